@@ -1,0 +1,66 @@
+# One CMake target per folder: the folder's name is its namespace, its target and its include path from the root.
+# Sources are globbed, so that a new claim, kernel or test is one file and no edit here.
+
+add_library(softcheck_compile_options INTERFACE)
+target_compile_features(softcheck_compile_options INTERFACE cxx_std_20)
+# Contraction to FMA changes rounding behind the back of every a-priori bound: an fma is written where one is wanted.
+target_compile_options(softcheck_compile_options INTERFACE -Wall -Wextra -ffp-contract=off)
+if(SOFTCHECK_WARNINGS_AS_ERRORS)
+  target_compile_options(softcheck_compile_options INTERFACE -Werror)
+endif()
+if(SOFTCHECK_SANITIZE)
+  target_compile_options(softcheck_compile_options INTERFACE
+    -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+  )
+  target_link_options(softcheck_compile_options INTERFACE -fsanitize=address,undefined)
+endif()
+if(SOFTCHECK_COVERAGE)
+  target_compile_options(softcheck_compile_options INTERFACE --coverage)
+  target_link_options(softcheck_compile_options INTERFACE --coverage)
+endif()
+
+# softcheck_library(NAME SOURCES... HEADERS... LINK ... LINK_PRIVATE ...)
+function(softcheck_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;HEADERS;LINK;LINK_PRIVATE" ${ARGN})
+  add_library(softcheck_${name} STATIC ${arg_SOURCES})
+  add_library(softcheck::${name} ALIAS softcheck_${name})
+  set_target_properties(softcheck_${name} PROPERTIES
+    EXPORT_NAME ${name}
+    OUTPUT_NAME softcheck_${name}
+    POSITION_INDEPENDENT_CODE ON
+    VERIFY_INTERFACE_HEADER_SETS ON
+    LINKER_LANGUAGE CXX
+  )
+  target_compile_features(softcheck_${name} PUBLIC cxx_std_20)
+  target_sources(softcheck_${name} PUBLIC
+    FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${arg_HEADERS}
+  )
+  target_include_directories(softcheck_${name} PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/softcheck>)
+  target_link_libraries(softcheck_${name}
+    PUBLIC ${arg_LINK}
+    PRIVATE $<BUILD_INTERFACE:softcheck_compile_options> ${arg_LINK_PRIVATE}
+  )
+  set_property(GLOBAL APPEND PROPERTY softcheck_installed_targets softcheck_${name})
+endfunction()
+
+# softcheck_test(NAME SOURCES... LINK ...): a GoogleTest program whose tests ctest sees one by one.
+function(softcheck_test name)
+  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LINK" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE softcheck_compile_options GTest::gmock GTest::gtest_main ${arg_LINK})
+  # A pinned seed: the same cases on every machine. `softcheck test --seed` draws others.
+  gtest_discover_tests(${name}
+    DISCOVERY_TIMEOUT 120
+    PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "RC_PARAMS=seed=20241001"
+  )
+endfunction()
+
+# softcheck_benchmark(NAME SOURCES... LINK ...): a Google Benchmark program that `./run bench` runs.
+function(softcheck_benchmark name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE softcheck_compile_options benchmark::benchmark ${arg_LINK})
+endfunction()
