@@ -1,0 +1,133 @@
+#pragma once
+
+#include <boost/multiprecision/mpfi.hpp>
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+
+#include "numerics/fp_environment.hpp"
+
+namespace softcheck::numerics {
+
+/// Sets this thread's working precision in bits for as long as it lives: every Enclosure made meanwhile has it.
+/// Holds an FpEnvironmentGuard too, so that whoever works with enclosures works in a sane environment.
+///
+/// bits     in [53, 65536]: a double is then exactly a point
+class [[nodiscard]] PrecisionScope {
+ public:
+  explicit PrecisionScope(unsigned bits);
+  ~PrecisionScope();
+  PrecisionScope(const PrecisionScope&) = delete;
+  PrecisionScope& operator=(const PrecisionScope&) = delete;
+
+ private:
+  unsigned saved_;
+  FpEnvironmentGuard environment_;
+};
+
+/// This thread's working precision in bits; 113 where no PrecisionScope is alive.
+unsigned working_precision();
+
+/// A closed interval that contains the real number it stands for: every operation rounds outward.
+///
+/// There are no relational operators: Boost's abort the process when two intervals overlap, and whether a <= b holds is
+/// a three-valued question (numerics/decision.hpp). std::max and std::sort therefore do not compile on enclosures;
+/// maximum() and minimum() are the interval extensions. Division by an interval that contains 0 gives the whole line
+/// and the logarithm of an interval reaching below 0 is not a number: both decide nothing.
+class Enclosure {
+ public:
+  using Interval =
+      boost::multiprecision::number<boost::multiprecision::mpfi_float_backend<0>, boost::multiprecision::et_off>;
+
+  Enclosure();           // the point 0
+  Enclosure(int value);  // NOLINT: T(1) and 2 * x read as in the paper
+  /// The point value, imported by its bits.
+  /// throws   std::invalid_argument when value is infinite or not a number
+  explicit Enclosure(double value);
+  explicit Enclosure(Interval interval) : interval_(std::move(interval)) {}
+
+  Enclosure(const Enclosure&) = default;
+  Enclosure(Enclosure&&) noexcept = default;
+  // Boost's copy assignment reads the released memory of a moved-from target; its move assignment swaps.
+  Enclosure& operator=(const Enclosure& other) { return *this = Enclosure(other); }
+  Enclosure& operator=(Enclosure&&) noexcept = default;
+  ~Enclosure() = default;
+
+  static Enclosure integer(std::uint64_t value);
+  /// [lower, upper]; throws std::invalid_argument unless lower <= upper, both finite.
+  static Enclosure between(double lower, double upper);
+  /// Tightest enclosure of a decimal fraction such as "0.481" or "1e-9".
+  static Enclosure decimal(std::string_view text);
+  /// 2^exponent, exactly.
+  static Enclosure power_of_two(long exponent);
+  static Enclosure pi();
+
+  Enclosure& operator+=(const Enclosure& other);
+  Enclosure& operator-=(const Enclosure& other);
+  Enclosure& operator*=(const Enclosure& other);
+  Enclosure& operator/=(const Enclosure& other);
+  friend Enclosure operator+(const Enclosure& a, const Enclosure& b);
+  friend Enclosure operator-(const Enclosure& a, const Enclosure& b);
+  friend Enclosure operator*(const Enclosure& a, const Enclosure& b);
+  friend Enclosure operator/(const Enclosure& a, const Enclosure& b);
+  friend Enclosure operator-(const Enclosure& a);
+
+  friend bool operator==(const Enclosure&, const Enclosure&) = delete;
+  friend bool operator!=(const Enclosure&, const Enclosure&) = delete;
+  friend bool operator<(const Enclosure&, const Enclosure&) = delete;
+  friend bool operator<=(const Enclosure&, const Enclosure&) = delete;
+  friend bool operator>(const Enclosure&, const Enclosure&) = delete;
+  friend bool operator>=(const Enclosure&, const Enclosure&) = delete;
+
+  /// Endpoints as doubles, rounded outward.
+  double lower_double() const;
+  double upper_double() const;
+  /// upper - lower, rounded up.
+  double width() const;
+  /// A double inside or next to the interval: for display and for starting points, never for a decision.
+  double midpoint() const;
+
+  bool is_nan() const;
+  bool is_point() const;
+  bool contains(double value) const;
+  bool contains(const Enclosure& inner) const;
+  bool overlaps(const Enclosure& other) const;
+  /// Certainly >= 0, > 0, <= 0, < 0: false also where it cannot be told.
+  bool certainly_nonnegative() const;
+  bool certainly_positive() const;
+  bool certainly_nonpositive() const;
+  bool certainly_negative() const;
+
+  /// Bits of its endpoints.
+  unsigned precision() const;
+  /// "[lower, upper]" with digits significant decimals, rounded outward.
+  std::string to_string(int digits = 8) const;
+
+  const Interval& interval() const { return interval_; }
+  mpfi_srcptr data() const { return interval_.backend().data(); }
+  mpfi_ptr data() { return interval_.backend().data(); }
+
+ private:
+  Interval interval_;
+};
+
+Enclosure exp(const Enclosure& x);
+Enclosure expm1(const Enclosure& x);
+Enclosure log(const Enclosure& x);
+Enclosure log1p(const Enclosure& x);
+Enclosure sqrt(const Enclosure& x);
+Enclosure tanh(const Enclosure& x);
+Enclosure square(const Enclosure& x);
+Enclosure abs(const Enclosure& x);
+Enclosure pow(const Enclosure& x, unsigned exponent);
+Enclosure maximum(const Enclosure& a, const Enclosure& b);
+Enclosure minimum(const Enclosure& a, const Enclosure& b);
+/// Smallest interval that contains both.
+Enclosure hull(const Enclosure& a, const Enclosure& b);
+/// What two enclosures of one number share; throws std::logic_error when they share nothing: then one of them is wrong.
+Enclosure intersection(const Enclosure& a, const Enclosure& b);
+
+std::ostream& operator<<(std::ostream& stream, const Enclosure& x);
+
+}  // namespace softcheck::numerics

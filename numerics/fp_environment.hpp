@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cfenv>
+
+namespace softcheck::numerics {
+
+/// Holds the floating-point environment that the oracle needs - round to nearest, no flush-to-zero, no
+/// denormals-are-zero - for as long as it lives, and puts back what it found.
+///
+/// Needed around every entry: g++ links start-up code that sets both flags into any shared library built with
+/// -ffast-math, so that merely loading such a kernel makes mpfr_set_d read subnormal numbers as zero.
+class [[nodiscard]] FpEnvironmentGuard {
+ public:
+  FpEnvironmentGuard();
+  ~FpEnvironmentGuard();
+  FpEnvironmentGuard(const FpEnvironmentGuard&) = delete;
+  FpEnvironmentGuard& operator=(const FpEnvironmentGuard&) = delete;
+
+ private:
+#if defined(__x86_64__)
+  unsigned saved_;  // MXCSR: reading all of fenv_t costs a hundred times more, and the oracle uses no x87 arithmetic
+#else
+  std::fenv_t saved_;
+#endif
+};
+
+}  // namespace softcheck::numerics
