@@ -1,0 +1,29 @@
+#!/bin/sh
+# The layer test must turn red on each kind of forbidden include, and stay green on an allowed one.
+set -eu
+cmake=$1
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+plant() { # folder, include line
+  rm -rf "$tree"/*
+  mkdir -p "$tree/$1" "$tree/theory"
+  echo '#include "numerics/format.hpp"' >"$tree/theory/allowed.hpp"
+  echo "$2" >"$tree/$1/planted.hpp"
+}
+check() { "$cmake" -DROOT="$tree" -P cmake/check_layers.cmake >"$tree/log" 2>&1; }
+
+plant theory '#include "numerics/enclosure.hpp"'
+check || { cat "$tree/log"; echo "an allowed include was refused"; exit 1; }
+while read -r folder header; do
+  plant "$folder" "  #  include \"$header\""
+  if check; then echo "not refused: $folder includes $header"; exit 1; fi
+  echo "refused, as it should be: $folder includes $header"
+done <<'LIST'
+numerics theory/lemma_2_1.hpp
+theory proptests/property.hpp
+theory kernels/abi/softcheck_kernel.h
+kernels numerics/format.hpp
+proptests kernels/cpu/softmax.hpp
+proptests cli/main.hpp
+experiments proptests/property.hpp
+LIST
