@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace softcheck::proptests {
+
+/// Memory shared with child processes, between pages that cannot be touched: an access one element beyond either end is
+/// a segmentation fault.
+class GuardedPages {
+ public:
+  explicit GuardedPages(std::size_t bytes);  // rounded up to pages
+  ~GuardedPages();
+  GuardedPages(const GuardedPages&) = delete;
+  GuardedPages& operator=(const GuardedPages&) = delete;
+
+  std::span<std::byte> bytes() const { return {begin_, size_}; }
+
+ private:
+  std::byte* mapping_;
+  std::size_t mapping_size_;
+  std::byte* begin_;
+  std::size_t size_;
+};
+
+/// A view of bytes at one end of guarded pages, with what lies around it filled so that a stray write shows and a stray
+/// read is a NaN in every format.
+class GuardedView {
+ public:
+  /// bytes    <= pages.bytes().size()
+  GuardedView(const GuardedPages& pages, std::size_t bytes, bool against_the_end);
+
+  std::span<std::byte> bytes() const { return view_; }
+  /// Nothing within 64 KiB around the view has been written.
+  bool surroundings_intact() const;
+
+ private:
+  std::span<std::byte> view_;
+  std::span<std::byte> before_;
+  std::span<std::byte> behind_;
+};
+
+}  // namespace softcheck::proptests

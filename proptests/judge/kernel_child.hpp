@@ -1,0 +1,57 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "proptests/judge/isolated_kernel.hpp"
+
+namespace softcheck::proptests {
+
+/// What the judge asks of the child; the addresses lie in pages that both share.
+struct ChildRequest {
+  void* input_data = nullptr;
+  void* output_data = nullptr;
+  numerics::Format input = numerics::Format::f32;
+  numerics::Format output = numerics::Format::f32;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t stride = 0;  // of rows, in elements
+  bool row_scalar = false;  // the output is (rows)
+  double theta = 1;
+};
+
+struct ChildReply {
+  CallEnd end = CallEnd::done;
+  int returned = 0;
+  bool environment_changed = false;
+  std::string death;
+};
+
+/// The child process itself: forked, the library loaded there, one request answered after the other over a socket of
+/// its own.
+class KernelChild {
+ public:
+  /// throws   KernelLoadError
+  KernelChild(const KernelSource& source, const KernelLimits& limits);
+  ~KernelChild();
+  KernelChild(const KernelChild&) = delete;
+  KernelChild& operator=(const KernelChild&) = delete;
+
+  /// After crashed or timed_out the child is gone.
+  ChildReply call(const ChildRequest& request);
+  std::size_t printed_bytes() const;
+
+ private:
+  void wait_for_library(const KernelSource& source);
+  std::string reap();
+
+  double seconds_per_call_;
+  pid_t pid_ = -1;
+  int socket_ = -1;
+  int printed_ = -1;
+};
+
+}  // namespace softcheck::proptests

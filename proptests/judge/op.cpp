@@ -1,0 +1,48 @@
+#include "proptests/judge/op.hpp"
+
+#include <array>
+#include <stdexcept>
+
+namespace softcheck::proptests {
+namespace {
+
+constexpr std::array<Op, 5> ops{Op::softmax, Op::log_softmax, Op::logsumexp, Op::entropy, Op::adaptive_softmax};
+
+}  // namespace
+
+std::span<const Op> all_ops() { return ops; }
+
+std::string_view to_string(Op op) {
+  switch (op) {
+    case Op::softmax:
+      return "softmax";
+    case Op::log_softmax:
+      return "log_softmax";
+    case Op::logsumexp:
+      return "logsumexp";
+    case Op::entropy:
+      return "entropy";
+    case Op::adaptive_softmax:
+      return "adaptive_softmax";
+  }
+  return "?";
+}
+
+Op parse_op(std::string_view name) {
+  std::string known;
+  for (Op op : ops) {
+    if (to_string(op) == name) return op;
+    known += ' ';
+    known += to_string(op);
+  }
+  throw std::invalid_argument("--op: need one of" + known + ", got '" + std::string(name) + "'");
+}
+
+bool is_row_scalar(Op op) { return op == Op::logsumexp || op == Op::entropy; }
+
+numerics::Format output_format(Op op, numerics::Format input) {
+  using numerics::Format;
+  return is_row_scalar(op) && input != Format::f64 ? Format::f32 : input;
+}
+
+}  // namespace softcheck::proptests
