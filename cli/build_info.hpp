@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string_view>
+
+namespace softcheck::cli {
+
+/// What made this binary: printed by `softcheck version` and written into every report.
+struct BuildInfo {
+  std::string_view version;
+  std::string_view commit;
+  std::string_view compiler;
+  std::string_view build_type;
+  bool arb;
+};
+
+const BuildInfo& this_build();
+
+}  // namespace softcheck::cli

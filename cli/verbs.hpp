@@ -1,0 +1,15 @@
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace softcheck::cli {
+
+// Each adds its verb to the command line and, when the verb is given, does its job and sets exit_code.
+void add_test_verb(CLI::App& app, int& exit_code);
+void add_kernel_verb(CLI::App& app, int& exit_code);
+void add_verify_verb(CLI::App& app, int& exit_code);
+void add_version_verb(CLI::App& app, int& exit_code);
+
+}  // namespace softcheck::cli
