@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "numerics/format.hpp"
+
+namespace softcheck::numerics {
+
+/// Order in which a kernel adds: only the height of its tree enters the bounds.
+struct Summation {
+  enum class Kind { sequential, lanes, blocks, tree };
+  Kind kind = Kind::sequential;
+  std::uint64_t width = 1;  // K of lanes:K and blocks:K; 1 otherwise
+
+  friend bool operator==(const Summation&, const Summation&) = default;
+};
+
+enum class MaskedRows { zero, nan, uniform };
+enum class Subnormals { flushed, kept };
+enum class EntropyForm { any, exact, paper };
+enum class LseForm { centred, uncentred };
+
+/// What a kernel promises about its arithmetic; every threshold follows from it (numerics/rounding.hpp).
+///
+/// u below is the unit roundoff of the accumulator. Errors are in units of u.
+struct Contract {
+  Format input = Format::f32;        // of the logits
+  Format output = Format::f32;       // of the results
+  Format accumulator = Format::f32;  // of exponentials, sums and ratios
+  double exp_error = 2;              // E: |computed exp(a) / exp(a) - 1| <= E u; 1 ulp = 2 u
+  double exp_argument_error = 1;     // A: the argument has relative error A u; 1 for x - max
+  double log_error = 2;              // E_l: |computed ln(a) / ln(a) - 1| <= E_l u; as exp_error
+  Summation summation;
+  MaskedRows masked = MaskedRows::nan;
+  Subnormals subnormals = Subnormals::flushed;
+  EntropyForm entropy = EntropyForm::any;
+  LseForm lse = LseForm::centred;
+
+  friend bool operator==(const Contract&, const Contract&) = default;
+};
+
+/// The contract of a kernel that declares nothing: acc=f32 (f64 for f64 logits), exp=1ulp, sum=sequential, masked=nan,
+/// entropy=any, lse=centred; subnormal=flushed for f32 logits and kept for the others.
+Contract default_contract(Format input, Format output);
+
+/// Reads the words a kernel declares, over its defaults: `acc=f32 exp=1ulp sum=lanes:8 masked=nan subnormal=kept
+/// entropy=any lse=centred`. exp=Kulp means E = 2 K and A = 1; exp=E:e,A:a gives both. Words are separated by blanks,
+/// each may come once.
+///
+/// throws   std::invalid_argument naming the word and listing what exists
+Contract parse_contract(std::string_view words, Format input, Format output);
+
+/// All words, so that parse_contract(to_string(c), c.input, c.output) == c.
+std::string to_string(const Contract& contract);
+
+/// Height of the tree that adds n items: the largest number of additions any item passes through.
+/// sequential n - 1; lanes:K ceil(n / K) - 1 + ceil(log2 K); blocks:K K - 1 + ceil(log2(n / K)); tree ceil(log2 n);
+/// never more than n - 1, as adding an absent item is exact.
+std::uint64_t summation_height(const Contract& contract, std::uint64_t n);
+
+}  // namespace softcheck::numerics
