@@ -30,8 +30,19 @@ void require_row(std::span<const double> logits, double theta) {
 
 }  // namespace
 
-RowOracle::RowOracle(std::span<const double> logits, double theta)
+RowOracle::RowOracle(std::span<const double> logits, double theta) : RowOracle(logits, theta, nullptr) {}
+
+RowOracle RowOracle::at_inverse_temperature(std::span<const double> logits, const Enclosure& beta) {
+  if (!beta.certainly_positive() || !mpfi_bounded_p(beta.data())) {
+    throw std::invalid_argument("RowOracle::at_inverse_temperature: beta must be > 0 and finite, got " +
+                                beta.to_string());
+  }
+  return {logits, 1, &beta};
+}
+
+RowOracle::RowOracle(std::span<const double> logits, double theta, const Enclosure* beta)
     : logits_(logits.begin(), logits.end()), theta_(theta), precision_(working_precision()) {
+  if (beta) beta_ = *beta;
   const FpEnvironmentGuard environment;
   require_row(logits, theta);
   for (std::size_t i = 0; i < logits_.size(); ++i) {
@@ -66,9 +77,15 @@ void RowOracle::add_up() {
 
 Enclosure RowOracle::exponent_of(std::size_t i) const {
   const PrecisionScope scope(precision_ + exponent_guard_bits);
-  const Enclosure difference = Enclosure(logits_[i]) - Enclosure(logits_[argmax_]);
-  return theta_ == 1 ? difference : difference / Enclosure(theta_);
+  return over_temperature(Enclosure(logits_[i]) - Enclosure(logits_[argmax_]));
 }
+
+Enclosure RowOracle::over_temperature(const Enclosure& logit) const {
+  if (beta_) return logit * *beta_;
+  return theta_ == 1 ? logit : logit / Enclosure(theta_);
+}
+
+bool RowOracle::is_visible(std::size_t i) const { return !is_masked(logits_.at(i)); }
 
 void RowOracle::require_visible(const char* function) const {
   if (visible_ == 0) {
@@ -101,6 +118,7 @@ double RowOracle::minimum() const {
 
 Enclosure RowOracle::deviation(std::size_t i) const {
   require_visible_item("deviation", i);
+  const PrecisionScope scope(precision_ + exponent_guard_bits);
   return -exponent_of(i);
 }
 
@@ -138,8 +156,7 @@ Enclosure RowOracle::log_softmax(std::size_t i) const {
 
 Enclosure RowOracle::logsumexp() const {
   require_visible("logsumexp");
-  const Enclosure maximum(logits_[argmax_]);
-  return (theta_ == 1 ? maximum : maximum / Enclosure(theta_)) + log1p(sum_minus_one_);
+  return over_temperature(Enclosure(logits_[argmax_])) + log1p(sum_minus_one_);
 }
 
 Enclosure RowOracle::entropy() const { return log1p(sum_minus_one()) + mean_deviation(); }

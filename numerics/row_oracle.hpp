@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,8 +17,9 @@ namespace softcheck::numerics {
 /// S is kept as S - 1, the argmax left out of the sum, so that the entropy of a sharp row, log1p(S - 1) + T / S, keeps
 /// its relative accuracy. When every D_i is 0, S - 1 = n - 1 and T = U = 0 are points.
 ///
-/// error    relative width of S - 1, T, U and of each w_i at most (12 + 2^-29 Dmax) 2^-precision at any n: the sums of
-///          terms of one sign carry guard bits; of softmax, entropy, Dbar and V2 at most three times that
+/// error    relative width of S - 1, T, U and of each w_i at most (12 + 2^-27 Dmax) 2^-precision at any n while Dmax <
+///          2^29: sums of terms of one sign carry guard bits; of softmax, entropy, Dbar and V2 at most three times
+///          that. Beyond Dmax = 2^29 weights may reach the end of MPFR's exponents: still enclosed, but from 0
 /// cost     one exponential for each run of equal logits, at construction; softmax(i) one more in rows beyond 2^14
 class RowOracle {
  public:
@@ -26,7 +28,14 @@ class RowOracle {
   /// throws   std::invalid_argument when a logit is NaN or +inf, or theta is not positive and finite
   explicit RowOracle(std::span<const double> logits, double theta = 1);
 
+  /// The row of beta x for an enclosed beta > 0: theta = 1 / beta in everything below.
+  /// throws   std::invalid_argument also when beta is not certainly positive and bounded
+  static RowOracle at_inverse_temperature(std::span<const double> logits, const Enclosure& beta);
+
   std::size_t size() const { return logits_.size(); }
+  std::span<const double> logits() const { return logits_; }
+  /// Is item i not masked?
+  bool is_visible(std::size_t i) const;
   /// Number of items that are not masked.
   std::size_t visible() const { return visible_; }
   bool fully_masked() const { return visible_ == 0; }
@@ -54,14 +63,17 @@ class RowOracle {
   // Rows up to this length keep their weights (some 200 bytes each); longer ones evaluate one exponential a call.
   static constexpr std::size_t kept_weights = 16384;
 
+  RowOracle(std::span<const double> logits, double theta, const Enclosure* beta);
   void require_visible(const char* function) const;
   void require_visible_item(const char* function, std::size_t i) const;
-  Enclosure exponent_of(std::size_t i) const;  // -D_i
+  Enclosure exponent_of(std::size_t i) const;                // -D_i
+  Enclosure over_temperature(const Enclosure& logit) const;  // logit / theta
   void add_up();
 
   std::vector<double> logits_;
   double theta_;
-  unsigned precision_;  // of the moment of construction
+  std::optional<Enclosure> beta_;  // in place of theta
+  unsigned precision_;             // of the moment of construction
   std::size_t visible_ = 0;
   std::size_t argmax_ = 0;
   std::size_t argmin_ = 0;
