@@ -14,7 +14,7 @@ set(broken 0)
 set(includes 0)
 foreach(folder IN LISTS folders)
   file(GLOB_RECURSE files RELATIVE ${ROOT} "${ROOT}/${folder}/*.hpp" "${ROOT}/${folder}/*.cpp" "${ROOT}/${folder}/*.h"
-    "${ROOT}/${folder}/*.c" "${ROOT}/${folder}/*.cu" "${ROOT}/${folder}/*.cuh" "${ROOT}/${folder}/*.inc")
+    "${ROOT}/${folder}/*.c" "${ROOT}/${folder}/*.cu" "${ROOT}/${folder}/*.cuh" "${ROOT}/${folder}/*.inc" "${ROOT}/${folder}/*.inl")
   foreach(file IN LISTS files)
     file(STRINGS "${ROOT}/${file}" lines REGEX "^[ \t]*#[ \t]*include[ \t]*[\"<]")
     foreach(line IN LISTS lines)
