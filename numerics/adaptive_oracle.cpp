@@ -59,11 +59,11 @@ Enclosure inverse_temperature(const Enclosure& entropy) {
   return maximum(inverse_temperature_polynomial(entropy), Enclosure(1));
 }
 
-AdaptiveRowOracle::AdaptiveRowOracle(std::span<const double> logits, EntropyForm form) : plain_(plain_row(logits)) {
+AdaptiveRowOracle::AdaptiveRowOracle(std::span<const double> logits, EntropyDefinition form) : plain_(plain_row(logits)) {
   if (plain_.fully_masked()) return;
   {
     const PrecisionScope guard(working_precision() + beta_guard_bits);
-    beta_ = inverse_temperature(form == EntropyForm::exact ? plain_.entropy() : entropy_with_epsilon(plain_));
+    beta_ = inverse_temperature(form == EntropyDefinition::exact ? plain_.entropy() : entropy_with_epsilon(plain_));
   }
   sharpened_ = RowOracle::at_inverse_temperature(logits, *beta_);
 }

@@ -10,7 +10,7 @@
 namespace softcheck::numerics {
 
 /// Which entropy adaptive temperature looks at: H itself, or the paper's code, H_eps = -sum p ln(p + 1e-9).
-enum class EntropyForm { exact, paper };
+enum class EntropyDefinition { exact, paper };
 
 /// H_eps = -sum p_i ln(p_i + 1e-9) (paper Fig. 4), 1e-9 being the real number; 0 <= H - H_eps <= 1e-9 n.
 /// Needs a visible item.
@@ -34,7 +34,7 @@ Enclosure inverse_temperature(const Enclosure& entropy);
 /// more throws   std::invalid_argument as RowOracle
 class AdaptiveRowOracle {
  public:
-  explicit AdaptiveRowOracle(std::span<const double> logits, EntropyForm form = EntropyForm::exact);
+  explicit AdaptiveRowOracle(std::span<const double> logits, EntropyDefinition form = EntropyDefinition::exact);
 
   std::size_t size() const { return plain_.size(); }
   bool fully_masked() const { return plain_.fully_masked(); }

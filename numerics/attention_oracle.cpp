@@ -38,10 +38,10 @@ EnclosedRow scores_of(const AttentionInputs& in) {
 
 }  // namespace
 
-AttentionOracle::AttentionOracle(const AttentionInputs& inputs, std::optional<EntropyForm> adaptive)
+AttentionOracle::AttentionOracle(const AttentionInputs& inputs, std::optional<EntropyDefinition> adaptive)
     : scores_(scores_of(inputs)), values_(inputs.values.begin(), inputs.values.end()), value_size_(inputs.value_size) {
   if (!adaptive || scores_.fully_masked()) return;
-  beta_ = inverse_temperature(*adaptive == EntropyForm::exact ? scores_.entropy() : entropy_with_epsilon(scores_));
+  beta_ = inverse_temperature(*adaptive == EntropyDefinition::exact ? scores_.entropy() : entropy_with_epsilon(scores_));
   sharpened_ = scores_.scaled(*beta_);
 }
 

@@ -30,7 +30,7 @@ struct AttentionInputs {
 /// throws   std::invalid_argument when shapes disagree or an input is not finite
 class AttentionOracle {
  public:
-  explicit AttentionOracle(const AttentionInputs& inputs, std::optional<EntropyForm> adaptive = std::nullopt);
+  explicit AttentionOracle(const AttentionInputs& inputs, std::optional<EntropyDefinition> adaptive = std::nullopt);
 
   /// softmax(x): its maximum is the largest logit.
   const EnclosedRow& scores() const { return scores_; }
