@@ -1,0 +1,75 @@
+/* The ABI between softcheck and the kernels it judges. Plain C11; also compiles as C++ and CUDA.
+ *
+ * A kernel is a C symbol of type softcheck_kernel in any shared library: nothing to link, nothing to register.
+ *
+ *   op                 inputs                          outputs, in this order
+ *   softmax            logits (rows, n)[, mask]        probs (rows, n)
+ *   log_softmax        logits (rows, n)[, mask]        log-probs (rows, n)
+ *   logsumexp          logits (rows, n)[, mask]        (rows)
+ *   entropy            logits (rows, n)[, mask]        (rows), in nats
+ *   adaptive_softmax   logits (rows, n)[, mask]        probs (rows, n), of the logits at theta = 1
+ *   attention,         q, k, v (batch, heads, length,  out like q with v's dim; then, as far as n_outputs asks,
+ *   adaptive_attention   dim)[, mask]                    lse and entropy, both (batch, heads, queries)
+ *
+ * Types     f64, f32, f16 (kDLFloat, bits 64, 32, 16) or bf16 (kDLBfloat, bits 16), lanes 1. Element outputs have the inputs' dtype. logsumexp,
+ *           entropy and attention's lse are f32 for 16- and 32-bit inputs and f64 for f64; a kernel that wants the
+ *           inputs' own dtype there is called so (--out-dtype). A mask is uint8 (kDLUInt, bits 8), nonzero = visible,
+ *           of shape (rows, n), or (batch, heads or 1, queries, keys) for attention.
+ * Values    Natural logarithms. A logit of -inf means the same as a masked one: the item is not there, whatever its
+ *           masked logit holds, NaN included. A visible NaN makes its whole row NaN. A visible +inf: NaN or the limit.
+ *           A row with every item masked: all zero, all NaN or uniform, as the contract word masked= says; its
+ *           logsumexp is -inf, its entropy 0 or NaN accordingly. An empty row: logsumexp -inf, entropy 0.
+ *           K's and V's heads divide Q's (grouped heads). Causal with unequal lengths aligns the last query with the
+ *           last key.
+ * Memory    The caller owns everything: the call, the tensors, their shape and stride arrays and their data, all valid
+ *           until the kernel returns (for device tensors: until the stream has passed the call). A kernel keeps no
+ *           pointer, writes no input, reads and writes nothing outside the views. Outputs do not overlap inputs,
+ *           except where the judge was told --in-place: then the first output and the first input are one view.
+ * Refusal   A nonzero return refuses this call: it is outside what the kernel does. That is not a failure; the outputs
+ *           are then undefined. A kernel refuses what it does not know: another abi_version, dtype, device or rank.
+ * State     The control bits of the floating-point environment are left as found. No exception crosses the boundary.
+ */
+#ifndef SOFTCHECK_KERNELS_ABI_SOFTCHECK_KERNEL_H
+#define SOFTCHECK_KERNELS_ABI_SOFTCHECK_KERNEL_H
+
+#include <dlpack/dlpack.h>
+#include <stdint.h>
+
+#define SOFTCHECK_KERNEL_ABI_VERSION 1
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Of every DLTensor: shape is never NULL where ndim > 0. strides count elements, are positive, and may be anything that
+ * keeps the elements apart; NULL means compact and row-major. The first element stands at (char*)data + byte_offset,
+ * aligned to its own size and to nothing more (DLPack's 256 bytes are not promised). data may be NULL where a dimension
+ * is 0. lanes is 1. */
+typedef struct softcheck_call {
+  /* SOFTCHECK_KERNEL_ABI_VERSION. A kernel that does not know the version refuses and reads no further. */
+  uint32_t abi_version;
+  /* Lengths of the two arrays below. The mask is there when n_inputs is one more than the op's own inputs. */
+  uint32_t n_inputs;
+  uint32_t n_outputs;
+  /* Never NULL, no entry NULL. Read only, down to the data. */
+  const DLTensor* const* inputs;
+  /* Never NULL, no entry NULL. Only the data are written. */
+  DLTensor* const* outputs;
+  /* Temperature, > 0: softmax(logits / theta), logsumexp = ln sum exp(logits / theta). 1 where the op has none. */
+  double theta;
+  /* Attention: softmax(scale q k^T). 1 for the softmax family. */
+  double scale;
+  /* Attention: 1 where a query sees no later key. 0 for the softmax family. */
+  int32_t causal;
+  /* cudaStream_t for device tensors, on which the work is queued; NULL on the CPU. */
+  void* stream;
+} softcheck_call;
+
+/* 0: done. Anything else: this call is refused. */
+typedef int (*softcheck_kernel)(const softcheck_call* call);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

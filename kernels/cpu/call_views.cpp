@@ -1,0 +1,122 @@
+#include "kernels/cpu/call_views.hpp"
+
+#include <cmath>
+
+namespace softcheck::kernels {
+namespace {
+
+std::optional<Storage> storage_of(DLDataType type) {
+  if (type.lanes != 1) {
+    return std::nullopt;
+  }
+  if (type.code == kDLFloat) {
+    switch (type.bits) {
+      case 64:
+        return Storage::f64;
+      case 32:
+        return Storage::f32;
+      case 16:
+        return Storage::f16;
+      default:
+        return std::nullopt;
+    }
+  }
+  if (type.code == kDLBfloat && type.bits == 16) {
+    return Storage::bf16;
+  }
+  if (type.code == kDLUInt && type.bits == 8) {
+    return Storage::mask;
+  }
+  return std::nullopt;
+}
+
+// A stride must be positive where there is a second element for it to reach.
+bool usable(std::int64_t extent, std::int64_t stride) { return extent <= 1 || stride > 0; }
+
+std::optional<View> view_of(const DLTensor* tensor, int rank) {
+  if (tensor == nullptr || tensor->ndim != rank || tensor->device.device_type != kDLCPU || tensor->shape == nullptr) {
+    return std::nullopt;
+  }
+  const std::optional<Storage> storage = storage_of(tensor->dtype);
+  if (!storage) {
+    return std::nullopt;
+  }
+  View view;
+  view.storage = *storage;
+  view.rows = tensor->shape[0];
+  view.columns = rank == 2 ? tensor->shape[1] : 1;
+  if (view.rows < 0 || view.columns < 0) {
+    return std::nullopt;
+  }
+  const bool empty = view.rows == 0 || view.columns == 0;
+  if (empty) {
+    return view;
+  }
+  if (tensor->data == nullptr) {
+    return std::nullopt;
+  }
+  view.data = static_cast<std::byte*>(tensor->data) + tensor->byte_offset;
+  std::int64_t row_stride = view.columns;
+  std::int64_t column_stride = 1;
+  if (tensor->strides != nullptr) {
+    row_stride = tensor->strides[0];
+    column_stride = rank == 2 ? tensor->strides[1] : 1;
+  }
+  if (!usable(view.rows, row_stride) || !usable(view.columns, column_stride)) {
+    return std::nullopt;
+  }
+  const std::int64_t bytes = tensor->dtype.bits / 8;
+  view.row_stride = row_stride * bytes;
+  // A lone column has no stride of its own; the element's size lets it be read in place.
+  view.column_stride = (view.columns > 1 ? column_stride : 1) * bytes;
+  return view;
+}
+
+bool same_shape(const View& a, const View& b) { return a.rows == b.rows && a.columns == b.columns; }
+
+bool output_fits(const CallViews& views, Shape shape) {
+  const Storage in = views.logits.storage;
+  const Storage out = views.output.storage;
+  if (shape == Shape::elements) {
+    return same_shape(views.logits, views.output) && out == in;
+  }
+  const Storage wide = in == Storage::f64 ? Storage::f64 : Storage::f32;
+  return views.logits.rows == views.output.rows && (out == in || out == wide);
+}
+
+bool theta_representable(double theta, Storage storage) {
+  if (!(theta > 0) || !std::isfinite(theta)) {
+    return false;
+  }
+  const double scale = 1 / theta;
+  return storage == Storage::f64 ? std::isnormal(scale) : std::isnormal(static_cast<float>(scale));
+}
+
+}  // namespace
+
+std::optional<CallViews> call_views(const softcheck_call* call, Shape shape) {
+  if (call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION) {
+    return std::nullopt;
+  }
+  if (call->n_inputs < 1 || call->n_inputs > 2 || call->n_outputs != 1 || call->scale != 1 || call->causal != 0) {
+    return std::nullopt;
+  }
+  const std::optional<View> logits = view_of(call->inputs[0], 2);
+  const std::optional<View> output = view_of(call->outputs[0], shape == Shape::elements ? 2 : 1);
+  if (!logits || !output || logits->storage == Storage::mask) {
+    return std::nullopt;
+  }
+  CallViews views{*logits, std::nullopt, *output, call->theta};
+  if (call->n_inputs == 2) {
+    views.mask = view_of(call->inputs[1], 2);
+    if (!views.mask || views.mask->storage != Storage::mask || !same_shape(*logits, *views.mask)) {
+      return std::nullopt;
+    }
+  }
+  if (!output_fits(views, shape) || !theta_representable(views.theta, logits->storage)) {
+    return std::nullopt;
+  }
+  return views;
+}
+
+}  // namespace softcheck::kernels

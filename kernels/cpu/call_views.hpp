@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+
+#include "kernels/abi/softcheck_kernel.h"
+#include "kernels/cpu/row_access.hpp"
+
+namespace softcheck::kernels {
+
+/// What the outputs of an op are: one value an element, in the logits' format, or one a row.
+enum class Shape { elements, rows };
+
+struct CallViews {
+  View logits;
+  std::optional<View> mask;
+  View output;
+  double theta = 1;
+};
+
+/// The tensors of a call of the softmax family as views; nothing where the call is to be refused.
+std::optional<CallViews> call_views(const softcheck_call* call, Shape shape);
+
+}  // namespace softcheck::kernels

@@ -1,0 +1,10 @@
+// Correct: ln S + T / S, centred.
+#include "kernels/mutants/reference_rows.hpp"
+
+using namespace softcheck::kernels::mutants;
+
+SOFTCHECK_MUTANT correct_entropy(const softcheck_call* call) {
+  return each_row(call, [](Row& row) {
+    row.out[0] = entropy_or(row, [](const Row& finite) { return entropy_of(sums_of(finite)); });
+  });
+}

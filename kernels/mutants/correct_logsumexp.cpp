@@ -1,0 +1,16 @@
+// Correct: m / theta + ln S.
+#include <cmath>
+
+#include "kernels/mutants/reference_rows.hpp"
+
+using namespace softcheck::kernels::mutants;
+
+SOFTCHECK_MUTANT correct_logsumexp(const softcheck_call* call) {
+  return each_row(call, [&](Row& row) {
+    row.out[0] = logsumexp_or(row, [&](const Row& finite) {
+      const Sums sums = sums_of(finite);
+      // In double: where ln S cancels m / theta, a rounded quotient would be all that is left.
+      return static_cast<float>(sums.maximum / call->theta + std::log(static_cast<double>(sums.weights)));
+    });
+  });
+}

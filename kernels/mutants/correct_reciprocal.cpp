@@ -1,0 +1,13 @@
+// Correct: a multiplication by 1/S instead of a division by S.
+#include "kernels/mutants/reference_rows.hpp"
+
+using namespace softcheck::kernels::mutants;
+
+SOFTCHECK_MUTANT correct_reciprocal(const softcheck_call* call) {
+  return each_row(call, [](Row& row) {
+    const float reciprocal = 1 / weights(row, maximum(row.logits), row.out);
+    for (float& p : row.out) {
+      p *= reciprocal;
+    }
+  });
+}

@@ -1,0 +1,19 @@
+// Correct: the sum runs from the last logit to the first.
+#include <cstddef>
+
+#include "kernels/mutants/reference_rows.hpp"
+
+using namespace softcheck::kernels::mutants;
+
+SOFTCHECK_MUTANT correct_reversed(const softcheck_call* call) {
+  return each_row(call, [](Row& row) {
+    weights(row, maximum(row.logits), row.out);
+    float sum = 0;
+    for (std::size_t i = row.out.size(); i-- > 0;) {
+      sum += row.out[i];
+    }
+    for (float& p : row.out) {
+      p /= sum;
+    }
+  });
+}

@@ -1,0 +1,11 @@
+// C6, PyTorch #191565: an illegal access, here at address 0.
+#include "kernels/mutants/reference_rows.hpp"
+
+using namespace softcheck::kernels::mutants;
+
+SOFTCHECK_MUTANT mutant_crashes(const softcheck_call* call) {
+  const int status = each_row(call, [](Row& row) { softmax(row); });
+  static volatile float* volatile nowhere = nullptr;
+  *nowhere = 0;
+  return status;
+}

@@ -1,0 +1,13 @@
+// C10: the mask is not read.
+#include "kernels/mutants/reference_rows.hpp"
+
+using namespace softcheck::kernels::mutants;
+
+SOFTCHECK_MUTANT mutant_ignores_mask(const softcheck_call* call) {
+  if (!accepts(*call)) {
+    return 1;
+  }
+  softcheck_call unmasked = *call;
+  unmasked.n_inputs = 1;
+  return each_row(&unmasked, [](Row& row) { softmax(row); });
+}

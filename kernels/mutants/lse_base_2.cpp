@@ -1,0 +1,11 @@
+// C2, vLLM #52796: the logarithm is to base 2.
+#include "kernels/mutants/reference_rows.hpp"
+
+using namespace softcheck::kernels::mutants;
+
+SOFTCHECK_MUTANT mutant_lse_base_2(const softcheck_call* call) {
+  return each_row(call, [](Row& row) {
+    row.out[0] = logsumexp_or(
+        row, [](const Row& finite) { return logsumexp_of(finite, sums_of(finite)) * 1.44269504f; });  // log2 e
+  });
+}

@@ -1,0 +1,13 @@
+// C4, NNlib #506, PyTorch #37326: the maximum is not subtracted, exp overflows.
+#include "kernels/mutants/reference_rows.hpp"
+
+using namespace softcheck::kernels::mutants;
+
+SOFTCHECK_MUTANT mutant_no_max_shift(const softcheck_call* call) {
+  return each_row(call, [](Row& row) {
+    const float sum = weights(row, 0.0f, row.out);
+    for (float& p : row.out) {
+      p /= sum;
+    }
+  });
+}

@@ -1,0 +1,15 @@
+// C5, PyTorch #154634: one element beyond the last row is written.
+#include "kernels/mutants/reference_rows.hpp"
+
+using namespace softcheck::kernels::mutants;
+
+SOFTCHECK_MUTANT mutant_writes_past_end(const softcheck_call* call) {
+  const int status = each_row(call, [](Row& row) { softmax(row); });
+  if (status == 0) {
+    const StridedFloats out = strided(*call->outputs[0]);
+    if (out.rows > 0 && out.columns > 0) {
+      out.at(out.rows - 1, out.columns) = 0;
+    }
+  }
+  return status;
+}
