@@ -169,35 +169,46 @@ LaneSums row_sums(const T* logits, std::size_t n, double maximum, double theta) 
   return theta == 1 ? add_up<false>(logits, n, maximum, theta) : add_up<true>(logits, n, maximum, theta);
 }
 
-template <bool kDivide, class T, class G>
+/// The question of judge() with one error for every purpose, answered only where the answer is yes.
+template <bool kRelative>
+HWY_INLINE hn::Mask<Lanes> proves(Lanes d, const stages::JudgeParameters& of, Real deviation, Real p, Real got) {
+  const Real relative = hn::MulAdd(hn::Set(d, of.error_deviation), deviation, hn::Set(d, of.proof_constant));
+  const Real error = hn::MulAdd(relative, p, hn::Set(d, stages::element_floor));
+  const Real lower = hn::Sub(p, error);
+  const Real binade = hn::And(hn::Max(lower, hn::Set(d, of.smallest_normal)), exponent_field(d));
+  Real least = hn::Mul(binade, hn::Set(d, of.ulp_scale));
+  if (kRelative) {
+    const Real slope = hn::MulAdd(hn::Set(d, of.per_deviation), deviation, hn::Set(d, of.relative));
+    least = hn::Add(least, hn::MulAdd(slope, hn::Max(lower, hn::Zero(d)), hn::Set(d, of.absolute)));
+  }
+  const Real most = hn::Add(hn::Abs(hn::Sub(got, p)), error);
+  return hn::Le(hn::Mul(most, hn::Set(d, roundings)), least);
+}
+
+template <bool kDivide, bool kRelative, class T, class G>
 void judge_all(const T* logits, const G* got, std::size_t n, const stages::JudgeParameters& of, StageOutcome& outcome) {
   const Lanes d;
   const std::size_t lanes = hn::Lanes(d);
   const Real top = hn::Set(d, of.maximum);
   const Real divisor = hn::Set(d, of.theta);
   const Real inverse = hn::Set(d, of.inverse_high);
-  const auto answer = [&](Real x, Real value) HWY_ATTR {
+  for (std::size_t i = 0; i < n; i += lanes) {
+    const bool whole = i + lanes <= n;
+    const Real x = whole ? load(d, logits + i) : load_tail(d, logits + i, n - i, -std::numeric_limits<T>::infinity());
+    const Real value = whole ? load(d, got + i) : load_tail(d, got + i, n - i, G(0));
     const Weight weight = weigh<kDivide>(d, top, divisor, x);
-    return judge(d, of, x, weight.deviation, hn::Mul(weight.value, inverse), hn::Zero(d), value);
-  };
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const Answer here = answer(load(d, logits + i), load(d, got + i));
-    if (!hn::AllTrue(d, here.proved)) file(d, here, i, lanes, outcome);
-  }
-  if (i < n) {
-    const Real x = load_tail(d, logits + i, n - i, -std::numeric_limits<T>::infinity());
-    file(d, answer(x, load_tail(d, got + i, n - i, G(0))), i, n - i, outcome);
+    const Real p = hn::Mul(weight.value, inverse);
+    if (hn::AllTrue(d, proves<kRelative>(d, of, weight.deviation, p, value))) continue;
+    file(d, judge(d, of, x, weight.deviation, p, hn::Zero(d), value), i, whole ? lanes : n - i, outcome);
   }
 }
 
 template <class T, class G>
 void judge_row(const T* logits, const G* got, std::size_t n, const stages::JudgeParameters& of, StageOutcome& outcome) {
-  if (of.theta == 1) {
-    judge_all<false>(logits, got, n, of, outcome);
-  } else {
-    judge_all<true>(logits, got, n, of, outcome);
-  }
+  const bool relative = of.relative > 0 || of.per_deviation > 0 || of.absolute > 0;
+  const auto judge_with = of.theta == 1 ? (relative ? judge_all<false, true, T, G> : judge_all<false, false, T, G>)
+                                        : (relative ? judge_all<true, true, T, G> : judge_all<true, false, T, G>);
+  judge_with(logits, got, n, of, outcome);
 }
 
 /// deviation and softmax value of every item.
@@ -334,6 +345,7 @@ stages::JudgeParameters parameters_of(const FilterStatistics& statistics, const 
   parameters.error_deviation = statistics.element_per_deviation;
   // Two units for the rounding of the ends; values that are exact stay on their side of a power of two.
   parameters.margin_constant = statistics.element_constant == 0 ? 0 : 2 * stages::unit;
+  parameters.proof_constant = parameters.error_constant + parameters.margin_constant;
   return parameters;
 }
 

@@ -56,6 +56,14 @@ HWY_INLINE Reduced reduce(Lanes d, Real deviation) {
   return {count, rest, hn::BitCast(di, shifted)};
 }
 
+// 2^-48 = 32 units covers the roundings of both sides of a comparison.
+constexpr double roundings = 1 + 0x1p-48;
+
+HWY_INLINE Real exponent_field(Lanes d) {
+  const hn::RebindToUnsigned<Lanes> du;
+  return hn::BitCast(d, hn::Set(du, 0x7ff0000000000000u));
+}
+
 /// Does |got - p| stay within the tolerance? p = high + low, its relative error as the parameters state.
 struct Answer {
   hn::Mask<Lanes> proved;
@@ -74,18 +82,16 @@ HWY_INLINE Answer judge(Lanes d, const stages::JudgeParameters& of, Real logit, 
   const Real lower = hn::Max(hn::Sub(high, margin), hn::Zero(d));
   const Real upper = hn::Add(high, margin);
 
-  const hn::RebindToUnsigned<Lanes> du;
-  const Real exponent = hn::BitCast(d, hn::Set(du, 0x7ff0000000000000u));
+  const Real exponent = exponent_field(d);
   const Real normal = hn::Set(d, of.smallest_normal);
   const Real ulps = hn::Set(d, of.ulp_scale);
   const Real slope = hn::MulAdd(hn::Set(d, of.per_deviation), deviation, hn::Set(d, of.relative));
   const Real absolute = hn::Set(d, of.absolute);
   // The tolerance grows with p: at the lower end of p for a proof, at the upper end for a violation.
-  const Real least = hn::MulAdd(ulps, hn::Max(hn::And(lower, exponent), normal), hn::MulAdd(slope, lower, absolute));
-  const Real most = hn::MulAdd(ulps, hn::Max(hn::And(upper, exponent), normal), hn::MulAdd(slope, upper, absolute));
+  const Real least = hn::MulAdd(ulps, hn::And(hn::Max(lower, normal), exponent), hn::MulAdd(slope, lower, absolute));
+  const Real most = hn::MulAdd(ulps, hn::And(hn::Max(upper, normal), exponent), hn::MulAdd(slope, upper, absolute));
 
-  // 2^-48 = 32 units covers the roundings of both sides.
-  const Real inflate = hn::Set(d, 1 + 0x1p-48);
+  const Real inflate = hn::Set(d, roundings);
   const hn::Mask<Lanes> proved = hn::Le(hn::Mul(hn::Add(distance, error), inflate), least);
   const Real certain = hn::Sub(hn::Mul(distance, hn::Set(d, 1 - 0x1p-48)), error);
   const hn::Mask<Lanes> beyond = hn::Gt(certain, hn::Mul(most, inflate));

@@ -25,8 +25,8 @@ namespace stages {
 
 JudgeParameters judge_parameters(const ElementTolerance& tolerance, double maximum, double theta) {
   for (double part : {tolerance.ulps, tolerance.relative, tolerance.per_deviation, tolerance.absolute}) {
-    if (!(part >= 0 && std::isfinite(part))) {
-      throw std::invalid_argument("ElementTolerance: every part must be finite and >= 0, got " + std::to_string(part));
+    if (!(part >= 0 && part <= 0x1p200)) {
+      throw std::invalid_argument("ElementTolerance: every part must lie in [0, 2^200], got " + std::to_string(part));
     }
   }
   const FormatProperties& format = properties(tolerance.format);

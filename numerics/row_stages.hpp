@@ -26,6 +26,7 @@ struct JudgeParameters {
   double inverse_high, inverse_low;        // 1 / S
   double error_constant, error_deviation;  // relative error of p: constant + deviation * D
   double margin_constant;                  // the same, for what is left of p when its low part is dropped
+  double proof_constant;                   // error_constant + margin_constant
   double ulp_scale;                        // 2^(1 - precision) * ulps
   double smallest_normal;                  // of the tolerance's format
   double relative, per_deviation, absolute;
