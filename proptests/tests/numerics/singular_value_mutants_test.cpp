@@ -1,0 +1,172 @@
+// Four ways of bounding sigma_max that look right and are not. Each stands here whole, and each must be rejected by
+// the inertia of t^2 I - A A^T, where the certified bound of the same matrix is accepted.
+#include <gtest/gtest.h>
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <cmath>
+
+#include "numerics/integer_gram.hpp"
+#include "numerics/singular_value.hpp"
+#include "numerics/verified_cholesky.hpp"
+#include "proptests/tests/numerics/singular_value_inertia.hpp"
+#include "proptests/tests/numerics/singular_value_matrices.hpp"
+
+namespace softcheck::numerics {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+using test::is_valid_upper_bound;
+using test::next_above;
+using test::normal_matrix;
+
+// Mutant 1: ||A v|| / ||v|| after many steps, taken for an upper bound.
+double upper_by_power_iteration(const MatrixXd& matrix, int steps) {
+  VectorXd vector = VectorXd::Ones(matrix.cols());
+  for (int i = 0; i < steps; ++i) vector = (matrix.transpose() * (matrix * vector)).normalized();
+  return (matrix * vector).norm();
+}
+
+// A A^T, each sum from left to right.
+MatrixXd sequential_gram(const MatrixXd& matrix) {
+  MatrixXd gram = MatrixXd::Zero(matrix.rows(), matrix.rows());
+  for (Index i = 0; i < gram.rows(); ++i)
+    for (Index j = 0; j < gram.cols(); ++j)
+      for (Index l = 0; l < matrix.cols(); ++l) gram(i, j) += matrix(i, l) * matrix(j, l);
+  return gram;
+}
+
+// Mutant 2: verified Cholesky of the computed Gram matrix, without gamma_k for the rounding of the Gram matrix.
+double upper_without_gamma(const MatrixXd& matrix) {
+  const MatrixXd gram = sequential_gram(matrix);
+  const double largest = Eigen::SelfAdjointEigenSolver<MatrixXd>(gram).eigenvalues().maxCoeff();
+  for (double slack = 0x1p-50;; slack *= 2) {
+    const double shift = largest * (1 + slack);
+    const VerifiedCholesky cholesky = verified_cholesky(gram, shift);
+    const PrecisionScope precision(113);
+    if (cholesky.factored) return sqrt(Enclosure(shift) + cholesky.residual).upper_double();
+  }
+}
+
+// Mutant 3: t counts as a bound although the factorisation of t I - A A^T broke off.
+double upper_by_any_cholesky(const MatrixXd& matrix, double shift) {
+  const MatrixXd gram = sequential_gram(matrix);
+  MatrixXd shifted = shift * MatrixXd::Identity(gram.rows(), gram.rows()) - gram;
+  const Eigen::LLT<Eigen::Ref<MatrixXd>> ignored(shifted);
+  return std::sqrt(shift);
+}
+
+TEST(SingularValueMutants, PowerIterationIsRejectedAsAnUpperBound) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const MatrixXd matrix = normal_matrix(8, 12, seed);
+    for (int steps : {1, 5, 10}) EXPECT_FALSE(is_valid_upper_bound(matrix, upper_by_power_iteration(matrix, steps)));
+    EXPECT_TRUE(is_valid_upper_bound(matrix, largest_singular_value(matrix).upper));
+  }
+}
+
+TEST(SingularValueMutants, PowerIterationIsRejectedEvenWhereItHasSettledOnTheWrongVector) {
+  // The start is orthogonal to the leading singular vector: no number of steps helps, and none shows it.
+  VectorXd leading(4), second = VectorXd::Ones(4);
+  leading << 1, -1, 1, -1;
+  const MatrixXd matrix = 3 * leading * leading.transpose() + 2 * second * second.transpose();
+  const double settled = upper_by_power_iteration(matrix, 1000);
+  EXPECT_EQ(settled, 8);
+  EXPECT_FALSE(is_valid_upper_bound(matrix, settled));
+  EXPECT_EQ(largest_singular_value(matrix).upper, 12);
+}
+
+TEST(SingularValueMutants, AGramMatrixTakenForExactIsRejected) {
+  // After the leading 1 every further square is below half an ulp and is lost: sigma^2 is short of 0.8 u a column.
+  MatrixXd matrix = MatrixXd::Zero(2, 4096);
+  matrix.row(0).setConstant(0.9 * 0x1p-27);
+  matrix(0, 0) = 1;
+  matrix(1, 1) = 0.5;
+  EXPECT_FALSE(is_valid_upper_bound(matrix, upper_without_gamma(matrix)));
+  EXPECT_TRUE(is_valid_upper_bound(matrix, largest_singular_value(matrix).upper));
+}
+
+TEST(SingularValueMutants, AFactorisationThatBrokeOffIsRejected) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const MatrixXd matrix = normal_matrix(6, 6, seed);
+    const double sigma = largest_singular_value(matrix).lower;
+    const double shift = sigma * sigma * (1 - 0x1p-20);
+    EXPECT_FALSE(is_valid_upper_bound(matrix, upper_by_any_cholesky(matrix, shift)));
+    EXPECT_FALSE(verified_cholesky(sequential_gram(matrix), shift).factored);
+  }
+}
+
+TEST(SingularValueMutants, AFactorisationThatSucceededIsRejectedWithoutItsResidual) {
+  // Mutant 4: t counts as a bound because the factorisation of t I - S went through. Just below the largest eigenvalue
+  // of S = M M^T it does go through, on rounding errors alone; t + residual is a bound all the same.
+  int deceived = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const MatrixXd symmetric = sequential_gram(test::integer_matrix(8, 8, 99, seed));  // exact, and its own sigma_max
+    const double largest = largest_singular_value(symmetric).lower;
+    for (int step = -12; step <= 4; ++step) {
+      const double shift = largest * (1 + step * 0x1p-52);
+      const VerifiedCholesky cholesky = verified_cholesky(symmetric, shift);
+      if (!cholesky.factored) continue;
+      if (!is_valid_upper_bound(symmetric, shift)) ++deceived;
+      const PrecisionScope precision(113);
+      EXPECT_TRUE(is_valid_upper_bound(symmetric, (Enclosure(shift) + cholesky.residual).upper_double())) << seed;
+    }
+  }
+  EXPECT_GT(deceived, 0);
+}
+
+TEST(VerifiedCholesky, BoundsWhatItsFactorMisses) {
+  const PrecisionScope precision(256);
+  int beyond_computed = 0;
+  for (Index n : {1, 2, 3, 7}) {
+    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+      const MatrixXd symmetric = sequential_gram(normal_matrix(n, n + 1, seed));
+      const double shift = 2 * symmetric.trace() + 0.1;
+      const VerifiedCholesky cholesky = verified_cholesky(symmetric, shift);
+      ASSERT_TRUE(cholesky.factored);
+      const MatrixXd& factor = cholesky.lower;
+      const MatrixXd computed = shift * MatrixXd::Identity(n, n) - symmetric - factor * factor.transpose();
+      for (Index i = 0; i < n; ++i) {
+        for (Index j = 0; j < n; ++j) {
+          Enclosure missed = Enclosure(i == j ? shift : 0.0) - Enclosure(symmetric(i, j));
+          for (Index l = 0; l < n; ++l) missed -= Enclosure(factor(i, l)) * Enclosure(factor(j, l));
+          // |R_ij| <= ||R||_2.
+          EXPECT_EQ(less_equal(abs(missed), Enclosure(cholesky.residual.upper_double())), Decision::proved);
+          const Enclosure norm(computed.cwiseAbs().rowwise().sum().maxCoeff());
+          if (less(norm, abs(missed)) == Decision::proved) ++beyond_computed;
+        }
+      }
+    }
+  }
+  // The residual as computed, without the account of its own rounding, is no bound.
+  EXPECT_GT(beyond_computed, 0);
+}
+
+TEST(IntegerGram, LeavesWhatItsPrecisionCannotTellUndecided) {
+  MatrixXd gram(2, 2);
+  gram << 2, 1, 1, 2;  // largest eigenvalue 3
+  const Enclosure below = [] {
+    const PrecisionScope precision(256);
+    return Enclosure(3) - Enclosure::power_of_two(-200);
+  }();
+  const PrecisionScope precision(64);
+  const IntegerGram integers(gram, 0);
+  EXPECT_EQ(integers.largest_at_most(Enclosure(4)), Decision::proved);
+  EXPECT_EQ(integers.largest_at_most(Enclosure(2.75)), Decision::violated);
+  EXPECT_EQ(integers.largest_at_most(Enclosure(3)), Decision::undecided);
+  EXPECT_NE(integers.largest_at_most(below), Decision::proved);
+}
+
+TEST(SingularValueMutants, TheJudgeTellsNeighbouringDoublesApart) {
+  // sigma = 5: itself a bound, the double below is none.
+  MatrixXd matrix(2, 2);
+  matrix << 3, 4, 4, -3;
+  EXPECT_TRUE(is_valid_upper_bound(matrix, 5));
+  EXPECT_FALSE(is_valid_upper_bound(matrix, test::next_below(5)));
+  EXPECT_TRUE(test::is_valid_lower_bound(matrix, 5));
+  EXPECT_FALSE(test::is_valid_lower_bound(matrix, next_above(5)));
+}
+
+}  // namespace
+}  // namespace softcheck::numerics
