@@ -56,6 +56,22 @@ Ball ball_of(double value) {
   return result;
 }
 
+Ball minus_p_log_p(const Ball& p, slong bits) {
+  Ball result;
+  if (arb_contains_zero(p.get())) {
+    // Beyond Arb's exponents p is a ball around 0. There 0 <= -p ln p <= (2 / e) sqrt(p) < sqrt(p).
+    arb_get_abs_ubound_arf(arb_midref(result.get()), p.get(), bits);
+    arb_sqrt(result.get(), result.get(), bits);
+    Ball zero;
+    arb_union(result.get(), result.get(), zero.get(), bits);
+    return result;
+  }
+  arb_log(result.get(), p.get(), bits);
+  arb_mul(result.get(), result.get(), p.get(), bits);
+  arb_neg(result.get(), result.get());
+  return result;
+}
+
 }  // namespace
 
 struct ArbRowOracle::Values {
@@ -111,8 +127,8 @@ void ArbRowOracle::Values::fill(std::span<const double> logits, double theta) {
     arb_add(term.get(), p->get(), epsilon.get(), bits);
     arb_log(term.get(), term.get(), bits);
     arb_submul(entropy_eps.get(), p->get(), term.get(), bits);
-    arb_log(term.get(), p->get(), bits);
-    arb_submul(entropy.get(), p->get(), term.get(), bits);
+    term = minus_p_log_p(*p, bits);
+    arb_add(entropy.get(), entropy.get(), term.get(), bits);
   }
   add_deviations(scaled, argmax, bits);
 }

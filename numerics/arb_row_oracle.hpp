@@ -18,7 +18,7 @@ bool arb_available();
 /// Where |x / theta| exceeds 2^20, the exponentials are shifted by the last visible logit instead.
 ///
 /// error    enclosures; absolute width of p, L and H about n 2^-(precision + 32), which is no relative accuracy for the
-///          tiny entropies of sharp rows
+///          tiny entropies of sharp rows; log_softmax is not a number where p has left Arb's exponents (D > 1e18)
 class ArbRowOracle {
  public:
   /// logits   (n) finite or -inf (masked), n >= 0

@@ -94,6 +94,7 @@ Enclosure Enclosure::integer(std::uint64_t value) {
 }
 
 Enclosure Enclosure::between(double lower, double upper) {
+  const FpEnvironmentGuard guard;
   if (!(lower <= upper)) {
     throw std::invalid_argument("Enclosure::between: need lower <= upper, got " + std::to_string(lower) + " and " +
                                 std::to_string(upper));
@@ -204,6 +205,9 @@ Enclosure pow(const Enclosure& x, unsigned exponent) {
 }
 
 Enclosure maximum(const Enclosure& a, const Enclosure& b) {
+  // mpfr_max would prefer the number to the NaN.
+  if (a.is_nan()) return a;
+  if (b.is_nan()) return b;
   Enclosure result;
   mpfr_max(&result.data()->left, &a.data()->left, &b.data()->left, MPFR_RNDD);
   mpfr_max(&result.data()->right, &a.data()->right, &b.data()->right, MPFR_RNDU);

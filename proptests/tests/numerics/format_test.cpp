@@ -1,0 +1,245 @@
+#include "numerics/format.hpp"
+
+#include <gtest/gtest.h>
+#include <mpfr.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <random>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace softcheck::numerics {
+namespace {
+
+const std::vector<Format> small_formats{Format::f16, Format::bf16, Format::e4m3, Format::e5m2};
+
+using Encode = std::function<std::uint64_t(Format, double)>;
+
+// The reference: MPFR at the precision and the exponents of the format, rounded once to nearest even.
+double rounded_by_mpfr(Format format, double value) {
+  const FormatProperties& p = properties(format);
+  const mpfr_exp_t emin = mpfr_get_emin(), emax = mpfr_get_emax();
+  mpfr_t wide, narrow;
+  mpfr_init2(wide, 53);
+  mpfr_init2(narrow, p.precision);
+  mpfr_set_d(wide, value, MPFR_RNDN);
+  // MPFR's significands lie in [1/2, 1): its exponents are one higher.
+  mpfr_set_emin(p.min_exponent - p.precision + 2);
+  mpfr_set_emax(p.max_exponent + 1);
+  int inexact = mpfr_set(narrow, wide, MPFR_RNDN);
+  inexact = mpfr_check_range(narrow, inexact, MPFR_RNDN);
+  mpfr_subnormalize(narrow, inexact, MPFR_RNDN);
+  double result = mpfr_get_d(narrow, MPFR_RNDN);
+  mpfr_set_emin(emin);
+  mpfr_set_emax(emax);
+  mpfr_clears(wide, narrow, static_cast<mpfr_ptr>(nullptr));
+  if (!p.has_infinity && std::abs(result) > p.largest) result = std::numeric_limits<double>::quiet_NaN();
+  return result;
+}
+
+bool same_number(double a, double b) {
+  return (std::isnan(a) && std::isnan(b)) || std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
+
+// Finite numbers >= 0 of the format, ascending: exactly those whose patterns ascend from 0.
+std::vector<double> nonnegative_numbers(Format format) {
+  std::vector<double> numbers;
+  for (std::uint64_t bits = 0;; ++bits) {
+    const double number = decode(format, bits);
+    if (!std::isfinite(number)) return numbers;
+    numbers.push_back(number);
+  }
+}
+
+// Every number, every midpoint between neighbours and the doubles on both sides of each; beyond the largest too.
+std::vector<double> critical_values(Format format) {
+  std::vector<double> values{0.0, 0x1p-1074, 0x1p-1022, std::numeric_limits<double>::max(), HUGE_VAL};
+  const std::vector<double> numbers = nonnegative_numbers(format);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const double last_step = numbers.back() - numbers[numbers.size() - 2];
+    const double next = i + 1 < numbers.size() ? numbers[i + 1] : numbers.back() + last_step;
+    for (const double value : {numbers[i], numbers[i] + (next - numbers[i]) / 2}) {
+      values.push_back(value);
+      values.push_back(std::nextafter(value, HUGE_VAL));
+      if (value > 0) values.push_back(std::nextafter(value, 0));
+    }
+  }
+  const std::size_t count = values.size();
+  for (std::size_t i = 0; i < count; ++i) values.push_back(-values[i]);
+  return values;
+}
+
+std::size_t wrong_roundings(Format format, const Encode& encode_under_test) {
+  std::size_t wrong = 0;
+  for (const double value : critical_values(format)) {
+    const double got = decode(format, encode_under_test(format, value));
+    if (!same_number(got, rounded_by_mpfr(format, value))) ++wrong;
+  }
+  return wrong;
+}
+
+TEST(Format, EveryPatternDecodesToWhatItsFieldsSay) {
+  for (const Format format : small_formats) {
+    const FormatProperties& p = properties(format);
+    const int fraction_bits = p.precision - 1;
+    for (std::uint64_t bits = 0; bits < std::uint64_t{1} << p.storage_bits; ++bits) {
+      const double fraction = static_cast<double>(bits & ((1u << fraction_bits) - 1));
+      const int exponent = static_cast<int>((bits >> fraction_bits) & ((1u << p.exponent_bits) - 1));
+      const int all_ones = (1 << p.exponent_bits) - 1;
+      const double sign = bits >> (p.storage_bits - 1) ? -1.0 : 1.0;
+      double expected = std::ldexp(fraction + (exponent ? std::ldexp(1.0, fraction_bits) : 0.0),
+                                   std::max(exponent, 1) - (all_ones >> 1) - fraction_bits);
+      if (p.has_infinity && exponent == all_ones) expected = fraction == 0 ? HUGE_VAL : NAN;
+      if (!p.has_infinity && exponent == all_ones && std::ldexp(fraction + 1, -fraction_bits) == 1) expected = NAN;
+      ASSERT_TRUE(same_number(decode(format, bits), std::copysign(expected, sign))) << p.name << " " << bits;
+    }
+  }
+}
+
+TEST(Format, EveryPatternSurvivesTheRoundTrip) {
+  for (const Format format : small_formats) {
+    for (std::uint64_t bits = 0; bits < std::uint64_t{1} << properties(format).storage_bits; ++bits) {
+      const double value = decode(format, bits);
+      if (std::isnan(value)) {
+        ASSERT_TRUE(std::isnan(decode(format, encode(format, value))));
+      } else {
+        ASSERT_EQ(encode(format, value), bits) << properties(format).name;
+      }
+    }
+  }
+}
+
+TEST(Format, EveryMidpointAndItsNeighboursRoundAsMpfrDoes) {
+  for (const Format format : small_formats) EXPECT_EQ(wrong_roundings(format, encode), 0u) << properties(format).name;
+}
+
+// Planted wrong versions of encode: the same check must reject them.
+std::uint64_t encode_truncating(Format format, double value) {
+  const double nearest = round_to(format, value);
+  const std::uint64_t bits = encode(format, value);
+  return std::isfinite(value) && std::abs(nearest) > std::abs(value) ? bits - 1 : bits;
+}
+
+std::uint64_t encode_ties_away(Format format, double value) {
+  return encode(format, std::isfinite(value) && value != 0 ? std::nextafter(value, 2 * value) : value);
+}
+
+std::uint64_t encode_flushing_subnormals(Format format, double value) {
+  const std::uint64_t bits = encode(format, value);
+  return std::abs(decode(format, bits)) < properties(format).smallest_normal ? encode(format, std::copysign(0.0, value))
+                                                                             : bits;
+}
+
+std::uint64_t encode_saturating(Format format, double value) {
+  const double largest = properties(format).largest;
+  return encode(format, std::isnan(value) ? value : std::clamp(value, -largest, largest));
+}
+
+std::uint64_t encode_dropping_the_sign_of_zero(Format format, double value) {
+  return encode(format, round_to(format, value) == 0 ? 0.0 : value);
+}
+
+TEST(Format, WrongRoundingsAreRejected) {
+  for (const Format format : small_formats) {
+    EXPECT_GT(wrong_roundings(format, encode_truncating), 0u);
+    EXPECT_GT(wrong_roundings(format, encode_ties_away), 0u);
+    EXPECT_GT(wrong_roundings(format, encode_flushing_subnormals), 0u);
+    EXPECT_GT(wrong_roundings(format, encode_saturating), 0u);
+    EXPECT_GT(wrong_roundings(format, encode_dropping_the_sign_of_zero), 0u);
+  }
+}
+
+TEST(Format, PropertiesAreThoseOfTheNumbers) {
+  for (const Format format : small_formats) {
+    const FormatProperties& p = properties(format);
+    const std::vector<double> numbers = nonnegative_numbers(format);
+    EXPECT_EQ(p.largest, numbers.back());
+    EXPECT_EQ(p.smallest_subnormal, numbers[1]);
+    EXPECT_EQ(p.smallest_normal, numbers[std::size_t{1} << (p.precision - 1)]);
+    EXPECT_EQ(p.unit_roundoff * 2, decode(format, encode(format, 1.0) + 1) - 1);
+    EXPECT_EQ(std::ilogb(p.largest), p.max_exponent);
+    EXPECT_EQ(parse_format(p.name), format);
+  }
+  const auto same_as = [](auto limits, const FormatProperties& p) {
+    using Limits = decltype(limits);
+    return p.largest == Limits::max() && p.smallest_normal == Limits::min() &&
+           p.smallest_subnormal == Limits::denorm_min() && p.precision == Limits::digits &&
+           p.unit_roundoff * 2 == Limits::epsilon();
+  };
+  EXPECT_TRUE(same_as(std::numeric_limits<float>(), properties(Format::f32)));
+  EXPECT_TRUE(same_as(std::numeric_limits<double>(), properties(Format::f64)));
+}
+
+TEST(Format, SinglePrecisionRoundsAsTheCompilerDoes) {
+  std::mt19937_64 engine(20241001);
+  const auto agree = [](double value) {
+    const auto expected = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    const std::uint64_t got = encode(Format::f32, value);
+    return got == expected && decode(Format::f32, got) == static_cast<double>(static_cast<float>(value));
+  };
+  for (int i = 0; i < 400000; ++i) {
+    const double any = std::bit_cast<double>(engine());
+    ASSERT_TRUE(std::isnan(any) || agree(any)) << any;
+    // Around the halves between neighbours, subnormal numbers included: a quarter of the draws.
+    auto bits = static_cast<std::uint32_t>(engine());
+    if (i % 4 == 0) bits &= 0x807fffffu;
+    const double low = std::bit_cast<float>(bits);
+    const double high = std::bit_cast<float>(bits + 1);
+    if (!std::isfinite(low) || !std::isfinite(high)) continue;
+    const double half = low + (high - low) / 2;
+    for (const double value : {half, std::nextafter(half, HUGE_VAL), std::nextafter(half, -HUGE_VAL)}) {
+      ASSERT_TRUE(agree(value)) << value;
+    }
+  }
+  const double threshold = 0x1.ffffffp127;  // halfway between the largest number and 2^128
+  EXPECT_EQ(round_to(Format::f32, threshold), HUGE_VAL);
+  EXPECT_EQ(round_to(Format::f32, std::nextafter(threshold, 0)), properties(Format::f32).largest);
+}
+
+TEST(Format, EveryBfloat16IsTheUpperHalfOfAFloat) {
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    ASSERT_TRUE(same_number(decode(Format::bf16, bits), std::bit_cast<float>(bits << 16)));
+  }
+}
+
+#if defined(__x86_64__)
+__attribute__((target("f16c"))) float half_to_float_by_hardware(std::uint16_t bits) { return _cvtsh_ss(bits); }
+__attribute__((target("f16c"))) std::uint16_t float_to_half_by_hardware(float value) {
+  return _cvtss_sh(value, _MM_FROUND_TO_NEAREST_INT);
+}
+
+TEST(Format, EveryHalfAgreesWithTheHardware) {
+  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "no AVX2, hence perhaps no F16C";
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const double expected = half_to_float_by_hardware(static_cast<std::uint16_t>(bits));
+    ASSERT_TRUE(same_number(decode(Format::f16, bits), expected)) << bits;
+  }
+  for (const double value : critical_values(Format::f16)) {
+    const auto single = static_cast<float>(value);
+    ASSERT_EQ(encode(Format::f16, single), float_to_half_by_hardware(single)) << value;
+  }
+}
+#endif
+
+TEST(Format, NotANumberStaysOne) {
+  for (const Format format : all_formats()) EXPECT_TRUE(std::isnan(round_to(format, NAN)));
+  EXPECT_EQ(round_to(Format::f16, -HUGE_VAL), -HUGE_VAL);
+  EXPECT_TRUE(std::isnan(round_to(Format::e4m3, HUGE_VAL)));
+  EXPECT_EQ(round_to(Format::e4m3, 464.0), 448.0);  // the tie beside the NaN pattern goes to the even 448
+}
+
+TEST(Format, WrongCallsSayWhatTheyNeed) {
+  EXPECT_THROW(decode(Format::f16, 0x10000), std::invalid_argument);
+  EXPECT_THROW(parse_format("f17"), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace softcheck::numerics

@@ -1,0 +1,158 @@
+#include "numerics/ulp.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "numerics/decision.hpp"
+
+namespace softcheck::numerics {
+namespace {
+
+const std::vector<Format> small_formats{Format::f16, Format::bf16, Format::e4m3, Format::e5m2};
+
+// All finite numbers of the format, ascending, zero once.
+std::vector<double> numbers_of(Format format) {
+  std::vector<double> numbers;
+  for (std::uint64_t bits = 0; std::isfinite(decode(format, bits)); ++bits) numbers.push_back(decode(format, bits));
+  std::vector<double> all;
+  for (std::size_t i = numbers.size() - 1; i > 0; --i) all.push_back(-numbers[i]);
+  all.insert(all.end(), numbers.begin(), numbers.end());
+  return all;
+}
+
+using Distance = std::function<std::uint64_t(Format, double, double)>;
+
+// Neighbours are one apart, and distances are differences of positions: all neighbours, and all numbers from some.
+std::size_t wrong_distances(Format format, const Distance& distance) {
+  const std::vector<double> numbers = numbers_of(format);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i + 1 < numbers.size(); ++i) {
+    if (distance(format, numbers[i], numbers[i + 1]) != 1 || distance(format, numbers[i + 1], numbers[i]) != 1) ++wrong;
+  }
+  for (std::size_t from = 0; from < numbers.size(); from += 1 + numbers.size() / 7) {
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (distance(format, numbers[from], numbers[i]) != std::max(from, i) - std::min(from, i)) ++wrong;
+    }
+  }
+  return wrong;
+}
+
+TEST(Ulp, NeighboursOfEverySmallFormatAreOneApart) {
+  for (const Format format : small_formats) EXPECT_EQ(wrong_distances(format, ulp_distance), 0u);
+}
+
+std::uint64_t distance_by_quotient(Format format, double a, double b) {
+  return static_cast<std::uint64_t>(std::abs(a - b) / ulp(format, a));
+}
+
+std::uint64_t distance_of_patterns(Format format, double a, double b) {
+  const std::uint64_t x = encode(format, a), y = encode(format, b);
+  return std::max(x, y) - std::min(x, y);
+}
+
+TEST(Ulp, WrongDistancesAreRejected) {
+  for (const Format format : small_formats) {
+    EXPECT_GT(wrong_distances(format, distance_by_quotient), 0u);
+    EXPECT_GT(wrong_distances(format, distance_of_patterns), 0u);
+  }
+}
+
+TEST(Ulp, IsTheStepUpFromEveryNumber) {
+  for (const Format format : small_formats) {
+    const std::vector<double> numbers = numbers_of(format);
+    for (std::size_t i = numbers.size() / 2; i + 1 < numbers.size(); ++i) {
+      ASSERT_EQ(ulp(format, numbers[i]), numbers[i + 1] - numbers[i]);
+      ASSERT_EQ(ulp(format, -numbers[i]), ulp(format, numbers[i]));
+      // Between two numbers the spacing is the same.
+      ASSERT_EQ(ulp(format, std::nextafter(numbers[i + 1], 0)), ulp(format, numbers[i]));
+    }
+    EXPECT_EQ(ulp(format, 0), properties(format).smallest_subnormal);
+    EXPECT_EQ(ulp(format, 0x1p1023), ulp(format, properties(format).largest));
+  }
+}
+
+TEST(Ulp, IsTheStepUpOfFloatsAndDoubles) {
+  std::mt19937_64 engine(20241001);
+  for (int i = 0; i < 100000; ++i) {
+    const auto single = std::bit_cast<float>(static_cast<std::uint32_t>(engine()) & 0x7fffffffu);
+    const auto any = std::bit_cast<double>(engine() >> 1);
+    const float next = std::nextafter(single, HUGE_VALF);
+    if (std::isfinite(next)) {
+      ASSERT_EQ(ulp(Format::f32, single), static_cast<double>(next) - single);
+      ASSERT_EQ(ulp_distance(Format::f32, single, next), 1u);
+    }
+    const double after = std::nextafter(any, HUGE_VAL);
+    if (std::isfinite(after)) {
+      ASSERT_EQ(ulp(Format::f64, any), after - any);
+      ASSERT_EQ(ulp_distance(Format::f64, -any, -after), 1u);
+    }
+  }
+  EXPECT_EQ(ulp(Format::f64, 0x1p-1074), 0x1p-1074);
+}
+
+TEST(Ulp, ZerosAreOneNumberAndInfinityIsTheNext) {
+  for (const Format format : all_formats()) {
+    const FormatProperties& p = properties(format);
+    EXPECT_EQ(ulp_distance(format, -0.0, 0.0), 0u);
+    EXPECT_EQ(ulp_distance(format, -p.smallest_subnormal, p.smallest_subnormal), 2u);
+    EXPECT_EQ(ulp_distance(format, p.smallest_subnormal, -0.0), 1u);
+    EXPECT_TRUE(!p.has_infinity || ulp_distance(format, p.largest, HUGE_VAL) == 1);
+  }
+}
+
+TEST(Ulp, WrongCallsSayWhatTheyNeed) {
+  EXPECT_THROW(ulp(Format::f32, HUGE_VAL), std::invalid_argument);
+  EXPECT_THROW(ulp(Format::f32, NAN), std::invalid_argument);
+  EXPECT_THROW(ulp_distance(Format::f16, 1.0, 1.0 + 0x1p-20), std::invalid_argument);
+  EXPECT_THROW(ulp_distance(Format::f64, NAN, NAN), std::invalid_argument);
+  EXPECT_THROW(ulp_distance(Format::e4m3, 448, HUGE_VAL), std::invalid_argument);
+  EXPECT_THROW(error_in_ulps(Format::f32, Enclosure(1), HUGE_VAL), std::invalid_argument);
+  EXPECT_THROW(error_in_ulps(Format::f32, log(Enclosure(-1)), 1), std::invalid_argument);
+}
+
+// Is every rounding within half a unit of the true value, proved?
+bool within_half_an_ulp(Format format, const std::function<double(double)>& rounding) {
+  std::mt19937_64 engine(20241001);
+  const FormatProperties& p = properties(format);
+  std::uniform_int_distribution<int> exponent(p.min_exponent - p.precision, std::min(p.max_exponent - 1, 1000));
+  for (int i = 0; i < 2000; ++i) {
+    const double exact = std::ldexp(1 + static_cast<double>(engine() >> 12) * 0x1p-52, exponent(engine));
+    const Enclosure error = error_in_ulps(format, Enclosure(exact), rounding(exact));
+    if (less_equal(error, Enclosure(0.5)) != Decision::proved) return false;
+  }
+  return true;
+}
+
+TEST(Ulp, RoundingToNearestErrsByHalfAUnitAtMost) {
+  for (const Format format : all_formats()) {
+    EXPECT_TRUE(within_half_an_ulp(format, [&](double x) { return round_to(format, x); }));
+    if (format == Format::f64) continue;
+    EXPECT_FALSE(within_half_an_ulp(format, [&](double x) {
+      const double nearest = round_to(format, x);  // planted: truncation
+      return nearest > x ? decode(format, encode(format, x) - 1) : nearest;
+    }));
+  }
+}
+
+TEST(Ulp, ErrorUsesTheSpacingAtTheTrueValue) {
+  // Just below 1 the spacing of f32 is 2^-24: an error of 2^-24 there is one unit, at 1 and above it is half of one.
+  const double below = 1 - 0x1p-30;
+  EXPECT_TRUE(error_in_ulps(Format::f32, Enclosure(below), below + 0x1p-24).contains(1.0));
+  EXPECT_TRUE(error_in_ulps(Format::f32, Enclosure(1), 1 + 0x1p-24).contains(0.5));
+  const Enclosure straddling = Enclosure::between(below, 1 + 0x1p-30);
+  const Enclosure error = error_in_ulps(Format::f32, straddling, 1 + 0x1p-24);
+  EXPECT_TRUE(error.contains(0.5));
+  EXPECT_TRUE(error.contains(1.0));
+  EXPECT_TRUE(error_in_ulps(Format::f32, Enclosure(0), 0x1p-149).contains(1.0));
+  EXPECT_TRUE(error_in_ulps(Format::f32, Enclosure(0x1p-200), 0).contains(0x1p-51));
+}
+
+}  // namespace
+}  // namespace softcheck::numerics
