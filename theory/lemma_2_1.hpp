@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "numerics/certificate.hpp"
+#include "theory/level_row.hpp"
+#include "theory/scalar.hpp"
+
+namespace softcheck::theory {
+
+template <Scalar T>
+struct CoefficientBounds {
+  T lower;
+  T upper;
+};
+
+/// Lemma 2.1 as the paper states it, eqs (6)-(8): every coefficient of softmax_theta of n logits in [m, M] lies in
+/// [(1/n) e^(-delta/theta), (1/n) e^(delta/theta)], delta = M - m.
+///
+/// n        >= 1          exponent   delta / theta >= 0
+template <Scalar T>
+CoefficientBounds<T> lemma_2_1_bounds(std::uint64_t n, const T& exponent) {
+  const T items = count_as<T>(n);
+  return {exp(-exponent) / items, exp(exponent) / items};
+}
+
+/// The sharp form: 1/(1 + (n-1) e^(delta/theta)) <= alpha <= 1/(1 + (n-1) e^(-delta/theta)). Reached by the last item
+/// of (M, ..., M, m) and the first of (M, m, ..., m). Proof: all other items are at most e^(delta/theta), at least
+/// e^(-delta/theta) times as heavy.
+template <Scalar T>
+CoefficientBounds<T> lemma_2_1_sharp_bounds(std::uint64_t n, const T& exponent) {
+  const T others = count_as<T>(n - 1);
+  const T small = exp(-exponent);  // both ends by e^(-delta/theta) alone: it does not overflow
+  return {small / (small + others), T(1) / (T(1) + others * small)};
+}
+
+/// Two logits and a temperature: all that the bounds know of a row besides its length.
+struct Spread {
+  double largest;
+  double smallest;
+  double theta = 1;
+
+  /// delta / theta, at the working precision.
+  numerics::Enclosure exponent() const { return difference(largest, smallest) / numerics::Enclosure(theta); }
+};
+
+/// N(eps) = ceil(1 + e^(delta/theta) (1 - eps)/eps): for every n > N all coefficients are below eps, and N - 1 items of
+/// the same spread can still put eps or more on one.
+struct DispersionLength {
+  std::optional<std::uint64_t> items;  // N, certified, where it is below 2^62
+  numerics::Enclosure log_items;       // ln(1 + e^(delta/theta) (1 - eps)/eps), at 113 bits
+};
+
+/// eps      in (0, 1)
+/// throws   std::invalid_argument when eps is not, theta <= 0 or largest < smallest
+DispersionLength dispersion_length(const Spread& spread, double eps);
+
+/// lemma_2_1.lower, .upper, .sharp_lower, .sharp_upper for every coefficient of the row at once (the sides shown are
+/// the item nearest to the bound), .attained for the two extremal rows of the same length and spread,
+/// .dispersion_length. Every finite row is decided: each gap is a sum of terms of one sign made of exact differences of
+/// logits.
+///
+/// logits   (n) finite or -inf          theta   > 0
+std::vector<numerics::Certificate> certify_lemma_2_1(std::span<const double> logits, double theta);
+
+/// The same for a row given by its levels.
+std::vector<numerics::Certificate> certify_lemma_2_1(const LevelRow& row, double theta);
+
+/// lemma_2_1.dispersion_length for one eps: "beyond N every coefficient is below eps", and not from any smaller N.
+std::vector<numerics::Certificate> certify_dispersion_length(const Spread& spread, double eps);
+
+}  // namespace softcheck::theory

@@ -1,0 +1,107 @@
+#include "theory/tempered_row.hpp"
+
+#include "numerics/deviation_sums.hpp"
+
+namespace softcheck::theory {
+
+using numerics::Enclosure;
+
+TemperedRow::TemperedRow(const LevelRow& row, const Enclosure& beta) : items_(count_as<Enclosure>(row.visible())) {
+  numerics::DeviationSums sums(row.visible());
+  bool first = true;
+  for (const Level& level : row.levels()) {
+    counts_.push_back(count_as<Enclosure>(level.count));
+    deviations_.push_back(beta * difference(row.largest(), level.logit));
+    rises_.push_back(beta * difference(level.logit, row.smallest()));
+    const Enclosure exponent = -deviations_.back();
+    weights_.push_back(numerics::weight_of(exponent));
+    sums.add(exponent, weights_.back(), level.count - (first ? 1 : 0));
+    first = false;
+  }
+  const Enclosure sum_minus_one = sums.sum();
+  sum_ = 1 + sum_minus_one;
+  log_sum_ = log1p(sum_minus_one);
+  mean_deviation_ = sums.weighted_deviation() / sum_;
+  mean_square_deviation_ = sums.second_moment() / sum_;
+}
+
+Enclosure TemperedRow::variance() const {
+  Enclosure result;
+  if (levels() == 1) return result;
+  for (std::size_t j = 0; j < levels(); ++j) {
+    result += counts_[j] * weights_[j] * square(deviations_[j] - mean_deviation_);
+  }
+  return result / sum_;
+}
+
+std::optional<Magnification> magnification(const LevelRow& row, const Enclosure& beta) {
+  if (row.all_equal()) return std::nullopt;
+  const double second = row.levels()[1].logit;
+  // exp(-600) is far from the end of double's range, let alone of MPFR's: any number of this size would do.
+  const Enclosure exponent = beta * difference(row.largest(), second);
+  if (exponent.lower_double() < 600) return std::nullopt;
+  return Magnification{second, beta};
+}
+
+namespace {
+
+// beta (M - x), less the exponent of the magnification: as two terms >= 0, because b1 (M - second) itself may be so
+// large that its rounding error alone would overflow the exponential.
+Enclosure magnified_exponent(const LevelRow& row, double logit, const Enclosure& beta,
+                             const std::optional<Magnification>& scale) {
+  if (!scale) return beta * difference(row.largest(), logit);
+  return (beta - scale->beta) * difference(row.largest(), scale->logit) + beta * difference(scale->logit, logit);
+}
+
+// exp(-(beta - scale.beta)(M - scale.logit)): what remains of the magnification at beta, 1 / magnification at most.
+Enclosure reciprocal(const LevelRow& row, const std::optional<Magnification>& scale) {
+  return scale ? exp(-(scale->beta * difference(row.largest(), scale->logit))) : Enclosure(1);
+}
+
+// log1p(s r) / s for s in (0, 1], r >= 0.
+Enclosure magnified_log1p(const Enclosure& ratio, const Enclosure& s, bool magnified) {
+  if (!magnified) return log1p(ratio);
+  const Enclosure x = s * ratio;
+  if (x.lower_double() > 0) return log1p(x) / s;
+  // 1 - x/2 <= log1p(x)/x <= 1
+  return ratio * hull(1 - x / 2, Enclosure(1));
+}
+
+}  // namespace
+
+Enclosure excess_entropy(const LevelRow& row, const Enclosure& beta, const std::optional<Magnification>& scale) {
+  const Enclosure shared = count_as<Enclosure>(row.levels().front().count);
+  Enclosure sum, moment;
+  for (const Level& level : row.levels().subspan(1)) {
+    const Enclosure weight =
+        count_as<Enclosure>(level.count) * exp(-magnified_exponent(row, level.logit, beta, scale)) / shared;
+    sum += weight;
+    moment += weight * beta * difference(row.largest(), level.logit);
+  }
+  const Enclosure s = reciprocal(row, scale);
+  return magnified_log1p(sum, s, scale.has_value()) + moment / (1 + s * sum);
+}
+
+Enclosure entropy_drop(const LevelRow& row, const Enclosure& b1, const Enclosure& b2) {
+  if (row.all_equal()) return {};
+  const auto scale = magnification(row, b1);
+  const Enclosure direct = excess_entropy(row, b1, scale) - excess_entropy(row, b2, scale);
+  // All weights at once for every b in [b1, b2]: they fall with b.
+  const Enclosure shared = count_as<Enclosure>(row.levels().front().count);
+  const Enclosure s = reciprocal(row, scale);
+  Enclosure sum, squares;
+  for (const Level& level : row.levels().subspan(1)) {
+    const Enclosure weight =
+        count_as<Enclosure>(level.count) * hull(exp(-magnified_exponent(row, level.logit, b1, scale)),
+                                                exp(-magnified_exponent(row, level.logit, b2, scale)));
+    sum += weight;
+    squares += weight * square(difference(row.largest(), level.logit));
+  }
+  const Enclosure total = shared + s * sum;
+  const Enclosure upper = squares / total;
+  // Var = 1/2 sum sum p_i p_j (x_i - x_j)^2 is at least what its pairs with the K items at the maximum contribute.
+  const Enclosure variance = hull(upper * shared / total, upper);
+  return intersection(direct, (b2 - b1) * (b2 + b1) / 2 * variance);
+}
+
+}  // namespace softcheck::theory
