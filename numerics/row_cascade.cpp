@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "numerics/element_decision.hpp"
 #include "numerics/enclosure.hpp"
 #include "numerics/fp_environment.hpp"
 #include "numerics/row_stages.hpp"
@@ -22,30 +23,14 @@ Enclosure enclose(const Approximation& value) {
   return maximum(Enclosure(0), Enclosure(value.value) + Enclosure::between(-value.error, value.error));
 }
 
+constexpr double largest = std::numeric_limits<double>::max();
+
+/// An error of infinity says that the value lies beyond the doubles.
 Approximation approximate(const Enclosure& value) {
   const double centre = value.midpoint();
+  if (!std::isfinite(centre)) return {centre < 0 ? -largest : largest, std::numeric_limits<double>::infinity()};
   const double radius = std::fmax(value.upper_double() - centre, centre - value.lower_double());
   return {centre, std::nextafter(radius, std::numeric_limits<double>::infinity())};
-}
-
-/// ulp of the format at an endpoint of an enclosure of p in [0, 1].
-Enclosure ulp_at(mpfr_srcptr p, const FormatProperties& format) {
-  long exponent = format.min_exponent;
-  if (mpfr_regular_p(p) && mpfr_sgn(p) > 0) exponent = std::max<long>(exponent, mpfr_get_exp(p) - 1);
-  return Enclosure::power_of_two(exponent - format.precision + 1);
-}
-
-/// |got - p| <= tolerance multiplied by S: then rows whose sum is an integer are decided on equality as well.
-Decision decide(const RowOracle& oracle, std::size_t i, bool masked, double got, const ElementTolerance& tolerance) {
-  const FormatProperties& format = properties(tolerance.format);
-  const Enclosure sum = oracle.sum();
-  const Enclosure deviation = masked ? Enclosure(0) : oracle.deviation(i);
-  const Enclosure weight = masked ? Enclosure(0) : exp(-deviation);
-  const Enclosure p = masked ? Enclosure(0) : oracle.softmax(i);
-  const Enclosure ulp = hull(ulp_at(&p.data()->left, format), ulp_at(&p.data()->right, format));
-  const Enclosure slope = Enclosure(tolerance.relative) + Enclosure(tolerance.per_deviation) * deviation;
-  const Enclosure bound = (Enclosure(tolerance.ulps) * ulp + Enclosure(tolerance.absolute)) * sum + slope * weight;
-  return less_equal(abs(Enclosure(got) * sum - weight), bound);
 }
 
 template <class T>
@@ -63,11 +48,11 @@ Decision judge_sum(std::span<const T> got, double tolerance) {
   const Enclosure near = Enclosure(sum.value) + Enclosure::between(-sum.error, sum.error) - Enclosure(1);
   const Decision first = less_equal(abs(near), Enclosure(tolerance));
   if (first != Decision::undecided) return first;
-  return escalate([&] {
-    Enclosure exact(-1);
-    for (T value : got) exact += Enclosure(static_cast<double>(value));
-    return less_equal(abs(exact), Enclosure(tolerance));
-  });
+  // From 2^-1074 to 2^1024, times at most 2^32 values: with so many bits the sum is exact.
+  const PrecisionScope exactly(2200);
+  Enclosure exact(-1);
+  for (T value : got) exact += Enclosure(static_cast<double>(value));
+  return less_equal(abs(exact), Enclosure(tolerance));
 }
 
 }  // namespace
@@ -163,14 +148,12 @@ RowJudgement RowCascade::finish(const StageOutcome& filtered, std::span<const do
 
 void RowCascade::escalate_elements(std::vector<std::size_t> open, std::span<const double> got,
                                    const ElementTolerance& tolerance, RowJudgement& judgement) {
+  const std::span<const double> logits = wide_logits();
   std::vector<double> values(got.begin(), got.end());
-  for (std::size_t rung = 0; rung < rungs.size() && !open.empty(); ++rung) {
-    const RowOracle& exact = oracle(rung);
-    const PrecisionScope scope(rungs[rung]);
-    const std::span<const double> logits = wide_logits();
+  const auto keep_undecided = [&](auto&& decide) {
     std::size_t left = 0;
     for (std::size_t k = 0; k < open.size(); ++k) {
-      const Decision decision = decide(exact, open[k], std::isinf(logits[open[k]]), values[k], tolerance);
+      const Decision decision = decide(open[k], values[k]);
       if (decision == Decision::violated) judgement.violated.push_back(open[k]);
       if (decision != Decision::undecided) continue;
       open[left] = open[k];
@@ -178,7 +161,16 @@ void RowCascade::escalate_elements(std::vector<std::size_t> open, std::span<cons
     }
     judgement.counts.enclosure += open.size() - left;
     open.resize(left);
+  };
+  for (std::size_t rung = 0; rung < rungs.size() && !open.empty(); ++rung) {
+    const RowOracle& exact = oracle(rung);
+    const PrecisionScope scope(rungs[rung]);
+    keep_undecided([&](std::size_t i, double value) { return decide_element(exact, logits, i, value, tolerance); });
   }
+  const PrecisionScope scope(rungs.back());
+  keep_undecided([&](std::size_t i, double value) {
+    return decide_element_by_reciprocal(logits, filter_.theta, i, value, tolerance);
+  });
   judgement.counts.undecided = open.size();
   judgement.undecided = std::move(open);
 }
@@ -219,7 +211,7 @@ Decision RowCascade::judge_scalar(double got, double tolerance, const Approximat
     return less_equal(abs(Enclosure(got) - exact), Enclosure(tolerance));
   };
   Decision decision = Decision::undecided;
-  {
+  if (std::isfinite(first.error)) {
     const PrecisionScope scope(64);
     decision = compare(Enclosure(first.value) + Enclosure::between(-first.error, first.error));
   }

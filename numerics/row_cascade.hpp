@@ -61,7 +61,7 @@ class RowCascade {
   RowJudgement judge_softmax(std::span<const float> got, const ElementTolerance& tolerance);
   RowJudgement judge_softmax(std::span<const double> got, const ElementTolerance& tolerance);
 
-  /// The filter's value with its certified absolute error.
+  /// The filter's value with its certified absolute error: infinite where the value is beyond the doubles.
   Approximation logsumexp() const;  // of logits / theta
   Approximation entropy() const;    // nats
   Approximation mean_deviation() const;
