@@ -1,0 +1,191 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "numerics/format.hpp"
+#include "proptests/tests/kernels/loaded_kernel.hpp"
+
+namespace softcheck::kernel_tests {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+template <class T>
+void one_logit_is_certain() {
+  for (const T x : {T(0), T(-3.5), T(1e30), std::numeric_limits<T>::lowest(), std::numeric_limits<T>::denorm_min()}) {
+    EXPECT_EQ(run_row<T>("softcheck_softmax", dtype_of<T>(), {x})[0], T(1));
+    EXPECT_EQ(run_row<T>("softcheck_adaptive_softmax", dtype_of<T>(), {x})[0], T(1));
+    EXPECT_EQ(run_row<T>("softcheck_log_softmax", dtype_of<T>(), {x})[0], T(0));
+    EXPECT_EQ(run_row<T>("softcheck_entropy", dtype_of<T>(), {x})[0], T(0));
+    EXPECT_EQ(run_row<T>("softcheck_logsumexp", dtype_of<T>(), {x})[0], x);
+  }
+}
+
+TEST(CpuKernels, OneLogitIsCertain) {
+  one_logit_is_certain<float>();
+  one_logit_is_certain<double>();
+}
+
+template <class T>
+void ties_are_exact() {
+  for (std::size_t n = 1; n <= (std::size_t{1} << 17); n *= 2) {
+    const std::vector<T> logits(n, T(-7.25));
+    for (const char* symbol : {"softcheck_softmax", "softcheck_adaptive_softmax"}) {
+      EXPECT_TRUE(same_bits(run_row<T>(symbol, dtype_of<T>(), logits), std::vector<T>(n, T(1) / static_cast<T>(n))))
+          << symbol << " n = " << n;
+    }
+  }
+}
+
+TEST(CpuKernels, TiesOfAPowerOfTwoAreExactlyOneOverN) {
+  ties_are_exact<float>();
+  ties_are_exact<double>();
+}
+
+TEST(CpuKernels, HalfPrecisionIsTheSinglePrecisionResultRounded) {
+  using numerics::Format;
+  for (const auto& [format, type] : {std::pair{Format::f16, f16}, std::pair{Format::bf16, bf16}}) {
+    for (const std::size_t n : telling_sizes()) {
+      std::vector<std::uint16_t> narrow;
+      std::vector<float> wide;
+      for (const float x : uneven_row<float>(n)) {
+        narrow.push_back(static_cast<std::uint16_t>(numerics::encode(format, x)));
+        wide.push_back(static_cast<float>(numerics::decode(format, narrow.back())));
+      }
+      for (const std::string& symbol : cpu_symbols()) {
+        std::vector<std::uint16_t> rounded;
+        for (const float y : run_row<float>(symbol, dtype_of<float>(), wide)) {
+          rounded.push_back(static_cast<std::uint16_t>(numerics::encode(format, y)));
+        }
+        EXPECT_TRUE(same_bits(run_row<std::uint16_t>(symbol, type, narrow), rounded)) << symbol << " n = " << n;
+      }
+    }
+  }
+}
+
+// All 65,536 inputs through log_softmax of one logit and through logsumexp, which returns its only logit.
+TEST(CpuKernels, EveryHalfPrecisionValueSurvivesAPassThrough) {
+  using numerics::Format;
+  for (const auto& [format, type] : {std::pair{Format::f16, f16}, std::pair{Format::bf16, bf16}}) {
+    Tensor<std::uint16_t> in(type, {65536, 1});
+    Tensor<std::uint16_t> out(type, {65536});
+    for (std::int64_t bits = 0; bits < 65536; ++bits) {
+      in.at(bits, 0) = static_cast<std::uint16_t>(bits);
+    }
+    Call call(in.view, out.view);
+    ASSERT_EQ(cpu_kernel("softcheck_logsumexp")(&call.call), 0);
+    for (std::int64_t bits = 0; bits < 65536; ++bits) {
+      const double x = numerics::decode(format, static_cast<std::uint64_t>(bits));
+      const double y = numerics::decode(format, out.at(bits));
+      ASSERT_TRUE(std::isnan(x) ? std::isnan(y) : x == y) << std::hex << bits;
+    }
+  }
+}
+
+TEST(CpuKernels, MaskedMeansMinusInfinity) {
+  for (const std::size_t n : telling_sizes()) {
+    std::vector<float> masked = uneven_row<float>(n);
+    std::vector<float> infinite = masked;
+    std::vector<std::uint8_t> visible(n, 2);  // nonzero is visible, not only 1
+    for (std::size_t i = 0; i < n; i += 3) {
+      masked[i] = i % 2 == 0 ? nan : 1e30f;
+      infinite[i] = -infinity;
+      visible[i] = 0;
+    }
+    for (const std::string& symbol : cpu_symbols()) {
+      EXPECT_TRUE(
+          same_bits(run_row(symbol, dtype_of<float>(), masked, &visible), run_row(symbol, dtype_of<float>(), infinite)))
+          << symbol << " n = " << n;
+    }
+  }
+}
+
+TEST(CpuKernels, MaskingTheEndIsDeletingIt) {
+  for (const std::size_t n : telling_sizes()) {
+    for (const std::size_t more : {std::size_t{1}, std::size_t{31}, std::size_t{900}}) {
+      std::vector<float> longer = uneven_row<float>(n);
+      longer.resize(n + more, 1e30f);
+      std::vector<std::uint8_t> visible(n, 1);
+      visible.resize(n + more, 0);
+      for (const std::string& symbol : cpu_symbols()) {
+        std::vector<float> kept = run_row(symbol, dtype_of<float>(), longer, &visible);
+        kept.resize(std::min(kept.size(), n));
+        EXPECT_TRUE(same_bits(kept, run_row(symbol, dtype_of<float>(), uneven_row<float>(n))))
+            << symbol << " n = " << n << " + " << more;
+      }
+    }
+  }
+}
+
+TEST(CpuKernels, FullyMaskedRowsFollowTheContract) {
+  for (const std::size_t n : telling_sizes()) {
+    const std::vector<float> logits(n, -infinity);
+    for (const float p : run_row<float>("softcheck_softmax", dtype_of<float>(), logits)) {
+      EXPECT_TRUE(std::isnan(p));
+    }
+    EXPECT_EQ(run_row<float>("softcheck_logsumexp", dtype_of<float>(), logits)[0], -infinity);
+    EXPECT_TRUE(std::isnan(run_row<float>("softcheck_entropy", dtype_of<float>(), logits)[0]));
+  }
+}
+
+TEST(CpuKernels, AVisibleNanMakesTheRowNan) {
+  for (const std::size_t n : telling_sizes()) {
+    for (const std::size_t place : {std::size_t{0}, n / 2, n - 1}) {
+      std::vector<float> logits = uneven_row<float>(n);
+      logits[n / 3] = infinity;
+      logits[place] = nan;
+      for (const std::string& symbol : cpu_symbols()) {
+        for (const float y : run_row(symbol, dtype_of<float>(), logits)) {
+          ASSERT_TRUE(std::isnan(y)) << symbol << " n = " << n << " NaN at " << place;
+        }
+      }
+    }
+  }
+}
+
+TEST(CpuKernels, EmptyRowsAndEmptyBatchesAreDefined) {
+  for (const std::string& symbol : cpu_symbols()) {
+    Tensor<float> in(dtype_of<float>(), {3, 0});
+    in.view.data = nullptr;
+    Tensor<float> out(dtype_of<float>(),
+                      has_row_output(symbol) ? std::vector<std::int64_t>{3} : std::vector<std::int64_t>{3, 0});
+    out.elements.resize(3, 5.0f);
+    out.view.data = has_row_output(symbol) ? out.elements.data() : nullptr;
+    Call call(in.view, out.view);
+    ASSERT_EQ(cpu_kernel(symbol)(&call.call), 0) << symbol;
+    if (has_row_output(symbol)) {
+      EXPECT_EQ(out.row(2)[0], symbol == "softcheck_entropy" ? 0.0f : -infinity);
+    }
+    Tensor<float> none(dtype_of<float>(), {0, 4});
+    Tensor<float> nothing(dtype_of<float>(),
+                          has_row_output(symbol) ? std::vector<std::int64_t>{0} : std::vector<std::int64_t>{0, 4});
+    none.view.data = nothing.view.data = nullptr;
+    Call empty(none.view, nothing.view);
+    EXPECT_EQ(cpu_kernel(symbol)(&empty.call), 0) << symbol;
+  }
+}
+
+// Fig. 4: beta = 1 where the polynomial is below 1, that is below 0.8485 and above 5.9445 nats.
+TEST(CpuKernels, AdaptiveTemperatureLeavesSharpAndDispersedRowsAlone) {
+  std::vector<float> sharp(200, -12.0f);  // 199 e^-12 (1 + 12) nats, about 0.016
+  sharp[77] = 0;
+  std::vector<float> dispersed = uneven_row<float>(4096);
+  for (float& x : dispersed) {
+    x /= 64;  // within half a nat of each other: more than ln 4096 - 0.5 nats
+  }
+  std::vector<float> between = uneven_row<float>(16);
+  for (float& x : between) {
+    x /= 64;
+  }
+  const DLDataType type = dtype_of<float>();
+  EXPECT_TRUE(same_bits(run_row("softcheck_adaptive_softmax", type, sharp), run_row("softcheck_softmax", type, sharp)));
+  EXPECT_TRUE(
+      same_bits(run_row("softcheck_adaptive_softmax", type, dispersed), run_row("softcheck_softmax", type, dispersed)));
+  EXPECT_FALSE(
+      same_bits(run_row("softcheck_adaptive_softmax", type, between), run_row("softcheck_softmax", type, between)));
+}
+
+}  // namespace
+}  // namespace softcheck::kernel_tests

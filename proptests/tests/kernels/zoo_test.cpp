@@ -1,0 +1,79 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "proptests/tests/kernels/loaded_kernel.hpp"
+
+namespace softcheck::kernel_tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::vector<std::string>> zoo() {
+  std::ifstream file(std::string(SOFTCHECK_SOURCE_DIR) + "/kernels/mutants/ZOO.tsv");
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream fields(line);
+    rows.emplace_back();
+    for (std::string field; std::getline(fields, field, '\t');) {
+      rows.back().push_back(field);
+    }
+  }
+  return rows;
+}
+
+TEST(Zoo, EveryRowNamesAKernelThatLoads) {
+  const auto rows = zoo();
+  ASSERT_GT(rows.size(), 60u);
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    ASSERT_EQ(rows[i].size(), rows[0].size()) << "line " << i + 1;
+    EXPECT_NE(load_kernel(rows[i][0], rows[i][1]), nullptr) << rows[i][0] << ":" << rows[i][1];
+  }
+}
+
+TEST(Zoo, EveryMutantHasItsRow) {
+  std::set<std::string> listed;
+  for (const auto& row : zoo()) {
+    listed.insert(row[1]);
+  }
+  for (const auto& entry : fs::directory_iterator(std::string(SOFTCHECK_SOURCE_DIR) + "/kernels/mutants")) {
+    if (entry.path().extension() == ".cpp") {
+      const std::string stem = entry.path().stem();
+      EXPECT_TRUE(listed.contains(stem) || listed.contains("mutant_" + stem)) << stem;
+    }
+  }
+}
+
+TEST(Peers, OneDnnTakesPlainRowsAndRefusesTheRest) {
+  if (!fs::exists(library_path("softcheck_peer_onednn"))) {
+    GTEST_SKIP() << "oneDNN was not found when this was built";
+  }
+  const softcheck_kernel softmax = load_kernel("softcheck_peer_onednn", "softcheck_onednn_softmax");
+  const softcheck_kernel log_softmax = load_kernel("softcheck_peer_onednn", "softcheck_onednn_log_softmax");
+  ASSERT_NE(softmax, nullptr) << dlerror();
+  ASSERT_NE(log_softmax, nullptr);
+  Tensor<float> in(dtype_of<float>(), {3, 64}, {70, 1}, 2);
+  Tensor<float> out(dtype_of<float>(), {3, 64}, {}, 0, -1.0f);
+  Call call(in.view, out.view);
+  EXPECT_EQ(softmax(&call.call), 0);
+  for (std::int64_t r = 0; r < 3; ++r) {
+    // 64 equal logits: exp, sum and quotient are exact.
+    EXPECT_TRUE(same_bits(out.row(r), std::vector<float>(64, 0x1p-6f)));
+  }
+  EXPECT_EQ(log_softmax(&call.call), 0);
+  call.call.theta = 2;
+  EXPECT_NE(softmax(&call.call), 0);
+  call.call.theta = 1;
+  Tensor<std::uint8_t> mask(mask_type, {3, 64});
+  Call masked(in.view, out.view, &mask.view);
+  EXPECT_NE(softmax(&masked.call), 0);
+  Tensor<float> spaced(dtype_of<float>(), {3, 64}, {200, 3});
+  Call apart(spaced.view, out.view);
+  EXPECT_NE(softmax(&apart.call), 0);
+}
+
+}  // namespace
+}  // namespace softcheck::kernel_tests
