@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "numerics/certificate.hpp"
+#include "theory/lemma_2_1.hpp"
+#include "theory/level_row.hpp"
+#include "theory/scalar.hpp"
+
+namespace softcheck::theory {
+
+/// Entropy of softmax over n logits that take two values, top of them the larger one:
+///   H = ln Z - k e^d d / Z, Z = k e^d + n - k, written in e^(-d), which neither overflows nor cancels.
+///
+/// n        > top >= 1          exponent   d = delta / theta >= 0          returns  nats
+template <Scalar T>
+T two_level_entropy(std::uint64_t n, std::uint64_t top, const T& exponent) {
+  const T large = count_as<T>(top);
+  const T ratio = count_as<T>(n - top) * exp(-exponent) / large;
+  return log(large) + (log1p(ratio) + exponent * ratio / (T(1) + ratio));
+}
+
+/// ln n - min(delta/theta, delta^2/(8 theta^2)) <= H (with Lemma 2.1; a free-energy gap is a variance, Popoviciu).
+///
+/// n        >= 1          exponent   delta / theta >= 0          returns  nats, may be negative: then it says nothing
+template <OrderedScalar T>
+T entropy_floor_simple(std::uint64_t n, const T& exponent) {
+  const T quadratic = exponent * exponent / T(8);
+  return log(count_as<T>(n)) - (exponent < quadratic ? exponent : quadratic);
+}
+
+/// Numbers of items at the maximum among which the entropy of n items of a given spread is least: one or two
+/// neighbours, three at most.
+///
+/// Proof that the least entropy is at a row of two values: in one logit e_i, dH/de_i = -p_i (ln p_i + H) changes sign
+/// once, from + to - (ln p_i grows with e_i), so over an interval H is least at an end; hence all logits may be moved
+/// to m or M, one after the other. With k at M, u = k/n and q = 1 + u (e^d - 1), H = ln n + ln q - u d e^d / q and
+/// dH/du = (e^d - 1)/q - d e^d / q^2 changes sign once, from - to +, at q = d / (1 - e^(-d)): H falls and then rises in
+/// k, so that the least one is at a neighbour of n u, u = (d - 1 + e^(-d)) e^(-d) / (1 - e^(-d))^2.
+struct CountRange {
+  std::uint64_t first;
+  std::uint64_t last;
+};
+
+/// n        >= 2          throws   std::invalid_argument when n < 2
+CountRange least_entropy_counts(std::uint64_t n, const Spread& spread);
+
+/// The least entropy that n items of a given spread can have: min over k = 1..n-1 of two_level_entropy, at the working
+/// precision; 0 for n = 1.
+numerics::Enclosure entropy_floor(std::uint64_t n, const Spread& spread);
+
+/// entropy_bounds.nonnegative  0 <= H            entropy_bounds.ceiling      H <= ln n
+/// entropy_bounds.floor        ln n - min(delta/theta, delta^2/(8 theta^2)) <= H
+/// entropy_bounds.sharp_floor  the least entropy at the row's length and spread <= H
+/// Near-equal rows are decided by ln n - H = integral of b Var_b over [0, 1] (see the source).
+///
+/// logits   (n) finite or -inf          theta   > 0
+std::vector<numerics::Certificate> certify_entropy_bounds(std::span<const double> logits, double theta);
+std::vector<numerics::Certificate> certify_entropy_bounds(const LevelRow& row, double theta);
+
+}  // namespace softcheck::theory
