@@ -31,9 +31,10 @@ struct RowStatistics {
   T logsumexp_magnitude{};       // |m / theta + ln S|
 };
 
+/// theta    of the oracle; 1 where the kernel applies none (it decides how many roundings the argument is granted)
 /// throws   std::invalid_argument when the row is fully masked
 template <class T>
-RowStatistics<T> row_statistics(const RowOracle& oracle, std::uint64_t rescalings = 0);
+RowStatistics<T> row_statistics(const RowOracle& oracle, std::uint64_t rescalings = 0, double theta = 1);
 
 /// R that a contract's kernels may need for a row: for sum=sequential the records of the running maximum, from the
 /// front or from the back, whichever are more; else the height of the tree or the number of distinct logits less one,
@@ -134,7 +135,8 @@ ElementThreshold<T> merge_by_lse_error(const Contract& contract, std::uint64_t p
 /// `any` the gap between the two forms is granted.
 ///
 /// plain    of the logits themselves
-/// scaled   of the logits at temperature 1 / beta, beta exact
+/// scaled   of the logits at temperature 1 / beta, beta exact; its theta is not used: the argument is granted the
+///          roundings of theta != 1
 template <class T>
 ElementThreshold<T> adaptive_temperature_error(const Contract& contract, const RowStatistics<T>& plain,
                                                const RowStatistics<T>& scaled, Grants grants = Grants::all);

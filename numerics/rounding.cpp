@@ -1,0 +1,157 @@
+#include "numerics/rounding.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "numerics/fp_environment.hpp"
+#include "numerics/rounding_model.hpp"
+
+namespace softcheck::numerics {
+namespace {
+
+// Upper bound of a nonnegative enclosure.
+template <class T>
+T from(const Enclosure& x);
+
+template <>
+UpperBound from<UpperBound>(const Enclosure& x) {
+  return UpperBound(std::max(x.upper_double(), 0.0));
+}
+
+template <>
+Enclosure from<Enclosure>(const Enclosure& x) {
+  return x;
+}
+
+std::uint64_t records(std::span<const double> logits) {
+  std::uint64_t count = 0;
+  double maximum = -std::numeric_limits<double>::infinity();
+  bool found = false;
+  for (const double x : logits) {
+    if (!(x > maximum)) continue;
+    count += found ? 1 : 0;
+    found = true;
+    maximum = x;
+  }
+  return count;
+}
+
+std::uint64_t distinct_visible(std::span<const double> logits) {
+  std::vector<double> sorted;
+  for (const double x : logits) {
+    if (x > -std::numeric_limits<double>::infinity()) sorted.push_back(x);
+  }
+  std::sort(sorted.begin(), sorted.end());
+  return static_cast<std::uint64_t>(std::unique(sorted.begin(), sorted.end()) - sorted.begin());
+}
+
+// ln of the factor by which a computed numerator may be off, D_j aside: its exponential, and one late rescaling.
+template <class T>
+T numerator_log(const RoundingModel<T>& model) {
+  const T direct = model.exp_unit + model.argument_floor;
+  return model.rescaled ? direct + model.exp_unit + model.unit : direct;
+}
+
+// The division, or the reciprocal and its product; then the output.
+template <class T>
+T ratio_log(const RoundingModel<T>& model) {
+  const T division = model.reciprocal ? 2 * model.unit : model.unit;
+  return division + model.output_unit;
+}
+
+// What underflows in an element: its exponential and its rescaling, quotient or reciprocal and product, the output.
+template <class T>
+T element_floor(const RoundingModel<T>& model, const T& constant) {
+  T lost = model.exp_floor + model.product_floor;
+  if (model.rescaled) lost = lost + model.exp_floor + model.product_floor;
+  if (model.reciprocal) lost = lost + model.product_floor;
+  return lost * exp(constant) + model.output_floor;
+}
+
+}  // namespace
+
+template <class T>
+RowStatistics<T> row_statistics(const RowOracle& oracle, std::uint64_t rescalings, double theta) {
+  if (oracle.fully_masked()) {
+    throw std::invalid_argument("row_statistics: need a visible item, got a fully masked row");
+  }
+  RowStatistics<T> row;
+  row.size = oracle.size();
+  row.visible = oracle.visible();
+  row.rescalings = rescalings;
+  row.theta = theta;
+  const Enclosure log_sum = log1p(oracle.sum_minus_one());
+  const Enclosure maximum_over_theta = oracle.logsumexp() - log_sum;
+  const auto smallest = std::find(oracle.logits().begin(), oracle.logits().end(), oracle.minimum());
+  const auto position = static_cast<std::size_t>(smallest - oracle.logits().begin());
+  const Enclosure minimum_over_theta = maximum_over_theta - oracle.deviation(position);
+  row.log_sum = from<T>(log_sum);
+  row.mean_deviation = from<T>(oracle.mean_deviation());
+  row.mean_square_deviation = from<T>(oracle.mean_square_deviation());
+  row.maximum_magnitude = from<T>(abs(maximum_over_theta));
+  row.largest_magnitude = from<T>(softcheck::numerics::maximum(abs(maximum_over_theta), abs(minimum_over_theta)));
+  row.logsumexp_magnitude = from<T>(abs(oracle.logsumexp()));
+  return row;
+}
+
+std::uint64_t rescaling_count(const Contract& contract, std::span<const double> logits) {
+  if (contract.summation.kind == Summation::Kind::sequential) {
+    const std::vector<double> reversed(logits.rbegin(), logits.rend());
+    return std::max(records(logits), records(reversed));
+  }
+  const std::uint64_t height = summation_height(contract, logits.size());
+  const std::uint64_t distinct = distinct_visible(logits);
+  return distinct == 0 ? 0 : std::min(height, distinct - 1);
+}
+
+template <class T>
+T sum_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
+  const FpEnvironmentGuard guard;
+  return expm1(RoundingModel<T>(contract, row, grants).sum_log);
+}
+
+template <class T>
+ElementThreshold<T> softmax_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
+  const FpEnvironmentGuard guard;
+  const RoundingModel<T> model(contract, row, grants);
+  const T constant = numerator_log(model) + model.sum_log + ratio_log(model);
+  return model.element(constant, model.slope, element_floor(model, constant));
+}
+
+template <class T>
+T total_variation_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
+  const FpEnvironmentGuard guard;
+  const ElementThreshold<T> element = softmax_error(contract, row, grants);
+  return element.relative(row.mean_deviation) + T(static_cast<double>(row.visible)) * element.floor;
+}
+
+template <class T>
+ScalarThreshold<T> row_sum_error(const Contract& contract, const RowStatistics<T>& row, Exponentials exponentials,
+                                 Grants grants) {
+  const FpEnvironmentGuard guard;
+  const RoundingModel<T> model(contract, row, grants);
+  const T floor = model.visible * element_floor(model, numerator_log(model) + model.sum_log + ratio_log(model));
+  if (exponentials == Exponentials::recomputed) {
+    return {expm1(numerator_log(model) + model.shift + model.sum_log + ratio_log(model)), floor};
+  }
+  // The exponentials' own errors cancel; their sum is >= e^-sum_log, and only additions may underflow.
+  const T lost = model.visible * model.sum_floor * exp(model.height + model.sum_log);
+  return {expm1(model.height + minus_log1m(lost) + ratio_log(model)), floor};
+}
+
+bool is_vacuous(double rounding, double value_magnitude) { return !(rounding < value_magnitude); }
+
+#define SOFTCHECK_INSTANTIATE(T)                                                                   \
+  template RowStatistics<T> row_statistics<T>(const RowOracle&, std::uint64_t, double);            \
+  template T sum_error<T>(const Contract&, const RowStatistics<T>&, Grants);                       \
+  template ElementThreshold<T> softmax_error<T>(const Contract&, const RowStatistics<T>&, Grants); \
+  template T total_variation_error<T>(const Contract&, const RowStatistics<T>&, Grants);           \
+  template ScalarThreshold<T> row_sum_error<T>(const Contract&, const RowStatistics<T>&, Exponentials, Grants);
+SOFTCHECK_INSTANTIATE(UpperBound)
+SOFTCHECK_INSTANTIATE(Enclosure)
+#undef SOFTCHECK_INSTANTIATE
+
+}  // namespace softcheck::numerics

@@ -1,0 +1,205 @@
+#include "numerics/rounding_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace softcheck::numerics {
+
+template <>
+UpperBound unbounded<UpperBound>() {
+  return UpperBound::infinity();
+}
+
+template <>
+Enclosure unbounded<Enclosure>() {
+  return log(Enclosure(-1));
+}
+
+namespace {
+
+// ln 2 = 0.693147180559945309..., between this double and the next.
+constexpr double log_two_below = 0x1.62e42fefa39efp-1;
+
+template <class T>
+T log_two() {
+  return T(std::nextafter(log_two_below, 1.0));
+}
+
+// 1/24, rounded up.
+template <class T>
+T over_twenty_four() {
+  return T(0x1.5555555555556p-5);
+}
+
+// Every value of the inner format is one of the outer.
+bool embeds(Format inner, Format outer) {
+  const FormatProperties& i = properties(inner);
+  const FormatProperties& o = properties(outer);
+  return i.precision <= o.precision && i.largest <= o.largest && i.smallest_subnormal >= o.smallest_subnormal;
+}
+
+// The smallest subnormal number is 2^-this.
+int underflow_bits(const FormatProperties& p) { return p.precision - 1 - p.min_exponent; }
+
+// 1 / theta, rounded up.
+template <class T>
+T reciprocal_of(double theta) {
+  const double above = std::nextafter(1 / theta, std::numeric_limits<double>::infinity());
+  return std::isfinite(above) ? T(above) : unbounded<T>();
+}
+
+}  // namespace
+
+Enclosure minus_log1m(const Enclosure& x) { return (1 - x).certainly_positive() ? -log1p(-x) : unbounded<Enclosure>(); }
+
+Enclosure over_one_minus(const Enclosure& x) {
+  return (1 - x).certainly_positive() ? 1 / (1 - x) : unbounded<Enclosure>();
+}
+
+double upper(const UpperBound& bound) { return bound.value(); }
+
+double upper(const Enclosure& bound) {
+  return bound.is_nan() ? std::numeric_limits<double>::infinity() : bound.upper_double();
+}
+
+template <class T>
+double RoundingModel<T>::log_largest(Format format) {
+  return std::nextafter(properties(format).max_exponent * log_two_below, 0.0);
+}
+
+template <class T>
+RoundingModel<T>::RoundingModel(const Contract& contract, const RowStatistics<T>& row, Grants grants)
+    : visible(T(static_cast<double>(row.visible))),
+      accumulator_(contract.accumulator),
+      output_(contract.output),
+      flushed_(contract.subnormals == Subnormals::flushed) {
+  if (row.visible == 0) throw std::invalid_argument("rounding: need a visible item, got a fully masked row");
+  if (!(row.theta > 0) || !std::isfinite(row.theta)) {
+    throw std::invalid_argument("rounding: need a finite theta > 0, got " + std::to_string(row.theta));
+  }
+  rescalings = grants == Grants::all ? T(static_cast<double>(row.rescalings)) : T(0);
+  rescaled = grants == Grants::all && row.rescalings > 0;
+  reciprocal = grants == Grants::all;
+  set_operations(contract);
+  set_output(contract);
+  set_argument(contract, row);
+  set_row(contract, row);
+}
+
+template <class T>
+void RoundingModel<T>::set_operations(const Contract& contract) {
+  const FormatProperties& p = properties(contract.accumulator);
+  roundoff = T(p.unit_roundoff);
+  unit = minus_log1m(roundoff);
+  exp_unit = minus_log1m(T(contract.exp_error) * roundoff);
+  log_roundoff = T(contract.log_error) * roundoff;
+  const T half_quantum = T(p.smallest_subnormal) * T(0.5);
+  // Gradual underflow: additions are exact, products err by half a quantum, an exponential of K = E/2 ulp by K quanta.
+  const T exp_quanta = maximum(T(contract.exp_error), T(1)) * half_quantum;
+  sum_floor = flushed_ ? T(p.smallest_normal) : T(0);
+  product_floor = flushed_ ? T(p.smallest_normal) : half_quantum;
+  exp_floor = flushed_ ? maximum(T(p.smallest_normal), exp_quanta) : exp_quanta;
+  exp_cutoff = T(2 * underflow_bits(p)) * log_two<T>();
+}
+
+template <class T>
+void RoundingModel<T>::set_output(const Contract& contract) {
+  const FormatProperties& p = properties(contract.output);
+  const FormatProperties& inner = properties(contract.accumulator);
+  output_roundoff = p.precision < inner.precision ? T(p.unit_roundoff) : T(0);
+  output_unit = minus_log1m(output_roundoff);
+  const bool narrower = output_ != accumulator_ && !embeds(contract.accumulator, contract.output);
+  output_floor = T(0);
+  if (narrower) output_floor = flushed_ ? T(p.smallest_normal) : T(p.smallest_subnormal) * T(0.5);
+}
+
+template <class T>
+void RoundingModel<T>::set_argument(const Contract& contract, const RowStatistics<T>& row) {
+  const FormatProperties& p = properties(contract.accumulator);
+  const bool scaled = row.theta != 1;
+  argument_steps = contract.exp_argument_error;
+  T extra(0);
+  if (scaled) {
+    // The reciprocal and the product; theta itself where it is not a number of the accumulator. A reciprocal computed
+    // in double and narrowed errs by 2^-53 more.
+    argument_steps += round_to(contract.accumulator, row.theta) == row.theta ? 2 : 3;
+    if (contract.accumulator != Format::f64) extra = minus_log1m(T(properties(Format::f64).unit_roundoff));
+    const double inverse = 1 / row.theta;
+    if (!(inverse > 2 * p.smallest_normal && inverse < p.largest / 2)) extra = unbounded<T>();
+  }
+  argument_unit = T(argument_steps) * unit + extra;
+  slope = expm1(argument_unit);
+  scaling = expm1(T(std::max(argument_steps - 1, 0.0)) * unit + extra);
+
+  // Differences of rounded logits telescope along the path: their conversion counts once, for x_i and for the maximum.
+  // Every difference and every product may underflow.
+  const T over_theta = reciprocal_of<T>(row.theta);
+  const T steps = rescalings + T(1);
+  T conversion_floor = flushed_ ? T(p.smallest_normal) : T(0);
+  argument_floor = T(0);
+  if (!embeds(contract.input, contract.accumulator)) {
+    conversion_floor = product_floor;
+    argument_floor = 2 * roundoff * row.largest_magnitude;
+    if (!(upper(row.largest_magnitude) * row.theta < p.largest / 2)) argument_floor = unbounded<T>();
+  }
+  argument_floor = argument_floor + (2 * conversion_floor + steps * sum_floor) * over_theta;
+  if (scaled) argument_floor = argument_floor + steps * product_floor;
+}
+
+template <class T>
+void RoundingModel<T>::set_row(const Contract& contract, const RowStatistics<T>& row) {
+  // Adding a masked item's zero is exact, so that no item passes through more than visible - 1 roundings.
+  const std::uint64_t steps = std::min(summation_height(contract, row.size), row.visible - 1);
+  height = T(static_cast<double>(steps)) * unit;
+  rescale_unit = rescalings * (exp_unit + unit);
+
+  // At inverse temperature s >= 1 - t: s^2 E_s[D^2] <= ln^2(n + e) and s^3 E_s[D^3] <= ln^3(n + e^2), by concavity.
+  const T stretch = over_one_minus(slope);
+  const T wide = log(visible + exp(T(2))) * stretch;
+  const T narrow = log(visible + exp(T(1))) * stretch;
+  const T half_square = slope * slope * T(0.5);
+  second = narrow * narrow;
+  third = wide * wide * wide;
+  shift = slope * row.mean_deviation + half_square * second;
+  first_excess = slope * row.mean_square_deviation + half_square * exp(shift) * third;
+
+  const T relative = height + exp_unit + rescale_unit + argument_floor + shift;
+  // What underflows, in units of S >= 1: exponentials and additions; with a running maximum two more exponentials (the
+  // factors) and two products an item. Later factors amplify it by e^relative at most.
+  T lost = exp_floor + sum_floor;
+  if (rescaled) lost = lost + 2 * exp_floor + 2 * product_floor;
+  sum_log = relative + minus_log1m(visible * lost * exp(2 * relative));
+  if (!(upper(row.log_sum + sum_log) < log_largest(accumulator_))) sum_log = unbounded<T>();
+}
+
+template <class T>
+ElementThreshold<T> RoundingModel<T>::element(const T& constant, const T& rate, const T& floor) const {
+  // From this deviation on p and the computed value before underflow are below 2^-11 of the smallest number.
+  const FormatProperties& p = properties(accumulator_);
+  const T bits = T(underflow_bits(p) + 11);
+  const T cutoff = (constant + bits * log_two<T>()) * over_one_minus(rate);
+  // (e^y - 1) / y <= e^(y/2 + y^2/24), as sinh z <= z e^(z^2/6).
+  const T y = rate * cutoff;
+  const T chord = y * T(0.5) + y * y * over_twenty_four<T>();
+  return {expm1(constant), rate * exp(constant + chord), floor + T(p.smallest_subnormal) * T(0x1p-11)};
+}
+
+template <class T>
+ScalarThreshold<T> RoundingModel<T>::output(const T& error, const T& magnitude, const T& floor) const {
+  const T rounding = error + output_roundoff * (magnitude + error);
+  const double largest = properties(output_).largest;
+  const bool overflows = !(upper(magnitude + rounding) < std::min(largest, properties(accumulator_).largest));
+  return {overflows ? unbounded<T>() : rounding, floor * (1 + output_roundoff) + output_floor};
+}
+
+template <class T>
+T RoundingModel<T>::log_sum_error(const RowStatistics<T>& row) const {
+  return sum_log + log_roundoff * (row.log_sum + sum_log);
+}
+
+template struct RoundingModel<UpperBound>;
+template struct RoundingModel<Enclosure>;
+
+}  // namespace softcheck::numerics

@@ -1,0 +1,81 @@
+#pragma once
+
+#include "numerics/rounding.hpp"
+
+namespace softcheck::numerics {
+
+// The primitives that UpperBound has of its own.
+/// -ln(1 - x); not a number where x may reach 1.
+Enclosure minus_log1m(const Enclosure& x);
+/// 1 / (1 - x); not a number where x may reach 1.
+Enclosure over_one_minus(const Enclosure& x);
+
+/// The bound that promises nothing.
+template <class T>
+T unbounded();
+
+/// The quantities that all bounds share, for one contract and one row; notation of docs/tolerances.md, "The model".
+///
+/// Errors of positive quantities are measured as |ln(computed / exact)|: factors then add, for any number of roundings.
+template <class T>
+struct RoundingModel {
+  RoundingModel(const Contract& contract, const RowStatistics<T>& row, Grants grants);
+
+  // One operation.
+  T roundoff;       // u
+  T unit;           // lambda = -ln(1 - u) >= |ln(1 + d)|, |d| <= u
+  T exp_unit;       // lambda_E = -ln(1 - E u)
+  T log_roundoff;   // E_l u
+  T sum_floor;      // omega_a: absolute error of an addition that underflows
+  T product_floor;  // omega_m: of a product or a quotient
+  T exp_floor;      // omega_x: of an exponential
+  T exp_cutoff;     // D_0: exponentials beyond it are 0
+  // The output's rounding: zero where every accumulator value is an output value.
+  T output_roundoff;  // u_out
+  T output_unit;      // -ln(1 - u_out)
+  T output_floor;
+
+  // The argument -D of the exponential.
+  double argument_steps = 1;  // A': roundings of the argument
+  T argument_unit;            // A' lambda, of D as a factor
+  T slope;                    // t = e^(A' lambda) - 1: the argument errs by t D
+  T scaling;                  // of x / theta or m / theta alone: one rounding less
+  T argument_floor;           // c: absolute error of the argument
+
+  // The row.
+  T visible;       // n
+  T height;        // h lambda
+  T rescale_unit;  // R (lambda_E + lambda)
+  T rescalings;    // R
+  bool rescaled = false;
+  bool reciprocal = false;
+  T second;  // bounds sum p D^2 e^(t D) / M(t)
+  T third;   // bounds sum p D^3 e^(t D) / M(t)
+  T shift;   // mu >= ln M(t), M(t) = sum p e^(t D)
+  // sum p D e^(t D) - Dbar <= first_excess: t V2 + t^2/2 e^mu third.
+  T first_excess;
+  T sum_log;  // sigma >= |ln(S_hat / S)|, underflow included; unbounded where S overflows
+
+  /// The largest number that is below ln of the largest number of the format.
+  static double log_largest(Format format);
+  /// e^x - 1 turned into an element threshold: relative e^(constant + rate D) - 1 below its chord, floor.
+  ElementThreshold<T> element(const T& constant, const T& rate, const T& floor) const;
+  /// The rounding of a scalar result of the given magnitude to the output, on top of an error.
+  ScalarThreshold<T> output(const T& error, const T& magnitude, const T& floor) const;
+  /// Error of ln S as computed: sigma + E_l u (ln S + sigma).
+  T log_sum_error(const RowStatistics<T>& row) const;
+
+ private:
+  void set_operations(const Contract& contract);
+  void set_output(const Contract& contract);
+  void set_argument(const Contract& contract, const RowStatistics<T>& row);
+  void set_row(const Contract& contract, const RowStatistics<T>& row);
+  Format accumulator_;
+  Format output_;
+  bool flushed_;
+};
+
+extern template struct RoundingModel<UpperBound>;
+extern template struct RoundingModel<Enclosure>;
+
+}  // namespace softcheck::numerics

@@ -1,0 +1,126 @@
+// B8, B10 and B11: merging by log-sum-exp values, adaptive temperature, the paper's 1e-9. Proofs: docs/tolerances.md.
+
+#include <array>
+#include <stdexcept>
+
+#include "numerics/fp_environment.hpp"
+#include "numerics/rounding_model.hpp"
+
+namespace softcheck::numerics {
+namespace {
+
+// |a_i| of the paper's polynomial (Fig. 4), highest power first, each rounded up.
+constexpr std::array<double, 5> coefficient_magnitudes{0x1.2f1a9fbe76c8cp-5, 0x1.ec8b439581063p-2, 0x1.2666666666667p+1,
+                                                       0x1.3ab020c49ba5fp+2, 0x1.ca7ef9db22d0fp+0};
+// A Lipschitz constant of max(P, 1): |P'| is largest at the upper end of the active interval, 2.52535... there.
+constexpr double lipschitz = 2.526;
+// Roundings of Horner's rule at degree 4, and of a coefficient as it is stored.
+constexpr int horner_roundings = 9;
+
+// Error of the entropy a kernel feeds to the polynomial, by either formula, against either definition.
+template <class T>
+T entropy_input_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
+  Contract inner = contract;
+  inner.output = contract.accumulator;  // the entropy never leaves the accumulator
+  const ScalarThreshold<T> centred = entropy_error(inner, row, grants);
+  const ScalarThreshold<T> direct = entropy_of_coefficients_error(inner, row, grants);
+  const T error = maximum(centred.total(), direct.total());
+  if (contract.entropy != EntropyForm::any) return error;
+  return error + epsilon_entropy_gap<T>(row.visible);
+}
+
+template <class T>
+T polynomial_error(const RoundingModel<T>& model, const T& entropy, const T& entropy_error) {
+  const T computed = entropy + entropy_error;
+  T magnitude(0);
+  for (const double coefficient : coefficient_magnitudes) magnitude = magnitude * computed + T(coefficient);
+  // Underflow: two operations a step, each below omega, amplified by at most the powers of H.
+  T powers(0);
+  for (int i = 0; i < 5; ++i) powers = powers * computed + T(1);
+  const T floor = 2 * (model.sum_floor + model.product_floor) * powers;
+  const T relative = T(horner_roundings) * model.unit;
+  return T(lipschitz) * entropy_error + expm1(relative) * magnitude + exp(relative) * floor;
+}
+
+}  // namespace
+
+template <class T>
+ElementThreshold<T> adaptive_temperature_error(const Contract& contract, const RowStatistics<T>& plain,
+                                               const RowStatistics<T>& scaled, Grants grants) {
+  const FpEnvironmentGuard guard;
+  const T entropy_bound = entropy_input_error(contract, plain, grants);
+  const T entropy = plain.log_sum + plain.mean_deviation;
+  const RoundingModel<T> plain_model(contract, plain, grants);
+  // beta >= 1, so that tau = |d beta| bounds |d beta| / beta as well.
+  const T tau = polynomial_error(plain_model, entropy, entropy_bound);
+
+  // The row at the computed beta: |ln(p_j(beta_hat) / p_j)| <= tau (D_j + Dbar'), Dbar' the mean at (1 - tau) beta.
+  RowStatistics<T> moved = scaled;
+  const T stretch = over_one_minus(tau);
+  const T logarithm = log(plain_model.visible + exp(T(1))) * stretch;
+  const T mean = scaled.mean_deviation + tau * logarithm * logarithm;
+  moved.mean_deviation = (1 + tau) * mean;
+  moved.log_sum = scaled.log_sum + tau * mean;
+  // (x - m) beta_hat, or (x - m) / theta with theta = 1 / beta_hat, or (x - m) (1 / theta): three roundings more, two
+  // of them those of a representable theta. beta <= 2.42139 < 4 bounds what 1 / theta does to underflow and magnitudes.
+  moved.theta = 0.25;
+  moved.largest_magnitude = 4 * plain.largest_magnitude;
+  Contract granted = contract;
+  granted.exp_argument_error += 1;
+  const RoundingModel<T> model(granted, moved, grants);
+  T constant = model.exp_unit + model.argument_floor;
+  if (model.rescaled) constant = constant + model.exp_unit + model.unit;
+  constant =
+      constant + model.sum_log + (model.reciprocal ? 2 * model.unit : model.unit) + model.output_unit + tau * mean;
+  const T rate = model.slope * (1 + tau) + tau;
+  T lost = model.exp_floor + model.product_floor;
+  if (model.reciprocal) lost = lost + model.product_floor;
+  if (model.rescaled) lost = lost + model.exp_floor + model.product_floor;
+  return model.element(constant, rate, lost * exp(constant) + model.output_floor);
+}
+
+template <class T>
+ElementThreshold<T> merge_by_lse_error(const Contract& contract, std::uint64_t parts, const T& part_error,
+                                       const T& largest_magnitude) {
+  if (parts == 0) throw std::invalid_argument("merge_by_lse_error: need at least one part, got 0");
+  const FpEnvironmentGuard guard;
+  // The parts' values are a row of their own: Dbar <= ln n, V2 <= ln^2(n + e), S <= n.
+  RowStatistics<T> row;
+  row.size = parts;
+  row.visible = parts;
+  const T count(static_cast<double>(parts));
+  row.log_sum = log(count);
+  row.mean_deviation = row.log_sum;
+  const T logarithm = log(count + exp(T(1)));
+  row.mean_square_deviation = logarithm * logarithm;
+  row.maximum_magnitude = largest_magnitude + part_error;
+  row.largest_magnitude = largest_magnitude + part_error;
+  row.logsumexp_magnitude = largest_magnitude + part_error;
+  Contract merging = contract;
+  merging.input = contract.accumulator;
+  merging.output = contract.accumulator;
+  const RoundingModel<T> model(merging, row, Grants::none);
+  const ScalarThreshold<T> merged = logsumexp_error(merging, row, Grants::none);
+  // ln(weight) = L_k - L: both ends err by part_error, the merged end by its own computation; the difference is rounded
+  // at its own size L - L_k; then an exponential and a product.
+  const T constant = 2 * part_error + merged.total() + model.roundoff * (2 * part_error + merged.total()) +
+                     model.sum_floor + model.exp_unit + model.unit;
+  return model.element(constant, model.slope, (model.exp_floor + model.product_floor) * exp(constant));
+}
+
+template <class T>
+T epsilon_entropy_gap(std::uint64_t visible) {
+  // 1e-9 n, rounded up.
+  return log1p(T(0x1.12e0be826d695p-30) * T(static_cast<double>(visible)));
+}
+
+#define SOFTCHECK_INSTANTIATE(T)                                                                          \
+  template ElementThreshold<T> adaptive_temperature_error<T>(const Contract&, const RowStatistics<T>&,    \
+                                                             const RowStatistics<T>&, Grants);            \
+  template ElementThreshold<T> merge_by_lse_error<T>(const Contract&, std::uint64_t, const T&, const T&); \
+  template T epsilon_entropy_gap<T>(std::uint64_t);
+SOFTCHECK_INSTANTIATE(UpperBound)
+SOFTCHECK_INSTANTIATE(Enclosure)
+#undef SOFTCHECK_INSTANTIATE
+
+}  // namespace softcheck::numerics
