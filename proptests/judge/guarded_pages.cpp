@@ -17,10 +17,6 @@ constexpr std::size_t margin = std::size_t{64} << 10;
 // Wide enough that a vector load, a prefetched tile or a skipped row ends inside it.
 constexpr std::size_t guard_bytes = std::size_t{256} << 10;
 
-bool all_poison(std::span<const std::byte> bytes) {
-  return std::ranges::all_of(bytes, [](std::byte byte) { return byte == poison; });
-}
-
 }  // namespace
 
 GuardedPages::GuardedPages(std::size_t bytes) {
@@ -51,6 +47,10 @@ GuardedView::GuardedView(const GuardedPages& pages, std::size_t bytes, bool agai
   for (const std::span<std::byte> part : {before_, view_, behind_}) std::ranges::fill(part, poison);
 }
 
-bool GuardedView::surroundings_intact() const { return all_poison(before_) && all_poison(behind_); }
+bool GuardedView::untouched(std::span<const std::byte> bytes) {
+  return std::ranges::all_of(bytes, [](std::byte byte) { return byte == poison; });
+}
+
+bool GuardedView::surroundings_intact() const { return untouched(before_) && untouched(behind_); }
 
 }  // namespace softcheck::proptests

@@ -34,6 +34,8 @@ class GuardedView {
   std::span<std::byte> bytes() const { return view_; }
   /// Nothing within 64 KiB around the view has been written.
   bool surroundings_intact() const;
+  /// These bytes still hold what they were filled with.
+  static bool untouched(std::span<const std::byte> bytes);
 
  private:
   std::span<std::byte> view_;

@@ -29,6 +29,14 @@ class KernelLoadError : public std::runtime_error {
   Reason reason;
 };
 
+/// How a matrix lies in memory, input and output alike.
+struct Layout {
+  std::int64_t column_stride = 1;  // elements from one column to the next
+  std::int64_t row_gap = 0;        // elements between the last column's place and the next row
+  std::int64_t offset = 0;         // elements of byte_offset in front of the view
+  bool against_the_end = true;     // the buffers end (else begin) at a page that cannot be touched
+};
+
 /// One call of a kernel of the softmax family on a matrix of logits.
 struct KernelCall {
   Op op = Op::softmax;
@@ -36,10 +44,10 @@ struct KernelCall {
   numerics::Format output = numerics::Format::f32;
   std::int64_t rows = 1;
   std::int64_t columns = 0;
-  std::vector<double> logits;  // (rows, columns), each a value of the input format
+  std::vector<double> logits;      // (rows, columns), each a value of the input format
+  std::vector<std::uint8_t> mask;  // (rows, columns), nonzero = visible; empty: no mask is passed
   double theta = 1;
-  std::int64_t row_gap = 0;     // elements between the end of a row and the next, in input and output
-  bool against_the_end = true;  // the buffers end (else begin) at a page that cannot be touched
+  Layout layout;
 };
 
 /// How a call ended.
@@ -50,7 +58,7 @@ struct KernelReply {
   int refusal = 0;              // the nonzero return of a refused call
   std::vector<double> outputs;  // (rows, columns) or (rows)
   bool inputs_changed = false;
-  bool wrote_outside = false;  // in a row gap or in front of (behind) the view
+  bool wrote_outside = false;  // in a gap, in front of the view or behind it
   bool environment_changed = false;
   std::string death;  // "signal 11 (Segmentation fault)", "exit(0)"
 };

@@ -77,33 +77,41 @@ DLDataType dlpack_type(Format format) {
 
 // A tensor and the shape and strides that it points to.
 struct Tensor {
-  std::array<std::int64_t, 2> shape{};
-  std::array<std::int64_t, 2> strides{};
+  std::array<std::int64_t, 2> shape;
+  std::array<std::int64_t, 2> strides;
   DLTensor tensor{};
 
-  Tensor(void* data, Format format, int dimensions, std::int64_t rows, std::int64_t columns, std::int64_t stride)
-      : shape{rows, columns}, strides{dimensions == 1 ? 1 : stride, 1} {
-    tensor.data = data;
+  Tensor(void* data, DLDataType type, std::array<std::int64_t, 2> shape_, std::array<std::int64_t, 2> strides_,
+         std::int64_t offset, int dimensions = 2)
+      : shape(shape_), strides(strides_) {
+    const std::int64_t bytes = offset * type.bits / 8;
+    tensor.data = data == nullptr ? nullptr : static_cast<std::byte*>(data) - bytes;
+    tensor.byte_offset = static_cast<std::uint64_t>(bytes);
     tensor.device = {kDLCPU, 0};
     tensor.ndim = dimensions;
-    tensor.dtype = dlpack_type(format);
+    tensor.dtype = type;
     tensor.shape = shape.data();
-    // NULL means compact: half of the kernels forget it, so it is what a call without gaps passes.
-    tensor.strides = dimensions == 1 || stride == columns ? nullptr : strides.data();
+    // NULL means compact: half of the kernels forget it, so it is what a compact tensor passes.
+    const bool compact = strides[1] == 1 && strides[0] == shape[1];
+    tensor.strides = compact || dimensions == 1 ? nullptr : strides.data();
   }
   Tensor(const Tensor&) = delete;
   Tensor& operator=(const Tensor&) = delete;
 };
 
 CallMessage answer(softcheck_kernel kernel, const ChildRequest& request) {
-  Tensor input(request.input_data, request.input, 2, request.rows, request.columns, request.stride);
-  Tensor output(request.output_data, request.output, request.row_scalar ? 1 : 2, request.rows, request.columns,
-                request.stride);
-  const DLTensor* const inputs[] = {&input.tensor};
+  const std::array<std::int64_t, 2> shape{request.rows, request.columns};
+  const std::array<std::int64_t, 2> strides{request.row_stride, request.column_stride};
+  Tensor input(request.input_data, dlpack_type(request.input), shape, strides, request.offset);
+  Tensor mask(request.mask_data, {kDLUInt, 8, 1}, shape, {request.columns, 1}, 0);
+  Tensor output = request.row_scalar
+                      ? Tensor(request.output_data, dlpack_type(request.output), {request.rows, 1}, {1, 1}, 0, 1)
+                      : Tensor(request.output_data, dlpack_type(request.output), shape, strides, request.offset);
+  const DLTensor* const inputs[] = {&input.tensor, &mask.tensor};
   DLTensor* const outputs[] = {&output.tensor};
   softcheck_call call{};
-  call.abi_version = 1;
-  call.n_inputs = 1;
+  call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION;
+  call.n_inputs = request.mask_data == nullptr ? 1 : 2;
   call.n_outputs = 1;
   call.inputs = inputs;
   call.outputs = outputs;

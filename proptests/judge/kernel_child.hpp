@@ -14,11 +14,14 @@ namespace softcheck::proptests {
 struct ChildRequest {
   void* input_data = nullptr;
   void* output_data = nullptr;
+  void* mask_data = nullptr;  // (rows, columns) uint8, compact; null: no mask is passed
   numerics::Format input = numerics::Format::f32;
   numerics::Format output = numerics::Format::f32;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  std::int64_t stride = 0;  // of rows, in elements
+  std::int64_t row_stride = 0;  // in elements, as the others
+  std::int64_t column_stride = 1;
+  std::int64_t offset = 0;
   bool row_scalar = false;  // the output is (rows)
   double theta = 1;
 };

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
-#include <cmath>
-#include <limits>
 #include <stdexcept>
 
 #include "numerics/adaptive_oracle.hpp"
