@@ -4,6 +4,7 @@
 // foreach_target comes first: it includes this file once per instruction set.
 #include <hwy/highway.h>
 
+#include <cstddef>
 #include <limits>
 
 #include "kernels/cpu/block_passes.hpp"
@@ -49,9 +50,19 @@ HWY_INLINE V scaled_deviation(Tag<T> d, const T* x, V m, V scale) {
   return hn::Max(z, hn::Set(d, ExpConstants<T>::lowest));
 }
 
-template <class T>
-HWY_INLINE T sum_of_lanes(T (&lanes)[block_lanes<T>]) {
-  for (std::size_t half = block_lanes<T> / 2; half > 0; half /= 2) {
+// The lanes in halves: i + (i + half), down to one. Whole vectors first, then inside the last one: the same tree on
+// every width.
+template <class T, class V, std::size_t vectors>
+HWY_INLINE T sum_of_lanes(Tag<T> d, V (&sums)[vectors]) {
+  for (std::size_t half = vectors / 2; half > 0; half /= 2) {
+    for (std::size_t v = 0; v < half; ++v) {
+      sums[v] = hn::Add(sums[v], sums[v + half]);
+    }
+  }
+  constexpr std::size_t width = hn::MaxLanes(Tag<T>());
+  alignas(64) T lanes[width];
+  hn::Store(sums[0], d, lanes);
+  for (std::size_t half = width / 2; half > 0; half /= 2) {
     for (std::size_t i = 0; i < half; ++i) {
       lanes[i] += lanes[i + half];
     }
@@ -84,6 +95,19 @@ HWY_INLINE BlockMaximum<T> maximum_of(const T* x, std::size_t count) {
 }
 
 template <class T>
+HWY_INLINE std::size_t place_of(const T* x, std::size_t count, T value) {
+  const Tag<T> d;
+  const hn::Vec<Tag<T>> wanted = hn::Set(d, value);
+  for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
+    const std::ptrdiff_t lane = hn::FindFirstTrue(d, hn::Eq(hn::LoadU(d, x + i), wanted));
+    if (lane >= 0) {
+      return i + static_cast<std::size_t>(lane);
+    }
+  }
+  return count;
+}
+
+template <class T>
 HWY_INLINE BlockSums<T> sums_of(const T* x, std::size_t count, T maximum, T scale_factor) {
   const Tag<T> d;
   using V = hn::Vec<Tag<T>>;
@@ -107,26 +131,41 @@ HWY_INLINE BlockSums<T> sums_of(const T* x, std::size_t count, T maximum, T scal
       deviations[v] = hn::NegMulAdd(w, z, deviations[v]);
     }
   }
-  T weight_lanes[block_lanes<T>];
-  T deviation_lanes[block_lanes<T>];
-  for (std::size_t v = 0; v < vectors; ++v) {
-    hn::StoreU(weights[v], d, weight_lanes + v * width);
-    hn::StoreU(deviations[v], d, deviation_lanes + v * width);
-  }
-  return {sum_of_lanes<T>(weight_lanes), sum_of_lanes<T>(deviation_lanes)};
+  return {sum_of_lanes<T>(d, weights), sum_of_lanes<T>(d, deviations)};
 }
 
 template <class T>
-HWY_INLINE void exp_of(const T* x, std::size_t count, T maximum, T scale_factor, T factor, T* out) {
+HWY_INLINE T weights_of(const T* x, std::size_t count, T maximum, T scale_factor, T* out) {
   const Tag<T> d;
   using V = hn::Vec<Tag<T>>;
+  constexpr std::size_t width = hn::MaxLanes(Tag<T>());
+  constexpr std::size_t vectors = block_lanes<T> / width;
   const V m = hn::Set(d, maximum);
   const V scale = hn::Set(d, scale_factor);
-  const V times = hn::Set(d, factor);
-  const V unscale = hn::Set(d, ExpConstants<T>::unscale);
+  const V lowest = hn::Set(d, ExpConstants<T>::lowest);
+  V weights[vectors];
+  for (std::size_t v = 0; v < vectors; ++v) {
+    weights[v] = hn::Zero(d);
+  }
+  for (std::size_t i = 0; i < count; i += block_lanes<T>) {
+    for (std::size_t v = 0; v < vectors; ++v) {
+      const V z = scaled_deviation<T>(d, x + i + v * width, m, scale);
+      const ExpParts<V> e = exp_parts<T>(d, z);
+      const V w = hn::IfThenElseZero(hn::Gt(z, lowest), hn::Mul(e.significand, e.power));
+      weights[v] = hn::Add(weights[v], w);
+      hn::StoreU(w, d, out + i + v * width);
+    }
+  }
+  return sum_of_lanes<T>(d, weights);
+}
+
+template <class T>
+HWY_INLINE void normalize_of(const T* weights, std::size_t count, T factor, T* out) {
+  const Tag<T> d;
+  const hn::Vec<Tag<T>> times = hn::Set(d, factor);
+  const hn::Vec<Tag<T>> unscale = hn::Set(d, ExpConstants<T>::unscale);
   for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-    const ExpParts<V> e = exp_parts<T>(d, scaled_deviation<T>(d, x + i, m, scale));
-    hn::StoreU(hn::Mul(hn::Mul(hn::Mul(e.significand, times), e.power), unscale), d, out + i);
+    hn::StoreU(hn::Mul(hn::Mul(hn::LoadU(d, weights + i), times), unscale), d, out + i);
   }
 }
 
@@ -145,17 +184,25 @@ HWY_INLINE void shift_of(const T* x, std::size_t count, T maximum, T scale_facto
 // One plain function per pass and type: what the dispatch table can point to.
 BlockMaximum<float> Maximum32(const float* x, std::size_t count) { return maximum_of<float>(x, count); }
 BlockMaximum<double> Maximum64(const double* x, std::size_t count) { return maximum_of<double>(x, count); }
+std::size_t Find32(const float* x, std::size_t count, float value) { return place_of<float>(x, count, value); }
+std::size_t Find64(const double* x, std::size_t count, double value) { return place_of<double>(x, count, value); }
 BlockSums<float> Sums32(const float* x, std::size_t count, float m, float scale) {
   return sums_of<float>(x, count, m, scale);
 }
 BlockSums<double> Sums64(const double* x, std::size_t count, double m, double scale) {
   return sums_of<double>(x, count, m, scale);
 }
-void Exp32(const float* x, std::size_t count, float m, float scale, float factor, float* out) {
-  exp_of<float>(x, count, m, scale, factor, out);
+float Weights32(const float* x, std::size_t count, float m, float scale, float* out) {
+  return weights_of<float>(x, count, m, scale, out);
 }
-void Exp64(const double* x, std::size_t count, double m, double scale, double factor, double* out) {
-  exp_of<double>(x, count, m, scale, factor, out);
+double Weights64(const double* x, std::size_t count, double m, double scale, double* out) {
+  return weights_of<double>(x, count, m, scale, out);
+}
+void Normalize32(const float* weights, std::size_t count, float factor, float* out) {
+  normalize_of<float>(weights, count, factor, out);
+}
+void Normalize64(const double* weights, std::size_t count, double factor, double* out) {
+  normalize_of<double>(weights, count, factor, out);
 }
 void Shift32(const float* x, std::size_t count, float m, float scale, float shift, float* out) {
   shift_of<float>(x, count, m, scale, shift, out);
@@ -173,10 +220,14 @@ namespace softcheck::kernels {
 
 HWY_EXPORT(Maximum32);
 HWY_EXPORT(Maximum64);
+HWY_EXPORT(Find32);
+HWY_EXPORT(Find64);
 HWY_EXPORT(Sums32);
 HWY_EXPORT(Sums64);
-HWY_EXPORT(Exp32);
-HWY_EXPORT(Exp64);
+HWY_EXPORT(Weights32);
+HWY_EXPORT(Weights64);
+HWY_EXPORT(Normalize32);
+HWY_EXPORT(Normalize64);
 HWY_EXPORT(Shift32);
 HWY_EXPORT(Shift64);
 
@@ -186,17 +237,29 @@ BlockMaximum<float> block_maximum(const float* x, std::size_t count) {
 BlockMaximum<double> block_maximum(const double* x, std::size_t count) {
   return HWY_DYNAMIC_DISPATCH(Maximum64)(x, count);
 }
+std::size_t block_find(const float* x, std::size_t count, float value) {
+  return HWY_DYNAMIC_DISPATCH(Find32)(x, count, value);
+}
+std::size_t block_find(const double* x, std::size_t count, double value) {
+  return HWY_DYNAMIC_DISPATCH(Find64)(x, count, value);
+}
 BlockSums<float> block_sums(const float* x, std::size_t count, float m, float scale) {
   return HWY_DYNAMIC_DISPATCH(Sums32)(x, count, m, scale);
 }
 BlockSums<double> block_sums(const double* x, std::size_t count, double m, double scale) {
   return HWY_DYNAMIC_DISPATCH(Sums64)(x, count, m, scale);
 }
-void block_exp(const float* x, std::size_t count, float m, float scale, float factor, float* out) {
-  HWY_DYNAMIC_DISPATCH(Exp32)(x, count, m, scale, factor, out);
+float block_weights(const float* x, std::size_t count, float m, float scale, float* out) {
+  return HWY_DYNAMIC_DISPATCH(Weights32)(x, count, m, scale, out);
 }
-void block_exp(const double* x, std::size_t count, double m, double scale, double factor, double* out) {
-  HWY_DYNAMIC_DISPATCH(Exp64)(x, count, m, scale, factor, out);
+double block_weights(const double* x, std::size_t count, double m, double scale, double* out) {
+  return HWY_DYNAMIC_DISPATCH(Weights64)(x, count, m, scale, out);
+}
+void block_normalize(const float* weights, std::size_t count, float factor, float* out) {
+  HWY_DYNAMIC_DISPATCH(Normalize32)(weights, count, factor, out);
+}
+void block_normalize(const double* weights, std::size_t count, double factor, double* out) {
+  HWY_DYNAMIC_DISPATCH(Normalize64)(weights, count, factor, out);
 }
 void block_shift(const float* x, std::size_t count, float m, float scale, float shift, float* out) {
   HWY_DYNAMIC_DISPATCH(Shift32)(x, count, m, scale, shift, out);

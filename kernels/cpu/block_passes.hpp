@@ -24,20 +24,29 @@ struct BlockMaximum {
 /// scale no weight that counts is subnormal.
 template <class T>
 struct BlockSums {
-  T weights = 0;
-  T deviations = 0;
+  T weights;
+  T deviations;
 };
 
 // count is a multiple of block_lanes and at most block_size: the caller fills up with -inf. m is finite, x <= m or
 // -inf.
 BlockMaximum<float> block_maximum(const float* x, std::size_t count);
 BlockMaximum<double> block_maximum(const double* x, std::size_t count);
+
+/// The first place of value in x; count where it has none.
+std::size_t block_find(const float* x, std::size_t count, float value);
+std::size_t block_find(const double* x, std::size_t count, double value);
+
 BlockSums<float> block_sums(const float* x, std::size_t count, float m, float scale);
 BlockSums<double> block_sums(const double* x, std::size_t count, double m, double scale);
 
-/// out = exp((x - m) scale) factor, rounded once more where that is subnormal. out may be x.
-void block_exp(const float* x, std::size_t count, float m, float scale, float factor, float* out);
-void block_exp(const double* x, std::size_t count, double m, double scale, double factor, double* out);
+/// out = the weights w in that scale; returns their sum, the same bits as block_sums. out may be x.
+float block_weights(const float* x, std::size_t count, float m, float scale, float* out);
+double block_weights(const double* x, std::size_t count, double m, double scale, double* out);
+
+/// out = w factor, brought back to scale: the product, then one more rounding where that is subnormal. out may be w.
+void block_normalize(const float* weights, std::size_t count, float factor, float* out);
+void block_normalize(const double* weights, std::size_t count, double factor, double* out);
 
 /// out = (x - m) scale - shift. out may be x.
 void block_shift(const float* x, std::size_t count, float m, float scale, float shift, float* out);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 #include "kernels/cpu/row_access.hpp"
@@ -17,28 +18,62 @@ void write_nan(const View& out, std::int64_t row) {
   }
 }
 
-/// Third pass: out = exp((x - m) scale) / S.
+/// The row of out as contiguous T, or nullptr where it has to be written element by element.
 template <class T>
-void write_probabilities(const RowReader<T>& logits, const RowState<T>& state, T scale, const View& out,
-                         std::int64_t row) {
+T* contiguous_row(const View& out, std::int64_t row) {
+  std::byte* first = out.at(row, 0);
+  const bool contiguous = out.storage == native_storage<T> && out.column_stride == sizeof(T) &&
+                          reinterpret_cast<std::uintptr_t>(first) % alignof(T) == 0;
+  return contiguous ? reinterpret_cast<T*>(first) : nullptr;
+}
+
+/// Second pass: the scaled weights without the maximum's; returns S - 1 and leaves them in target, where that is not
+/// nullptr, and those of the last block in scratch.
+template <class T>
+double write_weights(const RowReader<T>& logits, const RowState<T>& state, T scale, T* target, T* scratch) {
   alignas(64) T buffer[block_size<T>];
-  alignas(64) T results[block_size<T>];
-  const T factor = static_cast<T>(1 / (1 + state.sum_minus_one));
-  const bool in_place = out.storage == native_storage<T> && out.column_stride == sizeof(T) &&
-                        reinterpret_cast<std::uintptr_t>(out.data) % alignof(T) == 0 &&
-                        out.row_stride % static_cast<std::int64_t>(alignof(T)) == 0;
+  PairwiseSums<T> sums;
+  constexpr auto block = static_cast<std::int64_t>(block_size<T>);
   for (std::int64_t index = 0; index < logits.blocks(); ++index) {
     const std::size_t count = logits.length(index);
     const std::size_t padded = logits.padded(count);
-    const std::int64_t begin = index * static_cast<std::int64_t>(block_size<T>);
-    const T* values = logits.read(index, buffer);
-    if (in_place && count == padded) {
-      block_exp(values, count, state.maximum, scale, factor, reinterpret_cast<T*>(out.at(row, begin)));
+    const bool holds_maximum = index == state.argmax / block;
+    const T* values = holds_maximum ? logits.read_without(index, state.argmax, buffer) : logits.read(index, buffer);
+    const bool direct = target != nullptr && count == padded;
+    sums.add({block_weights(values, padded, state.maximum, scale, direct ? target + index * block : scratch), T(0)});
+    if (target != nullptr && !direct) {
+      std::memcpy(target + index * block, scratch, count * sizeof(T));
+    }
+  }
+  return sums.total().weights * static_cast<double>(ExpConstants<T>::unscale);
+}
+
+/// Second and third pass: out = exp((x - m) scale) / S. out may be the logits.
+template <class T>
+void write_probabilities(const RowReader<T>& logits, const RowState<T>& state, T scale, const View& out,
+                         std::int64_t row) {
+  alignas(64) T scratch[block_size<T>];
+  constexpr auto block = static_cast<std::int64_t>(block_size<T>);
+  T* target = contiguous_row<T>(out, row);
+  const double sum_minus_one = write_weights(logits, state, scale, target, scratch);
+  const T factor = static_cast<T>(1 / (1 + sum_minus_one));
+  for (std::int64_t index = 0; index < logits.blocks(); ++index) {
+    const std::size_t count = logits.length(index);
+    const std::size_t padded = logits.padded(count);
+    if (target != nullptr && count == padded) {
+      block_normalize(target + index * block, padded, factor, target + index * block);
       continue;
     }
-    block_exp(values, padded, state.maximum, scale, factor, results);
-    write_row(out, row, begin, results, count);
+    // Scratch holds the weights still of a lone block, and of the last one where the others went to the target.
+    if (target == nullptr && logits.blocks() > 1) {
+      alignas(64) T buffer[block_size<T>];
+      block_weights(logits.read(index, buffer), padded, state.maximum, scale, scratch);
+    }
+    block_normalize(scratch, padded, factor, scratch);
+    write_row(out, row, index * block, scratch, count);
   }
+  // The maximum was left out: its weight is exactly 1.
+  store_element(out.at(row, state.argmax), out.storage, factor);
 }
 
 template <class T>
@@ -49,13 +84,11 @@ double entropy_of(const RowState<T>& state) {
 
 template <class T>
 void softmax_row(const RowReader<T>& logits, double theta, const View& out, std::int64_t row) {
-  RowState<T> state = row_maximum(logits);
+  const RowState<T> state = row_maximum(logits);
   if (state.undefined || state.none_visible()) {
     return write_nan<T>(out, row);
   }
-  const T scale = static_cast<T>(1 / theta);
-  row_sums(logits, scale, state);
-  write_probabilities(logits, state, scale, out, row);
+  write_probabilities(logits, state, static_cast<T>(1 / theta), out, row);
 }
 
 template <class T>
@@ -124,9 +157,6 @@ void adaptive_softmax_row(const RowReader<T>& logits, double /*theta: 1*/, const
   }
   row_sums(logits, T(1), state);
   const T beta = static_cast<T>(adaptive_beta(entropy_of(state)));
-  if (beta != T(1)) {
-    row_sums(logits, beta, state);
-  }
   write_probabilities(logits, state, beta, out, row);
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -40,7 +39,7 @@ class PairwiseSums {
   }
 
   BlockSums<T> total() const {
-    BlockSums<T> sums;
+    BlockSums<T> sums{0, 0};
     for (int level = used_; level-- > 0;) {
       sums = merged(levels_[level], sums);
     }
@@ -52,7 +51,7 @@ class PairwiseSums {
     return {left.weights + right.weights, left.deviations + right.deviations};
   }
 
-  std::array<BlockSums<T>, 64> levels_{};
+  std::array<BlockSums<T>, 64> levels_;
   int used_ = 0;
   std::uint64_t count_ = 0;
 };
@@ -81,7 +80,7 @@ RowState<T> row_maximum(const RowReader<T>& row) {
   }
   const T* values = row.read(where, buffer);
   state.argmax = where * static_cast<std::int64_t>(block_size<T>) +
-                 (std::find(values, values + row.length(where), state.maximum) - values);
+                 static_cast<std::int64_t>(block_find(values, row.padded(row.length(where)), state.maximum));
   state.undefined = state.maximum == std::numeric_limits<T>::infinity();
   return state;
 }
