@@ -83,15 +83,19 @@ PrecisionScope::~PrecisionScope() { thread_precision = saved_; }
 unsigned working_precision() { return thread_precision; }
 
 Enclosure::Enclosure() : interval_(fresh()) {}
-Enclosure::Enclosure(int value) : interval_(fresh()) { mpfi_set_si(data(), value); }
 Enclosure::Enclosure(double value) : interval_(fresh()) { set_by_bits(data(), value); }
 
-Enclosure Enclosure::integer(std::uint64_t value) {
-  Enclosure result;
-  mpfr_set_uj(&result.data()->left, value, MPFR_RNDD);
-  mpfr_set_uj(&result.data()->right, value, MPFR_RNDU);
-  return result;
+void Enclosure::set(std::int64_t value) {
+  mpfr_set_sj(&data()->left, value, MPFR_RNDD);
+  mpfr_set_sj(&data()->right, value, MPFR_RNDU);
 }
+
+void Enclosure::set(std::uint64_t value) {
+  mpfr_set_uj(&data()->left, value, MPFR_RNDD);
+  mpfr_set_uj(&data()->right, value, MPFR_RNDU);
+}
+
+Enclosure Enclosure::integer(std::uint64_t value) { return {value}; }
 
 Enclosure Enclosure::between(double lower, double upper) {
   const FpEnvironmentGuard guard;

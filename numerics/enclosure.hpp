@@ -1,10 +1,12 @@
 #pragma once
 
 #include <boost/multiprecision/mpfi.hpp>
+#include <concepts>
 #include <cstdint>
 #include <iosfwd>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "numerics/fp_environment.hpp"
 
@@ -40,8 +42,16 @@ class Enclosure {
   using Interval =
       boost::multiprecision::number<boost::multiprecision::mpfi_float_backend<0>, boost::multiprecision::et_off>;
 
-  Enclosure();           // the point 0
-  Enclosure(int value);  // NOLINT: T(1) and 2 * x read as in the paper
+  Enclosure();  // the point 0
+  /// T(1) and 2 * x read as in the paper. Integers only: an int parameter would truncate 0.5 to 0 without a word.
+  template <std::integral Integer>
+  Enclosure(Integer value) : Enclosure() {  // NOLINT(google-explicit-constructor)
+    if constexpr (std::is_signed_v<Integer>) {
+      set(static_cast<std::int64_t>(value));
+    } else {
+      set(static_cast<std::uint64_t>(value));
+    }
+  }
   /// The point value, imported by its bits.
   /// throws   std::invalid_argument when value is infinite or not a number
   explicit Enclosure(double value);
@@ -109,6 +119,9 @@ class Enclosure {
   mpfi_ptr data() { return interval_.backend().data(); }
 
  private:
+  void set(std::int64_t value);
+  void set(std::uint64_t value);
+
   Interval interval_;
 };
 
