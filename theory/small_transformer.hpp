@@ -246,6 +246,25 @@ std::vector<T> attend(const HeadProjection<T>& head, const std::vector<T>& count
   return output;
 }
 
+/// One layer: attention, residual and MLP, on the activations of every group.
+template <Scalar T>
+std::vector<std::vector<T>> apply_layer(const SmallTransformer& model, const TransformerLayer& layer,
+                                        const std::vector<std::vector<T>>& tokens, const std::vector<T>& counts) {
+  std::vector<std::vector<T>> outputs = tokens;
+  if (!model.shape.residual) {
+    for (std::vector<T>& output : outputs) output.assign(output.size(), T(0));
+  }
+  for (const AttentionHead& head : layer.heads) {
+    const HeadProjection<T> projection = project(head, tokens);
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      const AttentionRow<T> row = attention_row(projection, counts, i, model.shape.mask, T(model.shape.theta));
+      outputs[i] = add(std::move(outputs[i]), attend(projection, counts, row));
+    }
+  }
+  for (std::vector<T>& output : outputs) output = apply_feedforward(model, layer, output);
+  return outputs;
+}
+
 /// Activations of every group of tokens at the input of every layer, and behind the last.
 template <Scalar T>
 struct ForwardTrace {
@@ -263,20 +282,7 @@ ForwardTrace<T> forward(const SmallTransformer& model, const std::vector<Run>& g
     trace.inputs.back().push_back(as_scalars<T>(model.embeddings.row(group.symbol).transpose()));
   }
   for (const TransformerLayer& layer : model.layers) {
-    const std::vector<std::vector<T>>& tokens = trace.inputs.back();
-    std::vector<std::vector<T>> outputs =
-        model.shape.residual ? tokens
-                             : std::vector<std::vector<T>>(
-                                   tokens.size(), std::vector<T>(static_cast<std::size_t>(model.shape.width), T(0)));
-    for (const AttentionHead& head : layer.heads) {
-      const HeadProjection<T> projection = project(head, tokens);
-      for (std::size_t i = 0; i < tokens.size(); ++i) {
-        const AttentionRow<T> row = attention_row(projection, trace.counts, i, model.shape.mask, T(model.shape.theta));
-        outputs[i] = add(std::move(outputs[i]), attend(projection, trace.counts, row));
-      }
-    }
-    for (std::vector<T>& output : outputs) output = apply_feedforward(model, layer, output);
-    trace.inputs.push_back(std::move(outputs));
+    trace.inputs.push_back(apply_layer(model, layer, trace.inputs.back(), trace.counts));
   }
   return trace;
 }

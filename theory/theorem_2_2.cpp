@@ -24,6 +24,7 @@ void require_length_arguments(const char* function, double spread, double theta,
 
 std::optional<Enclosure> certain_floor(const Enclosure& x) {
   Enclosure result;
+  if (x.is_nan()) return std::nullopt;
   mpfr_floor(&result.data()->left, &x.data()->left);
   mpfr_floor(&result.data()->right, &x.data()->right);
   if (!result.is_point()) return std::nullopt;
@@ -61,15 +62,20 @@ Enclosure smallest_dispersed_length(double spread, double theta, double epsilon)
     throw std::invalid_argument("smallest_dispersed_length: need spread/theta <= 240, got " +
                                 std::to_string(spread / theta));
   }
+  return smallest_integer_above(
+      [&] { return dispersion_length_sharp(Enclosure(spread), Enclosure(theta), Enclosure(epsilon)); });
+}
+
+Enclosure smallest_integer_above(const std::function<Enclosure()>& value) {
   for (unsigned bits : numerics::precision_ladder) {
     const numerics::PrecisionScope scope(bits);
-    const auto floor = certain_floor(dispersion_length_sharp(Enclosure(spread), Enclosure(theta), Enclosure(epsilon)));
+    const auto floor = certain_floor(value());
     if (floor) {
       const numerics::PrecisionScope exact(numerics::precision_ladder.back());
       return *floor + Enclosure(1);
     }
   }
-  throw std::logic_error("smallest_dispersed_length: 512 bits do not tell the length");
+  throw std::invalid_argument("smallest_integer_above: need a value whose floor 512 bits tell");
 }
 
 std::optional<std::uint64_t> as_integer(const Enclosure& n) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -44,6 +45,11 @@ T log_dispersion_length(const T& spread, const T& theta, const T& epsilon) {
 /// integer is only met where the spread is 0 and the division exact, since e^x is irrational at every rational x != 0)
 /// throws   std::invalid_argument
 numerics::Enclosure smallest_dispersed_length(double spread, double theta, double epsilon);
+
+/// floor(value()) + 1 as a point enclosure; value() is evaluated along the precision ladder until its floor is certain.
+///
+/// throws   std::invalid_argument when 512 bits do not tell
+numerics::Enclosure smallest_integer_above(const std::function<numerics::Enclosure()>& value);
 
 /// n as an integer, where it is one that fits.
 std::optional<std::uint64_t> as_integer(const numerics::Enclosure& n);
