@@ -13,8 +13,8 @@
  *
  * Types     f64, f32, f16 (kDLFloat, bits 64, 32, 16) or bf16 (kDLBfloat, bits 16), lanes 1. Element outputs have the
  *           inputs' dtype. logsumexp, entropy and attention's lse are f32 for 16- and 32-bit inputs and f64 for f64; a
- *           kernel that wants the inputs' own dtype there is called so (--out-dtype). A mask is uint8 (kDLUInt, bits 8),
- *           nonzero = visible, of shape (rows, n), or (batch, heads or 1, queries, keys) for attention.
+ *           kernel that wants the inputs' own dtype there is called so (--out-dtype). A mask is uint8 (kDLUInt, bits
+ *           8), nonzero = visible, of shape (rows, n), or (batch, heads or 1, queries, keys) for attention.
  * Values    Natural logarithms. A logit of -inf means the same as a masked one: the item is not there, whatever its
  *           masked logit holds, NaN included. A visible NaN makes its whole row NaN. A visible +inf: NaN or the limit.
  *           A row with every item masked: all zero, all NaN or uniform, as the contract word masked= says; its
