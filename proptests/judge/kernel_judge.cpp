@@ -1,0 +1,214 @@
+#include "proptests/judge/kernel_judge.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "proptests/judge/kernel_trial.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+constexpr const char* suite = "Kernel";
+
+RowOptions rows_for(const KernelSubject& subject, const JudgeOptions& options) {
+  RowOptions rows;
+  rows.formats = {subject.contract.input};
+  rows.max_length = options.max_length;
+  // Adaptive temperature has none of its own, and the values of these ops come from enclosures alone: shorter rows.
+  if (subject.op == Op::adaptive_softmax) rows.theta_exponent = 0;
+  if (subject.op == Op::adaptive_softmax || subject.op == Op::log_softmax) {
+    rows.max_length = std::min<std::uint64_t>(rows.max_length, 4096);
+  }
+  return rows;
+}
+
+std::vector<Property> kernel_properties(const KernelSubject& subject, const JudgeOptions& options, KernelTrial& trial) {
+  const RowOptions rows = rows_for(subject, options);
+  RowOptions short_rows = rows;
+  short_rows.max_length = 300;
+  RowOptions nothing_visible = short_rows;
+  nothing_visible.families = {RowFamily::plateau};
+
+  const std::vector<std::string> values = trial.value_claims();
+  std::vector<std::string> clean{"kernel.returns", "kernel.keeps_inputs", "kernel.stays_inside",
+                                 "kernel.keeps_environment"};
+  std::vector<std::string> all = clean;
+  all.insert(all.end(), values.begin(), values.end());
+  std::vector<std::string> alone = all;
+  if (subject.required.deterministic) alone.push_back("kernel.deterministic");
+  std::vector<std::string> among = all;
+  if (subject.required.batch_invariant) among.push_back("kernel.batch_invariant");
+  std::vector<std::string> masked_row = clean;
+  masked_row.push_back("kernel.masked_row");
+  std::vector<std::string> nan_row = clean;
+  nan_row.push_back("kernel.nan_row");
+
+  std::vector<Property> properties;
+  properties.push_back(PropertyOf<RowCase>{suite, "EveryValueLiesWithinItsThreshold", alone, row_cases(rows),
+                                           [&trial](const RowCase& c) { return trial.alone(c); }});
+  properties.push_back(PropertyOf<RowCase>{suite, "LayoutsAndNeighboursDoNotMatter", among, row_cases(short_rows),
+                                           [&trial](const RowCase& c) { return trial.among_neighbours(c); }});
+  properties.push_back(PropertyOf<RowCase>{suite, "AMaskedItemIsADeletedOne", all, row_cases(short_rows),
+                                           [&trial](const RowCase& c) { return trial.behind_a_mask(c); }});
+  properties.push_back(PropertyOf<RowCase>{suite, "AFullyMaskedRowIsAsDeclared", masked_row, row_cases(nothing_visible),
+                                           [&trial](const RowCase& c) { return trial.fully_masked(c); }});
+  properties.push_back(PropertyOf<RowCase>{suite, "ANanLogitMakesItsRowNan", nan_row, row_cases(short_rows),
+                                           [&trial](const RowCase& c) { return trial.with_a_nan(c); }});
+  return properties;
+}
+
+KernelVerdict verdict_of(const Outcome& outcome) {
+  const auto died = [&](CallEnd end) {
+    return std::ranges::any_of(outcome.counterexample->failed, [&](const numerics::Certificate& certificate) {
+      return certificate.claim == "kernel.returns" && KernelTrial::end_of(certificate) == end;
+    });
+  };
+  switch (outcome.verdict) {
+    case numerics::Verdict::proved:
+      return KernelVerdict::pass;
+    case numerics::Verdict::vacuous:
+      return KernelVerdict::vacuous;
+    case numerics::Verdict::undecided:
+      return KernelVerdict::undecided;
+    case numerics::Verdict::violated:
+      break;
+  }
+  if (!outcome.counterexample) return KernelVerdict::fail;
+  if (died(CallEnd::timed_out)) return KernelVerdict::timeout;
+  return died(CallEnd::crashed) ? KernelVerdict::crash : KernelVerdict::fail;
+}
+
+// Violated outranks crashed, crashed outranks timed out, refused, vacuous, undecided; everything outranks a pass.
+int rank(KernelVerdict verdict) {
+  switch (verdict) {
+    case KernelVerdict::fail:
+      return 6;
+    case KernelVerdict::crash:
+      return 5;
+    case KernelVerdict::timeout:
+      return 4;
+    case KernelVerdict::refused:
+      return 3;
+    case KernelVerdict::vacuous:
+      return 2;
+    case KernelVerdict::undecided:
+      return 1;
+    case KernelVerdict::pass:
+      return 0;
+  }
+  return 6;
+}
+
+void add_outcome(const Property& property, Outcome outcome, KernelJudgement& judgement) {
+  // A claim no case decided is nothing against a kernel that refused those calls; refusals are weighed on their own.
+  const bool never_met = outcome.verdict == numerics::Verdict::vacuous && !outcome.counterexample;
+  const KernelVerdict verdict = never_met ? KernelVerdict::pass : verdict_of(outcome);
+  if (rank(verdict) > rank(judgement.verdict)) {
+    judgement.verdict = verdict;
+    judgement.failed_property = property.name();
+    judgement.counterexample = outcome.counterexample;
+  }
+  judgement.properties.emplace_back(property.name(), std::move(outcome));
+}
+
+void weigh(const KernelTrial& trial, KernelJudgement& judgement) {
+  judgement.vacuity = trial.vacuity();
+  judgement.calls = trial.kernel().calls();
+  judgement.refused = trial.kernel().refused_calls();
+  judgement.printed_bytes = trial.kernel().printed_bytes();
+  judgement.notes = trial.notes();
+  const std::size_t accepted = judgement.calls - judgement.refused;
+  KernelVerdict weight = KernelVerdict::pass;
+  if (accepted == 0) {
+    weight = KernelVerdict::refused;
+    judgement.notes.push_back("every call was refused");
+  } else if (accepted * 3 < judgement.calls) {
+    weight = KernelVerdict::vacuous;
+    judgement.notes.push_back("fewer than a third of the calls were accepted");
+  } else if (judgement.vacuity.too_many()) {
+    weight = KernelVerdict::vacuous;
+    judgement.notes.push_back("the contract's thresholds are as wide as " + std::to_string(judgement.vacuity.vacuous) +
+                              " of the " + std::to_string(judgement.vacuity.judged) + " values they judge");
+  }
+  if (rank(weight) > rank(judgement.verdict)) judgement.verdict = weight;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+Requirements parse_requirements(std::string_view words) {
+  Requirements result;
+  while (!words.empty()) {
+    const std::string_view word = words.substr(0, words.find(','));
+    if (word == "deterministic") {
+      result.deterministic = true;
+    } else if (word == "batch-invariant") {
+      result.batch_invariant = true;
+    } else {
+      throw std::invalid_argument("--require: need deterministic or batch-invariant, got '" + std::string(word) + "'");
+    }
+    words.remove_prefix(std::min(words.size(), word.size() + 1));
+  }
+  return result;
+}
+
+const char* to_string(KernelVerdict verdict) {
+  switch (verdict) {
+    case KernelVerdict::pass:
+      return "pass";
+    case KernelVerdict::fail:
+      return "fail";
+    case KernelVerdict::crash:
+      return "crash";
+    case KernelVerdict::timeout:
+      return "timeout";
+    case KernelVerdict::refused:
+      return "refused";
+    case KernelVerdict::vacuous:
+      return "vacuous";
+    case KernelVerdict::undecided:
+      return "undecided";
+  }
+  return "?";
+}
+
+KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  KernelTrial trial(subject, options.limits);
+  KernelJudgement judgement;
+  judgement.verdict = KernelVerdict::pass;
+  for (const Property& property : kernel_properties(subject, options, trial)) {
+    add_outcome(property, property.run(options.run), judgement);
+    if (trial.timed_out()) break;  // a hang costs the time limit once
+  }
+  weigh(trial, judgement);
+  judgement.seconds = seconds_since(start);
+  return judgement;
+}
+
+KernelJudgement replay_kernel(const KernelSubject& subject, std::string_view property, std::string_view case_text,
+                              const JudgeOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  KernelTrial trial(subject, options.limits);
+  KernelJudgement judgement;
+  judgement.verdict = KernelVerdict::pass;
+  std::string known;
+  for (const Property& candidate : kernel_properties(subject, options, trial)) {
+    known += ' ' + candidate.name();
+    if (candidate.name() == property) add_outcome(candidate, candidate.replay(case_text), judgement);
+  }
+  if (judgement.properties.empty()) {
+    throw std::invalid_argument("--replay: need one of" + known + ", got '" + std::string(property) + "'");
+  }
+  weigh(trial, judgement);
+  judgement.seconds = seconds_since(start);
+  return judgement;
+}
+
+}  // namespace softcheck::proptests

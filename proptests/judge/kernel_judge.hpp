@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "numerics/contract.hpp"
+#include "proptests/judge/isolated_kernel.hpp"
+#include "proptests/judge/row_judge.hpp"
+#include "proptests/property.hpp"
+
+namespace softcheck::proptests {
+
+/// What is reported of every kernel, and judged where it is asked for: the same bits from a second call, and the same
+/// bits for a row whatever stands beside it and however it lies in memory.
+struct Requirements {
+  bool deterministic = false;
+  bool batch_invariant = false;
+};
+
+/// Reads "deterministic,batch-invariant"; throws std::invalid_argument naming what exists.
+Requirements parse_requirements(std::string_view words);
+
+/// A kernel, what it claims to compute and what it promises of its arithmetic.
+struct KernelSubject {
+  KernelSource source;
+  Op op = Op::softmax;
+  numerics::Contract contract;  // carries the formats of input and output
+  Requirements required;
+};
+
+enum class KernelVerdict { pass, fail, crash, timeout, refused, vacuous, undecided };
+
+const char* to_string(KernelVerdict verdict);
+
+struct JudgeOptions {
+  RunOptions run;                                     // cases of each property
+  std::uint64_t max_length = std::uint64_t{1} << 17;  // of a row
+  KernelLimits limits;
+};
+
+struct KernelJudgement {
+  KernelVerdict verdict = KernelVerdict::undecided;
+  std::vector<std::pair<std::string, Outcome>> properties;  // by name, in the order they were run
+  std::string failed_property;                              // of the counterexample
+  std::optional<Counterexample> counterexample;
+  VacuityCount vacuity;
+  std::size_t calls = 0;
+  std::size_t refused = 0;
+  std::size_t printed_bytes = 0;
+  std::vector<std::string> notes;  // what was seen and is no verdict: refusals, output, reruns that differ
+  double seconds = 0;
+};
+
+/// The properties of a kernel, each over rows of every family: "Kernel.EveryValueLiesWithinItsThreshold" and others.
+/// The kernel runs in a child process (IsolatedKernel); thresholds follow from the contract.
+///
+/// throws   KernelLoadError
+KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& options);
+
+/// One case of one property again: what a replay line asks for.
+/// throws   std::invalid_argument when the property or the case text is unknown
+KernelJudgement replay_kernel(const KernelSubject& subject, std::string_view property, std::string_view case_text,
+                              const JudgeOptions& options);
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,238 @@
+#include "proptests/judge/kernel_trial.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Certificate;
+using numerics::Enclosure;
+using numerics::Verdict;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+// A claim on behaviour: nothing of the kind was seen.
+Certificate observed(const std::string& claim, const std::string& witness, int times) {
+  Certificate result;
+  result.claim = claim;
+  result.witness = witness;
+  result.left = Enclosure(times);
+  result.right = Enclosure(0);
+  result.slack = times == 0 ? 0 : infinity;
+  result.verdict = times == 0 ? Verdict::proved : Verdict::violated;
+  return result;
+}
+
+// How a call ended, as the left side of a certificate of kernel.returns.
+int code_of(CallEnd end) { return end == CallEnd::crashed ? 1 : end == CallEnd::timed_out ? 2 : 0; }
+
+// The layouts that kernels get wrong, one for each size of a row: which one is no choice of chance, so that a case
+// replays.
+Layout layout_for(std::size_t columns) {
+  static constexpr Layout layouts[] = {
+      {.column_stride = 1, .row_gap = 0, .offset = 0, .against_the_end = false},
+      {.column_stride = 1, .row_gap = 3, .offset = 0, .against_the_end = true},
+      {.column_stride = 2, .row_gap = 0, .offset = 0, .against_the_end = true},
+      {.column_stride = 1, .row_gap = 0, .offset = 1, .against_the_end = true},
+      {.column_stride = 3, .row_gap = 5, .offset = 7, .against_the_end = true},
+  };
+  return layouts[columns % std::size(layouts)];
+}
+
+std::string describe(const Layout& layout) {
+  return " layout(column_stride=" + std::to_string(layout.column_stride) +
+         " row_gap=" + std::to_string(layout.row_gap) + " offset=" + std::to_string(layout.offset) + ")";
+}
+
+// Three rows: the row backwards, the row, and the row with its signs changed. Every number of a format has its
+// negative.
+std::vector<double> with_neighbours(const std::vector<double>& row) {
+  std::vector<double> rows(row.rbegin(), row.rend());
+  rows.insert(rows.end(), row.begin(), row.end());
+  for (double logit : row) rows.push_back(std::isinf(logit) ? logit : -logit);
+  return rows;
+}
+
+bool same_bits(std::span<const double> a, std::span<const double> b) {
+  return std::ranges::equal(a, b, [](double x, double y) {
+    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y) || (std::isnan(x) && std::isnan(y));
+  });
+}
+
+}  // namespace
+
+KernelTrial::KernelTrial(const KernelSubject& subject, const KernelLimits& limits)
+    : subject_(subject), kernel_(subject.source, limits) {}
+
+std::vector<std::string> KernelTrial::value_claims() const {
+  switch (subject_.op) {
+    case Op::softmax:
+      return {"kernel.softmax.element", "kernel.softmax.row_sum"};
+    case Op::log_softmax:
+      return {"kernel.log_softmax.element"};
+    case Op::logsumexp:
+      return {"kernel.logsumexp.value"};
+    case Op::entropy:
+      return {"kernel.entropy.value"};
+    case Op::adaptive_softmax:
+      return {"kernel.adaptive_softmax.element"};
+  }
+  return {};
+}
+
+std::vector<std::string> KernelTrial::notes() const { return {notes_.begin(), notes_.end()}; }
+
+CallEnd KernelTrial::end_of(const Certificate& certificate) {
+  const double code = certificate.left.midpoint();
+  return code == code_of(CallEnd::crashed) ? CallEnd::crashed : code == 0 ? CallEnd::done : CallEnd::timed_out;
+}
+
+KernelCall KernelTrial::call_for(double theta, std::int64_t rows, std::vector<double> logits,
+                                 const Layout& layout) const {
+  KernelCall call;
+  call.op = subject_.op;
+  call.input = subject_.contract.input;
+  call.output = subject_.contract.output;
+  call.rows = rows;
+  call.columns = static_cast<std::int64_t>(logits.size()) / rows;
+  call.logits = std::move(logits);
+  call.theta = theta;
+  call.layout = layout;
+  return call;
+}
+
+std::vector<double> KernelTrial::call(const KernelCall& call, const std::string& witness, Certificates& certificates) {
+  // A kernel that hung once is not called again: the time limit is spent once, and shrinking ends where it stands.
+  if (timed_out_) return {};
+  KernelReply reply = kernel_.call(call);
+  if (reply.end == CallEnd::refused) {
+    notes_.insert(
+        "refused " + std::to_string(call.rows) + " rows" + (call.mask.empty() ? "" : " with a mask") +
+        (call.theta == 1 ? "" : " at theta != 1") + (call.layout.column_stride == 1 ? "" : " with a column stride") +
+        (call.layout.row_gap == 0 ? "" : " with a row gap") + (call.layout.offset == 0 ? "" : " with a byte_offset"));
+    return {};
+  }
+  timed_out_ = reply.end == CallEnd::timed_out;
+  const std::string end = reply.end == CallEnd::done ? "" : " ended by " + reply.death;
+  certificates.push_back(observed("kernel.returns", witness + end, code_of(reply.end)));
+  certificates.push_back(observed("kernel.keeps_inputs", witness, reply.inputs_changed));
+  certificates.push_back(observed("kernel.stays_inside", witness, reply.wrote_outside));
+  certificates.push_back(observed("kernel.keeps_environment", witness, reply.environment_changed));
+  return std::move(reply.outputs);
+}
+
+void KernelTrial::judge(std::span<const double> logits, double theta, std::span<const double> got,
+                        const std::string& witness, Certificates& certificates) {
+  RowFindings findings = judge_row(subject_.op, subject_.contract, logits, theta, got, witness);
+  vacuity_ += findings.vacuity;
+  std::ranges::move(findings.certificates, std::back_inserter(certificates));
+}
+
+std::span<const double> KernelTrial::row_of(std::span<const double> outputs, std::size_t row,
+                                            std::size_t columns) const {
+  return is_row_scalar(subject_.op) ? outputs.subspan(row, 1) : outputs.subspan(row * columns, columns);
+}
+
+void KernelTrial::compare(std::span<const double> first, std::span<const double> second, bool required,
+                          const std::string& claim, const std::string& difference, const std::string& witness,
+                          Certificates& certificates) {
+  const bool differ = !same_bits(first, second);
+  if (differ) notes_.insert(difference);
+  if (required) certificates.push_back(observed(claim, witness, differ));
+}
+
+Certificates KernelTrial::alone(const RowCase& row_case) {
+  Certificates certificates;
+  const std::string witness = to_text(row_case);
+  const std::vector<double> logits = row_case.row.expand();
+  const KernelCall real = call_for(row_case.theta, 1, logits, {});
+  KernelCall decoy = real;
+  std::ranges::reverse(decoy.logits);
+  for (double& logit : decoy.logits) {
+    if (std::isfinite(logit)) logit = -logit;
+  }
+  call(decoy, witness + " (as a decoy, backwards and negated)", certificates);
+  const std::vector<double> got = call(real, witness, certificates);
+  if (got.empty()) return certificates;
+  judge(logits, row_case.theta, got, witness, certificates);
+  const std::vector<double> again = call(real, witness, certificates);
+  if (!again.empty()) {
+    compare(got, again, subject_.required.deterministic, "kernel.deterministic",
+            "a second call with the same row gave other bits", witness, certificates);
+  }
+  return certificates;
+}
+
+Certificates KernelTrial::among_neighbours(const RowCase& row_case) {
+  Certificates certificates;
+  const std::vector<double> logits = row_case.row.expand();
+  const Layout layout = layout_for(logits.size());
+  const std::string witness = to_text(row_case) + describe(layout);
+  const std::vector<double> got =
+      call(call_for(row_case.theta, 3, with_neighbours(logits), layout), witness, certificates);
+  if (got.empty()) return certificates;
+  const std::span<const double> middle = row_of(got, 1, logits.size());
+  judge(logits, row_case.theta, middle, witness, certificates);
+  const std::vector<double> alone = call(call_for(row_case.theta, 1, logits, {}), witness, certificates);
+  if (!alone.empty()) {
+    compare(middle, alone, subject_.required.batch_invariant, "kernel.batch_invariant",
+            "a row's bits depend on its layout or its neighbours", witness, certificates);
+  }
+  return certificates;
+}
+
+Certificates KernelTrial::behind_a_mask(const RowCase& row_case) {
+  Certificates certificates;
+  const std::string witness = to_text(row_case) + " (every third item masked)";
+  std::vector<double> logits = row_case.row.expand();
+  std::vector<double> deleted = logits;
+  std::vector<std::uint8_t> mask(logits.size());
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    mask[i] = i % 3 != 1;
+    if (mask[i]) continue;
+    deleted[i] = -infinity;
+    // Behind the mask: what an unwritten cache may hold.
+    logits[i] = i % 2 ? nan : numerics::properties(subject_.contract.input).largest;
+  }
+  KernelCall masked = call_for(row_case.theta, 1, logits, {});
+  masked.mask = std::move(mask);
+  const std::vector<double> got = call(masked, witness, certificates);
+  const bool fully_masked = std::ranges::all_of(deleted, [](double logit) { return std::isinf(logit); });
+  if (!got.empty() && !fully_masked) judge(deleted, row_case.theta, got, witness, certificates);
+  return certificates;
+}
+
+Certificates KernelTrial::fully_masked(const RowCase& row_case) {
+  Certificates certificates;
+  const std::vector<double> logits(row_case.row.size(), -infinity);
+  const std::string witness = to_text(row_case) + " (its items masked)";
+  const std::vector<double> got = call(call_for(1, 1, logits, {}), witness, certificates);
+  if (!got.empty()) judge(logits, 1, got, witness, certificates);
+  return certificates;
+}
+
+Certificates KernelTrial::with_a_nan(const RowCase& row_case) {
+  Certificates certificates;
+  const std::vector<double> logits = row_case.row.expand();
+  const std::size_t n = logits.size();
+  const std::size_t place = n / 2;
+  const std::string witness = to_text(row_case) + " (item " + std::to_string(place) + " of the middle row NaN)";
+  std::vector<double> rows;
+  for (int i = 0; i < 3; ++i) rows.insert(rows.end(), logits.begin(), logits.end());
+  rows[n + place] = nan;
+  const std::vector<double> got = call(call_for(row_case.theta, 3, rows, {}), witness, certificates);
+  if (got.empty()) return certificates;
+  const std::span<const double> middle = row_of(got, 1, n);
+  const auto is_nan = [](double value) { return std::isnan(value); };
+  const auto wrong = std::ranges::count_if(row_of(got, 0, n), is_nan) +
+                     std::ranges::count_if(row_of(got, 2, n), is_nan) + static_cast<std::ptrdiff_t>(middle.size()) -
+                     std::ranges::count_if(middle, is_nan);
+  certificates.push_back(observed("kernel.nan_row", witness, static_cast<int>(wrong)));
+  return certificates;
+}
+
+}  // namespace softcheck::proptests

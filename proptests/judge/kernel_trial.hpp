@@ -1,0 +1,58 @@
+#pragma once
+
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "proptests/generators/row.hpp"
+#include "proptests/judge/kernel_judge.hpp"
+
+namespace softcheck::proptests {
+
+/// One kernel on trial: turns a row into calls, and the replies into certificates.
+class KernelTrial {
+ public:
+  KernelTrial(const KernelSubject& subject, const KernelLimits& limits);
+
+  /// The row as the only one of a compact matrix that ends at a page nobody may touch, called after a decoy of the same
+  /// shape: results must not depend on earlier calls.
+  Certificates alone(const RowCase& row_case);
+  /// The middle one of three rows, in a layout that the row's size chooses: gaps, strides, offsets, NaN between.
+  Certificates among_neighbours(const RowCase& row_case);
+  /// Masked through the mask tensor, NaN and huge values behind it, against the row with -inf.
+  Certificates behind_a_mask(const RowCase& row_case);
+  /// All logits of the row's length masked.
+  Certificates fully_masked(const RowCase& row_case);
+  /// One logit of the middle row NaN; the neighbours must not notice.
+  Certificates with_a_nan(const RowCase& row_case);
+
+  /// The claims on values that the op's rows are judged by.
+  std::vector<std::string> value_claims() const;
+  const VacuityCount& vacuity() const { return vacuity_; }
+  const IsolatedKernel& kernel() const { return kernel_; }
+  bool timed_out() const { return timed_out_; }
+  std::vector<std::string> notes() const;
+
+  /// How the call ended that a certificate of kernel.returns speaks of.
+  static CallEnd end_of(const numerics::Certificate& certificate);
+
+ private:
+  KernelCall call_for(double theta, std::int64_t rows, std::vector<double> logits, const Layout& layout) const;
+  /// Calls, and adds the certificates on how the call behaved; outputs empty unless it was done.
+  std::vector<double> call(const KernelCall& call, const std::string& witness, Certificates& certificates);
+  void judge(std::span<const double> logits, double theta, std::span<const double> got, const std::string& witness,
+             Certificates& certificates);
+  /// A note where the bits differ, and a certificate where they must not.
+  void compare(std::span<const double> first, std::span<const double> second, bool required, const std::string& claim,
+               const std::string& difference, const std::string& witness, Certificates& certificates);
+  std::span<const double> row_of(std::span<const double> outputs, std::size_t row, std::size_t columns) const;
+
+  KernelSubject subject_;
+  IsolatedKernel kernel_;
+  VacuityCount vacuity_;
+  bool timed_out_ = false;
+  std::set<std::string> notes_;
+};
+
+}  // namespace softcheck::proptests
