@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "numerics/certificate.hpp"
@@ -17,33 +19,44 @@ namespace softcheck::proptests {
 
 using Certificates = std::vector<numerics::Certificate>;
 
-/// How many cases to draw and from which seed.
+/// How many cases to draw and from which seed: the same options give the same cases on every machine.
 struct RunOptions {
   std::uint64_t seed = 20241001;
   int cases = 100;
-  int max_size = 100;  // RapidCheck's size of the last case
+  int max_size = 100;  // RapidCheck's size of the last case; the first has size 0
+  int shrinks = 600;   // evaluations at most that shrinking a failing case may take
+  double seconds = std::numeric_limits<double>::infinity();  // no new case is begun after this time
 };
 
-/// What was seen of one claim over all cases of a run.
+/// defaults, with what RC_PARAMS sets (seed, max_success, max_size) in their place.
+/// throws   std::invalid_argument when RC_PARAMS does not parse
+RunOptions options_from_environment(const RunOptions& defaults = {});
+
+/// What was seen of one claim over all cases of a run, the shrinks of a failing case not counted.
 struct ClaimSummary {
-  std::size_t decided = 0;    // certificates proved or violated
-  std::size_t undecided = 0;  // undecided or vacuous
-  double tightest_slack = 0;  // largest left / right
+  std::size_t decided = 0;                                           // certificates proved or violated
+  std::size_t undecided = 0;                                         // undecided or vacuous
+  double tightest_slack = std::numeric_limits<double>::quiet_NaN();  // largest left / right; NaN where none has one
 };
 
 /// A failing case after shrinking.
 struct Counterexample {
-  std::string case_text;  // parses back: the argument of --replay
-  std::size_t size = 0;   // logits, entries or nodes in it
-  Certificates failed;    // the certificates that were not proved
-  std::string error;      // what was thrown, where the check threw
+  std::string case_text;   // parses back: the argument of --replay
+  std::size_t size = 0;    // logits, entries or nodes in it
+  Certificates failed;     // the certificates that were not proved
+  std::string error;       // what was thrown, where the check threw, or which unknown claim it returned
+  int evaluations = 0;     // that shrinking took
+  std::string first_text;  // the case as it was drawn
 };
 
+/// proved: every certificate of every case was. Otherwise the worst of the failing case (an exception or an unknown
+/// claim counts as violated), or vacuous where a listed claim was decided in no case at all.
 struct Outcome {
   numerics::Verdict verdict = numerics::Verdict::undecided;
   int cases = 0;
-  std::map<std::string, ClaimSummary> claims;
+  std::map<std::string, ClaimSummary> claims;  // by id, the listed ones that were never met included
   std::optional<Counterexample> counterexample;
+  std::string note;  // why, where there is no counterexample to tell it
   double seconds = 0;
 };
 
@@ -51,7 +64,7 @@ struct Outcome {
 ///
 /// Case needs, found by argument-dependent lookup: `std::string to_text(const Case&)` on one line,
 /// `void from_text(std::string_view, Case&)` which throws std::invalid_argument, `std::size_t size_of(const Case&)` and
-/// `void showValue(const Case&, std::ostream&)`.
+/// `void showValue(const Case&, std::ostream&)`. Shrinking follows the generator's own shrinks.
 template <class Case>
 struct PropertyOf {
   std::string suite;                // "Lemma21"
@@ -61,28 +74,90 @@ struct PropertyOf {
   std::function<Certificates(const Case&)> check;
 };
 
+namespace detail {
+
+/// One drawn or shrunk case without its type.
+class CaseNode {
+ public:
+  virtual ~CaseNode() = default;
+  virtual std::string text() const = 0;
+  virtual std::size_t size() const = 0;
+  virtual Certificates check() const = 0;
+  /// The next simpler case to try; null when there are no more.
+  virtual std::unique_ptr<CaseNode> next_shrink() = 0;
+};
+
+/// A property without its case type: all that running and shrinking need.
+struct ErasedProperty {
+  std::string suite;
+  std::string sentence;
+  std::vector<std::string> claims;
+  std::function<std::unique_ptr<CaseNode>(const rc::Random&, int size)> draw;
+  std::function<std::unique_ptr<CaseNode>(std::string_view text)> parse;
+};
+
+Outcome run(const ErasedProperty& property, const RunOptions& options);
+Outcome replay(const ErasedProperty& property, std::string_view text);
+
+template <class Case>
+class NodeOf final : public CaseNode {
+ public:
+  using Shared = std::shared_ptr<const PropertyOf<Case>>;
+
+  NodeOf(Shared property, const rc::Shrinkable<Case>& shrinkable)
+      : property_(std::move(property)), value_(shrinkable.value()), shrinks_(shrinkable.shrinks()) {}
+  NodeOf(Shared property, Case value) : property_(std::move(property)), value_(std::move(value)) {}
+
+  std::string text() const override { return to_text(value_); }
+  std::size_t size() const override { return size_of(value_); }
+  Certificates check() const override { return property_->check(value_); }
+  std::unique_ptr<CaseNode> next_shrink() override {
+    const rc::Maybe<rc::Shrinkable<Case>> next = shrinks_.next();
+    return next ? std::make_unique<NodeOf>(property_, *next) : nullptr;
+  }
+
+ private:
+  Shared property_;
+  Case value_;
+  rc::Seq<rc::Shrinkable<Case>> shrinks_;
+};
+
+template <class Case>
+ErasedProperty erase(PropertyOf<Case> property) {
+  const auto shared = std::make_shared<const PropertyOf<Case>>(std::move(property));
+  return {shared->suite, shared->sentence, shared->claims,
+          [shared](const rc::Random& random, int size) -> std::unique_ptr<CaseNode> {
+            return std::make_unique<NodeOf<Case>>(shared, shared->generator(random, size));
+          },
+          [shared](std::string_view text) -> std::unique_ptr<CaseNode> {
+            Case value;
+            from_text(text, value);
+            return std::make_unique<NodeOf<Case>>(shared, std::move(value));
+          }};
+}
+
+}  // namespace detail
+
 /// A property of any case type.
 class Property {
  public:
   template <class Case>
-  Property(PropertyOf<Case> property);  // NOLINT: a list of properties reads as a list
+  Property(PropertyOf<Case> property)  // NOLINT: a list of properties reads as a list
+      : erased_(detail::erase(std::move(property))) {}
 
-  const std::string& suite() const { return suite_; }
-  const std::string& sentence() const { return sentence_; }
-  std::string name() const { return suite_ + "." + sentence_; }
-  const std::vector<std::string>& claims() const { return claims_; }
+  const std::string& suite() const { return erased_.suite; }
+  const std::string& sentence() const { return erased_.sentence; }
+  std::string name() const { return suite() + "." + sentence(); }
+  const std::vector<std::string>& claims() const { return erased_.claims; }
 
-  /// Draws cases until one fails, and shrinks it.
-  Outcome run(const RunOptions& options) const { return run_(options); }
+  /// Draws cases until one fails, and shrinks it. A shrink is taken when it fails in the same way: the same claim with
+  /// the same verdict, or an exception out of the same function.
+  Outcome run(const RunOptions& options) const { return detail::run(erased_, options); }
   /// Checks the one case that text describes; throws std::invalid_argument when it does not parse.
-  Outcome replay(std::string_view text) const { return replay_(text); }
+  Outcome replay(std::string_view text) const { return detail::replay(erased_, text); }
 
  private:
-  std::string suite_;
-  std::string sentence_;
-  std::vector<std::string> claims_;
-  std::function<Outcome(const RunOptions&)> run_;
-  std::function<Outcome(std::string_view)> replay_;
+  detail::ErasedProperty erased_;
 };
 
 }  // namespace softcheck::proptests

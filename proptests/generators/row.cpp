@@ -1,0 +1,178 @@
+#include "proptests/generators/row.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <ostream>
+#include <stdexcept>
+
+#include "numerics/certificate.hpp"
+#include "proptests/generators/case_text.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+bool same_bits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
+
+}  // namespace
+
+RunLengthRow::RunLengthRow(std::vector<Run> runs) {
+  runs_.reserve(runs.size());
+  for (const Run& run : runs) {
+    if (run.count == 0 || std::isnan(run.value) || run.value == infinity) {
+      throw std::invalid_argument("RunLengthRow: a run needs a count >= 1 and a value that is finite or -inf, got " +
+                                  numerics::hex_float(run.value) + "*" + std::to_string(run.count));
+    }
+    if (!runs_.empty() && same_bits(runs_.back().value, run.value)) {
+      runs_.back().count += run.count;
+    } else {
+      runs_.push_back(run);
+    }
+  }
+}
+
+RunLengthRow RunLengthRow::of(std::span<const double> logits) {
+  std::vector<Run> runs;
+  for (double logit : logits) runs.push_back({logit, 1});
+  return RunLengthRow(std::move(runs));
+}
+
+std::uint64_t RunLengthRow::size() const {
+  std::uint64_t size = 0;
+  for (const Run& run : runs_) size += run.count;
+  return size;
+}
+
+std::uint64_t RunLengthRow::visible() const {
+  std::uint64_t visible = 0;
+  for (const Run& run : runs_) visible += run.value == -infinity ? 0 : run.count;
+  return visible;
+}
+
+std::vector<double> RunLengthRow::expand() const {
+  std::vector<double> logits;
+  logits.reserve(size());
+  for (const Run& run : runs_) logits.insert(logits.end(), run.count, run.value);
+  return logits;
+}
+
+double RunLengthRow::maximum() const {
+  double maximum = -infinity;
+  for (const Run& run : runs_) maximum = std::max(maximum, run.value);
+  return maximum;
+}
+
+double RunLengthRow::minimum() const {
+  double minimum = infinity;
+  for (const Run& run : runs_) {
+    if (run.value != -infinity) minimum = std::min(minimum, run.value);
+  }
+  return minimum;
+}
+
+double RunLengthRow::spread() const { return visible() == 0 ? 0 : maximum() - minimum(); }
+
+const char* to_string(RowFamily family) {
+  switch (family) {
+    case RowFamily::ramp_up:
+      return "ramp_up";
+    case RowFamily::ramp_down:
+      return "ramp_down";
+    case RowFamily::one_hot:
+      return "one_hot";
+    case RowFamily::plateau:
+      return "plateau";
+    case RowFamily::ties:
+      return "ties";
+    case RowFamily::late_peak:
+      return "late_peak";
+    case RowFamily::wide:
+      return "wide";
+    case RowFamily::near_equal:
+      return "near_equal";
+    case RowFamily::shifted:
+      return "shifted";
+    case RowFamily::subnormal:
+      return "subnormal";
+    case RowFamily::masked:
+      return "masked";
+    case RowFamily::normal:
+      return "normal";
+    case RowFamily::sharp:
+      return "sharp";
+    case RowFamily::dispersing:
+      return "dispersing";
+  }
+  return "?";
+}
+
+std::span<const RowFamily> all_row_families() {
+  static constexpr RowFamily families[] = {
+      RowFamily::ramp_up,   RowFamily::ramp_down, RowFamily::one_hot,    RowFamily::plateau,   RowFamily::ties,
+      RowFamily::late_peak, RowFamily::wide,      RowFamily::near_equal, RowFamily::shifted,   RowFamily::subnormal,
+      RowFamily::masked,    RowFamily::normal,    RowFamily::sharp,      RowFamily::dispersing};
+  return families;
+}
+
+bool admits(const RowOptions& options, const RowCase& row_case) {
+  const RunLengthRow& row = row_case.row;
+  const std::uint64_t size = row.size();
+  const std::uint64_t visible = row.visible();
+  const double limit = std::ldexp(1.0, options.theta_exponent);
+  if (size < options.min_length || size > options.max_length) return false;
+  if (visible < size && !options.masks && !(visible == 0 && options.fully_masked)) return false;
+  if (visible == 0 && size > 0 && !options.fully_masked) return false;
+  if (!(row_case.theta >= 1 / limit && row_case.theta <= limit)) return false;
+  const double spread = row.spread();
+  if (!(spread <= options.max_spread && spread / row_case.theta <= options.max_deviation)) return false;
+  if (std::find(options.formats.begin(), options.formats.end(), row_case.format) == options.formats.end()) return false;
+  return std::all_of(row.runs().begin(), row.runs().end(), [&](const Run& run) {
+    return run.value == -infinity || same_bits(numerics::round_to(row_case.format, run.value), run.value);
+  });
+}
+
+std::string to_text(const RowCase& row_case) {
+  std::string text = "row " + std::string(numerics::properties(row_case.format).name) +
+                     " theta=" + numerics::hex_float(row_case.theta);
+  for (const Run& run : row_case.row.runs()) {
+    text += " " + numerics::hex_float(run.value);
+    if (run.count != 1) text += "*" + std::to_string(run.count);
+  }
+  return text;
+}
+
+void from_text(std::string_view text, RowCase& row_case) {
+  const std::vector<std::string_view> words = words_of(text);
+  if (words.size() < 3 || words[0] != "row") {
+    throw std::invalid_argument("row case: need \"row FORMAT theta=T VALUE*COUNT ...\", got \"" + std::string(text) +
+                                "\"");
+  }
+  RowCase result;
+  result.format = numerics::parse_format(words[1]);
+  result.theta = parse_number(value_of(words[2], "theta"));
+  result.family = "text";
+  if (!(result.theta > 0 && result.theta < infinity)) {
+    throw std::invalid_argument("row case: theta must be positive and finite, got " + std::string(words[2]));
+  }
+  std::vector<Run> runs;
+  for (std::string_view word : std::span(words).subspan(3)) {
+    const std::size_t star = word.find('*');
+    const double value = parse_number(word.substr(0, star));
+    const std::uint64_t count =
+        star == std::string_view::npos ? 1 : parse_count(word.substr(star + 1), 1, std::uint64_t{1} << 40);
+    if (value != -infinity && !same_bits(numerics::round_to(result.format, value), value)) {
+      throw std::invalid_argument("row case: " + std::string(word) + " is no number of " + std::string(words[1]));
+    }
+    runs.push_back({value, count});
+  }
+  result.row = RunLengthRow(std::move(runs));
+  row_case = std::move(result);
+}
+
+std::size_t size_of(const RowCase& row_case) { return row_case.row.size(); }
+
+void showValue(const RowCase& row_case, std::ostream& stream) { stream << to_text(row_case); }
+
+}  // namespace softcheck::proptests

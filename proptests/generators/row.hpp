@@ -1,0 +1,120 @@
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <cstdint>
+#include <iosfwd>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "numerics/format.hpp"
+
+namespace softcheck::proptests {
+
+/// count equal neighbours in a row.
+struct Run {
+  double value = 0;         // a logit: finite, or -inf for masked items
+  std::uint64_t count = 1;  // >= 1
+
+  friend bool operator==(const Run&, const Run&) = default;
+};
+
+/// A row of logits as runs: a million items are as short to write, to shrink and to enclose as three.
+class RunLengthRow {
+ public:
+  RunLengthRow() = default;
+  /// Neighbouring runs of the same value (by its bits) become one.
+  /// throws   std::invalid_argument when a count is 0 or a value is NaN or +inf
+  explicit RunLengthRow(std::vector<Run> runs);
+  /// The runs of a row written out.
+  static RunLengthRow of(std::span<const double> logits);
+
+  const std::vector<Run>& runs() const { return runs_; }
+  std::uint64_t size() const;     // logits
+  std::uint64_t visible() const;  // logits that are not -inf
+  /// The logits, one by one.
+  std::vector<double> expand() const;
+  /// Over the visible items; -inf and +inf where there are none.
+  double maximum() const;
+  double minimum() const;
+  /// maximum() - minimum(), rounded to nearest; +inf where it overflows, 0 where nothing is visible.
+  double spread() const;
+
+  friend bool operator==(const RunLengthRow&, const RunLengthRow&) = default;
+
+ private:
+  std::vector<Run> runs_;
+};
+
+/// The rows that matter. See row_families.cpp for what each draws.
+enum class RowFamily {
+  ramp_up,     // equally spaced, ascending: an online maximum rescales at every step
+  ramp_down,   // descending: it never does
+  one_hot,     // one item above a plateau
+  plateau,     // all items equal
+  ties,        // two to four levels, the largest several times
+  late_peak,   // the maximum near the end of a noisy row
+  wide,        // magnitudes over the whole range of the format
+  near_equal,  // neighbouring numbers of the format
+  shifted,     // a narrow row about +-2^k, k up to 16
+  subnormal,   // multiples of the smallest number of the format
+  masked,      // another family with -inf items
+  normal,      // independent normal logits, at scales 2^-4 to 2^6
+  sharp,       // one item so far above the rest that softmax is max only
+  dispersing,  // n >= 2^16 where allowed, spread of a few nats: all coefficients small
+};
+
+std::span<const RowFamily> all_row_families();
+const char* to_string(RowFamily family);
+
+/// What rows a property needs. The defaults allow every row.
+struct RowOptions {
+  std::vector<numerics::Format> formats{numerics::Format::f64,  numerics::Format::f32,  numerics::Format::f16,
+                                        numerics::Format::bf16, numerics::Format::e4m3, numerics::Format::e5m2};
+  std::vector<RowFamily> families;  // empty: all
+  std::uint64_t min_length = 1;
+  std::uint64_t max_length = std::uint64_t{1} << 20;
+  std::uint64_t max_literal = 1024;  // longest row whose items are all drawn apart; longer ones have at most 64 runs
+  bool masks = true;                 // some items may be -inf
+  bool fully_masked = false;         // all may be
+  double max_spread = std::numeric_limits<double>::infinity();     // largest - smallest visible logit
+  double max_deviation = std::numeric_limits<double>::infinity();  // that divided by theta
+  int theta_exponent = 60;                                         // theta in [2^-e, 2^e], <= 1000; 0: theta = 1 always
+};
+
+/// A row of numbers of one format, and a temperature.
+struct RowCase {
+  RunLengthRow row;
+  double theta = 1;
+  numerics::Format format = numerics::Format::f64;  // every logit is one of its numbers
+  std::string family;                               // how it was drawn; no part of its text
+
+  friend bool operator==(const RowCase& a, const RowCase& b) {
+    return a.row == b.row && a.theta == b.theta && a.format == b.format;
+  }
+};
+
+/// Does the case keep to the options, its logits to their format? Every drawn and every shrunk case does.
+bool admits(const RowOptions& options, const RowCase& row_case);
+
+/// Rows of all families alike, sizes log-distributed up to what RapidCheck's size allows; one in sixteen is long at any
+/// size where the options let it. theta is 1 half of the time, then a power of two, a short number in [0.1, 10] or an
+/// extreme of its range.
+///
+/// throws   std::invalid_argument when no row can keep to the options
+rc::Gen<RowCase> row_cases(const RowOptions& options = {});
+
+/// Simpler cases that keep to the options, simplest first: theta = 1, runs dropped by halves, counts to 1, runs merged,
+/// values rounded, zeroed and moved towards 0.
+rc::Seq<RowCase> shrink_row_case(const RowCase& row_case, const RowOptions& options = {});
+
+/// "row f32 theta=0x1p+0 0x1.8p+1*3 -inf*2 0x0p+0"
+std::string to_text(const RowCase& row_case);
+void from_text(std::string_view text, RowCase& row_case);
+std::size_t size_of(const RowCase& row_case);
+void showValue(const RowCase& row_case, std::ostream& stream);
+
+}  // namespace softcheck::proptests

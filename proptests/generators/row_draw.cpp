@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "proptests/generators/case_text.hpp"
+#include "proptests/generators/row_families.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::uint64_t most_runs = 64;                              // of a row too long to draw item by item
+constexpr std::uint64_t dispersing_length = std::uint64_t{1} << 16;  // where attention is expected to have dispersed
+
+void require_possible(const RowOptions& options) {
+  if (options.formats.empty() || options.min_length < 1 || options.min_length > options.max_length ||
+      !(options.max_spread >= 0) || !(options.max_deviation >= 0) || options.theta_exponent < 0 ||
+      options.theta_exponent > 1000 || options.max_literal < 1) {
+    throw std::invalid_argument(
+        "row_cases: need a format, 1 <= min_length <= max_length, max_literal >= 1, max_spread and max_deviation >= 0 "
+        "and theta_exponent in [0, 1000]");
+  }
+}
+
+double draw_theta(Draw& draw, int exponent) {
+  if (exponent == 0) return 1;
+  const double limit = std::ldexp(1.0, exponent);
+  switch (draw.below(8)) {
+    case 0:
+    case 1: {
+      const int reach = std::min(exponent, 10);
+      return std::ldexp(1.0, draw.between(-reach, reach));
+    }
+    case 2:
+    case 3: {
+      // 0.1 to 10 in six bits.
+      const double theta = round_to_bits(std::pow(10.0, 2 * draw.unit() - 1), 6);
+      return std::clamp(theta, 1 / limit, limit);
+    }
+    case 4:
+      return draw.one_in(2) ? 1 / limit : limit;
+    default:
+      return 1;
+  }
+}
+
+std::uint64_t draw_length(Draw& draw, RowFamily family, const RowOptions& options, int size) {
+  const bool disperse = family == RowFamily::dispersing && draw.one_in(2);
+  if ((disperse || draw.one_in(16)) && options.max_length > options.max_literal) {
+    const std::uint64_t lowest = std::max(options.min_length, std::min(dispersing_length, options.max_length));
+    return disperse ? draw.log_uniform(lowest, options.max_length)
+                    : draw.log_uniform(std::max(options.min_length, options.max_literal), options.max_length);
+  }
+  // 2 items at size 0, max_literal at size 100.
+  const std::uint64_t cap = std::max(options.min_length, std::min(options.max_literal, options.max_length));
+  const double share = std::min(size, rc::kNominalSize) / static_cast<double>(rc::kNominalSize);
+  const auto highest = static_cast<std::uint64_t>(std::exp2(1 + share * std::log2(static_cast<double>(cap) / 2)));
+  return draw.log_uniform(options.min_length, std::clamp(highest, options.min_length, cap));
+}
+
+/// Counts that add up to length, one for each value.
+std::vector<Run> spread_over(Draw& draw, const std::vector<double>& values, std::uint64_t length) {
+  std::vector<Run> runs;
+  std::uint64_t left = length - values.size();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool last = i + 1 == values.size();
+    // Runs of very different lengths: some take most of what is left, most take a single item.
+    const std::uint64_t extra = last ? left : draw.one_in(2) ? 0 : draw.log_uniform(1, left + 1) - 1;
+    runs.push_back({values[i], 1 + extra});
+    left -= extra;
+  }
+  std::swap(runs.back().count, runs[draw.below(runs.size())].count);
+  return runs;
+}
+
+void limit_spread(Draw& draw, std::vector<double>& values, const RowOptions& options, const RowCase& row_case) {
+  const double most = std::min(options.max_spread, options.max_deviation * row_case.theta);
+  const double top = *std::max_element(values.begin(), values.end());
+  for (double& value : values) {
+    const auto too_far = [&] {
+      return !(top - value <= most && (top - value) / row_case.theta <= options.max_deviation);
+    };
+    if (too_far()) value = numerics::round_to(row_case.format, top - draw.unit() * most);
+    if (too_far()) value = top;  // rounding went over the edge
+  }
+}
+
+/// Masks some runs, never all unless the options ask for it.
+void mask(Draw& draw, std::vector<Run>& runs, const RowOptions& options) {
+  if (options.fully_masked && (!options.masks || draw.one_in(8))) {
+    for (Run& run : runs) run.value = -infinity;
+    return;
+  }
+  const std::size_t spared = draw.below(runs.size());
+  switch (draw.below(3)) {
+    case 0:  // padding at the end
+      for (std::size_t i = spared + 1; i < runs.size(); ++i) runs[i].value = -infinity;
+      break;
+    case 1:  // at the beginning: the first blocks have nothing to see
+      for (std::size_t i = 0; i < spared; ++i) runs[i].value = -infinity;
+      break;
+    default:
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (i != spared && draw.one_in(2)) runs[i].value = -infinity;
+      }
+  }
+}
+
+/// What lies under the mask of a masked row.
+RowFamily unmasked(Draw& draw, RowFamily family) {
+  static constexpr RowFamily under[] = {RowFamily::normal,  RowFamily::ties,    RowFamily::plateau,
+                                        RowFamily::ramp_up, RowFamily::one_hot, RowFamily::late_peak,
+                                        RowFamily::sharp};
+  return family == RowFamily::masked ? under[draw.below(std::size(under))] : family;
+}
+
+RowCase draw_case(const rc::Random& random, int size, const RowOptions& options) {
+  Draw draw(random);
+  const RowFamily family = options.families[draw.below(options.families.size())];
+  RowCase result;
+  result.family = to_string(family);
+  result.format = options.formats[draw.below(options.formats.size())];
+  result.theta = draw_theta(draw, options.theta_exponent);
+  const std::uint64_t length = draw_length(draw, family, options, size);
+  const std::uint64_t slots = length <= options.max_literal ? length : 1 + draw.below(std::min(most_runs, length));
+  std::vector<double> values = draw_values(draw, unmasked(draw, family), result.format, slots);
+  limit_spread(draw, values, options, result);
+  std::vector<Run> runs = spread_over(draw, values, length);
+  if (family == RowFamily::masked) mask(draw, runs, options);
+  result.row = RunLengthRow(std::move(runs));
+  return result;
+}
+
+}  // namespace
+
+rc::Gen<RowCase> row_cases(const RowOptions& options) {
+  require_possible(options);
+  RowOptions complete = options;
+  if (options.families.empty()) complete.families.assign(all_row_families().begin(), all_row_families().end());
+  if (!options.masks && !options.fully_masked) std::erase(complete.families, RowFamily::masked);
+  if (complete.families.empty()) throw std::invalid_argument("row_cases: the masked family needs masks");
+  struct Generator {
+    RowOptions options;
+    rc::Shrinkable<RowCase> operator()(const rc::Random& random, int size) const {
+      return rc::shrinkable::shrinkRecur(
+          draw_case(random, size, options),
+          [options = options](const RowCase& row_case) { return shrink_row_case(row_case, options); });
+    }
+  };
+  return Generator{std::move(complete)};
+}
+
+}  // namespace softcheck::proptests

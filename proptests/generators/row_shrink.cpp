@@ -1,0 +1,146 @@
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <optional>
+
+#include "proptests/generators/case_text.hpp"
+#include "proptests/generators/draw.hpp"
+#include "proptests/generators/row.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using Runs = std::vector<Run>;
+
+/// One way to a simpler case. Each lowers (number of logits, number of runs, complexity of the numbers) in this order,
+/// so that no chain of shrinks is endless.
+enum class Way {
+  unit_theta,
+  drop,            // size runs from first on
+  counts_to_one,   // of all runs
+  halve_counts,    // of all runs
+  shift,           // the maximum to 0
+  round_all,       // to size bits
+  count_to_one,    // of the run first
+  subtract_count,  // size from the run first
+  take_next,       // the run first takes the value of the next one
+  take_previous,   // the next one takes that of the run first
+  simplify,        // the run first takes its simpler number no. size
+  simplify_theta   // to its simpler number no. size
+};
+
+struct Step {
+  Way way;
+  std::size_t first = 0;
+  std::size_t size = 0;
+};
+
+std::vector<Step> steps_of(const RowCase& row_case) {
+  const Runs& runs = row_case.row.runs();
+  std::vector<Step> steps{{Way::unit_theta}};
+  // Halves, quarters, ... single runs: a witness of a few runs in a row of n is found in some log n evaluations.
+  for (std::size_t size = (runs.size() + 1) / 2; size > 0; size /= 2) {
+    for (std::size_t first = 0; first < runs.size(); first += size) steps.push_back({Way::drop, first, size});
+  }
+  steps.push_back({Way::counts_to_one});
+  steps.push_back({Way::halve_counts});
+  steps.push_back({Way::shift});
+  for (std::size_t bits : {1, 2, 4, 8, 16, 32}) steps.push_back({Way::round_all, 0, bits});
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i].count == 1) continue;
+    steps.push_back({Way::count_to_one, i});
+    // Halves, quarters, ... single items: finds the least failing count by bisection.
+    for (std::uint64_t less = runs[i].count / 2; less > 0; less /= 2) steps.push_back({Way::subtract_count, i, less});
+  }
+  for (std::size_t i = 0; i + 1 < runs.size(); ++i) {
+    steps.push_back({Way::take_next, i});
+    steps.push_back({Way::take_previous, i});
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::size_t count = simpler_numbers(runs[i].value).size();
+    for (std::size_t k = 0; k < count; ++k) steps.push_back({Way::simplify, i, k});
+  }
+  const std::size_t count = simpler_numbers(row_case.theta).size();
+  for (std::size_t k = 0; k < count; ++k) steps.push_back({Way::simplify_theta, 0, k});
+  return steps;
+}
+
+long complexity_of(const Runs& runs) {
+  return std::accumulate(runs.begin(), runs.end(), 0L,
+                         [](long sum, const Run& run) { return sum + complexity(run.value); });
+}
+
+/// Changes all visible values; false unless the numbers stay finite and become simpler.
+template <class Change>
+bool change_values(Runs& runs, numerics::Format format, Change change) {
+  const long before = complexity_of(runs);
+  for (Run& run : runs) {
+    if (!std::isfinite(run.value)) continue;
+    run.value = numerics::round_to(format, change(run.value));
+    if (!std::isfinite(run.value)) return false;  // over the largest number of the format
+  }
+  return complexity_of(runs) < before;
+}
+
+bool take_step(const Step& step, const RowCase& from, Runs& runs, double& theta) {
+  const auto at = [&](std::size_t i) { return runs.begin() + static_cast<std::ptrdiff_t>(i); };
+  switch (step.way) {
+    case Way::unit_theta:
+      theta = 1;
+      return from.theta != 1;
+    case Way::drop:
+      runs.erase(at(step.first), at(std::min(step.first + step.size, runs.size())));
+      return true;
+    case Way::counts_to_one:
+      for (Run& run : runs) run.count = 1;
+      return from.row.size() > runs.size();
+    case Way::halve_counts:
+      for (Run& run : runs) run.count = (run.count + 1) / 2;
+      return from.row.size() > runs.size();
+    case Way::shift:
+      return change_values(runs, from.format, [top = from.row.maximum()](double x) { return x - top; });
+    case Way::round_all:
+      return change_values(runs, from.format,
+                           [bits = static_cast<int>(step.size)](double x) { return round_to_bits(x, bits); });
+    case Way::count_to_one:
+      runs[step.first].count = 1;
+      return true;
+    case Way::subtract_count:
+      runs[step.first].count -= step.size;
+      return true;
+    case Way::take_next:
+      runs[step.first].value = runs[step.first + 1].value;
+      return true;
+    case Way::take_previous:
+      runs[step.first + 1].value = runs[step.first].value;
+      return true;
+    case Way::simplify: {
+      double& value = runs[step.first].value;
+      const int before = complexity(value);
+      value = numerics::round_to(from.format, simpler_numbers(value)[step.size]);
+      return std::isfinite(value) && complexity(value) < before;
+    }
+    case Way::simplify_theta:
+      theta = simpler_numbers(from.theta)[step.size];
+      return theta > 0;
+  }
+  return false;
+}
+
+}  // namespace
+
+rc::Seq<RowCase> shrink_row_case(const RowCase& row_case, const RowOptions& options) {
+  const auto steps = std::make_shared<const std::vector<Step>>(steps_of(row_case));
+  return lazy_shrinks(row_case, steps->size(), [steps, options](const RowCase& from, std::size_t k) {
+    std::optional<RowCase> result;
+    Runs runs = from.row.runs();
+    double theta = from.theta;
+    if (take_step((*steps)[k], from, runs, theta)) {
+      result = RowCase{RunLengthRow(std::move(runs)), theta, from.format, from.family};
+      if (!admits(options, *result)) result.reset();
+    }
+    return result;
+  });
+}
+
+}  // namespace softcheck::proptests

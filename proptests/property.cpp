@@ -1,0 +1,227 @@
+#include "proptests/property.hpp"
+
+#include <rapidcheck/detail/Configuration.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <exception>
+#include <stdexcept>
+
+namespace softcheck::proptests {
+
+RunOptions options_from_environment(const RunOptions& defaults) {
+  const char* text = std::getenv("RC_PARAMS");
+  if (text == nullptr) return defaults;
+  rc::detail::Configuration configuration;
+  configuration.testParams.seed = defaults.seed;
+  configuration.testParams.maxSuccess = defaults.cases;
+  configuration.testParams.maxSize = defaults.max_size;
+  try {
+    configuration = rc::detail::configFromString(text, configuration);
+  } catch (const std::exception& error) {
+    throw std::invalid_argument(
+        "options_from_environment: RC_PARAMS must hold seed=, max_success= or max_size=, got \"" + std::string(text) +
+        "\": " + error.what());
+  }
+  RunOptions options = defaults;
+  options.seed = configuration.testParams.seed;
+  options.cases = configuration.testParams.maxSuccess;
+  options.max_size = configuration.testParams.maxSize;
+  return options;
+}
+
+namespace detail {
+namespace {
+
+using numerics::Certificate;
+using numerics::Verdict;
+
+struct Evaluation {
+  Certificates certificates;
+  std::string error;  // empty: the check returned, and only what it may return
+
+  Verdict verdict() const { return error.empty() ? numerics::worst(certificates) : Verdict::violated; }
+  bool holds() const { return verdict() == Verdict::proved; }
+};
+
+Evaluation evaluate(const CaseNode& node, const std::vector<std::string>& claims) {
+  Evaluation result;
+  try {
+    result.certificates = node.check();
+    for (const Certificate& certificate : result.certificates) {
+      if (std::find(claims.begin(), claims.end(), certificate.claim) == claims.end()) {
+        result.error = "property: check returned the claim \"" + certificate.claim + "\", which is not in its list";
+      }
+    }
+  } catch (const std::exception& error) {
+    result.error = error.what();
+    if (result.error.empty()) result.error = "an exception without a text";
+  } catch (...) {
+    result.error = "something that is no std::exception was thrown";
+  }
+  return result;
+}
+
+/// How a case fails: a shrink that fails otherwise has found something else, most often a wrong call.
+struct Failure {
+  Verdict verdict;
+  std::string claim;    // the first with this verdict; empty where the check threw
+  std::string thrower;  // "function" of "function: need, got"
+
+  explicit Failure(const Evaluation& evaluation)
+      : verdict(evaluation.verdict()), thrower(evaluation.error.substr(0, evaluation.error.find(':'))) {
+    if (!evaluation.error.empty()) return;
+    for (const Certificate& certificate : evaluation.certificates) {
+      if (certificate.verdict == verdict) {
+        claim = certificate.claim;
+        return;
+      }
+    }
+  }
+
+  bool is_shown_by(const Evaluation& evaluation) const {
+    if (evaluation.verdict() != verdict) return false;
+    if (!thrower.empty() || !evaluation.error.empty()) return Failure(evaluation).thrower == thrower;
+    return std::any_of(evaluation.certificates.begin(), evaluation.certificates.end(),
+                       [&](const Certificate& c) { return c.claim == claim && c.verdict == verdict; });
+  }
+};
+
+Counterexample counterexample_of(const CaseNode& node, const Evaluation& evaluation) {
+  Counterexample result;
+  result.case_text = node.text();
+  result.size = node.size();
+  result.error = evaluation.error;
+  for (const Certificate& certificate : evaluation.certificates) {
+    if (certificate.verdict != Verdict::proved) result.failed.push_back(certificate);
+  }
+  return result;
+}
+
+/// Descends to the first simpler case that still fails, until none does or the evaluations are used up.
+Counterexample shrink(const ErasedProperty& property, std::unique_ptr<CaseNode> node, Evaluation evaluation,
+                      int max_evaluations) {
+  const Failure failure(evaluation);
+  const std::string first_text = node->text();
+  int evaluations = 0;
+  while (evaluations < max_evaluations) {
+    std::unique_ptr<CaseNode> simpler = node->next_shrink();
+    if (!simpler) break;
+    Evaluation tried = evaluate(*simpler, property.claims);
+    ++evaluations;
+    if (!failure.is_shown_by(tried)) continue;
+    node = std::move(simpler);
+    evaluation = std::move(tried);
+  }
+  Counterexample result = counterexample_of(*node, evaluation);
+  result.evaluations = evaluations;
+  result.first_text = first_text;
+  return result;
+}
+
+void record(const Certificates& certificates, std::map<std::string, ClaimSummary>& claims) {
+  for (const Certificate& certificate : certificates) {
+    ClaimSummary& summary = claims[certificate.claim];
+    const bool decided = certificate.verdict == Verdict::proved || certificate.verdict == Verdict::violated;
+    ++(decided ? summary.decided : summary.undecided);
+    // fmax takes the number where one side is NaN.
+    summary.tightest_slack = std::fmax(summary.tightest_slack, certificate.slack);
+  }
+}
+
+Outcome started(const ErasedProperty& property) {
+  Outcome outcome;
+  for (const std::string& claim : property.claims) outcome.claims[claim];
+  return outcome;
+}
+
+/// A property none of whose cases decided one of its claims has shown nothing about it.
+void conclude(const ErasedProperty& property, Outcome& outcome) {
+  outcome.verdict = Verdict::proved;
+  for (const std::string& claim : property.claims) {
+    if (outcome.claims[claim].decided > 0) continue;
+    outcome.verdict = Verdict::vacuous;
+    outcome.note = claim + " was decided in none of " + std::to_string(outcome.cases) + " cases";
+  }
+  if (property.claims.empty()) {
+    outcome.verdict = Verdict::vacuous;
+    outcome.note = "the property lists no claim";
+  }
+}
+
+class Stopwatch {
+ public:
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+int size_of_case(int index, const RunOptions& options) {
+  return options.cases <= 1 ? options.max_size
+                            : static_cast<int>(static_cast<long long>(options.max_size) * index / (options.cases - 1));
+}
+
+void require_valid(const RunOptions& options) {
+  if (options.cases < 1 || options.max_size < 0 || options.shrinks < 0) {
+    throw std::invalid_argument("Property::run: cases must be >= 1, max_size and shrinks >= 0, got " +
+                                std::to_string(options.cases) + ", " + std::to_string(options.max_size) + " and " +
+                                std::to_string(options.shrinks));
+  }
+}
+
+}  // namespace
+
+Outcome run(const ErasedProperty& property, const RunOptions& options) {
+  require_valid(options);
+  const Stopwatch stopwatch;
+  Outcome outcome = started(property);
+  rc::Random random(options.seed);
+  for (int i = 0; i < options.cases && (i == 0 || stopwatch.seconds() < options.seconds); ++i) {
+    std::unique_ptr<CaseNode> node;
+    ++outcome.cases;
+    try {
+      node = property.draw(random.split(), size_of_case(i, options));
+    } catch (const std::exception& error) {
+      outcome.verdict = Verdict::violated;
+      outcome.note = std::string("the generator threw: ") + error.what();
+      outcome.seconds = stopwatch.seconds();
+      return outcome;
+    }
+    Evaluation evaluation = evaluate(*node, property.claims);
+    record(evaluation.certificates, outcome.claims);
+    if (!evaluation.holds()) {
+      outcome.verdict = evaluation.verdict();
+      outcome.counterexample = shrink(property, std::move(node), std::move(evaluation), options.shrinks);
+      outcome.seconds = stopwatch.seconds();
+      return outcome;
+    }
+  }
+  conclude(property, outcome);
+  outcome.seconds = stopwatch.seconds();
+  return outcome;
+}
+
+Outcome replay(const ErasedProperty& property, std::string_view text) {
+  const Stopwatch stopwatch;
+  Outcome outcome = started(property);
+  const std::unique_ptr<CaseNode> node = property.parse(text);
+  const Evaluation evaluation = evaluate(*node, property.claims);
+  outcome.cases = 1;
+  outcome.verdict = evaluation.verdict();
+  record(evaluation.certificates, outcome.claims);
+  if (!evaluation.holds()) {
+    outcome.counterexample = counterexample_of(*node, evaluation);
+    outcome.counterexample->first_text = outcome.counterexample->case_text;
+  } else if (evaluation.certificates.empty()) {
+    outcome.verdict = Verdict::vacuous;
+    outcome.note = "the check decides nothing about this case";
+  }
+  outcome.seconds = stopwatch.seconds();
+  return outcome;
+}
+
+}  // namespace detail
+}  // namespace softcheck::proptests
