@@ -44,11 +44,4 @@ DoubleDoubleStatistics double_double_row(std::span<const double> logits, const F
 StageOutcome double_double_judge(std::span<const double> logits, const DoubleDoubleStatistics& statistics,
                                  std::span<const double> got, const ElementTolerance& tolerance);
 
-/// Sum of a kernel's outputs.
-///
-/// error    2^-53 |sum| + (n 2^-53)^2 sum |value|
-/// throws   std::invalid_argument when a value is not finite or n > 2^32
-Approximation certified_sum(std::span<const float> values);
-Approximation certified_sum(std::span<const double> values);
-
 }  // namespace softcheck::numerics

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "numerics/certified_sum.hpp"
 #include "numerics/element_decision.hpp"
 #include "numerics/enclosure.hpp"
 #include "numerics/fp_environment.hpp"

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "numerics/format.hpp"
@@ -94,19 +93,5 @@ const std::array<double, 10>& filter_exponential_coefficients();
 inline constexpr double filter_reduced_range = 0.34658;
 /// Relative truncation error of the polynomial on that range; a test proves it by enclosures.
 inline constexpr double filter_truncation_bound = 0x1p-57;
-
-/// Instruction sets that this build holds and this machine runs, best first: "AVX3", "AVX2", "SSE4", "SSSE3", "SCALAR".
-std::vector<std::string> simd_targets();
-
-/// Makes the filter and the double-double stage of the whole process run on one instruction set for as long as it
-/// lives: for tests and benchmarks.
-class [[nodiscard]] SimdTargetScope {
- public:
-  /// throws   std::invalid_argument when simd_targets() lacks the name
-  explicit SimdTargetScope(const std::string& target);
-  ~SimdTargetScope();
-  SimdTargetScope(const SimdTargetScope&) = delete;
-  SimdTargetScope& operator=(const SimdTargetScope&) = delete;
-};
 
 }  // namespace softcheck::numerics

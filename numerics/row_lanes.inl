@@ -26,7 +26,7 @@ HWY_INLINE Real load(Lanes d, const float* from) {
   return hn::PromoteTo(d, hn::LoadU(half, from));
 }
 
-/// The last count < Lanes() values, the rest filled.
+/// The last count <= Lanes() values, the rest filled: with -inf, a masked item of weight 0, so that no sum needs a mask.
 template <class T>
 HWY_INLINE Real load_tail(Lanes d, const T* from, std::size_t count, T fill) {
   HWY_ALIGN T buffer[HWY_MAX_BYTES / sizeof(double)];

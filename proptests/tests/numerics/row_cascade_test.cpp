@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "numerics/certificate.hpp"
+#include "numerics/simd_target.hpp"
 #include "proptests/tests/numerics/row_families.hpp"
 
 namespace softcheck {

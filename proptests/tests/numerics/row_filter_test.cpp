@@ -12,6 +12,7 @@
 #include "numerics/double_double.hpp"
 #include "numerics/enclosure.hpp"
 #include "numerics/row_oracle.hpp"
+#include "numerics/simd_target.hpp"
 #include "proptests/tests/numerics/row_families.hpp"
 
 namespace softcheck {
@@ -229,7 +230,7 @@ TEST(RowFilter, WrongCallsAreNamed) {
   EXPECT_THROW(numerics::filter_row(std::vector<float>(40, NAN)), std::invalid_argument);
   EXPECT_THROW(numerics::filter_row(std::vector<double>{0}, 0), std::invalid_argument);
   EXPECT_THROW(numerics::filter_row(std::vector<double>{0}, nan), std::invalid_argument);
-  EXPECT_THROW(SimdTargetScope("ENIAC"), std::invalid_argument);
+  EXPECT_THROW(const SimdTargetScope scope("ENIAC"), std::invalid_argument);
   EXPECT_EQ(numerics::filter_row(std::vector<double>{}).visible, 0u);
   EXPECT_EQ(numerics::filter_row(std::vector<double>{tests::masked, tests::masked}).visible, 0u);
 }
