@@ -1,0 +1,59 @@
+#include "theory/remark_b_2.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+namespace softcheck::theory {
+namespace {
+
+using numerics::Verdict;
+
+SmallTransformerShape shape_with(AttentionMask mask) {
+  SmallTransformerShape shape;
+  shape.seed = 3;
+  shape.vocabulary = 3;
+  shape.width = 2;
+  shape.depth = 2;
+  shape.mask = mask;
+  shape.weight_scale = 0.5;
+  return shape;
+}
+
+void expect_proved(const std::vector<numerics::Certificate>& certificates) {
+  ASSERT_FALSE(certificates.empty());
+  for (const auto& certificate : certificates) {
+    EXPECT_EQ(certificate.verdict, Verdict::proved) << certificate.claim << " " << certificate.witness;
+  }
+}
+
+TEST(RemarkB2, ABertNetworkForgetsOneTokenAmongManyOthers) {
+  const auto model = small_transformer(shape_with(AttentionMask::bert));
+  for (double others : {1.0, 1000.0, 0x1p52}) {
+    expect_proved(certify_bert_forgets(ForgettingBounds(model, 0, 2), others));
+  }
+}
+
+TEST(RemarkB2, AGptNetworkForgetsItsFirstToken) {
+  const auto model = small_transformer(shape_with(AttentionMask::gpt));
+  expect_proved(check_remark_b_2(model, 1, 0, 40, 0x1p-24));
+}
+
+TEST(RemarkB2, TheBoundOfTheFirstGptTokenNeverVanishes) {
+  const auto model = small_transformer(shape_with(AttentionMask::gpt));
+  const numerics::PrecisionScope scope(64);
+  const auto distances = ForgettingBounds(model, 0, 1).gpt_distances(4096);
+  // Behind the last layer the last token has forgotten more than the first ever will.
+  EXPECT_TRUE((distances.back().front() - distances.back().back()).certainly_positive());
+}
+
+TEST(RemarkB2, RefusesSymbolsItDoesNotKnow) {
+  const auto model = small_transformer(shape_with(AttentionMask::bert));
+  EXPECT_THROW(ForgettingBounds(model, 0, 3), std::invalid_argument);
+  EXPECT_THROW(certify_bert_forgets(ForgettingBounds(model, 1, 1), 4), std::invalid_argument);
+  EXPECT_THROW(certify_bert_forgets(ForgettingBounds(model, 0, 1), 0), std::invalid_argument);
+  EXPECT_THROW(ForgettingBounds(model, 0, 1).forgetting_length(0), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace softcheck::theory
