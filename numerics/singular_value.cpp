@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "numerics/integer_gram.hpp"
 #include "numerics/lanczos.hpp"
@@ -76,37 +77,44 @@ Enclosure row_sum_bound(const MatrixXd& gram) {
   return Enclosure(absolute_row_sums(gram).maxCoeff()) / (Enclosure(1) - rounding_gamma(gram.rows()));
 }
 
-// Upper bound of the largest eigenvalue of the computed Gram matrix. The shift stands above the proposed eigenvalue by
-// what the bounds cost anyway; where the factorisation says that the proposal was too low, it moves up, and the factor
-// found there gives a better proposal by inverse iteration.
-Enclosure eigenvalue_upper(const MatrixXd& gram, RitzPair& proposal, double error) {
-  Enclosure upper = row_sum_bound(gram);
-  const auto margin = [&] {
-    const double floor = 8 * static_cast<double>(gram.rows()) * roundoff * proposal.value;
-    return std::max(floor, error / 4);
+// Shift and invert: in (shift I - S)^-1 the eigenvalues next to the shift, which crowd in S, stand far apart.
+void refine(RitzPair& proposal, const MatrixXd& gram, const MatrixXd& factor) {
+  const auto lower = factor.triangularView<Eigen::Lower>();
+  const auto solve = [&](const VectorXd& x) -> VectorXd {
+    VectorXd y = lower.solve(x);
+    lower.transpose().solveInPlace(y);
+    return y;
   };
-  constexpr int most_attempts = 16;
-  double slack = margin();
-  bool refined = false;
+  VectorXd vector = largest_ritz_pair(solve, proposal.vector).vector;
+  const double value = vector.dot(gram.selfadjointView<Eigen::Lower>() * vector);
+  if (!(value > proposal.value)) return;
+  proposal.value = value;
+  proposal.vector = std::move(vector);
+}
+
+// Upper bound of the largest eigenvalue of the computed Gram matrix. The shift stands above the proposed eigenvalue by
+// what the bounds cost anyway (the margin). Where Lanczos has not converged, or the factorisation breaks off, the
+// shift moves up, and the factor found there makes a better proposal. Any shift gives a true bound.
+Enclosure eigenvalue_upper(const MatrixXd& gram, RitzPair& proposal, double error) {
+  constexpr int most_attempts = 24;
+  const double rounding = 8 * static_cast<double>(gram.rows()) * roundoff;
+  const auto margin = [&] { return std::max(rounding * proposal.value, error / 4); };
+  Enclosure upper = row_sum_bound(gram);
+  double slack = proposal.converged ? margin() : std::max(margin(), proposal.residual);
+  double lowest_success = infinity;
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
     const double shift = proposal.value + slack;
     const VerifiedCholesky cholesky = verified_cholesky(gram, shift);
     if (!cholesky.factored) {
-      if (refined) break;
       slack *= 8;
+      if (!(proposal.value + slack < lowest_success)) break;
       continue;
     }
     upper = minimum(upper, Enclosure(shift) + cholesky.residual);
-    if (attempt == 0 || refined) break;
-    const auto factor = cholesky.lower.triangularView<Eigen::Lower>();
-    for (int step = 0; step < 4; ++step) {
-      factor.solveInPlace(proposal.vector);
-      factor.transpose().solveInPlace(proposal.vector);
-      proposal.vector.normalize();
-    }
-    proposal.value = proposal.vector.dot(gram.selfadjointView<Eigen::Lower>() * proposal.vector);
+    if (slack <= margin() || !(shift < lowest_success)) break;
+    lowest_success = shift;
+    refine(proposal, gram, cholesky.lower);
     slack = margin();
-    refined = true;
   }
   return upper;
 }

@@ -250,6 +250,21 @@ TEST(LargestSingularValue, DoesNotDependOnTheCallersFloatingPointEnvironment) {
   EXPECT_EQ(std::memcmp(&of_floats, &expected_of_floats, sizeof of_floats), 0);
 }
 
+TEST(LargestSingularValue, IsNarrowWhereSingularValuesCrowdAtTheTop) {
+  // 1 - (i/n)^power: the gap at the top is 200^-power, far beyond what Lanczos resolves by itself.
+  constexpr Index n = 200;
+  for (double power : {2.0, 4.0, 12.0}) {
+    VectorXd values(n);
+    for (Index i = 0; i < n; ++i) values[i] = 1 - std::pow(static_cast<double>(i) / n, power);
+    const MatrixXd matrix = matrix_with_spectrum(values, 8);
+    const SingularValueEnclosure sigma = largest_singular_value(matrix);
+    EXPECT_LE(sigma.upper - sigma.lower, promised_width * sigma.lower) << power;
+    const SingularValueEnclosure second = gram_iteration(matrix, 30);
+    EXPECT_LE(second.lower, sigma.upper) << power;
+    EXPECT_LE(sigma.lower, second.upper) << power;
+  }
+}
+
 TEST(LargestSingularValue, IsNarrowAtTwoThousandRows) {
   const MatrixXd matrix = normal_matrix(2048, 2048, 1);
   const SingularValueEnclosure sigma = largest_singular_value(matrix);
