@@ -91,11 +91,11 @@ class EntropyGaps {
       const Enclosure variance = top * (n - top) / square(n) * square(row_.spread());
       return intersection(entropy_ - floor, variance / 2 * spread_factor(row_.spread()) - below_ceiling_);
     }
-    const Enclosure beta = 1 / Enclosure(spread_.theta);
-    const auto scale = magnification(levels_, beta);
-    if (!same_top || !scale) return entropy_ - floor;
+    const BetaStep at{1 / Enclosure(spread_.theta), Enclosure(0)};
+    const auto magnifying = magnifying_logit(levels_, at.beta);
+    if (!same_top || !magnifying) return entropy_ - floor;
     const LevelRow vertex({{levels_.largest(), k}, {levels_.smallest(), levels_.visible() - k}});
-    return excess_entropy(levels_, beta, scale) - excess_entropy(vertex, beta, scale);
+    return excess_entropy(levels_, at, magnifying) - excess_entropy(vertex, at, magnifying);
   }
 
   LevelRow levels_;

@@ -83,8 +83,8 @@ class NeighbouringTemperatures {
 Sides entropy_sides(const LevelRow& row, double beta_1, double beta_2) {
   const Enclosure b1(beta_1), b2(beta_2);
   const Enclosure h1 = TemperedRow(row, b1).entropy(), h2 = TemperedRow(row, b2).entropy();
-  const Enclosure drop = beta_1 == beta_2 ? Enclosure(0) : entropy_drop(row, b1, b2);
-  return {h2, h1, magnification(row, b1) ? drop : intersection(h1 - h2, drop)};
+  const Enclosure drop = beta_1 == beta_2 ? Enclosure(0) : entropy_drop(row, {b1, b2 - b1});
+  return {h2, h1, magnifying_logit(row, b1) ? drop : intersection(h1 - h2, drop)};
 }
 
 }  // namespace

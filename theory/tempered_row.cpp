@@ -34,28 +34,28 @@ Enclosure TemperedRow::variance() const {
   return result / sum_;
 }
 
-std::optional<Magnification> magnification(const LevelRow& row, const Enclosure& beta) {
+std::optional<double> magnifying_logit(const LevelRow& row, const Enclosure& beta) {
   if (row.all_equal()) return std::nullopt;
   const double second = row.levels()[1].logit;
   // exp(-600) is far from the end of double's range, let alone of MPFR's: any number of this size would do.
   const Enclosure exponent = beta * difference(row.largest(), second);
   if (exponent.lower_double() < 600) return std::nullopt;
-  return Magnification{second, beta};
+  return second;
 }
 
 namespace {
 
-// beta (M - x), less the exponent of the magnification: as two terms >= 0, because b1 (M - second) itself may be so
-// large that its rounding error alone would overflow the exponential.
-Enclosure magnified_exponent(const LevelRow& row, double logit, const Enclosure& beta,
-                             const std::optional<Magnification>& scale) {
-  if (!scale) return beta * difference(row.largest(), logit);
-  return (beta - scale->beta) * difference(row.largest(), scale->logit) + beta * difference(scale->logit, logit);
+// b (M - x) at b = beta + step, less the exponent of the magnification, beta (M - magnifying): as two terms >= 0.
+Enclosure magnified_exponent(const LevelRow& row, double logit, const BetaStep& at,
+                             const std::optional<double>& magnifying) {
+  const Enclosure b = at.beta + at.step;
+  if (!magnifying) return b * difference(row.largest(), logit);
+  return at.step * difference(row.largest(), *magnifying) + b * difference(*magnifying, logit);
 }
 
-// exp(-(beta - scale.beta)(M - scale.logit)): what remains of the magnification at beta, 1 / magnification at most.
-Enclosure reciprocal(const LevelRow& row, const std::optional<Magnification>& scale) {
-  return scale ? exp(-(scale->beta * difference(row.largest(), scale->logit))) : Enclosure(1);
+// 1 / magnification.
+Enclosure reciprocal(const LevelRow& row, const BetaStep& at, const std::optional<double>& magnifying) {
+  return magnifying ? exp(-(at.beta * difference(row.largest(), *magnifying))) : Enclosure(1);
 }
 
 // log1p(s r) / s for s in (0, 1], r >= 0.
@@ -69,31 +69,32 @@ Enclosure magnified_log1p(const Enclosure& ratio, const Enclosure& s, bool magni
 
 }  // namespace
 
-Enclosure excess_entropy(const LevelRow& row, const Enclosure& beta, const std::optional<Magnification>& scale) {
-  const Enclosure shared = count_as<Enclosure>(row.levels().front().count);
+Enclosure excess_entropy(const LevelRow& row, const BetaStep& at, const std::optional<double>& magnifying) {
+  const Enclosure shared = count_as<Enclosure>(row.levels().front().count), b = at.beta + at.step;
   Enclosure sum, moment;
   for (const Level& level : row.levels().subspan(1)) {
     const Enclosure weight =
-        count_as<Enclosure>(level.count) * exp(-magnified_exponent(row, level.logit, beta, scale)) / shared;
+        count_as<Enclosure>(level.count) * exp(-magnified_exponent(row, level.logit, at, magnifying)) / shared;
     sum += weight;
-    moment += weight * beta * difference(row.largest(), level.logit);
+    moment += weight * b * difference(row.largest(), level.logit);
   }
-  const Enclosure s = reciprocal(row, scale);
-  return magnified_log1p(sum, s, scale.has_value()) + moment / (1 + s * sum);
+  const Enclosure s = reciprocal(row, at, magnifying);
+  return magnified_log1p(sum, s, magnifying.has_value()) + moment / (1 + s * sum);
 }
 
-Enclosure entropy_drop(const LevelRow& row, const Enclosure& b1, const Enclosure& b2) {
+Enclosure entropy_drop(const LevelRow& row, const BetaStep& betas) {
   if (row.all_equal()) return {};
-  const auto scale = magnification(row, b1);
-  const Enclosure direct = excess_entropy(row, b1, scale) - excess_entropy(row, b2, scale);
-  // All weights at once for every b in [b1, b2]: they fall with b.
+  const auto magnifying = magnifying_logit(row, betas.beta);
+  const BetaStep start{betas.beta, Enclosure(0)};
+  const Enclosure direct = excess_entropy(row, start, magnifying) - excess_entropy(row, betas, magnifying);
+  // All weights at once for every b of the step: they fall with b.
   const Enclosure shared = count_as<Enclosure>(row.levels().front().count);
-  const Enclosure s = reciprocal(row, scale);
+  const Enclosure s = reciprocal(row, betas, magnifying);
   Enclosure sum, squares;
   for (const Level& level : row.levels().subspan(1)) {
     const Enclosure weight =
-        count_as<Enclosure>(level.count) * hull(exp(-magnified_exponent(row, level.logit, b1, scale)),
-                                                exp(-magnified_exponent(row, level.logit, b2, scale)));
+        count_as<Enclosure>(level.count) * hull(exp(-magnified_exponent(row, level.logit, start, magnifying)),
+                                                exp(-magnified_exponent(row, level.logit, betas, magnifying)));
     sum += weight;
     squares += weight * square(difference(row.largest(), level.logit));
   }
@@ -101,7 +102,7 @@ Enclosure entropy_drop(const LevelRow& row, const Enclosure& b1, const Enclosure
   const Enclosure upper = squares / total;
   // Var = 1/2 sum sum p_i p_j (x_i - x_j)^2 is at least what its pairs with the K items at the maximum contribute.
   const Enclosure variance = hull(upper * shared / total, upper);
-  return intersection(direct, (b2 - b1) * (b2 + b1) / 2 * variance);
+  return intersection(direct, betas.step * (2 * betas.beta + betas.step) / 2 * variance);
 }
 
 }  // namespace softcheck::theory

@@ -36,28 +36,26 @@ class TemperedRow {
   numerics::Enclosure items_, sum_, mean_deviation_, mean_square_deviation_, log_sum_;
 };
 
-/// exp(beta (M - logit)), the factor by which tiny entropies are magnified where they would leave even the exponent
-/// range of MPFR. logit is the second largest of the row; none is 1.
-struct Magnification {
-  double logit;
+/// Two temperatures of one row, beta <= beta + step, step >= 0 known apart: a row may be so wide that the rounding
+/// error of a difference of betas alone would overflow an exponential.
+struct BetaStep {
   numerics::Enclosure beta;
+  numerics::Enclosure step;
 };
 
-/// The magnification that makes the excess entropies of a row comparable at beta and above: none while exp(-beta (M -
-/// second)) is an ordinary number, and none for a row of equal logits.
-std::optional<Magnification> magnification(const LevelRow& row, const numerics::Enclosure& beta);
+/// The logit x for which entropies of the row at beta and above are magnified by exp(beta (M - x)), where they would
+/// leave even the exponent range of MPFR: the second largest. None while exp(-beta (M - x)) is an ordinary number, and
+/// none for a row of equal logits.
+std::optional<double> magnifying_logit(const LevelRow& row, const numerics::Enclosure& beta);
 
-/// H(softmax(beta x)) - ln K, K being the number of items that share the maximum, times the magnification: ln K would
-/// drown the entropy of a sharp row, and cancels where two temperatures of one row are compared.
-///
-/// beta     >= magnification->beta where there is one
-numerics::Enclosure excess_entropy(const LevelRow& row, const numerics::Enclosure& beta,
-                                   const std::optional<Magnification>& magnification);
+/// H(softmax(b x)) - ln K at b = beta + step, K being the number of items that share the maximum, times exp(beta (M -
+/// magnifying)): ln K would drown the entropy of a sharp row, and cancels where two temperatures are compared.
+numerics::Enclosure excess_entropy(const LevelRow& row, const BetaStep& at, const std::optional<double>& magnifying);
 
-/// H(softmax(b1 x)) - H(softmax(b2 x)) for 0 <= b1 <= b2, times some positive factor (1 for rows that are not too
-/// sharp). Its sign is decided for every finite row: beside the difference itself stands the mean-value form
+/// H(softmax(beta x)) - H(softmax((beta + step) x)), times exp(beta (M - x)) where there is a magnifying logit x. Its
+/// sign is decided for every finite row: beside the difference itself stands the mean-value form
 ///   integral of b Var_b over [b1, b2]  in  (b2^2 - b1^2)/2 Var,   K/S E[(M - x)^2] <= Var <= E[(M - x)^2],
 /// terms of one sign made of exact differences, and both are intersected.
-numerics::Enclosure entropy_drop(const LevelRow& row, const numerics::Enclosure& b1, const numerics::Enclosure& b2);
+numerics::Enclosure entropy_drop(const LevelRow& row, const BetaStep& betas);
 
 }  // namespace softcheck::theory
