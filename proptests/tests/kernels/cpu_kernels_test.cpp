@@ -65,6 +65,25 @@ TEST(CpuKernels, HalfPrecisionIsTheSinglePrecisionResultRounded) {
   }
 }
 
+// 1/n in f32, for these n, lies exactly between two neighbours of the narrow format; the even one is once below, once
+// above.
+TEST(CpuKernels, HalfPrecisionTiesGoToEven) {
+  using numerics::Format;
+  struct Case {
+    Format format;
+    DLDataType type;
+    std::size_t n;
+  };
+  for (const auto& [format, type, n] : {Case{Format::bf16, bf16, 253241}, Case{Format::bf16, bf16, 262657},
+                                        Case{Format::f16, f16, 12153}, Case{Format::f16, f16, 8283}}) {
+    const float wide = run_row<float>("softcheck_softmax", dtype_of<float>(), std::vector<float>(n, 0.0f)).back();
+    const auto nearest = static_cast<std::uint16_t>(numerics::encode(format, wide));
+    EXPECT_EQ(run_row<std::uint16_t>("softcheck_softmax", type, std::vector<std::uint16_t>(n, 0)).back(), nearest);
+    EXPECT_EQ(run_row<std::uint16_t>("softcheck_adaptive_softmax", type, std::vector<std::uint16_t>(n, 0)).back(),
+              nearest);
+  }
+}
+
 // All 65,536 inputs through log_softmax of one logit and through logsumexp, which returns its only logit.
 TEST(CpuKernels, EveryHalfPrecisionValueSurvivesAPassThrough) {
   using numerics::Format;
