@@ -30,8 +30,8 @@ Enclosure inverse_temperature(const Enclosure& entropy);
 
 /// Adaptive-temperature softmax of one row: softmax(beta x), beta = beta(H of softmax(x)).
 ///
-/// error    enclosures at the working precision of the moment of construction, as RowOracle's; beta carries 32 bits
-/// more throws   std::invalid_argument as RowOracle
+/// error    enclosures at the precision of construction, as RowOracle's; beta carries 32 bits more
+/// throws   std::invalid_argument as RowOracle
 class AdaptiveRowOracle {
  public:
   explicit AdaptiveRowOracle(std::span<const double> logits, EntropyDefinition form = EntropyDefinition::exact);

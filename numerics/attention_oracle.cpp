@@ -1,5 +1,7 @@
 #include "numerics/attention_oracle.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 
@@ -16,11 +18,19 @@ void require_size(const char* what, std::size_t got, std::size_t need) {
   }
 }
 
+void require_finite(std::span<const double> values) {
+  const auto infinite = std::ranges::find_if(values, [](double value) { return !std::isfinite(value); });
+  if (infinite != values.end()) {
+    throw std::invalid_argument("AttentionOracle: values must be finite, got " + std::to_string(*infinite));
+  }
+}
+
 EnclosedRow scores_of(const AttentionInputs& in) {
   const std::size_t d = in.query.size();
   require_size("keys", in.keys.size(), in.items * d);
   require_size("values", in.values.size(), in.items * in.value_size);
   if (!in.visible.empty()) require_size("visible", in.visible.size(), in.items);
+  require_finite(in.values);
   std::vector<std::optional<Enclosure>> logits(in.items);
   {
     const PrecisionScope guard(working_precision() + score_guard_bits);
@@ -41,7 +51,8 @@ EnclosedRow scores_of(const AttentionInputs& in) {
 AttentionOracle::AttentionOracle(const AttentionInputs& inputs, std::optional<EntropyDefinition> adaptive)
     : scores_(scores_of(inputs)), values_(inputs.values.begin(), inputs.values.end()), value_size_(inputs.value_size) {
   if (!adaptive || scores_.fully_masked()) return;
-  beta_ = inverse_temperature(*adaptive == EntropyDefinition::exact ? scores_.entropy() : entropy_with_epsilon(scores_));
+  beta_ =
+      inverse_temperature(*adaptive == EntropyDefinition::exact ? scores_.entropy() : entropy_with_epsilon(scores_));
   sharpened_ = scores_.scaled(*beta_);
 }
 

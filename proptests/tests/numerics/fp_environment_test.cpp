@@ -1,0 +1,129 @@
+#include "numerics/fp_environment.hpp"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cfenv>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "numerics/arb_row_oracle.hpp"
+#include "numerics/attention_oracle.hpp"
+#include "numerics/certificate.hpp"
+#include "numerics/row_oracle.hpp"
+#include "numerics/ulp.hpp"
+#include "proptests/tests/numerics/oracle_rows.hpp"
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+
+namespace softcheck::numerics {
+namespace {
+
+constexpr unsigned flush_bits = 0x8040;  // FTZ and DAZ (Intel SDM vol. 1, 10.2.3)
+
+// More digits than 113 bits have: two different endpoints print differently.
+std::string exact(const Enclosure& value) { return value.to_string(45) + "\n"; }
+
+// Everything the oracles say about rows whose logits, keys and outputs hold subnormal numbers.
+std::string everything() {
+  // The rows are drawn once, in a sane environment: it is the oracles that are under test.
+  static const std::vector<OracleRow> rows = oracle_rows(9);
+  std::string text;
+  for (const auto& [name, logits] : rows) {
+    const RowOracle row(logits);
+    const AdaptiveRowOracle adaptive(logits, EntropyDefinition::paper);
+    text += exact(row.entropy()) + exact(row.logsumexp()) + exact(adaptive.beta()) + std::to_string(row.argmax());
+    for (std::size_t i = 0; i < logits.size(); ++i) text += exact(row.softmax(i)) + exact(adaptive.softmax(i));
+    if (arb_available()) text += exact(ArbRowOracle(logits).entropy());
+  }
+  const std::vector<double> subnormal{0, 0x1p-1074, 0x3p-1074, -0x1p-1060};
+  text += exact(RowOracle(subnormal).weighted_deviation()) + std::to_string(RowOracle(subnormal).argmax());
+  text += exact(RowOracle(subnormal, 0x1p-1074).entropy());
+  const AttentionOracle attention(
+      {.query = subnormal, .keys = subnormal, .values = subnormal, .value_size = 4, .scale = 0x1p1000, .items = 1});
+  for (const Enclosure& value : attention.output()) text += exact(value) + hex_float(value.lower_double());
+  for (const Format format : all_formats()) {
+    const double smallest = properties(format).smallest_subnormal;
+    text += std::to_string(encode(format, smallest)) + hex_float(decode(format, 1)) + hex_float(ulp(format, 0)) +
+            std::to_string(ulp_distance(format, -smallest, smallest)) +
+            exact(error_in_ulps(format, Enclosure(smallest), smallest));
+  }
+  const Certificate certificate = certify_less("", "", [] { return Sides{Enclosure(0), Enclosure(0x1p-1074)}; });
+  return text + to_string(certificate.verdict);
+}
+
+class FpEnvironment : public testing::Test {
+ protected:
+  void SetUp() override { _mm_setcsr(0x1f80); }
+  void TearDown() override {
+    std::fesetround(FE_TONEAREST);
+    _mm_setcsr(0x1f80);
+  }
+};
+
+// Not inlined: the comparison must not be moved past the instruction that sets the flags.
+__attribute__((noinline)) bool subnormals_are_lost() {
+  volatile double subnormal = 0x1p-1074;
+  return subnormal == 0;
+}
+
+TEST_F(FpEnvironment, LoadingAFastMathLibraryLeavesTheOracleUnharmed) {
+  const std::string before = everything();
+  void* plugin = dlopen(SOFTCHECK_FAST_MATH_PLUGIN, RTLD_NOW);
+  ASSERT_NE(plugin, nullptr) << dlerror();
+  const bool flushed = (_mm_getcsr() & flush_bits) == flush_bits;
+  const bool lost = subnormals_are_lost();
+  const std::string after = everything();
+  const bool left_as_found = flushed == ((_mm_getcsr() & flush_bits) == flush_bits);
+  dlclose(plugin);
+  EXPECT_EQ(before, after);
+  EXPECT_TRUE(left_as_found);
+  if (!flushed) GTEST_SKIP() << "this toolchain adds no start-up code to libraries linked with -ffast-math";
+  EXPECT_TRUE(lost) << "the flags were set, yet nothing was lost: the test shows nothing";
+}
+
+TEST_F(FpEnvironment, FlushToZeroLeavesTheOracleUnharmed) {
+  const std::string before = everything();
+  _mm_setcsr(0x1f80 | flush_bits);
+  const bool lost = subnormals_are_lost();
+  const std::string after = everything();
+  const unsigned found = _mm_getcsr();
+  _mm_setcsr(0x1f80);
+  EXPECT_TRUE(lost);
+  EXPECT_EQ(before, after);
+  EXPECT_EQ(found & flush_bits, flush_bits) << "the caller's environment was not put back";
+}
+
+TEST_F(FpEnvironment, DirectedRoundingLeavesTheOracleUnharmed) {
+  const std::string before = everything();
+  for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+    std::fesetround(mode);
+    const std::string after = everything();
+    const int found = std::fegetround();
+    std::fesetround(FE_TONEAREST);
+    EXPECT_EQ(before, after);
+    EXPECT_EQ(found, mode);
+  }
+}
+
+TEST_F(FpEnvironment, GuardsNestAndPutBack) {
+  _mm_setcsr(0x1f80 | flush_bits);
+  {
+    const FpEnvironmentGuard outer;
+    EXPECT_EQ(_mm_getcsr() & flush_bits, 0u);
+    _mm_setcsr(_mm_getcsr() | 0x8000);
+    {
+      const FpEnvironmentGuard inner;
+      EXPECT_EQ(_mm_getcsr() & flush_bits, 0u);
+    }
+    EXPECT_EQ(_mm_getcsr() & flush_bits, 0x8000u);
+  }
+  EXPECT_EQ(_mm_getcsr() & flush_bits, flush_bits);
+}
+
+}  // namespace
+}  // namespace softcheck::numerics
+
+#endif
