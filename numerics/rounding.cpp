@@ -142,6 +142,10 @@ ScalarThreshold<T> row_sum_error(const Contract& contract, const RowStatistics<T
   return {expm1(model.height + minus_log1m(lost) + ratio_log(model)), floor};
 }
 
+double overflow_limit(const Contract& contract) {
+  return std::min(properties(contract.accumulator).largest, properties(contract.output).largest) / 2;
+}
+
 bool is_vacuous(double rounding, double value_magnitude) { return !(rounding < value_magnitude); }
 
 #define SOFTCHECK_INSTANTIATE(T)                                                                   \

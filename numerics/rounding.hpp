@@ -101,10 +101,15 @@ ScalarThreshold<T> row_sum_error(const Contract& contract, const RowStatistics<T
 template <class T>
 ScalarThreshold<T> logsumexp_error(const Contract& contract, const RowStatistics<T>& row, Grants grants = Grants::all);
 
-/// B5 for x - max - ln S (lse=centred) or x - lse (lse=uncentred).
+/// B5 for x - max - ln S (lse=centred) or x - lse (lse=uncentred). Where the exact value is beyond overflow_limit, the
+/// result may be infinite.
 template <class T>
 LinearThreshold<T> log_softmax_error(const Contract& contract, const RowStatistics<T>& row,
                                      Grants grants = Grants::all);
+
+/// Magnitude from which on a kernel's differences x - max, or its results, may overflow to infinity: half the largest
+/// number of accumulator and output, whichever is less.
+double overflow_limit(const Contract& contract);
 
 /// B6: entropy as ln S + T / S with T = sum w D.
 template <class T>

@@ -13,7 +13,8 @@ constexpr double paper_epsilon = 0x1.12e0be826d695p-30;
 template <class T>
 ScalarThreshold<T> accumulated_logsumexp(const RoundingModel<T>& model, const RowStatistics<T>& row) {
   const T parts = model.log_sum_error(row) + model.scaling * row.maximum_magnitude + model.argument_floor;
-  const T rounding = parts + model.roundoff * (row.logsumexp_magnitude + parts);
+  T rounding = parts + model.roundoff * (row.logsumexp_magnitude + parts);
+  if (!(upper(row.maximum_magnitude + rounding) < model.largest)) rounding = unbounded<T>();
   const T floor = (model.exp_floor + 2 * model.product_floor + model.sum_floor) * exp(2 * model.unit);
   return {rounding, floor};
 }

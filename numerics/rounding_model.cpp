@@ -91,6 +91,7 @@ RoundingModel<T>::RoundingModel(const Contract& contract, const RowStatistics<T>
 template <class T>
 void RoundingModel<T>::set_operations(const Contract& contract) {
   const FormatProperties& p = properties(contract.accumulator);
+  largest = p.largest;
   roundoff = T(p.unit_roundoff);
   unit = minus_log1m(roundoff);
   exp_unit = minus_log1m(T(contract.exp_error) * roundoff);
@@ -128,6 +129,10 @@ void RoundingModel<T>::set_argument(const Contract& contract, const RowStatistic
     if (contract.accumulator != Format::f64) extra = minus_log1m(T(properties(Format::f64).unit_roundoff));
     const double inverse = 1 / row.theta;
     if (!(inverse > 2 * p.smallest_normal && inverse < p.largest / 2)) extra = unbounded<T>();
+    // A difference that overflows before it is scaled leaves 0: harmless only where its exponential is 0 anyway.
+    const double spread = upper(row.maximum_magnitude + row.largest_magnitude) * row.theta;
+    const bool harmless = spread < p.largest / 2 || p.largest / row.theta > 2 * upper(exp_cutoff);
+    if (!harmless) extra = unbounded<T>();
   }
   argument_unit = T(argument_steps) * unit + extra;
   slope = expm1(argument_unit);
@@ -189,8 +194,7 @@ ElementThreshold<T> RoundingModel<T>::element(const T& constant, const T& rate, 
 template <class T>
 ScalarThreshold<T> RoundingModel<T>::output(const T& error, const T& magnitude, const T& floor) const {
   const T rounding = error + output_roundoff * (magnitude + error);
-  const double largest = properties(output_).largest;
-  const bool overflows = !(upper(magnitude + rounding) < std::min(largest, properties(accumulator_).largest));
+  const bool overflows = !(upper(magnitude + rounding) < std::min(largest, properties(output_).largest));
   return {overflows ? unbounded<T>() : rounding, floor * (1 + output_roundoff) + output_floor};
 }
 

@@ -22,14 +22,15 @@ struct RoundingModel {
   RoundingModel(const Contract& contract, const RowStatistics<T>& row, Grants grants);
 
   // One operation.
-  T roundoff;       // u
-  T unit;           // lambda = -ln(1 - u) >= |ln(1 + d)|, |d| <= u
-  T exp_unit;       // lambda_E = -ln(1 - E u)
-  T log_roundoff;   // E_l u
-  T sum_floor;      // omega_a: absolute error of an addition that underflows
-  T product_floor;  // omega_m: of a product or a quotient
-  T exp_floor;      // omega_x: of an exponential
-  T exp_cutoff;     // D_0: exponentials beyond it are 0
+  T roundoff;          // u
+  T unit;              // lambda = -ln(1 - u) >= |ln(1 + d)|, |d| <= u
+  T exp_unit;          // lambda_E = -ln(1 - E u)
+  T log_roundoff;      // E_l u
+  T sum_floor;         // omega_a: absolute error of an addition that underflows
+  T product_floor;     // omega_m: of a product or a quotient
+  T exp_floor;         // omega_x: of an exponential
+  T exp_cutoff;        // D_0: exponentials beyond it are 0
+  double largest = 0;  // largest number of the accumulator
   // The output's rounding: zero where every accumulator value is an output value.
   T output_roundoff;  // u_out
   T output_unit;      // -ln(1 - u_out)

@@ -1,0 +1,141 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "numerics/contract.hpp"
+
+namespace softcheck::numerics {
+namespace {
+
+std::string refusal(std::string_view words) {
+  try {
+    parse_contract(words, Format::f32, Format::f32);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Contract, DefaultsDependOnTheFormat) {
+  const Contract f32 = parse_contract("", Format::f32, Format::f32);
+  EXPECT_EQ(f32, default_contract(Format::f32, Format::f32));
+  EXPECT_EQ(f32.accumulator, Format::f32);
+  EXPECT_EQ(f32.subnormals, Subnormals::flushed);
+  EXPECT_EQ(f32.exp_error, 2);
+  EXPECT_EQ(f32.exp_argument_error, 1);
+  EXPECT_EQ(f32.masked, MaskedRows::nan);
+  EXPECT_EQ(f32.entropy, EntropyForm::any);
+  EXPECT_EQ(f32.lse, LseForm::centred);
+  const Contract bf16 = default_contract(Format::bf16, Format::f32);
+  EXPECT_EQ(bf16.accumulator, Format::f32);
+  EXPECT_EQ(bf16.subnormals, Subnormals::kept);
+  EXPECT_EQ(bf16.output, Format::f32);
+  EXPECT_EQ(default_contract(Format::f64, Format::f64).accumulator, Format::f64);
+}
+
+TEST(Contract, EveryWordIsRead) {
+  const Contract contract =
+      parse_contract(" acc=bf16  exp=2ulp sum=lanes:8 masked=zero\tsubnormal=kept entropy=paper lse=uncentred ",
+                     Format::f32, Format::f32);
+  EXPECT_EQ(contract.accumulator, Format::bf16);
+  EXPECT_EQ(contract.exp_error, 4);  // an ulp is two units of roundoff
+  EXPECT_EQ(contract.log_error, 4);
+  EXPECT_EQ(contract.exp_argument_error, 1);
+  EXPECT_EQ(contract.summation, (Summation{Summation::Kind::lanes, 8}));
+  EXPECT_EQ(contract.masked, MaskedRows::zero);
+  EXPECT_EQ(contract.subnormals, Subnormals::kept);
+  EXPECT_EQ(contract.entropy, EntropyForm::paper);
+  EXPECT_EQ(contract.lse, LseForm::uncentred);
+  const Contract both = parse_contract("exp=E:50,A:3.5", Format::f32, Format::f32);
+  EXPECT_EQ(both.exp_error, 50);
+  EXPECT_EQ(both.exp_argument_error, 3.5);
+}
+
+TEST(Contract, ItsTextReadsBackToItself) {
+  for (const char* words : {"", "exp=0.75ulp", "exp=E:4,A:2.35", "exp=E:0,A:1", "acc=f16 sum=tree", "sum=blocks:64",
+                            "sum=lanes:4294967296 masked=uniform", "entropy=exact lse=uncentred"}) {
+    for (const Format input : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
+      const Contract contract = parse_contract(words, input, Format::f32);
+      EXPECT_EQ(parse_contract(to_string(contract), input, Format::f32), contract) << to_string(contract);
+    }
+  }
+}
+
+TEST(Contract, AWrongWordIsNamedAndWhatExistsIsListed) {
+  using testing::AllOf;
+  using testing::HasSubstr;
+  EXPECT_THAT(refusal("acc=f8"), AllOf(HasSubstr("acc=f64|f32|f16|bf16"), HasSubstr("'acc=f8'")));
+  EXPECT_THAT(refusal("sim=tree"), AllOf(HasSubstr("sum=sequential|lanes:K|blocks:K|tree"), HasSubstr("'sim'")));
+  EXPECT_THAT(refusal("nonsense"), HasSubstr("'nonsense'"));
+  EXPECT_THAT(refusal("acc=f32 acc=f32"), HasSubstr("each word once"));
+  for (const char* words : {"exp=1",         "exp=ulp",    "exp=-1ulp",   "exp=0ulp",     "exp=nanulp",
+                            "exp=infulp",    "exp=E:1",    "exp=E:1,A:",  "exp=E:,A:1",   "exp=E:1,A:1x",
+                            "sum=lanes",     "sum=lanes:", "sum=lanes:0", "sum=lanes:-1", "sum=lanes:4294967297",
+                            "sum=lanes:2.5", "sum=tree:2", "masked=NaN",  "subnormal=",   "entropy=any,exact",
+                            "lse",           "="}) {
+    EXPECT_THAT(refusal(words), HasSubstr("parse_contract: need")) << words;
+  }
+}
+
+// The height of a kernel's tree, found by building it: depth of the deepest item.
+std::uint64_t built_height(const Summation& summation, std::uint64_t n) {
+  const auto pairwise = [](std::vector<std::uint64_t> depths) {
+    while (depths.size() > 1) {
+      std::vector<std::uint64_t> next;
+      for (std::size_t i = 0; i + 1 < depths.size(); i += 2) next.push_back(std::max(depths[i], depths[i + 1]) + 1);
+      if (depths.size() % 2) next.push_back(depths.back());
+      depths = std::move(next);
+    }
+    return depths.empty() ? 0 : depths.front();
+  };
+  std::vector<std::uint64_t> parts;
+  switch (summation.kind) {
+    case Summation::Kind::sequential:
+      return n - 1;
+    case Summation::Kind::tree:
+      return pairwise(std::vector<std::uint64_t>(n, 0));
+    case Summation::Kind::lanes:
+      for (std::uint64_t lane = 0; lane < std::min(summation.width, n); ++lane) {
+        parts.push_back((n - lane - 1) / summation.width);
+      }
+      return pairwise(parts);
+    case Summation::Kind::blocks:
+      for (std::uint64_t i = 0; i < n; i += summation.width) parts.push_back(std::min(summation.width, n - i) - 1);
+      return pairwise(parts);
+  }
+  return 0;
+}
+
+TEST(Contract, NoSummationIsHigherThanItsHeightSays) {
+  using Kind = Summation::Kind;
+  for (const Kind kind : {Kind::sequential, Kind::lanes, Kind::blocks, Kind::tree}) {
+    for (const std::uint64_t width : {1, 2, 3, 7, 8, 64}) {
+      Contract contract;
+      contract.summation = {kind, width};
+      EXPECT_EQ(summation_height(contract, 0), 0u);
+      for (std::uint64_t n = 1; n <= 300; ++n) {
+        EXPECT_GE(summation_height(contract, n), built_height(contract.summation, n)) << to_string(contract) << n;
+        EXPECT_LE(summation_height(contract, n), n - 1);
+      }
+    }
+  }
+}
+
+TEST(Contract, HeightsAreThoseOfTheGrammar) {
+  const auto height = [](const char* words, std::uint64_t n) {
+    return summation_height(parse_contract(words, Format::f32, Format::f32), n);
+  };
+  EXPECT_EQ(height("sum=sequential", 1000), 999u);
+  EXPECT_EQ(height("sum=lanes:8", 1000), 127u);   // 125 - 1 + 3
+  EXPECT_EQ(height("sum=blocks:64", 1000), 67u);  // 63 + ceil(log2 15.6)
+  EXPECT_EQ(height("sum=tree", 1000), 10u);
+  EXPECT_EQ(height("sum=tree", std::uint64_t{1} << 20), 20u);
+  EXPECT_EQ(height("sum=blocks:64", 5), 4u);
+  EXPECT_EQ(height("sum=lanes:8", 3), 2u);
+}
+
+}  // namespace
+}  // namespace softcheck::numerics

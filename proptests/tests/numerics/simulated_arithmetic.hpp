@@ -1,0 +1,104 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <random>
+
+#include "numerics/contract.hpp"
+
+namespace softcheck::numerics::simulated {
+
+/// Which of the errors that a contract allows an exponential or a logarithm makes.
+enum class Errors { nearest, up, down, random, up_below_one };
+
+/// The arithmetic of an accumulator format, by doubles: a sum, product or quotient of two numbers of at most 24 bits is
+/// the same whether rounded to 53 bits first or not, as 53 >= 2 * 24 + 2.
+class Arithmetic {
+ public:
+  Arithmetic(const Contract& contract, Errors errors, std::uint64_t seed = 1)
+      : contract_(contract), format_(properties(contract.accumulator)), errors_(errors), engine_(seed) {}
+
+  double round(double x) const {
+    // round_to by bits costs more than the native conversion.
+    const double rounded = contract_.accumulator == Format::f64   ? x
+                           : contract_.accumulator == Format::f32 ? static_cast<double>(static_cast<float>(x))
+                                                                  : round_to(contract_.accumulator, x);
+    return flush(rounded, format_);
+  }
+  double add(double a, double b) const { return round(a + b); }
+  double subtract(double a, double b) const { return round(a - b); }
+  double multiply(double a, double b) const { return a == 0 || b == 0 ? 0 : round(a * b); }
+  double divide(double a, double b) const { return round(a / b); }
+  double output(double x) const { return flush(round_to(contract_.output, x), properties(contract_.output)); }
+
+  /// e^a, a <= 0 a number of the accumulator, with the errors that A and E leave beyond the rounding of a itself.
+  double exponential(double a) {
+    if (a == 0 && errors_ != Errors::up && errors_ != Errors::down) return 1;
+    const double beyond = std::max(contract_.exp_argument_error - 1, 0.0) * format_.unit_roundoff * inward;
+    const long double argument = static_cast<long double>(a) * (1 - sign(a != 0) * beyond);
+    const long double exact = std::exp(argument);
+    // The model's cutoff D_0: no exponential invents a number this far below the smallest.
+    if (exact < static_cast<long double>(format_.smallest_subnormal) * format_.smallest_subnormal) return 0;
+    return allowed(exact, contract_.exp_error * format_.unit_roundoff, a != 0);
+  }
+
+  double logarithm(double a) {
+    const long double exact = std::log(static_cast<long double>(a));
+    return allowed(exact, contract_.log_error * format_.unit_roundoff, a != 1);
+  }
+
+  const Contract& contract() const { return contract_; }
+  Errors errors() const { return errors_; }
+  void set_errors(Errors errors) { errors_ = errors; }
+
+ private:
+  // Long double's own error, 2^-63 relative, stays inside an allowance of at least 2^-53.
+  static constexpr double inward = 1 - 0x1p-8;
+
+  double flush(double x, const FormatProperties& format) const {
+    const bool lost = contract_.subnormals == Subnormals::flushed && std::abs(x) < format.smallest_normal;
+    return lost ? std::copysign(0.0, x) : x;
+  }
+
+  double sign(bool below_one) {
+    switch (errors_) {
+      case Errors::nearest:
+        return 0;
+      case Errors::up:
+        return 1;
+      case Errors::down:
+        return -1;
+      case Errors::random:
+        return std::uniform_real_distribution<double>(-1, 1)(engine_);
+      case Errors::up_below_one:
+        return below_one ? 1 : -1;
+    }
+    return 0;
+  }
+
+  // The number of the format nearest to exact (1 + sign bound), or its neighbour towards exact where that is too far.
+  double allowed(long double exact, double bound, bool below_one) {
+    const double direction = sign(below_one);
+    const double quanta = contract_.exp_error / 2 * format_.smallest_subnormal;  // where ulps stop shrinking
+    const long double room = std::max(std::abs(exact) * static_cast<long double>(bound * inward),
+                                      static_cast<long double>(std::abs(exact) < format_.smallest_normal ? quanta : 0));
+    const double nearest = round_to(contract_.accumulator, static_cast<double>(exact));
+    if (direction == 0) return flush(nearest, format_);
+    double wanted = round_to(contract_.accumulator, static_cast<double>(exact + direction * room));
+    if (std::abs(static_cast<long double>(wanted) - exact) > room) {
+      // Half a step back rounds to the neighbour nearer to exact.
+      const double step = std::max(std::abs(wanted) * format_.unit_roundoff * 2, format_.smallest_subnormal);
+      wanted = round_to(contract_.accumulator, wanted - (wanted > exact ? step : -step) * 0.75);
+      if (std::abs(static_cast<long double>(wanted) - exact) > room) wanted = nearest;
+    }
+    return flush(wanted, format_);
+  }
+
+  Contract contract_;
+  const FormatProperties& format_;
+  Errors errors_;
+  std::mt19937_64 engine_;
+};
+
+}  // namespace softcheck::numerics::simulated
