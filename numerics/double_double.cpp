@@ -144,7 +144,7 @@ void bound_errors(DoubleDoubleStatistics& of) {
   const double argument = of.theta == 1 ? 3 : 8;
   const double exponential = 16;
   const double product = 8.01;
-  // 2 block_vectors in a block, at most 29 halvings of 2^32 items, at most 8 lanes, and the ties.
+  // 2 block_vectors in a block, at most 29 halvings of 2^30 items, at most 8 lanes, and the ties.
   const double additions = 3.01 * (2 * block_vectors + 29 + 8 + 1);
   const double each = exponential + additions;
   const double sum = of.sum_minus_one.value.high;

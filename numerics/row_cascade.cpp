@@ -49,7 +49,7 @@ Decision judge_sum(std::span<const T> got, double tolerance) {
   const Enclosure near = Enclosure(sum.value) + Enclosure::between(-sum.error, sum.error) - Enclosure(1);
   const Decision first = less_equal(abs(near), Enclosure(tolerance));
   if (first != Decision::undecided) return first;
-  // From 2^-1074 to 2^1024, times at most 2^32 values: with so many bits the sum is exact.
+  // From 2^-1074 to 2^1024, times at most 2^30 values: with so many bits the sum is exact.
   const PrecisionScope exactly(2200);
   Enclosure exact(-1);
   for (T value : got) exact += Enclosure(static_cast<double>(value));

@@ -43,7 +43,7 @@ struct RowJudgement {
 /// The later stages are prepared when first needed and kept: judging several outputs of one row costs one preparation.
 class RowCascade {
  public:
-  /// logits   (n) finite or -inf (masked), n <= 2^32; not copied: they must outlive the cascade
+  /// logits   (n) finite or -inf (masked), n <= 2^30; not copied: they must outlive the cascade
   /// theta    in [2^-1000, 2^1000]
   /// throws   std::invalid_argument as filter_row does
   explicit RowCascade(std::span<const float> logits, double theta = 1);

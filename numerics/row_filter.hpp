@@ -62,7 +62,7 @@ struct ProbabilityBounds {
 
 /// Statistics of a row.
 ///
-/// logits   (n) finite or -inf (masked), n <= 2^32
+/// logits   (n) finite or -inf (masked), n <= 2^30
 /// theta    in [2^-1000, 2^1000], in the unit of the logits
 /// error    as the fields state: relative about (22 + T / S) 2^-53 for S, whatever n is
 /// throws   std::invalid_argument when a logit is NaN or +inf, n or theta out of range

@@ -49,8 +49,8 @@ void require_theta(const char* function, double theta) {
 }
 
 void require_size(const char* function, std::size_t size) {
-  if (size > std::size_t{1} << 32) {
-    throw std::invalid_argument(std::string(function) + ": at most 2^32 logits, got " + std::to_string(size));
+  if (size > std::size_t{1} << 30) {
+    throw std::invalid_argument(std::string(function) + ": at most 2^30 logits, got " + std::to_string(size));
   }
 }
 
