@@ -107,15 +107,25 @@ HWY_INLINE std::size_t place_of(const T* x, std::size_t count, T value) {
   return count;
 }
 
-template <class T>
-HWY_INLINE BlockSums<T> sums_of(const T* x, std::size_t count, T maximum, T scale_factor) {
+// The weights of one vector. Where the block holds the maximum that is left out, its weight is set to 0.
+template <bool leaves_out, class T, class V>
+HWY_INLINE V weights_from(Tag<T> d, V z, std::size_t place, std::size_t left_out) {
+  const ExpParts<V> e = exp_parts<T>(d, z);
+  const V w = hn::IfThenElseZero(hn::Gt(z, hn::Set(d, ExpConstants<T>::lowest)), hn::Mul(e.significand, e.power));
+  if (leaves_out) {
+    return hn::IfThenZeroElse(hn::Eq(hn::Iota(d, static_cast<T>(place)), hn::Set(d, static_cast<T>(left_out))), w);
+  }
+  return w;
+}
+
+template <bool leaves_out, class T>
+HWY_INLINE BlockSums<T> sums_of(const T* x, std::size_t count, T maximum, T scale_factor, std::size_t left_out) {
   const Tag<T> d;
   using V = hn::Vec<Tag<T>>;
   constexpr std::size_t width = hn::MaxLanes(Tag<T>());
   constexpr std::size_t vectors = block_lanes<T> / width;
   const V m = hn::Set(d, maximum);
   const V scale = hn::Set(d, scale_factor);
-  const V lowest = hn::Set(d, ExpConstants<T>::lowest);
   V weights[vectors];
   V deviations[vectors];
   for (std::size_t v = 0; v < vectors; ++v) {
@@ -125,8 +135,7 @@ HWY_INLINE BlockSums<T> sums_of(const T* x, std::size_t count, T maximum, T scal
   for (std::size_t i = 0; i < count; i += block_lanes<T>) {
     for (std::size_t v = 0; v < vectors; ++v) {
       const V z = scaled_deviation<T>(d, x + i + v * width, m, scale);
-      const ExpParts<V> e = exp_parts<T>(d, z);
-      const V w = hn::IfThenElseZero(hn::Gt(z, lowest), hn::Mul(e.significand, e.power));
+      const V w = weights_from<leaves_out, T>(d, z, i + v * width, left_out);
       weights[v] = hn::Add(weights[v], w);
       deviations[v] = hn::NegMulAdd(w, z, deviations[v]);
     }
@@ -134,15 +143,14 @@ HWY_INLINE BlockSums<T> sums_of(const T* x, std::size_t count, T maximum, T scal
   return {sum_of_lanes<T>(d, weights), sum_of_lanes<T>(d, deviations)};
 }
 
-template <class T>
-HWY_INLINE T weights_of(const T* x, std::size_t count, T maximum, T scale_factor, T* out) {
+template <bool leaves_out, class T>
+HWY_INLINE T weights_of(const T* x, std::size_t count, T maximum, T scale_factor, std::size_t left_out, T* out) {
   const Tag<T> d;
   using V = hn::Vec<Tag<T>>;
   constexpr std::size_t width = hn::MaxLanes(Tag<T>());
   constexpr std::size_t vectors = block_lanes<T> / width;
   const V m = hn::Set(d, maximum);
   const V scale = hn::Set(d, scale_factor);
-  const V lowest = hn::Set(d, ExpConstants<T>::lowest);
   V weights[vectors];
   for (std::size_t v = 0; v < vectors; ++v) {
     weights[v] = hn::Zero(d);
@@ -150,8 +158,7 @@ HWY_INLINE T weights_of(const T* x, std::size_t count, T maximum, T scale_factor
   for (std::size_t i = 0; i < count; i += block_lanes<T>) {
     for (std::size_t v = 0; v < vectors; ++v) {
       const V z = scaled_deviation<T>(d, x + i + v * width, m, scale);
-      const ExpParts<V> e = exp_parts<T>(d, z);
-      const V w = hn::IfThenElseZero(hn::Gt(z, lowest), hn::Mul(e.significand, e.power));
+      const V w = weights_from<leaves_out, T>(d, z, i + v * width, left_out);
       weights[v] = hn::Add(weights[v], w);
       hn::StoreU(w, d, out + i + v * width);
     }
@@ -186,17 +193,21 @@ BlockMaximum<float> Maximum32(const float* x, std::size_t count) { return maximu
 BlockMaximum<double> Maximum64(const double* x, std::size_t count) { return maximum_of<double>(x, count); }
 std::size_t Find32(const float* x, std::size_t count, float value) { return place_of<float>(x, count, value); }
 std::size_t Find64(const double* x, std::size_t count, double value) { return place_of<double>(x, count, value); }
-BlockSums<float> Sums32(const float* x, std::size_t count, float m, float scale) {
-  return sums_of<float>(x, count, m, scale);
+BlockSums<float> Sums32(const float* x, std::size_t count, float m, float scale, std::size_t left_out) {
+  return left_out < count ? sums_of<true, float>(x, count, m, scale, left_out)
+                          : sums_of<false, float>(x, count, m, scale, left_out);
 }
-BlockSums<double> Sums64(const double* x, std::size_t count, double m, double scale) {
-  return sums_of<double>(x, count, m, scale);
+BlockSums<double> Sums64(const double* x, std::size_t count, double m, double scale, std::size_t left_out) {
+  return left_out < count ? sums_of<true, double>(x, count, m, scale, left_out)
+                          : sums_of<false, double>(x, count, m, scale, left_out);
 }
-float Weights32(const float* x, std::size_t count, float m, float scale, float* out) {
-  return weights_of<float>(x, count, m, scale, out);
+float Weights32(const float* x, std::size_t count, float m, float scale, std::size_t left_out, float* out) {
+  return left_out < count ? weights_of<true, float>(x, count, m, scale, left_out, out)
+                          : weights_of<false, float>(x, count, m, scale, left_out, out);
 }
-double Weights64(const double* x, std::size_t count, double m, double scale, double* out) {
-  return weights_of<double>(x, count, m, scale, out);
+double Weights64(const double* x, std::size_t count, double m, double scale, std::size_t left_out, double* out) {
+  return left_out < count ? weights_of<true, double>(x, count, m, scale, left_out, out)
+                          : weights_of<false, double>(x, count, m, scale, left_out, out);
 }
 void Normalize32(const float* weights, std::size_t count, float factor, float* out) {
   normalize_of<float>(weights, count, factor, out);
@@ -243,17 +254,17 @@ std::size_t block_find(const float* x, std::size_t count, float value) {
 std::size_t block_find(const double* x, std::size_t count, double value) {
   return HWY_DYNAMIC_DISPATCH(Find64)(x, count, value);
 }
-BlockSums<float> block_sums(const float* x, std::size_t count, float m, float scale) {
-  return HWY_DYNAMIC_DISPATCH(Sums32)(x, count, m, scale);
+BlockSums<float> block_sums(const float* x, std::size_t count, float m, float scale, std::size_t left_out) {
+  return HWY_DYNAMIC_DISPATCH(Sums32)(x, count, m, scale, left_out);
 }
-BlockSums<double> block_sums(const double* x, std::size_t count, double m, double scale) {
-  return HWY_DYNAMIC_DISPATCH(Sums64)(x, count, m, scale);
+BlockSums<double> block_sums(const double* x, std::size_t count, double m, double scale, std::size_t left_out) {
+  return HWY_DYNAMIC_DISPATCH(Sums64)(x, count, m, scale, left_out);
 }
-float block_weights(const float* x, std::size_t count, float m, float scale, float* out) {
-  return HWY_DYNAMIC_DISPATCH(Weights32)(x, count, m, scale, out);
+float block_weights(const float* x, std::size_t count, float m, float scale, std::size_t left_out, float* out) {
+  return HWY_DYNAMIC_DISPATCH(Weights32)(x, count, m, scale, left_out, out);
 }
-double block_weights(const double* x, std::size_t count, double m, double scale, double* out) {
-  return HWY_DYNAMIC_DISPATCH(Weights64)(x, count, m, scale, out);
+double block_weights(const double* x, std::size_t count, double m, double scale, std::size_t left_out, double* out) {
+  return HWY_DYNAMIC_DISPATCH(Weights64)(x, count, m, scale, left_out, out);
 }
 void block_normalize(const float* weights, std::size_t count, float factor, float* out) {
   HWY_DYNAMIC_DISPATCH(Normalize32)(weights, count, factor, out);

@@ -29,7 +29,9 @@ struct BlockSums {
 };
 
 // count is a multiple of block_lanes and at most block_size: the caller fills up with -inf. m is finite, x <= m or
-// -inf.
+// -inf. left_out is the place whose weight counts as 0, the maximum's; none_left_out where that is in another block.
+inline constexpr std::size_t none_left_out = static_cast<std::size_t>(-1);
+
 BlockMaximum<float> block_maximum(const float* x, std::size_t count);
 BlockMaximum<double> block_maximum(const double* x, std::size_t count);
 
@@ -37,12 +39,12 @@ BlockMaximum<double> block_maximum(const double* x, std::size_t count);
 std::size_t block_find(const float* x, std::size_t count, float value);
 std::size_t block_find(const double* x, std::size_t count, double value);
 
-BlockSums<float> block_sums(const float* x, std::size_t count, float m, float scale);
-BlockSums<double> block_sums(const double* x, std::size_t count, double m, double scale);
+BlockSums<float> block_sums(const float* x, std::size_t count, float m, float scale, std::size_t left_out);
+BlockSums<double> block_sums(const double* x, std::size_t count, double m, double scale, std::size_t left_out);
 
 /// out = the weights w in that scale; returns their sum, the same bits as block_sums. out may be x.
-float block_weights(const float* x, std::size_t count, float m, float scale, float* out);
-double block_weights(const double* x, std::size_t count, double m, double scale, double* out);
+float block_weights(const float* x, std::size_t count, float m, float scale, std::size_t left_out, float* out);
+double block_weights(const double* x, std::size_t count, double m, double scale, std::size_t left_out, double* out);
 
 /// out = w factor, brought back to scale: the product, then one more rounding where that is subnormal. out may be w.
 void block_normalize(const float* weights, std::size_t count, float factor, float* out);

@@ -103,14 +103,9 @@ class RowReader {
     return buffer;
   }
 
-  /// As read, always into the buffer, without the logit at `without`: the maximum that is left out of the sums.
-  const T* read_without(std::int64_t index, std::int64_t without, T* buffer) const {
-    const T* values = read(index, buffer);
-    if (values != buffer) {
-      std::memcpy(buffer, values, length(index) * sizeof(T));
-    }
-    buffer[without - index * block] = -std::numeric_limits<T>::infinity();
-    return buffer;
+  /// What block_sums leaves out of this block, where argmax is the row's maximum.
+  static std::size_t left_out(std::int64_t index, std::int64_t argmax) {
+    return argmax / block == index ? static_cast<std::size_t>(argmax % block) : none_left_out;
   }
 
  private:

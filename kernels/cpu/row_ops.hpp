@@ -37,10 +37,11 @@ double write_weights(const RowReader<T>& logits, const RowState<T>& state, T sca
   for (std::int64_t index = 0; index < logits.blocks(); ++index) {
     const std::size_t count = logits.length(index);
     const std::size_t padded = logits.padded(count);
-    const bool holds_maximum = index == state.argmax / block;
-    const T* values = holds_maximum ? logits.read_without(index, state.argmax, buffer) : logits.read(index, buffer);
     const bool direct = target != nullptr && count == padded;
-    sums.add({block_weights(values, padded, state.maximum, scale, direct ? target + index * block : scratch), T(0)});
+    T* weights = direct ? target + index * block : scratch;
+    sums.add({block_weights(logits.read(index, buffer), padded, state.maximum, scale,
+                            logits.left_out(index, state.argmax), weights),
+              T(0)});
     if (target != nullptr && !direct) {
       std::memcpy(target + index * block, scratch, count * sizeof(T));
     }
@@ -67,7 +68,7 @@ void write_probabilities(const RowReader<T>& logits, const RowState<T>& state, T
     // Scratch holds the weights still of a lone block, and of the last one where the others went to the target.
     if (target == nullptr && logits.blocks() > 1) {
       alignas(64) T buffer[block_size<T>];
-      block_weights(logits.read(index, buffer), padded, state.maximum, scale, scratch);
+      block_weights(logits.read(index, buffer), padded, state.maximum, scale, none_left_out, scratch);
     }
     block_normalize(scratch, padded, factor, scratch);
     write_row(out, row, index * block, scratch, count);

@@ -90,10 +90,9 @@ template <class T>
 void row_sums(const RowReader<T>& row, T scale, RowState<T>& state) {
   alignas(64) T buffer[block_size<T>];
   PairwiseSums<T> sums;
-  const std::int64_t left_out = state.argmax / static_cast<std::int64_t>(block_size<T>);
   for (std::int64_t index = 0; index < row.blocks(); ++index) {
-    const T* values = index == left_out ? row.read_without(index, state.argmax, buffer) : row.read(index, buffer);
-    sums.add(block_sums(values, row.padded(row.length(index)), state.maximum, scale));
+    sums.add(block_sums(row.read(index, buffer), row.padded(row.length(index)), state.maximum, scale,
+                        row.left_out(index, state.argmax)));
   }
   const BlockSums<T> total = sums.total();
   constexpr double unscale = ExpConstants<T>::unscale;
