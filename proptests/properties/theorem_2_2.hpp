@@ -1,0 +1,20 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "proptests/generators/network.hpp"
+#include "proptests/property.hpp"
+
+namespace softcheck::proptests {
+
+std::vector<Property> theorem_2_2_properties();
+
+// The properties with any check in place of theirs: what a planted wrong version is made of.
+using NetworkCheck = std::function<Certificates(const SmallNetworkCase&)>;
+PropertyOf<SmallNetworkCase> activations_stay_in_their_boxes(NetworkCheck check);
+PropertyOf<SmallNetworkCase> spreads_are_bounded(NetworkCheck check);
+PropertyOf<SmallNetworkCase> every_head_disperses(NetworkCheck check);
+PropertyOf<SmallNetworkCase> sharp_length_is_shorter(NetworkCheck check);
+
+}  // namespace softcheck::proptests
