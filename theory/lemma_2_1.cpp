@@ -90,24 +90,9 @@ class CoefficientGaps {
   Enclosure below_top_, above_bottom_, below_top_of_others_, above_bottom_of_others_;
 };
 
-auto gaps_of(const LevelRow& row, double theta) {
-  return at_each_precision([&row, theta] { return CoefficientGaps(row, theta); });
-}
-
-// The two rows of the same length and the same two logits that reach the sharp bounds.
-std::vector<Certificate> certify_attained(const LevelRow& row, double theta) {
-  const std::uint64_t others = row.visible() - 1;
-  std::vector<Level> one_high{{row.largest(), 1}}, one_low{{row.smallest(), 1}};
-  if (others > 0) {
-    one_high.push_back({row.smallest(), others});
-    one_low.push_back({row.largest(), others});
-  }
-  const LevelRow sharpest(std::move(one_high)), flattest(std::move(one_low));
-  // The gap of the item alone: the least one of all levels is its own, as it is 0.
-  return {certify("lemma_2_1.attained", witness_text(sharpest, theta), numerics::Relation::equal,
-                  [&] { return CoefficientGaps(sharpest, theta).sharp_upper(); }),
-          certify("lemma_2_1.attained", witness_text(flattest, theta), numerics::Relation::equal,
-                  [&] { return CoefficientGaps(flattest, theta).sharp_lower(); })};
+void require_theta(const char* function, double theta) {
+  if (theta > 0 && std::isfinite(theta)) return;
+  throw std::invalid_argument(std::string(function) + ": theta must be > 0 and finite, got " + std::to_string(theta));
 }
 
 // eps (c - 1) - (1 - eps) e^d: its sign is that of c - (1 + e^d (1 - eps)/eps). Exact but for expm1(d).
@@ -183,30 +168,52 @@ std::vector<Certificate> certify_dispersion_length(const Spread& spread, double 
           })};
 }
 
-std::vector<Certificate> certify_lemma_2_1(const LevelRow& row, double theta) {
-  auto gaps = gaps_of(row, theta);
+std::vector<Certificate> certify_coefficient_bounds(const LevelRow& row, double theta) {
+  require_theta("certify_coefficient_bounds", theta);
+  auto gaps = at_each_precision([&] { return CoefficientGaps(row, theta); });
   const std::string witness = witness_text(row, theta);
-  std::vector<Certificate> result{
-      certify_less_equal("lemma_2_1.lower", witness, [&] { return gaps().lower(); }),
-      certify_less_equal("lemma_2_1.upper", witness, [&] { return gaps().upper(); }),
-      certify_less_equal("lemma_2_1.sharp_lower", witness, [&] { return gaps().sharp_lower(); }),
-      certify_less_equal("lemma_2_1.sharp_upper", witness, [&] { return gaps().sharp_upper(); })};
-  for (Certificate& certificate : certify_attained(row, theta)) result.push_back(std::move(certificate));
-  const Spread spread{row.largest(), row.smallest(), theta};
-  const double own = result[3].right.upper_double();  // an eps for which N is about the row's own length
-  for (const double eps : {0.5, 0.1, 0x1p-10, own}) {
-    if (!(eps > 0 && eps < 1)) continue;
-    for (Certificate& certificate : certify_dispersion_length(spread, eps)) result.push_back(std::move(certificate));
+  return {certify_less_equal("lemma_2_1.lower", witness, [&] { return gaps().lower(); }),
+          certify_less_equal("lemma_2_1.upper", witness, [&] { return gaps().upper(); }),
+          certify_less_equal("lemma_2_1.sharp_lower", witness, [&] { return gaps().sharp_lower(); }),
+          certify_less_equal("lemma_2_1.sharp_upper", witness, [&] { return gaps().sharp_upper(); })};
+}
+
+// The two rows of the same length and the same two logits that reach the sharp bounds.
+std::vector<Certificate> certify_sharp_bounds_attained(const LevelRow& row, double theta) {
+  require_theta("certify_sharp_bounds_attained", theta);
+  const std::uint64_t others = row.visible() - 1;
+  std::vector<Level> one_high{{row.largest(), 1}}, one_low{{row.smallest(), 1}};
+  if (others > 0) {
+    one_high.push_back({row.smallest(), others});
+    one_low.push_back({row.largest(), others});
   }
-  return result;
+  const LevelRow sharpest(std::move(one_high)), flattest(std::move(one_low));
+  // The gap of the item alone: the least one of all levels is its own, as it is 0.
+  return {certify("lemma_2_1.attained", witness_text(sharpest, theta), numerics::Relation::equal,
+                  [&] { return CoefficientGaps(sharpest, theta).sharp_upper(); }),
+          certify("lemma_2_1.attained", witness_text(flattest, theta), numerics::Relation::equal,
+                  [&] { return CoefficientGaps(flattest, theta).sharp_lower(); })};
+}
+
+std::optional<double> own_coefficient_bound(const LevelRow& row, double theta) {
+  const Enclosure exponent = Spread{row.largest(), row.smallest(), theta}.exponent();
+  const double bound = lemma_2_1_sharp_bounds(row.visible(), exponent).upper.upper_double();
+  return bound > 0 && bound < 1 ? std::optional(bound) : std::nullopt;
 }
 
 std::vector<Certificate> certify_lemma_2_1(std::span<const double> logits, double theta) {
-  if (!(theta > 0) || !std::isfinite(theta)) {
-    throw std::invalid_argument("certify_lemma_2_1: theta must be > 0 and finite, got " + std::to_string(theta));
-  }
+  require_theta("certify_lemma_2_1", theta);
   if (!has_visible(logits)) return {};
-  return certify_lemma_2_1(LevelRow(logits), theta);
+  const LevelRow row(logits);
+  std::vector<Certificate> all = certify_coefficient_bounds(row, theta);
+  const auto append = [&](std::vector<Certificate> more) {
+    for (Certificate& certificate : more) all.push_back(std::move(certificate));
+  };
+  append(certify_sharp_bounds_attained(row, theta));
+  const Spread spread{row.largest(), row.smallest(), theta};
+  for (const double eps : {0.5, 0.1, 0x1p-10}) append(certify_dispersion_length(spread, eps));
+  if (const auto own = own_coefficient_bound(row, theta)) append(certify_dispersion_length(spread, *own));
+  return all;
 }
 
 }  // namespace softcheck::theory

@@ -58,18 +58,25 @@ struct DispersionLength {
 /// throws   std::invalid_argument when eps is not, theta <= 0 or largest < smallest
 DispersionLength dispersion_length(const Spread& spread, double eps);
 
-/// lemma_2_1.lower, .upper, .sharp_lower, .sharp_upper for every coefficient of the row at once (the sides shown are
-/// the item nearest to the bound), .attained for the two extremal rows of the same length and spread,
-/// .dispersion_length. Every finite row is decided: each gap is a sum of terms of one sign made of exact differences of
-/// logits.
+/// lemma_2_1.lower, .upper, .sharp_lower, .sharp_upper for every coefficient of the row at once; the sides shown are
+/// the item nearest to the bound. Every finite row is decided: each gap is a sum of terms of one sign made of exact
+/// differences of logits.
 ///
-/// logits   (n) finite or -inf          theta   > 0
-std::vector<numerics::Certificate> certify_lemma_2_1(std::span<const double> logits, double theta);
+/// theta    > 0
+std::vector<numerics::Certificate> certify_coefficient_bounds(const LevelRow& row, double theta);
 
-/// The same for a row given by its levels.
-std::vector<numerics::Certificate> certify_lemma_2_1(const LevelRow& row, double theta);
+/// lemma_2_1.attained: the two extremal rows of the same length and spread reach the sharp bounds, exactly.
+std::vector<numerics::Certificate> certify_sharp_bounds_attained(const LevelRow& row, double theta);
 
 /// lemma_2_1.dispersion_length for one eps: "beyond N every coefficient is below eps", and not from any smaller N.
 std::vector<numerics::Certificate> certify_dispersion_length(const Spread& spread, double eps);
+
+/// An eps in (0, 1) for which N is about the row's own length, where there is one: its sharp upper bound, rounded up.
+std::optional<double> own_coefficient_bound(const LevelRow& row, double theta);
+
+/// All of them, the dispersion length for some eps.
+///
+/// logits   (n) finite or -inf          theta   > 0
+std::vector<numerics::Certificate> certify_lemma_2_1(std::span<const double> logits, double theta);
 
 }  // namespace softcheck::theory

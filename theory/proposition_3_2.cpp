@@ -18,10 +18,7 @@ using numerics::Sides;
 namespace {
 
 // Softmax at beta < 0 is softmax of the negated row at -beta.
-LevelRow seen_from(std::span<const double> logits, bool negative) {
-  const LevelRow row(logits);
-  return negative ? row.mirrored() : row;
-}
+LevelRow seen_from(const LevelRow& row, bool negative) { return negative ? row.mirrored() : row; }
 
 // Two neighbouring temperatures of one row at one precision, beta_2 = beta_1 + h.
 class NeighbouringTemperatures {
@@ -103,13 +100,12 @@ PartitionMoments<Enclosure> partition_moments(const LevelRow& row, const Enclosu
   return result;
 }
 
-std::vector<Certificate> certify_derivatives(std::span<const double> logits, double beta) {
+std::vector<Certificate> certify_derivatives(const LevelRow& given, double beta) {
   if (!(std::abs(beta) <= 64)) {
     throw std::invalid_argument("certify_derivatives: need |beta| <= 64 in units of 1/delta, got " +
                                 std::to_string(beta));
   }
-  if (!has_visible(logits)) return {};
-  const LevelRow row = seen_from(logits, beta < 0);
+  const LevelRow row = seen_from(given, beta < 0);
   auto near = at_each_precision([&row, beta] { return NeighbouringTemperatures(row, std::abs(beta)); });
   const std::string witness = witness_text(row, 1) + " |beta|=" + numerics::hex_float(std::abs(beta)) + "/delta";
   const std::string slope = "proposition_3_2.log_partition_derivative";
@@ -123,13 +119,12 @@ std::vector<Certificate> certify_derivatives(std::span<const double> logits, dou
           certify_less_equal(drop, witness, [&] { return near().entropy_falls_by_at_most(); })};
 }
 
-std::vector<Certificate> certify_monotone_entropy(std::span<const double> logits, double beta_1, double beta_2) {
+std::vector<Certificate> certify_monotone_entropy(const LevelRow& given, double beta_1, double beta_2) {
   if (!std::isfinite(beta_1) || !std::isfinite(beta_2) || (beta_1 < 0 && beta_2 > 0) || (beta_1 > 0 && beta_2 < 0)) {
     throw std::invalid_argument("certify_monotone_entropy: need two finite betas of one sign, got " +
                                 std::to_string(beta_1) + " and " + std::to_string(beta_2));
   }
-  if (!has_visible(logits)) return {};
-  const LevelRow row = seen_from(logits, beta_1 < 0 || beta_2 < 0);
+  const LevelRow row = seen_from(given, beta_1 < 0 || beta_2 < 0);
   const auto [small, large] = std::minmax({std::abs(beta_1), std::abs(beta_2)});
   auto sides = at_each_precision([&row, small = small, large = large] { return entropy_sides(row, small, large); });
   const std::string witness =

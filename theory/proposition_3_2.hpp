@@ -40,9 +40,8 @@ PartitionMoments<numerics::Enclosure> partition_moments(const LevelRow& row, con
 ///                            the same factors around (beta_2^2 - beta_1^2)/2 Var_1 for H_1 - H_2
 /// as d Var/d beta is the third central moment, at most delta Var in size. Both sides close up as h -> 0.
 ///
-/// logits   (n) finite or -inf          beta   in units of 1/delta (rounded to a power of two), any sign, |beta| <= 64;
-///                                             so is h = 2^-6, away from 0
-std::vector<numerics::Certificate> certify_derivatives(std::span<const double> logits, double beta);
+/// beta     in units of 1/delta (rounded to a power of two), any sign, |beta| <= 64; so is h = 2^-6, away from 0
+std::vector<numerics::Certificate> certify_derivatives(const LevelRow& row, double beta);
 
 /// proposition_3_2.monotone    H(beta_2) <= H(beta_1) where |beta_1| <= |beta_2| and both have one sign
 /// proposition_3_2.strict      H(beta_2) <  H(beta_1) where also beta_1 != beta_2 and the logits are not all equal;
@@ -50,7 +49,6 @@ std::vector<numerics::Certificate> certify_derivatives(std::span<const double> l
 /// Across signs it is false: [0, 0, 1], beta = 10 against -11.
 ///
 /// throws   std::invalid_argument when the betas have opposite signs or are not finite
-std::vector<numerics::Certificate> certify_monotone_entropy(std::span<const double> logits, double beta_1,
-                                                            double beta_2);
+std::vector<numerics::Certificate> certify_monotone_entropy(const LevelRow& row, double beta_1, double beta_2);
 
 }  // namespace softcheck::theory

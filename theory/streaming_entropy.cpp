@@ -173,27 +173,29 @@ std::uint64_t plan_rescalings(std::span<const double> logits, const MergePlan& p
   return slots[0].count;
 }
 
-std::vector<Certificate> certify_streaming_algebra(std::span<const double> logits, const MergePlan& plan) {
-  plan.require_valid(logits.size());
+std::vector<Certificate> certify_recurrence(std::span<const double> logits) {
   if (!has_visible(logits)) return {};
   const LevelRow row(logits);
   const std::string witness = witness_text(row, 1);
   auto oracle = at_each_precision([logits] { return numerics::RowOracle(logits).entropy(); });
   std::vector<Certificate> all{certify_agreement("streaming_entropy.recurrence", witness,
-                                                 [&] { return same_entropy(entropy(stream_runs(logits)), oracle()); }),
-                               certify_agreement("streaming_entropy.every_tree", witness + plan_text(plan), [&] {
-                                 return same_entropy(entropy(merge_by_plan(logits, plan)), oracle());
-                               })};
+                                                 [&] { return same_entropy(entropy(stream_runs(logits)), oracle()); })};
   for (const double r : reference_points(row, logits)) {
     all.push_back(certify_agreement("streaming_entropy.reference_point", witness + " r=" + numerics::hex_float(r), [&] {
       return same_perplexity(entropy_about(row.levels(), Enclosure(r)), oracle());
     }));
   }
+  return all;
+}
+
+std::vector<Certificate> certify_monoid(std::span<const double> logits) {
+  if (!has_visible(logits)) return {};
+  const std::string witness = witness_text(LevelRow(logits), 1);
   auto pieces = at_each_precision([logits] { return three_pieces(logits); });
-  append(all, certify_same_state("streaming_entropy.merge_associative", witness, [&] {
-           const auto& [a, b, c] = pieces();
-           return std::pair(merge(merge(a, b), c), merge(a, merge(b, c)));
-         }));
+  std::vector<Certificate> all = certify_same_state("streaming_entropy.merge_associative", witness, [&] {
+    const auto& [a, b, c] = pieces();
+    return std::pair(merge(merge(a, b), c), merge(a, merge(b, c)));
+  });
   append(all, certify_same_state("streaming_entropy.merge_commutative", witness, [&] {
            const auto& [a, b, c] = pieces();
            return std::pair(merge(merge(a, b), c), merge(c, merge(b, a)));
@@ -203,6 +205,14 @@ std::vector<Certificate> certify_streaming_algebra(std::span<const double> logit
            return std::pair(merge(merge(empty, whole), empty), whole);
          }));
   return all;
+}
+
+std::vector<Certificate> certify_every_tree(std::span<const double> logits, const MergePlan& plan) {
+  plan.require_valid(logits.size());
+  if (!has_visible(logits)) return {};
+  return {certify_agreement("streaming_entropy.every_tree", witness_text(LevelRow(logits), 1) + plan_text(plan), [&] {
+    return same_entropy(entropy(merge_by_plan(logits, plan)), numerics::RowOracle(logits).entropy());
+  })};
 }
 
 numerics::Contract streaming_contract(Format format) {

@@ -162,15 +162,19 @@ EntropyState<double, Accumulator> streamed_state(std::span<const double> logits,
 /// Rescalings on the longest path of an item through a plan: R of the rounding bounds.
 std::uint64_t plan_rescalings(std::span<const double> logits, const MergePlan& plan);
 
-/// In exact terms, by enclosures at 512 bits:
+/// In exact terms, by enclosures at 512 bits; runs of equal logits enter as one leaf each, so that long rows cost what
+/// their runs do.
 ///   streaming_entropy.recurrence         item by item gives the entropy of the whole row
 ///   streaming_entropy.reference_point    so does any other reference point in place of the running maximum
-///   streaming_entropy.merge_associative, .merge_commutative, .identity   equality of states
-///   streaming_entropy.every_tree         the plan's tree gives the entropy of the whole row
-/// Runs of equal logits enter as one leaf each, so that long rows cost what their runs do.
 ///
 /// logits   (n) finite or -inf
-std::vector<numerics::Certificate> certify_streaming_algebra(std::span<const double> logits, const MergePlan& plan);
+std::vector<numerics::Certificate> certify_recurrence(std::span<const double> logits);
+
+/// streaming_entropy.merge_associative, .merge_commutative, .identity: equality of the states of three pieces of a row.
+std::vector<numerics::Certificate> certify_monoid(std::span<const double> logits);
+
+/// streaming_entropy.every_tree: the plan's tree gives the entropy of the whole row.
+std::vector<numerics::Certificate> certify_every_tree(std::span<const double> logits, const MergePlan& plan);
 
 /// streaming_entropy.rounding_f32, .rounding_f64, .rounding_bf16: logits of that format, accumulated in float (f32,
 /// bf16) or double: streamed by the plan and computed in two passes, both lie within B6 of the exact entropy
