@@ -1,0 +1,180 @@
+#include "proptests/report.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <set>
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Certificate;
+using numerics::Verdict;
+
+std::string format(const char* pattern, double value) {
+  std::array<char, 64> buffer;
+  std::snprintf(buffer.data(), buffer.size(), pattern, value);
+  return buffer.data();
+}
+
+/// Four digits, upward: 1 means that the bound was attained or exceeded, never that it was nearly so.
+std::string slack_text(double slack) {
+  if (std::isnan(slack)) return "-";
+  if (!(std::fabs(slack) < 1 && slack > 0)) return format("%.4g", slack);
+  const double unit = std::pow(10.0, std::floor(std::log10(slack)) - 3);
+  const double upward = std::ceil(slack / unit) * unit;
+  return upward >= 1 ? "<1" : format("%.4g", upward);
+}
+
+const char* colour_of(ReportVerdict verdict) {
+  switch (verdict) {
+    case ReportVerdict::pass:
+      return "\033[32m";
+    case ReportVerdict::refused:
+    case ReportVerdict::undecided:
+    case ReportVerdict::vacuous:
+      return "\033[33m";
+    default:
+      return "\033[31m";
+  }
+}
+
+std::string left(std::string text, std::size_t width) {
+  text.resize(std::max(width, text.size()), ' ');
+  return text;
+}
+
+std::string right(const std::string& text, std::size_t width) {
+  return std::string(width - std::min(width, text.size()), ' ') + text;
+}
+
+std::string table_line(const std::string& claim, std::size_t width, const std::string& cases, const std::string& slack,
+                       const std::string& verdict, const std::string& seconds) {
+  return "  " + left(claim, width) + right(cases, 10) + right(slack, 12) + "  " + verdict + right(seconds, 9) + "\n";
+}
+
+std::string certificate_line(const Certificate& certificate) {
+  return certificate.claim + ": " + certificate.left.to_string() + " " + numerics::to_string(certificate.relation) +
+         " " + certificate.right.to_string() + " is " + numerics::to_string(certificate.verdict) + " at " +
+         std::to_string(certificate.precision) + " bits";
+}
+
+std::vector<std::string> details_of(const Property& property, const Outcome& outcome) {
+  std::vector<std::string> details;
+  if (!outcome.note.empty()) details.push_back(outcome.note);
+  if (!outcome.counterexample) return details;
+  const Counterexample& found = *outcome.counterexample;
+  if (!found.error.empty()) details.push_back("the check threw: " + found.error);
+  constexpr std::size_t most_shown = 3;
+  for (std::size_t i = 0; i < std::min(found.failed.size(), most_shown); ++i) {
+    details.push_back(certificate_line(found.failed[i]));
+  }
+  details.push_back("case " + std::to_string(outcome.cases) + ", shrunk to size " + std::to_string(found.size) +
+                    " by " + std::to_string(found.evaluations) + " evaluations");
+  details.push_back("replay: softcheck test --filter " + property.name() + " --replay '" + found.case_text + "'");
+  return details;
+}
+
+}  // namespace
+
+const char* to_string(ReportVerdict verdict) {
+  static constexpr const char* names[] = {"fail", "crash", "timeout", "refused", "undecided", "vacuous", "pass"};
+  return names[static_cast<std::size_t>(verdict)];
+}
+
+ReportVerdict report_verdict(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::proved:
+      return ReportVerdict::pass;
+    case Verdict::violated:
+      return ReportVerdict::fail;
+    case Verdict::vacuous:
+      return ReportVerdict::vacuous;
+    case Verdict::undecided:
+      break;
+  }
+  return ReportVerdict::undecided;
+}
+
+ReportVerdict Report::verdict() const {
+  if (rows.empty()) return ReportVerdict::vacuous;
+  return std::min_element(rows.begin(), rows.end(),
+                          [](const ReportRow& a, const ReportRow& b) { return a.verdict < b.verdict; })
+      ->verdict;
+}
+
+int exit_code(ReportVerdict verdict) {
+  switch (verdict) {
+    case ReportVerdict::pass:
+      return 0;
+    case ReportVerdict::fail:
+      return 1;
+    case ReportVerdict::refused:
+      return 4;
+    case ReportVerdict::undecided:
+    case ReportVerdict::vacuous:
+      return 5;
+    case ReportVerdict::crash:
+      return 6;
+    case ReportVerdict::timeout:
+      return 7;
+  }
+  return 1;
+}
+
+std::vector<ReportRow> rows_of(const Property& property, const Outcome& outcome) {
+  std::vector<ReportRow> rows;
+  bool blamed = false;
+  for (const auto& [claim, summary] : outcome.claims) {
+    ReportRow row;
+    row.claim = claim;
+    row.subject = property.name();
+    row.cases = summary.decided;
+    row.slack = summary.tightest_slack;
+    row.seconds = outcome.seconds / static_cast<double>(outcome.claims.size());
+    row.verdict = summary.decided > 0 ? ReportVerdict::pass : ReportVerdict::vacuous;
+    if (outcome.counterexample) {
+      std::copy_if(outcome.counterexample->failed.begin(), outcome.counterexample->failed.end(),
+                   std::back_inserter(row.failed), [&](const Certificate& c) { return c.claim == row.claim; });
+    }
+    if (!row.failed.empty()) {
+      row.verdict = report_verdict(numerics::worst(row.failed));
+      row.details = details_of(property, outcome);
+      blamed = true;
+    }
+    rows.push_back(std::move(row));
+  }
+  if (rows.empty()) rows.push_back({"(no claim)", property.name(), 0, std::nan(""), ReportVerdict::vacuous, 0, {}, {}});
+  // An exception, or a claim that no case decided, belongs to no certificate: the property as a whole did not hold.
+  if (!blamed && outcome.verdict != Verdict::proved) {
+    const auto worst =
+        std::find_if(rows.begin(), rows.end(), [](const ReportRow& row) { return row.verdict != ReportVerdict::pass; });
+    ReportRow& row = outcome.verdict == Verdict::violated || worst == rows.end() ? rows.front() : *worst;
+    row.verdict = report_verdict(outcome.verdict);
+    row.details = details_of(property, outcome);
+  }
+  return rows;
+}
+
+std::string to_table(const Report& report, const TableOptions& options) {
+  std::size_t width = std::string_view("claim").size();
+  for (const ReportRow& row : report.rows) width = std::max(width, row.claim.size());
+  constexpr std::size_t verdict_width = 9;
+  std::string text = table_line("claim", width, "cases", "slack", left("verdict", verdict_width), "seconds");
+  const std::string* subject = nullptr;
+  for (const ReportRow& row : report.rows) {
+    if (subject == nullptr || *subject != row.subject) {
+      text += printable_utf8(row.subject) + "\n";
+      subject = &row.subject;
+    }
+    std::string verdict = left(to_string(row.verdict), verdict_width);
+    if (options.colour) verdict = colour_of(row.verdict) + verdict + "\033[0m";
+    text += table_line(printable_utf8(row.claim), width, std::to_string(row.cases), slack_text(row.slack), verdict,
+                       format("%.2f", row.seconds));
+    for (const std::string& line : row.details) text += "      " + printable_utf8(line) + "\n";
+  }
+  return text;
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "numerics/certificate.hpp"
+#include "proptests/property.hpp"
+
+namespace softcheck::proptests {
+
+/// What a line of a report comes to, in the order of importance: the first of them a report has is its own.
+enum class ReportVerdict { fail, crash, timeout, refused, undecided, vacuous, pass };
+
+const char* to_string(ReportVerdict verdict);
+ReportVerdict report_verdict(numerics::Verdict verdict);
+
+/// One claim about one subject.
+struct ReportRow {
+  std::string claim;                                        // its id
+  std::string subject;                                      // the property, or the kernel that was judged
+  std::size_t cases = 0;                                    // certificates decided
+  double slack = std::numeric_limits<double>::quiet_NaN();  // the tightest; NaN where it means nothing
+  ReportVerdict verdict = ReportVerdict::vacuous;
+  double seconds = 0;
+  std::vector<std::string> details;  // lines for a reader: why, the witness, how to replay it
+  Certificates failed;               // the certificates behind the verdict
+};
+
+struct Report {
+  std::vector<ReportRow> rows;
+
+  /// The most important verdict of its rows; vacuous where there are none.
+  ReportVerdict verdict() const;
+};
+
+/// Exit code of a verdict, of every verb: 0 pass, 1 fail, 4 refused, 5 vacuous or undecided, 6 crash, 7 timeout.
+int exit_code(ReportVerdict verdict);
+
+/// A row for each claim of the property; what failed is told in the row of the claim that failed.
+std::vector<ReportRow> rows_of(const Property& property, const Outcome& outcome);
+
+struct TableOptions {
+  bool colour = false;  // ANSI escapes
+};
+
+/// For reading: a heading for each subject, one line for each of its claims, and the details of what did not hold.
+std::string to_table(const Report& report, const TableOptions& options = {});
+
+/// {"verdict": "pass", "claims": [{"claim", "subject", "cases", "slack", "verdict", "seconds", "details", "failed"}]}.
+/// A side of a failed certificate is {"enclosure": ["lower", "upper"], "lower": double, "upper": double}, its doubles
+/// rounded outward. What is no number is null.
+std::string to_json(const Report& report);
+
+/// One <testsuite> a subject, one <testcase> a claim; refused is skipped, crash and timeout are errors.
+std::string to_junit(const Report& report);
+
+/// text with what is no UTF-8, and what XML does not allow, replaced by U+FFFD: kernels may print anything.
+std::string printable_utf8(std::string_view text);
+
+/// Writes the file beside its place and renames it: no reader sees half of it. What is no regular file, such as
+/// /dev/stdout, is written to directly.
+/// throws   std::runtime_error naming the path and the reason
+void write_file_atomically(const std::filesystem::path& path, std::string_view text);
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,231 @@
+// The views of a report that machines read, and how they reach the disk.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "proptests/report.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+/// Both ends of "[lower, upper]" in digits enough for 128 bits.
+Json side_of(const numerics::Enclosure& side) {
+  Json result;
+  if (side.is_nan()) return result;
+  const std::string text = side.to_string(40);
+  const std::size_t comma = text.find(", ");
+  if (comma != std::string::npos && text.size() > 2) {
+    result["enclosure"] = {text.substr(1, comma - 1), text.substr(comma + 2, text.size() - comma - 3)};
+  } else {
+    result["enclosure"] = {text, text};
+  }
+  result["lower"] = number(side.lower_double());
+  result["upper"] = number(side.upper_double());
+  return result;
+}
+
+Json certificate_json(const numerics::Certificate& certificate) {
+  Json result;
+  result["claim"] = certificate.claim;
+  result["verdict"] = numerics::to_string(certificate.verdict);
+  result["left"] = side_of(certificate.left);
+  result["relation"] = numerics::to_string(certificate.relation);
+  result["right"] = side_of(certificate.right);
+  result["slack"] = number(certificate.slack);
+  result["precision"] = certificate.precision;
+  result["witness"] = printable_utf8(certificate.witness);
+  return result;
+}
+
+/// Length of the UTF-8 sequence at the beginning of text that XML allows too; 0 where there is none.
+std::size_t sequence_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(0);
+  if (first < 0x80) return first >= 0x20 || first == '\t' || first == '\n' || first == '\r' ? 1 : 0;
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
+  unsigned code = first & (0xFFU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80) return 0;
+    code = (code << 6) | (byte(i) & 0x3FU);
+  }
+  static constexpr std::array<unsigned, 5> smallest{0, 0, 0x80, 0x800, 0x10000};  // by length: no overlong forms
+  const bool forbidden = (code >= 0xD800 && code <= 0xDFFF) || code == 0xFFFE || code == 0xFFFF;
+  return code < smallest[length] || code > 0x10FFFF || forbidden ? 0 : length;
+}
+
+std::string xml(std::string_view text) {
+  std::string result;
+  for (char character : printable_utf8(text)) {
+    switch (character) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      case '\n':
+        result += "&#10;";
+        break;
+      default:
+        result += character;
+    }
+  }
+  return result;
+}
+
+std::string seconds_text(double seconds) {
+  std::array<char, 64> buffer;
+  std::snprintf(buffer.data(), buffer.size(), "%.6f", seconds);
+  return buffer.data();
+}
+
+const char* junit_element(ReportVerdict verdict) {
+  switch (verdict) {
+    case ReportVerdict::pass:
+      return nullptr;
+    case ReportVerdict::refused:
+      return "skipped";
+    case ReportVerdict::crash:
+    case ReportVerdict::timeout:
+      return "error";
+    default:
+      return "failure";
+  }
+}
+
+std::string testcase(const ReportRow& row) {
+  std::string text = "    <testcase classname=\"" + xml(row.subject) + "\" name=\"" + xml(row.claim) + "\" time=\"" +
+                     seconds_text(row.seconds) + "\"";
+  const char* element = junit_element(row.verdict);
+  if (element == nullptr) return text + "/>\n";
+  std::string details;
+  for (const std::string& line : row.details) details += line + "\n";
+  return text + ">\n      <" + element + " message=\"" + to_string(row.verdict) + "\">" + xml(details) + "</" +
+         element + ">\n    </testcase>\n";
+}
+
+std::string counts(const std::vector<const ReportRow*>& rows) {
+  std::map<std::string, int> count;
+  double seconds = 0;
+  for (const ReportRow* row : rows) {
+    const char* element = junit_element(row->verdict);
+    if (element != nullptr) ++count[element];
+    seconds += row->seconds;
+  }
+  return " tests=\"" + std::to_string(rows.size()) + "\" failures=\"" + std::to_string(count["failure"]) +
+         "\" errors=\"" + std::to_string(count["error"]) + "\" skipped=\"" + std::to_string(count["skipped"]) +
+         "\" time=\"" + seconds_text(seconds) + "\"";
+}
+
+[[noreturn]] void fail(const std::filesystem::path& path, const std::string& why) {
+  throw std::runtime_error("write_file_atomically: cannot write " + path.string() + ": " + why);
+}
+
+void write_file(const std::filesystem::path& path, std::string_view text, const std::filesystem::path& named) {
+  errno = 0;
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr) fail(named, std::strerror(errno));
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const int write_error = errno;
+  const bool closed = std::fclose(file) == 0;
+  if (!written || !closed) fail(named, std::strerror(written ? errno : write_error));
+}
+
+}  // namespace
+
+std::string printable_utf8(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    result += length > 0 ? text.substr(0, length) : std::string_view("\xEF\xBF\xBD");
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return result;
+}
+
+std::string to_json(const Report& report) {
+  Json claims = Json::array();
+  for (const ReportRow& row : report.rows) {
+    Json entry;
+    entry["claim"] = printable_utf8(row.claim);
+    entry["subject"] = printable_utf8(row.subject);
+    entry["cases"] = row.cases;
+    entry["slack"] = number(row.slack);
+    entry["verdict"] = to_string(row.verdict);
+    entry["seconds"] = number(row.seconds);
+    entry["details"] = Json::array();
+    for (const std::string& line : row.details) entry["details"].push_back(printable_utf8(line));
+    entry["failed"] = Json::array();
+    for (const numerics::Certificate& certificate : row.failed)
+      entry["failed"].push_back(certificate_json(certificate));
+    claims.push_back(std::move(entry));
+  }
+  Json result;
+  result["verdict"] = to_string(report.verdict());
+  result["claims"] = std::move(claims);
+  return result.dump(2) + "\n";
+}
+
+std::string to_junit(const Report& report) {
+  std::vector<std::pair<std::string, std::vector<const ReportRow*>>> suites;
+  std::vector<const ReportRow*> all;
+  for (const ReportRow& row : report.rows) {
+    all.push_back(&row);
+    auto suite = std::find_if(suites.begin(), suites.end(), [&](const auto& s) { return s.first == row.subject; });
+    if (suite == suites.end()) suite = suites.insert(suites.end(), {row.subject, {}});
+    suite->second.push_back(&row);
+  }
+  std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"softcheck\"" + counts(all) + ">\n";
+  for (const auto& [subject, rows] : suites) {
+    text += "  <testsuite name=\"" + xml(subject) + "\"" + counts(rows) + ">\n";
+    for (const ReportRow* row : rows) text += testcase(*row);
+    text += "  </testsuite>\n";
+  }
+  return text + "</testsuites>\n";
+}
+
+void write_file_atomically(const std::filesystem::path& path, std::string_view text) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (std::filesystem::is_directory(status)) fail(path, "it is a directory");
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    write_file(path, text, path);
+    return;
+  }
+  std::filesystem::path beside = path;
+  beside += ".partial-" + std::to_string(::getpid());
+  try {
+    write_file(beside, text, path);
+  } catch (...) {
+    std::filesystem::remove(beside, error);
+    throw;
+  }
+  std::filesystem::rename(beside, path, error);
+  if (error) {
+    std::error_code ignored;
+    std::filesystem::remove(beside, ignored);
+    fail(path, error.message());
+  }
+}
+
+}  // namespace softcheck::proptests
