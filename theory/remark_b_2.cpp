@@ -66,6 +66,7 @@ ForgettingBounds::ForgettingBounds(const SmallTransformer& model, int a, int b) 
 }
 
 std::vector<Enclosure> ForgettingBounds::bert_constants() const {
+  const numerics::PrecisionScope scope(bound_precision);
   std::vector<Enclosure> result{Enclosure(0)};
   for (const LayerGains& layer : layers_) {
     Enclosure kept = residual_gain(*model_);
@@ -80,8 +81,9 @@ std::vector<Enclosure> ForgettingBounds::bert_constants() const {
 }
 
 std::vector<std::vector<Enclosure>> ForgettingBounds::gpt_distances(std::size_t length) const {
+  const numerics::PrecisionScope scope(bound_precision);
   std::vector<std::vector<Enclosure>> result{std::vector<Enclosure>(length, Enclosure(0))};
-  if (length > 0) result[0][0] = embedding_distance(*model_, a_, b_);
+  if (length > 0) result[0][0] = upper_end(embedding_distance(*model_, a_, b_));
   for (const LayerGains& layer : layers_) {
     const std::vector<Enclosure>& before = result.back();
     std::vector<Enclosure> after;
@@ -102,7 +104,8 @@ std::vector<std::vector<Enclosure>> ForgettingBounds::gpt_distances(std::size_t 
 }
 
 std::vector<Enclosure> ForgettingBounds::gpt_constants() const {
-  std::vector<Enclosure> result{embedding_distance(*model_, a_, b_)};
+  const numerics::PrecisionScope scope(bound_precision);
+  std::vector<Enclosure> result{upper_end(embedding_distance(*model_, a_, b_))};
   for (const LayerGains& layer : layers_) {
     Enclosure gain = residual_gain(*model_);
     for (std::size_t h = 0; h < layer.values.size(); ++h) gain += layer.values[h] * layer.dispersion[h];
@@ -131,17 +134,14 @@ Enclosure ForgettingBounds::forgetting_length(double tolerance) const {
   }
 }
 
-std::vector<Certificate> certify_bert_forgets(const ForgettingBounds& bounds, double others) {
+std::vector<Certificate> certify_bert_forgets(const ForgettingBounds& bounds, double others,
+                                              const std::vector<Enclosure>& constants) {
   if (!(others >= 1) || !(others < std::ldexp(1.0, 53)) || bounds.first() == bounds.other()) {
     throw std::invalid_argument("certify_bert_forgets: need a != b and 1 <= others < 2^53");
   }
   const SmallTransformer& model = bounds.model();
   TraceLadder mixed(model, {Run{bounds.first(), 1}, Run{bounds.other(), others}});
   TraceLadder pure(model, alone(bounds.other()));
-  const std::vector<Enclosure> constants = [&] {
-    const numerics::PrecisionScope scope(bound_precision);
-    return bounds.bert_constants();
-  }();
   std::vector<Certificate> result;
   for (std::size_t l = 0; l < constants.size(); ++l) {
     result.push_back(certify_less_equal("remark_b_2.bert", layer_witness(mixed, l), [&] {
@@ -152,17 +152,14 @@ std::vector<Certificate> certify_bert_forgets(const ForgettingBounds& bounds, do
   return result;
 }
 
-std::vector<Certificate> certify_gpt_forgets(const ForgettingBounds& bounds, std::size_t others) {
+std::vector<Certificate> certify_gpt_forgets(const ForgettingBounds& bounds, std::size_t others,
+                                             const std::vector<std::vector<Enclosure>>& recurrence) {
   if (others < 1 || others > 511 || bounds.first() == bounds.other()) {
     throw std::invalid_argument("certify_gpt_forgets: need a != b and 1 <= others <= 511");
   }
   const SmallTransformer& model = bounds.model();
   TraceLadder mixed(model, {Run{bounds.first(), 1}, Run{bounds.other(), static_cast<double>(others)}});
   TraceLadder pure(model, alone(bounds.other()));
-  const auto recurrence = [&] {
-    const numerics::PrecisionScope scope(bound_precision);
-    return bounds.gpt_distances(others + 1);
-  }();
   std::vector<Certificate> result;
   for (std::size_t l = 0; l < recurrence.size(); ++l) {
     result.push_back(certify_less_equal("remark_b_2.gpt", layer_witness(mixed, l), [&] {
@@ -185,10 +182,7 @@ std::vector<Certificate> certify_gpt_closed_form(const ForgettingBounds& bounds,
     std::vector<std::vector<Enclosure>> recurrence;
     std::vector<Enclosure> constants;
   };
-  const Fixed fixed = [&] {
-    const numerics::PrecisionScope scope(bound_precision);
-    return Fixed{bounds.gpt_distances(length), bounds.gpt_constants()};
-  }();
+  const Fixed fixed{bounds.gpt_distances(length), bounds.gpt_constants()};
   const std::string witness = describe(bounds.model(), {Run{bounds.first(), 1}, Run{bounds.other(), 1}}) + " length " +
                               std::to_string(length) + " layer ";
   std::vector<Certificate> result;
@@ -208,9 +202,9 @@ std::vector<Certificate> certify_gpt_closed_form(const ForgettingBounds& bounds,
   return result;
 }
 
-std::vector<Certificate> certify_forgetting_length(const ForgettingBounds& bounds, double tolerance) {
+std::vector<Certificate> certify_forgetting_length(const ForgettingBounds& bounds, double tolerance,
+                                                   const Enclosure& length) {
   const SmallTransformer& model = bounds.model();
-  const Enclosure length = bounds.forgetting_length(tolerance);
   std::vector<Certificate> result;
   for (int factor : {1, 2, 4}) {
     const std::string witness = describe(model, {Run{bounds.first(), 1}, Run{bounds.other(), 1}}) + " tolerance " +
@@ -234,12 +228,12 @@ std::vector<Certificate> check_remark_b_2(const SmallTransformer& model, int a, 
     result.insert(result.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   };
   if (model.shape.mask == AttentionMask::bert) {
-    append(certify_bert_forgets(bounds, static_cast<double>(others)));
+    append(certify_bert_forgets(bounds, static_cast<double>(others), bounds.bert_constants()));
   } else {
-    append(certify_gpt_forgets(bounds, others));
+    append(certify_gpt_forgets(bounds, others, bounds.gpt_distances(others + 1)));
     append(certify_gpt_closed_form(bounds, others + 1));
   }
-  append(certify_forgetting_length(bounds, tolerance));
+  append(certify_forgetting_length(bounds, tolerance, bounds.forgetting_length(tolerance)));
   return result;
 }
 

@@ -61,6 +61,7 @@ class ForgettingBounds {
   /// tolerance   > 0: for instance half the distance of the output's nearest decision
   numerics::Enclosure forgetting_length(double tolerance) const;
 
+  const std::vector<LayerGains>& layers() const { return layers_; }
   int first() const { return a_; }
   int other() const { return b_; }
   const SmallTransformer& model() const { return *model_; }
@@ -73,17 +74,25 @@ class ForgettingBounds {
 
 /// remark_b_2.bert: for each layer, n d_l <= C_l on [a, b, ..., b] with n = others + 1 tokens.
 ///
-/// others   number of tokens b, >= 1, at most 2^53 - 1
-std::vector<numerics::Certificate> certify_bert_forgets(const ForgettingBounds& bounds, double others);
+/// others      number of tokens b, >= 1, below 2^53; a and b differ
+/// constants   bounds.bert_constants(), or what is claimed to be
+std::vector<numerics::Certificate> certify_bert_forgets(const ForgettingBounds& bounds, double others,
+                                                        const std::vector<numerics::Enclosure>& constants);
 
 /// remark_b_2.gpt: for each layer, D_l(i) observed <= D_l(i) by the recurrence, for all i <= n = others + 1 <= 512.
-std::vector<numerics::Certificate> certify_gpt_forgets(const ForgettingBounds& bounds, std::size_t others);
+///
+/// recurrence  bounds.gpt_distances(others + 1), or what is claimed to be
+std::vector<numerics::Certificate> certify_gpt_forgets(const ForgettingBounds& bounds, std::size_t others,
+                                                       const std::vector<std::vector<numerics::Enclosure>>& recurrence);
 
 /// remark_b_2.gpt_closed_form: for each layer, D_l(i) by the recurrence <= c_l (1 + ln i)^l / i for all i <= n.
 std::vector<numerics::Certificate> certify_gpt_closed_form(const ForgettingBounds& bounds, std::size_t length);
 
-/// remark_b_2.forgets: at forgetting_length(tolerance), and at twice and four times it, the bound is < tolerance.
-std::vector<numerics::Certificate> certify_forgetting_length(const ForgettingBounds& bounds, double tolerance);
+/// remark_b_2.forgets: at length, and at twice and four times it, the bound of the mask is < tolerance.
+///
+/// length      bounds.forgetting_length(tolerance), or what is claimed to be
+std::vector<numerics::Certificate> certify_forgetting_length(const ForgettingBounds& bounds, double tolerance,
+                                                             const numerics::Enclosure& length);
 
 /// What holds for the mask of the network.
 std::vector<numerics::Certificate> check_remark_b_2(const SmallTransformer& model, int a, int b, std::size_t others,

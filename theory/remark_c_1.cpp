@@ -24,6 +24,7 @@ struct HeadRows {
   Vector lengths;                  // items seen
   Enclosure d;                     // observed spread over theta
   Enclosure largest_value;         // B
+  RowBound bound = scaled_row_disagreement;
 };
 
 HeadRows head_rows(const HeadProjection<Enclosure>& head, const Vector& counts, AttentionMask mask,
@@ -51,8 +52,11 @@ HeadRows head_rows(const HeadProjection<Enclosure>& head, const Vector& counts, 
   return rows;
 }
 
-HeadRows head_rows(TraceLadder& trace, std::size_t layer, std::size_t head, bool uniform = false) {
-  return head_rows(trace.head_now(layer, head), trace.now().counts, trace.model().shape.mask, trace.theta(), uniform);
+HeadRows head_rows(TraceLadder& trace, std::size_t layer, std::size_t head, RowBound bound, bool uniform = false) {
+  HeadRows rows =
+      head_rows(trace.head_now(layer, head), trace.now().counts, trace.model().shape.mask, trace.theta(), uniform);
+  rows.bound = bound;
+  return rows;
 }
 
 // (N_i S_k - N_k S_i): the difference of the outputs times S_i S_k.
@@ -65,7 +69,7 @@ Vector scaled_difference(const HeadRows& rows, std::size_t i, std::size_t k) {
 }
 
 Enclosure bound_of(const HeadRows& rows, std::size_t i, std::size_t k) {
-  return row_disagreement(rows.d, rows.lengths[i] / rows.lengths[k]) * rows.largest_value;
+  return rows.bound(rows.d, rows.lengths[i], rows.lengths[k]) / rows.lengths[k] * rows.largest_value;
 }
 
 // Adds one comparison to a claim about many: the sides of the last, the smallest of the gaps.
@@ -84,7 +88,7 @@ Sides compare_rows(const HeadRows& rows) {
       const Enclosure sums = rows.sums[i] * rows.sums[k];
       const Enclosure& shorter = rows.lengths[i];
       const Enclosure& longer = rows.lengths[k];
-      const Enclosure factor = (Enclosure(2) * longer - shorter) * exp(rows.d) - shorter * exp(-rows.d);
+      const Enclosure factor = rows.bound(rows.d, shorter, longer);
       include(sides, scaled / sums, bound_of(rows, i, k), factor * rows.largest_value * sums - longer * scaled);
     }
   }
@@ -95,10 +99,10 @@ std::string place(const TraceLadder& trace, std::size_t layer, std::size_t head)
   return trace.witness() + " layer " + std::to_string(layer) + " head " + std::to_string(head);
 }
 
-std::vector<HeadRows> all_heads(TraceLadder& trace, std::size_t layer) {
+std::vector<HeadRows> all_heads(TraceLadder& trace, std::size_t layer, RowBound bound) {
   std::vector<HeadRows> heads;
   for (std::size_t h = 0; h < trace.model().layers[layer].heads.size(); ++h) {
-    heads.push_back(head_rows(trace, layer, h));
+    heads.push_back(head_rows(trace, layer, h, bound));
   }
   return heads;
 }
@@ -114,8 +118,8 @@ Enclosure attention_disagreement(TraceLadder& trace, const std::vector<HeadRows>
   return bound;
 }
 
-Sides compare_residual(TraceLadder& trace, std::size_t layer) {
-  const std::vector<HeadRows> heads = all_heads(trace, layer);
+Sides compare_residual(TraceLadder& trace, std::size_t layer, RowBound bound) {
+  const std::vector<HeadRows> heads = all_heads(trace, layer, bound);
   const std::vector<Vector>& tokens = trace.now().inputs[layer];
   Sides sides;
   for (std::size_t k = 0; k < tokens.size(); ++k) {
@@ -134,8 +138,9 @@ Sides compare_residual(TraceLadder& trace, std::size_t layer) {
   return sides;
 }
 
-Sides compare_next_spread(TraceLadder& trace, std::size_t layer, std::size_t next_head, const Enclosure& gain) {
-  const std::vector<HeadRows> heads = all_heads(trace, layer);
+Sides compare_next_spread(TraceLadder& trace, std::size_t layer, std::size_t next_head, const Enclosure& gain,
+                          RowBound bound) {
+  const std::vector<HeadRows> heads = all_heads(trace, layer, bound);
   const HeadProjection<Enclosure>& next = trace.head_now(layer + 1, next_head);
   const Eigen::MatrixXd transposed_key = trace.model().layers[layer + 1].heads[next_head].key.transpose();
   std::vector<Enclosure> reach;  // ||K^T q||_1 of each query
@@ -163,7 +168,9 @@ Sides compare_next_spread(TraceLadder& trace, std::size_t layer, std::size_t nex
 void disperse_first_layer(TraceLadder& trace, std::vector<Vector>& tokens, Vector& counts) {
   const SmallTransformer& model = trace.model();
   std::vector<HeadRows> heads;
-  for (std::size_t h = 0; h < model.layers.front().heads.size(); ++h) heads.push_back(head_rows(trace, 0, h, true));
+  for (std::size_t h = 0; h < model.layers.front().heads.size(); ++h) {
+    heads.push_back(head_rows(trace, 0, h, scaled_row_disagreement, true));
+  }
   const auto equal_outputs = [&](std::size_t i, std::size_t k) {
     for (const HeadRows& rows : heads) {
       const Enclosure difference = largest_entry(scaled_difference(rows, i, k));
@@ -203,28 +210,28 @@ Enclosure largest_spread(const HeadProjection<Enclosure>& head) {
 
 }  // namespace
 
-std::vector<Certificate> certify_row_outputs(TraceLadder& trace) {
+std::vector<Certificate> certify_row_outputs(TraceLadder& trace, RowBound bound) {
   std::vector<Certificate> result;
   for (std::size_t l = 0; l < trace.model().layers.size(); ++l) {
     for (std::size_t h = 0; h < trace.model().layers[l].heads.size(); ++h) {
       result.push_back(certify_less_equal("remark_c_1.outputs", place(trace, l, h),
-                                          [&] { return compare_rows(head_rows(trace, l, h)); }));
+                                          [&] { return compare_rows(head_rows(trace, l, h, bound)); }));
     }
   }
   return result;
 }
 
-std::vector<Certificate> certify_residual_outputs(TraceLadder& trace) {
+std::vector<Certificate> certify_residual_outputs(TraceLadder& trace, RowBound bound) {
   std::vector<Certificate> result;
   if (!trace.model().shape.residual) return result;
   for (std::size_t l = 0; l < trace.model().layers.size(); ++l) {
     result.push_back(certify_less_equal("remark_c_1.residual", trace.witness() + " layer " + std::to_string(l),
-                                        [&] { return compare_residual(trace, l); }));
+                                        [&] { return compare_residual(trace, l, bound); }));
   }
   return result;
 }
 
-std::vector<Certificate> certify_next_spread(TraceLadder& trace) {
+std::vector<Certificate> certify_next_spread(TraceLadder& trace, RowBound bound) {
   const SmallTransformer& model = trace.model();
   const SpreadBounds bounds = bound_spreads(model);
   std::vector<Certificate> result;
@@ -233,17 +240,17 @@ std::vector<Certificate> certify_next_spread(TraceLadder& trace) {
         model, model.layers[l], feedforward_input_box(model, model.layers[l], bounds.layers[l].inputs)));
     for (std::size_t h = 0; h < model.layers[l + 1].heads.size(); ++h) {
       result.push_back(certify_less_equal("remark_c_1.next_spread", place(trace, l + 1, h),
-                                          [&] { return compare_next_spread(trace, l, h, gain); }));
+                                          [&] { return compare_next_spread(trace, l, h, gain, bound); }));
     }
   }
   return result;
 }
 
-std::vector<Certificate> certify_fully_dispersed(TraceLadder& trace) {
+std::vector<Certificate> certify_fully_dispersed(TraceLadder& trace, RowBound bound) {
   std::vector<Certificate> result;
   for (std::size_t h = 0; h < trace.model().layers.front().heads.size(); ++h) {
     result.push_back(certify_less_equal("remark_c_1.fully_dispersed", place(trace, 0, h),
-                                        [&] { return compare_rows(head_rows(trace, 0, h, true)); }));
+                                        [&] { return compare_rows(head_rows(trace, 0, h, bound, true)); }));
   }
   return result;
 }
@@ -271,10 +278,14 @@ std::vector<Certificate> certify_later_spread(TraceLadder& trace) {
 std::vector<Certificate> check_remark_c_1(const SmallTransformer& model, const std::vector<Run>& runs) {
   TraceLadder trace(model, runs);
   std::vector<Certificate> result;
-  for (const auto& certify_part : {certify_row_outputs, certify_residual_outputs, certify_next_spread,
-                                   certify_fully_dispersed, certify_later_spread}) {
-    for (Certificate& certificate : certify_part(trace)) result.push_back(std::move(certificate));
-  }
+  const auto append = [&](std::vector<Certificate> more) {
+    result.insert(result.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  };
+  append(certify_row_outputs(trace));
+  append(certify_residual_outputs(trace));
+  append(certify_next_spread(trace));
+  append(certify_fully_dispersed(trace));
+  append(certify_later_spread(trace));
   return result;
 }
 

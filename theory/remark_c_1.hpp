@@ -26,27 +26,33 @@ namespace softcheck::theory {
 //                keep a spread; only neighbours late in the sequence become alike.
 // residual       y_i - y_k = x_i - x_k + the difference above: the inputs' spread stays, whatever attention does.
 
-/// The bound above, for B = 1.
+/// k times the bound above for B = 1: (2 k - i) e^d - i e^-d.
 template <Scalar T>
-T row_disagreement(const T& d, const T& ratio_of_lengths) {
-  return (T(2) - ratio_of_lengths) * exp(d) - ratio_of_lengths * exp(-d);
+T scaled_row_disagreement(const T& d, const T& shorter, const T& longer) {
+  return (T(2) * longer - shorter) * exp(d) - shorter * exp(-d);
 }
 
+/// A rule for k times the bound; the checks take one, so that a wrong one can be seen to fail.
+using RowBound = numerics::Enclosure (*)(const numerics::Enclosure& d, const numerics::Enclosure& shorter,
+                                         const numerics::Enclosure& longer);
+
 /// remark_c_1.outputs: for each head, all pairs of rows; d the head's observed spread over theta, B its largest |v|.
-std::vector<numerics::Certificate> certify_row_outputs(TraceLadder& trace);
+std::vector<numerics::Certificate> certify_row_outputs(TraceLadder& trace, RowBound bound = scaled_row_disagreement);
 
 /// remark_c_1.residual: for each layer of a network with residual connections, all pairs of tokens before the MLP:
 /// |y_i - y_k| <= |x_i - x_k| + sum over heads of the bound. Empty for other networks.
-std::vector<numerics::Certificate> certify_residual_outputs(TraceLadder& trace);
+std::vector<numerics::Certificate> certify_residual_outputs(TraceLadder& trace,
+                                                            RowBound bound = scaled_row_disagreement);
 
 /// remark_c_1.next_spread: for each layer but the last, the logits of each head of the next layer, all queries and
 /// pairs of items: |q . (k_i - k_k)| <= ||K^T q||_1 G (|x_i - x_k| (residual only) + sum over heads of the bound), G
-/// the Lipschitz constant of the MLP: the spread of a layer behind a dispersed one vanishes with d.
-std::vector<numerics::Certificate> certify_next_spread(TraceLadder& trace);
+/// the Lipschitz constant of the MLP: without residuals the spread of a layer behind a dispersed one vanishes with d.
+std::vector<numerics::Certificate> certify_next_spread(TraceLadder& trace, RowBound bound = scaled_row_disagreement);
 
 /// remark_c_1.fully_dispersed: the first layer's coefficients all set to 1/(items seen), for each head and all pairs:
-/// BERT: outputs equal, exactly; GPT: |z_i - z_k| <= 2 (1 - i/k) B.
-std::vector<numerics::Certificate> certify_fully_dispersed(TraceLadder& trace);
+/// BERT: outputs equal, exactly (a bound of 0); GPT: |z_i - z_k| <= 2 (1 - i/k) B.
+std::vector<numerics::Certificate> certify_fully_dispersed(TraceLadder& trace,
+                                                           RowBound bound = scaled_row_disagreement);
 
 /// remark_c_1.later_spread: BERT without residual connections, the first layer's coefficients set to 1/n: the spread of
 /// every head of every later layer is 0, exactly. Empty for other networks.

@@ -30,7 +30,8 @@ void expect_proved(const std::vector<numerics::Certificate>& certificates) {
 TEST(RemarkB2, ABertNetworkForgetsOneTokenAmongManyOthers) {
   const auto model = small_transformer(shape_with(AttentionMask::bert));
   for (double others : {1.0, 1000.0, 0x1p52}) {
-    expect_proved(certify_bert_forgets(ForgettingBounds(model, 0, 2), others));
+    const ForgettingBounds bounds(model, 0, 2);
+    expect_proved(certify_bert_forgets(bounds, others, bounds.bert_constants()));
   }
 }
 
@@ -50,8 +51,8 @@ TEST(RemarkB2, TheBoundOfTheFirstGptTokenNeverVanishes) {
 TEST(RemarkB2, RefusesSymbolsItDoesNotKnow) {
   const auto model = small_transformer(shape_with(AttentionMask::bert));
   EXPECT_THROW(ForgettingBounds(model, 0, 3), std::invalid_argument);
-  EXPECT_THROW(certify_bert_forgets(ForgettingBounds(model, 1, 1), 4), std::invalid_argument);
-  EXPECT_THROW(certify_bert_forgets(ForgettingBounds(model, 0, 1), 0), std::invalid_argument);
+  EXPECT_THROW(certify_bert_forgets(ForgettingBounds(model, 1, 1), 4, {}), std::invalid_argument);
+  EXPECT_THROW(certify_bert_forgets(ForgettingBounds(model, 0, 1), 0, {}), std::invalid_argument);
   EXPECT_THROW(ForgettingBounds(model, 0, 1).forgetting_length(0), std::invalid_argument);
 }
 

@@ -48,9 +48,10 @@ TEST(RemarkC1, OnlyResidualFreeBertNetworksLoseEverySpread) {
 TEST(RemarkC1, TheBoundIsThePapersWhereLengthsAgreeAndTheMeansWhereCoefficientsDo) {
   const numerics::PrecisionScope scope(113);
   const Enclosure d(0.5);
-  EXPECT_TRUE(row_disagreement(d, Enclosure(1)).overlaps(exp(d) - exp(-d)));
-  EXPECT_TRUE(row_disagreement(Enclosure(0), Enclosure(0.25)).contains(1.5));  // 2 (1 - 1/4)
-  EXPECT_EQ(row_disagreement(0.0, 1.0), 0.0);
+  // k = 4: (e^d - e^-d) k where i = k, 2 (1 - 1/4) k where d = 0.
+  EXPECT_TRUE(scaled_row_disagreement(d, Enclosure(4), Enclosure(4)).overlaps(Enclosure(4) * (exp(d) - exp(-d))));
+  EXPECT_TRUE(scaled_row_disagreement(Enclosure(0), Enclosure(1), Enclosure(4)).contains(6.0));
+  EXPECT_EQ(scaled_row_disagreement(0.0, 7.0, 7.0), 0.0);
 }
 
 TEST(RemarkC1, TwoMeansOfOppositeValuesAttainTheGptBound) {
