@@ -22,6 +22,11 @@ constexpr unsigned bits_of_the_finest_difference = 4096;
 
 Enclosure spread_factor(const Enclosure& d) { return hull(exp(-2 * d), exp(2 * d)); }
 
+void require_theta(const char* function, double theta) {
+  if (theta > 0 && std::isfinite(theta)) return;
+  throw std::invalid_argument(std::string(function) + ": theta must be > 0 and finite, got " + std::to_string(theta));
+}
+
 // Entropy and its distance from ln n at one precision, d = delta / theta.
 //
 // With K(b) = ln(S(b)/n), ln n - H = g(1) for g(b) = b K'(b) - K(b), g(0) = 0 and g' = b K'' = b Var_b(D). As p_i(b)
@@ -134,20 +139,18 @@ Enclosure entropy_floor(std::uint64_t n, const Spread& spread) {
 }
 
 std::vector<Certificate> certify_entropy_bounds(const LevelRow& row, double theta) {
-  auto gaps = at_each_precision([&row, theta] { return EntropyGaps(row, theta); });
+  require_theta("certify_entropy_bounds", theta);
+  auto gaps = at_each_precision([&] { return EntropyGaps(row, theta); });
   const std::string witness = witness_text(row, theta);
   return {certify_less_equal("entropy_bounds.nonnegative", witness, [&] { return gaps().nonnegative(); }),
           certify_less_equal("entropy_bounds.ceiling", witness, [&] { return gaps().ceiling(); }),
-          certify_less_equal("entropy_bounds.floor", witness, [&] { return gaps().floor(); }),
-          certify_less_equal("entropy_bounds.sharp_floor", witness, [&] { return gaps().sharp_floor(); })};
+          certify_less_equal("entropy_bounds.floor", witness, [&] { return gaps().floor(); })};
 }
 
-std::vector<Certificate> certify_entropy_bounds(std::span<const double> logits, double theta) {
-  if (!(theta > 0) || !std::isfinite(theta)) {
-    throw std::invalid_argument("certify_entropy_bounds: theta must be > 0 and finite, got " + std::to_string(theta));
-  }
-  if (!has_visible(logits)) return {};
-  return certify_entropy_bounds(LevelRow(logits), theta);
+Certificate certify_sharp_floor(const LevelRow& row, double theta) {
+  require_theta("certify_sharp_floor", theta);
+  return certify_less_equal("entropy_bounds.sharp_floor", witness_text(row, theta),
+                            [&] { return EntropyGaps(row, theta).sharp_floor(); });
 }
 
 }  // namespace softcheck::theory

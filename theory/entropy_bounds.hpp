@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "numerics/certificate.hpp"
@@ -53,11 +52,12 @@ numerics::Enclosure entropy_floor(std::uint64_t n, const Spread& spread);
 
 /// entropy_bounds.nonnegative  0 <= H            entropy_bounds.ceiling      H <= ln n
 /// entropy_bounds.floor        ln n - min(delta/theta, delta^2/(8 theta^2)) <= H
-/// entropy_bounds.sharp_floor  the least entropy at the row's length and spread <= H
 /// Near-equal rows are decided by ln n - H = integral of b Var_b over [0, 1] (see the source).
 ///
-/// logits   (n) finite or -inf          theta   > 0
-std::vector<numerics::Certificate> certify_entropy_bounds(std::span<const double> logits, double theta);
+/// theta    > 0
 std::vector<numerics::Certificate> certify_entropy_bounds(const LevelRow& row, double theta);
+
+/// entropy_bounds.sharp_floor: entropy_floor(n, spread) <= H.
+numerics::Certificate certify_sharp_floor(const LevelRow& row, double theta);
 
 }  // namespace softcheck::theory
