@@ -60,53 +60,24 @@ std::vector<Property> kernel_properties(const KernelSubject& subject, const Judg
   return properties;
 }
 
-KernelVerdict verdict_of(const Outcome& outcome) {
+ReportVerdict verdict_of(const Outcome& outcome) {
   const auto died = [&](CallEnd end) {
     return std::ranges::any_of(outcome.counterexample->failed, [&](const numerics::Certificate& certificate) {
       return certificate.claim == "kernel.returns" && KernelTrial::end_of(certificate) == end;
     });
   };
-  switch (outcome.verdict) {
-    case numerics::Verdict::proved:
-      return KernelVerdict::pass;
-    case numerics::Verdict::vacuous:
-      return KernelVerdict::vacuous;
-    case numerics::Verdict::undecided:
-      return KernelVerdict::undecided;
-    case numerics::Verdict::violated:
-      break;
-  }
-  if (!outcome.counterexample) return KernelVerdict::fail;
-  if (died(CallEnd::timed_out)) return KernelVerdict::timeout;
-  return died(CallEnd::crashed) ? KernelVerdict::crash : KernelVerdict::fail;
+  if (outcome.verdict != numerics::Verdict::violated) return report_verdict(outcome.verdict);
+  if (!outcome.counterexample) return ReportVerdict::fail;
+  if (died(CallEnd::timed_out)) return ReportVerdict::timeout;
+  return died(CallEnd::crashed) ? ReportVerdict::crash : ReportVerdict::fail;
 }
 
-// Violated outranks crashed, crashed outranks timed out, refused, vacuous, undecided; everything outranks a pass.
-int rank(KernelVerdict verdict) {
-  switch (verdict) {
-    case KernelVerdict::fail:
-      return 6;
-    case KernelVerdict::crash:
-      return 5;
-    case KernelVerdict::timeout:
-      return 4;
-    case KernelVerdict::refused:
-      return 3;
-    case KernelVerdict::vacuous:
-      return 2;
-    case KernelVerdict::undecided:
-      return 1;
-    case KernelVerdict::pass:
-      return 0;
-  }
-  return 6;
-}
-
+// In the order of ReportVerdict: violated outranks crashed, crashed timed out, and everything a pass.
 void add_outcome(const Property& property, Outcome outcome, KernelJudgement& judgement) {
   // A claim no case decided is nothing against a kernel that refused those calls; refusals are weighed on their own.
   const bool never_met = outcome.verdict == numerics::Verdict::vacuous && !outcome.counterexample;
-  const KernelVerdict verdict = never_met ? KernelVerdict::pass : verdict_of(outcome);
-  if (rank(verdict) > rank(judgement.verdict)) {
+  const ReportVerdict verdict = never_met ? ReportVerdict::pass : verdict_of(outcome);
+  if (verdict < judgement.verdict) {
     judgement.verdict = verdict;
     judgement.failed_property = property.name();
     judgement.counterexample = outcome.counterexample;
@@ -121,19 +92,19 @@ void weigh(const KernelTrial& trial, KernelJudgement& judgement) {
   judgement.printed_bytes = trial.kernel().printed_bytes();
   judgement.notes = trial.notes();
   const std::size_t accepted = judgement.calls - judgement.refused;
-  KernelVerdict weight = KernelVerdict::pass;
+  ReportVerdict weight = ReportVerdict::pass;
   if (accepted == 0) {
-    weight = KernelVerdict::refused;
+    weight = ReportVerdict::refused;
     judgement.notes.push_back("every call was refused");
   } else if (accepted * 3 < judgement.calls) {
-    weight = KernelVerdict::vacuous;
+    weight = ReportVerdict::vacuous;
     judgement.notes.push_back("fewer than a third of the calls were accepted");
   } else if (judgement.vacuity.too_many()) {
-    weight = KernelVerdict::vacuous;
+    weight = ReportVerdict::vacuous;
     judgement.notes.push_back("the contract's thresholds are as wide as " + std::to_string(judgement.vacuity.vacuous) +
                               " of the " + std::to_string(judgement.vacuity.judged) + " values they judge");
   }
-  if (rank(weight) > rank(judgement.verdict)) judgement.verdict = weight;
+  if (weight < judgement.verdict) judgement.verdict = weight;
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -158,31 +129,11 @@ Requirements parse_requirements(std::string_view words) {
   return result;
 }
 
-const char* to_string(KernelVerdict verdict) {
-  switch (verdict) {
-    case KernelVerdict::pass:
-      return "pass";
-    case KernelVerdict::fail:
-      return "fail";
-    case KernelVerdict::crash:
-      return "crash";
-    case KernelVerdict::timeout:
-      return "timeout";
-    case KernelVerdict::refused:
-      return "refused";
-    case KernelVerdict::vacuous:
-      return "vacuous";
-    case KernelVerdict::undecided:
-      return "undecided";
-  }
-  return "?";
-}
-
 KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   KernelTrial trial(subject, options.limits);
   KernelJudgement judgement;
-  judgement.verdict = KernelVerdict::pass;
+  judgement.verdict = ReportVerdict::pass;
   for (const Property& property : kernel_properties(subject, options, trial)) {
     add_outcome(property, property.run(options.run), judgement);
     if (trial.timed_out()) break;  // a hang costs the time limit once
@@ -197,7 +148,7 @@ KernelJudgement replay_kernel(const KernelSubject& subject, std::string_view pro
   const auto start = std::chrono::steady_clock::now();
   KernelTrial trial(subject, options.limits);
   KernelJudgement judgement;
-  judgement.verdict = KernelVerdict::pass;
+  judgement.verdict = ReportVerdict::pass;
   std::string known;
   for (const Property& candidate : kernel_properties(subject, options, trial)) {
     known += ' ' + candidate.name();

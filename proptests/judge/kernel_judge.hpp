@@ -10,6 +10,7 @@
 #include "proptests/judge/isolated_kernel.hpp"
 #include "proptests/judge/row_judge.hpp"
 #include "proptests/property.hpp"
+#include "proptests/report.hpp"
 
 namespace softcheck::proptests {
 
@@ -31,10 +32,6 @@ struct KernelSubject {
   Requirements required;
 };
 
-enum class KernelVerdict { pass, fail, crash, timeout, refused, vacuous, undecided };
-
-const char* to_string(KernelVerdict verdict);
-
 struct JudgeOptions {
   RunOptions run;                                     // cases of each property
   std::uint64_t max_length = std::uint64_t{1} << 17;  // of a row
@@ -42,7 +39,7 @@ struct JudgeOptions {
 };
 
 struct KernelJudgement {
-  KernelVerdict verdict = KernelVerdict::undecided;
+  ReportVerdict verdict = ReportVerdict::undecided;
   std::vector<std::pair<std::string, Outcome>> properties;  // by name, in the order they were run
   std::string failed_property;                              // of the counterexample
   std::optional<Counterexample> counterexample;
@@ -64,5 +61,9 @@ KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& o
 /// throws   std::invalid_argument when the property or the case text is unknown
 KernelJudgement replay_kernel(const KernelSubject& subject, std::string_view property, std::string_view case_text,
                               const JudgeOptions& options);
+
+/// A row for each claim, the one that failed with the smallest row found, what was expected and got, and how to replay
+/// it; the verdict of the whole, where no single claim carries it, in a row "kernel.verdict".
+std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgement& judgement);
 
 }  // namespace softcheck::proptests

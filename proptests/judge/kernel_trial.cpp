@@ -48,12 +48,15 @@ std::string describe(const Layout& layout) {
          " row_gap=" + std::to_string(layout.row_gap) + " offset=" + std::to_string(layout.offset) + ")";
 }
 
-// Three rows: the row backwards, the row, and the row with its signs changed. Every number of a format has its
-// negative.
+// How many rows stand together: an even number, where the row alone is an odd one.
+constexpr std::int64_t neighbourhood = 4;
+
+// The row backwards, the row, the row with its signs changed (every number of a format has its negative), and the row.
 std::vector<double> with_neighbours(const std::vector<double>& row) {
   std::vector<double> rows(row.rbegin(), row.rend());
   rows.insert(rows.end(), row.begin(), row.end());
   for (double logit : row) rows.push_back(std::isinf(logit) ? logit : -logit);
+  rows.insert(rows.end(), row.begin(), row.end());
   return rows;
 }
 
@@ -173,7 +176,7 @@ Certificates KernelTrial::among_neighbours(const RowCase& row_case) {
   const Layout layout = layout_for(logits.size());
   const std::string witness = to_text(row_case) + describe(layout);
   const std::vector<double> got =
-      call(call_for(row_case.theta, 3, with_neighbours(logits), layout), witness, certificates);
+      call(call_for(row_case.theta, neighbourhood, with_neighbours(logits), layout), witness, certificates);
   if (got.empty()) return certificates;
   const std::span<const double> middle = row_of(got, 1, logits.size());
   judge(logits, row_case.theta, middle, witness, certificates);

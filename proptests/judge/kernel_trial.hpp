@@ -18,7 +18,7 @@ class KernelTrial {
   /// The row as the only one of a compact matrix that ends at a page nobody may touch, called after a decoy of the same
   /// shape: results must not depend on earlier calls.
   Certificates alone(const RowCase& row_case);
-  /// The middle one of three rows, in a layout that the row's size chooses: gaps, strides, offsets, NaN between.
+  /// The second of four rows, in a layout that the row's size chooses: gaps, strides, offsets, NaN between.
   Certificates among_neighbours(const RowCase& row_case);
   /// Masked through the mask tensor, NaN and huge values behind it, against the row with -inf.
   Certificates behind_a_mask(const RowCase& row_case);

@@ -90,9 +90,23 @@ struct Row {
   const std::string& witness;
 };
 
-bool counts_for_vacuity(const Contract& contract, double magnitude) {
-  return magnitude >= properties(contract.output).smallest_normal;
+// An infinite value of the right sign where the true one, or one that the threshold allows, is beyond the output's
+// largest number: it then rounds to infinity.
+bool overflows_rightly(const Contract& contract, double got, const Enclosure& exact, double threshold) {
+  if (!std::isinf(got)) return false;
+  if (threshold == infinity) return true;
+  const Enclosure magnitude = got > 0 ? exact : -exact;
+  return less(magnitude + Enclosure(threshold), Enclosure(properties(contract.output).largest)) != Decision::proved;
 }
+
+// Zeros and values below the smallest normal number are judged absolutely. So are values below resolution: S >= 1 holds
+// its sum only to within the accumulator's u, so that an entropy or a logarithm below u has no relative accuracy in any
+// kernel of the contract.
+bool counts_for_vacuity(const Contract& contract, double magnitude, double resolution = 0) {
+  return magnitude >= properties(contract.output).smallest_normal && magnitude >= resolution;
+}
+
+double accumulator_roundoff(const Contract& contract) { return properties(contract.accumulator).unit_roundoff; }
 
 // The element that comes closest to its threshold, or violates it most, by the filter's values.
 std::size_t worst_element(const Row& row, const ElementThreshold<UpperBound>& threshold,
@@ -176,16 +190,25 @@ Decision decide(double got, double threshold, Value&& value) {
   return escalate([&] { return less_equal(abs(Enclosure(got) - value()), Enclosure(threshold)); });
 }
 
+// What an approximation says of its real: at the very end of the range of doubles, that it is large.
+Enclosure enclose(const Approximation& approximate) {
+  constexpr double largest = std::numeric_limits<double>::max();
+  if (std::isinf(approximate.value)) {
+    return Enclosure(std::copysign(largest, approximate.value)) * Enclosure::between(1, 2);
+  }
+  const Enclosure error = Enclosure::between(-1, 1) * Enclosure(std::min(approximate.error, largest));
+  return Enclosure(approximate.value) + error;
+}
+
 void judge_scalar(const Row& row, const std::string& claim, const ScalarThreshold<UpperBound>& threshold,
-                  const ScalarThreshold<UpperBound>& plain, const Approximation& approximate, Decision decision,
-                  RowFindings& findings) {
+                  const ScalarThreshold<UpperBound>& plain, const Approximation& approximate, double resolution,
+                  Decision decision, RowFindings& findings) {
   const PrecisionScope precision(113);
-  const Enclosure value(approximate.value), error(approximate.error);
-  const Enclosure exact = hull(value - error, value + error);
-  const double magnitude = std::fabs(approximate.value);
-  findings.certificates.push_back(
-      certificate(claim, row.witness, exact, row.got[0], upper(threshold.total()), decision));
-  if (!counts_for_vacuity(row.contract, magnitude)) return;
+  const Enclosure exact = enclose(approximate);
+  const double magnitude = std::fabs(approximate.value), allowed = upper(threshold.total());
+  if (overflows_rightly(row.contract, row.got[0], exact, allowed)) return;
+  findings.certificates.push_back(certificate(claim, row.witness, exact, row.got[0], allowed, decision));
+  if (!counts_for_vacuity(row.contract, magnitude, resolution)) return;
   ++findings.vacuity.judged;
   if (is_vacuous(upper(plain.rounding), magnitude)) ++findings.vacuity.vacuous;
 }
@@ -195,8 +218,10 @@ void judge_logsumexp(const Row& row, RowFindings& findings) {
   const Statistics statistics = statistics_of(cascade, row.contract, row.logits, row.theta);
   const auto threshold = logsumexp_error(row.contract, statistics);
   const Decision decision = cascade.judge_logsumexp(row.got[0], upper(threshold.total()));
+  // The sum of m / theta and ln S may cancel: what is left is no more accurate than its terms.
+  const double resolution = accumulator_roundoff(row.contract) * (1 + statistics.maximum_magnitude.value());
   judge_scalar(row, "kernel.logsumexp.value", threshold, logsumexp_error(row.contract, statistics, Grants::none),
-               cascade.logsumexp(), decision, findings);
+               cascade.logsumexp(), resolution, decision, findings);
 }
 
 void judge_entropy(const Row& row, RowFindings& findings) {
@@ -205,7 +230,7 @@ void judge_entropy(const Row& row, RowFindings& findings) {
   const auto threshold = entropy_error(row.contract, statistics);
   const Decision decision = cascade.judge_entropy(row.got[0], upper(threshold.total()));
   judge_scalar(row, "kernel.entropy.value", threshold, entropy_error(row.contract, statistics, Grants::none),
-               cascade.entropy(), decision, findings);
+               cascade.entropy(), accumulator_roundoff(row.contract), decision, findings);
 }
 
 // A claim over the elements of a row whose exact values come from enclosures alone: all decided, the worst one shown.
@@ -224,6 +249,10 @@ void judge_elements(const Row& row, const std::string& claim, Threshold&& thresh
     }
     const double allowed = threshold(i);
     if (allowed == infinity) continue;
+    {
+      const PrecisionScope precision(64);
+      if (overflows_rightly(row.contract, row.got[i], value(i), allowed)) continue;
+    }
     const Decision decision = decide(row.got[i], allowed, [&] { return value(i); });
     const PrecisionScope precision(113);
     const Certificate found =
@@ -270,7 +299,7 @@ void judge_log_softmax(const Row& row, RowFindings& findings) {
     if (std::isinf(row.logits[i])) continue;
     const PrecisionScope precision(64);
     const double magnitude = std::fabs(oracles.now().log_softmax(i).midpoint());
-    if (!counts_for_vacuity(row.contract, magnitude)) continue;
+    if (!counts_for_vacuity(row.contract, magnitude, accumulator_roundoff(row.contract))) continue;
     ++findings.vacuity.judged;
     if (is_vacuous(upper(plain.rounding(deviation(i))), magnitude)) ++findings.vacuity.vacuous;
   }
