@@ -35,6 +35,14 @@ T lost_moment(const RoundingModel<T>& model, const T& largest_factor) {
   return model.visible * lost;
 }
 
+// Whether T = sum w D may overflow: S Dbar, or n (D + d) under a running maximum while exponentials are not 0.
+template <class T>
+bool moment_overflows(const RoundingModel<T>& model, const RowStatistics<T>& row, const T& log_error) {
+  const T direct = exp(row.log_sum + log_error) * (row.mean_deviation + model.first_excess + T(1));
+  const T online = 2 * model.visible * model.exp_cutoff * exp(log_error);
+  return !(upper(model.rescaled ? online : direct) < model.largest);
+}
+
 template <class T>
 T quotient_log(const RoundingModel<T>& model) {
   return model.sum_log + (model.reciprocal ? 2 * model.unit : model.unit);
@@ -87,7 +95,8 @@ ScalarThreshold<T> entropy_error(const Contract& contract, const RowStatistics<T
   // T_hat / S_hat against Dbar: its own roundings, the argument's t V2 + ..., an absolute error of D, underflow.
   const T mean = expm1(quotient) * row.mean_deviation +
                  exp(quotient) * (model.first_excess + model.argument_floor + lost_moment(model, model.exp_cutoff));
-  const T parts = model.log_sum_error(row) + mean;
+  T parts = model.log_sum_error(row) + mean;
+  if (moment_overflows(model, row, quotient)) parts = unbounded<T>();
   const T entropy = row.log_sum + row.mean_deviation;
   return model.output(parts + model.roundoff * (entropy + parts), entropy, underflow_of_a_sum(model));
 }

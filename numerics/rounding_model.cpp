@@ -176,7 +176,10 @@ void RoundingModel<T>::set_row(const Contract& contract, const RowStatistics<T>&
   T lost = exp_floor + sum_floor;
   if (rescaled) lost = lost + 2 * exp_floor + 2 * product_floor;
   sum_log = relative + minus_log1m(visible * lost * exp(2 * relative));
-  if (!(upper(row.log_sum + sum_log) < log_largest(accumulator_))) sum_log = unbounded<T>();
+  // A running maximum adds up to n before it rescales.
+  const bool overflows = !(upper(row.log_sum + sum_log) < log_largest(accumulator_)) ||
+                         (rescaled && !(upper(visible * exp(relative)) < largest));
+  if (overflows) sum_log = unbounded<T>();
 }
 
 template <class T>

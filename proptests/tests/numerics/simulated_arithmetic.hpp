@@ -34,7 +34,7 @@ class Arithmetic {
 
   /// e^a, a <= 0 a number of the accumulator, with the errors that A and E leave beyond the rounding of a itself.
   double exponential(double a) {
-    if (a == 0 && errors_ != Errors::up && errors_ != Errors::down) return 1;
+    if (a == 0 && (errors_ == Errors::nearest || errors_ == Errors::random)) return 1;
     const double beyond = std::max(contract_.exp_argument_error - 1, 0.0) * format_.unit_roundoff * inward;
     const long double argument = static_cast<long double>(a) * (1 - sign(a != 0) * beyond);
     const long double exact = std::exp(argument);

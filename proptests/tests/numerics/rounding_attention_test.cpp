@@ -1,0 +1,246 @@
+// B9 against a simulated attention kernel, and UpperBound against enclosures of the same formulas.
+
+#include "numerics/rounding_attention.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <iostream>
+#include <random>
+#include <vector>
+
+#include "numerics/attention_oracle.hpp"
+#include "proptests/tests/numerics/bound_ratio.hpp"
+#include "proptests/tests/numerics/row_families.hpp"
+
+namespace softcheck::numerics {
+namespace {
+
+using simulated::Arithmetic;
+using simulated::Errors;
+
+struct Attention {
+  std::size_t keys, dimension;
+  double scale;
+  std::vector<double> query, key, value;  // one column of values
+};
+
+Attention random_attention(std::size_t keys, std::size_t dimension, double spread, std::uint64_t seed) {
+  std::mt19937_64 engine(seed);
+  std::normal_distribution<double> normal(0, spread);
+  const auto draw = [&](std::size_t n) {
+    std::vector<double> values(n);
+    for (double& x : values) x = static_cast<float>(normal(engine));
+    return values;
+  };
+  return {keys, dimension, 0.125, draw(dimension), draw(keys * dimension), draw(keys)};
+}
+
+// Keys that nearly cancel against the query: scores of a few units out of products of 10^4.
+Attention cancelling_attention(std::size_t keys) {
+  Attention in = random_attention(keys, 8, 1, 5);
+  for (double& q : in.query) q = 1e4f;
+  for (std::size_t j = 0; j < keys; ++j) {
+    for (std::size_t t = 0; t < in.dimension; t += 2) {
+      double* pair = &in.key[j * in.dimension + t];
+      pair[1] = static_cast<float>(-pair[0] + pair[1] * 0x1p-12);
+    }
+  }
+  return in;
+}
+
+// One query: scores, an online softmax that rescales the output, coefficients rounded before they meet the values.
+double simulate(Arithmetic& a, const Attention& in, Format coefficients) {
+  double maximum = -INFINITY;
+  double sum = 0;
+  double output = 0;
+  for (std::size_t j = 0; j < in.keys; ++j) {
+    double score = 0;
+    for (std::size_t t = 0; t < in.dimension; ++t) {
+      score = a.add(score, a.multiply(in.query[t], in.key[j * in.dimension + t]));
+    }
+    score = a.multiply(score, in.scale);
+    if (score > maximum) {
+      const double factor = j == 0 ? 0 : a.exponential(a.subtract(maximum, score));
+      sum = a.multiply(sum, factor);
+      output = a.multiply(output, factor);
+      maximum = score;
+    }
+    const double weight = a.exponential(a.subtract(score, maximum));
+    sum = a.add(sum, weight);
+    output = a.add(output, a.multiply(round_to(coefficients, weight), in.value[j]));
+  }
+  return a.output(a.divide(output, sum));
+}
+
+struct Bounded {
+  Enclosure exact;
+  double bound;
+  double without_scores;  // the same threshold with e_j = 0
+};
+
+Bounded bound_of(const Contract& contract, const Attention& in, Format coefficients) {
+  std::vector<double> values = in.value;
+  const AttentionOracle oracle(
+      {.query = in.query, .keys = in.key, .values = values, .value_size = 1, .scale = in.scale, .items = in.keys});
+  const EnclosedRow& scores = oracle.scores();
+  RowStatistics<UpperBound> row;
+  row.size = row.visible = in.keys;
+  row.rescalings = in.keys - 1;
+  const auto above = [](const Enclosure& x) { return UpperBound(std::max(x.upper_double(), 0.0)); };
+  const Enclosure log_sum = scores.logsumexp() - scores.maximum();
+  Enclosure mean(0);
+  Enclosure mean_square(0);
+  row.log_sum = above(log_sum);
+  row.maximum_magnitude = above(abs(scores.maximum()));
+  row.logsumexp_magnitude = above(abs(scores.logsumexp()));
+  std::vector<UpperBound> p, deviation, error, none, magnitude;
+  AttentionArithmetic arithmetic{in.dimension, in.scale, coefficients, in.keys - 1};
+  for (std::size_t j = 0; j < in.keys; ++j) {
+    p.push_back(above(scores.softmax(j)));
+    const Enclosure d = -log(scores.softmax(j)) - log_sum;
+    mean += scores.softmax(j) * d;
+    mean_square += scores.softmax(j) * square(d);
+    deviation.push_back(above(d));
+    double dot = 0;
+    for (std::size_t t = 0; t < in.dimension; ++t) dot += std::abs(in.query[t] * in.key[j * in.dimension + t]);
+    // A sum of d doubles errs by less than d 2^-52 of itself.
+    const UpperBound dot_magnitude(dot * (1 + static_cast<double>(in.dimension) * 0x1p-52));
+    error.push_back(score_error<UpperBound>(contract, arithmetic, dot_magnitude));
+    none.emplace_back();
+    magnitude.push_back(UpperBound(std::abs(in.value[j])));
+    row.largest_magnitude = maximum(row.largest_magnitude, row.maximum_magnitude + deviation.back());
+  }
+  row.mean_deviation = above(mean);
+  row.mean_square_deviation = above(mean_square);
+  const UpperBound output = above(abs(oracle.output().front()));
+  const auto total = [&](const std::vector<UpperBound>& errors) {
+    const AttentionThreshold<UpperBound> threshold(contract, arithmetic, row, p, deviation, errors);
+    return upper(threshold.column(magnitude, output).total());
+  };
+  return {oracle.output().front(), total(error), total(none)};
+}
+
+TEST(RoundingAttention, OutputsKeepTheirBoundAndNeedTheScoresErrors) {
+  const PrecisionScope scope(113);
+  double share = 0;
+  std::size_t planted_rejected = 0;
+  for (const char* words : {"exp=1ulp", "exp=E:50,A:3", "acc=bf16"}) {
+    for (const std::size_t keys : {1, 2, 7, 40}) {
+      for (const std::size_t dimension : {1, 8, 128}) {
+        for (const double spread : {0.5, 2.0, 8.0}) {
+          const Contract contract = parse_contract(words, Format::f32, Format::f32);
+          Attention in = random_attention(keys, dimension, spread, keys * 1000 + dimension);
+          if (contract.accumulator == Format::bf16) {
+            for (auto* values : {&in.query, &in.key, &in.value}) {
+              for (double& x : *values) x = round_to(Format::bf16, x);
+            }
+          }
+          for (const Format coefficients : {contract.accumulator, Format::bf16}) {
+            const Bounded bounded = bound_of(contract, in, coefficients);
+            for (const Errors errors : {Errors::nearest, Errors::up, Errors::down, Errors::up_below_one}) {
+              Arithmetic arithmetic(contract, errors);
+              const double got = simulate(arithmetic, in, coefficients);
+              share = std::max(share, simulated::used(got, bounded.exact, bounded.bound));
+              EXPECT_TRUE(simulated::holds(got, bounded.exact, bounded.bound))
+                  << words << " keys " << keys << " d " << dimension << " spread " << spread;
+              planted_rejected += simulated::exceeds(got, bounded.exact, bounded.without_scores) ? 1 : 0;
+            }
+          }
+        }
+      }
+    }
+  }
+  const Contract contract = default_contract(Format::f32, Format::f32);
+  const Attention cancelling = cancelling_attention(40);
+  const Bounded bounded = bound_of(contract, cancelling, Format::f32);
+  Arithmetic arithmetic(contract, Errors::nearest);
+  const double got = simulate(arithmetic, cancelling, Format::f32);
+  EXPECT_TRUE(simulated::holds(got, bounded.exact, bounded.bound));
+  planted_rejected += simulated::exceeds(got, bounded.exact, bounded.without_scores) ? 1 : 0;
+  std::cout << "largest error/bound: B9 " << share << ", planted rejected " << planted_rejected << " times\n";
+  EXPECT_GT(planted_rejected, 0u);
+}
+
+TEST(RoundingScalars, UpperBoundsEncloseTheFormulasFromAbove) {
+  // The quick scalar may not fall below the formula's value, and may not lose more than 2^10 roundings of a double,
+  // more than the number of its operations.
+  const PrecisionScope scope(256);
+  const auto expect_above = [](const UpperBound& quick, const Enclosure& formula, const std::string& what) {
+    if (std::isinf(upper(quick)) || std::isinf(upper(formula))) {
+      EXPECT_EQ(std::isinf(upper(quick)), std::isinf(upper(formula))) << what;
+      return;
+    }
+    EXPECT_EQ(less_equal(formula, Enclosure(quick.value())), Decision::proved) << what;
+    const Enclosure ceiling = formula * (1 + Enclosure::power_of_two(10 - 53)) + Enclosure::power_of_two(-1000);
+    EXPECT_EQ(less_equal(Enclosure(quick.value()), ceiling), Decision::proved) << what << " " << quick.value();
+  };
+  for (const char* words : {"acc=f32", "acc=bf16 sum=tree", "acc=f64 exp=E:4,A:2.35", "acc=f16 sum=lanes:8"}) {
+    const Contract contract = parse_contract(words, Format::f32, Format::bf16);
+    for (const std::size_t n : {1, 7, 100}) {
+      for (const tests::NamedRow& named : tests::row_families(n, 3)) {
+        const RowOracle oracle(named.logits, 0.75);
+        const auto quick = row_statistics<UpperBound>(oracle, 3, 0.75);
+        const auto exact = row_statistics<Enclosure>(oracle, 3, 0.75);
+        const std::string what = std::string(words) + " " + named.name;
+        expect_above(sum_error(contract, quick), sum_error(contract, exact), what + " B1");
+        expect_above(softmax_error(contract, quick).constant, softmax_error(contract, exact).constant, what + " B2");
+        expect_above(softmax_error(contract, quick).slope, softmax_error(contract, exact).slope, what + " B2 slope");
+        expect_above(row_sum_error(contract, quick).total(), row_sum_error(contract, exact).total(), what + " B4");
+        expect_above(logsumexp_error(contract, quick).total(), logsumexp_error(contract, exact).total(), what + " B5");
+        expect_above(entropy_error(contract, quick).total(), entropy_error(contract, exact).total(), what + " B6");
+      }
+    }
+  }
+}
+
+TEST(RoundingScalars, UpperBoundRoundsUpAndRefusesNegativeNumbers) {
+  EXPECT_GT((UpperBound(1) + UpperBound(0x1p-60)).value(), 1);
+  EXPECT_GT((UpperBound(1.0 / 3) * UpperBound(3)).value(), 1.0 / 3 * 3 - 0x1p-54);
+  EXPECT_EQ((UpperBound(0) * UpperBound::infinity()).value(), 0);
+  EXPECT_TRUE(std::isinf(minus_log1m(UpperBound(1)).value()));
+  EXPECT_TRUE(std::isinf(over_one_minus(UpperBound(2)).value()));
+  EXPECT_THROW(UpperBound(-1.0), std::invalid_argument);
+  EXPECT_THROW(UpperBound(std::nan("")), std::invalid_argument);
+}
+
+TEST(RoundingBound, PromisesNothingWhereTheAccumulatorOverflows) {
+  const PrecisionScope scope(64);
+  const std::vector<double> logits(std::size_t{1} << 17, 0.0);
+  const RowOracle oracle(logits);
+  const auto row = row_statistics<UpperBound>(oracle);
+  // 2^17 ones: beyond the largest number of f16, and 2^17 roundings of bf16.
+  EXPECT_TRUE(std::isinf(upper(sum_error(parse_contract("acc=f16 sum=tree", Format::f16, Format::f16), row))));
+  const auto stalled = softmax_error(parse_contract("acc=bf16", Format::bf16, Format::bf16), row, Grants::none);
+  EXPECT_TRUE(is_vacuous(upper(stalled.relative(UpperBound())), 1));
+  const auto sound = softmax_error(parse_contract("acc=f32", Format::bf16, Format::bf16), row, Grants::none);
+  EXPECT_FALSE(is_vacuous(upper(sound.relative(UpperBound())), 1));
+}
+
+TEST(RoundingBound, RefusesFullyMaskedRowsAndWrongTemperatures) {
+  const std::vector<double> masked(3, -INFINITY);
+  EXPECT_THROW(row_statistics<UpperBound>(RowOracle(masked)), std::invalid_argument);
+  auto row = row_statistics<UpperBound>(RowOracle(std::vector<double>{1, 2}));
+  row.theta = 0;
+  EXPECT_THROW(softmax_error(Contract{}, row), std::invalid_argument);
+  row.theta = 1;
+  row.visible = 0;
+  EXPECT_THROW(softmax_error(Contract{}, row), std::invalid_argument);
+}
+
+TEST(RoundingBound, RescalingsAreTheRecordsOfTheRunningMaximum) {
+  const std::vector<double> ramp{1, 2, 3, 3, -INFINITY, 4};
+  const Contract sequential = default_contract(Format::f32, Format::f32);
+  EXPECT_EQ(rescaling_count(sequential, ramp), 3u);
+  const std::vector<double> reversed(ramp.rbegin(), ramp.rend());
+  EXPECT_EQ(rescaling_count(sequential, reversed), 3u);
+  EXPECT_EQ(rescaling_count(sequential, std::vector<double>(5, 2.0)), 0u);
+  EXPECT_EQ(rescaling_count(sequential, std::vector<double>(5, -INFINITY)), 0u);
+  EXPECT_EQ(rescaling_count(sequential, std::vector<double>{}), 0u);
+  const Contract tree = parse_contract("sum=tree", Format::f32, Format::f32);
+  EXPECT_EQ(rescaling_count(tree, ramp), 3u);
+  EXPECT_EQ(rescaling_count(tree, std::vector<double>{1, 2}), 1u);
+}
+
+}  // namespace
+}  // namespace softcheck::numerics
