@@ -1,0 +1,85 @@
+#include "proptests/properties/proposition_3_1.hpp"
+
+#include "proptests/generators/case_text.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using theory::QueryAndItems;
+
+// Short numbers, so that exact ties stay within 512 bits; the direction suffers by 2^-16, a near-extremal length only
+// by its square.
+Eigen::VectorXd shortened(const Eigen::VectorXd& x) {
+  return x.unaryExpr([](double entry) { return round_to_bits(entry, 16); });
+}
+
+void oppose_items(QueryAndItems& input) {
+  const Eigen::VectorXd along = shortened(input.key.transpose() * (input.query * input.y + input.query_bias));
+  input.items.resize(2, along.size());
+  input.items.row(0) = along.transpose();
+  input.items.row(1) = -along.transpose();
+}
+
+Eigen::VectorXd near_top_singular_vector(const Eigen::MatrixXd& matrix, Eigen::VectorXd start) {
+  constexpr int steps = 64;
+  if (start.isZero(0)) start.setOnes();
+  for (int step = 0; step < steps; ++step) {
+    const Eigen::VectorXd next = matrix.transpose() * (matrix * start);
+    const double length = next.norm();
+    if (!(length > 0)) break;
+    start = next / length;
+  }
+  return shortened(start);
+}
+
+Certificates on_near_extremal(const ProjectionCase& projection,
+                              Certificates (*certify)(const theory::SpreadEvaluation&)) {
+  Certificates result;
+  for (const QueryAndItems& input : with_near_extremal(projection)) {
+    for (auto& certificate : certify(theory::SpreadEvaluation(input))) result.push_back(std::move(certificate));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<QueryAndItems> with_near_extremal(const ProjectionCase& projection) {
+  const QueryAndItems drawn = query_and_items(projection);
+  QueryAndItems opposed = drawn;
+  oppose_items(opposed);
+  QueryAndItems biased = drawn;
+  biased.y.setZero();
+  oppose_items(biased);
+  QueryAndItems aligned = drawn;
+  aligned.key = aligned.query;
+  aligned.query_bias.setZero();
+  aligned.key_bias.setZero();
+  aligned.y = near_top_singular_vector(aligned.query, aligned.y);
+  oppose_items(aligned);
+  return {drawn, std::move(opposed), std::move(biased), std::move(aligned)};
+}
+
+PropertyOf<ProjectionCase> spreads_within_forms(ProjectionCheck check) {
+  return {"Proposition31",
+          "TheSpreadIsAtMostEveryForm",
+          {"proposition_3_1.paper", "proposition_3_1.biased", "proposition_3_1.difference", "proposition_3_1.joint",
+           "proposition_3_1.direct"},
+          projection_cases(),
+          std::move(check)};
+}
+
+PropertyOf<ProjectionCase> sharper_forms_are_not_wider(ProjectionCheck check) {
+  return {
+      "Proposition31", "ASharperFormIsNeverWider", {"proposition_3_1.ordering"}, projection_cases(), std::move(check)};
+}
+
+std::vector<Property> proposition_3_1_properties() {
+  return {spreads_within_forms([](const ProjectionCase& projection) {
+            return on_near_extremal(projection, theory::certify_spread_forms);
+          }),
+          sharper_forms_are_not_wider([](const ProjectionCase& projection) {
+            return on_near_extremal(projection, theory::certify_form_ordering);
+          })};
+}
+
+}  // namespace softcheck::proptests
