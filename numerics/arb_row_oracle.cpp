@@ -95,12 +95,11 @@ void ArbRowOracle::Values::fill(std::span<const double> logits, double theta) {
   const slong bits = static_cast<slong>(precision) + guard_bits;
   const Ball temperature = ball_of(theta);
   std::vector<std::optional<Ball>> scaled(logits.size());
-  std::size_t argmax = 0, last = 0;
+  std::size_t argmax = 0;
   bool shifted = false;
   for (std::size_t i = 0; i < logits.size(); ++i) {
     if (std::isinf(logits[i])) continue;
     if (!visible || logits[i] > logits[argmax]) argmax = i;
-    last = i;
     visible = true;
     shifted = shifted || std::abs(logits[i] / theta) > largest_unshifted;
     scaled[i] = ball_of(logits[i]);
@@ -109,11 +108,16 @@ void ArbRowOracle::Values::fill(std::span<const double> logits, double theta) {
   if (!visible) return;
 
   Ball shift, sum, term, epsilon;
-  if (shifted) shift = *scaled[last];
+  if (shifted) shift = *scaled[argmax];
   probabilities.resize(logits.size());
   for (std::size_t i = 0; i < logits.size(); ++i) {
     if (!scaled[i]) continue;
-    arb_sub(term.get(), scaled[i]->get(), shift.get(), bits);
+    term = *scaled[i];
+    if (shifted) {
+      // Before dividing: the difference of a ball and itself would not be 0.
+      arb_sub(term.get(), ball_of(logits[i]).get(), ball_of(logits[argmax]).get(), bits);
+      arb_div(term.get(), term.get(), temperature.get(), bits);
+    }
     arb_exp(term.get(), term.get(), bits);
     arb_add(sum.get(), sum.get(), term.get(), bits);
     probabilities[i] = term;

@@ -15,7 +15,7 @@ bool arb_available();
 /// of MPFI, exponentials that are not shifted by the maximum, entropy as -sum p ln p.
 ///   L = ln sum exp(x_i / theta),  p_i = exp(x_i / theta) / sum,  H = -sum p_i ln p_i,
 ///   S - 1 = sum over i != argmax of p_i / p_max,  T = sum p_i D_i / p_max,  U = sum p_i D_i^2 / p_max.
-/// Where |x / theta| exceeds 2^20, the exponentials are shifted by the last visible logit instead.
+/// Where |x / theta| exceeds 2^20, the exponentials are shifted by the largest logit after all.
 ///
 /// error    enclosures; absolute width of p, L and H about n 2^-(precision + 32), which is no relative accuracy for the
 ///          tiny entropies of sharp rows; log_softmax is not a number where p has left Arb's exponents (D > 1e18)

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <memory>
+#include <map>
 #include <ostream>
 #include <stdexcept>
 
@@ -26,9 +26,17 @@ Enclosure::Interval fresh() {
     Zero(const Zero&) = delete;
     Zero& operator=(const Zero&) = delete;
   };
-  thread_local std::unique_ptr<Zero> zero;
-  if (!zero || mpfi_get_prec(zero->value) != thread_precision) zero = std::make_unique<Zero>(thread_precision);
-  return Enclosure::Interval(boost::multiprecision::mpfi_float_backend<0>(zero->value));
+  // One for each precision in use, as scopes alternate between a few; with the last of them goes what MPFR caches for
+  // this thread.
+  struct Zeros : std::map<unsigned, Zero> {
+    ~Zeros() { mpfr_free_cache2(MPFR_FREE_LOCAL_CACHE); }
+  };
+  thread_local Zeros zeros;
+  thread_local const Zero* latest = nullptr;
+  if (!latest || mpfi_get_prec(latest->value) != thread_precision) {
+    latest = &zeros.try_emplace(thread_precision, thread_precision).first->second;
+  }
+  return Enclosure::Interval(boost::multiprecision::mpfi_float_backend<0>(latest->value));
 }
 
 // value == integer * 2^exponent, from the bits alone.
@@ -189,8 +197,11 @@ unsigned Enclosure::precision() const { return static_cast<unsigned>(mpfi_get_pr
 
 std::string Enclosure::to_string(int digits) const {
   if (is_nan()) return "[nan]";
-  return "[" + endpoint_text(&data()->left, MPFR_RNDD, digits) + ", " +
-         endpoint_text(&data()->right, MPFR_RNDU, digits) + "]";
+  std::string text = "[";
+  text += endpoint_text(&data()->left, MPFR_RNDD, digits);
+  text += ", ";
+  text += endpoint_text(&data()->right, MPFR_RNDU, digits);
+  return text += "]";
 }
 
 Enclosure exp(const Enclosure& x) { return unary(mpfi_exp, x); }

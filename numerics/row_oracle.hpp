@@ -20,7 +20,7 @@ namespace softcheck::numerics {
 /// error    relative width of S - 1, T, U and of each w_i at most (12 + 2^-27 Dmax) 2^-precision at any n while Dmax <
 ///          2^29: sums of terms of one sign carry guard bits; of softmax, entropy, Dbar and V2 at most three times
 ///          that. Beyond Dmax = 2^29 weights may reach the end of MPFR's exponents: still enclosed, but from 0
-/// cost     one exponential for each run of equal logits, at construction; softmax(i) one more in rows beyond 2^14
+/// cost     one exponential for each run of equal logits, at construction; softmax(i) one more in rows beyond 2^16
 class RowOracle {
  public:
   /// logits   (n) finite or -inf (masked), n >= 0
@@ -61,7 +61,7 @@ class RowOracle {
 
  private:
   // Rows up to this length keep their weights (some 200 bytes each); longer ones evaluate one exponential a call.
-  static constexpr std::size_t kept_weights = 16384;
+  static constexpr std::size_t kept_weights = 65536;
 
   RowOracle(std::span<const double> logits, double theta, const Enclosure* beta);
   void require_visible(const char* function) const;

@@ -33,7 +33,7 @@ TEST(Certificate, FalseClaimsAreViolated) {
 TEST(Certificate, PrecisionGrowsUntilItIsDecided) {
   // exp(1) < exp(1) + 2^-k needs more than k bits.
   for (const auto& [k, bits] : {std::pair{40, 64u}, {90, 113u}, {200, 256u}, {400, 512u}}) {
-    const Certificate certificate = certify_less("", "", [&] {
+    const Certificate certificate = certify_less("", "", [k = k] {
       return Sides{exp(Enclosure(1)), exp(Enclosure(1)) + Enclosure::power_of_two(-k)};
     });
     EXPECT_EQ(certificate.verdict, Verdict::proved);

@@ -285,8 +285,8 @@ TEST(Enclosure, PrecisionBelongsToTheThreadAndTheScope) {
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(wrong, std::vector<int>(4, 0));
   EXPECT_EQ(wide.precision(), 256u);
-  EXPECT_THROW(PrecisionScope(52), std::invalid_argument);
-  EXPECT_THROW(PrecisionScope(65537), std::invalid_argument);
+  EXPECT_THROW(const PrecisionScope scope(52), std::invalid_argument);
+  EXPECT_THROW(const PrecisionScope scope(65537), std::invalid_argument);
 }
 
 #if defined(__x86_64__)
