@@ -1,9 +1,9 @@
-#include <boost/version.hpp>
 #include <fmt/format.h>
 #include <mpfi.h>
 #include <mpfr.h>
 
 #include <CLI/CLI.hpp>
+#include <boost/version.hpp>
 
 #include "cli/build_info.hpp"
 #include "cli/verbs.hpp"

@@ -1,0 +1,69 @@
+#include "cli/claims.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <vector>
+
+#include "cli/exit_code.hpp"
+#include "cli/output.hpp"
+#include "proptests/corpus.hpp"
+#include "proptests/registry.hpp"
+
+namespace softcheck::cli {
+
+using namespace proptests;
+
+void add_case_flags(CLI::App& verb, CaseFlags& flags) {
+  verb.add_option("--seed", flags.seed, "Seed of the random cases (default 20241001, or RC_PARAMS)");
+  verb.add_option("--cases", flags.cases, "Random cases of each property")->check(CLI::PositiveNumber);
+  verb.add_option("--corpus", flags.corpus, "File or folder of cases that are replayed first")->type_name("PATH");
+}
+
+RunOptions run_options(const CaseFlags& flags, int default_cases) {
+  RunOptions options;
+  options.cases = default_cases;
+  options = options_from_environment(options);
+  if (flags.seed) options.seed = *flags.seed;
+  if (flags.cases) options.cases = *flags.cases;
+  return options;
+}
+
+namespace {
+
+std::vector<CorpusEntry> corpus_of(const CaseFlags& flags) {
+  if (!flags.corpus.empty()) {
+    try {
+      return read_corpus(flags.corpus);
+    } catch (const std::invalid_argument& error) {
+      throw InputError(malformed, fmt::format("--corpus: {}", error.what()));
+    } catch (const std::runtime_error& error) {
+      throw InputError(usage, fmt::format("--corpus: {}", error.what()));
+    }
+  }
+  std::error_code error;
+  if (!std::filesystem::exists(SOFTCHECK_SOURCE_CORPUS, error)) return {};
+  return read_corpus(SOFTCHECK_SOURCE_CORPUS);
+}
+
+}  // namespace
+
+Report run_claims(const CaseFlags& flags, const RunOptions& options, const std::string& filter) {
+  const std::vector<CorpusEntry> corpus = corpus_of(flags);
+  Report report;
+  Progress progress;
+  for (const Property& property : all_properties()) {
+    if (property.name().find(filter) == std::string::npos) continue;
+    progress.show(property.name());
+    const Outcome outcome = run_with_corpus(property, entries_of(corpus, property), options);
+    for (ReportRow& row : rows_of(property, outcome)) report.rows.push_back(std::move(row));
+  }
+  if (report.rows.empty()) {
+    throw InputError(
+        usage, fmt::format("--filter: no property's name contains '{}'; softcheck test --list shows them", filter));
+  }
+  return report;
+}
+
+}  // namespace softcheck::cli

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "proptests/property.hpp"
+#include "proptests/report.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace softcheck::cli {
+
+/// Which properties to run, and on how many cases.
+struct CaseFlags {
+  std::optional<std::uint64_t> seed;
+  std::optional<int> cases;
+  std::string corpus;  // empty: the one that ships with the project
+};
+
+void add_case_flags(CLI::App& verb, CaseFlags& flags);
+
+/// RC_PARAMS, with what the flags say in its place.
+proptests::RunOptions run_options(const CaseFlags& flags, int default_cases);
+
+/// Runs every property whose name contains filter: the corpus first, then random cases.
+/// throws   InputError when no property's name does
+proptests::Report run_claims(const CaseFlags& flags, const proptests::RunOptions& options, const std::string& filter);
+
+}  // namespace softcheck::cli

@@ -1,0 +1,51 @@
+#include "cli/output.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+
+#include "cli/exit_code.hpp"
+
+namespace softcheck::cli {
+
+void add_output_flags(CLI::App& verb, OutputFlags& flags) {
+  verb.add_option("--json", flags.json, "Write the report as JSON to FILE")->type_name("FILE");
+  verb.add_option("--junit", flags.junit, "Write the report as JUnit XML to FILE")->type_name("FILE");
+}
+
+namespace {
+
+void write(const std::string& flag, const std::string& path, const std::string& text) {
+  if (path.empty()) return;
+  try {
+    proptests::write_file_atomically(path, text);
+  } catch (const std::exception& error) {
+    throw InputError(usage, fmt::format("{}: {}", flag, error.what()));
+  }
+}
+
+}  // namespace
+
+int publish(const proptests::Report& report, const OutputFlags& flags, std::string_view closing) {
+  // NO_COLOR is the users' common way to say so (no-color.org).
+  const bool colour = isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+  fmt::print("{}{}\n", proptests::to_table(report, {.colour = colour}), closing);
+  std::fflush(stdout);
+  write("--json", flags.json, proptests::to_json(report));
+  write("--junit", flags.junit, proptests::to_junit(report));
+  return proptests::exit_code(report.verdict());
+}
+
+Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1) {}
+
+Progress::~Progress() { show(""); }
+
+void Progress::show(std::string_view text) {
+  // Back to the line's beginning, the text, and the rest of the line erased (ECMA-48).
+  if (terminal_) fmt::print(stderr, "\r{:.100}\033[K", text);
+}
+
+}  // namespace softcheck::cli

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "proptests/report.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace softcheck::cli {
+
+/// Where a report goes besides the terminal.
+struct OutputFlags {
+  std::string json;
+  std::string junit;
+};
+
+void add_output_flags(CLI::App& verb, OutputFlags& flags);
+
+/// Prints the table (with colour on a terminal) and the closing line, writes the files that were asked for, and returns
+/// the exit code.
+int publish(const proptests::Report& report, const OutputFlags& flags, std::string_view closing);
+
+/// A line on the terminal that says what is being done; silent when standard error is piped.
+class Progress {
+ public:
+  Progress();
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  void show(std::string_view text);
+
+ private:
+  bool terminal_;
+};
+
+}  // namespace softcheck::cli

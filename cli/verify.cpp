@@ -1,0 +1,126 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cli/build_info.hpp"
+#include "cli/claims.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/output.hpp"
+#include "cli/verbs.hpp"
+#include "proptests/judge/kernel_judge.hpp"
+
+namespace softcheck::cli {
+
+using namespace proptests;
+
+namespace {
+
+// The kernels that ship with the project, or stand beside it, and what each promises (derived in kernels/README.md).
+struct ShippedKernel {
+  const char* library;
+  const char* symbol;
+  const char* op;
+  const char* dtype;
+  const char* contract;
+  const char* absent;  // why the library may be missing; null where it must be there
+};
+
+constexpr const char* ours = "libsoftcheck_cpu_kernels.so";
+constexpr const char* onednn = "libsoftcheck_peer_onednn.so";
+constexpr const char* our_contract = "exp=1ulp sum=blocks:32 masked=nan subnormal=kept";
+constexpr const char* onednn_absent =
+    "oneDNN was not found when this was built (Debian: libdnnl-dev, ocl-icd-opencl-dev)";
+
+constexpr ShippedKernel shipped_kernels[] = {
+    {ours, "softcheck_softmax", "softmax", "f32", our_contract, nullptr},
+    {ours, "softcheck_softmax", "softmax", "bf16", our_contract, nullptr},
+    {ours, "softcheck_log_softmax", "log_softmax", "f32", our_contract, nullptr},
+    {ours, "softcheck_logsumexp", "logsumexp", "f32", our_contract, nullptr},
+    {ours, "softcheck_entropy", "entropy", "f32", our_contract, nullptr},
+    {ours, "softcheck_adaptive_softmax", "adaptive_softmax", "f32", our_contract, nullptr},
+    {onednn, "softcheck_onednn_softmax", "softmax", "f32", "", onednn_absent},
+    {onednn, "softcheck_onednn_log_softmax", "log_softmax", "f32", "", onednn_absent},
+};
+
+// The build's own kernels, else those of the installed tree this command stands in.
+std::filesystem::path kernel_folder() {
+  std::error_code error;
+  if (std::filesystem::exists(SOFTCHECK_BUILD_KERNELS, error)) return SOFTCHECK_BUILD_KERNELS;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return self.parent_path().parent_path() / SOFTCHECK_INSTALLED_KERNELS;
+}
+
+struct VerifyFlags {
+  CaseFlags cases;
+  OutputFlags output;
+};
+
+// Judges the shipped kernels into the report; returns what was skipped, and why.
+std::set<std::string> judge_shipped_kernels(const RunOptions& run, Report& report) {
+  std::set<std::string> skipped;
+  Progress progress;
+  const std::filesystem::path folder = kernel_folder();
+  for (const ShippedKernel& shipped : shipped_kernels) {
+    const std::filesystem::path library = folder / shipped.library;
+    std::error_code error;
+    if (shipped.absent != nullptr && !std::filesystem::exists(library, error)) {
+      skipped.insert(shipped.absent);
+      continue;
+    }
+    progress.show(fmt::format("{}:{} {}", shipped.library, shipped.symbol, shipped.dtype));
+    KernelSubject subject;
+    subject.source = {library.string(), shipped.symbol};
+    subject.op = parse_op(shipped.op);
+    const numerics::Format input = numerics::parse_format(shipped.dtype);
+    subject.contract = numerics::parse_contract(shipped.contract, input, output_format(subject.op, input));
+    JudgeOptions options;
+    options.run = run;
+    try {
+      for (ReportRow& row : rows_of(subject, judge_kernel(subject, options))) report.rows.push_back(std::move(row));
+    } catch (const KernelLoadError& load_error) {
+      throw InputError(unsupported, load_error.what());
+    }
+  }
+  return skipped;
+}
+
+int run_verify(const VerifyFlags& flags) {
+  const BuildInfo& build = this_build();
+  const RunOptions options = run_options(flags.cases, 200);
+  fmt::print("softcheck {} (commit {}), seed {}, {} cases for each property\n", build.version, build.commit,
+             options.seed, options.cases);
+  Report report = run_claims(flags.cases, options, "");
+  std::set<std::string> claims;
+  for (const ReportRow& row : report.rows) claims.insert(row.claim);
+  const std::set<std::string> skipped = judge_shipped_kernels(options, report);
+
+  std::set<std::string> kernels;
+  std::size_t decisions = 0, failed = 0;
+  for (const ReportRow& row : report.rows) {
+    decisions += row.cases;
+    failed += row.verdict != ReportVerdict::pass;
+    if (row.claim == "kernel.verdict") kernels.insert(row.subject);
+  }
+  std::string closing =
+      fmt::format("{}: {} claims of the paper decided, {} kernels judged, {} decisions, {} lines do not hold",
+                  to_string(report.verdict()), claims.size(), kernels.size(), decisions, failed);
+  for (const std::string& reason : skipped) closing += "; skipped: " + reason;
+  return publish(report, flags.output, closing);
+}
+
+}  // namespace
+
+void add_verify_verb(CLI::App& app, int& exit_code) {
+  CLI::App* verb = app.add_subcommand("verify", "Decide every claim of the paper and judge the kernels that ship");
+  const auto flags = std::make_shared<VerifyFlags>();
+  add_case_flags(*verb, flags->cases);
+  add_output_flags(*verb, flags->output);
+  verb->callback([flags, &exit_code] { exit_code = run_verify(*flags); });
+}
+
+}  // namespace softcheck::cli
