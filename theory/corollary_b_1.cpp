@@ -76,12 +76,16 @@ Enclosure smallest_vanishing_length(const CollapseCase& input) {
 
 Enclosure smallest_collapsing_length(const CollapseCase& input) {
   require_case(input);
+  // Rounded up: numbers far apart differ by more bits than any precision of the ladder has.
+  const double difference = abs(Enclosure(input.first) - Enclosure(input.other)).upper_double();
+  if (!std::isfinite(difference)) {
+    throw std::invalid_argument("smallest_collapsing_length: need |f(a) - f(b)| within the range of double");
+  }
   const Enclosure length = smallest_integer_above([&] {
     // alpha_1 < epsilon = ulp / (4 |f(a) - f(b)|): n > 1 + e^(delta/theta) (1 - epsilon)/epsilon, and
     // (1 - epsilon)/epsilon = 4 |f(a) - f(b)|/ulp - 1, exact: ulp is a power of two.
-    const Enclosure difference = abs(Enclosure(input.first) - Enclosure(input.other));
     const Enclosure odds =
-        Enclosure(4) * difference / Enclosure(numerics::ulp(input.format, input.other)) - Enclosure(1);
+        Enclosure(4) * Enclosure(difference) / Enclosure(numerics::ulp(input.format, input.other)) - Enclosure(1);
     return Enclosure(1) + exp(Enclosure(input.spread) / Enclosure(input.theta)) * odds;
   });
   const numerics::PrecisionScope exact(numerics::precision_ladder.back());

@@ -39,8 +39,8 @@ std::vector<double> collapse_row(double spread, std::size_t length);
 /// Smallest n >= 2 with alpha_1 < u of the format. A point enclosure, certain: see smallest_dispersed_length.
 numerics::Enclosure smallest_vanishing_length(const CollapseCase& input);
 
-/// Smallest n >= 2 with |alpha_1 (f(a) - f(b))| < ulp(f(b))/4: from there on the format returns f(b), and so for every
-/// longer input, alpha_1 falling with n.
+/// Smallest n >= 2 with alpha_1 |f(a) - f(b)| < ulp(f(b))/4, the difference rounded up to a double: from there on the
+/// format returns f(b), and so for every longer input, alpha_1 falling with n.
 ///
 /// throws   std::invalid_argument when f(a) and f(b) are not two different finite numbers of the format, or so far
 /// apart

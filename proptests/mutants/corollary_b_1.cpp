@@ -26,9 +26,11 @@ Enclosure length_for_half_an_ulp(const theory::CollapseCase& input) {
   const Enclosure length = theory::smallest_integer_above([&] {
     const Enclosure difference = abs(Enclosure(input.first) - Enclosure(input.other));
     const Enclosure odds =
-        Enclosure(2) * difference / Enclosure(numerics::ulp(input.format, input.other)) - Enclosure(1);
+        Enclosure(2) * Enclosure(difference.upper_double()) / Enclosure(numerics::ulp(input.format, input.other)) -
+        Enclosure(1);
     return Enclosure(1) + exp(Enclosure(input.spread) / Enclosure(input.theta)) * odds;
   });
+  const numerics::PrecisionScope exact(numerics::precision_ladder.back());
   return maximum(length, Enclosure(2));
 }
 

@@ -1,5 +1,7 @@
 #include "proptests/mutants/theorem_2_2.hpp"
 
+#include <algorithm>
+
 #include "proptests/properties/network_sequence.hpp"
 #include "proptests/properties/theorem_2_2.hpp"
 #include "theory/theorem_2_2.hpp"
@@ -59,17 +61,22 @@ SpreadBounds first_layer_only(const SmallTransformer& model) {
 }
 
 NetworkCheck boxed_by(SpreadBounds (*wrong)(const SmallTransformer&)) {
-  return [wrong](const SmallNetworkCase& network) {
+  return [wrong](SmallNetworkCase network) {
+    network.feedforward = true;
     const auto model = model_of(network);
     theory::TraceLadder trace(model, runs_of(network));
     return theory::certify_boxed(trace, wrong(model));
   };
 }
 
+// Asked of two symbols and two layers at least: what is wrong behind the first layer then shows in small networks too.
 NetworkCheck bounded_by(SpreadBounds (*wrong)(const SmallTransformer&)) {
   return [wrong](const SmallNetworkCase& network) {
-    const auto model = model_of(network);
-    theory::TraceLadder trace(model, runs_of(network));
+    SmallNetworkCase deep = with_two_symbols(network);
+    deep.depth = std::max(deep.depth, 2);
+    const auto model = model_of(deep);
+    const auto [a, b] = two_symbols_of(deep);
+    theory::TraceLadder trace(model, {{a, 1}, {b, 3}});
     return theory::certify_spreads(trace, wrong(model));
   };
 }

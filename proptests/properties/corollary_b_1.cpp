@@ -105,7 +105,8 @@ void showValue(const FormatCollapse& collapse, std::ostream& stream) { stream <<
 
 rc::Gen<FormatCollapse> format_collapses() {
   return [](const rc::Random& random, int) {
-    return rc::shrinkable::shrinkRecur(FormatCollapse{draw_collapse(random)}, shrink);
+    return rc::shrinkable::shrinkRecur(FormatCollapse{draw_collapse(random)},
+                                       [](const FormatCollapse& collapse) { return shrink(collapse); });
   };
 }
 

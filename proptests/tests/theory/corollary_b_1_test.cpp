@@ -53,6 +53,13 @@ TEST(CorollaryB1, EveryFormatErrsOnItsConcreteInput) {
   }
 }
 
+TEST(CorollaryB1, NumbersFurtherApartThanAnyPrecisionAreDecided) {
+  // |f(a) - f(b)| = 1 - 2^-1022 has 1022 bits; towards zero from a power of two it is all but a tie.
+  for (const auto& certificate : check_corollary_b_1({Format::f64, 0, 1, 0x1p-1022, 1})) {
+    EXPECT_EQ(certificate.verdict, Verdict::proved) << certificate.claim << " " << certificate.witness;
+  }
+}
+
 TEST(CorollaryB1, RefusesWhatIsNoCase) {
   EXPECT_THROW(check_corollary_b_1({Format::f16, 1, 1, 1, 1}), std::invalid_argument);
   EXPECT_THROW(check_corollary_b_1({Format::f16, 1, 1, 0.1, 1}), std::invalid_argument);
