@@ -80,6 +80,30 @@ MergeTree::MergeTree(std::vector<Merge> merges) : merges_(std::move(merges)) {
       }
     }
   }
+  number_as_read();
+}
+
+void MergeTree::number_as_read() {
+  // Down from the root, right before left, and back: a node's own subtrees come before it, the left one first.
+  std::vector<std::size_t> order;
+  std::vector<std::size_t> open;
+  if (!merges_.empty()) open.push_back(merges_.size() - 1);
+  while (!open.empty()) {
+    const std::size_t merge = open.back();
+    open.pop_back();
+    order.push_back(merge);
+    for (std::size_t node : {merges_[merge].left, merges_[merge].right}) {
+      if (node >= leaves()) open.push_back(node - leaves());
+    }
+  }
+  std::vector<std::size_t> renamed(leaves() + merges_.size());
+  std::iota(renamed.begin(), renamed.end(), std::size_t{0});
+  for (std::size_t i = 0; i < order.size(); ++i) renamed[leaves() + order[i]] = leaves() + order.size() - 1 - i;
+  std::vector<Merge> numbered(merges_.size());
+  for (std::size_t i = 0; i < merges_.size(); ++i) {
+    numbered[renamed[leaves() + i] - leaves()] = {renamed[merges_[i].left], renamed[merges_[i].right]};
+  }
+  merges_ = std::move(numbered);
 }
 
 MergeTree MergeTree::left_comb(std::size_t leaves) {

@@ -50,6 +50,9 @@ class MergeTree {
   friend bool operator==(const MergeTree&, const MergeTree&) = default;
 
  private:
+  /// Numbers the merges in the order in which the brackets of the text close: equal trees are equal values.
+  void number_as_read();
+
   std::vector<Merge> merges_;
 };
 

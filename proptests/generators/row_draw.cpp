@@ -55,7 +55,10 @@ std::uint64_t draw_length(Draw& draw, RowFamily family, const RowOptions& option
   const std::uint64_t cap = std::max(options.min_length, std::min(options.max_literal, options.max_length));
   const double share = std::min(size, rc::kNominalSize) / static_cast<double>(rc::kNominalSize);
   const auto highest = static_cast<std::uint64_t>(std::exp2(1 + share * std::log2(static_cast<double>(cap) / 2)));
-  return draw.log_uniform(options.min_length, std::clamp(highest, options.min_length, cap));
+  const std::uint64_t longest = std::clamp(highest, options.min_length, cap);
+  // A logarithm spreads evenly over 1, 2, 4, ...: without this, hardly a row would be near the longest.
+  if (draw.one_in(4)) return std::max(options.min_length, longest - draw.below(longest / 2 + 1));
+  return draw.log_uniform(options.min_length, longest);
 }
 
 /// Counts that add up to length, one for each value.
