@@ -39,12 +39,11 @@ Enclosure newton_root(const Function& f, const Function& derivative, double lowe
                        (left.certainly_positive() && right.certainly_negative() && slope.certainly_negative());
   if (!changes) throw std::logic_error("newton_root: no certain change of sign between " + x.to_string());
   // Newton's steps square the width until rounding stops them.
-  for (double width = x.width();;) {
+  while (true) {
     const Enclosure middle = midpoint_of(x);
     const Enclosure next = intersection(x, middle - f(middle) / derivative(x));
-    if (!(next.width() < width)) return next;
+    if (next.contains(x)) return next;
     x = next;
-    width = x.width();
   }
 }
 

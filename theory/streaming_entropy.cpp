@@ -108,27 +108,15 @@ Rescalings merge(const Rescalings& a, const Rescalings& b) {
   return {high.maximum, std::max(high.count, low.count + 1)};
 }
 
-template <class Accumulator>
-Certificate certify_within(const std::string& claim, const std::string& witness, Accumulator computed,
-                           const std::function<Enclosure()>& exact, double bound) {
-  return certify_less_equal(claim, witness, [&] {
-    const double value = static_cast<double>(computed);
-    if (!std::isfinite(value)) return Sides{Enclosure(1), Enclosure(0)};  // never within any bound
-    return Sides{abs(Enclosure(value) - exact()), Enclosure(bound)};
-  });
+std::string rounding_claim(Format format) {
+  return "streaming_entropy.rounding_" + std::string(numerics::properties(format).name);
 }
 
 template <class Accumulator>
-std::vector<Certificate> certify_rounding(const std::string& claim, const std::string& witness,
-                                          std::span<const double> logits, const MergePlan& plan, double bound) {
-  auto oracle = at_each_precision([logits] { return numerics::RowOracle(logits).entropy(); });
-  const auto exact = [&] { return oracle(); };
-  const auto [streamed, two_pass] = [&] {
-    const numerics::FpEnvironmentGuard environment;
-    return std::pair(entropy(streamed_state<Accumulator>(logits, plan)), entropy_two_pass<Accumulator>(logits));
-  }();
-  return {certify_within(claim, witness + " streamed", streamed, exact, bound),
-          certify_within(claim, witness + " two passes", two_pass, exact, bound)};
+std::pair<double, double> streamed_and_two_pass(std::span<const double> logits, const MergePlan& plan) {
+  const numerics::FpEnvironmentGuard environment;
+  return {static_cast<double>(entropy(streamed_state<Accumulator>(logits, plan))),
+          static_cast<double>(entropy_two_pass<Accumulator>(logits))};
 }
 
 std::string plan_text(const MergePlan& plan) { return " in " + std::to_string(plan.cuts.size() - 1) + " chunks"; }
@@ -231,26 +219,38 @@ numerics::Contract streaming_contract(Format format) {
   return contract;
 }
 
+double streaming_error_bound(std::span<const double> logits, const MergePlan& plan, Format format) {
+  const numerics::Contract contract = streaming_contract(format);
+  const numerics::PrecisionScope scope(113);
+  const numerics::RowOracle oracle(logits);
+  const auto row = numerics::row_statistics<numerics::UpperBound>(oracle, plan_rescalings(logits, plan));
+  return upper(entropy_error(contract, row).total());
+}
+
+Certificate certify_entropy_within(std::span<const double> logits, double computed, double bound, Format format) {
+  return certify_less_equal(rounding_claim(format), witness_text(LevelRow(logits), 1), [&] {
+    if (!std::isfinite(computed)) return Sides{Enclosure(1), Enclosure(0)};  // within no bound
+    return Sides{abs(Enclosure(computed) - numerics::RowOracle(logits).entropy()), Enclosure(bound)};
+  });
+}
+
 std::vector<Certificate> certify_streaming_rounding(std::span<const double> logits, const MergePlan& plan,
                                                     Format format) {
-  const numerics::Contract contract = streaming_contract(format);
   for (const double x : logits) {
     if (numerics::round_to(format, x) == x) continue;
     throw std::invalid_argument("certify_streaming_rounding: need logits of " +
                                 std::string(numerics::properties(format).name) + ", got " + numerics::hex_float(x));
   }
   if (!has_visible(logits)) return {};
-  const double bound = [&] {
-    const numerics::PrecisionScope scope(113);
-    const numerics::RowOracle oracle(logits);
-    const auto row = numerics::row_statistics<numerics::UpperBound>(oracle, plan_rescalings(logits, plan));
-    return upper(entropy_error(contract, row).total());
-  }();
+  const double bound = streaming_error_bound(logits, plan, format);
   if (!std::isfinite(bound)) return {};
-  const std::string claim = "streaming_entropy.rounding_" + std::string(numerics::properties(format).name);
-  const std::string witness = witness_text(LevelRow(logits), 1) + plan_text(plan);
-  if (format == Format::f64) return certify_rounding<double>(claim, witness, logits, plan, bound);
-  return certify_rounding<float>(claim, witness, logits, plan, bound);
+  const auto [streamed, two_pass] =
+      format == Format::f64 ? streamed_and_two_pass<double>(logits, plan) : streamed_and_two_pass<float>(logits, plan);
+  std::vector<Certificate> result{certify_entropy_within(logits, streamed, bound, format),
+                                  certify_entropy_within(logits, two_pass, bound, format)};
+  result[0].witness += " streamed" + plan_text(plan);
+  result[1].witness += " in two passes";
+  return result;
 }
 
 }  // namespace softcheck::theory

@@ -184,6 +184,14 @@ std::vector<numerics::Certificate> certify_every_tree(std::span<const double> lo
 std::vector<numerics::Certificate> certify_streaming_rounding(std::span<const double> logits, const MergePlan& plan,
                                                               numerics::Format format);
 
+/// B6 for entropies of a row in a format, streamed by the plan or in two passes; infinite where nothing is promised.
+double streaming_error_bound(std::span<const double> logits, const MergePlan& plan, numerics::Format format);
+
+/// |computed - H| <= bound, under the id .rounding_f32, .rounding_f64 or .rounding_bf16; violated where computed is not
+/// finite.
+numerics::Certificate certify_entropy_within(std::span<const double> logits, double computed, double bound,
+                                             numerics::Format format);
+
 /// The contract that streamed_state and entropy_two_pass keep for logits of a format.
 numerics::Contract streaming_contract(numerics::Format format);
 
