@@ -148,14 +148,18 @@ double overflow_limit(const Contract& contract) {
 
 bool is_vacuous(double rounding, double value_magnitude) { return !(rounding < value_magnitude); }
 
-#define SOFTCHECK_INSTANTIATE(T)                                                                   \
-  template RowStatistics<T> row_statistics<T>(const RowOracle&, std::uint64_t, double);            \
-  template T sum_error<T>(const Contract&, const RowStatistics<T>&, Grants);                       \
-  template ElementThreshold<T> softmax_error<T>(const Contract&, const RowStatistics<T>&, Grants); \
-  template T total_variation_error<T>(const Contract&, const RowStatistics<T>&, Grants);           \
-  template ScalarThreshold<T> row_sum_error<T>(const Contract&, const RowStatistics<T>&, Exponentials, Grants);
-SOFTCHECK_INSTANTIATE(UpperBound)
-SOFTCHECK_INSTANTIATE(Enclosure)
-#undef SOFTCHECK_INSTANTIATE
+template RowStatistics<UpperBound> row_statistics<UpperBound>(const RowOracle&, std::uint64_t, double);
+template UpperBound sum_error<UpperBound>(const Contract&, const RowStatistics<UpperBound>&, Grants);
+template ElementThreshold<UpperBound> softmax_error<UpperBound>(const Contract&, const RowStatistics<UpperBound>&,
+                                                                Grants);
+template UpperBound total_variation_error<UpperBound>(const Contract&, const RowStatistics<UpperBound>&, Grants);
+template ScalarThreshold<UpperBound> row_sum_error<UpperBound>(const Contract&, const RowStatistics<UpperBound>&,
+                                                               Exponentials, Grants);
+template RowStatistics<Enclosure> row_statistics<Enclosure>(const RowOracle&, std::uint64_t, double);
+template Enclosure sum_error<Enclosure>(const Contract&, const RowStatistics<Enclosure>&, Grants);
+template ElementThreshold<Enclosure> softmax_error<Enclosure>(const Contract&, const RowStatistics<Enclosure>&, Grants);
+template Enclosure total_variation_error<Enclosure>(const Contract&, const RowStatistics<Enclosure>&, Grants);
+template ScalarThreshold<Enclosure> row_sum_error<Enclosure>(const Contract&, const RowStatistics<Enclosure>&,
+                                                             Exponentials, Grants);
 
 }  // namespace softcheck::numerics

@@ -118,11 +118,9 @@ ScalarThreshold<T> AttentionThreshold<T>::column(std::span<const T> values, cons
   return model_.output(rounding, output, amplification * lost + 2 * model_.product_floor);
 }
 
-#define SOFTCHECK_INSTANTIATE(T)                                                    \
-  template T score_error<T>(const Contract&, const AttentionArithmetic&, const T&); \
-  template class AttentionThreshold<T>;
-SOFTCHECK_INSTANTIATE(UpperBound)
-SOFTCHECK_INSTANTIATE(Enclosure)
-#undef SOFTCHECK_INSTANTIATE
+template UpperBound score_error<UpperBound>(const Contract&, const AttentionArithmetic&, const UpperBound&);
+template class AttentionThreshold<UpperBound>;
+template Enclosure score_error<Enclosure>(const Contract&, const AttentionArithmetic&, const Enclosure&);
+template class AttentionThreshold<Enclosure>;
 
 }  // namespace softcheck::numerics

@@ -150,14 +150,25 @@ ScalarThreshold<T> entropy_of_coefficients_error(const Contract& contract, const
   return model.output(parts, entropy, floor);
 }
 
-#define SOFTCHECK_INSTANTIATE(T)                                                                            \
-  template ScalarThreshold<T> logsumexp_error<T>(const Contract&, const RowStatistics<T>&, Grants);         \
-  template LinearThreshold<T> log_softmax_error<T>(const Contract&, const RowStatistics<T>&, Grants);       \
-  template ScalarThreshold<T> entropy_error<T>(const Contract&, const RowStatistics<T>&, Grants);           \
-  template ScalarThreshold<T> entropy_uncentred_error<T>(const Contract&, const RowStatistics<T>&, Grants); \
-  template ScalarThreshold<T> entropy_of_coefficients_error<T>(const Contract&, const RowStatistics<T>&, Grants);
-SOFTCHECK_INSTANTIATE(UpperBound)
-SOFTCHECK_INSTANTIATE(Enclosure)
-#undef SOFTCHECK_INSTANTIATE
+template ScalarThreshold<UpperBound> logsumexp_error<UpperBound>(const Contract&, const RowStatistics<UpperBound>&,
+                                                                 Grants);
+template LinearThreshold<UpperBound> log_softmax_error<UpperBound>(const Contract&, const RowStatistics<UpperBound>&,
+                                                                   Grants);
+template ScalarThreshold<UpperBound> entropy_error<UpperBound>(const Contract&, const RowStatistics<UpperBound>&,
+                                                               Grants);
+template ScalarThreshold<UpperBound> entropy_uncentred_error<UpperBound>(const Contract&,
+                                                                         const RowStatistics<UpperBound>&, Grants);
+template ScalarThreshold<UpperBound> entropy_of_coefficients_error<UpperBound>(const Contract&,
+                                                                               const RowStatistics<UpperBound>&,
+                                                                               Grants);
+template ScalarThreshold<Enclosure> logsumexp_error<Enclosure>(const Contract&, const RowStatistics<Enclosure>&,
+                                                               Grants);
+template LinearThreshold<Enclosure> log_softmax_error<Enclosure>(const Contract&, const RowStatistics<Enclosure>&,
+                                                                 Grants);
+template ScalarThreshold<Enclosure> entropy_error<Enclosure>(const Contract&, const RowStatistics<Enclosure>&, Grants);
+template ScalarThreshold<Enclosure> entropy_uncentred_error<Enclosure>(const Contract&, const RowStatistics<Enclosure>&,
+                                                                       Grants);
+template ScalarThreshold<Enclosure> entropy_of_coefficients_error<Enclosure>(const Contract&,
+                                                                             const RowStatistics<Enclosure>&, Grants);
 
 }  // namespace softcheck::numerics

@@ -13,6 +13,10 @@ Enclosure over_one_minus(const Enclosure& x);
 /// The bound that promises nothing.
 template <class T>
 T unbounded();
+template <>
+UpperBound unbounded<UpperBound>();
+template <>
+Enclosure unbounded<Enclosure>();
 
 /// The quantities that all bounds share, for one contract and one row; notation of docs/tolerances.md, "The model".
 ///

@@ -114,13 +114,17 @@ T epsilon_entropy_gap(std::uint64_t visible) {
   return log1p(T(0x1.12e0be826d695p-30) * T(static_cast<double>(visible)));
 }
 
-#define SOFTCHECK_INSTANTIATE(T)                                                                          \
-  template ElementThreshold<T> adaptive_temperature_error<T>(const Contract&, const RowStatistics<T>&,    \
-                                                             const RowStatistics<T>&, Grants);            \
-  template ElementThreshold<T> merge_by_lse_error<T>(const Contract&, std::uint64_t, const T&, const T&); \
-  template T epsilon_entropy_gap<T>(std::uint64_t);
-SOFTCHECK_INSTANTIATE(UpperBound)
-SOFTCHECK_INSTANTIATE(Enclosure)
-#undef SOFTCHECK_INSTANTIATE
+template ElementThreshold<UpperBound> adaptive_temperature_error<UpperBound>(const Contract&,
+                                                                             const RowStatistics<UpperBound>&,
+                                                                             const RowStatistics<UpperBound>&, Grants);
+template ElementThreshold<UpperBound> merge_by_lse_error<UpperBound>(const Contract&, std::uint64_t, const UpperBound&,
+                                                                     const UpperBound&);
+template UpperBound epsilon_entropy_gap<UpperBound>(std::uint64_t);
+template ElementThreshold<Enclosure> adaptive_temperature_error<Enclosure>(const Contract&,
+                                                                           const RowStatistics<Enclosure>&,
+                                                                           const RowStatistics<Enclosure>&, Grants);
+template ElementThreshold<Enclosure> merge_by_lse_error<Enclosure>(const Contract&, std::uint64_t, const Enclosure&,
+                                                                   const Enclosure&);
+template Enclosure epsilon_entropy_gap<Enclosure>(std::uint64_t);
 
 }  // namespace softcheck::numerics
