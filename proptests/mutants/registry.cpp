@@ -1,35 +1,15 @@
 #include "proptests/mutants/registry.hpp"
 
-#if __has_include("proptests/mutants/lemma_2_1.hpp")
-#include "proptests/mutants/lemma_2_1.hpp"
-#endif
-#if __has_include("proptests/mutants/entropy_bounds.hpp")
-#include "proptests/mutants/entropy_bounds.hpp"
-#endif
-#if __has_include("proptests/mutants/theorem_2_2.hpp")
-#include "proptests/mutants/theorem_2_2.hpp"
-#endif
-#if __has_include("proptests/mutants/proposition_3_1.hpp")
-#include "proptests/mutants/proposition_3_1.hpp"
-#endif
-#if __has_include("proptests/mutants/proposition_3_2.hpp")
-#include "proptests/mutants/proposition_3_2.hpp"
-#endif
-#if __has_include("proptests/mutants/streaming_entropy.hpp")
-#include "proptests/mutants/streaming_entropy.hpp"
-#endif
-#if __has_include("proptests/mutants/adaptive_temperature.hpp")
 #include "proptests/mutants/adaptive_temperature.hpp"
-#endif
-#if __has_include("proptests/mutants/corollary_b_1.hpp")
 #include "proptests/mutants/corollary_b_1.hpp"
-#endif
-#if __has_include("proptests/mutants/remark_b_2.hpp")
+#include "proptests/mutants/entropy_bounds.hpp"
+#include "proptests/mutants/lemma_2_1.hpp"
+#include "proptests/mutants/proposition_3_1.hpp"
+#include "proptests/mutants/proposition_3_2.hpp"
 #include "proptests/mutants/remark_b_2.hpp"
-#endif
-#if __has_include("proptests/mutants/remark_c_1.hpp")
 #include "proptests/mutants/remark_c_1.hpp"
-#endif
+#include "proptests/mutants/streaming_entropy.hpp"
+#include "proptests/mutants/theorem_2_2.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -38,37 +18,10 @@ using List = std::vector<PlantedVersion> (*)();
 
 /// A new result: its header above and its list here. Inside a function: tests are registered before main.
 const std::vector<List>& lists() {
-  static const std::vector<List> lists {
-#if __has_include("proptests/mutants/lemma_2_1.hpp")
-    lemma_2_1_planted,
-#endif
-#if __has_include("proptests/mutants/entropy_bounds.hpp")
-        entropy_bounds_planted,
-#endif
-#if __has_include("proptests/mutants/theorem_2_2.hpp")
-        theorem_2_2_planted,
-#endif
-#if __has_include("proptests/mutants/proposition_3_1.hpp")
-        proposition_3_1_planted,
-#endif
-#if __has_include("proptests/mutants/proposition_3_2.hpp")
-        proposition_3_2_planted,
-#endif
-#if __has_include("proptests/mutants/streaming_entropy.hpp")
-        streaming_entropy_planted,
-#endif
-#if __has_include("proptests/mutants/adaptive_temperature.hpp")
-        adaptive_temperature_planted,
-#endif
-#if __has_include("proptests/mutants/corollary_b_1.hpp")
-        corollary_b_1_planted,
-#endif
-#if __has_include("proptests/mutants/remark_b_2.hpp")
-        remark_b_2_planted,
-#endif
-#if __has_include("proptests/mutants/remark_c_1.hpp")
-        remark_c_1_planted,
-#endif
+  static const std::vector<List> lists{
+      lemma_2_1_planted,       entropy_bounds_planted,    theorem_2_2_planted,          proposition_3_1_planted,
+      proposition_3_2_planted, streaming_entropy_planted, adaptive_temperature_planted, corollary_b_1_planted,
+      remark_b_2_planted,      remark_c_1_planted,
   };
   return lists;
 }
