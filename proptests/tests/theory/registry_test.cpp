@@ -116,6 +116,13 @@ std::set<std::string> claims_of_theory() {
   return claims;
 }
 
+/// Is the claim in the set? A literal such as "streaming_entropy.rounding_" is the beginning of several.
+bool holds_claim(const std::set<std::string>& claims, const std::string& claim) {
+  if (!claim.ends_with("_")) return claims.contains(claim);
+  const auto next = claims.lower_bound(claim);
+  return next != claims.end() && next->starts_with(claim);
+}
+
 std::set<std::string> claims_of_properties() {
   std::set<std::string> claims;
   for (const Property& property : all_properties()) claims.insert(property.claims().begin(), property.claims().end());
@@ -156,7 +163,7 @@ TEST(Registry, EveryHeaderOfPropertiesAndMutantsIsInItsRegistry) {
 
 TEST(TraceTable, EveryClaimOfTheoryIsDecidedByAProperty) {
   const std::set<std::string> decided = claims_of_properties();
-  for (const std::string& claim : claims_of_theory()) EXPECT_TRUE(decided.contains(claim)) << claim;
+  for (const std::string& claim : claims_of_theory()) EXPECT_TRUE(holds_claim(decided, claim)) << claim;
 }
 
 TEST(TraceTable, EveryClaimHasItsRowAndEveryPropertyInTheTableExists) {
@@ -169,7 +176,7 @@ TEST(TraceTable, EveryClaimHasItsRowAndEveryPropertyInTheTableExists) {
   }
   const std::set<std::string> listed = matches(table, "`" + std::string(claim_id) + "`");
   for (const std::string& claim : claims_of_properties()) EXPECT_TRUE(listed.contains(claim)) << claim << " has no row";
-  for (const std::string& claim : claims_of_theory()) EXPECT_TRUE(listed.contains(claim)) << claim << " has no row";
+  for (const std::string& claim : claims_of_theory()) EXPECT_TRUE(holds_claim(listed, claim)) << claim << " has no row";
   const std::set<std::string> named = matches(table, "`([A-Z][A-Za-z0-9]*[.][A-Z][A-Za-z0-9]*)`");
   for (const std::string& name : named) EXPECT_NE(find_property(name), nullptr) << name << " is no property";
   for (const Property& property : all_properties()) {
