@@ -122,7 +122,8 @@ rc::Gen<MatrixCase> matrix_cases(const MatrixOptions& options) {
   struct Generator {
     MatrixOptions options;
     rc::Shrinkable<MatrixCase> operator()(const rc::Random& random, int size) const {
-      return rc::shrinkable::shrinkRecur(draw_case(random, size, options), shrink_matrix_case);
+      return rc::shrinkable::shrinkRecur(draw_case(random, size, options),
+                                         [](const MatrixCase& from) { return shrink_matrix_case(from); });
     }
   };
   return Generator{options};
@@ -135,7 +136,8 @@ rc::Gen<ProjectionCase> projection_cases(const ProjectionOptions& options) {
   struct Generator {
     ProjectionOptions options;
     rc::Shrinkable<ProjectionCase> operator()(const rc::Random& random, int size) const {
-      return rc::shrinkable::shrinkRecur(draw_projection(random, size, options), shrink_projection_case);
+      return rc::shrinkable::shrinkRecur(draw_projection(random, size, options),
+                                         [](const ProjectionCase& from) { return shrink_projection_case(from); });
     }
   };
   return Generator{options};

@@ -49,12 +49,13 @@ class PlantedTest : public ::testing::Test {
   explicit PlantedTest(PlantedVersion planted) : planted_(std::move(planted)) {}
   void TestBody() override {
     const Outcome outcome = planted_.wrong.run(options_from_environment());
-    EXPECT_NE(outcome.verdict, Verdict::proved) << planted_.what << " was accepted in " << outcome.cases << " cases";
+    EXPECT_EQ(outcome.verdict, Verdict::violated)
+        << planted_.what << ", " << outcome.cases << " cases: " << outcome.note;
     ASSERT_TRUE(outcome.counterexample) << planted_.what << ": " << outcome.note;
     const Counterexample& found = *outcome.counterexample;
     std::cout << planted_.what << ": rejected in case " << outcome.cases << ", witness of size " << found.size << " by "
               << found.evaluations << " evaluations\n  " << found.case_text << "\n";
-    if (!found.error.empty()) std::cout << "  threw " << found.error << "\n";
+    EXPECT_EQ(found.error, "") << planted_.what << " is a wrong call, not a wrong claim";
     // The fault must be the planted one: the right property holds of the same case.
     const Property* property = find_property(planted_.wrong.name());
     ASSERT_NE(property, nullptr) << planted_.wrong.name();
