@@ -8,6 +8,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
 #include "cli/verbs.hpp"
+#include "proptests/generators/row.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 
 namespace softcheck::cli {
@@ -56,15 +57,30 @@ KernelJudgement replay(const KernelSubject& subject, const std::string& text, co
   }
 }
 
+numerics::Format dtype_of(const std::string& text) {
+  for (numerics::Format format :
+       {numerics::Format::f64, numerics::Format::f32, numerics::Format::f16, numerics::Format::bf16}) {
+    if (numerics::properties(format).name == text) return format;
+  }
+  throw InputError(usage, fmt::format("--dtype: need f64, f32, f16 or bf16, got '{}'", text));
+}
+
+numerics::Contract contract_of(const std::string& words, numerics::Format input, numerics::Format output) {
+  try {
+    return numerics::parse_contract(words, input, output);
+  } catch (const std::invalid_argument& error) {
+    const std::string_view text = error.what();
+    const std::size_t colon = text.find(": ");
+    throw InputError(usage, fmt::format("--contract: {}", text.substr(colon == text.npos ? 0 : colon + 2)));
+  }
+}
+
 int run_kernel(const KernelFlags& flags) {
   KernelSubject subject;
   subject.source = parse_kernel_source(flags.source);
   subject.op = parse_op(flags.op);
-  const numerics::Format input = numerics::parse_format(flags.dtype);
-  if (numerics::properties(input).storage_bits < 16) {
-    throw InputError(usage, fmt::format("--dtype: kernels exchange f64, f32, f16 or bf16, got '{}'", flags.dtype));
-  }
-  subject.contract = numerics::parse_contract(flags.contract, input, output_format(subject.op, input));
+  const numerics::Format input = dtype_of(flags.dtype);
+  subject.contract = contract_of(flags.contract, input, output_format(subject.op, input));
   subject.required = parse_requirements(flags.required);
   JudgeOptions options;
   options.run = run_options(flags.cases, 200);
@@ -74,10 +90,12 @@ int run_kernel(const KernelFlags& flags) {
     const KernelJudgement judgement =
         flags.replay.empty() ? judge_kernel(subject, options) : replay(subject, flags.replay, options);
     const Report report{rows_of(subject, judgement)};
+    const std::string how =
+        flags.replay.empty() ? fmt::format("seed {}, {} cases for each property", options.run.seed, options.run.cases)
+                             : "one case replayed";
     return publish(report, flags.output,
-                   fmt::format("{}: {} calls, {} refused, {:.1f} s (seed {}, {} cases for each property)",
-                               to_string(judgement.verdict), judgement.calls, judgement.refused, judgement.seconds,
-                               options.run.seed, options.run.cases));
+                   fmt::format("{}: {} calls, {} refused, {:.1f} s ({})", to_string(judgement.verdict), judgement.calls,
+                               judgement.refused, judgement.seconds, how));
   } catch (const KernelLoadError& error) {
     throw InputError(code_of(error.reason), error.what());
   }
@@ -98,9 +116,11 @@ void add_kernel_verb(CLI::App& app, int& exit_code) {
                    "What the kernel promises, as 'acc=f32 exp=1ulp sum=lanes:8 masked=nan subnormal=kept'")
       ->type_name("WORDS");
   verb->add_option("--require", flags->required, "Judge what is else only noted: deterministic,batch-invariant");
-  verb->add_option("--max-length", flags->max_length, "Longest row")->capture_default_str();
+  verb->add_option("--max-length", flags->max_length, "Longest row")
+      ->check(CLI::Range(std::uint64_t{1}, RowOptions{}.max_length))
+      ->capture_default_str();
   verb->add_option("--time-limit", flags->seconds_per_call, "Seconds one call may take")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(0.001, 86400.0))
       ->capture_default_str();
   verb->add_option("--replay", flags->replay, "Check one case, as a failure printed it")->type_name("'PROPERTY CASE'");
   add_case_flags(*verb, flags->cases);

@@ -8,6 +8,19 @@
 #include "cli/exit_code.hpp"
 #include "cli/verbs.hpp"
 
+namespace {
+
+// CLI11 tells no unknown verb from a missing one.
+const char* unknown_verb(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return nullptr;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (verb->get_name() == argv[1]) return nullptr;
+  }
+  return argv[1];
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace softcheck::cli;
   CLI::App app("softcheck: verify softmax attention - its theory, its kernels - by enclosures instead of tolerances");
@@ -20,11 +33,22 @@ int main(int argc, char** argv) {
   add_kernel_verb(app, exit_code);
   add_verify_verb(app, exit_code);
   add_version_verb(app, exit_code);
+  constexpr const char* verbs = "test, kernel, verify or version; softcheck VERB --help lists the flags";
+  if (const char* verb = unknown_verb(app, argc, argv)) {
+    fmt::print(stderr, "softcheck: need a verb out of {}, got '{}'\n", verbs, verb);
+    return usage;
+  }
+  if (argc == 1) {
+    fmt::print(stderr, "softcheck: need a verb out of {}\n", verbs);
+    return usage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    // CLI11 prints help on stdout with code 0, and what is wrong with the flags on stderr.
-    return app.exit(error) == 0 ? 0 : usage;
+    // Help is an error to CLI11, of code 0.
+    if (error.get_exit_code() == 0) return app.exit(error);
+    fmt::print(stderr, "softcheck: {} (softcheck VERB --help lists the flags)\n", error.what());
+    return usage;
   } catch (const InputError& error) {
     fmt::print(stderr, "softcheck: {}\n", error.what());
     return error.code;

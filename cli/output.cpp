@@ -6,17 +6,25 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "cli/exit_code.hpp"
 
 namespace softcheck::cli {
 
-void add_output_flags(CLI::App& verb, OutputFlags& flags) {
-  verb.add_option("--json", flags.json, "Write the report as JSON to FILE")->type_name("FILE");
-  verb.add_option("--junit", flags.junit, "Write the report as JUnit XML to FILE")->type_name("FILE");
-}
-
 namespace {
+
+// Empty, or what is wrong with the path.
+std::string writable(const std::string& text) {
+  std::error_code error;
+  const std::filesystem::path path(text);
+  if (std::filesystem::is_directory(path, error)) return fmt::format("need a file, got the folder '{}'", text);
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (!std::filesystem::is_directory(folder, error)) {
+    return fmt::format("need a file in a folder that exists, got '{}'", text);
+  }
+  return "";
+}
 
 void write(const std::string& flag, const std::string& path, const std::string& text) {
   if (path.empty()) return;
@@ -28,6 +36,11 @@ void write(const std::string& flag, const std::string& path, const std::string& 
 }
 
 }  // namespace
+
+void add_output_flags(CLI::App& verb, OutputFlags& flags) {
+  verb.add_option("--json", flags.json, "Write the report as JSON to FILE")->type_name("FILE")->check(writable);
+  verb.add_option("--junit", flags.junit, "Write the report as JUnit XML to FILE")->type_name("FILE")->check(writable);
+}
 
 int publish(const proptests::Report& report, const OutputFlags& flags, std::string_view closing) {
   // NO_COLOR is the users' common way to say so (no-color.org).

@@ -17,6 +17,7 @@ struct OutputFlags {
   std::string junit;
 };
 
+/// The folder of each file must be there when the flags are read, not only after minutes of work.
 void add_output_flags(CLI::App& verb, OutputFlags& flags);
 
 /// Prints the table (with colour on a terminal) and the closing line, writes the files that were asked for, and returns

@@ -11,8 +11,6 @@
 namespace softcheck::proptests {
 namespace {
 
-// All ones is a NaN in every format.
-constexpr std::byte poison{0xff};
 constexpr std::size_t margin = std::size_t{64} << 10;
 // Wide enough that a vector load, a prefetched tile or a skipped row ends inside it.
 constexpr std::size_t guard_bytes = std::size_t{256} << 10;
@@ -36,7 +34,8 @@ GuardedPages::GuardedPages(std::size_t bytes) {
 
 GuardedPages::~GuardedPages() { munmap(mapping_, mapping_size_); }
 
-GuardedView::GuardedView(const GuardedPages& pages, std::size_t bytes, bool against_the_end) {
+GuardedView::GuardedView(const GuardedPages& pages, std::size_t bytes, bool against_the_end, Filling filling)
+    : filling_(static_cast<std::byte>(filling)) {
   const std::span<std::byte> all = pages.bytes();
   if (bytes > all.size()) throw std::invalid_argument("GuardedView: the view is larger than its pages");
   const std::size_t offset = against_the_end ? all.size() - bytes : 0;
@@ -44,11 +43,11 @@ GuardedView::GuardedView(const GuardedPages& pages, std::size_t bytes, bool agai
   before_ = all.subspan(offset - std::min(offset, margin), std::min(offset, margin));
   const std::size_t rest = all.size() - offset - bytes;
   behind_ = all.subspan(offset + bytes, std::min(rest, margin));
-  for (const std::span<std::byte> part : {before_, view_, behind_}) std::ranges::fill(part, poison);
+  for (const std::span<std::byte> part : {before_, view_, behind_}) std::ranges::fill(part, filling_);
 }
 
-bool GuardedView::untouched(std::span<const std::byte> bytes) {
-  return std::ranges::all_of(bytes, [](std::byte byte) { return byte == poison; });
+bool GuardedView::untouched(std::span<const std::byte> bytes) const {
+  return std::ranges::all_of(bytes, [this](std::byte byte) { return byte == filling_; });
 }
 
 bool GuardedView::surroundings_intact() const { return untouched(before_) && untouched(behind_); }

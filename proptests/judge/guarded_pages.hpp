@@ -24,20 +24,25 @@ class GuardedPages {
   std::size_t size_;
 };
 
-/// A view of bytes at one end of guarded pages, with what lies around it filled so that a stray write shows and a stray
-/// read is a NaN in every format.
+/// What a view and its surroundings are filled with, one byte over and over. Inputs: a NaN in every format, so that a
+/// stray read shows. Outputs: a positive number in every format, beyond any coefficient or entropy, so that what was
+/// never written shows even where a NaN is expected.
+enum class Filling : std::uint8_t { input = 0xff, output = 0x7b };
+
+/// A view of bytes at one end of guarded pages, with what lies around it filled so that a stray write shows.
 class GuardedView {
  public:
   /// bytes    <= pages.bytes().size()
-  GuardedView(const GuardedPages& pages, std::size_t bytes, bool against_the_end);
+  GuardedView(const GuardedPages& pages, std::size_t bytes, bool against_the_end, Filling filling);
 
   std::span<std::byte> bytes() const { return view_; }
   /// Nothing within 64 KiB around the view has been written.
   bool surroundings_intact() const;
   /// These bytes still hold what they were filled with.
-  static bool untouched(std::span<const std::byte> bytes);
+  bool untouched(std::span<const std::byte> bytes) const;
 
  private:
+  std::byte filling_;
   std::span<std::byte> view_;
   std::span<std::byte> before_;
   std::span<std::byte> behind_;

@@ -69,7 +69,8 @@ void check_call(const KernelCall& call) {
 }
 
 // The outputs, and whether something between them was written.
-std::vector<double> read_outputs(const Placement& placement, std::span<const std::byte> bytes, bool& wrote_between) {
+std::vector<double> read_outputs(const Placement& placement, const GuardedView& view, bool& wrote_between) {
+  const std::span<const std::byte> bytes = view.bytes();
   std::vector<double> outputs;
   outputs.reserve(static_cast<std::size_t>(placement.rows * placement.columns));
   std::size_t expected = 0;  // where the next element begins if nothing lies between
@@ -77,7 +78,7 @@ std::vector<double> read_outputs(const Placement& placement, std::span<const std
   for (std::int64_t row = 0; row < placement.rows; ++row) {
     for (std::int64_t column = 0; column < placement.columns; ++column) {
       const std::size_t offset = placement.offset(row, column);
-      wrote_between |= !GuardedView::untouched(bytes.subspan(expected, offset - expected));
+      wrote_between |= !view.untouched(bytes.subspan(expected, offset - expected));
       outputs.push_back(load(placement.format, bytes.data() + offset));
       expected = offset + size;
     }
@@ -146,9 +147,9 @@ KernelReply IsolatedKernel::call(const KernelCall& call) {
   }
   if (!state_->child) state_->child.emplace(state_->source, state_->limits);
 
-  const GuardedView input(state_->input, in.bytes(), layout.against_the_end);
-  const GuardedView output(state_->output, out.bytes(), layout.against_the_end);
-  const GuardedView mask(state_->mask, call.mask.size(), layout.against_the_end);
+  const GuardedView input(state_->input, in.bytes(), layout.against_the_end, Filling::input);
+  const GuardedView output(state_->output, out.bytes(), layout.against_the_end, Filling::output);
+  const GuardedView mask(state_->mask, call.mask.size(), layout.against_the_end, Filling::input);
   for (std::int64_t row = 0; row < call.rows; ++row) {
     for (std::int64_t column = 0; column < call.columns; ++column) {
       store(call.input, input.bytes().data() + in.offset(row, column),
@@ -185,7 +186,7 @@ KernelReply IsolatedKernel::call(const KernelCall& call) {
   reply.wrote_outside = !output.surroundings_intact();
   if (answer.end == CallEnd::crashed || answer.end == CallEnd::timed_out) state_->replace_child();
   if (answer.end == CallEnd::refused) ++state_->refused;
-  if (answer.end == CallEnd::done) reply.outputs = read_outputs(out, output.bytes(), reply.wrote_outside);
+  if (answer.end == CallEnd::done) reply.outputs = read_outputs(out, output, reply.wrote_outside);
   return reply;
 }
 

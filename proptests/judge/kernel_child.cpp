@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <system_error>
+#include <thread>
 
 #include "kernels/abi/softcheck_kernel.h"
 
@@ -47,14 +48,22 @@ struct LoadMessage {
 };
 
 struct CallMessage {
+  std::uint64_t number = 0;  // the request's: a message that the kernel sends itself does not hold it
   std::int32_t returned = 0;
   std::int32_t environment_changed = 0;
 };
 
-// Rounding mode, exception masks, flush-to-zero and denormals-are-zero; not the sticky flags.
+// Rounding mode, exception masks, flush-to-zero and denormals-are-zero, and the x87 unit's precision and rounding; not
+// the sticky flags.
 unsigned control_bits() {
 #if defined(__x86_64__)
-  return _mm_getcsr() & ~0x3fu;
+  unsigned short x87 = 0;
+  __asm__ volatile("fnstcw %0" : "=m"(x87));
+  return (_mm_getcsr() & ~0x3fu) << 16 | x87;
+#elif defined(__aarch64__)
+  std::uint64_t fpcr = 0;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+  return static_cast<unsigned>(fpcr);
 #else
   return static_cast<unsigned>(std::fegetround());
 #endif
@@ -126,7 +135,10 @@ CallMessage answer(softcheck_kernel kernel, const ChildRequest& request) {
 
 template <class Message>
 void send_message(int socket, const Message& message) {
-  if (send(socket, &message, sizeof message, MSG_NOSIGNAL) != sizeof message) _exit(0);
+  ssize_t sent = -1;
+  do sent = send(socket, &message, sizeof message, MSG_NOSIGNAL);
+  while (sent < 0 && errno == EINTR);
+  if (sent != sizeof message) _exit(0);
 }
 
 // The child: never returns. noexcept, so that an exception which crosses the C boundary ends it.
@@ -143,8 +155,14 @@ void send_message(int socket, const Message& message) {
   if (symbol == nullptr) _exit(0);
   const auto kernel = reinterpret_cast<softcheck_kernel>(symbol);
   ChildRequest request;
-  while (recv(socket, &request, sizeof request, 0) == sizeof request) send_message(socket, answer(kernel, request));
-  _exit(0);
+  for (;;) {
+    const ssize_t got = recv(socket, &request, sizeof request, 0);
+    if (got < 0 && errno == EINTR) continue;  // a timer that the kernel left behind
+    if (got != sizeof request) _exit(0);
+    CallMessage message = answer(kernel, request);
+    message.number = request.number;
+    send_message(socket, message);
+  }
 }
 
 void limit_resources(const KernelLimits& limits) {
@@ -167,12 +185,15 @@ void limit_resources(const KernelLimits& limits) {
 
 // What the kernel may reach: nothing to read from, a file of its own to print to, and the socket.
 int isolate_descriptors(int socket, int printed) {
+  // Out of the way of 0 to 3, which a judge without standard streams may have given them.
+  socket = fcntl(socket, F_DUPFD, 4);
+  printed = fcntl(printed, F_DUPFD, 4);
   const int nothing = open("/dev/null", O_RDONLY);
   dup2(nothing, 0);
   dup2(printed, 1);
   dup2(printed, 2);
   const int kept = 3;
-  if (socket != kept) dup2(socket, kept);
+  dup2(socket, kept);
   close_range(kept + 1, ~0u, 0);
   return kept;
 }
@@ -186,7 +207,14 @@ KernelChild::KernelChild(const KernelSource& source, const KernelLimits& limits)
     throw std::system_error(errno, std::generic_category(), "KernelChild: socketpair");
   }
   printed_ = memfd_create("kernel-output", MFD_CLOEXEC);
+  if (printed_ < 0) {
+    const int error = errno;
+    close(sockets[0]);
+    close(sockets[1]);
+    throw std::system_error(error, std::generic_category(), "KernelChild: memfd_create");
+  }
   std::fflush(nullptr);  // else an exit() in the child prints the judge's pending output a second time
+  const pid_t judge = getpid();
   pid_ = fork();
   if (pid_ < 0) {
     const int error = errno;
@@ -196,12 +224,15 @@ KernelChild::KernelChild(const KernelSource& source, const KernelLimits& limits)
     throw std::system_error(error, std::generic_category(), "KernelChild: fork");
   }
   if (pid_ == 0) {
+    setpgid(0, 0);  // what the kernel starts dies with it
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != judge) _exit(0);
     // Worker threads of a library are none of the judge's business; one is enough to compute the right values.
     setenv("OMP_NUM_THREADS", "1", 0);
     limit_resources(limits);
     serve(isolate_descriptors(sockets[1], printed_), source);
   }
+  setpgid(pid_, pid_);  // here too: whichever of the two comes first
   close(sockets[1]);
   socket_ = sockets[0];
   wait_for_library(source);
@@ -209,12 +240,14 @@ KernelChild::KernelChild(const KernelSource& source, const KernelLimits& limits)
 
 KernelChild::~KernelChild() {
   if (pid_ > 0) {
-    kill(pid_, SIGKILL);
+    stop();
     reap();
   }
   close(socket_);
   close(printed_);
 }
+
+void KernelChild::stop() const { kill(-pid_, SIGKILL); }
 
 namespace {
 
@@ -231,7 +264,9 @@ Received receive(int socket, double seconds, Message& message) {
     const int ready = poll(&wait, 1, static_cast<int>(std::max<long long>(0, left)));
     if (ready < 0 && errno == EINTR) continue;
     if (ready == 0) return Received::timeout;
-    return recv(socket, &message, sizeof message, 0) == sizeof message ? Received::message : Received::death;
+    const ssize_t got = recv(socket, &message, sizeof message, MSG_DONTWAIT | MSG_TRUNC);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    return got == sizeof message ? Received::message : Received::death;
   }
 }
 
@@ -242,7 +277,7 @@ void KernelChild::wait_for_library(const KernelSource& source) {
   // Ten calls' time: a library may read a large table or start a run-time system as it loads.
   const Received received = receive(socket_, 10 * seconds_per_call_, loaded);
   if (received == Received::message && loaded.loaded == Loaded::ok) return;
-  if (received == Received::timeout) kill(pid_, SIGKILL);
+  if (received == Received::timeout) stop();
   const std::string death = reap();
   using Reason = KernelLoadError::Reason;
   close(socket_);
@@ -262,32 +297,52 @@ void KernelChild::wait_for_library(const KernelSource& source) {
 }
 
 std::string KernelChild::reap() {
+  // A child whose channel has ended is about to end. One that closed it, or wrote to it, and lives on is stopped.
+  bool stopped = false;
+  for (int waited = 0;; ++waited) {
+    siginfo_t ended{};
+    const int failed = waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOWAIT | (stopped ? 0 : WNOHANG));
+    if (failed != 0 && errno == EINTR) continue;
+    if (failed != 0 || ended.si_pid == pid_) break;
+    if (waited == 1000) {
+      stop();
+      stopped = true;
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  stop();  // what the kernel has started, while its group's number cannot be another's
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;
+  if (stopped) return "closing the judge's channel, or writing to it";
   if (WIFSIGNALED(status)) {
     return "signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
   }
   return "exit(" + std::to_string(WEXITSTATUS(status)) + ")";
 }
 
-ChildReply KernelChild::call(const ChildRequest& request) {
+ChildReply KernelChild::call(ChildRequest request) {
+  request.number = ++calls_ * 0x9e3779b97f4a7c15u;  // odd multiples of 2^64's golden section: all different, none small
   ChildReply reply;
   CallMessage message;
   Received received = Received::death;
-  if (send(socket_, &request, sizeof request, MSG_NOSIGNAL) == sizeof request) {
-    received = receive(socket_, seconds_per_call_, message);
-  }
+  ssize_t sent = -1;
+  do sent = send(socket_, &request, sizeof request, MSG_NOSIGNAL);
+  while (sent < 0 && errno == EINTR);
+  if (sent == sizeof request) received = receive(socket_, seconds_per_call_, message);
+  if (received == Received::message && message.number != request.number) received = Received::death;
   if (received == Received::message) {
     reply.end = message.returned == 0 ? CallEnd::done : CallEnd::refused;
     reply.returned = message.returned;
     reply.environment_changed = message.environment_changed != 0;
     return reply;
   }
-  if (received == Received::timeout) kill(pid_, SIGKILL);
+  if (received == Received::timeout) stop();
   reply.end = received == Received::timeout ? CallEnd::timed_out : CallEnd::crashed;
   reply.death = reap();
+  if (received == Received::timeout) reply.death = "no answer within " + std::to_string(seconds_per_call_) + " s";
   return reply;
 }
 

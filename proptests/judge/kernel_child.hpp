@@ -12,6 +12,7 @@ namespace softcheck::proptests {
 
 /// What the judge asks of the child; the addresses lie in pages that both share.
 struct ChildRequest {
+  std::uint64_t number = 0;  // set by KernelChild::call
   void* input_data = nullptr;
   void* output_data = nullptr;
   void* mask_data = nullptr;  // (rows, columns) uint8, compact; null: no mask is passed
@@ -44,17 +45,20 @@ class KernelChild {
   KernelChild& operator=(const KernelChild&) = delete;
 
   /// After crashed or timed_out the child is gone.
-  ChildReply call(const ChildRequest& request);
+  ChildReply call(ChildRequest request);
   std::size_t printed_bytes() const;
 
  private:
   void wait_for_library(const KernelSource& source);
+  void stop() const;
+  /// Waits for the child's end and says how it ended.
   std::string reap();
 
   double seconds_per_call_;
   pid_t pid_ = -1;
   int socket_ = -1;
   int printed_ = -1;
+  std::uint64_t calls_ = 0;
 };
 
 }  // namespace softcheck::proptests

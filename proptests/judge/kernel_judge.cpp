@@ -17,6 +17,8 @@ RowOptions rows_for(const KernelSubject& subject, const JudgeOptions& options) {
   RowOptions rows;
   rows.formats = {subject.contract.input};
   rows.max_length = options.max_length;
+  // The reciprocal of theta must be a number of the accumulator: beyond that no contract promises anything.
+  if (subject.contract.accumulator == numerics::Format::f16) rows.theta_exponent = 12;
   // Adaptive temperature has none of its own, and the values of these ops come from enclosures alone: shorter rows.
   if (subject.op == Op::adaptive_softmax) rows.theta_exponent = 0;
   if (subject.op == Op::adaptive_softmax || subject.op == Op::log_softmax) {
@@ -43,7 +45,7 @@ std::vector<Property> kernel_properties(const KernelSubject& subject, const Judg
   if (subject.required.batch_invariant) among.push_back("kernel.batch_invariant");
   std::vector<std::string> masked_row = clean;
   masked_row.push_back("kernel.masked_row");
-  std::vector<std::string> nan_row = clean;
+  std::vector<std::string> nan_row = all;
   nan_row.push_back("kernel.nan_row");
 
   std::vector<Property> properties;
@@ -67,7 +69,8 @@ ReportVerdict verdict_of(const Outcome& outcome) {
     });
   };
   if (outcome.verdict != numerics::Verdict::violated) return report_verdict(outcome.verdict);
-  if (!outcome.counterexample) return ReportVerdict::fail;
+  // The generator or the judge itself threw: nothing was found against the kernel.
+  if (!outcome.counterexample || !outcome.counterexample->error.empty()) return ReportVerdict::undecided;
   if (died(CallEnd::timed_out)) return ReportVerdict::timeout;
   return died(CallEnd::crashed) ? ReportVerdict::crash : ReportVerdict::fail;
 }
@@ -107,6 +110,38 @@ void weigh(const KernelTrial& trial, KernelJudgement& judgement) {
   if (weight < judgement.verdict) judgement.verdict = weight;
 }
 
+// A verdict needs values: a claim on them that no call let anybody decide is not held.
+void require_decided_values(const KernelTrial& trial, KernelJudgement& judgement) {
+  for (const std::string& claim : trial.value_claims()) {
+    const bool decided = std::ranges::any_of(judgement.properties, [&](const auto& property) {
+      const auto found = property.second.claims.find(claim);
+      return found != property.second.claims.end() && found->second.decided > 0;
+    });
+    if (decided || judgement.verdict != ReportVerdict::pass) continue;
+    judgement.verdict = ReportVerdict::vacuous;
+    judgement.notes.push_back(claim + " was decided in no call");
+  }
+}
+
+// The case that a replay asks for: of the kernel's dtype, and of a size that fits the buffers.
+void require_replayable(const KernelSubject& subject, std::string_view case_text) {
+  RowCase row_case;
+  from_text(case_text, row_case);
+  RowOptions allowed = rows_for(subject, {});
+  allowed.max_length = RowOptions{}.max_length;
+  const std::string dtype(numerics::properties(subject.contract.input).name);
+  if (row_case.format != subject.contract.input) {
+    throw std::invalid_argument("need a row of the kernel's dtype, " + dtype + ", got one of " +
+                                std::string(numerics::properties(row_case.format).name));
+  }
+  if (!admits(allowed, row_case)) {
+    throw std::invalid_argument("need a row of 1 to " + std::to_string(allowed.max_length) +
+                                " logits with one that is not -inf, and theta in [2^-" +
+                                std::to_string(allowed.theta_exponent) + ", 2^" +
+                                std::to_string(allowed.theta_exponent) + "]");
+  }
+}
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -117,6 +152,8 @@ Requirements parse_requirements(std::string_view words) {
   Requirements result;
   while (!words.empty()) {
     const std::string_view word = words.substr(0, words.find(','));
+    if (word.size() + 1 == words.size())
+      throw std::invalid_argument("--require: a word is missing after the last comma");
     if (word == "deterministic") {
       result.deterministic = true;
     } else if (word == "batch-invariant") {
@@ -139,6 +176,7 @@ KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& o
     if (trial.timed_out()) break;  // a hang costs the time limit once
   }
   weigh(trial, judgement);
+  require_decided_values(trial, judgement);
   judgement.seconds = seconds_since(start);
   return judgement;
 }
@@ -146,6 +184,7 @@ KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& o
 KernelJudgement replay_kernel(const KernelSubject& subject, std::string_view property, std::string_view case_text,
                               const JudgeOptions& options) {
   const auto start = std::chrono::steady_clock::now();
+  require_replayable(subject, case_text);
   KernelTrial trial(subject, options.limits);
   KernelJudgement judgement;
   judgement.verdict = ReportVerdict::pass;
@@ -155,7 +194,7 @@ KernelJudgement replay_kernel(const KernelSubject& subject, std::string_view pro
     if (candidate.name() == property) add_outcome(candidate, candidate.replay(case_text), judgement);
   }
   if (judgement.properties.empty()) {
-    throw std::invalid_argument("--replay: need one of" + known + ", got '" + std::string(property) + "'");
+    throw std::invalid_argument("need one of" + known + ", got '" + std::string(property) + "'");
   }
   weigh(trial, judgement);
   judgement.seconds = seconds_since(start);

@@ -48,16 +48,25 @@ std::string describe(const Layout& layout) {
          " row_gap=" + std::to_string(layout.row_gap) + " offset=" + std::to_string(layout.offset) + ")";
 }
 
-// How many rows stand together: an even number, where the row alone is an odd one.
-constexpr std::int64_t neighbourhood = 4;
+// How many rows stand together: odd and even numbers, below and above the widths that kernels take at once; chosen by
+// the row's size, as the layout is, and coprime to its choices.
+std::size_t rows_for(std::size_t columns) { return 3 + columns % 7; }
 
-// The row backwards, the row, the row with its signs changed (every number of a format has its negative), and the row.
-std::vector<double> with_neighbours(const std::vector<double>& row) {
-  std::vector<double> rows(row.rbegin(), row.rend());
-  rows.insert(rows.end(), row.begin(), row.end());
-  for (double logit : row) rows.push_back(std::isinf(logit) ? logit : -logit);
-  rows.insert(rows.end(), row.begin(), row.end());
-  return rows;
+// The row, backwards, with its signs changed (every number of a format has its negative), and again.
+std::vector<double> with_neighbours(const std::vector<double>& row, std::size_t rows) {
+  std::vector<double> result;
+  result.reserve(rows * row.size());
+  for (std::size_t r = 0; r < rows; ++r) {
+    if (r % 3 == 0) result.insert(result.end(), row.rbegin(), row.rend());
+    if (r % 3 == 1) result.insert(result.end(), row.begin(), row.end());
+    if (r % 3 != 2) continue;
+    for (double logit : row) result.push_back(std::isinf(logit) ? logit : -logit);
+  }
+  return result;
+}
+
+std::string in_row(std::size_t row, std::size_t rows) {
+  return " row " + std::to_string(row) + " of " + std::to_string(rows);
 }
 
 bool same_bits(std::span<const double> a, std::span<const double> b) {
@@ -163,27 +172,37 @@ Certificates KernelTrial::alone(const RowCase& row_case) {
   if (got.empty()) return certificates;
   judge(logits, row_case.theta, got, witness, certificates);
   const std::vector<double> again = call(real, witness, certificates);
-  if (!again.empty()) {
-    compare(got, again, subject_.required.deterministic, "kernel.deterministic",
-            "a second call with the same row gave other bits", witness, certificates);
+  if (again.empty()) return certificates;
+  if (!same_bits(got, again)) {
+    judge(logits, row_case.theta, again, witness + " (second call)", certificates);
   }
+  compare(got, again, subject_.required.deterministic, "kernel.deterministic",
+          "a second call with the same row gave other bits", witness, certificates);
   return certificates;
 }
 
 Certificates KernelTrial::among_neighbours(const RowCase& row_case) {
   Certificates certificates;
   const std::vector<double> logits = row_case.row.expand();
-  const Layout layout = layout_for(logits.size());
+  const std::size_t n = logits.size(), rows = rows_for(n);
+  const Layout layout = layout_for(n);
   const std::string witness = to_text(row_case) + describe(layout);
+  const std::vector<double> all = with_neighbours(logits, rows);
   const std::vector<double> got =
-      call(call_for(row_case.theta, neighbourhood, with_neighbours(logits), layout), witness, certificates);
+      call(call_for(row_case.theta, static_cast<std::int64_t>(rows), all, layout), witness, certificates);
   if (got.empty()) return certificates;
-  const std::span<const double> middle = row_of(got, 1, logits.size());
-  judge(logits, row_case.theta, middle, witness, certificates);
+  for (std::size_t r = 0; r < rows; ++r) {
+    // What has been judged once needs no second judgement.
+    if (r >= 3 && same_bits(row_of(got, r, n), row_of(got, r - 3, n))) continue;
+    judge(std::span(all).subspan(r * n, n), row_case.theta, row_of(got, r, n), witness + in_row(r, rows), certificates);
+  }
   const std::vector<double> alone = call(call_for(row_case.theta, 1, logits, {}), witness, certificates);
-  if (!alone.empty()) {
-    compare(middle, alone, subject_.required.batch_invariant, "kernel.batch_invariant",
-            "a row's bits depend on its layout or its neighbours", witness, certificates);
+  if (alone.empty()) return certificates;
+  // The last copy of the row: the others before it are as likely to share its path through the kernel.
+  const std::size_t last = rows - 1 - (rows - 2) % 3;
+  for (std::size_t r : {std::size_t{1}, last}) {
+    compare(row_of(got, r, n), alone, subject_.required.batch_invariant, "kernel.batch_invariant",
+            "a row's bits depend on its layout or its neighbours", witness + in_row(r, rows), certificates);
   }
   return certificates;
 }
@@ -211,10 +230,14 @@ Certificates KernelTrial::behind_a_mask(const RowCase& row_case) {
 
 Certificates KernelTrial::fully_masked(const RowCase& row_case) {
   Certificates certificates;
+  const std::string witness = to_text(row_case);
   const std::vector<double> logits(row_case.row.size(), -infinity);
-  const std::string witness = to_text(row_case) + " (its items masked)";
-  const std::vector<double> got = call(call_for(1, 1, logits, {}), witness, certificates);
-  if (!got.empty()) judge(logits, 1, got, witness, certificates);
+  const std::vector<double> got = call(call_for(1, 1, logits, {}), witness + " (its items -inf)", certificates);
+  if (!got.empty()) judge(logits, 1, got, witness + " (its items -inf)", certificates);
+  KernelCall masked = call_for(1, 1, row_case.row.expand(), {});
+  masked.mask.assign(logits.size(), 0);
+  const std::vector<double> behind = call(masked, witness + " (all masked)", certificates);
+  if (!behind.empty()) judge(logits, 1, behind, witness + " (all masked)", certificates);
   return certificates;
 }
 
@@ -222,7 +245,8 @@ Certificates KernelTrial::with_a_nan(const RowCase& row_case) {
   Certificates certificates;
   const std::vector<double> logits = row_case.row.expand();
   const std::size_t n = logits.size();
-  const std::size_t place = n / 2;
+  // First, last, or in the middle: a maximum that drops NaN may do so by place.
+  const std::size_t place = n % 3 == 0 ? 0 : n % 3 == 1 ? n - 1 : n / 2;
   const std::string witness = to_text(row_case) + " (item " + std::to_string(place) + " of the middle row NaN)";
   std::vector<double> rows;
   for (int i = 0; i < 3; ++i) rows.insert(rows.end(), logits.begin(), logits.end());
@@ -231,10 +255,11 @@ Certificates KernelTrial::with_a_nan(const RowCase& row_case) {
   if (got.empty()) return certificates;
   const std::span<const double> middle = row_of(got, 1, n);
   const auto is_nan = [](double value) { return std::isnan(value); };
-  const auto wrong = std::ranges::count_if(row_of(got, 0, n), is_nan) +
-                     std::ranges::count_if(row_of(got, 2, n), is_nan) + static_cast<std::ptrdiff_t>(middle.size()) -
-                     std::ranges::count_if(middle, is_nan);
-  certificates.push_back(observed("kernel.nan_row", witness, static_cast<int>(wrong)));
+  const auto numbers = static_cast<std::ptrdiff_t>(middle.size()) - std::ranges::count_if(middle, is_nan);
+  certificates.push_back(observed("kernel.nan_row", witness, static_cast<int>(numbers)));
+  for (std::size_t r : {0, 2}) {
+    judge(logits, row_case.theta, row_of(got, r, n), witness + in_row(r, 3), certificates);
+  }
   return certificates;
 }
 

@@ -16,15 +16,16 @@ class KernelTrial {
   KernelTrial(const KernelSubject& subject, const KernelLimits& limits);
 
   /// The row as the only one of a compact matrix that ends at a page nobody may touch, called after a decoy of the same
-  /// shape: results must not depend on earlier calls.
+  /// shape, and again: results must not depend on earlier calls.
   Certificates alone(const RowCase& row_case);
-  /// The second of four rows, in a layout that the row's size chooses: gaps, strides, offsets, NaN between.
+  /// Among three to nine rows, each judged, in a layout that the row's size chooses: gaps, strides, offsets, NaN
+  /// between.
   Certificates among_neighbours(const RowCase& row_case);
   /// Masked through the mask tensor, NaN and huge values behind it, against the row with -inf.
   Certificates behind_a_mask(const RowCase& row_case);
-  /// All logits of the row's length masked.
+  /// All items masked: as logits of -inf, and by the mask tensor.
   Certificates fully_masked(const RowCase& row_case);
-  /// One logit of the middle row NaN; the neighbours must not notice.
+  /// One logit of the middle row NaN; the neighbours, judged as well, must not notice.
   Certificates with_a_nan(const RowCase& row_case);
 
   /// The claims on values that the op's rows are judged by.

@@ -12,6 +12,7 @@
 #include "numerics/adaptive_oracle.hpp"
 #include "numerics/rounding.hpp"
 #include "numerics/row_cascade.hpp"
+#include "proptests/judge/value_certificate.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -49,38 +50,6 @@ Statistics statistics_of(const RowCascade& row, const Contract& contract, std::s
   return result;
 }
 
-Verdict verdict_of(Decision decision) {
-  switch (decision) {
-    case Decision::proved:
-      return Verdict::proved;
-    case Decision::violated:
-      return Verdict::violated;
-    case Decision::undecided:
-      return Verdict::undecided;
-  }
-  return Verdict::undecided;
-}
-
-Enclosure distance(const Enclosure& exact, double got) {
-  return std::isfinite(got) ? abs(Enclosure(got) - exact) : exact;
-}
-
-// |got - exact| <= threshold with a verdict found already: the sides are there to be read.
-Certificate certificate(const std::string& claim, const std::string& witness, const Enclosure& exact, double got,
-                        double threshold, Decision decision) {
-  Certificate result;
-  result.claim = claim;
-  result.left = distance(exact, got);
-  result.relation = Relation::less_equal;
-  result.right = std::isfinite(threshold) ? Enclosure(threshold) : Enclosure(std::numeric_limits<double>::max());
-  const bool positive = std::isfinite(got) && threshold > 0;
-  result.slack = positive ? (result.left / result.right).upper_double() : std::isfinite(got) ? 0 : infinity;
-  result.verdict = verdict_of(decision);
-  result.precision = working_precision();
-  result.witness = witness + " expected=" + exact.to_string(17) + " got=" + hex_float(got);
-  return result;
-}
-
 // What judge_row works on.
 struct Row {
   const Contract& contract;
@@ -90,23 +59,12 @@ struct Row {
   const std::string& witness;
 };
 
-// An infinite value of the right sign where the true one, or one that the threshold allows, is beyond the output's
-// largest number: it then rounds to infinity.
-bool overflows_rightly(const Contract& contract, double got, const Enclosure& exact, double threshold) {
-  if (!std::isinf(got)) return false;
-  if (threshold == infinity) return true;
-  const Enclosure magnitude = got > 0 ? exact : -exact;
-  return less(magnitude + Enclosure(threshold), Enclosure(properties(contract.output).largest)) != Decision::proved;
+// S >= 1 is held only to within the error of its own sum: an entropy or a logarithm below it has no relative accuracy
+// in any kernel of the contract. Where nothing is known of the sum itself, that is no excuse.
+double resolution_of_logarithms(const Contract& contract, const Statistics& statistics) {
+  const double sum = upper(sum_error(contract, statistics, Grants::none));
+  return sum < 1 ? sum : 0;
 }
-
-// Zeros and values below the smallest normal number are judged absolutely. So are values below resolution: S >= 1 holds
-// its sum only to within the accumulator's u, so that an entropy or a logarithm below u has no relative accuracy in any
-// kernel of the contract.
-bool counts_for_vacuity(const Contract& contract, double magnitude, double resolution = 0) {
-  return magnitude >= properties(contract.output).smallest_normal && magnitude >= resolution;
-}
-
-double accumulator_roundoff(const Contract& contract) { return properties(contract.accumulator).unit_roundoff; }
 
 // The element that comes closest to its threshold, or violates it most, by the filter's values.
 std::size_t worst_element(const Row& row, const ElementThreshold<UpperBound>& threshold,
@@ -129,40 +87,52 @@ std::size_t worst_element(const Row& row, const ElementThreshold<UpperBound>& th
   return worst;
 }
 
-Decision element_decision(const RowJudgement& judgement) { return judgement.row(); }
+// A masked item is 0 exactly, whatever the threshold's floor.
+std::optional<Certificate> masked_item_that_is_not(double expected, const std::string& claim, const Row& row) {
+  for (std::size_t i = 0; i < row.got.size(); ++i) {
+    if (!std::isinf(row.logits[i]) || row.got[i] == expected) continue;
+    return value_certificate(claim, row.witness + " masked item=" + std::to_string(i), Enclosure(0), row.got[i], 0,
+                             Decision::violated, row.contract.output);
+  }
+  return std::nullopt;
+}
 
 void judge_softmax_elements(const Row& row, RowFindings& findings) {
+  const std::string claim = "kernel.softmax.element";
   RowCascade cascade(row.logits, row.theta);
   const Statistics statistics = statistics_of(cascade, row.contract, row.logits, row.theta);
   const ElementThreshold<UpperBound> threshold = softmax_error(row.contract, statistics);
   const double constant = upper(threshold.constant), slope = upper(threshold.slope), floor = upper(threshold.floor);
   const double maximum = cascade.statistics().maximum;
   const std::vector<ProbabilityBounds> bounds = filter_softmax(row.logits, cascade.statistics());
+  // For what is shown and counted; the verdicts come from the cascade, which encloses the deviations.
+  const auto deviation = [&](std::size_t i) {
+    return std::isfinite(row.logits[i]) ? (maximum - row.logits[i]) / row.theta : 0;
+  };
 
-  if (std::isfinite(constant) && std::isfinite(slope)) {
+  const bool promised = std::isfinite(constant) && std::isfinite(slope) && std::isfinite(floor);
+  if (const auto found = masked_item_that_is_not(0, claim, row)) {
+    findings.certificates.push_back(*found);
+  } else if (promised) {
     const RowJudgement judgement =
         cascade.judge_softmax(row.got, ElementTolerance::within_relative(constant, slope, floor));
-    const Decision decision = element_decision(judgement);
     const std::size_t shown = !judgement.violated.empty()    ? judgement.violated.front()
                               : !judgement.undecided.empty() ? judgement.undecided.front()
                                                              : worst_element(row, threshold, bounds, maximum);
     const PrecisionScope precision(113);
     const Enclosure exact = Enclosure::between(bounds[shown].lower, bounds[shown].upper);
-    const double deviation = std::isfinite(row.logits[shown]) ? (maximum - row.logits[shown]) / row.theta : 0;
     const Enclosure allowed =
-        (Enclosure(constant) + Enclosure(slope) * Enclosure(deviation)) * exact + Enclosure(floor);
-    findings.certificates.push_back(certificate("kernel.softmax.element",
-                                                row.witness + " item=" + std::to_string(shown), exact, row.got[shown],
-                                                allowed.upper_double(), decision));
+        (Enclosure(constant) + Enclosure(slope) * Enclosure(deviation(shown))) * exact + Enclosure(floor);
+    findings.certificates.push_back(value_certificate(claim, row.witness + " item=" + std::to_string(shown), exact,
+                                                      row.got[shown], allowed.upper_double(), judgement.row(),
+                                                      row.contract.output));
   }
 
   const ElementThreshold<UpperBound> plain = softmax_error(row.contract, statistics, Grants::none);
   const double plain_constant = upper(plain.constant), plain_slope = upper(plain.slope);
   for (std::size_t i = 0; i < row.got.size(); ++i) {
-    if (!counts_for_vacuity(row.contract, bounds[i].lower)) continue;
-    ++findings.vacuity.judged;
-    const double deviation = (maximum - row.logits[i]) / row.theta;
-    if (!(plain_constant + plain_slope * deviation < 1)) ++findings.vacuity.vacuous;
+    const bool vacuous = !promised || !(plain_constant + plain_slope * deviation(i) < 1);
+    findings.vacuity.add(row.contract, bounds[i].lower, 0, vacuous);
   }
 
   const ScalarThreshold<UpperBound> sum = row_sum_error(row.contract, statistics);
@@ -178,8 +148,9 @@ void judge_softmax_elements(const Row& row, RowFindings& findings) {
       last = value;
   }
   const double sum_got = std::isfinite(last) ? total.midpoint() : last;
-  findings.certificates.push_back(certificate("kernel.softmax.row_sum", row.witness, Enclosure(1), sum_got,
-                                              sum_threshold, judge_row_sum(row.got, sum_threshold)));
+  findings.certificates.push_back(value_certificate("kernel.softmax.row_sum", row.witness, Enclosure(1), sum_got,
+                                                    sum_threshold, judge_row_sum(row.got, sum_threshold),
+                                                    row.contract.output));
 }
 
 // |got - value| <= threshold, the value from an oracle made anew at each precision.
@@ -206,11 +177,11 @@ void judge_scalar(const Row& row, const std::string& claim, const ScalarThreshol
   const PrecisionScope precision(113);
   const Enclosure exact = enclose(approximate);
   const double magnitude = std::fabs(approximate.value), allowed = upper(threshold.total());
-  if (overflows_rightly(row.contract, row.got[0], exact, allowed)) return;
-  findings.certificates.push_back(certificate(claim, row.witness, exact, row.got[0], allowed, decision));
-  if (!counts_for_vacuity(row.contract, magnitude, resolution)) return;
-  ++findings.vacuity.judged;
-  if (is_vacuous(upper(plain.rounding), magnitude)) ++findings.vacuity.vacuous;
+  const bool promised = allowed < infinity;
+  findings.vacuity.add(row.contract, magnitude, resolution, !promised || is_vacuous(upper(plain.rounding), magnitude));
+  if (!promised || overflows_rightly(row.contract, row.got[0], exact, allowed)) return;
+  findings.certificates.push_back(
+      value_certificate(claim, row.witness, exact, row.got[0], allowed, decision, row.contract.output));
 }
 
 void judge_logsumexp(const Row& row, RowFindings& findings) {
@@ -219,7 +190,8 @@ void judge_logsumexp(const Row& row, RowFindings& findings) {
   const auto threshold = logsumexp_error(row.contract, statistics);
   const Decision decision = cascade.judge_logsumexp(row.got[0], upper(threshold.total()));
   // The sum of m / theta and ln S may cancel: what is left is no more accurate than its terms.
-  const double resolution = accumulator_roundoff(row.contract) * (1 + statistics.maximum_magnitude.value());
+  const double resolution = resolution_of_logarithms(row.contract, statistics) +
+                            properties(row.contract.accumulator).unit_roundoff * statistics.maximum_magnitude.value();
   judge_scalar(row, "kernel.logsumexp.value", threshold, logsumexp_error(row.contract, statistics, Grants::none),
                cascade.logsumexp(), resolution, decision, findings);
 }
@@ -230,40 +202,52 @@ void judge_entropy(const Row& row, RowFindings& findings) {
   const auto threshold = entropy_error(row.contract, statistics);
   const Decision decision = cascade.judge_entropy(row.got[0], upper(threshold.total()));
   judge_scalar(row, "kernel.entropy.value", threshold, entropy_error(row.contract, statistics, Grants::none),
-               cascade.entropy(), accumulator_roundoff(row.contract), decision, findings);
+               cascade.entropy(), resolution_of_logarithms(row.contract, statistics), decision, findings);
 }
 
+// What judge_elements asks of an op, each of the element i, at the working precision.
+struct ElementJudge {
+  std::string claim;
+  double masked;                                               // the value of a masked item
+  std::function<Enclosure(std::size_t)> value;                 // exact
+  std::function<double(std::size_t)> threshold;                // absolute
+  std::function<bool(std::size_t, double magnitude)> vacuous;  // without grants
+  double resolution = 0;                                       // smaller values have no relative accuracy
+};
+
 // A claim over the elements of a row whose exact values come from enclosures alone: all decided, the worst one shown.
-template <class Threshold, class Value>
-void judge_elements(const Row& row, const std::string& claim, Threshold&& threshold, Value&& value,
-                    RowFindings& findings) {
-  std::optional<Certificate> shown;
-  for (std::size_t i = 0; i < row.got.size(); ++i) {
-    if (std::isinf(row.logits[i])) {
-      // A masked item: 0 among coefficients, -inf among their logarithms.
-      const double expected = claim == "kernel.log_softmax.element" ? -infinity : 0;
-      if (row.got[i] == expected) continue;
-      shown = certificate(claim, row.witness + " masked item=" + std::to_string(i), Enclosure(0), row.got[i], 0,
-                          Decision::violated);
-      break;
-    }
-    const double allowed = threshold(i);
-    if (allowed == infinity) continue;
-    {
-      const PrecisionScope precision(64);
-      if (overflows_rightly(row.contract, row.got[i], value(i), allowed)) continue;
-    }
-    const Decision decision = decide(row.got[i], allowed, [&] { return value(i); });
-    const PrecisionScope precision(113);
-    const Certificate found =
-        certificate(claim, row.witness + " item=" + std::to_string(i), value(i), row.got[i], allowed, decision);
-    const auto rank = [](const Certificate& c) {
-      return c.verdict == Verdict::proved ? 0 : c.verdict == Verdict::undecided ? 1 : 2;
-    };
-    if (!shown || rank(found) > rank(*shown) || (rank(found) == rank(*shown) && found.slack > shown->slack))
-      shown = found;
+void judge_elements(const Row& row, const ElementJudge& judge, RowFindings& findings) {
+  if (const auto found = masked_item_that_is_not(judge.masked, judge.claim, row)) {
+    findings.certificates.push_back(*found);
+    return;
   }
-  if (shown) findings.certificates.push_back(*shown);
+  struct Worst {
+    std::size_t item;
+    Decision decision;
+    double used;
+  };
+  const auto rank = [](Decision d) { return d == Decision::proved ? 0 : d == Decision::undecided ? 1 : 2; };
+  std::optional<Worst> worst;
+  for (std::size_t i = 0; i < row.got.size(); ++i) {
+    if (std::isinf(row.logits[i])) continue;
+    const PrecisionScope precision(64);
+    const double allowed = judge.threshold(i);
+    const Enclosure quick = judge.value(i);
+    const double magnitude = std::fabs(quick.midpoint());
+    findings.vacuity.add(row.contract, magnitude, judge.resolution, allowed == infinity || judge.vacuous(i, magnitude));
+    if (allowed == infinity || overflows_rightly(row.contract, row.got[i], quick, allowed)) continue;
+    const Decision decision = decide(row.got[i], allowed, [&] { return judge.value(i); });
+    const double used = std::isfinite(row.got[i]) ? std::fabs(row.got[i] - quick.midpoint()) / allowed : infinity;
+    const bool worse =
+        !worst || rank(decision) > rank(worst->decision) || (decision == worst->decision && used > worst->used);
+    if (worse) worst = {i, decision, used};
+  }
+  if (!worst) return;
+  const PrecisionScope precision(113);
+  const std::size_t i = worst->item;
+  findings.certificates.push_back(value_certificate(judge.claim, row.witness + " item=" + std::to_string(i),
+                                                    judge.value(i), row.got[i], judge.threshold(i), worst->decision,
+                                                    row.contract.output));
 }
 
 // One oracle for each precision of the ladder, made when first asked for.
@@ -293,16 +277,15 @@ void judge_log_softmax(const Row& row, RowFindings& findings) {
     return UpperBound(std::max(0.0, oracles.now().deviation(i).upper_double()));
   };
   judge_elements(
-      row, "kernel.log_softmax.element", [&](std::size_t i) { return upper(threshold.at(deviation(i))); },
-      [&](std::size_t i) { return oracles.now().log_softmax(i); }, findings);
-  for (std::size_t i = 0; i < row.got.size(); ++i) {
-    if (std::isinf(row.logits[i])) continue;
-    const PrecisionScope precision(64);
-    const double magnitude = std::fabs(oracles.now().log_softmax(i).midpoint());
-    if (!counts_for_vacuity(row.contract, magnitude, accumulator_roundoff(row.contract))) continue;
-    ++findings.vacuity.judged;
-    if (is_vacuous(upper(plain.rounding(deviation(i))), magnitude)) ++findings.vacuity.vacuous;
-  }
+      row,
+      {.claim = "kernel.log_softmax.element",
+       .masked = -infinity,
+       .value = [&](std::size_t i) { return oracles.now().log_softmax(i); },
+       .threshold = [&](std::size_t i) { return upper(threshold.at(deviation(i))); },
+       .vacuous = [&](std::size_t i,
+                      double magnitude) { return is_vacuous(upper(plain.rounding(deviation(i))), magnitude); },
+       .resolution = resolution_of_logarithms(row.contract, statistics)},
+      findings);
 }
 
 void judge_adaptive_softmax(const Row& row, RowFindings& findings) {
@@ -324,54 +307,66 @@ void judge_adaptive_softmax(const Row& row, RowFindings& findings) {
     const PrecisionScope low(64);
     return UpperBound(std::max(0.0, oracles.now().softmax(i).upper_double()));
   };
-  judge_elements(
-      row, "kernel.adaptive_softmax.element",
-      [&](std::size_t i) { return upper(threshold.at(deviation(i), coefficient(i))); },
-      [&](std::size_t i) { return oracles.now().softmax(i); }, findings);
-  for (std::size_t i = 0; i < row.got.size(); ++i) {
-    if (std::isinf(row.logits[i]) || !counts_for_vacuity(row.contract, coefficient(i).value())) continue;
-    ++findings.vacuity.judged;
-    if (!(upper(bare.relative(deviation(i))) < 1)) ++findings.vacuity.vacuous;
+  judge_elements(row,
+                 {.claim = "kernel.adaptive_softmax.element",
+                  .masked = 0,
+                  .value = [&](std::size_t i) { return oracles.now().softmax(i); },
+                  .threshold = [&](std::size_t i) { return upper(threshold.at(deviation(i), coefficient(i))); },
+                  .vacuous = [&](std::size_t i, double) { return !(upper(bare.relative(deviation(i))) < 1); }},
+                 findings);
+}
+
+void judge_visible_row(Op op, const Row& row, RowFindings& findings) {
+  switch (op) {
+    case Op::softmax:
+      return judge_softmax_elements(row, findings);
+    case Op::log_softmax:
+      return judge_log_softmax(row, findings);
+    case Op::logsumexp:
+      return judge_logsumexp(row, findings);
+    case Op::entropy:
+      return judge_entropy(row, findings);
+    case Op::adaptive_softmax:
+      return judge_adaptive_softmax(row, findings);
   }
+}
+
+bool is_masked_value(Op op, MaskedRows masked, bool empty, double value) {
+  if (op == Op::logsumexp) return value == -infinity;
+  if (empty) return value == 0;  // the entropy of an empty row
+  if (masked == MaskedRows::nan) return std::isnan(value);
+  if (masked == MaskedRows::uniform) return op == Op::entropy && value == 0;
+  return value == (op == Op::log_softmax ? -infinity : 0);
+}
+
+// As many as are wrong of a row that stands for the uniform one: judged as the row of zeros would be.
+std::size_t not_uniform(Op op, const Row& row) {
+  const std::vector<double> zeros(row.logits.size(), 0.0);
+  RowFindings findings;
+  judge_visible_row(op, {row.contract, zeros, 1, row.got, row.witness}, findings);
+  return static_cast<std::size_t>(std::ranges::count_if(
+      findings.certificates, [](const Certificate& found) { return found.verdict != Verdict::proved; }));
 }
 
 // A row with nothing visible has no softmax; the contract says what the kernel returns in its place.
 void judge_masked_row(Op op, const Row& row, RowFindings& findings) {
-  const auto n = static_cast<double>(row.logits.size());
+  const MaskedRows masked = row.contract.masked;
   std::size_t wrong = 0;
-  for (double value : row.got) {
-    bool right = false;
-    if (op == Op::logsumexp) {
-      right = value == -infinity;
-    } else if (row.logits.empty()) {
-      right = value == 0;  // the entropy of an empty row
-    } else if (row.contract.masked == MaskedRows::nan) {
-      right = std::isnan(value);
-    } else if (op == Op::entropy) {
-      right = row.contract.masked == MaskedRows::zero ? value == 0 : std::isfinite(value) && value >= 0;
-    } else if (row.contract.masked == MaskedRows::uniform) {
-      right = value == round_to(row.contract.output, op == Op::log_softmax ? -std::log(n) : 1 / n);
-    } else {
-      right = op == Op::log_softmax ? value == -infinity : value == 0;
-    }
-    if (!right) ++wrong;
+  for (double value : row.got) wrong += !is_masked_value(op, masked, row.logits.empty(), value);
+  if (wrong > 0 && masked == MaskedRows::uniform && op != Op::logsumexp && !row.logits.empty()) {
+    wrong = not_uniform(op, row);
   }
   Certificate result;
   result.claim = "kernel.masked_row";
   result.witness = row.witness + (row.got.empty() ? "" : " got=" + hex_float(row.got[0]));
   result.left = Enclosure::integer(wrong);
   result.right = Enclosure(0);
+  result.slack = wrong == 0 ? 0 : infinity;
   result.verdict = wrong == 0 ? Verdict::proved : Verdict::violated;
   findings.certificates.push_back(result);
 }
 
 }  // namespace
-
-VacuityCount& VacuityCount::operator+=(const VacuityCount& other) {
-  judged += other.judged;
-  vacuous += other.vacuous;
-  return *this;
-}
 
 RowFindings judge_row(Op op, const Contract& contract, std::span<const double> logits, double theta,
                       std::span<const double> got, const std::string& witness) {
@@ -387,23 +382,7 @@ RowFindings judge_row(Op op, const Contract& contract, std::span<const double> l
     judge_masked_row(op, row, findings);
     return findings;
   }
-  switch (op) {
-    case Op::softmax:
-      judge_softmax_elements(row, findings);
-      break;
-    case Op::log_softmax:
-      judge_log_softmax(row, findings);
-      break;
-    case Op::logsumexp:
-      judge_logsumexp(row, findings);
-      break;
-    case Op::entropy:
-      judge_entropy(row, findings);
-      break;
-    case Op::adaptive_softmax:
-      judge_adaptive_softmax(row, findings);
-      break;
-  }
+  judge_visible_row(op, row, findings);
   return findings;
 }
 

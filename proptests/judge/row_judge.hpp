@@ -8,22 +8,13 @@
 #include "numerics/certificate.hpp"
 #include "numerics/contract.hpp"
 #include "proptests/judge/op.hpp"
+#include "proptests/judge/value_certificate.hpp"
 
 namespace softcheck::proptests {
 
-/// What was found of one row, besides the certificates: whether the thresholds said anything.
-struct VacuityCount {
-  std::size_t judged = 0;   // values that are neither exact zeros nor below the smallest normal number
-  std::size_t vacuous = 0;  // of these, values no larger than the relative part of their own threshold
-
-  VacuityCount& operator+=(const VacuityCount& other);
-  /// More than one in a hundred: the contract promises too little for a verdict.
-  bool too_many() const { return vacuous * 100 > judged; }
-};
-
 struct RowFindings {
   std::vector<numerics::Certificate> certificates;
-  VacuityCount vacuity;
+  VacuityCount vacuity;  // whether the thresholds said anything
 };
 
 /// Judges what a kernel returned for one row of logits by the thresholds of its contract (numerics/rounding.hpp, B2,
