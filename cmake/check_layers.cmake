@@ -1,4 +1,6 @@
 # cmake -DROOT=<tree> -P check_layers.cmake: red on an include that breaks the picture of docs/design.md.
+cmake_minimum_required(VERSION 3.25)
+
 # What each folder may include, itself aside; system and library headers do not count.
 set(may_include_numerics)
 set(may_include_theory numerics)
