@@ -27,7 +27,7 @@ void expect_proved(const std::vector<numerics::Certificate>& certificates) {
   }
 }
 
-TEST(RemarkB2, ABertNetworkForgetsOneTokenAmongManyOthers) {
+TEST(RemarkB2, TheBoundHoldsOnAConcreteBertNetwork) {
   const auto model = small_transformer(shape_with(AttentionMask::bert));
   for (double others : {1.0, 1000.0, 0x1p52}) {
     const ForgettingBounds bounds(model, 0, 2);
