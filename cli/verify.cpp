@@ -27,7 +27,8 @@ struct ShippedKernel {
   const char* op;
   const char* dtype;
   const char* contract;
-  const char* absent;  // why the library may be missing; null where it must be there
+  const char* absent;            // why the library may be missing; null where it must be there
+  const char* exempt = nullptr;  // a claim that it is known to break
 };
 
 constexpr const char* ours = "libsoftcheck_cpu_kernels.so";
@@ -43,8 +44,9 @@ constexpr ShippedKernel shipped_kernels[] = {
     {ours, "softcheck_logsumexp", "logsumexp", "f32", our_contract, nullptr},
     {ours, "softcheck_entropy", "entropy", "f32", our_contract, nullptr},
     {ours, "softcheck_adaptive_softmax", "adaptive_softmax", "f32", our_contract, nullptr},
-    {onednn, "softcheck_onednn_softmax", "softmax", "f32", "", onednn_absent},
-    {onednn, "softcheck_onednn_log_softmax", "log_softmax", "f32", "", onednn_absent},
+    // oneDNN 2.6 answers a row that holds a NaN with numbers. Its log_softmax is not here: it errs by 1.4e-6 at ln 1 =
+    // 0, which no contract grants (proptests/tests/judge/onednn_test.cpp).
+    {onednn, "softcheck_onednn_softmax", "softmax", "f32", "", onednn_absent, "kernel.nan_row"},
 };
 
 // The build's own kernels, else those of the installed tree this command stands in.
@@ -78,6 +80,7 @@ std::set<std::string> judge_shipped_kernels(const RunOptions& run, Report& repor
     subject.op = parse_op(shipped.op);
     const numerics::Format input = numerics::parse_format(shipped.dtype);
     subject.contract = numerics::parse_contract(shipped.contract, input, output_format(subject.op, input));
+    if (shipped.exempt != nullptr) subject.exempt.insert(shipped.exempt);
     JudgeOptions options;
     options.run = run;
     try {

@@ -48,17 +48,19 @@ std::vector<Property> kernel_properties(const KernelSubject& subject, const Judg
   std::vector<std::string> nan_row = all;
   nan_row.push_back("kernel.nan_row");
 
+  using Check = Certificates (KernelTrial::*)(const RowCase&);
   std::vector<Property> properties;
-  properties.push_back(PropertyOf<RowCase>{suite, "EveryValueLiesWithinItsThreshold", alone, row_cases(rows),
-                                           [&trial](const RowCase& c) { return trial.alone(c); }});
-  properties.push_back(PropertyOf<RowCase>{suite, "LayoutsAndNeighboursDoNotMatter", among, row_cases(short_rows),
-                                           [&trial](const RowCase& c) { return trial.among_neighbours(c); }});
-  properties.push_back(PropertyOf<RowCase>{suite, "AMaskedItemIsADeletedOne", all, row_cases(short_rows),
-                                           [&trial](const RowCase& c) { return trial.behind_a_mask(c); }});
-  properties.push_back(PropertyOf<RowCase>{suite, "AFullyMaskedRowIsAsDeclared", masked_row, row_cases(nothing_visible),
-                                           [&trial](const RowCase& c) { return trial.fully_masked(c); }});
-  properties.push_back(PropertyOf<RowCase>{suite, "ANanLogitMakesItsRowNan", nan_row, row_cases(short_rows),
-                                           [&trial](const RowCase& c) { return trial.with_a_nan(c); }});
+  const auto add = [&](const char* sentence, std::vector<std::string> claims, const RowOptions& cases, Check check) {
+    std::erase_if(claims, [&](const std::string& claim) { return subject.exempt.contains(claim); });
+    properties.push_back(
+        PropertyOf<RowCase>{suite, sentence, std::move(claims), row_cases(cases),
+                            [&trial, check](const RowCase& c) { return trial.without_exempt((trial.*check)(c)); }});
+  };
+  add("EveryValueLiesWithinItsThreshold", alone, rows, &KernelTrial::alone);
+  add("LayoutsAndNeighboursDoNotMatter", among, short_rows, &KernelTrial::among_neighbours);
+  add("AMaskedItemIsADeletedOne", all, short_rows, &KernelTrial::behind_a_mask);
+  add("AFullyMaskedRowIsAsDeclared", masked_row, nothing_visible, &KernelTrial::fully_masked);
+  add("ANanLogitMakesItsRowNan", nan_row, short_rows, &KernelTrial::with_a_nan);
   return properties;
 }
 
@@ -85,7 +87,7 @@ void add_outcome(const Property& property, Outcome outcome, KernelJudgement& jud
     judgement.failed_property = property.name();
     judgement.counterexample = outcome.counterexample;
   }
-  judgement.properties.emplace_back(property.name(), std::move(outcome));
+  judgement.properties.push_back({property.name(), std::move(outcome), verdict});
 }
 
 void weigh(const KernelTrial& trial, KernelJudgement& judgement) {
@@ -114,10 +116,10 @@ void weigh(const KernelTrial& trial, KernelJudgement& judgement) {
 void require_decided_values(const KernelTrial& trial, KernelJudgement& judgement) {
   for (const std::string& claim : trial.value_claims()) {
     const bool decided = std::ranges::any_of(judgement.properties, [&](const auto& property) {
-      const auto found = property.second.claims.find(claim);
-      return found != property.second.claims.end() && found->second.decided > 0;
+      const auto found = property.outcome.claims.find(claim);
+      return found != property.outcome.claims.end() && found->second.decided > 0;
     });
-    if (decided || judgement.verdict != ReportVerdict::pass) continue;
+    if (decided || trial.exempts(claim) || judgement.verdict != ReportVerdict::pass) continue;
     judgement.verdict = ReportVerdict::vacuous;
     judgement.notes.push_back(claim + " was decided in no call");
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,7 @@ struct KernelSubject {
   Op op = Op::softmax;
   numerics::Contract contract;  // carries the formats of input and output
   Requirements required;
+  std::set<std::string> exempt;  // claims it is known to break: noted where it does, and judged no further
 };
 
 struct JudgeOptions {
@@ -38,10 +40,16 @@ struct JudgeOptions {
   KernelLimits limits;
 };
 
+struct PropertyFinding {
+  std::string name;
+  Outcome outcome;
+  ReportVerdict verdict;
+};
+
 struct KernelJudgement {
   ReportVerdict verdict = ReportVerdict::undecided;
-  std::vector<std::pair<std::string, Outcome>> properties;  // by name, in the order they were run
-  std::string failed_property;                              // of the counterexample
+  std::vector<PropertyFinding> properties;  // in the order they were run
+  std::string failed_property;              // of the counterexample
   std::optional<Counterexample> counterexample;
   VacuityCount vacuity;
   std::size_t calls = 0;

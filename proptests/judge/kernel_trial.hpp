@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -23,10 +24,14 @@ class KernelTrial {
   Certificates among_neighbours(const RowCase& row_case);
   /// Masked through the mask tensor, NaN and huge values behind it, against the row with -inf.
   Certificates behind_a_mask(const RowCase& row_case);
-  /// All items masked: as logits of -inf, and by the mask tensor.
+  /// All items masked: as logits of -inf in rows of even length, by the mask tensor in the others.
   Certificates fully_masked(const RowCase& row_case);
   /// One logit of the middle row NaN; the neighbours, judged as well, must not notice.
   Certificates with_a_nan(const RowCase& row_case);
+
+  bool exempts(const std::string& claim) const { return subject_.exempt.contains(claim); }
+  /// The certificates of the other claims; what an exempt one is known for becomes a note.
+  Certificates without_exempt(Certificates certificates);
 
   /// The claims on values that the op's rows are judged by.
   std::vector<std::string> value_claims() const;
@@ -39,6 +44,10 @@ class KernelTrial {
   static CallEnd end_of(const numerics::Certificate& certificate);
 
  private:
+  struct Answers {
+    std::size_t accepted = 0;
+    std::size_t refused = 0;
+  };
   KernelCall call_for(double theta, std::int64_t rows, std::vector<double> logits, const Layout& layout) const;
   /// Calls, and adds the certificates on how the call behaved; outputs empty unless it was done.
   std::vector<double> call(const KernelCall& call, const std::string& witness, Certificates& certificates);
@@ -54,6 +63,7 @@ class KernelTrial {
   VacuityCount vacuity_;
   bool timed_out_ = false;
   std::set<std::string> notes_;
+  std::map<std::string, Answers> answers_;  // by what was asked for
 };
 
 }  // namespace softcheck::proptests

@@ -27,9 +27,10 @@ Verdict verdict_of(Decision decision) {
   return Verdict::undecided;
 }
 
-// " error=3.4ulp", where both sides are numbers.
+// " error=3.4ulp(f32)", where both sides are numbers and the true one has a size.
 std::string ulps_of(Format output, const Enclosure& exact, double got) {
-  if (!std::isfinite(got) || !std::isfinite(exact.lower_double()) || !std::isfinite(exact.upper_double())) return "";
+  const double lower = exact.lower_double(), higher = exact.upper_double();
+  if (!std::isfinite(got) || !std::isfinite(lower) || !std::isfinite(higher) || (lower <= 0 && higher >= 0)) return "";
   char text[60];
   std::snprintf(text, sizeof text, " error=%.4gulp(%s)", error_in_ulps(output, exact, got).upper_double(),
                 std::string(properties(output).name).c_str());

@@ -1,0 +1,158 @@
+#include "proptests/judge/isolated_kernel.hpp"
+
+#include <dirent.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cfenv>
+#include <chrono>
+#include <cmath>
+#include <iterator>
+
+namespace softcheck::proptests {
+namespace {
+
+const std::string mutants = std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_mutants.so";
+
+KernelCall two_logits() {
+  KernelCall call;
+  call.columns = 2;
+  call.logits = {1, 1};
+  return call;
+}
+
+KernelLimits short_limits() {
+  KernelLimits limits;
+  limits.seconds_per_call = 0.5;
+  return limits;
+}
+
+KernelReply reply_of(const std::string& symbol, const KernelCall& call = two_logits()) {
+  IsolatedKernel kernel({mutants, symbol}, short_limits());
+  return kernel.call(call);
+}
+
+int open_descriptors() {
+  DIR* folder = opendir("/proc/self/fd");
+  int count = 0;
+  while (readdir(folder) != nullptr) ++count;
+  closedir(folder);
+  return count;
+}
+
+TEST(IsolatedKernel, ACorrectKernelAnswers) {
+  const KernelReply reply = reply_of("correct_two_pass");
+  EXPECT_EQ(reply.end, CallEnd::done);
+  EXPECT_EQ(reply.outputs, (std::vector<double>{0.5, 0.5}));
+  EXPECT_FALSE(reply.inputs_changed || reply.wrote_outside || reply.environment_changed);
+}
+
+TEST(IsolatedKernel, EveryWayToDieIsACrash) {
+  EXPECT_EQ(reply_of("mutant_crashes").death, "signal 11 (Segmentation fault)");
+  EXPECT_EQ(reply_of("mutant_aborts").death, "signal 6 (Aborted)");
+  EXPECT_EQ(reply_of("mutant_throws").death, "signal 6 (Aborted)");
+  EXPECT_EQ(reply_of("mutant_exits_zero").death, "exit(0)");
+  EXPECT_EQ(reply_of("mutant_forges_a_reply").death, "a message of its own to the judge");
+  EXPECT_EQ(reply_of("mutant_closes_every_descriptor").end, CallEnd::crashed);
+}
+
+TEST(IsolatedKernel, TheNextCallAfterACrashHasANewChild) {
+  IsolatedKernel kernel({mutants, "mutant_crashes"});
+  EXPECT_EQ(kernel.call(two_logits()).end, CallEnd::crashed);
+  EXPECT_EQ(kernel.call(two_logits()).end, CallEnd::crashed);
+  EXPECT_EQ(kernel.calls(), 2u);
+}
+
+TEST(IsolatedKernel, AHangCostsItsLimit) {
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(reply_of("mutant_hangs").end, CallEnd::timed_out);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  EXPECT_GE(seconds.count(), short_limits().seconds_per_call / 2);
+  EXPECT_LT(seconds.count(), 20 * short_limits().seconds_per_call);  // a loaded machine, not a second limit
+}
+
+TEST(IsolatedKernel, ARefusalIsCounted) {
+  IsolatedKernel kernel({mutants, "mutant_refuses_everything"});
+  const KernelReply reply = kernel.call(two_logits());
+  EXPECT_EQ(reply.end, CallEnd::refused);
+  EXPECT_NE(reply.refusal, 0);
+  EXPECT_EQ(kernel.refused_calls(), 1u);
+}
+
+TEST(IsolatedKernel, WhatItPrintsIsCountedAndProvesNothing) {
+  IsolatedKernel kernel({mutants, "mutant_prints_pass_to_stdout"});
+  kernel.call(two_logits());
+  ::testing::internal::CaptureStdout();
+  kernel.call(two_logits());
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+}
+
+TEST(IsolatedKernel, AChangedEnvironmentShowsAndStaysInTheChild) {
+  EXPECT_TRUE(reply_of("mutant_sets_ftz").environment_changed);
+  EXPECT_TRUE(reply_of("mutant_rounds_upward").environment_changed);
+  EXPECT_EQ(std::fegetround(), FE_TONEAREST);
+}
+
+TEST(IsolatedKernel, StrayWritesShow) {
+  EXPECT_TRUE(reply_of("mutant_writes_input").inputs_changed);
+  const KernelReply behind = reply_of("mutant_writes_past_end");
+  EXPECT_TRUE(behind.end == CallEnd::crashed || behind.wrote_outside);
+  KernelCall at_the_beginning = two_logits();
+  at_the_beginning.layout.against_the_end = false;
+  EXPECT_TRUE(reply_of("mutant_writes_past_end", at_the_beginning).wrote_outside);
+}
+
+TEST(IsolatedKernel, AReadBehindTheEndIsACrash) { EXPECT_EQ(reply_of("mutant_reads_past_end").end, CallEnd::crashed); }
+
+TEST(IsolatedKernel, WhatCannotBeLoadedSaysWhy) {
+  const auto reason = [](const std::string& library, const std::string& symbol) {
+    try {
+      IsolatedKernel kernel({library, symbol});
+    } catch (const KernelLoadError& error) {
+      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+      return error.reason;
+    }
+    ADD_FAILURE() << library << " was loaded";
+    return KernelLoadError::Reason::died_while_loading;
+  };
+  using Reason = KernelLoadError::Reason;
+  EXPECT_EQ(reason("no-such-file.so", "x"), Reason::no_such_file);
+  EXPECT_EQ(reason(SOFTCHECK_SOURCE_DIR "/kernels/mutants/ZOO.tsv", "x"), Reason::not_a_library);
+  EXPECT_EQ(reason(SOFTCHECK_SOURCE_DIR "/kernels", "x"), Reason::not_a_library);
+  EXPECT_EQ(reason(mutants, "no_such_symbol"), Reason::no_such_symbol);
+}
+
+TEST(IsolatedKernel, CallsThatDoNotFitAreWrongCalls) {
+  IsolatedKernel kernel({mutants, "correct_two_pass"});
+  KernelCall call = two_logits();
+  call.columns = 3;
+  EXPECT_THROW(kernel.call(call), std::invalid_argument);
+  call = two_logits();
+  call.layout.column_stride = 0;
+  EXPECT_THROW(kernel.call(call), std::invalid_argument);
+  call = two_logits();
+  call.layout.row_gap = std::int64_t{1} << 40;
+  call.rows = 2;
+  call.logits = {1, 1, 1, 1};
+  EXPECT_THROW(kernel.call(call), std::invalid_argument);
+}
+
+TEST(IsolatedKernel, NothingIsLeftBehind) {
+  const int before = open_descriptors();
+  for (const char* symbol : {"correct_two_pass", "mutant_crashes", "mutant_closes_every_descriptor"}) reply_of(symbol);
+  EXPECT_THROW(IsolatedKernel({mutants, "no_such_symbol"}), KernelLoadError);
+  EXPECT_EQ(open_descriptors(), before);
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
+}
+
+TEST(ParseKernelSource, SplitsAtTheLastColon) {
+  const KernelSource source = parse_kernel_source("a:b.so:f");
+  EXPECT_EQ(source.library, "a:b.so");
+  EXPECT_EQ(source.symbol, "f");
+  for (const char* wrong : {"", "lib.so", "lib.so:", ":f"}) {
+    EXPECT_THROW(parse_kernel_source(wrong), std::invalid_argument) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace softcheck::proptests

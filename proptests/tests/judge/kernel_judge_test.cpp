@@ -1,0 +1,101 @@
+#include "proptests/judge/kernel_judge.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Format;
+
+KernelSubject subject_of(const std::string& symbol, const std::string& contract = "") {
+  KernelSubject subject;
+  subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_mutants.so", symbol};
+  subject.contract = numerics::parse_contract(contract, Format::f32, Format::f32);
+  return subject;
+}
+
+JudgeOptions few_cases() {
+  JudgeOptions options;
+  options.run.cases = 60;
+  options.limits.seconds_per_call = 2;
+  return options;
+}
+
+TEST(KernelJudge, AReplayReproducesTheFailure) {
+  const KernelSubject subject = subject_of("mutant_drops_tail");
+  const KernelJudgement first = judge_kernel(subject, few_cases());
+  ASSERT_TRUE(first.counterexample);
+  const KernelJudgement again =
+      replay_kernel(subject, first.failed_property, first.counterexample->case_text, few_cases());
+  ASSERT_TRUE(again.counterexample);
+  EXPECT_EQ(again.verdict, ReportVerdict::fail);
+  EXPECT_EQ(again.counterexample->failed[0].witness, first.counterexample->failed[0].witness);
+}
+
+TEST(KernelJudge, AReplayOfWhatIsNoCaseIsAWrongCall) {
+  const KernelSubject subject = subject_of("correct_two_pass");
+  const std::string property = "Kernel.EveryValueLiesWithinItsThreshold";
+  for (const char* text :
+       {"", "row", "row f32 theta=0x1p+0", "row f64 theta=0x1p+0 0x0p+0", "row f32 theta=0x1p+0 0x0p+0*4000000000",
+        "row f32 theta=0x1p+0 -inf", "row f32 theta=0x1p+100 0x0p+0", "row f32 theta=0x1p+0 0x1.00000001p+0"}) {
+    EXPECT_THROW(replay_kernel(subject, property, text, few_cases()), std::invalid_argument) << text;
+  }
+  EXPECT_THROW(replay_kernel(subject, "Kernel.None", "row f32 theta=0x1p+0 0x0p+0", few_cases()),
+               std::invalid_argument);
+  EXPECT_EQ(replay_kernel(subject, property, "row f32 theta=0x1p+0 0x0p+0", few_cases()).verdict, ReportVerdict::pass);
+}
+
+TEST(KernelJudge, AContractThatPromisesNothingIsVacuous) {
+  const KernelJudgement judgement = judge_kernel(subject_of("correct_two_pass", "acc=bf16"), few_cases());
+  EXPECT_EQ(judgement.verdict, ReportVerdict::vacuous);
+  EXPECT_TRUE(judgement.vacuity.too_many());
+}
+
+TEST(KernelJudge, AnExemptClaimIsANote) {
+  KernelSubject subject = subject_of("mutant_nan_swallowed");
+  EXPECT_EQ(judge_kernel(subject, few_cases()).verdict, ReportVerdict::fail);
+  subject.exempt = {"kernel.nan_row"};
+  const KernelJudgement judgement = judge_kernel(subject, few_cases());
+  EXPECT_EQ(judgement.verdict, ReportVerdict::pass);
+  EXPECT_EQ(std::ranges::count(judgement.notes, "does not hold, as known: kernel.nan_row"), 1);
+}
+
+TEST(KernelJudge, AnOutputLeftUnwrittenIsNoNan) {
+  EXPECT_EQ(judge_kernel(subject_of("mutant_nan_row_unwritten"), few_cases()).verdict, ReportVerdict::fail);
+}
+
+TEST(KernelJudge, EveryClaimThatFailedIsReportedAsFailed) {
+  const KernelSubject subject = subject_of("mutant_ignores_mask");
+  const std::vector<ReportRow> rows = rows_of(subject, judge_kernel(subject, few_cases()));
+  for (const char* claim : {"kernel.softmax.element", "kernel.masked_row"}) {
+    const auto row = std::ranges::find(rows, claim, &ReportRow::claim);
+    ASSERT_NE(row, rows.end()) << claim;
+    EXPECT_EQ(row->verdict, ReportVerdict::fail) << claim;
+    ASSERT_FALSE(row->details.empty()) << claim;
+    EXPECT_EQ(row->details.back().rfind("replay: softcheck kernel '", 0), 0u) << row->details.back();
+  }
+}
+
+TEST(KernelJudge, RequirementsAreKnownWords) {
+  EXPECT_TRUE(parse_requirements("deterministic").deterministic);
+  EXPECT_TRUE(parse_requirements("deterministic,batch-invariant").batch_invariant);
+  EXPECT_FALSE(parse_requirements("").deterministic);
+  for (const char* wrong : {"determined", "deterministic,", ",", "deterministic batch-invariant"}) {
+    EXPECT_THROW(parse_requirements(wrong), std::invalid_argument) << wrong;
+  }
+}
+
+TEST(ParseOp, UnknownOpsAreToldTheKnownOnes) {
+  for (const Op op : all_ops()) EXPECT_EQ(parse_op(to_string(op)), op);
+  try {
+    parse_op("attention");
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    for (const Op op : all_ops()) EXPECT_NE(std::string(error.what()).find(to_string(op)), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace softcheck::proptests

@@ -1,0 +1,214 @@
+#include "proptests/judge/row_judge.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "numerics/adaptive_oracle.hpp"
+#include "numerics/row_oracle.hpp"
+#include "proptests/generators/row.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using namespace numerics;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr Format kernel_formats[] = {Format::f64, Format::f32, Format::f16, Format::bf16};
+
+// What an ideal kernel returns before it rounds to its output: enclosures at the working precision.
+std::vector<Enclosure> exact_values(Op op, const std::vector<double>& logits, double theta) {
+  if (op == Op::adaptive_softmax) {
+    const AdaptiveRowOracle oracle(logits, EntropyDefinition::exact);
+    std::vector<Enclosure> values;
+    for (std::size_t i = 0; i < logits.size(); ++i) values.push_back(oracle.softmax(i));
+    return values;
+  }
+  const RowOracle oracle(logits, theta);
+  if (op == Op::logsumexp) return {oracle.logsumexp()};
+  if (op == Op::entropy) return {oracle.entropy()};
+  std::vector<Enclosure> values;
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    const bool masked = std::isinf(logits[i]);
+    if (op == Op::softmax) values.push_back(masked ? Enclosure(0) : oracle.softmax(i));
+    // The place of a masked item's logarithm; ideal() puts -inf there.
+    if (op == Op::log_softmax) values.push_back(masked ? Enclosure(0) : oracle.log_softmax(i));
+  }
+  return values;
+}
+
+std::vector<double> ideal(Op op, Format output, const std::vector<double>& logits, double theta) {
+  const PrecisionScope precision(256);
+  std::vector<double> values;
+  for (const Enclosure& exact : exact_values(op, logits, theta)) {
+    values.push_back(round_to(output, exact.midpoint()));
+    const bool masked = !is_row_scalar(op) && std::isinf(logits[values.size() - 1]);
+    if (masked) values.back() = op == Op::log_softmax ? -infinity : 0;
+  }
+  return values;
+}
+
+std::vector<RowCase> cases_of(Op op, Format input, int count) {
+  RowOptions options;
+  options.formats = {input};
+  options.max_length = 70;
+  if (op == Op::adaptive_softmax) options.theta_exponent = 0;
+  const auto generator = row_cases(options);
+  rc::Random random(7);
+  std::vector<RowCase> cases;
+  for (int i = 0; i < count; ++i) cases.push_back(generator(random.split(), i).value());
+  return cases;
+}
+
+// The element that a certificate shows: "... item=K expected=...".
+std::size_t item_of(const Certificate& certificate) {
+  const std::size_t place = certificate.witness.find("item=");
+  return place == std::string::npos ? 0 : std::stoul(certificate.witness.substr(place + 5));
+}
+
+class OpTest : public ::testing::TestWithParam<Op> {};
+
+TEST_P(OpTest, WhatIsRoundedCorrectlyPasses) {
+  const Op op = GetParam();
+  for (const Format input : kernel_formats) {
+    const Contract contract = default_contract(input, output_format(op, input));
+    for (const RowCase& c : cases_of(op, input, 60)) {
+      const std::vector<double> logits = c.row.expand();
+      const std::vector<double> got = ideal(op, contract.output, logits, c.theta);
+      for (const Certificate& found : judge_row(op, contract, logits, c.theta, got, to_text(c)).certificates) {
+        EXPECT_EQ(found.verdict, Verdict::proved) << found.claim << " " << found.witness;
+      }
+    }
+  }
+}
+
+TEST_P(OpTest, WhatIsMovedBeyondItsThresholdFails) {
+  const Op op = GetParam();
+  int moved = 0;
+  for (const Format input : kernel_formats) {
+    const Contract contract = default_contract(input, output_format(op, input));
+    for (const RowCase& c : cases_of(op, input, 30)) {
+      const std::vector<double> logits = c.row.expand();
+      std::vector<double> got = ideal(op, contract.output, logits, c.theta);
+      const RowFindings findings = judge_row(op, contract, logits, c.theta, got, to_text(c));
+      if (findings.certificates.empty() || findings.certificates[0].claim == "kernel.softmax.row_sum") continue;
+      const Certificate& shown = findings.certificates[0];
+      const std::size_t item = item_of(shown);
+      const double allowed = shown.right.upper_double();
+      const PrecisionScope precision(256);
+      const Enclosure exact = exact_values(op, logits, c.theta)[item];
+      for (const double factor : {1.01, -1.01}) {
+        got[item] = exact.midpoint() + factor * allowed;
+        const bool beyond = less(Enclosure(allowed), abs(Enclosure(got[item]) - exact)) == Decision::proved;
+        if (!std::isfinite(got[item]) || !beyond) continue;
+        ++moved;
+        const RowFindings wrong = judge_row(op, contract, logits, c.theta, got, to_text(c));
+        ASSERT_FALSE(wrong.certificates.empty());
+        EXPECT_EQ(wrong.certificates[0].verdict, Verdict::violated) << wrong.certificates[0].witness;
+      }
+    }
+  }
+  EXPECT_GT(moved, 100);
+}
+
+TEST_P(OpTest, ANanInOnePlaceFails) {
+  const Op op = GetParam();
+  const std::vector<double> logits{1, 2, 3, -infinity, 0};
+  const Contract contract = default_contract(Format::f32, Format::f32);
+  std::vector<double> got = ideal(op, Format::f32, logits, 1);
+  got.back() = std::nan("");
+  EXPECT_EQ(worst(judge_row(op, contract, logits, 1, got, "").certificates), Verdict::violated);
+}
+
+INSTANTIATE_TEST_SUITE_P(RowJudge, OpTest, ::testing::ValuesIn(all_ops().begin(), all_ops().end()),
+                         [](const auto& param_info) { return std::string(to_string(param_info.param)); });
+
+TEST(RowJudge, ThresholdsAsWideAsTheValuesAreVacuous) {
+  const std::vector<double> logits(65536, 0.0);
+  const Contract contract = parse_contract("acc=bf16 sum=sequential", Format::bf16, Format::bf16);
+  for (const Op op : {Op::softmax, Op::logsumexp, Op::entropy}) {
+    const std::vector<double> got = ideal(op, Format::bf16, logits, 1);
+    EXPECT_TRUE(judge_row(op, contract, logits, 1, got, "").vacuity.too_many()) << to_string(op);
+  }
+}
+
+TEST(RowJudge, ARowOfWhichNothingIsPromisedIsVacuous) {
+  // S overflows f16: whatever is returned, nothing was judged.
+  const std::vector<double> logits(70000, 0.0);
+  const Contract contract = parse_contract("acc=f16 sum=tree", Format::f32, Format::f32);
+  const std::vector<double> got(logits.size(), 0.25);
+  const RowFindings findings = judge_row(Op::softmax, contract, logits, 1, got, "");
+  EXPECT_TRUE(findings.certificates.empty());
+  EXPECT_TRUE(findings.vacuity.too_many());
+}
+
+TEST(RowJudge, AMaskedItemIsZeroExactly) {
+  const std::vector<double> logits{0, -infinity};
+  const Contract contract = default_contract(Format::f32, Format::f32);  // flushed: its floor is 2^-126 and more
+  const auto verdict = [&](double masked) {
+    return worst(judge_row(Op::softmax, contract, logits, 1, std::vector<double>{1, masked}, "").certificates);
+  };
+  EXPECT_EQ(verdict(0), Verdict::proved);
+  EXPECT_EQ(verdict(-0.0), Verdict::proved);
+  EXPECT_EQ(verdict(0x1p-149), Verdict::violated);
+}
+
+TEST(RowJudge, AFullyMaskedRowIsAsTheContractSays) {
+  const double nan = std::nan("");
+  struct Expectation {
+    Op op;
+    const char* word;
+    std::vector<double> right, wrong;
+  };
+  const double third = round_to(Format::f32, 1.0 / 3), minus_ln_3 = round_to(Format::f32, -std::log(3.0));
+  const Expectation expectations[] = {
+      {Op::softmax, "masked=nan", {nan, nan, nan}, {0, nan, nan}},
+      {Op::softmax, "masked=zero", {0, 0, 0}, {third, third, third}},
+      {Op::softmax, "masked=uniform", {third, third, third}, {0, 0, 0}},
+      {Op::softmax, "masked=uniform", {std::nextafter(third, 1), third, third}, {1, 0, 0}},
+      {Op::log_softmax, "masked=zero", {-infinity, -infinity, -infinity}, {0, 0, 0}},
+      {Op::log_softmax, "masked=uniform", {minus_ln_3, minus_ln_3, minus_ln_3}, {nan, nan, nan}},
+      {Op::adaptive_softmax, "masked=uniform", {third, third, third}, {nan, nan, nan}},
+      {Op::logsumexp, "masked=nan", {-infinity}, {nan}},
+      {Op::entropy, "masked=nan", {nan}, {0}},
+      {Op::entropy, "masked=zero", {0}, {nan}},
+      {Op::entropy, "masked=uniform", {-minus_ln_3}, {nan}},
+  };
+  const std::vector<double> logits(3, -infinity);
+  for (const Expectation& e : expectations) {
+    const Contract contract = parse_contract(e.word, Format::f32, Format::f32);
+    EXPECT_EQ(worst(judge_row(e.op, contract, logits, 1, e.right, "").certificates), Verdict::proved)
+        << to_string(e.op) << " " << e.word;
+    EXPECT_EQ(worst(judge_row(e.op, contract, logits, 1, e.wrong, "").certificates), Verdict::violated)
+        << to_string(e.op) << " " << e.word;
+  }
+}
+
+TEST(RowJudge, AnInfinityIsRightOnlyWhereTheValueIsBeyondTheFormat) {
+  const Contract contract = default_contract(Format::f16, Format::f16);
+  const std::vector<double> far{-60000, 60000}, near{-100, 100};
+  EXPECT_EQ(worst(judge_row(Op::log_softmax, contract, far, 1, std::vector<double>{-infinity, 0}, "").certificates),
+            Verdict::proved);
+  EXPECT_EQ(worst(judge_row(Op::log_softmax, contract, far, 1, std::vector<double>{infinity, 0}, "").certificates),
+            Verdict::violated);
+  EXPECT_EQ(worst(judge_row(Op::log_softmax, contract, near, 1, std::vector<double>{-infinity, 0}, "").certificates),
+            Verdict::violated);
+}
+
+TEST(RowJudge, TheWitnessTellsTheErrorInUlps) {
+  const Contract contract = default_contract(Format::f32, Format::f32);
+  const RowFindings findings =
+      judge_row(Op::softmax, contract, std::vector<double>{0, 0}, 1, std::vector<double>{0.5, 0.5 + 0x1p-21}, "row");
+  EXPECT_EQ(findings.certificates[0].witness, "row item=1 expected=0x1p-1 got=0x1.00001p-1 error=8ulp(f32)");
+}
+
+TEST(RowJudge, AWrongNumberOfValuesIsAWrongCall) {
+  const Contract contract = default_contract(Format::f32, Format::f32);
+  EXPECT_THROW(judge_row(Op::softmax, contract, std::vector<double>{0, 0}, 1, std::vector<double>{1}, ""),
+               std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
