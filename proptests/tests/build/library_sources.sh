@@ -1,0 +1,4 @@
+#!/bin/sh
+# The sources that clang-tidy reads: the libraries and the command, no tests, benchmarks or planted bugs.
+set -eu
+git ls-files 'numerics/*.cpp' 'theory/*.cpp' 'cli/*.cpp' 'proptests/*.cpp' | grep -v -e /tests/ -e /bench/ -e /mutants/
