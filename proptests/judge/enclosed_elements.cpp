@@ -30,11 +30,12 @@ Decision decide(double got, double threshold, Value&& value) {
 // What judge_elements asks of an op, each of the element i, at the working precision.
 struct ElementJudge {
   std::string claim;
-  double masked;                                               // the value of a masked item
-  std::function<Enclosure(std::size_t)> value;                 // exact
-  std::function<double(std::size_t)> threshold;                // absolute
-  std::function<bool(std::size_t, double magnitude)> vacuous;  // without grants
-  double resolution = 0;                                       // smaller values have no relative accuracy
+  double masked;                                                                   // the value of a masked item
+  std::function<Enclosure(std::size_t)> value;                                     // exact
+  std::function<double(std::size_t)> threshold;                                    // absolute
+  std::function<bool(std::size_t, double magnitude)> vacuous;                      // without grants
+  std::function<bool(std::size_t)> overflows = [](std::size_t) { return false; };  // to -inf, before the value does
+  double resolution = 0;  // smaller values have no relative accuracy
 };
 
 // A claim over the elements of a row whose exact values come from enclosures alone: all decided, the worst one shown.
@@ -58,6 +59,7 @@ void judge_elements(const JudgedRow& row, const ElementJudge& judge, RowFindings
     const double magnitude = std::fabs(quick.midpoint());
     findings.vacuity.add(row.contract, magnitude, judge.resolution, allowed == infinity || judge.vacuous(i, magnitude));
     if (allowed == infinity || overflows_rightly(row.contract, row.got[i], quick, allowed)) continue;
+    if (row.got[i] == -infinity && judge.overflows(i)) continue;
     const Decision decision = decide(row.got[i], allowed, [&] { return judge.value(i); });
     const double used = std::isfinite(row.got[i]) ? std::fabs(row.got[i] - quick.midpoint()) / allowed : infinity;
     const bool worse =
@@ -108,6 +110,12 @@ void judge_log_softmax(const JudgedRow& row, RowFindings& findings) {
        .threshold = [&](std::size_t i) { return upper(threshold.at(deviation(i))); },
        .vacuous = [&](std::size_t i,
                       double magnitude) { return is_vacuous(upper(plain.rounding(deviation(i))), magnitude); },
+       // x - max is not yet divided by theta.
+       .overflows =
+           [&](std::size_t i) {
+             const Enclosure difference = oracles.now().deviation(i) * Enclosure(row.theta);
+             return less(difference, Enclosure(overflow_limit(row.contract))) != Decision::proved;
+           },
        .resolution = resolution_of_logarithms(row.contract, statistics)},
       findings);
 }

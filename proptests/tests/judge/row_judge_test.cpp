@@ -197,6 +197,15 @@ TEST(RowJudge, AnInfinityIsRightOnlyWhereTheValueIsBeyondTheFormat) {
             Verdict::violated);
 }
 
+TEST(RowJudge, ADifferenceMayOverflowBeforeItIsDividedByTheta) {
+  // Found by judging our own kernels with other seeds: -0x1p+126 is a number of f32, its difference is not.
+  const Contract contract = default_contract(Format::f32, Format::f32);
+  const std::vector<double> far{-0x1p+126, 0x1.8p+127}, near{-0x1p+100, 0x1p+100};
+  const std::vector<double> got{-infinity, 0};
+  EXPECT_EQ(worst(judge_row(Op::log_softmax, contract, far, 4, got, "").certificates), Verdict::proved);
+  EXPECT_EQ(worst(judge_row(Op::log_softmax, contract, near, 4, got, "").certificates), Verdict::violated);
+}
+
 TEST(RowJudge, TheWitnessTellsTheErrorInUlps) {
   const Contract contract = default_contract(Format::f32, Format::f32);
   const RowFindings findings =
