@@ -94,7 +94,7 @@ std::set<std::string> judge_shipped_kernels(const RunOptions& run, Report& repor
 
 int run_verify(const VerifyFlags& flags) {
   const BuildInfo& build = this_build();
-  const RunOptions options = run_options(flags.cases, 200);
+  const RunOptions options = run_options(flags.cases, 1000);
   fmt::print("softcheck {} (commit {}), seed {}, {} cases for each property\n", build.version, build.commit,
              options.seed, options.cases);
   Report report = run_claims(flags.cases, options, "");

@@ -59,7 +59,8 @@ Enclosure inverse_temperature(const Enclosure& entropy) {
   return maximum(inverse_temperature_polynomial(entropy), Enclosure(1));
 }
 
-AdaptiveRowOracle::AdaptiveRowOracle(std::span<const double> logits, EntropyDefinition form) : plain_(plain_row(logits)) {
+AdaptiveRowOracle::AdaptiveRowOracle(std::span<const double> logits, EntropyDefinition form)
+    : plain_(plain_row(logits)) {
   if (plain_.fully_masked()) return;
   {
     const PrecisionScope guard(working_precision() + beta_guard_bits);
