@@ -1,5 +1,7 @@
 #include "proptests/properties/proposition_3_1.hpp"
 
+#include <cmath>
+
 #include "proptests/generators/case_text.hpp"
 
 namespace softcheck::proptests {
@@ -7,10 +9,13 @@ namespace {
 
 using theory::QueryAndItems;
 
-// Short numbers, so that exact ties stay within 512 bits; the direction suffers by 2^-16, a near-extremal length only
-// by its square.
+// Short numbers of similar size, so that 512 bits tell the finest near-tie: components 2^-32 below the largest are
+// dropped (power iteration leaves some as small as 2^-256, whose squares end beyond 512 bits). The direction suffers by
+// 2^-16, a near-extremal length only by its square.
 Eigen::VectorXd shortened(const Eigen::VectorXd& x) {
-  return x.unaryExpr([](double entry) { return round_to_bits(entry, 16); });
+  const double negligible = x.size() == 0 ? 0 : 0x1p-32 * x.cwiseAbs().maxCoeff();
+  return x.unaryExpr(
+      [negligible](double entry) { return std::abs(entry) < negligible ? 0 : round_to_bits(entry, 16); });
 }
 
 void oppose_items(QueryAndItems& input) {
