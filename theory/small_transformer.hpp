@@ -63,7 +63,8 @@ struct SmallTransformer {
   std::vector<TransformerLayer> layers;
 };
 
-/// Weights and embeddings k/16, k odd in [-15, 15], from the standard engine mt19937_64: short dyadic numbers, none 0.
+/// Weights and embeddings k/16, k odd in [-15, 15], from the standard engine mt19937_64: short dyadic numbers, none 0;
+/// the values of head h = 0, 1, ... k/16 + h/64.
 ///
 /// throws   std::invalid_argument when a size is below 1, the vocabulary exceeds 16, theta or weight_scale is not
 ///          positive and finite

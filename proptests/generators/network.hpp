@@ -18,7 +18,7 @@ enum class Mask { bert, gpt };
 enum class Nonlinearity { relu, tanh, gelu };
 
 /// A small Transformer over a finite vocabulary and a number of tokens. Its weights follow from the seed by
-/// theory::small_transformer: k/16, k odd in [-15, 15], times weight_scale.
+/// theory::small_transformer: k/16, k odd in [-15, 15] (values + h/64 in head h), times weight_scale.
 struct SmallNetworkCase {
   std::uint64_t seed = 0;
   int vocabulary = 2;
