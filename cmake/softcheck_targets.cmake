@@ -13,8 +13,9 @@ if(SOFTCHECK_WARNINGS_AS_ERRORS)
   target_compile_options(softcheck_compile_options INTERFACE -Werror)
 endif()
 if(SOFTCHECK_SANITIZE)
+  set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_compile_options(softcheck_compile_options INTERFACE
-    -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+    "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:softcheck_unsanitized>>>:${sanitizers}>"
   )
   target_link_options(softcheck_compile_options INTERFACE -fsanitize=address,undefined)
 endif()
