@@ -30,18 +30,6 @@ Decision decide(Relation relation, const Sides& sides) {
   return Decision::undecided;
 }
 
-Verdict verdict_of(Decision decision) {
-  switch (decision) {
-    case Decision::proved:
-      return Verdict::proved;
-    case Decision::violated:
-      return Verdict::violated;
-    case Decision::undecided:
-      return Verdict::undecided;
-  }
-  return Verdict::undecided;
-}
-
 double used_fraction(const Enclosure& left, const Enclosure& right) {
   if (!right.certainly_positive() || !left.certainly_nonnegative()) return std::numeric_limits<double>::quiet_NaN();
   return (left / right).upper_double();
@@ -62,6 +50,18 @@ Certificate fill(std::string claim, std::string witness, Relation relation, cons
 }
 
 }  // namespace
+
+Verdict verdict_of(Decision decision) {
+  switch (decision) {
+    case Decision::proved:
+      return Verdict::proved;
+    case Decision::violated:
+      return Verdict::violated;
+    case Decision::undecided:
+      return Verdict::undecided;
+  }
+  return Verdict::undecided;
+}
 
 Certificate certify(std::string claim, std::string witness, Relation relation, const std::function<Sides()>& sides) {
   for (unsigned bits : precision_ladder) {

@@ -13,6 +13,9 @@ namespace softcheck::numerics {
 /// A decided claim is proved or violated; a bound as wide as what it bounds is vacuous, never proved.
 enum class Verdict { proved, violated, vacuous, undecided };
 
+/// The verdict of a decision that no vacuity stands against.
+Verdict verdict_of(Decision decision);
+
 enum class Relation { less_equal, less, equal };
 
 /// One claim decided on one input: the value that every check of every kind returns.

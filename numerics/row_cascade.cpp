@@ -100,7 +100,8 @@ const RowOracle& RowCascade::oracle(std::size_t rung) {
   return *oracles_[rung];
 }
 
-RowJudgement RowCascade::judge_softmax(std::span<const float> got, const ElementTolerance& tolerance) {
+template <class Got>
+RowJudgement RowCascade::judge(std::span<const Got> got, const ElementTolerance& tolerance) {
   const FpEnvironmentGuard guard;
   const StageOutcome filtered =
       narrow_.empty() ? filter_judge(wide_, filter_, got, tolerance) : filter_judge(narrow_, filter_, got, tolerance);
@@ -110,14 +111,12 @@ RowJudgement RowCascade::judge_softmax(std::span<const float> got, const Element
   return finish(filtered, open, tolerance);
 }
 
+RowJudgement RowCascade::judge_softmax(std::span<const float> got, const ElementTolerance& tolerance) {
+  return judge(got, tolerance);
+}
+
 RowJudgement RowCascade::judge_softmax(std::span<const double> got, const ElementTolerance& tolerance) {
-  const FpEnvironmentGuard guard;
-  const StageOutcome filtered =
-      narrow_.empty() ? filter_judge(wide_, filter_, got, tolerance) : filter_judge(narrow_, filter_, got, tolerance);
-  std::vector<double> open;
-  open.reserve(filtered.undecided.size());
-  for (std::size_t i : filtered.undecided) open.push_back(got[i]);
-  return finish(filtered, open, tolerance);
+  return judge(got, tolerance);
 }
 
 RowJudgement RowCascade::finish(const StageOutcome& filtered, std::span<const double> got,

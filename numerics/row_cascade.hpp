@@ -74,6 +74,8 @@ class RowCascade {
  private:
   std::span<const double> wide_logits();
   const RowOracle& oracle(std::size_t rung);
+  template <class Got>
+  RowJudgement judge(std::span<const Got> got, const ElementTolerance& tolerance);
   RowJudgement finish(const StageOutcome& filtered, std::span<const double> got, const ElementTolerance& tolerance);
   void escalate_elements(std::vector<std::size_t> open, std::span<const double> got, const ElementTolerance& tolerance,
                          RowJudgement& judgement);

@@ -15,18 +15,6 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-Verdict verdict_of(Decision decision) {
-  switch (decision) {
-    case Decision::proved:
-      return Verdict::proved;
-    case Decision::violated:
-      return Verdict::violated;
-    case Decision::undecided:
-      return Verdict::undecided;
-  }
-  return Verdict::undecided;
-}
-
 // " error=3.4ulp(f32)", where both sides are numbers and the true one has a size.
 std::string ulps_of(Format output, const Enclosure& exact, double got) {
   const double lower = exact.lower_double(), higher = exact.upper_double();
