@@ -3,49 +3,59 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace softcheck::proptests {
 
-/// Memory shared with child processes, between pages that cannot be touched: an access one element beyond either end is
-/// a segmentation fault.
-class GuardedPages {
- public:
-  explicit GuardedPages(std::size_t bytes);  // rounded up to pages
-  ~GuardedPages();
-  GuardedPages(const GuardedPages&) = delete;
-  GuardedPages& operator=(const GuardedPages&) = delete;
-
-  std::span<std::byte> bytes() const { return {begin_, size_}; }
-
- private:
-  std::byte* mapping_;
-  std::size_t mapping_size_;
-  std::byte* begin_;
-  std::size_t size_;
-};
-
-/// What a view and its surroundings are filled with, one byte over and over. Inputs: a NaN in every format, so that a
+/// What pages hold where no call has put anything, one byte over and over. Inputs: a NaN in every format, so that a
 /// stray read shows. Outputs: a positive number in every format, beyond any coefficient or entropy, so that what was
 /// never written shows even where a NaN is expected.
 enum class Filling : std::uint8_t { input = 0xff, output = 0x7b };
 
-/// A view of bytes at one end of guarded pages, with what lies around it filled so that a stray write shows.
-class GuardedView {
- public:
-  /// bytes    <= pages.bytes().size()
-  GuardedView(const GuardedPages& pages, std::size_t bytes, bool against_the_end, Filling filling);
+/// Bytes [begin, end), counted from the beginning of a buffer.
+struct ByteRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
 
-  std::span<std::byte> bytes() const { return view_; }
-  /// Nothing within 64 KiB around the view has been written.
-  bool surroundings_intact() const;
-  /// These bytes still hold what they were filled with.
-  bool untouched(std::span<const std::byte> bytes) const;
+/// Memory shared with child processes, between pages that cannot be touched: an access one element beyond either end is
+/// a segmentation fault. Between calls everything that a view covers or has beside it holds the filling: a write that
+/// comes after a call shows like one beside its view.
+class GuardedPages {
+ public:
+  GuardedPages(std::size_t bytes, Filling filling);  // bytes rounded up to pages
+  /// An address range of so many bytes of which only the pages that used reaches into can be touched: gigabytes between
+  /// two rows cost nothing, and whatever strays from the rows in use is a segmentation fault.
+  ///
+  /// used     not empty, in any order
+  /// throws   std::invalid_argument when used does not lie in [0, bytes), or in more than 16384 separate places
+  GuardedPages(std::size_t bytes, Filling filling, std::span<const ByteRange> used);
+  ~GuardedPages();
+  GuardedPages(const GuardedPages&) = delete;
+  GuardedPages& operator=(const GuardedPages&) = delete;
+
+  std::size_t size() const { return size_; }
+  std::byte filling() const { return filling_; }
+  /// The beginning of a view of bytes at one end of the pages; it and 64 KiB around it hold the filling.
+  /// throws   std::invalid_argument when bytes > size()
+  std::byte* place(std::size_t bytes, bool against_the_end);
+  /// Does the view placed last hold nothing but the filling, and what lies within 64 KiB around it? Afterwards it does.
+  bool restore();
 
  private:
+  void reserve(std::size_t bytes);
+  void open(const ByteRange& range) const;
+  void fill(const ByteRange& range) const;
+
+  std::byte* mapping_ = nullptr;
+  std::size_t mapping_size_ = 0;
+  std::byte* begin_ = nullptr;
+  std::size_t size_ = 0;
   std::byte filling_;
-  std::span<std::byte> view_;
-  std::span<std::byte> before_;
-  std::span<std::byte> behind_;
+  std::size_t filled_front_ = 0;    // so many bytes at the front hold the filling, or a view
+  std::size_t filled_back_ = 0;     // and at the back
+  bool sparse_ = false;             // watched_ is all that can be touched
+  std::vector<ByteRange> watched_;  // of the view placed last
 };
 
 }  // namespace softcheck::proptests

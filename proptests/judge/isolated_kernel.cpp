@@ -1,10 +1,9 @@
 #include "proptests/judge/isolated_kernel.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <optional>
-#include <span>
+#include <utility>
 
 #include "proptests/judge/guarded_pages.hpp"
 #include "proptests/judge/kernel_child.hpp"
@@ -12,78 +11,58 @@
 namespace softcheck::proptests {
 namespace {
 
-using numerics::Format;
-
-std::size_t element_bytes(Format format) {
-  return static_cast<std::size_t>(numerics::properties(format).storage_bits) / 8;
-}
-
-void store(Format format, std::byte* target, double value) {
-  const std::uint64_t bits = numerics::encode(format, value);
-  std::memcpy(target, &bits,
-              element_bytes(format));  // little-endian, as DLPack's tensors are on every machine built for
-}
-
-double load(Format format, const std::byte* source) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, source, element_bytes(format));
-  return numerics::decode(format, bits);
-}
-
-// A (rows, columns) matrix of format in a view of guarded pages.
-struct Placement {
-  Format format;
-  std::int64_t rows;
-  std::int64_t columns;
-  std::int64_t column_stride;
-  std::int64_t row_stride;
-
-  Placement(Format format_, std::int64_t rows_, std::int64_t columns_, const Layout& layout)
-      : format(format_),
-        rows(rows_),
-        columns(columns_),
-        column_stride(layout.column_stride),
-        row_stride(columns_ * layout.column_stride + layout.row_gap) {}
-
-  std::size_t bytes() const {
-    if (rows == 0 || columns == 0) return 0;
-    const std::int64_t elements = (rows - 1) * row_stride + (columns - 1) * column_stride + 1;
-    return static_cast<std::size_t>(elements) * element_bytes(format);
+// One tensor of a call on its pages.
+class PlacedTensor {
+ public:
+  PlacedTensor(const TensorPlace& place, GuardedPages& pages, std::vector<std::size_t> offsets)
+      : place_(&place), pages_(&pages), offsets_(std::move(offsets)) {
+    data_ = pages.place(place.bytes(), place.against_the_end);
   }
-  std::size_t offset(std::int64_t row, std::int64_t column) const {
-    return static_cast<std::size_t>(row * row_stride + column * column_stride) * element_bytes(format);
+
+  void write(const std::vector<double>& values) {
+    written_ = encode(*place_, values);
+    store(*place_, offsets_, written_, data_);
   }
+  bool holds_what_was_written() const { return load(*place_, offsets_, data_) == written_; }
+  std::vector<double> read() const { return decode(*place_, load(*place_, offsets_, data_)); }
+  /// Takes the elements away; false where something else has been written beside them.
+  bool clear() {
+    wipe(*place_, offsets_, pages_->filling(), data_);
+    return pages_->restore();
+  }
+
+  ChildTensor request() const {
+    ChildTensor result;
+    result.data = offsets_.empty() ? nullptr : data_;
+    result.is_mask = !place_->format;
+    if (place_->format) result.format = *place_->format;
+    result.dimensions = static_cast<std::int32_t>(place_->shape.size());
+    result.compact = place_->strides.empty();
+    std::ranges::copy(place_->shape, result.shape.begin());
+    std::ranges::copy(place_->strides, result.strides.begin());
+    result.byte_offset = place_->offset * static_cast<std::int64_t>(place_->element_bytes());
+    return result;
+  }
+
+ private:
+  const TensorPlace* place_;
+  GuardedPages* pages_;
+  std::vector<std::size_t> offsets_;
+  std::byte* data_;
+  std::vector<std::uint64_t> written_;
 };
 
-void check_call(const KernelCall& call) {
-  const auto elements = static_cast<std::size_t>(call.rows * call.columns);
-  if (call.rows < 0 || call.columns < 0 || call.logits.size() != elements ||
-      (!call.mask.empty() && call.mask.size() != elements)) {
-    throw std::invalid_argument("IsolatedKernel::call: need rows * columns logits (and as many in the mask), got " +
-                                std::to_string(call.rows) + " * " + std::to_string(call.columns) + ", " +
-                                std::to_string(call.logits.size()) + " and " + std::to_string(call.mask.size()));
-  }
-  if (call.layout.column_stride < 1 || call.layout.row_gap < 0 || call.layout.offset < 0) {
-    throw std::invalid_argument("IsolatedKernel::call: need column_stride >= 1, row_gap >= 0 and offset >= 0");
-  }
-}
-
-// The outputs, and whether something between them was written.
-std::vector<double> read_outputs(const Placement& placement, const GuardedView& view, bool& wrote_between) {
-  const std::span<const std::byte> bytes = view.bytes();
-  std::vector<double> outputs;
-  outputs.reserve(static_cast<std::size_t>(placement.rows * placement.columns));
-  std::size_t expected = 0;  // where the next element begins if nothing lies between
-  const std::size_t size = element_bytes(placement.format);
-  for (std::int64_t row = 0; row < placement.rows; ++row) {
-    for (std::int64_t column = 0; column < placement.columns; ++column) {
-      const std::size_t offset = placement.offset(row, column);
-      wrote_between |= !view.untouched(bytes.subspan(expected, offset - expected));
-      outputs.push_back(load(placement.format, bytes.data() + offset));
-      expected = offset + size;
-    }
-  }
-  return outputs;
+ChildRequest request_of(const TensorCall& call, const std::vector<PlacedTensor>& inputs,
+                        const std::vector<PlacedTensor>& outputs) {
+  ChildRequest request;
+  request.n_inputs = static_cast<std::uint32_t>(inputs.size());
+  request.n_outputs = static_cast<std::uint32_t>(outputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) request.inputs[i] = inputs[i].request();
+  for (std::size_t i = 0; i < outputs.size(); ++i) request.outputs[i] = outputs[i].request();
+  request.theta = call.theta;
+  request.scale = call.scale;
+  request.causal = call.causal ? 1 : 0;
+  return request;
 }
 
 }  // namespace
@@ -99,24 +78,53 @@ KernelSource parse_kernel_source(std::string_view text) {
 struct IsolatedKernel::State {
   KernelSource source;
   KernelLimits limits;
-  GuardedPages input;
-  GuardedPages output;
-  GuardedPages mask;
+  std::vector<std::unique_ptr<GuardedPages>> inputs;
+  std::vector<std::unique_ptr<GuardedPages>> outputs;
+  std::vector<std::unique_ptr<GuardedPages>> sparse;  // of the call under way
   std::optional<KernelChild> child;
   std::size_t printed = 0;  // by children that are gone
   std::size_t calls = 0;
   std::size_t refused = 0;
 
-  State(KernelSource source_, KernelLimits limits_)
-      : source(std::move(source_)),
-        limits(limits_),
-        input(limits.buffer_bytes),
-        output(limits.buffer_bytes),
-        mask(limits.buffer_bytes) {}
+  State(KernelSource source_, KernelLimits limits_) : source(std::move(source_)), limits(limits_) {
+    while (inputs.size() < most_inputs) {
+      inputs.push_back(std::make_unique<GuardedPages>(limits.buffer_bytes, Filling::input));
+    }
+    while (outputs.size() < most_outputs) {
+      outputs.push_back(std::make_unique<GuardedPages>(limits.buffer_bytes, Filling::output));
+    }
+  }
 
   void replace_child() {
     if (child) printed += child->printed_bytes();
     child.reset();
+  }
+
+  bool wrote_late() {
+    bool intact = true;
+    for (const auto& pages : inputs) intact &= pages->restore();
+    for (const auto& pages : outputs) intact &= pages->restore();
+    return !intact;
+  }
+
+  PlacedTensor put(const TensorPlace& place, GuardedPages& pages, Filling filling) {
+    const std::size_t bytes = place.bytes();
+    std::vector<std::size_t> offsets = place.offsets();
+    if (bytes <= limits.buffer_bytes) return {place, pages, std::move(offsets)};
+    if (bytes > limits.sparse_bytes) {
+      throw std::invalid_argument("IsolatedKernel::call: need at most " + std::to_string(limits.sparse_bytes) +
+                                  " bytes from the first element to the last, got " + std::to_string(bytes));
+    }
+    // The view ends, or begins, at a page's edge.
+    const std::size_t edge = std::size_t{64} << 10;  // a multiple of every page size
+    const std::size_t size = (bytes + edge - 1) / edge * edge;
+    const std::size_t first = place.against_the_end ? size - bytes : 0;
+    std::vector<ByteRange> used;
+    for (const std::size_t offset : offsets) {
+      used.push_back({first + offset, first + offset + place.element_bytes()});
+    }
+    sparse.push_back(std::make_unique<GuardedPages>(size, filling, used));
+    return {place, *sparse.back(), std::move(offsets)};
   }
 };
 
@@ -134,61 +142,47 @@ IsolatedKernel::IsolatedKernel(KernelSource source, KernelLimits limits) {
 
 IsolatedKernel::~IsolatedKernel() = default;
 
-KernelReply IsolatedKernel::call(const KernelCall& call) {
-  check_call(call);
-  const bool scalar = is_row_scalar(call.op);
-  const Layout& layout = call.layout;
-  const Placement in(call.input, call.rows, call.columns, layout);
-  const Placement out(call.output, call.rows, scalar ? 1 : call.columns, scalar ? Layout{} : layout);
-  const std::size_t needed = std::max({in.bytes(), out.bytes(), call.mask.size()});
-  if (needed > state_->limits.buffer_bytes) {
-    throw std::invalid_argument("IsolatedKernel::call: need at most " + std::to_string(state_->limits.buffer_bytes) +
-                                " bytes in a buffer, got " + std::to_string(needed));
+TensorReply IsolatedKernel::call(const TensorCall& call) {
+  require_valid(call);
+  TensorReply reply;
+  reply.wrote_late = wrote_late();
+  state_->sparse.clear();
+  std::vector<PlacedTensor> inputs, outputs;
+  std::vector<bool> overwritten(call.inputs.size());
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    inputs.push_back(state_->put(call.inputs[i].place, *state_->inputs[i], Filling::input));
+    inputs.back().write(call.inputs[i].values);
   }
+  for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+    const auto& [place, in_place_of] = call.outputs[i];
+    if (in_place_of) overwritten[*in_place_of] = true;
+    outputs.push_back(in_place_of ? inputs[*in_place_of] : state_->put(place, *state_->outputs[i], Filling::output));
+  }
+  const bool sparse = !state_->sparse.empty();
+  if (sparse) state_->replace_child();  // only a new child has the pages
   if (!state_->child) state_->child.emplace(state_->source, state_->limits);
-
-  const GuardedView input(state_->input, in.bytes(), layout.against_the_end, Filling::input);
-  const GuardedView output(state_->output, out.bytes(), layout.against_the_end, Filling::output);
-  const GuardedView mask(state_->mask, call.mask.size(), layout.against_the_end, Filling::input);
-  for (std::int64_t row = 0; row < call.rows; ++row) {
-    for (std::int64_t column = 0; column < call.columns; ++column) {
-      store(call.input, input.bytes().data() + in.offset(row, column),
-            call.logits[static_cast<std::size_t>(row * call.columns + column)]);
-    }
-  }
-  std::ranges::copy(std::as_bytes(std::span(call.mask)), mask.bytes().begin());
-  const std::vector<std::byte> before(input.bytes().begin(), input.bytes().end());
-
-  ChildRequest request;
-  request.input_data = in.bytes() == 0 ? nullptr : input.bytes().data();
-  request.output_data = out.bytes() == 0 ? nullptr : output.bytes().data();
-  request.mask_data = call.mask.empty() ? nullptr : mask.bytes().data();
-  request.input = call.input;
-  request.output = call.output;
-  request.rows = call.rows;
-  request.columns = call.columns;
-  request.row_stride = in.row_stride;
-  request.column_stride = in.column_stride;
-  request.offset = layout.offset;
-  request.row_scalar = scalar;
-  request.theta = call.theta;
-  const ChildReply answer = state_->child->call(request);
+  const ChildReply answer = state_->child->call(request_of(call, inputs, outputs));
   ++state_->calls;
+  if (answer.end == CallEnd::refused) ++state_->refused;
+  if (sparse || answer.end == CallEnd::crashed || answer.end == CallEnd::timed_out) state_->replace_child();
 
-  KernelReply reply;
   reply.end = answer.end;
   reply.refusal = answer.returned;
   reply.death = answer.death;
   reply.environment_changed = answer.environment_changed;
-  const auto mask_bytes = std::as_bytes(std::span(call.mask));
-  reply.inputs_changed = !std::ranges::equal(before, input.bytes()) || !input.surroundings_intact() ||
-                         !std::ranges::equal(mask_bytes, mask.bytes()) || !mask.surroundings_intact();
-  reply.wrote_outside = !output.surroundings_intact();
-  if (answer.end == CallEnd::crashed || answer.end == CallEnd::timed_out) state_->replace_child();
-  if (answer.end == CallEnd::refused) ++state_->refused;
-  if (answer.end == CallEnd::done) reply.outputs = read_outputs(out, output, reply.wrote_outside);
+  for (const PlacedTensor& output : outputs) {
+    if (answer.end == CallEnd::done) reply.outputs.push_back(output.read());
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!overwritten[i]) reply.inputs_changed |= !inputs[i].holds_what_was_written();
+    const bool intact = inputs[i].clear();
+    (overwritten[i] ? reply.wrote_outside : reply.inputs_changed) |= !intact;
+  }
+  for (PlacedTensor& output : outputs) reply.wrote_outside |= !output.clear();
   return reply;
 }
+
+bool IsolatedKernel::wrote_late() { return state_->wrote_late(); }
 
 const KernelSource& IsolatedKernel::source() const { return state_->source; }
 std::size_t IsolatedKernel::printed_bytes() const {

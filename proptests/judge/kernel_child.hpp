@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,21 +11,28 @@
 
 namespace softcheck::proptests {
 
-/// What the judge asks of the child; the addresses lie in pages that both share.
+/// One tensor as the child is to pass it; the address lies in pages that both share.
+struct ChildTensor {
+  void* data = nullptr;  // the first element; null where there is none
+  bool is_mask = false;  // uint8; else a number of format
+  numerics::Format format = numerics::Format::f32;
+  std::int32_t dimensions = 0;
+  bool compact = false;  // strides are passed as NULL
+  std::array<std::int64_t, most_dimensions> shape{};
+  std::array<std::int64_t, most_dimensions> strides{};
+  std::int64_t byte_offset = 0;
+};
+
+/// What the judge asks of the child.
 struct ChildRequest {
   std::uint64_t number = 0;  // set by KernelChild::call
-  void* input_data = nullptr;
-  void* output_data = nullptr;
-  void* mask_data = nullptr;  // (rows, columns) uint8, compact; null: no mask is passed
-  numerics::Format input = numerics::Format::f32;
-  numerics::Format output = numerics::Format::f32;
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  std::int64_t row_stride = 0;  // in elements, as the others
-  std::int64_t column_stride = 1;
-  std::int64_t offset = 0;
-  bool row_scalar = false;  // the output is (rows)
+  std::uint32_t n_inputs = 0;
+  std::uint32_t n_outputs = 0;
+  std::array<ChildTensor, most_inputs> inputs;
+  std::array<ChildTensor, most_outputs> outputs;
   double theta = 1;
+  double scale = 1;
+  std::int32_t causal = 0;
 };
 
 struct ChildReply {

@@ -35,8 +35,7 @@ std::vector<Property> kernel_properties(const KernelSubject& subject, const Judg
   nothing_visible.families = {RowFamily::plateau};
 
   const std::vector<std::string> values = trial.value_claims();
-  std::vector<std::string> clean{"kernel.returns", "kernel.keeps_inputs", "kernel.stays_inside",
-                                 "kernel.keeps_environment"};
+  const std::vector<std::string>& clean = WatchedKernel::claims();
   std::vector<std::string> all = clean;
   all.insert(all.end(), values.begin(), values.end());
   std::vector<std::string> alone = all;
@@ -52,9 +51,9 @@ std::vector<Property> kernel_properties(const KernelSubject& subject, const Judg
   std::vector<Property> properties;
   const auto add = [&](const char* sentence, std::vector<std::string> claims, const RowOptions& cases, Check check) {
     std::erase_if(claims, [&](const std::string& claim) { return subject.exempt.contains(claim); });
-    properties.push_back(
-        PropertyOf<RowCase>{suite, sentence, std::move(claims), row_cases(cases),
-                            [&trial, check](const RowCase& c) { return trial.without_exempt((trial.*check)(c)); }});
+    properties.push_back(PropertyOf<RowCase>{
+        suite, sentence, std::move(claims), row_cases(cases),
+        [&trial, check](const RowCase& c) { return trial.watched().without_exempt((trial.*check)(c)); }});
   };
   add("EveryValueLiesWithinItsThreshold", alone, rows, &KernelTrial::alone);
   add("LayoutsAndNeighboursDoNotMatter", among, short_rows, &KernelTrial::among_neighbours);
@@ -67,7 +66,7 @@ std::vector<Property> kernel_properties(const KernelSubject& subject, const Judg
 ReportVerdict verdict_of(const Outcome& outcome) {
   const auto died = [&](CallEnd end) {
     return std::ranges::any_of(outcome.counterexample->failed, [&](const numerics::Certificate& certificate) {
-      return certificate.claim == "kernel.returns" && KernelTrial::end_of(certificate) == end;
+      return certificate.claim == "kernel.returns" && WatchedKernel::end_of(certificate) == end;
     });
   };
   if (outcome.verdict != numerics::Verdict::violated) return report_verdict(outcome.verdict);
@@ -92,10 +91,10 @@ void add_outcome(const Property& property, Outcome outcome, KernelJudgement& jud
 
 void weigh(const KernelTrial& trial, KernelJudgement& judgement) {
   judgement.vacuity = trial.vacuity();
-  judgement.calls = trial.kernel().calls();
-  judgement.refused = trial.kernel().refused_calls();
-  judgement.printed_bytes = trial.kernel().printed_bytes();
-  judgement.notes = trial.notes();
+  judgement.calls = trial.watched().kernel().calls();
+  judgement.refused = trial.watched().kernel().refused_calls();
+  judgement.printed_bytes = trial.watched().kernel().printed_bytes();
+  judgement.notes = trial.watched().notes();
   const std::size_t accepted = judgement.calls - judgement.refused;
   ReportVerdict weight = ReportVerdict::pass;
   if (accepted == 0) {
@@ -119,7 +118,7 @@ void require_decided_values(const KernelTrial& trial, KernelJudgement& judgement
       const auto found = property.outcome.claims.find(claim);
       return found != property.outcome.claims.end() && found->second.decided > 0;
     });
-    if (decided || trial.exempts(claim) || judgement.verdict != ReportVerdict::pass) continue;
+    if (decided || trial.watched().exempts(claim) || judgement.verdict != ReportVerdict::pass) continue;
     judgement.verdict = ReportVerdict::vacuous;
     judgement.notes.push_back(claim + " was decided in no call");
   }
@@ -175,7 +174,7 @@ KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& o
   judgement.verdict = ReportVerdict::pass;
   for (const Property& property : kernel_properties(subject, options, trial)) {
     add_outcome(property, property.run(options.run), judgement);
-    if (trial.timed_out()) break;  // a hang costs the time limit once
+    if (trial.watched().timed_out()) break;  // a hang costs the time limit once
   }
   weigh(trial, judgement);
   require_decided_values(trial, judgement);

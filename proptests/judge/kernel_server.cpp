@@ -65,49 +65,43 @@ DLDataType dlpack_type(Format format) {
   }
 }
 
-// A tensor and the shape and strides that it points to.
-struct Tensor {
-  std::array<std::int64_t, 2> shape;
-  std::array<std::int64_t, 2> strides;
+// Shape and strides stay in the request.
+DLTensor dlpack_tensor(ChildTensor& from) {
   DLTensor tensor{};
+  tensor.data = from.data == nullptr ? nullptr : static_cast<std::byte*>(from.data) - from.byte_offset;
+  tensor.byte_offset = static_cast<std::uint64_t>(from.byte_offset);
+  tensor.device = {kDLCPU, 0};
+  tensor.ndim = from.dimensions;
+  tensor.dtype = from.is_mask ? DLDataType{kDLUInt, 8, 1} : dlpack_type(from.format);
+  tensor.shape = from.shape.data();
+  tensor.strides = from.compact ? nullptr : from.strides.data();
+  return tensor;
+}
 
-  Tensor(void* data, DLDataType type, std::array<std::int64_t, 2> shape_, std::array<std::int64_t, 2> strides_,
-         std::int64_t offset, int dimensions = 2)
-      : shape(shape_), strides(strides_) {
-    const std::int64_t bytes = offset * type.bits / 8;
-    tensor.data = data == nullptr ? nullptr : static_cast<std::byte*>(data) - bytes;
-    tensor.byte_offset = static_cast<std::uint64_t>(bytes);
-    tensor.device = {kDLCPU, 0};
-    tensor.ndim = dimensions;
-    tensor.dtype = type;
-    tensor.shape = shape.data();
-    // NULL means compact: half of the kernels forget it, so it is what a compact tensor passes.
-    const bool compact = strides[1] == 1 && strides[0] == shape[1];
-    tensor.strides = compact || dimensions == 1 ? nullptr : strides.data();
+CallMessage answer(softcheck_kernel kernel, ChildRequest& request) {
+  std::array<DLTensor, most_inputs> input_tensors;
+  std::array<DLTensor, most_outputs> output_tensors;
+  std::array<const DLTensor*, most_inputs> inputs{};
+  std::array<DLTensor*, most_outputs> outputs{};
+  for (std::size_t i = 0; i < request.n_inputs; ++i) {
+    input_tensors[i] = dlpack_tensor(request.inputs[i]);
+    inputs[i] = &input_tensors[i];
   }
-  Tensor(const Tensor&) = delete;
-  Tensor& operator=(const Tensor&) = delete;
-};
-
-CallMessage answer(softcheck_kernel kernel, const ChildRequest& request) {
-  const std::array<std::int64_t, 2> shape{request.rows, request.columns};
-  const std::array<std::int64_t, 2> strides{request.row_stride, request.column_stride};
-  Tensor input(request.input_data, dlpack_type(request.input), shape, strides, request.offset);
-  Tensor mask(request.mask_data, {kDLUInt, 8, 1}, shape, {request.columns, 1}, 0);
-  Tensor output = request.row_scalar
-                      ? Tensor(request.output_data, dlpack_type(request.output), {request.rows, 1}, {1, 1}, 0, 1)
-                      : Tensor(request.output_data, dlpack_type(request.output), shape, strides, request.offset);
-  const DLTensor* const inputs[] = {&input.tensor, &mask.tensor};
-  DLTensor* const outputs[] = {&output.tensor};
+  for (std::size_t i = 0; i < request.n_outputs; ++i) {
+    output_tensors[i] = dlpack_tensor(request.outputs[i]);
+    outputs[i] = &output_tensors[i];
+  }
   softcheck_call call{};
   call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION;
-  call.n_inputs = request.mask_data == nullptr ? 1 : 2;
-  call.n_outputs = 1;
-  call.inputs = inputs;
-  call.outputs = outputs;
+  call.n_inputs = request.n_inputs;
+  call.n_outputs = request.n_outputs;
+  call.inputs = inputs.data();
+  call.outputs = outputs.data();
   call.theta = request.theta;
-  call.scale = 1;
+  call.scale = request.scale;
+  call.causal = request.causal;
   CallMessage message;
+  message.number = request.number;
   const unsigned before = control_bits();
   message.returned = kernel(&call);
   message.environment_changed = control_bits() != before;
@@ -139,9 +133,7 @@ void send_message(int socket, const Message& message) {
     const ssize_t got = recv(socket, &request, sizeof request, 0);
     if (got < 0 && errno == EINTR) continue;  // a timer that the kernel left behind
     if (got != sizeof request) _exit(0);
-    CallMessage message = answer(kernel, request);
-    message.number = request.number;
-    send_message(socket, message);
+    send_message(socket, answer(kernel, request));
   }
 }
 

@@ -1,7 +1,6 @@
 #include "proptests/judge/kernel_trial.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -9,26 +8,9 @@ namespace softcheck::proptests {
 namespace {
 
 using numerics::Certificate;
-using numerics::Enclosure;
-using numerics::Verdict;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
-// A claim on behaviour: nothing of the kind was seen.
-Certificate observed(const std::string& claim, const std::string& witness, int times) {
-  Certificate result;
-  result.claim = claim;
-  result.witness = witness;
-  result.left = Enclosure(times);
-  result.right = Enclosure(0);
-  result.slack = times == 0 ? 0 : infinity;
-  result.verdict = times == 0 ? Verdict::proved : Verdict::violated;
-  return result;
-}
-
-// How a call ended, as the left side of a certificate of kernel.returns.
-int code_of(CallEnd end) { return end == CallEnd::crashed ? 1 : end == CallEnd::timed_out ? 2 : 0; }
 
 // The layouts that kernels get wrong, one for each size of a row: which one is no choice of chance, so that a case
 // replays.
@@ -69,9 +51,6 @@ std::string in_row(std::size_t row, std::size_t rows) {
   return " row " + std::to_string(row) + " of " + std::to_string(rows);
 }
 
-// A kernel that does not do what a kind of call asks for says so every time.
-constexpr std::size_t enough_refusals = 16;
-
 const char* kind_of(const KernelCall& call) {
   if (!call.mask.empty()) return "with a mask";
   if (call.layout.column_stride != 1) return "with a column stride";
@@ -80,16 +59,10 @@ const char* kind_of(const KernelCall& call) {
   return call.rows == 1 ? "with one compact row" : "with compact rows";
 }
 
-bool same_bits(std::span<const double> a, std::span<const double> b) {
-  return std::ranges::equal(a, b, [](double x, double y) {
-    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y) || (std::isnan(x) && std::isnan(y));
-  });
-}
-
 }  // namespace
 
 KernelTrial::KernelTrial(const KernelSubject& subject, const KernelLimits& limits)
-    : subject_(subject), kernel_(subject.source, limits) {}
+    : subject_(subject), kernel_(subject.source, limits, subject.exempt) {}
 
 std::vector<std::string> KernelTrial::value_claims() const {
   switch (subject_.op) {
@@ -107,31 +80,6 @@ std::vector<std::string> KernelTrial::value_claims() const {
   return {};
 }
 
-std::vector<std::string> KernelTrial::notes() const {
-  std::vector<std::string> result(notes_.begin(), notes_.end());
-  for (const auto& [kind, answers] : answers_) {
-    if (answers.refused == 0) continue;
-    const bool given_up = answers.accepted == 0 && answers.refused == enough_refusals;
-    result.push_back("refused " + std::to_string(answers.refused) + (answers.refused == 1 ? " call " : " calls ") +
-                     kind + (given_up ? ", and was then asked no more" : ""));
-  }
-  return result;
-}
-
-Certificates KernelTrial::without_exempt(Certificates certificates) {
-  for (const Certificate& certificate : certificates) {
-    if (certificate.verdict == Verdict::proved || !exempts(certificate.claim)) continue;
-    notes_.insert("does not hold, as known: " + certificate.claim);
-  }
-  std::erase_if(certificates, [&](const Certificate& certificate) { return exempts(certificate.claim); });
-  return certificates;
-}
-
-CallEnd KernelTrial::end_of(const Certificate& certificate) {
-  const double code = certificate.left.midpoint();
-  return code == code_of(CallEnd::crashed) ? CallEnd::crashed : code == 0 ? CallEnd::done : CallEnd::timed_out;
-}
-
 KernelCall KernelTrial::call_for(double theta, std::int64_t rows, std::vector<double> logits,
                                  const Layout& layout) const {
   KernelCall call;
@@ -143,27 +91,14 @@ KernelCall KernelTrial::call_for(double theta, std::int64_t rows, std::vector<do
   call.logits = std::move(logits);
   call.theta = theta;
   call.layout = layout;
+  if (!is_row_scalar(subject_.op)) call.output_layout = layout;
+  call.output_layout.against_the_end = call.mask_layout.against_the_end = layout.against_the_end;
   return call;
 }
 
 std::vector<double> KernelTrial::call(const KernelCall& call, const std::string& witness, Certificates& certificates) {
-  // A kernel that hung once is not called again: the time limit is spent once, and shrinking ends where it stands.
-  if (timed_out_) return {};
-  Answers& kind = answers_[kind_of(call)];
-  if (kind.accepted == 0 && kind.refused == enough_refusals) return {};
-  KernelReply reply = kernel_.call(call);
-  if (reply.end == CallEnd::refused) {
-    ++kind.refused;
-    return {};
-  }
-  ++kind.accepted;
-  timed_out_ = reply.end == CallEnd::timed_out;
-  const std::string end = reply.end == CallEnd::done ? "" : " ended by " + reply.death;
-  certificates.push_back(observed("kernel.returns", witness + end, code_of(reply.end)));
-  certificates.push_back(observed("kernel.keeps_inputs", witness, reply.inputs_changed));
-  certificates.push_back(observed("kernel.stays_inside", witness, reply.wrote_outside));
-  certificates.push_back(observed("kernel.keeps_environment", witness, reply.environment_changed));
-  return std::move(reply.outputs);
+  std::vector<std::vector<double>> outputs = kernel_.call(lowered(call), kind_of(call), witness, certificates);
+  return outputs.empty() ? std::vector<double>{} : std::move(outputs.front());
 }
 
 void KernelTrial::judge(std::span<const double> logits, double theta, std::span<const double> got,
@@ -176,14 +111,6 @@ void KernelTrial::judge(std::span<const double> logits, double theta, std::span<
 std::span<const double> KernelTrial::row_of(std::span<const double> outputs, std::size_t row,
                                             std::size_t columns) const {
   return is_row_scalar(subject_.op) ? outputs.subspan(row, 1) : outputs.subspan(row * columns, columns);
-}
-
-void KernelTrial::compare(std::span<const double> first, std::span<const double> second, bool required,
-                          const std::string& claim, const std::string& difference, const std::string& witness,
-                          Certificates& certificates) {
-  const bool differ = !same_bits(first, second);
-  if (differ) notes_.insert(difference);
-  if (required) certificates.push_back(observed(claim, witness, differ));
 }
 
 Certificates KernelTrial::alone(const RowCase& row_case) {
@@ -205,8 +132,8 @@ Certificates KernelTrial::alone(const RowCase& row_case) {
   if (!same_bits(got, again)) {
     judge(logits, row_case.theta, again, witness + " (second call)", certificates);
   }
-  compare(got, again, subject_.required.deterministic, "kernel.deterministic",
-          "a second call with the same row gave other bits", witness, certificates);
+  kernel_.compare(got, again, subject_.required.deterministic, "kernel.deterministic",
+                  "a second call with the same row gave other bits", witness, certificates);
   return certificates;
 }
 
@@ -230,8 +157,8 @@ Certificates KernelTrial::among_neighbours(const RowCase& row_case) {
   // The last copy of the row: the others before it are as likely to share its path through the kernel.
   const std::size_t last = rows - 1 - (rows - 2) % 3;
   for (std::size_t r : {std::size_t{1}, last}) {
-    compare(row_of(got, r, n), alone, subject_.required.batch_invariant, "kernel.batch_invariant",
-            "a row's bits depend on its layout or its neighbours", witness + in_row(r, rows), certificates);
+    kernel_.compare(row_of(got, r, n), alone, subject_.required.batch_invariant, "kernel.batch_invariant",
+                    "a row's bits depend on its layout or its neighbours", witness + in_row(r, rows), certificates);
   }
   return certificates;
 }
@@ -284,7 +211,7 @@ Certificates KernelTrial::with_a_nan(const RowCase& row_case) {
   const std::span<const double> middle = row_of(got, 1, n);
   const auto is_nan = [](double value) { return std::isnan(value); };
   const auto numbers = static_cast<std::ptrdiff_t>(middle.size()) - std::ranges::count_if(middle, is_nan);
-  certificates.push_back(observed("kernel.nan_row", witness, static_cast<int>(numbers)));
+  certificates.push_back(observed("kernel.nan_row", witness, static_cast<std::size_t>(numbers)));
   for (std::size_t r : {0, 2}) {
     judge(logits, row_case.theta, row_of(got, r, n), witness + in_row(r, 3), certificates);
   }

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <array>
 #include <cstring>
+#include <stdexcept>
 
 namespace softcheck::proptests {
 namespace {
@@ -14,44 +16,67 @@ bool died(int status) { return !(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 constexpr std::size_t size = 300;  // no multiple of a page
 
 TEST(GuardedPagesDeathTest, AReadBehindTheEndKills) {
-  const GuardedPages pages(size);
-  const GuardedView view(pages, size, true, Filling::input);
-  const volatile std::byte* bytes = view.bytes().data();
+  GuardedPages pages(size, Filling::input);
+  const volatile std::byte* bytes = pages.place(size, true);
   EXPECT_EXIT(static_cast<void>(bytes[size]), died, "");
 }
 
 TEST(GuardedPagesDeathTest, AReadBeforeTheBeginningKills) {
-  const GuardedPages pages(size);
-  const GuardedView view(pages, size, false, Filling::input);
-  const volatile std::byte* bytes = view.bytes().data();
+  GuardedPages pages(size, Filling::input);
+  const volatile std::byte* bytes = pages.place(size, false);
   EXPECT_EXIT(static_cast<void>(*(bytes - 1)), died, "");
 }
 
-TEST(GuardedPages, AWriteBesideTheViewShows) {
-  const GuardedPages pages(size);
+TEST(GuardedPages, AWriteBesideTheViewShowsOnce) {
+  GuardedPages pages(size, Filling::output);
   for (const bool against_the_end : {true, false}) {
-    const GuardedView view(pages, size, against_the_end, Filling::output);
-    EXPECT_TRUE(view.surroundings_intact());
-    std::byte* beside = against_the_end ? view.bytes().data() - 1 : view.bytes().data() + size;
-    *beside = std::byte{0};
-    EXPECT_FALSE(view.surroundings_intact());
+    std::byte* view = pages.place(size, against_the_end);
+    EXPECT_TRUE(pages.restore());
+    *(against_the_end ? view - 1 : view + size) = std::byte{0};
+    EXPECT_FALSE(pages.restore());
+    EXPECT_TRUE(pages.restore());
   }
 }
 
 TEST(GuardedPages, AViewTellsWhatWasNeverWritten) {
-  const GuardedPages pages(size);
-  const GuardedView view(pages, size, true, Filling::output);
-  EXPECT_TRUE(view.untouched(view.bytes()));
-  view.bytes()[7] = std::byte{0xff};
-  EXPECT_FALSE(view.untouched(view.bytes()));
+  GuardedPages pages(size, Filling::output);
+  std::byte* view = pages.place(size, true);
   float unwritten = 0;
-  std::memcpy(&unwritten, view.bytes().data() + 8, sizeof unwritten);
+  std::memcpy(&unwritten, view + 8, sizeof unwritten);
   EXPECT_GT(unwritten, 1) << "no coefficient";
+  view[7] = std::byte{0xff};
+  EXPECT_FALSE(pages.restore());
 }
 
 TEST(GuardedPages, AViewLargerThanItsPagesIsRefused) {
-  const GuardedPages pages(size);
-  EXPECT_THROW(GuardedView(pages, pages.bytes().size() + 1, true, Filling::input), std::invalid_argument);
+  GuardedPages pages(size, Filling::input);
+  EXPECT_THROW(pages.place(pages.size() + 1, true), std::invalid_argument);
+}
+
+constexpr std::size_t far_apart = std::size_t{1} << 35;
+
+TEST(GuardedPages, SparsePagesHoldWhatIsUsed) {
+  const std::array used{ByteRange{far_apart, far_apart + 8}, ByteRange{0, 8}};
+  GuardedPages pages(far_apart + 8, Filling::input, used);
+  std::byte* view = pages.place(far_apart + 8, false);
+  EXPECT_EQ(view[far_apart], std::byte{0xff});
+  EXPECT_TRUE(pages.restore());
+  view[far_apart + 9] = std::byte{0};
+  EXPECT_FALSE(pages.restore());
+  EXPECT_TRUE(pages.restore());
+}
+
+TEST(GuardedPagesDeathTest, BetweenSparsePagesNothingCanBeTouched) {
+  const std::array used{ByteRange{0, 8}, ByteRange{far_apart, far_apart + 8}};
+  GuardedPages pages(far_apart + 8, Filling::input, used);
+  const volatile std::byte* view = pages.place(far_apart + 8, false);
+  EXPECT_EXIT(static_cast<void>(view[far_apart / 2]), died, "");
+}
+
+TEST(GuardedPages, SparseRangesOutsideAreRefused) {
+  EXPECT_THROW(GuardedPages(8, Filling::input, std::array{ByteRange{4, 9}}), std::invalid_argument);
+  EXPECT_THROW(GuardedPages(8, Filling::input, std::array{ByteRange{4, 4}}), std::invalid_argument);
+  EXPECT_THROW(GuardedPages(8, Filling::input, {}), std::invalid_argument);
 }
 
 }  // namespace

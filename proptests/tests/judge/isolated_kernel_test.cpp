@@ -8,6 +8,9 @@
 #include <chrono>
 #include <cmath>
 #include <iterator>
+#include <thread>
+
+#include "proptests/judge/kernel_call.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -27,9 +30,9 @@ KernelLimits short_limits() {
   return limits;
 }
 
-KernelReply reply_of(const std::string& symbol, const KernelCall& call = two_logits()) {
+TensorReply reply_of(const std::string& symbol, const KernelCall& call = two_logits()) {
   IsolatedKernel kernel({mutants, symbol}, short_limits());
-  return kernel.call(call);
+  return kernel.call(lowered(call));
 }
 
 int open_descriptors() {
@@ -41,9 +44,9 @@ int open_descriptors() {
 }
 
 TEST(IsolatedKernel, ACorrectKernelAnswers) {
-  const KernelReply reply = reply_of("correct_two_pass");
+  const TensorReply reply = reply_of("correct_two_pass");
   EXPECT_EQ(reply.end, CallEnd::done);
-  EXPECT_EQ(reply.outputs, (std::vector<double>{0.5, 0.5}));
+  EXPECT_EQ(reply.outputs.at(0), (std::vector<double>{0.5, 0.5}));
   EXPECT_FALSE(reply.inputs_changed || reply.wrote_outside || reply.environment_changed);
 }
 
@@ -58,8 +61,8 @@ TEST(IsolatedKernel, EveryWayToDieIsACrash) {
 
 TEST(IsolatedKernel, TheNextCallAfterACrashHasANewChild) {
   IsolatedKernel kernel({mutants, "mutant_crashes"});
-  EXPECT_EQ(kernel.call(two_logits()).end, CallEnd::crashed);
-  EXPECT_EQ(kernel.call(two_logits()).end, CallEnd::crashed);
+  EXPECT_EQ(kernel.call(lowered(two_logits())).end, CallEnd::crashed);
+  EXPECT_EQ(kernel.call(lowered(two_logits())).end, CallEnd::crashed);
   EXPECT_EQ(kernel.calls(), 2u);
 }
 
@@ -73,7 +76,7 @@ TEST(IsolatedKernel, AHangCostsItsLimit) {
 
 TEST(IsolatedKernel, ARefusalIsCounted) {
   IsolatedKernel kernel({mutants, "mutant_refuses_everything"});
-  const KernelReply reply = kernel.call(two_logits());
+  const TensorReply reply = kernel.call(lowered(two_logits()));
   EXPECT_EQ(reply.end, CallEnd::refused);
   EXPECT_NE(reply.refusal, 0);
   EXPECT_EQ(kernel.refused_calls(), 1u);
@@ -81,9 +84,9 @@ TEST(IsolatedKernel, ARefusalIsCounted) {
 
 TEST(IsolatedKernel, WhatItPrintsIsCountedAndProvesNothing) {
   IsolatedKernel kernel({mutants, "mutant_prints_pass_to_stdout"});
-  kernel.call(two_logits());
+  kernel.call(lowered(two_logits()));
   ::testing::internal::CaptureStdout();
-  kernel.call(two_logits());
+  kernel.call(lowered(two_logits()));
   EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
 }
 
@@ -95,10 +98,10 @@ TEST(IsolatedKernel, AChangedEnvironmentShowsAndStaysInTheChild) {
 
 TEST(IsolatedKernel, StrayWritesShow) {
   EXPECT_TRUE(reply_of("mutant_writes_input").inputs_changed);
-  const KernelReply behind = reply_of("mutant_writes_past_end");
+  const TensorReply behind = reply_of("mutant_writes_past_end");
   EXPECT_TRUE(behind.end == CallEnd::crashed || behind.wrote_outside);
   KernelCall at_the_beginning = two_logits();
-  at_the_beginning.layout.against_the_end = false;
+  at_the_beginning.layout.against_the_end = at_the_beginning.output_layout.against_the_end = false;
   EXPECT_TRUE(reply_of("mutant_writes_past_end", at_the_beginning).wrote_outside);
 }
 
@@ -126,15 +129,99 @@ TEST(IsolatedKernel, CallsThatDoNotFitAreWrongCalls) {
   IsolatedKernel kernel({mutants, "correct_two_pass"});
   KernelCall call = two_logits();
   call.columns = 3;
-  EXPECT_THROW(kernel.call(call), std::invalid_argument);
+  EXPECT_THROW(kernel.call(lowered(call)), std::invalid_argument);
   call = two_logits();
   call.layout.column_stride = 0;
-  EXPECT_THROW(kernel.call(call), std::invalid_argument);
+  EXPECT_THROW(kernel.call(lowered(call)), std::invalid_argument);
   call = two_logits();
   call.layout.row_gap = std::int64_t{1} << 40;
   call.rows = 2;
   call.logits = {1, 1, 1, 1};
-  EXPECT_THROW(kernel.call(call), std::invalid_argument);
+  EXPECT_THROW(kernel.call(lowered(call)), std::invalid_argument);
+}
+
+// 3 rows of 2 logits.
+KernelCall three_rows() {
+  KernelCall call;
+  call.rows = 3;
+  call.columns = 2;
+  call.logits = {0, 0, 1, 1, 2, 2};
+  return call;
+}
+
+const std::vector<double> halves{0.5, 0.5, 0.5, 0.5, 0.5, 0.5};
+
+TEST(IsolatedKernel, EveryTensorHasALayoutOfItsOwn) {
+  KernelCall call = three_rows();
+  call.mask = {1, 1, 1, 1, 1, 1};
+  call.layout = {.column_stride = 2, .row_gap = 1, .offset = 3, .against_the_end = true};
+  call.output_layout = {.column_stride = 1, .row_gap = 4, .offset = 0, .against_the_end = false};
+  call.mask_layout = {.column_stride = 3, .row_gap = 0, .offset = 1, .against_the_end = true};
+  const TensorReply reply = reply_of("correct_two_pass", call);
+  EXPECT_EQ(reply.end, CallEnd::done);
+  EXPECT_EQ(reply.outputs.at(0), halves);
+  EXPECT_FALSE(reply.inputs_changed || reply.wrote_outside);
+}
+
+TEST(IsolatedKernel, AnOutputInPlaceIsItsInput) {
+  KernelCall call = three_rows();
+  call.in_place = true;
+  call.layout.row_gap = 1;
+  const TensorReply reply = reply_of("correct_two_pass", call);
+  EXPECT_EQ(reply.outputs.at(0), halves);
+  EXPECT_FALSE(reply.inputs_changed || reply.wrote_outside);
+  TensorCall other_place = lowered(call);
+  other_place.outputs[0].place.offset = 1;
+  IsolatedKernel kernel({mutants, "correct_two_pass"});
+  EXPECT_THROW(kernel.call(other_place), std::invalid_argument);
+}
+
+TEST(IsolatedKernel, RowsMayLieBeyondTwoToTheThirtyTwoElements) {
+  IsolatedKernel kernel({mutants, "correct_two_pass"});
+  for (const bool against_the_end : {true, false}) {
+    KernelCall call = three_rows();
+    call.layout.row_gap = (std::int64_t{1} << 31) + 5;  // the third row lies beyond 2^32
+    call.layout.against_the_end = against_the_end;
+    call.output_layout = call.layout;
+    const TensorReply reply = kernel.call(lowered(call));
+    EXPECT_EQ(reply.end, CallEnd::done) << reply.death;
+    EXPECT_EQ(reply.outputs.at(0), halves);
+    EXPECT_FALSE(reply.inputs_changed || reply.wrote_outside);
+    EXPECT_EQ(kernel.call(lowered(two_logits())).outputs.at(0), (std::vector<double>{0.5, 0.5}));
+  }
+}
+
+TEST(IsolatedKernel, ARowStrideForgottenIsACrashWhereRowsLieFarApart) {
+  KernelCall call = three_rows();
+  call.rows = 2;
+  call.logits.resize(4);
+  call.layout.row_gap = std::int64_t{1} << 31;
+  call.output_layout = call.layout;
+  EXPECT_EQ(reply_of("mutant_ignores_row_stride", call).end, CallEnd::done) << "both rows within the first page";
+  call.columns = 4096;
+  call.logits.assign(8192, 1.0);
+  EXPECT_EQ(reply_of("mutant_ignores_row_stride", call).end, CallEnd::crashed);
+}
+
+TEST(IsolatedKernel, EmptyTensorsHaveNoData) {
+  for (const auto& [rows, columns] : {std::pair<int, int>{0, 4}, {4, 0}, {0, 0}}) {
+    KernelCall call;
+    call.rows = rows;
+    call.columns = columns;
+    const TensorReply reply = reply_of("correct_two_pass", call);
+    EXPECT_NE(reply.end, CallEnd::crashed) << rows << " x " << columns;
+    EXPECT_FALSE(reply.inputs_changed || reply.wrote_outside);
+  }
+}
+
+TEST(IsolatedKernel, AWriteAfterTheReturnShowsLater) {
+  IsolatedKernel kernel({mutants, "mutant_writes_after_return"});
+  EXPECT_FALSE(kernel.call(lowered(two_logits())).wrote_late);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_TRUE(kernel.wrote_late());
+  kernel.call(lowered(two_logits()));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_TRUE(kernel.call(lowered(two_logits())).wrote_late);
 }
 
 TEST(IsolatedKernel, NothingIsLeftBehind) {

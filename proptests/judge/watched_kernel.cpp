@@ -1,0 +1,108 @@
+#include "proptests/judge/watched_kernel.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Certificate;
+using numerics::Enclosure;
+using numerics::Verdict;
+
+// How a call ended, as the left side of a certificate of kernel.returns.
+std::size_t code_of(CallEnd end) { return end == CallEnd::crashed ? 1 : end == CallEnd::timed_out ? 2 : 0; }
+
+// A kernel that does not do what a kind of call asks for says so every time.
+constexpr std::size_t enough_refusals = 16;
+
+}  // namespace
+
+Certificate observed(const std::string& claim, const std::string& witness, std::size_t times) {
+  Certificate result;
+  result.claim = claim;
+  result.witness = witness;
+  result.left = Enclosure::integer(times);
+  result.right = Enclosure(0);
+  result.slack = times == 0 ? 0 : std::numeric_limits<double>::infinity();
+  result.verdict = times == 0 ? Verdict::proved : Verdict::violated;
+  return result;
+}
+
+bool same_bits(std::span<const double> a, std::span<const double> b) {
+  return std::ranges::equal(a, b, [](double x, double y) {
+    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y) || (std::isnan(x) && std::isnan(y));
+  });
+}
+
+WatchedKernel::WatchedKernel(const KernelSource& source, const KernelLimits& limits, std::set<std::string> exempt)
+    : kernel_(source, limits), exempt_(std::move(exempt)) {}
+
+const std::vector<std::string>& WatchedKernel::claims() {
+  static const std::vector<std::string> claims{"kernel.returns", "kernel.keeps_inputs", "kernel.stays_inside",
+                                               "kernel.keeps_environment"};
+  return claims;
+}
+
+CallEnd WatchedKernel::end_of(const Certificate& certificate) {
+  const double code = certificate.left.midpoint();
+  return code == 1 ? CallEnd::crashed : code == 0 ? CallEnd::done : CallEnd::timed_out;
+}
+
+std::vector<std::vector<double>> WatchedKernel::call(const TensorCall& call, const std::string& kind,
+                                                     const std::string& witness, Certificates& certificates) {
+  // A kernel that hung once is not called again: the time limit is spent once, and shrinking ends where it stands.
+  if (timed_out_) return {};
+  Answers& answers = answers_[kind];
+  if (answers.accepted == 0 && answers.refused == enough_refusals) return {};
+  TensorReply reply = kernel_.call(call);
+  if (reply.wrote_late) {
+    certificates.push_back(observed("kernel.stays_inside", witness + " (an earlier call wrote after it returned)", 1));
+  }
+  if (reply.end == CallEnd::refused) {
+    ++answers.refused;
+    return {};
+  }
+  ++answers.accepted;
+  timed_out_ = reply.end == CallEnd::timed_out;
+  const std::string end = reply.end == CallEnd::done ? "" : " ended by " + reply.death;
+  certificates.push_back(observed("kernel.returns", witness + end, code_of(reply.end)));
+  certificates.push_back(observed("kernel.keeps_inputs", witness, reply.inputs_changed));
+  certificates.push_back(observed("kernel.stays_inside", witness, reply.wrote_outside));
+  certificates.push_back(observed("kernel.keeps_environment", witness, reply.environment_changed));
+  return std::move(reply.outputs);
+}
+
+void WatchedKernel::compare(std::span<const double> first, std::span<const double> second, bool required,
+                            const std::string& claim, const std::string& difference, const std::string& witness,
+                            Certificates& certificates) {
+  const bool differ = !same_bits(first, second);
+  if (differ) note(difference);
+  if (required) certificates.push_back(observed(claim, witness, differ));
+}
+
+Certificates WatchedKernel::without_exempt(Certificates certificates) {
+  for (const Certificate& certificate : certificates) {
+    if (certificate.verdict == Verdict::proved || !exempts(certificate.claim)) continue;
+    note("does not hold, as known: " + certificate.claim);
+  }
+  std::erase_if(certificates, [&](const Certificate& certificate) { return exempts(certificate.claim); });
+  return certificates;
+}
+
+std::vector<std::string> WatchedKernel::notes() const {
+  std::vector<std::string> result(notes_.begin(), notes_.end());
+  for (const auto& [kind, answers] : answers_) {
+    if (answers.refused == 0) continue;
+    const bool given_up = answers.accepted == 0 && answers.refused == enough_refusals;
+    result.push_back("refused " + std::to_string(answers.refused) + (answers.refused == 1 ? " call " : " calls ") +
+                     kind + (given_up ? ", and was then asked no more" : ""));
+  }
+  return result;
+}
+
+}  // namespace softcheck::proptests

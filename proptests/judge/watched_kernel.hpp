@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "proptests/judge/isolated_kernel.hpp"
+#include "proptests/property.hpp"
+
+namespace softcheck::proptests {
+
+/// A claim on behaviour: so many times it was seen to do what it must not.
+numerics::Certificate observed(const std::string& claim, const std::string& witness, std::size_t times);
+
+/// The same numbers by their bits; all NaNs are one.
+bool same_bits(std::span<const double> a, std::span<const double> b);
+
+/// A kernel on trial, whatever it computes: every call is judged by how it went, refusals are counted by what was asked
+/// for, and what is seen and is no verdict is noted.
+class WatchedKernel {
+ public:
+  /// exempt   claims it is known to break
+  WatchedKernel(const KernelSource& source, const KernelLimits& limits, std::set<std::string> exempt);
+
+  /// What every call is judged by: kernel.returns, kernel.keeps_inputs, kernel.stays_inside, kernel.keeps_environment.
+  static const std::vector<std::string>& claims();
+  /// How the call ended that a certificate of kernel.returns speaks of.
+  static CallEnd end_of(const numerics::Certificate& certificate);
+
+  /// Calls, and adds the certificates of claims(); no outputs unless the call was done. A kernel that hung once is not
+  /// called again, and one that refused every call of a kind is soon asked no more of it.
+  ///
+  /// kind     what the call asks for, as in "refused 3 calls with a mask"
+  std::vector<std::vector<double>> call(const TensorCall& call, const std::string& kind, const std::string& witness,
+                                        Certificates& certificates);
+  /// A note where the bits differ, and a certificate where they must not.
+  void compare(std::span<const double> first, std::span<const double> second, bool required, const std::string& claim,
+               const std::string& difference, const std::string& witness, Certificates& certificates);
+
+  bool exempts(const std::string& claim) const { return exempt_.contains(claim); }
+  /// The certificates of the other claims; what an exempt one is known for becomes a note.
+  Certificates without_exempt(Certificates certificates);
+  void note(const std::string& text) { notes_.insert(text); }
+  std::vector<std::string> notes() const;
+  bool timed_out() const { return timed_out_; }
+  const IsolatedKernel& kernel() const { return kernel_; }
+
+ private:
+  struct Answers {
+    std::size_t accepted = 0;
+    std::size_t refused = 0;
+  };
+  IsolatedKernel kernel_;
+  std::set<std::string> exempt_;
+  bool timed_out_ = false;
+  std::set<std::string> notes_;
+  std::map<std::string, Answers> answers_;  // by what was asked for
+};
+
+}  // namespace softcheck::proptests
