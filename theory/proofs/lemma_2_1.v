@@ -131,8 +131,6 @@ Section Bounds.
   Hypotheses (heated : 0 < theta) (within : spread_at_most delta logits).
   Hypothesis (inp : In p (softmax (tempered theta logits))).
 
-  Let size_tempered : size (tempered theta logits) = size logits := size_map _ logits.
-
   Let many : 1 <= size logits.
   Proof. apply size_at_least_one. intros ->. easy. Qed.
 
@@ -144,13 +142,13 @@ Section Bounds.
 
   Theorem sharp_lower : 1 / (1 + (size logits - 1) * exp (delta / theta)) <= p.
   Proof.
-    destruct (in_softmax _ _ inp) as [x [inx ->]]. rewrite <- size_tempered.
+    destruct (in_softmax _ _ inp) as [x [inx ->]]. rewrite <- (size_tempered theta).
     apply coefficient_at_least; [now apply spread_tempered | easy].
   Qed.
 
   Theorem sharp_upper : p <= 1 / (1 + (size logits - 1) * exp (- (delta / theta))).
   Proof.
-    destruct (in_softmax _ _ inp) as [x [inx ->]]. rewrite <- size_tempered.
+    destruct (in_softmax _ _ inp) as [x [inx ->]]. rewrite <- (size_tempered theta).
     apply coefficient_at_most; [now apply spread_tempered | easy].
   Qed.
 

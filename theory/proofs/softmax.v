@@ -343,6 +343,28 @@ Proof.
   specialize (within x x (or_introl eq_refl) (or_introl eq_refl)). lra.
 Qed.
 
+(** The least logit is the lower end. *)
+Lemma spread_interval delta logits :
+  logits <> [] -> spread_at_most delta logits ->
+  exists m, In m logits /\ forall x, In x logits -> m <= x <= m + delta.
+Proof.
+  intros visible within.
+  assert (least : exists m, In m logits /\ forall x, In x logits -> m <= x).
+  { clear within. induction logits as [|y ys IH]; [easy|]. destruct ys as [|z zs].
+    - exists y. split; [now left|]. intros x [-> | []]. lra.
+    - destruct IH as [m [inm below]]; [easy|]. destruct (Rle_dec m y).
+      + exists m. split; [now right|]. intros x [-> | inx]; [lra | now apply below].
+      + exists y. split; [now left|]. intros x [-> | inx]; [lra|]. specialize (below x inx). lra. }
+  destruct least as [m [inm below]]. exists m. split; [easy|].
+  intros x inx. specialize (below x inx). specialize (within x m inx inm). lra.
+Qed.
+
+Lemma tempered_visible theta logits : logits <> [] -> tempered theta logits <> [].
+Proof. apply map_not_nil. Qed.
+
+Lemma size_tempered theta logits : size (tempered theta logits) = size logits.
+Proof. apply size_map. Qed.
+
 Lemma tempered_scaled theta logits : tempered theta logits = scaled (/ theta) logits.
 Proof. apply map_ext. intros. unfold Rdiv. ring. Qed.
 
