@@ -159,12 +159,25 @@ Requirements parse_requirements(std::string_view words) {
       result.deterministic = true;
     } else if (word == "batch-invariant") {
       result.batch_invariant = true;
+    } else if (word == "in-place") {
+      result.in_place = true;
     } else {
-      throw std::invalid_argument("--require: need deterministic or batch-invariant, got '" + std::string(word) + "'");
+      throw std::invalid_argument("--require: need deterministic, batch-invariant or in-place, got '" +
+                                  std::string(word) + "'");
     }
     words.remove_prefix(std::min(words.size(), word.size() + 1));
   }
   return result;
+}
+
+JudgeOptions judge_options(Effort effort) {
+  const EffortSize size = size_of(effort);
+  JudgeOptions options;
+  options.run.cases = size.cases;
+  options.max_length = size.max_length;
+  options.rows = size.rows;
+  options.effort = effort;
+  return options;
 }
 
 KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& options) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "numerics/contract.hpp"
+#include "proptests/judge/effort.hpp"
 #include "proptests/judge/isolated_kernel.hpp"
 #include "proptests/judge/row_judge.hpp"
 #include "proptests/property.hpp"
@@ -16,13 +18,15 @@
 namespace softcheck::proptests {
 
 /// What is reported of every kernel, and judged where it is asked for: the same bits from a second call, and the same
-/// bits for a row whatever stands beside it and however it lies in memory.
+/// bits for a row whatever stands beside it and however it lies in memory; and, asked for alone, the same thresholds
+/// kept where the output is the input's view.
 struct Requirements {
   bool deterministic = false;
   bool batch_invariant = false;
+  bool in_place = false;
 };
 
-/// Reads "deterministic,batch-invariant"; throws std::invalid_argument naming what exists.
+/// Reads "deterministic,batch-invariant,in-place"; throws std::invalid_argument naming what exists.
 Requirements parse_requirements(std::string_view words);
 
 /// A kernel, what it claims to compute and what it promises of its arithmetic.
@@ -38,6 +42,20 @@ struct JudgeOptions {
   RunOptions run;                                     // cases of each property
   std::uint64_t max_length = std::uint64_t{1} << 17;  // of a row
   KernelLimits limits;
+  Effort effort = Effort::normal;  // decides what is tried at all: huge tensors, calls of many rows
+  std::uint64_t rows = 0;          // in calls of many rows, in all; 0: no such calls
+};
+
+/// Cases, longest row and rows of an effort, the rest at its default.
+JudgeOptions judge_options(Effort effort);
+
+/// The errors of the values that one claim was decided by, all calls together: told of a pass, too.
+struct ErrorStatistics {
+  std::size_t values = 0;     // judged
+  double largest_share = 0;   // of its threshold that any of them used
+  double worst_ulps = 0;      // |got - exact| in ulps of the output at the exact value, of values that have one
+  double bias_ulps = 0;       // mean of got - exact in the same unit: 0 where errors of both signs are as frequent
+  std::string worst_witness;  // of worst_ulps
 };
 
 struct PropertyFinding {
@@ -56,6 +74,8 @@ struct KernelJudgement {
   std::size_t refused = 0;
   std::size_t printed_bytes = 0;
   std::vector<std::string> notes;  // what was seen and is no verdict: refusals, output, reruns that differ
+  std::map<std::string, ErrorStatistics> errors;  // by claim
+  std::vector<std::string> not_tried;             // "indices beyond 2^31: need --effort deep": what, and why
   double seconds = 0;
 };
 
