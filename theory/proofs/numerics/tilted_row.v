@@ -270,7 +270,7 @@ Section Tilted.
   Proof.
     unfold tilted, weighted_sum. clear max. induction logits as [|x l IH].
     - unfold sum. simpl. auto_derive; easy.
-    - unfold sum in *. cbn [map fold_right]. apply (is_derive_plus (K := R_AbsRing)); [|apply IH].
+    - unfold sum in *. cbn [map fold_right]. apply (is_derive_plus (V := R_NormedModule) (fun t => exp (x - m) * (exp (t * (m - x)) * 1))); [|apply IH].
       auto_derive; [easy|]. ring.
   Qed.
 
@@ -285,10 +285,13 @@ Section Tilted.
     - intros s _. unfold g.
       assert (is_derive (fun s => exp (- (s * Dbar + s ^ 2 / 2 * v))) s
                 (- (Dbar + s * v) * exp (- (s * Dbar + s ^ 2 / 2 * v)))) as outer.
-      { auto_derive; [easy|]. field. }
+      { auto_derive; [easy|]. simpl. unfold Rdiv. field. }
       pose proof (is_derive_mult (fun t => mass t) _ s _ _ (mass_derivative s) outer Rmult_comm) as both.
-      eapply is_derive_ext'; [|apply both]. cbn. unfold plus, mult. cbn. ring.
-    - intros s _. apply derivable_continuous_pt, ex_derive_Reals_0. apply (ex_derive_mult (K := R_AbsRing)); [| |apply Rmult_comm].
+      match type of both with is_derive _ _ ?d =>
+        match goal with |- is_derive _ _ ?d' =>
+          replace d' with d; [exact both|] end end.
+      unfold plus, mult. cbn -[tilted pow]. ring.
+    - intros s _. apply derivable_continuous_pt, ex_derive_Reals_0. apply (ex_derive_mult (fun t => mass t)).
       + eexists. apply mass_derivative.
       + unfold g. auto_derive. easy.
     - rewrite Rmin_left, Rmax_right in range by lra.
@@ -300,8 +303,10 @@ Section Tilted.
         lra. }
       pose proof (exp_pos (- g c)).
       assert (mass t * exp (- g t) <= S).
-      { rewrite mass_at_0 in eq. unfold g in eq at 2.
-        replace (- (0 * Dbar + 0 ^ 2 / 2 * v)) with 0 in eq by field. rewrite exp_0 in eq. nra. }
+      { assert (g0 : g 0 = 0) by (unfold g; field).
+        cbv beta in eq. rewrite mass_at_0, g0, Ropp_0, exp_0 in eq.
+        set (slope := (tilted c (fun d => d) - (Dbar + c * v) * mass c) * exp (- g c)) in eq.
+        assert (slope <= 0) by (unfold slope; nra). nra. }
       apply Rmult_le_reg_r with (exp (- g t)); [apply exp_pos|]. fold (g t).
       replace (exp (g t) * S * exp (- g t)) with (S * (exp (g t) * exp (- g t))) by ring.
       rewrite <- exp_plus, Rplus_opp_r, exp_0. lra.
@@ -311,7 +316,7 @@ Section Tilted.
   Theorem tilted_mass_below t : exp (- (t * Dbar)) * S <= mass (- t).
   Proof.
     apply Rle_trans with (weighted_sum m logits (fun d => exp (- (t * Dbar)) * (1 + t * Dbar) + exp (- (t * Dbar)) * - t * d)).
-    - rewrite weighted_sum_plus, weighted_sum_mult.
+    - rewrite weighted_sum_plus, (weighted_sum_mult _ _ (exp (- (t * Dbar)) * - t) (fun d => d)).
       replace (weighted_sum m logits (fun _ => exp (- (t * Dbar)) * (1 + t * Dbar)))
         with (exp (- (t * Dbar)) * (1 + t * Dbar) * S)
         by (unfold weight_sum; rewrite <- weighted_sum_mult; apply weighted_sum_ext; intros; ring).
@@ -331,7 +336,7 @@ Section Tilted.
     intros hy.
     destruct (MVT_gen (fun z => 1 + z + z ^ 2 / 2 * exp z - exp z) 0 y
                 (fun z => 1 + z * exp z + z ^ 2 / 2 * exp z - exp z)) as [c [range eq]].
-    - intros z _. auto_derive; [easy|]. field.
+    - intros z _. auto_derive; [easy|]. simpl. unfold Rdiv. field.
     - intros z _. apply derivable_continuous_pt, ex_derive_Reals_0. auto_derive. easy.
     - rewrite Rmin_left, Rmax_right in range by lra. cbv beta in eq. rewrite exp_0 in eq.
       assert (0 <= 1 + c * exp c + c ^ 2 / 2 * exp c - exp c).

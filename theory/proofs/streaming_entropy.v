@@ -1,0 +1,478 @@
+(** * Streaming entropy and attention: one pass, any reference point, any merge tree (paper, Appendix G).
+
+    Main results (exact reals; a state keeps the maximum m, S - 1, T and one coordinate of the weighted values)
+    - [recurrence]          streaming a row item by item gives its entropy and its attention output
+    - [paper_recurrence]    in the paper's letters L = S and K = -T it is the update of Appendix G
+    - [reference_point]     H = ln S - K / S about any reference point in place of the maximum
+    - [rebase_entropy], [rebase_output]   so that a stale maximum changes nothing
+    - [merge_associative], [merge_commutative], [identity]   states form a commutative monoid under merge
+    - [every_tree]          every merge tree over the items, in every order, gives the state of two passes
+    - [no_cancellation]     S >= 1 and T >= 0
+
+    Source: paper, Appendix G; the weighted values make it streamed attention (FlashAttention's accumulator).
+
+    An item is a logit with one coordinate of its value vector; a masked item has no logit. The coordinates of a value
+    do not interact: a vector is streamed coordinate by coordinate with the same m and S. *)
+
+From Coq Require Import Reals List Permutation Lra Lia.
+From softcheck Require Import softmax.
+Import ListNotations.
+Local Open Scope R_scope.
+
+(** ** States *)
+
+Record state : Set := {
+  maximum : R;   (* m *)
+  others : R;    (* S - 1, S = sum e^(x - m): without one item at the maximum *)
+  moment : R;    (* T = sum (m - x) e^(x - m) *)
+  weighted : R   (* sum e^(x - m) v *)
+}.
+
+Definition weight_sum (s : state) : R := 1 + others s.
+
+(** H = ln S + T / S, and one coordinate of the attention output. *)
+Definition entropy_of (s : state) : R := ln (weight_sum s) + moment s / weight_sum s.
+Definition output_of (s : state) : R := weighted s / weight_sum s.
+
+Definition item : Set := option R * R.
+
+(** The logits and values of the items that are not masked. *)
+Fixpoint visible (items : list item) : list (R * R) :=
+  match items with
+  | [] => []
+  | (Some x, v) :: rest => (x, v) :: visible rest
+  | (None, _) :: rest => visible rest
+  end.
+
+Definition leaf (i : item) : option state :=
+  match i with
+  | (Some x, v) => Some {| maximum := x; others := 0; moment := 0; weighted := v |}
+  | (None, _) => None
+  end.
+
+(** The state of both, about the larger maximum: with d = m_high - m_low and a = e^(-d),
+    S - 1 = others_high + a S_low and T = T_high + a (T_low + d S_low). *)
+Definition absorb (high low : state) : state :=
+  let d := maximum high - maximum low in
+  let a := exp (- d) in
+  {| maximum := maximum high;
+     others := others high + a * weight_sum low;
+     moment := moment high + a * (moment low + d * weight_sum low);
+     weighted := weighted high + a * weighted low |}.
+
+Definition merge_states (s t : state) : state :=
+  if Rle_dec (maximum t) (maximum s) then absorb s t else absorb t s.
+
+Definition merge (s t : option state) : option state :=
+  match s, t with
+  | None, _ => t
+  | _, None => s
+  | Some s, Some t => Some (merge_states s t)
+  end.
+
+Definition push (s : option state) (i : item) : option state := merge s (leaf i).
+
+Definition stream (items : list item) : option state := fold_left push items None.
+
+(** ** What a state is of: sums that do not depend on the maximum *)
+
+(** sum e^x, sum x e^x and sum e^x v. *)
+Definition mass (s : state) : R := exp (maximum s) * weight_sum s.
+Definition energy (s : state) : R := exp (maximum s) * (maximum s * weight_sum s - moment s).
+Definition value_mass (s : state) : R := exp (maximum s) * weighted s.
+
+(** The maximum and the three sums determine the state. *)
+Lemma state_determined s t :
+  maximum s = maximum t -> mass s = mass t -> energy s = energy t -> value_mass s = value_mass t -> s = t.
+Proof.
+  destruct s as [m o k w], t as [m' o' k' w']. unfold mass, energy, value_mass, weight_sum. cbn.
+  intros <- masses energies values. pose proof (exp_pos m).
+  assert (o = o') by (apply Rmult_eq_reg_l in masses; lra). subst o'.
+  assert (k = k') by (apply Rmult_eq_reg_l in energies; lra).
+  assert (w = w') by (apply Rmult_eq_reg_l in values; lra). congruence.
+Qed.
+
+Lemma absorb_sums high low :
+  mass (absorb high low) = mass high + mass low /\
+  energy (absorb high low) = energy high + energy low /\
+  value_mass (absorb high low) = value_mass high + value_mass low.
+Proof.
+  destruct high as [m o k w], low as [m' o' k' w'].
+  unfold absorb, mass, energy, value_mass, weight_sum. cbn.
+  replace (exp m') with (exp m * exp (- (m - m'))) by (rewrite <- exp_plus; f_equal; ring).
+  repeat split; ring.
+Qed.
+
+(** Merging takes the larger maximum and adds the sums. *)
+Lemma merge_states_sums s t :
+  maximum (merge_states s t) = Rmax (maximum s) (maximum t) /\
+  mass (merge_states s t) = mass s + mass t /\
+  energy (merge_states s t) = energy s + energy t /\
+  value_mass (merge_states s t) = value_mass s + value_mass t.
+Proof.
+  unfold merge_states. destruct (Rle_dec (maximum t) (maximum s)).
+  - rewrite Rmax_left by easy. split; [easy|]. apply absorb_sums.
+  - rewrite Rmax_right by lra. split; [easy|]. destruct (absorb_sums t s) as [-> [-> ->]]. repeat split; ring.
+Qed.
+
+(** ** A commutative monoid *)
+
+Lemma merge_states_commutative s t : merge_states s t = merge_states t s.
+Proof.
+  destruct (merge_states_sums s t) as [m1 [p1 [e1 v1]]], (merge_states_sums t s) as [m2 [p2 [e2 v2]]].
+  apply state_determined; [rewrite m1, m2; apply Rmax_comm | lra | lra | lra].
+Qed.
+
+Lemma merge_states_associative s t u :
+  merge_states s (merge_states t u) = merge_states (merge_states s t) u.
+Proof.
+  destruct (merge_states_sums s (merge_states t u)) as [m1 [p1 [e1 v1]]].
+  destruct (merge_states_sums (merge_states s t) u) as [m2 [p2 [e2 v2]]].
+  destruct (merge_states_sums t u) as [m3 [p3 [e3 v3]]], (merge_states_sums s t) as [m4 [p4 [e4 v4]]].
+  apply state_determined; [rewrite m1, m2, m3, m4; apply Rmax_assoc | lra | lra | lra].
+Qed.
+
+Theorem merge_commutative s t : merge s t = merge t s.
+Proof. destruct s, t; cbn; try easy. f_equal. apply merge_states_commutative. Qed.
+
+Theorem merge_associative s t u : merge s (merge t u) = merge (merge s t) u.
+Proof. destruct s, t, u; cbn; try easy. f_equal. apply merge_states_associative. Qed.
+
+(** An empty or fully masked block changes nothing: no -inf - (-inf) arises. *)
+Theorem identity s : merge None s = s /\ merge s None = s.
+Proof. destruct s; now cbn. Qed.
+
+(** At equal maxima the branch of theory/streaming_entropy.hpp: the sums, one maximum counted on. *)
+Lemma merge_states_at_equal_maxima s t :
+  maximum s = maximum t ->
+  merge_states s t = {| maximum := maximum s; others := others s + others t + 1; moment := moment s + moment t;
+                        weighted := weighted s + weighted t |}.
+Proof.
+  intros equal. unfold merge_states, absorb, weight_sum. destruct (Rle_dec (maximum t) (maximum s)); [|lra].
+  replace (- (maximum s - maximum t)) with 0 by lra. rewrite exp_0, equal.
+  f_equal; ring.
+Qed.
+
+(** ** Two passes: the maximum first, then the sums about it *)
+
+Definition largest (first : R) (rest : list R) : R := fold_right Rmax first rest.
+
+Definition state_about (m : R) (items : list (R * R)) : state :=
+  {| maximum := m;
+     others := sum (map (fun i => exp (fst i - m)) items) - 1;
+     moment := sum (map (fun i => (m - fst i) * exp (fst i - m)) items);
+     weighted := sum (map (fun i => exp (fst i - m) * snd i) items) |}.
+
+Definition two_pass (items : list (R * R)) : option state :=
+  match items with
+  | [] => None
+  | first :: rest => Some (state_about (largest (fst first) (map fst rest)) items)
+  end.
+
+Lemma state_about_sums m items :
+  mass (state_about m items) = sum (map (fun i => exp (fst i)) items) /\
+  energy (state_about m items) = sum (map (fun i => fst i * exp (fst i)) items) /\
+  value_mass (state_about m items) = sum (map (fun i => exp (fst i) * snd i) items).
+Proof.
+  unfold mass, energy, value_mass, weight_sum, state_about. cbn.
+  assert (restore : forall x, exp m * exp (x - m) = exp x).
+  { intros. rewrite <- exp_plus. f_equal. ring. }
+  replace (1 + (sum (map (fun i => exp (fst i - m)) items) - 1)) with (sum (map (fun i => exp (fst i - m)) items))
+    by ring.
+  repeat split.
+  - rewrite <- sum_map_mult_l. apply sum_map_ext. intros. apply restore.
+  - rewrite <- sum_map_mult_l, <- sum_map_minus, <- sum_map_mult_l. apply sum_map_ext.
+    intros i _. rewrite <- (restore (fst i)). ring.
+  - rewrite <- sum_map_mult_l. apply sum_map_ext. intros i _. rewrite <- (restore (fst i)). ring.
+Qed.
+
+Lemma largest_cons x y ys : largest x (y :: ys) = Rmax x (largest y ys).
+Proof.
+  revert x y. induction ys as [|z zs IH]; intros; [apply Rmax_comm|].
+  change (largest x (y :: z :: zs)) with (Rmax y (largest x (z :: zs))).
+  change (largest y (z :: zs)) with (Rmax z (largest y zs)).
+  rewrite IH, Rmax_assoc, (Rmax_comm y x), <- Rmax_assoc. f_equal.
+  rewrite <- IH. reflexivity.
+Qed.
+
+Lemma largest_app x xs y ys : largest x (xs ++ y :: ys) = Rmax (largest x xs) (largest y ys).
+Proof.
+  induction xs as [|z zs IH]; [apply largest_cons|].
+  change (Rmax z (largest x (zs ++ y :: ys)) = Rmax (Rmax z (largest x zs)) (largest y ys)).
+  now rewrite IH, Rmax_assoc.
+Qed.
+
+Lemma largest_ge x xs y : y = x \/ In y xs -> y <= largest x xs.
+Proof.
+  unfold largest. induction xs as [|z zs IH]; simpl; intros isy.
+  - destruct isy as [-> | []]. lra.
+  - destruct isy as [isy | [-> | isy]].
+    + eapply Rle_trans; [|apply Rmax_r]. apply IH. now left.
+    + apply Rmax_l.
+    + eapply Rle_trans; [|apply Rmax_r]. apply IH. now right.
+Qed.
+
+Lemma largest_in x xs : largest x xs = x \/ In (largest x xs) xs.
+Proof.
+  induction xs as [|z zs IH]; [now left|]. change (largest x (z :: zs)) with (Rmax z (largest x zs)).
+  destruct (Rle_dec (largest x zs) z).
+  - rewrite Rmax_left by easy. right. now left.
+  - rewrite Rmax_right by lra. destruct IH as [-> | inside]; [now left | right; now right].
+Qed.
+
+Theorem no_cancellation items s :
+  two_pass items = Some s -> 0 <= others s /\ 0 <= moment s.
+Proof.
+  destruct items as [|first rest]; [easy|]. intros [= <-].
+  set (all := first :: rest). set (m := largest (fst first) (map fst rest)). cbn [others moment state_about].
+  assert (above : forall i, In i all -> fst i <= m).
+  { intros i [<- | ini]; apply largest_ge; [now left|]. right. now apply in_map. }
+  assert (reached : exists i, In i all /\ fst i = m).
+  { destruct (largest_in (fst first) (map fst rest)) as [same | inside].
+    - exists first. split; [now left | easy].
+    - apply in_map_iff in inside as [i [same ini]]. exists i. split; [now right | easy]. }
+  destruct reached as [i [ini at_m]]. split.
+  - enough (exp (fst i - m) <= sum (map (fun i => exp (fst i - m)) all)) as enough.
+    { replace (fst i - m) with 0 in enough by lra. rewrite exp_0 in enough. lra. }
+    apply (sum_map_at_least_one (fun i => exp (fst i - m))); [|easy]. intros. apply Rlt_le, exp_pos.
+  - apply sum_map_nonneg. intros j inj. apply Rmult_le_pos; [specialize (above j inj); lra|].
+    apply Rlt_le, exp_pos.
+Qed.
+
+(** The state of two rows together is the merge of their states. *)
+Lemma two_pass_app xs ys : two_pass (xs ++ ys) = merge (two_pass xs) (two_pass ys).
+Proof.
+  destruct xs as [|x xs]; [easy|]. destruct ys as [|y ys]; [now rewrite app_nil_r|].
+  cbn [two_pass merge app]. f_equal.
+  set (m1 := largest (fst x) (map fst xs)). set (m2 := largest (fst y) (map fst ys)).
+  destruct (merge_states_sums (state_about m1 (x :: xs)) (state_about m2 (y :: ys))) as [m [p [e v]]].
+  change (x :: xs ++ y :: ys) with ((x :: xs) ++ y :: ys).
+  match goal with |- state_about ?m ?l = _ => destruct (state_about_sums m l) as [p0 [e0 v0]] end.
+  destruct (state_about_sums m1 (x :: xs)) as [p1 [e1 v1]], (state_about_sums m2 (y :: ys)) as [p2 [e2 v2]].
+  apply state_determined.
+  - rewrite m. cbn [maximum state_about]. rewrite map_app. apply largest_app.
+  - rewrite p, p0, p1, p2, map_app. apply sum_app.
+  - rewrite e, e0, e1, e2, map_app. apply sum_app.
+  - rewrite v, v0, v1, v2, map_app. apply sum_app.
+Qed.
+
+Lemma visible_app xs ys : visible (xs ++ ys) = visible xs ++ visible ys.
+Proof. induction xs as [|[[x|] v] xs IH]; simpl; congruence. Qed.
+
+Lemma leaf_two_pass i : leaf i = two_pass (visible [i]).
+Proof.
+  destruct i as [[x|] v]; [|easy]. cbn. unfold state_about, sum, largest. cbn.
+  replace (x - x) with 0 by ring. rewrite exp_0. do 2 f_equal; ring.
+Qed.
+
+(** Item by item from any state: push adds the item to the row of the state. *)
+Lemma stream_from seen items :
+  fold_left push items (two_pass (visible seen)) = two_pass (visible (seen ++ items)).
+Proof.
+  revert seen. induction items as [|i items IH]; intros; [now rewrite app_nil_r|]. cbn [fold_left].
+  unfold push at 2. rewrite leaf_two_pass, <- two_pass_app, <- visible_app, IH.
+  now rewrite <- app_assoc.
+Qed.
+
+Lemma stream_two_pass items : stream items = two_pass (visible items).
+Proof. apply (stream_from []). Qed.
+
+(** ** Entropy and output from a state *)
+
+Lemma entropy_from_sums s :
+  0 < weight_sum s -> entropy_of s = ln (mass s) - energy s / mass s.
+Proof.
+  intros pos. unfold entropy_of, mass, energy. pose proof (exp_pos (maximum s)).
+  rewrite ln_mult, ln_exp by easy. field. split; lra.
+Qed.
+
+Lemma output_from_sums s : 0 < weight_sum s -> output_of s = value_mass s / mass s.
+Proof.
+  intros pos. unfold output_of, mass, value_mass. pose proof (exp_pos (maximum s)). field. split; lra.
+Qed.
+
+Lemma weight_sum_about_pos m items : items <> [] -> 0 < weight_sum (state_about m items).
+Proof.
+  intros some. unfold weight_sum. cbn.
+  enough (0 < sum (map (fun i => exp (fst i - m)) items)) by lra.
+  apply sum_map_pos; [easy|]. intros. apply exp_pos.
+Qed.
+
+Definition attention_output (items : list (R * R)) : R :=
+  sum (map (fun i => coefficient (map fst items) (fst i) * snd i) items).
+
+Lemma state_about_entropy m items :
+  items <> [] -> entropy_of (state_about m items) = entropy (map fst items).
+Proof.
+  intros some. rewrite entropy_from_sums by now apply weight_sum_about_pos.
+  destruct (state_about_sums m items) as [-> [-> _]].
+  rewrite entropy_log_partition by now apply map_not_nil.
+  unfold mean, expectation, coefficient, partition_function, Rdiv. rewrite !map_map.
+  f_equal. f_equal. rewrite <- sum_map_mult_r. apply sum_map_ext. intros. ring.
+Qed.
+
+Lemma state_about_output m items :
+  items <> [] -> output_of (state_about m items) = attention_output items.
+Proof.
+  intros some. rewrite output_from_sums by now apply weight_sum_about_pos.
+  destruct (state_about_sums m items) as [-> [_ ->]].
+  unfold attention_output, coefficient, partition_function, Rdiv. rewrite map_map.
+  rewrite <- sum_map_mult_r. apply sum_map_ext. intros. ring.
+Qed.
+
+(** The streamed state is that of two passes, and its entropy and output are those of the visible row. *)
+Theorem recurrence items :
+  visible items <> [] ->
+  exists s, stream items = Some s /\ entropy_of s = entropy (map fst (visible items)) /\
+            output_of s = attention_output (visible items).
+Proof.
+  intros some. rewrite stream_two_pass. destruct (visible items) as [|first rest] eqn:row; [easy|].
+  eexists. split; [reflexivity|]. split; [now apply state_about_entropy | now apply state_about_output].
+Qed.
+
+(** ** The paper's letters: L = S, K = sum (x - m) e^(x - m) = -T *)
+
+Theorem paper_recurrence s x v :
+  let L := weight_sum s in
+  let K := - moment s in
+  let m' := Rmax (maximum s) x in
+  let c := exp (maximum s - m') in
+  exists t, push (Some s) (Some x, v) = Some t /\
+    maximum t = m' /\
+    weight_sum t = c * L + exp (x - m') /\
+    - moment t = c * (K + (maximum s - m') * L) + (x - m') * exp (x - m') /\
+    weighted t = c * weighted s + exp (x - m') * v.
+Proof.
+  cbn. eexists. split; [reflexivity|]. unfold merge_states, absorb, weight_sum. cbn.
+  destruct (Rle_dec x (maximum s)); cbn.
+  - rewrite Rmax_left by easy. replace (maximum s - maximum s) with 0 by ring. rewrite exp_0.
+    replace (- (maximum s - x)) with (x - maximum s) by ring. repeat split; ring.
+  - rewrite Rmax_right by lra. replace (x - x) with 0 by ring. rewrite exp_0.
+    replace (- (x - maximum s)) with (maximum s - x) by ring. repeat split; ring.
+Qed.
+
+(** ** Any reference point *)
+
+(** The maximum is only one reference point among all: the factor e^(m - r) cancels. *)
+Theorem reference_point logits r :
+  logits <> [] ->
+  let S := sum (map (fun x => exp (x - r)) logits) in
+  let K := sum (map (fun x => (x - r) * exp (x - r)) logits) in
+  ln S - K / S = entropy logits.
+Proof.
+  intros some S K.
+  set (items := map (fun x => (x, 0)) logits).
+  replace logits with (map fst items) at 1 by (unfold items; rewrite map_map; apply map_id).
+  rewrite <- (state_about_entropy r) by (unfold items; now apply map_not_nil).
+  unfold entropy_of, weight_sum, state_about, items. cbn [others moment]. rewrite !map_map. cbn [fst].
+  replace (1 + (sum (map (fun x => exp (x - r)) logits) - 1)) with S by (unfold S; ring).
+  replace (sum (map (fun x => (r - x) * exp (x - r)) logits)) with (- K).
+  - unfold Rdiv. ring.
+  - unfold K. rewrite <- sum_map_opp. apply sum_map_ext. intros. ring.
+Qed.
+
+(** The state about another reference point r: a stale maximum, or one updated lazily. *)
+Definition rebase (r : R) (s : state) : state :=
+  let d := r - maximum s in
+  let a := exp (- d) in
+  {| maximum := r; others := a * weight_sum s - 1; moment := a * (moment s + d * weight_sum s);
+     weighted := a * weighted s |}.
+
+Lemma rebase_sums r s :
+  mass (rebase r s) = mass s /\ energy (rebase r s) = energy s /\ value_mass (rebase r s) = value_mass s.
+Proof.
+  destruct s as [m o k w]. unfold rebase, mass, energy, value_mass, weight_sum. cbn.
+  replace (exp m) with (exp r * exp (- (r - m))) by (rewrite <- exp_plus; f_equal; ring).
+  repeat split; ring.
+Qed.
+
+Lemma rebase_weight_sum_pos r s : 0 < weight_sum s -> 0 < weight_sum (rebase r s).
+Proof.
+  intros pos. unfold rebase, weight_sum at 1. cbn. pose proof (exp_pos (- (r - maximum s))).
+  enough (0 < exp (- (r - maximum s)) * weight_sum s) by lra. now apply Rmult_lt_0_compat.
+Qed.
+
+Theorem rebase_entropy r s : 0 < weight_sum s -> entropy_of (rebase r s) = entropy_of s.
+Proof.
+  intros pos. rewrite !entropy_from_sums by (try apply rebase_weight_sum_pos; easy).
+  now destruct (rebase_sums r s) as [-> [-> _]].
+Qed.
+
+Theorem rebase_output r s : 0 < weight_sum s -> output_of (rebase r s) = output_of s.
+Proof.
+  intros pos. rewrite !output_from_sums by (try apply rebase_weight_sum_pos; easy).
+  now destruct (rebase_sums r s) as [-> [_ ->]].
+Qed.
+
+(** ** Every tree *)
+
+(** Chunks are streamed, their states merged. *)
+Inductive tree : Set :=
+  | Chunk (items : list item)
+  | Merge (one two : tree).
+
+Fixpoint tree_state (t : tree) : option state :=
+  match t with
+  | Chunk items => stream items
+  | Merge one two => merge (tree_state one) (tree_state two)
+  end.
+
+Fixpoint tree_items (t : tree) : list item :=
+  match t with
+  | Chunk items => items
+  | Merge one two => tree_items one ++ tree_items two
+  end.
+
+Lemma tree_state_two_pass t : tree_state t = two_pass (visible (tree_items t)).
+Proof.
+  induction t as [items | one IHone two IHtwo]; cbn; [apply stream_two_pass|].
+  now rewrite IHone, IHtwo, visible_app, two_pass_app.
+Qed.
+
+Lemma visible_permutation xs ys : Permutation xs ys -> Permutation (visible xs) (visible ys).
+Proof.
+  induction 1 as [|[[x|] v] xs ys same IH|[[x|] v] [[y|] w] xs|]; cbn; try easy.
+  - now apply perm_skip.
+  - apply perm_swap.
+  - now apply Permutation_trans with (visible l').
+Qed.
+
+Lemma two_pass_permutation xs ys : Permutation xs ys -> two_pass xs = two_pass ys.
+Proof.
+  assert (cons : forall i xs, two_pass (i :: xs) = merge (two_pass [i]) (two_pass xs)).
+  { intros. apply (two_pass_app [i]). }
+  induction 1 as [|i xs ys same IH|i j xs|]; [easy | | |congruence].
+  - now rewrite (cons i xs), IH, <- cons.
+  - rewrite (cons j (i :: xs)), (cons i xs), (cons i (j :: xs)), (cons j xs).
+    rewrite !merge_associative. f_equal. apply merge_commutative.
+Qed.
+
+(** The state of every tree over any order of the row's items is that of two passes over the row, and so are its
+    entropy and output. *)
+Theorem every_tree t row :
+  Permutation (tree_items t) row ->
+  tree_state t = two_pass (visible row) /\
+  (visible row <> [] ->
+   exists s, tree_state t = Some s /\ entropy_of s = entropy (map fst (visible row)) /\
+             output_of s = attention_output (visible row)).
+Proof.
+  intros same. assert (states : tree_state t = two_pass (visible row)).
+  { rewrite tree_state_two_pass. now apply two_pass_permutation, visible_permutation. }
+  split; [easy|]. intros some. destruct (recurrence row some) as [s [streamed results]].
+  exists s. split; [|easy]. now rewrite states, <- stream_two_pass.
+Qed.
+
+(** A leaf of many equal items, as theory/ builds it for long rows. *)
+Lemma two_pass_equal_items x v n :
+  two_pass (repeat (x, v) (S n))
+  = Some {| maximum := x; others := INR n; moment := 0; weighted := INR (S n) * v |}.
+Proof.
+  induction n as [|n IH].
+  - cbn. unfold state_about, sum, largest. cbn. replace (x - x) with 0 by ring. rewrite exp_0.
+    do 2 f_equal; ring.
+  - change (repeat (x, v) (S (S n))) with ([(x, v)] ++ repeat (x, v) (S n)).
+    rewrite two_pass_app, IH. change (two_pass [(x, v)]) with (two_pass (visible [(Some x, v)])).
+    rewrite <- leaf_two_pass. cbn [leaf merge]. f_equal.
+    rewrite merge_states_at_equal_maxima by easy. cbn [maximum others moment weighted].
+    rewrite (S_INR (S n)), (S_INR n). f_equal; ring.
+Qed.
