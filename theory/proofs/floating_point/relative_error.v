@@ -5,7 +5,7 @@
     - [one_rounding]           |d| <= u < 1 gives 1 + d = e^t, |t| <= lambda(u) = - ln (1 - u)
     - [rel_absolute]           rel k a b gives |a - b| <= |b| (e^k - 1)
     - [expm1_lambda_gamma]     e^(k lambda) - 1 <= gamma_k = k u / (1 - k u) where k u < 1: sharper than gamma_k
-    - [near_*]                 the same for quantities with a sign, with an absolute loss that underflow leaves
+    - [near k Y G L a b]       the same for sums of either sign, each term with its own error, and an absolute loss
 
     Source: docs/tolerances.md, "Errors on a logarithmic scale". *)
 
@@ -216,65 +216,75 @@ Qed.
 
 (** ** Quantities with a sign, and what underflow takes from them
 
-    [near k X L a b]: a is b up to k in the sense of a quantity of magnitude X >= |b|, and up to the loss L. *)
+    [near k Y G L a b]: b is a sum of terms of total magnitude at most Y, a the sum of those terms each times its own
+    e^t; G is the total magnitude after the largest known t of each term, e^k what all terms share on top of that, and
+    L what was lost absolutely. *)
 
-Definition near (k X L computed exact : R) : Prop :=
-  Rabs exact <= X /\ Rabs (computed - exact) <= X * (exp k - 1) + L.
+Definition near (k Y G L computed exact : R) : Prop :=
+  Rabs exact <= Y /\ Y <= G /\ Rabs (computed - exact) <= exp k * G - Y + L.
 
-Lemma near_refl X b : Rabs b <= X -> near 0 X 0 b b.
-Proof. intros. split; [easy|]. rewrite exp_0, Rminus_diag_eq, Rabs_R0 by easy. lra. Qed.
+Lemma near_refl b : near 0 (Rabs b) (Rabs b) 0 b b.
+Proof. repeat split; try lra. rewrite exp_0, Rminus_diag_eq, Rabs_R0 by easy. lra. Qed.
 
-Lemma near_weaken k k' X L L' a b :
-  k <= k' -> L <= L' -> near k X L a b -> near k' X L' a b.
+Lemma near_weaken k k' Y G L L' a b :
+  k <= k' -> L <= L' -> near k Y G L a b -> near k' Y G L' a b.
 Proof.
-  intros lek leL [mag err]. split; [easy|].
+  intros lek leL [mag [wide err]]. repeat split; try easy.
   pose proof (exp_le k k' lek). pose proof (Rabs_pos b). nra.
 Qed.
 
-Lemma near_magnitude k X L a b : near k X L a b -> Rabs a <= X * exp k + L.
+Lemma near_magnitude k Y G L a b : near k Y G L a b -> Rabs a <= exp k * G + L.
 Proof.
-  intros [mag err]. replace a with (b + (a - b)) by ring.
+  intros [mag [wide err]]. replace a with (b + (a - b)) by ring.
   pose proof (Rabs_triang b (a - b)). lra.
 Qed.
 
-(** The factor e^t of one more rounding multiplies what was lost before; then e is lost. *)
-Lemma near_rounding k h X L om a b t e :
-  Rabs t <= h -> Rabs e <= om -> near k X L a b ->
-  near (k + h) X (L * exp h + om) (a * exp t + e) b.
+Lemma near_plus k Y G Y' G' L L' a b c d :
+  near k Y G L a b -> near k Y' G' L' c d -> near k (Y + Y') (G + G') (L + L') (a + c) (b + d).
 Proof.
-  intros bt be [mag err]. split; [easy|].
-  replace (a * exp t + e - b) with ((a - b) * exp t + b * (exp t - 1) + e) by ring.
-  assert (exp t <= exp h) by (apply exp_le; apply abs_between in bt; lra).
-  pose proof (exp_pos t). pose proof (expm1_abs t h bt) as bm.
-  pose proof (Rabs_pos b). pose proof (Rabs_pos (a - b)). pose proof (Rabs_pos (exp t - 1)).
-  assert (1 <= exp h) by (apply exp_at_least_one; pose proof (Rabs_pos t); lra).
-  eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
-  rewrite !Rabs_mult, (Rabs_right (exp t)) by lra. rewrite exp_plus.
-  assert (Rabs (a - b) * exp t <= (X * (exp k - 1) + L) * exp h) by (apply Rmult_le_compat; lra).
-  assert (Rabs b * Rabs (exp t - 1) <= X * (exp h - 1)) by (apply Rmult_le_compat; lra).
-  nra.
-Qed.
-
-Lemma near_plus k X Y L L' a b c d :
-  near k X L a b -> near k Y L' c d -> near k (X + Y) (L + L') (a + c) (b + d).
-Proof.
-  intros [m1 e1] [m2 e2]. split.
+  intros [m1 [w1 e1]] [m2 [w2 e2]]. repeat split; [|lra|].
   - eapply Rle_trans; [apply Rabs_triang|]. lra.
   - replace (a + c - (b + d)) with ((a - b) + (c - d)) by ring.
     eapply Rle_trans; [apply Rabs_triang|]. lra.
 Qed.
 
-(** A factor that is exact times e^t, t within h. *)
-Lemma near_scale k h X L a b f t :
-  Rabs t <= h -> 0 <= f -> near k X L a b ->
-  near (k + h) (f * X) (f * exp h * L) (a * (f * exp t)) (f * b).
+Lemma near_add_loss k Y G L a b e om : Rabs e <= om -> near k Y G L a b -> near k Y G (L + om) (a + e) b.
 Proof.
-  intros bt posf n. destruct (near_rounding k h X L 0 a b t 0 bt) as [mag err].
-  { rewrite Rabs_R0. lra. } { easy. }
-  split.
+  intros be [mag [wide err]]. repeat split; try easy.
+  replace (a + e - b) with ((a - b) + e) by ring. eapply Rle_trans; [apply Rabs_triang|]. lra.
+Qed.
+
+(** A factor f e^t, f >= 0 exact, |t| <= w + h: w belongs to these terms alone, h is shared. *)
+Lemma near_factor k w h Y G L a b f t :
+  Rabs t <= w + h -> 0 <= w -> 0 <= f -> near k Y G L a b ->
+  near (k + h) (f * Y) (f * exp w * G) (f * exp (w + h) * L) (a * (f * exp t)) (f * b).
+Proof.
+  intros bt hw hf [mag [wide err]].
+  assert (grow : 1 <= exp w) by now apply exp_at_least_one.
+  assert (up : exp t <= exp (w + h)) by (apply exp_le; apply abs_between in bt; lra).
+  pose proof (expm1_abs t (w + h) bt) as bm.
+  pose proof (exp_pos t). pose proof (Rabs_pos b). pose proof (Rabs_pos (a - b)). pose proof (Rabs_pos (exp t - 1)).
+  repeat split.
   - rewrite Rabs_mult, (Rabs_right f) by lra. now apply Rmult_le_compat_l.
-  - replace (a * (f * exp t) - f * b) with (f * (a * exp t + 0 - b)) by ring.
+  - rewrite Rmult_assoc. apply Rmult_le_compat_l; [easy|]. nra.
+  - replace (a * (f * exp t) - f * b) with (f * ((a - b) * exp t + b * (exp t - 1))) by ring.
     rewrite Rabs_mult, (Rabs_right f) by lra.
-    apply Rle_trans with (f * (X * (exp (k + h) - 1) + (L * exp h + 0))); [|lra].
-    now apply Rmult_le_compat_l.
+    replace (exp (k + h) * (f * exp w * G) - f * Y + f * exp (w + h) * L)
+      with (f * (exp (w + h) * (exp k * G - Y + L) + (exp (w + h) - 1) * Y))
+      by (rewrite !exp_plus; ring).
+    apply Rmult_le_compat_l; [easy|].
+    eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult, (Rabs_right (exp t)) by lra.
+    apply Rplus_le_compat.
+    + rewrite (Rmult_comm (exp (w + h))). apply Rmult_le_compat; lra.
+    + rewrite Rmult_comm. apply Rmult_le_compat; lra.
+Qed.
+
+(** One more rounding, and what it loses. *)
+Lemma near_rounding k h Y G L om a b t e :
+  Rabs t <= h -> Rabs e <= om -> near k Y G L a b ->
+  near (k + h) Y G (exp h * L + om) (a * exp t + e) b.
+Proof.
+  intros bt be n. apply near_add_loss; [easy|].
+  pose proof (near_factor k 0 h Y G L a b 1 t ltac:(lra) ltac:(lra) ltac:(lra) n) as scaled.
+  now rewrite exp_0, Rplus_0_l, !Rmult_1_l in scaled.
 Qed.
