@@ -3,25 +3,22 @@
 set -eu
 here=$(dirname "$0")
 command -v coqc >/dev/null 2>&1 || { echo "Skipped: no coqc"; exit 77; }
-answers=$(mktemp)
-trap 'rm -f "$answers"' EXIT
-sh "$here/ask.sh" "$1" "$2" 'Print Assumptions' >"$answers"
+axioms=$(mktemp)
+trap 'rm -f "$axioms"' EXIT
+sh "$here/axioms.sh" "$1" "$2" >"$axioms"
 awk '
   BEGIN {
+    allowed["-"] = 1
     allowed["ClassicalDedekindReals.sig_forall_dec"] = allowed["ClassicalDedekindReals.sig_not_dec"] = 1
     allowed["FunctionalExtensionality.functional_extensionality_dep"] = allowed["Classical_Prop.classic"] = 1
     # Coquelicot takes limits by it.
     allowed["IndefiniteDescription.constructive_indefinite_description"] = 1
   }
-  /^== / { name = $2; theorems++; next }
-  /^[A-Za-z_][A-Za-z0-9_.\x27]* *:/ || /^[A-Za-z_][A-Za-z0-9_.\x27]*$/ {
-    if ($1 == "Axioms:" || $1 == "Closed") next
-    axiom = $1; sub(/:$/, "", axiom)
-    used[axiom]++
-    if (!(axiom in allowed)) { printf "%s rests on %s\n", name, axiom; failed = 1 }
-  }
+  !($2 in allowed) { printf "%s rests on %s\n", $1, $2; failed = 1 }
+  { files[$1] = 1; used[$2]++ }
   END {
-    for (axiom in used) printf "%d theorems rest on %s\n", used[axiom], axiom
-    printf "%d theorems\n", theorems
-    exit failed || theorems == 0
-  }' "$answers"
+    for (axiom in used) printf "%3d files: %s\n", used[axiom], axiom
+    for (file in files) count++
+    exit failed || count == 0
+  }' "$axioms"
+echo "$(sh "$here/theorems.sh" "$1" | wc -l) theorems"

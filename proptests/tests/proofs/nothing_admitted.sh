@@ -11,5 +11,5 @@ awk '
   /^ *(Section|Module|Module Type) [A-Za-z0-9_]+/ && !/:=/ { depth++ }
   /^ *End [A-Za-z0-9_]+\./ { depth-- }
   /^ *(Variables?|Hypothes[ie]s|Context) / && depth == 0 { printf "%s:%d: %s\n", FILENAME, FNR, $0; failed = 1 }
-  END { exit failed }' $(grep '\.v$' _CoqProject)
-echo "$(grep -c '\.v$' _CoqProject) files"
+  END { exit failed }' $(find . -name '*.v')
+echo "$(find . -name '*.v' | wc -l) files"

@@ -7,7 +7,7 @@ proofs=$1 build=$2
 command -v coqc >/dev/null 2>&1 || { echo "Skipped: no coqc"; exit 77; }
 now=$(mktemp)
 trap 'rm -f "$now"' EXIT
-sh "$here/ask.sh" "$proofs" "$build" 'Check' | sed 's/ *$//' >"$now"
+sh "$here/ask.sh" "$proofs" "$build" Check >"$now"
 if [ "${3:-}" = --write ]; then
   cp "$now" "$proofs/statements.txt.new" && mv "$proofs/statements.txt.new" "$proofs/statements.txt"
   exit 0

@@ -1,0 +1,52 @@
+#!/bin/sh
+# negative_controls.sh PROOFS BUILD: each check of the proofs turns red on what it is for. A development of two files, one
+# of them the project's own, is spoilt in one way after the other.
+set -eu
+here=$(dirname "$0")
+proofs=$1
+command -v coqc >/dev/null 2>&1 || { echo "Skipped: no coqc"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/proofs"
+cp "$proofs/_CoqProject" "$proofs/softmax.v" "$work/proofs/"
+
+plant() { # the text of a further file, compiled with the rest
+  printf 'From Coq Require Import Reals Lra.\nLocal Open Scope R_scope.\n%s\n' "$1" >"$work/proofs/planted.v"
+  sh "$here/build.sh" "$work/proofs" "$work/build" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+}
+must() { # must hold|fail SCRIPT WHAT
+  verdict=hold
+  sh "$here/$2" "$work/proofs" "$work/build" >"$work/log" 2>&1 || verdict=fail
+  [ "$verdict" = "$1" ] || { cat "$work/log"; echo "$2 did not $1: $3"; exit 1; }
+  echo "$2 must $1: $3"
+}
+
+sound='Theorem planted : forall x, 0 < x -> 0 < 2 * x. Proof. intros. lra. Qed.'
+plant "$sound"
+sh "$here/statements.sh" "$work/proofs" "$work/build" --write
+for check in nothing_admitted.sh assumptions.sh statements.sh; do must hold $check "a sound proof"; done
+
+plant 'Theorem planted : forall x, 0 < x -> 0 < 2 * x. Proof. intros. Admitted.'
+must fail nothing_admitted.sh "an admitted proof"
+must fail assumptions.sh "an admitted proof"
+
+plant "Axiom free : forall x, 0 < x.
+$sound"
+must fail nothing_admitted.sh "an axiom"
+
+plant 'Axiom free : forall x, 0 < x.
+Theorem planted : forall x, 0 < x -> 0 < 2 * x. Proof. intros. pose proof (free x). lra. Qed.'
+must fail assumptions.sh "a theorem that rests on an axiom"
+
+plant "Hypothesis free : forall x, 0 < x.
+$sound"
+must fail nothing_admitted.sh "a hypothesis outside a section"
+
+plant 'Theorem planted : forall x, 0 < x -> 0 <= 2 * x. Proof. intros. lra. Qed.'
+must fail statements.sh "a weakened statement"
+
+plant 'Theorem planted : forall x, 1 < x -> 0 < 2 * x. Proof. intros. lra. Qed.'
+must fail statements.sh "a statement with a stronger premise"
+
+printf 'Lemma broken : True. Proof. Qed.\n' >"$work/proofs/planted.v"
+must fail build.sh "a proof that does not go through"
