@@ -1,0 +1,385 @@
+(** * Sums of exponentials, added by any tree with any rescalings.
+
+    [summed M l r s h j K]: s may be what a kernel of the arithmetic M computes for sum over l of e^(x - r): some tree of
+    additions with at most h of them on any path, at most R rescalings to a larger reference on any path, K in all.
+    Two-pass, online, blocked, split-KV and merged kernels are such trees; references may be stale or never attained.
+
+    Main result
+    - [summed_state]   with a = h lambda + lambda_E + R (lambda_E + lambda) + (R + 1) c and c the argument's absolute
+                       error, s lies between e^-a sum w e^(-tD) and e^a sum w e^(tD), but for atoms lost to underflow;
+                       the arguments telescope: R rescalings cost no argument error beyond t D
+    - [lost_total]     the lost atoms weigh at most n (omega_x + omega_a [+ 2 omega_x + 2 omega_m]), for every R, as long
+                       as K <= 2 n: a factor that underflows has faded what came before, and the next finds less
+
+    Source: docs/tolerances.md, B1; lost in RoundingModel::set_row, numerics/rounding_model.cpp. *)
+
+From Coq Require Import Reals List Permutation Lra Lia Psatz.
+From softcheck Require Import softmax.
+From softcheck.floating_point Require Import relative_error standard_model.
+From softcheck.numerics Require Import row atoms.
+Import ListNotations.
+Local Open Scope R_scope.
+
+Inductive summed (M : arithmetic) : list R -> R -> R -> nat -> nat -> nat -> Prop :=
+| summed_item x r b s :
+    x <= r -> computed_argument M (r - x) b -> computed_exp M b s -> summed M [x] r s 0 0 0
+| summed_addition l1 l2 r s1 s2 s h1 h2 j1 j2 K1 K2 :
+    summed M l1 r s1 h1 j1 K1 -> summed M l2 r s2 h2 j2 K2 -> computed_sum M (s1 + s2) s ->
+    summed M (l1 ++ l2) r s (S (max h1 h2)) (max j1 j2) (K1 + K2)
+| summed_rescaled l r r' s b f s' h j K :
+    summed M l r s h j K -> r <= r' -> computed_argument M (r' - r) b -> computed_exp M b f ->
+    computed_product M (s * f) s' -> summed M l r' s' h (S j) (S K)
+| summed_reordered l l' r s h j K :
+    summed M l r s h j K -> Permutation l l' -> summed M l' r s h j K.
+
+Section Reduction.
+  Context (M : arithmetic).
+  Hypothesis good : sound M.
+  Notation lambda := (unit M).
+  Notation lambdaE := (exp_unit M).
+  Notation c0 := (argument_step M).
+  Notation t := (slope M).
+  Notation wx := (exp_floor M).
+  Notation wa := (sum_floor M).
+  Notation wm := (product_floor M).
+
+  Definition fade : R := 1 - t.
+  Definition sum_log (h j : nat) : R :=
+    INR h * lambda + lambdaE + INR j * (lambdaE + lambda) + (INR j + 1) * c0.
+  (** What a kernel without underflowing factors loses: exponentials, additions, K products. *)
+  Definition base (n : R) (K : nat) : R := n * wx + (n - 1) * wa + INR K * wm.
+  Definition share : R := 4 / 3 * wx.
+
+  Record sum_state (l : list R) (r s : R) (h j K : nat) (b : list atom) : Prop := {
+    state_visible : l <> [];
+    state_above : above_all r l;
+    state_placed : placed r b;
+    state_upper : s <= exp (sum_log h j) * pull fade r (items l ++ b);
+    state_lower : exp (- sum_log h j) * weighted_sum r l (fun d => exp (- (t * d)))
+                  - exp (sum_log h j) * pull fade r b <= s;
+    state_lost : mass b + share * pull (fade / 2) r (items l ++ b) <= (1 + share) * base (size l) K + share * size l;
+    state_direct : j = 0%nat -> mass b <= base (size l) K /\ forall a, In a b -> fst a = r
+  }.
+
+  Local Lemma t_range : 0 <= t <= / 4.
+  Proof. split; [now apply slope_nonneg | apply good]. Qed.
+  Local Lemma lambda_nonneg : 0 <= lambda.
+  Proof. now apply unit_nonneg. Qed.
+  Local Lemma lambdaE_nonneg : 0 <= lambdaE.
+  Proof. now apply exp_unit_nonneg. Qed.
+  Local Lemma floors : 0 <= wx <= / 16 /\ 0 <= wa <= / 16 /\ wa <= wm /\ wm <= / 16 /\ 0 <= c0 <= / 2.
+  Proof. unfold sound in good. lra. Qed.
+
+  Local Ltac facts :=
+    pose proof t_range; pose proof lambda_nonneg; pose proof lambdaE_nonneg; pose proof floors.
+
+  Lemma fade_range : 3 / 4 <= fade <= 1.
+  Proof. facts. unfold fade. lra. Qed.
+
+  Lemma sum_log_nonneg h j : 0 <= sum_log h j.
+  Proof.
+    facts.
+    unfold sum_log. pose proof (pos_INR h). pose proof (pos_INR j).
+    assert (0 <= INR h * lambda) by now apply Rmult_le_pos.
+    assert (0 <= INR j * (lambdaE + lambda)) by (apply Rmult_le_pos; lra).
+    assert (0 <= (INR j + 1) * c0) by (apply Rmult_le_pos; lra). lra.
+  Qed.
+
+  Lemma sum_log_growing h h' j j' : (h <= h')%nat -> (j <= j')%nat -> sum_log h j <= sum_log h' j'.
+  Proof.
+    facts.
+    intros hh hR. apply le_INR in hh. apply le_INR in hR. unfold sum_log.
+    assert (INR h * lambda <= INR h' * lambda) by now apply Rmult_le_compat_r.
+    assert (INR j * (lambdaE + lambda) <= INR j' * (lambdaE + lambda)) by (apply Rmult_le_compat_r; lra).
+    assert ((INR j + 1) * c0 <= (INR j' + 1) * c0) by (apply Rmult_le_compat_r; lra). lra.
+  Qed.
+
+  Lemma sum_log_addition h j : sum_log (S h) j = sum_log h j + lambda.
+  Proof. unfold sum_log. rewrite S_INR. ring. Qed.
+
+  Lemma sum_log_rescaled h j : sum_log h (S j) = sum_log h j + (lambdaE + lambda + c0).
+  Proof. unfold sum_log. rewrite S_INR. ring. Qed.
+
+  Lemma tilted_down r l : weighted_sum r l (fun d => exp (- (t * d))) = pull (1 + t) r (items l).
+  Proof.
+    facts.
+    replace (1 + t) with (1 - - t) by ring. rewrite pull_items. apply weighted_sum_ext. intros. f_equal. ring.
+  Qed.
+
+  Lemma all_placed r l b : above_all r l -> placed r b -> placed r (items l ++ b).
+  Proof. facts. intros. apply placed_app; [now apply placed_items | easy]. Qed.
+
+  (** ** One item *)
+
+  Lemma item_state x r b s :
+    x <= r -> computed_argument M (r - x) b -> computed_exp M b s -> sum_state [x] r s 0 0 0 [(r, wx)].
+  Proof.
+    facts.
+    intros le arg [tx [e [btx [be [_ [_ ->]]]]]].
+    destruct (weight_bounds M (r - x) b tx ltac:(lra) arg btx) as [w [bw ->]].
+    assert (log0 : sum_log 0 0 = lambdaE + c0) by (unfold sum_log; simpl; ring).
+    pose proof (pull_items t r [x]) as up. rewrite weighted_sum_single in up. fold fade in up.
+    apply abs_between in bw. apply abs_between in be.
+    pose proof (exp_at_least_one (lambdaE + c0) ltac:(lra)).
+    constructor.
+    - discriminate.
+    - intros y [<-|[]]. lra.
+    - apply placed_single. lra.
+    - rewrite log0, pull_app, up, pull_single, Rmult_plus_distr_l.
+      replace (exp (x - r)) with (exp (- (r - x))) by (f_equal; ring).
+      apply Rplus_le_compat; [|nra].
+      rewrite <- !exp_plus. apply exp_le. lra.
+    - rewrite log0, weighted_sum_single, pull_single.
+      replace (exp (x - r)) with (exp (- (r - x))) by (f_equal; ring). 
+      assert (exp (- (lambdaE + c0)) * (exp (- (r - x)) * exp (- (t * (r - x)))) <= exp (- (r - x)) * exp w).
+      { rewrite <- !exp_plus. apply exp_le. lra. }
+      nra.
+    - rewrite mass_single, pull_app, pull_single. unfold base, share. change (size [x]) with 1. change (INR 0) with 0.
+      assert (pull (fade / 2) r (items [x]) <= 1).
+      { replace 1 with (mass (items [x])) by (rewrite mass_items; easy).
+        apply pull_below_mass; [pose proof fade_range; lra|]. apply placed_items. intros y [<-|[]]. lra. }
+      nra.
+    - intros _. rewrite mass_single. unfold base. change (size [x]) with 1. change (INR 0) with 0. split; [lra|].
+      intros a [<-|[]]. easy.
+  Qed.
+
+  (** ** One addition: the logs' maximum and lambda; lost omega_a *)
+
+  Lemma addition_state l1 l2 r s1 s2 s h1 h2 j1 j2 K1 K2 b1 b2 :
+    sum_state l1 r s1 h1 j1 K1 b1 -> sum_state l2 r s2 h2 j2 K2 b2 -> computed_sum M (s1 + s2) s ->
+    sum_state (l1 ++ l2) r s (S (max h1 h2)) (max j1 j2) (K1 + K2) (b1 ++ b2 ++ [(r, wa)]).
+  Proof.
+    facts.
+    intros [v1 a1 p1 u1 d1 m1 z1] [v2 a2 p2 u2 d2 m2 z2] [tt [e [bt [be ->]]]].
+    apply abs_between in bt. apply abs_between in be.
+    set (h := max h1 h2). set (j := max j1 j2).
+    set (a := sum_log h j).
+    assert (g1 : sum_log h1 j1 <= a) by (apply sum_log_growing; lia).
+    assert (g2 : sum_log h2 j2 <= a) by (apply sum_log_growing; lia).
+    pose proof fade_range.
+    pose proof (pull_nonneg fade r _ (all_placed r l1 b1 a1 p1)).
+    pose proof (pull_nonneg fade r _ (all_placed r l2 b2 a2 p2)).
+    pose proof (pull_nonneg fade r _ p1). pose proof (pull_nonneg fade r _ p2).
+    pose proof (pull_nonneg (1 + t) r _ (placed_items r l1 a1)) as w1. rewrite <- tilted_down in w1.
+    pose proof (pull_nonneg (1 + t) r _ (placed_items r l2 a2)) as w2. rewrite <- tilted_down in w2.
+    pose proof (exp_le _ _ g1). pose proof (exp_le _ _ g2).
+    pose proof (exp_le (- a) (- sum_log h1 j1) ltac:(lra)). pose proof (exp_le (- a) (- sum_log h2 j2) ltac:(lra)).
+    assert (s1 <= exp a * pull fade r (items l1 ++ b1)) by nra.
+    assert (s2 <= exp a * pull fade r (items l2 ++ b2)) by nra.
+    assert (exp (- a) * weighted_sum r l1 (fun d => exp (- (t * d))) - exp a * pull fade r b1 <= s1) by nra.
+    assert (exp (- a) * weighted_sum r l2 (fun d => exp (- (t * d))) - exp a * pull fade r b2 <= s2) by nra.
+    assert (up : exp tt <= exp lambda) by (apply exp_le; lra).
+    assert (down : exp (- lambda) <= exp tt) by (apply exp_le; lra).
+    pose proof (exp_pos tt). pose proof (exp_pos (- lambda)). pose proof (exp_pos a). pose proof (exp_pos (- a)).
+    pose proof (sum_log_nonneg h j) as ha. fold a in ha.
+    pose proof (exp_at_least_one (a + lambda) ltac:(lra)).
+    pose proof (exp_at_least_one lambda ltac:(lra)).
+    constructor.
+    - destruct l1; [easy|discriminate].
+    - now apply app_above_all.
+    - repeat apply placed_app; try easy. apply placed_single. lra.
+    - rewrite sum_log_addition. fold a. rewrite items_app, !pull_app, pull_single, exp_plus in *.
+      set (U1 := pull fade r (items l1)) in *. set (U2 := pull fade r (items l2)) in *.
+      set (B1 := pull fade r b1) in *. set (B2 := pull fade r b2) in *.
+      assert ((s1 + s2) * exp tt <= (exp a * (U1 + B1 + (U2 + B2))) * exp lambda).
+      { apply Rle_trans with ((exp a * (U1 + B1 + (U2 + B2))) * exp tt); [apply Rmult_le_compat_r; lra|].
+        apply Rmult_le_compat_l; [apply Rmult_le_pos; lra | easy]. }
+      assert (wa <= exp a * exp lambda * wa) by nra. lra.
+    - rewrite sum_log_addition. fold a. rewrite weighted_sum_app, !pull_app, pull_single, Ropp_plus_distr, !exp_plus in *.
+      set (W1 := weighted_sum r l1 _) in *. set (W2 := weighted_sum r l2 _) in *.
+      set (B1 := pull fade r b1) in *. set (B2 := pull fade r b2) in *.
+      assert ((exp (- a) * (W1 + W2)) * exp (- lambda) - exp a * (B1 + B2) * exp lambda <= (s1 + s2) * exp tt).
+      { apply Rle_trans with ((exp (- a) * (W1 + W2) - exp a * (B1 + B2)) * exp tt); [|apply Rmult_le_compat_r; lra].
+        rewrite Rmult_minus_distr_r. apply Rplus_le_compat.
+        - apply Rmult_le_compat_l; [apply Rmult_le_pos; lra | easy].
+        - apply Ropp_le_contravar, Rmult_le_compat_l; [apply Rmult_le_pos; lra | easy]. }
+      assert (wa <= exp a * exp lambda * wa) by nra. lra.
+    - rewrite items_app, !mass_app, !pull_app, mass_single, pull_single in *.
+      unfold base in *. rewrite plus_INR. 
+      replace (size (l1 ++ l2)) with (size l1 + size l2) by (unfold size; now rewrite app_length, plus_INR).
+      unfold share in *. nra.
+    - intros zero. unfold j in zero. rewrite !mass_app, mass_single. 
+      destruct (z1 ltac:(lia)) as [z1' f1]. destruct (z2 ltac:(lia)) as [z2' f2]. split.
+      + unfold base in *. rewrite plus_INR.
+        replace (size (l1 ++ l2)) with (size l1 + size l2) by (unfold size; now rewrite app_length, plus_INR). nra.
+      + intros x inx. apply in_app_or in inx as [inx|inx]; [auto|]. apply in_app_or in inx as [inx|[<-|[]]]; auto.
+  Qed.
+
+  (** ** One rescaling *)
+
+  (** What a factor's underflow takes is an atom of its own, |e| times all there is. *)
+  Definition rescaling_losses (r r' : R) (l : list R) (b : list atom) (e : R) : list atom :=
+    [(r', wm); (r', Rabs e * pull fade r (items l ++ b))].
+
+  Lemma state_magnitude l r s h j K b :
+    sum_state l r s h j K b -> Rabs s <= exp (sum_log h j) * pull fade r (items l ++ b).
+  Proof.
+    facts.
+    intros [v ab p u d m z]. apply Rabs_le. split; [|easy].
+    pose proof (pull_nonneg fade r _ p). pose proof (pull_nonneg fade r _ (placed_items r l ab)).
+    pose proof (pull_nonneg (1 + t) r _ (placed_items r l ab)) as w. rewrite <- tilted_down in w.
+    rewrite pull_app. pose proof (exp_pos (sum_log h j)). pose proof (exp_pos (- sum_log h j)). nra.
+  Qed.
+
+  (** Fading by at least 8 whenever a factor underflows, and by 1 always. *)
+  Lemma lost_fading e b d :
+    0 <= d -> computed_argument M d b -> Rabs e <= wx -> (e <> 0 -> 8 <= b) ->
+    Rabs e + share * exp (- (fade / 2 * d)) + share * Rabs e <= share /\
+    exp (- (fade / 2 * d)) <= 1 /\ (e = 0 \/ exp (- (fade / 2 * d)) <= / 8).
+  Proof.
+    facts.
+    intros hd arg be far. pose proof fade_range.
+    assert (exp (- (fade / 2 * d)) <= 1).
+    { apply exp_at_most_one. assert (0 <= fade / 2 * d) by (apply Rmult_le_pos; lra). lra. }
+    pose proof (exp_pos (- (fade / 2 * d))). pose proof (Rabs_pos e).
+    destruct (Req_dec e 0) as [->|nonzero].
+    - rewrite Rabs_R0. unfold share. split; [nra|]. auto.
+    - pose proof (far_deviation M good d b hd arg (far nonzero)) as small. fold fade in small.
+      unfold share. split; [nra|]. auto.
+  Qed.
+
+  Lemma rescaled_state l r r' s b0 f s' h j K b :
+    sum_state l r s h j K b -> r <= r' -> computed_argument M (r' - r) b0 -> computed_exp M b0 f ->
+    computed_product M (s * f) s' ->
+    exists e, Rabs e <= wx /\ Rabs e * Rabs b0 <= wx * exp_cutoff M /\ (e <> 0 -> 8 <= b0) /\
+      sum_state l r' s' h (S j) (S K) (b ++ rescaling_losses r r' l b e).
+  Proof.
+    facts.
+    intros state le arg [tx [e [btx [be [beb [far ->]]]]]] [tp [ep [btp [bep ->]]]].
+    exists e. repeat split; try easy;
+      pose proof (state_magnitude _ _ _ _ _ _ _ state) as mag; destruct state as [v ab p u d m z];
+      pose proof (all_placed r l b ab p) as pall; pose proof (pull_nonneg fade r _ pall) as Wpos;
+      set (a := sum_log h j) in *; set (W := pull fade r (items l ++ b)) in *; pose proof (Rabs_pos e) as epos.
+    - easy.
+    - intros x inx. pose proof (ab x inx). lra.
+    - apply placed_app; [now apply placed_moved with r|].
+      intros q [<-|[<-|[]]]; simpl; split; try lra. now apply Rmult_le_pos.
+    - destruct (weight_bounds M (r' - r) b0 tx ltac:(lra) arg btx) as [w [bw ->]].
+      rewrite sum_log_rescaled. fold a.
+      apply abs_between in bw. apply abs_between in btp. apply abs_between in bep.
+      rewrite !pull_app in *. unfold rescaling_losses. change (pull fade r' [(r', wm); (r', Rabs e * W)])
+        with (pull fade r' ([(r', wm)] ++ [(r', Rabs e * W)])). rewrite pull_app, !pull_single.
+      rewrite <- (pull_app fade r' (items l) b) at 1 || idtac.
+      assert (moved : pull fade r' (items l) + pull fade r' b = exp (- (fade * (r' - r))) * W).
+      { unfold W. rewrite pull_app, !(pull_moved fade r r'). ring. }
+      set (A := exp (a + (lambdaE + lambda + c0))).
+      assert (a_nonneg : 0 <= a) by apply sum_log_nonneg.
+      assert (A1 : 1 <= A) by (apply exp_at_least_one; lra).
+      assert (main : s * (exp (- (r' - r)) * exp w) * exp tp <= A * (exp (- (fade * (r' - r))) * W)).
+      { apply Rle_trans with (exp a * W * (exp (- (r' - r)) * exp w) * exp tp).
+        - pose proof (exp_pos (- (r' - r))). pose proof (exp_pos w). pose proof (exp_pos tp).
+          apply Rmult_le_compat_r; [lra|]. apply Rmult_le_compat_r; [|easy]. apply Rmult_le_pos; lra.
+        - unfold A. replace (exp a * W * (exp (- (r' - r)) * exp w) * exp tp)
+            with (exp a * exp (- (r' - r)) * exp w * exp tp * W) by ring.
+          rewrite <- Rmult_assoc. apply Rmult_le_compat_r; [easy|]. rewrite <- !exp_plus. apply exp_le.
+          unfold fade. lra. }
+      assert (under : s * e * exp tp <= A * (Rabs e * W)).
+      { apply Rle_trans with (Rabs s * Rabs e * exp tp).
+        - apply Rmult_le_compat_r; [left; apply exp_pos|]. rewrite <- Rabs_mult. apply Rle_abs.
+        - apply Rle_trans with (exp a * W * Rabs e * exp tp).
+          + apply Rmult_le_compat_r; [left; apply exp_pos|]. now apply Rmult_le_compat_r.
+          + replace (exp a * W * Rabs e * exp tp) with (exp a * exp tp * (Rabs e * W)) by ring.
+            apply Rmult_le_compat_r; [now apply Rmult_le_pos|]. unfold A. rewrite <- exp_plus. apply exp_le. lra. }
+      assert (wm <= A * wm) by nra.
+      replace (s * (exp (- (r' - r)) * exp w + e) * exp tp + ep)
+        with (s * (exp (- (r' - r)) * exp w) * exp tp + s * e * exp tp + ep) by ring.
+      rewrite <- !Rplus_assoc, moved. lra.
+    - destruct (weight_bounds M (r' - r) b0 tx ltac:(lra) arg btx) as [w [bw ->]].
+      rewrite sum_log_rescaled. fold a.
+      apply abs_between in bw. apply abs_between in btp. apply abs_between in bep.
+      rewrite pull_app. unfold rescaling_losses. change (pull fade r' [(r', wm); (r', Rabs e * W)])
+        with (pull fade r' ([(r', wm)] ++ [(r', Rabs e * W)])). rewrite pull_app, !pull_single.
+      rewrite tilted_down in *. rewrite (pull_moved fade r r' b), (pull_moved (1 + t) r r' (items l)).
+      set (Q := pull fade r b) in *. set (P := pull (1 + t) r (items l)) in *.
+      assert (Qpos : 0 <= Q) by now apply pull_nonneg.
+      assert (Ppos : 0 <= P) by (apply pull_nonneg; now apply placed_items).
+      set (A := exp (a + (lambdaE + lambda + c0))).
+      assert (a_nonneg : 0 <= a) by apply sum_log_nonneg.
+      assert (A1 : 1 <= A) by (apply exp_at_least_one; lra).
+      set (X := exp (- (r' - r)) * exp w * exp tp).
+      assert (Xpos : 0 < X) by (repeat apply Rmult_lt_0_compat; apply exp_pos).
+      assert (main : (exp (- a) * P - exp a * Q) * X <= s * X) by (apply Rmult_le_compat_r; lra).
+      assert (low : exp (- (a + (lambdaE + lambda + c0))) * (exp (- ((1 + t) * (r' - r))) * P) <= exp (- a) * P * X).
+      { unfold X. replace (exp (- a) * P * (exp (- (r' - r)) * exp w * exp tp))
+          with (exp (- a) * exp (- (r' - r)) * exp w * exp tp * P) by ring.
+        rewrite <- Rmult_assoc. apply Rmult_le_compat_r; [easy|]. rewrite <- !exp_plus. apply exp_le. lra. }
+      assert (high : exp a * Q * X <= A * (exp (- (fade * (r' - r))) * Q)).
+      { unfold X, A. replace (exp a * Q * (exp (- (r' - r)) * exp w * exp tp))
+          with (exp a * exp (- (r' - r)) * exp w * exp tp * Q) by ring.
+        rewrite <- Rmult_assoc. apply Rmult_le_compat_r; [easy|]. rewrite <- !exp_plus. apply exp_le.
+        unfold fade. lra. }
+      assert (under : - (s * e * exp tp) <= A * (Rabs e * W)).
+      { apply Rle_trans with (Rabs s * Rabs e * exp tp).
+        - replace (- (s * e * exp tp)) with (- (s * e) * exp tp) by ring.
+          apply Rmult_le_compat_r; [left; apply exp_pos|]. rewrite <- Rabs_mult, <- Rabs_Ropp. apply Rle_abs.
+        - apply Rle_trans with (exp a * W * Rabs e * exp tp).
+          + apply Rmult_le_compat_r; [left; apply exp_pos|]. now apply Rmult_le_compat_r.
+          + replace (exp a * W * Rabs e * exp tp) with (exp a * exp tp * (Rabs e * W)) by ring.
+            apply Rmult_le_compat_r; [now apply Rmult_le_pos|]. unfold A. rewrite <- exp_plus. apply exp_le. lra. }
+      assert (wm <= A * wm) by nra.
+      replace (s * (exp (- (r' - r)) * exp w + e) * exp tp + ep) with (s * X + s * e * exp tp + ep)
+        by (unfold X; ring).
+      lra.
+    - destruct (lost_fading e b0 (r' - r) ltac:(lra) arg be far) as [fades [q1 _]].
+      unfold rescaling_losses. change [(r', wm); (r', Rabs e * W)] with ([(r', wm)] ++ [(r', Rabs e * W)]).
+      rewrite app_assoc, !mass_app, !pull_app, !mass_single, !pull_single, <- (pull_app (fade / 2) r' (items l) b).
+      rewrite <- !pull_app in m. rewrite (pull_moved (fade / 2) r r').
+      assert (WP : W <= pull (fade / 2) r (items l ++ b)) by (apply pull_slower; [pose proof fade_range; lra | easy]).
+      set (P := pull (fade / 2) r (items l ++ b)) in *. set (q := exp (- (fade / 2 * (r' - r)))) in *.
+      assert (0 <= share) by (unfold share; lra).
+      assert (Rabs e * W <= Rabs e * P) by now apply Rmult_le_compat_l.
+      assert (share * (Rabs e * W) <= share * (Rabs e * P)) by now apply Rmult_le_compat_l.
+      assert ((Rabs e + share * q + share * Rabs e) * P <= share * P) by (apply Rmult_le_compat_r; lra).
+      unfold base in *. rewrite S_INR. lra.
+    - discriminate.
+  Qed.
+
+  Theorem summed_state l r s h j K : summed M l r s h j K -> exists b, sum_state l r s h j K b.
+  Proof.
+    facts.
+    induction 1 as [x r b s le arg ex|l1 l2 r s1 s2 s h1 h2 j1 j2 K1 K2 _ [b1 st1] _ [b2 st2] add
+                   |l r r' s b0 f s' h j K _ [b st] le arg ex prod|l l' r s h j K _ [b st] same].
+    - eexists. now apply item_state with b.
+    - eexists. now apply addition_state with s1 s2.
+    - destruct (rescaled_state _ _ _ _ _ _ _ _ _ _ _ st le arg ex prod) as [e [_ [_ [_ st']]]]. eauto.
+    - exists b. destruct st as [v ab p u d m z].
+      assert (sz : size l' = size l) by (unfold size; now rewrite (Permutation_length same)).
+      assert (perm : forall k, pull k r (items l' ++ b) = pull k r (items l ++ b)).
+      { intros k. rewrite !pull_app. f_equal. symmetry. now apply pull_permutation. }
+      constructor; try easy.
+      + intros ->. now apply Permutation_sym, Permutation_nil in same.
+      + intros x inx. apply ab. now apply Permutation_in with l'; [apply Permutation_sym|].
+      + now rewrite perm.
+      + now rewrite <- (weighted_sum_permutation r l l').
+      + now rewrite perm, sz.
+      + now rewrite sz.
+  Qed.
+
+  (** ** What is lost in all *)
+
+  (** In units of S >= 1 and of one item, as in set_row. *)
+  Definition lost (j : nat) : R :=
+    wx + wa + match j with 0%nat => 0 | S _ => 2 * wx + 2 * wm end.
+
+  Lemma lost_nonneg j : 0 <= lost j.
+  Proof. facts. unfold lost. destruct j; lra. Qed.
+
+  Theorem lost_total l r s h j K b :
+    sum_state l r s h j K b -> INR K <= 2 * size l -> (j = 0 -> K = 0)%nat -> mass b <= size l * lost j.
+  Proof.
+    facts.
+    intros [v ab p u d m z] few none. pose proof (size_at_least_one l v). pose proof (pos_INR K).
+    destruct j as [|j].
+    - destruct (z eq_refl) as [small _]. rewrite (none eq_refl) in small. unfold base, lost in *.
+      change (INR 0) with 0 in small. nra.
+    - pose proof (pull_nonneg (fade / 2) r _ (all_placed r l b ab p)).
+      assert (0 <= share) by (unfold share; lra).
+      assert (bound : mass b <= (1 + share) * base (size l) K + share * size l) by nra.
+      unfold lost. set (n := size l) in *.
+      assert (half : base n K <= n / 4).
+      { unfold base. assert (INR K * wm <= 2 * n * wm) by (apply Rmult_le_compat_r; lra). nra. }
+      assert (base n K <= n * wx + n * wa + 2 * n * wm).
+      { unfold base. assert (INR K * wm <= 2 * n * wm) by (apply Rmult_le_compat_r; lra). nra. }
+      unfold share in *. nra.
+  Qed.
+End Reduction.
