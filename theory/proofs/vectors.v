@@ -267,3 +267,93 @@ Proof.
   intros [nonneg bound]. apply sigma_is_lub. intros r [x [inside ->]].
   eapply Rle_trans; [apply bound|]. rewrite <- (Rmult_1_r s) at 2. now apply Rmult_le_compat_l.
 Qed.
+
+(** ** Continuous maps *)
+
+(** f takes vectors of width n to vectors of width m, and is continuous at every x. In particular it reads no entry
+    from n on. *)
+Definition continuous (n m : nat) (f : vector -> vector) : Prop :=
+  forall x eps, 0 < eps -> exists delta, 0 < delta /\
+    forall y, (forall i, (i < n)%nat -> Rabs (y i - x i) < delta) ->
+    forall c, (c < m)%nat -> Rabs (f y c - f x c) < eps.
+
+Lemma continuous_compose n m k f g :
+  continuous n m f -> continuous m k g -> continuous n k (fun x => g (f x)).
+Proof.
+  intros contf contg x eps pos. destruct (contg (f x) eps pos) as [delta [pos' near]].
+  destruct (contf x delta pos') as [delta' [pos'' near']]. exists delta'. split; [easy|].
+  intros y close. apply near. now apply near'.
+Qed.
+
+Lemma continuous_identity n : continuous n n (fun x => x).
+Proof. intros x eps pos. exists eps. now split. Qed.
+
+Lemma continuous_add n m f g :
+  continuous n m f -> continuous n m g -> continuous n m (fun x => add (f x) (g x)).
+Proof.
+  intros contf contg x eps pos. destruct (contf x (eps / 2)) as [delta [pos' near]]; [lra|].
+  destruct (contg x (eps / 2)) as [delta' [pos'' near']]; [lra|].
+  exists (Rmin delta delta'). split; [now apply Rmin_glb_lt|]. intros y close c less.
+  specialize (near y (fun i lessi => Rlt_le_trans _ _ _ (close i lessi) (Rmin_l _ _)) c less).
+  specialize (near' y (fun i lessi => Rlt_le_trans _ _ _ (close i lessi) (Rmin_r _ _)) c less).
+  unfold add. replace (f y c + g y c - (f x c + g x c)) with ((f y c - f x c) + (g y c - g x c)) by ring.
+  eapply Rle_lt_trans; [apply Rabs_triang|]. lra.
+Qed.
+
+Lemma continuous_const n m b : continuous n m (fun _ => b).
+Proof. intros x eps pos. exists 1. split; [lra|]. intros. now rewrite Rminus_diag_eq, Rabs_R0. Qed.
+
+(** sum_j |A_ij|: |A x - A y| is at most that times the largest |x_j - y_j|. *)
+Definition row_sum (columns : nat) (A : matrix) (i : nat) : R := sum (map (fun j => Rabs (A i j)) (seq 0 columns)).
+
+Lemma row_sum_nonneg columns A i : 0 <= row_sum columns A i.
+Proof. apply sum_map_nonneg. intros. apply Rabs_pos. Qed.
+
+Lemma multiply_difference columns A x y i r :
+  (forall j, (j < columns)%nat -> Rabs (x j - y j) <= r) ->
+  Rabs (multiply columns A x i - multiply columns A y i) <= row_sum columns A i * r.
+Proof.
+  intros close. unfold multiply, dot. rewrite <- sum_map_minus.
+  eapply Rle_trans; [apply sum_map_abs|]. unfold row_sum. rewrite <- sum_map_mult_r.
+  apply sum_map_le. intros j inj. apply in_seq in inj.
+  rewrite <- Rmult_minus_distr_l, Rabs_mult. apply Rmult_le_compat_l; [apply Rabs_pos|].
+  apply close. lia.
+Qed.
+
+(** The largest of finitely many bounds. *)
+Lemma bound_over_indices (f : nat -> R) n : exists M, 0 <= M /\ forall i, (i < n)%nat -> f i <= M.
+Proof.
+  induction n as [|n [M [nonneg below]]]; [exists 0; split; [lra | lia]|].
+  exists (Rmax M (f n)). split; [eapply Rle_trans; [exact nonneg | apply Rmax_l]|].
+  intros i less. destruct (Nat.eq_dec i n) as [-> |]; [apply Rmax_r|].
+  eapply Rle_trans; [apply below; lia | apply Rmax_l].
+Qed.
+
+Lemma continuous_multiply rows columns A : continuous columns rows (multiply columns A).
+Proof.
+  intros x eps pos. destruct (bound_over_indices (row_sum columns A) rows) as [M [nonneg below]].
+  exists (eps / (M + 1) / 2). assert (0 < eps / (M + 1)) by (apply Rdiv_lt_0_compat; lra). split; [lra|].
+  intros y close i less. eapply Rle_lt_trans; [apply multiply_difference; intros; now apply Rlt_le, close|].
+  specialize (below i less). pose proof (row_sum_nonneg columns A i).
+  apply Rle_lt_trans with (M * (eps / (M + 1) / 2)); [apply Rmult_le_compat_r; lra|].
+  apply Rlt_le_trans with ((M + 1) * (eps / (M + 1))); [|apply Req_le; field; lra]. nra.
+Qed.
+
+(** A real function of every entry. *)
+Lemma continuous_pointwise n (activation : R -> R) :
+  continuity activation -> continuous n n (fun x i => activation (x i)).
+Proof.
+  intros cont x eps pos.
+  assert (each : forall i, exists delta, 0 < delta /\ forall z, Rabs (z - x i) < delta -> Rabs (activation z - activation (x i)) < eps).
+  { intros i. destruct (cont (x i) eps pos) as [delta [pos' near]]. exists delta. split; [easy|].
+    intros z close. destruct (Req_dec z (x i)) as [-> | other]; [now rewrite Rminus_diag_eq, Rabs_R0|].
+    apply near. repeat split; [|easy]. congruence. }
+  assert (least : exists delta, 0 < delta /\ forall i, (i < n)%nat ->
+            forall z, Rabs (z - x i) < delta -> Rabs (activation z - activation (x i)) < eps).
+  { induction n as [|m [delta [pos' near]]]; [exists 1; split; [lra | lia]|].
+    destruct (each m) as [delta' [pos'' near']]. exists (Rmin delta delta'). split; [now apply Rmin_glb_lt|].
+    intros i less z close. destruct (Nat.eq_dec i m) as [-> |].
+    - apply near'. eapply Rlt_le_trans; [exact close | apply Rmin_r].
+    - apply near; [lia|]. eapply Rlt_le_trans; [exact close | apply Rmin_l]. }
+  destruct least as [delta [pos' near]]. exists delta. split; [easy|]. intros y close c less. now apply near, close.
+Qed.

@@ -197,11 +197,11 @@ Section Reduction.
     - rewrite items_app, !mass_app, !pull_app, mass_single, pull_single in *.
       unfold base in *. rewrite plus_INR. 
       replace (size (l1 ++ l2)) with (size l1 + size l2) by (unfold size; now rewrite app_length, plus_INR).
-      unfold share in *. nra.
+      lra.
     - intros zero. unfold j in zero. rewrite !mass_app, mass_single. 
       destruct (z1 ltac:(lia)) as [z1' f1]. destruct (z2 ltac:(lia)) as [z2' f2]. split.
       + unfold base in *. rewrite plus_INR.
-        replace (size (l1 ++ l2)) with (size l1 + size l2) by (unfold size; now rewrite app_length, plus_INR). nra.
+        replace (size (l1 ++ l2)) with (size l1 + size l2) by (unfold size; now rewrite app_length, plus_INR). lra.
       + intros x inx. apply in_app_or in inx as [inx|inx]; [auto|]. apply in_app_or in inx as [inx|[<-|[]]]; auto.
   Qed.
 
@@ -210,6 +210,18 @@ Section Reduction.
   (** What a factor's underflow takes is an atom of its own, |e| times all there is. *)
   Definition rescaling_losses (r r' : R) (l : list R) (b : list atom) (e : R) : list atom :=
     [(r', wm); (r', Rabs e * pull fade r (items l ++ b))].
+
+  Lemma pull_losses k r r' l b e :
+    pull k r' (rescaling_losses r r' l b e) = wm + Rabs e * pull fade r (items l ++ b).
+  Proof.
+    unfold rescaling_losses.
+    set (loss := Rabs e * _). change [(r', wm); (r', loss)] with ([(r', wm)] ++ [(r', loss)]).
+    now rewrite pull_app, !pull_single.
+  Qed.
+
+  Lemma mass_losses r r' l b e :
+    mass (rescaling_losses r r' l b e) = wm + Rabs e * pull fade r (items l ++ b).
+  Proof. unfold mass, rescaling_losses, sum. simpl. ring. Qed.
 
   Lemma state_magnitude l r s h j K b :
     sum_state l r s h j K b -> Rabs s <= exp (sum_log h j) * pull fade r (items l ++ b).
@@ -246,10 +258,12 @@ Section Reduction.
   Proof.
     facts.
     intros state le arg [tx [e [btx [be [beb [far ->]]]]]] [tp [ep [btp [bep ->]]]].
-    exists e. repeat split; try easy;
-      pose proof (state_magnitude _ _ _ _ _ _ _ state) as mag; destruct state as [v ab p u d m z];
-      pose proof (all_placed r l b ab p) as pall; pose proof (pull_nonneg fade r _ pall) as Wpos;
-      set (a := sum_log h j) in *; set (W := pull fade r (items l ++ b)) in *; pose proof (Rabs_pos e) as epos.
+    exists e. do 3 (split; [easy|]).
+    pose proof (state_magnitude _ _ _ _ _ _ _ state) as mag. destruct state as [v ab p u d m z].
+    pose proof (all_placed r l b ab p) as pall. pose proof (pull_nonneg fade r _ pall) as Wpos.
+    pose proof (Rabs_pos e) as epos.
+    set (a := sum_log h j) in *. set (W := pull fade r (items l ++ b)) in *.
+    constructor.
     - easy.
     - intros x inx. pose proof (ab x inx). lra.
     - apply placed_app; [now apply placed_moved with r|].
@@ -257,11 +271,7 @@ Section Reduction.
     - destruct (weight_bounds M (r' - r) b0 tx ltac:(lra) arg btx) as [w [bw ->]].
       rewrite sum_log_rescaled. fold a.
       apply abs_between in bw. apply abs_between in btp. apply abs_between in bep.
-      rewrite !pull_app in *. unfold rescaling_losses. change (pull fade r' [(r', wm); (r', Rabs e * W)])
-        with (pull fade r' ([(r', wm)] ++ [(r', Rabs e * W)])). rewrite pull_app, !pull_single.
-      rewrite <- (pull_app fade r' (items l) b) at 1 || idtac.
-      assert (moved : pull fade r' (items l) + pull fade r' b = exp (- (fade * (r' - r))) * W).
-      { unfold W. rewrite pull_app, !(pull_moved fade r r'). ring. }
+      rewrite app_assoc, pull_app, pull_losses, (pull_moved fade r r'). fold W.
       set (A := exp (a + (lambdaE + lambda + c0))).
       assert (a_nonneg : 0 <= a) by apply sum_log_nonneg.
       assert (A1 : 1 <= A) by (apply exp_at_least_one; lra).
@@ -280,15 +290,14 @@ Section Reduction.
           + apply Rmult_le_compat_r; [left; apply exp_pos|]. now apply Rmult_le_compat_r.
           + replace (exp a * W * Rabs e * exp tp) with (exp a * exp tp * (Rabs e * W)) by ring.
             apply Rmult_le_compat_r; [now apply Rmult_le_pos|]. unfold A. rewrite <- exp_plus. apply exp_le. lra. }
-      assert (wm <= A * wm) by nra.
+      assert (wm <= A * wm) by (rewrite <- (Rmult_1_l wm) at 1; apply Rmult_le_compat_r; lra).
       replace (s * (exp (- (r' - r)) * exp w + e) * exp tp + ep)
         with (s * (exp (- (r' - r)) * exp w) * exp tp + s * e * exp tp + ep) by ring.
-      rewrite <- !Rplus_assoc, moved. lra.
+      lra.
     - destruct (weight_bounds M (r' - r) b0 tx ltac:(lra) arg btx) as [w [bw ->]].
       rewrite sum_log_rescaled. fold a.
       apply abs_between in bw. apply abs_between in btp. apply abs_between in bep.
-      rewrite pull_app. unfold rescaling_losses. change (pull fade r' [(r', wm); (r', Rabs e * W)])
-        with (pull fade r' ([(r', wm)] ++ [(r', Rabs e * W)])). rewrite pull_app, !pull_single.
+      rewrite pull_app, pull_losses. fold W.
       rewrite tilted_down in *. rewrite (pull_moved fade r r' b), (pull_moved (1 + t) r r' (items l)).
       set (Q := pull fade r b) in *. set (P := pull (1 + t) r (items l)) in *.
       assert (Qpos : 0 <= Q) by now apply pull_nonneg.
@@ -316,14 +325,12 @@ Section Reduction.
           + apply Rmult_le_compat_r; [left; apply exp_pos|]. now apply Rmult_le_compat_r.
           + replace (exp a * W * Rabs e * exp tp) with (exp a * exp tp * (Rabs e * W)) by ring.
             apply Rmult_le_compat_r; [now apply Rmult_le_pos|]. unfold A. rewrite <- exp_plus. apply exp_le. lra. }
-      assert (wm <= A * wm) by nra.
+      assert (wm <= A * wm) by (rewrite <- (Rmult_1_l wm) at 1; apply Rmult_le_compat_r; lra).
       replace (s * (exp (- (r' - r)) * exp w + e) * exp tp + ep) with (s * X + s * e * exp tp + ep)
         by (unfold X; ring).
       lra.
     - destruct (lost_fading e b0 (r' - r) ltac:(lra) arg be far) as [fades [q1 _]].
-      unfold rescaling_losses. change [(r', wm); (r', Rabs e * W)] with ([(r', wm)] ++ [(r', Rabs e * W)]).
-      rewrite app_assoc, !mass_app, !pull_app, !mass_single, !pull_single, <- (pull_app (fade / 2) r' (items l) b).
-      rewrite <- !pull_app in m. rewrite (pull_moved (fade / 2) r r').
+      rewrite app_assoc, mass_app, pull_app, mass_losses, pull_losses, (pull_moved (fade / 2) r r'). fold W.
       assert (WP : W <= pull (fade / 2) r (items l ++ b)) by (apply pull_slower; [pose proof fade_range; lra | easy]).
       set (P := pull (fade / 2) r (items l ++ b)) in *. set (q := exp (- (fade / 2 * (r' - r)))) in *.
       assert (0 <= share) by (unfold share; lra).
@@ -340,7 +347,7 @@ Section Reduction.
     induction 1 as [x r b s le arg ex|l1 l2 r s1 s2 s h1 h2 j1 j2 K1 K2 _ [b1 st1] _ [b2 st2] add
                    |l r r' s b0 f s' h j K _ [b st] le arg ex prod|l l' r s h j K _ [b st] same].
     - eexists. now apply item_state with b.
-    - eexists. now apply addition_state with s1 s2.
+    - eexists. eapply addition_state; eassumption.
     - destruct (rescaled_state _ _ _ _ _ _ _ _ _ _ _ st le arg ex prod) as [e [_ [_ [_ st']]]]. eauto.
     - exists b. destruct st as [v ab p u d m z].
       assert (sz : size l' = size l) by (unfold size; now rewrite (Permutation_length same)).
