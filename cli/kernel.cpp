@@ -9,7 +9,9 @@
 #include "cli/output.hpp"
 #include "cli/verbs.hpp"
 #include "proptests/generators/row.hpp"
+#include "proptests/judge/contract_inference.hpp"
 #include "proptests/judge/kernel_judge.hpp"
+#include "proptests/judge/kernel_report.hpp"
 
 namespace softcheck::cli {
 
@@ -21,11 +23,15 @@ struct KernelFlags {
   std::string source;
   std::string op = "softmax";
   std::string dtype = "f32";
+  std::string out_dtype;
   std::string contract;
   std::string required;
+  bool in_place = false;
+  bool infer = false;
+  std::string effort = "default";
   std::string replay;
   double seconds_per_call = KernelLimits{}.seconds_per_call;
-  std::uint64_t max_length = JudgeOptions{}.max_length;
+  std::optional<std::uint64_t> max_length;
   CaseFlags cases;
   OutputFlags output;
 };
@@ -57,12 +63,25 @@ KernelJudgement replay(const KernelSubject& subject, const std::string& text, co
   }
 }
 
-numerics::Format dtype_of(const std::string& text) {
+numerics::Format dtype_of(const std::string& flag, const std::string& text) {
   for (numerics::Format format :
        {numerics::Format::f64, numerics::Format::f32, numerics::Format::f16, numerics::Format::bf16}) {
     if (numerics::properties(format).name == text) return format;
   }
-  throw InputError(usage, fmt::format("--dtype: need f64, f32, f16 or bf16, got '{}'", text));
+  throw InputError(usage, fmt::format("{}: need f64, f32, f16 or bf16, got '{}'", flag, text));
+}
+
+// The output's own format, or the input's where the op writes another.
+numerics::Format out_dtype_of(const KernelFlags& flags, Op op, numerics::Format input) {
+  const numerics::Format usual = output_format(op, input);
+  if (flags.out_dtype.empty()) return usual;
+  const numerics::Format output = dtype_of("--out-dtype", flags.out_dtype);
+  if (output == usual || output == input) return output;
+  const std::string_view input_name = numerics::properties(input).name, usual_name = numerics::properties(usual).name;
+  throw InputError(usage, fmt::format("--out-dtype: {} of {} logits is {}, got '{}'", to_string(op), input_name,
+                                      usual == input ? fmt::format("{}", usual_name)
+                                                     : fmt::format("{} or {}", usual_name, input_name),
+                                      flags.out_dtype));
 }
 
 numerics::Contract contract_of(const std::string& words, numerics::Format input, numerics::Format output) {
@@ -75,30 +94,78 @@ numerics::Contract contract_of(const std::string& words, numerics::Format input,
   }
 }
 
-int run_kernel(const KernelFlags& flags) {
+KernelSubject subject_of(const KernelFlags& flags) {
   KernelSubject subject;
   subject.source = parse_kernel_source(flags.source);
   subject.op = parse_op(flags.op);
-  const numerics::Format input = dtype_of(flags.dtype);
-  subject.contract = contract_of(flags.contract, input, output_format(subject.op, input));
+  const numerics::Format input = dtype_of("--dtype", flags.dtype);
+  subject.contract = contract_of(flags.contract, input, out_dtype_of(flags, subject.op, input));
   subject.required = parse_requirements(flags.required);
-  JudgeOptions options;
-  options.run = run_options(flags.cases, 200);
-  options.max_length = flags.max_length;
+  subject.required.in_place |= flags.in_place;
+  if (subject.required.in_place && is_row_scalar(subject.op)) {
+    throw InputError(usage, fmt::format("--in-place: needs an output as large as the logits, {} has one value a row",
+                                        to_string(subject.op)));
+  }
+  return subject;
+}
+
+JudgeOptions options_of(const KernelFlags& flags) {
+  JudgeOptions options = judge_options(parse_effort(flags.effort));
+  options.run = run_options(flags.cases, options.run.cases);
+  if (flags.max_length) options.max_length = *flags.max_length;
   options.limits.seconds_per_call = flags.seconds_per_call;
+  return options;
+}
+
+int infer(const KernelFlags& flags, const KernelSubject& subject, const JudgeOptions& options) {
+  if (!flags.contract.empty()) throw InputError(usage, "--infer finds the contract: need no --contract beside it");
+  if (!flags.replay.empty()) throw InputError(usage, "--infer judges by what it finds: need no --replay beside it");
+  const Inference inference = infer_contract(subject, options);
+  const Report report{rows_of(inference)};
+  const std::string closing =
+      inference.contract
+          ? fmt::format("pass: {} rows keep to '{}', which proves nothing of others; to judge by it:\n{}",
+                        inference.answers, numerics::to_string(*inference.contract), command_line(inference.subject))
+          : fmt::format("{}: no standard contract fits: {}", to_string(report.verdict()), inference.failure);
+  return publish(report, flags.output, closing);
+}
+
+int run_kernel(const KernelFlags& flags) {
+  const KernelSubject subject = subject_of(flags);
+  const JudgeOptions options = options_of(flags);
   try {
+    if (flags.infer) return infer(flags, subject, options);
     const KernelJudgement judgement =
         flags.replay.empty() ? judge_kernel(subject, options) : replay(subject, flags.replay, options);
     const Report report{rows_of(subject, judgement)};
-    const std::string how =
-        flags.replay.empty() ? fmt::format("seed {}, {} cases for each property", options.run.seed, options.run.cases)
-                             : "one case replayed";
+    const std::string how = flags.replay.empty()
+                                ? fmt::format("{} effort, seed {}, {} cases for each property",
+                                              to_string(options.effort), options.run.seed, options.run.cases)
+                                : "one case replayed";
     return publish(report, flags.output,
-                   fmt::format("{}: {} calls, {} refused, {:.1f} s ({})", to_string(judgement.verdict), judgement.calls,
+                   fmt::format("{}: {} calls, {} refused, {:.1f} s ({})", summary_of(judgement), judgement.calls,
                                judgement.refused, judgement.seconds, how));
   } catch (const KernelLoadError& error) {
     throw InputError(code_of(error.reason), error.what());
   }
+}
+
+void add_subject_flags(CLI::App& verb, KernelFlags& flags) {
+  verb.add_option("kernel", flags.source, "The shared library and the kernel's symbol in it")
+      ->type_name("LIB:SYMBOL")
+      ->required();
+  std::string ops;
+  for (const Op op : all_ops()) ops += fmt::format("{}{}", ops.empty() ? "" : ", ", to_string(op));
+  verb.add_option("--op", flags.op, ops)->capture_default_str();
+  verb.add_option("--dtype", flags.dtype, "Of the logits: f64, f32, f16 or bf16")->capture_default_str();
+  verb.add_option("--out-dtype", flags.out_dtype,
+                  "Of logsumexp, entropy and lse: the logits' own dtype (f32 for f16 and bf16 logits otherwise)");
+  verb.add_option("--contract", flags.contract,
+                  "What the kernel promises, as 'acc=f32 exp=1ulp sum=lanes:8 masked=nan subnormal=kept'")
+      ->type_name("WORDS");
+  verb.add_option("--require", flags.required,
+                  "Judge what is else only noted, or not tried: deterministic,batch-invariant,in-place");
+  verb.add_flag("--in-place", flags.in_place, "The same as --require in-place: the output may be the logits' own view");
 }
 
 }  // namespace
@@ -106,19 +173,12 @@ int run_kernel(const KernelFlags& flags) {
 void add_kernel_verb(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("kernel", "Judge a kernel behind kernels/abi/softcheck_kernel.h by its contract");
   const auto flags = std::make_shared<KernelFlags>();
-  verb->add_option("kernel", flags->source, "The shared library and the kernel's symbol in it")
-      ->type_name("LIB:SYMBOL")
-      ->required();
-  verb->add_option("--op", flags->op, "softmax, log_softmax, logsumexp, entropy or adaptive_softmax")
+  add_subject_flags(*verb, *flags);
+  verb->add_flag("--infer", flags->infer, "Find the standard contract that the kernel keeps to, and judge it by that");
+  verb->add_option("--effort", flags->effort, "quick (seconds), default, or deep (at least a million rows)")
       ->capture_default_str();
-  verb->add_option("--dtype", flags->dtype, "f64, f32, f16 or bf16")->capture_default_str();
-  verb->add_option("--contract", flags->contract,
-                   "What the kernel promises, as 'acc=f32 exp=1ulp sum=lanes:8 masked=nan subnormal=kept'")
-      ->type_name("WORDS");
-  verb->add_option("--require", flags->required, "Judge what is else only noted: deterministic,batch-invariant");
-  verb->add_option("--max-length", flags->max_length, "Longest row")
-      ->check(CLI::Range(std::uint64_t{1}, RowOptions{}.max_length))
-      ->capture_default_str();
+  verb->add_option("--max-length", flags->max_length, "Longest row (default: the effort's)")
+      ->check(CLI::Range(std::uint64_t{1}, RowOptions{}.max_length));
   verb->add_option("--time-limit", flags->seconds_per_call, "Seconds one call may take")
       ->check(CLI::Range(0.001, 86400.0))
       ->capture_default_str();

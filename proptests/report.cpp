@@ -49,10 +49,16 @@ std::string right(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
 
-std::string table_line(const std::string& claim, std::size_t width, const std::string& cases, const std::string& slack,
-                       const std::string& verdict, const std::string& seconds) {
-  return "  " + left(claim, width) + right(cases, 10) + right(slack, 12) + "  " + verdict + right(seconds, 9) + "\n";
-}
+/// The cells of one line, its verdict in colour or not.
+struct TableLine {
+  std::string claim, cases, slack, worst, bias, verdict, seconds;
+
+  std::string text(std::size_t width, bool with_errors) const {
+    const std::string errors = with_errors ? right(worst, 11) + right(bias, 11) : "";
+    return "  " + left(claim, width) + right(cases, 10) + right(slack, 12) + errors + "  " + verdict +
+           right(seconds, 9) + "\n";
+  }
+};
 
 std::string certificate_line(const Certificate& certificate) {
   return certificate.claim + ": " + certificate.left.to_string() + " " + numerics::to_string(certificate.relation) +
@@ -161,7 +167,11 @@ std::string to_table(const Report& report, const TableOptions& options) {
   std::size_t width = std::string_view("claim").size();
   for (const ReportRow& row : report.rows) width = std::max(width, row.claim.size());
   constexpr std::size_t verdict_width = 9;
-  std::string text = table_line("claim", width, "cases", "slack", left("verdict", verdict_width), "seconds");
+  const bool with_errors =
+      std::any_of(report.rows.begin(), report.rows.end(), [](const ReportRow& row) { return row.errors.has_value(); });
+  std::string text =
+      TableLine{"claim", "cases", "slack", "worst ulp", "bias ulp", left("verdict", verdict_width), "seconds"}.text(
+          width, with_errors);
   const std::string* subject = nullptr;
   for (const ReportRow& row : report.rows) {
     if (subject == nullptr || *subject != row.subject) {
@@ -170,9 +180,14 @@ std::string to_table(const Report& report, const TableOptions& options) {
     }
     std::string verdict = left(to_string(row.verdict), verdict_width);
     if (options.colour) verdict = colour_of(row.verdict) + verdict + "\033[0m";
-    text += table_line(printable_utf8(row.claim), width, std::to_string(row.cases), slack_text(row.slack), verdict,
-                       format("%.2f", row.seconds));
+    const std::string worst = row.errors ? format("%.4g", row.errors->worst_ulps) : "-";
+    const std::string bias = row.errors ? format("%+.2g", row.errors->bias_ulps) : "-";
+    text +=
+        TableLine{printable_utf8(row.claim),  std::to_string(row.cases), slack_text(row.slack), worst, bias, verdict,
+                  format("%.2f", row.seconds)}
+            .text(width, with_errors);
     for (const std::string& line : row.details) text += "      " + printable_utf8(line) + "\n";
+    for (const std::string& line : row.not_tried) text += "      not tried: " + printable_utf8(line) + "\n";
   }
   return text;
 }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,15 @@ enum class ReportVerdict { fail, crash, timeout, refused, undecided, vacuous, pa
 const char* to_string(ReportVerdict verdict);
 ReportVerdict report_verdict(numerics::Verdict verdict);
 
+/// The errors of the values that one claim was decided by, all calls together: told of a pass, too.
+struct ErrorStatistics {
+  std::size_t values = 0;     // judged
+  double largest_share = 0;   // of its threshold that any of them used
+  double worst_ulps = 0;      // |got - exact| in ulps of the output at the exact value, of values that have one
+  double bias_ulps = 0;       // mean of got - exact in the same unit: 0 where errors of both signs are as frequent
+  std::string worst_witness;  // of worst_ulps
+};
+
 /// One claim about one subject.
 struct ReportRow {
   std::string claim;                                        // its id
@@ -26,8 +36,10 @@ struct ReportRow {
   double slack = std::numeric_limits<double>::quiet_NaN();  // the tightest; NaN where it means nothing
   ReportVerdict verdict = ReportVerdict::vacuous;
   double seconds = 0;
-  std::vector<std::string> details;  // lines for a reader: why, the witness, how to replay it
-  Certificates failed;               // the certificates behind the verdict
+  std::vector<std::string> details;            // lines for a reader: why, the witness, how to replay it
+  Certificates failed;                         // the certificates behind the verdict
+  std::optional<ErrorStatistics> errors = {};  // where values of a kernel were judged
+  std::vector<std::string> not_tried = {};     // what the subject was not asked, and why
 };
 
 struct Report {
@@ -50,7 +62,9 @@ struct TableOptions {
 /// For reading: a heading for each subject, one line for each of its claims, and the details of what did not hold.
 std::string to_table(const Report& report, const TableOptions& options = {});
 
-/// {"verdict": "pass", "claims": [{"claim", "subject", "cases", "slack", "verdict", "seconds", "details", "failed"}]}.
+/// {"verdict": "pass", "claims": [{"claim", "subject", "cases", "slack", "verdict", "seconds", "details", "failed"}]};
+/// where there is such, also "errors": {"values", "largest_share", "worst_ulps", "bias_ulps", "worst_witness"} and
+/// "not_tried": [...].
 /// A side of a failed certificate is {"enclosure": ["lower", "upper"], "lower": double, "upper": double}, its doubles
 /// rounded outward. What is no number is null.
 std::string to_json(const Report& report);

@@ -50,6 +50,22 @@ Json certificate_json(const numerics::Certificate& certificate) {
   return result;
 }
 
+Json errors_json(const ErrorStatistics& errors) {
+  Json result;
+  result["values"] = errors.values;
+  result["largest_share"] = number(errors.largest_share);
+  result["worst_ulps"] = number(errors.worst_ulps);
+  result["bias_ulps"] = number(errors.bias_ulps);
+  result["worst_witness"] = printable_utf8(errors.worst_witness);
+  return result;
+}
+
+Json lines_json(const std::vector<std::string>& lines) {
+  Json result = Json::array();
+  for (const std::string& line : lines) result.push_back(printable_utf8(line));
+  return result;
+}
+
 /// Length of the UTF-8 sequence at the beginning of text that XML allows too; 0 where there is none.
 std::size_t sequence_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -173,8 +189,9 @@ std::string to_json(const Report& report) {
     entry["slack"] = number(row.slack);
     entry["verdict"] = to_string(row.verdict);
     entry["seconds"] = number(row.seconds);
-    entry["details"] = Json::array();
-    for (const std::string& line : row.details) entry["details"].push_back(printable_utf8(line));
+    entry["details"] = lines_json(row.details);
+    if (row.errors) entry["errors"] = errors_json(*row.errors);
+    if (!row.not_tried.empty()) entry["not_tried"] = lines_json(row.not_tried);
     entry["failed"] = Json::array();
     for (const numerics::Certificate& certificate : row.failed)
       entry["failed"].push_back(certificate_json(certificate));

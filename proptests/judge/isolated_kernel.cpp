@@ -129,13 +129,15 @@ struct IsolatedKernel::State {
 };
 
 IsolatedKernel::IsolatedKernel(KernelSource source, KernelLimits limits) {
-  std::error_code error;
-  const std::filesystem::path path(source.library);
-  if (!std::filesystem::exists(path, error)) {
-    throw KernelLoadError(KernelLoadError::Reason::no_such_file, "kernel: no such file: " + source.library);
+  if (!source.callable) {
+    std::error_code error;
+    const std::filesystem::path path(source.library);
+    if (!std::filesystem::exists(path, error)) {
+      throw KernelLoadError(KernelLoadError::Reason::no_such_file, "kernel: no such file: " + source.library);
+    }
+    // Without a slash the loader would search the system's folders instead of taking the file that was named.
+    source.library = std::filesystem::absolute(path, error).string();
   }
-  // Without a slash the loader would search the system's folders instead of taking the file that was named.
-  source.library = std::filesystem::absolute(path, error).string();
   state_ = std::make_unique<State>(std::move(source), limits);
   state_->child.emplace(state_->source, state_->limits);
 }

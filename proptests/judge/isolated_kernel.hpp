@@ -1,19 +1,23 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
+#include "kernels/abi/softcheck_kernel.h"
 #include "proptests/judge/tensor_call.hpp"
 
 namespace softcheck::proptests {
 
-/// A kernel in a shared library.
+/// A kernel in a shared library, or one of this program.
 struct KernelSource {
   std::string library;
   std::string symbol;
+  /// Where set, what the child calls: it is a fork of this program. library and symbol then only name it.
+  std::function<int(const softcheck_call*)> callable = {};
 };
 
 /// Splits "LIB:SYMBOL" at its last colon; throws std::invalid_argument when either part is missing.

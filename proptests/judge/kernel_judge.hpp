@@ -49,15 +49,6 @@ struct JudgeOptions {
 /// Cases, longest row and rows of an effort, the rest at its default.
 JudgeOptions judge_options(Effort effort);
 
-/// The errors of the values that one claim was decided by, all calls together: told of a pass, too.
-struct ErrorStatistics {
-  std::size_t values = 0;     // judged
-  double largest_share = 0;   // of its threshold that any of them used
-  double worst_ulps = 0;      // |got - exact| in ulps of the output at the exact value, of values that have one
-  double bias_ulps = 0;       // mean of got - exact in the same unit: 0 where errors of both signs are as frequent
-  std::string worst_witness;  // of worst_ulps
-};
-
 struct PropertyFinding {
   std::string name;
   Outcome outcome;

@@ -1,113 +1,232 @@
+#include "proptests/judge/kernel_report.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <iterator>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "proptests/judge/kernel_judge.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
+using numerics::Certificate;
 using numerics::properties;
 
+std::string name_of(numerics::Format format) { return std::string(properties(format).name); }
+
+// For a shell, in single quotes.
+std::string shell_quoted(std::string_view text) {
+  std::string result = "'";
+  for (const char character : text) result += character == '\'' ? std::string("'\\''") : std::string(1, character);
+  return result + "'";
+}
+
+std::string requirement_words(const Requirements& required) {
+  std::string words;
+  if (required.deterministic) words += ",deterministic";
+  if (required.batch_invariant) words += ",batch-invariant";
+  if (required.in_place) words += ",in-place";
+  return words.empty() ? words : words.substr(1);
+}
+
+std::string call_of_conforms(const KernelSubject& subject, std::string_view replay) {
+  std::string words = std::string(to_string(subject.op)) + " " + name_of(subject.contract.input);
+  if (subject.contract.output != output_format(subject.op, subject.contract.input)) {
+    words += " out=" + name_of(subject.contract.output);
+  }
+  const std::string contract = words_beyond_default(subject.contract);
+  if (!contract.empty()) words += " " + contract;
+  std::string required = requirement_words(subject.required);
+  std::ranges::replace(required, ',', ' ');
+  if (!required.empty()) words += " " + required;
+  const std::string one_case = replay.empty() ? "" : ", {.replay = \"" + std::string(replay) + "\"}";
+  return "softcheck::conforms(" + subject.source.symbol + ", \"" + words + "\"" + one_case + ")";
+}
+
 std::string subject_name(const KernelSubject& subject) {
-  return std::filesystem::path(subject.source.library).filename().string() + ":" + subject.source.symbol + " " +
-         std::string(to_string(subject.op)) + " " + std::string(properties(subject.contract.input).name) + " [" +
+  const std::string library =
+      subject.source.callable ? "" : std::filesystem::path(subject.source.library).filename().string() + ":";
+  const numerics::Format input = subject.contract.input, output = subject.contract.output;
+  return library + subject.source.symbol + " " + std::string(to_string(subject.op)) + " " + name_of(input) +
+         (output == output_format(subject.op, input) ? "" : " -> " + name_of(output)) + " [" +
          numerics::to_string(subject.contract) + "]";
 }
 
-std::string replay_line(const KernelSubject& subject, const std::string& property, const std::string& case_text) {
-  std::string required;
-  if (subject.required.deterministic) required += "deterministic";
-  if (subject.required.batch_invariant) required += required.empty() ? "batch-invariant" : ",batch-invariant";
-  if (!required.empty()) required = " --require " + required;
-  return "replay: softcheck kernel '" + subject.source.library + ":" + subject.source.symbol + "' --op " +
-         std::string(to_string(subject.op)) + " --dtype " + std::string(properties(subject.contract.input).name) +
-         " --contract '" + numerics::to_string(subject.contract) + "'" + required + " --replay '" + property + " " +
-         case_text + "'";
-}
+std::string logits(std::size_t count) { return std::to_string(count) + (count == 1 ? " logit" : " logits"); }
 
 std::string times_threshold(double slack) {
   if (!std::isfinite(slack)) return "";
   char text[40];
-  std::snprintf(text, sizeof text, " (%.3g times the threshold)", slack);
+  std::snprintf(text, sizeof text, "%.3g times the threshold", slack);
   return text;
 }
 
-std::vector<std::string> story_of(const KernelSubject& subject, const PropertyFinding& property) {
-  const Counterexample& found = *property.outcome.counterexample;
-  std::vector<std::string> story;
-  story.push_back(property.name + " fails on " + std::to_string(found.size) + (found.size == 1 ? " logit" : " logits"));
-  if (!found.error.empty()) story.push_back("the judge could not go on: " + found.error);
-  std::set<std::string> told;
-  for (const numerics::Certificate& certificate : found.failed) {
-    if (!told.insert(certificate.claim).second) continue;  // one witness of each claim is enough
-    story.push_back(certificate.claim + ": " + certificate.left.to_string() + " " +
-                    numerics::to_string(certificate.relation) + " " + certificate.right.to_string() + " is " +
-                    numerics::to_string(certificate.verdict) + times_threshold(certificate.slack));
-    story.push_back("  " + certificate.witness);
+// A witness as value_certificate writes it, a line for each of its parts; one of behaviour is one line.
+std::vector<std::string> told(const Certificate& certificate) {
+  const std::string& witness = certificate.witness;
+  const std::size_t expected = witness.find(" expected="), got = witness.find(" got="), error = witness.find(" error=");
+  if (expected == std::string::npos || got == std::string::npos) return {witness};
+  std::vector<std::string> lines{witness.substr(0, expected),
+                                 "expected " + witness.substr(expected + 10, got - expected - 10),
+                                 "got      " + witness.substr(got + 5, error - got - 5)};
+  std::string size = error == std::string::npos ? "" : witness.substr(error + 7);
+  const std::string times = times_threshold(certificate.slack);
+  if (!times.empty()) size += (size.empty() ? "" : ", ") + times;
+  if (!size.empty()) lines.push_back("error    " + size + " of " + certificate.right.to_string());
+  return lines;
+}
+
+// The same without the row.
+std::string one_line(const Certificate& certificate) {
+  const std::vector<std::string> lines = told(certificate);
+  std::string result;
+  for (std::size_t i = lines.size() > 1 ? 1 : 0; i < lines.size(); ++i) result += (i > 1 ? ", " : "") + lines[i];
+  return result;
+}
+
+const Certificate* first_of(const Counterexample& found, const std::string& claim) {
+  const auto place = std::ranges::find(found.failed, claim, &Certificate::claim);
+  return place == found.failed.end() ? nullptr : &*place;
+}
+
+// The property whose failing case of the claim is the smallest.
+const PropertyFinding* smallest_failure(const KernelJudgement& judgement, const std::string& claim) {
+  const PropertyFinding* smallest = nullptr;
+  for (const PropertyFinding& property : judgement.properties) {
+    const auto& found = property.outcome.counterexample;
+    if (!found || first_of(*found, claim) == nullptr) continue;
+    if (smallest == nullptr || found->size < smallest->outcome.counterexample->size) smallest = &property;
   }
-  story.push_back(replay_line(subject, property.name, found.case_text));
+  return smallest;
+}
+
+// Why a claim failed: its smallest row, what was expected and got, and one command; the other properties by name. A
+// case that an earlier claim told of is not told again.
+std::vector<std::string> story_of(const KernelSubject& subject, const KernelJudgement& judgement,
+                                  const std::string& claim, std::set<std::string>& told_cases) {
+  const PropertyFinding* property = smallest_failure(judgement, claim);
+  if (property == nullptr) return {};
+  const Counterexample& found = *property->outcome.counterexample;
+  const std::string one_case = property->name + " " + found.case_text;
+  if (!told_cases.insert(one_case).second) {
+    return {"in the same case: " + one_line(*first_of(found, claim)), "replay: as above"};
+  }
+  std::vector<std::string> story{property->name + " fails on " + logits(found.size)};
+  for (const std::string& line : told(*first_of(found, claim))) story.push_back("  " + line);
+  std::string others;
+  for (const PropertyFinding& other : judgement.properties) {
+    const auto& failed = other.outcome.counterexample;
+    if (&other == property || !failed || first_of(*failed, claim) == nullptr) continue;
+    others += (others.empty() ? "" : ", ") + other.name + " on " + logits(failed->size);
+  }
+  if (!others.empty()) story.push_back("so fails: " + others);
+  story.push_back("replay: " + command_line(subject, one_case));
   return story;
 }
 
-// What the property decided of each claim, and the story of its failure with the first claim that failed; false where
-// no claim carries it.
-bool add_property(const KernelSubject& subject, const PropertyFinding& property,
-                  std::map<std::string, ReportRow>& by_claim) {
-  const Outcome& outcome = property.outcome;
-  for (const auto& [claim, summary] : outcome.claims) {
-    if (summary.decided + summary.undecided == 0) continue;
-    const bool known = by_claim.contains(claim);
-    ReportRow& row = by_claim[claim];
-    if (!known) row.verdict = ReportVerdict::pass;
-    row.cases += summary.decided;
-    row.slack = std::fmax(row.slack, summary.tightest_slack);
-    row.seconds += outcome.seconds / static_cast<double>(outcome.claims.size());
+// A property that failed by no claim: the judge itself could not go on.
+std::vector<std::string> troubles_of(const KernelSubject& subject, const KernelJudgement& judgement) {
+  std::vector<std::string> lines;
+  for (const PropertyFinding& property : judgement.properties) {
+    const auto& found = property.outcome.counterexample;
+    if (!found || found->error.empty()) continue;
+    lines.push_back(property.name + " on " + logits(found->size) + ": the judge could not go on: " + found->error);
+    lines.push_back("replay: " + command_line(subject, property.name + " " + found->case_text));
   }
-  if (!outcome.counterexample) return true;
-  bool told = false;
-  for (const numerics::Certificate& certificate : outcome.counterexample->failed) {
-    ReportRow& row = by_claim[certificate.claim];
-    row.verdict = std::min(row.verdict, property.verdict);
-    row.failed.push_back(certificate);
-    if (told) continue;
-    told = true;
-    const std::vector<std::string> story = story_of(subject, property);
-    // What fails a second time is named, and told by its replay.
-    if (row.details.empty()) {
-      row.details = story;
-    } else {
-      row.details.insert(row.details.end(), {story.front() + ", too", story.back()});
+  return lines;
+}
+
+// What all properties together decided of each claim.
+std::map<std::string, ReportRow> rows_by_claim(const KernelJudgement& judgement) {
+  std::map<std::string, ReportRow> rows;
+  const auto row_of = [&](const std::string& claim) -> ReportRow& {
+    const auto [place, added] = rows.try_emplace(claim);
+    if (added) place->second.verdict = ReportVerdict::pass;
+    return place->second;
+  };
+  for (const PropertyFinding& property : judgement.properties) {
+    const Outcome& outcome = property.outcome;
+    for (const auto& [claim, summary] : outcome.claims) {
+      if (summary.decided + summary.undecided == 0) continue;
+      ReportRow& row = row_of(claim);
+      row.cases += summary.decided;
+      row.slack = std::fmax(row.slack, summary.tightest_slack);
+      row.seconds += outcome.seconds / static_cast<double>(outcome.claims.size());
+    }
+    if (!outcome.counterexample) continue;
+    for (const Certificate& certificate : outcome.counterexample->failed) {
+      ReportRow& row = row_of(certificate.claim);
+      row.verdict = std::min(row.verdict, property.verdict);
+      row.failed.push_back(certificate);
     }
   }
-  return told;
+  for (const auto& [claim, errors] : judgement.errors) row_of(claim).errors = errors;
+  return rows;
 }
 
 }  // namespace
 
-std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgement& judgement) {
-  std::map<std::string, ReportRow> by_claim;
-  ReportRow whole;
-  for (const PropertyFinding& property : judgement.properties) {
-    if (!add_property(subject, property, by_claim)) whole.details = story_of(subject, property);
+std::string words_beyond_default(const numerics::Contract& contract) {
+  std::istringstream words(numerics::to_string(contract));
+  std::istringstream usual(numerics::to_string(numerics::default_contract(contract.input, contract.output)));
+  std::string result, word, default_word;
+  while (words >> word && usual >> default_word) {
+    if (word != default_word) result += (result.empty() ? "" : " ") + word;
   }
+  return result;
+}
+
+std::string command_line(const KernelSubject& subject, std::string_view replay) {
+  if (subject.source.callable) return call_of_conforms(subject, replay);
+  const numerics::Format input = subject.contract.input, output = subject.contract.output;
+  const std::string contract = words_beyond_default(subject.contract), required = requirement_words(subject.required);
+  std::string line = "softcheck kernel " + shell_quoted(subject.source.library + ":" + subject.source.symbol) +
+                     " --op " + std::string(to_string(subject.op)) + " --dtype " + name_of(input);
+  if (output != output_format(subject.op, input)) line += " --out-dtype " + name_of(output);
+  if (!contract.empty()) line += " --contract " + shell_quoted(contract);
+  if (!required.empty()) line += " --require " + required;
+  if (!replay.empty()) line += " --replay " + shell_quoted(replay);
+  return line;
+}
+
+std::string summary_of(const KernelJudgement& judgement) {
+  const std::string verdict = to_string(judgement.verdict);
+  const Counterexample* smallest = nullptr;
+  for (const PropertyFinding& property : judgement.properties) {
+    const auto& found = property.outcome.counterexample;
+    if (property.verdict != judgement.verdict || !found || found->failed.empty()) continue;
+    if (smallest == nullptr || found->size < smallest->size) smallest = &*found;
+  }
+  if (smallest == nullptr) return verdict;
+  const Certificate& failed = smallest->failed.front();
+  const std::string times = times_threshold(failed.slack);
+  return verdict + ": " + failed.claim + " does not hold on " + logits(smallest->size) +
+         (times.empty() ? "" : ", by " + times);
+}
+
+std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgement& judgement) {
   const std::string name = subject_name(subject);
   std::vector<ReportRow> rows;
-  for (auto& [claim, row] : by_claim) {
+  std::set<std::string> told_cases;
+  for (auto& [claim, row] : rows_by_claim(judgement)) {
     row.claim = claim;
     row.subject = name;
+    if (!row.failed.empty()) row.details = story_of(subject, judgement, claim, told_cases);
     rows.push_back(std::move(row));
   }
+  ReportRow whole;
   whole.claim = "kernel.verdict";
   whole.subject = name;
   whole.cases = judgement.calls - judgement.refused;
   whole.verdict = judgement.verdict;
   whole.seconds = judgement.seconds;
+  whole.details = troubles_of(subject, judgement);
   whole.details.insert(whole.details.end(), judgement.notes.begin(), judgement.notes.end());
+  whole.not_tried = judgement.not_tried;
   if (judgement.printed_bytes > 0) {
     whole.details.push_back("the kernel printed " + std::to_string(judgement.printed_bytes) +
                             " bytes, which prove nothing");

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <stdexcept>
 
 #include "kernels/abi/softcheck_kernel.h"
@@ -78,7 +79,9 @@ DLTensor dlpack_tensor(ChildTensor& from) {
   return tensor;
 }
 
-CallMessage answer(softcheck_kernel kernel, ChildRequest& request) {
+using Kernel = std::function<int(const softcheck_call*)>;
+
+CallMessage answer(const Kernel& kernel, ChildRequest& request) {
   std::array<DLTensor, most_inputs> input_tensors;
   std::array<DLTensor, most_outputs> output_tensors;
   std::array<const DLTensor*, most_inputs> inputs{};
@@ -116,18 +119,23 @@ void send_message(int socket, const Message& message) {
   if (sent != sizeof message) _exit(0);
 }
 
-[[noreturn]] void serve(int socket, const KernelSource& source) {
-  LoadMessage loaded;
+// The kernel, or nothing and why it cannot be called.
+Kernel load(const KernelSource& source, LoadMessage& loaded) {
+  if (source.callable) return source.callable;
   void* library = dlopen(source.library.c_str(), RTLD_NOW | RTLD_LOCAL);
   void* symbol = library == nullptr ? nullptr : dlsym(library, source.symbol.c_str());
-  if (symbol == nullptr) {
-    loaded.loaded = library == nullptr ? Loaded::not_a_library : Loaded::no_such_symbol;
-    const char* text = dlerror();
-    std::snprintf(loaded.text.data(), loaded.text.size(), "%s", text == nullptr ? "" : text);
-  }
+  if (symbol != nullptr) return reinterpret_cast<softcheck_kernel>(symbol);
+  loaded.loaded = library == nullptr ? Loaded::not_a_library : Loaded::no_such_symbol;
+  const char* text = dlerror();
+  std::snprintf(loaded.text.data(), loaded.text.size(), "%s", text == nullptr ? "" : text);
+  return {};
+}
+
+[[noreturn]] void serve(int socket, const KernelSource& source) {
+  LoadMessage loaded;
+  const Kernel kernel = load(source, loaded);
   send_message(socket, loaded);
-  if (symbol == nullptr) _exit(0);
-  const auto kernel = reinterpret_cast<softcheck_kernel>(symbol);
+  if (!kernel) _exit(0);
   ChildRequest request;
   for (;;) {
     const ssize_t got = recv(socket, &request, sizeof request, 0);

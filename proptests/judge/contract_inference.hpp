@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "numerics/contract.hpp"
+#include "proptests/judge/kernel_judge.hpp"
+#include "proptests/report.hpp"
+
+namespace softcheck::proptests {
+
+/// What an inferred word rests on.
+enum class Evidence {
+  measured,  // the next tighter standard word was seen to be broken
+  held,      // the tightest standard word, and nothing asked broke it
+  assumed    // no answer of this op and these formats could tell it: the default
+};
+
+const char* to_string(Evidence evidence);
+
+struct InferredWord {
+  std::string word;  // "sum=lanes:8"
+  Evidence evidence = Evidence::assumed;
+  std::string why;
+};
+
+/// What a kernel may be promised to keep to.
+struct Inference {
+  std::optional<numerics::Contract> contract;  // none: every standard contract was broken, or says nothing
+  std::vector<InferredWord> words;             // in the order of the contract's
+  std::size_t answers = 0;                     // rows whose results were held against the candidates
+  std::string failure;                         // why there is no contract
+  KernelSubject subject;                       // with that contract, else with the widest one tried
+  KernelJudgement judgement;                   // of that subject
+};
+
+/// Finds the standard contract that grants a kernel the least among those it keeps to. Standard are: acc=f64 (where
+/// the output can show it), f32, f16, bf16; exp=1ulp to 64ulp and with A:3; sum=tree, blocks:K, lanes:K (K a power of
+/// two), sequential; and the words of the other conventions. The kernel is asked pairs of logits (exp and accumulator,
+/// free of any sum), tightness witnesses of several lengths (order of summation) and masked rows; its answers are held
+/// against one candidate after the other. Then it is judged by what was found, and a row on which that failed is one
+/// more answer for a wider candidate to explain. No contract is proved by this: rows that were not asked may break it.
+///
+/// subject  of the softmax family; of its contract only the formats are read
+/// throws   KernelLoadError; std::invalid_argument for attention
+Inference infer_contract(const KernelSubject& subject, const JudgeOptions& options);
+
+/// A row "contract.acc" and so on for each word, and those of the judgement by the contract that was found.
+std::vector<ReportRow> rows_of(const Inference& inference);
+
+}  // namespace softcheck::proptests

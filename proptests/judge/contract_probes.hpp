@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "numerics/contract.hpp"
+#include "proptests/judge/isolated_kernel.hpp"
+#include "proptests/judge/op.hpp"
+
+namespace softcheck::proptests {
+
+/// What a kernel answered to one row: any contract can be held against it later, without another call.
+struct Probe {
+  std::string text;  // the row, for a reader
+  std::vector<double> logits;
+  double theta = 1;
+  std::vector<double> got;
+};
+
+/// How much of a contract's thresholds a set of answers uses.
+struct ProbeShare {
+  bool holds = true;
+  double share = 0;     // largest error / threshold; of the first answer that broke it, where one did
+  std::string witness;  // of that answer
+};
+
+/// Answers of one kernel. The one that broke the last contract is asked first of the next.
+class ProbeSet {
+ public:
+  void add(Probe probe);
+  std::size_t size() const { return probes_.size(); }
+  /// Every answer against the thresholds of contract (row_judge.hpp), until one breaks its own.
+  ProbeShare against(Op op, const numerics::Contract& contract);
+  /// The threshold of the longest row's worst value; 0 where there is none.
+  double threshold(Op op, const numerics::Contract& contract) const;
+
+ private:
+  std::vector<Probe> probes_;
+};
+
+/// A kernel that is asked rows of an op, alone or many of one length together. What it refuses is not there.
+class Prober {
+ public:
+  /// throws   KernelLoadError
+  Prober(const KernelSource& source, Op op, numerics::Format input, numerics::Format output,
+         const KernelLimits& limits);
+
+  /// rows   each as long as the first
+  void ask(const std::vector<std::vector<double>>& rows, double theta, ProbeSet& probes);
+  void ask_masked(bool by_mask, ProbeSet& probes);
+  /// A call crashed or took too long: nothing more is asked.
+  bool died() const { return died_; }
+
+ private:
+  IsolatedKernel kernel_;
+  Op op_;
+  numerics::Format input_, output_;
+  bool died_ = false;
+};
+
+/// Pairs of logits D theta apart: the order of summation has no part in them, the exponential all.
+///
+/// least, most   of D
+void ask_pairs(Prober& prober, numerics::Format input, double least, double most, std::size_t count,
+               std::span<const double> shifts, ProbeSet& probes);
+
+/// The tightness witness (docs/tolerances.md, B1): one logit of 0 and n - 1 a little less than p ln 2 below it, p the
+/// accumulator's precision, so that each of their weights is a little above half of the last place of 1 and every
+/// addition to the 1 rounds up. Once with the 0 in front and once behind: whichever way a kernel adds.
+void ask_half_ulps(Prober& prober, numerics::Format input, numerics::Format accumulator, std::uint64_t n,
+                   ProbeSet& probes);
+
+}  // namespace softcheck::proptests
