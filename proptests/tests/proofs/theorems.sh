@@ -4,5 +4,5 @@ set -eu
 cd "$1"
 find . -name '*.v' | sed 's|^\./||' | LC_ALL=C sort | while read -r file; do
   module=softcheck.$(echo "${file%.v}" | tr / .)
-  sed -n 's/^\(Theorem\|Corollary\) \([A-Za-z0-9_]*\).*/\2/p' "$file" | sed "s|^|$module.|"
+  sed -n 's/^ *\(Theorem\|Corollary\) \([A-Za-z0-9_]*\).*/\2/p' "$file" | sed "s|^|$module.|"
 done

@@ -12,14 +12,22 @@ sh "$here/theorems.sh" "$proofs" >"$work/names"
 # What each file's opening comment says of its results: "    - [name]   words, maybe on several lines".
 (cd "$proofs" && find . -name '*.v' | sed 's|^\./||' | LC_ALL=C sort | while read -r file; do
   awk -v module="softcheck.$(echo "${file%.v}" | tr / .)" '
+    function finish(   i) {
+      for (i = 1; i <= names; i++) print module "." name[i] "\t" words
+      names = 0
+    }
     /^ *- \[[A-Za-z0-9_]+\]/ {
-      if (name != "") print module "." name "\t" words
-      name = $0; sub(/^ *- \[/, "", name); sub(/\].*/, "", name)
-      words = $0; sub(/^ *- \[[A-Za-z0-9_]+\] */, "", words)
+      finish()
+      words = $0
+      sub(/^ *- /, "", words)
+      while (match(words, /^\[[A-Za-z0-9_]+\],? */)) { # one text may be of several theorems
+        name[++names] = substr(words, 2, index(words, "]") - 2)
+        words = substr(words, RLENGTH + 1)
+      }
       next
     }
-    name != "" && /^ *$/ || /\*\)/ { if (name != "") print module "." name "\t" words; name = ""; next }
-    name != "" { line = $0; sub(/^ */, "", line); words = words " " line }
+    names > 0 && /^ *$/ || /\*\)/ { finish(); next }
+    names > 0 { line = $0; sub(/^ */, "", line); words = words " " line }
     /^(From|Require|Import)/ { exit }' "$file"
 done) >"$work/words"
 {
