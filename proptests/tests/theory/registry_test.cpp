@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "proptests/corpus.hpp"
+#include "proptests/judge/effort.hpp"
 #include "proptests/registry.hpp"
 #include "proptests/report.hpp"
 
@@ -29,11 +30,20 @@ const std::vector<CorpusEntry>& corpus() {
   return entries;
 }
 
+// Cases as the effort says (./run test --deep). No property takes the minutes that a test has: it then ends with the
+// cases it came to.
+RunOptions options_of_effort() {
+  RunOptions options;
+  options.cases = size_of(effort_from_environment()).cases;
+  options.seconds = 240;
+  return options_from_environment(options);
+}
+
 class PropertyTest : public ::testing::Test {
  public:
   explicit PropertyTest(const Property& property) : property_(property) {}
   void TestBody() override {
-    const RunOptions options = options_from_environment();
+    const RunOptions options = options_of_effort();
     const Outcome outcome = run_with_corpus(property_, corpus(), options);
     const std::string table = to_table({rows_of(property_, outcome)});
     std::cout << "seed " << options.seed << ", " << outcome.cases << " cases\n" << table;
@@ -48,7 +58,7 @@ class PlantedTest : public ::testing::Test {
  public:
   explicit PlantedTest(PlantedVersion planted) : planted_(std::move(planted)) {}
   void TestBody() override {
-    const Outcome outcome = planted_.wrong.run(options_from_environment());
+    const Outcome outcome = planted_.wrong.run(options_of_effort());
     EXPECT_EQ(outcome.verdict, Verdict::violated)
         << planted_.what << ", " << outcome.cases << " cases: " << outcome.note;
     ASSERT_TRUE(outcome.counterexample) << planted_.what << ": " << outcome.note;
