@@ -1,0 +1,298 @@
+(** * Coordinate boxes in activation space: one interval for each coordinate.
+
+    Main results
+    - [continuous_image_boxed]   a continuous map takes a box into a box (compactness)
+    - [convex_boxed]             convex combinations stay in a box, however many there are
+    - [layer_boxed]              hence a whole layer takes a box into a box, whatever the length and the mask
+    - [spread_over_box]          sum_c max |(K^T Q x)_c| width_c bounds the spread of a head of matrices over a box
+    - [row_sum_gain], [feedforward_gain]   Lipschitz constants in the maximum norm: largest row sums
+
+    Source: this project; the paper's Theorem 2.2 takes the convex hull, which is not needed. *)
+
+From Coq Require Import Reals List Classical Lra Lia.
+From Coquelicot Require Import Coquelicot.
+From softcheck Require Import softmax vectors small_transformer.
+Import ListNotations.
+Local Open Scope R_scope.
+
+Record box : Set := { low : vector; high : vector }.
+
+Definition in_box (d : nat) (B : box) (x : vector) : Prop := forall c, (c < d)%nat -> low B c <= x c <= high B c.
+
+Definition cube (r : R) : box := {| low := fun _ => - r; high := fun _ => r |}.
+
+Lemma in_cube d r x : in_box d (cube r) x <-> forall c, (c < d)%nat -> Rabs (x c) <= r.
+Proof.
+  split; intros inside c less; specialize (inside c less); cbn in *; [now apply Rabs_le | now apply Rabs_le_between].
+Qed.
+
+(** ** A continuous map is bounded on a box *)
+
+(** Vectors as the tuples of Coquelicot, whose boxes are compact. *)
+Fixpoint tuple_of (d : nat) (x : vector) : Compactness.Tn d R :=
+  match d with O => tt | S d => (x 0%nat, tuple_of d (fun i => x (S i))) end.
+
+Fixpoint vector_of (d : nat) : Compactness.Tn d R -> vector :=
+  match d with
+  | O => fun _ _ => 0
+  | S d => fun t i => match i with O => fst t | S i => vector_of d (snd t) i end
+  end.
+
+Lemma tuple_in_box d a b x :
+  (forall c, (c < d)%nat -> a c <= x c <= b c) -> bounded_n d (tuple_of d a) (tuple_of d b) (tuple_of d x).
+Proof.
+  revert a b x. induction d as [|d IH]; intros a b x inside; cbn; [easy|].
+  split; [apply inside; lia|]. apply IH. intros c less. apply inside. lia.
+Qed.
+
+Lemma tuple_close d delta x t :
+  close_n d delta (tuple_of d x) t -> forall c, (c < d)%nat -> Rabs (x c - vector_of d t c) < delta.
+Proof.
+  revert x t. induction d as [|d IH]; intros x t; cbn; [lia|]. destruct t as [t1 t2]. intros [close rest] c less.
+  destruct c as [|c]; [easy|]. cbn. apply (IH (fun i => x (S i)) t2 rest). lia.
+Qed.
+
+(** How near to t one must be for f to move by less than 1, without choosing: half of the supremum. *)
+Section Bounded.
+  Variables (d m : nat) (f : vector -> vector).
+  Hypothesis cont : continuous d m f.
+
+  Definition steady (t : vector) (r : R) : Prop :=
+    0 <= r <= 1 /\
+    forall y, (forall i, (i < d)%nat -> Rabs (y i - t i) < r) -> forall c, (c < m)%nat -> Rabs (f y c - f t c) < 1.
+
+  Lemma steady_radius t : exists r, 0 < r /\ real (Lub_Rbar (steady t)) = r /\ steady t (r / 2).
+  Proof.
+    destruct (cont t 1) as [delta [pos near]]; [lra|].
+    assert (some : steady t (Rmin delta 1)).
+    { split; [split; [apply Rmin_glb; lra | apply Rmin_r]|]. intros y close. apply near.
+      intros i less. eapply Rlt_le_trans; [now apply close | apply Rmin_l]. }
+    destruct (Lub_Rbar_correct (steady t)) as [upper least].
+    assert (bounded : is_ub_Rbar (steady t) 1) by (intros r [[_ below] _]; exact below).
+    specialize (least 1 bounded) as below. specialize (upper _ some) as above.
+    destruct (Lub_Rbar (steady t)) as [l | |] eqn:value; try easy. cbn in above, below.
+    assert (0 < l) by (pose proof (Rmin_glb_lt delta 1 0 pos Rlt_0_1); lra).
+    exists l. split; [easy|]. split; [easy|].
+    assert (beyond : exists r, steady t r /\ l / 2 < r).
+    { apply NNPP. intros none. specialize (least (l / 2)). cbn in least. enough (l <= l / 2) by lra.
+      apply least. intros r isr. cbn. apply Rnot_lt_le. intros less. apply none. now exists r. }
+    destruct beyond as [r [[_ calm] less]]. split; [lra|]. intros y close. apply calm.
+    intros i lessi. eapply Rlt_trans; [now apply close | easy].
+  Qed.
+
+  Lemma steady_radius_pos t : 0 < real (Lub_Rbar (steady t)) / 2.
+  Proof. destruct (steady_radius t) as [r [pos [-> _]]]. lra. Qed.
+
+  (** Finitely many steady neighbourhoods cover the box. *)
+  Theorem bounded_on_box B : exists M, forall x, in_box d B x -> forall c, (c < m)%nat -> Rabs (f x c) <= M.
+  Proof.
+    pose (radius := fun t : Compactness.Tn d R => mkposreal _ (steady_radius_pos (vector_of d t))).
+    destruct (NNPP _ (compactness_list d (tuple_of d (low B)) (tuple_of d (high B)) radius)) as [centres cover].
+    assert (finite : exists M, forall t, In t centres -> forall c, (c < m)%nat -> Rabs (f (vector_of d t) c) <= M).
+    { clear cover. induction centres as [|t ts [M below]]; [now exists 0|].
+      destruct (bound_over_indices (fun c => Rabs (f (vector_of d t) c)) m) as [M' [_ below']].
+      exists (Rmax M M'). intros s [<- | ins] c less.
+      - eapply Rle_trans; [now apply below' | apply Rmax_r].
+      - eapply Rle_trans; [now apply below | apply Rmax_l]. }
+    destruct finite as [M below]. exists (M + 1). intros x inside c less.
+    destruct (cover (tuple_of d x)) as [t [int [_ close]]]; [now apply tuple_in_box|].
+    destruct (steady_radius (vector_of d t)) as [r [_ [value [_ calm]]]].
+    specialize (below t int c less).
+    assert (near : Rabs (f x c - f (vector_of d t) c) < 1).
+    { apply calm; [|easy]. intros i lessi. pose proof (tuple_close d _ x t close i lessi) as moved.
+      cbn in moved. now rewrite value in moved. }
+    pose proof (Rabs_triang_inv (f x c) (f (vector_of d t) c)). lra.
+  Qed.
+End Bounded.
+
+Theorem continuous_image_boxed d m f B :
+  continuous d m f -> exists B', forall x, in_box d B x -> in_box m B' (f x).
+Proof.
+  intros cont. destruct (bounded_on_box d m f cont B) as [M below]. exists (cube M).
+  intros x inside. apply in_cube. now apply below.
+Qed.
+
+(** ** Convex combinations *)
+
+Lemma convex_between {A} (weight value : A -> R) (items : list A) a b :
+  (forall y, In y items -> 0 <= weight y) -> sum (map weight items) = 1 ->
+  (forall y, In y items -> a <= value y <= b) ->
+  a <= sum (map (fun y => weight y * value y) items) <= b.
+Proof.
+  intros nonneg total between.
+  assert (constant : forall t, t = sum (map (fun y => weight y * t) items)).
+  { intros. rewrite sum_map_mult_r, total. ring. }
+  rewrite (constant a) at 1. rewrite (constant b) at 1.
+  split; apply sum_map_le; intros y iny; specialize (nonneg y iny); specialize (between y iny);
+    apply Rmult_le_compat_l; lra.
+Qed.
+
+Theorem convex_boxed theta d h B x items :
+  items <> [] -> (forall y, In y items -> in_box d B (value h y)) -> in_box d B (attend theta h x items).
+Proof.
+  intros some inside c less. unfold attend. apply convex_between.
+  - intros. now apply Rlt_le, item_coefficient_pos.
+  - now apply sum_item_coefficients.
+  - intros y iny. now apply inside.
+Qed.
+
+Lemma attention_boxed theta d residual heads B :
+  (forall h, In h heads -> continuous d d (value h)) ->
+  exists B', forall x items, items <> [] -> in_box d B x -> (forall y, In y items -> in_box d B y) ->
+    in_box d B' (attention theta residual heads x items).
+Proof.
+  intros cont. induction heads as [|h hs IH].
+  - exists (if residual then B else cube 0). intros x items some inside _ c less. unfold attention, sum. cbn.
+    destruct residual; cbn; [specialize (inside c less); lra | lra].
+  - destruct IH as [B1 boxed1]; [intros; apply cont; now right|].
+    destruct (continuous_image_boxed d d (value h) B) as [B2 boxed2]; [apply cont; now left|].
+    exists {| low := add (low B1) (low B2); high := add (high B1) (high B2) |}.
+    intros x items some inside all c less. specialize (boxed1 x items some inside all c less).
+    assert (in_box d B2 (attend theta h x items)) as one.
+    { apply convex_boxed; [easy|]. intros y iny. now apply boxed2, all. }
+    specialize (one c less). unfold attention, add in *. cbn [map low high] in *.
+    unfold sum in *. cbn [fold_right] in *. lra.
+Qed.
+
+(** Whatever the length, the mask and the coefficients. *)
+Theorem layer_boxed theta mask d l B :
+  well_formed_layer d l ->
+  exists B', forall tokens, (forall x, In x tokens -> in_box d B x) ->
+    forall x, In x (apply_layer theta mask l tokens) -> in_box (width_behind d l) B' x.
+Proof.
+  destruct l as [residual heads | width f]; cbn [well_formed_layer apply_layer width_behind]; intros wf.
+  - destruct (attention_boxed theta d residual heads B) as [B' boxed]; [intros h inh; now apply wf|].
+    exists B'. intros tokens all x inx. apply in_map_iff in inx as [i [<- ini]]. apply in_seq in ini.
+    apply boxed.
+    + apply visible_not_nil. lia.
+    + apply all, token_in. lia.
+    + intros y iny. eapply all, in_visible, iny.
+  - destruct (continuous_image_boxed d width f B wf) as [B' boxed]. exists B'.
+    intros tokens all x inx. apply in_map_iff in inx as [y [<- iny]]. now apply boxed, all.
+Qed.
+
+Lemma finite_set_boxed d (vocabulary : list vector) : exists B, forall x, In x vocabulary -> in_box d B x.
+Proof.
+  enough (exists M, forall x, In x vocabulary -> forall c, (c < d)%nat -> Rabs (x c) <= M) as [M below].
+  { exists (cube M). intros x inx. apply in_cube. now apply below. }
+  induction vocabulary as [|x xs [M below]]; [now exists 0|].
+  destruct (bound_over_indices (fun c => Rabs (x c)) d) as [M' [_ below']].
+  exists (Rmax M M'). intros y [<- | iny] c less.
+  - eapply Rle_trans; [now apply below' | apply Rmax_r].
+  - eapply Rle_trans; [now apply below | apply Rmax_l].
+Qed.
+
+(** ** The spread of a head over a box *)
+
+Lemma dot_in_box n B x y :
+  in_box n B x -> in_box n B y -> forall u bound, (forall c, (c < n)%nat -> Rabs (u c) <= bound c) ->
+  dot n u (subtract x y) <= sum (map (fun c => bound c * (high B c - low B c)) (seq 0 n)).
+Proof.
+  intros inx iny u bound below. apply sum_map_le. intros c inc. apply in_seq in inc.
+  specialize (inx c ltac:(lia)). specialize (iny c ltac:(lia)). specialize (below c ltac:(lia)).
+  eapply Rle_trans; [apply Rle_abs|]. rewrite Rabs_mult. apply Rmult_le_compat; try apply Rabs_pos; [easy|].
+  unfold subtract. apply Rabs_le. lra.
+Qed.
+
+(** q . (k_j - k_k) = (K^T Q x) . (x_j - x_k); [reach c] bounds |(K^T Q x)_c| over the box. *)
+Theorem spread_over_box width inner Q K V B reach :
+  (forall x, in_box width B x -> forall c, (c < width)%nat ->
+     Rabs (multiply inner (transpose K) (multiply width Q x) c) <= reach c) ->
+  forall x items, in_box width B x -> (forall y, In y items -> in_box width B y) ->
+  spread_at_most (sum (map (fun c => reach c * (high B c - low B c)) (seq 0 width)))
+                 (logits (linear_head width inner Q K V zero zero) x items).
+Proof.
+  intros below x items inx all e e' ine ine'.
+  apply in_map_iff in ine as [y [<- iny]]. apply in_map_iff in ine' as [y' [<- iny']].
+  unfold logit. cbn [query key head_width linear_head].
+  replace (dot inner (add (multiply width Q x) zero) (add (multiply width K y) zero)
+           - dot inner (add (multiply width Q x) zero) (add (multiply width K y') zero))
+    with (dot width (multiply inner (transpose K) (multiply width Q x)) (subtract y y')).
+  - apply dot_in_box; [now apply all | now apply all | now apply below].
+  - rewrite dot_subtract_r, !(dot_comm width (multiply inner _ _)), <- !dot_multiply.
+    rewrite !(dot_comm inner _ (multiply width Q x)).
+    f_equal; apply dot_ext; intros; unfold add, zero; ring.
+Qed.
+
+(** ** Lipschitz constants in the maximum norm *)
+
+(** |x_c - y_c| <= r for every coordinate. *)
+Definition within (d : nat) (r : R) (x y : vector) : Prop := 0 <= r /\ forall c, (c < d)%nat -> Rabs (x c - y c) <= r.
+
+(** On the vectors of P, |f x - f y| <= G |x - y|. *)
+Definition lipschitz_on (P : vector -> Prop) (d m : nat) (G : R) (f : vector -> vector) : Prop :=
+  0 <= G /\ forall x y r, P x -> P y -> within d r x y -> within m (G * r) (f x) (f y).
+
+Lemma within_refl d x : within d 0 x x.
+Proof. split; [lra|]. intros. rewrite Rminus_diag_eq, Rabs_R0 by easy. lra. Qed.
+
+Lemma within_weaken d r r' x y : r <= r' -> within d r x y -> within d r' x y.
+Proof.
+  intros less [nonneg close]. split; [lra|]. intros c lessc. specialize (close c lessc). lra.
+Qed.
+
+Lemma within_add d r r' x y x' y' :
+  within d r x y -> within d r' x' y' -> within d (r + r') (add x x') (add y y').
+Proof.
+  intros [nonneg close] [nonneg' close']. split; [lra|]. intros c less.
+  specialize (close c less). specialize (close' c less). unfold add.
+  replace (x c + x' c - (y c + y' c)) with ((x c - y c) + (x' c - y' c)) by ring.
+  eapply Rle_trans; [apply Rabs_triang|]. lra.
+Qed.
+
+Theorem row_sum_gain (P : vector -> Prop) rows columns A G :
+  0 <= G -> (forall i, (i < rows)%nat -> row_sum columns A i <= G) ->
+  lipschitz_on P columns rows G (multiply columns A).
+Proof.
+  intros nonneg below. split; [easy|]. intros x y r _ _ [nonneg' close].
+  split; [now apply Rmult_le_pos|]. intros i less.
+  eapply Rle_trans; [exact (multiply_difference columns A x y i r close)|]. apply Rmult_le_compat_r; [easy | now apply below].
+Qed.
+
+(** The mean value theorem unit by unit: slope i bounds |activation'| over what unit i can see. *)
+Theorem feedforward_gain (P : vector -> Prop) width hidden (residual : bool) inner outer inner_bias outer_bias
+  activation slope G :
+  let unit x i := add (multiply width inner x) inner_bias i in
+  0 <= G ->
+  (forall i, (i < hidden)%nat -> 0 <= slope i) ->
+  (forall x y, P x -> P y -> forall i, (i < hidden)%nat ->
+     Rabs (activation (unit x i) - activation (unit y i)) <= slope i * Rabs (unit x i - unit y i)) ->
+  (forall c, (c < width)%nat ->
+     sum (map (fun i => Rabs (outer c i) * (slope i * row_sum width inner i)) (seq 0 hidden)) <= G) ->
+  lipschitz_on P width width (if residual then G + 1 else G)
+    (mlp width hidden residual inner outer inner_bias outer_bias activation).
+Proof.
+  intros unit nonneg rising steep below.
+  set (plain := fun x => add (multiply hidden outer (fun i => activation (unit x i))) outer_bias).
+  assert (core : forall x y r, P x -> P y -> within width r x y -> within width (G * r) (plain x) (plain y)).
+  { intros x y r inx iny [nonneg' close]. split; [now apply Rmult_le_pos|]. intros c less. unfold plain, add, multiply, dot.
+    match goal with |- Rabs (?a + ?b - (?a' + ?b)) <= _ => replace (a + b - (a' + b)) with (a - a') by ring end.
+    rewrite <- sum_map_minus. eapply Rle_trans; [apply sum_map_abs|].
+    apply Rle_trans with (sum (map (fun i => Rabs (outer c i) * (slope i * row_sum width inner i)) (seq 0 hidden)) * r);
+      [|apply Rmult_le_compat_r; [easy | now apply below]].
+    rewrite <- sum_map_mult_r. apply sum_map_le. intros i ini. apply in_seq in ini.
+    rewrite <- Rmult_minus_distr_l, Rabs_mult, Rmult_assoc. apply Rmult_le_compat_l; [apply Rabs_pos|].
+    eapply Rle_trans; [apply steep; [easy | easy | lia]|]. rewrite Rmult_assoc.
+    apply Rmult_le_compat_l; [apply rising; lia|].
+    unfold unit, add. replace (multiply width inner x i + inner_bias i - (multiply width inner y i + inner_bias i))
+      with (multiply width inner x i - multiply width inner y i) by ring.
+    now apply multiply_difference. }
+  destruct residual; (split; [lra|]).
+  - intros x y r inx iny close. rewrite Rmult_plus_distr_r, Rmult_1_l.
+    apply within_add; [now apply core | easy].
+  - exact core.
+Qed.
+
+(** Such a slope: a bound of the derivative on an interval that holds what the unit can see. *)
+Lemma slope_from_derivative (activation derivative : R -> R) a b s :
+  (forall t, a <= t <= b -> is_derive activation t (derivative t)) -> (forall t, a <= t <= b -> Rabs (derivative t) <= s) ->
+  forall u v, a <= u <= b -> a <= v <= b -> Rabs (activation u - activation v) <= s * Rabs (u - v).
+Proof.
+  intros isder below u v inu inv.
+  assert (inside : forall t, Rmin v u <= t <= Rmax v u -> a <= t <= b).
+  { intros t. unfold Rmin, Rmax. destruct Rle_dec; intros; lra. }
+  destruct (MVT_gen activation v u derivative) as [t [between difference]].
+  - intros t between. apply isder, inside. lra.
+  - intros t between. apply derivable_continuous_pt. exists (derivative t). now apply is_derive_Reals, isder, inside.
+  - rewrite difference, Rabs_mult. apply Rmult_le_compat_r; [apply Rabs_pos | now apply below, inside].
+Qed.

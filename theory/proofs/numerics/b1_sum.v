@@ -1,0 +1,152 @@
+(** * B1: the computed sum of exponentials.
+
+    Main result
+    - [b1_sum]   |ln (S_hat / S)| <= sigma = sigma_0 - ln (1 - n lost e^(2 sigma_0)),
+                 sigma_0 = h lambda + lambda_E + R (lambda_E + lambda) + c + mu,
+                 for any tree of height h and any number of rescalings, R on a path
+    - [b1_sum_relative]   |S_hat - S| / S <= e^sigma - 1, as sum_error returns it
+
+    Source: docs/tolerances.md, B1; sum_error in numerics/rounding.cpp, RoundingModel::set_row. *)
+
+From Coq Require Import Reals List Lra Lia Psatz.
+From softcheck Require Import softmax.
+From softcheck.floating_point Require Import relative_error standard_model.
+From softcheck.numerics Require Import row tilted_row atoms reduction converted_row.
+Import ListNotations.
+Local Open Scope R_scope.
+
+(** What a kernel's sum is measured against: the row as given, and what of it the kernel reduced. *)
+Record sum_of_row (M : arithmetic) (kappa m : R) (logits : list R) (s : R) (h j : nat) : Prop := {
+  row_maximum : is_maximum m logits;
+  row_summed : exists m' logits' K, is_maximum m' logits' /\ converted kappa m logits m' logits' /\
+                 summed M logits' m' s h j K /\ INR K <= 2 * size logits /\ (j = 0 -> K = 0)%nat
+}.
+
+Section B1.
+  Context (M : arithmetic).
+  Hypothesis good : sound M.
+  Context (kappa m : R) (logits : list R).
+  Notation t := (slope M).
+  Notation lambda := (unit M).
+  Notation lambdaE := (exp_unit M).
+  Notation S := (weight_sum m logits).
+  Notation n := (size logits).
+
+  (** c: every difference on a path, and once the conversion. *)
+  Definition argument_floor (j : nat) : R := (INR j + 1) * argument_step M + (1 + t) * kappa.
+  Definition rescale_unit (j : nat) : R := INR j * (lambdaE + lambda).
+  Definition direct_log (h j : nat) : R := INR h * lambda + lambdaE + rescale_unit j + argument_floor j.
+  Definition sigma_0 (h j : nat) : R := direct_log h j + shift m logits t.
+  Definition lost_sum (h j : nat) : R := n * lost M j * exp (2 * sigma_0 h j).
+  Definition sigma (h j : nat) : R := sigma_0 h j - ln (1 - lost_sum h j).
+
+  Lemma sum_log_direct h j : sum_log M h j + (1 + t) * kappa = direct_log h j.
+  Proof. unfold sum_log, direct_log, argument_floor, rescale_unit. ring. Qed.
+
+  Lemma shift_above : is_maximum m logits -> 0 <= t -> t * mean_deviation m logits <= shift m logits t.
+  Proof.
+    intros max ht. unfold shift. pose proof (second_nonneg logits t). pose proof (pow2_ge_0 t). nra.
+  Qed.
+
+  (** Both sides of the computed sum, in the row's own terms. *)
+  Lemma sum_between s h j :
+    sum_of_row M kappa m logits s h j ->
+    exp (- direct_log h j) * weighted_sum m logits (fun d => exp (- (t * d))) - exp (direct_log h j) * (n * lost M j) <= s
+    <= exp (direct_log h j) * (pull (1 - t) m (items logits) + n * lost M j) /\ 0 <= kappa /\ 0 <= direct_log h j.
+  Proof.
+    intros [max [m' [l' [K [max' [conv [red [few none]]]]]]]].
+    destruct (summed_state M good _ _ _ _ _ _ red) as [b state].
+    pose proof (converted_size _ _ _ _ _ conv) as same.
+    pose proof (lost_total M good _ _ _ _ _ _ _ state ltac:(rewrite same; lra) none) as small. rewrite same in small.
+    destruct state as [v ab p up down _ _].
+    assert (hk : 0 <= kappa) by (apply (kappa_nonneg kappa m m' logits l' conv), in_not_nil with m; apply max).
+    pose proof (slope_nonneg M good) as ht. assert (ht4 : t <= / 4) by apply good.
+    pose proof (sum_log_nonneg M good h j) as ha.
+    rewrite <- sum_log_direct. set (a := sum_log M h j) in *.
+    pose proof (pull_below_mass (1 - t) m' b ltac:(lra) p) as faded.
+    pose proof (pull_nonneg (1 - t) m' b p).
+    assert (hc : 0 <= (1 + t) * kappa) by nra.
+    split; [|split; [easy|lra]]. split.
+    - eapply Rle_trans; [|apply down]. unfold fade.
+      pose proof (converted_weights _ _ _ _ _ conv (proj2 max) (proj2 max') t ltac:(lra)) as weights.
+      rewrite Ropp_plus_distr, exp_plus.
+      assert (exp (- a) * (exp (- ((1 + t) * kappa)) * weighted_sum m logits (fun d => exp (- (t * d))))
+              <= exp (- a) * weighted_sum m' l' (fun d => exp (- (t * d)))).
+      { apply Rmult_le_compat_l; [left; apply exp_pos|easy]. }
+      assert (exp a * pull (1 - t) m' b <= exp (a + (1 + t) * kappa) * (n * lost M j)).
+      { apply Rmult_le_compat; try lra; [left; apply exp_pos|apply exp_le; lra]. }
+      rewrite exp_plus in *. lra.
+    - eapply Rle_trans; [apply up|]. unfold fade. rewrite pull_app.
+      pose proof (converted_pull _ _ _ _ _ conv (proj2 max) (proj2 max') t ltac:(lra)) as pulls.
+      pose proof (pull_nonneg (1 - t) m _ (placed_items m logits (proj2 max))).
+      rewrite exp_plus, Rmult_assoc. apply Rmult_le_compat_l; [left; apply exp_pos|].
+      assert (exp kappa <= exp ((1 + t) * kappa)) by (apply exp_le; nra).
+      assert (1 <= exp ((1 + t) * kappa)) by now apply exp_at_least_one.
+      assert (exp kappa * pull (1 - t) m (items logits) <= exp ((1 + t) * kappa) * pull (1 - t) m (items logits))
+        by now apply Rmult_le_compat_r.
+      pose proof (mass_nonneg m' b p). nra.
+  Qed.
+
+  (** Above by (3), below by Jensen; underflow relative to S >= 1. *)
+  Theorem b1_sum s h j :
+    sum_of_row M kappa m logits s h j -> lost_sum h j < 1 -> rel (sigma h j) s S.
+  Proof.
+    intros computed some. pose proof (row_maximum _ _ _ _ _ _ _ computed) as max.
+    destruct (sum_between s h j computed) as [[low high] [hk hd]].
+    pose proof (slope_nonneg M good) as ht. assert (ht4 : t <= / 4) by apply good.
+    pose proof (S_at_least_one m logits max) as S1. pose proof (lost_nonneg M good j) as hl.
+    pose proof (size_nonneg logits) as hn.
+    set (d := direct_log h j) in *. set (mu := shift m logits t).
+    pose proof (shift_above max ht) as hmu. fold mu in hmu.
+    pose proof (mean_deviation_nonneg m logits max). assert (mu0 : 0 <= mu) by nra.
+    pose proof (tilted_mass m logits max t ltac:(lra)) as heavy. fold mu in heavy.
+    pose proof (tilted_mass_below m logits max t) as light.
+    unfold tilted in heavy, light.
+    rewrite (weighted_sum_ext _ _ (fun d => exp (t * d) * 1) (fun d => exp (t * d))) in heavy by (intros; ring).
+    rewrite (weighted_sum_ext _ _ (fun d => exp (- t * d) * 1) (fun d => exp (- (t * d)))) in light
+      by (intros; rewrite Rmult_1_r; f_equal; ring).
+    rewrite pull_items in high. unfold lost_sum, sigma, sigma_0 in *. fold d in some |- *. fold mu in some |- *.
+    set (y := n * lost M j) in *. assert (hy : 0 <= y) by now apply Rmult_le_pos.
+    set (x := y * exp (2 * (d + mu))) in *.
+    assert (y <= x).
+    { unfold x. rewrite <- (Rmult_1_r y) at 1. apply Rmult_le_compat_l; [easy|]. apply exp_at_least_one. lra. }
+    apply rel_of_bounds; [lra|]. unfold x in *. fold (lost_sum h j) in *. 
+    replace (- (d + mu - ln (1 - y * exp (2 * (d + mu))))) with (- (d + mu) + ln (1 - y * exp (2 * (d + mu)))) by ring.
+    unfold Rminus at 3. rewrite (exp_plus (d + mu)), (exp_plus (- (d + mu))), exp_Ropp with (x := ln _), exp_ln by lra.
+    set (z := y * exp (2 * (d + mu))) in *.
+    split.
+    - eapply Rle_trans; [|apply low].
+      assert (exp (- (d + mu)) * S <= exp (- d) * weighted_sum m logits (fun d => exp (- (t * d)))).
+      { rewrite Ropp_plus_distr, exp_plus, Rmult_assoc. apply Rmult_le_compat_l; [left; apply exp_pos|].
+        eapply Rle_trans; [|apply light]. apply Rmult_le_compat_r; [lra|]. apply exp_le. lra. }
+      assert (exp d * y <= exp (- (d + mu)) * z * S).
+      { unfold z. replace (exp (- (d + mu)) * (y * exp (2 * (d + mu))) * S)
+          with (y * (exp (- (d + mu)) * exp (2 * (d + mu))) * S) by ring.
+        rewrite <- exp_plus. replace (- (d + mu) + 2 * (d + mu)) with (d + mu) by ring.
+        assert (exp d <= exp (d + mu)) by (apply exp_le; lra). pose proof (exp_pos (d + mu)).
+        assert (exp d * y <= y * exp (d + mu)) by nra.
+        assert (0 <= y * exp (d + mu)) by (apply Rmult_le_pos; lra). nra. }
+      lra.
+    - eapply Rle_trans; [apply high|].
+      assert (exp d * weighted_sum m logits (fun d => exp (t * d)) <= exp (d + mu) * S).
+      { rewrite exp_plus, Rmult_assoc. apply Rmult_le_compat_l; [left; apply exp_pos|easy]. }
+      assert (exp d * y <= exp (d + mu) * y * S).
+      { assert (exp d <= exp (d + mu)) by (apply exp_le; lra). pose proof (exp_pos d).
+        assert (exp d * y <= exp (d + mu) * y) by now apply Rmult_le_compat_r.
+        assert (0 <= exp (d + mu) * y) by (apply Rmult_le_pos; lra). nra. }
+      apply Rle_trans with (exp (d + mu) * S * (1 + y)); [lra|].
+      pose proof (exp_pos (d + mu)).
+      replace (S * (exp (d + mu) * / (1 - z))) with (exp (d + mu) * S * / (1 - z)) by ring.
+      apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|].
+      apply Rmult_le_reg_r with (1 - z); [lra|]. rewrite Rinv_l by lra. nra.
+  Qed.
+
+  Theorem b1_sum_relative s h j :
+    sum_of_row M kappa m logits s h j -> lost_sum h j < 1 -> Rabs (s - S) / S <= exp (sigma h j) - 1.
+  Proof.
+    intros computed some. pose proof (b1_sum s h j computed some) as close.
+    pose proof (S_at_least_one m logits (row_maximum _ _ _ _ _ _ _ computed)).
+    apply rel_absolute in close. rewrite (Rabs_right S) in close by lra.
+    apply Rmult_le_reg_r with S; [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra.
+  Qed.
+End B1.
