@@ -105,22 +105,24 @@ Section B1.
     rewrite (weighted_sum_ext _ _ (fun d => exp (t * d) * 1) (fun d => exp (t * d))) in heavy by (intros; ring).
     rewrite (weighted_sum_ext _ _ (fun d => exp (- t * d) * 1) (fun d => exp (- (t * d)))) in light
       by (intros; rewrite Rmult_1_r; f_equal; ring).
-    rewrite pull_items in high. unfold lost_sum, sigma, sigma_0 in *. fold d in some |- *. fold mu in some |- *.
+    rewrite pull_items in high. unfold sigma. change (sigma_0 h j) with (d + mu).
     set (y := n * lost M j) in *. assert (hy : 0 <= y) by now apply Rmult_le_pos.
-    set (x := y * exp (2 * (d + mu))) in *.
-    assert (y <= x).
-    { unfold x. rewrite <- (Rmult_1_r y) at 1. apply Rmult_le_compat_l; [easy|]. apply exp_at_least_one. lra. }
-    apply rel_of_bounds; [lra|]. unfold x in *. fold (lost_sum h j) in *. 
-    replace (- (d + mu - ln (1 - y * exp (2 * (d + mu))))) with (- (d + mu) + ln (1 - y * exp (2 * (d + mu)))) by ring.
-    unfold Rminus at 3. rewrite (exp_plus (d + mu)), (exp_plus (- (d + mu))), exp_Ropp with (x := ln _), exp_ln by lra.
-    set (z := y * exp (2 * (d + mu))) in *.
+    set (z := lost_sum h j) in *. assert (hz : z = y * exp (2 * (d + mu))) by easy.
+    assert (y <= z).
+    { rewrite hz. rewrite <- (Rmult_1_r y) at 1. apply Rmult_le_compat_l; [easy|]. apply exp_at_least_one. lra. }
+    apply rel_of_bounds; [lra|].
+    assert (growth : exp (d + mu - ln (1 - z)) = exp (d + mu) * / (1 - z)).
+    { unfold Rminus at 1. rewrite exp_plus, exp_Ropp, exp_ln by lra. easy. }
+    assert (decay : exp (- (d + mu - ln (1 - z))) = exp (- (d + mu)) * (1 - z)).
+    { replace (- (d + mu - ln (1 - z))) with (- (d + mu) + ln (1 - z)) by ring. rewrite exp_plus, exp_ln by lra. easy. }
+    rewrite growth, decay.
     split.
     - eapply Rle_trans; [|apply low].
       assert (exp (- (d + mu)) * S <= exp (- d) * weighted_sum m logits (fun d => exp (- (t * d)))).
       { rewrite Ropp_plus_distr, exp_plus, Rmult_assoc. apply Rmult_le_compat_l; [left; apply exp_pos|].
         eapply Rle_trans; [|apply light]. apply Rmult_le_compat_r; [lra|]. apply exp_le. lra. }
       assert (exp d * y <= exp (- (d + mu)) * z * S).
-      { unfold z. replace (exp (- (d + mu)) * (y * exp (2 * (d + mu))) * S)
+      { rewrite hz. replace (exp (- (d + mu)) * (y * exp (2 * (d + mu))) * S)
           with (y * (exp (- (d + mu)) * exp (2 * (d + mu))) * S) by ring.
         rewrite <- exp_plus. replace (- (d + mu) + 2 * (d + mu)) with (d + mu) by ring.
         assert (exp d <= exp (d + mu)) by (apply exp_le; lra). pose proof (exp_pos (d + mu)).

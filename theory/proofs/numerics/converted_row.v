@@ -77,14 +77,14 @@ Section Converted.
     rewrite !sum_map_opp in le. lra.
   Qed.
 
-  Hypothesis above : above_all m l.
-  Hypothesis above' : above_all m' l'.
-
   Lemma kappa_nonneg : l <> [] -> 0 <= kappa.
   Proof.
     intros visible. unfold converted in moved. destruct moved as [|x x' k k' close _]; [easy|].
     pose proof (Rabs_pos (m' - x' - (m - x))). lra.
   Qed.
+
+  Hypothesis above : above_all m l.
+  Hypothesis above' : above_all m' l'.
 
   Local Ltac deviation :=
     intros d d' close inx inx'; pose proof (above _ inx) as hd; pose proof (above' _ inx') as hd';
