@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::string_view known_words =
     "acc=f64|f32|f16|bf16 exp=Kulp|E:e,A:a sum=sequential|lanes:K|blocks:K|tree masked=zero|nan|uniform "
-    "subnormal=flushed|kept entropy=any|exact|paper lse=centred|uncentred";
+    "subnormal=flushed|kept entropy=any|exact|paper lse=centred|uncentred "
+    "weights=f64|f32|f16|bf16";
 
 [[noreturn]] void refuse(std::string_view need, std::string_view got) {
   throw std::invalid_argument("parse_contract: need " + std::string(need) + ", got '" + std::string(got) + "'");
@@ -114,6 +115,8 @@ void read_word(Contract& contract, std::string_view word, std::string_view value
     contract.entropy = named(entropy_forms, word, value);
   } else if (word == "lse") {
     contract.lse = named(lse_forms, word, value);
+  } else if (word == "weights") {
+    contract.weights = named(accumulators, word, value);
   } else {
     refuse("words out of " + std::string(known_words), word);
   }
@@ -176,7 +179,8 @@ std::string to_string(const Contract& contract) {
   return "acc=" + std::string(properties(contract.accumulator).name) + " exp=" + exponential +
          " sum=" + summation_words(contract.summation) + " masked=" + name_of(masked_rows, contract.masked) +
          " subnormal=" + name_of(subnormals, contract.subnormals) +
-         " entropy=" + name_of(entropy_forms, contract.entropy) + " lse=" + name_of(lse_forms, contract.lse);
+         " entropy=" + name_of(entropy_forms, contract.entropy) + " lse=" + name_of(lse_forms, contract.lse) +
+         (contract.weights ? " weights=" + std::string(properties(*contract.weights).name) : "");
 }
 
 std::uint64_t summation_height(const Contract& contract, std::uint64_t n) {

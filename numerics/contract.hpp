@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -37,6 +38,7 @@ struct Contract {
   Subnormals subnormals = Subnormals::flushed;
   EntropyForm entropy = EntropyForm::any;
   LseForm lse = LseForm::centred;
+  std::optional<Format> weights;  // attention: in which the weights meet the values; nothing: the accumulator
 
   friend bool operator==(const Contract&, const Contract&) = default;
 };
@@ -46,13 +48,13 @@ struct Contract {
 Contract default_contract(Format input, Format output);
 
 /// Reads the words a kernel declares, over its defaults: `acc=f32 exp=1ulp sum=lanes:8 masked=nan subnormal=kept
-/// entropy=any lse=centred`. exp=Kulp means E = 2 K and A = 1; exp=E:e,A:a gives both. Words are separated by blanks,
-/// each may come once.
+/// entropy=any lse=centred weights=bf16`. exp=Kulp means E = 2 K and A = 1; exp=E:e,A:a gives both. Words are separated
+/// by blanks, each may come once.
 ///
 /// throws   std::invalid_argument naming the word and listing what exists
 Contract parse_contract(std::string_view words, Format input, Format output);
 
-/// All words, so that parse_contract(to_string(c), c.input, c.output) == c.
+/// All words that are set, so that parse_contract(to_string(c), c.input, c.output) == c.
 std::string to_string(const Contract& contract);
 
 /// Height of the tree that adds n items: the largest number of additions any item passes through.

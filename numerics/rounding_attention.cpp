@@ -2,6 +2,10 @@
 
 #include "numerics/rounding_attention.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -13,16 +17,20 @@ namespace {
 template <class T>
 struct ScoreErrors {
   T largest{};
-  T mean{};  // sum p_j e_j
+  T mean{};            // sum p_j e_j
+  T mean_deviation{};  // sum p_j e_j D_j
 };
 
 template <class T>
-ScoreErrors<T> summarize(std::span<const T> coefficients, std::span<const T> score_errors) {
+ScoreErrors<T> summarize(const ScoreRow<T>& row, std::span<const T> score_errors, const T& factor) {
   ScoreErrors<T> result;
-  for (std::size_t j = 0; j < coefficients.size(); ++j) {
-    if (upper(coefficients[j]) == 0) continue;
-    result.largest = maximum(result.largest, score_errors[j]);
-    result.mean = result.mean + coefficients[j] * score_errors[j];
+  for (std::size_t j = 0; j < row.coefficients.size(); ++j) {
+    if (upper(row.coefficients[j]) == 0) continue;
+    const T error = factor * score_errors[j];
+    result.largest = maximum(result.largest, error);
+    const T weighted = row.coefficients[j] * error;
+    result.mean = result.mean + weighted;
+    result.mean_deviation = result.mean_deviation + weighted * row.deviations[j];
   }
   return result;
 }
@@ -49,6 +57,13 @@ Contract over_scores(const Contract& contract) {
   return inner;
 }
 
+// value = odd integer times 2^this.
+int lowest_bit(double value) {
+  int exponent = 0;
+  const auto significand = static_cast<std::int64_t>(std::ldexp(std::frexp(std::fabs(value), &exponent), 53));
+  return exponent - 53 + std::countr_zero(static_cast<std::uint64_t>(significand));
+}
+
 }  // namespace
 
 template <class T>
@@ -59,42 +74,127 @@ T score_error(const Contract& contract, const AttentionArithmetic& arithmetic, c
   const T lost = T(contract.subnormals == Subnormals::flushed ? 2 * p.smallest_normal : p.smallest_subnormal);
   const T scale(arithmetic.scale < 0 ? -arithmetic.scale : arithmetic.scale);
   const T dimension(static_cast<double>(arithmetic.dimension));
-  // A product, d - 1 additions, the scaling and the scale's own representation.
-  const T log_error = (dimension + 2) * unit;
+  // A product, d - 1 additions, the scaling and the scale's own representation; q and k as they are read.
+  const T log_error = (dimension + T(embeds(contract.input, contract.accumulator) ? 2 : 4)) * unit;
   return scale * (expm1(log_error) * dot_magnitude + exp(log_error) * dimension * lost) + lost;
+}
+
+bool score_is_exact(const Contract& contract, double scale, std::span<const double> query,
+                    std::span<const double> key) {
+  const FpEnvironmentGuard guard;
+  const FormatProperties& p = properties(contract.accumulator);
+  int exponent = 0;
+  if (std::fabs(std::frexp(scale, &exponent)) != 0.5 || !embeds(contract.input, contract.accumulator)) return false;
+  --exponent;  // |scale| = 2^exponent
+  constexpr int none = std::numeric_limits<int>::max();
+  int lowest_factor = none, lowest_product = none;
+  UpperBound magnitude;
+  double largest_factor = 0;
+  for (std::size_t t = 0; t < query.size(); ++t) {
+    for (const double factor : {query[t], key[t]}) {
+      if (factor != 0) lowest_factor = std::min(lowest_factor, lowest_bit(factor));
+      largest_factor = std::max(largest_factor, std::fabs(factor));
+    }
+    if (query[t] == 0 || key[t] == 0) continue;
+    lowest_product = std::min(lowest_product, lowest_bit(query[t]) + lowest_bit(key[t]));
+    magnitude = magnitude + UpperBound(std::fabs(query[t])) * UpperBound(std::fabs(key[t]));
+  }
+  if (lowest_product == none) return true;
+  // Neither a factor, nor a product, nor their sum may underflow or overflow before or after the scaling.
+  const int down = std::min(exponent, 0), up = std::max(exponent, 0);
+  const double largest = std::ldexp(std::max(upper(magnitude), largest_factor), up);
+  return upper(magnitude) <= std::ldexp(1.0, lowest_product + p.precision) && largest <= p.largest &&
+         std::min(lowest_factor, lowest_product) + down >= p.min_exponent;
+}
+
+template <class T>
+auto AttentionThreshold<T>::of_scores(const Contract& contract, const ScoreRow<T>& scores,
+                                      std::span<const T> score_errors, const T& factor) -> Perturbation {
+  const FpEnvironmentGuard guard;
+  if (scores.deviations.size() != scores.coefficients.size() || score_errors.size() != scores.coefficients.size()) {
+    throw std::invalid_argument("AttentionThreshold: need spans of one length, got " +
+                                std::to_string(scores.coefficients.size()) + ", " +
+                                std::to_string(scores.deviations.size()) + ", " + std::to_string(score_errors.size()));
+  }
+  const ScoreErrors<T> errors = summarize(scores, score_errors, factor);
+  Perturbation result;
+  result.contract = over_scores(contract);
+  result.moved = perturbed(scores.statistics, errors.largest);
+  result.largest = errors.largest;
+  result.factor = factor;
+  // |ln sum p e^(+-e)| <= ebar e^e_max.
+  result.denominator = result.logsumexp = errors.mean * exp(errors.largest);
+  // |dH| <= sum p |D - Dbar| e along the way from one row to the other.
+  result.entropy = exp(2 * errors.largest) *
+                   (errors.mean_deviation + errors.mean * (2 * errors.largest + result.moved.mean_deviation));
+  return result;
+}
+
+template <class T>
+auto AttentionThreshold<T>::of_sharpened(const Contract& contract, const ScoreRow<T>& scores,
+                                         const ScoreRow<T>& sharpened, const T& beta, std::span<const T> score_errors,
+                                         Grants grants) -> Perturbation {
+  const FpEnvironmentGuard guard;
+  const Perturbation plain = of_scores(contract, scores, score_errors, T(1));
+  // First the scores move, at the exact beta; then beta does, at the scores as computed.
+  Perturbation result = of_scores(contract, sharpened, score_errors, beta);
+  const TemperatureError<T> temperature =
+      temperature_error(plain.contract, plain.moved, result.moved, plain.entropy, grants);
+  const T& tau = temperature.tau;
+  result.contract = temperature.granted;
+  result.moved = temperature.moved;
+  result.tilt = tau;
+  result.denominator = result.denominator + tau * temperature.mean;
+  // dL / dbeta = E_p[x], and dH / dbeta = -Var(D) / beta with Var(D) <= ln^2(n + e).
+  result.logsumexp = result.logsumexp + tau * (plain.moved.maximum_magnitude + temperature.mean);
+  result.entropy = result.entropy + tau * temperature.moved.mean_square_deviation;
+  return result;
 }
 
 template <class T>
 AttentionThreshold<T>::AttentionThreshold(const Contract& contract, const AttentionArithmetic& arithmetic,
-                                          const RowStatistics<T>& row, std::span<const T> coefficients,
-                                          std::span<const T> deviations, std::span<const T> score_errors, Grants grants)
-    : model_(over_scores(contract), perturbed(row, summarize(coefficients, score_errors).largest), grants) {
-  if (deviations.size() != coefficients.size() || score_errors.size() != coefficients.size()) {
-    throw std::invalid_argument("AttentionThreshold: need spans of one length, got " +
-                                std::to_string(coefficients.size()) + ", " + std::to_string(deviations.size()) + ", " +
-                                std::to_string(score_errors.size()));
-  }
+                                          const ScoreRow<T>& scores, std::span<const T> score_errors, Grants grants)
+    : AttentionThreshold(contract, arithmetic, scores, score_errors, of_scores(contract, scores, score_errors, T(1)),
+                         grants) {}
+
+template <class T>
+AttentionThreshold<T>::AttentionThreshold(const Contract& contract, const AttentionArithmetic& arithmetic,
+                                          const ScoreRow<T>& scores, const ScoreRow<T>& sharpened, const T& beta,
+                                          std::span<const T> score_errors, Grants grants)
+    : AttentionThreshold(contract, arithmetic, sharpened, score_errors,
+                         of_sharpened(contract, scores, sharpened, beta, score_errors, grants), grants) {}
+
+template <class T>
+AttentionThreshold<T>::AttentionThreshold(const Contract& contract, const AttentionArithmetic& arithmetic,
+                                          const ScoreRow<T>& row, std::span<const T> score_errors,
+                                          Perturbation perturbation, Grants grants)
+    : perturbation_(std::move(perturbation)),
+      grants_(grants),
+      model_(perturbation_.contract, perturbation_.moved, grants) {
   const FpEnvironmentGuard guard;
-  const ScoreErrors<T> errors = summarize(coefficients, score_errors);
   const FormatProperties& narrow = properties(arithmetic.coefficients);
   const bool rounds = narrow.precision < properties(contract.accumulator).precision;
-  // |ln sum p e^(+-e)| <= ebar e^e_max: what the scores' errors do to the denominator.
-  common_ = model_.sum_log + errors.mean * exp(errors.largest) + (model_.reciprocal ? 2 * model_.unit : model_.unit);
+  common_ = model_.sum_log + perturbation_.denominator;
 
+  // The division by S may come before the sum over the keys as well as behind it.
+  const T division = model_.reciprocal ? 2 * model_.unit : model_.unit;
   const T height(static_cast<double>(arithmetic.value_sum_height));
-  T term = model_.exp_unit + model_.rescale_unit + model_.argument_floor + 2 * model_.slope * errors.largest +
-           (height + 1) * model_.unit;
+  const T& tilt = perturbation_.tilt;
+  const T rate = model_.slope * (1 + tilt) + tilt;
+  T term = model_.exp_unit + model_.rescale_unit + model_.argument_floor + 2 * rate * perturbation_.largest +
+           (height + 1) * model_.unit + division;
   if (rounds) term = term + minus_log1m(T(narrow.unit_roundoff));
-  lost_ = model_.exp_floor + T(narrow.smallest_subnormal);
+  if (!embeds(contract.input, contract.accumulator)) term = term + model_.unit;  // the values as they are read
+  lost_ = model_.exp_floor + T(narrow.smallest_subnormal) + model_.product_floor;
   if (contract.subnormals == Subnormals::flushed) lost_ = lost_ + T(narrow.smallest_normal);
   if (model_.rescaled) lost_ = lost_ + 2 * model_.exp_floor;
-  const ElementThreshold<T> widest = model_.element(term + errors.largest, model_.slope, lost_);
-  lost_ = widest.floor * exp(term + errors.largest);
-  term_errors_.reserve(coefficients.size());
-  for (std::size_t j = 0; j < coefficients.size(); ++j) {
-    const bool visible = upper(coefficients[j]) != 0;
-    term_errors_.push_back(visible ? (expm1(term + score_errors[j]) + widest.slope * deviations[j]) * coefficients[j]
-                                   : T(0));
+  const ElementThreshold<T> widest = model_.element(term + perturbation_.largest, rate, lost_);
+  lost_ = widest.floor * exp(term + perturbation_.largest);
+  term_errors_.reserve(row.coefficients.size());
+  for (std::size_t j = 0; j < row.coefficients.size(); ++j) {
+    const bool visible = upper(row.coefficients[j]) != 0;
+    const T constant = term + perturbation_.factor * score_errors[j];
+    term_errors_.push_back(visible ? (expm1(constant) + widest.slope * row.deviations[j]) * row.coefficients[j] : T(0));
   }
 }
 
@@ -116,6 +216,31 @@ ScalarThreshold<T> AttentionThreshold<T>::column(std::span<const T> values, cons
   const T amplification = exp(common_);
   const T rounding = expm1(common_) * output + amplification * terms;
   return model_.output(rounding, output, amplification * lost + 2 * model_.product_floor);
+}
+
+template <class T>
+ScalarThreshold<T> AttentionThreshold<T>::logsumexp(Format output) const {
+  const FpEnvironmentGuard guard;
+  Contract contract = perturbation_.contract;
+  contract.output = output;
+  ScalarThreshold<T> result = logsumexp_error(contract, perturbation_.moved, grants_);
+  result.rounding = result.rounding + perturbation_.logsumexp;
+  return result;
+}
+
+template <class T>
+ScalarThreshold<T> AttentionThreshold<T>::entropy(Format output) const {
+  const FpEnvironmentGuard guard;
+  Contract contract = perturbation_.contract;
+  contract.output = output;
+  ScalarThreshold<T> result = entropy_error(contract, perturbation_.moved, grants_);
+  result.rounding = result.rounding + perturbation_.entropy;
+  return result;
+}
+
+template <class T>
+T AttentionThreshold<T>::sum_error() const {
+  return numerics::sum_error(perturbation_.contract, perturbation_.moved, grants_);
 }
 
 template UpperBound score_error<UpperBound>(const Contract&, const AttentionArithmetic&, const UpperBound&);

@@ -33,13 +33,6 @@ T over_twenty_four() {
   return T(0x1.5555555555556p-5);
 }
 
-// Every value of the inner format is one of the outer.
-bool embeds(Format inner, Format outer) {
-  const FormatProperties& i = properties(inner);
-  const FormatProperties& o = properties(outer);
-  return i.precision <= o.precision && i.largest <= o.largest && i.smallest_subnormal >= o.smallest_subnormal;
-}
-
 // The smallest subnormal number is 2^-this.
 int underflow_bits(const FormatProperties& p) { return p.precision - 1 - p.min_exponent; }
 
@@ -51,6 +44,12 @@ T reciprocal_of(double theta) {
 }
 
 }  // namespace
+
+bool embeds(Format inner, Format outer) {
+  const FormatProperties& i = properties(inner);
+  const FormatProperties& o = properties(outer);
+  return i.precision <= o.precision && i.largest <= o.largest && i.smallest_subnormal >= o.smallest_subnormal;
+}
 
 Enclosure minus_log1m(const Enclosure& x) { return (1 - x).certainly_positive() ? -log1p(-x) : unbounded<Enclosure>(); }
 

@@ -18,6 +18,24 @@ UpperBound unbounded<UpperBound>();
 template <>
 Enclosure unbounded<Enclosure>();
 
+/// Is every number of inner a number of outer?
+bool embeds(Format inner, Format outer);
+
+/// What adaptive temperature does to a row (B10): how far the computed beta may be off, and the row at the computed
+/// beta.
+template <class T>
+struct TemperatureError {
+  T tau;                   // >= |computed beta - beta|; beta >= 1, so that it is relative as well
+  T mean;                  // Dbar' >= the mean deviation at any beta within tau
+  RowStatistics<T> moved;  // of the computed beta times the logits
+  Contract granted;        // the contract with the roundings of a multiplied argument
+};
+
+/// more_entropy   what the entropy of the logits errs by before it is computed, as attention's scores do
+template <class T>
+TemperatureError<T> temperature_error(const Contract& contract, const RowStatistics<T>& plain,
+                                      const RowStatistics<T>& scaled, const T& more_entropy, Grants grants);
+
 /// The quantities that all bounds share, for one contract and one row; notation of docs/tolerances.md, "The model".
 ///
 /// Errors of positive quantities are measured as |ln(computed / exact)|: factors then add, for any number of roundings.

@@ -45,33 +45,45 @@ T polynomial_error(const RoundingModel<T>& model, const T& entropy, const T& ent
 }  // namespace
 
 template <class T>
-ElementThreshold<T> adaptive_temperature_error(const Contract& contract, const RowStatistics<T>& plain,
-                                               const RowStatistics<T>& scaled, Grants grants) {
+TemperatureError<T> temperature_error(const Contract& contract, const RowStatistics<T>& plain,
+                                      const RowStatistics<T>& scaled, const T& more_entropy, Grants grants) {
   const FpEnvironmentGuard guard;
-  const T entropy_bound = entropy_input_error(contract, plain, grants);
+  const T entropy_bound = entropy_input_error(contract, plain, grants) + more_entropy;
   const T entropy = plain.log_sum + plain.mean_deviation;
   const RoundingModel<T> plain_model(contract, plain, grants);
-  // beta >= 1, so that tau = |d beta| bounds |d beta| / beta as well.
-  const T tau = polynomial_error(plain_model, entropy, entropy_bound);
+  TemperatureError<T> result;
+  const T& tau = result.tau = polynomial_error(plain_model, entropy, entropy_bound);
 
-  // The row at the computed beta: |ln(p_j(beta_hat) / p_j)| <= tau (D_j + Dbar'), Dbar' the mean at (1 - tau) beta.
-  RowStatistics<T> moved = scaled;
-  const T stretch = over_one_minus(tau);
-  const T logarithm = log(plain_model.visible + exp(T(1))) * stretch;
-  const T mean = scaled.mean_deviation + tau * logarithm * logarithm;
+  // |ln(p_j(beta_hat) / p_j)| <= tau (D_j + Dbar'), Dbar' the mean at (1 - tau) beta.
+  const T logarithm = log(plain_model.visible + exp(T(1)));
+  const T stretched = logarithm * over_one_minus(tau);
+  const T& mean = result.mean = scaled.mean_deviation + tau * stretched * stretched;
+  RowStatistics<T>& moved = result.moved = scaled;
   moved.mean_deviation = (1 + tau) * mean;
+  moved.mean_square_deviation = logarithm * logarithm;
   moved.log_sum = scaled.log_sum + tau * mean;
   // (x - m) beta_hat, or (x - m) / theta with theta = 1 / beta_hat, or (x - m) (1 / theta): three roundings more, two
   // of them those of a representable theta. beta <= 2.42139 < 4 bounds what 1 / theta does to underflow and magnitudes.
   moved.theta = 0.25;
+  moved.maximum_magnitude = scaled.maximum_magnitude + tau * plain.maximum_magnitude;
   moved.largest_magnitude = 4 * plain.largest_magnitude;
-  Contract granted = contract;
-  granted.exp_argument_error += 1;
-  const RoundingModel<T> model(granted, moved, grants);
+  moved.logsumexp_magnitude = scaled.logsumexp_magnitude + tau * (plain.maximum_magnitude + mean);
+  result.granted = contract;
+  result.granted.exp_argument_error += 1;
+  return result;
+}
+
+template <class T>
+ElementThreshold<T> adaptive_temperature_error(const Contract& contract, const RowStatistics<T>& plain,
+                                               const RowStatistics<T>& scaled, Grants grants) {
+  const FpEnvironmentGuard guard;
+  const TemperatureError<T> temperature = temperature_error(contract, plain, scaled, T(0), grants);
+  const T& tau = temperature.tau;
+  const RoundingModel<T> model(temperature.granted, temperature.moved, grants);
   T constant = model.exp_unit + model.argument_floor;
   if (model.rescaled) constant = constant + model.exp_unit + model.unit;
-  constant =
-      constant + model.sum_log + (model.reciprocal ? 2 * model.unit : model.unit) + model.output_unit + tau * mean;
+  constant = constant + model.sum_log + (model.reciprocal ? 2 * model.unit : model.unit) + model.output_unit +
+             tau * temperature.mean;
   const T rate = model.slope * (1 + tau) + tau;
   T lost = model.exp_floor + model.product_floor;
   if (model.reciprocal) lost = lost + model.product_floor;
@@ -114,6 +126,12 @@ T epsilon_entropy_gap(std::uint64_t visible) {
   return log1p(T(0x1.12e0be826d695p-30) * T(static_cast<double>(visible)));
 }
 
+template TemperatureError<UpperBound> temperature_error<UpperBound>(const Contract&, const RowStatistics<UpperBound>&,
+                                                                    const RowStatistics<UpperBound>&, const UpperBound&,
+                                                                    Grants);
+template TemperatureError<Enclosure> temperature_error<Enclosure>(const Contract&, const RowStatistics<Enclosure>&,
+                                                                  const RowStatistics<Enclosure>&, const Enclosure&,
+                                                                  Grants);
 template ElementThreshold<UpperBound> adaptive_temperature_error<UpperBound>(const Contract&,
                                                                              const RowStatistics<UpperBound>&,
                                                                              const RowStatistics<UpperBound>&, Grants);

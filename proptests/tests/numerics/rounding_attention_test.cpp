@@ -115,7 +115,7 @@ Bounded bound_of(const Contract& contract, const Attention& in, Format coefficie
   row.mean_square_deviation = above(mean_square);
   const UpperBound output = above(abs(oracle.output().front()));
   const auto total = [&](const std::vector<UpperBound>& errors) {
-    const AttentionThreshold<UpperBound> threshold(contract, arithmetic, row, p, deviation, errors);
+    const AttentionThreshold<UpperBound> threshold(contract, arithmetic, {row, p, deviation}, errors);
     return upper(threshold.column(magnitude, output).total());
   };
   return {oracle.output().front(), total(error), total(none)};
