@@ -53,6 +53,12 @@ Proof.
   intros pos. pose proof (exp_above_tangent (ln x)) as bound. rewrite exp_ln in bound; lra.
 Qed.
 
+Lemma one_le_product x y : 1 <= x -> 1 <= y -> 1 <= x * y.
+Proof. intros. nra. Qed.
+
+Lemma grown x y : 0 <= x -> 1 <= y -> x <= x * y.
+Proof. intros. nra. Qed.
+
 (** ** One rounding *)
 
 (** lambda = - ln (1 - u): what one relative error of at most u costs. *)

@@ -197,7 +197,9 @@ Section B2.
     assert (inv1 : 0 < / S <= 1).
     { split; [apply Rinv_0_lt_compat; lra|]. rewrite <- Rinv_1. apply Rinv_le_contravar; lra. }
     apply abs_between in bts. assert (Es : exp ts <= exp sig) by (apply exp_le; lra). pose proof (exp_pos ts).
-    assert (s_inv : 0 < / s <= exp sig) by (rewrite inverse; nra).
+    assert (s_inv : 0 < / s <= exp sig).
+    { rewrite inverse. split; [apply Rmult_lt_0_compat; lra|].
+      rewrite <- (Rmult_1_l (exp sig)). apply Rmult_le_compat; lra. }
     set (N := exp numerator_log) in *. assert (N1 : 1 <= N) by now apply exp_at_least_one.
     set (G := exp sig) in *. set (L := exp lambda).
     assert (L1 : 1 <= L) by (apply exp_at_least_one; lra).
@@ -205,7 +207,8 @@ Section B2.
     assert (total : exp (numerator_log + sig + 2 * lambda) = N * G * L * L).
     { unfold N, G, L. rewrite <- !exp_plus. f_equal. ring. }
     rewrite total.
-    assert (spread : N <= N * G) by nra.
+    assert (G1 : 1 <= G) by (apply exp_at_least_one; lra).
+    assert (spread : N <= N * G) by (apply grown; lra).
     destruct quotient as [q [t1 [e1 [bt1 [be1 ->]]]]|i q [t1 [e1 [bt1 [be1 ->]]]] [t2 [e2 [bt2 [be2 ->]]]]].
     - apply abs_between in bt1. assert (exp t1 <= L) by (apply exp_le; lra). pose proof (exp_pos t1).
       exists (ts + t1), (e * / s * exp t1 + e1). repeat split.
@@ -215,9 +218,9 @@ Section B2.
         assert (Rabs e * / s * exp t1 <= N * numerator_loss * G * L).
         { pose proof (Rabs_pos e). repeat (apply Rmult_le_compat; try easy; try lra). apply Rmult_le_pos; lra. }
         assert (0 <= N * numerator_loss * G * L) by (repeat apply Rmult_le_pos; lra).
-        assert (1 <= N * G * L * L) by (assert (1 <= N * G) by nra; assert (1 <= N * G * L) by nra; nra).
-        assert (N * numerator_loss * G * L <= N * numerator_loss * G * L * L) by nra.
-        assert (product_floor M <= N * G * L * L * (2 * product_floor M)) by nra. lra.
+        assert (1 <= N * G * L * L) by (repeat apply one_le_product; easy).
+        assert (N * numerator_loss * G * L <= N * numerator_loss * G * L * L) by now apply grown.
+        assert (1 * product_floor M <= N * G * L * L * product_floor M) by (apply Rmult_le_compat_r; lra). lra.
       + unfold Rdiv. rewrite inverse, exp_plus. ring.
     - apply abs_between in bt1. assert (exp t1 <= L) by (apply exp_le; lra). pose proof (exp_pos t1).
       apply abs_between in bt2. assert (exp t2 <= L) by (apply exp_le; lra). pose proof (exp_pos t2).
@@ -233,8 +236,9 @@ Section B2.
             apply Rle_trans with (N * (1 + numerator_loss)); [lra|]. apply Rmult_le_compat_l; lra. }
           pose proof (Rabs_pos (W + e)). pose proof (Rabs_pos e1).
           repeat (apply Rmult_le_compat; try easy; try lra). apply Rmult_le_pos; lra. }
-        assert (NG : 1 <= N * G) by nra. assert (NGL : 1 <= N * G * L) by nra.
-        assert (NGLL : N * G * L <= N * G * L * L) by nra.
+        assert (NG : 1 <= N * G) by now apply one_le_product.
+        assert (NGL : 1 <= N * G * L) by now apply one_le_product.
+        assert (NGLL : N * G * L <= N * G * L * L) by (apply grown; lra).
         assert (N * G * L * product_floor M <= N * G * L * L * product_floor M) by (apply Rmult_le_compat_r; lra).
         assert (1 * product_floor M <= N * G * L * L * product_floor M) by (apply Rmult_le_compat_r; lra).
         lra.
