@@ -241,17 +241,17 @@ Qed.
 (** BERT: the rows see the same items. GPT: d = 0 in the bound for two rows. *)
 Theorem fully_dispersed h tokens i k B c :
   (i <= k)%nat -> (k < length tokens)%nat -> (forall y, In y tokens -> Rabs (value h y c) <= B) ->
-  attend_uniformly h (visible bert i tokens) = attend_uniformly h (visible bert k tokens) /\
-  Rabs (attend_uniformly h (visible gpt i tokens) c - attend_uniformly h (visible gpt k tokens) c)
+  attend_uniformly h (visible bert_mask i tokens) = attend_uniformly h (visible bert_mask k tokens) /\
+  Rabs (attend_uniformly h (visible gpt_mask i tokens) c - attend_uniformly h (visible gpt_mask k tokens) c)
   <= 2 * (1 - INR (S i) / INR (S k)) * B.
 Proof.
   intros earlier known small. split; [easy|].
-  destruct (visible_prefix gpt i k tokens earlier) as [rest split].
-  pose proof (rows_disagree (visible gpt i tokens) rest
-    (fun _ => / size (visible gpt i tokens)) (fun _ => / size (visible gpt k tokens)) (fun y => value h y c) 0 B) as bound.
+  destruct (visible_prefix gpt_mask i k tokens earlier) as [rest split].
+  pose proof (rows_disagree (visible gpt_mask i tokens) rest
+    (fun _ => / size (visible gpt_mask i tokens)) (fun _ => / size (visible gpt_mask k tokens)) (fun y => value h y c) 0 B) as bound.
   cbv beta zeta in bound. rewrite <- split, Ropp_0, exp_0 in bound. unfold attend_uniformly.
-  assert (long : size (visible gpt i tokens) = INR (S i)) by (unfold size; rewrite visible_length_gpt; [easy | lia]).
-  assert (long' : size (visible gpt k tokens) = INR (S k)) by (unfold size; now rewrite visible_length_gpt).
+  assert (long : size (visible gpt_mask i tokens) = INR (S i)) by (unfold size; rewrite visible_length_gpt; [easy | lia]).
+  assert (long' : size (visible gpt_mask k tokens) = INR (S k)) by (unfold size; now rewrite visible_length_gpt).
   rewrite long, long' in *.
   replace (2 * (1 - INR (S i) / INR (S k)) * B) with (row_disagreement 0 (INR (S i)) (INR (S k)) * B).
   - apply bound; [lra | apply visible_not_nil; lia | intros; lra | intros; lra |].
@@ -263,7 +263,7 @@ Qed.
 Lemma gpt_rows_differ :
   let h := {| head_width := 0; query := fun x => x; key := fun x => x; value := fun x => x |} in
   let tokens := [(fun _ => 1); (fun _ => 0)] : list vector in
-  attend_uniformly h (visible gpt 0 tokens) 0%nat <> attend_uniformly h (visible gpt 1 tokens) 0%nat.
+  attend_uniformly h (visible gpt_mask 0 tokens) 0%nat <> attend_uniformly h (visible gpt_mask 1 tokens) 0%nat.
 Proof.
   unfold attend_uniformly, visible, size, sum. cbn. lra.
 Qed.
@@ -276,14 +276,14 @@ Definition uniform_layer (mask : attention_mask) (heads : list head) (tokens : l
 
 Definition all_equal (tokens : list vector) : Prop := exists x, forall y, In y tokens -> y = x.
 
-Lemma uniform_layer_equal heads tokens : all_equal (uniform_layer bert heads tokens).
+Lemma uniform_layer_equal heads tokens : all_equal (uniform_layer bert_mask heads tokens).
 Proof.
   exists (fun c => sum (map (fun h => attend_uniformly h tokens c) heads)).
   intros y iny. apply in_map_iff in iny as [i [<- _]]. reflexivity.
 Qed.
 
 (** Equal tokens stay equal, residual or not: each is the same function of itself and of all. *)
-Lemma apply_layer_equal theta l tokens : all_equal tokens -> all_equal (apply_layer theta bert l tokens).
+Lemma apply_layer_equal theta l tokens : all_equal tokens -> all_equal (apply_layer theta bert_mask l tokens).
 Proof.
   intros [x equal]. destruct l as [residual heads | width f].
   - exists (attention theta residual heads x tokens). intros y iny. apply in_map_iff in iny as [i [<- ini]].
@@ -291,14 +291,14 @@ Proof.
   - exists (f x). intros y iny. apply in_map_iff in iny as [z [<- inz]]. now rewrite (equal z).
 Qed.
 
-Lemma forward_equal theta layers tokens : all_equal tokens -> all_equal (forward theta bert layers tokens).
+Lemma forward_equal theta layers tokens : all_equal tokens -> all_equal (forward theta bert_mask layers tokens).
 Proof.
   revert tokens. induction layers as [|l rest IH]; intros tokens equal; [easy|]. now apply IH, apply_layer_equal.
 Qed.
 
 (** [before] is any stack of layers between the dispersed one and that of the head h. *)
 Theorem later_spread theta heads before h tokens i :
-  let inputs := forward theta bert before (uniform_layer bert heads tokens) in
+  let inputs := forward theta bert_mask before (uniform_layer bert_mask heads tokens) in
   spread_at_most 0 (logits h (token inputs i) inputs).
 Proof.
   intros inputs e e' ine ine'.
@@ -309,7 +309,7 @@ Qed.
 
 Theorem later_coefficients theta heads before h tokens i :
   0 < theta -> (i < length tokens)%nat ->
-  let inputs := forward theta bert before (uniform_layer bert heads tokens) in
+  let inputs := forward theta bert_mask before (uniform_layer bert_mask heads tokens) in
   forall p, In p (coefficients theta h (token inputs i) inputs) -> p = / size tokens.
 Proof.
   intros heated less inputs p inp.

@@ -18,7 +18,7 @@ From softcheck Require Import softmax vectors.
 Import ListNotations.
 Local Open Scope R_scope.
 
-Inductive attention_mask : Set := bert | gpt.
+Inductive attention_mask : Set := bert_mask | gpt_mask.
 
 (** Queries, keys and values may be any maps; the output projection is folded into the values. *)
 Record head : Set := {
@@ -35,7 +35,7 @@ Inductive layer : Set :=
 (** ** One layer *)
 
 Definition visible (mask : attention_mask) (i : nat) (tokens : list vector) : list vector :=
-  match mask with bert => tokens | gpt => firstn (S i) tokens end.
+  match mask with bert_mask => tokens | gpt_mask => firstn (S i) tokens end.
 
 Definition token (tokens : list vector) (i : nat) : vector := nth i tokens zero.
 
@@ -143,10 +143,10 @@ Proof.
   intros less. unfold token. cbn. rewrite (nth_indep _ zero (f zero)) by now rewrite map_length. apply map_nth.
 Qed.
 
-Lemma visible_length_bert i tokens : length (visible bert i tokens) = length tokens.
+Lemma visible_length_bert i tokens : length (visible bert_mask i tokens) = length tokens.
 Proof. easy. Qed.
 
-Lemma visible_length_gpt i tokens : (i < length tokens)%nat -> length (visible gpt i tokens) = S i.
+Lemma visible_length_gpt i tokens : (i < length tokens)%nat -> length (visible gpt_mask i tokens) = S i.
 Proof. intros. cbn [visible]. rewrite firstn_length. lia. Qed.
 
 (** The coefficients of one query add up to 1, and are those of the row. *)

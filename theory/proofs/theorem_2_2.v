@@ -211,10 +211,10 @@ Theorem bert_disperses theta d layers vocabulary eps :
   0 < theta -> well_formed d layers -> 0 < eps ->
   exists n0 : nat, forall tokens, over vocabulary tokens -> (length tokens > n0)%nat ->
     forall before h i, head_behind layers before h -> (i < length tokens)%nat ->
-    let inputs := forward theta bert before tokens in
+    let inputs := forward theta bert_mask before tokens in
     forall p, In p (coefficients theta h (token inputs i) inputs) -> p < eps.
 Proof.
-  intros heated wf pos. destruct (disperses theta bert heated d layers vocabulary wf) as [delta [nonneg small]].
+  intros heated wf pos. destruct (disperses theta bert_mask heated d layers vocabulary wf) as [delta [nonneg small]].
   destruct (above_natural (paper_length theta delta eps)) as [n0 above]. exists n0.
   intros tokens known long before h i place less. cbn. intros p inp.
   apply (small eps pos before h tokens i place known less); [|exact inp].
@@ -226,10 +226,10 @@ Theorem gpt_disperses theta d layers vocabulary eps :
   0 < theta -> well_formed d layers -> 0 < eps ->
   exists n0 : nat, forall tokens, over vocabulary tokens ->
     forall before h i, head_behind layers before h -> (n0 <= i < length tokens)%nat ->
-    let inputs := forward theta gpt before tokens in
+    let inputs := forward theta gpt_mask before tokens in
     forall p, In p (coefficients theta h (token inputs i) (firstn (S i) inputs)) -> p < eps.
 Proof.
-  intros heated wf pos. destruct (disperses theta gpt heated d layers vocabulary wf) as [delta [nonneg small]].
+  intros heated wf pos. destruct (disperses theta gpt_mask heated d layers vocabulary wf) as [delta [nonneg small]].
   destruct (above_natural (paper_length theta delta eps)) as [n0 above]. exists n0.
   intros tokens known before h i place [far less]. cbn [visible]. intros p inp.
   apply (small eps pos before h tokens i place known less); [|exact inp].
