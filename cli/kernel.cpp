@@ -109,8 +109,16 @@ KernelSubject subject_of(const KernelFlags& flags) {
   return subject;
 }
 
+Effort effort_of(const std::string& word) {
+  try {
+    return parse_effort(word);
+  } catch (const std::invalid_argument& error) {
+    throw InputError(usage, fmt::format("--{}", error.what()));
+  }
+}
+
 JudgeOptions options_of(const KernelFlags& flags) {
-  JudgeOptions options = judge_options(parse_effort(flags.effort));
+  JudgeOptions options = judge_options(effort_of(flags.effort));
   options.run = run_options(flags.cases, options.run.cases);
   if (flags.max_length) options.max_length = *flags.max_length;
   options.limits.seconds_per_call = flags.seconds_per_call;

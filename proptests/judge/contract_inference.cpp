@@ -10,6 +10,7 @@
 
 #include "proptests/generators/row.hpp"
 #include "proptests/judge/contract_probes.hpp"
+#include "proptests/judge/kernel_report.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -68,7 +69,7 @@ class Inferrer {
         base_(default_contract(subject.contract.input, subject.contract.output)),
         prober_(subject.source, subject.op, base_.input, base_.output, options.limits) {
     choose_lengths(options.max_length);
-    ask();
+    ask(options.max_length);
   }
 
   /// The first candidate that every answer keeps to.
@@ -84,7 +85,7 @@ class Inferrer {
 
  private:
   void choose_lengths(std::uint64_t max_length);
-  void ask();
+  void ask(std::uint64_t max_length);
   std::vector<Format> accumulators() const;
   std::vector<LseForm> lse_forms() const;
   std::vector<Summation> summations() const;
@@ -115,7 +116,7 @@ void Inferrer::choose_lengths(std::uint64_t max_length) {
   }
 }
 
-void Inferrer::ask() {
+void Inferrer::ask(std::uint64_t max_length) {
   const FormatProperties &output = properties(base_.output), &accumulator = properties(base_.accumulator);
   const FormatProperties& narrow = output.min_exponent > accumulator.min_exponent ? output : accumulator;
   const double normal = -narrow.min_exponent * std::log(2.0) - 1, smallest = normal + narrow.precision * std::log(2.0);
@@ -132,9 +133,9 @@ void Inferrer::ask() {
     }
   }
   if (op_ == Op::adaptive_softmax) {
-    // Thousands of small coefficients, to each of which 1e-9 is much, at an entropy that beta is not 1 for.
-    std::vector<double> row(4096, -14.0);
-    std::fill_n(row.begin(), 8, 0.0);
+    // Many small coefficients, to each of which 1e-9 is much, at an entropy near ln 350, where beta falls steeply.
+    std::vector<double> row(std::min<std::uint64_t>(2 * max_length, 1 << 18), -14.0);
+    std::fill_n(row.begin(), std::min<std::size_t>(row.size(), 350), 0.0);
     prober_.ask({row}, 1, paper_);
   }
   prober_.ask_masked(false, masked_);
@@ -158,7 +159,10 @@ std::vector<LseForm> Inferrer::lse_forms() const {
 std::vector<Summation> Inferrer::summations() const {
   std::vector<Summation> result{{Summation::Kind::tree, 1}};
   for (int k = 1; k <= 12; ++k) result.push_back({Summation::Kind::lanes, std::uint64_t{1} << k});
-  for (int k = 1; k <= 12; ++k) result.push_back({Summation::Kind::blocks, std::uint64_t{1} << k});
+  // A block as long as the longest row is sequential.
+  for (std::uint64_t width = 2; width < std::min<std::uint64_t>(lengths_.back(), 8192); width *= 2) {
+    result.push_back({Summation::Kind::blocks, width});
+  }
   result.push_back({Summation::Kind::sequential, 1});
   const auto heights = [&](const Summation& summation) {
     Contract contract = base_;
@@ -292,7 +296,7 @@ std::string Inferrer::failure() {
     const ProbeShare share = probes->against(op_, contract);
     if (!share.holds) return "even " + told({contract, share}, "'" + to_string(contract) + "'");
   }
-  return "what would hold says nothing: its thresholds are as wide as the values";
+  return "";
 }
 
 InferredWord Inferrer::word(const Contract& found, const char* key, const std::string& assumed,
@@ -325,7 +329,7 @@ std::vector<InferredWord> Inferrer::words(const Contract& found) {
   result.push_back(word(found, "exp", hidden ? rounded : "", used(pairs_, "exp")));
   result.push_back(word(found, "sum", tells_orders(found) ? "" : rounded, used(sums_, "sum")));
   result.push_back({word_of(found, "masked"), conventions ? Evidence::measured : Evidence::assumed,
-                    conventions            ? "3 logits of -inf, and 3 behind a mask where masks are taken"
+                    conventions            ? "a row of 3 logits, all -inf, and all behind a mask where masks are taken"
                     : op_ == Op::logsumexp ? "a masked row's log-sum-exp is -inf under every word"
                                            : "masked rows are refused"});
   result.push_back(word(found, "subnormal", tiny_.size() > 0 ? "" : no_part, used(tiny_, "subnormal")));
@@ -370,7 +374,10 @@ std::vector<ReportRow> rows_of(const Inference& inference) {
     row.claim = "contract";
     row.subject = subject;
     row.cases = inference.answers;
-    row.verdict = std::min(inference.judgement.verdict, ReportVerdict::fail);
+    // Where the kernel passed by the widest, or nothing was decided, the answers that broke it stay.
+    row.verdict = std::min(inference.judgement.verdict, ReportVerdict::refused) == inference.judgement.verdict
+                      ? inference.judgement.verdict
+                      : ReportVerdict::fail;
     row.details.push_back("no standard contract fits: " + inference.failure);
     rows.push_back(std::move(row));
   }
@@ -382,15 +389,16 @@ Inference infer_contract(const KernelSubject& subject, const JudgeOptions& optio
   Inferrer inferrer(subject, options);
   Inference result;
   result.subject = subject;
+  std::optional<Contract> found;
   // Each round rules out a candidate, and there are a few dozen of them; most kernels need one.
   for (int round = 0; round < 16; ++round) {
-    const std::optional<Contract> found = inferrer.search();
-    result.subject.contract = found ? *found : inferrer.widest();
-    result.judgement = judge_kernel(result.subject, options);
+    found = inferrer.search();
     result.answers = inferrer.answers();
     if (!found) break;
-    result.words = inferrer.words(*found);
+    result.subject.contract = *found;
+    result.judgement = judge_kernel(result.subject, options);
     if (result.judgement.verdict == ReportVerdict::pass) {
+      result.words = inferrer.words(*found);
       result.contract = found;
       return result;
     }
@@ -399,12 +407,16 @@ Inference infer_contract(const KernelSubject& subject, const JudgeOptions& optio
     inferrer.add_row(*row_case);
     if (inferrer.search() == found) break;  // not a matter of the contract
   }
-  if (result.judgement.verdict == ReportVerdict::vacuous) {
-    result.words.clear();
+  // What holds by saying next to nothing is no contract: the judgement shown is that by the widest which says
+  // something.
+  const bool says_little =
+      found && properties(found->accumulator).precision < properties(inferrer.widest().accumulator).precision;
+  if (!found || says_little) {
     result.subject.contract = inferrer.widest();
     result.judgement = judge_kernel(result.subject, options);
   }
   result.failure = inferrer.failure();
+  if (result.failure.empty()) result.failure = "what was found is no matter of a contract's words";
   return result;
 }
 

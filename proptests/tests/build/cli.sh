@@ -43,6 +43,8 @@ expect 0 --help
 says 'Exit codes'
 expect 0 kernel --help
 says '--contract'
+says '--infer'
+says 'adaptive_softmax'
 refuses 2 'verb'
 refuses 2 "verb.*'prove'" prove
 refuses 2 'no-such-flag' kernel "$mutants:correct_two_pass" --no-such-flag
@@ -58,6 +60,21 @@ refuses 3 'not a loadable library' kernel "$scratch/text.so:f"
 refuses 3 'not a loadable library' kernel "$scratch/empty.so:f"
 refuses 3 'not a loadable library' kernel "$scratch:f"
 refuses 4 "no symbol 'no_such_symbol'" kernel "$mutants:no_such_symbol"
+refuses 4 "no symbol 'no_such_symbol'" kernel "$mutants:no_such_symbol" --infer
+refuses 2 'LIB:SYMBOL' kernel "$mutants:"
+printf '#include <stdlib.h>\n__attribute__((constructor)) void begin(void) { abort(); }\n' >"$scratch/aborting.c"
+"${CC:-cc}" -shared -fPIC -o "$scratch/aborting.so" "$scratch/aborting.c" || complain "no C compiler"
+refuses 6 'died while loading: signal 6' kernel "$scratch/aborting.so:f"
+
+# A kernel of another version of the ABI refuses every call, as it is told to.
+printf '#include "kernels/abi/softcheck_kernel.h"\nint f(const softcheck_call* c) { return c->abi_version == 2 ? 0 : 1; }\n' \
+  >"$scratch/later.c"
+"${CC:-cc}" -I. -shared -fPIC -o "$scratch/later.so" "$scratch/later.c" || complain "the ABI's header does not compile"
+expect 4 kernel "$scratch/later.so:f" --effort quick
+says '^refused: '
+says 'every call was refused'
+expect 4 kernel "$scratch/later.so:f" --effort quick --infer
+says '^refused: no standard contract fits: every call was refused'
 
 # Flags that are wrong say what exists.
 refuses 2 '--op: .*logsumexp' kernel "$mutants:correct_two_pass" --op softmin
@@ -66,7 +83,16 @@ refuses 2 '--dtype: .*bf16' kernel "$mutants:correct_two_pass" --dtype float
 refuses 2 '--contract: .*masked=zero|nan|uniform' kernel "$mutants:correct_two_pass" --contract 'speed=high'
 refuses 2 '--contract: .*lanes:K' kernel "$mutants:correct_two_pass" --contract 'sum=lanes:0'
 refuses 2 '--contract' kernel "$mutants:correct_two_pass" --contract 'acc=f32 acc=f32'
-refuses 2 '--require: .*batch-invariant' kernel "$mutants:correct_two_pass" --require fast
+refuses 2 '--contract: .*sum=sequential|lanes:K|blocks:K|tree' kernel "$mutants:correct_two_pass" --contract 'sum=fast'
+refuses 2 '--contract: .*subnormal=flushed|kept' kernel "$mutants:correct_two_pass" --contract 'precise'
+refuses 2 '--out-dtype: .*f32 or f16' kernel "$mutants:correct_logsumexp" --op logsumexp --dtype f16 --out-dtype f64
+refuses 2 '--out-dtype: .*bf16' kernel "$mutants:correct_two_pass" --out-dtype half
+refuses 2 '--effort: .*quick, default or deep' kernel "$mutants:correct_two_pass" --effort most
+refuses 2 '--infer.*--contract' kernel "$mutants:correct_two_pass" --infer --contract 'acc=f32'
+refuses 2 '--infer.*--replay' kernel "$mutants:correct_two_pass" --infer --replay "x row"
+refuses 2 '--in-place' kernel "$mutants:correct_logsumexp" --op logsumexp --in-place
+refuses 2 '--require: .*deterministic, batch-invariant or in-place' kernel "$mutants:correct_two_pass" --require fast
+refuses 2 '--require' kernel "$mutants:correct_two_pass" --require 'deterministic,'
 refuses 2 '--cases' kernel "$mutants:correct_two_pass" --cases 0
 refuses 2 '--cases' test --cases -1
 refuses 2 '--seed' test --seed one
@@ -105,16 +131,51 @@ expect 7 kernel "$mutants:mutant_hangs" --cases 5 --time-limit 0.2
 says '^timeout: '
 
 # A failure tells its row, what was expected and got, and a line that replays it.
+# replays CODE: the one line that the last output holds, and its exit code
+replays() {
+  test "$(grep -c '^ *replay: softcheck' "$scratch/out")" = 1 || complain "not one replay line"
+  sed -n 's/^ *replay: softcheck //p' "$scratch/out" >"$scratch/replay"
+  sh -c "'$softcheck' $(cat "$scratch/replay")" >"$scratch/out" 2>"$scratch/err"
+  test $? = "$1" || complain "the replay line does not exit with $1: $(cat "$scratch/replay")"
+}
 expect 1 kernel "$mutants:mutant_exp_coefficient_perturbed" --json "$scratch/report.json" --junit "$scratch/report.xml"
-says 'row f32 theta=0x1.* item=[0-9]* expected=\[0x1.*,0x1.*\] got=0x1.* error=[0-9.]*ulp(f32)'
-says 'times the threshold'
+says '^ *Kernel\.[A-Za-z]* fails on [1-8] logit'
+says '^ *row f32 theta=0x1.* item=[0-9]*'
+says '^ *expected \[0x1.*,0x1.*\]$'
+says '^ *got      0x1'
+says '^ *error    [0-9.]*ulp(f32), [0-9.]* times the threshold of \['
+says '^fail: kernel.softmax.element does not hold on [1-8] logit'
 grep -q '"verdict": *"fail"' "$scratch/report.json" || complain "no verdict in the JSON report"
 grep -q '<failure' "$scratch/report.xml" || complain "no failure in the JUnit report"
-sed -n 's/^ *replay: softcheck //p' "$scratch/out" | head -n 1 >"$scratch/replay"
-test -s "$scratch/replay" || complain "no replay line"
-sh -c "'$softcheck' $(cat "$scratch/replay")" >"$scratch/out" 2>"$scratch/err"
-test $? = 1 || complain "the replay line does not fail: $(cat "$scratch/replay")"
-says 'got=0x1'
+replays 1
+says 'got      0x1'
+says '^fail: .* (one case replayed)'
+
+# A replay asks again for all that the first call asked for.
+expect 1 kernel "$mutants:mutant_not_batch_invariant" --require batch-invariant --effort quick --contract exp=2ulp
+says "replay: .*--contract 'exp=2ulp' --require batch-invariant --replay"
+replays 1
+
+# A pass tells how close it was, too, and the effort it is worth.
+expect 0 kernel "$mutants:correct_two_pass" --effort quick --json "$scratch/report.json"
+says '^pass: .*quick effort'
+for text in worst_ulps bias_ulps largest_share; do
+  grep -q "\"$text\": *-*[0-9]" "$scratch/report.json" || complain "no $text in the JSON report of a pass"
+done
+says 'worst ulp *bias ulp'
+
+# A contract is found where there is one, with what it rests on and the command that judges by it.
+expect 0 kernel "$mutants:correct_pairwise" --effort quick --infer
+says 'acc=f32 (measured): acc=f64 allows too little'
+says 'sum=tree (held)'
+says '(assumed)'
+says "^pass: .*'acc=f32 exp=1ulp sum=tree masked=nan"
+sh -c "'$softcheck' $(sed -n 's/^softcheck //p' "$scratch/out") --effort quick" >"$scratch/out" 2>"$scratch/err" ||
+  complain "the command that --infer prints does not pass"
+expect 1 kernel "$mutants:mutant_drops_tail" --effort quick --infer
+says '^fail: no standard contract fits: even'
+expect 6 kernel "$mutants:mutant_crashes" --effort quick --infer
+says '^crash: no standard contract fits: a call did not return'
 
 # Plain text where it is piped, and the verdict of the claims.
 expect 0 test --filter Lemma21 --cases 2

@@ -1,0 +1,182 @@
+#include "proptests/judge/conformance.hpp"
+
+#include <gtest/gtest-spi.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "numerics/format.hpp"
+
+namespace softcheck {
+namespace {
+
+using proptests::Effort;
+using proptests::ReportVerdict;
+
+const std::string mutants = std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_mutants.so";
+
+template <class T>
+T maximum_of(std::span<const T> logits) {
+  T maximum = -INFINITY;
+  for (const T x : logits) maximum = std::isnan(x) || x > maximum ? x : maximum;
+  return maximum;
+}
+
+template <class T>
+void softmax(std::span<const T> logits, double theta, std::span<T> results) {
+  const T maximum = maximum_of(logits), scale = static_cast<T>(1 / theta);
+  T sum = 0;
+  for (std::size_t i = 0; i < logits.size(); ++i) sum += results[i] = std::exp((logits[i] - maximum) * scale);
+  for (T& result : results) result /= sum;
+}
+
+void softmax_at_theta_1(std::span<const float> logits, std::span<float> results) { softmax(logits, 1, results); }
+
+void logsumexp(std::span<const float> logits, double theta, std::span<float> results) {
+  const double maximum = maximum_of(logits);
+  double sum = 0;
+  for (const float x : logits) sum += std::exp((x - maximum) / theta);
+  results[0] = static_cast<float>(std::isfinite(maximum) ? maximum / theta + std::log(sum) : maximum);
+}
+
+// Of bf16, as its bits.
+void softmax_of_bits(std::span<const std::uint16_t> logits, double theta, std::span<std::uint16_t> results) {
+  std::vector<float> values, coefficients(logits.size());
+  for (const std::uint16_t bits : logits) {
+    values.push_back(static_cast<float>(numerics::decode(numerics::Format::bf16, bits)));
+  }
+  softmax<float>(values, theta, coefficients);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    results[i] = static_cast<std::uint16_t>(numerics::encode(numerics::Format::bf16, coefficients[i]));
+  }
+}
+
+TEST(Conforms, RowFunctionsOfEveryTypeAreJudged) {
+  EXPECT_TRUE(conforms(softmax<float>, "softmax f32"));
+  EXPECT_TRUE(conforms(softmax<double>, "softmax f64"));
+  EXPECT_TRUE(conforms(softmax_of_bits, "softmax bf16"));
+  EXPECT_TRUE(conforms(logsumexp, "logsumexp f32"));
+  EXPECT_TRUE(conforms(softmax_at_theta_1, "softmax f32"));
+}
+
+TEST(Conforms, WhatACallableCapturesIsItsOwn) {
+  float factor = 1;
+  const auto scaled = [&](std::span<const float> logits, double theta, std::span<float> results) {
+    softmax(logits, theta, results);
+    for (float& result : results) result *= factor;
+  };
+  EXPECT_TRUE(conforms(scaled, "softmax f32"));
+  factor = 1.001F;
+  EXPECT_EQ(conforms(scaled, "softmax f32").verdict, ReportVerdict::fail);
+}
+
+TEST(Conforms, AFailureTellsItsRowAndItsReplayReproducesIt) {
+  const auto wrong = [](std::span<const float> logits, double theta, std::span<float> results) {
+    softmax(logits, theta, results);
+    if (results.size() > 4) results[4] = 0;
+  };
+  const Conformance found = conforms(wrong, "softmax f32 sum=tree");
+  EXPECT_EQ(found.verdict, ReportVerdict::fail);
+  EXPECT_EQ(found.text.rfind("fail: kernel.softmax.", 0), 0U) << found.text;
+  for (const char* part : {"expected [0x1.", "got      0x0p+0", "times the threshold", "fails on 5 logits"}) {
+    EXPECT_NE(found.text.find(part), std::string::npos) << part << '\n' << found.text;
+  }
+  const std::string mark = "softcheck::conforms(kernel, \"softmax f32 sum=tree\", {.replay = \"";
+  const std::size_t begin = found.text.find(mark);
+  ASSERT_NE(begin, std::string::npos) << found.text;
+  const std::size_t end = found.text.find('"', begin + mark.size());
+  ConformanceOptions options;
+  options.replay = found.text.substr(begin + mark.size(), end - begin - mark.size());
+  EXPECT_EQ(conforms(wrong, "softmax f32 sum=tree", options).verdict, ReportVerdict::fail);
+  EXPECT_TRUE(conforms(softmax<float>, "softmax f32", options));
+}
+
+TEST(Conforms, ACrashOrAHangIsAFindingAndNotTheEnd) {
+  const auto crash = [](std::span<const float> logits, std::span<float>) {
+    if (logits.size() > 3) std::abort();
+  };
+  EXPECT_EQ(conforms(crash, "softmax f32").verdict, ReportVerdict::fail);  // it writes nothing for three
+  const auto throwing = [](std::span<const float>, std::span<float>) { throw 1; };
+  EXPECT_EQ(conforms(throwing, "softmax f32").verdict, ReportVerdict::crash);
+  const auto hang = [](std::span<const float>, std::span<float>) {
+    for (;;) pause();
+  };
+  ConformanceOptions options;
+  options.seconds_per_call = 0.3;
+  EXPECT_EQ(conforms(hang, "softmax f32", options).verdict, ReportVerdict::timeout);
+}
+
+TEST(Conforms, AReadBehindARowIsSeenThroughASpan) {
+  const auto reads_on = [](std::span<const float> logits, double theta, std::span<float> results) {
+    softmax(logits, theta, results);
+    const volatile float* behind = logits.data();
+    if (!logits.empty()) static_cast<void>(behind[logits.size()]);
+  };
+  EXPECT_EQ(conforms(reads_on, "softmax f32").verdict, ReportVerdict::crash);
+}
+
+int wants_another_version(const softcheck_call* call) { return call->abi_version == 2 ? 0 : 1; }
+
+TEST(Conforms, AKernelOfAnotherVersionOrTypeRefusesEverything) {
+  EXPECT_EQ(conforms(wants_another_version, "softmax f32").verdict, ReportVerdict::refused);
+  EXPECT_EQ(conforms(softmax<double>, "softmax f32").verdict, ReportVerdict::refused);
+}
+
+TEST(Conforms, LibrariesAreJudgedByName) {
+  EXPECT_TRUE(conforms(mutants + ":correct_masked_zero", "softmax f32 masked=zero"));
+  const Conformance found = conforms(mutants + ":mutant_no_max_shift", "softmax f32");
+  EXPECT_FALSE(found);
+  EXPECT_NE(found.text.find("replay: softcheck kernel '" + mutants + ":mutant_no_max_shift'"), std::string::npos);
+  EXPECT_THROW(conforms(mutants + ":no_such_symbol", "softmax f32"), proptests::KernelLoadError);
+}
+
+TEST(Conforms, RequirementsAreWordsToo) {
+  const std::string kernel = mutants + ":mutant_not_batch_invariant";
+  EXPECT_TRUE(conforms(kernel, "softmax f32"));
+  EXPECT_EQ(conforms(kernel, "softmax f32 batch-invariant").verdict, ReportVerdict::fail);
+}
+
+TEST(Conforms, UnknownWordsAreToldWhatExists) {
+  const auto message = [](const char* words) {
+    try {
+      conforms(softmax<float>, words);
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(message("").find("logsumexp"), std::string::npos);
+  EXPECT_NE(message("softmin f32").find("logsumexp"), std::string::npos);
+  EXPECT_NE(message("softmax float").find("bf16"), std::string::npos);
+  EXPECT_NE(message("softmax f32 sum=quick").find("lanes:K"), std::string::npos);
+  EXPECT_NE(message("softmax f32 quickly").find("masked=zero|nan|uniform"), std::string::npos);
+}
+
+TEST(Conforms, AFailedExpectationPrintsTheReport) {
+  EXPECT_NONFATAL_FAILURE(
+      EXPECT_TRUE(
+          conforms([](std::span<const float>, std::span<float> r) { std::ranges::fill(r, 0.5F); }, "softmax f32")),
+      "kernel.softmax.element does not hold on 1 logit");
+}
+
+TEST(Effort, WordsAndTheEnvironment) {
+  for (const Effort effort : {Effort::quick, Effort::normal, Effort::deep}) {
+    EXPECT_EQ(proptests::parse_effort(to_string(effort)), effort);
+  }
+  EXPECT_THROW(proptests::parse_effort("thorough"), std::invalid_argument);
+  const char* set = std::getenv("SOFTCHECK_EFFORT");
+  EXPECT_EQ(proptests::effort_from_environment(Effort::normal),
+            set == nullptr ? Effort::normal : proptests::parse_effort(set));
+  // What is said of each effort: more of everything.
+  const proptests::EffortSize quick = size_of(Effort::quick), normal = size_of(Effort::normal),
+                              deep = size_of(Effort::deep);
+  EXPECT_LT(quick.cases, normal.cases);
+  EXPECT_LT(normal.cases, deep.cases);
+  EXPECT_GE(deep.rows, 1'000'000U);
+}
+
+}  // namespace
+}  // namespace softcheck

@@ -1,0 +1,163 @@
+#include "proptests/judge/contract_inference.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <iostream>
+#include <map>
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Format;
+
+JudgeOptions few_cases() {
+  JudgeOptions options = judge_options(Effort::quick);
+  options.run.cases = 40;
+  options.limits.seconds_per_call = 5;
+  return options;
+}
+
+KernelSubject subject_of(const std::string& symbol, Op op = Op::softmax, Format format = Format::f32,
+                         const std::string& library = "softcheck_mutants") {
+  KernelSubject subject;
+  subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/lib" + library + ".so", symbol, {}};
+  subject.op = op;
+  subject.contract = numerics::default_contract(format, output_format(op, format));
+  return subject;
+}
+
+Inference inferred(const KernelSubject& subject) {
+  Inference inference = infer_contract(subject, few_cases());
+  for (const ReportRow& row : rows_of(inference)) {
+    for (const std::string& line : row.details) std::cout << line << '\n';
+  }
+  return inference;
+}
+
+// By key: "sum" -> "sum=lanes:8 measured".
+std::map<std::string, std::string> words_of(const Inference& inference) {
+  std::map<std::string, std::string> words;
+  for (const InferredWord& word : inference.words) {
+    words[word.word.substr(0, word.word.find('='))] = word.word + " " + to_string(word.evidence);
+  }
+  return words;
+}
+
+// How a kernel adds: the sum of so many weights.
+using Sum = float (*)(const float*, std::int64_t);
+
+template <int lanes>
+float sum_in_lanes(const float* w, std::int64_t n) {
+  float partial[lanes] = {};
+  for (std::int64_t i = 0; i < n; ++i) partial[i % lanes] += w[i];
+  for (int width = lanes / 2; width >= 1; width /= 2) {
+    for (int i = 0; i < width; ++i) partial[i] += partial[i + width];
+  }
+  return partial[0];
+}
+
+template <std::int64_t block>
+float sum_in_blocks(const float* w, std::int64_t n) {
+  if (n <= block) return sum_in_lanes<1>(w, n);
+  const auto blocks = static_cast<std::uint64_t>((n + block - 1) / block);
+  const std::int64_t half = static_cast<std::int64_t>(std::bit_ceil(blocks) / 2) * block;
+  return sum_in_blocks<block>(w, half) + sum_in_blocks<block>(w + half, n - half);
+}
+
+// A softmax in f32 with that sum, on compact rows alone.
+KernelSubject adding_by(Sum sum, int theta_roundings = 0) {
+  KernelSubject subject = subject_of("kernel");
+  subject.source.callable = [sum, theta_roundings](const softcheck_call* call) {
+    const DLTensor &in = *call->inputs[0], &out = *call->outputs[0];
+    if (call->n_inputs > 1 || in.strides != nullptr || out.strides != nullptr) return 1;
+    const auto* x = reinterpret_cast<const float*>(static_cast<const char*>(in.data) + in.byte_offset);
+    auto* p = reinterpret_cast<float*>(static_cast<char*>(out.data) + out.byte_offset);
+    const auto scale = static_cast<float>(1 / call->theta);
+    for (std::int64_t r = 0, n = in.shape[1]; r < in.shape[0]; ++r, x += n, p += n) {
+      float maximum = -INFINITY;
+      for (std::int64_t i = 0; i < n; ++i) maximum = std::isnan(x[i]) || x[i] > maximum ? x[i] : maximum;
+      for (std::int64_t i = 0; i < n; ++i) {
+        float argument = (x[i] - maximum) * scale;
+        for (int k = 0; k < theta_roundings; ++k) argument = argument * (1 + 0x1p-23F);
+        p[i] = std::exp(argument);
+      }
+      const float total = sum(p, n);
+      for (std::int64_t i = 0; i < n; ++i) p[i] /= total;
+    }
+    return 0;
+  };
+  return subject;
+}
+
+TEST(InferContract, TheOrderOfSummationIsMeasured) {
+  const std::pair<Sum, std::string> kernels[] = {
+      {sum_in_lanes<1>, "sum=sequential measured"},  {sum_in_lanes<2>, "sum=lanes:2 measured"},
+      {sum_in_lanes<8>, "sum=lanes:8 measured"},     {sum_in_lanes<64>, "sum=lanes:64 measured"},
+      {sum_in_blocks<64>, "sum=blocks:64 measured"}, {sum_in_blocks<512>, "sum=blocks:512 measured"},
+      {sum_in_blocks<1>, "sum=tree held"},
+  };
+  for (const auto& [sum, expected] : kernels) {
+    const Inference inference = inferred(adding_by(sum));
+    ASSERT_TRUE(inference.contract) << expected << ": " << inference.failure;
+    std::map<std::string, std::string> words = words_of(inference);
+    EXPECT_EQ(words["sum"], expected);
+    EXPECT_EQ(words["acc"], "acc=f32 measured");
+    EXPECT_EQ(words["exp"], "exp=1ulp held");
+    EXPECT_EQ(words["masked"], "masked=nan measured");
+    EXPECT_EQ(inference.judgement.verdict, ReportVerdict::pass);
+  }
+}
+
+TEST(InferContract, AWorseExponentialIsMeasured) {
+  const Inference inference = inferred(adding_by(sum_in_lanes<1>, 2));
+  ASSERT_TRUE(inference.contract) << inference.failure;
+  EXPECT_GT(inference.contract->exp_error + inference.contract->exp_argument_error, 3);
+  EXPECT_TRUE(words_of(inference)["exp"].ends_with("measured"));
+}
+
+TEST(InferContract, AccumulatorsConventionsAndFormsAreMeasured) {
+  const auto word = [](const KernelSubject& subject, const char* key) {
+    const Inference inference = inferred(subject);
+    EXPECT_TRUE(inference.contract) << subject.source.symbol << ": " << inference.failure;
+    return words_of(inference)[key];
+  };
+  EXPECT_EQ(word(subject_of("correct_double"), "acc"), "acc=f64 held");
+  EXPECT_EQ(word(subject_of("correct_two_pass"), "acc"), "acc=f32 measured");
+  EXPECT_EQ(word(subject_of("correct_pairwise"), "sum"), "sum=tree held");
+  EXPECT_EQ(word(subject_of("correct_masked_zero"), "masked"), "masked=zero measured");
+  EXPECT_EQ(word(subject_of("correct_log_softmax", Op::log_softmax), "lse"), "lse=centred held");
+  EXPECT_EQ(word(subject_of("correct_log_softmax", Op::log_softmax), "sum"), "sum=sequential measured");
+  EXPECT_EQ(word(subject_of("correct_entropy", Op::entropy), "masked"), "masked=nan measured");
+  EXPECT_EQ(word(subject_of("softcheck_adaptive_softmax", Op::adaptive_softmax, Format::f32, "softcheck_cpu_kernels"),
+                 "entropy"),
+            "entropy=exact measured");
+}
+
+TEST(InferContract, WhatNoAnswerCanTellIsAssumed) {
+  const Inference inference =
+      inferred(subject_of("softcheck_softmax", Op::softmax, Format::bf16, "softcheck_cpu_kernels"));
+  ASSERT_TRUE(inference.contract) << inference.failure;
+  std::map<std::string, std::string> words = words_of(inference);
+  EXPECT_EQ(words["acc"], "acc=f32 assumed");
+  EXPECT_EQ(words["exp"], "exp=1ulp assumed");
+  EXPECT_EQ(words["lse"], "lse=centred assumed");
+}
+
+TEST(InferContract, NoContractFitsAWrongKernel) {
+  // Of values, of a declared word, of values far from the rows asked, of layouts, of NaN.
+  for (const char* symbol : {"mutant_no_max_shift", "mutant_ignores_mask", "mutant_sentinel_5e4",
+                             "mutant_ignores_row_stride", "mutant_nan_swallowed"}) {
+    const Inference inference = inferred(subject_of(symbol));
+    EXPECT_FALSE(inference.contract) << symbol;
+    EXPECT_NE(inference.failure, "") << symbol;
+    EXPECT_EQ(Report{rows_of(inference)}.verdict(), ReportVerdict::fail) << symbol;
+  }
+  for (const char* symbol : {"mutant_crashes", "mutant_refuses_everything"}) {
+    EXPECT_FALSE(infer_contract(subject_of(symbol), few_cases()).contract) << symbol;
+  }
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
