@@ -42,16 +42,6 @@ Proof. unfold slope, curvature. auto_derive; [easy|]. field. Qed.
 Lemma continuous_at (f f' : R -> R) x : (forall x, is_derive f x (f' x)) -> continuity_pt f x.
 Proof. intros derivative. apply derivable_continuous_pt. exists (f' x). now apply is_derive_Reals. Qed.
 
-(** The mean value theorem between a < b. *)
-Lemma mean_value (f f' : R -> R) a b :
-  (forall x, is_derive f x (f' x)) -> a < b -> exists c, a <= c <= b /\ f b - f a = f' c * (b - a).
-Proof.
-  intros derivative less. destruct (MVT_gen f a b f') as [c [between difference]].
-  - intros. apply derivative.
-  - intros x _. now apply (continuous_at f f').
-  - rewrite Rmin_left, Rmax_right in between by lra. now exists c.
-Qed.
-
 (** The intermediate value theorem for a sign change. *)
 Lemma root_between (f f' : R -> R) a b :
   (forall x, is_derive f x (f' x)) -> a < b -> f a < 0 -> 0 < f b -> exists x, a < x < b /\ f x = 0.

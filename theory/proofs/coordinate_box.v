@@ -84,7 +84,7 @@ Section Bounded.
   Proof. destruct (steady_radius t) as [r [pos [-> _]]]. lra. Qed.
 
   (** Finitely many steady neighbourhoods cover the box. *)
-  Theorem bounded_on_box B : exists M, forall x, in_box d B x -> forall c, (c < m)%nat -> Rabs (f x c) <= M.
+  Lemma bounded_on_box B : exists M, forall x, in_box d B x -> forall c, (c < m)%nat -> Rabs (f x c) <= M.
   Proof.
     pose (radius := fun t : Compactness.Tn d R => mkposreal _ (steady_radius_pos (vector_of d t))).
     destruct (NNPP _ (compactness_list d (tuple_of d (low B)) (tuple_of d (high B)) radius)) as [centres cover].

@@ -5,6 +5,7 @@
     - [residual]          a residual connection adds the difference of the inputs
     - [next_spread]       logits of the next layer differ by at most ||K^T q||_1 G times all that
     - [fully_dispersed]   coefficients 1/n: equal outputs under BERT, at most 2 (1 - r) B apart under GPT
+    - [no_spread_is_uniform]   which are the coefficients of equal logits
     - [later_spread]      behind a fully dispersed BERT layer without residual every later spread is 0
     - [later_coefficients]   and every later coefficient is 1/n
 
