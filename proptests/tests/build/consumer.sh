@@ -23,5 +23,5 @@ fails() {
   done
 }
 fails SoftmaxWithoutMaximum 'Actual: false (fail: kernel.softmax.element does not hold on [1-8] logit' \
-  'times the threshold' 'replay: softcheck::conforms(kernel, "softmax f32", {.replay = "Kernel'
+  'expected 0x1p+0' 'replay: softcheck::conforms(kernel, "softmax f32", {.replay = "Kernel'
 fails SoftmaxThatCrashes 'Actual: false (crash: kernel.returns' 'ended by signal 4'
