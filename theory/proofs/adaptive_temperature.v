@@ -10,11 +10,12 @@
     - [never_increases_entropy]   H(softmax(beta e)) <= H(softmax(e))
     - [disperses]           Lemma 2.1, both forms, with 2.42139 delta
     - [identity]            beta = 1 once ln n - delta/theta >= 5.94453
+    - [carried_integers]    the integers by which the C++ code writes the quartic, its roots and these constants
     - [epsilon_gap]         0 <= H - H_eps <= 1e-9 n for the entropy of the paper's code
 
     Source: paper, Figure 4 and eqs (15)-(18) for the quartic; its consequences are this project's. *)
 
-From Coq Require Import Reals List Lra Lia.
+From Coq Require Import Reals List ZArith Lra Lia.
 From Coquelicot Require Import Coquelicot.
 From softcheck Require Import softmax lemma_2_1 proposition_3_2 entropy_bounds standard_interval.
 Import ListNotations.
@@ -256,6 +257,41 @@ Proof.
   exists 5.9445208, 5.9445206. rewrite !dead_guard.
   rewrite (Rmax_left (quartic 5.9445208)), (Rmax_left (quartic 5.9445206)); unfold quartic;
     interval with (Tactic.i_prec 100%positive).
+Qed.
+
+(** ** The integers that the C++ code carries *)
+
+(** Coefficients of H^0 ... H^4 in thousandths. *)
+Definition quartic_thousandths : list Z := [-1791; 4917; -2300; 481; -37]%Z.
+Definition largest_beta_hundred_thousandths : Z := 242139.
+Definition inactive_from_hundred_thousandths : Z := 594453.
+Definition lipschitz_hundred_thousandths : Z := 252543.
+
+(** Roots of P - 1 in units of 1e-18, place and height of the maximum in units of 1e-14: within one unit. *)
+Definition first_root_digits : Z := 848581996009869285.
+Definition last_root_digits : Z := 5944520827905142861.
+Definition top_digits : Z := 441240186596567.
+Definition maximum_digits : Z := 242138770663152.
+
+Theorem carried_integers :
+  (forall H, quartic H = fold_right (fun a rest => IZR a + H * rest) 0 quartic_thousandths / 1000) /\
+  largest_beta = IZR largest_beta_hundred_thousandths / 100000 /\
+  inactive_from = IZR inactive_from_hundred_thousandths / 100000 /\
+  lipschitz_constant = IZR lipschitz_hundred_thousandths / 100000 /\
+  (exists first last,
+     Rabs (first - IZR first_root_digits / 1000000000000000000) <= 1e-18 /\
+     Rabs (last - IZR last_root_digits / 1000000000000000000) <= 1e-18 /\
+     forall H, 1 < quartic H <-> first < H < last) /\
+  (exists top, Rabs (top - IZR top_digits / 100000000000000) <= 1e-14 /\
+     Rabs (quartic top - IZR maximum_digits / 100000000000000) <= 1e-14 /\
+     forall H, quartic H <= quartic top).
+Proof.
+  split; [intros; unfold quartic; cbn; field|]. do 3 (split; [reflexivity|]). split.
+  - destruct active_interval as [first [last [low [high [_ [_ active]]]]]]. exists first, last.
+    unfold first_root_digits, last_root_digits. split; [apply Rabs_le; lra|]. split; [apply Rabs_le; lra | exact active].
+  - destruct maximum as [top [place [below near]]]. exists top. unfold top_digits, maximum_digits.
+    split; [apply Rabs_le; lra|]. split; [|exact below].
+    apply Rabs_le_between in near. apply Rabs_le. lra.
 Qed.
 
 (** ** What beta does to a row *)
