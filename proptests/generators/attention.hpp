@@ -1,0 +1,88 @@
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "numerics/format.hpp"
+
+namespace softcheck::proptests {
+
+/// The lengths of attention's tensors. Query head h = (kv, g) of kv_heads * group looks at key head kv.
+struct AttentionShape {
+  std::size_t batch = 1;
+  std::size_t kv_heads = 1;
+  std::size_t group = 1;  // query heads for each key head
+  std::size_t queries = 1;
+  std::size_t keys = 1;
+  std::size_t dim = 1;        // of a query and of a key
+  std::size_t value_dim = 1;  // of a value
+
+  std::size_t heads() const { return kv_heads * group; }
+  std::size_t scores() const { return batch * heads() * queries * keys; }
+
+  friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
+};
+
+/// A call of attention: numbers of one format, how they are masked, and what is asked for.
+struct AttentionCase {
+  numerics::Format format = numerics::Format::f32;
+  AttentionShape shape;
+  double scale = 1;
+  bool causal = false;             // query i sees the keys up to i + keys - queries
+  int outputs = 1;                 // 1: out; 2: and lse; 3: and entropy
+  std::uint64_t layout = 0;        // numbers how the tensors lie in memory; 0: all compact
+  std::vector<double> queries;     // (batch, heads, queries, dim)
+  std::vector<double> keys;        // (batch, kv_heads, keys, dim)
+  std::vector<double> values;      // (batch, kv_heads, keys, value_dim)
+  bool mask_for_each_head = true;  // else one mask for all heads of a batch
+  std::vector<std::uint8_t> mask;  // (batch, heads or 1, queries, keys), nonzero = visible; empty: there is none
+  std::string family;              // how it was drawn; no part of its text
+
+  std::size_t mask_heads() const { return mask_for_each_head ? shape.heads() : 1; }
+  /// Does query i of head h see key j?
+  bool sees(std::size_t b, std::size_t h, std::size_t i, std::size_t j) const;
+
+  friend bool operator==(const AttentionCase& a, const AttentionCase& b);
+};
+
+/// What cases a property needs.
+struct AttentionOptions {
+  numerics::Format format = numerics::Format::f32;
+  std::size_t max_keys = 300;  // one case in eight may have long_keys
+  std::size_t long_keys = 2048;
+  std::size_t max_work = std::size_t{1} << 17;  // scores * (dim + value_dim)
+  bool masks = true;
+  bool causal = true;          // may be
+  bool always_causal = false;  // is, with at least as many keys as queries
+  bool blind_queries = false;  // some queries may see nothing, there may be no keys or no queries
+  bool layouts = false;        // else all tensors are compact
+  /// The scores' unit roundoff: (dim + 4) unit |scale| sum |q k| stays below 1/16, so that thresholds say something.
+  double score_unit = 0x1p-24;
+};
+
+/// Does the case keep to the options where a replay needs it: format, sizes, numbers of the format?
+bool admits(const AttentionOptions& options, const AttentionCase& attention);
+
+/// Scores of every kind - ramps, late peaks, ties, plateaus, offsets, some 10^4, near-ties, dispersing, sharp - from
+/// keys along one direction or from independent normal ones; values that are normal, one-hot, one or large at one key;
+/// grouped heads; masks with one head or all; unequal lengths.
+rc::Gen<AttentionCase> attention_cases(const AttentionOptions& options);
+
+/// Simpler cases: no layout, no mask, fewer batches, heads, queries, keys, dimensions, rounder numbers.
+rc::Seq<AttentionCase> shrink_attention_case(const AttentionCase& attention, const AttentionOptions& options);
+
+/// "attention f32 batch=1 kv=1 group=1 queries=1 keys=2 dim=1 values=1 scale=0x1p+0 causal=0 outputs=1 layout=0
+/// mask=none q 0x1p+0 k 0x0p+0*2 v 0x1p+0 0x1p+1"; a mask is mask=heads:10... or mask=shared:10...
+std::string to_text(const AttentionCase& attention);
+void from_text(std::string_view text, AttentionCase& attention);
+/// Scores.
+std::size_t size_of(const AttentionCase& attention);
+void showValue(const AttentionCase& attention, std::ostream& stream);
+
+}  // namespace softcheck::proptests

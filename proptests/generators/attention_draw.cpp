@@ -1,0 +1,265 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "proptests/generators/attention.hpp"
+#include "proptests/generators/draw.hpp"
+#include "proptests/generators/row_families.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Format;
+
+// Scores that a row of keys is given; `large` are some 10^4 apart, `independent` keys have no direction in common.
+enum class Scores {
+  ramp_up,
+  ramp_down,
+  one_hot,
+  plateau,
+  ties,
+  late_peak,
+  near_equal,
+  shifted,
+  normal,
+  sharp,
+  dispersing,
+  large,
+  independent,
+  independent_too
+};
+constexpr std::uint64_t score_kinds = 14;
+
+const char* name_of(Scores scores) {
+  static constexpr const char* names[] = {"ramp_up",    "ramp_down",  "one_hot",     "plateau",    "ties",
+                                          "late_peak",  "near_equal", "shifted",     "normal",     "sharp",
+                                          "dispersing", "large",      "independent", "independent"};
+  return names[static_cast<std::size_t>(scores)];
+}
+
+double into_format(Format format, double value) {
+  const double largest = numerics::properties(format).largest;
+  return numerics::round_to(format, std::clamp(value, -largest, largest));
+}
+
+// Sizes that kernels are written for, and their neighbours.
+std::size_t draw_dim(Draw& draw, int size) {
+  static constexpr std::size_t usual[] = {1, 2, 4, 8, 16, 32, 40, 64, 80, 96, 128};
+  const std::size_t reach = 3 + static_cast<std::size_t>(std::min(size, 100)) * (std::size(usual) - 3) / 100;
+  const std::size_t dim = usual[draw.below(reach)];
+  return draw.one_in(4) ? std::max<std::size_t>(1, dim + draw.below(3) - 1) : dim;
+}
+
+std::size_t draw_length(Draw& draw, int size, std::size_t highest) {
+  const double share = std::min(size, rc::kNominalSize) / static_cast<double>(rc::kNominalSize);
+  const auto cap = static_cast<std::uint64_t>(std::exp2(1 + share * std::log2(static_cast<double>(highest) / 2)));
+  const std::uint64_t length = draw.log_uniform(1, std::clamp<std::uint64_t>(cap, 1, highest));
+  if (!draw.one_in(3)) return length;
+  // Around a multiple of the widths that kernels take at once.
+  static constexpr std::uint64_t widths[] = {4, 8, 16, 32, 64, 128};
+  const std::uint64_t width = widths[draw.below(std::size(widths))];
+  const std::uint64_t near = (length + width - 1) / width * width + draw.below(3) - 1;
+  return std::clamp<std::uint64_t>(near, 1, highest);
+}
+
+AttentionShape draw_shape(Draw& draw, int size, const AttentionOptions& options) {
+  AttentionShape shape;
+  shape.batch = 1 + (draw.one_in(3) ? draw.below(3) : 0);
+  shape.kv_heads = 1 + (draw.one_in(2) ? draw.below(3) : 0);
+  shape.group = 1 + (draw.one_in(2) ? draw.below(4) : 0);
+  shape.queries = draw_length(draw, size, 40);
+  shape.keys = draw_length(draw, size, draw.one_in(8) ? options.long_keys : options.max_keys);
+  shape.dim = draw_dim(draw, size);
+  shape.value_dim = draw.one_in(2) ? shape.dim : draw_dim(draw, size);
+  // Too much work: what repeats goes first.
+  std::size_t* const order[] = {&shape.queries, &shape.batch, &shape.value_dim,
+                                &shape.dim,     &shape.group, &shape.kv_heads};
+  for (std::size_t k = 0; shape.scores() * (shape.dim + shape.value_dim) > options.max_work; ++k) {
+    std::size_t& length = *order[k % std::size(order)];
+    length = (length + 1) / 2;
+    if (k > 100) shape.keys = (shape.keys + 1) / 2;
+  }
+  return shape;
+}
+
+RowFamily row_family(Scores scores) {
+  static constexpr RowFamily families[] = {RowFamily::ramp_up,    RowFamily::ramp_down, RowFamily::one_hot,
+                                           RowFamily::plateau,    RowFamily::ties,      RowFamily::late_peak,
+                                           RowFamily::near_equal, RowFamily::shifted,   RowFamily::normal,
+                                           RowFamily::sharp,      RowFamily::dispersing};
+  return families[static_cast<std::size_t>(scores)];
+}
+
+// What the keys of one head have along the common direction.
+std::vector<double> heights_of(Draw& draw, Scores scores, Format format, std::size_t keys) {
+  if (scores != Scores::large) return draw_values(draw, row_family(scores), format, keys);
+  std::vector<double> heights;
+  for (std::size_t j = 0; j < keys; ++j) heights.push_back(into_format(format, std::round(1e4 * draw.normal())));
+  return heights;
+}
+
+// A power of two, or a few bits: products with it are as short as can be.
+double short_number(Draw& draw) {
+  const double value = std::ldexp(1.0, draw.between(-2, 1));
+  return draw.one_in(4) ? -value : value;
+}
+
+void draw_independent(Draw& draw, AttentionCase& a) {
+  const double width = std::exp2(draw.between(-2, 2));
+  const Format format = a.format;
+  for (double& x : a.queries) x = into_format(format, width * draw.normal());
+  for (double& x : a.keys) x = into_format(format, draw.normal());
+}
+
+// Keys along one direction of a few dimensions, the queries too: each row of scores is a multiple of the heights, and
+// in some cases noise.
+void draw_along(Draw& draw, Scores scores, AttentionCase& a) {
+  const AttentionShape& s = a.shape;
+  std::vector<double> direction(s.dim);
+  for (double& x : direction) x = draw.one_in(4) ? short_number(draw) : 0;
+  direction[draw.below(s.dim)] = 1;
+  for (std::size_t head = 0; head < s.batch * s.kv_heads; ++head) {
+    const std::vector<double> heights = heights_of(draw, scores, a.format, s.keys);
+    for (std::size_t j = 0; j < s.keys; ++j) {
+      for (std::size_t t = 0; t < s.dim; ++t) {
+        a.keys[(head * s.keys + j) * s.dim + t] = into_format(a.format, heights[j] * direction[t]);
+      }
+    }
+  }
+  const bool noisy = draw.one_in(3);
+  for (std::size_t i = 0; i < a.queries.size(); i += s.dim) {
+    const std::size_t place = draw.below(s.dim);
+    const double factor = short_number(draw);
+    for (std::size_t t = 0; t < s.dim; ++t) {
+      double x = direction[t] != 0 && (t == place || draw.one_in(3)) ? factor : 0;
+      if (noisy) x += 0x1p-6 * draw.normal();
+      a.queries[i + t] = into_format(a.format, x);
+    }
+    // Along the direction at all events, so that heights show.
+    const auto along = std::ranges::find_if(direction, [](double x) { return x != 0; }) - direction.begin();
+    a.queries[i + static_cast<std::size_t>(along)] = factor;
+  }
+}
+
+void draw_values_of(Draw& draw, AttentionCase& a) {
+  const AttentionShape& s = a.shape;
+  const std::uint64_t kind = draw.below(6);
+  for (std::size_t i = 0; i < a.values.size(); ++i) {
+    const std::size_t j = i / s.value_dim % s.keys, c = i % s.value_dim;
+    double value = draw.normal();
+    if (kind == 0) value = j % s.value_dim == c ? 1 : 0;              // one-hot: the coefficients show
+    if (kind == 1) value = 1;                                         // their sum
+    if (kind == 2) value = j + 1 + c % 4 >= s.keys ? 64 * value : 0;  // the last ones
+    if (kind == 3) value = 100 + value;
+    if (kind == 4) value = static_cast<double>(j % 7) - 3 + static_cast<double>(c);
+    a.values[i] = into_format(a.format, value);
+  }
+}
+
+// max |scale| sum |q k|.
+double largest_dot(const AttentionCase& a) {
+  const AttentionShape& s = a.shape;
+  double largest = 0;
+  for (std::size_t i = 0; i < a.queries.size() / s.dim; ++i) {
+    const std::size_t head = i / s.queries / s.group;
+    for (std::size_t j = 0; j < s.keys; ++j) {
+      double dot = 0;
+      for (std::size_t t = 0; t < s.dim; ++t) {
+        dot += std::fabs(a.queries[i * s.dim + t] * a.keys[(head * s.keys + j) * s.dim + t]);
+      }
+      largest = std::max(largest, dot);
+    }
+  }
+  return std::fabs(a.scale) * largest;
+}
+
+// Scores within what the accumulator can tell apart.
+void limit_scores(AttentionCase& a, const AttentionOptions& options) {
+  const double told = 1 / (16 * options.score_unit * static_cast<double>(a.shape.dim + 4));
+  const double limit = std::clamp(told, 4.0, 0x1p16);
+  const double largest = largest_dot(a);
+  if (!(largest > limit)) return;
+  const double factor = std::ldexp(1.0, -static_cast<int>(std::ceil(std::log2(largest / limit))));
+  for (double& x : a.queries) x = into_format(a.format, x * factor);
+}
+
+double draw_scale(Draw& draw, std::size_t dim) {
+  switch (draw.below(6)) {
+    case 0:
+      return 1 / std::sqrt(static_cast<double>(dim));
+    case 1:
+      return std::ldexp(1.0, draw.between(-3, 1));
+    case 2:
+      return 0.1 + draw.unit();
+    case 3:
+      return draw.one_in(4) ? -1 : 0.5;
+    default:
+      return 1;
+  }
+}
+
+void draw_mask(Draw& draw, AttentionCase& a, const AttentionOptions& options) {
+  const AttentionShape& s = a.shape;
+  a.mask_for_each_head = draw.one_in(2);
+  a.mask.assign(s.batch * a.mask_heads() * s.queries * s.keys, 1);
+  const std::uint64_t kind = draw.below(4);
+  const std::size_t edge = draw.below(s.keys + 1);
+  for (std::size_t i = 0; i < a.mask.size(); ++i) {
+    const std::size_t j = i % s.keys;
+    if (kind == 0) a.mask[i] = j < edge;   // padding
+    if (kind == 1) a.mask[i] = j >= edge;  // the first blocks have nothing to see
+    if (kind > 1) a.mask[i] = draw.one_in(kind);
+  }
+  if (options.blind_queries) return;
+  // A query keeps one key, with causality its first ones.
+  for (std::size_t row = 0; row < a.mask.size() / s.keys; ++row) {
+    const std::size_t i = row % s.queries;
+    const std::size_t reach = a.causal ? i + s.keys - s.queries + 1 : s.keys;
+    const auto begin = a.mask.begin() + static_cast<std::ptrdiff_t>(row * s.keys);
+    if (std::all_of(begin, begin + static_cast<std::ptrdiff_t>(reach), [](std::uint8_t x) { return x == 0; })) {
+      *(begin + static_cast<std::ptrdiff_t>(draw.below(reach))) = 1;
+    }
+  }
+}
+
+AttentionCase draw_case(const rc::Random& random, int size, const AttentionOptions& options) {
+  Draw draw(random);
+  AttentionCase a;
+  a.format = options.format;
+  const auto scores = static_cast<Scores>(draw.below(score_kinds));
+  a.family = name_of(scores);
+  AttentionShape& s = a.shape = draw_shape(draw, size, options);
+  a.causal = options.always_causal || (options.causal && draw.one_in(3));
+  if (a.causal && !options.blind_queries) s.keys = std::max(s.keys, s.queries);
+  a.outputs = static_cast<int>(1 + draw.below(3));
+  if (options.layouts) a.layout = 1 + draw.below(1000);
+  a.scale = draw_scale(draw, s.dim);
+  a.queries.resize(s.batch * s.heads() * s.queries * s.dim);
+  a.keys.resize(s.batch * s.kv_heads * s.keys * s.dim);
+  a.values.resize(s.batch * s.kv_heads * s.keys * s.value_dim);
+  if (scores >= Scores::independent) {
+    draw_independent(draw, a);
+  } else {
+    draw_along(draw, scores, a);
+  }
+  limit_scores(a, options);
+  draw_values_of(draw, a);
+  if (options.masks && draw.one_in(2)) draw_mask(draw, a, options);
+  return a;
+}
+
+}  // namespace
+
+rc::Gen<AttentionCase> attention_cases(const AttentionOptions& options) {
+  struct Generator {
+    AttentionOptions options;
+    rc::Shrinkable<AttentionCase> operator()(const rc::Random& random, int size) const {
+      return rc::shrinkable::shrinkRecur(draw_case(random, size, options), [options = options](const AttentionCase& a) {
+        return shrink_attention_case(a, options);
+      });
+    }
+  };
+  return Generator{options};
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,178 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "proptests/generators/attention.hpp"
+#include "proptests/generators/case_text.hpp"
+#include "proptests/generators/draw.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+// The axes that tensors lie along; -1 is an axis of extent 1 that has no name.
+enum Axis : int { batch, kv, group, query, key, dim, value_dim, axes };
+
+std::size_t& extent(AttentionShape& s, int axis) {
+  std::size_t* const extents[] = {&s.batch, &s.kv_heads, &s.group, &s.queries, &s.keys, &s.dim, &s.value_dim};
+  return *extents[axis];
+}
+
+/// One way to a simpler case. Each lowers (number of entries, layout and flags, complexity of the numbers) in this
+/// order.
+struct Step {
+  enum class Way {
+    drop,
+    no_layout,
+    no_mask,
+    shared_mask,
+    not_causal,
+    unit_scale,
+    one_output,
+    zero_all,
+    round_all,
+    simplify
+  } way;
+  int axis = 0;           // drop; which tensor: zero_all, simplify
+  std::size_t first = 0;  // drop: index along the axis; simplify: entry
+  std::size_t size = 0;   // drop: how many; round_all: bits; simplify: which simpler number
+};
+using Way = Step::Way;
+
+std::vector<double>& tensor(AttentionCase& a, int which) {
+  return which == 0 ? a.queries : which == 1 ? a.keys : a.values;
+}
+
+std::vector<Step> steps_of(AttentionCase a) {
+  std::vector<Step> steps{{Way::no_layout}, {Way::no_mask}, {Way::not_causal}, {Way::unit_scale}, {Way::one_output}};
+  for (const int axis : {batch, kv, group, query, key, value_dim, dim}) {
+    const std::size_t count = extent(a.shape, axis);
+    for (std::size_t size = count / 2; size > 0; size /= 2) {
+      for (std::size_t first = 0; first < count; first += size) steps.push_back({Way::drop, axis, first, size});
+    }
+  }
+  steps.push_back({Way::shared_mask});
+  for (int which = 0; which < 3; ++which) steps.push_back({Way::zero_all, which});
+  for (const std::size_t bits : {1, 2, 4, 8, 16}) steps.push_back({Way::round_all, 0, 0, bits});
+  for (int which = 0; which < 3; ++which) {
+    const std::vector<double>& entries = tensor(a, which);
+    if (entries.size() > 64) continue;  // one by one only what is nearly there
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const std::size_t count = simpler_numbers(entries[i]).size();
+      for (std::size_t k = 0; k < count; ++k) steps.push_back({Way::simplify, which, i, k});
+    }
+  }
+  return steps;
+}
+
+// Takes indices [first, first + size) along one axis out of a row-major tensor.
+template <class Entry>
+void drop(std::vector<Entry>& entries, std::span<const int> along, const AttentionShape& shape, const Step& step) {
+  const auto place = std::ranges::find(along, step.axis);
+  if (place == along.end()) return;
+  AttentionShape extents = shape;
+  std::size_t inner = 1;
+  for (auto axis = place + 1; axis != along.end(); ++axis) inner *= *axis < 0 ? 1 : extent(extents, *axis);
+  const std::size_t count = extent(extents, step.axis);
+  std::vector<Entry> kept;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const std::size_t index = i / inner % count;
+    if (index < step.first || index >= step.first + step.size) kept.push_back(entries[i]);
+  }
+  entries = std::move(kept);
+}
+
+bool drop_along(AttentionCase& a, const Step& step) {
+  static constexpr std::array<int, 5> q{batch, kv, group, query, dim};
+  static constexpr std::array<int, 4> k{batch, kv, key, dim};
+  static constexpr std::array<int, 4> v{batch, kv, key, value_dim};
+  static constexpr std::array<int, 5> mask{batch, kv, group, query, key};
+  static constexpr std::array<int, 3> shared_mask{batch, query, key};
+  std::size_t& length = extent(a.shape, step.axis);
+  const std::size_t dropped = std::min(step.size, length - std::min(length, step.first));
+  if (dropped == 0 || dropped >= length) return false;
+  drop(a.queries, q, a.shape, step);
+  drop(a.keys, k, a.shape, step);
+  drop(a.values, v, a.shape, step);
+  if (!a.mask.empty()) {
+    drop(a.mask, a.mask_for_each_head ? std::span<const int>(mask) : std::span<const int>(shared_mask), a.shape, step);
+  }
+  length -= dropped;
+  return true;
+}
+
+long complexity_of(const std::vector<double>& entries) {
+  return std::accumulate(entries.begin(), entries.end(), 0L, [](long sum, double x) { return sum + complexity(x); });
+}
+
+template <class Change>
+bool change(std::vector<double>& entries, Change simpler) {
+  const long before = complexity_of(entries);
+  for (double& entry : entries) entry = simpler(entry);
+  return complexity_of(entries) < before;
+}
+
+bool share_mask(AttentionCase& a) {
+  if (a.mask.empty() || !a.mask_for_each_head || a.shape.heads() == 1) return false;
+  const std::size_t one = a.shape.queries * a.shape.keys;
+  std::vector<std::uint8_t> shared;
+  for (std::size_t b = 0; b < a.shape.batch; ++b) {
+    const auto first = a.mask.begin() + static_cast<std::ptrdiff_t>(b * a.shape.heads() * one);
+    shared.insert(shared.end(), first, first + static_cast<std::ptrdiff_t>(one));
+  }
+  a.mask = std::move(shared);
+  a.mask_for_each_head = false;
+  return true;
+}
+
+bool take_step(AttentionCase& a, const Step& step) {
+  const auto rounded = [&](double x) {
+    return numerics::round_to(a.format, round_to_bits(x, static_cast<int>(step.size)));
+  };
+  switch (step.way) {
+    case Way::drop:
+      return drop_along(a, step);
+    case Way::no_layout:
+      return std::exchange(a.layout, 0) != 0;
+    case Way::no_mask:
+      return !std::exchange(a.mask, {}).empty();
+    case Way::shared_mask:
+      return share_mask(a);
+    case Way::not_causal:
+      return std::exchange(a.causal, false);
+    case Way::unit_scale:
+      return std::exchange(a.scale, 1) != 1;
+    case Way::one_output:
+      return a.outputs-- > 1;
+    case Way::zero_all:
+      return change(tensor(a, step.axis), [](double) { return 0.0; });
+    case Way::round_all: {
+      const bool q = change(a.queries, rounded), k = change(a.keys, rounded), v = change(a.values, rounded);
+      return q || k || v;
+    }
+    case Way::simplify: {
+      double& entry = tensor(a, step.axis)[step.first];
+      const int before = complexity(entry);
+      entry = numerics::round_to(a.format, simpler_numbers(entry)[step.size]);
+      return std::isfinite(entry) && complexity(entry) < before;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+rc::Seq<AttentionCase> shrink_attention_case(const AttentionCase& attention, const AttentionOptions& options) {
+  const auto steps = std::make_shared<const std::vector<Step>>(steps_of(attention));
+  return lazy_shrinks(attention, steps->size(), [steps, options](const AttentionCase& from, std::size_t k) {
+    std::optional<AttentionCase> result = from;
+    if (!take_step(*result, (*steps)[k]) || !admits(options, *result)) result.reset();
+    return result;
+  });
+}
+
+}  // namespace softcheck::proptests

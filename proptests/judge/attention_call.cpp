@@ -1,0 +1,104 @@
+#include "proptests/judge/attention_call.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "proptests/generators/draw.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+// Axes from the outermost in memory to the innermost, elements between neighbours of the innermost, and gaps.
+struct Order {
+  std::vector<std::size_t> axes;
+  std::int64_t step = 1;
+  std::int64_t row_gap = 0;   // behind the innermost axis
+  std::int64_t head_gap = 0;  // behind the one around it
+};
+
+std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& shape, const Order& order) {
+  std::vector<std::int64_t> strides(shape.size());
+  std::int64_t next = order.step;
+  for (std::size_t level = 0; level < shape.size(); ++level) {
+    const std::size_t axis = order.axes[shape.size() - 1 - level];
+    strides[axis] = next;
+    next *= std::max<std::int64_t>(shape[axis], 1);
+    if (level == 0) next += order.row_gap;
+    if (level == 1) next += order.head_gap;
+  }
+  return strides;
+}
+
+// One of the layouts that kernels meet or get wrong.
+void lay_out(Draw& draw, TensorPlace& place) {
+  Order order;
+  for (std::size_t axis = 0; axis < place.shape.size(); ++axis) order.axes.push_back(axis);
+  const std::uint64_t kind = draw.below(7);
+  if (kind == 1) std::swap(order.axes[1], order.axes[2]);  // (batch, length, heads, dim), as projections leave it
+  if (kind == 2) order.step = 2 + static_cast<std::int64_t>(draw.below(2));
+  if (kind == 3) std::swap(order.axes[place.shape.size() - 2], order.axes.back());
+  if (kind == 4) order.row_gap = 1 + static_cast<std::int64_t>(draw.below(8));
+  if (kind == 5) order.head_gap = draw.one_in(3) ? 70001 : 3;
+  // 6 is compact with its strides written out, 0 with none.
+  if (kind != 0) place.strides = strides_of(place.shape, order);
+  place.offset = draw.one_in(2) ? 0 : 1 + static_cast<std::int64_t>(draw.below(7));
+  place.against_the_end = !draw.one_in(4);
+}
+
+TensorPlace place_of(std::optional<numerics::Format> format, std::initializer_list<std::size_t> shape) {
+  TensorPlace place;
+  place.format = format;
+  for (const std::size_t size : shape) place.shape.push_back(static_cast<std::int64_t>(size));
+  return place;
+}
+
+}  // namespace
+
+TensorCall attention_call(const AttentionCase& a, numerics::Format scalars) {
+  const AttentionShape& s = a.shape;
+  TensorCall call;
+  call.scale = a.scale;
+  call.causal = a.causal;
+  call.inputs.push_back({place_of(a.format, {s.batch, s.heads(), s.queries, s.dim}), a.queries});
+  call.inputs.push_back({place_of(a.format, {s.batch, s.kv_heads, s.keys, s.dim}), a.keys});
+  call.inputs.push_back({place_of(a.format, {s.batch, s.kv_heads, s.keys, s.value_dim}), a.values});
+  if (!a.mask.empty()) {
+    call.inputs.push_back({place_of(std::nullopt, {s.batch, a.mask_heads(), s.queries, s.keys}),
+                           std::vector<double>(a.mask.begin(), a.mask.end())});
+  }
+  call.outputs.push_back({place_of(a.format, {s.batch, s.heads(), s.queries, s.value_dim}), std::nullopt});
+  for (int i = 1; i < a.outputs; ++i) {
+    call.outputs.push_back({place_of(scalars, {s.batch, s.heads(), s.queries}), std::nullopt});
+  }
+  if (a.layout == 0) return call;
+  Draw draw(a.layout);
+  for (InputTensor& input : call.inputs) lay_out(draw, input.place);
+  for (OutputTensor& output : call.outputs) lay_out(draw, output.place);
+  return call;
+}
+
+TensorCall far_apart(TensorCall call) {
+  // Around 2^31 and 2^32, where a 32-bit index turns negative or begins anew; beyond any that fits in bytes.
+  static constexpr std::array<std::int64_t, 7> distances{(std::int64_t{1} << 31) + 3, (std::int64_t{1} << 31) - 1,
+                                                         (std::int64_t{1} << 32) + 5, (std::int64_t{1} << 30) + 1,
+                                                         (std::int64_t{1} << 31) + 1, (std::int64_t{1} << 30) + 7,
+                                                         (std::int64_t{3} << 29) + 11};
+  std::size_t next = 0;
+  const auto spread = [&](TensorPlace& place) {
+    place.strides = place.strides_in_use();
+    // The outermost axis that has a second element.
+    const auto axis = std::ranges::find_if(place.shape, [](std::int64_t size) { return size > 1; });
+    if (axis == place.shape.end()) return;
+    const std::int64_t hops = *axis - 1;
+    place.strides[static_cast<std::size_t>(axis - place.shape.begin())] = distances[next++ % distances.size()] / hops;
+  };
+  for (InputTensor& input : call.inputs) spread(input.place);
+  for (OutputTensor& output : call.outputs) spread(output.place);
+  return call;
+}
+
+}  // namespace softcheck::proptests
