@@ -83,6 +83,7 @@ bool score_is_exact(const Contract& contract, double scale, std::span<const doub
                     std::span<const double> key) {
   const FpEnvironmentGuard guard;
   const FormatProperties& p = properties(contract.accumulator);
+  if (contract.exp_argument_error > 1) return false;
   int exponent = 0;
   if (std::fabs(std::frexp(scale, &exponent)) != 0.5 || !embeds(contract.input, contract.accumulator)) return false;
   --exponent;  // |scale| = 2^exponent

@@ -24,7 +24,7 @@ T score_error(const Contract& contract, const AttentionArithmetic& arithmetic, c
 
 /// Is scale <query, key> exact in the accumulator, in whatever order its products are added and wherever the scale
 /// enters? Then e_j = 0: all products are multiples of one power of two and too few to overflow a significand, and
-/// the scale is a power of two.
+/// the scale is a power of two, into which no change of base is folded (A <= 1).
 ///
 /// query, key    (d), finite
 bool score_is_exact(const Contract& contract, double scale, std::span<const double> query, std::span<const double> key);
