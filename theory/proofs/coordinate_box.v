@@ -5,6 +5,7 @@
     - [convex_boxed]             convex combinations stay in a box, however many there are
     - [layer_boxed]              hence a whole layer takes a box into a box, whatever the length and the mask
     - [spread_over_box]          sum_c max |(K^T Q x)_c| width_c bounds the spread of a head of matrices over a box
+    - [concrete_lipschitz]       such constants exist for every network of theory/small_transformer.hpp
     - [row_sum_gain], [feedforward_gain]   Lipschitz constants in the maximum norm: largest row sums
 
     Source: this project; the paper's Theorem 2.2 takes the convex hull, which is not needed. *)
@@ -295,4 +296,149 @@ Proof.
   - intros t between. apply isder, inside. lra.
   - intros t between. apply derivable_continuous_pt. exists (derivative t). now apply is_derive_Reals, isder, inside.
   - rewrite difference, Rabs_mult. apply Rmult_le_compat_r; [apply Rabs_pos | now apply below, inside].
+Qed.
+
+(** ** Every concrete layer is Lipschitz on every box *)
+
+Definition lipschitz_on_boxes (d m : nat) (f : vector -> vector) : Prop :=
+  forall B, exists G, lipschitz_on (in_box d B) d m G f.
+
+Definition lipschitz_layer (d : nat) (l : layer) : Prop :=
+  match l with
+  | Attention _ heads => forall h, In h heads -> lipschitz_on_boxes d d (value h)
+  | Feedforward width f => lipschitz_on_boxes d width f
+  end.
+
+Fixpoint lipschitz_layers (d : nat) (layers : list layer) : Prop :=
+  match layers with [] => True | l :: rest => lipschitz_layer d l /\ lipschitz_layers (width_behind d l) rest end.
+
+(** On every interval around 0. *)
+Definition locally_lipschitz (f : R -> R) : Prop :=
+  forall r, 0 <= r -> exists s, 0 <= s /\ forall u v, Rabs u <= r -> Rabs v <= r -> Rabs (f u - f v) <= s * Rabs (u - v).
+
+Lemma locally_lipschitz_bounded f r :
+  locally_lipschitz f -> 0 <= r -> exists M, 0 <= M /\ forall u, Rabs u <= r -> Rabs (f u) <= M.
+Proof.
+  intros lip nonneg. destruct (lip r nonneg) as [s [nonneg' steep]]. exists (Rabs (f 0) + s * r). split.
+  { apply Rplus_le_le_0_compat; [apply Rabs_pos | now apply Rmult_le_pos]. }
+  intros u small. replace (f u) with (f 0 + (f u - f 0)) by ring. eapply Rle_trans; [apply Rabs_triang|].
+  apply Rplus_le_compat_l. eapply Rle_trans; [apply steep; [easy | now rewrite Rabs_R0]|].
+  rewrite Rminus_0_r. now apply Rmult_le_compat_l.
+Qed.
+
+Lemma locally_lipschitz_const c : locally_lipschitz (fun _ => c).
+Proof.
+  intros r _. exists 0. split; [lra|]. intros. rewrite Rminus_diag_eq, Rabs_R0 by easy. lra.
+Qed.
+
+Lemma locally_lipschitz_id : locally_lipschitz (fun x => x).
+Proof. intros r _. exists 1. split; [lra|]. intros. lra. Qed.
+
+Lemma locally_lipschitz_plus f g : locally_lipschitz f -> locally_lipschitz g -> locally_lipschitz (fun x => f x + g x).
+Proof.
+  intros lipf lipg r nonneg. destruct (lipf r nonneg) as [s [pos steep]], (lipg r nonneg) as [s' [pos' steep']].
+  exists (s + s'). split; [lra|]. intros u v smallu smallv. specialize (steep u v smallu smallv). specialize (steep' u v smallu smallv).
+  replace (f u + g u - (f v + g v)) with ((f u - f v) + (g u - g v)) by ring.
+  eapply Rle_trans; [apply Rabs_triang|]. lra.
+Qed.
+
+(** f g - f' g' = f (g - g') + (f - f') g', and both factors are bounded. *)
+Lemma locally_lipschitz_mult f g : locally_lipschitz f -> locally_lipschitz g -> locally_lipschitz (fun x => f x * g x).
+Proof.
+  intros lipf lipg r nonneg. destruct (lipf r nonneg) as [s [pos steep]], (lipg r nonneg) as [s' [pos' steep']].
+  destruct (locally_lipschitz_bounded f r lipf nonneg) as [M [nonnegM below]].
+  destruct (locally_lipschitz_bounded g r lipg nonneg) as [M' [nonnegM' below']].
+  exists (M * s' + s * M'). split; [apply Rplus_le_le_0_compat; now apply Rmult_le_pos|].
+  intros u v smallu smallv. specialize (steep u v smallu smallv). specialize (steep' u v smallu smallv).
+  replace (f u * g u - f v * g v) with (f u * (g u - g v) + (f u - f v) * g v) by ring.
+  eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult.
+  replace ((M * s' + s * M') * Rabs (u - v)) with (M * (s' * Rabs (u - v)) + s * Rabs (u - v) * M') by ring.
+  apply Rplus_le_compat; apply Rmult_le_compat; try apply Rabs_pos; auto.
+Qed.
+
+Lemma locally_lipschitz_compose f g : locally_lipschitz f -> locally_lipschitz g -> locally_lipschitz (fun x => g (f x)).
+Proof.
+  intros lipf lipg r nonneg. destruct (lipf r nonneg) as [s [pos steep]].
+  destruct (locally_lipschitz_bounded f r lipf nonneg) as [M [nonnegM below]].
+  destruct (lipg M nonnegM) as [s' [pos' steep']]. exists (s' * s). split; [now apply Rmult_le_pos|].
+  intros u v smallu smallv. eapply Rle_trans; [apply steep'; now apply below|].
+  rewrite Rmult_assoc. apply Rmult_le_compat_l; [easy | now apply steep].
+Qed.
+
+Lemma locally_lipschitz_relu : locally_lipschitz relu.
+Proof.
+  intros r _. exists 1. split; [lra|]. intros u v _ _. unfold relu, Rmax, Rabs.
+  repeat destruct Rle_dec; repeat destruct Rcase_abs; lra.
+Qed.
+
+(** tanh' = 1 - tanh^2 lies in [0, 1]. *)
+Lemma locally_lipschitz_tanh : locally_lipschitz tanh.
+Proof.
+  intros r _. exists 1. split; [lra|]. intros u v _ _.
+  assert (derivative : forall t, is_derive tanh t (1 - tanh t ^ 2)).
+  { intros t. assert (0 < cosh t) by (unfold cosh; pose proof (exp_pos t); pose proof (exp_pos (- t)); lra).
+    apply is_derive_ext with (f := fun t => sinh t / cosh t); [easy|]. evar_last.
+    - apply is_derive_div; [apply is_derive_Reals, derivable_pt_lim_sinh | apply is_derive_Reals, derivable_pt_lim_cosh | lra].
+    - unfold tanh. simpl. field. lra. }
+  apply (slope_from_derivative tanh (fun t => 1 - tanh t ^ 2) (Rmin u v) (Rmax u v)).
+  - intros t _. apply derivative.
+  - intros t _. assert (square : tanh t ^ 2 <= 1).
+    { unfold tanh, sinh, cosh. pose proof (exp_pos t). pose proof (exp_pos (- t)).
+      replace (((exp t - exp (- t)) / 2 / ((exp t + exp (- t)) / 2)) ^ 2)
+        with ((exp t - exp (- t)) ^ 2 / (exp t + exp (- t)) ^ 2) by (field; lra).
+      apply Rmult_le_reg_r with ((exp t + exp (- t)) ^ 2); [apply pow_lt; lra|].
+      unfold Rdiv. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by (apply Rgt_not_eq, pow_lt; lra). nra. }
+    pose proof (pow2_ge_0 (tanh t)). apply Rabs_le. lra.
+  - split; [apply Rmin_l | apply Rmax_l].
+  - split; [apply Rmin_r | apply Rmax_r].
+Qed.
+
+Lemma locally_lipschitz_gelu : locally_lipschitz gelu.
+Proof.
+  unfold gelu. apply (locally_lipschitz_mult (fun x => x / 2)).
+  - apply (locally_lipschitz_mult (fun x => x)); [apply locally_lipschitz_id | apply locally_lipschitz_const].
+  - apply (locally_lipschitz_plus (fun _ => 1)); [apply locally_lipschitz_const|].
+    apply (locally_lipschitz_compose (fun x => sqrt (2 / PI) * (x + 44715 / 1000000 * x ^ 3)) tanh);
+      [|apply locally_lipschitz_tanh].
+    apply (locally_lipschitz_mult (fun _ => sqrt (2 / PI))); [apply locally_lipschitz_const|].
+    apply (locally_lipschitz_plus (fun x => x)); [apply locally_lipschitz_id|].
+    apply (locally_lipschitz_mult (fun _ => 44715 / 1000000)); [apply locally_lipschitz_const|].
+    apply (locally_lipschitz_mult (fun x => x)); [apply locally_lipschitz_id|].
+    apply (locally_lipschitz_mult (fun x => x)); [apply locally_lipschitz_id|].
+    apply (locally_lipschitz_mult (fun x => x)); [apply locally_lipschitz_id | apply locally_lipschitz_const].
+Qed.
+
+Lemma lipschitz_multiply rows columns A : lipschitz_on_boxes columns rows (multiply columns A).
+Proof.
+  intros B. destruct (bound_over_indices (row_sum columns A) rows) as [G [nonneg below]]. exists G. now apply row_sum_gain.
+Qed.
+
+(** The units see bounded inputs only, as the box is mapped into a box. *)
+Lemma lipschitz_mlp width hidden residual inner outer inner_bias outer_bias activation :
+  locally_lipschitz activation ->
+  lipschitz_on_boxes width width (mlp width hidden residual inner outer inner_bias outer_bias activation).
+Proof.
+  intros lip B.
+  destruct (bounded_on_box width hidden (fun x => add (multiply width inner x) inner_bias)) with (B := B) as [M below].
+  { apply continuous_add; [apply continuous_multiply | apply continuous_const]. }
+  destruct (lip (Rabs M) (Rabs_pos M)) as [s [nonneg steep]].
+  destruct (bound_over_indices (fun c => sum (map (fun i => Rabs (outer c i) * (s * row_sum width inner i)) (seq 0 hidden)))
+              width) as [G [nonneg' below']].
+  exists (if residual then G + 1 else G).
+  apply (feedforward_gain _ width hidden residual inner outer inner_bias outer_bias activation (fun _ => s) G); try easy.
+  intros x y inx iny i less. apply steep; (eapply Rle_trans; [|apply Rle_abs]); now apply below.
+Qed.
+
+Theorem concrete_lipschitz d layers : (forall l, In l layers -> concrete_layer d l) -> lipschitz_layers d layers.
+Proof.
+  induction layers as [|l rest IH]; intros concrete; [easy|].
+  assert (here : lipschitz_layer d l /\ width_behind d l = d).
+  { specialize (concrete l (or_introl eq_refl)). destruct l as [residual heads | width f]; cbn in concrete.
+    - split; [|easy]. intros h inh. destruct (concrete h inh) as [inner [Q [K [V [b_Q [b_K ->]]]]]].
+      apply lipschitz_multiply.
+    - destruct concrete as [-> [hidden [residual [inner [outer [b [b' [activation [-> smooth]]]]]]]]].
+      split; [|easy]. apply lipschitz_mlp.
+      destruct smooth as [-> | [-> | ->]];
+        [apply locally_lipschitz_relu | apply locally_lipschitz_tanh | apply locally_lipschitz_gelu]. }
+  destruct here as [here same]. split; [easy|]. rewrite same. apply IH. intros. apply concrete. now right.
 Qed.

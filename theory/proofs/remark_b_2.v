@@ -9,7 +9,11 @@
     - [gpt]                token i of a GPT stack feels a by at most D_l(i), by a recurrence
     - [gpt_closed_form]    D_l(i) <= c_l (1 + ln i)^l / i, l the number of attention layers
     - [forgets]            from a computed length on the difference is below every tolerance
-    - [forgetting_length_exists], [gains_exist]   such a length, and such bounds, exist
+    - [forgetting_length_exists]   such a length exists
+    - [gains_exist], [concrete_gains_exist]   such bounds exist: for continuous maps that are Lipschitz on boxes, hence for
+                           every network of theory/small_transformer.hpp
+
+    Stated for the output of a stack; the input of an inner layer is the output of the layers before it.
 
     Source: paper, Remark B.2, which gives no rates; the recurrences are this project's. *)
 
@@ -633,18 +637,6 @@ Section Network.
 
   (** *** Bounds exist wherever the maps are Lipschitz on boxes *)
 
-  Definition lipschitz_on_boxes (d m : nat) (f : vector -> vector) : Prop :=
-    forall B, exists G, lipschitz_on (in_box d B) d m G f.
-
-  Definition lipschitz_layer (d : nat) (l : layer) : Prop :=
-    match l with
-    | Attention _ heads => forall h, In h heads -> lipschitz_on_boxes d d (value h)
-    | Feedforward width f => lipschitz_on_boxes d width f
-    end.
-
-  Fixpoint lipschitz_layers (d : nat) (layers : list layer) : Prop :=
-    match layers with [] => True | l :: rest => lipschitz_layer d l /\ lipschitz_layers (width_behind d l) rest end.
-
   Lemma head_gain_exists d h B :
     well_formed_head d h -> lipschitz_on_boxes d d (value h) -> exists g, head_bounded (in_box d B) d h g.
   Proof.
@@ -675,5 +667,19 @@ Section Network.
         destruct all as [hg all]. now exists (AttentionGain hg).
       - destruct (steep B) as [G gain]. now exists (FeedforwardGain G). }
     destruct here as [g here]. exists (g :: gains). split; [easy|]. now exists (in_box (width_behind d l) B').
+  Qed.
+
+  (** In particular for every network of theory/small_transformer.hpp. *)
+  Corollary concrete_gains_exist mask d layers B :
+    (forall l, In l layers -> concrete_layer d l) -> exists gains, bounded_by mask (in_box d B) d layers gains.
+  Proof. intros concrete. apply gains_exist; [now apply concrete_well_formed | now apply concrete_lipschitz]. Qed.
+
+  (** The bounds of a stack hold for the stack of its first layers: the theorems tell of the input of every layer. *)
+  Lemma bounded_by_prefix mask P d before after gains :
+    bounded_by mask P d (before ++ after) gains -> bounded_by mask P d before (firstn (length before) gains).
+  Proof.
+    revert P d gains. induction before as [|l before IH]; intros P d gains bounded; [easy|].
+    destruct gains as [|g gains]; [easy|]. destruct bounded as [here [P' [into there]]].
+    split; [easy|]. exists P'. split; [easy | now apply IH].
   Qed.
 End Network.

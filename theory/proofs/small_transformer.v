@@ -7,7 +7,7 @@
     - [well_formed]           every map of the stack is continuous at the width it works on
     Main results
     - [well_formed_mlp], [well_formed_linear]   MLPs with a continuous activation and heads of matrices are well formed
-    - [relu_continuous], [tanh_continuous], [gelu_continuous]
+    - [concrete_well_formed]   the networks of theory/small_transformer.hpp: ReLU, tanh or GELU
 
     Source: paper, Section 2 and Appendix A. A layer of theory/small_transformer.hpp is two layers here: attention, then
     a feedforward map (the MLP with its own residual). *)
@@ -230,4 +230,28 @@ Proof.
   apply (continuity_plus (fun _ => 1)); [intros x; reg|].
   apply (continuity_comp (fun x => sqrt (2 / PI) * (x + 44715 / 1000000 * x ^ 3)) tanh); [|apply tanh_continuous].
   intros x. reg.
+Qed.
+
+(** A layer of theory/small_transformer.hpp at one width: heads of matrices, MLPs with one of its activations. *)
+Definition concrete_layer (d : nat) (l : layer) : Prop :=
+  match l with
+  | Attention _ heads =>
+      forall h, In h heads -> exists inner Q K V b_Q b_K, h = linear_head d inner Q K V b_Q b_K
+  | Feedforward width f =>
+      width = d /\ exists hidden residual inner outer inner_bias outer_bias activation,
+        f = mlp d hidden residual inner outer inner_bias outer_bias activation /\
+        (activation = relu \/ activation = tanh \/ activation = gelu)
+  end.
+
+Theorem concrete_well_formed d layers : (forall l, In l layers -> concrete_layer d l) -> well_formed d layers.
+Proof.
+  induction layers as [|l rest IH]; intros concrete; [easy|].
+  assert (here : well_formed_layer d l /\ width_behind d l = d).
+  { specialize (concrete l (or_introl eq_refl)). destruct l as [residual heads | width f]; cbn in concrete.
+    - split; [|easy]. intros h inh. destruct (concrete h inh) as [inner [Q [K [V [b_Q [b_K ->]]]]]].
+      apply well_formed_linear.
+    - destruct concrete as [-> [hidden [residual [inner [outer [b [b' [activation [-> smooth]]]]]]]]].
+      split; [|easy]. apply well_formed_mlp.
+      destruct smooth as [-> | [-> | ->]]; [apply relu_continuous | apply tanh_continuous | apply gelu_continuous]. }
+  destruct here as [here same]. split; [easy|]. rewrite same. apply IH. intros. apply concrete. now right.
 Qed.
