@@ -6,6 +6,6 @@
 using namespace softcheck::kernels::mutants;
 
 SOFTCHECK_MUTANT mutant_aborts(const softcheck_call* call) {
-  each_row(call, [](Row& row) { softmax(row); });
+  each_row(call, [](auto& row) { softmax(row); });
   std::abort();
 }

@@ -9,5 +9,5 @@ SOFTCHECK_MUTANT mutant_closes_every_descriptor(const softcheck_call* call) {
   for (int descriptor = 0; descriptor < 64; ++descriptor) {
     close(descriptor);
   }
-  return each_row(call, [](Row& row) { softmax(row); });
+  return each_row(call, [](auto& row) { softmax(row); });
 }

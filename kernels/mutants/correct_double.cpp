@@ -7,14 +7,14 @@
 using namespace softcheck::kernels::mutants;
 
 SOFTCHECK_MUTANT correct_double(const softcheck_call* call) {
-  return each_row(call, [&](Row& row) {
+  return each_row(call, [](Row& row) {
     const double m = maximum(row.logits);
     double sum = 0;
     for (const float x : row.logits) {
-      sum += std::exp((x - m) / call->theta);
+      sum += std::exp((x - m) / row.theta);
     }
     for (std::size_t i = 0; i < row.out.size(); ++i) {
-      row.out[i] = static_cast<float>(std::exp((row.logits[i] - m) / call->theta) / sum);
+      row.out[i] = static_cast<float>(std::exp((row.logits[i] - m) / row.theta) / sum);
     }
   });
 }

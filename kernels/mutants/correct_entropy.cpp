@@ -4,7 +4,7 @@
 using namespace softcheck::kernels::mutants;
 
 SOFTCHECK_MUTANT correct_entropy(const softcheck_call* call) {
-  return each_row(call, [](Row& row) {
-    row.out[0] = entropy_or(row, [](const Row& finite) { return entropy_of(sums_of(finite)); });
+  return each_row(call, [](auto& row) {
+    row.out[0] = entropy_or(row, [](const auto& finite) { return entropy_of(sums_of(finite)); });
   });
 }

@@ -4,18 +4,16 @@
 using namespace softcheck::kernels::mutants;
 
 SOFTCHECK_MUTANT correct_kahan(const softcheck_call* call) {
-  return each_row(call, [](Row& row) {
+  return each_row(call, []<class Real>(RowOf<Real>& row) {
     weights(row, maximum(row.logits), row.out);
-    float sum = 0;
-    float lost = 0;
-    for (const float w : row.out) {
-      const float term = w - lost;
-      const float next = sum + term;
+    Real sum = 0;
+    Real lost = 0;
+    for (const Real w : row.out) {
+      const Real term = w - lost;
+      const Real next = sum + term;
       lost = (next - sum) - term;
       sum = next;
     }
-    for (float& p : row.out) {
-      p /= sum;
-    }
+    divide(row.out, sum);
   });
 }

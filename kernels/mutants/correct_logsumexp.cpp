@@ -6,11 +6,11 @@
 using namespace softcheck::kernels::mutants;
 
 SOFTCHECK_MUTANT correct_logsumexp(const softcheck_call* call) {
-  return each_row(call, [&](Row& row) {
-    row.out[0] = logsumexp_or(row, [&](const Row& finite) {
-      const Sums sums = sums_of(finite);
+  return each_row(call, []<class Real>(RowOf<Real>& row) {
+    row.out[0] = logsumexp_or(row, [](const RowOf<Real>& finite) {
+      const Sums<Real> sums = sums_of(finite);
       // In double: where ln S cancels m / theta, a rounded quotient would be all that is left.
-      return static_cast<float>(sums.maximum / call->theta + std::log(static_cast<double>(sums.weights)));
+      return static_cast<Real>(sums.maximum / finite.theta + std::log(static_cast<double>(sums.weights)));
     });
   });
 }

@@ -4,9 +4,9 @@
 using namespace softcheck::kernels::mutants;
 
 SOFTCHECK_MUTANT correct_masked_zero(const softcheck_call* call) {
-  return each_row(call, [](Row& row) {
+  return each_row(call, [](auto& row) {
     if (maximum(row.logits) == -infinity) {
-      row.out.assign(row.out.size(), 0.0f);
+      row.out.assign(row.out.size(), 0);
       return;
     }
     softmax(row);

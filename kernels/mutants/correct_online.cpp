@@ -7,11 +7,11 @@
 using namespace softcheck::kernels::mutants;
 
 SOFTCHECK_MUTANT correct_online(const softcheck_call* call) {
-  return each_row(call, [](Row& row) {
-    const float scale = static_cast<float>(1 / row.theta);
-    float m = -infinity;
-    float sum = 0;
-    for (const float x : row.logits) {
+  return each_row(call, []<class Real>(RowOf<Real>& row) {
+    const Real scale = reciprocal_theta(row);
+    Real m = -infinity;
+    Real sum = 0;
+    for (const Real x : row.logits) {
       if (x > m) {
         sum = sum * std::exp((m - x) * scale) + (x < infinity ? 1 : quiet_nan);
         m = x;

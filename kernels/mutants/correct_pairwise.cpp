@@ -6,9 +6,10 @@
 using namespace softcheck::kernels::mutants;
 
 namespace {
-float pairwise(const float* w, std::size_t n) {
+template <class Real>
+Real pairwise(const Real* w, std::size_t n) {
   if (n <= 1) {
-    return n == 1 ? w[0] : 0.0f;
+    return n == 1 ? w[0] : 0;
   }
   std::size_t half = 1;  // the largest power of two below n: the height is ceil(log2 n)
   while (half * 2 < n) {
@@ -19,11 +20,8 @@ float pairwise(const float* w, std::size_t n) {
 }  // namespace
 
 SOFTCHECK_MUTANT correct_pairwise(const softcheck_call* call) {
-  return each_row(call, [](Row& row) {
+  return each_row(call, [](auto& row) {
     weights(row, maximum(row.logits), row.out);
-    const float sum = pairwise(row.out.data(), row.out.size());
-    for (float& p : row.out) {
-      p /= sum;
-    }
+    divide(row.out, pairwise(row.out.data(), row.out.size()));
   });
 }

@@ -4,9 +4,9 @@
 using namespace softcheck::kernels::mutants;
 
 SOFTCHECK_MUTANT correct_reciprocal(const softcheck_call* call) {
-  return each_row(call, [](Row& row) {
-    const float reciprocal = 1 / weights(row, maximum(row.logits), row.out);
-    for (float& p : row.out) {
+  return each_row(call, []<class Real>(RowOf<Real>& row) {
+    const Real reciprocal = 1 / weights(row, maximum(row.logits), row.out);
+    for (Real& p : row.out) {
       p *= reciprocal;
     }
   });

@@ -6,14 +6,12 @@
 using namespace softcheck::kernels::mutants;
 
 SOFTCHECK_MUTANT correct_reversed(const softcheck_call* call) {
-  return each_row(call, [](Row& row) {
+  return each_row(call, []<class Real>(RowOf<Real>& row) {
     weights(row, maximum(row.logits), row.out);
-    float sum = 0;
+    Real sum = 0;
     for (std::size_t i = row.out.size(); i-- > 0;) {
       sum += row.out[i];
     }
-    for (float& p : row.out) {
-      p /= sum;
-    }
+    divide(row.out, sum);
   });
 }

@@ -4,5 +4,5 @@
 using namespace softcheck::kernels::mutants;
 
 SOFTCHECK_MUTANT correct_two_pass(const softcheck_call* call) {
-  return each_row(call, [](Row& row) { softmax(row); });
+  return each_row(call, [](auto& row) { softmax(row); });
 }

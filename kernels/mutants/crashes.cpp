@@ -4,7 +4,7 @@
 using namespace softcheck::kernels::mutants;
 
 SOFTCHECK_MUTANT mutant_crashes(const softcheck_call* call) {
-  const int status = each_row(call, [](Row& row) { softmax(row); });
+  const int status = each_row(call, [](auto& row) { softmax(row); });
   static volatile float* volatile nowhere = nullptr;
   *nowhere = 0;
   return status;

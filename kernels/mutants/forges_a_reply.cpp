@@ -14,5 +14,5 @@ SOFTCHECK_MUTANT mutant_forges_a_reply(const softcheck_call* call) {
       continue;
     }
   }
-  return each_row(call, [](Row& row) { softmax(row); });
+  return each_row(call, [](auto& row) { softmax(row); });
 }

@@ -1,24 +1,15 @@
 // C7, PyTorch #75923: byte_offset does not count.
-#include <cstddef>
-#include <cstdint>
+#include <optional>
 
 #include "kernels/mutants/reference_rows.hpp"
 
 using namespace softcheck::kernels::mutants;
 
 SOFTCHECK_MUTANT mutant_ignores_byte_offset(const softcheck_call* call) {
-  if (!accepts(*call) || call->n_inputs != 1) {
+  std::optional<Matrices> matrices = matrices_of(*call);
+  if (!matrices) {
     return 1;
   }
-  StridedFloats in = strided(*call->inputs[0]);
-  in.data = static_cast<float*>(call->inputs[0]->data);
-  for (std::int64_t r = 0; r < in.rows; ++r) {
-    Row row = gather(*call, r);
-    for (std::int64_t i = 0; i < in.columns; ++i) {
-      row.logits[static_cast<std::size_t>(i)] = in.at(r, i);
-    }
-    softmax(row);
-    scatter(*call, r, row);
-  }
-  return 0;
+  matrices->logits.data -= call->inputs[0]->byte_offset;
+  return each_row(*matrices, [](auto& row) { softmax(row); });
 }

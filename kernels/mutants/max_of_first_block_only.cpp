@@ -1,18 +1,17 @@
-// C9, Liger #1252: the maximum is taken over the first block of 64 logits only; a late peak overflows.
+// C9, warp-ctc PR #30: the maximum is taken over the first 64 logits only, as many as there are threads;
+// a late peak overflows.
 #include <algorithm>
 #include <cstddef>
+#include <vector>
 
 #include "kernels/mutants/reference_rows.hpp"
 
 using namespace softcheck::kernels::mutants;
 
 SOFTCHECK_MUTANT mutant_max_of_first_block_only(const softcheck_call* call) {
-  return each_row(call, [](Row& row) {
-    const std::size_t head = std::min<std::size_t>(row.logits.size(), 64);
-    const float m = maximum({row.logits.begin(), row.logits.begin() + static_cast<std::ptrdiff_t>(head)});
-    const float sum = weights(row, m, row.out);
-    for (float& p : row.out) {
-      p /= sum;
-    }
+  return each_row(call, []<class Real>(RowOf<Real>& row) {
+    const auto head = static_cast<std::ptrdiff_t>(std::min<std::size_t>(row.logits.size(), 64));
+    const Real m = maximum(std::vector<Real>(row.logits.begin(), row.logits.begin() + head));
+    divide(row.out, weights(row, m, row.out));
   });
 }

@@ -4,10 +4,5 @@
 using namespace softcheck::kernels::mutants;
 
 SOFTCHECK_MUTANT mutant_no_max_shift(const softcheck_call* call) {
-  return each_row(call, [](Row& row) {
-    const float sum = weights(row, 0.0f, row.out);
-    for (float& p : row.out) {
-      p /= sum;
-    }
-  });
+  return each_row(call, []<class Real>(RowOf<Real>& row) { divide(row.out, weights(row, Real(0), row.out)); });
 }

@@ -6,7 +6,7 @@
 using namespace softcheck::kernels::mutants;
 
 SOFTCHECK_MUTANT mutant_rounds_upward(const softcheck_call* call) {
-  const int status = each_row(call, [](Row& row) { softmax(row); });
+  const int status = each_row(call, [](auto& row) { softmax(row); });
   std::fesetround(FE_UPWARD);
   return status;
 }

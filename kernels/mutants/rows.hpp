@@ -3,93 +3,127 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/abi/softcheck_kernel.h"
+#include "kernels/mutants/elements.hpp"
 
-// Glue of the mutants and of the correct-but-different kernels: f32 on the CPU, any strides, masks and theta, so that
-// each file holds its one idea (or its one bug) and nothing else.
+// Glue of the mutants and of the correct-but-different kernels: the softmax family on the CPU in every dtype, any
+// strides, masks and theta, so that each file holds its one idea (or its one bug) and nothing else.
 namespace softcheck::kernels::mutants {
 
 inline constexpr float infinity = std::numeric_limits<float>::infinity();
 inline constexpr float quiet_nan = std::numeric_limits<float>::quiet_NaN();
 
-struct Row {
-  std::vector<float> logits;  // masked items are -inf
+/// A row in the format that it is computed in: double for f64, float for the rest.
+template <class Real>
+struct RowOf {
+  std::vector<Real> logits;  // masked items are -inf
   double theta = 1;
-  std::vector<float> out;  // as many as the op has for a row
+  std::vector<Real> out;  // as many as the op has for a row
 };
+using Row = RowOf<float>;
 
-struct StridedFloats {
-  float* data = nullptr;
+/// A tensor of one or two dimensions; missing ones have extent 1. A mutant of layouts changes a field.
+struct View {
+  char* data = nullptr;
+  DLDataType type{};
   std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  std::int64_t row_stride = 0;
-  std::int64_t column_stride = 0;
+  std::int64_t columns = 1;
+  std::int64_t row_stride = 1;
+  std::int64_t column_stride = 1;
 
-  float& at(std::int64_t row, std::int64_t column) const { return data[row * row_stride + column * column_stride]; }
+  View() = default;
+  explicit View(const DLTensor& t) : type(t.dtype), rows(t.shape[0]) {
+    if (t.data != nullptr) data = static_cast<char*>(t.data) + t.byte_offset;
+    if (t.ndim == 2) columns = t.shape[1];
+    row_stride = t.strides != nullptr ? t.strides[0] : columns;
+    if (t.strides != nullptr && t.ndim == 2) column_stride = t.strides[1];
+  }
+
+  char* at(std::int64_t row, std::int64_t column) const {
+    return data + (row * row_stride + column * column_stride) * (type.bits / 8);
+  }
+  template <class Real>
+  Real get(std::int64_t row, std::int64_t column) const {
+    return load<Real>(type, at(row, column));
+  }
+  template <class Real>
+  void put(std::int64_t row, std::int64_t column, Real value) const {
+    store<Real>(type, value, at(row, column));
+  }
 };
 
-inline bool is_f32(const DLTensor& t) {
-  return t.device.device_type == kDLCPU && t.dtype.code == kDLFloat && t.dtype.bits == 32 && t.dtype.lanes == 1;
-}
+/// A call, unpacked.
+struct Matrices {
+  View logits;
+  std::optional<View> mask;
+  View out;
+  bool out_is_row_scalar = false;
+  double theta = 1;
+};
 
-inline StridedFloats strided(const DLTensor& t) {
-  StridedFloats view;
-  view.data = reinterpret_cast<float*>(static_cast<char*>(t.data) + t.byte_offset);
-  view.rows = t.shape[0];
-  view.columns = t.ndim == 2 ? t.shape[1] : 1;
-  view.row_stride = t.strides != nullptr ? t.strides[0] : view.columns;
-  view.column_stride = t.strides != nullptr && t.ndim == 2 ? t.strides[1] : 1;
-  return view;
-}
-
-inline bool accepts(const softcheck_call& call) {
-  return call.abi_version == SOFTCHECK_KERNEL_ABI_VERSION && call.n_inputs >= 1 && call.n_inputs <= 2 &&
-         call.n_outputs == 1 && is_f32(*call.inputs[0]) && is_f32(*call.outputs[0]) && call.inputs[0]->ndim == 2;
-}
-
-inline Row gather(const softcheck_call& call, std::int64_t row) {
-  const StridedFloats in = strided(*call.inputs[0]);
-  Row result;
-  result.theta = call.theta;
-  result.out.resize(call.outputs[0]->ndim == 2 ? static_cast<std::size_t>(in.columns) : 1);
-  for (std::int64_t i = 0; i < in.columns; ++i) {
-    result.logits.push_back(in.at(row, i));
+/// Nothing where the call is to be refused.
+inline std::optional<Matrices> matrices_of(const softcheck_call& call) {
+  if (call.abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call.n_inputs < 1 || call.n_inputs > 2 ||
+      call.n_outputs != 1 || !is_float(*call.inputs[0]) || !is_float(*call.outputs[0]) || call.inputs[0]->ndim != 2) {
+    return std::nullopt;
   }
-  if (call.n_inputs == 2) {
-    const DLTensor& mask = *call.inputs[1];
-    const auto* visible = static_cast<const std::uint8_t*>(mask.data) + mask.byte_offset;
-    const std::int64_t row_stride = mask.strides != nullptr ? mask.strides[0] : in.columns;
-    const std::int64_t column_stride = mask.strides != nullptr ? mask.strides[1] : 1;
-    for (std::int64_t i = 0; i < in.columns; ++i) {
-      if (visible[row * row_stride + i * column_stride] == 0) {
-        result.logits[static_cast<std::size_t>(i)] = -infinity;
-      }
-    }
+  Matrices matrices;
+  matrices.logits = View(*call.inputs[0]);
+  if (call.n_inputs == 2) matrices.mask = View(*call.inputs[1]);
+  matrices.out = View(*call.outputs[0]);
+  matrices.out_is_row_scalar = call.outputs[0]->ndim == 1;
+  matrices.theta = call.theta;
+  return matrices;
+}
+
+template <class Real>
+RowOf<Real> gather(const Matrices& from, std::int64_t row) {
+  RowOf<Real> result;
+  result.theta = from.theta;
+  result.out.resize(from.out_is_row_scalar ? 1 : static_cast<std::size_t>(from.logits.columns));
+  result.logits.reserve(static_cast<std::size_t>(from.logits.columns));
+  for (std::int64_t i = 0; i < from.logits.columns; ++i) {
+    const bool visible = !from.mask || *from.mask->at(row, i) != 0;
+    result.logits.push_back(visible ? from.logits.get<Real>(row, i) : static_cast<Real>(-infinity));
   }
   return result;
 }
 
-inline void scatter(const softcheck_call& call, std::int64_t row, const Row& from) {
-  const StridedFloats out = strided(*call.outputs[0]);
+template <class Real>
+void scatter(const Matrices& to, std::int64_t row, const RowOf<Real>& from) {
   for (std::size_t i = 0; i < from.out.size(); ++i) {
-    out.at(row, static_cast<std::int64_t>(i)) = from.out[i];
+    to.out.put(row, static_cast<std::int64_t>(i), from.out[i]);
   }
 }
 
-/// Calls compute(Row&) for every row: it reads logits and theta and fills out.
+/// Calls compute(RowOf<Real>&) for every row: it reads logits and theta and fills out. A compute that takes Row& alone
+/// refuses f64.
 template <class Compute>
-int each_row(const softcheck_call* call, Compute compute) {
-  if (!accepts(*call)) {
+int each_row(const Matrices& matrices, Compute compute) {
+  const auto run = [&](auto real) {
+    for (std::int64_t r = 0; r < matrices.logits.rows; ++r) {
+      auto row = gather<decltype(real)>(matrices, r);
+      compute(row);
+      scatter(matrices, r, row);
+    }
+    return 0;
+  };
+  if (!is_f64(matrices.logits.type)) return run(float{});
+  if constexpr (std::is_invocable_v<Compute&, RowOf<double>&>) {
+    return run(double{});
+  } else {
     return 1;
   }
-  for (std::int64_t r = 0; r < call->inputs[0]->shape[0]; ++r) {
-    Row row = gather(*call, r);
-    compute(row);
-    scatter(*call, r, row);
-  }
-  return 0;
+}
+
+template <class Compute>
+int each_row(const softcheck_call* call, Compute compute) {
+  const std::optional<Matrices> matrices = matrices_of(*call);
+  return matrices ? each_row(*matrices, compute) : 1;
 }
 
 }  // namespace softcheck::kernels::mutants

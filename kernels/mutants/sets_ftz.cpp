@@ -8,7 +8,7 @@
 using namespace softcheck::kernels::mutants;
 
 SOFTCHECK_MUTANT mutant_sets_ftz(const softcheck_call* call) {
-  const int status = each_row(call, [](Row& row) { softmax(row); });
+  const int status = each_row(call, [](auto& row) { softmax(row); });
 #ifdef __SSE__
   _mm_setcsr(_mm_getcsr() | 0x8040u);  // FTZ and DAZ
 #endif

@@ -7,12 +7,12 @@
 using namespace softcheck::kernels::mutants;
 
 SOFTCHECK_MUTANT mutant_writes_after_return(const softcheck_call* call) {
-  const int status = each_row(call, [](Row& row) { softmax(row); });
-  const DLTensor& out = *call->outputs[0];
-  if (status == 0 && out.shape[0] > 0 && out.shape[1] > 0) {
-    std::thread([first = static_cast<char*>(out.data) + out.byte_offset] {
+  const int status = each_row(call, [](auto& row) { softmax(row); });
+  const View out(*call->outputs[0]);
+  if (status == 0 && out.rows > 0 && out.columns > 0) {
+    std::thread([out] {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      *reinterpret_cast<float*>(first) = 2;
+      out.put(0, 0, 2.0);
     }).detach();
   }
   return status;

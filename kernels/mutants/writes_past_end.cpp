@@ -1,14 +1,16 @@
 // C5, PyTorch #154634: one element beyond the last row is written.
+#include <optional>
+
 #include "kernels/mutants/reference_rows.hpp"
 
 using namespace softcheck::kernels::mutants;
 
 SOFTCHECK_MUTANT mutant_writes_past_end(const softcheck_call* call) {
-  const int status = each_row(call, [](Row& row) { softmax(row); });
+  const int status = each_row(call, [](auto& row) { softmax(row); });
   if (status == 0) {
-    const StridedFloats out = strided(*call->outputs[0]);
+    const View out(*call->outputs[0]);
     if (out.rows > 0 && out.columns > 0) {
-      out.at(out.rows - 1, out.columns) = 0;
+      out.put(out.rows - 1, out.columns, 0.0);
     }
   }
   return status;

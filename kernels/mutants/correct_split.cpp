@@ -1,0 +1,49 @@
+// Correct: (m, S, T) of every 16 logits, each relative to the largest m by a (T + d S), then added pairwise: what
+// split-KV and ranks do; sum=blocks:16.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "kernels/mutants/reference_rows.hpp"
+
+using namespace softcheck::kernels::mutants;
+
+namespace {
+// (m, S, T) of every 16 logits; parts of nothing but masked items are left out.
+template <class Real>
+std::vector<Sums<Real>> parts_of(const RowOf<Real>& row) {
+  constexpr std::size_t width = 16;
+  std::vector<Sums<Real>> parts;
+  for (std::size_t i = 0; i < row.logits.size(); i += width) {
+    const auto from = row.logits.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto count = static_cast<std::ptrdiff_t>(std::min(width, row.logits.size() - i));
+    const RowOf<Real> part{std::vector<Real>(from, from + count), row.theta, {}};
+    if (maximum(part.logits) > -infinity) {
+      parts.push_back(sums_of(part));
+    }
+  }
+  return parts;
+}
+}  // namespace
+
+SOFTCHECK_MUTANT correct_split(const softcheck_call* call) {
+  return each_row(call, []<class Real>(RowOf<Real>& row) {
+    row.out[0] = entropy_or(row, [](const RowOf<Real>& finite) {
+      const Real m = maximum(finite.logits);
+      std::vector<Sums<Real>> parts = parts_of(finite);
+      for (Sums<Real>& part : parts) {
+        const Real d = (m - part.maximum) * reciprocal_theta(finite);
+        const Real a = std::exp(-d);
+        part = {m, a * part.weights, a > 0 ? a * (part.deviations + d * part.weights) : 0};
+      }
+      for (std::size_t step = 1; step < parts.size(); step *= 2) {
+        for (std::size_t i = 0; i + step < parts.size(); i += 2 * step) {
+          parts[i].weights += parts[i + step].weights;
+          parts[i].deviations += parts[i + step].deviations;
+        }
+      }
+      return entropy_of(parts.front());
+    });
+  });
+}
