@@ -179,11 +179,13 @@ Outcome run(const ErasedProperty& property, const RunOptions& options) {
   const Stopwatch stopwatch;
   Outcome outcome = started(property);
   rc::Random random(options.seed);
-  for (int i = 0; i < options.cases && (i == 0 || stopwatch.seconds() < options.seconds); ++i) {
+  const int cases = property.listed > 0 ? static_cast<int>(property.listed) : options.cases;
+  for (int i = 0; i < cases && (i == 0 || stopwatch.seconds() < options.seconds); ++i) {
     std::unique_ptr<CaseNode> node;
     ++outcome.cases;
     try {
-      node = property.draw(random.split(), size_of_case(i, options));
+      node = property.listed > 0 ? property.list(static_cast<std::size_t>(i))
+                                 : property.draw(random.split(), size_of_case(i, options));
     } catch (const std::exception& error) {
       outcome.verdict = Verdict::violated;
       outcome.note = std::string("the generator threw: ") + error.what();

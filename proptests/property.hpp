@@ -72,6 +72,9 @@ struct PropertyOf {
   std::vector<std::string> claims;  // ids of the claims its check decides: "lemma_2_1.upper"
   rc::Gen<Case> generator;
   std::function<Certificates(const Case&)> check;
+  /// Where there are any: these cases in this order, each as it is, and none drawn. Sorted by size, the first that
+  /// fails is the smallest.
+  std::vector<Case> listed{};
 };
 
 namespace detail {
@@ -94,6 +97,8 @@ struct ErasedProperty {
   std::vector<std::string> claims;
   std::function<std::unique_ptr<CaseNode>(const rc::Random&, int size)> draw;
   std::function<std::unique_ptr<CaseNode>(std::string_view text)> parse;
+  std::size_t listed = 0;
+  std::function<std::unique_ptr<CaseNode>(std::size_t index)> list;
 };
 
 Outcome run(const ErasedProperty& property, const RunOptions& options);
@@ -125,7 +130,9 @@ class NodeOf final : public CaseNode {
 template <class Case>
 ErasedProperty erase(PropertyOf<Case> property) {
   const auto shared = std::make_shared<const PropertyOf<Case>>(std::move(property));
-  return {shared->suite, shared->sentence, shared->claims,
+  return {shared->suite,
+          shared->sentence,
+          shared->claims,
           [shared](const rc::Random& random, int size) -> std::unique_ptr<CaseNode> {
             return std::make_unique<NodeOf<Case>>(shared, shared->generator(random, size));
           },
@@ -133,6 +140,10 @@ ErasedProperty erase(PropertyOf<Case> property) {
             Case value;
             from_text(text, value);
             return std::make_unique<NodeOf<Case>>(shared, std::move(value));
+          },
+          shared->listed.size(),
+          [shared](std::size_t index) -> std::unique_ptr<CaseNode> {
+            return std::make_unique<NodeOf<Case>>(shared, shared->listed[index]);
           }};
 }
 
@@ -150,8 +161,8 @@ class Property {
   std::string name() const { return suite() + "." + sentence(); }
   const std::vector<std::string>& claims() const { return erased_.claims; }
 
-  /// Draws cases until one fails, and shrinks it. A shrink is taken when it fails in the same way: the same claim with
-  /// the same verdict, or an exception out of the same function.
+  /// Draws cases (or takes those listed) until one fails, and shrinks it. A shrink is taken when it fails in the same
+  /// way: the same claim with the same verdict, or an exception out of the same function.
   Outcome run(const RunOptions& options) const { return detail::run(erased_, options); }
   /// Checks the one case that text describes; throws std::invalid_argument when it does not parse.
   Outcome replay(std::string_view text) const { return detail::replay(erased_, text); }

@@ -133,14 +133,40 @@ bool admits(const RowOptions& options, const RowCase& row_case) {
   });
 }
 
-std::string to_text(const RowCase& row_case) {
-  std::string text = "row " + std::string(numerics::properties(row_case.format).name) +
-                     " theta=" + numerics::hex_float(row_case.theta);
-  for (const Run& run : row_case.row.runs()) {
+std::string runs_text(const RunLengthRow& row) {
+  std::string text;
+  for (const Run& run : row.runs()) {
     text += " " + numerics::hex_float(run.value);
     if (run.count != 1) text += "*" + std::to_string(run.count);
   }
   return text;
+}
+
+RunLengthRow parse_runs(std::span<const std::string_view> words, numerics::Format format) {
+  std::vector<Run> runs;
+  for (std::string_view word : words) {
+    const std::size_t star = word.find('*');
+    const double value = parse_number(word.substr(0, star));
+    const std::uint64_t count =
+        star == std::string_view::npos ? 1 : parse_count(word.substr(star + 1), 1, std::uint64_t{1} << 40);
+    if (value != -infinity && !same_bits(numerics::round_to(format, value), value)) {
+      throw std::invalid_argument("row case: " + std::string(word) + " is no number of " +
+                                  std::string(numerics::properties(format).name));
+    }
+    runs.push_back({value, count});
+  }
+  return RunLengthRow(std::move(runs));
+}
+
+double parse_theta(std::string_view word) {
+  const double theta = parse_number(value_of(word, "theta"));
+  if (theta > 0 && theta < infinity) return theta;
+  throw std::invalid_argument("row case: theta must be positive and finite, got " + std::string(word));
+}
+
+std::string to_text(const RowCase& row_case) {
+  return "row " + std::string(numerics::properties(row_case.format).name) +
+         " theta=" + numerics::hex_float(row_case.theta) + runs_text(row_case.row);
 }
 
 void from_text(std::string_view text, RowCase& row_case) {
@@ -151,23 +177,9 @@ void from_text(std::string_view text, RowCase& row_case) {
   }
   RowCase result;
   result.format = numerics::parse_format(words[1]);
-  result.theta = parse_number(value_of(words[2], "theta"));
+  result.theta = parse_theta(words[2]);
   result.family = "text";
-  if (!(result.theta > 0 && result.theta < infinity)) {
-    throw std::invalid_argument("row case: theta must be positive and finite, got " + std::string(words[2]));
-  }
-  std::vector<Run> runs;
-  for (std::string_view word : std::span(words).subspan(3)) {
-    const std::size_t star = word.find('*');
-    const double value = parse_number(word.substr(0, star));
-    const std::uint64_t count =
-        star == std::string_view::npos ? 1 : parse_count(word.substr(star + 1), 1, std::uint64_t{1} << 40);
-    if (value != -infinity && !same_bits(numerics::round_to(result.format, value), value)) {
-      throw std::invalid_argument("row case: " + std::string(word) + " is no number of " + std::string(words[1]));
-    }
-    runs.push_back({value, count});
-  }
-  result.row = RunLengthRow(std::move(runs));
+  result.row = parse_runs(std::span(words).subspan(3), result.format);
   row_case = std::move(result);
 }
 

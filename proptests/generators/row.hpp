@@ -111,6 +111,13 @@ rc::Gen<RowCase> row_cases(const RowOptions& options = {});
 /// values rounded, zeroed and moved towards 0.
 rc::Seq<RowCase> shrink_row_case(const RowCase& row_case, const RowOptions& options = {});
 
+/// " 0x1.8p+1*3 -inf*2 0x0p+0", and back.
+/// throws   std::invalid_argument
+std::string runs_text(const RunLengthRow& row);
+RunLengthRow parse_runs(std::span<const std::string_view> words, numerics::Format format);
+/// Of "theta=T", T positive and finite; throws std::invalid_argument otherwise.
+double parse_theta(std::string_view word);
+
 /// "row f32 theta=0x1p+0 0x1.8p+1*3 -inf*2 0x0p+0"
 std::string to_text(const RowCase& row_case);
 void from_text(std::string_view text, RowCase& row_case);

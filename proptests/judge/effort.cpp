@@ -44,9 +44,9 @@ Effort effort_from_environment(Effort otherwise) {
 EffortSize size_of(Effort effort) {
   switch (effort) {
     case Effort::quick:
-      return {100, std::uint64_t{1} << 17, 0};
+      return {100, std::uint64_t{1} << 17, 2'048};
     case Effort::normal:
-      return {400, std::uint64_t{1} << 17, 0};
+      return {400, std::uint64_t{1} << 17, 20'480};
     case Effort::deep:
       break;
   }

@@ -1,4 +1,4 @@
-// log_softmax and adaptive_softmax: the exact values come from enclosures alone.
+// log_softmax and adaptive_softmax: elements decided by long doubles with a certified error, then by enclosures.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -27,51 +27,78 @@ Decision decide(double got, double threshold, Value&& value) {
   return escalate([&] { return less_equal(abs(Enclosure(got) - value()), Enclosure(threshold)); });
 }
 
-// What judge_elements asks of an op, each of the element i, at the working precision.
+/// A real and a bound on its distance from value.
+struct Quick {
+  long double value;
+  long double error;
+
+  /// |got - real| <= threshold, where that can be told.
+  Decision within(double threshold, double got) const {
+    // One rounding in the difference, one in the sum.
+    const long double distance = std::fabs(got - value);
+    const long double margin = error + 2 * std::numeric_limits<long double>::epsilon() * (distance + error);
+    if (distance + margin <= threshold) return Decision::proved;
+    return distance - margin > threshold ? Decision::violated : Decision::undecided;
+  }
+};
+
+// What judge_elements asks of an op, each of the element i.
 struct ElementJudge {
-  std::string claim;
+  std::string_view claim;
   double masked;                                                                   // the value of a masked item
-  std::function<Enclosure(std::size_t)> value;                                     // exact
+  std::function<Quick(std::size_t)> quick;                                         // nearly exact
+  std::function<Enclosure(std::size_t)> value;                                     // exact, at the working precision
   std::function<double(std::size_t)> threshold;                                    // absolute
   std::function<bool(std::size_t, double magnitude)> vacuous;                      // without grants
   std::function<bool(std::size_t)> overflows = [](std::size_t) { return false; };  // to -inf, before the value does
   double resolution = 0;  // smaller values have no relative accuracy
+  bool promised = true;   // is anything said of this row at all?
 };
 
-// A claim over the elements of a row whose exact values come from enclosures alone: all decided, the worst one shown.
-void judge_elements(const JudgedRow& row, const ElementJudge& judge, RowFindings& findings) {
-  if (const auto found = masked_item_that_is_not(judge.masked, judge.claim, row)) {
-    findings.certificates.push_back(*found);
+Decision decide_element(const JudgedRow& row, const ElementJudge& judge, std::size_t i, const Quick& quick,
+                        double allowed) {
+  const double got = row.got[i];
+  const Decision decision = quick.within(allowed, got);
+  return decision == Decision::undecided ? decide(got, allowed, [&] { return judge.value(i); }) : decision;
+}
+
+// A claim over the elements of a row: all decided, the worst one shown.
+void judge_elements(const JudgedRow& row, const ElementJudge& judge, RowVerdicts& verdicts) {
+  const auto found = masked_item_that_is_not(judge.masked, judge.claim, row);
+  // Of a row whose log-sum-exp overflows not even that is promised.
+  if (found && judge.promised) {
+    verdicts.findings.push_back(*found);
     return;
   }
-  struct Worst {
-    std::size_t item;
-    Decision decision;
-    double used;
-  };
   const auto rank = [](Decision d) { return d == Decision::proved ? 0 : d == Decision::undecided ? 1 : 2; };
-  std::optional<Worst> worst;
+  ValueFinding worst{judge.claim, std::nullopt, Enclosure(0), 0, 0, Decision::proved, {}, false};
+  double most_used = 0;
   for (std::size_t i = 0; i < row.got.size(); ++i) {
     if (std::isinf(row.logits[i])) continue;
-    const PrecisionScope precision(64);
-    const double allowed = judge.threshold(i);
-    const Enclosure quick = judge.value(i);
-    const double magnitude = std::fabs(quick.midpoint());
-    findings.vacuity.add(row.contract, magnitude, judge.resolution, allowed == infinity || judge.vacuous(i, magnitude));
-    if (allowed == infinity || overflows_rightly(row.contract, row.got[i], quick, allowed)) continue;
-    if (row.got[i] == -infinity && judge.overflows(i)) continue;
-    const Decision decision = decide(row.got[i], allowed, [&] { return judge.value(i); });
-    const double used = std::isfinite(row.got[i]) ? std::fabs(row.got[i] - quick.midpoint()) / allowed : infinity;
+    const Quick quick = judge.quick(i);
+    const double allowed = judge.threshold(i), got = row.got[i];
+    const auto exact = static_cast<double>(quick.value);
+    const bool counted = verdicts.vacuity.add(row.contract, std::fabs(exact), judge.resolution,
+                                              allowed == infinity || judge.vacuous(i, std::fabs(exact)));
+    if (counted) worst.errors.add(row.contract.output, exact, static_cast<double>(got - quick.value), i);
+    if (allowed == infinity) continue;
+    if (std::isinf(got) && overflows_rightly(row.contract, got, judge.value(i), allowed)) continue;
+    if (got == -infinity && judge.overflows(i)) continue;
+    const Decision decision = decide_element(row, judge, i, quick, allowed);
+    const double used = std::isfinite(got) ? std::fabs(static_cast<double>(got - quick.value)) / allowed : infinity;
     const bool worse =
-        !worst || rank(decision) > rank(worst->decision) || (decision == worst->decision && used > worst->used);
-    if (worse) worst = {i, decision, used};
+        !worst.item || rank(decision) > rank(worst.decision) || (decision == worst.decision && used > most_used);
+    if (!worse) continue;
+    worst.item = i;
+    worst.decision = decision;
+    most_used = used;
   }
-  if (!worst) return;
+  if (!worst.item) return;
   const PrecisionScope precision(113);
-  const std::size_t i = worst->item;
-  findings.certificates.push_back(value_certificate(judge.claim, row.witness + " item=" + std::to_string(i),
-                                                    judge.value(i), row.got[i], judge.threshold(i), worst->decision,
-                                                    row.contract.output));
+  worst.expected = judge.value(*worst.item);
+  worst.got = row.got[*worst.item];
+  worst.threshold = judge.threshold(*worst.item);
+  verdicts.findings.push_back(std::move(worst));
 }
 
 // One oracle for each precision of the ladder, made when first asked for.
@@ -90,37 +117,54 @@ class OracleLadder {
   std::map<unsigned, std::optional<Oracle>> oracles_;
 };
 
+// A double no less than the quotient, which errs by two roundings at most.
+double at_least(double quotient) { return std::nextafter(quotient * (1 + 0x1p-51), infinity); }
+
 }  // namespace
 
-void judge_log_softmax(const JudgedRow& row, RowFindings& findings) {
-  const RowCascade cascade(row.logits, row.theta);
+void judge_log_softmax(const JudgedRow& row, RowVerdicts& verdicts) {
+  RowCascade cascade(row.logits, row.theta);
   const Statistics statistics = statistics_of(cascade, row.contract, row.logits, row.theta);
   const auto threshold = log_softmax_error(row.contract, statistics);
   const auto plain = log_softmax_error(row.contract, statistics, Grants::none);
+  const double maximum = cascade.statistics().maximum;
+  const PrecisionScope precision(113);
+  const Enclosure log_sum = log1p(ExactSums(cascade).sum_minus_one);
+  const long double near_log_sum = nearest(log_sum), wide_theta = row.theta;
+  const auto deviation = [&](std::size_t i) { return UpperBound(at_least((maximum - row.logits[i]) / row.theta)); };
+  const auto difference = [&](std::size_t i) { return Enclosure(maximum) - Enclosure(row.logits[i]); };
   OracleLadder<RowOracle> oracles([&] { return RowOracle(row.logits, row.theta); });
-  const auto deviation = [&](std::size_t i) {
-    const PrecisionScope precision(64);
-    return UpperBound(std::max(0.0, oracles.now().deviation(i).upper_double()));
-  };
   judge_elements(
       row,
       {.claim = "kernel.log_softmax.element",
        .masked = -infinity,
-       .value = [&](std::size_t i) { return oracles.now().log_softmax(i); },
+       .quick =
+           [&](std::size_t i) {
+             const long double value =
+                 -((static_cast<long double>(maximum) - row.logits[i]) / wide_theta + near_log_sum);
+             // A difference, a quotient, a sum of terms of one sign, and the logarithm's own.
+             return Quick{value, 4 * std::numeric_limits<long double>::epsilon() * std::fabs(value)};
+           },
+       .value =
+           [&](std::size_t i) {
+             // 90 bits of ln S are as good as an oracle's until they are not enough.
+             return working_precision() <= 113 ? -(difference(i) / Enclosure(row.theta)) - log_sum
+                                               : oracles.now().log_softmax(i);
+           },
        .threshold = [&](std::size_t i) { return upper(threshold.at(deviation(i))); },
        .vacuous = [&](std::size_t i,
                       double magnitude) { return is_vacuous(upper(plain.rounding(deviation(i))), magnitude); },
        // x - max is not yet divided by theta.
        .overflows =
            [&](std::size_t i) {
-             const Enclosure difference = oracles.now().deviation(i) * Enclosure(row.theta);
-             return less(difference, Enclosure(overflow_limit(row.contract))) != Decision::proved;
+             return less(difference(i), Enclosure(overflow_limit(row.contract))) != Decision::proved;
            },
-       .resolution = resolution_of_logarithms(row.contract, statistics)},
-      findings);
+       .resolution = resolution_of_logarithms(row.contract, statistics),
+       .promised = std::isfinite(upper(threshold.constant))},
+      verdicts);
 }
 
-void judge_adaptive_softmax(const JudgedRow& row, RowFindings& findings) {
+void judge_adaptive_softmax(const JudgedRow& row, RowVerdicts& verdicts) {
   const RowCascade cascade(row.logits, 1);
   const Statistics plain = statistics_of(cascade, row.contract, row.logits, 1);
   const EntropyDefinition definition =
@@ -132,20 +176,24 @@ void judge_adaptive_softmax(const JudgedRow& row, RowFindings& findings) {
   const auto threshold = adaptive_temperature_error(row.contract, plain, scaled);
   const auto bare = adaptive_temperature_error(row.contract, plain, scaled, Grants::none);
   const auto deviation = [&](std::size_t i) {
-    const PrecisionScope low(64);
-    return UpperBound(std::max(0.0, oracles.now().sharpened().deviation(i).upper_double()));
+    return UpperBound(std::max(0.0, sharpened.deviation(i).upper_double()));
+  };
+  const auto quick = [&](std::size_t i) {
+    const Enclosure value = oracles.now().softmax(i);
+    const long double near = nearest(value);
+    return Quick{near, static_cast<long double>(value.width()) + std::numeric_limits<long double>::epsilon() * near};
   };
   const auto coefficient = [&](std::size_t i) {
-    const PrecisionScope low(64);
     return UpperBound(std::max(0.0, oracles.now().softmax(i).upper_double()));
   };
   judge_elements(row,
                  {.claim = "kernel.adaptive_softmax.element",
                   .masked = 0,
+                  .quick = quick,
                   .value = [&](std::size_t i) { return oracles.now().softmax(i); },
                   .threshold = [&](std::size_t i) { return upper(threshold.at(deviation(i), coefficient(i))); },
                   .vacuous = [&](std::size_t i, double) { return !(upper(bare.relative(deviation(i))) < 1); }},
-                 findings);
+                 verdicts);
 }
 
 }  // namespace softcheck::proptests

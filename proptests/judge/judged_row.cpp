@@ -43,13 +43,28 @@ double resolution_of_logarithms(const Contract& contract, const Statistics& stat
   return sum < 1 ? sum : 0;
 }
 
-std::optional<Certificate> masked_item_that_is_not(double expected, const std::string& claim, const JudgedRow& row) {
+ExactSums::ExactSums(RowCascade& cascade) {
+  const DoubleDoubleStatistics& pair = cascade.double_double_statistics();
+  const auto enclose = [](const DoubleDoubleApproximation& sum) {
+    const Enclosure error = Enclosure::between(-sum.error, sum.error);
+    return maximum(Enclosure(0), Enclosure(sum.value.high) + Enclosure(sum.value.low) + error);
+  };
+  sum_minus_one = enclose(pair.sum_minus_one);
+  weighted_deviation = enclose(pair.weighted_deviation);
+}
+
+std::optional<ValueFinding> masked_item_that_is_not(double expected, std::string_view claim, const JudgedRow& row) {
   for (std::size_t i = 0; i < row.got.size(); ++i) {
     if (!std::isinf(row.logits[i]) || row.got[i] == expected) continue;
-    return value_certificate(claim, row.witness + " masked item=" + std::to_string(i), Enclosure(0), row.got[i], 0,
-                             Decision::violated, row.contract.output);
+    return ValueFinding{claim, i, Enclosure(0), row.got[i], 0, Decision::violated, {}, false};
   }
   return std::nullopt;
+}
+
+long double nearest(const Enclosure& value) {
+  const double high = value.midpoint();
+  if (!std::isfinite(high)) return high;
+  return static_cast<long double>(high) + static_cast<long double>((value - Enclosure(high)).midpoint());
 }
 
 }  // namespace softcheck::proptests

@@ -6,62 +6,11 @@
 #include <limits>
 #include <stdexcept>
 
+#include "proptests/judge/kernel_properties.hpp"
 #include "proptests/judge/kernel_trial.hpp"
 
 namespace softcheck::proptests {
 namespace {
-
-constexpr const char* suite = "Kernel";
-
-RowOptions rows_for(const KernelSubject& subject, const JudgeOptions& options) {
-  RowOptions rows;
-  rows.formats = {subject.contract.input};
-  rows.max_length = options.max_length;
-  // The reciprocal of theta must be a number of the accumulator: beyond that no contract promises anything.
-  if (subject.contract.accumulator == numerics::Format::f16) rows.theta_exponent = 12;
-  // Adaptive temperature has none of its own, and the values of these ops come from enclosures alone: shorter rows.
-  if (subject.op == Op::adaptive_softmax) rows.theta_exponent = 0;
-  if (subject.op == Op::adaptive_softmax || subject.op == Op::log_softmax) {
-    rows.max_length = std::min<std::uint64_t>(rows.max_length, 4096);
-  }
-  return rows;
-}
-
-std::vector<Property> kernel_properties(const KernelSubject& subject, const JudgeOptions& options, KernelTrial& trial) {
-  const RowOptions rows = rows_for(subject, options);
-  RowOptions short_rows = rows;
-  short_rows.max_length = 300;
-  RowOptions nothing_visible = short_rows;
-  nothing_visible.families = {RowFamily::plateau};
-
-  const std::vector<std::string> values = trial.value_claims();
-  const std::vector<std::string>& clean = WatchedKernel::claims();
-  std::vector<std::string> all = clean;
-  all.insert(all.end(), values.begin(), values.end());
-  std::vector<std::string> alone = all;
-  if (subject.required.deterministic) alone.push_back("kernel.deterministic");
-  std::vector<std::string> among = all;
-  if (subject.required.batch_invariant) among.push_back("kernel.batch_invariant");
-  std::vector<std::string> masked_row = clean;
-  masked_row.push_back("kernel.masked_row");
-  std::vector<std::string> nan_row = all;
-  nan_row.push_back("kernel.nan_row");
-
-  using Check = Certificates (KernelTrial::*)(const RowCase&);
-  std::vector<Property> properties;
-  const auto add = [&](const char* sentence, std::vector<std::string> claims, const RowOptions& cases, Check check) {
-    std::erase_if(claims, [&](const std::string& claim) { return subject.exempt.contains(claim); });
-    properties.push_back(PropertyOf<RowCase>{
-        suite, sentence, std::move(claims), row_cases(cases),
-        [&trial, check](const RowCase& c) { return trial.watched().without_exempt((trial.*check)(c)); }});
-  };
-  add("EveryValueLiesWithinItsThreshold", alone, rows, &KernelTrial::alone);
-  add("LayoutsAndNeighboursDoNotMatter", among, short_rows, &KernelTrial::among_neighbours);
-  add("AMaskedItemIsADeletedOne", all, short_rows, &KernelTrial::behind_a_mask);
-  add("AFullyMaskedRowIsAsDeclared", masked_row, nothing_visible, &KernelTrial::fully_masked);
-  add("ANanLogitMakesItsRowNan", nan_row, short_rows, &KernelTrial::with_a_nan);
-  return properties;
-}
 
 ReportVerdict verdict_of(const Outcome& outcome) {
   const auto died = [&](CallEnd end) {
@@ -95,6 +44,9 @@ void weigh(const KernelTrial& trial, KernelJudgement& judgement) {
   judgement.refused = trial.watched().kernel().refused_calls();
   judgement.printed_bytes = trial.watched().kernel().printed_bytes();
   judgement.notes = trial.watched().notes();
+  judgement.rows = trial.judged_rows();
+  judgement.errors = trial.errors();
+  judgement.not_tried.insert(judgement.not_tried.end(), trial.not_tried().begin(), trial.not_tried().end());
   const std::size_t accepted = judgement.calls - judgement.refused;
   ReportVerdict weight = ReportVerdict::pass;
   if (accepted == 0) {
@@ -121,25 +73,6 @@ void require_decided_values(const KernelTrial& trial, KernelJudgement& judgement
     if (decided || trial.watched().exempts(claim) || judgement.verdict != ReportVerdict::pass) continue;
     judgement.verdict = ReportVerdict::vacuous;
     judgement.notes.push_back(claim + " was decided in no call");
-  }
-}
-
-// The case that a replay asks for: of the kernel's dtype, and of a size that fits the buffers.
-void require_replayable(const KernelSubject& subject, std::string_view case_text) {
-  RowCase row_case;
-  from_text(case_text, row_case);
-  RowOptions allowed = rows_for(subject, {});
-  allowed.max_length = RowOptions{}.max_length;
-  const std::string dtype(numerics::properties(subject.contract.input).name);
-  if (row_case.format != subject.contract.input) {
-    throw std::invalid_argument("need a row of the kernel's dtype, " + dtype + ", got one of " +
-                                std::string(numerics::properties(row_case.format).name));
-  }
-  if (!admits(allowed, row_case)) {
-    throw std::invalid_argument("need a row of 1 to " + std::to_string(allowed.max_length) +
-                                " logits with one that is not -inf, and theta in [2^-" +
-                                std::to_string(allowed.theta_exponent) + ", 2^" +
-                                std::to_string(allowed.theta_exponent) + "]");
   }
 }
 
@@ -185,10 +118,13 @@ KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& o
   KernelTrial trial(subject, options.limits);
   KernelJudgement judgement;
   judgement.verdict = ReportVerdict::pass;
-  for (const Property& property : kernel_properties(subject, options, trial)) {
-    add_outcome(property, property.run(options.run), judgement);
+  for (const KernelProperty& one : kernel_properties(subject, options, trial)) {
+    RunOptions run = options.run;
+    run.cases = one.cases;
+    add_outcome(one.property, one.property.run(run), judgement);
     if (trial.watched().timed_out()) break;  // a hang costs the time limit once
   }
+  judgement.not_tried = not_tried_of(subject, options);
   weigh(trial, judgement);
   require_decided_values(trial, judgement);
   judgement.seconds = seconds_since(start);
@@ -203,7 +139,7 @@ KernelJudgement replay_kernel(const KernelSubject& subject, std::string_view pro
   KernelJudgement judgement;
   judgement.verdict = ReportVerdict::pass;
   std::string known;
-  for (const Property& candidate : kernel_properties(subject, options, trial)) {
+  for (const auto& [candidate, cases] : kernel_properties(subject, options, trial)) {
     known += ' ' + candidate.name();
     if (candidate.name() == property) add_outcome(candidate, candidate.replay(case_text), judgement);
   }

@@ -63,6 +63,7 @@ struct KernelJudgement {
   VacuityCount vacuity;
   std::size_t calls = 0;
   std::size_t refused = 0;
+  std::size_t rows = 0;  // judged
   std::size_t printed_bytes = 0;
   std::vector<std::string> notes;  // what was seen and is no verdict: refusals, output, reruns that differ
   std::map<std::string, ErrorStatistics> errors;  // by claim

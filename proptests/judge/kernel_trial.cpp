@@ -3,60 +3,50 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <system_error>
+#include <utility>
+
+#include "proptests/judge/row_call.hpp"
+#include "proptests/judge/row_judge.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
 using numerics::Certificate;
+using numerics::Decision;
+using numerics::Verdict;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-// The layouts that kernels get wrong, one for each size of a row: which one is no choice of chance, so that a case
-// replays.
-Layout layout_for(std::size_t columns) {
-  static constexpr Layout layouts[] = {
-      {.column_stride = 1, .row_gap = 0, .offset = 0, .against_the_end = false},
-      {.column_stride = 1, .row_gap = 3, .offset = 0, .against_the_end = true},
-      {.column_stride = 2, .row_gap = 0, .offset = 0, .against_the_end = true},
-      {.column_stride = 1, .row_gap = 0, .offset = 1, .against_the_end = true},
-      {.column_stride = 3, .row_gap = 5, .offset = 7, .against_the_end = true},
-  };
-  return layouts[columns % std::size(layouts)];
-}
-
-std::string describe(const Layout& layout) {
-  return " layout(column_stride=" + std::to_string(layout.column_stride) +
-         " row_gap=" + std::to_string(layout.row_gap) + " offset=" + std::to_string(layout.offset) + ")";
-}
-
-// How many rows stand together: odd and even numbers, below and above the widths that kernels take at once; chosen by
-// the row's size, as the layout is, and coprime to its choices.
-std::size_t rows_for(std::size_t columns) { return 3 + columns % 7; }
-
-// The row, backwards, with its signs changed (every number of a format has its negative), and again.
-std::vector<double> with_neighbours(const std::vector<double>& row, std::size_t rows) {
-  std::vector<double> result;
-  result.reserve(rows * row.size());
-  for (std::size_t r = 0; r < rows; ++r) {
-    if (r % 3 == 0) result.insert(result.end(), row.rbegin(), row.rend());
-    if (r % 3 == 1) result.insert(result.end(), row.begin(), row.end());
-    if (r % 3 != 2) continue;
-    for (double logit : row) result.push_back(std::isinf(logit) ? logit : -logit);
-  }
-  return result;
-}
-
 std::string in_row(std::size_t row, std::size_t rows) {
-  return " row " + std::to_string(row) + " of " + std::to_string(rows);
+  return rows == 1 ? "" : " row " + std::to_string(row) + " of " + std::to_string(rows);
 }
 
-const char* kind_of(const KernelCall& call) {
-  if (!call.mask.empty()) return "with a mask";
-  if (call.layout.column_stride != 1) return "with a column stride";
-  if (call.layout.row_gap != 0) return "with a row gap";
-  if (call.theta != 1) return "at theta != 1";
-  return call.rows == 1 ? "with one compact row" : "with compact rows";
+/// As a case of one row reads, where the matrix is no more than that.
+std::string text_of(const RowMatrixCase& matrix) {
+  const bool plain = matrix.rows.size() == 1 && matrix.mask == MaskUse::none && matrix.in == MatrixLayout{} &&
+                     matrix.out == MatrixLayout{};
+  return plain ? to_text(RowCase{matrix.rows[0], matrix.theta, matrix.format, ""}) : to_text(matrix);
+}
+
+/// Which row is given a NaN or an infinity, and where: first, last, or in the middle, as what drops it may do so by
+/// place; but a visible item.
+struct Place {
+  std::size_t row;
+  std::size_t item;
+};
+
+std::optional<Place> special_place(const RowMatrixCase& matrix) {
+  if (size_of(matrix) == 0) return std::nullopt;
+  const std::size_t n = matrix.columns, row = matrix.rows.size() / 2;
+  const std::vector<double> logits = matrix.rows[row].expand();
+  const std::size_t wanted = n % 3 == 0 ? 0 : n % 3 == 1 ? n - 1 : n / 2;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t item = (wanted + i) % n;
+    if (std::isfinite(logits[item])) return Place{row, item};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -76,145 +66,219 @@ std::vector<std::string> KernelTrial::value_claims() const {
       return {"kernel.entropy.value"};
     case Op::adaptive_softmax:
       return {"kernel.adaptive_softmax.element"};
+    case Op::attention:
+    case Op::adaptive_attention:
+      break;
   }
   return {};
 }
 
-KernelCall KernelTrial::call_for(double theta, std::int64_t rows, std::vector<double> logits,
-                                 const Layout& layout) const {
-  KernelCall call;
-  call.op = subject_.op;
-  call.input = subject_.contract.input;
-  call.output = subject_.contract.output;
-  call.rows = rows;
-  call.columns = static_cast<std::int64_t>(logits.size()) / rows;
-  call.logits = std::move(logits);
-  call.theta = theta;
-  call.layout = layout;
-  if (!is_row_scalar(subject_.op)) call.output_layout = layout;
-  call.output_layout.against_the_end = call.mask_layout.against_the_end = layout.against_the_end;
-  return call;
+RowMatrixCase KernelTrial::matrix_of(const RowCase& row_case) const {
+  RowMatrixCase matrix;
+  matrix.rows = {row_case.row};
+  matrix.columns = row_case.row.size();
+  matrix.theta = row_case.theta;
+  matrix.format = row_case.format;
+  return matrix;
 }
 
-std::vector<double> KernelTrial::call(const KernelCall& call, const std::string& witness, Certificates& certificates) {
-  std::vector<std::vector<double>> outputs = kernel_.call(lowered(call), kind_of(call), witness, certificates);
-  return outputs.empty() ? std::vector<double>{} : std::move(outputs.front());
-}
-
-void KernelTrial::judge(std::span<const double> logits, double theta, std::span<const double> got,
-                        const std::string& witness, Certificates& certificates) {
-  RowFindings findings = judge_row(subject_.op, subject_.contract, logits, theta, got, witness);
-  vacuity_ += findings.vacuity;
-  std::ranges::move(findings.certificates, std::back_inserter(certificates));
-}
-
-std::span<const double> KernelTrial::row_of(std::span<const double> outputs, std::size_t row,
+std::span<const double> KernelTrial::row_of(const std::vector<double>& outputs, std::size_t row,
                                             std::size_t columns) const {
-  return is_row_scalar(subject_.op) ? outputs.subspan(row, 1) : outputs.subspan(row * columns, columns);
+  const std::span<const double> all(outputs);
+  return is_row_scalar(subject_.op) ? all.subspan(row, 1) : all.subspan(row * columns, columns);
+}
+
+KernelTrial::Outputs KernelTrial::call(const RowMatrixCase& matrix, const TensorCall& tensors,
+                                       const std::string& remark, Certificates& certificates) {
+  Certificates seen;
+  std::vector<std::vector<double>> outputs;
+  try {
+    outputs = kernel_.call(tensors, kind_of(matrix), remark, seen);
+  } catch (const std::system_error& error) {
+    not_tried_.insert("tensors whose rows or columns lie 2^31 elements apart: " + std::string(error.what()));
+    return std::nullopt;
+  }
+  for (Certificate& certificate : seen) {
+    // A thousand rows are written out only where there is something to tell of them.
+    if (certificate.verdict != Verdict::proved) certificate.witness = text_of(matrix) + certificate.witness;
+    certificates.push_back(std::move(certificate));
+  }
+  note_output(matrix, remark);
+  return outputs.empty() ? std::nullopt : std::optional(std::move(outputs.front()));
+}
+
+KernelTrial::Outputs KernelTrial::call(const RowMatrixCase& matrix, const std::string& remark,
+                                       Certificates& certificates) {
+  return call(matrix, call_of(matrix, subject_.op, subject_.contract.output), remark, certificates);
+}
+
+void KernelTrial::note_output(const RowMatrixCase& matrix, const std::string& remark) {
+  const std::size_t printed = kernel_.kernel().printed_bytes();
+  if (printed_bytes_ == 0 && printed > 0) {
+    std::string text = text_of(matrix);
+    if (text.size() > 200) text = text.substr(0, 200) + "...";
+    kernel_.note("first printed something by the end of " + text + remark);
+  }
+  printed_bytes_ = printed;
+}
+
+void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,
+                        Certificates& certificates, std::optional<std::size_t> but) {
+  WorstFindings worst;
+  const std::size_t rows = matrix.rows.size(), n = matrix.columns;
+  for (std::size_t r = 0; r < rows; ++r) {
+    if (r == but) continue;
+    const std::span<const double> values = row_of(got, r, n);
+    // What has been judged once needs no second judgement.
+    if (r >= 3 && r - 3 != but && matrix.rows[r] == matrix.rows[r - 3] && same_bits(values, row_of(got, r - 3, n))) {
+      continue;
+    }
+    RowVerdicts verdicts = judge_values(subject_.op, subject_.contract, matrix.rows[r].expand(), matrix.theta, values);
+    vacuity_ += verdicts.vacuity;
+    ++judged_rows_;
+    for (ValueFinding& finding : verdicts.findings) {
+      errors_.add(finding, [&] { return to_text(RowCase{matrix.rows[r], matrix.theta, matrix.format, ""}); });
+      worst.add(std::move(finding), r);
+    }
+  }
+  const numerics::PrecisionScope precision(113);
+  for (const auto& [claim, of] : worst.by_claim()) {
+    const bool told = of.finding.decision != Decision::proved;
+    const std::string witness = told ? text_of(matrix) + remark + in_row(of.row, rows) : remark;
+    certificates.push_back(certificate_of(of.finding, witness, subject_.contract.output));
+  }
 }
 
 Certificates KernelTrial::alone(const RowCase& row_case) {
   Certificates certificates;
-  const std::string witness = to_text(row_case);
-  const std::vector<double> logits = row_case.row.expand();
-  const KernelCall real = call_for(row_case.theta, 1, logits, {});
-  KernelCall decoy = real;
-  std::ranges::reverse(decoy.logits);
-  for (double& logit : decoy.logits) {
+  const RowMatrixCase real = matrix_of(row_case);
+  RowMatrixCase decoy = real;
+  std::vector<double> logits = row_case.row.expand();
+  std::ranges::reverse(logits);
+  for (double& logit : logits) {
     if (std::isfinite(logit)) logit = -logit;
   }
-  call(decoy, witness + " (as a decoy, backwards and negated)", certificates);
-  const std::vector<double> got = call(real, witness, certificates);
-  if (got.empty()) return certificates;
-  judge(logits, row_case.theta, got, witness, certificates);
-  const std::vector<double> again = call(real, witness, certificates);
-  if (again.empty()) return certificates;
-  if (!same_bits(got, again)) {
-    judge(logits, row_case.theta, again, witness + " (second call)", certificates);
-  }
-  kernel_.compare(got, again, subject_.required.deterministic, "kernel.deterministic",
-                  "a second call with the same row gave other bits", witness, certificates);
+  decoy.rows = {RunLengthRow::of(logits)};
+  call(decoy, " (a decoy before the row itself)", certificates);
+  const Outputs got = call(real, "", certificates);
+  if (!got) return certificates;
+  judge(real, *got, "", certificates);
+  const Outputs again = call(real, " (second call)", certificates);
+  if (!again) return certificates;
+  if (!same_bits(*got, *again)) judge(real, *again, " (second call)", certificates);
+  kernel_.compare(*got, *again, subject_.required.deterministic, "kernel.deterministic",
+                  "a second call with the same row gave other bits", to_text(row_case), certificates);
   return certificates;
 }
 
-Certificates KernelTrial::among_neighbours(const RowCase& row_case) {
+Certificates KernelTrial::after_others(const RowCase& row_case) {
   Certificates certificates;
-  const std::vector<double> logits = row_case.row.expand();
-  const std::size_t n = logits.size(), rows = rows_for(n);
-  const Layout layout = layout_for(n);
-  const std::string witness = to_text(row_case) + describe(layout);
-  const std::vector<double> all = with_neighbours(logits, rows);
-  const std::vector<double> got =
-      call(call_for(row_case.theta, static_cast<std::int64_t>(rows), all, layout), witness, certificates);
-  if (got.empty()) return certificates;
-  for (std::size_t r = 0; r < rows; ++r) {
-    // What has been judged once needs no second judgement.
-    if (r >= 3 && same_bits(row_of(got, r, n), row_of(got, r - 3, n))) continue;
-    judge(std::span(all).subspan(r * n, n), row_case.theta, row_of(got, r, n), witness + in_row(r, rows), certificates);
-  }
-  const std::vector<double> alone = call(call_for(row_case.theta, 1, logits, {}), witness, certificates);
-  if (alone.empty()) return certificates;
-  // The last copy of the row: the others before it are as likely to share its path through the kernel.
-  const std::size_t last = rows - 1 - (rows - 2) % 3;
-  for (std::size_t r : {std::size_t{1}, last}) {
-    kernel_.compare(row_of(got, r, n), alone, subject_.required.batch_invariant, "kernel.batch_invariant",
-                    "a row's bits depend on its layout or its neighbours", witness + in_row(r, rows), certificates);
-  }
-  return certificates;
-}
-
-Certificates KernelTrial::behind_a_mask(const RowCase& row_case) {
-  Certificates certificates;
-  const std::string witness = to_text(row_case) + " (every third item masked)";
+  const RowMatrixCase real = matrix_of(row_case);
+  RowMatrixCase warmer = real, longer = real, shorter = real;
+  const bool has_theta = subject_.op != Op::adaptive_softmax;
+  warmer.theta = !has_theta || real.theta != 1 ? 1 : 2;
   std::vector<double> logits = row_case.row.expand();
-  std::vector<double> deleted = logits;
-  std::vector<std::uint8_t> mask(logits.size());
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    mask[i] = i % 3 != 1;
-    if (mask[i]) continue;
-    deleted[i] = -infinity;
-    // Behind the mask: what an unwritten cache may hold.
-    logits[i] = i % 2 ? nan : numerics::properties(subject_.contract.input).largest;
+  const bool rest_visible = std::ranges::any_of(std::span(logits).first(logits.size() - 1),
+                                                [](double logit) { return std::isfinite(logit); });
+  if (rest_visible) {
+    shorter.rows = {RunLengthRow::of(std::span(logits).first(logits.size() - 1))};
+    shorter.columns = logits.size() - 1;
   }
-  KernelCall masked = call_for(row_case.theta, 1, logits, {});
-  masked.mask = std::move(mask);
-  const std::vector<double> got = call(masked, witness, certificates);
-  const bool fully_masked = std::ranges::all_of(deleted, [](double logit) { return std::isinf(logit); });
-  if (!got.empty() && !fully_masked) judge(deleted, row_case.theta, got, witness, certificates);
+  logits.push_back(logits.front());
+  longer.rows = {RunLengthRow::of(logits)};
+  longer.columns = logits.size();
+  const std::pair<const RowMatrixCase*, const char*> calls[] = {{&real, " (the first of five calls)"},
+                                                                {&warmer, " (after the same logits at another theta)"},
+                                                                {&longer, " (after a call of one logit fewer)"},
+                                                                {&shorter, " (after a call of more logits)"},
+                                                                {&real, " (after four other calls)"}};
+  for (const auto& [matrix, remark] : calls) {
+    const Outputs got = call(*matrix, remark, certificates);
+    if (got) judge(*matrix, *got, remark, certificates);
+  }
   return certificates;
 }
 
-Certificates KernelTrial::fully_masked(const RowCase& row_case) {
+Certificates KernelTrial::together(const RowMatrixCase& matrix) {
   Certificates certificates;
-  const std::vector<double> nothing(row_case.row.size(), -infinity);
-  const bool by_mask = nothing.size() % 2 == 1;
-  KernelCall masked = call_for(1, 1, by_mask ? row_case.row.expand() : nothing, {});
-  if (by_mask) masked.mask.assign(nothing.size(), 0);
-  const std::string witness = to_text(row_case) + (by_mask ? " (all masked)" : " (its items -inf)");
-  const std::vector<double> got = call(masked, witness, certificates);
-  if (!got.empty()) judge(nothing, 1, got, witness, certificates);
+  const Outputs got = call(matrix, "", certificates);
+  if (got) judge(matrix, *got, "", certificates);
   return certificates;
 }
 
-Certificates KernelTrial::with_a_nan(const RowCase& row_case) {
+Certificates KernelTrial::among_neighbours(const RowMatrixCase& matrix) {
   Certificates certificates;
-  const std::vector<double> logits = row_case.row.expand();
-  const std::size_t n = logits.size();
-  // First, last, or in the middle: a maximum that drops NaN may do so by place.
-  const std::size_t place = n % 3 == 0 ? 0 : n % 3 == 1 ? n - 1 : n / 2;
-  const std::string witness = to_text(row_case) + " (item " + std::to_string(place) + " of the middle row NaN)";
-  std::vector<double> rows;
-  for (int i = 0; i < 3; ++i) rows.insert(rows.end(), logits.begin(), logits.end());
-  rows[n + place] = nan;
-  const std::vector<double> got = call(call_for(row_case.theta, 3, rows, {}), witness, certificates);
-  if (got.empty()) return certificates;
-  const std::span<const double> middle = row_of(got, 1, n);
-  const auto is_nan = [](double value) { return std::isnan(value); };
-  const auto numbers = static_cast<std::ptrdiff_t>(middle.size()) - std::ranges::count_if(middle, is_nan);
-  certificates.push_back(observed("kernel.nan_row", witness, static_cast<std::size_t>(numbers)));
-  for (std::size_t r : {0, 2}) {
-    judge(logits, row_case.theta, row_of(got, r, n), witness + in_row(r, 3), certificates);
+  const Outputs got = call(matrix, "", certificates);
+  if (!got) return certificates;
+  judge(matrix, *got, "", certificates);
+  RowMatrixCase single = matrix;
+  single.rows = {matrix.rows.back()};
+  single.in = single.out = single.visible = {};
+  const Outputs alone = call(single, " (the last row alone)", certificates);
+  if (!alone) return certificates;
+  for (std::size_t r = 0; r < matrix.rows.size(); ++r) {
+    if (matrix.rows[r] != matrix.rows.back()) continue;
+    kernel_.compare(row_of(*got, r, matrix.columns), *alone, subject_.required.batch_invariant,
+                    "kernel.batch_invariant", "a row's bits depend on its layout or its neighbours",
+                    text_of(matrix) + in_row(r, matrix.rows.size()), certificates);
   }
+  return certificates;
+}
+
+Certificates KernelTrial::with_a_nan(const RowMatrixCase& matrix) {
+  Certificates certificates;
+  const std::optional<Place> place = special_place(matrix);
+  if (!place) return certificates;
+  const std::string remark =
+      " (item " + std::to_string(place->item) + " of row " + std::to_string(place->row) + " NaN)";
+  TensorCall tensors = call_of(matrix, subject_.op, subject_.contract.output);
+  tensors.inputs[0].values[place->row * matrix.columns + place->item] = nan;
+  const Outputs got = call(matrix, tensors, remark, certificates);
+  if (!got) return certificates;
+  const auto is_number = [](double value) { return !std::isnan(value); };
+  const auto numbers = std::ranges::count_if(row_of(*got, place->row, matrix.columns), is_number);
+  certificates.push_back(observed("kernel.nan_row", text_of(matrix) + remark, static_cast<std::size_t>(numbers)));
+  judge(matrix, *got, remark, certificates, place->row);
+  return certificates;
+}
+
+Certificates KernelTrial::with_an_infinity(const RowMatrixCase& matrix) {
+  Certificates certificates;
+  const std::optional<Place> place = special_place(matrix);
+  if (!place) return certificates;
+  std::string remark = " (item " + std::to_string(place->item) + " of row " + std::to_string(place->row) + " +inf";
+  std::vector<double> logits = matrix.rows[place->row].expand();
+  TensorCall tensors = call_of(matrix, subject_.op, subject_.contract.output);
+  const auto set = [&](std::size_t item) {
+    logits[item] = tensors.inputs[0].values[place->row * matrix.columns + item] = infinity;
+  };
+  set(place->item);
+  const std::size_t next = (place->item + 1) % matrix.columns;
+  if (matrix.columns % 2 == 0 && std::isfinite(logits[next])) {
+    set(next);
+    remark += ", and the next";
+  }
+  remark += ")";
+  const Outputs got = call(matrix, tensors, remark, certificates);
+  if (!got) return certificates;
+  RowVerdicts limit =
+      judge_limit(subject_.op, subject_.contract, logits, matrix.theta, row_of(*got, place->row, matrix.columns));
+  const numerics::PrecisionScope precision(113);
+  certificates.push_back(observed("kernel.infinite_row", remark, 0));
+  for (ValueFinding& finding : limit.findings) {
+    if (finding.decision == Decision::proved) continue;
+    finding.claim = "kernel.infinite_row";
+    certificates.push_back(certificate_of(finding, text_of(matrix) + remark, subject_.contract.output));
+  }
+  judge(matrix, *got, remark, certificates, place->row);
+  return certificates;
+}
+
+Certificates KernelTrial::in_place(const RowMatrixCase& matrix) {
+  Certificates certificates;
+  const std::string remark = " (in place)";
+  const Outputs got = call(matrix, call_of(matrix, subject_.op, subject_.contract.output, true), remark, certificates);
+  if (got) judge(matrix, *got, remark, certificates);
   return certificates;
 }
 

@@ -1,17 +1,22 @@
 #pragma once
 
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "proptests/generators/row.hpp"
-#include "proptests/judge/kernel_call.hpp"
+#include "proptests/generators/row_matrix.hpp"
 #include "proptests/judge/kernel_judge.hpp"
+#include "proptests/judge/value_tally.hpp"
 #include "proptests/judge/watched_kernel.hpp"
 
 namespace softcheck::proptests {
 
-/// One kernel on trial: turns a row into calls, and the replies into certificates.
+/// One kernel of the softmax family on trial: turns rows into calls, and the replies into certificates.
 class KernelTrial {
  public:
   KernelTrial(const KernelSubject& subject, const KernelLimits& limits);
@@ -19,33 +24,51 @@ class KernelTrial {
   /// The row as the only one of a compact matrix that ends at a page nobody may touch, called after a decoy of the same
   /// shape, and again: results must not depend on earlier calls.
   Certificates alone(const RowCase& row_case);
-  /// Among three to nine rows, each judged, in a layout that the row's size chooses: gaps, strides, offsets, NaN
-  /// between.
-  Certificates among_neighbours(const RowCase& row_case);
-  /// Masked through the mask tensor, NaN and huge values behind it, against the row with -inf.
-  Certificates behind_a_mask(const RowCase& row_case);
-  /// All items masked: as logits of -inf in rows of even length, by the mask tensor in the others.
-  Certificates fully_masked(const RowCase& row_case);
-  /// One logit of the middle row NaN; the neighbours, judged as well, must not notice.
-  Certificates with_a_nan(const RowCase& row_case);
+  /// The same logits at another temperature, then other lengths at the same place, then the row itself: what a kernel
+  /// keeps of a call must not reach the next.
+  Certificates after_others(const RowCase& row_case);
+  /// One call, every row judged.
+  Certificates together(const RowMatrixCase& matrix);
+  /// together, and the last row alone: its bits, where they must not depend on what stands beside it.
+  Certificates among_neighbours(const RowMatrixCase& matrix);
+  /// together, one visible logit of the middle row NaN: its row is, and no other notices.
+  Certificates with_a_nan(const RowMatrixCase& matrix);
+  /// together, one or two logits of the middle row +inf: each value of that row is NaN or the limit.
+  Certificates with_an_infinity(const RowMatrixCase& matrix);
+  /// together, the output written where the logits are.
+  Certificates in_place(const RowMatrixCase& matrix);
 
   /// The claims on values that the op's rows are judged by.
   std::vector<std::string> value_claims() const;
   const VacuityCount& vacuity() const { return vacuity_; }
   WatchedKernel& watched() { return kernel_; }
   const WatchedKernel& watched() const { return kernel_; }
+  std::size_t judged_rows() const { return judged_rows_; }
+  const std::map<std::string, ErrorStatistics>& errors() const { return errors_.errors(); }
+  /// What this machine did not allow, as "what: why".
+  const std::set<std::string>& not_tried() const { return not_tried_; }
 
  private:
-  KernelCall call_for(double theta, std::int64_t rows, std::vector<double> logits, const Layout& layout) const;
-  /// Calls, and adds the certificates on how the call behaved; outputs empty unless it was done.
-  std::vector<double> call(const KernelCall& call, const std::string& witness, Certificates& certificates);
-  void judge(std::span<const double> logits, double theta, std::span<const double> got, const std::string& witness,
-             Certificates& certificates);
-  std::span<const double> row_of(std::span<const double> outputs, std::size_t row, std::size_t columns) const;
+  using Outputs = std::optional<std::vector<double>>;
+
+  /// Calls, and adds the certificates on how the call went; nothing unless it was done.
+  Outputs call(const RowMatrixCase& matrix, const TensorCall& tensors, const std::string& remark,
+               Certificates& certificates);
+  Outputs call(const RowMatrixCase& matrix, const std::string& remark, Certificates& certificates);
+  /// A certificate of each claim on the values of all rows but one: of the row that used most of its threshold.
+  void judge(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,
+             Certificates& certificates, std::optional<std::size_t> but = std::nullopt);
+  void note_output(const RowMatrixCase& matrix, const std::string& remark);
+  std::span<const double> row_of(const std::vector<double>& outputs, std::size_t row, std::size_t columns) const;
+  RowMatrixCase matrix_of(const RowCase& row_case) const;
 
   KernelSubject subject_;
   WatchedKernel kernel_;
   VacuityCount vacuity_;
+  std::size_t judged_rows_ = 0;
+  std::size_t printed_bytes_ = 0;
+  ErrorTally errors_;
+  std::set<std::string> not_tried_;
 };
 
 }  // namespace softcheck::proptests

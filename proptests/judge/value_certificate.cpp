@@ -1,6 +1,8 @@
 #include "proptests/judge/value_certificate.hpp"
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <limits>
 
@@ -48,6 +50,42 @@ Certificate value_certificate(const std::string& claim, const std::string& witne
   return result;
 }
 
+void ErrorSums::add(Format output, double exact, double error, std::size_t element) {
+  const FormatProperties& format = properties(output);
+  const double magnitude = std::fabs(exact);
+  if (!(magnitude >= format.smallest_normal && magnitude <= format.largest && std::isfinite(error))) return;
+  // 2^(floor(log2 |exact|) + 1 - precision), by the bits of the exponent.
+  const std::uint64_t binade = std::bit_cast<std::uint64_t>(magnitude) & 0x7ff0'0000'0000'0000u;
+  const double ulps = error / std::bit_cast<double>(binade) * std::ldexp(0.5, format.precision);
+  ++values;
+  total_ulps += ulps;
+  if (!(std::fabs(ulps) > worst_ulps)) return;
+  worst_ulps = std::fabs(ulps);
+  worst_element = element;
+}
+
+double ValueFinding::share() const {
+  if (by_identity || !std::isfinite(got)) return decision == Decision::proved ? 0 : infinity;
+  const double error = abs(Enclosure(got) - expected).midpoint();
+  return threshold > 0 ? error / threshold : decision == Decision::proved ? 0 : infinity;
+}
+
+Certificate certificate_of(const ValueFinding& finding, const std::string& witness, Format output) {
+  const std::string item = finding.item ? " item=" + std::to_string(*finding.item) : "";
+  if (finding.by_identity) {
+    Certificate result;
+    result.claim = finding.claim;
+    result.witness = witness + item + " got=" + hex_float(finding.got);
+    result.left = Enclosure(finding.decision == Decision::proved ? 0 : 1);
+    result.right = Enclosure(0);
+    result.slack = finding.decision == Decision::proved ? 0 : infinity;
+    result.verdict = verdict_of(finding.decision);
+    return result;
+  }
+  return value_certificate(std::string(finding.claim), witness + item, finding.expected, finding.got, finding.threshold,
+                           finding.decision, output);
+}
+
 bool overflows_rightly(const Contract& contract, double got, const Enclosure& exact, double threshold) {
   if (!std::isinf(got)) return false;
   if (threshold == infinity) return true;
@@ -55,11 +93,12 @@ bool overflows_rightly(const Contract& contract, double got, const Enclosure& ex
   return less(magnitude + Enclosure(threshold), Enclosure(overflow_limit(contract))) != Decision::proved;
 }
 
-void VacuityCount::add(const Contract& contract, double magnitude, double resolution, bool is_vacuous) {
-  if (!(magnitude >= properties(contract.output).smallest_normal && magnitude >= resolution)) return;
-  if (!(magnitude < overflow_limit(contract))) return;
+bool VacuityCount::add(const Contract& contract, double magnitude, double resolution, bool is_vacuous) {
+  if (!(magnitude >= properties(contract.output).smallest_normal && magnitude >= resolution)) return false;
+  if (!(magnitude < overflow_limit(contract))) return false;
   ++judged;
   if (is_vacuous) ++vacuous;
+  return true;
 }
 
 VacuityCount& VacuityCount::operator+=(const VacuityCount& other) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "numerics/certificate.hpp"
 #include "numerics/contract.hpp"
@@ -18,6 +20,36 @@ numerics::Certificate value_certificate(const std::string& claim, const std::str
                                         const numerics::Enclosure& exact, double got, double threshold,
                                         numerics::Decision decision, numerics::Format output);
 
+/// Errors of values that have a relative accuracy, in ulps of the output's format at the exact value.
+struct ErrorSums {
+  std::size_t values = 0;
+  double worst_ulps = 0;          // the largest magnitude
+  double total_ulps = 0;          // of the signed errors
+  std::size_t worst_element = 0;  // of the output
+
+  /// exact   finite; counts nothing where it is below the format's smallest normal number
+  void add(numerics::Format output, double exact, double error, std::size_t element);
+};
+
+/// What was decided of one claim about one row, shown by the element that used most of its threshold. No text yet:
+/// among a thousand rows one is told of.
+struct ValueFinding {
+  std::string_view claim;           // a literal
+  std::optional<std::size_t> item;  // none: a value of the whole row
+  numerics::Enclosure expected;     // encloses the exact value
+  double got = 0;
+  double threshold = 0;
+  numerics::Decision decision = numerics::Decision::undecided;
+  ErrorSums errors;          // of all elements
+  bool by_identity = false;  // right or wrong by what it is (NaN, infinity, zero): there is no threshold
+
+  /// |got - expected| / threshold; infinite where got is no number or nothing may differ and does.
+  double share() const;
+};
+
+/// value_certificate of a finding; its witness also says which item.
+numerics::Certificate certificate_of(const ValueFinding& finding, const std::string& witness, numerics::Format output);
+
 /// An infinite value of the right sign where the true one, or one that the threshold allows, is beyond
 /// overflow_limit(contract).
 bool overflows_rightly(const numerics::Contract& contract, double got, const numerics::Enclosure& exact,
@@ -30,7 +62,9 @@ struct VacuityCount {
 
   /// Counts a value, unless it is zero, below the output's smallest normal number, beyond overflow_limit, or below
   /// resolution, where the contract leaves no relative accuracy to any kernel.
-  void add(const numerics::Contract& contract, double magnitude, double resolution, bool is_vacuous);
+  ///
+  /// returns  whether it was counted
+  bool add(const numerics::Contract& contract, double magnitude, double resolution, bool is_vacuous);
   VacuityCount& operator+=(const VacuityCount& other);
   /// More than one in a hundred: the contract promises too little for a verdict.
   bool too_many() const { return vacuous * 100 > judged; }

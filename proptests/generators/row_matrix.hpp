@@ -1,0 +1,97 @@
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proptests/generators/row.hpp"
+
+namespace softcheck::proptests {
+
+/// How a matrix lies in memory, in elements. Strides of 0 stand for the compact ones, passed as NULL.
+struct MatrixLayout {
+  std::int64_t row_stride = 0;
+  std::int64_t column_stride = 0;
+  std::int64_t offset = 0;      // of byte_offset in front of the view
+  bool against_the_end = true;  // the view ends (else begins) at a page that cannot be touched
+
+  bool compact() const { return row_stride == 0 && column_stride == 0; }
+  friend bool operator==(const MatrixLayout&, const MatrixLayout&) = default;
+};
+
+/// How a kernel is told of the items that are not there.
+enum class MaskUse {
+  none,    // no mask is passed: -inf logits
+  tensor,  // all through the mask, junk in their places
+  mixed    // every second one through the mask, the others as visible logits of -inf
+};
+
+/// Rows of one length and a temperature, and how they are handed to a kernel: one call.
+struct RowMatrixCase {
+  std::vector<RunLengthRow> rows;
+  std::uint64_t columns = 0;
+  double theta = 1;
+  numerics::Format format = numerics::Format::f64;  // every logit is one of its numbers
+  MaskUse mask = MaskUse::none;
+  MatrixLayout in;
+  MatrixLayout out;
+  MatrixLayout visible;  // of the mask
+  std::string family;    // how it was drawn; no part of its text
+
+  friend bool operator==(const RowMatrixCase& a, const RowMatrixCase& b) {
+    return a.rows == b.rows && a.columns == b.columns && a.theta == b.theta && a.format == b.format &&
+           a.mask == b.mask && a.in == b.in && a.out == b.out && a.visible == b.visible;
+  }
+};
+
+/// What a property needs of its matrices.
+struct RowMatrixOptions {
+  RowOptions rows;  // of each row; its masks say whether there may be items that are not there
+  std::uint64_t least_rows = 1;
+  std::uint64_t most_rows = 9;
+  /// Rows that are one another's mirror image and negative, so that one stray element shows; else each its own.
+  bool alike = true;
+  bool layouts = true;        // strides, offsets and both ends; else all compact
+  bool mask_patterns = true;  // prefixes, suffixes, blocks and strides of every row masked, each row otherwise
+  bool shifts = true;         // some rows shifted as a whole, by up to the format's largest number
+};
+
+/// Do strides keep elements apart, and is everything a number of the format and within the options' lengths?
+bool admits(const RowMatrixOptions& options, const RowMatrixCase& matrix);
+
+/// Matrices of rows as row_cases(options.rows) draws them.
+rc::Gen<RowMatrixCase> row_matrices(const RowMatrixOptions& options);
+
+/// Simpler matrices that keep to the options: fewer rows, compact layouts, no mask, fewer columns, simpler numbers.
+rc::Seq<RowMatrixCase> shrink_row_matrix(const RowMatrixCase& matrix, const RowMatrixOptions& options);
+
+/// Layouts that kernels get wrong: gaps, column strides, offsets, either end of a page, compact strides that are not
+/// NULL, and columns that lie closer together than rows.
+MatrixLayout draw_layout(class Draw& draw, std::int64_t rows, std::int64_t columns);
+
+/// Matrices of every width, ascending, with one, two and three rows each: rows whose last item is their largest, rows
+/// whose first is, steps up and down, all far below 0, where a pad of 0 is seen.
+std::vector<RowMatrixCase> width_sweep(numerics::Format format, const std::vector<std::uint64_t>& widths);
+
+/// 1 to dense, then k W - 1, k W, k W + 1 for powers of two W from dense / 2 on, up to most; ascending.
+std::vector<std::uint64_t> swept_widths(std::uint64_t dense, std::uint64_t most);
+
+/// No rows, no columns, neither.
+std::vector<RowMatrixCase> empty_matrices(numerics::Format format);
+
+/// Two or three rows or columns 2^15 to 2^32 elements apart, the nearest first.
+std::vector<RowMatrixCase> distant_matrices(numerics::Format format);
+
+/// "matrix f32 columns=3 theta=0x1p+0 mask=none in=5,1,0,end ; 0x1p+0*3 ; -inf 0x0p+0*2"; compact layouts are left out.
+std::string to_text(const RowMatrixCase& matrix);
+void from_text(std::string_view text, RowMatrixCase& matrix);
+/// Logits in all rows.
+std::size_t size_of(const RowMatrixCase& matrix);
+void showValue(const RowMatrixCase& matrix, std::ostream& stream);
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,206 @@
+#include "proptests/judge/kernel_properties.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+namespace softcheck::proptests {
+namespace {
+
+constexpr const char* suite = "Kernel";
+
+RowOptions rows_for(const KernelSubject& subject, const JudgeOptions& options) {
+  RowOptions rows;
+  rows.formats = {subject.contract.input};
+  rows.max_length = options.max_length;
+  // The reciprocal of theta must be a number of the accumulator: beyond that no contract promises anything.
+  if (subject.contract.accumulator == numerics::Format::f16) rows.theta_exponent = 12;
+  // Adaptive temperature has none of its own, and its values come from enclosures alone: shorter rows.
+  if (subject.op == Op::adaptive_softmax) {
+    rows.theta_exponent = 0;
+    rows.max_length = std::min<std::uint64_t>(rows.max_length, 4096);
+  }
+  return rows;
+}
+
+/// Rows of up to so many logits, as a matrix needs them.
+RowMatrixOptions matrices_of(RowOptions rows, std::uint64_t max_length) {
+  RowMatrixOptions matrices;
+  matrices.rows = std::move(rows);
+  matrices.rows.max_length = std::min(matrices.rows.max_length, max_length);
+  return matrices;
+}
+
+std::vector<std::uint64_t> widths_for(const KernelSubject& subject, const JudgeOptions& options) {
+  const bool by_enclosures = subject.op == Op::adaptive_softmax;
+  const std::uint64_t dense = options.effort == Effort::quick || by_enclosures ? 129 : 1025;
+  const std::uint64_t most = by_enclosures ? 1025 : options.effort == Effort::quick ? 4097 : 65537;
+  return swept_widths(dense, std::min(most, options.max_length));
+}
+
+/// Rows in a call of many.
+constexpr std::uint64_t rows_at_once = 512;
+
+/// The lists of claims that properties decide.
+struct ClaimLists {
+  std::vector<std::string> clean = WatchedKernel::claims();
+  std::vector<std::string> values;
+
+  explicit ClaimLists(const KernelTrial& trial) : values(clean) {
+    for (const std::string& claim : trial.value_claims()) values.push_back(claim);
+  }
+  static std::vector<std::string> with(std::vector<std::string> claims, const char* claim, bool wanted = true) {
+    if (wanted) claims.emplace_back(claim);
+    return claims;
+  }
+};
+
+/// Adds properties whose checks call one trial.
+class PropertyList {
+ public:
+  PropertyList(const KernelSubject& subject, int cases, KernelTrial& trial)
+      : subject_(subject), cases_(cases), trial_(trial) {}
+
+  template <class Case>
+  void add(const char* sentence, std::vector<std::string> claims, rc::Gen<Case> generator,
+           Certificates (KernelTrial::*check)(const Case&), int cases = 0, std::vector<Case> listed = {}) {
+    std::erase_if(claims, [&](const std::string& claim) { return subject_.exempt.contains(claim); });
+    KernelTrial& trial = trial_;
+    properties_.push_back(
+        {PropertyOf<Case>{suite, sentence, std::move(claims), std::move(generator),
+                          [&trial, check](const Case& c) { return trial.watched().without_exempt((trial.*check)(c)); },
+                          std::move(listed)},
+         cases > 0 ? cases : cases_});
+  }
+  void add_listed(const char* sentence, std::vector<std::string> claims, std::vector<RowMatrixCase> listed) {
+    add(sentence, std::move(claims), rc::gen::just(RowMatrixCase{}), &KernelTrial::together, 0, std::move(listed));
+  }
+  std::vector<KernelProperty> take() { return std::move(properties_); }
+
+ private:
+  const KernelSubject& subject_;
+  int cases_;
+  KernelTrial& trial_;
+  std::vector<KernelProperty> properties_;
+};
+
+void add_masks(const RowOptions& rows, const ClaimLists& claims, PropertyList& list) {
+  RowMatrixOptions masked = matrices_of(rows, 1100);
+  masked.most_rows = 4;
+  masked.shifts = false;
+  list.add("AMaskedItemIsADeletedOne", claims.values, row_matrices(masked), &KernelTrial::together);
+  RowMatrixOptions nothing_visible = matrices_of(rows, 300);
+  nothing_visible.most_rows = 3;
+  nothing_visible.rows.families = {RowFamily::plateau};
+  nothing_visible.rows.fully_masked = true;
+  nothing_visible.mask_patterns = false;
+  list.add("AFullyMaskedRowIsAsDeclared", ClaimLists::with(claims.values, "kernel.masked_row"),
+           row_matrices(nothing_visible), &KernelTrial::together);
+}
+
+void add_specials(const RowOptions& rows, const ClaimLists& claims, PropertyList& list) {
+  RowMatrixOptions special = matrices_of(rows, 300);
+  special.least_rows = special.most_rows = 3;
+  special.mask_patterns = false;
+  special.shifts = false;
+  list.add("ANanLogitMakesItsRowNan", ClaimLists::with(claims.values, "kernel.nan_row"), row_matrices(special),
+           &KernelTrial::with_a_nan);
+  list.add("AnInfiniteLogitGivesNanOrTheLimit", ClaimLists::with(claims.values, "kernel.infinite_row"),
+           row_matrices(special), &KernelTrial::with_an_infinity);
+}
+
+void add_many_rows(const RowOptions& rows, const ClaimLists& claims, std::uint64_t total, PropertyList& list) {
+  RowMatrixOptions many = matrices_of(rows, 64);
+  many.least_rows = many.most_rows = std::min(total, rows_at_once);
+  many.alike = false;
+  many.layouts = false;
+  many.mask_patterns = false;
+  list.add("ManyRowsAreEachAsRight", claims.values, row_matrices(many), &KernelTrial::together,
+           static_cast<int>((total + rows_at_once - 1) / rows_at_once));
+}
+
+}  // namespace
+
+std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, const JudgeOptions& options,
+                                              KernelTrial& trial) {
+  const RowOptions rows = rows_for(subject, options);
+  const numerics::Format format = subject.contract.input;
+  const ClaimLists claims(trial);
+  PropertyList list(subject, options.run.cases, trial);
+
+  list.add("EveryValueLiesWithinItsThreshold",
+           ClaimLists::with(claims.values, "kernel.deterministic", subject.required.deterministic), row_cases(rows),
+           &KernelTrial::alone);
+  RowMatrixOptions neighbours = matrices_of(rows, 300);
+  neighbours.mask_patterns = neighbours.shifts = false;
+  list.add("LayoutsAndNeighboursDoNotMatter",
+           ClaimLists::with(claims.values, "kernel.batch_invariant", subject.required.batch_invariant),
+           row_matrices(neighbours), &KernelTrial::among_neighbours);
+  RowOptions short_rows = rows;
+  short_rows.max_length = std::min<std::uint64_t>(rows.max_length, 300);
+  list.add("EarlierCallsDoNotMatter", claims.values, row_cases(short_rows), &KernelTrial::after_others);
+  add_masks(rows, claims, list);
+  add_specials(rows, claims, list);
+  list.add_listed("EveryWidthIsComputed", claims.values, width_sweep(format, widths_for(subject, options)));
+  list.add_listed("AnEmptyCallHasItsValues", ClaimLists::with(claims.clean, "kernel.masked_row"),
+                  empty_matrices(format));
+  list.add_listed("StridesBeyondAnIntegerAreFollowed", claims.values, distant_matrices(format));
+  if (options.rows > 0) add_many_rows(rows, claims, options.rows, list);
+  if (subject.required.in_place && !is_row_scalar(subject.op)) {
+    RowMatrixOptions alike = matrices_of(rows, 300);
+    alike.shifts = false;
+    list.add("TheOutputMayBeTheInput", claims.values, row_matrices(alike), &KernelTrial::in_place);
+  }
+  return list.take();
+}
+
+std::vector<std::string> not_tried_of(const KernelSubject& subject, const JudgeOptions& options) {
+  std::vector<std::string> result{
+      "merges of partial states: this ABI has no such op; that parts add up to the whole follows from each being "
+      "within "
+      "its threshold",
+      "shifts, permutations, monotony in theta, the bounds of Lemma 2.1: no calls of their own, as the exact value has "
+      "them and every value is judged against it"};
+  if (is_row_scalar(subject.op)) {
+    result.push_back("the output in the input's place: one value for each row has no such place");
+  } else if (!subject.required.in_place) {
+    result.push_back("the output in the input's place: not required (--in-place)");
+  }
+  if (options.rows == 0) result.push_back("a million rows: --effort deep");
+  return result;
+}
+
+void require_replayable(const KernelSubject& subject, std::string_view case_text) {
+  RowOptions allowed = rows_for(subject, {});
+  allowed.max_length = RowOptions{}.max_length;
+  const auto require_dtype = [&](numerics::Format format) {
+    if (format == subject.contract.input) return;
+    throw std::invalid_argument("need rows of the kernel's dtype, " +
+                                std::string(numerics::properties(subject.contract.input).name) + ", got some of " +
+                                std::string(numerics::properties(format).name));
+  };
+  bool admitted = false;
+  if (case_text.starts_with("matrix")) {
+    RowMatrixOptions options;
+    options.rows = allowed;
+    options.rows.min_length = options.least_rows = 0;
+    options.rows.fully_masked = true;
+    options.most_rows = allowed.max_length;
+    RowMatrixCase matrix;
+    from_text(case_text, matrix);
+    require_dtype(matrix.format);
+    admitted = admits(options, matrix) && size_of(matrix) <= allowed.max_length;
+  } else {
+    RowCase row_case;
+    from_text(case_text, row_case);
+    require_dtype(row_case.format);
+    admitted = admits(allowed, row_case);
+  }
+  if (admitted) return;
+  throw std::invalid_argument("need 1 to " + std::to_string(allowed.max_length) +
+                              " logits, one of a row not -inf, strides that keep them apart, and theta in [2^-" +
+                              std::to_string(allowed.theta_exponent) + ", 2^" + std::to_string(allowed.theta_exponent) +
+                              "]");
+}
+
+}  // namespace softcheck::proptests

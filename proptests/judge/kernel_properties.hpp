@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proptests/judge/kernel_judge.hpp"
+#include "proptests/judge/kernel_trial.hpp"
+#include "proptests/property.hpp"
+
+namespace softcheck::proptests {
+
+/// A property of a kernel of the softmax family, and how many cases of it are drawn.
+struct KernelProperty {
+  Property property;
+  int cases;
+};
+
+/// The properties that a kernel is judged by, in the order they are run. They call trial.
+std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, const JudgeOptions& options,
+                                              KernelTrial& trial);
+
+/// What of bugs' known classes is not tried of this subject with these options, as "what: why".
+std::vector<std::string> not_tried_of(const KernelSubject& subject, const JudgeOptions& options);
+
+/// throws   std::invalid_argument unless the text is a case of the kernel's dtype whose size fits the buffers
+void require_replayable(const KernelSubject& subject, std::string_view case_text);
+
+}  // namespace softcheck::proptests

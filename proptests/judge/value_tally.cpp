@@ -1,0 +1,38 @@
+#include "proptests/judge/value_tally.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Decision;
+
+int rank(Decision decision) { return decision == Decision::proved ? 0 : decision == Decision::undecided ? 1 : 2; }
+
+}  // namespace
+
+void ErrorTally::add(const ValueFinding& finding, const std::function<std::string()>& witness) {
+  if (finding.by_identity) return;
+  ErrorStatistics& errors = errors_[std::string(finding.claim)];
+  const double share = finding.share();
+  if (std::isfinite(share)) errors.largest_share = std::max(errors.largest_share, share);
+  if (finding.errors.values == 0) return;
+  const auto before = static_cast<double>(errors.values), more = static_cast<double>(finding.errors.values);
+  errors.bias_ulps = (errors.bias_ulps * before + finding.errors.total_ulps) / (before + more);
+  errors.values += finding.errors.values;
+  if (!(finding.errors.worst_ulps > errors.worst_ulps)) return;
+  errors.worst_ulps = finding.errors.worst_ulps;
+  errors.worst_witness = witness() + " element=" + std::to_string(finding.errors.worst_element);
+}
+
+void WorstFindings::add(ValueFinding finding, std::size_t row) {
+  const double share = finding.share();
+  const auto found = worst_.find(finding.claim);
+  const bool worse = found == worst_.end() || rank(finding.decision) > rank(found->second.finding.decision) ||
+                     (finding.decision == found->second.finding.decision && share > found->second.share);
+  if (worse) worst_.insert_or_assign(finding.claim, Worst{std::move(finding), row, share});
+}
+
+}  // namespace softcheck::proptests

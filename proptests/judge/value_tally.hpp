@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "proptests/judge/value_certificate.hpp"
+#include "proptests/report.hpp"
+
+namespace softcheck::proptests {
+
+/// The errors that were seen of each claim on values, all calls of a trial together.
+class ErrorTally {
+ public:
+  /// witness   names the call and the row; asked for only where an error is the largest yet
+  void add(const ValueFinding& finding, const std::function<std::string()>& witness);
+  const std::map<std::string, ErrorStatistics>& errors() const { return errors_; }
+
+ private:
+  std::map<std::string, ErrorStatistics> errors_;
+};
+
+/// Of the findings of one call the worst of each claim: what becomes a certificate.
+class WorstFindings {
+ public:
+  void add(ValueFinding finding, std::size_t row);
+  struct Worst {
+    ValueFinding finding;
+    std::size_t row;
+    double share;
+  };
+  const std::map<std::string_view, Worst>& by_claim() const { return worst_; }
+
+ private:
+  std::map<std::string_view, Worst> worst_;
+};
+
+}  // namespace softcheck::proptests
