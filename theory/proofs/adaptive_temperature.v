@@ -101,7 +101,8 @@ Section Top.
 
   Lemma quartic_rises a b : a < b -> b <= top -> quartic a < quartic b.
   Proof.
-    intros less low. destruct (mean_value quartic slope a ((a + b) / 2) quartic_derivative) as [c [between difference]]; [lra|].
+    intros less low. destruct (mean_value quartic slope a ((a + b) / 2) quartic_derivative)
+      as [c [between difference]]; [lra|].
     pose proof (slope_positive_before_top c ltac:(lra)).
     destruct (mean_value quartic slope ((a + b) / 2) b quartic_derivative) as [c' [between' difference']]; [lra|].
     assert (0 <= slope c').
@@ -111,7 +112,8 @@ Section Top.
 
   Lemma quartic_falls a b : top <= a -> a < b -> quartic b < quartic a.
   Proof.
-    intros high less. destruct (mean_value quartic slope ((a + b) / 2) b quartic_derivative) as [c [between difference]]; [lra|].
+    intros high less. destruct (mean_value quartic slope ((a + b) / 2) b quartic_derivative)
+      as [c [between difference]]; [lra|].
     pose proof (slope_negative_behind_top c ltac:(lra)).
     destruct (mean_value quartic slope a ((a + b) / 2) quartic_derivative) as [c' [between' difference']]; [lra|].
     assert (slope c' <= 0).
@@ -215,7 +217,10 @@ Qed.
 (** *** The Lipschitz constant *)
 
 Lemma slope_on_active_interval H : 0.8485 <= H <= 5.944520827905142862 -> Rabs (slope H) <= lipschitz_constant.
-Proof. intros. unfold slope, lipschitz_constant. interval with (Tactic.i_bisect H, Tactic.i_autodiff H, Tactic.i_prec 64%positive). Qed.
+Proof.
+  intros. unfold slope, lipschitz_constant.
+  interval with (Tactic.i_bisect H, Tactic.i_autodiff H, Tactic.i_prec 64%positive).
+Qed.
 
 (** beta is P at the nearest point of the active interval, and moving there brings two entropies no farther apart. *)
 Theorem lipschitz H H' :
@@ -288,7 +293,8 @@ Theorem carried_integers :
 Proof.
   split; [intros; unfold quartic; cbn; field|]. do 3 (split; [reflexivity|]). split.
   - destruct active_interval as [first [last [low [high [_ [_ active]]]]]]. exists first, last.
-    unfold first_root_digits, last_root_digits. split; [apply Rabs_le; lra|]. split; [apply Rabs_le; lra | exact active].
+    unfold first_root_digits, last_root_digits. split; [apply Rabs_le; lra|].
+    split; [apply Rabs_le; lra | exact active].
   - destruct maximum as [top [place [below near]]]. exists top. unfold top_digits, maximum_digits.
     split; [apply Rabs_le; lra|]. split; [|exact below].
     apply Rabs_le_between in near. apply Rabs_le. lra.
@@ -331,7 +337,8 @@ Proof.
   intros heated within inp d n.
   assert (visible : tempered theta logits <> []).
   { intros none. rewrite none in inp. easy. }
-  pose proof (spread_adaptive _ _ visible (spread_tempered delta theta logits heated within)) as spread. fold d in spread.
+  pose proof (spread_adaptive _ _ visible (spread_tempered delta theta logits heated within)) as spread.
+  fold d in spread.
   assert (same : tempered 1 (adaptive_logits (tempered theta logits)) = adaptive_logits (tempered theta logits)).
   { rewrite tempered_scaled, Rinv_1. apply scaled_one. }
   assert (long : size (adaptive_logits (tempered theta logits)) = n).

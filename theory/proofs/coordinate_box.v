@@ -247,7 +247,8 @@ Theorem row_sum_gain (P : vector -> Prop) rows columns A G :
 Proof.
   intros nonneg below. split; [easy|]. intros x y r _ _ [nonneg' close].
   split; [now apply Rmult_le_pos|]. intros i less.
-  eapply Rle_trans; [exact (multiply_difference columns A x y i r close)|]. apply Rmult_le_compat_r; [easy | now apply below].
+  eapply Rle_trans; [exact (multiply_difference columns A x y i r close)|].
+  apply Rmult_le_compat_r; [easy | now apply below].
 Qed.
 
 (** The mean value theorem unit by unit: slope i bounds |activation'| over what unit i can see. *)
@@ -266,7 +267,8 @@ Proof.
   intros unit nonneg rising steep below.
   set (plain := fun x => add (multiply hidden outer (fun i => activation (unit x i))) outer_bias).
   assert (core : forall x y r, P x -> P y -> within width r x y -> within width (G * r) (plain x) (plain y)).
-  { intros x y r inx iny [nonneg' close]. split; [now apply Rmult_le_pos|]. intros c less. unfold plain, add, multiply, dot.
+  { intros x y r inx iny [nonneg' close]. split; [now apply Rmult_le_pos|]. intros c less.
+    unfold plain, add, multiply, dot.
     match goal with |- Rabs (?a + ?b - (?a' + ?b)) <= _ => replace (a + b - (a' + b)) with (a - a') by ring end.
     rewrite <- sum_map_minus. eapply Rle_trans; [apply sum_map_abs|].
     apply Rle_trans with (sum (map (fun i => Rabs (outer c i) * (slope i * row_sum width inner i)) (seq 0 hidden)) * r);
@@ -286,7 +288,8 @@ Qed.
 
 (** Such a slope: a bound of the derivative on an interval that holds what the unit can see. *)
 Lemma slope_from_derivative (activation derivative : R -> R) a b s :
-  (forall t, a <= t <= b -> is_derive activation t (derivative t)) -> (forall t, a <= t <= b -> Rabs (derivative t) <= s) ->
+  (forall t, a <= t <= b -> is_derive activation t (derivative t)) ->
+  (forall t, a <= t <= b -> Rabs (derivative t) <= s) ->
   forall u v, a <= u <= b -> a <= v <= b -> Rabs (activation u - activation v) <= s * Rabs (u - v).
 Proof.
   intros isder below u v inu inv.
@@ -314,7 +317,8 @@ Fixpoint lipschitz_layers (d : nat) (layers : list layer) : Prop :=
 
 (** On every interval around 0. *)
 Definition locally_lipschitz (f : R -> R) : Prop :=
-  forall r, 0 <= r -> exists s, 0 <= s /\ forall u v, Rabs u <= r -> Rabs v <= r -> Rabs (f u - f v) <= s * Rabs (u - v).
+  forall r, 0 <= r -> exists s, 0 <= s /\
+    forall u v, Rabs u <= r -> Rabs v <= r -> Rabs (f u - f v) <= s * Rabs (u - v).
 
 Lemma locally_lipschitz_bounded f r :
   locally_lipschitz f -> 0 <= r -> exists M, 0 <= M /\ forall u, Rabs u <= r -> Rabs (f u) <= M.
@@ -337,7 +341,8 @@ Proof. intros r _. exists 1. split; [lra|]. intros. lra. Qed.
 Lemma locally_lipschitz_plus f g : locally_lipschitz f -> locally_lipschitz g -> locally_lipschitz (fun x => f x + g x).
 Proof.
   intros lipf lipg r nonneg. destruct (lipf r nonneg) as [s [pos steep]], (lipg r nonneg) as [s' [pos' steep']].
-  exists (s + s'). split; [lra|]. intros u v smallu smallv. specialize (steep u v smallu smallv). specialize (steep' u v smallu smallv).
+  exists (s + s'). split; [lra|]. intros u v smallu smallv.
+  specialize (steep u v smallu smallv). specialize (steep' u v smallu smallv).
   replace (f u + g u - (f v + g v)) with ((f u - f v) + (g u - g v)) by ring.
   eapply Rle_trans; [apply Rabs_triang|]. lra.
 Qed.
@@ -356,7 +361,8 @@ Proof.
   apply Rplus_le_compat; apply Rmult_le_compat; try apply Rabs_pos; auto.
 Qed.
 
-Lemma locally_lipschitz_compose f g : locally_lipschitz f -> locally_lipschitz g -> locally_lipschitz (fun x => g (f x)).
+Lemma locally_lipschitz_compose f g :
+  locally_lipschitz f -> locally_lipschitz g -> locally_lipschitz (fun x => g (f x)).
 Proof.
   intros lipf lipg r nonneg. destruct (lipf r nonneg) as [s [pos steep]].
   destruct (locally_lipschitz_bounded f r lipf nonneg) as [M [nonnegM below]].
@@ -378,7 +384,8 @@ Proof.
   assert (derivative : forall t, is_derive tanh t (1 - tanh t ^ 2)).
   { intros t. assert (0 < cosh t) by (unfold cosh; pose proof (exp_pos t); pose proof (exp_pos (- t)); lra).
     apply is_derive_ext with (f := fun t => sinh t / cosh t); [easy|]. evar_last.
-    - apply is_derive_div; [apply is_derive_Reals, derivable_pt_lim_sinh | apply is_derive_Reals, derivable_pt_lim_cosh | lra].
+    - apply is_derive_div; [| | lra]; apply is_derive_Reals;
+        [apply derivable_pt_lim_sinh | apply derivable_pt_lim_cosh].
     - unfold tanh. simpl. field. lra. }
   apply (slope_from_derivative tanh (fun t => 1 - tanh t ^ 2) (Rmin u v) (Rmax u v)).
   - intros t _. apply derivative.
@@ -410,7 +417,8 @@ Qed.
 
 Lemma lipschitz_multiply rows columns A : lipschitz_on_boxes columns rows (multiply columns A).
 Proof.
-  intros B. destruct (bound_over_indices (row_sum columns A) rows) as [G [nonneg below]]. exists G. now apply row_sum_gain.
+  intros B. destruct (bound_over_indices (row_sum columns A) rows) as [G [nonneg below]]. exists G.
+  now apply row_sum_gain.
 Qed.
 
 (** The units see bounded inputs only, as the box is mapped into a box. *)
@@ -422,10 +430,11 @@ Proof.
   destruct (bounded_on_box width hidden (fun x => add (multiply width inner x) inner_bias)) with (B := B) as [M below].
   { apply continuous_add; [apply continuous_multiply | apply continuous_const]. }
   destruct (lip (Rabs M) (Rabs_pos M)) as [s [nonneg steep]].
-  destruct (bound_over_indices (fun c => sum (map (fun i => Rabs (outer c i) * (s * row_sum width inner i)) (seq 0 hidden)))
-              width) as [G [nonneg' below']].
+  set (gain c := sum (map (fun i => Rabs (outer c i) * (s * row_sum width inner i)) (seq 0 hidden))).
+  destruct (bound_over_indices gain width) as [G [nonneg' below']].
   exists (if residual then G + 1 else G).
-  apply (feedforward_gain _ width hidden residual inner outer inner_bias outer_bias activation (fun _ => s) G); try easy.
+  apply (feedforward_gain _ width hidden residual inner outer inner_bias outer_bias activation (fun _ => s) G);
+    try easy.
   intros x y inx iny i less. apply steep; (eapply Rle_trans; [|apply Rle_abs]); now apply below.
 Qed.
 

@@ -50,8 +50,8 @@ Qed.
 (** ** The output collapses *)
 
 Section Format.
-  (** Numbers of prec bits, gradual underflow below 2^(emin + prec): binary16, bfloat16, binary32, binary64, with any rule
-      for ties. *)
+  (** Numbers of prec bits, gradual underflow below 2^(emin + prec): binary16, bfloat16, binary32, binary64, with any
+      rule for ties. *)
   Variables (emin prec : Z) (choice : Z -> bool).
   Hypothesis some_bits : Prec_gt_0 prec.
 
@@ -138,7 +138,8 @@ End Format.
 
 (** ** The two lengths differ *)
 
-(** Equal logits, n = 2^25: alpha_1 = 2^(-25) is below binary32's u = 2^(-24), but f(a) = 2^26 still moves f(b) = 1 beyond 2. *)
+(** Equal logits, n = 2^25: alpha_1 = 2^(-25) is below binary32's u = 2^(-24), but f(a) = 2^26 still moves f(b) = 1
+    beyond 2. *)
 Theorem vanished_is_not_collapsed choice :
   let alpha := leading_coefficient (bpow radix2 25) 0 1 in
   alpha < bpow radix2 (-24) /\

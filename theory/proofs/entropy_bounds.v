@@ -5,7 +5,8 @@
     - [floor]                    ln n - min(d, d^2 / 8) <= H
     - [sharp_floor]              the least H at that n and d: the smallest over k = 1 ... n-1 of a row with k items
                                  at the top and n - k at the bottom; attained
-    - [least_entropy_counts]     that entropy falls and then rises in k, turning at n (d - 1 + e^(-d)) e^(-d) / (1 - e^(-d))^2
+    - [least_entropy_counts]     that entropy falls and then rises in k, turning at
+                                 n (d - 1 + e^(-d)) e^(-d) / (1 - e^(-d))^2
 
     Source: the paper bounds the coefficients only (Lemma 2.1); these consequences and their sharp form are this
     project's. *)
@@ -51,20 +52,14 @@ Qed.
 
 (** ** The simple floor *)
 
-Lemma sum_coefficients_at logits beta :
-  logits <> [] -> sum (map (fun x => coefficient (scaled beta logits) (beta * x)) logits) = 1.
-Proof.
-  intros visible. rewrite <- (sum_coefficients (scaled beta logits)) by now apply scaled_visible.
-  unfold scaled at 3. now rewrite map_map.
-Qed.
-
 Lemma second_moment_at logits beta c :
   logits <> [] ->
   sum (map (fun x => coefficient (scaled beta logits) (beta * x) * (x - c) ^ 2) logits)
   = variance_at logits beta + (mean_at logits beta - c) ^ 2.
 Proof.
   intros visible. set (m := mean_at logits beta). set (p := fun x => coefficient (scaled beta logits) (beta * x)).
-  transitivity (sum (map (fun x => p x * (x - m) ^ 2 + (2 * (m - c) * (p x * x - p x * m) + (m - c) ^ 2 * p x)) logits)).
+  transitivity
+    (sum (map (fun x => p x * (x - m) ^ 2 + (2 * (m - c) * (p x * x - p x * m) + (m - c) ^ 2 * p x)) logits)).
   { apply sum_map_ext. intros. unfold p. ring. }
   rewrite !sum_map_plus, sum_map_mult_l, sum_map_minus, !sum_map_mult_l, sum_map_mult_r.
   unfold p. rewrite sum_coefficients_at by easy. unfold variance_at, m, mean_at. ring.
@@ -177,7 +172,8 @@ Proof.
             entropy_of_one A B b - entropy_of_one A B a = slope t * (b - a)).
   { intros a b. apply MVT_gen.
     - intros. now apply entropy_of_one_derivative.
-    - intros t _. apply derivable_continuous_pt. exists (slope t). now apply is_derive_Reals, entropy_of_one_derivative. }
+    - intros t _. apply derivable_continuous_pt. exists (slope t).
+      now apply is_derive_Reals, entropy_of_one_derivative. }
   destruct (Rle_dec (x * A) B) as [rising | falling]; [left | right].
   - destruct (mean_value m x) as [t [[_ above] difference]]. rewrite Rmax_right in above by lra.
     assert (0 <= slope t).
@@ -282,7 +278,8 @@ Proof.
   - exists 0%nat. split; [easy|]. apply perm_nil.
   - destruct IH as [k [few same]]; [intros; apply two; now right|].
     destruct (two x (or_introl eq_refl)) as [-> | ->].
-    + exists k. split; [simpl; lia|]. cbn [length]. rewrite Nat.sub_succ_l by easy. cbn [repeat]. rewrite <- Permutation_middle. now apply perm_skip.
+    + exists k. split; [simpl; lia|]. cbn [length]. rewrite Nat.sub_succ_l by easy. cbn [repeat].
+      rewrite <- Permutation_middle. now apply perm_skip.
     + exists (S k). split; [simpl; lia|]. simpl. now apply perm_skip.
 Qed.
 
@@ -450,7 +447,9 @@ Section Counts.
       by (unfold Rdiv; ring).
     assert (0 < (exp d - 1) ^ 2 / Z t ^ 2 * (INR k - INR j)) by (apply Rmult_lt_0_compat; lra).
     split; intros side.
-    - assert (0 <= (exp d - 1) ^ 2 / Z t ^ 2 * (INR k - INR j) * (turning_count n d - t)) by (apply Rmult_le_pos; lra). lra.
-    - assert (0 <= (exp d - 1) ^ 2 / Z t ^ 2 * (INR k - INR j) * (t - turning_count n d)) by (apply Rmult_le_pos; lra). lra.
+    - assert (0 <= (exp d - 1) ^ 2 / Z t ^ 2 * (INR k - INR j) * (turning_count n d - t))
+        by (apply Rmult_le_pos; lra). lra.
+    - assert (0 <= (exp d - 1) ^ 2 / Z t ^ 2 * (INR k - INR j) * (t - turning_count n d))
+        by (apply Rmult_le_pos; lra). lra.
   Qed.
 End Counts.

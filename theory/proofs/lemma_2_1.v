@@ -16,9 +16,6 @@ From softcheck Require Import softmax.
 Import ListNotations.
 Local Open Scope R_scope.
 
-Lemma exp_le x y : x <= y -> exp x <= exp y.
-Proof. intros [less | ->]; [apply Rlt_le, exp_increasing, less | lra]. Qed.
-
 Lemma exp_nonneg_ge_1 d : 0 <= d -> 1 <= exp d.
 Proof. intros. rewrite <- exp_0. now apply exp_le. Qed.
 

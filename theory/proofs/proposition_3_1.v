@@ -141,7 +141,8 @@ Section OneQuery.
   Lemma difference_at_most_biased : difference_form <= biased_form.
   Proof.
     pose proof (largest_difference_le width_x items) as near.
-    pose proof (largest_of_nonneg (fun pair => norm width_x (subtract (fst pair) (snd pair))) (list_prod items items)) as nonneg.
+    pose proof (largest_of_nonneg (fun pair => norm width_x (subtract (fst pair) (snd pair))) (list_prod items items))
+      as nonneg.
     fold (largest_difference width_x items) in nonneg.
     destruct bound_Q as [nonneg_Q below_Q], bound_K as [nonneg_K _].
     assert (length : norm d projected <= sigma_Q * norm width_y y + norm d b_Q).
@@ -161,7 +162,8 @@ Section OneQuery.
   Lemma joint_at_most_biased : sigma_J <= sigma_Q * sigma_K -> joint_form <= biased_form.
   Proof.
     intros below_J. pose proof (largest_difference_le width_x items) as near.
-    pose proof (largest_of_nonneg (fun pair => norm width_x (subtract (fst pair) (snd pair))) (list_prod items items)) as nonneg.
+    pose proof (largest_of_nonneg (fun pair => norm width_x (subtract (fst pair) (snd pair))) (list_prod items items))
+      as nonneg.
     fold (largest_difference width_x items) in nonneg.
     destruct bound_J as [nonneg_J _]. pose proof (norm_nonneg width_y y).
     destruct (operator_bound_transpose d width_x K sigma_K bound_K) as [_ below_K]. specialize (below_K b_Q).
@@ -206,7 +208,8 @@ Section OneQuery.
     eapply Rle_trans; [apply logit_difference|].
     pose proof (largest_difference_ge width_x items x x' inx inx') as near.
     pose proof (largest_difference_le width_x items) as wide.
-    destruct bound_Q as [nonneg_Q below_Q], (operator_bound_transpose d width_x K sigma_K bound_K) as [nonneg_K below_K].
+    destruct bound_Q as [nonneg_Q below_Q], (operator_bound_transpose d width_x K sigma_K bound_K)
+      as [nonneg_K below_K].
     specialize (below_Q y). specialize (below_K (multiply width_y Q y)).
     apply Rle_trans with (sigma_K * (sigma_Q * norm width_y y) * (2 * largest_norm width_x items));
       [|unfold paper_form; apply Req_le; ring].

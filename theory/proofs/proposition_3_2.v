@@ -8,7 +8,8 @@
     - [strict]                     strictly, unless all logits are equal; then it is constant
     - [not_monotone_across_signs]  [0, 0, 1] at beta = 10 and -11: for |beta| across signs it is false
 
-    And without derivatives, as theory/ decides them between beta_1 and beta_2 = beta_1 + h, h >= 0, spread at most delta:
+    And without derivatives, as theory/ decides them between beta_1 and beta_2 = beta_1 + h, h >= 0,
+    spread at most delta:
     - [log_partition_difference]   h E_1 <= ln Z_2 - ln Z_1 <= h E_2
     - [mean_difference]            h Var_1 e^(-delta h) <= E_2 - E_1 <= h Var_1 e^(delta h)
     - [entropy_drop_between]       the same factors around (beta_2^2 - beta_1^2)/2 Var_1 for H_1 - H_2, beta_1 >= 0
@@ -68,6 +69,13 @@ Proof.
     rewrite <- !sum_map_mult_l, <- sum_map_minus, <- sum_map_plus, <- sum_map_mult_l.
     apply sum_map_ext. intros. ring. }
   rewrite total. unfold m. rewrite mean_at_moments. field. lra.
+Qed.
+
+Lemma sum_coefficients_at logits beta :
+  logits <> [] -> sum (map (fun x => coefficient (scaled beta logits) (beta * x)) logits) = 1.
+Proof.
+  intros visible. rewrite <- (sum_coefficients (scaled beta logits)) by now apply scaled_visible.
+  unfold scaled at 3. now rewrite map_map.
 Qed.
 
 Lemma mean_scaled logits beta : mean (scaled beta logits) = beta * mean_at logits beta.
@@ -287,7 +295,8 @@ Proof.
   evar_last.
   - apply (is_derive_minus (V := R_NormedModule)).
     + apply is_derive_div; [apply moment_derivative | apply moment_derivative | lra].
-    + apply (is_derive_mult (mean_at logits) (mean_at logits)); [now apply mean_derivative | now apply mean_derivative|].
+    + apply (is_derive_mult (mean_at logits) (mean_at logits));
+        [now apply mean_derivative | now apply mean_derivative|].
       intros; apply Rmult_comm.
   - unfold minus, plus, opp, mult. simpl. unfold mult. simpl.
     rewrite third_moment_at_moments, variance_at_moments, mean_at_moments by easy. field. lra.
@@ -298,11 +307,8 @@ Lemma mean_at_between logits beta m M :
   logits <> [] -> (forall x, In x logits -> m <= x <= M) -> m <= mean_at logits beta <= M.
 Proof.
   intros visible between.
-  assert (total : sum (map (fun x => coefficient (scaled beta logits) (beta * x)) logits) = 1).
-  { rewrite <- (sum_coefficients (scaled beta logits)) by now apply scaled_visible.
-    unfold scaled at 3. now rewrite map_map. }
   assert (constant : forall t, t = sum (map (fun x => coefficient (scaled beta logits) (beta * x) * t) logits)).
-  { intros t. rewrite sum_map_mult_r, total. ring. }
+  { intros t. rewrite sum_map_mult_r, sum_coefficients_at by easy. ring. }
   unfold mean_at. rewrite (constant m) at 1. rewrite (constant M) at 1.
   split; apply sum_map_le; intros x inx; specialize (between x inx);
     (apply Rmult_le_compat_l; [now apply Rlt_le, coefficient_pos, scaled_visible | lra]).
@@ -342,7 +348,8 @@ Lemma variance_between delta logits beta_1 beta :
   <= variance_at logits beta_1 * exp (delta * (beta - beta_1)).
 Proof.
   intros visible within less.
-  assert (third : forall b, - (delta * variance_at logits b) <= third_moment_at logits b <= delta * variance_at logits b).
+  assert (third : forall b,
+    - (delta * variance_at logits b) <= third_moment_at logits b <= delta * variance_at logits b).
   { intros b. apply Rabs_le_between. now apply third_moment_at_most. }
   assert (factor : forall s t, exp (s * t) * exp (- (s * t)) = 1).
   { intros. rewrite <- exp_plus, Rplus_opp_r. apply exp_0. }
@@ -400,20 +407,18 @@ Proof.
   rewrite (Rmult_comm (mean_at logits b)). split; apply Rmult_le_compat_l; lra.
 Qed.
 
-Lemma exp_below x y : x <= y -> exp x <= exp y.
-Proof. intros [less | ->]; [now apply Rlt_le, exp_increasing | lra]. Qed.
-
 (** Between beta_1 and beta_2 the variance stays within a factor e^(+-delta h) of Var_1. *)
 Lemma variance_within delta logits beta_1 b beta_2 :
   logits <> [] -> spread_at_most delta logits -> beta_1 <= b <= beta_2 ->
   variance_at logits beta_1 * exp (- (delta * (beta_2 - beta_1))) <= variance_at logits b
   <= variance_at logits beta_1 * exp (delta * (beta_2 - beta_1)).
 Proof.
-  intros visible within [low high]. pose proof (variance_between delta logits beta_1 b visible within low) as [below above].
+  intros visible within [low high]. pose proof (variance_between delta logits beta_1 b visible within low)
+    as [below above].
   pose proof (variance_at_nonneg logits beta_1). pose proof (spread_nonneg delta logits visible within).
   assert (delta * (b - beta_1) <= delta * (beta_2 - beta_1)) by (apply Rmult_le_compat_l; lra).
   split; [eapply Rle_trans; [|exact below] | eapply Rle_trans; [exact above|]];
-    (apply Rmult_le_compat_l; [easy|]; apply exp_below; lra).
+    (apply Rmult_le_compat_l; [easy|]; apply exp_le; lra).
 Qed.
 
 Theorem mean_difference delta logits beta_1 beta_2 :
@@ -459,7 +464,8 @@ Theorem entropy_drop_between delta logits beta_1 beta_2 :
 Proof.
   intros visible within [nonneg less] h weight. unfold h, weight. destruct less as [less | ->]; [|lra].
   destruct (entropy_drop logits beta_1 beta_2 visible (conj nonneg less)) as [b [[low high] ->]].
-  pose proof (variance_within delta logits beta_1 b beta_2 visible within (conj (Rlt_le _ _ low) (Rlt_le _ _ high))) as [below above].
+  pose proof (variance_within delta logits beta_1 b beta_2 visible within (conj (Rlt_le _ _ low) (Rlt_le _ _ high)))
+    as [below above].
   rewrite !Rmult_assoc. assert (0 <= (beta_2 ^ 2 - beta_1 ^ 2) / 2) by nra.
   split; apply Rmult_le_compat_l; lra.
 Qed.

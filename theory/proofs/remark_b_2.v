@@ -1,8 +1,8 @@
 (** * Remark B.2: Corollary B.1 through a whole Transformer.
 
     X = [a, b, ..., b] of n tokens is compared with [b, ..., b], whose activations do not depend on n ([pure_sequence]).
-    Each layer has bounds that hold on all its activations: dispersion >= e^(delta/theta), ||V||, diameter of the values for
-    a head, a Lipschitz constant G for a feedforward map, all in the maximum norm.
+    Each layer has bounds that hold on all its activations: dispersion >= e^(delta/theta), ||V||, diameter of the
+    values for a head, a Lipschitz constant G for a feedforward map, all in the maximum norm.
 
     Main results
     - [bert]               a token b of a BERT stack feels a by at most C_l / n, C_l by a recurrence without n
@@ -10,8 +10,8 @@
     - [gpt_closed_form]    D_l(i) <= c_l (1 + ln i)^l / i, l the number of attention layers
     - [forgets]            from a computed length on the difference is below every tolerance
     - [forgetting_length_exists]   such a length exists
-    - [gains_exist], [concrete_gains_exist]   such bounds exist: for continuous maps that are Lipschitz on boxes, hence for
-                           every network of theory/small_transformer.hpp
+    - [gains_exist], [concrete_gains_exist]   such bounds exist: for continuous maps that are Lipschitz on boxes,
+                           hence for every network of theory/small_transformer.hpp
 
     Stated for the output of a stack; the input of an inner layer is the output of the layers before it.
 
@@ -54,8 +54,8 @@ Section Network.
   Definition maps_into (mask : attention_mask) (P P' : vector -> Prop) (l : layer) : Prop :=
     forall tokens, (forall x, In x tokens -> P x) -> forall x, In x (apply_layer theta mask l tokens) -> P' x.
 
-  Fixpoint bounded_by (mask : attention_mask) (P : vector -> Prop) (d : nat) (layers : list layer) (gains : list layer_gain)
-    : Prop :=
+  Fixpoint bounded_by (mask : attention_mask) (P : vector -> Prop) (d : nat) (layers : list layer)
+    (gains : list layer_gain) : Prop :=
     match layers, gains with
     | [], [] => True
     | l :: rest, g :: gains =>
@@ -74,7 +74,8 @@ Section Network.
   Proof.
     intros some. unfold attend.
     rewrite (sum_map_ext (fun z => item_coefficient theta h x items z * (value h z c - value h y c))
-               (fun z => item_coefficient theta h x items z * value h z c - item_coefficient theta h x items z * value h y c))
+               (fun z => item_coefficient theta h x items z * value h z c
+                         - item_coefficient theta h x items z * value h y c))
       by (intros; ring).
     rewrite sum_map_minus, sum_map_mult_r, sum_item_coefficients by easy. ring.
   Qed.
@@ -175,13 +176,15 @@ Section Network.
     assert (long : size (u :: repeat x m) = n) by (unfold size, n; cbn [length]; now rewrite repeat_length).
     destruct (narrow u x inu inx) as [nonneg'' far]. destruct (steep x y r inx iny close) as [nonneg''' near].
     split.
-    { apply Rplus_le_le_0_compat; [easy|]. apply Rmult_le_pos; [now apply Rmult_le_pos | now apply Rlt_le, Rinv_0_lt_compat]. }
+    { apply Rplus_le_le_0_compat; [easy|]. apply Rmult_le_pos;
+        [now apply Rmult_le_pos | now apply Rlt_le, Rinv_0_lt_compat]. }
     intros c less. specialize (near c less). specialize (far c less).
     replace (attend theta h x (u :: repeat x m) c - value h y c)
       with ((value h x c - value h y c) + (attend theta h x (u :: repeat x m) c - value h x c)) by ring.
     eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [easy|].
     rewrite attend_difference by easy. set (alpha := item_coefficient theta h x (u :: repeat x m)).
-    cbn [map]. unfold sum. cbn [fold_right]. fold (sum (map (fun z => alpha z * (value h z c - value h x c)) (repeat x m))).
+    cbn [map]. unfold sum. cbn [fold_right].
+    fold (sum (map (fun z => alpha z * (value h z c - value h x c)) (repeat x m))).
     rewrite (sum_map_ext _ (fun _ => 0) (repeat x m)).
     2:{ intros z inz. apply repeat_spec in inz. rewrite inz. ring. }
     rewrite sum_map_const, Rmult_0_r, Rplus_0_r, Rabs_mult.
@@ -226,7 +229,8 @@ Section Network.
     - exists (attention theta residual heads u (u :: repeat x m)). cbn [apply_layer length].
       rewrite repeat_length. cbn [seq map]. f_equal. rewrite <- seq_shift, map_map.
       rewrite map_const with (v := attention theta residual heads x (u :: repeat x m)); [now rewrite seq_length|].
-      intros i ini. apply in_seq in ini. cbn [visible]. f_equal. change (token (u :: repeat x m) (S i)) with (token (repeat x m) i).
+      intros i ini. apply in_seq in ini. cbn [visible]. f_equal.
+      change (token (u :: repeat x m) (S i)) with (token (repeat x m) i).
       apply token_repeat. lia.
     - exists (f u). cbn. f_equal. apply map_repeat.
   Qed.
@@ -237,7 +241,8 @@ Section Network.
     exists u' x', forward theta bert_mask layers (u :: repeat x m) = u' :: repeat x' m /\
       within (output_width d layers) (bert_constant layers gains C / INR (S m)) x' (alone layers y).
   Proof.
-    revert gains P d u x y C. induction layers as [|l rest IH]; intros [|g gains] P d u x y C bounded inu inx iny some close;
+    revert gains P d u x y C. induction layers as [|l rest IH];
+      intros [|g gains] P d u x y C bounded inu inx iny some close;
       try easy; [now exists u, x|].
     cbn [bounded_by forward output_width bert_constant alone] in *. destruct bounded as [here [P' [into there]]].
     destruct (bert_layer_shape l u x m) as [u' shape].
@@ -249,8 +254,10 @@ Section Network.
     - apply inside. now left.
     - apply inside. right. destruct m as [|m]; [lia | now left].
     - now apply (alone_layer_inside bert_mask P P').
-    - destruct l as [residual heads | width f], g as [head_gains | G]; try easy; cbn [layer_bounded bert_step width_behind alone_layer] in *.
-      + pose proof (bert_heads_difference P d heads head_gains u x y m _ here inu inx iny close) as difference. cbv zeta in difference.
+    - destruct l as [residual heads | width f], g as [head_gains | G]; try easy;
+        cbn [layer_bounded bert_step width_behind alone_layer] in *.
+      + pose proof (bert_heads_difference P d heads head_gains u x y m _ here inu inx iny close) as difference.
+        cbv zeta in difference.
         apply (within_weaken d (keep residual * (C / INR (S m)) + (sum (map value_gain head_gains) * (C / INR (S m))
           + sum (map (fun g => dispersion g * diameter g) head_gains) / INR (S m)))); [apply Req_le; field; lra|].
         assert (kept : within d (keep residual * (C / INR (S m))) (fun c => if residual then x c else 0)
@@ -337,11 +344,13 @@ Section Network.
     assert (member : forall j, In j (seq 0 (S i)) -> In (token tokens j) (visible gpt_mask i tokens)).
     { intros j inj. cbn [visible]. rewrite firstn_tokens by easy. now apply in_map. }
     assert (alpha_bound : forall j, In j (seq 0 (S i)) -> 0 <= alpha (token tokens j) <= dispersion g / INR (S i)).
-    { intros j inj. replace (INR (S i)) with (size (visible gpt_mask i tokens)) by (unfold size; now rewrite visible_length_gpt).
+    { intros j inj. replace (INR (S i)) with (size (visible gpt_mask i tokens))
+        by (unfold size; now rewrite visible_length_gpt).
       apply (coefficient_dispersed P d h g); [easy | now apply all, token_in | | now apply member].
       intros z inz. apply all. now apply in_visible in inz. }
     assert (total : sum (map (fun j => alpha (token tokens j)) (seq 0 (S i))) = 1).
-    { rewrite <- (sum_item_coefficients theta h (token tokens i) (visible gpt_mask i tokens)) by now apply visible_not_nil.
+    { rewrite <- (sum_item_coefficients theta h (token tokens i) (visible gpt_mask i tokens))
+        by now apply visible_not_nil.
       fold alpha. cbn [visible]. rewrite firstn_tokens by easy. now rewrite map_map. }
     apply Rle_trans with (sum (map (fun j => alpha (token tokens j) * (value_gain g * D j)) (seq 0 (S i)))).
     { eapply Rle_trans; [apply sum_map_abs|]. apply sum_map_le. intros j inj.
@@ -362,7 +371,8 @@ Section Network.
   Lemma gpt_heads_difference P d heads gains tokens y D i :
     Forall2 (head_bounded P d) heads gains -> P y -> (forall z, In z tokens -> P z) -> (i < length tokens)%nat ->
     (forall j, (j < length tokens)%nat -> within d (D j) (token tokens j) y) ->
-    within d (sum (map (fun g => value_gain g * Rmin (prefix_max D i) (dispersion g * prefix_sum D i / INR (S i))) gains))
+    within d
+      (sum (map (fun g => value_gain g * Rmin (prefix_max D i) (dispersion g * prefix_sum D i / INR (S i))) gains))
       (fun c => sum (map (fun h => attend theta h (token tokens i) (visible gpt_mask i tokens) c) heads))
       (fun c => sum (map (fun h => attend theta h y [y] c) heads)).
   Proof.
@@ -381,16 +391,19 @@ Section Network.
     bounded_by gpt_mask P d layers gains -> P y -> (forall z, In z tokens -> P z) ->
     (forall i, (i < length tokens)%nat -> within d (D i) (token tokens i) y) ->
     forall i, (i < length tokens)%nat ->
-    within (output_width d layers) (gpt_distance layers gains D i) (token (forward theta gpt_mask layers tokens) i) (alone layers y).
+    within (output_width d layers) (gpt_distance layers gains D i) (token (forward theta gpt_mask layers tokens) i)
+      (alone layers y).
   Proof.
-    revert gains P d tokens y D. induction layers as [|l rest IH]; intros [|g gains] P d tokens y D bounded iny all close;
+    revert gains P d tokens y D. induction layers as [|l rest IH];
+      intros [|g gains] P d tokens y D bounded iny all close;
       try easy.
     cbn [bounded_by forward output_width gpt_distance alone] in *. destruct bounded as [here [P' [into there]]].
     rewrite <- (length_apply_layer theta gpt_mask l tokens). apply (IH gains P'); try easy.
     - now apply (alone_layer_inside gpt_mask P P').
     - now apply into.
     - intros i less. rewrite length_apply_layer in less.
-      destruct l as [residual heads | width f], g as [head_gains | G]; try easy; cbn [layer_bounded gpt_step width_behind alone_layer] in *.
+      destruct l as [residual heads | width f], g as [head_gains | G]; try easy;
+        cbn [layer_bounded gpt_step width_behind alone_layer] in *.
       + rewrite token_apply_attention by easy.
         pose proof (gpt_heads_difference P d heads head_gains tokens y D i here iny all less close) as difference.
         assert (kept : within d (keep residual * D i) (fun c => if residual then token tokens i c else 0)
@@ -414,7 +427,8 @@ Section Network.
     apply (gpt_from layers gains P d); [easy | easy | | | lia].
     - intros z [<- | inz]; [easy|]. apply repeat_spec in inz. now rewrite inz.
     - intros [|j] lessj; [exact close|]. rewrite long in lessj.
-      change (token (a :: repeat b m) (S j)) with (token (repeat b m) j). rewrite token_repeat by lia. apply within_refl.
+      change (token (a :: repeat b m) (S j)) with (token (repeat b m) j). rewrite token_repeat by lia.
+      apply within_refl.
   Qed.
 
   (** *** The closed form *)
@@ -422,7 +436,8 @@ Section Network.
   (** c' = c (r + sum ||V|| e^(delta/theta)), and c' = G c. *)
   Definition gpt_constant_step (l : layer) (g : layer_gain) (c : R) : R :=
     match l, g with
-    | Attention residual _, AttentionGain gains => c * (keep residual + sum (map (fun g => value_gain g * dispersion g) gains))
+    | Attention residual _, AttentionGain gains =>
+        c * (keep residual + sum (map (fun g => value_gain g * dispersion g) gains))
     | _, FeedforwardGain G => G * c
     | _, _ => 0
     end.
@@ -475,8 +490,10 @@ Section Network.
     - unfold prefix_sum. rewrite <- sum_map_mult_l. apply sum_map_le. intros j inj. apply in_seq in inj.
       eapply Rle_trans; [apply below|]. unfold closed_form, Rdiv. pose proof (position_ge_1 j).
       apply Rmult_le_compat_r; [apply Rlt_le, Rinv_0_lt_compat; lra|]. apply Rmult_le_compat_l; [easy|].
-      pose proof (ln_nonneg _ H1). apply pow_incr. split; [lra|]. apply Rplus_le_compat_l, ln_le; [lra|]. apply le_INR. lia.
-    - replace (c * (1 + ln (INR (S i))) ^ S l) with (c * (1 + ln (INR (S i))) ^ l * (1 + ln (INR (S i)))) by (cbn; ring).
+      pose proof (ln_nonneg _ H1). apply pow_incr. split; [lra|]. apply Rplus_le_compat_l, ln_le; [lra|].
+      apply le_INR. lia.
+    - replace (c * (1 + ln (INR (S i))) ^ S l) with (c * (1 + ln (INR (S i))) ^ l * (1 + ln (INR (S i))))
+        by (cbn; ring).
       apply Rmult_le_compat_l; [|apply harmonic_sum]. apply Rmult_le_pos; [easy | apply pow_le; lra].
   Qed.
 
@@ -487,7 +504,8 @@ Section Network.
     forall i, gpt_distance layers gains D i
               <= closed_form (gpt_constant layers gains c) (attention_layers layers + l) (INR (S i)).
   Proof.
-    revert gains P d D c l. induction layers as [|layer rest IH]; intros [|g gains] P d D c l bounded nonneg below; try easy.
+    revert gains P d D c l. induction layers as [|layer rest IH]; intros [|g gains] P d D c l bounded nonneg below;
+      try easy.
     cbn [bounded_by gpt_distance gpt_constant] in *. destruct bounded as [here [P' [_ there]]].
     destruct layer as [residual heads | width f], g as [head_gains | G]; try easy;
       cbn [layer_bounded gpt_step gpt_constant_step attention_layers] in *.
@@ -514,7 +532,8 @@ Section Network.
           apply Rmult_le_compat_l; [easy|]. cbn [pow]. rewrite <- (Rmult_1_l (t ^ l)) at 1.
           apply Rmult_le_compat_r; [apply pow_le|]; unfold t; lra.
         * apply sum_map_le. intros g ing. destruct (positive g ing). apply Rmult_le_compat_l; [easy|].
-          eapply Rle_trans; [apply Rmin_r|]. unfold Rdiv. apply Rmult_le_compat_r; [apply Rlt_le, Rinv_0_lt_compat; lra|].
+          eapply Rle_trans; [apply Rmin_r|]. unfold Rdiv.
+          apply Rmult_le_compat_r; [apply Rlt_le, Rinv_0_lt_compat; lra|].
           now apply Rmult_le_compat_l.
     - destruct here as [nonneg' _]. apply (IH gains P' width); [easy | now apply Rmult_le_pos |].
       intros j. apply Rle_trans with (G * closed_form c l (INR (S j))); [now apply Rmult_le_compat_l|].
@@ -581,8 +600,10 @@ Section Network.
       eapply Rle_lt_trans; [now apply near|]. assert (0 < INR (S m)) by (apply lt_0_INR; lia).
       apply Rmult_lt_reg_r with (INR (S m)); [easy|].
       apply (Rmult_lt_compat_r tolerance) in long; [|easy].
-      replace (bert_constant layers gains 0 / tolerance * tolerance) with (bert_constant layers gains 0) in long by (field; lra).
-      replace (bert_constant layers gains 0 / INR (S m) * INR (S m)) with (bert_constant layers gains 0) by (field; lra). lra.
+      replace (bert_constant layers gains 0 / tolerance * tolerance) with (bert_constant layers gains 0) in long
+        by (field; lra).
+      replace (bert_constant layers gains 0 / INR (S m) * INR (S m)) with (bert_constant layers gains 0)
+        by (field; lra). lra.
     - intros bounded s above far small m i c long place less.
       destruct (gpt layers gains P d a b m r bounded ina inb close i place) as [_ near].
       eapply Rle_lt_trans; [now apply near|].

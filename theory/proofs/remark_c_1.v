@@ -9,8 +9,8 @@
     - [later_spread]      behind a fully dispersed BERT layer without residual every later spread is 0
     - [later_coefficients]   and every later coefficient is 1/n
 
-    Source: paper, Remark C.1 (the case d = 0 of a BERT stack without residual connections, the only one where "delta = 0 in
-    all later layers" holds); the quantitative forms are this project's. *)
+    Source: paper, Remark C.1 (the case d = 0 of a BERT stack without residual connections, the only one where
+    "delta = 0 in all later layers" holds); the quantitative forms are this project's. *)
 
 From Coq Require Import Reals List Lra Lia.
 From Coquelicot Require Import Coquelicot.
@@ -149,10 +149,13 @@ Section Layer.
       (forall h y, In h heads -> In y tokens -> Rabs (value h y c) <= B h) ->
       Rabs (attention theta with_residual heads (token tokens i) (visible mask i tokens) c
             - attention theta with_residual heads (token tokens k) (visible mask k tokens) c)
-      <= (if with_residual then Rabs (token tokens i c - token tokens k c) else 0) + heads_disagreement heads delta B i k.
+      <= (if with_residual then Rabs (token tokens i c - token tokens k c) else 0)
+        + heads_disagreement heads delta B i k.
     Proof.
       intros small. unfold attention.
-      match goal with |- Rabs (?x + ?s - (?y + ?t)) <= _ => replace (x + s - (y + t)) with ((x - y) + (s - t)) by ring end.
+      match goal with
+      | |- Rabs (?x + ?s - (?y + ?t)) <= _ => replace (x + s - (y + t)) with ((x - y) + (s - t)) by ring
+      end.
       eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat.
       - destruct with_residual; [lra|]. rewrite Rminus_diag_eq, Rabs_R0 by easy. lra.
       - rewrite <- sum_map_minus. eapply Rle_trans; [apply sum_map_abs|]. unfold heads_disagreement.
@@ -249,9 +252,11 @@ Proof.
   intros earlier known small. split; [easy|].
   destruct (visible_prefix gpt_mask i k tokens earlier) as [rest split].
   pose proof (rows_disagree (visible gpt_mask i tokens) rest
-    (fun _ => / size (visible gpt_mask i tokens)) (fun _ => / size (visible gpt_mask k tokens)) (fun y => value h y c) 0 B) as bound.
+    (fun _ => / size (visible gpt_mask i tokens)) (fun _ => / size (visible gpt_mask k tokens))
+    (fun y => value h y c) 0 B) as bound.
   cbv beta zeta in bound. rewrite <- split, Ropp_0, exp_0 in bound. unfold attend_uniformly.
-  assert (long : size (visible gpt_mask i tokens) = INR (S i)) by (unfold size; rewrite visible_length_gpt; [easy | lia]).
+  assert (long : size (visible gpt_mask i tokens) = INR (S i))
+    by (unfold size; rewrite visible_length_gpt; [easy | lia]).
   assert (long' : size (visible gpt_mask k tokens) = INR (S k)) by (unfold size; now rewrite visible_length_gpt).
   rewrite long, long' in *.
   replace (2 * (1 - INR (S i) / INR (S k)) * B) with (row_disagreement 0 (INR (S i)) (INR (S k)) * B).

@@ -173,7 +173,8 @@ Proof. intros some. apply coefficient_pos. now apply map_not_nil, map_not_nil. Q
 (** x -> outer activation(inner x + inner_bias) + outer_bias, with or without x added. *)
 Definition mlp (width hidden : nat) (residual : bool) (inner outer : matrix) (inner_bias outer_bias : vector)
            (activation : R -> R) (x : vector) : vector :=
-  let result := add (multiply hidden outer (fun i => activation (add (multiply width inner x) inner_bias i))) outer_bias in
+  let result := add (multiply hidden outer (fun i => activation (add (multiply width inner x) inner_bias i)))
+    outer_bias in
   if residual then add result x else result.
 
 Lemma well_formed_mlp width hidden residual inner outer inner_bias outer_bias activation :

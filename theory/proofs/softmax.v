@@ -169,6 +169,9 @@ Proof. now destruct xs. Qed.
 
 (** ** The partition function and the coefficients *)
 
+Lemma exp_le x y : x <= y -> exp x <= exp y.
+Proof. intros [less | ->]; [apply Rlt_le, exp_increasing, less | lra]. Qed.
+
 Lemma partition_pos logits : logits <> [] -> 0 < partition_function logits.
 Proof. intros visible. apply sum_map_pos; [easy|]. intros. apply exp_pos. Qed.
 
@@ -324,7 +327,7 @@ Proof. unfold entropy. now rewrite softmax_shift. Qed.
 
 Lemma spread_within m M logits :
   (forall x, In x logits -> m <= x <= M) -> spread_at_most (M - m) logits.
-Proof. 
+Proof.
   intros within x y inx iny. pose proof (within x inx). pose proof (within y iny). lra.
  Qed.
 

@@ -50,7 +50,8 @@ Section Row.
     cbv zeta. unfold scaled. rewrite !map_map.
     rewrite (sum_map_ext (fun x => exp (beta * x - beta * M)) weight)
       by (intros; unfold weight, deviation; f_equal; ring).
-    rewrite (sum_map_ext (fun x => (beta * x - beta * M) * exp (beta * x - beta * M)) (fun x => - (weight x * deviation x))).
+    rewrite (sum_map_ext (fun x => (beta * x - beta * M) * exp (beta * x - beta * M))
+               (fun x => - (weight x * deviation x))).
     - rewrite sum_map_opp. unfold average. fold weight_total. unfold Rdiv. ring.
     - intros x _. unfold weight, deviation. replace (- (beta * (M - x))) with (beta * x - beta * M) by ring. ring.
   Qed.
@@ -111,7 +112,8 @@ Section Row.
     { unfold weight, deviation. replace (- (beta * (M - M))) with 0 by ring. apply exp_0. }
     assert (split : forall f, sum (map f logits) = INR K * f M + sum (map f rest)).
     { intros f. rewrite (sum_map_permutation f _ _ order), map_app, sum_app. f_equal.
-      clear. induction K as [|K IH]; [unfold sum; cbn; lra|]. cbn [repeat map]. rewrite S_INR. unfold sum in *. cbn [fold_right].
+      clear. induction K as [|K IH]; [unfold sum; cbn; lra|]. cbn [repeat map]. rewrite S_INR. unfold sum in *.
+      cbn [fold_right].
       rewrite IH. ring. }
     assert (total : weight_total = INR K + A) by (unfold weight_total; rewrite split, one; fold A; ring).
     unfold average. rewrite (split (fun x => weight x * (M - x) ^ 2)), (split (fun x => weight x * (M - x))).
@@ -127,7 +129,8 @@ Section Row.
           rewrite (sum_map_ext _ (fun _ => 0)); [rewrite sum_map_const; ring|]. intros x inx.
           symmetry in azero. rewrite (sum_map_zero weight rest (fun y _ => Rlt_le _ _ (exp_pos _)) azero x inx). ring.
       - rewrite (sum_map_ext (fun x => weight x * (A * (M - x) - B) ^ 2)
-          (fun x => A ^ 2 * (weight x * (M - x) ^ 2) + (-2 * A * B * (weight x * (M - x)) + B ^ 2 * weight x))) by (intros; ring).
+          (fun x => A ^ 2 * (weight x * (M - x) ^ 2) + (-2 * A * B * (weight x * (M - x)) + B ^ 2 * weight x)))
+            by (intros; ring).
         rewrite !sum_map_plus, !sum_map_mult_l. fold A B C. ring. }
     set (S := weight_total) in *. assert (INR K = S - A) as -> by lra.
     replace ((S - A) * (weight M * 0 ^ 2) + C) with C by ring.

@@ -237,9 +237,11 @@ Proof.
   apply lt_INR. lia.
 Qed.
 
-(** Queries from one stack, keys from another, as the theorem is stated: e_j = phi(x_1 ... x_n)_i . kappa(x_1 ... x_n)_j. *)
+(** Queries from one stack, keys from another, as the theorem is stated:
+    e_j = phi(x_1 ... x_n)_i . kappa(x_1 ... x_n)_j. *)
 Theorem paper_form theta mask d w phi kappa vocabulary eps :
-  0 < theta -> well_formed d phi -> well_formed d kappa -> output_width d phi = w -> output_width d kappa = w -> 0 < eps ->
+  0 < theta -> well_formed d phi -> well_formed d kappa -> output_width d phi = w -> output_width d kappa = w ->
+  0 < eps ->
   exists n0 : nat, forall tokens, over vocabulary tokens -> (length tokens > n0)%nat ->
     forall i, (i < length tokens)%nat ->
     let q := token (forward theta mask phi tokens) i in

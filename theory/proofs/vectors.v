@@ -344,7 +344,8 @@ Lemma continuous_pointwise n (activation : R -> R) :
   continuity activation -> continuous n n (fun x i => activation (x i)).
 Proof.
   intros cont x eps pos.
-  assert (each : forall i, exists delta, 0 < delta /\ forall z, Rabs (z - x i) < delta -> Rabs (activation z - activation (x i)) < eps).
+  assert (each : forall i, exists delta, 0 < delta /\
+    forall z, Rabs (z - x i) < delta -> Rabs (activation z - activation (x i)) < eps).
   { intros i. destruct (cont (x i) eps pos) as [delta [pos' near]]. exists delta. split; [easy|].
     intros z close. destruct (Req_dec z (x i)) as [-> | other]; [now rewrite Rminus_diag_eq, Rabs_R0|].
     apply near. repeat split; [|easy]. congruence. }
