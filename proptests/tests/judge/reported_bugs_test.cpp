@@ -12,7 +12,7 @@ namespace {
 // The row of the zoo that says what such a kernel promises, the strictest where there are several.
 ZooRow zoo_row(const std::string& symbol, const std::string& op, const std::string& dtype) {
   std::vector<ZooRow> zoo = read_zoo();
-  std::ranges::stable_partition(zoo, [](const ZooRow& row) { return row.require != "-"; });
+  std::stable_partition(zoo.begin(), zoo.end(), [](const ZooRow& row) { return row.require != "-"; });
   for (const ZooRow& row : zoo) {
     if (row.symbol == symbol && row.op == op && row.dtype == dtype) return row;
   }
