@@ -107,7 +107,7 @@ Section Reduction.
   Qed.
 
   Lemma all_placed r l b : above_all r l -> placed r b -> placed r (items l ++ b).
-  Proof. facts. intros. apply placed_app; [now apply placed_items | easy]. Qed.
+  Proof. intros. apply placed_app; [now apply placed_items | easy]. Qed.
 
   (** ** One item *)
 
@@ -250,15 +250,13 @@ Section Reduction.
       unfold share. split; [nra|]. auto.
   Qed.
 
-  Lemma rescaled_state l r r' s b0 f s' h j K b :
-    sum_state l r s h j K b -> r <= r' -> computed_argument M (r' - r) b0 -> computed_exp M b0 f ->
-    computed_product M (s * f) s' ->
-    exists e, Rabs e <= wx /\ Rabs e * Rabs b0 <= wx * exp_cutoff M /\ (e <> 0 -> 8 <= b0) /\
-      sum_state l r' s' h (S j) (S K) (b ++ rescaling_losses r r' l b e).
+  Lemma rescaled_state_with l r r' s b0 f s' h j K b tx e :
+    sum_state l r s h j K b -> r <= r' -> computed_argument M (r' - r) b0 ->
+    Rabs tx <= lambdaE -> Rabs e <= wx -> (e <> 0 -> 8 <= b0) -> f = exp (- b0 + tx) + e ->
+    computed_product M (s * f) s' -> sum_state l r' s' h (S j) (S K) (b ++ rescaling_losses r r' l b e).
   Proof.
     facts.
-    intros state le arg [tx [e [btx [be [beb [far ->]]]]]] [tp [ep [btp [bep ->]]]].
-    exists e. do 3 (split; [easy|]).
+    intros state le arg btx be far -> [tp [ep [btp [bep ->]]]].
     pose proof (state_magnitude _ _ _ _ _ _ _ state) as mag. destruct state as [v ab p u d m z].
     pose proof (all_placed r l b ab p) as pall. pose proof (pull_nonneg fade r _ pall) as Wpos.
     pose proof (Rabs_pos e) as epos.
@@ -341,6 +339,29 @@ Section Reduction.
     - discriminate.
   Qed.
 
+  Lemma rescaled_state l r r' s b0 f s' h j K b :
+    sum_state l r s h j K b -> r <= r' -> computed_argument M (r' - r) b0 -> computed_exp M b0 f ->
+    computed_product M (s * f) s' -> exists b', sum_state l r' s' h (S j) (S K) b'.
+  Proof.
+    intros state le arg [tx [e [btx [be [_ [far hf]]]]]] prod. eexists.
+    now apply (rescaled_state_with l r r' s b0 f s' h j K b tx e).
+  Qed.
+
+  Lemma reordered_state l l' r s h j K b : sum_state l r s h j K b -> Permutation l l' -> sum_state l' r s h j K b.
+  Proof.
+    intros [v ab p u d m z] same.
+    assert (sz : size l' = size l) by (unfold size; now rewrite (Permutation_length same)).
+    assert (perm : forall k, pull k r (items l' ++ b) = pull k r (items l ++ b)).
+    { intros k. rewrite !pull_app. f_equal. symmetry. now apply pull_permutation. }
+    constructor; try easy.
+    - intros ->. now apply Permutation_sym, Permutation_nil in same.
+    - intros x inx. apply ab. now apply Permutation_in with l'; [apply Permutation_sym|].
+    - now rewrite perm.
+    - now rewrite <- (weighted_sum_permutation r l l').
+    - now rewrite perm, sz.
+    - now rewrite sz.
+  Qed.
+
   Theorem summed_state l r s h j K : summed M l r s h j K -> exists b, sum_state l r s h j K b.
   Proof.
     facts.
@@ -348,18 +369,8 @@ Section Reduction.
                    |l r r' s b0 f s' h j K _ [b st] le arg ex prod|l l' r s h j K _ [b st] same].
     - eexists. now apply item_state with b.
     - eexists. eapply addition_state; eassumption.
-    - destruct (rescaled_state _ _ _ _ _ _ _ _ _ _ _ st le arg ex prod) as [e [_ [_ [_ st']]]]. eauto.
-    - exists b. destruct st as [v ab p u d m z].
-      assert (sz : size l' = size l) by (unfold size; now rewrite (Permutation_length same)).
-      assert (perm : forall k, pull k r (items l' ++ b) = pull k r (items l ++ b)).
-      { intros k. rewrite !pull_app. f_equal. symmetry. now apply pull_permutation. }
-      constructor; try easy.
-      + intros ->. now apply Permutation_sym, Permutation_nil in same.
-      + intros x inx. apply ab. now apply Permutation_in with l'; [apply Permutation_sym|].
-      + now rewrite perm.
-      + now rewrite <- (weighted_sum_permutation r l l').
-      + now rewrite perm, sz.
-      + now rewrite sz.
+    - eapply rescaled_state; eassumption.
+    - exists b. now apply reordered_state with l.
   Qed.
 
   (** ** What is lost in all *)
