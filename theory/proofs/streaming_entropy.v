@@ -7,6 +7,7 @@
     - [rebase_entropy], [rebase_output]   so that a stale maximum changes nothing
     - [merge_associative], [merge_commutative], [identity]   states form a commutative monoid under merge
     - [every_tree]          every merge tree over the items, in every order, gives the state of two passes
+    - [every_plan]          and so does every plan of merges between slots, the form theory/streaming_entropy.hpp keeps
     - [no_cancellation]     S >= 1 and T >= 0
 
     Source: paper, Appendix G; the weighted values make it streamed attention (FlashAttention's accumulator).
@@ -475,4 +476,94 @@ Proof.
     rewrite <- leaf_two_pass. cbn [leaf merge]. f_equal.
     rewrite merge_states_at_equal_maxima by easy. cbn [maximum others moment weighted].
     rewrite (S_INR (S n)), (S_INR n). f_equal; ring.
+Qed.
+
+(** ** Merge plans: states in slots, merged in place *)
+
+(** slots[into] = merge(slots[into], slots[from]). *)
+Definition merge_step (slots : nat -> option state) (step : nat * nat) : nat -> option state :=
+  fun i => if Nat.eq_dec i (fst step) then merge (slots (fst step)) (slots (snd step)) else slots i.
+
+Definition run_plan (slots : nat -> option state) (steps : list (nat * nat)) : nat -> option state :=
+  fold_left merge_step steps slots.
+
+(** Each step merges two different slots that are still unmerged, never slot 0 away, until slot 0 alone is left. *)
+Fixpoint valid_plan (unmerged : list nat) (steps : list (nat * nat)) : Prop :=
+  match steps with
+  | [] => unmerged = [0%nat]
+  | (into, from) :: rest =>
+      In into unmerged /\ In from unmerged /\ into <> from /\ from <> 0%nat /\
+      valid_plan (remove Nat.eq_dec from unmerged) rest
+  end.
+
+Definition merge_all (slots : nat -> option state) (places : list nat) : option state :=
+  fold_right merge None (map slots places).
+
+Lemma remove_permutation x places :
+  NoDup places -> In x places -> Permutation places (x :: remove Nat.eq_dec x places).
+Proof.
+  intros different inx. apply in_split in inx as [l1 [l2 ->]].
+  apply NoDup_remove in different as [_ fresh]. rewrite in_app_iff in fresh.
+  rewrite remove_app, remove_cons, !notin_remove by tauto. symmetry. apply Permutation_middle.
+Qed.
+
+Lemma remove_different x places : NoDup places -> NoDup (remove Nat.eq_dec x places).
+Proof.
+  induction places as [|y ys IH]; intros different; [easy|]. inversion different as [|? ? fresh rest]. cbn.
+  destruct (Nat.eq_dec x y); [now apply IH|]. constructor; [|now apply IH].
+  intros iny. apply fresh. now apply in_remove in iny.
+Qed.
+
+Lemma merge_all_permutation slots xs ys : Permutation xs ys -> merge_all slots xs = merge_all slots ys.
+Proof.
+  unfold merge_all. induction 1 as [|x xs ys same IH|x y xs|]; cbn; [easy | congruence | | congruence].
+  rewrite !merge_associative. f_equal. apply merge_commutative.
+Qed.
+
+(** A step leaves the merge of all unmerged slots as it is. *)
+Lemma merge_step_keeps slots into from places :
+  NoDup places -> In into places -> In from places -> into <> from ->
+  merge_all (merge_step slots (into, from)) (remove Nat.eq_dec from places) = merge_all slots places.
+Proof.
+  intros different ininto infrom other.
+  pose proof (remove_permutation from places different infrom) as order.
+  pose proof (remove_different from places different) as different'.
+  assert (ininto' : In into (remove Nat.eq_dec from places)) by now apply in_in_remove.
+  pose proof (remove_permutation into _ different' ininto') as order'.
+  pose proof (remove_In Nat.eq_dec (remove Nat.eq_dec from places) into) as fresh.
+  set (rest := remove Nat.eq_dec into (remove Nat.eq_dec from places)) in *.
+  rewrite (merge_all_permutation _ _ _ order), (merge_all_permutation (merge_step _ _) _ _ order').
+  unfold merge_all at 2. cbn [map fold_right]. fold (merge_all slots (remove Nat.eq_dec from places)).
+  rewrite (merge_all_permutation slots _ _ order'). unfold merge_all. cbn [map fold_right].
+  replace (map (merge_step slots (into, from)) rest) with (map slots rest).
+  - unfold merge_step. cbn [fst snd]. destruct (Nat.eq_dec into into) as [_|]; [|easy].
+    rewrite merge_associative. f_equal. apply merge_commutative.
+  - apply map_ext_in. intros i ini. unfold merge_step. cbn [fst]. destruct (Nat.eq_dec i into) as [-> |]; easy.
+Qed.
+
+Lemma run_plan_keeps slots places steps :
+  NoDup places -> valid_plan places steps -> run_plan slots steps 0%nat = merge_all slots places.
+Proof.
+  revert slots places. induction steps as [|[into from] rest IH]; intros slots places different valid.
+  - cbn in valid. subst. unfold merge_all. cbn. now rewrite (proj2 (identity _)).
+  - destruct valid as [ininto [infrom [other [_ valid]]]]. cbn [run_plan fold_left].
+    change (run_plan (merge_step slots (into, from)) rest 0%nat = merge_all slots places).
+    rewrite (IH _ (remove Nat.eq_dec from places)); [|now apply remove_different | easy].
+    now apply merge_step_keeps.
+Qed.
+
+Lemma merge_all_chunks chunks :
+  merge_all (fun i => stream (nth i chunks [])) (seq 0 (length chunks)) = two_pass (visible (concat chunks)).
+Proof.
+  unfold merge_all. induction chunks as [|chunk rest IH]; [easy|].
+  cbn [length seq map fold_right concat nth]. rewrite <- seq_shift, map_map. cbn [nth].
+  now rewrite IH, stream_two_pass, visible_app, two_pass_app.
+Qed.
+
+(** Chunks are streamed into the slots; what a valid plan leaves in slot 0 is the state of the whole row. *)
+Theorem every_plan chunks steps :
+  valid_plan (seq 0 (length chunks)) steps ->
+  run_plan (fun i => stream (nth i chunks [])) steps 0%nat = two_pass (visible (concat chunks)).
+Proof.
+  intros valid. rewrite (run_plan_keeps _ (seq 0 (length chunks))); [apply merge_all_chunks | apply seq_NoDup | easy].
 Qed.
