@@ -12,6 +12,7 @@
     - [forgetting_length_exists]   such a length exists
     - [gains_exist], [concrete_gains_exist]   such bounds exist: for continuous maps that are Lipschitz on boxes,
                            hence for every network of theory/small_transformer.hpp
+    - [bert_forgets_eventually], [gpt_forgets_eventually]   in the paper's words, without any bound in the statement
 
     Stated for the output of a stack; the input of an inner layer is the output of the layers before it.
 
@@ -694,6 +695,50 @@ Section Network.
   Corollary concrete_gains_exist mask d layers B :
     (forall l, In l layers -> concrete_layer d l) -> exists gains, bounded_by mask (in_box d B) d layers gains.
   Proof. intros concrete. apply gains_exist; [now apply concrete_well_formed | now apply concrete_lipschitz]. Qed.
+
+  (** *** In the paper's words *)
+
+  Lemma two_tokens_boxed d (a b : vector) : exists B, in_box d B a /\ in_box d B b.
+  Proof.
+    destruct (finite_set_boxed d [a; b]) as [B inside]. exists B. split; apply inside; [now left | right; now left].
+  Qed.
+
+  Lemma within_some_distance d (x y : vector) : exists r, within d r x y.
+  Proof.
+    destruct (bound_over_indices (fun c => Rabs (x c - y c)) d) as [r [nonneg below]]. now exists r.
+  Qed.
+
+  (** Every token b of a long enough input ends as if a were not there. *)
+  Theorem bert_forgets_eventually d layers a b tolerance :
+    well_formed d layers -> lipschitz_layers d layers -> 0 < tolerance ->
+    exists n0 : nat, forall m, (m > n0)%nat -> forall i c, (1 <= i <= m)%nat -> (c < output_width d layers)%nat ->
+      Rabs (token (forward theta bert_mask layers (a :: repeat b m)) i c - alone layers b c) < tolerance.
+  Proof.
+    intros wf steep pos. destruct (two_tokens_boxed d a b) as [B [ina inb]], (within_some_distance d a b) as [r close].
+    destruct (gains_exist bert_mask d layers B wf steep) as [gains bounded].
+    destruct (above_natural (bert_constant layers gains 0 / tolerance)) as [n0 above]. exists n0.
+    intros m long i c place less.
+    apply (forgets layers gains (in_box d B) d a b r tolerance ina inb close pos); try easy; [|lia].
+    eapply Rlt_trans; [exact above|]. apply lt_INR. lia.
+  Qed.
+
+  (** So does every late token under a causal mask, the last one among them. *)
+  Theorem gpt_forgets_eventually d layers a b tolerance :
+    well_formed d layers -> lipschitz_layers d layers -> 0 < tolerance ->
+    exists n0 : nat, forall m i c, (n0 <= i <= m)%nat -> (c < output_width d layers)%nat ->
+      Rabs (token (forward theta gpt_mask layers (a :: repeat b m)) i c - alone layers b c) < tolerance.
+  Proof.
+    intros wf steep pos. destruct (two_tokens_boxed d a b) as [B [ina inb]], (within_some_distance d a b) as [r close].
+    destruct (gains_exist gpt_mask d layers B wf steep) as [gains bounded].
+    assert (nonneg : 0 <= gpt_constant layers gains r).
+    { apply (gpt_closed_form_from layers gains (in_box d B) d (fun _ => 0) r 0); [easy | apply close |].
+      intros j. unfold closed_form. pose proof (position_ge_1 j). cbn [pow]. rewrite Rmult_1_r.
+      apply Rmult_le_pos; [apply close | apply Rlt_le, Rinv_0_lt_compat; lra]. }
+    destruct (forgetting_length_exists _ (attention_layers layers) tolerance nonneg pos) as [s [above [far small]]].
+    destruct (above_natural s) as [n0 beyond]. exists n0. intros m i c [late place] less.
+    apply (forgets layers gains (in_box d B) d a b r tolerance ina inb close pos) with (s := s); try easy.
+    apply Rlt_le, (Rlt_trans _ _ _ beyond), lt_INR. lia.
+  Qed.
 
   (** The bounds of a stack hold for the stack of its first layers: the theorems tell of the input of every layer. *)
   Lemma bounded_by_prefix mask P d before after gains :
