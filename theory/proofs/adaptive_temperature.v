@@ -55,6 +55,7 @@ Proof.
     + destruct high as [high | ->]; [easy | lra].
 Qed.
 
+(** By enclosures on [0, 35/8]; below 0 every term of P' is positive. *)
 Lemma slope_positive_below H : H <= 35 / 8 -> 0 < slope H.
 Proof.
   intros low. destruct (Rle_dec 0 H) as [nonneg | negative].
@@ -99,6 +100,7 @@ Section Top.
   Lemma slope_negative_behind_top H : top < H -> slope H < 0.
   Proof. intros behind. rewrite <- level. apply slope_decreasing; lra. Qed.
 
+  (** P' > 0 up to the top, by the mean value theorem on each half: at the top itself it is 0. *)
   Lemma quartic_rises a b : a < b -> b <= top -> quartic a < quartic b.
   Proof.
     intros less low. destruct (mean_value quartic slope a ((a + b) / 2) quartic_derivative)
@@ -110,6 +112,7 @@ Section Top.
     nra.
   Qed.
 
+  (** P' < 0 behind the top. *)
   Lemma quartic_falls a b : top <= a -> a < b -> quartic b < quartic a.
   Proof.
     intros high less. destruct (mean_value quartic slope ((a + b) / 2) b quartic_derivative)
@@ -121,6 +124,7 @@ Section Top.
     nra.
   Qed.
 
+  (** P rises before the top and falls behind it. *)
   Lemma quartic_at_most_top H : quartic H <= quartic top.
   Proof.
     destruct (total_order_T H top) as [[before | ->] | behind].
@@ -176,6 +180,7 @@ Qed.
 
 (** ** beta *)
 
+(** 0.75 lies before the first root, and P rises there. *)
 Lemma quartic_below_one H : H <= 3 / 4 -> quartic H < 1.
 Proof.
   intros low. destruct active_interval as [first [last [place [_ [_ [_ active]]]]]].
@@ -278,6 +283,7 @@ Definition last_root_digits : Z := 5944520827905142861.
 Definition top_digits : Z := 441240186596567.
 Definition maximum_digits : Z := 242138770663152.
 
+(** Restates the definitions and the enclosures of the roots in integers. *)
 Theorem carried_integers :
   (forall H, quartic H = fold_right (fun a rest => IZR a + H * rest) 0 quartic_thousandths / 1000) /\
   largest_beta = IZR largest_beta_hundred_thousandths / 100000 /\
@@ -314,6 +320,7 @@ Proof.
   destruct (range (entropy logits)). unfold same_sign_and_larger, adaptive_beta. lra.
 Qed.
 
+(** beta multiplies every difference of logits and is at most 2.42139. *)
 Lemma spread_adaptive delta logits :
   logits <> [] -> spread_at_most delta logits -> spread_at_most (largest_beta * delta) (adaptive_logits logits).
 Proof.

@@ -62,6 +62,7 @@ Section Bounded.
     0 <= r <= 1 /\
     forall y, (forall i, (i < d)%nat -> Rabs (y i - t i) < r) -> forall c, (c < m)%nat -> Rabs (f y c - f t c) < 1.
 
+  (** Continuity at t gives some radius; below the supremum of all of them there is one that still works. *)
   Lemma steady_radius t : exists r, 0 < r /\ real (Lub_Rbar (steady t)) = r /\ steady t (r / 2).
   Proof.
     destruct (cont t 1) as [delta [pos near]]; [lra|].
@@ -115,6 +116,7 @@ Qed.
 
 (** ** Convex combinations *)
 
+(** Each term lies between weight times a and weight times b, and the weights add up to 1. *)
 Lemma convex_between {A} (weight value : A -> R) (items : list A) a b :
   (forall y, In y items -> 0 <= weight y) -> sum (map weight items) = 1 ->
   (forall y, In y items -> a <= value y <= b) ->
@@ -128,6 +130,7 @@ Proof.
     apply Rmult_le_compat_l; lra.
 Qed.
 
+(** The coefficients of a row are positive and add up to 1. *)
 Theorem convex_boxed theta d h B x items :
   items <> [] -> (forall y, In y items -> in_box d B (value h y)) -> in_box d B (attend theta h x items).
 Proof.
@@ -137,6 +140,7 @@ Proof.
   - intros y iny. now apply inside.
 Qed.
 
+(** Head by head: the box of the sum is the sum of the boxes. *)
 Lemma attention_boxed theta d residual heads B :
   (forall h, In h heads -> continuous d d (value h)) ->
   exists B', forall x items, items <> [] -> in_box d B x -> (forall y, In y items -> in_box d B y) ->
@@ -172,6 +176,7 @@ Proof.
     intros tokens all x inx. apply in_map_iff in inx as [y [<- iny]]. now apply boxed, all.
 Qed.
 
+(** The largest entry of finitely many vectors. *)
 Lemma finite_set_boxed d (vocabulary : list vector) : exists B, forall x, In x vocabulary -> in_box d B x.
 Proof.
   enough (exists M, forall x, In x vocabulary -> forall c, (c < d)%nat -> Rabs (x c) <= M) as [M below].
@@ -185,6 +190,7 @@ Qed.
 
 (** ** The spread of a head over a box *)
 
+(** Coordinate by coordinate, two points of a box differ by at most its width. *)
 Lemma dot_in_box n B x y :
   in_box n B x -> in_box n B y -> forall u bound, (forall c, (c < n)%nat -> Rabs (u c) <= bound c) ->
   dot n u (subtract x y) <= sum (map (fun c => bound c * (high B c - low B c)) (seq 0 n)).
@@ -232,6 +238,7 @@ Proof.
   intros less [nonneg close]. split; [lra|]. intros c lessc. specialize (close c lessc). lra.
 Qed.
 
+(** The triangle inequality. *)
 Lemma within_add d r r' x y x' y' :
   within d r x y -> within d r' x' y' -> within d (r + r') (add x x') (add y y').
 Proof.
@@ -241,6 +248,7 @@ Proof.
   eapply Rle_trans; [apply Rabs_triang|]. lra.
 Qed.
 
+(** Each entry of A (x - y) is at most its row sum times the largest |x_j - y_j|. *)
 Theorem row_sum_gain (P : vector -> Prop) rows columns A G :
   0 <= G -> (forall i, (i < rows)%nat -> row_sum columns A i <= G) ->
   lipschitz_on P columns rows G (multiply columns A).
@@ -320,6 +328,7 @@ Definition locally_lipschitz (f : R -> R) : Prop :=
   forall r, 0 <= r -> exists s, 0 <= s /\
     forall u v, Rabs u <= r -> Rabs v <= r -> Rabs (f u - f v) <= s * Rabs (u - v).
 
+(** f(0) and the steepest rise from there. *)
 Lemma locally_lipschitz_bounded f r :
   locally_lipschitz f -> 0 <= r -> exists M, 0 <= M /\ forall u, Rabs u <= r -> Rabs (f u) <= M.
 Proof.
@@ -338,6 +347,7 @@ Qed.
 Lemma locally_lipschitz_id : locally_lipschitz (fun x => x).
 Proof. intros r _. exists 1. split; [lra|]. intros. lra. Qed.
 
+(** The triangle inequality. *)
 Lemma locally_lipschitz_plus f g : locally_lipschitz f -> locally_lipschitz g -> locally_lipschitz (fun x => f x + g x).
 Proof.
   intros lipf lipg r nonneg. destruct (lipf r nonneg) as [s [pos steep]], (lipg r nonneg) as [s' [pos' steep']].
@@ -361,6 +371,7 @@ Proof.
   apply Rplus_le_compat; apply Rmult_le_compat; try apply Rabs_pos; auto.
 Qed.
 
+(** f keeps the interval bounded, so that g meets a bounded one. *)
 Lemma locally_lipschitz_compose f g :
   locally_lipschitz f -> locally_lipschitz g -> locally_lipschitz (fun x => g (f x)).
 Proof.
@@ -400,6 +411,7 @@ Proof.
   - split; [apply Rmin_r | apply Rmax_r].
 Qed.
 
+(** Sums, products and compositions of locally Lipschitz functions. *)
 Lemma locally_lipschitz_gelu : locally_lipschitz gelu.
 Proof.
   unfold gelu. apply (locally_lipschitz_mult (fun x => x / 2)).
@@ -438,6 +450,7 @@ Proof.
   intros x y inx iny i less. apply steep; (eapply Rle_trans; [|apply Rle_abs]); now apply below.
 Qed.
 
+(** Matrices by their row sums, MLPs by their activation. *)
 Theorem concrete_lipschitz d layers : (forall l, In l layers -> concrete_layer d l) -> lipschitz_layers d layers.
 Proof.
   induction layers as [|l rest IH]; intros concrete; [easy|].

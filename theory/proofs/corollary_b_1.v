@@ -29,6 +29,7 @@ Qed.
 
 (** ** The coefficient vanishes *)
 
+(** alpha_1 is Lemma 2.1's sharp upper bound; the sharp length is not longer than the paper's. *)
 Theorem coefficient_vanishes n delta theta u :
   1 <= n -> 0 <= delta -> 0 < theta -> 0 < u ->
   (lemma_2_1.sharp_length delta theta u < n -> leading_coefficient n delta theta < u) /\
@@ -79,6 +80,7 @@ Section Format.
     apply bpow_le. unfold FLT_exp. lia.
   Qed.
 
+  (** Away from zero a neighbour is one spacing away, towards zero at least half of one. *)
   Lemma neighbours_at_least_half x :
     is_number x ->
     pred radix2 (FLT_exp emin prec) x <= x - spacing x / 2 /\ x + spacing x / 2 <= succ radix2 (FLT_exp emin prec) x.

@@ -31,6 +31,7 @@ Proof.
   lra.
 Qed.
 
+(** At beta = 0 every item has the weight 1. *)
 Lemma entropy_at_zero logits : logits <> [] -> entropy_at logits 0 = ln (size logits).
 Proof.
   intros visible. rewrite entropy_at_log_partition by easy. unfold log_partition.
@@ -52,6 +53,7 @@ Qed.
 
 (** ** The simple floor *)
 
+(** Completing the square, as the deviations from the mean average to 0. *)
 Lemma second_moment_at logits beta c :
   logits <> [] ->
   sum (map (fun x => coefficient (scaled beta logits) (beta * x) * (x - c) ^ 2) logits)
@@ -123,6 +125,7 @@ Proof.
     unfold g in difference. nra.
 Qed.
 
+(** The better of the two floors for the logits over theta. *)
 Theorem floor logits delta theta :
   logits <> [] -> 0 < theta -> spread_at_most delta logits ->
   ln (size logits) - Rmin (delta / theta) (delta ^ 2 / (8 * theta ^ 2)) <= entropy (tempered theta logits).
@@ -142,6 +145,7 @@ Qed.
 (** H as a function of one logit, the others being fixed: A = sum e^y and B = sum y e^y over the others. *)
 Definition entropy_of_one (A B x : R) : R := ln (A + exp x) - (B + x * exp x) / (A + exp x).
 
+(** H = ln Z - E[e] with the terms of x taken out of the sums. *)
 Lemma entropy_cons x others :
   entropy (x :: others)
   = entropy_of_one (sum (map exp others)) (sum (map (fun y => y * exp y) others)) x.
@@ -228,6 +232,7 @@ Qed.
 Lemma length_two_level_row n k d : (k <= n)%nat -> length (two_level_row n k d) = n.
 Proof. intros. unfold two_level_row. rewrite app_length, !repeat_length. lia. Qed.
 
+(** H = ln Z - E[e], and the bottom items have the logit 0. *)
 Lemma entropy_two_level_row n k d :
   (1 <= n)%nat -> (k <= n)%nat -> entropy (two_level_row n k d) = two_level_entropy n k d.
 Proof.
@@ -294,6 +299,7 @@ Definition entropy_floor (n : nat) (d : R) : R :=
   | S (S _) => smallest_of (two_level_entropy n 1 d) (map (fun k => two_level_entropy n k d) (seq 2 (n - 2)))
   end.
 
+(** The smallest is below the first and below each of the others. *)
 Lemma smallest_of_le first others x : x = first \/ In x others -> smallest_of first others <= x.
 Proof.
   unfold smallest_of. induction others as [|y ys IH]; simpl; intros isx.
@@ -304,6 +310,7 @@ Proof.
     + eapply Rle_trans; [apply Rmin_r | now apply IH; right].
 Qed.
 
+(** The smallest is one of them. *)
 Lemma smallest_of_in first others : smallest_of first others = first \/ In (smallest_of first others) others.
 Proof.
   unfold smallest_of. induction others as [|y ys IH]; simpl; [now left|].
@@ -319,6 +326,7 @@ Proof.
   apply in_map_iff. exists k. split; [easy|]. apply in_seq. lia.
 Qed.
 
+(** A smallest of finitely many is one of them. *)
 Lemma entropy_floor_attained n d :
   (2 <= n)%nat -> exists k, (1 <= k < n)%nat /\ entropy_floor n d = two_level_entropy n k d.
 Proof.
@@ -366,6 +374,7 @@ Proof.
     + apply entropy_floor_le. lia.
 Qed.
 
+(** No row is below the floor, and the row of the best k reaches it. *)
 Theorem sharp_floor n delta theta :
   0 <= delta -> 0 < theta -> (1 <= n)%nat ->
   (forall logits, length logits = n -> spread_at_most delta logits ->
@@ -420,6 +429,7 @@ Section Counts.
     unfold turning_count. pose proof (exp_opp_mult d) as inverse. rewrite exp_Ropp. field. split; [|split]; lra.
   Qed.
 
+  (** The mean value theorem for H between two counts. *)
   Let difference a b :
     0 <= a -> a < b -> exists k, a < k < b /\ H b - H a = (exp d - 1) ^ 2 * (k - turning_count n d) / Z k ^ 2 * (b - a).
   Proof.
@@ -432,6 +442,7 @@ Section Counts.
   Let steep k : 0 <= k -> 0 < (exp d - 1) ^ 2 / Z k ^ 2.
   Proof. intros nonneg. apply Rdiv_lt_0_compat; apply pow_lt; [lra | now apply Z_pos]. Qed.
 
+  (** H falls where k is below the turning count and rises where it is above. *)
   Theorem least_entropy_counts j k :
     (j <= k)%nat ->
     (INR k <= turning_count n d -> two_level_entropy n k d <= two_level_entropy n j d) /\

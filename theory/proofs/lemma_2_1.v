@@ -66,6 +66,7 @@ Qed.
 Lemma one_plus_others_pos n w : 1 <= n -> 0 < w -> 0 < 1 + (n - 1) * w.
 Proof. intros. assert (0 <= (n - 1) * w) by (apply Rmult_le_pos; lra). lra. Qed.
 
+(** e^x / Z with Z at its largest. *)
 Lemma coefficient_at_least d logits x :
   spread_at_most d logits -> In x logits ->
   1 / (1 + (size logits - 1) * exp d) <= coefficient logits x.
@@ -82,6 +83,7 @@ Proof.
     with (partition_function logits) by (field; lra). easy.
 Qed.
 
+(** e^x / Z with Z at its smallest. *)
 Lemma coefficient_at_most d logits x :
   spread_at_most d logits -> In x logits ->
   coefficient logits x <= 1 / (1 + (size logits - 1) * exp (- d)).
@@ -173,6 +175,7 @@ Proof. induction n; simpl; congruence. Qed.
 Lemma size_two_valued_row first other n : (1 <= n)%nat -> size (two_valued_row first other n) = INR n.
 Proof. intros. unfold size, two_valued_row. cbn [length]. rewrite repeat_length. f_equal. lia. Qed.
 
+(** Dividing numerator and Z by the weight of the first item. *)
 Lemma coefficient_two_valued_row first other n theta :
   (1 <= n)%nat ->
   coefficient (tempered theta (two_valued_row first other n)) (first / theta)
@@ -226,6 +229,7 @@ Qed.
 (** 1 + e^(delta/theta) (1 - eps) / eps: at this n the sharp upper bound equals eps. *)
 Definition sharp_length (delta theta eps : R) : R := 1 + exp (delta / theta) * (1 - eps) / eps.
 
+(** 1 < eps (1 + (n-1) e^(-d)) solved for n. *)
 Lemma sharp_upper_below_iff n delta theta eps :
   1 <= n -> 0 < eps ->
   1 / (1 + (n - 1) * exp (- (delta / theta))) < eps <-> sharp_length delta theta eps < n.

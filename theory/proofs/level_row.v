@@ -46,6 +46,7 @@ Proof.
       * cbn. rewrite same. now rewrite <- Permutation_middle.
 Qed.
 
+(** Item after item is added to the levels. *)
 Theorem levels_exist logits :
   exists levels, (forall l, In l levels -> (1 <= level_count l)%nat) /\ distinct levels /\
                  Permutation (row_of levels) logits.
@@ -97,6 +98,7 @@ Proof.
   cbn [repeat concat]. rewrite map_app, sum_app, IH, S_INR. ring.
 Qed.
 
+(** Z is multiplied by k, the mean stays. *)
 Theorem repeated k logits :
   logits <> [] -> (1 <= k)%nat ->
   (forall x, coefficient (repeated_row k logits) x = coefficient logits x / INR k) /\

@@ -108,6 +108,7 @@ Section OneQuery.
       now rewrite !(dot_comm d _ u).
   Qed.
 
+  (** The key bias cancels, and K moves to the other side of the scalar product. *)
   Theorem direct : spread_at_most direct_form biased_logits.
   Proof.
     intros e e' ine ine'. unfold biased_logits in *.
@@ -138,6 +139,7 @@ Section OneQuery.
     apply (operator_bound_transpose d width_x K sigma_K bound_K).
   Qed.
 
+  (** ||Q y + b|| <= sigma_Q ||y|| + ||b||, and differences are at most twice the largest norm. *)
   Lemma difference_at_most_biased : difference_form <= biased_form.
   Proof.
     pose proof (largest_difference_le width_x items) as near.

@@ -55,6 +55,7 @@ Proof.
   rewrite <- sum_map_mult_r. apply sum_map_ext. intros. ring.
 Qed.
 
+(** The square is multiplied out under the sum. *)
 Lemma variance_at_moments logits beta :
   logits <> [] ->
   variance_at logits beta
@@ -117,6 +118,7 @@ Qed.
 
 (** ** The derivatives *)
 
+(** Term by term: d/dbeta x^k e^(beta x) = x^(k+1) e^(beta x). *)
 Lemma moment_derivative k logits beta :
   is_derive (moment k logits) beta (moment (S k) logits beta).
 Proof.
@@ -126,6 +128,7 @@ Proof.
     auto_derive; [easy|]. simpl. ring.
 Qed.
 
+(** (ln M0)' = M1 / M0. *)
 Theorem log_partition_derivative logits beta :
   logits <> [] -> is_derive (log_partition logits) beta (mean_at logits beta).
 Proof.
@@ -158,6 +161,7 @@ Proof.
   intros. symmetry. now apply is_derive_unique, log_partition_derivative.
 Qed.
 
+(** H = ln Z - beta E, so H' = E - E - beta Var. *)
 Theorem entropy_derivative logits beta :
   logits <> [] -> is_derive (entropy_at logits) beta (- beta * variance_at logits beta).
 Proof.
@@ -200,6 +204,7 @@ Qed.
 Definition same_sign_and_larger (beta_1 beta_2 : R) : Prop :=
   0 <= beta_1 <= beta_2 \/ beta_2 <= beta_1 <= 0.
 
+(** b (beta_2 - beta_1) >= 0 on either side of 0. *)
 Theorem monotone logits beta_1 beta_2 :
   logits <> [] -> same_sign_and_larger beta_1 beta_2 -> entropy_at logits beta_2 <= entropy_at logits beta_1.
 Proof.
@@ -246,6 +251,7 @@ Proof.
   rewrite moment0, moment1, ln_mult, ln_exp by easy. field. split; lra.
 Qed.
 
+(** By way of the middle of both betas, which is not 0. *)
 Theorem strict logits beta_1 beta_2 :
   logits <> [] -> beta_1 <> beta_2 -> same_sign_and_larger beta_1 beta_2 ->
   ((exists x y, In x logits /\ In y logits /\ x <> y) -> entropy_at logits beta_2 < entropy_at logits beta_1) /\
@@ -265,6 +271,7 @@ Qed.
 Definition third_moment_at (logits : list R) (beta : R) : R :=
   sum (map (fun x => coefficient (scaled beta logits) (beta * x) * (x - mean_at logits beta) ^ 3) logits).
 
+(** The cube is multiplied out under the sum. *)
 Lemma third_moment_at_moments logits beta :
   logits <> [] ->
   third_moment_at logits beta
@@ -395,6 +402,7 @@ Proof.
   - intros. apply variance_at_nonneg.
 Qed.
 
+(** The mean value theorem, and the mean rises. *)
 Theorem log_partition_difference logits beta_1 beta_2 :
   logits <> [] -> beta_1 <= beta_2 ->
   (beta_2 - beta_1) * mean_at logits beta_1 <= log_partition logits beta_2 - log_partition logits beta_1
@@ -421,6 +429,7 @@ Proof.
     (apply Rmult_le_compat_l; [easy|]; apply exp_le; lra).
 Qed.
 
+(** The mean value theorem, with the variance within its factors. *)
 Theorem mean_difference delta logits beta_1 beta_2 :
   logits <> [] -> spread_at_most delta logits -> beta_1 <= beta_2 ->
   let h := beta_2 - beta_1 in
@@ -456,6 +465,7 @@ Proof.
     apply Rmult_eq_reg_l with (2 * b); [|lra]. lra.
 Qed.
 
+(** The drop in mean-value form, with the variance within its factors. *)
 Theorem entropy_drop_between delta logits beta_1 beta_2 :
   logits <> [] -> spread_at_most delta logits -> 0 <= beta_1 <= beta_2 ->
   let h := beta_2 - beta_1 in let weight := (beta_2 ^ 2 - beta_1 ^ 2) / 2 in

@@ -134,6 +134,7 @@ Section Network.
     now destruct mask.
   Qed.
 
+  (** Lemma 2.1 for the spread of the head. *)
   Lemma coefficient_dispersed P d h g x items y :
     head_bounded P d h g -> P x -> (forall z, In z items -> P z) -> In y items ->
     0 <= item_coefficient theta h x items y <= dispersion g / size items.
@@ -196,6 +197,7 @@ Section Network.
     apply Rmult_le_compat; [easy | apply Rabs_pos | easy | easy].
   Qed.
 
+  (** The differences of the heads add up. *)
   Lemma bert_heads_difference P d heads gains u x y m r :
     Forall2 (head_bounded P d) heads gains -> P u -> P x -> P y -> within d r x y ->
     let n := INR (S m) in
@@ -236,6 +238,7 @@ Section Network.
     - exists (f u). cbn. f_equal. apply map_repeat.
   Qed.
 
+  (** Layer by layer, with one recurrence step for each. *)
   Lemma bert_from layers gains (P : vector -> Prop) d u x y m C :
     bounded_by bert_mask P d layers gains -> P u -> P x -> P y -> (1 <= m)%nat ->
     within d (C / INR (S m)) x y ->
@@ -304,6 +307,7 @@ Section Network.
     | _, _ => D
     end.
 
+  (** The largest is above each of them. *)
   Lemma prefix_max_ge D i j : (j <= i)%nat -> D j <= prefix_max D i.
   Proof.
     intros less. unfold prefix_max. assert (inj : In j (seq 0 (S i))) by (apply in_seq; lia).
@@ -369,6 +373,7 @@ Section Network.
       apply Rmult_le_compat_r; [apply in_seq in inj; apply (close j); lia | now apply alpha_bound].
   Qed.
 
+  (** The differences of the heads add up. *)
   Lemma gpt_heads_difference P d heads gains tokens y D i :
     Forall2 (head_bounded P d) heads gains -> P y -> (forall z, In z tokens -> P z) -> (i < length tokens)%nat ->
     (forall j, (j < length tokens)%nat -> within d (D j) (token tokens j) y) ->
@@ -388,6 +393,7 @@ Section Network.
         rewrite (attend_equal_items h y [y] y); [easy | easy |]. now intros z [<- | []].
   Qed.
 
+  (** Layer by layer, with one recurrence step for each. *)
   Lemma gpt_from layers gains (P : vector -> Prop) d tokens y D :
     bounded_by gpt_mask P d layers gains -> P y -> (forall z, In z tokens -> P z) ->
     (forall i, (i < length tokens)%nat -> within d (D i) (token tokens i) y) ->
@@ -417,6 +423,7 @@ Section Network.
   (** D_0 = (|a - b|, 0, 0, ...). *)
   Definition first_token_only (r : R) (i : nat) : R := match i with O => r | S _ => 0 end.
 
+  (** The recurrence from D_0, since all tokens but the first are equal to b. *)
   Theorem gpt layers gains (P : vector -> Prop) d a b m r :
     bounded_by gpt_mask P d layers gains -> P a -> P b -> within d r a b ->
     forall i, (i <= m)%nat ->
@@ -482,6 +489,7 @@ Section Network.
       lra.
   Qed.
 
+  (** The powers of 1 + ln j are at most that of 1 + ln i, and the harmonic sum is at most 1 + ln i. *)
   Lemma prefix_sum_closed_form D c l i :
     0 <= c -> (forall j, D j <= closed_form c l (INR (S j))) ->
     prefix_sum D i <= c * (1 + ln (INR (S i))) ^ S l.
@@ -498,6 +506,7 @@ Section Network.
       apply Rmult_le_compat_l; [|apply harmonic_sum]. apply Rmult_le_pos; [easy | apply pow_le; lra].
   Qed.
 
+  (** Layer by layer: attention raises the exponent by one, a feedforward map multiplies c by G. *)
   Lemma gpt_closed_form_from layers gains (P : vector -> Prop) d D c l :
     bounded_by gpt_mask P d layers gains -> 0 <= c ->
     (forall j, D j <= closed_form c l (INR (S j))) ->
@@ -659,6 +668,7 @@ Section Network.
 
   (** *** Bounds exist wherever the maps are Lipschitz on boxes *)
 
+  (** Boxes bound the spread and the values of a head. *)
   Lemma head_gain_exists d h B :
     well_formed_head d h -> lipschitz_on_boxes d d (value h) -> exists g, head_bounded (in_box d B) d h g.
   Proof.
@@ -673,6 +683,7 @@ Section Network.
       apply Rabs_le_between in one, two. apply Rabs_le. lra.
   Qed.
 
+  (** Layer by layer, each in the box that the one before it cannot leave. *)
   Theorem gains_exist mask d layers B :
     well_formed d layers -> lipschitz_layers d layers -> exists gains, bounded_by mask (in_box d B) d layers gains.
   Proof.

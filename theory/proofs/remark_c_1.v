@@ -95,6 +95,7 @@ Section Layer.
     Hypothesis spread : forall j, (j < length tokens)%nat ->
       spread_at_most delta (logits h (token tokens j) (visible mask j tokens)).
 
+    (** Lemma 2.1 for row j. *)
     Let in_row j y :
       (j < length tokens)%nat -> In y (visible mask j tokens) ->
       exp (- (delta / theta)) / seen j <= item_coefficient theta h (token tokens j) (visible mask j tokens) y
@@ -313,6 +314,7 @@ Proof.
   rewrite (equal y iny), (equal y' iny'). lra.
 Qed.
 
+(** At a spread of 0 both bounds of Lemma 2.1 are 1/n. *)
 Theorem later_coefficients theta heads before h tokens i :
   0 < theta -> (i < length tokens)%nat ->
   let inputs := forward theta bert_mask before (uniform_layer bert_mask heads tokens) in

@@ -125,6 +125,7 @@ Proof. apply nth_In. Qed.
 Lemma visible_not_nil mask i tokens : (i < length tokens)%nat -> visible mask i tokens <> [].
 Proof. destruct tokens; [cbn; lia|]. now destruct mask. Qed.
 
+(** The i-th element of a mapped list. *)
 Lemma token_apply_attention theta mask residual heads tokens i :
   (i < length tokens)%nat ->
   token (apply_layer theta mask (Attention residual heads) tokens) i
@@ -177,6 +178,7 @@ Definition mlp (width hidden : nat) (residual : bool) (inner outer : matrix) (in
     outer_bias in
   if residual then add result x else result.
 
+(** A composition of affine maps and the activation, entry by entry. *)
 Lemma well_formed_mlp width hidden residual inner outer inner_bias outer_bias activation :
   continuity activation ->
   well_formed_layer width (Feedforward width (mlp width hidden residual inner outer inner_bias outer_bias activation)).
@@ -217,6 +219,7 @@ Proof.
   unfold relu. revert close. unfold Rmax, Rabs. repeat destruct Rle_dec; repeat destruct Rcase_abs; lra.
 Qed.
 
+(** A quotient of continuous functions, and cosh is positive. *)
 Lemma tanh_continuous : continuity tanh.
 Proof.
   intros x. unfold tanh. apply continuity_pt_div.
@@ -225,6 +228,7 @@ Proof.
   - unfold cosh. pose proof (exp_pos x). pose proof (exp_pos (- x)). lra.
 Qed.
 
+(** A product with a composition of continuous functions. *)
 Lemma gelu_continuous : continuity gelu.
 Proof.
   unfold gelu. apply continuity_mult; [intros x; reg|].
@@ -244,6 +248,7 @@ Definition concrete_layer (d : nat) (l : layer) : Prop :=
         (activation = relu \/ activation = tanh \/ activation = gelu)
   end.
 
+(** Affine maps and the three activations are continuous. *)
 Theorem concrete_well_formed d layers : (forall l, In l layers -> concrete_layer d l) -> well_formed d layers.
 Proof.
   induction layers as [|l rest IH]; intros concrete; [easy|].

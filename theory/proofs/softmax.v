@@ -106,6 +106,7 @@ Section Sums.
     - rewrite sum_map_const. ring.
   Qed.
 
+  (** The first term is positive, the others are not negative. *)
   Lemma sum_map_pos f xs : xs <> [] -> (forall x, In x xs -> 0 < f x) -> 0 < sum (map f xs).
   Proof.
     destruct xs as [|x xs]; [easy|]. intros _ pos.
@@ -193,6 +194,7 @@ Proof. apply sum_coefficients. Qed.
 Lemma in_softmax logits p : In p (softmax logits) -> exists x, In x logits /\ p = coefficient logits x.
 Proof. unfold softmax. rewrite in_map_iff. intros [x [<- inx]]. eauto. Qed.
 
+(** One of several positive terms that add up to 1. *)
 Lemma coefficient_at_most_one logits x : In x logits -> coefficient logits x <= 1.
 Proof.
   intros inx. assert (visible := in_not_nil x logits inx).
@@ -201,6 +203,7 @@ Proof.
   intros. now apply Rlt_le, coefficient_pos.
 Qed.
 
+(** ln(e^x / Z). *)
 Lemma ln_coefficient logits x :
   logits <> [] -> ln (coefficient logits x) = x - ln (partition_function logits).
 Proof.
@@ -310,6 +313,7 @@ Proof.
   rewrite same, expectation_plus, expectation_const by easy. fold (mean logits). ring.
 Qed.
 
+(** Z and E[e] are sums. *)
 Theorem entropy_permutation xs ys : Permutation xs ys -> entropy xs = entropy ys.
 Proof.
   intros same. destruct xs as [|x xs].
@@ -331,6 +335,7 @@ Proof.
   intros within x y inx iny. pose proof (within x inx). pose proof (within y iny). lra.
  Qed.
 
+(** Division by theta > 0 keeps the order. *)
 Lemma spread_tempered delta theta logits :
   0 < theta -> spread_at_most delta logits -> spread_at_most (delta / theta) (tempered theta logits).
 Proof.

@@ -93,6 +93,7 @@ Proof.
   assert (w = w') by (apply Rmult_eq_reg_l in values; lra). congruence.
 Qed.
 
+(** e^(m_low) = e^(m_high) e^(-d). *)
 Lemma absorb_sums high low :
   mass (absorb high low) = mass high + mass low /\
   energy (absorb high low) = energy high + energy low /\
@@ -124,6 +125,7 @@ Proof.
   apply state_determined; [rewrite m1, m2; apply Rmax_comm | lra | lra | lra].
 Qed.
 
+(** Maxima and sums are associative. *)
 Lemma merge_states_associative s t u :
   merge_states s (merge_states t u) = merge_states (merge_states s t) u.
 Proof.
@@ -170,6 +172,7 @@ Definition two_pass (items : list (R * R)) : option state :=
   | first :: rest => Some (state_about (largest (fst first) (map fst rest)) items)
   end.
 
+(** e^m e^(x - m) = e^x under each sum. *)
 Lemma state_about_sums m items :
   mass (state_about m items) = sum (map (fun i => exp (fst i)) items) /\
   energy (state_about m items) = sum (map (fun i => fst i * exp (fst i)) items) /\
@@ -187,6 +190,7 @@ Proof.
   - rewrite <- sum_map_mult_l. apply sum_map_ext. intros i _. rewrite <- (restore (fst i)). ring.
 Qed.
 
+(** The first argument may be swapped with any other. *)
 Lemma largest_cons x y ys : largest x (y :: ys) = Rmax x (largest y ys).
 Proof.
   revert x y. induction ys as [|z zs IH]; intros; [apply Rmax_comm|].
@@ -203,6 +207,7 @@ Proof.
   now rewrite IH, Rmax_assoc.
 Qed.
 
+(** The largest is above each of them. *)
 Lemma largest_ge x xs y : y = x \/ In y xs -> y <= largest x xs.
 Proof.
   unfold largest. induction xs as [|z zs IH]; simpl; intros isy.
@@ -213,6 +218,7 @@ Proof.
     + eapply Rle_trans; [|apply Rmax_r]. apply IH. now right.
 Qed.
 
+(** The largest is one of them. *)
 Lemma largest_in x xs : largest x xs = x \/ In (largest x xs) xs.
 Proof.
   induction xs as [|z zs IH]; [now left|]. change (largest x (z :: zs)) with (Rmax z (largest x zs)).
@@ -221,6 +227,7 @@ Proof.
   - rewrite Rmax_right by lra. destruct IH as [-> | inside]; [now left | right; now right].
 Qed.
 
+(** One item is at the maximum, with weight 1, and no item is above it. *)
 Theorem no_cancellation items s :
   two_pass items = Some s -> 0 <= others s /\ 0 <= moment s.
 Proof.
@@ -302,6 +309,7 @@ Qed.
 Definition attention_output (items : list (R * R)) : R :=
   sum (map (fun i => coefficient (map fst items) (fst i) * snd i) items).
 
+(** ln of the mass minus the mean. *)
 Lemma state_about_entropy m items :
   items <> [] -> entropy_of (state_about m items) = entropy (map fst items).
 Proof.
@@ -312,6 +320,7 @@ Proof.
   f_equal. f_equal. rewrite <- sum_map_mult_r. apply sum_map_ext. intros. ring.
 Qed.
 
+(** The factor e^(-m) cancels. *)
 Lemma state_about_output m items :
   items <> [] -> output_of (state_about m items) = attention_output items.
 Proof.
@@ -333,6 +342,7 @@ Qed.
 
 (** ** The paper's letters: L = S, K = sum (x - m) e^(x - m) = -T *)
 
+(** Both cases of the new maximum. *)
 Theorem paper_recurrence s x v :
   let L := weight_sum s in
   let K := - moment s in
@@ -430,6 +440,7 @@ Proof.
   now rewrite IHone, IHtwo, visible_app, two_pass_app.
 Qed.
 
+(** Leaving out masked items keeps the order of the others. *)
 Lemma visible_permutation xs ys : Permutation xs ys -> Permutation (visible xs) (visible ys).
 Proof.
   induction 1 as [|[[x|] v] xs ys same IH|[[x|] v] [[y|] w] xs|]; cbn; try easy.
@@ -438,6 +449,7 @@ Proof.
   - now apply Permutation_trans with (visible l').
 Qed.
 
+(** Items are merged one by one, in a commutative monoid. *)
 Lemma two_pass_permutation xs ys : Permutation xs ys -> two_pass xs = two_pass ys.
 Proof.
   assert (cons : forall i xs, two_pass (i :: xs) = merge (two_pass [i]) (two_pass xs)).
@@ -541,6 +553,7 @@ Proof.
   - apply map_ext_in. intros i ini. unfold merge_step. cbn [fst]. destruct (Nat.eq_dec i into) as [-> |]; easy.
 Qed.
 
+(** Step after step the merge of all unmerged slots stays; in the end it is slot 0. *)
 Lemma run_plan_keeps slots places steps :
   NoDup places -> valid_plan places steps -> run_plan slots steps 0%nat = merge_all slots places.
 Proof.

@@ -44,6 +44,7 @@ Section Row.
     rewrite coefficient_from_weights. unfold Rdiv. ring.
   Qed.
 
+  (** The reference point beta M. *)
   Theorem entropy_from_deviations : entropy (scaled beta logits) = ln weight_total + average deviation.
   Proof.
     rewrite <- (reference_point (scaled beta logits) (beta * M)) by now apply map_not_nil.

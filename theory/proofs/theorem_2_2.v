@@ -74,6 +74,7 @@ Section Network.
     - apply below'; [easy | lia].
   Qed.
 
+  (** Two logits of size at most r differ by at most 2 r. *)
   Lemma head_spread_bounded d h B :
     well_formed_head d h ->
     exists delta, 0 <= delta /\ forall x items, in_box d B x -> (forall y, In y items -> in_box d B y) ->
@@ -86,6 +87,7 @@ Section Network.
     apply Rabs_le_between in one, two. unfold logit. lra.
   Qed.
 
+  (** The largest of finitely many bounds. *)
   Lemma heads_spread_bounded d heads B :
     (forall h, In h heads -> well_formed_head d h) ->
     exists delta, 0 <= delta /\ forall h x items, In h heads -> in_box d B x ->
@@ -152,6 +154,7 @@ Section Network.
 
   Hypothesis heated : 0 < theta.
 
+  (** They differ by e^(delta/theta) - 1. *)
   Theorem sharp_length delta eps :
     0 <= delta -> 0 < eps -> lemma_2_1.sharp_length delta theta eps <= paper_length delta eps.
   Proof.
@@ -180,6 +183,7 @@ Section Network.
     apply size_at_least_one, visible_not_nil. unfold inputs. now rewrite length_forward.
   Qed.
 
+  (** The paper's length is beyond the sharp one. *)
   Theorem disperses d layers vocabulary :
     well_formed d layers ->
     exists delta, 0 <= delta /\
@@ -198,6 +202,7 @@ End Network.
 
 (** ** In the paper's words *)
 
+(** Archimedes. *)
 Lemma above_natural r : exists n0 : nat, r < INR n0.
 Proof.
   exists (Z.to_nat (up (Rabs r))). destruct (archimed (Rabs r)) as [above _].

@@ -63,6 +63,7 @@ Proof. now rewrite dot_comm, dot_scale_l, dot_comm. Qed.
 Lemma dot_square_nonneg n x : 0 <= dot n x x.
 Proof. apply sum_map_nonneg. intros. apply Rle_0_sqr. Qed.
 
+(** A sum of squares is 0 only where every entry is. *)
 Lemma dot_zero n x y : dot n x x = 0 -> dot n x y = 0.
 Proof.
   intros zero. unfold dot. rewrite (sum_map_ext _ (fun _ => 0)).
@@ -89,6 +90,7 @@ Proof.
   - rewrite (dot_comm n x y), (dot_zero n y x) by easy. rewrite <- zero. lra.
 Qed.
 
+(** The root of the squared inequality. *)
 Theorem cauchy_schwarz n x y : Rabs (dot n x y) <= norm n x * norm n y.
 Proof.
   apply Rsqr_incr_0_var; [|apply Rmult_le_pos; apply norm_nonneg].
@@ -97,6 +99,7 @@ Proof.
   rewrite !norm_square. apply cauchy_schwarz_square.
 Qed.
 
+(** ||x + y||^2 = ||x||^2 + 2 x . y + ||y||^2. *)
 Theorem norm_add n x y : norm n (add x y) <= norm n x + norm n y.
 Proof.
   pose proof (norm_nonneg n x). pose proof (norm_nonneg n y).
@@ -125,6 +128,7 @@ Proof. intros zero. apply dot_zero. rewrite <- norm_square, zero. ring. Qed.
 
 (** ** Matrices *)
 
+(** Row by row. *)
 Lemma sum_map_swap {A B} (f : A -> B -> R) xs ys :
   sum (map (fun x => sum (map (fun y => f x y) ys)) xs) = sum (map (fun y => sum (map (fun x => f x y) xs)) ys).
 Proof.
@@ -135,6 +139,7 @@ Proof.
     rewrite IH, <- sum_map_plus. now apply sum_map_ext.
 Qed.
 
+(** Both are the double sum of A_ij x_j y_i. *)
 Theorem dot_multiply rows columns A x y :
   dot rows (multiply columns A x) y = dot columns x (multiply rows (transpose A) y).
 Proof.
@@ -223,6 +228,7 @@ Proof.
   rewrite sum_map_const, Rmult_0_r. apply sqrt_0.
 Qed.
 
+(** The set is not empty and bounded by the Frobenius norm, so that its supremum is a real number. *)
 Lemma sigma_is_lub rows columns A :
   (forall r, image_of_unit_ball rows columns A r -> r <= sigma rows columns A) /\
   (forall s, (forall r, image_of_unit_ball rows columns A r -> r <= s) -> sigma rows columns A <= s).
@@ -288,6 +294,7 @@ Qed.
 Lemma continuous_identity n : continuous n n (fun x => x).
 Proof. intros x eps pos. exists eps. now split. Qed.
 
+(** Half of eps for each. *)
 Lemma continuous_add n m f g :
   continuous n m f -> continuous n m g -> continuous n m (fun x => add (f x) (g x)).
 Proof.
@@ -309,6 +316,7 @@ Definition row_sum (columns : nat) (A : matrix) (i : nat) : R := sum (map (fun j
 Lemma row_sum_nonneg columns A i : 0 <= row_sum columns A i.
 Proof. apply sum_map_nonneg. intros. apply Rabs_pos. Qed.
 
+(** The triangle inequality, term by term. *)
 Lemma multiply_difference columns A x y i r :
   (forall j, (j < columns)%nat -> Rabs (x j - y j) <= r) ->
   Rabs (multiply columns A x i - multiply columns A y i) <= row_sum columns A i * r.
@@ -329,6 +337,7 @@ Proof.
   eapply Rle_trans; [apply below; lia | apply Rmax_l].
 Qed.
 
+(** Row sums are a Lipschitz constant. *)
 Lemma continuous_multiply rows columns A : continuous columns rows (multiply columns A).
 Proof.
   intros x eps pos. destruct (bound_over_indices (row_sum columns A) rows) as [M [nonneg below]].
