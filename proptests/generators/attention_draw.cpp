@@ -68,7 +68,9 @@ AttentionShape draw_shape(Draw& draw, int size, const AttentionOptions& options)
   shape.kv_heads = 1 + (draw.one_in(2) ? draw.below(3) : 0);
   shape.group = 1 + (draw.one_in(2) ? draw.below(4) : 0);
   shape.queries = draw_length(draw, size, 40);
-  shape.keys = draw_length(draw, size, draw.one_in(8) ? options.long_keys : options.max_keys);
+  const bool long_row = options.long_keys > options.max_keys && draw.one_in(8);
+  shape.keys = long_row ? static_cast<std::size_t>(draw.log_uniform(options.max_keys, options.long_keys))
+                        : draw_length(draw, size, options.max_keys);
   shape.dim = draw_dim(draw, size);
   shape.value_dim = draw.one_in(2) ? shape.dim : draw_dim(draw, size);
   // Too much work: what repeats goes first.

@@ -18,6 +18,8 @@ constexpr double unit = 0x1p-64;
 // this much of them.
 constexpr double second_order = 1.01;
 constexpr double largest_error = 0x1p-10;
+// What an error of a sum loses as its own terms underflow, an item.
+constexpr double lost = 0x1p-1040;
 
 // e^x and ln x with a relative error of at most 2^-63.
 long double by_mpfr(int (*function)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t), long double x) {
@@ -86,7 +88,7 @@ void LongSoftmax::add_up() {
     error += above(weight) * weight_errors_.back();
     slack_ = std::max(slack_, gone ? 0 : deviation.error - static_cast<double>(deviation.value));
   }
-  sum_error_ = second_order * (error / static_cast<double>(sum_) + n * 0x1p-1000);
+  sum_error_ = second_order * (error / static_cast<double>(sum_) + n * lost);
 }
 
 LongApproximation LongSoftmax::maximum() const { return {reference_.value, reference_.error + slack_}; }
@@ -103,7 +105,7 @@ LongApproximation LongSoftmax::over_sum(long double numerator, double numerator_
 }
 
 LongApproximation LongSoftmax::coefficient(std::size_t j) const {
-  return over_sum(weights_[j], above(weights_[j]) * weight_errors_[j] + 0x1p-1060);
+  return over_sum(weights_[j], above(weights_[j]) * weight_errors_[j] + lost);
 }
 
 LongApproximation LongSoftmax::log_sum() const {
@@ -123,7 +125,7 @@ LongApproximation LongSoftmax::mean_deviation() const {
   for (std::size_t j = 0; j < size(); ++j) {
     const long double term = weights_[j] * deviations_[j].value;
     total += term;
-    error += above(std::fabs(term)) * weight_errors_[j] + above(weights_[j]) * (deviations_[j].error + slack_);
+    error += above(std::fabs(term)) * weight_errors_[j] + above(weights_[j]) * (deviations_[j].error + slack_) + lost;
   }
   return over_sum(total, second_order * error);
 }
@@ -137,7 +139,7 @@ LongApproximation LongSoftmax::mean_square_deviation() const {
     total += term;
     const double moved = deviation_error + slack_;
     error += above(term) * (weight_errors_[j] + unit) +
-             above(weights_[j]) * moved * (2 * above(std::fabs(deviation)) + moved);
+             above(weights_[j]) * moved * (2 * above(std::fabs(deviation)) + moved) + lost;
   }
   return over_sum(total, second_order * error);
 }
@@ -174,11 +176,10 @@ LongApproximation LongSoftmax::weighted(std::span<const double> values, double& 
     total += term;
     const long double term_size = std::fabs(term);
     sizes += term_size;
-    error += static_cast<double>(term_size) * weight_errors_[j];
+    error += static_cast<double>(term_size) * weight_errors_[j] + lost;
   }
-  const auto n = static_cast<double>(size());
   magnitude = second_order * above(sizes / sum_);
-  return over_sum(total, second_order * error + n * 0x1p-1040);
+  return over_sum(total, second_order * error);
 }
 
 }  // namespace softcheck::proptests

@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "proptests/judge/attention_trial.hpp"
 #include "proptests/judge/kernel_properties.hpp"
 #include "proptests/judge/kernel_trial.hpp"
 
@@ -38,7 +39,8 @@ void add_outcome(const Property& property, Outcome outcome, KernelJudgement& jud
   judgement.properties.push_back({property.name(), std::move(outcome), verdict});
 }
 
-void weigh(const KernelTrial& trial, KernelJudgement& judgement) {
+template <class Trial>
+void weigh(const Trial& trial, KernelJudgement& judgement) {
   judgement.vacuity = trial.vacuity();
   judgement.calls = trial.watched().kernel().calls();
   judgement.refused = trial.watched().kernel().refused_calls();
@@ -64,7 +66,8 @@ void weigh(const KernelTrial& trial, KernelJudgement& judgement) {
 }
 
 // A verdict needs values: a claim on them that no call let anybody decide is not held.
-void require_decided_values(const KernelTrial& trial, KernelJudgement& judgement) {
+template <class Trial>
+void require_decided_values(const Trial& trial, KernelJudgement& judgement) {
   for (const std::string& claim : trial.value_claims()) {
     const bool decided = std::ranges::any_of(judgement.properties, [&](const auto& property) {
       const auto found = property.outcome.claims.find(claim);
@@ -115,40 +118,55 @@ JudgeOptions judge_options(Effort effort) {
 
 KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& options) {
   const auto start = std::chrono::steady_clock::now();
-  KernelTrial trial(subject, options.limits);
-  KernelJudgement judgement;
-  judgement.verdict = ReportVerdict::pass;
-  for (const KernelProperty& one : kernel_properties(subject, options, trial)) {
-    RunOptions run = options.run;
-    run.cases = one.cases;
-    add_outcome(one.property, one.property.run(run), judgement);
-    if (trial.watched().timed_out()) break;  // a hang costs the time limit once
+  const auto judge = [&](auto& trial, const std::vector<KernelProperty>& properties) {
+    KernelJudgement judgement;
+    judgement.verdict = ReportVerdict::pass;
+    for (const KernelProperty& one : properties) {
+      RunOptions run = options.run;
+      run.cases = one.cases;
+      add_outcome(one.property, one.property.run(run), judgement);
+      if (trial.watched().timed_out()) break;  // a hang costs the time limit once
+    }
+    judgement.not_tried = not_tried_of(subject, options);
+    weigh(trial, judgement);
+    require_decided_values(trial, judgement);
+    judgement.seconds = seconds_since(start);
+    return judgement;
+  };
+  if (is_attention(subject.op)) {
+    AttentionTrial trial(subject, options.limits);
+    return judge(trial, attention_properties(subject, options, trial));
   }
-  judgement.not_tried = not_tried_of(subject, options);
-  weigh(trial, judgement);
-  require_decided_values(trial, judgement);
-  judgement.seconds = seconds_since(start);
-  return judgement;
+  KernelTrial trial(subject, options.limits);
+  return judge(trial, kernel_properties(subject, options, trial));
 }
 
 KernelJudgement replay_kernel(const KernelSubject& subject, std::string_view property, std::string_view case_text,
                               const JudgeOptions& options) {
   const auto start = std::chrono::steady_clock::now();
+  const auto replay = [&](auto& trial, const std::vector<KernelProperty>& properties) {
+    KernelJudgement judgement;
+    judgement.verdict = ReportVerdict::pass;
+    std::string known;
+    for (const auto& [candidate, cases] : properties) {
+      known += ' ' + candidate.name();
+      if (candidate.name() == property) add_outcome(candidate, candidate.replay(case_text), judgement);
+    }
+    if (judgement.properties.empty()) {
+      throw std::invalid_argument("need one of" + known + ", got '" + std::string(property) + "'");
+    }
+    weigh(trial, judgement);
+    judgement.seconds = seconds_since(start);
+    return judgement;
+  };
+  if (is_attention(subject.op)) {
+    require_replayable_attention(subject, case_text);
+    AttentionTrial trial(subject, options.limits);
+    return replay(trial, attention_properties(subject, options, trial));
+  }
   require_replayable(subject, case_text);
   KernelTrial trial(subject, options.limits);
-  KernelJudgement judgement;
-  judgement.verdict = ReportVerdict::pass;
-  std::string known;
-  for (const auto& [candidate, cases] : kernel_properties(subject, options, trial)) {
-    known += ' ' + candidate.name();
-    if (candidate.name() == property) add_outcome(candidate, candidate.replay(case_text), judgement);
-  }
-  if (judgement.properties.empty()) {
-    throw std::invalid_argument("need one of" + known + ", got '" + std::string(property) + "'");
-  }
-  weigh(trial, judgement);
-  judgement.seconds = seconds_since(start);
-  return judgement;
+  return replay(trial, kernel_properties(subject, options, trial));
 }
 
 }  // namespace softcheck::proptests

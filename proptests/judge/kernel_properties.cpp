@@ -155,6 +155,12 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
 }
 
 std::vector<std::string> not_tried_of(const KernelSubject& subject, const JudgeOptions& options) {
+  if (is_attention(subject.op)) {
+    return {
+        "merges of partial states: this ABI has no such op; that parts add up to the whole follows from each value "
+        "being within its threshold",
+        "the output in the query's place: no kernel of attention is asked for it"};
+  }
   std::vector<std::string> result{
       "merges of partial states: this ABI has no such op; that parts add up to the whole follows from each being "
       "within "

@@ -6,11 +6,17 @@
 namespace softcheck::proptests {
 namespace {
 
-constexpr std::array<Op, 5> ops{Op::softmax, Op::log_softmax, Op::logsumexp, Op::entropy, Op::adaptive_softmax};
+// The softmax family's first.
+constexpr std::array<Op, 7> ops{Op::softmax,          Op::log_softmax, Op::logsumexp,         Op::entropy,
+                                Op::adaptive_softmax, Op::attention,   Op::adaptive_attention};
 
 }  // namespace
 
 std::span<const Op> all_ops() { return ops; }
+
+std::span<const Op> row_ops() { return std::span(ops).first<5>(); }
+
+bool is_attention(Op op) { return op == Op::attention || op == Op::adaptive_attention; }
 
 std::string_view to_string(Op op) {
   switch (op) {
@@ -24,6 +30,10 @@ std::string_view to_string(Op op) {
       return "entropy";
     case Op::adaptive_softmax:
       return "adaptive_softmax";
+    case Op::attention:
+      return "attention";
+    case Op::adaptive_attention:
+      return "adaptive_attention";
   }
   return "?";
 }

@@ -8,10 +8,13 @@
 
 namespace softcheck::proptests {
 
-/// What a kernel of the softmax family computes of a row of logits (kernels/abi/softcheck_kernel.h).
-enum class Op { softmax, log_softmax, logsumexp, entropy, adaptive_softmax };
+/// What a kernel computes (kernels/abi/softcheck_kernel.h): of a row of logits, or of queries, keys and values.
+enum class Op { softmax, log_softmax, logsumexp, entropy, adaptive_softmax, attention, adaptive_attention };
 
 std::span<const Op> all_ops();
+/// Those of the softmax family: of rows of logits.
+std::span<const Op> row_ops();
+bool is_attention(Op op);
 std::string_view to_string(Op op);
 
 /// throws   std::invalid_argument naming the known ops
@@ -20,7 +23,7 @@ Op parse_op(std::string_view name);
 /// One value for each row, not for each element.
 bool is_row_scalar(Op op);
 
-/// Format of the output for logits of format input: the input's, but f32 for the row scalars of 16-bit logits.
+/// Format of the (first) output for an input of some format: the input's, but f32 for the row scalars of 16-bit logits.
 numerics::Format output_format(Op op, numerics::Format input);
 
 }  // namespace softcheck::proptests

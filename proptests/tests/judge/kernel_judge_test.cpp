@@ -90,7 +90,7 @@ TEST(KernelJudge, RequirementsAreKnownWords) {
 TEST(ParseOp, UnknownOpsAreToldTheKnownOnes) {
   for (const Op op : all_ops()) EXPECT_EQ(parse_op(to_string(op)), op);
   try {
-    parse_op("attention");
+    parse_op("attend");
     FAIL();
   } catch (const std::invalid_argument& error) {
     for (const Op op : all_ops()) EXPECT_NE(std::string(error.what()).find(to_string(op)), std::string::npos);

@@ -1,0 +1,247 @@
+#include "proptests/judge/attention_judge.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string_view>
+
+#include "numerics/attention_oracle.hpp"
+#include "numerics/decision.hpp"
+#include "proptests/judge/attention_thresholds.hpp"
+
+namespace softcheck::proptests {
+
+using namespace numerics;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+enum Claim : std::size_t { output, lse, entropy };
+
+std::string_view claim_of(Op op, Claim claim) {
+  static constexpr std::array<std::string_view, 3> plain{"kernel.attention.output", "kernel.attention.lse",
+                                                         "kernel.attention.entropy"};
+  static constexpr std::array<std::string_view, 3> adaptive{
+      "kernel.adaptive_attention.output", "kernel.adaptive_attention.lse", "kernel.adaptive_attention.entropy"};
+  return (op == Op::adaptive_attention ? adaptive : plain)[claim];
+}
+
+int rank(Decision decision) { return decision == Decision::proved ? 0 : decision == Decision::undecided ? 1 : 2; }
+
+// What long double tells.
+Decision decide(double got, const LongApproximation& exact, double threshold) {
+  const long double difference = std::fabs(static_cast<long double>(got) - exact.value);
+  const auto low = static_cast<double>(difference * (1 - 0x1p-40L)),
+             high = static_cast<double>(difference * (1 + 0x1p-40L));
+  if (high + exact.error <= threshold * (1 - 0x1p-40)) return Decision::proved;
+  return low - exact.error > threshold * (1 + 0x1p-40) ? Decision::violated : Decision::undecided;
+}
+
+// The exact values of one query by enclosures, made when first asked for.
+class Oracles {
+ public:
+  Oracles(const AttentionTask& task, const AttentionRow& row, const VisibleKeys& visible)
+      : query_(row.query), scale_(row.scale), value_size_(row.value_size) {
+    if (task.op == Op::adaptive_attention) definition_ = definition_of(task.contract);
+    for (const std::size_t j : visible.items) {
+      const auto take = [j](std::vector<double>& to, std::span<const double> from, std::size_t size) {
+        to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(j * size),
+                  from.begin() + static_cast<std::ptrdiff_t>((j + 1) * size));
+      };
+      take(keys_, row.keys, row.query.size());
+      take(values_, row.values, row.value_size);
+    }
+    items_ = visible.items.size();
+  }
+
+  Enclosure value(Claim claim, std::size_t column) {
+    const AttentionOracle& oracle = now();
+    if (claim == lse) return oracle.logsumexp();
+    if (claim == entropy) return oracle.entropy();
+    std::vector<Enclosure>& output = outputs_[working_precision()];
+    if (output.empty()) output = oracle.output();
+    return output[column];
+  }
+
+ private:
+  const AttentionOracle& now() {
+    std::unique_ptr<AttentionOracle>& oracle = oracles_[working_precision()];
+    if (!oracle) {
+      const AttentionInputs inputs{.query = query_,
+                                   .keys = keys_,
+                                   .values = values_,
+                                   .value_size = value_size_,
+                                   .scale = scale_,
+                                   .items = items_};
+      oracle = std::make_unique<AttentionOracle>(inputs, definition_);
+    }
+    return *oracle;
+  }
+
+  std::span<const double> query_;
+  double scale_;
+  std::size_t value_size_;
+  std::size_t items_ = 0;
+  std::optional<EntropyDefinition> definition_;
+  std::vector<double> keys_, values_;
+  std::map<unsigned, std::unique_ptr<AttentionOracle>> oracles_;
+  std::map<unsigned, std::vector<Enclosure>> outputs_;
+};
+
+// One query whose softmax exists.
+class QueryJudge {
+ public:
+  QueryJudge(const AttentionTask& task, const AttentionRow& row, const VisibleKeys& visible, RowVerdicts& verdicts)
+      : task_(task), row_(row), visible_(visible), oracles_(task, row, visible), verdicts_(verdicts) {}
+
+  void judge(const AttentionValues& got) {
+    const AttentionThresholds thresholds(task_, row_, visible_);
+    if (!thresholds.usable()) {
+      // Scores whose own errors are that large: no contract promises anything.
+      verdicts_.vacuity.judged += got.out.size();
+      verdicts_.vacuity.vacuous += got.out.size();
+      return;
+    }
+    judge_output(thresholds, got.out);
+    if (got.lse) judge_scalar(lse, thresholds.logsumexp(), *got.lse);
+    if (got.entropy) judge_scalar(entropy, thresholds.entropy(), *got.entropy);
+  }
+
+ private:
+  struct Verdict {
+    Decision decision = Decision::proved;
+    bool overflow = false;  // rightly
+    double share = 0;       // of the threshold that was used
+
+    bool worse_than(const Verdict& other) const {
+      return rank(decision) != rank(other.decision) ? rank(decision) > rank(other.decision) : share > other.share;
+    }
+  };
+
+  Verdict verdict_of(Claim claim, std::size_t column, const Judgeable& value, double got, const Contract& contract) {
+    if (std::isinf(got) && overflows_rightly(contract, got, value.exact.enclosure(), value.threshold)) {
+      return {Decision::proved, true, 0};
+    }
+    if (!std::isfinite(got)) return {Decision::violated, false, infinity};
+    const auto error = static_cast<double>(std::fabs(static_cast<long double>(got) - value.exact.value));
+    const double share = value.threshold > 0 ? error / value.threshold : error > 0 ? infinity : 0;
+    Decision decision = decide(got, value.exact, value.threshold);
+    if (decision == Decision::undecided) {
+      decision = escalate(
+          [&] { return less_equal(abs(Enclosure(got) - oracles_.value(claim, column)), Enclosure(value.threshold)); });
+    }
+    return {decision, false, share};
+  }
+
+  void report(Claim claim, std::optional<std::size_t> item, const Judgeable& value, double got, const Verdict& verdict,
+              const ErrorSums& errors) {
+    ValueFinding finding;
+    finding.claim = claim_of(task_.op, claim);
+    finding.item = item;
+    finding.got = got;
+    finding.threshold = value.threshold;
+    finding.expected = value.exact.enclosure();
+    finding.decision = verdict.decision;
+    finding.by_identity = verdict.overflow;
+    finding.errors = errors;
+    verdicts_.findings.push_back(std::move(finding));
+  }
+
+  void judge_output(const AttentionThresholds& thresholds, std::span<const double> got) {
+    struct Worst {
+      std::size_t column;
+      Judgeable value;
+      Verdict verdict;
+    };
+    std::optional<Worst> worst;
+    ErrorSums errors;
+    for (std::size_t c = 0; c < got.size(); ++c) {
+      const Judgeable value = thresholds.column(c);
+      verdicts_.vacuity.add(task_.contract, value.magnitude, value.resolution, value.vacuous);
+      if (value.threshold == infinity) continue;
+      count(errors, task_.contract.output, value, got[c], c);
+      const Verdict verdict = verdict_of(output, c, value, got[c], task_.contract);
+      if (!worst || verdict.worse_than(worst->verdict)) worst = Worst{c, value, verdict};
+    }
+    if (worst) report(output, worst->column, worst->value, got[worst->column], worst->verdict, errors);
+  }
+
+  void judge_scalar(Claim claim, const Judgeable& value, double got) {
+    Contract contract = task_.contract;
+    contract.output = task_.scalars;
+    verdicts_.vacuity.add(contract, value.magnitude, value.resolution, value.vacuous);
+    if (value.threshold == infinity) return;
+    ErrorSums errors;
+    count(errors, task_.scalars, value, got, 0);
+    report(claim, std::nullopt, value, got, verdict_of(claim, 0, value, got, contract), errors);
+  }
+
+  // What is left when terms cancel has no ulps worth telling.
+  static void count(ErrorSums& errors, Format format, const Judgeable& value, double got, std::size_t element) {
+    const auto exact = static_cast<double>(value.exact.value);
+    if (!(2 * std::fabs(exact) >= value.magnitude && std::fabs(exact) >= value.resolution)) return;
+    errors.add(format, exact, static_cast<double>(static_cast<long double>(got) - value.exact.value), element);
+  }
+
+  const AttentionTask& task_;
+  const AttentionRow& row_;
+  const VisibleKeys& visible_;
+  Oracles oracles_;
+  RowVerdicts& verdicts_;
+};
+
+// Is the output, and the entropy, that of all keys alike?
+bool is_uniform(const AttentionTask& task, const AttentionRow& row, const AttentionValues& got) {
+  if (row.visible.empty()) return true;  // of no keys: there is nothing to compare with
+  AttentionRow even = row;
+  even.query = {};
+  even.keys = {};
+  std::ranges::fill(even.visible, 1);
+  AttentionTask plain = task;
+  plain.op = Op::attention;
+  AttentionValues of_values{got.out, std::nullopt, got.entropy};
+  if (got.entropy == 0.0) of_values.entropy.reset();
+  const RowVerdicts verdicts = judge_attention(plain, even, of_values);
+  return std::ranges::all_of(verdicts.findings,
+                             [](const ValueFinding& finding) { return finding.decision == Decision::proved; });
+}
+
+// What stands in place of the softmax of nothing, as the contract says. Of no keys at all the entropy may be that of an
+// empty row.
+bool is_as_declared(const AttentionTask& task, const AttentionRow& row, const AttentionValues& got) {
+  if (got.lse && *got.lse != -infinity) return false;
+  if (task.contract.masked == MaskedRows::uniform) return is_uniform(task, row, got);
+  const bool nan = task.contract.masked == MaskedRows::nan;
+  const auto fits = [nan](double value) { return nan ? std::isnan(value) : value == 0; };
+  const bool scalar = !got.entropy || fits(*got.entropy) || (row.visible.empty() && *got.entropy == 0);
+  return scalar && std::ranges::all_of(got.out, fits);
+}
+
+}  // namespace
+
+std::vector<std::string> attention_claims(Op op) {
+  return {std::string(claim_of(op, output)), std::string(claim_of(op, lse)), std::string(claim_of(op, entropy))};
+}
+
+RowVerdicts judge_attention(const AttentionTask& task, const AttentionRow& row, const AttentionValues& got) {
+  const PrecisionScope precision(113);
+  RowVerdicts verdicts;
+  const VisibleKeys visible(task.contract, row);
+  if (visible.items.empty()) {
+    ValueFinding finding;
+    finding.claim = "kernel.masked_row";
+    finding.by_identity = true;
+    finding.got = got.out.empty() ? 0 : got.out[0];
+    finding.decision = is_as_declared(task, row, got) ? Decision::proved : Decision::violated;
+    verdicts.findings.push_back(std::move(finding));
+    return verdicts;
+  }
+  QueryJudge(task, row, visible, verdicts).judge(got);
+  return verdicts;
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "numerics/contract.hpp"
+#include "proptests/judge/op.hpp"
+#include "proptests/judge/row_judge.hpp"
+
+namespace softcheck::proptests {
+
+/// What a kernel of attention is judged by.
+struct AttentionTask {
+  Op op = Op::attention;
+  numerics::Contract contract;                       // its output is that of out
+  numerics::Format scalars = numerics::Format::f32;  // of lse and entropy
+};
+
+/// One query against n keys, row-major. Of masked keys and values nothing is looked at.
+struct AttentionRow {
+  std::span<const double> query;   // (d)
+  std::span<const double> keys;    // (n, d)
+  std::span<const double> values;  // (n, dv)
+  std::size_t value_size = 0;      // dv
+  double scale = 1;
+  std::vector<std::uint8_t> visible;  // (n)
+};
+
+/// What a kernel returned for one query.
+struct AttentionValues {
+  std::span<const double> out;  // (dv)
+  std::optional<double> lse;
+  std::optional<double> entropy;
+};
+
+/// Judges one query by the thresholds of the contract (numerics/rounding_attention.hpp, B9 with B10): for each claim
+/// one finding, of the value that used most of its threshold. Nearly all is decided in long double with certified
+/// errors; what is closer, by enclosures.
+///
+/// Claims: kernel.attention.output, .lse and .entropy, or those of kernel.adaptive_attention; kernel.masked_row for a
+/// query that sees nothing.
+RowVerdicts judge_attention(const AttentionTask& task, const AttentionRow& row, const AttentionValues& got);
+
+/// The claims on values, the output's first.
+std::vector<std::string> attention_claims(Op op);
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "numerics/adaptive_oracle.hpp"
+#include "numerics/rounding_attention.hpp"
+#include "proptests/judge/attention_judge.hpp"
+#include "proptests/judge/attention_softmax.hpp"
+
+namespace softcheck::proptests {
+
+/// Which entropy adaptive attention looks at, as the contract says; `any` is judged against the exact one.
+numerics::EntropyDefinition definition_of(const numerics::Contract& contract);
+
+/// The keys that a query sees, and its scores.
+struct VisibleKeys {
+  std::vector<std::size_t> items;
+  std::vector<LongApproximation> scores;
+  std::vector<numerics::UpperBound> score_errors;  // e_j of a kernel of the contract; 0 where any kernel is exact
+  double largest_dot = 0;                          // max |scale| sum |q_t k_jt|
+
+  VisibleKeys(const numerics::Contract& contract, const AttentionRow& row);
+};
+
+/// A value and what it is judged by.
+struct Judgeable {
+  LongApproximation exact;
+  double threshold = 0;  // absolute; infinite where nothing is promised
+  // For vacuity: the size that the threshold is held against, below which size no kernel has any accuracy, and whether
+  // the threshold without grants is as wide.
+  double magnitude = 0;
+  double resolution = 0;
+  bool vacuous = false;
+};
+
+/// Exact values and thresholds of one query: B9, with B10 for adaptive attention.
+class AttentionThresholds {
+ public:
+  /// visible    at least one; outlives this
+  AttentionThresholds(const AttentionTask& task, const AttentionRow& row, const VisibleKeys& visible);
+
+  /// False where the scores' errors leave nothing to promise; the rest may then not be asked.
+  bool usable() const { return threshold_.has_value(); }
+  /// Of the output. Its size is sum p |v|: where terms cancel, no kernel keeps the accuracy of what is left.
+  Judgeable column(std::size_t column) const;
+  Judgeable logsumexp() const;
+  Judgeable entropy() const;
+
+ private:
+  using Bound = numerics::UpperBound;
+  void set_thresholds(const AttentionTask& task, const LongSoftmax& plain);
+
+  const AttentionRow& row_;
+  const VisibleKeys& visible_;
+  numerics::Format scalars_;
+  std::optional<LongSoftmax> weights_;  // those that meet the values
+  std::optional<numerics::AttentionThreshold<Bound>> threshold_;
+  std::optional<numerics::AttentionThreshold<Bound>> without_grants_;
+};
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "proptests/generators/attention.hpp"
+#include "proptests/judge/attention_judge.hpp"
+#include "proptests/judge/kernel_judge.hpp"
+#include "proptests/judge/kernel_properties.hpp"
+#include "proptests/judge/value_tally.hpp"
+#include "proptests/judge/watched_kernel.hpp"
+
+namespace softcheck::proptests {
+
+/// One kernel of attention on trial: turns a case into calls, and the replies into certificates.
+class AttentionTrial {
+ public:
+  AttentionTrial(const KernelSubject& subject, const KernelLimits& limits);
+
+  /// The case as it is, in tensors that end at a page nobody may touch, and again.
+  Certificates as_it_is(const AttentionCase& attention);
+  /// In the layout that the case numbers; and the last query of the first and the last head alone.
+  Certificates laid_out(const AttentionCase& attention);
+  /// After a call at another scale, one of other lengths, and one with other numbers at the same addresses.
+  Certificates after_others(const AttentionCase& attention);
+  /// Two of three keys masked for everybody, NaN and the largest number in their keys and values.
+  Certificates masked_as_deleted(const AttentionCase& attention);
+  /// Causal, NaN from the middle query's diagonal on: the queries before it must not notice.
+  Certificates later_keys(const AttentionCase& attention);
+  /// Some queries see nothing: by the mask, by causality, or as there are no keys.
+  Certificates blind(const AttentionCase& attention);
+  /// No keys, no queries or no batch.
+  Certificates empty(const AttentionCase& attention);
+  /// One NaN in a query, a key or a value: whoever meets it is NaN, nobody else notices.
+  Certificates with_a_nan(const AttentionCase& attention);
+  /// Two batches or heads up to 2^32 elements apart, in each tensor elsewhere.
+  Certificates far_apart(const AttentionCase& attention);
+
+  const AttentionTask& task() const { return task_; }
+  /// The claim on values that no verdict goes without; a kernel may refuse to return lse and entropy.
+  std::vector<std::string> value_claims() const { return {attention_claims(task_.op).front()}; }
+  const VacuityCount& vacuity() const { return vacuity_; }
+  WatchedKernel& watched() { return kernel_; }
+  const WatchedKernel& watched() const { return kernel_; }
+  std::size_t judged_rows() const { return judged_rows_; }
+  const std::map<std::string, ErrorStatistics>& errors() const { return tally_.errors(); }
+  /// What this machine did not allow, as "what: why".
+  const std::set<std::string>& not_tried() const { return not_tried_; }
+
+ private:
+  using Outputs = std::vector<std::vector<double>>;  // out, lse, entropy; none unless the call was done
+  /// Batch, head and query of a row, which is the same as their number.
+  using Rows = std::function<bool(std::size_t b, std::size_t h, std::size_t i)>;
+
+  Outputs call(const AttentionCase& attention, const std::string& remark, Certificates& certificates);
+  Outputs call(const AttentionCase& attention, const TensorCall& tensors, const std::string& remark,
+               Certificates& certificates);
+  /// A certificate of each claim on the values of the rows chosen: of the one that used most of its threshold.
+  void judge(const AttentionCase& attention, const Outputs& got, const std::string& remark, Certificates& certificates,
+             const Rows& chosen = {});
+  void call_and_judge(const AttentionCase& attention, const std::string& remark, Certificates& certificates);
+  /// The values of the rows chosen that are no NaN: all of a row, or one column of its output.
+  static std::size_t numbers_in(const AttentionCase& attention, const Outputs& got, const Rows& chosen,
+                                std::optional<std::size_t> column = std::nullopt);
+  void compare_alone(const AttentionCase& attention, const Outputs& got, std::size_t b, std::size_t h,
+                     Certificates& certificates);
+
+  AttentionTask task_;
+  Requirements required_;
+  WatchedKernel kernel_;
+  VacuityCount vacuity_;
+  std::size_t judged_rows_ = 0;
+  ErrorTally tally_;
+  std::set<std::string> not_tried_;
+};
+
+/// The properties that a kernel of attention is judged by, in the order they are run. They call trial.
+std::vector<KernelProperty> attention_properties(const KernelSubject& subject, const JudgeOptions& options,
+                                                 AttentionTrial& trial);
+
+/// What a replay may hold: a case of the kernel's dtype that its properties could draw or shrink to.
+/// throws   std::invalid_argument
+void require_replayable_attention(const KernelSubject& subject, std::string_view case_text);
+
+}  // namespace softcheck::proptests

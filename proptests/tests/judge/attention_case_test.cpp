@@ -1,0 +1,165 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <stdexcept>
+
+#include "proptests/generators/attention.hpp"
+#include "proptests/judge/attention_call.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Format;
+
+std::vector<AttentionCase> draw(const AttentionOptions& options, int count) {
+  const auto generator = attention_cases(options);
+  rc::Random random(11);
+  std::vector<AttentionCase> cases;
+  for (int i = 0; i < count; ++i) cases.push_back(generator(random.split(), i % 101).value());
+  return cases;
+}
+
+AttentionOptions with_everything(Format format = Format::f32) {
+  AttentionOptions options;
+  options.format = format;
+  options.layouts = true;
+  return options;
+}
+
+TEST(AttentionCase, EveryCaseKeepsToItsOptionsAndReadsBack) {
+  for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
+    const AttentionOptions options = with_everything(format);
+    for (const AttentionCase& a : draw(options, 150)) {
+      ASSERT_TRUE(admits(options, a)) << to_text(a);
+      EXPECT_LE(a.shape.scores() * (a.shape.dim + a.shape.value_dim), 2 * options.max_work);
+      AttentionCase again;
+      from_text(to_text(a), again);
+      EXPECT_EQ(to_text(again), to_text(a));
+      EXPECT_TRUE(admits(options, again));
+    }
+  }
+}
+
+TEST(AttentionCase, TheCasesThatMatterAreDrawn) {
+  std::set<std::string> families;
+  int causal = 0, unequal = 0, shared = 0, grouped = 0, other_values = 0, long_rows = 0;
+  for (const AttentionCase& a : draw(with_everything(), 400)) {
+    families.insert(a.family);
+    causal += a.causal;
+    unequal += a.causal && a.shape.keys != a.shape.queries;
+    shared += !a.mask.empty() && !a.mask_for_each_head && a.shape.heads() > 1;
+    grouped += a.shape.group > 1 && a.shape.kv_heads > 1;
+    other_values += a.shape.dim != a.shape.value_dim;
+    long_rows += a.shape.keys > 256;
+  }
+  EXPECT_EQ(families.size(), 13u);
+  for (const int count : {causal, unequal, shared, grouped, other_values, long_rows}) EXPECT_GE(count, 10);
+}
+
+TEST(AttentionCase, ShrinksAreSmallerAndKeepToTheOptions) {
+  const AttentionOptions options = with_everything();
+  for (const AttentionCase& a : draw(options, 40)) {
+    auto shrinks = shrink_attention_case(a, options);
+    for (int k = 0; k < 30; ++k) {
+      const auto simpler = shrinks.next();
+      if (!simpler) break;
+      ASSERT_TRUE(admits(options, *simpler)) << to_text(*simpler);
+      EXPECT_LE(size_of(*simpler), size_of(a));
+      EXPECT_NE(to_text(*simpler), to_text(a));
+    }
+  }
+}
+
+// The numbers of (batch, head, key): what a key must keep when others are dropped.
+TEST(AttentionCase, WhatIsDroppedIsDroppedFromEveryTensor) {
+  AttentionCase a;
+  a.shape = {.batch = 2, .kv_heads = 2, .group = 2, .queries = 3, .keys = 4, .dim = 2, .value_dim = 1};
+  const AttentionShape& s = a.shape;
+  for (std::size_t k = 0; k < s.batch * s.heads() * s.queries * s.dim; ++k) a.queries.push_back(static_cast<double>(k));
+  for (std::size_t k = 0; k < s.batch * s.kv_heads * s.keys * s.dim; ++k) a.keys.push_back(static_cast<double>(k));
+  for (std::size_t k = 0; k < s.batch * s.kv_heads * s.keys; ++k) a.values.push_back(a.keys[2 * k]);
+  a.mask.assign(s.batch * s.heads() * s.queries * s.keys, 1);
+  auto shrinks = shrink_attention_case(a, {});
+  int seen = 0;
+  while (const auto simpler = shrinks.next()) {
+    if (size_of(*simpler) == size_of(a) || simpler->shape.dim != s.dim) continue;
+    ++seen;
+    // Values stay with their keys.
+    ASSERT_EQ(simpler->keys.size(), 2 * simpler->values.size());
+    for (std::size_t k = 0; k < simpler->values.size(); ++k) EXPECT_EQ(simpler->values[k], simpler->keys[2 * k]);
+    const std::size_t scores =
+        simpler->mask_heads() == 1 ? simpler->mask.size() * simpler->shape.heads() : simpler->mask.size();
+    EXPECT_TRUE(simpler->mask.empty() || scores == size_of(*simpler));
+  }
+  EXPECT_GT(seen, 8);
+}
+
+TEST(AttentionCase, WhatIsNoCaseIsRefused) {
+  const std::string right =
+      "attention f32 batch=1 kv=1 group=1 queries=1 keys=2 dim=1 values=1 scale=0x1p+0 causal=0 outputs=1 layout=0 "
+      "mask=heads:10 q 0x1p+0 k 0x0p+0*2 v 0x1p+0 0x1p+1";
+  AttentionCase a;
+  from_text(right, a);
+  EXPECT_EQ(to_text(a), right);
+  const auto without = [&](const std::string& from, const std::string& to) {
+    std::string text = right;
+    return text.replace(text.find(from), from.size(), to);
+  };
+  for (const std::string& wrong :
+       {std::string(), std::string("attention"), without("attention", "attend"), without("f32", "f31"),
+        without("keys=2", "keys=3"), without("group=1", "group=0"), without("batch=1", "batch=100000000"),
+        without("causal=0", "causal=2"), without("outputs=1", "outputs=4"), without("heads:10", "heads:12"),
+        without("heads:10", "10"), without("scale=0x1p+0", "scale=nan"), without("k 0x0p+0*2", "k 0x0p+0*20000000"),
+        without("q 0x1p+0", "q -inf"), without("v 0x1p+0", "v 0x1.0000001p+0"), right + " 0x1p+0"}) {
+    EXPECT_THROW(from_text(wrong, a), std::invalid_argument) << wrong;
+  }
+}
+
+TEST(AttentionCase, CausalityAlignsTheLastQueryWithTheLastKey) {
+  AttentionCase a;
+  a.causal = true;
+  a.shape.queries = 2;
+  a.shape.keys = 3;
+  EXPECT_TRUE(a.sees(0, 0, 0, 1) && a.sees(0, 0, 1, 2));
+  EXPECT_FALSE(a.sees(0, 0, 0, 2));
+  a.shape.keys = 1;
+  EXPECT_FALSE(a.sees(0, 0, 0, 0));
+  EXPECT_TRUE(a.sees(0, 0, 1, 0));
+}
+
+TEST(AttentionCall, EveryTensorHasALayoutOfItsOwnThatKeepsElementsApart) {
+  int differing = 0;
+  for (const AttentionCase& a : draw(with_everything(), 60)) {
+    const TensorCall call = attention_call(a, Format::f32);
+    EXPECT_NO_THROW(require_valid(call));
+    ASSERT_EQ(call.outputs.size(), static_cast<std::size_t>(a.outputs));
+    std::vector<TensorPlace> places;
+    for (const InputTensor& input : call.inputs) places.push_back(input.place);
+    for (const OutputTensor& output : call.outputs) places.push_back(output.place);
+    for (const TensorPlace& place : places) {
+      const std::vector<std::size_t> offsets = place.offsets();
+      EXPECT_EQ(std::set<std::size_t>(offsets.begin(), offsets.end()).size(), place.elements()) << to_text(a);
+    }
+    differing += call.inputs[1].place.strides != call.inputs[2].place.strides && a.shape.dim == a.shape.value_dim;
+  }
+  EXPECT_GE(differing, 10);
+}
+
+TEST(AttentionCall, FarApartIsBeyondThirtyTwoBits) {
+  AttentionOptions options;
+  options.max_work = 256;
+  bool beyond = false;
+  for (const AttentionCase& a : draw(options, 40)) {
+    const TensorCall call = far_apart(attention_call(a, Format::f32));
+    for (const InputTensor& input : call.inputs) {
+      const std::vector<std::size_t> offsets = input.place.offsets();
+      EXPECT_EQ(std::set<std::size_t>(offsets.begin(), offsets.end()).size(), input.place.elements());
+      if (!offsets.empty()) beyond |= offsets.back() / input.place.element_bytes() > std::size_t{1} << 32;
+    }
+  }
+  EXPECT_TRUE(beyond);
+}
+
+}  // namespace
+}  // namespace softcheck::proptests

@@ -1,0 +1,258 @@
+// One query judged: what an ideal kernel returns holds, in every format, and a value beyond its threshold does not.
+#include "proptests/judge/attention_judge.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "numerics/attention_oracle.hpp"
+#include "proptests/generators/attention.hpp"
+#include "proptests/judge/attention_thresholds.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using namespace numerics;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+AttentionTask task_of(Op op, Format format, const std::string& words = "") {
+  AttentionTask task;
+  task.op = op;
+  task.contract = parse_contract(words, format, format);
+  task.scalars = output_format(Op::logsumexp, format);
+  return task;
+}
+
+AttentionRow first_row(const AttentionCase& a) {
+  AttentionRow row;
+  row.query = std::span(a.queries).first(a.shape.dim);
+  row.keys = std::span(a.keys).first(a.shape.keys * a.shape.dim);
+  row.values = std::span(a.values).first(a.shape.keys * a.shape.value_dim);
+  row.value_size = a.shape.value_dim;
+  row.scale = a.scale;
+  for (std::size_t j = 0; j < a.shape.keys; ++j) row.visible.push_back(a.sees(0, 0, 0, j) ? 1 : 0);
+  return row;
+}
+
+struct Ideal {
+  std::vector<double> out;
+  double lse, entropy;
+
+  AttentionValues values() const { return {out, lse, entropy}; }
+};
+
+AttentionOracle oracle_of(const AttentionTask& task, const AttentionRow& row) {
+  const std::optional<EntropyDefinition> adaptive =
+      task.op == Op::adaptive_attention ? std::optional(definition_of(task.contract)) : std::nullopt;
+  return AttentionOracle({.query = row.query,
+                          .keys = row.keys,
+                          .values = row.values,
+                          .value_size = row.value_size,
+                          .scale = row.scale,
+                          .visible = row.visible,
+                          .items = row.visible.size()},
+                         adaptive);
+}
+
+Ideal ideal_of(const AttentionTask& task, const AttentionRow& row) {
+  const PrecisionScope precision(256);
+  const AttentionOracle oracle = oracle_of(task, row);
+  Ideal ideal;
+  for (const Enclosure& value : oracle.output()) ideal.out.push_back(round_to(task.contract.output, value.midpoint()));
+  ideal.lse = round_to(task.scalars, oracle.logsumexp().midpoint());
+  ideal.entropy = round_to(task.scalars, oracle.entropy().midpoint());
+  return ideal;
+}
+
+std::vector<AttentionCase> cases_of(Format format, int count) {
+  AttentionOptions options;
+  options.format = format;
+  options.max_keys = options.long_keys = 60;
+  options.max_work = 4096;
+  options.score_unit = format == Format::f64 ? 0x1p-53 : 0x1p-24;
+  const auto generator = attention_cases(options);
+  rc::Random random(7);
+  std::vector<AttentionCase> cases;
+  for (int i = 0; i < count; ++i) cases.push_back(generator(random.split(), i % 100).value());
+  return cases;
+}
+
+const ValueFinding* find(const RowVerdicts& verdicts, const std::string& claim) {
+  const auto found = std::ranges::find(verdicts.findings, claim, &ValueFinding::claim);
+  return found == verdicts.findings.end() ? nullptr : &*found;
+}
+
+Decision decision_of(const RowVerdicts& verdicts, const std::string& claim) {
+  const ValueFinding* finding = find(verdicts, claim);
+  return finding == nullptr ? Decision::undecided : finding->decision;
+}
+
+class AttentionJudge : public ::testing::TestWithParam<Format> {};
+
+TEST_P(AttentionJudge, WhatAnIdealKernelReturnsHolds) {
+  for (const Op op : {Op::attention, Op::adaptive_attention}) {
+    for (const char* words : {"", "entropy=exact", "entropy=paper"}) {
+      const AttentionTask task = task_of(op, GetParam(), words);
+      for (const AttentionCase& a : cases_of(GetParam(), 60)) {
+        const AttentionRow row = first_row(a);
+        const RowVerdicts verdicts = judge_attention(task, row, ideal_of(task, row).values());
+        EXPECT_EQ(verdicts.findings.size(), 3u) << to_text(a);
+        for (const ValueFinding& finding : verdicts.findings) {
+          EXPECT_EQ(finding.decision, Decision::proved) << finding.claim << " of " << to_text(a);
+        }
+        EXPECT_GT(verdicts.vacuity.judged, 0u);
+      }
+    }
+  }
+}
+
+// The exact value and so much of its threshold, rounded away from it where it is more than all, towards it where less.
+double beside(const Judgeable& value, double share) {
+  const long double target =
+      value.exact.value + static_cast<long double>(share) * static_cast<long double>(value.threshold);
+  const auto got = static_cast<double>(target);
+  const bool outside = std::fabs(share) > 1, above = share > 0;
+  const bool is_above = static_cast<long double>(got) > target, is_below = static_cast<long double>(got) < target;
+  const bool wrong_side = outside == above ? is_below : is_above;
+  return wrong_side ? std::nextafter(got, outside == above ? infinity : -infinity) : got;
+}
+
+// Each value in turn beyond its threshold by a hundredth of it, the others right.
+TEST_P(AttentionJudge, AValueBeyondItsThresholdDoesNotHold) {
+  for (const Op op : {Op::attention, Op::adaptive_attention}) {
+    const AttentionTask task = task_of(op, GetParam());
+    const std::vector<std::string> claims = attention_claims(op);
+    for (const AttentionCase& a : cases_of(GetParam(), 30)) {
+      const AttentionRow row = first_row(a);
+      const VisibleKeys visible(task.contract, row);
+      const AttentionThresholds thresholds(task, row, visible);
+      ASSERT_TRUE(thresholds.usable());
+      for (const double share : {1.01, -1.01, 0.98}) {
+        const auto moved = [&](const Judgeable& value) { return beside(value, share); };
+        const Decision expected = std::fabs(share) < 1 ? Decision::proved : Decision::violated;
+        const std::size_t column = row.value_size / 2;
+        Ideal got = ideal_of(task, row);
+        got.out[column] = moved(thresholds.column(column));
+        EXPECT_EQ(decision_of(judge_attention(task, row, got.values()), claims[0]), expected) << to_text(a);
+        if (expected == Decision::violated) {
+          EXPECT_EQ(find(judge_attention(task, row, got.values()), claims[0])->item, column);
+        }
+        got = ideal_of(task, row);
+        got.lse = moved(thresholds.logsumexp());
+        EXPECT_EQ(decision_of(judge_attention(task, row, got.values()), claims[1]), expected) << to_text(a);
+        got = ideal_of(task, row);
+        got.entropy = moved(thresholds.entropy());
+        EXPECT_EQ(decision_of(judge_attention(task, row, got.values()), claims[2]), expected) << to_text(a);
+      }
+    }
+  }
+}
+
+TEST_P(AttentionJudge, NoNumberIsNoValue) {
+  const AttentionTask task = task_of(Op::attention, GetParam());
+  const AttentionCase a = cases_of(GetParam(), 3).back();
+  const AttentionRow row = first_row(a);
+  for (const double wrong : {nan, infinity, -infinity}) {
+    Ideal got = ideal_of(task, row);
+    got.out[0] = got.lse = got.entropy = wrong;
+    for (const std::string& claim : attention_claims(Op::attention)) {
+      EXPECT_EQ(decision_of(judge_attention(task, row, got.values()), claim), Decision::violated) << claim;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, AttentionJudge,
+                         ::testing::Values(Format::f64, Format::f32, Format::f16, Format::bf16),
+                         [](const auto& info) { return std::string(properties(info.param).name); });
+
+// Two keys of scores 0 and 1, with values 0 and 1.
+struct TwoKeys {
+  std::vector<double> query{1}, keys{0, 1}, values{0, 1};
+
+  AttentionRow row(std::vector<std::uint8_t> visible) const {
+    return {.query = query, .keys = keys, .values = values, .value_size = 1, .scale = 1, .visible = std::move(visible)};
+  }
+};
+
+TEST(AttentionJudge, WhatIsNotAskedForIsNotJudged) {
+  const AttentionTask task = task_of(Op::attention, Format::f32);
+  const std::vector<double> out{0x1.764e8p-1};
+  const RowVerdicts verdicts = judge_attention(task, TwoKeys().row({1, 1}), {out, std::nullopt, std::nullopt});
+  ASSERT_EQ(verdicts.findings.size(), 1u);
+  EXPECT_EQ(verdicts.findings[0].claim, "kernel.attention.output");
+}
+
+TEST(AttentionJudge, OfMaskedKeysNothingIsLookedAt) {
+  TwoKeys two;
+  two.keys[0] = two.values[0] = nan;
+  const std::vector<double> out{1};
+  const RowVerdicts verdicts = judge_attention(task_of(Op::attention, Format::f32), two.row({0, 1}), {out, 1.0, 0.0});
+  EXPECT_EQ(verdicts.findings.size(), 3u);
+  for (const ValueFinding& finding : verdicts.findings) EXPECT_EQ(finding.decision, Decision::proved) << finding.claim;
+}
+
+TEST(AttentionJudge, AQueryThatSeesNothingIsAsDeclared) {
+  const auto verdict = [](const char* masked, double out, std::optional<double> lse, std::optional<double> entropy) {
+    const AttentionTask task = task_of(Op::attention, Format::f32, std::string("masked=") + masked);
+    const std::vector<double> values{out};
+    return decision_of(judge_attention(task, TwoKeys().row({0, 0}), {values, lse, entropy}), "kernel.masked_row");
+  };
+  const double two = 0x1.62e43p-1;  // ln 2
+  EXPECT_EQ(verdict("zero", 0, -infinity, 0.0), Decision::proved);
+  EXPECT_EQ(verdict("nan", nan, -infinity, nan), Decision::proved);
+  EXPECT_EQ(verdict("uniform", 0.5, -infinity, two), Decision::proved);
+  EXPECT_EQ(verdict("uniform", 0.5, -infinity, 0.0), Decision::proved);
+  EXPECT_EQ(verdict("nan", nan, std::nullopt, std::nullopt), Decision::proved);
+  for (const char* masked : {"zero", "nan", "uniform"}) {
+    EXPECT_EQ(verdict(masked, 0.25, -infinity, 0.0), Decision::violated) << masked;
+    EXPECT_EQ(verdict(masked, masked == std::string("zero") ? 0 : nan, 0.0, std::nullopt), Decision::violated);
+  }
+  EXPECT_EQ(verdict("zero", nan, -infinity, 0.0), Decision::violated);
+  EXPECT_EQ(verdict("nan", 0, -infinity, nan), Decision::violated);
+  EXPECT_EQ(verdict("nan", nan, -infinity, 0.0), Decision::violated);
+  EXPECT_EQ(verdict("nan", nan, infinity, nan), Decision::violated);
+}
+
+TEST(AttentionJudge, OfNoKeysTheEntropyMayBeThatOfAnEmptyRow) {
+  const std::vector<double> out{nan};
+  const AttentionRow row{.query = {}, .keys = {}, .values = {}, .value_size = 1, .scale = 1, .visible = {}};
+  const AttentionTask task = task_of(Op::attention, Format::f32);
+  for (const double entropy : {0.0, nan}) {
+    EXPECT_EQ(decision_of(judge_attention(task, row, {out, -infinity, entropy}), "kernel.masked_row"),
+              Decision::proved);
+  }
+  EXPECT_EQ(decision_of(judge_attention(task, row, {out, -infinity, 1.0}), "kernel.masked_row"), Decision::violated);
+}
+
+TEST(AttentionJudge, AScoreThatMayErrByAnythingPromisesNothing) {
+  // 10^6 - 10^6: the products' own roundings are as large as the scores apart.
+  const std::vector<double> query{1e6, 1e6}, keys{1e6, -1e6, 1e6, -1e6 + 1}, values{0, 1}, out{0.5};
+  const AttentionRow row{
+      .query = query, .keys = keys, .values = values, .value_size = 1, .scale = 1, .visible = {1, 1}};
+  const RowVerdicts verdicts =
+      judge_attention(task_of(Op::attention, Format::f32), row, {out, std::nullopt, std::nullopt});
+  EXPECT_TRUE(verdicts.vacuity.too_many());
+}
+
+TEST(AttentionJudge, NarrowWeightsNeedTheirWord) {
+  const std::vector<double> query{1}, keys{0, 0.5}, values{1, 0};
+  const AttentionRow row{
+      .query = query, .keys = keys, .values = values, .value_size = 1, .scale = 1, .visible = {1, 1}};
+  // e^-0.5 as bf16 holds it, over the sum of the exact ones.
+  const std::vector<double> out{static_cast<float>(round_to(Format::bf16, std::exp(-0.5)) / (1 + std::exp(-0.5)))};
+  const auto decision = [&](const char* words) {
+    const AttentionTask task = task_of(Op::attention, Format::f32, words);
+    return decision_of(judge_attention(task, row, {out, std::nullopt, std::nullopt}), "kernel.attention.output");
+  };
+  EXPECT_EQ(decision(""), Decision::violated);
+  EXPECT_EQ(decision("weights=f16"), Decision::violated);
+  EXPECT_EQ(decision("weights=bf16"), Decision::proved);
+}
+
+}  // namespace
+}  // namespace softcheck::proptests

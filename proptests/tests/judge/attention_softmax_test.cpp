@@ -1,0 +1,113 @@
+#include "proptests/judge/attention_softmax.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <random>
+
+#include "numerics/adaptive_oracle.hpp"
+#include "numerics/decision.hpp"
+#include "numerics/enclosed_row.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using namespace numerics;
+
+struct Row {
+  std::vector<LongApproximation> logits;
+  std::vector<double> values;
+};
+
+Row random_row(std::size_t n, double spread, double error, std::uint64_t seed) {
+  std::mt19937_64 engine(seed);
+  std::normal_distribution<double> normal;
+  Row row;
+  for (std::size_t j = 0; j < n; ++j) {
+    row.logits.push_back({spread * normal(engine), error});
+    row.values.push_back(normal(engine));
+  }
+  return row;
+}
+
+// The row with each logit moved by as much as its error allows, this way or that.
+EnclosedRow moved(const Row& row, std::uint64_t seed) {
+  std::mt19937_64 engine(seed);
+  std::vector<std::optional<Enclosure>> logits;
+  for (const LongApproximation& logit : row.logits) {
+    const Enclosure value = LongApproximation{logit.value, 0}.enclosure();
+    logits.emplace_back(engine() % 2 == 0 ? value + Enclosure(logit.error) : value - Enclosure(logit.error));
+  }
+  return EnclosedRow(std::move(logits));
+}
+
+void expect_close(const LongApproximation& got, const Enclosure& exact, const std::string& what) {
+  const Enclosure difference = abs(LongApproximation{got.value, 0}.enclosure() - exact);
+  EXPECT_EQ(less_equal(difference, Enclosure(got.error)), Decision::proved)
+      << what << ": " << difference << " beyond " << got.error;
+}
+
+void expect_all(const LongSoftmax& got, const EnclosedRow& exact, const Row& row, const std::string& what) {
+  expect_close(got.maximum(), exact.maximum(), what + " maximum");
+  expect_close(got.logsumexp(), exact.logsumexp(), what + " logsumexp");
+  expect_close(got.entropy(), exact.entropy(), what + " entropy");
+  expect_close(got.entropy_with_epsilon(), entropy_with_epsilon(exact), what + " entropy with epsilon");
+  Enclosure mean(0), square_mean(0), output(0), sizes(0);
+  for (std::size_t j = 0; j < exact.size(); ++j) {
+    const Enclosure p = exact.softmax(j), deviation = exact.maximum() - exact.logit(j);
+    expect_close(got.coefficient(j), p, what + " coefficient");
+    expect_close(got.deviation(j), deviation, what + " deviation");
+    mean += p * deviation;
+    square_mean += p * square(deviation);
+    output += p * Enclosure(row.values[j]);
+    sizes += p * Enclosure(std::fabs(row.values[j]));
+  }
+  expect_close(got.mean_deviation(), mean, what + " mean deviation");
+  expect_close(got.mean_square_deviation(), square_mean, what + " mean square deviation");
+  double magnitude = 0;
+  expect_close(got.weighted(row.values, magnitude), output, what + " output");
+  EXPECT_EQ(less_equal(sizes, Enclosure(magnitude)), Decision::proved) << what;
+}
+
+TEST(LongSoftmax, NothingIsFurtherFromTheTruthThanItSays) {
+  const PrecisionScope precision(256);
+  for (const std::size_t n : {1, 2, 17, 80}) {
+    for (const double spread : {0.0, 1e-3, 1.0, 30.0, 1e4}) {
+      for (const double error : {0.0, 1e-15, 1e-6, 3e-4}) {
+        const Row row = random_row(n, spread, error, n);
+        const LongSoftmax softmax(row.logits);
+        ASSERT_TRUE(softmax.usable());
+        for (const std::uint64_t seed : {1, 2}) {
+          const EnclosedRow exact = moved(row, seed);
+          const std::string what =
+              std::to_string(n) + " logits, spread " + std::to_string(spread) + ", error " + std::to_string(error);
+          expect_all(softmax, exact, row, what);
+          const LongApproximation beta{1.75L, error / 8};
+          if (const LongSoftmax sharpened = softmax.sharpened(beta); sharpened.usable()) {
+            expect_all(sharpened, exact.scaled(Enclosure(1.75) + Enclosure(beta.error)), row, what + ", sharpened");
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(LongSoftmax, ItsErrorsAreThoseOfSixtyFourBits) {
+  const Row row = random_row(300, 1, 0, 5);
+  const LongSoftmax softmax(row.logits);
+  double magnitude = 0;
+  EXPECT_LT(softmax.logsumexp().error, 0x1p-53);
+  EXPECT_LT(softmax.entropy().error, 0x1p-50);
+  EXPECT_LT(softmax.weighted(row.values, magnitude).error, 0x1p-53);
+}
+
+TEST(LongSoftmax, LogitsThatMayBeAnythingAreOfNoUse) {
+  EXPECT_FALSE(LongSoftmax(random_row(3, 1, 0.01, 1).logits).usable());
+  // Where the weight is nothing, so is its error.
+  const std::vector<LongApproximation> far{{0, 0}, {-20000, 1}};
+  EXPECT_TRUE(LongSoftmax(far).usable());
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
