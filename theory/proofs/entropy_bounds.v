@@ -7,13 +7,14 @@
                                  at the top and n - k at the bottom; attained
     - [least_entropy_counts]     that entropy falls and then rises in k, turning at
                                  n (d - 1 + e^(-d)) e^(-d) / (1 - e^(-d))^2
+    - [one_at_the_top_overclaims]   1024 items, d = 5.69: k = 1 gives 5.9 nats, k = 16 less than 4
 
     Source: the paper bounds the coefficients only (Lemma 2.1); these consequences and their sharp form are this
     project's. *)
 
 From Coq Require Import Reals List Permutation Lra Lia.
 From Coquelicot Require Import Coquelicot.
-From softcheck Require Import softmax lemma_2_1 proposition_3_2.
+From softcheck Require Import softmax lemma_2_1 proposition_3_2 standard_interval.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -464,3 +465,8 @@ Section Counts.
         by (apply Rmult_le_pos; lra). lra.
   Qed.
 End Counts.
+
+(** The row [d, 0, ..., 0] is not the one of least entropy. *)
+Theorem one_at_the_top_overclaims :
+  two_level_entropy 1024 16 5.69 < 4 /\ 5.9 < two_level_entropy 1024 1 5.69.
+Proof. unfold two_level_entropy. rewrite !INR_IZR_INZ. cbn [Z.of_nat Pos.of_succ_nat Pos.succ]. split; enclose. Qed.
