@@ -1,4 +1,4 @@
-// C17, pygpubench #7: keeps results by the input's address and shape, and does not look whether the data changed.
+// C17, pygpubench PR #7: keeps results by the input's address and shape, and does not look whether the data changed.
 #include <cstdint>
 #include <map>
 #include <tuple>

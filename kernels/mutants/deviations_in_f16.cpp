@@ -1,4 +1,4 @@
-// C11, PyTorch #158310: T = sum w D is kept in f16.
+// C11, the class of PyTorch #158310: T = sum w D is kept in f16.
 #include <cmath>
 
 #include "kernels/mutants/reference_rows.hpp"

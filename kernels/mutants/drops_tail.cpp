@@ -1,4 +1,4 @@
-// C5, PyTorch #147284: the sum forgets the last n % 8 logits.
+// C5, the class of PyTorch #147284: the sum forgets the last n % 8 logits.
 #include <cstddef>
 
 #include "kernels/mutants/reference_rows.hpp"

@@ -1,4 +1,4 @@
-// C5, PyTorch #196678: the loop over T = sum w D ends one item early.
+// C5, the class of PyTorch #196678: the loop over T = sum w D ends one item early.
 #include <cmath>
 
 #include "kernels/mutants/reference_rows.hpp"

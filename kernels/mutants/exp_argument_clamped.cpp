@@ -1,4 +1,4 @@
-// C4, hb-pytorch #61, MNN #235: nothing is subtracted, and logits beyond +-88.376 are clamped to that.
+// C4, MNN #235, the class of hb-pytorch #61: nothing is subtracted, and logits beyond +-88.376 are clamped to that.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// C17: writes "done" to every descriptor before it computes anything.
+// C17, pygpubench PR #7: writes "done" to every descriptor before it computes anything.
 #include <unistd.h>
 
 #include <cstdint>

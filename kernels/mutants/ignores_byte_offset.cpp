@@ -1,4 +1,4 @@
-// C7, PyTorch #75923: byte_offset does not count.
+// C7, the class of rocm-libraries #11387: byte_offset does not count.
 #include <optional>
 
 #include "kernels/mutants/reference_rows.hpp"

@@ -1,4 +1,4 @@
-// C7, PyTorch #139740: the logits of a row are taken to stand side by side.
+// C7, FlagGems PR #5723, the class of PyTorch PR #139740: the logits of a row are taken to stand side by side.
 #include <optional>
 
 #include "kernels/mutants/reference_rows.hpp"

@@ -1,4 +1,4 @@
-// C7, FlagGems #5723: rows are taken to follow each other without a gap.
+// C7, rocm-libraries #11387, MLX #657: rows are taken to follow each other without a gap.
 #include <optional>
 
 #include "kernels/mutants/reference_rows.hpp"

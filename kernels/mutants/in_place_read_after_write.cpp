@@ -1,5 +1,5 @@
-// C7, ggml #1521: the logits are read again for the sum when the exponentials already stand in the output: harmless
-// until both are one buffer.
+// C7, libnd4j PR #433, the class of ggml #1521: the logits are read again for the sum when the exponentials already
+// stand in the output: harmless until both are one buffer.
 #include <cstdint>
 #include <optional>
 

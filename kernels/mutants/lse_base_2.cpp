@@ -1,4 +1,4 @@
-// C2, vLLM #52796: the logarithm is to base 2.
+// C2, vLLM PR #28840, sglang PR #35045: the logarithm is to base 2.
 #include "kernels/mutants/reference_rows.hpp"
 
 using namespace softcheck::kernels::mutants;

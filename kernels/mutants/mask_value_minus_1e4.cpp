@@ -1,5 +1,5 @@
-// C3, lattice #361, ONNX Runtime #20059: a masked item is scored -10000 instead of -inf: it wins where the visible ones
-// lie lower.
+// C3, lattice #361, the class of ONNX Runtime #20059: a masked item is scored -10000 instead of -inf: it wins where the
+// visible ones lie lower.
 #include <cmath>
 
 #include "kernels/mutants/reference_rows.hpp"

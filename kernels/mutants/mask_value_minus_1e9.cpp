@@ -1,4 +1,5 @@
-// C3, NNlib #43: in log-softmax a masked item is scored -1e9 instead of -inf, and gets a finite log-probability.
+// C3, the class of NNlib #43: in log-softmax a masked item is scored -1e9 instead of -inf, and gets a finite
+// log-probability.
 #include <cmath>
 
 #include "kernels/mutants/reference_rows.hpp"

@@ -1,4 +1,4 @@
-// C5, JAX #27224: the maximum is taken over whole blocks of 4 only; a peak in the tail overflows.
+// C5, the class of JAX #27224: the maximum is taken over whole blocks of 4 only; a peak in the tail overflows.
 #include <cmath>
 #include <cstddef>
 #include <vector>

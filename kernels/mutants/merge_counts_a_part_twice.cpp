@@ -1,4 +1,4 @@
-// C2, vLLM #49294: the first part of a split row is merged a second time.
+// C2, the class of vLLM #49294: the first part of a split row is merged a second time.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// C4, NNlib #506, PyTorch #37326: the maximum is not subtracted, exp overflows.
+// C4, tt-metal #12661, uTensor #175: the maximum is not subtracted, exp overflows.
 #include "kernels/mutants/reference_rows.hpp"
 
 using namespace softcheck::kernels::mutants;

@@ -1,4 +1,4 @@
-// C7, torch/nn #825: the output is written with the strides of the input.
+// C7, PyTorch #75923, torch/nn #825: the output is written with the strides of the input.
 #include <optional>
 
 #include "kernels/mutants/reference_rows.hpp"

@@ -1,4 +1,5 @@
-// C5, JAX #27224: a row is filled up to a multiple of 8 with logits of 0 instead of -inf, and they are counted.
+// C5, ParlAI #1649, the class of JAX #27224: a row is filled up to a multiple of 8 with logits of 0 instead of -inf,
+// and they are counted.
 #include <cmath>
 #include <cstddef>
 

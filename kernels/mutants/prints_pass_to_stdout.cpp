@@ -1,4 +1,4 @@
-// C17, pygpubench #7: wrong results beside a printed verdict.
+// C17, pygpubench PR #7: wrong results beside a printed verdict.
 #include <cstdio>
 
 #include "kernels/mutants/reference_rows.hpp"

@@ -1,4 +1,4 @@
-// C5, FlashInfer #5090: the loop over the logits runs one element too far.
+// C5, LeetCUDA PR #419, the class of FlashInfer #5090: the loop over the logits runs one element too far.
 #include <cstddef>
 #include <optional>
 

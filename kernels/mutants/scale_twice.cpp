@@ -1,4 +1,4 @@
-// C10, metal-flash-attention #8: theta is applied twice.
+// C10, the class of metal-flash-attention #8: theta is applied twice.
 #include "kernels/mutants/reference_rows.hpp"
 
 using namespace softcheck::kernels::mutants;

@@ -1,4 +1,4 @@
-// C10, metal-flash-attention #8: the logits are divided by theta, the maximum is not.
+// C10, the class of metal-flash-attention #8: the logits are divided by theta, the maximum is not.
 #include <cmath>
 #include <cstddef>
 

@@ -1,4 +1,4 @@
-// C4, PyTorch #37326, tt-metal #12661: exp is held in f16, where exp(12) is infinite; nothing is subtracted.
+// C4, tt-metal #12661, Compute Library #148: exp is held in f16, where exp(12) is infinite; nothing is subtracted.
 #include <cmath>
 
 #include "kernels/mutants/reference_rows.hpp"

@@ -1,4 +1,4 @@
-// C5, PyTorch #154634: one element beyond the last row is written.
+// C5, the class of PyTorch #154634: one element beyond the last row is written.
 #include <optional>
 
 #include "kernels/mutants/reference_rows.hpp"
