@@ -112,18 +112,21 @@ std::string story_of(const KernelJudgement& judgement) {
   return story;
 }
 
+bool is_one_of(const std::string& word, const std::string& alternatives) {
+  return std::ranges::count(split(alternatives, '|'), word) > 0;
+}
+
 // Whether a planted bug died of what it is for: of its property, and there of its claim.
 ::testing::AssertionResult killed_by_its_property(const ZooRow& row, const KernelJudgement& judgement) {
+  std::string seen;
   for (const PropertyFinding& property : judgement.properties) {
-    if (sentence_of(property.name) != row.property) continue;
-    if (!property.outcome.counterexample) return ::testing::AssertionFailure() << row.property << " holds";
-    const auto& failed = property.outcome.counterexample->failed;
-    if (std::ranges::any_of(failed, [&](const auto& found) { return found.claim == row.claim; })) {
-      return ::testing::AssertionSuccess();
+    if (!property.outcome.counterexample || !is_one_of(sentence_of(property.name), row.property)) continue;
+    for (const auto& failed : property.outcome.counterexample->failed) {
+      if (is_one_of(failed.claim, row.claim)) return ::testing::AssertionSuccess();
+      seen += " " + failed.claim;
     }
-    return ::testing::AssertionFailure() << row.property << " fails, " << row.claim << " does not";
   }
-  return ::testing::AssertionFailure() << row.property << " was not run";
+  return ::testing::AssertionFailure() << row.property << " does not fail by " << row.claim << ", but by:" << seen;
 }
 
 class ZooTest : public ::testing::Test {
@@ -133,9 +136,8 @@ class ZooTest : public ::testing::Test {
     if (!fs::exists(row_.library_path())) GTEST_SKIP() << row_.library << " was not built here";
     const KernelJudgement judgement = judge_kernel(subject_of(row_), options_for(row_));
     const Judged judged = Judged::of(judgement);
-    const std::vector<std::string> expected = split(row_.expected, '|');
     const std::string story = story_of(judgement);
-    EXPECT_TRUE(std::ranges::count(expected, judged.verdict) == 1)
+    EXPECT_TRUE(is_one_of(judged.verdict, row_.expected))
         << row_.symbol << ": expected " << row_.expected << ", got " << judged.verdict << "\n"
         << story;
     if (row_.property != "-") {
@@ -179,7 +181,7 @@ void print_matrix(const std::vector<std::pair<ZooRow, Judged>>& planted) {
     std::cout << "  ";
     for (const std::string& property : properties) {
       const bool failed = std::ranges::count(judged.failed, property) > 0;
-      std::cout << (!failed ? '.' : property == row.property ? 'K' : 'F');
+      std::cout << (!failed ? '.' : is_one_of(property, row.property) ? 'K' : 'F');
     }
     std::cout << "  " << judged.verdict << std::string(9 - judged.verdict.size(), ' ') << row.bug_class << ' '
               << row.name() << ": " << judged.witness << " logits\n";
