@@ -48,6 +48,22 @@ TEST(PropertyRunner, ATrueToyPropertyHoldsInEveryCase) {
   EXPECT_FALSE(outcome.counterexample);
 }
 
+TEST(PropertyRunner, ListedCasesAreTakenInOrderAsTheyAre) {
+  PropertyOf<RowCase> property{
+      "Toy", "Lists", {"toy.claim"}, row_cases(), [](const RowCase& row_case) {
+        const bool holds = row_case.row.size() < 3;
+        return Certificates{certificate("toy.claim", holds ? Verdict::proved : Verdict::violated)};
+      }};
+  for (const std::uint64_t n : {1, 2, 5, 4}) property.listed.push_back({RunLengthRow({{1, n}}), 1, {}, ""});
+  const Outcome outcome = Property(property).run({});
+  EXPECT_EQ(outcome.cases, 3);
+  ASSERT_TRUE(outcome.counterexample);
+  EXPECT_EQ(outcome.counterexample->size, 5U);
+  EXPECT_EQ(outcome.counterexample->evaluations, 0);
+  property.listed.resize(2);
+  EXPECT_EQ(Property(property).run({}).verdict, Verdict::proved);
+}
+
 TEST(PropertyRunner, AFalseToyPropertyIsRejectedWithItsSmallestWitness) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     RunOptions options;

@@ -1,0 +1,120 @@
+// Every property of a kernel is needed: for each there is a planted bug that no other one finds.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "proptests/judge/kernel_judge.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+KernelSubject subject_of(const std::string& symbol, Op op = Op::softmax, const std::string& contract = "") {
+  using numerics::Format;
+  KernelSubject subject;
+  subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_mutants.so", symbol};
+  subject.op = op;
+  subject.contract = numerics::parse_contract(contract, Format::f32, output_format(op, Format::f32));
+  return subject;
+}
+
+JudgeOptions with(Effort effort) {
+  JudgeOptions options = judge_options(effort);
+  options.limits.seconds_per_call = 2;
+  return options;
+}
+
+std::vector<std::string> broken_properties(const KernelJudgement& judgement) {
+  std::vector<std::string> broken;
+  for (const PropertyFinding& property : judgement.properties) {
+    if (property.verdict != ReportVerdict::pass) broken.push_back(property.name.substr(property.name.find('.') + 1));
+  }
+  return broken;
+}
+
+struct OnlyOne {
+  const char* symbol;
+  const char* property;
+  Op op = Op::softmax;
+  const char* required = "";
+};
+
+void PrintTo(const OnlyOne& bug, std::ostream* stream) { *stream << bug.symbol; }
+
+class KernelFamilies : public ::testing::TestWithParam<OnlyOne> {};
+
+TEST_P(KernelFamilies, OnlyOnePropertyFindsThisBug) {
+  KernelSubject subject = subject_of(GetParam().symbol, GetParam().op);
+  subject.required = parse_requirements(GetParam().required);
+  const KernelJudgement judgement = judge_kernel(subject, with(Effort::quick));
+  EXPECT_EQ(broken_properties(judgement), std::vector<std::string>{GetParam().property});
+}
+
+constexpr OnlyOne bugs[] = {
+    {"mutant_column_index_in_16_bits", "EveryValueLiesWithinItsThreshold"},
+    {"mutant_not_batch_invariant", "LayoutsAndNeighboursDoNotMatter", Op::softmax, "batch-invariant"},
+    {"mutant_results_kept_for_same_logits", "EarlierCallsDoNotMatter"},
+    {"mutant_mask_of_first_512_columns", "AMaskedItemIsADeletedOne"},
+    {"mutant_masked_row_zero", "AFullyMaskedRowIsAsDeclared"},
+    {"mutant_nan_row_unwritten", "ANanLogitMakesItsRowNan"},
+    {"mutant_infinite_row_zero", "AnInfiniteLogitGivesNanOrTheLimit"},
+    {"mutant_one_width_drops_its_last", "EveryWidthIsComputed"},
+    {"mutant_lse_of_empty_row_nan", "AnEmptyCallHasItsValues", Op::logsumexp},
+    {"mutant_divides_by_empty_width", "AnEmptyCallHasItsValues"},
+    {"mutant_offset_in_32_bits", "StridesBeyondAnIntegerAreFollowed"},
+    {"mutant_row_index_in_8_bits", "ManyRowsAreEachAsRight"},
+    {"mutant_in_place_read_after_write", "TheOutputMayBeTheInput", Op::softmax, "in-place"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Judge, KernelFamilies, ::testing::ValuesIn(bugs),
+                         [](const auto& param_info) { return std::string(param_info.param.symbol); });
+
+TEST(KernelFamiliesTest, TheSmallestWrongWidthIsReported) {
+  const KernelJudgement judgement = judge_kernel(subject_of("mutant_one_width_drops_its_last"), with(Effort::normal));
+  ASSERT_TRUE(judgement.counterexample);
+  EXPECT_EQ(judgement.failed_property, "Kernel.EveryWidthIsComputed");
+  EXPECT_EQ(judgement.counterexample->size, 513u);
+}
+
+TEST(KernelFamiliesTest, APassTellsItsErrorsAndWhatWasNotTried) {
+  const KernelJudgement judgement = judge_kernel(subject_of("correct_two_pass"), with(Effort::quick));
+  EXPECT_EQ(judgement.verdict, ReportVerdict::pass);
+  EXPECT_GT(judgement.rows, 2048u);
+  ASSERT_TRUE(judgement.errors.contains("kernel.softmax.element"));
+  const ErrorStatistics& errors = judgement.errors.at("kernel.softmax.element");
+  EXPECT_GT(errors.values, 10000u);
+  EXPECT_GT(errors.worst_ulps, 0.4);
+  EXPECT_LE(errors.largest_share, 1);
+  EXPECT_FALSE(errors.worst_witness.empty());
+  EXPECT_FALSE(judgement.not_tried.empty());
+}
+
+TEST(KernelFamiliesTest, AMatrixReplays) {
+  const KernelSubject subject = subject_of("mutant_mask_of_first_row");
+  const KernelJudgement first = judge_kernel(subject, with(Effort::quick));
+  ASSERT_TRUE(first.counterexample);
+  EXPECT_LE(first.counterexample->size, 8u);
+  const KernelJudgement again =
+      replay_kernel(subject, first.failed_property, first.counterexample->case_text, with(Effort::quick));
+  ASSERT_TRUE(again.counterexample);
+  EXPECT_EQ(again.counterexample->failed[0].witness, first.counterexample->failed[0].witness);
+}
+
+TEST(KernelFamiliesTest, AMatrixThatIsNoneIsAWrongCall) {
+  const KernelSubject subject = subject_of("correct_two_pass");
+  const std::string head = "matrix f32 columns=2 theta=0x1p+0 mask=none ";
+  for (const std::string& text :
+       {std::string("matrix"), std::string("matrix f64 columns=2 theta=0x1p+0 mask=none ; 0x0p+0*2"), head + "; 0x0p+0",
+        head + "; 0x0p+0*3", head + "; -inf -inf 0x0p+0", head + "in=1,1,0,end ; 0x0p+0*2 ; 0x0p+0*2",
+        head + "in=0,1,0,end ; 0x0p+0*2", head + "in=2,1,0 ; 0x0p+0*2", head + "on=2,1,0,end ; 0x0p+0*2",
+        head + "in=-2,1,0,end ; 0x0p+0*2", std::string("matrix f32 columns=2 theta=0x1p+0 mask=some ; 0x0p+0*2"),
+        std::string("matrix f32 columns=2 theta=0x0p+0 mask=none ; 0x0p+0*2"),
+        std::string("matrix f32 columns=1000000000 theta=0x1p+0 mask=none ; 0x0p+0*1000000000")}) {
+    EXPECT_THROW(replay_kernel(subject, "Kernel.LayoutsAndNeighboursDoNotMatter", text, with(Effort::quick)),
+                 std::invalid_argument)
+        << text;
+  }
+}
+
+}  // namespace
+}  // namespace softcheck::proptests

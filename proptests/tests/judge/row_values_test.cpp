@@ -1,0 +1,81 @@
+// What judge_values and judge_limit find, apart from thresholds.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "numerics/ulp.hpp"
+#include "proptests/judge/row_judge.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using namespace numerics;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+const double nan = std::nan("");
+
+Contract contract_of(const char* words = "", Format format = Format::f32) {
+  return parse_contract(words, format, format);
+}
+
+bool holds(const RowVerdicts& verdicts) {
+  return std::ranges::all_of(verdicts.findings,
+                             [](const ValueFinding& found) { return found.decision == Decision::proved; });
+}
+
+bool limit_holds(Op op, const std::vector<double>& logits, const std::vector<double>& got) {
+  return holds(judge_limit(op, contract_of(), logits, 1, got));
+}
+
+TEST(JudgeLimit, EachValueIsNanOrTheLimit) {
+  const std::vector<double> one{0, infinity, 5}, two{infinity, 3, infinity};
+  EXPECT_TRUE(limit_holds(Op::softmax, one, {0, 1, 0}));
+  EXPECT_TRUE(limit_holds(Op::softmax, one, {nan, nan, nan}));
+  EXPECT_TRUE(limit_holds(Op::softmax, one, {0, nan, 0}));
+  EXPECT_TRUE(limit_holds(Op::softmax, two, {0.5, 0, 0.5}));
+  EXPECT_FALSE(limit_holds(Op::softmax, one, {0, 0, 0}));
+  EXPECT_FALSE(limit_holds(Op::softmax, one, {0, infinity, 0}));
+  EXPECT_FALSE(limit_holds(Op::softmax, one, {0x1p-100, nan, 0}));
+  EXPECT_FALSE(limit_holds(Op::softmax, two, {1, 0, 0}));
+  EXPECT_TRUE(limit_holds(Op::log_softmax, one, {-infinity, 0, nan}));
+  EXPECT_FALSE(limit_holds(Op::log_softmax, one, {-1000, 0, -infinity}));
+  EXPECT_TRUE(limit_holds(Op::adaptive_softmax, two, {0.5, nan, 0.5}));
+}
+
+TEST(JudgeLimit, ScalarsHaveOneToo) {
+  const std::vector<double> two{infinity, 3, infinity};
+  for (const double right : {infinity, nan}) EXPECT_TRUE(limit_holds(Op::logsumexp, two, {right}));
+  for (const double wrong : {-infinity, 0.0, 88.0}) EXPECT_FALSE(limit_holds(Op::logsumexp, two, {wrong}));
+  EXPECT_TRUE(limit_holds(Op::entropy, two, {round_to(Format::f32, std::log(2.0))}));
+  EXPECT_TRUE(limit_holds(Op::entropy, two, {nan}));
+  EXPECT_FALSE(limit_holds(Op::entropy, two, {0}));
+}
+
+TEST(JudgeValues, ErrorsAreCountedInSignedUlps) {
+  for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
+    const Contract contract = contract_of("", format);
+    const std::vector<double> logits{0, 0, 0, 0};
+    const double ulp_of_quarter = ulp(format, 0.25);
+    const std::vector<double> got{0.25 + 2 * ulp_of_quarter, 0.25 - ulp_of_quarter, 0.25, 0.25};
+    const RowVerdicts verdicts = judge_values(Op::softmax, contract, logits, 1, got);
+    ASSERT_EQ(verdicts.findings.front().claim, "kernel.softmax.element");
+    const ErrorSums& errors = verdicts.findings.front().errors;
+    EXPECT_EQ(errors.values, 4u);
+    EXPECT_DOUBLE_EQ(errors.worst_ulps, 2);
+    EXPECT_DOUBLE_EQ(errors.total_ulps, 1);
+    EXPECT_EQ(errors.worst_element, 0u);
+  }
+}
+
+TEST(JudgeValues, NothingIsSaidOfMaskedItemsWhereTheLogSumExpOverflows) {
+  const Contract contract = contract_of("lse=uncentred");
+  const std::vector<double> logits{-infinity, -0x1p+68};  // over 2^-60: beyond f32
+  EXPECT_TRUE(holds(judge_values(Op::log_softmax, contract, logits, 0x1p-60, std::vector<double>{nan, nan})));
+  const std::vector<double> near{-infinity, 1};
+  EXPECT_FALSE(holds(judge_values(Op::log_softmax, contract, near, 1, std::vector<double>{nan, 0})));
+}
+
+}  // namespace
+}  // namespace softcheck::proptests

@@ -1,0 +1,126 @@
+#include "proptests/generators/row_matrix.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "proptests/generators/draw.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Format;
+
+std::vector<RowMatrixOptions> all_options() {
+  RowMatrixOptions plain;
+  plain.rows.max_length = 80;
+  std::vector<RowMatrixOptions> options(4, plain);
+  options[1].alike = options[1].layouts = false;
+  options[1].most_rows = 40;
+  options[2].rows.fully_masked = true;
+  options[2].rows.formats = {Format::f16};
+  options[3].mask_patterns = options[3].rows.masks = false;
+  options[3].shifts = false;
+  return options;
+}
+
+std::vector<RowMatrixCase> drawn(const RowMatrixOptions& options, int count) {
+  const auto generator = row_matrices(options);
+  rc::Random random(11);
+  std::vector<RowMatrixCase> matrices;
+  for (int i = 0; i < count; ++i) matrices.push_back(generator(random.split(), i % 100).value());
+  return matrices;
+}
+
+TEST(RowMatrix, EveryDrawnMatrixKeepsToItsOptionsAndReadsBack) {
+  for (const RowMatrixOptions& options : all_options()) {
+    for (const RowMatrixCase& matrix : drawn(options, 300)) {
+      EXPECT_TRUE(admits(options, matrix)) << to_text(matrix);
+      RowMatrixCase again;
+      from_text(to_text(matrix), again);
+      EXPECT_EQ(again, matrix) << to_text(matrix);
+    }
+  }
+}
+
+TEST(RowMatrix, ShrinksKeepToTheOptionsAndEnd) {
+  for (const RowMatrixOptions& options : all_options()) {
+    for (RowMatrixCase matrix : drawn(options, 12)) {
+      int steps = 0;
+      for (;; ++steps) {
+        auto shrinks = shrink_row_matrix(matrix, options);
+        const auto simpler = shrinks.next();
+        if (!simpler) break;
+        ASSERT_TRUE(admits(options, *simpler)) << to_text(*simpler);
+        ASSERT_NE(*simpler, matrix);
+        ASSERT_LT(steps, 20000);
+        matrix = *simpler;
+      }
+      EXPECT_LE(size_of(matrix), 2u) << to_text(matrix);
+    }
+  }
+}
+
+TEST(RowMatrix, DrawnLayoutsAreOfEveryKind) {
+  Draw draw(3);
+  std::set<std::string> kinds;
+  for (int i = 0; i < 300; ++i) {
+    const MatrixLayout layout = draw_layout(draw, 3, 5);
+    if (layout.compact()) kinds.insert(layout.offset > 0 ? "offset" : layout.against_the_end ? "end" : "front");
+    if (layout.row_stride == 5 && layout.column_stride == 1) kinds.insert("compact, and said so");
+    if (layout.row_stride > 5 && layout.column_stride == 1) kinds.insert("row gap");
+    if (layout.row_stride == 1) kinds.insert("transposed");
+    if (layout.row_stride > 1 && layout.column_stride > 1) kinds.insert("column stride");
+  }
+  EXPECT_EQ(kinds.size(), 7u);
+}
+
+TEST(RowMatrix, EveryWidthIsSweptWithOneTwoAndThreeRows) {
+  const std::vector<std::uint64_t> widths = swept_widths(129, 4097);
+  EXPECT_TRUE(std::ranges::is_sorted(widths));
+  EXPECT_EQ(std::ranges::adjacent_find(widths), widths.end());
+  for (std::uint64_t n = 1; n <= 129; ++n) EXPECT_EQ(widths[n - 1], n);
+  for (const std::uint64_t n : {191, 192, 193, 255, 256, 257, 1023, 1024, 1025, 4095, 4096, 4097}) {
+    EXPECT_TRUE(std::ranges::binary_search(widths, n)) << n;
+  }
+  EXPECT_EQ(widths.back(), 4097u);
+  const std::vector<std::uint64_t> all = swept_widths(1025, 65537);
+  for (std::uint64_t n = 1; n <= 1025; ++n) EXPECT_EQ(all[n - 1], n);
+  EXPECT_EQ(swept_widths(129, 7).size(), 7u);
+  for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
+    const std::vector<RowMatrixCase> sweep = width_sweep(format, {1, 2, 7, 512});
+    ASSERT_EQ(sweep.size(), 12u);
+    for (std::size_t i = 0; i < sweep.size(); ++i) {
+      EXPECT_EQ(sweep[i].rows.size(), 1 + i % 3);
+      EXPECT_TRUE(admits({}, sweep[i])) << to_text(sweep[i]);
+      const std::vector<double> last = sweep[i].rows.back().expand();
+      EXPECT_EQ(last.back(), *std::ranges::max_element(last)) << "a dropped last item must show";
+    }
+  }
+}
+
+TEST(RowMatrix, DistantRowsLieBeyondEveryInteger) {
+  const std::vector<RowMatrixCase> matrices = distant_matrices(Format::f32);
+  std::int64_t largest = 0;
+  RowMatrixOptions options;
+  for (const RowMatrixCase& matrix : matrices) {
+    EXPECT_TRUE(admits(options, matrix)) << to_text(matrix);
+    largest = std::max({largest, matrix.in.row_stride, matrix.in.column_stride});
+  }
+  EXPECT_GT(largest, std::int64_t{1} << 32);
+}
+
+TEST(RowMatrix, WhatIsNoMatrixIsAWrongText) {
+  RowMatrixCase matrix;
+  for (const char* text : {"", "matrix f32", "matrix f32 columns=1 theta=0x1p+0 mask=none ; 0x0p+0 0x0p+0",
+                           "matrix f32 columns=1 theta=0x1p+0 mask=none in=1,2,3 ; 0x0p+0",
+                           "matrix f32 columns=1 theta=0x1p+0 mask=none in=1,2,3,middle ; 0x0p+0",
+                           "matrix f99 columns=1 theta=0x1p+0 mask=none ; 0x0p+0"}) {
+    EXPECT_THROW(from_text(text, matrix), std::invalid_argument) << text;
+  }
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
