@@ -41,6 +41,11 @@ Proof.
   induction 1; [eapply summed_item|eapply summed_addition|eapply summed_rescaled|eapply summed_reordered]; eassumption.
 Qed.
 
+(** What an underflowing factor takes is paid for by its fading. *)
+Lemma share_pays w :
+  0 <= w <= / 16 -> w + 4 / 3 * w * (/ 8 + w) <= 4 / 3 * w /\ w + 4 / 3 * w * (/ 8 + 2 * w) <= 4 / 3 * w.
+Proof. intros range. assert (w * w <= w * / 16) by (apply Rmult_le_compat_l; lra). lra. Qed.
+
 Section Moments.
   Context (M : arithmetic).
   Hypothesis good : sound M.
@@ -309,7 +314,7 @@ Section Moments.
     set (G := drag k r (items l)) in *. assert (hG : 0 <= G) by (now apply drag_nonneg, placed_items).
     set (P := drag (1 + t) r (items l)) in *. assert (hP : 0 <= P) by (now apply drag_nonneg, placed_items).
     set (V := pull (1 + t) r (items l)). assert (hV : 0 <= V) by (now apply pull_nonneg, placed_items).
-    rewrite (tilted_down M) in dn. fold V in dn. fold E in dn.
+    rewrite (tilted_down M good) in dn. fold V in dn. fold E in dn.
     assert (hU : pull k r (items l) = W - E) by (unfold W, E; rewrite pull_app; ring).
     set (aS := sum_log M h j) in *. set (aT := moment_log h j) in *.
     pose proof (sum_log_nonneg M good h j) as haS. fold aS in haS.
@@ -491,8 +496,7 @@ Section Moments.
         assert (h2 * PP + Rabs e * W <= (/ 8 + wx) * PP).
         { assert (h2 * PP <= / 8 * PP) by now apply Rmult_le_compat_r. lra. }
         assert (2 * D0 * (h2 * PP + Rabs e * W) <= 2 * D0 * ((/ 8 + wx) * PP)) by now apply Rmult_le_compat_l.
-        assert (wx + g * (/ 8 + wx) <= g) by (unfold share; nra).
-        assert (wx + g * (/ 8 + 2 * wx) <= g) by (unfold share; nra).
+        destruct (share_pays wx fx) as [pays1 pays2]. change (4 / 3 * wx) with g in pays1, pays2.
         assert ((wx + g * (/ 8 + wx)) * PT <= g * PT) by now apply Rmult_le_compat_r.
         assert ((wx + g * (/ 8 + 2 * wx)) * (2 * D0 * PP) <= g * (2 * D0 * PP)).
         { apply Rmult_le_compat_r; [now apply Rmult_le_pos|easy]. }
@@ -591,6 +595,7 @@ Section Moments.
         { replace (n * (wx * D0 * (1 / 2))) with (n * wx * (D0 / 2)) by field. apply Rmult_le_compat_l; [|lra].
           apply Rmult_le_pos; lra. }
         assert (n * wa <= n * wm) by (apply Rmult_le_compat_l; lra). lra. }
+      assert (0 <= n * (wx * D0)) by (apply Rmult_le_pos; [lra|apply Rmult_le_pos; lra]).
       lra.
   Qed.
 End Moments.

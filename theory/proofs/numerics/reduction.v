@@ -143,6 +143,16 @@ Section Reduction.
       intros a [<-|[]]. easy.
   Qed.
 
+  Lemma widened_upper E E' U x : x <= E * U -> E <= E' -> 0 <= U -> x <= E' * U.
+  Proof. intros up le pos. eapply Rle_trans; [apply up|]. now apply Rmult_le_compat_r. Qed.
+
+  Lemma widened_lower e e' E E' W B x :
+    e * W - E * B <= x -> e' <= e -> E <= E' -> 0 <= W -> 0 <= B -> e' * W - E' * B <= x.
+  Proof.
+    intros low le le' posW posB. eapply Rle_trans; [|apply low].
+    apply Rplus_le_compat; [now apply Rmult_le_compat_r|]. apply Ropp_le_contravar. now apply Rmult_le_compat_r.
+  Qed.
+
   (** ** One addition: the logs' maximum and lambda; lost omega_a *)
 
   Lemma addition_state l1 l2 r s1 s2 s h1 h2 j1 j2 K1 K2 b1 b2 :
@@ -164,10 +174,12 @@ Section Reduction.
     pose proof (pull_nonneg (1 + t) r _ (placed_items r l2 a2)) as w2. rewrite <- tilted_down in w2.
     pose proof (exp_le _ _ g1). pose proof (exp_le _ _ g2).
     pose proof (exp_le (- a) (- sum_log h1 j1) ltac:(lra)). pose proof (exp_le (- a) (- sum_log h2 j2) ltac:(lra)).
-    assert (s1 <= exp a * pull fade r (items l1 ++ b1)) by nra.
-    assert (s2 <= exp a * pull fade r (items l2 ++ b2)) by nra.
-    assert (exp (- a) * weighted_sum r l1 (fun d => exp (- (t * d))) - exp a * pull fade r b1 <= s1) by nra.
-    assert (exp (- a) * weighted_sum r l2 (fun d => exp (- (t * d))) - exp a * pull fade r b2 <= s2) by nra.
+    assert (s1 <= exp a * pull fade r (items l1 ++ b1)) by now apply widened_upper with (exp (sum_log h1 j1)).
+    assert (s2 <= exp a * pull fade r (items l2 ++ b2)) by now apply widened_upper with (exp (sum_log h2 j2)).
+    assert (exp (- a) * weighted_sum r l1 (fun d => exp (- (t * d))) - exp a * pull fade r b1 <= s1)
+      by now apply widened_lower with (exp (- sum_log h1 j1)) (exp (sum_log h1 j1)).
+    assert (exp (- a) * weighted_sum r l2 (fun d => exp (- (t * d))) - exp a * pull fade r b2 <= s2)
+      by now apply widened_lower with (exp (- sum_log h2 j2)) (exp (sum_log h2 j2)).
     assert (up : exp tt <= exp lambda) by (apply exp_le; lra).
     assert (down : exp (- lambda) <= exp tt) by (apply exp_le; lra).
     pose proof (exp_pos tt). pose proof (exp_pos (- lambda)). pose proof (exp_pos a). pose proof (exp_pos (- a)).
@@ -184,7 +196,7 @@ Section Reduction.
       assert ((s1 + s2) * exp tt <= (exp a * (U1 + B1 + (U2 + B2))) * exp lambda).
       { apply Rle_trans with ((exp a * (U1 + B1 + (U2 + B2))) * exp tt); [apply Rmult_le_compat_r; lra|].
         apply Rmult_le_compat_l; [apply Rmult_le_pos; lra | easy]. }
-      assert (wa <= exp a * exp lambda * wa) by nra. lra.
+      assert (wa <= exp a * exp lambda * wa) by (rewrite <- (Rmult_1_l wa) at 1; apply Rmult_le_compat_r; lra). lra.
     - rewrite sum_log_addition. fold a. rewrite weighted_sum_app, !pull_app, pull_single, Ropp_plus_distr, !exp_plus in *.
       set (W1 := weighted_sum r l1 _) in *. set (W2 := weighted_sum r l2 _) in *.
       set (B1 := pull fade r b1) in *. set (B2 := pull fade r b2) in *.
@@ -193,7 +205,7 @@ Section Reduction.
         rewrite Rmult_minus_distr_r. apply Rplus_le_compat.
         - apply Rmult_le_compat_l; [apply Rmult_le_pos; lra | easy].
         - apply Ropp_le_contravar, Rmult_le_compat_l; [apply Rmult_le_pos; lra | easy]. }
-      assert (wa <= exp a * exp lambda * wa) by nra. lra.
+      assert (wa <= exp a * exp lambda * wa) by (rewrite <- (Rmult_1_l wa) at 1; apply Rmult_le_compat_r; lra). lra.
     - rewrite items_app, !mass_app, !pull_app, mass_single, pull_single in *.
       unfold base in *. rewrite plus_INR. 
       replace (size (l1 ++ l2)) with (size l1 + size l2) by (unfold size; now rewrite app_length, plus_INR).
