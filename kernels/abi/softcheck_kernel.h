@@ -20,7 +20,9 @@
  *           A row with every item masked: all zero, all NaN or uniform, as the contract word masked= says; its
  *           logsumexp is -inf, its entropy 0 or NaN accordingly. An empty row: logsumexp -inf, entropy 0.
  *           K's and V's heads divide Q's (grouped heads). Causal with unequal lengths aligns the last query with the
- *           last key.
+ *           last key. Attention over no keys is a fully masked row. A NaN in a query or a visible key makes the query's
+ *           row NaN, one in a visible value its column. lse and entropy are those of the weights that meet V: of
+ *           softmax(beta x) for adaptive attention.
  * Memory    The caller owns everything: the call, the tensors, their shape and stride arrays and their data, all valid
  *           until the kernel returns (for device tensors: until the stream has passed the call). A kernel keeps no
  *           pointer, writes no input, reads and writes nothing outside the views. Outputs do not overlap inputs,
