@@ -142,13 +142,14 @@ void RoundingModel<T>::set_argument(const Contract& contract, const RowStatistic
   const T over_theta = reciprocal_of<T>(row.theta);
   const T steps = rescalings + T(1);
   T conversion_floor = flushed_ ? T(p.smallest_normal) : T(0);
-  argument_floor = T(0);
+  T conversion(0);
   if (!embeds(contract.input, contract.accumulator)) {
     conversion_floor = product_floor;
-    argument_floor = 2 * roundoff * row.largest_magnitude;
-    if (!(upper(row.largest_magnitude) * row.theta < p.largest / 2)) argument_floor = unbounded<T>();
+    conversion = 2 * roundoff * row.largest_magnitude;
+    if (!(upper(row.largest_magnitude) * row.theta < p.largest / 2)) conversion = unbounded<T>();
   }
-  argument_floor = argument_floor + (2 * conversion_floor + steps * sum_floor) * over_theta;
+  // What conversion moves is rounded with the argument: it counts 1 + t times.
+  argument_floor = (1 + slope) * (conversion + 2 * conversion_floor * over_theta) + steps * sum_floor * over_theta;
   if (scaled) argument_floor = argument_floor + steps * product_floor;
 }
 

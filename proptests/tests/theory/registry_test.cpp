@@ -195,6 +195,45 @@ TEST(TraceTable, EveryClaimHasItsRowAndEveryPropertyInTheTableExists) {
   }
 }
 
+/// The cells of a table's line, without their blanks.
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells;
+  std::istringstream stream(line);
+  for (std::string cell; std::getline(stream, cell, '|');) {
+    const std::size_t first = cell.find_first_not_of(' '), last = cell.find_last_not_of(' ');
+    cells.push_back(first == std::string::npos ? "" : cell.substr(first, last - first + 1));
+  }
+  return cells;
+}
+
+/// A file of theory/proofs states a theorem of that name.
+bool proves(const fs::path& file, const std::string& name) {
+  return std::regex_search(text_of(file), std::regex("(^|\n) *(Theorem|Corollary) " + name + "\\b"));
+}
+
+TEST(TraceTable, EveryClaimNamesItsTheoremOrSaysWhatIsMissing) {
+  std::istringstream lines(text_of(source_dir / "theory/README.md"));
+  std::size_t proved = 0;
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch id;
+    if (!line.starts_with("|") || !std::regex_search(line, id, std::regex("`" + std::string(claim_id) + "`"))) continue;
+    const std::string claim = id[1];
+    const std::vector<std::string> cells = cells_of(line);
+    ASSERT_GT(cells.size(), 5U) << line;
+    const std::string header = claim.substr(0, claim.find('.')), name = claim.substr(claim.find('.') + 1);
+    const fs::path file = source_dir / "theory/proofs" / (header + ".v");
+    const std::string& cell = cells[5];
+    if (cell == "[" + header + ".v](proofs/" + header + ".v)") {
+      EXPECT_TRUE(proves(file, name)) << claim << ": " << file << " has no Theorem " << name;
+      ++proved;
+    } else {
+      EXPECT_TRUE(cell.starts_with("none: ") && cell.size() > 20) << claim << ": need its file or 'none: REASON'";
+      EXPECT_FALSE(fs::exists(file) && proves(file, name)) << claim << " is proved: name its file";
+    }
+  }
+  EXPECT_GT(proved, 0U);
+}
+
 TEST(Corpus, EveryEntryNamesAPropertyAndParses) {
   for (const CorpusEntry& entry : corpus()) {
     const Property* property = find_property(entry.property);

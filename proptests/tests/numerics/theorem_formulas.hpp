@@ -1,0 +1,199 @@
+// Generated from theory/proofs by proptests/tests/proofs/formulas.sh: the right-hand sides of the rounding theorems
+// and the numbers of adaptive temperature, as Coq prints them. Not to be edited.
+// clang-format off
+#pragma once
+
+#include <array>
+
+namespace softcheck::theorems {
+
+/// What the formulas speak of: theory/proofs/numerics/theorem_formulas.v.
+template <class T>
+struct Quantities {
+  T roundoff{};
+  T exp_error{};
+  T log_error{};
+  T argument_unit{};
+  T argument_step{};
+  T sum_floor{};
+  T product_floor{};
+  T exp_floor{};
+  T height{};
+  T rescalings{};
+  T visible{};
+  T conversion{};
+  T mean_deviation{};
+  T log_sum{};
+  T maximum_magnitude{};
+  T logsumexp_magnitude{};
+  T deviation{};
+  T output_unit{};
+  T output_roundoff{};
+  T output_floor{};
+  T quantum{};
+  T scaling{};
+  bool rescaled = false;
+};
+
+template <class T>
+T square(const T& x) {
+  return x * x;
+}
+
+template <class T>
+T unit(const Quantities<T>& q) {
+  return (T(0) - log((T(1) - q.roundoff)));
+}
+
+template <class T>
+T exp_unit(const Quantities<T>& q) {
+  return (T(0) - log((T(1) - q.exp_error)));
+}
+
+template <class T>
+T slope(const Quantities<T>& q) {
+  return (exp(q.argument_unit) - T(1));
+}
+
+template <class T>
+T second(const Quantities<T>& q) {
+  return square(log((q.visible + exp(T(1)))) / ((T(1) - slope(q))));
+}
+
+template <class T>
+T shift(const Quantities<T>& q) {
+  return (slope(q) * q.mean_deviation + square(slope(q)) / T(2) * second(q));
+}
+
+template <class T>
+T argument_floor(const Quantities<T>& q) {
+  return ((q.rescalings + T(1)) * q.argument_step + (T(1) + slope(q)) * q.conversion);
+}
+
+template <class T>
+T rescale_unit(const Quantities<T>& q) {
+  return q.rescalings * (exp_unit(q) + unit(q));
+}
+
+template <class T>
+T direct_log(const Quantities<T>& q) {
+  return (((q.height * unit(q) + exp_unit(q)) + rescale_unit(q)) + argument_floor(q));
+}
+
+template <class T>
+T sigma_0(const Quantities<T>& q) {
+  return (direct_log(q) + shift(q));
+}
+
+template <class T>
+T lost(const Quantities<T>& q) {
+  return ((q.exp_floor + q.sum_floor) + (q.rescaled ? (T(2) * q.exp_floor + T(2) * q.product_floor) : T(0)));
+}
+
+template <class T>
+T sum_log(const Quantities<T>& q) {
+  return (sigma_0(q) - log((T(1) - q.visible * lost(q) * exp(T(2) * sigma_0(q)))));
+}
+
+template <class T>
+T numerator_log(const Quantities<T>& q) {
+  return ((exp_unit(q) + argument_floor(q)) + (q.rescaled ? (exp_unit(q) + unit(q)) : T(0)));
+}
+
+template <class T>
+T numerator_loss(const Quantities<T>& q) {
+  return (q.exp_floor + (q.rescaled ? (q.exp_floor + q.product_floor) : T(0)));
+}
+
+template <class T>
+T ratio_log(const Quantities<T>& q) {
+  return (T(2) * unit(q) + q.output_unit);
+}
+
+template <class T>
+T element_log(const Quantities<T>& q) {
+  return ((numerator_log(q) + sum_log(q)) + ratio_log(q));
+}
+
+template <class T>
+T element_floor(const Quantities<T>& q) {
+  return ((numerator_loss(q) + T(2) * q.product_floor) * exp(element_log(q)) + q.output_floor);
+}
+
+template <class T>
+T last_deviation(const Quantities<T>& q) {
+  return (element_log(q) + log(T(2048) / q.quantum)) / ((T(1) - slope(q)));
+}
+
+template <class T>
+T threshold_constant(const Quantities<T>& q) {
+  return (exp(element_log(q)) - T(1));
+}
+
+template <class T>
+T threshold_slope(const Quantities<T>& q) {
+  return slope(q) * exp(((element_log(q) + slope(q) * last_deviation(q) / T(2)) + square(slope(q) * last_deviation(q)) / T(24)));
+}
+
+template <class T>
+T threshold_floor(const Quantities<T>& q) {
+  return q.quantum / T(2048);
+}
+
+template <class T>
+T row_sum(const Quantities<T>& q) {
+  return ((exp((((numerator_log(q) + shift(q)) + sum_log(q)) + ratio_log(q))) - T(1)) + q.visible * element_floor(q));
+}
+
+template <class T>
+T log_sum_error(const Quantities<T>& q) {
+  return (sum_log(q) + q.log_error * (q.log_sum + sum_log(q)));
+}
+
+template <class T>
+T logsumexp_parts(const Quantities<T>& q) {
+  return ((log_sum_error(q) + q.scaling * q.maximum_magnitude) + argument_floor(q));
+}
+
+template <class T>
+T logsumexp_rounding(const Quantities<T>& q) {
+  return (logsumexp_parts(q) + q.roundoff * (q.logsumexp_magnitude + logsumexp_parts(q)));
+}
+
+template <class T>
+T logsumexp_floor(const Quantities<T>& q) {
+  return (T(2) * q.product_floor * (T(1) + q.roundoff) + q.sum_floor);
+}
+
+template <class T>
+T logsumexp(const Quantities<T>& q) {
+  return ((logsumexp_rounding(q) + q.output_roundoff * (q.logsumexp_magnitude + logsumexp_rounding(q))) + (logsumexp_floor(q) * (T(1) + q.output_roundoff) + q.output_floor));
+}
+
+template <class T>
+T log_softmax_first(const Quantities<T>& q) {
+  return ((log_sum_error(q) + argument_floor(q)) + slope(q) * q.deviation);
+}
+
+template <class T>
+T log_softmax_second(const Quantities<T>& q) {
+  return (log_softmax_first(q) + q.roundoff * ((q.deviation + q.log_sum) + log_softmax_first(q)));
+}
+
+template <class T>
+T log_softmax(const Quantities<T>& q) {
+  return ((log_softmax_second(q) + q.output_roundoff * ((q.deviation + q.log_sum) + log_softmax_second(q))) + ((q.product_floor * (T(1) + q.roundoff) + q.sum_floor) * (T(1) + q.output_roundoff) + q.output_floor));
+}
+
+/// In thousandths, from H^0 on.
+inline constexpr std::array<long long, 5> quartic_thousandths{-1791, 4917, -2300, 481, -37};
+/// Digits behind the decimal point: 5, 5, 5, 18, 18, 14, 14.
+inline constexpr long long largest_beta_digits = 242139;
+inline constexpr long long inactive_from_digits = 594453;
+inline constexpr long long lipschitz_digits = 252543;
+inline constexpr long long first_root_digits = 848581996009869285;
+inline constexpr long long last_root_digits = 5944520827905142861;
+inline constexpr long long top_digits = 441240186596567;
+inline constexpr long long maximum_digits = 242138770663152;
+
+}  // namespace softcheck::theorems

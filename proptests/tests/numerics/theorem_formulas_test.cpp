@@ -1,0 +1,171 @@
+// The bounds of rounding.hpp against the right-hand sides of the theorems, which Coq has printed into
+// theorem_formulas.hpp: the same numbers, on every contract and row.
+#include "proptests/tests/numerics/theorem_formulas.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "numerics/rounding.hpp"
+#include "numerics/rounding_model.hpp"
+#include "proptests/tests/numerics/row_families.hpp"
+#include "theory/adaptive_temperature.hpp"
+
+namespace softcheck::numerics {
+namespace {
+
+using Quantities = theorems::Quantities<Enclosure>;
+
+struct Setting {
+  Format input;
+  const char* words;
+};
+
+const std::vector<Setting> settings{
+    {Format::f32, "acc=f32 exp=1ulp sum=sequential"},
+    {Format::f32, "acc=f32 exp=0.5ulp sum=lanes:8 subnormal=kept"},
+    {Format::f32, "acc=f32 exp=E:50,A:3 sum=blocks:64"},
+    {Format::f64, "acc=f64 exp=1ulp sum=lanes:4"},
+    {Format::f64, "acc=f32 exp=1ulp sum=tree"},
+    {Format::f16, "acc=f32 exp=2ulp sum=tree"},
+    {Format::bf16, "acc=f32 exp=1ulp sum=lanes:16 subnormal=flushed"},
+    {Format::f16, "acc=f16 exp=1ulp sum=lanes:32"},
+    {Format::bf16, "acc=bf16 exp=1ulp sum=tree"},
+};
+
+/// The theorems' quantities of a contract and a row, from the definitions of docs/tolerances.md.
+Quantities quantities_of(const Contract& contract, const RowStatistics<Enclosure>& row) {
+  const RoundingModel<Enclosure> model(contract, row, Grants::all);
+  const FormatProperties& format = properties(contract.accumulator);
+  Quantities q;
+  q.roundoff = Enclosure(format.unit_roundoff);
+  q.exp_error = Enclosure(contract.exp_error) * q.roundoff;
+  q.log_error = Enclosure(contract.log_error) * q.roundoff;
+  q.argument_unit = model.argument_unit;
+  q.sum_floor = model.sum_floor;
+  q.product_floor = model.product_floor;
+  q.exp_floor = model.exp_floor;
+  q.argument_step = model.sum_floor / Enclosure(row.theta);
+  if (row.theta != 1) q.argument_step = q.argument_step + model.product_floor;
+  const bool flushed = contract.subnormals == Subnormals::flushed;
+  const bool converted = !embeds(contract.input, contract.accumulator);
+  const Enclosure lost = converted ? model.product_floor : Enclosure(flushed ? format.smallest_normal : 0.0);
+  q.conversion = Enclosure(2) * lost / Enclosure(row.theta);
+  if (converted) q.conversion = q.conversion + Enclosure(2) * q.roundoff * row.largest_magnitude;
+  q.height = Enclosure::integer(std::min(summation_height(contract, row.size), row.visible - 1));
+  q.rescalings = Enclosure::integer(row.rescalings);
+  q.rescaled = row.rescalings > 0;
+  q.visible = Enclosure::integer(row.visible);
+  q.mean_deviation = row.mean_deviation;
+  q.log_sum = row.log_sum;
+  q.maximum_magnitude = row.maximum_magnitude;
+  q.logsumexp_magnitude = row.logsumexp_magnitude;
+  q.output_unit = model.output_unit;
+  q.output_roundoff = model.output_roundoff;
+  q.output_floor = model.output_floor;
+  q.quantum = Enclosure(format.smallest_subnormal);
+  q.scaling = model.scaling;
+  return q;
+}
+
+/// A bound that promises nothing, or the theorem's where its premise (no overflow, n lost e^(2 sigma_0) < 1) fails.
+bool promises(const Enclosure& bound) { return !bound.is_nan() && std::isfinite(bound.upper_double()); }
+
+/// The bound is the theorem's: never less, and not more by a part in a million either.
+void expect_same(const Enclosure& bound, const Enclosure& theorem, const std::string& what) {
+  if (!promises(bound)) return;
+  ASSERT_TRUE(promises(theorem)) << what << ": a bound where the theorem promises nothing";
+  EXPECT_FALSE((bound - theorem).certainly_negative())
+      << what << ": " << bound.to_string() << " < " << theorem.to_string();
+  EXPECT_FALSE((theorem * Enclosure(1 + 0x1p-20) - bound).certainly_negative())
+      << what << ": " << bound.to_string() << " > " << theorem.to_string();
+}
+
+/// The bound is the theorem's or a wider one: where several underflows are covered by one simpler floor.
+void expect_not_less(const Enclosure& bound, const Enclosure& theorem, const std::string& what) {
+  if (!promises(bound)) return;
+  EXPECT_FALSE((bound - theorem).certainly_negative())
+      << what << ": " << bound.to_string() << " < " << theorem.to_string();
+}
+
+std::size_t compare(const Setting& setting, const std::vector<double>& logits, double theta, const std::string& name) {
+  const Contract contract = parse_contract(setting.words, setting.input, setting.input);
+  const RowOracle oracle(logits, theta);
+  if (oracle.fully_masked()) return 0;
+  const auto row = row_statistics<Enclosure>(oracle, rescaling_count(contract, logits), theta);
+  Quantities q = quantities_of(contract, row);
+  const std::string what = name + " [" + setting.words + "] theta=" + std::to_string(theta) + " ";
+
+  const Enclosure sum = sum_error(contract, row);
+  if (!promises(sum)) return 0;
+  expect_same(sum, exp(theorems::sum_log(q)) - Enclosure(1), what + "B1");
+  const auto element = softmax_error(contract, row);
+  expect_same(element.constant, theorems::threshold_constant(q), what + "B2 constant");
+  expect_same(element.slope, theorems::threshold_slope(q), what + "B2 slope");
+  expect_same(element.floor, theorems::element_floor(q) + theorems::threshold_floor(q), what + "B2 floor");
+  const auto row_sum = row_sum_error(contract, row);
+  expect_same(row_sum.total(), theorems::row_sum(q), what + "B4");
+  const auto logsumexp = logsumexp_error(contract, row);
+  expect_not_less(logsumexp.total(), theorems::logsumexp(q), what + "B5");
+  expect_same(
+      logsumexp.rounding,
+      theorems::logsumexp(q) - theorems::logsumexp_floor(q) * (Enclosure(1) + q.output_roundoff) - q.output_floor,
+      what + "B5 without underflow");
+  const auto log_softmax = log_softmax_error(contract, row);
+  for (double deviation : {0.0, 0.5, 10.0}) {
+    q.deviation = Enclosure(deviation);
+    expect_not_less(log_softmax.at(q.deviation), theorems::log_softmax(q), what + "B5 log-softmax");
+  }
+  return 1;
+}
+
+TEST(TheoremFormulas, TheBoundsAreTheTheoremsRightHandSides) {
+  const PrecisionScope precision(256);
+  std::size_t compared = 0;
+  for (std::size_t n : {1, 2, 37, 300}) {
+    for (const tests::NamedRow& row : tests::row_families(n, 20241001)) {
+      for (const Setting& setting : settings) {
+        for (double theta : {1.0, 0.5, 3.0}) {
+          if (n == 300 && theta != 1) continue;
+          std::vector<double> logits = row.logits;
+          const double largest = properties(setting.input).largest;
+          for (double& x : logits) {
+            if (std::isfinite(x)) x = std::clamp(round_to(setting.input, x), -largest, largest);
+          }
+          compared += compare(setting, logits, theta, row.name);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+  std::cout << compared << " contracts and rows\n";
+  EXPECT_GT(compared, 500U);
+}
+
+TEST(TheoremFormulas, TheConstantsOfAdaptiveTemperatureAreProved) {
+  ASSERT_EQ(theory::published_quartic.size(), theorems::quartic_thousandths.size());
+  for (std::size_t i = 0; i < theorems::quartic_thousandths.size(); ++i) {
+    EXPECT_EQ(theory::published_quartic[i], theorems::quartic_thousandths[i]);
+  }
+  const PrecisionScope precision(128);
+  const auto decimal = [](long long digits, const char* unit) { return Enclosure(digits) * Enclosure::decimal(unit); };
+  const auto same = [](const char* text, const Enclosure& value) { return Enclosure::decimal(text).overlaps(value); };
+  EXPECT_TRUE(same(theory::largest_beta, decimal(theorems::largest_beta_digits, "1e-5")));
+  EXPECT_TRUE(same(theory::inactive_from, decimal(theorems::inactive_from_digits, "1e-5")));
+  EXPECT_TRUE(same(theory::lipschitz_constant, decimal(theorems::lipschitz_digits, "1e-5")));
+  // The proved digits are off by one in the last place at most.
+  const theory::ActiveInterval interval = theory::active_interval();
+  const auto near = [&](const Enclosure& value, long long digits, const char* unit) {
+    return less_equal(abs(value - decimal(digits, unit)), Enclosure::decimal(unit)) == Decision::proved;
+  };
+  EXPECT_TRUE(near(interval.first, theorems::first_root_digits, "1e-18"));
+  EXPECT_TRUE(near(interval.last, theorems::last_root_digits, "1e-18"));
+  EXPECT_TRUE(near(interval.at_maximum, theorems::top_digits, "1e-14"));
+  EXPECT_TRUE(near(interval.maximum, theorems::maximum_digits, "1e-14"));
+  EXPECT_FALSE(near(interval.first, theorems::first_root_digits + 3, "1e-18"));
+}
+
+}  // namespace
+}  // namespace softcheck::numerics

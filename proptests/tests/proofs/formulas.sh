@@ -1,0 +1,57 @@
+#!/bin/sh
+# formulas.sh PROOFS BUILD [--write]: the C++ header of the theorems' formulas and constants is what Coq prints.
+set -eu
+proofs=$1 build=$2
+header=$(dirname "$0")/../numerics/theorem_formulas.hpp
+command -v coqc >/dev/null 2>&1 || { echo "Skipped: no coqc"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cat >"$work/print.v" <<'TEXT'
+From Coq Require Import String List ZArith.
+From softcheck Require Import adaptive_temperature.
+From softcheck.numerics Require Import formula theorem_formulas.
+Import ListNotations.
+Local Open Scope string_scope.
+Definition quantities := [roundoff; exp_error; log_error; argument_unit; argument_step; sum_floor; product_floor;
+  exp_floor; height; rescalings; visible; conversion; mean_deviation; log_sum; maximum_magnitude;
+  logsumexp_magnitude; deviation; output_unit; output_roundoff; output_floor; quantum; scaling].
+Definition every_quantity_is_there : forall q, In q quantities.
+Proof. destruct q; cbn; tauto. Qed.
+Definition line (text : string) := text ++ newline.
+Definition joined (texts : list string) := fold_right append "" texts.
+Definition constant (name : string) (z : Z) :=
+  line ("inline constexpr long long " ++ name ++ " = " ++ decimal z ++ ";").
+Definition header := joined [
+  line "// Generated from theory/proofs by proptests/tests/proofs/formulas.sh: the right-hand sides of the rounding theorems";
+  line "// and the numbers of adaptive temperature, as Coq prints them. Not to be edited.";
+  line "// clang-format off"; line "#pragma once"; line "";
+  line "#include <array>"; line "";
+  line "namespace softcheck::theorems {"; line "";
+  line "/// What the formulas speak of: theory/proofs/numerics/theorem_formulas.v.";
+  line "template <class T>"; line "struct Quantities {";
+  joined (map (fun q => line ("  T " ++ name q ++ "{};")) quantities);
+  line "  bool rescaled = false;"; line "};"; line "";
+  line "template <class T>"; line "T square(const T& x) {"; line "  return x * x;"; line "}"; line "";
+  joined (map (fun f => line (definition name f)) all_formulas);
+  line "/// In thousandths, from H^0 on.";
+  line ("inline constexpr std::array<long long, " ++ decimal (Z.of_nat (List.length quartic_thousandths)) ++
+        "> quartic_thousandths{" ++ String.concat ", " (map decimal quartic_thousandths) ++ "};");
+  line "/// Digits behind the decimal point: 5, 5, 5, 18, 18, 14, 14.";
+  constant "largest_beta_digits" largest_beta_hundred_thousandths;
+  constant "inactive_from_digits" inactive_from_hundred_thousandths;
+  constant "lipschitz_digits" lipschitz_hundred_thousandths;
+  constant "first_root_digits" first_root_digits;
+  constant "last_root_digits" last_root_digits;
+  constant "top_digits" top_digits;
+  constant "maximum_digits" maximum_digits;
+  line ""; "}  // namespace softcheck::theorems"].
+Eval vm_compute in header.
+TEXT
+coqc -q -Q "$build" softcheck -w none "$work/print.v" >"$work/printed"
+sed -e '1s/^ *= "//' -e '/^ *: string$/d' -e 's/"%string$//' -e '$s/"$//' "$work/printed" | sed -e 's/" *$//' >"$work/header"
+if [ "${3:-}" = --write ]; then
+  cp "$work/header" "$header.new" && mv "$header.new" "$header"
+  exit 0
+fi
+diff "$header" "$work/header" || { echo "theorem_formulas.hpp is not what Coq prints: sh $0 $proofs $build --write"; exit 1; }
+echo "$(grep -c '^template' "$header") templates and the constants agree"

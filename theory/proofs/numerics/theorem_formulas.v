@@ -1,0 +1,245 @@
+(** * The right-hand sides of the rounding theorems as formulas: each has the value that its theorem speaks of, and the
+    text that the C++ bounds are compared with.
+
+    Main results
+    - [sum_log_is]          sigma of B1
+    - [element_log_is], [element_floor_is]   the coefficient's log error and what underflows in it, B2
+    - [threshold_constant_is], [threshold_slope_is], [threshold_floor_is]   B2 as a threshold linear in D
+    - [row_sum_is]          B4
+    - [logsumexp_is]        B5 behind the output's rounding
+    - [log_softmax_is]      B5 of x - max - ln S at deviation D
+    - [constants_are]       the numbers of adaptive temperature
+
+    Source: the theorems b1_sum ... b5_logsumexp; compared with numerics/rounding.hpp by
+    proptests/tests/numerics/theorem_formulas_test.cpp. *)
+
+From Coq Require Import Reals ZArith String List Lra.
+From softcheck Require Import softmax adaptive_temperature.
+From softcheck.floating_point Require Import relative_error standard_model.
+From softcheck.numerics Require Import constants formula row tilted_row reduction b1_sum b2_element element_threshold
+  b3_total_variation b5_logsumexp.
+Import ListNotations.
+Local Open Scope string_scope.
+
+(** What the bounds need to know of the arithmetic, of the reduction, of the row and of the output. *)
+Inductive quantity :=
+| roundoff | exp_error | log_error | argument_unit | argument_step | sum_floor | product_floor | exp_floor
+| height | rescalings
+| visible | conversion | mean_deviation | log_sum | maximum_magnitude | logsumexp_magnitude | deviation
+| output_unit | output_roundoff | output_floor | quantum | scaling.
+
+Definition name (q : quantity) : string :=
+  match q with
+  | roundoff => "roundoff" | exp_error => "exp_error" | log_error => "log_error" | argument_unit => "argument_unit"
+  | argument_step => "argument_step" | sum_floor => "sum_floor" | product_floor => "product_floor"
+  | exp_floor => "exp_floor" | height => "height" | rescalings => "rescalings" | visible => "visible"
+  | conversion => "conversion" | mean_deviation => "mean_deviation" | log_sum => "log_sum"
+  | maximum_magnitude => "maximum_magnitude" | logsumexp_magnitude => "logsumexp_magnitude" | deviation => "deviation"
+  | output_unit => "output_unit" | output_roundoff => "output_roundoff" | output_floor => "output_floor"
+  | quantum => "quantum" | scaling => "scaling"
+  end.
+
+(** ** The formulas *)
+
+Section Formulas.
+  Local Open Scope formula_scope.
+  Let one : formula quantity := Number 1.
+  Let two : formula quantity := Number 2.
+
+  Definition unit_f := Named "unit" (Number 0 - Log (one - Of roundoff)).
+  Definition exp_unit_f := Named "exp_unit" (Number 0 - Log (one - Of exp_error)).
+  Definition slope_f := Named "slope" (Exp (Of argument_unit) - one).
+
+  Definition second_f := Named "second" (Squared (Log (Of visible + Exp one) / (one - slope_f))).
+  Definition shift_f := Named "shift" (slope_f * Of mean_deviation + Squared slope_f / two * second_f).
+  Definition argument_floor_f :=
+    Named "argument_floor" ((Of rescalings + one) * Of argument_step + (one + slope_f) * Of conversion).
+  Definition rescale_unit_f := Named "rescale_unit" (Of rescalings * (exp_unit_f + unit_f)).
+  Definition direct_log_f :=
+    Named "direct_log" (Of height * unit_f + exp_unit_f + rescale_unit_f + argument_floor_f).
+  Definition sigma_0_f := Named "sigma_0" (direct_log_f + shift_f).
+  Definition lost_f :=
+    Named "lost" (Of exp_floor + Of sum_floor + WhenRescaled (two * Of exp_floor + two * Of product_floor)).
+  Definition sum_log_f :=
+    Named "sum_log" (sigma_0_f - Log (one - Of visible * lost_f * Exp (two * sigma_0_f))).
+
+  Definition numerator_log_f :=
+    Named "numerator_log" (exp_unit_f + argument_floor_f + WhenRescaled (exp_unit_f + unit_f)).
+  Definition numerator_loss_f :=
+    Named "numerator_loss" (Of exp_floor + WhenRescaled (Of exp_floor + Of product_floor)).
+  Definition ratio_log_f := Named "ratio_log" (Number division_roundings * unit_f + Of output_unit).
+  Definition element_log_f := Named "element_log" (numerator_log_f + sum_log_f + ratio_log_f).
+  Definition element_floor_f :=
+    Named "element_floor"
+      ((numerator_loss_f + Number division_losses * Of product_floor) * Exp element_log_f + Of output_floor).
+
+  Definition last_deviation_f :=
+    Named "last_deviation" ((element_log_f + Log (Number 2048 / Of quantum)) / (one - slope_f)).
+  Definition threshold_constant_f := Named "threshold_constant" (Exp element_log_f - one).
+  Definition threshold_slope_f :=
+    Named "threshold_slope"
+      (slope_f * Exp (element_log_f + slope_f * last_deviation_f / two + Squared (slope_f * last_deviation_f) / Number 24)).
+  Definition threshold_floor_f := Named "threshold_floor" (Of quantum / Number 2048).
+
+  Definition row_sum_f :=
+    Named "row_sum" (Exp (numerator_log_f + shift_f + sum_log_f + ratio_log_f) - one + Of visible * element_floor_f).
+
+  Definition log_sum_error_f := Named "log_sum_error" (sum_log_f + Of log_error * (Of log_sum + sum_log_f)).
+  Definition logsumexp_parts_f :=
+    Named "logsumexp_parts" (log_sum_error_f + Of scaling * Of maximum_magnitude + argument_floor_f).
+  Definition logsumexp_rounding_f :=
+    Named "logsumexp_rounding" (logsumexp_parts_f + Of roundoff * (Of logsumexp_magnitude + logsumexp_parts_f)).
+  Definition logsumexp_floor_f :=
+    Named "logsumexp_floor" (two * Of product_floor * (one + Of roundoff) + Of sum_floor).
+  Definition logsumexp_f :=
+    Named "logsumexp" (logsumexp_rounding_f + Of output_roundoff * (Of logsumexp_magnitude + logsumexp_rounding_f)
+                       + (logsumexp_floor_f * (one + Of output_roundoff) + Of output_floor)).
+
+  Definition log_softmax_first_f :=
+    Named "log_softmax_first" (log_sum_error_f + argument_floor_f + slope_f * Of deviation).
+  Definition log_softmax_second_f :=
+    Named "log_softmax_second"
+      (log_softmax_first_f + Of roundoff * (Of deviation + Of log_sum + log_softmax_first_f)).
+  Definition log_softmax_f :=
+    Named "log_softmax"
+      (log_softmax_second_f + Of output_roundoff * (Of deviation + Of log_sum + log_softmax_second_f)
+       + ((Of product_floor * (one + Of roundoff) + Of sum_floor) * (one + Of output_roundoff) + Of output_floor)).
+
+  Definition all_formulas : list (formula quantity) :=
+    [unit_f; exp_unit_f; slope_f; second_f; shift_f; argument_floor_f; rescale_unit_f; direct_log_f; sigma_0_f; lost_f;
+     sum_log_f; numerator_log_f; numerator_loss_f; ratio_log_f; element_log_f; element_floor_f; last_deviation_f;
+     threshold_constant_f; threshold_slope_f; threshold_floor_f; row_sum_f; log_sum_error_f; logsumexp_parts_f;
+     logsumexp_rounding_f; logsumexp_floor_f; logsumexp_f; log_softmax_first_f; log_softmax_second_f; log_softmax_f].
+End Formulas.
+
+(** ** Their values are the theorems' right-hand sides *)
+
+Local Open Scope R_scope.
+
+Section Values.
+  Context (M : arithmetic) (out : output_format) (kappa m : R) (logits : list R) (h j : nat).
+  Context (u_out g smallest d : R).
+
+  Definition is (q : quantity) : R :=
+    match q with
+    | roundoff => standard_model.roundoff M
+    | exp_error => standard_model.exp_error M
+    | log_error => standard_model.log_error M
+    | argument_unit => standard_model.argument_unit M
+    | argument_step => standard_model.argument_step M
+    | sum_floor => standard_model.sum_floor M
+    | product_floor => standard_model.product_floor M
+    | exp_floor => standard_model.exp_floor M
+    | height => INR h
+    | rescalings => INR j
+    | visible => size logits
+    | conversion => kappa
+    | mean_deviation => row.mean_deviation m logits
+    | log_sum => ln (weight_sum m logits)
+    | maximum_magnitude => Rabs m
+    | logsumexp_magnitude => Rabs (ln (partition_function logits))
+    | deviation => d
+    | output_unit => b2_element.output_unit out
+    | output_roundoff => u_out
+    | output_floor => b2_element.output_floor out
+    | quantum => smallest
+    | scaling => g
+    end.
+
+  Definition valued (f : formula quantity) : R :=
+    value is (match j with 0%nat => false | Datatypes.S _ => true end) f.
+
+
+  Notation t := (standard_model.slope M).
+  Notation sig := (sigma M kappa m logits h j).
+
+  Lemma unit_is : valued unit_f = standard_model.unit M.
+  Proof. unfold valued, unit, log_unit. simpl. ring. Qed.
+
+  Lemma exp_unit_is : valued exp_unit_f = standard_model.exp_unit M.
+  Proof. unfold valued, exp_unit, log_unit. simpl. ring. Qed.
+
+  Lemma slope_is : valued slope_f = t.
+  Proof. reflexivity. Qed.
+
+  Lemma lost_is : valued lost_f = lost M j.
+  Proof. unfold valued, lost. destruct j; simpl; ring. Qed.
+
+  Lemma argument_floor_is : valued argument_floor_f = argument_floor M kappa j.
+  Proof. reflexivity. Qed.
+
+  Lemma shift_is : valued shift_f = shift m logits t.
+  Proof. reflexivity. Qed.
+
+  Lemma sigma_0_is : valued sigma_0_f = sigma_0 M kappa m logits h j.
+  Proof.
+    unfold sigma_0, direct_log, rescale_unit. rewrite <- unit_is, <- exp_unit_is, <- shift_is, <- argument_floor_is.
+    reflexivity.
+  Qed.
+
+  Theorem sum_log_is : valued sum_log_f = sig.
+  Proof.
+    unfold sigma, lost_sum. rewrite <- sigma_0_is, <- lost_is. reflexivity.
+  Qed.
+
+  Lemma numerator_log_is : valued numerator_log_f = numerator_log M kappa j.
+  Proof.
+    unfold numerator_log, when_rescaled. rewrite <- unit_is, <- exp_unit_is, <- argument_floor_is.
+    unfold valued. destruct j; reflexivity.
+  Qed.
+
+  Lemma ratio_log_is : valued ratio_log_f = ratio_log M out.
+  Proof. unfold ratio_log. rewrite <- unit_is. reflexivity. Qed.
+
+  Theorem element_log_is : valued element_log_f = element_log M out kappa m logits h j.
+  Proof. unfold element_log. rewrite <- numerator_log_is, <- sum_log_is, <- ratio_log_is. reflexivity. Qed.
+
+  Theorem element_floor_is : valued element_floor_f = element_floor M out kappa m logits h j.
+  Proof.
+    unfold element_floor, numerator_loss, when_rescaled. rewrite <- element_log_is.
+    unfold valued. destruct j; reflexivity.
+  Qed.
+
+  Theorem threshold_constant_is : valued threshold_constant_f = threshold_constant (element_log M out kappa m logits h j).
+  Proof. unfold threshold_constant. rewrite <- element_log_is. reflexivity. Qed.
+
+  Theorem threshold_slope_is : valued threshold_slope_f = threshold_slope smallest (element_log M out kappa m logits h j) t.
+  Proof. unfold threshold_slope, last_deviation. rewrite <- element_log_is, <- slope_is. reflexivity. Qed.
+
+  Theorem threshold_floor_is : valued threshold_floor_f = threshold_floor smallest.
+  Proof. reflexivity. Qed.
+
+  (** The right-hand side of [b4_row_sum]. *)
+  Theorem row_sum_is :
+    valued row_sum_f = exp (numerator_log M kappa j + shift m logits t + sig + ratio_log M out) - 1
+                       + size logits * element_floor M out kappa m logits h j.
+  Proof.
+    rewrite <- numerator_log_is, <- shift_is, <- sum_log_is, <- ratio_log_is, <- element_floor_is. reflexivity.
+  Qed.
+
+  Lemma log_sum_error_is : valued log_sum_error_f = log_sum_error M kappa m logits h j.
+  Proof. unfold log_sum_error. rewrite <- sum_log_is. reflexivity. Qed.
+
+  Lemma logsumexp_rounding_is : valued logsumexp_rounding_f = logsumexp_rounding M kappa m logits h j g.
+  Proof. unfold logsumexp_rounding, logsumexp_parts. rewrite <- log_sum_error_is, <- argument_floor_is. reflexivity. Qed.
+
+  (** The right-hand side of [b5_logsumexp]. *)
+  Theorem logsumexp_is :
+    valued logsumexp_f
+    = logsumexp_rounding M kappa m logits h j g
+      + u_out * (Rabs (ln (partition_function logits)) + logsumexp_rounding M kappa m logits h j g)
+      + (logsumexp_floor M * (1 + u_out) + b2_element.output_floor out).
+  Proof. rewrite <- logsumexp_rounding_is. reflexivity. Qed.
+
+  (** The right-hand side of [b5_log_softmax], d in the place of m - x. *)
+  Theorem log_softmax_is :
+    let first := log_softmax_constant M kappa m logits h j + t * d in
+    let second := first + standard_model.roundoff M * (d + ln (weight_sum m logits) + first) in
+    valued log_softmax_f
+    = second + u_out * (d + ln (weight_sum m logits) + second)
+      + ((standard_model.product_floor M * (1 + standard_model.roundoff M) + standard_model.sum_floor M) * (1 + u_out)
+         + b2_element.output_floor out).
+  Proof.
+    unfold log_softmax_constant. rewrite <- log_sum_error_is, <- argument_floor_is, <- slope_is. reflexivity.
+  Qed.
+End Values.
