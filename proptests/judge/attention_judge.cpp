@@ -115,6 +115,7 @@ class QueryJudge {
   struct Verdict {
     Decision decision = Decision::proved;
     bool overflow = false;  // rightly
+    bool close = false;     // decided by an enclosure
     double share = 0;       // of the threshold that was used
 
     bool worse_than(const Verdict& other) const {
@@ -124,17 +125,18 @@ class QueryJudge {
 
   Verdict verdict_of(Claim claim, std::size_t column, const Judgeable& value, double got, const Contract& contract) {
     if (std::isinf(got) && overflows_rightly(contract, got, value.exact.enclosure(), value.threshold)) {
-      return {Decision::proved, true, 0};
+      return {Decision::proved, true, false, 0};
     }
-    if (!std::isfinite(got)) return {Decision::violated, false, infinity};
+    if (!std::isfinite(got)) return {Decision::violated, false, false, infinity};
     const auto error = static_cast<double>(std::fabs(static_cast<long double>(got) - value.exact.value));
     const double share = value.threshold > 0 ? error / value.threshold : error > 0 ? infinity : 0;
     Decision decision = decide(got, value.exact, value.threshold);
-    if (decision == Decision::undecided) {
+    const bool close = decision == Decision::undecided;
+    if (close) {
       decision = escalate(
           [&] { return less_equal(abs(Enclosure(got) - oracles_.value(claim, column)), Enclosure(value.threshold)); });
     }
-    return {decision, false, share};
+    return {decision, false, close, share};
   }
 
   void report(Claim claim, std::optional<std::size_t> item, const Judgeable& value, double got, const Verdict& verdict,
@@ -144,7 +146,7 @@ class QueryJudge {
     finding.item = item;
     finding.got = got;
     finding.threshold = value.threshold;
-    finding.expected = value.exact.enclosure();
+    finding.expected = verdict.close ? oracles_.value(claim, item.value_or(0)) : value.exact.enclosure();
     finding.decision = verdict.decision;
     finding.by_identity = verdict.overflow;
     finding.errors = errors;

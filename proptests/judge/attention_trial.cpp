@@ -107,7 +107,8 @@ AttentionTrial::AttentionTrial(const KernelSubject& subject, const KernelLimits&
     : required_(subject.required), kernel_(subject.source, limits, subject.exempt) {
   task_.op = subject.op;
   task_.contract = subject.contract;
-  task_.scalars = output_format(Op::logsumexp, subject.contract.input);
+  task_.contract.output = subject.contract.input;
+  task_.scalars = subject.contract.output;
 }
 
 auto AttentionTrial::call(const AttentionCase& attention, const TensorCall& tensors, const std::string& remark,

@@ -52,7 +52,7 @@ bool is_row_scalar(Op op) { return op == Op::logsumexp || op == Op::entropy; }
 
 numerics::Format output_format(Op op, numerics::Format input) {
   using numerics::Format;
-  return is_row_scalar(op) && input != Format::f64 ? Format::f32 : input;
+  return (is_row_scalar(op) || is_attention(op)) && input != Format::f64 ? Format::f32 : input;
 }
 
 }  // namespace softcheck::proptests

@@ -23,7 +23,8 @@ Op parse_op(std::string_view name);
 /// One value for each row, not for each element.
 bool is_row_scalar(Op op);
 
-/// Format of the (first) output for an input of some format: the input's, but f32 for the row scalars of 16-bit logits.
+/// Format that the ABI gives an output for an input of some format: the input's, but f32 for the row scalars of 16-bit
+/// logits. Of attention that of lse and entropy: out always has the input's.
 numerics::Format output_format(Op op, numerics::Format input);
 
 }  // namespace softcheck::proptests
