@@ -161,6 +161,71 @@ constexpr ReportedBug bugs[] = {
      "row f32 theta=1 0 1", nullptr},
     {"PyGpuBench7_CallsAreRecognisedByTheirPointer", "mutant_cached_by_address", "softmax", "f32", every_value,
      "kernel.softmax.element", "row f32 theta=1 0 1 3", nullptr},
+    {"FlashInfer4267_EveryScoreLiesBelowMinus5e4", "mutant_attention_maximum_from_5e4", "attention", "bf16",
+     every_value, "kernel.attention.output",
+     "attention bf16 batch=1 kv=1 group=1 queries=1 keys=2 dim=1 values=1 scale=1 causal=0 outputs=1 layout=0 "
+     "mask=none q 448 k -544 -548 v 1 2",
+     "attention_correct_two_pass"},
+    {"Lattice361_MaskedKeyOfAttentionWins", "mutant_attention_mask_1e4", "attention", "f32", every_value,
+     "kernel.attention.output",
+     "attention f32 batch=1 kv=1 group=1 queries=2 keys=2 dim=1 values=1 scale=1 causal=0 outputs=1 layout=0 "
+     "mask=shared:1010 q -20000 0 k 1 0 v 1 100",
+     "attention_correct_two_pass"},
+    {"Mlx2395_MaskedQueryIsNeitherZeroNorNan", "mutant_attention_masked_row_uniform", "attention", "f32", masked_row,
+     "kernel.masked_row",
+     "attention f32 batch=1 kv=1 group=1 queries=4 keys=4 dim=2 values=2 scale=1 causal=0 outputs=1 layout=0 mask=none "
+     "q 1 0 0 1 1 1 0 0 k 1 0 0 1 1 1 0 0 v 1 0 0 1 1 1 0 0",
+     "attention_correct_two_pass"},
+    {"FlashAttention978_LseOfAMaskedQueryIsPlusInfinity", "mutant_attention_masked_lse_infinite", "attention", "f16",
+     masked_row, "kernel.masked_row",
+     "attention f16 batch=1 kv=1 group=1 queries=2 keys=2 dim=1 values=1 scale=1 causal=0 outputs=2 layout=0 mask=none "
+     "q 0 1 k 0 1 v 1 2",
+     "attention_correct_two_pass"},
+    {"FlashAttention1778_FirstOfMoreQueriesThanKeys", "mutant_attention_blind_rows_unwritten", "attention", "bf16",
+     masked_row, "kernel.masked_row",
+     "attention bf16 batch=1 kv=1 group=1 queries=3 keys=3 dim=1 values=1 scale=1 causal=1 outputs=1 layout=0 "
+     "mask=none q 0 1 2 k 1 0 2 v 3 4 5",
+     "attention_correct_two_pass"},
+    {"FlashAttention2470_NoKeys", "mutant_attention_zero_keys_crashes", "attention", "f32", empty_call,
+     "kernel.returns",
+     "attention f32 batch=1 kv=1 group=1 queries=1 keys=2 dim=1 values=1 scale=1 causal=0 outputs=1 layout=0 mask=none "
+     "q 1 k 0 1 v 1 2",
+     "attention_correct_two_pass"},
+    {"Cutlass2336_CausalMaskIsAlignedWithTheFirstKey", "mutant_attention_causal_top_left", "attention", "f64",
+     every_value, "kernel.attention.output",
+     "attention f64 batch=1 kv=1 group=1 queries=1 keys=3 dim=1 values=1 scale=1 causal=1 outputs=1 layout=0 mask=none "
+     "q 1 k 0 1 2 v 1 2 3",
+     "attention_correct_two_pass"},
+    {"Transformers44397_ScaleIsNotPassedOn", "mutant_attention_scale_forgotten", "attention", "f16", every_value,
+     "kernel.attention.output",
+     "attention f16 batch=1 kv=1 group=1 queries=1 keys=2 dim=4 values=1 scale=1 causal=0 outputs=1 layout=0 mask=none "
+     "q 1*4 k 0*4 1*4 v 0 1",
+     "attention_correct_two_pass"},
+    {"VLlm28181_LseOfAttentionIsToBase2", "mutant_attention_lse_base_2", "attention", "f32", every_value,
+     "kernel.attention.lse",
+     "attention f32 batch=1 kv=1 group=1 queries=1 keys=2 dim=1 values=1 scale=1 causal=0 outputs=2 layout=0 mask=none "
+     "q 1 k 0*2 v 1 2",
+     "attention_correct_two_pass"},
+    {"FlagAttention45_ValuesTakeTheStridesOfKeys", "mutant_attention_value_stride_of_keys", "attention", "f32",
+     every_value, "kernel.attention.output",
+     "attention f32 batch=1 kv=1 group=1 queries=1 keys=2 dim=2 values=3 scale=1 causal=0 outputs=1 layout=0 mask=none "
+     "q 1 0 k 0*4 v 1 2 3 4 5 6",
+     "attention_correct_two_pass"},
+    {"KernelBench82_MeanOfTheValues", "mutant_attention_mean_of_values", "attention", "f32", every_value,
+     "kernel.attention.output",
+     "attention f32 batch=1 kv=1 group=1 queries=1 keys=2 dim=1 values=1 scale=1 causal=0 outputs=1 layout=0 mask=none "
+     "q 1 k 0 3 v 1 2",
+     "attention_correct_two_pass"},
+    {"FlashInfer4051_MergeWithAPartWithoutKeys", "mutant_attention_merge_of_empty_part", "attention", "f16",
+     every_value, "kernel.attention.output",
+     "attention f16 batch=1 kv=1 group=1 queries=1 keys=8 dim=1 values=1 scale=1 causal=0 outputs=1 layout=0 "
+     "mask=shared:00001111 q 1 k 0 1 2 3 0 1 2 3 v 1 2 3 4 5 6 7 8",
+     "attention_correct_two_pass"},
+    {"GemmaCpp981_AdaptedTemperatureCancels", "mutant_attention_adaptive_beta_on_probabilities", "adaptive_attention",
+     "bf16", every_value, "kernel.adaptive_attention.output",
+     "attention bf16 batch=1 kv=1 group=1 queries=1 keys=4 dim=1 values=1 scale=1 causal=0 outputs=1 layout=0 "
+     "mask=none q 1 k 0 1 2 3 v 1 2 3 4",
+     "attention_correct_adaptive"},
 };
 
 }  // namespace
