@@ -75,7 +75,8 @@ Section B2.
     assert (0 <= argument_step M <= / 2) by (unfold sound in good; lra);
     assert (0 <= exp_floor M <= / 16) by (unfold sound in good; lra);
     assert (0 <= product_floor M <= / 16) by (unfold sound in good; lra);
-    assert (0 <= sum_floor M) by (unfold sound in good; lra).
+    assert (0 <= sum_floor M) by (unfold sound in good; lra);
+    assert (tkappa : 0 <= t * kappa) by (apply Rmult_le_pos; lra).
 
   Lemma argument_floor_above : argument_step M + (1 + t) * kappa <= argument_floor M kappa j.
   Proof using good hs. facts. unfold argument_floor. pose proof (pos_INR j). nra. Qed.
@@ -94,17 +95,20 @@ Section B2.
       v = exp (- (m - x)) * exp w + e.
   Proof using good hs some.
     intros close num. facts. pose proof argument_floor_above as floor1. apply abs_between in close.
+    assert (hkt : 0 <= (1 + t) * kappa) by lra.
+    assert (tD : t * D <= t * (m - x + kappa)) by (apply Rmult_le_compat_l; lra).
     destruct num as [b v hD arg ex|D0 D1 b0 v0 b1 f v late h0 h1 sum arg0 ex0 arg1 ex1 prod].
     - destruct ex as [tx [e [btx [be [_ [_ ->]]]]]].
       destruct (weight_bounds M D b tx hD arg btx) as [w [bw ->]].
       assert (nl : lambdaE + argument_step M + (1 + t) * kappa <= numerator_log).
       { unfold numerator_log, when_rescaled. destruct j; lra. }
       exists (w - (D - (m - x))), e. repeat split.
-      + apply abs_between in bw. apply Rabs_le. nra.
+      + apply abs_between in bw. apply Rabs_le. lra.
       + apply Rle_trans with (exp_floor M); [easy|].
         assert (exp_floor M <= numerator_loss) by (unfold numerator_loss, when_rescaled; destruct j; lra).
-        assert (0 <= (1 + t) * kappa) by nra.
-        pose proof (exp_at_least_one numerator_log ltac:(lra)). nra.
+        assert (0 <= (1 + t) * kappa) by lra.
+        pose proof (exp_at_least_one numerator_log ltac:(lra)) as big.
+        apply Rle_trans with (1 * numerator_loss); [lra|]. apply Rmult_le_compat_r; lra.
       + f_equal. rewrite <- !exp_plus. f_equal. ring.
     - pose proof (argument_floor_late late) as floor2.
       destruct ex0 as [t0 [e0 [bt0 [be0 [_ [_ ->]]]]]]. destruct ex1 as [t1 [e1 [bt1 [be1 [_ [far1 ->]]]]]].
@@ -113,28 +117,32 @@ Section B2.
       assert (factor : exp (- b1 + t1) + Rabs e1 <= exp (lambdaE + argument_step M)).
       { destruct (Req_dec e1 0) as [->|lossy].
         - rewrite Rabs_R0, Rplus_0_r. destruct arg1 as [ta [c [bta [bc ->]]]]. apply exp_le.
-          pose proof (argument_factor M ta bta). apply abs_between in bc. apply abs_between in bt1. nra.
+          pose proof (argument_factor M ta bta) as fac. apply abs_between in bc. apply abs_between in bt1.
+          assert (0 <= D1 * exp ta) by (apply Rmult_le_pos; [easy|left; apply exp_pos]). lra.
         - pose proof (far1 lossy). apply abs_between in bt1.
           assert (exp (- b1 + t1) <= exp lambdaE * exp (- (8))) by (rewrite <- exp_plus; apply exp_le; lra).
           assert (exp (- (8)) <= / 9).
           { rewrite exp_Ropp. pose proof (exp_above_tangent 8). apply Rinv_le_contravar; lra. }
           pose proof (exp_at_least_one lambdaE ltac:(lra)).
-          pose proof (exp_le lambdaE (lambdaE + argument_step M) ltac:(lra)). nra. }
+          pose proof (exp_le lambdaE (lambdaE + argument_step M) ltac:(lra)).
+          assert (exp lambdaE * exp (- (8)) <= exp lambdaE * / 9) by (apply Rmult_le_compat_l; lra). lra. }
       destruct (weight_bounds M D1 b1 t1 h1 arg1 bt1) as [w1 [bw1 main]].
       assert (nl : 2 * lambdaE + lambda + 2 * argument_step M + (1 + t) * kappa <= numerator_log).
       { unfold numerator_log, when_rescaled. destruct j; [easy|lra]. }
       exists (w0 + w1 + t2 - (D - (m - x))), (exp (- D0) * exp w0 * e1 * exp t2 + e0 * (exp (- b1 + t1) + e1) * exp t2 + e2).
       repeat split.
-      + apply abs_between in bw0. apply abs_between in bw1. apply abs_between in bt2. apply Rabs_le. nra.
+      + apply abs_between in bw0. apply abs_between in bw1. apply abs_between in bt2.
+        assert (split_t : t * D0 + t * D1 = t * D) by (rewrite <- sum; ring). apply Rabs_le. lra.
       + assert (numerator_loss = 2 * exp_floor M + product_floor M) as ->.
         { unfold numerator_loss, when_rescaled. destruct j; [easy|lra]. }
         apply abs_between in bt2.
         assert (E2 : exp t2 <= exp lambda) by (apply exp_le; lra). pose proof (exp_pos t2).
         assert (W0 : exp (- D0) * exp w0 <= exp (lambdaE + argument_step M)).
-        { rewrite <- exp_plus. apply exp_le. apply abs_between in bw0. nra. }
+        { rewrite <- exp_plus. apply exp_le. apply abs_between in bw0.
+          assert (t * D0 <= / 4 * D0) by now apply Rmult_le_compat_r. lra. }
         assert (0 <= exp (- D0) * exp w0) by (left; apply Rmult_lt_0_compat; apply exp_pos).
         set (F := exp (lambdaE + argument_step M)) in *. set (L := exp lambda) in *.
-        assert (FL : F * L <= exp numerator_log) by (unfold F, L; rewrite <- exp_plus; apply exp_le; nra).
+        assert (FL : F * L <= exp numerator_log) by (unfold F, L; rewrite <- exp_plus; apply exp_le; lra).
         assert (0 <= F) by (left; apply exp_pos). assert (0 <= L) by (left; apply exp_pos).
         eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
         rewrite !Rabs_mult, (Rabs_right (exp t2)), (Rabs_right (exp (- D0))), (Rabs_right (exp w0))
@@ -147,10 +155,10 @@ Section B2.
           assert (Rabs (exp (- b1 + t1) + e1) <= F).
           { eapply Rle_trans; [apply Rabs_triang|]. rewrite (Rabs_right (exp _)) by (left; apply exp_pos). easy. }
           repeat (apply Rmult_le_compat; try easy; try lra). apply Rmult_le_pos; lra. }
-        assert (0 <= (1 + t) * kappa) by nra.
+        assert (0 <= (1 + t) * kappa) by lra.
         pose proof (exp_at_least_one numerator_log ltac:(lra)).
         assert (F * L * exp_floor M <= exp numerator_log * exp_floor M) by (apply Rmult_le_compat_r; lra).
-        assert (product_floor M <= exp numerator_log * product_floor M) by nra. lra.
+        assert (1 * product_floor M <= exp numerator_log * product_floor M) by (apply Rmult_le_compat_r; lra). lra.
       + replace (exp (- (m - x)) * exp (w0 + w1 + t2 - (D - (m - x))))
           with (exp (- D0) * exp w0 * (exp (- D1) * exp w1) * exp t2).
         * rewrite <- main. ring.
@@ -189,7 +197,7 @@ Section B2.
     intros hW he -> quotient. facts. pose proof sigma_above as [sigma_range sigma_big].
     pose proof (S_at_least_one m logits (row_maximum _ _ _ _ _ _ _ hs)) as S1.
     destruct (rel_inv _ _ _ (b1_sum M good kappa m logits s h j hs some)) as [ts [bts inverse]].
-    pose proof argument_floor_above. assert (0 <= (1 + t) * kappa) by nra.
+    pose proof argument_floor_above. assert (0 <= (1 + t) * kappa) by lra.
     assert (nl : 0 <= numerator_log) by (unfold numerator_log, when_rescaled; destruct j; lra).
     assert (nloss : 0 <= numerator_loss) by (unfold numerator_loss, when_rescaled; destruct j; lra).
     assert (nsmall : numerator_loss <= lost M j).
@@ -271,7 +279,7 @@ Section B2.
   Proof using good good_out hs some.
     facts. destruct good_out as [uo fo]. pose proof sigma_above as [sr _]. pose proof argument_floor_above.
     unfold element_log, numerator_log, ratio_log, when_rescaled, division_roundings.
-    assert (0 <= (1 + t) * kappa) by nra. destruct j; lra.
+    assert (0 <= (1 + t) * kappa) by lra. destruct j; lra.
   Qed.
 
   Lemma element_absolute x p :
@@ -309,6 +317,6 @@ Section B2.
       pose proof (exp_pos (- (m - x))). unfold Rdiv.
       assert (0 < / S <= 1).
       { split; [apply Rinv_0_lt_compat; lra|]. rewrite <- Rinv_1. apply Rinv_le_contravar; lra. }
-      nra.
+      split; [apply Rmult_le_pos; lra|]. rewrite <- (Rmult_1_r (exp (- (m - x)))) at 2. apply Rmult_le_compat_l; lra.
   Qed.
 End B2.

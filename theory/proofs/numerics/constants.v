@@ -20,3 +20,6 @@ Definition sum_losses_rescaled_product : Z := 2.
 (** B2: a reciprocal and its product; each may underflow. *)
 Definition division_roundings : Z := 2.
 Definition division_losses : Z := 2.
+
+(** B10: Horner's rule at degree 4, two roundings a step, and one of the first coefficient as it is stored. *)
+Definition horner_roundings : Z := 9.
