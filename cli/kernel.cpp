@@ -102,8 +102,8 @@ KernelSubject subject_of(const KernelFlags& flags) {
   subject.contract = contract_of(flags.contract, input, out_dtype_of(flags, subject.op, input));
   subject.required = parse_requirements(flags.required);
   subject.required.in_place |= flags.in_place;
-  if (subject.required.in_place && is_row_scalar(subject.op)) {
-    throw InputError(usage, fmt::format("--in-place: needs an output as large as the logits, {} has one value a row",
+  if (subject.required.in_place && (is_row_scalar(subject.op) || is_attention(subject.op))) {
+    throw InputError(usage, fmt::format("--in-place: needs an op with one output as large as the logits, got {}",
                                         to_string(subject.op)));
   }
   return subject;
@@ -128,7 +128,12 @@ JudgeOptions options_of(const KernelFlags& flags) {
 int infer(const KernelFlags& flags, const KernelSubject& subject, const JudgeOptions& options) {
   if (!flags.contract.empty()) throw InputError(usage, "--infer finds the contract: need no --contract beside it");
   if (!flags.replay.empty()) throw InputError(usage, "--infer judges by what it finds: need no --replay beside it");
+  if (is_attention(subject.op)) {
+    throw InputError(unsupported,
+                     fmt::format("--infer: need an op of the softmax family, got {}", to_string(subject.op)));
+  }
   const Inference inference = infer_contract(subject, options);
+  options.progress("");
   const Report report{rows_of(inference)};
   const std::string closing =
       inference.contract
@@ -140,19 +145,24 @@ int infer(const KernelFlags& flags, const KernelSubject& subject, const JudgeOpt
 
 int run_kernel(const KernelFlags& flags) {
   const KernelSubject subject = subject_of(flags);
-  const JudgeOptions options = options_of(flags);
+  JudgeOptions options = options_of(flags);
+  Progress progress;
+  options.progress = [&](const std::string& property) { progress.show(property); };
   try {
     if (flags.infer) return infer(flags, subject, options);
     const KernelJudgement judgement =
         flags.replay.empty() ? judge_kernel(subject, options) : replay(subject, flags.replay, options);
+    progress.show("");
     const Report report{rows_of(subject, judgement)};
     const std::string how = flags.replay.empty()
                                 ? fmt::format("{} effort, seed {}, {} cases for each property",
                                               to_string(options.effort), options.run.seed, options.run.cases)
                                 : "one case replayed";
+    const std::string summary = summary_of(judgement);
     return publish(report, flags.output,
-                   fmt::format("{}: {} calls, {} refused, {:.1f} s ({})", summary_of(judgement), judgement.calls,
-                               judgement.refused, judgement.seconds, how));
+                   fmt::format("{}{} {} calls, {} refused, {:.1f} s ({})", summary,
+                               summary.find(':') == std::string::npos ? ":" : ";", judgement.calls, judgement.refused,
+                               judgement.seconds, how));
   } catch (const KernelLoadError& error) {
     throw InputError(code_of(error.reason), error.what());
   }

@@ -180,8 +180,9 @@ std::string to_table(const Report& report, const TableOptions& options) {
     }
     std::string verdict = left(to_string(row.verdict), verdict_width);
     if (options.colour) verdict = colour_of(row.verdict) + verdict + "\033[0m";
-    const std::string worst = row.errors ? format("%.4g", row.errors->worst_ulps) : "-";
-    const std::string bias = row.errors ? format("%+.2g", row.errors->bias_ulps) : "-";
+    const bool has_ulps = row.errors && row.errors->values > 0;
+    const std::string worst = has_ulps ? format("%.4g", row.errors->worst_ulps) : "-";
+    const std::string bias = has_ulps ? format("%+.2g", row.errors->bias_ulps) : "-";
     text +=
         TableLine{printable_utf8(row.claim),  std::to_string(row.cases), slack_text(row.slack), worst, bias, verdict,
                   format("%.2f", row.seconds)}

@@ -129,15 +129,33 @@ const char* junit_element(ReportVerdict verdict) {
   }
 }
 
+/// How close a pass was, and what it does not speak of.
+std::string system_out(const ReportRow& row) {
+  std::string text;
+  if (row.errors) {
+    std::array<char, 160> buffer;
+    std::snprintf(buffer.data(), buffer.size(), "error/threshold at most %.4g, worst %.4g ulp, bias %+.2g ulp\n",
+                  row.errors->largest_share, row.errors->worst_ulps, row.errors->bias_ulps);
+    text += buffer.data();
+  }
+  for (const std::string& line : row.not_tried) text += "not tried: " + line + "\n";
+  return text.empty() ? "" : "      <system-out>" + xml(text) + "</system-out>\n";
+}
+
 std::string testcase(const ReportRow& row) {
   std::string text = "    <testcase classname=\"" + xml(row.subject) + "\" name=\"" + xml(row.claim) + "\" time=\"" +
                      seconds_text(row.seconds) + "\"";
   const char* element = junit_element(row.verdict);
-  if (element == nullptr) return text + "/>\n";
-  std::string details;
-  for (const std::string& line : row.details) details += line + "\n";
-  return text + ">\n      <" + element + " message=\"" + to_string(row.verdict) + "\">" + xml(details) + "</" +
-         element + ">\n    </testcase>\n";
+  const std::string out = system_out(row);
+  if (element == nullptr && out.empty()) return text + "/>\n";
+  text += ">\n";
+  if (element != nullptr) {
+    std::string details;
+    for (const std::string& line : row.details) details += line + "\n";
+    text += std::string("      <") + element + " message=\"" + to_string(row.verdict) + "\">" + xml(details) + "</" +
+            element + ">\n";
+  }
+  return text + out + "    </testcase>\n";
 }
 
 std::string counts(const std::vector<const ReportRow*>& rows) {

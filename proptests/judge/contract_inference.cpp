@@ -1,345 +1,15 @@
 #include "proptests/judge/contract_inference.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstdio>
-#include <map>
 #include <stdexcept>
 #include <utility>
 
-#include "proptests/generators/row.hpp"
-#include "proptests/judge/contract_probes.hpp"
 #include "proptests/judge/kernel_report.hpp"
 
 namespace softcheck::proptests {
-namespace {
 
 using namespace numerics;
 
-// What exp may be promised, in the order that it is tried. E first; then arguments with two roundings more.
-constexpr std::array exponentials{"exp=1ulp",    "exp=2ulp",  "exp=4ulp",     "exp=E:2,A:3", "exp=8ulp",
-                                  "exp=E:8,A:3", "exp=16ulp", "exp=E:32,A:3", "exp=64ulp"};
-constexpr const char* widest_exponential = exponentials.back();
-
-bool is_enclosed(Op op) { return op == Op::log_softmax || op == Op::adaptive_softmax; }
-bool has_coefficients(Op op) { return op == Op::softmax || op == Op::adaptive_softmax; }
-std::string name_of(Format format) { return std::string(properties(format).name); }
-
-std::string short_number(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  return text;
-}
-
-std::string word_of(const Contract& contract, std::string_view key) {
-  const std::string words = to_string(contract);
-  const std::size_t begin = words.find(std::string(key) + "=");
-  return words.substr(begin, words.find(' ', begin) - begin);
-}
-
-Contract with_exponential(Contract contract, const char* word) {
-  const Contract read = parse_contract(word, contract.input, contract.output);
-  contract.exp_error = read.exp_error;
-  contract.exp_argument_error = read.exp_argument_error;
-  contract.log_error = read.log_error;
-  return contract;
-}
-
-// A candidate that the answers did not keep to.
-struct Broken {
-  Contract contract;
-  ProbeShare share;
-};
-
-struct Step {
-  std::optional<Broken> broken;  // the last that was, before the one that held
-  ProbeShare share;              // of the one that held
-};
-
-std::string told(const Broken& broken, const std::string& words) {
-  return words + " allows too little: " + short_number(broken.share.share) + " times its threshold on " +
-         broken.share.witness;
-}
-
-class Inferrer {
- public:
-  Inferrer(const KernelSubject& subject, const JudgeOptions& options)
-      : op_(subject.op),
-        base_(default_contract(subject.contract.input, subject.contract.output)),
-        prober_(subject.source, subject.op, base_.input, base_.output, options.limits) {
-    choose_lengths(options.max_length);
-    ask(options.max_length);
-  }
-
-  /// The first candidate that every answer keeps to.
-  std::optional<Contract> search();
-  void add_row(const RowCase& row_case) { prober_.ask({row_case.row.expand()}, row_case.theta, rows_); }
-  /// By what the kernel is judged where there is none: the widest candidate of its own format's accumulator.
-  Contract widest() const;
-  std::string failure();
-  std::vector<InferredWord> words(const Contract& found);
-  std::size_t answers() const {
-    return pairs_.size() + tiny_.size() + sums_.size() + masked_.size() + paper_.size() + rows_.size();
-  }
-
- private:
-  void choose_lengths(std::uint64_t max_length);
-  void ask(std::uint64_t max_length);
-  std::vector<Format> accumulators() const;
-  std::vector<LseForm> lse_forms() const;
-  std::vector<Summation> summations() const;
-  bool tells_orders(Contract contract);
-  bool find_summation(Contract& contract);
-  bool find_arithmetic(Contract& contract);
-  bool find_masked(Contract& contract);
-  bool find_subnormals(Contract& contract);
-  void find_entropy(Contract& contract);
-  InferredWord word(const Contract& found, const char* key, const std::string& assumed, const std::string& held);
-
-  Op op_;
-  Contract base_;
-  Prober prober_;
-  std::vector<std::uint64_t> lengths_;  // of the tightness witnesses
-  ProbeSet pairs_, tiny_, sums_, masked_, paper_, rows_;
-  std::map<std::string, Step> steps_;  // by the word's key
-  MaskedRows masked_rows_ = MaskedRows::nan;
-};
-
-void Inferrer::choose_lengths(std::uint64_t max_length) {
-  // Several, to tell lanes, whose height grows with n, from blocks, whose does not. A result of 16 bits shows the sum's
-  // error at a million items only; rows whose elements are enclosed one by one are dear.
-  const bool narrow = properties(base_.output).precision < properties(base_.accumulator).precision;
-  const std::uint64_t longest = is_enclosed(op_) ? 4096 : std::uint64_t{1} << (narrow ? 20 : 16);
-  for (std::uint64_t n = 64; n <= std::min(longest, std::max<std::uint64_t>(max_length, 64)); n *= 4) {
-    lengths_.push_back(n);
-  }
-}
-
-void Inferrer::ask(std::uint64_t max_length) {
-  const FormatProperties &output = properties(base_.output), &accumulator = properties(base_.accumulator);
-  const FormatProperties& narrow = output.min_exponent > accumulator.min_exponent ? output : accumulator;
-  const double normal = -narrow.min_exponent * std::log(2.0) - 1, smallest = normal + narrow.precision * std::log(2.0);
-  const std::size_t count = is_enclosed(op_) ? 256 : 2048;
-  // Large common parts are for forms that lose them; a log-sum-exp is rounded at their size.
-  const std::vector<double> shifts =
-      op_ == Op::logsumexp ? std::vector<double>{0, 0, -0.5} : std::vector<double>{0, 1.5, -3, 100, -1000};
-  ask_pairs(prober_, base_.input, 0, normal, count, shifts, pairs_);
-  if (has_coefficients(op_)) ask_pairs(prober_, base_.input, normal + 2, smallest, 64, std::array{0.0}, tiny_);
-  for (const std::uint64_t n : lengths_) {
-    for (const Format format : accumulators()) {
-      // Beyond 1/u additions the sum stands still, and no bound is tight.
-      if (n < std::uint64_t{1} << properties(format).precision) ask_half_ulps(prober_, base_.input, format, n, sums_);
-    }
-  }
-  if (op_ == Op::adaptive_softmax) {
-    // Many small coefficients, to each of which 1e-9 is much, at an entropy near ln 350, where beta falls steeply.
-    std::vector<double> row(std::min<std::uint64_t>(2 * max_length, 1 << 18), -14.0);
-    std::fill_n(row.begin(), std::min<std::size_t>(row.size(), 350), 0.0);
-    prober_.ask({row}, 1, paper_);
-  }
-  prober_.ask_masked(false, masked_);
-  prober_.ask_masked(true, masked_);
-}
-
-std::vector<Format> Inferrer::accumulators() const {
-  std::vector<Format> result{Format::f32, Format::f16, Format::bf16};
-  // A result of 16 bits does not tell an f64 accumulator from an f32 one.
-  const bool wide = properties(base_.output).precision >= properties(Format::f32).precision;
-  if (wide) result.insert(result.begin(), Format::f64);
-  return result;
-}
-
-std::vector<LseForm> Inferrer::lse_forms() const {
-  if (op_ != Op::log_softmax) return {LseForm::centred};
-  return {LseForm::centred, LseForm::uncentred};
-}
-
-// All orders; those of the lowest trees, over the lengths that were asked, first.
-std::vector<Summation> Inferrer::summations() const {
-  std::vector<Summation> result{{Summation::Kind::tree, 1}};
-  for (int k = 1; k <= 12; ++k) result.push_back({Summation::Kind::lanes, std::uint64_t{1} << k});
-  // A block as long as the longest row is sequential.
-  for (std::uint64_t width = 2; width < std::min<std::uint64_t>(lengths_.back(), 8192); width *= 2) {
-    result.push_back({Summation::Kind::blocks, width});
-  }
-  result.push_back({Summation::Kind::sequential, 1});
-  const auto heights = [&](const Summation& summation) {
-    Contract contract = base_;
-    contract.summation = summation;
-    double sum = 0;
-    for (const std::uint64_t n : lengths_) sum += std::log2(static_cast<double>(summation_height(contract, n)));
-    return sum;
-  };
-  std::ranges::stable_sort(result, [&](const Summation& a, const Summation& b) { return heights(a) < heights(b); });
-  return result;
-}
-
-bool Inferrer::find_summation(Contract& contract) {
-  Step step;
-  for (const Summation& summation : summations()) {
-    contract.summation = summation;
-    step.share = sums_.against(op_, contract);
-    const ProbeShare rows = rows_.against(op_, contract);
-    if (step.share.holds && rows.holds) {
-      steps_["sum"] = step;
-      return true;
-    }
-    step.broken = Broken{contract, rows.holds ? step.share : rows};
-  }
-  return false;
-}
-
-bool Inferrer::find_arithmetic(Contract& contract) {
-  std::optional<Broken> narrower, uncentred;
-  for (const Format accumulator : accumulators()) {
-    std::optional<Broken> broken;
-    for (const LseForm lse : lse_forms()) {
-      if (lse == LseForm::uncentred) uncentred = std::exchange(broken, {});
-      for (const char* exponential : exponentials) {
-        Contract candidate = with_exponential(contract, exponential);
-        candidate.accumulator = accumulator;
-        candidate.lse = lse;
-        const ProbeShare pairs = pairs_.against(op_, candidate);
-        if (pairs.holds && find_summation(candidate)) {
-          contract = candidate;
-          steps_["acc"] = {narrower, pairs};
-          steps_["exp"] = {broken, pairs};
-          steps_["lse"] = {lse == LseForm::uncentred ? uncentred : std::nullopt, pairs};
-          return true;
-        }
-        broken = Broken{candidate, pairs.holds ? sums_.against(op_, candidate) : pairs};
-      }
-    }
-    narrower = broken;
-  }
-  return false;
-}
-
-bool Inferrer::find_masked(Contract& contract) {
-  for (const MaskedRows convention : {MaskedRows::nan, MaskedRows::zero, MaskedRows::uniform}) {
-    contract.masked = convention;
-    if (masked_.against(op_, contract).holds) return true;
-  }
-  contract.masked = MaskedRows::nan;
-  return false;
-}
-
-bool Inferrer::find_subnormals(Contract& contract) {
-  Step step;
-  for (const Subnormals subnormals : {Subnormals::kept, Subnormals::flushed}) {
-    contract.subnormals = subnormals;
-    step.share = tiny_.against(op_, contract);
-    if (step.share.holds) {
-      steps_["subnormal"] = step;
-      if (tiny_.size() == 0) contract.subnormals = base_.subnormals;
-      return true;
-    }
-    step.broken = Broken{contract, step.share};
-  }
-  return false;
-}
-
-void Inferrer::find_entropy(Contract& contract) {
-  std::vector<EntropyForm> holding;
-  Step step;
-  for (const EntropyForm form : {EntropyForm::exact, EntropyForm::paper}) {
-    contract.entropy = form;
-    const ProbeShare share = paper_.against(op_, contract);
-    if (share.holds) {
-      holding.push_back(form);
-    } else {
-      step.broken = Broken{contract, share};
-    }
-  }
-  contract.entropy = holding.size() == 1 && paper_.size() > 0 ? holding[0] : EntropyForm::any;
-  steps_["entropy"] = step;
-}
-
-std::optional<Contract> Inferrer::search() {
-  Contract contract = base_;
-  steps_.clear();
-  if (prober_.died() || pairs_.size() == 0 || !find_masked(contract)) return {};
-  masked_rows_ = contract.masked;
-  contract.subnormals = Subnormals::flushed;
-  if (!find_arithmetic(contract) || !find_subnormals(contract)) return {};
-  find_entropy(contract);
-  // Where no order can be told from another, nothing is promised of it.
-  if (!tells_orders(contract)) {
-    contract.summation = {};
-    steps_["sum"].broken.reset();
-  }
-  return contract;
-}
-
-// Does the longest witness allow a sequential kernel at least twice what it allows a tree?
-bool Inferrer::tells_orders(Contract contract) {
-  contract.summation = {Summation::Kind::tree, 1};
-  const double tree = sums_.threshold(op_, contract);
-  contract.summation = {};
-  return sums_.threshold(op_, contract) > 2 * tree;
-}
-
-Contract Inferrer::widest() const {
-  Contract contract = with_exponential(base_, widest_exponential);
-  contract.masked = masked_rows_;
-  contract.subnormals = Subnormals::flushed;
-  contract.lse = LseForm::uncentred;
-  return contract;
-}
-
-std::string Inferrer::failure() {
-  if (prober_.died()) return "a call did not return";
-  if (pairs_.size() == 0) return "every call was refused";
-  const Contract contract = widest();
-  for (ProbeSet* probes : {&masked_, &pairs_, &sums_, &tiny_, &rows_}) {
-    const ProbeShare share = probes->against(op_, contract);
-    if (!share.holds) return "even " + told({contract, share}, "'" + to_string(contract) + "'");
-  }
-  return "";
-}
-
-InferredWord Inferrer::word(const Contract& found, const char* key, const std::string& assumed,
-                            const std::string& held) {
-  const Step& step = steps_[key];
-  InferredWord result{word_of(found, key), Evidence::held, held};
-  if (step.broken) {
-    const std::string tighter = word_of(step.broken->contract, key);
-    result.evidence = Evidence::measured;
-    result.why = told(*step.broken, tighter == result.word ? "'" + to_string(step.broken->contract) + "'" : tighter);
-  } else if (!assumed.empty()) {
-    result.evidence = Evidence::assumed;
-    result.why = assumed;
-  }
-  return result;
-}
-
-std::vector<InferredWord> Inferrer::words(const Contract& found) {
-  const std::string no_part = std::string("it has no part in ") + std::string(to_string(op_));
-  const bool hidden = properties(found.output).precision < properties(found.accumulator).precision;
-  const std::string rounded = "results are rounded to " + name_of(found.output) + ", which hides what is narrower";
-  const auto used = [&](const ProbeSet& probes, const char* key) {
-    return "nothing tighter is standard; " + std::to_string(probes.size()) + " rows use at most " +
-           short_number(steps_[key].share.share) + " of its thresholds";
-  };
-  const bool acc_told = found.accumulator == Format::f64 || !hidden;
-  const bool conventions = op_ != Op::logsumexp && masked_.size() > 0;
-  std::vector<InferredWord> result;
-  result.push_back(word(found, "acc", acc_told ? "" : rounded, used(pairs_, "acc")));
-  result.push_back(word(found, "exp", hidden ? rounded : "", used(pairs_, "exp")));
-  result.push_back(word(found, "sum", tells_orders(found) ? "" : rounded, used(sums_, "sum")));
-  result.push_back({word_of(found, "masked"), conventions ? Evidence::measured : Evidence::assumed,
-                    conventions            ? "a row of 3 logits, all -inf, and all behind a mask where masks are taken"
-                    : op_ == Op::logsumexp ? "a masked row's log-sum-exp is -inf under every word"
-                                           : "masked rows are refused"});
-  result.push_back(word(found, "subnormal", tiny_.size() > 0 ? "" : no_part, used(tiny_, "subnormal")));
-  result.push_back(word(found, "entropy", no_part, ""));
-  if (op_ == Op::adaptive_softmax && found.entropy == EntropyForm::any) {
-    result.back() = {word_of(found, "entropy"), Evidence::assumed, "no row told the two forms apart"};
-  }
-  result.push_back(word(found, "lse", op_ == Op::log_softmax ? "" : no_part, used(pairs_, "lse")));
-  return result;
-}
+namespace {
 
 // The row of a failure that a wider candidate may explain.
 std::optional<RowCase> row_of_value_failure(const KernelJudgement& judgement) {
@@ -351,11 +21,6 @@ std::optional<RowCase> row_of_value_failure(const KernelJudgement& judgement) {
 }
 
 }  // namespace
-
-const char* to_string(Evidence evidence) {
-  static constexpr const char* names[] = {"measured", "held", "assumed"};
-  return names[static_cast<std::size_t>(evidence)];
-}
 
 std::vector<ReportRow> rows_of(const Inference& inference) {
   const std::string subject = "contract inferred from " + std::to_string(inference.answers) + " rows";
@@ -375,9 +40,8 @@ std::vector<ReportRow> rows_of(const Inference& inference) {
     row.subject = subject;
     row.cases = inference.answers;
     // Where the kernel passed by the widest, or nothing was decided, the answers that broke it stay.
-    row.verdict = std::min(inference.judgement.verdict, ReportVerdict::refused) == inference.judgement.verdict
-                      ? inference.judgement.verdict
-                      : ReportVerdict::fail;
+    const ReportVerdict verdict = inference.judgement.verdict;
+    row.verdict = verdict <= ReportVerdict::refused ? verdict : ReportVerdict::fail;
     row.details.push_back("no standard contract fits: " + inference.failure);
     rows.push_back(std::move(row));
   }
@@ -386,37 +50,43 @@ std::vector<ReportRow> rows_of(const Inference& inference) {
 }
 
 Inference infer_contract(const KernelSubject& subject, const JudgeOptions& options) {
-  Inferrer inferrer(subject, options);
+  if (is_attention(subject.op)) {
+    throw std::invalid_argument("infer_contract: need an op of the softmax family, got " +
+                                std::string(to_string(subject.op)));
+  }
+  ContractSearch search(subject, options);
   Inference result;
   result.subject = subject;
-  std::optional<Contract> found;
-  // Each round rules out a candidate, and there are a few dozen of them; most kernels need one.
-  for (int round = 0; round < 16; ++round) {
-    found = inferrer.search();
-    result.answers = inferrer.answers();
-    if (!found) break;
-    result.subject.contract = *found;
+  const auto judge_by = [&](const Contract& contract) {
+    result.subject.contract = contract;
     result.judgement = judge_kernel(result.subject, options);
-    if (result.judgement.verdict == ReportVerdict::pass) {
-      result.words = inferrer.words(*found);
-      result.contract = found;
-      return result;
-    }
+    return result.judgement.verdict;
+  };
+  // A row on which a candidate fails rules it out, so that every round goes on to a later one.
+  std::optional<Contract> found = search.first();
+  while (found && judge_by(*found) != ReportVerdict::pass) {
     const std::optional<RowCase> row_case = row_of_value_failure(result.judgement);
-    if (!row_case) break;
-    inferrer.add_row(*row_case);
-    if (inferrer.search() == found) break;  // not a matter of the contract
+    if (row_case) search.add_row(*row_case);
+    const std::optional<Contract> next = search.first();
+    if (next == found) break;  // not a matter of the contract
+    found = next;
   }
-  // What holds by saying next to nothing is no contract: the judgement shown is that by the widest which says
-  // something.
-  const bool says_little =
-      found && properties(found->accumulator).precision < properties(inferrer.widest().accumulator).precision;
-  if (!found || says_little) {
-    result.subject.contract = inferrer.widest();
-    result.judgement = judge_kernel(result.subject, options);
+  result.answers = search.answers();
+  if (found && result.judgement.verdict == ReportVerdict::pass) {
+    result.words = search.words(*found);
+    result.contract = found;
+    return result;
   }
-  result.failure = inferrer.failure();
+  const Contract widest = search.widest();
+  std::string little;
+  if (found && properties(found->accumulator).precision < properties(widest.accumulator).precision) {
+    little = "; " + words_beyond_default(*found) + " would hold, but says too little to be a contract";
+  }
+  // What is shown is the judgement by a contract that says something.
+  if (!found || !little.empty()) judge_by(widest);
+  result.failure = search.failure();
   if (result.failure.empty()) result.failure = "what was found is no matter of a contract's words";
+  result.failure += little;
   return result;
 }
 

@@ -6,25 +6,11 @@
 #include <vector>
 
 #include "numerics/contract.hpp"
+#include "proptests/judge/contract_search.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 #include "proptests/report.hpp"
 
 namespace softcheck::proptests {
-
-/// What an inferred word rests on.
-enum class Evidence {
-  measured,  // the next tighter standard word was seen to be broken
-  held,      // the tightest standard word, and nothing asked broke it
-  assumed    // no answer of this op and these formats could tell it: the default
-};
-
-const char* to_string(Evidence evidence);
-
-struct InferredWord {
-  std::string word;  // "sum=lanes:8"
-  Evidence evidence = Evidence::assumed;
-  std::string why;
-};
 
 /// What a kernel may be promised to keep to.
 struct Inference {

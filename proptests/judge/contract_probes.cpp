@@ -7,7 +7,7 @@
 
 #include "numerics/ulp.hpp"
 #include "proptests/generators/row.hpp"
-#include "proptests/judge/kernel_call.hpp"
+#include "proptests/judge/row_call.hpp"
 #include "proptests/judge/row_judge.hpp"
 
 namespace softcheck::proptests {
@@ -44,44 +44,38 @@ double ProbeSet::threshold(Op op, const numerics::Contract& contract) const {
 Prober::Prober(const KernelSource& source, Op op, Format input, Format output, const KernelLimits& limits)
     : kernel_(source, limits), op_(op), input_(input), output_(output) {}
 
-void Prober::ask(const std::vector<std::vector<double>>& rows, double theta, ProbeSet& probes) {
-  if (died_ || rows.empty()) return;
-  KernelCall call;
-  call.op = op_;
-  call.input = input_;
-  call.output = output_;
-  call.rows = static_cast<std::int64_t>(rows.size());
-  call.columns = static_cast<std::int64_t>(rows[0].size());
-  for (const std::vector<double>& row : rows) call.logits.insert(call.logits.end(), row.begin(), row.end());
-  call.theta = theta;
-  const TensorReply reply = kernel_.call(lowered(call));
+std::vector<double> Prober::call(const RowMatrixCase& matrix) {
+  if (died_) return {};
+  TensorReply reply = kernel_.call(call_of(matrix, op_, output_));
   died_ = reply.end == CallEnd::crashed || reply.end == CallEnd::timed_out;
-  if (reply.end != CallEnd::done) return;
-  const std::size_t results = is_row_scalar(op_) ? 1 : rows[0].size();
+  return reply.end == CallEnd::done ? std::move(reply.outputs[0]) : std::vector<double>{};
+}
+
+void Prober::ask(const std::vector<std::vector<double>>& rows, double theta, ProbeSet& probes) {
+  RowMatrixCase matrix;
+  matrix.columns = rows.at(0).size();
+  matrix.theta = theta;
+  matrix.format = input_;
+  for (const std::vector<double>& row : rows) matrix.rows.push_back(RunLengthRow::of(row));
+  const std::vector<double> got = call(matrix);
+  if (got.empty()) return;
+  const std::size_t results = got.size() / rows.size();
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    const auto begin = reply.outputs[0].begin() + static_cast<std::ptrdiff_t>(r * results);
-    RowCase row_case;
-    row_case.row = RunLengthRow::of(rows[r]);
-    row_case.theta = theta;
-    row_case.format = input_;
+    const auto begin = got.begin() + static_cast<std::ptrdiff_t>(r * results);
+    const RowCase row_case{matrix.rows[r], theta, input_, ""};
     probes.add({to_text(row_case), rows[r], theta, {begin, begin + static_cast<std::ptrdiff_t>(results)}});
   }
 }
 
 void Prober::ask_masked(bool by_mask, ProbeSet& probes) {
-  if (died_) return;
   const std::vector<double> nothing(3, -std::numeric_limits<double>::infinity());
-  KernelCall call;
-  call.op = op_;
-  call.input = input_;
-  call.output = output_;
-  call.columns = static_cast<std::int64_t>(nothing.size());
-  call.logits = by_mask ? std::vector<double>(nothing.size(), 1) : nothing;
-  if (by_mask) call.mask.assign(nothing.size(), 0);
-  const TensorReply reply = kernel_.call(lowered(call));
-  died_ = reply.end == CallEnd::crashed || reply.end == CallEnd::timed_out;
-  if (reply.end != CallEnd::done) return;
-  probes.add({by_mask ? "3 logits behind the mask" : "3 logits of -inf", nothing, 1, reply.outputs[0]});
+  RowMatrixCase matrix;
+  matrix.columns = nothing.size();
+  matrix.format = input_;
+  matrix.rows = {RunLengthRow::of(nothing)};
+  matrix.mask = by_mask ? MaskUse::tensor : MaskUse::none;
+  const std::vector<double> got = call(matrix);
+  if (!got.empty()) probes.add({by_mask ? "3 logits behind the mask" : "3 logits of -inf", nothing, 1, got});
 }
 
 void ask_pairs(Prober& prober, Format input, double least, double most, std::size_t count,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "numerics/contract.hpp"
+#include "proptests/generators/row_matrix.hpp"
 #include "proptests/judge/isolated_kernel.hpp"
 #include "proptests/judge/op.hpp"
 
@@ -48,13 +49,16 @@ class Prober {
   Prober(const KernelSource& source, Op op, numerics::Format input, numerics::Format output,
          const KernelLimits& limits);
 
-  /// rows   each as long as the first
+  /// rows   at least one, each as long as the first
   void ask(const std::vector<std::vector<double>>& rows, double theta, ProbeSet& probes);
   void ask_masked(bool by_mask, ProbeSet& probes);
   /// A call crashed or took too long: nothing more is asked.
   bool died() const { return died_; }
 
  private:
+  /// The results; none unless the call was done.
+  std::vector<double> call(const RowMatrixCase& matrix);
+
   IsolatedKernel kernel_;
   Op op_;
   numerics::Format input_, output_;

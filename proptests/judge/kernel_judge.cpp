@@ -124,6 +124,7 @@ KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& o
     for (const KernelProperty& one : properties) {
       RunOptions run = options.run;
       run.cases = one.cases;
+      if (options.progress) options.progress(one.property.name());
       add_outcome(one.property, one.property.run(run), judgement);
       if (trial.watched().timed_out()) break;  // a hang costs the time limit once
     }

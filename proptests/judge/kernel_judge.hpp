@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -44,6 +45,7 @@ struct JudgeOptions {
   KernelLimits limits;
   Effort effort = Effort::normal;  // decides what is tried at all: huge tensors, calls of many rows
   std::uint64_t rows = 0;          // in calls of many rows, in all; 0: no such calls
+  std::function<void(const std::string&)> progress = {};  // told of each property before it is run
 };
 
 /// Cases, longest row and rows of an effort, the rest at its default.

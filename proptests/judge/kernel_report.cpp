@@ -80,11 +80,16 @@ std::vector<std::string> told(const Certificate& certificate) {
   return lines;
 }
 
-// The same without the row.
+// The same without the row, on one line.
 std::string one_line(const Certificate& certificate) {
   const std::vector<std::string> lines = told(certificate);
   std::string result;
-  for (std::size_t i = lines.size() > 1 ? 1 : 0; i < lines.size(); ++i) result += (i > 1 ? ", " : "") + lines[i];
+  for (std::size_t i = lines.size() > 1 ? 1 : 0; i < lines.size(); ++i) {
+    if (i > 1) result += ", ";
+    std::istringstream words(lines[i]);  // the lines are laid out in columns
+    std::string word;
+    for (bool first = true; words >> word; first = false) result += (first ? "" : " ") + word;
+  }
   return result;
 }
 
@@ -123,7 +128,7 @@ std::vector<std::string> story_of(const KernelSubject& subject, const KernelJudg
     if (&other == property || !failed || first_of(*failed, claim) == nullptr) continue;
     others += (others.empty() ? "" : ", ") + other.name + " on " + logits(failed->size);
   }
-  if (!others.empty()) story.push_back("so fails: " + others);
+  if (!others.empty()) story.push_back("also fails: " + others);
   story.push_back("replay: " + command_line(subject, one_case));
   return story;
 }

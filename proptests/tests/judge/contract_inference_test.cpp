@@ -127,6 +127,8 @@ TEST(InferContract, AccumulatorsConventionsAndFormsAreMeasured) {
   EXPECT_EQ(word(subject_of("correct_two_pass"), "acc"), "acc=f32 measured");
   EXPECT_EQ(word(subject_of("correct_pairwise"), "sum"), "sum=tree held");
   EXPECT_EQ(word(subject_of("correct_masked_zero"), "masked"), "masked=zero measured");
+  EXPECT_EQ(word(subject_of("correct_lanes"), "sum"), "sum=lanes:8 measured");
+  EXPECT_EQ(word(subject_of("correct_log_softmax_uncentred", Op::log_softmax), "lse"), "lse=uncentred measured");
   EXPECT_EQ(word(subject_of("correct_log_softmax", Op::log_softmax), "lse"), "lse=centred held");
   EXPECT_EQ(word(subject_of("correct_log_softmax", Op::log_softmax), "sum"), "sum=sequential measured");
   EXPECT_EQ(word(subject_of("correct_entropy", Op::entropy), "masked"), "masked=nan measured");
@@ -154,6 +156,10 @@ TEST(InferContract, NoContractFitsAWrongKernel) {
     EXPECT_NE(inference.failure, "") << symbol;
     EXPECT_EQ(Report{rows_of(inference)}.verdict(), ReportVerdict::fail) << symbol;
   }
+  // Its own contract says nothing of long rows.
+  const Inference narrow = inferred(subject_of("correct_bf16_accumulator"));
+  EXPECT_FALSE(narrow.contract);
+  EXPECT_NE(narrow.failure.find("acc=bf16"), std::string::npos) << narrow.failure;
   for (const char* symbol : {"mutant_crashes", "mutant_refuses_everything"}) {
     EXPECT_FALSE(infer_contract(subject_of(symbol), few_cases()).contract) << symbol;
   }

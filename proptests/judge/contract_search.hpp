@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "numerics/contract.hpp"
+#include "proptests/generators/row.hpp"
+#include "proptests/judge/contract_probes.hpp"
+#include "proptests/judge/kernel_judge.hpp"
+
+namespace softcheck::proptests {
+
+/// What an inferred word rests on.
+enum class Evidence {
+  measured,  // the next tighter standard word was seen to be broken
+  held,      // the tightest standard word, and nothing asked broke it
+  assumed    // no answer of this op and these formats could tell it: the default
+};
+
+const char* to_string(Evidence evidence);
+
+struct InferredWord {
+  std::string word;  // "sum=lanes:8"
+  Evidence evidence = Evidence::assumed;
+  std::string why;
+};
+
+/// A candidate that the answers did not keep to.
+struct BrokenCandidate {
+  numerics::Contract contract;
+  ProbeShare share;
+};
+
+/// How one word was settled.
+struct ContractStep {
+  std::optional<BrokenCandidate> broken;  // the last that was, before the one that held
+  ProbeShare share;                       // of the one that held
+};
+
+/// The search of infer_contract (contract_inference.hpp): asks a kernel once, and holds its answers against one
+/// candidate after the other.
+class ContractSearch {
+ public:
+  /// subject  of the softmax family; of its contract only the formats are read
+  /// throws   KernelLoadError
+  ContractSearch(const KernelSubject& subject, const JudgeOptions& options);
+
+  /// The first candidate, in the order from tight to wide, that every answer keeps to.
+  std::optional<numerics::Contract> first();
+  /// One more row to keep to.
+  void add_row(const RowCase& row_case) { prober_.ask({row_case.row.expand()}, row_case.theta, rows_); }
+  /// By what the kernel is judged where there is none: the widest candidate of its own format's accumulator.
+  numerics::Contract widest() const;
+  /// Why not even that: which answer breaks it; empty where none does.
+  std::string failure();
+  /// What first(), which returned found, rests each word on.
+  std::vector<InferredWord> words(const numerics::Contract& found);
+  /// Rows whose results were held against the candidates.
+  std::size_t answers() const {
+    return pairs_.size() + tiny_.size() + sums_.size() + masked_.size() + paper_.size() + rows_.size();
+  }
+
+ private:
+  void choose_lengths(std::uint64_t max_length);
+  void ask(std::uint64_t max_length);
+  std::vector<numerics::Format> accumulators() const;
+  std::vector<numerics::LseForm> lse_forms() const;
+  std::vector<numerics::Summation> summations() const;
+  bool is_worse_than_narrower(const numerics::Contract& candidate) const;
+  bool tells_orders(numerics::Contract contract);
+  bool find_summation(numerics::Contract& contract);
+  bool find_arithmetic(numerics::Contract& contract);
+  bool find_masked(numerics::Contract& contract);
+  bool find_subnormals(numerics::Contract& contract);
+  void find_entropy(numerics::Contract& contract);
+  InferredWord word(const numerics::Contract& found, const char* key, const std::string& assumed,
+                    const std::string& held);
+
+  Op op_;
+  numerics::Contract base_;
+  Prober prober_;
+  std::vector<std::uint64_t> lengths_;  // of the tightness witnesses
+  ProbeSet pairs_, tiny_, sums_, masked_, paper_, rows_;
+  std::map<std::string, ContractStep> steps_;  // by the word's key
+  numerics::MaskedRows masked_rows_ = numerics::MaskedRows::nan;
+};
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,89 @@
+#include "proptests/judge/kernel_report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Format;
+
+KernelSubject subject_of(const std::string& symbol, const std::string& contract = "") {
+  KernelSubject subject;
+  subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_mutants.so", symbol, {}};
+  subject.contract = numerics::parse_contract(contract, Format::f32, Format::f32);
+  return subject;
+}
+
+JudgeOptions few_cases() {
+  JudgeOptions options = judge_options(Effort::quick);
+  options.run.cases = 60;
+  options.rows = 512;
+  return options;
+}
+
+TEST(KernelReport, ACommandLineNamesWhatDiffersFromTheDefaults) {
+  KernelSubject subject = subject_of("f", "sum=tree exp=2ulp masked=nan");
+  subject.source.library = "/a b/it's.so";
+  subject.required = parse_requirements("deterministic,in-place");
+  EXPECT_EQ(command_line(subject),
+            "softcheck kernel '/a b/it'\\''s.so:f' --op softmax --dtype f32 --contract 'exp=2ulp sum=tree' "
+            "--require deterministic,in-place");
+  EXPECT_TRUE(command_line(subject, "P row x").ends_with(" --replay 'P row x'"));
+  subject.op = Op::logsumexp;
+  subject.contract = numerics::default_contract(Format::f16, Format::f16);
+  EXPECT_NE(command_line(subject).find("--dtype f16 --out-dtype f16"), std::string::npos);
+  subject.source = {"", "kernel", [](const softcheck_call*) { return 1; }};
+  EXPECT_EQ(command_line(subject, "P row x"),
+            "softcheck::conforms(kernel, \"logsumexp f16 out=f16 deterministic in-place\", {.replay = \"P row x\"})");
+}
+
+TEST(KernelReport, WordsBeyondTheDefaultReadBack) {
+  for (const char* words : {"", "acc=f64", "exp=E:3,A:2 sum=lanes:8", "masked=zero subnormal=kept lse=uncentred"}) {
+    const numerics::Contract contract = numerics::parse_contract(words, Format::f32, Format::f32);
+    EXPECT_EQ(words_beyond_default(contract), words);
+    EXPECT_EQ(numerics::parse_contract(words_beyond_default(contract), Format::f32, Format::f32), contract);
+  }
+}
+
+TEST(KernelReport, APassTellsHowCloseItWasAndWhatWasNotTried) {
+  const KernelSubject subject = subject_of("correct_two_pass");
+  const KernelJudgement judgement = judge_kernel(subject, few_cases());
+  EXPECT_EQ(summary_of(judgement), "pass");
+  const Report report{rows_of(subject, judgement)};
+  const auto element = std::ranges::find(report.rows, "kernel.softmax.element", &ReportRow::claim);
+  ASSERT_NE(element, report.rows.end());
+  ASSERT_TRUE(element->errors);
+  EXPECT_GT(element->errors->values, 1000U);
+  EXPECT_GT(element->errors->worst_ulps, 0.5);
+  EXPECT_LT(std::abs(element->errors->bias_ulps), element->errors->worst_ulps);
+  EXPECT_FALSE(report.rows.back().not_tried.empty());
+
+  const nlohmann::json json = nlohmann::json::parse(to_json(report));
+  const auto& claims = json["claims"];
+  EXPECT_FALSE(claims.back()["not_tried"].empty());
+  EXPECT_EQ(claims[static_cast<std::size_t>(element - report.rows.begin())]["errors"]["worst_ulps"],
+            element->errors->worst_ulps);
+  EXPECT_NE(to_junit(report).find("<system-out>error/threshold at most "), std::string::npos);
+  EXPECT_NE(to_junit(report).find("<system-out>not tried: "), std::string::npos);
+  EXPECT_NE(to_table(report).find("worst ulp   bias ulp"), std::string::npos);
+  EXPECT_NE(to_table(report).find("not tried: "), std::string::npos);
+}
+
+TEST(KernelReport, AFailureIsToldOnceByItsSmallestCase) {
+  const KernelSubject subject = subject_of("mutant_no_max_shift");
+  const KernelJudgement judgement = judge_kernel(subject, few_cases());
+  const std::string table = to_table({rows_of(subject, judgement)});
+  const std::string replay = "replay: softcheck kernel";
+  const std::size_t first = table.find(replay);
+  ASSERT_NE(first, std::string::npos) << table;
+  // The row sum fails in the same case as its element.
+  EXPECT_NE(table.find("in the same case: expected 0x1p+0"), std::string::npos) << table;
+  EXPECT_EQ(summary_of(judgement).rfind("fail: kernel.softmax.element does not hold on 1 logit", 0), 0U)
+      << summary_of(judgement);
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
