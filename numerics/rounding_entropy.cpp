@@ -43,6 +43,12 @@ bool moment_overflows(const RoundingModel<T>& model, const RowStatistics<T>& row
   return !(upper(model.rescaled ? online : direct) < model.largest);
 }
 
+// What an absolute error of every D adds to sum w D, in units of S: the weights carry their own errors.
+template <class T>
+T shifted_deviations(const RoundingModel<T>& model) {
+  return model.argument_floor * (exp(model.shift) + model.sum_loss);
+}
+
 template <class T>
 T quotient_log(const RoundingModel<T>& model) {
   return model.sum_log + (model.reciprocal ? 2 * model.unit : model.unit);
@@ -93,8 +99,9 @@ ScalarThreshold<T> entropy_error(const Contract& contract, const RowStatistics<T
   const RoundingModel<T> model(contract, row, grants);
   const T quotient = moment_log(model) + model.argument_unit + quotient_log(model);
   // T_hat / S_hat against Dbar: its own roundings, the argument's t V2 + ..., an absolute error of D, underflow.
-  const T mean = expm1(quotient) * row.mean_deviation +
-                 exp(quotient) * (model.first_excess + model.argument_floor + lost_moment(model, model.exp_cutoff));
+  const T mean =
+      expm1(quotient) * row.mean_deviation +
+      exp(quotient) * (model.first_excess + shifted_deviations(model) + lost_moment(model, model.exp_cutoff));
   T parts = model.log_sum_error(row) + mean;
   if (moment_overflows(model, row, quotient)) parts = unbounded<T>();
   const T entropy = row.log_sum + row.mean_deviation;
@@ -112,8 +119,8 @@ ScalarThreshold<T> entropy_uncentred_error(const Contract& contract, const RowSt
   const T half_square = model.slope * model.slope * T(0.5);
   const T excess = model.slope * (magnitude * row.mean_deviation + row.mean_square_deviation) +
                    half_square * exp(model.shift) * (magnitude * model.second + model.third);
-  const T mean = expm1(quotient) * mean_magnitude +
-                 exp(quotient) * (excess + model.argument_floor + lost_moment(model, magnitude + model.exp_cutoff));
+  const T mean = expm1(quotient) * mean_magnitude + exp(quotient) * (excess + shifted_deviations(model) +
+                                                                     lost_moment(model, magnitude + model.exp_cutoff));
   const T parts = model.log_sum_error(row) + model.scaling * magnitude + model.argument_floor + mean;
   // Two additions: the first of a size of at most |m| + ln S + E_p|x|, the second of the result's.
   const T first = parts + model.roundoff * (magnitude + row.log_sum + mean_magnitude + parts);

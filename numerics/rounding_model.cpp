@@ -175,7 +175,8 @@ void RoundingModel<T>::set_row(const Contract& contract, const RowStatistics<T>&
   // factors) and two products an item. Later factors amplify it by e^relative at most.
   T lost = exp_floor + sum_floor;
   if (rescaled) lost = lost + 2 * exp_floor + 2 * product_floor;
-  sum_log = relative + minus_log1m(visible * lost * exp(2 * relative));
+  sum_loss = visible * lost;
+  sum_log = relative + minus_log1m(sum_loss * exp(2 * relative));
   // A running maximum adds up to n before it rescales.
   const bool overflows = !(upper(row.log_sum + sum_log) < log_largest(accumulator_)) ||
                          (rescaled && !(upper(visible * exp(relative)) < largest));

@@ -77,7 +77,8 @@ struct RoundingModel {
   T shift;   // mu >= ln M(t), M(t) = sum p e^(t D)
   // sum p D e^(t D) - Dbar <= first_excess: t V2 + t^2/2 e^mu third.
   T first_excess;
-  T sum_log;  // sigma >= |ln(S_hat / S)|, underflow included; unbounded where S overflows
+  T sum_loss;  // n times what an item loses to underflow, in units of S
+  T sum_log;   // sigma >= |ln(S_hat / S)|, underflow included; unbounded where S overflows
 
   /// The largest number that is below ln of the largest number of the format.
   static double log_largest(Format format);

@@ -32,12 +32,20 @@ struct Quantities {
   T output_floor{};
   T quantum{};
   T scaling{};
+  T mean_square_deviation{};
+  T entropy_magnitude{};
+  T exp_cutoff{};
   bool rescaled = false;
 };
 
 template <class T>
 T square(const T& x) {
   return x * x;
+}
+
+template <class T>
+T cube(const T& x) {
+  return x * x * x;
 }
 
 template <class T>
@@ -183,6 +191,61 @@ T log_softmax_second(const Quantities<T>& q) {
 template <class T>
 T log_softmax(const Quantities<T>& q) {
   return ((log_softmax_second(q) + q.output_roundoff * ((q.deviation + q.log_sum) + log_softmax_second(q))) + ((q.product_floor * (T(1) + q.roundoff) + q.sum_floor) * (T(1) + q.output_roundoff) + q.output_floor));
+}
+
+template <class T>
+T third(const Quantities<T>& q) {
+  return cube(log((q.visible + exp(T(2)))) / ((T(1) - slope(q))));
+}
+
+template <class T>
+T first_excess(const Quantities<T>& q) {
+  return (slope(q) * q.mean_square_deviation + square(slope(q)) / T(2) * exp(shift(q)) * third(q));
+}
+
+template <class T>
+T moment_log(const Quantities<T>& q) {
+  return (((((q.height * unit(q) + exp_unit(q)) + q.rescalings * (exp_unit(q) + T(2) * unit(q))) + unit(q)) + q.argument_unit) + (q.rescalings + T(1)) * q.argument_step);
+}
+
+template <class T>
+T quotient_log(const Quantities<T>& q) {
+  return (((moment_log(q) + (T(1) + slope(q)) * q.conversion) + sum_log(q)) + T(2) * unit(q));
+}
+
+template <class T>
+T lost_moment(const Quantities<T>& q) {
+  return (((q.exp_floor * q.exp_cutoff + q.product_floor) + q.sum_floor) + (q.rescaled ? ((T(4) * q.exp_floor * q.exp_cutoff + T(3) * q.product_floor) + q.sum_floor) : T(0)));
+}
+
+template <class T>
+T beside_mean(const Quantities<T>& q) {
+  return (argument_floor(q) * (exp(shift(q)) + q.visible * lost(q)) + q.visible * lost_moment(q));
+}
+
+template <class T>
+T mean_error(const Quantities<T>& q) {
+  return ((exp(quotient_log(q)) - T(1)) * q.mean_deviation + exp(quotient_log(q)) * (first_excess(q) + beside_mean(q)));
+}
+
+template <class T>
+T entropy_parts(const Quantities<T>& q) {
+  return (log_sum_error(q) + mean_error(q));
+}
+
+template <class T>
+T entropy_rounding(const Quantities<T>& q) {
+  return (entropy_parts(q) + q.roundoff * (q.entropy_magnitude + entropy_parts(q)));
+}
+
+template <class T>
+T entropy_floor(const Quantities<T>& q) {
+  return (T(2) * q.product_floor * (T(1) + q.roundoff) + q.sum_floor);
+}
+
+template <class T>
+T entropy(const Quantities<T>& q) {
+  return ((entropy_rounding(q) + q.output_roundoff * (q.entropy_magnitude + entropy_rounding(q))) + (entropy_floor(q) * (T(1) + q.output_roundoff) + q.output_floor));
 }
 
 /// In thousandths, from H^0 on.

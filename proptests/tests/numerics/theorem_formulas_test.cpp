@@ -67,6 +67,9 @@ Quantities quantities_of(const Contract& contract, const RowStatistics<Enclosure
   q.output_floor = model.output_floor;
   q.quantum = Enclosure(format.smallest_subnormal);
   q.scaling = model.scaling;
+  q.mean_square_deviation = row.mean_square_deviation;
+  q.entropy_magnitude = row.log_sum + row.mean_deviation;
+  q.exp_cutoff = model.exp_cutoff;
   return q;
 }
 
@@ -118,6 +121,11 @@ std::size_t compare(const Setting& setting, const std::vector<double>& logits, d
     q.deviation = Enclosure(deviation);
     expect_not_less(log_softmax.at(q.deviation), theorems::log_softmax(q), what + "B5 log-softmax");
   }
+  const auto entropy = entropy_error(contract, row);
+  expect_not_less(entropy.total(), theorems::entropy(q), what + "B6");
+  expect_same(entropy.rounding,
+              theorems::entropy_rounding(q) + q.output_roundoff * (q.entropy_magnitude + theorems::entropy_rounding(q)),
+              what + "B6 without underflow");
   return 1;
 }
 

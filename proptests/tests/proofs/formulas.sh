@@ -14,7 +14,8 @@ Import ListNotations.
 Local Open Scope string_scope.
 Definition quantities := [roundoff; exp_error; log_error; argument_unit; argument_step; sum_floor; product_floor;
   exp_floor; height; rescalings; visible; conversion; mean_deviation; log_sum; maximum_magnitude;
-  logsumexp_magnitude; deviation; output_unit; output_roundoff; output_floor; quantum; scaling].
+  logsumexp_magnitude; deviation; output_unit; output_roundoff; output_floor; quantum; scaling;
+  mean_square_deviation; entropy_magnitude; exp_cutoff].
 Definition every_quantity_is_there : forall q, In q quantities.
 Proof. destruct q; cbn; tauto. Qed.
 Definition line (text : string) := text ++ newline.
@@ -32,6 +33,7 @@ Definition header := joined [
   joined (map (fun q => line ("  T " ++ name q ++ "{};")) quantities);
   line "  bool rescaled = false;"; line "};"; line "";
   line "template <class T>"; line "T square(const T& x) {"; line "  return x * x;"; line "}"; line "";
+  line "template <class T>"; line "T cube(const T& x) {"; line "  return x * x * x;"; line "}"; line "";
   joined (map (fun f => line (definition name f)) all_formulas);
   line "/// In thousandths, from H^0 on.";
   line ("inline constexpr std::array<long long, " ++ decimal (Z.of_nat (List.length quartic_thousandths)) ++

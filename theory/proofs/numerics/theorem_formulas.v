@@ -8,16 +8,16 @@
     - [row_sum_is]          B4
     - [logsumexp_is]        B5 behind the output's rounding
     - [log_softmax_is]      B5 of x - max - ln S at deviation D
-    - [constants_are]       the numbers of adaptive temperature
+    - [entropy_is]          B6 behind the output's rounding
 
-    Source: the theorems b1_sum ... b5_logsumexp; compared with numerics/rounding.hpp by
+    Source: the theorems b1_sum ... b6_entropy; compared with numerics/rounding.hpp by
     proptests/tests/numerics/theorem_formulas_test.cpp. *)
 
 From Coq Require Import Reals ZArith String List Lra.
 From softcheck Require Import softmax adaptive_temperature.
 From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import constants formula row tilted_row reduction b1_sum b2_element element_threshold
-  b3_total_variation b5_logsumexp.
+  b3_total_variation b5_logsumexp moments b6_entropy.
 Import ListNotations.
 Local Open Scope string_scope.
 
@@ -26,7 +26,8 @@ Inductive quantity :=
 | roundoff | exp_error | log_error | argument_unit | argument_step | sum_floor | product_floor | exp_floor
 | height | rescalings
 | visible | conversion | mean_deviation | log_sum | maximum_magnitude | logsumexp_magnitude | deviation
-| output_unit | output_roundoff | output_floor | quantum | scaling.
+| output_unit | output_roundoff | output_floor | quantum | scaling
+| mean_square_deviation | entropy_magnitude | exp_cutoff.
 
 Definition name (q : quantity) : string :=
   match q with
@@ -37,6 +38,8 @@ Definition name (q : quantity) : string :=
   | maximum_magnitude => "maximum_magnitude" | logsumexp_magnitude => "logsumexp_magnitude" | deviation => "deviation"
   | output_unit => "output_unit" | output_roundoff => "output_roundoff" | output_floor => "output_floor"
   | quantum => "quantum" | scaling => "scaling"
+  | mean_square_deviation => "mean_square_deviation" | entropy_magnitude => "entropy_magnitude"
+  | exp_cutoff => "exp_cutoff"
   end.
 
 (** ** The formulas *)
@@ -105,11 +108,42 @@ Section Formulas.
       (log_softmax_second_f + Of output_roundoff * (Of deviation + Of log_sum + log_softmax_second_f)
        + ((Of product_floor * (one + Of roundoff) + Of sum_floor) * (one + Of output_roundoff) + Of output_floor)).
 
+  Definition third_f := Named "third" (Cubed (Log (Of visible + Exp two) / (one - slope_f))).
+  Definition first_excess_f :=
+    Named "first_excess"
+      (slope_f * Of mean_square_deviation + Squared slope_f / two * Exp shift_f * third_f).
+  Definition moment_log_f :=
+    Named "moment_log"
+      (Of height * unit_f + exp_unit_f + Of rescalings * (exp_unit_f + two * unit_f) + unit_f + Of argument_unit
+       + (Of rescalings + one) * Of argument_step).
+  Definition quotient_log_f :=
+    Named "quotient_log"
+      (moment_log_f + (one + slope_f) * Of conversion + sum_log_f + Number division_roundings * unit_f).
+  Definition lost_moment_f :=
+    Named "lost_moment"
+      (Of exp_floor * Of exp_cutoff + Of product_floor + Of sum_floor
+       + WhenRescaled (Number 4 * Of exp_floor * Of exp_cutoff + Number 3 * Of product_floor + Of sum_floor)).
+  Definition beside_mean_f :=
+    Named "beside_mean" (argument_floor_f * (Exp shift_f + Of visible * lost_f) + Of visible * lost_moment_f).
+  Definition mean_error_f :=
+    Named "mean_error"
+      ((Exp quotient_log_f - one) * Of mean_deviation + Exp quotient_log_f * (first_excess_f + beside_mean_f)).
+  Definition entropy_parts_f := Named "entropy_parts" (log_sum_error_f + mean_error_f).
+  Definition entropy_rounding_f :=
+    Named "entropy_rounding" (entropy_parts_f + Of roundoff * (Of entropy_magnitude + entropy_parts_f)).
+  Definition entropy_floor_f :=
+    Named "entropy_floor" (two * Of product_floor * (one + Of roundoff) + Of sum_floor).
+  Definition entropy_f :=
+    Named "entropy" (entropy_rounding_f + Of output_roundoff * (Of entropy_magnitude + entropy_rounding_f)
+                     + (entropy_floor_f * (one + Of output_roundoff) + Of output_floor)).
+
   Definition all_formulas : list (formula quantity) :=
     [unit_f; exp_unit_f; slope_f; second_f; shift_f; argument_floor_f; rescale_unit_f; direct_log_f; sigma_0_f; lost_f;
      sum_log_f; numerator_log_f; numerator_loss_f; ratio_log_f; element_log_f; element_floor_f; last_deviation_f;
      threshold_constant_f; threshold_slope_f; threshold_floor_f; row_sum_f; log_sum_error_f; logsumexp_parts_f;
-     logsumexp_rounding_f; logsumexp_floor_f; logsumexp_f; log_softmax_first_f; log_softmax_second_f; log_softmax_f].
+     logsumexp_rounding_f; logsumexp_floor_f; logsumexp_f; log_softmax_first_f; log_softmax_second_f; log_softmax_f;
+     third_f; first_excess_f; moment_log_f; quotient_log_f; lost_moment_f; beside_mean_f; mean_error_f; entropy_parts_f;
+     entropy_rounding_f; entropy_floor_f; entropy_f].
 End Formulas.
 
 (** ** Their values are the theorems' right-hand sides *)
@@ -144,6 +178,9 @@ Section Values.
     | output_floor => b2_element.output_floor out
     | quantum => smallest
     | scaling => g
+    | mean_square_deviation => row.mean_square_deviation m logits
+    | entropy_magnitude => softmax.entropy logits
+    | exp_cutoff => standard_model.exp_cutoff M
     end.
 
   Definition valued (f : formula quantity) : R :=
@@ -242,4 +279,31 @@ Section Values.
   Proof.
     unfold log_softmax_constant. rewrite <- log_sum_error_is, <- argument_floor_is, <- slope_is. reflexivity.
   Qed.
+
+  Lemma lost_moment_is : valued lost_moment_f = lost_moment M j.
+  Proof. unfold valued, lost_moment. destruct j; simpl; ring. Qed.
+
+  Lemma moment_log_is : valued moment_log_f = moment_log M h j.
+  Proof. unfold moment_log. rewrite <- unit_is, <- exp_unit_is. unfold valued. simpl. ring. Qed.
+
+  Lemma quotient_log_is : valued quotient_log_f = quotient_log M kappa m logits h j.
+  Proof.
+    unfold quotient_log, moment_total. rewrite <- moment_log_is, <- sum_log_is, <- unit_is, <- slope_is. reflexivity.
+  Qed.
+
+  Lemma mean_error_is : valued mean_error_f = mean_error M kappa m logits h j.
+  Proof.
+    unfold mean_error, beside_mean.
+    rewrite <- quotient_log_is, <- lost_moment_is, <- lost_is, <- argument_floor_is, <- shift_is, <- slope_is. reflexivity.
+  Qed.
+
+  Lemma entropy_rounding_is : valued entropy_rounding_f = entropy_rounding M kappa m logits h j.
+  Proof. unfold entropy_rounding, entropy_parts. rewrite <- log_sum_error_is, <- mean_error_is. reflexivity. Qed.
+
+  (** The right-hand side of [b6_entropy]. *)
+  Theorem entropy_is :
+    valued entropy_f
+    = entropy_rounding M kappa m logits h j + u_out * (softmax.entropy logits + entropy_rounding M kappa m logits h j)
+      + (entropy_floor M * (1 + u_out) + b2_element.output_floor out).
+  Proof. rewrite <- entropy_rounding_is. reflexivity. Qed.
 End Values.
