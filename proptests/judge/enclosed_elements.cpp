@@ -10,6 +10,7 @@
 #include "numerics/adaptive_oracle.hpp"
 #include "numerics/decision.hpp"
 #include "proptests/judge/judged_row.hpp"
+#include "proptests/judge/sharpened_row.hpp"
 
 namespace softcheck::proptests {
 
@@ -165,35 +166,41 @@ void judge_log_softmax(const JudgedRow& row, RowVerdicts& verdicts) {
 }
 
 void judge_adaptive_softmax(const JudgedRow& row, RowVerdicts& verdicts) {
-  const RowCascade cascade(row.logits, 1);
-  const Statistics plain = statistics_of(cascade, row.contract, row.logits, 1);
+  RowCascade plain_cascade(row.logits, 1);
+  const Statistics plain = statistics_of(plain_cascade, row.contract, row.logits, 1);
   const EntropyDefinition definition =
       row.contract.entropy == EntropyForm::paper ? EntropyDefinition::paper : EntropyDefinition::exact;
-  OracleLadder<AdaptiveRowOracle> oracles([&] { return AdaptiveRowOracle(row.logits, definition); });
   const PrecisionScope precision(113);
-  const RowOracle& sharpened = oracles.now().sharpened();
-  Statistics scaled = numerics::row_statistics<UpperBound>(sharpened, plain.rescalings);
+  SharpenedRow sharp(plain_cascade, row.logits, definition);
+  const Statistics scaled = sharp.statistics(row.contract, plain.rescalings);
   const auto threshold = adaptive_temperature_error(row.contract, plain, scaled);
   const auto bare = adaptive_temperature_error(row.contract, plain, scaled, Grants::none);
-  const auto deviation = [&](std::size_t i) {
-    return UpperBound(std::max(0.0, sharpened.deviation(i).upper_double()));
-  };
-  const auto quick = [&](std::size_t i) {
-    const Enclosure value = oracles.now().softmax(i);
-    const long double near = nearest(value);
-    return Quick{near, static_cast<long double>(value.width()) + std::numeric_limits<long double>::epsilon() * near};
-  };
+  const bool narrow = properties(row.contract.output).precision <= 24;
+  // D e^-D falls from D = 1 on: beyond this both are far below any number.
+  constexpr double far = 1e6;
+  const auto deviation = [&](std::size_t i) { return UpperBound(std::fmin(sharp.deviation_bound(i), far)); };
   const auto coefficient = [&](std::size_t i) {
-    return UpperBound(std::max(0.0, oracles.now().softmax(i).upper_double()));
+    const SharpenedRow::Near near = sharp.near(i);
+    const double filtered = std::fmin(1, std::nextafter(near.value + near.error, infinity));
+    return UpperBound(near.value > 0 ? filtered : sharp.softmax(i).upper_double());
   };
-  judge_elements(row,
-                 {.claim = "kernel.adaptive_softmax.element",
-                  .masked = 0,
-                  .quick = quick,
-                  .value = [&](std::size_t i) { return oracles.now().softmax(i); },
-                  .threshold = [&](std::size_t i) { return upper(threshold.at(deviation(i), coefficient(i))); },
-                  .vacuous = [&](std::size_t i, double) { return !(upper(bare.relative(deviation(i))) < 1); }},
-                 verdicts);
+  OracleLadder<AdaptiveRowOracle> oracles([&] { return AdaptiveRowOracle(row.logits, definition); });
+  judge_elements(
+      row,
+      {.claim = "kernel.adaptive_softmax.element",
+       .masked = 0,
+       .quick =
+           [&](std::size_t i) {
+             const SharpenedRow::Near near = sharp.near(i);
+             const Quick filtered{near.value, near.error};
+             if (narrow) return filtered;
+             const long double finer = sharp.finer(i);
+             return Quick{finer, near.error + std::fabs(finer - static_cast<long double>(near.value))};
+           },
+       .value = [&](std::size_t i) { return working_precision() <= 113 ? sharp.softmax(i) : oracles.now().softmax(i); },
+       .threshold = [&](std::size_t i) { return upper(threshold.at(deviation(i), coefficient(i))); },
+       .vacuous = [&](std::size_t i, double) { return !(upper(bare.relative(deviation(i))) < 1); }},
+      verdicts);
 }
 
 }  // namespace softcheck::proptests

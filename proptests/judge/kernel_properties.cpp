@@ -15,11 +15,8 @@ RowOptions rows_for(const KernelSubject& subject, const JudgeOptions& options) {
   rows.max_length = options.max_length;
   // The reciprocal of theta must be a number of the accumulator: beyond that no contract promises anything.
   if (subject.contract.accumulator == numerics::Format::f16) rows.theta_exponent = 12;
-  // Adaptive temperature has none of its own, and its values come from enclosures alone: shorter rows.
-  if (subject.op == Op::adaptive_softmax) {
-    rows.theta_exponent = 0;
-    rows.max_length = std::min<std::uint64_t>(rows.max_length, 4096);
-  }
+  // Adaptive temperature has none of its own.
+  if (subject.op == Op::adaptive_softmax) rows.theta_exponent = 0;
   return rows;
 }
 
@@ -31,10 +28,9 @@ RowMatrixOptions matrices_of(RowOptions rows, std::uint64_t max_length) {
   return matrices;
 }
 
-std::vector<std::uint64_t> widths_for(const KernelSubject& subject, const JudgeOptions& options) {
-  const bool by_enclosures = subject.op == Op::adaptive_softmax;
-  const std::uint64_t dense = options.effort == Effort::quick || by_enclosures ? 129 : 1025;
-  const std::uint64_t most = by_enclosures ? 1025 : options.effort == Effort::quick ? 4097 : 65537;
+std::vector<std::uint64_t> widths_for(const JudgeOptions& options) {
+  const std::uint64_t dense = options.effort == Effort::quick ? 129 : 1025;
+  const std::uint64_t most = options.effort == Effort::quick ? 4097 : 65537;
   return swept_widths(dense, std::min(most, options.max_length));
 }
 
@@ -141,7 +137,7 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   list.add("EarlierCallsDoNotMatter", claims.values, row_cases(short_rows), &KernelTrial::after_others);
   add_masks(rows, claims, list);
   add_specials(rows, claims, list);
-  list.add_listed("EveryWidthIsComputed", claims.values, width_sweep(format, widths_for(subject, options)));
+  list.add_listed("EveryWidthIsComputed", claims.values, width_sweep(format, widths_for(options)));
   list.add_listed("AnEmptyCallHasItsValues", ClaimLists::with(claims.clean, "kernel.masked_row"),
                   empty_matrices(format));
   list.add_listed("StridesBeyondAnIntegerAreFollowed", claims.values, distant_matrices(format));

@@ -185,6 +185,8 @@ void serve_kernel(int socket, int printed, const KernelSource& source, const Ker
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGPIPE}) std::signal(number, SIG_DFL);
   // Worker threads of a library are none of the judge's business; one is enough to compute the right values.
   setenv("OMP_NUM_THREADS", "1", 0);
+  // What the kernel prints shows at once, with the call that it came from.
+  std::setvbuf(stdout, nullptr, _IONBF, 0);
   limit_resources(limits);
   serve(isolate_descriptors(socket, printed), source);
 }
