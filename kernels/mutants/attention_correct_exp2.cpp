@@ -1,5 +1,5 @@
 // Correct: log2 e is folded into the scale, weights are exp2 of differences; the logarithm is brought back to base e in
-// double.
+// double. A scale with log2 e in it is no power of 2, so that no score is exact: A = 3 says so.
 #include <cmath>
 #include <numbers>
 #include <vector>
