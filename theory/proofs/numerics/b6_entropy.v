@@ -6,9 +6,8 @@
                               c_Q = c_T + A' lambda + sigma + 2 lambda, for any tree and any number of rescalings
     - [b6_entropy]            |H_hat - H| <= (1 + u) (sigma + E_l u (ln S + sigma) + that) + u H, then the output
 
-    Source: docs/tolerances.md, B6; entropy_error in numerics/rounding_entropy.cpp. Differences from the code: it adds c
-    where c (e^mu + n lost_S) is proved (the absolute error of D meets the weights' own errors), and a reciprocal is
-    taken to be a normal number, which S < 1 / N grants: f16 with more than 2^14 items may break it. *)
+    Source: docs/tolerances.md, B6; entropy_error in numerics/rounding_entropy.cpp. A reciprocal is taken to be a normal
+    number, which S < 1 / N grants, N the smallest normal number: binary16 with more than 2^14 items may break it. *)
 
 From Coq Require Import Reals List Lra Lia Psatz.
 From softcheck Require Import softmax.

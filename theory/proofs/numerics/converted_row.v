@@ -9,8 +9,8 @@
     - [converted_pull], [converted_weights], [converted_drag], [converted_deviations]
                                  what such a move kappa does to the sums: factors e^(+-(1 + t) kappa), and kappa itself
 
-    Source: docs/tolerances.md, "Conversion". The factor 1 + t on kappa (the converted difference is what meets the
-    argument's relative error) is missing there and in RoundingModel::set_argument. *)
+    Source: docs/tolerances.md, "Conversion"; RoundingModel::set_argument. kappa carries the factor 1 + t because the
+    converted difference is what meets the argument's relative error. *)
 
 From Coq Require Import Reals List Lra Lia Psatz.
 From softcheck Require Import softmax.
