@@ -149,8 +149,10 @@ void RoundingModel<T>::set_argument(const Contract& contract, const RowStatistic
     if (!(upper(row.largest_magnitude) * row.theta < p.largest / 2)) conversion = unbounded<T>();
   }
   // What conversion moves is rounded with the argument: it counts 1 + t times.
-  argument_floor = (1 + slope) * (conversion + 2 * conversion_floor * over_theta) + steps * sum_floor * over_theta;
-  if (scaled) argument_floor = argument_floor + steps * product_floor;
+  argument_floor = (1 + slope) * (conversion + 2 * conversion_floor * over_theta);
+  // So does a difference that underflows before it is scaled.
+  const T step = scaled ? (1 + slope) * sum_floor * over_theta + product_floor : sum_floor;
+  argument_floor = argument_floor + steps * step;
 }
 
 template <class T>

@@ -47,8 +47,11 @@ Quantities quantities_of(const Contract& contract, const RowStatistics<Enclosure
   q.sum_floor = model.sum_floor;
   q.product_floor = model.product_floor;
   q.exp_floor = model.exp_floor;
-  q.argument_step = model.sum_floor / Enclosure(row.theta);
-  if (row.theta != 1) q.argument_step = q.argument_step + model.product_floor;
+  // Theorem scaled_argument's part for theta != 1.
+  q.argument_step = model.sum_floor;
+  if (row.theta != 1) {
+    q.argument_step = (Enclosure(1) + model.slope) * model.sum_floor / Enclosure(row.theta) + model.product_floor;
+  }
   const bool flushed = contract.subnormals == Subnormals::flushed;
   const bool converted = !embeds(contract.input, contract.accumulator);
   const Enclosure lost = converted ? model.product_floor : Enclosure(flushed ? format.smallest_normal : 0.0);
