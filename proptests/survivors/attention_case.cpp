@@ -1,0 +1,140 @@
+#include "proptests/survivors/attention_case.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "numerics/row_filter.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::round_to;
+
+using Row = std::span<const double>;
+
+double dot(Row a, Row b) {
+  double sum = 0;
+  for (std::size_t t = 0; t < a.size(); ++t) sum += a[t] * b[t];
+  return sum;
+}
+
+// One query of one head of one batch.
+struct Query {
+  Row query;             // (dim)
+  Row keys;              // (keys, dim)
+  Row values;            // (keys, dim)
+  std::int64_t visible;  // keys
+};
+
+// The values of q, k and v are row-major in (batch, heads, length, dim), whatever their strides.
+template <class Take>
+void each_query(const AttentionTensors& tensors, const TensorCall& call, Take take) {
+  const auto dim = static_cast<std::size_t>(tensors.dim);
+  const auto length = static_cast<std::size_t>(tensors.keys) * dim;
+  const Row q(call.inputs[0].values), k(call.inputs[1].values), v(call.inputs[2].values);
+  for (std::int64_t head = 0; head < tensors.batch * tensors.heads; ++head) {
+    const auto first = static_cast<std::size_t>(head) * length;
+    for (std::int64_t i = 0; i < tensors.queries; ++i) {
+      const auto row = static_cast<std::size_t>(head * tensors.queries + i) * dim;
+      take(Query{q.subspan(row, dim), k.subspan(first, length), v.subspan(first, length),
+                 tensors.causal ? tensors.keys - tensors.queries + i + 1 : tensors.keys});
+    }
+  }
+}
+
+std::vector<double> coefficients(const std::vector<double>& scores) {
+  std::vector<double> values;
+  for (const auto& [lower, upper] : numerics::filter_softmax(scores, numerics::filter_row(scores))) {
+    values.push_back(lower + (upper - lower) / 2);
+  }
+  return values;
+}
+
+// sum p_j v_j into out; the coefficients as round makes them.
+template <class Round>
+void weigh(const Query& query, const std::vector<double>& scores, Round round, std::vector<double>& out) {
+  const std::vector<double> p = coefficients(scores);
+  const std::size_t dim = query.query.size();
+  std::vector<double> sum(dim);
+  for (std::size_t j = 0; j < p.size(); ++j) {
+    const double weight = round(p[j]);
+    for (std::size_t t = 0; t < dim; ++t) sum[t] += weight * query.values[j * dim + t];
+  }
+  out.insert(out.end(), sum.begin(), sum.end());
+}
+
+TensorPlace place_of(const AttentionTensors& tensors, std::int64_t length) {
+  TensorPlace place;
+  place.format = tensors.format;
+  place.shape = {tensors.batch, tensors.heads, length, tensors.dim};
+  if (tensors.heads_inside) {
+    place.strides = {length * tensors.heads * tensors.dim, tensors.dim, tensors.heads * tensors.dim, 1};
+  }
+  place.against_the_end = false;
+  return place;
+}
+
+InputTensor input(const AttentionTensors& tensors, std::int64_t length, const std::function<double()>& value) {
+  InputTensor result{place_of(tensors, length), {}};
+  for (std::size_t i = 0; i < result.place.elements(); ++i) result.values.push_back(round_to(tensors.format, value()));
+  return result;
+}
+
+}  // namespace
+
+AttentionTensors taken(AttentionTensors published) {
+  constexpr std::int64_t most = std::int64_t{1} << 21;
+  if (published.queries * published.keys * published.dim > most) {
+    published.queries = std::min<std::int64_t>(published.queries, 16);
+  }
+  published.batch = std::min<std::int64_t>(published.batch, 2);
+  published.heads = std::min<std::int64_t>(published.heads, 2);
+  return published;
+}
+
+CriterionCase attention_case(const AttentionTensors& tensors, const std::function<double()>& value,
+                             std::vector<Comparison> comparisons) {
+  CriterionCase result;
+  for (const std::int64_t length : {tensors.queries, tensors.keys, tensors.keys}) {
+    result.call.inputs.push_back(input(tensors, length, value));
+  }
+  result.call.outputs.push_back({place_of(tensors, tensors.queries), {}});
+  result.call.scale = tensors.scale;
+  result.call.causal = tensors.causal;
+  result.row_length = static_cast<std::size_t>(tensors.dim);
+  result.comparisons = std::move(comparisons);
+  each_query(tensors, result.call, [&](const Query& query) {
+    std::vector<double> scores;
+    for (std::int64_t j = 0; j < query.visible; ++j) {
+      const auto first = static_cast<std::size_t>(j * tensors.dim);
+      scores.push_back(tensors.scale * dot(query.query, query.keys.subspan(first, query.query.size())));
+    }
+    weigh(
+        query, scores, [](double p) { return p; }, result.expected);
+  });
+  for (double& exact : result.expected) exact = round_to(tensors.format, exact);
+  return result;
+}
+
+double error_of_unfused(const AttentionTensors& tensors, const CriterionCase& criterion_case) {
+  const auto round = [&](double x) { return round_to(tensors.format, x); };
+  std::vector<double> out;
+  each_query(tensors, criterion_case.call, [&](const Query& query) {
+    std::vector<double> scores, key(query.query.size());
+    for (std::int64_t j = 0; j < query.visible; ++j) {
+      const Row plain = query.keys.subspan(static_cast<std::size_t>(j * tensors.dim), key.size());
+      std::ranges::transform(plain, key.begin(), [&](double x) { return round(tensors.scale * x); });
+      scores.push_back(round(dot(query.query, key)));
+    }
+    weigh(query, scores, round, out);
+  });
+  double largest = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    largest = std::max(largest, std::fabs(round(out[i]) - criterion_case.expected[i]));
+  }
+  return largest;
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "proptests/survivors/criterion.hpp"
+
+namespace softcheck::proptests {
+
+/// Tensors of attention as a published test makes them.
+struct AttentionTensors {
+  numerics::Format format = numerics::Format::f16;
+  std::int64_t batch = 1;
+  std::int64_t heads = 1;
+  std::int64_t queries = 1;
+  std::int64_t keys = 1;
+  std::int64_t dim = 1;
+  double scale = 1;
+  bool causal = false;        // the last query sees all keys
+  bool heads_inside = false;  // in memory (batch, length, heads, dim), else (batch, heads, length, dim)
+};
+
+/// What is taken of published tensors: at most two batches and two heads, and where queries * keys * dim exceeds 2^21
+/// the last 16 queries.
+AttentionTensors taken(AttentionTensors published);
+
+/// The call and the values in double arithmetic, rounded to the format: beside a published tolerance they are exact.
+///
+/// value    an element of q, k and v, to be rounded to the format
+CriterionCase attention_case(const AttentionTensors& tensors, const std::function<double()>& value,
+                             std::vector<Comparison> comparisons);
+
+/// The largest error of attention whose scaled keys, scores, coefficients and outputs are each rounded to the format:
+/// what PyTorch computes of 16-bit tensors without a fused kernel.
+double error_of_unfused(const AttentionTensors& tensors, const CriterionCase& criterion_case);
+
+}  // namespace softcheck::proptests

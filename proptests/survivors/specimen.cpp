@@ -1,0 +1,71 @@
+#include "proptests/survivors/specimen.hpp"
+
+#include <fstream>
+#include <map>
+#include <stdexcept>
+#include <string_view>
+
+namespace softcheck::proptests {
+namespace {
+
+std::vector<std::string> fields_of(std::string_view line) {
+  std::vector<std::string> fields;
+  for (;;) {
+    const std::size_t tab = line.find('\t');
+    fields.emplace_back(line.substr(0, tab));
+    if (tab == std::string_view::npos) return fields;
+    line.remove_prefix(tab + 1);
+  }
+}
+
+}  // namespace
+
+SpecimenKind Specimen::kind() const {
+  const bool passes = ("|" + expected + "|").find("|pass|") != std::string::npos;
+  if (passes) return bug_class == "-" ? SpecimenKind::correct : SpecimenKind::neither;
+  const bool race = bug_class == "C8";
+  return require == "-" && !race ? SpecimenKind::bug : SpecimenKind::neither;
+}
+
+std::filesystem::path Specimen::library_in(const std::filesystem::path& folder) const {
+  return folder / ("lib" + library + ".so");
+}
+
+std::vector<Specimen> read_specimens(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line)) throw std::runtime_error("read_specimens: cannot read " + path.string());
+  std::map<std::string, std::size_t> columns;
+  for (const std::string& name : fields_of(line)) columns.emplace(name, columns.size());
+  const auto column = [&](const char* name) {
+    const auto found = columns.find(name);
+    if (found == columns.end()) throw std::runtime_error("read_specimens: no column '" + std::string(name) + "'");
+    return found->second;
+  };
+  const std::size_t wanted[] = {column("library"),  column("symbol"),   column("op"),
+                                column("dtype"),    column("contract"), column("require"),
+                                column("expected"), column("class"),    column("exempt")};
+  std::vector<Specimen> rows;
+  while (std::getline(file, line)) {
+    if (line.empty()) continue;
+    const std::vector<std::string> fields = fields_of(line);
+    if (fields.size() != columns.size())
+      throw std::runtime_error("read_specimens: not as many fields as columns: " + line);
+    rows.push_back({fields[wanted[0]], fields[wanted[1]], fields[wanted[2]], fields[wanted[3]], fields[wanted[4]],
+                    fields[wanted[5]], fields[wanted[6]], fields[wanted[7]], fields[wanted[8]]});
+  }
+  return rows;
+}
+
+KernelSubject subject_of(const Specimen& row, const std::filesystem::path& folder) {
+  KernelSubject subject;
+  subject.source = {row.library_in(folder).string(), row.symbol};
+  subject.op = parse_op(row.op);
+  const numerics::Format input = numerics::parse_format(row.dtype);
+  subject.contract = numerics::parse_contract(row.contract, input, output_format(subject.op, input));
+  if (row.require != "-") subject.required = parse_requirements(row.require);
+  if (row.exempt != "-") subject.exempt = {row.exempt};
+  return subject;
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "proptests/judge/kernel_judge.hpp"
+
+namespace softcheck::proptests {
+
+/// What a kernel of kernels/mutants/ZOO.tsv is to a criterion.
+enum class SpecimenKind {
+  bug,      // breaks its contract: to accept it is a miss
+  correct,  // holds its contract, and no bug is planted: to reject it is a false alarm
+  neither   // breaks only what it was not asked to promise, or a bug that its contract's thresholds cannot tell; or a
+            // race, of which any test says now this and now that
+};
+
+/// A row of kernels/mutants/ZOO.tsv.
+struct Specimen {
+  std::string library;
+  std::string symbol;
+  std::string op;
+  std::string dtype;
+  std::string contract;
+  std::string require;    // "-": nothing
+  std::string expected;   // verdicts, separated by |
+  std::string bug_class;  // "-": none
+  std::string exempt;     // a claim that it is known to break; "-": none
+
+  SpecimenKind kind() const;
+  std::filesystem::path library_in(const std::filesystem::path& folder) const;
+};
+
+/// The rows of a ZOO.tsv; columns are found by the names in its first line, so that it may have more of them.
+/// throws   std::runtime_error when it cannot be read or lacks a column
+std::vector<Specimen> read_specimens(const std::filesystem::path& path);
+
+/// The kernel of the row, in a library below folder, with its contract.
+/// throws   std::invalid_argument when a word of the row is unknown
+KernelSubject subject_of(const Specimen& row, const std::filesystem::path& folder);
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,177 @@
+// Published criteria on planted bugs: few criteria and few kernels, so that a run takes seconds.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "proptests/survivors/criterion.hpp"
+#include "proptests/survivors/softmax_case.hpp"
+#include "proptests/survivors/specimen.hpp"
+#include "proptests/survivors/survivor_matrix.hpp"
+#include "proptests/survivors/survivor_report.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Format;
+
+std::vector<Specimen> specimens(const std::set<std::string>& symbols) {
+  std::vector<Specimen> chosen;
+  for (const Specimen& specimen : read_specimens(SOFTCHECK_SOURCE_DIR "/kernels/mutants/ZOO.tsv")) {
+    if (symbols.contains(specimen.symbol)) chosen.push_back(specimen);
+  }
+  return chosen;
+}
+
+Criterion published(const std::string& name) {
+  for (const Criterion& criterion : published_criteria()) {
+    if (criterion.name == name) return criterion;
+  }
+  throw std::invalid_argument("no criterion is called " + name);
+}
+
+SurvivorOptions options() {
+  SurvivorOptions result;
+  result.cases = 50;
+  result.folder = SOFTCHECK_KERNEL_DIR;
+  return result;
+}
+
+std::set<std::string> accepted(const SurvivorMatrix& matrix, const std::string& name, SpecimenKind kind) {
+  std::set<std::string> symbols;
+  for (const SurvivorLine& line : matrix.lines) {
+    for (std::size_t i = 0; i < line.verdicts.size(); ++i) {
+      const bool counts = line.name == name && matrix.kernels[i].kind() == kind;
+      if (counts && line.verdicts[i] == CriterionVerdict::accepted) symbols.insert(matrix.kernels[i].symbol);
+    }
+  }
+  return symbols;
+}
+
+using Names = std::set<std::string>;
+
+const Names symbols{"mutant_constant_one_over_n",
+                    "mutant_returns_zeros",
+                    "mutant_sum_in_bf16",
+                    "mutant_ignores_mask",
+                    "mutant_no_max_shift",
+                    "mutant_crashes",
+                    "mutant_hangs",
+                    "correct_two_pass",
+                    "correct_kahan",
+                    "example_softmax_c"};
+
+TEST(Survivors, CriteriaAcceptWhatTheyAcceptAndTheJudgeNothing) {
+  const std::vector<Specimen> zoo = specimens(symbols);
+  const SurvivorMatrix matrix = survivor_matrix(
+      {published("llm.c"), published("Triton tutorial 02"), published("XNNPACK operator")}, zoo, options());
+  EXPECT_EQ(accepted(matrix, "llm.c", SpecimenKind::bug),
+            (Names{"mutant_ignores_mask", "mutant_no_max_shift", "mutant_sum_in_bf16"}));
+  EXPECT_EQ(accepted(matrix, "Triton tutorial 02", SpecimenKind::bug),
+            (Names{"mutant_ignores_mask", "mutant_no_max_shift"}));
+  EXPECT_EQ(accepted(matrix, "XNNPACK operator", SpecimenKind::bug), Names{"mutant_ignores_mask"});
+  EXPECT_EQ(accepted(matrix, "softcheck", SpecimenKind::bug), Names{});
+
+  const Names correct{"correct_two_pass", "correct_kahan", "example_softmax_c"};
+  EXPECT_EQ(accepted(matrix, "softcheck", SpecimenKind::correct), correct);
+  EXPECT_EQ(accepted(matrix, "llm.c", SpecimenKind::correct), correct);
+}
+
+TEST(Survivors, TheSameSeedGivesTheSameBytes) {
+  const std::vector<Specimen> zoo = specimens(symbols);
+  const SurvivorOrigin origin{"softcheck", "commit", "command"};
+  const auto files = [&] {
+    const SurvivorMatrix matrix = survivor_matrix({published("llm.c"), published("MLX")}, zoo, options());
+    return to_csv(matrix, origin) + to_text(matrix, origin) + to_svg(matrix, origin);
+  };
+  EXPECT_EQ(files(), files());
+}
+
+// Whatever comes back within an infinite tolerance is accepted: only what does not come back is told apart.
+TEST(Survivors, AnInfiniteToleranceAcceptsEveryWrongValue) {
+  Criterion crippled = published("llm.c");
+  crippled.name = "crippled";
+  crippled.cases = [](Draw& draw) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    return std::vector{softmax_case({.rows = 4, .columns = 1000}, [&](auto, auto) { return 100 * draw.normal(); },
+                                    {{Comparison::Rule::allclose, infinity, 0}})};
+  };
+  const SurvivorMatrix matrix =
+      survivor_matrix({crippled},
+                      specimens({"mutant_constant_one_over_n", "mutant_returns_zeros", "mutant_sum_in_bf16",
+                                 "mutant_scale_twice", "mutant_crashes", "correct_two_pass"}),
+                      options());
+  EXPECT_EQ(accepted(matrix, "crippled", SpecimenKind::bug),
+            (Names{"mutant_constant_one_over_n", "mutant_returns_zeros", "mutant_scale_twice", "mutant_sum_in_bf16"}));
+}
+
+// Where the kernel that a bug is planted in fails, the bug is not what the criterion saw.
+TEST(Survivors, CasesThatTheUnspoiledKernelFailsDoNotCountForBugs) {
+  Criterion harsh = published("llm.c");
+  harsh.name = "harsh";
+  harsh.cases = [](Draw& draw) {
+    return std::vector{softmax_case({.rows = 2, .columns = 10000}, [&](auto, auto) { return draw.normal(); },
+                                    {{Comparison::Rule::allclose, 0, 0}})};
+  };
+  const SurvivorMatrix matrix =
+      survivor_matrix({harsh}, specimens({"mutant_ignores_mask", "correct_two_pass"}), options());
+  EXPECT_EQ(accepted(matrix, "harsh", SpecimenKind::correct), Names{});
+  EXPECT_EQ(accepted(matrix, "harsh", SpecimenKind::bug), Names{"mutant_ignores_mask"});
+  EXPECT_EQ(matrix.lines.front().uncounted_cases, 1);
+}
+
+TEST(Survivors, ANarrowCriterionReachesAWideKernelThroughItsOwnDtype) {
+  const std::vector<Specimen> zoo = specimens({"mutant_returns_zeros", "correct_two_pass"});
+  const auto row = [&](const char* symbol) {
+    return *std::ranges::find_if(zoo, [&](const Specimen& s) { return s.symbol == symbol && s.dtype == "f32"; });
+  };
+  const Criterion narrow = published("KernelBench fp16");
+  EXPECT_EQ(narrow.format, Format::f16);
+  Specimen in_f16 = row("correct_two_pass");
+  in_f16.dtype = "f16";
+  EXPECT_TRUE(applies(narrow, row("correct_two_pass"), {row("correct_two_pass")}));
+  EXPECT_FALSE(applies(narrow, row("correct_two_pass"), {row("correct_two_pass"), in_f16}));
+  EXPECT_TRUE(applies(narrow, in_f16, {row("correct_two_pass"), in_f16}));
+  EXPECT_FALSE(applies(published("llm.c"), in_f16, {in_f16}));
+}
+
+TEST(Survivors, EveryCriterionIsCitedAndHasCasesOfItsOwn) {
+  Names names;
+  for (const Criterion& criterion : published_criteria()) {
+    EXPECT_TRUE(names.insert(criterion.name).second) << criterion.name;
+    for (const std::string* text : {&criterion.source, &criterion.inputs, &criterion.shapes, &criterion.tolerance}) {
+      EXPECT_FALSE(text->empty()) << criterion.name;
+    }
+  }
+  EXPECT_GE(names.size(), 10U);
+}
+
+TEST(Comparisons, FollowTheirRules) {
+  using Rule = Comparison::Rule;
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto holds = [](Comparison rule, std::vector<double> got, std::vector<double> expected) {
+    return accepts(rule, got, expected, got.size());
+  };
+  EXPECT_TRUE(holds({Rule::allclose, 0.25, 0.5}, {1.75}, {1}));
+  EXPECT_FALSE(holds({Rule::allclose, 0.25, 0.5}, {1.8}, {1}));
+  EXPECT_FALSE(holds({Rule::allclose, 0.25, 0.5}, {nan}, {1}));
+  EXPECT_TRUE(holds({Rule::mean_square, 0, 0.25}, {2, 0}, {1, 0}));
+  EXPECT_FALSE(holds({Rule::mean_square, 0, 0.2}, {2, 0}, {1, 0}));
+  EXPECT_FALSE(holds({Rule::mean_square, 0, 1}, {nan, 0}, {1, 0}));
+  EXPECT_TRUE(holds({Rule::relative_or_epsilon, 0, 0.1}, {1.05}, {1}));
+  EXPECT_FALSE(holds({Rule::relative_or_epsilon, 0, 0.1}, {1.2}, {1}));
+  EXPECT_TRUE(holds({Rule::relative_or_epsilon, 0, 0}, {1e-7}, {0}));
+  EXPECT_TRUE(holds({Rule::row_sums, 0.1, 0.1}, {0.5, 0.65}, {0, 0}));
+  EXPECT_FALSE(holds({Rule::row_sums, 0.1, 0.1}, {0.5, 0.75}, {0, 0}));
+  EXPECT_TRUE(holds({Rule::total, 0.1, 0}, {0.5, 0.55}, {0, 0}));
+  EXPECT_FALSE(holds({Rule::total, 0.1, 0}, {nan, 0.5}, {0, 0}));
+  EXPECT_FALSE(holds({Rule::between_zero_and_one}, {0.5, -1e-9}, {0, 0}));
+  EXPECT_TRUE(holds({Rule::first_takes_all, 0.01}, {0.995, 0.005}, {0, 0}));
+  EXPECT_FALSE(holds({Rule::first_takes_all, 0.01}, {0.995, 0.02}, {0, 0}));
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
