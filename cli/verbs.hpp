@@ -10,6 +10,7 @@ namespace softcheck::cli {
 void add_test_verb(CLI::App& app, int& exit_code);
 void add_kernel_verb(CLI::App& app, int& exit_code);
 void add_verify_verb(CLI::App& app, int& exit_code);
+void add_run_verb(CLI::App& app, int& exit_code);
 void add_version_verb(CLI::App& app, int& exit_code);
 
 }  // namespace softcheck::cli

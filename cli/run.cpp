@@ -1,0 +1,128 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "cli/build_info.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/output.hpp"
+#include "cli/verbs.hpp"
+#include "proptests/survivors/survivor_matrix.hpp"
+#include "proptests/survivors/survivor_report.hpp"
+
+namespace softcheck::cli {
+
+using namespace proptests;
+
+namespace {
+
+struct SurvivorFlags {
+  std::string folder = "results/survivors";
+  std::uint64_t seed = SurvivorOptions{}.seed;
+  int cases = SurvivorOptions{}.cases;
+};
+
+// The planted bugs stand in the source tree, and their libraries in its build: an installed command has neither. A
+// peer's library is there where the peer is installed.
+std::vector<Specimen> zoo() {
+  std::error_code error;
+  const std::filesystem::path list(SOFTCHECK_SOURCE_ZOO);
+  if (!std::filesystem::exists(list, error)) {
+    throw InputError(unsupported,
+                     fmt::format("run survivors: needs the list of planted bugs, {}, which is not there; it works "
+                                 "from a build of the source tree alone",
+                                 list.string()));
+  }
+  std::vector<Specimen> rows = read_specimens(list);
+  const auto library_of = [](const Specimen& row) { return row.library_in(SOFTCHECK_BUILD_KERNELS); };
+  std::erase_if(rows, [&](const Specimen& row) {
+    return row.library.starts_with("softcheck_peer_") && !std::filesystem::exists(library_of(row));
+  });
+  for (const Specimen& row : rows) {
+    const std::filesystem::path library = library_of(row);
+    if (!std::filesystem::exists(library, error)) {
+      throw InputError(unsupported, fmt::format("run survivors: needs the planted bugs, {}, which is not there; build "
+                                                "the source tree with its tests (SOFTCHECK_BUILD_TESTS)",
+                                                library.string()));
+    }
+  }
+  return rows;
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!std::filesystem::is_directory(folder)) {
+    throw InputError(usage, fmt::format("--out: need a folder that can be made, got '{}'", folder));
+  }
+}
+
+void write(const std::filesystem::path& path, const std::string& text) {
+  try {
+    write_file_atomically(path, text);
+  } catch (const std::exception& error) {
+    throw InputError(usage, fmt::format("--out: {}", error.what()));
+  }
+}
+
+int run_survivors(const SurvivorFlags& flags) {
+  const std::vector<Specimen> rows = zoo();
+  make_folder(flags.folder);
+  SurvivorMatrix matrix;
+  {
+    Progress progress;
+    SurvivorOptions options;
+    options.seed = flags.seed;
+    options.cases = flags.cases;
+    options.folder = SOFTCHECK_BUILD_KERNELS;
+    options.progress = [&](std::string_view text) { progress.show(text); };
+    try {
+      matrix = survivor_matrix(published_criteria(), rows, options);
+    } catch (const std::runtime_error& error) {
+      throw InputError(unsupported, error.what());
+    }
+  }
+  const SurvivorOrigin origin{fmt::format("softcheck {}", this_build().version), std::string(this_build().commit),
+                              fmt::format("softcheck run survivors --seed {} --cases {}", flags.seed, flags.cases)};
+  const std::filesystem::path folder(flags.folder);
+  write(folder / "survivors.csv", to_csv(matrix, origin));
+  write(folder / "survivors.txt", to_text(matrix, origin));
+  write(folder / "survivors.svg", to_svg(matrix, origin));
+
+  const SurvivorLine& ours = matrix.lines.back();
+  const SurvivorLine::Count bugs = matrix.count(ours, SpecimenKind::bug);
+  const SurvivorLine::Count correct = matrix.count(ours, SpecimenKind::correct);
+  fmt::print(
+      "{}\n{}: softcheck accepts {} of {} planted bugs and {} of {} correct kernels (seed {}, {} cases of each "
+      "property); survivors.txt, .csv and .svg are in {}\n",
+      to_table(matrix), bugs.accepted == 0 && correct.accepted == correct.applicable ? "pass" : "fail", bugs.accepted,
+      bugs.applicable, correct.accepted, correct.applicable, flags.seed, flags.cases, flags.folder);
+  std::fflush(stdout);
+  return bugs.accepted == 0 && correct.accepted == correct.applicable ? holds : violated;
+}
+
+}  // namespace
+
+void add_run_verb(CLI::App& app, int& exit_code) {
+  CLI::App* verb = app.add_subcommand("run", "Reproduce a table or a figure");
+  verb->require_subcommand(1);
+  CLI::App* survivors = verb->add_subcommand(
+      "survivors", "How many planted bugs published tests of softmax kernels accept, and how many softcheck does");
+  const auto flags = std::make_shared<SurvivorFlags>();
+  survivors->add_option("--out", flags->folder, "Folder for survivors.txt, .csv and .svg")
+      ->type_name("DIR")
+      ->capture_default_str();
+  survivors->add_option("--seed", flags->seed, "Seed of all random numbers")->capture_default_str();
+  survivors->add_option("--cases", flags->cases, "softcheck's own random cases of each property")
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
+  survivors->callback([flags, &exit_code] { exit_code = run_survivors(*flags); });
+}
+
+}  // namespace softcheck::cli
