@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "proptests/generators/attention.hpp"
+#include "proptests/judge/attention_judge.hpp"
+
+namespace softcheck::proptests {
+
+/// Number of a query among those of all heads and batches.
+std::size_t row_number(const AttentionShape& shape, std::size_t b, std::size_t h, std::size_t i);
+/// " at batch=0 head=1 query=2"
+std::string place_of(const AttentionShape& shape, std::size_t row);
+/// The case without its numbers, which stand in the replay line, and a remark on what was made of it.
+std::string witness_of(const AttentionCase& attention, const std::string& remark);
+
+/// Query i of head h, which points into the case.
+AttentionRow row_of(const AttentionCase& attention, std::size_t b, std::size_t h, std::size_t i);
+/// What was returned for a row: out, lse and entropy as far as there are any.
+AttentionValues values_of(const AttentionCase& attention, const std::vector<std::vector<double>>& got, std::size_t row);
+
+/// Calls callback(b, h, i) for every query.
+template <class Callback>
+void each_row(const AttentionShape& s, Callback callback) {
+  for (std::size_t b = 0; b < s.batch; ++b) {
+    for (std::size_t h = 0; h < s.heads(); ++h) {
+      for (std::size_t i = 0; i < s.queries; ++i) callback(b, h, i);
+    }
+  }
+}
+
+}  // namespace softcheck::proptests
