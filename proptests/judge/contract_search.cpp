@@ -172,7 +172,11 @@ bool ContractSearch::find_arithmetic(Contract& contract) {
           steps_["lse"] = {lse == LseForm::uncentred ? uncentred : std::nullopt, pairs};
           return true;
         }
-        broken = BrokenCandidate{candidate, pairs.holds ? sums_.against(op_, candidate) : pairs};
+        ProbeShare share = pairs;
+        for (ProbeSet* probes : {&sums_, &rows_}) {
+          if (share.holds) share = probes->against(op_, candidate);
+        }
+        broken = BrokenCandidate{candidate, share};
       }
     }
     narrower = broken;

@@ -98,12 +98,18 @@ const Certificate* first_of(const Counterexample& found, const std::string& clai
   return place == found.failed.end() ? nullptr : &*place;
 }
 
-// The property whose failing case of the claim is the smallest.
-const PropertyFinding* smallest_failure(const KernelJudgement& judgement, const std::string& claim) {
+// What is small enough to be told by the first property, which asks the least: a smaller case of a later one is no
+// simpler.
+constexpr std::size_t few_logits = 8;
+
+// The property by which a failure is told: the first one that fails on few logits, else the one of the smallest case.
+template <class Fails>
+const PropertyFinding* simplest(const KernelJudgement& judgement, Fails&& fails) {
   const PropertyFinding* smallest = nullptr;
   for (const PropertyFinding& property : judgement.properties) {
     const auto& found = property.outcome.counterexample;
-    if (!found || first_of(*found, claim) == nullptr) continue;
+    if (!found || !fails(property)) continue;
+    if (found->size <= few_logits) return &property;
     if (smallest == nullptr || found->size < smallest->outcome.counterexample->size) smallest = &property;
   }
   return smallest;
@@ -113,7 +119,9 @@ const PropertyFinding* smallest_failure(const KernelJudgement& judgement, const 
 // case that an earlier claim told of is not told again.
 std::vector<std::string> story_of(const KernelSubject& subject, const KernelJudgement& judgement,
                                   const std::string& claim, std::set<std::string>& told_cases) {
-  const PropertyFinding* property = smallest_failure(judgement, claim);
+  const PropertyFinding* property = simplest(judgement, [&](const PropertyFinding& candidate) {
+    return first_of(*candidate.outcome.counterexample, claim) != nullptr;
+  });
   if (property == nullptr) return {};
   const Counterexample& found = *property->outcome.counterexample;
   const std::string one_case = property->name + " " + found.case_text;
@@ -200,17 +208,15 @@ std::string command_line(const KernelSubject& subject, std::string_view replay) 
 
 std::string summary_of(const KernelJudgement& judgement) {
   const std::string verdict = to_string(judgement.verdict);
-  const Counterexample* smallest = nullptr;
-  for (const PropertyFinding& property : judgement.properties) {
-    const auto& found = property.outcome.counterexample;
-    if (property.verdict != judgement.verdict || !found || found->failed.empty()) continue;
-    if (smallest == nullptr || found->size < smallest->size) smallest = &*found;
-  }
-  if (smallest == nullptr) return verdict;
-  const Certificate& failed = smallest->failed.front();
+  const PropertyFinding* property = simplest(judgement, [&](const PropertyFinding& candidate) {
+    return candidate.verdict == judgement.verdict && !candidate.outcome.counterexample->failed.empty();
+  });
+  if (property == nullptr) return verdict;
+  const Counterexample& found = *property->outcome.counterexample;
+  const Certificate& failed = found.failed.front();
   const std::string times = times_threshold(failed.slack);
-  return verdict + ": " + failed.claim + " does not hold on " + logits(smallest->size) +
-         (times.empty() ? "" : ", by " + times);
+  return verdict + ": " + failed.claim + " does not hold on " + logits(found.size) +
+         (times.empty() ? "" : ", " + times);
 }
 
 std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgement& judgement) {
