@@ -1,5 +1,5 @@
 #!/bin/sh
-# formulas.sh PROOFS BUILD [--write]: the C++ header of the theorems' formulas and constants is what Coq prints.
+# formulas.sh PROOFS BUILD [--write|HEADER]: the C++ header of the theorems' formulas and constants is what Coq prints.
 set -eu
 proofs=$1 build=$2
 header=$(dirname "$0")/../numerics/theorem_formulas.hpp
@@ -55,5 +55,6 @@ if [ "${3:-}" = --write ]; then
   cp "$work/header" "$header.new" && mv "$header.new" "$header"
   exit 0
 fi
+[ -z "${3:-}" ] || header=$3
 diff "$header" "$work/header" || { echo "theorem_formulas.hpp is not what Coq prints: sh $0 $proofs $build --write"; exit 1; }
 echo "$(grep -c '^template' "$header") templates and the constants agree"

@@ -48,5 +48,13 @@ must fail statements.sh "a weakened statement"
 plant 'Theorem planted : forall x, 1 < x -> 0 < 2 * x. Proof. intros. lra. Qed.'
 must fail statements.sh "a statement with a stronger premise"
 
+sed 's/= 252543;/= 252542;/' "$here/../numerics/theorem_formulas.hpp" >"$work/changed.hpp"
+if sh "$here/formulas.sh" "$proofs" "$2" "$work/changed.hpp" >"$work/log" 2>&1; then
+  echo "formulas.sh did not fail: a changed constant"
+  exit 1
+fi
+grep -q 252542 "$work/log" || { cat "$work/log"; exit 1; }
+echo "formulas.sh must fail: a changed constant"
+
 printf 'Lemma broken : True. Proof. Qed.\n' >"$work/proofs/planted.v"
 must fail build.sh "a proof that does not go through"
