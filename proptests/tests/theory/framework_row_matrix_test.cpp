@@ -1,5 +1,3 @@
-#include "proptests/generators/row_matrix.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <set>
 
 #include "proptests/generators/draw.hpp"
+#include "proptests/generators/row_matrix.hpp"
 
 namespace softcheck::proptests {
 namespace {
