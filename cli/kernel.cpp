@@ -160,9 +160,9 @@ int run_kernel(const KernelFlags& flags) {
                                 : "one case replayed";
     const std::string summary = summary_of(judgement);
     return publish(report, flags.output,
-                   fmt::format("{}{} {} calls, {} refused, {:.1f} s ({})", summary,
+                   fmt::format("{}{} {} calls, {} refused, {} rows judged, {:.1f} s ({})", summary,
                                summary.find(':') == std::string::npos ? ":" : ";", judgement.calls, judgement.refused,
-                               judgement.seconds, how));
+                               judgement.rows, judgement.seconds, how));
   } catch (const KernelLoadError& error) {
     throw InputError(code_of(error.reason), error.what());
   }
