@@ -156,6 +156,12 @@ expect 1 kernel "$mutants:mutant_not_batch_invariant" --require batch-invariant 
 says "replay: .*--contract 'exp=2ulp' --require batch-invariant --replay"
 replays 1
 
+expect 1 kernel "$mutants:mutant_in_place_read_after_write" --in-place --effort quick
+says 'replay: .*--require in-place --replay .Kernel.TheOutputMayBeTheInput'
+replays 1
+expect 0 kernel "$mutants:correct_logsumexp" --op logsumexp --dtype f16 --out-dtype f16 --effort quick
+says 'logsumexp f16 -> f16'
+
 # A pass tells how close it was, too, and the effort it is worth.
 expect 0 kernel "$mutants:correct_two_pass" --effort quick --json "$scratch/report.json"
 says '^pass: .*quick effort'
@@ -174,6 +180,7 @@ sh -c "'$softcheck' $(sed -n 's/^softcheck //p' "$scratch/out") --effort quick" 
   complain "the command that --infer prints does not pass"
 expect 1 kernel "$mutants:mutant_drops_tail" --effort quick --infer
 says '^fail: no standard contract fits: even'
+refuses 4 '--infer: .*softmax family' kernel "$mutants:attention_correct_online" --op attention --infer
 expect 6 kernel "$mutants:mutant_crashes" --effort quick --infer
 says '^crash: no standard contract fits: a call did not return'
 
