@@ -25,7 +25,7 @@ namespace {
 struct SurvivorFlags {
   std::string folder = "results/survivors";
   std::uint64_t seed = SurvivorOptions{}.seed;
-  int cases = SurvivorOptions{}.cases;
+  std::string effort = to_string(SurvivorOptions{}.effort);
 };
 
 // The planted bugs stand in the source tree, and their libraries in its build: an installed command has neither. A
@@ -55,6 +55,14 @@ std::vector<Specimen> zoo() {
   return rows;
 }
 
+Effort effort_of(const std::string& word) {
+  try {
+    return parse_effort(word);
+  } catch (const std::invalid_argument& error) {
+    throw InputError(usage, fmt::format("--{}", error.what()));
+  }
+}
+
 void make_folder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -72,6 +80,7 @@ void write(const std::filesystem::path& path, const std::string& text) {
 }
 
 int run_survivors(const SurvivorFlags& flags) {
+  const Effort effort = effort_of(flags.effort);
   const std::vector<Specimen> rows = zoo();
   make_folder(flags.folder);
   SurvivorMatrix matrix;
@@ -79,7 +88,7 @@ int run_survivors(const SurvivorFlags& flags) {
     Progress progress;
     SurvivorOptions options;
     options.seed = flags.seed;
-    options.cases = flags.cases;
+    options.effort = effort;
     options.folder = SOFTCHECK_BUILD_KERNELS;
     options.progress = [&](std::string_view text) { progress.show(text); };
     try {
@@ -89,7 +98,7 @@ int run_survivors(const SurvivorFlags& flags) {
     }
   }
   const SurvivorOrigin origin{fmt::format("softcheck {}", this_build().version), std::string(this_build().commit),
-                              fmt::format("softcheck run survivors --seed {} --cases {}", flags.seed, flags.cases)};
+                              fmt::format("softcheck run survivors --seed {} --effort {}", flags.seed, flags.effort)};
   const std::filesystem::path folder(flags.folder);
   write(folder / "survivors.csv", to_csv(matrix, origin));
   write(folder / "survivors.txt", to_text(matrix, origin));
@@ -99,10 +108,10 @@ int run_survivors(const SurvivorFlags& flags) {
   const SurvivorLine::Count bugs = matrix.count(ours, SpecimenKind::bug);
   const SurvivorLine::Count correct = matrix.count(ours, SpecimenKind::correct);
   fmt::print(
-      "{}\n{}: softcheck accepts {} of {} planted bugs and {} of {} correct kernels (seed {}, {} cases of each "
-      "property); survivors.txt, .csv and .svg are in {}\n",
+      "{}\n{}: softcheck accepts {} of {} planted bugs and {} of {} correct kernels (seed {}, {} effort); "
+      "survivors.txt, .csv and .svg are in {}\n",
       to_table(matrix), bugs.accepted == 0 && correct.accepted == correct.applicable ? "pass" : "fail", bugs.accepted,
-      bugs.applicable, correct.accepted, correct.applicable, flags.seed, flags.cases, flags.folder);
+      bugs.applicable, correct.accepted, correct.applicable, flags.seed, flags.effort, flags.folder);
   std::fflush(stdout);
   return bugs.accepted == 0 && correct.accepted == correct.applicable ? holds : violated;
 }
@@ -119,8 +128,7 @@ void add_run_verb(CLI::App& app, int& exit_code) {
       ->type_name("DIR")
       ->capture_default_str();
   survivors->add_option("--seed", flags->seed, "Seed of all random numbers")->capture_default_str();
-  survivors->add_option("--cases", flags->cases, "softcheck's own random cases of each property")
-      ->check(CLI::Range(1, 10'000'000))
+  survivors->add_option("--effort", flags->effort, "How long softcheck itself looks: quick, default or deep")
       ->capture_default_str();
   survivors->callback([flags, &exit_code] { exit_code = run_survivors(*flags); });
 }

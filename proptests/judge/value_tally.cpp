@@ -32,7 +32,9 @@ void WorstFindings::add(ValueFinding finding, std::size_t row) {
   const auto found = worst_.find(finding.claim);
   const bool worse = found == worst_.end() || rank(finding.decision) > rank(found->second.finding.decision) ||
                      (finding.decision == found->second.finding.decision && share > found->second.share);
-  if (worse) worst_.insert_or_assign(finding.claim, Worst{std::move(finding), row, share});
+  if (!worse) return;
+  const std::string_view claim = finding.claim;
+  worst_.insert_or_assign(claim, Worst{std::move(finding), row, share});
 }
 
 }  // namespace softcheck::proptests

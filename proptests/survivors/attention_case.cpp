@@ -85,12 +85,11 @@ InputTensor input(const AttentionTensors& tensors, std::int64_t length, const st
 }  // namespace
 
 AttentionTensors taken(AttentionTensors published) {
-  constexpr std::int64_t most = std::int64_t{1} << 21;
-  if (published.queries * published.keys * published.dim > most) {
-    published.queries = std::min<std::int64_t>(published.queries, 16);
-  }
-  published.batch = std::min<std::int64_t>(published.batch, 2);
+  constexpr std::int64_t most = std::int64_t{1} << 20;
   published.heads = std::min<std::int64_t>(published.heads, 2);
+  const std::int64_t of_a_batch = published.heads * published.keys * published.dim;
+  published.batch = std::min<std::int64_t>(published.batch, 2 * of_a_batch > most ? 1 : 2);
+  published.queries = std::min(published.queries, std::max<std::int64_t>(2, most / (published.batch * of_a_batch)));
   return published;
 }
 

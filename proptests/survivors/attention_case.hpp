@@ -21,8 +21,8 @@ struct AttentionTensors {
   bool heads_inside = false;  // in memory (batch, length, heads, dim), else (batch, heads, length, dim)
 };
 
-/// What is taken of published tensors: at most two batches and two heads, and where queries * keys * dim exceeds 2^21
-/// the last 16 queries.
+/// What is taken of published tensors: at most two batches (one where the keys would have more than 2^20 elements) and
+/// two heads, and of the queries as many as keep batch * heads * queries * keys * dim within 2^20, but two at least.
 AttentionTensors taken(AttentionTensors published);
 
 /// The call and the values in double arithmetic, rounded to the format: beside a published tolerance they are exact.

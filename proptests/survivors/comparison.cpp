@@ -62,7 +62,8 @@ bool accepts(const Comparison& comparison, Elements got, Elements expected, std:
     case Comparison::Rule::row_sums:
       return each_row(got, row_length, [&](Elements row) { return std::fabs(sum(row) - 1) <= absolute + relative; });
     case Comparison::Rule::total:
-      return std::fabs(sum(got) - static_cast<double>(got.size() / row_length)) <= absolute;
+      return std::fabs(sum(got) * static_cast<double>(row_length) - static_cast<double>(got.size())) <=
+             absolute * static_cast<double>(row_length);
     case Comparison::Rule::between_zero_and_one:
       return std::ranges::all_of(got, [](double g) { return g >= 0 && g <= 1; });
     case Comparison::Rule::first_takes_all:

@@ -38,7 +38,8 @@ struct Criterion {
 
 /// The re-enacted criteria, each cited. Everything is computed anew from published facts:
 /// - expected values are the exact ones, to within 2^-45, rounded to the dtype: the sources take another kernel's
-/// - where a source takes more than max(2, 2^17 / columns) rows, that many are taken
+/// - where a source takes more than max(2, 2^16 / columns) rows, that many are taken; of attention a few
+///   batches, heads and queries (taken() in attention_case.hpp)
 /// - random numbers are ours, from one seed
 /// - rows of tensors with more dimensions are laid one after the other
 std::vector<Criterion> published_criteria();

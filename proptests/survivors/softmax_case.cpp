@@ -51,7 +51,7 @@ TensorPlace place_of(const LogitMatrix& matrix, std::int64_t row_stride) {
 }  // namespace
 
 std::int64_t rows_taken(std::int64_t published, std::int64_t columns) {
-  return std::min(published, std::max<std::int64_t>(2, (std::int64_t{1} << 17) / columns));
+  return std::min(published, std::max<std::int64_t>(2, (std::int64_t{1} << 16) / columns));
 }
 
 CriterionCase softmax_case(const LogitMatrix& matrix, const LogitSource& logit, std::vector<Comparison> comparisons) {

@@ -23,7 +23,7 @@ struct LogitMatrix {
 /// The logit in a row and a column, rounded to the format by the caller of it.
 using LogitSource = std::function<double(std::int64_t row, std::int64_t column)>;
 
-/// The rows taken of a published number of them: at most max(2, 2^17 / columns).
+/// The rows taken of a published number of them: at most max(2, 2^16 / columns).
 std::int64_t rows_taken(std::int64_t published, std::int64_t columns);
 
 /// The call and the exact values, rounded to the format.

@@ -154,9 +154,9 @@ class Matrix {
   }
 
   CriterionVerdict judge(const Specimen& kernel) const {
-    JudgeOptions options;
+    JudgeOptions options = judge_options(options_.effort);
     options.run.seed = options_.seed;
-    options.run.cases = options_.cases;
+    options.run.shrinks = 0;  // a verdict is all that is asked for
     options.limits.seconds_per_call = options_.seconds_per_call;
     return verdict_of(judge_kernel(subject_of(kernel, options_.folder), options).verdict);
   }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "proptests/judge/effort.hpp"
 #include "proptests/property.hpp"
 #include "proptests/survivors/criterion_run.hpp"
 
@@ -37,15 +38,15 @@ struct SurvivorMatrix {
 
 struct SurvivorOptions {
   std::uint64_t seed = RunOptions{}.seed;
-  int cases = RunOptions{}.cases;                  // of each property, for the judge
-  double seconds_per_call = 2;                     // a kernel that takes longer hangs
+  Effort effort = Effort::quick;                   // of the judge
+  double seconds_per_call = 3;                     // a kernel that takes longer hangs
   std::filesystem::path folder;                    // of the libraries
   unsigned workers = 0;                            // processes; 0: one for each processor, at most 4
   std::function<void(std::string_view)> progress;  // told what is being done; may be empty
 };
 
 /// Every criterion, and the judge, over every bug and every correct kernel of the zoo (CriterionRun). The same seed,
-/// cases and libraries give the same matrix, with any number of workers.
+/// effort and libraries give the same matrix, with any number of workers.
 /// throws   std::runtime_error when a kernel cannot be loaded, or a worker dies
 SurvivorMatrix survivor_matrix(std::vector<Criterion> criteria, const std::vector<Specimen>& zoo,
                                const SurvivorOptions& options);

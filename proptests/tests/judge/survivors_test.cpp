@@ -35,7 +35,7 @@ Criterion published(const std::string& name) {
 
 SurvivorOptions options() {
   SurvivorOptions result;
-  result.cases = 50;
+  result.seconds_per_call = 2;
   result.folder = SOFTCHECK_KERNEL_DIR;
   return result;
 }
@@ -68,8 +68,7 @@ TEST(Survivors, CriteriaAcceptWhatTheyAcceptAndTheJudgeNothing) {
   const std::vector<Specimen> zoo = specimens(symbols);
   const SurvivorMatrix matrix = survivor_matrix(
       {published("llm.c"), published("Triton tutorial 02"), published("XNNPACK operator")}, zoo, options());
-  EXPECT_EQ(accepted(matrix, "llm.c", SpecimenKind::bug),
-            (Names{"mutant_ignores_mask", "mutant_no_max_shift"}));
+  EXPECT_EQ(accepted(matrix, "llm.c", SpecimenKind::bug), (Names{"mutant_ignores_mask", "mutant_no_max_shift"}));
   EXPECT_EQ(accepted(matrix, "Triton tutorial 02", SpecimenKind::bug),
             (Names{"mutant_ignores_mask", "mutant_no_max_shift"}));
   EXPECT_EQ(accepted(matrix, "XNNPACK operator", SpecimenKind::bug), Names{"mutant_ignores_mask"});
