@@ -9,6 +9,8 @@
     - [every_tree]          every merge tree over the items, in every order, gives the state of two passes
     - [every_plan]          and so does every plan of merges between slots, the form theory/streaming_entropy.hpp keeps
     - [no_cancellation]     S >= 1 and T >= 0
+    - [rounding_f32], [rounding_f64], [rounding_bf16]   in floating point, operation by operation: what every plan leaves
+                            and what two passes return errs by at most B6 (numerics/rounded_streaming.v)
 
     Source: paper, Appendix G; the weighted values make it streamed attention (FlashAttention's accumulator).
 
@@ -16,7 +18,9 @@
     do not interact: a vector is streamed coordinate by coordinate with the same m and S. *)
 
 From Coq Require Import Reals List Permutation Lra Lia.
-From softcheck Require Import softmax.
+From softcheck Require Import softmax merge_plan.
+From softcheck.floating_point Require formats.
+From softcheck.numerics Require row rounded_streaming.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -490,93 +494,73 @@ Proof.
     rewrite (S_INR (S n)), (S_INR n). f_equal; ring.
 Qed.
 
-(** ** Merge plans: states in slots, merged in place *)
-
-(** slots[into] = merge(slots[into], slots[from]). *)
-Definition merge_step (slots : nat -> option state) (step : nat * nat) : nat -> option state :=
-  fun i => if Nat.eq_dec i (fst step) then merge (slots (fst step)) (slots (snd step)) else slots i.
-
-Definition run_plan (slots : nat -> option state) (steps : list (nat * nat)) : nat -> option state :=
-  fold_left merge_step steps slots.
-
-(** Each step merges two different slots that are still unmerged, never slot 0 away, until slot 0 alone is left. *)
-Fixpoint valid_plan (unmerged : list nat) (steps : list (nat * nat)) : Prop :=
-  match steps with
-  | [] => unmerged = [0%nat]
-  | (into, from) :: rest =>
-      In into unmerged /\ In from unmerged /\ into <> from /\ from <> 0%nat /\
-      valid_plan (remove Nat.eq_dec from unmerged) rest
-  end.
-
-Definition merge_all (slots : nat -> option state) (places : list nat) : option state :=
-  fold_right merge None (map slots places).
-
-Lemma remove_permutation x places :
-  NoDup places -> In x places -> Permutation places (x :: remove Nat.eq_dec x places).
-Proof.
-  intros different inx. apply in_split in inx as [l1 [l2 ->]].
-  apply NoDup_remove in different as [_ fresh]. rewrite in_app_iff in fresh.
-  rewrite remove_app, remove_cons, !notin_remove by tauto. symmetry. apply Permutation_middle.
-Qed.
-
-Lemma remove_different x places : NoDup places -> NoDup (remove Nat.eq_dec x places).
-Proof.
-  induction places as [|y ys IH]; intros different; [easy|]. inversion different as [|? ? fresh rest]. cbn.
-  destruct (Nat.eq_dec x y); [now apply IH|]. constructor; [|now apply IH].
-  intros iny. apply fresh. now apply in_remove in iny.
-Qed.
-
-Lemma merge_all_permutation slots xs ys : Permutation xs ys -> merge_all slots xs = merge_all slots ys.
-Proof.
-  unfold merge_all. induction 1 as [|x xs ys same IH|x y xs|]; cbn; [easy | congruence | | congruence].
-  rewrite !merge_associative. f_equal. apply merge_commutative.
-Qed.
-
-(** A step leaves the merge of all unmerged slots as it is. *)
-Lemma merge_step_keeps slots into from places :
-  NoDup places -> In into places -> In from places -> into <> from ->
-  merge_all (merge_step slots (into, from)) (remove Nat.eq_dec from places) = merge_all slots places.
-Proof.
-  intros different ininto infrom other.
-  pose proof (remove_permutation from places different infrom) as order.
-  pose proof (remove_different from places different) as different'.
-  assert (ininto' : In into (remove Nat.eq_dec from places)) by now apply in_in_remove.
-  pose proof (remove_permutation into _ different' ininto') as order'.
-  pose proof (remove_In Nat.eq_dec (remove Nat.eq_dec from places) into) as fresh.
-  set (rest := remove Nat.eq_dec into (remove Nat.eq_dec from places)) in *.
-  rewrite (merge_all_permutation _ _ _ order), (merge_all_permutation (merge_step _ _) _ _ order').
-  unfold merge_all at 2. cbn [map fold_right]. fold (merge_all slots (remove Nat.eq_dec from places)).
-  rewrite (merge_all_permutation slots _ _ order'). unfold merge_all. cbn [map fold_right].
-  replace (map (merge_step slots (into, from)) rest) with (map slots rest).
-  - unfold merge_step. cbn [fst snd]. destruct (Nat.eq_dec into into) as [_|]; [|easy].
-    rewrite merge_associative. f_equal. apply merge_commutative.
-  - apply map_ext_in. intros i ini. unfold merge_step. cbn [fst]. destruct (Nat.eq_dec i into) as [-> |]; easy.
-Qed.
-
-(** Step after step the merge of all unmerged slots stays; in the end it is slot 0. *)
-Lemma run_plan_keeps slots places steps :
-  NoDup places -> valid_plan places steps -> run_plan slots steps 0%nat = merge_all slots places.
-Proof.
-  revert slots places. induction steps as [|[into from] rest IH]; intros slots places different valid.
-  - cbn in valid. subst. unfold merge_all. cbn. now rewrite (proj2 (identity _)).
-  - destruct valid as [ininto [infrom [other [_ valid]]]]. cbn [run_plan fold_left].
-    change (run_plan (merge_step slots (into, from)) rest 0%nat = merge_all slots places).
-    rewrite (IH _ (remove Nat.eq_dec from places)); [|now apply remove_different | easy].
-    now apply merge_step_keeps.
-Qed.
-
-Lemma merge_all_chunks chunks :
-  merge_all (fun i => stream (nth i chunks [])) (seq 0 (length chunks)) = two_pass (visible (concat chunks)).
-Proof.
-  unfold merge_all. induction chunks as [|chunk rest IH]; [easy|].
-  cbn [length seq map fold_right concat nth]. rewrite <- seq_shift, map_map. cbn [nth].
-  now rewrite IH, stream_two_pass, visible_app, two_pass_app.
-Qed.
+(** ** Every plan *)
 
 (** Chunks are streamed into the slots; what a valid plan leaves in slot 0 is the state of the whole row. *)
 Theorem every_plan chunks steps :
   valid_plan (seq 0 (length chunks)) steps ->
-  run_plan (fun i => stream (nth i chunks [])) steps 0%nat = two_pass (visible (concat chunks)).
+  run_plan merge (fun i => stream (nth i chunks [])) steps 0%nat = two_pass (visible (concat chunks)).
 Proof.
-  intros valid. rewrite (run_plan_keeps _ (seq 0 (length chunks))); [apply merge_all_chunks | apply seq_NoDup | easy].
+  intros valid. apply (run_plan_gathers merge (fun items s => s = two_pass (visible items))); try easy.
+  - intros l l' s same ->. now apply two_pass_permutation, visible_permutation.
+  - intros l l' s s' -> ->. now rewrite visible_app, two_pass_app.
+  - intros. apply stream_two_pass.
 Qed.
+
+(** ** In floating point: B6, streamed and in two passes *)
+
+Section Rounding.
+  Import formats row rounded_streaming.
+
+  Theorem rounding_f64 tie exp_hat log1p_hat log_hat chunks steps :
+    let rnd := nearest binary64 tie in
+    let row := visible (concat chunks) in
+    library binary64 exp_hat log1p_hat log_hat -> valid_plan (seq 0 (length chunks)) steps ->
+    row <> [] -> (forall x, In x row -> number binary64 x) ->
+    exists a, planned rnd exp_hat chunks steps = Some a /\ is_maximum (top a) row /\
+      (promised binary64 (top a) row (rescalings a) ->
+       Rabs (entropy_held rnd log1p_hat a - entropy row) <= entropy_bound binary64 (top a) row (rescalings a) /\
+       Rabs (entropy_two_pass rnd exp_hat log_hat (top a) row - entropy row)
+         <= entropy_bound binary64 (top a) row (rescalings a)).
+  Proof.
+    intros rnd row calls valid some numbers.
+    destruct (streamed_within binary64 tie _ _ _ binary64_usable calls chunks steps valid some numbers)
+      as [a [planned_a [max close]]].
+    exists a. split; [easy|]. split; [easy|]. intros promise. split; [now apply close|].
+    now apply (two_pass_within binary64 tie _ log1p_hat _ binary64_usable).
+  Qed.
+
+  Theorem rounding_f32 tie exp_hat log1p_hat log_hat chunks steps :
+    let rnd := nearest binary32 tie in
+    let row := visible (concat chunks) in
+    library binary32 exp_hat log1p_hat log_hat -> valid_plan (seq 0 (length chunks)) steps ->
+    row <> [] -> (forall x, In x row -> number binary32 x) ->
+    exists a, planned rnd exp_hat chunks steps = Some a /\ is_maximum (top a) row /\
+      (promised binary32 (top a) row (rescalings a) ->
+       Rabs (entropy_held rnd log1p_hat a - entropy row) <= entropy_bound binary32 (top a) row (rescalings a) /\
+       Rabs (entropy_two_pass rnd exp_hat log_hat (top a) row - entropy row)
+         <= entropy_bound binary32 (top a) row (rescalings a)).
+  Proof.
+    intros rnd row calls valid some numbers.
+    destruct (streamed_within binary32 tie _ _ _ binary32_usable calls chunks steps valid some numbers)
+      as [a [planned_a [max close]]].
+    exists a. split; [easy|]. split; [easy|]. intros promise. split; [now apply close|].
+    now apply (two_pass_within binary32 tie _ log1p_hat _ binary32_usable).
+  Qed.
+
+  (** Accumulated in binary32, which holds every logit. *)
+  Theorem rounding_bf16 tie exp_hat log1p_hat log_hat chunks steps :
+    let rnd := nearest binary32 tie in
+    let row := visible (concat chunks) in
+    library binary32 exp_hat log1p_hat log_hat -> valid_plan (seq 0 (length chunks)) steps ->
+    row <> [] -> (forall x, In x row -> number bfloat16 x) ->
+    exists a, planned rnd exp_hat chunks steps = Some a /\ is_maximum (top a) row /\
+      (promised binary32 (top a) row (rescalings a) ->
+       Rabs (entropy_held rnd log1p_hat a - entropy row) <= entropy_bound binary32 (top a) row (rescalings a) /\
+       Rabs (entropy_two_pass rnd exp_hat log_hat (top a) row - entropy row)
+         <= entropy_bound binary32 (top a) row (rescalings a)).
+  Proof.
+    intros rnd row calls valid some numbers. apply rounding_f32; try easy.
+    intros x inx. now apply bfloat16_in_binary32, numbers.
+  Qed.
+End Rounding.

@@ -242,3 +242,7 @@ Definition binary64_sound flushed E A E_l step := format_sound binary64 flushed 
 Definition binary32_sound flushed E A E_l step := format_sound binary32 flushed E A E_l step binary32_usable.
 Definition binary16_sound flushed E A E_l step := format_sound binary16 flushed E A E_l step binary16_usable.
 Definition bfloat16_sound flushed E A E_l step := format_sound bfloat16 flushed E A E_l step bfloat16_usable.
+
+(** Every number of bfloat16 is one of binary32. *)
+Lemma bfloat16_in_binary32 x : number bfloat16 x -> number binary32 x.
+Proof. apply generic_inclusion_mag. intros _. unfold FLT_exp. cbn. lia. Qed.

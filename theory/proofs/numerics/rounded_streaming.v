@@ -1,0 +1,553 @@
+(** * The streamed entropy of theory/streaming_entropy.hpp in a format, operation by operation.
+
+    A state keeps m, S - 1 and T, as EntropyState does; every operation is rounded to nearest in the accumulator's format,
+    exp, log1p and log are the library's. [rescalings] counts as plan_rescalings does: it computes nothing.
+
+    Main results
+    - [streamed_within]   what every plan of merges leaves errs by at most [entropy_bound]: B6 for n items, as certified
+                          with the contract of streaming_contract (exp within an ulp, logarithms within 4 u)
+    - [two_pass_within]   so does the entropy of two passes, of the same bound
+
+    Overflow is left out here, as Flocq's formats do: a difference that overflows has weight 0 (streaming::weighted), the
+    sums stay below n D_0, and where that is no number the C++ promises nothing (moment_overflows).
+
+    Source: theory/streaming_entropy.hpp and .cpp; docs/tolerances.md, B6. *)
+
+From Coq Require Import Reals ZArith List Permutation Lra Lia Psatz.
+From Flocq Require Import Core.
+From softcheck Require Import softmax merge_plan.
+From softcheck.floating_point Require Import relative_error standard_model formats.
+From softcheck.numerics Require Import row tilted_row atoms reduction converted_row moments b1_sum b5_logsumexp b6_entropy.
+Import ListNotations.
+Local Open Scope R_scope.
+
+(** E = 2 and E_l = 4 units of roundoff, one rounding of the argument, gradual underflow. *)
+Definition streaming_arithmetic (F : format) : arithmetic := kernel_arithmetic F false 2 1 4 0.
+
+(** B6 for a row of n items and R rescalings, at height n - 1. *)
+Definition entropy_bound (F : format) (m : R) (row : list R) (R : nat) : Rdefinitions.R :=
+  entropy_rounding (streaming_arithmetic F) 0 m row (length row - 1) R + entropy_floor (streaming_arithmetic F).
+Definition promised (F : format) (m : R) (row : list R) (R : nat) : Prop :=
+  lost_sum (streaming_arithmetic F) 0 m row (length row - 1) R < 1.
+
+(** The library in a format: exp within an ulp and 0 far below the smallest number, logarithms within 4 u. *)
+Record library (F : format) (exp_hat log1p_hat log_hat : R -> R) : Prop := {
+  exp_is_number b : number F b -> 0 <= b -> number F (exp_hat b);
+  exp_within_ulp b : number F b -> 0 <= b ->
+    Rabs (exp_hat b - exp (- b)) <= ulp radix2 (FLT_exp (emin F) (prec F)) (exp (- b));
+  exp_underflows b : number F b -> 2 * IZR (- emin F) * ln 2 <= b -> exp_hat b = 0;
+  log1p_is_number a : number F a -> -1 < a -> number F (log1p_hat a);
+  log1p_close a : number F a -> -1 < a ->
+    Rabs (log1p_hat a - ln (1 + a)) <= 4 * unit_roundoff F * Rabs (ln (1 + a)) + / 2 * smallest_subnormal F;
+  log_is_number a : number F a -> 0 < a -> number F (log_hat a);
+  log_close a : number F a -> 0 < a ->
+    Rabs (log_hat a - ln a) <= 4 * unit_roundoff F * Rabs (ln a) + / 2 * smallest_subnormal F
+}.
+
+(** ** The code *)
+
+Record held := { top : R; rest : R; moment : R; rescalings : nat }.
+
+Definition item := option R.
+Definition visible (items : list item) : list R :=
+  flat_map (fun i => match i with Some x => [x] | None => [] end) items.
+
+Section Code.
+  Context (rnd exp_hat log1p_hat log_hat : R -> R).
+
+  Definition leaf (x : R) : held := {| top := x; rest := 0; moment := 0; rescalings := 0 |}.
+
+  Definition absorb (high low : held) : held :=
+    let d := rnd (top high - top low) in
+    let scale := exp_hat d in
+    let low_sum := rnd (rest low + 1) in
+    {| top := top high;
+       rest := rnd (rest high + rnd (scale * low_sum));
+       moment := rnd (moment high + rnd (scale * rnd (moment low + rnd (d * low_sum))));
+       rescalings := Nat.max (rescalings high) (S (rescalings low)) |}.
+
+  Definition join (a b : held) : held :=
+    if Req_EM_T (top a) (top b) then
+      {| top := top a; rest := rnd (rnd (rest a + rest b) + 1); moment := rnd (moment a + moment b);
+         rescalings := Nat.max (rescalings a) (rescalings b) |}
+    else if Rlt_dec (top b) (top a) then absorb a b else absorb b a.
+
+  Definition merge_held (a b : option held) : option held :=
+    match a, b with
+    | None, _ => b
+    | _, None => a
+    | Some a, Some b => Some (join a b)
+    end.
+
+  (** An item that is no new maximum meets its own exponential only, which is no rescaling. *)
+  Definition push_held (s : option held) (i : item) : option held :=
+    match s, i with
+    | _, None => s
+    | None, Some x => Some (leaf x)
+    | Some a, Some x =>
+        let b := join a (leaf x) in
+        Some {| top := top b; rest := rest b; moment := moment b;
+                rescalings := if Rle_dec x (top a) then rescalings a else rescalings b |}
+    end.
+
+  Definition stream_held (chunk : list item) : option held := fold_left push_held chunk None.
+
+  (** streamed_state: chunks are streamed into the slots and merged as the plan says. *)
+  Definition planned (chunks : list (list item)) (steps : list (nat * nat)) : option held :=
+    run_plan merge_held (fun i => stream_held (nth i chunks [])) steps 0%nat.
+
+  Definition entropy_held (a : held) : R := rnd (log1p_hat (rest a) + rnd (moment a / rnd (1 + rest a))).
+
+  (** entropy_two_pass, the maximum m found. *)
+  Definition add_item (m : R) (sums : R * R) (x : R) : R * R :=
+    let d := rnd (m - x) in
+    (rnd (fst sums + exp_hat d), rnd (snd sums + rnd (exp_hat d * d))).
+  Definition entropy_two_pass (m : R) (row : list R) : R :=
+    let sums := fold_left (add_item m) row (0, 0) in rnd (log_hat (fst sums) + rnd (snd sums / fst sums)).
+End Code.
+
+(** ** Trees in general *)
+
+Lemma streamed_height M l r s y h j K :
+  streamed M l r s y h j K -> (h < length l)%nat /\ (j = 0 -> K = 0)%nat /\ above_all r l.
+Proof.
+  induction 1 as [x r b s y le|l1 l2 r s1 s2 s y1 y2 y h1 h2 j1 j2 K1 K2 _ [H1 [Z1 A1]] _ [H2 [Z2 A2]]
+                 |l r r' s y b f p q s' y' h j K _ [H [Z A]] le|l l' r s y h j K _ [H [Z A]] same].
+  - cbn. repeat split; try lia. intros z [<-|[]]. easy.
+  - rewrite app_length. repeat split; [lia|lia|]. now apply app_above_all.
+  - repeat split; [easy|lia|]. intros z inz. apply Rle_trans with r; [now apply A|easy].
+  - rewrite <- (Permutation_length same). repeat split; [easy|easy|].
+    intros z inz. apply A. now apply Permutation_in with l'; [apply Permutation_sym|].
+Qed.
+
+Section Rounded.
+  Context (F : format) (tie : Z -> bool) (exp_hat log1p_hat log_hat : R -> R).
+  Hypothesis good_format : usable F.
+  Hypothesis calls : library F exp_hat log1p_hat log_hat.
+  Notation M := (streaming_arithmetic F).
+  Notation rnd := (nearest F tie).
+
+  Local Instance precision_positive : Prec_gt_0 (prec F).
+  Proof. unfold Prec_gt_0. destruct good_format. lia. Qed.
+
+  Lemma arithmetic_sound : sound M.
+  Proof.
+    apply format_sound; try easy; try lra; [|lia].
+    pose proof (unit_range F 0 good_format ltac:(lia)). lra.
+  Qed.
+
+  (** ** One operation *)
+
+  Lemma number_0 : number F 0.
+  Proof. apply generic_format_0. Qed.
+
+  Lemma number_1 : number F 1.
+  Proof.
+    change 1 with (bpow radix2 0). apply generic_format_bpow. unfold FLT_exp. destruct good_format. lia.
+  Qed.
+
+  Lemma number_rnd z : number F (rnd z).
+  Proof. apply generic_format_round; typeclasses eauto. Qed.
+
+  Lemma rnd_number x : number F x -> rnd x = x.
+  Proof. intros. apply round_generic; [typeclasses eauto|easy]. Qed.
+
+  Lemma exact_sum z : computed_sum M z z.
+  Proof.
+    pose proof arithmetic_sound as good. exists 0, 0. rewrite Rabs_R0, exp_0. pose proof (unit_nonneg M good).
+    unfold sound in good. repeat split; lra.
+  Qed.
+
+  Lemma one_roundoff : 0 <= roundoff M < 1.
+  Proof. apply arithmetic_sound. Qed.
+
+  Lemma rounded_plus x y : number F x -> number F y -> rounded_sum M (x + y) (rnd (x + y)).
+  Proof.
+    intros hx hy. destruct (nearest_sum F precision_positive tie x y hx hy) as [d [bd eq]].
+    exists d, 0. rewrite Rabs_R0. repeat split; [apply bd| |rewrite eq; ring].
+    pose proof arithmetic_sound as good. unfold sound in good. lra.
+  Qed.
+
+  Lemma sum_rnd x y : number F x -> number F y -> computed_sum M (x + y) (rnd (x + y)).
+  Proof.
+    intros hx hy. destruct (rounded_plus x y hx hy) as [d [e [bd [be ->]]]].
+    now apply (sum_of_standard_model M arithmetic_sound).
+  Qed.
+
+  Lemma nearest_loses_little z :
+    exists d e, Rabs d <= roundoff M /\ Rabs e <= product_floor M /\ rnd z = z * (1 + d) + e.
+  Proof.
+    destruct (nearest_any F precision_positive tie z) as [d [e [bd [be [_ eq]]]]]. now exists d, e.
+  Qed.
+
+  Lemma product_rnd z : computed_product M z (rnd z).
+  Proof.
+    destruct (nearest_loses_little z) as [d [e [bd [be ->]]]]. now apply (product_of_standard_model M arithmetic_sound).
+  Qed.
+
+  Lemma difference_rnd x y :
+    number F x -> number F y -> y <= x -> computed_argument M (x - y) (rnd (x - y)) /\ 0 <= rnd (x - y).
+  Proof.
+    intros hx hy le.
+    destruct (nearest_sum F precision_positive tie x (- y) hx (generic_format_opp _ _ _ hy)) as [d [bd eq]].
+    destruct (one_rounding (roundoff M) d one_roundoff bd) as [t [bt factor]].
+    assert (form : rnd (x - y) = (x - y) * exp t) by (unfold Rminus; rewrite eq, factor; ring).
+    split.
+    - exists t, 0. rewrite form, Rabs_R0. cbn. rewrite Rmult_1_l. repeat split; [apply bt|lra|ring].
+    - rewrite form. apply Rmult_le_pos; [lra|left; apply exp_pos].
+  Qed.
+
+  (** e^-8 is a normal number in every format. *)
+  Lemma subnormal_far b : exp (- b) < smallest_normal F -> 8 <= b.
+  Proof.
+    intros small. destruct (Rle_dec 8 b) as [yes|no]; [easy|exfalso].
+    assert (N : smallest_normal F <= / 16384).
+    { change (/ 16384) with (bpow radix2 (-14)). apply bpow_le. apply good_format. }
+    pose proof (exp_le (- (8)) (- b) ltac:(lra)) as near.
+    assert (far : / 16384 <= exp (- (8))); [|lra].
+    rewrite exp_Ropp. apply Rinv_le_contravar; [apply exp_pos|].
+    replace 8 with (1 + 1 + 1 + 1 + (1 + 1 + 1 + 1)) by ring. rewrite !exp_plus.
+    pose proof exp_le_3 as three. pose proof (exp_pos 1). set (e := exp 1) in *.
+    assert (e * e <= 9) by nra. assert (0 <= e * e) by nra.
+    assert (e * e * e * e <= 81) by (replace (e * e * e * e) with ((e * e) * (e * e)) by ring; nra).
+    assert (0 <= e * e * e * e) by nra. nra.
+  Qed.
+
+  (** An ulp is at most 2 u of a normal number and one quantum below. *)
+  Lemma exp_computed b : number F b -> 0 <= b -> computed_exp M b (exp_hat b).
+  Proof.
+    intros hb pos. apply (exponential_of_contract M arithmetic_sound).
+    pose proof (exp_within_ulp _ _ _ _ calls b hb pos) as close. pose proof (exp_pos (- b)) as value.
+    destruct (Rle_dec (smallest_normal F) (exp (- b))) as [normal|below].
+    - left. exists ((exp_hat b - exp (- b)) / exp (- b)). split; [|field; lra].
+      unfold Rdiv. rewrite Rabs_mult, (Rabs_right (/ exp (- b))) by (left; now apply Rinv_0_lt_compat).
+      apply Rmult_le_reg_r with (exp (- b)); [easy|]. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
+      eapply Rle_trans; [apply close|].
+      eapply Rle_trans; [apply ulp_FLT_le; rewrite Rabs_right by lra; exact normal|].
+      rewrite Rabs_right by lra. right. change (exp_error M) with (2 * unit_roundoff F). unfold unit_roundoff.
+      replace (1 - prec F)%Z with (1 + - prec F)%Z by ring. rewrite bpow_plus. change (bpow radix2 1) with 2. ring.
+    - right. pose proof (subnormal_far b ltac:(lra)) as far.
+      assert (floor : exp_floor M = smallest_subnormal F).
+      { cbn. unfold quantum_of_exp. rewrite Rmax_left by lra. field. }
+      destruct (Rle_dec (exp_cutoff M) b) as [beyond|within].
+      + right. split; [easy|]. split; [now apply (exp_underflows _ _ _ _ calls)|].
+        rewrite floor. cbn. unfold smallest_subnormal.
+        rewrite bpow_exp. apply exp_le. change (IZR radix2) with 2.
+        pose proof ln_2_lower. rewrite opp_IZR.
+        assert (IZR (emin F) <= -24) by (apply (IZR_le _ (-24)); apply good_format). nra.
+      + left. split; [lra|]. rewrite floor. eapply Rle_trans; [apply close|]. right.
+        apply ulp_FLT_small; [typeclasses eauto|]. rewrite Rabs_right by lra.
+        apply Rlt_le_trans with (smallest_normal F); [lra|]. unfold smallest_normal. apply bpow_le. lia.
+  Qed.
+
+  (** ** Sums over some items, maybe none *)
+
+  (** s and y may be S and T over l about r, with j rescalings on a path and at most one an item in all. *)
+  Definition part (l : list R) (r s y : R) (j : nat) : Prop :=
+    number F s /\ number F y /\
+    ((l = [] /\ s = 0 /\ y = 0 /\ j = 0%nat) \/ exists h K, streamed M l r s y h j K /\ (K <= length l)%nat).
+
+  Lemma part_none r : part [] r 0 0 0.
+  Proof. split; [apply number_0|]. split; [apply number_0|]. now left. Qed.
+
+  Lemma part_reordered l l' r s y j : Permutation l l' -> part l r s y j -> part l' r s y j.
+  Proof.
+    intros same [hs [hy [[-> rest]|[h [K [str few]]]]]].
+    - apply Permutation_nil in same as ->. split; [easy|]. split; [easy|]. now left.
+    - split; [easy|]. split; [easy|]. right. exists h, K. rewrite <- (Permutation_length same).
+      split; [now apply streamed_reordered with l|easy].
+  Qed.
+
+  Lemma part_added l1 l2 r s1 s2 y1 y2 j1 j2 :
+    part l1 r s1 y1 j1 -> part l2 r s2 y2 j2 -> part (l1 ++ l2) r (rnd (s1 + s2)) (rnd (y1 + y2)) (Nat.max j1 j2).
+  Proof.
+    intros [hs1 [hy1 p1]] [hs2 [hy2 p2]]. split; [apply number_rnd|]. split; [apply number_rnd|].
+    destruct p1 as [[-> [-> [-> ->]]]|[h1 [K1 [str1 few1]]]].
+    - rewrite !Rplus_0_l, !rnd_number by easy. exact p2.
+    - destruct p2 as [[-> [-> [-> ->]]]|[h2 [K2 [str2 few2]]]].
+      + rewrite !Rplus_0_r, !rnd_number, app_nil_r, Nat.max_0_r by easy. right. now exists h1, K1.
+      + right. exists (S (Nat.max h1 h2)), (K1 + K2)%nat. rewrite app_length. split; [|lia].
+        apply streamed_addition with s1 s2 y1 y2; try easy; now apply sum_rnd.
+  Qed.
+
+  (** The maximum itself: weight 1, deviation 0. *)
+  Lemma item_at_reference r : streamed M [r] r 1 0 0 0 0.
+  Proof.
+    pose proof arithmetic_sound as good. pose proof (unit_nonneg M good). pose proof (exp_unit_nonneg M good).
+    assert (0 <= argument_unit M) by apply good. assert (0 <= argument_step M) by apply good.
+    assert (0 <= exp_floor M /\ 0 <= exp_cutoff M) by (unfold sound in good; lra).
+    assert (0 <= product_floor M) by (unfold sound in good; lra).
+    apply streamed_item with 0; [lra| | |].
+    - exists 0, 0. rewrite !Rabs_R0. repeat split; try easy. ring.
+    - exists 0, 0. rewrite !Rabs_R0, !Ropp_0, !Rplus_0_r, exp_0, Rmult_0_r. repeat split; try easy; try lra.
+      apply Rmult_le_pos; lra.
+    - exists 0, 0. rewrite !Rabs_R0. repeat split; try easy. ring.
+  Qed.
+
+  Lemma part_one r : part [r] r 1 0 0.
+  Proof.
+    split; [apply number_1|]. split; [apply number_0|]. right. exists 0%nat, 0%nat.
+    split; [apply item_at_reference|cbn; lia].
+  Qed.
+
+  Lemma part_item x r :
+    number F x -> number F r -> x <= r -> part [x] r (exp_hat (rnd (r - x))) (rnd (exp_hat (rnd (r - x)) * rnd (r - x))) 0.
+  Proof.
+    intros hx hr le. destruct (difference_rnd r x hr hx le) as [arg pos].
+    pose proof (number_rnd (r - x)) as hd.
+    split; [now apply (exp_is_number _ _ _ _ calls)|]. split; [apply number_rnd|]. right. exists 0%nat, 0%nat.
+    split; [|cbn; lia]. apply streamed_item with (rnd (r - x)); try easy; [now apply exp_computed|apply product_rnd].
+  Qed.
+
+  (** ** What a state is of *)
+
+  Definition sums (l : list R) (a : held) : Prop :=
+    number F (top a) /\ exists others, Permutation l (top a :: others) /\
+      part others (top a) (rest a) (moment a) (rescalings a).
+
+  Lemma sums_reordered l l' a : Permutation l l' -> sums l a -> sums l' a.
+  Proof.
+    intros same [ht [others [order p]]]. split; [easy|]. exists others. split; [|easy].
+    transitivity l; [now symmetry|easy].
+  Qed.
+
+  (** S = 1 + rest, rounded or not. *)
+  Lemma whole_state l a s :
+    sums l a -> s = rest a + 1 \/ s = rnd (rest a + 1) ->
+    exists h K, streamed M l (top a) s (moment a) h (rescalings a) K /\ (K < length l)%nat.
+  Proof.
+    intros [ht [others [order [hr [hm p]]]]] hs.
+    rewrite (Permutation_length order). cbn [length].
+    destruct p as [[-> [r0 [m0 j0]]]|[h [K [str few]]]].
+    - exists 0%nat, 0%nat. split; [|lia]. rewrite m0, j0. apply streamed_reordered with [top a]; [|now symmetry].
+      assert (s = 1) as ->; [|apply item_at_reference].
+      destruct hs as [-> | ->]; rewrite r0, Rplus_0_l; [easy|apply rnd_number, number_1].
+    - exists (S (Nat.max h 0)), (K + 0)%nat. split; [|lia].
+      apply streamed_reordered with (others ++ [top a]).
+      2: { transitivity (top a :: others); [|now symmetry]. symmetry. apply Permutation_cons_append. }
+      replace (rescalings a) with (Nat.max (rescalings a) 0) by lia.
+      apply streamed_addition with (rest a) 1 (moment a) 0; [easy|apply item_at_reference| |].
+      + destruct hs as [-> | ->]; [apply exact_sum|apply sum_rnd; [easy|apply number_1]].
+      + rewrite Rplus_0_r. apply exact_sum.
+  Qed.
+
+  (** A whole state about a larger maximum. *)
+  Lemma part_rescaled l a r :
+    sums l a -> number F r -> top a <= r ->
+    let d := rnd (r - top a) in
+    let s := rnd (rest a + 1) in
+    part l r (rnd (exp_hat d * s)) (rnd (exp_hat d * rnd (moment a + rnd (d * s)))) (S (rescalings a)).
+  Proof.
+    intros sl hr le d s. destruct (whole_state l a s sl (or_intror eq_refl)) as [h [K [str few]]].
+    destruct sl as [ht [others [_ [_ [hm _]]]]].
+    destruct (difference_rnd r (top a) hr ht le) as [arg pos].
+    split; [apply number_rnd|]. split; [apply number_rnd|]. right. exists h, (S K). split; [|lia].
+    apply streamed_rescaled with (top a) s (moment a) d (exp_hat d) (rnd (d * s)) (rnd (moment a + rnd (d * s)));
+      try easy.
+    - apply exp_computed; [apply number_rnd|easy].
+    - rewrite (Rmult_comm s). apply product_rnd.
+    - apply product_rnd.
+    - apply sum_rnd; [easy|apply number_rnd].
+    - rewrite (Rmult_comm (rnd (moment a + _))). apply product_rnd.
+  Qed.
+
+  Notation absorb := (absorb rnd exp_hat).
+  Notation join := (join rnd exp_hat).
+
+  Lemma absorb_sums l l' a b : sums l a -> sums l' b -> top b <= top a -> sums (l ++ l') (absorb a b).
+  Proof.
+    intros [ha [others [order p]]] sb le. pose proof (part_rescaled l' b (top a) sb ha le) as low. cbn zeta in low.
+    split; [easy|]. exists (others ++ l'). split.
+    - cbn. transitivity ((top a :: others) ++ l'); [now apply Permutation_app_tail|easy].
+    - now apply part_added.
+  Qed.
+
+  Lemma join_sums l l' a b : sums l a -> sums l' b -> sums (l ++ l') (join a b).
+  Proof.
+    intros sa sb. unfold rounded_streaming.join. destruct (Req_EM_T (top a) (top b)) as [same|different].
+    - destruct sa as [ha [others [order p]]], sb as [hb [others' [order' p']]]. rewrite <- same in *.
+      split; [easy|]. exists ((others ++ others') ++ [top a]). split.
+      + cbn. transitivity ((top a :: others) ++ (top a :: others')); [now apply Permutation_app|].
+        cbn. apply perm_skip. rewrite <- app_assoc. apply Permutation_app_head. apply Permutation_cons_append.
+      + cbn. pose proof (part_added _ _ _ _ _ _ _ _ _ (part_added _ _ _ _ _ _ _ _ _ p p') (part_one (top a))) as all.
+        rewrite Rplus_0_r, Nat.max_0_r, (rnd_number (rnd (moment a + moment b)) (number_rnd _)) in all. exact all.
+    - destruct (Rlt_dec (top b) (top a)) as [below|above].
+      + apply absorb_sums; [easy|easy|lra].
+      + apply sums_reordered with (l' ++ l); [apply Permutation_app_comm|]. apply absorb_sums; [easy|easy|lra].
+  Qed.
+
+  Lemma leaf_sums x : number F x -> sums [x] (leaf x).
+  Proof. intros hx. split; [easy|]. exists []. split; [easy|]. apply part_none. Qed.
+
+  (** Rounded sums with a weight times 1. *)
+  Lemma push_sums l a x :
+    sums l a -> number F x ->
+    sums (l ++ [x]) {| top := top (join a (leaf x)); rest := rest (join a (leaf x)); moment := moment (join a (leaf x));
+                       rescalings := if Rle_dec x (top a) then rescalings a else rescalings (join a (leaf x)) |}.
+  Proof.
+    intros sa hx. destruct (Rle_dec x (top a)) as [below|above].
+    - destruct (Req_EM_T (top a) x) as [same|different].
+      + pose proof (join_sums l [x] a (leaf x) sa (leaf_sums x hx)) as all.
+        assert (rescalings (join a (leaf x)) = rescalings a) as <-; [|now destruct (join a (leaf x))].
+        unfold rounded_streaming.join. cbn [top leaf]. destruct (Req_EM_T (top a) x); [cbn; lia|easy].
+      + unfold rounded_streaming.join. cbn [top leaf]. destruct (Req_EM_T (top a) x); [easy|].
+        destruct (Rlt_dec x (top a)) as [_|]; [|lra].
+        destruct sa as [ha [others [order p]]]. split; [easy|]. exists (others ++ [x]). cbn. split.
+        * transitivity ((top a :: others) ++ [x]); [now apply Permutation_app_tail|easy].
+        * pose proof (part_item x (top a) hx ha below) as item. set (d := rnd (top a - x)) in *.
+          assert (hd : number F d) by apply number_rnd.
+          destruct (difference_rnd (top a) x ha hx below) as [_ pos]. fold d in pos.
+          pose proof (exp_is_number _ _ _ _ calls d hd pos) as he.
+          rewrite !Rplus_0_l, !(rnd_number 1 number_1), !Rmult_1_r, !(rnd_number d hd), !(rnd_number (exp_hat d) he).
+          replace (rescalings a) with (Nat.max (rescalings a) 0) by lia. now apply part_added.
+    - pose proof (join_sums l [x] a (leaf x) sa (leaf_sums x hx)) as all. now destruct (join a (leaf x)).
+  Qed.
+
+  (** ** Chunks and plans *)
+
+  Definition gathered (items : list item) (s : option held) : Prop :=
+    (forall x, In x (visible items) -> number F x) ->
+    match s with None => visible items = [] | Some a => sums (visible items) a end.
+
+  Lemma visible_app a b : visible (a ++ b) = visible a ++ visible b.
+  Proof. apply flat_map_app. Qed.
+
+  Lemma stream_gathered chunk : gathered chunk (stream_held rnd exp_hat chunk).
+  Proof.
+    unfold stream_held. induction chunk as [|i seen IH] using rev_ind; [easy|]. rewrite fold_left_app. cbn [fold_left].
+    intros numbers. rewrite visible_app in *.
+    assert (before : gathered seen (fold_left (push_held rnd exp_hat) seen None)) by easy.
+    specialize (before ltac:(intros; apply numbers, in_or_app; now left)).
+    destruct (fold_left _ seen None) as [a|], i as [x|]; cbn [push_held visible flat_map] in *.
+    - apply push_sums; [easy|]. apply numbers, in_or_app. right. now left.
+    - now rewrite app_nil_r.
+    - rewrite before. cbn. apply leaf_sums. apply numbers, in_or_app. right. now left.
+    - now rewrite before.
+  Qed.
+
+  Lemma planned_gathered chunks steps :
+    valid_plan (seq 0 (length chunks)) steps -> gathered (concat chunks) (planned rnd exp_hat chunks steps).
+  Proof.
+    intros valid. unfold planned. apply (run_plan_gathers (merge_held rnd exp_hat) gathered); [| |easy|].
+    - intros l l' s same g numbers.
+      assert (order : Permutation (visible l) (visible l')) by now apply Permutation_flat_map.
+      specialize (g ltac:(intros x inx; apply numbers; now apply Permutation_in with (visible l))).
+      destruct s; [now apply sums_reordered with (visible l)|]. rewrite g in order. now apply Permutation_nil.
+    - intros l l' s s' g g' numbers. rewrite visible_app in *.
+      specialize (g ltac:(intros; apply numbers, in_or_app; now left)).
+      specialize (g' ltac:(intros; apply numbers, in_or_app; now right)).
+      destruct s, s'; cbn [merge_held]; rewrite ?g, ?g', ?app_nil_r; try easy. now apply join_sums.
+    - intros. apply stream_gathered.
+  Qed.
+
+  (** ** Within B6 *)
+
+  Lemma bound_of_moments row m s y h j R q x :
+    moments_of_row M 0 m row s y h j -> (h < length row)%nat -> (j <= R)%nat -> promised F m row R ->
+    normal_ratio M y s q -> computed_log M s x -> number F x -> number F q ->
+    Rabs (rnd (x + q) - entropy row) <= entropy_bound F m row R.
+  Proof.
+    intros computed low more some ratio logged hx hq. pose proof arithmetic_sound as good.
+    pose proof (moments_maximum _ _ _ _ _ _ _ _ computed) as max.
+    assert (higher : (h <= length row - 1)%nat) by lia.
+    pose proof (lost_sum_growing M good 0 m row h _ j R max (Rle_refl 0) higher more) as lost. unfold promised in some.
+    eapply Rle_trans.
+    - apply (b6_entropy M good 0 m row s y h j computed ltac:(lra) ltac:(cbn; lra) q x (rnd (x + q)) 0 0); try easy.
+      + now apply rounded_plus.
+      + exists 0, 0. rewrite Rabs_R0. repeat split; try lra.
+    - pose proof (b6_growing M good 0 m row h _ j R max (Rle_refl 0) higher more some). unfold entropy_bound. lra.
+  Qed.
+
+  Lemma moments_of_streamed row m s y h j K :
+    streamed M row m s y h j K -> (K <= length row)%nat -> In m row -> moments_of_row M 0 m row s y h j.
+  Proof.
+    intros str few inm. destruct (streamed_height _ _ _ _ _ _ _ _ str) as [_ [none above]].
+    constructor; [easy|]. exists m, row, K. repeat split; try easy; [apply converted_same|].
+    unfold size. now apply le_INR.
+  Qed.
+
+  Lemma sum_positive row m s y h j :
+    moments_of_row M 0 m row s y h j -> lost_sum M 0 m row h j < 1 -> 0 < s.
+  Proof.
+    intros computed some. pose proof (moments_maximum _ _ _ _ _ _ _ _ computed) as max.
+    apply rel_pos with (sigma M 0 m row h j) (weight_sum m row).
+    - pose proof (S_at_least_one m row max). lra.
+    - apply (b1_sum M arithmetic_sound); [|easy]. exact (sum_of_moments M 0 m row s y h j computed).
+  Qed.
+
+  Lemma state_within row a :
+    sums row a -> promised F (top a) row (rescalings a) ->
+    Rabs (entropy_held rnd log1p_hat a - entropy row) <= entropy_bound F (top a) row (rescalings a).
+  Proof.
+    intros sa some. pose proof arithmetic_sound as good.
+    destruct (whole_state row a (rest a + 1) sa (or_introl eq_refl)) as [h [K [str few]]].
+    destruct (streamed_height _ _ _ _ _ _ _ _ str) as [low _].
+    assert (inm : In (top a) row).
+    { destruct sa as [_ [others [order _]]]. apply Permutation_in with (top a :: others); [now symmetry|now left]. }
+    pose proof (moments_of_streamed _ _ _ _ _ _ _ str ltac:(lia) inm) as computed.
+    pose proof (moments_maximum _ _ _ _ _ _ _ _ computed) as max.
+    assert (pos : 0 < rest a + 1).
+    { apply (sum_positive row _ _ _ _ _ computed). unfold promised in some.
+      pose proof (lost_sum_growing M good 0 (top a) row h (length row - 1) (rescalings a) (rescalings a) max
+                    (Rle_refl 0) ltac:(lia) (le_n _)). lra. }
+    destruct sa as [_ [_ [_ [hr [hm _]]]]]. unfold entropy_held.
+    apply (bound_of_moments row (top a) (rest a + 1) (moment a) h (rescalings a)); try easy.
+    - (* the quotient by 1 + rest rounded is one by a rounded reciprocal *)
+      destruct (nearest_sum F precision_positive tie 1 (rest a) number_1 hr) as [d [bd eq]].
+      destruct (one_rounding (roundoff M) d one_roundoff bd) as [t [bt factor]].
+      apply normal_reciprocal with (- t); [rewrite Rabs_Ropp; exact bt|].
+      replace (moment a * (1 / (rest a + 1) * exp (- t))) with (moment a / rnd (1 + rest a)); [apply product_rnd|].
+      rewrite eq, factor, exp_Ropp. pose proof (exp_pos t). field. lra.
+    - pose proof (log1p_close _ _ _ _ calls (rest a) hr ltac:(lra)) as close. rewrite (Rplus_comm 1) in close. exact close.
+    - apply (log1p_is_number _ _ _ _ calls); [easy|lra].
+    - apply number_rnd.
+  Qed.
+
+  Theorem streamed_within chunks steps :
+    let row := visible (concat chunks) in
+    valid_plan (seq 0 (length chunks)) steps -> row <> [] -> (forall x, In x row -> number F x) ->
+    exists a, planned rnd exp_hat chunks steps = Some a /\ is_maximum (top a) row /\
+      (promised F (top a) row (rescalings a) ->
+       Rabs (entropy_held rnd log1p_hat a - entropy row) <= entropy_bound F (top a) row (rescalings a)).
+  Proof.
+    intros row valid some numbers. pose proof (planned_gathered chunks steps valid numbers) as all.
+    fold row in all. destruct (planned rnd exp_hat chunks steps) as [a|]; [|easy].
+    exists a. split; [easy|]. split; [|now apply state_within].
+    destruct (whole_state row a (rest a + 1) all (or_introl eq_refl)) as [h [K [str _]]]. split.
+    - destruct all as [_ [others [order _]]]. apply Permutation_in with (top a :: others); [now symmetry|now left].
+    - apply (streamed_height _ _ _ _ _ _ _ _ str).
+  Qed.
+
+  Lemma two_pass_part m seen :
+    number F m -> (forall x, In x seen -> number F x) -> above_all m seen ->
+    let sums := fold_left (add_item rnd exp_hat m) seen (0, 0) in part seen m (fst sums) (snd sums) 0.
+  Proof.
+    intros hm. induction seen as [|x seen IH] using rev_ind; intros numbers above; [apply part_none|].
+    rewrite fold_left_app. cbn [fold_left].
+    specialize (IH ltac:(intros; apply numbers, in_or_app; now left) ltac:(intros z inz; apply above, in_or_app; now left)).
+    destruct (fold_left (add_item rnd exp_hat m) seen (0, 0)) as [s y]. cbn [fst snd] in *.
+    apply (part_added seen [x] m s _ y _ 0 0 IH). apply part_item; [|easy|].
+    - apply numbers, in_or_app. right. now left.
+    - apply above, in_or_app. right. now left.
+  Qed.
+
+  Theorem two_pass_within m row R :
+    is_maximum m row -> (forall x, In x row -> number F x) -> promised F m row R ->
+    Rabs (entropy_two_pass rnd exp_hat log_hat m row - entropy row) <= entropy_bound F m row R.
+  Proof.
+    intros max numbers some. pose proof arithmetic_sound as good.
+    pose proof (two_pass_part m row (numbers m (proj1 max)) numbers (proj2 max)) as p.
+    unfold entropy_two_pass. destruct (fold_left (add_item rnd exp_hat m) row (0, 0)) as [s y]. cbn [fst snd] in *.
+    destruct p as [hs [hy [[-> _]|[h [K [str few]]]]]]; [destruct max as [[] _]|].
+    destruct (streamed_height _ _ _ _ _ _ _ _ str) as [low _].
+    pose proof (moments_of_streamed _ _ _ _ _ _ _ str few (proj1 max)) as computed.
+    assert (pos : 0 < s).
+    { apply (sum_positive row _ _ _ _ _ computed). unfold promised in some.
+      pose proof (lost_sum_growing M good 0 m row h (length row - 1) 0 R max (Rle_refl 0) ltac:(lia) ltac:(lia)). lra. }
+    apply (bound_of_moments row m s y h 0); try easy; try lia.
+    - apply normal_division, product_rnd.
+    - exact (log_close _ _ _ _ calls s hs pos).
+    - now apply (log_is_number _ _ _ _ calls).
+    - apply number_rnd.
+  Qed.
+End Rounded.
