@@ -1,5 +1,5 @@
 # What the libraries themselves need. MPFI, Arb and FLINT ship neither CMake nor pkg-config files on Debian.
-find_package(Boost 1.74 REQUIRED)
+find_package(Boost 1.74 REQUIRED COMPONENTS context)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(hwy REQUIRED)
 find_package(fmt REQUIRED)

@@ -6,7 +6,7 @@
 namespace softcheck::kernels {
 
 /// The value of an IEEE binary16, exactly. NaN payloads survive.
-inline float f16_to_f32(std::uint16_t bits) {
+constexpr float f16_to_f32(std::uint16_t bits) {
   const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
   const std::uint32_t magnitude = bits & 0x7fffu;
   if (magnitude >= 0x7c00u) {  // infinities and NaN: the largest exponent of either format
@@ -20,7 +20,7 @@ inline float f16_to_f32(std::uint16_t bits) {
 }
 
 /// Round to nearest even; what rounds beyond 65504 becomes infinite.
-inline std::uint16_t f32_to_f16(float value) {
+constexpr std::uint16_t f32_to_f16(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = (bits >> 16) & 0x8000u;
   const std::uint32_t magnitude = bits & 0x7fffffffu;
@@ -40,10 +40,10 @@ inline std::uint16_t f32_to_f16(float value) {
 }
 
 /// bf16 is the upper half of an f32.
-inline float bf16_to_f32(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+constexpr float bf16_to_f32(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
 /// Round to nearest even; NaN stays NaN though its payload sat in the lower half.
-inline std::uint16_t f32_to_bf16(float value) {
+constexpr std::uint16_t f32_to_bf16(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   if ((bits & 0x7fffffffu) > 0x7f800000u) {
     return static_cast<std::uint16_t>((bits >> 16) | 0x40u);

@@ -24,6 +24,7 @@ theory proptests/property.hpp
 theory kernels/abi/softcheck_kernel.h
 kernels numerics/format.hpp
 proptests kernels/cpu/softmax.hpp
+proptests/tests/judge kernels/emulator/block.hpp
 proptests cli/main.hpp
 experiments proptests/property.hpp
 LIST

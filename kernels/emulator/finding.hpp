@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "kernels/emulator/source_line.hpp"
+
+namespace softcheck::kernels::emulator {
+
+enum class FindingKind {
+  divergent_barrier,     // threads of a block meet at barriers of different lines, or some have left
+  divergent_warp,        // a warp's operation waits for lanes that do something else, or have left
+  warp_mask,             // a mask without the caller, or a value asked of a lane that is not in the mask
+  uninitialised_shared,  // shared memory read before it was written
+  shared_race,           // two accesses to shared memory, one of them a write, with no barrier between
+  out_of_bounds,         // an index outside its view
+  shared_exhausted,      // more shared memory asked for than the launch has
+  schedule_dependent     // the results of two schedules differ
+};
+
+const char* to_string(FindingKind kind);
+
+/// A defect of a kernel. message says who did what, with every line; lines has those lines, the one at fault first.
+struct Finding {
+  FindingKind kind;
+  std::string message;
+  std::vector<SourceLine> lines;
+};
+
+/// Each defect once: the same kind at the same lines is the same defect.
+class Findings {
+ public:
+  void add(Finding finding);
+  bool has(FindingKind kind, SourceLine first, SourceLine second) const;
+  const std::vector<Finding>& all() const { return found_; }
+
+ private:
+  std::vector<Finding> found_;
+};
+
+}  // namespace softcheck::kernels::emulator

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <type_traits>
+
+#include "kernels/emulator/shared_memory.hpp"
+#include "kernels/emulator/source_line.hpp"
+
+namespace softcheck::kernels::emulator {
+
+class Machine;
+
+/// Is index within [0, size)? If not, that is a finding of the launch that is running on this thread of the operating
+/// system; where none is, std::out_of_range. what: "global view", "shared view".
+bool within(const char* what, std::int64_t index, std::int64_t size, SourceLine where);
+
+/// What is read outside of a view or from poisoned memory: all bits set, NaN in every format.
+template <class T>
+T poisoned() {
+  T value;
+  std::memset(static_cast<void*>(&value), 0xff, sizeof value);
+  return value;
+}
+
+/// Global memory as a kernel gets it: count elements, each access checked against them.
+template <class T>
+class GlobalView {
+ public:
+  using Value = std::remove_const_t<T>;
+
+  GlobalView() = default;
+  GlobalView(T* data, std::int64_t count) : data_(data), count_(count) {}
+  GlobalView(std::span<T> elements) : GlobalView(elements.data(), static_cast<std::int64_t>(elements.size())) {}
+
+  std::int64_t size() const { return count_; }
+  Value load(std::int64_t index, SourceLine where = SourceLine::here()) const {
+    return within("global view", index, count_, where) ? data_[index] : poisoned<Value>();
+  }
+  void store(std::int64_t index, Value value, SourceLine where = SourceLine::here()) const
+      requires(!std::is_const_v<T>) {
+    if (within("global view", index, count_, where)) data_[index] = value;
+  }
+  Value atomic_add(std::int64_t index, Value value, SourceLine where = SourceLine::here()) const
+      requires(!std::is_const_v<T>) {
+    if (!within("global view", index, count_, where)) return poisoned<Value>();
+    const Value before = data_[index];
+    data_[index] = before + value;
+    return before;
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::int64_t count_ = 0;
+};
+
+/// Elements of a block's shared memory; accesses are checked against the view's size, what was written, and what other
+/// threads did since the last barrier.
+template <class T>
+class SharedView {
+ public:
+  SharedView(Machine& machine, int rank, std::size_t begin, std::int64_t count)
+      : machine_(&machine), rank_(rank), begin_(begin), count_(count) {}
+
+  std::int64_t size() const { return count_; }
+  T load(std::int64_t index, SourceLine where = SourceLine::here()) const;
+  void store(std::int64_t index, T value, SourceLine where = SourceLine::here()) const;
+  T atomic_add(std::int64_t index, T value, SourceLine where = SourceLine::here()) const;
+
+ private:
+  SharedElement element(std::int64_t index) const {
+    return {index, begin_ + static_cast<std::size_t>(index) * sizeof(T), sizeof(T)};
+  }
+
+  Machine* machine_;
+  int rank_;
+  std::size_t begin_;
+  std::int64_t count_;
+};
+
+enum class SharedUse { read, write, atomic };
+
+/// Notes the access and gives the element's bytes.
+std::byte* access_shared(Machine& machine, int rank, SharedUse use, const SharedElement& element, SourceLine where);
+
+template <class T>
+T SharedView<T>::load(std::int64_t index, SourceLine where) const {
+  if (!within("shared view", index, count_, where)) return poisoned<T>();
+  T value;
+  std::memcpy(static_cast<void*>(&value), access_shared(*machine_, rank_, SharedUse::read, element(index), where),
+              sizeof value);
+  return value;
+}
+
+template <class T>
+void SharedView<T>::store(std::int64_t index, T value, SourceLine where) const {
+  if (!within("shared view", index, count_, where)) return;
+  std::memcpy(access_shared(*machine_, rank_, SharedUse::write, element(index), where), &value, sizeof value);
+}
+
+template <class T>
+T SharedView<T>::atomic_add(std::int64_t index, T value, SourceLine where) const {
+  if (!within("shared view", index, count_, where)) return poisoned<T>();
+  std::byte* place = access_shared(*machine_, rank_, SharedUse::atomic, element(index), where);
+  T before;
+  std::memcpy(&before, place, sizeof before);
+  const T after = before + value;
+  std::memcpy(place, &after, sizeof after);
+  return before;
+}
+
+}  // namespace softcheck::kernels::emulator

@@ -1,0 +1,76 @@
+#include "kernels/emulator/warp_operation.hpp"
+
+#include "kernels/block/context.hpp"
+
+namespace softcheck::kernels::emulator {
+
+const char* to_string(WarpCall call) {
+  switch (call) {
+    case WarpCall::sync:
+      return "sync_warp";
+    case WarpCall::shuffle:
+      return "shuffle";
+    case WarpCall::shuffle_xor:
+      return "shuffle_xor";
+    case WarpCall::shuffle_down:
+      return "shuffle_down";
+    case WarpCall::shuffle_up:
+      return "shuffle_up";
+    case WarpCall::ballot:
+      return "ballot";
+    case WarpCall::any:
+      return "any";
+    case WarpCall::all:
+      return "all";
+    case WarpCall::mma:
+      return "mma";
+  }
+  return "";
+}
+
+int source_lane(const WarpOperation& operation, int lane) {
+  int source = lane;
+  switch (operation.call) {
+    case WarpCall::shuffle:
+      return operation.argument & (warp_size - 1);  // as the hardware does
+    case WarpCall::shuffle_xor:
+      source = lane ^ operation.argument;
+      break;
+    case WarpCall::shuffle_down:
+      source = lane + operation.argument;
+      break;
+    case WarpCall::shuffle_up:
+      source = lane - operation.argument;
+      break;
+    default:
+      break;
+  }
+  return source < 0 || source >= warp_size ? lane : source;
+}
+
+void multiply_fragments(const MmaOperands* const (&lanes)[32], FragmentC* const (&results)[32]) {
+  double a[16][16];
+  double b[16][8];
+  for (int lane = 0; lane < warp_size; ++lane) {
+    for (int entry = 0; entry < 8; ++entry) {
+      const MatrixPlace place = place_in_a(lane, entry);
+      a[place.row][place.column] = lanes[lane]->a.entry[entry];
+    }
+    for (int entry = 0; entry < 4; ++entry) {
+      const MatrixPlace place = place_in_b(lane, entry);
+      b[place.row][place.column] = lanes[lane]->b.entry[entry];
+    }
+  }
+  for (int lane = 0; lane < warp_size; ++lane) {
+    FragmentC result;
+    for (int entry = 0; entry < 4; ++entry) {
+      const MatrixPlace place = place_in_c(lane, entry);
+      double sum = lanes[lane]->c.entry[entry];
+      for (int k = 0; k < 16; ++k) sum += a[place.row][k] * b[k][place.column];
+      result.entry[entry] = static_cast<float>(sum);
+    }
+    *results[lane] = result;
+  }
+}
+
+}  // namespace softcheck::kernels::emulator
