@@ -1,35 +1,52 @@
 #!/bin/sh
-# axioms.sh PROOFS BUILD: the axioms that the theorems of each file rest on together, as lines "MODULE AXIOM", and
-# "MODULE -" where there is none. Theorem by theorem the same walk through Coq's library would be made again each time.
+# axioms.sh PROOFS BUILD [each]: the axioms that the theorems of each file rest on together, as lines "MODULE AXIOM", and
+# "MODULE -" where there is none. Each question makes Coq walk through the whole library again: files that THEOREMS.md
+# records alike are asked together, and any axiom one of them has beyond its record is said of all. each: file by file.
 set -eu
 here=$(dirname "$0")
-proofs=$1 build=$2
+proofs=$1 build=$2 each=${3:-}
 answer=$build/axioms.txt
-if [ -f "$answer" ] && [ -z "$(find "$build" -name '*.vo' -newer "$answer")" ]; then
+if [ -z "$each" ] && [ -f "$answer" ] && [ -z "$(find "$build" "$proofs/THEOREMS.md" \( -name '*.vo' -o -name THEOREMS.md \) \
+    -newer "$answer" 2>/dev/null)" ]; then
   cat "$answer"
   exit 0
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-sh "$here/theorems.sh" "$proofs" | awk -v folder="$work" '
-  { module = $0; sub(/\.[^.]*$/, "", module) }
-  module != last { if (last != "") finish(); last = module; tuple = "tt"; files++ }
-  { tuple = "(" tuple ", @" $0 ")" }
-  function finish() {
-    out = folder "/part" files % 2 ".v"
-    printf "Require %s.\nDefinition theorems_%d := %s.\n", last, files, tuple >out
-    printf "Goal True. idtac \"== %s\". Abort.\nPrint Assumptions theorems_%d.\n", last, files >out
+# THEOREMS.md's last column, a module each: "MODULE MARKS".
+recorded=$proofs/THEOREMS.md
+[ -f "$recorded" ] || recorded=/dev/null
+sed -n 's/^|.*`\([a-z0-9_.]*\)\.[A-Za-z0-9_]*` |.*| \([RCI-]*\) |$/softcheck.\1 \2/p' "$recorded" >"$work/recorded"
+sh "$here/theorems.sh" "$proofs" | awk -v folder="$work" -v each="$each" '
+  FILENAME != "-" { mark[$1] = $2; next }
+  {
+    module = $0; sub(/\.[^.]*$/, "", module)
+    group = each == "" && module in mark ? "as " mark[module] : module
+    if (!(group in number)) { number[group] = ++groups; tuple[group] = "tt" }
+    if (!(module in seen)) { seen[module] = 1; print group "\t" module >(folder "/members"); needs[group] = needs[group] "Require " module ".\n" }
+    tuple[group] = "(" tuple[group] ", @" $0 ")"
   }
-  END { if (last != "") finish() }'
+  END {
+    for (group in number) {
+      k = number[group]
+      printf "%sDefinition theorems_%d := %s.\n", needs[group], k, tuple[group] >(folder "/part" k % 2 ".v")
+      printf "Goal True. idtac \"== %s\". Abort.\nPrint Assumptions theorems_%d.\n", group, k >(folder "/part" k % 2 ".v")
+    }
+  }' "$work/recorded" -
 for part in "$work"/part?.v; do
   coqc -q -Q "$build" softcheck -w none "$part" >"$part.out" 2>&1 || { cat "$part.out" >&2; touch "$work/failed"; } &
 done
 wait
 [ ! -e "$work/failed" ]
-awk '
-  /^== / { if (name != "" && !found) print name, "-"; name = $2; found = 0; next }
+awk -F '\t' '
+  FILENAME ~ /members$/ { members[$1] = members[$1] " " $2; next }
+  function say(axiom,   i, n, module) {
+    n = split(members[group], module, " ")
+    for (i = 1; i <= n; i++) print module[i], axiom
+    found = 1
+  }
+  /^== / { if (group != "" && !found) say("-"); group = substr($0, 4); found = 0; next }
   /^Axioms:/ || /^Closed under/ { next }
-  /^[A-Za-z_][A-Za-z0-9_.\x27]*( :|$)/ { print name, $1; found = 1 }
-  END { if (name != "" && !found) print name, "-" }' "$work"/part?.v.out | LC_ALL=C sort >"$work/axioms"
-mv "$work/axioms" "$answer"
-cat "$answer"
+  /^[A-Za-z_][A-Za-z0-9_.\x27]*( :|$)/ { sub(/ .*/, ""); say($0) }
+  END { if (group != "" && !found) say("-") }' "$work/members" "$work"/part?.v.out | LC_ALL=C sort >"$work/axioms"
+if [ -z "$each" ]; then mv "$work/axioms" "$answer" && cat "$answer"; else cat "$work/axioms"; fi

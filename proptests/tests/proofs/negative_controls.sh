@@ -24,7 +24,10 @@ must() { # must hold|fail SCRIPT WHAT
 sound='Theorem planted : forall x, 0 < x -> 0 < 2 * x. Proof. intros. lra. Qed.'
 plant "$sound"
 sh "$here/statements.sh" "$work/proofs" "$work/build" --write
-for check in nothing_admitted.sh assumptions.sh statements.sh; do must hold $check "a sound proof"; done
+for check in nothing_admitted.sh assumptions.sh statements.sh coqchk.sh; do must hold $check "a sound proof"; done
+# One letter of a compiled file, as no compiler left it.
+sed 's/planted/plantet/' "$work/build/planted.vo" >"$work/altered" && mv "$work/altered" "$work/build/planted.vo"
+must fail coqchk.sh "an altered compiled file"
 
 plant 'Theorem planted : forall x, 0 < x -> 0 < 2 * x. Proof. intros. Admitted.'
 must fail nothing_admitted.sh "an admitted proof"

@@ -7,7 +7,7 @@ proofs=$1 build=$2
 command -v coqc >/dev/null 2>&1 || { echo "Skipped: no coqc"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-sh "$here/axioms.sh" "$proofs" "$build" >"$work/axioms"
+sh "$here/axioms.sh" "$proofs" "$build" ${3:+each} >"$work/axioms"
 sh "$here/theorems.sh" "$proofs" >"$work/names"
 # What each file's opening comment says of its results: "    - [name]   words, maybe on several lines".
 (cd "$proofs" && find . -name '*.v' | sed 's|^\./||' | LC_ALL=C sort | while read -r file; do

@@ -21,6 +21,6 @@ p = rnd(1 + tail);
 exact_tail = (r * r) * e0 + r;
 exact = 1 + exact_tail;
 
-{ r in [-0.346609,0.346609] -> |(p - exact) / exact| <= 742e-10 }
+{ r in [-0.346609,0.346609] -> |(p - exact) / exact| <= 761e-10 }
 
-$ r in 8;
+$ r in 4;

@@ -36,6 +36,6 @@ p = rnd(1 + tail);
 exact_tail = (r * r) * e0 + r;
 exact = 1 + exact_tail;
 
-{ r in [-0.34658,0.34658] -> |(p - exact) / exact| <= 139e-18 }
+{ r in [-0.34658,0.34658] -> |(p - exact) / exact| <= 142e-18 }
 
-$ r in 8;
+$ r in 4;
