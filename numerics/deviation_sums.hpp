@@ -6,6 +6,10 @@
 
 namespace softcheck::numerics {
 
+/// Exponents of exp carry so many bits more than the results: an exponent of size 2^16 that had to be rounded then
+/// widens its weight by 2^-15 of what the exponential itself does.
+inline constexpr unsigned exponent_guard_bits = 32;
+
 /// exp(exponent) at the working precision, by one evaluation: the lower end is MPFR's, rounded down, and because MPFR
 /// rounds correctly the upper end is the next number, times exp(width of the exponent) <= 1 + 2 width.
 ///

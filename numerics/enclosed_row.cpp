@@ -6,12 +6,6 @@
 #include "numerics/deviation_sums.hpp"
 
 namespace softcheck::numerics {
-namespace {
-
-// Exponents of exp carry guard bits, so that rounding them does not show in the weights.
-constexpr unsigned exponent_guard_bits = 32;
-
-}  // namespace
 
 EnclosedRow::EnclosedRow(std::vector<std::optional<Enclosure>> logits) : exponents_(std::move(logits)) {
   for (std::size_t i = 0; i < exponents_.size(); ++i) {

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "numerics/ulp.hpp"
+
 namespace softcheck::numerics {
 namespace {
 
@@ -22,15 +24,6 @@ Enclosure enclosure_of(Wide value) {
   const Enclosure low = Enclosure::integer(static_cast<std::uint64_t>(magnitude));
   const Enclosure sum = high * Enclosure::power_of_two(64) + low;
   return negative ? -sum : sum;
-}
-
-// The exponent of the lowest bit set in a finite value other than 0.
-int lowest_bit(double value) {
-  const auto bits = std::bit_cast<std::uint64_t>(value);
-  const auto field = static_cast<int>(bits >> 52 & 0x7ff);
-  const std::uint64_t fraction = bits & 0xfffffffffffff;
-  const std::uint64_t significand = field == 0 ? fraction : fraction | std::uint64_t{1} << 52;
-  return std::max(field, 1) - 1075 + std::countr_zero(significand);
 }
 
 }  // namespace

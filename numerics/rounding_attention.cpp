@@ -3,13 +3,13 @@
 #include "numerics/rounding_attention.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <string>
 
 #include "numerics/fp_environment.hpp"
+#include "numerics/ulp.hpp"
 
 namespace softcheck::numerics {
 namespace {
@@ -55,13 +55,6 @@ Contract over_scores(const Contract& contract) {
   Contract inner = contract;
   inner.input = contract.accumulator;  // scores stay in the accumulator
   return inner;
-}
-
-// value = odd integer times 2^this.
-int lowest_bit(double value) {
-  int exponent = 0;
-  const auto significand = static_cast<std::int64_t>(std::ldexp(std::frexp(std::fabs(value), &exponent), 53));
-  return exponent - 53 + std::countr_zero(static_cast<std::uint64_t>(significand));
 }
 
 }  // namespace

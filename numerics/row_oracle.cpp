@@ -11,10 +11,6 @@
 namespace softcheck::numerics {
 namespace {
 
-// Exponents of exp carry so many bits more than the results: an exponent of size 2^16 that had to be rounded then
-// widens its weight by 2^-15 of what the exponential itself does.
-constexpr unsigned exponent_guard_bits = 32;
-
 bool is_masked(double logit) { return std::isinf(logit); }
 
 void require_row(std::span<const double> logits, double theta) {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <utility>
 
 #include "numerics/integer_gram.hpp"
 #include "numerics/lanczos.hpp"
 #include "numerics/scaled_matrix.hpp"
+#include "numerics/special_values.hpp"
 #include "numerics/verified_cholesky.hpp"
 
 namespace softcheck::numerics {
@@ -18,7 +18,6 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double roundoff = 0x1p-53;
 
 double next_above(double value) { return std::nextafter(value, infinity); }

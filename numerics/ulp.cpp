@@ -9,10 +9,10 @@ namespace softcheck::numerics {
 namespace {
 
 constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63;
-constexpr std::uint64_t infinity_bits = std::uint64_t{0x7ff} << 52;
+constexpr std::uint64_t double_infinity_bits = std::uint64_t{0x7ff} << 52;
 
 // On the bits throughout: a comparison would take subnormal numbers for zero under denormals-are-zero.
-bool is_finite(double value) { return (std::bit_cast<std::uint64_t>(value) & ~sign_bit) < infinity_bits; }
+bool is_finite(double value) { return (std::bit_cast<std::uint64_t>(value) & ~sign_bit) < double_infinity_bits; }
 
 // Exponent of the spacing in the binade of numbers of exponent e.
 long spacing_exponent(Format format, long exponent) {
@@ -41,6 +41,14 @@ long binade(Format format, mpfr_srcptr endpoint) {
 }
 
 }  // namespace
+
+int lowest_bit(double value) {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const auto field = static_cast<int>(bits >> 52 & 0x7ff);
+  const std::uint64_t fraction = bits & 0xfffffffffffff;
+  const std::uint64_t significand = field == 0 ? fraction : fraction | std::uint64_t{1} << 52;
+  return std::max(field, 1) - 1075 + std::countr_zero(significand);
+}
 
 double ulp(Format format, double value) {
   if (!is_finite(value)) throw std::invalid_argument("ulp: need a finite value, got " + std::to_string(value));

@@ -14,6 +14,9 @@ namespace softcheck::numerics {
 /// throws   std::invalid_argument when value is infinite or NaN
 double ulp(Format format, double value);
 
+/// value = an odd whole number times 2^this; value finite and not 0.
+int lowest_bit(double value);
+
 /// How many steps from one number of the format to the next lie between a and b, across powers of two and zero alike;
 /// -0 and +0 are one number, infinity is one step beyond the largest.
 ///

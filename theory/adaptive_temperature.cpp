@@ -1,8 +1,6 @@
 #include "theory/adaptive_temperature.hpp"
 
-#include <cmath>
 #include <optional>
-#include <stdexcept>
 #include <string>
 
 #include "theory/lemma_2_1.hpp"
@@ -122,11 +120,6 @@ Sides lipschitz(const AdaptiveRow& at, const Enclosure& second, const QuarticTho
   return {left, constant * distance,
           intersection(constant * distance - left, (constant - abs(quotient)) * distance +
                                                        abs(quotient) * maximum(distance - abs(a - b), Enclosure(0)))};
-}
-
-void require_theta(const char* function, double theta) {
-  if (theta > 0 && std::isfinite(theta)) return;
-  throw std::invalid_argument(std::string(function) + ": theta must be > 0 and finite, got " + std::to_string(theta));
 }
 
 Sides guarded(const AdaptiveRow& at) {

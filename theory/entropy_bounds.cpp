@@ -22,11 +22,6 @@ constexpr unsigned bits_of_the_finest_difference = 4096;
 
 Enclosure spread_factor(const Enclosure& d) { return hull(exp(-2 * d), exp(2 * d)); }
 
-void require_theta(const char* function, double theta) {
-  if (theta > 0 && std::isfinite(theta)) return;
-  throw std::invalid_argument(std::string(function) + ": theta must be > 0 and finite, got " + std::to_string(theta));
-}
-
 // Entropy and its distance from ln n at one precision, d = delta / theta.
 //
 // With K(b) = ln(S(b)/n), ln n - H = g(1) for g(b) = b K'(b) - K(b), g(0) = 0 and g' = b K'' = b Var_b(D). As p_i(b)

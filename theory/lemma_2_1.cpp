@@ -90,11 +90,6 @@ class CoefficientGaps {
   Enclosure below_top_, above_bottom_, below_top_of_others_, above_bottom_of_others_;
 };
 
-void require_theta(const char* function, double theta) {
-  if (theta > 0 && std::isfinite(theta)) return;
-  throw std::invalid_argument(std::string(function) + ": theta must be > 0 and finite, got " + std::to_string(theta));
-}
-
 // eps (c - 1) - (1 - eps) e^d: its sign is that of c - (1 + e^d (1 - eps)/eps). Exact but for expm1(d).
 Enclosure length_gap(std::uint64_t c, const Enclosure& eps, const Enclosure& d) {
   return (Enclosure::integer(c) * eps - 1) - (1 - eps) * expm1(d);

@@ -1,10 +1,19 @@
 #include "theory/tempered_row.hpp"
 
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
 #include "numerics/deviation_sums.hpp"
 
 namespace softcheck::theory {
 
 using numerics::Enclosure;
+
+void require_theta(const char* function, double theta) {
+  if (theta > 0 && std::isfinite(theta)) return;
+  throw std::invalid_argument(std::string(function) + ": theta must be > 0 and finite, got " + std::to_string(theta));
+}
 
 TemperedRow::TemperedRow(const LevelRow& row, const Enclosure& beta) : items_(count_as<Enclosure>(row.visible())) {
   numerics::DeviationSums sums(row.visible());

@@ -8,6 +8,9 @@
 
 namespace softcheck::theory {
 
+/// throws   std::invalid_argument naming the function unless theta is > 0 and finite
+void require_theta(const char* function, double theta);
+
 /// softmax(beta x) of a row given by its levels, at the working precision of the moment of construction.
 /// With M the largest and m the smallest logit: D_j = beta (M - x_j) >= 0, E_j = beta (x_j - m) >= 0, w_j = exp(-D_j).
 class TemperedRow {
