@@ -1,7 +1,6 @@
 #include "proptests/generators/attention.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <ostream>
 #include <span>
@@ -15,8 +14,6 @@ namespace {
 
 constexpr std::uint64_t longest = std::uint64_t{1} << 20;       // of one dimension
 constexpr std::uint64_t most_numbers = std::uint64_t{1} << 22;  // of a tensor
-
-bool same_bits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
 
 std::string numbers_text(const std::vector<double>& values) {
   std::string text;

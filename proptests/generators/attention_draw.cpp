@@ -37,11 +37,6 @@ const char* name_of(Scores scores) {
   return names[static_cast<std::size_t>(scores)];
 }
 
-double into_format(Format format, double value) {
-  const double largest = numerics::properties(format).largest;
-  return numerics::round_to(format, std::clamp(value, -largest, largest));
-}
-
 // Sizes that kernels are written for, and their neighbours.
 std::size_t draw_dim(Draw& draw, int size) {
   static constexpr std::size_t usual[] = {1, 2, 4, 8, 16, 32, 40, 64, 80, 96, 128};

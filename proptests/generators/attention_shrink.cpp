@@ -24,7 +24,7 @@ std::size_t& extent(AttentionShape& s, int axis) {
 
 /// One way to a simpler case. Each lowers (number of entries, layout and flags, complexity of the numbers) in this
 /// order.
-struct Step {
+struct AttentionStep {
   enum class Way {
     drop,
     no_layout,
@@ -41,29 +41,34 @@ struct Step {
   std::size_t first = 0;  // drop: index along the axis; simplify: entry
   std::size_t size = 0;   // drop: how many; round_all: bits; simplify: which simpler number
 };
-using Way = Step::Way;
+using AttentionWay = AttentionStep::Way;
 
 std::vector<double>& tensor(AttentionCase& a, int which) {
   return which == 0 ? a.queries : which == 1 ? a.keys : a.values;
 }
 
-std::vector<Step> steps_of(AttentionCase a) {
-  std::vector<Step> steps{{Way::no_layout}, {Way::no_mask}, {Way::not_causal}, {Way::unit_scale}, {Way::one_output}};
+std::vector<AttentionStep> steps_of(AttentionCase a) {
+  std::vector<AttentionStep> steps{{AttentionWay::no_layout},
+                                   {AttentionWay::no_mask},
+                                   {AttentionWay::not_causal},
+                                   {AttentionWay::unit_scale},
+                                   {AttentionWay::one_output}};
   for (const int axis : {batch, kv, group, query, key, value_dim, dim}) {
     const std::size_t count = extent(a.shape, axis);
     for (std::size_t size = count / 2; size > 0; size /= 2) {
-      for (std::size_t first = 0; first < count; first += size) steps.push_back({Way::drop, axis, first, size});
+      for (std::size_t first = 0; first < count; first += size)
+        steps.push_back({AttentionWay::drop, axis, first, size});
     }
   }
-  steps.push_back({Way::shared_mask});
-  for (int which = 0; which < 3; ++which) steps.push_back({Way::zero_all, which});
-  for (const std::size_t bits : {1, 2, 4, 8, 16}) steps.push_back({Way::round_all, 0, 0, bits});
+  steps.push_back({AttentionWay::shared_mask});
+  for (int which = 0; which < 3; ++which) steps.push_back({AttentionWay::zero_all, which});
+  for (const std::size_t bits : {1, 2, 4, 8, 16}) steps.push_back({AttentionWay::round_all, 0, 0, bits});
   for (int which = 0; which < 3; ++which) {
     const std::vector<double>& entries = tensor(a, which);
     if (entries.size() > 64) continue;  // one by one only what is nearly there
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const std::size_t count = simpler_numbers(entries[i]).size();
-      for (std::size_t k = 0; k < count; ++k) steps.push_back({Way::simplify, which, i, k});
+      for (std::size_t k = 0; k < count; ++k) steps.push_back({AttentionWay::simplify, which, i, k});
     }
   }
   return steps;
@@ -71,7 +76,8 @@ std::vector<Step> steps_of(AttentionCase a) {
 
 // Takes indices [first, first + size) along one axis out of a row-major tensor.
 template <class Entry>
-void drop(std::vector<Entry>& entries, std::span<const int> along, const AttentionShape& shape, const Step& step) {
+void drop(std::vector<Entry>& entries, std::span<const int> along, const AttentionShape& shape,
+          const AttentionStep& step) {
   const auto place = std::ranges::find(along, step.axis);
   if (place == along.end()) return;
   AttentionShape extents = shape;
@@ -86,7 +92,7 @@ void drop(std::vector<Entry>& entries, std::span<const int> along, const Attenti
   entries = std::move(kept);
 }
 
-bool drop_along(AttentionCase& a, const Step& step) {
+bool drop_along(AttentionCase& a, const AttentionStep& step) {
   static constexpr std::array<int, 5> q{batch, kv, group, query, dim};
   static constexpr std::array<int, 4> k{batch, kv, key, dim};
   static constexpr std::array<int, 4> v{batch, kv, key, value_dim};
@@ -129,32 +135,32 @@ bool share_mask(AttentionCase& a) {
   return true;
 }
 
-bool take_step(AttentionCase& a, const Step& step) {
+bool take_step(AttentionCase& a, const AttentionStep& step) {
   const auto rounded = [&](double x) {
     return numerics::round_to(a.format, round_to_bits(x, static_cast<int>(step.size)));
   };
   switch (step.way) {
-    case Way::drop:
+    case AttentionWay::drop:
       return drop_along(a, step);
-    case Way::no_layout:
+    case AttentionWay::no_layout:
       return std::exchange(a.layout, 0) != 0;
-    case Way::no_mask:
+    case AttentionWay::no_mask:
       return !std::exchange(a.mask, {}).empty();
-    case Way::shared_mask:
+    case AttentionWay::shared_mask:
       return share_mask(a);
-    case Way::not_causal:
+    case AttentionWay::not_causal:
       return std::exchange(a.causal, false);
-    case Way::unit_scale:
+    case AttentionWay::unit_scale:
       return std::exchange(a.scale, 1) != 1;
-    case Way::one_output:
+    case AttentionWay::one_output:
       return a.outputs-- > 1;
-    case Way::zero_all:
+    case AttentionWay::zero_all:
       return change(tensor(a, step.axis), [](double) { return 0.0; });
-    case Way::round_all: {
+    case AttentionWay::round_all: {
       const bool q = change(a.queries, rounded), k = change(a.keys, rounded), v = change(a.values, rounded);
       return q || k || v;
     }
-    case Way::simplify: {
+    case AttentionWay::simplify: {
       double& entry = tensor(a, step.axis)[step.first];
       const int before = complexity(entry);
       entry = numerics::round_to(a.format, simpler_numbers(entry)[step.size]);
@@ -167,7 +173,7 @@ bool take_step(AttentionCase& a, const Step& step) {
 }  // namespace
 
 rc::Seq<AttentionCase> shrink_attention_case(const AttentionCase& attention, const AttentionOptions& options) {
-  const auto steps = std::make_shared<const std::vector<Step>>(steps_of(attention));
+  const auto steps = std::make_shared<const std::vector<AttentionStep>>(steps_of(attention));
   return lazy_shrinks(attention, steps->size(), [steps, options](const AttentionCase& from, std::size_t k) {
     std::optional<AttentionCase> result = from;
     if (!take_step(*result, (*steps)[k]) || !admits(options, *result)) result.reset();

@@ -1,6 +1,7 @@
 #include "proptests/generators/case_text.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -68,6 +69,8 @@ int complexity(double value) {
   for (; significand % 2 == 0; significand /= 2) --bits;
   return bits + std::abs(exponent - 1) + (value < 0 ? 1 : 0);
 }
+
+bool same_bits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
 
 double round_to_bits(double value, int bits) {
   if (value == 0 || !std::isfinite(value)) return value;

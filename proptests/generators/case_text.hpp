@@ -30,6 +30,9 @@ int complexity(double value);
 /// exponent, one less, the opposite. All cost less, but they may lie outside value's format.
 std::vector<double> simpler_numbers(double value);
 
+/// Whether both are written alike: -0 is not 0.
+bool same_bits(double a, double b);
+
 /// value rounded to so many significand bits, ties to even; -inf and 0 stay.
 double round_to_bits(double value, int bits);
 

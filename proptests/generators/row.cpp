@@ -1,20 +1,18 @@
 #include "proptests/generators/row.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <ostream>
 #include <stdexcept>
 
 #include "numerics/certificate.hpp"
+#include "numerics/special_values.hpp"
 #include "proptests/generators/case_text.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-bool same_bits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
+using numerics::infinity;
 
 }  // namespace
 

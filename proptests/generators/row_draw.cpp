@@ -2,13 +2,14 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "numerics/special_values.hpp"
 #include "proptests/generators/case_text.hpp"
 #include "proptests/generators/row_families.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using numerics::infinity;
 constexpr std::uint64_t most_runs = 64;                              // of a row too long to draw item by item
 constexpr std::uint64_t dispersing_length = std::uint64_t{1} << 16;  // where attention is expected to have dispersed
 

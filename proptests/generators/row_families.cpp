@@ -4,14 +4,9 @@
 #include <cmath>
 
 namespace softcheck::proptests {
-namespace {
-
 using numerics::Format;
 
-double into_format(Format format, double value) {
-  const double largest = numerics::properties(format).largest;
-  return numerics::round_to(format, std::clamp(value, -largest, largest));
-}
+namespace {
 
 /// 2^k times a number of at most 4 bits: scales that print short.
 double short_scale(Draw& draw, int lowest, int highest) {
@@ -107,6 +102,11 @@ std::vector<double> subnormal(Draw& draw, Format format, std::size_t slots) {
 }
 
 }  // namespace
+
+double into_format(Format format, double value) {
+  const double largest = numerics::properties(format).largest;
+  return numerics::round_to(format, std::clamp(value, -largest, largest));
+}
 
 std::vector<double> draw_values(Draw& draw, RowFamily family, Format format, std::size_t slots) {
   switch (family) {

@@ -1,16 +1,16 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <optional>
 
+#include "numerics/special_values.hpp"
 #include "proptests/generators/draw.hpp"
 #include "proptests/generators/row_matrix.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using numerics::infinity;
 
 std::uint64_t draw_count(Draw& draw, std::uint64_t least, std::uint64_t most) {
   // Odd and even numbers, below and above the widths that kernels take at once.

@@ -13,7 +13,7 @@ namespace {
 
 /// One way to a simpler matrix. Each lowers (rows, layouts and mask, columns, complexity of the numbers) in this order,
 /// so that no chain of shrinks is endless.
-enum class Way {
+enum class MatrixWay {
   unit_theta,
   drop_rows,     // size rows from first on
   plain_in,      // compact
@@ -27,8 +27,8 @@ enum class Way {
   simplify       // the number no. first takes its simpler number no. size
 };
 
-struct Step {
-  Way way;
+struct MatrixStep {
+  MatrixWay way;
   std::size_t first = 0;
   std::size_t size = 0;
 };
@@ -36,27 +36,28 @@ struct Step {
 // Beyond this single numbers are not looked at: columns go first.
 constexpr std::size_t few_numbers = 64;
 
-void add_halves(std::vector<Step>& steps, Way way, std::size_t count) {
+void add_halves(std::vector<MatrixStep>& steps, MatrixWay way, std::size_t count) {
   for (std::size_t size = (count + 1) / 2; size > 0 && count > 1; size /= 2) {
     for (std::size_t first = 0; first < count; first += size) steps.push_back({way, first, size});
   }
 }
 
-std::vector<Step> steps_of(const RowMatrixCase& matrix) {
-  std::vector<Step> steps{{Way::unit_theta}};
-  add_halves(steps, Way::drop_rows, matrix.rows.size());
-  for (const Way way : {Way::plain_in, Way::plain_out, Way::plain_mask, Way::no_mask, Way::all_by_mask}) {
+std::vector<MatrixStep> steps_of(const RowMatrixCase& matrix) {
+  std::vector<MatrixStep> steps{{MatrixWay::unit_theta}};
+  add_halves(steps, MatrixWay::drop_rows, matrix.rows.size());
+  for (const MatrixWay way :
+       {MatrixWay::plain_in, MatrixWay::plain_out, MatrixWay::plain_mask, MatrixWay::no_mask, MatrixWay::all_by_mask}) {
     steps.push_back({way});
   }
-  add_halves(steps, Way::drop_columns, matrix.columns);
-  steps.push_back({Way::shift_rows});
-  for (std::size_t bits : {1, 2, 4, 8, 16, 32}) steps.push_back({Way::round_all, 0, bits});
+  add_halves(steps, MatrixWay::drop_columns, matrix.columns);
+  steps.push_back({MatrixWay::shift_rows});
+  for (std::size_t bits : {1, 2, 4, 8, 16, 32}) steps.push_back({MatrixWay::round_all, 0, bits});
   if (size_of(matrix) > few_numbers) return steps;
   for (std::size_t r = 0; r < matrix.rows.size(); ++r) {
     const std::vector<double> logits = matrix.rows[r].expand();
     for (std::size_t i = 0; i < logits.size(); ++i) {
       const std::size_t count = simpler_numbers(logits[i]).size();
-      for (std::size_t k = 0; k < count; ++k) steps.push_back({Way::simplify, r * logits.size() + i, k});
+      for (std::size_t k = 0; k < count; ++k) steps.push_back({MatrixWay::simplify, r * logits.size() + i, k});
     }
   }
   return steps;
@@ -109,34 +110,34 @@ bool make_plain(MatrixLayout& layout) {
   return changes;
 }
 
-bool take_step(const Step& step, RowMatrixCase& matrix) {
+bool take_step(const MatrixStep& step, RowMatrixCase& matrix) {
   switch (step.way) {
-    case Way::unit_theta:
+    case MatrixWay::unit_theta:
       return std::exchange(matrix.theta, 1) != 1;
-    case Way::drop_rows: {
+    case MatrixWay::drop_rows: {
       const auto begin = matrix.rows.begin() + static_cast<std::ptrdiff_t>(step.first);
       matrix.rows.erase(begin, matrix.rows.begin() +
                                    static_cast<std::ptrdiff_t>(std::min(step.first + step.size, matrix.rows.size())));
       return true;
     }
-    case Way::plain_in:
+    case MatrixWay::plain_in:
       return make_plain(matrix.in);
-    case Way::plain_out:
+    case MatrixWay::plain_out:
       return make_plain(matrix.out);
-    case Way::plain_mask:
+    case MatrixWay::plain_mask:
       return make_plain(matrix.visible);
-    case Way::no_mask:
+    case MatrixWay::no_mask:
       return std::exchange(matrix.mask, MaskUse::none) != MaskUse::none;
-    case Way::all_by_mask:
+    case MatrixWay::all_by_mask:
       return std::exchange(matrix.mask, MaskUse::tensor) == MaskUse::mixed;
-    case Way::drop_columns:
+    case MatrixWay::drop_columns:
       return drop_columns(matrix, step.first, step.size);
-    case Way::round_all:
+    case MatrixWay::round_all:
       return change_rows(matrix,
                          [bits = static_cast<int>(step.size)](double x, double) { return round_to_bits(x, bits); });
-    case Way::shift_rows:
+    case MatrixWay::shift_rows:
       return change_rows(matrix, [](double x, double top) { return x - top; });
-    case Way::simplify:
+    case MatrixWay::simplify:
       return simplify(matrix, step.first, step.size);
   }
   return false;
@@ -145,7 +146,7 @@ bool take_step(const Step& step, RowMatrixCase& matrix) {
 }  // namespace
 
 rc::Seq<RowMatrixCase> shrink_row_matrix(const RowMatrixCase& matrix, const RowMatrixOptions& options) {
-  const auto steps = std::make_shared<const std::vector<Step>>(steps_of(matrix));
+  const auto steps = std::make_shared<const std::vector<MatrixStep>>(steps_of(matrix));
   return lazy_shrinks(matrix, steps->size(), [steps, options](const RowMatrixCase& from, std::size_t k) {
     std::optional<RowMatrixCase> result = from;
     if (!take_step((*steps)[k], *result) || !admits(options, *result)) result.reset();

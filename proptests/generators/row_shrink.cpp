@@ -14,7 +14,7 @@ using Runs = std::vector<Run>;
 
 /// One way to a simpler case. Each lowers (number of logits, number of runs, complexity of the numbers) in this order,
 /// so that no chain of shrinks is endless.
-enum class Way {
+enum class RowWay {
   unit_theta,
   drop,            // size runs from first on
   counts_to_one,   // of all runs
@@ -29,39 +29,40 @@ enum class Way {
   simplify_theta   // to its simpler number no. size
 };
 
-struct Step {
-  Way way;
+struct RowStep {
+  RowWay way;
   std::size_t first = 0;
   std::size_t size = 0;
 };
 
-std::vector<Step> steps_of(const RowCase& row_case) {
+std::vector<RowStep> steps_of(const RowCase& row_case) {
   const Runs& runs = row_case.row.runs();
-  std::vector<Step> steps{{Way::unit_theta}};
+  std::vector<RowStep> steps{{RowWay::unit_theta}};
   // Halves, quarters, ... single runs: a witness of a few runs in a row of n is found in some log n evaluations.
   for (std::size_t size = (runs.size() + 1) / 2; size > 0; size /= 2) {
-    for (std::size_t first = 0; first < runs.size(); first += size) steps.push_back({Way::drop, first, size});
+    for (std::size_t first = 0; first < runs.size(); first += size) steps.push_back({RowWay::drop, first, size});
   }
-  steps.push_back({Way::counts_to_one});
-  steps.push_back({Way::halve_counts});
-  steps.push_back({Way::shift});
-  for (std::size_t bits : {1, 2, 4, 8, 16, 32}) steps.push_back({Way::round_all, 0, bits});
+  steps.push_back({RowWay::counts_to_one});
+  steps.push_back({RowWay::halve_counts});
+  steps.push_back({RowWay::shift});
+  for (std::size_t bits : {1, 2, 4, 8, 16, 32}) steps.push_back({RowWay::round_all, 0, bits});
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (runs[i].count == 1) continue;
-    steps.push_back({Way::count_to_one, i});
+    steps.push_back({RowWay::count_to_one, i});
     // Halves, quarters, ... single items: finds the least failing count by bisection.
-    for (std::uint64_t less = runs[i].count / 2; less > 0; less /= 2) steps.push_back({Way::subtract_count, i, less});
+    for (std::uint64_t less = runs[i].count / 2; less > 0; less /= 2)
+      steps.push_back({RowWay::subtract_count, i, less});
   }
   for (std::size_t i = 0; i + 1 < runs.size(); ++i) {
-    steps.push_back({Way::take_next, i});
-    steps.push_back({Way::take_previous, i});
+    steps.push_back({RowWay::take_next, i});
+    steps.push_back({RowWay::take_previous, i});
   }
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::size_t count = simpler_numbers(runs[i].value).size();
-    for (std::size_t k = 0; k < count; ++k) steps.push_back({Way::simplify, i, k});
+    for (std::size_t k = 0; k < count; ++k) steps.push_back({RowWay::simplify, i, k});
   }
   const std::size_t count = simpler_numbers(row_case.theta).size();
-  for (std::size_t k = 0; k < count; ++k) steps.push_back({Way::simplify_theta, 0, k});
+  for (std::size_t k = 0; k < count; ++k) steps.push_back({RowWay::simplify_theta, 0, k});
   return steps;
 }
 
@@ -82,45 +83,45 @@ bool change_values(Runs& runs, numerics::Format format, Change change) {
   return complexity_of(runs) < before;
 }
 
-bool take_step(const Step& step, const RowCase& from, Runs& runs, double& theta) {
+bool take_step(const RowStep& step, const RowCase& from, Runs& runs, double& theta) {
   const auto at = [&](std::size_t i) { return runs.begin() + static_cast<std::ptrdiff_t>(i); };
   switch (step.way) {
-    case Way::unit_theta:
+    case RowWay::unit_theta:
       theta = 1;
       return from.theta != 1;
-    case Way::drop:
+    case RowWay::drop:
       runs.erase(at(step.first), at(std::min(step.first + step.size, runs.size())));
       return true;
-    case Way::counts_to_one:
+    case RowWay::counts_to_one:
       for (Run& run : runs) run.count = 1;
       return from.row.size() > runs.size();
-    case Way::halve_counts:
+    case RowWay::halve_counts:
       for (Run& run : runs) run.count = (run.count + 1) / 2;
       return from.row.size() > runs.size();
-    case Way::shift:
+    case RowWay::shift:
       return change_values(runs, from.format, [top = from.row.maximum()](double x) { return x - top; });
-    case Way::round_all:
+    case RowWay::round_all:
       return change_values(runs, from.format,
                            [bits = static_cast<int>(step.size)](double x) { return round_to_bits(x, bits); });
-    case Way::count_to_one:
+    case RowWay::count_to_one:
       runs[step.first].count = 1;
       return true;
-    case Way::subtract_count:
+    case RowWay::subtract_count:
       runs[step.first].count -= step.size;
       return true;
-    case Way::take_next:
+    case RowWay::take_next:
       runs[step.first].value = runs[step.first + 1].value;
       return true;
-    case Way::take_previous:
+    case RowWay::take_previous:
       runs[step.first + 1].value = runs[step.first].value;
       return true;
-    case Way::simplify: {
+    case RowWay::simplify: {
       double& value = runs[step.first].value;
       const int before = complexity(value);
       value = numerics::round_to(from.format, simpler_numbers(value)[step.size]);
       return std::isfinite(value) && complexity(value) < before;
     }
-    case Way::simplify_theta:
+    case RowWay::simplify_theta:
       theta = simpler_numbers(from.theta)[step.size];
       return theta > 0;
   }
@@ -130,7 +131,7 @@ bool take_step(const Step& step, const RowCase& from, Runs& runs, double& theta)
 }  // namespace
 
 rc::Seq<RowCase> shrink_row_case(const RowCase& row_case, const RowOptions& options) {
-  const auto steps = std::make_shared<const std::vector<Step>>(steps_of(row_case));
+  const auto steps = std::make_shared<const std::vector<RowStep>>(steps_of(row_case));
   return lazy_shrinks(row_case, steps->size(), [steps, options](const RowCase& from, std::size_t k) {
     std::optional<RowCase> result;
     Runs runs = from.row.runs();

@@ -1,9 +1,9 @@
 // What a kernel of attention is asked, one function for each property.
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <system_error>
 
+#include "numerics/special_values.hpp"
 #include "proptests/judge/attention_call.hpp"
 #include "proptests/judge/attention_rows.hpp"
 #include "proptests/judge/attention_trial.hpp"
@@ -11,7 +11,7 @@
 namespace softcheck::proptests {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+using numerics::nan;
 
 // The keys of every head from first on, by steps, become NaN, or every second of them the largest number.
 void poison(AttentionCase& a, const std::function<bool(std::size_t)>& chosen, bool largest_too) {

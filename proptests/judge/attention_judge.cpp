@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <memory>
 #include <string_view>
 
 #include "numerics/attention_oracle.hpp"
 #include "numerics/decision.hpp"
+#include "numerics/special_values.hpp"
 #include "proptests/judge/attention_thresholds.hpp"
 
 namespace softcheck::proptests {
@@ -17,8 +17,6 @@ namespace softcheck::proptests {
 using namespace numerics;
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 enum Claim : std::size_t { output, lse, entropy };
 
@@ -29,8 +27,6 @@ std::string_view claim_of(Op op, Claim claim) {
       "kernel.adaptive_attention.output", "kernel.adaptive_attention.lse", "kernel.adaptive_attention.entropy"};
   return (op == Op::adaptive_attention ? adaptive : plain)[claim];
 }
-
-int rank(Decision decision) { return decision == Decision::proved ? 0 : decision == Decision::undecided ? 1 : 2; }
 
 // What long double tells.
 Decision decide(double got, const LongApproximation& exact, double threshold) {
@@ -119,7 +115,8 @@ class QueryJudge {
     double share = 0;       // of the threshold that was used
 
     bool worse_than(const Verdict& other) const {
-      return rank(decision) != rank(other.decision) ? rank(decision) > rank(other.decision) : share > other.share;
+      return severity(decision) != severity(other.decision) ? severity(decision) > severity(other.decision)
+                                                            : share > other.share;
     }
   };
 

@@ -6,8 +6,6 @@
 namespace softcheck::proptests {
 namespace {
 
-constexpr const char* suite = "Kernel";
-
 AttentionOptions cases_for(const KernelSubject& subject) {
   AttentionOptions cases;
   cases.format = subject.contract.input;
@@ -54,15 +52,17 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   using Check = Certificates (AttentionTrial::*)(const AttentionCase&);
   std::vector<KernelProperty> properties;
   const auto add = [&](const char* sentence, std::vector<std::string> claims, const AttentionOptions& drawn,
-                       Check check, int share = 2) {
+                       Check check, int share = 2, int at_least = 1) {
     std::erase_if(claims, [&](const std::string& claim) { return subject.exempt.contains(claim); });
-    properties.push_back({PropertyOf<AttentionCase>{suite, sentence, std::move(claims), attention_cases(drawn),
+    properties.push_back({PropertyOf<AttentionCase>{kernel_suite, sentence, std::move(claims), attention_cases(drawn),
                                                     [&trial, check](const AttentionCase& c) {
                                                       return trial.watched().without_exempt((trial.*check)(c));
                                                     }},
-                          std::max(1, options.run.cases / share)});
+                          std::max(at_least, options.run.cases / share)});
   };
-  add("EveryValueLiesWithinItsThreshold", repeated, cases, &AttentionTrial::as_it_is, 1);
+  // A case brings some 70 rows: in a deep run a million of them.
+  const int for_the_rows = options.effort == Effort::deep ? static_cast<int>(options.rows / 60) : 1;
+  add("EveryValueLiesWithinItsThreshold", repeated, cases, &AttentionTrial::as_it_is, 1, for_the_rows);
   add("LayoutsAndNeighboursDoNotMatter", alone, strided, &AttentionTrial::laid_out, 1);
   add("EarlierCallsDoNotMatter", all, small, &AttentionTrial::after_others);
   add("AMaskedItemIsADeletedOne", all, plain, &AttentionTrial::masked_as_deleted);

@@ -5,14 +5,13 @@
 #include <limits>
 
 #include "numerics/rounding.hpp"
+#include "numerics/special_values.hpp"
 
 namespace softcheck::proptests {
 
 using namespace numerics;
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 UpperBound at_most(const LongApproximation& x) {
   return UpperBound(std::max(0.0, std::nextafter(static_cast<double>(x.value), infinity))) + UpperBound(x.error);
@@ -21,7 +20,7 @@ UpperBound at_most(const LongApproximation& x) {
 UpperBound size_of(const LongApproximation& x) { return at_most({std::fabs(x.value), x.error}); }
 
 // The statistics that the bounds need, but for n and R, of the scores that a softmax is of.
-RowStatistics<UpperBound> statistics_of(const LongSoftmax& row) {
+RowStatistics<UpperBound> score_statistics(const LongSoftmax& row) {
   RowStatistics<UpperBound> result;
   result.visible = row.size();
   result.log_sum = at_most(row.log_sum());
@@ -141,14 +140,14 @@ void AttentionThresholds::set_thresholds(const AttentionTask& task, const LongSo
     return statistics;
   };
   const Bounds plain_bounds(plain);
-  const ScoreRow<Bound> scores{complete(statistics_of(plain)), plain_bounds.coefficients, plain_bounds.deviations};
+  const ScoreRow<Bound> scores{complete(score_statistics(plain)), plain_bounds.coefficients, plain_bounds.deviations};
   if (task.op != Op::adaptive_attention) {
     threshold_.emplace(contract, arithmetic, scores, visible_.score_errors);
     without_grants_.emplace(contract, arithmetic, scores, visible_.score_errors, Grants::none);
     return;
   }
   const Bounds bounds(*weights_);
-  const ScoreRow<Bound> sharpened{complete(statistics_of(*weights_)), bounds.coefficients, bounds.deviations};
+  const ScoreRow<Bound> sharpened{complete(score_statistics(*weights_)), bounds.coefficients, bounds.deviations};
   const Bound beta(2.43);  // never more: P is 2.42139 at its largest
   threshold_.emplace(contract, arithmetic, scores, sharpened, beta, visible_.score_errors);
   without_grants_.emplace(contract, arithmetic, scores, sharpened, beta, visible_.score_errors, Grants::none);

@@ -19,7 +19,6 @@ constexpr const char* widest_exponential = exponentials.back();
 
 bool is_enclosed(Op op) { return op == Op::log_softmax || op == Op::adaptive_softmax; }
 bool has_coefficients(Op op) { return op == Op::softmax || op == Op::adaptive_softmax; }
-std::string name_of(Format format) { return std::string(properties(format).name); }
 
 std::string short_number(double value) {
   char text[40];
@@ -285,7 +284,8 @@ InferredWord ContractSearch::word(const Contract& found, const char* key, const 
 std::vector<InferredWord> ContractSearch::words(const Contract& found) {
   const std::string no_part = std::string("it has no part in ") + std::string(to_string(op_));
   const bool hidden = properties(found.output).precision < properties(found.accumulator).precision;
-  const std::string rounded = "results are rounded to " + name_of(found.output) + ", which hides what is narrower";
+  const std::string rounded =
+      "results are rounded to " + std::string(properties(found.output).name) + ", which hides what is narrower";
   const auto used = [&](const ProbeSet& probes, const char* key) {
     return "nothing tighter is standard; " + std::to_string(probes.size()) + " rows use at most " +
            short_number(steps_[key].share.share) + " of its thresholds";

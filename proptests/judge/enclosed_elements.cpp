@@ -9,6 +9,7 @@
 
 #include "numerics/adaptive_oracle.hpp"
 #include "numerics/decision.hpp"
+#include "numerics/special_values.hpp"
 #include "proptests/judge/judged_row.hpp"
 #include "proptests/judge/sharpened_row.hpp"
 
@@ -17,8 +18,6 @@ namespace softcheck::proptests {
 using namespace numerics;
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // |got - value| <= threshold, the value from an oracle made anew at each precision.
 template <class Value>
@@ -71,7 +70,6 @@ void judge_elements(const JudgedRow& row, const ElementJudge& judge, RowVerdicts
     verdicts.findings.push_back(*found);
     return;
   }
-  const auto rank = [](Decision d) { return d == Decision::proved ? 0 : d == Decision::undecided ? 1 : 2; };
   ValueFinding worst{judge.claim, std::nullopt, Enclosure(0), 0, 0, Decision::proved, {}, false};
   double most_used = 0;
   for (std::size_t i = 0; i < row.got.size(); ++i) {
@@ -87,8 +85,8 @@ void judge_elements(const JudgedRow& row, const ElementJudge& judge, RowVerdicts
     if (got == -infinity && judge.overflows(i)) continue;
     const Decision decision = decide_element(row, judge, i, quick, allowed);
     const double used = std::isfinite(got) ? std::fabs(static_cast<double>(got - quick.value)) / allowed : infinity;
-    const bool worse =
-        !worst.item || rank(decision) > rank(worst.decision) || (decision == worst.decision && used > most_used);
+    const bool worse = !worst.item || severity(decision) > severity(worst.decision) ||
+                       (decision == worst.decision && used > most_used);
     if (!worse) continue;
     worst.item = i;
     worst.decision = decision;

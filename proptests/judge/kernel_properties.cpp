@@ -7,8 +7,6 @@
 namespace softcheck::proptests {
 namespace {
 
-constexpr const char* suite = "Kernel";
-
 RowOptions rows_for(const KernelSubject& subject, const JudgeOptions& options) {
   RowOptions rows;
   rows.formats = {subject.contract.input};
@@ -63,7 +61,7 @@ class PropertyList {
     std::erase_if(claims, [&](const std::string& claim) { return subject_.exempt.contains(claim); });
     KernelTrial& trial = trial_;
     properties_.push_back(
-        {PropertyOf<Case>{suite, sentence, std::move(claims), std::move(generator),
+        {PropertyOf<Case>{kernel_suite, sentence, std::move(claims), std::move(generator),
                           [&trial, check](const Case& c) { return trial.watched().without_exempt((trial.*check)(c)); },
                           std::move(listed)},
          cases > 0 ? cases : cases_});

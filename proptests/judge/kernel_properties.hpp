@@ -10,6 +10,9 @@
 
 namespace softcheck::proptests {
 
+/// What the names of all these properties begin with.
+inline constexpr const char* kernel_suite = "Kernel";
+
 /// A property of a kernel of the softmax family, and how many cases of it are drawn.
 struct KernelProperty {
   Property property;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <system_error>
 #include <utility>
 
+#include "numerics/special_values.hpp"
 #include "proptests/judge/row_call.hpp"
 #include "proptests/judge/row_judge.hpp"
 
@@ -16,8 +16,8 @@ using numerics::Certificate;
 using numerics::Decision;
 using numerics::Verdict;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+using numerics::infinity;
+using numerics::nan;
 
 std::string in_row(std::size_t row, std::size_t rows) {
   return rows == 1 ? "" : " row " + std::to_string(row) + " of " + std::to_string(rows);

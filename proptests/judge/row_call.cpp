@@ -2,14 +2,15 @@
 
 #include <array>
 #include <cmath>
-#include <limits>
 #include <optional>
+
+#include "numerics/special_values.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+using numerics::infinity;
+using numerics::nan;
 
 TensorPlace place_of(std::optional<numerics::Format> format, const RowMatrixCase& matrix, const MatrixLayout& layout) {
   TensorPlace place;

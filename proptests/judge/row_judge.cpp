@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <stdexcept>
 
 #include "numerics/certified_sum.hpp"
 #include "numerics/rounding.hpp"
 #include "numerics/row_cascade.hpp"
+#include "numerics/special_values.hpp"
 #include "proptests/judge/judged_row.hpp"
 #include "proptests/judge/value_certificate.hpp"
 
@@ -16,8 +16,6 @@ namespace softcheck::proptests {
 namespace {
 
 using namespace numerics;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 void judge_row_total(const JudgedRow& row, const Statistics& statistics, RowVerdicts& verdicts) {
   const double threshold = upper(row_sum_error(row.contract, statistics).total());

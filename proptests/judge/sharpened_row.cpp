@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "numerics/special_values.hpp"
 
 namespace softcheck::proptests {
 
 using namespace numerics;
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 Enclosure beta_of(RowCascade& plain, std::span<const double> logits, EntropyDefinition definition) {
   if (definition == EntropyDefinition::paper) {

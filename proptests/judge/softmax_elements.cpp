@@ -1,8 +1,8 @@
 // softmax: the cascade decides every element; which one is shown, and the errors, come from its quickest stage.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "numerics/special_values.hpp"
 #include "proptests/judge/judged_row.hpp"
 
 namespace softcheck::proptests {
@@ -10,8 +10,6 @@ namespace softcheck::proptests {
 using namespace numerics;
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// softmax(logits / theta), accurate far beyond the last place of format.
 std::vector<long double> coefficients(const JudgedRow& row, RowCascade& cascade,

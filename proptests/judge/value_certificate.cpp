@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "numerics/rounding.hpp"
+#include "numerics/special_values.hpp"
 #include "numerics/ulp.hpp"
 
 namespace softcheck::proptests {
@@ -14,8 +15,6 @@ namespace softcheck::proptests {
 using namespace numerics;
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // " error=3.4ulp(f32)", where both sides are numbers and the true one has a size.
 std::string ulps_of(Format output, const Enclosure& exact, double got) {
@@ -33,6 +32,8 @@ std::string enclosure_text(const Enclosure& exact) {
 }
 
 }  // namespace
+
+int severity(Decision decision) { return decision == Decision::proved ? 0 : decision == Decision::undecided ? 1 : 2; }
 
 Certificate value_certificate(const std::string& claim, const std::string& witness, const Enclosure& exact, double got,
                               double threshold, Decision decision, Format output) {

@@ -12,6 +12,9 @@
 
 namespace softcheck::proptests {
 
+/// By which the worst of several decisions is chosen: violated above undecided above proved.
+int severity(numerics::Decision decision);
+
 /// |got - exact| <= threshold with a verdict that was found already: the sides are there to be read. The witness gets
 /// what was expected and got, as hex floats, and the error in ulps of the output's format at the exact value.
 ///

@@ -9,8 +9,6 @@ namespace {
 
 using numerics::Decision;
 
-int rank(Decision decision) { return decision == Decision::proved ? 0 : decision == Decision::undecided ? 1 : 2; }
-
 }  // namespace
 
 void ErrorTally::add(const ValueFinding& finding, const std::function<std::string()>& witness) {
@@ -30,7 +28,7 @@ void ErrorTally::add(const ValueFinding& finding, const std::function<std::strin
 void WorstFindings::add(ValueFinding finding, std::size_t row) {
   const double share = finding.share();
   const auto found = worst_.find(finding.claim);
-  const bool worse = found == worst_.end() || rank(finding.decision) > rank(found->second.finding.decision) ||
+  const bool worse = found == worst_.end() || severity(finding.decision) > severity(found->second.finding.decision) ||
                      (finding.decision == found->second.finding.decision && share > found->second.share);
   if (!worse) return;
   const std::string_view claim = finding.claim;

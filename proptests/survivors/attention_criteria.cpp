@@ -58,7 +58,7 @@ std::vector<CriterionCase> pallas_cases(Draw& draw) {
   return cases;
 }
 
-Criterion jax_pallas() {
+Criterion jax_pallas_attention() {
   return {.name = "JAX Pallas attention",
           .source = "jax-ml/jax tests/pallas/gpu_ops_test.py@0a68794 (test_fused_attention_fwd)",
           .op = "attention",
@@ -71,7 +71,7 @@ Criterion jax_pallas() {
 }
 
 // Tutorial 06: N(0, 0.5) in fp16, scale 0.5, causal; atol = 1e-2, rtol = 0.
-Criterion triton_tutorial() {
+Criterion triton_tutorial_attention() {
   return {.name = "Triton tutorial 06",
           .source = "triton-lang/triton python/tutorials/06-fused-attention.py (test_op with (1, 2, 1024, 64))",
           .op = "attention",
@@ -87,7 +87,7 @@ Criterion triton_tutorial() {
 }
 
 // test_flash_attn_ext: uniform in [-1, 1], K and V in f16, normalized mean square error at most 5e-4.
-std::vector<CriterionCase> ggml_cases(Draw& draw) {
+std::vector<CriterionCase> ggml_attention_cases(Draw& draw) {
   std::vector<CriterionCase> cases;
   for (const int dim : {64, 80, 128, 256}) {
     for (const int keys : {512, 1024}) {
@@ -101,7 +101,7 @@ std::vector<CriterionCase> ggml_cases(Draw& draw) {
   return cases;
 }
 
-Criterion ggml() {
+Criterion ggml_attention() {
   return {.name = "ggml flash_attn_ext",
           .source = "ggerganov/llama.cpp tests/test-backend-ops.cpp@0012f2c",
           .op = "attention",
@@ -110,11 +110,11 @@ Criterion ggml() {
           .shapes = "32 heads x {1, 2, 4, 8} x {512, 1024} x {64, 80, 128, 256}",
           .tolerance = "mean square error 5e-4 of the mean square",
           .deviation = "cases with an additive mask and quantized K and V are left out; Q is f16 as K and V",
-          .cases = ggml_cases};
+          .cases = ggml_attention_cases};
 }
 
 // test_fast_sdpa: normal in float32, (1, 3, 20, 64), allclose with atol = 1e-4 and rtol = 1e-5.
-Criterion mlx() {
+Criterion mlx_attention() {
   return {
       .name = "MLX fast sdpa",
       .source = "ml-explore/mlx python/tests/test_fast_sdpa.py (TestFastSelfAttentionSDPA.test_fast_sdpa)",
@@ -178,7 +178,8 @@ Criterion flash_attention() {
 }  // namespace
 
 std::vector<Criterion> attention_criteria() {
-  return {kernelbench(), jax_pallas(), triton_tutorial(), ggml(), mlx(), flash_attention()};
+  return {kernelbench(),    jax_pallas_attention(), triton_tutorial_attention(),
+          ggml_attention(), mlx_attention(),        flash_attention()};
 }
 
 }  // namespace softcheck::proptests
