@@ -21,6 +21,14 @@ void add_case_flags(CLI::App& verb, CaseFlags& flags) {
   verb.add_option("--corpus", flags.corpus, "File or folder of cases that are replayed first")->type_name("PATH");
 }
 
+Effort effort_of(const std::string& word) {
+  try {
+    return parse_effort(word);
+  } catch (const std::invalid_argument& error) {
+    throw InputError(usage, fmt::format("--{}", error.what()));
+  }
+}
+
 RunOptions run_options(const CaseFlags& flags, int default_cases) {
   RunOptions options;
   options.cases = default_cases;

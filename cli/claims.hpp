@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "proptests/judge/effort.hpp"
 #include "proptests/property.hpp"
 #include "proptests/report.hpp"
 
@@ -21,6 +22,10 @@ struct CaseFlags {
 };
 
 void add_case_flags(CLI::App& verb, CaseFlags& flags);
+
+/// What the word after --effort asks for.
+/// throws   InputError when it is none
+proptests::Effort effort_of(const std::string& word);
 
 /// RC_PARAMS, with what the flags say in its place.
 proptests::RunOptions run_options(const CaseFlags& flags, int default_cases);

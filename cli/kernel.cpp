@@ -109,14 +109,6 @@ KernelSubject subject_of(const KernelFlags& flags) {
   return subject;
 }
 
-Effort effort_of(const std::string& word) {
-  try {
-    return parse_effort(word);
-  } catch (const std::invalid_argument& error) {
-    throw InputError(usage, fmt::format("--{}", error.what()));
-  }
-}
-
 JudgeOptions options_of(const KernelFlags& flags) {
   JudgeOptions options = judge_options(effort_of(flags.effort));
   options.run = run_options(flags.cases, options.run.cases);

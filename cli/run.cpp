@@ -10,6 +10,7 @@
 #include <string>
 
 #include "cli/build_info.hpp"
+#include "cli/claims.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
 #include "cli/verbs.hpp"
@@ -53,14 +54,6 @@ std::vector<Specimen> zoo() {
     }
   }
   return rows;
-}
-
-Effort effort_of(const std::string& word) {
-  try {
-    return parse_effort(word);
-  } catch (const std::invalid_argument& error) {
-    throw InputError(usage, fmt::format("--{}", error.what()));
-  }
 }
 
 void make_folder(const std::string& folder) {
