@@ -34,6 +34,7 @@ struct ShippedKernel {
 constexpr const char* ours = "libsoftcheck_cpu_kernels.so";
 constexpr const char* onednn = "libsoftcheck_peer_onednn.so";
 constexpr const char* our_contract = "exp=1ulp sum=blocks:32 masked=nan subnormal=kept";
+constexpr const char* our_attention_contract = "exp=1ulp sum=blocks:128 masked=zero subnormal=kept entropy=exact";
 constexpr const char* onednn_absent =
     "oneDNN was not found when this was built (Debian: libdnnl-dev, ocl-icd-opencl-dev)";
 
@@ -44,6 +45,9 @@ constexpr ShippedKernel shipped_kernels[] = {
     {ours, "softcheck_logsumexp", "logsumexp", "f32", our_contract, nullptr},
     {ours, "softcheck_entropy", "entropy", "f32", our_contract, nullptr},
     {ours, "softcheck_adaptive_softmax", "adaptive_softmax", "f32", our_contract, nullptr},
+    {ours, "softcheck_attention", "attention", "f32", our_attention_contract, nullptr},
+    {ours, "softcheck_attention", "attention", "bf16", our_attention_contract, nullptr},
+    {ours, "softcheck_adaptive_attention", "adaptive_attention", "f32", our_attention_contract, nullptr},
     // oneDNN 2.6 answers a row that holds a NaN with numbers. Its log_softmax is not here: it errs by 1.4e-6 at ln 1 =
     // 0, which no contract grants (proptests/tests/judge/onednn_test.cpp).
     {onednn, "softcheck_onednn_softmax", "softmax", "f32", "", onednn_absent, "kernel.nan_row"},

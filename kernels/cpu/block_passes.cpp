@@ -9,65 +9,17 @@
 
 #include "kernels/cpu/block_passes.hpp"
 #include "kernels/cpu/exp_constants.hpp"
+#include "kernels/cpu/exp_lanes.inl"
 
 HWY_BEFORE_NAMESPACE();
 namespace softcheck::kernels {
 namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
-template <class T>
-using Tag = hn::CappedTag<T, block_lanes<T>>;
-
-template <class V>
-struct ExpParts {
-  V significand;  // exp(r), in [0.70, 1.42]
-  V power;        // 2^(k + power_shift)
-};
-
-// z in [lowest, 0]. Contract exp=1ulp, A: 1 (3 after a product with scale): derivation in kernels/README.md.
-template <class T, class V>
-HWY_INLINE ExpParts<V> exp_parts(Tag<T> d, V z) {
-  using C = ExpConstants<T>;
-  const hn::RebindToUnsigned<Tag<T>> bits;
-  const V rounder = hn::Set(d, C::rounder);
-  const V rounded = hn::MulAdd(z, hn::Set(d, C::log2_e), rounder);
-  const V k = hn::Sub(rounded, rounder);
-  V r = hn::NegMulAdd(k, hn::Set(d, C::ln2_high), z);
-  r = hn::NegMulAdd(k, hn::Set(d, C::ln2_low), r);
-  V q = hn::Set(d, C::q[C::degree]);
-  for (int i = C::degree - 1; i >= 0; --i) {
-    q = hn::MulAdd(q, r, hn::Set(d, C::q[i]));
-  }
-  const V tail = hn::MulAdd(hn::Mul(r, r), q, r);
-  const V power = hn::BitCast(d, hn::ShiftLeft<C::significand_bits>(hn::BitCast(bits, rounded)));
-  return {hn::Add(hn::Set(d, T(1)), tail), power};
-}
 
 template <class T, class V>
 HWY_INLINE V scaled_deviation(Tag<T> d, const T* x, V m, V scale) {
   const V z = hn::Mul(hn::Sub(hn::LoadU(d, x), m), scale);
   // -inf and all that no longer counts: one finite z, so that neither 0 inf nor a huge k arises.
   return hn::Max(z, hn::Set(d, ExpConstants<T>::lowest));
-}
-
-// The lanes in halves: i + (i + half), down to one. Whole vectors first, then inside the last one: the same tree on
-// every width.
-template <class T, class V, std::size_t vectors>
-HWY_INLINE T sum_of_lanes(Tag<T> d, V (&sums)[vectors]) {
-  for (std::size_t half = vectors / 2; half > 0; half /= 2) {
-    for (std::size_t v = 0; v < half; ++v) {
-      sums[v] = hn::Add(sums[v], sums[v + half]);
-    }
-  }
-  constexpr std::size_t width = hn::MaxLanes(Tag<T>());
-  alignas(64) T lanes[width];
-  hn::Store(sums[0], d, lanes);
-  for (std::size_t half = width / 2; half > 0; half /= 2) {
-    for (std::size_t i = 0; i < half; ++i) {
-      lanes[i] += lanes[i + half];
-    }
-  }
-  return lanes[0];
 }
 
 template <class T>
@@ -110,8 +62,7 @@ HWY_INLINE std::size_t place_of(const T* x, std::size_t count, T value) {
 // The weights of one vector. Where the block holds the maximum that is left out, its weight is set to 0.
 template <bool leaves_out, class T, class V>
 HWY_INLINE V weights_from(Tag<T> d, V z, std::size_t place, std::size_t left_out) {
-  const ExpParts<V> e = exp_parts<T>(d, z);
-  const V w = hn::IfThenElseZero(hn::Gt(z, hn::Set(d, ExpConstants<T>::lowest)), hn::Mul(e.significand, e.power));
+  const V w = scaled_exp<T>(d, z);
   if (leaves_out) {
     return hn::IfThenZeroElse(hn::Eq(hn::Iota(d, static_cast<T>(place)), hn::Set(d, static_cast<T>(left_out))), w);
   }

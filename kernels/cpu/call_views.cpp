@@ -3,8 +3,6 @@
 #include <cmath>
 
 namespace softcheck::kernels {
-namespace {
-
 std::optional<Storage> storage_of(DLDataType type) {
   if (type.lanes != 1) {
     return std::nullopt;
@@ -29,6 +27,8 @@ std::optional<Storage> storage_of(DLDataType type) {
   }
   return std::nullopt;
 }
+
+namespace {
 
 // A stride must be positive where there is a second element for it to reach.
 bool usable(std::int64_t extent, std::int64_t stride) { return extent <= 1 || stride > 0; }

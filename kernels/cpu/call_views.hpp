@@ -17,6 +17,9 @@ struct CallViews {
   double theta = 1;
 };
 
+/// How elements of a type lie in memory; nothing where no kernel here reads them.
+std::optional<Storage> storage_of(DLDataType type);
+
 /// The tensors of a call of the softmax family as views; nothing where the call is to be refused.
 std::optional<CallViews> call_views(const softcheck_call* call, Shape shape);
 

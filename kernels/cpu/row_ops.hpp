@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/cpu/adaptive_beta.hpp"
 #include "kernels/cpu/row_access.hpp"
 #include "kernels/cpu/row_state.hpp"
 
@@ -139,15 +140,6 @@ void entropy_row(const RowReader<T>& logits, double theta, const View& out, std:
     result = entropy_of(state);
   }
   store_element(out.at(row, 0), out.storage, result);
-}
-
-/// beta of Fig. 4 (eqs. 15-18): max(P(H), 1) above 0.5 nats, from the exact entropy (without the paper's 1e-9).
-inline double adaptive_beta(double entropy) {
-  if (!(entropy > 0.5)) {
-    return 1;
-  }
-  const double polynomial = (((-0.037 * entropy + 0.481) * entropy - 2.3) * entropy + 4.917) * entropy - 1.791;
-  return polynomial > 1 ? polynomial : 1;
 }
 
 template <class T>

@@ -1,0 +1,398 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/attention_passes.cpp"
+#include <hwy/foreach_target.h>
+// foreach_target comes first: it includes this file once per instruction set.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/cpu/attention_passes.hpp"
+#include "kernels/cpu/exp_constants.hpp"
+#include "kernels/cpu/exp_lanes.inl"
+
+HWY_BEFORE_NAMESPACE();
+namespace softcheck::kernels {
+namespace HWY_NAMESPACE {
+
+template <class T>
+using ColumnTag = hn::CappedTag<T, column_group<T>>;
+
+// How many vectors make a column group, and what fits into the registers: 6 rows of 4 vectors of 32 registers, 6 of 2
+// or 2 of 4 of 16.
+template <class T>
+inline constexpr std::size_t group_vectors = column_group<T> / hn::MaxLanes(ColumnTag<T>());
+template <class T>
+inline constexpr std::size_t panel_vectors = group_vectors<T> == 1 ? 4 : group_vectors<T>;
+template <class T>
+inline constexpr std::size_t panel_rows = group_vectors<T> <= 2 ? 6 : 2;
+
+// Each element is a chain of fused multiply-adds over depth, from 0: the same on every width and panel.
+template <std::size_t rows, std::size_t vectors, class T>
+HWY_INLINE void product_panel(const TileProduct<T>& p, std::size_t row, std::size_t column) {
+  const ColumnTag<T> d;
+  using V = hn::Vec<ColumnTag<T>>;
+  constexpr std::size_t lanes = hn::MaxLanes(ColumnTag<T>());
+  V sums[rows][vectors];
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t v = 0; v < vectors; ++v) {
+      sums[r][v] = hn::Zero(d);
+    }
+  }
+  const T* a = p.a + row * p.a_stride;
+  const T* b = p.b + column;
+  for (std::size_t t = 0; t < p.depth; ++t, b += p.b_stride) {
+    V columns[vectors];
+    for (std::size_t v = 0; v < vectors; ++v) {
+      columns[v] = hn::LoadU(d, b + v * lanes);
+    }
+    for (std::size_t r = 0; r < rows; ++r) {
+      const V x = hn::Set(d, a[r * p.a_stride + t]);
+      for (std::size_t v = 0; v < vectors; ++v) {
+        sums[r][v] = hn::MulAdd(x, columns[v], sums[r][v]);
+      }
+    }
+  }
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t v = 0; v < vectors; ++v) {
+      hn::StoreU(sums[r][v], d, p.c + (row + r) * p.c_stride + column + v * lanes);
+    }
+  }
+}
+
+// rows (at most most) rows, as many columns as vectors hold.
+template <std::size_t most, std::size_t vectors, class T>
+HWY_INLINE void product_rows(const TileProduct<T>& p, std::size_t rows, std::size_t row, std::size_t column) {
+  if (rows == most) {
+    product_panel<most, vectors>(p, row, column);
+  } else if constexpr (most > 1) {
+    product_rows<most - 1, vectors>(p, rows, row, column);
+  }
+}
+
+template <class T>
+HWY_INLINE void product_of(const TileProduct<T>& p, std::size_t rows, std::size_t width) {
+  constexpr std::size_t lanes = hn::MaxLanes(ColumnTag<T>());
+  constexpr std::size_t wide = panel_vectors<T> * lanes;
+  std::size_t column = 0;
+  for (; column + wide <= width; column += wide) {
+    for (std::size_t row = 0; row < rows; row += panel_rows<T>) {
+      product_rows<panel_rows<T>, panel_vectors<T>>(p, std::min(panel_rows<T>, rows - row), row, column);
+    }
+  }
+  for (; column < width; column += column_group<T>) {
+    for (std::size_t row = 0; row < rows; row += panel_rows<T>) {
+      product_rows<panel_rows<T>, group_vectors<T>>(p, std::min(panel_rows<T>, rows - row), row, column);
+    }
+  }
+}
+
+template <class T>
+HWY_INLINE void transpose_of(const T* const* rows, std::size_t depth, T* out) {
+  std::size_t t = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::FixedTag<T, transposed_rows<T>> d;
+  if constexpr (sizeof(T) == 4) {
+    for (; t + 4 <= depth; t += 4) {
+      const auto a = hn::LoadU(d, rows[0] + t), b = hn::LoadU(d, rows[1] + t);
+      const auto c = hn::LoadU(d, rows[2] + t), e = hn::LoadU(d, rows[3] + t);
+      const auto low_ab = hn::InterleaveLower(d, a, b), low_ce = hn::InterleaveLower(d, c, e);
+      const auto high_ab = hn::InterleaveUpper(d, a, b), high_ce = hn::InterleaveUpper(d, c, e);
+      hn::StoreU(hn::ConcatLowerLower(d, low_ce, low_ab), d, out + t * key_stride<T>);
+      hn::StoreU(hn::ConcatUpperUpper(d, low_ce, low_ab), d, out + (t + 1) * key_stride<T>);
+      hn::StoreU(hn::ConcatLowerLower(d, high_ce, high_ab), d, out + (t + 2) * key_stride<T>);
+      hn::StoreU(hn::ConcatUpperUpper(d, high_ce, high_ab), d, out + (t + 3) * key_stride<T>);
+    }
+  } else {
+    for (; t + 2 <= depth; t += 2) {
+      const auto a = hn::LoadU(d, rows[0] + t), b = hn::LoadU(d, rows[1] + t);
+      hn::StoreU(hn::InterleaveLower(d, a, b), d, out + t * key_stride<T>);
+      hn::StoreU(hn::InterleaveUpper(d, a, b), d, out + (t + 1) * key_stride<T>);
+    }
+  }
+#endif
+  for (; t < depth; ++t) {
+    for (std::size_t r = 0; r < transposed_rows<T>; ++r) {
+      out[t * key_stride<T> + r] = rows[r][t];
+    }
+  }
+}
+
+// Calls widen(vector of bits as u32) for whole vectors and once more for what is left, filled up with 0.
+template <class Widen>
+HWY_INLINE void widen_of(const std::uint16_t* in, std::size_t count, float* out, Widen widen) {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<std::uint16_t, hn::ScalableTag<float>> narrow;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(widen(d, hn::LoadU(narrow, in + i)), d, out + i);
+  }
+  if (i < count) {
+    alignas(64) std::uint16_t rest[hn::MaxLanes(hn::ScalableTag<float>())] = {};
+    alignas(64) float wide[hn::MaxLanes(hn::ScalableTag<float>())];
+    std::copy(in + i, in + count, rest);
+    hn::Store(widen(d, hn::Load(narrow, rest)), d, wide);
+    std::copy(wide, wide + (count - i), out + i);
+  }
+}
+
+template <class T>
+HWY_INLINE bool finite_of(const T* x, std::size_t stride, std::size_t rows, std::size_t width) {
+  const ColumnTag<T> d;
+  auto product = hn::Zero(d);
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t i = 0; i < width; i += hn::Lanes(d)) {
+      // 0 x is 0 for a finite x, else NaN, which stays.
+      product = hn::MulAdd(hn::Zero(d), hn::LoadU(d, x + row * stride + i), product);
+    }
+  }
+  return hn::AllTrue(d, hn::Eq(product, hn::Zero(d)));
+}
+
+template <class T>
+HWY_INLINE void mask_row(const TileScores<T>& tile, std::size_t row, T scale_factor, T* maximum) {
+  const Tag<T> d;
+  using V = hn::Vec<Tag<T>>;
+  const V lowest = hn::Set(d, -std::numeric_limits<T>::infinity());
+  const V scale = hn::Set(d, scale_factor);
+  const V limit = hn::Set(d, static_cast<T>(tile.limit[row]));
+  T* x = tile.scores + row * key_block;
+  const T* visible = tile.mask == nullptr ? nullptr : tile.mask + row * key_block;
+  V best = lowest;
+  auto undefined = hn::Lt(hn::Zero(d), hn::Zero(d));
+  for (std::size_t i = 0; i < tile.width; i += hn::Lanes(d)) {
+    auto seen = hn::Lt(hn::Iota(d, static_cast<T>(i)), limit);
+    if (visible != nullptr) {
+      seen = hn::And(seen, hn::Ne(hn::LoadU(d, visible + i), hn::Zero(d)));
+    }
+    const V score = hn::IfThenElse(seen, hn::Mul(scale, hn::LoadU(d, x + i)), lowest);
+    undefined = hn::Or(undefined, hn::Or(hn::IsNaN(score), hn::Eq(score, hn::Neg(lowest))));
+    best = hn::Max(best, score);
+    hn::StoreU(score, d, x + i);
+  }
+  maximum[row] = hn::GetLane(hn::MaxOfLanes(d, best));
+  if (!hn::AllFalse(d, undefined)) {
+    tile.undefined[row] = T(1);
+  }
+}
+
+template <class T>
+HWY_INLINE void weigh_row(const TileScores<T>& tile, std::size_t row, T maximum, T inverse_temperature,
+                          const TileState<T>& state) {
+  const Tag<T> d;
+  using V = hn::Vec<Tag<T>>;
+  constexpr std::size_t lanes = hn::MaxLanes(Tag<T>());
+  constexpr std::size_t vectors = block_lanes<T> / lanes;
+  // Nothing seen: every score is -inf, and so is score - 0.
+  const V m = hn::Set(d, maximum == -std::numeric_limits<T>::infinity() ? T(0) : maximum);
+  const V beta = hn::Set(d, inverse_temperature);
+  const V zero = hn::Zero(d);
+  const T* x = tile.scores + row * key_block;
+  T* weights = tile.weights + row * key_block;
+  V ones[vectors];
+  V rest[vectors];
+  V deviations[vectors];
+  for (std::size_t v = 0; v < vectors; ++v) {
+    ones[v] = rest[v] = deviations[v] = zero;
+  }
+  for (std::size_t i = 0; i < tile.width; i += block_lanes<T>) {
+    for (std::size_t v = 0; v < vectors; ++v) {
+      V z = hn::Mul(hn::Sub(hn::LoadU(d, x + i + v * lanes), m), beta);
+      const auto one = hn::Eq(z, zero);
+      z = hn::Max(z, hn::Set(d, ExpConstants<T>::lowest));
+      const V w = hn::Mul(scaled_exp<T>(d, z), hn::Set(d, ExpConstants<T>::unscale));
+      hn::StoreU(w, d, weights + i + v * lanes);
+      ones[v] = hn::Add(ones[v], hn::IfThenElseZero(one, w));
+      rest[v] = hn::Add(rest[v], hn::IfThenZeroElse(one, w));
+      deviations[v] = hn::NegMulAdd(w, z, deviations[v]);
+    }
+  }
+  state.ones[row] = sum_of_lanes<T>(d, ones);
+  state.rest[row] = sum_of_lanes<T>(d, rest);
+  state.deviations[row] = sum_of_lanes<T>(d, deviations);
+}
+
+// One side of a merge: its sums relative to the larger maximum m.
+template <class T, class V>
+struct Rescaled {
+  V factor, ones, rest, deviations;
+};
+
+template <class T>
+HWY_INLINE auto rescaled_of(Tag<T> d, const TileState<T>& side, std::size_t i, hn::Vec<Tag<T>> m) {
+  using V = hn::Vec<Tag<T>>;
+  const V own = hn::Load(d, side.maximum + i);
+  const V ones = hn::Load(d, side.ones + i);
+  const V rest = hn::Load(d, side.rest + i);
+  const V deviations = hn::Load(d, side.deviations + i);
+  const auto same = hn::Eq(own, m);
+  const V z = hn::Max(hn::Sub(own, m), hn::Set(d, ExpConstants<T>::lowest));
+  const V factor = hn::Mul(scaled_exp<T>(d, z), hn::Set(d, ExpConstants<T>::unscale));
+  const V sum = hn::Add(ones, rest);
+  return Rescaled<T, V>{hn::IfThenElse(same, hn::Set(d, T(1)), factor), hn::IfThenElseZero(same, ones),
+                        hn::IfThenElse(same, rest, hn::Mul(factor, sum)),
+                        hn::IfThenElse(same, deviations, hn::Mul(factor, hn::NegMulAdd(z, sum, deviations)))};
+}
+
+// O = a O + b O', where either side may have seen nothing.
+template <class T>
+HWY_INLINE void merge_values(T* left, const T* right, std::size_t width, T a, T b, bool left_seen) {
+  const ColumnTag<T> d;
+  const auto times = hn::Set(d, b);
+  if (!left_seen) {
+    std::copy(right, right + width, left);
+    return;
+  }
+  const auto keep = hn::Set(d, a);
+  for (std::size_t i = 0; i < width; i += hn::Lanes(d)) {
+    hn::StoreU(hn::MulAdd(times, hn::LoadU(d, right + i), hn::Mul(keep, hn::LoadU(d, left + i))), d, left + i);
+  }
+}
+
+template <class T>
+HWY_INLINE void merge_of(const TileState<T>& left, const TileState<T>& right, std::size_t rows, std::size_t width) {
+  const Tag<T> d;
+  constexpr T none = -std::numeric_limits<T>::infinity();
+  alignas(64) T a[tile_rows];
+  alignas(64) T b[tile_rows];
+  alignas(64) T before[tile_rows];
+  std::copy(left.maximum, left.maximum + rows, before);
+  for (std::size_t i = 0; i < rows; i += hn::Lanes(d)) {
+    const auto m = hn::Max(hn::Load(d, left.maximum + i), hn::Load(d, right.maximum + i));
+    const auto from_left = rescaled_of<T>(d, left, i, m);
+    const auto from_right = rescaled_of<T>(d, right, i, m);
+    hn::Store(m, d, left.maximum + i);
+    hn::Store(hn::Add(from_left.ones, from_right.ones), d, left.ones + i);
+    hn::Store(hn::Add(from_left.rest, from_right.rest), d, left.rest + i);
+    hn::Store(hn::Add(from_left.deviations, from_right.deviations), d, left.deviations + i);
+    hn::Store(from_left.factor, d, a + i);
+    hn::Store(from_right.factor, d, b + i);
+  }
+  for (std::size_t row = 0; width != 0 && row < rows; ++row) {
+    if (right.maximum[row] != none) {
+      merge_values(left.values + row * width, right.values + row * width, width, a[row], b[row], before[row] != none);
+    }
+  }
+}
+
+// One plain function per pass and type: what the dispatch table can point to.
+void Product32(const TileProduct<float>& p, std::size_t rows, std::size_t width) { product_of(p, rows, width); }
+void Product64(const TileProduct<double>& p, std::size_t rows, std::size_t width) { product_of(p, rows, width); }
+void Transpose32(const float* const* rows, std::size_t depth, float* out) { transpose_of<float>(rows, depth, out); }
+void Transpose64(const double* const* rows, std::size_t depth, double* out) { transpose_of<double>(rows, depth, out); }
+void WidenF16(const std::uint16_t* in, std::size_t count, float* out) {
+  widen_of(in, count, out, [](auto d, auto bits) HWY_ATTR {
+    return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, decltype(d)>(), bits));
+  });
+}
+void WidenBf16(const std::uint16_t* in, std::size_t count, float* out) {
+  widen_of(in, count, out, [](auto d, auto bits) HWY_ATTR {
+    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(hn::RebindToUnsigned<decltype(d)>(), bits)));
+  });
+}
+bool Finite32(const float* x, std::size_t stride, std::size_t rows, std::size_t width) {
+  return finite_of<float>(x, stride, rows, width);
+}
+bool Finite64(const double* x, std::size_t stride, std::size_t rows, std::size_t width) {
+  return finite_of<double>(x, stride, rows, width);
+}
+void Mask32(const TileScores<float>& tile, float scale, float* maximum) {
+  for (std::size_t row = 0; row < tile.rows; ++row) {
+    mask_row<float>(tile, row, scale, maximum);
+  }
+}
+void Mask64(const TileScores<double>& tile, double scale, double* maximum) {
+  for (std::size_t row = 0; row < tile.rows; ++row) {
+    mask_row<double>(tile, row, scale, maximum);
+  }
+}
+void Weigh32(const TileScores<float>& tile, const float* maximum, const float* beta, const TileState<float>& state) {
+  for (std::size_t row = 0; row < tile.rows; ++row) {
+    weigh_row<float>(tile, row, maximum[row], beta[row], state);
+  }
+}
+void Weigh64(const TileScores<double>& tile, const double* maximum, const double* beta,
+             const TileState<double>& state) {
+  for (std::size_t row = 0; row < tile.rows; ++row) {
+    weigh_row<double>(tile, row, maximum[row], beta[row], state);
+  }
+}
+void Merge32(const TileState<float>& left, const TileState<float>& right, std::size_t rows, std::size_t width) {
+  merge_of<float>(left, right, rows, width);
+}
+void Merge64(const TileState<double>& left, const TileState<double>& right, std::size_t rows, std::size_t width) {
+  merge_of<double>(left, right, rows, width);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace softcheck::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace softcheck::kernels {
+
+HWY_EXPORT(Product32);
+HWY_EXPORT(Product64);
+HWY_EXPORT(Transpose32);
+HWY_EXPORT(Transpose64);
+HWY_EXPORT(WidenF16);
+HWY_EXPORT(WidenBf16);
+HWY_EXPORT(Finite32);
+HWY_EXPORT(Finite64);
+HWY_EXPORT(Mask32);
+HWY_EXPORT(Mask64);
+HWY_EXPORT(Weigh32);
+HWY_EXPORT(Weigh64);
+HWY_EXPORT(Merge32);
+HWY_EXPORT(Merge64);
+
+void tile_product(const TileProduct<float>& product, std::size_t rows, std::size_t width) {
+  HWY_DYNAMIC_DISPATCH(Product32)(product, rows, width);
+}
+void tile_product(const TileProduct<double>& product, std::size_t rows, std::size_t width) {
+  HWY_DYNAMIC_DISPATCH(Product64)(product, rows, width);
+}
+void transpose_rows(const float* const* rows, std::size_t depth, float* out) {
+  HWY_DYNAMIC_DISPATCH(Transpose32)(rows, depth, out);
+}
+void transpose_rows(const double* const* rows, std::size_t depth, double* out) {
+  HWY_DYNAMIC_DISPATCH(Transpose64)(rows, depth, out);
+}
+void widen_f16(const std::uint16_t* in, std::size_t count, float* out) {
+  HWY_DYNAMIC_DISPATCH(WidenF16)(in, count, out);
+}
+void widen_bf16(const std::uint16_t* in, std::size_t count, float* out) {
+  HWY_DYNAMIC_DISPATCH(WidenBf16)(in, count, out);
+}
+bool all_finite(const float* x, std::size_t stride, std::size_t rows, std::size_t width) {
+  return HWY_DYNAMIC_DISPATCH(Finite32)(x, stride, rows, width);
+}
+bool all_finite(const double* x, std::size_t stride, std::size_t rows, std::size_t width) {
+  return HWY_DYNAMIC_DISPATCH(Finite64)(x, stride, rows, width);
+}
+void mask_scores(const TileScores<float>& tile, float scale, float* maximum) {
+  HWY_DYNAMIC_DISPATCH(Mask32)(tile, scale, maximum);
+}
+void mask_scores(const TileScores<double>& tile, double scale, double* maximum) {
+  HWY_DYNAMIC_DISPATCH(Mask64)(tile, scale, maximum);
+}
+void weigh_scores(const TileScores<float>& tile, const float* maximum, const float* beta,
+                  const TileState<float>& state) {
+  HWY_DYNAMIC_DISPATCH(Weigh32)(tile, maximum, beta, state);
+}
+void weigh_scores(const TileScores<double>& tile, const double* maximum, const double* beta,
+                  const TileState<double>& state) {
+  HWY_DYNAMIC_DISPATCH(Weigh64)(tile, maximum, beta, state);
+}
+void merge_states(const TileState<float>& left, const TileState<float>& right, std::size_t rows, std::size_t width) {
+  HWY_DYNAMIC_DISPATCH(Merge32)(left, right, rows, width);
+}
+void merge_states(const TileState<double>& left, const TileState<double>& right, std::size_t rows, std::size_t width) {
+  HWY_DYNAMIC_DISPATCH(Merge64)(left, right, rows, width);
+}
+
+}  // namespace softcheck::kernels
+#endif

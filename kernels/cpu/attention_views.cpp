@@ -1,0 +1,107 @@
+#include "kernels/cpu/attention_views.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cpu/call_views.hpp"
+
+namespace softcheck::kernels {
+namespace {
+
+std::optional<View4> view4_of(const DLTensor* tensor, int rank) {
+  if (tensor == nullptr || tensor->ndim != rank || tensor->device.device_type != kDLCPU || tensor->shape == nullptr) {
+    return std::nullopt;
+  }
+  const std::optional<Storage> storage = storage_of(tensor->dtype);
+  if (!storage) {
+    return std::nullopt;
+  }
+  View4 view;
+  view.storage = *storage;
+  const std::int64_t bytes = tensor->dtype.bits / 8;
+  std::int64_t compact = bytes;
+  bool empty = false;
+  view.shape.fill(1);
+  for (auto d = static_cast<std::size_t>(rank); d-- > 0;) {
+    const std::int64_t extent = tensor->shape[d];
+    const std::int64_t stride = tensor->strides != nullptr ? tensor->strides[d] * bytes : compact;
+    if (extent < 0 || (extent > 1 && stride <= 0)) {
+      return std::nullopt;
+    }
+    view.shape[d] = extent;
+    // A lone element has no stride of its own; its size lets a row of one be read as contiguous.
+    view.strides[d] = extent > 1 ? stride : bytes;
+    empty = empty || extent == 0;
+    compact *= std::max<std::int64_t>(extent, 1);
+  }
+  if (tensor->data == nullptr) {
+    return empty ? std::optional(view) : std::nullopt;
+  }
+  view.data = static_cast<std::byte*>(tensor->data) + tensor->byte_offset;
+  return view;
+}
+
+bool shapes_fit(const AttentionViews& views) {
+  const auto& [q, k, v, mask, out, lse, entropy, scale, causal] = views;
+  if (k.shape[0] != q.shape[0] || v.shape[0] != q.shape[0] || k.shape[1] != v.shape[1] || k.shape[2] != v.shape[2] ||
+      k.shape[3] != q.shape[3]) {
+    return false;
+  }
+  if (q.shape[1] != 0 && (k.shape[1] == 0 || q.shape[1] % k.shape[1] != 0)) {
+    return false;
+  }
+  for (const std::optional<View4>& rows : {lse, entropy}) {
+    if (rows && !std::equal(q.shape.begin(), q.shape.begin() + 3, rows->shape.begin())) {
+      return false;
+    }
+  }
+  if (mask && (mask->shape[0] != q.shape[0] || (mask->shape[1] != 1 && mask->shape[1] != q.shape[1]) ||
+               mask->shape[2] != q.shape[2] || mask->shape[3] != k.shape[2])) {
+    return false;
+  }
+  return std::equal(q.shape.begin(), q.shape.begin() + 3, out.shape.begin()) && out.shape[3] == v.shape[3];
+}
+
+bool formats_fit(const AttentionViews& views) {
+  const Storage in = views.q.storage;
+  const Storage wide = in == Storage::f64 ? Storage::f64 : Storage::f32;
+  if (in == Storage::mask || views.k.storage != in || views.v.storage != in || views.out.storage != in) {
+    return false;
+  }
+  for (const std::optional<View4>& rows : {views.lse, views.entropy}) {
+    if (rows && rows->storage != in && rows->storage != wide) {
+      return false;
+    }
+  }
+  return !views.mask || views.mask->storage == Storage::mask;
+}
+
+}  // namespace
+
+std::optional<AttentionViews> attention_views(const softcheck_call* call) {
+  if (call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->n_inputs < 3 ||
+      call->n_inputs > 4 || call->n_outputs < 1 || call->n_outputs > 3 || call->theta != 1 ||
+      !std::isfinite(call->scale)) {
+    return std::nullopt;
+  }
+  const std::optional<View4> q = view4_of(call->inputs[0], 4);
+  const std::optional<View4> k = view4_of(call->inputs[1], 4);
+  const std::optional<View4> v = view4_of(call->inputs[2], 4);
+  const std::optional<View4> out = view4_of(call->outputs[0], 4);
+  if (!q || !k || !v || !out) {
+    return std::nullopt;
+  }
+  AttentionViews views{*q, *k, *v, std::nullopt, *out, std::nullopt, std::nullopt, call->scale, call->causal != 0};
+  if (call->n_inputs == 4 && !(views.mask = view4_of(call->inputs[3], 4))) {
+    return std::nullopt;
+  }
+  if (call->n_outputs > 1 && !(views.lse = view4_of(call->outputs[1], 3))) {
+    return std::nullopt;
+  }
+  if (call->n_outputs > 2 && !(views.entropy = view4_of(call->outputs[2], 3))) {
+    return std::nullopt;
+  }
+  return shapes_fit(views) && formats_fit(views) ? std::optional(views) : std::nullopt;
+}
+
+}  // namespace softcheck::kernels

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "kernels/abi/softcheck_kernel.h"
+#include "kernels/cpu/row_access.hpp"
+
+namespace softcheck::kernels {
+
+/// A strided view of rank 4 (of rank 3, its last extent is 1); strides in bytes.
+struct View4 {
+  std::byte* data = nullptr;
+  Storage storage = Storage::f32;
+  std::array<std::int64_t, 4> shape{0, 0, 0, 0};
+  std::array<std::int64_t, 4> strides{0, 0, 0, 0};
+
+  std::byte* at(std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t l = 0) const {
+    return data + i * strides[0] + j * strides[1] + k * strides[2] + l * strides[3];
+  }
+};
+
+/// A call of attention: q (batch, heads, queries, dim), k and v (batch, key heads, keys, dim), out like q.
+struct AttentionViews {
+  View4 q, k, v;
+  std::optional<View4> mask;  // (batch, heads or 1, queries, keys)
+  View4 out;
+  std::optional<View4> lse, entropy;  // (batch, heads, queries)
+  double scale = 1;
+  bool causal = false;
+
+  std::int64_t batch() const { return q.shape[0]; }
+  std::int64_t heads() const { return q.shape[1]; }
+  std::int64_t key_heads() const { return k.shape[1]; }
+  std::int64_t queries() const { return q.shape[2]; }
+  std::int64_t keys() const { return k.shape[2]; }
+  std::size_t dim() const { return static_cast<std::size_t>(q.shape[3]); }
+  std::size_t value_dim() const { return static_cast<std::size_t>(v.shape[3]); }
+  /// Query heads that share a key head.
+  std::int64_t group() const { return key_heads() == 0 ? 0 : heads() / key_heads(); }
+};
+
+/// The tensors of a call as views; nothing where the call is to be refused.
+std::optional<AttentionViews> attention_views(const softcheck_call* call);
+
+}  // namespace softcheck::kernels

@@ -1,0 +1,91 @@
+// exp and sums on vectors, for the files that foreach_target compiles once per instruction set: included inside of
+// each, hence the toggle instead of #pragma once.
+#if defined(SOFTCHECK_KERNELS_CPU_EXP_LANES_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef SOFTCHECK_KERNELS_CPU_EXP_LANES_INL
+#undef SOFTCHECK_KERNELS_CPU_EXP_LANES_INL
+#else
+#define SOFTCHECK_KERNELS_CPU_EXP_LANES_INL
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstddef>
+
+#include "kernels/cpu/block_passes.hpp"
+#include "kernels/cpu/exp_constants.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace softcheck::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// The widest vector that divides the virtual lanes of a block.
+template <class T>
+using Tag = hn::CappedTag<T, block_lanes<T>>;
+
+template <class V>
+struct ExpParts {
+  V significand;  // exp(r), in [0.70, 1.42]
+  V power;        // 2^(k + power_shift)
+};
+
+// z in [lowest, 0]. Contract exp=1ulp, A: 1 (3 after a product with scale): derivation in kernels/README.md.
+template <class T, class V>
+HWY_INLINE ExpParts<V> exp_parts(Tag<T> d, V z) {
+  using C = ExpConstants<T>;
+  const hn::RebindToUnsigned<Tag<T>> bits;
+  const V rounder = hn::Set(d, C::rounder);
+  const V rounded = hn::MulAdd(z, hn::Set(d, C::log2_e), rounder);
+  const V k = hn::Sub(rounded, rounder);
+  V r = hn::NegMulAdd(k, hn::Set(d, C::ln2_high), z);
+  r = hn::NegMulAdd(k, hn::Set(d, C::ln2_low), r);
+  V q = hn::Set(d, C::q[C::degree]);
+  for (int i = C::degree - 1; i >= 0; --i) {
+    q = hn::MulAdd(q, r, hn::Set(d, C::q[i]));
+  }
+  const V tail = hn::MulAdd(hn::Mul(r, r), q, r);
+  const V power = hn::BitCast(d, hn::ShiftLeft<C::significand_bits>(hn::BitCast(bits, rounded)));
+  return {hn::Add(hn::Set(d, T(1)), tail), power};
+}
+
+/// 2^power_shift exp(z), z in [lowest, 0]; 0 at lowest, below which nothing is ever seen.
+template <class T, class V>
+HWY_INLINE V scaled_exp(Tag<T> d, V z) {
+  const ExpParts<V> e = exp_parts<T>(d, z);
+  return hn::IfThenElseZero(hn::Gt(z, hn::Set(d, ExpConstants<T>::lowest)), hn::Mul(e.significand, e.power));
+}
+
+template <class T, class D, class V>
+HWY_INLINE T sum_in_halves([[maybe_unused]] D d, V v) {
+#if HWY_TARGET == HWY_SCALAR
+  return hn::GetLane(v);
+#else
+  if constexpr (hn::MaxLanes(D()) * sizeof(T) > 16) {
+    const hn::Half<D> half;
+    return sum_in_halves<T>(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  } else if constexpr (sizeof(T) == 4) {
+    v = hn::Add(v, hn::Shuffle1032(v));
+    return hn::GetLane(hn::Add(v, hn::Shuffle2301(v)));
+  } else {
+    return hn::GetLane(hn::Add(v, hn::Shuffle01(v)));
+  }
+#endif
+}
+
+/// The lanes in halves: i + (i + half), down to one. Whole vectors first, then inside the last one: the same tree on
+/// every width.
+template <class T, class V, std::size_t vectors>
+HWY_INLINE T sum_of_lanes(Tag<T> d, V (&sums)[vectors]) {
+  for (std::size_t half = vectors / 2; half > 0; half /= 2) {
+    for (std::size_t v = 0; v < half; ++v) {
+      sums[v] = hn::Add(sums[v], sums[v + half]);
+    }
+  }
+  return sum_in_halves<T>(d, sums[0]);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace softcheck::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif
