@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <memory>
 #include <string>
 
@@ -31,6 +32,7 @@ struct KernelFlags {
   std::string effort = "default";
   std::string replay;
   double seconds_per_call = KernelLimits{}.seconds_per_call;
+  double memory_gib = std::ldexp(static_cast<double>(KernelLimits{}.additional_memory), -30);
   std::optional<std::uint64_t> max_length;
   CaseFlags cases;
   OutputFlags output;
@@ -114,6 +116,7 @@ JudgeOptions options_of(const KernelFlags& flags) {
   options.run = run_options(flags.cases, options.run.cases);
   if (flags.max_length) options.max_length = *flags.max_length;
   options.limits.seconds_per_call = flags.seconds_per_call;
+  options.limits.additional_memory = static_cast<std::size_t>(std::ldexp(flags.memory_gib, 30));
   return options;
 }
 
@@ -191,6 +194,10 @@ void add_kernel_verb(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(std::uint64_t{1}, RowOptions{}.max_length));
   verb->add_option("--time-limit", flags->seconds_per_call, "Seconds one call may take")
       ->check(CLI::Range(0.001, 86400.0))
+      ->capture_default_str();
+  verb->add_option("--memory-limit", flags->memory_gib,
+                   "GiB of addresses the kernel may take (CUDA reserves more than the machine has memory: 65536)")
+      ->check(CLI::Range(0.0625, 131072.0))
       ->capture_default_str();
   verb->add_option("--replay", flags->replay, "Check one case, as a failure printed it")->type_name("'PROPERTY CASE'");
   add_case_flags(*verb, flags->cases);

@@ -95,14 +95,15 @@ int run_survivors(const SurvivorFlags& flags) {
   const std::filesystem::path folder(flags.folder);
   write(folder / "survivors.csv", to_csv(matrix, origin));
   write(folder / "survivors.txt", to_text(matrix, origin));
-  write(folder / "survivors.svg", to_svg(matrix, origin));
+  write(folder / "survivors.svg", shares_to_svg(matrix, origin));
+  write(folder / "survivors_matrix.svg", to_svg(matrix, origin));
 
   const SurvivorLine& ours = matrix.lines.back();
   const SurvivorLine::Count bugs = matrix.count(ours, SpecimenKind::bug);
   const SurvivorLine::Count correct = matrix.count(ours, SpecimenKind::correct);
   fmt::print(
       "{}\n{}: softcheck accepts {} of {} planted bugs and {} of {} correct kernels (seed {}, {} effort); "
-      "survivors.txt, .csv and .svg are in {}\n",
+      "survivors.txt, .csv, .svg and survivors_matrix.svg are in {}\n",
       to_table(matrix), bugs.accepted == 0 && correct.accepted == correct.applicable ? "pass" : "fail", bugs.accepted,
       bugs.applicable, correct.accepted, correct.applicable, flags.seed, flags.effort, flags.folder);
   std::fflush(stdout);
@@ -117,7 +118,7 @@ void add_run_verb(CLI::App& app, int& exit_code) {
   CLI::App* survivors = verb->add_subcommand(
       "survivors", "How many planted bugs published tests of softmax kernels accept, and how many softcheck does");
   const auto flags = std::make_shared<SurvivorFlags>();
-  survivors->add_option("--out", flags->folder, "Folder for survivors.txt, .csv and .svg")
+  survivors->add_option("--out", flags->folder, "Folder for survivors.txt, .csv, .svg and survivors_matrix.svg")
       ->type_name("DIR")
       ->capture_default_str();
   survivors->add_option("--seed", flags->seed, "Seed of all random numbers")->capture_default_str();

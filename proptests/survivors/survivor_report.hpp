@@ -26,4 +26,7 @@ std::string to_csv(const SurvivorMatrix& matrix, const SurvivorOrigin& origin);
 /// A picture of the matrix: criteria against bugs, grouped by class, with the shares beside it.
 std::string to_svg(const SurvivorMatrix& matrix, const SurvivorOrigin& origin);
 
+/// A picture for a page: a bar for each criterion, the share of the bugs that it accepts.
+std::string shares_to_svg(const SurvivorMatrix& matrix, const SurvivorOrigin& origin);
+
 }  // namespace softcheck::proptests

@@ -98,6 +98,7 @@ refuses 2 '--cases' test --cases -1
 refuses 2 '--seed' test --seed one
 refuses 2 '--max-length' kernel "$mutants:correct_two_pass" --max-length 0
 refuses 2 '--time-limit' kernel "$mutants:correct_two_pass" --time-limit 1e300
+refuses 2 '--memory-limit' kernel "$mutants:correct_two_pass" --memory-limit 1e300
 refuses 2 '--json' kernel "$mutants:correct_two_pass" --json "$scratch/none/report.json"
 refuses 2 '--junit' test --junit "$scratch"
 test ! -e "$scratch/none" || complain "something was left behind"

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <thread>
 
-#include "proptests/judge/kernel_call.hpp"
+#include "proptests/tests/judge/kernel_call.hpp"
 
 namespace softcheck::proptests {
 namespace {

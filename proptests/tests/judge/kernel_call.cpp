@@ -1,4 +1,4 @@
-#include "proptests/judge/kernel_call.hpp"
+#include "proptests/tests/judge/kernel_call.hpp"
 
 #include <algorithm>
 #include <optional>
