@@ -1,4 +1,5 @@
 #!/bin/sh
-# The sources that clang-tidy reads: the libraries and the command, no tests, benchmarks or planted bugs.
+# The sources that clang-tidy reads: the libraries and programs, no tests, benchmarks or planted bugs.
 set -eu
-git ls-files 'numerics/*.cpp' 'theory/*.cpp' 'cli/*.cpp' 'proptests/*.cpp' | grep -v -e /tests/ -e /bench/ -e /mutants/
+git ls-files 'numerics/*.cpp' 'theory/*.cpp' 'cli/*.cpp' 'proptests/*.cpp' 'experiments/*.cpp' 'kernels/emulator/*.cpp' |
+  grep -v -e /tests/ -e /bench/ -e /mutants/
