@@ -1,0 +1,65 @@
+#pragma once
+
+#include <type_traits>
+
+#include "kernels/block/row_kernels.hpp"
+#include "kernels/cpu/call_views.hpp"
+
+// From a call of the ABI to a row kernel's launch, on either machine. Host code.
+namespace softcheck::kernels {
+
+/// view as elements of T; its strides are multiples of their size.
+template <class B, class T>
+Matrix<typename B::template Global<T>> matrix_of(const View& view) {
+  constexpr auto size = static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t row_stride = view.row_stride / size, column_stride = view.column_stride / size;
+  const bool empty = view.rows == 0 || view.columns == 0;
+  const std::int64_t count = empty ? 0 : (view.rows - 1) * row_stride + (view.columns - 1) * column_stride + 1;
+  return {{reinterpret_cast<T*>(view.data), count}, row_stride, column_stride};
+}
+
+template <class B, class Element, class Result>
+RowArguments<B, Element, Result> row_arguments(const CallViews& views) {
+  RowArguments<B, Element, Result> arguments;
+  arguments.logits.values = matrix_of<B, const Element>(views.logits);
+  if (views.mask) arguments.logits.mask = matrix_of<B, const std::uint8_t>(*views.mask);
+  arguments.logits.masked = views.mask.has_value();
+  arguments.logits.rows = views.logits.rows;
+  arguments.logits.columns = views.logits.columns;
+  arguments.results = matrix_of<B, Result>(views.output);
+  arguments.scale = static_cast<Accumulator<Element>>(1 / views.theta);
+  return arguments;
+}
+
+/// Launcher::run<Kernel, Element, Result>(arguments) for the formats of the call; 1, a refusal, where it is none of the
+/// softmax family.
+template <class Kernel, class Launcher>
+int run_row_call(const softcheck_call* call, Shape shape, const Launcher& launcher) {
+  const std::optional<CallViews> views = call_views(call, shape);
+  if (!views) return 1;
+  const auto as = [&]<class Element>(std::type_identity<Element>) {
+    using B = typename Launcher::Block;
+    if (views->output.storage == views->logits.storage) {
+      return launcher.template run<Kernel>(row_arguments<B, Element, Element>(*views));
+    }
+    if constexpr (!std::is_same_v<Element, double> && std::is_same_v<Kernel, EntropyKernel>) {
+      return launcher.template run<Kernel>(row_arguments<B, Element, float>(*views));
+    }
+    return 1;
+  };
+  switch (views->logits.storage) {
+    case Storage::f64:
+      return as(std::type_identity<double>());
+    case Storage::f32:
+      return as(std::type_identity<float>());
+    case Storage::f16:
+      return as(std::type_identity<Half>());
+    case Storage::bf16:
+      return as(std::type_identity<BFloat>());
+    case Storage::mask:
+      break;
+  }
+  return 1;
+}
+
+}  // namespace softcheck::kernels

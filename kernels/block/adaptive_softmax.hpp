@@ -1,0 +1,48 @@
+#pragma once
+
+#include "kernels/block/entropy.hpp"
+#include "kernels/block/softmax.hpp"
+#include "kernels/cpu/adaptive_beta.hpp"
+
+namespace softcheck::kernels {
+
+template <class T>
+struct MergedSums {
+  SOFTCHECK_BODY CompensatedSum<T> operator()(CompensatedSum<T> left, const CompensatedSum<T>& right) const {
+    left.add(right);
+    return left;
+  }
+};
+
+/// sum exp((x - m) scale) over a row whose maximum m is known, for every thread of the block.
+template <BlockContext B, class Element, class T>
+SOFTCHECK_BODY T sum_of_weights(B& block, const LogitsRow<B, Element>& logits,
+                                const typename B::template Shared<CompensatedSum<T>>& partials, T maximum, T scale) {
+  CompensatedSum<T> own{0, 0};
+  each_column(block, logits.columns,
+              [&](std::int64_t column) { own.add(exponential((logits.visible(column) - maximum) * scale)); });
+  return merged_by_block(block, partials, own, CompensatedSum<T>{0, 0}, MergedSums<T>{}).total();
+}
+
+/// softmax(beta(H) x), H the entropy of softmax(x) without the paper's 1e-9: one read for H, one for the sum at beta,
+/// one for the results.
+/// shared memory: merging_bytes<RowStatistics<T>> + merging_bytes<CompensatedSum<T>>
+template <BlockContext B, class Element>
+SOFTCHECK_BODY void adaptive_softmax_body(B& block, const RowArguments<B, Element, Element>& arguments) {
+  using T = Accumulator<Element>;
+  const auto partials = block.template shared<RowStatistics<T>>(block.size() / warp_size);
+  const auto sums = block.template shared<CompensatedSum<T>>(block.size() / warp_size);
+  for (std::int64_t row = block.index(); row < arguments.logits.rows; row += block.count()) {
+    const LogitsRow<B, Element> logits(arguments.logits, row);
+    const RowStatistics<T> all = row_statistics(block, logits, partials, T(1));
+    T beta = 1, factor = 0;
+    // The same for every thread of the block: its barriers may stand inside.
+    if (all.maximum > minus_infinity<T>()) {
+      beta = static_cast<T>(adaptive_beta(entropy_of(all)));
+      factor = T(1) / sum_of_weights(block, logits, sums, all.maximum, beta);
+    }
+    write_probabilities(block, arguments, row, all.maximum, beta, factor);
+  }
+}
+
+}  // namespace softcheck::kernels

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "kernels/block/adaptive_softmax.hpp"
+
+namespace softcheck::kernels {
+
+/// Threads of a block of every row kernel. A row's bits depend on it: it is the same on both machines.
+inline constexpr int row_threads = 128;
+
+/// Shared memory that any row kernel asks for, in bytes.
+template <class T>
+inline constexpr std::size_t row_shared_bytes =
+    merging_bytes<RowStatistics<T>>(row_threads) + merging_bytes<CompensatedSum<T>>(row_threads);
+
+// The kernels by name, for launchers that are templates over which one they launch.
+struct SoftmaxKernel {
+  template <class B, class Element>
+  static SOFTCHECK_BODY void run(B& block, const RowArguments<B, Element, Element>& arguments) {
+    softmax_body(block, arguments);
+  }
+};
+
+struct EntropyKernel {
+  template <class B, class Element, class Result>
+  static SOFTCHECK_BODY void run(B& block, const RowArguments<B, Element, Result>& arguments) {
+    entropy_body(block, arguments);
+  }
+};
+
+struct AdaptiveSoftmaxKernel {
+  template <class B, class Element>
+  static SOFTCHECK_BODY void run(B& block, const RowArguments<B, Element, Element>& arguments) {
+    adaptive_softmax_body(block, arguments);
+  }
+};
+
+struct RowStatisticsKernel {
+  template <class B, class Element>
+  static SOFTCHECK_BODY void run(B& block, const RowArguments<B, Element, Accumulator<Element>>& arguments) {
+    row_statistics_body(block, arguments);
+  }
+};
+
+}  // namespace softcheck::kernels

@@ -1,0 +1,132 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "kernels/block/context.hpp"
+
+namespace softcheck::kernels {
+
+/// Elements in global or in shared memory of a GPU: size() of them, unchecked.
+template <class T>
+class CudaView {
+ public:
+  using Value = std::remove_const_t<T>;
+
+  CudaView() = default;
+  __host__ __device__ CudaView(T* data, std::int64_t count) : data_(data), count_(count) {}
+
+  __device__ __forceinline__ std::int64_t size() const { return count_; }
+  __device__ __forceinline__ Value load(std::int64_t index) const { return data_[index]; }
+  __device__ __forceinline__ void store(std::int64_t index, Value value) const requires(!std::is_const_v<T>) {
+    data_[index] = value;
+  }
+  __device__ __forceinline__ T* data() const { return data_; }
+
+ private:
+  T* data_ = nullptr;
+  std::int64_t count_ = 0;
+};
+
+/// A thread of a block of that many threads on a GPU. What the calls mean: BlockContext.
+template <int threads>
+class CudaBlock {
+ public:
+  template <class T>
+  using Shared = CudaView<T>;
+  template <class T>
+  using Global = CudaView<T>;
+
+  __device__ __forceinline__ int rank() const { return static_cast<int>(threadIdx.x); }
+  __device__ __forceinline__ int size() const { return threads; }
+  __device__ __forceinline__ int lane() const { return rank() % warp_size; }
+  __device__ __forceinline__ int warp() const { return rank() / warp_size; }
+  __device__ __forceinline__ std::int64_t index() const { return blockIdx.x; }
+  __device__ __forceinline__ std::int64_t count() const { return gridDim.x; }
+
+  __device__ __forceinline__ void sync() { __syncthreads(); }
+  __device__ __forceinline__ void sync_warp(unsigned mask) { __syncwarp(mask); }
+
+  template <class T>
+  __device__ __forceinline__ T shuffle(unsigned mask, T value, int lane) {
+    return by_words(value, [&](unsigned word) { return __shfl_sync(mask, word, lane); });
+  }
+  template <class T>
+  __device__ __forceinline__ T shuffle_xor(unsigned mask, T value, int lanes) {
+    return by_words(value, [&](unsigned word) { return __shfl_xor_sync(mask, word, lanes); });
+  }
+  template <class T>
+  __device__ __forceinline__ T shuffle_down(unsigned mask, T value, int distance) {
+    return by_words(value, [&](unsigned word) { return __shfl_down_sync(mask, word, distance); });
+  }
+  template <class T>
+  __device__ __forceinline__ T shuffle_up(unsigned mask, T value, int distance) {
+    return by_words(value, [&](unsigned word) { return __shfl_up_sync(mask, word, distance); });
+  }
+
+  __device__ __forceinline__ unsigned ballot(unsigned mask, bool vote) { return __ballot_sync(mask, vote); }
+  __device__ __forceinline__ bool any(unsigned mask, bool vote) { return __any_sync(mask, vote) != 0; }
+  __device__ __forceinline__ bool all(unsigned mask, bool vote) { return __all_sync(mask, vote) != 0; }
+
+  template <class T>
+  __device__ __forceinline__ Shared<T> shared(std::int64_t count) {
+    extern __shared__ __align__(16) unsigned char memory[];
+    static_assert(alignof(T) <= 16);
+    const std::size_t begin = (shared_used_ + alignof(T) - 1) / alignof(T) * alignof(T);
+    shared_used_ = begin + static_cast<std::size_t>(count) * sizeof(T);
+    return {reinterpret_cast<T*>(memory + begin), count};
+  }
+
+  template <class T>
+  __device__ __forceinline__ T atomic_add(const CudaView<T>& view, std::int64_t index, T value) {
+    return atomicAdd(view.data() + index, value);
+  }
+
+  template <class Element>
+  __device__ __forceinline__ FragmentC mma(const FragmentA<Element>& a, const FragmentB<Element>& b,
+                                           const FragmentC& c) {
+    unsigned x[4], y[2];
+    memcpy(x, a.entry, sizeof x);
+    memcpy(y, b.entry, sizeof y);
+    FragmentC d;
+    if constexpr (std::is_same_v<Element, Half>) {
+      asm volatile(
+          "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%10,%11,%12,%13};"
+          : "=f"(d.entry[0]), "=f"(d.entry[1]), "=f"(d.entry[2]), "=f"(d.entry[3])
+          : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]), "f"(c.entry[0]), "f"(c.entry[1]),
+            "f"(c.entry[2]), "f"(c.entry[3]));
+    } else {
+      static_assert(std::is_same_v<Element, BFloat>);
+      asm volatile(
+          "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+          "{%10,%11,%12,%13};"
+          : "=f"(d.entry[0]), "=f"(d.entry[1]), "=f"(d.entry[2]), "=f"(d.entry[3])
+          : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]), "f"(c.entry[0]), "f"(c.entry[1]),
+            "f"(c.entry[2]), "f"(c.entry[3]));
+    }
+    return d;
+  }
+
+ private:
+  // A value moves between lanes as 32-bit words.
+  template <class T, class Move>
+  static __device__ __forceinline__ T by_words(const T& value, Move move) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    constexpr std::size_t count = (sizeof(T) + 3) / 4;
+    unsigned words[count] = {};
+    memcpy(words, &value, sizeof(T));
+#pragma unroll
+    for (std::size_t i = 0; i < count; ++i) words[i] = move(words[i]);
+    T moved;
+    memcpy(&moved, words, sizeof(T));
+    return moved;
+  }
+
+  std::size_t shared_used_ = 0;
+};
+
+static_assert(BlockContext<CudaBlock<128>>);
+
+}  // namespace softcheck::kernels

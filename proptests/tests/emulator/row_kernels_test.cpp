@@ -1,0 +1,172 @@
+// The row kernels on the emulator: clean and with the same bits under every schedule, and the statistics against sums
+// in long double. How well softmax, entropy and adaptive softmax keep their contracts is judged beside these tests.
+#include "kernels/block/row_kernels.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/emulator/block.hpp"
+
+namespace softcheck::emulator_tests {
+namespace {
+
+using namespace kernels;
+using emulator::Block;
+
+template <class T>
+constexpr long double unit = std::numeric_limits<T>::epsilon() / 2.0L;
+
+template <class T>
+std::vector<T> narrowed_to(const std::vector<float>& values) {
+  std::vector<T> narrow;
+  for (const float x : values) narrow.push_back(narrowed<T>(x));
+  return narrow;
+}
+
+std::vector<float> random_row(std::size_t n, float spread, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> logit(-spread, spread);
+  std::vector<float> row(n);
+  for (float& x : row) x = logit(random);
+  return row;
+}
+
+template <class Kernel, class Element, class Result>
+emulator::LaunchReport run(const std::vector<Element>& logits, std::int64_t rows, std::vector<Result>& results,
+                           const std::vector<std::uint8_t>* mask = nullptr) {
+  const auto columns = static_cast<std::int64_t>(logits.size()) / rows;
+  RowArguments<Block, Element, Result> arguments;
+  arguments.logits.values = {std::span<const Element>(logits), columns, 1};
+  if (mask != nullptr) arguments.logits.mask = {std::span<const std::uint8_t>(*mask), columns, 1};
+  arguments.logits.masked = mask != nullptr;
+  arguments.logits.rows = rows;
+  arguments.logits.columns = columns;
+  arguments.results = {std::span<Result>(results), static_cast<std::int64_t>(results.size()) / rows, 1};
+  const std::span<std::byte> written = std::as_writable_bytes(std::span<Result>(results));
+  return emulator::launch_under_all_schedules({2, row_threads, row_shared_bytes<Accumulator<Element>>}, {&written, 1},
+                                              [&](Block& block) { Kernel::run(block, arguments); });
+}
+
+template <class Element>
+class RowKernels : public testing::Test {};
+using Elements = testing::Types<float, double, Half, BFloat>;
+TYPED_TEST_SUITE(RowKernels, Elements);
+
+TYPED_TEST(RowKernels, AreCleanAndTheSameUnderEverySchedule) {
+  using T = Accumulator<TypeParam>;
+  for (const std::size_t n : {1U, 3U, 127U, 512U, 513U, 1500U}) {
+    const auto logits = narrowed_to<TypeParam>(random_row(3 * n, 9, static_cast<unsigned>(n)));
+    std::vector<std::uint8_t> mask(logits.size());
+    for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = i % 5 != 2;
+    std::vector<TypeParam> elements(logits.size());
+    std::vector<TypeParam> entropies(3);
+    std::vector<T> statistics(12);
+    for (const auto& report :
+         {run<SoftmaxKernel>(logits, 3, elements), run<SoftmaxKernel>(logits, 3, elements, &mask),
+          run<AdaptiveSoftmaxKernel>(logits, 3, elements), run<EntropyKernel>(logits, 3, entropies),
+          run<RowStatisticsKernel>(logits, 3, statistics)}) {
+      EXPECT_TRUE(report.clean()) << n << '\n' << report.text();
+    }
+  }
+}
+
+struct Moments {
+  long double maximum = 0, sums[4] = {0, 0, 0, 0};  // of w D^k; the first without the maximum's
+};
+
+template <class T>
+Moments moments_of(const std::vector<T>& row) {
+  Moments moments;
+  moments.maximum = *std::ranges::max_element(row);
+  moments.sums[0] = -1;
+  for (const T x : row) {
+    const long double d = moments.maximum - x;
+    long double term = std::exp(-d);
+    for (long double& sum : moments.sums) {
+      sum += term;
+      term *= d;
+    }
+  }
+  return moments;
+}
+
+// How far the kernel's sum of w D^k may lie from the exact one, to first order, u the unit roundoff, R the rises of a
+// maximum on an item's way: its exponential 2 u, its argument u D, each power of D two roundings, its group of four 2,
+// the compensated sums and the result 2; each rise an exponential, a product, an added 1, and for each power three
+// more. Deviations telescope over the rises. A part in 1000 covers the second order.
+template <class T>
+long double allowed(const Moments& exact, int k, std::size_t n) {
+  const long double rises = std::min<long double>(static_cast<long double>(n - 1), (n + 511) / 512 + 7);
+  const long double own = 6 + 2 * k + rises * (4 + 3 * k);
+  const long double total = exact.sums[k] + (k == 0 ? 1 : 0);
+  return 1.001L * unit<T> * (own * total + exact.sums[k + 1]);
+}
+
+template <class T>
+void expect_statistics(const std::vector<T>& row, const std::string& name) {
+  std::vector<T> found(4);
+  ASSERT_TRUE(run<RowStatisticsKernel>(row, 1, found).clean());
+  const Moments exact = moments_of(row);
+  EXPECT_EQ(found[0], exact.maximum) << name;
+  for (int k = 0; k < 3; ++k) {
+    EXPECT_LE(std::abs(found[1 + k] - exact.sums[k]), allowed<T>(exact, k, row.size())) << name << ", k = " << k;
+  }
+}
+
+TEST(RowStatistics, AreTheSumsWithinTheirRoundings) {
+  for (const std::size_t n : {1U, 2U, 5U, 128U, 1000U, 20000U}) {
+    std::vector<float> ramp(n), equal(n, 3.0F);
+    for (std::size_t i = 0; i < n; ++i) ramp[i] = static_cast<float>(i) / 64;
+    std::vector<float> falling(ramp.rbegin(), ramp.rend());
+    for (const auto& [row, name] :
+         {std::pair(random_row(n, 2, 1), "flat"), std::pair(random_row(n, 30, 2), "sharp"), std::pair(ramp, "ramp"),
+          std::pair(falling, "falling"), std::pair(equal, "equal")}) {
+      expect_statistics(row, name + (" n = " + std::to_string(n)));
+      expect_statistics(std::vector<double>(row.begin(), row.end()), name + (" f64 n = " + std::to_string(n)));
+    }
+  }
+}
+
+TEST(RowStatistics, OfRowsWithoutASoftmax) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  std::vector<float> found(4);
+  run<RowStatisticsKernel>(std::vector<float>(600, -infinity), 1, found);
+  EXPECT_EQ(found, (std::vector<float>{-infinity, 0, 0, 0}));
+  for (const float bad : {infinity, std::nanf("")}) {
+    std::vector<float> row = random_row(600, 4, 1);
+    row[577] = bad;
+    run<RowStatisticsKernel>(row, 1, found);
+    EXPECT_TRUE(std::isnan(found[0]));
+  }
+}
+
+// What the kernels promise: a million items within 1e-6 nats, and never below 0.
+TEST(RowStatistics, EntropyOfAMillionItemsIsWithinAMillionthOfANat) {
+  constexpr long double promised = 1e-6L;
+  for (const float spread : {0.0F, 1.0F, 8.0F}) {
+    const std::vector<float> row = random_row(std::size_t{1} << 20, std::max(spread, 1e-30F), 5);
+    std::vector<float> entropy(1);
+    RowArguments<Block, float, float> arguments;
+    const auto n = static_cast<std::int64_t>(row.size());
+    arguments.logits.values = {std::span<const float>(row), n, 1};
+    arguments.logits.rows = 1;
+    arguments.logits.columns = n;
+    arguments.results = {std::span<float>(entropy), 1, 1};
+    ASSERT_TRUE(emulator::launch({1, row_threads, row_shared_bytes<float>}, [&](Block& block) {
+                  EntropyKernel::run(block, arguments);
+                }).clean());
+    const Moments exact = moments_of(row);
+    const long double sum = 1 + exact.sums[0];
+    EXPECT_LE(std::abs(entropy[0] - (std::log(sum) + exact.sums[1] / sum)), promised) << spread;
+    EXPECT_GE(entropy[0], 0);
+  }
+}
+
+}  // namespace
+}  // namespace softcheck::emulator_tests
