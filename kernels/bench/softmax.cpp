@@ -1,119 +1,136 @@
-// Row softmax, one thread: ours and oneDNN's against memcpy and a scalar loop over libm, read + write in bytes/s.
-// Counters: of_memcpy, the share of memcpy's rate at the same size measured just before; of_libm, the gain over the
-// loop.
+// Rows, f32, one thread: ours, oneDNN's softmax, memcpy, a pass that reads and takes the maximum, and a loop over libm,
+// taking turns. Counters are ratios of CPU times, each the least of several rounds; above 1 the first named is faster:
+// softmax_of_onednn (ours gives the entropy, too), entropy_of_read_max, entropy_of_libm; adaptive_to_softmax is a cost.
+// ONEDNN_MAX_CPU_ISA=AVX2 and SOFTCHECK_MAX_ISA=avx2 hold both to AVX2.
 #include <benchmark/benchmark.h>
-#include <dlfcn.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <limits>
-#include <string>
-#include <vector>
 
-#include "kernels/abi/softcheck_kernel.h"
+#include "kernels/bench/measure.hpp"
 
+namespace softcheck::kernels::bench {
 namespace {
 
-// Enough rows for 1 MiB of logits: in and out stay within a second-level cache of 2 MiB or near it.
-constexpr std::int64_t elements = std::int64_t{1} << 18;
-
-struct Problem {
-  explicit Problem(std::int64_t columns) : n(columns), logits(elements), probs(elements) {
-    std::uint32_t state = 1;
-    for (float& x : logits) {
-      state = state * 1664525u + 1013904223u;
-      x = static_cast<float>(state >> 8) * 0x1p-20f;  // [0, 16): nothing underflows, nothing is skipped
-    }
+struct Rows {
+  Rows(std::int64_t columns, std::int64_t elements)
+      : n(columns), rows(elements / columns), logits(elements), probs(elements), entropies(rows) {
+    fill(logits, 1);  // within 16 of each other: nothing underflows, nothing is skipped
   }
+  std::size_t bytes() const { return logits.size() * sizeof(float); }
 
-  std::int64_t n;
-  std::vector<float> logits;
-  std::vector<float> probs;
+  std::int64_t n, rows;
+  std::vector<float> logits, probs, entropies;
 };
 
-void copy_rows(Problem& problem) { std::memcpy(problem.probs.data(), problem.logits.data(), elements * sizeof(float)); }
+// outputs: 1 for probabilities or entropies alone, 2 for both.
+int call(softcheck_kernel kernel, Rows& rows, std::uint32_t outputs, bool entropy_first = false) {
+  std::int64_t shape[2] = {rows.rows, rows.n};
+  const auto tensor = [&](std::vector<float>& data, int rank) {
+    return DLTensor{data.data(), {kDLCPU, 0}, rank, {kDLFloat, 32, 1}, shape, nullptr, 0};
+  };
+  const DLTensor in = tensor(rows.logits, 2);
+  DLTensor probs = tensor(rows.probs, 2), entropies = tensor(rows.entropies, 1);
+  const DLTensor* inputs[] = {&in};
+  DLTensor* to[] = {entropy_first ? &entropies : &probs, &entropies};
+  const softcheck_call c{SOFTCHECK_KERNEL_ABI_VERSION, 1, outputs, inputs, to, 1.0, 1.0, 0, nullptr};
+  return kernel(&c);
+}
 
-void libm_rows(Problem& problem) {
-  for (std::int64_t begin = 0; begin < elements; begin += problem.n) {
-    const float* x = problem.logits.data() + begin;
-    float* p = problem.probs.data() + begin;
-    const float m = *std::max_element(x, x + problem.n);
+void libm_softmax(Rows& rows) {
+  for (std::int64_t r = 0; r < rows.rows; ++r) {
+    const float* x = rows.logits.data() + r * rows.n;
+    float* p = rows.probs.data() + r * rows.n;
+    const float m = *std::max_element(x, x + rows.n);
     float sum = 0;
-    for (std::int64_t i = 0; i < problem.n; ++i) {
+    for (std::int64_t i = 0; i < rows.n; ++i) {
       p[i] = std::exp(x[i] - m);
       sum += p[i];
     }
-    for (std::int64_t i = 0; i < problem.n; ++i) {
+    for (std::int64_t i = 0; i < rows.n; ++i) {
       p[i] /= sum;
     }
   }
 }
 
-int kernel_rows(softcheck_kernel kernel, int output_rank, Problem& problem) {
-  std::int64_t shape[2] = {elements / problem.n, problem.n};
-  const DLTensor in{problem.logits.data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, nullptr, 0};
-  DLTensor out{problem.probs.data(), {kDLCPU, 0}, output_rank, {kDLFloat, 32, 1}, shape, nullptr, 0};
-  const DLTensor* inputs[] = {&in};
-  DLTensor* outputs[] = {&out};
-  const softcheck_call call{SOFTCHECK_KERNEL_ABI_VERSION, 1, 1, inputs, outputs, 1.0, 1.0, 0, nullptr};
-  return kernel(&call);
-}
-
-// The best of a few runs: what else the machine does only ever adds time.
-double seconds_of(const std::function<void()>& work) {
-  double best = std::numeric_limits<double>::infinity();
-  for (int run = 0; run < 15; ++run) {
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    benchmark::ClobberMemory();
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+// ln S + T / S, exp and log by libm.
+void libm_entropy(Rows& rows) {
+  for (std::int64_t r = 0; r < rows.rows; ++r) {
+    const float* x = rows.logits.data() + r * rows.n;
+    const float m = *std::max_element(x, x + rows.n);
+    float sum = 0, deviations = 0;
+    for (std::int64_t i = 0; i < rows.n; ++i) {
+      const float w = std::exp(x[i] - m);
+      sum += w;
+      deviations += w * (m - x[i]);
+    }
+    rows.entropies[static_cast<std::size_t>(r)] = std::log(sum) + deviations / sum;
   }
-  return best;
 }
 
-void measure(benchmark::State& state, const std::function<void(Problem&)>& rows) {
-  Problem problem(state.range(0));
-  const double copy = seconds_of([&] { copy_rows(problem); });
-  const double libm = seconds_of([&] { libm_rows(problem); });
-  const double own = seconds_of([&] { rows(problem); });
-  for (auto _ : state) {
-    rows(problem);
-    benchmark::ClobberMemory();
+// The least that reading a row takes: its largest logit, on the compiler's own vectors.
+__attribute__((target_clones("avx512f", "avx2", "default"))) float largest(const float* x, std::int64_t n) {
+  constexpr std::int64_t lanes = 128;
+  float best[lanes];
+  std::fill(best, best + lanes, x[0]);
+  for (std::int64_t i = 0; i + lanes <= n; i += lanes) {
+    for (std::int64_t l = 0; l < lanes; ++l) {
+      best[l] = x[i + l] > best[l] ? x[i + l] : best[l];
+    }
   }
-  state.SetBytesProcessed(state.iterations() * elements * 2 * static_cast<std::int64_t>(sizeof(float)));
-  state.counters["of_memcpy"] = copy / own;
-  state.counters["of_libm"] = libm / own;
+  return *std::max_element(best, best + lanes);
 }
 
-void measure_kernel(benchmark::State& state, const char* library, const char* symbol, int output_rank = 2) {
-  void* handle = dlopen((std::string(SOFTCHECK_KERNEL_DIR) + "/lib" + library + ".so").c_str(), RTLD_NOW);
-  auto* kernel = handle == nullptr ? nullptr : reinterpret_cast<softcheck_kernel>(dlsym(handle, symbol));
-  if (kernel == nullptr) {
+void read_maximum(Rows& rows) {
+  for (std::int64_t r = 0; r < rows.rows; ++r) {
+    rows.entropies[static_cast<std::size_t>(r)] = largest(rows.logits.data() + r * rows.n, rows.n);
+  }
+}
+
+void rows(benchmark::State& state, std::int64_t elements) {
+  const softcheck_kernel softmax = kernel_of("softcheck_cpu_kernels", "softcheck_softmax");
+  const softcheck_kernel entropy = kernel_of("softcheck_cpu_kernels", "softcheck_entropy");
+  const softcheck_kernel adaptive = kernel_of("softcheck_cpu_kernels", "softcheck_adaptive_softmax");
+  const softcheck_kernel onednn = kernel_of("softcheck_peer_onednn", "softcheck_onednn_softmax");
+  Rows r(state.range(0), elements);
+  if (softmax == nullptr || entropy == nullptr || adaptive == nullptr) {
     state.SkipWithError("not built here");
     return;
   }
-  Problem tried(state.range(0));
-  if (kernel_rows(kernel, output_rank, tried) != 0) {
-    state.SkipWithError("refused");
-    return;
+  const bool peer = onednn != nullptr && call(onednn, r, 1) == 0;
+  const auto ours = [&] { call(softmax, r, 2); };
+  const std::vector<double> s =
+      interleaved_seconds({ours, [&] { call(entropy, r, 1, true); }, [&] { call(adaptive, r, 1); },
+                           [&] {
+                             if (peer) {
+                               call(onednn, r, 1);
+                             }
+                           },
+                           [&] { std::memcpy(r.probs.data(), r.logits.data(), r.bytes()); }, [&] { read_maximum(r); },
+                           [&] { call(softmax, r, 1); }},
+                          elements > (std::int64_t{1} << 20) ? 10 : 60);
+  const std::vector<double> libm = interleaved_seconds({[&] { libm_softmax(r); }, [&] { libm_entropy(r); }}, 2);
+  for (auto _ : state) {
+    ours();
   }
-  measure(state, [=](Problem& problem) { kernel_rows(kernel, output_rank, problem); });
+  if (peer) {
+    state.counters["softmax_of_onednn"] = s[3] / s[0];
+  }
+  state.counters["softmax_of_memcpy"] = s[4] / s[0];
+  state.counters["softmax_of_libm"] = libm[0] / s[0];
+  state.counters["entropy_of_read_max"] = s[5] / s[1];
+  state.counters["entropy_of_libm"] = libm[1] / s[1];
+  state.counters["adaptive_to_softmax"] = s[2] / s[6];
+  state.counters["softmax_GiB/s"] = 2 * static_cast<double>(r.bytes()) / s[0] / (1 << 30);
 }
 
-void sizes(benchmark::internal::Benchmark* bench) { bench->Arg(128)->Arg(4096)->Arg(131072)->MinTime(0.2); }
-
-BENCHMARK_CAPTURE(measure_kernel, softcheck, "softcheck_cpu_kernels", "softcheck_softmax")->Apply(sizes);
-BENCHMARK_CAPTURE(measure_kernel, onednn, "softcheck_peer_onednn", "softcheck_onednn_softmax")->Apply(sizes);
-BENCHMARK_CAPTURE(measure_kernel, softcheck_entropy, "softcheck_cpu_kernels", "softcheck_entropy", 1)->Apply(sizes);
-BENCHMARK_CAPTURE(measure, memcpy, copy_rows)->Apply(sizes);
-BENCHMARK_CAPTURE(measure, libm, libm_rows)->Apply(sizes);
+// 1 MiB of logits, in and out near a second-level cache; and 64 MiB, which no cache here holds.
+BENCHMARK_CAPTURE(rows, cached, std::int64_t{1} << 18)->Arg(128)->Arg(4096)->Arg(131072)->Iterations(1);
+BENCHMARK_CAPTURE(rows, memory, std::int64_t{1} << 24)->Arg(131072)->Iterations(1);
 
 }  // namespace
+}  // namespace softcheck::kernels::bench
 
 // One thread each: oneDNN would otherwise start as many as there are cores.
 int main(int argc, char** argv) {

@@ -120,25 +120,6 @@ HWY_INLINE void transpose_of(const T* const* rows, std::size_t depth, T* out) {
   }
 }
 
-// Calls widen(vector of bits as u32) for whole vectors and once more for what is left, filled up with 0.
-template <class Widen>
-HWY_INLINE void widen_of(const std::uint16_t* in, std::size_t count, float* out, Widen widen) {
-  const hn::ScalableTag<float> d;
-  const hn::Rebind<std::uint16_t, hn::ScalableTag<float>> narrow;
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    hn::StoreU(widen(d, hn::LoadU(narrow, in + i)), d, out + i);
-  }
-  if (i < count) {
-    alignas(64) std::uint16_t rest[hn::MaxLanes(hn::ScalableTag<float>())] = {};
-    alignas(64) float wide[hn::MaxLanes(hn::ScalableTag<float>())];
-    std::copy(in + i, in + count, rest);
-    hn::Store(widen(d, hn::Load(narrow, rest)), d, wide);
-    std::copy(wide, wide + (count - i), out + i);
-  }
-}
-
 template <class T>
 HWY_INLINE bool finite_of(const T* x, std::size_t stride, std::size_t rows, std::size_t width) {
   const ColumnTag<T> d;
@@ -202,7 +183,7 @@ HWY_INLINE void weigh_row(const TileScores<T>& tile, std::size_t row, T maximum,
     for (std::size_t v = 0; v < vectors; ++v) {
       V z = hn::Mul(hn::Sub(hn::LoadU(d, x + i + v * lanes), m), beta);
       const auto one = hn::Eq(z, zero);
-      z = hn::Max(z, hn::Set(d, ExpConstants<T>::lowest));
+      z = bounded_below<T>(d, z);
       const V w = hn::Mul(scaled_exp<T>(d, z), hn::Set(d, ExpConstants<T>::unscale));
       hn::StoreU(w, d, weights + i + v * lanes);
       ones[v] = hn::Add(ones[v], hn::IfThenElseZero(one, w));
@@ -229,7 +210,7 @@ HWY_INLINE auto rescaled_of(Tag<T> d, const TileState<T>& side, std::size_t i, h
   const V rest = hn::Load(d, side.rest + i);
   const V deviations = hn::Load(d, side.deviations + i);
   const auto same = hn::Eq(own, m);
-  const V z = hn::Max(hn::Sub(own, m), hn::Set(d, ExpConstants<T>::lowest));
+  const V z = bounded_below<T>(d, hn::Sub(own, m));
   const V factor = hn::Mul(scaled_exp<T>(d, z), hn::Set(d, ExpConstants<T>::unscale));
   const V sum = hn::Add(ones, rest);
   return Rescaled<T, V>{hn::IfThenElse(same, hn::Set(d, T(1)), factor), hn::IfThenElseZero(same, ones),
@@ -283,16 +264,6 @@ void Product32(const TileProduct<float>& p, std::size_t rows, std::size_t width)
 void Product64(const TileProduct<double>& p, std::size_t rows, std::size_t width) { product_of(p, rows, width); }
 void Transpose32(const float* const* rows, std::size_t depth, float* out) { transpose_of<float>(rows, depth, out); }
 void Transpose64(const double* const* rows, std::size_t depth, double* out) { transpose_of<double>(rows, depth, out); }
-void WidenF16(const std::uint16_t* in, std::size_t count, float* out) {
-  widen_of(in, count, out, [](auto d, auto bits) HWY_ATTR {
-    return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, decltype(d)>(), bits));
-  });
-}
-void WidenBf16(const std::uint16_t* in, std::size_t count, float* out) {
-  widen_of(in, count, out, [](auto d, auto bits) HWY_ATTR {
-    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(hn::RebindToUnsigned<decltype(d)>(), bits)));
-  });
-}
 bool Finite32(const float* x, std::size_t stride, std::size_t rows, std::size_t width) {
   return finite_of<float>(x, stride, rows, width);
 }
@@ -338,8 +309,6 @@ HWY_EXPORT(Product32);
 HWY_EXPORT(Product64);
 HWY_EXPORT(Transpose32);
 HWY_EXPORT(Transpose64);
-HWY_EXPORT(WidenF16);
-HWY_EXPORT(WidenBf16);
 HWY_EXPORT(Finite32);
 HWY_EXPORT(Finite64);
 HWY_EXPORT(Mask32);
@@ -360,12 +329,6 @@ void transpose_rows(const float* const* rows, std::size_t depth, float* out) {
 }
 void transpose_rows(const double* const* rows, std::size_t depth, double* out) {
   HWY_DYNAMIC_DISPATCH(Transpose64)(rows, depth, out);
-}
-void widen_f16(const std::uint16_t* in, std::size_t count, float* out) {
-  HWY_DYNAMIC_DISPATCH(WidenF16)(in, count, out);
-}
-void widen_bf16(const std::uint16_t* in, std::size_t count, float* out) {
-  HWY_DYNAMIC_DISPATCH(WidenBf16)(in, count, out);
 }
 bool all_finite(const float* x, std::size_t stride, std::size_t rows, std::size_t width) {
   return HWY_DYNAMIC_DISPATCH(Finite32)(x, stride, rows, width);

@@ -72,10 +72,6 @@ inline constexpr std::size_t transposed_rows = 16 / sizeof(T);
 void transpose_rows(const float* const* rows, std::size_t depth, float* out);
 void transpose_rows(const double* const* rows, std::size_t depth, double* out);
 
-/// out = in, count numbers of f16 or bf16, exactly.
-void widen_f16(const std::uint16_t* in, std::size_t count, float* out);
-void widen_bf16(const std::uint16_t* in, std::size_t count, float* out);
-
 /// Whether no number of (rows, width) is infinite or NaN.
 bool all_finite(const float* x, std::size_t stride, std::size_t rows, std::size_t width);
 bool all_finite(const double* x, std::size_t stride, std::size_t rows, std::size_t width);

@@ -162,13 +162,8 @@ class AttentionTile {
     if (view.storage == native_storage<T> && stride == sizeof(T) && aligned) {
       return reinterpret_cast<const T*>(from);
     }
-    if constexpr (sizeof(T) == 4) {
-      const bool even = reinterpret_cast<std::uintptr_t>(from) % 2 == 0;
-      if (stride == 2 && even && (view.storage == Storage::f16 || view.storage == Storage::bf16)) {
-        const auto* bits = reinterpret_cast<const std::uint16_t*>(from);
-        view.storage == Storage::f16 ? widen_f16(bits, count, buffer) : widen_bf16(bits, count, buffer);
-        return buffer;
-      }
+    if (widen_elements(from, view.storage, view.strides[3], count, buffer)) {
+      return buffer;
     }
     for (std::size_t i = 0; i < count; ++i) {
       buffer[i] = load_element<T>(from + i * stride, view.storage);

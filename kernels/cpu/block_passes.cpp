@@ -15,11 +15,11 @@ HWY_BEFORE_NAMESPACE();
 namespace softcheck::kernels {
 namespace HWY_NAMESPACE {
 
-template <class T, class V>
+// A product with a scale of 1 is exact, and left out.
+template <bool scaled, class T, class V>
 HWY_INLINE V scaled_deviation(Tag<T> d, const T* x, V m, V scale) {
-  const V z = hn::Mul(hn::Sub(hn::LoadU(d, x), m), scale);
-  // -inf and all that no longer counts: one finite z, so that neither 0 inf nor a huge k arises.
-  return hn::Max(z, hn::Set(d, ExpConstants<T>::lowest));
+  const V z = hn::Sub(hn::LoadU(d, x), m);
+  return bounded_below<T>(d, scaled ? hn::Mul(z, scale) : z);
 }
 
 template <class T>
@@ -46,84 +46,113 @@ HWY_INLINE BlockMaximum<T> maximum_of(const T* x, std::size_t count) {
   return {hn::GetLane(hn::MaxOfLanes(d, best[0])), !hn::AllFalse(d, nan)};
 }
 
-template <class T>
-HWY_INLINE std::size_t place_of(const T* x, std::size_t count, T value) {
-  const Tag<T> d;
-  const hn::Vec<Tag<T>> wanted = hn::Set(d, value);
-  for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-    const std::ptrdiff_t lane = hn::FindFirstTrue(d, hn::Eq(hn::LoadU(d, x + i), wanted));
-    if (lane >= 0) {
-      return i + static_cast<std::size_t>(lane);
-    }
-  }
-  return count;
-}
+enum class Wanted { sums, moments, weights };
 
-// The weights of one vector. Where the block holds the maximum that is left out, its weight is set to 0.
-template <bool leaves_out, class T, class V>
-HWY_INLINE V weights_from(Tag<T> d, V z, std::size_t place, std::size_t left_out) {
-  const V w = scaled_exp<T>(d, z);
-  if (leaves_out) {
-    return hn::IfThenZeroElse(hn::Eq(hn::Iota(d, static_cast<T>(place)), hn::Set(d, static_cast<T>(left_out))), w);
-  }
-  return w;
-}
-
-template <bool leaves_out, class T>
-HWY_INLINE BlockSums<T> sums_of(const T* x, std::size_t count, T maximum, T scale_factor, std::size_t left_out) {
+template <Wanted wanted, bool scaled, bool has_ones, class T>
+HWY_INLINE BlockSums<T> sums_at(const T* x, std::size_t count, T maximum, T scale_factor, T* out) {
   const Tag<T> d;
   using V = hn::Vec<Tag<T>>;
   constexpr std::size_t width = hn::MaxLanes(Tag<T>());
   constexpr std::size_t vectors = block_lanes<T> / width;
   const V m = hn::Set(d, maximum);
   const V scale = hn::Set(d, scale_factor);
+  std::size_t ones = 0;
   V weights[vectors];
   V deviations[vectors];
+  V squares[vectors];
   for (std::size_t v = 0; v < vectors; ++v) {
-    weights[v] = hn::Zero(d);
-    deviations[v] = hn::Zero(d);
+    weights[v] = deviations[v] = squares[v] = hn::Zero(d);
   }
   for (std::size_t i = 0; i < count; i += block_lanes<T>) {
     for (std::size_t v = 0; v < vectors; ++v) {
-      const V z = scaled_deviation<T>(d, x + i + v * width, m, scale);
-      const V w = weights_from<leaves_out, T>(d, z, i + v * width, left_out);
-      weights[v] = hn::Add(weights[v], w);
+      const V z = scaled_deviation<scaled, T>(d, x + i + v * width, m, scale);
+      const V w = scaled_exp<T>(d, z);
+      if constexpr (has_ones) {
+        const auto below_one = hn::Ne(z, hn::Zero(d));
+        ones += width - hn::CountTrue(d, below_one);
+        weights[v] = hn::IfThenElse(below_one, hn::Add(weights[v], w), weights[v]);
+      } else {
+        weights[v] = hn::Add(weights[v], w);
+      }
       deviations[v] = hn::NegMulAdd(w, z, deviations[v]);
+      if constexpr (wanted == Wanted::moments) {
+        squares[v] = hn::MulAdd(hn::Mul(w, z), z, squares[v]);
+      }
+      if constexpr (wanted == Wanted::weights) {
+        hn::StoreU(w, d, out + i + v * width);
+      }
     }
   }
-  return {sum_of_lanes<T>(d, weights), sum_of_lanes<T>(d, deviations)};
+  // At most block_size ones: exact.
+  return {static_cast<T>(ones) / ExpConstants<T>::unscale, sum_of_lanes<T>(d, weights), sum_of_lanes<T>(d, deviations),
+          wanted == Wanted::moments ? sum_of_lanes<T>(d, squares) : T(0)};
 }
 
-template <bool leaves_out, class T>
-HWY_INLINE T weights_of(const T* x, std::size_t count, T maximum, T scale_factor, std::size_t left_out, T* out) {
+template <Wanted wanted, bool has_ones, class T>
+HWY_INLINE BlockSums<T> sums_of(const T* x, std::size_t count, T maximum, T scale, T* out) {
+  return scale == 1 ? sums_at<wanted, false, has_ones>(x, count, maximum, scale, out)
+                    : sums_at<wanted, true, has_ones>(x, count, maximum, scale, out);
+}
+
+template <class T>
+HWY_INLINE T totals_of(const T* x, std::size_t count, T maximum, T scale_factor, T* out) {
   const Tag<T> d;
   using V = hn::Vec<Tag<T>>;
   constexpr std::size_t width = hn::MaxLanes(Tag<T>());
   constexpr std::size_t vectors = block_lanes<T> / width;
   const V m = hn::Set(d, maximum);
   const V scale = hn::Set(d, scale_factor);
-  V weights[vectors];
+  V totals[vectors];
   for (std::size_t v = 0; v < vectors; ++v) {
-    weights[v] = hn::Zero(d);
+    totals[v] = hn::Zero(d);
   }
   for (std::size_t i = 0; i < count; i += block_lanes<T>) {
     for (std::size_t v = 0; v < vectors; ++v) {
-      const V z = scaled_deviation<T>(d, x + i + v * width, m, scale);
-      const V w = weights_from<leaves_out, T>(d, z, i + v * width, left_out);
-      weights[v] = hn::Add(weights[v], w);
+      const V w = scaled_exp<T>(d, scaled_deviation<true, T>(d, x + i + v * width, m, scale));
+      totals[v] = hn::Add(totals[v], w);
       hn::StoreU(w, d, out + i + v * width);
     }
   }
-  return sum_of_lanes<T>(d, weights);
+  return sum_of_lanes<T>(d, totals);
+}
+
+template <class T>
+HWY_INLINE void probabilities_of(const T* x, std::size_t count, T maximum, T scale_factor, T factor, T* out) {
+  const Tag<T> d;
+  using V = hn::Vec<Tag<T>>;
+  const V m = hn::Set(d, maximum);
+  const V scale = hn::Set(d, scale_factor);
+  const V times = hn::Set(d, factor * ExpConstants<T>::unscale);
+  for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
+    hn::StoreU(hn::Mul(scaled_exp<T>(d, scaled_deviation<true, T>(d, x + i, m, scale)), times), d, out + i);
+  }
 }
 
 template <class T>
 HWY_INLINE void normalize_of(const T* weights, std::size_t count, T factor, T* out) {
   const Tag<T> d;
-  const hn::Vec<Tag<T>> times = hn::Set(d, factor);
-  const hn::Vec<Tag<T>> unscale = hn::Set(d, ExpConstants<T>::unscale);
+  // Exact, as factor is no smaller than 1/n: the product rounds once.
+  const hn::Vec<Tag<T>> times = hn::Set(d, factor * ExpConstants<T>::unscale);
   for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-    hn::StoreU(hn::Mul(hn::Mul(hn::LoadU(d, weights + i), times), unscale), d, out + i);
+    hn::StoreU(hn::Mul(hn::LoadU(d, weights + i), times), d, out + i);
+  }
+}
+
+template <class T>
+HWY_INLINE void softmax_of(ShortRows<T>& rows) {
+  for (std::size_t r = 0; r < rows.rows; ++r) {
+    rows.results[r].best = maximum_of<T>(rows.in[r], rows.count);
+  }
+  for (std::size_t r = 0; r < rows.rows; ++r) {
+    rows.results[r].sums = sums_of<Wanted::weights, true, T>(rows.in[r], rows.count, rows.results[r].best.maximum,
+                                                             rows.scale, rows.out[r]);
+  }
+  T factors[batch_rows];
+  for (std::size_t r = 0; r < rows.rows; ++r) {
+    factors[r] = normalizer(rows.results[r].sums);
+  }
+  for (std::size_t r = 0; r < rows.rows; ++r) {
+    normalize_of<T>(rows.out[r], rows.count, factors[r], rows.out[r]);
   }
 }
 
@@ -139,27 +168,71 @@ HWY_INLINE void shift_of(const T* x, std::size_t count, T maximum, T scale_facto
   }
 }
 
+template <class T>
+HWY_INLINE T exp_of(T z) {
+  const Tag<T> d;
+  const auto clamped = bounded_below<T>(d, hn::Set(d, z));
+  return hn::GetLane(scaled_exp<T>(d, clamped)) * ExpConstants<T>::unscale;
+}
+
+// Calls widen(vector of bits as u32) for whole vectors and once more for what is left, filled up with 0.
+template <class Widen>
+HWY_INLINE void widen_of(const std::uint16_t* in, std::size_t count, float* out, Widen widen) {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<std::uint16_t, hn::ScalableTag<float>> narrow;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(widen(d, hn::LoadU(narrow, in + i)), d, out + i);
+  }
+  if (i < count) {
+    alignas(64) std::uint16_t rest[hn::MaxLanes(hn::ScalableTag<float>())] = {};
+    alignas(64) float wide[hn::MaxLanes(hn::ScalableTag<float>())];
+    std::copy(in + i, in + count, rest);
+    hn::Store(widen(d, hn::Load(narrow, rest)), d, wide);
+    std::copy(wide, wide + (count - i), out + i);
+  }
+}
+
 // One plain function per pass and type: what the dispatch table can point to.
 BlockMaximum<float> Maximum32(const float* x, std::size_t count) { return maximum_of<float>(x, count); }
 BlockMaximum<double> Maximum64(const double* x, std::size_t count) { return maximum_of<double>(x, count); }
-std::size_t Find32(const float* x, std::size_t count, float value) { return place_of<float>(x, count, value); }
-std::size_t Find64(const double* x, std::size_t count, double value) { return place_of<double>(x, count, value); }
-BlockSums<float> Sums32(const float* x, std::size_t count, float m, float scale, std::size_t left_out) {
-  return left_out < count ? sums_of<true, float>(x, count, m, scale, left_out)
-                          : sums_of<false, float>(x, count, m, scale, left_out);
+BlockSums<float> Sums32(const float* x, std::size_t count, float m, float scale) {
+  return sums_of<Wanted::sums, true, float>(x, count, m, scale, nullptr);
 }
-BlockSums<double> Sums64(const double* x, std::size_t count, double m, double scale, std::size_t left_out) {
-  return left_out < count ? sums_of<true, double>(x, count, m, scale, left_out)
-                          : sums_of<false, double>(x, count, m, scale, left_out);
+BlockSums<double> Sums64(const double* x, std::size_t count, double m, double scale) {
+  return sums_of<Wanted::sums, true, double>(x, count, m, scale, nullptr);
 }
-float Weights32(const float* x, std::size_t count, float m, float scale, std::size_t left_out, float* out) {
-  return left_out < count ? weights_of<true, float>(x, count, m, scale, left_out, out)
-                          : weights_of<false, float>(x, count, m, scale, left_out, out);
+BlockSums<float> Moments32(const float* x, std::size_t count, float m, float scale) {
+  return sums_of<Wanted::moments, true, float>(x, count, m, scale, nullptr);
 }
-double Weights64(const double* x, std::size_t count, double m, double scale, std::size_t left_out, double* out) {
-  return left_out < count ? weights_of<true, double>(x, count, m, scale, left_out, out)
-                          : weights_of<false, double>(x, count, m, scale, left_out, out);
+BlockSums<double> Moments64(const double* x, std::size_t count, double m, double scale) {
+  return sums_of<Wanted::moments, true, double>(x, count, m, scale, nullptr);
 }
+BlockSums<float> Weights32(const float* x, std::size_t count, float m, float scale, bool has_ones, float* out) {
+  return has_ones ? sums_of<Wanted::weights, true, float>(x, count, m, scale, out)
+                  : sums_of<Wanted::weights, false, float>(x, count, m, scale, out);
+}
+BlockSums<double> Weights64(const double* x, std::size_t count, double m, double scale, bool has_ones, double* out) {
+  return has_ones ? sums_of<Wanted::weights, true, double>(x, count, m, scale, out)
+                  : sums_of<Wanted::weights, false, double>(x, count, m, scale, out);
+}
+float Totals32(const float* x, std::size_t count, float m, float scale, float* out) {
+  return totals_of<float>(x, count, m, scale, out);
+}
+double Totals64(const double* x, std::size_t count, double m, double scale, double* out) {
+  return totals_of<double>(x, count, m, scale, out);
+}
+void Probabilities32(const float* x, std::size_t count, float m, float scale, float factor, float* out) {
+  probabilities_of<float>(x, count, m, scale, factor, out);
+}
+void Probabilities64(const double* x, std::size_t count, double m, double scale, double factor, double* out) {
+  probabilities_of<double>(x, count, m, scale, factor, out);
+}
+void Softmax32(ShortRows<float>& rows) { softmax_of<float>(rows); }
+void Softmax64(ShortRows<double>& rows) { softmax_of<double>(rows); }
+float Exp32(float z) { return exp_of<float>(z); }
+double Exp64(double z) { return exp_of<double>(z); }
 void Normalize32(const float* weights, std::size_t count, float factor, float* out) {
   normalize_of<float>(weights, count, factor, out);
 }
@@ -172,6 +245,16 @@ void Shift32(const float* x, std::size_t count, float m, float scale, float shif
 void Shift64(const double* x, std::size_t count, double m, double scale, double shift, double* out) {
   shift_of<double>(x, count, m, scale, shift, out);
 }
+void WidenF16(const std::uint16_t* in, std::size_t count, float* out) {
+  widen_of(in, count, out, [](auto d, auto bits) HWY_ATTR {
+    return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, decltype(d)>(), bits));
+  });
+}
+void WidenBf16(const std::uint16_t* in, std::size_t count, float* out) {
+  widen_of(in, count, out, [](auto d, auto bits) HWY_ATTR {
+    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(hn::RebindToUnsigned<decltype(d)>(), bits)));
+  });
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace softcheck::kernels
@@ -182,16 +265,26 @@ namespace softcheck::kernels {
 
 HWY_EXPORT(Maximum32);
 HWY_EXPORT(Maximum64);
-HWY_EXPORT(Find32);
-HWY_EXPORT(Find64);
 HWY_EXPORT(Sums32);
 HWY_EXPORT(Sums64);
+HWY_EXPORT(Moments32);
+HWY_EXPORT(Moments64);
 HWY_EXPORT(Weights32);
 HWY_EXPORT(Weights64);
+HWY_EXPORT(Totals32);
+HWY_EXPORT(Totals64);
+HWY_EXPORT(Probabilities32);
+HWY_EXPORT(Probabilities64);
+HWY_EXPORT(Softmax32);
+HWY_EXPORT(Softmax64);
+HWY_EXPORT(Exp32);
+HWY_EXPORT(Exp64);
 HWY_EXPORT(Normalize32);
 HWY_EXPORT(Normalize64);
 HWY_EXPORT(Shift32);
 HWY_EXPORT(Shift64);
+HWY_EXPORT(WidenF16);
+HWY_EXPORT(WidenBf16);
 
 BlockMaximum<float> block_maximum(const float* x, std::size_t count) {
   return HWY_DYNAMIC_DISPATCH(Maximum32)(x, count);
@@ -199,24 +292,41 @@ BlockMaximum<float> block_maximum(const float* x, std::size_t count) {
 BlockMaximum<double> block_maximum(const double* x, std::size_t count) {
   return HWY_DYNAMIC_DISPATCH(Maximum64)(x, count);
 }
-std::size_t block_find(const float* x, std::size_t count, float value) {
-  return HWY_DYNAMIC_DISPATCH(Find32)(x, count, value);
+BlockSums<float> block_sums(const float* x, std::size_t count, float m, float scale) {
+  return HWY_DYNAMIC_DISPATCH(Sums32)(x, count, m, scale);
 }
-std::size_t block_find(const double* x, std::size_t count, double value) {
-  return HWY_DYNAMIC_DISPATCH(Find64)(x, count, value);
+BlockSums<double> block_sums(const double* x, std::size_t count, double m, double scale) {
+  return HWY_DYNAMIC_DISPATCH(Sums64)(x, count, m, scale);
 }
-BlockSums<float> block_sums(const float* x, std::size_t count, float m, float scale, std::size_t left_out) {
-  return HWY_DYNAMIC_DISPATCH(Sums32)(x, count, m, scale, left_out);
+BlockSums<float> block_moments(const float* x, std::size_t count, float m, float scale) {
+  return HWY_DYNAMIC_DISPATCH(Moments32)(x, count, m, scale);
 }
-BlockSums<double> block_sums(const double* x, std::size_t count, double m, double scale, std::size_t left_out) {
-  return HWY_DYNAMIC_DISPATCH(Sums64)(x, count, m, scale, left_out);
+BlockSums<double> block_moments(const double* x, std::size_t count, double m, double scale) {
+  return HWY_DYNAMIC_DISPATCH(Moments64)(x, count, m, scale);
 }
-float block_weights(const float* x, std::size_t count, float m, float scale, std::size_t left_out, float* out) {
-  return HWY_DYNAMIC_DISPATCH(Weights32)(x, count, m, scale, left_out, out);
+BlockSums<float> block_weights(const float* x, std::size_t count, float m, float scale, bool has_ones, float* out) {
+  return HWY_DYNAMIC_DISPATCH(Weights32)(x, count, m, scale, has_ones, out);
 }
-double block_weights(const double* x, std::size_t count, double m, double scale, std::size_t left_out, double* out) {
-  return HWY_DYNAMIC_DISPATCH(Weights64)(x, count, m, scale, left_out, out);
+BlockSums<double> block_weights(const double* x, std::size_t count, double m, double scale, bool has_ones,
+                                double* out) {
+  return HWY_DYNAMIC_DISPATCH(Weights64)(x, count, m, scale, has_ones, out);
 }
+float block_totals(const float* x, std::size_t count, float m, float scale, float* out) {
+  return HWY_DYNAMIC_DISPATCH(Totals32)(x, count, m, scale, out);
+}
+double block_totals(const double* x, std::size_t count, double m, double scale, double* out) {
+  return HWY_DYNAMIC_DISPATCH(Totals64)(x, count, m, scale, out);
+}
+void block_probabilities(const float* x, std::size_t count, float m, float scale, float factor, float* out) {
+  HWY_DYNAMIC_DISPATCH(Probabilities32)(x, count, m, scale, factor, out);
+}
+void block_probabilities(const double* x, std::size_t count, double m, double scale, double factor, double* out) {
+  HWY_DYNAMIC_DISPATCH(Probabilities64)(x, count, m, scale, factor, out);
+}
+void short_softmax(ShortRows<float>& rows) { HWY_DYNAMIC_DISPATCH(Softmax32)(rows); }
+void short_softmax(ShortRows<double>& rows) { HWY_DYNAMIC_DISPATCH(Softmax64)(rows); }
+float block_exp(float z) { return HWY_DYNAMIC_DISPATCH(Exp32)(z); }
+double block_exp(double z) { return HWY_DYNAMIC_DISPATCH(Exp64)(z); }
 void block_normalize(const float* weights, std::size_t count, float factor, float* out) {
   HWY_DYNAMIC_DISPATCH(Normalize32)(weights, count, factor, out);
 }
@@ -228,6 +338,12 @@ void block_shift(const float* x, std::size_t count, float m, float scale, float 
 }
 void block_shift(const double* x, std::size_t count, double m, double scale, double shift, double* out) {
   HWY_DYNAMIC_DISPATCH(Shift64)(x, count, m, scale, shift, out);
+}
+void widen_f16(const std::uint16_t* in, std::size_t count, float* out) {
+  HWY_DYNAMIC_DISPATCH(WidenF16)(in, count, out);
+}
+void widen_bf16(const std::uint16_t* in, std::size_t count, float* out) {
+  HWY_DYNAMIC_DISPATCH(WidenBf16)(in, count, out);
 }
 
 }  // namespace softcheck::kernels

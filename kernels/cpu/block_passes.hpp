@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu/exp_constants.hpp"
 
 namespace softcheck::kernels {
 
@@ -9,8 +12,8 @@ namespace softcheck::kernels {
 template <class T>
 inline constexpr std::size_t block_lanes = 128 / sizeof(T);
 
-/// Elements of a block: 28 additions a lane. With the merges of lanes (5), of the left-out maximum (1) and of blocks
-/// the height stays within blocks:32, see kernels/README.md.
+/// Elements of a block: 28 additions a lane. With the merges of lanes (5) and of blocks the height stays within
+/// blocks:32, see kernels/README.md.
 template <class T>
 inline constexpr std::size_t block_size = 28 * block_lanes<T>;
 
@@ -20,38 +23,94 @@ struct BlockMaximum {
   bool has_nan;
 };
 
-/// sum w and sum w D over a block, w = exp(-D), D = (m - x) scale, both times 2^ExpConstants<T>::power_shift: in that
-/// scale no weight that counts is subnormal.
+/// Sums over a block, w = exp(-D), D = (m - x) scale, all times 2^ExpConstants<T>::power_shift: in that scale no weight
+/// that counts is subnormal. The weights that are exactly 1, the maximum's among them, are summed apart: S - 1 then
+/// keeps its relative accuracy where one maximum outweighs all else.
 template <class T>
 struct BlockSums {
-  T weights;
-  T deviations;
+  T ones;        // sum w, w = 1
+  T weights;     // sum w, w < 1
+  T deviations;  // sum w D
+  T squares;     // sum w D^2, where it was asked for
+};
+
+template <class T>
+struct BlockSoftmax {
+  BlockMaximum<T> best;
+  BlockSums<T> sums;
 };
 
 // count is a multiple of block_lanes and at most block_size: the caller fills up with -inf. m is finite, x <= m or
-// -inf. left_out is the place whose weight counts as 0, the maximum's; none_left_out where that is in another block.
-inline constexpr std::size_t none_left_out = static_cast<std::size_t>(-1);
+// -inf.
 
 BlockMaximum<float> block_maximum(const float* x, std::size_t count);
 BlockMaximum<double> block_maximum(const double* x, std::size_t count);
 
-/// The first place of value in x; count where it has none.
-std::size_t block_find(const float* x, std::size_t count, float value);
-std::size_t block_find(const double* x, std::size_t count, double value);
+/// All but squares, which is 0.
+BlockSums<float> block_sums(const float* x, std::size_t count, float m, float scale);
+BlockSums<double> block_sums(const double* x, std::size_t count, double m, double scale);
 
-BlockSums<float> block_sums(const float* x, std::size_t count, float m, float scale, std::size_t left_out);
-BlockSums<double> block_sums(const double* x, std::size_t count, double m, double scale, std::size_t left_out);
+BlockSums<float> block_moments(const float* x, std::size_t count, float m, float scale);
+BlockSums<double> block_moments(const double* x, std::size_t count, double m, double scale);
 
-/// out = the weights w in that scale; returns their sum, the same bits as block_sums. out may be x.
-float block_weights(const float* x, std::size_t count, float m, float scale, std::size_t left_out, float* out);
-double block_weights(const double* x, std::size_t count, double m, double scale, std::size_t left_out, double* out);
+/// out = the weights w in that scale; the same sums as block_sums. has_ones: whether x may equal m, which costs a
+/// comparison. out may be x.
+BlockSums<float> block_weights(const float* x, std::size_t count, float m, float scale, bool has_ones, float* out);
+BlockSums<double> block_weights(const double* x, std::size_t count, double m, double scale, bool has_ones, double* out);
 
-/// out = w factor, brought back to scale: the product, then one more rounding where that is subnormal. out may be w.
+/// S - 1 from the sums of a row.
+template <class T>
+double sum_minus_one(const BlockSums<T>& sums) {
+  constexpr double unscale = ExpConstants<T>::unscale;
+  return (static_cast<double>(sums.ones) * unscale - 1) + static_cast<double>(sums.weights) * unscale;
+}
+
+/// 1 / S, rounded twice.
+template <class T>
+T normalizer(const BlockSums<T>& sums) {
+  return static_cast<T>(1 / (1 + sum_minus_one(sums)));
+}
+
+/// out = the weights; returns their sum alone, ones and all.
+float block_totals(const float* x, std::size_t count, float m, float scale, float* out);
+double block_totals(const double* x, std::size_t count, double m, double scale, double* out);
+
+/// out = exp((x - m) scale) factor, the bits of block_weights and block_normalize. out may be x.
+void block_probabilities(const float* x, std::size_t count, float m, float scale, float factor, float* out);
+void block_probabilities(const double* x, std::size_t count, double m, double scale, double factor, double* out);
+
+/// Rows of one block each that are taken together, so that the steps of one fill the waits of another.
+inline constexpr std::size_t batch_rows = 8;
+
+template <class T>
+struct ShortRows {
+  std::size_t rows;   // at most batch_rows
+  std::size_t count;  // of each row, with its filling
+  T scale;
+  const T* in[batch_rows];
+  T* out[batch_rows];  // may be in
+  BlockSoftmax<T> results[batch_rows];
+};
+
+/// Maxima, weights and normalisation of short rows: the bits of the three passes. Where a row's maximum is not finite,
+/// out is meaningless, and so are its sums.
+void short_softmax(ShortRows<float>& rows);
+void short_softmax(ShortRows<double>& rows);
+
+/// exp(z) for z <= 0, -inf included; 1 at 0.
+float block_exp(float z);
+double block_exp(double z);
+
+/// out = w factor, brought back to scale, rounded once. factor is at least 2^-40. out may be w.
 void block_normalize(const float* weights, std::size_t count, float factor, float* out);
 void block_normalize(const double* weights, std::size_t count, double factor, double* out);
 
 /// out = (x - m) scale - shift. out may be x.
 void block_shift(const float* x, std::size_t count, float m, float scale, float shift, float* out);
 void block_shift(const double* x, std::size_t count, double m, double scale, double shift, double* out);
+
+/// out = in, count numbers of f16 or bf16, exactly.
+void widen_f16(const std::uint16_t* in, std::size_t count, float* out);
+void widen_bf16(const std::uint16_t* in, std::size_t count, float* out);
 
 }  // namespace softcheck::kernels

@@ -74,14 +74,17 @@ std::optional<View> view_of(const DLTensor* tensor, int rank) {
 
 bool same_shape(const View& a, const View& b) { return a.rows == b.rows && a.columns == b.columns; }
 
-bool output_fits(const CallViews& views, Shape shape) {
-  const Storage in = views.logits.storage;
-  const Storage out = views.output.storage;
-  if (shape == Shape::elements) {
-    return same_shape(views.logits, views.output) && out == in;
+bool row_output_fits(const View& logits, const View& output) {
+  const Storage wide = logits.storage == Storage::f64 ? Storage::f64 : Storage::f32;
+  return logits.rows == output.rows && (output.storage == logits.storage || output.storage == wide);
+}
+
+bool outputs_fit(const CallViews& views, Shape shape) {
+  if (views.entropy && !row_output_fits(views.logits, *views.entropy)) {
+    return false;
   }
-  const Storage wide = in == Storage::f64 ? Storage::f64 : Storage::f32;
-  return views.logits.rows == views.output.rows && (out == in || out == wide);
+  return shape == Shape::rows ? row_output_fits(views.logits, views.output)
+                              : same_shape(views.logits, views.output) && views.output.storage == views.logits.storage;
 }
 
 bool theta_representable(double theta, Storage storage) {
@@ -98,22 +101,27 @@ std::optional<CallViews> call_views(const softcheck_call* call, Shape shape) {
   if (call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION) {
     return std::nullopt;
   }
-  if (call->n_inputs < 1 || call->n_inputs > 2 || call->n_outputs != 1 || call->scale != 1 || call->causal != 0) {
+  const std::uint32_t most_outputs = shape == Shape::elements_and_entropy ? 2 : 1;
+  if (call->n_inputs < 1 || call->n_inputs > 2 || call->n_outputs < 1 || call->n_outputs > most_outputs ||
+      call->scale != 1 || call->causal != 0) {
     return std::nullopt;
   }
   const std::optional<View> logits = view_of(call->inputs[0], 2);
-  const std::optional<View> output = view_of(call->outputs[0], shape == Shape::elements ? 2 : 1);
+  const std::optional<View> output = view_of(call->outputs[0], shape == Shape::rows ? 1 : 2);
   if (!logits || !output || logits->storage == Storage::mask) {
     return std::nullopt;
   }
-  CallViews views{*logits, std::nullopt, *output, call->theta};
+  CallViews views{*logits, std::nullopt, *output, std::nullopt, call->theta};
+  if (call->n_outputs == 2 && !(views.entropy = view_of(call->outputs[1], 1))) {
+    return std::nullopt;
+  }
   if (call->n_inputs == 2) {
     views.mask = view_of(call->inputs[1], 2);
     if (!views.mask || views.mask->storage != Storage::mask || !same_shape(*logits, *views.mask)) {
       return std::nullopt;
     }
   }
-  if (!output_fits(views, shape) || !theta_representable(views.theta, logits->storage)) {
+  if (!outputs_fit(views, shape) || !theta_representable(views.theta, logits->storage)) {
     return std::nullopt;
   }
   return views;

@@ -7,14 +7,19 @@
 
 namespace softcheck::kernels {
 
-/// What the outputs of an op are: one value an element, in the logits' format, or one a row.
-enum class Shape { elements, rows };
+/// What the outputs of an op are: one value an element, in the logits' format, or one a row, or the first and, where a
+/// second output is asked for, the entropy of each row.
+enum class Shape { elements, rows, elements_and_entropy };
 
 struct CallViews {
   View logits;
   std::optional<View> mask;
   View output;
+  std::optional<View> entropy;  // the second output, where the call asks for it
   double theta = 1;
+
+  const View* mask_or_null() const { return mask ? &*mask : nullptr; }
+  const View* entropy_or_null() const { return entropy ? &*entropy : nullptr; }
 };
 
 /// How elements of a type lie in memory; nothing where no kernel here reads them.

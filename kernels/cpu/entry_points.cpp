@@ -5,8 +5,11 @@
 //   entropy=exact for softcheck_adaptive_softmax; lse=centred for softcheck_log_softmax
 //
 // All are deterministic and batch-invariant: a row's bits depend on its logits, mask and theta alone.
+#include <algorithm>
+
 #include "kernels/abi/softcheck_kernel.h"
 #include "kernels/cpu/call_views.hpp"
+#include "kernels/cpu/parallel_tasks.hpp"
 #include "kernels/cpu/row_ops.hpp"
 
 #define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
@@ -14,31 +17,29 @@
 namespace softcheck::kernels {
 namespace {
 
-template <class T>
-using RowOp = void (*)(const RowReader<T>&, double theta, const View& out, std::int64_t row);
-
 constexpr int done = 0;
 constexpr int refused = 1;
 
-template <class T>
-void each_row(const CallViews& views, RowOp<T> op) {
-  const View* mask = views.mask ? &*views.mask : nullptr;
-  for (std::int64_t row = 0; row < views.logits.rows; ++row) {
-    op(RowReader<T>(views.logits, mask, row), views.theta, views.output, row);
-  }
-}
+// Rows of a task are so many that taking a task costs nothing beside them.
+constexpr std::int64_t task_elements = std::int64_t{1} << 15;
 
-int run(const softcheck_call* call, Shape shape, RowOp<float> narrow, RowOp<double> wide) {
+/// Rows [begin, end) of a call.
+using RowsOp = void (*)(const CallViews& views, std::int64_t begin, std::int64_t end);
+
+int run(const softcheck_call* call, Shape shape, RowsOp narrow, RowsOp wide) try {
   const std::optional<CallViews> views = call_views(call, shape);
   if (!views) {
     return refused;
   }
-  if (views->logits.storage == Storage::f64) {
-    each_row<double>(*views, wide);
-  } else {
-    each_row<float>(*views, narrow);
-  }
+  const RowsOp op = views->logits.storage == Storage::f64 ? wide : narrow;
+  const std::int64_t rows = views->logits.rows;
+  const std::int64_t step = std::max<std::int64_t>(1, task_elements / std::max<std::int64_t>(1, views->logits.columns));
+  parallel_tasks((rows + step - 1) / step, thread_count(), [&] {
+    return [&](std::int64_t task) { op(*views, task * step, std::min(rows, (task + 1) * step)); };
+  });
   return done;
+} catch (...) {
+  return refused;  // out of memory for threads
 }
 
 }  // namespace
@@ -47,20 +48,23 @@ int run(const softcheck_call* call, Shape shape, RowOp<float> narrow, RowOp<doub
 namespace kernels = softcheck::kernels;
 
 SOFTCHECK_EXPORT int softcheck_softmax(const softcheck_call* call) {
-  return kernels::run(call, kernels::Shape::elements, kernels::softmax_row<float>, kernels::softmax_row<double>);
+  return kernels::run(call, kernels::Shape::elements_and_entropy, kernels::softmax_rows<float>,
+                      kernels::softmax_rows<double>);
 }
 
 SOFTCHECK_EXPORT int softcheck_log_softmax(const softcheck_call* call) {
-  return kernels::run(call, kernels::Shape::elements, kernels::log_softmax_row<float>,
-                      kernels::log_softmax_row<double>);
+  return kernels::run(call, kernels::Shape::elements, kernels::each_row<float, kernels::log_softmax_row<float>>,
+                      kernels::each_row<double, kernels::log_softmax_row<double>>);
 }
 
 SOFTCHECK_EXPORT int softcheck_logsumexp(const softcheck_call* call) {
-  return kernels::run(call, kernels::Shape::rows, kernels::logsumexp_row<float>, kernels::logsumexp_row<double>);
+  return kernels::run(call, kernels::Shape::rows, kernels::each_row<float, kernels::logsumexp_row<float>>,
+                      kernels::each_row<double, kernels::logsumexp_row<double>>);
 }
 
 SOFTCHECK_EXPORT int softcheck_entropy(const softcheck_call* call) {
-  return kernels::run(call, kernels::Shape::rows, kernels::entropy_row<float>, kernels::entropy_row<double>);
+  return kernels::run(call, kernels::Shape::rows, kernels::each_row<float, kernels::entropy_row<float>>,
+                      kernels::each_row<double, kernels::entropy_row<double>>);
 }
 
 SOFTCHECK_EXPORT int softcheck_adaptive_softmax(const softcheck_call* call) {
@@ -68,6 +72,7 @@ SOFTCHECK_EXPORT int softcheck_adaptive_softmax(const softcheck_call* call) {
   if (call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->theta != 1) {
     return kernels::refused;
   }
-  return kernels::run(call, kernels::Shape::elements, kernels::adaptive_softmax_row<float>,
-                      kernels::adaptive_softmax_row<double>);
+  return kernels::run(call, kernels::Shape::elements_and_entropy,
+                      kernels::each_row<float, kernels::adaptive_softmax_row<float>>,
+                      kernels::each_row<double, kernels::adaptive_softmax_row<double>>);
 }

@@ -28,6 +28,9 @@ struct ExpConstants<float> {
   static constexpr int significand_bits = 23;
   // exp(-110) < 2^-158 is below half the smallest subnormal, 2^-150: nothing at or under it is ever seen.
   static constexpr float lowest = -110.0f;
+  // Here k + 64 + 127 = 0, and 2^(k + 64) comes out as 0: what is put here vanishes. Between it and lowest nothing is
+  // promised but a weight below 2^-158.
+  static constexpr float vanishing = -132.4f;
 };
 
 template <>
@@ -54,6 +57,8 @@ struct ExpConstants<double> {
   static constexpr int significand_bits = 52;
   // exp(-760) < 2^-1096, half the smallest subnormal is 2^-1075.
   static constexpr double lowest = -760.0;
+  // k + 512 + 1023 = 0.
+  static constexpr double vanishing = -1064.0;
 };
 
 }  // namespace softcheck::kernels

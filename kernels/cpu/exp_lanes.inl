@@ -29,7 +29,8 @@ struct ExpParts {
   V power;        // 2^(k + power_shift)
 };
 
-// z in [lowest, 0]. Contract exp=1ulp, A: 1 (3 after a product with scale): derivation in kernels/README.md.
+// z in [lowest, 0], or below: see vanishing. Contract exp=1ulp, A: 1 (3 after a product with scale): derivation in
+// kernels/README.md.
 template <class T, class V>
 HWY_INLINE ExpParts<V> exp_parts(Tag<T> d, V z) {
   using C = ExpConstants<T>;
@@ -48,11 +49,18 @@ HWY_INLINE ExpParts<V> exp_parts(Tag<T> d, V z) {
   return {hn::Add(hn::Set(d, T(1)), tail), power};
 }
 
-/// 2^power_shift exp(z), z in [lowest, 0]; 0 at lowest, below which nothing is ever seen.
+/// The least that exp_parts is asked for: -inf and all that no longer counts become one finite z, at which the result
+/// is 0, so that neither 0 inf nor a huge k arises.
+template <class T, class V>
+HWY_INLINE V bounded_below(Tag<T> d, V z) {
+  return hn::Max(z, hn::Set(d, ExpConstants<T>::vanishing));
+}
+
+/// 2^power_shift exp(z), z as bounded_below leaves it.
 template <class T, class V>
 HWY_INLINE V scaled_exp(Tag<T> d, V z) {
   const ExpParts<V> e = exp_parts<T>(d, z);
-  return hn::IfThenElseZero(hn::Gt(z, hn::Set(d, ExpConstants<T>::lowest)), hn::Mul(e.significand, e.power));
+  return hn::Mul(e.significand, e.power);
 }
 
 template <class T, class D, class V>

@@ -74,6 +74,20 @@ void store_element(std::byte* to, Storage storage, T value) {
 template <class T>
 inline constexpr Storage native_storage = sizeof(T) == 8 ? Storage::f64 : Storage::f32;
 
+/// count halves that lie side by side, as T = float; false where these are none.
+template <class T>
+bool widen_elements(const std::byte* from, Storage storage, std::int64_t stride, std::size_t count, T* buffer) {
+  if constexpr (sizeof(T) == 4) {
+    const bool aligned = reinterpret_cast<std::uintptr_t>(from) % sizeof(std::uint16_t) == 0;
+    if (stride == sizeof(std::uint16_t) && aligned && (storage == Storage::f16 || storage == Storage::bf16)) {
+      const auto* bits = reinterpret_cast<const std::uint16_t*>(from);
+      storage == Storage::f16 ? widen_f16(bits, count, buffer) : widen_bf16(bits, count, buffer);
+      return true;
+    }
+  }
+  return false;
+}
+
 /// One row of logits as blocks of T, masked items as -inf, filled up with -inf to a multiple of block_lanes.
 template <class T>
 class RowReader {
@@ -103,11 +117,6 @@ class RowReader {
     return buffer;
   }
 
-  /// What block_sums leaves out of this block, where argmax is the row's maximum.
-  static std::size_t left_out(std::int64_t index, std::int64_t argmax) {
-    return argmax / block == index ? static_cast<std::size_t>(argmax % block) : none_left_out;
-  }
-
  private:
   static constexpr std::int64_t block = static_cast<std::int64_t>(block_size<T>);
 
@@ -115,7 +124,7 @@ class RowReader {
     const std::byte* from = logits_.at(row_, begin);
     if (contiguous) {
       std::memcpy(buffer, from, count * sizeof(T));
-    } else {
+    } else if (!widen_elements(from, logits_.storage, logits_.column_stride, count, buffer)) {
       for (std::size_t i = 0; i < count; ++i) {
         buffer[i] = load_element<T>(from + static_cast<std::int64_t>(i) * logits_.column_stride, logits_.storage);
       }

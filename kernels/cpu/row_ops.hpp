@@ -1,11 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 
 #include "kernels/cpu/adaptive_beta.hpp"
+#include "kernels/cpu/call_views.hpp"
 #include "kernels/cpu/row_access.hpp"
 #include "kernels/cpu/row_state.hpp"
 
@@ -28,129 +30,236 @@ T* contiguous_row(const View& out, std::int64_t row) {
   return contiguous ? reinterpret_cast<T*>(first) : nullptr;
 }
 
-/// Second pass: the scaled weights without the maximum's; returns S - 1 and leaves them in target, where that is not
-/// nullptr, and those of the last block in scratch.
+/// Scratch memory of a batch of short rows.
 template <class T>
-double write_weights(const RowReader<T>& logits, const RowState<T>& state, T scale, T* target, T* scratch) {
-  alignas(64) T buffer[block_size<T>];
-  PairwiseSums<T> sums;
-  constexpr auto block = static_cast<std::int64_t>(block_size<T>);
-  for (std::int64_t index = 0; index < logits.blocks(); ++index) {
-    const std::size_t count = logits.length(index);
-    const std::size_t padded = logits.padded(count);
-    const bool direct = target != nullptr && count == padded;
-    T* weights = direct ? target + index * block : scratch;
-    sums.add({block_weights(logits.read(index, buffer), padded, state.maximum, scale,
-                            logits.left_out(index, state.argmax), weights),
-              T(0)});
-    if (target != nullptr && !direct) {
-      std::memcpy(target + index * block, scratch, count * sizeof(T));
+inline constexpr std::size_t short_elements = 2 * block_size<T>;
+
+/// Where a row's results go.
+struct RowTarget {
+  const View& out;
+  const View* entropy;  // a second output, of softmax and adaptive softmax; nullptr where it is not wanted
+  std::int64_t row;
+
+  void put_entropy(double value) const {
+    if (entropy != nullptr) {
+      store_element(entropy->at(row, 0), entropy->storage, value);
     }
   }
-  return sums.total().weights * static_cast<double>(ExpConstants<T>::unscale);
+};
+
+/// A row without a visible item, or with NaN or +inf among the visible: all NaN (contract masked=nan).
+template <class T>
+void put_undefined(const RowReader<T>& logits, const RowTarget& target) {
+  write_nan<T>(target.out, target.row);
+  target.put_entropy(logits.size() == 0 ? 0 : std::numeric_limits<double>::quiet_NaN());
 }
 
-/// Second and third pass: out = exp((x - m) scale) / S. out may be the logits.
-template <class T>
-void write_probabilities(const RowReader<T>& logits, const RowState<T>& state, T scale, const View& out,
-                         std::int64_t row) {
-  alignas(64) T scratch[block_size<T>];
+/// exp((x - m) scale) / S of up to batch_rows rows of one block each, from first on; calls each(row, state). The
+/// scratch memory holds at least one row.
+template <class T, class Each>
+void short_probabilities(const CallViews& views, T scale, std::int64_t first, std::size_t rows, Each each) {
+  alignas(64) T scratch[short_elements<T>];
+  ShortRows<T> batch;
+  batch.rows = rows;
+  batch.scale = scale;
+  for (std::size_t r = 0; r < rows; ++r) {
+    const std::int64_t row = first + static_cast<std::int64_t>(r);
+    const RowReader<T> logits(views.logits, views.mask_or_null(), row);
+    batch.count = logits.padded(logits.length(0));
+    T* own = scratch + r * batch.count;
+    T* direct = contiguous_row<T>(views.output, row);
+    batch.in[r] = logits.read(0, own);
+    batch.out[r] = direct != nullptr && logits.length(0) == batch.count ? direct : own;
+  }
+  short_softmax(batch);
+  for (std::size_t r = 0; r < rows; ++r) {
+    const std::int64_t row = first + static_cast<std::int64_t>(r);
+    const auto& [best, sums] = batch.results[r];
+    const RowState<T> state{best.maximum, best.has_nan || best.maximum == std::numeric_limits<T>::infinity(), sums};
+    if (batch.out[r] == scratch + r * batch.count && !state.undefined && !state.none_visible()) {
+      write_row(views.output, row, 0, batch.out[r], static_cast<std::size_t>(views.logits.columns));
+    }
+    each(row, state);
+  }
+}
+
+/// Fills a row of out block by block: fill(values, count, to) writes count values to to, which may be values. Where
+/// they cannot be written in place they go by scratch, and scratch holds those of the last block at the end.
+template <class T, class Fill>
+void fill_row(const RowReader<T>& logits, const RowTarget& target, Fill fill) {
   constexpr auto block = static_cast<std::int64_t>(block_size<T>);
-  T* target = contiguous_row<T>(out, row);
-  const double sum_minus_one = write_weights(logits, state, scale, target, scratch);
-  const T factor = static_cast<T>(1 / (1 + sum_minus_one));
+  alignas(64) T scratch[block_size<T>];
+  T* direct = contiguous_row<T>(target.out, target.row);
   for (std::int64_t index = 0; index < logits.blocks(); ++index) {
     const std::size_t count = logits.length(index);
-    const std::size_t padded = logits.padded(count);
-    if (target != nullptr && count == padded) {
-      block_normalize(target + index * block, padded, factor, target + index * block);
+    const bool in_place = direct != nullptr && count == logits.padded(count);
+    T* to = in_place ? direct + index * block : scratch;
+    fill(logits.read(index, scratch), logits.padded(count), to);
+    if (!in_place) {
+      write_row(target.out, target.row, index * block, scratch, count);
+    }
+  }
+}
+
+/// Weights and their normalisation, of a row whose maximum is known. add_weights(index, values, count, to) writes a
+/// block's weights and adds them to a sum, factor_of() is 1 / S of that. Weights that cannot wait in the output as they
+/// are, are computed again.
+template <class T, class AddWeights, class FactorOf>
+void put_normalized(const RowReader<T>& logits, T maximum, T scale, const RowTarget& target, AddWeights add_weights,
+                    FactorOf factor_of) {
+  constexpr auto block = static_cast<std::int64_t>(block_size<T>);
+  alignas(64) T scratch[block_size<T>];
+  T* direct = contiguous_row<T>(target.out, target.row);
+  const auto waits = [&](std::int64_t index) {
+    return direct != nullptr && logits.length(index) == logits.padded(logits.length(index));
+  };
+  for (std::int64_t index = 0; index < logits.blocks(); ++index) {
+    T* to = waits(index) ? direct + index * block : scratch;
+    add_weights(index, logits.read(index, scratch), logits.padded(logits.length(index)), to);
+  }
+  const T factor = factor_of();
+  for (std::int64_t index = 0; index < logits.blocks(); ++index) {
+    const std::size_t count = logits.length(index);
+    if (waits(index)) {
+      block_normalize(direct + index * block, count, factor, direct + index * block);
       continue;
     }
-    // Scratch holds the weights still of a lone block, and of the last one where the others went to the target.
-    if (target == nullptr && logits.blocks() > 1) {
-      alignas(64) T buffer[block_size<T>];
-      block_weights(logits.read(index, buffer), padded, state.maximum, scale, none_left_out, scratch);
+    block_probabilities(logits.read(index, scratch), logits.padded(count), maximum, scale, factor, scratch);
+    write_row(target.out, target.row, index * block, scratch, count);
+  }
+}
+
+/// softmax of a row of several blocks.
+template <class T>
+RowState<T> long_probabilities(const RowReader<T>& logits, T scale, const RowTarget& target) {
+  const RowMaximum<T> best = row_maximum(logits);
+  const T m = best.maximum;
+  if (best.undefined() || best.none_visible()) {
+    return {m, best.undefined(), {0, 0, 0, 0}};
+  }
+  RowState<T> state;
+  PairwiseStates<T> states(scale);
+  const auto add_weights = [&](std::int64_t index, const T* values, std::size_t count, T* to) {
+    // Where the scale is small, a difference times it may be 0.
+    const bool has_ones = scale < 1 || (index >= best.first && index <= best.last);
+    states.add({m, block_weights(values, count, m, scale, has_ones, to)});
+  };
+  put_normalized(logits, m, scale, target, add_weights, [&] {
+    state = states.total();
+    return normalizer(state.sums);
+  });
+  return state;
+}
+
+template <class T>
+void finish_softmax(const RowReader<T>& logits, const RowState<T>& state, const RowTarget& target) {
+  if (state.undefined || state.none_visible()) {
+    put_undefined(logits, target);
+  } else if (target.entropy != nullptr) {
+    target.put_entropy(entropy_of(state.sums));
+  }
+}
+
+/// Rows [begin, end) of a call.
+template <class T>
+void softmax_rows(const CallViews& views, std::int64_t begin, std::int64_t end) {
+  const T scale = static_cast<T>(1 / views.theta);
+  const auto columns = static_cast<std::size_t>(views.logits.columns);
+  const auto reader = [&](std::int64_t row) { return RowReader<T>(views.logits, views.mask_or_null(), row); };
+  const auto target = [&](std::int64_t row) { return RowTarget{views.output, views.entropy_or_null(), row}; };
+  if (columns == 0 || columns > block_size<T>) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      finish_softmax(reader(row), long_probabilities(reader(row), scale, target(row)), target(row));
     }
-    block_normalize(scratch, padded, factor, scratch);
-    write_row(out, row, index * block, scratch, count);
+    return;
   }
-  // The maximum was left out: its weight is exactly 1.
-  store_element(out.at(row, state.argmax), out.storage, factor);
+  const std::size_t batch = std::min(batch_rows, short_elements<T> / RowReader<T>::padded(columns));
+  for (std::int64_t row = begin; row < end; row += static_cast<std::int64_t>(batch)) {
+    const std::size_t rows = std::min(batch, static_cast<std::size_t>(end - row));
+    short_probabilities(views, scale, row, rows,
+                        [&](std::int64_t r, const RowState<T>& state) { finish_softmax(reader(r), state, target(r)); });
+  }
+}
+
+/// softmax(beta x): beta from the entropy at theta = 1. The bits of softmax where beta is 1.
+template <class T>
+void adaptive_softmax_row(const RowReader<T>& logits, double /*theta: 1*/, const RowTarget& target) {
+  const RowMaximum<T> best = row_maximum(logits);
+  if (best.undefined() || best.none_visible()) {
+    return put_undefined(logits, target);
+  }
+  const T m = best.maximum;
+  const RowState<T> state{m, false, row_sums(logits, m, T(1))};
+  const T beta = static_cast<T>(adaptive_beta(entropy_of(state.sums)));
+  if (beta == 1) {
+    const T factor = normalizer(state.sums);
+    fill_row(logits, target, [&](const T* values, std::size_t count, T* to) {
+      block_probabilities(values, count, m, T(1), factor, to);
+    });
+    return finish_softmax(logits, state, target);
+  }
+  if (target.entropy != nullptr) {
+    target.put_entropy(entropy_of(row_sums(logits, m, beta)));
+  }
+  PairwiseStates<T> states(beta);
+  const auto add_weights = [&](std::int64_t, const T* values, std::size_t count, T* to) {
+    states.add({m, {T(0), block_totals(values, count, m, beta, to), T(0), T(0)}});
+  };
+  put_normalized(logits, m, beta, target, add_weights, [&] { return normalizer(states.total().sums); });
 }
 
 template <class T>
-double entropy_of(const RowState<T>& state) {
-  // ln S + T / S: both terms are >= 0, nothing cancels, and a shift of the logits changes nothing.
-  return std::log1p(state.sum_minus_one) + state.weighted_deviation / (1 + state.sum_minus_one);
-}
-
-template <class T>
-void softmax_row(const RowReader<T>& logits, double theta, const View& out, std::int64_t row) {
-  const RowState<T> state = row_maximum(logits);
-  if (state.undefined || state.none_visible()) {
-    return write_nan<T>(out, row);
-  }
-  write_probabilities(logits, state, static_cast<T>(1 / theta), out, row);
-}
-
-template <class T>
-void log_softmax_row(const RowReader<T>& logits, double theta, const View& out, std::int64_t row) {
-  RowState<T> state = row_maximum(logits);
-  if (state.undefined || state.none_visible()) {
-    return write_nan<T>(out, row);
-  }
+void log_softmax_row(const RowReader<T>& logits, double theta, const RowTarget& target) {
   const T scale = static_cast<T>(1 / theta);
-  row_sums(logits, scale, state);
+  const RowState<T> state = row_state(logits, scale);
+  if (state.undefined || state.none_visible()) {
+    return put_undefined(logits, target);
+  }
   alignas(64) T buffer[block_size<T>];
-  const T log_sum = static_cast<T>(std::log1p(state.sum_minus_one));
+  const T shift = static_cast<T>(log_sum<T>(sum_minus_one(state.sums)));
   for (std::int64_t index = 0; index < logits.blocks(); ++index) {
     const std::size_t count = logits.length(index);
-    block_shift(logits.read(index, buffer), logits.padded(count), state.maximum, scale, log_sum, buffer);
-    write_row(out, row, index * static_cast<std::int64_t>(block_size<T>), buffer, count);
+    block_shift(logits.read(index, buffer), logits.padded(count), state.maximum, scale, shift, buffer);
+    write_row(target.out, target.row, index * static_cast<std::int64_t>(block_size<T>), buffer, count);
   }
 }
 
 template <class T>
-void logsumexp_row(const RowReader<T>& logits, double theta, const View& out, std::int64_t row) {
-  RowState<T> state = row_maximum(logits);
-  if (state.undefined || state.none_visible()) {
-    // NaN, the limit +inf, or the empty sum's -inf: the maximum is each of them.
-    return store_element(out.at(row, 0), out.storage, static_cast<double>(state.maximum));
+void logsumexp_row(const RowReader<T>& logits, double theta, const RowTarget& target) {
+  const RowState<T> state = row_state(logits, static_cast<T>(1 / theta));
+  double result = state.maximum;  // NaN, the limit +inf, or the empty sum's -inf
+  if (!state.undefined && !state.none_visible()) {
+    // m / theta to twice the precision: where ln S cancels it, its own rounding would be all that is left.
+    const double quotient = result / theta;
+    if (std::isfinite(quotient)) {
+      const double rest = std::fma(-quotient, theta, result) / theta;
+      result = quotient + (log_sum<T>(sum_minus_one(state.sums)) + rest);
+    } else {
+      result = quotient;
+    }
   }
-  row_sums(logits, static_cast<T>(1 / theta), state);
-  // m / theta to twice the precision: where ln S cancels it, its own rounding would be all that is left.
-  const double m = state.maximum;
-  const double quotient = m / theta;
-  double result = quotient;
-  if (std::isfinite(quotient)) {
-    const double rest = std::fma(-quotient, theta, m) / theta;
-    result = quotient + (std::log1p(state.sum_minus_one) + rest);
-  }
-  store_element(out.at(row, 0), out.storage, result);
+  store_element(target.out.at(target.row, 0), target.out.storage, result);
 }
 
 template <class T>
-void entropy_row(const RowReader<T>& logits, double theta, const View& out, std::int64_t row) {
-  RowState<T> state = row_maximum(logits);
+void entropy_row(const RowReader<T>& logits, double theta, const RowTarget& target) {
+  const RowState<T> state = row_state(logits, static_cast<T>(1 / theta));
   double result = std::numeric_limits<double>::quiet_NaN();
   if (logits.size() == 0) {
     result = 0;
   } else if (!state.undefined && !state.none_visible()) {
-    row_sums(logits, static_cast<T>(1 / theta), state);
-    result = entropy_of(state);
+    result = entropy_of(state.sums);
   }
-  store_element(out.at(row, 0), out.storage, result);
+  store_element(target.out.at(target.row, 0), target.out.storage, result);
 }
 
-template <class T>
-void adaptive_softmax_row(const RowReader<T>& logits, double /*theta: 1*/, const View& out, std::int64_t row) {
-  RowState<T> state = row_maximum(logits);
-  if (state.undefined || state.none_visible()) {
-    return write_nan<T>(out, row);
+/// Rows [begin, end) one by one.
+template <class T, void (*op)(const RowReader<T>&, double, const RowTarget&)>
+void each_row(const CallViews& views, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t row = begin; row < end; ++row) {
+    op(RowReader<T>(views.logits, views.mask_or_null(), row), views.theta,
+       {views.output, views.entropy_or_null(), row});
   }
-  row_sums(logits, T(1), state);
-  const T beta = static_cast<T>(adaptive_beta(entropy_of(state)));
-  write_probabilities(logits, state, beta, out, row);
 }
 
 }  // namespace softcheck::kernels

@@ -1,0 +1,23 @@
+// SOFTCHECK_MAX_ISA=avx2 or ssse3: no instruction set beyond that one is used, for benchmarks and for comparing bits.
+#include <hwy/targets.h>
+
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+// Before anything is dispatched: when the library is loaded.
+__attribute__((constructor)) void limit_instruction_sets() {
+  const char* most = std::getenv("SOFTCHECK_MAX_ISA");
+  if (most == nullptr) {
+    return;
+  }
+  // Each target is a bit, better ones are lower.
+  if (std::strcmp(most, "avx2") == 0) {
+    hwy::DisableTargets(HWY_AVX2 - 1);
+  } else if (std::strcmp(most, "ssse3") == 0) {
+    hwy::DisableTargets(HWY_SSSE3 - 1);
+  }
+}
+
+}  // namespace
