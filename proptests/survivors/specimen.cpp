@@ -23,8 +23,8 @@ std::vector<std::string> fields_of(std::string_view line) {
 SpecimenKind Specimen::kind() const {
   const bool passes = ("|" + expected + "|").find("|pass|") != std::string::npos;
   if (passes) return bug_class == "-" ? SpecimenKind::correct : SpecimenKind::neither;
-  const bool race = bug_class == "C8";
-  return require == "-" && !race ? SpecimenKind::bug : SpecimenKind::neither;
+  const bool race = bug_class == "C8", planted = bug_class != "-";
+  return require == "-" && planted && !race ? SpecimenKind::bug : SpecimenKind::neither;
 }
 
 std::filesystem::path Specimen::library_in(const std::filesystem::path& folder) const {

@@ -13,7 +13,7 @@ enum class SpecimenKind {
   bug,      // breaks its contract: to accept it is a miss
   correct,  // holds its contract, and no bug is planted: to reject it is a false alarm
   neither   // breaks only what it was not asked to promise, or a bug that its contract's thresholds cannot tell; or a
-            // race, of which any test says now this and now that
+            // race, of which any test says now this and now that; or a correct kernel whose contract promises nothing
 };
 
 /// A row of kernels/mutants/ZOO.tsv.

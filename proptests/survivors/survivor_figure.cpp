@@ -94,9 +94,9 @@ std::string name(const Picture& picture, int index) {
 std::string operation(const Picture& picture, int index) {
   const auto place = static_cast<std::size_t>(index);
   const std::vector<Criterion>& criteria = picture.matrix.criteria;
-  const std::string text = place < criteria.size()
-                               ? fmt::format("{} {}", criteria[place].op, numerics::properties(criteria[place].format).name)
-                               : "all of both";
+  const std::string text = place < criteria.size() ? fmt::format("{} {}", criteria[place].op,
+                                                                 numerics::properties(criteria[place].format).name)
+                                                   : "all ops, all dtypes";
   return text_at(left_margin, picture.line(index) + 13, text, {.size = 11, .colour = faint_ink});
 }
 

@@ -109,7 +109,7 @@ std::string to_text(const SurvivorMatrix& matrix, const SurvivorOrigin& origin) 
   std::size_t width = 0;
   for (const Specimen& kernel : matrix.kernels) width = std::max(width, kernel.symbol.size());
   text += fmt::format("\n  {:<{}} {}\n", "", width + 4 + 1 + 17 + 1 + 5 + 1, letters) + kernel_lines(matrix);
-  text += "\nNot counted, for their contracts do not forbid what is wrong with them:\n";
+  text += "\nNot counted: races, and what their contracts do not forbid:\n";
   for (const std::string& title : matrix.left_out) text += "  " + title + "\n";
   return text;
 }
