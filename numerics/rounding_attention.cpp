@@ -171,12 +171,11 @@ AttentionThreshold<T>::AttentionThreshold(const Contract& contract, const Attent
   common_ = model_.sum_log + perturbation_.denominator;
 
   // The division by S may come before the sum over the keys as well as behind it.
-  const T division = model_.reciprocal ? 2 * model_.unit : model_.unit;
   const T height(static_cast<double>(arithmetic.value_sum_height));
   const T& tilt = perturbation_.tilt;
   const T rate = model_.slope * (1 + tilt) + tilt;
   T term = model_.exp_unit + model_.rescale_unit + model_.argument_floor + 2 * rate * perturbation_.largest +
-           (height + 1) * model_.unit + division;
+           (height + 1) * model_.unit + model_.quotient;
   if (rounds) term = term + minus_log1m(T(narrow.unit_roundoff));
   if (!embeds(contract.input, contract.accumulator)) term = term + model_.unit;  // the values as they are read
   lost_ = model_.exp_floor + T(narrow.smallest_subnormal) + model_.product_floor;

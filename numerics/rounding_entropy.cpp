@@ -51,7 +51,7 @@ T shifted_deviations(const RoundingModel<T>& model) {
 
 template <class T>
 T quotient_log(const RoundingModel<T>& model) {
-  return model.sum_log + (model.reciprocal ? 2 * model.unit : model.unit);
+  return model.sum_log + model.quotient;
 }
 
 template <class T>
@@ -133,7 +133,8 @@ ScalarThreshold<T> entropy_of_coefficients_error(const Contract& contract, const
   const FpEnvironmentGuard guard;
   const RoundingModel<T> model(contract, row, grants);
   // |ln(computed p_j / p_j)| <= constant + t D_j; the numerators as in B2.
-  T constant = model.exp_unit + model.argument_floor + quotient_log(model);
+  // What a subnormal reciprocal takes from a coefficient is absolute.
+  T constant = model.exp_unit + model.argument_floor + model.sum_log + (model.reciprocal ? 2 : 1) * model.unit;
   if (model.rescaled) constant = constant + model.exp_unit + model.unit;
   const T factor = constant + model.height + model.unit;  // of p_j ln p_j: the product and the additions
   const T epsilon(paper_epsilon);

@@ -85,6 +85,7 @@ RoundingModel<T>::RoundingModel(const Contract& contract, const RowStatistics<T>
   set_output(contract);
   set_argument(contract, row);
   set_row(contract, row);
+  set_quotient(row);
 }
 
 template <class T>
@@ -183,6 +184,16 @@ void RoundingModel<T>::set_row(const Contract& contract, const RowStatistics<T>&
   const bool overflows = !(upper(row.log_sum + sum_log) < log_largest(accumulator_)) ||
                          (rescaled && !(upper(visible * exp(relative)) < largest));
   if (overflows) sum_log = unbounded<T>();
+}
+
+template <class T>
+void RoundingModel<T>::set_quotient(const RowStatistics<T>& row) {
+  quotient = unit;
+  if (!reciprocal) return;
+  // Below N a reciprocal errs by omega_m: by omega_m S_hat of itself. Only f16 has sums that large.
+  const T largest_sum = exp(row.log_sum + sum_log);
+  const bool normal = upper(largest_sum) <= 1 / properties(accumulator_).smallest_normal;
+  quotient = quotient + (normal ? unit : minus_log1m(roundoff + product_floor * largest_sum));
 }
 
 template <class T>

@@ -79,6 +79,7 @@ struct RoundingModel {
   T first_excess;
   T sum_loss;  // n times what an item loses to underflow, in units of S
   T sum_log;   // sigma >= |ln(S_hat / S)|, underflow included; unbounded where S overflows
+  T quotient;  // of a quotient by S: a division; or a product by 1 / S, which may be subnormal
 
   /// The largest number that is below ln of the largest number of the format.
   static double log_largest(Format format);
@@ -94,6 +95,7 @@ struct RoundingModel {
   void set_output(const Contract& contract);
   void set_argument(const Contract& contract, const RowStatistics<T>& row);
   void set_row(const Contract& contract, const RowStatistics<T>& row);
+  void set_quotient(const RowStatistics<T>& row);
   Format accumulator_;
   Format output_;
   bool flushed_;

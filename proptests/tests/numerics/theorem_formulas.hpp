@@ -35,6 +35,7 @@ struct Quantities {
   T mean_square_deviation{};
   T entropy_magnitude{};
   T exp_cutoff{};
+  T reciprocal_loss{};
   bool rescaled = false;
 };
 
@@ -209,8 +210,13 @@ T moment_log(const Quantities<T>& q) {
 }
 
 template <class T>
+T reciprocal_unit(const Quantities<T>& q) {
+  return (T(0) - log((T(1) - (q.roundoff + q.reciprocal_loss))));
+}
+
+template <class T>
 T quotient_log(const Quantities<T>& q) {
-  return (((moment_log(q) + (T(1) + slope(q)) * q.conversion) + sum_log(q)) + T(2) * unit(q));
+  return (((moment_log(q) + (T(1) + slope(q)) * q.conversion) + sum_log(q)) + (unit(q) + reciprocal_unit(q)));
 }
 
 template <class T>

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "numerics/rounding_model.hpp"
 #include "proptests/tests/numerics/row_families.hpp"
 #include "theory/adaptive_temperature.hpp"
+#include "theory/streaming_entropy.hpp"
 
 namespace softcheck::numerics {
 namespace {
@@ -73,6 +76,10 @@ Quantities quantities_of(const Contract& contract, const RowStatistics<Enclosure
   q.mean_square_deviation = row.mean_square_deviation;
   q.entropy_magnitude = row.log_sum + row.mean_deviation;
   q.exp_cutoff = model.exp_cutoff;
+  // Theorem reciprocal_of_sum: 0 where 1 / S is certainly a normal number.
+  const Enclosure largest_sum = exp(q.log_sum + theorems::sum_log(q));
+  const bool normal = less_equal(largest_sum, Enclosure(1 / format.smallest_normal)) == Decision::proved;
+  q.reciprocal_loss = normal ? Enclosure(0) : q.product_floor * largest_sum;
   return q;
 }
 
@@ -96,13 +103,13 @@ void expect_not_less(const Enclosure& bound, const Enclosure& theorem, const std
       << what << ": " << bound.to_string() << " < " << theorem.to_string();
 }
 
-std::size_t compare(const Setting& setting, const std::vector<double>& logits, double theta, const std::string& name) {
-  const Contract contract = parse_contract(setting.words, setting.input, setting.input);
+std::size_t compare(const Contract& contract, const std::vector<double>& logits, double theta, std::uint64_t rescalings,
+                    const std::string& name) {
   const RowOracle oracle(logits, theta);
   if (oracle.fully_masked()) return 0;
-  const auto row = row_statistics<Enclosure>(oracle, rescaling_count(contract, logits), theta);
+  const auto row = row_statistics<Enclosure>(oracle, rescalings, theta);
   Quantities q = quantities_of(contract, row);
-  const std::string what = name + " [" + setting.words + "] theta=" + std::to_string(theta) + " ";
+  const std::string what = name + " theta=" + std::to_string(theta) + " ";
 
   const Enclosure sum = sum_error(contract, row);
   if (!promises(sum)) return 0;
@@ -145,7 +152,9 @@ TEST(TheoremFormulas, TheBoundsAreTheTheoremsRightHandSides) {
           for (double& x : logits) {
             if (std::isfinite(x)) x = std::clamp(round_to(setting.input, x), -largest, largest);
           }
-          compared += compare(setting, logits, theta, row.name);
+          const Contract contract = parse_contract(setting.words, setting.input, setting.input);
+          compared += compare(contract, logits, theta, rescaling_count(contract, logits),
+                              row.name + " [" + setting.words + "]");
           if (HasFatalFailure()) return;
         }
       }
@@ -153,6 +162,43 @@ TEST(TheoremFormulas, TheBoundsAreTheTheoremsRightHandSides) {
   }
   std::cout << compared << " contracts and rows\n";
   EXPECT_GT(compared, 500U);
+}
+
+TEST(TheoremFormulas, TheBoundOfStreamedEntropyIsThatOfItsTheorems) {
+  const PrecisionScope precision(256);
+  for (const Format format : {Format::f32, Format::f64, Format::bf16}) {
+    const Contract contract = theory::streaming_contract(format);
+    // streaming_arithmetic in theory/proofs/numerics/rounded_streaming.v.
+    EXPECT_EQ(contract.exp_error, 2);
+    EXPECT_EQ(contract.log_error, 4);
+    EXPECT_EQ(contract.exp_argument_error, 1);
+    EXPECT_EQ(contract.subnormals, Subnormals::kept);
+    EXPECT_EQ(contract.accumulator, format == Format::f64 ? Format::f64 : Format::f32);
+    EXPECT_EQ(summation_height(contract, 37), 36U);
+    for (const tests::NamedRow& row : tests::row_families(37, 20241001)) {
+      std::vector<double> logits = row.logits;
+      const double largest = properties(format).largest;
+      for (double& x : logits) {
+        if (std::isfinite(x)) x = std::clamp(round_to(format, x), -largest, largest);
+      }
+      compare(contract, logits, 1, rescaling_count(contract, logits), row.name + " streamed");
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// 1 / S is subnormal in f16 from S = 2^14 on: rounded to a multiple of 2^-24.
+TEST(TheoremFormulas, AReciprocalOfALargeSumMayBeSubnormal) {
+  const PrecisionScope precision(128);
+  std::vector<double> logits(40000, 0.0);
+  std::fill(logits.begin() + 23000, logits.end(), -1.0);
+  const Contract contract = parse_contract("acc=f16 exp=1ulp sum=tree subnormal=kept", Format::f16, Format::f16);
+  const RowOracle oracle(logits);
+  ASSERT_TRUE(promises(entropy_error(contract, row_statistics<Enclosure>(oracle, 0)).total()));
+  EXPECT_EQ(compare(contract, logits, 1, 0, "large sum, the maximum first"), 1U);
+  // Everything exact but a reciprocal rounded to f16: T / S errs by more than one rounding.
+  const double moment = 17000 * std::exp(-1.0), sum = 23000 + moment;
+  EXPECT_GT(std::abs(round_to(Format::f16, 1 / sum) * sum - 1), 1.7 * 0x1p-11);
 }
 
 TEST(TheoremFormulas, TheConstantsOfAdaptiveTemperatureAreProved) {

@@ -3,11 +3,13 @@
     Main results
     - [mean_deviation_error]  |T_hat / S_hat - Dbar| <= (e^c_Q - 1) Dbar
                                 + e^c_Q (t V2 + t^2/2 e^mu l + c (e^mu + n lost_S) + n lost_T),
-                              c_Q = c_T + A' lambda + sigma + 2 lambda, for any tree and any number of rescalings
+                              c_Q = c_T + A' lambda + sigma + lambda + lambda_r, for any tree and any number of rescalings
     - [b6_entropy]            |H_hat - H| <= (1 + u) (sigma + E_l u (ln S + sigma) + that) + u H, then the output
+    - [b6_growing]            a larger height and more rescalings give a larger bound
+    - [reciprocal_of_sum]     1 / S errs by at most lambda_r = -ln (1 - u - r), r = omega_m S_hat, and r = 0 where it is a
+                              normal number: binary16 with sums beyond 2^14 is where it is not
 
-    Source: docs/tolerances.md, B6; entropy_error in numerics/rounding_entropy.cpp. A reciprocal is taken to be a normal
-    number, which S < 1 / N grants, N the smallest normal number: binary16 with more than 2^14 items may break it. *)
+    Source: docs/tolerances.md, B6; entropy_error in numerics/rounding_entropy.cpp, RoundingModel::set_quotient. *)
 
 From Coq Require Import Reals List Lra Lia Psatz.
 From softcheck Require Import softmax.
@@ -23,15 +25,56 @@ Record moments_of_row (M : arithmetic) (kappa m : R) (logits : list R) (s y : R)
                        streamed M logits' m' s y h j K /\ INR K <= size logits /\ (j = 0 -> K = 0)%nat
 }.
 
-(** y / s, by division or by a reciprocal that does not underflow. *)
-Inductive normal_ratio (M : arithmetic) (y s : R) : R -> Prop :=
-| normal_division q : computed_product M (y / s) q -> normal_ratio M y s q
-| normal_reciprocal t q : Rabs t <= unit M -> computed_product M (y * (1 / s * exp t)) q -> normal_ratio M y s q.
+(** lambda_r, and the quotient's two roundings; r is what a reciprocal loses of itself where it is subnormal. *)
+Definition reciprocal_unit (M : arithmetic) (r : R) : R := log_unit (roundoff M + r).
+Definition quotient_unit (M : arithmetic) (r : R) : R := unit M + reciprocal_unit M r.
+
+(** y / s, by division or by a reciprocal. *)
+Inductive quotient_by_sum (M : arithmetic) (r y s : R) : R -> Prop :=
+| by_division q : computed_product M (y / s) q -> quotient_by_sum M r y s q
+| by_reciprocal t q :
+    Rabs t <= reciprocal_unit M r -> computed_product M (y * (1 / s * exp t)) q -> quotient_by_sum M r y s q.
+
+(** An absolute loss omega_m is one of omega_m s of the reciprocal itself. *)
+Theorem reciprocal_of_sum M y s most d e q :
+  sound M -> 0 < s <= most -> roundoff M + product_floor M * most < 1 ->
+  Rabs d <= roundoff M -> Rabs e <= product_floor M -> computed_product M (y * (1 / s * (1 + d) + e)) q ->
+  quotient_by_sum M (product_floor M * most) y s q.
+Proof.
+  intros good hs small bd be hq. assert (floor : 0 <= product_floor M) by (unfold sound in good; lra).
+  assert (u0 : 0 <= roundoff M) by apply good.
+  assert (es : Rabs (e * s) <= product_floor M * most).
+  { rewrite Rabs_mult, (Rabs_right s) by lra. apply Rmult_le_compat; try lra. apply Rabs_pos. }
+  assert (range : 0 <= roundoff M + product_floor M * most < 1) by (pose proof (Rabs_pos (e * s)); lra).
+  destruct (one_rounding _ (d + e * s) range) as [t [bt factor]].
+  { pose proof (Rabs_triang d (e * s)). lra. }
+  apply by_reciprocal with t; [easy|]. rewrite <- factor.
+  now replace (1 / s * (1 + (d + e * s))) with (1 / s * (1 + d) + e) by (field; lra).
+Qed.
+
+Lemma quotient_unit_nonneg M r : sound M -> 0 <= r -> roundoff M + r < 1 -> unit M <= quotient_unit M r.
+Proof.
+  intros good pos small. assert (0 <= roundoff M) by apply good.
+  pose proof (log_unit_nonneg (roundoff M + r) ltac:(lra)). unfold quotient_unit, reciprocal_unit. lra.
+Qed.
+
+Lemma quotient_factor M r y s q :
+  sound M -> 0 <= r -> roundoff M + r < 1 -> quotient_by_sum M r y s q ->
+  exists t e, Rabs t <= quotient_unit M r /\ Rabs e <= product_floor M /\ q = y / s * exp t + e.
+Proof.
+  intros good pos small [q' [t [e [bt [be ->]]]]|t0 q' bt0 [t [e [bt [be ->]]]]];
+    pose proof (quotient_unit_nonneg M r good pos small); apply abs_between in bt.
+  - exists t, e. repeat split; try easy. apply Rabs_le. lra.
+  - apply abs_between in bt0. exists (t0 + t), e. unfold quotient_unit in *.
+    repeat split; try easy; [apply Rabs_le; lra|]. rewrite exp_plus. unfold Rdiv. ring.
+Qed.
 
 Section B6.
   Context (M : arithmetic).
   Hypothesis good : sound M.
-  Context (kappa m : R) (logits : list R) (s y : R) (h j : nat).
+  Context (kappa m : R) (logits : list R) (s y : R) (h j : nat) (r : R).
+  Hypothesis loses : 0 <= r.
+  Hypothesis leaves : roundoff M + r < 1.
   Hypothesis computed : moments_of_row M kappa m logits s y h j.
   Hypothesis some : lost_sum M kappa m logits h j < 1.
   Hypothesis few : INR j * argument_step M <= 2.
@@ -57,7 +100,7 @@ Section B6.
 
   (** moment_log and argument_unit of the C++, and c. *)
   Definition moment_total : R := moment_log M h j + (1 + t) * kappa.
-  Definition quotient_log : R := moment_total + sig + IZR division_roundings * lambda.
+  Definition quotient_log : R := moment_total + sig + quotient_unit M r.
   (** What stands beside Dbar and its excess. *)
   Definition beside_mean : R := c * (exp mu + n * lost M j) + n * lost_moment M j.
 
@@ -170,27 +213,25 @@ Section B6.
   Qed.
 
   Lemma quotient_of_ratio q :
-    normal_ratio M y s q ->
-    exists w e, Rabs w <= sig + IZR division_roundings * lambda /\ Rabs e <= product_floor M /\ q = y / S * exp w + e.
-  Proof using good computed some.
+    quotient_by_sum M r y s q ->
+    exists w e, Rabs w <= sig + quotient_unit M r /\ Rabs e <= product_floor M /\ q = y / S * exp w + e.
+  Proof using good computed some loses leaves.
     facts. intros ratio. pose proof sum_of_moments as hs.
     destruct (rel_inv _ _ _ (b1_sum M good kappa m logits s h j hs some)) as [ts [bts inverse]].
-    unfold division_roundings. apply abs_between in bts.
-    destruct ratio as [q [t1 [e [bt1 [be ->]]]]|t0 q bt0 [t1 [e [bt1 [be ->]]]]]; apply abs_between in bt1.
-    - exists (ts + t1), e. repeat split; try easy; [apply Rabs_le; lra|].
-      unfold Rdiv. rewrite inverse, exp_plus. ring.
-    - apply abs_between in bt0. exists (ts + t0 + t1), e. repeat split; try easy; [apply Rabs_le; lra|].
-      unfold Rdiv. rewrite Rmult_1_l, inverse, !exp_plus. ring.
+    destruct (quotient_factor M r y s q good loses leaves ratio) as [t1 [e [bt1 [be ->]]]].
+    apply abs_between in bts. apply abs_between in bt1.
+    exists (ts + t1), e. repeat split; try easy; [apply Rabs_le; lra|].
+    unfold Rdiv. rewrite inverse, exp_plus. ring.
   Qed.
 
   Definition mean_error : R := (exp quotient_log - 1) * Dbar + exp quotient_log * (excess + beside_mean).
 
   (** Upwards by (4); downwards e^(-tD) >= 1 - tD. *)
-  Theorem mean_deviation_error q : normal_ratio M y s q -> Rabs (q - Dbar) <= mean_error + product_floor M.
-  Proof using good computed some few.
+  Theorem mean_deviation_error q : quotient_by_sum M r y s q -> Rabs (q - Dbar) <= mean_error + product_floor M.
+  Proof using good computed some few loses leaves.
     facts. intros ratio. destruct (quotient_of_ratio q ratio) as [w [e [bw [be ->]]]].
     destruct moment_between as [low high].
-    set (v := sig + IZR division_roundings * lambda) in *.
+    set (v := sig + quotient_unit M r) in *.
     pose proof (rounding_between w v bw) as wb.
     set (P := tilted m logits (- t) (fun d => d)) in *.
     assert (hP : 0 <= P).
@@ -249,8 +290,8 @@ Section B6.
         pose proof (exp_at_least_one 2). pose proof (size_nonneg logits). rewrite <- ln_1. apply ln_le; lra. }
       assert (0 <= t ^ 2 / 2 * exp mu * third logits t) by (apply Rmult_le_pos; [apply Rmult_le_pos; lra|easy]). lra. }
     assert (Y1 : 1 <= X * exp v).
-    { rewrite <- eq. apply exp_at_least_one. rewrite hq. unfold moment_total, v, division_roundings.
-      pose proof (moment_log_nonneg M good h j).
+    { rewrite <- eq. apply exp_at_least_one. rewrite hq. unfold moment_total, v.
+      pose proof (moment_log_nonneg M good h j). pose proof (quotient_unit_nonneg M r good loses leaves).
       assert (0 <= sig).
       { pose proof (proj2 (proj2 (sum_between M good kappa m logits s h j sum_of_moments))) as hd.
         pose proof (shift_above M m logits max ltac:(lra)).
@@ -293,10 +334,10 @@ Section B6.
   Qed.
 
   Theorem b6_entropy q x z u_out floor_out H_hat :
-    normal_ratio M y s q -> computed_log M s x -> rounded_sum M (x + q) z -> rounded_output u_out floor_out z H_hat ->
+    quotient_by_sum M r y s q -> computed_log M s x -> rounded_sum M (x + q) z -> rounded_output u_out floor_out z H_hat ->
     Rabs (H_hat - entropy logits)
     <= entropy_rounding + u_out * (entropy logits + entropy_rounding) + (entropy_floor * (1 + u_out) + floor_out).
-  Proof using good computed some few.
+  Proof using good computed some few loses leaves.
     intros hq hx [d1 [e1 [bd1 [be1 ->]]]] [d2 [e2 [bd2 [be2 ->]]]].
     pose proof (log_of_sum M good kappa m logits s h j sum_of_moments some x hx) as logged.
     pose proof (mean_deviation_error q hq) as mean.
@@ -317,7 +358,7 @@ End B6.
 Section Growing.
   Context (M : arithmetic).
   Hypothesis good : sound M.
-  Context (kappa m : R) (logits : list R) (h h' j j' : nat).
+  Context (kappa m : R) (logits : list R) (h h' j j' : nat) (r : R).
   Hypothesis max : is_maximum m logits.
   Hypothesis hkappa : 0 <= kappa.
   Hypothesis higher : (h <= h')%nat.
@@ -370,7 +411,7 @@ Section Growing.
     assert (ln (1 - lost_sum M kappa m logits h j) <= 0) by (rewrite <- ln_1; apply ln_le; lra). lra.
   Qed.
 
-  Theorem b6_growing : entropy_rounding M kappa m logits h j <= entropy_rounding M kappa m logits h' j'.
+  Theorem b6_growing : entropy_rounding M kappa m logits h j r <= entropy_rounding M kappa m logits h' j' r.
   Proof using good max hkappa higher more some.
     pose proof (slope_nonneg M good) as ht. assert (ht4 : t <= / 4) by apply good.
     pose proof sigma_growing as sg. pose proof argument_floor_growing as fg. pose proof lost_growing as [lg [mg m0]].
@@ -380,7 +421,7 @@ Section Growing.
       assert (log_error M * (ln (weight_sum m logits) + sigma M kappa m logits h j)
               <= log_error M * (ln (weight_sum m logits) + sigma M kappa m logits h' j'))
         by (apply Rmult_le_compat_l; lra). lra. }
-    assert (quotients : quotient_log M kappa m logits h j <= quotient_log M kappa m logits h' j')
+    assert (quotients : quotient_log M kappa m logits h j r <= quotient_log M kappa m logits h' j' r)
       by (unfold quotient_log, moment_total; lra).
     assert (beside0 : 0 <= beside_mean M kappa m logits j <= beside_mean M kappa m logits j').
     { unfold beside_mean. pose proof (size_nonneg logits). pose proof (lost_nonneg M good j).
@@ -401,13 +442,13 @@ Section Growing.
       pose proof (exp_pos (shift m logits t)).
       assert (0 <= t ^ 2 / 2 * exp (shift m logits t) * third logits t); [|lra].
       apply Rmult_le_pos; [apply Rmult_le_pos; lra|easy]. }
-    assert (means : mean_error M kappa m logits h j <= mean_error M kappa m logits h' j').
+    assert (means : mean_error M kappa m logits h j r <= mean_error M kappa m logits h' j' r).
     { unfold mean_error. pose proof (exp_le _ _ quotients). pose proof (mean_deviation_nonneg m logits max).
       apply Rplus_le_compat; [apply Rmult_le_compat_r; lra|].
       apply Rmult_le_compat; try lra. left. apply exp_pos. }
     unfold entropy_rounding, entropy_parts. assert (0 <= roundoff M) by apply good.
-    set (a := log_sum_error M kappa m logits h j + mean_error M kappa m logits h j).
-    set (b := log_sum_error M kappa m logits h' j' + mean_error M kappa m logits h' j').
+    set (a := log_sum_error M kappa m logits h j + mean_error M kappa m logits h j r).
+    set (b := log_sum_error M kappa m logits h' j' + mean_error M kappa m logits h' j' r).
     assert (roundoff M * (entropy logits + a) <= roundoff M * (entropy logits + b))
       by (apply Rmult_le_compat_l; [easy|unfold a, b; lra]).
     unfold a, b in *. lra.

@@ -422,7 +422,9 @@ Section Attention.
       pose proof (proj2 max (score b) (in_map _ _ _ inb)). lra.
   Qed.
 
-  Context (y s : R) (h j K h' j' : nat).
+  Context (y s : R) (h j K h' j' : nat) (r : R).
+  Hypothesis loses : 0 <= r.
+  Hypothesis leaves : roundoff M + r < 1.
   Hypothesis hy : accumulated M P pairs m' y h j K.
   Hypothesis hs : sum_of_row M 0 m' computed_scores s h' j'.
   Hypothesis some : lost_sum M 0 m' computed_scores h' j' < 1.
@@ -431,7 +433,7 @@ Section Attention.
   (** s_j and k *)
   Definition key_log (a : key) : R := error a + b + t * ((m - score a) + 2 * largest).
   Definition common_log : R :=
-    sigma M 0 m' computed_scores h' j' + normaliser_log + IZR division_roundings * lambda.
+    sigma M 0 m' computed_scores h' j' + normaliser_log + quotient_unit M r.
   Definition terms_error : R := sum (map (fun a => weight a * Rabs (value a) * (exp (key_log a) - 1)) keys).
   Definition terms_lost : R := exp (b + largest) * lost_values M P pairs j K.
 
@@ -509,12 +511,12 @@ Section Attention.
   Qed.
 
   Theorem b9_attention q u_out floor_out O_hat :
-    normal_ratio M y s q -> rounded_output u_out floor_out q O_hat ->
+    quotient_by_sum M r y s q -> rounded_output u_out floor_out q O_hat ->
     let rounding := (exp common_log - 1) * Rabs attention_output + exp common_log * terms_error in
     let lost := exp common_log * terms_lost + product_floor M in
     Rabs (O_hat - attention_output)
     <= rounding + u_out * (Rabs attention_output + rounding) + (lost * (1 + u_out) + floor_out).
-  Proof using good good_weights max max' errs hy hs some.
+  Proof using good good_weights max max' errs hy hs some loses leaves.
     intros hq [d [e [bd [be ->]]]] rounding lost. apply rounded_error; try easy.
     pose proof numerator_error as numer. destruct score_normaliser as [relZ _]. pose proof S_pos as [S1 S1'].
     assert (Zpos : 0 < normaliser) by (apply (rel_pos normaliser_log normaliser 1); [lra|exact relZ]).
@@ -530,12 +532,9 @@ Section Attention.
     destruct (rel_inv _ _ _ scaled) as [theta [btheta eqtheta]]. rewrite Rinv_1, Rmult_1_l in eqtheta.
     assert (quotient : y / s = y * R0 * exp theta) by (rewrite <- eqtheta; field; split; lra).
     assert (whole : exists Theta e', Rabs Theta <= common_log /\ Rabs e' <= product_floor M /\ q = y * R0 * exp Theta + e').
-    { apply abs_between in btheta. unfold common_log, division_roundings.
-      pose proof (unit_nonneg M good) as hl.
-      destruct hq as [q [t1 [e1 [bt1 [be1 ->]]]]|t0 q bt0 [t1 [e1 [bt1 [be1 ->]]]]]; apply abs_between in bt1.
-      - exists (theta + t1), e1. repeat split; [apply Rabs_le; lra|easy|]. rewrite quotient, exp_plus. ring.
-      - apply abs_between in bt0. exists (theta + t0 + t1), e1. repeat split; [apply Rabs_le; lra|easy|].
-        replace (y * (1 / s * exp t0)) with (y / s * exp t0) by (field; lra). rewrite quotient, !exp_plus. ring. }
+    { destruct (quotient_factor M r y s q good loses leaves hq) as [t1 [e1 [bt1 [be1 ->]]]].
+      apply abs_between in btheta. apply abs_between in bt1. unfold common_log.
+      exists (theta + t1), e1. repeat split; [apply Rabs_le; lra|easy|]. rewrite quotient, exp_plus. ring. }
     destruct whole as [Theta [e' [bT [be' ->]]]].
     replace (y * R0 * exp Theta + e' - attention_output)
       with ((y * R0 - attention_output) * exp Theta + attention_output * (exp Theta - 1) + e') by ring.

@@ -16,8 +16,8 @@ Definition sum_lost_additions : Z := 1.
 Definition sum_lost_rescaled_exponentials : Z := 2.
 Definition sum_lost_rescaled_products : Z := 2.
 
-(** B2, ratio_log and element_floor: a reciprocal and its product; each may underflow. In [ratio_log], [element_floor],
-    [quotient_log] and [common_log]. *)
+(** B2, ratio_log and element_floor: a reciprocal and its product; each may underflow. In [ratio_log] and
+    [element_floor]. *)
 Definition division_roundings : Z := 2.
 Definition division_losses : Z := 2.
 (** numerator_log: of a numerator rescaled once, late. *)

@@ -26,7 +26,7 @@ Definition streaming_arithmetic (F : format) : arithmetic := kernel_arithmetic F
 
 (** B6 for a row of n items and R rescalings, at height n - 1. *)
 Definition entropy_bound (F : format) (m : R) (row : list R) (R : nat) : Rdefinitions.R :=
-  entropy_rounding (streaming_arithmetic F) 0 m row (length row - 1) R + entropy_floor (streaming_arithmetic F).
+  entropy_rounding (streaming_arithmetic F) 0 m row (length row - 1) R 0 + entropy_floor (streaming_arithmetic F).
 Definition promised (F : format) (m : R) (row : list R) (R : nat) : Prop :=
   lost_sum (streaming_arithmetic F) 0 m row (length row - 1) R < 1.
 
@@ -160,6 +160,9 @@ Section Rounded.
 
   Lemma one_roundoff : 0 <= roundoff M < 1.
   Proof. apply arithmetic_sound. Qed.
+
+  Lemma one_roundoff' : roundoff M + 0 < 1.
+  Proof. pose proof one_roundoff. lra. Qed.
 
   Lemma rounded_plus x y : number F x -> number F y -> rounded_sum M (x + y) (rnd (x + y)).
   Proof.
@@ -444,7 +447,7 @@ Section Rounded.
 
   Lemma bound_of_moments row m s y h j R q x :
     moments_of_row M 0 m row s y h j -> (h < length row)%nat -> (j <= R)%nat -> promised F m row R ->
-    normal_ratio M y s q -> computed_log M s x -> number F x -> number F q ->
+    quotient_by_sum M 0 y s q -> computed_log M s x -> number F x -> number F q ->
     Rabs (rnd (x + q) - entropy row) <= entropy_bound F m row R.
   Proof.
     intros computed low more some ratio logged hx hq. pose proof arithmetic_sound as good.
@@ -452,10 +455,10 @@ Section Rounded.
     assert (higher : (h <= length row - 1)%nat) by lia.
     pose proof (lost_sum_growing M good 0 m row h _ j R max (Rle_refl 0) higher more) as lost. unfold promised in some.
     eapply Rle_trans.
-    - apply (b6_entropy M good 0 m row s y h j computed ltac:(lra) ltac:(cbn; lra) q x (rnd (x + q)) 0 0); try easy.
+    - apply (b6_entropy M good 0 m row s y h j 0 (Rle_refl 0) one_roundoff' computed ltac:(lra) ltac:(cbn; lra) q x (rnd (x + q)) 0 0); try easy.
       + now apply rounded_plus.
       + exists 0, 0. rewrite Rabs_R0. repeat split; try lra.
-    - pose proof (b6_growing M good 0 m row h _ j R max (Rle_refl 0) higher more some). unfold entropy_bound. lra.
+    - pose proof (b6_growing M good 0 m row h _ j R 0 max (Rle_refl 0) higher more some). unfold entropy_bound. lra.
   Qed.
 
   Lemma moments_of_streamed row m s y h j K :
@@ -495,7 +498,7 @@ Section Rounded.
     - (* the quotient by 1 + rest rounded is one by a rounded reciprocal *)
       destruct (nearest_sum F precision_positive tie 1 (rest a) number_1 hr) as [d [bd eq]].
       destruct (one_rounding (roundoff M) d one_roundoff bd) as [t [bt factor]].
-      apply normal_reciprocal with (- t); [rewrite Rabs_Ropp; exact bt|].
+      apply by_reciprocal with (- t); [unfold reciprocal_unit; rewrite Rabs_Ropp, Rplus_0_r; exact bt|].
       replace (moment a * (1 / (rest a + 1) * exp (- t))) with (moment a / rnd (1 + rest a)); [apply product_rnd|].
       rewrite eq, factor, exp_Ropp. pose proof (exp_pos t). field. lra.
     - pose proof (log1p_close _ _ _ _ calls (rest a) hr ltac:(lra)) as close. rewrite (Rplus_comm 1) in close. exact close.
@@ -545,7 +548,7 @@ Section Rounded.
     { apply (sum_positive row _ _ _ _ _ computed). unfold promised in some.
       pose proof (lost_sum_growing M good 0 m row h (length row - 1) 0 R max (Rle_refl 0) ltac:(lia) ltac:(lia)). lra. }
     apply (bound_of_moments row m s y h 0); try easy; try lia.
-    - apply normal_division, product_rnd.
+    - apply by_division, product_rnd.
     - exact (log_close _ _ _ _ calls s hs pos).
     - now apply (log_is_number _ _ _ _ calls).
     - apply number_rnd.

@@ -27,7 +27,7 @@ Inductive quantity :=
 | height | rescalings
 | visible | conversion | mean_deviation | log_sum | maximum_magnitude | logsumexp_magnitude | deviation
 | output_unit | output_roundoff | output_floor | quantum | scaling
-| mean_square_deviation | entropy_magnitude | exp_cutoff.
+| mean_square_deviation | entropy_magnitude | exp_cutoff | reciprocal_loss.
 
 Definition name (q : quantity) : string :=
   match q with
@@ -39,7 +39,7 @@ Definition name (q : quantity) : string :=
   | output_unit => "output_unit" | output_roundoff => "output_roundoff" | output_floor => "output_floor"
   | quantum => "quantum" | scaling => "scaling"
   | mean_square_deviation => "mean_square_deviation" | entropy_magnitude => "entropy_magnitude"
-  | exp_cutoff => "exp_cutoff"
+  | exp_cutoff => "exp_cutoff" | reciprocal_loss => "reciprocal_loss"
   end.
 
 (** ** The formulas *)
@@ -116,9 +116,11 @@ Section Formulas.
     Named "moment_log"
       (Of height * unit_f + exp_unit_f + Of rescalings * (exp_unit_f + two * unit_f) + unit_f + Of argument_unit
        + (Of rescalings + one) * Of argument_step).
+  Definition reciprocal_unit_f :=
+    Named "reciprocal_unit" (Number 0 - Log (one - (Of roundoff + Of reciprocal_loss))).
   Definition quotient_log_f :=
     Named "quotient_log"
-      (moment_log_f + (one + slope_f) * Of conversion + sum_log_f + Number division_roundings * unit_f).
+      (moment_log_f + (one + slope_f) * Of conversion + sum_log_f + (unit_f + reciprocal_unit_f)).
   Definition lost_moment_f :=
     Named "lost_moment"
       (Of exp_floor * Of exp_cutoff + Of product_floor + Of sum_floor
@@ -142,7 +144,7 @@ Section Formulas.
      sum_log_f; numerator_log_f; numerator_loss_f; ratio_log_f; element_log_f; element_floor_f; last_deviation_f;
      threshold_constant_f; threshold_slope_f; threshold_floor_f; row_sum_f; log_sum_error_f; logsumexp_parts_f;
      logsumexp_rounding_f; logsumexp_floor_f; logsumexp_f; log_softmax_first_f; log_softmax_second_f; log_softmax_f;
-     third_f; first_excess_f; moment_log_f; quotient_log_f; lost_moment_f; beside_mean_f; mean_error_f; entropy_parts_f;
+     third_f; first_excess_f; moment_log_f; reciprocal_unit_f; quotient_log_f; lost_moment_f; beside_mean_f; mean_error_f; entropy_parts_f;
      entropy_rounding_f; entropy_floor_f; entropy_f].
 End Formulas.
 
@@ -152,7 +154,7 @@ Local Open Scope R_scope.
 
 Section Values.
   Context (M : arithmetic) (out : output_format) (kappa m : R) (logits : list R) (h j : nat).
-  Context (u_out g smallest d : R).
+  Context (u_out g smallest d r : R).
 
   Definition is (q : quantity) : R :=
     match q with
@@ -181,6 +183,7 @@ Section Values.
     | mean_square_deviation => row.mean_square_deviation m logits
     | entropy_magnitude => softmax.entropy logits
     | exp_cutoff => standard_model.exp_cutoff M
+    | reciprocal_loss => r
     end.
 
   Definition valued (f : formula quantity) : R :=
@@ -286,24 +289,25 @@ Section Values.
   Lemma moment_log_is : valued moment_log_f = moment_log M h j.
   Proof. unfold moment_log. rewrite <- unit_is, <- exp_unit_is. unfold valued. simpl. ring. Qed.
 
-  Lemma quotient_log_is : valued quotient_log_f = quotient_log M kappa m logits h j.
+  Lemma quotient_log_is : valued quotient_log_f = quotient_log M kappa m logits h j r.
   Proof.
-    unfold quotient_log, moment_total. rewrite <- moment_log_is, <- sum_log_is, <- unit_is, <- slope_is. reflexivity.
+    unfold quotient_log, quotient_unit, moment_total. rewrite <- moment_log_is, <- sum_log_is, <- unit_is, <- slope_is.
+    unfold reciprocal_unit, log_unit, valued. simpl. ring.
   Qed.
 
-  Lemma mean_error_is : valued mean_error_f = mean_error M kappa m logits h j.
+  Lemma mean_error_is : valued mean_error_f = mean_error M kappa m logits h j r.
   Proof.
     unfold mean_error, beside_mean.
     rewrite <- quotient_log_is, <- lost_moment_is, <- lost_is, <- argument_floor_is, <- shift_is, <- slope_is. reflexivity.
   Qed.
 
-  Lemma entropy_rounding_is : valued entropy_rounding_f = entropy_rounding M kappa m logits h j.
+  Lemma entropy_rounding_is : valued entropy_rounding_f = entropy_rounding M kappa m logits h j r.
   Proof. unfold entropy_rounding, entropy_parts. rewrite <- log_sum_error_is, <- mean_error_is. reflexivity. Qed.
 
   (** The right-hand side of [b6_entropy]. *)
   Theorem entropy_is :
     valued entropy_f
-    = entropy_rounding M kappa m logits h j + u_out * (softmax.entropy logits + entropy_rounding M kappa m logits h j)
+    = entropy_rounding M kappa m logits h j r + u_out * (softmax.entropy logits + entropy_rounding M kappa m logits h j r)
       + (entropy_floor M * (1 + u_out) + b2_element.output_floor out).
   Proof. rewrite <- entropy_rounding_is. reflexivity. Qed.
 End Values.
