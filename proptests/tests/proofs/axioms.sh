@@ -1,7 +1,8 @@
 #!/bin/sh
-# axioms.sh PROOFS BUILD [each]: the axioms that the theorems of each file rest on together, as lines "MODULE AXIOM", and
+# axioms.sh PROOFS BUILD [each|together]: the axioms that the theorems of each file rest on together, as lines "MODULE AXIOM", and
 # "MODULE -" where there is none. Each question makes Coq walk through the whole library again: files that THEOREMS.md
-# records alike are asked together, and any axiom one of them has beyond its record is said of all. each: file by file.
+# records alike are asked together, and any axiom one of them has beyond its record is said of all.
+# each: file by file; together: all at once.
 set -eu
 here=$(dirname "$0")
 proofs=$1 build=$2 each=${3:-}
@@ -21,7 +22,7 @@ sh "$here/theorems.sh" "$proofs" | awk -v folder="$work" -v each="$each" '
   FILENAME != "-" { mark[$1] = $2; next }
   {
     module = $0; sub(/\.[^.]*$/, "", module)
-    group = each == "" && module in mark ? "as " mark[module] : module
+    group = each == "together" ? "all" : each == "" && module in mark ? "as " mark[module] : module
     if (!(group in number)) { number[group] = ++groups; tuple[group] = "tt" }
     if (!(module in seen)) { seen[module] = 1; print group "\t" module >(folder "/members"); needs[group] = needs[group] "Require " module ".\n" }
     tuple[group] = "(" tuple[group] ", @" $0 ")"
