@@ -74,17 +74,57 @@ std::optional<View> view_of(const DLTensor* tensor, int rank) {
 
 bool same_shape(const View& a, const View& b) { return a.rows == b.rows && a.columns == b.columns; }
 
-bool row_output_fits(const View& logits, const View& output) {
-  const Storage wide = logits.storage == Storage::f64 ? Storage::f64 : Storage::f32;
-  return logits.rows == output.rows && (output.storage == logits.storage || output.storage == wide);
+bool has_row_output(Form form, std::uint32_t index) {
+  return form == Form::rows || form == Form::statistics || index > 0;
 }
 
-bool outputs_fit(const CallViews& views, Shape shape) {
-  if (views.entropy && !row_output_fits(views.logits, *views.entropy)) {
+std::uint32_t most_outputs(Form form) {
+  return form == Form::statistics ? 4 : form == Form::elements_and_entropy ? 2 : 1;
+}
+
+bool output_fits(const View& logits, const View& output, bool of_rows) {
+  const Storage wide = logits.storage == Storage::f64 ? Storage::f64 : Storage::f32;
+  return of_rows ? logits.rows == output.rows && (output.storage == logits.storage || output.storage == wide)
+                 : same_shape(logits, output) && output.storage == logits.storage;
+}
+
+bool read_inputs(const softcheck_call& call, Form form, CallViews& views) {
+  const std::uint32_t own = form == Form::gradient ? 2 : 1;
+  if (call.n_inputs < own || call.n_inputs > own + 1) {
     return false;
   }
-  return shape == Shape::rows ? row_output_fits(views.logits, views.output)
-                              : same_shape(views.logits, views.output) && views.output.storage == views.logits.storage;
+  const std::optional<View> logits = view_of(call.inputs[0], 2);
+  if (!logits || logits->storage == Storage::mask) {
+    return false;
+  }
+  views.logits = *logits;
+  if (form == Form::gradient) {
+    views.gradient = view_of(call.inputs[1], 2);
+    if (!views.gradient || !output_fits(*logits, *views.gradient, false)) {
+      return false;
+    }
+  }
+  if (call.n_inputs > own) {
+    views.mask = view_of(call.inputs[own], 2);
+    return views.mask && views.mask->storage == Storage::mask && same_shape(*logits, *views.mask);
+  }
+  return true;
+}
+
+bool read_outputs(const softcheck_call& call, Form form, CallViews& views) {
+  if (call.n_outputs < 1 || call.n_outputs > most_outputs(form)) {
+    return false;
+  }
+  views.n_outputs = call.n_outputs;
+  for (std::uint32_t i = 0; i < call.n_outputs; ++i) {
+    const bool of_rows = has_row_output(form, i);
+    const std::optional<View> output = view_of(call.outputs[i], of_rows ? 1 : 2);
+    if (!output || !output_fits(views.logits, *output, of_rows)) {
+      return false;
+    }
+    views.outputs[i] = *output;
+  }
+  return true;
 }
 
 bool theta_representable(double theta, Storage storage) {
@@ -97,31 +137,14 @@ bool theta_representable(double theta, Storage storage) {
 
 }  // namespace
 
-std::optional<CallViews> call_views(const softcheck_call* call, Shape shape) {
-  if (call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION) {
+std::optional<CallViews> call_views(const softcheck_call* call, Form form) {
+  if (call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->scale != 1 || call->causal != 0) {
     return std::nullopt;
   }
-  const std::uint32_t most_outputs = shape == Shape::elements_and_entropy ? 2 : 1;
-  if (call->n_inputs < 1 || call->n_inputs > 2 || call->n_outputs < 1 || call->n_outputs > most_outputs ||
-      call->scale != 1 || call->causal != 0) {
-    return std::nullopt;
-  }
-  const std::optional<View> logits = view_of(call->inputs[0], 2);
-  const std::optional<View> output = view_of(call->outputs[0], shape == Shape::rows ? 1 : 2);
-  if (!logits || !output || logits->storage == Storage::mask) {
-    return std::nullopt;
-  }
-  CallViews views{*logits, std::nullopt, *output, std::nullopt, call->theta};
-  if (call->n_outputs == 2 && !(views.entropy = view_of(call->outputs[1], 1))) {
-    return std::nullopt;
-  }
-  if (call->n_inputs == 2) {
-    views.mask = view_of(call->inputs[1], 2);
-    if (!views.mask || views.mask->storage != Storage::mask || !same_shape(*logits, *views.mask)) {
-      return std::nullopt;
-    }
-  }
-  if (!outputs_fit(views, shape) || !theta_representable(views.theta, logits->storage)) {
+  CallViews views;
+  views.theta = call->theta;
+  if (!read_inputs(*call, form, views) || !read_outputs(*call, form, views) ||
+      !theta_representable(views.theta, views.logits.storage)) {
     return std::nullopt;
   }
   return views;

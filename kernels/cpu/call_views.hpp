@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <optional>
 
 #include "kernels/abi/softcheck_kernel.h"
@@ -7,25 +9,33 @@
 
 namespace softcheck::kernels {
 
-/// What the outputs of an op are: one value an element, in the logits' format, or one a row, or the first and, where a
-/// second output is asked for, the entropy of each row.
-enum class Shape { elements, rows, elements_and_entropy };
+/// What a kernel of the softmax family takes and gives. Each takes logits first and a mask last, if any.
+enum class Form {
+  elements,              // one value an element, in the logits' format
+  elements_and_entropy,  // and, where a second output is asked for, the entropy of each row
+  rows,                  // one value a row
+  statistics,            // one to four values a row, each an output of its own
+  gradient,              // logits and the gradient of a loss; one value an element
+};
 
 struct CallViews {
   View logits;
+  std::optional<View> gradient;
   std::optional<View> mask;
-  View output;
-  std::optional<View> entropy;  // the second output, where the call asks for it
+  std::array<View, 4> outputs;
+  std::uint32_t n_outputs = 0;
   double theta = 1;
 
+  const View& output() const { return outputs[0]; }
   const View* mask_or_null() const { return mask ? &*mask : nullptr; }
-  const View* entropy_or_null() const { return entropy ? &*entropy : nullptr; }
+  /// The second output of elements_and_entropy.
+  const View* entropy_or_null() const { return n_outputs > 1 ? &outputs[1] : nullptr; }
 };
 
 /// How elements of a type lie in memory; nothing where no kernel here reads them.
 std::optional<Storage> storage_of(DLDataType type);
 
 /// The tensors of a call of the softmax family as views; nothing where the call is to be refused.
-std::optional<CallViews> call_views(const softcheck_call* call, Shape shape);
+std::optional<CallViews> call_views(const softcheck_call* call, Form form);
 
 }  // namespace softcheck::kernels

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "kernels/abi/softcheck_kernel.h"
+#include "kernels/cpu/adaptive_backward.hpp"
 #include "kernels/cpu/call_views.hpp"
 #include "kernels/cpu/parallel_tasks.hpp"
 #include "kernels/cpu/row_ops.hpp"
@@ -26,8 +27,8 @@ constexpr std::int64_t task_elements = std::int64_t{1} << 15;
 /// Rows [begin, end) of a call.
 using RowsOp = void (*)(const CallViews& views, std::int64_t begin, std::int64_t end);
 
-int run(const softcheck_call* call, Shape shape, RowsOp narrow, RowsOp wide) try {
-  const std::optional<CallViews> views = call_views(call, shape);
+int run(const softcheck_call* call, Form form, RowsOp narrow, RowsOp wide) try {
+  const std::optional<CallViews> views = call_views(call, form);
   if (!views) {
     return refused;
   }
@@ -48,31 +49,60 @@ int run(const softcheck_call* call, Shape shape, RowsOp narrow, RowsOp wide) try
 namespace kernels = softcheck::kernels;
 
 SOFTCHECK_EXPORT int softcheck_softmax(const softcheck_call* call) {
-  return kernels::run(call, kernels::Shape::elements_and_entropy, kernels::softmax_rows<float>,
+  return kernels::run(call, kernels::Form::elements_and_entropy, kernels::softmax_rows<float>,
                       kernels::softmax_rows<double>);
 }
 
 SOFTCHECK_EXPORT int softcheck_log_softmax(const softcheck_call* call) {
-  return kernels::run(call, kernels::Shape::elements, kernels::each_row<float, kernels::log_softmax_row<float>>,
+  return kernels::run(call, kernels::Form::elements, kernels::each_row<float, kernels::log_softmax_row<float>>,
                       kernels::each_row<double, kernels::log_softmax_row<double>>);
 }
 
 SOFTCHECK_EXPORT int softcheck_logsumexp(const softcheck_call* call) {
-  return kernels::run(call, kernels::Shape::rows, kernels::each_row<float, kernels::logsumexp_row<float>>,
+  return kernels::run(call, kernels::Form::rows, kernels::each_row<float, kernels::logsumexp_row<float>>,
                       kernels::each_row<double, kernels::logsumexp_row<double>>);
 }
 
 SOFTCHECK_EXPORT int softcheck_entropy(const softcheck_call* call) {
-  return kernels::run(call, kernels::Shape::rows, kernels::each_row<float, kernels::entropy_row<float>>,
+  return kernels::run(call, kernels::Form::rows, kernels::each_row<float, kernels::entropy_row<float>>,
                       kernels::each_row<double, kernels::entropy_row<double>>);
 }
 
+namespace {
+
+// Adaptive ops have no temperature of their own: beta is it.
+bool has_temperature(const softcheck_call* call) {
+  return call != nullptr && call->abi_version == SOFTCHECK_KERNEL_ABI_VERSION && call->theta != 1;
+}
+
+}  // namespace
+
 SOFTCHECK_EXPORT int softcheck_adaptive_softmax(const softcheck_call* call) {
-  // The op has no temperature of its own: beta is it.
-  if (call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->theta != 1) {
+  if (has_temperature(call)) {
     return kernels::refused;
   }
-  return kernels::run(call, kernels::Shape::elements_and_entropy,
+  return kernels::run(call, kernels::Form::elements_and_entropy,
                       kernels::each_row<float, kernels::adaptive_softmax_row<float>>,
                       kernels::each_row<double, kernels::adaptive_softmax_row<double>>);
+}
+
+// Beside the ops that the judge knows: (logits[, mask]) to m, S - 1, T, U, each (rows) and as many as are asked for.
+SOFTCHECK_EXPORT int softcheck_row_statistics(const softcheck_call* call) {
+  return kernels::run(call, kernels::Form::statistics, kernels::statistics_rows<float>,
+                      kernels::statistics_rows<double>);
+}
+
+// (logits[, mask]) to (rows), nats squared.
+SOFTCHECK_EXPORT int softcheck_varentropy(const softcheck_call* call) {
+  return kernels::run(call, kernels::Form::rows, kernels::each_row<float, kernels::varentropy_row<float>>,
+                      kernels::each_row<double, kernels::varentropy_row<double>>);
+}
+
+// (logits, gradient with respect to the probabilities[, mask]) to the gradient with respect to the logits.
+SOFTCHECK_EXPORT int softcheck_adaptive_softmax_backward(const softcheck_call* call) {
+  if (has_temperature(call)) {
+    return kernels::refused;
+  }
+  return kernels::run(call, kernels::Form::gradient, kernels::adaptive_backward_rows<float>,
+                      kernels::adaptive_backward_rows<double>);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -67,7 +68,7 @@ void short_probabilities(const CallViews& views, T scale, std::int64_t first, st
     const RowReader<T> logits(views.logits, views.mask_or_null(), row);
     batch.count = logits.padded(logits.length(0));
     T* own = scratch + r * batch.count;
-    T* direct = contiguous_row<T>(views.output, row);
+    T* direct = contiguous_row<T>(views.output(), row);
     batch.in[r] = logits.read(0, own);
     batch.out[r] = direct != nullptr && logits.length(0) == batch.count ? direct : own;
   }
@@ -77,7 +78,7 @@ void short_probabilities(const CallViews& views, T scale, std::int64_t first, st
     const auto& [best, sums] = batch.results[r];
     const RowState<T> state{best.maximum, best.has_nan || best.maximum == std::numeric_limits<T>::infinity(), sums};
     if (batch.out[r] == scratch + r * batch.count && !state.undefined && !state.none_visible()) {
-      write_row(views.output, row, 0, batch.out[r], static_cast<std::size_t>(views.logits.columns));
+      write_row(views.output(), row, 0, batch.out[r], static_cast<std::size_t>(views.logits.columns));
     }
     each(row, state);
   }
@@ -166,7 +167,7 @@ void softmax_rows(const CallViews& views, std::int64_t begin, std::int64_t end) 
   const T scale = static_cast<T>(1 / views.theta);
   const auto columns = static_cast<std::size_t>(views.logits.columns);
   const auto reader = [&](std::int64_t row) { return RowReader<T>(views.logits, views.mask_or_null(), row); };
-  const auto target = [&](std::int64_t row) { return RowTarget{views.output, views.entropy_or_null(), row}; };
+  const auto target = [&](std::int64_t row) { return RowTarget{views.output(), views.entropy_or_null(), row}; };
   if (columns == 0 || columns > block_size<T>) {
     for (std::int64_t row = begin; row < end; ++row) {
       finish_softmax(reader(row), long_probabilities(reader(row), scale, target(row)), target(row));
@@ -253,12 +254,47 @@ void entropy_row(const RowReader<T>& logits, double theta, const RowTarget& targ
   store_element(target.out.at(target.row, 0), target.out.storage, result);
 }
 
+/// m, S - 1, T and U = sum w D^2 of each row, as far as the call asks. NaN where the row holds NaN or +inf; of a row
+/// without a visible item -inf, -1, 0 and 0.
+template <class T>
+void statistics_rows(const CallViews& views, std::int64_t begin, std::int64_t end) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double unscale = ExpConstants<T>::unscale;
+  for (std::int64_t row = begin; row < end; ++row) {
+    const RowReader<T> logits(views.logits, views.mask_or_null(), row);
+    const RowState<T> state = row_state(logits, static_cast<T>(1 / views.theta), true);
+    std::array<double, 4> values{nan, nan, nan, nan};
+    if (!state.undefined) {
+      values = {static_cast<double>(state.maximum), state.none_visible() ? -1 : sum_minus_one(state.sums),
+                static_cast<double>(state.sums.deviations) * unscale,
+                static_cast<double>(state.sums.squares) * unscale};
+    }
+    for (std::uint32_t i = 0; i < views.n_outputs; ++i) {
+      store_element(views.outputs[i].at(row, 0), views.outputs[i].storage, values[i]);
+    }
+  }
+}
+
+/// The variance of -ln p under p, U/S - (T/S)^2: accurate relative to U/S.
+template <class T>
+void varentropy_row(const RowReader<T>& logits, double theta, const RowTarget& target) {
+  const RowState<T> state = row_state(logits, static_cast<T>(1 / theta), true);
+  double result = std::numeric_limits<double>::quiet_NaN();
+  if (logits.size() == 0) {
+    result = 0;
+  } else if (!state.undefined && !state.none_visible()) {
+    const double mean = mean_deviation(state.sums);
+    result = std::max(mean_square(state.sums) - mean * mean, 0.0);
+  }
+  store_element(target.out.at(target.row, 0), target.out.storage, result);
+}
+
 /// Rows [begin, end) one by one.
 template <class T, void (*op)(const RowReader<T>&, double, const RowTarget&)>
 void each_row(const CallViews& views, std::int64_t begin, std::int64_t end) {
   for (std::int64_t row = begin; row < end; ++row) {
     op(RowReader<T>(views.logits, views.mask_or_null(), row), views.theta,
-       {views.output, views.entropy_or_null(), row});
+       {views.output(), views.entropy_or_null(), row});
   }
 }
 

@@ -104,8 +104,26 @@ struct Call {
   softcheck_call call;
 };
 
+/// A call of a CPU kernel with any tensors, theta = 1; fails the test on a refusal.
+inline void run_call(const std::string& symbol, const std::vector<const DLTensor*>& inputs,
+                     const std::vector<DLTensor*>& outputs, double scale = 1, bool causal = false) {
+  const softcheck_call call{SOFTCHECK_KERNEL_ABI_VERSION,
+                            static_cast<std::uint32_t>(inputs.size()),
+                            static_cast<std::uint32_t>(outputs.size()),
+                            inputs.data(),
+                            outputs.data(),
+                            1.0,
+                            scale,
+                            causal ? 1 : 0,
+                            nullptr};
+  const softcheck_kernel kernel = cpu_kernel(symbol);
+  if (kernel == nullptr || kernel(&call) != 0) {
+    ADD_FAILURE() << symbol << " is missing or refused a call";
+  }
+}
+
 inline bool has_row_output(const std::string& symbol) {
-  return symbol == "softcheck_logsumexp" || symbol == "softcheck_entropy";
+  return symbol == "softcheck_logsumexp" || symbol == "softcheck_entropy" || symbol == "softcheck_varentropy";
 }
 
 /// One compact row through a CPU kernel, visible saying which items are not masked; fails the test on a refusal.
@@ -161,8 +179,9 @@ std::vector<T> uneven_row(std::size_t n, std::uint32_t seed = 1) {
 }
 
 inline const std::vector<std::string>& cpu_symbols() {
-  static const std::vector<std::string> symbols = {"softcheck_softmax", "softcheck_log_softmax", "softcheck_logsumexp",
-                                                   "softcheck_entropy", "softcheck_adaptive_softmax"};
+  static const std::vector<std::string> symbols = {"softcheck_softmax",          "softcheck_log_softmax",
+                                                   "softcheck_logsumexp",        "softcheck_entropy",
+                                                   "softcheck_adaptive_softmax", "softcheck_varentropy"};
   return symbols;
 }
 

@@ -1,0 +1,84 @@
+#pragma once
+
+#include "kernels/cpu/adaptive_beta.hpp"
+#include "kernels/cpu/call_views.hpp"
+#include "kernels/cpu/gradient_passes.hpp"
+#include "kernels/cpu/row_ops.hpp"
+
+namespace softcheck::kernels {
+
+/// The gradient of a loss with respect to the logits of adaptive softmax, p = softmax(beta(H) x), H the entropy of
+/// q = softmax(x), from its gradient g with respect to p. With d = m - x and means over p and q,
+///
+///   dL/dx_j = beta p_j (g_j - mean_p g) + beta'(H) dL/dbeta q_j (d_j - mean_q d),
+///   dL/dbeta = -(mean_p(g d) - mean_p(g) mean_p(d)),
+///
+/// as dH/dx_j = q_j (d_j - T/S): of q nothing but (m, S, T) is needed.
+template <class T>
+class AdaptiveBackward {
+ public:
+  AdaptiveBackward(const RowReader<T>& logits, const RowReader<T>& gradient) : logits_(logits), gradient_(gradient) {}
+
+  void put(const RowTarget& target) const {
+    const RowMaximum<T> best = row_maximum(logits_);
+    if (best.undefined() || best.none_visible()) {
+      return write_nan<T>(target.out, target.row);
+    }
+    const GradientTerms<T> terms = terms_of(best.maximum);
+    constexpr auto block = static_cast<std::int64_t>(block_size<T>);
+    alignas(64) T x[block_size<T>];
+    alignas(64) T g[block_size<T>];
+    alignas(64) T out[block_size<T>];
+    for (std::int64_t index = 0; index < logits_.blocks(); ++index) {
+      const std::size_t count = logits_.length(index);
+      block_gradient(logits_.read(index, x), gradient_.read(index, g), logits_.padded(count), terms, out);
+      write_row(target.out, target.row, index * block, out, count);
+    }
+  }
+
+ private:
+  GradientTerms<T> terms_of(T m) const {
+    const BlockSums<T> sums = row_sums(logits_, m, T(1));
+    const AdaptiveBeta beta = adaptive_beta_and_slope(entropy_of(sums));
+    const T rounded_beta = static_cast<T>(beta.value);
+    const GradientSums<double> s = gradient_totals(m, rounded_beta);
+    const double mean_gradient = s.gradients / s.weights;
+    const double by_beta = mean_gradient * (s.deviations / s.weights) - s.products / s.weights;
+    return {m,
+            rounded_beta,
+            static_cast<T>(static_cast<double>(rounded_beta) / s.weights),
+            static_cast<T>(mean_gradient),
+            static_cast<T>(beta.slope * by_beta / (1 + sum_minus_one(sums))),
+            static_cast<T>(mean_deviation(sums))};
+  }
+
+  // Blocks in the accumulator's format, their sums in double.
+  GradientSums<double> gradient_totals(T m, T beta) const {
+    alignas(64) T x[block_size<T>];
+    alignas(64) T g[block_size<T>];
+    GradientSums<double> total{0, 0, 0, 0};
+    for (std::int64_t index = 0; index < logits_.blocks(); ++index) {
+      const GradientSums<T> s = gradient_sums(logits_.read(index, x), gradient_.read(index, g),
+                                              logits_.padded(logits_.length(index)), m, beta);
+      total.weights += static_cast<double>(s.weights);
+      total.gradients += static_cast<double>(s.gradients);
+      total.deviations += static_cast<double>(s.deviations);
+      total.products += static_cast<double>(s.products);
+    }
+    return total;
+  }
+
+  const RowReader<T>& logits_;
+  const RowReader<T>& gradient_;
+};
+
+template <class T>
+void adaptive_backward_rows(const CallViews& views, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t row = begin; row < end; ++row) {
+    const RowReader<T> logits(views.logits, views.mask_or_null(), row);
+    const RowReader<T> gradient(*views.gradient, nullptr, row);
+    AdaptiveBackward<T>(logits, gradient).put({views.output(), nullptr, row});
+  }
+}
+
+}  // namespace softcheck::kernels

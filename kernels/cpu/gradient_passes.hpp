@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+
+namespace softcheck::kernels {
+
+/// Sums over a block, d = m - x, w = exp(-beta d) without a scale of its own, g the incoming gradient.
+template <class T>
+struct GradientSums {
+  T weights;     // sum w
+  T gradients;   // sum w g
+  T deviations;  // sum w d
+  T products;    // sum w g d
+};
+
+/// What a block's gradient is made of: out = incoming w_beta (g - mean_gradient) + entropic w_1 (d - mean_deviation).
+template <class T>
+struct GradientTerms {
+  T maximum;
+  T beta;
+  T incoming;
+  T mean_gradient;
+  T entropic;  // 0 where beta does not depend on the entropy
+  T mean_deviation;
+};
+
+// x and g as in block_passes.hpp: count a multiple of block_lanes, filled up with -inf. Where x is -inf, g is not
+// looked at.
+
+GradientSums<float> gradient_sums(const float* x, const float* g, std::size_t count, float m, float beta);
+GradientSums<double> gradient_sums(const double* x, const double* g, std::size_t count, double m, double beta);
+
+void block_gradient(const float* x, const float* g, std::size_t count, const GradientTerms<float>& terms, float* out);
+void block_gradient(const double* x, const double* g, std::size_t count, const GradientTerms<double>& terms,
+                    double* out);
+
+}  // namespace softcheck::kernels

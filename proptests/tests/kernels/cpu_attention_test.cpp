@@ -1,0 +1,170 @@
+// Our attention kernels: what a query's bits depend on, and the conventions that the judge leaves to the contract.
+// Values are judged with the zoo (attention_zoo_test.cpp, judge/zoo_test.cpp).
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "proptests/tests/kernels/loaded_kernel.hpp"
+
+namespace softcheck::kernel_tests {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+/// f32 tensors of a call, compact; row r of out, lse and entropy together are result(r).
+struct Attention {
+  Attention(std::int64_t b, std::int64_t h, std::int64_t kh, std::int64_t nq, std::int64_t nk, std::int64_t dim)
+      : batch(b),
+        heads(h),
+        key_heads(kh),
+        queries(nq),
+        keys(nk),
+        d(dim),
+        q(uneven_row<float>(static_cast<std::size_t>(b * h * nq * dim), 1)),
+        k(uneven_row<float>(static_cast<std::size_t>(b * kh * nk * dim), 2)),
+        v(uneven_row<float>(static_cast<std::size_t>(b * kh * nk * dim), 3)) {
+    for (std::vector<float>* values : {&q, &k, &v}) {
+      for (float& x : *values) x = x / 16 + 1;  // [-1, 1)
+    }
+  }
+
+  std::size_t rows() const { return static_cast<std::size_t>(batch * heads * queries); }
+
+  void run(const std::string& symbol) {
+    std::vector<std::int64_t> shape_q{batch, heads, queries, d}, shape_k{batch, key_heads, keys, d},
+        shape_mask{batch, heads, queries, keys};
+    const auto tensor = [](auto& data, std::vector<std::int64_t>& shape, int rank, DLDataType type) {
+      return DLTensor{data.data(), {kDLCPU, 0}, rank, type, shape.data(), nullptr, 0};
+    };
+    out.assign(rows() * static_cast<std::size_t>(d), -7);
+    lse.assign(rows(), -7);
+    entropy.assign(rows(), -7);
+    const DLDataType type = dtype_of<float>();
+    const DLTensor tq = tensor(q, shape_q, 4, type), tk = tensor(k, shape_k, 4, type), tv = tensor(v, shape_k, 4, type),
+                   tm = tensor(mask, shape_mask, 4, mask_type);
+    DLTensor to = tensor(out, shape_q, 4, type), tl = tensor(lse, shape_q, 3, type),
+             te = tensor(entropy, shape_q, 3, type);
+    std::vector<const DLTensor*> inputs{&tq, &tk, &tv};
+    if (!mask.empty()) inputs.push_back(&tm);
+    run_call(symbol, inputs, {&to, &tl, &te}, 2, causal);
+  }
+
+  std::vector<float> result(std::size_t row) const {
+    const auto width = static_cast<std::size_t>(d);
+    std::vector<float> values(out.begin() + static_cast<std::ptrdiff_t>(row * width),
+                              out.begin() + static_cast<std::ptrdiff_t>((row + 1) * width));
+    values.push_back(lse[row]);
+    values.push_back(entropy[row]);
+    return values;
+  }
+
+  std::int64_t batch, heads, key_heads, queries, keys, d;
+  bool causal = false;
+  std::vector<float> q, k, v;
+  std::vector<std::uint8_t> mask;
+  std::vector<float> out, lse, entropy;
+};
+
+const std::vector<std::string>& attention_symbols() {
+  static const std::vector<std::string> symbols = {"softcheck_attention", "softcheck_adaptive_attention"};
+  return symbols;
+}
+
+/// One query of a call alone, with the keys that causality lets it see and no others.
+Attention alone(const Attention& all, std::int64_t b, std::int64_t h, std::int64_t i) {
+  const std::int64_t seen = all.causal ? i + 1 + all.keys - all.queries : all.keys;
+  const std::int64_t key_head = h / (all.heads / all.key_heads);
+  Attention one(1, 1, 1, 1, seen, all.d);
+  const auto copy = [&](std::vector<float>& to, const std::vector<float>& from, std::int64_t row) {
+    std::copy_n(from.begin() + row * all.d, static_cast<std::int64_t>(to.size()), to.begin());
+  };
+  copy(one.q, all.q, (b * all.heads + h) * all.queries + i);
+  copy(one.k, all.k, (b * all.key_heads + key_head) * all.keys);
+  copy(one.v, all.v, (b * all.key_heads + key_head) * all.keys);
+  return one;
+}
+
+// Tiles, grouped heads, blocks of keys that only other queries see: none of them shows in a query's bits.
+TEST(CpuAttention, BitsDependOnTheQuerysRowAlone) {
+  for (const bool causal : {false, true}) {
+    Attention all(2, 4, 2, 61, 301, 19);
+    all.causal = causal;
+    for (const std::string& symbol : attention_symbols()) {
+      all.run(symbol);
+      for (std::int64_t row = 0; row < all.batch * all.heads * all.queries; row += 7) {
+        const std::int64_t i = row % all.queries, h = row / all.queries % all.heads;
+        Attention one = alone(all, row / all.queries / all.heads, h, i);
+        one.run(symbol);
+        EXPECT_TRUE(same_bits(one.result(0), all.result(static_cast<std::size_t>(row))))
+            << symbol << (causal ? " causal" : "") << " row " << row;
+      }
+    }
+  }
+}
+
+TEST(CpuAttention, BitsDependOnNoThreadCountAndNoRun) {
+  for (const std::string& symbol : attention_symbols()) {
+    Attention call(3, 2, 1, 130, 1500, 16);  // 18 tiles, long enough for threads to meet
+    call.run(symbol);
+    const std::vector<float> out = call.out, lse = call.lse, entropy = call.entropy;
+    for (const char* threads : {"1", "2", "3", "8", "1000", "nonsense"}) {
+      setenv("SOFTCHECK_THREADS", threads, 1);
+      call.run(symbol);
+      EXPECT_TRUE(same_bits(call.out, out)) << symbol << " on " << threads;
+      EXPECT_TRUE(same_bits(call.lse, lse)) << symbol << " on " << threads;
+      EXPECT_TRUE(same_bits(call.entropy, entropy)) << symbol << " on " << threads;
+    }
+    unsetenv("SOFTCHECK_THREADS");
+  }
+}
+
+TEST(CpuAttention, AFullyMaskedQueryIsZero) {
+  for (const std::string& symbol : attention_symbols()) {
+    Attention call(1, 1, 1, 50, 140, 5);
+    call.mask.assign(50 * 140, 1);
+    std::fill_n(call.mask.begin() + 49 * 140, 140, std::uint8_t{0});
+    for (float& x : call.v) x = &x < call.v.data() + 10 ? nan : x;  // of keys 0 and 1
+    call.run(symbol);
+    EXPECT_TRUE(same_bits(call.result(49), {0, 0, 0, 0, 0, -infinity, 0})) << symbol;
+    EXPECT_TRUE(std::isnan(call.result(48)[0])) << symbol;
+    EXPECT_FALSE(std::isnan(call.result(48)[6])) << symbol;
+  }
+}
+
+TEST(CpuAttention, ANanReachesWhatSeesIt) {
+  for (const std::string& symbol : attention_symbols()) {
+    Attention call(1, 1, 1, 3, 140, 5);
+    call.causal = true;  // queries see 138, 139 and 140 keys
+    call.k[138 * 5 + 2] = nan;
+    call.v[139 * 5 + 1] = nan;
+    call.run(symbol);
+    for (const float x : call.result(0)) EXPECT_FALSE(std::isnan(x)) << symbol;
+    for (const float x : call.result(1)) EXPECT_TRUE(std::isnan(x)) << symbol;
+    call.k[138 * 5 + 2] = 0;
+    call.run(symbol);
+    for (std::size_t c = 0; c < 7; ++c) {
+      EXPECT_EQ(std::isnan(call.result(2)[c]), c == 1) << symbol << " column " << c;
+      EXPECT_FALSE(std::isnan(call.result(1)[c])) << symbol << " column " << c;
+    }
+  }
+}
+
+// n equal keys: entropy ln n, and beta = 1 where that is above 5.94 nats; 2^20 keys need no more memory than a tile.
+TEST(CpuAttention, EqualKeysAreAveraged) {
+  for (const std::string& symbol : attention_symbols()) {
+    for (const std::int64_t n : {std::int64_t{512}, std::int64_t{1} << 20}) {
+      Attention call(1, 1, 1, 1, n, 1);
+      std::fill(call.k.begin(), call.k.end(), 0.25f);
+      std::fill(call.v.begin(), call.v.end(), 3.0f);
+      call.run(symbol);
+      const auto log_n = static_cast<float>(std::log(static_cast<double>(n)));
+      EXPECT_EQ(call.out[0], 3.0f) << symbol;
+      EXPECT_EQ(call.entropy[0], log_n) << symbol;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace softcheck::kernel_tests
