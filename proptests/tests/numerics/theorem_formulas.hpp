@@ -195,6 +195,21 @@ T log_softmax(const Quantities<T>& q) {
 }
 
 template <class T>
+T uncentred_first(const Quantities<T>& q) {
+  return ((logsumexp_rounding(q) + q.scaling * (q.maximum_magnitude + q.deviation)) + argument_floor(q));
+}
+
+template <class T>
+T uncentred_second(const Quantities<T>& q) {
+  return (uncentred_first(q) + q.roundoff * ((q.deviation + q.log_sum) + uncentred_first(q)));
+}
+
+template <class T>
+T log_softmax_uncentred(const Quantities<T>& q) {
+  return ((uncentred_second(q) + q.output_roundoff * ((q.deviation + q.log_sum) + uncentred_second(q))) + (((logsumexp_floor(q) + q.product_floor) * (T(1) + q.roundoff) + q.sum_floor) * (T(1) + q.output_roundoff) + q.output_floor));
+}
+
+template <class T>
 T third(const Quantities<T>& q) {
   return cube(log((q.visible + exp(T(2)))) / ((T(1) - slope(q))));
 }

@@ -127,9 +127,16 @@ std::size_t compare(const Contract& contract, const std::vector<double>& logits,
       theorems::logsumexp(q) - theorems::logsumexp_floor(q) * (Enclosure(1) + q.output_roundoff) - q.output_floor,
       what + "B5 without underflow");
   const auto log_softmax = log_softmax_error(contract, row);
+  Contract by_value = contract;
+  by_value.lse = LseForm::uncentred;
+  const auto uncentred = log_softmax_error(by_value, row);
   for (double deviation : {0.0, 0.5, 10.0}) {
     q.deviation = Enclosure(deviation);
     expect_not_less(log_softmax.at(q.deviation), theorems::log_softmax(q), what + "B5 log-softmax");
+    expect_not_less(uncentred.at(q.deviation), theorems::log_softmax_uncentred(q), what + "B5 uncentred");
+    const Enclosure second = theorems::uncentred_second(q);
+    expect_same(uncentred.constant + uncentred.slope * q.deviation,
+                second + q.output_roundoff * (q.deviation + q.log_sum + second), what + "B5 uncentred, no underflow");
   }
   const auto entropy = entropy_error(contract, row);
   expect_not_less(entropy.total(), theorems::entropy(q), what + "B6");

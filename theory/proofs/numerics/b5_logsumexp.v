@@ -4,6 +4,7 @@
     - [log_of_sum]        ln S_hat as computed errs by sigma + E_l u (ln S + sigma), and what the logarithm may lose
     - [b5_logsumexp]      |L_hat - L| <= (1 + u) (sigma + E_l u (ln S + sigma) + g |m| + c) + u |L|, then the output
     - [b5_log_softmax]    x - m - ln S, centred: constant + slope D_j, then the two roundings at the result's size
+    - [b5_log_softmax_uncentred]   x - L: what L errs by, g (|m| + D_j) + c, then the same two roundings
 
     Source: docs/tolerances.md, B5; accumulated_logsumexp, log_softmax_error in numerics/rounding_entropy.cpp. *)
 
@@ -138,5 +139,35 @@ Section B5.
     assert (argument_step M + (1 + t) * kappa <= c).
     { unfold argument_floor. pose proof (pos_INR j). assert (0 <= argument_step M) by apply good. nra. }
     lra.
+  Qed.
+
+  (** ** log-softmax, uncentred: the logit as it is added, less L as computed; |x| <= |m| + D *)
+
+  Definition uncentred_first (g D : R) : R := logsumexp_rounding g + g * (Rabs m + D) + c.
+  Definition uncentred_second (g D : R) : R := uncentred_first g D + u * (D + ln S + uncentred_first g D).
+  Definition uncentred_floor : R := (logsumexp_floor + product_floor M) * (1 + u) + sum_floor M.
+
+  Theorem b5_log_softmax_uncentred g x x_hat m_hat y z w u_out floor_out r :
+    In x logits -> 0 <= g -> Rabs (x_hat - x) <= g * Rabs x + c + product_floor M ->
+    computed_maximum g m_hat -> computed_log M s y -> rounded_sum M (m_hat + y) z ->
+    rounded_sum M (x_hat - z) w -> rounded_output u_out floor_out w r ->
+    let value := ln (coefficient logits x) in
+    Rabs (r - value) <= uncentred_second g (m - x) + u_out * ((m - x) + ln S + uncentred_second g (m - x))
+                        + (uncentred_floor * (1 + u_out) + floor_out).
+  Proof using good hs some.
+    intros inx hg hx hm hy hz [d1 [e1 [bd1 [be1 ->]]]] [d2 [e2 [bd2 [be2 ->]]]] value.
+    pose proof (logsumexp_accumulated g m_hat y z hm hy hz) as accumulated. pose proof log_sum_nonneg as hl.
+    pose proof (proj2 max x inx) as below.
+    assert (same : value = x - L) by (unfold value; rewrite ln_coefficient; [easy|now apply in_not_nil with x]).
+    assert (size : Rabs value = (m - x) + ln S).
+    { rewrite same, (logsumexp_from_statistics m logits max), Rabs_left1; lra. }
+    rewrite <- size in *. unfold uncentred_floor, uncentred_second. rewrite <- size.
+    apply rounded_error; try easy. apply rounded_error; try easy. rewrite same.
+    replace (x_hat - z - (x - L)) with ((x_hat - x) + - (z - L)) by ring.
+    eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_Ropp. unfold uncentred_first.
+    assert (Rabs x <= Rabs m + (m - x)).
+    { replace x with (m + - (m - x)) at 1 by ring. eapply Rle_trans; [apply Rabs_triang|].
+      rewrite Rabs_Ropp, (Rabs_right (m - x)) by lra. lra. }
+    assert (g * Rabs x <= g * (Rabs m + (m - x))) by now apply Rmult_le_compat_l. lra.
   Qed.
 End B5.

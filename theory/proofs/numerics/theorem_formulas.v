@@ -7,6 +7,7 @@
     - [threshold_constant_is], [threshold_slope_is], [threshold_floor_is]   B2 as a threshold linear in D
     - [row_sum_is]          B4
     - [logsumexp_is]        B5 behind the output's rounding
+    - [log_softmax_uncentred_is]   B5 of x - L at deviation D
     - [log_softmax_is]      B5 of x - max - ln S at deviation D
     - [entropy_is]          B6 behind the output's rounding
 
@@ -108,6 +109,18 @@ Section Formulas.
       (log_softmax_second_f + Of output_roundoff * (Of deviation + Of log_sum + log_softmax_second_f)
        + ((Of product_floor * (one + Of roundoff) + Of sum_floor) * (one + Of output_roundoff) + Of output_floor)).
 
+  Definition uncentred_first_f :=
+    Named "uncentred_first"
+      (logsumexp_rounding_f + Of scaling * (Of maximum_magnitude + Of deviation) + argument_floor_f).
+  Definition uncentred_second_f :=
+    Named "uncentred_second"
+      (uncentred_first_f + Of roundoff * (Of deviation + Of log_sum + uncentred_first_f)).
+  Definition log_softmax_uncentred_f :=
+    Named "log_softmax_uncentred"
+      (uncentred_second_f + Of output_roundoff * (Of deviation + Of log_sum + uncentred_second_f)
+       + (((logsumexp_floor_f + Of product_floor) * (one + Of roundoff) + Of sum_floor) * (one + Of output_roundoff)
+          + Of output_floor)).
+
   Definition third_f := Named "third" (Cubed (Log (Of visible + Exp two) / (one - slope_f))).
   Definition first_excess_f :=
     Named "first_excess"
@@ -144,7 +157,7 @@ Section Formulas.
      sum_log_f; numerator_log_f; numerator_loss_f; ratio_log_f; element_log_f; element_floor_f; last_deviation_f;
      threshold_constant_f; threshold_slope_f; threshold_floor_f; row_sum_f; log_sum_error_f; logsumexp_parts_f;
      logsumexp_rounding_f; logsumexp_floor_f; logsumexp_f; log_softmax_first_f; log_softmax_second_f; log_softmax_f;
-     third_f; first_excess_f; moment_log_f; reciprocal_unit_f; quotient_log_f; lost_moment_f; beside_mean_f; mean_error_f; entropy_parts_f;
+     uncentred_first_f; uncentred_second_f; log_softmax_uncentred_f; third_f; first_excess_f; moment_log_f; reciprocal_unit_f; quotient_log_f; lost_moment_f; beside_mean_f; mean_error_f; entropy_parts_f;
      entropy_rounding_f; entropy_floor_f; entropy_f].
 End Formulas.
 
@@ -281,6 +294,15 @@ Section Values.
          + b2_element.output_floor out).
   Proof.
     unfold log_softmax_constant. rewrite <- log_sum_error_is, <- argument_floor_is, <- slope_is. reflexivity.
+  Qed.
+
+  (** The right-hand side of [b5_log_softmax_uncentred], d in the place of m - x. *)
+  Theorem log_softmax_uncentred_is :
+    valued log_softmax_uncentred_f
+    = uncentred_second M kappa m logits h j g d + u_out * (d + ln (weight_sum m logits) + uncentred_second M kappa m logits h j g d)
+      + (uncentred_floor M * (1 + u_out) + b2_element.output_floor out).
+  Proof.
+    unfold uncentred_second, uncentred_first. rewrite <- logsumexp_rounding_is, <- argument_floor_is. reflexivity.
   Qed.
 
   Lemma lost_moment_is : valued lost_moment_f = lost_moment M j.
