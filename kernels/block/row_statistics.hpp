@@ -117,9 +117,10 @@ SOFTCHECK_BODY void add_items(RowStatistics<T>& state, const T (&x)[items_at_onc
   state.squares.add((wdd[0] + wdd[1]) + (wdd[2] + wdd[3]));
 }
 
-/// The statistics of a row by one read of it, for every thread of the block. partials as for merged_by_block.
-template <BlockContext B, class Element, class T>
-SOFTCHECK_BODY RowStatistics<T> row_statistics(B& block, const LogitsRow<B, Element>& row,
+/// The statistics of a row (columns, visible(column)) by one read of it, for every thread of the block. partials as for
+/// merged_by_block.
+template <BlockContext B, class Row, class T>
+SOFTCHECK_BODY RowStatistics<T> row_statistics(B& block, const Row& row,
                                                const typename B::template Shared<RowStatistics<T>>& partials, T scale) {
   RowStatistics<T> own = no_items<T>();
   each_group_of_columns(block, row.columns, [&](std::int64_t begin) {

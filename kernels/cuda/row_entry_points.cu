@@ -3,10 +3,10 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <array>
 
 #include "kernels/block/abi/row_calls.hpp"
 #include "kernels/cuda/block.cuh"
+#include "kernels/cuda/device_call.cuh"
 
 #define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -36,27 +36,10 @@ struct CudaLauncher {
   }
 };
 
-// call_views() knows tensors of the CPU and reads no data: it is shown the same tensors as if they were there.
 template <class Kernel>
-int run_on_device(const softcheck_call* call, Shape shape) {
-  if (call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION) return 1;
-  if (call->n_inputs < 1 || call->n_inputs > 2 || call->n_outputs != 1) return 1;
-  std::array<DLTensor, 3> tensors;
-  std::array<const DLTensor*, 2> inputs = {&tensors[0], &tensors[1]};
-  DLTensor* output = &tensors[2];
-  for (std::uint32_t i = 0; i < call->n_inputs; ++i) tensors[i] = *call->inputs[i];
-  tensors[2] = *call->outputs[0];
-  const auto to_host_view = [](DLTensor& tensor) {
-    const bool on_device = tensor.device.device_type == kDLCUDA;
-    tensor.device.device_type = kDLCPU;
-    return on_device;
-  };
-  if (!to_host_view(tensors[0]) || !to_host_view(tensors[2])) return 1;
-  if (call->n_inputs == 2 && !to_host_view(tensors[1])) return 1;
-  softcheck_call shown = *call;
-  shown.inputs = inputs.data();
-  shown.outputs = &output;
-  return run_row_call<Kernel>(&shown, shape, CudaLauncher{static_cast<cudaStream_t>(call->stream)});
+int run_on_device(const softcheck_call* call, CallForm form) {
+  const DeviceCall shown(call);
+  return shown ? run_row_call<Kernel>(&shown.call(), form, CudaLauncher{shown.stream()}) : 1;
 }
 
 }  // namespace
@@ -65,14 +48,14 @@ int run_on_device(const softcheck_call* call, Shape shape) {
 namespace kernels = softcheck::kernels;
 
 SOFTCHECK_EXPORT int softcheck_cuda_softmax(const softcheck_call* call) {
-  return kernels::run_on_device<kernels::SoftmaxKernel>(call, kernels::Shape::elements);
+  return kernels::run_on_device<kernels::SoftmaxKernel>(call, kernels::CallForm::elements);
 }
 
 SOFTCHECK_EXPORT int softcheck_cuda_entropy(const softcheck_call* call) {
-  return kernels::run_on_device<kernels::EntropyKernel>(call, kernels::Shape::rows);
+  return kernels::run_on_device<kernels::EntropyKernel>(call, kernels::CallForm::rows);
 }
 
 SOFTCHECK_EXPORT int softcheck_cuda_adaptive_softmax(const softcheck_call* call) {
   if (call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->theta != 1) return 1;
-  return kernels::run_on_device<kernels::AdaptiveSoftmaxKernel>(call, kernels::Shape::elements);
+  return kernels::run_on_device<kernels::AdaptiveSoftmaxKernel>(call, kernels::CallForm::elements);
 }

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <type_traits>
+
+#include "kernels/block/attention.hpp"
+#include "kernels/cpu/attention_views.hpp"
+
+// From a call of the ABI to an attention kernel's launch, on either machine. Host code.
+namespace softcheck::kernels {
+
+/// What a block of attention_threads can hold; longer heads are refused.
+inline constexpr std::int64_t longest_value = std::int64_t{columns_held} * attention_threads;
+inline constexpr std::int64_t longest_query = 1024;
+
+/// view as elements of T; its strides are multiples of their size.
+template <class View, class T>
+Tensor4<View> tensor_of(const View4& view) {
+  constexpr auto size = static_cast<std::int64_t>(sizeof(T));
+  Tensor4<View> tensor;
+  std::int64_t last = 0;
+  bool empty = false;
+  for (std::size_t d = 0; d < 4; ++d) {
+    tensor.strides[d] = view.strides[d] / size;
+    last += (view.shape[d] - 1) * tensor.strides[d];
+    empty = empty || view.shape[d] == 0;
+  }
+  tensor.elements = View(reinterpret_cast<T*>(view.data), empty ? 0 : last + 1);
+  return tensor;
+}
+
+template <class B, class Element, class Result>
+AttentionArguments<B, Element, Result> attention_arguments(const AttentionViews& views) {
+  using In = typename B::template Global<const Element>;
+  using Rows = typename B::template Global<Result>;
+  AttentionArguments<B, Element, Result> arguments;
+  arguments.q = tensor_of<In, const Element>(views.q);
+  arguments.k = tensor_of<In, const Element>(views.k);
+  arguments.v = tensor_of<In, const Element>(views.v);
+  arguments.out = tensor_of<typename B::template Global<Element>, Element>(views.out);
+  if (views.mask) {
+    using Mask = typename B::template Global<const std::uint8_t>;
+    arguments.mask = tensor_of<Mask, const std::uint8_t>(*views.mask);
+    // A mask for all heads.
+    if (views.mask->shape[1] == 1) arguments.mask.strides[1] = 0;
+  }
+  if (views.lse) arguments.lse = tensor_of<Rows, Result>(*views.lse);
+  if (views.entropy) arguments.entropy = tensor_of<Rows, Result>(*views.entropy);
+  arguments.masked = views.mask.has_value();
+  arguments.causal = views.causal;
+  arguments.batch = views.batch();
+  arguments.heads = views.heads();
+  arguments.key_heads = views.key_heads();
+  arguments.queries = views.queries();
+  arguments.keys = views.keys();
+  arguments.dim = views.q.shape[3];
+  arguments.value_dim = views.v.shape[3];
+  arguments.scale = static_cast<Accumulator<Element>>(views.scale);
+  return arguments;
+}
+
+/// Launcher::run<adaptive>(arguments) for the formats of the call; 1, a refusal, where they are none of attention's or
+/// the heads are too long.
+template <bool adaptive, class Launcher>
+int run_attention_call(const softcheck_call* call, const Launcher& launcher) {
+  const std::optional<AttentionViews> views = attention_views(call);
+  if (!views || views->v.shape[3] > longest_value || views->q.shape[3] > longest_query) return 1;
+  if (views->lse && views->entropy && views->lse->storage != views->entropy->storage) return 1;
+  const bool wide = !views->lse || views->lse->storage == Storage::f32 || views->lse->storage == Storage::f64;
+  const auto as = [&]<class Element>(std::type_identity<Element>) {
+    using B = typename Launcher::Block;
+    if (wide) return launcher.template run<adaptive>(attention_arguments<B, Element, Accumulator<Element>>(*views));
+    return launcher.template run<adaptive>(attention_arguments<B, Element, Element>(*views));
+  };
+  switch (views->q.storage) {
+    case Storage::f64:
+      return as(std::type_identity<double>());
+    case Storage::f32:
+      return as(std::type_identity<float>());
+    case Storage::f16:
+      return as(std::type_identity<Half>());
+    case Storage::bf16:
+      return as(std::type_identity<BFloat>());
+    case Storage::mask:
+      break;
+  }
+  return 1;
+}
+
+}  // namespace softcheck::kernels

@@ -1,0 +1,181 @@
+#pragma once
+
+#include "kernels/block/attention_arguments.hpp"
+#include "kernels/block/entropy.hpp"
+#include "kernels/cpu/adaptive_beta.hpp"
+
+namespace softcheck::kernels {
+
+/// Threads of a block of the attention kernels, and how many columns of the output each may hold.
+inline constexpr int attention_threads = 128;
+inline constexpr int columns_held = 2;
+
+/// S and T of RowStatistics, here with the maximum's own weight, relative to one maximum.
+template <class T>
+struct WeightSums {
+  CompensatedSum<T> weights;
+  CompensatedSum<T> deviations;
+};
+
+template <class T>
+struct MergedWeightSums {
+  SOFTCHECK_BODY WeightSums<T> operator()(WeightSums<T> left, const WeightSums<T>& right) const {
+    left.weights.add(right.weights);
+    left.deviations.add(right.deviations);
+    return left;
+  }
+};
+
+/// The larger one; NaN where either is.
+template <class T>
+struct Larger {
+  SOFTCHECK_BODY T operator()(T left, T right) const { return left >= right || left != left ? left : right; }
+};
+
+template <BlockContext B, class T>
+struct AttentionMemory {
+  template <class U>
+  using Shared = typename B::template Shared<U>;
+
+  Shared<RowStatistics<T>> statistics;  // one a warp, as the next two
+  Shared<WeightSums<T>> sums;
+  Shared<T> maxima;
+  Shared<T> weights;  // one a thread
+  Shared<T> query;
+
+  SOFTCHECK_BODY AttentionMemory(B& block, std::int64_t dim)
+      : statistics(block.template shared<RowStatistics<T>>(block.size() / warp_size)),
+        sums(block.template shared<WeightSums<T>>(block.size() / warp_size)),
+        maxima(block.template shared<T>(block.size() / warp_size)),
+        weights(block.template shared<T>(block.size())),
+        query(block.template shared<T>(dim)) {}
+};
+
+/// Of AttentionMemory, in bytes.
+template <class T>
+constexpr std::size_t attention_bytes(std::int64_t dim) {
+  return merging_bytes<RowStatistics<T>>(attention_threads) + merging_bytes<WeightSums<T>>(attention_threads) +
+         merging_bytes<T>(attention_threads) + (attention_threads + static_cast<std::size_t>(dim)) * sizeof(T);
+}
+
+/// What one thread holds of a query while its block goes through the keys.
+template <class T>
+struct HeldOutput {
+  T maximum = minus_infinity<T>();  // the same in every thread
+  WeightSums<T> sums = {{0, 0}, {0, 0}};
+  CompensatedSum<T> out[columns_held] = {};
+
+  /// Relative to a larger maximum; factor = exp(old - new) in units of the weights.
+  SOFTCHECK_BODY void raise(T larger) {
+    const T factor = exponential(maximum - larger);
+    if (factor > T(0)) sums.deviations.add((larger - maximum) * sums.weights.total());
+    sums.weights.scale(factor);
+    sums.deviations.scale(factor);
+    for (CompensatedSum<T>& column : out) column.scale(factor);
+    maximum = larger;
+  }
+};
+
+/// Goes through the keys a block's width at a time: each thread weighs a key, then adds all weighed values to its
+/// columns of the output. Weights are exp(beta (x - maximum)); where the maximum is not known beforehand, beta is 1.
+template <bool maximum_known, BlockContext B, class Scores, class T>
+SOFTCHECK_BODY void attend(B& block, const Scores& scores, const AttentionMemory<B, T>& memory, T beta,
+                           std::int64_t value_dim, HeldOutput<T>& held) {
+  for (std::int64_t begin = 0; begin < scores.columns; begin += block.size()) {
+    const T x = scores.visible(begin + block.rank());
+    if constexpr (!maximum_known) {
+      const T largest = merged_by_block(block, memory.maxima, x, minus_infinity<T>(), Larger<T>());
+      if (!(largest <= held.maximum)) held.raise(largest);
+      // The same in every thread: all leave.
+      if (!(held.maximum < std::numeric_limits<T>::infinity())) return;
+    }
+    T weight = -1;  // a hidden key's, whose value nobody looks at
+    if (x > minus_infinity<T>()) {
+      const T z = (x - held.maximum) * beta;
+      weight = exponential(z);
+      held.sums.weights.add(weight);
+      if (weight > T(0)) held.sums.deviations.add(weight * -z);
+    }
+    memory.weights.store(block.rank(), weight);
+    block.sync();
+    const std::int64_t left = scores.columns - begin;
+    const int keys = static_cast<int>(left < block.size() ? left : block.size());
+    for (int c = 0; c < columns_held; ++c) {
+      const std::int64_t column = block.rank() + std::int64_t{c} * block.size();
+      if (column >= value_dim) continue;
+      for (int key = 0; key < keys; ++key) {
+        const T w = memory.weights.load(key);
+        if (w >= T(0)) held.out[c].add(w * scores.value(begin + key, column));
+      }
+    }
+    block.sync();  // the weights are free again
+  }
+}
+
+/// The query's row of the output: 0, lse -inf, entropy 0 where it sees no key; NaN where a score is NaN or +inf.
+template <BlockContext B, class Element, class Result, class T>
+SOFTCHECK_BODY void write_query(B& block, const QueryScores<B, Element, Result>& scores,
+                                const AttentionMemory<B, T>& memory, T beta, T largest, HeldOutput<T>& held) {
+  const AttentionArguments<B, Element, Result>& to = scores.arguments;
+  held.sums = merged_by_block(block, memory.sums, held.sums, WeightSums<T>{{0, 0}, {0, 0}}, MergedWeightSums<T>());
+  const bool empty = largest == minus_infinity<T>();
+  const bool defined = empty || largest < std::numeric_limits<T>::infinity();
+  const T factor = T(1) / held.sums.weights.total();
+  for (int c = 0; c < columns_held; ++c) {
+    const std::int64_t column = block.rank() + std::int64_t{c} * block.size();
+    if (column >= to.value_dim) continue;
+    T result = empty ? T(0) : held.out[c].total() * factor;
+    if (!defined) result = not_a_number<T>();
+    to.out.store(scores.batch, scores.head, scores.query, column, narrowed<Element>(result));
+  }
+  if (block.rank() != 0) return;
+  RowStatistics<T> row = no_items<T>();
+  row.weights = held.sums.weights;
+  row.weights.add(T(-1));
+  row.deviations = held.sums.deviations;
+  double lse = static_cast<double>(largest), entropy = 0;
+  if (!empty) {
+    const double s = static_cast<double>(row.weights.value) + static_cast<double>(row.weights.rest);
+    lse = defined ? static_cast<double>(beta) * static_cast<double>(largest) + logarithm_of_one_plus(s > 0 ? s : 0)
+                  : not_a_number<double>();
+    entropy = defined ? entropy_of(row) : not_a_number<double>();
+  }
+  using R = Accumulator<Result>;
+  to.lse.store(scores.batch, scores.head, scores.query, 0, narrowed<Result>(static_cast<R>(lse)));
+  to.entropy.store(scores.batch, scores.head, scores.query, 0, narrowed<Result>(static_cast<R>(entropy)));
+  to.maximum.store(scores.batch, scores.head, scores.query, 0, narrowed<Result>(static_cast<R>(largest)));
+}
+
+/// Attention, a block a query, in O(dim) memory: out = softmax(scale q k^T) v, and where asked for lse, entropy and the
+/// largest score. adaptive: out = softmax(beta(H) scale q k^T) v, H the entropy at beta = 1 by a first pass over the
+/// keys; lse and entropy are then those at beta. value_dim <= columns_held * block.size().
+/// shared memory: attention_bytes<T>(dim)
+template <bool adaptive, BlockContext B, class Element, class Result>
+SOFTCHECK_BODY void attention_body(B& block, const AttentionArguments<B, Element, Result>& arguments) {
+  using T = Accumulator<Element>;
+  const AttentionMemory<B, T> memory(block, arguments.dim);
+  const std::int64_t items = arguments.batch * arguments.heads * arguments.queries;
+  for (std::int64_t item = block.index(); item < items; item += block.count()) {
+    const QueryScores<B, Element, Result> scores(arguments, memory.query, item);
+    for (std::int64_t i = block.rank(); i < arguments.dim; i += block.size()) {
+      memory.query.store(i, widened(arguments.q.load(scores.batch, scores.head, scores.query, i)));
+    }
+    block.sync();
+    HeldOutput<T> held;
+    T beta = 1;
+    if constexpr (adaptive) {
+      const RowStatistics<T> all = row_statistics(block, scores, memory.statistics, T(1));
+      held.maximum = all.maximum;
+      if (all.maximum > minus_infinity<T>()) {
+        beta = static_cast<T>(adaptive_beta(entropy_of(all)));
+        attend<true>(block, scores, memory, beta, arguments.value_dim, held);
+      }
+    } else {
+      attend<false>(block, scores, memory, beta, arguments.value_dim, held);
+    }
+    write_query(block, scores, memory, beta, held.maximum, held);
+    block.sync();  // the query is free again
+  }
+}
+
+}  // namespace softcheck::kernels

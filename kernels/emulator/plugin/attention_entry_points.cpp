@@ -1,0 +1,43 @@
+// The attention kernels of kernels/block/ on the emulator, behind the ABI.
+//
+//   f32, f16, bf16   acc=f32 exp=1ulp sum=lanes:128 masked=zero subnormal=kept entropy=exact
+//   f64              acc=f64 exp=2ulp, else the same
+#include <algorithm>
+
+#include "kernels/block/abi/attention_calls.hpp"
+#include "kernels/emulator/block.hpp"
+#include "kernels/emulator/plugin/launched.hpp"
+
+#define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace softcheck::kernels {
+namespace {
+
+struct EmulatedAttention {
+  using Block = emulator::Block;
+
+  template <bool adaptive, class Element, class Result>
+  int run(const AttentionArguments<Block, Element, Result>& arguments) const {
+    emulator::LaunchShape shape;
+    // Fewer blocks than queries, so that some take several.
+    shape.blocks = std::min<std::int64_t>(arguments.batch * arguments.heads * arguments.queries, 3);
+    shape.threads = attention_threads;
+    shape.shared_bytes = attention_bytes<Accumulator<Element>>(arguments.dim);
+    emulator::launched(
+        shape, [&](Block& block) { attention_body<adaptive>(block, arguments); }, arguments.keys);
+    return 0;
+  }
+};
+
+}  // namespace
+}  // namespace softcheck::kernels
+
+namespace kernels = softcheck::kernels;
+
+SOFTCHECK_EXPORT int softcheck_emulated_attention(const softcheck_call* call) {
+  return kernels::run_attention_call<false>(call, kernels::EmulatedAttention());
+}
+
+SOFTCHECK_EXPORT int softcheck_emulated_adaptive_attention(const softcheck_call* call) {
+  return kernels::run_attention_call<true>(call, kernels::EmulatedAttention());
+}

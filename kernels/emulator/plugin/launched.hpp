@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+
+#include "kernels/emulator/launch.hpp"
+
+namespace softcheck::kernels::emulator {
+
+/// A launch behind the ABI. The schedule follows from width, a length of the call: a sweep of widths meets every
+/// schedule, and a call has the same bits each time. A finding is printed and ends the process: the judge calls that a
+/// crash.
+inline void launched(const LaunchShape& shape, const Kernel& kernel, std::int64_t width) {
+  const Schedule schedule = schedules[static_cast<std::size_t>(width) % std::size(schedules)];
+  const LaunchReport report = launch(shape, kernel, {schedule, 1});
+  if (report.clean()) return;
+  std::fputs(report.text().c_str(), stderr);
+  std::abort();
+}
+
+}  // namespace softcheck::kernels::emulator

@@ -1,0 +1,149 @@
+// The attention kernels on the emulator: clean and with the same bits under every schedule; the largest score, which
+// the ABI does not carry, and the rows that see no key. How well they keep their contracts is judged beside these
+// tests.
+#include "kernels/block/attention.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/emulator/block.hpp"
+
+namespace softcheck::emulator_tests {
+namespace {
+
+using namespace kernels;
+using emulator::Block;
+using Arguments = AttentionArguments<Block, float, float>;
+
+constexpr std::int64_t heads = 4, key_heads = 2, queries = 3, keys = 150, dim = 5, value_dim = 7;
+
+template <class View, class T>
+Tensor4<View> compact(std::vector<T>& elements, std::int64_t h, std::int64_t rows, std::int64_t columns) {
+  return {View(std::span(elements)), {h * rows * columns, rows * columns, columns, 1}};
+}
+
+struct Problem {
+  std::vector<float> q, k, v, out, lse, entropy, maximum;
+  std::vector<std::uint8_t> mask;
+
+  Problem() {
+    std::mt19937 random(3);
+    std::normal_distribution<float> normal(0, 2);
+    const auto fill = [&](std::vector<float>& tensor, std::int64_t count) {
+      tensor.resize(static_cast<std::size_t>(count));
+      for (float& x : tensor) x = normal(random);
+    };
+    fill(q, heads * queries * dim);
+    fill(k, key_heads * keys * dim);
+    fill(v, key_heads * keys * value_dim);
+    out.resize(static_cast<std::size_t>(heads * queries * value_dim));
+    for (auto* rows : {&lse, &entropy, &maximum}) rows->resize(static_cast<std::size_t>(heads * queries));
+    mask.assign(static_cast<std::size_t>(heads * queries * keys), 1);
+  }
+
+  Arguments arguments() {
+    Arguments all;
+    all.q = compact<Arguments::Global<const float>>(q, heads, queries, dim);
+    all.k = compact<Arguments::Global<const float>>(k, key_heads, keys, dim);
+    all.v = compact<Arguments::Global<const float>>(v, key_heads, keys, value_dim);
+    all.mask = compact<Arguments::Global<const std::uint8_t>>(mask, heads, queries, keys);
+    all.out = compact<Arguments::Global<float>>(out, heads, queries, value_dim);
+    all.lse = compact<Arguments::Global<float>>(lse, heads, queries, 1);
+    all.entropy = compact<Arguments::Global<float>>(entropy, heads, queries, 1);
+    all.maximum = compact<Arguments::Global<float>>(maximum, heads, queries, 1);
+    all.masked = true;
+    all.batch = 1;
+    all.heads = heads;
+    all.key_heads = key_heads;
+    all.queries = queries;
+    all.keys = keys;
+    all.dim = dim;
+    all.value_dim = value_dim;
+    all.scale = 0.5F;
+    return all;
+  }
+
+  template <bool adaptive>
+  emulator::LaunchReport run(bool causal) {
+    Arguments all = arguments();
+    all.causal = causal;
+    std::vector<std::span<std::byte>> written;
+    for (auto* tensor : {&out, &lse, &entropy, &maximum}) {
+      written.push_back(std::as_writable_bytes(std::span<float>(*tensor)));
+    }
+    return emulator::launch_under_all_schedules({2, attention_threads, attention_bytes<float>(dim)}, written,
+                                                [&](Block& block) { attention_body<adaptive>(block, all); });
+  }
+
+  // The same operations in the same order as the kernel's, so the same bits.
+  float score(std::int64_t head, std::int64_t query, std::int64_t key) const {
+    float dot = 0;
+    for (std::int64_t i = 0; i < dim; ++i) {
+      dot = std::fma(q[static_cast<std::size_t>((head * queries + query) * dim + i)],
+                     k[static_cast<std::size_t>((head / 2 * keys + key) * dim + i)], dot);
+    }
+    return dot * 0.5F;
+  }
+};
+
+TEST(EmulatedAttention, IsCleanAndTheSameUnderEverySchedule) {
+  for (const bool causal : {false, true}) {
+    Problem plain, adaptive;
+    const emulator::LaunchReport of_plain = plain.run<false>(causal), of_adaptive = adaptive.run<true>(causal);
+    EXPECT_TRUE(of_plain.clean()) << of_plain.text();
+    EXPECT_TRUE(of_adaptive.clean()) << of_adaptive.text();
+  }
+}
+
+TEST(EmulatedAttention, TellsTheLargestScore) {
+  for (const bool causal : {false, true}) {
+    Problem problem;
+    problem.run<false>(causal);
+    for (std::int64_t head = 0; head < heads; ++head) {
+      for (std::int64_t query = 0; query < queries; ++query) {
+        const std::int64_t visible = causal ? query + keys - queries + 1 : keys;
+        float largest = -INFINITY;
+        for (std::int64_t key = 0; key < visible; ++key) largest = std::max(largest, problem.score(head, query, key));
+        EXPECT_EQ(problem.maximum[static_cast<std::size_t>(head * queries + query)], largest);
+      }
+    }
+  }
+}
+
+TEST(EmulatedAttention, AQueryThatSeesNoKeyIsZero) {
+  Problem problem;
+  // Query 1 of head 2.
+  const std::int64_t row = 2 * queries + 1;
+  std::fill_n(problem.mask.begin() + row * keys, keys, std::uint8_t{0});
+  problem.run<false>(false);
+  const auto at = static_cast<std::size_t>(row);
+  for (std::int64_t i = 0; i < value_dim; ++i) EXPECT_EQ(problem.out[at * value_dim + static_cast<std::size_t>(i)], 0);
+  EXPECT_EQ(problem.lse[at], -INFINITY);
+  EXPECT_EQ(problem.entropy[at], 0);
+  EXPECT_EQ(problem.maximum[at], -INFINITY);
+}
+
+// Beta is 1 below half a nat of entropy: adaptive attention is then attention, bit for bit, but for the rescalings of a
+// maximum that attention meets late. The key that every query prefers therefore stands first.
+TEST(EmulatedAttention, AdaptiveIsPlainWhereOneKeyDominates) {
+  Problem plain, adaptive;
+  for (Problem* one : {&plain, &adaptive}) {
+    for (std::int64_t head = 0; head < key_heads; ++head) {
+      for (std::int64_t i = 0; i < dim; ++i) one->k[static_cast<std::size_t>(head * keys * dim + i)] = 60;
+    }
+    for (float& x : one->q) x = std::abs(x) + 1;
+  }
+  plain.run<false>(false);
+  adaptive.run<true>(false);
+  EXPECT_EQ(plain.out, adaptive.out);
+  EXPECT_EQ(plain.lse, adaptive.lse);
+  EXPECT_EQ(plain.entropy, adaptive.entropy);
+}
+
+}  // namespace
+}  // namespace softcheck::emulator_tests
