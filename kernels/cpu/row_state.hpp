@@ -56,11 +56,13 @@ PartialState<T> merged(const PartialState<T>& left, const PartialState<T>& right
   if (factor == 0) {
     return state;  // d may be infinite
   }
+  // Fused: a rescaling rounds no more often than its contract grants, the addition of ones included.
   const T sum = other.sums.ones + other.sums.weights;
-  const T deviations = other.sums.deviations + d * sum;
-  state.sums.weights += factor * sum;
-  state.sums.deviations += factor * deviations;
-  state.sums.squares += factor * (other.sums.squares + d * (other.sums.deviations + deviations));
+  const T deviations = std::fma(d, sum, other.sums.deviations);
+  const T squares = std::fma(d, other.sums.deviations + deviations, other.sums.squares);
+  state.sums.weights = std::fma(factor, sum, state.sums.weights);
+  state.sums.deviations = std::fma(factor, deviations, state.sums.deviations);
+  state.sums.squares = std::fma(factor, squares, state.sums.squares);
   return state;
 }
 
