@@ -157,6 +157,37 @@ HWY_INLINE void softmax_of(ShortRows<T>& rows) {
 }
 
 template <class T>
+HWY_INLINE void states_of(ShortRows<T>& rows) {
+  for (std::size_t r = 0; r < rows.rows; ++r) {
+    rows.results[r].best = maximum_of<T>(rows.in[r], rows.count);
+  }
+  for (std::size_t r = 0; r < rows.rows; ++r) {
+    rows.results[r].sums =
+        sums_of<Wanted::sums, true, T>(rows.in[r], rows.count, rows.results[r].best.maximum, rows.scale, nullptr);
+  }
+}
+
+template <class T>
+HWY_INLINE void adaptive_of(ShortRows<T>& rows) {
+  T factors[batch_rows];
+  for (std::size_t r = 0; r < rows.rows; ++r) {
+    BlockSums<T> sums = rows.results[r].sums;
+    if (rows.betas[r] != 1) {
+      sums = {T(0), totals_of<T>(rows.in[r], rows.count, rows.results[r].best.maximum, rows.betas[r], rows.out[r]),
+              T(0), T(0)};
+    }
+    factors[r] = normalizer(sums);
+  }
+  for (std::size_t r = 0; r < rows.rows; ++r) {
+    if (rows.betas[r] != 1) {
+      normalize_of<T>(rows.out[r], rows.count, factors[r], rows.out[r]);
+    } else {
+      probabilities_of<T>(rows.in[r], rows.count, rows.results[r].best.maximum, T(1), factors[r], rows.out[r]);
+    }
+  }
+}
+
+template <class T>
 HWY_INLINE void shift_of(const T* x, std::size_t count, T maximum, T scale_factor, T shift, T* out) {
   const Tag<T> d;
   using V = hn::Vec<Tag<T>>;
@@ -231,6 +262,10 @@ void Probabilities64(const double* x, std::size_t count, double m, double scale,
 }
 void Softmax32(ShortRows<float>& rows) { softmax_of<float>(rows); }
 void Softmax64(ShortRows<double>& rows) { softmax_of<double>(rows); }
+void States32(ShortRows<float>& rows) { states_of<float>(rows); }
+void States64(ShortRows<double>& rows) { states_of<double>(rows); }
+void Adaptive32(ShortRows<float>& rows) { adaptive_of<float>(rows); }
+void Adaptive64(ShortRows<double>& rows) { adaptive_of<double>(rows); }
 float Exp32(float z) { return exp_of<float>(z); }
 double Exp64(double z) { return exp_of<double>(z); }
 void Normalize32(const float* weights, std::size_t count, float factor, float* out) {
@@ -277,6 +312,10 @@ HWY_EXPORT(Probabilities32);
 HWY_EXPORT(Probabilities64);
 HWY_EXPORT(Softmax32);
 HWY_EXPORT(Softmax64);
+HWY_EXPORT(States32);
+HWY_EXPORT(States64);
+HWY_EXPORT(Adaptive32);
+HWY_EXPORT(Adaptive64);
 HWY_EXPORT(Exp32);
 HWY_EXPORT(Exp64);
 HWY_EXPORT(Normalize32);
@@ -325,6 +364,10 @@ void block_probabilities(const double* x, std::size_t count, double m, double sc
 }
 void short_softmax(ShortRows<float>& rows) { HWY_DYNAMIC_DISPATCH(Softmax32)(rows); }
 void short_softmax(ShortRows<double>& rows) { HWY_DYNAMIC_DISPATCH(Softmax64)(rows); }
+void short_states(ShortRows<float>& rows) { HWY_DYNAMIC_DISPATCH(States32)(rows); }
+void short_states(ShortRows<double>& rows) { HWY_DYNAMIC_DISPATCH(States64)(rows); }
+void short_adaptive(ShortRows<float>& rows) { HWY_DYNAMIC_DISPATCH(Adaptive32)(rows); }
+void short_adaptive(ShortRows<double>& rows) { HWY_DYNAMIC_DISPATCH(Adaptive64)(rows); }
 float block_exp(float z) { return HWY_DYNAMIC_DISPATCH(Exp32)(z); }
 double block_exp(double z) { return HWY_DYNAMIC_DISPATCH(Exp64)(z); }
 void block_normalize(const float* weights, std::size_t count, float factor, float* out) {

@@ -90,12 +90,21 @@ struct ShortRows {
   const T* in[batch_rows];
   T* out[batch_rows];  // may be in
   BlockSoftmax<T> results[batch_rows];
+  T betas[batch_rows];  // of short_adaptive
 };
 
 /// Maxima, weights and normalisation of short rows: the bits of the three passes. Where a row's maximum is not finite,
 /// out is meaningless, and so are its sums.
 void short_softmax(ShortRows<float>& rows);
 void short_softmax(ShortRows<double>& rows);
+
+/// Their maxima and sums alone.
+void short_states(ShortRows<float>& rows);
+void short_states(ShortRows<double>& rows);
+
+/// After short_states: exp((x - m) beta) / S. Where beta is 1, S is that of the states.
+void short_adaptive(ShortRows<float>& rows);
+void short_adaptive(ShortRows<double>& rows);
 
 /// exp(z) for z <= 0, -inf included; 1 at 0.
 float block_exp(float z);

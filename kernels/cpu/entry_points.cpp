@@ -54,18 +54,18 @@ SOFTCHECK_EXPORT int softcheck_softmax(const softcheck_call* call) {
 }
 
 SOFTCHECK_EXPORT int softcheck_log_softmax(const softcheck_call* call) {
-  return kernels::run(call, kernels::Form::elements, kernels::each_row<float, kernels::log_softmax_row<float>>,
-                      kernels::each_row<double, kernels::log_softmax_row<double>>);
+  return kernels::run(call, kernels::Form::elements, kernels::each_state<float, kernels::log_softmax_row<float>>,
+                      kernels::each_state<double, kernels::log_softmax_row<double>>);
 }
 
 SOFTCHECK_EXPORT int softcheck_logsumexp(const softcheck_call* call) {
-  return kernels::run(call, kernels::Form::rows, kernels::each_row<float, kernels::logsumexp_row<float>>,
-                      kernels::each_row<double, kernels::logsumexp_row<double>>);
+  return kernels::run(call, kernels::Form::rows, kernels::each_state<float, kernels::logsumexp_row<float>>,
+                      kernels::each_state<double, kernels::logsumexp_row<double>>);
 }
 
 SOFTCHECK_EXPORT int softcheck_entropy(const softcheck_call* call) {
-  return kernels::run(call, kernels::Form::rows, kernels::each_row<float, kernels::entropy_row<float>>,
-                      kernels::each_row<double, kernels::entropy_row<double>>);
+  return kernels::run(call, kernels::Form::rows, kernels::each_state<float, kernels::entropy_row<float>>,
+                      kernels::each_state<double, kernels::entropy_row<double>>);
 }
 
 namespace {
@@ -81,9 +81,8 @@ SOFTCHECK_EXPORT int softcheck_adaptive_softmax(const softcheck_call* call) {
   if (has_temperature(call)) {
     return kernels::refused;
   }
-  return kernels::run(call, kernels::Form::elements_and_entropy,
-                      kernels::each_row<float, kernels::adaptive_softmax_row<float>>,
-                      kernels::each_row<double, kernels::adaptive_softmax_row<double>>);
+  return kernels::run(call, kernels::Form::elements_and_entropy, kernels::adaptive_softmax_rows<float>,
+                      kernels::adaptive_softmax_rows<double>);
 }
 
 // Beside the ops that the judge knows: (logits[, mask]) to m, S - 1, T, U, each (rows) and as many as are asked for.

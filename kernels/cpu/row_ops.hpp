@@ -11,6 +11,7 @@
 #include "kernels/cpu/call_views.hpp"
 #include "kernels/cpu/row_access.hpp"
 #include "kernels/cpu/row_state.hpp"
+#include "kernels/cpu/short_rows.hpp"
 
 namespace softcheck::kernels {
 
@@ -21,19 +22,6 @@ void write_nan(const View& out, std::int64_t row) {
     store_element(out.at(row, i), out.storage, std::numeric_limits<T>::quiet_NaN());
   }
 }
-
-/// The row of out as contiguous T, or nullptr where it has to be written element by element.
-template <class T>
-T* contiguous_row(const View& out, std::int64_t row) {
-  std::byte* first = out.at(row, 0);
-  const bool contiguous = out.storage == native_storage<T> && out.column_stride == sizeof(T) &&
-                          reinterpret_cast<std::uintptr_t>(first) % alignof(T) == 0;
-  return contiguous ? reinterpret_cast<T*>(first) : nullptr;
-}
-
-/// Scratch memory of a batch of short rows.
-template <class T>
-inline constexpr std::size_t short_elements = 2 * block_size<T>;
 
 /// Where a row's results go.
 struct RowTarget {
@@ -53,35 +41,6 @@ template <class T>
 void put_undefined(const RowReader<T>& logits, const RowTarget& target) {
   write_nan<T>(target.out, target.row);
   target.put_entropy(logits.size() == 0 ? 0 : std::numeric_limits<double>::quiet_NaN());
-}
-
-/// exp((x - m) scale) / S of up to batch_rows rows of one block each, from first on; calls each(row, state). The
-/// scratch memory holds at least one row.
-template <class T, class Each>
-void short_probabilities(const CallViews& views, T scale, std::int64_t first, std::size_t rows, Each each) {
-  alignas(64) T scratch[short_elements<T>];
-  ShortRows<T> batch;
-  batch.rows = rows;
-  batch.scale = scale;
-  for (std::size_t r = 0; r < rows; ++r) {
-    const std::int64_t row = first + static_cast<std::int64_t>(r);
-    const RowReader<T> logits(views.logits, views.mask_or_null(), row);
-    batch.count = logits.padded(logits.length(0));
-    T* own = scratch + r * batch.count;
-    T* direct = contiguous_row<T>(views.output(), row);
-    batch.in[r] = logits.read(0, own);
-    batch.out[r] = direct != nullptr && logits.length(0) == batch.count ? direct : own;
-  }
-  short_softmax(batch);
-  for (std::size_t r = 0; r < rows; ++r) {
-    const std::int64_t row = first + static_cast<std::int64_t>(r);
-    const auto& [best, sums] = batch.results[r];
-    const RowState<T> state{best.maximum, best.has_nan || best.maximum == std::numeric_limits<T>::infinity(), sums};
-    if (batch.out[r] == scratch + r * batch.count && !state.undefined && !state.none_visible()) {
-      write_row(views.output(), row, 0, batch.out[r], static_cast<std::size_t>(views.logits.columns));
-    }
-    each(row, state);
-  }
 }
 
 /// Fills a row of out block by block: fill(values, count, to) writes count values to to, which may be values. Where
@@ -165,26 +124,26 @@ void finish_softmax(const RowReader<T>& logits, const RowState<T>& state, const 
 template <class T>
 void softmax_rows(const CallViews& views, std::int64_t begin, std::int64_t end) {
   const T scale = static_cast<T>(1 / views.theta);
-  const auto columns = static_cast<std::size_t>(views.logits.columns);
   const auto reader = [&](std::int64_t row) { return RowReader<T>(views.logits, views.mask_or_null(), row); };
   const auto target = [&](std::int64_t row) { return RowTarget{views.output(), views.entropy_or_null(), row}; };
-  if (columns == 0 || columns > block_size<T>) {
+  if (!has_short_rows<T>(views)) {
     for (std::int64_t row = begin; row < end; ++row) {
       finish_softmax(reader(row), long_probabilities(reader(row), scale, target(row)), target(row));
     }
     return;
   }
-  const std::size_t batch = std::min(batch_rows, short_elements<T> / RowReader<T>::padded(columns));
-  for (std::int64_t row = begin; row < end; row += static_cast<std::int64_t>(batch)) {
-    const std::size_t rows = std::min(batch, static_cast<std::size_t>(end - row));
-    short_probabilities(views, scale, row, rows,
-                        [&](std::int64_t r, const RowState<T>& state) { finish_softmax(reader(r), state, target(r)); });
-  }
+  each_batch<T>(views, begin, end, scale, true, [&](ShortBatch<T>& batch) {
+    short_softmax(batch.rows);
+    for (std::size_t r = 0; r < batch.rows.rows; ++r) {
+      batch.write(r);
+      finish_softmax(reader(batch.row(r)), batch.state(r), target(batch.row(r)));
+    }
+  });
 }
 
 /// softmax(beta x): beta from the entropy at theta = 1. The bits of softmax where beta is 1.
 template <class T>
-void adaptive_softmax_row(const RowReader<T>& logits, double /*theta: 1*/, const RowTarget& target) {
+void adaptive_softmax_row(const RowReader<T>& logits, const RowTarget& target) {
   const RowMaximum<T> best = row_maximum(logits);
   if (best.undefined() || best.none_visible()) {
     return put_undefined(logits, target);
@@ -210,9 +169,34 @@ void adaptive_softmax_row(const RowReader<T>& logits, double /*theta: 1*/, const
 }
 
 template <class T>
-void log_softmax_row(const RowReader<T>& logits, double theta, const RowTarget& target) {
+void adaptive_softmax_rows(const CallViews& views, std::int64_t begin, std::int64_t end) {
+  const auto reader = [&](std::int64_t row) { return RowReader<T>(views.logits, views.mask_or_null(), row); };
+  const auto target = [&](std::int64_t row) { return RowTarget{views.output(), views.entropy_or_null(), row}; };
+  // Entropies at beta take a pass of their own.
+  if (!has_short_rows<T>(views) || views.entropy_or_null() != nullptr) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      adaptive_softmax_row(reader(row), target(row));
+    }
+    return;
+  }
+  each_batch<T>(views, begin, end, T(1), true, [&](ShortBatch<T>& batch) {
+    short_states(batch.rows);
+    for (std::size_t r = 0; r < batch.rows.rows; ++r) {
+      const RowState<T> state = batch.state(r);
+      const bool defined = !state.undefined && !state.none_visible();
+      batch.rows.betas[r] = defined ? static_cast<T>(adaptive_beta(entropy_of(state.sums))) : T(1);
+    }
+    short_adaptive(batch.rows);
+    for (std::size_t r = 0; r < batch.rows.rows; ++r) {
+      batch.write(r);
+      finish_softmax(reader(batch.row(r)), batch.state(r), target(batch.row(r)));
+    }
+  });
+}
+
+template <class T>
+void log_softmax_row(const RowReader<T>& logits, const RowState<T>& state, double theta, const RowTarget& target) {
   const T scale = static_cast<T>(1 / theta);
-  const RowState<T> state = row_state(logits, scale);
   if (state.undefined || state.none_visible()) {
     return put_undefined(logits, target);
   }
@@ -226,8 +210,7 @@ void log_softmax_row(const RowReader<T>& logits, double theta, const RowTarget& 
 }
 
 template <class T>
-void logsumexp_row(const RowReader<T>& logits, double theta, const RowTarget& target) {
-  const RowState<T> state = row_state(logits, static_cast<T>(1 / theta));
+void logsumexp_row(const RowReader<T>& /*logits*/, const RowState<T>& state, double theta, const RowTarget& target) {
   double result = state.maximum;  // NaN, the limit +inf, or the empty sum's -inf
   if (!state.undefined && !state.none_visible()) {
     // m / theta to twice the precision: where ln S cancels it, its own rounding would be all that is left.
@@ -243,8 +226,7 @@ void logsumexp_row(const RowReader<T>& logits, double theta, const RowTarget& ta
 }
 
 template <class T>
-void entropy_row(const RowReader<T>& logits, double theta, const RowTarget& target) {
-  const RowState<T> state = row_state(logits, static_cast<T>(1 / theta));
+void entropy_row(const RowReader<T>& logits, const RowState<T>& state, double /*theta*/, const RowTarget& target) {
   double result = std::numeric_limits<double>::quiet_NaN();
   if (logits.size() == 0) {
     result = 0;
@@ -287,6 +269,27 @@ void varentropy_row(const RowReader<T>& logits, double theta, const RowTarget& t
     result = std::max(mean_square(state.sums) - mean * mean, 0.0);
   }
   store_element(target.out.at(target.row, 0), target.out.storage, result);
+}
+
+/// Rows [begin, end) of an op that needs a row's state.
+template <class T, void (*op)(const RowReader<T>&, const RowState<T>&, double, const RowTarget&)>
+void each_state(const CallViews& views, std::int64_t begin, std::int64_t end) {
+  const T scale = static_cast<T>(1 / views.theta);
+  const auto finish = [&](std::int64_t row, const RowState<T>& state) {
+    op(RowReader<T>(views.logits, views.mask_or_null(), row), state, views.theta, {views.output(), nullptr, row});
+  };
+  if (!has_short_rows<T>(views)) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      finish(row, row_state(RowReader<T>(views.logits, views.mask_or_null(), row), scale));
+    }
+    return;
+  }
+  each_batch<T>(views, begin, end, scale, false, [&](ShortBatch<T>& batch) {
+    short_states(batch.rows);
+    for (std::size_t r = 0; r < batch.rows.rows; ++r) {
+      finish(batch.row(r), batch.state(r));
+    }
+  });
 }
 
 /// Rows [begin, end) one by one.
