@@ -36,6 +36,10 @@ struct Quantities {
   T entropy_magnitude{};
   T exp_cutoff{};
   T reciprocal_loss{};
+  T dimension{};
+  T readings{};
+  T scale_magnitude{};
+  T dot_magnitude{};
   bool rescaled = false;
 };
 
@@ -267,6 +271,16 @@ T entropy_floor(const Quantities<T>& q) {
 template <class T>
 T entropy(const Quantities<T>& q) {
   return ((entropy_rounding(q) + q.output_roundoff * (q.entropy_magnitude + entropy_rounding(q))) + (entropy_floor(q) * (T(1) + q.output_roundoff) + q.output_floor));
+}
+
+template <class T>
+T score_log(const Quantities<T>& q) {
+  return ((q.dimension + T(2)) + q.readings) * unit(q);
+}
+
+template <class T>
+T score(const Quantities<T>& q) {
+  return (q.scale_magnitude * ((exp(score_log(q)) - T(1)) * q.dot_magnitude + exp(score_log(q)) * q.dimension * (q.product_floor + q.sum_floor)) + q.product_floor);
 }
 
 /// In thousandths, from H^0 on.

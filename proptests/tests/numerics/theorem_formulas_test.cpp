@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "numerics/rounding.hpp"
+#include "numerics/rounding_attention.hpp"
 #include "numerics/rounding_model.hpp"
 #include "proptests/tests/numerics/row_families.hpp"
 #include "theory/adaptive_temperature.hpp"
@@ -190,6 +191,34 @@ TEST(TheoremFormulas, TheBoundOfStreamedEntropyIsThatOfItsTheorems) {
       }
       compare(contract, logits, 1, rescaling_count(contract, logits), row.name + " streamed");
       if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(TheoremFormulas, TheErrorOfAScoreIsTheTheorems) {
+  const PrecisionScope precision(128);
+  for (const Setting& setting : settings) {
+    const Contract contract = parse_contract(setting.words, setting.input, setting.input);
+    const FormatProperties& format = properties(contract.accumulator);
+    const bool flushed = contract.subnormals == Subnormals::flushed;
+    for (std::size_t dimension : {1, 64, 128}) {
+      for (double scale : {1.0, -0.125, 0.3}) {
+        const std::string what = std::string(setting.words) + " d=" + std::to_string(dimension) + " score";
+        Quantities q;
+        q.roundoff = Enclosure(format.unit_roundoff);
+        q.sum_floor = Enclosure(flushed ? format.smallest_normal : 0.0);
+        q.product_floor = Enclosure(flushed ? format.smallest_normal : format.smallest_subnormal / 2);
+        q.dimension = Enclosure(static_cast<double>(dimension));
+        q.readings = Enclosure(embeds(contract.input, contract.accumulator) ? 0.0 : 2.0);
+        q.scale_magnitude = Enclosure(std::abs(scale));
+        q.dot_magnitude = Enclosure(7.0);
+        AttentionArithmetic arithmetic;
+        arithmetic.scale = scale;
+        arithmetic.dimension = dimension;
+        const Enclosure bound = score_error(contract, arithmetic, q.dot_magnitude);
+        expect_not_less(bound, theorems::score(q), what);
+        if (format.smallest_normal < 1e-30) expect_same(bound, theorems::score(q), what);
+      }
     }
   }
 }

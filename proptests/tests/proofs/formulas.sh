@@ -15,7 +15,8 @@ Local Open Scope string_scope.
 Definition quantities := [roundoff; exp_error; log_error; argument_unit; argument_step; sum_floor; product_floor;
   exp_floor; height; rescalings; visible; conversion; mean_deviation; log_sum; maximum_magnitude;
   logsumexp_magnitude; deviation; output_unit; output_roundoff; output_floor; quantum; scaling;
-  mean_square_deviation; entropy_magnitude; exp_cutoff; reciprocal_loss].
+  mean_square_deviation; entropy_magnitude; exp_cutoff; reciprocal_loss;
+  dimension; readings; scale_magnitude; dot_magnitude].
 Definition every_quantity_is_there : forall q, In q quantities.
 Proof. destruct q; cbn; tauto. Qed.
 Definition line (text : string) := text ++ newline.

@@ -8,6 +8,7 @@
     - [row_sum_is]          B4
     - [logsumexp_is]        B5 behind the output's rounding
     - [log_softmax_uncentred_is]   B5 of x - L at deviation D
+    - [score_is]            B9, one score
     - [log_softmax_is]      B5 of x - max - ln S at deviation D
     - [entropy_is]          B6 behind the output's rounding
 
@@ -18,7 +19,7 @@ From Coq Require Import Reals ZArith String List Lra.
 From softcheck Require Import softmax adaptive_temperature.
 From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import constants formula row tilted_row reduction b1_sum b2_element element_threshold
-  b3_total_variation b5_logsumexp moments b6_entropy.
+  b3_total_variation b5_logsumexp moments b6_entropy score_error.
 Import ListNotations.
 Local Open Scope string_scope.
 
@@ -28,7 +29,8 @@ Inductive quantity :=
 | height | rescalings
 | visible | conversion | mean_deviation | log_sum | maximum_magnitude | logsumexp_magnitude | deviation
 | output_unit | output_roundoff | output_floor | quantum | scaling
-| mean_square_deviation | entropy_magnitude | exp_cutoff | reciprocal_loss.
+| mean_square_deviation | entropy_magnitude | exp_cutoff | reciprocal_loss
+| dimension | readings | scale_magnitude | dot_magnitude.
 
 Definition name (q : quantity) : string :=
   match q with
@@ -41,6 +43,8 @@ Definition name (q : quantity) : string :=
   | quantum => "quantum" | scaling => "scaling"
   | mean_square_deviation => "mean_square_deviation" | entropy_magnitude => "entropy_magnitude"
   | exp_cutoff => "exp_cutoff" | reciprocal_loss => "reciprocal_loss"
+  | dimension => "dimension" | readings => "readings" | scale_magnitude => "scale_magnitude"
+  | dot_magnitude => "dot_magnitude"
   end.
 
 (** ** The formulas *)
@@ -152,13 +156,20 @@ Section Formulas.
     Named "entropy" (entropy_rounding_f + Of output_roundoff * (Of entropy_magnitude + entropy_rounding_f)
                      + (entropy_floor_f * (one + Of output_roundoff) + Of output_floor)).
 
+  Definition score_log_f := Named "score_log" ((Of dimension + two + Of readings) * unit_f).
+  Definition score_f :=
+    Named "score"
+      (Of scale_magnitude * ((Exp score_log_f - one) * Of dot_magnitude
+                             + Exp score_log_f * (Of dimension * (Of product_floor + Of sum_floor)))
+       + Of product_floor).
+
   Definition all_formulas : list (formula quantity) :=
     [unit_f; exp_unit_f; slope_f; second_f; shift_f; argument_floor_f; rescale_unit_f; direct_log_f; sigma_0_f; lost_f;
      sum_log_f; numerator_log_f; numerator_loss_f; ratio_log_f; element_log_f; element_floor_f; last_deviation_f;
      threshold_constant_f; threshold_slope_f; threshold_floor_f; row_sum_f; log_sum_error_f; logsumexp_parts_f;
      logsumexp_rounding_f; logsumexp_floor_f; logsumexp_f; log_softmax_first_f; log_softmax_second_f; log_softmax_f;
      uncentred_first_f; uncentred_second_f; log_softmax_uncentred_f; third_f; first_excess_f; moment_log_f; reciprocal_unit_f; quotient_log_f; lost_moment_f; beside_mean_f; mean_error_f; entropy_parts_f;
-     entropy_rounding_f; entropy_floor_f; entropy_f].
+     entropy_rounding_f; entropy_floor_f; entropy_f; score_log_f; score_f].
 End Formulas.
 
 (** ** Their values are the theorems' right-hand sides *)
@@ -167,7 +178,7 @@ Local Open Scope R_scope.
 
 Section Values.
   Context (M : arithmetic) (out : output_format) (kappa m : R) (logits : list R) (h j : nat).
-  Context (u_out g smallest d r : R).
+  Context (u_out g smallest d r : R) (products : list R) (reads : nat) (scale : R).
 
   Definition is (q : quantity) : R :=
     match q with
@@ -197,6 +208,10 @@ Section Values.
     | entropy_magnitude => softmax.entropy logits
     | exp_cutoff => standard_model.exp_cutoff M
     | reciprocal_loss => r
+    | dimension => size products
+    | readings => INR reads
+    | scale_magnitude => Rabs scale
+    | dot_magnitude => magnitude products
     end.
 
   Definition valued (f : formula quantity) : R :=
@@ -332,4 +347,13 @@ Section Values.
     = entropy_rounding M kappa m logits h j r + u_out * (softmax.entropy logits + entropy_rounding M kappa m logits h j r)
       + (entropy_floor M * (1 + u_out) + b2_element.output_floor out).
   Proof. rewrite <- entropy_rounding_is. reflexivity. Qed.
+
+  (** The right-hand side of [score_error]. *)
+  Theorem score_is :
+    let k := (size products + 2 + INR reads) * standard_model.unit M in
+    valued score_f
+    = Rabs scale * ((exp k - 1) * magnitude products
+                    + exp k * (size products * (standard_model.product_floor M + standard_model.sum_floor M)))
+      + standard_model.product_floor M.
+  Proof. rewrite <- unit_is. reflexivity. Qed.
 End Values.
