@@ -56,7 +56,7 @@ HWY_INLINE BlockSums<T> sums_at(const T* x, std::size_t count, T maximum, T scal
   constexpr std::size_t vectors = block_lanes<T> / width;
   const V m = hn::Set(d, maximum);
   const V scale = hn::Set(d, scale_factor);
-  std::size_t ones = 0;
+  std::size_t below = 0;  // weights that are not 1, where that is counted
   V weights[vectors];
   V deviations[vectors];
   V squares[vectors];
@@ -69,7 +69,7 @@ HWY_INLINE BlockSums<T> sums_at(const T* x, std::size_t count, T maximum, T scal
       const V w = scaled_exp<T>(d, z);
       if constexpr (has_ones) {
         const auto below_one = hn::Ne(z, hn::Zero(d));
-        ones += width - hn::CountTrue(d, below_one);
+        below += hn::CountTrue(d, below_one);
         weights[v] = hn::IfThenElse(below_one, hn::Add(weights[v], w), weights[v]);
       } else {
         weights[v] = hn::Add(weights[v], w);
@@ -84,6 +84,7 @@ HWY_INLINE BlockSums<T> sums_at(const T* x, std::size_t count, T maximum, T scal
     }
   }
   // At most block_size ones: exact.
+  const std::size_t ones = has_ones ? count - below : 0;
   return {static_cast<T>(ones) / ExpConstants<T>::unscale, sum_of_lanes<T>(d, weights), sum_of_lanes<T>(d, deviations),
           wanted == Wanted::moments ? sum_of_lanes<T>(d, squares) : T(0)};
 }

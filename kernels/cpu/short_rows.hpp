@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/cpu/call_views.hpp"
 #include "kernels/cpu/row_state.hpp"
@@ -53,7 +54,7 @@ class ShortBatch {
       return undefined_state(std::numeric_limits<T>::quiet_NaN());
     }
     const T m = best.maximum;
-    return m - m == 0 ? RowState<T>{m, false, sums} : RowState<T>{m, m > 0, {0, 0, 0, 0}};
+    return std::isfinite(m) ? RowState<T>{m, false, sums} : RowState<T>{m, m > 0, {0, 0, 0, 0}};
   }
 
   /// Moves a result that could not be written in place.

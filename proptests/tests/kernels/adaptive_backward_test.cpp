@@ -181,8 +181,8 @@ TEST(AdaptiveBackward, AMaskedItemIsADeletedOne) {
   const std::vector<float> without = gradient_of(row, g);
   row.resize(50, 1e30f);
   g.resize(50, std::numeric_limits<float>::quiet_NaN());
-  std::vector<std::uint8_t> visible(40, 1);
-  visible.resize(50, 0);
+  std::vector<std::uint8_t> visible(50, 0);
+  std::fill_n(visible.begin(), 40, std::uint8_t{1});
   std::vector<float> got = gradient_of(row, g, &visible);
   for (std::size_t j = 40; j < 50; ++j) EXPECT_EQ(got[j], 0.0f);
   got.resize(40);
