@@ -112,6 +112,27 @@ SOFTCHECK_BODY void attend(B& block, const Scores& scores, const AttentionMemory
   }
 }
 
+/// lse, entropy and largest score of a query, where asked for: sums over all of its keys. -inf, 0 and -inf where it
+/// sees none, NaN where a score is NaN or +inf.
+template <class Arguments, class T>
+SOFTCHECK_BODY void write_scalars(const Arguments& to, std::int64_t batch, std::int64_t head, std::int64_t query,
+                                  const WeightSums<T>& sums, T largest, T beta) {
+  RowStatistics<T> row = no_items<T>();
+  row.weights = sums.weights;
+  row.weights.add(T(-1));
+  row.deviations = sums.deviations;
+  double lse = static_cast<double>(largest), entropy = 0;
+  if (!(largest < std::numeric_limits<T>::infinity())) {
+    lse = entropy = not_a_number<double>();
+  } else if (largest > minus_infinity<T>()) {
+    lse = static_cast<double>(beta) * static_cast<double>(largest) + logarithm_of_sum(row);
+    entropy = entropy_of(row);
+  }
+  to.lse.store_wide(batch, head, query, lse);
+  to.entropy.store_wide(batch, head, query, entropy);
+  to.maximum.store_wide(batch, head, query, static_cast<double>(largest));
+}
+
 /// The query's row of the output: 0, lse -inf, entropy 0 where it sees no key; NaN where a score is NaN or +inf.
 template <BlockContext B, class Element, class Result, class T>
 SOFTCHECK_BODY void write_query(B& block, const QueryScores<B, Element, Result>& scores,
@@ -128,22 +149,9 @@ SOFTCHECK_BODY void write_query(B& block, const QueryScores<B, Element, Result>&
     if (!defined) result = not_a_number<T>();
     to.out.store(scores.batch, scores.head, scores.query, column, narrowed<Element>(result));
   }
-  if (block.rank() != 0) return;
-  RowStatistics<T> row = no_items<T>();
-  row.weights = held.sums.weights;
-  row.weights.add(T(-1));
-  row.deviations = held.sums.deviations;
-  double lse = static_cast<double>(largest), entropy = 0;
-  if (!empty) {
-    const double s = static_cast<double>(row.weights.value) + static_cast<double>(row.weights.rest);
-    lse = defined ? static_cast<double>(beta) * static_cast<double>(largest) + logarithm_of_one_plus(s > 0 ? s : 0)
-                  : not_a_number<double>();
-    entropy = defined ? entropy_of(row) : not_a_number<double>();
+  if (block.rank() == 0) {
+    write_scalars(to, scores.batch, scores.head, scores.query, held.sums, largest, beta);
   }
-  using R = Accumulator<Result>;
-  to.lse.store(scores.batch, scores.head, scores.query, 0, narrowed<Result>(static_cast<R>(lse)));
-  to.entropy.store(scores.batch, scores.head, scores.query, 0, narrowed<Result>(static_cast<R>(entropy)));
-  to.maximum.store(scores.batch, scores.head, scores.query, 0, narrowed<Result>(static_cast<R>(largest)));
 }
 
 /// Attention, a block a query, in O(dim) memory: out = softmax(scale q k^T) v, and where asked for lse, entropy and the

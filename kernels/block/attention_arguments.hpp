@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/block/context.hpp"
 #include "kernels/block/formats.hpp"
@@ -23,6 +24,11 @@ struct Tensor4 {
   template <class Value>
   SOFTCHECK_BODY void store(std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t l, Value value) const {
     if (elements.size() > 0) elements.store(place(i, j, k, l), value);
+  }
+  /// Of one value a query, rounded from double.
+  SOFTCHECK_BODY void store_wide(std::int64_t i, std::int64_t j, std::int64_t k, double value) const {
+    using Element = std::remove_cvref_t<decltype(elements.load(0))>;
+    store(i, j, k, 0, narrowed<Element>(static_cast<Accumulator<Element>>(value)));
   }
 };
 

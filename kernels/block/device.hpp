@@ -7,10 +7,13 @@
 
 // A kernel's body is compiled twice: by nvcc for the GPU and by the host's compiler for the fibers. CUDA leaves no
 // other way than a macro to say so.
+// Before a loop over what each thread holds in an array: unrolled, the array is registers; else it is local memory.
 #ifdef __CUDACC__
 #define SOFTCHECK_BODY __device__ __forceinline__
+#define SOFTCHECK_UNROLL _Pragma("unroll")
 #else
 #define SOFTCHECK_BODY inline
+#define SOFTCHECK_UNROLL
 #endif
 
 namespace softcheck::kernels {

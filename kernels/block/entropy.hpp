@@ -5,12 +5,22 @@
 
 namespace softcheck::kernels {
 
+template <class T>
+SOFTCHECK_BODY double in_double(const CompensatedSum<T>& sum) {
+  return static_cast<double>(sum.value) + static_cast<double>(sum.rest);
+}
+
+/// ln S. What rounding leaves of S - 1 may be negative where it is 0.
+template <class T>
+SOFTCHECK_BODY double logarithm_of_sum(const RowStatistics<T>& row) {
+  const double weights = in_double(row.weights);
+  return logarithm_of_one_plus(weights > 0 ? weights : 0);
+}
+
 /// ln S + T / S: both terms are >= 0. In double, from sums in the accumulator's format.
 template <class T>
 SOFTCHECK_BODY double entropy_of(const RowStatistics<T>& row) {
-  const double weights = static_cast<double>(row.weights.value) + static_cast<double>(row.weights.rest);
-  const double deviations = static_cast<double>(row.deviations.value) + static_cast<double>(row.deviations.rest);
-  return logarithm_of_one_plus(weights) + deviations / (1 + weights);
+  return logarithm_of_sum(row) + in_double(row.deviations) / (1 + in_double(row.weights));
 }
 
 /// The entropy of softmax(x scale) in nats, by one read of each row: NaN where nothing is visible or an item is NaN or

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernels/block/abi/attention_calls.hpp"
+#include "kernels/block/mma_attention.hpp"
 #include "kernels/cuda/block.cuh"
 #include "kernels/cuda/device_call.cuh"
 
@@ -26,6 +27,13 @@ __global__ void __launch_bounds__(attention_threads, least_blocks)
   attention_body<adaptive>(block, arguments);
 }
 
+template <bool adaptive, int width, class Element, class Result>
+__global__ void __launch_bounds__(mma_threads)
+    mma_attention_kernel(const AttentionArguments<CudaBlock<mma_threads>, Element, Result> arguments) {
+  CudaBlock<mma_threads> block;
+  mma_attention_body<adaptive, width>(block, arguments);
+}
+
 struct CudaAttention {
   using Block = AttentionBlock;
   cudaStream_t stream;
@@ -42,19 +50,53 @@ struct CudaAttention {
   }
 };
 
-template <bool adaptive>
+struct CudaMmaAttention {
+  using Block = CudaBlock<mma_threads>;
+  cudaStream_t stream;
+
+  template <bool adaptive, class Element, class Result>
+  int run(const AttentionArguments<Block, Element, Result>& arguments) const {
+    // lse and entropy in f32 only: half the kernels to compile.
+    if constexpr (sizeof(Element) == 2 && sizeof(Result) == 4) {
+      const std::int64_t longest = std::max(arguments.dim, arguments.value_dim);
+      if (longest <= 64) return run_width<adaptive, 64>(arguments);
+      if (longest <= 128) return run_width<adaptive, 128>(arguments);
+    }
+    return 1;
+  }
+
+  template <bool adaptive, int width, class Element, class Result>
+  int run_width(const AttentionArguments<Block, Element, Result>& arguments) const {
+    const std::int64_t tiles = (arguments.queries + queries_of_tile - 1) / queries_of_tile;
+    const std::int64_t items = arguments.batch * arguments.heads * tiles;
+    if (items == 0) return 0;
+    const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(items, 1 << 20));
+    mma_attention_kernel<adaptive, width><<<blocks, mma_threads, mma_bytes<width, Element>, stream>>>(arguments);
+    return cudaGetLastError() == cudaSuccess ? 0 : 1;
+  }
+};
+
+template <bool adaptive, class Launcher>
 int run_on_device(const softcheck_call* call) {
   const DeviceCall shown(call);
-  return shown ? run_attention_call<adaptive>(&shown.call(), CudaAttention{shown.stream()}) : 1;
+  return shown ? run_attention_call<adaptive>(&shown.call(), Launcher{shown.stream()}) : 1;
 }
 
 }  // namespace
 }  // namespace softcheck::kernels
 
 SOFTCHECK_EXPORT int softcheck_cuda_attention(const softcheck_call* call) {
-  return softcheck::kernels::run_on_device<false>(call);
+  return softcheck::kernels::run_on_device<false, softcheck::kernels::CudaAttention>(call);
 }
 
 SOFTCHECK_EXPORT int softcheck_cuda_adaptive_attention(const softcheck_call* call) {
-  return softcheck::kernels::run_on_device<true>(call);
+  return softcheck::kernels::run_on_device<true, softcheck::kernels::CudaAttention>(call);
+}
+
+SOFTCHECK_EXPORT int softcheck_cuda_mma_attention(const softcheck_call* call) {
+  return softcheck::kernels::run_on_device<false, softcheck::kernels::CudaMmaAttention>(call);
+}
+
+SOFTCHECK_EXPORT int softcheck_cuda_mma_adaptive_attention(const softcheck_call* call) {
+  return softcheck::kernels::run_on_device<true, softcheck::kernels::CudaMmaAttention>(call);
 }

@@ -37,7 +37,7 @@ struct CudaLauncher {
 };
 
 template <class Kernel>
-int run_on_device(const softcheck_call* call, CallForm form) {
+int run_on_device(const softcheck_call* call, Form form) {
   const DeviceCall shown(call);
   return shown ? run_row_call<Kernel>(&shown.call(), form, CudaLauncher{shown.stream()}) : 1;
 }
@@ -48,14 +48,14 @@ int run_on_device(const softcheck_call* call, CallForm form) {
 namespace kernels = softcheck::kernels;
 
 SOFTCHECK_EXPORT int softcheck_cuda_softmax(const softcheck_call* call) {
-  return kernels::run_on_device<kernels::SoftmaxKernel>(call, kernels::CallForm::elements);
+  return kernels::run_on_device<kernels::SoftmaxKernel>(call, kernels::Form::elements);
 }
 
 SOFTCHECK_EXPORT int softcheck_cuda_entropy(const softcheck_call* call) {
-  return kernels::run_on_device<kernels::EntropyKernel>(call, kernels::CallForm::rows);
+  return kernels::run_on_device<kernels::EntropyKernel>(call, kernels::Form::rows);
 }
 
 SOFTCHECK_EXPORT int softcheck_cuda_adaptive_softmax(const softcheck_call* call) {
   if (call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->theta != 1) return 1;
-  return kernels::run_on_device<kernels::AdaptiveSoftmaxKernel>(call, kernels::CallForm::elements);
+  return kernels::run_on_device<kernels::AdaptiveSoftmaxKernel>(call, kernels::Form::elements);
 }

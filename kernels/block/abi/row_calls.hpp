@@ -8,20 +8,6 @@
 // From a call of the ABI to a row kernel's launch, on either machine. Host code.
 namespace softcheck::kernels {
 
-template <class F>
-F form_of(std::optional<CallViews> (*)(const softcheck_call*, F));
-/// What call_views() is asked for.
-using CallForm = decltype(form_of(&call_views));
-
-template <class Views>
-const View& output_of(const Views& views) {
-  if constexpr (requires { views.output(); }) {
-    return views.output();
-  } else {
-    return views.output;
-  }
-}
-
 /// view as elements of T; its strides are multiples of their size.
 template <class B, class T>
 Matrix<typename B::template Global<T>> matrix_of(const View& view) {
@@ -40,7 +26,7 @@ RowArguments<B, Element, Result> row_arguments(const CallViews& views) {
   arguments.logits.masked = views.mask.has_value();
   arguments.logits.rows = views.logits.rows;
   arguments.logits.columns = views.logits.columns;
-  arguments.results = matrix_of<B, Result>(output_of(views));
+  arguments.results = matrix_of<B, Result>(views.output());
   arguments.scale = static_cast<Accumulator<Element>>(1 / views.theta);
   return arguments;
 }
@@ -48,12 +34,12 @@ RowArguments<B, Element, Result> row_arguments(const CallViews& views) {
 /// Launcher::run<Kernel, Element, Result>(arguments) for the formats of the call; 1, a refusal, where it is none of the
 /// softmax family.
 template <class Kernel, class Launcher>
-int run_row_call(const softcheck_call* call, CallForm form, const Launcher& launcher) {
+int run_row_call(const softcheck_call* call, Form form, const Launcher& launcher) {
   const std::optional<CallViews> views = call_views(call, form);
   if (!views) return 1;
   const auto as = [&]<class Element>(std::type_identity<Element>) {
     using B = typename Launcher::Block;
-    if (output_of(*views).storage == views->logits.storage) {
+    if (views->output().storage == views->logits.storage) {
       return launcher.template run<Kernel>(row_arguments<B, Element, Element>(*views));
     }
     if constexpr (!std::is_same_v<Element, double> && std::is_same_v<Kernel, EntropyKernel>) {

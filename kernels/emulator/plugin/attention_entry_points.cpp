@@ -2,9 +2,14 @@
 //
 //   f32, f16, bf16   acc=f32 exp=1ulp sum=lanes:128 masked=zero subnormal=kept entropy=exact
 //   f64              acc=f64 exp=2ulp, else the same
+//
+// By tensor cores, whose products the emulator adds exactly (kernels/emulator/warp_operation.hpp):
+//
+//   f16, bf16        acc=f32 exp=1ulp sum=lanes:16 weights=f16 or bf16 masked=zero subnormal=kept entropy=exact
 #include <algorithm>
 
 #include "kernels/block/abi/attention_calls.hpp"
+#include "kernels/block/mma_attention.hpp"
 #include "kernels/emulator/block.hpp"
 #include "kernels/emulator/plugin/launched.hpp"
 
@@ -29,6 +34,30 @@ struct EmulatedAttention {
   }
 };
 
+struct EmulatedMmaAttention {
+  using Block = emulator::Block;
+
+  template <bool adaptive, class Element, class Result>
+  int run(const AttentionArguments<Block, Element, Result>& arguments) const {
+    // lse and entropy in f32 only: half the kernels to compile.
+    if constexpr (sizeof(Element) == 2 && sizeof(Result) == 4) {
+      const std::int64_t longest = std::max(arguments.dim, arguments.value_dim);
+      if (longest <= 64) return run_width<adaptive, 64>(arguments);
+      if (longest <= 128) return run_width<adaptive, 128>(arguments);
+    }
+    return 1;
+  }
+
+  template <bool adaptive, int width, class Element, class Result>
+  int run_width(const AttentionArguments<Block, Element, Result>& arguments) const {
+    const std::int64_t tiles = (arguments.queries + queries_of_tile - 1) / queries_of_tile;
+    emulator::launched(
+        {std::min<std::int64_t>(arguments.batch * arguments.heads * tiles, 3), mma_threads, mma_bytes<width, Element>},
+        [&](Block& block) { mma_attention_body<adaptive, width>(block, arguments); }, arguments.keys);
+    return 0;
+  }
+};
+
 }  // namespace
 }  // namespace softcheck::kernels
 
@@ -40,4 +69,12 @@ SOFTCHECK_EXPORT int softcheck_emulated_attention(const softcheck_call* call) {
 
 SOFTCHECK_EXPORT int softcheck_emulated_adaptive_attention(const softcheck_call* call) {
   return kernels::run_attention_call<true>(call, kernels::EmulatedAttention());
+}
+
+SOFTCHECK_EXPORT int softcheck_emulated_mma_attention(const softcheck_call* call) {
+  return kernels::run_attention_call<false>(call, kernels::EmulatedMmaAttention());
+}
+
+SOFTCHECK_EXPORT int softcheck_emulated_mma_adaptive_attention(const softcheck_call* call) {
+  return kernels::run_attention_call<true>(call, kernels::EmulatedMmaAttention());
 }

@@ -36,15 +36,15 @@ struct EmulatedLauncher {
 namespace kernels = softcheck::kernels;
 
 SOFTCHECK_EXPORT int softcheck_emulated_softmax(const softcheck_call* call) {
-  return kernels::run_row_call<kernels::SoftmaxKernel>(call, kernels::CallForm::elements, kernels::EmulatedLauncher());
+  return kernels::run_row_call<kernels::SoftmaxKernel>(call, kernels::Form::elements, kernels::EmulatedLauncher());
 }
 
 SOFTCHECK_EXPORT int softcheck_emulated_entropy(const softcheck_call* call) {
-  return kernels::run_row_call<kernels::EntropyKernel>(call, kernels::CallForm::rows, kernels::EmulatedLauncher());
+  return kernels::run_row_call<kernels::EntropyKernel>(call, kernels::Form::rows, kernels::EmulatedLauncher());
 }
 
 SOFTCHECK_EXPORT int softcheck_emulated_adaptive_softmax(const softcheck_call* call) {
   if (call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->theta != 1) return 1;
-  return kernels::run_row_call<kernels::AdaptiveSoftmaxKernel>(call, kernels::CallForm::elements,
+  return kernels::run_row_call<kernels::AdaptiveSoftmaxKernel>(call, kernels::Form::elements,
                                                                kernels::EmulatedLauncher());
 }

@@ -1,8 +1,6 @@
 // The attention kernels on the emulator: clean and with the same bits under every schedule; the largest score, which
 // the ABI does not carry, and the rows that see no key. How well they keep their contracts is judged beside these
 // tests.
-#include "kernels/block/attention.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/block/mma_attention.hpp"
 #include "kernels/emulator/block.hpp"
 
 namespace softcheck::emulator_tests {
@@ -143,6 +142,46 @@ TEST(EmulatedAttention, AdaptiveIsPlainWhereOneKeyDominates) {
   EXPECT_EQ(plain.out, adaptive.out);
   EXPECT_EQ(plain.lse, adaptive.lse);
   EXPECT_EQ(plain.entropy, adaptive.entropy);
+}
+
+// The same problem in bf16, by tensor cores and by a block a query: clean under every schedule, and the same up to what
+// narrow weights cost, which is judged beside these tests. Equal here: the largest scores, whose sums are exact.
+template <bool adaptive>
+void compare_with_mma() {
+  Problem problem;
+  AttentionArguments<Block, BFloat, float> all;
+  std::vector<BFloat> q, k, v, out(problem.out.size());
+  for (auto [from, to] : {std::pair(&problem.q, &q), std::pair(&problem.k, &k), std::pair(&problem.v, &v)}) {
+    for (const float x : *from) to->push_back(narrowed<BFloat>(std::round(x)));
+  }
+  all.q = compact<emulator::GlobalView<const BFloat>>(q, heads, queries, dim);
+  all.k = compact<emulator::GlobalView<const BFloat>>(k, key_heads, keys, dim);
+  all.v = compact<emulator::GlobalView<const BFloat>>(v, key_heads, keys, value_dim);
+  all.out = compact<emulator::GlobalView<BFloat>>(out, heads, queries, value_dim);
+  all.maximum = compact<emulator::GlobalView<float>>(problem.maximum, heads, queries, 1);
+  all.batch = 1;
+  all.heads = heads;
+  all.key_heads = key_heads;
+  all.queries = queries;
+  all.keys = keys;
+  all.dim = dim;
+  all.value_dim = value_dim;
+  all.causal = true;
+  const std::span<std::byte> written[] = {std::as_writable_bytes(std::span(out)),
+                                          std::as_writable_bytes(std::span(problem.maximum))};
+  const emulator::LaunchReport report =
+      emulator::launch_under_all_schedules({2, mma_threads, mma_bytes<64, BFloat>}, written,
+                                           [&](Block& block) { mma_attention_body<adaptive, 64>(block, all); });
+  EXPECT_TRUE(report.clean()) << report.text();
+  const std::vector<float> by_mma = problem.maximum;
+  emulator::launch({2, attention_threads, attention_bytes<float>(dim)},
+                   [&](Block& block) { attention_body<adaptive>(block, all); });
+  EXPECT_EQ(by_mma, problem.maximum);
+}
+
+TEST(EmulatedMmaAttention, IsCleanAndFindsTheSameMaximaUnderEverySchedule) {
+  compare_with_mma<false>();
+  compare_with_mma<true>();
 }
 
 }  // namespace
