@@ -125,6 +125,7 @@ void add_run_verb(CLI::App& app, int& exit_code) {
   survivors->add_option("--effort", flags->effort, "How long softcheck itself looks: quick, default or deep")
       ->capture_default_str();
   survivors->callback([flags, &exit_code] { exit_code = run_survivors(*flags); });
+  add_train_run(*verb, exit_code);
 }
 
 }  // namespace softcheck::cli

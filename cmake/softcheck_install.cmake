@@ -1,4 +1,4 @@
-# find_package(softcheck) for other projects: softcheck::numerics, softcheck::theory, softcheck::proptests.
+# find_package(softcheck) for other projects: softcheck::numerics, softcheck::theory, softcheck::experiments, softcheck::proptests.
 include(CMakePackageConfigHelpers)
 get_property(targets GLOBAL PROPERTY softcheck_installed_targets)
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/softcheck)

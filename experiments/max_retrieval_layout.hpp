@@ -1,0 +1,64 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace softcheck::experiments {
+
+/// The paper's max-retrieval network (Appendix A): an item is its priority and the one-hot of its class.
+inline constexpr int class_count = 10;
+inline constexpr int item_features = 1 + class_count;
+inline constexpr int width = 128;
+
+/// A dense layer in the flat array of all parameters: weights (outputs, inputs) row-major, then biases (outputs).
+struct LayerPlace {
+  std::string_view name;  // of its tensors, NAME.weight and NAME.bias
+  int inputs = 0;
+  int outputs = 0;
+  std::size_t weights = 0;  // where they begin
+  constexpr std::size_t biases() const {
+    return weights + static_cast<std::size_t>(inputs) * static_cast<std::size_t>(outputs);
+  }
+  constexpr std::size_t end() const { return biases() + static_cast<std::size_t>(outputs); }
+};
+
+enum Layer {
+  item_1,
+  item_2,
+  query_1,
+  query_2,
+  attention_query,
+  attention_key,
+  attention_value,
+  attention_output,
+  head_1,
+  head_2,
+  layer_count
+};
+
+inline constexpr std::array<LayerPlace, layer_count> layers = [] {
+  std::array<LayerPlace, layer_count> result{{
+      {"item_1", item_features, width},
+      {"item_2", width, width},
+      {"query_1", 1, width},
+      {"query_2", width, width},
+      {"attention_query", width, width},
+      {"attention_key", width, width},
+      {"attention_value", width, width},
+      {"attention_output", width, width},
+      {"head_1", width, width},
+      {"head_2", width, class_count},
+  }};
+  std::size_t next = 0;
+  for (LayerPlace& layer : result) {
+    layer.weights = next;
+    next = layer.end();
+  }
+  return result;
+}();
+
+inline constexpr std::size_t parameter_count = layers.back().end();
+static_assert(parameter_count == 118'666, "the paper's model has 118,666 parameters");
+
+}  // namespace softcheck::experiments

@@ -1,0 +1,210 @@
+// Forward and backward pass of the max-retrieval network, templates over the scalar. Included by the training lanes, once
+// for each instruction set: in an anonymous namespace, so that no linker takes the code of one for another's.
+
+#include <Eigen/Core>
+#include <cmath>
+#include <cstddef>
+
+#include "experiments/max_retrieval_layout.hpp"
+
+namespace softcheck::experiments {
+namespace {
+
+template <class Scalar>
+using Matrix = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;
+template <class Scalar>
+using RowMajorMatrix = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+template <class Scalar>
+using Vector = Eigen::Matrix<Scalar, Eigen::Dynamic, 1>;
+
+/// Sets of one size, side by side. No owner: the arrays are the caller's.
+template <class Scalar>
+struct SetsView {
+  int size = 0;                     // items in a set
+  int count = 0;                    // sets
+  const Scalar* items = nullptr;    // (item_features, count * size), column-major: an item is contiguous
+  const Scalar* queries = nullptr;  // (count)
+  const int* targets = nullptr;     // (count), the class of the item with the largest priority
+};
+
+/// Room for the matrices of a pass, kept from one to the next.
+template <class Scalar>
+class Workspace {
+ public:
+  static constexpr std::size_t matrices = 24;
+  Matrix<Scalar>& operator[](std::size_t i) { return matrices_[i]; }
+
+ private:
+  Matrix<Scalar> matrices_[matrices];
+};
+
+template <class Scalar>
+auto weights_of(const Scalar* parameters, Layer layer) {
+  const LayerPlace& place = layers[layer];
+  return Eigen::Map<const RowMajorMatrix<Scalar>>(parameters + place.weights, place.outputs, place.inputs);
+}
+
+template <class Scalar>
+auto biases_of(const Scalar* parameters, Layer layer) {
+  return Eigen::Map<const Vector<Scalar>>(parameters + layers[layer].biases(), layers[layer].outputs);
+}
+
+template <class Scalar>
+auto weights_of(Scalar* parameters, Layer layer) {
+  const LayerPlace& place = layers[layer];
+  return Eigen::Map<RowMajorMatrix<Scalar>>(parameters + place.weights, place.outputs, place.inputs);
+}
+
+template <class Scalar>
+auto biases_of(Scalar* parameters, Layer layer) {
+  return Eigen::Map<Vector<Scalar>>(parameters + layers[layer].biases(), layers[layer].outputs);
+}
+
+/// out = W in + b, column by column.
+template <class Scalar, class In>
+void dense(const Scalar* parameters, Layer layer, const In& in, Matrix<Scalar>& out) {
+  out.noalias() = weights_of(parameters, layer) * in;
+  out.colwise() += biases_of(parameters, layer);
+}
+
+/// x <- gelu(x), the form with tanh; slope <- gelu'(x).
+template <class Scalar>
+void gelu(Matrix<Scalar>& x, Matrix<Scalar>& slope) {
+  using std::sqrt;
+  const Scalar half = Scalar(1) / Scalar(2), cubic = Scalar(44715) / Scalar(1000000);
+  const Scalar scale = sqrt(Scalar(2) / Scalar(3.141592653589793238462643383279502884L));
+  slope = ((x.array() + cubic * x.array().cube()) * scale).tanh().matrix();
+  // gelu' = (1 + t) / 2 + x (1 - t^2) / 2 * scale (1 + 3 cubic x^2)
+  const auto one_at = [&](Eigen::Index i) {
+    const Scalar value = x.data()[i], t = slope.data()[i];
+    x.data()[i] = half * value * (Scalar(1) + t);
+    slope.data()[i] = half * (Scalar(1) + t) +
+                      half * value * (Scalar(1) - t * t) * scale * (Scalar(1) + Scalar(3) * cubic * value * value);
+  };
+  for (Eigen::Index i = 0; i < x.size(); ++i) one_at(i);
+}
+
+/// Gradients of a dense layer from the gradient of its output.
+template <class Scalar, class Out, class In>
+void dense_gradient(Scalar* gradient, Layer layer, const Out& out_gradient, const In& in) {
+  weights_of(gradient, layer).noalias() = out_gradient * in.transpose();
+  biases_of(gradient, layer) = out_gradient.rowwise().sum();
+}
+
+/// Mean cross-entropy of the sets and, where gradient is not null, its gradient.
+///
+/// With h the items behind their branch and q' the scaled query, the logits are h . (W_K^T q') + b_K . q'; the last term is
+/// the same for all items of a set and leaves softmax unchanged, so that b_K has no gradient; W_V is applied to the one
+/// weighted sum of h in place of every item.
+///
+/// parameters, gradient   (parameter_count), see LayerPlace
+template <class Scalar>
+Scalar loss_and_gradient(const Scalar* parameters, const SetsView<Scalar>& sets, Scalar* gradient,
+                         Workspace<Scalar>& workspace) {
+  using std::exp;
+  using std::log;
+  using std::sqrt;
+  enum {
+    hidden, hidden_slope, encoded, encoded_slope, query_hidden, query_slope, query_encoded, query, folded, coefficients,
+    pooled, value, output, head_hidden, head_slope, scores, d_head, d_output, d_value, d_pooled, d_folded, d_query,
+    d_encoded, d_hidden, used
+  };
+  static_assert(used <= Workspace<Scalar>::matrices);
+  Workspace<Scalar>& w = workspace;
+  const int n = sets.size, count = sets.count;
+  const Eigen::Map<const Matrix<Scalar>> items(sets.items, item_features, static_cast<Eigen::Index>(n) * count);
+  const Eigen::Map<const Matrix<Scalar>> queries(sets.queries, 1, count);
+  const Scalar scale = Scalar(1) / sqrt(Scalar(width));
+
+  dense(parameters, item_1, items, w[hidden]);
+  gelu(w[hidden], w[hidden_slope]);
+  dense(parameters, item_2, w[hidden], w[encoded]);
+  gelu(w[encoded], w[encoded_slope]);
+  dense(parameters, query_1, queries, w[query_hidden]);
+  gelu(w[query_hidden], w[query_slope]);
+  dense(parameters, query_2, w[query_hidden], w[query_encoded]);
+  dense(parameters, attention_query, w[query_encoded], w[query]);
+  w[query] *= scale;
+  w[folded].noalias() = weights_of(parameters, attention_key).transpose() * w[query];
+
+  w[coefficients].resize(n, count);
+  w[pooled].resize(width, count);
+  for (int s = 0; s < count; ++s) {
+    const auto set = w[encoded].middleCols(static_cast<Eigen::Index>(s) * n, n);
+    auto alpha = w[coefficients].col(s);
+    alpha.noalias() = set.transpose() * w[folded].col(s);
+    const Scalar largest = alpha.maxCoeff();
+    alpha = (alpha.array() - largest).exp().matrix();
+    const Scalar sum = alpha.sum();
+    alpha /= sum;
+    w[pooled].col(s).noalias() = set * alpha;
+  }
+  dense(parameters, attention_value, w[pooled], w[value]);
+  dense(parameters, attention_output, w[value], w[output]);
+  dense(parameters, head_1, w[output], w[head_hidden]);
+  gelu(w[head_hidden], w[head_slope]);
+  dense(parameters, head_2, w[head_hidden], w[scores]);
+
+  // Cross-entropy; scores become their own gradient.
+  Scalar loss(0);
+  for (int s = 0; s < count; ++s) {
+    auto score = w[scores].col(s);
+    const int target = sets.targets[s];
+    const Scalar largest = score.maxCoeff();
+    const Scalar at_target = score(target) - largest;
+    score = (score.array() - largest).exp().matrix();
+    const Scalar sum = score.sum();
+    loss += log(sum) - at_target;
+    score /= sum * Scalar(count);
+    score(target) -= Scalar(1) / Scalar(count);
+  }
+  loss /= Scalar(count);
+  if (gradient == nullptr) return loss;
+
+  dense_gradient(gradient, head_2, w[scores], w[head_hidden]);
+  w[d_head].noalias() = weights_of(parameters, head_2).transpose() * w[scores];
+  w[d_head].array() *= w[head_slope].array();
+  dense_gradient(gradient, head_1, w[d_head], w[output]);
+  w[d_output].noalias() = weights_of(parameters, head_1).transpose() * w[d_head];
+  dense_gradient(gradient, attention_output, w[d_output], w[value]);
+  w[d_value].noalias() = weights_of(parameters, attention_output).transpose() * w[d_output];
+  dense_gradient(gradient, attention_value, w[d_value], w[pooled]);
+  w[d_pooled].noalias() = weights_of(parameters, attention_value).transpose() * w[d_value];
+
+  w[d_folded].resize(width, count);
+  w[d_encoded].resize(width, items.cols());
+  for (int s = 0; s < count; ++s) {
+    const Eigen::Index first = static_cast<Eigen::Index>(s) * n;
+    const auto set = w[encoded].middleCols(first, n);
+    const auto alpha = w[coefficients].col(s);
+    // The gradient of the coefficients, then of the logits: alpha (d alpha - E[d alpha]).
+    auto& d_alpha = w[d_query];
+    d_alpha.noalias() = set.transpose() * w[d_pooled].col(s);
+    const Scalar mean = alpha.dot(d_alpha.col(0));
+    d_alpha = (alpha.array() * (d_alpha.col(0).array() - mean)).matrix().eval();
+    w[d_folded].col(s).noalias() = set * d_alpha;
+    auto d_set = w[d_encoded].middleCols(first, n);
+    d_set.noalias() = w[d_pooled].col(s) * alpha.transpose();
+    d_set.noalias() += w[folded].col(s) * d_alpha.transpose();
+  }
+  weights_of(gradient, attention_key).noalias() = w[query] * w[d_folded].transpose();
+  biases_of(gradient, attention_key).setZero();
+  w[d_query].noalias() = weights_of(parameters, attention_key) * w[d_folded];
+  w[d_query] *= scale;
+  dense_gradient(gradient, attention_query, w[d_query], w[query_encoded]);
+  w[d_head].noalias() = weights_of(parameters, attention_query).transpose() * w[d_query];
+  dense_gradient(gradient, query_2, w[d_head], w[query_hidden]);
+  w[d_query].noalias() = weights_of(parameters, query_2).transpose() * w[d_head];
+  w[d_query].array() *= w[query_slope].array();
+  dense_gradient(gradient, query_1, w[d_query], queries);
+
+  w[d_encoded].array() *= w[encoded_slope].array();
+  dense_gradient(gradient, item_2, w[d_encoded], w[hidden]);
+  w[d_hidden].noalias() = weights_of(parameters, item_2).transpose() * w[d_encoded];
+  w[d_hidden].array() *= w[hidden_slope].array();
+  dense_gradient(gradient, item_1, w[d_hidden], items);
+  return loss;
+}
+
+}  // namespace
+}  // namespace softcheck::experiments

@@ -1,0 +1,138 @@
+#include "experiments/training.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <stdexcept>
+
+#include "experiments/training_lanes.hpp"
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace softcheck::experiments {
+namespace {
+
+constexpr double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+
+// Subnormal numbers, of which Adam's moments of dead weights are full, flushed for the length of a scope.
+class FlushSubnormals {
+ public:
+#if defined(__x86_64__)
+  FlushSubnormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040); }  // flush-to-zero, denormals-are-zero
+  ~FlushSubnormals() { _mm_setcsr(before_); }
+
+ private:
+  unsigned before_;
+#else
+  FlushSubnormals() {}
+  ~FlushSubnormals() {}
+
+ public:
+#endif
+  FlushSubnormals(const FlushSubnormals&) = delete;
+  FlushSubnormals& operator=(const FlushSubnormals&) = delete;
+};
+
+struct Lanes {
+  const char* name;
+  softcheck_training_step* step;
+};
+
+Lanes best_lanes() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl")) {
+    return {"avx512", softcheck_training_step_avx512};
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return {"avx2", softcheck_training_step_avx2};
+#endif
+  return {"baseline", softcheck_training_step_baseline};
+}
+
+double learning_rate_at(const TrainingOptions& options, std::int64_t step) {
+  if (!options.cosine_schedule) return options.learning_rate;
+  const double done = static_cast<double>(step) / static_cast<double>(options.steps);
+  return options.learning_rate * (1 + std::cos(std::numbers::pi * done)) / 2;
+}
+
+void check(const TrainingOptions& options, const TrainingState& state) {
+  if (options.steps < 0 || options.sets_per_step < 1 || options.smallest_set < 1 ||
+      options.largest_set < options.smallest_set || !(options.learning_rate > 0) || !(options.lambda >= 0)) {
+    throw std::invalid_argument(
+        "train: need steps >= 0, sets and sizes >= 1, a learning rate > 0 and lambda >= 0, got " + to_text(options));
+  }
+  if (state.parameters.size() != parameter_count) {
+    throw std::invalid_argument("train: need " + std::to_string(parameter_count) + " parameters, got " +
+                                std::to_string(state.parameters.size()));
+  }
+}
+
+// One step of Adam over [begin, end), with 2 factor lambda w added to the gradient or lambda rate w taken off the
+// weight.
+void adam(TrainingState& state, const Floats& gradient, std::size_t begin, std::size_t end, float coupled,
+          float decoupled, float rate, float correction) {
+  float* const w = state.parameters.data();
+  float* const m = state.first_moment.data();
+  float* const v = state.second_moment.data();
+  const float* const g = gradient.data();
+  for (std::size_t i = begin; i < end; ++i) {
+    const float slope = g[i] + coupled * w[i];
+    m[i] = static_cast<float>(beta1) * m[i] + static_cast<float>(1 - beta1) * slope;
+    v[i] = static_cast<float>(beta2) * v[i] + static_cast<float>(1 - beta2) * slope * slope;
+    w[i] -= rate * m[i] / (std::sqrt(v[i]) * correction + static_cast<float>(epsilon)) + decoupled * w[i];
+  }
+}
+
+void adam_step(TrainingState& state, const Floats& gradient, const TrainingOptions& options) {
+  const double rate = learning_rate_at(options, state.step);
+  const auto t = static_cast<double>(state.step + 1);
+  const auto stepped = static_cast<float>(rate / (1 - std::pow(beta1, t)));
+  const auto correction = static_cast<float>(1 / std::sqrt(1 - std::pow(beta2, t)));
+  const double factor = options.decay == Decay::loss ? 2 : options.decay == Decay::half_loss ? 1 : 0;
+  const auto coupled = static_cast<float>(factor * options.lambda);
+  const auto decoupled = static_cast<float>(options.decay == Decay::decoupled ? rate * options.lambda : 0);
+  for (const LayerPlace& layer : layers) {
+    adam(state, gradient, layer.weights, layer.biases(), coupled, decoupled, stepped, correction);
+    const bool biases = options.decay_biases;
+    adam(state, gradient, layer.biases(), layer.end(), biases ? coupled : 0, biases ? decoupled : 0, stepped,
+         correction);
+  }
+}
+
+}  // namespace
+
+std::string training_instructions() { return best_lanes().name; }
+
+TrainingState start_training(const TrainingOptions& options) {
+  TrainingState state;
+  state.words.seed(options.seed);
+  state.parameters = initial_parameters(state.words);
+  state.first_moment.assign(parameter_count, 0);
+  state.second_moment.assign(parameter_count, 0);
+  return state;
+}
+
+void train(TrainingState& state, const TrainingOptions& options,
+           const std::function<bool(const TrainingState&, float loss)>& watch) {
+  check(options, state);
+  const Lanes lanes = best_lanes();
+  Floats gradient(parameter_count);
+  while (state.step < options.steps) {
+    const auto sizes = static_cast<std::uint64_t>(options.largest_set - options.smallest_set + 1);
+    const int size = options.smallest_set + static_cast<int>(uniform_below(state.words, sizes));
+    const RetrievalSets sets = draw_sets(size, options.sets_per_step, state.words);
+    float loss = 0;
+    {
+      const FlushSubnormals scope;
+      loss = lanes.step(state.parameters.data(), sets.size, sets.count, sets.items.data(), sets.queries.data(),
+                        sets.targets.data(), gradient.data());
+      adam_step(state, gradient, options);
+    }
+    ++state.step;
+    if (!watch(state, loss)) return;
+  }
+}
+
+}  // namespace softcheck::experiments

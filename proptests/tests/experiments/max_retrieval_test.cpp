@@ -1,0 +1,194 @@
+// The network's forward and backward pass against its definition and against derivatives carried along.
+#include <gtest/gtest.h>
+
+#include <Eigen/Core>
+#include <array>
+#include <cmath>
+#include <unsupported/Eigen/AutoDiff>
+#include <vector>
+
+#include "experiments/max_retrieval_layout.hpp"
+#include "experiments/max_retrieval_sets.hpp"
+// clang-format off
+#include "experiments/max_retrieval_pass.inl"
+// clang-format on
+
+namespace softcheck::experiments {
+namespace {
+
+using Real = long double;
+using Derivative = Eigen::AutoDiffScalar<Eigen::Matrix<Real, 1, 1>>;  // a value and its slope in one direction
+
+template <class Scalar>
+struct Sets {
+  Sets(const RetrievalSets& drawn)
+      : items(drawn.items.begin(), drawn.items.end()),
+        queries(drawn.queries.begin(), drawn.queries.end()),
+        targets(drawn.targets),
+        view{drawn.size, drawn.count, items.data(), queries.data(), targets.data()} {}
+  std::vector<Scalar> items, queries;
+  std::vector<int> targets;
+  SetsView<Scalar> view;
+};
+
+// Initial weights, and biases that are not zero: a zero hides what a wrong place would show.
+std::vector<Real> some_parameters(RandomWords& words) {
+  const Floats drawn = initial_parameters(words);
+  std::vector<Real> parameters(drawn.begin(), drawn.end());
+  for (const LayerPlace& layer : layers) {
+    for (std::size_t i = layer.biases(); i < layer.end(); ++i) parameters[i] = uniform(words) - 0.5L;
+  }
+  return parameters;
+}
+
+// As Appendix A has it: every item gets its key and its value, and nothing is folded.
+class DirectNetwork {
+ public:
+  using RealVector = Eigen::Matrix<Real, Eigen::Dynamic, 1>;
+
+  explicit DirectNetwork(const std::vector<Real>& parameters) : parameters_(parameters) {}
+
+  Real loss(const RetrievalSets& sets) const {
+    Real total = 0;
+    for (int s = 0; s < sets.count; ++s) total += loss_of_set(sets, s);
+    return total / sets.count;
+  }
+
+ private:
+  RealVector dense(Layer layer, const RealVector& in) const {
+    const LayerPlace& place = layers[layer];
+    RealVector out(place.outputs);
+    for (int o = 0; o < place.outputs; ++o) {
+      out(o) = parameters_[place.biases() + static_cast<std::size_t>(o)];
+      for (int i = 0; i < place.inputs; ++i) {
+        out(o) += parameters_[place.weights + static_cast<std::size_t>(o * place.inputs + i)] * in(i);
+      }
+    }
+    return out;
+  }
+
+  static RealVector gelu_of(const RealVector& x) {
+    const Real pi = 3.141592653589793238462643383279502884L;
+    return x.unaryExpr(
+        [&](Real v) { return v / 2 * (1 + std::tanh(std::sqrt(2 / pi) * (v + 0.044715L * v * v * v))); });
+  }
+
+  Real loss_of_set(const RetrievalSets& sets, int s) const {
+    RealVector scalar(1);
+    scalar << sets.queries[static_cast<std::size_t>(s)];
+    const RealVector query =
+        dense(attention_query, dense(query_2, gelu_of(dense(query_1, scalar)))) / std::sqrt(128.0L);
+    std::vector<Real> logits;
+    std::vector<RealVector> values;
+    for (int i = 0; i < sets.size; ++i) {
+      const float* features = &sets.items[static_cast<std::size_t>((s * sets.size + i) * item_features)];
+      RealVector item(item_features);
+      for (int f = 0; f < item_features; ++f) item(f) = features[f];
+      const RealVector encoded = gelu_of(dense(item_2, gelu_of(dense(item_1, item))));
+      logits.push_back(dense(attention_key, encoded).dot(query));
+      values.push_back(dense(attention_value, encoded));
+    }
+    Real sum = 0;
+    RealVector mixed = RealVector::Zero(width);
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      sum += std::exp(logits[i]);
+      mixed += std::exp(logits[i]) * values[i];
+    }
+    const RealVector scores = dense(head_2, gelu_of(dense(head_1, dense(attention_output, mixed / sum))));
+    return std::log(scores.array().exp().sum()) - scores(sets.targets[static_cast<std::size_t>(s)]);
+  }
+
+  const std::vector<Real>& parameters_;
+};
+
+// Both evaluate in long double, u = 2^-64. The longest path adds some 128 terms in each of 10 layers, each error
+// multiplied by what follows; 2^20 u, a million roundings of the full size, is far from any wrong formula.
+constexpr Real rounding = 0x1p-44L;
+
+TEST(MaxRetrieval, FoldedAttentionIsDirectAttention) {
+  RandomWords words(1);
+  Workspace<Real> workspace;
+  for (const int size : {1, 2, 5, 16}) {
+    const std::vector<Real> parameters = some_parameters(words);
+    const RetrievalSets drawn = draw_sets(size, 2, words);
+    const Sets<Real> sets(drawn);
+    const Real folded = loss_and_gradient<Real>(parameters.data(), sets.view, nullptr, workspace);
+    const Real direct = DirectNetwork(parameters).loss(drawn);
+    EXPECT_LE(std::fabs(folded - direct), rounding * direct) << size;
+  }
+}
+
+// The slope of the loss along a direction, carried through the forward pass, is gradient * direction: one direction for
+// each tensor, whose entries are random signs.
+TEST(MaxRetrieval, TheGradientIsTheDerivative) {
+  RandomWords words(2);
+  const std::vector<Real> parameters = some_parameters(words);
+  const RetrievalSets drawn = draw_sets(3, 2, words);
+  const Sets<Real> real_sets(drawn);
+  std::vector<Real> gradient(parameter_count);
+  Workspace<Real> workspace;
+  loss_and_gradient<Real>(parameters.data(), real_sets.view, gradient.data(), workspace);
+
+  const Sets<Derivative> sets(drawn);
+  Workspace<Derivative> derivative_workspace;
+  std::vector<Derivative> moving(parameters.begin(), parameters.end());
+  for (const LayerPlace& layer : layers) {
+    for (const auto& [begin, end] :
+         {std::pair{layer.weights, layer.biases()}, std::pair{layer.biases(), layer.end()}}) {
+      Real expected = 0, size = 0;
+      for (std::size_t i = 0; i < parameter_count; ++i) {
+        const bool moves = begin <= i && i < end;
+        const Real sign = !moves ? 0 : words() % 2 == 0 ? 1 : -1;
+        moving[i].derivatives()(0) = sign;
+        expected += sign * gradient[i];
+        if (moves) size += std::fabs(gradient[i]);
+      }
+      const Derivative loss = loss_and_gradient<Derivative>(moving.data(), sets.view, nullptr, derivative_workspace);
+      // b_K moves all logits of a set alike: its gradient is 0 in the code and a rounding error along the way.
+      const Real room = std::max(size, Real(1)) * rounding;
+      EXPECT_LE(std::fabs(loss.derivatives()(0) - expected), room) << layer.name << " from " << begin;
+    }
+  }
+}
+
+TEST(MaxRetrieval, TheTargetIsTheClassOfTheLargestPriority) {
+  RandomWords words(3);
+  const RetrievalSets sets = draw_sets(7, 500, words);
+  std::array<int, class_count> seen{};
+  for (int s = 0; s < sets.count; ++s) {
+    int best = 0, label = -1;
+    for (int i = 0; i < sets.size; ++i) {
+      const float* item = &sets.items[static_cast<std::size_t>((s * sets.size + i) * item_features)];
+      EXPECT_TRUE(item[0] >= 0 && item[0] < 1);
+      float ones = 0;
+      for (int c = 0; c < class_count; ++c) ones += item[1 + c];
+      EXPECT_EQ(ones, 1);
+      if (item[0] > sets.items[static_cast<std::size_t>((s * sets.size + best) * item_features)]) best = i;
+    }
+    const float* item = &sets.items[static_cast<std::size_t>((s * sets.size + best) * item_features)];
+    for (int c = 0; c < class_count; ++c) label = item[1 + c] == 1 ? c : label;
+    EXPECT_EQ(sets.targets[static_cast<std::size_t>(s)], label);
+    ++seen[static_cast<std::size_t>(label)];
+  }
+  for (const int count : seen) EXPECT_GT(count, 0);
+}
+
+TEST(MaxRetrieval, WeightsAreLecunNormalAndBiasesZero) {
+  RandomWords words(4);
+  const Floats parameters = initial_parameters(words);
+  for (const LayerPlace& layer : layers) {
+    double squares = 0;
+    const double deviation = 1 / std::sqrt(layer.inputs);
+    for (std::size_t i = layer.weights; i < layer.biases(); ++i) {
+      EXPECT_LE(std::fabs(parameters[i]), 2 * deviation / 0.8796 * (1 + 1e-4)) << layer.name;
+      squares += static_cast<double>(parameters[i]) * parameters[i];
+    }
+    const auto count = static_cast<double>(layer.biases() - layer.weights);
+    // The mean of squares of a variable within +-2.28 sigma: five standard deviations of it, its kurtosis below 3.
+    EXPECT_NEAR(squares / count / deviation / deviation, 1, 5 * std::sqrt(2 / count)) << layer.name;
+    for (std::size_t i = layer.biases(); i < layer.end(); ++i) EXPECT_EQ(parameters[i], 0);
+  }
+}
+
+}  // namespace
+}  // namespace softcheck::experiments

@@ -1,0 +1,165 @@
+// The reader takes what the writer wrote and refuses everything else with one clear line.
+#include "experiments/safetensors.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace softcheck::experiments {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A file from its parts: the header as text, its length in front, zeros as data.
+std::vector<std::byte> file_of(const std::string& header, std::size_t data_bytes) {
+  std::vector<std::byte> bytes;
+  for (std::uint64_t length = header.size(), i = 0; i < 8; ++i, length >>= 8) bytes.push_back(std::byte(length & 0xff));
+  for (const char letter : header) bytes.push_back(std::byte(letter));
+  bytes.resize(bytes.size() + data_bytes);
+  return bytes;
+}
+
+std::string refusal_of(const std::vector<std::byte>& bytes) {
+  try {
+    parse_safetensors(bytes, "some.safetensors");
+  } catch (const TensorFileError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string refusal_of(const std::string& header, std::size_t data_bytes) {
+  return refusal_of(file_of(header, data_bytes));
+}
+
+TensorFile two_tensors() {
+  TensorFile file;
+  file.tensors["a"] = {{2, 3}, {1, -2, 0x1p-149F, 4, 5, 6}};
+  file.tensors["empty"] = {{0, 7}, {}};
+  file.tensors["scalar"] = {{}, {7}};
+  file.metadata = {{"seed", "1"}, {"text", "quotes \" and \\ and \n"}};
+  return file;
+}
+
+class Scratch {
+ public:
+  Scratch() : folder_(std::filesystem::path(::testing::TempDir()) / ("safetensors." + std::to_string(getpid()))) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~Scratch() { std::filesystem::remove_all(folder_); }
+  std::filesystem::path operator/(const char* name) const { return folder_ / name; }
+  std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+std::vector<std::byte> bytes_of(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(stream)), {});
+  std::vector<std::byte> bytes(text.size());
+  std::memcpy(bytes.data(), text.data(), text.size());
+  return bytes;
+}
+
+TEST(Safetensors, WhatIsWrittenIsRead) {
+  const Scratch folder;
+  write_safetensors(folder / "x.safetensors", two_tensors());
+  const TensorFile read = read_safetensors(folder / "x.safetensors");
+  EXPECT_EQ(folder.files(), 1U) << "a partial file is left";
+  EXPECT_EQ(read.metadata, two_tensors().metadata);
+  ASSERT_EQ(read.tensors.size(), 3U);
+  for (const auto& [name, tensor] : two_tensors().tensors) {
+    EXPECT_EQ(read.tensors.at(name).shape, tensor.shape) << name;
+    EXPECT_EQ(read.tensors.at(name).values, tensor.values) << name;
+  }
+}
+
+TEST(Safetensors, TheSameContentsGiveTheSameBytes) {
+  const Scratch folder;
+  write_safetensors(folder / "x", two_tensors());
+  write_safetensors(folder / "y", two_tensors());
+  EXPECT_EQ(bytes_of(folder / "x"), bytes_of(folder / "y"));
+}
+
+TEST(Safetensors, NothingIsLeftWhereNothingCanBeWritten) {
+  EXPECT_THROW(write_safetensors("/no/such/folder/x", two_tensors()), std::system_error);
+  const Scratch folder;
+  TensorFile wrong = two_tensors();
+  wrong.tensors["a"].values.pop_back();
+  EXPECT_THROW(write_safetensors(folder / "x", wrong), std::invalid_argument);
+  EXPECT_EQ(folder.files(), 0U);
+}
+
+TEST(Safetensors, ADamagedHeaderIsRefused) {
+  EXPECT_THAT(refusal_of(std::vector<std::byte>(7)), HasSubstr("at least 8 bytes, got 7"));
+  EXPECT_THAT(refusal_of(std::vector<std::byte>(8)), HasSubstr("need a JSON object"));
+  EXPECT_THAT(refusal_of(std::vector<std::byte>(9, std::byte{0xff})), HasSubstr("header of at most 1 bytes"));
+  EXPECT_THAT(refusal_of("[]", 0), HasSubstr("need a JSON object"));
+  EXPECT_THAT(refusal_of("{\"a\":", 0), HasSubstr("no JSON"));
+  EXPECT_THAT(refusal_of(R"({"__metadata__":{"k":"1","k":"2"}})", 0), HasSubstr("'k' twice"));
+  EXPECT_THAT(refusal_of(R"({"__metadata__":{"k":1}})", 0), HasSubstr("'k' must be a text"));
+  EXPECT_THAT(refusal_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},
+                             "a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+                         4),
+              HasSubstr("'a' twice"));
+  EXPECT_EQ(refusal_of("{}", 0), "accepted");
+}
+
+TEST(Safetensors, ATensorMustBeWhatItsHeaderSays) {
+  const auto refusal = [](const std::string& entry, std::size_t data_bytes) {
+    return refusal_of("{\"a\":" + entry + "}", data_bytes);
+  };
+  EXPECT_EQ(refusal(R"({"dtype":"F32","shape":[2],"data_offsets":[0,8]})", 8), "accepted");
+  EXPECT_THAT(refusal(R"({"dtype":"F16","shape":[2],"data_offsets":[0,4]})", 4), HasSubstr("need dtype \"F32\""));
+  EXPECT_THAT(refusal(R"({"dtype":"F32","shape":[2]})", 8), HasSubstr("need dtype, shape and data_offsets"));
+  EXPECT_THAT(refusal(R"({"dtype":"F32","shape":[-2],"data_offsets":[0,8]})", 8), HasSubstr("non-negative integers"));
+  EXPECT_THAT(refusal(R"({"dtype":"F32","shape":[2.5],"data_offsets":[0,8]})", 8), HasSubstr("non-negative integers"));
+  EXPECT_THAT(refusal(R"({"dtype":"F32","shape":[3],"data_offsets":[0,8]})", 8), HasSubstr("exceeds the file"));
+  EXPECT_THAT(refusal(R"({"dtype":"F32","shape":[1],"data_offsets":[0,8]})", 8), HasSubstr("needs 4 bytes"));
+  EXPECT_THAT(refusal(R"({"dtype":"F32","shape":[2],"data_offsets":[0,8]})", 4), HasSubstr("do not lie within"));
+  EXPECT_THAT(refusal(R"({"dtype":"F32","shape":[2],"data_offsets":[8,0]})", 8), HasSubstr("do not lie within"));
+  EXPECT_THAT(refusal(R"({"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]})", 0),
+              HasSubstr("exceeds the file"));
+}
+
+TEST(Safetensors, HolesAndOverlapsAreRefused) {
+  const auto pair = [](const char* first, const char* second) {
+    return std::string(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":)") + first +
+           R"(},"b":{"dtype":"F32","shape":[1],"data_offsets":)" + second + "}}";
+  };
+  EXPECT_EQ(refusal_of(pair("[0,4]", "[4,8]"), 8), "accepted");
+  EXPECT_EQ(refusal_of(pair("[4,8]", "[0,4]"), 8), "accepted");
+  EXPECT_THAT(refusal_of(pair("[0,4]", "[8,12]"), 12), HasSubstr("begins at byte 8"));
+  EXPECT_THAT(refusal_of(pair("[0,4]", "[0,4]"), 4), HasSubstr("begins at byte 0"));
+  EXPECT_THAT(refusal_of(pair("[0,4]", "[4,8]"), 12), HasSubstr("end at byte 8"));
+}
+
+// Cut off anywhere, or with any byte changed: read as something or refused, and never anything else.
+TEST(Safetensors, NoDamageDoesMoreThanBeRefused) {
+  const Scratch folder;
+  write_safetensors(folder / "x", two_tensors());
+  const std::vector<std::byte> whole = bytes_of(folder / "x");
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    EXPECT_NE(refusal_of({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)}), "accepted") << length;
+  }
+  std::mt19937_64 words(20261122);
+  std::size_t refused = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    std::vector<std::byte> damaged = whole;
+    for (std::uint64_t change = 0, changes = 1 + words() % 3; change < changes; ++change) {
+      damaged[words() % damaged.size()] = std::byte(words() & 0xff);
+    }
+    refused += refusal_of(damaged) != "accepted";
+  }
+  EXPECT_GT(refused, 10'000U);
+}
+
+}  // namespace
+}  // namespace softcheck::experiments

@@ -1,0 +1,185 @@
+// Training repeats bit for bit, goes on where it was stopped, learns, and leaves the floating-point environment alone.
+#include "experiments/training.hpp"
+
+#include <gmock/gmock.h>
+
+#include <bit>
+#include <cmath>
+
+#include "experiments/training_lanes.hpp"
+#include "numerics/fp_environment.hpp"
+
+namespace softcheck::experiments {
+namespace {
+
+using ::testing::HasSubstr;
+
+TrainingOptions short_training(std::int64_t steps) {
+  TrainingOptions options;
+  options.steps = steps;
+  options.sets_per_step = 16;
+  return options;
+}
+
+bool keep_on(const TrainingState&, float) { return true; }
+
+std::vector<std::uint32_t> bits_of(const Floats& values) {
+  std::vector<std::uint32_t> bits;
+  for (const float value : values) bits.push_back(std::bit_cast<std::uint32_t>(value));
+  return bits;
+}
+
+std::filesystem::path scratch(const char* name) {
+  return std::filesystem::path(::testing::TempDir()) / (std::string(name) + "." + std::to_string(getpid()));
+}
+
+TEST(Training, TheSameSeedGivesTheSameBits) {
+  const TrainingOptions options = short_training(20);
+  TrainingState a = start_training(options);
+  train(a, options, keep_on);
+  // Elsewhere on the heap, too.
+  std::vector<std::vector<char>> between;
+  for (std::size_t size = 8; size <= 64; size += 8) {
+    between.emplace_back(size);
+    TrainingState b = start_training(options);
+    between.emplace_back(3 * size);
+    train(b, options, keep_on);
+    ASSERT_EQ(bits_of(a.parameters), bits_of(b.parameters));
+  }
+  TrainingOptions other = options;
+  other.seed = 2;
+  TrainingState c = start_training(other);
+  train(c, other, keep_on);
+  EXPECT_NE(bits_of(a.parameters), bits_of(c.parameters));
+}
+
+TEST(Training, ACheckpointGoesOnAsIfNothingHadHappened) {
+  const TrainingOptions options = short_training(20);
+  TrainingState whole = start_training(options);
+  train(whole, options, keep_on);
+
+  TrainingState stopped = start_training(options);
+  train(stopped, options, [](const TrainingState& state, float) { return state.step < 7; });
+  EXPECT_EQ(stopped.step, 7);
+  const std::filesystem::path path = scratch("checkpoint");
+  write_checkpoint(path, stopped, options);
+  TrainingState resumed = read_checkpoint(path, options);
+  EXPECT_EQ(resumed.step, 7);
+  train(resumed, options, keep_on);
+  EXPECT_EQ(bits_of(whole.parameters), bits_of(resumed.parameters));
+  EXPECT_EQ(bits_of(whole.second_moment), bits_of(resumed.second_moment));
+
+  TrainingOptions other = options;
+  other.lambda = 0.5;
+  try {
+    read_checkpoint(path, other);
+    ADD_FAILURE() << "a checkpoint of other options was read";
+  } catch (const TensorFileError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("lambda=0.5"));
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(Training, ItLearns) {
+  TrainingOptions options = short_training(300);
+  options.decay = Decay::none;
+  TrainingState state = start_training(options);
+  double first = 0, last = 0;
+  train(state, options, [&](const TrainingState& now, float loss) {
+    (now.step <= 20 ? first : last) += now.step <= 20 || now.step > 280 ? loss / 20 : 0;
+    return true;
+  });
+  // At first it guesses among ten classes.
+  EXPECT_NEAR(first, std::log(10), 0.5);
+  EXPECT_LT(last, 0.8 * first);
+}
+
+TEST(Training, EveryReadingOfTheDecayDoesSomethingElse) {
+  std::vector<std::vector<std::uint32_t>> results;
+  for (const Decay decay : {Decay::loss, Decay::half_loss, Decay::decoupled, Decay::none}) {
+    TrainingOptions options = short_training(2);
+    options.decay = decay;
+    TrainingState state = start_training(options);
+    train(state, options, keep_on);
+    results.push_back(bits_of(state.parameters));
+    for (std::size_t i = 0; i + 1 < results.size(); ++i) EXPECT_NE(results[i], results.back());
+  }
+}
+
+TEST(Training, TheFloatingPointEnvironmentIsLeftAsFound) {
+  const TrainingOptions options = short_training(2);
+  TrainingState state = start_training(options);
+  volatile float subnormal = 0x1p-130F;
+  train(state, options, [&](const TrainingState&, float) {
+    EXPECT_GT(subnormal * 0.5F, 0) << "subnormals are flushed outside of the loop";
+    return true;
+  });
+  EXPECT_GT(subnormal * 0.5F, 0);
+}
+
+// The lanes add in other orders; each sum's error is at most its number of terms times u of the sum of sizes. A wrong
+// lane is wrong by as much as the gradient itself.
+TEST(Training, TheLanesAgree) {
+  RandomWords words(5);
+  const Floats parameters = initial_parameters(words);
+  const RetrievalSets sets = draw_sets(9, 8, words);
+  const auto gradient_by = [&](softcheck_training_step* step) {
+    Floats gradient(parameter_count);
+    step(parameters.data(), sets.size, sets.count, sets.items.data(), sets.queries.data(), sets.targets.data(),
+         gradient.data());
+    return gradient;
+  };
+  const Floats expected = gradient_by(softcheck_training_step_baseline);
+  double norm = 0;
+  for (const float value : expected) norm += static_cast<double>(value) * value;
+  int compared = 0;
+  const auto compare = [&](softcheck_training_step* step) {
+    const Floats got = gradient_by(step);
+    double difference = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      difference += std::pow(static_cast<double>(got[i]) - expected[i], 2);
+    }
+    EXPECT_LE(std::sqrt(difference / norm), 0x1p-12);
+    ++compared;
+  };
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) compare(softcheck_training_step_avx2);
+  if (training_instructions() == "avx512") compare(softcheck_training_step_avx512);
+#endif
+  if (compared == 0) GTEST_SKIP() << "one lane only on this machine";
+}
+
+TEST(Training, BadOptionsAreNamed) {
+  TrainingOptions options = short_training(1);
+  TrainingState state = start_training(options);
+  options.smallest_set = 0;
+  EXPECT_THROW(train(state, options, keep_on), std::invalid_argument);
+  EXPECT_THROW(parse_decay("weights"), std::invalid_argument);
+  state.parameters.pop_back();
+  EXPECT_THROW(train(state, short_training(1), keep_on), std::invalid_argument);
+}
+
+TEST(Training, AForeignFileIsNoNetwork) {
+  TensorFile file = tensors_of(start_training(short_training(1)).parameters);
+  EXPECT_NO_THROW(parameters_of(file, "x"));
+  const auto refusal = [&](const TensorFile& changed) -> std::string {
+    try {
+      parameters_of(changed, "x");
+    } catch (const TensorFileError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  TensorFile nan = file, shape = file, more = file, less = file;
+  nan.tensors.at("head_1.bias").values[3] = std::nanf("");
+  shape.tensors.at("item_1.weight").shape = {item_features, width};
+  more.tensors["other"] = {{1}, {1}};
+  less.tensors.erase("query_2.weight");
+  EXPECT_THAT(refusal(nan), HasSubstr("'head_1.bias': need finite values"));
+  EXPECT_THAT(refusal(shape), HasSubstr("need shape (128, 11), got (11, 128)"));
+  EXPECT_THAT(refusal(more), HasSubstr("need the 20 tensors"));
+  EXPECT_THAT(refusal(less), HasSubstr("no tensor 'query_2.weight'"));
+}
+
+}  // namespace
+}  // namespace softcheck::experiments
