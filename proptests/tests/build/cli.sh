@@ -192,4 +192,17 @@ if grep -q "$(printf '\033')" "$scratch/out"; then complain "colour in a pipe"; 
 expect 0 test --list
 says 'Lemma21'
 
+# A network from a seed: the same file twice, nothing beside it, and no file where something is wrong.
+mkdir "$scratch/models"
+expect 0 run train --steps 20 --sets 8 --out "$scratch/models/a"
+expect 0 run train --steps 20 --sets 8 --out "$scratch/models/b"
+cmp -s "$scratch/models/a" "$scratch/models/b" || complain "the same seed gave two networks"
+refuses 2 '--decay' run train --out "$scratch/models/c" --decay weights
+refuses 2 '--out' run train --out "$scratch/none/c"
+refuses 2 '--largest-set' run train --out "$scratch/models/c" --smallest-set 9 --largest-set 3
+cp "$scratch/models/a" "$scratch/models/c.checkpoint"
+refuses 3 'no checkpoint' run train --steps 20 --sets 8 --out "$scratch/models/c"
+rm "$scratch/models/c.checkpoint"
+test "$(ls "$scratch/models" | tr '\n' ' ')" = 'a b ' || complain "files are left: $(ls "$scratch/models")"
+
 test "$failures" = 0
