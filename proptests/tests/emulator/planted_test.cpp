@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
 #include <fstream>
 #include <numeric>
 #include <ostream>
 #include <set>
 #include <string>
 #include <vector>
+
+#include "kernels/emulator/plugin/launched.hpp"
 
 namespace softcheck::emulator_tests {
 namespace {
@@ -101,6 +104,18 @@ TEST_P(PlantedBug, IsFoundAtItsLinesUnderEverySchedule) {
 TEST_P(PlantedBug, RepairedRaisesNothingUnderAnySchedule) {
   const emulator::LaunchReport report = run_all(GetParam(), false);
   EXPECT_TRUE(report.clean()) << report.text();
+}
+
+// Behind the ABI a finding is the end of the process, and so a verdict of the judge: no kernel passes with one.
+TEST(PlantedBugBehindTheAbi, EndsTheProcessWithItsFinding) {
+  const Planted planted = planted_races().front();
+  Memory memory(planted);
+  const Buffers buffers = memory.buffers();
+  EXPECT_EXIT(emulator::launched(
+                  planted.shape, [&](Block& block) { planted.kernel(block, buffers, true); }, 0),
+              testing::KilledBySignal(SIGABRT), "race on shared memory");
+  emulator::launched(
+      planted.shape, [&](Block& block) { planted.kernel(block, buffers, false); }, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Emulator, PlantedBug, testing::ValuesIn(every_planted()),
