@@ -60,7 +60,7 @@ class Taker {
   void take(const std::string& tensor, const std::vector<std::int64_t>& shape, Floats& values) {
     const auto found = file_.tensors.find(tensor);
     if (found == file_.tensors.end()) {
-      throw TensorFileError(fmt::format("{}: no tensor '{}': not a max-retrieval network", name_, tensor));
+      throw TensorFileError(fmt::format("{}: need a tensor '{}', got none", name_, tensor));
     }
     if (found->second.shape != shape) {
       throw TensorFileError(fmt::format("{}: tensor '{}': need shape {}, got {}", name_, tensor, shape_text(shape),

@@ -178,7 +178,7 @@ TEST(Training, AForeignFileIsNoNetwork) {
   EXPECT_THAT(refusal(nan), HasSubstr("'head_1.bias': need finite values"));
   EXPECT_THAT(refusal(shape), HasSubstr("need shape (128, 11), got (11, 128)"));
   EXPECT_THAT(refusal(more), HasSubstr("need the 20 tensors"));
-  EXPECT_THAT(refusal(less), HasSubstr("no tensor 'query_2.weight'"));
+  EXPECT_THAT(refusal(less), HasSubstr("need a tensor 'query_2.weight'"));
 }
 
 }  // namespace
