@@ -26,10 +26,12 @@ struct MergedWeightSums {
   }
 };
 
-/// The larger one; NaN where either is.
+/// The larger one; NaN where either is, as only then neither comparison holds.
 template <class T>
 struct Larger {
-  SOFTCHECK_BODY T operator()(T left, T right) const { return left >= right || left != left ? left : right; }
+  SOFTCHECK_BODY T operator()(T left, T right) const {
+    return left >= right ? left : left < right ? right : left + right;
+  }
 };
 
 template <BlockContext B, class T>
