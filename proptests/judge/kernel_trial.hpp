@@ -27,7 +27,7 @@ class KernelTrial {
   /// The same logits at another temperature, then other lengths at the same place, then the row itself: what a kernel
   /// keeps of a call must not reach the next.
   Certificates after_others(const RowCase& row_case);
-  /// One call, every row judged.
+  /// One call, every row judged; where it is refused, its plain_form.
   Certificates together(const RowMatrixCase& matrix);
   /// together, and the last row alone: its bits, where they must not depend on what stands beside it.
   Certificates among_neighbours(const RowMatrixCase& matrix);

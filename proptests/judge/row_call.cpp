@@ -3,8 +3,11 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "numerics/special_values.hpp"
+#include "proptests/generators/row_families.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -60,6 +63,22 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, numerics::Format output, 
     call.outputs.push_back({output_place(matrix, op, output), std::nullopt});
   }
   return call;
+}
+
+RowMatrixCase plain_form(const RowMatrixCase& matrix) {
+  RowMatrixCase plain = matrix;
+  for (RunLengthRow& row : plain.rows) {
+    std::vector<Run> runs = row.runs();
+    for (Run& run : runs) {
+      const double scaled = into_format(plain.format, run.value / plain.theta);
+      if (std::isfinite(scaled)) run.value = scaled;
+    }
+    row = RunLengthRow(std::move(runs));
+  }
+  plain.theta = 1;
+  plain.mask = MaskUse::none;
+  plain.in = plain.out = plain.visible = {};
+  return plain;
 }
 
 std::string kind_of(const RowMatrixCase& matrix) {

@@ -14,6 +14,10 @@ namespace softcheck::proptests {
 /// in_place   the output is the logits' view, and matrix.out is not used
 TensorCall call_of(const RowMatrixCase& matrix, Op op, numerics::Format output, bool in_place = false);
 
+/// Nearly the same rows for a kernel that takes neither temperatures nor masks nor strides: x / theta, rounded to the
+/// format, at theta 1, and -inf for what is masked.
+RowMatrixCase plain_form(const RowMatrixCase& matrix);
+
 /// What a call asks of a kernel, as refusals are counted: "with a mask".
 std::string kind_of(const RowMatrixCase& matrix);
 

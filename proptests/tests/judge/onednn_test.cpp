@@ -10,11 +10,16 @@ namespace {
 
 const std::string library = std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_peer_onednn.so";
 
-KernelJudgement judged(const char* symbol, Op op, bool nan_rows) {
+KernelSubject subject_of(const char* symbol, Op op) {
   KernelSubject subject;
   subject.source = {library, symbol};
   subject.op = op;
   subject.contract = numerics::default_contract(numerics::Format::f32, numerics::Format::f32);
+  return subject;
+}
+
+KernelJudgement judged(const char* symbol, Op op, bool nan_rows) {
+  KernelSubject subject = subject_of(symbol, op);
   if (!nan_rows) subject.exempt = {"kernel.nan_row"};
   return judge_kernel(subject, {});
 }
@@ -28,6 +33,16 @@ class OneDnn : public ::testing::Test {
 
 TEST_F(OneDnn, SoftmaxPassesOnNumbers) {
   EXPECT_EQ(judged("softcheck_onednn_softmax", Op::softmax, false).verdict, ReportVerdict::pass);
+}
+
+// It refuses temperatures and masks: the rows that were drawn with one count as the logits that they are.
+TEST_F(OneDnn, RefusedExtrasCostNoRows) {
+  JudgeOptions options = judge_options(Effort::quick);
+  KernelSubject subject = subject_of("softcheck_onednn_softmax", Op::softmax);
+  subject.exempt = {"kernel.nan_row"};
+  const KernelJudgement judgement = judge_kernel(subject, options);
+  EXPECT_GT(judgement.refused, 0U);
+  EXPECT_GE(judgement.rows, options.rows);
 }
 
 TEST_F(OneDnn, SoftmaxAnswersANanWithNumbers) {
