@@ -22,7 +22,8 @@ class AttentionTrial {
   AttentionTrial(const KernelSubject& subject, const KernelLimits& limits);
 
   /// The case as it is, in tensors that end at a page nobody may touch, and again.
-  Certificates as_it_is(const AttentionCase& attention);
+  /// Where it is refused, with one output less.
+  Certificates as_it_is(const AttentionCase& drawn);
   /// In the layout that the case numbers; and the last query of the first and the last head alone.
   Certificates laid_out(const AttentionCase& attention);
   /// After a call at another scale, one of other lengths, and one with other numbers at the same addresses.
