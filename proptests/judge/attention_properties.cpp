@@ -60,8 +60,8 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
                                                     }},
                           std::max(at_least, options.run.cases / share)});
   };
-  // A case brings some 70 rows: in a deep run a million of them.
-  const int for_the_rows = options.effort == Effort::deep ? static_cast<int>(options.rows / 60) : 1;
+  // A case brings some 30 rows: in a deep run a million with what the other properties bring, entropies refused or not.
+  const int for_the_rows = options.effort == Effort::deep ? static_cast<int>(options.rows / 40) : 1;
   add("EveryValueLiesWithinItsThreshold", repeated, cases, &AttentionTrial::as_it_is, 1, for_the_rows);
   add("LayoutsAndNeighboursDoNotMatter", alone, strided, &AttentionTrial::laid_out, 1);
   add("EarlierCallsDoNotMatter", all, small, &AttentionTrial::after_others);
