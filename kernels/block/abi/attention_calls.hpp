@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <type_traits>
 
+#include "kernels/block/abi/element_types.hpp"
 #include "kernels/block/attention.hpp"
 #include "kernels/cpu/attention_views.hpp"
 
@@ -58,6 +60,18 @@ AttentionArguments<B, Element, Result> attention_arguments(const AttentionViews&
   return arguments;
 }
 
+/// launcher.run_width<adaptive, width>(arguments) for the narrowest width that holds the heads; 1, a refusal, for what
+/// tensor cores do not take. lse and entropy in f32 only: half the kernels to compile.
+template <bool adaptive, class Launcher, class B, class Element, class Result>
+int run_mma_width(const Launcher& launcher, const AttentionArguments<B, Element, Result>& arguments) {
+  if constexpr (sizeof(Element) == 2 && sizeof(Result) == 4) {
+    const std::int64_t longest = std::max(arguments.dim, arguments.value_dim);
+    if (longest <= 64) return launcher.template run_width<adaptive, 64>(arguments);
+    if (longest <= 128) return launcher.template run_width<adaptive, 128>(arguments);
+  }
+  return 1;
+}
+
 /// Launcher::run<adaptive>(arguments) for the formats of the call; 1, a refusal, where they are none of attention's or
 /// the heads are too long.
 template <bool adaptive, class Launcher>
@@ -66,24 +80,11 @@ int run_attention_call(const softcheck_call* call, const Launcher& launcher) {
   if (!views || views->v.shape[3] > longest_value || views->q.shape[3] > longest_query) return 1;
   if (views->lse && views->entropy && views->lse->storage != views->entropy->storage) return 1;
   const bool wide = !views->lse || views->lse->storage == Storage::f32 || views->lse->storage == Storage::f64;
-  const auto as = [&]<class Element>(std::type_identity<Element>) {
+  return with_element(views->q.storage, [&]<class Element>(std::type_identity<Element>) {
     using B = typename Launcher::Block;
     if (wide) return launcher.template run<adaptive>(attention_arguments<B, Element, Accumulator<Element>>(*views));
     return launcher.template run<adaptive>(attention_arguments<B, Element, Element>(*views));
-  };
-  switch (views->q.storage) {
-    case Storage::f64:
-      return as(std::type_identity<double>());
-    case Storage::f32:
-      return as(std::type_identity<float>());
-    case Storage::f16:
-      return as(std::type_identity<Half>());
-    case Storage::bf16:
-      return as(std::type_identity<BFloat>());
-    case Storage::mask:
-      break;
-  }
-  return 1;
+  });
 }
 
 }  // namespace softcheck::kernels

@@ -2,6 +2,7 @@
 
 #include <type_traits>
 
+#include "kernels/block/abi/element_types.hpp"
 #include "kernels/block/row_kernels.hpp"
 #include "kernels/cpu/call_views.hpp"
 
@@ -37,7 +38,7 @@ template <class Kernel, class Launcher>
 int run_row_call(const softcheck_call* call, Form form, const Launcher& launcher) {
   const std::optional<CallViews> views = call_views(call, form);
   if (!views) return 1;
-  const auto as = [&]<class Element>(std::type_identity<Element>) {
+  return with_element(views->logits.storage, [&]<class Element>(std::type_identity<Element>) {
     using B = typename Launcher::Block;
     if (views->output().storage == views->logits.storage) {
       return launcher.template run<Kernel>(row_arguments<B, Element, Element>(*views));
@@ -46,20 +47,7 @@ int run_row_call(const softcheck_call* call, Form form, const Launcher& launcher
       return launcher.template run<Kernel>(row_arguments<B, Element, float>(*views));
     }
     return 1;
-  };
-  switch (views->logits.storage) {
-    case Storage::f64:
-      return as(std::type_identity<double>());
-    case Storage::f32:
-      return as(std::type_identity<float>());
-    case Storage::f16:
-      return as(std::type_identity<Half>());
-    case Storage::bf16:
-      return as(std::type_identity<BFloat>());
-    case Storage::mask:
-      break;
-  }
-  return 1;
+  });
 }
 
 }  // namespace softcheck::kernels

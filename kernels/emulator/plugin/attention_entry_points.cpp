@@ -39,13 +39,7 @@ struct EmulatedMmaAttention {
 
   template <bool adaptive, class Element, class Result>
   int run(const AttentionArguments<Block, Element, Result>& arguments) const {
-    // lse and entropy in f32 only: half the kernels to compile.
-    if constexpr (sizeof(Element) == 2 && sizeof(Result) == 4) {
-      const std::int64_t longest = std::max(arguments.dim, arguments.value_dim);
-      if (longest <= 64) return run_width<adaptive, 64>(arguments);
-      if (longest <= 128) return run_width<adaptive, 128>(arguments);
-    }
-    return 1;
+    return run_mma_width<adaptive>(*this, arguments);
   }
 
   template <bool adaptive, int width, class Element, class Result>

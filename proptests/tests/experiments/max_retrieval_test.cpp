@@ -4,6 +4,7 @@
 #include <Eigen/Core>
 #include <array>
 #include <cmath>
+#include <numbers>
 #include <unsupported/Eigen/AutoDiff>
 #include <vector>
 
@@ -176,15 +177,19 @@ TEST(MaxRetrieval, TheTargetIsTheClassOfTheLargestPriority) {
 TEST(MaxRetrieval, WeightsAreLecunNormalAndBiasesZero) {
   RandomWords words(4);
   const Floats parameters = initial_parameters(words);
+  // The standard deviation of a normal variable cut off at two of its own.
+  const double density = std::exp(-2.0) / std::sqrt(2 * std::numbers::pi), inside = std::erf(std::numbers::sqrt2);
+  const double cut_off = std::sqrt(1 - 4 * density / inside);
   for (const LayerPlace& layer : layers) {
     double squares = 0;
     const double deviation = 1 / std::sqrt(layer.inputs);
     for (std::size_t i = layer.weights; i < layer.biases(); ++i) {
-      EXPECT_LE(std::fabs(parameters[i]), 2 * deviation / 0.8796 * (1 + 1e-4)) << layer.name;
+      EXPECT_LE(std::fabs(parameters[i]), 2 * deviation / cut_off * (1 + 0x1p-23)) << layer.name;
       squares += static_cast<double>(parameters[i]) * parameters[i];
     }
     const auto count = static_cast<double>(layer.biases() - layer.weights);
-    // The mean of squares of a variable within +-2.28 sigma: five standard deviations of it, its kurtosis below 3.
+    // Five standard deviations of a mean of squares: cutting off brings the kurtosis below 3, a square's variance
+    // below 2.
     EXPECT_NEAR(squares / count / deviation / deviation, 1, 5 * std::sqrt(2 / count)) << layer.name;
     for (std::size_t i = layer.biases(); i < layer.end(); ++i) EXPECT_EQ(parameters[i], 0);
   }

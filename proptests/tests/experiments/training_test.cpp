@@ -89,9 +89,9 @@ TEST(Training, ItLearns) {
     (now.step <= 20 ? first : last) += now.step <= 20 || now.step > 280 ? loss / 20 : 0;
     return true;
   });
-  // At first it guesses among ten classes.
-  EXPECT_NEAR(first, std::log(10), 0.5);
-  EXPECT_LT(last, 0.8 * first);
+  // Who guesses among k classes has a cross-entropy of ln k: at first among nearly ten, then among fewer than five.
+  EXPECT_GT(first, std::log(5));
+  EXPECT_LT(last, std::log(5));
 }
 
 TEST(Training, EveryReadingOfTheDecayDoesSomethingElse) {
@@ -117,8 +117,8 @@ TEST(Training, TheFloatingPointEnvironmentIsLeftAsFound) {
   EXPECT_GT(subnormal * 0.5F, 0);
 }
 
-// The lanes add in other orders; each sum's error is at most its number of terms times u of the sum of sizes. A wrong
-// lane is wrong by as much as the gradient itself.
+// The lanes add in other orders. To first order, without cancellation, ten layers there and back of sums of at most 128
+// terms err by 20 * 128 u of their sizes. A wrong lane is wrong by as much as the gradient itself.
 TEST(Training, TheLanesAgree) {
   RandomWords words(5);
   const Floats parameters = initial_parameters(words);
@@ -139,7 +139,7 @@ TEST(Training, TheLanesAgree) {
     for (std::size_t i = 0; i < got.size(); ++i) {
       difference += std::pow(static_cast<double>(got[i]) - expected[i], 2);
     }
-    EXPECT_LE(std::sqrt(difference / norm), 0x1p-12);
+    EXPECT_LE(std::sqrt(difference / norm), 2 * layer_count * width * 0x1p-24);
     ++compared;
   };
 #if defined(__x86_64__)

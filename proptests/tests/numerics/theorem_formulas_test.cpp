@@ -217,7 +217,8 @@ TEST(TheoremFormulas, TheErrorOfAScoreIsTheTheorems) {
         arithmetic.dimension = dimension;
         const Enclosure bound = score_error(contract, arithmetic, q.dot_magnitude);
         expect_not_less(bound, theorems::score(q), what);
-        if (format.smallest_normal < 1e-30) expect_same(bound, theorems::score(q), what);
+        // Only f16's simpler floors are large enough beside its roundings to tell the two apart.
+        if (contract.accumulator != Format::f16) expect_same(bound, theorems::score(q), what);
       }
     }
   }
