@@ -114,7 +114,10 @@ int run_survivors(const SurvivorFlags& flags) {
 
 void add_run_verb(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("run", "Reproduce a table or a figure");
-  verb->require_subcommand(1);
+  verb->require_subcommand(0, 1);
+  verb->callback([verb] {
+    if (verb->get_subcommands().empty()) throw InputError(usage, "run: need survivors or train");
+  });
   CLI::App* survivors = verb->add_subcommand(
       "survivors", "How many planted bugs published tests of softmax kernels accept, and how many softcheck does");
   const auto flags = std::make_shared<SurvivorFlags>();

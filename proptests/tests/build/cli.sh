@@ -193,6 +193,8 @@ expect 0 test --list
 says 'Lemma21'
 
 # A network from a seed: the same file twice, nothing beside it, and no file where something is wrong.
+refuses 2 'run: need survivors or train' run
+refuses 2 'nothing' run nothing
 mkdir "$scratch/models"
 expect 0 run train --steps 20 --sets 8 --out "$scratch/models/a"
 expect 0 run train --steps 20 --sets 8 --out "$scratch/models/b"
