@@ -27,15 +27,21 @@ struct SetsView {
   const int* targets = nullptr;     // (count), the class of the item with the largest priority
 };
 
+// The matrices of a pass. d_x is the gradient of x.
+enum Place {
+  hidden, hidden_slope, encoded, encoded_slope, query_hidden, query_slope, query_encoded, query, folded, coefficients,
+  pooled, value, output, head_hidden, head_slope, scores, d_head, d_output, d_value, d_pooled, d_folded, d_query,
+  d_encoded, d_hidden, place_count
+};
+
 /// Room for the matrices of a pass, kept from one to the next.
 template <class Scalar>
 class Workspace {
  public:
-  static constexpr std::size_t matrices = 24;
-  Matrix<Scalar>& operator[](std::size_t i) { return matrices_[i]; }
+  Matrix<Scalar>& operator[](Place place) { return matrices_[place]; }
 
  private:
-  Matrix<Scalar> matrices_[matrices];
+  Matrix<Scalar> matrices_[place_count];
 };
 
 template <class Scalar>
@@ -91,11 +97,42 @@ void dense_gradient(Scalar* gradient, Layer layer, const Out& out_gradient, cons
   biases_of(gradient, layer) = out_gradient.rowwise().sum();
 }
 
+/// w[encoded] (width, items): the items behind their branch.
+template <class Scalar, class Items>
+void encode_items(const Scalar* parameters, const Items& items, Workspace<Scalar>& w) {
+  dense(parameters, item_1, items, w[hidden]);
+  gelu(w[hidden], w[hidden_slope]);
+  dense(parameters, item_2, w[hidden], w[encoded]);
+  gelu(w[encoded], w[encoded_slope]);
+}
+
+/// w[folded] (width, queries): W_K^T q', with q' the scaled query. An item's logit is its product with the encoded item,
+/// plus b_K . q', which is the same for all items of a set.
+template <class Scalar, class Queries>
+void fold_queries(const Scalar* parameters, const Queries& queries, Workspace<Scalar>& w) {
+  using std::sqrt;
+  dense(parameters, query_1, queries, w[query_hidden]);
+  gelu(w[query_hidden], w[query_slope]);
+  dense(parameters, query_2, w[query_hidden], w[query_encoded]);
+  dense(parameters, attention_query, w[query_encoded], w[query]);
+  w[query] *= Scalar(1) / sqrt(Scalar(width));
+  w[folded].noalias() = weights_of(parameters, attention_key).transpose() * w[query];
+}
+
+/// w[scores] (class_count, sets) from the weighted sums of the encoded items.
+template <class Scalar, class Pooled>
+void score_classes(const Scalar* parameters, const Pooled& sums, Workspace<Scalar>& w) {
+  dense(parameters, attention_value, sums, w[value]);
+  dense(parameters, attention_output, w[value], w[output]);
+  dense(parameters, head_1, w[output], w[head_hidden]);
+  gelu(w[head_hidden], w[head_slope]);
+  dense(parameters, head_2, w[head_hidden], w[scores]);
+}
+
 /// Mean cross-entropy of the sets and, where gradient is not null, its gradient.
 ///
-/// With h the items behind their branch and q' the scaled query, the logits are h . (W_K^T q') + b_K . q'; the last term is
-/// the same for all items of a set and leaves softmax unchanged, so that b_K has no gradient; W_V is applied to the one
-/// weighted sum of h in place of every item.
+/// b_K . q' leaves softmax unchanged, so that b_K has no gradient; W_V is applied to the one weighted sum of encoded items
+/// in place of every item.
 ///
 /// parameters, gradient   (parameter_count), see LayerPlace
 template <class Scalar>
@@ -104,28 +141,14 @@ Scalar loss_and_gradient(const Scalar* parameters, const SetsView<Scalar>& sets,
   using std::exp;
   using std::log;
   using std::sqrt;
-  enum {
-    hidden, hidden_slope, encoded, encoded_slope, query_hidden, query_slope, query_encoded, query, folded, coefficients,
-    pooled, value, output, head_hidden, head_slope, scores, d_head, d_output, d_value, d_pooled, d_folded, d_query,
-    d_encoded, d_hidden, used
-  };
-  static_assert(used <= Workspace<Scalar>::matrices);
   Workspace<Scalar>& w = workspace;
   const int n = sets.size, count = sets.count;
   const Eigen::Map<const Matrix<Scalar>> items(sets.items, item_features, static_cast<Eigen::Index>(n) * count);
   const Eigen::Map<const Matrix<Scalar>> queries(sets.queries, 1, count);
   const Scalar scale = Scalar(1) / sqrt(Scalar(width));
 
-  dense(parameters, item_1, items, w[hidden]);
-  gelu(w[hidden], w[hidden_slope]);
-  dense(parameters, item_2, w[hidden], w[encoded]);
-  gelu(w[encoded], w[encoded_slope]);
-  dense(parameters, query_1, queries, w[query_hidden]);
-  gelu(w[query_hidden], w[query_slope]);
-  dense(parameters, query_2, w[query_hidden], w[query_encoded]);
-  dense(parameters, attention_query, w[query_encoded], w[query]);
-  w[query] *= scale;
-  w[folded].noalias() = weights_of(parameters, attention_key).transpose() * w[query];
+  encode_items(parameters, items, w);
+  fold_queries(parameters, queries, w);
 
   w[coefficients].resize(n, count);
   w[pooled].resize(width, count);
@@ -139,11 +162,7 @@ Scalar loss_and_gradient(const Scalar* parameters, const SetsView<Scalar>& sets,
     alpha /= sum;
     w[pooled].col(s).noalias() = set * alpha;
   }
-  dense(parameters, attention_value, w[pooled], w[value]);
-  dense(parameters, attention_output, w[value], w[output]);
-  dense(parameters, head_1, w[output], w[head_hidden]);
-  gelu(w[head_hidden], w[head_slope]);
-  dense(parameters, head_2, w[head_hidden], w[scores]);
+  score_classes(parameters, w[pooled], w);
 
   // Cross-entropy; scores become their own gradient.
   Scalar loss(0);

@@ -5,7 +5,7 @@
 #include <numbers>
 #include <stdexcept>
 
-#include "experiments/training_lanes.hpp"
+#include "experiments/network_lane.hpp"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -34,22 +34,6 @@ class FlushSubnormals {
   FlushSubnormals(const FlushSubnormals&) = delete;
   FlushSubnormals& operator=(const FlushSubnormals&) = delete;
 };
-
-struct Lanes {
-  const char* name;
-  softcheck_training_step* step;
-};
-
-Lanes best_lanes() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl")) {
-    return {"avx512", softcheck_training_step_avx512};
-  }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return {"avx2", softcheck_training_step_avx2};
-#endif
-  return {"baseline", softcheck_training_step_baseline};
-}
 
 double learning_rate_at(const TrainingOptions& options, std::int64_t step) {
   if (!options.cosine_schedule) return options.learning_rate;
@@ -103,7 +87,7 @@ void adam_step(TrainingState& state, const Floats& gradient, const TrainingOptio
 
 }  // namespace
 
-std::string training_instructions() { return best_lanes().name; }
+std::string training_instructions() { return network_lane().name; }
 
 TrainingState start_training(const TrainingOptions& options) {
   TrainingState state;
@@ -117,7 +101,7 @@ TrainingState start_training(const TrainingOptions& options) {
 void train(TrainingState& state, const TrainingOptions& options,
            const std::function<bool(const TrainingState&, float loss)>& watch) {
   check(options, state);
-  const Lanes lanes = best_lanes();
+  const softcheck_network_lane& lane = network_lane();
   Floats gradient(parameter_count);
   while (state.step < options.steps) {
     const auto sizes = static_cast<std::uint64_t>(options.largest_set - options.smallest_set + 1);
@@ -126,8 +110,8 @@ void train(TrainingState& state, const TrainingOptions& options,
     float loss = 0;
     {
       const FlushSubnormals scope;
-      loss = lanes.step(state.parameters.data(), sets.size, sets.count, sets.items.data(), sets.queries.data(),
-                        sets.targets.data(), gradient.data());
+      loss = lane.loss_and_gradient(state.parameters.data(), sets.size, sets.count, sets.items.data(),
+                                    sets.queries.data(), sets.targets.data(), gradient.data());
       adam_step(state, gradient, options);
     }
     ++state.step;

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 
-#include "experiments/training_lanes.hpp"
+#include "experiments/network_lane.hpp"
 #include "numerics/fp_environment.hpp"
 
 namespace softcheck::experiments {
@@ -123,18 +123,18 @@ TEST(Training, TheLanesAgree) {
   RandomWords words(5);
   const Floats parameters = initial_parameters(words);
   const RetrievalSets sets = draw_sets(9, 8, words);
-  const auto gradient_by = [&](softcheck_training_step* step) {
+  const auto gradient_by = [&](const softcheck_network_lane& lane) {
     Floats gradient(parameter_count);
-    step(parameters.data(), sets.size, sets.count, sets.items.data(), sets.queries.data(), sets.targets.data(),
-         gradient.data());
+    lane.loss_and_gradient(parameters.data(), sets.size, sets.count, sets.items.data(), sets.queries.data(),
+                           sets.targets.data(), gradient.data());
     return gradient;
   };
-  const Floats expected = gradient_by(softcheck_training_step_baseline);
+  const Floats expected = gradient_by(softcheck_network_baseline);
   double norm = 0;
   for (const float value : expected) norm += static_cast<double>(value) * value;
   int compared = 0;
-  const auto compare = [&](softcheck_training_step* step) {
-    const Floats got = gradient_by(step);
+  const auto compare = [&](const softcheck_network_lane& lane) {
+    const Floats got = gradient_by(lane);
     double difference = 0;
     for (std::size_t i = 0; i < got.size(); ++i) {
       difference += std::pow(static_cast<double>(got[i]) - expected[i], 2);
@@ -143,8 +143,8 @@ TEST(Training, TheLanesAgree) {
     ++compared;
   };
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) compare(softcheck_training_step_avx2);
-  if (training_instructions() == "avx512") compare(softcheck_training_step_avx512);
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) compare(softcheck_network_avx2);
+  if (training_instructions() == "avx512") compare(softcheck_network_avx512);
 #endif
   if (compared == 0) GTEST_SKIP() << "one lane only on this machine";
 }

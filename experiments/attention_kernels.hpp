@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "kernels/abi/softcheck_kernel.h"
+
+namespace softcheck::experiments {
+
+/// The attention kernels of this project, found by name in their shared library. They keep no state: one object serves
+/// any number of threads.
+class AttentionKernels {
+ public:
+  /// throws   std::runtime_error naming the library, or the kernel it lacks
+  explicit AttentionKernels(const std::filesystem::path& library);
+
+  /// One query for each of sets sets of size items, of width numbers each; items are keys and values.
+  ///
+  /// items     (sets, size, width), compact
+  /// queries   (sets, width); the logits are their products with the items, unscaled
+  /// pooled    (sets, width); log_sum (sets) and entropy (sets), in nats, of the weights that meet the items
+  /// throws    std::runtime_error when the kernel refuses
+  void attend(std::int64_t sets, std::int64_t size, const float* items, const float* queries, float* pooled,
+              float* log_sum, float* entropy) const;
+
+  /// The same with the adaptive temperature of Fig. 4.
+  void attend_adaptively(std::int64_t sets, std::int64_t size, const float* items, const float* queries, float* pooled,
+                         float* log_sum, float* entropy) const;
+
+ private:
+  softcheck_kernel plain_;
+  softcheck_kernel adaptive_;
+};
+
+}  // namespace softcheck::experiments

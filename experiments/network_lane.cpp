@@ -1,0 +1,49 @@
+// The network's stages, compiled once for each instruction set. An inline function of Eigen's that two of them share
+// would be linked once, and might be the one with instructions that this machine lacks: so each has an Eigen of its own
+// name. A test looks for what they still share.
+#define Eigen SOFTCHECK_LANE_EIGEN
+#include "experiments/network_lane.hpp"
+
+#include "experiments/max_retrieval_pass.inl"
+
+namespace softcheck::experiments {
+namespace {
+
+Workspace<float>& workspace() {
+  thread_local Workspace<float> own;
+  return own;
+}
+
+Eigen::Map<const Matrix<float>> columns(const float* values, int height, int count) { return {values, height, count}; }
+
+float loss(const float* parameters, int size, int count, const float* items, const float* queries, const int* targets,
+           float* gradient) {
+  return loss_and_gradient(parameters, SetsView<float>{size, count, items, queries, targets}, gradient, workspace());
+}
+
+void encode(const float* parameters, int count, const float* items, float* result) {
+  encode_items(parameters, columns(items, item_features, count), workspace());
+  Eigen::Map<Matrix<float>>(result, width, count) = workspace()[encoded];
+}
+
+void fold(const float* parameters, int count, const float* queries, float* result, float* offsets) {
+  Workspace<float>& w = workspace();
+  fold_queries(parameters, columns(queries, 1, count), w);
+  Eigen::Map<Matrix<float>>(result, width, count) = w[folded];
+  Eigen::Map<Vector<float>>(offsets, count).noalias() = w[query].transpose() * biases_of(parameters, attention_key);
+}
+
+void score(const float* parameters, int count, const float* sums, float* result) {
+  score_classes(parameters, columns(sums, width, count), workspace());
+  Eigen::Map<Matrix<float>>(result, class_count, count) = workspace()[scores];
+}
+
+}  // namespace
+}  // namespace softcheck::experiments
+
+extern "C" {
+extern const softcheck_network_lane SOFTCHECK_LANE;
+const softcheck_network_lane SOFTCHECK_LANE{SOFTCHECK_LANE_NAME, softcheck::experiments::loss,
+                                            softcheck::experiments::encode, softcheck::experiments::fold,
+                                            softcheck::experiments::score};
+}
