@@ -11,6 +11,7 @@
 #include "cli/claims.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
+#include "cli/places.hpp"
 #include "cli/verbs.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 
@@ -52,14 +53,6 @@ constexpr ShippedKernel shipped_kernels[] = {
     // 0, which no contract grants (proptests/tests/judge/onednn_test.cpp).
     {onednn, "softcheck_onednn_softmax", "softmax", "f32", "", onednn_absent, "kernel.nan_row"},
 };
-
-// The build's own kernels, else those of the installed tree this command stands in.
-std::filesystem::path kernel_folder() {
-  std::error_code error;
-  if (std::filesystem::exists(SOFTCHECK_BUILD_KERNELS, error)) return SOFTCHECK_BUILD_KERNELS;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  return self.parent_path().parent_path() / SOFTCHECK_INSTALLED_KERNELS;
-}
 
 struct VerifyFlags {
   CaseFlags cases;

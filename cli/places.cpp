@@ -1,0 +1,23 @@
+#include "cli/places.hpp"
+
+namespace softcheck::cli {
+namespace {
+
+std::filesystem::path source_or_installed(const char* source, const char* installed) {
+  std::error_code error;
+  if (std::filesystem::exists(source, error)) return source;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return self.parent_path().parent_path() / installed;
+}
+
+}  // namespace
+
+std::filesystem::path kernel_folder() {
+  return source_or_installed(SOFTCHECK_BUILD_KERNELS, SOFTCHECK_INSTALLED_KERNELS);
+}
+
+std::filesystem::path model_folder() {
+  return source_or_installed(SOFTCHECK_SOURCE_MODELS, SOFTCHECK_INSTALLED_MODELS);
+}
+
+}  // namespace softcheck::cli
