@@ -1,0 +1,55 @@
+// The row kernels of kernels/block/ at the CPU's speed: contracts and bits are those of the emulated ones
+// (kernels/emulator/plugin) and of those on a GPU.
+#include <algorithm>
+#include <memory>
+
+#include "kernels/cpu/parallel_tasks.hpp"
+#include "kernels/strict/rows.hpp"
+
+#define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace softcheck::kernels::strict {
+namespace {
+
+// Rows of a task are so many that taking a task costs nothing beside them.
+constexpr std::int64_t task_elements = std::int64_t{1} << 15;
+
+template <class T, class Op>
+void run_rows(const CallViews& views, Op op) {
+  const std::int64_t rows = views.logits.rows;
+  const std::int64_t step = std::max<std::int64_t>(1, task_elements / std::max<std::int64_t>(1, views.logits.columns));
+  parallel_tasks((rows + step - 1) / step, thread_count(), [&] {
+    return [&, memory = std::make_shared<StrictRows<T>>(views)](std::int64_t task) {
+      for (std::int64_t row = task * step; row < std::min(rows, (task + 1) * step); ++row) op(*memory, row);
+    };
+  });
+}
+
+template <class Op>
+int run(const softcheck_call* call, Form form, Op op) try {
+  const std::optional<CallViews> views = call_views(call, form);
+  if (!views) return 1;
+  views->logits.storage == Storage::f64 ? run_rows<double>(*views, op) : run_rows<float>(*views, op);
+  return 0;
+} catch (...) {
+  return 1;  // out of memory
+}
+
+}  // namespace
+}  // namespace softcheck::kernels::strict
+
+namespace kernels = softcheck::kernels;
+
+SOFTCHECK_EXPORT int softcheck_strict_softmax(const softcheck_call* call) {
+  return kernels::strict::run(call, kernels::Form::elements, [](auto& rows, std::int64_t row) { rows.softmax(row); });
+}
+
+SOFTCHECK_EXPORT int softcheck_strict_entropy(const softcheck_call* call) {
+  return kernels::strict::run(call, kernels::Form::rows, [](auto& rows, std::int64_t row) { rows.entropy(row); });
+}
+
+SOFTCHECK_EXPORT int softcheck_strict_adaptive_softmax(const softcheck_call* call) {
+  if (call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->theta != 1) return 1;
+  return kernels::strict::run(call, kernels::Form::elements,
+                              [](auto& rows, std::int64_t row) { rows.adaptive_softmax(row); });
+}

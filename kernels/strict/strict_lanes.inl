@@ -1,0 +1,116 @@
+// exponential(), CompensatedSum and RowStatistics of kernels/block/ on vectors, for the files that foreach_target
+// compiles once per instruction set: included inside of each, hence the toggle instead of #pragma once.
+#if defined(SOFTCHECK_KERNELS_STRICT_LANES_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef SOFTCHECK_KERNELS_STRICT_LANES_INL
+#undef SOFTCHECK_KERNELS_STRICT_LANES_INL
+#else
+#define SOFTCHECK_KERNELS_STRICT_LANES_INL
+#endif
+
+#include <hwy/highway.h>
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "kernels/strict/block_state.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace softcheck::kernels::strict {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class T>
+using Tag = hn::CappedTag<T, most_lanes<T>>;
+template <class T>
+using Lanes = hn::Vec<Tag<T>>;
+template <class T>
+inline constexpr std::size_t lanes = hn::MaxLanes(Tag<T>());
+
+/// x y + z, rounded once on every instruction set: where it has no such instruction, by libm, one by one.
+template <class T>
+HWY_INLINE Lanes<T> fused_lanes(Lanes<T> x, Lanes<T> y, Lanes<T> z) {
+#if HWY_NATIVE_FMA
+  return hn::MulAdd(x, y, z);
+#else
+  const Tag<T> d;
+  HWY_ALIGN T a[lanes<T>], b[lanes<T>], c[lanes<T>];
+  hn::Store(x, d, a);
+  hn::Store(y, d, b);
+  hn::Store(z, d, c);
+  for (std::size_t i = 0; i < lanes<T>; ++i) c[i] = std::fma(a[i], b[i], c[i]);
+  return hn::Load(d, c);
+#endif
+}
+
+/// scaled_exponential().
+template <class T>
+HWY_INLINE Lanes<T> scaled_exponential_lanes(Lanes<T> z) {
+  using C = ExpConstants<T>;
+  const Tag<T> d;
+  const hn::RebindToUnsigned<Tag<T>> bits;
+  const Lanes<T> rounder = hn::Set(d, C::rounder);
+  const Lanes<T> rounded = fused_lanes<T>(z, hn::Set(d, C::log2_e), rounder);
+  const Lanes<T> k = hn::Neg(hn::Sub(rounded, rounder));
+  Lanes<T> r = fused_lanes<T>(k, hn::Set(d, C::ln2_high), z);
+  r = fused_lanes<T>(k, hn::Set(d, C::ln2_low), r);
+  Lanes<T> q = hn::Set(d, C::q[C::degree]);
+  for (int i = C::degree - 1; i >= 0; --i) q = fused_lanes<T>(q, r, hn::Set(d, C::q[i]));
+  const Lanes<T> tail = fused_lanes<T>(hn::Mul(r, r), q, r);
+  const Lanes<T> power = hn::BitCast(d, hn::ShiftLeft<C::significand_bits>(hn::BitCast(bits, rounded)));
+  const Lanes<T> result = hn::Mul(hn::Add(hn::Set(d, T(1)), tail), power);
+  return hn::IfThenElseZero(hn::Gt(z, hn::Set(d, C::lowest)), result);
+}
+
+template <class T>
+HWY_INLINE Lanes<T> exponential_lanes(Lanes<T> z) {
+  return hn::Mul(scaled_exponential_lanes<T>(z), hn::Set(Tag<T>(), ExpConstants<T>::unscale));
+}
+
+template <class T>
+struct SumLanes {
+  Lanes<T> value, rest;
+
+  HWY_INLINE void add(Lanes<T> x) {
+    const Lanes<T> sum = hn::Add(value, x);
+    const Lanes<T> taken = hn::Sub(sum, value);
+    rest = hn::Add(rest, hn::Add(hn::Sub(value, hn::Sub(sum, taken)), hn::Sub(x, taken)));
+    value = sum;
+  }
+  HWY_INLINE void add(const SumLanes& other) {
+    add(other.value);
+    rest = hn::Add(rest, other.rest);
+  }
+  HWY_INLINE Lanes<T> total() const { return hn::Add(value, rest); }
+};
+
+template <class T>
+HWY_INLINE SumLanes<T> load_sums(const BlockSums<T>& from, std::size_t thread) {
+  return {hn::LoadU(Tag<T>(), from.value + thread), hn::LoadU(Tag<T>(), from.rest + thread)};
+}
+template <class T>
+HWY_INLINE void store_sums(const SumLanes<T>& sums, BlockSums<T>& to, std::size_t thread) {
+  hn::StoreU(sums.value, Tag<T>(), to.value + thread);
+  hn::StoreU(sums.rest, Tag<T>(), to.rest + thread);
+}
+
+template <class T>
+struct SumPair {
+  SumLanes<T> left, right;
+};
+
+/// Threads 2 i and 2 i + 1 for i = half and following.
+template <class T>
+HWY_INLINE SumPair<T> load_pairs(const BlockSums<T>& from, std::size_t half) {
+  const Tag<T> d;
+  SumPair<T> pair;
+  hn::LoadInterleaved2(d, from.value + 2 * half, pair.left.value, pair.right.value);
+  hn::LoadInterleaved2(d, from.rest + 2 * half, pair.left.rest, pair.right.rest);
+  return pair;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace softcheck::kernels::strict
+HWY_AFTER_NAMESPACE();
+
+#endif

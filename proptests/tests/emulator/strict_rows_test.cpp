@@ -1,0 +1,213 @@
+// The strict mode: the CPU's row kernels of kernels/strict have the bits of the emulated ones, on every instruction set
+// (the suite runs again with SOFTCHECK_MAX_ISA), and kernels that differ in one operation do not.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "kernels/block/row_kernels.hpp"
+#include "kernels/emulator/block.hpp"
+#include "proptests/tests/kernels/loaded_kernel.hpp"
+
+namespace softcheck::emulator_tests {
+namespace {
+
+using namespace kernels;
+using kernel_tests::Tensor;
+
+template <class Element>
+struct Format;
+template <>
+struct Format<float> {
+  using Bits = float;
+  static constexpr DLDataType type = {kDLFloat, 32, 1};
+};
+template <>
+struct Format<double> {
+  using Bits = double;
+  static constexpr DLDataType type = {kDLFloat, 64, 1};
+};
+template <>
+struct Format<Half> {
+  using Bits = std::uint16_t;
+  static constexpr DLDataType type = {kDLFloat, 16, 1};
+};
+template <>
+struct Format<BFloat> {
+  using Bits = std::uint16_t;
+  static constexpr DLDataType type = {kDLBfloat, 16, 1};
+};
+
+template <class Element>
+typename Format<Element>::Bits rounded_to(double x) {
+  if constexpr (sizeof(Element) == 2) {
+    return narrowed<Element>(static_cast<float>(x)).bits;
+  } else {
+    return static_cast<Element>(x);
+  }
+}
+
+enum class Rows { flat, sharp, rising, falling, equal, zeros, hidden, all_hidden, with_nan, with_infinity, tiny, huge };
+constexpr Rows all_rows[] = {Rows::flat,     Rows::sharp,         Rows::rising, Rows::falling,
+                             Rows::equal,    Rows::zeros,         Rows::hidden, Rows::all_hidden,
+                             Rows::with_nan, Rows::with_infinity, Rows::tiny,   Rows::huge};
+
+double logit(Rows kind, std::int64_t i, std::int64_t n, std::mt19937& random) {
+  const double x = std::uniform_real_distribution<double>(-1, 1)(random);
+  const bool at_random = random() % 7 == 0;
+  switch (kind) {
+    case Rows::flat:
+      return x;
+    case Rows::sharp:
+      return 40 * x;
+    case Rows::rising:
+      return 0.03 * static_cast<double>(i);
+    case Rows::falling:
+      return -0.03 * static_cast<double>(i);
+    case Rows::equal:
+      return 3;
+    case Rows::zeros:
+      return std::copysign(0.0, x);
+    case Rows::hidden:
+      return at_random ? -INFINITY : 9 * x;
+    case Rows::all_hidden:
+      return -INFINITY;
+    case Rows::with_nan:
+      return i == n / 2 ? std::nan("") : 9 * x;
+    case Rows::with_infinity:
+      return i == n - 1 ? INFINITY : 9 * x;
+    case Rows::tiny:
+      return x * (at_random ? 0x1p-149 : 0x1p-1060);
+    case Rows::huge:
+      return x * (at_random ? 3e38 : 1);
+  }
+  return 0;
+}
+
+/// A call of one kernel of both libraries.
+template <class Element>
+struct Problem {
+  using Bits = typename Format<Element>::Bits;
+
+  Problem(Rows kind, std::int64_t rows, std::int64_t n, bool strided)
+      : logits(Format<Element>::type, {rows, n},
+               strided ? std::vector<std::int64_t>{2 * n + 3, 2} : std::vector<std::int64_t>{}, strided ? 5 : 0),
+        mask(kernel_tests::mask_type, {rows, n},
+             strided ? std::vector<std::int64_t>{n, 1} : std::vector<std::int64_t>{}) {
+    std::mt19937 random(static_cast<unsigned>(n) + 100 * static_cast<unsigned>(kind));
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        logits.at(row, i) = rounded_to<Element>(logit(kind, i, n, random));
+        mask.at(row, i) = random() % 3 != 0;
+      }
+    }
+  }
+
+  std::vector<Bits> results(const std::string& prefix, const std::string& op, bool masked, double theta) {
+    const bool of_rows = op == "entropy";
+    Tensor<Bits> out(Format<Element>::type, of_rows ? std::vector<std::int64_t>{logits.shape[0]} : logits.shape);
+    kernel_tests::Call call(logits.view, out.view, masked ? &mask.view : nullptr);
+    call.call.theta = theta;
+    const softcheck_kernel kernel =
+        kernel_tests::load_kernel("softcheck_" + prefix + "_kernels", "softcheck_" + prefix + "_" + op);
+    if (kernel == nullptr || kernel(&call.call) != 0)
+      ADD_FAILURE() << prefix << ' ' << op << " is missing or refused a call";
+    return out.elements;
+  }
+
+  Tensor<Bits> logits;
+  Tensor<std::uint8_t> mask;
+};
+
+template <class Element>
+class StrictRows : public testing::Test {
+ protected:
+  static void expect_same(Rows kind, std::int64_t rows, std::int64_t n, bool strided, bool masked, double theta) {
+    Problem<Element> problem(kind, rows, n, strided);
+    for (const char* op : {"softmax", "entropy", "adaptive_softmax"}) {
+      const double temperature = op == std::string("adaptive_softmax") ? 1 : theta;
+      EXPECT_TRUE(kernel_tests::same_bits(problem.results("emulated", op, masked, temperature),
+                                          problem.results("strict", op, masked, temperature)))
+          << op << ", rows of kind " << static_cast<int>(kind) << ", " << n << " columns, masked " << masked
+          << ", theta " << temperature;
+    }
+  }
+};
+using Elements = testing::Types<float, double, Half, BFloat>;
+TYPED_TEST_SUITE(StrictRows, Elements);
+
+TYPED_TEST(StrictRows, HaveTheBitsOfTheEmulatedOnesAtEveryWidth) {
+  for (const std::int64_t n : {0, 1, 2, 3, 4, 5, 31, 127, 128, 129, 511, 512, 513, 1000, 2049, 4097}) {
+    for (const Rows kind : all_rows) this->expect_same(kind, 1, n, false, false, 1);
+  }
+}
+
+TYPED_TEST(StrictRows, HaveTheBitsOfTheEmulatedOnesInEveryCall) {
+  for (const std::int64_t n : {1, 6, 130, 700, 4100}) {
+    for (const double theta : {0.7, 1.0, 3.0, 1e-6}) {
+      for (const bool strided : {false, true}) {
+        for (const bool masked : {false, true}) this->expect_same(Rows::sharp, 3, n, strided, masked, theta);
+      }
+    }
+  }
+}
+
+TYPED_TEST(StrictRows, HaveTheBitsOfTheEmulatedOnesOnLongRows) {
+  for (const Rows kind : {Rows::flat, Rows::rising, Rows::hidden}) this->expect_same(kind, 1, 70000, false, true, 1.3);
+}
+
+// What the comparison must not forgive: a kernel that adds in another order, and one that rounds a product before its
+// addition, each once.
+
+template <int rounded_product>
+float exponential_with(float z) {
+  using C = ExpConstants<float>;
+  if (!(z > C::lowest)) return 0;
+  const float rounded = fused(z, C::log2_e, C::rounder);
+  const float k = rounded - C::rounder;
+  const float r = fused(-k, C::ln2_low, fused(-k, C::ln2_high, z));
+  const float q = exponential_tail<float>(r);
+  const float tail = rounded_product != 0 ? (r * r) * q + r : fused(r * r, q, r);
+  return (1 + tail) * std::bit_cast<float>(std::bit_cast<std::uint32_t>(rounded) << C::significand_bits);
+}
+
+template <int rounded_product>
+std::vector<float> softmax_by_a_block_of(int threads, Problem<float>& problem) {
+  const auto n = static_cast<std::int64_t>(problem.logits.elements.size());
+  std::vector<float> out(problem.logits.elements.size());
+  RowArguments<emulator::Block, float, float> arguments;
+  arguments.logits.values = {std::span<const float>(problem.logits.elements), n, 1};
+  arguments.logits.rows = 1;
+  arguments.logits.columns = n;
+  arguments.results = {std::span<float>(out), n, 1};
+  const auto body = [&](emulator::Block& block) {
+    const auto partials = block.shared<RowStatistics<float>>(block.size() / warp_size);
+    const LogitsRow<emulator::Block, float> row(arguments.logits, 0);
+    const RowStatistics<float> all = row_statistics(block, row, partials, 1.0F);
+    const float factor = 1 / (1 + all.weights.total());
+    each_column(block, n, [&](std::int64_t i) {
+      const float weight = exponential_with<rounded_product>(row.visible(i) - all.maximum);
+      arguments.store(0, i, weight * factor * ExpConstants<float>::unscale);
+    });
+  };
+  emulator::launch({1, threads, merging_bytes<RowStatistics<float>>(threads)}, body);
+  return out;
+}
+
+TEST(StrictRowsPlanted, OtherRoundingsHaveOtherBits) {
+  // Sums are compensated: another tree shows where a merge rescales, and not in every row.
+  int other_tree = 0;
+  for (const Rows kind : {Rows::flat, Rows::sharp, Rows::rising, Rows::hidden}) {
+    for (const std::int64_t n : {600, 1000, 2000, 3000}) {
+      Problem<float> problem(kind, 1, n, false);
+      const std::vector<float> strict = problem.results("strict", "softmax", false, 1);
+      EXPECT_TRUE(kernel_tests::same_bits(softmax_by_a_block_of<0>(row_threads, problem), strict));
+      EXPECT_FALSE(kernel_tests::same_bits(softmax_by_a_block_of<1>(row_threads, problem), strict)) << "an fma in two";
+      if (!kernel_tests::same_bits(softmax_by_a_block_of<0>(2 * row_threads, problem), strict)) ++other_tree;
+    }
+  }
+  EXPECT_GT(other_tree, 0);
+}
+
+}  // namespace
+}  // namespace softcheck::emulator_tests
