@@ -13,6 +13,7 @@
 #include "cli/claims.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
+#include "cli/output_folder.hpp"
 #include "cli/verbs.hpp"
 #include "proptests/survivors/survivor_matrix.hpp"
 #include "proptests/survivors/survivor_report.hpp"
@@ -56,26 +57,10 @@ std::vector<Specimen> zoo() {
   return rows;
 }
 
-void make_folder(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!std::filesystem::is_directory(folder)) {
-    throw InputError(usage, fmt::format("--out: need a folder that can be made, got '{}'", folder));
-  }
-}
-
-void write(const std::filesystem::path& path, const std::string& text) {
-  try {
-    write_file_atomically(path, text);
-  } catch (const std::exception& error) {
-    throw InputError(usage, fmt::format("--out: {}", error.what()));
-  }
-}
-
 int run_survivors(const SurvivorFlags& flags) {
   const Effort effort = effort_of(flags.effort);
   const std::vector<Specimen> rows = zoo();
-  make_folder(flags.folder);
+  const OutputFolder folder(flags.folder);
   SurvivorMatrix matrix;
   {
     Progress progress;
@@ -92,11 +77,10 @@ int run_survivors(const SurvivorFlags& flags) {
   }
   const SurvivorOrigin origin{fmt::format("softcheck {}", this_build().version), std::string(this_build().commit),
                               fmt::format("softcheck run survivors --seed {} --effort {}", flags.seed, flags.effort)};
-  const std::filesystem::path folder(flags.folder);
-  write(folder / "survivors.csv", to_csv(matrix, origin));
-  write(folder / "survivors.txt", to_text(matrix, origin));
-  write(folder / "survivors.svg", shares_to_svg(matrix, origin));
-  write(folder / "survivors_matrix.svg", to_svg(matrix, origin));
+  folder.write("survivors.csv", to_csv(matrix, origin));
+  folder.write("survivors.txt", to_text(matrix, origin));
+  folder.write("survivors.svg", shares_to_svg(matrix, origin));
+  folder.write("survivors_matrix.svg", to_svg(matrix, origin));
 
   const SurvivorLine& ours = matrix.lines.back();
   const SurvivorLine::Count bugs = matrix.count(ours, SpecimenKind::bug);
@@ -116,7 +100,7 @@ void add_run_verb(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("run", "Reproduce a table or a figure");
   verb->require_subcommand(0, 1);
   verb->callback([verb] {
-    if (verb->get_subcommands().empty()) throw InputError(usage, "run: need survivors or train");
+    if (verb->get_subcommands().empty()) throw InputError(usage, "run: need survivors, table-1, sensitivity or train");
   });
   CLI::App* survivors = verb->add_subcommand(
       "survivors", "How many planted bugs published tests of softmax kernels accept, and how many softcheck does");
@@ -128,6 +112,7 @@ void add_run_verb(CLI::App& app, int& exit_code) {
   survivors->add_option("--effort", flags->effort, "How long softcheck itself looks: quick, default or deep")
       ->capture_default_str();
   survivors->callback([flags, &exit_code] { exit_code = run_survivors(*flags); });
+  add_table_runs(*verb, exit_code);
   add_train_run(*verb, exit_code);
 }
 

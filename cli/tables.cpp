@@ -1,0 +1,163 @@
+// softcheck run table-1, sensitivity: the trained models on sets of every size.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "cli/exit_code.hpp"
+#include "cli/output.hpp"
+#include "cli/output_folder.hpp"
+#include "cli/places.hpp"
+#include "cli/verbs.hpp"
+#include "experiments/evaluation.hpp"
+#include "experiments/safetensors.hpp"
+#include "experiments/tables/accuracy_table.hpp"
+#include "experiments/tables/sensitivity.hpp"
+#include "experiments/trained_models.hpp"
+
+namespace softcheck::cli {
+
+using namespace experiments;
+
+namespace {
+
+struct TableFlags {
+  std::string models = model_folder().string();
+  std::string readings = (model_folder().parent_path() / "readings").string();
+  std::string out;
+  int largest = 16384;
+  EvaluationOptions evaluation;
+};
+
+void add_flags(CLI::App& run, const std::shared_ptr<TableFlags>& flags, const std::string& name) {
+  flags->out = "results/" + name;
+  flags->evaluation.threads = std::max(1U, std::thread::hardware_concurrency());
+  run.add_option("--models", flags->models, "Folder of trained models, *.safetensors")->type_name("DIR");
+  run.add_option("--out", flags->out, "Folder for the files that are written")->type_name("DIR")->capture_default_str();
+  run.add_option("--largest", flags->largest, "Largest set; sizes are 16, 32, ... up to it")
+      ->check(CLI::Range(16, 1 << 20))
+      ->capture_default_str();
+  run.add_option("--sets", flags->evaluation.sets, "Sets of each size and model, at most")
+      ->check(CLI::Range(1, 1 << 24))
+      ->capture_default_str();
+  run.add_option("--items", flags->evaluation.items, "Items of each size and model, at most: fewer of the largest sets")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->capture_default_str();
+  run.add_option("--seed", flags->evaluation.seed, "Seed of the sets")->capture_default_str();
+  run.add_option("--threads", flags->evaluation.threads, "Threads; the results do not depend on it")
+      ->check(CLI::Range(1, 1024));
+}
+
+EvaluationOptions options_of(const TableFlags& flags) {
+  EvaluationOptions options = flags.evaluation;
+  options.sizes.clear();
+  for (int size = 16; size <= flags.largest; size *= 2) options.sizes.push_back(size);
+  return options;
+}
+
+std::string command_of(const std::string& name, const TableFlags& flags) {
+  return fmt::format("softcheck run {} --seed {} --sets {} --items {} --largest {}", name, flags.evaluation.seed,
+                     flags.evaluation.sets, flags.evaluation.items, flags.largest);
+}
+
+std::vector<TrainedModel> models_in(const std::string& flag, const std::string& folder) {
+  try {
+    return read_models(folder);
+  } catch (const TensorFileError& error) {
+    throw InputError(malformed, fmt::format("{}: {}", flag, error.what()));
+  }
+}
+
+AttentionKernels kernels() {
+  try {
+    return AttentionKernels(kernel_folder() / "libsoftcheck_cpu_kernels.so");
+  } catch (const std::runtime_error& error) {
+    throw InputError(unsupported, error.what());
+  }
+}
+
+// The measures of each model, on sets of its own.
+std::vector<std::vector<SizeMeasure>> measure(const std::vector<TrainedModel>& models,
+                                              const EvaluationOptions& options) {
+  const AttentionKernels attention = kernels();
+  Progress progress;
+  std::vector<std::vector<SizeMeasure>> seeds;
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    seeds.push_back(evaluate(models[m].parameters, m + 1, attention, options, [&](double done) {
+      progress.show(fmt::format("{} ({} of {}): {:.0f} %", models[m].name, m + 1, models.size(), 100 * done));
+      return true;
+    }));
+  }
+  return seeds;
+}
+
+int run_table_1(const TableFlags& flags) {
+  const std::vector<TrainedModel> models = models_in("--models", flags.models);
+  const OutputFolder folder(flags.out);
+  const std::vector<AccuracyRow> table = accuracy_table(measure(models, options_of(flags)));
+  std::string text = to_text(table);
+  bool all_hold = true;
+  for (const TableClaim& claim : claims_of(table)) {
+    text += fmt::format("{}: {}{}\n", claim.holds ? "holds" : "fails", claim.name,
+                        claim.detail.empty() ? "" : ":" + claim.detail);
+    all_hold = all_hold && claim.holds;
+  }
+  text += fmt::format("{} models ({}); distance to the paper's known cells {:.2f} percent (root mean square)\n",
+                      models.size(), reading_name(models[0].options), distance_to_paper(table));
+  const std::string origin = origin_lines(command_of("table-1", flags));
+  folder.write("table_1.csv", origin + to_csv(table));
+  folder.write("table_1.txt", origin + text);
+  fmt::print("{}table_1.csv and table_1.txt are in {}\n", text, folder.path().string());
+  std::fflush(stdout);
+  return all_hold ? holds : violated;
+}
+
+// A reading for each kind of options among the models: those of one kind are its seeds.
+int run_sensitivity(const TableFlags& flags) {
+  std::vector<TrainedModel> models = models_in("--models", flags.models);
+  std::ranges::move(models_in("--readings", flags.readings), std::back_inserter(models));
+  const OutputFolder folder(flags.out);
+  const std::vector<std::vector<SizeMeasure>> measures = measure(models, options_of(flags));
+  std::vector<std::string> names;
+  for (const TrainedModel& model : models) {
+    const std::string name = reading_name(model.options);
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  std::vector<Reading> readings;
+  for (const std::string& name : names) {
+    std::vector<std::vector<SizeMeasure>> seeds;
+    for (std::size_t m = 0; m < models.size(); ++m) {
+      if (reading_name(models[m].options) == name) seeds.push_back(measures[m]);
+    }
+    readings.push_back({fmt::format("{} ({})", name, seeds.size()), accuracy_table(seeds)});
+  }
+  const std::string text = to_text(readings), origin = origin_lines(command_of("sensitivity", flags));
+  folder.write("sensitivity.csv", origin + to_csv(readings));
+  folder.write("sensitivity.txt", origin + text);
+  fmt::print("{}(in brackets: models of a reading) sensitivity.csv and sensitivity.txt are in {}\n", text,
+             folder.path().string());
+  std::fflush(stdout);
+  return holds;
+}
+
+}  // namespace
+
+void add_table_runs(CLI::App& run, int& exit_code) {
+  const auto table = std::make_shared<TableFlags>();
+  CLI::App* table_1 = run.add_subcommand("table-1", "Accuracy against the size of sets, baseline and adaptive");
+  add_flags(*table_1, table, "table-1");
+  table_1->callback([table, &exit_code] { exit_code = run_table_1(*table); });
+
+  const auto readings = std::make_shared<TableFlags>();
+  CLI::App* sensitivity =
+      run.add_subcommand("sensitivity", "The same for each way to read what the paper leaves open about training");
+  add_flags(*sensitivity, readings, "sensitivity");
+  sensitivity->add_option("--readings", readings->readings, "Folder of models of other readings")->type_name("DIR");
+  sensitivity->callback([readings, &exit_code] { exit_code = run_sensitivity(*readings); });
+}
+
+}  // namespace softcheck::cli

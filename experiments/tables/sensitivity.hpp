@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "experiments/tables/accuracy_table.hpp"
+
+namespace softcheck::experiments {
+
+/// A way to read what the paper leaves open, and what it comes to.
+struct Reading {
+  std::string name;  // the words that set it apart, as "decay=half-loss schedule=cosine"
+  std::vector<AccuracyRow> table;
+};
+
+/// The words of an option text that tell readings apart: decay, biases, schedule.
+std::string reading_name(const std::string& options);
+
+/// Accuracies baseline -> adaptive at the paper's known sizes, a line for each reading and the paper's first; the
+/// distance to it (root mean square over its cells, in percent); the closest reading is named last.
+std::string to_text(const std::vector<Reading>& readings);
+std::string to_csv(const std::vector<Reading>& readings);
+
+}  // namespace softcheck::experiments
