@@ -7,45 +7,13 @@
 
 #include "kernels/block/row_kernels.hpp"
 #include "kernels/emulator/block.hpp"
-#include "proptests/tests/kernels/loaded_kernel.hpp"
+#include "proptests/tests/emulator/strict_formats.hpp"
 
 namespace softcheck::emulator_tests {
 namespace {
 
 using namespace kernels;
 using kernel_tests::Tensor;
-
-template <class Element>
-struct Format;
-template <>
-struct Format<float> {
-  using Bits = float;
-  static constexpr DLDataType type = {kDLFloat, 32, 1};
-};
-template <>
-struct Format<double> {
-  using Bits = double;
-  static constexpr DLDataType type = {kDLFloat, 64, 1};
-};
-template <>
-struct Format<Half> {
-  using Bits = std::uint16_t;
-  static constexpr DLDataType type = {kDLFloat, 16, 1};
-};
-template <>
-struct Format<BFloat> {
-  using Bits = std::uint16_t;
-  static constexpr DLDataType type = {kDLBfloat, 16, 1};
-};
-
-template <class Element>
-typename Format<Element>::Bits rounded_to(double x) {
-  if constexpr (sizeof(Element) == 2) {
-    return narrowed<Element>(static_cast<float>(x)).bits;
-  } else {
-    return static_cast<Element>(x);
-  }
-}
 
 enum class Rows { flat, sharp, rising, falling, equal, zeros, hidden, all_hidden, with_nan, with_infinity, tiny, huge };
 constexpr Rows all_rows[] = {Rows::flat,     Rows::sharp,         Rows::rising, Rows::falling,
@@ -133,8 +101,7 @@ class StrictRows : public testing::Test {
     }
   }
 };
-using Elements = testing::Types<float, double, Half, BFloat>;
-TYPED_TEST_SUITE(StrictRows, Elements);
+TYPED_TEST_SUITE(StrictRows, StrictElements);
 
 TYPED_TEST(StrictRows, HaveTheBitsOfTheEmulatedOnesAtEveryWidth) {
   for (const std::int64_t n : {0, 1, 2, 3, 4, 5, 31, 127, 128, 129, 511, 512, 513, 1000, 2049, 4097}) {

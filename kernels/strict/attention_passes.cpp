@@ -1,0 +1,206 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/strict/attention_passes.cpp"
+#include <hwy/foreach_target.h>
+// foreach_target comes first: it includes this file once per instruction set.
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "kernels/strict/attention_passes.hpp"
+#include "kernels/strict/strict_lanes.inl"
+
+HWY_BEFORE_NAMESPACE();
+namespace softcheck::kernels::strict {
+namespace HWY_NAMESPACE {
+
+// Of the registers of AVX2, half are sums.
+inline constexpr std::size_t panel_rows = 2;
+inline constexpr std::size_t panel_vectors = 4;
+
+template <std::size_t rows, class T>
+HWY_INLINE void score_panel(const T* queries, std::size_t dim, const T* keys, T scale, T* scores, std::size_t stride) {
+  const Tag<T> d;
+  Lanes<T> dots[rows][panel_vectors];
+  for (auto& row : dots) {
+    for (Lanes<T>& dot : row) dot = hn::Zero(d);
+  }
+  for (std::size_t i = 0; i < dim; ++i) {
+    Lanes<T> k[panel_vectors];
+    for (std::size_t v = 0; v < panel_vectors; ++v) k[v] = hn::LoadU(d, keys + i * block_keys + v * lanes<T>);
+    for (std::size_t r = 0; r < rows; ++r) {
+      const Lanes<T> q = hn::Set(d, queries[r * dim + i]);
+      for (std::size_t v = 0; v < panel_vectors; ++v) dots[r][v] = fused_lanes<T>(q, k[v], dots[r][v]);
+    }
+  }
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t v = 0; v < panel_vectors; ++v) {
+      hn::StoreU(hn::Mul(dots[r][v], hn::Set(d, scale)), d, scores + r * stride + v * lanes<T>);
+    }
+  }
+}
+
+template <class T>
+HWY_INLINE void score_of(const T* queries, std::size_t count, std::size_t dim, const T* keys, T scale, T* scores,
+                         std::size_t stride) {
+  constexpr std::size_t width = panel_vectors * lanes<T>;
+  static_assert(block_keys % width == 0);
+  for (std::size_t key = 0; key < block_keys; key += width) {
+    std::size_t row = 0;
+    for (; row + panel_rows <= count; row += panel_rows) {
+      score_panel<panel_rows>(queries + row * dim, dim, keys + key, scale, scores + row * stride + key, stride);
+    }
+    for (; row < count; ++row) {
+      score_panel<1>(queries + row * dim, dim, keys + key, scale, scores + row * stride + key, stride);
+    }
+  }
+}
+
+template <class T>
+HWY_INLINE T largest_of(const T* scores) {
+  const Tag<T> d;
+  Lanes<T> best = hn::LoadU(d, scores);
+  auto nan = hn::IsNaN(best);
+  for (std::size_t i = lanes<T>; i < block_keys; i += lanes<T>) {
+    const Lanes<T> x = hn::LoadU(d, scores + i);
+    nan = hn::Or(nan, hn::IsNaN(x));
+    best = hn::Max(best, x);
+  }
+  return hn::AllFalse(d, nan) ? hn::GetLane(hn::MaxOfLanes(d, best)) : not_a_number<T>();
+}
+
+template <class T>
+HWY_INLINE void scale_all(T* x, std::size_t count, Lanes<T> factor) {
+  const Tag<T> d;
+  for (std::size_t i = 0; i < count; i += lanes<T>) hn::StoreU(hn::Mul(hn::LoadU(d, x + i), factor), d, x + i);
+}
+
+// HeldOutput::raise() of every thread.
+template <class T>
+HWY_INLINE void raise(QueryState<T>& s, T larger) {
+  const Tag<T> d;
+  const Lanes<T> factor = exponential_lanes<T>(hn::Set(d, s.maximum - larger));
+  const bool some = hn::GetLane(factor) > 0;
+  const Lanes<T> rise = hn::Set(d, larger - s.maximum);
+  for (std::size_t thread = 0; thread < threads; thread += lanes<T>) {
+    SumLanes<T> weights = load_sums(s.weights, thread), deviations = load_sums(s.deviations, thread);
+    if (some) deviations.add(hn::Mul(rise, weights.total()));
+    store_sums(SumLanes<T>{hn::Mul(weights.value, factor), hn::Mul(weights.rest, factor)}, s.weights, thread);
+    store_sums(SumLanes<T>{hn::Mul(deviations.value, factor), hn::Mul(deviations.rest, factor)}, s.deviations, thread);
+  }
+  scale_all(s.value, s.columns, factor);
+  scale_all(s.rest, s.columns, factor);
+  s.maximum = larger;
+}
+
+template <class T>
+HWY_INLINE bool weigh_of(const T* scores, T inverse_temperature, bool maximum_known, QueryState<T>& s, T* weights) {
+  const Tag<T> d;
+  if (!maximum_known) {
+    const T largest = largest_of(scores);
+    if (!(largest <= s.maximum)) raise(s, largest);
+    if (!(s.maximum < std::numeric_limits<T>::infinity())) return false;
+  }
+  const Lanes<T> m = hn::Set(d, s.maximum), beta = hn::Set(d, inverse_temperature);
+  for (std::size_t i = 0; i < block_keys; i += lanes<T>) {
+    const Lanes<T> x = hn::LoadU(d, scores + i);
+    const auto seen = hn::Gt(x, hn::Set(d, minus_infinity<T>()));
+    const Lanes<T> z = hn::Mul(hn::Sub(x, m), beta);
+    const Lanes<T> weight = hn::IfThenElseZero(seen, exponential_lanes<T>(z));
+    SumLanes<T> sum = load_sums(s.weights, i), deviations = load_sums(s.deviations, i);
+    sum.add(weight);
+    deviations.add(hn::IfThenElseZero(hn::Gt(weight, hn::Zero(d)), hn::Mul(weight, hn::Neg(z))));
+    store_sums(sum, s.weights, i);
+    store_sums(deviations, s.deviations, i);
+    hn::StoreU(hn::IfThenElse(seen, weight, hn::Set(d, T(-1))), d, weights + i);
+  }
+  return true;
+}
+
+template <std::size_t vectors, class T>
+HWY_INLINE void values_panel(const T* weights, const T* values, std::size_t keys, std::size_t column,
+                             QueryState<T>& s) {
+  const Tag<T> d;
+  SumLanes<T> out[vectors];
+  for (std::size_t v = 0; v < vectors; ++v) {
+    out[v] = {hn::LoadU(d, s.value + column + v * lanes<T>), hn::LoadU(d, s.rest + column + v * lanes<T>)};
+  }
+  for (std::size_t key = 0; key < keys; ++key) {
+    if (!(weights[key] >= 0)) continue;
+    const Lanes<T> weight = hn::Set(d, weights[key]);
+    const T* row = values + key * s.columns + column;
+    for (std::size_t v = 0; v < vectors; ++v) out[v].add(hn::Mul(weight, hn::LoadU(d, row + v * lanes<T>)));
+  }
+  for (std::size_t v = 0; v < vectors; ++v) {
+    hn::StoreU(out[v].value, d, s.value + column + v * lanes<T>);
+    hn::StoreU(out[v].rest, d, s.rest + column + v * lanes<T>);
+  }
+}
+
+template <class T>
+HWY_INLINE void values_of(const T* weights, const T* values, std::size_t keys, QueryState<T>& s) {
+  std::size_t column = 0;
+  for (; column + 4 * lanes<T> <= s.columns; column += 4 * lanes<T>) {
+    values_panel<4>(weights, values, keys, column, s);
+  }
+  for (; column < s.columns; column += lanes<T>) values_panel<1>(weights, values, keys, column, s);
+}
+
+void score_block_f32(const float* queries, std::size_t count, std::size_t dim, const float* keys, float scale,
+                     float* scores, std::size_t stride) {
+  score_of(queries, count, dim, keys, scale, scores, stride);
+}
+void score_block_f64(const double* queries, std::size_t count, std::size_t dim, const double* keys, double scale,
+                     double* scores, std::size_t stride) {
+  score_of(queries, count, dim, keys, scale, scores, stride);
+}
+bool weigh_block_f32(const float* scores, float beta, bool maximum_known, QueryState<float>& state, float* weights) {
+  return weigh_of(scores, beta, maximum_known, state, weights);
+}
+bool weigh_block_f64(const double* scores, double beta, bool maximum_known, QueryState<double>& state,
+                     double* weights) {
+  return weigh_of(scores, beta, maximum_known, state, weights);
+}
+void add_values_f32(const float* weights, const float* values, std::size_t keys, QueryState<float>& state) {
+  values_of(weights, values, keys, state);
+}
+void add_values_f64(const double* weights, const double* values, std::size_t keys, QueryState<double>& state) {
+  values_of(weights, values, keys, state);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace softcheck::kernels::strict
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace softcheck::kernels::strict {
+
+HWY_EXPORT(score_block_f32);
+HWY_EXPORT(score_block_f64);
+HWY_EXPORT(weigh_block_f32);
+HWY_EXPORT(weigh_block_f64);
+HWY_EXPORT(add_values_f32);
+HWY_EXPORT(add_values_f64);
+
+void score_block(const float* queries, std::size_t count, std::size_t dim, const float* keys, float scale,
+                 float* scores, std::size_t stride) {
+  HWY_DYNAMIC_DISPATCH(score_block_f32)(queries, count, dim, keys, scale, scores, stride);
+}
+void score_block(const double* queries, std::size_t count, std::size_t dim, const double* keys, double scale,
+                 double* scores, std::size_t stride) {
+  HWY_DYNAMIC_DISPATCH(score_block_f64)(queries, count, dim, keys, scale, scores, stride);
+}
+bool weigh_block(const float* scores, float beta, bool maximum_known, QueryState<float>& state, float* weights) {
+  return HWY_DYNAMIC_DISPATCH(weigh_block_f32)(scores, beta, maximum_known, state, weights);
+}
+bool weigh_block(const double* scores, double beta, bool maximum_known, QueryState<double>& state, double* weights) {
+  return HWY_DYNAMIC_DISPATCH(weigh_block_f64)(scores, beta, maximum_known, state, weights);
+}
+void add_values(const float* weights, const float* values, std::size_t keys, QueryState<float>& state) {
+  HWY_DYNAMIC_DISPATCH(add_values_f32)(weights, values, keys, state);
+}
+void add_values(const double* weights, const double* values, std::size_t keys, QueryState<double>& state) {
+  HWY_DYNAMIC_DISPATCH(add_values_f64)(weights, values, keys, state);
+}
+
+}  // namespace softcheck::kernels::strict
+#endif
