@@ -21,15 +21,15 @@ constexpr int refused = 1;
 
 template <class T>
 void attend(const AttentionViews& views, bool adaptive) {
-  const std::int64_t rows = AttentionTile<T>::rows_of(views);
+  const std::int64_t rows = rows_of(views);
   const auto most = static_cast<std::int64_t>(tile_rows);
   const std::int64_t tiles = (rows + most - 1) / most;
   parallel_tasks(views.batch() * views.key_heads() * tiles, thread_count(), [&] {
     return [&, tile = std::make_shared<AttentionTile<T>>(views)](std::int64_t task) {
       const std::int64_t first = task % tiles * most;
       const std::int64_t head = task / tiles;
-      tile->attend(head / views.key_heads(), head % views.key_heads(), first,
-                   static_cast<std::size_t>(std::min(most, rows - first)), adaptive);
+      const auto count = static_cast<std::size_t>(std::min(most, rows - first));
+      tile->attend(views, {head / views.key_heads(), head % views.key_heads(), first, count}, adaptive);
     };
   });
 }

@@ -20,119 +20,6 @@ namespace HWY_NAMESPACE {
 template <class T>
 using ColumnTag = hn::CappedTag<T, column_group<T>>;
 
-// How many vectors make a column group, and what fits into the registers: 6 rows of 4 vectors of 32 registers, 6 of 2
-// or 2 of 4 of 16.
-template <class T>
-inline constexpr std::size_t group_vectors = column_group<T> / hn::MaxLanes(ColumnTag<T>());
-template <class T>
-inline constexpr std::size_t panel_vectors = group_vectors<T> == 1 ? 4 : group_vectors<T>;
-template <class T>
-inline constexpr std::size_t panel_rows = group_vectors<T> <= 2 ? 6 : 2;
-
-// Each element is a chain of fused multiply-adds over depth, from 0: the same on every width and panel.
-template <std::size_t rows, std::size_t vectors, class T>
-HWY_INLINE void product_panel(const TileProduct<T>& p, std::size_t row, std::size_t column) {
-  const ColumnTag<T> d;
-  using V = hn::Vec<ColumnTag<T>>;
-  constexpr std::size_t lanes = hn::MaxLanes(ColumnTag<T>());
-  V sums[rows][vectors];
-  for (std::size_t r = 0; r < rows; ++r) {
-    for (std::size_t v = 0; v < vectors; ++v) {
-      sums[r][v] = hn::Zero(d);
-    }
-  }
-  const T* a = p.a + row * p.a_stride;
-  const T* b = p.b + column;
-  for (std::size_t t = 0; t < p.depth; ++t, b += p.b_stride) {
-    V columns[vectors];
-    for (std::size_t v = 0; v < vectors; ++v) {
-      columns[v] = hn::LoadU(d, b + v * lanes);
-    }
-    for (std::size_t r = 0; r < rows; ++r) {
-      const V x = hn::Set(d, a[r * p.a_stride + t]);
-      for (std::size_t v = 0; v < vectors; ++v) {
-        sums[r][v] = hn::MulAdd(x, columns[v], sums[r][v]);
-      }
-    }
-  }
-  for (std::size_t r = 0; r < rows; ++r) {
-    for (std::size_t v = 0; v < vectors; ++v) {
-      hn::StoreU(sums[r][v], d, p.c + (row + r) * p.c_stride + column + v * lanes);
-    }
-  }
-}
-
-// rows (at most most) rows, as many columns as vectors hold.
-template <std::size_t most, std::size_t vectors, class T>
-HWY_INLINE void product_rows(const TileProduct<T>& p, std::size_t rows, std::size_t row, std::size_t column) {
-  if (rows == most) {
-    product_panel<most, vectors>(p, row, column);
-  } else if constexpr (most > 1) {
-    product_rows<most - 1, vectors>(p, rows, row, column);
-  }
-}
-
-template <class T>
-HWY_INLINE void product_of(const TileProduct<T>& p, std::size_t rows, std::size_t width) {
-  constexpr std::size_t lanes = hn::MaxLanes(ColumnTag<T>());
-  constexpr std::size_t wide = panel_vectors<T> * lanes;
-  std::size_t column = 0;
-  for (; column + wide <= width; column += wide) {
-    for (std::size_t row = 0; row < rows; row += panel_rows<T>) {
-      product_rows<panel_rows<T>, panel_vectors<T>>(p, std::min(panel_rows<T>, rows - row), row, column);
-    }
-  }
-  for (; column < width; column += column_group<T>) {
-    for (std::size_t row = 0; row < rows; row += panel_rows<T>) {
-      product_rows<panel_rows<T>, group_vectors<T>>(p, std::min(panel_rows<T>, rows - row), row, column);
-    }
-  }
-}
-
-template <class T>
-HWY_INLINE void transpose_of(const T* const* rows, std::size_t depth, T* out) {
-  std::size_t t = 0;
-#if HWY_TARGET != HWY_SCALAR
-  const hn::FixedTag<T, transposed_rows<T>> d;
-  if constexpr (sizeof(T) == 4) {
-    for (; t + 4 <= depth; t += 4) {
-      const auto a = hn::LoadU(d, rows[0] + t), b = hn::LoadU(d, rows[1] + t);
-      const auto c = hn::LoadU(d, rows[2] + t), e = hn::LoadU(d, rows[3] + t);
-      const auto low_ab = hn::InterleaveLower(d, a, b), low_ce = hn::InterleaveLower(d, c, e);
-      const auto high_ab = hn::InterleaveUpper(d, a, b), high_ce = hn::InterleaveUpper(d, c, e);
-      hn::StoreU(hn::ConcatLowerLower(d, low_ce, low_ab), d, out + t * key_stride<T>);
-      hn::StoreU(hn::ConcatUpperUpper(d, low_ce, low_ab), d, out + (t + 1) * key_stride<T>);
-      hn::StoreU(hn::ConcatLowerLower(d, high_ce, high_ab), d, out + (t + 2) * key_stride<T>);
-      hn::StoreU(hn::ConcatUpperUpper(d, high_ce, high_ab), d, out + (t + 3) * key_stride<T>);
-    }
-  } else {
-    for (; t + 2 <= depth; t += 2) {
-      const auto a = hn::LoadU(d, rows[0] + t), b = hn::LoadU(d, rows[1] + t);
-      hn::StoreU(hn::InterleaveLower(d, a, b), d, out + t * key_stride<T>);
-      hn::StoreU(hn::InterleaveUpper(d, a, b), d, out + (t + 1) * key_stride<T>);
-    }
-  }
-#endif
-  for (; t < depth; ++t) {
-    for (std::size_t r = 0; r < transposed_rows<T>; ++r) {
-      out[t * key_stride<T> + r] = rows[r][t];
-    }
-  }
-}
-
-template <class T>
-HWY_INLINE bool finite_of(const T* x, std::size_t stride, std::size_t rows, std::size_t width) {
-  const ColumnTag<T> d;
-  auto product = hn::Zero(d);
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (std::size_t i = 0; i < width; i += hn::Lanes(d)) {
-      // 0 x is 0 for a finite x, else NaN, which stays.
-      product = hn::MulAdd(hn::Zero(d), hn::LoadU(d, x + row * stride + i), product);
-    }
-  }
-  return hn::AllTrue(d, hn::Eq(product, hn::Zero(d)));
-}
-
 template <class T>
 HWY_INLINE void mask_row(const TileScores<T>& tile, std::size_t row, T scale_factor, T* maximum) {
   const Tag<T> d;
@@ -260,16 +147,6 @@ HWY_INLINE void merge_of(const TileState<T>& left, const TileState<T>& right, st
 }
 
 // One plain function per pass and type: what the dispatch table can point to.
-void Product32(const TileProduct<float>& p, std::size_t rows, std::size_t width) { product_of(p, rows, width); }
-void Product64(const TileProduct<double>& p, std::size_t rows, std::size_t width) { product_of(p, rows, width); }
-void Transpose32(const float* const* rows, std::size_t depth, float* out) { transpose_of<float>(rows, depth, out); }
-void Transpose64(const double* const* rows, std::size_t depth, double* out) { transpose_of<double>(rows, depth, out); }
-bool Finite32(const float* x, std::size_t stride, std::size_t rows, std::size_t width) {
-  return finite_of<float>(x, stride, rows, width);
-}
-bool Finite64(const double* x, std::size_t stride, std::size_t rows, std::size_t width) {
-  return finite_of<double>(x, stride, rows, width);
-}
 void Mask32(const TileScores<float>& tile, float scale, float* maximum) {
   for (std::size_t row = 0; row < tile.rows; ++row) {
     mask_row<float>(tile, row, scale, maximum);
@@ -305,12 +182,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace softcheck::kernels {
 
-HWY_EXPORT(Product32);
-HWY_EXPORT(Product64);
-HWY_EXPORT(Transpose32);
-HWY_EXPORT(Transpose64);
-HWY_EXPORT(Finite32);
-HWY_EXPORT(Finite64);
 HWY_EXPORT(Mask32);
 HWY_EXPORT(Mask64);
 HWY_EXPORT(Weigh32);
@@ -318,24 +189,6 @@ HWY_EXPORT(Weigh64);
 HWY_EXPORT(Merge32);
 HWY_EXPORT(Merge64);
 
-void tile_product(const TileProduct<float>& product, std::size_t rows, std::size_t width) {
-  HWY_DYNAMIC_DISPATCH(Product32)(product, rows, width);
-}
-void tile_product(const TileProduct<double>& product, std::size_t rows, std::size_t width) {
-  HWY_DYNAMIC_DISPATCH(Product64)(product, rows, width);
-}
-void transpose_rows(const float* const* rows, std::size_t depth, float* out) {
-  HWY_DYNAMIC_DISPATCH(Transpose32)(rows, depth, out);
-}
-void transpose_rows(const double* const* rows, std::size_t depth, double* out) {
-  HWY_DYNAMIC_DISPATCH(Transpose64)(rows, depth, out);
-}
-bool all_finite(const float* x, std::size_t stride, std::size_t rows, std::size_t width) {
-  return HWY_DYNAMIC_DISPATCH(Finite32)(x, stride, rows, width);
-}
-bool all_finite(const double* x, std::size_t stride, std::size_t rows, std::size_t width) {
-  return HWY_DYNAMIC_DISPATCH(Finite64)(x, stride, rows, width);
-}
 void mask_scores(const TileScores<float>& tile, float scale, float* maximum) {
   HWY_DYNAMIC_DISPATCH(Mask32)(tile, scale, maximum);
 }

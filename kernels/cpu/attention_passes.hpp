@@ -3,27 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu/block_passes.hpp"
+#include "kernels/cpu/tile_products.hpp"
 
 // The vector passes of attention over one tile: some queries of the heads that share a key head, and one block of its
 // keys. A query's bits depend on its own row alone: no pass mixes rows, and sums run in a fixed order.
 namespace softcheck::kernels {
-
-/// Keys of a block: the contract's blocks:128. A multiple of block_lanes.
-inline constexpr std::size_t key_block = 128;
-
-/// Distance between the rows of a transposed block: a power of two would put them all into the same few cache sets.
-template <class T>
-inline constexpr std::size_t key_stride = key_block + 64 / sizeof(T);
-
-/// Most queries of a tile; a multiple of the lanes of a vector.
-inline constexpr std::size_t tile_rows = 48;
-
-/// Row-major products: widths are filled up to a multiple of this many columns, one 64-byte vector.
-template <class T>
-inline constexpr std::size_t column_group = 64 / sizeof(T);
-
-constexpr std::size_t rounded_up(std::size_t count, std::size_t step) { return (count + step - 1) / step * step; }
 
 /// What is known of some keys, for each row of a tile: m, the number of keys whose weight is 1, the sum of the other
 /// weights, T = sum w D, and O = sum w v. S = ones + rest: a sharp row's S - 1 keeps its relative accuracy.
@@ -47,34 +31,6 @@ struct TileScores {
   const T* mask;               // and of these where it is not 0; nullptr: all
   T* undefined;                // (rows) set to 1 where a score that is seen is NaN or +inf
 };
-
-/// c (rows, width) = a (rows, depth) b (depth, width), each with the distance between its rows.
-template <class T>
-struct TileProduct {
-  const T* a;
-  std::size_t a_stride;
-  const T* b;
-  std::size_t b_stride;
-  std::size_t depth;
-  T* c;
-  std::size_t c_stride;
-};
-
-/// Each sum runs from 0 over depth in order. width is a multiple of column_group.
-void tile_product(const TileProduct<float>& product, std::size_t rows, std::size_t width);
-void tile_product(const TileProduct<double>& product, std::size_t rows, std::size_t width);
-
-/// Rows that transpose_rows takes at once.
-template <class T>
-inline constexpr std::size_t transposed_rows = 16 / sizeof(T);
-
-/// out[t key_stride + r] = rows[r][t] for t < depth and all transposed_rows.
-void transpose_rows(const float* const* rows, std::size_t depth, float* out);
-void transpose_rows(const double* const* rows, std::size_t depth, double* out);
-
-/// Whether no number of (rows, width) is infinite or NaN.
-bool all_finite(const float* x, std::size_t stride, std::size_t rows, std::size_t width);
-bool all_finite(const double* x, std::size_t stride, std::size_t rows, std::size_t width);
 
 /// Scales and masks the scores and finds each row's largest, -inf where it sees nothing.
 void mask_scores(const TileScores<float>& tile, float scale, float* maximum);

@@ -1,0 +1,137 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "kernels/cpu/aligned_array.hpp"
+#include "kernels/cpu/attention_passes.hpp"
+
+// Results of blocks, merged pairwise in the order of a binary counter: the tree depends on the number of blocks alone.
+namespace softcheck::kernels {
+
+/// Levels of such a counter: never more than one for each bit of the count, and the next block's.
+constexpr std::size_t counter_levels(std::size_t blocks) {
+  std::size_t levels = 1;
+  for (; blocks != 0; blocks >>= 1) {
+    ++levels;
+  }
+  return levels;
+}
+
+/// A TileState and its memory.
+template <class T>
+class OwnedState {
+ public:
+  explicit OwnedState(std::size_t width) : rows_(4 * tile_rows, T(0)), values_(tile_rows * width) {}
+  TileState<T> state() const {
+    T* rows = rows_.get();
+    return {rows, rows + tile_rows, rows + 2 * tile_rows, rows + 3 * tile_rows, values_.get()};
+  }
+
+ private:
+  AlignedArray<T> rows_, values_;
+};
+
+/// The states of blocks of keys. Blocks in which a row sees nothing change none of its bits.
+template <class T>
+class MergedStates {
+ public:
+  MergedStates(std::size_t blocks, std::size_t width) {
+    for (std::size_t level = counter_levels(blocks); level-- > 0;) {
+      levels_.emplace_back(width);
+    }
+  }
+
+  void clear() { used_ = count_ = 0; }
+
+  /// Where the next block's state is to be written.
+  TileState<T> next() { return levels_[used_].state(); }
+  /// Takes what was written there. width: the columns that are wanted, 0 for the statistics alone.
+  void push(std::size_t rows, std::size_t width) {
+    ++used_;
+    for (std::size_t carry = count_++; (carry & 1) != 0; carry >>= 1) {
+      merge_last(rows, width);
+    }
+  }
+  /// Of at least one block.
+  TileState<T> total(std::size_t rows, std::size_t width) {
+    while (used_ > 1) {
+      merge_last(rows, width);
+    }
+    return levels_[0].state();
+  }
+
+ private:
+  void merge_last(std::size_t rows, std::size_t width) {
+    --used_;
+    merge_states(levels_[used_ - 1].state(), levels_[used_].state(), rows, width);
+  }
+
+  std::vector<OwnedState<T>> levels_;
+  std::size_t used_ = 0;
+  std::size_t count_ = 0;
+};
+
+/// Arrays of a size added element by element. Blocks of zeros change no sum.
+template <class T>
+class PairwiseSums {
+ public:
+  PairwiseSums(std::size_t blocks, std::size_t size) : size_(size) {
+    for (std::size_t level = counter_levels(blocks); level-- > 0;) {
+      levels_.emplace_back(size);
+    }
+  }
+
+  void clear() { used_ = count_ = 0; }
+
+  /// Where the next block is to be written; push() takes what is there.
+  T* next() { return levels_[used_].get(); }
+  void push() {
+    ++used_;
+    for (std::size_t carry = count_++; (carry & 1) != 0; carry >>= 1) {
+      add_last();
+    }
+  }
+  /// All zero where no block came.
+  const T* total() {
+    if (used_ == 0) {
+      std::fill(next(), next() + size_, T(0));
+    }
+    while (used_ > 1) {
+      add_last();
+    }
+    return levels_[0].get();
+  }
+
+ private:
+  void add_last() {
+    --used_;
+    add_elements(levels_[used_].get(), size_, levels_[used_ - 1].get());
+  }
+
+  std::vector<AlignedArray<T>> levels_;
+  std::size_t size_;
+  std::size_t used_ = 0;
+  std::size_t count_ = 0;
+};
+
+/// S - 1 of a row.
+template <class T>
+double sum_minus_one(const TileState<T>& state, std::size_t row) {
+  return (static_cast<double>(state.ones[row]) - 1) + static_cast<double>(state.rest[row]);
+}
+
+/// T / S.
+template <class T>
+double mean_deviation(const TileState<T>& state, std::size_t row) {
+  return static_cast<double>(state.deviations[row]) / (1 + sum_minus_one(state, row));
+}
+
+/// ln S + T / S: both terms are >= 0.
+template <class T>
+double entropy_of(const TileState<T>& state, std::size_t row) {
+  return std::log1p(sum_minus_one(state, row)) + mean_deviation(state, row);
+}
+
+}  // namespace softcheck::kernels

@@ -1,0 +1,280 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "kernels/cpu/aligned_array.hpp"
+#include "kernels/cpu/attention_passes.hpp"
+#include "kernels/cpu/attention_views.hpp"
+
+namespace softcheck::kernels {
+
+/// Rows of one key head, (query, head) pairs numbered query by query, the heads of the group one after the other.
+struct TilePlace {
+  std::int64_t batch, key_head, first;
+  std::size_t rows;  // at most tile_rows
+};
+
+inline std::int64_t rows_of(const AttentionViews& views) { return views.queries() * views.group(); }
+
+/// Some keys, or what belongs to them.
+struct KeySpan {
+  std::int64_t begin;
+  std::size_t count;  // at most key_block
+};
+
+/// (count, width) numbers of T.
+template <class T>
+struct RowMajor {
+  const T* data;
+  std::size_t stride;
+};
+
+/// The queries of a tile and their scores against blocks of keys. Memory: O(dim (tile_rows + key_block)).
+template <class T>
+class ScoreTile {
+ public:
+  static constexpr T none = -std::numeric_limits<T>::infinity();
+
+  /// views: of the call, or of one with as many dimensions.
+  explicit ScoreTile(const AttentionViews& views)
+      : width_(rounded_up(views.dim(), column_group<T>)),
+        queries_(tile_rows * width_, T(0)),
+        keys_(key_stride<T> * views.dim()),
+        staging_(key_block * std::max(views.dim(), views.value_dim())),
+        scores_(tile_rows * key_block),
+        mask_(tile_rows * key_block),
+        undefined_(tile_rows) {}
+
+  /// Takes the queries. views stays with the caller, for as long as this tile is worked on.
+  void begin(const AttentionViews& views, const TilePlace& place) {
+    views_ = &views;
+    place_ = place;
+    last_key_ = 0;
+    const std::int64_t diagonal = views.keys() - views.queries();
+    load_rows(views.q, width_, queries_.get());
+    for (std::size_t row = 0; row < place.rows; ++row) {
+      sees_[row] =
+          views.causal ? std::clamp<std::int64_t>(query_of(row) + diagonal + 1, 0, views.keys()) : views.keys();
+      last_key_ = std::max(last_key_, sees_[row]);
+    }
+    std::fill(undefined_.get(), undefined_.get() + tile_rows, T(0));
+  }
+
+  const AttentionViews& views() const { return *views_; }
+  const TilePlace& place() const { return place_; }
+  std::size_t rows() const { return place_.rows; }
+  std::int64_t head_of(std::size_t row) const {
+    return place_.key_head * views_->group() + (place_.first + static_cast<std::int64_t>(row)) % views_->group();
+  }
+  std::int64_t query_of(std::size_t row) const {
+    return (place_.first + static_cast<std::int64_t>(row)) / views_->group();
+  }
+  /// Of the blocks scored since begin.
+  bool undefined(std::size_t row) const { return undefined_.get()[row] != 0; }
+  /// (rows, width), filled up with 0.
+  RowMajor<T> queries() const { return {queries_.get(), width_}; }
+  const T* scores() const { return scores_.get(); }
+
+  /// Calls each(span) for the blocks of keys that any row sees, and at least once.
+  template <class Each>
+  void each_block(Each each) const {
+    std::int64_t begin = 0;
+    do {
+      each(block_at(begin));
+      begin += static_cast<std::int64_t>(key_block);
+    } while (begin < last_key_);
+  }
+  KeySpan block_at(std::int64_t begin) const {
+    return {begin, static_cast<std::size_t>(std::min<std::int64_t>(key_block, views_->keys() - begin))};
+  }
+
+  /// The scores of a block and each row's largest of them. The weights are left to the caller.
+  TileScores<T> score(const KeySpan& keys, T* maximum) {
+    const std::size_t width = rounded_up(keys.count, block_lanes<T>);
+    if (rows() <= few_rows) {
+      row_product(RowProduct<T>{queries_.get(), width_, rows_at(views_->k, keys, width), known_rows(keys, width),
+                                views_->dim(), scores_.get(), key_block},
+                  rows(), width);
+      return masked(keys, width, maximum);
+    }
+    load_keys(views_->k, keys, keys_.get());
+    return score_with(keys_.get(), keys, maximum);
+  }
+  /// The same with keys that load_keys has loaded.
+  TileScores<T> score_with(const T* transposed, const KeySpan& keys, T* maximum) {
+    const std::size_t width = rounded_up(keys.count, block_lanes<T>);
+    tile_product(
+        TileProduct<T>{queries_.get(), width_, 1, transposed, key_stride<T>, views_->dim(), scores_.get(), key_block},
+        rows(), width);
+    return masked(keys, width, maximum);
+  }
+  /// Whether some row does not see all of a block that was scored last.
+  bool partial() const { return partial_; }
+
+  /// A block of K or V, transposed: (dim, key_block) at key_stride, 0 beyond its count.
+  void load_keys(const View4& view, const KeySpan& keys, T* to) {
+    const std::size_t width = rounded_up(keys.count, block_lanes<T>);
+    const T* const* rows = rows_at(view, keys, width);
+    for (std::size_t j = 0; j < width; j += transposed_rows<T>) {
+      transpose_rows(rows + j, static_cast<std::size_t>(view.shape[3]), to + j);
+    }
+  }
+
+  /// A block of K or V as it lies, where that is row-major with width columns; else in buffer, whose columns beyond its
+  /// own are 0.
+  RowMajor<T> keys_in_rows(const View4& view, const KeySpan& keys, std::size_t width, T* buffer) const {
+    const auto dim = static_cast<std::size_t>(view.shape[3]);
+    const auto row_stride = static_cast<std::size_t>(view.strides[2]);
+    const T* first = elements(view, place_.key_head, keys.begin, keys.count == 0 ? 0 : dim, buffer);
+    if (first != buffer && dim == width && row_stride % sizeof(T) == 0) {
+      return {first, row_stride / sizeof(T)};
+    }
+    for (std::size_t j = 0; j < keys.count; ++j) {
+      T* to = buffer + j * width;
+      const T* from = elements(view, place_.key_head, keys.begin + static_cast<std::int64_t>(j), dim, to);
+      if (from != to) {
+        std::copy(from, from + dim, to);
+      }
+    }
+    return {buffer, width};
+  }
+
+  /// The tile's rows of a view like q: (rows, width), columns beyond its own as they are.
+  void load_rows(const View4& view, std::size_t width, T* to) const {
+    const auto dim = static_cast<std::size_t>(view.shape[3]);
+    for (std::size_t row = 0; row < rows(); ++row, to += width) {
+      const T* read = elements(view, head_of(row), query_of(row), dim, to);
+      if (read != to) {
+        std::copy(read, read + dim, to);
+      }
+    }
+  }
+
+ private:
+  /// So few rows that K is not worth turning for them.
+  static constexpr std::size_t few_rows = 4;
+
+  /// count elements of the last dimension: in place where they lie as T, else in buffer.
+  const T* elements(const View4& view, std::int64_t head, std::int64_t row, std::size_t count, T* buffer) const {
+    const std::byte* from = view.at(place_.batch, head, row);
+    const auto stride = static_cast<std::size_t>(view.strides[3]);
+    const bool aligned = reinterpret_cast<std::uintptr_t>(from) % alignof(T) == 0;
+    if (view.storage == native_storage<T> && stride == sizeof(T) && aligned) {
+      return reinterpret_cast<const T*>(from);
+    }
+    if (widen_elements(from, view.storage, view.strides[3], count, buffer)) {
+      return buffer;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      buffer[i] = load_element<T>(from + i * stride, view.storage);
+    }
+    return buffer;
+  }
+
+  /// Where the rows of a block are, in staging where they cannot be read as they lie; zeros beyond its count.
+  const T* const* rows_at(const View4& view, const KeySpan& keys, std::size_t width) {
+    const auto dim = static_cast<std::size_t>(view.shape[3]);
+    for (std::size_t j = 0; j < width; ++j) {
+      T* buffer = staging_.get() + j * dim;
+      if (j < keys.count) {
+        key_rows_[j] = elements(view, place_.key_head, keys.begin + static_cast<std::int64_t>(j), dim, buffer);
+      } else {
+        std::fill(buffer, buffer + dim, T(0));
+        key_rows_[j] = buffer;
+      }
+    }
+    return key_rows_.data();
+  }
+
+  /// How many rows rows_at has given, those of the next block with them where these lie in place as well.
+  std::size_t known_rows(const KeySpan& keys, std::size_t width) {
+    const T* staged = staging_.get();
+    const std::int64_t next = keys.begin + static_cast<std::int64_t>(keys.count);
+    if (width != key_block || next >= last_key_ || key_rows_[0] == staged) {
+      return width;
+    }
+    const auto more = static_cast<std::size_t>(
+        std::min<std::int64_t>(static_cast<std::int64_t>(fetched_rows<T>), views_->keys() - next));
+    for (std::size_t j = 0; j < more; ++j) {
+      const std::byte* row = views_->k.at(place_.batch, place_.key_head, next + static_cast<std::int64_t>(j));
+      key_rows_[width + j] = reinterpret_cast<const T*>(row);
+    }
+    return width + more;
+  }
+
+  TileScores<T> masked(const KeySpan& keys, std::size_t width, T* maximum) {
+    TileScores<T> tile{rows(), width, scores_.get(), nullptr, limits_.data(), nullptr, undefined_.get()};
+    partial_ = views_->mask.has_value();
+    for (std::size_t row = 0; row < rows(); ++row) {
+      limits_[row] = static_cast<std::uint32_t>(
+          std::clamp<std::int64_t>(sees_[row] - keys.begin, 0, static_cast<std::int64_t>(keys.count)));
+      partial_ = partial_ || limits_[row] != keys.count;
+    }
+    if (views_->mask) {
+      load_mask(keys, width);
+      tile.mask = mask_.get();
+    }
+    mask_scores(tile, static_cast<T>(views_->scale), maximum);
+    return tile;
+  }
+
+  void load_mask(const KeySpan& keys, std::size_t width) {
+    const View4& mask = *views_->mask;
+    for (std::size_t row = 0; row < rows(); ++row) {
+      const std::int64_t head = mask.shape[1] == 1 ? 0 : head_of(row);
+      const std::byte* from = mask.at(place_.batch, head, query_of(row), keys.begin);
+      T* visible = mask_.get() + row * key_block;
+      for (std::size_t j = 0; j < keys.count; ++j) {
+        visible[j] = from[static_cast<std::int64_t>(j) * mask.strides[3]] == std::byte{0} ? T(0) : T(1);
+      }
+      std::fill(visible + keys.count, visible + width, T(0));
+    }
+  }
+
+  const AttentionViews* views_ = nullptr;
+  TilePlace place_{};
+  std::size_t width_;  // of a query, with its padding
+  AlignedArray<T> queries_, keys_, staging_, scores_, mask_, undefined_;
+  std::array<const T*, key_block + fetched_rows<T>> key_rows_{};
+  std::array<std::int64_t, tile_rows> sees_{};
+  std::array<std::uint32_t, tile_rows> limits_{};
+  std::int64_t last_key_ = 0;
+  bool partial_ = false;
+};
+
+/// product, without the terms whose score says that they are not seen: 0 times what is not seen could be NaN. scores
+/// lie as product.a does.
+template <class T>
+void seen_product(const TileProduct<T>& product, const T* scores, std::size_t rows, std::size_t width) {
+  for (std::size_t row = 0; row < rows; ++row) {
+    T* out = product.c + row * product.c_stride;
+    std::fill(out, out + width, T(0));
+    for (std::size_t t = 0; t < product.depth; ++t) {
+      const std::size_t at = row * product.a_row + t * product.a_depth;
+      if (scores[at] == ScoreTile<T>::none) {
+        continue;
+      }
+      for (std::size_t c = 0; c < width; ++c) {
+        out[c] = std::fma(product.a[at], product.b[t * product.b_stride + c], out[c]);
+      }
+    }
+  }
+}
+
+/// Where a row that takes part may not see what it is multiplied with, only what is seen counts.
+template <class T>
+void partial_product(const TileProduct<T>& product, bool partial, const T* scores, std::size_t rows,
+                     std::size_t width) {
+  if (partial && !all_finite(product.b, product.b_stride, product.depth, width)) {
+    seen_product(product, scores, rows, width);
+  } else {
+    tile_product(product, rows, width);
+  }
+}
+
+}  // namespace softcheck::kernels

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+
+// Products of small matrices, the sizes of attention's tiles, and what brings rows into the shape that they take. Each
+// element is a chain of multiply-adds from 0 over the depth, in order: the same on every width of vector and panel.
+namespace softcheck::kernels {
+
+/// Keys of a block: the contract's blocks:128. A multiple of block_lanes.
+inline constexpr std::size_t key_block = 128;
+
+/// Distance between the rows of a transposed block: a power of two would put them all into the same few cache sets.
+template <class T>
+inline constexpr std::size_t key_stride = key_block + 64 / sizeof(T);
+
+/// Most queries of a tile; a multiple of the lanes of a vector.
+inline constexpr std::size_t tile_rows = 48;
+
+/// Row-major products: widths are filled up to a multiple of this many columns, one 64-byte vector.
+template <class T>
+inline constexpr std::size_t column_group = 64 / sizeof(T);
+
+constexpr std::size_t rounded_up(std::size_t count, std::size_t step) { return (count + step - 1) / step * step; }
+
+/// c (rows, width) = a (rows, depth) b (depth, width): a[r a_row + t a_depth], the rows of b and c at their strides.
+template <class T>
+struct TileProduct {
+  const T* a;
+  std::size_t a_row;
+  std::size_t a_depth;
+  const T* b;
+  std::size_t b_stride;
+  std::size_t depth;
+  T* c;
+  std::size_t c_stride;
+};
+
+/// width is a multiple of column_group.
+void tile_product(const TileProduct<float>& product, std::size_t rows, std::size_t width);
+void tile_product(const TileProduct<double>& product, std::size_t rows, std::size_t width);
+
+/// c (rows, width) = a (rows, depth) b^T, the rows of b wherever they are.
+template <class T>
+struct RowProduct {
+  const T* a;
+  std::size_t a_stride;
+  const T* const* b;  // (known) rows; those beyond width will come next, and are fetched
+  std::size_t known;
+  std::size_t depth;
+  T* c;
+  std::size_t c_stride;
+};
+
+/// How many rows ahead row_product fetches.
+template <class T>
+inline constexpr std::size_t fetched_rows = 256 / sizeof(T);
+
+/// The bits of tile_product, for few rows: b is turned in registers, and that again for each panel of rows. width is a
+/// multiple of block_lanes.
+void row_product(const RowProduct<float>& product, std::size_t rows, std::size_t width);
+void row_product(const RowProduct<double>& product, std::size_t rows, std::size_t width);
+
+/// Rows that transpose_rows takes at once.
+template <class T>
+inline constexpr std::size_t transposed_rows = 16 / sizeof(T);
+
+/// out[t key_stride + r] = rows[r][t] for t < depth and all transposed_rows.
+void transpose_rows(const float* const* rows, std::size_t depth, float* out);
+void transpose_rows(const double* const* rows, std::size_t depth, double* out);
+
+/// Whether no number of (rows, width) is infinite or NaN.
+bool all_finite(const float* x, std::size_t stride, std::size_t rows, std::size_t width);
+bool all_finite(const double* x, std::size_t stride, std::size_t rows, std::size_t width);
+
+/// to += x, count a multiple of column_group.
+void add_elements(const float* x, std::size_t count, float* to);
+void add_elements(const double* x, std::size_t count, double* to);
+
+}  // namespace softcheck::kernels
