@@ -14,6 +14,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
 #include "cli/verbs.hpp"
+#include "experiments/heads.hpp"
 #include "experiments/training.hpp"
 
 namespace softcheck::cli {
@@ -25,6 +26,7 @@ namespace {
 struct TrainFlags {
   TrainingOptions training;
   std::string decay = "loss";
+  std::string head = to_string(HeadKind::softmax);
   std::string out;
 };
 
@@ -46,6 +48,7 @@ TrainingOptions options_of(const TrainFlags& flags) {
   TrainingOptions options = flags.training;
   try {
     options.decay = parse_decay(flags.decay);
+    options.head = parse_head(flags.head);
   } catch (const std::invalid_argument& error) {
     throw InputError(usage, fmt::format("--{}", error.what()));
   }
@@ -129,6 +132,10 @@ void add_train_run(CLI::App& run, int& exit_code) {
       ->capture_default_str();
   train->add_flag("--cosine", options.cosine_schedule, "Let the learning rate fall to 0 (else it is constant)");
   train->add_option("--decay", flags->decay, "lambda w^2 in the loss, or its half: loss, half-loss, decoupled, none")
+      ->capture_default_str();
+  train
+      ->add_option("--head", flags->head,
+                   "What turns logits into coefficients: softmax, or a way out of its dispersion")
       ->capture_default_str();
   train->add_option("--lambda", options.lambda, "Of the decay")->check(CLI::Range(0.0, 1e3))->capture_default_str();
   train->add_flag("--decay-biases", options.decay_biases, "Biases, too");

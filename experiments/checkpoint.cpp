@@ -4,6 +4,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "experiments/heads.hpp"
 #include "experiments/training.hpp"
 
 namespace softcheck::experiments {
@@ -100,10 +101,12 @@ std::string to_text(const TrainingOptions& options) {
   for (const DecayWord& known : decay_words) {
     if (options.decay == known.decay) decay = known.word;
   }
-  return fmt::format(
-      "seed={} steps={} rate={} schedule={} decay={} lambda={} biases={} sets={} sizes={}-{}", options.seed,
-      options.steps, options.learning_rate, options.cosine_schedule ? "cosine" : "constant", decay, options.lambda,
-      options.decay_biases ? "decayed" : "kept", options.sets_per_step, options.smallest_set, options.largest_set);
+  const std::string head = options.head == HeadKind::softmax ? "" : " head=" + to_string(options.head);
+  return fmt::format("seed={} steps={} rate={} schedule={} decay={} lambda={} biases={} sets={} sizes={}-{}{}",
+                     options.seed, options.steps, options.learning_rate,
+                     options.cosine_schedule ? "cosine" : "constant", decay, options.lambda,
+                     options.decay_biases ? "decayed" : "kept", options.sets_per_step, options.smallest_set,
+                     options.largest_set, head);
 }
 
 TensorFile tensors_of(const Floats& parameters) {

@@ -11,6 +11,25 @@ inline constexpr int class_count = 10;
 inline constexpr int item_features = 1 + class_count;
 inline constexpr int width = 128;
 
+/// What turns a set's logits x_1 ... x_n into coefficients: softmax, or a way out of its dispersion.
+enum class HeadKind {
+  softmax,
+  log_n,      // softmax of x ln n / ln(log_n_reference) (Chiang & Cholak 2022; scalable softmax, arXiv 2501.19399)
+  top_k,      // softmax of the top_k largest
+  sink,       // softmax beside one more item of logit 0 and value 0
+  sigmoid,    // 1 / (1 + log_n_reference e^-x), a fixed bias of -ln(log_n_reference)
+  sparsemax,  // the nearest point of the simplex
+  entmax,     // entmax-1.5
+  softpick    // relu(e^x - 1) / sum |e^x - 1|
+};
+inline constexpr int top_k = 8;
+inline constexpr int log_n_reference = 16;  // the largest set of the paper's training
+
+/// Whether adding a constant to all logits changes the coefficients: then b_K . q' counts.
+constexpr bool sees_offset(HeadKind kind) {
+  return kind == HeadKind::sink || kind == HeadKind::sigmoid || kind == HeadKind::softpick;
+}
+
 /// A dense layer in the flat array of all parameters: weights (outputs, inputs) row-major, then biases (outputs).
 struct LayerPlace {
   std::string_view name;  // of its tensors, NAME.weight and NAME.bias

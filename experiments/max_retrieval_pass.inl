@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "experiments/heads.inl"
 #include "experiments/max_retrieval_layout.hpp"
 
 namespace softcheck::experiments {
@@ -25,13 +26,14 @@ struct SetsView {
   const Scalar* items = nullptr;    // (item_features, count * size), column-major: an item is contiguous
   const Scalar* queries = nullptr;  // (count)
   const int* targets = nullptr;     // (count), the class of the item with the largest priority
+  HeadKind head = HeadKind::softmax;
 };
 
 // The matrices of a pass. d_x is the gradient of x.
 enum Place {
-  hidden, hidden_slope, encoded, encoded_slope, query_hidden, query_slope, query_encoded, query, folded, coefficients,
+  hidden, hidden_slope, encoded, encoded_slope, query_hidden, query_slope, query_encoded, query, folded, logits, coefficients,
   pooled, value, output, head_hidden, head_slope, scores, d_head, d_output, d_value, d_pooled, d_folded, d_query,
-  d_encoded, d_hidden, place_count
+  d_encoded, d_hidden, d_offset, place_count
 };
 
 /// Room for the matrices of a pass, kept from one to the next.
@@ -131,7 +133,7 @@ void score_classes(const Scalar* parameters, const Pooled& sums, Workspace<Scala
 
 /// Mean cross-entropy of the sets and, where gradient is not null, its gradient.
 ///
-/// b_K . q' leaves softmax unchanged, so that b_K has no gradient; W_V is applied to the one weighted sum of encoded items
+/// b_K . q' leaves softmax unchanged, so that b_K has no gradient there; W_V is applied to the one weighted sum of encoded items
 /// in place of every item.
 ///
 /// parameters, gradient   (parameter_count), see LayerPlace
@@ -151,15 +153,23 @@ Scalar loss_and_gradient(const Scalar* parameters, const SetsView<Scalar>& sets,
   fold_queries(parameters, queries, w);
 
   w[coefficients].resize(n, count);
+  w[logits].resize(n, count);
   w[pooled].resize(width, count);
   for (int s = 0; s < count; ++s) {
     const auto set = w[encoded].middleCols(static_cast<Eigen::Index>(s) * n, n);
     auto alpha = w[coefficients].col(s);
-    alpha.noalias() = set.transpose() * w[folded].col(s);
-    const Scalar largest = alpha.maxCoeff();
-    alpha = (alpha.array() - largest).exp().matrix();
-    const Scalar sum = alpha.sum();
-    alpha /= sum;
+    if (sets.head == HeadKind::softmax) {
+      alpha.noalias() = set.transpose() * w[folded].col(s);
+      const Scalar largest = alpha.maxCoeff();
+      alpha = (alpha.array() - largest).exp().matrix();
+      const Scalar sum = alpha.sum();
+      alpha /= sum;
+    } else {
+      auto logit = w[logits].col(s);
+      logit.noalias() = set.transpose() * w[folded].col(s);
+      if (sees_offset(sets.head)) logit.array() += biases_of(parameters, attention_key).dot(w[query].col(s));
+      head_coefficients(sets.head, logit.data(), n, alpha.data());
+    }
     w[pooled].col(s).noalias() = set * alpha;
   }
   score_classes(parameters, w[pooled], w);
@@ -191,24 +201,31 @@ Scalar loss_and_gradient(const Scalar* parameters, const SetsView<Scalar>& sets,
   w[d_pooled].noalias() = weights_of(parameters, attention_value).transpose() * w[d_value];
 
   w[d_folded].resize(width, count);
+  w[d_offset].setZero(count, 1);
   w[d_encoded].resize(width, items.cols());
   for (int s = 0; s < count; ++s) {
     const Eigen::Index first = static_cast<Eigen::Index>(s) * n;
     const auto set = w[encoded].middleCols(first, n);
     const auto alpha = w[coefficients].col(s);
-    // The gradient of the coefficients, then of the logits: alpha (d alpha - E[d alpha]).
+    // The gradient of the coefficients, then of the logits: for softmax, alpha (d alpha - E[d alpha]).
     auto& d_alpha = w[d_query];
     d_alpha.noalias() = set.transpose() * w[d_pooled].col(s);
-    const Scalar mean = alpha.dot(d_alpha.col(0));
-    d_alpha = (alpha.array() * (d_alpha.col(0).array() - mean)).matrix().eval();
+    if (sets.head == HeadKind::softmax) {
+      const Scalar mean = alpha.dot(d_alpha.col(0));
+      d_alpha = (alpha.array() * (d_alpha.col(0).array() - mean)).matrix().eval();
+    } else {
+      head_gradient(sets.head, w[logits].col(s).data(), alpha.data(), n, d_alpha.data());
+      if (sees_offset(sets.head)) w[d_offset](s, 0) = d_alpha.sum();
+    }
     w[d_folded].col(s).noalias() = set * d_alpha;
     auto d_set = w[d_encoded].middleCols(first, n);
     d_set.noalias() = w[d_pooled].col(s) * alpha.transpose();
     d_set.noalias() += w[folded].col(s) * d_alpha.transpose();
   }
   weights_of(gradient, attention_key).noalias() = w[query] * w[d_folded].transpose();
-  biases_of(gradient, attention_key).setZero();
+  biases_of(gradient, attention_key).noalias() = w[query] * w[d_offset];
   w[d_query].noalias() = weights_of(parameters, attention_key) * w[d_folded];
+  if (sees_offset(sets.head)) w[d_query].noalias() += biases_of(parameters, attention_key) * w[d_offset].transpose();
   w[d_query] *= scale;
   dense_gradient(gradient, attention_query, w[d_query], w[query_encoded]);
   w[d_head].noalias() = weights_of(parameters, attention_query).transpose() * w[d_query];

@@ -17,8 +17,9 @@ Workspace<float>& workspace() {
 Eigen::Map<const Matrix<float>> columns(const float* values, int height, int count) { return {values, height, count}; }
 
 float loss(const float* parameters, int size, int count, const float* items, const float* queries, const int* targets,
-           float* gradient) {
-  return loss_and_gradient(parameters, SetsView<float>{size, count, items, queries, targets}, gradient, workspace());
+           int head, float* gradient) {
+  const SetsView<float> sets{size, count, items, queries, targets, static_cast<HeadKind>(head)};
+  return loss_and_gradient(parameters, sets, gradient, workspace());
 }
 
 void encode(const float* parameters, int count, const float* items, float* result) {

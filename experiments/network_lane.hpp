@@ -4,9 +4,9 @@
 /// multiples of 64: the bits depend on nothing else. Layouts as in max_retrieval_layout.hpp and SetsView.
 struct softcheck_network_lane {
   const char* name;  // of the instructions: "avx512", "avx2" or "baseline"
-  /// Mean cross-entropy of count sets of size items, and its gradient where that is not null.
+  /// Mean cross-entropy of count sets of size items, and its gradient where that is not null; head is a HeadKind.
   float (*loss_and_gradient)(const float* parameters, int size, int count, const float* items, const float* queries,
-                             const int* targets, float* gradient);
+                             const int* targets, int head, float* gradient);
   /// items (count, item_features) to encoded items (count, width).
   void (*encode_items)(const float* parameters, int count, const float* items, float* encoded);
   /// queries (count) to folded queries (count, width) and offsets b_K . q' (count): an item's logit is the product of

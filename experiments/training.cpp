@@ -110,8 +110,9 @@ void train(TrainingState& state, const TrainingOptions& options,
     float loss = 0;
     {
       const FlushSubnormals scope;
-      loss = lane.loss_and_gradient(state.parameters.data(), sets.size, sets.count, sets.items.data(),
-                                    sets.queries.data(), sets.targets.data(), gradient.data());
+      loss =
+          lane.loss_and_gradient(state.parameters.data(), sets.size, sets.count, sets.items.data(), sets.queries.data(),
+                                 sets.targets.data(), static_cast<int>(options.head), gradient.data());
       adam_step(state, gradient, options);
     }
     ++state.step;

@@ -25,6 +25,7 @@ struct TrainingOptions {
   int sets_per_step = 128;
   int smallest_set = 5;
   int largest_set = 16;
+  HeadKind head = HeadKind::softmax;
 };
 
 /// Everything that the next step depends on.

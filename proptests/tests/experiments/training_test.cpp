@@ -126,7 +126,7 @@ TEST(Training, TheLanesAgree) {
   const auto gradient_by = [&](const softcheck_network_lane& lane) {
     Floats gradient(parameter_count);
     lane.loss_and_gradient(parameters.data(), sets.size, sets.count, sets.items.data(), sets.queries.data(),
-                           sets.targets.data(), gradient.data());
+                           sets.targets.data(), static_cast<int>(HeadKind::softmax), gradient.data());
     return gradient;
   };
   const Floats expected = gradient_by(softcheck_network_baseline);
