@@ -105,7 +105,7 @@ void head_coefficients(HeadKind kind, const Scalar* x, int n, Scalar* alpha) {
       return top_k_coefficients(x, n, alpha);
     case HeadKind::sink: {
       const Scalar top = largest_of(x, n), m = top > Scalar(0) ? top : Scalar(0);
-      return weigh(x, n, m, exp(-m), alpha, all);
+      return weigh(x, n, m, Scalar(exp(-m)), alpha, all);
     }
     case HeadKind::sigmoid:
       for (int i = 0; i < n; ++i) alpha[i] = Scalar(1) / (Scalar(1) + exp(log(Scalar(log_n_reference)) - x[i]));
@@ -138,7 +138,7 @@ void softpick_gradient(const Scalar* x, const Scalar* alpha, int n, Scalar* d) {
   }
   for (int i = 0; i < n; ++i) {
     const Scalar weight = exp(x[i] - m) / sum;
-    d[i] = x[i] > Scalar(0) ? weight * (d[i] - mean) : weight * mean;
+    d[i] = weight * (x[i] > Scalar(0) ? Scalar(d[i] - mean) : mean);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <unsupported/Eigen/AutoDiff>
 #include <vector>
 
+#include "experiments/heads.hpp"
 #include "experiments/max_retrieval_layout.hpp"
 #include "experiments/max_retrieval_sets.hpp"
 // clang-format off
@@ -149,6 +150,36 @@ TEST(MaxRetrieval, TheGradientIsTheDerivative) {
       const Real room = std::max(size, Real(1)) * rounding;
       EXPECT_LE(std::fabs(loss.derivatives()(0) - expected), room) << layer.name << " from " << begin;
     }
+  }
+}
+
+// The other heads, along one direction of all parameters at once; ten items, so that top-k leaves some out.
+TEST(MaxRetrieval, TheGradientIsTheDerivativeForEveryHead) {
+  RandomWords words(6);
+  const std::vector<Real> parameters = some_parameters(words);
+  const RetrievalSets drawn = draw_sets(10, 2, words);
+  for (const HeadKind head : head_kinds()) {
+    Sets<Real> real_sets(drawn);
+    real_sets.view.head = head;
+    std::vector<Real> gradient(parameter_count);
+    Workspace<Real> workspace;
+    loss_and_gradient<Real>(parameters.data(), real_sets.view, gradient.data(), workspace);
+    Sets<Derivative> sets(drawn);
+    sets.view.head = head;
+    Workspace<Derivative> derivative_workspace;
+    std::vector<Derivative> moving(parameters.begin(), parameters.end());
+    Real expected = 0, size = 1, key_bias = 0;
+    for (std::size_t i = 0; i < parameter_count; ++i) {
+      const Real sign = words() % 2 == 0 ? 1 : -1;
+      moving[i].derivatives()(0) = sign;
+      expected += sign * gradient[i];
+      size += std::fabs(gradient[i]);
+    }
+    const LayerPlace& key = layers[attention_key];
+    for (std::size_t i = key.biases(); i < key.end(); ++i) key_bias += std::fabs(gradient[i]);
+    EXPECT_EQ(key_bias > 0, sees_offset(head)) << to_string(head);
+    const Derivative loss = loss_and_gradient<Derivative>(moving.data(), sets.view, nullptr, derivative_workspace);
+    EXPECT_LE(std::fabs(loss.derivatives()(0) - expected), size * rounding) << to_string(head);
   }
 }
 
