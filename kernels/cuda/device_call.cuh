@@ -43,9 +43,9 @@ class DeviceCall {
     return tensor.device.device_type == kDLCUDA;
   }
 
-  std::array<DLTensor, 4> input_tensors_, output_tensors_;
-  std::array<const DLTensor*, 4> inputs_;
-  std::array<DLTensor*, 4> outputs_;
+  std::array<DLTensor, 5> input_tensors_, output_tensors_;
+  std::array<const DLTensor*, 5> inputs_;
+  std::array<DLTensor*, 5> outputs_;
   softcheck_call shown_{};
   bool valid_ = false;
 };

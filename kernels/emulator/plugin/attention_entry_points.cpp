@@ -7,6 +7,8 @@
 //
 //   f16, bf16        acc=f32 exp=1ulp sum=lanes:16 weights=f16 or bf16 masked=zero subnormal=kept entropy=exact
 #include <algorithm>
+#include <span>
+#include <vector>
 
 #include "kernels/block/abi/attention_calls.hpp"
 #include "kernels/block/mma_attention.hpp"
@@ -30,6 +32,26 @@ struct EmulatedAttention {
     shape.shared_bytes = attention_bytes<Accumulator<Element>>(arguments.dim);
     emulator::launched(
         shape, [&](Block& block) { attention_body<adaptive>(block, arguments); }, arguments.keys);
+    return 0;
+  }
+};
+
+struct EmulatedBackward {
+  using Block = emulator::Block;
+
+  template <bool adaptive, class Element>
+  int run_backward(GradientArguments<Block, Element> arguments) const {
+    const AttentionArguments<Block, Element, Element>& from = arguments.forward;
+    const std::int64_t queries = from.batch * from.heads * from.queries, keys = from.batch * from.key_heads * from.keys;
+    std::vector<QueryGradient<Accumulator<Element>>> kept(static_cast<std::size_t>(queries));
+    arguments.queries = std::span(kept);
+    const std::size_t bytes = gradient_bytes<Accumulator<Element>>(from.dim, from.value_dim);
+    emulator::launched(
+        {std::min<std::int64_t>(queries, 3), attention_threads, bytes},
+        [&](Block& block) { query_backward_body<adaptive>(block, arguments); }, from.keys);
+    emulator::launched(
+        {std::min<std::int64_t>(keys, 3), attention_threads, bytes},
+        [&](Block& block) { key_backward_body<adaptive>(block, arguments); }, from.keys);
     return 0;
   }
 };
@@ -71,4 +93,13 @@ SOFTCHECK_EXPORT int softcheck_emulated_mma_attention(const softcheck_call* call
 
 SOFTCHECK_EXPORT int softcheck_emulated_mma_adaptive_attention(const softcheck_call* call) {
   return kernels::run_attention_call<true>(call, kernels::EmulatedMmaAttention());
+}
+
+// (q, k, v, d_out[, mask]) to dq, dk, dv.
+SOFTCHECK_EXPORT int softcheck_emulated_attention_backward(const softcheck_call* call) {
+  return kernels::run_backward_call<false>(call, kernels::EmulatedBackward());
+}
+
+SOFTCHECK_EXPORT int softcheck_emulated_adaptive_attention_backward(const softcheck_call* call) {
+  return kernels::run_backward_call<true>(call, kernels::EmulatedBackward());
 }

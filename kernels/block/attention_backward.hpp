@@ -1,0 +1,269 @@
+#pragma once
+
+#include "kernels/block/attention.hpp"
+
+namespace softcheck::kernels {
+
+/// Of a query, kept between the two passes: what its scores' gradients depend on. maximum is NaN where the query has no
+/// result, -inf where it sees no key.
+template <class T>
+struct QueryGradient {
+  T maximum;
+  T beta;
+  T factor;      // 1 / S at beta
+  T mean;        // sum p a, a = d_out v of a key
+  T own_factor;  // 1 / S and T / S at beta = 1
+  T own_mean;
+  T of_entropy;  // dL/dH
+};
+
+/// q, k, v, mask and their meaning as forward's; d_out like out; dq, dk, dv like q, k, v; queries has one a query, in
+/// the order of (batch, heads, queries).
+template <BlockContext B, class Element>
+struct GradientArguments {
+  template <class T>
+  using Global = typename B::template Global<T>;
+
+  AttentionArguments<B, Element, Element> forward;
+  Tensor4<Global<const Element>> d_out;
+  Tensor4<Global<Element>> dq, dk, dv;
+  Global<QueryGradient<Accumulator<Element>>> queries;
+};
+
+/// Of some keys at beta, w = exp(-beta D), D = m - x: sums of w, w a, w D and w a D.
+template <class T>
+struct GradientSums {
+  CompensatedSum<T> weights, gradients, deviations, products;
+};
+
+template <class T>
+struct MergedGradientSums {
+  SOFTCHECK_BODY GradientSums<T> operator()(GradientSums<T> left, const GradientSums<T>& right) const {
+    left.weights.add(right.weights);
+    left.gradients.add(right.gradients);
+    left.deviations.add(right.deviations);
+    left.products.add(right.products);
+    return left;
+  }
+};
+
+/// What a score weighs, and dL/d(score).
+template <class T>
+struct ScoreGradient {
+  T weight;  // -1 where the key is hidden, so that nobody looks at it
+  T slope;
+};
+
+template <bool adaptive, class T>
+SOFTCHECK_BODY ScoreGradient<T> score_gradient(const QueryGradient<T>& of, T x, T a) {
+  if (!(of.maximum < std::numeric_limits<T>::infinity())) return {not_a_number<T>(), not_a_number<T>()};
+  const T z = x - of.maximum;
+  const T p = exponential(z * of.beta) * of.factor;
+  T slope = p * (a - of.mean);
+  if constexpr (adaptive) {
+    // dH/dx = -r (ln r + H) = r (D - T / S), r the weights at beta = 1.
+    const T r = exponential(z) * of.own_factor;
+    slope = fused(of.beta, slope, r > T(0) ? of.of_entropy * (r * (-z - of.own_mean)) : T(0));
+  }
+  return {p, slope};
+}
+
+template <BlockContext B, class T>
+struct GradientMemory {
+  template <class U>
+  using Shared = typename B::template Shared<U>;
+
+  Shared<RowStatistics<T>> statistics;  // one a warp, as the next
+  Shared<GradientSums<T>> sums;
+  Shared<ScoreGradient<T>> scores;  // one a thread
+  Shared<T> first, second;          // a query and its d_out, or a key and its value
+
+  SOFTCHECK_BODY GradientMemory(B& block, std::int64_t dim, std::int64_t value_dim)
+      : statistics(block.template shared<RowStatistics<T>>(block.size() / warp_size)),
+        sums(block.template shared<GradientSums<T>>(block.size() / warp_size)),
+        scores(block.template shared<ScoreGradient<T>>(block.size())),
+        first(block.template shared<T>(dim)),
+        second(block.template shared<T>(value_dim)) {}
+};
+
+/// Of GradientMemory, in bytes.
+template <class T>
+constexpr std::size_t gradient_bytes(std::int64_t dim, std::int64_t value_dim) {
+  return merging_bytes<RowStatistics<T>>(attention_threads) + merging_bytes<GradientSums<T>>(attention_threads) +
+         attention_threads * sizeof(ScoreGradient<T>) + static_cast<std::size_t>(dim + value_dim) * sizeof(T);
+}
+
+/// A row of a tensor, widened, for all threads once they have met.
+template <BlockContext B, class Tensor, class Shared>
+SOFTCHECK_BODY void load_widened(B& block, const Tensor& from, std::int64_t i, std::int64_t j, std::int64_t k,
+                                 std::int64_t count, const Shared& to) {
+  for (std::int64_t c = block.rank(); c < count; c += block.size()) to.store(c, widened(from.load(i, j, k, c)));
+}
+
+/// first times a row of a tensor.
+template <class Tensor, class Shared>
+SOFTCHECK_BODY auto dot_with(const Shared& first, const Tensor& from, std::int64_t i, std::int64_t j, std::int64_t k,
+                             std::int64_t count) {
+  decltype(first.load(0)) dot = 0;
+  for (std::int64_t c = 0; c < count; ++c) dot = fused(first.load(c), widened(from.load(i, j, k, c)), dot);
+  return dot;
+}
+
+/// The columns of a gradient that a thread holds.
+template <class T>
+struct HeldColumns {
+  CompensatedSum<T> sums[columns_held] = {};
+
+  /// Of the row that (i, j, k) is: all of its columns that are this thread's, times weight.
+  template <BlockContext B, class Tensor>
+  SOFTCHECK_BODY void add(B& block, T weight, const Tensor& from, std::int64_t i, std::int64_t j, std::int64_t k,
+                          std::int64_t columns) {
+    for (int c = 0; c < columns_held; ++c) {
+      const std::int64_t column = block.rank() + std::int64_t{c} * block.size();
+      if (column < columns) sums[c].add(weight * widened(from.load(i, j, k, column)));
+    }
+  }
+  template <class Element, BlockContext B, class Tensor>
+  SOFTCHECK_BODY void write(B& block, T factor, const Tensor& to, std::int64_t i, std::int64_t j, std::int64_t k,
+                            std::int64_t columns) const {
+    for (int c = 0; c < columns_held; ++c) {
+      const std::int64_t column = block.rank() + std::int64_t{c} * block.size();
+      if (column < columns) to.store(i, j, k, column, narrowed<Element>(sums[c].total() * factor));
+    }
+  }
+};
+
+/// What is to be known of a query, from two reads of the keys and one of the values. memory.first holds the query,
+/// memory.second its d_out.
+template <bool adaptive, BlockContext B, class Element>
+SOFTCHECK_BODY QueryGradient<Accumulator<Element>> query_gradient(
+    B& block, const GradientArguments<B, Element>& arguments, const QueryScores<B, Element, Element>& scores,
+    const GradientMemory<B, Accumulator<Element>>& memory) {
+  using T = Accumulator<Element>;
+  const RowStatistics<T> all = row_statistics(block, scores, memory.statistics, T(1));
+  QueryGradient<T> of = {all.maximum, 1, 0, 0, 0, 0, 0};
+  // The same for every thread of the block: its barriers may stand behind it.
+  if (!(all.maximum > minus_infinity<T>())) return of;
+  AdaptiveBeta beta = {1, 0};
+  if constexpr (adaptive) beta = adaptive_beta_and_slope(entropy_of(all));
+  of.beta = static_cast<T>(beta.value);
+  GradientSums<T> own = {};
+  for (std::int64_t key = block.rank(); key < scores.columns; key += block.size()) {
+    const T x = scores.visible(key);
+    if (!(x > minus_infinity<T>())) continue;
+    const T z = x - all.maximum;
+    const T w = exponential(z * of.beta);
+    const T wa = w * dot_with(memory.second, arguments.forward.v, scores.batch, scores.key_head, key,
+                              arguments.forward.value_dim);
+    own.weights.add(w);
+    own.gradients.add(wa);
+    if (adaptive && w > T(0)) {
+      own.deviations.add(w * -z);
+      own.products.add(wa * -z);
+    }
+  }
+  own = merged_by_block(block, memory.sums, own, GradientSums<T>{}, MergedGradientSums<T>());
+  const double sum = in_double(own.weights), mean = in_double(own.gradients) / sum;
+  of.factor = static_cast<T>(1 / sum);
+  of.mean = static_cast<T>(mean);
+  if constexpr (adaptive) {
+    const double own_sum = 1 + in_double(all.weights);
+    of.own_factor = static_cast<T>(1 / own_sum);
+    of.own_mean = static_cast<T>(in_double(all.deviations) / own_sum);
+    // dL/dbeta = sum p (a - mean) (x - m).
+    const double of_beta = (mean * in_double(own.deviations) - in_double(own.products)) / sum;
+    of.of_entropy = static_cast<T>(of_beta * beta.slope);
+  }
+  return of;
+}
+
+/// dq of attention, a block a query, and what the keys' pass needs to know of each. O(dim) memory; no atomics: the bits
+/// depend on the call alone.
+/// shared memory: gradient_bytes<T>(dim, value_dim); dim <= columns_held * block.size()
+template <bool adaptive, BlockContext B, class Element>
+SOFTCHECK_BODY void query_backward_body(B& block, const GradientArguments<B, Element>& arguments) {
+  using T = Accumulator<Element>;
+  const AttentionArguments<B, Element, Element>& from = arguments.forward;
+  const GradientMemory<B, T> memory(block, from.dim, from.value_dim);
+  const std::int64_t items = from.batch * from.heads * from.queries;
+  for (std::int64_t item = block.index(); item < items; item += block.count()) {
+    const QueryScores<B, Element, Element> scores(from, memory.first, item);
+    load_widened(block, from.q, scores.batch, scores.head, scores.query, from.dim, memory.first);
+    load_widened(block, arguments.d_out, scores.batch, scores.head, scores.query, from.value_dim, memory.second);
+    block.sync();
+    const QueryGradient<T> of = query_gradient<adaptive>(block, arguments, scores, memory);
+    if (block.rank() == 0) arguments.queries.store(item, of);
+    HeldColumns<T> held;
+    for (std::int64_t begin = 0; begin < scores.columns; begin += block.size()) {
+      const std::int64_t own = begin + block.rank();
+      const T x = scores.visible(own);
+      ScoreGradient<T> gradient = {-1, 0};
+      // NaN is visible.
+      if (!(x == minus_infinity<T>())) {
+        gradient = score_gradient<adaptive>(
+            of, x, dot_with(memory.second, from.v, scores.batch, scores.key_head, own, from.value_dim));
+      }
+      memory.scores.store(block.rank(), gradient);
+      block.sync();
+      const std::int64_t left = scores.columns - begin;
+      for (int key = 0; key < (left < block.size() ? left : block.size()); ++key) {
+        const ScoreGradient<T> other = memory.scores.load(key);
+        if (other.weight < T(0)) continue;
+        held.add(block, other.slope, from.k, scores.batch, scores.key_head, begin + key, from.dim);
+      }
+      block.sync();  // the scores are free again
+    }
+    held.template write<Element>(block, from.scale, arguments.dq, scores.batch, scores.head, scores.query, from.dim);
+    block.sync();  // the query is free again
+  }
+}
+
+/// dk and dv, a block a key, after query_backward_body: the queries that see it, head by head of its group. O(dim)
+/// memory, no atomics. Shared memory and limits as there, of both dim and value_dim.
+template <bool adaptive, BlockContext B, class Element>
+SOFTCHECK_BODY void key_backward_body(B& block, const GradientArguments<B, Element>& arguments) {
+  using T = Accumulator<Element>;
+  const AttentionArguments<B, Element, Element>& from = arguments.forward;
+  const GradientMemory<B, T> memory(block, from.dim, from.value_dim);
+  const std::int64_t items = from.batch * from.key_heads * from.keys, group = from.heads / from.key_heads;
+  for (std::int64_t item = block.index(); item < items; item += block.count()) {
+    const std::int64_t key = item % from.keys, key_head = item / from.keys % from.key_heads;
+    const std::int64_t batch = item / from.keys / from.key_heads;
+    load_widened(block, from.k, batch, key_head, key, from.dim, memory.first);
+    load_widened(block, from.v, batch, key_head, key, from.value_dim, memory.second);
+    block.sync();
+    HeldColumns<T> of_key, of_value;
+    // The last query sees the last key.
+    const std::int64_t seen_from = key - (from.keys - from.queries);
+    const std::int64_t first = from.causal && seen_from > 0 ? seen_from : 0;
+    for (std::int64_t head = key_head * group; head < (key_head + 1) * group; ++head) {
+      for (std::int64_t begin = first; begin < from.queries; begin += block.size()) {
+        const std::int64_t query = begin + block.rank();
+        ScoreGradient<T> gradient = {-1, 0};
+        if (query < from.queries && (!from.masked || from.mask.load(batch, head, query, key) != 0)) {
+          const T x = dot_with(memory.first, from.q, batch, head, query, from.dim) * from.scale;
+          if (!(x == minus_infinity<T>())) {
+            gradient =
+                score_gradient<adaptive>(arguments.queries.load((batch * from.heads + head) * from.queries + query), x,
+                                         dot_with(memory.second, arguments.d_out, batch, head, query, from.value_dim));
+          }
+        }
+        memory.scores.store(block.rank(), gradient);
+        block.sync();
+        const std::int64_t left = from.queries - begin;
+        for (int other = 0; other < (left < block.size() ? left : block.size()); ++other) {
+          const ScoreGradient<T> of = memory.scores.load(other);
+          if (of.weight < T(0)) continue;
+          of_key.add(block, of.slope, from.q, batch, head, begin + other, from.dim);
+          of_value.add(block, of.weight, arguments.d_out, batch, head, begin + other, from.value_dim);
+        }
+        block.sync();  // the scores are free again
+      }
+    }
+    of_key.template write<Element>(block, from.scale, arguments.dk, batch, key_head, key, from.dim);
+    of_value.template write<Element>(block, T(1), arguments.dv, batch, key_head, key, from.value_dim);
+    block.sync();  // the key is free again
+  }
+}
+
+}  // namespace softcheck::kernels
