@@ -1,8 +1,7 @@
 #pragma once
 
-#include "kernels/cpu/adaptive_beta.hpp"
 #include "kernels/cpu/call_views.hpp"
-#include "kernels/cpu/gradient_passes.hpp"
+#include "kernels/cpu/gradient_terms.hpp"
 #include "kernels/cpu/row_ops.hpp"
 
 namespace softcheck::kernels {
@@ -40,30 +39,17 @@ class AdaptiveBackward {
   GradientTerms<T> terms_of(T m) const {
     const BlockSums<T> sums = row_sums(logits_, m, T(1));
     const AdaptiveBeta beta = adaptive_beta_and_slope(entropy_of(sums));
-    const T rounded_beta = static_cast<T>(beta.value);
-    const GradientSums<double> s = gradient_totals(m, rounded_beta);
-    const double mean_gradient = s.gradients / s.weights;
-    const double by_beta = mean_gradient * (s.deviations / s.weights) - s.products / s.weights;
-    return {m,
-            rounded_beta,
-            static_cast<T>(static_cast<double>(rounded_beta) / s.weights),
-            static_cast<T>(mean_gradient),
-            static_cast<T>(beta.slope * by_beta / (1 + sum_minus_one(sums))),
-            static_cast<T>(mean_deviation(sums))};
+    return gradient_terms<T>(gradient_totals(m, static_cast<T>(beta.value)), beta, 1 + sum_minus_one(sums),
+                             mean_deviation(sums));
   }
 
-  // Blocks in the accumulator's format, their sums in double.
-  GradientSums<double> gradient_totals(T m, T beta) const {
+  GradientTotals gradient_totals(T m, T beta) const {
     alignas(64) T x[block_size<T>];
     alignas(64) T g[block_size<T>];
-    GradientSums<double> total{0, 0, 0, 0};
+    GradientTotals total;
     for (std::int64_t index = 0; index < logits_.blocks(); ++index) {
-      const GradientSums<T> s = gradient_sums(logits_.read(index, x), gradient_.read(index, g),
-                                              logits_.padded(logits_.length(index)), m, beta);
-      total.weights += static_cast<double>(s.weights);
-      total.gradients += static_cast<double>(s.gradients);
-      total.deviations += static_cast<double>(s.deviations);
-      total.products += static_cast<double>(s.products);
+      total.add(m, gradient_sums(logits_.read(index, x), gradient_.read(index, g),
+                                 logits_.padded(logits_.length(index)), m, beta));
     }
     return total;
   }

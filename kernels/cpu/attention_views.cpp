@@ -76,32 +76,67 @@ bool formats_fit(const AttentionViews& views) {
   return !views.mask || views.mask->storage == Storage::mask;
 }
 
-}  // namespace
+/// What both directions have in common, with own inputs before the mask; nothing where it is to be refused.
+bool call_fits(const softcheck_call* call, std::uint32_t own) {
+  return call != nullptr && call->abi_version == SOFTCHECK_KERNEL_ABI_VERSION && call->n_inputs >= own &&
+         call->n_inputs <= own + 1 && call->n_outputs >= 1 && call->n_outputs <= 3 && call->theta == 1 &&
+         std::isfinite(call->scale);
+}
 
-std::optional<AttentionViews> attention_views(const softcheck_call* call) {
-  if (call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->n_inputs < 3 ||
-      call->n_inputs > 4 || call->n_outputs < 1 || call->n_outputs > 3 || call->theta != 1 ||
-      !std::isfinite(call->scale)) {
-    return std::nullopt;
-  }
-  const std::optional<View4> q = view4_of(call->inputs[0], 4);
-  const std::optional<View4> k = view4_of(call->inputs[1], 4);
-  const std::optional<View4> v = view4_of(call->inputs[2], 4);
-  const std::optional<View4> out = view4_of(call->outputs[0], 4);
+/// q, k, v, the mask and what has the shape of out.
+std::optional<AttentionViews> common_views(const softcheck_call& call, const DLTensor* like_out, std::uint32_t own) {
+  const std::optional<View4> q = view4_of(call.inputs[0], 4);
+  const std::optional<View4> k = view4_of(call.inputs[1], 4);
+  const std::optional<View4> v = view4_of(call.inputs[2], 4);
+  const std::optional<View4> out = view4_of(like_out, 4);
   if (!q || !k || !v || !out) {
     return std::nullopt;
   }
-  AttentionViews views{*q, *k, *v, std::nullopt, *out, std::nullopt, std::nullopt, call->scale, call->causal != 0};
-  if (call->n_inputs == 4 && !(views.mask = view4_of(call->inputs[3], 4))) {
+  AttentionViews views{*q, *k, *v, std::nullopt, *out, std::nullopt, std::nullopt, call.scale, call.causal != 0};
+  if (call.n_inputs > own && !(views.mask = view4_of(call.inputs[own], 4))) {
     return std::nullopt;
   }
-  if (call->n_outputs > 1 && !(views.lse = view4_of(call->outputs[1], 3))) {
+  return views;
+}
+
+/// A view shaped and stored like another.
+std::optional<View4> view_like(const DLTensor* tensor, const View4& other) {
+  const std::optional<View4> view = view4_of(tensor, 4);
+  return view && view->shape == other.shape && view->storage == other.storage ? view : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<AttentionViews> attention_views(const softcheck_call* call) {
+  if (!call_fits(call, 3)) {
     return std::nullopt;
   }
-  if (call->n_outputs > 2 && !(views.entropy = view4_of(call->outputs[2], 3))) {
+  std::optional<AttentionViews> views = common_views(*call, call->outputs[0], 3);
+  if (!views || (call->n_outputs > 1 && !(views->lse = view4_of(call->outputs[1], 3))) ||
+      (call->n_outputs > 2 && !(views->entropy = view4_of(call->outputs[2], 3)))) {
     return std::nullopt;
   }
-  return shapes_fit(views) && formats_fit(views) ? std::optional(views) : std::nullopt;
+  return shapes_fit(*views) && formats_fit(*views) ? views : std::nullopt;
+}
+
+std::optional<AttentionGradientViews> attention_gradient_views(const softcheck_call* call) {
+  if (!call_fits(call, 4)) {
+    return std::nullopt;
+  }
+  const std::optional<AttentionViews> forward = common_views(*call, call->inputs[3], 4);
+  if (!forward || !shapes_fit(*forward) || !formats_fit(*forward)) {
+    return std::nullopt;
+  }
+  const std::optional<View4> dq = view_like(call->outputs[0], forward->q);
+  if (!dq) {
+    return std::nullopt;
+  }
+  AttentionGradientViews views{*forward, *dq, std::nullopt, std::nullopt};
+  if ((call->n_outputs > 1 && !(views.dk = view_like(call->outputs[1], forward->k))) ||
+      (call->n_outputs > 2 && !(views.dv = view_like(call->outputs[2], forward->v)))) {
+    return std::nullopt;
+  }
+  return views;
 }
 
 }  // namespace softcheck::kernels

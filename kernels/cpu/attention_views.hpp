@@ -42,7 +42,16 @@ struct AttentionViews {
   std::int64_t group() const { return key_heads() == 0 ? 0 : heads() / key_heads(); }
 };
 
+/// A call of attention's gradient, as many results as are asked for in this order.
+struct AttentionGradientViews {
+  AttentionViews forward;  // out: the gradient of a loss with respect to it
+  View4 dq;
+  std::optional<View4> dk, dv;
+};
+
 /// The tensors of a call as views; nothing where the call is to be refused.
 std::optional<AttentionViews> attention_views(const softcheck_call* call);
+/// q, k, v, dL/dout[, mask] to dL/dq, dL/dk, dL/dv.
+std::optional<AttentionGradientViews> attention_gradient_views(const softcheck_call* call);
 
 }  // namespace softcheck::kernels

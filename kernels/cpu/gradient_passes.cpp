@@ -14,10 +14,11 @@ HWY_BEFORE_NAMESPACE();
 namespace softcheck::kernels {
 namespace HWY_NAMESPACE {
 
-template <class T, class V>
+template <class T, class V, class M>
 struct Item {
   V deviation;  // d, bounded where its weight is 0
   V gradient;   // 0 where the item is masked
+  M masked;
 };
 
 template <class T>
@@ -26,7 +27,7 @@ HWY_INLINE auto item_at(Tag<T> d, const T* x, const T* g, hn::Vec<Tag<T>> m) {
   const V value = hn::LoadU(d, x);
   const auto masked = hn::Eq(value, hn::Set(d, -std::numeric_limits<T>::infinity()));
   const V deviation = hn::Min(hn::Sub(m, value), hn::Set(d, -ExpConstants<T>::vanishing));
-  return Item<T, V>{deviation, hn::IfThenZeroElse(masked, hn::LoadU(d, g))};
+  return Item<T, V, decltype(masked)>{deviation, hn::IfThenZeroElse(masked, hn::LoadU(d, g)), masked};
 }
 
 // exp(-beta d), without a scale.
@@ -53,7 +54,7 @@ HWY_INLINE GradientSums<T> sums_of(const T* x, const T* g, std::size_t count, T 
   }
   for (std::size_t i = 0; i < count; i += block_lanes<T>) {
     for (std::size_t v = 0; v < vectors; ++v) {
-      const auto [deviation, gradient] = item_at<T>(d, x + i + v * width, g + i + v * width, m);
+      const auto [deviation, gradient, masked] = item_at<T>(d, x + i + v * width, g + i + v * width, m);
       const V w = weight_of<T>(d, deviation, beta);
       const V weighted = hn::Mul(w, gradient);
       weights[v] = hn::Add(weights[v], w);
@@ -67,19 +68,23 @@ HWY_INLINE GradientSums<T> sums_of(const T* x, const T* g, std::size_t count, T 
 }
 
 template <class T>
-HWY_INLINE void gradient_of(const T* x, const T* g, std::size_t count, const GradientTerms<T>& terms, T* out) {
+HWY_INLINE void gradient_of(const T* x, const T* g, std::size_t count, const GradientTerms<T>& terms, T* out,
+                            T* probabilities) {
   const Tag<T> d;
   using V = hn::Vec<Tag<T>>;
   const V m = hn::Set(d, terms.maximum);
   for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-    const auto [deviation, gradient] = item_at<T>(d, x + i, g + i, m);
-    const V incoming = hn::Mul(weight_of<T>(d, deviation, hn::Set(d, terms.beta)), hn::Set(d, terms.incoming));
-    V sum = hn::Mul(incoming, hn::Sub(gradient, hn::Set(d, terms.mean_gradient)));
+    const auto [deviation, gradient, masked] = item_at<T>(d, x + i, g + i, m);
+    const V weight = weight_of<T>(d, deviation, hn::Set(d, terms.beta));
+    if (probabilities != nullptr) {
+      hn::StoreU(hn::IfThenZeroElse(masked, hn::Mul(weight, hn::Set(d, terms.probability))), d, probabilities + i);
+    }
+    V sum = hn::Mul(hn::Mul(weight, hn::Set(d, terms.incoming)), hn::Sub(gradient, hn::Set(d, terms.mean_gradient)));
     if (terms.entropic != 0) {
       const V entropic = hn::Mul(weight_of<T>(d, deviation, hn::Set(d, T(1))), hn::Set(d, terms.entropic));
       sum = hn::MulAdd(entropic, hn::Sub(deviation, hn::Set(d, terms.mean_deviation)), sum);
     }
-    hn::StoreU(sum, d, out + i);
+    hn::StoreU(hn::IfThenZeroElse(masked, sum), d, out + i);
   }
 }
 
@@ -89,11 +94,13 @@ GradientSums<float> GradientSums32(const float* x, const float* g, std::size_t c
 GradientSums<double> GradientSums64(const double* x, const double* g, std::size_t count, double m, double beta) {
   return sums_of<double>(x, g, count, m, beta);
 }
-void Gradient32(const float* x, const float* g, std::size_t count, const GradientTerms<float>& terms, float* out) {
-  gradient_of<float>(x, g, count, terms, out);
+void Gradient32(const float* x, const float* g, std::size_t count, const GradientTerms<float>& terms, float* out,
+                float* probabilities) {
+  gradient_of<float>(x, g, count, terms, out, probabilities);
 }
-void Gradient64(const double* x, const double* g, std::size_t count, const GradientTerms<double>& terms, double* out) {
-  gradient_of<double>(x, g, count, terms, out);
+void Gradient64(const double* x, const double* g, std::size_t count, const GradientTerms<double>& terms, double* out,
+                double* probabilities) {
+  gradient_of<double>(x, g, count, terms, out, probabilities);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -114,12 +121,13 @@ GradientSums<float> gradient_sums(const float* x, const float* g, std::size_t co
 GradientSums<double> gradient_sums(const double* x, const double* g, std::size_t count, double m, double beta) {
   return HWY_DYNAMIC_DISPATCH(GradientSums64)(x, g, count, m, beta);
 }
-void block_gradient(const float* x, const float* g, std::size_t count, const GradientTerms<float>& terms, float* out) {
-  HWY_DYNAMIC_DISPATCH(Gradient32)(x, g, count, terms, out);
+void block_gradient(const float* x, const float* g, std::size_t count, const GradientTerms<float>& terms, float* out,
+                    float* probabilities) {
+  HWY_DYNAMIC_DISPATCH(Gradient32)(x, g, count, terms, out, probabilities);
 }
 void block_gradient(const double* x, const double* g, std::size_t count, const GradientTerms<double>& terms,
-                    double* out) {
-  HWY_DYNAMIC_DISPATCH(Gradient64)(x, g, count, terms, out);
+                    double* out, double* probabilities) {
+  HWY_DYNAMIC_DISPATCH(Gradient64)(x, g, count, terms, out, probabilities);
 }
 
 }  // namespace softcheck::kernels

@@ -18,20 +18,23 @@ template <class T>
 struct GradientTerms {
   T maximum;
   T beta;
-  T incoming;
+  T probability;  // times w_beta: the probability
+  T incoming;     // beta times that
   T mean_gradient;
   T entropic;  // 0 where beta does not depend on the entropy
   T mean_deviation;
 };
 
 // x and g as in block_passes.hpp: count a multiple of block_lanes, filled up with -inf. Where x is -inf, g is not
-// looked at.
+// looked at, and results are 0 whatever the terms.
 
 GradientSums<float> gradient_sums(const float* x, const float* g, std::size_t count, float m, float beta);
 GradientSums<double> gradient_sums(const double* x, const double* g, std::size_t count, double m, double beta);
 
-void block_gradient(const float* x, const float* g, std::size_t count, const GradientTerms<float>& terms, float* out);
+/// out may be g. probabilities: nullptr where they are not wanted.
+void block_gradient(const float* x, const float* g, std::size_t count, const GradientTerms<float>& terms, float* out,
+                    float* probabilities = nullptr);
 void block_gradient(const double* x, const double* g, std::size_t count, const GradientTerms<double>& terms,
-                    double* out);
+                    double* out, double* probabilities = nullptr);
 
 }  // namespace softcheck::kernels

@@ -1,0 +1,292 @@
+// The gradient of attention, plain and adaptive: its values against 50 digits, within derived errors; these against
+// differences of a loss; and what its bits depend on.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <tuple>
+
+#include "proptests/tests/kernels/attention_gradient_expected.hpp"
+#include "proptests/tests/kernels/loaded_kernel.hpp"
+
+namespace softcheck::kernel_tests {
+namespace {
+
+std::string symbol_of(bool adaptive) {
+  return adaptive ? "softcheck_adaptive_attention_backward" : "softcheck_attention_backward";
+}
+
+GradientCase case_of(AttentionProblem p, bool adaptive, Format format) {
+  GradientCase c{std::move(p), {}, adaptive, numerics::parse_contract("exp=1ulp sum=blocks:128", format, format)};
+  Draw draw(format, 77);
+  c.incoming = draw.values(c.problem.out_shape(), 1);
+  return c;
+}
+
+struct Gradient {
+  std::vector<double> dq, dk, dv;
+};
+
+/// What a kernel returns, in the layout of the problem; outputs: how many results are asked for.
+Gradient run_gradient(const GradientCase& c, Format format, std::size_t outputs = 3) {
+  const AttentionProblem& p = c.problem;
+  const int bits = numerics::properties(format).storage_bits;
+  const DLDataType type{static_cast<std::uint8_t>(format == Format::bf16 ? kDLBfloat : kDLFloat),
+                        static_cast<std::uint8_t>(bits), 1};
+  const auto tensor = [&](const Shape& shape, bool is_key = false, bool is_value = false) {
+    return std::make_unique<PlacedTensor>(shape, placing_of(p.layout, shape, is_key, is_value), type, &format);
+  };
+  const auto q = tensor(p.q_shape()), k = tensor(p.k_shape(), true), v = tensor(p.v_shape(), false, true);
+  const auto incoming = tensor(p.out_shape());
+  const auto dq = tensor(p.q_shape()), dk = tensor(p.k_shape(), true), dv = tensor(p.v_shape(), false, true);
+  PlacedTensor mask(p.mask_shape(), placing_of(p.layout, p.mask_shape(), false, false), mask_type, nullptr);
+  q->write(p.q);
+  k->write(p.k);
+  v->write(p.v);
+  incoming->write(c.incoming);
+  mask.write(p.mask);
+  std::vector<const DLTensor*> in{&q->view(), &k->view(), &v->view(), &incoming->view()};
+  if (p.mask_heads > 0) in.push_back(&mask.view());
+  std::vector<DLTensor*> to{&dq->view(), &dk->view(), &dv->view()};
+  to.resize(outputs);
+  run_call(symbol_of(c.adaptive), in, to, p.scale, p.causal);
+  return {dq->read(), dk->read(), dv->read()};
+}
+
+/// The largest share of its error that an element takes; infinite where NaN is not as it must be.
+double share(const std::vector<double>& got, const ExactTensor& exact) {
+  double most = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (exact.is_nan[i] || std::isnan(got[i])) {
+      if (!exact.is_nan[i] || !std::isnan(got[i])) return INFINITY;
+    } else {
+      most = std::max(most, magnitude(Real(got[i]) - exact.values[i]) / exact.errors[i]);
+    }
+  }
+  return most;
+}
+
+/// The fixed calls of attention, and some of several tiles of queries and blocks of keys.
+std::vector<AttentionProblem> gradient_problems(Format format) {
+  std::vector<AttentionProblem> list = attention_problems(format);
+  Draw draw(format, 4711);
+  list.push_back(filled({"tiles and blocks", 1, 2, 1, 35, 270, 3, 5, 0.5}, draw));
+  list.push_back(filled({"tiles and blocks, causal", 1, 3, 1, 40, 150, 4, 2, 0.25, true}, draw));
+  list.push_back(filled({"tiles and blocks, masked", 1, 2, 2, 60, 140, 2, 3, 0.5, false, 1, Layout::gaps}, draw));
+  return list;
+}
+
+class AttentionGradient : public ::testing::TestWithParam<Format> {};
+
+TEST_P(AttentionGradient, LiesWithinItsErrors) {
+  for (const bool adaptive : {false, true}) {
+    double most = 0;
+    for (const AttentionProblem& p : gradient_problems(GetParam())) {
+      const GradientCase c = case_of(p, adaptive, GetParam());
+      const ExactGradient exact(c);
+      const Gradient got = run_gradient(c, GetParam());
+      for (const auto& [name, of_got, of_exact] :
+           {std::tuple{"dq", &got.dq, &exact.dq}, {"dk", &got.dk, &exact.dk}, {"dv", &got.dv, &exact.dv}}) {
+        const double taken = share(*of_got, *of_exact);
+        EXPECT_LE(taken, 1) << symbol_of(adaptive) << " " << name << ": " << p.name;
+        most = std::max(most, taken);
+      }
+    }
+    RecordProperty(adaptive ? "adaptive" : "plain", std::to_string(most));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, AttentionGradient,
+                         ::testing::Values(Format::f64, Format::f32, Format::f16, Format::bf16),
+                         [](const auto& format) { return std::string(numerics::properties(format.param).name); });
+
+// The errors are narrow enough to tell each of these from the truth.
+TEST(AttentionGradient, WhatIsForgottenShows) {
+  const std::vector<AttentionProblem> problems = gradient_problems(Format::f32);
+  for (const Forgotten forgotten : {Forgotten::slope, Forgotten::mean, Forgotten::scale, Forgotten::beta,
+                                    Forgotten::diagonal, Forgotten::other_heads, Forgotten::entropys_weights}) {
+    double most = 0;
+    for (std::size_t i = 0; i < 12; ++i) {  // the small ones
+      const GradientCase c = case_of(problems[i], true, Format::f32);
+      const ExactGradient exact(c), wrong(c, forgotten);
+      const auto as_doubles = [](const ExactTensor& tensor) {
+        std::vector<double> values;
+        for (std::size_t e = 0; e < tensor.values.size(); ++e) {
+          values.push_back(tensor.is_nan[e] ? NAN : to_double(tensor.values[e]));
+        }
+        return values;
+      };
+      most = std::max({most, share(as_doubles(wrong.dq), exact.dq), share(as_doubles(wrong.dk), exact.dk),
+                       share(as_doubles(wrong.dv), exact.dv)});
+    }
+    EXPECT_GT(most, 1) << static_cast<int>(forgotten);
+  }
+}
+
+/// sum of dO out, straight from the definitions.
+Real loss(const AttentionProblem& p, const std::vector<double>& incoming, bool adaptive, const std::vector<Real>& q,
+          const std::vector<Real>& k, const std::vector<Real>& v) {
+  Real total = 0;
+  for (std::int64_t row = 0; row < p.batch * p.heads * p.queries; ++row) {
+    const std::int64_t i = row % p.queries, h = row / p.queries % p.heads, b = row / p.queries / p.heads;
+    const std::vector<std::uint8_t> visible = p.visible(b, h, i);
+    std::vector<Real> x, values;
+    for (std::int64_t j = 0; j < p.keys; ++j) {
+      if (visible[static_cast<std::size_t>(j)] == 0) continue;
+      const std::int64_t key = (b * p.key_heads + p.key_head(h)) * p.keys + j;
+      Real score = 0, value = 0;
+      for (std::int64_t t = 0; t < p.dim; ++t) {
+        score += q[static_cast<std::size_t>(row * p.dim + t)] * k[static_cast<std::size_t>(key * p.dim + t)];
+      }
+      for (std::int64_t t = 0; t < p.value_dim; ++t) {
+        value += incoming[static_cast<std::size_t>(row * p.value_dim + t)] *
+                 v[static_cast<std::size_t>(key * p.value_dim + t)];
+      }
+      x.push_back(p.scale * score);
+      values.push_back(value);
+    }
+    if (x.empty()) continue;
+    const Real beta = adaptive ? ExactBeta(entropy_of(softmax_of(x, 1))).value : Real(1);
+    const std::vector<Real> weights = softmax_of(x, beta);
+    for (std::size_t j = 0; j < x.size(); ++j) total += weights[j] * values[j];
+  }
+  return total;
+}
+
+// (L(x + h) - L(x - h)) / 2h = L' + c h^2 + O(h^4): halving h leaves a quarter of c h^2, a third of what the halving
+// has changed; and the loss is known to 2^-160 of its terms, fewer than 2^10 of size 1.
+TEST(AttentionGradient, IsTheLimitOfDifferences) {
+  Draw draw(Format::f64, 12);
+  const AttentionProblem p = filled({"small", 1, 2, 1, 3, 5, 2, 2, 0.75, true, 2}, draw);
+  for (const bool adaptive : {false, true}) {
+    const GradientCase c = case_of(p, adaptive, Format::f64);
+    const ExactGradient exact(c);
+    std::vector<std::vector<Real>> at{{p.q.begin(), p.q.end()}, {p.k.begin(), p.k.end()}, {p.v.begin(), p.v.end()}};
+    const ExactTensor* tensors[] = {&exact.dq, &exact.dk, &exact.dv};
+    for (std::size_t which = 0; which < 3; ++which) {
+      for (std::size_t i = 0; i < at[which].size(); ++i) {
+        const Real x = at[which][i];
+        const auto difference = [&](const Real& h) {
+          at[which][i] = x + h;
+          const Real above = loss(p, c.incoming, adaptive, at[0], at[1], at[2]);
+          at[which][i] = x - h;
+          const Real below = loss(p, c.incoming, adaptive, at[0], at[1], at[2]);
+          at[which][i] = x;
+          return Real((above - below) / (2 * h));
+        };
+        const Real h = ldexp(Real(1), -45), wide = difference(2 * h), narrow = difference(h);
+        EXPECT_LE(abs(narrow - tensors[which]->values[i]), abs(wide - narrow) + ldexp(Real(1), -160 + 10 + 45))
+            << adaptive << " " << which << " " << i;
+      }
+    }
+  }
+}
+
+TEST(AttentionGradient, NoMoreIsWrittenThanIsAskedFor) {
+  Draw draw(Format::f32, 5);
+  const GradientCase c = case_of(filled({"", 1, 2, 1, 50, 140, 5, 3, 0.5}, draw), true, Format::f32);
+  const Gradient all = run_gradient(c, Format::f32);
+  const Gradient one = run_gradient(c, Format::f32, 1), two = run_gradient(c, Format::f32, 2);
+  EXPECT_TRUE(same_bits(one.dq, all.dq));
+  EXPECT_TRUE(same_bits(two.dq, all.dq));
+  EXPECT_TRUE(same_bits(two.dk, all.dk));
+  for (const double x : one.dk) EXPECT_TRUE(std::isnan(x));  // as PlacedTensor left it
+  for (const double x : two.dv) EXPECT_TRUE(std::isnan(x));
+}
+
+TEST(AttentionGradient, BitsDependOnNoThreadCountAndNoRun) {
+  Draw draw(Format::f32, 6);
+  for (const bool adaptive : {false, true}) {
+    AttentionProblem p = filled({"", 2, 4, 2, 130, 600, 16, 16, 0.25, true}, draw);
+    const GradientCase c = case_of(p, adaptive, Format::f32);
+    const Gradient once = run_gradient(c, Format::f32);
+    for (const char* threads : {"2", "3", "1000"}) {
+      setenv("SOFTCHECK_THREADS", threads, 1);
+      const Gradient got = run_gradient(c, Format::f32);
+      EXPECT_TRUE(same_bits(got.dq, once.dq)) << threads;
+      EXPECT_TRUE(same_bits(got.dk, once.dk)) << threads;
+      EXPECT_TRUE(same_bits(got.dv, once.dv)) << threads;
+    }
+    unsetenv("SOFTCHECK_THREADS");
+  }
+}
+
+// A query's dq and a batch's dk and dv are those of a call of theirs alone.
+TEST(AttentionGradient, BitsDependOnNoNeighbour) {
+  Draw draw(Format::f32, 7);
+  const auto part = [](const std::vector<double>& all, std::int64_t begin, std::int64_t count) {
+    return std::vector<double>(all.begin() + begin, all.begin() + begin + count);
+  };
+  for (const bool adaptive : {false, true}) {
+    AttentionProblem p = filled({"", 2, 2, 1, 61, 301, 19, 7, 0.5, true}, draw);
+    const GradientCase c = case_of(p, adaptive, Format::f32);
+    const Gradient all = run_gradient(c, Format::f32);
+    GradientCase second = c;
+    second.problem.batch = 1;
+    const std::int64_t rows = p.heads * p.queries;
+    second.problem.q = part(p.q, rows * 19, rows * 19);
+    second.problem.k = part(p.k, 301 * 19, 301 * 19);
+    second.problem.v = part(p.v, 301 * 7, 301 * 7);
+    second.incoming = part(c.incoming, rows * 7, rows * 7);
+    const Gradient alone = run_gradient(second, Format::f32);
+    EXPECT_TRUE(same_bits(alone.dq, part(all.dq, rows * 19, rows * 19)));
+    EXPECT_TRUE(same_bits(alone.dk, part(all.dk, 301 * 19, 301 * 19)));
+    EXPECT_TRUE(same_bits(alone.dv, part(all.dv, 301 * 7, 301 * 7)));
+    for (std::int64_t i = 0; i < 61; i += 9) {  // of head 1 of batch 0, with the keys that it sees
+      GradientCase one = c;
+      one.problem.batch = one.problem.heads = one.problem.queries = 1;
+      one.problem.keys = i + 301 - 61 + 1;
+      one.problem.q = part(p.q, (61 + i) * 19, 19);
+      one.problem.k = part(p.k, 0, one.problem.keys * 19);
+      one.problem.v = part(p.v, 0, one.problem.keys * 7);
+      one.incoming = part(c.incoming, (61 + i) * 7, 7);
+      EXPECT_TRUE(same_bits(run_gradient(one, Format::f32).dq, part(all.dq, (61 + i) * 19, 19))) << i;
+    }
+  }
+}
+
+TEST(AttentionGradient, AQueryThatSeesNothingGivesNothing) {
+  Draw draw(Format::f32, 8);
+  for (const bool adaptive : {false, true}) {
+    AttentionProblem p = filled({"", 1, 1, 1, 50, 140, 5, 3, 0.5, false, 1}, draw);
+    std::fill_n(p.mask.begin() + 49 * 140, 140, std::uint8_t{0});
+    GradientCase c = case_of(p, adaptive, Format::f32);
+    const Gradient without = run_gradient(c, Format::f32);
+    std::fill_n(c.incoming.begin() + 49 * 3, 3, NAN);
+    std::fill_n(c.problem.q.begin() + 49 * 5, 5, INFINITY);
+    const Gradient got = run_gradient(c, Format::f32);
+    for (std::size_t t = 0; t < 5; ++t) EXPECT_EQ(got.dq[49 * 5 + t], 0);
+    EXPECT_TRUE(same_bits(got.dq, without.dq));
+    EXPECT_TRUE(same_bits(got.dk, without.dk));
+    EXPECT_TRUE(same_bits(got.dv, without.dv));
+  }
+}
+
+// One NaN in each input in turn, somewhere in the second tile and the second block: where it is met the results are
+// NaN, elsewhere they are the numbers that they would be.
+TEST(AttentionGradient, ANanReachesWhatSeesIt) {
+  Draw draw(Format::f32, 9);
+  const AttentionProblem p = filled({"", 1, 1, 1, 60, 150, 3, 2, 0.5, true, 1}, draw);
+  for (const bool adaptive : {false, true}) {
+    for (const auto& place : std::initializer_list<std::function<double&(GradientCase&)>>{
+             [](GradientCase& c) -> double& { return c.problem.q[55 * 3 + 1]; },
+             [](GradientCase& c) -> double& { return c.problem.k[139 * 3 + 2]; },
+             [](GradientCase& c) -> double& { return c.problem.v[140 * 2]; },
+             [](GradientCase& c) -> double& { return c.incoming[51 * 2 + 1]; }}) {
+      GradientCase c = case_of(p, adaptive, Format::f32);
+      place(c) = NAN;
+      const ExactGradient exact(c);
+      const Gradient got = run_gradient(c, Format::f32);
+      EXPECT_LE(share(got.dq, exact.dq), 1);
+      EXPECT_LE(share(got.dk, exact.dk), 1);
+      EXPECT_LE(share(got.dv, exact.dv), 1);
+      EXPECT_EQ(std::ranges::count(exact.dk.is_nan, true) == 0 || std::ranges::count(exact.dk.is_nan, false) == 0,
+                false);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace softcheck::kernel_tests
