@@ -31,10 +31,11 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   add_test_verb(app, exit_code);
   add_kernel_verb(app, exit_code);
+  add_model_verb(app, exit_code);
   add_verify_verb(app, exit_code);
   add_run_verb(app, exit_code);
   add_version_verb(app, exit_code);
-  constexpr const char* verbs = "test, kernel, verify, run or version; softcheck VERB --help lists the flags";
+  constexpr const char* verbs = "test, kernel, model, verify, run or version; softcheck VERB --help lists the flags";
   if (const char* verb = unknown_verb(app, argc, argv)) {
     fmt::print(stderr, "softcheck: need a verb out of {}, got '{}'\n", verbs, verb);
     return usage;
