@@ -4,7 +4,9 @@
 //   f64              acc=f64 and the same
 //
 // Deterministic and batch-invariant: a query's bits depend on its row of scores, the values and the mask alone.
+#include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "kernels/abi/softcheck_kernel.h"
 #include "kernels/cpu/attention_tile.hpp"
@@ -19,36 +21,60 @@ namespace {
 constexpr int done = 0;
 constexpr int refused = 1;
 
-template <class T>
-void attend(const AttentionViews& views, bool adaptive) {
-  const std::int64_t rows = rows_of(views);
+/// Calls of attention in one: views_of(i) for i in [0, calls), largest one with as many keys as any of them.
+template <class T, class ViewsOf>
+void attend(std::int64_t calls, ViewsOf views_of, const AttentionViews& largest, bool adaptive) {
   const auto most = static_cast<std::int64_t>(tile_rows);
-  const std::int64_t tiles = (rows + most - 1) / most;
-  parallel_tasks(views.batch() * views.key_heads() * tiles, thread_count(), [&] {
-    return [&, tile = std::make_shared<AttentionTile<T>>(views)](std::int64_t task) {
-      const std::int64_t first = task % tiles * most;
-      const std::int64_t head = task / tiles;
-      const auto count = static_cast<std::size_t>(std::min(most, rows - first));
+  const auto tiles_of = [&](const AttentionViews& views) { return (rows_of(views) + most - 1) / most; };
+  std::vector<std::int64_t> ends;  // of each call's tasks
+  std::int64_t tasks = 0;
+  for (std::int64_t i = 0; i < calls; ++i) {
+    const AttentionViews& views = views_of(i);
+    ends.push_back(tasks += views.batch() * views.key_heads() * tiles_of(views));
+  }
+  parallel_tasks(tasks, thread_count(), [&] {
+    return [&, tile = std::make_shared<AttentionTile<T>>(largest)](std::int64_t task) {
+      const auto end = std::upper_bound(ends.begin(), ends.end(), task);
+      const AttentionViews& views = views_of(end - ends.begin());
+      const std::int64_t own = task - (end == ends.begin() ? 0 : end[-1]);
+      const std::int64_t first = own % tiles_of(views) * most, head = own / tiles_of(views);
+      const auto count = static_cast<std::size_t>(std::min(most, rows_of(views) - first));
       tile->attend(views, {head / views.key_heads(), head % views.key_heads(), first, count}, adaptive);
     };
   });
 }
 
-int run(const softcheck_call* call, bool adaptive) {
+template <class ViewsOf>
+void attend_any(std::int64_t calls, ViewsOf views_of, const AttentionViews& largest, bool adaptive) {
+  if (largest.q.storage == Storage::f64) {
+    attend<double>(calls, views_of, largest, adaptive);
+  } else {
+    attend<float>(calls, views_of, largest, adaptive);
+  }
+}
+
+int run(const softcheck_call* call, bool adaptive) try {
   const std::optional<AttentionViews> views = attention_views(call);
   if (!views) {
     return refused;
   }
-  try {
-    if (views->q.storage == Storage::f64) {
-      attend<double>(*views, adaptive);
-    } else {
-      attend<float>(*views, adaptive);
-    }
-  } catch (...) {
-    return refused;  // out of memory
-  }
+  attend_any(
+      1, [&](std::int64_t) -> const AttentionViews& { return *views; }, *views, adaptive);
   return done;
+} catch (...) {
+  return refused;  // out of memory
+}
+
+int run_packed(const softcheck_call* call, bool adaptive) try {
+  const std::optional<PackedViews> packed = packed_views(call);
+  if (!packed) {
+    return refused;
+  }
+  attend_any(
+      packed->sequences(), [&](std::int64_t i) { return packed->sequence(i); }, packed->all, adaptive);
+  return done;
+} catch (...) {
+  return refused;  // out of memory
 }
 
 }  // namespace
@@ -58,4 +84,14 @@ SOFTCHECK_EXPORT int softcheck_attention(const softcheck_call* call) { return so
 
 SOFTCHECK_EXPORT int softcheck_adaptive_attention(const softcheck_call* call) {
   return softcheck::kernels::run(call, true);
+}
+
+// Beside the ops that the judge knows: sequences of different lengths, packed_views in attention_views.hpp. The same
+// bits as a call for each sequence; what lies behind the last one is neither read nor written.
+SOFTCHECK_EXPORT int softcheck_attention_varlen(const softcheck_call* call) {
+  return softcheck::kernels::run_packed(call, false);
+}
+
+SOFTCHECK_EXPORT int softcheck_adaptive_attention_varlen(const softcheck_call* call) {
+  return softcheck::kernels::run_packed(call, true);
 }

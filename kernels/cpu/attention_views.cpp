@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "kernels/cpu/call_views.hpp"
 
@@ -105,6 +106,62 @@ std::optional<View4> view_like(const DLTensor* tensor, const View4& other) {
   return view && view->shape == other.shape && view->storage == other.storage ? view : std::nullopt;
 }
 
+/// (all, heads, dim) as (1, heads, all, dim).
+std::optional<View4> packed_view(const DLTensor* tensor) {
+  const std::optional<View4> view = view4_of(tensor, 3);
+  if (!view) {
+    return std::nullopt;
+  }
+  const auto [all, heads, dim, one] = view->shape;
+  const auto [by_place, by_head, by_dim, by_one] = view->strides;
+  return View4{view->data, view->storage, {1, heads, all, dim}, {by_place, by_head, by_place, by_dim}};
+}
+
+/// (heads, all) as (1, heads, all).
+std::optional<View4> packed_rows(const DLTensor* tensor) {
+  const std::optional<View4> view = view4_of(tensor, 2);
+  if (!view) {
+    return std::nullopt;
+  }
+  return View4{view->data,
+               view->storage,
+               {1, view->shape[0], view->shape[1], 1},
+               {view->strides[0], view->strides[0], view->strides[1], view->strides[1]}};
+}
+
+/// Cumulative lengths; nothing where they do not start at 0, fall, or go beyond total.
+std::optional<std::vector<std::int64_t>> cumulative_lengths(const DLTensor* tensor, std::int64_t total) {
+  if (tensor == nullptr || tensor->ndim != 1 || tensor->device.device_type != kDLCPU || tensor->shape == nullptr ||
+      tensor->shape[0] < 1 || tensor->data == nullptr || tensor->dtype.code != kDLInt || tensor->dtype.lanes != 1 ||
+      (tensor->dtype.bits != 32 && tensor->dtype.bits != 64)) {
+    return std::nullopt;
+  }
+  const std::int64_t count = tensor->shape[0], stride = tensor->strides == nullptr ? 1 : tensor->strides[0];
+  if (count > 1 && stride <= 0) {
+    return std::nullopt;
+  }
+  const auto* data = static_cast<const std::byte*>(tensor->data) + tensor->byte_offset;
+  std::vector<std::int64_t> ends;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::byte* from = data + i * stride * (tensor->dtype.bits / 8);
+    ends.push_back(tensor->dtype.bits == 32 ? load_bits<std::int32_t>(from) : load_bits<std::int64_t>(from));
+    if (ends.back() < (i == 0 ? 0 : ends[ends.size() - 2]) || ends.back() > (i == 0 ? 0 : total)) {
+      return std::nullopt;
+    }
+  }
+  return ends;
+}
+
+/// Places [begin, end) of the third dimension.
+View4 part_of(const View4& view, std::int64_t begin, std::int64_t end) {
+  View4 part = view;
+  part.shape[2] = end - begin;
+  if (part.data != nullptr) {
+    part.data += begin * part.strides[2];
+  }
+  return part;
+}
+
 }  // namespace
 
 std::optional<AttentionViews> attention_views(const softcheck_call* call) {
@@ -137,6 +194,46 @@ std::optional<AttentionGradientViews> attention_gradient_views(const softcheck_c
     return std::nullopt;
   }
   return views;
+}
+
+std::optional<PackedViews> packed_views(const softcheck_call* call) {
+  if (!call_fits(call, 5) || call->n_inputs != 5) {
+    return std::nullopt;
+  }
+  const std::optional<View4> q = packed_view(call->inputs[0]), k = packed_view(call->inputs[1]);
+  const std::optional<View4> v = packed_view(call->inputs[2]), out = packed_view(call->outputs[0]);
+  if (!q || !k || !v || !out) {
+    return std::nullopt;
+  }
+  AttentionViews all{*q, *k, *v, std::nullopt, *out, std::nullopt, std::nullopt, call->scale, call->causal != 0};
+  if ((call->n_outputs > 1 && !(all.lse = packed_rows(call->outputs[1]))) ||
+      (call->n_outputs > 2 && !(all.entropy = packed_rows(call->outputs[2]))) || !shapes_fit(all) ||
+      !formats_fit(all)) {
+    return std::nullopt;
+  }
+  std::optional<std::vector<std::int64_t>> query_ends = cumulative_lengths(call->inputs[3], all.queries());
+  std::optional<std::vector<std::int64_t>> key_ends = cumulative_lengths(call->inputs[4], all.keys());
+  if (!query_ends || !key_ends || query_ends->size() != key_ends->size()) {
+    return std::nullopt;
+  }
+  return PackedViews{all, std::move(*query_ends), std::move(*key_ends)};
+}
+
+AttentionViews PackedViews::sequence(std::int64_t index) const {
+  const auto i = static_cast<std::size_t>(index);
+  AttentionViews one = all;
+  for (View4* view : {&one.q, &one.out}) {
+    *view = part_of(*view, query_ends[i], query_ends[i + 1]);
+  }
+  for (View4* view : {&one.k, &one.v}) {
+    *view = part_of(*view, key_ends[i], key_ends[i + 1]);
+  }
+  for (std::optional<View4>* rows : {&one.lse, &one.entropy}) {
+    if (*rows) {
+      *rows = part_of(**rows, query_ends[i], query_ends[i + 1]);
+    }
+  }
+  return one;
 }
 
 }  // namespace softcheck::kernels
