@@ -1,45 +1,15 @@
 // Attention of one head, d = 64, f32, one thread: ours against the naive form, which materialises all scores and takes
 // libm's exp, scalar but for what the compiler vectorises. Counters: of_naive, how many times as fast; gflops, counting
-// 4 n^2 d a pass over K and V; to_plain, an adaptive call's time in plain calls.
+// 4 n^2 d a pass over K and V; to_plain, an adaptive call's time in plain calls; of_read, the share of the time that
+// reading K and V alone takes.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
 
-#include "kernels/bench/measure.hpp"
+#include "kernels/bench/attention_heads.hpp"
 
 namespace softcheck::kernels::bench {
 namespace {
-
-struct Heads {
-  explicit Heads(std::int64_t keys, std::int64_t rows)
-      : n(keys), queries(rows), q(rows * d), k(keys * d), v(keys * d), out(rows * d), lse(rows), entropy(rows) {
-    fill(q, 1);
-    fill(k, 2);
-    fill(v, 3);
-    for (std::vector<float>* values : {&q, &k, &v}) {
-      for (float& x : *values) {
-        x = x / 8 - 1;
-      }
-    }
-  }
-  static constexpr std::int64_t d = 64;
-  std::int64_t n, queries;
-  std::vector<float> q, k, v, out, lse, entropy;
-};
-
-int call(softcheck_kernel kernel, Heads& h, bool causal) {
-  std::int64_t rows[4] = {1, 1, h.queries, Heads::d};
-  std::int64_t keys[4] = {1, 1, h.n, Heads::d};
-  const auto tensor = [](std::vector<float>& data, std::int64_t* shape, int rank) {
-    return DLTensor{data.data(), {kDLCPU, 0}, rank, {kDLFloat, 32, 1}, shape, nullptr, 0};
-  };
-  const DLTensor q = tensor(h.q, rows, 4), k = tensor(h.k, keys, 4), v = tensor(h.v, keys, 4);
-  DLTensor out = tensor(h.out, rows, 4), lse = tensor(h.lse, rows, 3), entropy = tensor(h.entropy, rows, 3);
-  const DLTensor* inputs[] = {&q, &k, &v};
-  DLTensor* outputs[] = {&out, &lse, &entropy};
-  const softcheck_call c{SOFTCHECK_KERNEL_ABI_VERSION, 3, 3, inputs, outputs, 1.0, 0.125, causal ? 1 : 0, nullptr};
-  return kernel(&c);
-}
 
 // All scores, then the softmax of each row, then the values: three loops over (queries, n).
 void naive(Heads& h, bool causal) {
@@ -54,7 +24,7 @@ void naive(Heads& h, bool causal) {
       for (std::int64_t t = 0; t < Heads::d; ++t) {
         dot += h.q[i * Heads::d + t] * h.k[j * Heads::d + t];
       }
-      row[j] = dot * 0.125f;
+      row[j] = dot * Heads::scale;
       m = std::max(m, row[j]);
     }
     float sum = 0;
@@ -72,6 +42,20 @@ void naive(Heads& h, bool causal) {
   }
 }
 
+// The least that a query takes: its keys and values read once, on the compiler's own vectors.
+__attribute__((target_clones("avx512f", "avx2", "default"))) void read_keys(Heads& h) {
+  float sums[Heads::d] = {};
+  for (const std::vector<float>* values : {&h.k, &h.v}) {
+    const float* x = values->data();
+    for (std::int64_t i = 0; i < h.n; ++i, x += Heads::d) {
+      for (std::int64_t c = 0; c < Heads::d; ++c) {
+        sums[c] += x[c];
+      }
+    }
+  }
+  benchmark::DoNotOptimize(sums);
+}
+
 void attention(benchmark::State& state, bool causal, std::int64_t queries) {
   const softcheck_kernel plain = kernel_of("softcheck_cpu_kernels", "softcheck_attention");
   const softcheck_kernel adaptive = kernel_of("softcheck_cpu_kernels", "softcheck_adaptive_attention");
@@ -80,16 +64,20 @@ void attention(benchmark::State& state, bool causal, std::int64_t queries) {
     return;
   }
   Heads h(state.range(0), queries == 0 ? state.range(0) : queries);
-  const std::vector<double> once = interleaved_seconds({[&] { naive(h, causal); }}, 1);
-  const std::vector<double> seconds =
-      interleaved_seconds({[&] { call(plain, h, causal); }, [&] { call(adaptive, h, causal); }}, 5);
+  const std::vector<double> once = interleaved_seconds({[&] { naive(h, causal); }}, h.queries == 1 ? 20 : 1);
+  const std::vector<double> seconds = interleaved_seconds(
+      {[&] { call_attention(plain, h, causal); }, [&] { call_attention(adaptive, h, causal); }, [&] { read_keys(h); }},
+      h.queries == 1 ? 20 : 5);
   for (auto _ : state) {
-    call(plain, h, causal);
+    call_attention(plain, h, causal);
   }
   const double pairs = static_cast<double>(h.n) * static_cast<double>(h.queries) / (causal ? 2 : 1);
   state.counters["of_naive"] = once[0] / seconds[0];
   state.counters["adaptive_of_naive"] = once[0] / seconds[1];
   state.counters["adaptive_to_plain"] = seconds[1] / seconds[0];
+  if (h.queries == 1) {
+    state.counters["of_read"] = seconds[2] / seconds[0];
+  }
   state.counters["gflops"] = 4e-9 * pairs * Heads::d / seconds[0];
 }
 

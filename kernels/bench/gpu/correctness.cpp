@@ -1,0 +1,174 @@
+#include "kernels/bench/gpu/correctness.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "kernels/bench/gpu/kernels.hpp"
+#include "kernels/bench/gpu/tensors.hpp"
+
+namespace softcheck::kernels::gpu {
+namespace {
+
+// The first place where two tensors differ, as text; empty where none does.
+std::string difference(const char* name, const HostTensor& judged, const HostTensor& reference) {
+  const std::size_t size = size_of(judged.format());
+  for (std::size_t i = 0; i < judged.count(); ++i) {
+    if (std::memcmp(judged.bytes().data() + i * size, reference.bytes().data() + i * size, size) == 0) continue;
+    const double x = judged.at(i), y = reference.at(i);
+    if (std::isnan(x) && std::isnan(y)) continue;
+    std::ostringstream text;
+    text << name << ", element " << i << ": " << std::hexfloat << x << ", not " << y;
+    return text.str();
+  }
+  return {};
+}
+
+using Tensors = std::vector<HostTensor*>;
+
+Comparison compared(const Kernels& kernels, Format format, const std::string& problem, const Tensors& inputs,
+                    const std::vector<std::pair<const char*, std::pair<HostTensor*, HostTensor*>>>& outputs,
+                    double theta, double scale, bool causal) {
+  Comparison found{kernels.name, to_string(format), kernels.reference_name, problem, false, {}};
+  Tensors judged, reference;
+  for (const auto& [name, tensors] : outputs) {
+    judged.push_back(tensors.first);
+    reference.push_back(tensors.second);
+  }
+  if (call_kernel(kernels.judged, inputs, judged, theta, scale, causal) != 0) {
+    found.detail = "refused";
+  } else if (call_kernel(kernels.reference, inputs, reference, theta, scale, causal) != 0) {
+    found.detail = "refused by the reference";
+  } else {
+    for (const auto& [name, tensors] : outputs) {
+      if (found.detail.empty()) found.detail = difference(name, *tensors.first, *tensors.second);
+    }
+    found.holds = found.detail.empty();
+  }
+  return found;
+}
+
+}  // namespace
+
+void compare_rows(const Kernels& kernels, std::vector<Comparison>& found) {
+  const std::string name = kernels.name;
+  for (const Format format : formats) {
+    for (const std::int64_t n : {1, 2, 3, 5, 127, 128, 129, 511, 512, 513, 1000, 4097, 70000}) {
+      for (const double theta : {1.0, 0.7}) {
+        if (theta != 1 && name == "adaptive_softmax") continue;
+        for (const bool masked : {false, true}) {
+          const std::int64_t rows = 3;
+          HostTensor logits(format, {rows, n}), mask({rows, n});
+          fill_normal(logits, n % 2 == 0 ? 9 : 1, static_cast<unsigned>(n));
+          fill_mask(mask, static_cast<unsigned>(n));
+          // The last row has what is no number.
+          if (n > 5) logits.set(logits.count() - 2, n % 3 == 0 ? INFINITY : std::nan(""));
+          const bool of_rows = name == "entropy" || name == "logsumexp";
+          const std::vector<std::int64_t> shape = of_rows ? std::vector{rows} : std::vector{rows, n};
+          HostTensor judged(format, shape), reference(format, shape);
+          Tensors inputs = {&logits};
+          if (masked) inputs.push_back(&mask);
+          found.push_back(compared(kernels, format, std::to_string(rows) + " x " + std::to_string(n) + ", theta " + std::to_string(theta) + (masked ? ", masked" : ""),
+                                   inputs, {{"results", {&judged, &reference}}}, theta, 1, false));
+        }
+      }
+    }
+  }
+}
+
+namespace {
+
+struct Shape {
+  std::int64_t batch, heads, key_heads, queries, keys, dim, value_dim;
+  bool causal, masked;
+
+  std::string text() const {
+    std::ostringstream all;
+    all << "q " << batch << " x " << heads << " x " << queries << " x " << dim << ", k and v " << key_heads << " heads x " << keys
+        << ", values of " << value_dim << (causal ? ", causal" : "") << (masked ? ", masked" : "");
+    return all.str();
+  }
+};
+
+struct Inputs {
+  Inputs(Format format, const Shape& s)
+      : q(format, {s.batch, s.heads, s.queries, s.dim}),
+        k(format, {s.batch, s.key_heads, s.keys, s.dim}),
+        v(format, {s.batch, s.key_heads, s.keys, s.value_dim}),
+        mask({s.batch, s.heads, s.queries, s.keys}) {
+    fill_normal(q, 2, 1);
+    fill_normal(k, 1, 2);
+    fill_normal(v, 1, 3);
+    fill_mask(mask, 4);
+    // The first query sees nothing where there is a mask.
+    for (std::int64_t j = 0; j < s.keys; ++j) mask.show(static_cast<std::size_t>(j), false);
+  }
+  Tensors all(bool masked) { return masked ? Tensors{&q, &k, &v, &mask} : Tensors{&q, &k, &v}; }
+
+  HostTensor q, k, v, mask;
+};
+
+// Heads of every length, more queries and keys than a block takes at a time, both diagonals.
+constexpr Shape attention_shapes[] = {
+    {1, 1, 1, 1, 1, 1, 1, false, false},      {1, 1, 1, 1, 3000, 64, 64, false, false}, {2, 4, 2, 3, 130, 5, 7, false, true},
+    {1, 2, 1, 70, 150, 128, 128, true, true}, {1, 1, 1, 9, 4, 16, 16, true, false},     {1, 2, 2, 130, 600, 33, 200, true, false},
+};
+
+}  // namespace
+
+void compare_attention(const Kernels& kernels, std::vector<Comparison>& found) {
+  for (const Format format : formats) {
+    for (const Shape& s : attention_shapes) {
+      Inputs in(format, s);
+      HostTensor out[2] = {{format, {s.batch, s.heads, s.queries, s.value_dim}}, {format, {s.batch, s.heads, s.queries, s.value_dim}}};
+      HostTensor lse[2] = {{wide_of(format), {s.batch, s.heads, s.queries}}, {wide_of(format), {s.batch, s.heads, s.queries}}};
+      HostTensor entropy[2] = {{wide_of(format), {s.batch, s.heads, s.queries}}, {wide_of(format), {s.batch, s.heads, s.queries}}};
+      found.push_back(compared(kernels, format, s.text(), in.all(s.masked),
+                               {{"out", {&out[0], &out[1]}}, {"lse", {&lse[0], &lse[1]}}, {"entropy", {&entropy[0], &entropy[1]}}}, 1,
+                               0.3, s.causal));
+    }
+  }
+}
+
+void compare_backward(const Kernels& kernels, std::vector<Comparison>& found) {
+  for (const Format format : formats) {
+    for (const Shape& s : attention_shapes) {
+      // The emulator takes some seconds for more.
+      if (s.queries * s.keys > 20000) continue;
+      Inputs in(format, s);
+      HostTensor d_out(format, {s.batch, s.heads, s.queries, s.value_dim});
+      fill_normal(d_out, 1, 5);
+      Tensors inputs = {&in.q, &in.k, &in.v, &d_out};
+      if (s.masked) inputs.push_back(&in.mask);
+      HostTensor dq[2] = {in.q, in.q}, dk[2] = {in.k, in.k}, dv[2] = {in.v, in.v};
+      found.push_back(compared(kernels, format, s.text(), inputs,
+                               {{"dq", {&dq[0], &dq[1]}}, {"dk", {&dk[0], &dk[1]}}, {"dv", {&dv[0], &dv[1]}}}, 1, 0.3, s.causal));
+    }
+  }
+}
+
+std::vector<Comparison> compare_all(bool on_device) {
+  std::vector<Comparison> found;
+  if (!on_device) {
+    // Two of the references against each other, and the emulated tensor cores.
+    compare_rows({"softmax", softcheck_strict_softmax, softcheck_emulated_softmax, "emulated"}, found);
+    compare_narrow_weights({"mma_attention", softcheck_emulated_mma_attention, softcheck_strict_attention, "f64"}, false, found);
+    compare_narrow_weights({"mma_adaptive_attention", softcheck_emulated_mma_adaptive_attention, softcheck_strict_adaptive_attention, "f64"},
+                           true, found);
+    return found;
+  }
+  compare_rows({"softmax", softcheck_cuda_softmax, softcheck_strict_softmax, "strict"}, found);
+  compare_rows({"entropy", softcheck_cuda_entropy, softcheck_strict_entropy, "strict"}, found);
+  compare_rows({"adaptive_softmax", softcheck_cuda_adaptive_softmax, softcheck_strict_adaptive_softmax, "strict"}, found);
+  compare_attention({"attention", softcheck_cuda_attention, softcheck_strict_attention, "strict"}, found);
+  compare_attention({"adaptive_attention", softcheck_cuda_adaptive_attention, softcheck_strict_adaptive_attention, "strict"}, found);
+  compare_backward({"attention_backward", softcheck_cuda_attention_backward, softcheck_emulated_attention_backward, "emulated"}, found);
+  compare_backward({"adaptive_attention_backward", softcheck_cuda_adaptive_attention_backward, softcheck_emulated_adaptive_attention_backward,
+                    "emulated"},
+                   found);
+  compare_narrow_weights({"mma_attention", softcheck_cuda_mma_attention, softcheck_strict_attention, "f64"}, false, found);
+  compare_narrow_weights({"mma_adaptive_attention", softcheck_cuda_mma_adaptive_attention, softcheck_strict_adaptive_attention, "f64"}, true,
+                         found);
+  return found;
+}
+
+}  // namespace softcheck::kernels::gpu

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/abi/softcheck_kernel.h"
+
+namespace softcheck::kernels::gpu {
+
+/// What a comparison found. A NaN counts as a NaN, whatever its payload: those differ between machines.
+struct Comparison {
+  std::string kernel, format, against, problem;
+  bool holds = false;
+  std::string detail;  // where it does not hold; for tensor cores also how much of the bound was used
+};
+
+/// Two implementations to compare: by bits, or of tensor cores against a reference within a derived bound.
+struct Kernels {
+  const char* name;
+  softcheck_kernel judged;
+  softcheck_kernel reference;
+  const char* reference_name;
+};
+
+/// The softmax family, by bits.
+void compare_rows(const Kernels& kernels, std::vector<Comparison>& found);
+/// Attention, by bits.
+void compare_attention(const Kernels& kernels, std::vector<Comparison>& found);
+/// Attention backward, by bits.
+void compare_backward(const Kernels& kernels, std::vector<Comparison>& found);
+/// Attention by tensor cores against f64 attention: f16 and bf16.
+void compare_narrow_weights(const Kernels& kernels, bool adaptive, std::vector<Comparison>& found);
+
+/// All kernels of the device; without one the emulated tensor-core kernels, so that the comparisons themselves are seen
+/// to work.
+std::vector<Comparison> compare_all(bool on_device);
+
+}  // namespace softcheck::kernels::gpu

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "kernels/abi/softcheck_kernel.h"
+
+// The kernels of a GPU and those that have their bits: on the CPU's vectors, or on the emulator where only that is.
+extern "C" {
+int softcheck_cuda_softmax(const softcheck_call* call);
+int softcheck_cuda_entropy(const softcheck_call* call);
+int softcheck_cuda_adaptive_softmax(const softcheck_call* call);
+int softcheck_cuda_attention(const softcheck_call* call);
+int softcheck_cuda_adaptive_attention(const softcheck_call* call);
+int softcheck_cuda_mma_attention(const softcheck_call* call);
+int softcheck_cuda_mma_adaptive_attention(const softcheck_call* call);
+int softcheck_cuda_attention_backward(const softcheck_call* call);
+int softcheck_cuda_adaptive_attention_backward(const softcheck_call* call);
+
+int softcheck_strict_softmax(const softcheck_call* call);
+int softcheck_strict_entropy(const softcheck_call* call);
+int softcheck_strict_adaptive_softmax(const softcheck_call* call);
+int softcheck_strict_attention(const softcheck_call* call);
+int softcheck_strict_adaptive_attention(const softcheck_call* call);
+
+int softcheck_emulated_softmax(const softcheck_call* call);
+int softcheck_emulated_mma_attention(const softcheck_call* call);
+int softcheck_emulated_mma_adaptive_attention(const softcheck_call* call);
+int softcheck_emulated_attention_backward(const softcheck_call* call);
+int softcheck_emulated_adaptive_attention_backward(const softcheck_call* call);
+}

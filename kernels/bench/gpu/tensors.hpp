@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/abi/softcheck_kernel.h"
+#include "kernels/cpu/format_bits.hpp"
+
+namespace softcheck::kernels::gpu {
+
+enum class Format { f32, f16, bf16, f64 };
+inline constexpr Format formats[] = {Format::f32, Format::f16, Format::bf16, Format::f64};
+
+inline const char* to_string(Format format) {
+  constexpr const char* names[] = {"f32", "f16", "bf16", "f64"};
+  return names[static_cast<int>(format)];
+}
+inline std::size_t size_of(Format format) { return format == Format::f64 ? 8 : format == Format::f32 ? 4 : 2; }
+inline DLDataType type_of(Format format) {
+  const auto bits = static_cast<std::uint8_t>(8 * size_of(format));
+  return {static_cast<std::uint8_t>(format == Format::bf16 ? kDLBfloat : kDLFloat), bits, 1};
+}
+/// What sums are kept in, and lse and entropy written as.
+inline Format wide_of(Format format) { return format == Format::f64 ? Format::f64 : Format::f32; }
+
+inline double load(const std::byte* from, Format format) {
+  if (format == Format::f64) {
+    double x;
+    std::memcpy(&x, from, sizeof x);
+    return x;
+  }
+  if (format == Format::f32) {
+    float x;
+    std::memcpy(&x, from, sizeof x);
+    return static_cast<double>(x);
+  }
+  std::uint16_t bits;
+  std::memcpy(&bits, from, sizeof bits);
+  return static_cast<double>(format == Format::f16 ? f16_to_f32(bits) : bf16_to_f32(bits));
+}
+
+inline void store(std::byte* to, Format format, double value) {
+  if (format == Format::f64) {
+    std::memcpy(to, &value, sizeof value);
+    return;
+  }
+  const float narrow = static_cast<float>(value);
+  if (format == Format::f32) {
+    std::memcpy(to, &narrow, sizeof narrow);
+    return;
+  }
+  const std::uint16_t bits = format == Format::f16 ? f32_to_f16(narrow) : f32_to_bf16(narrow);
+  std::memcpy(to, &bits, sizeof bits);
+}
+
+/// A compact tensor in the host's memory.
+class HostTensor {
+ public:
+  HostTensor(Format format, std::vector<std::int64_t> shape)
+      : format_(format), shape_(std::move(shape)), bytes_(std::max<std::size_t>(count() * size_of(format), 1)) {}
+  /// A mask.
+  explicit HostTensor(std::vector<std::int64_t> shape) : shape_(std::move(shape)), mask_(true), bytes_(std::max<std::size_t>(count(), 1)) {}
+
+  std::size_t count() const {
+    std::size_t all = 1;
+    for (const std::int64_t extent : shape_) all *= static_cast<std::size_t>(extent);
+    return all;
+  }
+  Format format() const { return format_; }
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+  double at(std::size_t i) const { return load(bytes_.data() + i * size_of(format_), format_); }
+  void set(std::size_t i, double value) { store(bytes_.data() + i * size_of(format_), format_, value); }
+  bool visible(std::size_t i) const { return bytes_[i] != std::byte{0}; }
+  void show(std::size_t i, bool visible) { bytes_[i] = std::byte{visible}; }
+
+  DLTensor view() {
+    return {bytes_.data(), {kDLCPU, 0}, static_cast<int>(shape_.size()), mask_ ? DLDataType{kDLUInt, 8, 1} : type_of(format_),
+            shape_.data(), nullptr, 0};
+  }
+
+ private:
+  Format format_ = Format::f32;
+  std::vector<std::int64_t> shape_;
+  bool mask_ = false;
+  std::vector<std::byte> bytes_;
+};
+
+inline void fill_normal(HostTensor& tensor, double spread, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal(0, spread);
+  for (std::size_t i = 0; i < tensor.count(); ++i) tensor.set(i, normal(random));
+}
+inline void fill_mask(HostTensor& mask, unsigned seed) {
+  std::mt19937 random(seed);
+  for (std::size_t i = 0; i < mask.count(); ++i) mask.show(i, random() % 5 != 0);
+}
+
+/// Nonzero: refused.
+inline int call_kernel(softcheck_kernel kernel, std::vector<HostTensor*> inputs, std::vector<HostTensor*> outputs,
+                       double theta = 1, double scale = 1, bool causal = false) {
+  std::vector<DLTensor> views;
+  for (HostTensor* tensor : inputs) views.push_back(tensor->view());
+  for (HostTensor* tensor : outputs) views.push_back(tensor->view());
+  std::vector<const DLTensor*> in;
+  std::vector<DLTensor*> out;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    if (i < inputs.size()) {
+      in.push_back(&views[i]);
+    } else {
+      out.push_back(&views[i]);
+    }
+  }
+  const softcheck_call call{SOFTCHECK_KERNEL_ABI_VERSION, static_cast<std::uint32_t>(in.size()), static_cast<std::uint32_t>(out.size()),
+                            in.data(), out.data(), theta, scale, causal, nullptr};
+  return kernel(&call);
+}
+
+}  // namespace softcheck::kernels::gpu
