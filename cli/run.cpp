@@ -100,7 +100,7 @@ void add_run_verb(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("run", "Reproduce a table or a figure");
   verb->require_subcommand(0, 1);
   verb->callback([verb] {
-    if (verb->get_subcommands().empty()) throw InputError(usage, "run: need survivors, table-1, sensitivity or train");
+    if (verb->get_subcommands().empty()) throw InputError(usage, "run: need survivors, table-1, sensitivity, variants or train");
   });
   CLI::App* survivors = verb->add_subcommand(
       "survivors", "How many planted bugs published tests of softmax kernels accept, and how many softcheck does");
@@ -112,6 +112,7 @@ void add_run_verb(CLI::App& app, int& exit_code) {
   survivors->add_option("--effort", flags->effort, "How long softcheck itself looks: quick, default or deep")
       ->capture_default_str();
   survivors->callback([flags, &exit_code] { exit_code = run_survivors(*flags); });
+  add_figure_runs(*verb, exit_code);
   add_table_runs(*verb, exit_code);
   add_train_run(*verb, exit_code);
 }

@@ -1,4 +1,4 @@
-// softcheck run table-1, sensitivity: the trained models on sets of every size.
+// softcheck run table-1, sensitivity, variants: the trained models on sets of every size.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -12,12 +12,13 @@
 #include "cli/output.hpp"
 #include "cli/output_folder.hpp"
 #include "cli/places.hpp"
+#include "cli/trained_inputs.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/evaluation.hpp"
-#include "experiments/safetensors.hpp"
+#include "experiments/heads.hpp"
 #include "experiments/tables/accuracy_table.hpp"
 #include "experiments/tables/sensitivity.hpp"
-#include "experiments/trained_models.hpp"
+#include "experiments/tables/variants.hpp"
 
 namespace softcheck::cli {
 
@@ -28,6 +29,7 @@ namespace {
 struct TableFlags {
   std::string models = model_folder().string();
   std::string readings = (model_folder().parent_path() / "readings").string();
+  std::string variants = (model_folder().parent_path() / "variants").string();
   std::string out;
   int largest = 16384;
   EvaluationOptions evaluation;
@@ -64,26 +66,10 @@ std::string command_of(const std::string& name, const TableFlags& flags) {
                      flags.evaluation.sets, flags.evaluation.items, flags.largest);
 }
 
-std::vector<TrainedModel> models_in(const std::string& flag, const std::string& folder) {
-  try {
-    return read_models(folder);
-  } catch (const TensorFileError& error) {
-    throw InputError(malformed, fmt::format("{}: {}", flag, error.what()));
-  }
-}
-
-AttentionKernels kernels() {
-  try {
-    return AttentionKernels(kernel_folder() / "libsoftcheck_cpu_kernels.so");
-  } catch (const std::runtime_error& error) {
-    throw InputError(unsupported, error.what());
-  }
-}
-
 // The measures of each model, on sets of its own.
 std::vector<std::vector<SizeMeasure>> measure(const std::vector<TrainedModel>& models,
                                               const EvaluationOptions& options) {
-  const AttentionKernels attention = kernels();
+  const AttentionKernels attention = attention_kernels();
   Progress progress;
   std::vector<std::vector<SizeMeasure>> seeds;
   for (std::size_t m = 0; m < models.size(); ++m) {
@@ -144,6 +130,33 @@ int run_sensitivity(const TableFlags& flags) {
   return holds;
 }
 
+// Every head in place of softmax in the shipped models, and in the models trained with it.
+int run_variants(const TableFlags& flags) {
+  const std::vector<TrainedModel> models = models_in("--models", flags.models);
+  const std::vector<TrainedModel> trained = models_in("--variants", flags.variants);
+  const OutputFolder folder(flags.out);
+  EvaluationOptions options = options_of(flags);
+  for (const HeadKind kind : head_kinds().subspan(1)) options.others.push_back(head_of(kind));
+  const std::vector<std::vector<SizeMeasure>> measures = measure(models, options);
+  std::vector<VariantLine> lines{variant_line("softmax", false, measures, 0),
+                                 variant_line("adaptive", false, measures, 1)};
+  for (std::size_t h = 0; h < options.others.size(); ++h) {
+    lines.push_back(variant_line(options.others[h].name, false, measures, 2 + h));
+  }
+  for (const TrainedModel& model : trained) {
+    const std::string word = option_of(model, "head");
+    const HeadKind head = parse_head(word.empty() ? to_string(HeadKind::softmax) : word);
+    options.others = {head_of(head)};
+    lines.push_back(variant_line(to_string(head), true, measure({model}, options), 2));
+  }
+  const std::string text = to_text(lines), origin = origin_lines(command_of("variants", flags));
+  folder.write("variants.csv", origin + to_csv(lines));
+  folder.write("variants.txt", origin + text);
+  fmt::print("{}variants.csv and variants.txt are in {}\n", text, folder.path().string());
+  std::fflush(stdout);
+  return holds;
+}
+
 }  // namespace
 
 void add_table_runs(CLI::App& run, int& exit_code) {
@@ -158,6 +171,14 @@ void add_table_runs(CLI::App& run, int& exit_code) {
   add_flags(*sensitivity, readings, "sensitivity");
   sensitivity->add_option("--readings", readings->readings, "Folder of models of other readings")->type_name("DIR");
   sensitivity->callback([readings, &exit_code] { exit_code = run_sensitivity(*readings); });
+
+  const auto heads = std::make_shared<TableFlags>();
+  heads->evaluation.sets = 256;
+  heads->evaluation.items = 1 << 19;
+  CLI::App* variants = run.add_subcommand("variants", "Ways out of dispersion: in place of softmax, and trained with");
+  add_flags(*variants, heads, "variants");
+  variants->add_option("--variants", heads->variants, "Folder of models trained with other heads")->type_name("DIR");
+  variants->callback([heads, &exit_code] { exit_code = run_variants(*heads); });
 }
 
 }  // namespace softcheck::cli
