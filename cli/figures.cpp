@@ -1,0 +1,287 @@
+// softcheck run figure-2, figure-5, figure-6, figure-7, figure-9: data as CSV, pictures as SVG and PNG.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cli/exit_code.hpp"
+#include "cli/output.hpp"
+#include "cli/output_folder.hpp"
+#include "cli/places.hpp"
+#include "cli/trained_inputs.hpp"
+#include "cli/verbs.hpp"
+#include "experiments/figures/coefficient_maps.hpp"
+#include "experiments/figures/entropy_of_temperature.hpp"
+#include "experiments/figures/spread_history.hpp"
+#include "experiments/figures/temperature_figure.hpp"
+#include "experiments/sha256.hpp"
+#include "experiments/training.hpp"
+
+namespace softcheck::cli {
+
+using namespace experiments;
+
+namespace {
+
+struct FigureFlags {
+  std::string out;
+  std::string models = model_folder().string();
+  unsigned threads = std::max(1U, std::thread::hardware_concurrency());
+  CoefficientMapOptions maps;    // of figures 2 and 7
+  FitOptions fit;                // of figure 6
+  int largest = 131072;          // set of its comparison
+  std::int64_t items = 1 << 18;  // of each size and model there
+  TrainingOptions training;      // of figure 9
+  int points = 25;               // steps of it that are looked at
+};
+
+// Names the models in every file: whoever has them can check them with sha256sum.
+std::string hashes_of(const std::string& folder, const std::vector<TrainedModel>& models) {
+  std::string text = "models (sha256):";
+  for (const TrainedModel& model : models) {
+    text += fmt::format(" {} {}", model.name, sha256_of_file(std::filesystem::path(folder) / model.name));
+  }
+  return text;
+}
+
+// Data first: they are there even when nothing can draw them.
+void publish_figure(const Figure& figure, const OutputFolder& folder, const std::string& origin) {
+  std::string written;
+  for (const Table& table : figure.tables) {
+    folder.write(table.name + ".csv", origin + table.csv);
+    written += fmt::format("{}{}.csv", written.empty() ? "" : ", ", table.name);
+  }
+  for (const Picture& picture : figure.pictures) {
+    try {
+      folder.write(picture.name + ".svg", to_svg(picture));
+      folder.write(picture.name + ".png", to_png(picture));
+    } catch (const GnuplotMissing& missing) {
+      throw InputError(unsupported,
+                       fmt::format("{}; in {} without a picture: {}", missing.what(), folder.path().string(), written));
+    }
+  }
+  for (const Picture& picture : figure.pictures) written += fmt::format(", {0}.svg, {0}.png", picture.name);
+  fmt::print("in {}: {}\n", folder.path().string(), written);
+  std::fflush(stdout);
+}
+
+int run_entropies(const FigureFlags& flags) {
+  publish_figure(entropy_of_temperature(), OutputFolder(flags.out), origin_lines("softcheck run figure-5"));
+  return holds;
+}
+
+int run_maps(const std::string& name, const FigureFlags& flags) {
+  std::vector<TrainedModel> models = models_in("--models", flags.models);
+  models.resize(1);
+  const OutputFolder folder(flags.out);
+  std::string file = name;
+  std::ranges::replace(file, '-', '_');
+  Figure figure;
+  {
+    Progress progress;
+    figure =
+        coefficient_maps(file, models[0].parameters, flags.maps, [&](const std::string& text) { progress.show(text); });
+  }
+  const std::string command =
+      fmt::format("softcheck run {} --seed {} --largest {}", name, flags.maps.seed, flags.maps.largest);
+  publish_figure(figure, folder, origin_lines(command, hashes_of(flags.models, models)));
+  return holds;
+}
+
+// job(i) for each i below count, on several threads.
+void in_parallel(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& job) {
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::future<void>> workers;
+  for (unsigned t = 0; t < threads; ++t) {
+    workers.push_back(std::async(std::launch::async, [&] {
+      for (std::size_t i = next++; i < count; i = next++) job(i);
+    }));
+  }
+  for (std::future<void>& worker : workers) worker.get();
+}
+
+// Random sets of every size, and crowded ones.
+FitComparison compare(const std::vector<TrainedModel>& models, const TemperatureFit& pooled, const FigureFlags& flags,
+                      Progress& progress) {
+  const AttentionKernels kernels = attention_kernels();
+  EvaluationOptions options;
+  options.seed = flags.fit.seed + 1;  // no set that was fitted to
+  options.items = flags.items;
+  options.sizes.clear();
+  for (int size = 16; size <= flags.largest; size *= 2) options.sizes.push_back(size);
+  options.threads = flags.threads;
+  options.others = fitted_heads(pooled);
+  FitComparison comparison;
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    comparison.models.push_back(evaluate(models[m].parameters, m + 1, kernels, options, [&](double done) {
+      progress.show(fmt::format("{} ({} of {}): {:.0f} %", models[m].name, m + 1, models.size(), 100 * done));
+      return true;
+    }));
+  }
+  progress.show("crowded sets");
+  comparison.crowded.resize(models.size());
+  in_parallel(models.size(), flags.threads, [&](std::size_t m) {
+    comparison.crowded[m] = measure_crowded_sizes(models[m].parameters, m + 1, pooled);
+  });
+  return comparison;
+}
+
+int run_fit(const FigureFlags& flags) {
+  const std::vector<TrainedModel> models = models_in("--models", flags.models);
+  const OutputFolder folder(flags.out);
+  std::vector<TemperatureFit> fits(models.size());
+  TemperatureFit pooled;
+  FitComparison comparison;
+  {
+    Progress progress;
+    progress.show("best temperatures");
+    in_parallel(models.size(), flags.threads, [&](std::size_t m) {
+      fits[m] = fit_temperature(models[m].name, fit_samples(models[m].parameters, m + 1, flags.fit));
+    });
+    pooled = pooled_fit(fits);
+    comparison = compare(models, pooled, flags, progress);
+  }
+  fmt::print("1/theta of {} sets, H^0 first: {:.4f} (quartic), {:.4f} (line)\n", pooled.samples.size(),
+             fmt::join(pooled.quartic, " "), fmt::join(pooled.line, " "));
+  const std::string command = fmt::format("softcheck run figure-6 --seed {} --items {} --largest {}", flags.fit.seed,
+                                          flags.items, flags.largest);
+  publish_figure(temperature_figure(fits, pooled, comparison), folder,
+                 origin_lines(command, hashes_of(flags.models, models)));
+  return holds;
+}
+
+struct Snapshot {
+  std::int64_t step = 0;
+  float loss = 0;
+  Floats parameters;
+};
+
+std::vector<Snapshot> snapshots_of(const TrainingOptions& options, const std::vector<std::int64_t>& steps) {
+  Progress progress;
+  std::vector<Snapshot> snapshots;
+  TrainingState state = start_training(options);
+  train(state, options, [&](const TrainingState& now, float loss) {
+    if (now.step % 100 == 0) progress.show(fmt::format("step {} of {}, loss {:.4f}", now.step, options.steps, loss));
+    if (now.step == steps[snapshots.size()]) snapshots.push_back({now.step, loss, now.parameters});
+    return snapshots.size() < steps.size();
+  });
+  return snapshots;
+}
+
+// What SIGINT ends has written nothing: the files come last, and each is renamed into its place.
+int run_history(const FigureFlags& flags) {
+  const OutputFolder folder(flags.out);
+  const RetrievalSets sample = spread_sample(1);
+  const std::vector<Snapshot> snapshots =
+      snapshots_of(flags.training, log_spaced_steps(flags.training.steps, flags.points));
+  std::vector<SpreadPoint> points(snapshots.size());
+  {
+    Progress progress;
+    progress.show(fmt::format("Proposition 3.1 at {} steps", points.size()));
+    in_parallel(points.size(), flags.threads, [&](std::size_t i) {
+      points[i] = spread_point(snapshots[i].parameters, sample, snapshots[i].step, snapshots[i].loss);
+    });
+  }
+  std::vector<numerics::Certificate> all;
+  for (const SpreadPoint& point : points) {
+    all.insert(all.end(), point.certificates.begin(), point.certificates.end());
+  }
+  const numerics::Verdict verdict = numerics::worst(all);
+  fmt::print("Proposition 3.1 at {} steps, {} certificates: {}\n", points.size(), all.size(),
+             numerics::to_string(verdict));
+  const std::string command = fmt::format("softcheck run figure-9 --training-seed {} --steps {} --points {}",
+                                          flags.training.seed, flags.training.steps, flags.points);
+  publish_figure(
+      spread_history(points), folder,
+      origin_lines(command, fmt::format("{}, {} instructions", to_text(flags.training), training_instructions())));
+  return verdict == numerics::Verdict::proved ? holds : verdict == numerics::Verdict::violated ? violated : undecided;
+}
+
+CLI::App* add_figure(CLI::App& run, const std::shared_ptr<FigureFlags>& flags, const std::string& name,
+                     const std::string& text) {
+  flags->out = "results/" + name;
+  CLI::App* figure = run.add_subcommand(name, text);
+  figure->add_option("--out", flags->out, "Folder for the files that are written")
+      ->type_name("DIR")
+      ->capture_default_str();
+  return figure;
+}
+
+void add_models(CLI::App& figure, const std::shared_ptr<FigureFlags>& flags, const std::string& text) {
+  figure.add_option("--models", flags->models, text)->type_name("DIR");
+}
+
+void add_threads(CLI::App& figure, const std::shared_ptr<FigureFlags>& flags) {
+  figure.add_option("--threads", flags->threads, "Threads; the results do not depend on it")
+      ->check(CLI::Range(1, 1024));
+}
+
+void add_maps(CLI::App& run, const std::string& name, bool adaptive, const std::string& text, int& exit_code) {
+  const auto flags = std::make_shared<FigureFlags>();
+  flags->maps.adaptive = adaptive;
+  CLI::App* figure = add_figure(run, flags, name, text);
+  add_models(*figure, flags, "Folder of trained models, *.safetensors, of which the first is looked at");
+  figure->add_option("--seed", flags->maps.seed, "Seed of the sets")->capture_default_str();
+  figure->add_option("--largest", flags->maps.largest, "Largest set; frames are 16, 32, ... up to it")
+      ->check(CLI::Range(16, 1 << 17))
+      ->capture_default_str();
+  figure->callback([flags, name, &exit_code] { exit_code = run_maps(name, *flags); });
+}
+
+void add_fit(CLI::App& run, int& exit_code) {
+  const auto flags = std::make_shared<FigureFlags>();
+  CLI::App* figure =
+      add_figure(run, flags, "figure-6", "The temperature fit (Appendix F), and one that does not switch itself off");
+  add_models(*figure, flags, "Folder of trained models, *.safetensors");
+  figure
+      ->add_option("--seed", flags->fit.seed,
+                   "Seed of the sets that are fitted to; those of the comparison have the next")
+      ->capture_default_str();
+  figure->add_option("--items", flags->items, "Items of each size and model in the comparison, at most")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->capture_default_str();
+  figure->add_option("--largest", flags->largest, "Largest set of the comparison; sizes are 16, 32, ... up to it")
+      ->check(CLI::Range(16, 1 << 20))
+      ->capture_default_str();
+  add_threads(*figure, flags);
+  figure->callback([flags, &exit_code] { exit_code = run_fit(*flags); });
+}
+
+void add_history(CLI::App& run, int& exit_code) {
+  const auto flags = std::make_shared<FigureFlags>();
+  flags->training.steps = 10'000;
+  CLI::App* figure =
+      add_figure(run, flags, "figure-9", "Spread of the logits and Proposition 3.1's bound while a network trains");
+  figure->add_option("--training-seed", flags->training.seed, "Seed of weights and sets")->capture_default_str();
+  figure->add_option("--steps", flags->training.steps, "Steps of Adam, from the beginning")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->capture_default_str();
+  figure->add_option("--points", flags->points, "Steps that are looked at, about evenly in their logarithm")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  add_threads(*figure, flags);
+  figure->callback([flags, &exit_code] { exit_code = run_history(*flags); });
+}
+
+}  // namespace
+
+void add_figure_runs(CLI::App& run, int& exit_code) {
+  add_maps(run, "figure-2", false, "Heat maps of a trained head's coefficients as sets grow", exit_code);
+  const auto flags = std::make_shared<FigureFlags>();
+  add_figure(run, flags, "figure-5", "Entropy of softmax of 10 logits against temperature")
+      ->callback([flags, &exit_code] { exit_code = run_entropies(*flags); });
+  add_fit(run, exit_code);
+  add_maps(run, "figure-7", true, "The same without and with adaptive temperature", exit_code);
+  add_history(run, exit_code);
+}
+
+}  // namespace softcheck::cli

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "experiments/figures/gnuplot.hpp"
+#include "experiments/max_retrieval_sets.hpp"
+#include "numerics/certificate.hpp"
+
+namespace softcheck::experiments {
+
+/// Steps at which a training of so many is looked at: 1, then about evenly in their logarithm, at last `steps`.
+///
+/// steps, count  >= 1      returns  at most count steps, rising
+std::vector<std::int64_t> log_spaced_steps(std::int64_t steps, int count);
+
+/// A fixed sample that every step is measured on: sets of 16, as large as the largest in training.
+RetrievalSets spread_sample(std::uint64_t seed);
+
+/// A network's observed spread and Proposition 3.1's bounds, at one step of its training.
+struct SpreadPoint {
+  std::int64_t step = 0;
+  double loss = 0;         // cross-entropy of the step
+  double mean_spread = 0;  // of the sample
+  /// proposition_3_1.paper, .biased, .difference, .joint, .direct of the set of widest spread: left is its observed
+  /// spread, right the bound. Items and query are what the network's branches return, as numbers.
+  std::vector<numerics::Certificate> certificates;
+};
+SpreadPoint spread_point(const Floats& parameters, const RetrievalSets& sample, std::int64_t step, double loss);
+
+/// Figure 9: observed spread and bounds against the training step.
+Figure spread_history(const std::vector<SpreadPoint>& points);
+
+}  // namespace softcheck::experiments
