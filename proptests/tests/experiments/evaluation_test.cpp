@@ -1,0 +1,168 @@
+// Networks evaluated by the kernels, against the same sets evaluated in long double and against themselves.
+#include "experiments/evaluation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <vector>
+
+#include "experiments/heads.hpp"
+#include "experiments/trained_models.hpp"
+#include "theory/adaptive_temperature.hpp"
+#include "theory/lemma_2_1.hpp"
+// clang-format off
+#include "experiments/max_retrieval_pass.inl"
+// clang-format on
+
+namespace softcheck::experiments {
+namespace {
+
+using Real = long double;
+constexpr double u = 0x1p-24;
+
+const AttentionKernels& kernels() {
+  static const AttentionKernels loaded(std::filesystem::path(SOFTCHECK_KERNEL_DIR) / "libsoftcheck_cpu_kernels.so");
+  return loaded;
+}
+
+Floats some_network(std::uint64_t seed) {
+  RandomWords words(seed);
+  Floats parameters = initial_parameters(words);
+  for (const LayerPlace& layer : layers) {
+    for (std::size_t i = layer.biases(); i < layer.end(); ++i) parameters[i] = uniform(words) - 0.5F;
+  }
+  return parameters;
+}
+
+// What layers of sums of at most 128 terms may lose to first order, relative to the largest entry: a wrong layer is
+// wrong by as much as that itself.
+void expect_near(std::span<const float> got, const Matrix<Real>& want, int layer_sums, const char* what) {
+  const Real room = want.cwiseAbs().maxCoeff() * layer_sums * width * static_cast<Real>(u);
+  ASSERT_EQ(got.size(), static_cast<std::size_t>(want.size())) << what;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    ASSERT_LE(std::fabs(got[i] - want.data()[i]), room) << what << " " << i;
+  }
+}
+
+TEST(Evaluation, EncodesAndFoldsAsTheNetworkDoes) {
+  const Floats parameters = some_network(1);
+  RandomWords words(2);
+  const RetrievalSets sets = draw_sets(700, 2, words);  // more than is encoded at once, and not a multiple of it
+  const std::vector<Real> real(parameters.begin(), parameters.end()), items(sets.items.begin(), sets.items.end()),
+      queries(sets.queries.begin(), sets.queries.end());
+  Workspace<Real> w;
+  encode_items(real.data(), Eigen::Map<const Matrix<Real>>(items.data(), item_features, 1400), w);
+  fold_queries(real.data(), Eigen::Map<const Matrix<Real>>(queries.data(), 1, 2), w);
+
+  Floats got(w[encoded].size());
+  encode(parameters, sets.items, got);
+  expect_near(got, w[encoded], 2, "encoded");
+  const FoldedQueries folded_queries = fold(parameters, sets.queries);
+  expect_near(folded_queries.vectors, w[folded], 4, "folded");
+  const Matrix<Real> offsets = w[query].transpose() * biases_of(real.data(), attention_key);
+  // A sum may cancel, so that it is held against its terms.
+  const Real terms = w[query].cwiseAbs().maxCoeff() * width;
+  for (int s = 0; s < 2; ++s) EXPECT_LE(std::fabs(folded_queries.offsets[s] - offsets(s)), 4 * width * u * terms);
+}
+
+// The kernels' entropies and largest coefficients against softmax in double of the logits that evaluate() shows to
+// other heads. Those logits and the kernels' are sums of 128 products in two orders: eta apart, at most 2 * 128 u times
+// the sum of their sizes. That moves the entropy by at most eta times the spread, softmax itself by some u; beta
+// multiplies both, and moves by 2.52543 times what H does.
+TEST(Evaluation, TheKernelsMeasureWhatSoftmaxDoes) {
+  const Floats parameters = some_network(3);
+  struct Row {
+    double entropy, adaptive_entropy, largest, adaptive_largest, room;
+  };
+  std::vector<Row> rows;
+  const Head listening{"listening", [&](std::span<const float> x, float, std::span<float> alpha) {
+                         const auto [least, most] = std::ranges::minmax(x);
+                         const auto entropy_at = [&](double beta, double& largest) {
+                           double sum = 0, deviations = 0;
+                           for (const float logit : x) {
+                             const double d = beta * (static_cast<double>(most) - logit);
+                             sum += std::exp(-d);
+                             deviations += d * std::exp(-d);
+                           }
+                           largest = 1 / sum;
+                           return std::log(sum) + deviations / sum;
+                         };
+                         Row row{};
+                         row.entropy = entropy_at(1, row.largest);
+                         const double beta = theory::inverse_temperature<double>(row.entropy), spread = most - least;
+                         row.adaptive_entropy = entropy_at(beta, row.adaptive_largest);
+                         double size = 0;
+                         for (const float logit : x) size = std::max(size, std::fabs(static_cast<double>(logit)));
+                         const double eta = 2 * width * u * width * size, own = 64 * u * (1 + std::log(x.size()));
+                         row.room = beta * spread * (eta + own) * (1 + 2.52543 * spread) + own;
+                         rows.push_back(row);
+                         std::ranges::fill(alpha, 0.0F);
+                       }};
+  EvaluationOptions options;
+  options.sizes = {1, 2, 40, 3000};
+  options.sets = 3;
+  options.others = {listening};
+  const std::vector<SizeMeasure> measures = evaluate(parameters, 1, kernels(), options);
+  ASSERT_EQ(rows.size(), 12U);
+  // Rows arrive in the order of the tasks, the longest first; sizes 3000, 40, 2, 1.
+  std::size_t next = 0;
+  for (const std::size_t size : {3U, 2U, 1U, 0U}) {
+    for (std::size_t s = 0; s < 3; ++s, ++next) {
+      const HeadMeasure &plain = measures[size].heads[0][s], &adaptive = measures[size].heads[1][s];
+      const Row& row = rows[next];
+      EXPECT_LE(row.room, 0.05) << "a bound that says nothing";
+      EXPECT_LE(std::fabs(plain.entropy - row.entropy), row.room);
+      EXPECT_LE(std::fabs(plain.largest - row.largest), row.room);
+      EXPECT_LE(std::fabs(adaptive.entropy - row.adaptive_entropy), row.room);
+      EXPECT_LE(std::fabs(adaptive.largest - row.adaptive_largest), row.room);
+    }
+  }
+}
+
+bool same(const std::vector<SizeMeasure>& a, const std::vector<SizeMeasure>& b) {
+  const auto same_set = [](const HeadMeasure& x, const HeadMeasure& y) {
+    return x.correct == y.correct && x.entropy == y.entropy && x.largest == y.largest;
+  };
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i].spreads != b[i].spreads) return false;
+    for (std::size_t h = 0; h < a[i].heads.size(); ++h) {
+      if (!std::ranges::equal(a[i].heads[h], b[i].heads[h], same_set)) return false;
+    }
+  }
+  return a.size() == b.size();
+}
+
+TEST(Evaluation, ThreadsChangeNothingAndStreamsDo) {
+  const Floats parameters = some_network(4);
+  EvaluationOptions options;
+  options.sizes = {16, 1000};
+  options.sets = 80;
+  options.others = {head_of(HeadKind::entmax)};
+  const std::vector<SizeMeasure> one = evaluate(parameters, 1, kernels(), options);
+  EXPECT_FALSE(same(one, evaluate(parameters, 2, kernels(), options)));
+  options.threads = 3;
+  EXPECT_TRUE(same(one, evaluate(parameters, 1, kernels(), options)));
+}
+
+TEST(Evaluation, BadOptionsAreNamed) {
+  EvaluationOptions options;
+  options.sizes = {16, 0};
+  EXPECT_THROW(evaluate(some_network(1), 1, kernels(), options), std::invalid_argument);
+  EXPECT_THROW(evaluate(Floats(5), 1, kernels(), {}), std::invalid_argument);
+  EXPECT_THROW(AttentionKernels("/nowhere.so"), std::runtime_error);
+}
+
+TEST(Evaluation, MemoryLimitsTheLargestSets) {
+  EvaluationOptions options;
+  options.items = 1000;
+  options.sets = 50;
+  EXPECT_EQ(sets_of_size(options, 10), 50);
+  EXPECT_EQ(sets_of_size(options, 100), 10);
+  EXPECT_EQ(sets_of_size(options, 5000), 1);
+}
+
+}  // namespace
+}  // namespace softcheck::experiments
