@@ -157,7 +157,7 @@ class RowGradient {
     for (std::size_t j = 0; j < x_.size(); ++j) {
       const double d = to_double(d_[j]) + eta_[j];
       omega_.push_back(b * eta_[j] + tau_ * d + u_ * (b + tau_) * d + lambda_exp_);
-      s.push_back(omega_[j] + (height() + 1) * lambda_);
+      s.push_back(omega_[j] + summation());
     }
     sigma_ = log_mean(p_, s);
     for (std::size_t j = 0; j < x_.size(); ++j) {
@@ -179,7 +179,8 @@ class RowGradient {
     sigma_1_ = log_mean(q_, s);
     mean_1_ = sum(q_, d_);
     for (std::size_t j = 0; j < x_.size(); ++j) {
-      mean_1_error_ += to_double(q_[j]) * grown(s[j] + sigma_1_ + 3 * lambda_, to_double(d_[j]), eta_[j]);
+      mean_1_error_ +=
+          to_double(q_[j]) * grown(s[j] + sigma_1_ + (rescalings + 3) * lambda_, to_double(d_[j]), eta_[j]);
     }
     const double entropy_error = sigma_1_ + mean_1_error_ + 4 * u_ * (1 + h);
     double size = 0, slope_size = 0;
@@ -204,7 +205,7 @@ class RowGradient {
     double mean_error = 0, mean_d_error = 0, product_error = 0, product_size = 0;
     Real mean_d = sum(p_, d_), product = 0;
     for (std::size_t j = 0; j < x_.size(); ++j) {
-      const double mu = omega_[j] + sigma_ + (height() + 3) * lambda_;
+      const double mu = omega_[j] + sigma_ + summation() + 2 * lambda_;
       const double p = to_double(p_[j]), g = magnitude(g_[j]), d = to_double(d_[j]);
       mean_error += p * grown(mu, g, gamma_[j]) + 2 * floor_ * (g + gamma_[j]);
       mean_d_error += p * grown(mu + lambda_, d, eta_[j]);
@@ -223,7 +224,7 @@ class RowGradient {
     for (std::size_t j = 0; j < x_.size(); ++j) {
       const Real beta = forgotten_ == Forgotten::beta ? Real(1) : beta_.value;
       Real dx = beta * p_[j] * (g_[j] - mean_g);
-      const double kappa = omega_[j] + sigma_ + 5 * lambda_ + tau_ / b;
+      const double kappa = omega_[j] + sigma_ + 5 * lambda_ + tau_;
       const double inner = magnitude(g_[j] - mean_g), inner_error = gamma_[j] + mean_error;
       double error = b * to_double(p_[j]) * grown(kappa, inner, inner_error);
       double lost = (b + tau_) * (inner + inner_error);
@@ -248,6 +249,11 @@ class RowGradient {
     const auto keys = static_cast<std::uint64_t>(case_.problem.keys);
     return static_cast<double>(
         std::min<std::uint64_t>(numerics::summation_height(case_.contract, keys), x_.size() - 1));
+  }
+  // Blocks of 128, their sums in double one after the other, each a rescaling.
+  double summation() const {
+    const double blocks = std::ceil(static_cast<double>(case_.problem.keys) / 128);
+    return (height() + 1) * lambda_ + blocks * (case_.contract.exp_error + 3) * 0x1p-53;
   }
   // What a factor e^(+-log_error) and an absolute error make of a size at most.
   static double grown(double log_error, double size, double error) {
