@@ -3,6 +3,7 @@
 #include "kernels/cpu/adaptive_beta.hpp"
 #include "kernels/cpu/attention_states.hpp"
 #include "kernels/cpu/score_tile.hpp"
+#include "kernels/cpu/seen_product.hpp"
 
 namespace softcheck::kernels {
 
@@ -20,7 +21,7 @@ class WeightPass {
     states_.clear();
     tile.each_block([&](const KeySpan& keys) {
       const TileState<T> state = states_.next();
-      TileScores<T> scores = tile.score(keys, state.maximum);
+      TileScores<T> scores = tile.score(keys, state.maximum, maximum != nullptr);
       scores.weights = weights_.get();
       for (std::size_t row = 0; maximum != nullptr && row < tile.rows(); ++row) {
         state.maximum[row] = state.maximum[row] == tile.none ? tile.none : maximum[row];
@@ -55,7 +56,7 @@ class AttentionTile {
         pass_(views.keys(), width_) {}
 
   void attend(const AttentionViews& views, const TilePlace& place, bool adaptive) {
-    tile_.begin(views, place);
+    tile_.begin(views, place, adaptive);
     T* maximum = row_numbers_.get();
     T* beta = maximum + tile_rows;
     std::fill(beta, beta + place.rows, T(1));

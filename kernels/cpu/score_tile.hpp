@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <vector>
 
 #include "kernels/cpu/aligned_array.hpp"
 #include "kernels/cpu/attention_passes.hpp"
@@ -50,8 +50,9 @@ class ScoreTile {
         mask_(tile_rows * key_block),
         undefined_(tile_rows) {}
 
-  /// Takes the queries. views stays with the caller, for as long as this tile is worked on.
-  void begin(const AttentionViews& views, const TilePlace& place) {
+  /// Takes the queries. views stays with the caller, for as long as this tile is worked on. twice: whether blocks will
+  /// be scored again: the scores of a few rows are then kept, O(keys) of them, as K costs these more than they do.
+  void begin(const AttentionViews& views, const TilePlace& place, bool twice = false) {
     views_ = &views;
     place_ = place;
     last_key_ = 0;
@@ -63,6 +64,10 @@ class ScoreTile {
       last_key_ = std::max(last_key_, sees_[row]);
     }
     std::fill(undefined_.get(), undefined_.get() + tile_rows, T(0));
+    keeps_ = twice && place.rows <= few_rows;
+    if (keeps_) {
+      kept_.resize(rounded_up(static_cast<std::size_t>(views.keys()), key_block) * (few_rows + 1));
+    }
   }
 
   const AttentionViews& views() const { return *views_; }
@@ -93,17 +98,31 @@ class ScoreTile {
     return {begin, static_cast<std::size_t>(std::min<std::int64_t>(key_block, views_->keys() - begin))};
   }
 
-  /// The scores of a block and each row's largest of them. The weights are left to the caller.
-  TileScores<T> score(const KeySpan& keys, T* maximum) {
+  /// The scores of a block and each row's largest of them. The weights are left to the caller. again: whether this
+  /// block was scored before, since begin.
+  TileScores<T> score(const KeySpan& keys, T* maximum, bool again = false) {
     const std::size_t width = rounded_up(keys.count, block_lanes<T>);
-    if (rows() <= few_rows) {
-      row_product(RowProduct<T>{queries_.get(), width_, rows_at(views_->k, keys, width), known_rows(keys, width),
-                                views_->dim(), scores_.get(), key_block},
-                  rows(), width);
-      return masked(keys, width, maximum);
+    if (rows() > few_rows) {
+      load_keys(views_->k, keys, keys_.get());
+      return score_with(keys_.get(), keys, maximum);
     }
-    load_keys(views_->k, keys, keys_.get());
-    return score_with(keys_.get(), keys, maximum);
+    // A row of scores for each row of the tile, and one of maxima.
+    T* kept = keeps_ ? kept_.data() + static_cast<std::size_t>(keys.begin) * (few_rows + 1) : nullptr;
+    if (keeps_ && again) {
+      std::copy(kept, kept + few_rows * key_block, scores_.get());
+      std::copy(kept + few_rows * key_block, kept + few_rows * key_block + rows(), maximum);
+      return block_of(keys, width);
+    }
+    const T* const* at = rows_at(views_->k, keys, width);
+    row_product(
+        RowProduct<T>{queries_.get(), width_, at, known_rows(keys, width), views_->dim(), scores_.get(), key_block},
+        rows(), width);
+    const TileScores<T> tile = masked(keys, width, maximum);
+    if (keeps_) {
+      std::copy(scores_.get(), scores_.get() + few_rows * key_block, kept);
+      std::copy(maximum, maximum + rows(), kept + few_rows * key_block);
+    }
+    return tile;
   }
   /// The same with keys that load_keys has loaded.
   TileScores<T> score_with(const T* transposed, const KeySpan& keys, T* maximum) {
@@ -207,14 +226,19 @@ class ScoreTile {
     return width + more;
   }
 
-  TileScores<T> masked(const KeySpan& keys, std::size_t width, T* maximum) {
-    TileScores<T> tile{rows(), width, scores_.get(), nullptr, limits_.data(), nullptr, undefined_.get()};
+  /// What the rows see of a block.
+  TileScores<T> block_of(const KeySpan& keys, std::size_t width) {
     partial_ = views_->mask.has_value();
     for (std::size_t row = 0; row < rows(); ++row) {
       limits_[row] = static_cast<std::uint32_t>(
           std::clamp<std::int64_t>(sees_[row] - keys.begin, 0, static_cast<std::int64_t>(keys.count)));
       partial_ = partial_ || limits_[row] != keys.count;
     }
+    return {rows(), width, scores_.get(), nullptr, limits_.data(), nullptr, undefined_.get()};
+  }
+
+  TileScores<T> masked(const KeySpan& keys, std::size_t width, T* maximum) {
+    TileScores<T> tile = block_of(keys, width);
     if (views_->mask) {
       load_mask(keys, width);
       tile.mask = mask_.get();
@@ -243,38 +267,10 @@ class ScoreTile {
   std::array<const T*, key_block + fetched_rows<T>> key_rows_{};
   std::array<std::int64_t, tile_rows> sees_{};
   std::array<std::uint32_t, tile_rows> limits_{};
+  std::vector<T> kept_;
   std::int64_t last_key_ = 0;
   bool partial_ = false;
+  bool keeps_ = false;
 };
-
-/// product, without the terms whose score says that they are not seen: 0 times what is not seen could be NaN. scores
-/// lie as product.a does.
-template <class T>
-void seen_product(const TileProduct<T>& product, const T* scores, std::size_t rows, std::size_t width) {
-  for (std::size_t row = 0; row < rows; ++row) {
-    T* out = product.c + row * product.c_stride;
-    std::fill(out, out + width, T(0));
-    for (std::size_t t = 0; t < product.depth; ++t) {
-      const std::size_t at = row * product.a_row + t * product.a_depth;
-      if (scores[at] == ScoreTile<T>::none) {
-        continue;
-      }
-      for (std::size_t c = 0; c < width; ++c) {
-        out[c] = std::fma(product.a[at], product.b[t * product.b_stride + c], out[c]);
-      }
-    }
-  }
-}
-
-/// Where a row that takes part may not see what it is multiplied with, only what is seen counts.
-template <class T>
-void partial_product(const TileProduct<T>& product, bool partial, const T* scores, std::size_t rows,
-                     std::size_t width) {
-  if (partial && !all_finite(product.b, product.b_stride, product.depth, width)) {
-    seen_product(product, scores, rows, width);
-  } else {
-    tile_product(product, rows, width);
-  }
-}
 
 }  // namespace softcheck::kernels
