@@ -2,19 +2,25 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <exception>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "cli/build_info.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/heads.hpp"
+#include "experiments/trained_models.hpp"
 #include "experiments/training.hpp"
 
 namespace softcheck::cli {
@@ -28,6 +34,7 @@ struct TrainFlags {
   std::string decay = "loss";
   std::string head = to_string(HeadKind::softmax);
   std::string out;
+  int seeds = 0;  // 0: the one of --seed, to a file
 };
 
 std::atomic<bool> interrupted = false;
@@ -76,43 +83,124 @@ std::map<std::string, std::string> origin_of(const TrainingOptions& options, flo
           {"last_loss", fmt::format("{}", loss)}};
 }
 
-int run_training(const TrainFlags& flags) {
-  const TrainingOptions options = options_of(flags);
-  const std::filesystem::path out(flags.out), checkpoint(flags.out + ".checkpoint");
-  if (!std::filesystem::is_directory(out.has_parent_path() ? out.parent_path() : ".")) {
-    throw InputError(usage, fmt::format("--out: need a file in a folder that is there, got '{}'", flags.out));
+// One network and the file it goes to.
+struct Training {
+  TrainingOptions options;
+  std::filesystem::path out;
+};
+
+// What the threads tell the terminal together.
+class Shared {
+ public:
+  explicit Shared(std::int64_t steps) : steps_(steps) {}
+  void step(float loss) {
+    const std::lock_guard lock(mutex_);
+    if (++done_ % 100 != 0) return;
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    progress_.show(fmt::format("step {} of {}, loss {:.4f}, {:.0f} steps/s", skipped_ + done_, steps_, loss,
+                               static_cast<double>(done_) / seconds));
   }
+  void skip(std::int64_t steps) {
+    const std::lock_guard lock(mutex_);
+    skipped_ += steps;
+  }
+
+ private:
+  std::mutex mutex_;
+  Progress progress_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::int64_t steps_, done_ = 0, skipped_ = 0;
+};
+
+// Trains one network to its file, or to its checkpoint where Ctrl-C came between. Returns the line that says which.
+std::string train_one(const Training& training, Shared& shared) {
+  const TrainingOptions& options = training.options;
+  const std::filesystem::path checkpoint(training.out.string() + ".checkpoint");
   TrainingState state = begin(checkpoint, options);
-  const std::int64_t first = state.step;
+  shared.skip(state.step);
   const auto start = std::chrono::steady_clock::now();
   float last_loss = 0;
-  {
-    const UntilInterrupted scope;
-    Progress progress;
-    train(state, options, [&](const TrainingState& now, float loss) {
-      last_loss = loss;
-      if (now.step % 100 == 0) {
-        const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-        progress.show(fmt::format("step {} of {}, loss {:.4f}, {:.0f} steps/s", now.step, options.steps, loss,
-                                  static_cast<double>(now.step - first) / seconds));
-      }
-      if (now.step % 5000 == 0) write_checkpoint(checkpoint, now, options);
-      return !interrupted.load();
-    });
-  }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  train(state, options, [&](const TrainingState& now, float loss) {
+    last_loss = loss;
+    shared.step(loss);
+    if (now.step % 5000 == 0) write_checkpoint(checkpoint, now, options);
+    return !interrupted.load();
+  });
   if (state.step < options.steps) {
     write_checkpoint(checkpoint, state, options);
-    fmt::print("interrupted at step {} of {}; the same command goes on from {}\n", state.step, options.steps,
-               checkpoint.string());
-    return 130;  // as a shell calls a command that SIGINT ended
+    return fmt::format("interrupted at step {} of {}; the same command goes on from {}", state.step, options.steps,
+                       checkpoint.string());
   }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   TensorFile model = tensors_of(state.parameters);
   model.metadata = origin_of(options, last_loss);
-  write_safetensors(out, model);
+  write_safetensors(training.out, model);
   std::filesystem::remove(checkpoint);
-  fmt::print("{}: {} steps, last loss {:.4f}, {:.1f} s with {} instructions ({})\n", flags.out, state.step, last_loss,
-             seconds, training_instructions(), to_text(options));
+  return fmt::format("{}: {} steps, last loss {:.4f}, {:.1f} s with {} instructions ({})", training.out.string(),
+                     state.step, last_loss, seconds, training_instructions(), to_text(options));
+}
+
+// The file that --out names; with --seeds a file for each seed in the folder that it names, but for those that are
+// there already.
+std::vector<Training> trainings_of(const TrainFlags& flags) {
+  TrainingOptions options = options_of(flags);
+  const std::filesystem::path out(flags.out);
+  const std::filesystem::path folder = flags.seeds > 0 ? out : out.has_parent_path() ? out.parent_path() : ".";
+  if (!std::filesystem::is_directory(folder)) {
+    throw InputError(
+        usage, fmt::format("--out: need {}, got '{}'",
+                           flags.seeds > 0 ? "a folder, for --seeds" : "a file in a folder that is there", flags.out));
+  }
+  if (flags.seeds == 0) return {{options, out}};
+  std::vector<Training> trainings;
+  for (int i = 0; i < flags.seeds; ++i, ++options.seed) {
+    const std::filesystem::path file = out / fmt::format("seed-{:02}.safetensors", options.seed);
+    if (!std::filesystem::exists(file)) {
+      trainings.push_back({options, file});
+    } else if (const std::string made = read_model(file).options; made != to_text(options)) {
+      throw InputError(malformed, fmt::format("{}: made with '{}', asked for '{}' (remove it to train it anew)",
+                                              file.string(), made, to_text(options)));
+    }
+  }
+  return trainings;
+}
+
+int run_training(const TrainFlags& flags) {
+  std::vector<Training> trainings;
+  try {
+    trainings = trainings_of(flags);
+  } catch (const TensorFileError& error) {
+    throw InputError(malformed, error.what());
+  }
+  std::vector<std::string> lines(trainings.size());
+  std::exception_ptr failure;
+  {
+    const UntilInterrupted scope;
+    Shared shared(static_cast<std::int64_t>(trainings.size()) * flags.training.steps);
+    std::mutex mutex;
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+      try {
+        for (std::size_t i = next++; i < trainings.size() && !interrupted; i = next++) {
+          lines[i] = train_one(trainings[i], shared);
+        }
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        failure = std::current_exception();
+        next = trainings.size();
+      }
+    };
+    const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+    std::vector<std::jthread> others;
+    for (std::size_t t = 1; t < std::min(cores, trainings.size()); ++t) others.emplace_back(work);
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
+  for (const std::string& line : lines) {
+    if (!line.empty()) fmt::print("{}\n", line);
+  }
+  if (interrupted) return 130;  // as a shell calls a command that SIGINT ended
+  if (trainings.empty()) fmt::print("all {} networks are in {} already\n", flags.seeds, flags.out);
   return holds;
 }
 
@@ -122,8 +210,12 @@ void add_train_run(CLI::App& run, int& exit_code) {
   CLI::App* train = run.add_subcommand("train", "Train the paper's max-retrieval network (Appendix A)");
   const auto flags = std::make_shared<TrainFlags>();
   TrainingOptions& options = flags->training;
-  train->add_option("--out", flags->out, "The safetensors file to write")->type_name("FILE")->required();
+  train->add_option("--out", flags->out, "The safetensors file to write; with --seeds, a folder")
+      ->type_name("FILE")
+      ->required();
   train->add_option("--seed", options.seed, "Seed of weights and sets")->capture_default_str();
+  train->add_option("--seeds", flags->seeds, "So many networks, from --seed on, on all cores; --out is a folder")
+      ->check(CLI::Range(1, 10'000));
   train->add_option("--steps", options.steps, "Steps of Adam")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->capture_default_str();

@@ -10,9 +10,12 @@
 #include "cli/build_info.hpp"
 #include "cli/claims.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/model_rows.hpp"
 #include "cli/output.hpp"
 #include "cli/places.hpp"
 #include "cli/verbs.hpp"
+#include "experiments/attention_kernels.hpp"
+#include "experiments/safetensors.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 
 namespace softcheck::cli {
@@ -89,6 +92,22 @@ std::set<std::string> judge_shipped_kernels(const RunOptions& run, Report& repor
   return skipped;
 }
 
+// Certifies the trained models that ship into the report; returns how many.
+std::size_t certify_shipped_models(Report& report) {
+  Progress progress;
+  try {
+    const std::vector<experiments::TrainedModel> models = experiments::read_models(model_folder());
+    experiments::ModelOptions options;
+    options.attention = experiments::AttentionKernels(kernel_folder() / ours).plain();
+    for (const experiments::TrainedModel& model : models) {
+      for (ReportRow& row : rows_of_model(model, options, progress)) report.rows.push_back(std::move(row));
+    }
+    return models.size();
+  } catch (const experiments::TensorFileError& error) {
+    throw InputError(malformed, error.what());
+  }
+}
+
 int run_verify(const VerifyFlags& flags) {
   const BuildInfo& build = this_build();
   const RunOptions options = run_options(flags.cases, 1000);
@@ -98,6 +117,7 @@ int run_verify(const VerifyFlags& flags) {
   std::set<std::string> claims;
   for (const ReportRow& row : report.rows) claims.insert(row.claim);
   const std::set<std::string> skipped = judge_shipped_kernels(options, report);
+  const std::size_t models = certify_shipped_models(report);
 
   std::set<std::string> kernels;
   std::size_t decisions = 0, failed = 0;
@@ -106,9 +126,10 @@ int run_verify(const VerifyFlags& flags) {
     failed += row.verdict != ReportVerdict::pass;
     if (row.claim == "kernel.verdict") kernels.insert(row.subject);
   }
-  std::string closing =
-      fmt::format("{}: {} claims of the paper decided, {} kernels judged, {} decisions, {} lines do not hold",
-                  to_string(report.verdict()), claims.size(), kernels.size(), decisions, failed);
+  std::string closing = fmt::format(
+      "{}: {} claims of the paper decided, {} kernels judged, {} networks certified, {} decisions, {} lines do "
+      "not hold",
+      to_string(report.verdict()), claims.size(), kernels.size(), models, decisions, failed);
   for (const std::string& reason : skipped) closing += "; skipped: " + reason;
   return publish(report, flags.output, closing);
 }
@@ -116,7 +137,8 @@ int run_verify(const VerifyFlags& flags) {
 }  // namespace
 
 void add_verify_verb(CLI::App& app, int& exit_code) {
-  CLI::App* verb = app.add_subcommand("verify", "Decide every claim of the paper and judge the kernels that ship");
+  CLI::App* verb = app.add_subcommand(
+      "verify", "Decide every claim of the paper, judge the kernels and certify the networks that ship");
   const auto flags = std::make_shared<VerifyFlags>();
   add_case_flags(*verb, flags->cases);
   add_output_flags(*verb, flags->output);

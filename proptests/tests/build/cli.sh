@@ -193,7 +193,7 @@ expect 0 test --list
 says 'Lemma21'
 
 # A network from a seed: the same file twice, nothing beside it, and no file where something is wrong.
-refuses 2 'run: need survivors or train' run
+refuses 2 'run: need survivors, ' run
 refuses 2 'nothing' run nothing
 mkdir "$scratch/models"
 expect 0 run train --steps 20 --sets 8 --out "$scratch/models/a"
@@ -206,5 +206,29 @@ cp "$scratch/models/a" "$scratch/models/c.checkpoint"
 refuses 3 'adam.first.item_1.weight' run train --steps 20 --sets 8 --out "$scratch/models/c"
 rm "$scratch/models/c.checkpoint"
 test "$(ls "$scratch/models" | tr '\n' ' ')" = 'a b ' || complain "files are left: $(ls "$scratch/models")"
+
+# Several seeds into a folder: the files of single trainings; what is there stays, and what is foreign is not passed over.
+mkdir "$scratch/seeds"
+refuses 2 '--out: need a folder' run train --steps 20 --sets 8 --seeds 2 --out "$scratch/none"
+expect 0 run train --steps 20 --sets 8 --seeds 2 --out "$scratch/seeds"
+cmp -s "$scratch/models/a" "$scratch/seeds/seed-01.safetensors" || complain "--seeds gave another network"
+expect 0 run train --steps 20 --sets 8 --seeds 2 --out "$scratch/seeds"
+says '^all 2 networks are in '
+refuses 3 'made with' run train --steps 21 --sets 8 --seeds 2 --out "$scratch/seeds"
+test "$(ls "$scratch/seeds" | tr '\n' ' ')" = 'seed-01.safetensors seed-02.safetensors ' ||
+  complain "files are left: $(ls "$scratch/seeds")"
+
+# Tables: of networks that learned nothing the paper's claims fail, and the table says so.
+expect 1 run table-1 --models "$scratch/seeds" --sets 20 --largest 128 --out "$scratch/table"
+says '^fails: '
+test -s "$scratch/table/table_1.csv" || complain "no table_1.csv"
+expect 0 run sensitivity --models "$scratch/seeds" --readings "$scratch/seeds" --sets 8 --largest 16 --out "$scratch/table"
+says '^closest: '
+expect 0 run variants --models "$scratch/seeds" --variants "$scratch/seeds" --sets 8 --largest 16 --out "$scratch/table"
+says '^entmax '
+refuses 3 '--models' run table-1 --models "$scratch/none" --out "$scratch/table"
+refuses 3 '--variants' run variants --models "$scratch/seeds" --variants "$scratch" --out "$scratch/table"
+refuses 2 '--sets' run table-1 --sets 0
+refuses 2 '--out' run table-1 --out "$scratch/models/a"
 
 test "$failures" = 0
