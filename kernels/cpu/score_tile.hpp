@@ -66,7 +66,8 @@ class ScoreTile {
     std::fill(undefined_.get(), undefined_.get() + tile_rows, T(0));
     keeps_ = twice && place.rows <= few_rows;
     if (keeps_) {
-      kept_.resize(rounded_up(static_cast<std::size_t>(views.keys()), key_block) * (few_rows + 1));
+      // At least one block, if of no keys.
+      kept_.resize((static_cast<std::size_t>(views.keys()) / key_block + 1) * key_block * (few_rows + 1));
     }
   }
 
