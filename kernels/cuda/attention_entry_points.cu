@@ -1,5 +1,6 @@
 // The attention kernels of kernels/block/ on a GPU, behind the ABI: tensors of a CUDA device, queued on the call's
-// stream. Contracts and bits are those of the emulated ones (kernels/emulator/plugin).
+// stream; the CPU's are copied there and back. Contracts and bits are those of the emulated ones
+// (kernels/emulator/plugin).
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -73,7 +74,7 @@ struct CudaMmaAttention {
 template <bool adaptive, class Launcher>
 int run_on_device(const softcheck_call* call) {
   const DeviceCall shown(call);
-  return shown ? run_attention_call<adaptive>(&shown.call(), Launcher{shown.stream()}) : 1;
+  return shown ? shown.finished(run_attention_call<adaptive>(&shown.call(), Launcher{shown.stream()})) : 1;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The backward kernels of kernels/block/ on a GPU, behind the ABI: tensors of a CUDA device, queued on the call's
-// stream. Bits are those of the emulated ones (kernels/emulator/plugin).
+// stream; the CPU's are copied there and back. Bits are those of the emulated ones (kernels/emulator/plugin).
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -61,7 +61,7 @@ struct CudaBackward {
 template <bool adaptive>
 int run_on_device(const softcheck_call* call) {
   const DeviceCall shown(call);
-  return shown ? run_backward_call<adaptive>(&shown.call(), CudaBackward{shown.stream()}) : 1;
+  return shown ? shown.finished(run_backward_call<adaptive>(&shown.call(), CudaBackward{shown.stream()})) : 1;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The row kernels of kernels/block/ on a GPU, behind the ABI: tensors of a CUDA device, queued on the call's stream.
-// Bits and contracts are those of the emulated ones (kernels/emulator/plugin).
+// The row kernels of kernels/block/ on a GPU, behind the ABI: tensors of a CUDA device, queued on the call's stream;
+// the CPU's are copied there and back. Bits and contracts are those of the emulated ones (kernels/emulator/plugin).
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ struct CudaLauncher {
 template <class Kernel>
 int run_on_device(const softcheck_call* call, Form form) {
   const DeviceCall shown(call);
-  return shown ? run_row_call<Kernel>(&shown.call(), form, CudaLauncher{shown.stream()}) : 1;
+  return shown ? shown.finished(run_row_call<Kernel>(&shown.call(), form, CudaLauncher{shown.stream()})) : 1;
 }
 
 }  // namespace

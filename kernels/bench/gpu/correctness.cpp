@@ -67,7 +67,9 @@ void compare_rows(const Kernels& kernels, std::vector<Comparison>& found) {
           HostTensor judged(format, shape), reference(format, shape);
           Tensors inputs = {&logits};
           if (masked) inputs.push_back(&mask);
-          found.push_back(compared(kernels, format, std::to_string(rows) + " x " + std::to_string(n) + ", theta " + std::to_string(theta) + (masked ? ", masked" : ""),
+          found.push_back(compared(kernels, format,
+                                   std::to_string(rows) + " x " + std::to_string(n) + ", theta " +
+                                       std::to_string(theta) + (masked ? ", masked" : ""),
                                    inputs, {{"results", {&judged, &reference}}}, theta, 1, false));
         }
       }
@@ -83,8 +85,9 @@ struct Shape {
 
   std::string text() const {
     std::ostringstream all;
-    all << "q " << batch << " x " << heads << " x " << queries << " x " << dim << ", k and v " << key_heads << " heads x " << keys
-        << ", values of " << value_dim << (causal ? ", causal" : "") << (masked ? ", masked" : "");
+    all << "q " << batch << " x " << heads << " x " << queries << " x " << dim << ", k and v " << key_heads
+        << " heads x " << keys << ", values of " << value_dim << (causal ? ", causal" : "")
+        << (masked ? ", masked" : "");
     return all.str();
   }
 };
@@ -109,8 +112,9 @@ struct Inputs {
 
 // Heads of every length, more queries and keys than a block takes at a time, both diagonals.
 constexpr Shape attention_shapes[] = {
-    {1, 1, 1, 1, 1, 1, 1, false, false},      {1, 1, 1, 1, 3000, 64, 64, false, false}, {2, 4, 2, 3, 130, 5, 7, false, true},
-    {1, 2, 1, 70, 150, 128, 128, true, true}, {1, 1, 1, 9, 4, 16, 16, true, false},     {1, 2, 2, 130, 600, 33, 200, true, false},
+    {1, 1, 1, 1, 1, 1, 1, false, false},  {1, 1, 1, 1, 3000, 64, 64, false, false},
+    {2, 4, 2, 3, 130, 5, 7, false, true}, {1, 2, 1, 70, 150, 128, 128, true, true},
+    {1, 1, 1, 9, 4, 16, 16, true, false}, {1, 2, 2, 130, 600, 33, 200, true, false},
 };
 
 }  // namespace
@@ -119,12 +123,16 @@ void compare_attention(const Kernels& kernels, std::vector<Comparison>& found) {
   for (const Format format : formats) {
     for (const Shape& s : attention_shapes) {
       Inputs in(format, s);
-      HostTensor out[2] = {{format, {s.batch, s.heads, s.queries, s.value_dim}}, {format, {s.batch, s.heads, s.queries, s.value_dim}}};
-      HostTensor lse[2] = {{wide_of(format), {s.batch, s.heads, s.queries}}, {wide_of(format), {s.batch, s.heads, s.queries}}};
-      HostTensor entropy[2] = {{wide_of(format), {s.batch, s.heads, s.queries}}, {wide_of(format), {s.batch, s.heads, s.queries}}};
-      found.push_back(compared(kernels, format, s.text(), in.all(s.masked),
-                               {{"out", {&out[0], &out[1]}}, {"lse", {&lse[0], &lse[1]}}, {"entropy", {&entropy[0], &entropy[1]}}}, 1,
-                               0.3, s.causal));
+      HostTensor out[2] = {{format, {s.batch, s.heads, s.queries, s.value_dim}},
+                           {format, {s.batch, s.heads, s.queries, s.value_dim}}};
+      HostTensor lse[2] = {{wide_of(format), {s.batch, s.heads, s.queries}},
+                           {wide_of(format), {s.batch, s.heads, s.queries}}};
+      HostTensor entropy[2] = {{wide_of(format), {s.batch, s.heads, s.queries}},
+                               {wide_of(format), {s.batch, s.heads, s.queries}}};
+      found.push_back(
+          compared(kernels, format, s.text(), in.all(s.masked),
+                   {{"out", {&out[0], &out[1]}}, {"lse", {&lse[0], &lse[1]}}, {"entropy", {&entropy[0], &entropy[1]}}},
+                   1, 0.3, s.causal));
     }
   }
 }
@@ -141,33 +149,46 @@ void compare_backward(const Kernels& kernels, std::vector<Comparison>& found) {
       if (s.masked) inputs.push_back(&in.mask);
       HostTensor dq[2] = {in.q, in.q}, dk[2] = {in.k, in.k}, dv[2] = {in.v, in.v};
       found.push_back(compared(kernels, format, s.text(), inputs,
-                               {{"dq", {&dq[0], &dq[1]}}, {"dk", {&dk[0], &dk[1]}}, {"dv", {&dv[0], &dv[1]}}}, 1, 0.3, s.causal));
+                               {{"dq", {&dq[0], &dq[1]}}, {"dk", {&dk[0], &dk[1]}}, {"dv", {&dv[0], &dv[1]}}}, 1, 0.3,
+                               s.causal));
     }
   }
 }
 
-std::vector<Comparison> compare_all(bool on_device) {
+std::vector<Comparison> compare_on_the_emulator(bool planted) {
   std::vector<Comparison> found;
-  if (!on_device) {
-    // Two of the references against each other, and the emulated tensor cores.
-    compare_rows({"softmax", softcheck_strict_softmax, softcheck_emulated_softmax, "emulated"}, found);
-    compare_narrow_weights({"mma_attention", softcheck_emulated_mma_attention, softcheck_strict_attention, "f64"}, false, found);
-    compare_narrow_weights({"mma_adaptive_attention", softcheck_emulated_mma_adaptive_attention, softcheck_strict_adaptive_attention, "f64"},
-                           true, found);
-    return found;
-  }
+  compare_rows({"softmax", softcheck_strict_softmax,
+                planted ? softcheck_strict_adaptive_softmax : softcheck_emulated_softmax, "emulated"},
+               found);
+  compare_narrow_weights({"mma_attention", softcheck_emulated_mma_attention,
+                          planted ? softcheck_strict_adaptive_attention : softcheck_strict_attention, "f64"},
+                         false, found);
+  compare_narrow_weights({"mma_adaptive_attention", softcheck_emulated_mma_adaptive_attention,
+                          planted ? softcheck_strict_attention : softcheck_strict_adaptive_attention, "f64"},
+                         true, found);
+  return found;
+}
+
+std::vector<Comparison> compare_on_the_device() {
+  std::vector<Comparison> found;
   compare_rows({"softmax", softcheck_cuda_softmax, softcheck_strict_softmax, "strict"}, found);
   compare_rows({"entropy", softcheck_cuda_entropy, softcheck_strict_entropy, "strict"}, found);
-  compare_rows({"adaptive_softmax", softcheck_cuda_adaptive_softmax, softcheck_strict_adaptive_softmax, "strict"}, found);
+  compare_rows({"adaptive_softmax", softcheck_cuda_adaptive_softmax, softcheck_strict_adaptive_softmax, "strict"},
+               found);
   compare_attention({"attention", softcheck_cuda_attention, softcheck_strict_attention, "strict"}, found);
-  compare_attention({"adaptive_attention", softcheck_cuda_adaptive_attention, softcheck_strict_adaptive_attention, "strict"}, found);
-  compare_backward({"attention_backward", softcheck_cuda_attention_backward, softcheck_emulated_attention_backward, "emulated"}, found);
-  compare_backward({"adaptive_attention_backward", softcheck_cuda_adaptive_attention_backward, softcheck_emulated_adaptive_attention_backward,
-                    "emulated"},
+  compare_attention(
+      {"adaptive_attention", softcheck_cuda_adaptive_attention, softcheck_strict_adaptive_attention, "strict"}, found);
+  compare_backward(
+      {"attention_backward", softcheck_cuda_attention_backward, softcheck_emulated_attention_backward, "emulated"},
+      found);
+  compare_backward({"adaptive_attention_backward", softcheck_cuda_adaptive_attention_backward,
+                    softcheck_emulated_adaptive_attention_backward, "emulated"},
                    found);
-  compare_narrow_weights({"mma_attention", softcheck_cuda_mma_attention, softcheck_strict_attention, "f64"}, false, found);
-  compare_narrow_weights({"mma_adaptive_attention", softcheck_cuda_mma_adaptive_attention, softcheck_strict_adaptive_attention, "f64"}, true,
+  compare_narrow_weights({"mma_attention", softcheck_cuda_mma_attention, softcheck_strict_attention, "f64"}, false,
                          found);
+  compare_narrow_weights(
+      {"mma_adaptive_attention", softcheck_cuda_mma_adaptive_attention, softcheck_strict_adaptive_attention, "f64"},
+      true, found);
   return found;
 }
 

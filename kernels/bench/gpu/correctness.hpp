@@ -31,8 +31,10 @@ void compare_backward(const Kernels& kernels, std::vector<Comparison>& found);
 /// Attention by tensor cores against f64 attention: f16 and bf16.
 void compare_narrow_weights(const Kernels& kernels, bool adaptive, std::vector<Comparison>& found);
 
-/// All kernels of the device; without one the emulated tensor-core kernels, so that the comparisons themselves are seen
-/// to work.
-std::vector<Comparison> compare_all(bool on_device);
+/// All kernels of the device.
+std::vector<Comparison> compare_on_the_device();
+/// The references against each other and emulated tensor cores, so that the comparisons are seen to work without a
+/// device; planted: of kernels that are not the same, so that they are seen to find it.
+std::vector<Comparison> compare_on_the_emulator(bool planted);
 
 }  // namespace softcheck::kernels::gpu

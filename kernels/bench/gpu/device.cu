@@ -1,9 +1,9 @@
-#include "kernels/bench/gpu/device.hpp"
-
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <stdexcept>
+
+#include "kernels/bench/gpu/device.hpp"
 
 namespace softcheck::kernels::gpu {
 namespace {
@@ -78,7 +78,8 @@ Device find_device() {
   // Does a kernel of this program run on it at all?
   read<<<1, 1>>>(nullptr, nullptr, 0);
   if (const cudaError_t error = cudaDeviceSynchronize(); error != cudaSuccess) {
-    device.missing = device.name + ", " + device.architecture + ", runs no kernel of this program: " + cudaGetErrorString(error);
+    device.missing =
+        device.name + ", " + device.architecture + ", runs no kernel of this program: " + cudaGetErrorString(error);
   }
   return device;
 }
@@ -112,12 +113,14 @@ std::vector<std::vector<double>> interleaved_seconds(const std::vector<std::func
 }
 
 void copy_memory(const DeviceMemory& from, const DeviceMemory& to, std::size_t bytes) {
-  copy<<<whole_device(), threads>>>(static_cast<const uint4*>(from.data()), static_cast<uint4*>(to.data()), bytes / sizeof(uint4));
+  copy<<<whole_device(), threads>>>(static_cast<const uint4*>(from.data()), static_cast<uint4*>(to.data()),
+                                    bytes / sizeof(uint4));
   check(cudaGetLastError(), "copy");
 }
 
 void read_memory(const DeviceMemory& from, const DeviceMemory& result, std::size_t bytes) {
-  read<<<whole_device(), threads>>>(static_cast<const uint4*>(from.data()), static_cast<unsigned*>(result.data()), bytes / sizeof(uint4));
+  read<<<whole_device(), threads>>>(static_cast<const uint4*>(from.data()), static_cast<unsigned*>(result.data()),
+                                    bytes / sizeof(uint4));
   check(cudaGetLastError(), "read");
 }
 

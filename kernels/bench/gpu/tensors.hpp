@@ -64,7 +64,8 @@ class HostTensor {
   HostTensor(Format format, std::vector<std::int64_t> shape)
       : format_(format), shape_(std::move(shape)), bytes_(std::max<std::size_t>(count() * size_of(format), 1)) {}
   /// A mask.
-  explicit HostTensor(std::vector<std::int64_t> shape) : shape_(std::move(shape)), mask_(true), bytes_(std::max<std::size_t>(count(), 1)) {}
+  explicit HostTensor(std::vector<std::int64_t> shape)
+      : shape_(std::move(shape)), mask_(true), bytes_(std::max<std::size_t>(count(), 1)) {}
 
   std::size_t count() const {
     std::size_t all = 1;
@@ -79,8 +80,13 @@ class HostTensor {
   void show(std::size_t i, bool visible) { bytes_[i] = std::byte{visible}; }
 
   DLTensor view() {
-    return {bytes_.data(), {kDLCPU, 0}, static_cast<int>(shape_.size()), mask_ ? DLDataType{kDLUInt, 8, 1} : type_of(format_),
-            shape_.data(), nullptr, 0};
+    return {bytes_.data(),
+            {kDLCPU, 0},
+            static_cast<int>(shape_.size()),
+            mask_ ? DLDataType{kDLUInt, 8, 1} : type_of(format_),
+            shape_.data(),
+            nullptr,
+            0};
   }
 
  private:
@@ -115,8 +121,15 @@ inline int call_kernel(softcheck_kernel kernel, std::vector<HostTensor*> inputs,
       out.push_back(&views[i]);
     }
   }
-  const softcheck_call call{SOFTCHECK_KERNEL_ABI_VERSION, static_cast<std::uint32_t>(in.size()), static_cast<std::uint32_t>(out.size()),
-                            in.data(), out.data(), theta, scale, causal, nullptr};
+  const softcheck_call call{SOFTCHECK_KERNEL_ABI_VERSION,
+                            static_cast<std::uint32_t>(in.size()),
+                            static_cast<std::uint32_t>(out.size()),
+                            in.data(),
+                            out.data(),
+                            theta,
+                            scale,
+                            causal,
+                            nullptr};
   return kernel(&call);
 }
 

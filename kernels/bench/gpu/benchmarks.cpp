@@ -1,0 +1,206 @@
+#include "kernels/bench/gpu/benchmarks.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+
+#include "kernels/bench/gpu/device.hpp"
+#include "kernels/bench/gpu/kernels.hpp"
+#include "kernels/bench/gpu/tensors.hpp"
+
+namespace softcheck::kernels::gpu {
+namespace {
+
+// A long measurement needs fewer rounds.
+constexpr double wanted_seconds = 2;
+constexpr int most_rounds = 30, least_rounds = 3;
+
+/// A compact tensor on the device, filled with normal numbers that repeat.
+class DeviceTensor {
+ public:
+  DeviceTensor(Format format, std::vector<std::int64_t> shape, unsigned seed)
+      : format_(format), shape_(std::move(shape)), memory_(bytes_of(format, shape_)) {
+    HostTensor pattern(format, {pattern_length});
+    fill_normal(pattern, 1, seed);
+    memory_.fill(pattern.bytes());
+  }
+  static std::size_t bytes_of(Format format, const std::vector<std::int64_t>& shape) {
+    std::size_t count = size_of(format);
+    for (const std::int64_t extent : shape) count *= static_cast<std::size_t>(extent);
+    return count;
+  }
+  std::size_t bytes() const { return memory_.bytes(); }
+  DLTensor view() {
+    return {memory_.data(), {kDLCUDA, 0}, static_cast<int>(shape_.size()), type_of(format_), shape_.data(), nullptr, 0};
+  }
+
+ private:
+  static constexpr std::int64_t pattern_length = (1 << 20) + 7;  // so that no two rows are alike
+  Format format_;
+  std::vector<std::int64_t> shape_;
+  DeviceMemory memory_;
+};
+
+/// A kernel and its tensors, which stay where they are.
+struct Call {
+  softcheck_kernel kernel;
+  std::vector<std::shared_ptr<DeviceTensor>> inputs, outputs;
+  double scale = 1;
+  bool causal = false;
+
+  void operator()() const {
+    std::vector<DLTensor> views;
+    for (const auto& tensor : inputs) views.push_back(tensor->view());
+    for (const auto& tensor : outputs) views.push_back(tensor->view());
+    std::vector<const DLTensor*> in;
+    std::vector<DLTensor*> out;
+    for (std::size_t i = 0; i < inputs.size(); ++i) in.push_back(&views[i]);
+    for (std::size_t i = inputs.size(); i < views.size(); ++i) out.push_back(&views[i]);
+    const softcheck_call call{SOFTCHECK_KERNEL_ABI_VERSION,
+                              static_cast<std::uint32_t>(in.size()),
+                              static_cast<std::uint32_t>(out.size()),
+                              in.data(),
+                              out.data(),
+                              1.0,
+                              scale,
+                              causal,
+                              nullptr};
+    if (kernel(&call) != 0) throw std::runtime_error("a benchmark's call was refused");
+  }
+};
+
+/// Times works in turns; timings says what they are.
+void measure(std::vector<Timing>& all, std::vector<Timing> timings, const std::vector<std::function<void()>>& works) {
+  double once = 0;
+  for (const std::vector<double>& seconds : interleaved_seconds(works, 1)) once += seconds.front();
+  const int rounds = std::clamp(static_cast<int>(wanted_seconds / std::max(once, 1e-6)), least_rounds, most_rounds);
+  const std::vector<std::vector<double>> seconds = interleaved_seconds(works, rounds);
+  for (std::size_t i = 0; i < timings.size(); ++i) {
+    timings[i].seconds = seconds[i];
+    timings[i].to_first = timings[i].median() / median_of(seconds.front());
+    all.push_back(timings[i]);
+  }
+}
+
+Ceilings measure_ceilings(std::size_t memory) {
+  // Larger than any cache, smaller than the memory.
+  const std::size_t bytes = std::min<std::size_t>(std::size_t{1} << 30, memory / 8) / 16 * 16;
+  const DeviceMemory from(bytes), to(bytes);
+  std::vector<Timing> timings = {
+      {"ceilings", "copy", "", std::to_string(bytes) + " bytes", {}, 2.0 * static_cast<double>(bytes), 0, 1, 0},
+      {"ceilings", "read", "", std::to_string(bytes) + " bytes", {}, static_cast<double>(bytes), 0, 1, 0}};
+  std::vector<Timing> measured;
+  measure(measured, timings, {[&] { copy_memory(from, to, bytes); }, [&] { read_memory(from, to, bytes); }});
+  return {measured[0], measured[1]};
+}
+
+double rate(const Timing& timing) { return timing.bytes / timing.median(); }
+
+void measure_rows(Benchmarks& all, std::size_t memory) {
+  for (const Format format : {Format::f32, Format::bf16}) {
+    for (const std::int64_t n : {1024, 4096, 16384, 131072, 1048576}) {
+      const auto most =
+          static_cast<std::int64_t>(std::min<std::size_t>(std::size_t{1} << 29, memory / 8) / size_of(format));
+      const std::int64_t rows = std::max<std::int64_t>(most / n, 1);
+      const auto logits = std::make_shared<DeviceTensor>(format, std::vector{rows, n}, 1);
+      const auto probs = std::make_shared<DeviceTensor>(format, std::vector{rows, n}, 2);
+      const auto entropies = std::make_shared<DeviceTensor>(format, std::vector{rows}, 3);
+      const Call calls[] = {{softcheck_cuda_softmax, {logits}, {probs}},
+                            {softcheck_cuda_entropy, {logits}, {entropies}},
+                            {softcheck_cuda_adaptive_softmax, {logits}, {probs}}};
+      const std::string problem = std::to_string(rows) + " x " + std::to_string(n);
+      const auto bytes = static_cast<double>(logits->bytes());
+      std::vector<Timing> measured;
+      measure(measured,
+              {{"rows", "softmax", to_string(format), problem, {}, 2 * bytes, 0, 0, 0},
+               {"rows", "entropy", to_string(format), problem, {}, bytes, 0, 0, 0},
+               {"rows", "adaptive_softmax", to_string(format), problem, {}, 2 * bytes, 0, 0, 0}},
+              {calls[0], calls[1], calls[2]});
+      for (Timing& timing : measured) {
+        timing.of_ceiling = rate(timing) / rate(timing.kernel == "entropy" ? all.ceilings.read : all.ceilings.copy);
+        all.timings.push_back(timing);
+      }
+    }
+  }
+}
+
+struct AttentionShape {
+  std::int64_t batch, heads, queries, keys, dim;
+  bool causal;
+
+  std::string text() const {
+    std::ostringstream all;
+    all << batch << " x " << heads << " heads x " << queries << " queries x " << keys << " keys x " << dim
+        << (causal ? ", causal" : "");
+    return all.str();
+  }
+  // A causal query sees half of the keys on the average where there are as many queries.
+  double flops() const {
+    const double pairs = static_cast<double>(batch * heads) * static_cast<double>(queries) * static_cast<double>(keys);
+    return 4 * pairs * static_cast<double>(dim) * (causal && queries == keys ? 0.5 : 1);
+  }
+};
+
+void measure_attention(Benchmarks& all, Format format, const AttentionShape& s, softcheck_kernel plain,
+                       softcheck_kernel adaptive, const std::string& prefix) {
+  const std::vector<std::int64_t> of_queries = {s.batch, s.heads, s.queries, s.dim},
+                                  of_keys = {s.batch, s.heads, s.keys, s.dim};
+  const std::vector<std::int64_t> scalars = {s.batch, s.heads, s.queries};
+  const auto q = std::make_shared<DeviceTensor>(format, of_queries, 1),
+             k = std::make_shared<DeviceTensor>(format, of_keys, 2);
+  const auto v = std::make_shared<DeviceTensor>(format, of_keys, 3),
+             out = std::make_shared<DeviceTensor>(format, of_queries, 4);
+  const auto lse = std::make_shared<DeviceTensor>(Format::f32, scalars, 5),
+             entropy = std::make_shared<DeviceTensor>(Format::f32, scalars, 6);
+  const double scale = 1 / std::sqrt(static_cast<double>(s.dim));
+  const Call calls[] = {{plain, {q, k, v}, {out}, scale, s.causal},
+                        {plain, {q, k, v}, {out, lse, entropy}, scale, s.causal},
+                        {adaptive, {q, k, v}, {out, lse, entropy}, scale, s.causal}};
+  std::vector<Timing> timings;
+  for (const char* name : {"attention", "attention with entropy", "adaptive_attention"}) {
+    timings.push_back({prefix + "attention", prefix + name, to_string(format), s.text(), {}, 0, s.flops(), 0, 0});
+  }
+  measure(all.timings, timings, {calls[0], calls[1], calls[2]});
+}
+
+}  // namespace
+
+double median_of(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+double Timing::median() const { return median_of(seconds); }
+
+Benchmarks run_benchmarks(std::size_t memory) {
+  Benchmarks all;
+  all.ceilings = measure_ceilings(memory);
+  measure_rows(all, memory);
+  for (const std::int64_t dim : {64, 128}) {
+    for (const bool causal : {false, true}) {
+      measure_attention(all, Format::bf16, {1, 16, 4096, 4096, dim, causal}, softcheck_cuda_mma_attention,
+                        softcheck_cuda_mma_adaptive_attention, "mma_");
+      measure_attention(all, Format::bf16, {1, 16, 16384, 16384, dim, causal}, softcheck_cuda_mma_attention,
+                        softcheck_cuda_mma_adaptive_attention, "mma_");
+    }
+  }
+  measure_attention(all, Format::f32, {1, 16, 4096, 4096, 128, true}, softcheck_cuda_attention,
+                    softcheck_cuda_adaptive_attention, "");
+  // O(n) memory: the scores of these would be 17 G and 1.1 T numbers.
+  measure_attention(all, Format::bf16, {1, 1, 131072, 131072, 128, true}, softcheck_cuda_mma_attention,
+                    softcheck_cuda_mma_adaptive_attention, "mma_");
+  measure_attention(all, Format::bf16, {1, 1, 1048576, 1048576, 128, true}, softcheck_cuda_mma_attention,
+                    softcheck_cuda_mma_adaptive_attention, "mma_");
+  // One query: decoding.
+  for (const std::int64_t keys : {4096, 131072, 1048576}) {
+    measure_attention(all, Format::bf16, {1, 32, 1, keys, 128, false}, softcheck_cuda_attention,
+                      softcheck_cuda_adaptive_attention, "");
+  }
+  return all;
+}
+
+}  // namespace softcheck::kernels::gpu

@@ -1,0 +1,13 @@
+# cmake -DREPORT=FILE -P gpu_report.cmake: what a report of softcheck_gpu must have.
+cmake_minimum_required(VERSION 3.25)
+file(READ ${REPORT} text)
+foreach(key date commit device comparisons ceilings benchmarks)
+  string(JSON value ERROR_VARIABLE error GET "${text}" ${key})
+  if(error)
+    message(FATAL_ERROR "${REPORT}: ${error}")
+  endif()
+endforeach()
+string(JSON count LENGTH "${text}" comparisons)
+if(count LESS 100)
+  message(FATAL_ERROR "${REPORT}: ${count} comparisons")
+endif()
