@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cli/exit_code.hpp"
+#include "cli/figure_files.hpp"
 #include "cli/output.hpp"
 #include "cli/output_folder.hpp"
 #include "cli/places.hpp"
@@ -23,7 +24,6 @@
 #include "experiments/figures/entropy_of_temperature.hpp"
 #include "experiments/figures/spread_history.hpp"
 #include "experiments/figures/temperature_figure.hpp"
-#include "experiments/sha256.hpp"
 #include "experiments/training.hpp"
 
 namespace softcheck::cli {
@@ -43,36 +43,6 @@ struct FigureFlags {
   TrainingOptions training;      // of figure 9
   int points = 25;               // steps of it that are looked at
 };
-
-// Names the models in every file: whoever has them can check them with sha256sum.
-std::string hashes_of(const std::string& folder, const std::vector<TrainedModel>& models) {
-  std::string text = "models (sha256):";
-  for (const TrainedModel& model : models) {
-    text += fmt::format(" {} {}", model.name, sha256_of_file(std::filesystem::path(folder) / model.name));
-  }
-  return text;
-}
-
-// Data first: they are there even when nothing can draw them.
-void publish_figure(const Figure& figure, const OutputFolder& folder, const std::string& origin) {
-  std::string written;
-  for (const Table& table : figure.tables) {
-    folder.write(table.name + ".csv", origin + table.csv);
-    written += fmt::format("{}{}.csv", written.empty() ? "" : ", ", table.name);
-  }
-  for (const Picture& picture : figure.pictures) {
-    try {
-      folder.write(picture.name + ".svg", to_svg(picture));
-      folder.write(picture.name + ".png", to_png(picture));
-    } catch (const GnuplotMissing& missing) {
-      throw InputError(unsupported,
-                       fmt::format("{}; in {} without a picture: {}", missing.what(), folder.path().string(), written));
-    }
-  }
-  for (const Picture& picture : figure.pictures) written += fmt::format(", {0}.svg, {0}.png", picture.name);
-  fmt::print("in {}: {}\n", folder.path().string(), written);
-  std::fflush(stdout);
-}
 
 int run_entropies(const FigureFlags& flags) {
   publish_figure(entropy_of_temperature(), OutputFolder(flags.out), origin_lines("softcheck run figure-5"));

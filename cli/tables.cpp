@@ -3,12 +3,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <thread>
 
 #include "cli/exit_code.hpp"
+#include "cli/figure_files.hpp"
 #include "cli/output.hpp"
 #include "cli/output_folder.hpp"
 #include "cli/places.hpp"
@@ -18,6 +18,7 @@
 #include "experiments/heads.hpp"
 #include "experiments/tables/accuracy_table.hpp"
 #include "experiments/tables/sensitivity.hpp"
+#include "experiments/tables/table_pictures.hpp"
 #include "experiments/tables/variants.hpp"
 
 namespace softcheck::cli {
@@ -94,11 +95,10 @@ int run_table_1(const TableFlags& flags) {
   }
   text += fmt::format("{} models ({}); distance to the paper's known cells {:.2f} percent (root mean square)\n",
                       models.size(), reading_name(models[0].options), distance_to_paper(table));
-  const std::string origin = origin_lines(command_of("table-1", flags));
-  folder.write("table_1.csv", origin + to_csv(table));
+  const std::string origin = origin_lines(command_of("table-1", flags), hashes_of(flags.models, models));
   folder.write("table_1.txt", origin + text);
-  fmt::print("{}table_1.csv and table_1.txt are in {}\n", text, folder.path().string());
-  std::fflush(stdout);
+  fmt::print("{}", text);
+  publish_figure(table_1_figure(table), folder, origin);
   return all_hold ? holds : violated;
 }
 
@@ -121,12 +121,11 @@ int run_sensitivity(const TableFlags& flags) {
     }
     readings.push_back({fmt::format("{} ({})", name, seeds.size()), accuracy_table(seeds)});
   }
-  const std::string text = to_text(readings), origin = origin_lines(command_of("sensitivity", flags));
-  folder.write("sensitivity.csv", origin + to_csv(readings));
+  const std::string text = to_text(readings) + "(in brackets: networks of a reading)\n";
+  const std::string origin = origin_lines(command_of("sensitivity", flags));
   folder.write("sensitivity.txt", origin + text);
-  fmt::print("{}(in brackets: models of a reading) sensitivity.csv and sensitivity.txt are in {}\n", text,
-             folder.path().string());
-  std::fflush(stdout);
+  fmt::print("{}", text);
+  publish_figure(sensitivity_figure(readings), folder, origin);
   return holds;
 }
 
@@ -150,10 +149,9 @@ int run_variants(const TableFlags& flags) {
     lines.push_back(variant_line(to_string(head), true, measure({model}, options), 2));
   }
   const std::string text = to_text(lines), origin = origin_lines(command_of("variants", flags));
-  folder.write("variants.csv", origin + to_csv(lines));
   folder.write("variants.txt", origin + text);
-  fmt::print("{}variants.csv and variants.txt are in {}\n", text, folder.path().string());
-  std::fflush(stdout);
+  fmt::print("{}", text);
+  publish_figure(variants_figure(lines), folder, origin);
   return holds;
 }
 

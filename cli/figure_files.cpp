@@ -1,0 +1,43 @@
+#include "cli/figure_files.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "cli/exit_code.hpp"
+#include "experiments/sha256.hpp"
+
+namespace softcheck::cli {
+
+using namespace experiments;
+
+std::string hashes_of(const std::string& folder, const std::vector<TrainedModel>& models) {
+  std::string text = "models (sha256):";
+  for (const TrainedModel& model : models) {
+    text += fmt::format(" {} {}", model.name, sha256_of_file(std::filesystem::path(folder) / model.name));
+  }
+  return text;
+}
+
+void publish_figure(const Figure& figure, const OutputFolder& folder, const std::string& origin) {
+  std::string written;
+  for (const Table& table : figure.tables) {
+    folder.write(table.name + ".csv", origin + table.csv);
+    written += fmt::format("{}{}.csv", written.empty() ? "" : ", ", table.name);
+  }
+  for (const Picture& picture : figure.pictures) {
+    try {
+      folder.write(picture.name + ".svg", to_svg(picture));
+      folder.write(picture.name + ".png", to_png(picture));
+    } catch (const GnuplotMissing& missing) {
+      throw InputError(unsupported,
+                       fmt::format("{}; in {} without a picture: {}", missing.what(), folder.path().string(), written));
+    }
+  }
+  for (const Picture& picture : figure.pictures) written += fmt::format(", {0}.svg, {0}.png", picture.name);
+  fmt::print("in {}: {}\n", folder.path().string(), written);
+  std::fflush(stdout);
+}
+
+}  // namespace softcheck::cli

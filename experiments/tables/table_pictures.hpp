@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "experiments/figures/gnuplot.hpp"
+#include "experiments/tables/accuracy_table.hpp"
+#include "experiments/tables/sensitivity.hpp"
+#include "experiments/tables/variants.hpp"
+
+namespace softcheck::experiments {
+
+/// Accuracy against n with its confidence intervals, the paper's numbers beside it, and the entropy: table_1.
+Figure table_1_figure(const std::vector<AccuracyRow>& table);
+
+/// The baseline's and the adaptive accuracy of every reading against n, and the paper's: sensitivity.
+Figure sensitivity_figure(const std::vector<Reading>& readings);
+
+/// Accuracy and the largest coefficient against n, of heads in place of softmax and of heads trained with: variants.
+Figure variants_figure(const std::vector<VariantLine>& lines);
+
+}  // namespace softcheck::experiments
