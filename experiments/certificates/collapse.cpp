@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <stdexcept>
 
 #include "experiments/certificates/gelu.hpp"
 #include "numerics/ulp.hpp"
@@ -222,6 +223,10 @@ std::optional<CollapseSet> find_collapse(const NetworkCells& network, std::uint6
 }
 
 Certificate certify_error(const NetworkCells& network, const CollapseSet& set) {
+  if (!(set.odd.priority > set.other.priority) || set.odd.class_index == set.other.class_index) {
+    throw std::invalid_argument("certify_error: need a of a larger priority than b and of another class, got " +
+                                describe(set));
+  }
   return certify_positive("model.error", describe(set) + ", n >= " + std::to_string(set.wrong_from),
                           [&] { return margin_from(network, set, balls_of(network, set), set.wrong_from); });
 }

@@ -31,6 +31,8 @@ struct CollapseSet {
 std::optional<CollapseSet> find_collapse(const NetworkCells& network, std::uint64_t longest);
 
 /// model.error: on the set of wrong_from items and on every longer one, the score of b's class exceeds every other.
+///
+/// throws   std::invalid_argument unless a has the larger priority and another class: else that is no error
 numerics::Certificate certify_error(const NetworkCells& network, const CollapseSet& set);
 
 /// The two items and the query as attention sees them in a format: each number rounded to it.

@@ -75,7 +75,7 @@ double exp_minus(double t) {
 Ball gelu(double x) {
   const double e = tail_at(std::fabs(x)).value;
   const double value = x > 0 ? x / (1 + e) : x * (e / (1 + e));
-  return {value, gelu_error * std::fabs(x)};
+  return {value, gelu_error * std::fabs(x) + underflow_share};
 }
 
 Ball gelu_slope(double x) { return {slope_value(x), slope_error}; }

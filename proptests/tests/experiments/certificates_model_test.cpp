@@ -1,0 +1,108 @@
+// Everything at once: the claims are those of docs/certificates.md, and all hold of a trained network.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+
+#include "certificates_oracle.hpp"
+#include "experiments/certificates/certify_model.hpp"
+#include "experiments/trained_models.hpp"
+#include "kernels/abi/softcheck_kernel.h"
+
+namespace softcheck::experiments {
+namespace {
+
+using numerics::Verdict;
+
+const std::filesystem::path source(SOFTCHECK_SOURCE_DIR);
+
+Floats trained_network() { return read_model(source / "experiments/models/seeds/seed-01.safetensors").parameters; }
+
+// Copies b's value: what attention comes to on a set that collapses.
+int value_of_the_last(const softcheck_call* call) {
+  const DLTensor& v = *call->inputs[2];
+  const std::size_t row = width * static_cast<std::size_t>(v.dtype.bits) / 8;
+  const auto* values = static_cast<const std::byte*>(v.data);
+  std::copy_n(values + row * static_cast<std::size_t>(v.shape[2] - 1), row,
+              static_cast<std::byte*>(call->outputs[0]->data));
+  return 0;
+}
+
+int refuse(const softcheck_call*) { return 1; }
+
+// The ids in the table's rows: | `model.spread.exact` | ...
+std::set<std::string> documented_claims() {
+  std::ifstream file(source / "docs/certificates.md");
+  std::set<std::string> claims;
+  const std::regex row(R"(^\| `(model\.[a-z0-9_.]+)` \|.*)");
+  for (std::string line; std::getline(file, line);) {
+    std::smatch match;
+    if (std::regex_match(line, match, row)) claims.insert(match[1]);
+  }
+  return claims;
+}
+
+TEST(CertifiedModel, ItsClaimsAreTheDocumentedOnesAndHold) {
+  ModelOptions options;
+  options.attention = value_of_the_last;
+  std::set<std::string> claims;
+  for (const ModelClaim& claim : certify_model(trained_network(), options)) {
+    claims.insert(claim.claim);
+    EXPECT_FALSE(claim.lines.empty()) << claim.claim;
+    ASSERT_FALSE(claim.certificates.empty()) << claim.claim;
+    for (const numerics::Certificate& certificate : claim.certificates) {
+      EXPECT_EQ(certificate.claim, claim.claim);
+      EXPECT_FALSE(certificate.witness.empty()) << claim.claim;
+      EXPECT_EQ(certificate.verdict, Verdict::proved) << claim.claim;
+    }
+  }
+  EXPECT_EQ(claims, documented_claims());
+}
+
+TEST(CertifiedModel, WithoutAKernelNoneIsClaimedToHaveRun) {
+  ModelOptions refusing, without;
+  refusing.attention = refuse;
+  for (const ModelOptions& options : {refusing, without}) {
+    for (const ModelClaim& claim : certify_model(trained_network(), options)) {
+      EXPECT_FALSE(claim.claim.ends_with(".kernel")) << claim.claim;
+    }
+  }
+  // Nor on sets that do not fit.
+  ModelOptions small;
+  small.attention = value_of_the_last;
+  small.kernel_bytes = 1;
+  for (const ModelClaim& claim : certify_model(trained_network(), small)) {
+    EXPECT_FALSE(claim.claim.ends_with(".kernel")) << claim.claim;
+  }
+}
+
+TEST(CertifiedModel, AnUntrainedNetworkIsCertifiedToo) {
+  for (const ModelClaim& claim : certify_model(random_network(4, 1))) {
+    const bool may_be_vacuous = claim.claim == "model.error";
+    const Verdict verdict = numerics::worst(claim.certificates);
+    EXPECT_TRUE(verdict == Verdict::proved || (may_be_vacuous && verdict == Verdict::vacuous)) << claim.claim;
+  }
+}
+
+TEST(CertifiedModel, BadOptionsAreNamed) {
+  const auto refusal = [](const ModelOptions& options, const Floats& parameters) -> std::string {
+    try {
+      certify_model(parameters, options);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  ModelOptions eps, items;
+  eps.eps = 1;
+  items.items = 0;
+  EXPECT_THAT(refusal(eps, trained_network()), testing::HasSubstr("need eps in (0, 1), got 1"));
+  EXPECT_THAT(refusal(items, trained_network()), testing::HasSubstr("need items >= 1"));
+  EXPECT_THAT(refusal({}, Floats(7)), testing::HasSubstr("need 118666 parameters, got 7"));
+}
+
+}  // namespace
+}  // namespace softcheck::experiments

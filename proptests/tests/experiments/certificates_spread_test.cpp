@@ -1,0 +1,396 @@
+// Cells of the network, the certified spread and its ladder, judged by the network as the paper writes it.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "certificates_oracle.hpp"
+#include "experiments/certificates/overflow.hpp"
+#include "experiments/certificates/spread_ladder.hpp"
+#include "experiments/trained_models.hpp"
+#include "experiments/training.hpp"
+#include "numerics/fp_environment.hpp"
+
+namespace softcheck::experiments {
+namespace {
+
+using Eigen::Index;
+using numerics::Certificate;
+using numerics::Enclosure;
+using numerics::PrecisionScope;
+using numerics::Verdict;
+using EnclosedNetwork = RealNetwork<Enclosure>;
+using LongNetwork = RealNetwork<long double>;
+
+Floats trained_network() {
+  const std::filesystem::path folder = std::filesystem::path(SOFTCHECK_SOURCE_DIR) / "experiments/models/seeds";
+  return read_model(folder / "seed-01.safetensors").parameters;
+}
+
+std::vector<Floats> networks() { return {trained_network(), random_network(1, 1), random_network(2, 3)}; }
+
+// Is the curve at the centre plus x half of cell j where the cell says? exact: (d) at that place.
+bool in_cell(const CurveCells& curve, Index j, double x, const std::vector<Enclosure>& exact) {
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    const auto row = static_cast<Index>(i);
+    const Enclosure reached = curve.centre(row, j) + Enclosure(x) * Enclosure(curve.half(j)) * curve.slope(row, j);
+    if (!reached.contains(exact[i])) return false;
+  }
+  return true;
+}
+
+// The network that the cells are of, against the one whose parameters are given: every place tried is where the cells
+// say.
+bool cells_hold(const NetworkCells& cells, const Floats& parameters, std::uint64_t seed) {
+  const PrecisionScope scope(113);
+  const EnclosedNetwork network(parameters);
+  RandomWords words(seed);
+  const CellGrid grid = unit_cells(8);
+  const CurveCells items = cells.items(grid), encoded = cells.queries_encoded(grid),
+                   projected = cells.queries_projected(grid), folded = cells.queries_folded(grid);
+  for (int round = 0; round < 6; ++round) {
+    const auto cell = static_cast<Index>(uniform_below(words, 10));
+    const double x = round % 2 == 0 ? 0 : 2 * static_cast<double>(uniform(words)) - 1;
+    const double place = grid.at(cell) + x * grid.half(cell);  // exact: few bits
+    const auto class_index = static_cast<int>(uniform_below(words, class_count));
+    if (!in_cell(items, cell + class_index * grid.at.size(), x, network.item(place, class_index))) return false;
+    if (!in_cell(encoded, cell, x, network.encoded_query(place))) return false;
+    const std::vector<Enclosure> query = network.projected_query(place);
+    if (!in_cell(projected, cell, x, query)) return false;
+    // Folding, by its effect: the logit of an item at a point.
+    const std::vector<Enclosure> item = network.item(0.25, 3);
+    Enclosure logit =
+        folded.centre(width, cell) + Enclosure(x) * Enclosure(grid.half(cell)) * folded.slope(width, cell);
+    for (Index i = 0; i < width; ++i) {
+      logit += item[static_cast<std::size_t>(i)] *
+               (folded.centre(i, cell) + Enclosure(x) * Enclosure(grid.half(cell)) * folded.slope(i, cell));
+    }
+    if (!logit.contains(network.logit(query, network.key(0.25, 3)))) return false;
+  }
+  return true;
+}
+
+TEST(CertifiedSpread, CellsHoldTheNetwork) {
+  const numerics::FpEnvironmentGuard environment;
+  for (const Floats& parameters : networks()) EXPECT_TRUE(cells_hold(NetworkCells(parameters), parameters, 1));
+}
+
+TEST(CertifiedSpread, CellsOfAnotherNetworkAreNoticed) {
+  const numerics::FpEnvironmentGuard environment;
+  const Floats parameters = random_network(1, 1);
+  const auto changed = [&](Layer layer, bool biases, float factor) {
+    Floats other = parameters;
+    const std::size_t first = biases ? layers[layer].biases() : layers[layer].weights;
+    const std::size_t last = biases ? layers[layer].end() : layers[layer].biases();
+    for (std::size_t i = first; i < last; ++i) other[i] *= factor;
+    return other;
+  };
+  const auto noticed = [&](const Floats& other) { return !cells_hold(NetworkCells(other), parameters, 1); };
+  EXPECT_TRUE(noticed(changed(attention_key, false, std::sqrt(128.0F)))) << "the scale forgotten";
+  for (const Layer layer : {item_1, item_2, query_1, query_2, attention_query, attention_key}) {
+    EXPECT_TRUE(noticed(changed(layer, true, 0))) << "the bias dropped: " << layers[layer].name;
+    EXPECT_TRUE(noticed(changed(layer, false, 1 + 0x1p-20F))) << "a weight's last bits: " << layers[layer].name;
+  }
+}
+
+// The first logit of a random place in a pair of cells that lies outside its bounds at y.
+using LogitBounds = std::function<CellLogits(const CurveCells&, const CurveCells&)>;
+bool logit_bounds_hold(const LogitBounds& bounds, const Floats& parameters) {
+  const NetworkCells cells(parameters);
+  const LongNetwork network(parameters);
+  RandomWords words(7);
+  const CellGrid grid = unit_cells(128);
+  const CurveCells items = cells.items(grid);
+  CurveCells queries = cells.queries_folded(grid);
+  queries.centre = queries.centre.top_rows(width);
+  queries.slope = queries.slope.top_rows(width);
+  const CellLogits logits = bounds(items, queries);
+  // Without the keys' bias: it adds the same to all logits of a query.
+  const long double allowed = 1e-9L;  // of long double, on logits of at most some thousands
+  for (int round = 0; round < 200; ++round) {
+    const auto i = static_cast<Index>(uniform_below(words, 130)), q = static_cast<Index>(uniform_below(words, 130));
+    const auto class_index = static_cast<int>(uniform_below(words, class_count));
+    const double x = round % 2 == 0 ? 1 - 2.0 * (round / 2 % 2) : 2 * static_cast<double>(uniform(words)) - 1;
+    const std::vector<long double> query_vector = [&] {
+      const double y = round % 3 - 1;
+      return network.projected_query(grid.at(q) + y * grid.half(q));
+    }();
+    const double priority = grid.at(i) + x * grid.half(i);
+    const Index row = i + class_index * grid.at.size();
+    const long double logit = network.logit(query_vector, network.key(priority, class_index)) -
+                              network.logit(query_vector, network.key_bias());
+    const int y = round % 3;
+    if (logit > logits.upper[y](row, q) + allowed || logit < logits.lower[y](row, q) - allowed) return false;
+  }
+  return true;
+}
+
+TEST(CertifiedSpread, LogitsStayWithinTheirCells) {
+  const numerics::FpEnvironmentGuard environment;
+  for (const Floats& parameters : networks()) EXPECT_TRUE(logit_bounds_hold(bound_cell_logits, parameters));
+}
+
+TEST(CertifiedSpread, WrongLogitBoundsAreNoticed) {
+  const numerics::FpEnvironmentGuard environment;
+  const Floats parameters = trained_network();
+  const LogitBounds swapped = [](const CurveCells& items, const CurveCells& queries) {
+    CellLogits logits = bound_cell_logits(items, queries);
+    std::swap(logits.upper, logits.lower);
+    return logits;
+  };
+  const LogitBounds centres_alone = [](CurveCells items, CurveCells queries) {
+    items.half.setZero();
+    queries.half.setZero();
+    return bound_cell_logits(items, queries);
+  };
+  const LogitBounds slope_of_queries_forgotten = [](const CurveCells& items, CurveCells queries) {
+    queries.slope.middle.setZero();
+    queries.slope.radius.setZero();
+    return bound_cell_logits(items, queries);
+  };
+  const LogitBounds slope_of_items_forgotten = [](CurveCells items, const CurveCells& queries) {
+    items.slope.middle.setZero();
+    items.slope.radius.setZero();
+    return bound_cell_logits(items, queries);
+  };
+  const LogitBounds abs_forgotten = [](const CurveCells& items, const CurveCells& queries) {
+    CellLogits logits = bound_cell_logits(items, queries);
+    const Eigen::MatrixXd moved = items.half.asDiagonal() * (items.slope.middle.transpose() * queries.centre.middle);
+    const Eigen::MatrixXd extra = moved - moved.cwiseAbs();
+    for (int y = 0; y < 3; ++y) {
+      logits.upper[y] += extra;
+      logits.lower[y] -= extra;
+    }
+    return logits;
+  };
+  EXPECT_TRUE(logit_bounds_hold(bound_cell_logits, parameters));
+  EXPECT_FALSE(logit_bounds_hold(swapped, parameters));
+  EXPECT_FALSE(logit_bounds_hold(centres_alone, parameters));
+  EXPECT_FALSE(logit_bounds_hold(slope_of_queries_forgotten, parameters));
+  EXPECT_FALSE(logit_bounds_hold(slope_of_items_forgotten, parameters));
+  // Logits of the trained network grow with the priority: there the abs changes nothing.
+  EXPECT_TRUE(logit_bounds_hold(bound_cell_logits, random_network(2, 3)));
+  EXPECT_FALSE(logit_bounds_hold(abs_forgotten, random_network(2, 3)));
+}
+
+long double sampled_spread(const LongNetwork& network, std::uint64_t seed) {
+  RandomWords words(seed);
+  std::vector<std::vector<long double>> keys;
+  for (int c = 0; c < class_count; ++c) {
+    for (int i = 0; i <= 24; ++i) keys.push_back(network.key(i / 24.0, c));
+    for (int i = 0; i < 16; ++i) keys.push_back(network.key(uniform(words), c));
+  }
+  long double largest = 0;
+  for (int i = 0; i <= 32; ++i) {
+    const std::vector<long double> query = network.projected_query(i / 32.0);
+    long double high = -INFINITY, low = INFINITY;
+    for (const auto& key : keys) {
+      const long double logit = network.logit(query, key);
+      high = std::max(high, logit);
+      low = std::min(low, logit);
+    }
+    largest = std::max(largest, high - low);
+  }
+  return largest;
+}
+
+TEST(CertifiedSpread, NoSampledSpreadExceedsIt) {
+  for (const Floats& parameters : networks()) {
+    const numerics::FpEnvironmentGuard environment;
+    const SpreadBound bound = bound_spread(NetworkCells(parameters));
+    const long double sampled = sampled_spread(LongNetwork(parameters), 11);
+    EXPECT_LE(sampled, static_cast<long double>(bound.upper));
+    EXPECT_GE(sampled, 0.98L * bound.lower) << "the sample is dense, and the bound is a supremum, not more";
+    EXPECT_LE(bound.upper - bound.lower, 0x1p-10 * bound.lower);
+  }
+}
+
+TEST(CertifiedSpread, ItsWitnessAttainsTheLowerEnd) {
+  for (const Floats& parameters : networks()) {
+    const PrecisionScope scope(113);
+    const SpreadBound bound = bound_spread(NetworkCells(parameters));
+    const EnclosedNetwork network(parameters);
+    const std::vector<Enclosure> query = network.projected_query(bound.query);
+    const auto logit = [&](const ItemPoint& item) {
+      return network.logit(query, network.key(item.priority, item.class_index));
+    };
+    const Enclosure spread = logit(bound.highest) - logit(bound.lowest);
+    EXPECT_TRUE((spread - Enclosure(bound.lower)).certainly_nonnegative());
+    EXPECT_TRUE((Enclosure(bound.upper) - spread).certainly_nonnegative());
+    EXPECT_LE((spread - Enclosure(bound.lower)).upper_double(), 1e-9 * bound.lower);
+  }
+}
+
+TEST(CertifiedSpread, FinerCellsStayInsideCoarserOnes) {
+  const numerics::FpEnvironmentGuard environment;
+  const NetworkCells network(trained_network());
+  SpreadBound coarse = bound_spread(network, 0, 32);
+  for (const int cells : {64, 128}) {
+    const SpreadBound fine = bound_spread(network, 0, cells);
+    EXPECT_GE(fine.lower, coarse.lower);
+    EXPECT_LE(fine.upper, coarse.upper);
+    // Second order: half the width, a quarter of the excess; a third leaves room for the lower end.
+    EXPECT_LT(fine.upper - fine.lower, (coarse.upper - coarse.lower) / 3);
+    coarse = fine;
+  }
+}
+
+TEST(CertifiedSpread, TheLargestLogitIsEnclosed) {
+  for (const Floats& parameters : networks()) {
+    const PrecisionScope scope(113);
+    const SizeBound size = bound_logit_size(NetworkCells(parameters));
+    const EnclosedNetwork network(parameters);
+    const Enclosure at_witness =
+        abs(network.logit(network.projected_query(size.query), network.key(size.item.priority, size.item.class_index)));
+    EXPECT_TRUE((at_witness - Enclosure(size.lower)).certainly_nonnegative());
+    EXPECT_TRUE((Enclosure(size.upper) - at_witness).certainly_nonnegative());
+    EXPECT_LE(size.upper - size.lower, 0.01 * size.upper);
+    const LongNetwork sampled(parameters);
+    for (int i = 0; i < 60; ++i) {
+      const long double logit = sampled.logit(sampled.projected_query(i % 7 / 6.0), sampled.key(i % 11 / 10.0, i % 10));
+      EXPECT_LE(std::fabs(logit), static_cast<long double>(size.upper));
+    }
+  }
+}
+
+TEST(CertifiedSpread, OverflowIsProvedAndDisproved) {
+  const auto verdicts = [](double lower, double upper, numerics::Format format) {
+    std::vector<Verdict> result;
+    for (const Certificate& c : certify_no_overflow({lower, upper, 0.5, {1, 3}}, format)) result.push_back(c.verdict);
+    return result;
+  };
+  using numerics::Format;
+  const double root = std::sqrt(128.0);
+  EXPECT_THAT(verdicts(100, 101, Format::f16), testing::ElementsAre(Verdict::proved, Verdict::proved));
+  // 65504 / sqrt(128) = 5789.8: overflows before it is scaled, not after.
+  EXPECT_THAT(verdicts(65504 / root + 1, 65504 / root + 2, Format::f16),
+              testing::ElementsAre(Verdict::violated, Verdict::proved));
+  EXPECT_THAT(verdicts(65505, 65506, Format::f16), testing::ElementsAre(Verdict::violated, Verdict::violated));
+  EXPECT_THAT(verdicts(65505, 65506, Format::bf16), testing::ElementsAre(Verdict::proved, Verdict::proved));
+  EXPECT_THAT(verdicts(5700, 5800, Format::f16), testing::ElementsAre(Verdict::undecided, Verdict::proved));
+}
+
+TEST(CertifiedSpread, NormsAreEnclosed) {
+  for (const Floats& parameters : networks()) {
+    const numerics::FpEnvironmentGuard environment;
+    const NetworkCells cells(parameters);
+    const LongNetwork network(parameters);
+    const Range query = largest_square_norm(cells.queries_encoded(unit_cells(64)));
+    const Range item = largest_square_norm(cells.items(unit_cells(64)));
+    const Range distance = largest_square_distance(cells.items(unit_cells(64)));
+    std::vector<std::vector<long double>> items;
+    long double sampled_query = 0, sampled_item = 0, sampled_distance = 0;
+    const auto square_distance = [](const std::vector<long double>& a, const std::vector<long double>& b) {
+      long double sum = 0;
+      for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+      return sum;
+    };
+    const std::vector<long double> origin(width, 0);
+    for (int i = 0; i <= 20; ++i) {
+      sampled_query = std::max(sampled_query, square_distance(network.encoded_query(i / 20.0), origin));
+      for (int c = 0; c < class_count; ++c) items.push_back(network.item(i / 20.0, c));
+    }
+    for (const auto& a : items) {
+      sampled_item = std::max(sampled_item, square_distance(a, origin));
+      for (const auto& b : items) sampled_distance = std::max(sampled_distance, square_distance(a, b));
+    }
+    const auto enclosed = [](long double sampled, const Range& range) {
+      EXPECT_LE(sampled, static_cast<long double>(range.upper));
+      EXPECT_GE(sampled, 0.95L * range.lower);
+      EXPECT_LE(range.lower, range.upper);
+      EXPECT_LE(range.upper, 1.01 * range.lower);
+    };
+    enclosed(sampled_query, query);
+    enclosed(sampled_item, item);
+    enclosed(sampled_distance, distance);
+  }
+}
+
+Verdict verdict_of(const std::vector<Certificate>& certificates, const std::string& claim) {
+  for (const Certificate& certificate : certificates) {
+    if (certificate.claim == claim) return certificate.verdict;
+  }
+  ADD_FAILURE() << "no " << claim;
+  return Verdict::undecided;
+}
+
+TEST(CertifiedLadder, EveryRungIsProved) {
+  const numerics::FpEnvironmentGuard environment;
+  for (const Floats& parameters : networks()) {
+    const std::vector<Certificate> certificates = certify_ladder(spread_ladder(NetworkCells(parameters), 1));
+    EXPECT_EQ(certificates.size(), 5U);
+    for (const Certificate& certificate : certificates) {
+      EXPECT_EQ(certificate.verdict, Verdict::proved) << certificate.claim;
+      EXPECT_LE(certificate.slack, 1) << certificate.claim;
+    }
+  }
+}
+
+TEST(CertifiedLadder, WrongRungsAreRejected) {
+  const numerics::FpEnvironmentGuard environment;
+  const SpreadLadder ladder = spread_ladder(NetworkCells(trained_network()), 1);
+  const auto with = [&](const std::function<void(SpreadLadder&)>& change, const std::string& claim) {
+    SpreadLadder changed = ladder;
+    change(changed);
+    return verdict_of(certify_ladder(changed), claim);
+  };
+  EXPECT_EQ(with([](SpreadLadder& l) { l.observed = l.observed * sqrt(Enclosure(width)); }, "model.spread.observed"),
+            Verdict::violated)
+      << "the scale forgotten in one of them";
+  EXPECT_EQ(with([](SpreadLadder& l) { l.exact.upper *= 1.01; }, "model.spread.exact"), Verdict::violated) << "wide";
+  EXPECT_THROW(with([](SpreadLadder& l) { std::swap(l.exact.lower, l.exact.upper); }, "model.spread.exact"),
+               std::invalid_argument)
+      << "swapped ends are no interval";
+  EXPECT_EQ(with([](SpreadLadder& l) { std::swap(l.joint, l.product); }, "model.spread.product"), Verdict::violated);
+  EXPECT_EQ(with([](SpreadLadder& l) { l.direct = l.direct / Enclosure(2); }, "model.spread.direct"), Verdict::violated)
+      << "items' norm in place of their distance";
+}
+
+// K^T Q with the singular values 2, 1, ..., 1; queries along the first direction: the bounds are nearly attained.
+Floats network_along_one_direction() {
+  RandomWords words(5);
+  Floats parameters = initial_parameters(words);
+  const auto set = [&](Layer layer, int row, int column, float value) {
+    parameters[layers[layer].weights + static_cast<std::size_t>(row * layers[layer].inputs + column)] = value;
+  };
+  for (int i = 0; i < width; ++i) {
+    for (int j = 0; j < width; ++j) {
+      set(attention_query, i, j, i == j ? (i == 0 ? 2 : 1) : 0);
+      set(attention_key, i, j, i == j ? 1 : 0);
+      set(query_2, i, j, 0);
+    }
+  }
+  parameters[layers[query_2].biases()] = 4;
+  parameters[layers[attention_query].biases() + 1] = 0.02F;  // across: joint > direct, but barely
+  return parameters;
+}
+
+TEST(CertifiedLadder, ASingularValueBelowTheTrueOneIsRejected) {
+  const numerics::FpEnvironmentGuard environment;
+  const NetworkCells network(network_along_one_direction());
+  EXPECT_EQ(verdict_of(certify_ladder(spread_ladder(network, 1)), "model.spread.joint"), Verdict::proved);
+  // Two steps of power iteration from a vector of ones.
+  const SigmaEnclosure power = [](const Eigen::MatrixXd& matrix) {
+    Eigen::VectorXd x = Eigen::VectorXd::Ones(matrix.cols());
+    for (int i = 0; i < 2; ++i) x = (matrix.transpose() * (matrix * x)).normalized();
+    const double sigma = (matrix * x).norm();
+    return numerics::SingularValueEnclosure{sigma, sigma};
+  };
+  EXPECT_EQ(verdict_of(certify_ladder(spread_ladder(network, 1, power)), "model.spread.joint"), Verdict::violated);
+}
+
+TEST(CertifiedSpread, WhatLeavesTheRangeOfDoubleIsRefused) {
+  const numerics::FpEnvironmentGuard environment;
+  Floats parameters = random_network(3, 1);
+  for (float& value : parameters) value *= 3e38F;
+  EXPECT_THROW(
+      {
+        const NetworkCells network(parameters);
+        bound_spread(network);
+      },
+      std::range_error);
+}
+
+}  // namespace
+}  // namespace softcheck::experiments
