@@ -18,6 +18,7 @@ std::string size_axis(int least, int most) {
 
 std::string accuracy_axis() {
   return "set ylabel 'accuracy (%)'\nset yrange [0:102]\nunset logscale y\nset format y '%g'\n"
+         "set key bottom left at graph 0.01, 0.19 font ',10' spacing 1.1\n"
          "set arrow 1 from graph 0, first 10 to graph 1, first 10 nohead dashtype 2 linecolor rgb '#777777'\n"
          "set label 1 'chance' at graph 0.01, first 10 offset 0, 0.6 textcolor rgb '#777777'\n";
 }
@@ -54,11 +55,26 @@ Picture variants_picture(const std::string& name, const std::string& title, cons
                      data_block("largest", columns(lines, [](const HeadSummary& s) { return s.largest.value; })) +
                      fmt::format("set multiplot layout 1, 2 title {} font ',15'\n", quoted(title)) +
                      size_axis(lines.front().sizes.front(), lines.front().sizes.back()) + accuracy_axis() +
-                     "set title 'accuracy'\nset key top right\n" + plot_of("accuracy", lines) +
+                     "set title 'accuracy'\n" + plot_of("accuracy", lines) +
                      "unset arrow 1\nunset label 1\nset title 'largest coefficient, mean'\nset ylabel 'coefficient'\n"
                      "set logscale y\nset yrange [*:1.2]\nunset key\n" +
                      plot_of("largest", lines) + "unset multiplot\n";
   return {name, 1200, 560, text};
+}
+
+// "schedule=constant decay=loss" to "constant loss".
+std::string short_name(const std::string& name) {
+  std::string text;
+  std::size_t word = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '=') {
+      text.resize(word);
+      continue;
+    }
+    text += name[i];
+    if (name[i] == ' ') word = text.size();
+  }
+  return text;
 }
 
 }  // namespace
@@ -67,7 +83,7 @@ Figure table_1_figure(const std::vector<AccuracyRow>& table) {
   const std::string csv = to_csv(table);
   std::string text = data_block("table", csv) + "set multiplot layout 1, 2\n" +
                      size_axis(table.front().size, table.back().size) + accuracy_axis() +
-                     "set title 'Table 1: accuracy, mean and 95 % interval over seeds'\nset key top right\n";
+                     "set title 'Table 1: accuracy, mean and 95 % interval over seeds'\n";
   const auto line = [](const char* column, Colour colour, int point, const char* title) {
     return fmt::format(
         "$table using 'n':'{0}':'{0}_half_width' with yerrorlines linewidth 2 pointtype {1} pointsize 0.8 linecolor "
@@ -82,10 +98,10 @@ Figure table_1_figure(const std::vector<AccuracyRow>& table) {
   text += "plot " + line("baseline", Colour::blue, 5, "softmax") + ", " +
           line("adaptive", Colour::vermillion, 7, "adaptive temperature") + ", " +
           paper("paper_baseline", Colour::blue, 4, "softmax, the paper") + ", " +
-          paper("paper_adaptive", Colour::vermillion, 6, "adaptive temperature, the paper") + "\n";
+          paper("paper_adaptive", Colour::vermillion, 6, "adaptive, the paper") + "\n";
   text +=
       "unset arrow 1\nunset label 1\nset title 'entropy of the coefficients, mean'\nset ylabel 'entropy (nats)'\n"
-      "set yrange [0:*]\nset key top left\nplot log(x) with lines dashtype 2 linecolor rgb '#777777' title 'ln n, "
+      "set yrange [0:*]\nset key top left at graph 0.02, 0.98\nplot log(x) with lines dashtype 2 linecolor rgb '#777777' title 'ln n, "
       "uniform', " +
       std::string("$table using 'n':'entropy' ") + styled(0, "softmax") + ", $table using 'n':'entropy_adaptive' " +
       styled(1, "adaptive temperature") + "\nunset multiplot\n";
@@ -103,12 +119,11 @@ Figure sensitivity_figure(const std::vector<Reading>& readings) {
   }
   const std::vector<AccuracyRow>& table = readings.front().table;
   text = data_block("readings", data + "\n") + data_block("paper", to_csv(table)) + "set multiplot layout 1, 2\n" +
-         size_axis(table.front().size, table.back().size) + accuracy_axis() +
-         "set key bottom left at graph 0.01, 0.14\n";
+         size_axis(table.front().size, table.back().size) + accuracy_axis();
   for (const std::string head : {"baseline", "adaptive"}) {
     text += fmt::format("set title {}\nplot ", quoted(head == "baseline" ? "softmax" : "adaptive temperature"));
     for (std::size_t r = 0; r < readings.size(); ++r) {
-      text += fmt::format("$readings using 'n':'{} {}' {}, ", head, r, styled(r, readings[r].name));
+      text += fmt::format("$readings using 'n':'{} {}' {}, ", head, r, styled(r, short_name(readings[r].name)));
     }
     text += fmt::format(
         "$paper using 'n':'paper_{}' with points pointtype 6 pointsize 2 linewidth 2.5 linecolor rgb '#000000' title "
