@@ -52,13 +52,14 @@ struct LogitsRow {
   }
 };
 
-/// What the kernels of the softmax family get: one block computes a row, blocks take rows in turn. scale is 1 / theta.
-/// results: rows x columns, or rows x 1.
+/// What the kernels of the softmax family get: one block computes a row, blocks take rows in turn. scale is 1 / theta,
+/// rounded. results: rows x columns, or rows x 1.
 template <BlockContext B, class Element, class Result>
 struct RowArguments {
   Logits<B, Element> logits;
   WrittenMatrix<B, Result> results;
   Accumulator<Element> scale = 1;
+  double theta = 1;
 
   SOFTCHECK_BODY void store(std::int64_t row, std::int64_t column, Accumulator<Result> value) const {
     results.elements.store(results.place(row, column), narrowed<Result>(value));

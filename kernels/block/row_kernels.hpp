@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/block/adaptive_softmax.hpp"
+#include "kernels/block/log_softmax.hpp"
 
 namespace softcheck::kernels {
 
@@ -31,6 +32,20 @@ struct AdaptiveSoftmaxKernel {
   template <class B, class Element>
   static SOFTCHECK_BODY void run(B& block, const RowArguments<B, Element, Element>& arguments) {
     adaptive_softmax_body(block, arguments);
+  }
+};
+
+struct LogSoftmaxKernel {
+  template <class B, class Element>
+  static SOFTCHECK_BODY void run(B& block, const RowArguments<B, Element, Element>& arguments) {
+    log_softmax_body(block, arguments);
+  }
+};
+
+struct LogsumexpKernel {
+  template <class B, class Element, class Result>
+  static SOFTCHECK_BODY void run(B& block, const RowArguments<B, Element, Result>& arguments) {
+    logsumexp_body(block, arguments);
   }
 };
 

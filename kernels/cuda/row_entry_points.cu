@@ -13,10 +13,15 @@
 namespace softcheck::kernels {
 namespace {
 
+// At least so many blocks on a multiprocessor: 128 registers a thread. Left to itself ptxas saves some and spills
+// others.
+constexpr int least_blocks = 4;
+
 using RowBlock = CudaBlock<row_threads>;
 
 template <class Kernel, class Element, class Result>
-__global__ void __launch_bounds__(row_threads) row_kernel(const RowArguments<RowBlock, Element, Result> arguments) {
+__global__ void __launch_bounds__(row_threads, least_blocks)
+    row_kernel(const RowArguments<RowBlock, Element, Result> arguments) {
   RowBlock block;
   Kernel::run(block, arguments);
 }
@@ -53,6 +58,14 @@ SOFTCHECK_EXPORT int softcheck_cuda_softmax(const softcheck_call* call) {
 
 SOFTCHECK_EXPORT int softcheck_cuda_entropy(const softcheck_call* call) {
   return kernels::run_on_device<kernels::EntropyKernel>(call, kernels::Form::rows);
+}
+
+SOFTCHECK_EXPORT int softcheck_cuda_log_softmax(const softcheck_call* call) {
+  return kernels::run_on_device<kernels::LogSoftmaxKernel>(call, kernels::Form::elements);
+}
+
+SOFTCHECK_EXPORT int softcheck_cuda_logsumexp(const softcheck_call* call) {
+  return kernels::run_on_device<kernels::LogsumexpKernel>(call, kernels::Form::rows);
 }
 
 SOFTCHECK_EXPORT int softcheck_cuda_adaptive_softmax(const softcheck_call* call) {

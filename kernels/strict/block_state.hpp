@@ -62,4 +62,8 @@ void add_weights(BlockSums<double>& sums, const double* x, std::size_t count, do
 void write_weights(const float* x, std::size_t count, float m, float scale, float factor, float* out);
 void write_weights(const double* x, std::size_t count, double m, double scale, double factor, double* out);
 
+/// out = (x - m) scale - shift. out may be x.
+void write_logs(const float* x, std::size_t count, float m, float scale, float shift, float* out);
+void write_logs(const double* x, std::size_t count, double m, double scale, double shift, double* out);
+
 }  // namespace softcheck::kernels::strict

@@ -48,6 +48,15 @@ SOFTCHECK_EXPORT int softcheck_strict_entropy(const softcheck_call* call) {
   return kernels::strict::run(call, kernels::Form::rows, [](auto& rows, std::int64_t row) { rows.entropy(row); });
 }
 
+SOFTCHECK_EXPORT int softcheck_strict_log_softmax(const softcheck_call* call) {
+  return kernels::strict::run(call, kernels::Form::elements,
+                              [](auto& rows, std::int64_t row) { rows.log_softmax(row); });
+}
+
+SOFTCHECK_EXPORT int softcheck_strict_logsumexp(const softcheck_call* call) {
+  return kernels::strict::run(call, kernels::Form::rows, [](auto& rows, std::int64_t row) { rows.logsumexp(row); });
+}
+
 SOFTCHECK_EXPORT int softcheck_strict_adaptive_softmax(const softcheck_call* call) {
   if (call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->theta != 1) return 1;
   return kernels::strict::run(call, kernels::Form::elements,

@@ -169,6 +169,15 @@ HWY_INLINE void write_of(const T* x, std::size_t count, T maximum, T scale_facto
   }
 }
 
+template <class T>
+HWY_INLINE void logs_of(const T* x, std::size_t count, T maximum, T scale_factor, T shifted_by, T* out) {
+  const Tag<T> d;
+  const Lanes<T> m = hn::Set(d, maximum), scale = hn::Set(d, scale_factor), shift = hn::Set(d, shifted_by);
+  for (std::size_t i = 0; i < count; i += lanes<T>) {
+    hn::StoreU(hn::Sub(hn::Mul(hn::Sub(hn::LoadU(d, x + i), m), scale), shift), d, out + i);
+  }
+}
+
 void add_items_f32(BlockState<float>& state, const float* x, std::size_t count, float scale, bool deviations) {
   deviations ? items_of<true>(state, x, count, scale) : items_of<false>(state, x, count, scale);
 }
@@ -195,6 +204,12 @@ void write_weights_f32(const float* x, std::size_t count, float m, float scale, 
 void write_weights_f64(const double* x, std::size_t count, double m, double scale, double factor, double* out) {
   write_of(x, count, m, scale, factor, out);
 }
+void write_logs_f32(const float* x, std::size_t count, float m, float scale, float shift, float* out) {
+  logs_of(x, count, m, scale, shift, out);
+}
+void write_logs_f64(const double* x, std::size_t count, double m, double scale, double shift, double* out) {
+  logs_of(x, count, m, scale, shift, out);
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace softcheck::kernels::strict
@@ -213,6 +228,8 @@ HWY_EXPORT(add_weights_f32);
 HWY_EXPORT(add_weights_f64);
 HWY_EXPORT(write_weights_f32);
 HWY_EXPORT(write_weights_f64);
+HWY_EXPORT(write_logs_f32);
+HWY_EXPORT(write_logs_f64);
 
 namespace {
 
@@ -272,6 +289,12 @@ void write_weights(const float* x, std::size_t count, float m, float scale, floa
 }
 void write_weights(const double* x, std::size_t count, double m, double scale, double factor, double* out) {
   HWY_DYNAMIC_DISPATCH(write_weights_f64)(x, count, m, scale, factor, out);
+}
+void write_logs(const float* x, std::size_t count, float m, float scale, float shift, float* out) {
+  HWY_DYNAMIC_DISPATCH(write_logs_f32)(x, count, m, scale, shift, out);
+}
+void write_logs(const double* x, std::size_t count, double m, double scale, double shift, double* out) {
+  HWY_DYNAMIC_DISPATCH(write_logs_f64)(x, count, m, scale, shift, out);
 }
 
 }  // namespace softcheck::kernels::strict

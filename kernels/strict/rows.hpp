@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/block/entropy.hpp"
+#include "kernels/block/log_softmax.hpp"
 #include "kernels/cpu/adaptive_beta.hpp"
 #include "kernels/cpu/call_views.hpp"
 #include "kernels/strict/block_state.hpp"
@@ -43,7 +43,17 @@ class StrictRows {
 
   void softmax(std::int64_t row) {
     const RowStatistics<T> all = statistics(row, scale_, false);
-    write(row, all.maximum, scale_, T(1) / (T(1) + all.weights.total()));
+    write(row, all.maximum, write_weights, scale_, T(1) / (T(1) + all.weights.total()));
+  }
+
+  void log_softmax(std::int64_t row) {
+    const RowStatistics<T> all = statistics(row, scale_, false);
+    write(row, all.maximum, write_logs, scale_, static_cast<T>(logarithm_of_sum(all)));
+  }
+
+  void logsumexp(std::int64_t row) {
+    const double all = log_sum_exp(statistics(row, scale_, false), views_.theta);
+    store_element(views_.output().at(row, 0), views_.output().storage, all);
   }
 
   void entropy(std::int64_t row) {
@@ -64,7 +74,7 @@ class StrictRows {
       });
       factor = T(1) / merge_threads(sums_, used()).total();
     }
-    write(row, all.maximum, beta, factor);
+    write(row, all.maximum, write_weights, beta, factor);
   }
 
  private:
@@ -91,12 +101,14 @@ class StrictRows {
     return merge_threads(state_, used(), scale);
   }
 
-  void write(std::int64_t row, T maximum, T scale, T factor) {
+  /// results = pass(x, maximum, scale, last).
+  using Pass = void (*)(const T* x, std::size_t count, T maximum, T scale, T last, T* results);
+  void write(std::int64_t row, T maximum, Pass pass, T scale, T last) {
     const bool defined = maximum > minus_infinity<T>();
     const View& out = views_.output();
     if (!defined) std::fill(results_, results_ + piece, not_a_number<T>());
     each_piece(row, [&](std::int64_t begin, const T* x, std::size_t count, std::size_t padded) {
-      if (defined) write_weights(x, padded, maximum, scale, factor, results_);
+      if (defined) pass(x, padded, maximum, scale, last, results_);
       write_row(out, row, begin, results_, count);
     });
   }

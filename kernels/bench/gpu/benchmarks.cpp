@@ -195,10 +195,12 @@ Benchmarks run_benchmarks(std::size_t memory) {
                     softcheck_cuda_mma_adaptive_attention, "mma_");
   measure_attention(all, Format::bf16, {1, 1, 1048576, 1048576, 128, true}, softcheck_cuda_mma_attention,
                     softcheck_cuda_mma_adaptive_attention, "mma_");
-  // One query: decoding.
+  // One query: decoding, by a block and by a block for each part of the keys.
   for (const std::int64_t keys : {4096, 131072, 1048576}) {
-    measure_attention(all, Format::bf16, {1, 32, 1, keys, 128, false}, softcheck_cuda_attention,
-                      softcheck_cuda_adaptive_attention, "");
+    const AttentionShape shape{1, 8, 1, keys, 128, false};
+    measure_attention(all, Format::bf16, shape, softcheck_cuda_attention, softcheck_cuda_adaptive_attention, "");
+    measure_attention(all, Format::bf16, shape, softcheck_cuda_split_attention, softcheck_cuda_split_adaptive_attention,
+                      "split_");
   }
   return all;
 }

@@ -173,11 +173,18 @@ std::vector<Comparison> compare_on_the_device() {
   std::vector<Comparison> found;
   compare_rows({"softmax", softcheck_cuda_softmax, softcheck_strict_softmax, "strict"}, found);
   compare_rows({"entropy", softcheck_cuda_entropy, softcheck_strict_entropy, "strict"}, found);
+  compare_rows({"log_softmax", softcheck_cuda_log_softmax, softcheck_strict_log_softmax, "strict"}, found);
+  compare_rows({"logsumexp", softcheck_cuda_logsumexp, softcheck_strict_logsumexp, "strict"}, found);
   compare_rows({"adaptive_softmax", softcheck_cuda_adaptive_softmax, softcheck_strict_adaptive_softmax, "strict"},
                found);
   compare_attention({"attention", softcheck_cuda_attention, softcheck_strict_attention, "strict"}, found);
   compare_attention(
       {"adaptive_attention", softcheck_cuda_adaptive_attention, softcheck_strict_adaptive_attention, "strict"}, found);
+  compare_attention({"split_attention", softcheck_cuda_split_attention, softcheck_emulated_split_attention, "emulated"},
+                    found);
+  compare_attention({"split_adaptive_attention", softcheck_cuda_split_adaptive_attention,
+                     softcheck_emulated_split_adaptive_attention, "emulated"},
+                    found);
   compare_backward(
       {"attention_backward", softcheck_cuda_attention_backward, softcheck_emulated_attention_backward, "emulated"},
       found);

@@ -6,9 +6,13 @@
 extern "C" {
 int softcheck_cuda_softmax(const softcheck_call* call);
 int softcheck_cuda_entropy(const softcheck_call* call);
+int softcheck_cuda_log_softmax(const softcheck_call* call);
+int softcheck_cuda_logsumexp(const softcheck_call* call);
 int softcheck_cuda_adaptive_softmax(const softcheck_call* call);
 int softcheck_cuda_attention(const softcheck_call* call);
 int softcheck_cuda_adaptive_attention(const softcheck_call* call);
+int softcheck_cuda_split_attention(const softcheck_call* call);
+int softcheck_cuda_split_adaptive_attention(const softcheck_call* call);
 int softcheck_cuda_mma_attention(const softcheck_call* call);
 int softcheck_cuda_mma_adaptive_attention(const softcheck_call* call);
 int softcheck_cuda_attention_backward(const softcheck_call* call);
@@ -16,11 +20,15 @@ int softcheck_cuda_adaptive_attention_backward(const softcheck_call* call);
 
 int softcheck_strict_softmax(const softcheck_call* call);
 int softcheck_strict_entropy(const softcheck_call* call);
+int softcheck_strict_log_softmax(const softcheck_call* call);
+int softcheck_strict_logsumexp(const softcheck_call* call);
 int softcheck_strict_adaptive_softmax(const softcheck_call* call);
 int softcheck_strict_attention(const softcheck_call* call);
 int softcheck_strict_adaptive_attention(const softcheck_call* call);
 
 int softcheck_emulated_softmax(const softcheck_call* call);
+int softcheck_emulated_split_attention(const softcheck_call* call);
+int softcheck_emulated_split_adaptive_attention(const softcheck_call* call);
 int softcheck_emulated_mma_attention(const softcheck_call* call);
 int softcheck_emulated_mma_adaptive_attention(const softcheck_call* call);
 int softcheck_emulated_attention_backward(const softcheck_call* call);

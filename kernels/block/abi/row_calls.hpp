@@ -29,6 +29,7 @@ RowArguments<B, Element, Result> row_arguments(const CallViews& views) {
   arguments.logits.columns = views.logits.columns;
   arguments.results = matrix_of<B, Result>(views.output());
   arguments.scale = static_cast<Accumulator<Element>>(1 / views.theta);
+  arguments.theta = views.theta;
   return arguments;
 }
 
@@ -43,7 +44,8 @@ int run_row_call(const softcheck_call* call, Form form, const Launcher& launcher
     if (views->output().storage == views->logits.storage) {
       return launcher.template run<Kernel>(row_arguments<B, Element, Element>(*views));
     }
-    if constexpr (!std::is_same_v<Element, double> && std::is_same_v<Kernel, EntropyKernel>) {
+    if constexpr (!std::is_same_v<Element, double> &&
+                  (std::is_same_v<Kernel, EntropyKernel> || std::is_same_v<Kernel, LogsumexpKernel>)) {
       return launcher.template run<Kernel>(row_arguments<B, Element, float>(*views));
     }
     return 1;

@@ -12,6 +12,7 @@
 
 #include "kernels/block/abi/attention_calls.hpp"
 #include "kernels/block/mma_attention.hpp"
+#include "kernels/block/split_attention.hpp"
 #include "kernels/emulator/block.hpp"
 #include "kernels/emulator/plugin/launched.hpp"
 
@@ -32,6 +33,33 @@ struct EmulatedAttention {
     shape.shared_bytes = attention_bytes<Accumulator<Element>>(arguments.dim);
     emulator::launched(
         shape, [&](Block& block) { attention_body<adaptive>(block, arguments); }, arguments.keys);
+    return 0;
+  }
+};
+
+struct EmulatedSplitAttention {
+  using Block = emulator::Block;
+
+  template <bool adaptive, class Element, class Result>
+  int run(const AttentionArguments<Block, Element, Result>& forward) const {
+    using T = Accumulator<Element>;
+    SplitArguments<Block, Element, Result> arguments;
+    arguments.forward = forward;
+    const std::int64_t queries = arguments.queries(), items = queries * arguments.parts();
+    std::vector<RowStatistics<T>> statistics(static_cast<std::size_t>(items));
+    std::vector<PartState<T>> states(static_cast<std::size_t>(items));
+    std::vector<CompensatedSum<T>> columns(static_cast<std::size_t>(items * forward.value_dim));
+    arguments.statistics = std::span(statistics);
+    arguments.states = std::span(states);
+    arguments.columns = std::span(columns);
+    const auto launch = [&](std::int64_t most, const emulator::Kernel& kernel) {
+      const emulator::LaunchShape shape{std::min<std::int64_t>(most, 3), attention_threads,
+                                        attention_bytes<T>(forward.dim)};
+      emulator::launched(shape, kernel, forward.keys);
+    };
+    if constexpr (adaptive) launch(items, [&](Block& block) { part_statistics_body(block, arguments); });
+    launch(items, [&](Block& block) { part_attention_body<adaptive>(block, arguments); });
+    launch(queries, [&](Block& block) { merge_parts_body<adaptive>(block, arguments); });
     return 0;
   }
 };
@@ -93,6 +121,14 @@ SOFTCHECK_EXPORT int softcheck_emulated_mma_attention(const softcheck_call* call
 
 SOFTCHECK_EXPORT int softcheck_emulated_mma_adaptive_attention(const softcheck_call* call) {
   return kernels::run_attention_call<true>(call, kernels::EmulatedMmaAttention());
+}
+
+SOFTCHECK_EXPORT int softcheck_emulated_split_attention(const softcheck_call* call) {
+  return kernels::run_attention_call<false>(call, kernels::EmulatedSplitAttention());
+}
+
+SOFTCHECK_EXPORT int softcheck_emulated_split_adaptive_attention(const softcheck_call* call) {
+  return kernels::run_attention_call<true>(call, kernels::EmulatedSplitAttention());
 }
 
 // (q, k, v, d_out[, mask]) to dq, dk, dv.

@@ -43,6 +43,14 @@ SOFTCHECK_EXPORT int softcheck_emulated_entropy(const softcheck_call* call) {
   return kernels::run_row_call<kernels::EntropyKernel>(call, kernels::Form::rows, kernels::EmulatedLauncher());
 }
 
+SOFTCHECK_EXPORT int softcheck_emulated_log_softmax(const softcheck_call* call) {
+  return kernels::run_row_call<kernels::LogSoftmaxKernel>(call, kernels::Form::elements, kernels::EmulatedLauncher());
+}
+
+SOFTCHECK_EXPORT int softcheck_emulated_logsumexp(const softcheck_call* call) {
+  return kernels::run_row_call<kernels::LogsumexpKernel>(call, kernels::Form::rows, kernels::EmulatedLauncher());
+}
+
 SOFTCHECK_EXPORT int softcheck_emulated_adaptive_softmax(const softcheck_call* call) {
   if (call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->theta != 1) return 1;
   return kernels::run_row_call<kernels::AdaptiveSoftmaxKernel>(call, kernels::Form::elements,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/block/mma_attention.hpp"
+#include "kernels/block/split_attention.hpp"
 #include "kernels/emulator/block.hpp"
 
 namespace softcheck::emulator_tests {
@@ -142,6 +143,59 @@ TEST(EmulatedAttention, AdaptiveIsPlainWhereOneKeyDominates) {
   EXPECT_EQ(plain.out, adaptive.out);
   EXPECT_EQ(plain.lse, adaptive.lse);
   EXPECT_EQ(plain.entropy, adaptive.entropy);
+}
+
+// In two parts: clean under every schedule, the same largest scores, and nothing where nothing is seen.
+template <bool adaptive>
+void compare_with_parts(std::int64_t seen) {
+  Problem problem;
+  problem.k.resize(static_cast<std::size_t>(key_heads * 2 * keys * dim), 0.25F);
+  problem.v.resize(static_cast<std::size_t>(key_heads * 2 * keys * value_dim), 1);
+  problem.mask.assign(static_cast<std::size_t>(heads * queries * 2 * keys), 1);
+  for (std::size_t i = 0; i < problem.mask.size(); ++i)
+    problem.mask[i] = static_cast<std::int64_t>(i) % (2 * keys) < seen;
+  SplitArguments<Block, float, float> split;
+  split.forward = problem.arguments();
+  split.forward.keys = 2 * keys;
+  split.forward.k = compact<Arguments::Global<const float>>(problem.k, key_heads, 2 * keys, dim);
+  split.forward.v = compact<Arguments::Global<const float>>(problem.v, key_heads, 2 * keys, value_dim);
+  split.forward.mask = compact<Arguments::Global<const std::uint8_t>>(problem.mask, heads, queries, 2 * keys);
+  ASSERT_EQ(split.parts(), 2);
+  const std::size_t items = static_cast<std::size_t>(split.queries() * split.parts());
+  std::vector<RowStatistics<float>> statistics(items);
+  std::vector<PartState<float>> states(items);
+  std::vector<CompensatedSum<float>> columns(items * static_cast<std::size_t>(value_dim));
+  split.statistics = std::span(statistics);
+  split.states = std::span(states);
+  split.columns = std::span(columns);
+  const auto expect_clean = [](std::span<std::byte> written, const emulator::Kernel& kernel) {
+    const emulator::LaunchReport report = emulator::launch_under_all_schedules(
+        {3, attention_threads, attention_bytes<float>(dim)}, {&written, 1}, kernel, 1);
+    EXPECT_TRUE(report.clean()) << report.text();
+  };
+  if (adaptive) {
+    expect_clean(std::as_writable_bytes(std::span(statistics)),
+                 [&](Block& block) { part_statistics_body(block, split); });
+  }
+  expect_clean(std::as_writable_bytes(std::span(columns)),
+               [&](Block& block) { part_attention_body<adaptive>(block, split); });
+  expect_clean(std::as_writable_bytes(std::span(problem.out)),
+               [&](Block& block) { merge_parts_body<adaptive>(block, split); });
+  const std::vector<float> by_parts = problem.maximum, out = problem.out;
+  const Arguments whole = split.forward;
+  emulator::launch({2, attention_threads, attention_bytes<float>(dim)},
+                   [&](Block& block) { attention_body<adaptive>(block, whole); });
+  EXPECT_EQ(by_parts, problem.maximum);
+  if (seen == 0) {
+    EXPECT_EQ(out, std::vector<float>(out.size()));
+  }
+}
+
+TEST(EmulatedSplitAttention, IsCleanAndFindsTheSameMaximaUnderEverySchedule) {
+  for (const std::int64_t seen : {std::int64_t{0}, std::int64_t{40}, 2 * keys}) {
+    compare_with_parts<false>(seen);
+    compare_with_parts<true>(seen);
+  }
 }
 
 // The same problem in bf16, by tensor cores and by a block a query: clean under every schedule, and the same up to what

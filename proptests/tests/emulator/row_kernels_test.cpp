@@ -70,6 +70,7 @@ TYPED_TEST(RowKernels, AreCleanAndTheSameUnderEverySchedule) {
     for (const auto& report :
          {run<SoftmaxKernel>(logits, 3, elements), run<SoftmaxKernel>(logits, 3, elements, &mask),
           run<AdaptiveSoftmaxKernel>(logits, 3, elements), run<EntropyKernel>(logits, 3, entropies),
+          run<LogSoftmaxKernel>(logits, 3, elements, &mask), run<LogsumexpKernel>(logits, 3, entropies),
           run<RowStatisticsKernel>(logits, 3, statistics)}) {
       EXPECT_TRUE(report.clean()) << n << '\n' << report.text();
     }

@@ -72,7 +72,7 @@ struct Problem {
   }
 
   std::vector<Bits> results(const std::string& prefix, const std::string& op, bool masked, double theta) {
-    const bool of_rows = op == "entropy";
+    const bool of_rows = op == "entropy" || op == "logsumexp";
     Tensor<Bits> out(Format<Element>::type, of_rows ? std::vector<std::int64_t>{logits.shape[0]} : logits.shape);
     kernel_tests::Call call(logits.view, out.view, masked ? &mask.view : nullptr);
     call.call.theta = theta;
@@ -92,7 +92,7 @@ class StrictRows : public testing::Test {
  protected:
   static void expect_same(Rows kind, std::int64_t rows, std::int64_t n, bool strided, bool masked, double theta) {
     Problem<Element> problem(kind, rows, n, strided);
-    for (const char* op : {"softmax", "entropy", "adaptive_softmax"}) {
+    for (const char* op : {"softmax", "entropy", "log_softmax", "logsumexp", "adaptive_softmax"}) {
       const double temperature = op == std::string("adaptive_softmax") ? 1 : theta;
       EXPECT_TRUE(kernel_tests::same_bits(problem.results("emulated", op, masked, temperature),
                                           problem.results("strict", op, masked, temperature)))

@@ -1,0 +1,170 @@
+#pragma once
+
+#include "kernels/block/attention.hpp"
+
+// Attention for few queries and many keys: a block has a part of a query's keys, so that one query fills a device.
+namespace softcheck::kernels {
+
+/// Keys of a part: whole widths of a block, so many that no query has more parts than a block has threads. It depends
+/// on the call alone, and so do the bits.
+constexpr std::int64_t keys_of_part(std::int64_t keys) {
+  const std::int64_t widths =
+      (keys + attention_threads * attention_threads - 1) / (attention_threads * attention_threads);
+  return attention_threads * (widths > 2 ? widths : 2);
+}
+constexpr std::int64_t parts_of(std::int64_t keys) { return (keys + keys_of_part(keys) - 1) / keys_of_part(keys); }
+
+/// What a part leaves of its keys, beside the columns of the output.
+template <class T>
+struct PartState {
+  T maximum;
+  WeightSums<T> sums;
+};
+
+/// forward's queries, with room in global memory for (queries, parts) and for (queries, parts, value_dim) columns.
+template <BlockContext B, class Element, class Result>
+struct SplitArguments {
+  using T = Accumulator<Element>;
+  template <class U>
+  using Global = typename B::template Global<U>;
+
+  AttentionArguments<B, Element, Result> forward;
+  Global<RowStatistics<T>> statistics;  // at beta = 1, for adaptive attention
+  Global<PartState<T>> states;
+  Global<CompensatedSum<T>> columns;
+
+  SOFTCHECK_BODY std::int64_t queries() const { return forward.batch * forward.heads * forward.queries; }
+  SOFTCHECK_BODY std::int64_t parts() const { return parts_of(forward.keys); }
+};
+
+/// The keys of a part that a query may see, as QueryScores.
+template <class Scores>
+struct PartScores {
+  const Scores& all;
+  std::int64_t begin;
+  std::int64_t columns;
+
+  SOFTCHECK_BODY PartScores(const Scores& scores, std::int64_t part)
+      : all(scores), begin(part * keys_of_part(scores.arguments.keys)) {
+    const std::int64_t length = keys_of_part(scores.arguments.keys), left = scores.columns - begin;
+    columns = left < 0 ? 0 : left < length ? left : length;
+  }
+  SOFTCHECK_BODY auto visible(std::int64_t key) const {
+    return key < columns ? all.visible(begin + key) : minus_infinity<typename Scores::T>();
+  }
+  SOFTCHECK_BODY auto value(std::int64_t key, std::int64_t column) const { return all.value(begin + key, column); }
+};
+
+/// The query into shared memory, for all threads.
+template <BlockContext B, class Scores, class Shared>
+SOFTCHECK_BODY void load_query(B& block, const Scores& scores, const Shared& to) {
+  for (std::int64_t i = block.rank(); i < scores.arguments.dim; i += block.size()) {
+    to.store(i, widened(scores.arguments.q.load(scores.batch, scores.head, scores.query, i)));
+  }
+  block.sync();
+}
+
+/// The statistics of each part's scores: what adaptive attention needs first.
+/// shared memory: attention_bytes<T>(dim), as the next two
+template <BlockContext B, class Element, class Result>
+SOFTCHECK_BODY void part_statistics_body(B& block, const SplitArguments<B, Element, Result>& arguments) {
+  using T = Accumulator<Element>;
+  const AttentionMemory<B, T> memory(block, arguments.forward.dim);
+  const std::int64_t parts = arguments.parts(), items = arguments.queries() * parts;
+  for (std::int64_t item = block.index(); item < items; item += block.count()) {
+    const QueryScores<B, Element, Result> scores(arguments.forward, memory.query, item / parts);
+    load_query(block, scores, memory.query);
+    const RowStatistics<T> all = row_statistics(block, PartScores(scores, item % parts), memory.statistics, T(1));
+    if (block.rank() == 0) arguments.statistics.store(item, all);
+    block.sync();  // the query is free again
+  }
+}
+
+/// A query's statistics from its parts', for every thread of the block: in a tree that depends on their number alone.
+template <BlockContext B, class Element, class Result, class T>
+SOFTCHECK_BODY RowStatistics<T> merged_statistics(B& block, const SplitArguments<B, Element, Result>& arguments,
+                                                  std::int64_t query, const AttentionMemory<B, T>& memory) {
+  const std::int64_t parts = arguments.parts();
+  const RowStatistics<T> own =
+      block.rank() < parts ? arguments.statistics.load(query * parts + block.rank()) : no_items<T>();
+  return merged_by_block(block, memory.statistics, own, no_items<T>(), MergedStatistics<T>{1});
+}
+
+/// A query's part of the output, not yet divided by the sum of its weights.
+template <bool adaptive, BlockContext B, class Element, class Result>
+SOFTCHECK_BODY void part_attention_body(B& block, const SplitArguments<B, Element, Result>& arguments) {
+  using T = Accumulator<Element>;
+  const AttentionMemory<B, T> memory(block, arguments.forward.dim);
+  const std::int64_t parts = arguments.parts(), items = arguments.queries() * parts;
+  const std::int64_t value_dim = arguments.forward.value_dim;
+  for (std::int64_t item = block.index(); item < items; item += block.count()) {
+    const QueryScores<B, Element, Result> scores(arguments.forward, memory.query, item / parts);
+    load_query(block, scores, memory.query);
+    const PartScores part(scores, item % parts);
+    HeldOutput<T> held;
+    if constexpr (adaptive) {
+      const RowStatistics<T> all = merged_statistics(block, arguments, item / parts, memory);
+      held.maximum = all.maximum;
+      if (all.maximum > minus_infinity<T>()) {
+        attend<true>(block, part, memory, static_cast<T>(adaptive_beta(entropy_of(all))), value_dim, held);
+      }
+    } else {
+      attend<false>(block, part, memory, T(1), value_dim, held);
+    }
+    const WeightSums<T> sums =
+        merged_by_block(block, memory.sums, held.sums, WeightSums<T>{{0, 0}, {0, 0}}, MergedWeightSums<T>());
+    if (block.rank() == 0) arguments.states.store(item, {held.maximum, sums});
+    for (int c = 0; c < columns_held; ++c) {
+      const std::int64_t column = block.rank() + std::int64_t{c} * block.size();
+      if (column < value_dim) arguments.columns.store(item * value_dim + column, held.out[c]);
+    }
+    block.sync();  // the query is free again
+  }
+}
+
+/// The results of each query from those of its parts: the sums in a tree, an output's column from the first part to the
+/// last.
+template <bool adaptive, BlockContext B, class Element, class Result>
+SOFTCHECK_BODY void merge_parts_body(B& block, const SplitArguments<B, Element, Result>& arguments) {
+  using T = Accumulator<Element>;
+  const AttentionMemory<B, T> memory(block, arguments.forward.dim);
+  const std::int64_t parts = arguments.parts(), value_dim = arguments.forward.value_dim;
+  for (std::int64_t query = block.index(); query < arguments.queries(); query += block.count()) {
+    const QueryScores<B, Element, Result> scores(arguments.forward, memory.query, query);
+    T beta = 1;
+    if constexpr (adaptive) {
+      const RowStatistics<T> all = merged_statistics(block, arguments, query, memory);
+      if (all.maximum > minus_infinity<T>()) beta = static_cast<T>(adaptive_beta(entropy_of(all)));
+    }
+    HeldOutput<T> held;
+    PartState<T> own = {minus_infinity<T>(), {{0, 0}, {0, 0}}};
+    if (block.rank() < parts) own = arguments.states.load(query * parts + block.rank());
+    held.maximum = merged_by_block(block, memory.maxima, own.maximum, minus_infinity<T>(), Larger<T>());
+    // Adaptive attention's parts have one maximum: the factor is 1.
+    const T rise = held.maximum - own.maximum;
+    const T factor = own.maximum > minus_infinity<T>() ? exponential(-rise) : T(0);
+    if (factor > T(0)) {
+      held.sums = own.sums;
+      held.sums.deviations.add(rise * own.sums.weights.total());
+      held.sums.weights.scale(factor);
+      held.sums.deviations.scale(factor);
+    }
+    memory.weights.store(block.rank(), factor);
+    block.sync();
+    for (int c = 0; c < columns_held; ++c) {
+      const std::int64_t column = block.rank() + std::int64_t{c} * block.size();
+      if (column >= value_dim) continue;
+      for (std::int64_t part = 0; part < parts; ++part) {
+        const T of_part = memory.weights.load(part);
+        if (!(of_part > T(0))) continue;
+        CompensatedSum<T> sum = arguments.columns.load((query * parts + part) * value_dim + column);
+        sum.scale(of_part);
+        held.out[c].add(sum);
+      }
+    }
+    write_query(block, scores, memory, beta, held.maximum, held);
+    block.sync();  // the factors are free again
+  }
+}
+
+}  // namespace softcheck::kernels

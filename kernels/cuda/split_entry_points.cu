@@ -1,0 +1,118 @@
+// Attention for few queries and many keys on a GPU, behind the ABI: tensors of a CUDA device, queued on the call's
+// stream; the CPU's are copied there and back. Contracts and bits are those of the emulated one
+// (kernels/emulator/plugin).
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include "kernels/block/abi/attention_calls.hpp"
+#include "kernels/block/split_attention.hpp"
+#include "kernels/cuda/block.cuh"
+#include "kernels/cuda/device_call.cuh"
+
+#define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace softcheck::kernels {
+namespace {
+
+// As for attention: 128 registers a thread.
+constexpr int least_blocks = 4;
+
+using SplitBlock = CudaBlock<attention_threads>;
+
+template <class Element, class Result>
+__global__ void __launch_bounds__(attention_threads, least_blocks)
+    part_statistics_kernel(const SplitArguments<SplitBlock, Element, Result> arguments) {
+  SplitBlock block;
+  part_statistics_body(block, arguments);
+}
+
+template <bool adaptive, class Element, class Result>
+__global__ void __launch_bounds__(attention_threads, least_blocks)
+    part_attention_kernel(const SplitArguments<SplitBlock, Element, Result> arguments) {
+  SplitBlock block;
+  part_attention_body<adaptive>(block, arguments);
+}
+
+template <bool adaptive, class Element, class Result>
+__global__ void __launch_bounds__(attention_threads, least_blocks)
+    merge_parts_kernel(const SplitArguments<SplitBlock, Element, Result> arguments) {
+  SplitBlock block;
+  merge_parts_body<adaptive>(block, arguments);
+}
+
+/// Memory of the stream: there for what is queued while it lives.
+template <class T>
+struct StreamMemory {
+  T* data = nullptr;
+  std::int64_t count;
+  cudaStream_t stream;
+
+  StreamMemory(std::int64_t elements, cudaStream_t queue) : count(elements), stream(queue) {
+    const std::size_t bytes = static_cast<std::size_t>(std::max<std::int64_t>(elements, 1)) * sizeof(T);
+    if (cudaMallocAsync(reinterpret_cast<void**>(&data), bytes, stream) != cudaSuccess) data = nullptr;
+  }
+  StreamMemory(const StreamMemory&) = delete;
+  StreamMemory& operator=(const StreamMemory&) = delete;
+  ~StreamMemory() {
+    if (data != nullptr) cudaFreeAsync(data, stream);
+  }
+  CudaView<T> view() const { return {data, count}; }
+};
+
+struct CudaSplitAttention {
+  using Block = SplitBlock;
+  cudaStream_t stream;
+
+  // Blocks take queries and parts in turn: the grid need not hold them all.
+  static unsigned blocks(std::int64_t items) { return static_cast<unsigned>(std::min<std::int64_t>(items, 1 << 20)); }
+
+  // The one format of lse and entropy for each that callers ask for: half the kernels to compile.
+  template <bool adaptive, class Element, class Result>
+  int run(const AttentionArguments<Block, Element, Result>& forward) const {
+    if constexpr (std::is_same_v<Result, Accumulator<Element>>) {
+      return run_wide<adaptive>(forward);
+    } else {
+      return 1;
+    }
+  }
+
+  template <bool adaptive, class Element, class Result>
+  int run_wide(const AttentionArguments<Block, Element, Result>& forward) const {
+    using T = Accumulator<Element>;
+    const std::int64_t queries = forward.batch * forward.heads * forward.queries;
+    if (queries == 0) return 0;
+    const std::int64_t items = queries * parts_of(forward.keys);
+    const StreamMemory<RowStatistics<T>> statistics(adaptive ? items : 0, stream);
+    const StreamMemory<PartState<T>> states(items, stream);
+    const StreamMemory<CompensatedSum<T>> columns(items * forward.value_dim, stream);
+    if (statistics.data == nullptr || states.data == nullptr || columns.data == nullptr) return 1;
+    const SplitArguments<Block, Element, Result> arguments{forward, statistics.view(), states.view(), columns.view()};
+    const std::size_t bytes = attention_bytes<T>(forward.dim);
+    if (items > 0) {
+      if constexpr (adaptive) {
+        part_statistics_kernel<Element, Result><<<blocks(items), attention_threads, bytes, stream>>>(arguments);
+      }
+      part_attention_kernel<adaptive, Element, Result><<<blocks(items), attention_threads, bytes, stream>>>(arguments);
+    }
+    merge_parts_kernel<adaptive, Element, Result><<<blocks(queries), attention_threads, bytes, stream>>>(arguments);
+    return cudaGetLastError() == cudaSuccess ? 0 : 1;
+  }
+};
+
+template <bool adaptive>
+int run_on_device(const softcheck_call* call) {
+  const DeviceCall shown(call);
+  return shown ? shown.finished(run_attention_call<adaptive>(&shown.call(), CudaSplitAttention{shown.stream()})) : 1;
+}
+
+}  // namespace
+}  // namespace softcheck::kernels
+
+SOFTCHECK_EXPORT int softcheck_cuda_split_attention(const softcheck_call* call) {
+  return softcheck::kernels::run_on_device<false>(call);
+}
+
+SOFTCHECK_EXPORT int softcheck_cuda_split_adaptive_attention(const softcheck_call* call) {
+  return softcheck::kernels::run_on_device<true>(call);
+}
