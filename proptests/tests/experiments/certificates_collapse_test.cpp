@@ -8,7 +8,6 @@
 
 #include "certificates_oracle.hpp"
 #include "experiments/certificates/collapse.hpp"
-#include "experiments/trained_models.hpp"
 #include "numerics/fp_environment.hpp"
 #include "theory/corollary_b_1.hpp"
 
@@ -22,11 +21,6 @@ using numerics::PrecisionScope;
 using numerics::Verdict;
 
 constexpr std::uint64_t longest = 1 << 14;
-
-Floats trained_network() {
-  const std::filesystem::path folder = std::filesystem::path(SOFTCHECK_SOURCE_DIR) / "experiments/models/seeds";
-  return read_model(folder / "seed-01.safetensors").parameters;
-}
 
 // The class whose score certainly exceeds the others' for the set [a, b, ..., b]; -1 where it cannot be told.
 int told_class(const Floats& parameters, const CollapseSet& set, std::uint64_t n) {

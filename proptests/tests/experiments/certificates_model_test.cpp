@@ -9,7 +9,6 @@
 
 #include "certificates_oracle.hpp"
 #include "experiments/certificates/certify_model.hpp"
-#include "experiments/trained_models.hpp"
 #include "kernels/abi/softcheck_kernel.h"
 
 namespace softcheck::experiments {
@@ -18,8 +17,6 @@ namespace {
 using numerics::Verdict;
 
 const std::filesystem::path source(SOFTCHECK_SOURCE_DIR);
-
-Floats trained_network() { return read_model(source / "experiments/models/seeds/seed-01.safetensors").parameters; }
 
 // Copies b's value: what attention comes to on a set that collapses.
 int value_of_the_last(const softcheck_call* call) {

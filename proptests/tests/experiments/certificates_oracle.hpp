@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cmath>
+#include <filesystem>
 #include <vector>
 
 #include "experiments/certificates/logit_bounds.hpp"
 #include "experiments/max_retrieval_sets.hpp"
+#include "experiments/trained_models.hpp"
 #include "numerics/enclosure.hpp"
 
 namespace softcheck::experiments {
@@ -95,5 +97,13 @@ inline Floats random_network(std::uint64_t seed, float factor) {
   }
   return parameters;
 }
+
+/// The first of the networks that ship with the project.
+inline Floats trained_network() {
+  const std::filesystem::path folder = std::filesystem::path(SOFTCHECK_SOURCE_DIR) / "experiments/models/seeds";
+  return read_model(folder / "seed-01.safetensors").parameters;
+}
+
+inline std::vector<Floats> networks() { return {trained_network(), random_network(1, 1), random_network(2, 3)}; }
 
 }  // namespace softcheck::experiments
