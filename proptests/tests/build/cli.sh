@@ -231,4 +231,23 @@ refuses 3 '--variants' run variants --models "$scratch/seeds" --variants "$scrat
 refuses 2 '--sets' run table-1 --sets 0
 refuses 2 '--out' run table-1 --out "$scratch/models/a"
 
+# Certificates about a network; none about what cannot be read, and none of those beside it.
+net=experiments/models/seeds/seed-01.safetensors
+expect 0 model "$net" --json "$scratch/model.json"
+says '^pass: 19 of 19 claims about one network proved'
+says 'model.spread.exact .* pass'
+test -s "$scratch/model.json" || complain "no model.json"
+head -c 470000 "$net" >"$scratch/cut"
+cp "$net" "$scratch/nan"
+printf '\000\000\300\177' | dd of="$scratch/nan" bs=1 seek=$(($(wc -c <"$net") - 4)) conv=notrunc 2>/dev/null
+refuses 3 'cut: .*do not lie within' model "$scratch/cut"
+refuses 3 'nan: .*need finite values' model "$scratch/nan"
+refuses 3 'empty.so: .*got 0' model "$scratch/empty.so"
+refuses 3 'text.so: ' model "$scratch/text.so"
+refuses 3 'cut: ' model "$net" "$scratch/cut"
+test -s "$scratch/out" && complain "certificates beside a file that cannot be read"
+refuses 2 'not there' model "$scratch/missing"
+refuses 2 '--eps' model "$net" --eps 1
+refuses 2 '--n' model "$net" --n 0
+
 test "$failures" = 0
