@@ -29,6 +29,8 @@ const char* to_string(FindingKind kind) {
       return "shared memory read before it was written";
     case FindingKind::shared_race:
       return "race on shared memory";
+    case FindingKind::global_race:
+      return "race on global memory";
     case FindingKind::out_of_bounds:
       return "index out of bounds";
     case FindingKind::shared_exhausted:

@@ -14,6 +14,7 @@ enum class FindingKind {
   warp_mask,             // a mask without the caller, or a value asked of a lane that is not in the mask
   uninitialised_shared,  // shared memory read before it was written
   shared_race,           // two accesses to shared memory, one of them a write, with no barrier between
+  global_race,           // the same of global memory that is traced, or by two blocks
   out_of_bounds,         // an index outside its view
   shared_exhausted,      // more shared memory asked for than the launch has
   schedule_dependent     // the results of two schedules differ

@@ -84,8 +84,11 @@ LaunchReport launch(const LaunchShape& shape, const Kernel& kernel, const Launch
 
 LaunchReport launch_under_all_schedules(const LaunchShape& shape, std::span<const std::span<std::byte>> written,
                                         const Kernel& kernel, int random_schedules) {
-  std::vector<LaunchOptions> runs = {{Schedule::forward, 1}, {Schedule::reverse, 1}, {Schedule::greedy, 1}};
-  for (int i = 1; i <= random_schedules; ++i) runs.push_back({Schedule::random, static_cast<std::uint64_t>(i)});
+  std::vector<LaunchOptions> runs = {
+      {Schedule::forward, 1, written}, {Schedule::reverse, 1, written}, {Schedule::greedy, 1, written}};
+  for (int i = 1; i <= random_schedules; ++i) {
+    runs.push_back({Schedule::random, static_cast<std::uint64_t>(i), written});
+  }
   const Contents before = contents_of(written);
   Contents first;
   LaunchReport report;

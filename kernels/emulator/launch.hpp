@@ -36,6 +36,8 @@ const char* to_string(Schedule schedule);
 struct LaunchOptions {
   Schedule schedule = Schedule::forward;
   std::uint64_t seed = 1;  // of the random schedule
+  // Global memory in which races are looked for, between blocks too; of what lies elsewhere only results tell.
+  std::span<const std::span<std::byte>> traced = {};
 };
 
 struct LaunchReport {
@@ -57,7 +59,8 @@ struct LaunchReport {
 LaunchReport launch(const LaunchShape& shape, const Kernel& kernel, const LaunchOptions& options = {});
 
 /// The launch under forward, reverse and greedy schedules and random_schedules seeds, each from the same contents of
-/// written (all the memory that the kernel writes), which must have the same bits afterwards each time. Ends at the
+/// written (all the memory that the kernel writes), which is traced and must have the same bits afterwards each time.
+/// Ends at the
 /// first schedule with a finding; leaves the results of the last one.
 LaunchReport launch_under_all_schedules(const LaunchShape& shape, std::span<const std::span<std::byte>> written,
                                         const Kernel& kernel, int random_schedules = 3);

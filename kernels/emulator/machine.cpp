@@ -29,6 +29,7 @@ Machine::Machine(const LaunchShape& shape, const LaunchOptions& options, const K
       options_(options),
       kernel_(kernel),
       shared_(shape.shared_bytes, findings_),
+      traced_(options.traced, findings_),
       threads_(static_cast<std::size_t>(shape.threads)),
       fibers_(fibers(threads_.size())),
       random_(options.seed) {
@@ -68,6 +69,7 @@ void Machine::run_block(std::int64_t block) {
   block_ = block;
   waiting_at_barrier_ = left_ = 0;
   shared_.begin_block(++epoch_);
+  traced_.begin_block(epoch_);
   for (std::size_t i = 0; i < threads_.size(); ++i) {
     threads_[i] = Thread{};
     threads_[i].state = State::ready;

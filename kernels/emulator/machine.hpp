@@ -35,6 +35,7 @@ class Machine {
   int current() const { return current_; }
   std::int64_t block_index() const { return block_; }
   SharedMemory& shared() { return shared_; }
+  TracedMemory& traced() { return traced_; }
   Findings& findings() { return findings_; }
 
   // What a thread asks for. Each may run other threads before it returns.
@@ -75,6 +76,7 @@ class Machine {
   const Kernel& kernel_;
   Findings findings_;
   SharedMemory shared_;
+  TracedMemory traced_;
   std::vector<Thread> threads_;
   std::vector<std::function<void()>> jobs_;
   std::vector<std::unique_ptr<Fiber>>& fibers_;

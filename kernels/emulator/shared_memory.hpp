@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -20,24 +21,22 @@ struct Actor {
   const std::array<std::uint32_t, 32>* seen;
 };
 
-/// One element of a view: index in the view, place in the block's shared memory.
+/// One element of a view: index in the view, place in the block's shared memory or in a traced buffer.
 struct SharedElement {
   std::int64_t index;
   std::size_t offset;
   std::size_t size;
 };
 
-/// The shared memory of a block, poisoned with NaN patterns, and what is known of each of its bytes: the last write and
-/// the last reads. Two accesses to a byte by different threads race where one is a write, not both are atomic, and no
-/// barrier lies between.
-class SharedMemory {
+/// What is known of each byte of some memory: the last write and the last reads. Two accesses to a byte by different
+/// threads race where one is a write, not both are atomic, and no barrier lies between. Between blocks there is none.
+class ShadowMemory {
  public:
-  SharedMemory(std::size_t bytes, Findings& findings);
+  /// A block's own memory is poison at first: what is read must have been written. name: "shared memory".
+  ShadowMemory(std::size_t bytes, bool of_block, const char* name, Findings& findings);
 
-  /// Poisons everything; epoch is one that no earlier block has met.
-  void begin_block(std::uint32_t epoch);
-  std::byte* data() { return bytes_.data(); }
-  std::size_t size() const { return bytes_.size(); }
+  /// epoch is one that no earlier block has met.
+  void begin_block(std::uint32_t epoch) { first_epoch_ = epoch; }
 
   void on_read(const SharedElement& element, const Actor& actor, SourceLine where);
   void on_write(const SharedElement& element, const Actor& actor, SourceLine where);
@@ -57,7 +56,11 @@ class SharedMemory {
   };
   enum class Use { read, write, atomic };
 
-  static bool races(const Access& earlier, const Actor& actor, bool both_atomic);
+  /// In shared memory, what another block did is gone.
+  bool of_another_block(const Access& access) const {
+    return !of_block_ && access.line != 0 && access.epoch < first_epoch_;
+  }
+  bool races(const Access& earlier, const Actor& actor, bool both_atomic) const;
   void check_written(Cell& cell, const SharedElement& element, const Actor& actor, SourceLine where);
   void report_race(const Access& earlier, const char* earlier_verb, const char* verb, const SharedElement& element,
                    const Actor& actor, SourceLine where);
@@ -66,12 +69,45 @@ class SharedMemory {
   void note_read(Cell& cell, const Access& access);
   std::uint32_t line_number(SourceLine where);
 
-  std::vector<std::byte> bytes_;
+  bool of_block_;
+  const char* name_;
   std::unique_ptr<Cell[]> cells_;
   Findings& findings_;
   std::uint32_t first_epoch_ = 1;
   std::vector<SourceLine> lines_;
   std::array<std::uint32_t, 64> line_cache_{};
+};
+
+/// The shared memory of a block, poisoned with NaN patterns for each.
+class SharedMemory {
+ public:
+  SharedMemory(std::size_t bytes, Findings& findings)
+      : bytes_(bytes), shadow_(bytes, true, "shared memory", findings) {}
+
+  void begin_block(std::uint32_t epoch);
+  std::byte* data() { return bytes_.data(); }
+  ShadowMemory& shadow() { return shadow_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+  ShadowMemory shadow_;
+};
+
+/// Buffers of global memory that are traced.
+class TracedMemory {
+ public:
+  TracedMemory(std::span<const std::span<std::byte>> buffers, Findings& findings);
+
+  void begin_block(std::uint32_t epoch);
+  /// The shadow of the buffer that address lies in, and where; nullptr where it is in none.
+  ShadowMemory* find(const std::byte* address, std::size_t& offset);
+
+ private:
+  struct Buffer {
+    std::span<std::byte> bytes;
+    ShadowMemory shadow;
+  };
+  std::vector<Buffer> buffers_;
 };
 
 }  // namespace softcheck::kernels::emulator

@@ -25,21 +25,35 @@ bool within(const char* what, std::int64_t index, std::int64_t size, SourceLine 
   return inside;
 }
 
-std::byte* access_shared(Machine& machine, int rank, SharedUse use, const SharedElement& element, SourceLine where) {
-  SharedMemory& shared = machine.shared();
-  const Actor actor = machine.actor(rank);
+namespace {
+
+void note(ShadowMemory& shadow, MemoryUse use, const SharedElement& element, const Actor& actor, SourceLine where) {
   switch (use) {
-    case SharedUse::read:
-      shared.on_read(element, actor, where);
+    case MemoryUse::read:
+      shadow.on_read(element, actor, where);
       break;
-    case SharedUse::write:
-      shared.on_write(element, actor, where);
+    case MemoryUse::write:
+      shadow.on_write(element, actor, where);
       break;
-    case SharedUse::atomic:
-      shared.on_atomic(element, actor, where);
+    case MemoryUse::atomic:
+      shadow.on_atomic(element, actor, where);
       break;
   }
-  return shared.data() + element.offset;
+}
+
+}  // namespace
+
+void trace_global(MemoryUse use, const void* element, std::size_t size, std::int64_t index, SourceLine where) {
+  Machine* machine = Machine::running();
+  if (machine == nullptr) return;
+  std::size_t offset = 0;
+  ShadowMemory* shadow = machine->traced().find(static_cast<const std::byte*>(element), offset);
+  if (shadow != nullptr) note(*shadow, use, {index, offset, size}, machine->actor(machine->current()), where);
+}
+
+std::byte* access_shared(Machine& machine, int rank, MemoryUse use, const SharedElement& element, SourceLine where) {
+  note(machine.shared().shadow(), use, element, machine.actor(rank), where);
+  return machine.shared().data() + element.offset;
 }
 
 }  // namespace softcheck::kernels::emulator

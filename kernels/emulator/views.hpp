@@ -18,6 +18,11 @@ class Machine;
 /// system; where none is, std::out_of_range. what: "global view", "shared view".
 bool within(const char* what, std::int64_t index, std::int64_t size, SourceLine where);
 
+enum class MemoryUse { read, write, atomic };
+
+/// Notes an access to global memory of the launch that is running on this thread of the operating system, if any.
+void trace_global(MemoryUse use, const void* element, std::size_t size, std::int64_t index, SourceLine where);
+
 /// What is read outside of a view or from poisoned memory: all bits set, NaN in every format.
 template <class T>
 T poisoned() {
@@ -38,15 +43,20 @@ class GlobalView {
 
   std::int64_t size() const { return count_; }
   Value load(std::int64_t index, SourceLine where = SourceLine::here()) const {
-    return within("global view", index, count_, where) ? data_[index] : poisoned<Value>();
+    if (!within("global view", index, count_, where)) return poisoned<Value>();
+    trace_global(MemoryUse::read, data_ + index, sizeof(T), index, where);
+    return data_[index];
   }
   void store(std::int64_t index, Value value, SourceLine where = SourceLine::here()) const
       requires(!std::is_const_v<T>) {
-    if (within("global view", index, count_, where)) data_[index] = value;
+    if (!within("global view", index, count_, where)) return;
+    trace_global(MemoryUse::write, data_ + index, sizeof(T), index, where);
+    data_[index] = value;
   }
   Value atomic_add(std::int64_t index, Value value, SourceLine where = SourceLine::here()) const
       requires(!std::is_const_v<T>) {
     if (!within("global view", index, count_, where)) return poisoned<Value>();
+    trace_global(MemoryUse::atomic, data_ + index, sizeof(T), index, where);
     const Value before = data_[index];
     data_[index] = before + value;
     return before;
@@ -81,16 +91,14 @@ class SharedView {
   std::int64_t count_;
 };
 
-enum class SharedUse { read, write, atomic };
-
 /// Notes the access and gives the element's bytes.
-std::byte* access_shared(Machine& machine, int rank, SharedUse use, const SharedElement& element, SourceLine where);
+std::byte* access_shared(Machine& machine, int rank, MemoryUse use, const SharedElement& element, SourceLine where);
 
 template <class T>
 T SharedView<T>::load(std::int64_t index, SourceLine where) const {
   if (!within("shared view", index, count_, where)) return poisoned<T>();
   T value;
-  std::memcpy(static_cast<void*>(&value), access_shared(*machine_, rank_, SharedUse::read, element(index), where),
+  std::memcpy(static_cast<void*>(&value), access_shared(*machine_, rank_, MemoryUse::read, element(index), where),
               sizeof value);
   return value;
 }
@@ -98,13 +106,13 @@ T SharedView<T>::load(std::int64_t index, SourceLine where) const {
 template <class T>
 void SharedView<T>::store(std::int64_t index, T value, SourceLine where) const {
   if (!within("shared view", index, count_, where)) return;
-  std::memcpy(access_shared(*machine_, rank_, SharedUse::write, element(index), where), &value, sizeof value);
+  std::memcpy(access_shared(*machine_, rank_, MemoryUse::write, element(index), where), &value, sizeof value);
 }
 
 template <class T>
 T SharedView<T>::atomic_add(std::int64_t index, T value, SourceLine where) const {
   if (!within("shared view", index, count_, where)) return poisoned<T>();
-  std::byte* place = access_shared(*machine_, rank_, SharedUse::atomic, element(index), where);
+  std::byte* place = access_shared(*machine_, rank_, MemoryUse::atomic, element(index), where);
   T before;
   std::memcpy(&before, place, sizeof before);
   const T after = before + value;

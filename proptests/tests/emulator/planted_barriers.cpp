@@ -24,7 +24,7 @@ void exit_before_barrier(Block& block, const Buffers& buffers, bool planted) {
   if (idle && planted) return;
   shared.store(block.rank(), idle ? 0 : buffers.in.load(block.rank()));
   block.sync();  // <- exit_before_barrier
-  if (!idle) buffers.out.store(block.rank(), shared.load(0));
+  if (!idle && block.index() == 0) buffers.out.store(block.rank(), shared.load(0));
 }
 
 // One turn more for the threads below the remainder.

@@ -92,13 +92,47 @@ void sum_by_atomics(Block& block, const Buffers& buffers, bool planted) {
 }
 
 void last_block_wins(Block& block, const Buffers& buffers, bool planted) {
-  if (block.rank() == 0) buffers.out.store(planted ? 0 : block.index(), buffers.in.load(block.index()));
+  if (block.rank() != 0) return;
+  buffers.out.store(planted ? 0 : block.index(), buffers.in.load(block.index()));  // <- last_block_wins
+}
+
+// All write the same: no schedule shows it.
+void blocks_that_agree(Block& block, const Buffers& buffers, bool planted) {
+  if (block.rank() != 0 || (!planted && block.index() != 0)) return;
+  buffers.out.store(0, 5.0F);  // <- blocks_that_agree
+}
+
+// A total that the first block writes and the others read: nothing says that it ran before them.
+void total_of_the_first_block(Block& block, const Buffers& buffers, bool planted) {
+  if (block.rank() != 0) return;
+  if (block.index() == 0) buffers.out.store(0, buffers.in.load(0));        // <- total_of_the_first_block
+  const float total = planted ? buffers.out.load(0) : buffers.in.load(0);  // <- total_of_the_first_block
+  buffers.out.store(1 + block.index(), total);
+}
+
+// In place: a neighbour's element may be written before it is read.
+void neighbours_in_place(Block& block, const Buffers& buffers, bool planted) {
+  buffers.out.store(block.rank(), buffers.in.load(block.rank()));
+  block.sync();
+  const float next = buffers.out.load((block.rank() + 1) % block.size());  // <- neighbours_in_place
+  if (!planted) block.sync();
+  buffers.out.store(block.rank(), next);  // <- neighbours_in_place
+}
+
+// A warp's barrier for what another warp wrote.
+void global_between_warps(Block& block, const Buffers& buffers, bool planted) {
+  buffers.out.store(block.rank(), buffers.in.load(block.rank()));  // <- global_between_warps
+  block.sync_warp(whole_warp);
+  if (!planted) block.sync();
+  const float other = buffers.out.load((block.rank() + warp_size) % block.size());  // <- global_between_warps
+  buffers.out.store(block.size() + block.rank(), other);
 }
 
 constexpr auto bounds = FindingKind::out_of_bounds;
 constexpr auto unwritten = FindingKind::uninitialised_shared;
 constexpr auto exhausted = FindingKind::shared_exhausted;
 constexpr auto dependent = FindingKind::schedule_dependent;
+constexpr auto global = FindingKind::global_race;
 constexpr Planted all[] = {
     {"loop_one_too_far", __FILE__, bounds, {1, 64, 0}, 100, 64, loop_one_too_far},
     {"tail_written_as_a_tile", __FILE__, bounds, {2, 32, 0}, 1, 50, tail_written_as_a_tile},
@@ -110,7 +144,11 @@ constexpr Planted all[] = {
     {"counter_not_cleared", __FILE__, unwritten, {1, 32, 4}, 32, 1, counter_not_cleared},
     {"table_filled_by_the_first_block", __FILE__, unwritten, {2, 32, 128}, 32, 64, table_filled_by_the_first_block},
     {"sum_by_atomics", __FILE__, dependent, {1, 64, 0}, 64, 1, sum_by_atomics},
-    {"last_block_wins", __FILE__, dependent, {3, 32, 0}, 3, 3, last_block_wins},
+    {"last_block_wins", __FILE__, global, {3, 32, 0}, 3, 3, last_block_wins},
+    {"blocks_that_agree", __FILE__, global, {3, 32, 0}, 3, 1, blocks_that_agree},
+    {"total_of_the_first_block", __FILE__, global, {3, 32, 0}, 1, 4, total_of_the_first_block},
+    {"neighbours_in_place", __FILE__, global, {1, 64, 0}, 64, 64, neighbours_in_place},
+    {"global_between_warps", __FILE__, global, {1, 64, 0}, 64, 128, global_between_warps},
 };
 
 }  // namespace

@@ -50,8 +50,11 @@ struct Memory {
 emulator::LaunchReport run(const Planted& planted, bool with_bug, const emulator::LaunchOptions& options) {
   Memory memory(planted);
   const Buffers buffers = memory.buffers();
+  const std::span<std::byte> written = std::as_writable_bytes(std::span<float>(memory.out));
+  emulator::LaunchOptions tracing = options;
+  tracing.traced = {&written, 1};
   return launch(
-      planted.shape, [&](Block& block) { planted.kernel(block, buffers, with_bug); }, options);
+      planted.shape, [&](Block& block) { planted.kernel(block, buffers, with_bug); }, tracing);
 }
 
 emulator::LaunchReport run_all(const Planted& planted, bool with_bug) {
