@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <vector>
 
 #include "kernels/cpu/aligned_array.hpp"
 #include "kernels/cpu/attention_passes.hpp"
@@ -65,9 +64,11 @@ class ScoreTile {
     }
     std::fill(undefined_.get(), undefined_.get() + tile_rows, T(0));
     keeps_ = twice && place.rows <= few_rows;
-    if (keeps_) {
-      // At least one block, if of no keys.
-      kept_.resize((static_cast<std::size_t>(views.keys()) / key_block + 1) * key_block * (few_rows + 1));
+    // At least one block, if of no keys.
+    const std::size_t blocks = static_cast<std::size_t>(views.keys()) / key_block + 1;
+    if (keeps_ && kept_size_ < blocks * kept_of_block()) {
+      kept_size_ = blocks * kept_of_block();
+      kept_ = AlignedArray<T>(kept_size_);
     }
   }
 
@@ -107,11 +108,11 @@ class ScoreTile {
       load_keys(views_->k, keys, keys_.get());
       return score_with(keys_.get(), keys, maximum);
     }
-    // A row of scores for each row of the tile, and one of maxima.
-    T* kept = keeps_ ? kept_.data() + static_cast<std::size_t>(keys.begin) * (few_rows + 1) : nullptr;
+    const std::size_t scores = rows() * key_block;
+    T* kept = keeps_ ? kept_.get() + static_cast<std::size_t>(keys.begin) / key_block * kept_of_block() : nullptr;
     if (keeps_ && again) {
-      std::copy(kept, kept + few_rows * key_block, scores_.get());
-      std::copy(kept + few_rows * key_block, kept + few_rows * key_block + rows(), maximum);
+      std::copy(kept, kept + scores, scores_.get());
+      std::copy(kept + scores, kept + scores + rows(), maximum);
       return block_of(keys, width);
     }
     const T* const* at = rows_at(views_->k, keys, width);
@@ -120,8 +121,8 @@ class ScoreTile {
         rows(), width);
     const TileScores<T> tile = masked(keys, width, maximum);
     if (keeps_) {
-      std::copy(scores_.get(), scores_.get() + few_rows * key_block, kept);
-      std::copy(maximum, maximum + rows(), kept + few_rows * key_block);
+      std::copy(scores_.get(), scores_.get() + scores, kept);
+      std::copy(maximum, maximum + rows(), kept + scores);
     }
     return tile;
   }
@@ -178,6 +179,9 @@ class ScoreTile {
  private:
   /// So few rows that K is not worth turning for them.
   static constexpr std::size_t few_rows = 4;
+
+  /// Scores of a block, and a row's room for their maxima.
+  std::size_t kept_of_block() const { return (rows() + 1) * key_block; }
 
   /// count elements of the last dimension: in place where they lie as T, else in buffer.
   const T* elements(const View4& view, std::int64_t head, std::int64_t row, std::size_t count, T* buffer) const {
@@ -268,7 +272,8 @@ class ScoreTile {
   std::array<const T*, key_block + fetched_rows<T>> key_rows_{};
   std::array<std::int64_t, tile_rows> sees_{};
   std::array<std::uint32_t, tile_rows> limits_{};
-  std::vector<T> kept_;
+  AlignedArray<T> kept_{0};
+  std::size_t kept_size_ = 0;
   std::int64_t last_key_ = 0;
   bool partial_ = false;
   bool keeps_ = false;

@@ -88,6 +88,11 @@ HWY_INLINE void product_of(const TileProduct<T>& p, std::size_t rows, std::size_
   constexpr std::size_t lanes = hn::MaxLanes(ColumnTag<T>());
   constexpr std::size_t wide = panel_vectors<T> * lanes;
   std::size_t column = 0;
+  // Whole rows of b where one row of a is all that they are read for.
+  constexpr std::size_t lone_vectors = 8;
+  for (; rows == 1 && column + lone_vectors * lanes <= width; column += lone_vectors * lanes) {
+    product_panel<1, lone_vectors>(p, 0, column);
+  }
   for (; column + wide <= width; column += wide) {
     for (std::size_t row = 0; row < rows; row += panel_rows<T>) {
       product_rows<panel_rows<T>, panel_vectors<T>>(p, std::min(panel_rows<T>, rows - row), row, column);
