@@ -138,7 +138,12 @@ std::vector<Head> fitted_heads(const TemperatureFit& pooled) {
   const auto head = [](const char* name, const std::vector<double>& coefficients) {
     return head_of(name, [coefficients](double entropy) { return std::max(1.0, polynomial(coefficients, entropy)); });
   };
-  return {head(compared_heads[2], pooled.quartic), head(compared_heads[3], pooled.line)};
+  const auto hard_maximum = [](std::span<const float> logits, float, std::span<float> coefficients) {
+    std::ranges::fill(coefficients, 0.0F);
+    coefficients[static_cast<std::size_t>(std::ranges::max_element(logits) - logits.begin())] = 1;
+  };
+  return {
+      head(compared_heads[2], pooled.quartic), head(compared_heads[3], pooled.line), {compared_heads[4], hard_maximum}};
 }
 
 std::vector<CrowdedSize> measure_crowded_sizes(const Floats& parameters, std::uint64_t stream,

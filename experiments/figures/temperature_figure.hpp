@@ -29,7 +29,7 @@ TemperatureFit fit_temperature(std::string name, std::vector<FitSample> samples)
 TemperatureFit pooled_fit(const std::vector<TemperatureFit>& models);
 
 /// The heads that are compared besides softmax and the published adaptive temperature: the pooled quartic and line,
-/// each beta at least 1.
+/// each beta at least 1, and what no beta can exceed: the item of largest logit alone.
 std::vector<Head> fitted_heads(const TemperatureFit& pooled);
 
 /// Crowded sets (crowded_sets.hpp) of sizes 64, 256, 1024, 4096, 16384, and what softmax, the published adaptive

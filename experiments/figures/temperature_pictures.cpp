@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "experiments/tables/paper_table.hpp"
 #include "theory/adaptive_temperature.hpp"
 
 namespace softcheck::experiments {
 namespace {
 
-constexpr std::array head_colours{Colour::black, Colour::vermillion, Colour::sky, Colour::blue};
-constexpr std::array head_points{6, 5, 9, 7};
+constexpr std::array head_colours{Colour::black, Colour::vermillion, Colour::sky, Colour::blue, Colour::purple};
+constexpr std::array head_points{7, 5, 9, 13, 11};
 
 // "a0 + a1 * x + ...", for gnuplot.
 std::string formula(const std::vector<double>& coefficients) {
@@ -30,31 +31,44 @@ std::string curve(const std::string& formula, Colour colour, const std::string& 
                      quoted(title));
 }
 
-// One panel: a column of the table for each head.
-std::string panel(const std::string& table, const std::string& column, bool legend) {
-  std::string text = legend ? "set key\n" : "unset key\n";
-  text += "plot ";
-  for (std::size_t h = 0; h < compared_heads.size(); ++h) {
+// One panel: a column of the table for each head, of which the last is always as sharp as can be.
+std::string panel(const std::string& table, const std::string& column, bool hard_maximum) {
+  std::string text;
+  for (std::size_t h = 0; h + (hard_maximum ? 0 : 1) < compared_heads.size(); ++h) {
     text += fmt::format(
         "{}{} using 'n':'{} {}' with linespoints linewidth 2 pointtype {} pointsize 0.7 linecolor rgb '{}' title '{}'",
-        h == 0 ? "" : ", ", table, column, compared_heads[h], head_points[h], code_of(head_colours[h]),
+        h == 0 ? "plot " : ", ", table, column, compared_heads[h], head_points[h], code_of(head_colours[h]),
         compared_heads[h]);
   }
-  return text + "\n";
+  return text;
 }
 
-std::string inactive_line(const char* axis, double label_at) {
-  const bool vertical = *axis == 'x';
+// The paper's Table 1 as hollow points, as far as it is known.
+std::string paper_points() {
+  std::string text;
+  for (const std::size_t head : {std::size_t{0}, std::size_t{1}}) {
+    text += fmt::format(
+        ", $paper using 'n':'{0}' with points pointtype {1} pointsize 1.3 linewidth 1.5 linecolor rgb '{2}' title "
+        "'{0}, in the paper'",
+        compared_heads[head], head_points[head] - 1, code_of(head_colours[head]));
+  }
+  return text;
+}
+
+std::string paper_csv() {
+  std::string text = fmt::format("n,{},{}\n", compared_heads[0], compared_heads[1]);
+  for (const PaperColumn& column : paper_table) {
+    text += fmt::format("{},{},{}\n", column.size, column.baseline, column.adaptive);
+  }
+  return text;
+}
+
+// Where the published polynomial ends: a dashed line across a panel, and what it is.
+std::string inactive_line(const std::string& from, const std::string& to, const std::string& label_at) {
   return fmt::format(
-      "set arrow 9 from {0} to {1} nohead dashtype 2 linecolor rgb '{3}'\n"
-      "set label 9 'published β = 1 from 5.94 nats on' at {2} textcolor rgb '{3}'\n",
-      vertical ? fmt::format("{}, graph 0", theory::inactive_from)
-               : fmt::format("graph 0, first {}", theory::inactive_from),
-      vertical ? fmt::format("{}, graph 1", theory::inactive_from)
-               : fmt::format("graph 1, first {}", theory::inactive_from),
-      vertical ? fmt::format("{}, {} rotate by 90 offset -0.8, 0", theory::inactive_from, label_at)
-               : fmt::format("{}, {} offset 0, 0.6", label_at, theory::inactive_from),
-      code_of(Colour::vermillion));
+      "set arrow 9 from {} to {} nohead dashtype 2 linecolor rgb '{}'\nset label 9 'published β = 1' at {} "
+      "textcolor rgb '{}'\n",
+      from, to, code_of(Colour::vermillion), label_at, code_of(Colour::vermillion));
 }
 
 }  // namespace
@@ -72,7 +86,8 @@ set samples 400
 set key outside right center spacing 1.3
 )",
                         pooled.samples.size(), models, models == 1 ? "" : "s");
-  script += inactive_line("x", 5.4);
+  const std::string end = theory::inactive_from;
+  script += inactive_line(end + ", graph 0", end + ", graph 1", end + ", 1.35 offset 0.5, 0");
   script +=
       "plot $counts using 'entropy':'inverse theta':(0.25 * sqrt(column('count'))) with points pointtype 7 pointsize "
       "variable linecolor rgb '#a0999999' title 'sets (area: how many)'";
@@ -83,28 +98,28 @@ set key outside right center spacing 1.3
 }
 
 Picture sizes_picture(const std::string& sizes, const std::string& crowded) {
-  std::string script = data_block("sizes", sizes) + data_block("crowded", crowded);
+  std::string script = data_block("sizes", sizes) + data_block("crowded", crowded) + data_block("paper", paper_csv());
   script += R"(
-set multiplot layout 2,2 margins 0.07, 0.98, 0.09, 0.94 spacing 0.09, 0.14
+set multiplot layout 2,2 margins 0.075, 0.965, 0.09, 0.945 spacing 0.09, 0.16
 set logscale x 2
 set format x '%.0f'
-set xtics 16, 4 rotate by 0
+set xtics 16, 4
 set xlabel 'items n'
-set key bottom left
+set key bottom left font ',11' samplen 1.5
 set title 'Accuracy, random sets'
 set ylabel 'percent'
 set yrange [0:100]
 )";
-  script += panel("$sizes", "accuracy", true);
-  script += "set title 'Largest coefficient, random sets (mean)'\nset ylabel 'coefficient'\nset yrange [0:1]\n";
+  script += panel("$sizes", "accuracy", true) + paper_points();
+  script += "\nunset key\nset title 'Accuracy, one item above a crowd'\nset yrange [0:104]\n";
+  script += panel("$crowded", "accuracy", true);
+  script += "\nset title 'Largest coefficient, random sets (mean)'\nset ylabel 'coefficient'\nset yrange [0:1]\n";
   script += panel("$sizes", "largest", false);
-  script += "set title 'Entropy, random sets (mean)'\nset ylabel 'nats'\nset yrange [0:8]\n" + inactive_line("y", 20);
+  script += "\nset title 'Entropy, random sets (mean)'\nset ylabel 'nats'\nset yrange [0:8]\n";
+  const std::string end = theory::inactive_from;
+  script += inactive_line("graph 0, first " + end, "graph 1, first " + end, "20, " + end + " offset 0, 0.6");
   script += panel("$sizes", "entropy", false);
-  script +=
-      "unset arrow 9\nunset label 9\nset title 'Accuracy, one item above a crowd'\nset ylabel 'percent'\nset yrange "
-      "[0:104]\n";
-  script += panel("$crowded", "accuracy", false);
-  return {"figure_6_sizes", 1200, 860, script + "unset multiplot\n"};
+  return {"figure_6_sizes", 1200, 900, script + "\nunset multiplot\n"};
 }
 
 }  // namespace softcheck::experiments

@@ -9,7 +9,7 @@
 namespace softcheck::experiments {
 
 /// In tables and legends, in the order of the heads.
-inline constexpr std::array compared_heads{"softmax", "published", "our quartic", "our line"};
+inline constexpr std::array compared_heads{"softmax", "published", "our quartic", "our line", "hard maximum"};
 
 /// Figure 6: 1/theta against entropy.
 ///

@@ -1,0 +1,166 @@
+// Appendix F's data and fits: the grid by brute force, the filter by the logits, least squares on known polynomials.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "experiments/figures/temperature_figure.hpp"
+#include "experiments/figures/temperature_fit.hpp"
+#include "experiments/trained_models.hpp"
+#include "theory/adaptive_temperature.hpp"
+
+namespace softcheck::experiments {
+namespace {
+
+using ::testing::HasSubstr;
+
+const Floats& trained() {
+  static const Floats parameters =
+      read_model(SOFTCHECK_SOURCE_DIR "/experiments/models/seeds/seed-01.safetensors").parameters;
+  return parameters;
+}
+
+// The item's coefficient at every theta of the grid, one after the other.
+std::vector<double> grid_of(std::span<const float> logits, std::size_t item) {
+  std::vector<double> coefficients;
+  for (int step = 1; step <= 100; ++step) coefficients.push_back(coefficients_of(logits, 10.0 / step)[item]);
+  return coefficients;
+}
+
+TEST(TemperatureFit, TheBestThetaIsThatOfTheWholeGrid) {
+  std::mt19937_64 words(11);
+  std::normal_distribution<float> normal;
+  for (int row = 0; row < 300; ++row) {
+    std::vector<float> logits(2 + words() % 40);
+    const float scale = std::exp2(static_cast<float>(words() % 8) - 3);
+    for (float& logit : logits) logit = scale * normal(words);
+    const std::size_t item = words() % logits.size();
+    const std::vector<double> grid = grid_of(logits, item);
+    const double best = *std::ranges::max_element(grid);
+    const double theta = best_theta(logits, item);
+    const auto step = static_cast<std::size_t>(std::lround(10 * theta));
+    ASSERT_GE(step, 1U);
+    ASSERT_LE(step, 100U);
+    // Two temperatures may be equally good up to rounding: n exponentials, their sum and a quotient.
+    EXPECT_GE(grid[step - 1], best * (1 - 4 * (static_cast<double>(logits.size()) + 100) * 0x1p-52))
+        << "row " << row << " theta " << theta;
+  }
+}
+
+TEST(TemperatureFit, TheEndsOfTheGrid) {
+  const std::vector<float> logits{5, 1, 0};
+  EXPECT_EQ(best_theta(logits, 0), 0.1);  // the largest logit: the colder the better, and no theta of 0
+  EXPECT_EQ(best_theta(logits, 2), 10);   // the smallest: the hotter the better
+}
+
+TEST(TemperatureFit, SamplesAreTheSetsWhoseMaximalItemHasNotTheLargestLogit) {
+  FitOptions options;
+  options.sizes = {64, 256};
+  options.sets = 100;
+  const std::vector<FitSample> samples = fit_samples(trained(), 7, options);
+  std::vector<FitSample> expected;
+  for (const int size : options.sizes) {
+    for_each_row(trained(), {options.seed, 7}, size, 100, [&](const AttentionRow& row) {
+      const auto largest = static_cast<std::size_t>(std::ranges::max_element(row.logits) - row.logits.begin());
+      const auto maximal = static_cast<std::size_t>(std::ranges::max_element(row.priorities) - row.priorities.begin());
+      if (largest == maximal) return;
+      const std::vector<double> grid = grid_of(row.logits, maximal);
+      const auto step = std::ranges::max_element(grid) - grid.begin() + 1;
+      expected.push_back({size, entropy_of(coefficients_of(row.logits)), static_cast<double>(step) / 10});
+    });
+  }
+  ASSERT_EQ(samples.size(), expected.size());
+  ASSERT_GT(samples.size(), 10U);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    EXPECT_EQ(samples[i].size, expected[i].size);
+    EXPECT_EQ(samples[i].entropy, expected[i].entropy);
+    EXPECT_EQ(samples[i].theta, expected[i].theta);
+  }
+}
+
+// Householder's QR errs, in norm, by at most m n u times the condition of the powers, here with m = 40 rows and n = 5
+// columns; the condition of five powers of entropies in [0.5, 6] is 1.3e4 (roots of the eigenvalues of their Gram
+// matrix).
+constexpr double condition = 1.3e4;
+
+TEST(TemperatureFit, LeastSquaresFindsAKnownQuartic) {
+  std::vector<FitSample> samples;
+  for (int i = 0; i < 40; ++i) {
+    const double entropy = 0.5 + 5.5 * i / 39;
+    samples.push_back({16, entropy, 1 / theory::quartic(entropy)});
+  }
+  const std::vector<double> found = fit_polynomial(samples, 4);
+  ASSERT_EQ(found.size(), 5U);
+  double norm = 0;
+  for (const int thousandths : theory::published_quartic) norm = std::hypot(norm, thousandths / 1000.0);
+  for (std::size_t power = 0; power < 5; ++power) {
+    EXPECT_NEAR(found[power], theory::published_quartic[power] / 1000.0, norm * 40 * 5 * condition * 0x1p-53);
+  }
+  EXPECT_DOUBLE_EQ(polynomial(std::vector<double>{1, 2, 3}, 2), 17);
+}
+
+// What least squares means: the residual is orthogonal to every power, which no other coefficients have.
+TEST(TemperatureFit, TheResidualIsOrthogonalToThePowers) {
+  std::mt19937_64 words(5);
+  std::uniform_real_distribution<double> entropy(0.5, 6), theta(0.1, 10);
+  std::vector<FitSample> samples;
+  for (int i = 0; i < 200; ++i) samples.push_back({16, entropy(words), theta(words)});
+  for (const int degree : {1, 4}) {
+    const std::vector<double> found = fit_polynomial(samples, degree);
+    for (int power = 0; power <= degree; ++power) {
+      double product = 0, size = 0;
+      for (const FitSample& sample : samples) {
+        const double term = (1 / sample.theta - polynomial(found, sample.entropy)) * std::pow(sample.entropy, power);
+        product += term;
+        size += std::fabs(term);
+      }
+      EXPECT_NEAR(product, 0, size * 200 * 5 * condition * 0x1p-53) << "degree " << degree << " power " << power;
+    }
+  }
+}
+
+TEST(TemperatureFit, TooFewSamplesAreNamed) {
+  std::vector<FitSample> samples(10, FitSample{16, 1.5, 0.5});
+  EXPECT_THROW(fit_polynomial(samples, 4), std::invalid_argument);  // one entropy
+  samples.resize(2);
+  try {
+    fit_temperature("seed-07", samples);
+    ADD_FAILURE() << "a quartic through two points";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("seed-07: "));
+  }
+}
+
+TEST(TemperatureFit, FittedHeadsAreNeverSofterThanSoftmax) {
+  const TemperatureFit fit{"pooled", {}, {0, 0.1, 0, 0, 0}, {-1, 1}};
+  const std::vector<Head> heads = fitted_heads(fit);
+  ASSERT_EQ(heads.size(), 3U);
+  const std::vector<float> logits{3, 1, 1, 0.5F};
+  std::vector<float> soft(4), line(4), hard(4);
+  heads[0].coefficients(logits, 0, soft);
+  heads[1].coefficients(logits, 0, line);
+  heads[2].coefficients(logits, 0, hard);
+  const std::vector<double> plain = coefficients_of(logits);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(soft[i], static_cast<float>(plain[i]));  // 0.1 H < 1
+    EXPECT_EQ(line[i], static_cast<float>(plain[i]));  // H - 1 < 1
+  }
+  EXPECT_THAT(hard, ::testing::ElementsAre(1, 0, 0, 0));
+}
+
+// On a crowd beyond the published polynomial's range its head is softmax, bit for bit; the line's is not.
+TEST(TemperatureFit, ThePublishedPolynomialIsOffOnALargeCrowd) {
+  const TemperatureFit fit{"pooled", {}, {1, 0, 0, 0, 0}, {0.5, 0.7}};
+  const std::vector<CrowdedSize> sizes = measure_crowded_sizes(trained(), 1, fit);
+  const CrowdedSize& largest = sizes.back();
+  EXPECT_EQ(largest.size, 16384);
+  for (const CrowdedMeasure& set : largest.sets) {
+    ASSERT_GT(set.entropy, std::stod(theory::inactive_from));
+    EXPECT_EQ(set.heads[1].coefficient, set.heads[0].coefficient);
+    EXPECT_GT(set.heads[3].coefficient, set.heads[0].coefficient);
+  }
+}
+
+}  // namespace
+}  // namespace softcheck::experiments
