@@ -164,6 +164,8 @@ void add_table_runs(CLI::App& run, int& exit_code) {
   table_1->callback([table, &exit_code] { exit_code = run_table_1(*table); });
 
   const auto readings = std::make_shared<TableFlags>();
+  readings->evaluation.sets = 1024;
+  readings->evaluation.items = 1 << 19;
   CLI::App* sensitivity =
       run.add_subcommand("sensitivity", "The same for each way to read what the paper leaves open about training");
   add_flags(*sensitivity, readings, "sensitivity");

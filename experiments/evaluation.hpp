@@ -37,7 +37,7 @@ struct EvaluationOptions {
   std::uint64_t seed = 1;  // of the sets
   std::vector<int> sizes{16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384};
   int sets = 8192;               // at most, of each size
-  std::int64_t items = 1 << 21;  // at most, of each size: fewer sets of the largest
+  std::int64_t items = 1 << 20;  // at most, of each size: fewer sets of the largest
   unsigned threads = 1;
   std::vector<Head> others;  // heads besides softmax and adaptive temperature
 };
