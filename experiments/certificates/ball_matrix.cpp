@@ -1,5 +1,8 @@
 #include "experiments/certificates/ball_matrix.hpp"
 
+#include <cmath>
+#include <stdexcept>
+
 namespace softcheck::experiments {
 
 using Eigen::Index;
@@ -19,6 +22,9 @@ BallMatrix BallMatrix::exactly(MatrixXd matrix) {
 
 numerics::Enclosure BallMatrix::operator()(Index row, Index column) const {
   const double r = radius(row, column);
+  if (!std::isfinite(middle(row, column)) || !std::isfinite(r)) {
+    throw std::range_error("BallMatrix: an entry leaves the range of double");
+  }
   return numerics::Enclosure(middle(row, column)) + numerics::Enclosure::between(-r, r);
 }
 

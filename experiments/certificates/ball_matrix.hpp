@@ -20,7 +20,7 @@ struct BallMatrix {
   bool all_finite() const { return middle.allFinite() && radius.allFinite(); }
   BallMatrix transpose() const { return {middle.transpose(), radius.transpose()}; }
   BallMatrix top_rows(Eigen::Index count) const { return {middle.topRows(count), radius.topRows(count)}; }
-  /// One entry.
+  /// One entry; throws std::range_error where it is not bounded.
   numerics::Enclosure operator()(Eigen::Index row, Eigen::Index column) const;
 };
 

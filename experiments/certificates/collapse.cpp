@@ -100,15 +100,16 @@ bool is_right_at_two(const NetworkCells& network, const CollapseSet& set, const 
   return least_margin(scores_of_values(network, value), set.odd.class_index).certainly_positive();
 }
 
-// ln n at which f16 rounds every coordinate to b's, roughly: for choosing a pair. (bf16 has an eighth of it.)
+// ln n at which f16 rounds every coordinate that it holds to b's, roughly: for choosing a pair. (bf16 has an eighth.)
 double rough_log_length(const VectorXd& odd, const VectorXd& other, double difference) {
   double largest = 0;
   for (Index i = 0; i < odd.size(); ++i) {
     const double at = numerics::round_to(Format::f16, other(i));
     const double off = std::fabs(numerics::round_to(Format::f16, odd(i)) - at);
-    if (off > 0) largest = std::max(largest, 4 * off / numerics::ulp(Format::f16, at));
+    if (std::isfinite(at) && std::isfinite(off) && off > 0)
+      largest = std::max(largest, 4 * off / numerics::ulp(Format::f16, at));
   }
-  return largest > 0 ? difference + std::log(largest) : infinite;
+  return difference + (largest > 0 ? std::log(largest) : 0);
 }
 
 // All pairs of a grid of queries, priorities of b and classes.
@@ -146,7 +147,7 @@ class PairSearch {
 
   // As far apart as a set of the longest length allows; beyond it, as near as possible.
   double cost(double log_length) const {
-    constexpr double too_long = 1e6;
+    constexpr double too_long = 1e6;  // more than any logarithm of a length that is of use
     return log_length <= longest_ ? longest_ - log_length : too_long + log_length;
   }
 
@@ -241,6 +242,10 @@ CollapseTensors collapse_tensors(const NetworkCells& network, const CollapseSet&
   tensors.odd_value = rounded(format, dense(network, attention_value, odd).middle);
   tensors.other_value = rounded(format, dense(network, attention_value, other).middle);
   tensors.scale = 1 / std::sqrt(static_cast<double>(width));
+  for (const VectorXd* vector :
+       {&tensors.query, &tensors.odd_key, &tensors.other_key, &tensors.odd_value, &tensors.other_value}) {
+    if (!vector->allFinite()) return tensors;  // the format overflows
+  }
   Enclosure difference;
   for (Index i = 0; i < tensors.query.size(); ++i) {
     difference += Enclosure(tensors.query(i)) * (Enclosure(tensors.odd_key(i)) - Enclosure(tensors.other_key(i)));

@@ -46,6 +46,7 @@ struct CollapseTensors {
   std::optional<numerics::Enclosure> vanishes_from;   // smallest n at which alpha_1 < u for certain
   std::optional<numerics::Enclosure> collapses_from;  // smallest n at which every coordinate rounds to that of b
 };
+/// The lengths are not there where the format overflows, or the logits differ by more than 200.
 CollapseTensors collapse_tensors(const NetworkCells& network, const CollapseSet& set, numerics::Format format);
 
 /// model.collapse.FORMAT: at collapses_from the exact attention output of the tensors rounds to b's value in every

@@ -26,10 +26,13 @@ BallMatrix in_every_column(const VectorXd& column, Index columns) {
   return BallMatrix::exactly(column.replicate(1, columns));
 }
 
+// A comparison with what is no number would pass it over.
+void require_finite(bool finite) {
+  if (!finite) throw std::range_error("NetworkCells: the activations of this network leave the range of double");
+}
+
 CurveCells require_finite(CurveCells curve) {
-  if (!curve.centre.all_finite() || !curve.slope.all_finite()) {
-    throw std::range_error("NetworkCells: the activations of this network leave the range of double");
-  }
+  require_finite(curve.centre.all_finite() && curve.slope.all_finite());
   return curve;
 }
 
@@ -68,6 +71,7 @@ CellGrid points(std::vector<double> at) {
 }
 
 NetworkCells::NetworkCells(const Floats& parameters) {
+  const numerics::FpEnvironmentGuard environment;
   if (parameters.size() != parameter_count) {
     throw std::invalid_argument("NetworkCells: need " + std::to_string(parameter_count) + " parameters, got " +
                                 std::to_string(parameters.size()));
@@ -141,6 +145,7 @@ Range largest_square_norm(const CurveCells& curve) {
   const VectorXd upper = raised(
       size.cwiseAbs2() + 2 * curve.half.cwiseProduct(products_upper(curve.centre, curve.slope)) + reach.cwiseAbs2(),
       16);
+  require_finite(upper.allFinite());
   Index best = 0;
   size.maxCoeff(&best);
   return {square_norm(curve.centre, best).lower_double(), upper.maxCoeff()};
@@ -153,6 +158,7 @@ Range largest_square_distance(const CurveCells& curve) {
   const BallMatrix turned = inner_products(curve.centre, curve.slope);  // v_i . s_j
   const VectorXd reach =
       raised(curve.half.cwiseProduct(column_norms(curve.slope.middle) + column_norms(curve.slope.radius)), 8);
+  require_finite(gram.all_finite() && turned.all_finite() && reach.allFinite());
   Range range;
   double largest = -1;
   Index first = 0, second = 0;
@@ -181,6 +187,7 @@ Range largest_square_distance(const CurveCells& curve) {
     square_distance += square(curve.centre(row, first) - curve.centre(row, second));
   }
   range.lower = square_distance.lower_double();
+  require_finite(std::isfinite(range.upper));
   return range;
 }
 

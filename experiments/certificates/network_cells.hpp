@@ -38,6 +38,7 @@ class NetworkCells {
   /// parameters   (parameter_count) finite
   explicit NetworkCells(const Floats& parameters);
 
+  // All throw std::range_error when the network leaves the range of double.
   /// h(rho, c): priorities times classes, class after class; cells of priority.
   CurveCells items(const CellGrid& priorities) const;
   /// The same for one class of each cell.
@@ -65,6 +66,8 @@ std::vector<int> classes_of_cells(Eigen::Index cells);
 
 /// [lower, upper] of the largest squared norm along the curve, and of the largest squared distance of any two of its
 /// points. Second order in the halves.
+///
+/// throws   std::range_error when they leave the range of double
 struct Range {
   double lower = 0;
   double upper = 0;

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <regex>
 #include <set>
+#include <stdexcept>
 
 #include "certificates_oracle.hpp"
 #include "experiments/certificates/certify_model.hpp"
@@ -82,6 +83,27 @@ TEST(CertifiedModel, AnUntrainedNetworkIsCertifiedToo) {
     const Verdict verdict = numerics::worst(claim.certificates);
     EXPECT_TRUE(verdict == Verdict::proved || (may_be_vacuous && verdict == Verdict::vacuous)) << claim.claim;
   }
+}
+
+TEST(CertifiedModel, WhatLeavesTheRangeOfDoubleIsRefused) {
+  Floats parameters = random_network(3, 1);
+  for (float& value : parameters) value *= 3e38F;
+  EXPECT_THROW(certify_model(parameters), std::range_error);
+}
+
+TEST(CertifiedModel, NothingIsShownInAFormatThatOverflows) {
+  Floats parameters = trained_network();
+  // Values of some 10^7, and as much less behind them: another network of the same classes.
+  constexpr float factor = 0x1p20F;
+  for (std::size_t i = layers[attention_value].weights; i < layers[attention_value].end(); ++i) parameters[i] *= factor;
+  for (std::size_t i = layers[attention_output].weights; i < layers[attention_output].biases(); ++i) {
+    parameters[i] /= factor;
+  }
+  std::set<std::string> claims;
+  for (const ModelClaim& claim : certify_model(parameters)) claims.insert(claim.claim);
+  EXPECT_TRUE(claims.contains("model.error"));
+  EXPECT_TRUE(claims.contains("model.collapse.bf16"));
+  EXPECT_FALSE(claims.contains("model.collapse.f16"));
 }
 
 TEST(CertifiedModel, BadOptionsAreNamed) {
