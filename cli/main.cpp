@@ -34,8 +34,10 @@ int main(int argc, char** argv) {
   add_model_verb(app, exit_code);
   add_verify_verb(app, exit_code);
   add_run_verb(app, exit_code);
+  add_report_verb(app, exit_code);
   add_version_verb(app, exit_code);
-  constexpr const char* verbs = "test, kernel, model, verify, run or version; softcheck VERB --help lists the flags";
+  constexpr const char* verbs =
+      "test, kernel, model, verify, run, report or version; softcheck VERB --help lists the flags";
   if (const char* verb = unknown_verb(app, argc, argv)) {
     fmt::print(stderr, "softcheck: need a verb out of {}, got '{}'\n", verbs, verb);
     return usage;

@@ -100,7 +100,8 @@ void add_run_verb(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("run", "Reproduce a table or a figure");
   verb->require_subcommand(0, 1);
   verb->callback([verb] {
-    if (verb->get_subcommands().empty()) throw InputError(usage, "run: need survivors, table-1, sensitivity, variants or train");
+    if (!verb->get_subcommands().empty()) return;
+    throw InputError(usage, "run: need survivors, train, or a table or figure that softcheck run --help lists");
   });
   CLI::App* survivors = verb->add_subcommand(
       "survivors", "How many planted bugs published tests of softmax kernels accept, and how many softcheck does");

@@ -87,7 +87,7 @@ set key outside right center spacing 1.3
 )",
                         pooled.samples.size(), models, models == 1 ? "" : "s");
   const std::string end = theory::inactive_from;
-  script += inactive_line(end + ", graph 0", end + ", graph 1", end + ", 1.35 offset 0.5, 0");
+  script += inactive_line(end + ", graph 0", end + ", graph 1", end + ", 0.5 offset 0.5, 0");
   script +=
       "plot $counts using 'entropy':'inverse theta':(0.25 * sqrt(column('count'))) with points pointtype 7 pointsize "
       "variable linecolor rgb '#a0999999' title 'sets (area: how many)'";
@@ -100,7 +100,7 @@ set key outside right center spacing 1.3
 Picture sizes_picture(const std::string& sizes, const std::string& crowded) {
   std::string script = data_block("sizes", sizes) + data_block("crowded", crowded) + data_block("paper", paper_csv());
   script += R"(
-set multiplot layout 2,2 margins 0.075, 0.965, 0.09, 0.945 spacing 0.09, 0.16
+set multiplot layout 2,2 margins 0.088, 0.965, 0.09, 0.945 spacing 0.09, 0.16
 set logscale x 2
 set format x '%.0f'
 set xtics 16, 4

@@ -1,0 +1,211 @@
+// softcheck report: what the run verbs have written, as one HTML page that needs nothing else.
+#include "proptests/report.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/build_info.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/verbs.hpp"
+
+namespace softcheck::cli {
+namespace {
+
+struct ReportFlags {
+  std::string results = "results";
+  std::string out = "softcheck.html";
+};
+
+// Longer tables are cut: their files have the rest.
+constexpr std::size_t rows_shown = 24;
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : proptests::printable_utf8(text)) {
+    switch (c) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      case '\'':
+        result += "&#39;";
+        break;
+      default:
+        result += c;
+    }
+  }
+  return result;
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const auto byte = [&](std::size_t at) {
+      return at < bytes.size() ? static_cast<unsigned>(static_cast<unsigned char>(bytes[at])) : 0U;
+    };
+    const unsigned bits = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
+    for (unsigned d = 0; d < 4; ++d) text += i + d <= bytes.size() ? digits[bits >> (18 - 6 * d) & 63] : '=';
+  }
+  return text;
+}
+
+std::string read(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (!file) throw InputError(malformed, fmt::format("report: need a file that can be read, got '{}'", path.string()));
+  return text;
+}
+
+// A picture is shown as an image: what is in its file can run no script and load nothing, whoever wrote it.
+std::string picture(const std::string& name, const std::string& svg) {
+  return fmt::format(
+      "<figure><img alt=\"{0}\" src=\"data:image/svg+xml;base64,{1}\"><figcaption>{0}</figcaption></figure>\n",
+      escaped(name), base64(svg));
+}
+
+std::string cells(const std::string& line, const char* tag) {
+  std::string text = "<tr>";
+  std::istringstream columns(line);
+  for (std::string cell; std::getline(columns, cell, ',');) text += fmt::format("<{0}>{1}</{0}>", tag, escaped(cell));
+  return text + "</tr>\n";
+}
+
+// Lines that begin with # say where a table is from; then come names and rows.
+std::string table(const std::string& name, const std::string& csv) {
+  std::string origin, rows;
+  std::size_t count = 0;
+  std::istringstream lines(csv);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("#")) {
+      origin += escaped(line.substr(1)) + "\n";
+    } else if (count++ <= rows_shown) {
+      rows += cells(line, count == 1 ? "th" : "td");
+    }
+  }
+  std::string text = fmt::format(
+      "<details><summary>{} ({} rows)</summary>\n<pre>{}</pre>\n<div class=\"wide\"><table>\n{}</table></div>\n",
+      escaped(name), count == 0 ? 0 : count - 1, origin, rows);
+  if (count > rows_shown + 1) text += fmt::format("<p>... and {} more in the file</p>\n", count - 1 - rows_shown);
+  return text + "</details>\n";
+}
+
+std::string plain(const std::string& name, const std::string& text) {
+  return fmt::format("<h3>{}</h3>\n<pre>{}</pre>\n", escaped(name), escaped(text));
+}
+
+// Text before pictures before tables, each in the order of its name.
+int rank_of(const std::filesystem::path& path) {
+  const std::string kind = path.extension().string();
+  return kind == ".txt" ? 0 : kind == ".svg" ? 1 : kind == ".csv" ? 2 : 3;
+}
+
+std::map<std::string, std::vector<std::filesystem::path>> files_in(const std::filesystem::path& results) {
+  std::map<std::string, std::vector<std::filesystem::path>> sections;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(results, error)) {
+    if (!entry.is_regular_file() || rank_of(entry.path()) > 2) continue;
+    sections[std::filesystem::relative(entry.path().parent_path(), results).string()].push_back(entry.path());
+  }
+  if (error)
+    throw InputError(usage, fmt::format("--results: need a folder, got '{}': {}", results.string(), error.message()));
+  if (sections.empty()) {
+    throw InputError(usage,
+                     fmt::format("--results: need results of softcheck run, found none in '{}'", results.string()));
+  }
+  for (auto& [name, files] : sections) {
+    std::ranges::sort(files, {}, [](const std::filesystem::path& path) { return std::pair(rank_of(path), path); });
+  }
+  return sections;
+}
+
+constexpr const char* head = R"(<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width">
+<title>softcheck: results</title>
+<style>
+body { font: 16px/1.5 sans-serif; color: #222; background: #fff; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; }
+h2 { margin-top: 3rem; border-bottom: 1px solid #ccc; }
+pre, .wide { overflow-x: auto; }
+pre { background: #f6f6f6; padding: 0.6rem; font-size: 13px; line-height: 1.35; }
+table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
+td, th { padding: 0.1rem 0.6rem; border-bottom: 1px solid #e4e4e4; text-align: right; }
+figure { margin: 1rem 0; }
+img { max-width: 100%; }
+figcaption { color: #555; font-size: 14px; }
+</style>
+</head>
+<body>
+)";
+
+std::string page(const std::filesystem::path& results) {
+  const auto sections = files_in(results);
+  const BuildInfo& build = this_build();
+  std::string text = head;
+  text += fmt::format(
+      "<h1>softcheck: results</h1>\n<p>Collected by softcheck {} (commit {}, {}, {}). Each text and table begins with "
+      "the "
+      "version, commit, command, seed and models that made it.</p>\n<ul>\n",
+      escaped(build.version), escaped(build.commit), escaped(build.compiler), escaped(build.build_type));
+  for (const auto& [name, files] : sections) text += fmt::format("<li><a href=\"#{0}\">{0}</a></li>\n", escaped(name));
+  text += "</ul>\n";
+  for (const auto& [name, files] : sections) {
+    text += fmt::format("<h2 id=\"{0}\">{0}</h2>\n", escaped(name));
+    for (const std::filesystem::path& path : files) {
+      const auto show = rank_of(path) == 0 ? plain : rank_of(path) == 1 ? picture : table;
+      text += show(path.filename().string(), read(path));
+    }
+  }
+  return text + "</body>\n</html>\n";
+}
+
+int run_report(const ReportFlags& flags) {
+  const std::string text = page(flags.results);
+  try {
+    proptests::write_file_atomically(flags.out, text);
+  } catch (const std::exception& error) {
+    throw InputError(usage, fmt::format("--out: {}", error.what()));
+  }
+  fmt::print("{}: {} KiB\n", flags.out, text.size() / 1024);
+  std::fflush(stdout);
+  return holds;
+}
+
+}  // namespace
+
+void add_report_verb(CLI::App& app, int& exit_code) {
+  CLI::App* verb = app.add_subcommand("report", "Collect what softcheck run has written into one HTML page");
+  const auto flags = std::make_shared<ReportFlags>();
+  verb->add_option("--results", flags->results, "Folder of tables, figures and texts")
+      ->type_name("DIR")
+      ->capture_default_str();
+  verb->add_option("--out", flags->out, "The page; it needs no other file and no network")
+      ->type_name("FILE")
+      ->capture_default_str();
+  verb->callback([flags, &exit_code] { exit_code = run_report(*flags); });
+}
+
+}  // namespace softcheck::cli

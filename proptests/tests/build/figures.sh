@@ -1,0 +1,93 @@
+#!/bin/sh
+# softcheck run figure-N and softcheck report write what they say, and say what they lack.
+#   figures.sh SOFTCHECK
+set -u
+softcheck=$1
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failures=0
+
+complain() {
+  echo "FAILED: $*"
+  sed 's/^/  err: /' "$scratch/err" | tail -n 5
+  failures=$((failures + 1))
+}
+
+# expect CODE ARGUMENTS...: the exit code
+expect() {
+  code=$1
+  shift
+  "$softcheck" "$@" >"$scratch/out" 2>"$scratch/err"
+  got=$?
+  test "$got" = "$code" || complain "exit $got instead of $code: softcheck $*"
+}
+
+# refuses CODE TEXT ARGUMENTS...: the exit code, and one line on standard error that says TEXT
+refuses() {
+  text=$2
+  code=$1
+  shift 2
+  expect "$code" "$@"
+  test "$(wc -l <"$scratch/err")" = 1 || complain "not one line on standard error: softcheck $*"
+  grep -q -e "^softcheck: .*$text" "$scratch/err" || complain "the line does not say '$text': softcheck $*"
+}
+
+# holds FILE TEXT, lacks FILE TEXT
+holds() { grep -q -e "$2" "$1" || complain "$1 does not hold '$2'"; }
+lacks() { ! grep -q -e "$2" "$1" || complain "$1 holds '$2'"; }
+
+refuses 2 'no-such-flag' run figure-2 --no-such-flag
+refuses 2 'largest' run figure-2 --largest 8
+refuses 2 'seed' run figure-7 --seed never
+refuses 2 'steps' run figure-9 --steps 0
+refuses 2 'threads' run figure-6 --threads 0
+: >"$scratch/file"
+refuses 2 '--out: need a folder' run figure-5 --out "$scratch/file"
+refuses 3 '--models: .*missing' run figure-2 --models "$scratch/missing" --out "$scratch/a"
+mkdir "$scratch/bad"
+printf 'no model' >"$scratch/bad/seed.safetensors"
+refuses 3 '--models: .*seed.safetensors' run figure-6 --models "$scratch/bad" --out "$scratch/a"
+
+# Without gnuplot the data are written, and that is said.
+PATH=/nonexistent "$softcheck" run figure-5 --out "$scratch/results/figure-5" >"$scratch/out" 2>"$scratch/err"
+test $? = 4 || complain "no exit 4 without gnuplot"
+holds "$scratch/err" 'gnuplot-nox.*without a picture: figure_5.csv'
+csv=$scratch/results/figure-5/figure_5.csv
+holds "$csv" '^# softcheck [0-9].*commit'
+holds "$csv" '^# softcheck run figure-5'
+test "$(grep -vc '^#' "$csv")" = 162 || complain "figure_5.csv has not a line of names and 161 rows"
+
+if command -v gnuplot >/dev/null 2>&1; then
+  expect 0 run figure-5 --out "$scratch/results/figure-5"
+  expect 0 run figure-2 --largest 32 --out "$scratch/results/figure-2"
+  holds "$scratch/results/figure-2/figure_2.csv" '^# models (sha256): seed-01.safetensors [0-9a-f]\{64\}$'
+  expect 0 run figure-9 --steps 3 --points 2 --out "$scratch/results/figure-9"
+  holds "$scratch/out" '2 steps, 10 certificates: proved'
+  for name in figure-5/figure_5 figure-2/figure_2 figure-9/figure_9; do
+    holds "$scratch/results/$name.svg" '</svg>'
+    test "$(head -c 4 "$scratch/results/$name.png" | tail -c 3)" = PNG || complain "$name.png is no PNG"
+  done
+  test -z "$(find "$scratch/results" -name '*.tmp*')" || complain "half-written files were left"
+fi
+
+# The page: everything escaped, nothing fetched.
+refuses 2 '--results: need a folder' report --results "$scratch/missing" --out "$scratch/page.html"
+mkdir "$scratch/empty"
+refuses 2 '--results: need results' report --results "$scratch/empty" --out "$scratch/page.html"
+mkdir "$scratch/results/<i>"
+printf '# origin & co\n<b>,"x"\n<script>alert(1)</script>,2\n' >"$scratch/results/<i>/a.csv"
+printf '</pre><script>alert(2)</script>\n' >"$scratch/results/<i>/a.txt"
+printf '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(3)</script></svg>' >"$scratch/results/<i>/a.svg"
+refuses 2 '--out' report --results "$scratch/results" --out "$scratch/missing/page.html"
+expect 0 report --results "$scratch/results" --out "$scratch/page.html"
+lacks "$scratch/page.html" '<script\|<b>\|<i>\|http://\|https://\|src="[^d]'
+holds "$scratch/page.html" '&lt;script&gt;alert(1)&lt;/script&gt;'
+holds "$scratch/page.html" '&lt;/pre&gt;&lt;script&gt;alert(2)'
+holds "$scratch/page.html" 'origin &amp; co'
+holds "$scratch/page.html" 'data:image/svg+xml;base64,'
+# A picture comes back as it was.
+grep -o 'alt="a.svg" src="data:image/svg+xml;base64,[^"]*' "$scratch/page.html" | sed 's/.*base64,//' | base64 -d >"$scratch/back.svg"
+cmp -s "$scratch/back.svg" "$scratch/results/<i>/a.svg" || complain "the picture in the page is not the file's"
+
+test $failures = 0 || { echo "$failures failures"; exit 1; }
+echo "figures and report answer as documented"
