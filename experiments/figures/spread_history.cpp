@@ -81,7 +81,7 @@ std::string csv_of(const std::vector<SpreadPoint>& points) {
 }
 
 constexpr const char* orders = R"(
-set title 'Spread of the logits and its bounds while a network trains' noenhanced
+set title 'Spread of the logits (256 sets of 16) and Proposition 3.1 while a network trains'
 set xlabel 'training step'
 set ylabel 'spread δ of the logits'
 set logscale xy
@@ -139,11 +139,10 @@ Figure spread_history(const std::vector<SpreadPoint>& points) {
     const char* style;
   };
   constexpr Line lines[] = {
-      {"product bound", "Proposition 3.1: product of the largest singular values", Colour::vermillion,
-       "linespoints pointtype 5 pointsize 0.6"},
-      {"joint bound", "their joint largest singular value", Colour::orange, "linespoints pointtype 9 pointsize 0.6"},
-      {"direct bound", "length of the folded query", Colour::sky, "linespoints pointtype 13 pointsize 0.6"},
-      {"widest spread", "observed, widest of 256 sets of 16", Colour::blue, "linespoints pointtype 7 pointsize 0.6"},
+      {"product bound", "bound, product of σ_{max}", Colour::vermillion, "linespoints pointtype 5 pointsize 0.6"},
+      {"joint bound", "bound, joint σ_{max}", Colour::orange, "linespoints pointtype 9 pointsize 0.6"},
+      {"direct bound", "bound, folded query", Colour::sky, "linespoints pointtype 13 pointsize 0.6"},
+      {"widest spread", "observed, widest set", Colour::blue, "linespoints pointtype 7 pointsize 0.6"},
       {"mean spread", "observed, mean", Colour::blue, "lines dashtype 2"},
   };
   const std::string table = csv_of(points);
