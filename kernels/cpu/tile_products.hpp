@@ -51,6 +51,14 @@ struct RowProduct {
   std::size_t c_stride;
 };
 
+/// Fetches what a lone row, which waits for memory, will read. Into the second-level cache: fetches into the first one
+/// have too few places to wait in, 5.4 ms where these take 4.2 (131072 keys of 64 numbers; without any 7.4).
+/// Always inline: g++ takes a call of it for one without effect.
+template <class T>
+[[gnu::always_inline]] inline void fetch(const T* x) {
+  __builtin_prefetch(x, 0, 2);
+}
+
 /// How many rows ahead row_product fetches.
 template <class T>
 inline constexpr std::size_t fetched_rows = 256 / sizeof(T);

@@ -72,9 +72,9 @@ double share(const std::vector<double>& got, const ExactTensor& exact) {
 std::vector<AttentionProblem> gradient_problems(Format format) {
   std::vector<AttentionProblem> list = attention_problems(format);
   Draw draw(format, 4711);
-  list.push_back(filled({"tiles and blocks", 1, 2, 1, 35, 270, 3, 5, 0.5}, draw));
-  list.push_back(filled({"tiles and blocks, causal", 1, 3, 1, 40, 150, 4, 2, 0.25, true}, draw));
-  list.push_back(filled({"tiles and blocks, masked", 1, 2, 2, 60, 140, 2, 3, 0.5, false, 1, Layout::gaps}, draw));
+  list.push_back(filled({"two tiles, three blocks", 1, 2, 1, 25, 270, 3, 5, 0.5}, draw));
+  list.push_back(filled({"three tiles, causal", 1, 3, 1, 40, 150, 4, 2, 0.25, true}, draw));
+  list.push_back(filled({"two tiles, masked", 1, 2, 2, 55, 140, 2, 3, 0.5, false, 1, Layout::gaps}, draw));
   return list;
 }
 

@@ -1,0 +1,158 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/row_products.cpp"
+#include <hwy/foreach_target.h>
+// foreach_target comes first: it includes this file once per instruction set.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "kernels/cpu/exp_lanes.inl"
+#include "kernels/cpu/tile_products.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace softcheck::kernels {
+namespace HWY_NAMESPACE {
+
+#if HWY_TARGET != HWY_SCALAR
+// Numbers t ... of rows first, first + step, ...: 16 bytes of each, side by side.
+template <class T, class D>
+HWY_INLINE hn::Vec<D> quads_at(D d, const T* const* rows, std::size_t step, std::size_t t) {
+  if constexpr (hn::MaxLanes(D()) * sizeof(T) == 16) {
+    return hn::LoadU(d, rows[0] + t);
+  } else {
+    const hn::Half<D> half;
+    return hn::Combine(d, quads_at<T>(half, rows + hn::MaxLanes(half) / transposed_rows<T> * step, step, t),
+                       quads_at<T>(half, rows, step, t));
+  }
+}
+
+// columns[c][lane] = rows[lane][t + c], for as many columns as 16 bytes hold.
+template <class T>
+HWY_INLINE void turn(const T* const* rows, std::size_t t, hn::Vec<Tag<T>> (&columns)[transposed_rows<T>]) {
+  const Tag<T> d;
+  constexpr std::size_t group = transposed_rows<T>;
+  if constexpr (group == 4) {
+    const hn::Repartition<double, Tag<T>> pairs;
+    const auto r0 = quads_at<T>(d, rows, group, t), r1 = quads_at<T>(d, rows + 1, group, t);
+    const auto r2 = quads_at<T>(d, rows + 2, group, t), r3 = quads_at<T>(d, rows + 3, group, t);
+    const auto low_01 = hn::BitCast(pairs, hn::InterleaveLower(d, r0, r1));
+    const auto low_23 = hn::BitCast(pairs, hn::InterleaveLower(d, r2, r3));
+    const auto high_01 = hn::BitCast(pairs, hn::InterleaveUpper(d, r0, r1));
+    const auto high_23 = hn::BitCast(pairs, hn::InterleaveUpper(d, r2, r3));
+    columns[0] = hn::BitCast(d, hn::InterleaveLower(pairs, low_01, low_23));
+    columns[1] = hn::BitCast(d, hn::InterleaveUpper(pairs, low_01, low_23));
+    columns[2] = hn::BitCast(d, hn::InterleaveLower(pairs, high_01, high_23));
+    columns[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, high_01, high_23));
+  } else {
+    const auto r0 = quads_at<T>(d, rows, group, t), r1 = quads_at<T>(d, rows + 1, group, t);
+    columns[0] = hn::InterleaveLower(d, r0, r1);
+    columns[1] = hn::InterleaveUpper(d, r0, r1);
+  }
+}
+#endif
+
+// What fits into the registers: 4 rows of 2 vectors of 32 registers; 4 of 1, or 1 of 4, of 16.
+inline constexpr std::size_t row_panel_rows = 4;
+template <class T, std::size_t rows>
+inline constexpr std::size_t row_panel_vectors = rows == 1 || block_lanes<T> / hn::MaxLanes(Tag<T>()) <= 2
+                                                     ? block_lanes<T> / hn::MaxLanes(Tag<T>())
+                                                     : 1;
+
+// row_panel_vectors vectors of columns of some rows of c. ahead: the rows of b before last are still to be fetched.
+template <std::size_t rows, class T>
+HWY_INLINE void row_panel(const RowProduct<T>& p, std::size_t row, std::size_t column,
+                          [[maybe_unused]] std::size_t& ahead, [[maybe_unused]] std::size_t last) {
+  const Tag<T> d;
+  using V = hn::Vec<Tag<T>>;
+  constexpr std::size_t lanes = hn::MaxLanes(Tag<T>());
+  constexpr std::size_t vectors = row_panel_vectors<T, rows>;
+  const T* a = p.a + row * p.a_stride;
+  const T* const* b = p.b + column;
+  V sums[rows][vectors];
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t v = 0; v < vectors; ++v) {
+      sums[r][v] = hn::Zero(d);
+    }
+  }
+  std::size_t t = 0;
+#if HWY_TARGET != HWY_SCALAR
+  // As many numbers a step as it takes, so that memory is read evenly and in its own order.
+  const std::size_t rows_ahead = (vectors * lanes * transposed_rows<T> + p.depth - 1) / p.depth;
+  for (; t + transposed_rows<T> <= p.depth; t += transposed_rows<T>) {
+    for (const std::size_t end = std::min(ahead + rows_ahead, last); ahead < end; ++ahead) {
+      for (std::size_t i = 0; i < p.depth; i += column_group<T>) {
+        fetch(p.b[ahead] + i);
+      }
+    }
+    for (std::size_t v = 0; v < vectors; ++v) {
+      V columns[transposed_rows<T>];
+      turn<T>(b + v * lanes, t, columns);
+      for (std::size_t c = 0; c < transposed_rows<T>; ++c) {
+        for (std::size_t r = 0; r < rows; ++r) {
+          sums[r][v] = hn::MulAdd(hn::Set(d, a[r * p.a_stride + t + c]), columns[c], sums[r][v]);
+        }
+      }
+    }
+  }
+#endif
+  alignas(64) T numbers[lanes];
+  for (; t < p.depth; ++t) {
+    for (std::size_t v = 0; v < vectors; ++v) {
+      for (std::size_t l = 0; l < lanes; ++l) {
+        numbers[l] = b[v * lanes + l][t];
+      }
+      for (std::size_t r = 0; r < rows; ++r) {
+        sums[r][v] = hn::MulAdd(hn::Set(d, a[r * p.a_stride + t]), hn::Load(d, numbers), sums[r][v]);
+      }
+    }
+  }
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t v = 0; v < vectors; ++v) {
+      hn::StoreU(sums[r][v], d, p.c + (row + r) * p.c_stride + column + v * lanes);
+    }
+  }
+}
+
+template <std::size_t most, class T>
+HWY_INLINE void some_rows(const RowProduct<T>& p, std::size_t rows, std::size_t row, std::size_t width) {
+  if (rows == most) {
+    constexpr std::size_t step = row_panel_vectors<T, most> * hn::MaxLanes(Tag<T>());
+    std::size_t ahead = std::min(fetched_rows<T>, p.known);
+    for (std::size_t column = 0; column < width; column += step) {
+      row_panel<most>(p, row, column, ahead, std::min(column + step + fetched_rows<T>, p.known));
+    }
+  } else if constexpr (most > 1) {
+    some_rows<most - 1>(p, rows, row, width);
+  }
+}
+
+template <class T>
+HWY_INLINE void row_product_of(const RowProduct<T>& p, std::size_t rows, std::size_t width) {
+  for (std::size_t row = 0; row < rows; row += row_panel_rows) {
+    some_rows<row_panel_rows>(p, std::min(row_panel_rows, rows - row), row, width);
+  }
+}
+
+// One plain function per type: what the dispatch table can point to.
+void RowProduct32(const RowProduct<float>& p, std::size_t rows, std::size_t width) { row_product_of(p, rows, width); }
+void RowProduct64(const RowProduct<double>& p, std::size_t rows, std::size_t width) { row_product_of(p, rows, width); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace softcheck::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace softcheck::kernels {
+
+HWY_EXPORT(RowProduct32);
+HWY_EXPORT(RowProduct64);
+
+void row_product(const RowProduct<float>& product, std::size_t rows, std::size_t width) {
+  HWY_DYNAMIC_DISPATCH(RowProduct32)(product, rows, width);
+}
+void row_product(const RowProduct<double>& product, std::size_t rows, std::size_t width) {
+  HWY_DYNAMIC_DISPATCH(RowProduct64)(product, rows, width);
+}
+}  // namespace softcheck::kernels
+#endif
