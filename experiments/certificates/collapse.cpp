@@ -100,16 +100,17 @@ bool is_right_at_two(const NetworkCells& network, const CollapseSet& set, const 
   return least_margin(scores_of_values(network, value), set.odd.class_index).certainly_positive();
 }
 
-// ln n at which f16 rounds every coordinate that it holds to b's, roughly: for choosing a pair. (bf16 has an eighth.)
+// ln n at which the 16-bit formats round every coordinate that they hold to b's, roughly: for choosing a pair.
 double rough_log_length(const VectorXd& odd, const VectorXd& other, double difference) {
-  double largest = 0;
-  for (Index i = 0; i < odd.size(); ++i) {
-    const double at = numerics::round_to(Format::f16, other(i));
-    const double off = std::fabs(numerics::round_to(Format::f16, odd(i)) - at);
-    if (std::isfinite(at) && std::isfinite(off) && off > 0)
-      largest = std::max(largest, 4 * off / numerics::ulp(Format::f16, at));
+  double largest = 1;
+  for (const Format format : {Format::f16, Format::bf16}) {
+    for (Index i = 0; i < odd.size(); ++i) {
+      const double at = numerics::round_to(format, other(i));
+      const double off = std::fabs(numerics::round_to(format, odd(i)) - at);
+      if (std::isfinite(at) && std::isfinite(off)) largest = std::max(largest, 4 * off / numerics::ulp(format, at));
+    }
   }
-  return difference + (largest > 0 ? std::log(largest) : 0);
+  return difference + std::log(largest);
 }
 
 // All pairs of a grid of queries, priorities of b and classes.

@@ -24,8 +24,8 @@ struct CollapseSet {
   std::uint64_t wrong_from = 0;  // proved: of every set at least so long it tells the class of b
 };
 
-/// Looks for a pair on a grid: one on which the network is right at n = 2 before others, then one whose f16 tensors
-/// collapse at a length below longest, but not much.
+/// Looks for a pair on a grid: one on which the network is right at n = 2 before others, then one whose
+/// tensors of 16-bit formats collapse at a length below longest, but not much.
 ///
 /// returns  nothing where no set [b, ..., b] on the grid is given to the class of b
 std::optional<CollapseSet> find_collapse(const NetworkCells& network, std::uint64_t longest);

@@ -97,11 +97,16 @@ SigmaEnclosure certified_sigma_enclosure() {
 
 SpreadLadder spread_ladder(const NetworkCells& network, std::uint64_t seed, const SigmaEnclosure& sigma) {
   const numerics::PrecisionScope scope(precision);
-  const theory::SpreadForms<Enclosure> forms = theory::spread_forms(terms_of(network, sigma));
+  const theory::SpreadTerms<Enclosure> terms = terms_of(network, sigma);
+  const theory::SpreadForms<Enclosure> forms = theory::spread_forms(terms);
+  const Enclosure norms = terms.sigma_joint * sqrt(terms.query_square) + sqrt(terms.joint_bias_square);
+  const Enclosure joint_gap =
+      (norms - sqrt(terms.direct_square)) * sqrt(terms.difference_square / Enclosure(terms.dimension));
   return {observed_spread(network, seed),
           bound_spread(network),
           forms.direct,
           forms.joint,
+          joint_gap,
           forms.biased,
           std::to_string(sampled_queries) + " queries over " + std::to_string(sampled_items) + " items, seed " +
               std::to_string(seed)};
@@ -125,7 +130,10 @@ std::vector<Certificate> certify_ladder(const SpreadLadder& ladder) {
                            return Sides{upper - Enclosure(ladder.exact.lower), allowed};
                          }),
       rung("model.spread.direct", exact, ladder.direct),
-      rung("model.spread.joint", ladder.direct, ladder.joint),
+      certify_less_equal("model.spread.joint", witness,
+                         [&] {
+                           return Sides{ladder.direct, ladder.joint, ladder.joint_gap};
+                         }),
       rung("model.spread.product", ladder.joint, ladder.product),
   };
 }

@@ -55,6 +55,16 @@ TEST(CertifiedLadder, WrongRungsAreRejected) {
       << "items' norm in place of their distance";
 }
 
+TEST(CertifiedLadder, RungsThatAreAllButEqualAreTold) {
+  const numerics::FpEnvironmentGuard environment;
+  // The joint bound exceeds the direct one by a part in 10^6; what both share is known to a part in 10^4.
+  const std::filesystem::path readings = std::filesystem::path(SOFTCHECK_SOURCE_DIR) / "experiments/models/readings";
+  const NetworkCells network(read_model(readings / "loss-cosine.safetensors").parameters);
+  const SpreadLadder ladder = spread_ladder(network, 1);
+  EXPECT_TRUE(ladder.joint.overlaps(ladder.direct));
+  EXPECT_EQ(verdict_of(certify_ladder(ladder), "model.spread.joint"), Verdict::proved);
+}
+
 // K^T Q with the singular values 2, 1, ..., 1; queries along the first direction: the bounds are nearly attained.
 Floats network_along_one_direction() {
   RandomWords words(5);
