@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -9,9 +10,11 @@
 #include <vector>
 
 #include "cli/exit_code.hpp"
+#include "cli/figure_files.hpp"
 #include "cli/model_rows.hpp"
 #include "cli/output.hpp"
 #include "cli/places.hpp"
+#include "cli/trained_inputs.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/attention_kernels.hpp"
 #include "experiments/safetensors.hpp"
@@ -76,6 +79,32 @@ int run_model(const ModelFlags& flags) {
                   models.size() == 1 ? "one network" : fmt::format("{} networks", models.size()), options.seed));
 }
 
+struct CertificateFlags {
+  std::string models = model_folder().string();
+  std::string out = "results/certificates";
+};
+
+// The certificates of a folder of networks as a text, for the page of results.
+int run_certificates(const CertificateFlags& flags) {
+  const std::vector<TrainedModel> models = models_in("--models", flags.models);
+  const OutputFolder folder(flags.out);
+  ModelOptions options;
+  options.attention = attention_kernels().plain();
+  Report report;
+  {
+    Progress progress;
+    for (const TrainedModel& model : models) {
+      for (ReportRow& row : rows_of_model(model, options, progress)) report.rows.push_back(std::move(row));
+    }
+  }
+  folder.write("certificates.txt", origin_lines("softcheck run certificates", hashes_of(flags.models, models)) +
+                                       proptests::to_table(report));
+  fmt::print("{}: the certificates of {} networks; in {}: certificates.txt\n", to_string(report.verdict()),
+             models.size(), folder.path().string());
+  std::fflush(stdout);
+  return proptests::exit_code(report.verdict());
+}
+
 }  // namespace
 
 std::vector<ReportRow> rows_of_model(const TrainedModel& model, const ModelOptions& options, Progress& progress) {
@@ -106,6 +135,14 @@ std::vector<ReportRow> rows_of_model(const TrainedModel& model, const ModelOptio
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+void add_certificate_run(CLI::App& run, int& exit_code) {
+  CLI::App* certificates = run.add_subcommand("certificates", "What softcheck model certifies of the shipped networks");
+  const auto flags = std::make_shared<CertificateFlags>();
+  certificates->add_option("--models", flags->models, "Folder of trained models, *.safetensors")->type_name("DIR");
+  certificates->add_option("--out", flags->out, "Folder for certificates.txt")->type_name("DIR")->capture_default_str();
+  certificates->callback([flags, &exit_code] { exit_code = run_certificates(*flags); });
 }
 
 void add_model_verb(CLI::App& app, int& exit_code) {

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -8,9 +9,11 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "cli/build_info.hpp"
 #include "cli/claims.hpp"
+#include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
 #include "cli/output_folder.hpp"
@@ -94,6 +97,26 @@ int run_survivors(const SurvivorFlags& flags) {
   return bugs.accepted == 0 && correct.accepted == correct.applicable ? holds : violated;
 }
 
+// Every table, figure and certificate from the shipped models, each as its own command, and the page that collects
+// them. Goes on past what fails; the first code that is not 0 is the whole's.
+int run_all(const std::string& out) {
+  const OutputFolder folder(out);
+  int code = holds;
+  const auto run = [&](std::vector<std::string> arguments, const std::filesystem::path& to) {
+    arguments.insert(arguments.end(), {"--out", to.string()});
+    fmt::print("\n== softcheck {}\n", fmt::join(arguments, " "));
+    std::fflush(stdout);
+    const int own = run_command(arguments);
+    if (code == holds) code = own;
+  };
+  for (const char* name : {"table-1", "sensitivity", "variants", "figure-2", "figure-5", "figure-6", "figure-7",
+                           "figure-9", "certificates"}) {
+    run({"run", name}, folder.path() / name);
+  }
+  run({"report", "--results", out}, folder.path() / "softcheck.html");
+  return code;
+}
+
 }  // namespace
 
 void add_run_verb(CLI::App& app, int& exit_code) {
@@ -113,6 +136,11 @@ void add_run_verb(CLI::App& app, int& exit_code) {
   survivors->add_option("--effort", flags->effort, "How long softcheck itself looks: quick, default or deep")
       ->capture_default_str();
   survivors->callback([flags, &exit_code] { exit_code = run_survivors(*flags); });
+  CLI::App* all = verb->add_subcommand("all", "Every table, figure and certificate, and the page that collects them");
+  const auto out = std::make_shared<std::string>("results");
+  all->add_option("--out", *out, "Folder with a folder for each")->type_name("DIR")->capture_default_str();
+  all->callback([out, &exit_code] { exit_code = run_all(*out); });
+  add_certificate_run(*verb, exit_code);
   add_figure_runs(*verb, exit_code);
   add_table_runs(*verb, exit_code);
   add_train_run(*verb, exit_code);
