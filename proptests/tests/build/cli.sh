@@ -218,13 +218,15 @@ refuses 3 'made with' run train --steps 21 --sets 8 --seeds 2 --out "$scratch/se
 test "$(ls "$scratch/seeds" | tr '\n' ' ')" = 'seed-01.safetensors seed-02.safetensors ' ||
   complain "files are left: $(ls "$scratch/seeds")"
 
-# Tables: of networks that learned nothing the paper's claims fail, and the table says so.
-expect 1 run table-1 --models "$scratch/seeds" --sets 20 --largest 128 --out "$scratch/table"
+# Tables: of networks that learned nothing the paper's claims fail, and the table says so. Without gnuplot, which draws
+# them, the exit code is that of what is missing.
+drawn() { command -v gnuplot >/dev/null 2>&1 && echo "$1" || echo 4; }
+expect "$(drawn 1)" run table-1 --models "$scratch/seeds" --sets 20 --largest 128 --out "$scratch/table"
 says '^fails: '
 test -s "$scratch/table/table_1.csv" || complain "no table_1.csv"
-expect 0 run sensitivity --models "$scratch/seeds" --readings "$scratch/seeds" --sets 8 --largest 16 --out "$scratch/table"
+expect "$(drawn 0)" run sensitivity --models "$scratch/seeds" --readings "$scratch/seeds" --sets 8 --largest 16 --out "$scratch/table"
 says '^closest: '
-expect 0 run variants --models "$scratch/seeds" --variants "$scratch/seeds" --sets 8 --largest 16 --out "$scratch/table"
+expect "$(drawn 0)" run variants --models "$scratch/seeds" --variants "$scratch/seeds" --sets 8 --largest 16 --out "$scratch/table"
 says '^entmax '
 refuses 3 '--models' run table-1 --models "$scratch/none" --out "$scratch/table"
 refuses 3 '--variants' run variants --models "$scratch/seeds" --variants "$scratch" --out "$scratch/table"
