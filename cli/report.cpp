@@ -1,4 +1,5 @@
 // softcheck report: what the run verbs have written, as one HTML page that needs nothing else.
+
 #include "proptests/report.hpp"
 
 #include <fmt/format.h>
@@ -31,32 +32,6 @@ struct ReportFlags {
 // Longer tables are cut: their files have the rest.
 constexpr std::size_t rows_shown = 24;
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : proptests::printable_utf8(text)) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      case '\'':
-        result += "&#39;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
-
 std::string base64(std::string_view bytes) {
   constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;
@@ -81,13 +56,14 @@ std::string read(const std::filesystem::path& path) {
 std::string picture(const std::string& name, const std::string& svg) {
   return fmt::format(
       "<figure><img alt=\"{0}\" src=\"data:image/svg+xml;base64,{1}\"><figcaption>{0}</figcaption></figure>\n",
-      escaped(name), base64(svg));
+      proptests::xml_text(name), base64(svg));
 }
 
 std::string cells(const std::string& line, const char* tag) {
   std::string text = "<tr>";
   std::istringstream columns(line);
-  for (std::string cell; std::getline(columns, cell, ',');) text += fmt::format("<{0}>{1}</{0}>", tag, escaped(cell));
+  for (std::string cell; std::getline(columns, cell, ',');)
+    text += fmt::format("<{0}>{1}</{0}>", tag, proptests::xml_text(cell));
   return text + "</tr>\n";
 }
 
@@ -98,20 +74,20 @@ std::string table(const std::string& name, const std::string& csv) {
   std::istringstream lines(csv);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("#")) {
-      origin += escaped(line.substr(1)) + "\n";
+      origin += proptests::xml_text(line.substr(1)) + "\n";
     } else if (count++ <= rows_shown) {
       rows += cells(line, count == 1 ? "th" : "td");
     }
   }
   std::string text = fmt::format(
       "<details><summary>{} ({} rows)</summary>\n<pre>{}</pre>\n<div class=\"wide\"><table>\n{}</table></div>\n",
-      escaped(name), count == 0 ? 0 : count - 1, origin, rows);
+      proptests::xml_text(name), count == 0 ? 0 : count - 1, origin, rows);
   if (count > rows_shown + 1) text += fmt::format("<p>... and {} more in the file</p>\n", count - 1 - rows_shown);
   return text + "</details>\n";
 }
 
 std::string plain(const std::string& name, const std::string& text) {
-  return fmt::format("<h3>{}</h3>\n<pre>{}</pre>\n", escaped(name), escaped(text));
+  return fmt::format("<h3>{}</h3>\n<pre>{}</pre>\n", proptests::xml_text(name), proptests::xml_text(text));
 }
 
 // Text before pictures before tables, each in the order of its name.
@@ -169,11 +145,13 @@ std::string page(const std::filesystem::path& results) {
       "<h1>softcheck: results</h1>\n<p>Collected by softcheck {} (commit {}, {}, {}). Each text and table begins with "
       "the "
       "version, commit, command, seed and models that made it.</p>\n<ul>\n",
-      escaped(build.version), escaped(build.commit), escaped(build.compiler), escaped(build.build_type));
-  for (const auto& [name, files] : sections) text += fmt::format("<li><a href=\"#{0}\">{0}</a></li>\n", escaped(name));
+      proptests::xml_text(build.version), proptests::xml_text(build.commit), proptests::xml_text(build.compiler),
+      proptests::xml_text(build.build_type));
+  for (const auto& [name, files] : sections)
+    text += fmt::format("<li><a href=\"#{0}\">{0}</a></li>\n", proptests::xml_text(name));
   text += "</ul>\n";
   for (const auto& [name, files] : sections) {
-    text += fmt::format("<h2 id=\"{0}\">{0}</h2>\n", escaped(name));
+    text += fmt::format("<h2 id=\"{0}\">{0}</h2>\n", proptests::xml_text(name));
     for (const std::filesystem::path& path : files) {
       const auto show = rank_of(path) == 0 ? plain : rank_of(path) == 1 ? picture : table;
       text += show(path.filename().string(), read(path));

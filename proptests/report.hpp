@@ -75,6 +75,9 @@ std::string to_junit(const Report& report);
 /// text with what is no UTF-8, and what XML does not allow, replaced by U+FFFD: kernels may print anything.
 std::string printable_utf8(std::string_view text);
 
+/// The same as XML and HTML have it between tags and between double quotes.
+std::string xml_text(std::string_view text);
+
 /// Writes the file beside its place and renames it: no reader sees half of it. What is no regular file, such as
 /// /dev/stdout, is written to directly.
 /// throws   std::runtime_error naming the path and the reason

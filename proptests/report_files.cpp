@@ -83,32 +83,6 @@ std::size_t sequence_length(std::string_view text) {
   return code < smallest[length] || code > 0x10FFFF || forbidden ? 0 : length;
 }
 
-std::string xml(std::string_view text) {
-  std::string result;
-  for (char character : printable_utf8(text)) {
-    switch (character) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      case '\n':
-        result += "&#10;";
-        break;
-      default:
-        result += character;
-    }
-  }
-  return result;
-}
-
 std::string seconds_text(double seconds) {
   std::array<char, 64> buffer;
   std::snprintf(buffer.data(), buffer.size(), "%.6f", seconds);
@@ -139,12 +113,12 @@ std::string system_out(const ReportRow& row) {
     text += buffer.data();
   }
   for (const std::string& line : row.not_tried) text += "not tried: " + line + "\n";
-  return text.empty() ? "" : "      <system-out>" + xml(text) + "</system-out>\n";
+  return text.empty() ? "" : "      <system-out>" + xml_text(text) + "</system-out>\n";
 }
 
 std::string testcase(const ReportRow& row) {
-  std::string text = "    <testcase classname=\"" + xml(row.subject) + "\" name=\"" + xml(row.claim) + "\" time=\"" +
-                     seconds_text(row.seconds) + "\"";
+  std::string text = "    <testcase classname=\"" + xml_text(row.subject) + "\" name=\"" + xml_text(row.claim) +
+                     "\" time=\"" + seconds_text(row.seconds) + "\"";
   const char* element = junit_element(row.verdict);
   const std::string out = system_out(row);
   if (element == nullptr && out.empty()) return text + "/>\n";
@@ -152,8 +126,8 @@ std::string testcase(const ReportRow& row) {
   if (element != nullptr) {
     std::string details;
     for (const std::string& line : row.details) details += line + "\n";
-    text += std::string("      <") + element + " message=\"" + to_string(row.verdict) + "\">" + xml(details) + "</" +
-            element + ">\n";
+    text += std::string("      <") + element + " message=\"" + to_string(row.verdict) + "\">" + xml_text(details) +
+            "</" + element + ">\n";
   }
   return text + out + "    </testcase>\n";
 }
@@ -186,6 +160,32 @@ void write_file(const std::filesystem::path& path, std::string_view text, const 
 }
 
 }  // namespace
+
+std::string xml_text(std::string_view text) {
+  std::string result;
+  for (char character : printable_utf8(text)) {
+    switch (character) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      case '\n':
+        result += "&#10;";
+        break;
+      default:
+        result += character;
+    }
+  }
+  return result;
+}
 
 std::string printable_utf8(std::string_view text) {
   std::string result;
@@ -232,7 +232,7 @@ std::string to_junit(const Report& report) {
   }
   std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"softcheck\"" + counts(all) + ">\n";
   for (const auto& [subject, rows] : suites) {
-    text += "  <testsuite name=\"" + xml(subject) + "\"" + counts(rows) + ">\n";
+    text += "  <testsuite name=\"" + xml_text(subject) + "\"" + counts(rows) + ">\n";
     for (const ReportRow* row : rows) text += testcase(*row);
     text += "  </testsuite>\n";
   }
