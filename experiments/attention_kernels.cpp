@@ -18,10 +18,10 @@ softcheck_kernel kernel_of(void* library, const std::filesystem::path& path, con
 }
 
 // A compact f32 tensor of rank 4 or, without dim, 3.
-class Tensor {
+class CompactTensor {
  public:
   // Inputs are read alone: DLPack has one pointer for both.
-  Tensor(const float* data, std::int64_t batch, std::int64_t length, std::int64_t dim = 0)
+  CompactTensor(const float* data, std::int64_t batch, std::int64_t length, std::int64_t dim = 0)
       : shape_{batch, 1, length, dim} {
     tensor_.data = const_cast<float*>(data);
     tensor_.device = {kDLCPU, 0};
@@ -29,8 +29,8 @@ class Tensor {
     tensor_.dtype = {kDLFloat, 32, 1};
     tensor_.shape = shape_.data();
   }
-  Tensor(const Tensor&) = delete;
-  Tensor& operator=(const Tensor&) = delete;
+  CompactTensor(const CompactTensor&) = delete;
+  CompactTensor& operator=(const CompactTensor&) = delete;
   DLTensor* get() { return &tensor_; }
 
  private:
@@ -40,8 +40,8 @@ class Tensor {
 
 void call(softcheck_kernel kernel, std::int64_t sets, std::int64_t size, const float* items, const float* queries,
           float* pooled, float* log_sum, float* entropy) {
-  Tensor q(queries, sets, 1, width), k(items, sets, size, width), v(items, sets, size, width);
-  Tensor out(pooled, sets, 1, width), lse(log_sum, sets, 1), nats(entropy, sets, 1);
+  CompactTensor q(queries, sets, 1, width), k(items, sets, size, width), v(items, sets, size, width);
+  CompactTensor out(pooled, sets, 1, width), lse(log_sum, sets, 1), nats(entropy, sets, 1);
   const std::array<const DLTensor*, 3> inputs{q.get(), k.get(), v.get()};
   const std::array<DLTensor*, 3> outputs{out.get(), lse.get(), nats.get()};
   softcheck_call description{};

@@ -85,7 +85,7 @@ Enclosure observed_spread(const NetworkCells& network, std::uint64_t seed) {
   return largest;
 }
 
-std::string item_text(const ItemPoint& item) {
+std::string item_witness(const ItemPoint& item) {
   return "(" + numerics::hex_float(item.priority) + ", class " + std::to_string(item.class_index) + ")";
 }
 
@@ -139,8 +139,8 @@ std::vector<Certificate> certify_ladder(const SpreadLadder& ladder) {
 }
 
 std::string witness_of(const SpreadBound& bound) {
-  return "query " + numerics::hex_float(bound.query) + ", items " + item_text(bound.highest) + " and " +
-         item_text(bound.lowest);
+  return "query " + numerics::hex_float(bound.query) + ", items " + item_witness(bound.highest) + " and " +
+         item_witness(bound.lowest);
 }
 
 }  // namespace softcheck::experiments
