@@ -101,7 +101,8 @@ Figure table_1_figure(const std::vector<AccuracyRow>& table) {
           paper("paper_adaptive", Colour::vermillion, 6, "adaptive, the paper") + "\n";
   text +=
       "unset arrow 1\nunset label 1\nset title 'entropy of the coefficients, mean'\nset ylabel 'entropy (nats)'\n"
-      "set yrange [0:*]\nset key top left at graph 0.02, 0.98\nplot log(x) with lines dashtype 2 linecolor rgb '#777777' title 'ln n, "
+      "set yrange [0:*]\nset key top left at graph 0.02, 0.98\nplot log(x) with lines dashtype 2 linecolor rgb "
+      "'#777777' title 'ln n, "
       "uniform', " +
       std::string("$table using 'n':'entropy' ") + styled(0, "softmax") + ", $table using 'n':'entropy_adaptive' " +
       styled(1, "adaptive temperature") + "\nunset multiplot\n";
