@@ -79,7 +79,7 @@ TEST(Evaluation, TheKernelsMeasureWhatSoftmaxDoes) {
   };
   std::vector<Row> rows;
   const Head listening{"listening", [&](std::span<const float> x, float, std::span<float> alpha) {
-                         const auto [least, most] = std::ranges::minmax(x);
+                         const float least = std::ranges::min(x), most = std::ranges::max(x);
                          const auto entropy_at = [&](double beta, double& largest) {
                            double sum = 0, deviations = 0;
                            for (const float logit : x) {
