@@ -1,6 +1,7 @@
 // Appendix F's data and fits: the grid by brute force, the filter by the logits, least squares on known polynomials.
 #include <gmock/gmock.h>
 
+#include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -79,10 +80,17 @@ TEST(TemperatureFit, SamplesAreTheSetsWhoseMaximalItemHasNotTheLargestLogit) {
   }
 }
 
-// Householder's QR errs, in norm, by at most m n u times the condition of the powers, here with m = 40 rows and n = 5
-// columns; the condition of five powers of entropies in [0.5, 6] is 1.3e4 (roots of the eigenvalues of their Gram
-// matrix).
-constexpr double condition = 1.3e4;
+// Householder's QR errs, in norm, by at most m n u times the condition of its m by n matrix, here of powers.
+double fit_room(const std::vector<FitSample>& samples, int degree) {
+  Eigen::MatrixXd powers(static_cast<Eigen::Index>(samples.size()), degree + 1);
+  for (Eigen::Index i = 0; i < powers.rows(); ++i) {
+    for (Eigen::Index p = 0; p <= degree; ++p) {
+      powers(i, p) = std::pow(samples[static_cast<std::size_t>(i)].entropy, static_cast<double>(p));
+    }
+  }
+  const Eigen::VectorXd sigma = Eigen::JacobiSVD<Eigen::MatrixXd>(powers).singularValues();
+  return static_cast<double>(powers.size()) * 0x1p-53 * sigma.maxCoeff() / sigma.minCoeff();
+}
 
 TEST(TemperatureFit, LeastSquaresFindsAKnownQuartic) {
   std::vector<FitSample> samples;
@@ -95,7 +103,7 @@ TEST(TemperatureFit, LeastSquaresFindsAKnownQuartic) {
   double norm = 0;
   for (const int thousandths : theory::published_quartic) norm = std::hypot(norm, thousandths / 1000.0);
   for (std::size_t power = 0; power < 5; ++power) {
-    EXPECT_NEAR(found[power], theory::published_quartic[power] / 1000.0, norm * 40 * 5 * condition * 0x1p-53);
+    EXPECT_NEAR(found[power], theory::published_quartic[power] / 1000.0, norm * fit_room(samples, 4));
   }
   EXPECT_DOUBLE_EQ(polynomial(std::vector<double>{1, 2, 3}, 2), 17);
 }
@@ -115,7 +123,7 @@ TEST(TemperatureFit, TheResidualIsOrthogonalToThePowers) {
         product += term;
         size += std::fabs(term);
       }
-      EXPECT_NEAR(product, 0, size * 200 * 5 * condition * 0x1p-53) << "degree " << degree << " power " << power;
+      EXPECT_NEAR(product, 0, size * fit_room(samples, degree)) << "degree " << degree << " power " << power;
     }
   }
 }
