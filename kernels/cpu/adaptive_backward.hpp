@@ -23,7 +23,11 @@ class AdaptiveBackward {
     if (best.undefined() || best.none_visible()) {
       return write_nan<T>(target.out, target.row);
     }
-    const GradientTerms<T> terms = terms_of(best.maximum);
+    const BlockSums<T> sums = row_sums(logits_, best.maximum, T(1));
+    if (std::isnan(sums.deviations)) {
+      return write_nan<T>(target.out, target.row);
+    }
+    const GradientTerms<T> terms = terms_of(best.maximum, sums);
     constexpr auto block = static_cast<std::int64_t>(block_size<T>);
     alignas(64) T x[block_size<T>];
     alignas(64) T g[block_size<T>];
@@ -36,8 +40,7 @@ class AdaptiveBackward {
   }
 
  private:
-  GradientTerms<T> terms_of(T m) const {
-    const BlockSums<T> sums = row_sums(logits_, m, T(1));
+  GradientTerms<T> terms_of(T m, const BlockSums<T>& sums) const {
     const AdaptiveBeta beta = adaptive_beta_and_slope(entropy_of(sums));
     return gradient_terms<T>(gradient_totals(m, static_cast<T>(beta.value)), beta, 1 + sum_minus_one(sums),
                              mean_deviation(sums));

@@ -17,12 +17,6 @@ inline constexpr std::size_t block_lanes = 128 / sizeof(T);
 template <class T>
 inline constexpr std::size_t block_size = 28 * block_lanes<T>;
 
-template <class T>
-struct BlockMaximum {
-  T maximum;  // meaningless where has_nan
-  bool has_nan;
-};
-
 /// Sums over a block, w = exp(-D), D = (m - x) scale, all times 2^ExpConstants<T>::power_shift: in that scale no weight
 /// that counts is subnormal. The weights that are exactly 1, the maximum's among them, are summed apart: S - 1 then
 /// keeps its relative accuracy where one maximum outweighs all else.
@@ -34,17 +28,15 @@ struct BlockSums {
   T squares;     // sum w D^2, where it was asked for
 };
 
-template <class T>
-struct BlockSoftmax {
-  BlockMaximum<T> best;
-  BlockSums<T> sums;
-};
-
 // count is a multiple of block_lanes and at most block_size: the caller fills up with -inf. m is finite, x <= m or
-// -inf.
+// -inf; where x holds NaN or m is not finite, all sums of deviations are NaN: a pass that looks for NaN is spared.
 
-BlockMaximum<float> block_maximum(const float* x, std::size_t count);
-BlockMaximum<double> block_maximum(const double* x, std::size_t count);
+/// The largest. Where x holds NaN, anything: see block_has_nan.
+float block_maximum(const float* x, std::size_t count);
+double block_maximum(const double* x, std::size_t count);
+
+bool block_has_nan(const float* x, std::size_t count);
+bool block_has_nan(const double* x, std::size_t count);
 
 /// All but squares, which is 0.
 BlockSums<float> block_sums(const float* x, std::size_t count, float m, float scale);
@@ -78,33 +70,6 @@ double block_totals(const double* x, std::size_t count, double m, double scale, 
 /// out = exp((x - m) scale) factor, the bits of block_weights and block_normalize. out may be x.
 void block_probabilities(const float* x, std::size_t count, float m, float scale, float factor, float* out);
 void block_probabilities(const double* x, std::size_t count, double m, double scale, double factor, double* out);
-
-/// Rows of one block each that are taken together, so that the steps of one fill the waits of another.
-inline constexpr std::size_t batch_rows = 8;
-
-template <class T>
-struct ShortRows {
-  std::size_t rows;   // at most batch_rows
-  std::size_t count;  // of each row, with its filling
-  T scale;
-  const T* in[batch_rows];
-  T* out[batch_rows];  // may be in
-  BlockSoftmax<T> results[batch_rows];
-  T betas[batch_rows];  // of short_adaptive
-};
-
-/// Maxima, weights and normalisation of short rows: the bits of the three passes. Where a row's maximum is not finite,
-/// out is meaningless, and so are its sums.
-void short_softmax(ShortRows<float>& rows);
-void short_softmax(ShortRows<double>& rows);
-
-/// Their maxima and sums alone.
-void short_states(ShortRows<float>& rows);
-void short_states(ShortRows<double>& rows);
-
-/// After short_states: exp((x - m) beta) / S. Where beta is 1, S is that of the states.
-void short_adaptive(ShortRows<float>& rows);
-void short_adaptive(ShortRows<double>& rows);
 
 /// exp(z) for z <= 0, -inf included; 1 at 0.
 float block_exp(float z);

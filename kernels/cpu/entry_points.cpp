@@ -64,8 +64,7 @@ SOFTCHECK_EXPORT int softcheck_logsumexp(const softcheck_call* call) {
 }
 
 SOFTCHECK_EXPORT int softcheck_entropy(const softcheck_call* call) {
-  return kernels::run(call, kernels::Form::rows, kernels::each_state<float, kernels::entropy_row<float>>,
-                      kernels::each_state<double, kernels::entropy_row<double>>);
+  return kernels::run(call, kernels::Form::rows, kernels::entropy_rows<float>, kernels::entropy_rows<double>);
 }
 
 namespace {

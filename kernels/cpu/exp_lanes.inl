@@ -23,44 +23,63 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class T>
 using Tag = hn::CappedTag<T, block_lanes<T>>;
 
-template <class V>
-struct ExpParts {
-  V significand;  // exp(r), in [0.70, 1.42]
-  V power;        // 2^(k + power_shift)
-};
-
-// z in [lowest, 0], or below: see vanishing. Contract exp=1ulp, A: 1 (3 after a product with scale): derivation in
-// kernels/README.md.
-template <class T, class V>
-HWY_INLINE ExpParts<V> exp_parts(Tag<T> d, V z) {
+/// w = 2^power_shift exp(z) of n vectors, step by step: the chains of their operations run side by side, which the
+/// order of the instructions decides where a chain is longer than what waits in the processor. z in [lowest, 0], or
+/// below: see vanishing. Contract exp=1ulp, A: 1 (3 after a product with scale): derivation in kernels/README.md.
+template <class T, class V, std::size_t n>
+HWY_INLINE void scaled_exps(Tag<T> d, const V (&z)[n], V (&w)[n]) {
   using C = ExpConstants<T>;
   const hn::RebindToUnsigned<Tag<T>> bits;
   const V rounder = hn::Set(d, C::rounder);
-  const V rounded = hn::MulAdd(z, hn::Set(d, C::log2_e), rounder);
-  const V k = hn::Sub(rounded, rounder);
-  V r = hn::NegMulAdd(k, hn::Set(d, C::ln2_high), z);
-  r = hn::NegMulAdd(k, hn::Set(d, C::ln2_low), r);
-  V q = hn::Set(d, C::q[C::degree]);
-  for (int i = C::degree - 1; i >= 0; --i) {
-    q = hn::MulAdd(q, r, hn::Set(d, C::q[i]));
+  V rounded[n];
+  V r[n];
+  V q[n];
+  for (std::size_t v = 0; v < n; ++v) {
+    rounded[v] = hn::MulAdd(z[v], hn::Set(d, C::log2_e), rounder);
   }
-  const V tail = hn::MulAdd(hn::Mul(r, r), q, r);
-  const V power = hn::BitCast(d, hn::ShiftLeft<C::significand_bits>(hn::BitCast(bits, rounded)));
-  return {hn::Add(hn::Set(d, T(1)), tail), power};
+  for (std::size_t v = 0; v < n; ++v) {
+    const V k = hn::Sub(rounded[v], rounder);
+    r[v] = hn::NegMulAdd(k, hn::Set(d, C::ln2_high), z[v]);
+    r[v] = hn::NegMulAdd(k, hn::Set(d, C::ln2_low), r[v]);
+    q[v] = hn::Set(d, C::q[C::degree]);
+  }
+  for (int i = C::degree - 1; i >= 0; --i) {
+    for (std::size_t v = 0; v < n; ++v) {
+      q[v] = hn::MulAdd(q[v], r[v], hn::Set(d, C::q[i]));
+    }
+  }
+  for (std::size_t v = 0; v < n; ++v) {
+    const V significand = hn::Add(hn::Set(d, T(1)), hn::MulAdd(hn::Mul(r[v], r[v]), q[v], r[v]));  // in [0.70, 1.42]
+    // 2^(k + power_shift)
+    const V power = hn::BitCast(d, hn::ShiftLeft<C::significand_bits>(hn::BitCast(bits, rounded[v])));
+    w[v] = hn::Mul(significand, power);
+  }
 }
 
-/// The least that exp_parts is asked for: -inf and all that no longer counts become one finite z, at which the result
+template <class T, class V>
+HWY_INLINE V scaled_exp(Tag<T> d, V z) {
+  const V in[1] = {z};
+  V out[1];
+  scaled_exps<T>(d, in, out);
+  return out[0];
+}
+
+/// The least that scaled_exp is asked for: -inf and all that no longer counts become one finite z, at which the result
 /// is 0, so that neither 0 inf nor a huge k arises.
 template <class T, class V>
 HWY_INLINE V bounded_below(Tag<T> d, V z) {
   return hn::Max(z, hn::Set(d, ExpConstants<T>::vanishing));
 }
 
-/// 2^power_shift exp(z), z as bounded_below leaves it.
+/// The same, and NaN where z is.
 template <class T, class V>
-HWY_INLINE V scaled_exp(Tag<T> d, V z) {
-  const ExpParts<V> e = exp_parts<T>(d, z);
-  return hn::Mul(e.significand, e.power);
+HWY_INLINE V bounded_below_or_nan(Tag<T> d, V z) {
+  const V least = hn::Set(d, ExpConstants<T>::vanishing);
+#if HWY_ARCH_X86
+  return hn::Max(least, z);  // maxps gives its second operand where either is NaN
+#else
+  return hn::IfThenElse(hn::Lt(z, least), least, z);
+#endif
 }
 
 template <class T, class D, class V>

@@ -108,7 +108,7 @@ RowState<T> long_probabilities(const RowReader<T>& logits, T scale, const RowTar
     state = states.total();
     return normalizer(state.sums);
   });
-  return state;
+  return std::isnan(state.sums.deviations) ? undefined_state(std::numeric_limits<T>::quiet_NaN()) : state;
 }
 
 template <class T>
@@ -117,6 +117,20 @@ void finish_softmax(const RowReader<T>& logits, const RowState<T>& state, const 
     put_undefined(logits, target);
   } else if (target.entropy != nullptr) {
     target.put_entropy(entropy_of(state.sums));
+  }
+}
+
+/// Probabilities and entropies of short rows to where they go.
+template <class T>
+void finish_short(const CallViews& views, ShortBatch<T>& batch) {
+  batch.write();
+  for (std::size_t r = 0; r < batch.rows.rows; ++r) {
+    const RowTarget target{views.output(), views.entropy_or_null(), batch.row(r)};
+    if (batch.defined(r)) {
+      target.put_entropy(batch.rows.entropies[r]);
+    } else {
+      put_undefined(RowReader<T>(views.logits, views.mask_or_null(), batch.row(r)), target);
+    }
   }
 }
 
@@ -134,10 +148,10 @@ void softmax_rows(const CallViews& views, std::int64_t begin, std::int64_t end) 
   }
   each_batch<T>(views, begin, end, scale, true, [&](ShortBatch<T>& batch) {
     short_softmax(batch.rows);
-    for (std::size_t r = 0; r < batch.rows.rows; ++r) {
-      batch.write(r);
-      finish_softmax(reader(batch.row(r)), batch.state(r), target(batch.row(r)));
+    if (views.entropy_or_null() != nullptr) {
+      short_entropies(batch.rows);
     }
+    finish_short(views, batch);
   });
 }
 
@@ -150,6 +164,9 @@ void adaptive_softmax_row(const RowReader<T>& logits, const RowTarget& target) {
   }
   const T m = best.maximum;
   const RowState<T> state{m, false, row_sums(logits, m, T(1))};
+  if (std::isnan(state.sums.deviations)) {
+    return put_undefined(logits, target);
+  }
   const T beta = static_cast<T>(adaptive_beta(entropy_of(state.sums)));
   if (beta == 1) {
     const T factor = normalizer(state.sums);
@@ -172,25 +189,15 @@ template <class T>
 void adaptive_softmax_rows(const CallViews& views, std::int64_t begin, std::int64_t end) {
   const auto reader = [&](std::int64_t row) { return RowReader<T>(views.logits, views.mask_or_null(), row); };
   const auto target = [&](std::int64_t row) { return RowTarget{views.output(), views.entropy_or_null(), row}; };
-  // Entropies at beta take a pass of their own.
-  if (!has_short_rows<T>(views) || views.entropy_or_null() != nullptr) {
+  if (!has_short_rows<T>(views)) {
     for (std::int64_t row = begin; row < end; ++row) {
       adaptive_softmax_row(reader(row), target(row));
     }
     return;
   }
   each_batch<T>(views, begin, end, T(1), true, [&](ShortBatch<T>& batch) {
-    short_states(batch.rows);
-    for (std::size_t r = 0; r < batch.rows.rows; ++r) {
-      const RowState<T> state = batch.state(r);
-      const bool defined = !state.undefined && !state.none_visible();
-      batch.rows.betas[r] = defined ? static_cast<T>(adaptive_beta(entropy_of(state.sums))) : T(1);
-    }
-    short_adaptive(batch.rows);
-    for (std::size_t r = 0; r < batch.rows.rows; ++r) {
-      batch.write(r);
-      finish_softmax(reader(batch.row(r)), batch.state(r), target(batch.row(r)));
-    }
+    short_adaptive(batch.rows, views.entropy_or_null() != nullptr);
+    finish_short(views, batch);
   });
 }
 
@@ -225,15 +232,29 @@ void logsumexp_row(const RowReader<T>& /*logits*/, const RowState<T>& state, dou
   store_element(target.out.at(target.row, 0), target.out.storage, result);
 }
 
+/// Rows [begin, end) of a call.
 template <class T>
-void entropy_row(const RowReader<T>& logits, const RowState<T>& state, double /*theta*/, const RowTarget& target) {
-  double result = std::numeric_limits<double>::quiet_NaN();
-  if (logits.size() == 0) {
-    result = 0;
-  } else if (!state.undefined && !state.none_visible()) {
-    result = entropy_of(state.sums);
+void entropy_rows(const CallViews& views, std::int64_t begin, std::int64_t end) {
+  const T scale = static_cast<T>(1 / views.theta);
+  const View& out = views.output();
+  if (!has_short_rows<T>(views)) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      const RowReader<T> logits(views.logits, views.mask_or_null(), row);
+      const RowState<T> state = row_state(logits, scale);
+      const bool defined = !state.undefined && !state.none_visible();
+      const double result = defined ? entropy_of(state.sums) : std::numeric_limits<double>::quiet_NaN();
+      store_element(out.at(row, 0), out.storage, logits.size() == 0 ? 0 : result);
+    }
+    return;
   }
-  store_element(target.out.at(target.row, 0), target.out.storage, result);
+  each_batch<T>(views, begin, end, scale, false, [&](ShortBatch<T>& batch) {
+    short_states(batch.rows);
+    short_entropies(batch.rows);
+    for (std::size_t r = 0; r < batch.rows.rows; ++r) {
+      const double result = batch.defined(r) ? batch.rows.entropies[r] : std::numeric_limits<double>::quiet_NaN();
+      store_element(out.at(batch.row(r), 0), out.storage, result);
+    }
+  });
 }
 
 /// m, S - 1, T and U = sum w D^2 of each row, as far as the call asks. NaN where the row holds NaN or +inf; of a row

@@ -113,20 +113,33 @@ struct RowMaximum {
   bool none_visible() const { return maximum == -std::numeric_limits<T>::infinity(); }
 };
 
+/// Does the row hold NaN?
+template <class T>
+bool row_has_nan(const RowReader<T>& row) {
+  alignas(64) T buffer[block_size<T>];
+  for (std::int64_t index = 0; index < row.blocks(); ++index) {
+    if (block_has_nan(row.read(index, buffer), row.padded(row.length(index)))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// A NaN beside a finite maximum is left to those who sum, as their sums of deviations are NaN then.
 template <class T>
 RowMaximum<T> row_maximum(const RowReader<T>& row) {
   alignas(64) T buffer[block_size<T>];
   RowMaximum<T> result;
   for (std::int64_t index = 0; index < row.blocks(); ++index) {
-    const auto [m, has_nan] = block_maximum(row.read(index, buffer), row.padded(row.length(index)));
-    if (has_nan) {
-      return {std::numeric_limits<T>::quiet_NaN(), 0, -1};
-    }
+    const T m = block_maximum(row.read(index, buffer), row.padded(row.length(index)));
     if (m > result.maximum) {
       result = {m, index, index};
     } else if (m == result.maximum) {
       result.last = index;
     }
+  }
+  if (!std::isfinite(result.maximum) && row_has_nan(row)) {
+    return {std::numeric_limits<T>::quiet_NaN(), 0, -1};
   }
   return result;
 }
@@ -152,16 +165,16 @@ RowState<T> row_state(const RowReader<T>& row, T scale, bool moments = false) {
   for (std::int64_t index = 0; index < row.blocks(); ++index) {
     const T* values = row.read(index, buffer);
     const std::size_t count = row.padded(row.length(index));
-    const auto [m, has_nan] = block_maximum(values, count);
-    if (has_nan) {
+    const T m = block_maximum(values, count);
+    BlockSums<T> sums{0, 0, 0, 0};
+    if (std::isfinite(m)) {
+      sums = moments ? block_moments(values, count, m, scale) : block_sums(values, count, m, scale);
+    }
+    if (std::isnan(sums.deviations) || (!std::isfinite(m) && block_has_nan(values, count))) {
       return undefined_state(std::numeric_limits<T>::quiet_NaN());
     }
     infinite = infinite || m == infinity;
-    if (m == -infinity || infinite) {
-      states.add({-infinity, {0, 0, 0, 0}});
-    } else {
-      states.add({m, moments ? block_moments(values, count, m, scale) : block_sums(values, count, m, scale)});
-    }
+    states.add({m == infinity ? -infinity : m, sums});
   }
   if (infinite) {
     return undefined_state(infinity);

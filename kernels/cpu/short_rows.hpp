@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/call_views.hpp"
 #include "kernels/cpu/row_state.hpp"
+#include "kernels/cpu/short_passes.hpp"
 
 namespace softcheck::kernels {
 
@@ -23,65 +24,82 @@ bool has_short_rows(const CallViews& views) {
   return views.logits.columns > 0 && views.logits.columns <= static_cast<std::int64_t>(block_size<T>);
 }
 
-/// Some such rows, where the passes over blocks want them: in place, or in memory of this.
+/// Some such rows at a time, where the passes over blocks want them: in place, or in memory of this.
 template <class T>
 class ShortBatch {
  public:
-  static std::size_t most(const CallViews& views) {
-    return std::min(batch_rows, elements / RowReader<T>::padded(static_cast<std::size_t>(views.logits.columns)));
+  /// has_outputs: whether the op writes rows as long as the logits.
+  ShortBatch(const CallViews& views, T scale, bool has_outputs)
+      : views_(views), filled_(RowReader<T>::padded(columns()) == columns()) {
+    rows.count = RowReader<T>::padded(columns());
+    rows.scale = scale;
+    reads_in_place_ = filled_ && views.mask_or_null() == nullptr && all_contiguous(views.logits);
+    writes_in_place_ = has_outputs && filled_ && all_contiguous(views.output());
   }
 
-  /// Rows [first, first + count), count <= most. has_outputs: whether the op writes rows as long as the logits.
-  ShortBatch(const CallViews& views, std::int64_t first, std::size_t count, T scale, bool has_outputs)
-      : views_(views), first_(first) {
+  std::size_t most() const { return std::min(batch_rows, elements / rows.count); }
+
+  /// Rows [first, first + count), count <= most().
+  void load(std::int64_t first, std::size_t count) {
+    first_ = first;
     rows.rows = count;
-    rows.scale = scale;
     for (std::size_t r = 0; r < count; ++r) {
-      const RowReader<T> logits(views.logits, views.mask_or_null(), row(r));
-      rows.count = logits.padded(logits.length(0));
-      T* direct = has_outputs ? contiguous_row<T>(views.output(), row(r)) : nullptr;
-      rows.in[r] = logits.read(0, own(r));
-      rows.out[r] = direct != nullptr && logits.length(0) == rows.count ? direct : own(r);
+      rows.in[r] = reads_in_place_ ? reinterpret_cast<const T*>(views_.logits.at(row(r), 0))
+                                   : RowReader<T>(views_.logits, views_.mask_or_null(), row(r)).read(0, own(r));
+      rows.out[r] = writes_in_place_ ? reinterpret_cast<T*>(views_.output().at(row(r), 0)) : own(r);
     }
   }
 
   std::int64_t row(std::size_t r) const { return first_ + static_cast<std::int64_t>(r); }
 
-  /// After a pass that fills results.
+  /// After a pass that fills the sums: has row r a finite maximum and no NaN?
+  bool defined(std::size_t r) const { return !std::isnan(rows.deviations[r]); }
+
+  /// After short_states, the rows as they were read.
   RowState<T> state(std::size_t r) const {
-    const auto& [best, sums] = rows.results[r];
-    if (best.has_nan) {
+    if (defined(r)) {
+      return {rows.maxima[r], false, {rows.ones[r], rows.weights[r], rows.deviations[r], 0}};
+    }
+    if (block_has_nan(rows.in[r], rows.count)) {
       return undefined_state(std::numeric_limits<T>::quiet_NaN());
     }
-    const T m = best.maximum;
-    return std::isfinite(m) ? RowState<T>{m, false, sums} : RowState<T>{m, m > 0, {0, 0, 0, 0}};
+    return {rows.maxima[r], rows.maxima[r] > 0, {0, 0, 0, 0}};
   }
 
-  /// Moves a result that could not be written in place.
-  void write(std::size_t r) {
-    if (rows.out[r] == own(r)) {
-      write_row(views_.output(), row(r), 0, rows.out[r], static_cast<std::size_t>(views_.logits.columns));
+  /// Moves results that could not be written in place.
+  void write() {
+    for (std::size_t r = 0; r < rows.rows && !writes_in_place_; ++r) {
+      write_row(views_.output(), row(r), 0, rows.out[r], columns());
     }
   }
 
   ShortRows<T> rows;
 
  private:
-  static constexpr std::size_t elements = 2 * block_size<T>;
+  static constexpr std::size_t elements = 64 * block_lanes<T>;
 
+  std::size_t columns() const { return static_cast<std::size_t>(views_.logits.columns); }
   T* own(std::size_t r) { return scratch_ + r * rows.count; }
 
+  static bool all_contiguous(const View& view) {
+    return contiguous_row<T>(view, 0) != nullptr && view.row_stride % static_cast<std::int64_t>(alignof(T)) == 0;
+  }
+
   const CallViews& views_;
-  std::int64_t first_;
+  bool filled_;
+  bool reads_in_place_;
+  bool writes_in_place_;
+  std::int64_t first_ = 0;
   alignas(64) T scratch_[elements];
 };
 
 /// Calls work(ShortBatch) for the rows [begin, end) of a call, batch by batch.
 template <class T, class Work>
 void each_batch(const CallViews& views, std::int64_t begin, std::int64_t end, T scale, bool has_outputs, Work work) {
-  const std::size_t most = ShortBatch<T>::most(views);
-  for (std::int64_t row = begin; row < end; row += static_cast<std::int64_t>(most)) {
-    ShortBatch<T> batch(views, row, std::min(most, static_cast<std::size_t>(end - row)), scale, has_outputs);
+  ShortBatch<T> batch(views, scale, has_outputs);
+  const auto most = static_cast<std::int64_t>(batch.most());
+  for (std::int64_t row = begin; row < end; row += most) {
+    batch.load(row, static_cast<std::size_t>(std::min(most, end - row)));
     work(batch);
   }
 }

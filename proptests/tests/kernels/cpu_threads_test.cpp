@@ -3,13 +3,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <limits>
 
+#include "numerics/format.hpp"
 #include "proptests/tests/kernels/loaded_kernel.hpp"
 
 namespace softcheck::kernel_tests {
 namespace {
+
+std::vector<float> run_tensor(softcheck_kernel kernel, const std::string& symbol, const Tensor<float>& in) {
+  const std::int64_t rows = in.view.shape[0], n = in.view.shape[1];
+  Tensor<float> out(dtype_of<float>(),
+                    has_row_output(symbol) ? std::vector<std::int64_t>{rows} : std::vector<std::int64_t>{rows, n});
+  Call call(in.view, out.view);
+  if (kernel == nullptr || kernel(&call.call) != 0) return {};
+  return out.elements;
+}
 
 /// rows different rows of n logits through a kernel.
 std::vector<float> run_rows(softcheck_kernel kernel, const std::string& symbol, std::int64_t rows, std::int64_t n) {
@@ -17,11 +32,7 @@ std::vector<float> run_rows(softcheck_kernel kernel, const std::string& symbol, 
   for (std::int64_t r = 0; r < rows; ++r) {
     in.set_row(r, uneven_row<float>(static_cast<std::size_t>(n), static_cast<std::uint32_t>(r) + 1));
   }
-  Tensor<float> out(dtype_of<float>(),
-                    has_row_output(symbol) ? std::vector<std::int64_t>{rows} : std::vector<std::int64_t>{rows, n});
-  Call call(in.view, out.view);
-  if (kernel == nullptr || kernel(&call.call) != 0) return {};
-  return out.elements;
+  return run_tensor(kernel, symbol, in);
 }
 
 TEST(CpuKernels, BitsDependOnNoThreadCountAndNoRun) {
@@ -38,9 +49,12 @@ TEST(CpuKernels, BitsDependOnNoThreadCountAndNoRun) {
   }
 }
 
-/// The bits of every kernel on a machine without what lies beyond an instruction set: in a process of its own, from a
-/// copy of the library, as both choose once.
-std::vector<float> results_up_to(const char* instruction_set) {
+using KernelOf = std::function<softcheck_kernel(const std::string& symbol)>;
+
+/// What collect makes of the kernels of a machine without what lies beyond an instruction set: in a process of its own,
+/// from a copy of the library, as both choose once.
+std::vector<float> results_up_to(const char* instruction_set,
+                                 const std::function<std::vector<float>(const KernelOf&)>& collect) {
   int ends[2];
   if (pipe(ends) != 0) return {};
   const pid_t child = fork();
@@ -51,37 +65,112 @@ std::vector<float> results_up_to(const char* instruction_set) {
     std::filesystem::copy_file(library_path("softcheck_cpu_kernels"), copy);
     void* library = dlopen(copy.c_str(), RTLD_NOW | RTLD_LOCAL);
     std::filesystem::remove(copy);
-    for (const std::string& symbol : cpu_symbols()) {
-      const auto kernel =
-          library == nullptr ? nullptr : reinterpret_cast<softcheck_kernel>(dlsym(library, symbol.c_str()));
-      for (const std::int64_t n : {1, 31, 500, 897, 5000}) {
-        const std::vector<float> values = run_rows(kernel, symbol, 1, n);
-        if (write(ends[1], values.data(), values.size() * sizeof(float)) < 0) _exit(1);
-      }
+    const std::vector<float> values = collect([&](const std::string& symbol) {
+      return library == nullptr ? nullptr : reinterpret_cast<softcheck_kernel>(dlsym(library, symbol.c_str()));
+    });
+    const char* from = reinterpret_cast<const char*>(values.data());
+    for (std::size_t left = values.size() * sizeof(float); left > 0;) {
+      const ssize_t written = write(ends[1], from, left);
+      if (written <= 0) _exit(1);
+      from += written;
+      left -= static_cast<std::size_t>(written);
     }
     _exit(0);
   }
   close(ends[1]);
   std::vector<float> values;
-  float value = 0;
-  for (ssize_t got = read(ends[0], &value, sizeof value); got == sizeof value;
-       got = read(ends[0], &value, sizeof value)) {
-    values.push_back(value);
+  std::array<float, 4096> some;
+  std::size_t bytes = 0;  // of some, that are filled
+  for (ssize_t got = 1; got > 0;) {
+    got = read(ends[0], reinterpret_cast<char*>(some.data()) + bytes, sizeof some - bytes);
+    bytes += got > 0 ? static_cast<std::size_t>(got) : 0;
+    if (bytes == sizeof some || got <= 0) {
+      values.insert(values.end(), some.begin(), some.begin() + bytes / sizeof(float));
+      bytes = 0;
+    }
   }
   close(ends[0]);
   waitpid(child, nullptr, 0);
   return values;
 }
 
+std::vector<float> of_every_kernel(const KernelOf& kernel_of) {
+  std::vector<float> all;
+  for (const std::string& symbol : cpu_symbols()) {
+    for (const std::int64_t n : {1, 31, 500, 897, 5000}) {
+      const std::vector<float> values = run_rows(kernel_of(symbol), symbol, 1, n);
+      all.insert(all.end(), values.begin(), values.end());
+    }
+  }
+  return all;
+}
+
 TEST(CpuKernels, InstructionSetsWithFmaGiveTheSameBits) {
   if (!__builtin_cpu_supports("avx512bw")) GTEST_SKIP() << "no AVX-512: there is one instruction set with FMA here";
-  const std::vector<float> best = results_up_to("any");
+  const std::vector<float> best = results_up_to("any", of_every_kernel);
   ASSERT_GT(best.size(), 10000u);
-  EXPECT_TRUE(same_bits(results_up_to("avx2"), best));
+  EXPECT_TRUE(same_bits(results_up_to("avx2", of_every_kernel), best));
   // Without FMA the last bits differ: the limit is obeyed.
-  const std::vector<float> without = results_up_to("ssse3");
+  const std::vector<float> without = results_up_to("ssse3", of_every_kernel);
   EXPECT_EQ(without.size(), best.size());
   EXPECT_FALSE(same_bits(without, best));
+}
+
+/// Rows that hold a NaN in each place, beside finite logits or nothing but -inf, every third with a +inf.
+std::vector<float> of_rows_with_nan(const KernelOf& kernel_of) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  std::vector<float> all;
+  for (const std::string& symbol : cpu_symbols()) {
+    for (const std::size_t n : {std::size_t{1}, std::size_t{33}, std::size_t{128}, std::size_t{900}}) {
+      for (const bool others : {true, false}) {
+        Tensor<float> in(dtype_of<float>(), {static_cast<std::int64_t>(n), static_cast<std::int64_t>(n)});
+        for (std::size_t place = 0; place < n; ++place) {
+          std::vector<float> logits = others ? uneven_row<float>(n) : std::vector<float>(n, -infinity);
+          if (place % 3 == 0) logits[n / 2] = infinity;
+          logits[place] = std::numeric_limits<float>::quiet_NaN();
+          in.set_row(static_cast<std::int64_t>(place), logits);
+        }
+        const std::vector<float> values = run_tensor(kernel_of(symbol), symbol, in);
+        all.insert(all.end(), values.begin(), values.end());
+      }
+    }
+  }
+  return all;
+}
+
+TEST(CpuKernels, EveryInstructionSetSeesANan) {
+  for (const char* instruction_set : {"any", "avx2", "ssse3"}) {
+    const std::vector<float> values = results_up_to(instruction_set, of_rows_with_nan);
+    EXPECT_GT(values.size(), 100000u) << instruction_set;
+    const auto numbers = std::count_if(values.begin(), values.end(), [](float x) { return !std::isnan(x); });
+    EXPECT_EQ(numbers, 0) << instruction_set;
+  }
+}
+
+/// logsumexp of one logit, of all f16.
+std::vector<float> of_every_half(const KernelOf& kernel_of) {
+  Tensor<std::uint16_t> in(f16, {65536, 1});
+  Tensor<std::uint16_t> out(f16, {65536});
+  for (std::int64_t bits = 0; bits < 65536; ++bits) in.at(bits, 0) = static_cast<std::uint16_t>(bits);
+  Call call(in.view, out.view);
+  const softcheck_kernel kernel = kernel_of("softcheck_logsumexp");
+  if (kernel == nullptr || kernel(&call.call) != 0) return {};
+  std::vector<float> values;
+  for (const std::uint16_t bits : out.elements) {
+    values.push_back(static_cast<float>(numerics::decode(numerics::Format::f16, bits)));
+  }
+  return values;
+}
+
+TEST(CpuKernels, EveryInstructionSetReadsEveryHalf) {
+  for (const char* instruction_set : {"any", "avx2", "ssse3"}) {
+    const std::vector<float> values = results_up_to(instruction_set, of_every_half);
+    ASSERT_EQ(values.size(), 65536u) << instruction_set;
+    for (std::uint64_t bits = 0; bits < values.size(); ++bits) {
+      const auto x = static_cast<float>(numerics::decode(numerics::Format::f16, bits));
+      ASSERT_TRUE(std::isnan(x) ? std::isnan(values[bits]) : x == values[bits]) << instruction_set << std::hex << bits;
+    }
+  }
 }
 
 }  // namespace
