@@ -2,7 +2,8 @@
 
 #include "kernels/cpu/call_views.hpp"
 #include "kernels/cpu/gradient_terms.hpp"
-#include "kernels/cpu/row_ops.hpp"
+#include "kernels/cpu/row_state.hpp"
+#include "kernels/cpu/row_target.hpp"
 
 namespace softcheck::kernels {
 

@@ -67,15 +67,19 @@ HWY_INLINE void weigh_row(const TileScores<T>& tile, std::size_t row, T maximum,
     ones[v] = rest[v] = deviations[v] = zero;
   }
   for (std::size_t i = 0; i < tile.width; i += block_lanes<T>) {
+    V z[vectors];
+    V w[vectors];
     for (std::size_t v = 0; v < vectors; ++v) {
-      V z = hn::Mul(hn::Sub(hn::LoadU(d, x + i + v * lanes), m), beta);
-      const auto one = hn::Eq(z, zero);
-      z = bounded_below<T>(d, z);
-      const V w = hn::Mul(scaled_exp<T>(d, z), hn::Set(d, ExpConstants<T>::unscale));
-      hn::StoreU(w, d, weights + i + v * lanes);
-      ones[v] = hn::Add(ones[v], hn::IfThenElseZero(one, w));
-      rest[v] = hn::Add(rest[v], hn::IfThenZeroElse(one, w));
-      deviations[v] = hn::NegMulAdd(w, z, deviations[v]);
+      z[v] = bounded_below<T>(d, hn::Mul(hn::Sub(hn::LoadU(d, x + i + v * lanes), m), beta));
+    }
+    scaled_exps<T>(d, z, w);
+    for (std::size_t v = 0; v < vectors; ++v) {
+      const auto one = hn::Eq(z[v], zero);
+      w[v] = hn::Mul(w[v], hn::Set(d, ExpConstants<T>::unscale));
+      hn::StoreU(w[v], d, weights + i + v * lanes);
+      ones[v] = hn::Add(ones[v], hn::IfThenElseZero(one, w[v]));
+      rest[v] = hn::Add(rest[v], hn::IfThenZeroElse(one, w[v]));
+      deviations[v] = hn::NegMulAdd(w[v], z[v], deviations[v]);
     }
   }
   state.ones[row] = sum_of_lanes<T>(d, ones);

@@ -11,7 +11,8 @@
 #include "kernels/cpu/adaptive_backward.hpp"
 #include "kernels/cpu/call_views.hpp"
 #include "kernels/cpu/parallel_tasks.hpp"
-#include "kernels/cpu/row_ops.hpp"
+#include "kernels/cpu/probability_ops.hpp"
+#include "kernels/cpu/state_ops.hpp"
 
 #define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
 
