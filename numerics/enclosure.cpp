@@ -1,9 +1,10 @@
 #include "numerics/enclosure.hpp"
 
+#include <mpfr.h>
+
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <ostream>
 #include <stdexcept>
 
@@ -13,31 +14,10 @@ namespace {
 constexpr unsigned default_precision = 113;
 thread_local unsigned thread_precision = default_precision;
 
-// A new interval at the working precision. Boost 1.74 keeps its default precision in one variable for the whole
-// process; giving the backend an interval to copy pins the precision of this thread instead.
-Enclosure::Interval fresh() {
-  struct Zero {
-    mpfi_t value;
-    explicit Zero(unsigned bits) {
-      mpfi_init2(value, bits);
-      mpfi_set_ui(value, 0);
-    }
-    ~Zero() { mpfi_clear(value); }
-    Zero(const Zero&) = delete;
-    Zero& operator=(const Zero&) = delete;
-  };
-  // One for each precision in use, as scopes alternate between a few; with the last of them goes what MPFR caches for
-  // this thread.
-  struct Zeros : std::map<unsigned, Zero> {
-    ~Zeros() { mpfr_free_cache2(MPFR_FREE_LOCAL_CACHE); }
-  };
-  thread_local Zeros zeros;
-  thread_local const Zero* latest = nullptr;
-  if (!latest || mpfi_get_prec(latest->value) != thread_precision) {
-    latest = &zeros.try_emplace(thread_precision, thread_precision).first->second;
-  }
-  return Enclosure::Interval(boost::multiprecision::mpfi_float_backend<0>(latest->value));
-}
+// What MPFR caches for a thread goes with it.
+struct CacheOwner {
+  ~CacheOwner() { mpfr_free_cache2(MPFR_FREE_LOCAL_CACHE); }
+};
 
 // value == integer * 2^exponent, from the bits alone.
 void set_by_bits(mpfi_ptr target, double value) {
@@ -56,14 +36,14 @@ void set_by_bits(mpfi_ptr target, double value) {
 
 template <class Operation>
 Enclosure unary(Operation operation, const Enclosure& x) {
-  Enclosure result(fresh());
+  Enclosure result;
   operation(result.data(), x.data());
   return result;
 }
 
 template <class Operation>
 Enclosure binary(Operation operation, const Enclosure& a, const Enclosure& b) {
-  Enclosure result(fresh());
+  Enclosure result;
   operation(result.data(), a.data(), b.data());
   return result;
 }
@@ -90,8 +70,20 @@ PrecisionScope::~PrecisionScope() { thread_precision = saved_; }
 
 unsigned working_precision() { return thread_precision; }
 
-Enclosure::Enclosure() : interval_(fresh()) {}
-Enclosure::Enclosure(double value) : interval_(fresh()) { set_by_bits(data(), value); }
+Enclosure::Enclosure() {
+  thread_local const CacheOwner cache;
+  mpfi_init2(interval_, thread_precision);
+  mpfi_set_ui(interval_, 0);
+}
+
+Enclosure::Enclosure(double value) : Enclosure() { set_by_bits(data(), value); }
+
+Enclosure::Enclosure(const Enclosure& other) {
+  mpfi_init2(interval_, mpfi_get_prec(other.interval_));
+  mpfi_set(interval_, other.interval_);
+}
+
+Enclosure& Enclosure::operator=(const Enclosure& other) { return *this = Enclosure(other); }
 
 void Enclosure::set(std::int64_t value) {
   mpfr_set_sj(&data()->left, value, MPFR_RNDD);

@@ -1,12 +1,14 @@
 #pragma once
 
-#include <boost/multiprecision/mpfi.hpp>
+#include <mpfi.h>
+
 #include <concepts>
 #include <cstdint>
 #include <iosfwd>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "numerics/fp_environment.hpp"
 
@@ -33,15 +35,12 @@ unsigned working_precision();
 
 /// A closed interval that contains the real number it stands for: every operation rounds outward.
 ///
-/// There are no relational operators: Boost's abort the process when two intervals overlap, and whether a <= b holds is
-/// a three-valued question (numerics/decision.hpp). std::max and std::sort therefore do not compile on enclosures;
-/// maximum() and minimum() are the interval extensions. Division by an interval that contains 0 gives the whole line
-/// and the logarithm of an interval reaching below 0 is not a number: both decide nothing.
+/// There are no relational operators: whether a <= b holds is a three-valued question (numerics/decision.hpp). std::max
+/// and std::sort therefore do not compile on enclosures; maximum() and minimum() are the interval extensions. Division
+/// by an interval that contains 0 gives the whole line and the logarithm of an interval reaching below 0 is not a
+/// number: both decide nothing.
 class Enclosure {
  public:
-  using Interval =
-      boost::multiprecision::number<boost::multiprecision::mpfi_float_backend<0>, boost::multiprecision::et_off>;
-
   Enclosure();  // the point 0
   /// T(1) and 2 * x read as in the paper. Integers only: an int parameter would truncate 0.5 to 0 without a word.
   template <std::integral Integer>
@@ -55,14 +54,18 @@ class Enclosure {
   /// The point value, imported by its bits.
   /// throws   std::invalid_argument when value is infinite or not a number
   explicit Enclosure(double value);
-  explicit Enclosure(Interval interval) : interval_(std::move(interval)) {}
 
-  Enclosure(const Enclosure&) = default;
-  Enclosure(Enclosure&&) noexcept = default;
-  // Boost's copy assignment reads the released memory of a moved-from target; its move assignment swaps.
-  Enclosure& operator=(const Enclosure& other) { return *this = Enclosure(other); }
-  Enclosure& operator=(Enclosure&&) noexcept = default;
-  ~Enclosure() = default;
+  /// Of the same precision. What was moved from can be destroyed or assigned to, and nothing else.
+  Enclosure(const Enclosure& other);
+  Enclosure(Enclosure&& other) noexcept : interval_{*other.interval_} { other.interval_->left._mpfr_d = nullptr; }
+  Enclosure& operator=(const Enclosure& other);
+  Enclosure& operator=(Enclosure&& other) noexcept {
+    std::swap(*interval_, *other.interval_);
+    return *this;
+  }
+  ~Enclosure() {
+    if (interval_->left._mpfr_d) mpfi_clear(interval_);
+  }
 
   static Enclosure integer(std::uint64_t value);
   /// [lower, upper]; throws std::invalid_argument unless lower <= upper, both finite.
@@ -114,15 +117,14 @@ class Enclosure {
   /// "[lower, upper]" with digits significant decimals, rounded outward.
   std::string to_string(int digits = 8) const;
 
-  const Interval& interval() const { return interval_; }
-  mpfi_srcptr data() const { return interval_.backend().data(); }
-  mpfi_ptr data() { return interval_.backend().data(); }
+  mpfi_srcptr data() const { return interval_; }
+  mpfi_ptr data() { return interval_; }
 
  private:
   void set(std::int64_t value);
   void set(std::uint64_t value);
 
-  Interval interval_;
+  mpfi_t interval_;
 };
 
 Enclosure exp(const Enclosure& x);
