@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <vector>
 
@@ -15,10 +14,10 @@ namespace softcheck::cli {
 
 using namespace proptests;
 
-void add_case_flags(CLI::App& verb, CaseFlags& flags) {
+void add_case_flags(Verb verb, CaseFlags& flags) {
   verb.add_option("--seed", flags.seed, "Seed of the random cases (default 20241001, or RC_PARAMS)");
-  verb.add_option("--cases", flags.cases, "Random cases of each property")->check(CLI::Range(1, 10'000'000));
-  verb.add_option("--corpus", flags.corpus, "File or folder of cases that are replayed first")->type_name("PATH");
+  verb.add_option("--cases", flags.cases, "Random cases of each property").within(1, 10'000'000);
+  verb.add_option("--corpus", flags.corpus, "File or folder of cases that are replayed first").type_name("PATH");
 }
 
 Effort effort_of(const std::string& word) {

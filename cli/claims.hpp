@@ -4,13 +4,10 @@
 #include <optional>
 #include <string>
 
+#include "cli/verb.hpp"
 #include "proptests/judge/effort.hpp"
 #include "proptests/property.hpp"
 #include "proptests/report.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace softcheck::cli {
 
@@ -21,7 +18,7 @@ struct CaseFlags {
   std::string corpus;  // empty: the one that ships with the project
 };
 
-void add_case_flags(CLI::App& verb, CaseFlags& flags);
+void add_case_flags(Verb verb, CaseFlags& flags);
 
 /// What the word after --effort asks for.
 /// throws   InputError when it is none

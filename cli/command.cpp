@@ -31,13 +31,13 @@ int run_command(const std::vector<std::string>& arguments) {
       "Exit codes: 0 holds, 1 violated, 2 usage, 3 malformed input, 4 unsupported or refused, 5 vacuous or undecided, "
       "6 crashed, 7 timed out.");
   int exit_code = 0;
-  add_test_verb(app, exit_code);
-  add_kernel_verb(app, exit_code);
-  add_model_verb(app, exit_code);
-  add_verify_verb(app, exit_code);
-  add_run_verb(app, exit_code);
-  add_report_verb(app, exit_code);
-  add_version_verb(app, exit_code);
+  add_test_verb(Verb(&app), exit_code);
+  add_kernel_verb(Verb(&app), exit_code);
+  add_model_verb(Verb(&app), exit_code);
+  add_verify_verb(Verb(&app), exit_code);
+  add_run_verb(Verb(&app), exit_code);
+  add_report_verb(Verb(&app), exit_code);
+  add_version_verb(Verb(&app), exit_code);
   constexpr const char* verbs =
       "test, kernel, model, verify, run, report or version; softcheck VERB --help lists the flags";
   if (const char* verb = unknown_verb(app, arguments)) {

@@ -1,7 +1,6 @@
 // softcheck run figure-2, figure-5, figure-6, figure-7, figure-9: data as CSV, pictures as SVG and PNG.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -176,79 +175,77 @@ int run_history(const FigureFlags& flags) {
   return verdict == numerics::Verdict::proved ? holds : verdict == numerics::Verdict::violated ? violated : undecided;
 }
 
-CLI::App* add_figure(CLI::App& run, const std::shared_ptr<FigureFlags>& flags, const std::string& name,
-                     const std::string& text) {
+Verb add_figure(Verb run, const std::shared_ptr<FigureFlags>& flags, const std::string& name, const std::string& text) {
   flags->out = "results/" + name;
-  CLI::App* figure = run.add_subcommand(name, text);
-  figure->add_option("--out", flags->out, "Folder for the files that are written")
-      ->type_name("DIR")
-      ->capture_default_str();
+  Verb figure = run.add_subcommand(name, text);
+  figure.add_option("--out", flags->out, "Folder for the files that are written")
+      .type_name("DIR")
+      .capture_default_str();
   return figure;
 }
 
-void add_models(CLI::App& figure, const std::shared_ptr<FigureFlags>& flags, const std::string& text) {
-  figure.add_option("--models", flags->models, text)->type_name("DIR");
+void add_models(Verb figure, const std::shared_ptr<FigureFlags>& flags, const std::string& text) {
+  figure.add_option("--models", flags->models, text).type_name("DIR");
 }
 
-void add_threads(CLI::App& figure, const std::shared_ptr<FigureFlags>& flags) {
-  figure.add_option("--threads", flags->threads, "Threads; the results do not depend on it")
-      ->check(CLI::Range(1, 1024));
+void add_threads(Verb figure, const std::shared_ptr<FigureFlags>& flags) {
+  figure.add_option("--threads", flags->threads, "Threads; the results do not depend on it").within(1, 1024);
 }
 
-void add_maps(CLI::App& run, const std::string& name, bool adaptive, const std::string& text, int& exit_code) {
+void add_maps(Verb run, const std::string& name, bool adaptive, const std::string& text, int& exit_code) {
   const auto flags = std::make_shared<FigureFlags>();
   flags->maps.adaptive = adaptive;
-  CLI::App* figure = add_figure(run, flags, name, text);
-  add_models(*figure, flags, "Folder of trained models, *.safetensors, of which the first is looked at");
-  figure->add_option("--seed", flags->maps.seed, "Seed of the sets")->capture_default_str();
-  figure->add_option("--largest", flags->maps.largest, "Largest set; frames are 16, 32, ... up to it")
-      ->check(CLI::Range(16, 1 << 17))
-      ->capture_default_str();
-  figure->callback([flags, name, &exit_code] { exit_code = run_maps(name, *flags); });
+  Verb figure = add_figure(run, flags, name, text);
+  add_models(figure, flags, "Folder of trained models, *.safetensors, of which the first is looked at");
+  figure.add_option("--seed", flags->maps.seed, "Seed of the sets").capture_default_str();
+  figure.add_option("--largest", flags->maps.largest, "Largest set; frames are 16, 32, ... up to it")
+      .within(16, 1 << 17)
+      .capture_default_str();
+  figure.callback([flags, name, &exit_code] { exit_code = run_maps(name, *flags); });
 }
 
-void add_fit(CLI::App& run, int& exit_code) {
+void add_fit(Verb run, int& exit_code) {
   const auto flags = std::make_shared<FigureFlags>();
-  CLI::App* figure =
+  Verb figure =
       add_figure(run, flags, "figure-6", "The temperature fit (Appendix F), and one that does not switch itself off");
-  add_models(*figure, flags, "Folder of trained models, *.safetensors");
+  add_models(figure, flags, "Folder of trained models, *.safetensors");
   figure
-      ->add_option("--seed", flags->fit.seed,
-                   "Seed of the sets that are fitted to; those of the comparison have the next")
-      ->capture_default_str();
-  figure->add_option("--items", flags->items, "Items of each size and model in the comparison, at most")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
-      ->capture_default_str();
-  figure->add_option("--largest", flags->largest, "Largest set of the comparison; sizes are 16, 32, ... up to it")
-      ->check(CLI::Range(16, 1 << 20))
-      ->capture_default_str();
-  add_threads(*figure, flags);
-  figure->callback([flags, &exit_code] { exit_code = run_fit(*flags); });
+      .add_option("--seed", flags->fit.seed,
+                  "Seed of the sets that are fitted to; those of the comparison have the next")
+      .capture_default_str();
+  figure.add_option("--items", flags->items, "Items of each size and model in the comparison, at most")
+      .within(std::int64_t{1}, std::int64_t{1} << 40)
+      .capture_default_str();
+  figure.add_option("--largest", flags->largest, "Largest set of the comparison; sizes are 16, 32, ... up to it")
+      .within(16, 1 << 20)
+      .capture_default_str();
+  add_threads(figure, flags);
+  figure.callback([flags, &exit_code] { exit_code = run_fit(*flags); });
 }
 
-void add_history(CLI::App& run, int& exit_code) {
+void add_history(Verb run, int& exit_code) {
   const auto flags = std::make_shared<FigureFlags>();
   flags->training.steps = 10'000;
-  CLI::App* figure =
+  Verb figure =
       add_figure(run, flags, "figure-9", "Spread of the logits and Proposition 3.1's bound while a network trains");
-  figure->add_option("--training-seed", flags->training.seed, "Seed of weights and sets")->capture_default_str();
-  figure->add_option("--steps", flags->training.steps, "Steps of Adam, from the beginning")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
-      ->capture_default_str();
-  figure->add_option("--points", flags->points, "Steps that are looked at, about evenly in their logarithm")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  add_threads(*figure, flags);
-  figure->callback([flags, &exit_code] { exit_code = run_history(*flags); });
+  figure.add_option("--training-seed", flags->training.seed, "Seed of weights and sets").capture_default_str();
+  figure.add_option("--steps", flags->training.steps, "Steps of Adam, from the beginning")
+      .within(std::int64_t{1}, std::int64_t{1} << 40)
+      .capture_default_str();
+  figure.add_option("--points", flags->points, "Steps that are looked at, about evenly in their logarithm")
+      .within(1, 1000)
+      .capture_default_str();
+  add_threads(figure, flags);
+  figure.callback([flags, &exit_code] { exit_code = run_history(*flags); });
 }
 
 }  // namespace
 
-void add_figure_runs(CLI::App& run, int& exit_code) {
+void add_figure_runs(Verb run, int& exit_code) {
   add_maps(run, "figure-2", false, "Heat maps of a trained head's coefficients as sets grow", exit_code);
   const auto flags = std::make_shared<FigureFlags>();
   add_figure(run, flags, "figure-5", "Entropy of softmax of 10 logits against temperature")
-      ->callback([flags, &exit_code] { exit_code = run_entropies(*flags); });
+      .callback([flags, &exit_code] { exit_code = run_entropies(*flags); });
   add_fit(run, exit_code);
   add_maps(run, "figure-7", true, "The same without and with adaptive temperature", exit_code);
   add_history(run, exit_code);

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -163,19 +162,19 @@ int run_kernel(const KernelFlags& flags) {
   }
 }
 
-void add_subject_flags(CLI::App& verb, KernelFlags& flags) {
+void add_subject_flags(Verb verb, KernelFlags& flags) {
   verb.add_option("kernel", flags.source, "The shared library and the kernel's symbol in it")
-      ->type_name("LIB:SYMBOL")
-      ->required();
+      .type_name("LIB:SYMBOL")
+      .required();
   std::string ops;
   for (const Op op : all_ops()) ops += fmt::format("{}{}", ops.empty() ? "" : ", ", to_string(op));
-  verb.add_option("--op", flags.op, ops)->capture_default_str();
-  verb.add_option("--dtype", flags.dtype, "Of the logits: f64, f32, f16 or bf16")->capture_default_str();
+  verb.add_option("--op", flags.op, ops).capture_default_str();
+  verb.add_option("--dtype", flags.dtype, "Of the logits: f64, f32, f16 or bf16").capture_default_str();
   verb.add_option("--out-dtype", flags.out_dtype,
                   "Of logsumexp, entropy and lse: the logits' own dtype (f32 for f16 and bf16 logits otherwise)");
   verb.add_option("--contract", flags.contract,
                   "What the kernel promises, as 'acc=f32 exp=1ulp sum=lanes:8 masked=nan subnormal=kept'")
-      ->type_name("WORDS");
+      .type_name("WORDS");
   verb.add_option("--require", flags.required,
                   "Judge what is else only noted, or not tried: deterministic,batch-invariant,in-place");
   verb.add_flag("--in-place", flags.in_place, "The same as --require in-place: the output may be the logits' own view");
@@ -183,26 +182,26 @@ void add_subject_flags(CLI::App& verb, KernelFlags& flags) {
 
 }  // namespace
 
-void add_kernel_verb(CLI::App& app, int& exit_code) {
-  CLI::App* verb = app.add_subcommand("kernel", "Judge a kernel behind kernels/abi/softcheck_kernel.h by its contract");
+void add_kernel_verb(Verb app, int& exit_code) {
+  Verb verb = app.add_subcommand("kernel", "Judge a kernel behind kernels/abi/softcheck_kernel.h by its contract");
   const auto flags = std::make_shared<KernelFlags>();
-  add_subject_flags(*verb, *flags);
-  verb->add_flag("--infer", flags->infer, "Find the standard contract that the kernel keeps to, and judge it by that");
-  verb->add_option("--effort", flags->effort, "quick (seconds), default, or deep (at least a million rows)")
-      ->capture_default_str();
-  verb->add_option("--max-length", flags->max_length, "Longest row (default: the effort's)")
-      ->check(CLI::Range(std::uint64_t{1}, RowOptions{}.max_length));
-  verb->add_option("--time-limit", flags->seconds_per_call, "Seconds one call may take")
-      ->check(CLI::Range(0.001, 86400.0))
-      ->capture_default_str();
-  verb->add_option("--memory-limit", flags->memory_gib,
-                   "GiB of addresses the kernel may take (CUDA reserves more than the machine has memory: 65536)")
-      ->check(CLI::Range(0.0625, 131072.0))
-      ->capture_default_str();
-  verb->add_option("--replay", flags->replay, "Check one case, as a failure printed it")->type_name("'PROPERTY CASE'");
-  add_case_flags(*verb, flags->cases);
-  add_output_flags(*verb, flags->output);
-  verb->callback([flags, &exit_code] { exit_code = run_kernel(*flags); });
+  add_subject_flags(verb, *flags);
+  verb.add_flag("--infer", flags->infer, "Find the standard contract that the kernel keeps to, and judge it by that");
+  verb.add_option("--effort", flags->effort, "quick (seconds), default, or deep (at least a million rows)")
+      .capture_default_str();
+  verb.add_option("--max-length", flags->max_length, "Longest row (default: the effort's)")
+      .within(std::uint64_t{1}, RowOptions{}.max_length);
+  verb.add_option("--time-limit", flags->seconds_per_call, "Seconds one call may take")
+      .within(0.001, 86400.0)
+      .capture_default_str();
+  verb.add_option("--memory-limit", flags->memory_gib,
+                  "GiB of addresses the kernel may take (CUDA reserves more than the machine has memory: 65536)")
+      .within(0.0625, 131072.0)
+      .capture_default_str();
+  verb.add_option("--replay", flags->replay, "Check one case, as a failure printed it").type_name("'PROPERTY CASE'");
+  add_case_flags(verb, flags->cases);
+  add_output_flags(verb, flags->output);
+  verb.callback([flags, &exit_code] { exit_code = run_kernel(*flags); });
 }
 
 }  // namespace softcheck::cli

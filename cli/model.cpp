@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -137,29 +136,29 @@ std::vector<ReportRow> rows_of_model(const TrainedModel& model, const ModelOptio
   return rows;
 }
 
-void add_certificate_run(CLI::App& run, int& exit_code) {
-  CLI::App* certificates = run.add_subcommand("certificates", "What softcheck model certifies of the shipped networks");
+void add_certificate_run(Verb run, int& exit_code) {
+  Verb certificates = run.add_subcommand("certificates", "What softcheck model certifies of the shipped networks");
   const auto flags = std::make_shared<CertificateFlags>();
-  certificates->add_option("--models", flags->models, "Folder of trained models, *.safetensors")->type_name("DIR");
-  certificates->add_option("--out", flags->out, "Folder for certificates.txt")->type_name("DIR")->capture_default_str();
-  certificates->callback([flags, &exit_code] { exit_code = run_certificates(*flags); });
+  certificates.add_option("--models", flags->models, "Folder of trained models, *.safetensors").type_name("DIR");
+  certificates.add_option("--out", flags->out, "Folder for certificates.txt").type_name("DIR").capture_default_str();
+  certificates.callback([flags, &exit_code] { exit_code = run_certificates(*flags); });
 }
 
-void add_model_verb(CLI::App& app, int& exit_code) {
-  CLI::App* verb = app.add_subcommand("model", "Certify trained max-retrieval networks: spread, dispersion, overflow");
+void add_model_verb(Verb app, int& exit_code) {
+  Verb verb = app.add_subcommand("model", "Certify trained max-retrieval networks: spread, dispersion, overflow");
   const auto flags = std::make_shared<ModelFlags>();
-  verb->add_option("files", flags->files, "Networks as `softcheck run train` writes them")
-      ->type_name("FILE...")
-      ->required();
-  verb->add_option("--eps", flags->options.eps, "What a dispersed coefficient is below")
-      ->check(CLI::Range(1e-300, 1 - 1e-9))
-      ->capture_default_str();
-  verb->add_option("--n", flags->options.items, "Set size of the entropy floor")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62))
-      ->capture_default_str();
-  verb->add_option("--seed", flags->options.seed, "Seed of what is sampled")->capture_default_str();
-  add_output_flags(*verb, flags->output);
-  verb->callback([flags, &exit_code] { exit_code = run_model(*flags); });
+  verb.add_option("files", flags->files, "Networks as `softcheck run train` writes them")
+      .type_name("FILE...")
+      .required();
+  verb.add_option("--eps", flags->options.eps, "What a dispersed coefficient is below")
+      .within(1e-300, 1 - 1e-9)
+      .capture_default_str();
+  verb.add_option("--n", flags->options.items, "Set size of the entropy floor")
+      .within(std::uint64_t{1}, std::uint64_t{1} << 62)
+      .capture_default_str();
+  verb.add_option("--seed", flags->options.seed, "Seed of what is sampled").capture_default_str();
+  add_output_flags(verb, flags->output);
+  verb.callback([flags, &exit_code] { exit_code = run_model(*flags); });
 }
 
 }  // namespace softcheck::cli

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -37,9 +36,9 @@ void write(const std::string& flag, const std::string& path, const std::string& 
 
 }  // namespace
 
-void add_output_flags(CLI::App& verb, OutputFlags& flags) {
-  verb.add_option("--json", flags.json, "Write the report as JSON to FILE")->type_name("FILE")->check(writable);
-  verb.add_option("--junit", flags.junit, "Write the report as JUnit XML to FILE")->type_name("FILE")->check(writable);
+void add_output_flags(Verb verb, OutputFlags& flags) {
+  verb.add_option("--json", flags.json, "Write the report as JSON to FILE").type_name("FILE").check(writable);
+  verb.add_option("--junit", flags.junit, "Write the report as JUnit XML to FILE").type_name("FILE").check(writable);
 }
 
 int publish(const proptests::Report& report, const OutputFlags& flags, std::string_view closing) {

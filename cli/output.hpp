@@ -3,11 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "cli/verb.hpp"
 #include "proptests/report.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace softcheck::cli {
 
@@ -18,7 +15,7 @@ struct OutputFlags {
 };
 
 /// The folder of each file must be there when the flags are read, not only after minutes of work.
-void add_output_flags(CLI::App& verb, OutputFlags& flags);
+void add_output_flags(Verb verb, OutputFlags& flags);
 
 /// Prints the table (with colour on a terminal) and the closing line, writes the files that were asked for, and returns
 /// the exit code.

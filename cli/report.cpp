@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -174,16 +173,16 @@ int run_report(const ReportFlags& flags) {
 
 }  // namespace
 
-void add_report_verb(CLI::App& app, int& exit_code) {
-  CLI::App* verb = app.add_subcommand("report", "Collect what softcheck run has written into one HTML page");
+void add_report_verb(Verb app, int& exit_code) {
+  Verb verb = app.add_subcommand("report", "Collect what softcheck run has written into one HTML page");
   const auto flags = std::make_shared<ReportFlags>();
-  verb->add_option("--results", flags->results, "Folder of tables, figures and texts")
-      ->type_name("DIR")
-      ->capture_default_str();
-  verb->add_option("--out", flags->out, "The page; it needs no other file and no network")
-      ->type_name("FILE")
-      ->capture_default_str();
-  verb->callback([flags, &exit_code] { exit_code = run_report(*flags); });
+  verb.add_option("--results", flags->results, "Folder of tables, figures and texts")
+      .type_name("DIR")
+      .capture_default_str();
+  verb.add_option("--out", flags->out, "The page; it needs no other file and no network")
+      .type_name("FILE")
+      .capture_default_str();
+  verb.callback([flags, &exit_code] { exit_code = run_report(*flags); });
 }
 
 }  // namespace softcheck::cli

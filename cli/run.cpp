@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -119,31 +118,31 @@ int run_all(const std::string& out) {
 
 }  // namespace
 
-void add_run_verb(CLI::App& app, int& exit_code) {
-  CLI::App* verb = app.add_subcommand("run", "Reproduce a table or a figure");
-  verb->require_subcommand(0, 1);
-  verb->callback([verb] {
-    if (!verb->get_subcommands().empty()) return;
+void add_run_verb(Verb app, int& exit_code) {
+  Verb verb = app.add_subcommand("run", "Reproduce a table or a figure");
+  verb.require_subcommand(0, 1);
+  verb.callback([verb] {
+    if (verb.has_subcommand()) return;
     throw InputError(usage, "run: need survivors, train, or a table or figure that softcheck run --help lists");
   });
-  CLI::App* survivors = verb->add_subcommand(
+  Verb survivors = verb.add_subcommand(
       "survivors", "How many planted bugs published tests of softmax kernels accept, and how many softcheck does");
   const auto flags = std::make_shared<SurvivorFlags>();
-  survivors->add_option("--out", flags->folder, "Folder for survivors.txt, .csv, .svg and survivors_matrix.svg")
-      ->type_name("DIR")
-      ->capture_default_str();
-  survivors->add_option("--seed", flags->seed, "Seed of all random numbers")->capture_default_str();
-  survivors->add_option("--effort", flags->effort, "How long softcheck itself looks: quick, default or deep")
-      ->capture_default_str();
-  survivors->callback([flags, &exit_code] { exit_code = run_survivors(*flags); });
-  CLI::App* all = verb->add_subcommand("all", "Every table, figure and certificate, and the page that collects them");
+  survivors.add_option("--out", flags->folder, "Folder for survivors.txt, .csv, .svg and survivors_matrix.svg")
+      .type_name("DIR")
+      .capture_default_str();
+  survivors.add_option("--seed", flags->seed, "Seed of all random numbers").capture_default_str();
+  survivors.add_option("--effort", flags->effort, "How long softcheck itself looks: quick, default or deep")
+      .capture_default_str();
+  survivors.callback([flags, &exit_code] { exit_code = run_survivors(*flags); });
+  Verb all = verb.add_subcommand("all", "Every table, figure and certificate, and the page that collects them");
   const auto out = std::make_shared<std::string>("results");
-  all->add_option("--out", *out, "Folder with a folder for each")->type_name("DIR")->capture_default_str();
-  all->callback([out, &exit_code] { exit_code = run_all(*out); });
-  add_certificate_run(*verb, exit_code);
-  add_figure_runs(*verb, exit_code);
-  add_table_runs(*verb, exit_code);
-  add_train_run(*verb, exit_code);
+  all.add_option("--out", *out, "Folder with a folder for each").type_name("DIR").capture_default_str();
+  all.callback([out, &exit_code] { exit_code = run_all(*out); });
+  add_certificate_run(verb, exit_code);
+  add_figure_runs(verb, exit_code);
+  add_table_runs(verb, exit_code);
+  add_train_run(verb, exit_code);
 }
 
 }  // namespace softcheck::cli

@@ -1,7 +1,6 @@
 // softcheck run table-1, sensitivity, variants: the trained models on sets of every size.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -36,23 +35,22 @@ struct TableFlags {
   EvaluationOptions evaluation;
 };
 
-void add_flags(CLI::App& run, const std::shared_ptr<TableFlags>& flags, const std::string& name) {
+void add_flags(Verb run, const std::shared_ptr<TableFlags>& flags, const std::string& name) {
   flags->out = "results/" + name;
   flags->evaluation.threads = std::max(1U, std::thread::hardware_concurrency());
-  run.add_option("--models", flags->models, "Folder of trained models, *.safetensors")->type_name("DIR");
-  run.add_option("--out", flags->out, "Folder for the files that are written")->type_name("DIR")->capture_default_str();
+  run.add_option("--models", flags->models, "Folder of trained models, *.safetensors").type_name("DIR");
+  run.add_option("--out", flags->out, "Folder for the files that are written").type_name("DIR").capture_default_str();
   run.add_option("--largest", flags->largest, "Largest set; sizes are 16, 32, ... up to it")
-      ->check(CLI::Range(16, 1 << 20))
-      ->capture_default_str();
+      .within(16, 1 << 20)
+      .capture_default_str();
   run.add_option("--sets", flags->evaluation.sets, "Sets of each size and model, at most")
-      ->check(CLI::Range(1, 1 << 24))
-      ->capture_default_str();
+      .within(1, 1 << 24)
+      .capture_default_str();
   run.add_option("--items", flags->evaluation.items, "Items of each size and model, at most: fewer of the largest sets")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
-      ->capture_default_str();
-  run.add_option("--seed", flags->evaluation.seed, "Seed of the sets")->capture_default_str();
-  run.add_option("--threads", flags->evaluation.threads, "Threads; the results do not depend on it")
-      ->check(CLI::Range(1, 1024));
+      .within(std::int64_t{1}, std::int64_t{1} << 40)
+      .capture_default_str();
+  run.add_option("--seed", flags->evaluation.seed, "Seed of the sets").capture_default_str();
+  run.add_option("--threads", flags->evaluation.threads, "Threads; the results do not depend on it").within(1, 1024);
 }
 
 EvaluationOptions options_of(const TableFlags& flags) {
@@ -157,28 +155,28 @@ int run_variants(const TableFlags& flags) {
 
 }  // namespace
 
-void add_table_runs(CLI::App& run, int& exit_code) {
+void add_table_runs(Verb run, int& exit_code) {
   const auto table = std::make_shared<TableFlags>();
-  CLI::App* table_1 = run.add_subcommand("table-1", "Accuracy against the size of sets, baseline and adaptive");
-  add_flags(*table_1, table, "table-1");
-  table_1->callback([table, &exit_code] { exit_code = run_table_1(*table); });
+  Verb table_1 = run.add_subcommand("table-1", "Accuracy against the size of sets, baseline and adaptive");
+  add_flags(table_1, table, "table-1");
+  table_1.callback([table, &exit_code] { exit_code = run_table_1(*table); });
 
   const auto readings = std::make_shared<TableFlags>();
   readings->evaluation.sets = 1024;
   readings->evaluation.items = 1 << 19;
-  CLI::App* sensitivity =
+  Verb sensitivity =
       run.add_subcommand("sensitivity", "The same for each way to read what the paper leaves open about training");
-  add_flags(*sensitivity, readings, "sensitivity");
-  sensitivity->add_option("--readings", readings->readings, "Folder of models of other readings")->type_name("DIR");
-  sensitivity->callback([readings, &exit_code] { exit_code = run_sensitivity(*readings); });
+  add_flags(sensitivity, readings, "sensitivity");
+  sensitivity.add_option("--readings", readings->readings, "Folder of models of other readings").type_name("DIR");
+  sensitivity.callback([readings, &exit_code] { exit_code = run_sensitivity(*readings); });
 
   const auto heads = std::make_shared<TableFlags>();
   heads->evaluation.sets = 256;
   heads->evaluation.items = 1 << 19;
-  CLI::App* variants = run.add_subcommand("variants", "Ways out of dispersion: in place of softmax, and trained with");
-  add_flags(*variants, heads, "variants");
-  variants->add_option("--variants", heads->variants, "Folder of models trained with other heads")->type_name("DIR");
-  variants->callback([heads, &exit_code] { exit_code = run_variants(*heads); });
+  Verb variants = run.add_subcommand("variants", "Ways out of dispersion: in place of softmax, and trained with");
+  add_flags(variants, heads, "variants");
+  variants.add_option("--variants", heads->variants, "Folder of models trained with other heads").type_name("DIR");
+  variants.callback([heads, &exit_code] { exit_code = run_variants(*heads); });
 }
 
 }  // namespace softcheck::cli

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <set>
 #include <string>
@@ -79,15 +78,15 @@ int run_test(const TestFlags& flags) {
 
 }  // namespace
 
-void add_test_verb(CLI::App& app, int& exit_code) {
-  CLI::App* verb = app.add_subcommand("test", "Decide every claim of the paper on random rows, matrices and networks");
+void add_test_verb(Verb app, int& exit_code) {
+  Verb verb = app.add_subcommand("test", "Decide every claim of the paper on random rows, matrices and networks");
   const auto flags = std::make_shared<TestFlags>();
-  verb->add_option("--filter", flags->filter, "Only properties whose name contains TEXT: Lemma21")->type_name("TEXT");
-  verb->add_option("--replay", flags->replay, "Check one case, as a failure printed it")->type_name("CASE");
-  verb->add_flag("--list", flags->list, "List the properties and the claims each decides");
-  add_case_flags(*verb, flags->cases);
-  add_output_flags(*verb, flags->output);
-  verb->callback([flags, &exit_code] { exit_code = run_test(*flags); });
+  verb.add_option("--filter", flags->filter, "Only properties whose name contains TEXT: Lemma21").type_name("TEXT");
+  verb.add_option("--replay", flags->replay, "Check one case, as a failure printed it").type_name("CASE");
+  verb.add_flag("--list", flags->list, "List the properties and the claims each decides");
+  add_case_flags(verb, flags->cases);
+  add_output_flags(verb, flags->output);
+  verb.callback([flags, &exit_code] { exit_code = run_test(*flags); });
 }
 
 }  // namespace softcheck::cli

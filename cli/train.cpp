@@ -1,7 +1,6 @@
 // softcheck run train: a max-retrieval network of the paper, from a seed to a safetensors file.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -206,41 +205,36 @@ int run_training(const TrainFlags& flags) {
 
 }  // namespace
 
-void add_train_run(CLI::App& run, int& exit_code) {
-  CLI::App* train = run.add_subcommand("train", "Train the paper's max-retrieval network (Appendix A)");
+void add_train_run(Verb run, int& exit_code) {
+  Verb train = run.add_subcommand("train", "Train the paper's max-retrieval network (Appendix A)");
   const auto flags = std::make_shared<TrainFlags>();
   TrainingOptions& options = flags->training;
-  train->add_option("--out", flags->out, "The safetensors file to write; with --seeds, a folder")
-      ->type_name("FILE")
-      ->required();
-  train->add_option("--seed", options.seed, "Seed of weights and sets")->capture_default_str();
-  train->add_option("--seeds", flags->seeds, "So many networks, from --seed on, on all cores; --out is a folder")
-      ->check(CLI::Range(1, 10'000));
-  train->add_option("--steps", options.steps, "Steps of Adam")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
-      ->capture_default_str();
-  train->add_option("--learning-rate", options.learning_rate, "Of Adam")
-      ->check(CLI::Range(1e-9, 10.0))
-      ->capture_default_str();
-  train->add_flag("--cosine", options.cosine_schedule, "Let the learning rate fall to 0 (else it is constant)");
-  train->add_option("--decay", flags->decay, "lambda w^2 in the loss, or its half: loss, half-loss, decoupled, none")
-      ->capture_default_str();
+  train.add_option("--out", flags->out, "The safetensors file to write; with --seeds, a folder")
+      .type_name("FILE")
+      .required();
+  train.add_option("--seed", options.seed, "Seed of weights and sets").capture_default_str();
+  train.add_option("--seeds", flags->seeds, "So many networks, from --seed on, on all cores; --out is a folder")
+      .within(1, 10'000);
+  train.add_option("--steps", options.steps, "Steps of Adam")
+      .within(std::int64_t{1}, std::int64_t{1} << 40)
+      .capture_default_str();
+  train.add_option("--learning-rate", options.learning_rate, "Of Adam").within(1e-9, 10.0).capture_default_str();
+  train.add_flag("--cosine", options.cosine_schedule, "Let the learning rate fall to 0 (else it is constant)");
+  train.add_option("--decay", flags->decay, "lambda w^2 in the loss, or its half: loss, half-loss, decoupled, none")
+      .capture_default_str();
   train
-      ->add_option("--head", flags->head,
-                   "What turns logits into coefficients: softmax, or a way out of its dispersion")
-      ->capture_default_str();
-  train->add_option("--lambda", options.lambda, "Of the decay")->check(CLI::Range(0.0, 1e3))->capture_default_str();
-  train->add_flag("--decay-biases", options.decay_biases, "Biases, too");
-  train->add_option("--sets", options.sets_per_step, "Sets a step")
-      ->check(CLI::Range(1, 1 << 16))
-      ->capture_default_str();
-  train->add_option("--smallest-set", options.smallest_set, "Items in the smallest set")
-      ->check(CLI::Range(1, 1 << 16))
-      ->capture_default_str();
-  train->add_option("--largest-set", options.largest_set, "Items in the largest set")
-      ->check(CLI::Range(1, 1 << 16))
-      ->capture_default_str();
-  train->callback([flags, &exit_code] { exit_code = run_training(*flags); });
+      .add_option("--head", flags->head, "What turns logits into coefficients: softmax, or a way out of its dispersion")
+      .capture_default_str();
+  train.add_option("--lambda", options.lambda, "Of the decay").within(0.0, 1e3).capture_default_str();
+  train.add_flag("--decay-biases", options.decay_biases, "Biases, too");
+  train.add_option("--sets", options.sets_per_step, "Sets a step").within(1, 1 << 16).capture_default_str();
+  train.add_option("--smallest-set", options.smallest_set, "Items in the smallest set")
+      .within(1, 1 << 16)
+      .capture_default_str();
+  train.add_option("--largest-set", options.largest_set, "Items in the largest set")
+      .within(1, 1 << 16)
+      .capture_default_str();
+  train.callback([flags, &exit_code] { exit_code = run_training(*flags); });
 }
 
 }  // namespace softcheck::cli

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -136,13 +135,13 @@ int run_verify(const VerifyFlags& flags) {
 
 }  // namespace
 
-void add_verify_verb(CLI::App& app, int& exit_code) {
-  CLI::App* verb = app.add_subcommand(
+void add_verify_verb(Verb app, int& exit_code) {
+  Verb verb = app.add_subcommand(
       "verify", "Decide every claim of the paper, judge the kernels and certify the networks that ship");
   const auto flags = std::make_shared<VerifyFlags>();
-  add_case_flags(*verb, flags->cases);
-  add_output_flags(*verb, flags->output);
-  verb->callback([flags, &exit_code] { exit_code = run_verify(*flags); });
+  add_case_flags(verb, flags->cases);
+  add_output_flags(verb, flags->output);
+  verb.callback([flags, &exit_code] { exit_code = run_verify(*flags); });
 }
 
 }  // namespace softcheck::cli

@@ -1,0 +1,66 @@
+#include "cli/verb.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace softcheck::cli {
+
+Flag& Flag::type_name(const std::string& name) {
+  option_->type_name(name);
+  return *this;
+}
+
+Flag& Flag::required() {
+  option_->required();
+  return *this;
+}
+
+Flag& Flag::capture_default_str() {
+  option_->capture_default_str();
+  return *this;
+}
+
+template <class T>
+Flag& Flag::within(T low, T high) {
+  option_->check(CLI::Range(low, high));
+  return *this;
+}
+template Flag& Flag::within(int, int);
+template Flag& Flag::within(std::int64_t, std::int64_t);
+template Flag& Flag::within(std::uint64_t, std::uint64_t);
+template Flag& Flag::within(double, double);
+
+Flag& Flag::check(const std::function<std::string(const std::string&)>& wrong) {
+  option_->check(wrong);
+  return *this;
+}
+
+Verb Verb::add_subcommand(const std::string& name, const std::string& text) {
+  return Verb(app_->add_subcommand(name, text));
+}
+
+template <class T>
+Flag Verb::add_option(const std::string& name, T& value, const std::string& text) {
+  return Flag(app_->add_option(name, value, text));
+}
+template Flag Verb::add_option(const std::string&, int&, const std::string&);
+template Flag Verb::add_option(const std::string&, unsigned&, const std::string&);
+template Flag Verb::add_option(const std::string&, std::int64_t&, const std::string&);
+template Flag Verb::add_option(const std::string&, std::uint64_t&, const std::string&);
+template Flag Verb::add_option(const std::string&, double&, const std::string&);
+template Flag Verb::add_option(const std::string&, std::string&, const std::string&);
+template Flag Verb::add_option(const std::string&, std::vector<std::string>&, const std::string&);
+template Flag Verb::add_option(const std::string&, std::optional<int>&, const std::string&);
+template Flag Verb::add_option(const std::string&, std::optional<std::uint64_t>&, const std::string&);
+
+void Verb::add_flag(const std::string& name, bool& value, const std::string& text) {
+  app_->add_flag(name, value, text);
+}
+
+void Verb::require_subcommand(std::size_t least, std::size_t most) { app_->require_subcommand(least, most); }
+bool Verb::has_subcommand() const { return !app_->get_subcommands().empty(); }
+void Verb::callback(const std::function<void()>& job) { app_->callback(job); }
+
+}  // namespace softcheck::cli
