@@ -189,5 +189,17 @@ TEST(AdaptiveBackward, AMaskedItemIsADeletedOne) {
   EXPECT_TRUE(same_bits(got, without));
 }
 
+// As forward: a row without a visible item, or with NaN or +inf among the visible.
+TEST(AdaptiveBackward, ARowWithoutSoftmaxIsNan) {
+  const std::vector<float> g = uneven_row<float>(950, 9);
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    std::vector<float> row = scaled(950, 4);
+    row[930] = bad;
+    for (const float x : gradient_of(row, g)) ASSERT_TRUE(std::isnan(x)) << bad;
+  }
+  const std::vector<std::uint8_t> none(950, 0);
+  for (const float x : gradient_of(scaled(950, 4), g, &none)) ASSERT_TRUE(std::isnan(x));
+}
+
 }  // namespace
 }  // namespace softcheck::kernel_tests

@@ -106,7 +106,7 @@ TEST(CpuAttention, BitsDependOnTheQuerysRowAlone) {
 
 TEST(CpuAttention, BitsDependOnNoThreadCountAndNoRun) {
   for (const std::string& symbol : attention_symbols()) {
-    Attention call(3, 2, 1, 130, 1500, 16);  // 18 tiles, long enough for threads to meet
+    Attention call(3, 2, 1, 130, 12000, 16);  // 18 tiles, long enough for threads to meet on a busy machine
     call.run(symbol);
     const std::vector<float> out = call.out, lse = call.lse, entropy = call.entropy;
     for (const char* threads : {"1", "2", "3", "8", "1000", "nonsense"}) {
@@ -148,6 +148,21 @@ TEST(CpuAttention, ANanReachesWhatSeesIt) {
       EXPECT_EQ(std::isnan(call.result(2)[c]), c == 1) << symbol << " column " << c;
       EXPECT_FALSE(std::isnan(call.result(1)[c])) << symbol << " column " << c;
     }
+  }
+}
+
+// As softmax of a row with +inf has none; a score of -inf is a key that is not seen.
+TEST(CpuAttention, AnInfiniteScoreLeavesNoResult) {
+  for (const std::string& symbol : attention_symbols()) {
+    Attention call(1, 1, 1, 3, 140, 5);
+    call.causal = true;  // queries see 138, 139 and 140 keys
+    call.k[138 * 5 + 2] = 1e30f;
+    call.q[1 * 5 + 2] = 1e30f;
+    call.q[2 * 5 + 2] = -1e30f;
+    call.run(symbol);
+    for (const float x : call.result(0)) EXPECT_FALSE(std::isnan(x)) << symbol;
+    for (const float x : call.result(1)) EXPECT_TRUE(std::isnan(x)) << symbol;
+    for (const float x : call.result(2)) EXPECT_FALSE(std::isnan(x)) << symbol;
   }
 }
 

@@ -84,21 +84,25 @@ TEST(CpuKernels, HalfPrecisionTiesGoToEven) {
   }
 }
 
-// All 65,536 inputs through log_softmax of one logit and through logsumexp, which returns its only logit.
+// All 65,536 inputs through logsumexp, which returns its only logit, alone and beside a -inf that does not lie next to
+// it: the two ways in which halves are read.
 TEST(CpuKernels, EveryHalfPrecisionValueSurvivesAPassThrough) {
   using numerics::Format;
   for (const auto& [format, type] : {std::pair{Format::f16, f16}, std::pair{Format::bf16, bf16}}) {
-    Tensor<std::uint16_t> in(type, {65536, 1});
-    Tensor<std::uint16_t> out(type, {65536});
-    for (std::int64_t bits = 0; bits < 65536; ++bits) {
-      in.at(bits, 0) = static_cast<std::uint16_t>(bits);
-    }
-    Call call(in.view, out.view);
-    ASSERT_EQ(cpu_kernel("softcheck_logsumexp")(&call.call), 0);
-    for (std::int64_t bits = 0; bits < 65536; ++bits) {
-      const double x = numerics::decode(format, static_cast<std::uint64_t>(bits));
-      const double y = numerics::decode(format, out.at(bits));
-      ASSERT_TRUE(std::isnan(x) ? std::isnan(y) : x == y) << std::hex << bits;
+    for (const std::int64_t columns : {1, 2}) {
+      Tensor<std::uint16_t> in(type, {65536, columns}, {3 * columns, 2});
+      Tensor<std::uint16_t> out(type, {65536});
+      for (std::int64_t bits = 0; bits < 65536; ++bits) {
+        in.at(bits, columns - 1) = static_cast<std::uint16_t>(numerics::encode(format, -infinity));
+        in.at(bits, 0) = static_cast<std::uint16_t>(bits);
+      }
+      Call call(in.view, out.view);
+      ASSERT_EQ(cpu_kernel("softcheck_logsumexp")(&call.call), 0);
+      for (std::int64_t bits = 0; bits < 65536; ++bits) {
+        const double x = numerics::decode(format, static_cast<std::uint64_t>(bits));
+        const double y = numerics::decode(format, out.at(bits));
+        ASSERT_TRUE(std::isnan(x) ? std::isnan(y) : x == y) << std::hex << bits;
+      }
     }
   }
 }
@@ -164,6 +168,20 @@ TEST(CpuKernels, AVisibleNanMakesTheRowNan) {
   }
 }
 
+TEST(CpuKernels, AnInfiniteLogitHasNoSoftmax) {
+  for (const std::size_t n : telling_sizes()) {
+    for (const std::size_t place : {std::size_t{0}, n / 2, n - 1}) {
+      std::vector<float> logits = uneven_row<float>(n);
+      logits[place] = infinity;
+      for (const std::string& symbol : cpu_symbols()) {
+        for (const float y : run_row(symbol, dtype_of<float>(), logits)) {
+          ASSERT_TRUE(symbol == "softcheck_logsumexp" ? y == infinity : std::isnan(y)) << symbol << " n = " << n;
+        }
+      }
+    }
+  }
+}
+
 TEST(CpuKernels, EmptyRowsAndEmptyBatchesAreDefined) {
   for (const std::string& symbol : cpu_symbols()) {
     Tensor<float> in(dtype_of<float>(), {3, 0});
@@ -198,7 +216,10 @@ TEST(CpuKernels, AdaptiveTemperatureLeavesSharpAndDispersedRowsAlone) {
   for (float& x : between) {
     x /= 64;
   }
+  const std::vector<float> long_between = uneven_row<float>(1200);  // about ln(1200 / 32) + 1 nats
   const DLDataType type = dtype_of<float>();
+  EXPECT_FALSE(same_bits(run_row("softcheck_adaptive_softmax", type, long_between),
+                         run_row("softcheck_softmax", type, long_between)));
   EXPECT_TRUE(same_bits(run_row("softcheck_adaptive_softmax", type, sharp), run_row("softcheck_softmax", type, sharp)));
   EXPECT_TRUE(
       same_bits(run_row("softcheck_adaptive_softmax", type, dispersed), run_row("softcheck_softmax", type, dispersed)));

@@ -72,6 +72,25 @@ TEST(CpuKernels, ThetaOfAPowerOfTwoIsAScaledRow) {
   }
 }
 
+// 1 / theta must be a normal number of the accumulator, f32 for f32 and f64 for f64: each kernel multiplies by it.
+TEST(CpuKernels, AThetaWithoutAnInverseIsRefused) {
+  const auto taken = [](double theta, bool wide) {
+    Tensor<float> narrow_in(dtype_of<float>(), {2, 4}), narrow_out(dtype_of<float>(), {2, 4});
+    Tensor<double> wide_in(dtype_of<double>(), {2, 4}), wide_out(dtype_of<double>(), {2, 4});
+    Call call(wide ? wide_in.view : narrow_in.view, wide ? wide_out.view : narrow_out.view);
+    call.call.theta = theta;
+    return cpu_kernel("softcheck_softmax")(&call.call) == 0;
+  };
+  for (const double theta : {0x1p-127, 0x1p126}) EXPECT_TRUE(taken(theta, false)) << theta;
+  for (const double theta : {0x1p-128, 0x1p127, 0x1p-200, 0x1p200}) {
+    EXPECT_FALSE(taken(theta, false)) << theta;
+    EXPECT_TRUE(taken(theta, true)) << theta;
+  }
+  EXPECT_FALSE(taken(0x1p-1024, true));
+  EXPECT_FALSE(taken(0x1p1023, true));
+  EXPECT_FALSE(taken(std::numeric_limits<double>::infinity(), true));
+}
+
 TEST(CpuKernels, TheRoundingModeIsLeftAsFound) {
   std::fesetround(FE_DOWNWARD);
   for (const std::string& symbol : cpu_symbols()) {

@@ -86,6 +86,65 @@ TEST(CpuStatistics, VarentropyIsWithinItsError) {
   }
 }
 
+/// Elements, the log-sum-exp and the entropy of a row against enclosures, within B2, B5 and B6.
+void expect_within_the_contract(const std::vector<float>& row, double theta) {
+  const Contract words = numerics::parse_contract(
+      "exp=1ulp sum=blocks:32 masked=nan subnormal=kept entropy=exact lse=centred", Format::f32, Format::f32);
+  const std::vector<double> logits = doubles(row);
+  const RowOracle oracle(logits, theta);
+  const auto about = numerics::row_statistics<UpperBound>(oracle, numerics::rescaling_count(words, logits), theta);
+  const auto result = [&](const char* symbol) { return run_row(symbol, dtype_of<float>(), row, nullptr, theta); };
+  const std::vector<float> softmax = result("softcheck_softmax"), logarithms = result("softcheck_log_softmax");
+  using numerics::simulated::holds;
+  for (std::size_t i = 0; i < row.size(); i += 1 + row.size() / 200) {
+    const UpperBound deviation(std::max(oracle.deviation(i).upper_double(), 0.0));
+    const numerics::Enclosure exact = oracle.softmax(i);
+    const UpperBound element = numerics::softmax_error(words, about).at(deviation, UpperBound(exact.upper_double()));
+    const UpperBound logarithm = numerics::log_softmax_error(words, about).at(deviation);
+    EXPECT_TRUE(holds(softmax[i], exact, upper(element))) << row.size() << " " << i << " theta " << theta;
+    EXPECT_TRUE(holds(logarithms[i], oracle.log_softmax(i), upper(logarithm))) << row.size() << " " << i;
+  }
+  const double of_lse = upper(numerics::logsumexp_error(words, about).total());
+  EXPECT_TRUE(holds(result("softcheck_logsumexp")[0], oracle.logsumexp(), of_lse)) << row.size() << " theta " << theta;
+  const double of_entropy = upper(numerics::entropy_error(words, about).total());
+  EXPECT_TRUE(holds(result("softcheck_entropy")[0], oracle.entropy(), of_entropy)) << row.size() << " theta " << theta;
+}
+
+TEST(CpuStatistics, ResultsAreWithinTheContract) {
+  for (const std::size_t n : lengths()) {
+    std::vector<float> row = uneven_row<float>(n);
+    for (const double theta : {1.0, 0.37}) expect_within_the_contract(row, theta);
+    for (float& x : row) x = x / 16 + 40;
+    expect_within_the_contract(row, 1);
+  }
+}
+
+/// The entropy that adaptive softmax gives is that of the probabilities p that it gives: each is off by at most
+/// (kappa + E + 2 + A (D + mean D)) u, D = beta (m - x) (B2), by which -sum p ln p moves as far as sum p |ln p + H|
+/// times that, in first order; and the entropy itself by B6, where |ln p + H|, D and 1 bound the terms.
+void expect_entropy_of(const std::vector<float>& p, float entropy) {
+  constexpr double u = 0x1p-24, rescaled = 3, exponential = 2;
+  const double height = 31 + std::ceil(std::log2(std::max<double>(static_cast<double>(p.size()) / 32, 1)));
+  const double kappa = height + exponential;
+  const double largest = *std::max_element(p.begin(), p.end());
+  double h = 0, mean = 0, square = 0;
+  for (const double x : p) {
+    if (x == 0) continue;
+    const double d = std::log(largest / x);
+    h -= x * std::log(x);
+    mean += x * d;
+    square += x * d * d;
+  }
+  double moved = 0;
+  for (const double x : p) {
+    if (x == 0) continue;
+    moved += x * std::abs(std::log(x) + h) * (kappa + exponential + 2 + rescaled * (std::log(largest / x) + mean));
+  }
+  const double own = kappa + rescaled * mean + mean * (2 * kappa + 4 + rescaled * mean) + rescaled * square + h;
+  EXPECT_NEAR(entropy, h, 2 * u * (moved + own)) << p.size();  // twice: all of higher order
+  EXPECT_GE(entropy, 0);
+}
+
 // softmax's second output: the same bits as the entropy of a row of one block, and within the contract of any row.
 TEST(CpuStatistics, SoftmaxGivesTheEntropy) {
   for (const std::size_t n : lengths()) {
@@ -98,7 +157,7 @@ TEST(CpuStatistics, SoftmaxGivesTheEntropy) {
       run_call(symbol, {&in.view}, {&probs.view, &entropy.view});
       EXPECT_TRUE(same_bits(probs.row(0), run_row(symbol, dtype_of<float>(), row))) << symbol << n;
       if (symbol != std::string("softcheck_softmax")) {
-        EXPECT_GE(entropy.at(0), 0);
+        expect_entropy_of(probs.row(0), entropy.at(0));
         continue;
       }
       const RowOracle oracle(doubles(row));

@@ -1,0 +1,61 @@
+// The strict kernels have the same bits on any number of threads.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "proptests/tests/kernels/loaded_kernel.hpp"
+
+namespace softcheck::kernel_tests {
+namespace {
+
+/// Results of a call with 1, 2, 3 and 8 threads; long enough for threads to meet on a busy machine.
+template <class Run>
+void expect_the_same_bits(const std::string& op, Run run) {
+  const softcheck_kernel kernel = load_kernel("softcheck_strict_kernels", "softcheck_strict_" + op);
+  ASSERT_NE(kernel, nullptr) << op;
+  const std::vector<float> once = run(kernel);
+  ASSERT_FALSE(once.empty()) << op;
+  for (const char* threads : {"1", "2", "3", "8"}) {
+    setenv("SOFTCHECK_THREADS", threads, 1);
+    EXPECT_TRUE(same_bits(run(kernel), once)) << op << " on " << threads;
+  }
+  unsetenv("SOFTCHECK_THREADS");
+}
+
+TEST(StrictThreads, RowsHaveTheSameBits) {
+  for (const std::string op : {"softmax", "log_softmax", "logsumexp", "entropy", "adaptive_softmax"}) {
+    expect_the_same_bits(op, [&](softcheck_kernel kernel) -> std::vector<float> {
+      const std::int64_t rows = 900, n = 1000;
+      Tensor<float> in(dtype_of<float>(), {rows, n});
+      for (std::int64_t r = 0; r < rows; ++r) {
+        in.set_row(r, uneven_row<float>(static_cast<std::size_t>(n), static_cast<std::uint32_t>(r) + 1));
+      }
+      const bool of_rows = op == "logsumexp" || op == "entropy";
+      Tensor<float> out(dtype_of<float>(),
+                        of_rows ? std::vector<std::int64_t>{rows} : std::vector<std::int64_t>{rows, n});
+      Call call(in.view, out.view);
+      return kernel(&call.call) == 0 ? out.elements : std::vector<float>{};
+    });
+  }
+}
+
+TEST(StrictThreads, AttentionHasTheSameBits) {
+  for (const std::string op : {"attention", "adaptive_attention"}) {
+    expect_the_same_bits(op, [](softcheck_kernel kernel) -> std::vector<float> {
+      const std::int64_t heads = 3, queries = 100, keys = 2000, dim = 16;
+      Tensor<float> q(dtype_of<float>(), {1, heads, queries, dim}), k(dtype_of<float>(), {1, heads, keys, dim});
+      q.elements = uneven_row<float>(q.elements.size(), 1);
+      k.elements = uneven_row<float>(k.elements.size(), 2);
+      q.view.data = q.elements.data();
+      k.view.data = k.elements.data();
+      Tensor<float> out(dtype_of<float>(), q.shape);
+      const DLTensor* inputs[] = {&q.view, &k.view, &k.view};
+      DLTensor* outputs[] = {&out.view};
+      const softcheck_call call{SOFTCHECK_KERNEL_ABI_VERSION, 3, 1, inputs, outputs, 1.0, 0x1p-8, 0, nullptr};
+      return kernel(&call) == 0 ? out.elements : std::vector<float>{};
+    });
+  }
+}
+
+}  // namespace
+}  // namespace softcheck::kernel_tests
