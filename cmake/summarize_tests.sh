@@ -3,6 +3,7 @@
 set -eu
 awk '/: Skipped$/ { getline reason; count[reason]++ }
      END { for (r in count) printf "skipped %d: %s\n", count[r], r }' "$2" 2>/dev/null || :
+grep '^planted bugs, ' "$2" 2>/dev/null || :
 awk '/^ *[0-9]+\/[0-9]+ Test +#[0-9]+:/ {
        if ($0 ~ /\*\*\*Skipped/) skipped++
        else if ($0 ~ / Passed +[0-9.]+ sec/) passed++

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace softcheck::planted {
+
+/// Where things are. target: the library or program that is built anew, from build; scratch: all that is written.
+struct Places {
+  std::filesystem::path source, build, scratch, target;
+  std::string ninja;
+};
+
+/// A shell command's exit status, 128 and more where a signal ended it, and what it printed.
+struct Outcome {
+  int status;
+  std::string output;
+};
+Outcome run_command(const std::string& command);
+
+/// A word that the shell takes as it is.
+std::string shell_word(const std::string& word);
+
+/// Builds the target of a finished Ninja build with one file changed: the objects that the file is part of, by the
+/// commands of compile_commands.json, then the target by its link command. Writes to scratch alone.
+class ChangedBuild {
+ public:
+  /// Throws std::runtime_error where the build cannot be read.
+  explicit ChangedBuild(Places places);
+
+  /// The target with other contents of a file. Throws std::runtime_error where no object depends on the file, or it
+  /// does not compile or link.
+  std::filesystem::path build(const std::filesystem::path& file, const std::string& contents);
+
+ private:
+  void compile(const std::string& object, const std::filesystem::path& file, const std::filesystem::path& to);
+  const std::vector<std::string>& objects_with(const std::filesystem::path& file);
+
+  Places places_;
+  std::string link_;                                      // of the target
+  std::vector<std::string> objects_;                      // of the target and of the archives that it links
+  std::map<std::string, std::string> commands_;           // object: how it is compiled
+  std::map<std::string, std::vector<std::string>> with_;  // file: objects that it is part of
+};
+
+}  // namespace softcheck::planted

@@ -1,0 +1,145 @@
+// planted_bugs NINJA SOURCE BUILD TARGET TABLE SCRATCH [ID...]: plants the bugs of a table in our own code, one at a
+// time, and demands that the test named beside each fails; without a bug the same tests must pass. A few of the bugs,
+// or all of them where SOFTCHECK_EFFORT=deep, or those named. Exit: 0 all were caught, 1 not, 2 usage.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+#include "proptests/tests/planted/bug_table.hpp"
+#include "proptests/tests/planted/changed_build.hpp"
+
+namespace softcheck::planted {
+namespace {
+
+/// The judge on a kernel by its line in kernels/mutants/ZOO.tsv: "judge SYMBOL DTYPE".
+std::string judge_command(const Places& places, const std::string& symbol, const std::string& dtype) {
+  std::istringstream lines(contents_of(places.source / "kernels/mutants/ZOO.tsv"));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string library, name, op, format, contract, require;
+    for (std::string* field : {&library, &name, &op, &format, &contract, &require}) std::getline(fields, *field, '\t');
+    if (name != symbol || format != dtype) continue;
+    const std::string path = (places.scratch / "kernels" / ("lib" + library + ".so")).string();
+    return shell_word((places.build / "softcheck").string()) + " kernel " + shell_word(path + ":" + symbol) + " --op " +
+           op + " --dtype " + dtype + " --contract " + shell_word(contract) + " --require " + require +
+           " --effort quick";
+  }
+  throw std::runtime_error("no line for " + symbol + " " + dtype + " in kernels/mutants/ZOO.tsv");
+}
+
+/// What runs a test against the changed target.
+std::string test_command(const Places& places, const std::string& test) {
+  std::istringstream words(test);
+  std::string program, filter, dtype;
+  words >> program >> filter >> dtype;
+  if (program == "judge") return judge_command(places, filter, dtype);
+  const std::filesystem::path path = std::filesystem::path("proptests") / program;
+  const std::filesystem::path from = path == places.target ? places.scratch : places.build;
+  return "SOFTCHECK_KERNEL_DIR=" + shell_word((places.scratch / "kernels").string()) + " " +
+         shell_word((from / path).string()) + " --gtest_fail_fast --gtest_filter=" + shell_word(filter);
+}
+
+Outcome run_test(const Places& places, const std::string& test) {
+  // Longer than any of them takes: a bug may make a loop endless. timeout's own failures are 124 to 127.
+  return run_command("cd " + shell_word(places.scratch.string()) + " && timeout -k 1 200 env " +
+                     test_command(places, test) + " </dev/null");
+}
+
+/// The plug-ins beside the changed one.
+void link_other_plugins(const Places& places) {
+  std::filesystem::create_directories(places.scratch / "kernels");
+  for (const auto& entry : std::filesystem::directory_iterator(places.build / "kernels")) {
+    const std::filesystem::path name = entry.path().filename();
+    if (name.extension() == ".so" && "kernels" / name != places.target) {
+      std::filesystem::create_symlink(entry.path(), places.scratch / "kernels" / name);
+    }
+  }
+}
+
+void plant(ChangedBuild& build, const Places& places, const std::filesystem::path& file, const std::string& contents) {
+  build.build(file, contents);
+  link_other_plugins(places);
+}
+
+/// Without a bug, built in the same way, every test passes and there is one.
+void check_control(ChangedBuild& build, const Places& places, const std::vector<Bug>& bugs) {
+  plant(build, places, bugs.front().file, contents_of(places.source / bugs.front().file));
+  std::set<std::string> tests;
+  for (const Bug& bug : bugs) tests.insert(bug.test);
+  for (const std::string& test : tests) {
+    const Outcome outcome = run_test(places, test);
+    if (outcome.status != 0 || outcome.output.find("[  PASSED  ] 0 tests") != std::string::npos) {
+      throw std::runtime_error("without a bug '" + test + "' must pass and run a test, got exit status " +
+                               std::to_string(outcome.status) + ":\n" + outcome.output.substr(0, 2000));
+    }
+  }
+}
+
+/// Whether the bug was caught; says what became of it.
+bool try_bug(ChangedBuild& build, const Places& places, const Bug& bug) try {
+  plant(build, places, bug.file, with_bug(places.source, bug));
+  const Outcome outcome = run_test(places, bug.test);
+  if (outcome.status == 126 || outcome.status == 127) throw std::runtime_error("the test did not run");
+  const bool caught = outcome.status != 0;
+  std::cout << (caught ? "caught    " : "SURVIVED  ") << bug.id << ": " << bug.why << "; " << bug.test << " exits "
+            << outcome.status << std::endl;
+  return caught;
+} catch (const std::runtime_error& error) {
+  std::cout << "BROKEN    " << bug.id << ": " << error.what() << std::endl;
+  return false;
+}
+
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec);
+}
+
+/// The bugs to plant. All of the table are looked at: what no longer fits the code shows in every run.
+std::vector<Bug> chosen(const Places& places, const std::vector<Bug>& all, const std::set<std::string>& ids) {
+  const char* effort = std::getenv("SOFTCHECK_EFFORT");
+  const bool deep = effort != nullptr && effort == std::string("deep");
+  std::vector<Bug> bugs;
+  for (const Bug& bug : all) {
+    try {
+      with_bug(places.source, bug);
+    } catch (const std::runtime_error& error) {
+      throw std::runtime_error("STALE     " + bug.id + ": " + error.what());
+    }
+    if (ids.empty() ? deep || bug.quick : ids.contains(bug.id)) bugs.push_back(bug);
+  }
+  if (bugs.empty()) throw std::runtime_error("no bug of the table is to be planted");
+  return bugs;
+}
+
+int run(const Places& places, const std::filesystem::path& table, const std::set<std::string>& ids) {
+  const std::vector<Bug> all = read_table(table), bugs = chosen(places, all, ids);
+  ChangedBuild build(places);
+  check_control(build, places, bugs);
+  const auto caught = std::count_if(bugs.begin(), bugs.end(), [&](const Bug& b) { return try_bug(build, places, b); });
+  std::filesystem::remove_all(places.scratch);
+  std::cout << "planted bugs, " << table.stem().string() << ": " << caught << " of " << bugs.size() << " caught; "
+            << all.size() - bugs.size() << " more with SOFTCHECK_EFFORT=deep; " << cpu_seconds() << " s of CPU"
+            << std::endl;
+  return static_cast<std::size_t>(caught) == bugs.size() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace softcheck::planted
+
+int main(int count, char** words) try {
+  if (count < 7) {
+    std::cerr << "usage: planted_bugs NINJA SOURCE BUILD TARGET TABLE SCRATCH [ID...]\n";
+    return 2;
+  }
+  const softcheck::planted::Places places{words[2], words[3], words[6], words[4], words[1]};
+  return softcheck::planted::run(places, words[5], {words + 7, words + count});
+} catch (const std::exception& error) {
+  std::cout << error.what() << std::endl;
+  return 1;
+}
