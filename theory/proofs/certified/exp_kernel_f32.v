@@ -43,7 +43,7 @@ Proof.
   numerals. lra.
 Qed.
 
-(** exp_parts and the product by 2^(k + 64): e^z 2^64 to 1.75 u. *)
+(** scaled_exps, and its product by 2^(k + 64): e^z 2^64 to 1.75 u. *)
 Theorem exp_kernel_f32 z count p :
   number binary32 z -> -110 <= z <= 0 -> computed_exponential exp_f32 z count p ->
   exists k, count = IZR k /\ (-160 <= k <= 0)%Z /\

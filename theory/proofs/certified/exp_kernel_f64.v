@@ -48,7 +48,7 @@ Proof.
   numerals. lra.
 Qed.
 
-(** exp_parts and the product by 2^(k + 512): e^z 2^512 to 1.75 u. *)
+(** scaled_exps, and its product by 2^(k + 512): e^z 2^512 to 1.75 u. *)
 Theorem exp_kernel_f64 z count p :
   number binary64 z -> -760 <= z <= 0 -> computed_exponential exp_f64 z count p ->
   exists k, count = IZR k /\ (-1098 <= k <= 0)%Z /\

@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+"""Our kernels beside PyTorch's and Triton's, on the same tensors, in turns, in one process.
+
+Needs torch; on a GPU one that was built for CUDA. Prints, for each problem, the median time of ours and of each peer,
+the peer's over ours (above 1 ours is faster), and the largest difference between their results, which is no verdict:
+softcheck kernel gives those. Raw times go to a JSON file. --device cpu does the same with the CPU's kernels and torch's.
+"""
+import argparse
+import ctypes
+import datetime
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+try:
+    import torch
+except ImportError:
+    sys.exit("torch_peers.py: needs Python's torch; it is not installed here")
+try:
+    import triton
+    import triton.language as tl
+except ImportError:
+    triton = None
+
+
+# --- kernels/abi/softcheck_kernel.h and dlpack.h, for ctypes
+class DLDevice(ctypes.Structure):
+    _fields_ = [("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32)]
+
+
+class DLDataType(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
+
+
+class DLTensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("device", DLDevice), ("ndim", ctypes.c_int32), ("dtype", DLDataType),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
+                ("byte_offset", ctypes.c_uint64)]
+
+
+class SoftcheckCall(ctypes.Structure):
+    _fields_ = [("abi_version", ctypes.c_uint32), ("n_inputs", ctypes.c_uint32), ("n_outputs", ctypes.c_uint32),
+                ("inputs", ctypes.POINTER(ctypes.POINTER(DLTensor))),
+                ("outputs", ctypes.POINTER(ctypes.POINTER(DLTensor))), ("theta", ctypes.c_double),
+                ("scale", ctypes.c_double), ("causal", ctypes.c_int32), ("stream", ctypes.c_void_p)]
+
+
+DL_TYPES = {torch.float64: (2, 64), torch.float32: (2, 32), torch.float16: (2, 16), torch.bfloat16: (4, 16)}
+
+
+def view_of(tensor):
+    device = (2, tensor.device.index or 0) if tensor.is_cuda else (1, 0)
+    code, bits = DL_TYPES[tensor.dtype]
+    numbers = ctypes.c_int64 * tensor.dim()
+    return DLTensor(tensor.data_ptr(), DLDevice(*device), tensor.dim(), DLDataType(code, bits, 1),
+                    numbers(*tensor.shape), numbers(*tensor.stride()), 0)
+
+
+class Kernel:
+    """A kernel of a library, called as kernel(inputs, outputs): lists of tensors. The work is queued on torch's stream."""
+
+    def __init__(self, library, symbol):
+        self.symbol = symbol
+        self.function = getattr(library, symbol)
+        self.function.restype = ctypes.c_int
+
+    def __call__(self, inputs, outputs, scale=1.0, causal=False):
+        views = [view_of(tensor) for tensor in inputs + outputs]  # keeps shapes and strides alive
+        pointers = [ctypes.pointer(view) for view in views]
+        arrays = ctypes.POINTER(DLTensor) * len(inputs), ctypes.POINTER(DLTensor) * len(outputs)
+        stream = torch.cuda.current_stream().cuda_stream if inputs[0].is_cuda else None
+        call = SoftcheckCall(1, len(inputs), len(outputs), arrays[0](*pointers[:len(inputs)]),
+                             arrays[1](*pointers[len(inputs):]), 1.0, scale, int(causal), stream)
+        if self.function(ctypes.byref(call)) != 0:
+            raise RuntimeError(f"{self.symbol} refused {[tuple(t.shape) for t in inputs]} of {inputs[0].dtype}")
+        return outputs[0]
+
+
+# --- peers
+if triton is not None:
+    @triton.jit
+    def triton_softmax_row(out, x, n, width: tl.constexpr):
+        row = tl.program_id(0).to(tl.int64)
+        column = tl.arange(0, width)
+        logits = tl.load(x + row * n + column, mask=column < n, other=-float("inf")).to(tl.float32)
+        weights = tl.exp(logits - tl.max(logits, 0))
+        tl.store(out + row * n + column, weights / tl.sum(weights, 0), mask=column < n)
+
+
+def triton_softmax(x):
+    out = torch.empty_like(x)
+    width = triton.next_power_of_2(x.shape[1])
+    triton_softmax_row[(x.shape[0],)](out, x, x.shape[1], width=width, num_warps=min(32, max(4, width // 512)))
+    return out
+
+
+def entropy(x):
+    log_p = torch.log_softmax(x.float(), -1)
+    return -(log_p.exp() * log_p).sum(-1)
+
+
+def adaptive_softmax(x):
+    """The paper's Fig. 4: the entropy with 1e-9 in the logarithm, the quartic, at least 1 above 0.5 nats, and the rescaling."""
+    p = torch.softmax(x.float(), -1)
+    h = -(p * torch.log(p + 1e-9)).sum(-1, keepdim=True)
+    quartic = -0.037 * h**4 + 0.481 * h**3 - 2.3 * h**2 + 4.917 * h - 1.791
+    beta = torch.where(h > 0.5, torch.clamp(quartic, min=1.0), torch.ones_like(h))
+    return torch.softmax(x.float() * beta, -1).to(x.dtype)
+
+
+def attention_by(backend, q, k, v, causal):
+    with torch.nn.attention.sdpa_kernel(backend):
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+
+# --- measuring
+def seconds_of(work, device):
+    if device == "cpu":
+        start = time.perf_counter()
+        work()
+        return time.perf_counter() - start
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begin.record()
+    work()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) * 1e-3
+
+
+def difference(left, right):
+    return (left.double() - right.double()).abs().max().item()
+
+
+class Report:
+    def __init__(self, device, rounds):
+        self.device, self.rounds, self.groups = device, rounds, []
+
+    def compare(self, problem, works, yardsticks=None):
+        """works: {name: function}, ours first; yardsticks compute something else. A peer that cannot do this problem is
+        named with what it said."""
+        able, refused, differences = {}, {}, {}
+        first, ours = next(iter(works)), None
+        for name, work in {**works, **(yardsticks or {})}.items():
+            try:
+                result = work()
+                if ours is None:
+                    ours = result.clone()  # yardsticks write to the same tensor
+                elif name in works:
+                    differences[name] = difference(ours, result)
+                work()  # compilations and caches
+                able[name] = work
+            except Exception as error:  # whatever a peer raises is its answer
+                if name == first:
+                    raise
+                refused[name] = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        del ours, result
+        times = {name: [] for name in able}
+        for _ in range(self.rounds):
+            for name, work in able.items():
+                times[name].append(seconds_of(work, self.device))
+        self.groups.append({"problem": problem, "seconds": times, "refused": refused, "largest difference": differences})
+        middle = {name: statistics.median(values) for name, values in times.items()}
+        print(problem)
+        for name, value in middle.items():
+            against = "" if name == first else f"  {value / middle[first]:7.3f} of ours"
+            differs = f"   differs by {differences[name]:.1e}" if name in differences else ""
+            print(f"  {name:28} {value * 1e6:12.1f} us{against}{differs}", flush=True)
+        for name, said in refused.items():
+            print(f"  {name:28} {'-':>12}     cannot: {said[:90]}", flush=True)
+
+
+def compare_rows(report, kernels, shapes, dtypes):
+    compiled = {"softmax": torch.compile(lambda x: torch.softmax(x, -1), dynamic=False),
+                "entropy": torch.compile(entropy, dynamic=False),
+                "adaptive": torch.compile(adaptive_softmax, dynamic=False)}
+    for dtype in dtypes:
+        for rows, n in shapes:
+            x = (4 * torch.randn(rows, n, device=report.device)).to(dtype)
+            probs, scalars = torch.empty_like(x), torch.empty(rows, device=report.device)
+            of = f"{rows} x {n} {dtype}".replace("torch.", "")
+            peers = {"ours": lambda: kernels["softmax"]([x], [probs]), "torch": lambda: torch.softmax(x, -1),
+                     "torch.compile": lambda: compiled["softmax"](x)}
+            if triton is not None and n <= 65536:
+                peers["triton"] = lambda: triton_softmax(x)
+            report.compare(f"softmax {of}", peers, {"copy": lambda: probs.copy_(x)})
+            report.compare(f"entropy {of}", {"ours": lambda: kernels["entropy"]([x], [scalars]),
+                                             "torch": lambda: entropy(x), "torch.compile": lambda: compiled["entropy"](x)})
+            report.compare(f"adaptive softmax {of}", {
+                "ours": lambda: kernels["adaptive_softmax"]([x], [probs]), "paper's code, torch": lambda: adaptive_softmax(x),
+                "paper's code, torch.compile": lambda: compiled["adaptive"](x)},
+                {"our softmax": lambda: kernels["softmax"]([x], [probs])})
+
+
+def compare_attention(report, kernels, shapes, dtype):
+    backend = torch.nn.attention.SDPBackend
+    for heads, length, dim, causal in shapes:
+        q, k, v = (torch.randn(1, heads, length, dim, device=report.device).to(dtype) for _ in range(3))
+        out = torch.empty_like(q)
+        lse, entropies = (torch.empty(1, heads, length, device=report.device) for _ in range(2))
+        scale = dim**-0.5
+        of = f"{heads} heads x {length} x {dim} {dtype}{', causal' if causal else ''}".replace("torch.", "")
+        plain, adaptive = kernels["attention"], kernels["adaptive_attention"]
+        peers = {"ours": lambda: plain([q, k, v], [out], scale, causal),
+                 "ours, with lse and entropy": lambda: plain([q, k, v], [out, lse, entropies], scale, causal)}
+        for name, which in (("torch flash", backend.FLASH_ATTENTION), ("torch cuDNN", backend.CUDNN_ATTENTION),
+                            ("torch efficient", backend.EFFICIENT_ATTENTION)):
+            peers[name] = lambda which=which: attention_by(which, q, k, v, causal)
+        report.compare(f"attention {of}", peers)
+        report.compare(f"adaptive attention {of}", {"ours": lambda: adaptive([q, k, v], [out], scale, causal)},
+                       {"our plain attention": lambda: plain([q, k, v], [out], scale, causal)})
+
+
+def commit():
+    asked = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True,
+                           cwd=pathlib.Path(__file__).parent, check=False)
+    return asked.stdout.strip() or "unknown"
+
+
+def write(folder, report, name):
+    date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{date}-peers-{''.join(c if c.isalnum() or c == '-' else '_' for c in name)}.json"
+    beside = file.with_suffix(".part")
+    beside.write_text(json.dumps({"date": date, "device": name, "commit": commit(), "torch": torch.__version__,
+                                  "triton": getattr(triton, "__version__", None), "groups": report.groups}, indent=1) + "\n")
+    os.replace(beside, file)
+    print(f"raw times: {file}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("library", type=pathlib.Path, help="libsoftcheck_cuda_kernels.so; with --device cpu libsoftcheck_cpu_kernels.so")
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    parser.add_argument("--quick", action="store_true", help="small problems and few rounds: does everything run?")
+    parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path("kernels/bench/results"))
+    options = parser.parse_args()
+    if options.device == "cuda" and not torch.cuda.is_available():
+        parser.exit(4, f"torch_peers.py: torch {torch.__version__} sees no CUDA device; --device cpu compares the CPU's kernels\n")
+    if not options.library.is_file():
+        parser.error(f"needs the library of our kernels, got '{options.library}'")
+    library = ctypes.CDLL(str(options.library.resolve()))
+    on_gpu = options.device == "cuda"
+    prefix = "softcheck_cuda_" if on_gpu else "softcheck_"
+    kernels = {name: Kernel(library, prefix + name) for name in ("softmax", "entropy", "adaptive_softmax")}
+    for name in ("attention", "adaptive_attention"):
+        kernels[name] = Kernel(library, prefix + ("mma_" if on_gpu else "") + name)
+    torch.manual_seed(1)
+    torch.set_num_threads(int(os.environ.get("SOFTCHECK_THREADS", "1")))
+    report = Report(options.device, 3 if options.quick else 50)
+    if on_gpu and not options.quick:
+        rows = [((1 << 27) // n, n) for n in (1024, 4096, 16384, 131072)]
+        attention = [(16, length, dim, causal) for dim in (64, 128) for length in (4096, 16384) for causal in (False, True)]
+    else:
+        rows = [(64, 128), (8, 4096)]
+        attention = [(2, 256, 64, False), (2, 256, 64, True)]
+    compare_rows(report, kernels, rows, (torch.float32, torch.bfloat16))
+    compare_attention(report, kernels, attention, torch.bfloat16)
+    write(options.results, report, torch.cuda.get_device_name() if on_gpu else "cpu")
+
+
+if __name__ == "__main__":
+    main()
