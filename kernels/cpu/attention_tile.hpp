@@ -108,9 +108,7 @@ class AttentionTile {
   void write(std::size_t row, const T* out, double lse, double entropy) const {
     const AttentionViews& views = tile_.views();
     const std::int64_t batch = tile_.place().batch, head = tile_.head_of(row), query = tile_.query_of(row);
-    for (std::size_t c = 0; c < views.value_dim(); ++c) {
-      store_element(views.out.at(batch, head, query, static_cast<std::int64_t>(c)), views.out.storage, out[c]);
-    }
+    store_elements(out, views.value_dim(), views.out.at(batch, head, query), views.out.storage, views.out.strides[3]);
     if (views.lse) {
       store_element(views.lse->at(batch, head, query), views.lse->storage, lse);
     }

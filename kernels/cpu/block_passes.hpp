@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 #include "kernels/cpu/exp_constants.hpp"
 
@@ -82,9 +81,5 @@ void block_normalize(const double* weights, std::size_t count, double factor, do
 /// out = (x - m) scale - shift. out may be x.
 void block_shift(const float* x, std::size_t count, float m, float scale, float shift, float* out);
 void block_shift(const double* x, std::size_t count, double m, double scale, double shift, double* out);
-
-/// out = in, count numbers of f16 or bf16, exactly.
-void widen_f16(const std::uint16_t* in, std::size_t count, float* out);
-void widen_bf16(const std::uint16_t* in, std::size_t count, float* out);
 
 }  // namespace softcheck::kernels

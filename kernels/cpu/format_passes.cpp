@@ -8,13 +8,18 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu/block_passes.hpp"
+#include "kernels/cpu/format_passes.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace softcheck::kernels {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+
+using Wide = hn::ScalableTag<float>;
+using Bits = hn::RebindToUnsigned<Wide>;
+using Narrow = hn::Rebind<std::uint16_t, Wide>;
+using Words = hn::Vec<Bits>;
 
 // What Highway does where an instruction for it is missing makes numbers of NaN (seen with 1.0.3).
 #if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2
@@ -37,31 +42,68 @@ HWY_INLINE hn::Vec<D> f16_of(D d, V half) {
 }
 #endif
 
-// Calls widen(vector of bits as u32) for whole vectors and once more for what is left, filled up with 0.
-template <class Widen>
-HWY_INLINE void widen_of(const std::uint16_t* in, std::size_t count, float* out, Widen widen) {
-  const hn::ScalableTag<float> d;
-  const hn::Rebind<std::uint16_t, hn::ScalableTag<float>> narrow;
-  const std::size_t lanes = hn::Lanes(d);
+// Calls convert(from, to) for whole vectors and once more for what is left, filled up with 0.
+template <class In, class Out, class Convert>
+HWY_INLINE void each_vector(const In* in, std::size_t count, Out* out, Convert convert) {
+  constexpr std::size_t lanes = hn::MaxLanes(Wide());
   std::size_t i = 0;
   for (; i + lanes <= count; i += lanes) {
-    hn::StoreU(widen(d, hn::LoadU(narrow, in + i)), d, out + i);
+    convert(in + i, out + i);
   }
   if (i < count) {
-    alignas(64) std::uint16_t rest[hn::MaxLanes(hn::ScalableTag<float>())] = {};
-    alignas(64) float wide[hn::MaxLanes(hn::ScalableTag<float>())];
+    alignas(64) In rest[lanes] = {};
+    alignas(64) Out results[lanes];
     std::copy(in + i, in + count, rest);
-    hn::Store(widen(d, hn::Load(narrow, rest)), d, wide);
-    std::copy(wide, wide + (count - i), out + i);
+    convert(rest, results);
+    std::copy(results, results + (count - i), out + i);
   }
 }
 
+HWY_INLINE Words f16_rounded(Words bits) {
+  const Bits d;
+  const Wide wide;
+  const Words magnitude = hn::And(bits, hn::Set(d, 0x7fffffffu));
+  // Normal: from the exponent's bias of f32 to that of f16.
+  const Words rebased = hn::Sub(magnitude, hn::Set(d, (127u - 15u) << 23));
+  const Words odd = hn::And(hn::ShiftRight<13>(rebased), hn::Set(d, 1u));
+  Words half = hn::ShiftRight<13>(hn::Add(hn::Add(rebased, hn::Set(d, 0xfffu)), odd));
+  // Subnormal: adding 1/2 puts the wanted last bit at f32's last bit, so that the addition rounds.
+  const Words shifted = hn::BitCast(d, hn::Add(hn::BitCast(wide, magnitude), hn::Set(wide, 0.5f)));
+  half = hn::IfThenElse(hn::Lt(magnitude, hn::Set(d, 0x38800000u)), hn::Sub(shifted, hn::Set(d, 0x3f000000u)), half);
+  half = hn::IfThenElse(hn::Lt(hn::Set(d, 0x477fefffu), magnitude), hn::Set(d, 0x7c00u), half);
+  const Words nan = hn::Or(hn::Set(d, 0x7e00u), hn::And(hn::ShiftRight<13>(magnitude), hn::Set(d, 0x3ffu)));
+  half = hn::IfThenElse(hn::Lt(hn::Set(d, 0x7f800000u), magnitude), nan, half);
+  return hn::Or(half, hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 0x8000u)));
+}
+
+HWY_INLINE Words bf16_rounded(Words bits) {
+  const Bits d;
+  const Words odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1u));
+  const Words rounded = hn::Add(hn::Add(bits, hn::Set(d, 0x7fffu)), odd);
+  const auto is_nan = hn::Lt(hn::Set(d, 0x7f800000u), hn::And(bits, hn::Set(d, 0x7fffffffu)));
+  return hn::ShiftRight<16>(hn::IfThenElse(is_nan, hn::Or(bits, hn::Set(d, 0x400000u)), rounded));
+}
+
 void WidenF16(const std::uint16_t* in, std::size_t count, float* out) {
-  widen_of(in, count, out, [](auto d, auto bits) HWY_ATTR { return f16_of(d, bits); });
+  each_vector(in, count, out, [](const std::uint16_t* from, float* to) HWY_ATTR {
+    hn::StoreU(f16_of(Wide(), hn::LoadU(Narrow(), from)), Wide(), to);
+  });
 }
 void WidenBf16(const std::uint16_t* in, std::size_t count, float* out) {
-  widen_of(in, count, out, [](auto d, auto bits) HWY_ATTR {
-    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(hn::RebindToUnsigned<decltype(d)>(), bits)));
+  each_vector(in, count, out, [](const std::uint16_t* from, float* to) HWY_ATTR {
+    const Words wide = hn::ShiftLeft<16>(hn::PromoteTo(Bits(), hn::LoadU(Narrow(), from)));
+    hn::StoreU(hn::BitCast(Wide(), wide), Wide(), to);
+  });
+}
+// In integers: on every instruction set the same bits, which neither Highway's conversions nor the hardware's promise.
+void NarrowF16(const float* in, std::size_t count, std::uint16_t* out) {
+  each_vector(in, count, out, [](const float* from, std::uint16_t* to) HWY_ATTR {
+    hn::StoreU(hn::TruncateTo(Narrow(), f16_rounded(hn::BitCast(Bits(), hn::LoadU(Wide(), from)))), Narrow(), to);
+  });
+}
+void NarrowBf16(const float* in, std::size_t count, std::uint16_t* out) {
+  each_vector(in, count, out, [](const float* from, std::uint16_t* to) HWY_ATTR {
+    hn::StoreU(hn::TruncateTo(Narrow(), bf16_rounded(hn::BitCast(Bits(), hn::LoadU(Wide(), from)))), Narrow(), to);
   });
 }
 
@@ -74,12 +116,20 @@ namespace softcheck::kernels {
 
 HWY_EXPORT(WidenF16);
 HWY_EXPORT(WidenBf16);
+HWY_EXPORT(NarrowF16);
+HWY_EXPORT(NarrowBf16);
 
 void widen_f16(const std::uint16_t* in, std::size_t count, float* out) {
   HWY_DYNAMIC_DISPATCH(WidenF16)(in, count, out);
 }
 void widen_bf16(const std::uint16_t* in, std::size_t count, float* out) {
   HWY_DYNAMIC_DISPATCH(WidenBf16)(in, count, out);
+}
+void narrow_f16(const float* in, std::size_t count, std::uint16_t* out) {
+  HWY_DYNAMIC_DISPATCH(NarrowF16)(in, count, out);
+}
+void narrow_bf16(const float* in, std::size_t count, std::uint16_t* out) {
+  HWY_DYNAMIC_DISPATCH(NarrowBf16)(in, count, out);
 }
 
 }  // namespace softcheck::kernels

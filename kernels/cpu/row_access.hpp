@@ -10,6 +10,7 @@
 
 #include "kernels/cpu/block_passes.hpp"
 #include "kernels/cpu/format_bits.hpp"
+#include "kernels/cpu/format_passes.hpp"
 
 namespace softcheck::kernels {
 
@@ -88,6 +89,26 @@ bool widen_elements(const std::byte* from, Storage storage, std::int64_t stride,
   return false;
 }
 
+/// Writes count values stride bytes apart.
+template <class T>
+void store_elements(const T* values, std::size_t count, std::byte* to, Storage storage, std::int64_t stride) {
+  if (storage == native_storage<T> && stride == sizeof(T)) {
+    std::memcpy(to, values, count * sizeof(T));
+    return;
+  }
+  if constexpr (sizeof(T) == 4) {
+    const bool aligned = reinterpret_cast<std::uintptr_t>(to) % alignof(std::uint16_t) == 0;
+    if (stride == sizeof(std::uint16_t) && aligned && (storage == Storage::f16 || storage == Storage::bf16)) {
+      auto* bits = reinterpret_cast<std::uint16_t*>(to);
+      storage == Storage::f16 ? narrow_f16(values, count, bits) : narrow_bf16(values, count, bits);
+      return;
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    store_element(to + static_cast<std::int64_t>(i) * stride, storage, values[i]);
+  }
+}
+
 /// One row of logits as blocks of T, masked items as -inf, filled up with -inf to a multiple of block_lanes.
 template <class T>
 class RowReader {
@@ -147,13 +168,7 @@ class RowReader {
 /// Writes count values to a row of out from column begin on.
 template <class T>
 void write_row(const View& out, std::int64_t row, std::int64_t begin, const T* values, std::size_t count) {
-  if (out.storage == native_storage<T> && out.column_stride == sizeof(T)) {
-    std::memcpy(out.at(row, begin), values, count * sizeof(T));
-    return;
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    store_element(out.at(row, begin + static_cast<std::int64_t>(i)), out.storage, values[i]);
-  }
+  store_elements(values, count, out.at(row, begin), out.storage, out.column_stride);
 }
 
 }  // namespace softcheck::kernels
