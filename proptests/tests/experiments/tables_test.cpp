@@ -74,7 +74,9 @@ TEST(AccuracyTable, ClaimsCanFail) {
   };
   EXPECT_EQ(claims(80, 90, 60, 2), (std::vector{true, true, true}));
   EXPECT_EQ(claims(80, 90, 81, 2), (std::vector{false, true, true}));
+  EXPECT_EQ(claims(80, 90, 80, 2), (std::vector{false, true, true}));  // what stays does not fall
   EXPECT_EQ(claims(80, 78, 60, 2), (std::vector{true, false, true}));  // -2, 0, 2: no difference
+  EXPECT_EQ(claims(80, 60, 50, 2), (std::vector{true, false, true}));  // a difference, but a worse one
   EXPECT_EQ(claims(80, 90, 60, 1), (std::vector{true, true, false}));
 }
 

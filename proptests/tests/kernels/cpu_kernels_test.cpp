@@ -79,6 +79,12 @@ TEST(CpuKernels, HalfPrecisionTiesGoToEven) {
     const float wide = run_row<float>("softcheck_softmax", dtype_of<float>(), std::vector<float>(n, 0.0f)).back();
     const auto nearest = static_cast<std::uint16_t>(numerics::encode(format, wide));
     EXPECT_EQ(run_row<std::uint16_t>("softcheck_softmax", type, std::vector<std::uint16_t>(n, 0)).back(), nearest);
+    // Written one by one, too, where they do not lie side by side.
+    const auto columns = static_cast<std::int64_t>(n);
+    Tensor<std::uint16_t> in(type, {1, columns}), apart(type, {1, columns}, {2 * columns, 2});
+    Call call(in.view, apart.view);
+    ASSERT_EQ(cpu_kernel("softcheck_softmax")(&call.call), 0);
+    EXPECT_EQ(apart.at(0, columns - 1), nearest);
     EXPECT_EQ(run_row<std::uint16_t>("softcheck_adaptive_softmax", type, std::vector<std::uint16_t>(n, 0)).back(),
               nearest);
   }
@@ -216,7 +222,7 @@ TEST(CpuKernels, AdaptiveTemperatureLeavesSharpAndDispersedRowsAlone) {
   for (float& x : between) {
     x /= 64;
   }
-  const std::vector<float> long_between = uneven_row<float>(1200);  // about ln(1200 / 32) + 1 nats
+  const std::vector<float> long_between = uneven_row<float>(1792);  // about ln(1792 / 32) + 1 nats, in whole blocks
   const DLDataType type = dtype_of<float>();
   EXPECT_FALSE(same_bits(run_row("softcheck_adaptive_softmax", type, long_between),
                          run_row("softcheck_softmax", type, long_between)));

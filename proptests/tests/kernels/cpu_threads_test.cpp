@@ -173,5 +173,32 @@ TEST(CpuKernels, EveryInstructionSetReadsEveryHalf) {
   }
 }
 
+constexpr std::size_t ties[] = {12153, 8283};  // 1/n in f32 lies between two f16; see HalfPrecisionTiesGoToEven
+
+/// 1/n, as softmax rounds it to f16.
+std::vector<float> of_ties(const KernelOf& kernel_of) {
+  std::vector<float> values;
+  for (const std::size_t n : ties) {
+    Tensor<std::uint16_t> in(f16, {1, static_cast<std::int64_t>(n)}), out(f16, {1, static_cast<std::int64_t>(n)});
+    in.set_row(0, std::vector<std::uint16_t>(n, 0));
+    Call call(in.view, out.view);
+    const softcheck_kernel kernel = kernel_of("softcheck_softmax");
+    if (kernel == nullptr || kernel(&call.call) != 0) return {};
+    values.push_back(static_cast<float>(numerics::decode(numerics::Format::f16, out.row(0).back())));
+  }
+  return values;
+}
+
+TEST(CpuKernels, EveryInstructionSetRoundsTiesToEven) {
+  std::vector<float> nearest;
+  for (const std::size_t n : ties) {
+    const std::uint64_t bits = numerics::encode(numerics::Format::f16, 1 / static_cast<float>(n));
+    nearest.push_back(static_cast<float>(numerics::decode(numerics::Format::f16, bits)));
+  }
+  for (const char* instruction_set : {"any", "avx2", "ssse3"}) {
+    EXPECT_TRUE(same_bits(results_up_to(instruction_set, of_ties), nearest)) << instruction_set;
+  }
+}
+
 }  // namespace
 }  // namespace softcheck::kernel_tests

@@ -1,6 +1,8 @@
-// The strict kernels have the same bits on any number of threads.
+// The strict kernels beside what they share with the emulated ones: the same bits on any number of threads, and a NaN
+// is met by whatever vector it stands in.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 
 #include "proptests/tests/kernels/loaded_kernel.hpp"
@@ -54,6 +56,28 @@ TEST(StrictThreads, AttentionHasTheSameBits) {
       const softcheck_call call{SOFTCHECK_KERNEL_ABI_VERSION, 3, 1, inputs, outputs, 1.0, 0x1p-8, 0, nullptr};
       return kernel(&call) == 0 ? out.elements : std::vector<float>{};
     });
+  }
+}
+
+TEST(StrictAttentionNan, AKeyIsMetWhereverItStands) {
+  const std::int64_t queries = 2, keys = 300, dim = 4;
+  for (const std::string op : {"attention", "adaptive_attention"}) {
+    const softcheck_kernel kernel = load_kernel("softcheck_strict_kernels", "softcheck_strict_" + op);
+    ASSERT_NE(kernel, nullptr) << op;
+    for (std::int64_t place = 0; place < keys; place += 13) {
+      Tensor<float> q(dtype_of<float>(), {1, 1, queries, dim}, {}, 0, 0.5f);
+      Tensor<float> k(dtype_of<float>(), {1, 1, keys, dim}, {}, 0, 0.25f), v(dtype_of<float>(), {1, 1, keys, dim});
+      Tensor<float> out(dtype_of<float>(), q.shape), lse(dtype_of<float>(), {1, 1, queries}),
+          entropy(dtype_of<float>(), {1, 1, queries});
+      k.elements[static_cast<std::size_t>(place * dim + 1)] = std::numeric_limits<float>::quiet_NaN();
+      const DLTensor* inputs[] = {&q.view, &k.view, &v.view};
+      DLTensor* outputs[] = {&out.view, &lse.view, &entropy.view};
+      const softcheck_call call{SOFTCHECK_KERNEL_ABI_VERSION, 3, 3, inputs, outputs, 1.0, 1.0, 0, nullptr};
+      ASSERT_EQ(kernel(&call), 0) << op;
+      for (const float x : {out.elements[0], out.elements[7], lse.elements[1], entropy.elements[1]}) {
+        EXPECT_TRUE(std::isnan(x)) << op << " key " << place;
+      }
+    }
   }
 }
 
