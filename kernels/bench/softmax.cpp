@@ -1,6 +1,7 @@
 // Rows, f32, one thread: ours, oneDNN's softmax, memcpy, a pass that reads and takes the maximum, and a loop over libm,
 // taking turns. Counters are ratios of CPU times, each the least of several rounds; above 1 the first named is faster:
-// softmax_of_onednn (ours gives the entropy, too), entropy_of_read_max, entropy_of_libm; adaptive_to_softmax is a cost.
+// softmax_of_onednn (ours gives the entropy, too), entropy_of_read_max, entropy_of_libm; adaptive_to_softmax and to_f32
+// are costs.
 // ONEDNN_MAX_CPU_ISA=AVX2 and SOFTCHECK_MAX_ISA=avx2 hold both to AVX2.
 #include <benchmark/benchmark.h>
 
@@ -124,6 +125,45 @@ void rows(benchmark::State& state, std::int64_t elements) {
   state.counters["adaptive_to_softmax"] = s[2] / s[6];
   state.counters["softmax_GiB/s"] = 2 * static_cast<double>(r.bytes()) / s[0] / (1 << 30);
 }
+
+// A row's bits are halves, in and out; ours against ours on f32, and against oneDNN's bf16 (which needs AVX-512).
+void halves(benchmark::State& state, DLDataType type) {
+  const softcheck_kernel softmax = kernel_of("softcheck_cpu_kernels", "softcheck_softmax");
+  const softcheck_kernel onednn = kernel_of("softcheck_peer_onednn", "softcheck_onednn_softmax");
+  Rows wide(state.range(0), std::int64_t{1} << 18);
+  if (softmax == nullptr) {
+    state.SkipWithError("not built here");
+    return;
+  }
+  std::vector<std::uint16_t> logits(wide.logits.size()), probs(wide.logits.size());
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    logits[i] = static_cast<std::uint16_t>(0x3c00 + i % 0x400);  // [1, 2) in f16, [2^-7, 2] in bf16
+  }
+  std::int64_t shape[2] = {wide.rows, wide.n};
+  const DLTensor in{logits.data(), {kDLCPU, 0}, 2, type, shape, nullptr, 0};
+  DLTensor out{probs.data(), {kDLCPU, 0}, 2, type, shape, nullptr, 0};
+  const DLTensor* inputs[] = {&in};
+  DLTensor* outputs[] = {&out};
+  const softcheck_call c{SOFTCHECK_KERNEL_ABI_VERSION, 1, 1, inputs, outputs, 1.0, 1.0, 0, nullptr};
+  const bool peer = onednn != nullptr && onednn(&c) == 0;
+  const std::vector<double> s = interleaved_seconds({[&] { softmax(&c); }, [&] { call(softmax, wide, 1); },
+                                                     [&] {
+                                                       if (peer) {
+                                                         onednn(&c);
+                                                       }
+                                                     }},
+                                                    60);
+  for (auto _ : state) {
+    softmax(&c);
+  }
+  state.counters["to_f32"] = s[0] / s[1];
+  if (peer) {
+    state.counters["softmax_of_onednn"] = s[2] / s[0];
+  }
+}
+
+BENCHMARK_CAPTURE(halves, bf16, DLDataType{kDLBfloat, 16, 1})->Arg(128)->Arg(4096)->Iterations(1);
+BENCHMARK_CAPTURE(halves, f16, DLDataType{kDLFloat, 16, 1})->Arg(128)->Arg(4096)->Iterations(1);
 
 // 1 MiB of logits, in and out near a second-level cache; and 64 MiB, which no cache here holds.
 BENCHMARK_CAPTURE(rows, cached, std::int64_t{1} << 18)->Arg(128)->Arg(4096)->Arg(131072)->Iterations(1);

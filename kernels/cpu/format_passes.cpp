@@ -21,24 +21,51 @@ using Bits = hn::RebindToUnsigned<Wide>;
 using Narrow = hn::Rebind<std::uint16_t, Wide>;
 using Words = hn::Vec<Bits>;
 
-// What Highway does where an instruction for it is missing makes numbers of NaN (seen with 1.0.3).
-#if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2
-template <class D, class V>
-HWY_INLINE hn::Vec<D> f16_of(D d, V half) {
-  const hn::RebindToUnsigned<D> bits;
-  const auto wide = hn::PromoteTo(bits, half);
-  const auto magnitude = hn::And(wide, hn::Set(bits, 0x7fffu));
-  // As exponent and significand of an f32, off by 2^(127 - 15): exact, subnormal halves too.
-  const auto value = hn::Mul(hn::BitCast(d, hn::ShiftLeft<13>(magnitude)), hn::Set(d, 0x1p112f));
-  const auto finite = hn::Lt(hn::BitCast(hn::RebindToSigned<D>(), magnitude), hn::Set(hn::RebindToSigned<D>(), 0x7c00));
-  const auto special = hn::BitCast(d, hn::Or(hn::ShiftLeft<13>(magnitude), hn::Set(bits, 0x7f800000u)));
-  const auto sign = hn::BitCast(d, hn::ShiftLeft<16>(hn::And(wide, hn::Set(bits, 0x8000u))));
-  return hn::Or(hn::IfThenElse(hn::RebindMask(d, finite), value, special), sign);
-}
+// F16C rounds to nearest even whatever the mode, and keeps what fits of a NaN: the bits of f32_to_f16(). Elsewhere in
+// integers, as Highway 1.0.3 makes numbers of NaN where it has no instruction.
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2 && !defined(HWY_DISABLE_F16C)
+#define SOFTCHECK_HAS_F16C 1
 #else
-template <class D, class V>
-HWY_INLINE hn::Vec<D> f16_of(D d, V half) {
-  return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), half));
+#define SOFTCHECK_HAS_F16C 0
+#endif
+
+using HalfWords = hn::Vec<Narrow>;
+
+#if SOFTCHECK_HAS_F16C
+using Half = hn::Rebind<hwy::float16_t, Wide>;
+
+HWY_INLINE hn::Vec<Wide> f16_widened(HalfWords half) { return hn::PromoteTo(Wide(), hn::BitCast(Half(), half)); }
+HWY_INLINE HalfWords f16_narrowed(hn::Vec<Wide> x) { return hn::BitCast(Narrow(), hn::DemoteTo(Half(), x)); }
+#else
+HWY_INLINE hn::Vec<Wide> f16_widened(HalfWords half) {
+  const Bits d;
+  const Wide wide;
+  const Words bits = hn::PromoteTo(d, half);
+  const Words magnitude = hn::And(bits, hn::Set(d, 0x7fffu));
+  // As exponent and significand of an f32, off by 2^(127 - 15): exact, subnormal halves too.
+  const auto value = hn::Mul(hn::BitCast(wide, hn::ShiftLeft<13>(magnitude)), hn::Set(wide, 0x1p112f));
+  const auto special = hn::BitCast(wide, hn::Or(hn::ShiftLeft<13>(magnitude), hn::Set(d, 0x7f800000u)));
+  const auto finite = hn::RebindMask(wide, hn::Lt(magnitude, hn::Set(d, 0x7c00u)));
+  const auto sign = hn::BitCast(wide, hn::ShiftLeft<16>(hn::And(bits, hn::Set(d, 0x8000u))));
+  return hn::Or(hn::IfThenElse(finite, value, special), sign);
+}
+
+HWY_INLINE HalfWords f16_narrowed(hn::Vec<Wide> x) {
+  const Bits d;
+  const Wide wide;
+  const Words bits = hn::BitCast(d, x);
+  const Words magnitude = hn::And(bits, hn::Set(d, 0x7fffffffu));
+  // Normal: from the exponent's bias of f32 to that of f16.
+  const Words rebased = hn::Sub(magnitude, hn::Set(d, (127u - 15u) << 23));
+  const Words odd = hn::And(hn::ShiftRight<13>(rebased), hn::Set(d, 1u));
+  Words half = hn::ShiftRight<13>(hn::Add(hn::Add(rebased, hn::Set(d, 0xfffu)), odd));
+  // Subnormal: adding 1/2 puts the wanted last bit at f32's last bit, so that the addition rounds.
+  const Words shifted = hn::BitCast(d, hn::Add(hn::BitCast(wide, magnitude), hn::Set(wide, 0.5f)));
+  half = hn::IfThenElse(hn::Lt(magnitude, hn::Set(d, 0x38800000u)), hn::Sub(shifted, hn::Set(d, 0x3f000000u)), half);
+  half = hn::IfThenElse(hn::Lt(hn::Set(d, 0x477fefffu), magnitude), hn::Set(d, 0x7c00u), half);
+  const Words nan = hn::Or(hn::Set(d, 0x7e00u), hn::And(hn::ShiftRight<13>(magnitude), hn::Set(d, 0x3ffu)));
+  half = hn::IfThenElse(hn::Lt(hn::Set(d, 0x7f800000u), magnitude), nan, half);
+  return hn::TruncateTo(Narrow(), hn::Or(half, hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 0x8000u))));
 }
 #endif
 
@@ -59,23 +86,6 @@ HWY_INLINE void each_vector(const In* in, std::size_t count, Out* out, Convert c
   }
 }
 
-HWY_INLINE Words f16_rounded(Words bits) {
-  const Bits d;
-  const Wide wide;
-  const Words magnitude = hn::And(bits, hn::Set(d, 0x7fffffffu));
-  // Normal: from the exponent's bias of f32 to that of f16.
-  const Words rebased = hn::Sub(magnitude, hn::Set(d, (127u - 15u) << 23));
-  const Words odd = hn::And(hn::ShiftRight<13>(rebased), hn::Set(d, 1u));
-  Words half = hn::ShiftRight<13>(hn::Add(hn::Add(rebased, hn::Set(d, 0xfffu)), odd));
-  // Subnormal: adding 1/2 puts the wanted last bit at f32's last bit, so that the addition rounds.
-  const Words shifted = hn::BitCast(d, hn::Add(hn::BitCast(wide, magnitude), hn::Set(wide, 0.5f)));
-  half = hn::IfThenElse(hn::Lt(magnitude, hn::Set(d, 0x38800000u)), hn::Sub(shifted, hn::Set(d, 0x3f000000u)), half);
-  half = hn::IfThenElse(hn::Lt(hn::Set(d, 0x477fefffu), magnitude), hn::Set(d, 0x7c00u), half);
-  const Words nan = hn::Or(hn::Set(d, 0x7e00u), hn::And(hn::ShiftRight<13>(magnitude), hn::Set(d, 0x3ffu)));
-  half = hn::IfThenElse(hn::Lt(hn::Set(d, 0x7f800000u), magnitude), nan, half);
-  return hn::Or(half, hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 0x8000u)));
-}
-
 HWY_INLINE Words bf16_rounded(Words bits) {
   const Bits d;
   const Words odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1u));
@@ -86,7 +96,7 @@ HWY_INLINE Words bf16_rounded(Words bits) {
 
 void WidenF16(const std::uint16_t* in, std::size_t count, float* out) {
   each_vector(in, count, out, [](const std::uint16_t* from, float* to) HWY_ATTR {
-    hn::StoreU(f16_of(Wide(), hn::LoadU(Narrow(), from)), Wide(), to);
+    hn::StoreU(f16_widened(hn::LoadU(Narrow(), from)), Wide(), to);
   });
 }
 void WidenBf16(const std::uint16_t* in, std::size_t count, float* out) {
@@ -95,10 +105,9 @@ void WidenBf16(const std::uint16_t* in, std::size_t count, float* out) {
     hn::StoreU(hn::BitCast(Wide(), wide), Wide(), to);
   });
 }
-// In integers: on every instruction set the same bits, which neither Highway's conversions nor the hardware's promise.
 void NarrowF16(const float* in, std::size_t count, std::uint16_t* out) {
   each_vector(in, count, out, [](const float* from, std::uint16_t* to) HWY_ATTR {
-    hn::StoreU(hn::TruncateTo(Narrow(), f16_rounded(hn::BitCast(Bits(), hn::LoadU(Wide(), from)))), Narrow(), to);
+    hn::StoreU(f16_narrowed(hn::LoadU(Wide(), from)), Narrow(), to);
   });
 }
 void NarrowBf16(const float* in, std::size_t count, std::uint16_t* out) {
@@ -106,6 +115,8 @@ void NarrowBf16(const float* in, std::size_t count, std::uint16_t* out) {
     hn::StoreU(hn::TruncateTo(Narrow(), bf16_rounded(hn::BitCast(Bits(), hn::LoadU(Wide(), from)))), Narrow(), to);
   });
 }
+
+#undef SOFTCHECK_HAS_F16C
 
 }  // namespace HWY_NAMESPACE
 }  // namespace softcheck::kernels

@@ -32,29 +32,40 @@ void fill_row(const RowReader<T>& logits, const RowTarget& target, Fill fill) {
 }
 
 /// Weights and their normalisation, of a row whose maximum is known. add_weights(index, values, count, to) writes a
-/// block's weights and adds them to a sum, factor_of() is 1 / S of that. Weights that cannot wait in the output as they
-/// are, are computed again.
+/// block's weights and adds them to a sum, factor_of() is 1 / S of that. Weights wait in the output where they can be
+/// written as they are, else in memory that the second-level cache holds; those of later blocks are computed again.
 template <class T, class AddWeights, class FactorOf>
 void put_normalized(const RowReader<T>& logits, T maximum, T scale, const RowTarget& target, AddWeights add_weights,
                     FactorOf factor_of) {
   constexpr auto block = static_cast<std::int64_t>(block_size<T>);
+  constexpr std::int64_t kept_blocks = 16;
   alignas(64) T scratch[block_size<T>];
+  alignas(64) T kept[kept_blocks * block_size<T>];
   T* direct = contiguous_row<T>(target.out, target.row);
-  const auto waits = [&](std::int64_t index) {
+  const auto in_place = [&](std::int64_t index) {
     return direct != nullptr && logits.length(index) == logits.padded(logits.length(index));
   };
+  const auto place_of = [&](std::int64_t index) {
+    return in_place(index) ? direct + index * block : index < kept_blocks ? kept + index * block : nullptr;
+  };
   for (std::int64_t index = 0; index < logits.blocks(); ++index) {
-    T* to = waits(index) ? direct + index * block : scratch;
-    add_weights(index, logits.read(index, scratch), logits.padded(logits.length(index)), to);
+    T* place = place_of(index);
+    add_weights(index, logits.read(index, scratch), logits.padded(logits.length(index)),
+                place != nullptr ? place : scratch);
   }
   const T factor = factor_of();
   for (std::int64_t index = 0; index < logits.blocks(); ++index) {
     const std::size_t count = logits.length(index);
-    if (waits(index)) {
-      block_normalize(direct + index * block, count, factor, direct + index * block);
+    T* place = place_of(index);
+    if (in_place(index)) {
+      block_normalize(place, count, factor, place);
       continue;
     }
-    block_probabilities(logits.read(index, scratch), logits.padded(count), maximum, scale, factor, scratch);
+    if (place != nullptr) {
+      block_normalize(place, logits.padded(count), factor, scratch);
+    } else {
+      block_probabilities(logits.read(index, scratch), logits.padded(count), maximum, scale, factor, scratch);
+    }
     write_row(target.out, target.row, index * block, scratch, count);
   }
 }
