@@ -114,24 +114,30 @@ SOFTCHECK_BODY void attend(B& block, const Scores& scores, const AttentionMemory
   }
 }
 
-/// lse, entropy and largest score of a query, where asked for: sums over all of its keys. -inf, 0 and -inf where it
-/// sees none, NaN where a score is NaN or +inf.
-template <class Arguments, class T>
-SOFTCHECK_BODY void write_scalars(const Arguments& to, std::int64_t batch, std::int64_t head, std::int64_t query,
-                                  const WeightSums<T>& sums, T largest, T beta) {
+struct QueryScalars {
+  double lse, entropy;
+};
+
+/// From the sums over all of a query's keys, relative to its largest score: -inf and 0 where it sees none, NaN where a
+/// score is NaN or +inf.
+template <class T>
+SOFTCHECK_BODY QueryScalars query_scalars(const WeightSums<T>& sums, T largest, T beta) {
+  if (!(largest < std::numeric_limits<T>::infinity())) return {not_a_number<double>(), not_a_number<double>()};
+  if (largest == minus_infinity<T>()) return {minus_infinity<double>(), 0};
   RowStatistics<T> row = no_items<T>();
   row.weights = sums.weights;
   row.weights.add(T(-1));
   row.deviations = sums.deviations;
-  double lse = static_cast<double>(largest), entropy = 0;
-  if (!(largest < std::numeric_limits<T>::infinity())) {
-    lse = entropy = not_a_number<double>();
-  } else if (largest > minus_infinity<T>()) {
-    lse = static_cast<double>(beta) * static_cast<double>(largest) + logarithm_of_sum(row);
-    entropy = entropy_of(row);
-  }
-  to.lse.store_wide(batch, head, query, lse);
-  to.entropy.store_wide(batch, head, query, entropy);
+  return {static_cast<double>(beta) * static_cast<double>(largest) + logarithm_of_sum(row), entropy_of(row)};
+}
+
+/// lse, entropy and largest score of a query, where asked for.
+template <class Arguments, class T>
+SOFTCHECK_BODY void write_scalars(const Arguments& to, std::int64_t batch, std::int64_t head, std::int64_t query,
+                                  const WeightSums<T>& sums, T largest, T beta) {
+  const QueryScalars scalars = query_scalars(sums, largest, beta);
+  to.lse.store_wide(batch, head, query, scalars.lse);
+  to.entropy.store_wide(batch, head, query, scalars.entropy);
   to.maximum.store_wide(batch, head, query, static_cast<double>(largest));
 }
 

@@ -68,6 +68,23 @@ SOFTCHECK_BODY ScoreGradient<T> score_gradient(const QueryGradient<T>& of, T x, 
   return {p, slope};
 }
 
+/// What the sums over all of a query's keys give, of has its maximum and beta already. all: at beta = 1.
+template <bool adaptive, class T>
+SOFTCHECK_BODY void complete(QueryGradient<T>& of, const RowStatistics<T>& all, const GradientSums<T>& sums,
+                             double slope_of_beta) {
+  const double sum = in_double(sums.weights), mean = in_double(sums.gradients) / sum;
+  of.factor = static_cast<T>(1 / sum);
+  of.mean = static_cast<T>(mean);
+  if constexpr (adaptive) {
+    const double own_sum = 1 + in_double(all.weights);
+    of.own_factor = static_cast<T>(1 / own_sum);
+    of.own_mean = static_cast<T>(in_double(all.deviations) / own_sum);
+    // dL/dbeta = sum p (a - mean) (x - m).
+    const double of_beta = (mean * in_double(sums.deviations) - in_double(sums.products)) / sum;
+    of.of_entropy = static_cast<T>(of_beta * slope_of_beta);
+  }
+}
+
 template <BlockContext B, class T>
 struct GradientMemory {
   template <class U>
@@ -163,17 +180,7 @@ SOFTCHECK_BODY QueryGradient<Accumulator<Element>> query_gradient(
     }
   }
   own = merged_by_block(block, memory.sums, own, GradientSums<T>{}, MergedGradientSums<T>());
-  const double sum = in_double(own.weights), mean = in_double(own.gradients) / sum;
-  of.factor = static_cast<T>(1 / sum);
-  of.mean = static_cast<T>(mean);
-  if constexpr (adaptive) {
-    const double own_sum = 1 + in_double(all.weights);
-    of.own_factor = static_cast<T>(1 / own_sum);
-    of.own_mean = static_cast<T>(in_double(all.deviations) / own_sum);
-    // dL/dbeta = sum p (a - mean) (x - m).
-    const double of_beta = (mean * in_double(own.deviations) - in_double(own.products)) / sum;
-    of.of_entropy = static_cast<T>(of_beta * beta.slope);
-  }
+  complete<adaptive>(of, all, own, beta.slope);
   return of;
 }
 

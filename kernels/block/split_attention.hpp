@@ -21,6 +21,22 @@ struct PartState {
   WeightSums<T> sums;
 };
 
+/// A part's sums relative to the largest score of all parts, and what its columns are to be multiplied by: 0 where it
+/// adds nothing. Adaptive attention's parts have one maximum: the factor is 1.
+template <class T>
+SOFTCHECK_BODY T raise_part(PartState<T>& part, T largest) {
+  const T rise = largest - part.maximum;
+  const T factor = part.maximum > minus_infinity<T>() ? exponential(-rise) : T(0);
+  if (factor > T(0)) {
+    part.sums.deviations.add(rise * part.sums.weights.total());
+    part.sums.weights.scale(factor);
+    part.sums.deviations.scale(factor);
+  } else {
+    part.sums = {{0, 0}, {0, 0}};
+  }
+  return factor;
+}
+
 /// forward's queries, with room in global memory for (queries, parts) and for (queries, parts, value_dim) columns.
 template <BlockContext B, class Element, class Result>
 struct SplitArguments {
@@ -140,15 +156,8 @@ SOFTCHECK_BODY void merge_parts_body(B& block, const SplitArguments<B, Element, 
     PartState<T> own = {minus_infinity<T>(), {{0, 0}, {0, 0}}};
     if (block.rank() < parts) own = arguments.states.load(query * parts + block.rank());
     held.maximum = merged_by_block(block, memory.maxima, own.maximum, minus_infinity<T>(), Larger<T>());
-    // Adaptive attention's parts have one maximum: the factor is 1.
-    const T rise = held.maximum - own.maximum;
-    const T factor = own.maximum > minus_infinity<T>() ? exponential(-rise) : T(0);
-    if (factor > T(0)) {
-      held.sums = own.sums;
-      held.sums.deviations.add(rise * own.sums.weights.total());
-      held.sums.weights.scale(factor);
-      held.sums.deviations.scale(factor);
-    }
+    const T factor = raise_part(own, held.maximum);
+    held.sums = own.sums;
     memory.weights.store(block.rank(), factor);
     block.sync();
     for (int c = 0; c < columns_held; ++c) {

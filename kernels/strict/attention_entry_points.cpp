@@ -1,9 +1,7 @@
 // The attention kernels of kernels/block/ at the CPU's speed: contracts and bits are those of the emulated ones
 // (kernels/emulator/plugin) and of those on a GPU. A NaN stands where they have one; its bits are the machine's.
-#include <memory>
-
-#include "kernels/cpu/parallel_tasks.hpp"
 #include "kernels/strict/attention_tile.hpp"
+#include "kernels/strict/gradient_tiles.hpp"
 
 #define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -11,34 +9,75 @@ namespace softcheck::kernels::strict {
 namespace {
 
 template <class T>
-void attend(const AttentionViews& views, bool adaptive) {
-  const auto most = static_cast<std::int64_t>(tile_queries);
-  const std::int64_t tiles = (views.queries() + most - 1) / most;
-  parallel_tasks(views.batch() * views.heads() * tiles, thread_count(), [&] {
-    return [&, tile = std::make_shared<AttentionTile<T>>(views)](std::int64_t task) {
-      const std::int64_t first = task % tiles * most, head = task / tiles;
-      tile->attend(head / views.heads(), head % views.heads(), first,
-                   static_cast<std::size_t>(std::min(most, views.queries() - first)), adaptive);
-    };
-  });
+void attend(const AttentionViews& views, std::int64_t keys_of_part, bool adaptive) {
+  each_tile(
+      views.q, [&] { return std::make_unique<AttentionTile<T>>(views, keys_of_part); },
+      [=](AttentionTile<T>& tile, const TilePlace& place) { tile.attend(place, adaptive); });
 }
 
-int run(const softcheck_call* call, bool adaptive) try {
+template <class T>
+void differentiate(const AttentionGradientViews& views, bool adaptive) {
+  KeptQueries<T> kept(views.forward);
+  const auto one = [=](auto& tile, const TilePlace& place) { tile.differentiate(place, adaptive); };
+  each_tile(
+      views.forward.q, [&] { return std::make_unique<QueryGradientTile<T>>(views, kept); }, one);
+  if (!views.dk) return;
+  each_tile(
+      views.forward.k, [&] { return std::make_unique<KeyGradientTile<T>>(views, kept); }, one);
+}
+
+/// How many of a call's keys make a part.
+using Parting = std::int64_t (*)(std::int64_t keys);
+
+int run(const softcheck_call* call, Parting parting, bool adaptive) try {
   const std::optional<AttentionViews> views = attention_views(call);
   if (!views) return 1;
-  views->q.storage == Storage::f64 ? attend<double>(*views, adaptive) : attend<float>(*views, adaptive);
+  const std::int64_t keys_of_part = parting(views->keys());
+  views->q.storage == Storage::f64 ? attend<double>(*views, keys_of_part, adaptive)
+                                   : attend<float>(*views, keys_of_part, adaptive);
   return 0;
 } catch (...) {
   return 1;  // out of memory
 }
 
+int run_backward(const softcheck_call* call, bool adaptive) try {
+  const std::optional<AttentionGradientViews> views = attention_gradient_views(call);
+  if (!views) return 1;
+  views->forward.q.storage == Storage::f64 ? differentiate<double>(*views, adaptive)
+                                           : differentiate<float>(*views, adaptive);
+  return 0;
+} catch (...) {
+  return 1;  // out of memory
+}
+
+std::int64_t all_keys(std::int64_t keys) { return keys; }
+
 }  // namespace
 }  // namespace softcheck::kernels::strict
 
+namespace kernels = softcheck::kernels;
+
 SOFTCHECK_EXPORT int softcheck_strict_attention(const softcheck_call* call) {
-  return softcheck::kernels::strict::run(call, false);
+  return kernels::strict::run(call, kernels::strict::all_keys, false);
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_adaptive_attention(const softcheck_call* call) {
-  return softcheck::kernels::strict::run(call, true);
+  return kernels::strict::run(call, kernels::strict::all_keys, true);
+}
+
+SOFTCHECK_EXPORT int softcheck_strict_split_attention(const softcheck_call* call) {
+  return kernels::strict::run(call, kernels::keys_of_part, false);
+}
+
+SOFTCHECK_EXPORT int softcheck_strict_split_adaptive_attention(const softcheck_call* call) {
+  return kernels::strict::run(call, kernels::keys_of_part, true);
+}
+
+// (q, k, v, d_out[, mask]) to dq, dk, dv.
+SOFTCHECK_EXPORT int softcheck_strict_attention_backward(const softcheck_call* call) {
+  return kernels::strict::run_backward(call, false);
+}
+
+SOFTCHECK_EXPORT int softcheck_strict_adaptive_attention_backward(const softcheck_call* call) {
+  return kernels::strict::run_backward(call, true);
 }

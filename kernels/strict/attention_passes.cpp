@@ -4,8 +4,6 @@
 // foreach_target comes first: it includes this file once per instruction set.
 #include <hwy/highway.h>
 
-#include <algorithm>
-
 #include "kernels/strict/attention_passes.hpp"
 #include "kernels/strict/strict_lanes.inl"
 
@@ -26,7 +24,7 @@ HWY_INLINE void score_panel(const T* queries, std::size_t dim, const T* keys, T 
   }
   for (std::size_t i = 0; i < dim; ++i) {
     Lanes<T> k[panel_vectors];
-    for (std::size_t v = 0; v < panel_vectors; ++v) k[v] = hn::LoadU(d, keys + i * block_keys + v * lanes<T>);
+    for (std::size_t v = 0; v < panel_vectors; ++v) k[v] = hn::LoadU(d, keys + i * key_stride<T> + v * lanes<T>);
     for (std::size_t r = 0; r < rows; ++r) {
       const Lanes<T> q = hn::Set(d, queries[r * dim + i]);
       for (std::size_t v = 0; v < panel_vectors; ++v) dots[r][v] = fused_lanes<T>(q, k[v], dots[r][v]);
@@ -40,8 +38,8 @@ HWY_INLINE void score_panel(const T* queries, std::size_t dim, const T* keys, T 
 }
 
 template <class T>
-HWY_INLINE void score_of(const T* queries, std::size_t count, std::size_t dim, const T* keys, T scale, T* scores,
-                         std::size_t stride) {
+HWY_ATTR void score_of(const T* queries, std::size_t count, std::size_t dim, const T* keys, T scale, T* scores,
+                       std::size_t stride) {
   constexpr std::size_t width = panel_vectors * lanes<T>;
   static_assert(block_keys % width == 0);
   for (std::size_t key = 0; key < block_keys; key += width) {
@@ -87,13 +85,13 @@ HWY_INLINE void raise(QueryState<T>& s, T larger) {
     store_sums(SumLanes<T>{hn::Mul(weights.value, factor), hn::Mul(weights.rest, factor)}, s.weights, thread);
     store_sums(SumLanes<T>{hn::Mul(deviations.value, factor), hn::Mul(deviations.rest, factor)}, s.deviations, thread);
   }
-  scale_all(s.value, s.columns, factor);
-  scale_all(s.rest, s.columns, factor);
+  scale_all(s.out.value, s.out.count, factor);
+  scale_all(s.out.rest, s.out.count, factor);
   s.maximum = larger;
 }
 
 template <class T>
-HWY_INLINE bool weigh_of(const T* scores, T inverse_temperature, bool maximum_known, QueryState<T>& s, T* weights) {
+HWY_ATTR bool weigh_of(const T* scores, T inverse_temperature, bool maximum_known, QueryState<T>& s, T* weights) {
   const Tag<T> d;
   if (!maximum_known) {
     const T largest = largest_of(scores);
@@ -116,56 +114,57 @@ HWY_INLINE bool weigh_of(const T* scores, T inverse_temperature, bool maximum_kn
   return true;
 }
 
+template <class T>
+HWY_INLINE SumLanes<T> load_columns(const Columns<T>& from, std::size_t column) {
+  return {hn::LoadU(Tag<T>(), from.value + column), hn::LoadU(Tag<T>(), from.rest + column)};
+}
+template <class T>
+HWY_INLINE void store_columns(const SumLanes<T>& sums, const Columns<T>& to, std::size_t column) {
+  hn::StoreU(sums.value, Tag<T>(), to.value + column);
+  hn::StoreU(sums.rest, Tag<T>(), to.rest + column);
+}
+
 template <std::size_t vectors, class T>
-HWY_INLINE void values_panel(const T* weights, const T* values, std::size_t keys, std::size_t column,
-                             QueryState<T>& s) {
+HWY_INLINE void rows_panel(const T* marks, const T* factors, const T* rows, std::size_t count, std::size_t column,
+                           const Columns<T>& to) {
   const Tag<T> d;
-  SumLanes<T> out[vectors];
-  for (std::size_t v = 0; v < vectors; ++v) {
-    out[v] = {hn::LoadU(d, s.value + column + v * lanes<T>), hn::LoadU(d, s.rest + column + v * lanes<T>)};
+  SumLanes<T> sums[vectors];
+  for (std::size_t v = 0; v < vectors; ++v) sums[v] = load_columns(to, column + v * lanes<T>);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (marks[i] < 0) continue;
+    const Lanes<T> factor = hn::Set(d, factors[i]);
+    const T* row = rows + i * to.count + column;
+    for (std::size_t v = 0; v < vectors; ++v) sums[v].add(hn::Mul(factor, hn::LoadU(d, row + v * lanes<T>)));
   }
-  for (std::size_t key = 0; key < keys; ++key) {
-    if (!(weights[key] >= 0)) continue;
-    const Lanes<T> weight = hn::Set(d, weights[key]);
-    const T* row = values + key * s.columns + column;
-    for (std::size_t v = 0; v < vectors; ++v) out[v].add(hn::Mul(weight, hn::LoadU(d, row + v * lanes<T>)));
+  for (std::size_t v = 0; v < vectors; ++v) store_columns(sums[v], to, column + v * lanes<T>);
+}
+
+template <class T>
+HWY_ATTR void rows_of(const T* marks, const T* factors, const T* rows, std::size_t count, const Columns<T>& to) {
+  std::size_t column = 0;
+  for (; column + 4 * lanes<T> <= to.count; column += 4 * lanes<T>) {
+    rows_panel<4>(marks, factors, rows, count, column, to);
   }
-  for (std::size_t v = 0; v < vectors; ++v) {
-    hn::StoreU(out[v].value, d, s.value + column + v * lanes<T>);
-    hn::StoreU(out[v].rest, d, s.rest + column + v * lanes<T>);
+  for (; column < to.count; column += lanes<T>) rows_panel<1>(marks, factors, rows, count, column, to);
+}
+
+template <class T>
+HWY_ATTR void part_of(const Columns<T>& part, T factor_of_part, const Columns<T>& to) {
+  const Lanes<T> factor = hn::Set(Tag<T>(), factor_of_part);
+  for (std::size_t column = 0; column < to.count; column += lanes<T>) {
+    SumLanes<T> sums = load_columns(to, column), scaled = load_columns(part, column);
+    scaled.value = hn::Mul(scaled.value, factor);
+    scaled.rest = hn::Mul(scaled.rest, factor);
+    sums.add(scaled);
+    store_columns(sums, to, column);
   }
 }
 
 template <class T>
-HWY_INLINE void values_of(const T* weights, const T* values, std::size_t keys, QueryState<T>& s) {
-  std::size_t column = 0;
-  for (; column + 4 * lanes<T> <= s.columns; column += 4 * lanes<T>) {
-    values_panel<4>(weights, values, keys, column, s);
-  }
-  for (; column < s.columns; column += lanes<T>) values_panel<1>(weights, values, keys, column, s);
-}
+inline constexpr AttentionPasses<T> attention_passes_of = {score_of<T>, weigh_of<T>, rows_of<T>, part_of<T>};
 
-void score_block_f32(const float* queries, std::size_t count, std::size_t dim, const float* keys, float scale,
-                     float* scores, std::size_t stride) {
-  score_of(queries, count, dim, keys, scale, scores, stride);
-}
-void score_block_f64(const double* queries, std::size_t count, std::size_t dim, const double* keys, double scale,
-                     double* scores, std::size_t stride) {
-  score_of(queries, count, dim, keys, scale, scores, stride);
-}
-bool weigh_block_f32(const float* scores, float beta, bool maximum_known, QueryState<float>& state, float* weights) {
-  return weigh_of(scores, beta, maximum_known, state, weights);
-}
-bool weigh_block_f64(const double* scores, double beta, bool maximum_known, QueryState<double>& state,
-                     double* weights) {
-  return weigh_of(scores, beta, maximum_known, state, weights);
-}
-void add_values_f32(const float* weights, const float* values, std::size_t keys, QueryState<float>& state) {
-  values_of(weights, values, keys, state);
-}
-void add_values_f64(const double* weights, const double* values, std::size_t keys, QueryState<double>& state) {
-  values_of(weights, values, keys, state);
-}
+const AttentionPasses<float>* attention_passes_f32() { return &attention_passes_of<float>; }
+const AttentionPasses<double>* attention_passes_f64() { return &attention_passes_of<double>; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace softcheck::kernels::strict
@@ -174,32 +173,16 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace softcheck::kernels::strict {
 
-HWY_EXPORT(score_block_f32);
-HWY_EXPORT(score_block_f64);
-HWY_EXPORT(weigh_block_f32);
-HWY_EXPORT(weigh_block_f64);
-HWY_EXPORT(add_values_f32);
-HWY_EXPORT(add_values_f64);
+HWY_EXPORT(attention_passes_f32);
+HWY_EXPORT(attention_passes_f64);
 
-void score_block(const float* queries, std::size_t count, std::size_t dim, const float* keys, float scale,
-                 float* scores, std::size_t stride) {
-  HWY_DYNAMIC_DISPATCH(score_block_f32)(queries, count, dim, keys, scale, scores, stride);
+template <>
+const AttentionPasses<float>& attention_passes<float>() {
+  return *HWY_DYNAMIC_DISPATCH(attention_passes_f32)();
 }
-void score_block(const double* queries, std::size_t count, std::size_t dim, const double* keys, double scale,
-                 double* scores, std::size_t stride) {
-  HWY_DYNAMIC_DISPATCH(score_block_f64)(queries, count, dim, keys, scale, scores, stride);
-}
-bool weigh_block(const float* scores, float beta, bool maximum_known, QueryState<float>& state, float* weights) {
-  return HWY_DYNAMIC_DISPATCH(weigh_block_f32)(scores, beta, maximum_known, state, weights);
-}
-bool weigh_block(const double* scores, double beta, bool maximum_known, QueryState<double>& state, double* weights) {
-  return HWY_DYNAMIC_DISPATCH(weigh_block_f64)(scores, beta, maximum_known, state, weights);
-}
-void add_values(const float* weights, const float* values, std::size_t keys, QueryState<float>& state) {
-  HWY_DYNAMIC_DISPATCH(add_values_f32)(weights, values, keys, state);
-}
-void add_values(const double* weights, const double* values, std::size_t keys, QueryState<double>& state) {
-  HWY_DYNAMIC_DISPATCH(add_values_f64)(weights, values, keys, state);
+template <>
+const AttentionPasses<double>& attention_passes<double>() {
+  return *HWY_DYNAMIC_DISPATCH(attention_passes_f64)();
 }
 
 }  // namespace softcheck::kernels::strict

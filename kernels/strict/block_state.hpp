@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 
 #include "kernels/block/row_kernels.hpp"
@@ -36,34 +38,48 @@ inline std::size_t threads_with(std::size_t items) {
   return used < threads ? used : threads;
 }
 
-// count: a multiple of filled, the row from a multiple of items_of_block on, filled up with -inf.
+// The first used entries, or all that one vector of pairs reads: beyond those that take part there are no items. What a
+// level of merges writes beyond its pairs no later pair reads.
+template <class T>
+std::size_t merged_entries(std::size_t used) {
+  return std::max(std::bit_ceil(used), 2 * most_lanes<T>);
+}
 
 /// No items in the first threads: as many as take part, and what a merge reads beyond them.
-void clear(BlockState<float>& state, std::size_t used);
-void clear(BlockState<double>& state, std::size_t used);
-void clear(BlockSums<float>& sums, std::size_t used);
-void clear(BlockSums<double>& sums, std::size_t used);
+template <class T>
+void clear(BlockSums<T>& sums, std::size_t used) {
+  std::fill_n(sums.value, merged_entries<T>(used), T(0));
+  std::fill_n(sums.rest, merged_entries<T>(used), T(0));
+}
+template <class T>
+void clear(BlockState<T>& state, std::size_t used) {
+  std::fill_n(state.maximum, merged_entries<T>(used), minus_infinity<T>());
+  clear(state.weights, used);
+  clear(state.deviations, used);
+}
 
-/// add_items() of each thread for its groups of x. Without deviations those stay 0.
-void add_items(BlockState<float>& state, const float* x, std::size_t count, float scale, bool deviations);
-void add_items(BlockState<double>& state, const double* x, std::size_t count, double scale, bool deviations);
+/// What a block's threads do with a row, on this machine's vectors. count: a multiple of filled, the row from a
+/// multiple of items_of_block on, filled up with -inf.
+template <class T>
+struct RowPasses {
+  /// add_items() of each thread for its groups of x. Without deviations those stay 0.
+  void (*add_items)(BlockState<T>& state, const T* x, std::size_t count, T scale, bool deviations);
+  /// merged_by_block() of the first used threads; squares are 0. The state is used up.
+  RowStatistics<T> (*merge_states)(BlockState<T>& state, std::size_t used, T scale);
+  CompensatedSum<T> (*merge_sums)(BlockSums<T>& sums, std::size_t used);
+  /// Each thread's sum of exp((x - m) scale).
+  void (*add_weights)(BlockSums<T>& sums, const T* x, std::size_t count, T m, T scale);
+  /// out = exp((x - m) scale) factor. out may be x, as for the next.
+  void (*write_weights)(const T* x, std::size_t count, T m, T scale, T factor, T* out);
+  /// out = (x - m) scale - shift.
+  void (*write_logs)(const T* x, std::size_t count, T m, T scale, T shift, T* out);
+};
 
-/// merged_by_block() of the first used threads; squares are 0. The state is used up.
-RowStatistics<float> merge_threads(BlockState<float>& state, std::size_t used, float scale);
-RowStatistics<double> merge_threads(BlockState<double>& state, std::size_t used, double scale);
-CompensatedSum<float> merge_threads(BlockSums<float>& sums, std::size_t used);
-CompensatedSum<double> merge_threads(BlockSums<double>& sums, std::size_t used);
-
-/// Each thread's sum of exp((x - m) scale).
-void add_weights(BlockSums<float>& sums, const float* x, std::size_t count, float m, float scale);
-void add_weights(BlockSums<double>& sums, const double* x, std::size_t count, double m, double scale);
-
-/// out = exp((x - m) scale) factor. out may be x.
-void write_weights(const float* x, std::size_t count, float m, float scale, float factor, float* out);
-void write_weights(const double* x, std::size_t count, double m, double scale, double factor, double* out);
-
-/// out = (x - m) scale - shift. out may be x.
-void write_logs(const float* x, std::size_t count, float m, float scale, float shift, float* out);
-void write_logs(const double* x, std::size_t count, double m, double scale, double shift, double* out);
+template <class T>
+const RowPasses<T>& row_passes();
+template <>
+const RowPasses<float>& row_passes<float>();
+template <>
+const RowPasses<double>& row_passes<double>();
 
 }  // namespace softcheck::kernels::strict

@@ -4,7 +4,6 @@
 // foreach_target comes first: it includes this file once per instruction set.
 #include <hwy/highway.h>
 
-#include <algorithm>
 #include <bit>
 
 #include "kernels/strict/block_state.hpp"
@@ -81,7 +80,7 @@ HWY_INLINE void add_group(StateLanes<T>& s, const T* from, Lanes<T> scale) {
 }
 
 template <bool deviations, class T>
-HWY_INLINE void items_of(BlockState<T>& state, const T* x, std::size_t count, T scale_factor) {
+HWY_INLINE void items_with(BlockState<T>& state, const T* x, std::size_t count, T scale_factor) {
   const Tag<T> d;
   const Lanes<T> scale = hn::Set(d, scale_factor);
   for (std::size_t thread = 0; thread < threads_with(count); thread += lanes<T>) {
@@ -94,6 +93,11 @@ HWY_INLINE void items_of(BlockState<T>& state, const T* x, std::size_t count, T 
     store_sums(s.weights, state.weights, thread);
     if constexpr (deviations) store_sums(s.deviations, state.deviations, thread);
   }
+}
+
+template <class T>
+HWY_ATTR void items_of(BlockState<T>& state, const T* x, std::size_t count, T scale, bool deviations) {
+  deviations ? items_with<true>(state, x, count, scale) : items_with<false>(state, x, count, scale);
 }
 
 /// merged().
@@ -110,7 +114,7 @@ HWY_INLINE StateLanes<T> merged_lanes(const StateLanes<T>& left, const StateLane
 }
 
 template <class T>
-HWY_INLINE RowStatistics<T> merge_of(BlockState<T>& state, std::size_t used, T scale_factor) {
+HWY_ATTR RowStatistics<T> merge_of(BlockState<T>& state, std::size_t used, T scale_factor) {
   const Tag<T> d;
   const Lanes<T> scale = hn::Set(d, scale_factor);
   for (std::size_t pairs = std::bit_ceil(used) / 2; pairs > 0; pairs /= 2) {
@@ -133,7 +137,7 @@ HWY_INLINE RowStatistics<T> merge_of(BlockState<T>& state, std::size_t used, T s
 }
 
 template <class T>
-HWY_INLINE CompensatedSum<T> merge_of(BlockSums<T>& sums, std::size_t used) {
+HWY_ATTR CompensatedSum<T> merge_sums_of(BlockSums<T>& sums, std::size_t used) {
   for (std::size_t pairs = std::bit_ceil(used) / 2; pairs > 0; pairs /= 2) {
     for (std::size_t i = 0; i < pairs; i += lanes<T>) {
       SumPair<T> pair = load_pairs(sums, i);
@@ -145,7 +149,7 @@ HWY_INLINE CompensatedSum<T> merge_of(BlockSums<T>& sums, std::size_t used) {
 }
 
 template <class T>
-HWY_INLINE void weights_of(BlockSums<T>& sums, const T* x, std::size_t count, T maximum, T scale_factor) {
+HWY_ATTR void weights_of(BlockSums<T>& sums, const T* x, std::size_t count, T maximum, T scale_factor) {
   const Tag<T> d;
   const Lanes<T> m = hn::Set(d, maximum), scale = hn::Set(d, scale_factor);
   for (std::size_t thread = 0; thread < threads_with(count); thread += lanes<T>) {
@@ -160,7 +164,7 @@ HWY_INLINE void weights_of(BlockSums<T>& sums, const T* x, std::size_t count, T 
 }
 
 template <class T>
-HWY_INLINE void write_of(const T* x, std::size_t count, T maximum, T scale_factor, T last_factor, T* out) {
+HWY_ATTR void write_of(const T* x, std::size_t count, T maximum, T scale_factor, T last_factor, T* out) {
   const Tag<T> d;
   const Lanes<T> m = hn::Set(d, maximum), scale = hn::Set(d, scale_factor), factor = hn::Set(d, last_factor);
   for (std::size_t i = 0; i < count; i += lanes<T>) {
@@ -170,7 +174,7 @@ HWY_INLINE void write_of(const T* x, std::size_t count, T maximum, T scale_facto
 }
 
 template <class T>
-HWY_INLINE void logs_of(const T* x, std::size_t count, T maximum, T scale_factor, T shifted_by, T* out) {
+HWY_ATTR void logs_of(const T* x, std::size_t count, T maximum, T scale_factor, T shifted_by, T* out) {
   const Tag<T> d;
   const Lanes<T> m = hn::Set(d, maximum), scale = hn::Set(d, scale_factor), shift = hn::Set(d, shifted_by);
   for (std::size_t i = 0; i < count; i += lanes<T>) {
@@ -178,38 +182,12 @@ HWY_INLINE void logs_of(const T* x, std::size_t count, T maximum, T scale_factor
   }
 }
 
-void add_items_f32(BlockState<float>& state, const float* x, std::size_t count, float scale, bool deviations) {
-  deviations ? items_of<true>(state, x, count, scale) : items_of<false>(state, x, count, scale);
-}
-void add_items_f64(BlockState<double>& state, const double* x, std::size_t count, double scale, bool deviations) {
-  deviations ? items_of<true>(state, x, count, scale) : items_of<false>(state, x, count, scale);
-}
-RowStatistics<float> merge_states_f32(BlockState<float>& state, std::size_t used, float scale) {
-  return merge_of(state, used, scale);
-}
-RowStatistics<double> merge_states_f64(BlockState<double>& state, std::size_t used, double scale) {
-  return merge_of(state, used, scale);
-}
-CompensatedSum<float> merge_sums_f32(BlockSums<float>& sums, std::size_t used) { return merge_of(sums, used); }
-CompensatedSum<double> merge_sums_f64(BlockSums<double>& sums, std::size_t used) { return merge_of(sums, used); }
-void add_weights_f32(BlockSums<float>& sums, const float* x, std::size_t count, float m, float scale) {
-  weights_of(sums, x, count, m, scale);
-}
-void add_weights_f64(BlockSums<double>& sums, const double* x, std::size_t count, double m, double scale) {
-  weights_of(sums, x, count, m, scale);
-}
-void write_weights_f32(const float* x, std::size_t count, float m, float scale, float factor, float* out) {
-  write_of(x, count, m, scale, factor, out);
-}
-void write_weights_f64(const double* x, std::size_t count, double m, double scale, double factor, double* out) {
-  write_of(x, count, m, scale, factor, out);
-}
-void write_logs_f32(const float* x, std::size_t count, float m, float scale, float shift, float* out) {
-  logs_of(x, count, m, scale, shift, out);
-}
-void write_logs_f64(const double* x, std::size_t count, double m, double scale, double shift, double* out) {
-  logs_of(x, count, m, scale, shift, out);
-}
+template <class T>
+inline constexpr RowPasses<T> row_passes_of = {items_of<T>,   merge_of<T>, merge_sums_of<T>,
+                                               weights_of<T>, write_of<T>, logs_of<T>};
+
+const RowPasses<float>* row_passes_f32() { return &row_passes_of<float>; }
+const RowPasses<double>* row_passes_f64() { return &row_passes_of<double>; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace softcheck::kernels::strict
@@ -218,83 +196,16 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace softcheck::kernels::strict {
 
-HWY_EXPORT(add_items_f32);
-HWY_EXPORT(add_items_f64);
-HWY_EXPORT(merge_states_f32);
-HWY_EXPORT(merge_states_f64);
-HWY_EXPORT(merge_sums_f32);
-HWY_EXPORT(merge_sums_f64);
-HWY_EXPORT(add_weights_f32);
-HWY_EXPORT(add_weights_f64);
-HWY_EXPORT(write_weights_f32);
-HWY_EXPORT(write_weights_f64);
-HWY_EXPORT(write_logs_f32);
-HWY_EXPORT(write_logs_f64);
+HWY_EXPORT(row_passes_f32);
+HWY_EXPORT(row_passes_f64);
 
-namespace {
-
-// The first used entries, or all that one vector of pairs reads: beyond those that take part there are no items. What a
-// level of merges writes beyond its pairs no later pair reads.
-template <class T>
-std::size_t merged_entries(std::size_t used) {
-  return std::max(std::bit_ceil(used), 2 * most_lanes<T>);
+template <>
+const RowPasses<float>& row_passes<float>() {
+  return *HWY_DYNAMIC_DISPATCH(row_passes_f32)();
 }
-
-template <class T>
-void clear_sums(BlockSums<T>& sums, std::size_t used) {
-  std::fill_n(sums.value, merged_entries<T>(used), T(0));
-  std::fill_n(sums.rest, merged_entries<T>(used), T(0));
-}
-
-template <class T>
-void clear_state(BlockState<T>& state, std::size_t used) {
-  std::fill_n(state.maximum, merged_entries<T>(used), minus_infinity<T>());
-  clear_sums(state.weights, used);
-  clear_sums(state.deviations, used);
-}
-
-}  // namespace
-
-void clear(BlockState<float>& state, std::size_t used) { clear_state(state, used); }
-void clear(BlockState<double>& state, std::size_t used) { clear_state(state, used); }
-void clear(BlockSums<float>& sums, std::size_t used) { clear_sums(sums, used); }
-void clear(BlockSums<double>& sums, std::size_t used) { clear_sums(sums, used); }
-
-void add_items(BlockState<float>& state, const float* x, std::size_t count, float scale, bool deviations) {
-  HWY_DYNAMIC_DISPATCH(add_items_f32)(state, x, count, scale, deviations);
-}
-void add_items(BlockState<double>& state, const double* x, std::size_t count, double scale, bool deviations) {
-  HWY_DYNAMIC_DISPATCH(add_items_f64)(state, x, count, scale, deviations);
-}
-RowStatistics<float> merge_threads(BlockState<float>& state, std::size_t used, float scale) {
-  return HWY_DYNAMIC_DISPATCH(merge_states_f32)(state, used, scale);
-}
-RowStatistics<double> merge_threads(BlockState<double>& state, std::size_t used, double scale) {
-  return HWY_DYNAMIC_DISPATCH(merge_states_f64)(state, used, scale);
-}
-CompensatedSum<float> merge_threads(BlockSums<float>& sums, std::size_t used) {
-  return HWY_DYNAMIC_DISPATCH(merge_sums_f32)(sums, used);
-}
-CompensatedSum<double> merge_threads(BlockSums<double>& sums, std::size_t used) {
-  return HWY_DYNAMIC_DISPATCH(merge_sums_f64)(sums, used);
-}
-void add_weights(BlockSums<float>& sums, const float* x, std::size_t count, float m, float scale) {
-  HWY_DYNAMIC_DISPATCH(add_weights_f32)(sums, x, count, m, scale);
-}
-void add_weights(BlockSums<double>& sums, const double* x, std::size_t count, double m, double scale) {
-  HWY_DYNAMIC_DISPATCH(add_weights_f64)(sums, x, count, m, scale);
-}
-void write_weights(const float* x, std::size_t count, float m, float scale, float factor, float* out) {
-  HWY_DYNAMIC_DISPATCH(write_weights_f32)(x, count, m, scale, factor, out);
-}
-void write_weights(const double* x, std::size_t count, double m, double scale, double factor, double* out) {
-  HWY_DYNAMIC_DISPATCH(write_weights_f64)(x, count, m, scale, factor, out);
-}
-void write_logs(const float* x, std::size_t count, float m, float scale, float shift, float* out) {
-  HWY_DYNAMIC_DISPATCH(write_logs_f32)(x, count, m, scale, shift, out);
-}
-void write_logs(const double* x, std::size_t count, double m, double scale, double shift, double* out) {
-  HWY_DYNAMIC_DISPATCH(write_logs_f64)(x, count, m, scale, shift, out);
+template <>
+const RowPasses<double>& row_passes<double>() {
+  return *HWY_DYNAMIC_DISPATCH(row_passes_f64)();
 }
 
 }  // namespace softcheck::kernels::strict

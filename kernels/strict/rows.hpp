@@ -7,6 +7,7 @@
 #include "kernels/cpu/adaptive_beta.hpp"
 #include "kernels/cpu/call_views.hpp"
 #include "kernels/strict/block_state.hpp"
+#include "kernels/strict/elements.hpp"
 
 namespace softcheck::kernels::strict {
 
@@ -15,17 +16,9 @@ namespace softcheck::kernels::strict {
 template <class T>
 const T* read_items(const View& from, const View* mask, std::int64_t row, std::int64_t begin, std::size_t count,
                     std::size_t padded, T* buffer) {
-  const std::byte* first = from.at(row, begin);
-  const bool in_place = from.storage == native_storage<T> && from.column_stride == sizeof(T);
-  const bool aligned = reinterpret_cast<std::uintptr_t>(first) % alignof(T) == 0;
-  if (in_place && aligned && mask == nullptr && count == padded) return reinterpret_cast<const T*>(first);
-  if (in_place) {
-    std::memcpy(buffer, first, count * sizeof(T));
-  } else {
-    for (std::size_t i = 0; i < count; ++i) {
-      buffer[i] = load_element<T>(first + static_cast<std::int64_t>(i) * from.column_stride, from.storage);
-    }
-  }
+  const T* items = elements(from.at(row, begin), from.storage, from.column_stride, count, buffer);
+  if (mask == nullptr && count == padded) return items;
+  if (items != buffer) std::copy(items, items + count, buffer);
   if (mask != nullptr) {
     for (std::size_t i = 0; i < count; ++i) {
       if (*mask->at(row, begin + static_cast<std::int64_t>(i)) == std::byte{0}) buffer[i] = minus_infinity<T>();
@@ -43,12 +36,12 @@ class StrictRows {
 
   void softmax(std::int64_t row) {
     const RowStatistics<T> all = statistics(row, scale_, false);
-    write(row, all.maximum, write_weights, scale_, T(1) / (T(1) + all.weights.total()));
+    write(row, all.maximum, passes_.write_weights, scale_, T(1) / (T(1) + all.weights.total()));
   }
 
   void log_softmax(std::int64_t row) {
     const RowStatistics<T> all = statistics(row, scale_, false);
-    write(row, all.maximum, write_logs, scale_, static_cast<T>(logarithm_of_sum(all)));
+    write(row, all.maximum, passes_.write_logs, scale_, static_cast<T>(logarithm_of_sum(all)));
   }
 
   void logsumexp(std::int64_t row) {
@@ -70,11 +63,11 @@ class StrictRows {
       beta = static_cast<T>(adaptive_beta(entropy_of(all)));
       clear(sums_, used());
       each_piece(row, [&](std::int64_t, const T* x, std::size_t, std::size_t padded) {
-        add_weights(sums_, x, padded, all.maximum, beta);
+        passes_.add_weights(sums_, x, padded, all.maximum, beta);
       });
-      factor = T(1) / merge_threads(sums_, used()).total();
+      factor = T(1) / passes_.merge_sums(sums_, used()).total();
     }
-    write(row, all.maximum, write_weights, beta, factor);
+    write(row, all.maximum, passes_.write_weights, beta, factor);
   }
 
  private:
@@ -96,23 +89,23 @@ class StrictRows {
   RowStatistics<T> statistics(std::int64_t row, T scale, bool deviations) {
     clear(state_, used());
     each_piece(row, [&](std::int64_t, const T* x, std::size_t, std::size_t padded) {
-      add_items(state_, x, padded, scale, deviations);
+      passes_.add_items(state_, x, padded, scale, deviations);
     });
-    return merge_threads(state_, used(), scale);
+    return passes_.merge_states(state_, used(), scale);
   }
 
   /// results = pass(x, maximum, scale, last).
-  using Pass = void (*)(const T* x, std::size_t count, T maximum, T scale, T last, T* results);
-  void write(std::int64_t row, T maximum, Pass pass, T scale, T last) {
+  void write(std::int64_t row, T maximum, decltype(RowPasses<T>::write_logs) pass, T scale, T last) {
     const bool defined = maximum > minus_infinity<T>();
     const View& out = views_.output();
     if (!defined) std::fill(results_, results_ + piece, not_a_number<T>());
     each_piece(row, [&](std::int64_t begin, const T* x, std::size_t count, std::size_t padded) {
       if (defined) pass(x, padded, maximum, scale, last, results_);
-      write_row(out, row, begin, results_, count);
+      store_elements(results_, count, out.at(row, begin), out.storage, out.column_stride);
     });
   }
 
+  const RowPasses<T>& passes_ = row_passes<T>();
   const CallViews& views_;
   T scale_;
   BlockState<T> state_;

@@ -119,9 +119,10 @@ constexpr Shape attention_shapes[] = {
 
 }  // namespace
 
-void compare_attention(const Kernels& kernels, std::vector<Comparison>& found) {
+void compare_attention(const Kernels& kernels, std::vector<Comparison>& found, std::int64_t most_scores) {
   for (const Format format : formats) {
     for (const Shape& s : attention_shapes) {
+      if (s.queries * s.keys > most_scores) continue;
       Inputs in(format, s);
       HostTensor out[2] = {{format, {s.batch, s.heads, s.queries, s.value_dim}},
                            {format, {s.batch, s.heads, s.queries, s.value_dim}}};
@@ -137,11 +138,10 @@ void compare_attention(const Kernels& kernels, std::vector<Comparison>& found) {
   }
 }
 
-void compare_backward(const Kernels& kernels, std::vector<Comparison>& found) {
+void compare_backward(const Kernels& kernels, std::vector<Comparison>& found, std::int64_t most_scores) {
   for (const Format format : formats) {
     for (const Shape& s : attention_shapes) {
-      // The emulator takes some seconds for more.
-      if (s.queries * s.keys > 20000) continue;
+      if (s.queries * s.keys > most_scores) continue;
       Inputs in(format, s);
       HostTensor d_out(format, {s.batch, s.heads, s.queries, s.value_dim});
       fill_normal(d_out, 1, 5);
@@ -160,6 +160,13 @@ std::vector<Comparison> compare_on_the_emulator(bool planted) {
   compare_rows({"softmax", softcheck_strict_softmax,
                 planted ? softcheck_strict_adaptive_softmax : softcheck_emulated_softmax, "emulated"},
                found);
+  compare_attention({"split_attention", softcheck_emulated_split_attention,
+                     planted ? softcheck_strict_attention : softcheck_strict_split_attention, "strict"},
+                    found, 3000);
+  compare_backward(
+      {"attention_backward", softcheck_emulated_attention_backward,
+       planted ? softcheck_strict_adaptive_attention_backward : softcheck_strict_attention_backward, "strict"},
+      found, 1000);
   compare_narrow_weights({"mma_attention", softcheck_emulated_mma_attention,
                           planted ? softcheck_strict_adaptive_attention : softcheck_strict_attention, "f64"},
                          false, found);
@@ -180,16 +187,15 @@ std::vector<Comparison> compare_on_the_device() {
   compare_attention({"attention", softcheck_cuda_attention, softcheck_strict_attention, "strict"}, found);
   compare_attention(
       {"adaptive_attention", softcheck_cuda_adaptive_attention, softcheck_strict_adaptive_attention, "strict"}, found);
-  compare_attention({"split_attention", softcheck_cuda_split_attention, softcheck_emulated_split_attention, "emulated"},
+  compare_attention({"split_attention", softcheck_cuda_split_attention, softcheck_strict_split_attention, "strict"},
                     found);
   compare_attention({"split_adaptive_attention", softcheck_cuda_split_adaptive_attention,
-                     softcheck_emulated_split_adaptive_attention, "emulated"},
+                     softcheck_strict_split_adaptive_attention, "strict"},
                     found);
   compare_backward(
-      {"attention_backward", softcheck_cuda_attention_backward, softcheck_emulated_attention_backward, "emulated"},
-      found);
+      {"attention_backward", softcheck_cuda_attention_backward, softcheck_strict_attention_backward, "strict"}, found);
   compare_backward({"adaptive_attention_backward", softcheck_cuda_adaptive_attention_backward,
-                    softcheck_emulated_adaptive_attention_backward, "emulated"},
+                    softcheck_strict_adaptive_attention_backward, "strict"},
                    found);
   compare_narrow_weights({"mma_attention", softcheck_cuda_mma_attention, softcheck_strict_attention, "f64"}, false,
                          found);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,10 @@ struct Kernels {
 
 /// The softmax family, by bits.
 void compare_rows(const Kernels& kernels, std::vector<Comparison>& found);
-/// Attention, by bits.
-void compare_attention(const Kernels& kernels, std::vector<Comparison>& found);
-/// Attention backward, by bits.
-void compare_backward(const Kernels& kernels, std::vector<Comparison>& found);
+/// Attention, by bits: the problems of no more scores than that a head. The emulator takes seconds for large ones.
+void compare_attention(const Kernels& kernels, std::vector<Comparison>& found, std::int64_t most_scores = INT64_MAX);
+/// Attention backward, the same.
+void compare_backward(const Kernels& kernels, std::vector<Comparison>& found, std::int64_t most_scores = INT64_MAX);
 /// Attention by tensor cores against f64 attention: f16 and bf16.
 void compare_narrow_weights(const Kernels& kernels, bool adaptive, std::vector<Comparison>& found);
 

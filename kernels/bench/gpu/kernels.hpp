@@ -2,7 +2,7 @@
 
 #include "kernels/abi/softcheck_kernel.h"
 
-// The kernels of a GPU and those that have their bits: on the CPU's vectors, or on the emulator where only that is.
+// The kernels of a GPU, those of the CPU's vectors that have their bits, and the emulated ones they are compared with.
 extern "C" {
 int softcheck_cuda_softmax(const softcheck_call* call);
 int softcheck_cuda_entropy(const softcheck_call* call);
@@ -25,12 +25,14 @@ int softcheck_strict_logsumexp(const softcheck_call* call);
 int softcheck_strict_adaptive_softmax(const softcheck_call* call);
 int softcheck_strict_attention(const softcheck_call* call);
 int softcheck_strict_adaptive_attention(const softcheck_call* call);
+int softcheck_strict_split_attention(const softcheck_call* call);
+int softcheck_strict_split_adaptive_attention(const softcheck_call* call);
+int softcheck_strict_attention_backward(const softcheck_call* call);
+int softcheck_strict_adaptive_attention_backward(const softcheck_call* call);
 
 int softcheck_emulated_softmax(const softcheck_call* call);
 int softcheck_emulated_split_attention(const softcheck_call* call);
-int softcheck_emulated_split_adaptive_attention(const softcheck_call* call);
+int softcheck_emulated_attention_backward(const softcheck_call* call);
 int softcheck_emulated_mma_attention(const softcheck_call* call);
 int softcheck_emulated_mma_adaptive_attention(const softcheck_call* call);
-int softcheck_emulated_attention_backward(const softcheck_call* call);
-int softcheck_emulated_adaptive_attention_backward(const softcheck_call* call);
 }

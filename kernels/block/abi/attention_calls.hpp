@@ -88,47 +88,17 @@ int run_attention_call(const softcheck_call* call, const Launcher& launcher) {
   });
 }
 
-/// A call of a backward kernel: q, k, v, d_out[, mask] to dq, dk, dv, all of one format.
-struct GradientViews {
-  AttentionViews forward;    // its out is d_out
-  AttentionViews gradients;  // dq, dk, dv in the places of q, k, v
-};
-
-/// Nothing where the call is to be refused.
-inline std::optional<GradientViews> gradient_views(const softcheck_call* call) {
-  if (call == nullptr || call->n_inputs < 4 || call->n_inputs > 5 || call->n_outputs != 3) return std::nullopt;
-  // Each half as a call of attention, which d_out is the output of.
-  auto* d_out = const_cast<DLTensor*>(call->inputs[3]);
-  const DLTensor* const inputs[] = {call->inputs[0], call->inputs[1], call->inputs[2],
-                                    call->n_inputs > 4 ? call->inputs[4] : nullptr};
-  const DLTensor* const gradients[] = {call->outputs[0], call->outputs[1], call->outputs[2]};
-  softcheck_call half = *call;
-  half.n_inputs = call->n_inputs - 1;
-  half.inputs = inputs;
-  half.n_outputs = 1;
-  half.outputs = &d_out;
-  const std::optional<AttentionViews> forward = attention_views(&half);
-  half.n_inputs = 3;
-  half.inputs = gradients;
-  const std::optional<AttentionViews> backward = attention_views(&half);
-  if (!forward || !backward || forward->q.storage != backward->q.storage || forward->q.shape != backward->q.shape ||
-      forward->k.shape != backward->k.shape) {
-    return std::nullopt;
-  }
-  return GradientViews{*forward, *backward};
-}
-
 template <class B, class Element>
-GradientArguments<B, Element> gradient_arguments(const GradientViews& views) {
+GradientArguments<B, Element> gradient_arguments(const AttentionGradientViews& views) {
   using In = typename B::template Global<const Element>;
   using Out = typename B::template Global<Element>;
   GradientArguments<B, Element> arguments;
   arguments.forward = attention_arguments<B, Element, Element>(views.forward);
   arguments.forward.out = {};
   arguments.d_out = tensor_of<In, const Element>(views.forward.out);
-  arguments.dq = tensor_of<Out, Element>(views.gradients.q);
-  arguments.dk = tensor_of<Out, Element>(views.gradients.k);
-  arguments.dv = tensor_of<Out, Element>(views.gradients.v);
+  arguments.dq = tensor_of<Out, Element>(views.dq);
+  if (views.dk) arguments.dk = tensor_of<Out, Element>(*views.dk);
+  if (views.dv) arguments.dv = tensor_of<Out, Element>(*views.dv);
   return arguments;
 }
 
@@ -136,7 +106,7 @@ GradientArguments<B, Element> gradient_arguments(const GradientViews& views) {
 /// run_attention_call.
 template <bool adaptive, class Launcher>
 int run_backward_call(const softcheck_call* call, const Launcher& launcher) {
-  const std::optional<GradientViews> views = gradient_views(call);
+  const std::optional<AttentionGradientViews> views = attention_gradient_views(call);
   if (!views || std::max(views->forward.v.shape[3], views->forward.q.shape[3]) > longest_value) return 1;
   return with_element(views->forward.q.storage, [&]<class Element>(std::type_identity<Element>) {
     return launcher.template run_backward<adaptive>(gradient_arguments<typename Launcher::Block, Element>(*views));

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "kernels/cpu/row_access.hpp"
+
+namespace softcheck::kernels::strict {
+
+/// count numbers from first on, stride bytes apart: in place where they lie as T, else in buffer.
+template <class T>
+const T* elements(const std::byte* first, Storage storage, std::int64_t stride, std::size_t count, T* buffer) {
+  const bool aligned = reinterpret_cast<std::uintptr_t>(first) % alignof(T) == 0;
+  if (storage == native_storage<T> && stride == sizeof(T) && aligned) return reinterpret_cast<const T*>(first);
+  if (widen_elements(first, storage, stride, count, buffer)) return buffer;
+  for (std::size_t i = 0; i < count; ++i) {
+    buffer[i] = load_element<T>(first + static_cast<std::int64_t>(i) * stride, storage);
+  }
+  return buffer;
+}
+
+}  // namespace softcheck::kernels::strict

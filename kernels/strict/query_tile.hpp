@@ -1,0 +1,83 @@
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "kernels/block/entropy.hpp"
+#include "kernels/strict/row_block.hpp"
+
+namespace softcheck::kernels::strict {
+
+static_assert(attention_threads == row_threads);
+
+/// A tile of queries and their scores against a block of keys after the other, as QueryScores has them. Memory:
+/// O(dim block_keys), whatever the call.
+template <class T>
+class QueryTile {
+ public:
+  explicit QueryTile(const AttentionViews& views)
+      : views_(views),
+        queries_(tile_rows, views.dim(), 1),
+        keys_(views.dim()),
+        items_(tile_rows * items_of_block, T(0)),
+        states_(tile_rows) {}
+
+  void begin(const TilePlace& place) {
+    place_ = place;
+    queries_.load(views_.q, place.batch, place.head, place.first);
+  }
+
+  const TilePlace& place() const { return place_; }
+  std::int64_t key_head() const { return place_.head / views_.group(); }
+  /// Keys up to the last one that a query may see: never fewer than those of the query before.
+  std::int64_t columns(std::size_t i) const {
+    const std::int64_t last = place_.row(i) + views_.keys() - views_.queries() + 1;
+    return views_.causal && last < views_.keys() ? std::max<std::int64_t>(last, 0) : views_.keys();
+  }
+  std::int64_t columns() const { return columns(place_.count - 1); }
+
+  /// A block's keys for every query, -inf where a key is hidden or there is none.
+  void score(std::int64_t key, T* scores, std::size_t stride = block_keys) {
+    keys_.load(views_.k, place_.batch, key_head(), key);
+    attention_passes<T>().score(queries_.data(), place_.count, views_.dim(), keys_.turned(),
+                                static_cast<T>(views_.scale), scores, stride);
+    for (std::size_t i = 0; i < place_.count; ++i) hide(i, key, scores + i * stride);
+  }
+  /// The block of keys scored last.
+  const Rows<T>& keys() const { return keys_.rows(); }
+
+  /// row_statistics() of each query's scores of the keys [begin, end), begin a multiple of block_keys.
+  std::array<RowStatistics<T>, tile_rows> statistics(std::int64_t begin, std::int64_t end) {
+    for (BlockState<T>& state : states_) clear(state, threads);
+    for (std::int64_t key = begin; key < end; key += std::int64_t{items_of_block}) {
+      std::size_t items = 0;
+      for (; items < items_of_block && key + static_cast<std::int64_t>(items) < end; items += block_keys) {
+        score(key + static_cast<std::int64_t>(items), items_.get() + items, items_of_block);
+      }
+      for (std::size_t i = 0; i < place_.count; ++i) {
+        row_passes<T>().add_items(states_[i], items_.get() + i * items_of_block, items, T(1), true);
+      }
+    }
+    std::array<RowStatistics<T>, tile_rows> all;
+    for (std::size_t i = 0; i < place_.count; ++i) all[i] = row_passes<T>().merge_states(states_[i], threads, T(1));
+    return all;
+  }
+
+ private:
+  void hide(std::size_t i, std::int64_t key, T* scores) const {
+    const std::int64_t seen = std::clamp<std::int64_t>(columns(i) - key, 0, block_keys);
+    std::fill(scores + seen, scores + block_keys, minus_infinity<T>());
+    for (std::int64_t j = 0; views_.mask && j < seen; ++j) {
+      if (!visible(views_, place_.batch, place_.head, place_.row(i), key + j)) scores[j] = minus_infinity<T>();
+    }
+  }
+
+  const AttentionViews& views_;
+  TilePlace place_{};
+  Rows<T> queries_;
+  TurnedRows<T> keys_;
+  AlignedArray<T> items_;
+  std::vector<BlockState<T>> states_;
+};
+
+}  // namespace softcheck::kernels::strict

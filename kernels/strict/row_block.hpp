@@ -1,0 +1,126 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+#include "kernels/cpu/aligned_array.hpp"
+#include "kernels/cpu/attention_views.hpp"
+#include "kernels/cpu/parallel_tasks.hpp"
+#include "kernels/strict/attention_passes.hpp"
+#include "kernels/strict/elements.hpp"
+
+namespace softcheck::kernels::strict {
+
+/// How many queries, or keys, are taken together.
+inline constexpr std::size_t tile_rows = 16;
+
+/// Some rows of a head, at most tile_rows.
+struct TilePlace {
+  std::int64_t batch, head, first;
+  std::size_t count;
+
+  std::int64_t row(std::size_t i) const { return first + static_cast<std::int64_t>(i); }
+};
+
+/// one(tile, place) for each tile of a tensor's rows, on SOFTCHECK_THREADS threads; make_tile() gives each its own.
+template <class MakeTile, class One>
+void each_tile(const View4& tensor, MakeTile make_tile, One one) {
+  const auto most = static_cast<std::int64_t>(tile_rows);
+  const auto [batch, heads, rows, columns] = tensor.shape;
+  const std::int64_t all_heads = heads, all_rows = rows, tiles = (rows + most - 1) / most;
+  parallel_tasks(batch * heads * tiles, thread_count(), [&] {
+    return [=, tile = std::shared_ptr(make_tile())](std::int64_t task) {
+      const std::int64_t first = task % tiles * most, head = task / tiles;
+      const auto count = static_cast<std::size_t>(std::min(most, all_rows - first));
+      one(*tile, TilePlace{head / all_heads, head % all_heads, first, count});
+    };
+  });
+}
+
+inline bool visible(const AttentionViews& views, std::int64_t batch, std::int64_t head, std::int64_t query,
+                    std::int64_t key) {
+  if (!views.mask) return true;
+  return *views.mask->at(batch, views.mask->shape[1] == 1 ? 0 : head, query, key) != std::byte{0};
+}
+
+/// At most so many rows of a head, as numbers of T; columns beyond the tensor's own, up to a multiple of step, are 0.
+template <class T>
+class Rows {
+ public:
+  Rows(std::size_t most, std::size_t dim, std::size_t step)
+      : most_(most), dim_(dim), columns_(rounded_up(dim, step)), rows_(most * columns_, T(0)) {}
+
+  void load(const View4& from, std::int64_t batch, std::int64_t head, std::int64_t first) {
+    count_ = static_cast<std::size_t>(std::min(static_cast<std::int64_t>(most_), from.shape[2] - first));
+    for (std::size_t i = 0; i < count_; ++i) {
+      T* to = rows_.get() + i * columns_;
+      const std::byte* at = from.at(batch, head, first + static_cast<std::int64_t>(i));
+      const T* row = elements(at, from.storage, from.strides[3], dim_, to);
+      if (row != to) std::copy(row, row + dim_, to);
+    }
+  }
+
+  std::size_t count() const { return count_; }
+  std::size_t dim() const { return dim_; }
+  /// (count, columns)
+  const T* data() const { return rows_.get(); }
+  const T* row(std::size_t i) const { return data() + i * columns_; }
+
+ private:
+  std::size_t most_, dim_, columns_;
+  AlignedArray<T> rows_;
+  std::size_t count_ = 0;
+};
+
+/// block_keys rows, and the same turned: (dim, block_keys) at key_stride, any numbers beyond the rows that there are.
+template <class T>
+class TurnedRows {
+ public:
+  explicit TurnedRows(std::size_t dim) : rows_(block_keys, dim, most_lanes<T>), turned_(key_stride<T> * dim, T(0)) {}
+
+  void load(const View4& from, std::int64_t batch, std::int64_t head, std::int64_t first) {
+    rows_.load(from, batch, head, first);
+    for (std::size_t i = 0; i < rows_.count(); i += transposed_rows<T>) {
+      const T* rows[transposed_rows<T>];
+      for (std::size_t j = 0; j < transposed_rows<T>; ++j) rows[j] = rows_.row(i + j);
+      transpose_rows(rows, rows_.dim(), turned_.get() + i);
+    }
+  }
+
+  const Rows<T>& rows() const { return rows_; }
+  const T* turned() const { return turned_.get(); }
+
+ private:
+  Rows<T> rows_;
+  AlignedArray<T> turned_;
+};
+
+/// tile_rows rows, or more, of columns.
+template <class T>
+class ColumnSums {
+ public:
+  ColumnSums(std::size_t rows, std::size_t dim)
+      : columns_(rounded_up(dim, most_lanes<T>)), rows_(rows), sums_(2 * rows * columns_) {}
+
+  void clear() { std::fill_n(sums_.get(), 2 * rows_ * columns_, T(0)); }
+  Columns<T> row(std::size_t i) const {
+    T* value = sums_.get() + 2 * i * columns_;
+    return {value, value + columns_, columns_};
+  }
+
+ private:
+  std::size_t columns_, rows_;
+  AlignedArray<T> sums_;
+};
+
+/// A row of a tensor: factor times the totals of its columns. They are used up.
+template <class T>
+void write_columns(const Columns<T>& columns, T factor, const View4& to, std::int64_t batch, std::int64_t head,
+                   std::int64_t row) {
+  const auto count = static_cast<std::size_t>(to.shape[3]);
+  for (std::size_t c = 0; c < count; ++c) columns.value[c] = (columns.value[c] + columns.rest[c]) * factor;
+  store_elements(columns.value, count, to.at(batch, head, row), to.storage, to.strides[3]);
+}
+
+}  // namespace softcheck::kernels::strict
