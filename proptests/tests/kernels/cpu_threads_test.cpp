@@ -173,30 +173,49 @@ TEST(CpuKernels, EveryInstructionSetReadsEveryHalf) {
   }
 }
 
-constexpr std::size_t ties[] = {12153, 8283};  // 1/n in f32 lies between two f16; see HalfPrecisionTiesGoToEven
-
-/// 1/n, as softmax rounds it to f16.
-std::vector<float> of_ties(const KernelOf& kernel_of) {
-  std::vector<float> values;
-  for (const std::size_t n : ties) {
-    Tensor<std::uint16_t> in(f16, {1, static_cast<std::int64_t>(n)}), out(f16, {1, static_cast<std::int64_t>(n)});
-    in.set_row(0, std::vector<std::uint16_t>(n, 0));
-    Call call(in.view, out.view);
-    const softcheck_kernel kernel = kernel_of("softcheck_softmax");
-    if (kernel == nullptr || kernel(&call.call) != 0) return {};
-    values.push_back(static_cast<float>(numerics::decode(numerics::Format::f16, out.row(0).back())));
-  }
-  return values;
+/// Rows whose results are ties between halves, subnormal halves and beyond them.
+std::vector<std::vector<float>> rows_to_round() {
+  std::vector<float> spread(3000);
+  for (std::size_t i = 0; i < spread.size(); ++i) spread[i] = -static_cast<float>(i % 2048) / 64;  // exact in f16
+  return {std::vector<float>(12153, 0.0f), std::vector<float>(8283, 0.0f), spread, {65504.0f, -65504.0f, 0.0f}};
 }
 
-TEST(CpuKernels, EveryInstructionSetRoundsTiesToEven) {
-  std::vector<float> nearest;
-  for (const std::size_t n : ties) {
-    const std::uint64_t bits = numerics::encode(numerics::Format::f16, 1 / static_cast<float>(n));
-    nearest.push_back(static_cast<float>(numerics::decode(numerics::Format::f16, bits)));
+/// The results of rows_to_round() in f32, rounded here, where wide, else as the kernels round them to f16.
+std::vector<float> of_rounded_rows(const KernelOf& kernel_of, bool wide) {
+  using numerics::Format;
+  std::vector<float> all;
+  for (const char* symbol : {"softcheck_softmax", "softcheck_log_softmax"}) {
+    for (const std::vector<float>& row : rows_to_round()) {
+      const std::vector<std::int64_t> shape{1, static_cast<std::int64_t>(row.size())};
+      std::vector<std::uint16_t> halves;
+      for (const float x : row) halves.push_back(static_cast<std::uint16_t>(numerics::encode(Format::f16, x)));
+      Tensor<float> in(dtype_of<float>(), shape), out(dtype_of<float>(), shape);
+      Tensor<std::uint16_t> narrow_in(f16, shape), narrow_out(f16, shape);
+      in.set_row(0, row);
+      narrow_in.set_row(0, halves);
+      Call call(wide ? in.view : narrow_in.view, wide ? out.view : narrow_out.view);
+      const softcheck_kernel kernel = kernel_of(symbol);
+      if (kernel == nullptr || kernel(&call.call) != 0) return {};
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        const std::uint64_t bits = wide ? numerics::encode(Format::f16, out.elements[i]) : narrow_out.elements[i];
+        all.push_back(static_cast<float>(numerics::decode(Format::f16, bits)));
+      }
+    }
   }
+  return all;
+}
+
+TEST(CpuKernels, EveryInstructionSetRoundsHalvesToEven) {
   for (const char* instruction_set : {"any", "avx2", "ssse3"}) {
-    EXPECT_TRUE(same_bits(results_up_to(instruction_set, of_ties), nearest)) << instruction_set;
+    const auto results = [&](bool wide) {
+      return results_up_to(instruction_set,
+                           [&](const KernelOf& kernel_of) { return of_rounded_rows(kernel_of, wide); });
+    };
+    const std::vector<float> rounded = results(true);
+    EXPECT_GT(rounded.size(), 40000u) << instruction_set;
+    EXPECT_TRUE(same_bits(results(false), rounded)) << instruction_set;
+    EXPECT_EQ(*std::min_element(rounded.begin(), rounded.end()), -std::numeric_limits<float>::infinity());
+    EXPECT_GT(std::count_if(rounded.begin(), rounded.end(), [](float x) { return x > 0 && x < 0x1p-14f; }), 100);
   }
 }
 

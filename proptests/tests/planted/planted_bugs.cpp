@@ -105,6 +105,11 @@ std::vector<Bug> chosen(const Places& places, const std::vector<Bug>& all, const
   const char* effort = std::getenv("SOFTCHECK_EFFORT");
   const bool deep = effort != nullptr && effort == std::string("deep");
   std::vector<Bug> bugs;
+  for (const std::string& id : ids) {
+    if (std::none_of(all.begin(), all.end(), [&](const Bug& bug) { return bug.id == id; })) {
+      throw std::runtime_error("the table has no bug '" + id + "'");
+    }
+  }
   for (const Bug& bug : all) {
     try {
       with_bug(places.source, bug);
