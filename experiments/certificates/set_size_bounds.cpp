@@ -76,18 +76,18 @@ class LogitTable {
   Eigen::VectorXd logits_;
 };
 
-std::uint64_t first_passage(const LogitTable& table, double eps, std::uint64_t longest, RandomWords& words) {
-  double largest = table.draw(words), sum = 1;
+}  // namespace
+
+std::uint64_t first_passage(const std::function<double()>& draw, double eps, std::uint64_t longest) {
+  double largest = draw(), sum = 1;
   std::uint64_t n = 1;
   for (; n < longest && !(1 / sum < eps); ++n) {
-    const double logit = table.draw(words);
+    const double logit = draw();
     sum = logit > largest ? 1 + sum * std::exp(largest - logit) : sum + std::exp(logit - largest);
     largest = std::max(largest, logit);
   }
   return n;
 }
-
-}  // namespace
 
 Enclosure largest_entropy_deficit(const Enclosure& spread) {
   if (spread.is_point() && spread.contains(0.0)) return {};
@@ -164,7 +164,7 @@ TypicalLength estimate_typical_length(const NetworkCells& network, double eps, s
   std::vector<std::uint64_t> lengths;
   for (int i = 0; i < result.sets; ++i) {
     table.ask(network.queries_folded(points({uniform(words)})).centre.middle.topRows(width));
-    lengths.push_back(first_passage(table, eps, longest, words));
+    lengths.push_back(first_passage([&] { return table.draw(words); }, eps, longest));
   }
   std::ranges::sort(lengths);
   const auto rank = static_cast<std::size_t>(median_rank(result.sets, result.confidence));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,6 +46,10 @@ struct TypicalLength {
   std::uint64_t longest = 0;  // where drawing stops: a length equal to it means "at least"
 };
 TypicalLength estimate_typical_length(const NetworkCells& network, double eps, std::uint64_t seed);
+
+/// The first n at which the largest softmax coefficient of the first n logits that draw gives falls below eps, or
+/// longest.
+std::uint64_t first_passage(const std::function<double()>& draw, double eps, std::uint64_t longest);
 
 /// Rank r (from 1) such that the r-th smallest of sets values is below the median of their distribution with a
 /// probability of at most (1 - confidence) / 2; its mirror is above it. 0 where there are too few.

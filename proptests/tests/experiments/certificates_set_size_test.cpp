@@ -148,5 +148,30 @@ TEST(CertifiedSetSizes, TheTypicalLengthIsThatOfSetsDrawnOneByOne) {
   EXPECT_GE(lengths[sets - rank], static_cast<int>(typical.lower));
 }
 
+// Against sums computed anew for each length, for logits that rise, fall, tie and wander.
+TEST(CertifiedSetSizes, TheFirstPassageIsThatOfTheSumsThemselves) {
+  RandomWords words(3);
+  std::vector<double> rising, falling, wandering;
+  for (int i = 0; i < 400; ++i) {
+    rising.push_back(0.01 * i);
+    falling.push_back(-0.01 * i);
+    wandering.push_back(4 * static_cast<double>(uniform(words)));
+  }
+  for (const auto& logits : {rising, falling, wandering, std::vector<double>(400, 2.5)}) {
+    for (const double eps : {0.3, 0.11, 0.017}) {
+      std::uint64_t expected = 0;
+      for (long double largest = 0; expected < logits.size() && !(expected > 0 && largest < eps);) {
+        ++expected;
+        long double sum = 0;
+        const double m = *std::max_element(logits.begin(), logits.begin() + static_cast<std::ptrdiff_t>(expected));
+        for (std::size_t j = 0; j < expected; ++j) sum += std::exp(static_cast<long double>(logits[j]) - m);
+        largest = 1 / sum;
+      }
+      std::size_t next = 0;
+      EXPECT_EQ(first_passage([&] { return logits.at(next++); }, eps, logits.size()), expected) << eps;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace softcheck::experiments
