@@ -19,7 +19,8 @@ import time
 try:
     import torch
 except ImportError:
-    sys.exit("torch_peers.py: needs Python's torch; it is not installed here")
+    print("torch_peers.py: needs Python's torch; it is not installed here", file=sys.stderr)
+    sys.exit(4)
 try:
     import triton
     import triton.language as tl
@@ -242,12 +243,15 @@ def main():
         parser.exit(4, f"torch_peers.py: torch {torch.__version__} sees no CUDA device; --device cpu compares the CPU's kernels\n")
     if not options.library.is_file():
         parser.error(f"needs the library of our kernels, got '{options.library}'")
-    library = ctypes.CDLL(str(options.library.resolve()))
     on_gpu = options.device == "cuda"
     prefix = "softcheck_cuda_" if on_gpu else "softcheck_"
-    kernels = {name: Kernel(library, prefix + name) for name in ("softmax", "entropy", "adaptive_softmax")}
-    for name in ("attention", "adaptive_attention"):
-        kernels[name] = Kernel(library, prefix + ("mma_" if on_gpu else "") + name)
+    try:
+        library = ctypes.CDLL(str(options.library.resolve()))
+        kernels = {name: Kernel(library, prefix + name) for name in ("softmax", "entropy", "adaptive_softmax")}
+        for name in ("attention", "adaptive_attention"):
+            kernels[name] = Kernel(library, prefix + ("mma_" if on_gpu else "") + name)
+    except (OSError, AttributeError) as error:  # no library, or not one of these kernels
+        parser.error(f"needs the library of our kernels for {options.device}: {error}")
     torch.manual_seed(1)
     torch.set_num_threads(int(os.environ.get("SOFTCHECK_THREADS", "1")))
     report = Report(options.device, 3 if options.quick else 50)
