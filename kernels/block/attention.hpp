@@ -173,6 +173,7 @@ SOFTCHECK_BODY void attention_body(B& block, const AttentionArguments<B, Element
   const std::int64_t items = arguments.batch * arguments.heads * arguments.queries;
   for (std::int64_t item = block.index(); item < items; item += block.count()) {
     const QueryScores<B, Element, Result> scores(arguments, memory.query, item);
+    if (!scores.inside) continue;
     for (std::int64_t i = block.rank(); i < arguments.dim; i += block.size()) {
       memory.query.store(i, widened(arguments.q.load(scores.batch, scores.head, scores.query, i)));
     }

@@ -170,7 +170,7 @@ SOFTCHECK_BODY QueryGradient<Accumulator<Element>> query_gradient(
     if (!(x > minus_infinity<T>())) continue;
     const T z = x - all.maximum;
     const T w = exponential(z * of.beta);
-    const T wa = w * dot_with(memory.second, arguments.forward.v, scores.batch, scores.key_head, key,
+    const T wa = w * dot_with(memory.second, arguments.forward.v, scores.batch, scores.key_head, scores.first_key + key,
                               arguments.forward.value_dim);
     own.weights.add(w);
     own.gradients.add(wa);
@@ -195,6 +195,7 @@ SOFTCHECK_BODY void query_backward_body(B& block, const GradientArguments<B, Ele
   const std::int64_t items = from.batch * from.heads * from.queries;
   for (std::int64_t item = block.index(); item < items; item += block.count()) {
     const QueryScores<B, Element, Element> scores(from, memory.first, item);
+    if (!scores.inside) continue;
     load_widened(block, from.q, scores.batch, scores.head, scores.query, from.dim, memory.first);
     load_widened(block, arguments.d_out, scores.batch, scores.head, scores.query, from.value_dim, memory.second);
     block.sync();
@@ -208,7 +209,8 @@ SOFTCHECK_BODY void query_backward_body(B& block, const GradientArguments<B, Ele
       // NaN is visible.
       if (!(x == minus_infinity<T>())) {
         gradient = score_gradient<adaptive>(
-            of, x, dot_with(memory.second, from.v, scores.batch, scores.key_head, own, from.value_dim));
+            of, x,
+            dot_with(memory.second, from.v, scores.batch, scores.key_head, scores.first_key + own, from.value_dim));
       }
       memory.scores.store(block.rank(), gradient);
       block.sync();
@@ -216,7 +218,7 @@ SOFTCHECK_BODY void query_backward_body(B& block, const GradientArguments<B, Ele
       for (int key = 0; key < (left < block.size() ? left : block.size()); ++key) {
         const ScoreGradient<T> other = memory.scores.load(key);
         if (other.weight < T(0)) continue;
-        held.add(block, other.slope, from.k, scores.batch, scores.key_head, begin + key, from.dim);
+        held.add(block, other.slope, from.k, scores.batch, scores.key_head, scores.first_key + begin + key, from.dim);
       }
       block.sync();  // the scores are free again
     }
@@ -236,18 +238,19 @@ SOFTCHECK_BODY void key_backward_body(B& block, const GradientArguments<B, Eleme
   for (std::int64_t item = block.index(); item < items; item += block.count()) {
     const std::int64_t key = item % from.keys, key_head = item / from.keys % from.key_heads;
     const std::int64_t batch = item / from.keys / from.key_heads;
+    const SequencePlaces of = from.sequence_of_key(key);
+    if (key < of.first_key || key >= of.key_end) continue;
     load_widened(block, from.k, batch, key_head, key, from.dim, memory.first);
     load_widened(block, from.v, batch, key_head, key, from.value_dim, memory.second);
     block.sync();
     HeldColumns<T> of_key, of_value;
-    // The last query sees the last key.
-    const std::int64_t seen_from = key - (from.keys - from.queries);
-    const std::int64_t first = from.causal && seen_from > 0 ? seen_from : 0;
+    const std::int64_t seen_from = key - of.key_end + of.query_end;
+    const std::int64_t first = from.causal && seen_from > of.first_query ? seen_from : of.first_query;
     for (std::int64_t head = key_head * group; head < (key_head + 1) * group; ++head) {
-      for (std::int64_t begin = first; begin < from.queries; begin += block.size()) {
+      for (std::int64_t begin = first; begin < of.query_end; begin += block.size()) {
         const std::int64_t query = begin + block.rank();
         ScoreGradient<T> gradient = {-1, 0};
-        if (query < from.queries && (!from.masked || from.mask.load(batch, head, query, key) != 0)) {
+        if (query < of.query_end && (!from.masked || from.mask.load(batch, head, query, key) != 0)) {
           const T x = dot_with(memory.first, from.q, batch, head, query, from.dim) * from.scale;
           if (!(x == minus_infinity<T>())) {
             gradient =
@@ -257,12 +260,12 @@ SOFTCHECK_BODY void key_backward_body(B& block, const GradientArguments<B, Eleme
         }
         memory.scores.store(block.rank(), gradient);
         block.sync();
-        const std::int64_t left = from.queries - begin;
+        const std::int64_t left = of.query_end - begin;
         for (int other = 0; other < (left < block.size() ? left : block.size()); ++other) {
-          const ScoreGradient<T> of = memory.scores.load(other);
-          if (of.weight < T(0)) continue;
-          of_key.add(block, of.slope, from.q, batch, head, begin + other, from.dim);
-          of_value.add(block, of.weight, arguments.d_out, batch, head, begin + other, from.value_dim);
+          const ScoreGradient<T> gradient_of = memory.scores.load(other);
+          if (gradient_of.weight < T(0)) continue;
+          of_key.add(block, gradient_of.slope, from.q, batch, head, begin + other, from.dim);
+          of_value.add(block, gradient_of.weight, arguments.d_out, batch, head, begin + other, from.value_dim);
         }
         block.sync();  // the scores are free again
       }

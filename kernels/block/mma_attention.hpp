@@ -76,9 +76,9 @@ SOFTCHECK_BODY void find_beta(B& block, const QueryTile<B, Element, Result>& til
                               const FragmentA<Element> (&q)[width / 16], HeldRows<width>& held) {
   const AttentionArguments<B, Element, Result>& from = tile.arguments;
   RowStatistics<float> rows[2] = {no_items<float>(), no_items<float>()};
-  for (std::int64_t begin = 0; begin < tile.columns; begin += keys_of_tile) {
+  for (std::int64_t begin = tile.of.first_key; begin < tile.columns; begin += keys_of_tile) {
     block.sync();  // the tile is free
-    load_tile<width>(block, from.k, tile.batch, tile.key_head, begin, from.keys, from.dim, keys);
+    load_tile<width>(block, from.k, tile.batch, tile.key_head, begin, tile.of.key_end, from.dim, keys);
     block.sync();
     FragmentC x[keys_of_tile / 8];
     score_tile<width>(block, tile, keys, q, begin, x);
@@ -107,7 +107,7 @@ SOFTCHECK_BODY void write_rows(B& block, const QueryTile<B, Element, Result>& ti
   for (int half = 0; half < 2; ++half) {
     const WeightSums<float> sums = merged_by_row(block, held.sums[half], MergedWeightSums<float>());
     const std::int64_t query = tile.row(half);
-    if (query >= to.queries) continue;
+    if (query >= tile.of.query_end) continue;
     const bool empty = held.maximum[half] == minus_infinity<float>();
     const float factor = 1.0F / sums.weights.total();
     SOFTCHECK_UNROLL
@@ -134,8 +134,7 @@ template <bool adaptive, int width, BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void mma_attention_body(B& block, const AttentionArguments<B, Element, Result>& arguments) {
   const auto keys = block.template shared<Element>(keys_of_tile * tile_stride<width>);
   const auto values = block.template shared<Element>(keys_of_tile * tile_stride<width>);
-  const std::int64_t tiles = (arguments.queries + queries_of_tile - 1) / queries_of_tile;
-  const std::int64_t items = arguments.batch * arguments.heads * tiles;
+  const std::int64_t items = arguments.batch * arguments.heads * tiles_of_head(arguments);
   for (std::int64_t item = block.index(); item < items; item += block.count()) {
     const QueryTile<B, Element, Result> tile(block, arguments, item);
     FragmentA<Element> q[width / 16];
@@ -145,16 +144,16 @@ SOFTCHECK_BODY void mma_attention_body(B& block, const AttentionArguments<B, Ele
       for (int e = 0; e < 8; ++e) {
         const MatrixPlace place = place_in_a(tile.lane, e);
         const std::int64_t query = tile.first + place.row, column = place.column + 16 * step;
-        const bool inside = query < arguments.queries && column < arguments.dim;
+        const bool inside = query < tile.of.query_end && column < arguments.dim;
         q[step].entry[e] = inside ? arguments.q.load(tile.batch, tile.head, query, column) : Element{};
       }
     }
     HeldRows<width> held;
     if constexpr (adaptive) find_beta<width>(block, tile, keys, q, held);
-    for (std::int64_t begin = 0; begin < tile.columns; begin += keys_of_tile) {
+    for (std::int64_t begin = tile.of.first_key; begin < tile.columns; begin += keys_of_tile) {
       block.sync();  // the tiles are free
-      load_tile<width>(block, arguments.k, tile.batch, tile.key_head, begin, arguments.keys, arguments.dim, keys);
-      load_tile<width>(block, arguments.v, tile.batch, tile.key_head, begin, arguments.keys, arguments.value_dim,
+      load_tile<width>(block, arguments.k, tile.batch, tile.key_head, begin, tile.of.key_end, arguments.dim, keys);
+      load_tile<width>(block, arguments.v, tile.batch, tile.key_head, begin, tile.of.key_end, arguments.value_dim,
                        values);
       block.sync();
       FragmentC x[keys_of_tile / 8], visible[keys_of_tile / 8];

@@ -17,6 +17,18 @@ inline constexpr int tile_stride = width + 8;
 template <int width, class Element>
 inline constexpr std::size_t mma_bytes = 2 * keys_of_tile* tile_stride<width> * sizeof(Element);
 
+/// Tiles that a head's queries are cut into. Where sequences are packed, each begins with a tile of its own: sequence i
+/// has those from first_tile(i) on, of which the last may be without queries.
+template <class Arguments>
+SOFTCHECK_BODY std::int64_t first_tile(const Arguments& arguments, std::int64_t sequence) {
+  return arguments.query_ends.load(sequence, 0, arguments.queries) / queries_of_tile + sequence;
+}
+template <class Arguments>
+constexpr std::int64_t tiles_of_head(const Arguments& arguments) {
+  if (arguments.sequences > 0) return arguments.queries / queries_of_tile + arguments.sequences;
+  return (arguments.queries + queries_of_tile - 1) / queries_of_tile;
+}
+
 /// The queries of a warp and where they stand. A lane holds parts of two of them: row(0) and row(1).
 template <BlockContext B, class Element, class Result>
 struct QueryTile {
@@ -24,27 +36,35 @@ struct QueryTile {
 
   const AttentionArguments<B, Element, Result>& arguments;
   std::int64_t batch, head, key_head, first;
+  SequencePlaces of;
   std::int64_t columns;  // keys up to the last one that any query of the block may see
   int lane;
 
   SOFTCHECK_BODY QueryTile(B& block, const AttentionArguments<B, Element, Result>& all, std::int64_t item)
       : arguments(all), lane(block.lane()) {
-    const std::int64_t tiles = (all.queries + queries_of_tile - 1) / queries_of_tile;
-    const std::int64_t begin = item % tiles * queries_of_tile;
+    const std::int64_t tiles = tiles_of_head(all);
+    std::int64_t tile = item % tiles;
     head = item / tiles % all.heads;
     batch = item / tiles / all.heads;
     key_head = head / (all.heads / all.key_heads);
+    of = {0, all.queries, 0, all.keys};
+    if (all.sequences > 0) {
+      const std::int64_t i =
+          last_start(all.sequences, tile, [&](std::int64_t sequence) { return first_tile(all, sequence); });
+      of = all.sequence(i);
+      tile -= first_tile(all, i);
+    }
+    const std::int64_t begin = of.first_query + tile * queries_of_tile, end = begin + queries_of_tile;
     first = begin + block.warp() * queries_of_warp;
-    const std::int64_t end = begin + queries_of_tile;
-    const std::int64_t seen = (end < all.queries ? end : all.queries) + all.keys - all.queries;
-    columns = all.causal && seen < all.keys ? seen : all.keys;
+    const std::int64_t seen = (end < of.query_end ? end : of.query_end) + of.key_end - of.query_end;
+    columns = begin >= of.query_end ? of.first_key : all.causal && seen < of.key_end ? seen : of.key_end;
   }
 
   SOFTCHECK_BODY std::int64_t row(int half) const { return first + place_in_c(lane, 2 * half).row; }
 
   SOFTCHECK_BODY bool sees(std::int64_t query, std::int64_t key) const {
-    if (query >= arguments.queries || key >= columns) return false;
-    if (arguments.causal && key > query + arguments.keys - arguments.queries) return false;
+    if (query >= of.query_end || key >= columns) return false;
+    if (arguments.causal && key - of.key_end > query - of.query_end) return false;
     return !arguments.masked || arguments.mask.load(batch, head, query, key) != 0;
   }
 };

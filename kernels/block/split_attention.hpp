@@ -13,6 +13,11 @@ constexpr std::int64_t keys_of_part(std::int64_t keys) {
   return attention_threads * (widths > 2 ? widths : 2);
 }
 constexpr std::int64_t parts_of(std::int64_t keys) { return (keys + keys_of_part(keys) - 1) / keys_of_part(keys); }
+/// Of any number of keys up to that one.
+constexpr std::int64_t most_parts(std::int64_t keys) {
+  const std::int64_t widths = (keys + keys_of_part(0) - 1) / keys_of_part(0);
+  return widths < attention_threads ? widths : attention_threads;
+}
 
 /// What a part leaves of its keys, beside the columns of the output.
 template <class T>
@@ -20,6 +25,12 @@ struct PartState {
   T maximum;
   WeightSums<T> sums;
 };
+
+/// Parts that a query has room for: as many as it has, or more where sequences are packed.
+template <class Arguments>
+constexpr std::int64_t parts_held(const Arguments& forward) {
+  return forward.sequences == 0 ? parts_of(forward.keys) : most_parts(forward.keys);
+}
 
 /// A part's sums relative to the largest score of all parts, and what its columns are to be multiplied by: 0 where it
 /// adds nothing. Adaptive attention's parts have one maximum: the factor is 1.
@@ -50,7 +61,7 @@ struct SplitArguments {
   Global<CompensatedSum<T>> columns;
 
   SOFTCHECK_BODY std::int64_t queries() const { return forward.batch * forward.heads * forward.queries; }
-  SOFTCHECK_BODY std::int64_t parts() const { return parts_of(forward.keys); }
+  SOFTCHECK_BODY std::int64_t parts() const { return parts_held(forward); }
 };
 
 /// The keys of a part that a query may see, as QueryScores.
@@ -61,8 +72,8 @@ struct PartScores {
   std::int64_t columns;
 
   SOFTCHECK_BODY PartScores(const Scores& scores, std::int64_t part)
-      : all(scores), begin(part * keys_of_part(scores.arguments.keys)) {
-    const std::int64_t length = keys_of_part(scores.arguments.keys), left = scores.columns - begin;
+      : all(scores), begin(part * keys_of_part(scores.keys)) {
+    const std::int64_t length = keys_of_part(scores.keys), left = scores.columns - begin;
     columns = left < 0 ? 0 : left < length ? left : length;
   }
   SOFTCHECK_BODY auto visible(std::int64_t key) const {
@@ -89,6 +100,7 @@ SOFTCHECK_BODY void part_statistics_body(B& block, const SplitArguments<B, Eleme
   const std::int64_t parts = arguments.parts(), items = arguments.queries() * parts;
   for (std::int64_t item = block.index(); item < items; item += block.count()) {
     const QueryScores<B, Element, Result> scores(arguments.forward, memory.query, item / parts);
+    if (!scores.inside || item % parts >= parts_of(scores.keys)) continue;
     load_query(block, scores, memory.query);
     const RowStatistics<T> all = row_statistics(block, PartScores(scores, item % parts), memory.statistics, T(1));
     if (block.rank() == 0) arguments.statistics.store(item, all);
@@ -96,13 +108,15 @@ SOFTCHECK_BODY void part_statistics_body(B& block, const SplitArguments<B, Eleme
   }
 }
 
-/// A query's statistics from its parts', for every thread of the block: in a tree that depends on their number alone.
+/// The statistics of a query, number item, from those of its parts, for every thread of the block: in a tree that
+/// depends on their number alone.
 template <BlockContext B, class Element, class Result, class T>
 SOFTCHECK_BODY RowStatistics<T> merged_statistics(B& block, const SplitArguments<B, Element, Result>& arguments,
-                                                  std::int64_t query, const AttentionMemory<B, T>& memory) {
-  const std::int64_t parts = arguments.parts();
-  const RowStatistics<T> own =
-      block.rank() < parts ? arguments.statistics.load(query * parts + block.rank()) : no_items<T>();
+                                                  const QueryScores<B, Element, Result>& scores, std::int64_t item,
+                                                  const AttentionMemory<B, T>& memory) {
+  const RowStatistics<T> own = block.rank() < parts_of(scores.keys)
+                                   ? arguments.statistics.load(item * arguments.parts() + block.rank())
+                                   : no_items<T>();
   return merged_by_block(block, memory.statistics, own, no_items<T>(), MergedStatistics<T>{1});
 }
 
@@ -115,11 +129,12 @@ SOFTCHECK_BODY void part_attention_body(B& block, const SplitArguments<B, Elemen
   const std::int64_t value_dim = arguments.forward.value_dim;
   for (std::int64_t item = block.index(); item < items; item += block.count()) {
     const QueryScores<B, Element, Result> scores(arguments.forward, memory.query, item / parts);
+    if (!scores.inside || item % parts >= parts_of(scores.keys)) continue;
     load_query(block, scores, memory.query);
     const PartScores part(scores, item % parts);
     HeldOutput<T> held;
     if constexpr (adaptive) {
-      const RowStatistics<T> all = merged_statistics(block, arguments, item / parts, memory);
+      const RowStatistics<T> all = merged_statistics(block, arguments, scores, item / parts, memory);
       held.maximum = all.maximum;
       if (all.maximum > minus_infinity<T>()) {
         attend<true>(block, part, memory, static_cast<T>(adaptive_beta(entropy_of(all))), value_dim, held);
@@ -144,17 +159,19 @@ template <bool adaptive, BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void merge_parts_body(B& block, const SplitArguments<B, Element, Result>& arguments) {
   using T = Accumulator<Element>;
   const AttentionMemory<B, T> memory(block, arguments.forward.dim);
-  const std::int64_t parts = arguments.parts(), value_dim = arguments.forward.value_dim;
+  const std::int64_t most = arguments.parts(), value_dim = arguments.forward.value_dim;
   for (std::int64_t query = block.index(); query < arguments.queries(); query += block.count()) {
     const QueryScores<B, Element, Result> scores(arguments.forward, memory.query, query);
+    if (!scores.inside) continue;
+    const std::int64_t parts = parts_of(scores.keys);
     T beta = 1;
     if constexpr (adaptive) {
-      const RowStatistics<T> all = merged_statistics(block, arguments, query, memory);
+      const RowStatistics<T> all = merged_statistics(block, arguments, scores, query, memory);
       if (all.maximum > minus_infinity<T>()) beta = static_cast<T>(adaptive_beta(entropy_of(all)));
     }
     HeldOutput<T> held;
     PartState<T> own = {minus_infinity<T>(), {{0, 0}, {0, 0}}};
-    if (block.rank() < parts) own = arguments.states.load(query * parts + block.rank());
+    if (block.rank() < parts) own = arguments.states.load(query * most + block.rank());
     held.maximum = merged_by_block(block, memory.maxima, own.maximum, minus_infinity<T>(), Larger<T>());
     const T factor = raise_part(own, held.maximum);
     held.sums = own.sums;
@@ -166,7 +183,7 @@ SOFTCHECK_BODY void merge_parts_body(B& block, const SplitArguments<B, Element, 
       for (std::int64_t part = 0; part < parts; ++part) {
         const T of_part = memory.weights.load(part);
         if (!(of_part > T(0))) continue;
-        CompensatedSum<T> sum = arguments.columns.load((query * parts + part) * value_dim + column);
+        CompensatedSum<T> sum = arguments.columns.load((query * most + part) * value_dim + column);
         sum.scale(of_part);
         held.out[c].add(sum);
       }

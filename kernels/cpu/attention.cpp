@@ -10,7 +10,7 @@
 
 #include "kernels/abi/softcheck_kernel.h"
 #include "kernels/cpu/attention_tile.hpp"
-#include "kernels/cpu/attention_views.hpp"
+#include "kernels/cpu/packed_views.hpp"
 #include "kernels/cpu/parallel_tasks.hpp"
 
 #define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
@@ -21,22 +21,19 @@ namespace {
 constexpr int done = 0;
 constexpr int refused = 1;
 
-/// Calls of attention in one: views_of(i) for i in [0, calls), largest one with as many keys as any of them.
-template <class T, class ViewsOf>
-void attend(std::int64_t calls, ViewsOf views_of, const AttentionViews& largest, bool adaptive) {
+/// Calls of attention in one, largest with as many keys as any of them.
+template <class T>
+void attend(const std::vector<AttentionViews>& calls, const AttentionViews& largest, bool adaptive) {
   const auto most = static_cast<std::int64_t>(tile_rows);
   const auto tiles_of = [&](const AttentionViews& views) { return (rows_of(views) + most - 1) / most; };
-  std::vector<std::int64_t> ends;  // of each call's tasks
-  std::int64_t tasks = 0;
-  for (std::int64_t i = 0; i < calls; ++i) {
-    const AttentionViews& views = views_of(i);
-    ends.push_back(tasks += views.batch() * views.key_heads() * tiles_of(views));
+  CallTasks tasks;
+  for (const AttentionViews& views : calls) {
+    tasks.add(views.batch() * views.key_heads() * tiles_of(views));
   }
-  parallel_tasks(tasks, thread_count(), [&] {
+  parallel_tasks(tasks.count(), thread_count(), [&] {
     return [&, tile = std::make_shared<AttentionTile<T>>(largest)](std::int64_t task) {
-      const auto end = std::upper_bound(ends.begin(), ends.end(), task);
-      const AttentionViews& views = views_of(end - ends.begin());
-      const std::int64_t own = task - (end == ends.begin() ? 0 : end[-1]);
+      const auto [call, own] = tasks[task];
+      const AttentionViews& views = calls[call];
       const std::int64_t first = own % tiles_of(views) * most, head = own / tiles_of(views);
       const auto count = static_cast<std::size_t>(std::min(most, rows_of(views) - first));
       tile->attend(views, {head / views.key_heads(), head % views.key_heads(), first, count}, adaptive);
@@ -44,12 +41,11 @@ void attend(std::int64_t calls, ViewsOf views_of, const AttentionViews& largest,
   });
 }
 
-template <class ViewsOf>
-void attend_any(std::int64_t calls, ViewsOf views_of, const AttentionViews& largest, bool adaptive) {
+void attend_any(const std::vector<AttentionViews>& calls, const AttentionViews& largest, bool adaptive) {
   if (largest.q.storage == Storage::f64) {
-    attend<double>(calls, views_of, largest, adaptive);
+    attend<double>(calls, largest, adaptive);
   } else {
-    attend<float>(calls, views_of, largest, adaptive);
+    attend<float>(calls, largest, adaptive);
   }
 }
 
@@ -58,20 +54,18 @@ int run(const softcheck_call* call, bool adaptive) try {
   if (!views) {
     return refused;
   }
-  attend_any(
-      1, [&](std::int64_t) -> const AttentionViews& { return *views; }, *views, adaptive);
+  attend_any({*views}, *views, adaptive);
   return done;
 } catch (...) {
   return refused;  // out of memory
 }
 
 int run_packed(const softcheck_call* call, bool adaptive) try {
-  const std::optional<PackedViews> packed = packed_views(call);
-  if (!packed) {
+  const std::optional<SequenceCalls<AttentionViews>> sequences = sequences_of(packed_call(call));
+  if (!sequences) {
     return refused;
   }
-  attend_any(
-      packed->sequences(), [&](std::int64_t i) { return packed->sequence(i); }, packed->all, adaptive);
+  attend_any(sequences->each, sequences->all, adaptive);
   return done;
 } catch (...) {
   return refused;  // out of memory
@@ -86,7 +80,7 @@ SOFTCHECK_EXPORT int softcheck_adaptive_attention(const softcheck_call* call) {
   return softcheck::kernels::run(call, true);
 }
 
-// Beside the ops that the judge knows: sequences of different lengths, packed_views in attention_views.hpp. The same
+// Beside the ops that the judge knows: sequences of different lengths, packed_views.hpp. The same
 // bits as a call for each sequence; what lies behind the last one is neither read nor written.
 SOFTCHECK_EXPORT int softcheck_attention_varlen(const softcheck_call* call) {
   return softcheck::kernels::run_packed(call, false);

@@ -80,9 +80,9 @@ void write_scaled(const View4& to, std::int64_t batch, std::int64_t head, std::i
 template <class T>
 class QueryGradient {
  public:
+  /// views: of the call with the most keys.
   explicit QueryGradient(const AttentionGradientViews& views)
-      : views_(views),
-        tile_(views.forward),
+      : tile_(views.forward),
         statistics_(views.forward.keys(), 0),
         width_(tile_.scores().queries().stride),
         keys_(key_block * width_, T(0)),
@@ -90,8 +90,8 @@ class QueryGradient {
         sums_(static_cast<std::size_t>(views.forward.keys()) / key_block + 1, tile_rows * width_) {}
 
   /// terms: (rows)
-  void run(const TilePlace& place, bool adaptive, GradientTerms<T>* terms) {
-    tile_.begin(views_.forward, place);
+  void run(const AttentionGradientViews& views, const TilePlace& place, bool adaptive, GradientTerms<T>* terms) {
+    tile_.begin(views.forward, place);
     if (adaptive) {
       find_adaptive_terms(terms);
     } else {
@@ -105,7 +105,7 @@ class QueryGradient {
       for (std::size_t row = 0; row < place.rows; ++row) {
         tile_.differentiate(row, terms[row], nullptr);
       }
-      const RowMajor<T> k = scores.keys_in_rows(views_.forward.k, keys, width_, keys_.get());
+      const RowMajor<T> k = scores.keys_in_rows(views.forward.k, keys, width_, keys_.get());
       partial_product(
           TileProduct<T>{tile_.gradients(), key_block, 1, k.data, k.stride, keys.count, sums_.next(), width_},
           scores.partial(), scores.scores(), place.rows, width_);
@@ -113,8 +113,8 @@ class QueryGradient {
     });
     const T* dq = sums_.total();
     for (std::size_t row = 0; row < place.rows; ++row) {
-      write_scaled(views_.dq, place.batch, scores.head_of(row), scores.query_of(row), dq + row * width_,
-                   static_cast<T>(views_.forward.scale));
+      write_scaled(views.dq, place.batch, scores.head_of(row), scores.query_of(row), dq + row * width_,
+                   static_cast<T>(views.forward.scale));
     }
   }
 
@@ -169,7 +169,6 @@ class QueryGradient {
     return {T(0), T(1), value, value, value, T(0), T(0)};
   }
 
-  const AttentionGradientViews& views_;
   GradientTile<T> tile_;
   WeightPass<T> statistics_;
   std::size_t width_;  // of a query, with its padding
@@ -182,30 +181,30 @@ class QueryGradient {
 template <class T>
 class KeyGradient {
  public:
+  /// views: of the call with the most queries.
   explicit KeyGradient(const AttentionGradientViews& views)
-      : views_(views),
-        tile_(views.forward),
+      : tile_(views.forward),
         probabilities_(tile_rows * key_block),
         dk_(tiles_of(views.forward), key_block * tile_.scores().queries().stride),
         dv_(tiles_of(views.forward), key_block * tile_.incoming().stride) {}
 
   /// terms: of the key head's rows.
-  void run(std::int64_t batch, std::int64_t key_head, const KeySpan& keys, const GradientTerms<T>* terms) {
-    const AttentionViews& forward = views_.forward;
+  void run(const AttentionGradientViews& views, std::int64_t batch, std::int64_t key_head, const KeySpan& keys,
+           const GradientTerms<T>* terms) {
+    const AttentionViews& forward = views.forward;
     dk_.clear();
     dv_.clear();
     const std::int64_t rows = rows_of(forward);
-    const std::int64_t begin = first_row(keys);
+    const std::int64_t begin = first_row(forward, keys);
     for (std::int64_t first = begin; first < rows; first += most) {
       tile_.begin(forward, {batch, key_head, first, static_cast<std::size_t>(std::min(most, rows - first))});
       if (first == begin) {
         tile_.load(keys);
       }
-      add_tile(keys, terms + first);
+      add_tile(keys, terms + first, views.dv.has_value());
     }
-    write(views_.dk, batch, key_head, keys, dk_.total(), tile_.scores().queries().stride,
-          static_cast<T>(forward.scale));
-    write(views_.dv, batch, key_head, keys, dv_.total(), tile_.incoming().stride, T(1));
+    write(views.dk, batch, key_head, keys, dk_.total(), tile_.scores().queries().stride, static_cast<T>(forward.scale));
+    write(views.dv, batch, key_head, keys, dv_.total(), tile_.incoming().stride, T(1));
   }
 
  private:
@@ -216,21 +215,20 @@ class KeyGradient {
   }
 
   /// Of the first tile that sees any of the keys.
-  std::int64_t first_row(const KeySpan& keys) const {
-    const AttentionViews& forward = views_.forward;
+  static std::int64_t first_row(const AttentionViews& forward, const KeySpan& keys) {
     const std::int64_t diagonal = forward.keys() - forward.queries();
     const std::int64_t first_query = forward.causal ? std::max<std::int64_t>(keys.begin - diagonal, 0) : 0;
     return first_query * forward.group() / most * most;
   }
 
-  void add_tile(const KeySpan& keys, const GradientTerms<T>* terms) {
+  void add_tile(const KeySpan& keys, const GradientTerms<T>* terms, bool of_values) {
     tile_.score(keys);
     ScoreTile<T>& scores = tile_.scores();
     for (std::size_t row = 0; row < scores.rows(); ++row) {
       tile_.differentiate(row, terms[row], probabilities_.get() + row * key_block);
     }
     add_product(keys, tile_.gradients(), scores.queries(), dk_);
-    if (views_.dv) {
+    if (of_values) {
       add_product(keys, probabilities_.get(), tile_.incoming(), dv_);
     }
   }
@@ -250,7 +248,6 @@ class KeyGradient {
     }
   }
 
-  const AttentionGradientViews& views_;
   GradientTile<T> tile_;
   AlignedArray<T> probabilities_;
   PairwiseSums<T> dk_, dv_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "kernels/cpu/call_views.hpp"
 
@@ -77,35 +76,6 @@ bool formats_fit(const AttentionViews& views) {
   return !views.mask || views.mask->storage == Storage::mask;
 }
 
-/// What both directions have in common, with own inputs before the mask; nothing where it is to be refused.
-bool call_fits(const softcheck_call* call, std::uint32_t own) {
-  return call != nullptr && call->abi_version == SOFTCHECK_KERNEL_ABI_VERSION && call->n_inputs >= own &&
-         call->n_inputs <= own + 1 && call->n_outputs >= 1 && call->n_outputs <= 3 && call->theta == 1 &&
-         std::isfinite(call->scale);
-}
-
-/// q, k, v, the mask and what has the shape of out.
-std::optional<AttentionViews> common_views(const softcheck_call& call, const DLTensor* like_out, std::uint32_t own) {
-  const std::optional<View4> q = view4_of(call.inputs[0], 4);
-  const std::optional<View4> k = view4_of(call.inputs[1], 4);
-  const std::optional<View4> v = view4_of(call.inputs[2], 4);
-  const std::optional<View4> out = view4_of(like_out, 4);
-  if (!q || !k || !v || !out) {
-    return std::nullopt;
-  }
-  AttentionViews views{*q, *k, *v, std::nullopt, *out, std::nullopt, std::nullopt, call.scale, call.causal != 0};
-  if (call.n_inputs > own && !(views.mask = view4_of(call.inputs[own], 4))) {
-    return std::nullopt;
-  }
-  return views;
-}
-
-/// A view shaped and stored like another.
-std::optional<View4> view_like(const DLTensor* tensor, const View4& other) {
-  const std::optional<View4> view = view4_of(tensor, 4);
-  return view && view->shape == other.shape && view->storage == other.storage ? view : std::nullopt;
-}
-
 /// (all, heads, dim) as (1, heads, all, dim).
 std::optional<View4> packed_view(const DLTensor* tensor) {
   const std::optional<View4> view = view4_of(tensor, 3);
@@ -129,111 +99,78 @@ std::optional<View4> packed_rows(const DLTensor* tensor) {
                {view->strides[0], view->strides[0], view->strides[1], view->strides[1]}};
 }
 
-/// Cumulative lengths; nothing where they do not start at 0, fall, or go beyond total.
-std::optional<std::vector<std::int64_t>> cumulative_lengths(const DLTensor* tensor, std::int64_t total) {
-  if (tensor == nullptr || tensor->ndim != 1 || tensor->device.device_type != kDLCPU || tensor->shape == nullptr ||
-      tensor->shape[0] < 1 || tensor->data == nullptr || tensor->dtype.code != kDLInt || tensor->dtype.lanes != 1 ||
-      (tensor->dtype.bits != 32 && tensor->dtype.bits != 64)) {
-    return std::nullopt;
-  }
-  const std::int64_t count = tensor->shape[0], stride = tensor->strides == nullptr ? 1 : tensor->strides[0];
-  if (count > 1 && stride <= 0) {
-    return std::nullopt;
-  }
-  const auto* data = static_cast<const std::byte*>(tensor->data) + tensor->byte_offset;
-  std::vector<std::int64_t> ends;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::byte* from = data + i * stride * (tensor->dtype.bits / 8);
-    ends.push_back(tensor->dtype.bits == 32 ? load_bits<std::int32_t>(from) : load_bits<std::int64_t>(from));
-    if (ends.back() < (i == 0 ? 0 : ends[ends.size() - 2]) || ends.back() > (i == 0 ? 0 : total)) {
-      return std::nullopt;
-    }
-  }
-  return ends;
+std::optional<View4> heads_view(const DLTensor* tensor, Layout layout) {
+  return layout == Layout::packed ? packed_view(tensor) : view4_of(tensor, 4);
+}
+std::optional<View4> rows_view(const DLTensor* tensor, Layout layout) {
+  return layout == Layout::packed ? packed_rows(tensor) : view4_of(tensor, 3);
 }
 
-/// Places [begin, end) of the third dimension.
-View4 part_of(const View4& view, std::int64_t begin, std::int64_t end) {
-  View4 part = view;
-  part.shape[2] = end - begin;
-  if (part.data != nullptr) {
-    part.data += begin * part.strides[2];
+/// What both directions have in common, with own inputs before the mask or the lengths; nothing where it is to be
+/// refused.
+bool call_fits(const softcheck_call* call, std::uint32_t own, Layout layout) {
+  if (call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->n_outputs < 1 ||
+      call->n_outputs > 3 || call->theta != 1 || !std::isfinite(call->scale)) {
+    return false;
   }
-  return part;
+  return layout == Layout::packed ? call->n_inputs == own + 2 : call->n_inputs == own || call->n_inputs == own + 1;
 }
 
-}  // namespace
-
-std::optional<AttentionViews> attention_views(const softcheck_call* call) {
-  if (!call_fits(call, 3)) {
+/// q, k, v, the mask and what has the shape of out.
+std::optional<AttentionViews> common_views(const softcheck_call& call, const DLTensor* like_out, std::uint32_t own,
+                                           Layout layout) {
+  const std::optional<View4> q = heads_view(call.inputs[0], layout);
+  const std::optional<View4> k = heads_view(call.inputs[1], layout);
+  const std::optional<View4> v = heads_view(call.inputs[2], layout);
+  const std::optional<View4> out = heads_view(like_out, layout);
+  if (!q || !k || !v || !out) {
     return std::nullopt;
   }
-  std::optional<AttentionViews> views = common_views(*call, call->outputs[0], 3);
-  if (!views || (call->n_outputs > 1 && !(views->lse = view4_of(call->outputs[1], 3))) ||
-      (call->n_outputs > 2 && !(views->entropy = view4_of(call->outputs[2], 3)))) {
-    return std::nullopt;
-  }
-  return shapes_fit(*views) && formats_fit(*views) ? views : std::nullopt;
-}
-
-std::optional<AttentionGradientViews> attention_gradient_views(const softcheck_call* call) {
-  if (!call_fits(call, 4)) {
-    return std::nullopt;
-  }
-  const std::optional<AttentionViews> forward = common_views(*call, call->inputs[3], 4);
-  if (!forward || !shapes_fit(*forward) || !formats_fit(*forward)) {
-    return std::nullopt;
-  }
-  const std::optional<View4> dq = view_like(call->outputs[0], forward->q);
-  if (!dq) {
-    return std::nullopt;
-  }
-  AttentionGradientViews views{*forward, *dq, std::nullopt, std::nullopt};
-  if ((call->n_outputs > 1 && !(views.dk = view_like(call->outputs[1], forward->k))) ||
-      (call->n_outputs > 2 && !(views.dv = view_like(call->outputs[2], forward->v)))) {
+  AttentionViews views{*q, *k, *v, std::nullopt, *out, std::nullopt, std::nullopt, call.scale, call.causal != 0};
+  if (call.n_inputs == own + 1 && !(views.mask = view4_of(call.inputs[own], 4))) {
     return std::nullopt;
   }
   return views;
 }
 
-std::optional<PackedViews> packed_views(const softcheck_call* call) {
-  if (!call_fits(call, 5) || call->n_inputs != 5) {
-    return std::nullopt;
-  }
-  const std::optional<View4> q = packed_view(call->inputs[0]), k = packed_view(call->inputs[1]);
-  const std::optional<View4> v = packed_view(call->inputs[2]), out = packed_view(call->outputs[0]);
-  if (!q || !k || !v || !out) {
-    return std::nullopt;
-  }
-  AttentionViews all{*q, *k, *v, std::nullopt, *out, std::nullopt, std::nullopt, call->scale, call->causal != 0};
-  if ((call->n_outputs > 1 && !(all.lse = packed_rows(call->outputs[1]))) ||
-      (call->n_outputs > 2 && !(all.entropy = packed_rows(call->outputs[2]))) || !shapes_fit(all) ||
-      !formats_fit(all)) {
-    return std::nullopt;
-  }
-  std::optional<std::vector<std::int64_t>> query_ends = cumulative_lengths(call->inputs[3], all.queries());
-  std::optional<std::vector<std::int64_t>> key_ends = cumulative_lengths(call->inputs[4], all.keys());
-  if (!query_ends || !key_ends || query_ends->size() != key_ends->size()) {
-    return std::nullopt;
-  }
-  return PackedViews{all, std::move(*query_ends), std::move(*key_ends)};
+/// A view shaped and stored like another.
+std::optional<View4> view_like(const DLTensor* tensor, const View4& other, Layout layout) {
+  const std::optional<View4> view = heads_view(tensor, layout);
+  return view && view->shape == other.shape && view->storage == other.storage ? view : std::nullopt;
 }
 
-AttentionViews PackedViews::sequence(std::int64_t index) const {
-  const auto i = static_cast<std::size_t>(index);
-  AttentionViews one = all;
-  for (View4* view : {&one.q, &one.out}) {
-    *view = part_of(*view, query_ends[i], query_ends[i + 1]);
+}  // namespace
+
+std::optional<AttentionViews> attention_views(const softcheck_call* call, Layout layout) {
+  if (!call_fits(call, 3, layout)) {
+    return std::nullopt;
   }
-  for (View4* view : {&one.k, &one.v}) {
-    *view = part_of(*view, key_ends[i], key_ends[i + 1]);
+  std::optional<AttentionViews> views = common_views(*call, call->outputs[0], 3, layout);
+  if (!views || (call->n_outputs > 1 && !(views->lse = rows_view(call->outputs[1], layout))) ||
+      (call->n_outputs > 2 && !(views->entropy = rows_view(call->outputs[2], layout)))) {
+    return std::nullopt;
   }
-  for (std::optional<View4>* rows : {&one.lse, &one.entropy}) {
-    if (*rows) {
-      *rows = part_of(**rows, query_ends[i], query_ends[i + 1]);
-    }
+  return shapes_fit(*views) && formats_fit(*views) ? views : std::nullopt;
+}
+
+std::optional<AttentionGradientViews> attention_gradient_views(const softcheck_call* call, Layout layout) {
+  if (!call_fits(call, 4, layout)) {
+    return std::nullopt;
   }
-  return one;
+  const std::optional<AttentionViews> forward = common_views(*call, call->inputs[3], 4, layout);
+  if (!forward || !shapes_fit(*forward) || !formats_fit(*forward)) {
+    return std::nullopt;
+  }
+  const std::optional<View4> dq = view_like(call->outputs[0], forward->q, layout);
+  if (!dq) {
+    return std::nullopt;
+  }
+  AttentionGradientViews views{*forward, *dq, std::nullopt, std::nullopt};
+  if ((call->n_outputs > 1 && !(views.dk = view_like(call->outputs[1], forward->k, layout))) ||
+      (call->n_outputs > 2 && !(views.dv = view_like(call->outputs[2], forward->v, layout)))) {
+    return std::nullopt;
+  }
+  return views;
 }
 
 }  // namespace softcheck::kernels

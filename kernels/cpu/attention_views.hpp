@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "kernels/abi/softcheck_kernel.h"
 #include "kernels/cpu/row_access.hpp"
@@ -50,22 +49,14 @@ struct AttentionGradientViews {
   std::optional<View4> dk, dv;
 };
 
-/// Sequences of different lengths, one behind the other: sequence i has the queries [query_ends[i], query_ends[i + 1])
-/// of q, and keys alike.
-struct PackedViews {
-  AttentionViews all;  // of one batch, as long as the tensors are; no mask
-  std::vector<std::int64_t> query_ends, key_ends;
-
-  std::int64_t sequences() const { return static_cast<std::int64_t>(query_ends.size()) - 1; }
-  AttentionViews sequence(std::int64_t index) const;
-};
+/// How the tensors of a call lie: by batch, or packed, sequences one behind the other: q (all queries, heads, dim), k
+/// and v (all keys, key heads, dim), lse and entropy (heads, all queries), as of one batch, and two more inputs behind.
+enum class Layout { batched, packed };
 
 /// The tensors of a call as views; nothing where the call is to be refused.
-std::optional<AttentionViews> attention_views(const softcheck_call* call);
+std::optional<AttentionViews> attention_views(const softcheck_call* call, Layout layout = Layout::batched);
 /// q, k, v, dL/dout[, mask] to dL/dq, dL/dk, dL/dv.
-std::optional<AttentionGradientViews> attention_gradient_views(const softcheck_call* call);
-/// q (all queries, heads, dim), k and v (all keys, key heads, dim), and the cumulative lengths of queries and of keys,
-/// of int32 or int64, (sequences + 1) from 0 on, to out like q, lse and entropy (heads, all queries).
-std::optional<PackedViews> packed_views(const softcheck_call* call);
+std::optional<AttentionGradientViews> attention_gradient_views(const softcheck_call* call,
+                                                               Layout layout = Layout::batched);
 
 }  // namespace softcheck::kernels

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <system_error>
@@ -16,6 +18,25 @@ inline unsigned thread_count() {
   const long count = wanted == nullptr ? 1 : std::strtol(wanted, nullptr, 10);
   return count < 1 ? 1 : static_cast<unsigned>(count < 1024 ? count : 1024);
 }
+
+/// The tasks of several calls, numbered one call's after the other's.
+class CallTasks {
+ public:
+  struct Place {
+    std::size_t call;
+    std::int64_t task;  // of that call
+  };
+
+  void add(std::int64_t tasks) { ends_.push_back(count() + tasks); }
+  std::int64_t count() const { return ends_.empty() ? 0 : ends_.back(); }
+  Place operator[](std::int64_t task) const {
+    const auto end = std::upper_bound(ends_.begin(), ends_.end(), task);
+    return {static_cast<std::size_t>(end - ends_.begin()), task - (end == ends_.begin() ? 0 : end[-1])};
+  }
+
+ private:
+  std::vector<std::int64_t> ends_;
+};
 
 /// Calls make_worker()(i) for each i in [0, tasks), each i once, on up to threads threads with a worker each; the
 /// threads end before it returns. Which thread takes which task is chance: no result may depend on it. make_worker runs

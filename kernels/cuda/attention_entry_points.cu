@@ -62,8 +62,7 @@ struct CudaMmaAttention {
 
   template <bool adaptive, int width, class Element, class Result>
   int run_width(const AttentionArguments<Block, Element, Result>& arguments) const {
-    const std::int64_t tiles = (arguments.queries + queries_of_tile - 1) / queries_of_tile;
-    const std::int64_t items = arguments.batch * arguments.heads * tiles;
+    const std::int64_t items = arguments.batch * arguments.heads * tiles_of_head(arguments);
     if (items == 0) return 0;
     const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(items, 1 << 20));
     mma_attention_kernel<adaptive, width><<<blocks, mma_threads, mma_bytes<width, Element>, stream>>>(arguments);
@@ -75,6 +74,13 @@ template <bool adaptive, class Launcher>
 int run_on_device(const softcheck_call* call) {
   const DeviceCall shown(call);
   return shown ? shown.finished(run_attention_call<adaptive>(&shown.call(), Launcher{shown.stream()})) : 1;
+}
+
+template <bool adaptive, class Launcher>
+int run_packed_on_device(const softcheck_call* call) {
+  const DeviceCall shown(call);
+  if (!shown || (shown.staged() && !sequences_of(packed_call(call)))) return 1;
+  return shown.finished(run_packed_attention_call<adaptive>(&shown.call(), Launcher{shown.stream()}));
 }
 
 }  // namespace
@@ -94,4 +100,23 @@ SOFTCHECK_EXPORT int softcheck_cuda_mma_attention(const softcheck_call* call) {
 
 SOFTCHECK_EXPORT int softcheck_cuda_mma_adaptive_attention(const softcheck_call* call) {
   return softcheck::kernels::run_on_device<true, softcheck::kernels::CudaMmaAttention>(call);
+}
+
+// Packed sequences, kernels/cpu/packed_views.hpp: the bits of a call for each. Lengths that lie on a device are not
+// looked at: what leads out of the tensors is cut off, results of such a call mean nothing.
+
+SOFTCHECK_EXPORT int softcheck_cuda_attention_varlen(const softcheck_call* call) {
+  return softcheck::kernels::run_packed_on_device<false, softcheck::kernels::CudaAttention>(call);
+}
+
+SOFTCHECK_EXPORT int softcheck_cuda_adaptive_attention_varlen(const softcheck_call* call) {
+  return softcheck::kernels::run_packed_on_device<true, softcheck::kernels::CudaAttention>(call);
+}
+
+SOFTCHECK_EXPORT int softcheck_cuda_mma_attention_varlen(const softcheck_call* call) {
+  return softcheck::kernels::run_packed_on_device<false, softcheck::kernels::CudaMmaAttention>(call);
+}
+
+SOFTCHECK_EXPORT int softcheck_cuda_mma_adaptive_attention_varlen(const softcheck_call* call) {
+  return softcheck::kernels::run_packed_on_device<true, softcheck::kernels::CudaMmaAttention>(call);
 }

@@ -13,20 +13,21 @@
 namespace softcheck::kernels {
 namespace {
 
-// As for attention: 128 registers a thread.
-constexpr int least_blocks = 4;
+// As for attention: 128 registers a thread; 168 for doubles, two to a number.
+template <class Element>
+constexpr int least_blocks = sizeof(Element) == 8 ? 3 : 4;
 
 using BackwardBlock = CudaBlock<attention_threads>;
 
 template <bool adaptive, class Element>
-__global__ void __launch_bounds__(attention_threads, least_blocks)
+__global__ void __launch_bounds__(attention_threads, least_blocks<Element>)
     query_backward_kernel(const GradientArguments<BackwardBlock, Element> arguments) {
   BackwardBlock block;
   query_backward_body<adaptive>(block, arguments);
 }
 
 template <bool adaptive, class Element>
-__global__ void __launch_bounds__(attention_threads, least_blocks)
+__global__ void __launch_bounds__(attention_threads, least_blocks<Element>)
     key_backward_kernel(const GradientArguments<BackwardBlock, Element> arguments) {
   BackwardBlock block;
   key_backward_body<adaptive>(block, arguments);
@@ -64,6 +65,13 @@ int run_on_device(const softcheck_call* call) {
   return shown ? shown.finished(run_backward_call<adaptive>(&shown.call(), CudaBackward{shown.stream()})) : 1;
 }
 
+template <bool adaptive>
+int run_packed_on_device(const softcheck_call* call) {
+  const DeviceCall shown(call);
+  if (!shown || (shown.staged() && !sequences_of(packed_gradient_call(call)))) return 1;
+  return shown.finished(run_packed_backward_call<adaptive>(&shown.call(), CudaBackward{shown.stream()}));
+}
+
 }  // namespace
 }  // namespace softcheck::kernels
 
@@ -73,4 +81,14 @@ SOFTCHECK_EXPORT int softcheck_cuda_attention_backward(const softcheck_call* cal
 
 SOFTCHECK_EXPORT int softcheck_cuda_adaptive_attention_backward(const softcheck_call* call) {
   return softcheck::kernels::run_on_device<true>(call);
+}
+
+// As softcheck_cuda_attention_varlen.
+
+SOFTCHECK_EXPORT int softcheck_cuda_attention_backward_varlen(const softcheck_call* call) {
+  return softcheck::kernels::run_packed_on_device<false>(call);
+}
+
+SOFTCHECK_EXPORT int softcheck_cuda_adaptive_attention_backward_varlen(const softcheck_call* call) {
+  return softcheck::kernels::run_packed_on_device<true>(call);
 }

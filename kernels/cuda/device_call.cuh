@@ -83,6 +83,8 @@ class DeviceCall {
   DeviceCall& operator=(const DeviceCall&) = delete;
 
   explicit operator bool() const { return valid_; }
+  /// Whether its tensors are the host's, which can be read there.
+  bool staged() const { return staged_; }
   const softcheck_call& call() const { return shown_; }
   cudaStream_t stream() const { return static_cast<cudaStream_t>(shown_.stream); }
 
@@ -98,7 +100,7 @@ class DeviceCall {
   }
 
  private:
-  static constexpr std::size_t most = 5;  // inputs, and outputs
+  static constexpr std::size_t most = 6;  // inputs, and outputs
 
   bool show(const DLTensor& tensor, std::size_t place) {
     DLTensor& shown = tensors_[place];

@@ -82,7 +82,7 @@ struct CudaSplitAttention {
     using T = Accumulator<Element>;
     const std::int64_t queries = forward.batch * forward.heads * forward.queries;
     if (queries == 0) return 0;
-    const std::int64_t items = queries * parts_of(forward.keys);
+    const std::int64_t items = queries * parts_held(forward);
     const StreamMemory<RowStatistics<T>> statistics(adaptive ? items : 0, stream);
     const StreamMemory<PartState<T>> states(items, stream);
     const StreamMemory<CompensatedSum<T>> columns(items * forward.value_dim, stream);
@@ -106,6 +106,13 @@ int run_on_device(const softcheck_call* call) {
   return shown ? shown.finished(run_attention_call<adaptive>(&shown.call(), CudaSplitAttention{shown.stream()})) : 1;
 }
 
+template <bool adaptive>
+int run_packed_on_device(const softcheck_call* call) {
+  const DeviceCall shown(call);
+  if (!shown || (shown.staged() && !sequences_of(packed_call(call)))) return 1;
+  return shown.finished(run_packed_attention_call<adaptive>(&shown.call(), CudaSplitAttention{shown.stream()}));
+}
+
 }  // namespace
 }  // namespace softcheck::kernels
 
@@ -115,4 +122,14 @@ SOFTCHECK_EXPORT int softcheck_cuda_split_attention(const softcheck_call* call) 
 
 SOFTCHECK_EXPORT int softcheck_cuda_split_adaptive_attention(const softcheck_call* call) {
   return softcheck::kernels::run_on_device<true>(call);
+}
+
+// As softcheck_cuda_attention_varlen.
+
+SOFTCHECK_EXPORT int softcheck_cuda_split_attention_varlen(const softcheck_call* call) {
+  return softcheck::kernels::run_packed_on_device<false>(call);
+}
+
+SOFTCHECK_EXPORT int softcheck_cuda_split_adaptive_attention_varlen(const softcheck_call* call) {
+  return softcheck::kernels::run_packed_on_device<true>(call);
 }

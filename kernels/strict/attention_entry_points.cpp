@@ -1,5 +1,6 @@
 // The attention kernels of kernels/block/ at the CPU's speed: contracts and bits are those of the emulated ones
 // (kernels/emulator/plugin) and of those on a GPU. A NaN stands where they have one; its bits are the machine's.
+#include "kernels/cpu/packed_views.hpp"
 #include "kernels/strict/attention_tile.hpp"
 #include "kernels/strict/gradient_tiles.hpp"
 
@@ -29,12 +30,30 @@ void differentiate(const AttentionGradientViews& views, bool adaptive) {
 /// How many of a call's keys make a part.
 using Parting = std::int64_t (*)(std::int64_t keys);
 
+void attend_any(const AttentionViews& views, Parting parting, bool adaptive) {
+  const std::int64_t keys_of_part = parting(views.keys());
+  views.q.storage == Storage::f64 ? attend<double>(views, keys_of_part, adaptive)
+                                  : attend<float>(views, keys_of_part, adaptive);
+}
+
+void differentiate_any(const AttentionGradientViews& views, bool adaptive) {
+  views.forward.q.storage == Storage::f64 ? differentiate<double>(views, adaptive)
+                                          : differentiate<float>(views, adaptive);
+}
+
 int run(const softcheck_call* call, Parting parting, bool adaptive) try {
   const std::optional<AttentionViews> views = attention_views(call);
   if (!views) return 1;
-  const std::int64_t keys_of_part = parting(views->keys());
-  views->q.storage == Storage::f64 ? attend<double>(*views, keys_of_part, adaptive)
-                                   : attend<float>(*views, keys_of_part, adaptive);
+  attend_any(*views, parting, adaptive);
+  return 0;
+} catch (...) {
+  return 1;  // out of memory
+}
+
+int run_packed(const softcheck_call* call, Parting parting, bool adaptive) try {
+  const std::optional<SequenceCalls<AttentionViews>> sequences = sequences_of(packed_call(call));
+  if (!sequences) return 1;
+  for (const AttentionViews& views : sequences->each) attend_any(views, parting, adaptive);
   return 0;
 } catch (...) {
   return 1;  // out of memory
@@ -43,8 +62,16 @@ int run(const softcheck_call* call, Parting parting, bool adaptive) try {
 int run_backward(const softcheck_call* call, bool adaptive) try {
   const std::optional<AttentionGradientViews> views = attention_gradient_views(call);
   if (!views) return 1;
-  views->forward.q.storage == Storage::f64 ? differentiate<double>(*views, adaptive)
-                                           : differentiate<float>(*views, adaptive);
+  differentiate_any(*views, adaptive);
+  return 0;
+} catch (...) {
+  return 1;  // out of memory
+}
+
+int run_packed_backward(const softcheck_call* call, bool adaptive) try {
+  const std::optional<SequenceCalls<AttentionGradientViews>> sequences = sequences_of(packed_gradient_call(call));
+  if (!sequences) return 1;
+  for (const AttentionGradientViews& views : sequences->each) differentiate_any(views, adaptive);
   return 0;
 } catch (...) {
   return 1;  // out of memory
@@ -80,4 +107,30 @@ SOFTCHECK_EXPORT int softcheck_strict_attention_backward(const softcheck_call* c
 
 SOFTCHECK_EXPORT int softcheck_strict_adaptive_attention_backward(const softcheck_call* call) {
   return kernels::strict::run_backward(call, true);
+}
+
+// Packed sequences, kernels/cpu/packed_views.hpp, one after the other.
+
+SOFTCHECK_EXPORT int softcheck_strict_attention_varlen(const softcheck_call* call) {
+  return kernels::strict::run_packed(call, kernels::strict::all_keys, false);
+}
+
+SOFTCHECK_EXPORT int softcheck_strict_adaptive_attention_varlen(const softcheck_call* call) {
+  return kernels::strict::run_packed(call, kernels::strict::all_keys, true);
+}
+
+SOFTCHECK_EXPORT int softcheck_strict_split_attention_varlen(const softcheck_call* call) {
+  return kernels::strict::run_packed(call, kernels::keys_of_part, false);
+}
+
+SOFTCHECK_EXPORT int softcheck_strict_split_adaptive_attention_varlen(const softcheck_call* call) {
+  return kernels::strict::run_packed(call, kernels::keys_of_part, true);
+}
+
+SOFTCHECK_EXPORT int softcheck_strict_attention_backward_varlen(const softcheck_call* call) {
+  return kernels::strict::run_packed_backward(call, false);
+}
+
+SOFTCHECK_EXPORT int softcheck_strict_adaptive_attention_backward_varlen(const softcheck_call* call) {
+  return kernels::strict::run_packed_backward(call, true);
 }

@@ -6,7 +6,7 @@
 
 #include "kernels/block/abi/element_types.hpp"
 #include "kernels/block/attention_backward.hpp"
-#include "kernels/cpu/attention_views.hpp"
+#include "kernels/cpu/packed_views.hpp"
 
 // From a call of the ABI to an attention kernel's launch, on either machine. Host code.
 namespace softcheck::kernels {
@@ -73,27 +73,74 @@ int run_mma_width(const Launcher& launcher, const AttentionArguments<B, Element,
   return 1;
 }
 
+template <class T, class View>
+View numbers_of(const CumulativeLengths& lengths) {
+  return View(reinterpret_cast<const T*>(lengths.data), (lengths.count - 1) * lengths.stride + 1);
+}
+
+template <class B>
+SequenceEnds<B> sequence_ends(const CumulativeLengths& lengths) {
+  SequenceEnds<B> ends;
+  ends.stride = lengths.stride;
+  if (lengths.wide) {
+    ends.wide = numbers_of<std::int64_t, typename B::template Global<const std::int64_t>>(lengths);
+  } else {
+    ends.narrow = numbers_of<std::int32_t, typename B::template Global<const std::int32_t>>(lengths);
+  }
+  return ends;
+}
+
+/// The arguments with a packed call's sequences.
+template <class B, class Element, class Result, class Views>
+AttentionArguments<B, Element, Result> with_sequences(AttentionArguments<B, Element, Result> arguments,
+                                                      const PackedCall<Views>* packed) {
+  if (packed != nullptr) {
+    arguments.sequences = packed->sequences();
+    arguments.query_ends = sequence_ends<B>(packed->query_ends);
+    arguments.key_ends = sequence_ends<B>(packed->key_ends);
+  }
+  return arguments;
+}
+
 /// Launcher::run<adaptive>(arguments) for the formats of the call; 1, a refusal, where they are none of attention's or
-/// the heads are too long.
+/// the heads are too long. packed: nothing where the call is not.
 template <bool adaptive, class Launcher>
-int run_attention_call(const softcheck_call* call, const Launcher& launcher) {
-  const std::optional<AttentionViews> views = attention_views(call);
-  if (!views || views->v.shape[3] > longest_value || views->q.shape[3] > longest_query) return 1;
-  if (views->lse && views->entropy && views->lse->storage != views->entropy->storage) return 1;
-  const bool wide = !views->lse || views->lse->storage == Storage::f32 || views->lse->storage == Storage::f64;
-  return with_element(views->q.storage, [&]<class Element>(std::type_identity<Element>) {
+int run_attention(const AttentionViews& views, const PackedCall<AttentionViews>* packed, const Launcher& launcher) {
+  if (views.v.shape[3] > longest_value || views.q.shape[3] > longest_query) return 1;
+  if (views.lse && views.entropy && views.lse->storage != views.entropy->storage) return 1;
+  if (packed != nullptr && packed->sequences() == 0) return 0;
+  const bool wide = !views.lse || views.lse->storage == Storage::f32 || views.lse->storage == Storage::f64;
+  return with_element(views.q.storage, [&]<class Element>(std::type_identity<Element>) {
     using B = typename Launcher::Block;
-    if (wide) return launcher.template run<adaptive>(attention_arguments<B, Element, Accumulator<Element>>(*views));
-    return launcher.template run<adaptive>(attention_arguments<B, Element, Element>(*views));
+    using Wide = Accumulator<Element>;
+    if (wide) {
+      return launcher.template run<adaptive>(with_sequences(attention_arguments<B, Element, Wide>(views), packed));
+    }
+    return launcher.template run<adaptive>(with_sequences(attention_arguments<B, Element, Element>(views), packed));
   });
 }
 
+template <bool adaptive, class Launcher>
+int run_attention_call(const softcheck_call* call, const Launcher& launcher) {
+  const std::optional<AttentionViews> views = attention_views(call);
+  return views ? run_attention<adaptive>(*views, nullptr, launcher) : 1;
+}
+
+/// Sequences packed one behind the other, kernels/cpu/packed_views.hpp. Their lengths are not looked at: whoever can
+/// read them asks sequences_of() first.
+template <bool adaptive, class Launcher>
+int run_packed_attention_call(const softcheck_call* call, const Launcher& launcher) {
+  const std::optional<PackedCall<AttentionViews>> packed = packed_call(call);
+  return packed ? run_attention<adaptive>(packed->all, &*packed, launcher) : 1;
+}
+
 template <class B, class Element>
-GradientArguments<B, Element> gradient_arguments(const AttentionGradientViews& views) {
+GradientArguments<B, Element> gradient_arguments(const AttentionGradientViews& views,
+                                                 const PackedCall<AttentionGradientViews>* packed) {
   using In = typename B::template Global<const Element>;
   using Out = typename B::template Global<Element>;
   GradientArguments<B, Element> arguments;
-  arguments.forward = attention_arguments<B, Element, Element>(views.forward);
+  arguments.forward = with_sequences(attention_arguments<B, Element, Element>(views.forward), packed);
   arguments.forward.out = {};
   arguments.d_out = tensor_of<In, const Element>(views.forward.out);
   arguments.dq = tensor_of<Out, Element>(views.dq);
@@ -102,15 +149,29 @@ GradientArguments<B, Element> gradient_arguments(const AttentionGradientViews& v
   return arguments;
 }
 
-/// Launcher::run_backward<adaptive>(arguments), which sees to arguments.queries; 1, a refusal, as for
-/// run_attention_call.
+/// Launcher::run_backward<adaptive>(arguments), which sees to arguments.queries; refusals as of run_attention.
+template <bool adaptive, class Launcher>
+int run_backward(const AttentionGradientViews& views, const PackedCall<AttentionGradientViews>* packed,
+                 const Launcher& launcher) {
+  if (std::max(views.forward.v.shape[3], views.forward.q.shape[3]) > longest_value) return 1;
+  if (packed != nullptr && packed->sequences() == 0) return 0;
+  return with_element(views.forward.q.storage, [&]<class Element>(std::type_identity<Element>) {
+    return launcher.template run_backward<adaptive>(
+        gradient_arguments<typename Launcher::Block, Element>(views, packed));
+  });
+}
+
 template <bool adaptive, class Launcher>
 int run_backward_call(const softcheck_call* call, const Launcher& launcher) {
   const std::optional<AttentionGradientViews> views = attention_gradient_views(call);
-  if (!views || std::max(views->forward.v.shape[3], views->forward.q.shape[3]) > longest_value) return 1;
-  return with_element(views->forward.q.storage, [&]<class Element>(std::type_identity<Element>) {
-    return launcher.template run_backward<adaptive>(gradient_arguments<typename Launcher::Block, Element>(*views));
-  });
+  return views ? run_backward<adaptive>(*views, nullptr, launcher) : 1;
+}
+
+/// As run_packed_attention_call.
+template <bool adaptive, class Launcher>
+int run_packed_backward_call(const softcheck_call* call, const Launcher& launcher) {
+  const std::optional<PackedCall<AttentionGradientViews>> packed = packed_gradient_call(call);
+  return packed ? run_backward<adaptive>(packed->all, &*packed, launcher) : 1;
 }
 
 }  // namespace softcheck::kernels

@@ -94,13 +94,23 @@ struct EmulatedMmaAttention {
 
   template <bool adaptive, int width, class Element, class Result>
   int run_width(const AttentionArguments<Block, Element, Result>& arguments) const {
-    const std::int64_t tiles = (arguments.queries + queries_of_tile - 1) / queries_of_tile;
+    const std::int64_t tiles = tiles_of_head(arguments);
     emulator::launched(
         {std::min<std::int64_t>(arguments.batch * arguments.heads * tiles, 3), mma_threads, mma_bytes<width, Element>},
         [&](Block& block) { mma_attention_body<adaptive, width>(block, arguments); }, arguments.keys);
     return 0;
   }
 };
+
+template <bool adaptive, class Launcher>
+int run_packed(const softcheck_call* call) {
+  return sequences_of(packed_call(call)) ? run_packed_attention_call<adaptive>(call, Launcher()) : 1;
+}
+
+template <bool adaptive>
+int run_packed_backward(const softcheck_call* call) {
+  return sequences_of(packed_gradient_call(call)) ? run_packed_backward_call<adaptive>(call, EmulatedBackward()) : 1;
+}
 
 }  // namespace
 }  // namespace softcheck::kernels
@@ -138,4 +148,38 @@ SOFTCHECK_EXPORT int softcheck_emulated_attention_backward(const softcheck_call*
 
 SOFTCHECK_EXPORT int softcheck_emulated_adaptive_attention_backward(const softcheck_call* call) {
   return kernels::run_backward_call<true>(call, kernels::EmulatedBackward());
+}
+
+// Packed sequences, kernels/cpu/packed_views.hpp: the bits of a call for each.
+
+SOFTCHECK_EXPORT int softcheck_emulated_attention_varlen(const softcheck_call* call) {
+  return kernels::run_packed<false, kernels::EmulatedAttention>(call);
+}
+
+SOFTCHECK_EXPORT int softcheck_emulated_adaptive_attention_varlen(const softcheck_call* call) {
+  return kernels::run_packed<true, kernels::EmulatedAttention>(call);
+}
+
+SOFTCHECK_EXPORT int softcheck_emulated_mma_attention_varlen(const softcheck_call* call) {
+  return kernels::run_packed<false, kernels::EmulatedMmaAttention>(call);
+}
+
+SOFTCHECK_EXPORT int softcheck_emulated_mma_adaptive_attention_varlen(const softcheck_call* call) {
+  return kernels::run_packed<true, kernels::EmulatedMmaAttention>(call);
+}
+
+SOFTCHECK_EXPORT int softcheck_emulated_split_attention_varlen(const softcheck_call* call) {
+  return kernels::run_packed<false, kernels::EmulatedSplitAttention>(call);
+}
+
+SOFTCHECK_EXPORT int softcheck_emulated_split_adaptive_attention_varlen(const softcheck_call* call) {
+  return kernels::run_packed<true, kernels::EmulatedSplitAttention>(call);
+}
+
+SOFTCHECK_EXPORT int softcheck_emulated_attention_backward_varlen(const softcheck_call* call) {
+  return kernels::run_packed_backward<false>(call);
+}
+
+SOFTCHECK_EXPORT int softcheck_emulated_adaptive_attention_backward_varlen(const softcheck_call* call) {
+  return kernels::run_packed_backward<true>(call);
 }

@@ -1,0 +1,208 @@
+// Packed sequences on the emulator: the bits of a call for each, under every schedule, and those of the strict mode;
+// nothing beyond the tensors is touched where lengths that nobody could look at are wrong.
+#include <gtest/gtest.h>
+
+#include "kernels/block/attention_backward.hpp"
+#include "kernels/block/mma_attention.hpp"
+#include "kernels/block/split_attention.hpp"
+#include "kernels/emulator/block.hpp"
+#include "proptests/tests/emulator/strict_formats.hpp"
+#include "proptests/tests/kernels/packed_problem.hpp"
+
+namespace softcheck::emulator_tests {
+namespace {
+
+using kernel_tests::Lengths;
+using kernel_tests::PackedShape;
+
+template <class Element>
+struct Packed : kernel_tests::PackedProblem<typename Format<Element>::Bits, kernels::Accumulator<Element>> {
+  explicit Packed(const PackedShape& shape)
+      : Packed::PackedProblem(shape, Format<Element>::type, [](double x) { return rounded_to<Element>(x); }) {}
+};
+
+softcheck_kernel kernel_of(const std::string& prefix, const std::string& op) {
+  return kernel_tests::load_kernel("softcheck_" + prefix + "_kernels", "softcheck_" + prefix + "_" + op);
+}
+bool is_backward(const std::string& op) { return op.ends_with("backward"); }
+
+// Sequences without queries, without keys and without either; one with more queries than keys, one of two parts, one
+// longer than a tile of tensor cores.
+const PackedShape ragged{{0, 3, 67, 1, 0, 2}, {7, 2, 20, 0, 0, 270}, 2, 1, 3, 4};
+const PackedShape grouped{{2, 1, 3}, {130, 5, 4}, 4, 2, 17, 130};
+
+template <class Element>
+void expect_own_bits(const PackedShape& shape, const std::string& op, bool causal) {
+  Packed<Element> each(shape), packed(shape);
+  EXPECT_TRUE(each.run_each(kernel_of("emulated", op), is_backward(op), causal)) << op;
+  EXPECT_TRUE(packed.run(kernel_of("emulated", op + "_varlen"), is_backward(op), causal)) << op;
+  EXPECT_TRUE(packed.same_results(each)) << op << ", causal " << causal;
+}
+
+template <class Element>
+void expect_strict_bits(const PackedShape& shape, const std::string& op, bool causal) {
+  Packed<Element> emulated(shape), strict(shape);
+  EXPECT_TRUE(emulated.run(kernel_of("emulated", op + "_varlen"), is_backward(op), causal)) << op;
+  EXPECT_TRUE(strict.run(kernel_of("strict", op + "_varlen"), is_backward(op), causal)) << op;
+  EXPECT_TRUE(strict.same_results(emulated)) << op << ", causal " << causal;
+}
+
+const std::string strict_ops[] = {"attention",          "adaptive_attention",
+                                  "split_attention",    "split_adaptive_attention",
+                                  "attention_backward", "adaptive_attention_backward"};
+const std::string mma_ops[] = {"mma_attention", "mma_adaptive_attention"};
+
+template <class Element>
+class PackedAttention : public testing::Test {};
+TYPED_TEST_SUITE(PackedAttention, StrictElements);
+
+TYPED_TEST(PackedAttention, ASequencesBitsAreThoseOfItsOwnCall) {
+  for (const std::string& op : strict_ops) {
+    for (const bool causal : {false, true}) expect_own_bits<TypeParam>(ragged, op, causal);
+  }
+}
+
+TYPED_TEST(PackedAttention, StrictHasTheBitsOfTheEmulatedOne) {
+  for (const std::string& op : strict_ops) expect_strict_bits<TypeParam>(grouped, op, true);
+}
+
+template <class Element>
+class PackedMmaAttention : public testing::Test {};
+using Halves = testing::Types<Half, BFloat>;
+TYPED_TEST_SUITE(PackedMmaAttention, Halves);
+
+TYPED_TEST(PackedMmaAttention, ASequencesBitsAreThoseOfItsOwnCall) {
+  for (const std::string& op : mma_ops) {
+    for (const bool causal : {false, true}) expect_own_bits<TypeParam>(ragged, op, causal);
+  }
+  // Sequences end where tiles do, and beside it.
+  for (const Lengths& queries : {Lengths{64, 64, 1}, Lengths{63, 2, 64}, Lengths{1, 128, 0, 65}}) {
+    expect_own_bits<TypeParam>({queries, Lengths(queries.size(), 33), 1, 1, 4, 3}, "mma_attention", true);
+  }
+}
+
+// A plug-in takes the schedule from the number of keys.
+TEST(PackedSchedules, AreCleanAndTheSame) {
+  for (const std::int64_t behind : {0, 1, 2, 3}) {
+    PackedShape shape = ragged;
+    shape.behind = behind;
+    for (const std::string& op : strict_ops) expect_own_bits<float>(shape, op, true);
+    for (const std::string& op : mma_ops) expect_own_bits<Half>(shape, op, true);
+  }
+}
+
+TEST(PackedLengths, OfEitherWidthAndAnyStrideAreTheSame) {
+  for (const std::string& op : {strict_ops[0], strict_ops[4]}) {
+    const softcheck_kernel kernel = kernel_of("emulated", op + "_varlen");
+    Packed<float> wide(grouped), narrow(grouped);
+    EXPECT_TRUE(wide.run(kernel, is_backward(op), wide.query_ends, wide.key_ends, false, 3));
+    EXPECT_TRUE(narrow.run(kernel, is_backward(op),
+                           std::vector<std::int32_t>(wide.query_ends.begin(), wide.query_ends.end()),
+                           std::vector<std::int32_t>(wide.key_ends.begin(), wide.key_ends.end()), false, 2));
+    EXPECT_TRUE(wide.same_results(narrow));
+  }
+}
+
+TEST(PackedLengths, AreRefusedWhereTheyAreWrong) {
+  const PackedShape shape{{2, 1}, {3, 2}, 1, 1, 2, 2, 1};
+  for (const std::string prefix : {"emulated", "strict"}) {
+    for (const std::string& op : strict_ops) {
+      const softcheck_kernel kernel = kernel_of(prefix, op + "_varlen");
+      Packed<float> packed(shape), untouched(shape);
+      const auto taken = [&](const Lengths& of_queries, const Lengths& of_keys) {
+        return packed.run(kernel, is_backward(op), of_queries, of_keys, false);
+      };
+      for (const Lengths& wrong : {Lengths{1, 2, 3}, Lengths{0, 2, 1}, Lengths{0, 2, 9}, Lengths{0, 2}}) {
+        EXPECT_FALSE(taken(wrong, {0, 3, 5})) << prefix << ' ' << op;
+        EXPECT_FALSE(taken({0, 2, 3}, wrong)) << prefix << ' ' << op;
+      }
+      EXPECT_TRUE(taken({0}, {0})) << prefix << ' ' << op;
+      EXPECT_TRUE(packed.same_results(untouched)) << prefix << ' ' << op;
+      EXPECT_TRUE(taken({0, 2, 3}, {0, 3, 5})) << prefix << ' ' << op;
+    }
+  }
+}
+
+using emulator_block = kernels::emulator::Block;
+
+// Lengths on a device, as no host looks at them.
+struct UnseenLengths {
+  static constexpr std::int64_t queries = 70, keys = 40;
+
+  UnseenLengths(Lengths of_queries, Lengths of_keys)
+      : query_ends(std::move(of_queries)),
+        key_ends(std::move(of_keys)),
+        numbers(static_cast<std::size_t>(queries), Half{0x3c00}),
+        results(numbers),
+        kept(static_cast<std::size_t>(queries)),
+        statistics(static_cast<std::size_t>(queries)),
+        states(static_cast<std::size_t>(queries)),
+        columns(static_cast<std::size_t>(queries)) {
+    using Block = emulator_block;
+    const std::vector<Half>& read = numbers;
+    arguments.q.elements = std::span(read);
+    arguments.k.elements = std::span(read).first(keys);
+    arguments.v = arguments.k;
+    arguments.out.elements = std::span(results);
+    for (auto* tensor : {&arguments.q, &arguments.k, &arguments.v}) tensor->strides[2] = 1;
+    arguments.out.strides[2] = 1;
+    arguments.batch = arguments.heads = arguments.key_heads = 1;
+    arguments.queries = queries;
+    arguments.keys = keys;
+    arguments.dim = arguments.value_dim = 1;
+    arguments.sequences = static_cast<std::int64_t>(query_ends.size()) - 1;
+    using Ends = kernels::SequenceEnds<Block>::Global<const std::int64_t>;
+    const Lengths &q_ends = query_ends, &k_ends = key_ends;
+    arguments.query_ends.wide = Ends(std::span(q_ends));
+    arguments.key_ends.wide = Ends(std::span(k_ends));
+  }
+
+  void expect_inside() {
+    using Block = emulator_block;
+    const std::size_t bytes = kernels::attention_bytes<float>(1);
+    expect_inside(bytes, [&](Block& block) { kernels::attention_body<true>(block, arguments); });
+    expect_inside(kernels::mma_bytes<64, Half>,
+                  [&](Block& block) { kernels::mma_attention_body<true, 64>(block, arguments); });
+    kernels::SplitArguments<Block, Half, Half> split;
+    split.forward = arguments;
+    split.statistics = std::span(statistics);
+    split.states = std::span(states);
+    split.columns = std::span(columns);
+    expect_inside(bytes, [&](Block& block) { kernels::part_statistics_body(block, split); });
+    expect_inside(bytes, [&](Block& block) { kernels::part_attention_body<true>(block, split); });
+    expect_inside(bytes, [&](Block& block) { kernels::merge_parts_body<true>(block, split); });
+    kernels::GradientArguments<Block, Half> gradient;
+    gradient.forward = arguments;
+    gradient.d_out = arguments.q;
+    gradient.dq = gradient.dk = gradient.dv = arguments.out;
+    gradient.queries = std::span(kept);
+    const std::size_t of_gradient = kernels::gradient_bytes<float>(1, 1);
+    expect_inside(of_gradient, [&](Block& block) { kernels::query_backward_body<true>(block, gradient); });
+    gradient.dv = {};
+    expect_inside(of_gradient, [&](Block& block) { kernels::key_backward_body<true>(block, gradient); });
+  }
+
+  static void expect_inside(std::size_t bytes, const kernels::emulator::Kernel& kernel) {
+    const auto report = kernels::emulator::launch({2, kernels::attention_threads, bytes}, kernel, {});
+    EXPECT_EQ(report.text().find("out of bounds"), std::string::npos) << report.text();
+  }
+
+  Lengths query_ends, key_ends;
+  std::vector<Half> numbers, results;
+  std::vector<kernels::QueryGradient<float>> kept;
+  std::vector<kernels::RowStatistics<float>> statistics;
+  std::vector<kernels::PartState<float>> states;
+  std::vector<kernels::CompensatedSum<float>> columns;
+  kernels::AttentionArguments<emulator_block, Half, Half> arguments;
+};
+
+TEST(PackedLengths, LeadNowhereBeyondTheTensorsEvenUnseen) {
+  const std::int64_t far = std::int64_t{1} << 62;
+  UnseenLengths({0, 3, 70}, {0, 30, 40}).expect_inside();
+  UnseenLengths({-far, 100, far}, {-1, 41, 1000}).expect_inside();
+  UnseenLengths({50, 10, 90}, {35, -8, 90}).expect_inside();
+  UnseenLengths({far, far, -far}, {far, -far, far}).expect_inside();
+}
+
+}  // namespace
+}  // namespace softcheck::emulator_tests
