@@ -21,10 +21,17 @@ constexpr int most_rounds = 30, least_rounds = 3;
 class DeviceTensor {
  public:
   DeviceTensor(Format format, std::vector<std::int64_t> shape, unsigned seed)
-      : format_(format), shape_(std::move(shape)), memory_(bytes_of(format, shape_)) {
+      : shape_(std::move(shape)), type_(type_of(format)), memory_(bytes_of(format, shape_)) {
     HostTensor pattern(format, {pattern_length});
     fill_normal(pattern, 1, seed);
     memory_.fill(pattern.bytes());
+  }
+  /// Cumulative lengths.
+  explicit DeviceTensor(HostTensor numbers)
+      : shape_{static_cast<std::int64_t>(numbers.count())},
+        type_(numbers.view().dtype),
+        memory_(numbers.bytes().size()) {
+    memory_.fill(numbers.bytes());
   }
   static std::size_t bytes_of(Format format, const std::vector<std::int64_t>& shape) {
     std::size_t count = size_of(format);
@@ -33,13 +40,13 @@ class DeviceTensor {
   }
   std::size_t bytes() const { return memory_.bytes(); }
   DLTensor view() {
-    return {memory_.data(), {kDLCUDA, 0}, static_cast<int>(shape_.size()), type_of(format_), shape_.data(), nullptr, 0};
+    return {memory_.data(), {kDLCUDA, 0}, static_cast<int>(shape_.size()), type_, shape_.data(), nullptr, 0};
   }
 
  private:
   static constexpr std::int64_t pattern_length = (1 << 20) + 7;  // so that no two rows are alike
-  Format format_;
   std::vector<std::int64_t> shape_;
+  DLDataType type_;
   DeviceMemory memory_;
 };
 
@@ -165,6 +172,37 @@ void measure_attention(Benchmarks& all, Format format, const AttentionShape& s, 
   measure(all.timings, timings, {calls[0], calls[1], calls[2]});
 }
 
+// Sequences of 256, 512, ..., 4096 tokens: packed, and each filled up to the longest one, as a batch has them.
+void measure_packed(Benchmarks& all) {
+  const std::int64_t count = 16, step = 256, heads = 16, dim = 128, longest = count * step;
+  std::vector<std::int64_t> lengths;
+  double pairs = 0;
+  for (std::int64_t i = 1; i <= count; ++i) {
+    lengths.push_back(i * step);
+    pairs += static_cast<double>(i * step) * static_cast<double>(i * step);
+  }
+  const std::int64_t tokens = step * count * (count + 1) / 2;
+  const auto tensors = [&](const std::vector<std::int64_t>& shape) {
+    std::vector<std::shared_ptr<DeviceTensor>> made;
+    for (unsigned seed = 1; seed <= 4; ++seed) {
+      made.push_back(std::make_shared<DeviceTensor>(Format::bf16, shape, seed));
+    }
+    return made;
+  };
+  const auto packed = tensors({tokens, heads, dim}), filled = tensors({count, heads, longest, dim});
+  const auto ends = std::make_shared<DeviceTensor>(HostTensor::ends_of(lengths));
+  const double scale = 1 / std::sqrt(static_cast<double>(dim)), flops = 2.0 * heads * dim * pairs;
+  const Call calls[] = {
+      {softcheck_cuda_mma_attention, {filled[0], filled[1], filled[2]}, {filled[3]}, scale, true},
+      {softcheck_cuda_mma_attention_varlen, {packed[0], packed[1], packed[2], ends, ends}, {packed[3]}, scale, true}};
+  const std::string problem = "16 sequences x 256 to 4096 tokens x 16 heads x 128, causal";
+  // Of both, the flops that are needed.
+  measure(all.timings,
+          {{"packed", "mma_attention, filled up", "bf16", problem, {}, 0, flops, 0, 0},
+           {"packed", "mma_attention, packed", "bf16", problem, {}, 0, flops, 0, 0}},
+          {calls[0], calls[1]});
+}
+
 }  // namespace
 
 double median_of(std::vector<double> values) {
@@ -188,6 +226,7 @@ Benchmarks run_benchmarks(std::size_t memory) {
                         softcheck_cuda_mma_adaptive_attention, "mma_");
     }
   }
+  measure_packed(all);
   measure_attention(all, Format::f32, {1, 16, 4096, 4096, 128, true}, softcheck_cuda_attention,
                     softcheck_cuda_adaptive_attention, "");
   // O(n) memory: the scores of these would be 17 G and 1.1 T numbers.

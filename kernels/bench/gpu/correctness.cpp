@@ -4,12 +4,9 @@
 #include <sstream>
 
 #include "kernels/bench/gpu/kernels.hpp"
-#include "kernels/bench/gpu/tensors.hpp"
 
 namespace softcheck::kernels::gpu {
-namespace {
 
-// The first place where two tensors differ, as text; empty where none does.
 std::string difference(const char* name, const HostTensor& judged, const HostTensor& reference) {
   const std::size_t size = size_of(judged.format());
   for (std::size_t i = 0; i < judged.count(); ++i) {
@@ -22,6 +19,8 @@ std::string difference(const char* name, const HostTensor& judged, const HostTen
   }
   return {};
 }
+
+namespace {
 
 using Tensors = std::vector<HostTensor*>;
 
@@ -173,6 +172,13 @@ std::vector<Comparison> compare_on_the_emulator(bool planted) {
   compare_narrow_weights({"mma_adaptive_attention", softcheck_emulated_mma_adaptive_attention,
                           planted ? softcheck_strict_attention : softcheck_strict_adaptive_attention, "f64"},
                          true, found);
+  compare_packed({"packed split_attention", softcheck_emulated_split_attention_varlen,
+                  planted ? softcheck_strict_attention : softcheck_strict_split_attention, "strict"},
+                 {Format::f32}, false, found);
+  compare_packed(
+      {"packed attention_backward", softcheck_emulated_attention_backward_varlen,
+       planted ? softcheck_strict_adaptive_attention_backward : softcheck_strict_attention_backward, "strict"},
+      {Format::bf16}, true, found);
   return found;
 }
 
@@ -202,6 +208,30 @@ std::vector<Comparison> compare_on_the_device() {
   compare_narrow_weights(
       {"mma_adaptive_attention", softcheck_cuda_mma_adaptive_attention, softcheck_strict_adaptive_attention, "f64"},
       true, found);
+  const std::vector<Format> all(std::begin(formats), std::end(formats)), halves = {Format::f16, Format::bf16};
+  compare_packed({"packed attention", softcheck_cuda_attention_varlen, softcheck_strict_attention, "strict"}, all,
+                 false, found);
+  compare_packed({"packed adaptive_attention", softcheck_cuda_adaptive_attention_varlen,
+                  softcheck_strict_adaptive_attention, "strict"},
+                 all, false, found);
+  compare_packed(
+      {"packed split_attention", softcheck_cuda_split_attention_varlen, softcheck_strict_split_attention, "strict"},
+      all, false, found);
+  compare_packed({"packed split_adaptive_attention", softcheck_cuda_split_adaptive_attention_varlen,
+                  softcheck_strict_split_adaptive_attention, "strict"},
+                 all, false, found);
+  compare_packed({"packed attention_backward", softcheck_cuda_attention_backward_varlen,
+                  softcheck_strict_attention_backward, "strict"},
+                 all, true, found);
+  compare_packed({"packed adaptive_attention_backward", softcheck_cuda_adaptive_attention_backward_varlen,
+                  softcheck_strict_adaptive_attention_backward, "strict"},
+                 all, true, found);
+  compare_packed(
+      {"packed mma_attention", softcheck_cuda_mma_attention_varlen, softcheck_cuda_mma_attention, "own call"}, halves,
+      false, found);
+  compare_packed({"packed mma_adaptive_attention", softcheck_cuda_mma_adaptive_attention_varlen,
+                  softcheck_cuda_mma_adaptive_attention, "own call"},
+                 halves, false, found);
   return found;
 }
 

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "kernels/abi/softcheck_kernel.h"
+#include "kernels/bench/gpu/tensors.hpp"
 
 namespace softcheck::kernels::gpu {
 
-/// What a comparison found. A NaN counts as a NaN, whatever its payload: those differ between machines.
+/// What a comparison found. A NaN's payload, which differs between machines, is not compared.
 struct Comparison {
   std::string kernel, format, against, problem;
   bool holds = false;
@@ -29,8 +29,14 @@ void compare_rows(const Kernels& kernels, std::vector<Comparison>& found);
 void compare_attention(const Kernels& kernels, std::vector<Comparison>& found, std::int64_t most_scores = INT64_MAX);
 /// Attention backward, the same.
 void compare_backward(const Kernels& kernels, std::vector<Comparison>& found, std::int64_t most_scores = INT64_MAX);
+/// Packed sequences by the kernel judged against a call of the reference for each, by bits; backward or not.
+void compare_packed(const Kernels& kernels, const std::vector<Format>& formats, bool backward,
+                    std::vector<Comparison>& found);
 /// Attention by tensor cores against f64 attention: f16 and bf16.
 void compare_narrow_weights(const Kernels& kernels, bool adaptive, std::vector<Comparison>& found);
+
+/// The first place where two tensors differ, as text; empty where none does. A NaN equals any NaN.
+std::string difference(const char* name, const HostTensor& judged, const HostTensor& reference);
 
 /// All kernels of the device.
 std::vector<Comparison> compare_on_the_device();

@@ -17,6 +17,14 @@ int softcheck_cuda_mma_attention(const softcheck_call* call);
 int softcheck_cuda_mma_adaptive_attention(const softcheck_call* call);
 int softcheck_cuda_attention_backward(const softcheck_call* call);
 int softcheck_cuda_adaptive_attention_backward(const softcheck_call* call);
+int softcheck_cuda_attention_varlen(const softcheck_call* call);
+int softcheck_cuda_adaptive_attention_varlen(const softcheck_call* call);
+int softcheck_cuda_split_attention_varlen(const softcheck_call* call);
+int softcheck_cuda_split_adaptive_attention_varlen(const softcheck_call* call);
+int softcheck_cuda_mma_attention_varlen(const softcheck_call* call);
+int softcheck_cuda_mma_adaptive_attention_varlen(const softcheck_call* call);
+int softcheck_cuda_attention_backward_varlen(const softcheck_call* call);
+int softcheck_cuda_adaptive_attention_backward_varlen(const softcheck_call* call);
 
 int softcheck_strict_softmax(const softcheck_call* call);
 int softcheck_strict_entropy(const softcheck_call* call);
@@ -33,6 +41,8 @@ int softcheck_strict_adaptive_attention_backward(const softcheck_call* call);
 int softcheck_emulated_softmax(const softcheck_call* call);
 int softcheck_emulated_split_attention(const softcheck_call* call);
 int softcheck_emulated_attention_backward(const softcheck_call* call);
+int softcheck_emulated_split_attention_varlen(const softcheck_call* call);
+int softcheck_emulated_attention_backward_varlen(const softcheck_call* call);
 int softcheck_emulated_mma_attention(const softcheck_call* call);
 int softcheck_emulated_mma_adaptive_attention(const softcheck_call* call);
 }

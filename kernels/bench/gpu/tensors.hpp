@@ -62,10 +62,23 @@ inline void store(std::byte* to, Format format, double value) {
 class HostTensor {
  public:
   HostTensor(Format format, std::vector<std::int64_t> shape)
-      : format_(format), shape_(std::move(shape)), bytes_(std::max<std::size_t>(count() * size_of(format), 1)) {}
+      : format_(format),
+        type_(type_of(format)),
+        shape_(std::move(shape)),
+        bytes_(std::max<std::size_t>(count() * size_of(format), 1)) {}
   /// A mask.
   explicit HostTensor(std::vector<std::int64_t> shape)
-      : shape_(std::move(shape)), mask_(true), bytes_(std::max<std::size_t>(count(), 1)) {}
+      : type_{kDLUInt, 8, 1}, shape_(std::move(shape)), bytes_(std::max<std::size_t>(count(), 1)) {}
+  /// Cumulative lengths of packed sequences, from 0 on.
+  static HostTensor ends_of(const std::vector<std::int64_t>& lengths) {
+    std::vector<std::int64_t> ends{0};
+    for (const std::int64_t n : lengths) ends.push_back(ends.back() + n);
+    HostTensor tensor(std::vector{static_cast<std::int64_t>(ends.size())});
+    tensor.type_ = {kDLInt, 64, 1};
+    tensor.bytes_.resize(ends.size() * sizeof ends[0]);
+    std::memcpy(tensor.bytes_.data(), ends.data(), tensor.bytes_.size());
+    return tensor;
+  }
 
   std::size_t count() const {
     std::size_t all = 1;
@@ -80,19 +93,13 @@ class HostTensor {
   void show(std::size_t i, bool visible) { bytes_[i] = std::byte{visible}; }
 
   DLTensor view() {
-    return {bytes_.data(),
-            {kDLCPU, 0},
-            static_cast<int>(shape_.size()),
-            mask_ ? DLDataType{kDLUInt, 8, 1} : type_of(format_),
-            shape_.data(),
-            nullptr,
-            0};
+    return {bytes_.data(), {kDLCPU, 0}, static_cast<int>(shape_.size()), type_, shape_.data(), nullptr, 0};
   }
 
  private:
   Format format_ = Format::f32;
+  DLDataType type_;
   std::vector<std::int64_t> shape_;
-  bool mask_ = false;
   std::vector<std::byte> bytes_;
 };
 
@@ -107,20 +114,12 @@ inline void fill_mask(HostTensor& mask, unsigned seed) {
 }
 
 /// Nonzero: refused.
-inline int call_kernel(softcheck_kernel kernel, std::vector<HostTensor*> inputs, std::vector<HostTensor*> outputs,
-                       double theta = 1, double scale = 1, bool causal = false) {
-  std::vector<DLTensor> views;
-  for (HostTensor* tensor : inputs) views.push_back(tensor->view());
-  for (HostTensor* tensor : outputs) views.push_back(tensor->view());
+inline int call_kernel(softcheck_kernel kernel, const std::vector<DLTensor>& inputs, std::vector<DLTensor> outputs,
+                       double theta, double scale, bool causal) {
   std::vector<const DLTensor*> in;
   std::vector<DLTensor*> out;
-  for (std::size_t i = 0; i < views.size(); ++i) {
-    if (i < inputs.size()) {
-      in.push_back(&views[i]);
-    } else {
-      out.push_back(&views[i]);
-    }
-  }
+  for (const DLTensor& tensor : inputs) in.push_back(&tensor);
+  for (DLTensor& tensor : outputs) out.push_back(&tensor);
   const softcheck_call call{SOFTCHECK_KERNEL_ABI_VERSION,
                             static_cast<std::uint32_t>(in.size()),
                             static_cast<std::uint32_t>(out.size()),
@@ -131,6 +130,15 @@ inline int call_kernel(softcheck_kernel kernel, std::vector<HostTensor*> inputs,
                             causal,
                             nullptr};
   return kernel(&call);
+}
+
+inline int call_kernel(softcheck_kernel kernel, const std::vector<HostTensor*>& inputs,
+                       const std::vector<HostTensor*>& outputs, double theta = 1, double scale = 1,
+                       bool causal = false) {
+  std::vector<DLTensor> in, out;
+  for (HostTensor* tensor : inputs) in.push_back(tensor->view());
+  for (HostTensor* tensor : outputs) out.push_back(tensor->view());
+  return call_kernel(kernel, in, out, theta, scale, causal);
 }
 
 }  // namespace softcheck::kernels::gpu

@@ -26,9 +26,10 @@ softcheck_kernel kernel_of(const std::string& prefix, const std::string& op) {
 }
 bool is_backward(const std::string& op) { return op.ends_with("backward"); }
 
-// Sequences without queries, without keys and without either; one with more queries than keys, one of two parts, one
-// longer than a tile of tensor cores.
-const PackedShape ragged{{0, 3, 67, 1, 0, 2}, {7, 2, 20, 0, 0, 270}, 2, 1, 3, 4};
+// Sequences without queries, without keys and without either; one with more queries than keys, one of two parts.
+const PackedShape ragged{{0, 3, 5, 1, 0, 2}, {7, 2, 130, 0, 0, 270}, 2, 1, 3, 4};
+// And one longer than a tile of tensor cores.
+const PackedShape tiled{{0, 3, 67, 1, 0, 2}, {7, 2, 20, 0, 0, 40}, 2, 1, 3, 4};
 const PackedShape grouped{{2, 1, 3}, {130, 5, 4}, 4, 2, 17, 130};
 
 template <class Element>
@@ -73,7 +74,7 @@ TYPED_TEST_SUITE(PackedMmaAttention, Halves);
 
 TYPED_TEST(PackedMmaAttention, ASequencesBitsAreThoseOfItsOwnCall) {
   for (const std::string& op : mma_ops) {
-    for (const bool causal : {false, true}) expect_own_bits<TypeParam>(ragged, op, causal);
+    for (const bool causal : {false, true}) expect_own_bits<TypeParam>(tiled, op, causal);
   }
   // Sequences end where tiles do, and beside it.
   for (const Lengths& queries : {Lengths{64, 64, 1}, Lengths{63, 2, 64}, Lengths{1, 128, 0, 65}}) {
@@ -84,10 +85,18 @@ TYPED_TEST(PackedMmaAttention, ASequencesBitsAreThoseOfItsOwnCall) {
 // A plug-in takes the schedule from the number of keys.
 TEST(PackedSchedules, AreCleanAndTheSame) {
   for (const std::int64_t behind : {0, 1, 2, 3}) {
-    PackedShape shape = ragged;
-    shape.behind = behind;
-    for (const std::string& op : strict_ops) expect_own_bits<float>(shape, op, true);
-    for (const std::string& op : mma_ops) expect_own_bits<Half>(shape, op, true);
+    PackedShape of_blocks = ragged, of_tiles = tiled;
+    of_blocks.keys_behind = of_tiles.keys_behind = behind;
+    for (const std::string& op : strict_ops) expect_own_bits<float>(of_blocks, op, true);
+    for (const std::string& op : mma_ops) expect_own_bits<Half>(of_tiles, op, true);
+  }
+}
+
+// Of all keys, so many, a part would be longer.
+TEST(PackedParts, AreThoseOfASequencesOwnKeys) {
+  const PackedShape shape{{1, 2}, {300, 700}, 1, 1, 2, 2, 0, 33000};
+  for (const std::string op : {"split_attention", "split_adaptive_attention"}) {
+    expect_own_bits<float>(shape, op, false);
   }
 }
 
@@ -104,7 +113,7 @@ TEST(PackedLengths, OfEitherWidthAndAnyStrideAreTheSame) {
 }
 
 TEST(PackedLengths, AreRefusedWhereTheyAreWrong) {
-  const PackedShape shape{{2, 1}, {3, 2}, 1, 1, 2, 2, 1};
+  const PackedShape shape{{2, 1}, {3, 2}, 1, 1, 2, 2, 1, 1};
   for (const std::string prefix : {"emulated", "strict"}) {
     for (const std::string& op : strict_ops) {
       const softcheck_kernel kernel = kernel_of(prefix, op + "_varlen");
@@ -160,31 +169,35 @@ struct UnseenLengths {
   void expect_inside() {
     using Block = emulator_block;
     const std::size_t bytes = kernels::attention_bytes<float>(1);
-    expect_inside(bytes, [&](Block& block) { kernels::attention_body<true>(block, arguments); });
-    expect_inside(kernels::mma_bytes<64, Half>,
-                  [&](Block& block) { kernels::mma_attention_body<true, 64>(block, arguments); });
+    ASSERT_NO_FATAL_FAILURE(
+        expect_inside(bytes, [&](Block& block) { kernels::attention_body<true>(block, arguments); }));
+    ASSERT_NO_FATAL_FAILURE(expect_inside(
+        kernels::mma_bytes<64, Half>, [&](Block& block) { kernels::mma_attention_body<true, 64>(block, arguments); }));
     kernels::SplitArguments<Block, Half, Half> split;
     split.forward = arguments;
     split.statistics = std::span(statistics);
     split.states = std::span(states);
     split.columns = std::span(columns);
-    expect_inside(bytes, [&](Block& block) { kernels::part_statistics_body(block, split); });
-    expect_inside(bytes, [&](Block& block) { kernels::part_attention_body<true>(block, split); });
-    expect_inside(bytes, [&](Block& block) { kernels::merge_parts_body<true>(block, split); });
+    ASSERT_NO_FATAL_FAILURE(expect_inside(bytes, [&](Block& block) { kernels::part_statistics_body(block, split); }));
+    ASSERT_NO_FATAL_FAILURE(
+        expect_inside(bytes, [&](Block& block) { kernels::part_attention_body<true>(block, split); }));
+    ASSERT_NO_FATAL_FAILURE(expect_inside(bytes, [&](Block& block) { kernels::merge_parts_body<true>(block, split); }));
     kernels::GradientArguments<Block, Half> gradient;
     gradient.forward = arguments;
     gradient.d_out = arguments.q;
     gradient.dq = gradient.dk = gradient.dv = arguments.out;
     gradient.queries = std::span(kept);
     const std::size_t of_gradient = kernels::gradient_bytes<float>(1, 1);
-    expect_inside(of_gradient, [&](Block& block) { kernels::query_backward_body<true>(block, gradient); });
+    ASSERT_NO_FATAL_FAILURE(
+        expect_inside(of_gradient, [&](Block& block) { kernels::query_backward_body<true>(block, gradient); }));
     gradient.dv = {};
-    expect_inside(of_gradient, [&](Block& block) { kernels::key_backward_body<true>(block, gradient); });
+    ASSERT_NO_FATAL_FAILURE(
+        expect_inside(of_gradient, [&](Block& block) { kernels::key_backward_body<true>(block, gradient); }));
   }
 
   static void expect_inside(std::size_t bytes, const kernels::emulator::Kernel& kernel) {
     const auto report = kernels::emulator::launch({2, kernels::attention_threads, bytes}, kernel, {});
-    EXPECT_EQ(report.text().find("out of bounds"), std::string::npos) << report.text();
+    ASSERT_EQ(report.text().find("out of bounds"), std::string::npos) << report.text();
   }
 
   Lengths query_ends, key_ends;
@@ -198,10 +211,13 @@ struct UnseenLengths {
 
 TEST(PackedLengths, LeadNowhereBeyondTheTensorsEvenUnseen) {
   const std::int64_t far = std::int64_t{1} << 62;
-  UnseenLengths({0, 3, 70}, {0, 30, 40}).expect_inside();
-  UnseenLengths({-far, 100, far}, {-1, 41, 1000}).expect_inside();
-  UnseenLengths({50, 10, 90}, {35, -8, 90}).expect_inside();
-  UnseenLengths({far, far, -far}, {far, -far, far}).expect_inside();
+  for (const auto& [of_queries, of_keys] : {std::pair<Lengths, Lengths>{{0, 3, 70}, {0, 30, 40}},
+                                            {{-9, 100, 120}, {-1, 41, 1000}},
+                                            {{50, 10, 90}, {35, -8, 90}},
+                                            {{far, far, -far}, {far, -far, far}},
+                                            {{-far, 60, far}, {-far, far, far}}}) {
+    ASSERT_NO_FATAL_FAILURE(UnseenLengths(of_queries, of_keys).expect_inside());
+  }
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ inline Lengths cumulative(const Lengths& lengths) {
 struct PackedShape {
   Lengths of_queries, of_keys;
   std::int64_t heads, key_heads, dim, value_dim;
-  std::int64_t behind = 3;  // places behind the last sequence
+  std::int64_t behind = 3, keys_behind = 3;  // places behind the last sequence
 };
 
 /// A tensor's numbers and its form as a packed one, (all, heads, columns).
@@ -68,7 +68,7 @@ class PackedProblem {
   template <class Rounded>
   PackedProblem(const PackedShape& shape, DLDataType type, Rounded rounded)
       : type_(type), query_ends(cumulative(shape.of_queries)), key_ends(cumulative(shape.of_keys)) {
-    const std::int64_t queries = query_ends.back() + shape.behind, keys = key_ends.back() + shape.behind;
+    const std::int64_t queries = query_ends.back() + shape.behind, keys = key_ends.back() + shape.keys_behind;
     std::uint32_t seed = 0;
     const auto tensor = [&](std::int64_t all, std::int64_t heads, std::int64_t columns) {
       PackedTensor<Bits> made{{all, heads, columns}, {}};

@@ -1,0 +1,127 @@
+// Packed sequences against calls by batch.
+#include <memory>
+#include <numeric>
+
+#include "kernels/bench/gpu/correctness.hpp"
+
+namespace softcheck::kernels::gpu {
+namespace {
+
+using Lengths = std::vector<std::int64_t>;
+
+// Sequences without queries, without keys, with more queries than keys, of several parts, of more than one tile of
+// tensor cores.
+const Lengths query_lengths = {0, 3, 70, 1, 0, 2, 5}, key_lengths = {7, 130, 40, 600, 0, 0, 4};
+constexpr std::int64_t heads = 4, key_heads = 2, dim = 64, value_dim = 40;
+constexpr std::int64_t behind = 2;  // places behind the last sequence
+constexpr double scale = 0.3;
+
+/// Places [begin, begin + count) of a packed tensor, (all, heads, columns) or (heads, all), as one of a call by batch.
+struct SequenceView {
+  Lengths shape, strides;
+  DLTensor tensor;
+
+  SequenceView(HostTensor& all, std::int64_t begin, std::int64_t count) : tensor(all.view()) {
+    const std::int64_t* of = tensor.shape;
+    if (tensor.ndim == 2) {
+      shape = {1, of[0], count};
+      strides = {1, of[1], 1};
+    } else {
+      shape = {1, of[1], count, of[2]};
+      strides = {1, of[2], of[1] * of[2], 1};
+    }
+    tensor.ndim = static_cast<int>(shape.size());
+    tensor.shape = shape.data();
+    tensor.strides = strides.data();
+    tensor.byte_offset = static_cast<std::uint64_t>(begin * strides[2] * (tensor.dtype.bits / 8));
+  }
+  SequenceView(const SequenceView&) = delete;
+  SequenceView& operator=(const SequenceView&) = delete;
+};
+
+struct NamedTensor {
+  const char* name;
+  HostTensor tensor;
+  bool of_keys;
+};
+
+/// A tensor each, in the call's order.
+struct Tensors {
+  std::vector<NamedTensor> inputs, outputs;
+
+  Tensors(Format format, bool backward) {
+    const std::int64_t queries = std::accumulate(query_lengths.begin(), query_lengths.end(), behind);
+    const std::int64_t keys = std::accumulate(key_lengths.begin(), key_lengths.end(), behind);
+    const HostTensor q(format, {queries, heads, dim}), out(format, {queries, heads, value_dim});
+    const HostTensor k(format, {keys, key_heads, dim}), v(format, {keys, key_heads, value_dim});
+    const HostTensor rows(wide_of(format), {heads, queries});
+    inputs = {{"q", q, false}, {"k", k, true}, {"v", v, true}};
+    if (backward) {
+      inputs.push_back({"d_out", out, false});
+      outputs = {{"dq", q, false}, {"dk", k, true}, {"dv", v, true}};
+    } else {
+      outputs = {{"out", out, false}, {"lse", rows, false}, {"entropy", rows, false}};
+    }
+    unsigned seed = 0;
+    for (NamedTensor& input : inputs) fill_normal(input.tensor, 1, ++seed);
+  }
+
+  int run_packed(softcheck_kernel kernel, bool causal) {
+    HostTensor of_queries = HostTensor::ends_of(query_lengths), of_keys = HostTensor::ends_of(key_lengths);
+    std::vector<HostTensor*> in, out;
+    for (NamedTensor& input : inputs) in.push_back(&input.tensor);
+    for (NamedTensor& output : outputs) out.push_back(&output.tensor);
+    in.insert(in.end(), {&of_queries, &of_keys});
+    return call_kernel(kernel, in, out, 1, scale, causal);
+  }
+
+  int run_each(softcheck_kernel kernel, bool causal) {
+    std::int64_t query = 0, key = 0;
+    for (std::size_t i = 0; i < query_lengths.size(); ++i) {
+      std::vector<std::unique_ptr<SequenceView>> views;
+      const auto cut = [&](std::vector<NamedTensor>& from) {
+        std::vector<DLTensor> to;
+        for (NamedTensor& one : from) {
+          views.push_back(one.of_keys ? std::make_unique<SequenceView>(one.tensor, key, key_lengths[i])
+                                      : std::make_unique<SequenceView>(one.tensor, query, query_lengths[i]));
+          to.push_back(views.back()->tensor);
+        }
+        return to;
+      };
+      const std::vector<DLTensor> in = cut(inputs), out = cut(outputs);
+      if (const int status = call_kernel(kernel, in, out, 1, scale, causal); status != 0) return status;
+      query += query_lengths[i];
+      key += key_lengths[i];
+    }
+    return 0;
+  }
+};
+
+}  // namespace
+
+void compare_packed(const Kernels& kernels, const std::vector<Format>& formats, bool backward,
+                    std::vector<Comparison>& found) {
+  for (const Format format : formats) {
+    for (const bool causal : {false, true}) {
+      Comparison one{kernels.name,
+                     to_string(format),
+                     kernels.reference_name,
+                     std::to_string(query_lengths.size()) + " sequences" + (causal ? ", causal" : ""),
+                     false,
+                     {}};
+      Tensors packed(format, backward), each(format, backward);
+      if (packed.run_packed(kernels.judged, causal) != 0) {
+        one.detail = "refused";
+      } else if (each.run_each(kernels.reference, causal) != 0) {
+        one.detail = "refused by the reference";
+      }
+      for (std::size_t i = 0; i < packed.outputs.size() && one.detail.empty(); ++i) {
+        one.detail = difference(packed.outputs[i].name, packed.outputs[i].tensor, each.outputs[i].tensor);
+      }
+      one.holds = one.detail.empty();
+      found.push_back(one);
+    }
+  }
+}
+
+}  // namespace softcheck::kernels::gpu
