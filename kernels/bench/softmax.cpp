@@ -1,7 +1,7 @@
 // Rows, f32, one thread: ours, oneDNN's softmax, memcpy, a pass that reads and takes the maximum, and a loop over libm,
 // taking turns. Counters are ratios of CPU times, each the least of several rounds; above 1 the first named is faster:
-// softmax_of_onednn (ours gives the entropy, too), entropy_of_read_max, entropy_of_libm; adaptive_to_softmax and to_f32
-// are costs.
+// softmax_of_onednn (ours gives the entropy, too), entropy_of_read_max, entropy_of_libm; adaptive_to_softmax,
+// backward_to_adaptive and to_f32 are costs.
 // ONEDNN_MAX_CPU_ISA=AVX2 and SOFTCHECK_MAX_ISA=avx2 hold both to AVX2.
 #include <benchmark/benchmark.h>
 
@@ -162,6 +162,40 @@ void halves(benchmark::State& state, DLDataType type) {
   }
 }
 
+// Rows of seven large logits among many small ones, 1.95 nats or a little more: beta is above 1, whatever the length.
+// backward_to_adaptive: what the gradient costs, in forward calls.
+void sharp_rows(benchmark::State& state) {
+  const softcheck_kernel softmax = kernel_of("softcheck_cpu_kernels", "softcheck_softmax");
+  const softcheck_kernel adaptive = kernel_of("softcheck_cpu_kernels", "softcheck_adaptive_softmax");
+  const softcheck_kernel backward = kernel_of("softcheck_cpu_kernels", "softcheck_adaptive_softmax_backward");
+  Rows r(state.range(0), std::int64_t{1} << 18);
+  if (softmax == nullptr || adaptive == nullptr || backward == nullptr) {
+    state.SkipWithError("not built here");
+    return;
+  }
+  for (std::size_t i = 0; i < r.logits.size(); ++i) {
+    const auto place = static_cast<std::int64_t>(i) % r.n;
+    r.logits[i] = place * 7 / r.n == (place + 1) * 7 / r.n ? r.logits[i] / 8 - 24 : 0.0F;
+  }
+  std::vector<float> incoming(r.logits.size()), gradient(r.logits.size());
+  fill(incoming, 2);
+  std::int64_t shape[2] = {r.rows, r.n};
+  const DLTensor x{r.logits.data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, nullptr, 0};
+  const DLTensor dp{incoming.data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, nullptr, 0};
+  DLTensor dx{gradient.data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, nullptr, 0};
+  const DLTensor* inputs[] = {&x, &dp};
+  DLTensor* outputs[] = {&dx};
+  const softcheck_call c{SOFTCHECK_KERNEL_ABI_VERSION, 2, 1, inputs, outputs, 1.0, 1.0, 0, nullptr};
+  const std::vector<double> s =
+      interleaved_seconds({[&] { call(softmax, r, 1); }, [&] { call(adaptive, r, 1); }, [&] { backward(&c); }}, 60);
+  for (auto _ : state) {
+    backward(&c);
+  }
+  state.counters["adaptive_to_softmax"] = s[1] / s[0];
+  state.counters["backward_to_adaptive"] = s[2] / s[1];
+}
+
+BENCHMARK(sharp_rows)->Arg(128)->Arg(4096)->Arg(131072)->Iterations(1);
 BENCHMARK_CAPTURE(halves, bf16, DLDataType{kDLBfloat, 16, 1})->Arg(128)->Arg(4096)->Iterations(1);
 BENCHMARK_CAPTURE(halves, f16, DLDataType{kDLFloat, 16, 1})->Arg(128)->Arg(4096)->Iterations(1);
 

@@ -181,5 +181,57 @@ TEST(CpuAttention, EqualKeysAreAveraged) {
   }
 }
 
+/// Makes rows of width numbers repeat after count of them.
+void repeat_rows(std::vector<float>& values, std::int64_t count, std::int64_t width) {
+  const auto period = static_cast<std::size_t>(count * width);
+  for (std::size_t i = period; i < values.size(); ++i) values[i] = values[i - period];
+}
+
+// Blocks of 128 keys that are all alike: their sums are equal, so that merging them in a tree rounds nothing, and one
+// after the other would.
+TEST(CpuAttention, AlikeBlocksHaveTheOutputOfOne) {
+  for (const std::string& symbol : attention_symbols()) {
+    std::vector<float> one;
+    for (const std::int64_t blocks : {1, 2, 32, 1024}) {
+      Attention call(1, 1, 1, 1, blocks * 128, 9);
+      repeat_rows(call.v, 128, 9);
+      std::fill(call.k.begin(), call.k.end(), 0.25f);
+      call.run(symbol);
+      if (blocks == 1) one = call.out;
+      EXPECT_TRUE(same_bits(call.out, one)) << symbol << ", blocks " << blocks;
+    }
+  }
+}
+
+// The same of the gradients: dq over blocks of keys, and dv, which grows with the number of alike tiles of 48 queries.
+// All scores are 0.
+TEST(CpuAttention, AlikeBlocksHaveTheGradientOfOne) {
+  const std::string symbol = "softcheck_attention_backward";
+  const std::int64_t d = 9;
+  const auto gradients = [&](std::int64_t queries, std::int64_t keys, std::int64_t alike_queries) {
+    Attention call(1, 1, 1, queries, keys, d);
+    std::fill(call.q.begin(), call.q.end(), 0.0f);
+    repeat_rows(call.k, 128, d);
+    repeat_rows(call.v, 128, d);
+    Tensor<float> q(dtype_of<float>(), {1, 1, queries, d}), incoming(dtype_of<float>(), {1, 1, queries, d});
+    Tensor<float> k(dtype_of<float>(), {1, 1, keys, d}), v(dtype_of<float>(), {1, 1, keys, d});
+    incoming.elements = uneven_row<float>(static_cast<std::size_t>(queries * d), 5);
+    repeat_rows(incoming.elements, alike_queries, d);
+    k.elements = call.k;
+    v.elements = call.v;
+    for (Tensor<float>* tensor : {&incoming, &k, &v}) tensor->view.data = tensor->elements.data();
+    Tensor<float> dq(dtype_of<float>(), q.shape), dk(dtype_of<float>(), k.shape), dv(dtype_of<float>(), k.shape);
+    run_call(symbol, {&q.view, &k.view, &v.view, &incoming.view}, {&dq.view, &dk.view, &dv.view});
+    return std::pair{dq.elements, dv.elements};
+  };
+  const std::vector<float> dq = gradients(1, 128, 1).first, dv = gradients(48, 128, 48).second;
+  for (const std::int64_t blocks : {2, 32, 1024}) {
+    EXPECT_TRUE(same_bits(gradients(1, blocks * 128, 1).first, dq)) << "blocks " << blocks;
+    std::vector<float> grown = dv;
+    for (float& x : grown) x *= static_cast<float>(blocks);
+    EXPECT_TRUE(same_bits(gradients(blocks * 48, 128, 48).second, grown)) << "tiles " << blocks;
+  }
+}
+
 }  // namespace
 }  // namespace softcheck::kernel_tests
