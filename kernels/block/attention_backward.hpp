@@ -28,6 +28,7 @@ struct GradientArguments {
   Tensor4<Global<const Element>> d_out;
   Tensor4<Global<Element>> dq, dk, dv;
   Global<QueryGradient<Accumulator<Element>>> queries;
+  bool of_keys = true;  // whether dk or dv is asked for: else there is no second pass
 };
 
 /// Of some keys at beta, w = exp(-beta D), D = m - x: sums of w, w a, w D and w a D.

@@ -52,7 +52,8 @@ struct CudaBackward {
       arguments.queries = CudaView<Kept>(kept, queries);
       query_backward_kernel<adaptive, Element><<<blocks(queries), attention_threads, bytes, stream>>>(arguments);
     }
-    if (keys > 0) key_backward_kernel<adaptive, Element><<<blocks(keys), attention_threads, bytes, stream>>>(arguments);
+    if (keys > 0 && arguments.of_keys)
+      key_backward_kernel<adaptive, Element><<<blocks(keys), attention_threads, bytes, stream>>>(arguments);
     const bool launched = cudaGetLastError() == cudaSuccess;
     if (kept != nullptr && cudaFreeAsync(kept, stream) != cudaSuccess) return 1;
     return launched ? 0 : 1;

@@ -146,6 +146,7 @@ GradientArguments<B, Element> gradient_arguments(const AttentionGradientViews& v
   arguments.dq = tensor_of<Out, Element>(views.dq);
   if (views.dk) arguments.dk = tensor_of<Out, Element>(*views.dk);
   if (views.dv) arguments.dv = tensor_of<Out, Element>(*views.dv);
+  arguments.of_keys = views.dk.has_value();
   return arguments;
 }
 

@@ -77,6 +77,7 @@ struct EmulatedBackward {
     emulator::launched(
         {std::min<std::int64_t>(queries, 3), attention_threads, bytes},
         [&](Block& block) { query_backward_body<adaptive>(block, arguments); }, from.keys);
+    if (!arguments.of_keys) return 0;
     emulator::launched(
         {std::min<std::int64_t>(keys, 3), attention_threads, bytes},
         [&](Block& block) { key_backward_body<adaptive>(block, arguments); }, from.keys);

@@ -103,12 +103,14 @@ TEST(PackedParts, AreThoseOfASequencesOwnKeys) {
 TEST(PackedLengths, OfEitherWidthAndAnyStrideAreTheSame) {
   for (const std::string& op : {strict_ops[0], strict_ops[4]}) {
     const softcheck_kernel kernel = kernel_of("emulated", op + "_varlen");
-    Packed<float> wide(grouped), narrow(grouped);
+    Packed<float> each(grouped), wide(grouped), narrow(grouped);
+    EXPECT_TRUE(each.run_each(kernel_of("emulated", op), is_backward(op), false));
     EXPECT_TRUE(wide.run(kernel, is_backward(op), wide.query_ends, wide.key_ends, false, 3));
     EXPECT_TRUE(narrow.run(kernel, is_backward(op),
                            std::vector<std::int32_t>(wide.query_ends.begin(), wide.query_ends.end()),
                            std::vector<std::int32_t>(wide.key_ends.begin(), wide.key_ends.end()), false, 2));
-    EXPECT_TRUE(wide.same_results(narrow));
+    EXPECT_TRUE(wide.same_results(each));
+    EXPECT_TRUE(narrow.same_results(each));
   }
 }
 
