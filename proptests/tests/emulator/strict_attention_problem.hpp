@@ -140,18 +140,11 @@ struct AttentionProblem {
   void call(const std::string& prefix, const std::string& op, std::vector<const DLTensor*> inputs,
             const std::vector<DLTensor*>& outputs, bool masked, bool causal) {
     if (masked) inputs.push_back(&mask.view);
-    const softcheck_call all{SOFTCHECK_KERNEL_ABI_VERSION,
-                             static_cast<std::uint32_t>(inputs.size()),
-                             static_cast<std::uint32_t>(outputs.size()),
-                             inputs.data(),
-                             outputs.data(),
-                             1.0,
-                             0.3,
-                             causal,
-                             nullptr};
     const softcheck_kernel kernel =
         kernel_tests::load_kernel("softcheck_" + prefix + "_kernels", "softcheck_" + prefix + "_" + op);
-    if (kernel == nullptr || kernel(&all) != 0) ADD_FAILURE() << prefix << ' ' << op << " is missing or refused a call";
+    if (!kernel_tests::takes_call(kernel, inputs, outputs, 0.3, causal)) {
+      ADD_FAILURE() << prefix << ' ' << op << " is missing or refused a call";
+    }
   }
 
   template <class X>

@@ -107,9 +107,9 @@ struct Call {
   softcheck_call call;
 };
 
-/// A call of a CPU kernel with any tensors, theta = 1; fails the test on a refusal.
-inline void run_call(const std::string& symbol, const std::vector<const DLTensor*>& inputs,
-                     const std::vector<DLTensor*>& outputs, double scale = 1, bool causal = false) {
+/// Whether there is a kernel and it takes these tensors, theta = 1.
+inline bool takes_call(softcheck_kernel kernel, const std::vector<const DLTensor*>& inputs,
+                       const std::vector<DLTensor*>& outputs, double scale, bool causal) {
   const softcheck_call call{SOFTCHECK_KERNEL_ABI_VERSION,
                             static_cast<std::uint32_t>(inputs.size()),
                             static_cast<std::uint32_t>(outputs.size()),
@@ -119,8 +119,13 @@ inline void run_call(const std::string& symbol, const std::vector<const DLTensor
                             scale,
                             causal ? 1 : 0,
                             nullptr};
-  const softcheck_kernel kernel = cpu_kernel(symbol);
-  if (kernel == nullptr || kernel(&call) != 0) {
+  return kernel != nullptr && kernel(&call) == 0;
+}
+
+/// A call of a CPU kernel with any tensors, theta = 1; fails the test on a refusal.
+inline void run_call(const std::string& symbol, const std::vector<const DLTensor*>& inputs,
+                     const std::vector<DLTensor*>& outputs, double scale = 1, bool causal = false) {
+  if (!takes_call(cpu_kernel(symbol), inputs, outputs, scale, causal)) {
     ADD_FAILURE() << symbol << " is missing or refused a call";
   }
 }

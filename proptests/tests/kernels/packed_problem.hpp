@@ -148,16 +148,7 @@ class PackedProblem {
  private:
   static bool taken(softcheck_kernel kernel, const std::vector<const DLTensor*>& inputs,
                     const std::vector<DLTensor*>& outputs, bool causal) {
-    const softcheck_call call{SOFTCHECK_KERNEL_ABI_VERSION,
-                              static_cast<std::uint32_t>(inputs.size()),
-                              static_cast<std::uint32_t>(outputs.size()),
-                              inputs.data(),
-                              outputs.data(),
-                              1.0,
-                              2.0,
-                              causal,
-                              nullptr};
-    return kernel != nullptr && kernel(&call) == 0;
+    return takes_call(kernel, inputs, outputs, 2, causal);
   }
 
   DLDataType type_;
