@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -82,6 +83,22 @@ Sums<Real> sums_of(const RowOf<Real>& row) {
     sums.deviations += w > 0 ? w * deviation : 0;  // 0 inf is not there
   }
   return sums;
+}
+
+/// (m, S, T) of every 16 logits; parts of nothing but masked items are left out.
+template <class Real>
+std::vector<Sums<Real>> parts_of(const RowOf<Real>& row) {
+  constexpr std::size_t width = 16;
+  std::vector<Sums<Real>> parts;
+  for (std::size_t i = 0; i < row.logits.size(); i += width) {
+    const auto from = row.logits.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto count = static_cast<std::ptrdiff_t>(std::min(width, row.logits.size() - i));
+    const RowOf<Real> part{std::vector<Real>(from, from + count), row.theta, {}};
+    if (maximum(part.logits) > -infinity) {
+      parts.push_back(sums_of(part));
+    }
+  }
+  return parts;
 }
 
 /// ln sum exp(x / theta) of a row whose maximum is finite, from its sums.

@@ -1,11 +1,12 @@
 #!/bin/sh
 # clang reads every source of this build with the same flags; a warning is an error.
 #
-# Nearly all the time goes into headers that are not ours: those that sources with equal flags include, themselves or
-# by our headers, are precompiled for them. A source that forgets one of these may pass here, but not g++, which builds
-# it without. Sources of a library are read a folder at a time, one behind the other in one file, as tidy.sh does: not
-# included, for clang says less of what is unused in an included file. So are the checks that a header stands alone,
-# which g++ makes one by one: here they are for warnings in headers that no source includes.
+# Nearly all the time goes into headers that are not ours: those that sources include, themselves or by our headers, are
+# precompiled, once for all whose flags are the same but for our own folders and definitions. A source that forgets one of
+# these may pass here, but not g++, which builds it without. Sources of a library are read a folder at a time, one behind
+# the other in one file, as tidy.sh does: not included, for clang says less of what is unused in an included file. So are
+# planted bugs, which CMake hands to g++ some at a time, and the checks that a header stands alone, which g++ makes one by
+# one: here they are for warnings in headers that no source includes.
 set -eu
 build=$1
 here=$(dirname "$0")
@@ -31,9 +32,9 @@ sh "$here/compile_flags.sh" "$build" |
       }
       close(file)
     }
-    # Highway includes such a source again for each SIMD target.
-    function has_targets(source, line, found) {
-      while ((getline line < source) > 0) found = found || line ~ /foreach_target\.h/
+    # Highway includes such a source again for each SIMD target; a lane of the network has an Eigen of its own name.
+    function stands_alone(source, line, found) {
+      while ((getline line < source) > 0) found = found || line ~ /foreach_target\.h|^#define Eigen /
       close(source)
       return found
     }
@@ -42,23 +43,38 @@ sh "$here/compile_flags.sh" "$build" |
       while ((getline line < source) > 0) print line >unit
       close(source)
     }
-    { flags[NR] = $1; source[NR] = $2; size[$1]++ }
+    # The sources that a file includes.
+    function append_all(unit, source, line) {
+      while ((getline line < source) > 0) if (line ~ /^#include "/) append(unit, substr(line, 11, length(line) - 11))
+      close(source)
+    }
+    {
+      gsub(/ -fPIC| -fvisibility[^ ]*/, "", $1)  # of code, and none is made
+      flags[NR] = $1
+      source[NR] = $2
+      # Our own, or of linking: nothing that is read in headers that are not ours.
+      gsub(/ -I[^ ]*| -D(SOFTCHECK|softcheck)_[^ ]*| -D[A-Z]+_(ALL_NO_LIB|DYN_LINK|CONTEXT_DYN_LINK|SHARED|SHARED_DEFINE)/, "", $1)
+      shared[NR] = $1
+      size[$1]++
+    }
     END {
       for (i = 1; i <= NR; i++) {
         precompiled = ""
-        alone = has_targets(source[i])
+        alone = stands_alone(source[i])
         header = source[i] ~ /_verify_interface_header_sets\//  # includes a header of ours and nothing else
-        if (flags[i] ~ /^clang\+\+/ && size[flags[i]] > 3 && !alone && !header) {  # few gain nothing
-          if (!(flags[i] in group)) {
-            group[flags[i]] = ++groups
+        several = source[i] ~ /\/Unity\/unity_/  # made of the sources that it includes
+        if (flags[i] ~ /^clang\+\+/ && size[shared[i]] > 3 && !alone && !header && !several) {  # few gain nothing
+          if (!(shared[i] in group)) {
+            group[shared[i]] = ++groups
             file = work "/headers_" groups ".hpp"
-            print flags[i] " -fpch-instantiate-templates -x c++-header " file " -o " file ".pch" >(work "/precompile")
+            print shared[i] " -fpch-instantiate-templates -x c++-header " file " -o " file ".pch" >(work "/precompile")
           }
-          collect(group[flags[i]], source[i])
-          precompiled = " -include-pch " work "/headers_" group[flags[i]] ".hpp.pch"
+          collect(group[shared[i]], source[i])
+          precompiled = " -include-pch " work "/headers_" group[shared[i]] ".hpp.pch"
         }
         read = source[i]
-        if (!alone && (header || source[i] in library)) {
+        if (several) append_all(read = work "/unit_" ++units ".cpp", source[i])
+        else if (!alone && (header || source[i] in library)) {
           folder = source[i]
           if (header) sub(/_verify_interface_header_sets\/.*/, "", folder)
           else sub(/[^\/]*$/, "", folder)
