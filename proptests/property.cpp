@@ -1,5 +1,6 @@
 #include "proptests/property.hpp"
 
+#include <rapidcheck.h>
 #include <rapidcheck/detail/Configuration.h>
 
 #include <algorithm>

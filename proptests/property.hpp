@@ -1,7 +1,5 @@
 #pragma once
 
-#include <rapidcheck.h>
-
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "numerics/certificate.hpp"
+#include "proptests/generators/rapidcheck_types.hpp"
 
 namespace softcheck::proptests {
 
@@ -64,7 +63,8 @@ struct Outcome {
 ///
 /// Case needs, found by argument-dependent lookup: `std::string to_text(const Case&)` on one line,
 /// `void from_text(std::string_view, Case&)` which throws std::invalid_argument, `std::size_t size_of(const Case&)` and
-/// `void showValue(const Case&, std::ostream&)`. Shrinking follows the generator's own shrinks.
+/// `void showValue(const Case&, std::ostream&)`. Shrinking follows the generator's own shrinks. Who makes one includes
+/// <rapidcheck.h>.
 template <class Case>
 struct PropertyOf {
   std::string suite;                // "Lemma21"

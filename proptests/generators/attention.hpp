@@ -1,7 +1,5 @@
 #pragma once
 
-#include <rapidcheck.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "numerics/format.hpp"
+#include "proptests/generators/rapidcheck_types.hpp"
 
 namespace softcheck::proptests {
 

@@ -9,7 +9,7 @@
 
 #include "proptests/generators/attention.hpp"
 #include "proptests/generators/case_text.hpp"
-#include "proptests/generators/draw.hpp"
+#include "proptests/generators/lazy_shrinks.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -1,10 +1,14 @@
 #include "proptests/generators/draw.hpp"
 
+#include <rapidcheck.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
 namespace softcheck::proptests {
+
+Draw::Draw(rc::Random random) : engine_(random.next()) {}
 
 std::uint64_t Draw::below(std::uint64_t count) {
   // The high half of a 64 x 64 bit product.

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <rapidcheck.h>
-
 #include <cstdint>
 #include <random>
-#include <utility>
+
+#include "proptests/generators/rapidcheck_types.hpp"
 
 namespace softcheck::proptests {
 
@@ -13,7 +12,7 @@ namespace softcheck::proptests {
 /// the same case everywhere.
 class Draw {
  public:
-  explicit Draw(rc::Random random) : engine_(random.next()) {}
+  explicit Draw(rc::Random random);
   explicit Draw(std::uint64_t seed) : engine_(seed) {}
 
   std::uint64_t bits() { return engine_(); }
@@ -33,25 +32,5 @@ class Draw {
  private:
   std::mt19937_64 engine_;
 };
-
-/// A lazy sequence of simpler cases: candidate(value, k) -> std::optional<Case> for k = 0, 1, ..., nothing where step k
-/// does not apply, until count steps are through. Candidates are made one at a time: most are never looked at.
-template <class Case, class Candidate>
-rc::Seq<Case> lazy_shrinks(Case value, std::size_t count, Candidate candidate) {
-  struct Steps {
-    Case value;
-    std::size_t count;
-    Candidate candidate;
-    std::size_t step = 0;
-
-    rc::Maybe<Case> operator()() {
-      while (step < count) {
-        if (auto simpler = candidate(value, step++)) return std::move(*simpler);
-      }
-      return rc::Nothing;
-    }
-  };
-  return rc::makeSeq<Steps>(Steps{std::move(value), count, std::move(candidate)});
-}
 
 }  // namespace softcheck::proptests

@@ -10,7 +10,7 @@
 #include "numerics/certificate.hpp"
 #include "proptests/generators/blocks.hpp"
 #include "proptests/generators/case_text.hpp"
-#include "proptests/generators/draw.hpp"
+#include "proptests/generators/lazy_shrinks.hpp"
 #include "theory/proposition_3_1.hpp"
 
 namespace softcheck::proptests {

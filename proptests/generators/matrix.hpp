@@ -1,13 +1,13 @@
 #pragma once
 
-#include <rapidcheck.h>
-
 #include <cstddef>
 #include <iosfwd>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "proptests/generators/rapidcheck_types.hpp"
 
 namespace softcheck::theory {
 struct QueryAndItems;

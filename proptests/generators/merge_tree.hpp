@@ -1,7 +1,5 @@
 #pragma once
 
-#include <rapidcheck.h>
-
 #include <cstdint>
 #include <iosfwd>
 #include <span>
@@ -10,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "proptests/generators/rapidcheck_types.hpp"
 #include "proptests/generators/row.hpp"
 
 namespace softcheck::proptests {

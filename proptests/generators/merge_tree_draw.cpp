@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "proptests/generators/draw.hpp"
+#include "proptests/generators/lazy_shrinks.hpp"
 #include "proptests/generators/merge_tree.hpp"
 
 namespace softcheck::proptests {

@@ -1,5 +1,7 @@
 #include "proptests/generators/network.hpp"
 
+#include <rapidcheck.h>
+
 #include <array>
 #include <cmath>
 #include <limits>

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <rapidcheck.h>
-
 #include <cstdint>
 #include <iosfwd>
 #include <string>
 #include <string_view>
+
+#include "proptests/generators/rapidcheck_types.hpp"
 
 namespace softcheck::theory {
 struct SmallTransformerShape;

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <rapidcheck.h>
-
 #include <cstdint>
 #include <iosfwd>
 #include <limits>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "numerics/format.hpp"
+#include "proptests/generators/rapidcheck_types.hpp"
 
 namespace softcheck::proptests {
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <rapidcheck.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
@@ -9,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "proptests/generators/rapidcheck_types.hpp"
 #include "proptests/generators/row.hpp"
 
 namespace softcheck::proptests {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "proptests/generators/case_text.hpp"
-#include "proptests/generators/draw.hpp"
+#include "proptests/generators/lazy_shrinks.hpp"
 #include "proptests/generators/row.hpp"
 
 namespace softcheck::proptests {

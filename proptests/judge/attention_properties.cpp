@@ -1,3 +1,5 @@
+#include <rapidcheck.h>
+
 #include <algorithm>
 #include <stdexcept>
 

@@ -1,5 +1,7 @@
 #include "proptests/judge/kernel_properties.hpp"
 
+#include <rapidcheck.h>
+
 #include <algorithm>
 #include <limits>
 #include <stdexcept>

@@ -1,5 +1,7 @@
 #include "proptests/mutants/adaptive_temperature.hpp"
 
+#include <rapidcheck.h>
+
 #include <algorithm>
 
 #include "proptests/mutants/decided_only.hpp"

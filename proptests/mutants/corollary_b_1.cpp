@@ -1,5 +1,7 @@
 #include "proptests/mutants/corollary_b_1.hpp"
 
+#include <rapidcheck.h>
+
 #include "numerics/ulp.hpp"
 #include "proptests/properties/corollary_b_1.hpp"
 #include "theory/theorem_2_2.hpp"

@@ -1,5 +1,7 @@
 #include "proptests/mutants/entropy_bounds.hpp"
 
+#include <rapidcheck.h>
+
 #include <algorithm>
 
 #include "proptests/mutants/decided_only.hpp"

@@ -1,5 +1,7 @@
 #include "proptests/mutants/lemma_2_1.hpp"
 
+#include <rapidcheck.h>
+
 #include "proptests/mutants/decided_only.hpp"
 #include "proptests/properties/lemma_2_1.hpp"
 #include "theory/lemma_2_1.hpp"

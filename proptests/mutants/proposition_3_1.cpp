@@ -1,5 +1,7 @@
 #include "proptests/mutants/proposition_3_1.hpp"
 
+#include <rapidcheck.h>
+
 #include "proptests/properties/proposition_3_1.hpp"
 
 namespace softcheck::proptests {

@@ -1,5 +1,7 @@
 #include "proptests/mutants/proposition_3_2.hpp"
 
+#include <rapidcheck.h>
+
 #include "proptests/mutants/decided_only.hpp"
 #include "proptests/properties/proposition_3_2.hpp"
 #include "theory/proposition_3_2.hpp"

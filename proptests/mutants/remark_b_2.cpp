@@ -1,5 +1,7 @@
 #include "proptests/mutants/remark_b_2.hpp"
 
+#include <rapidcheck.h>
+
 #include "proptests/properties/network_sequence.hpp"
 #include "proptests/properties/remark_b_2.hpp"
 #include "theory/coordinate_box.hpp"

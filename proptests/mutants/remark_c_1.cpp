@@ -1,5 +1,7 @@
 #include "proptests/mutants/remark_c_1.hpp"
 
+#include <rapidcheck.h>
+
 #include <algorithm>
 
 #include "proptests/properties/network_sequence.hpp"

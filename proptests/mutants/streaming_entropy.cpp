@@ -1,5 +1,7 @@
 #include "proptests/mutants/streaming_entropy.hpp"
 
+#include <rapidcheck.h>
+
 #include <cmath>
 #include <utility>
 

@@ -1,5 +1,7 @@
 #include "proptests/mutants/theorem_2_2.hpp"
 
+#include <rapidcheck.h>
+
 #include <algorithm>
 
 #include "proptests/properties/network_sequence.hpp"

@@ -1,5 +1,7 @@
 #include "proptests/properties/adaptive_temperature.hpp"
 
+#include <rapidcheck.h>
+
 #include "theory/adaptive_temperature.hpp"
 
 namespace softcheck::proptests {

@@ -1,5 +1,7 @@
 #include "proptests/properties/corollary_b_1.hpp"
 
+#include <rapidcheck.h>
+
 #include <cmath>
 #include <optional>
 #include <ostream>

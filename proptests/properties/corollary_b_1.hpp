@@ -1,12 +1,11 @@
 #pragma once
 
-#include <rapidcheck.h>
-
 #include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "proptests/generators/rapidcheck_types.hpp"
 #include "proptests/property.hpp"
 #include "theory/corollary_b_1.hpp"
 

@@ -1,5 +1,7 @@
 #include "proptests/properties/entropy_bounds.hpp"
 
+#include <rapidcheck.h>
+
 #include "theory/entropy_bounds.hpp"
 
 namespace softcheck::proptests {

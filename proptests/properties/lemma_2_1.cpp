@@ -1,5 +1,7 @@
 #include "proptests/properties/lemma_2_1.hpp"
 
+#include <rapidcheck.h>
+
 #include "theory/lemma_2_1.hpp"
 
 namespace softcheck::proptests {

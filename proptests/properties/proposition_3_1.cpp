@@ -1,5 +1,7 @@
 #include "proptests/properties/proposition_3_1.hpp"
 
+#include <rapidcheck.h>
+
 #include <cmath>
 
 #include "proptests/generators/case_text.hpp"

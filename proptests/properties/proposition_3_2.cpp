@@ -1,5 +1,7 @@
 #include "proptests/properties/proposition_3_2.hpp"
 
+#include <rapidcheck.h>
+
 #include <cmath>
 #include <limits>
 

@@ -1,5 +1,7 @@
 #include "proptests/properties/remark_b_2.hpp"
 
+#include <rapidcheck.h>
+
 #include <algorithm>
 #include <cmath>
 

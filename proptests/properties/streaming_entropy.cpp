@@ -1,5 +1,7 @@
 #include "proptests/properties/streaming_entropy.hpp"
 
+#include <rapidcheck.h>
+
 #include <algorithm>
 #include <string>
 

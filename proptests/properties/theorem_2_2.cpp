@@ -1,5 +1,7 @@
 #include "proptests/properties/theorem_2_2.hpp"
 
+#include <rapidcheck.h>
+
 #include <cmath>
 
 #include "proptests/properties/network_sequence.hpp"

@@ -2,6 +2,7 @@
 #include "proptests/judge/attention_judge.hpp"
 
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
 
 #include <algorithm>
 #include <cmath>

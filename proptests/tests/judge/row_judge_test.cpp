@@ -1,6 +1,7 @@
 #include "proptests/judge/row_judge.hpp"
 
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
 
 #include <cmath>
 #include <limits>

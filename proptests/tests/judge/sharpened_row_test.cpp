@@ -1,6 +1,7 @@
 #include "proptests/judge/sharpened_row.hpp"
 
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,6 @@
 // Generators of everything but rows.
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
 
 #include <cmath>
 #include <iostream>

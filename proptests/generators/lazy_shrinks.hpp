@@ -1,0 +1,30 @@
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <cstddef>
+#include <utility>
+
+namespace softcheck::proptests {
+
+/// A lazy sequence of simpler cases: candidate(value, k) -> std::optional<Case> for k = 0, 1, ..., nothing where step k
+/// does not apply, until count steps are through. Candidates are made one at a time: most are never looked at.
+template <class Case, class Candidate>
+rc::Seq<Case> lazy_shrinks(Case value, std::size_t count, Candidate candidate) {
+  struct Steps {
+    Case value;
+    std::size_t count;
+    Candidate candidate;
+    std::size_t step = 0;
+
+    rc::Maybe<Case> operator()() {
+      while (step < count) {
+        if (auto simpler = candidate(value, step++)) return std::move(*simpler);
+      }
+      return rc::Nothing;
+    }
+  };
+  return rc::makeSeq<Steps>(Steps{std::move(value), count, std::move(candidate)});
+}
+
+}  // namespace softcheck::proptests
