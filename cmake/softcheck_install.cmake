@@ -6,6 +6,7 @@ install(TARGETS ${targets}
   EXPORT softcheckTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/softcheck
+  FILE_SET first_read DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/softcheck
 )
 install(EXPORT softcheckTargets NAMESPACE softcheck:: DESTINATION ${config_dir})
 configure_package_config_file(cmake/softcheckConfig.cmake.in softcheckConfig.cmake INSTALL_DESTINATION ${config_dir})

@@ -34,11 +34,30 @@ function(softcheck_library name)
     OUTPUT_NAME softcheck_${name}
     POSITION_INDEPENDENT_CODE ON
     VERIFY_INTERFACE_HEADER_SETS ON
+    INTERFACE_HEADER_SETS_TO_VERIFY HEADERS
     LINKER_LANGUAGE CXX
   )
   target_compile_features(softcheck_${name} PUBLIC cxx_std_20)
+  # Each header compiles alone: those that a source reads before all else do so there, the others in a source of their own.
+  set(first_read)
+  set(others)
+  foreach(header IN LISTS arg_HEADERS)
+    cmake_path(ABSOLUTE_PATH header NORMALIZE OUTPUT_VARIABLE path)
+    cmake_path(REPLACE_EXTENSION path LAST_ONLY cpp OUTPUT_VARIABLE source)
+    cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set(directive)
+    if(source IN_LIST arg_SOURCES)
+      file(STRINGS ${source} directive REGEX "^[ \t]*#" LIMIT_COUNT 1)
+    endif()
+    if(directive STREQUAL "#include \"${path}\"")
+      list(APPEND first_read ${header})
+    else()
+      list(APPEND others ${header})
+    endif()
+  endforeach()
   target_sources(softcheck_${name} PUBLIC
-    FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${arg_HEADERS}
+    FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${others}
+    FILE_SET first_read TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${first_read}
   )
   target_include_directories(softcheck_${name} PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/softcheck>)
   target_link_libraries(softcheck_${name}
