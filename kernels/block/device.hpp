@@ -7,13 +7,16 @@
 
 // A kernel's body is compiled twice: by nvcc for the GPU and by the host's compiler for the fibers. CUDA leaves no
 // other way than a macro to say so.
-// Before a loop over what each thread holds in an array: unrolled, the array is registers; else it is local memory.
+// Before a loop over what each thread holds in an array: unrolled, the array is registers; else it is local memory. And
+// before one that is seldom run, whose copies would only take registers from others.
 #ifdef __CUDACC__
 #define SOFTCHECK_BODY __device__ __forceinline__
 #define SOFTCHECK_UNROLL _Pragma("unroll")
+#define SOFTCHECK_ROLL _Pragma("unroll 1")
 #else
 #define SOFTCHECK_BODY inline
 #define SOFTCHECK_UNROLL
+#define SOFTCHECK_ROLL
 #endif
 
 namespace softcheck::kernels {

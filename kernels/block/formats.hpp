@@ -24,6 +24,21 @@ SOFTCHECK_BODY float widened(float value) { return value; }
 SOFTCHECK_BODY double widened(double value) { return value; }
 SOFTCHECK_BODY float widened(BFloat value) { return bf16_to_f32(value.bits); }
 
+/// The exponent of what is infinite or NaN.
+template <class Element>
+inline constexpr std::uint32_t largest_exponent = std::is_same_v<Element, Half> ? 0x7c00U : 0x7f80U;
+
+template <class Element>
+SOFTCHECK_BODY bool is_finite(Element value) {
+  return (value.bits & largest_exponent<Element>) != largest_exponent<Element>;
+}
+/// Of two elements in a word.
+template <class Element>
+SOFTCHECK_BODY bool both_finite(std::uint32_t pair) {
+  constexpr std::uint32_t low = largest_exponent<Element>, high = low << 16;
+  return (pair & low) != low && (pair & high) != high;
+}
+
 #ifdef __CUDA_ARCH__
 SOFTCHECK_BODY float widened(Half value) {
   float wide;
@@ -44,6 +59,17 @@ SOFTCHECK_BODY Element narrowed(Accumulator<Element> value) {
     return value;
   }
 }
+/// Both rounded, low in the lower half.
+template <class Element>
+SOFTCHECK_BODY std::uint32_t narrowed_pair(float low, float high) {
+  std::uint32_t both;
+  if constexpr (std::is_same_v<Element, Half>) {
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+  } else {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+  }
+  return both;
+}
 #else
 SOFTCHECK_BODY float widened(Half value) { return f16_to_f32(value.bits); }
 /// Rounded to nearest even.
@@ -56,6 +82,11 @@ SOFTCHECK_BODY Element narrowed(Accumulator<Element> value) {
   } else {
     return value;
   }
+}
+template <class Element>
+SOFTCHECK_BODY std::uint32_t narrowed_pair(float low, float high) {
+  return static_cast<std::uint32_t>(narrowed<Element>(low).bits) |
+         static_cast<std::uint32_t>(narrowed<Element>(high).bits) << 16;
 }
 #endif
 

@@ -9,13 +9,16 @@ inline constexpr int mma_threads = 128;
 inline constexpr int queries_of_warp = 16;
 inline constexpr int queries_of_tile = mma_threads / warp_size * queries_of_warp;
 inline constexpr int keys_of_tile = 32;
-/// Elements between rows of a tile of that width: 16 bytes more, so that a fragment's rows lie in different banks.
+/// Elements moved at once: 16 bytes.
+inline constexpr int elements_of_chunk = 8;
+/// Elements between rows of a tile of that width: 16 bytes more, so that a matrix's rows lie in different banks.
 template <int width>
-inline constexpr int tile_stride = width + 8;
+inline constexpr int tile_stride = width + elements_of_chunk;
 
-/// Of a tile of keys and one of values, in bytes.
+/// Of tiles of queries, keys and values and of an int for each warp, in bytes.
 template <int width, class Element>
-inline constexpr std::size_t mma_bytes = 2 * keys_of_tile* tile_stride<width> * sizeof(Element);
+inline constexpr std::size_t mma_bytes =
+    (queries_of_tile + 2 * keys_of_tile) * tile_stride<width> * sizeof(Element) + mma_threads / warp_size * sizeof(int);
 
 /// Tiles that a head's queries are cut into. Where sequences are packed, each begins with a tile of its own: sequence i
 /// has those from first_tile(i) on, of which the last may be without queries.
@@ -35,7 +38,8 @@ struct QueryTile {
   using T = Accumulator<Element>;
 
   const AttentionArguments<B, Element, Result>& arguments;
-  std::int64_t batch, head, key_head, first;
+  std::int64_t batch, head, key_head;
+  std::int64_t begin, first;  // query of the block, of the warp
   SequencePlaces of;
   std::int64_t columns;  // keys up to the last one that any query of the block may see
   int lane;
@@ -54,7 +58,8 @@ struct QueryTile {
       of = all.sequence(i);
       tile -= first_tile(all, i);
     }
-    const std::int64_t begin = of.first_query + tile * queries_of_tile, end = begin + queries_of_tile;
+    begin = of.first_query + tile * queries_of_tile;
+    const std::int64_t end = begin + queries_of_tile;
     first = begin + block.warp() * queries_of_warp;
     const std::int64_t seen = (end < of.query_end ? end : of.query_end) + of.key_end - of.query_end;
     columns = begin >= of.query_end ? of.first_key : all.causal && seen < of.key_end ? seen : of.key_end;
@@ -62,47 +67,132 @@ struct QueryTile {
 
   SOFTCHECK_BODY std::int64_t row(int half) const { return first + place_in_c(lane, 2 * half).row; }
 
-  SOFTCHECK_BODY bool sees(std::int64_t query, std::int64_t key) const {
-    if (query >= of.query_end || key >= columns) return false;
-    if (arguments.causal && key - of.key_end > query - of.query_end) return false;
-    return !arguments.masked || arguments.mask.load(batch, head, query, key) != 0;
+  /// How many of the keys_of_tile keys from begin on row(half) may see: the first ones.
+  SOFTCHECK_BODY int seen_keys(int half, std::int64_t begin) const {
+    const std::int64_t query = row(half), last = query + 1 - of.query_end + of.key_end;
+    const std::int64_t end = arguments.causal && last < columns ? last : columns;
+    if (query >= of.query_end || end <= begin) return 0;
+    return static_cast<int>(end - begin < keys_of_tile ? end - begin : keys_of_tile);
+  }
+  SOFTCHECK_BODY bool masked(int half, std::int64_t key) const {
+    return arguments.masked && arguments.mask.load(batch, head, row(half), key) == 0;
   }
 };
 
-/// A tile of keys or of values into shared memory; zeros beyond the last key and the last column.
-template <int width, BlockContext B, class Source, class Shared>
-SOFTCHECK_BODY void load_tile(B& block, const Source& from, std::int64_t batch, std::int64_t head, std::int64_t begin,
-                              std::int64_t keys, std::int64_t dim, const Shared& to) {
-  for (int i = block.rank(); i < keys_of_tile * width; i += block.size()) {
-    const int key = i / width, column = i % width;
-    const bool inside = begin + key < keys && column < dim;
-    using Element = decltype(to.load(0));
-    to.store(key * tile_stride<width> + column, inside ? from.load(batch, head, begin + key, column) : Element{});
+/// Whether a tensor's rows of dim elements can be moved a chunk at a time.
+template <class Source>
+SOFTCHECK_BODY bool moves_by_chunks(const Source& from, std::int64_t dim) {
+  const std::int64_t together = from.strides[0] | from.strides[1] | from.strides[2] | dim;
+  return from.strides[3] == 1 && together % elements_of_chunk == 0 &&
+         from.elements.template aligned<elements_of_chunk>(0);
+}
+
+template <class Element>
+SOFTCHECK_BODY Vector<std::uint32_t, elements_of_chunk / 2> pairs_of(const Vector<Element, elements_of_chunk>& chunk) {
+  return std::bit_cast<Vector<std::uint32_t, elements_of_chunk / 2>>(chunk);
+}
+
+/// So many rows of a head, from begin on, into shared memory, zeros from end on and beyond the last column. False where
+/// this thread met an element that is NaN or infinite.
+template <int width, int rows_of_tile, BlockContext B, class Source, class Shared>
+SOFTCHECK_BODY bool load_tile(B& block, const Source& from, bool by_chunks, std::int64_t batch, std::int64_t head,
+                              std::int64_t begin, std::int64_t end, std::int64_t dim, const Shared& to) {
+  using Element = decltype(to.load(0));
+  bool finite = true;
+  if (by_chunks) {
+    // A thread has the same columns of some rows.
+    constexpr int of_row = width / elements_of_chunk, rows = mma_threads / of_row, count = rows_of_tile / rows;
+    const int row = block.rank() / of_row, column = block.rank() % of_row * elements_of_chunk;
+    const std::int64_t first = from.place(batch, head, begin + row, column);
+    const std::int64_t left = column < dim ? end - begin - row : 0;
+    Vector<std::uint32_t, elements_of_chunk / 2> chunk[count];
+    SOFTCHECK_UNROLL
+    for (int i = 0; i < count; ++i) {
+      chunk[i] = {};
+      if (i * rows < left)
+        chunk[i] = pairs_of(from.elements.template load_vector<elements_of_chunk>(first + i * rows * from.strides[2]));
+    }
+    SOFTCHECK_UNROLL
+    for (int i = 0; i < count; ++i) {
+      to.store_vector((i * rows + row) * tile_stride<width> + column,
+                      std::bit_cast<Vector<Element, elements_of_chunk>>(chunk[i]));
+      SOFTCHECK_UNROLL
+      for (const std::uint32_t pair : chunk[i].entry) finite = finite && both_finite<Element>(pair);
+    }
+  } else {
+    SOFTCHECK_ROLL
+    for (int i = block.rank(); i < rows_of_tile * width; i += block.size()) {
+      const int row = i / width, column = i % width;
+      const bool inside = begin + row < end && column < dim;
+      const Element x = inside ? from.load(batch, head, begin + row, column) : Element{};
+      to.store(row * tile_stride<width> + column, x);
+      finite = finite && is_finite(x);
+    }
   }
+  return finite;
+}
+
+/// The first or the second two matrices as 16 rows of an operand.
+template <class Element>
+SOFTCHECK_BODY FragmentB<Element> operand_of(const MatrixParts<Element>& parts, int i) {
+  FragmentB<Element> operand;
+  operand.word[0] = parts.word[2 * i];
+  operand.word[1] = parts.word[2 * i + 1];
+  return operand;
 }
 
 /// scale q k for 16 queries and the tile's keys, -inf where hidden: entry e of x[n] is that of place_in_c, 8 n keys on.
 template <int width, BlockContext B, class Element, class Result, class Shared>
-SOFTCHECK_BODY void score_tile(B& block, const QueryTile<B, Element, Result>& tile, const Shared& keys,
-                               const FragmentA<Element> (&q)[width / 16], std::int64_t begin,
-                               FragmentC (&x)[keys_of_tile / 8]) {
+SOFTCHECK_BODY void score_tile(B& block, const QueryTile<B, Element, Result>& tile, const Shared& queries,
+                               const Shared& keys, std::int64_t begin, FragmentC (&x)[keys_of_tile / 8]) {
   SOFTCHECK_UNROLL
-  for (int n = 0; n < keys_of_tile / 8; ++n) {
-    FragmentC dots = {{0, 0, 0, 0}};
+  for (FragmentC& dots : x) dots = {{0, 0, 0, 0}};
+  SOFTCHECK_UNROLL
+  for (int step = 0; step < width / 16; step += 2) {
+    FragmentA<Element> q[2];
     SOFTCHECK_UNROLL
-    for (int step = 0; step < width / 16; ++step) {
-      FragmentB<Element> k;
-      SOFTCHECK_UNROLL
-      for (int e = 0; e < 4; ++e) {
-        const MatrixPlace place = place_in_b(tile.lane, e);
-        k.entry[e] = keys.load((place.column + 8 * n) * tile_stride<width> + place.row + 16 * step);
-      }
-      dots = block.mma(q[step], k, dots);
+    for (int i = 0; i < 2; ++i) {
+      // Twice 8 queries, of 8 dimensions and of the next 8.
+      const int row = block.warp() * queries_of_warp + tile.lane % 16;
+      static_cast<Entries<Element, 8>&>(q[i]) =
+          block.template load_matrices<false>(queries, row * tile_stride<width> + 16 * (step + i) + tile.lane / 16 * 8);
     }
     SOFTCHECK_UNROLL
-    for (int e = 0; e < 4; ++e) {
-      const std::int64_t key = begin + 8 * n + place_in_c(tile.lane, e).column;
-      x[n].entry[e] = tile.sees(tile.row(e / 2), key) ? dots.entry[e] * tile.arguments.scale : minus_infinity<float>();
+    for (int n = 0; n < keys_of_tile / 8; ++n) {
+      // 8 keys, four times 8 dimensions.
+      const MatrixParts<Element> k = block.template load_matrices<false>(
+          keys, (8 * n + tile.lane % 8) * tile_stride<width> + 16 * step + tile.lane / 8 * 8);
+      x[n] = block.mma(q[0], operand_of(k, 0), x[n]);
+      x[n] = block.mma(q[1], operand_of(k, 1), x[n]);
+    }
+  }
+  SOFTCHECK_UNROLL
+  for (FragmentC& dots : x) {
+    SOFTCHECK_UNROLL
+    for (float& score : dots.entry) score *= tile.arguments.scale;
+  }
+  SOFTCHECK_UNROLL
+  for (int half = 0; half < 2; ++half) {
+    const int seen = tile.seen_keys(half, begin);
+    if (seen == keys_of_tile && !tile.arguments.masked) continue;
+    SOFTCHECK_UNROLL
+    for (int i = 0; i < keys_of_tile / 4; ++i) {
+      const int e = 2 * half + i % 2, key = 8 * (i / 2) + place_in_c(tile.lane, e).column;
+      if (key >= seen || tile.masked(half, begin + key)) x[i / 2].entry[e] = minus_infinity<float>();
+    }
+  }
+}
+
+/// Two fragments of a product as one operand of the next: 16 keys of each row, of the format of the values.
+template <class Element>
+SOFTCHECK_BODY void as_operands(const FragmentC (&from)[keys_of_tile / 8],
+                                FragmentA<Element> (&to)[keys_of_tile / 16]) {
+  SOFTCHECK_UNROLL
+  for (int step = 0; step < keys_of_tile / 16; ++step) {
+    SOFTCHECK_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      const float* pair = from[2 * step + i / 2].entry + 2 * (i % 2);
+      to[step].word[i] = narrowed_pair<Element>(pair[0], pair[1]);
     }
   }
 }
@@ -118,35 +208,64 @@ SOFTCHECK_BODY State merged_by_row(B& block, State own, Merge merge) {
   return own;
 }
 
-/// out += weights values. A value that is NaN or infinite would spoil the queries it is hidden from, as 0 NaN is NaN:
-/// it counts as 0, and makes NaN of its column for those that see it.
+/// The same 16 values of 16 columns: twice 8 keys, of 8 columns and of the next 8.
+template <int width, class Element, BlockContext B, class Shared>
+SOFTCHECK_BODY MatrixParts<Element> values_of(B& block, const Shared& values, int step, int n) {
+  const int lane = block.lane();
+  return block.template load_matrices<true>(values,
+                                            (16 * step + lane % 16) * tile_stride<width> + 8 * n + lane / 16 * 8);
+}
+
+/// out += weights values.
 template <int width, BlockContext B, class Element, class Shared>
 SOFTCHECK_BODY void add_values(B& block, const Shared& values, const FragmentA<Element> (&weights)[keys_of_tile / 16],
-                               const FragmentA<Element> (&seen)[keys_of_tile / 16], FragmentC (&out)[width / 8]) {
+                               FragmentC (&out)[width / 8]) {
   SOFTCHECK_UNROLL
   for (int step = 0; step < keys_of_tile / 16; ++step) {
     SOFTCHECK_UNROLL
-    for (int n = 0; n < width / 8; ++n) {
-      FragmentB<Element> v, spoilt;
-      bool any_spoilt = false;
+    for (int n = 0; n < width / 8; n += 2) {
+      const MatrixParts<Element> v = values_of<width, Element>(block, values, step, n);
+      out[n] = block.mma(weights[step], operand_of(v, 0), out[n]);
+      out[n + 1] = block.mma(weights[step], operand_of(v, 1), out[n + 1]);
+    }
+  }
+}
+
+/// A value that is NaN or infinite would spoil the queries it is hidden from, as 0 NaN is NaN: it counts as 0, and
+/// makes NaN of its column for those that see it. Splits a tile of values into these and where such stood, 1, else 0.
+template <int width, BlockContext B, class Shared>
+SOFTCHECK_BODY void split_spoilt(B& block, const Shared& values, const Shared& spoilt) {
+  using Element = decltype(values.load(0));
+  SOFTCHECK_ROLL
+  for (int i = block.rank(); i < keys_of_tile * width; i += block.size()) {
+    const int place = i / width * tile_stride<width> + i % width;
+    const bool finite = is_finite(values.load(place));
+    spoilt.store(place, narrowed<Element>(finite ? 0.0F : 1.0F));
+    if (!finite) values.store(place, Element{});
+  }
+}
+
+/// NaN where a query sees what is spoilt; bit 4 n + e of seen: entry e of the scores of keys 8 n on.
+template <int width, BlockContext B, class Shared>
+SOFTCHECK_BODY void spoil(B& block, const Shared& spoilt, unsigned seen, FragmentC (&out)[width / 8]) {
+  using Element = decltype(spoilt.load(0));
+  FragmentC one[keys_of_tile / 8];
+  SOFTCHECK_UNROLL
+  for (int i = 0; i < keys_of_tile / 2; ++i) one[i / 4].entry[i % 4] = (seen >> i & 1U) != 0 ? 1.0F : 0.0F;
+  FragmentA<Element> queries[keys_of_tile / 16];
+  as_operands(one, queries);
+  SOFTCHECK_UNROLL
+  for (int n = 0; n < width / 8; n += 2) {
+    FragmentC met[2] = {{{0, 0, 0, 0}}, {{0, 0, 0, 0}}};
+    SOFTCHECK_UNROLL
+    for (int step = 0; step < keys_of_tile / 16; ++step) {
+      const MatrixParts<Element> bad = values_of<width, Element>(block, spoilt, step, n);
       SOFTCHECK_UNROLL
-      for (int e = 0; e < 4; ++e) {
-        const MatrixPlace place = place_in_b(block.lane(), e);
-        v.entry[e] = values.load((place.row + 16 * step) * tile_stride<width> + place.column + 8 * n);
-        const float value = widened(v.entry[e]);
-        const bool finite = value - value == 0;
-        spoilt.entry[e] = narrowed<Element>(finite ? 0.0F : 1.0F);
-        if (!finite) v.entry[e] = Element{};
-        any_spoilt = any_spoilt || !finite;
-      }
-      out[n] = block.mma(weights[step], v, out[n]);
-      if (block.any(whole_warp, any_spoilt)) {
-        const FragmentC met = block.mma(seen[step], spoilt, FragmentC{{0, 0, 0, 0}});
-        SOFTCHECK_UNROLL
-        for (int e = 0; e < 4; ++e) {
-          if (met.entry[e] > 0) out[n].entry[e] = not_a_number<float>();
-        }
-      }
+      for (int i = 0; i < 2; ++i) met[i] = block.mma(queries[step], operand_of(bad, i), met[i]);
+    }
+    SOFTCHECK_UNROLL
+    for (int e = 0; e < 8; ++e) {
+      if (met[e / 4].entry[e % 4] > 0) out[n + e / 4].entry[e % 4] = not_a_number<float>();
     }
   }
 }

@@ -19,6 +19,10 @@ namespace {
 // others.
 constexpr int least_blocks = 4;
 
+// For tensor cores: 168 registers a thread for heads of 64, as many as there are for 128.
+template <int width>
+constexpr int least_mma_blocks = width == 64 ? 3 : 2;
+
 using AttentionBlock = CudaBlock<attention_threads>;
 
 template <bool adaptive, class Element, class Result>
@@ -29,7 +33,7 @@ __global__ void __launch_bounds__(attention_threads, least_blocks)
 }
 
 template <bool adaptive, int width, class Element, class Result>
-__global__ void __launch_bounds__(mma_threads)
+__global__ void __launch_bounds__(mma_threads, least_mma_blocks<width>)
     mma_attention_kernel(const AttentionArguments<CudaBlock<mma_threads>, Element, Result> arguments) {
   CudaBlock<mma_threads> block;
   mma_attention_body<adaptive, width>(block, arguments);

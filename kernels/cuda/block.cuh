@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -23,9 +24,26 @@ class CudaView {
   __device__ __forceinline__ void store(std::int64_t index, Value value) const requires(!std::is_const_v<T>) {
     data_[index] = value;
   }
+  template <int n>
+  __device__ __forceinline__ bool aligned(std::int64_t index) const {
+    return reinterpret_cast<std::uintptr_t>(data_ + index) % sizeof(Vector<Value, n>) == 0;
+  }
+  template <int n>
+  __device__ __forceinline__ Vector<Value, n> load_vector(std::int64_t index) const {
+    return std::bit_cast<Vector<Value, n>>(*reinterpret_cast<const Words<n>*>(data_ + index));
+  }
+  template <int n>
+  __device__ __forceinline__ void store_vector(std::int64_t index, const Vector<Value, n>& values) const
+      requires(!std::is_const_v<T>) {
+    *reinterpret_cast<Words<n>*>(data_ + index) = std::bit_cast<Words<n>>(values);
+  }
   __device__ __forceinline__ T* data() const { return data_; }
 
  private:
+  // What moves is words: elements of 16 bits would be taken apart.
+  template <int n>
+  using Words = Vector<std::uint32_t, n * sizeof(T) / 4>;
+
   T* data_ = nullptr;
   std::int64_t count_ = 0;
 };
@@ -87,9 +105,8 @@ class CudaBlock {
   template <class Element>
   __device__ __forceinline__ FragmentC mma(const FragmentA<Element>& a, const FragmentB<Element>& b,
                                            const FragmentC& c) {
-    unsigned x[4], y[2];
-    memcpy(x, a.entry, sizeof x);
-    memcpy(y, b.entry, sizeof y);
+    const auto& x = a.word;
+    const auto& y = b.word;
     FragmentC d;
     if constexpr (std::is_same_v<Element, Half>) {
       asm volatile(
@@ -107,6 +124,28 @@ class CudaBlock {
             "f"(c.entry[2]), "f"(c.entry[3]));
     }
     return d;
+  }
+
+  template <bool transposed, class Element>
+  __device__ __forceinline__ MatrixParts<Element> load_matrices(const CudaView<Element>& view, std::int64_t index) {
+    static_assert(sizeof(Element) == 2);
+    // In 32 bits, so that constants of the index go into the instruction.
+    const unsigned row = static_cast<unsigned>(__cvta_generic_to_shared(view.data())) +
+                         static_cast<unsigned>(index) * static_cast<unsigned>(sizeof(Element));
+    MatrixParts<Element> parts;
+    auto& words = parts.word;
+    if constexpr (transposed) {
+      asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                   : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                   : "r"(row)
+                   : "memory");
+    } else {
+      asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                   : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                   : "r"(row)
+                   : "memory");
+    }
+    return parts;
   }
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -67,12 +68,24 @@ class Block {
   FragmentC mma(const FragmentA<Element>& a, const FragmentB<Element>& b, const FragmentC& c,
                 SourceLine where = SourceLine::here()) {
     MmaOperands operands{};
-    for (int i = 0; i < 8; ++i) operands.a.entry[i] = widened(a.entry[i]);
-    for (int i = 0; i < 4; ++i) operands.b.entry[i] = widened(b.entry[i]);
+    for (int i = 0; i < 8; ++i) operands.a[i] = widened(a.get(i));
+    for (int i = 0; i < 4; ++i) operands.b[i] = widened(b.get(i));
     operands.c = c;
     FragmentC product{};
     machine_.warp_operation(rank_, {WarpCall::mma, whole_warp, where, &operands, &product, 0, 0});
     return product;
+  }
+
+  template <bool transposed, class Element>
+  MatrixParts<Element> load_matrices(const Shared<Element>& view, std::int64_t index,
+                                     SourceLine where = SourceLine::here()) {
+    static_assert(sizeof(Element) == 2);
+    const auto row = std::bit_cast<MatrixRow>(view.template load_vector<8>(index, where));
+    MatrixRow entries{};
+    machine_.warp_operation(rank_, {WarpCall::load_matrices, whole_warp, where, &row, &entries, 0, transposed});
+    MatrixParts<Element> parts;
+    for (int i = 0; i < 8; ++i) parts.set(i, {entries.entry[i]});
+    return parts;
   }
 
   /// The next count elements of the launch's shared memory. A launch that has less is abandoned.

@@ -33,6 +33,8 @@ const char* to_string(FindingKind kind) {
       return "race on global memory";
     case FindingKind::out_of_bounds:
       return "index out of bounds";
+    case FindingKind::misaligned:
+      return "misaligned address";
     case FindingKind::shared_exhausted:
       return "too little shared memory";
     case FindingKind::schedule_dependent:

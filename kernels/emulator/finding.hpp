@@ -16,6 +16,7 @@ enum class FindingKind {
   shared_race,           // two accesses to shared memory, one of them a write, with no barrier between
   global_race,           // the same of global memory that is traced, or by two blocks
   out_of_bounds,         // an index outside its view
+  misaligned,            // several elements moved at once, at an address that is no multiple of their size
   shared_exhausted,      // more shared memory asked for than the launch has
   schedule_dependent     // the results of two schedules differ
 };

@@ -196,6 +196,8 @@ void Machine::carry_out(int first, const WarpOperation& operation) {
   unsigned votes = 0;
   const MmaOperands* operands[warp_size] = {};
   FragmentC* products[warp_size] = {};
+  const MatrixRow* rows[warp_size] = {};
+  MatrixRow* parts[warp_size] = {};
   for (int lane = 0; lane < warp_size; ++lane) {
     if ((operation.mask >> lane & 1U) == 0) continue;
     Thread& thread = threads_[static_cast<std::size_t>(first + lane)];
@@ -204,6 +206,9 @@ void Machine::carry_out(int first, const WarpOperation& operation) {
     if (own.call == WarpCall::mma) {
       operands[lane] = static_cast<const MmaOperands*>(own.in);
       products[lane] = static_cast<FragmentC*>(own.out);
+    } else if (own.call == WarpCall::load_matrices) {
+      rows[lane] = static_cast<const MatrixRow*>(own.in);
+      parts[lane] = static_cast<MatrixRow*>(own.out);
     } else if (own.call == WarpCall::ballot || own.call == WarpCall::any || own.call == WarpCall::all) {
       votes |= *static_cast<const bool*>(own.in) ? 1U << lane : 0U;
     } else if (own.call != WarpCall::sync) {
@@ -220,6 +225,7 @@ void Machine::carry_out(int first, const WarpOperation& operation) {
   }
   if (operation.call == WarpCall::sync) order_lanes(first, operation.mask);
   if (operation.call == WarpCall::mma) multiply_fragments(operands, products);
+  if (operation.call == WarpCall::load_matrices) share_matrices(rows, operation.argument != 0, parts);
   for (int lane = 0; lane < warp_size; ++lane) {
     if ((operation.mask >> lane & 1U) == 0) continue;
     const WarpOperation& own = threads_[static_cast<std::size_t>(first + lane)].operation;

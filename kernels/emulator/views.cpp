@@ -25,6 +25,19 @@ bool within(const char* what, std::int64_t index, std::int64_t size, SourceLine 
   return inside;
 }
 
+bool aligned_to(const char* what, std::size_t address, std::size_t size, SourceLine where) {
+  const bool aligned = address % size == 0;
+  if (Machine* machine = Machine::running(); machine != nullptr && !aligned) {
+    machine->findings().add({FindingKind::misaligned,
+                             to_string(where) + ": thread " + std::to_string(machine->current()) + " of block " +
+                                 std::to_string(machine->block_index()) + " moves " + std::to_string(size) +
+                                 " bytes at once in a " + what + ", " + std::to_string(address % size) +
+                                 " bytes behind a multiple of that",
+                             {where}});
+  }
+  return aligned;
+}
+
 namespace {
 
 void note(ShadowMemory& shadow, MemoryUse use, const SharedElement& element, const Actor& actor, SourceLine where) {

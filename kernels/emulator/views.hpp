@@ -7,6 +7,7 @@
 #include <span>
 #include <type_traits>
 
+#include "kernels/block/context.hpp"
 #include "kernels/emulator/shared_memory.hpp"
 #include "kernels/emulator/source_line.hpp"
 
@@ -17,6 +18,9 @@ class Machine;
 /// Is index within [0, size)? If not, that is a finding of the launch that is running on this thread of the operating
 /// system; where none is, std::out_of_range. what: "global view", "shared view".
 bool within(const char* what, std::int64_t index, std::int64_t size, SourceLine where);
+
+/// Is address a multiple of size? If not, that is a finding as of within().
+bool aligned_to(const char* what, std::size_t address, std::size_t size, SourceLine where);
 
 enum class MemoryUse { read, write, atomic };
 
@@ -53,6 +57,25 @@ class GlobalView {
     trace_global(MemoryUse::write, data_ + index, sizeof(T), index, where);
     data_[index] = value;
   }
+  template <int n>
+  bool aligned(std::int64_t index) const {
+    return address(index) % sizeof(Vector<Value, n>) == 0;
+  }
+  template <int n>
+  Vector<Value, n> load_vector(std::int64_t index, SourceLine where = SourceLine::here()) const {
+    if (!holds_vector<n>(index, where)) return poisoned<Vector<Value, n>>();
+    trace_global(MemoryUse::read, data_ + index, n * sizeof(T), index, where);
+    Vector<Value, n> values;
+    std::memcpy(static_cast<void*>(&values), data_ + index, sizeof values);
+    return values;
+  }
+  template <int n>
+  void store_vector(std::int64_t index, const Vector<Value, n>& values, SourceLine where = SourceLine::here()) const
+      requires(!std::is_const_v<T>) {
+    if (!holds_vector<n>(index, where)) return;
+    trace_global(MemoryUse::write, data_ + index, n * sizeof(T), index, where);
+    std::memcpy(data_ + index, &values, sizeof values);
+  }
   Value atomic_add(std::int64_t index, Value value, SourceLine where = SourceLine::here()) const
       requires(!std::is_const_v<T>) {
     if (!within("global view", index, count_, where)) return poisoned<Value>();
@@ -63,6 +86,15 @@ class GlobalView {
   }
 
  private:
+  std::size_t address(std::int64_t index) const {
+    return reinterpret_cast<std::uintptr_t>(data_) + static_cast<std::size_t>(index) * sizeof(T);
+  }
+  template <int n>
+  bool holds_vector(std::int64_t index, SourceLine where) const {
+    return within("global view", index, count_, where) && within("global view", index + n - 1, count_, where) &&
+           aligned_to("global view", address(index), sizeof(Vector<Value, n>), where);
+  }
+
   T* data_ = nullptr;
   std::int64_t count_ = 0;
 };
@@ -78,11 +110,25 @@ class SharedView {
   std::int64_t size() const { return count_; }
   T load(std::int64_t index, SourceLine where = SourceLine::here()) const;
   void store(std::int64_t index, T value, SourceLine where = SourceLine::here()) const;
+  /// A block's shared memory begins at a multiple of 16 bytes.
+  template <int n>
+  bool aligned(std::int64_t index) const {
+    return element(index).offset % sizeof(Vector<T, n>) == 0;
+  }
+  template <int n>
+  Vector<T, n> load_vector(std::int64_t index, SourceLine where = SourceLine::here()) const;
+  template <int n>
+  void store_vector(std::int64_t index, const Vector<T, n>& values, SourceLine where = SourceLine::here()) const;
   T atomic_add(std::int64_t index, T value, SourceLine where = SourceLine::here()) const;
 
  private:
-  SharedElement element(std::int64_t index) const {
-    return {index, begin_ + static_cast<std::size_t>(index) * sizeof(T), sizeof(T)};
+  SharedElement element(std::int64_t index, std::size_t count = 1) const {
+    return {index, begin_ + static_cast<std::size_t>(index) * sizeof(T), count * sizeof(T)};
+  }
+  template <int n>
+  bool holds_vector(std::int64_t index, SourceLine where) const {
+    return within("shared view", index, count_, where) && within("shared view", index + n - 1, count_, where) &&
+           aligned_to("shared view", element(index).offset, sizeof(Vector<T, n>), where);
   }
 
   Machine* machine_;
@@ -107,6 +153,23 @@ template <class T>
 void SharedView<T>::store(std::int64_t index, T value, SourceLine where) const {
   if (!within("shared view", index, count_, where)) return;
   std::memcpy(access_shared(*machine_, rank_, MemoryUse::write, element(index), where), &value, sizeof value);
+}
+
+template <class T>
+template <int n>
+Vector<T, n> SharedView<T>::load_vector(std::int64_t index, SourceLine where) const {
+  if (!holds_vector<n>(index, where)) return poisoned<Vector<T, n>>();
+  Vector<T, n> values;
+  std::memcpy(static_cast<void*>(&values), access_shared(*machine_, rank_, MemoryUse::read, element(index, n), where),
+              sizeof values);
+  return values;
+}
+
+template <class T>
+template <int n>
+void SharedView<T>::store_vector(std::int64_t index, const Vector<T, n>& values, SourceLine where) const {
+  if (!holds_vector<n>(index, where)) return;
+  std::memcpy(access_shared(*machine_, rank_, MemoryUse::write, element(index, n), where), &values, sizeof values);
 }
 
 template <class T>

@@ -1,7 +1,5 @@
 #include "kernels/emulator/warp_operation.hpp"
 
-#include "kernels/block/context.hpp"
-
 namespace softcheck::kernels::emulator {
 
 const char* to_string(WarpCall call) {
@@ -24,6 +22,8 @@ const char* to_string(WarpCall call) {
       return "all";
     case WarpCall::mma:
       return "mma";
+    case WarpCall::load_matrices:
+      return "load_matrices";
   }
   return "";
 }
@@ -54,11 +54,11 @@ void multiply_fragments(const MmaOperands* const (&lanes)[32], FragmentC* const 
   for (int lane = 0; lane < warp_size; ++lane) {
     for (int entry = 0; entry < 8; ++entry) {
       const MatrixPlace place = place_in_a(lane, entry);
-      a[place.row][place.column] = lanes[lane]->a.entry[entry];
+      a[place.row][place.column] = lanes[lane]->a[entry];
     }
     for (int entry = 0; entry < 4; ++entry) {
       const MatrixPlace place = place_in_b(lane, entry);
-      b[place.row][place.column] = lanes[lane]->b.entry[entry];
+      b[place.row][place.column] = lanes[lane]->b[entry];
     }
   }
   for (int lane = 0; lane < warp_size; ++lane) {
@@ -70,6 +70,16 @@ void multiply_fragments(const MmaOperands* const (&lanes)[32], FragmentC* const 
       result.entry[entry] = static_cast<float>(sum);
     }
     *results[lane] = result;
+  }
+}
+
+void share_matrices(const MatrixRow* const (&rows)[32], bool transposed, MatrixRow* const (&parts)[32]) {
+  for (int lane = 0; lane < warp_size; ++lane) {
+    for (int entry = 0; entry < 8; ++entry) {
+      const int matrix = entry / 2, row = lane / 4, column = lane % 4 * 2 + entry % 2;
+      parts[lane]->entry[entry] =
+          transposed ? rows[8 * matrix + column]->entry[row] : rows[8 * matrix + row]->entry[column];
+    }
   }
 }
 

@@ -56,8 +56,8 @@ TYPED_TEST(Mma, IsThePlainProductUnderEverySchedule) {
       FragmentB<TypeParam> b;
       FragmentC c;
       const int lane = block.lane();
-      for (int i = 0; i < 8; ++i) a.entry[i] = narrowed<TypeParam>(problem.a[row_of_a(lane, i)][column_of_a(lane, i)]);
-      for (int i = 0; i < 4; ++i) b.entry[i] = narrowed<TypeParam>(problem.b[row_of_b(lane, i)][column_of_b(lane, i)]);
+      for (int i = 0; i < 8; ++i) a.set(i, narrowed<TypeParam>(problem.a[row_of_a(lane, i)][column_of_a(lane, i)]));
+      for (int i = 0; i < 4; ++i) b.set(i, narrowed<TypeParam>(problem.b[row_of_b(lane, i)][column_of_b(lane, i)]));
       for (int i = 0; i < 4; ++i) c.entry[i] = problem.c[row_of_c(lane, i)][column_of_c(lane, i)];
       const FragmentC product = block.mma(a, b, c);
       for (int i = 0; i < 4; ++i) d[row_of_c(lane, i)][column_of_c(lane, i)] = product.entry[i];
@@ -88,6 +88,38 @@ TEST(MmaPlaces, AreThoseOfThePtxIsa) {
       EXPECT_EQ(place_in_c(lane, i).column, column_of_c(lane, i));
     }
   }
+}
+
+// The PTX ISA on ldmatrix: thread t holds of each matrix row t / 4, elements 2 (t % 4) and 2 (t % 4) + 1; of .trans, of
+// column t / 4.
+template <bool transposed>
+void expect_parts_of_matrices() {
+  // Element (r, c) of matrix m is 64 m + 8 r + c; rows stand 24 elements apart, in no order.
+  const auto place = [](int matrix, int row) { return (matrix * 8 + row) * 5 % 32 * 24; };
+  std::array<std::array<int, 8>, 32> found{};
+  const std::span<std::byte> written = std::as_writable_bytes(std::span(found));
+  const auto report = emulator::launch_under_all_schedules({1, 32, 32 * 24 * 2}, {&written, 1}, [&](Block& block) {
+    const auto tile = block.shared<Half>(32 * 24);
+    const int matrix = block.lane() / 8, row = block.lane() % 8;
+    for (int c = 0; c < 8; ++c) {
+      tile.store(place(matrix, row) + c, Half{static_cast<std::uint16_t>(64 * matrix + 8 * row + c)});
+    }
+    block.sync();
+    const MatrixParts<Half> parts = block.load_matrices<transposed>(tile, place(matrix, row));
+    for (int i = 0; i < 8; ++i) found[block.lane()][i] = parts.get(i).bits;
+  });
+  EXPECT_TRUE(report.clean()) << report.text();
+  for (int t = 0; t < 32; ++t) {
+    for (int i = 0; i < 8; ++i) {
+      const int along = 2 * (t % 4) + i % 2, across = t / 4;
+      EXPECT_EQ(found[t][i], 64 * (i / 2) + (transposed ? 8 * along + across : 8 * across + along));
+    }
+  }
+}
+
+TEST(LoadMatrices, GivesEachLaneItsElements) {
+  expect_parts_of_matrices<false>();
+  expect_parts_of_matrices<true>();
 }
 
 // A tensor core wants the whole warp.

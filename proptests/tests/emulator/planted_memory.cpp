@@ -41,6 +41,32 @@ void index_in_32_bits(Block& block, const Buffers& buffers, bool planted) {
   buffers.out.store(block.rank(), buffers.in.load(index));  // <- index_in_32_bits
 }
 
+// Two at once at every place, also at the odd ones.
+void pairs_at_any_index(Block& block, const Buffers& buffers, bool planted) {
+  const int index = planted ? block.rank() : 2 * block.rank();
+  const auto pair = buffers.in.load_vector<2>(index);  // <- pairs_at_any_index
+  buffers.out.store(block.rank(), pair.entry[0] + pair.entry[1]);
+}
+
+// Rows of a tile that are no multiple of what is moved.
+void rows_of_odd_length(Block& block, const Buffers& buffers, bool planted) {
+  const auto tile = block.shared<float>(block.size() * 8);
+  const int row = block.rank() * (planted ? 5 : 8);
+  tile.store_vector(row, kernels::Vector<float, 4>{{1, 2, 3, buffers.in.load(block.rank())}});  // <- rows_of_odd_length
+  buffers.out.store(block.rank(), 1);
+}
+
+// The last four of a row that has two more.
+void vector_beyond_the_row(Block& block, const Buffers& buffers, bool planted) {
+  const std::int64_t index = 4 * block.rank();
+  float sum = 0;
+  if (planted || index + 4 <= buffers.in.size()) {
+    const auto items = buffers.in.load_vector<4>(index);  // <- vector_beyond_the_row
+    for (const float x : items.entry) sum += x;
+  }
+  buffers.out.store(block.rank(), sum);
+}
+
 void more_shared_than_launched(Block& block, const Buffers& buffers, bool planted) {
   const auto first = block.shared<float>(block.size());
   first.store(block.rank(), buffers.in.load(block.rank()));
@@ -129,6 +155,7 @@ void global_between_warps(Block& block, const Buffers& buffers, bool planted) {
 }
 
 constexpr auto bounds = FindingKind::out_of_bounds;
+constexpr auto misaligned = FindingKind::misaligned;
 constexpr auto unwritten = FindingKind::uninitialised_shared;
 constexpr auto exhausted = FindingKind::shared_exhausted;
 constexpr auto dependent = FindingKind::schedule_dependent;
@@ -137,6 +164,9 @@ constexpr Planted all[] = {
     {"loop_one_too_far", __FILE__, bounds, {1, 64, 0}, 100, 64, loop_one_too_far},
     {"tail_written_as_a_tile", __FILE__, bounds, {2, 32, 0}, 1, 50, tail_written_as_a_tile},
     {"more_warps_than_partials", __FILE__, bounds, {1, 96, 12}, 3, 2, more_warps_than_partials},
+    {"pairs_at_any_index", __FILE__, misaligned, {1, 32, 0}, 64, 32, pairs_at_any_index},
+    {"rows_of_odd_length", __FILE__, misaligned, {1, 32, 1024}, 32, 32, rows_of_odd_length},
+    {"vector_beyond_the_row", __FILE__, bounds, {1, 32, 0}, 126, 32, vector_beyond_the_row},
     {"index_before_the_first", __FILE__, bounds, {1, 32, 0}, 32, 32, index_before_the_first},
     {"index_in_32_bits", __FILE__, bounds, {1, 32, 0}, 32, 32, index_in_32_bits},
     {"more_shared_than_launched", __FILE__, exhausted, {1, 32, 128}, 32, 32, more_shared_than_launched},
