@@ -34,7 +34,7 @@ struct Tensor4 {
 
 /// Cumulative lengths of packed sequences, of int32 or of int64: one of the two has elements.
 template <BlockContext B>
-struct SequenceEnds {
+struct SequenceOffsets {
   template <class T>
   using Global = typename B::template Global<T>;
 
@@ -86,21 +86,22 @@ struct AttentionArguments {
   std::int64_t batch = 0, heads = 0, key_heads = 1, queries = 0, keys = 0, dim = 0, value_dim = 0;
   Accumulator<Element> scale = 1;
   std::int64_t sequences = 0;  // 0: not packed
-  SequenceEnds<B> query_ends, key_ends;
+  SequenceOffsets<B> query_offsets, key_offsets;
 
   SOFTCHECK_BODY SequencePlaces sequence(std::int64_t index) const {
-    const std::int64_t first_query = query_ends.load(index, 0, queries), first_key = key_ends.load(index, 0, keys);
-    return {first_query, query_ends.load(index + 1, first_query, queries), first_key,
-            key_ends.load(index + 1, first_key, keys)};
+    const std::int64_t first_query = query_offsets.load(index, 0, queries),
+                       first_key = key_offsets.load(index, 0, keys);
+    return {first_query, query_offsets.load(index + 1, first_query, queries), first_key,
+            key_offsets.load(index + 1, first_key, keys)};
   }
   /// Of the sequence that a place of q is in; behind the last one: of that.
   SOFTCHECK_BODY SequencePlaces sequence_of_query(std::int64_t place) const {
     if (sequences == 0) return {0, queries, 0, keys};
-    return sequence(last_start(sequences, place, [&](std::int64_t i) { return query_ends.load(i, 0, queries); }));
+    return sequence(last_start(sequences, place, [&](std::int64_t i) { return query_offsets.load(i, 0, queries); }));
   }
   SOFTCHECK_BODY SequencePlaces sequence_of_key(std::int64_t place) const {
     if (sequences == 0) return {0, queries, 0, keys};
-    return sequence(last_start(sequences, place, [&](std::int64_t i) { return key_ends.load(i, 0, keys); }));
+    return sequence(last_start(sequences, place, [&](std::int64_t i) { return key_offsets.load(i, 0, keys); }));
   }
 };
 

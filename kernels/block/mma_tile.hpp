@@ -24,7 +24,7 @@ inline constexpr std::size_t mma_bytes =
 /// has those from first_tile(i) on, of which the last may be without queries.
 template <class Arguments>
 SOFTCHECK_BODY std::int64_t first_tile(const Arguments& arguments, std::int64_t sequence) {
-  return arguments.query_ends.load(sequence, 0, arguments.queries) / queries_of_tile + sequence;
+  return arguments.query_offsets.load(sequence, 0, arguments.queries) / queries_of_tile + sequence;
 }
 template <class Arguments>
 constexpr std::int64_t tiles_of_head(const Arguments& arguments) {
@@ -58,7 +58,8 @@ struct QueryTile {
       of = all.sequence(i);
       tile -= first_tile(all, i);
     }
-    begin = of.first_query + tile * queries_of_tile;
+    // Before the first sequence, where lengths on a device do not start at 0, there is nothing.
+    begin = tile < 0 ? of.query_end : of.first_query + tile * queries_of_tile;
     const std::int64_t end = begin + queries_of_tile;
     first = begin + block.warp() * queries_of_warp;
     const std::int64_t seen = (end < of.query_end ? end : of.query_end) + of.key_end - of.query_end;

@@ -21,19 +21,19 @@ namespace {
 constexpr int done = 0;
 constexpr int refused = 1;
 
-/// Calls of attention in one, largest with as many keys as any of them.
 template <class T>
-void attend(const std::vector<AttentionViews>& calls, const AttentionViews& largest, bool adaptive) {
+void attend(const Calls<AttentionViews>& calls, bool adaptive) {
   const auto most = static_cast<std::int64_t>(tile_rows);
   const auto tiles_of = [&](const AttentionViews& views) { return (rows_of(views) + most - 1) / most; };
   CallTasks tasks;
-  for (const AttentionViews& views : calls) {
+  for (std::int64_t i = 0; i < calls.count(); ++i) {
+    const AttentionViews views = calls[i];
     tasks.add(views.batch() * views.key_heads() * tiles_of(views));
   }
   parallel_tasks(tasks.count(), thread_count(), [&] {
-    return [&, tile = std::make_shared<AttentionTile<T>>(largest)](std::int64_t task) {
+    return [&, tile = std::make_shared<AttentionTile<T>>(calls.largest())](std::int64_t task) {
       const auto [call, own] = tasks[task];
-      const AttentionViews& views = calls[call];
+      const AttentionViews views = calls[call];
       const std::int64_t first = own % tiles_of(views) * most, head = own / tiles_of(views);
       const auto count = static_cast<std::size_t>(std::min(most, rows_of(views) - first));
       tile->attend(views, {head / views.key_heads(), head % views.key_heads(), first, count}, adaptive);
@@ -41,11 +41,11 @@ void attend(const std::vector<AttentionViews>& calls, const AttentionViews& larg
   });
 }
 
-void attend_any(const std::vector<AttentionViews>& calls, const AttentionViews& largest, bool adaptive) {
-  if (largest.q.storage == Storage::f64) {
-    attend<double>(calls, largest, adaptive);
+void attend_any(const Calls<AttentionViews>& calls, bool adaptive) {
+  if (calls.largest().q.storage == Storage::f64) {
+    attend<double>(calls, adaptive);
   } else {
-    attend<float>(calls, largest, adaptive);
+    attend<float>(calls, adaptive);
   }
 }
 
@@ -54,18 +54,18 @@ int run(const softcheck_call* call, bool adaptive) try {
   if (!views) {
     return refused;
   }
-  attend_any({*views}, *views, adaptive);
+  attend_any(Calls(*views), adaptive);
   return done;
 } catch (...) {
   return refused;  // out of memory
 }
 
 int run_packed(const softcheck_call* call, bool adaptive) try {
-  const std::optional<SequenceCalls<AttentionViews>> sequences = sequences_of(packed_call(call));
-  if (!sequences) {
+  const std::optional<PackedCall<AttentionViews>> packed = packed_call(call);
+  if (!packed || !lengths_fit(*packed)) {
     return refused;
   }
-  attend_any(sequences->each, sequences->all, adaptive);
+  attend_any(Calls(*packed), adaptive);
   return done;
 } catch (...) {
   return refused;  // out of memory

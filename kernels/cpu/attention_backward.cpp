@@ -19,28 +19,28 @@ namespace {
 constexpr int done = 0;
 constexpr int refused = 1;
 
-using Calls = std::vector<AttentionGradientViews>;
+using GradientCalls = Calls<AttentionGradientViews>;
 
 /// Part of a key head of a call.
 struct HeadPart {
-  std::size_t call;
-  std::int64_t batch, key_head, first;
+  std::int64_t call, batch, key_head, first;
 };
 
-/// Calls make_worker()(part) for first = 0, step, 2 step, ... below count(views), of each key head of each call.
+/// Calls make_worker()(part, views) for first = 0, step, 2 step, ... below count(views), of each key head of each call.
 template <class Count, class MakeWorker>
-void parallel_heads(const Calls& calls, Count count, std::int64_t step, MakeWorker make_worker) {
+void parallel_heads(const GradientCalls& calls, Count count, std::int64_t step, MakeWorker make_worker) {
   const auto parts_of = [&](const AttentionViews& views) { return (count(views) + step - 1) / step; };
   CallTasks tasks;
-  for (const AttentionGradientViews& views : calls) {
-    tasks.add(views.forward.batch() * views.forward.key_heads() * parts_of(views.forward));
+  for (std::int64_t i = 0; i < calls.count(); ++i) {
+    const AttentionViews views = calls[i].forward;
+    tasks.add(views.batch() * views.key_heads() * parts_of(views));
   }
   parallel_tasks(tasks.count(), thread_count(), [&] {
     return [&, worker = make_worker()](std::int64_t task) {
       const auto [call, own] = tasks[task];
-      const AttentionViews& views = calls[call].forward;
-      const std::int64_t parts = parts_of(views), head = own / parts;
-      worker(HeadPart{call, head / views.key_heads(), head % views.key_heads(), own % parts * step});
+      const AttentionGradientViews views = calls[call];
+      const std::int64_t parts = parts_of(views.forward), head = own / parts, heads = views.forward.key_heads();
+      worker(HeadPart{call, head / heads, head % heads, own % parts * step}, views);
     };
   });
 }
@@ -49,57 +49,57 @@ void parallel_heads(const Calls& calls, Count count, std::int64_t step, MakeWork
 template <class T>
 class CallTerms {
  public:
-  explicit CallTerms(const Calls& calls) : calls_(calls) {
+  explicit CallTerms(const GradientCalls& calls) {
     std::size_t count = 0;
-    for (const AttentionGradientViews& views : calls) {
+    for (std::int64_t i = 0; i < calls.count(); ++i) {
+      const AttentionViews views = calls[i].forward;
       begins_.push_back(count);
-      count += static_cast<std::size_t>(views.forward.batch() * views.forward.key_heads() * rows_of(views.forward));
+      count += static_cast<std::size_t>(views.batch() * views.key_heads() * rows_of(views));
     }
     terms_.resize(count);
   }
 
   /// Of a key head's rows.
-  GradientTerms<T>* of(const HeadPart& part) {
-    const AttentionViews& views = calls_[part.call].forward;
-    return terms_.data() + begins_[part.call] + (part.batch * views.key_heads() + part.key_head) * rows_of(views);
+  GradientTerms<T>* of(const HeadPart& part, const AttentionViews& views) {
+    GradientTerms<T>* first = terms_.data() + begins_[static_cast<std::size_t>(part.call)];
+    return first + (part.batch * views.key_heads() + part.key_head) * rows_of(views);
   }
 
  private:
-  const Calls& calls_;
   std::vector<std::size_t> begins_;
   std::vector<GradientTerms<T>> terms_;
 };
 
-/// Calls in one, largest with as many queries and keys as any of them.
 template <class T>
-void differentiate(const Calls& calls, const AttentionGradientViews& largest, bool adaptive) {
+void differentiate(const GradientCalls& calls, bool adaptive) {
   const auto most = static_cast<std::int64_t>(tile_rows), block = static_cast<std::int64_t>(key_block);
   CallTerms<T> terms(calls);
   parallel_heads(calls, rows_of, most, [&] {
-    return [&, gradient = std::make_shared<QueryGradient<T>>(largest)](const HeadPart& part) {
-      const AttentionGradientViews& views = calls[part.call];
+    return [&, gradient = std::make_shared<QueryGradient<T>>(calls.largest())](const HeadPart& part,
+                                                                               const AttentionGradientViews& views) {
       const auto rows = static_cast<std::size_t>(std::min(most, rows_of(views.forward) - part.first));
-      gradient->run(views, {part.batch, part.key_head, part.first, rows}, adaptive, terms.of(part) + part.first);
+      gradient->run(views, {part.batch, part.key_head, part.first, rows}, adaptive,
+                    terms.of(part, views.forward) + part.first);
     };
   });
-  if (!largest.dk) {
+  if (!calls.largest().dk) {
     return;
   }
   const auto keys_of = [](const AttentionViews& views) { return views.keys(); };
   parallel_heads(calls, keys_of, block, [&] {
-    return [&, gradient = std::make_shared<KeyGradient<T>>(largest)](const HeadPart& part) {
-      const AttentionGradientViews& views = calls[part.call];
+    return [&, gradient = std::make_shared<KeyGradient<T>>(calls.largest())](const HeadPart& part,
+                                                                             const AttentionGradientViews& views) {
       const auto count = static_cast<std::size_t>(std::min(block, views.forward.keys() - part.first));
-      gradient->run(views, part.batch, part.key_head, {part.first, count}, terms.of(part));
+      gradient->run(views, part.batch, part.key_head, {part.first, count}, terms.of(part, views.forward));
     };
   });
 }
 
-void differentiate_any(const Calls& calls, const AttentionGradientViews& largest, bool adaptive) {
-  if (largest.dq.storage == Storage::f64) {
-    differentiate<double>(calls, largest, adaptive);
+void differentiate_any(const GradientCalls& calls, bool adaptive) {
+  if (calls.largest().dq.storage == Storage::f64) {
+    differentiate<double>(calls, adaptive);
   } else {
-    differentiate<float>(calls, largest, adaptive);
+    differentiate<float>(calls, adaptive);
   }
 }
 
@@ -108,18 +108,18 @@ int run(const softcheck_call* call, bool adaptive) try {
   if (!views) {
     return refused;
   }
-  differentiate_any({*views}, *views, adaptive);
+  differentiate_any(GradientCalls(*views), adaptive);
   return done;
 } catch (...) {
   return refused;  // out of memory
 }
 
 int run_packed(const softcheck_call* call, bool adaptive) try {
-  const std::optional<SequenceCalls<AttentionGradientViews>> sequences = sequences_of(packed_gradient_call(call));
-  if (!sequences) {
+  const std::optional<PackedCall<AttentionGradientViews>> packed = packed_gradient_call(call);
+  if (!packed || !lengths_fit(*packed)) {
     return refused;
   }
-  differentiate_any(sequences->each, sequences->all, adaptive);
+  differentiate_any(GradientCalls(*packed), adaptive);
   return done;
 } catch (...) {
   return refused;  // out of memory

@@ -32,17 +32,21 @@ std::optional<PackedCall<Views>> packed(const softcheck_call* call, const std::o
   return PackedCall<Views>{*all, *of_queries, *of_keys};
 }
 
-/// The numbers themselves; nothing where they do not start at 0, fall, or go beyond total.
-std::optional<std::vector<std::int64_t>> ends_of(const CumulativeLengths& lengths, std::int64_t total) {
-  std::vector<std::int64_t> ends;
+std::int64_t number(const CumulativeLengths& lengths, std::int64_t index) {
+  const std::byte* from = lengths.data + index * lengths.stride * (lengths.wide ? 8 : 4);
+  return lengths.wide ? load_bits<std::int64_t>(from) : load_bits<std::int32_t>(from);
+}
+
+bool fit(const CumulativeLengths& lengths, std::int64_t total) {
+  std::int64_t last = 0;
   for (std::int64_t i = 0; i < lengths.count; ++i) {
-    const std::byte* from = lengths.data + i * lengths.stride * (lengths.wide ? 8 : 4);
-    ends.push_back(lengths.wide ? load_bits<std::int64_t>(from) : load_bits<std::int32_t>(from));
-    if (ends.back() < (i == 0 ? 0 : ends[ends.size() - 2]) || ends.back() > (i == 0 ? 0 : total)) {
-      return std::nullopt;
+    const std::int64_t next = number(lengths, i);
+    if (next < last || next > (i == 0 ? 0 : total)) {
+      return false;
     }
+    last = next;
   }
-  return ends;
+  return true;
 }
 
 /// Places [begin, end) of the third dimension.
@@ -62,6 +66,12 @@ struct Places {
   std::int64_t first_query, query_end, first_key, key_end;
 };
 
+template <class Views>
+Places places_of(const PackedCall<Views>& call, std::int64_t index) {
+  return {number(call.query_offsets, index), number(call.query_offsets, index + 1), number(call.key_offsets, index),
+          number(call.key_offsets, index + 1)};
+}
+
 AttentionViews part_of(AttentionViews views, const Places& of) {
   cut(views.q, of.first_query, of.query_end);
   cut(views.k, of.first_key, of.key_end);
@@ -80,21 +90,6 @@ AttentionGradientViews part_of(AttentionGradientViews views, const Places& of) {
   return views;
 }
 
-template <class Views>
-std::optional<SequenceCalls<Views>> read(const PackedCall<Views>& call, std::int64_t queries, std::int64_t keys) {
-  const std::optional<std::vector<std::int64_t>> query_ends = ends_of(call.query_ends, queries);
-  const std::optional<std::vector<std::int64_t>> key_ends = ends_of(call.key_ends, keys);
-  if (!query_ends || !key_ends) {
-    return std::nullopt;
-  }
-  SequenceCalls<Views> calls{call.all, {}};
-  for (std::size_t i = 0; i + 1 < query_ends->size(); ++i) {
-    calls.each.push_back(
-        part_of(call.all, {(*query_ends)[i], (*query_ends)[i + 1], (*key_ends)[i], (*key_ends)[i + 1]}));
-  }
-  return calls;
-}
-
 }  // namespace
 
 std::optional<PackedCall<AttentionViews>> packed_call(const softcheck_call* call) {
@@ -105,13 +100,18 @@ std::optional<PackedCall<AttentionGradientViews>> packed_gradient_call(const sof
   return packed(call, attention_gradient_views(call, Layout::packed), 4);
 }
 
-std::optional<SequenceCalls<AttentionViews>> sequences_of(const std::optional<PackedCall<AttentionViews>>& call) {
-  return call ? read(*call, call->all.queries(), call->all.keys()) : std::nullopt;
+bool lengths_fit(const PackedCall<AttentionViews>& call) {
+  return fit(call.query_offsets, call.all.queries()) && fit(call.key_offsets, call.all.keys());
+}
+bool lengths_fit(const PackedCall<AttentionGradientViews>& call) {
+  return fit(call.query_offsets, call.all.forward.queries()) && fit(call.key_offsets, call.all.forward.keys());
 }
 
-std::optional<SequenceCalls<AttentionGradientViews>> sequences_of(
-    const std::optional<PackedCall<AttentionGradientViews>>& call) {
-  return call ? read(*call, call->all.forward.queries(), call->all.forward.keys()) : std::nullopt;
+AttentionViews sequence_of(const PackedCall<AttentionViews>& call, std::int64_t index) {
+  return part_of(call.all, places_of(call, index));
+}
+AttentionGradientViews sequence_of(const PackedCall<AttentionGradientViews>& call, std::int64_t index) {
+  return part_of(call.all, places_of(call, index));
 }
 
 }  // namespace softcheck::kernels

@@ -3,35 +3,27 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "kernels/cpu/attention_views.hpp"
 
 // Sequences of different lengths in one call.
 namespace softcheck::kernels {
 
-/// Where sequences end that lie one behind the other: numbers of int32 or int64, (sequences + 1) from 0 on.
+/// Where sequences begin and end that lie one behind the other: numbers of int32 or int64, (sequences + 1) from 0 on.
 struct CumulativeLengths {
   const std::byte* data;
   bool wide;
   std::int64_t count, stride;  // in numbers
 };
 
-/// Sequence i has the queries [query_ends[i], query_ends[i + 1]) of all, and keys alike. Nobody has read the lengths:
-/// they may lie on a device.
+/// Sequence i has the queries [query_offsets[i], query_offsets[i + 1]) of all, and keys alike. Nobody has read the
+/// lengths: they may lie on a device.
 template <class Views>
 struct PackedCall {
   Views all;  // of one batch, as long as the tensors are; no mask
-  CumulativeLengths query_ends, key_ends;
+  CumulativeLengths query_offsets, key_offsets;
 
-  std::int64_t sequences() const { return query_ends.count - 1; }
-};
-
-/// A packed call as a call for each sequence.
-template <class Views>
-struct SequenceCalls {
-  Views all;
-  std::vector<Views> each;
+  std::int64_t sequences() const { return query_offsets.count - 1; }
 };
 
 /// q, k, v and the cumulative lengths of queries and of keys to out, lse and entropy.
@@ -39,9 +31,29 @@ std::optional<PackedCall<AttentionViews>> packed_call(const softcheck_call* call
 /// q, k, v, dL/dout and the lengths to dL/dq, dL/dk, dL/dv.
 std::optional<PackedCall<AttentionGradientViews>> packed_gradient_call(const softcheck_call* call);
 
-/// Reads the lengths; nothing where there is no call, or they do not start at 0, fall, or go beyond the tensors.
-std::optional<SequenceCalls<AttentionViews>> sequences_of(const std::optional<PackedCall<AttentionViews>>& call);
-std::optional<SequenceCalls<AttentionGradientViews>> sequences_of(
-    const std::optional<PackedCall<AttentionGradientViews>>& call);
+/// Whether the lengths start at 0, never fall and stay within the tensors: reads them.
+bool lengths_fit(const PackedCall<AttentionViews>& call);
+bool lengths_fit(const PackedCall<AttentionGradientViews>& call);
+
+/// Sequence index as a call of its own, where lengths_fit().
+AttentionViews sequence_of(const PackedCall<AttentionViews>& call, std::int64_t index);
+AttentionGradientViews sequence_of(const PackedCall<AttentionGradientViews>& call, std::int64_t index);
+
+/// A call, or those that a packed one is.
+template <class Views>
+class Calls {
+ public:
+  explicit Calls(const Views& one) : largest_(one) {}
+  explicit Calls(const PackedCall<Views>& packed) : largest_(packed.all), packed_(packed) {}
+
+  std::int64_t count() const { return packed_ ? packed_->sequences() : 1; }
+  Views operator[](std::int64_t index) const { return packed_ ? sequence_of(*packed_, index) : largest_; }
+  /// With as many queries and keys as any of them.
+  const Views& largest() const { return largest_; }
+
+ private:
+  Views largest_;
+  std::optional<PackedCall<Views>> packed_;
+};
 
 }  // namespace softcheck::kernels

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <system_error>
@@ -23,7 +22,7 @@ inline unsigned thread_count() {
 class CallTasks {
  public:
   struct Place {
-    std::size_t call;
+    std::int64_t call;
     std::int64_t task;  // of that call
   };
 
@@ -31,7 +30,7 @@ class CallTasks {
   std::int64_t count() const { return ends_.empty() ? 0 : ends_.back(); }
   Place operator[](std::int64_t task) const {
     const auto end = std::upper_bound(ends_.begin(), ends_.end(), task);
-    return {static_cast<std::size_t>(end - ends_.begin()), task - (end == ends_.begin() ? 0 : end[-1])};
+    return {end - ends_.begin(), task - (end == ends_.begin() ? 0 : end[-1])};
   }
 
  private:

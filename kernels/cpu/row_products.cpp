@@ -78,7 +78,8 @@ HWY_INLINE void row_panel(const RowProduct<T>& p, std::size_t row, std::size_t c
   std::size_t t = 0;
 #if HWY_TARGET != HWY_SCALAR
   // As many numbers a step as it takes, so that memory is read evenly and in its own order.
-  const std::size_t rows_ahead = (vectors * lanes * transposed_rows<T> + p.depth - 1) / p.depth;
+  const std::size_t depth = std::max<std::size_t>(p.depth, 1);
+  const std::size_t rows_ahead = (vectors * lanes * transposed_rows<T> + depth - 1) / depth;
   for (; t + transposed_rows<T> <= p.depth; t += transposed_rows<T>) {
     for (const std::size_t end = std::min(ahead + rows_ahead, last); ahead < end; ++ahead) {
       for (std::size_t i = 0; i < p.depth; i += column_group<T>) {

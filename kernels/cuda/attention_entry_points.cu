@@ -5,10 +5,9 @@
 
 #include <algorithm>
 
-#include "kernels/block/abi/attention_calls.hpp"
 #include "kernels/block/mma_attention.hpp"
+#include "kernels/cuda/attention_call.cuh"
 #include "kernels/cuda/block.cuh"
-#include "kernels/cuda/device_call.cuh"
 
 #define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -73,19 +72,6 @@ struct CudaMmaAttention {
     return cudaGetLastError() == cudaSuccess ? 0 : 1;
   }
 };
-
-template <bool adaptive, class Launcher>
-int run_on_device(const softcheck_call* call) {
-  const DeviceCall shown(call);
-  return shown ? shown.finished(run_attention_call<adaptive>(&shown.call(), Launcher{shown.stream()})) : 1;
-}
-
-template <bool adaptive, class Launcher>
-int run_packed_on_device(const softcheck_call* call) {
-  const DeviceCall shown(call);
-  if (!shown || (shown.staged() && !sequences_of(packed_call(call)))) return 1;
-  return shown.finished(run_packed_attention_call<adaptive>(&shown.call(), Launcher{shown.stream()}));
-}
 
 }  // namespace
 }  // namespace softcheck::kernels

@@ -4,9 +4,8 @@
 
 #include <algorithm>
 
-#include "kernels/block/abi/attention_calls.hpp"
+#include "kernels/cuda/attention_call.cuh"
 #include "kernels/cuda/block.cuh"
-#include "kernels/cuda/device_call.cuh"
 
 #define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -60,36 +59,23 @@ struct CudaBackward {
   }
 };
 
-template <bool adaptive>
-int run_on_device(const softcheck_call* call) {
-  const DeviceCall shown(call);
-  return shown ? shown.finished(run_backward_call<adaptive>(&shown.call(), CudaBackward{shown.stream()})) : 1;
-}
-
-template <bool adaptive>
-int run_packed_on_device(const softcheck_call* call) {
-  const DeviceCall shown(call);
-  if (!shown || (shown.staged() && !sequences_of(packed_gradient_call(call)))) return 1;
-  return shown.finished(run_packed_backward_call<adaptive>(&shown.call(), CudaBackward{shown.stream()}));
-}
-
 }  // namespace
 }  // namespace softcheck::kernels
 
 SOFTCHECK_EXPORT int softcheck_cuda_attention_backward(const softcheck_call* call) {
-  return softcheck::kernels::run_on_device<false>(call);
+  return softcheck::kernels::run_backward_on_device<false, softcheck::kernels::CudaBackward>(call);
 }
 
 SOFTCHECK_EXPORT int softcheck_cuda_adaptive_attention_backward(const softcheck_call* call) {
-  return softcheck::kernels::run_on_device<true>(call);
+  return softcheck::kernels::run_backward_on_device<true, softcheck::kernels::CudaBackward>(call);
 }
 
 // As softcheck_cuda_attention_varlen.
 
 SOFTCHECK_EXPORT int softcheck_cuda_attention_backward_varlen(const softcheck_call* call) {
-  return softcheck::kernels::run_packed_on_device<false>(call);
+  return softcheck::kernels::run_packed_backward_on_device<false, softcheck::kernels::CudaBackward>(call);
 }
 
 SOFTCHECK_EXPORT int softcheck_cuda_adaptive_attention_backward_varlen(const softcheck_call* call) {
-  return softcheck::kernels::run_packed_on_device<true>(call);
+  return softcheck::kernels::run_packed_backward_on_device<true, softcheck::kernels::CudaBackward>(call);
 }

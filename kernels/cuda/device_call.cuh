@@ -91,6 +91,7 @@ class DeviceCall {
   /// What the call is to return: after the copies back, where there are any. A kernel that the device gave up is no
   /// refusal: it ends the process.
   int finished(int status) const {
+    if (status != 0) cudaGetLastError();  // of an allocation that failed: the next call is not to meet it
     if (!staged_ || status != 0) return status;
     bool copied = cudaStreamSynchronize(stream()) == cudaSuccess;
     for (std::size_t i = 0; i < shown_.n_outputs; ++i) copied = copied && staging_[owners_[most + i]].copy_back();

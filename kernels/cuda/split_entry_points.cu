@@ -5,10 +5,9 @@
 
 #include <algorithm>
 
-#include "kernels/block/abi/attention_calls.hpp"
 #include "kernels/block/split_attention.hpp"
+#include "kernels/cuda/attention_call.cuh"
 #include "kernels/cuda/block.cuh"
-#include "kernels/cuda/device_call.cuh"
 
 #define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -100,36 +99,23 @@ struct CudaSplitAttention {
   }
 };
 
-template <bool adaptive>
-int run_on_device(const softcheck_call* call) {
-  const DeviceCall shown(call);
-  return shown ? shown.finished(run_attention_call<adaptive>(&shown.call(), CudaSplitAttention{shown.stream()})) : 1;
-}
-
-template <bool adaptive>
-int run_packed_on_device(const softcheck_call* call) {
-  const DeviceCall shown(call);
-  if (!shown || (shown.staged() && !sequences_of(packed_call(call)))) return 1;
-  return shown.finished(run_packed_attention_call<adaptive>(&shown.call(), CudaSplitAttention{shown.stream()}));
-}
-
 }  // namespace
 }  // namespace softcheck::kernels
 
 SOFTCHECK_EXPORT int softcheck_cuda_split_attention(const softcheck_call* call) {
-  return softcheck::kernels::run_on_device<false>(call);
+  return softcheck::kernels::run_on_device<false, softcheck::kernels::CudaSplitAttention>(call);
 }
 
 SOFTCHECK_EXPORT int softcheck_cuda_split_adaptive_attention(const softcheck_call* call) {
-  return softcheck::kernels::run_on_device<true>(call);
+  return softcheck::kernels::run_on_device<true, softcheck::kernels::CudaSplitAttention>(call);
 }
 
 // As softcheck_cuda_attention_varlen.
 
 SOFTCHECK_EXPORT int softcheck_cuda_split_attention_varlen(const softcheck_call* call) {
-  return softcheck::kernels::run_packed_on_device<false>(call);
+  return softcheck::kernels::run_packed_on_device<false, softcheck::kernels::CudaSplitAttention>(call);
 }
 
 SOFTCHECK_EXPORT int softcheck_cuda_split_adaptive_attention_varlen(const softcheck_call* call) {
-  return softcheck::kernels::run_packed_on_device<true>(call);
+  return softcheck::kernels::run_packed_on_device<true, softcheck::kernels::CudaSplitAttention>(call);
 }

@@ -51,9 +51,9 @@ int run(const softcheck_call* call, Parting parting, bool adaptive) try {
 }
 
 int run_packed(const softcheck_call* call, Parting parting, bool adaptive) try {
-  const std::optional<SequenceCalls<AttentionViews>> sequences = sequences_of(packed_call(call));
-  if (!sequences) return 1;
-  for (const AttentionViews& views : sequences->each) attend_any(views, parting, adaptive);
+  const std::optional<PackedCall<AttentionViews>> packed = packed_call(call);
+  if (!packed || !lengths_fit(*packed)) return 1;
+  for (std::int64_t i = 0; i < packed->sequences(); ++i) attend_any(sequence_of(*packed, i), parting, adaptive);
   return 0;
 } catch (...) {
   return 1;  // out of memory
@@ -69,9 +69,9 @@ int run_backward(const softcheck_call* call, bool adaptive) try {
 }
 
 int run_packed_backward(const softcheck_call* call, bool adaptive) try {
-  const std::optional<SequenceCalls<AttentionGradientViews>> sequences = sequences_of(packed_gradient_call(call));
-  if (!sequences) return 1;
-  for (const AttentionGradientViews& views : sequences->each) differentiate_any(views, adaptive);
+  const std::optional<PackedCall<AttentionGradientViews>> packed = packed_gradient_call(call);
+  if (!packed || !lengths_fit(*packed)) return 1;
+  for (std::int64_t i = 0; i < packed->sequences(); ++i) differentiate_any(sequence_of(*packed, i), adaptive);
   return 0;
 } catch (...) {
   return 1;  // out of memory

@@ -79,8 +79,8 @@ View numbers_of(const CumulativeLengths& lengths) {
 }
 
 template <class B>
-SequenceEnds<B> sequence_ends(const CumulativeLengths& lengths) {
-  SequenceEnds<B> ends;
+SequenceOffsets<B> sequence_offsets(const CumulativeLengths& lengths) {
+  SequenceOffsets<B> ends;
   ends.stride = lengths.stride;
   if (lengths.wide) {
     ends.wide = numbers_of<std::int64_t, typename B::template Global<const std::int64_t>>(lengths);
@@ -96,8 +96,8 @@ AttentionArguments<B, Element, Result> with_sequences(AttentionArguments<B, Elem
                                                       const PackedCall<Views>* packed) {
   if (packed != nullptr) {
     arguments.sequences = packed->sequences();
-    arguments.query_ends = sequence_ends<B>(packed->query_ends);
-    arguments.key_ends = sequence_ends<B>(packed->key_ends);
+    arguments.query_offsets = sequence_offsets<B>(packed->query_offsets);
+    arguments.key_offsets = sequence_offsets<B>(packed->key_offsets);
   }
   return arguments;
 }
@@ -126,12 +126,14 @@ int run_attention_call(const softcheck_call* call, const Launcher& launcher) {
   return views ? run_attention<adaptive>(*views, nullptr, launcher) : 1;
 }
 
-/// Sequences packed one behind the other, kernels/cpu/packed_views.hpp. Their lengths are not looked at: whoever can
-/// read them asks sequences_of() first.
+/// Sequences packed one behind the other, kernels/cpu/packed_views.hpp. readable: the same call with its lengths where
+/// they can be looked at, or nullptr where they are on a device.
 template <bool adaptive, class Launcher>
-int run_packed_attention_call(const softcheck_call* call, const Launcher& launcher) {
+int run_packed_attention_call(const softcheck_call* call, const softcheck_call* readable, const Launcher& launcher) {
   const std::optional<PackedCall<AttentionViews>> packed = packed_call(call);
-  return packed ? run_attention<adaptive>(packed->all, &*packed, launcher) : 1;
+  return packed && (readable == nullptr || lengths_fit(*packed_call(readable)))
+             ? run_attention<adaptive>(packed->all, &*packed, launcher)
+             : 1;
 }
 
 template <class B, class Element>
@@ -170,9 +172,11 @@ int run_backward_call(const softcheck_call* call, const Launcher& launcher) {
 
 /// As run_packed_attention_call.
 template <bool adaptive, class Launcher>
-int run_packed_backward_call(const softcheck_call* call, const Launcher& launcher) {
+int run_packed_backward_call(const softcheck_call* call, const softcheck_call* readable, const Launcher& launcher) {
   const std::optional<PackedCall<AttentionGradientViews>> packed = packed_gradient_call(call);
-  return packed ? run_backward<adaptive>(packed->all, &*packed, launcher) : 1;
+  return packed && (readable == nullptr || lengths_fit(*packed_gradient_call(readable)))
+             ? run_backward<adaptive>(packed->all, &*packed, launcher)
+             : 1;
 }
 
 }  // namespace softcheck::kernels

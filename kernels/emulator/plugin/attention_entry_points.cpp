@@ -105,12 +105,12 @@ struct EmulatedMmaAttention {
 
 template <bool adaptive, class Launcher>
 int run_packed(const softcheck_call* call) {
-  return sequences_of(packed_call(call)) ? run_packed_attention_call<adaptive>(call, Launcher()) : 1;
+  return run_packed_attention_call<adaptive>(call, call, Launcher());
 }
 
 template <bool adaptive>
 int run_packed_backward(const softcheck_call* call) {
-  return sequences_of(packed_gradient_call(call)) ? run_packed_backward_call<adaptive>(call, EmulatedBackward()) : 1;
+  return run_packed_backward_call<adaptive>(call, call, EmulatedBackward());
 }
 
 }  // namespace

@@ -181,6 +181,22 @@ TEST(CpuAttention, EqualKeysAreAveraged) {
   }
 }
 
+// Queries and keys of no dimensions score 0: values are averaged, by few rows and by tiles of them.
+TEST(CpuAttention, WithoutDimensionsAveragesTheValues) {
+  for (const std::string& symbol : attention_symbols()) {
+    for (const std::int64_t queries : {1, 4, 5, 49}) {
+      Tensor<float> q(dtype_of<float>(), {1, 1, queries, 0}), k(dtype_of<float>(), {1, 1, 2, 0});
+      Tensor<float> v(dtype_of<float>(), {1, 1, 2, 3}), out(dtype_of<float>(), {1, 1, queries, 3});
+      v.elements.assign({1, 2, 3, 3, 6, 9});
+      v.view.data = v.elements.data();
+      run_call(symbol, {&q.view, &k.view, &v.view}, {&out.view});
+      for (std::int64_t i = 0; i < 3 * queries; ++i) {
+        EXPECT_EQ(out.elements[static_cast<std::size_t>(i)], static_cast<float>(2 * (1 + i % 3))) << queries;
+      }
+    }
+  }
+}
+
 /// Makes rows of width numbers repeat after count of them.
 void repeat_rows(std::vector<float>& values, std::int64_t count, std::int64_t width) {
   const auto period = static_cast<std::size_t>(count * width);

@@ -2,15 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <functional>
 
 #include "proptests/tests/kernels/packed_problem.hpp"
 
 namespace softcheck::kernel_tests {
 namespace {
 
+constexpr std::int64_t room = 5;
+
 struct Packed : PackedProblem<float, float> {
   Packed(const Lengths& of_queries, const Lengths& of_keys)
-      : PackedProblem({of_queries, of_keys, 4, 2, 19, 21}, dtype_of<float>(),
+      : PackedProblem({of_queries, of_keys, 4, 2, 19, 21, 3, 3, room}, dtype_of<float>(),
                       [](double x) { return static_cast<float>(x); }) {}
 };
 
@@ -38,16 +41,30 @@ TEST(CpuVarlen, ASequencesBitsAreThoseOfItsOwnCall) {
         Packed wide(query_lengths, key_lengths), narrow(query_lengths, key_lengths);
         EXPECT_TRUE(wide.run(of.packed(), of.backward, causal));
         EXPECT_TRUE(narrow.run(of.packed(), of.backward,
-                               std::vector<std::int32_t>(wide.query_ends.begin(), wide.query_ends.end()),
-                               std::vector<std::int32_t>(wide.key_ends.begin(), wide.key_ends.end()), causal, 3));
+                               std::vector<std::int32_t>(wide.query_offsets.begin(), wide.query_offsets.end()),
+                               std::vector<std::int32_t>(wide.key_offsets.begin(), wide.key_offsets.end()), causal, 3));
         EXPECT_TRUE(wide.same_results(each)) << of.symbol << ", causal " << causal;
         EXPECT_TRUE(narrow.same_results(each)) << of.symbol << ", causal " << causal;
       }
       unsetenv("SOFTCHECK_THREADS");
-      const auto last = static_cast<std::size_t>(each.query_ends.back()) * 4;
       const PackedTensor<float>& written = of.backward ? each.dq : each.out;
+      const auto last = static_cast<std::size_t>(each.query_offsets.back() * written.strides[0] - room);
       EXPECT_EQ(written.elements.back(), -7);  // behind the last sequence
-      EXPECT_NE(written.elements[last * static_cast<std::size_t>(written.shape[2]) - 1], -7);
+      EXPECT_NE(written.elements[last - 1], -7);
+    }
+  }
+}
+
+// As many results as are asked for; the others stay as they were.
+TEST(CpuVarlen, GivesWhatIsAskedFor) {
+  for (const Direction& of : directions) {
+    for (const std::size_t results : {1, 2}) {
+      Packed each({3, 1}, {2, 5}), packed({3, 1}, {2, 5});
+      each.results = packed.results = results;
+      ASSERT_TRUE(each.run_each(of.each(), of.backward, false));
+      ASSERT_TRUE(packed.run(of.packed(), of.backward, false));
+      EXPECT_TRUE(packed.same_results(each)) << of.symbol << ' ' << results;
+      EXPECT_EQ(of.backward ? packed.dv.elements[0] : packed.entropy.elements[0], -7);
     }
   }
 }
@@ -97,6 +114,32 @@ TEST(CpuVarlen, MalformedLengthsAreRefused) {
       EXPECT_FALSE(packed.run(of.packed(), of.backward, Lengths{0, 0}, Lengths{0, 0}, false, 1, index))
           << of.symbol << ' ' << code << ' ' << bits;
     }
+  }
+}
+
+// Each field of a tensor of lengths by itself, and a tensor more or less.
+TEST(CpuVarlen, MalformedTensorsOfLengthsAreRefused) {
+  Packed packed({5, 4}, {6, 3});
+  std::int64_t backwards = -1, two[] = {1, 3};
+  const std::vector<std::function<void(DLTensor&)>> changes = {
+      [](DLTensor& t) { t.device.device_type = kDLCUDA; },
+      [&](DLTensor& t) { t.ndim = 2, t.shape = two, t.strides = nullptr; },
+      [](DLTensor& t) { t.dtype.lanes = 2; },
+      [](DLTensor& t) { t.data = nullptr; },
+      [](DLTensor& t) { t.shape = nullptr; },
+      [&](DLTensor& t) { t.strides = &backwards, t.byte_offset += 16; }};
+  for (const Direction& of : directions) {
+    const auto taken = [&](const std::function<void(std::vector<DLTensor>&)>& change) {
+      return packed.run_changed(of.packed(), of.backward, packed.query_offsets, packed.key_offsets, false, 1,
+                                {kDLInt, 64, 1}, change);
+    };
+    EXPECT_TRUE(taken([](std::vector<DLTensor>&) {}));
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      EXPECT_FALSE(taken([&](std::vector<DLTensor>& in) { changes[i](in.back()); })) << of.symbol << ", change " << i;
+      EXPECT_FALSE(taken([&](std::vector<DLTensor>& in) { changes[i](in[in.size() - 2]); })) << of.symbol << ' ' << i;
+    }
+    EXPECT_FALSE(taken([](std::vector<DLTensor>& in) { in.pop_back(); })) << of.symbol;
+    EXPECT_FALSE(taken([](std::vector<DLTensor>& in) { in.push_back(in.back()); })) << of.symbol;
   }
 }
 

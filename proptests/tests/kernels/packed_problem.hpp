@@ -22,16 +22,17 @@ struct PackedShape {
   Lengths of_queries, of_keys;
   std::int64_t heads, key_heads, dim, value_dim;
   std::int64_t behind = 3, keys_behind = 3;  // places behind the last sequence
+  std::int64_t room = 5;                     // between a place and the next one, as where q, k and v are interleaved
 };
 
-/// A tensor's numbers and its form as a packed one, (all, heads, columns).
+/// A tensor's numbers and its form as a packed one: (all, heads, columns), or (heads, all) of lse and entropy.
 template <class Bits>
 struct PackedTensor {
-  Lengths shape;
+  Lengths shape, strides;
   std::vector<Bits> elements;
 
   DLTensor view(DLDataType type) {
-    return {elements.data(), {kDLCPU, 0}, static_cast<int>(shape.size()), type, shape.data(), nullptr, 0};
+    return {elements.data(), {kDLCPU, 0}, static_cast<int>(shape.size()), type, shape.data(), strides.data(), 0};
   }
 };
 
@@ -43,10 +44,9 @@ struct SequenceTensor {
 
   template <class Bits>
   SequenceTensor(PackedTensor<Bits>& all, DLDataType type, std::int64_t begin, std::int64_t end) {
-    const std::int64_t last = all.shape.back();
     const bool rows = all.shape.size() == 2;
-    shape = rows ? Lengths{1, all.shape[0], end - begin} : Lengths{1, all.shape[1], end - begin, last};
-    strides = rows ? Lengths{1, last, 1} : Lengths{1, last, all.shape[1] * last, 1};
+    shape = rows ? Lengths{1, all.shape[0], end - begin} : Lengths{1, all.shape[1], end - begin, all.shape[2]};
+    strides = rows ? Lengths{1, all.strides[0], 1} : Lengths{1, all.strides[1], all.strides[0], 1};
     view = {all.elements.data() + begin * strides[2],
             {kDLCPU, 0},
             static_cast<int>(shape.size()),
@@ -67,12 +67,13 @@ class PackedProblem {
   /// rounded(x): a number of the type.
   template <class Rounded>
   PackedProblem(const PackedShape& shape, DLDataType type, Rounded rounded)
-      : type_(type), query_ends(cumulative(shape.of_queries)), key_ends(cumulative(shape.of_keys)) {
-    const std::int64_t queries = query_ends.back() + shape.behind, keys = key_ends.back() + shape.keys_behind;
+      : query_offsets(cumulative(shape.of_queries)), key_offsets(cumulative(shape.of_keys)), type_(type) {
+    const std::int64_t queries = query_offsets.back() + shape.behind, keys = key_offsets.back() + shape.keys_behind;
     std::uint32_t seed = 0;
     const auto tensor = [&](std::int64_t all, std::int64_t heads, std::int64_t columns) {
-      PackedTensor<Bits> made{{all, heads, columns}, {}};
-      for (const double x : uneven_row<double>(static_cast<std::size_t>(all * heads * columns), ++seed)) {
+      const std::int64_t step = heads * columns + shape.room;
+      PackedTensor<Bits> made{{all, heads, columns}, {step, columns, 1}, {}};
+      for (const double x : uneven_row<double>(static_cast<std::size_t>(all * step), ++seed)) {
         made.elements.push_back(rounded(x / 16 + 1));  // [-1, 1)
       }
       return made;
@@ -82,49 +83,63 @@ class PackedProblem {
     v = tensor(keys, shape.key_heads, shape.value_dim);
     d_out = tensor(queries, shape.heads, shape.value_dim);
     const auto unwritten = [&](const PackedTensor<Bits>& like) {
-      return PackedTensor<Bits>{like.shape, std::vector<Bits>(like.elements.size(), rounded(-7))};
+      return PackedTensor<Bits>{like.shape, like.strides, std::vector<Bits>(like.elements.size(), rounded(-7))};
     };
     out = unwritten(d_out);
     dq = unwritten(q);
     dk = unwritten(k);
     dv = unwritten(v);
-    lse = {{shape.heads, queries}, std::vector<Wide>(static_cast<std::size_t>(queries * shape.heads), -7)};
+    lse = {
+        {shape.heads, queries}, {queries, 1}, std::vector<Wide>(static_cast<std::size_t>(queries * shape.heads), -7)};
     entropy = lse;
   }
 
-  /// One call with the lengths given, numbers of step: whether it was taken. Of the forward or of the backward kernel.
-  template <class Index>
-  bool run(softcheck_kernel kernel, bool backward, const std::vector<Index>& ends_q, const std::vector<Index>& ends_k,
-           bool causal, std::int64_t step = 1, DLDataType index = {kDLInt, 8 * sizeof(Index), 1}) {
-    const auto spread = [&](const std::vector<Index>& ends) {
-      std::vector<Index> all(ends.size() * static_cast<std::size_t>(step), Index(-1));
-      for (std::size_t i = 0; i < ends.size(); ++i) all[i * static_cast<std::size_t>(step)] = ends[i];
+  /// One call with the lengths given, numbers of step behind one that is none of them: whether it was taken. Of the
+  /// forward or of the backward kernel, after change(inputs).
+  template <class Index, class Change>
+  bool run_changed(softcheck_kernel kernel, bool backward, const std::vector<Index>& offsets_q,
+                   const std::vector<Index>& offsets_k, bool causal, std::int64_t step, DLDataType index,
+                   Change change) {
+    const auto spread = [&](const std::vector<Index>& offsets) {
+      std::vector<Index> all(1 + offsets.size() * static_cast<std::size_t>(step), Index(-1));
+      for (std::size_t i = 0; i < offsets.size(); ++i) all[1 + i * static_cast<std::size_t>(step)] = offsets[i];
       return all;
     };
-    std::vector<Index> of_queries = spread(ends_q), of_keys = spread(ends_k);
-    std::int64_t count_q = static_cast<std::int64_t>(ends_q.size()), count_k = static_cast<std::int64_t>(ends_k.size());
+    std::vector<Index> of_queries = spread(offsets_q), of_keys = spread(offsets_k);
+    std::int64_t counts[] = {static_cast<std::int64_t>(offsets_q.size()), static_cast<std::int64_t>(offsets_k.size())};
     std::int64_t stride = step;
-    DLTensor eq{of_queries.data(), {kDLCPU, 0}, 1, index, &count_q, &stride, 0};
-    DLTensor ek{of_keys.data(), {kDLCPU, 0}, 1, index, &count_k, &stride, 0};
-    DLTensor tq = q.view(type_), tk = k.view(type_), tv = v.view(type_), incoming = d_out.view(type_);
+    std::vector<DLTensor> in = {q.view(type_), k.view(type_), v.view(type_)};
+    if (backward) in.push_back(d_out.view(type_));
+    in.push_back({of_queries.data(), {kDLCPU, 0}, 1, index, &counts[0], &stride, sizeof(Index)});
+    in.push_back({of_keys.data(), {kDLCPU, 0}, 1, index, &counts[1], &stride, sizeof(Index)});
+    change(in);
+    std::vector<const DLTensor*> inputs;
+    for (const DLTensor& tensor : in) inputs.push_back(&tensor);
     DLTensor to = out.view(type_), tl = lse.view(dtype_of<Wide>()), te = entropy.view(dtype_of<Wide>());
     DLTensor gq = dq.view(type_), gk = dk.view(type_), gv = dv.view(type_);
-    if (backward) return taken(kernel, {&tq, &tk, &tv, &incoming, &eq, &ek}, {&gq, &gk, &gv}, causal);
-    return taken(kernel, {&tq, &tk, &tv, &eq, &ek}, {&to, &tl, &te}, causal);
+    return taken(kernel, inputs, backward ? std::vector{&gq, &gk, &gv} : std::vector{&to, &tl, &te}, causal);
+  }
+  template <class Index>
+  bool run(softcheck_kernel kernel, bool backward, const std::vector<Index>& offsets_q,
+           const std::vector<Index>& offsets_k, bool causal, std::int64_t step = 1,
+           DLDataType index = {kDLInt, 8 * sizeof(Index), 1}) {
+    return run_changed(kernel, backward, offsets_q, offsets_k, causal, step, index, [](std::vector<DLTensor>&) {});
   }
   /// With its own lengths, of int64.
   bool run(softcheck_kernel kernel, bool backward, bool causal) {
-    return run(kernel, backward, query_ends, key_ends, causal);
+    return run(kernel, backward, query_offsets, key_offsets, causal);
   }
 
   /// A call by batch for each sequence: whether all were taken.
   bool run_each(softcheck_kernel kernel, bool backward, bool causal) {
     bool all = true;
-    for (std::size_t i = 0; i + 1 < query_ends.size(); ++i) {
+    for (std::size_t i = 0; i + 1 < query_offsets.size(); ++i) {
       const auto of_queries = [&](auto& tensor, DLDataType type) {
-        return SequenceTensor(tensor, type, query_ends[i], query_ends[i + 1]);
+        return SequenceTensor(tensor, type, query_offsets[i], query_offsets[i + 1]);
       };
-      const auto of_keys = [&](auto& tensor) { return SequenceTensor(tensor, type_, key_ends[i], key_ends[i + 1]); };
+      const auto of_keys = [&](auto& tensor) {
+        return SequenceTensor(tensor, type_, key_offsets[i], key_offsets[i + 1]);
+      };
       const SequenceTensor tq = of_queries(q, type_), tk = of_keys(k), tv = of_keys(v);
       SequenceTensor incoming = of_queries(d_out, type_), to = of_queries(out, type_);
       SequenceTensor tl = of_queries(lse, dtype_of<Wide>()), te = of_queries(entropy, dtype_of<Wide>());
@@ -145,18 +160,19 @@ class PackedProblem {
     return same ? same_bits(entropy.elements, other.entropy.elements) : same;
   }
 
+  Lengths query_offsets, key_offsets;
+  PackedTensor<Bits> q, k, v, d_out, out, dq, dk, dv;
+  PackedTensor<Wide> lse, entropy;
+  std::size_t results = 3;  // that are asked for, in the call's order
+
  private:
-  static bool taken(softcheck_kernel kernel, const std::vector<const DLTensor*>& inputs,
-                    const std::vector<DLTensor*>& outputs, bool causal) {
+  bool taken(softcheck_kernel kernel, const std::vector<const DLTensor*>& inputs, std::vector<DLTensor*> outputs,
+             bool causal) const {
+    outputs.resize(results);
     return takes_call(kernel, inputs, outputs, 2, causal);
   }
 
   DLDataType type_;
-
- public:
-  Lengths query_ends, key_ends;
-  PackedTensor<Bits> q, k, v, d_out, out, dq, dk, dv;
-  PackedTensor<Wide> lse, entropy;
 };
 
 }  // namespace softcheck::kernel_tests
