@@ -190,7 +190,7 @@ void measure_packed(Benchmarks& all) {
     return made;
   };
   const auto packed = tensors({tokens, heads, dim}), filled = tensors({count, heads, longest, dim});
-  const auto ends = std::make_shared<DeviceTensor>(HostTensor::ends_of(lengths));
+  const auto ends = std::make_shared<DeviceTensor>(HostTensor::offsets_of<std::int32_t>(lengths));
   const double scale = 1 / std::sqrt(static_cast<double>(dim)), flops = 2.0 * heads * dim * pairs;
   const Call calls[] = {
       {softcheck_cuda_mma_attention, {filled[0], filled[1], filled[2]}, {filled[3]}, scale, true},

@@ -174,11 +174,11 @@ std::vector<Comparison> compare_on_the_emulator(bool planted) {
                          true, found);
   compare_packed({"packed split_attention", softcheck_emulated_split_attention_varlen,
                   planted ? softcheck_strict_attention : softcheck_strict_split_attention, "strict"},
-                 {Format::f32}, false, found);
+                 {Format::f32}, false, false, found);
   compare_packed(
       {"packed attention_backward", softcheck_emulated_attention_backward_varlen,
        planted ? softcheck_strict_adaptive_attention_backward : softcheck_strict_attention_backward, "strict"},
-      {Format::bf16}, true, found);
+      {Format::bf16}, true, false, found);
   return found;
 }
 
@@ -210,28 +210,28 @@ std::vector<Comparison> compare_on_the_device() {
       true, found);
   const std::vector<Format> all(std::begin(formats), std::end(formats)), halves = {Format::f16, Format::bf16};
   compare_packed({"packed attention", softcheck_cuda_attention_varlen, softcheck_strict_attention, "strict"}, all,
-                 false, found);
+                 false, true, found);
   compare_packed({"packed adaptive_attention", softcheck_cuda_adaptive_attention_varlen,
                   softcheck_strict_adaptive_attention, "strict"},
-                 all, false, found);
+                 all, false, true, found);
   compare_packed(
       {"packed split_attention", softcheck_cuda_split_attention_varlen, softcheck_strict_split_attention, "strict"},
-      all, false, found);
+      all, false, true, found);
   compare_packed({"packed split_adaptive_attention", softcheck_cuda_split_adaptive_attention_varlen,
                   softcheck_strict_split_adaptive_attention, "strict"},
-                 all, false, found);
+                 all, false, true, found);
   compare_packed({"packed attention_backward", softcheck_cuda_attention_backward_varlen,
                   softcheck_strict_attention_backward, "strict"},
-                 all, true, found);
+                 all, true, true, found);
   compare_packed({"packed adaptive_attention_backward", softcheck_cuda_adaptive_attention_backward_varlen,
                   softcheck_strict_adaptive_attention_backward, "strict"},
-                 all, true, found);
+                 all, true, true, found);
   compare_packed(
       {"packed mma_attention", softcheck_cuda_mma_attention_varlen, softcheck_cuda_mma_attention, "own call"}, halves,
-      false, found);
+      false, true, found);
   compare_packed({"packed mma_adaptive_attention", softcheck_cuda_mma_adaptive_attention_varlen,
                   softcheck_cuda_mma_adaptive_attention, "own call"},
-                 halves, false, found);
+                 halves, false, true, found);
   return found;
 }
 

@@ -29,8 +29,9 @@ void compare_rows(const Kernels& kernels, std::vector<Comparison>& found);
 void compare_attention(const Kernels& kernels, std::vector<Comparison>& found, std::int64_t most_scores = INT64_MAX);
 /// Attention backward, the same.
 void compare_backward(const Kernels& kernels, std::vector<Comparison>& found, std::int64_t most_scores = INT64_MAX);
-/// Packed sequences by the kernel judged against a call of the reference for each, by bits; backward or not.
-void compare_packed(const Kernels& kernels, const std::vector<Format>& formats, bool backward,
+/// Packed sequences by the kernel judged against a call of the reference for each, by bits; backward or not; on_device:
+/// also with all tensors there.
+void compare_packed(const Kernels& kernels, const std::vector<Format>& formats, bool backward, bool on_device,
                     std::vector<Comparison>& found);
 /// Attention by tensor cores against f64 attention: f16 and bf16.
 void compare_narrow_weights(const Kernels& kernels, bool adaptive, std::vector<Comparison>& found);

@@ -100,6 +100,12 @@ void DeviceMemory::fill(const std::vector<std::byte>& pattern) const {
   }
 }
 
+std::vector<std::byte> DeviceMemory::read() const {
+  std::vector<std::byte> all(bytes_);
+  check(cudaMemcpy(all.data(), data_, bytes_, cudaMemcpyDeviceToHost), "cudaMemcpy");
+  return all;
+}
+
 std::vector<std::vector<double>> interleaved_seconds(const std::vector<std::function<void()>>& works, int rounds) {
   const Event begin, end;
   std::vector<std::vector<double>> seconds(works.size());

@@ -34,6 +34,8 @@ class DeviceMemory {
   std::size_t bytes() const { return bytes_; }
   /// Repeats pattern until all is filled.
   void fill(const std::vector<std::byte>& pattern) const;
+  /// All of them, after what the default stream has been given.
+  std::vector<std::byte> read() const;
 
  private:
   void* data_ = nullptr;

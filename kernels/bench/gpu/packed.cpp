@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "kernels/bench/gpu/correctness.hpp"
+#include "kernels/bench/gpu/device.hpp"
 
 namespace softcheck::kernels::gpu {
 namespace {
@@ -66,13 +67,32 @@ struct Tensors {
     for (NamedTensor& input : inputs) fill_normal(input.tensor, 1, ++seed);
   }
 
-  int run_packed(softcheck_kernel kernel, bool causal) {
-    HostTensor of_queries = HostTensor::ends_of(query_lengths), of_keys = HostTensor::ends_of(key_lengths);
-    std::vector<HostTensor*> in, out;
-    for (NamedTensor& input : inputs) in.push_back(&input.tensor);
-    for (NamedTensor& output : outputs) out.push_back(&output.tensor);
-    in.insert(in.end(), {&of_queries, &of_keys});
+  int run_packed(softcheck_kernel kernel, bool causal, HostTensor of_queries, HostTensor of_keys) {
+    std::vector<DLTensor> in, out;
+    for (NamedTensor& input : inputs) in.push_back(input.tensor.view());
+    for (NamedTensor& output : outputs) out.push_back(output.tensor.view());
+    in.insert(in.end(), {of_queries.view(), of_keys.view()});
     return call_kernel(kernel, in, out, 1, scale, causal);
+  }
+
+  /// With all tensors, the lengths too, on the device.
+  int run_packed_there(softcheck_kernel kernel, bool causal, HostTensor of_queries, HostTensor of_keys) {
+    std::vector<DeviceMemory> memory;
+    const auto there = [&](HostTensor& tensor) {
+      memory.emplace_back(tensor.bytes().size()).fill(tensor.bytes());
+      DLTensor view = tensor.view();
+      view.data = memory.back().data();
+      view.device = {kDLCUDA, 0};
+      return view;
+    };
+    std::vector<DLTensor> in, out;
+    for (NamedTensor& output : outputs) out.push_back(there(output.tensor));
+    for (NamedTensor& input : inputs) in.push_back(there(input.tensor));
+    in.push_back(there(of_queries));
+    in.push_back(there(of_keys));
+    const int status = call_kernel(kernel, in, out, 1, scale, causal);
+    for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i].tensor.assign(memory[i].read());
+    return status;
   }
 
   int run_each(softcheck_kernel kernel, bool causal) {
@@ -97,30 +117,49 @@ struct Tensors {
   }
 };
 
+/// Packed calls by one way to make them, against calls for each sequence.
+template <class RunPacked>
+Comparison compared(const Kernels& kernels, Format format, bool backward, bool causal, const std::string& how,
+                    RunPacked run_packed) {
+  const std::string problem = std::to_string(query_lengths.size()) + " sequences, " + how + (causal ? ", causal" : "");
+  Comparison one{kernels.name, to_string(format), kernels.reference_name, problem, false, {}};
+  Tensors packed(format, backward), each(format, backward);
+  if (run_packed(packed) != 0) {
+    one.detail = "refused";
+  } else if (each.run_each(kernels.reference, causal) != 0) {
+    one.detail = "refused by the reference";
+  }
+  for (std::size_t i = 0; i < packed.outputs.size() && one.detail.empty(); ++i) {
+    one.detail = difference(packed.outputs[i].name, packed.outputs[i].tensor, each.outputs[i].tensor);
+  }
+  one.holds = one.detail.empty();
+  return one;
+}
+
+template <class Index>
+void compare_with_lengths(const Kernels& kernels, Format format, bool backward, bool on_device,
+                          std::vector<Comparison>& found) {
+  const HostTensor of_queries = HostTensor::offsets_of<Index>(query_lengths);
+  const HostTensor of_keys = HostTensor::offsets_of<Index>(key_lengths);
+  const std::string width = "int" + std::to_string(8 * sizeof(Index));
+  for (const bool causal : {false, true}) {
+    found.push_back(compared(kernels, format, backward, causal, width, [&](Tensors& packed) {
+      return packed.run_packed(kernels.judged, causal, of_queries, of_keys);
+    }));
+    if (!on_device) continue;
+    found.push_back(compared(kernels, format, backward, causal, width + " on the device", [&](Tensors& packed) {
+      return packed.run_packed_there(kernels.judged, causal, of_queries, of_keys);
+    }));
+  }
+}
+
 }  // namespace
 
-void compare_packed(const Kernels& kernels, const std::vector<Format>& formats, bool backward,
+void compare_packed(const Kernels& kernels, const std::vector<Format>& formats, bool backward, bool on_device,
                     std::vector<Comparison>& found) {
   for (const Format format : formats) {
-    for (const bool causal : {false, true}) {
-      Comparison one{kernels.name,
-                     to_string(format),
-                     kernels.reference_name,
-                     std::to_string(query_lengths.size()) + " sequences" + (causal ? ", causal" : ""),
-                     false,
-                     {}};
-      Tensors packed(format, backward), each(format, backward);
-      if (packed.run_packed(kernels.judged, causal) != 0) {
-        one.detail = "refused";
-      } else if (each.run_each(kernels.reference, causal) != 0) {
-        one.detail = "refused by the reference";
-      }
-      for (std::size_t i = 0; i < packed.outputs.size() && one.detail.empty(); ++i) {
-        one.detail = difference(packed.outputs[i].name, packed.outputs[i].tensor, each.outputs[i].tensor);
-      }
-      one.holds = one.detail.empty();
-      found.push_back(one);
-    }
+    compare_with_lengths<std::int32_t>(kernels, format, backward, on_device, found);
+    compare_with_lengths<std::int64_t>(kernels, format, backward, on_device, found);
   }
 }
 

@@ -69,14 +69,15 @@ class HostTensor {
   /// A mask.
   explicit HostTensor(std::vector<std::int64_t> shape)
       : type_{kDLUInt, 8, 1}, shape_(std::move(shape)), bytes_(std::max<std::size_t>(count(), 1)) {}
-  /// Cumulative lengths of packed sequences, from 0 on.
-  static HostTensor ends_of(const std::vector<std::int64_t>& lengths) {
-    std::vector<std::int64_t> ends{0};
-    for (const std::int64_t n : lengths) ends.push_back(ends.back() + n);
-    HostTensor tensor(std::vector{static_cast<std::int64_t>(ends.size())});
-    tensor.type_ = {kDLInt, 64, 1};
-    tensor.bytes_.resize(ends.size() * sizeof ends[0]);
-    std::memcpy(tensor.bytes_.data(), ends.data(), tensor.bytes_.size());
+  /// Cumulative lengths of packed sequences, from 0 on, as int32 or int64.
+  template <class Index>
+  static HostTensor offsets_of(const std::vector<std::int64_t>& lengths) {
+    std::vector<Index> offsets{0};
+    for (const std::int64_t n : lengths) offsets.push_back(static_cast<Index>(offsets.back() + n));
+    HostTensor tensor(std::vector{static_cast<std::int64_t>(offsets.size())});
+    tensor.type_ = {kDLInt, 8 * sizeof(Index), 1};
+    tensor.bytes_.resize(offsets.size() * sizeof(Index));
+    std::memcpy(tensor.bytes_.data(), offsets.data(), tensor.bytes_.size());
     return tensor;
   }
 
@@ -87,6 +88,7 @@ class HostTensor {
   }
   Format format() const { return format_; }
   const std::vector<std::byte>& bytes() const { return bytes_; }
+  void assign(std::vector<std::byte> bytes) { bytes_ = std::move(bytes); }
   double at(std::size_t i) const { return load(bytes_.data() + i * size_of(format_), format_); }
   void set(std::size_t i, double value) { store(bytes_.data() + i * size_of(format_), format_, value); }
   bool visible(std::size_t i) const { return bytes_[i] != std::byte{0}; }
