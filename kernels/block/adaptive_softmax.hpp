@@ -19,8 +19,12 @@ template <BlockContext B, class Element, class T>
 SOFTCHECK_BODY T sum_of_weights(B& block, const LogitsRow<B, Element>& logits,
                                 const typename B::template Shared<CompensatedSum<T>>& partials, T maximum, T scale) {
   CompensatedSum<T> own{0, 0};
-  each_column(block, logits.columns,
-              [&](std::int64_t column) { own.add(exponential((logits.visible(column) - maximum) * scale)); });
+  each_group(block, logits, [&](std::int64_t begin, const T(&x)[items_at_once]) {
+    SOFTCHECK_UNROLL
+    for (int i = 0; i < items_at_once; ++i) {
+      if (begin + i < logits.columns) own.add(exponential((x[i] - maximum) * scale));
+    }
+  });
   return merged_by_block(block, partials, own, CompensatedSum<T>{0, 0}, MergedSums<T>{}).total();
 }
 

@@ -54,7 +54,7 @@ struct SequencePlaces {
   std::int64_t first_query, query_end, first_key, key_end;
 };
 
-/// The last index in [0, count) with start(index) <= place, start increasing; 0 where there is none.
+/// The last index in [0, count) with start(index) <= place, start never falling; 0 where there is none.
 template <class Start>
 SOFTCHECK_BODY std::int64_t last_start(std::int64_t count, std::int64_t place, Start start) {
   std::int64_t low = 0, high = count;

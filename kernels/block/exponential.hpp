@@ -27,14 +27,14 @@ template <class T>
 SOFTCHECK_BODY T scaled_exponential(T z) {
   using C = ExpConstants<T>;
   using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
-  if (!(z > C::lowest)) return T(0);
   const T rounded = fused(z, C::log2_e, C::rounder);
   const T k = rounded - C::rounder;
   T r = fused(-k, C::ln2_high, z);
   r = fused(-k, C::ln2_low, r);
   const T tail = fused(r * r, exponential_tail<T>(r), r);
   const T power = std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(rounded) << C::significand_bits));
-  return (T(1) + tail) * power;
+  // What is computed below the lowest is not looked at: a choice, where a branch would divide a warp.
+  return z > C::lowest ? (T(1) + tail) * power : T(0);
 }
 
 /// exp(z) for z <= 0.

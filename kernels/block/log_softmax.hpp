@@ -39,9 +39,11 @@ SOFTCHECK_BODY void log_softmax_body(B& block, const RowArguments<B, Element, El
     const RowStatistics<T> all = row_statistics(block, logits, partials, arguments.scale);
     const bool defined = all.maximum > minus_infinity<T>();
     const T shift = static_cast<T>(logarithm_of_sum(all));
-    each_column(block, logits.columns, [&](std::int64_t column) {
-      const T result = (logits.visible(column) - all.maximum) * arguments.scale - shift;
-      arguments.store(row, column, defined ? result : not_a_number<T>());
+    const bool by_vectors = arguments.results.moves_by_vectors(row);
+    each_group(block, logits, [&](std::int64_t begin, T(&x)[items_at_once]) {
+      SOFTCHECK_UNROLL
+      for (T& item : x) item = defined ? (item - all.maximum) * arguments.scale - shift : not_a_number<T>();
+      arguments.store_group(row, begin, by_vectors, x);
     });
   }
 }

@@ -1,11 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/block/context.hpp"
 #include "kernels/block/formats.hpp"
 
 namespace softcheck::kernels {
+
+/// Items that a thread reads together, side by side.
+inline constexpr int items_at_once = 4;
+/// How many of them one instruction moves.
+template <class Element>
+inline constexpr int items_of_vector = sizeof(Element) == 8 ? 2 : items_at_once;
 
 /// A matrix in global memory; strides in elements.
 template <class View>
@@ -16,6 +23,11 @@ struct Matrix {
 
   SOFTCHECK_BODY std::int64_t place(std::int64_t row, std::int64_t column) const {
     return row * row_stride + column * column_stride;
+  }
+  /// Whether a row's items from any multiple of items_at_once on can be moved by vectors.
+  SOFTCHECK_BODY bool moves_by_vectors(std::int64_t row) const {
+    using Element = std::remove_cvref_t<decltype(elements.load(0))>;
+    return column_stride == 1 && elements.template aligned<items_of_vector<Element>>(place(row, 0));
   }
 };
 
@@ -39,8 +51,10 @@ struct LogitsRow {
   const Logits<B, Element>& logits;
   std::int64_t row;
   std::int64_t columns;
+  bool by_vectors;
 
-  SOFTCHECK_BODY LogitsRow(const Logits<B, Element>& all, std::int64_t r) : logits(all), row(r), columns(all.columns) {}
+  SOFTCHECK_BODY LogitsRow(const Logits<B, Element>& all, std::int64_t r)
+      : logits(all), row(r), columns(all.columns), by_vectors(!all.masked && all.values.moves_by_vectors(r)) {}
 
   /// The logit as the accumulator holds it; -inf where it is masked or the row has ended.
   SOFTCHECK_BODY Accumulator<Element> visible(std::int64_t column) const {
@@ -49,6 +63,21 @@ struct LogitsRow {
       return minus_infinity<Accumulator<Element>>();
     }
     return widened(logits.values.elements.load(logits.values.place(row, column)));
+  }
+  /// visible() of items_at_once columns, the first of them a multiple of that.
+  SOFTCHECK_BODY void load_group(std::int64_t column, Accumulator<Element> (&x)[items_at_once]) const {
+    constexpr int n = items_of_vector<Element>;
+    if (by_vectors && column + items_at_once <= columns) {
+      SOFTCHECK_UNROLL
+      for (int i = 0; i < items_at_once; i += n) {
+        const auto items = logits.values.elements.template load_vector<n>(logits.values.place(row, column + i));
+        SOFTCHECK_UNROLL
+        for (int j = 0; j < n; ++j) x[i + j] = widened(items.entry[j]);
+      }
+    } else {
+      SOFTCHECK_UNROLL
+      for (int i = 0; i < items_at_once; ++i) x[i] = visible(column + i);
+    }
   }
 };
 
@@ -64,10 +93,26 @@ struct RowArguments {
   SOFTCHECK_BODY void store(std::int64_t row, std::int64_t column, Accumulator<Result> value) const {
     results.elements.store(results.place(row, column), narrowed<Result>(value));
   }
+  /// As many of items_at_once results as there are columns. by_vectors: results.moves_by_vectors(row)
+  SOFTCHECK_BODY void store_group(std::int64_t row, std::int64_t column, bool by_vectors,
+                                  const Accumulator<Result> (&values)[items_at_once]) const {
+    constexpr int n = items_of_vector<Result>;
+    if (by_vectors && column + items_at_once <= logits.columns) {
+      SOFTCHECK_UNROLL
+      for (int i = 0; i < items_at_once; i += n) {
+        Vector<Result, n> items;
+        SOFTCHECK_UNROLL
+        for (int j = 0; j < n; ++j) items.entry[j] = narrowed<Result>(values[i + j]);
+        results.elements.store_vector(results.place(row, column + i), items);
+      }
+    } else {
+      SOFTCHECK_UNROLL
+      for (int i = 0; i < items_at_once; ++i) {
+        if (column + i < logits.columns) store(row, column + i, values[i]);
+      }
+    }
+  }
 };
-
-/// Items that a thread reads together, side by side.
-inline constexpr int items_at_once = 4;
 
 /// Calls one(column) for the first of each items_at_once columns that are this thread's.
 template <BlockContext B, class One>
@@ -76,13 +121,13 @@ SOFTCHECK_BODY void each_group_of_columns(B& block, std::int64_t columns, One on
   for (std::int64_t begin = std::int64_t{items_at_once} * block.rank(); begin < columns; begin += step) one(begin);
 }
 
-/// Calls one(column) for each column that is this thread's.
-template <BlockContext B, class One>
-SOFTCHECK_BODY void each_column(B& block, std::int64_t columns, One one) {
-  each_group_of_columns(block, columns, [&](std::int64_t begin) {
-    for (int i = 0; i < items_at_once; ++i) {
-      if (begin + i < columns) one(begin + i);
-    }
+/// Calls one(column, items) for each of these groups of a row.
+template <BlockContext B, class Element, class One>
+SOFTCHECK_BODY void each_group(B& block, const LogitsRow<B, Element>& logits, One one) {
+  each_group_of_columns(block, logits.columns, [&](std::int64_t begin) {
+    Accumulator<Element> x[items_at_once];
+    logits.load_group(begin, x);
+    one(begin, x);
   });
 }
 

@@ -20,12 +20,13 @@ template <int width, class Element>
 inline constexpr std::size_t mma_bytes =
     (queries_of_tile + 2 * keys_of_tile) * tile_stride<width> * sizeof(Element) + mma_threads / warp_size * sizeof(int);
 
-/// Tiles that a head's queries are cut into. Where sequences are packed, each begins with a tile of its own: sequence i
-/// has those from first_tile(i) on, of which the last may be without queries.
+/// The tile that a packed sequence begins with. It has as many as it needs up to the next one's, and at most one more;
+/// the last sequence those of the places behind it, too.
 template <class Arguments>
 SOFTCHECK_BODY std::int64_t first_tile(const Arguments& arguments, std::int64_t sequence) {
   return arguments.query_offsets.load(sequence, 0, arguments.queries) / queries_of_tile + sequence;
 }
+/// Tiles that a head's queries are cut into.
 template <class Arguments>
 constexpr std::int64_t tiles_of_head(const Arguments& arguments) {
   if (arguments.sequences > 0) return arguments.queries / queries_of_tile + arguments.sequences;

@@ -117,15 +117,19 @@ SOFTCHECK_BODY void add_items(RowStatistics<T>& state, const T (&x)[items_at_onc
   state.squares.add((wdd[0] + wdd[1]) + (wdd[2] + wdd[3]));
 }
 
-/// The statistics of a row (columns, visible(column)) by one read of it, for every thread of the block. partials as for
-/// merged_by_block.
+/// The statistics of a row (columns, visible(column), maybe load_group(column, x)) by one read of it, for every thread
+/// of the block. partials as for merged_by_block.
 template <BlockContext B, class Row, class T>
 SOFTCHECK_BODY RowStatistics<T> row_statistics(B& block, const Row& row,
                                                const typename B::template Shared<RowStatistics<T>>& partials, T scale) {
   RowStatistics<T> own = no_items<T>();
   each_group_of_columns(block, row.columns, [&](std::int64_t begin) {
     T x[items_at_once];
-    for (int i = 0; i < items_at_once; ++i) x[i] = row.visible(begin + i);
+    if constexpr (requires { row.load_group(begin, x); }) {
+      row.load_group(begin, x);
+    } else {
+      for (int i = 0; i < items_at_once; ++i) x[i] = row.visible(begin + i);
+    }
     add_items(own, x, scale);
   });
   return merged_by_block(block, partials, own, no_items<T>(), MergedStatistics<T>{scale});

@@ -13,9 +13,14 @@ SOFTCHECK_BODY void write_probabilities(B& block, const RowArguments<B, Element,
   using T = Accumulator<Element>;
   const LogitsRow<B, Element> logits(arguments.logits, row);
   const bool defined = maximum > minus_infinity<T>();
-  each_column(block, logits.columns, [&](std::int64_t column) {
-    const T weight = scaled_exponential((logits.visible(column) - maximum) * scale);
-    arguments.store(row, column, defined ? weight * factor * ExpConstants<T>::unscale : not_a_number<T>());
+  const bool by_vectors = arguments.results.moves_by_vectors(row);
+  each_group(block, logits, [&](std::int64_t begin, T(&x)[items_at_once]) {
+    SOFTCHECK_UNROLL
+    for (T& item : x) {
+      const T weight = scaled_exponential((item - maximum) * scale);
+      item = defined ? weight * factor * ExpConstants<T>::unscale : not_a_number<T>();
+    }
+    arguments.store_group(row, begin, by_vectors, x);
   });
 }
 

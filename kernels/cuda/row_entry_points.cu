@@ -44,7 +44,7 @@ struct CudaLauncher {
 template <class Kernel>
 int run_on_device(const softcheck_call* call, Form form) {
   const DeviceCall shown(call);
-  return shown ? shown.finished(run_row_call<Kernel>(&shown.call(), form, CudaLauncher{shown.stream()})) : 1;
+  return shown.finished(shown ? run_row_call<Kernel>(&shown.call(), form, CudaLauncher{shown.stream()}) : 1);
 }
 
 }  // namespace

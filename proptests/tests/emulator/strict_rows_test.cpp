@@ -152,9 +152,11 @@ std::vector<float> softmax_by_a_block_of(int threads, Problem<float>& problem) {
     const LogitsRow<emulator::Block, float> row(arguments.logits, 0);
     const RowStatistics<float> all = row_statistics(block, row, partials, 1.0F);
     const float factor = 1 / (1 + all.weights.total());
-    each_column(block, n, [&](std::int64_t i) {
-      const float weight = exponential_with<rounded_product>(row.visible(i) - all.maximum);
-      arguments.store(0, i, weight * factor * ExpConstants<float>::unscale);
+    each_group_of_columns(block, n, [&](std::int64_t begin) {
+      for (std::int64_t i = begin; i < std::min<std::int64_t>(begin + items_at_once, n); ++i) {
+        const float weight = exponential_with<rounded_product>(row.visible(i) - all.maximum);
+        arguments.store(0, i, weight * factor * ExpConstants<float>::unscale);
+      }
     });
   };
   emulator::launch({1, threads, merging_bytes<RowStatistics<float>>(threads)}, body);
