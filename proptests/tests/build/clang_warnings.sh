@@ -49,7 +49,7 @@ sh "$here/compile_flags.sh" "$build" |
       close(source)
     }
     {
-      gsub(/ -fPIC| -fvisibility[^ ]*/, "", $1)  # of code, and none is made
+      gsub(/ -O[0-9]| -fPIC| -fvisibility[^ ]*/, "", $1)  # of code, and none is made
       flags[NR] = $1
       source[NR] = $2
       # Our own, or of linking: nothing that is read in headers that are not ours.
