@@ -15,7 +15,8 @@ namespace softcheck::kernels {
 inline constexpr std::int64_t longest_value = std::int64_t{columns_held} * attention_threads;
 inline constexpr std::int64_t longest_query = 1024;
 
-/// view as elements of T; its strides are multiples of their size.
+/// view as elements of T; its strides are multiples of their size. A dimension of one has none: 0 is a multiple of what
+/// is moved at once.
 template <class View, class T>
 Tensor4<View> tensor_of(const View4& view) {
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
@@ -23,7 +24,7 @@ Tensor4<View> tensor_of(const View4& view) {
   std::int64_t last = 0;
   bool empty = false;
   for (std::size_t d = 0; d < 4; ++d) {
-    tensor.strides[d] = view.strides[d] / size;
+    tensor.strides[d] = view.shape[d] == 1 && d < 3 ? 0 : view.strides[d] / size;
     last += (view.shape[d] - 1) * tensor.strides[d];
     empty = empty || view.shape[d] == 0;
   }

@@ -12,19 +12,27 @@ using Bits = std::uint16_t;
 
 constexpr std::int64_t queries = 70, keys = 75;
 
-/// offset: elements before the first one, odd ones where 16 bytes cannot be moved at once.
+/// offset: elements before the first one, odd ones where 16 bytes cannot be moved at once. step: from row to row, NaN
+/// in between.
 template <class Element>
 struct Choice {
   static constexpr DLDataType type = Format<Element>::type;
+  static constexpr Bits nan = 0x7fff;  // of both formats
 
-  Choice(std::int64_t head_size, std::int64_t value_size, std::size_t offset)
+  Choice(std::int64_t head_size, std::int64_t value_size, std::size_t offset, std::int64_t step)
       : dim(head_size),
         value_dim(value_size),
-        q(type, {1, 1, queries, dim}, {}, offset),
-        k(type, {1, 1, keys, dim}, {}, offset),
-        v(type, {1, 1, keys, value_dim}, {}, offset),
+        q(type, {1, 1, queries, dim}, {1, 1, step, 1}, offset, nan),
+        k(type, {1, 1, keys, dim}, {1, 1, step, 1}, offset, nan),
+        v(type, {1, 1, keys, value_dim}, {1, 1, step, 1}, offset, nan),
         mask(kernel_tests::mask_type, {1, 1, queries, keys}, {}, 0, 1),
         out(type, {1, 1, queries, value_dim}) {
+    for (std::int64_t i = 0; i < std::max(queries, keys); ++i) {
+      for (std::int64_t c = 0; c < dim; ++c) {
+        if (i < queries) at(q, i, c) = 0;
+        if (i < keys) at(k, i, c) = 0;
+      }
+    }
     for (std::int64_t j = 0; j < keys; ++j) {
       // Keys that are alike in one dimension differ in their sign in another one.
       at(k, j, j % (dim - 1)) = rounded_to<Element>(32);
@@ -41,7 +49,8 @@ struct Choice {
 
   static std::int64_t chosen(std::int64_t query) { return (query * 29 + 3) % keys; }
   Bits& at(Tensor<Bits>& tensor, std::int64_t row, std::int64_t column) const {
-    return tensor.elements[tensor.first + static_cast<std::size_t>(row * tensor.shape[3] + column)];
+    const std::int64_t step = tensor.strides.empty() ? tensor.shape[3] : tensor.strides[2];
+    return tensor.elements[tensor.first + static_cast<std::size_t>(row * step + column)];
   }
 
   bool run(const std::string& op, bool masked) {
@@ -77,19 +86,25 @@ TYPED_TEST_SUITE(MmaAttention, Halves);
 // Tiles of both widths, moved 16 bytes at a time and element by element.
 TYPED_TEST(MmaAttention, GivesTheValueOfTheKeyThatEachQueryChooses) {
   for (const std::string op : {"mma_attention", "mma_adaptive_attention"}) {
-    for (const auto& [dim, value_dim, offset] : {std::tuple<std::int64_t, std::int64_t, std::size_t>{64, 64, 0},
-                                                 {64, 40, 8},
-                                                 {64, 64, 3},
-                                                 {59, 61, 0},
-                                                 {128, 128, 0},
-                                                 {120, 72, 0},
-                                                 {128, 128, 1},
-                                                 {100, 90, 0}}) {
-      Choice<TypeParam> choice(dim, value_dim, offset);
+    struct Layout {
+      std::int64_t dim, value_dim;
+      std::size_t offset;
+      std::int64_t step;
+    };
+    for (const auto& [dim, value_dim, offset, step] : {Layout{64, 64, 0, 64},
+                                                       {64, 40, 8, 72},
+                                                       {64, 64, 3, 64},
+                                                       {59, 61, 0, 64},
+                                                       {59, 61, 0, 61},
+                                                       {128, 128, 0, 128},
+                                                       {120, 72, 0, 120},
+                                                       {128, 128, 1, 128},
+                                                       {100, 90, 0, 104}}) {
+      Choice<TypeParam> choice(dim, value_dim, offset, step);
       ASSERT_TRUE(choice.run(op, false));
       for (std::int64_t i = 0; i < queries; ++i) {
         ASSERT_EQ(choice.wrong(i), 0) << op << ", dim " << dim << ", " << value_dim << ", offset " << offset
-                                      << ", query " << i;
+                                      << ", step " << step << ", query " << i;
       }
     }
   }
@@ -100,7 +115,7 @@ TYPED_TEST(MmaAttention, WhatIsSpoiltIsSeenOrNot) {
   const Bits bad[] = {rounded_to<TypeParam>(INFINITY), rounded_to<TypeParam>(-INFINITY),
                       rounded_to<TypeParam>(std::nan(""))};
   for (const std::int64_t key : {0, 9, 31, 32, 50, 74}) {
-    Choice<TypeParam> choice(64, 64, 0);
+    Choice<TypeParam> choice(64, 64, 0, 64);
     const std::int64_t column = key * 5 % 64;
     choice.at(choice.v, key, column) = bad[key % 3];
     for (std::int64_t i = 0; i < queries; ++i) {
