@@ -111,8 +111,8 @@ SOFTCHECK_BODY bool load_tile(B& block, const Source& from, bool by_chunks, std:
     SOFTCHECK_UNROLL
     for (int i = 0; i < count; ++i) {
       chunk[i] = {};
-      if (i * rows < left)
-        chunk[i] = pairs_of(from.elements.template load_vector<elements_of_chunk>(first + i * rows * from.strides[2]));
+      if (i * rows >= left) continue;
+      chunk[i] = pairs_of(from.elements.template load_vector<elements_of_chunk>(first + i * rows * from.strides[2]));
     }
     SOFTCHECK_UNROLL
     for (int i = 0; i < count; ++i) {
@@ -199,7 +199,7 @@ SOFTCHECK_BODY void as_operands(const FragmentC (&from)[keys_of_tile / 8],
   }
 }
 
-/// The same of the four lanes that share a row, in each of them.
+/// The states of the four lanes that share a row merged, the same in each of them.
 template <BlockContext B, class State, class Merge>
 SOFTCHECK_BODY State merged_by_row(B& block, State own, Merge merge) {
   for (int distance = 1; distance < 4; distance *= 2) {
@@ -210,7 +210,7 @@ SOFTCHECK_BODY State merged_by_row(B& block, State own, Merge merge) {
   return own;
 }
 
-/// The same 16 values of 16 columns: twice 8 keys, of 8 columns and of the next 8.
+/// The values of 16 keys, 16 step on, in 16 columns from 8 n on: twice 8 keys, of 8 columns and of the next 8.
 template <int width, class Element, BlockContext B, class Shared>
 SOFTCHECK_BODY MatrixParts<Element> values_of(B& block, const Shared& values, int step, int n) {
   const int lane = block.lane();

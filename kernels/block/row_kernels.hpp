@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/block/adaptive_softmax.hpp"
+#include "kernels/block/adaptive_softmax_backward.hpp"
 #include "kernels/block/log_softmax.hpp"
 
 namespace softcheck::kernels {
@@ -12,6 +13,11 @@ inline constexpr int row_threads = 128;
 template <class T>
 inline constexpr std::size_t row_shared_bytes =
     merging_bytes<RowStatistics<T>>(row_threads) + merging_bytes<CompensatedSum<T>>(row_threads);
+
+/// And the backward one.
+template <class T>
+inline constexpr std::size_t row_backward_bytes =
+    merging_bytes<RowStatistics<T>>(row_threads) + merging_bytes<GradientSums<T>>(row_threads);
 
 // The kernels by name, for launchers that are templates over which one they launch.
 struct SoftmaxKernel {

@@ -26,17 +26,34 @@ __global__ void __launch_bounds__(row_threads, least_blocks)
   Kernel::run(block, arguments);
 }
 
+template <class Element>
+__global__ void __launch_bounds__(row_threads, least_blocks)
+    row_backward_kernel(const RowGradientArguments<RowBlock, Element> arguments) {
+  RowBlock block;
+  adaptive_softmax_backward_body(block, arguments);
+}
+
 struct CudaLauncher {
   using Block = RowBlock;
   cudaStream_t stream;
 
+  // Blocks take rows in turn: the grid need not hold them all.
+  static unsigned blocks(std::int64_t rows) { return static_cast<unsigned>(std::min<std::int64_t>(rows, 1 << 20)); }
+
+  template <class Element>
+  int run_backward(const RowGradientArguments<Block, Element>& arguments) const {
+    const std::int64_t rows = arguments.forward.logits.rows;
+    if (rows == 0) return 0;
+    row_backward_kernel<Element>
+        <<<blocks(rows), row_threads, row_backward_bytes<Accumulator<Element>>, stream>>>(arguments);
+    return cudaGetLastError() == cudaSuccess ? 0 : 1;
+  }
+
   template <class Kernel, class Element, class Result>
   int run(const RowArguments<Block, Element, Result>& arguments) const {
     if (arguments.logits.rows == 0) return 0;
-    // Blocks take rows in turn: the grid need not hold them all.
-    const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(arguments.logits.rows, 1 << 20));
     row_kernel<Kernel, Element, Result>
-        <<<blocks, row_threads, row_shared_bytes<Accumulator<Element>>, stream>>>(arguments);
+        <<<blocks(arguments.logits.rows), row_threads, row_shared_bytes<Accumulator<Element>>, stream>>>(arguments);
     return cudaGetLastError() == cudaSuccess ? 0 : 1;
   }
 };
@@ -71,4 +88,10 @@ SOFTCHECK_EXPORT int softcheck_cuda_logsumexp(const softcheck_call* call) {
 SOFTCHECK_EXPORT int softcheck_cuda_adaptive_softmax(const softcheck_call* call) {
   if (call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->theta != 1) return 1;
   return kernels::run_on_device<kernels::AdaptiveSoftmaxKernel>(call, kernels::Form::elements);
+}
+
+SOFTCHECK_EXPORT int softcheck_cuda_adaptive_softmax_backward(const softcheck_call* call) {
+  using namespace softcheck::kernels;
+  const DeviceCall shown(call);
+  return shown.finished(shown ? run_row_backward_call(&shown.call(), CudaLauncher{shown.stream()}) : 1);
 }

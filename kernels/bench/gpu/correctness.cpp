@@ -76,6 +76,20 @@ void compare_rows(const Kernels& kernels, std::vector<Comparison>& found) {
   }
 }
 
+void compare_rows_backward(const Kernels& kernels, std::vector<Comparison>& found) {
+  for (const Format format : formats) {
+    for (const std::int64_t n : {1, 5, 128, 513, 1000, 4097}) {
+      HostTensor logits(format, {3, n}), incoming(format, {3, n}), mask({3, n});
+      fill_normal(logits, n % 2 == 0 ? 9 : 1, static_cast<unsigned>(n));
+      fill_normal(incoming, 1, static_cast<unsigned>(n) + 1);
+      fill_mask(mask, static_cast<unsigned>(n));
+      HostTensor judged(format, {3, n}), reference(format, {3, n});
+      found.push_back(compared(kernels, format, "3 x " + std::to_string(n) + ", masked", {&logits, &incoming, &mask},
+                               {{"results", {&judged, &reference}}}, 1, 1, false));
+    }
+  }
+}
+
 namespace {
 
 struct Shape {
@@ -190,6 +204,9 @@ std::vector<Comparison> compare_on_the_device() {
   compare_rows({"logsumexp", softcheck_cuda_logsumexp, softcheck_strict_logsumexp, "strict"}, found);
   compare_rows({"adaptive_softmax", softcheck_cuda_adaptive_softmax, softcheck_strict_adaptive_softmax, "strict"},
                found);
+  compare_rows_backward({"adaptive_softmax_backward", softcheck_cuda_adaptive_softmax_backward,
+                         softcheck_emulated_adaptive_softmax_backward, "emulated"},
+                        found);
   compare_attention({"attention", softcheck_cuda_attention, softcheck_strict_attention, "strict"}, found);
   compare_attention(
       {"adaptive_attention", softcheck_cuda_adaptive_attention, softcheck_strict_adaptive_attention, "strict"}, found);

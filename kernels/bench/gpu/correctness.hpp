@@ -25,6 +25,8 @@ struct Kernels {
 
 /// The softmax family, by bits.
 void compare_rows(const Kernels& kernels, std::vector<Comparison>& found);
+/// The gradient of adaptive softmax, by bits.
+void compare_rows_backward(const Kernels& kernels, std::vector<Comparison>& found);
 /// Attention, by bits: the problems of no more scores than that a head. The emulator takes seconds for large ones.
 void compare_attention(const Kernels& kernels, std::vector<Comparison>& found, std::int64_t most_scores = INT64_MAX);
 /// Attention backward, the same.

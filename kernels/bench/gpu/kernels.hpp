@@ -9,6 +9,7 @@ int softcheck_cuda_entropy(const softcheck_call* call);
 int softcheck_cuda_log_softmax(const softcheck_call* call);
 int softcheck_cuda_logsumexp(const softcheck_call* call);
 int softcheck_cuda_adaptive_softmax(const softcheck_call* call);
+int softcheck_cuda_adaptive_softmax_backward(const softcheck_call* call);
 int softcheck_cuda_attention(const softcheck_call* call);
 int softcheck_cuda_adaptive_attention(const softcheck_call* call);
 int softcheck_cuda_split_attention(const softcheck_call* call);
@@ -39,6 +40,7 @@ int softcheck_strict_attention_backward(const softcheck_call* call);
 int softcheck_strict_adaptive_attention_backward(const softcheck_call* call);
 
 int softcheck_emulated_softmax(const softcheck_call* call);
+int softcheck_emulated_adaptive_softmax_backward(const softcheck_call* call);
 int softcheck_emulated_split_attention(const softcheck_call* call);
 int softcheck_emulated_attention_backward(const softcheck_call* call);
 int softcheck_emulated_split_attention_varlen(const softcheck_call* call);

@@ -52,4 +52,17 @@ int run_row_call(const softcheck_call* call, Form form, const Launcher& launcher
   });
 }
 
+/// Launcher::run_backward(arguments) of adaptive softmax: logits, the gradient of its results[, mask] to that of the
+/// logits; 1, a refusal, as for run_row_call. It has no temperature of its own: beta is it.
+template <class Launcher>
+int run_row_backward_call(const softcheck_call* call, const Launcher& launcher) {
+  const std::optional<CallViews> views = call_views(call, Form::gradient);
+  if (!views || views->theta != 1) return 1;
+  return with_element(views->logits.storage, [&]<class Element>(std::type_identity<Element>) {
+    using B = typename Launcher::Block;
+    return launcher.run_backward(RowGradientArguments<B, Element>{row_arguments<B, Element, Element>(*views),
+                                                                  matrix_of<B, const Element>(*views->gradient)});
+  });
+}
+
 }  // namespace softcheck::kernels

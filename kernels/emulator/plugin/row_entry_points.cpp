@@ -28,6 +28,15 @@ struct EmulatedLauncher {
         shape, [&](Block& block) { Kernel::run(block, arguments); }, arguments.logits.columns);
     return 0;
   }
+
+  template <class Element>
+  int run_backward(const RowGradientArguments<Block, Element>& arguments) const {
+    const Logits<Block, Element>& logits = arguments.forward.logits;
+    emulator::launched(
+        {std::min<std::int64_t>(logits.rows, 3), row_threads, row_backward_bytes<Accumulator<Element>>},
+        [&](Block& block) { adaptive_softmax_backward_body(block, arguments); }, logits.columns);
+    return 0;
+  }
 };
 
 }  // namespace
@@ -55,4 +64,9 @@ SOFTCHECK_EXPORT int softcheck_emulated_adaptive_softmax(const softcheck_call* c
   if (call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->theta != 1) return 1;
   return kernels::run_row_call<kernels::AdaptiveSoftmaxKernel>(call, kernels::Form::elements,
                                                                kernels::EmulatedLauncher());
+}
+
+// (logits, gradient with respect to the probabilities[, mask]) to the gradient with respect to the logits.
+SOFTCHECK_EXPORT int softcheck_emulated_adaptive_softmax_backward(const softcheck_call* call) {
+  return kernels::run_row_backward_call(call, kernels::EmulatedLauncher());
 }

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "kernels/block/score_gradient.hpp"
+
+namespace softcheck::kernels {
+
+/// gradient: of a loss with respect to the probabilities, rows x columns. results: with respect to the logits.
+template <BlockContext B, class Element>
+struct RowGradientArguments {
+  RowArguments<B, Element, Element> forward;
+  ReadMatrix<B, Element> gradient;
+
+  SOFTCHECK_BODY Accumulator<Element> incoming(std::int64_t row, std::int64_t column) const {
+    return widened(gradient.elements.load(gradient.place(row, column)));
+  }
+};
+
+/// Adaptive softmax backward: a read of the row for its statistics, one with the gradient for the sums at beta, one for
+/// the results. NaN where the row has no softmax, 0 where an item is hidden.
+/// shared memory: merging_bytes<RowStatistics<T>> + merging_bytes<GradientSums<T>>
+template <BlockContext B, class Element>
+SOFTCHECK_BODY void adaptive_softmax_backward_body(B& block, const RowGradientArguments<B, Element>& arguments) {
+  using T = Accumulator<Element>;
+  const auto partials = block.template shared<RowStatistics<T>>(block.size() / warp_size);
+  const auto sums = block.template shared<GradientSums<T>>(block.size() / warp_size);
+  for (std::int64_t row = block.index(); row < arguments.forward.logits.rows; row += block.count()) {
+    const LogitsRow<B, Element> logits(arguments.forward.logits, row);
+    const RowStatistics<T> all = row_statistics(block, logits, partials, T(1));
+    QueryGradient<T> of = {all.maximum, 1, 0, 0, 0, 0, 0};
+    const bool defined = all.maximum > minus_infinity<T>();
+    // The same for every thread of the block: its barriers may stand inside.
+    if (defined) {
+      const AdaptiveBeta beta = adaptive_beta_and_slope(entropy_of(all));
+      of.beta = static_cast<T>(beta.value);
+      GradientSums<T> own = {};
+      each_group(block, logits, [&](std::int64_t begin, const T(&x)[items_at_once]) {
+        SOFTCHECK_UNROLL
+        for (int i = 0; i < items_at_once; ++i) {
+          if (x[i] > minus_infinity<T>()) add_gradient<true>(own, of, x[i], arguments.incoming(row, begin + i));
+        }
+      });
+      own = merged_by_block(block, sums, own, GradientSums<T>{}, MergedGradientSums<T>());
+      complete<true>(of, all, own, beta.slope);
+    }
+    each_group(block, logits, [&](std::int64_t begin, const T(&x)[items_at_once]) {
+      SOFTCHECK_UNROLL
+      for (int i = 0; i < items_at_once; ++i) {
+        if (begin + i >= logits.columns) continue;
+        T slope = defined ? T(0) : not_a_number<T>();
+        if (defined && x[i] > minus_infinity<T>()) {
+          slope = score_gradient<true>(of, x[i], arguments.incoming(row, begin + i)).slope;
+        }
+        arguments.forward.store(row, begin + i, slope);
+      }
+    });
+  }
+}
+
+}  // namespace softcheck::kernels
