@@ -46,10 +46,9 @@ concept WritableView = ReadableView<V, T> && requires(const V& view, std::int64_
 ///   Global<T>                  a kernel's arguments are such views
 ///   atomic_add(view, i, x)     of float, int or unsigned, in either memory; returns what was there
 ///   mma(a, b, c)               a b + c, by the whole warp: FragmentA, FragmentB, FragmentC
-///   load_matrices<t>(view, i)  four 8 x 8 matrices of 16-bit elements out of shared memory, by the whole warp: each
-///   lane
-///                              names the first element of a row, lane l that of row l % 8 of matrix l / 8, aligned to
-///                              16 bytes; what it gets: MatrixParts, t: of the matrices transposed
+///   load_matrices<t>(view, i)  four 8 x 8 matrices of 16-bit elements out of shared memory, by the whole warp: lane l
+///                              names the first element of row l % 8 of matrix l / 8, aligned to 16 bytes; what each
+///                              lane gets: MatrixParts, t: of the matrices transposed
 template <class B>
 concept BlockContext = requires(B& block, unsigned mask, float value, int k, bool vote, std::int64_t n,
                                 FragmentA<Half> a, FragmentB<Half> b, FragmentC c,

@@ -4,3 +4,10 @@ set -eu
 ./run help | grep -q 'usage: ./run VERB'
 if ./run no-such-verb >/dev/null 2>&1; then echo "an unknown verb was accepted"; exit 1; else test $? = 2; fi
 grep -q './run test' .ci/run
+for wrong in '--nonsense' '--results' '--program' '--program README.md'; do
+  status=0
+  # shellcheck disable=SC2086 # a flag and its value
+  said=$(./run gpu $wrong 2>&1) || status=$?
+  case $said in *"${wrong%% *}"*) ;; *) echo "run gpu $wrong says: $said"; exit 1 ;; esac
+  [ $status = 2 ] || { echo "run gpu $wrong: exit $status"; exit 1; }
+done
