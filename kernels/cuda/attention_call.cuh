@@ -9,30 +9,31 @@ namespace softcheck::kernels {
 
 template <bool adaptive, class Launcher>
 int run_on_device(const softcheck_call* call) {
-  const DeviceCall shown(call);
-  return shown.finished(shown ? run_attention_call<adaptive>(&shown.call(), Launcher{shown.stream()}) : 1);
+  return on_device(call, [&](const DeviceCall& shown) {
+    return run_attention_call<adaptive>(&shown.call(), Launcher{shown.stream()});
+  });
 }
 
 template <bool adaptive, class Launcher>
 int run_packed_on_device(const softcheck_call* call) {
-  const DeviceCall shown(call);
-  const softcheck_call* readable = shown.staged() ? call : nullptr;
-  return shown.finished(shown ? run_packed_attention_call<adaptive>(&shown.call(), readable, Launcher{shown.stream()})
-                              : 1);
+  return on_device(call, [&](const DeviceCall& shown) {
+    return run_packed_attention_call<adaptive>(&shown.call(), shown.staged() ? call : nullptr,
+                                               Launcher{shown.stream()});
+  });
 }
 
 template <bool adaptive, class Launcher>
 int run_backward_on_device(const softcheck_call* call) {
-  const DeviceCall shown(call);
-  return shown.finished(shown ? run_backward_call<adaptive>(&shown.call(), Launcher{shown.stream()}) : 1);
+  return on_device(call, [&](const DeviceCall& shown) {
+    return run_backward_call<adaptive>(&shown.call(), Launcher{shown.stream()});
+  });
 }
 
 template <bool adaptive, class Launcher>
 int run_packed_backward_on_device(const softcheck_call* call) {
-  const DeviceCall shown(call);
-  const softcheck_call* readable = shown.staged() ? call : nullptr;
-  return shown.finished(shown ? run_packed_backward_call<adaptive>(&shown.call(), readable, Launcher{shown.stream()})
-                              : 1);
+  return on_device(call, [&](const DeviceCall& shown) {
+    return run_packed_backward_call<adaptive>(&shown.call(), shown.staged() ? call : nullptr, Launcher{shown.stream()});
+  });
 }
 
 }  // namespace softcheck::kernels

@@ -130,4 +130,11 @@ class DeviceCall {
   bool valid_ = false;
 };
 
+/// run(shown) with the call's tensors on the device, and the results back.
+template <class Run>
+int on_device(const softcheck_call* call, Run run) {
+  const DeviceCall shown(call);
+  return shown.finished(shown ? run(shown) : 1);
+}
+
 }  // namespace softcheck::kernels

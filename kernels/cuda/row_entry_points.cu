@@ -60,8 +60,9 @@ struct CudaLauncher {
 
 template <class Kernel>
 int run_on_device(const softcheck_call* call, Form form) {
-  const DeviceCall shown(call);
-  return shown.finished(shown ? run_row_call<Kernel>(&shown.call(), form, CudaLauncher{shown.stream()}) : 1);
+  return on_device(call, [&](const DeviceCall& shown) {
+    return run_row_call<Kernel>(&shown.call(), form, CudaLauncher{shown.stream()});
+  });
 }
 
 }  // namespace
@@ -92,6 +93,7 @@ SOFTCHECK_EXPORT int softcheck_cuda_adaptive_softmax(const softcheck_call* call)
 
 SOFTCHECK_EXPORT int softcheck_cuda_adaptive_softmax_backward(const softcheck_call* call) {
   using namespace softcheck::kernels;
-  const DeviceCall shown(call);
-  return shown.finished(shown ? run_row_backward_call(&shown.call(), CudaLauncher{shown.stream()}) : 1);
+  return on_device(call, [&](const DeviceCall& shown) {
+    return run_row_backward_call(&shown.call(), CudaLauncher{shown.stream()});
+  });
 }
