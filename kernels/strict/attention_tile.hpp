@@ -63,7 +63,7 @@ class AttentionTile {
     }
     for (std::size_t i = 0; i < tile_.place().count; ++i) {
       Held& held = held_[i];
-      const RowStatistics<T> all = row_passes<T>().merge_states(held.parts, parts_, T(1));
+      const RowStatistics<T> all = row_passes<T>().merge_states(held.parts, parts_, T(1), Moments::deviations);
       held.maximum = all.maximum;
       if (all.maximum > minus_infinity<T>()) held.beta = static_cast<T>(adaptive_beta(entropy_of(all)));
       clear(held.parts, parts_);

@@ -25,11 +25,14 @@ struct BlockSums {
   T rest[threads];
 };
 
-/// RowStatistics of each thread, without squares.
+/// Which sums of RowStatistics are wanted: each has those before it, too. The others are neither read nor written.
+enum class Moments { weights, deviations, squares };
+
+/// RowStatistics of each thread.
 template <class T>
 struct BlockState {
   T maximum[threads];
-  BlockSums<T> weights, deviations;
+  BlockSums<T> weights, deviations, squares;
 };
 
 /// How many threads have items, of that many.
@@ -52,20 +55,21 @@ void clear(BlockSums<T>& sums, std::size_t used) {
   std::fill_n(sums.rest, merged_entries<T>(used), T(0));
 }
 template <class T>
-void clear(BlockState<T>& state, std::size_t used) {
+void clear(BlockState<T>& state, std::size_t used, Moments moments = Moments::deviations) {
   std::fill_n(state.maximum, merged_entries<T>(used), minus_infinity<T>());
   clear(state.weights, used);
-  clear(state.deviations, used);
+  if (moments >= Moments::deviations) clear(state.deviations, used);
+  if (moments == Moments::squares) clear(state.squares, used);
 }
 
 /// What a block's threads do with a row, on this machine's vectors. count: a multiple of filled, the row from a
 /// multiple of items_of_block on, filled up with -inf.
 template <class T>
 struct RowPasses {
-  /// add_items() of each thread for its groups of x. Without deviations those stay 0.
-  void (*add_items)(BlockState<T>& state, const T* x, std::size_t count, T scale, bool deviations);
-  /// merged_by_block() of the first used threads; squares are 0. The state is used up.
-  RowStatistics<T> (*merge_states)(BlockState<T>& state, std::size_t used, T scale);
+  /// add_items() of each thread for its groups of x.
+  void (*add_items)(BlockState<T>& state, const T* x, std::size_t count, T scale, Moments moments);
+  /// merged_by_block() of the first used threads, 0 for what is not wanted. The state is used up.
+  RowStatistics<T> (*merge_states)(BlockState<T>& state, std::size_t used, T scale, Moments moments);
   CompensatedSum<T> (*merge_sums)(BlockSums<T>& sums, std::size_t used);
   /// Each thread's sum of exp((x - m) scale).
   void (*add_weights)(BlockSums<T>& sums, const T* x, std::size_t count, T m, T scale);

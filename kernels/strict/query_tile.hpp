@@ -47,19 +47,22 @@ class QueryTile {
   const Rows<T>& keys() const { return keys_.rows(); }
 
   /// row_statistics() of each query's scores of the keys [begin, end), begin a multiple of block_keys.
-  std::array<RowStatistics<T>, tile_rows> statistics(std::int64_t begin, std::int64_t end) {
-    for (BlockState<T>& state : states_) clear(state, threads);
+  std::array<RowStatistics<T>, tile_rows> statistics(std::int64_t begin, std::int64_t end,
+                                                     Moments moments = Moments::deviations) {
+    for (BlockState<T>& state : states_) clear(state, threads, moments);
     for (std::int64_t key = begin; key < end; key += std::int64_t{items_of_block}) {
       std::size_t items = 0;
       for (; items < items_of_block && key + static_cast<std::int64_t>(items) < end; items += block_keys) {
         score(key + static_cast<std::int64_t>(items), items_.get() + items, items_of_block);
       }
       for (std::size_t i = 0; i < place_.count; ++i) {
-        row_passes<T>().add_items(states_[i], items_.get() + i * items_of_block, items, T(1), true);
+        row_passes<T>().add_items(states_[i], items_.get() + i * items_of_block, items, T(1), moments);
       }
     }
     std::array<RowStatistics<T>, tile_rows> all;
-    for (std::size_t i = 0; i < place_.count; ++i) all[i] = row_passes<T>().merge_states(states_[i], threads, T(1));
+    for (std::size_t i = 0; i < place_.count; ++i) {
+      all[i] = row_passes<T>().merge_states(states_[i], threads, T(1), moments);
+    }
     return all;
   }
 

@@ -13,44 +13,79 @@ HWY_BEFORE_NAMESPACE();
 namespace softcheck::kernels::strict {
 namespace HWY_NAMESPACE {
 
+constexpr bool has_deviations(Moments moments) { return moments >= Moments::deviations; }
+constexpr bool has_squares(Moments moments) { return moments == Moments::squares; }
+
 template <class T>
 struct StateLanes {
   Lanes<T> maximum;
-  SumLanes<T> weights, deviations;
+  SumLanes<T> weights, deviations, squares;
 };
+
+/// Sums of 0: what is not wanted stays so, and nobody computes with it.
+template <class T>
+HWY_INLINE StateLanes<T> state_of(Lanes<T> maximum) {
+  return {maximum, no_sums<T>(), no_sums<T>(), no_sums<T>()};
+}
 
 template <class T, class Mask>
 HWY_INLINE SumLanes<T> chosen(Mask mask, const SumLanes<T>& yes, const SumLanes<T>& no) {
   return {hn::IfThenElse(mask, yes.value, no.value), hn::IfThenElse(mask, yes.rest, no.rest)};
 }
 
+template <Moments moments, class T, class Mask>
+HWY_INLINE StateLanes<T> chosen_state(Mask mask, const StateLanes<T>& yes, const StateLanes<T>& no) {
+  StateLanes<T> state = state_of<T>(hn::IfThenElse(mask, yes.maximum, no.maximum));
+  state.weights = chosen<T>(mask, yes.weights, no.weights);
+  if constexpr (has_deviations(moments)) state.deviations = chosen<T>(mask, yes.deviations, no.deviations);
+  if constexpr (has_squares(moments)) state.squares = chosen<T>(mask, yes.squares, no.squares);
+  return state;
+}
+
 template <class T, class Mask>
-HWY_INLINE StateLanes<T> chosen(Mask mask, const StateLanes<T>& yes, const StateLanes<T>& no) {
-  return {hn::IfThenElse(mask, yes.maximum, no.maximum), chosen<T>(mask, yes.weights, no.weights),
-          chosen<T>(mask, yes.deviations, no.deviations)};
+HWY_INLINE void scale_where(Mask some, Lanes<T> factor, SumLanes<T>& sums) {
+  sums.value = hn::IfThenElseZero(some, hn::Mul(sums.value, factor));
+  sums.rest = hn::IfThenElseZero(some, hn::Mul(sums.rest, factor));
 }
 
 /// raise_maximum() of a state without items, too: it has the factor 0.
-template <bool deviations, class T>
+template <Moments moments, class T>
 HWY_INLINE StateLanes<T> raised(StateLanes<T> s, Lanes<T> maximum, Lanes<T> scale) {
   const Tag<T> d;
-  const Lanes<T> z = hn::Mul(hn::Sub(s.maximum, maximum), scale);
+  const Lanes<T> z = hn::Mul(hn::Sub(s.maximum, maximum), scale), deviation = hn::Neg(z);
   const Lanes<T> factor = exponential_lanes<T>(z);
   const auto some = hn::Gt(factor, hn::Zero(d));
   s.weights.add(hn::Set(d, T(1)));
-  if constexpr (deviations) {
-    s.deviations.add(hn::Mul(hn::Neg(z), s.weights.total()));
-    s.deviations.value = hn::IfThenElseZero(some, hn::Mul(s.deviations.value, factor));
-    s.deviations.rest = hn::IfThenElseZero(some, hn::Mul(s.deviations.rest, factor));
+  const Lanes<T> sum = s.weights.total();
+  if constexpr (has_squares(moments)) {
+    const Lanes<T> twice = hn::Mul(hn::Set(d, T(2)), s.deviations.total());
+    s.squares.add(hn::Mul(deviation, fused_lanes<T>(deviation, sum, twice)));
+    scale_where<T>(some, factor, s.squares);
   }
-  s.weights.value = hn::IfThenElseZero(some, hn::Mul(s.weights.value, factor));
-  s.weights.rest = hn::IfThenElseZero(some, hn::Mul(s.weights.rest, factor));
+  if constexpr (has_deviations(moments)) {
+    s.deviations.add(hn::Mul(deviation, sum));
+    scale_where<T>(some, factor, s.deviations);
+  }
+  scale_where<T>(some, factor, s.weights);
   s.maximum = maximum;
   return s;
 }
 
+template <Moments moments, class T>
+HWY_INLINE void store_state(const StateLanes<T>& s, BlockState<T>& state, std::size_t thread) {
+  hn::StoreU(s.maximum, Tag<T>(), state.maximum + thread);
+  store_sums(s.weights, state.weights, thread);
+  if constexpr (has_deviations(moments)) store_sums(s.deviations, state.deviations, thread);
+  if constexpr (has_squares(moments)) store_sums(s.squares, state.squares, thread);
+}
+
+template <class T>
+HWY_INLINE Lanes<T> added_in_halves(const Lanes<T> (&x)[items_at_once]) {
+  return hn::Add(hn::Add(x[0], x[1]), hn::Add(x[2], x[3]));
+}
+
 /// add_items(). What is undefined has the maximum NaN from there on, whatever its sums.
-template <bool deviations, class T>
+template <Moments moments, class T>
 HWY_INLINE void add_group(StateLanes<T>& s, const T* from, Lanes<T> scale) {
   const Tag<T> d;
   Lanes<T> x[items_at_once];
@@ -62,8 +97,8 @@ HWY_INLINE void add_group(StateLanes<T>& s, const T* from, Lanes<T> scale) {
   const Lanes<T> largest = hn::Max(hn::Max(x[0], x[1]), hn::Max(x[2], x[3]));
   auto rises = hn::Gt(largest, s.maximum);
   const bool any_rises = !hn::AllFalse(d, rises);
-  if (any_rises) s = chosen<T>(rises, raised<deviations, T>(s, largest, scale), s);
-  Lanes<T> w[items_at_once], wd[items_at_once];
+  if (any_rises) s = chosen_state<moments, T>(rises, raised<moments, T>(s, largest, scale), s);
+  Lanes<T> w[items_at_once], wd[items_at_once], wdd[items_at_once];
   for (int i = 0; i < items_at_once; ++i) {
     const Lanes<T> z = hn::Mul(hn::Sub(x[i], s.maximum), scale);
     w[i] = exponential_lanes<T>(z);
@@ -73,76 +108,99 @@ HWY_INLINE void add_group(StateLanes<T>& s, const T* from, Lanes<T> scale) {
       w[i] = hn::IfThenZeroElse(left_out, w[i]);
       rises = hn::AndNot(left_out, rises);
     }
-    if constexpr (deviations) wd[i] = hn::Mul(w[i], hn::IfThenElseZero(hn::Gt(w[i], hn::Zero(d)), hn::Neg(z)));
+    const Lanes<T> deviation = hn::IfThenElseZero(hn::Gt(w[i], hn::Zero(d)), hn::Neg(z));
+    if constexpr (has_deviations(moments)) wd[i] = hn::Mul(w[i], deviation);
+    if constexpr (has_squares(moments)) wdd[i] = hn::Mul(wd[i], deviation);
   }
-  s.weights.add(hn::Add(hn::Add(w[0], w[1]), hn::Add(w[2], w[3])));
-  if constexpr (deviations) s.deviations.add(hn::Add(hn::Add(wd[0], wd[1]), hn::Add(wd[2], wd[3])));
+  s.weights.add(added_in_halves<T>(w));
+  if constexpr (has_deviations(moments)) s.deviations.add(added_in_halves<T>(wd));
+  if constexpr (has_squares(moments)) s.squares.add(added_in_halves<T>(wdd));
 }
 
-template <bool deviations, class T>
+template <Moments moments, class T>
 HWY_INLINE void items_with(BlockState<T>& state, const T* x, std::size_t count, T scale_factor) {
   const Tag<T> d;
   const Lanes<T> scale = hn::Set(d, scale_factor);
   for (std::size_t thread = 0; thread < threads_with(count); thread += lanes<T>) {
-    StateLanes<T> s{hn::LoadU(d, state.maximum + thread), load_sums(state.weights, thread),
-                    load_sums(state.deviations, thread)};
+    StateLanes<T> s = state_of<T>(hn::LoadU(d, state.maximum + thread));
+    s.weights = load_sums(state.weights, thread);
+    if constexpr (has_deviations(moments)) s.deviations = load_sums(state.deviations, thread);
+    if constexpr (has_squares(moments)) s.squares = load_sums(state.squares, thread);
     for (std::size_t i = thread * items_at_once; i < count; i += items_of_block) {
-      add_group<deviations, T>(s, x + i, scale);
+      add_group<moments, T>(s, x + i, scale);
     }
-    hn::StoreU(s.maximum, d, state.maximum + thread);
-    store_sums(s.weights, state.weights, thread);
-    if constexpr (deviations) store_sums(s.deviations, state.deviations, thread);
+    store_state<moments, T>(s, state, thread);
   }
 }
 
 template <class T>
-HWY_ATTR void items_of(BlockState<T>& state, const T* x, std::size_t count, T scale, bool deviations) {
-  deviations ? items_with<true>(state, x, count, scale) : items_with<false>(state, x, count, scale);
+HWY_ATTR void items_of(BlockState<T>& state, const T* x, std::size_t count, T scale, Moments moments) {
+  switch (moments) {
+    case Moments::weights:
+      return items_with<Moments::weights>(state, x, count, scale);
+    case Moments::deviations:
+      return items_with<Moments::deviations>(state, x, count, scale);
+    case Moments::squares:
+      return items_with<Moments::squares>(state, x, count, scale);
+  }
 }
 
 /// merged().
-template <class T>
+template <Moments moments, class T>
 HWY_INLINE StateLanes<T> merged_lanes(const StateLanes<T>& left, const StateLanes<T>& right, Lanes<T> scale) {
   const auto swapped = hn::Lt(left.maximum, right.maximum);
-  StateLanes<T> larger = chosen<T>(swapped, right, left);
-  const StateLanes<T> smaller = chosen<T>(swapped, left, right);
-  const StateLanes<T> other = raised<true, T>(smaller, larger.maximum, scale);
+  StateLanes<T> larger = chosen_state<moments, T>(swapped, right, left);
+  const StateLanes<T> smaller = chosen_state<moments, T>(swapped, left, right);
+  const StateLanes<T> other = raised<moments, T>(smaller, larger.maximum, scale);
   larger.weights.add(other.weights);
-  larger.deviations.add(other.deviations);
+  if constexpr (has_deviations(moments)) larger.deviations.add(other.deviations);
+  if constexpr (has_squares(moments)) larger.squares.add(other.squares);
   larger.maximum = hn::IfThenElse(hn::IsNaN(smaller.maximum), smaller.maximum, larger.maximum);
   return larger;
 }
 
-template <class T>
-HWY_ATTR RowStatistics<T> merge_of(BlockState<T>& state, std::size_t used, T scale_factor) {
+template <Moments moments, class T>
+HWY_INLINE RowStatistics<T> merge_with(BlockState<T>& state, std::size_t used, T scale_factor) {
   const Tag<T> d;
   const Lanes<T> scale = hn::Set(d, scale_factor);
   for (std::size_t pairs = std::bit_ceil(used) / 2; pairs > 0; pairs /= 2) {
     for (std::size_t i = 0; i < pairs; i += lanes<T>) {
-      StateLanes<T> left, right;
+      StateLanes<T> left = state_of<T>(hn::Zero(d)), right = left;
       hn::LoadInterleaved2(d, state.maximum + 2 * i, left.maximum, right.maximum);
-      const SumPair<T> weights = load_pairs(state.weights, i), deviations = load_pairs(state.deviations, i);
-      left.weights = weights.left, right.weights = weights.right;
-      left.deviations = deviations.left, right.deviations = deviations.right;
-      const StateLanes<T> both = merged_lanes<T>(left, right, scale);
-      hn::StoreU(both.maximum, d, state.maximum + i);
-      store_sums(both.weights, state.weights, i);
-      store_sums(both.deviations, state.deviations, i);
+      load_pair(state.weights, i, left.weights, right.weights);
+      if constexpr (has_deviations(moments)) load_pair(state.deviations, i, left.deviations, right.deviations);
+      if constexpr (has_squares(moments)) load_pair(state.squares, i, left.squares, right.squares);
+      store_state<moments, T>(merged_lanes<moments, T>(left, right, scale), state, i);
     }
   }
-  return {state.maximum[0],
-          {state.weights.value[0], state.weights.rest[0]},
-          {state.deviations.value[0], state.deviations.rest[0]},
-          {0, 0}};
+  const auto first = [](const BlockSums<T>& sums) { return CompensatedSum<T>{sums.value[0], sums.rest[0]}; };
+  RowStatistics<T> all = {state.maximum[0], first(state.weights), {0, 0}, {0, 0}};
+  if constexpr (has_deviations(moments)) all.deviations = first(state.deviations);
+  if constexpr (has_squares(moments)) all.squares = first(state.squares);
+  return all;
+}
+
+template <class T>
+HWY_ATTR RowStatistics<T> merge_of(BlockState<T>& state, std::size_t used, T scale, Moments moments) {
+  switch (moments) {
+    case Moments::weights:
+      return merge_with<Moments::weights>(state, used, scale);
+    case Moments::deviations:
+      return merge_with<Moments::deviations>(state, used, scale);
+    case Moments::squares:
+      break;
+  }
+  return merge_with<Moments::squares>(state, used, scale);
 }
 
 template <class T>
 HWY_ATTR CompensatedSum<T> merge_sums_of(BlockSums<T>& sums, std::size_t used) {
   for (std::size_t pairs = std::bit_ceil(used) / 2; pairs > 0; pairs /= 2) {
     for (std::size_t i = 0; i < pairs; i += lanes<T>) {
-      SumPair<T> pair = load_pairs(sums, i);
-      pair.left.add(pair.right);
-      store_sums(pair.left, sums, i);
+      SumLanes<T> left = no_sums<T>(), right = no_sums<T>();
+      load_pair(sums, i, left, right);
+      left.add(right);
+      store_sums(left, sums, i);
     }
   }
   return {sums.value[0], sums.rest[0]};

@@ -35,29 +35,29 @@ class StrictRows {
   explicit StrictRows(const CallViews& views) : views_(views), scale_(static_cast<T>(1 / views.theta)) {}
 
   void softmax(std::int64_t row) {
-    const RowStatistics<T> all = statistics(row, scale_, false);
+    const RowStatistics<T> all = statistics(row, scale_, Moments::weights);
     write(row, all.maximum, passes_.write_weights, scale_, T(1) / (T(1) + all.weights.total()));
   }
 
   void log_softmax(std::int64_t row) {
-    const RowStatistics<T> all = statistics(row, scale_, false);
+    const RowStatistics<T> all = statistics(row, scale_, Moments::weights);
     write(row, all.maximum, passes_.write_logs, scale_, static_cast<T>(logarithm_of_sum(all)));
   }
 
   void logsumexp(std::int64_t row) {
-    const double all = log_sum_exp(statistics(row, scale_, false), views_.theta);
+    const double all = log_sum_exp(statistics(row, scale_, Moments::weights), views_.theta);
     store_element(views_.output().at(row, 0), views_.output().storage, all);
   }
 
   void entropy(std::int64_t row) {
-    const RowStatistics<T> all = statistics(row, scale_, true);
+    const RowStatistics<T> all = statistics(row, scale_, Moments::deviations);
     double entropy = columns() == 0 ? 0 : not_a_number<double>();
     if (all.defined() && !all.empty()) entropy = entropy_of(all);
     store_element(views_.output().at(row, 0), views_.output().storage, entropy);
   }
 
   void adaptive_softmax(std::int64_t row) {
-    const RowStatistics<T> all = statistics(row, T(1), true);
+    const RowStatistics<T> all = statistics(row, T(1), Moments::deviations);
     T beta = 1, factor = 0;
     if (all.maximum > minus_infinity<T>()) {
       beta = static_cast<T>(adaptive_beta(entropy_of(all)));
@@ -86,12 +86,12 @@ class StrictRows {
     }
   }
 
-  RowStatistics<T> statistics(std::int64_t row, T scale, bool deviations) {
-    clear(state_, used());
+  RowStatistics<T> statistics(std::int64_t row, T scale, Moments moments) {
+    clear(state_, used(), moments);
     each_piece(row, [&](std::int64_t, const T* x, std::size_t, std::size_t padded) {
-      passes_.add_items(state_, x, padded, scale, deviations);
+      passes_.add_items(state_, x, padded, scale, moments);
     });
-    return passes_.merge_states(state_, used(), scale);
+    return passes_.merge_states(state_, used(), scale, moments);
   }
 
   /// results = pass(x, maximum, scale, last).

@@ -95,18 +95,16 @@ HWY_INLINE void store_sums(const SumLanes<T>& sums, BlockSums<T>& to, std::size_
 }
 
 template <class T>
-struct SumPair {
-  SumLanes<T> left, right;
-};
+HWY_INLINE SumLanes<T> no_sums() {
+  return {hn::Zero(Tag<T>()), hn::Zero(Tag<T>())};
+}
 
 /// Threads 2 i and 2 i + 1 for i = half and following.
 template <class T>
-HWY_INLINE SumPair<T> load_pairs(const BlockSums<T>& from, std::size_t half) {
+HWY_INLINE void load_pair(const BlockSums<T>& from, std::size_t half, SumLanes<T>& left, SumLanes<T>& right) {
   const Tag<T> d;
-  SumPair<T> pair;
-  hn::LoadInterleaved2(d, from.value + 2 * half, pair.left.value, pair.right.value);
-  hn::LoadInterleaved2(d, from.rest + 2 * half, pair.left.rest, pair.right.rest);
-  return pair;
+  hn::LoadInterleaved2(d, from.value + 2 * half, left.value, right.value);
+  hn::LoadInterleaved2(d, from.rest + 2 * half, left.rest, right.rest);
 }
 
 }  // namespace HWY_NAMESPACE
