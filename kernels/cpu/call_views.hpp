@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -28,6 +29,11 @@ struct CallViews {
 
   const View& output() const { return outputs[0]; }
   const View* mask_or_null() const { return mask ? &*mask : nullptr; }
+  /// Whether all outputs have one format.
+  bool of_one_format() const {
+    return std::all_of(outputs.begin(), outputs.begin() + n_outputs,
+                       [&](const View& view) { return view.storage == outputs[0].storage; });
+  }
   /// The second output of elements_and_entropy.
   const View* entropy_or_null() const { return n_outputs > 1 ? &outputs[1] : nullptr; }
 };

@@ -19,9 +19,8 @@ constexpr int least_blocks = 4;
 
 using RowBlock = CudaBlock<row_threads>;
 
-template <class Kernel, class Element, class Result>
-__global__ void __launch_bounds__(row_threads, least_blocks)
-    row_kernel(const RowArguments<RowBlock, Element, Result> arguments) {
+template <class Kernel, class Arguments>
+__global__ void __launch_bounds__(row_threads, least_blocks) row_kernel(const Arguments arguments) {
   RowBlock block;
   Kernel::run(block, arguments);
 }
@@ -49,20 +48,19 @@ struct CudaLauncher {
     return cudaGetLastError() == cudaSuccess ? 0 : 1;
   }
 
-  template <class Kernel, class Element, class Result>
-  int run(const RowArguments<Block, Element, Result>& arguments) const {
+  template <class Kernel, template <class, class, class> class Arguments, class Element, class Result>
+  int run(const Arguments<Block, Element, Result>& arguments) const {
     if (arguments.logits.rows == 0) return 0;
-    row_kernel<Kernel, Element, Result>
+    row_kernel<Kernel>
         <<<blocks(arguments.logits.rows), row_threads, row_shared_bytes<Accumulator<Element>>, stream>>>(arguments);
     return cudaGetLastError() == cudaSuccess ? 0 : 1;
   }
 };
 
 template <class Kernel>
-int run_on_device(const softcheck_call* call, Form form) {
-  return on_device(call, [&](const DeviceCall& shown) {
-    return run_row_call<Kernel>(&shown.call(), form, CudaLauncher{shown.stream()});
-  });
+int run_on_device(const softcheck_call* call) {
+  return on_device(
+      call, [&](const DeviceCall& shown) { return run_row_call<Kernel>(&shown.call(), CudaLauncher{shown.stream()}); });
 }
 
 }  // namespace
@@ -71,24 +69,33 @@ int run_on_device(const softcheck_call* call, Form form) {
 namespace kernels = softcheck::kernels;
 
 SOFTCHECK_EXPORT int softcheck_cuda_softmax(const softcheck_call* call) {
-  return kernels::run_on_device<kernels::SoftmaxKernel>(call, kernels::Form::elements);
+  return kernels::run_on_device<kernels::SoftmaxKernel>(call);
 }
 
 SOFTCHECK_EXPORT int softcheck_cuda_entropy(const softcheck_call* call) {
-  return kernels::run_on_device<kernels::EntropyKernel>(call, kernels::Form::rows);
+  return kernels::run_on_device<kernels::EntropyKernel>(call);
 }
 
 SOFTCHECK_EXPORT int softcheck_cuda_log_softmax(const softcheck_call* call) {
-  return kernels::run_on_device<kernels::LogSoftmaxKernel>(call, kernels::Form::elements);
+  return kernels::run_on_device<kernels::LogSoftmaxKernel>(call);
 }
 
 SOFTCHECK_EXPORT int softcheck_cuda_logsumexp(const softcheck_call* call) {
-  return kernels::run_on_device<kernels::LogsumexpKernel>(call, kernels::Form::rows);
+  return kernels::run_on_device<kernels::LogsumexpKernel>(call);
 }
 
 SOFTCHECK_EXPORT int softcheck_cuda_adaptive_softmax(const softcheck_call* call) {
-  if (call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->theta != 1) return 1;
-  return kernels::run_on_device<kernels::AdaptiveSoftmaxKernel>(call, kernels::Form::elements);
+  return kernels::run_on_device<kernels::AdaptiveSoftmaxKernel>(call);
+}
+
+SOFTCHECK_EXPORT int softcheck_cuda_varentropy(const softcheck_call* call) {
+  return kernels::run_on_device<kernels::VarentropyKernel>(call);
+}
+
+SOFTCHECK_EXPORT int softcheck_cuda_row_statistics(const softcheck_call* call) {
+  using namespace softcheck::kernels;
+  return on_device(
+      call, [&](const DeviceCall& shown) { return run_statistics_call(&shown.call(), CudaLauncher{shown.stream()}); });
 }
 
 SOFTCHECK_EXPORT int softcheck_cuda_adaptive_softmax_backward(const softcheck_call* call) {

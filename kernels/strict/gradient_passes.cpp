@@ -63,7 +63,7 @@ HWY_INLINE void slopes_with(const T* scores, const T* a, const QueryGradients<T>
     const auto defined = hn::Lt(m, infinity), hidden = hn::Eq(x, hn::Set(d, minus_infinity<T>()));
     const Lanes<T> weight = hn::IfThenElse(hidden, hn::Set(d, T(-1)), hn::IfThenElse(defined, p, nan));
     hn::StoreU(weight, d, weights + i);
-    hn::StoreU(hn::IfThenElse(defined, slope, nan), d, slopes + i);
+    hn::StoreU(hn::IfThenZeroElse(hidden, hn::IfThenElse(defined, slope, nan)), d, slopes + i);
   }
 }
 

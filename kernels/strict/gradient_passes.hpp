@@ -38,7 +38,8 @@ template <class T>
 struct GradientPasses {
   /// What query_gradient() adds of a block's keys. a: d_out v of each. maximum is finite.
   void (*add_gradients)(const T* scores, const T* a, T maximum, T beta, bool adaptive, ThreadGradients<T>& sums);
-  /// score_gradient() of a block's scores, thread t's that of query t; the weight of what is -inf is -1.
+  /// score_gradient() of a block's scores, thread t's that of query t; of what is -inf the weight is -1, the slope
+  /// 0.
   void (*differentiate)(const T* scores, const T* a, const QueryGradients<T>& of, bool adaptive, T* weights, T* slopes);
 };
 

@@ -45,15 +45,16 @@ class StrictRows {
   }
 
   void logsumexp(std::int64_t row) {
-    const double all = log_sum_exp(statistics(row, scale_, Moments::weights), views_.theta);
-    store_element(views_.output().at(row, 0), views_.output().storage, all);
+    store(0, row, log_sum_exp(statistics(row, scale_, Moments::weights), views_.theta));
   }
 
-  void entropy(std::int64_t row) {
-    const RowStatistics<T> all = statistics(row, scale_, Moments::deviations);
-    double entropy = columns() == 0 ? 0 : not_a_number<double>();
-    if (all.defined() && !all.empty()) entropy = entropy_of(all);
-    store_element(views_.output().at(row, 0), views_.output().storage, entropy);
+  void entropy(std::int64_t row) { store(0, row, of_row(row, Moments::deviations, entropy_of<T>)); }
+  void varentropy(std::int64_t row) { store(0, row, of_row(row, Moments::squares, varentropy_of<T>)); }
+
+  void row_statistics(std::int64_t row) {
+    constexpr Moments moments[] = {Moments::weights, Moments::weights, Moments::deviations, Moments::squares};
+    const ToldStatistics<T> told(statistics(row, scale_, moments[views_.n_outputs - 1]));
+    for (std::uint32_t i = 0; i < views_.n_outputs; ++i) store(i, row, static_cast<double>(told.entry[i]));
   }
 
   void adaptive_softmax(std::int64_t row) {
@@ -68,6 +69,15 @@ class StrictRows {
       factor = T(1) / passes_.merge_sums(sums_, used()).total();
     }
     write(row, all.maximum, passes_.write_weights, beta, factor);
+  }
+
+  /// row_statistics().
+  RowStatistics<T> statistics(std::int64_t row, T scale, Moments moments) {
+    clear(state_, used(), moments);
+    each_piece(row, [&](std::int64_t, const T* x, std::size_t, std::size_t padded) {
+      passes_.add_items(state_, x, padded, scale, moments);
+    });
+    return passes_.merge_states(state_, used(), scale, moments);
   }
 
  private:
@@ -86,12 +96,16 @@ class StrictRows {
     }
   }
 
-  RowStatistics<T> statistics(std::int64_t row, T scale, Moments moments) {
-    clear(state_, used(), moments);
-    each_piece(row, [&](std::int64_t, const T* x, std::size_t, std::size_t padded) {
-      passes_.add_items(state_, x, padded, scale, moments);
-    });
-    return passes_.merge_states(state_, used(), scale, moments);
+  /// write_each_row()'s result.
+  double of_row(std::int64_t row, Moments moments, double (*of)(const RowStatistics<T>&)) {
+    const RowStatistics<T> all = statistics(row, scale_, moments);
+    if (columns() == 0) return 0;
+    return all.defined() && !all.empty() ? of(all) : not_a_number<double>();
+  }
+
+  void store(std::uint32_t output, std::int64_t row, double value) const {
+    const View& to = views_.outputs[output];
+    store_element(to.at(row, 0), to.storage, value);
   }
 
   /// results = pass(x, maximum, scale, last).

@@ -19,37 +19,65 @@ Matrix<typename B::template Global<T>> matrix_of(const View& view) {
   return {{reinterpret_cast<T*>(view.data), count}, row_stride, column_stride};
 }
 
+template <class B, class Element>
+Logits<B, Element> logits_of(const CallViews& views) {
+  Logits<B, Element> logits;
+  logits.values = matrix_of<B, const Element>(views.logits);
+  if (views.mask) logits.mask = matrix_of<B, const std::uint8_t>(*views.mask);
+  logits.masked = views.mask.has_value();
+  logits.rows = views.logits.rows;
+  logits.columns = views.logits.columns;
+  return logits;
+}
+
 template <class B, class Element, class Result>
 RowArguments<B, Element, Result> row_arguments(const CallViews& views) {
-  RowArguments<B, Element, Result> arguments;
-  arguments.logits.values = matrix_of<B, const Element>(views.logits);
-  if (views.mask) arguments.logits.mask = matrix_of<B, const std::uint8_t>(*views.mask);
-  arguments.logits.masked = views.mask.has_value();
-  arguments.logits.rows = views.logits.rows;
-  arguments.logits.columns = views.logits.columns;
-  arguments.results = matrix_of<B, Result>(views.output());
+  return {logits_of<B, Element>(views), matrix_of<B, Result>(views.output()),
+          static_cast<Accumulator<Element>>(1 / views.theta), views.theta};
+}
+
+template <class B, class Element, class Result>
+StatisticsArguments<B, Element, Result> statistics_arguments(const CallViews& views) {
+  StatisticsArguments<B, Element, Result> arguments;
+  arguments.logits = logits_of<B, Element>(views);
+  for (std::uint32_t i = 0; i < views.n_outputs; ++i) arguments.results[i] = matrix_of<B, Result>(views.outputs[i]);
   arguments.scale = static_cast<Accumulator<Element>>(1 / views.theta);
-  arguments.theta = views.theta;
   return arguments;
 }
 
-/// Launcher::run<Kernel, Element, Result>(arguments) for the formats of the call; 1, a refusal, where it is none of the
-/// softmax family.
-template <class Kernel, class Launcher>
-int run_row_call(const softcheck_call* call, Form form, const Launcher& launcher) {
-  const std::optional<CallViews> views = call_views(call, form);
-  if (!views) return 1;
-  return with_element(views->logits.storage, [&]<class Element>(std::type_identity<Element>) {
-    using B = typename Launcher::Block;
-    if (views->output().storage == views->logits.storage) {
-      return launcher.template run<Kernel>(row_arguments<B, Element, Element>(*views));
-    }
-    if constexpr (!std::is_same_v<Element, double> &&
-                  (std::is_same_v<Kernel, EntropyKernel> || std::is_same_v<Kernel, LogsumexpKernel>)) {
-      return launcher.template run<Kernel>(row_arguments<B, Element, float>(*views));
-    }
+/// run(std::type_identity<Element>(), std::type_identity<Result>()) for the formats of the logits and of all results:
+/// the same, or, where may_be_wide, f32 of 16 bits; 1, a refusal, for others.
+template <bool may_be_wide, class Run>
+int with_formats(const CallViews& views, const Run& run) {
+  if (!views.of_one_format()) return 1;
+  return with_element(views.logits.storage, [&]<class Element>(std::type_identity<Element> element) {
+    if (views.output().storage == views.logits.storage) return run(element, element);
+    if constexpr (may_be_wide && sizeof(Element) == 2) return run(element, std::type_identity<float>());
     return 1;
   });
+}
+
+/// Launcher::run<Kernel>(arguments) for the formats of the call; 1, a refusal, where it is none of the softmax family.
+template <class Kernel, class Launcher>
+int run_row_call(const softcheck_call* call, const Launcher& launcher) {
+  const std::optional<CallViews> views = call_views(call, Kernel::of_rows ? Form::rows : Form::elements);
+  if (!views || (!Kernel::has_theta && views->theta != 1)) return 1;
+  return with_formats<Kernel::of_rows>(
+      *views, [&]<class Element, class Result>(std::type_identity<Element>, std::type_identity<Result>) {
+        return launcher.template run<Kernel>(row_arguments<typename Launcher::Block, Element, Result>(*views));
+      });
+}
+
+/// The same of m, S - 1, T and U, as many as are asked for, all of one format.
+template <class Launcher>
+int run_statistics_call(const softcheck_call* call, const Launcher& launcher) {
+  const std::optional<CallViews> views = call_views(call, Form::statistics);
+  if (!views) return 1;
+  return with_formats<true>(
+      *views, [&]<class Element, class Result>(std::type_identity<Element>, std::type_identity<Result>) {
+        using B = typename Launcher::Block;
+        return launcher.template run<RowStatisticsKernel>(statistics_arguments<B, Element, Result>(*views));
+      });
 }
 
 /// Launcher::run_backward(arguments) of adaptive softmax: logits, the gradient of its results[, mask] to that of the

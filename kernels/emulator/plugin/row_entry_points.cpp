@@ -17,8 +17,8 @@ namespace {
 struct EmulatedLauncher {
   using Block = emulator::Block;
 
-  template <class Kernel, class Element, class Result>
-  int run(const RowArguments<Block, Element, Result>& arguments) const {
+  template <class Kernel, template <class, class, class> class Arguments, class Element, class Result>
+  int run(const Arguments<Block, Element, Result>& arguments) const {
     emulator::LaunchShape shape;
     // Fewer blocks than rows, so that some take several.
     shape.blocks = std::min<std::int64_t>(arguments.logits.rows, 3);
@@ -45,25 +45,33 @@ struct EmulatedLauncher {
 namespace kernels = softcheck::kernels;
 
 SOFTCHECK_EXPORT int softcheck_emulated_softmax(const softcheck_call* call) {
-  return kernels::run_row_call<kernels::SoftmaxKernel>(call, kernels::Form::elements, kernels::EmulatedLauncher());
+  return kernels::run_row_call<kernels::SoftmaxKernel>(call, kernels::EmulatedLauncher());
 }
 
 SOFTCHECK_EXPORT int softcheck_emulated_entropy(const softcheck_call* call) {
-  return kernels::run_row_call<kernels::EntropyKernel>(call, kernels::Form::rows, kernels::EmulatedLauncher());
+  return kernels::run_row_call<kernels::EntropyKernel>(call, kernels::EmulatedLauncher());
 }
 
 SOFTCHECK_EXPORT int softcheck_emulated_log_softmax(const softcheck_call* call) {
-  return kernels::run_row_call<kernels::LogSoftmaxKernel>(call, kernels::Form::elements, kernels::EmulatedLauncher());
+  return kernels::run_row_call<kernels::LogSoftmaxKernel>(call, kernels::EmulatedLauncher());
 }
 
 SOFTCHECK_EXPORT int softcheck_emulated_logsumexp(const softcheck_call* call) {
-  return kernels::run_row_call<kernels::LogsumexpKernel>(call, kernels::Form::rows, kernels::EmulatedLauncher());
+  return kernels::run_row_call<kernels::LogsumexpKernel>(call, kernels::EmulatedLauncher());
 }
 
 SOFTCHECK_EXPORT int softcheck_emulated_adaptive_softmax(const softcheck_call* call) {
-  if (call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->theta != 1) return 1;
-  return kernels::run_row_call<kernels::AdaptiveSoftmaxKernel>(call, kernels::Form::elements,
-                                                               kernels::EmulatedLauncher());
+  return kernels::run_row_call<kernels::AdaptiveSoftmaxKernel>(call, kernels::EmulatedLauncher());
+}
+
+// (logits[, mask]) to (rows), nats squared.
+SOFTCHECK_EXPORT int softcheck_emulated_varentropy(const softcheck_call* call) {
+  return kernels::run_row_call<kernels::VarentropyKernel>(call, kernels::EmulatedLauncher());
+}
+
+// (logits[, mask]) to m, S - 1, T, U, each (rows) and as many as are asked for, all of one format.
+SOFTCHECK_EXPORT int softcheck_emulated_row_statistics(const softcheck_call* call) {
+  return kernels::run_statistics_call(call, kernels::EmulatedLauncher());
 }
 
 // (logits, gradient with respect to the probabilities[, mask]) to the gradient with respect to the logits.

@@ -2,7 +2,9 @@
 // (the suite runs again with SOFTCHECK_MAX_ISA), and kernels that differ in one operation do not.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <deque>
 #include <random>
 
 #include "kernels/block/row_kernels.hpp"
@@ -52,6 +54,12 @@ double logit(Rows kind, std::int64_t i, std::int64_t n, std::mt19937& random) {
   return 0;
 }
 
+/// How many results of a row a call asks for, none of an op whose results are one an item.
+int row_results(const std::string& op) {
+  if (op == "row_statistics") return 4;
+  return op == "entropy" || op == "logsumexp" || op == "varentropy" ? 1 : 0;
+}
+
 /// A call of one kernel of both libraries.
 template <class Element>
 struct Problem {
@@ -60,6 +68,8 @@ struct Problem {
   Problem(Rows kind, std::int64_t rows, std::int64_t n, bool strided)
       : logits(Format<Element>::type, {rows, n},
                strided ? std::vector<std::int64_t>{2 * n + 3, 2} : std::vector<std::int64_t>{}, strided ? 5 : 0),
+        gradient(Format<Element>::type, {rows, n},
+                 strided ? std::vector<std::int64_t>{n + 1, 1} : std::vector<std::int64_t>{}, strided ? 3 : 0),
         mask(kernel_tests::mask_type, {rows, n},
              strided ? std::vector<std::int64_t>{n, 1} : std::vector<std::int64_t>{}) {
     std::mt19937 random(static_cast<unsigned>(n) + 100 * static_cast<unsigned>(kind));
@@ -67,23 +77,44 @@ struct Problem {
       for (std::int64_t i = 0; i < n; ++i) {
         logits.at(row, i) = rounded_to<Element>(logit(kind, i, n, random));
         mask.at(row, i) = random() % 3 != 0;
+        // Signs and sizes that differ, so that what is left of a compensated sum shows the order of its additions.
+        gradient.at(row, i) = rounded_to<Element>(logit(Rows::sharp, i, n, random) * (random() % 5 == 0 ? 100 : 1));
       }
     }
   }
 
-  std::vector<Bits> results(const std::string& prefix, const std::string& op, bool masked, double theta) {
-    const bool of_rows = op == "entropy" || op == "logsumexp";
-    Tensor<Bits> out(Format<Element>::type, of_rows ? std::vector<std::int64_t>{logits.shape[0]} : logits.shape);
-    kernel_tests::Call call(logits.view, out.view, masked ? &mask.view : nullptr);
-    call.call.theta = theta;
+  /// All results of the op, one output after the other, each with the room between its elements.
+  std::vector<Bits> results(const std::string& prefix, const std::string& op, bool masked, double theta,
+                            int wanted = 4) {
+    std::deque<Tensor<Bits>> outputs;
+    for (int i = 0; i < std::clamp(row_results(op), 1, wanted); ++i) {
+      row_results(op) == 0 ? outputs.emplace_back(Format<Element>::type, logits.shape)
+                           : outputs.emplace_back(Format<Element>::type, std::vector<std::int64_t>{logits.shape[0]});
+    }
+    std::vector<const DLTensor*> inputs = {&logits.view};
+    if (op == "adaptive_softmax_backward") inputs.push_back(&gradient.view);
+    if (masked) inputs.push_back(&mask.view);
+    std::vector<DLTensor*> views;
+    for (Tensor<Bits>& output : outputs) views.push_back(&output.view);
+    const softcheck_call call{SOFTCHECK_KERNEL_ABI_VERSION,
+                              static_cast<std::uint32_t>(inputs.size()),
+                              static_cast<std::uint32_t>(views.size()),
+                              inputs.data(),
+                              views.data(),
+                              theta,
+                              1.0,
+                              0,
+                              nullptr};
     const softcheck_kernel kernel =
         kernel_tests::load_kernel("softcheck_" + prefix + "_kernels", "softcheck_" + prefix + "_" + op);
-    if (kernel == nullptr || kernel(&call.call) != 0)
+    if (kernel == nullptr || kernel(&call) != 0)
       ADD_FAILURE() << prefix << ' ' << op << " is missing or refused a call";
-    return out.elements;
+    std::vector<Bits> all;
+    for (const Tensor<Bits>& output : outputs) all.insert(all.end(), output.elements.begin(), output.elements.end());
+    return all;
   }
 
-  Tensor<Bits> logits;
+  Tensor<Bits> logits, gradient;
   Tensor<std::uint8_t> mask;
 };
 
@@ -92,8 +123,9 @@ class StrictRows : public testing::Test {
  protected:
   static void expect_same(Rows kind, std::int64_t rows, std::int64_t n, bool strided, bool masked, double theta) {
     Problem<Element> problem(kind, rows, n, strided);
-    for (const char* op : {"softmax", "entropy", "log_softmax", "logsumexp", "adaptive_softmax"}) {
-      const double temperature = op == std::string("adaptive_softmax") ? 1 : theta;
+    for (const std::string op : {"softmax", "entropy", "log_softmax", "logsumexp", "varentropy", "row_statistics",
+                                 "adaptive_softmax", "adaptive_softmax_backward"}) {
+      const double temperature = op.starts_with("adaptive") ? 1 : theta;
       EXPECT_TRUE(kernel_tests::same_bits(problem.results("emulated", op, masked, temperature),
                                           problem.results("strict", op, masked, temperature)))
           << op << ", rows of kind " << static_cast<int>(kind) << ", " << n << " columns, masked " << masked
@@ -121,6 +153,20 @@ TYPED_TEST(StrictRows, HaveTheBitsOfTheEmulatedOnesInEveryCall) {
 
 TYPED_TEST(StrictRows, HaveTheBitsOfTheEmulatedOnesOnLongRows) {
   for (const Rows kind : {Rows::flat, Rows::rising, Rows::hidden}) this->expect_same(kind, 1, 70000, false, true, 1.3);
+}
+
+TYPED_TEST(StrictRows, StatisticsAreTheSameHoweverManyAreAskedFor) {
+  for (const Rows kind : {Rows::sharp, Rows::rising, Rows::all_hidden, Rows::with_nan}) {
+    Problem<TypeParam> problem(kind, 2, 1000, false);
+    const auto all = problem.results("strict", "row_statistics", false, 1);
+    for (const int wanted : {1, 2, 3}) {
+      auto fewer = problem.results("strict", "row_statistics", false, 1, wanted);
+      EXPECT_TRUE(kernel_tests::same_bits(problem.results("emulated", "row_statistics", false, 1, wanted), fewer));
+      EXPECT_TRUE(
+          kernel_tests::same_bits({all.begin(), all.begin() + static_cast<std::ptrdiff_t>(fewer.size())}, fewer))
+          << wanted << ", rows of kind " << static_cast<int>(kind);
+    }
+  }
 }
 
 // What the comparison must not forgive: a kernel that adds in another order, and one that rounds a product before its
