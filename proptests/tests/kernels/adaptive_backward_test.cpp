@@ -1,12 +1,11 @@
-// The gradient of adaptive softmax, on the CPU and of the body for GPUs on the emulator, against finite differences in
-// 50 digits. The body's sums are compensated: it is held to the CPU's bound.
+// The gradient of adaptive softmax, on the CPU and of the body for GPUs on the emulator, in every format, against
+// finite differences in 50 digits. The body's sums are compensated: it is held to the CPU's bound.
 #include <gtest/gtest.h>
 
 #include <boost/multiprecision/cpp_bin_float.hpp>
 #include <cmath>
 
-#include "numerics/contract.hpp"
-#include "proptests/tests/kernels/loaded_kernel.hpp"
+#include "proptests/tests/kernels/row_kernel_call.hpp"
 
 namespace softcheck::kernel_tests {
 namespace {
@@ -50,7 +49,7 @@ struct Adaptive {
   }
 };
 
-Real loss(const std::vector<Real>& x, const std::vector<float>& g) {
+Real loss(const std::vector<Real>& x, const std::vector<double>& g) {
   const Adaptive at(x);
   Real sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i) sum += Real(g[i]) * at.p[i];
@@ -58,7 +57,7 @@ Real loss(const std::vector<Real>& x, const std::vector<float>& g) {
 }
 
 /// dL/dx_j to h^2, h = 1e-12.
-Real difference(std::vector<Real> x, const std::vector<float>& g, std::size_t j) {
+Real difference(std::vector<Real> x, const std::vector<double>& g, std::size_t j) {
   const Real h("1e-12");
   x[j] += h;
   const Real above = loss(x, g);
@@ -66,13 +65,14 @@ Real difference(std::vector<Real> x, const std::vector<float>& g, std::size_t j)
   return (above - loss(x, g)) / (2 * h);
 }
 
-/// What f32 may err by in dL/dx_j, to first order: every p and q by eps relatively, in up to four factors of a term,
-/// the entropy by eps (1 + H), and beta and its slope with it: |P'| <= 2.526 (B10), and P'' = -0.444 H^2 + 2.886 H
-/// - 4.6 lies within [-4.6, 0.1] for H in [0, 5.95].
+/// What an accumulator with the unit roundoff u may err by in dL/dx_j, to first order: every p and q by eps relatively,
+/// in up to four factors of a term, the entropy by eps (1 + H), and beta and its slope with it: |P'| <= 2.526 (B10),
+/// and P'' = -0.444 H^2 + 2.886 H - 4.6 lies within [-4.6, 0.1] for H in [0, 5.95].
 struct GradientError {
-  GradientError(const std::vector<Real>& x, const std::vector<float>& g) : at(x), gradient(g) {
+  GradientError(const std::vector<Real>& x, const std::vector<double>& g, const RowKernels& kernels)
+      : at(x), gradient(g) {
     const auto n = x.size();
-    numerics::Contract contract;
+    numerics::Contract contract = kernels.contract();
     contract.summation = {numerics::Summation::Kind::blocks, 32};
     const double height = static_cast<double>(numerics::summation_height(contract, n));
     const Real top = *std::max_element(x.begin(), x.end());
@@ -81,7 +81,7 @@ struct GradientError {
       spread = std::max(spread, static_cast<double>(top - value));
     }
     const double b = static_cast<double>(at.beta);
-    eps = 0x1p-24 * (height + 2 * contract.exp_error + 6 + 2 * 3 * b * spread);
+    eps = kernels.unit_roundoff() * (height + 2 * contract.exp_error + 6 + 2 * 3 * b * spread);
     for (std::size_t i = 0; i < n; ++i) {
       mean_gradient += at.p[i] * Real(std::fabs(g[i]));
       mean_deviation += at.p[i] * deviations[i];
@@ -102,69 +102,65 @@ struct GradientError {
   }
 
   Adaptive at;
-  std::vector<float> gradient;
+  std::vector<double> gradient;
   std::vector<Real> deviations;
   Real mean_gradient = 0, mean_deviation = 0, mean_product = 0, plain_deviation = 0;
   double spread = 0, eps = 0;
 };
 
-/// A library's prefix.
-class AdaptiveBackward : public testing::TestWithParam<std::string> {
+class AdaptiveBackward : public testing::TestWithParam<RowKernels> {
  protected:
-  static std::vector<float> gradient_of(const std::vector<float>& row, const std::vector<float>& g,
-                                        const std::vector<std::uint8_t>* visible = nullptr) {
-    const auto n = static_cast<std::int64_t>(row.size());
-    Tensor<float> x(dtype_of<float>(), {1, n}), in(dtype_of<float>(), {1, n}), out(dtype_of<float>(), {1, n});
-    Tensor<std::uint8_t> mask(mask_type, {1, n});
-    x.set_row(0, row);
-    in.set_row(0, g);
-    std::vector<const DLTensor*> inputs{&x.view, &in.view};
-    if (visible != nullptr) {
-      mask.set_row(0, *visible);
-      inputs.push_back(&mask.view);
-    }
-    const std::string prefix = GetParam();
-    const softcheck_kernel kernel = load_kernel(
-        "softcheck_" + prefix + "_kernels",
-        prefix == "cpu" ? "softcheck_adaptive_softmax_backward" : "softcheck_emulated_adaptive_softmax_backward");
-    EXPECT_TRUE(takes_call(kernel, inputs, {&out.view}, 1, false));
-    return out.row(0);
+  static std::vector<double> gradient_of(const std::vector<double>& row, const std::vector<double>& g,
+                                         const std::vector<std::uint8_t>& visible = {}) {
+    const Shape shape = {1, static_cast<std::int64_t>(row.size())};
+    const auto got = GetParam().run("adaptive_softmax_backward", {row, visible, g}, shape, {GetParam().format});
+    if (!got) ADD_FAILURE() << "a call was refused";
+    return got ? (*got)[0] : std::vector<double>(row.size());
   }
+  /// In [-1, 1], values of the format.
+  static std::vector<double> incoming(std::size_t n) {
+    std::vector<double> g = uneven_row<double>(n, 9);
+    for (double& x : g) x = x / 16 + 1;
+    return GetParam().rounded(g);
+  }
+  static std::vector<Real> real(const std::vector<double>& row) { return {row.begin(), row.end()}; }
 };
 
 struct Case {
   const char* name;
-  std::vector<float> row;
+  std::vector<double> row;
   bool adapts;
 };
 
-std::vector<float> scaled(std::size_t n, float width) {
-  std::vector<float> row = uneven_row<float>(n, 5);
-  for (float& x : row) x *= width / 32;
+std::vector<double> scaled(std::size_t n, double width) {
+  std::vector<double> row = uneven_row<double>(n, 5);
+  for (double& x : row) x *= width / 32;
   return row;
 }
 
-std::vector<Case> cases() {
-  std::vector<float> sharp(9, -12.0f);
+std::vector<Case> cases(const RowKernels& kernels) {
+  std::vector<double> sharp(9, -12);
   sharp[3] = 0;
-  return {{"three", scaled(3, 2), true},  {"nine", scaled(9, 6), true},
-          {"forty", scaled(40, 4), true}, {"ties", {1, 1, 1, 0, 0, 1}, true},
-          {"sharp", sharp, false},        {"dispersed", scaled(600, 0.5f), false},
-          {"one", {3.5f}, false},         {"two blocks", scaled(1200, 16), true}};
+  std::vector<Case> all = {{"three", scaled(3, 2), true},  {"nine", scaled(9, 6), true},
+                           {"forty", scaled(40, 4), true}, {"ties", {1, 1, 1, 0, 0, 1}, true},
+                           {"sharp", sharp, false},        {"dispersed", scaled(600, 0.5), false},
+                           {"one", {3.5}, false},          {"two blocks", scaled(1200, 16), true}};
+  for (Case& c : all) c.row = kernels.rounded(c.row);
+  return all;
 }
 
 TEST_P(AdaptiveBackward, IsTheLimitOfDifferences) {
-  for (const Case& c : cases()) {
-    std::vector<float> g = uneven_row<float>(c.row.size(), 9);
-    for (float& x : g) x = x / 16 + 1;
-    const std::vector<Real> x(c.row.begin(), c.row.end());
-    const GradientError error(x, g);
+  for (const Case& c : cases(GetParam())) {
+    const std::vector<double> g = incoming(c.row.size());
+    const std::vector<Real> x = real(c.row);
+    const GradientError error(x, g, GetParam());
     ASSERT_EQ(error.at.slope != 0, c.adapts) << c.name;
-    const std::vector<float> got = gradient_of(c.row, g);
+    const std::vector<double> got = gradient_of(c.row, g);
     // Each difference costs two losses of n exponentials in 50 digits: all of short rows, some of long ones.
     for (std::size_t j = 0; j < c.row.size(); j += 1 + c.row.size() / 12) {
       const Real exact = difference(x, g, j);
-      EXPECT_LE(std::fabs(static_cast<double>(Real(got[j]) - exact)), error.of(j))
+      EXPECT_LE(std::fabs(static_cast<double>(Real(got[j]) - exact)),
+                error.of(j) + rounding_of(GetParam().format, got[j]))
           << c.name << " " << j << ": " << exact;
     }
   }
@@ -172,46 +168,46 @@ TEST_P(AdaptiveBackward, IsTheLimitOfDifferences) {
 
 // A shift of all logits changes nothing, so that a row's gradient adds up to 0, up to its own errors.
 TEST_P(AdaptiveBackward, AddsUpToZero) {
-  for (const Case& c : cases()) {
-    const std::vector<float> g = uneven_row<float>(c.row.size(), 9);
-    const GradientError error(std::vector<Real>(c.row.begin(), c.row.end()), g);
-    double sum = 0, bound = 0;
-    const std::vector<float> got = gradient_of(c.row, g);
+  for (const Case& c : cases(GetParam())) {
+    const std::vector<double> g = GetParam().rounded(uneven_row<double>(c.row.size(), 9));
+    const GradientError error(real(c.row), g, GetParam());
+    Real sum = 0;
+    double bound = 0;
+    const std::vector<double> got = gradient_of(c.row, g);
     for (std::size_t j = 0; j < got.size(); ++j) {
-      sum += static_cast<double>(got[j]);
-      bound += error.of(j);
+      sum += got[j];
+      bound += error.of(j) + rounding_of(GetParam().format, got[j]);
     }
-    EXPECT_LE(std::fabs(sum), bound) << c.name;
+    EXPECT_LE(std::fabs(static_cast<double>(sum)), bound) << c.name;
   }
 }
 
 TEST_P(AdaptiveBackward, AMaskedItemIsADeletedOne) {
-  std::vector<float> row = scaled(40, 4), g = uneven_row<float>(40, 9);
-  const std::vector<float> without = gradient_of(row, g);
-  row.resize(50, 1e30f);
-  g.resize(50, std::numeric_limits<float>::quiet_NaN());
+  std::vector<double> row = GetParam().rounded(scaled(40, 4)), g = GetParam().rounded(uneven_row<double>(40, 9));
+  const std::vector<double> without = gradient_of(row, g);
+  row.resize(50, numerics::properties(GetParam().format).largest);
+  g.resize(50, std::numeric_limits<double>::quiet_NaN());
   std::vector<std::uint8_t> visible(50, 0);
   std::fill_n(visible.begin(), 40, std::uint8_t{1});
-  std::vector<float> got = gradient_of(row, g, &visible);
-  for (std::size_t j = 40; j < 50; ++j) EXPECT_EQ(got[j], 0.0f);
+  std::vector<double> got = gradient_of(row, g, visible);
+  for (std::size_t j = 40; j < 50; ++j) EXPECT_EQ(got[j], 0);
   got.resize(40);
   EXPECT_TRUE(same_bits(got, without));
 }
 
 // As forward: a row without a visible item, or with NaN or +inf among the visible.
 TEST_P(AdaptiveBackward, ARowWithoutSoftmaxIsNan) {
-  const std::vector<float> g = uneven_row<float>(950, 9);
-  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
-    std::vector<float> row = scaled(950, 4);
+  const std::vector<double> g = GetParam().rounded(uneven_row<double>(950, 9));
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    std::vector<double> row = GetParam().rounded(scaled(950, 4));
     row[930] = bad;
-    for (const float x : gradient_of(row, g)) ASSERT_TRUE(std::isnan(x)) << bad;
+    for (const double x : gradient_of(row, g)) ASSERT_TRUE(std::isnan(x)) << bad;
   }
   const std::vector<std::uint8_t> none(950, 0);
-  for (const float x : gradient_of(scaled(950, 4), g, &none)) ASSERT_TRUE(std::isnan(x));
+  for (const double x : gradient_of(GetParam().rounded(scaled(950, 4)), g, none)) ASSERT_TRUE(std::isnan(x));
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, AdaptiveBackward, testing::Values("cpu", "emulated"),
-                         [](const auto& test) { return test.param; });
+INSTANTIATE_TEST_SUITE_P(Kernels, AdaptiveBackward, all_row_kernels(), name_of_kernels);
 
 }  // namespace
 }  // namespace softcheck::kernel_tests

@@ -1,10 +1,11 @@
-// Row statistics, varentropy and long rows' entropy against enclosures, within what the contract allows.
+// Row statistics and varentropy, on the CPU and of the bodies for GPUs on the emulator, and the CPU's long rows'
+// entropy, against enclosures, within what the contract allows.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "numerics/rounding.hpp"
-#include "proptests/tests/kernels/loaded_kernel.hpp"
+#include "proptests/tests/kernels/row_kernel_call.hpp"
 #include "proptests/tests/numerics/bound_ratio.hpp"
 
 namespace softcheck::kernel_tests {
@@ -24,67 +25,168 @@ const Contract& contract() {
 
 std::vector<double> doubles(const std::vector<float>& row) { return {row.begin(), row.end()}; }
 
-/// To first order, doubled: errors of sum w D^k, relative u (h + E + R (E + 2) + k A + k), and A u sum w D^(k + 1) for
-/// the argument; B6 in docs/tolerances.md derives the case k = 1.
-double moment_error(std::size_t n, int k, double moment, double next) {
-  const double h = static_cast<double>(numerics::summation_height(contract(), n));
-  const double e = contract().exp_error, a = contract().exp_argument_error;
-  const double roundings = h + e + std::log2(static_cast<double>(n) + 1) * (e + 2) + k * (a + 1) + 1;  // 1: the output
-  return 2 * 0x1p-24 * (roundings * moment + a * next);
-}
-
-struct Moments {
-  double sum = 0, first = 0, second = 0, third = 0;
-
-  explicit Moments(const RowOracle& row) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const double d = row.maximum() - row.logits()[i], w = std::exp(-d);
-      sum += w;
-      first += w * d;
-      second += w * d * d;
-      third += w * d * d * d;
-    }
-  }
-};
-
 const std::vector<std::size_t>& lengths() {
   static const std::vector<std::size_t> list = {1, 2, 33, 896, 897, 5000};
   return list;
 }
 
-TEST(CpuStatistics, MomentsAreWithinTheirErrors) {
+/// Sums of w D^k, D = (m - x) / theta, and how far a kernel's may lie from them.
+struct Moments {
+  double sum[4] = {0, 0, 0, 0};
+
+  Moments(const RowKernels& kernels, const RowOracle& row, double theta)
+      : contract_(kernels.contract()),
+        argument_(theta == 1 ? contract_.exp_argument_error : 3),
+        u_(kernels.unit_roundoff()) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const double d = (row.maximum() - row.logits()[i]) / theta;
+      double term = std::exp(-d);
+      for (double& of : sum) {
+        of += term;
+        term *= d;
+      }
+    }
+    height_ = static_cast<double>(numerics::summation_height(contract_, row.size()));
+    rescalings_ = static_cast<double>(numerics::rescaling_count(contract_, row.logits()));
+  }
+
+  /// To first order, doubled: relative u (h + E + R (E + 2 + 3 k) + k (A + 1) + 1), and A u sum w D^(k + 1) for the
+  /// argument; B6 in docs/tolerances.md derives the case k = 1. A rescaling costs each power of D a product and at most
+  /// two additions; 1: the sum rounded to the accumulator.
+  double error(int k) const {
+    const double e = contract_.exp_error;
+    const double roundings = height_ + e + rescalings_ * (e + 2 + 3 * k) + k * (argument_ + 1) + 1;
+    return 2 * u_ * (roundings * sum[k] + argument_ * sum[k + 1]);
+  }
+
+ private:
+  Contract contract_;
+  double argument_, u_, height_ = 0, rescalings_ = 0;
+};
+
+class RowMoments : public testing::TestWithParam<RowKernels> {
+ protected:
+  static std::vector<double> uneven(std::size_t n) { return GetParam().rounded(uneven_row<double>(n)); }
+  /// The results' formats that a call may ask for.
+  static std::vector<Format> results() {
+    const Format own = GetParam().format, wide = GetParam().wide();
+    return own == wide ? std::vector{own} : std::vector{own, wide};
+  }
+  static std::vector<double> statistics(const RowCall& call, Format result, std::size_t count = 4) {
+    std::vector<double> all;
+    const auto got = GetParam().run("row_statistics", call, {1}, std::vector(count, result));
+    if (!got) ADD_FAILURE() << "a call was refused";
+    for (std::size_t i = 0; got && i < count; ++i) all.push_back((*got)[i][0]);
+    return all;
+  }
+  static double varentropy(const RowCall& call, Format result) {
+    const auto got = GetParam().run("varentropy", call, {1}, {result});
+    if (!got) ADD_FAILURE() << "a call was refused";
+    return got ? (*got)[0][0] : -1;
+  }
+};
+
+TEST_P(RowMoments, AreWithinTheirErrors) {
   for (const std::size_t n : lengths()) {
-    Tensor<float> in(dtype_of<float>(), {1, static_cast<std::int64_t>(n)});
-    in.set_row(0, uneven_row<float>(n));
-    Tensor<float> m(dtype_of<float>(), {1}), s(dtype_of<float>(), {1}), t(dtype_of<float>(), {1}),
-        u(dtype_of<float>(), {1});
-    run_call("softcheck_row_statistics", {&in.view}, {&m.view, &s.view, &t.view, &u.view});
-    const std::vector<double> logits = doubles(in.row(0));
-    const RowOracle oracle(logits);
-    const Moments about(oracle);
-    using numerics::simulated::holds;
-    EXPECT_EQ(m.at(0), static_cast<float>(oracle.maximum()));
-    EXPECT_TRUE(holds(s.at(0), oracle.sum_minus_one(), moment_error(n, 0, about.sum - 1, about.first))) << n;
-    EXPECT_TRUE(holds(t.at(0), oracle.weighted_deviation(), moment_error(n, 1, about.first, about.second))) << n;
-    EXPECT_TRUE(holds(u.at(0), oracle.second_moment(), moment_error(n, 2, about.second, about.third))) << n;
+    for (const double theta : {1.0, 0.37}) {
+      const std::vector<double> row = uneven(n);
+      const RowOracle oracle(row, theta);
+      const Moments about(GetParam(), oracle, theta);
+      const Enclosure exact[] = {oracle.sum_minus_one(), oracle.weighted_deviation(), oracle.second_moment()};
+      for (const Format result : results()) {
+        const std::vector<double> got = statistics({row, {}, {}, theta}, result);
+        ASSERT_EQ(got.size(), 4U);
+        EXPECT_EQ(got[0], oracle.maximum());
+        for (int k = 0; k < 3; ++k) {
+          const double value = got[static_cast<std::size_t>(k) + 1];
+          EXPECT_TRUE(numerics::simulated::holds(value, exact[k], about.error(k) + rounding_of(result, value)))
+              << "k = " << k << ", n = " << n << ", theta = " << theta << ": " << value;
+        }
+      }
+    }
   }
 }
 
-TEST(CpuStatistics, VarentropyIsWithinItsError) {
+TEST_P(RowMoments, VarentropyIsWithinItsError) {
   for (const std::size_t n : lengths()) {
-    const std::vector<float> row = uneven_row<float>(n);
-    const std::vector<double> logits = doubles(row);
-    const RowOracle oracle(logits);
-    const Moments about(oracle);
-    // U/S - (T/S)^2, each quotient with the errors of its sums.
-    const double s = moment_error(n, 0, about.sum, about.first) / about.sum;
-    const double t = moment_error(n, 1, about.first, about.second) / about.sum + about.first / about.sum * s;
-    const double u = moment_error(n, 2, about.second, about.third) / about.sum + about.second / about.sum * s;
-    const float got = run_row("softcheck_varentropy", dtype_of<float>(), row)[0];
-    EXPECT_GE(got, 0);
-    EXPECT_TRUE(numerics::simulated::holds(got, oracle.varentropy(), u + 2 * about.first / about.sum * t)) << n;
+    for (const double theta : {1.0, 0.37}) {
+      const std::vector<double> row = uneven(n);
+      const RowOracle oracle(row, theta);
+      const Moments about(GetParam(), oracle, theta);
+      // U/S - (T/S)^2, each quotient with the errors of its sums.
+      const double sum = about.sum[0], s = about.error(0) / sum;
+      const double t = about.error(1) / sum + about.sum[1] / sum * s;
+      const double u = about.error(2) / sum + about.sum[2] / sum * s;
+      for (const Format result : results()) {
+        const double got = varentropy({row, {}, {}, theta}, result);
+        EXPECT_GE(got, 0);
+        EXPECT_TRUE(numerics::simulated::holds(got, oracle.varentropy(),
+                                               u + 2 * about.sum[1] / sum * t + rounding_of(result, got)))
+            << "n = " << n << ", theta = " << theta << ": " << got;
+      }
+    }
+  }
+  for (const Format result : results()) EXPECT_EQ(varentropy({std::vector<double>(950, 3)}, result), 0);
+}
+
+TEST_P(RowMoments, OfRowsWithoutASoftmax) {
+  const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> empty = {-infinity, -1, 0, 0};
+  for (const Format result : results()) {
+    const RowCall all_masked{uneven(950), std::vector<std::uint8_t>(950, 0)}, hidden{std::vector(950, -infinity)};
+    for (const RowCall& call : {RowCall{}, hidden, all_masked}) {
+      EXPECT_EQ(statistics(call, result), empty);
+      EXPECT_EQ(std::isnan(varentropy(call, result)), !call.logits.empty());
+    }
+    EXPECT_EQ(varentropy({}, result), 0);
+    for (const double bad : {nan, infinity}) {
+      for (const std::size_t at : {0U, 500U, 949U}) {
+        RowCall call{uneven(950), std::vector<std::uint8_t>(950, 1)};
+        call.visible[at] = 0;
+        const std::vector<double> without = statistics(call, result);
+        call.logits[at] = bad;
+        EXPECT_EQ(statistics(call, result), without) << "masked, " << at;
+        call.visible[at] = 1;
+        for (const double value : statistics(call, result)) EXPECT_TRUE(std::isnan(value)) << bad << " at " << at;
+        EXPECT_TRUE(std::isnan(varentropy(call, result))) << bad << " at " << at;
+      }
+    }
   }
 }
+
+TEST_P(RowMoments, ComeInAsManyOutputsAsAreAskedFor) {
+  for (const Format result : results()) {
+    const std::vector<double> all = statistics({uneven(1000)}, result);
+    for (const std::size_t count : {1U, 2U, 3U}) {
+      EXPECT_EQ(statistics({uneven(1000)}, result, count), std::vector(all.begin(), all.begin() + count));
+    }
+  }
+}
+
+TEST_P(RowMoments, RefuseWhatTheyDoNotKnow) {
+  const RowKernels& kernels = GetParam();
+  const Format own = kernels.format;
+  const RowCall call{uneven(40)};
+  const auto refused = [&](const char* op, const RowCall& with, const Shape& shape,
+                           const std::vector<Format>& formats) { return !kernels.run(op, with, shape, formats); };
+  for (const char* op : {"row_statistics", "varentropy"}) {
+    EXPECT_TRUE(refused(op, call, {1}, {})) << op;
+    EXPECT_TRUE(refused(op, call, {2}, {own})) << op;
+    EXPECT_TRUE(refused(op, call, {1, 1}, {own})) << op;
+    EXPECT_TRUE(refused(op, {uneven(40), {}, {}, 0}, {1}, {own})) << op;
+    for (const Format other : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
+      EXPECT_EQ(refused(op, call, {1}, {other}), other != own && other != kernels.wide()) << op;
+    }
+  }
+  EXPECT_TRUE(refused("row_statistics", call, {1}, std::vector(5, own)));
+  EXPECT_TRUE(refused("varentropy", call, {1}, {own, own}));
+  // Of several formats in one call the CPU's alone gives results.
+  if (kernels.wide() != own) {
+    EXPECT_EQ(refused("row_statistics", call, {1}, {own, kernels.wide()}), kernels.library != "cpu");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, RowMoments, all_row_kernels(), name_of_kernels);
 
 /// Elements, the log-sum-exp and the entropy of a row against enclosures, within B2, B5 and B6.
 void expect_within_the_contract(const std::vector<float>& row, double theta) {

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "numerics/contract.hpp"
+#include "proptests/tests/kernels/attention_problems.hpp"
+#include "proptests/tests/kernels/loaded_kernel.hpp"
+
+// Kernels of rows, of any library and format, called with doubles that are values of the format.
+namespace softcheck::kernel_tests {
+
+inline DLDataType type_of(numerics::Format format) {
+  const auto bits = static_cast<std::uint8_t>(numerics::properties(format).storage_bits);
+  return {static_cast<std::uint8_t>(format == numerics::Format::bf16 ? kDLBfloat : kDLFloat), bits, 1};
+}
+
+/// One row: a mask where visible has items, an incoming gradient where that has.
+struct RowCall {
+  std::vector<double> logits;
+  std::vector<std::uint8_t> visible = {};
+  std::vector<double> gradient = {};
+  double theta = 1;
+};
+
+/// The kernels of a library (cpu, emulated) on logits of a format.
+struct RowKernels {
+  std::string library;
+  numerics::Format format;
+
+  std::string name() const { return library + "_" + std::string(numerics::properties(format).name); }
+  /// What they promise: kernels/README.md, docs/kernels/gpu_kernels.md.
+  numerics::Contract contract() const {
+    std::string words = "masked=nan subnormal=kept entropy=exact ";
+    words += library == "cpu" ? "sum=blocks:32" : "sum=lanes:512";
+    words += library != "cpu" && format == numerics::Format::f64 ? " exp=2ulp" : " exp=1ulp";
+    return numerics::parse_contract(words, format, format);
+  }
+  numerics::Format wide() const {
+    return format == numerics::Format::f64 ? numerics::Format::f64 : numerics::Format::f32;
+  }
+  double unit_roundoff() const { return numerics::properties(wide()).unit_roundoff; }
+  std::vector<double> rounded(std::vector<double> values) const {
+    for (double& x : values) x = numerics::round_to(format, x);
+    return values;
+  }
+
+  /// The outputs, one a format of the list, each of this shape; nothing where the call is refused.
+  std::optional<std::vector<std::vector<double>>> run(const std::string& op, const RowCall& call, const Shape& shape,
+                                                      const std::vector<numerics::Format>& formats) const {
+    const Shape row = {1, static_cast<std::int64_t>(call.logits.size())};
+    std::deque<PlacedTensor> tensors;
+    std::vector<const DLTensor*> inputs;
+    const auto input = [&](const auto& values, DLDataType type, const numerics::Format* of) {
+      inputs.push_back(&tensors.emplace_back(row, compact_placing(row), type, of).view());
+      tensors.back().write(values);
+    };
+    input(call.logits, type_of(format), &format);
+    if (!call.gradient.empty()) input(call.gradient, type_of(format), &format);
+    if (!call.visible.empty()) input(call.visible, mask_type, nullptr);
+    std::vector<DLTensor*> outputs;
+    for (const numerics::Format& of : formats) {
+      outputs.push_back(&tensors.emplace_back(shape, compact_placing(shape), type_of(of), &of).view());
+    }
+    const softcheck_call all{SOFTCHECK_KERNEL_ABI_VERSION,
+                             static_cast<std::uint32_t>(inputs.size()),
+                             static_cast<std::uint32_t>(outputs.size()),
+                             inputs.data(),
+                             outputs.data(),
+                             call.theta,
+                             1.0,
+                             0,
+                             nullptr};
+    const softcheck_kernel kernel =
+        load_kernel("softcheck_" + library + "_kernels", "softcheck_" + (library == "cpu" ? "" : library + "_") + op);
+    if (kernel == nullptr) ADD_FAILURE() << library << " has no " << op;
+    if (kernel == nullptr || kernel(&all) != 0) return std::nullopt;
+    std::vector<std::vector<double>> results;
+    for (std::size_t i = inputs.size(); i < tensors.size(); ++i) results.push_back(tensors[i].read());
+    return results;
+  }
+};
+
+inline std::ostream& operator<<(std::ostream& out, const RowKernels& kernels) { return out << kernels.name(); }
+
+/// What rounding to a format may move a value by that is this once rounded.
+inline double rounding_of(numerics::Format format, double rounded) {
+  const numerics::FormatProperties& of = numerics::properties(format);
+  return of.unit_roundoff * std::fabs(rounded) + of.smallest_subnormal / 2;
+}
+
+/// For INSTANTIATE_TEST_SUITE_P: both libraries, every format.
+inline auto all_row_kernels() {
+  std::vector<RowKernels> all;
+  for (const char* library : {"cpu", "emulated"}) {
+    for (const numerics::Format format :
+         {numerics::Format::f32, numerics::Format::f64, numerics::Format::f16, numerics::Format::bf16}) {
+      all.push_back({library, format});
+    }
+  }
+  return testing::ValuesIn(all);
+}
+inline std::string name_of_kernels(const testing::TestParamInfo<RowKernels>& test) { return test.param.name(); }
+
+}  // namespace softcheck::kernel_tests
