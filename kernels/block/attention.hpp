@@ -60,6 +60,15 @@ constexpr std::size_t attention_bytes(std::int64_t dim) {
          merging_bytes<T>(attention_threads) + (attention_threads + static_cast<std::size_t>(dim)) * sizeof(T);
 }
 
+/// The query into shared memory, for all threads.
+template <BlockContext B, class Scores, class Shared>
+SOFTCHECK_BODY void load_query(B& block, const Scores& scores, const Shared& to) {
+  for (std::int64_t i = block.rank(); i < scores.arguments.dim; i += block.size()) {
+    to.store(i, widened(scores.arguments.q.load(scores.batch, scores.head, scores.query, i)));
+  }
+  block.sync();
+}
+
 /// What one thread holds of a query while its block goes through the keys.
 template <class T>
 struct HeldOutput {
@@ -115,20 +124,22 @@ SOFTCHECK_BODY void attend(B& block, const Scores& scores, const AttentionMemory
 }
 
 struct QueryScalars {
-  double lse, entropy;
+  double lse, entropy, maximum;
 };
 
-/// From the sums over all of a query's keys, relative to its largest score: -inf and 0 where it sees none, NaN where a
-/// score is NaN or +inf.
+/// From the sums over all of a query's keys, relative to its largest score: -inf, 0 and -inf where it sees none, NaN
+/// where a score is NaN or +inf.
 template <class T>
 SOFTCHECK_BODY QueryScalars query_scalars(const WeightSums<T>& sums, T largest, T beta) {
-  if (!(largest < std::numeric_limits<T>::infinity())) return {not_a_number<double>(), not_a_number<double>()};
-  if (largest == minus_infinity<T>()) return {minus_infinity<double>(), 0};
+  constexpr double nan = not_a_number<double>(), none = minus_infinity<double>();
+  if (!(largest < std::numeric_limits<T>::infinity())) return {nan, nan, nan};
+  if (largest == minus_infinity<T>()) return {none, 0, none};
   RowStatistics<T> row = no_items<T>();
   row.weights = sums.weights;
   row.weights.add(T(-1));
   row.deviations = sums.deviations;
-  return {static_cast<double>(beta) * static_cast<double>(largest) + logarithm_of_sum(row), entropy_of(row)};
+  const double maximum = static_cast<double>(largest) + 0.0;  // never -0, as of ToldStatistics
+  return {static_cast<double>(beta) * maximum + logarithm_of_sum(row), entropy_of(row), maximum};
 }
 
 /// lse, entropy and largest score of a query, where asked for.
@@ -138,7 +149,7 @@ SOFTCHECK_BODY void write_scalars(const Arguments& to, std::int64_t batch, std::
   const QueryScalars scalars = query_scalars(sums, largest, beta);
   to.lse.store_wide(batch, head, query, scalars.lse);
   to.entropy.store_wide(batch, head, query, scalars.entropy);
-  to.maximum.store_wide(batch, head, query, static_cast<double>(largest));
+  to.maximum.store_wide(batch, head, query, scalars.maximum);
 }
 
 /// The query's row of the output: 0, lse -inf, entropy 0 where it sees no key; NaN where a score is NaN or +inf.
@@ -174,10 +185,7 @@ SOFTCHECK_BODY void attention_body(B& block, const AttentionArguments<B, Element
   for (std::int64_t item = block.index(); item < items; item += block.count()) {
     const QueryScores<B, Element, Result> scores(arguments, memory.query, item);
     if (!scores.inside) continue;
-    for (std::int64_t i = block.rank(); i < arguments.dim; i += block.size()) {
-      memory.query.store(i, widened(arguments.q.load(scores.batch, scores.head, scores.query, i)));
-    }
-    block.sync();
+    load_query(block, scores, memory.query);
     HeldOutput<T> held;
     T beta = 1;
     if constexpr (adaptive) {

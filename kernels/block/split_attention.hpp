@@ -82,15 +82,6 @@ struct PartScores {
   SOFTCHECK_BODY auto value(std::int64_t key, std::int64_t column) const { return all.value(begin + key, column); }
 };
 
-/// The query into shared memory, for all threads.
-template <BlockContext B, class Scores, class Shared>
-SOFTCHECK_BODY void load_query(B& block, const Scores& scores, const Shared& to) {
-  for (std::int64_t i = block.rank(); i < scores.arguments.dim; i += block.size()) {
-    to.store(i, widened(scores.arguments.q.load(scores.batch, scores.head, scores.query, i)));
-  }
-  block.sync();
-}
-
 /// The statistics of each part's scores: what adaptive attention needs first.
 /// shared memory: attention_bytes<T>(dim), as the next two
 template <BlockContext B, class Element, class Result>

@@ -12,6 +12,7 @@
 #include "kernels/cpu/attention_tile.hpp"
 #include "kernels/cpu/packed_views.hpp"
 #include "kernels/cpu/parallel_tasks.hpp"
+#include "kernels/cpu/statistics_tile.hpp"
 
 #define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -21,52 +22,71 @@ namespace {
 constexpr int done = 0;
 constexpr int refused = 1;
 
-template <class T>
-void attend(const Calls<AttentionViews>& calls, bool adaptive) {
+const AttentionViews& forward_of(const AttentionViews& views) { return views; }
+const AttentionViews& forward_of(const AttentionStatisticsViews& views) { return views.forward; }
+
+/// one(tile, views, place) for each tile of all calls; each thread has a Tile of its own.
+template <class Tile, class Views, class One>
+void each_tile(const Calls<Views>& calls, One one) {
   const auto most = static_cast<std::int64_t>(tile_rows);
   const auto tiles_of = [&](const AttentionViews& views) { return (rows_of(views) + most - 1) / most; };
   CallTasks tasks;
   for (std::int64_t i = 0; i < calls.count(); ++i) {
-    const AttentionViews views = calls[i];
+    const Views call = calls[i];
+    const AttentionViews& views = forward_of(call);
     tasks.add(views.batch() * views.key_heads() * tiles_of(views));
   }
   parallel_tasks(tasks.count(), thread_count(), [&] {
-    return [&, tile = std::make_shared<AttentionTile<T>>(calls.largest())](std::int64_t task) {
-      const auto [call, own] = tasks[task];
-      const AttentionViews views = calls[call];
+    return [&, tile = std::make_shared<Tile>(calls.largest())](std::int64_t task) {
+      const auto [index, own] = tasks[task];
+      const Views call = calls[index];
+      const AttentionViews& views = forward_of(call);
       const std::int64_t first = own % tiles_of(views) * most, head = own / tiles_of(views);
       const auto count = static_cast<std::size_t>(std::min(most, rows_of(views) - first));
-      tile->attend(views, {head / views.key_heads(), head % views.key_heads(), first, count}, adaptive);
+      one(*tile, call, TilePlace{head / views.key_heads(), head % views.key_heads(), first, count});
     };
   });
 }
 
-void attend_any(const Calls<AttentionViews>& calls, bool adaptive) {
-  if (calls.largest().q.storage == Storage::f64) {
-    attend<double>(calls, adaptive);
-  } else {
-    attend<float>(calls, adaptive);
+/// A call's op: run<T>(calls).
+struct Attend {
+  bool adaptive;
+
+  template <class T>
+  void run(const Calls<AttentionViews>& calls) const {
+    each_tile<AttentionTile<T>>(calls, [&](AttentionTile<T>& tile, const AttentionViews& views,
+                                           const TilePlace& place) { tile.attend(views, place, adaptive); });
   }
+};
+
+struct FindStatistics {
+  template <class T>
+  void run(const Calls<AttentionStatisticsViews>& calls) const {
+    each_tile<StatisticsTile<T>>(calls, [](StatisticsTile<T>& tile, const AttentionStatisticsViews& views,
+                                           const TilePlace& place) { tile.find(views, place); });
+  }
+};
+
+template <class Views, class Op>
+int run_calls(const Calls<Views>& calls, const Op& op) {
+  if (forward_of(calls.largest()).q.storage == Storage::f64) {
+    op.template run<double>(calls);
+  } else {
+    op.template run<float>(calls);
+  }
+  return done;
 }
 
-int run(const softcheck_call* call, bool adaptive) try {
-  const std::optional<AttentionViews> views = attention_views(call);
-  if (!views) {
-    return refused;
-  }
-  attend_any(Calls(*views), adaptive);
-  return done;
+template <class Views, class Op>
+int run(const std::optional<Views>& views, const Op& op) try {
+  return views ? run_calls(Calls(*views), op) : refused;
 } catch (...) {
   return refused;  // out of memory
 }
 
-int run_packed(const softcheck_call* call, bool adaptive) try {
-  const std::optional<PackedCall<AttentionViews>> packed = packed_call(call);
-  if (!packed || !lengths_fit(*packed)) {
-    return refused;
-  }
-  attend_any(Calls(*packed), adaptive);
-  return done;
+template <class Views, class Op>
+int run(const std::optional<PackedCall<Views>>& packed, const Op& op) try {
+  return packed && lengths_fit(*packed) ? run_calls(Calls(*packed), op) : refused;
 } catch (...) {
   return refused;  // out of memory
 }
@@ -74,18 +94,31 @@ int run_packed(const softcheck_call* call, bool adaptive) try {
 }  // namespace
 }  // namespace softcheck::kernels
 
-SOFTCHECK_EXPORT int softcheck_attention(const softcheck_call* call) { return softcheck::kernels::run(call, false); }
+namespace kernels = softcheck::kernels;
 
-SOFTCHECK_EXPORT int softcheck_adaptive_attention(const softcheck_call* call) {
-  return softcheck::kernels::run(call, true);
+SOFTCHECK_EXPORT int softcheck_attention(const softcheck_call* call) {
+  return kernels::run(kernels::attention_views(call), kernels::Attend{false});
 }
 
-// Beside the ops that the judge knows: sequences of different lengths, packed_views.hpp. The same
-// bits as a call for each sequence; what lies behind the last one is neither read nor written.
+SOFTCHECK_EXPORT int softcheck_adaptive_attention(const softcheck_call* call) {
+  return kernels::run(kernels::attention_views(call), kernels::Attend{true});
+}
+
+// Beside the ops that the judge knows: of (q, k[, mask]) each query's scores' m, S - 1, T, U.
+SOFTCHECK_EXPORT int softcheck_attention_statistics(const softcheck_call* call) {
+  return kernels::run(kernels::attention_statistics_views(call), kernels::FindStatistics());
+}
+
+// And sequences of different lengths, packed_views.hpp. The same bits as a call for each sequence; what lies behind the
+// last one is neither read nor written.
 SOFTCHECK_EXPORT int softcheck_attention_varlen(const softcheck_call* call) {
-  return softcheck::kernels::run_packed(call, false);
+  return kernels::run(kernels::packed_call(call), kernels::Attend{false});
 }
 
 SOFTCHECK_EXPORT int softcheck_adaptive_attention_varlen(const softcheck_call* call) {
-  return softcheck::kernels::run_packed(call, true);
+  return kernels::run(kernels::packed_call(call), kernels::Attend{true});
+}
+
+SOFTCHECK_EXPORT int softcheck_attention_statistics_varlen(const softcheck_call* call) {
+  return kernels::run(kernels::packed_statistics_call(call), kernels::FindStatistics());
 }

@@ -47,7 +47,7 @@ HWY_INLINE void mask_row(const TileScores<T>& tile, std::size_t row, T scale_fac
   }
 }
 
-template <class T>
+template <bool squared, class T>
 HWY_INLINE void weigh_row(const TileScores<T>& tile, std::size_t row, T maximum, T inverse_temperature,
                           const TileState<T>& state) {
   const Tag<T> d;
@@ -63,8 +63,9 @@ HWY_INLINE void weigh_row(const TileScores<T>& tile, std::size_t row, T maximum,
   V ones[vectors];
   V rest[vectors];
   V deviations[vectors];
+  V squares[vectors];
   for (std::size_t v = 0; v < vectors; ++v) {
-    ones[v] = rest[v] = deviations[v] = zero;
+    ones[v] = rest[v] = deviations[v] = squares[v] = zero;
   }
   for (std::size_t i = 0; i < tile.width; i += block_lanes<T>) {
     V z[vectors];
@@ -80,17 +81,34 @@ HWY_INLINE void weigh_row(const TileScores<T>& tile, std::size_t row, T maximum,
       ones[v] = hn::Add(ones[v], hn::IfThenElseZero(one, w[v]));
       rest[v] = hn::Add(rest[v], hn::IfThenZeroElse(one, w[v]));
       deviations[v] = hn::NegMulAdd(w[v], z[v], deviations[v]);
+      if constexpr (squared) {
+        squares[v] = hn::MulAdd(hn::Mul(w[v], z[v]), z[v], squares[v]);
+      }
     }
   }
   state.ones[row] = sum_of_lanes<T>(d, ones);
   state.rest[row] = sum_of_lanes<T>(d, rest);
   state.deviations[row] = sum_of_lanes<T>(d, deviations);
+  if constexpr (squared) {
+    state.squares[row] = sum_of_lanes<T>(d, squares);
+  }
+}
+
+template <class T>
+HWY_INLINE void weigh_rows(const TileScores<T>& tile, const T* maximum, const T* beta, const TileState<T>& state) {
+  for (std::size_t row = 0; row < tile.rows; ++row) {
+    if (state.squares != nullptr) {
+      weigh_row<true, T>(tile, row, maximum[row], beta[row], state);
+    } else {
+      weigh_row<false, T>(tile, row, maximum[row], beta[row], state);
+    }
+  }
 }
 
 // One side of a merge: its sums relative to the larger maximum m.
 template <class T, class V>
 struct Rescaled {
-  V factor, ones, rest, deviations;
+  V factor, ones, rest, deviations, squares;
 };
 
 template <class T>
@@ -100,13 +118,17 @@ HWY_INLINE auto rescaled_of(Tag<T> d, const TileState<T>& side, std::size_t i, h
   const V ones = hn::Load(d, side.ones + i);
   const V rest = hn::Load(d, side.rest + i);
   const V deviations = hn::Load(d, side.deviations + i);
+  const V squares = side.squares == nullptr ? hn::Zero(d) : hn::Load(d, side.squares + i);
   const auto same = hn::Eq(own, m);
   const V z = bounded_below<T>(d, hn::Sub(own, m));
   const V factor = hn::Mul(scaled_exp<T>(d, z), hn::Set(d, ExpConstants<T>::unscale));
   const V sum = hn::Add(ones, rest);
-  return Rescaled<T, V>{hn::IfThenElse(same, hn::Set(d, T(1)), factor), hn::IfThenElseZero(same, ones),
-                        hn::IfThenElse(same, rest, hn::Mul(factor, sum)),
-                        hn::IfThenElse(same, deviations, hn::Mul(factor, hn::NegMulAdd(z, sum, deviations)))};
+  const V raised = hn::NegMulAdd(z, sum, deviations);
+  return Rescaled<T, V>{
+      hn::IfThenElse(same, hn::Set(d, T(1)), factor), hn::IfThenElseZero(same, ones),
+      hn::IfThenElse(same, rest, hn::Mul(factor, sum)), hn::IfThenElse(same, deviations, hn::Mul(factor, raised)),
+      // sum w (D - z)^2 = U - z (T + (T - z S)).
+      hn::IfThenElse(same, squares, hn::Mul(factor, hn::NegMulAdd(z, hn::Add(deviations, raised), squares)))};
 }
 
 // O = a O + b O', where either side may have seen nothing.
@@ -140,6 +162,9 @@ HWY_INLINE void merge_of(const TileState<T>& left, const TileState<T>& right, st
     hn::Store(hn::Add(from_left.ones, from_right.ones), d, left.ones + i);
     hn::Store(hn::Add(from_left.rest, from_right.rest), d, left.rest + i);
     hn::Store(hn::Add(from_left.deviations, from_right.deviations), d, left.deviations + i);
+    if (left.squares != nullptr) {
+      hn::Store(hn::Add(from_left.squares, from_right.squares), d, left.squares + i);
+    }
     hn::Store(from_left.factor, d, a + i);
     hn::Store(from_right.factor, d, b + i);
   }
@@ -162,15 +187,11 @@ void Mask64(const TileScores<double>& tile, double scale, double* maximum) {
   }
 }
 void Weigh32(const TileScores<float>& tile, const float* maximum, const float* beta, const TileState<float>& state) {
-  for (std::size_t row = 0; row < tile.rows; ++row) {
-    weigh_row<float>(tile, row, maximum[row], beta[row], state);
-  }
+  weigh_rows<float>(tile, maximum, beta, state);
 }
 void Weigh64(const TileScores<double>& tile, const double* maximum, const double* beta,
              const TileState<double>& state) {
-  for (std::size_t row = 0; row < tile.rows; ++row) {
-    weigh_row<double>(tile, row, maximum[row], beta[row], state);
-  }
+  weigh_rows<double>(tile, maximum, beta, state);
 }
 void Merge32(const TileState<float>& left, const TileState<float>& right, std::size_t rows, std::size_t width) {
   merge_of<float>(left, right, rows, width);

@@ -10,13 +10,15 @@
 namespace softcheck::kernels {
 
 /// What is known of some keys, for each row of a tile: m, the number of keys whose weight is 1, the sum of the other
-/// weights, T = sum w D, and O = sum w v. S = ones + rest: a sharp row's S - 1 keeps its relative accuracy.
+/// weights, T = sum w D, U = sum w D^2, and O = sum w v. S = ones + rest: a sharp row's S - 1 keeps its relative
+/// accuracy.
 template <class T>
 struct TileState {
   T* maximum;     // -inf: no key seen
   T* ones;        // weights of exactly 1, the maximum's among them
   T* rest;        // the other weights
   T* deviations;  // T
+  T* squares;     // U; nullptr where it is not wanted
   T* values;      // (tile_rows, width); nullptr with width 0 where only statistics are wanted
 };
 

@@ -23,23 +23,30 @@ constexpr std::size_t counter_levels(std::size_t blocks) {
 template <class T>
 class OwnedState {
  public:
-  explicit OwnedState(std::size_t width) : rows_(4 * tile_rows, T(0)), values_(tile_rows * width) {}
+  OwnedState(std::size_t width, bool squared)
+      : rows_(5 * tile_rows, T(0)), values_(tile_rows * width), squared_(squared) {}
   TileState<T> state() const {
     T* rows = rows_.get();
-    return {rows, rows + tile_rows, rows + 2 * tile_rows, rows + 3 * tile_rows, values_.get()};
+    return {rows,
+            rows + tile_rows,
+            rows + 2 * tile_rows,
+            rows + 3 * tile_rows,
+            squared_ ? rows + 4 * tile_rows : nullptr,
+            values_.get()};
   }
 
  private:
   AlignedArray<T> rows_, values_;
+  bool squared_;
 };
 
 /// The states of blocks of keys. Blocks in which a row sees nothing change none of its bits.
 template <class T>
 class MergedStates {
  public:
-  MergedStates(std::size_t blocks, std::size_t width) {
+  MergedStates(std::size_t blocks, std::size_t width, bool squared) {
     for (std::size_t level = counter_levels(blocks); level-- > 0;) {
-      levels_.emplace_back(width);
+      levels_.emplace_back(width, squared);
     }
   }
 
@@ -115,6 +122,12 @@ class PairwiseSums {
   std::size_t used_ = 0;
   std::size_t count_ = 0;
 };
+
+/// m of a row. Which of two zeros is the larger one is nobody's concern: never -0.
+template <class T>
+double told_maximum(const TileState<T>& state, std::size_t row) {
+  return static_cast<double>(state.maximum[row]) + 0.0;
+}
 
 /// S - 1 of a row.
 template <class T>

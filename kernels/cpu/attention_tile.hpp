@@ -11,9 +11,9 @@ namespace softcheck::kernels {
 template <class T>
 class WeightPass {
  public:
-  /// keys: the most of any tile. width: the most columns.
-  WeightPass(std::int64_t keys, std::size_t width)
-      : weights_(tile_rows * key_block), states_(static_cast<std::size_t>(keys) / key_block + 1, width) {}
+  /// keys: the most of any tile. width: the most columns. squared: with U.
+  WeightPass(std::int64_t keys, std::size_t width, bool squared = false)
+      : weights_(tile_rows * key_block), states_(static_cast<std::size_t>(keys) / key_block + 1, width, squared) {}
 
   /// maximum: where it is known already, else each block has its own. each(keys, weights, state) adds width columns.
   template <class Each>
@@ -87,8 +87,9 @@ class AttentionTile {
       T* out = state.values + row * width_;
       double lse = -std::numeric_limits<double>::infinity();
       double entropy = 0;
+      double maximum = told_maximum(state, row);
       if (tile_.undefined(row)) {
-        lse = entropy = std::numeric_limits<double>::quiet_NaN();
+        lse = entropy = maximum = std::numeric_limits<double>::quiet_NaN();
         std::fill(out, out + width_, std::numeric_limits<T>::quiet_NaN());
       } else if (state.maximum[row] == tile_.none) {
         std::fill(out, out + width_, T(0));  // contract masked=zero
@@ -101,20 +102,17 @@ class AttentionTile {
               std::log1p(sum_minus_one(state, row));
         entropy = entropy_of(state, row);
       }
-      write(row, out, lse, entropy);
+      write(row, out, lse, entropy, maximum);
     }
   }
 
-  void write(std::size_t row, const T* out, double lse, double entropy) const {
+  void write(std::size_t row, const T* out, double lse, double entropy, double maximum) const {
     const AttentionViews& views = tile_.views();
-    const std::int64_t batch = tile_.place().batch, head = tile_.head_of(row), query = tile_.query_of(row);
-    store_elements(out, views.value_dim(), views.out.at(batch, head, query), views.out.storage, views.out.strides[3]);
-    if (views.lse) {
-      store_element(views.lse->at(batch, head, query), views.lse->storage, lse);
-    }
-    if (views.entropy) {
-      store_element(views.entropy->at(batch, head, query), views.entropy->storage, entropy);
-    }
+    store_elements(out, views.value_dim(), views.out.at(tile_.place().batch, tile_.head_of(row), tile_.query_of(row)),
+                   views.out.storage, views.out.strides[3]);
+    tile_.store(views.lse, row, lse);
+    tile_.store(views.entropy, row, entropy);
+    tile_.store(views.maximum, row, maximum);
   }
 
   ScoreTile<T> tile_;

@@ -42,7 +42,7 @@ std::optional<View4> view4_of(const DLTensor* tensor, int rank) {
 }
 
 bool shapes_fit(const AttentionViews& views) {
-  const auto& [q, k, v, mask, out, lse, entropy, scale, causal] = views;
+  const View4 &q = views.q, &k = views.k, &v = views.v, &out = views.out;
   if (k.shape[0] != q.shape[0] || v.shape[0] != q.shape[0] || k.shape[1] != v.shape[1] || k.shape[2] != v.shape[2] ||
       k.shape[3] != q.shape[3]) {
     return false;
@@ -50,11 +50,7 @@ bool shapes_fit(const AttentionViews& views) {
   if (q.shape[1] != 0 && (k.shape[1] == 0 || q.shape[1] % k.shape[1] != 0)) {
     return false;
   }
-  for (const std::optional<View4>& rows : {lse, entropy}) {
-    if (rows && !std::equal(q.shape.begin(), q.shape.begin() + 3, rows->shape.begin())) {
-      return false;
-    }
-  }
+  const std::optional<View4>& mask = views.mask;
   if (mask && (mask->shape[0] != q.shape[0] || (mask->shape[1] != 1 && mask->shape[1] != q.shape[1]) ||
                mask->shape[2] != q.shape[2] || mask->shape[3] != k.shape[2])) {
     return false;
@@ -64,16 +60,22 @@ bool shapes_fit(const AttentionViews& views) {
 
 bool formats_fit(const AttentionViews& views) {
   const Storage in = views.q.storage;
-  const Storage wide = in == Storage::f64 ? Storage::f64 : Storage::f32;
   if (in == Storage::mask || views.k.storage != in || views.v.storage != in || views.out.storage != in) {
     return false;
   }
-  for (const std::optional<View4>& rows : {views.lse, views.entropy}) {
-    if (rows && rows->storage != in && rows->storage != wide) {
-      return false;
-    }
-  }
   return !views.mask || views.mask->storage == Storage::mask;
+}
+
+/// One number a query, in q's format or the wide one, or none.
+bool rows_fit(const View4& q, const std::optional<View4>& rows) {
+  const Storage wide = q.storage == Storage::f64 ? Storage::f64 : Storage::f32;
+  return !rows || (std::equal(q.shape.begin(), q.shape.begin() + 3, rows->shape.begin()) &&
+                   (rows->storage == q.storage || rows->storage == wide));
+}
+
+bool fits(const AttentionViews& views) {
+  return shapes_fit(views) && formats_fit(views) && rows_fit(views.q, views.lse) && rows_fit(views.q, views.entropy) &&
+         rows_fit(views.q, views.maximum);
 }
 
 /// (all, heads, dim) as (1, heads, all, dim).
@@ -106,31 +108,47 @@ std::optional<View4> rows_view(const DLTensor* tensor, Layout layout) {
   return layout == Layout::packed ? packed_rows(tensor) : view4_of(tensor, 3);
 }
 
-/// What both directions have in common, with own inputs before the mask or the lengths; nothing where it is to be
-/// refused.
-bool call_fits(const softcheck_call* call, std::uint32_t own, Layout layout) {
+/// What all calls have in common, with own inputs before the mask or the lengths; nothing where it is to be refused.
+bool call_fits(const softcheck_call* call, std::uint32_t own, std::uint32_t most_outputs, Layout layout) {
   if (call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->n_outputs < 1 ||
-      call->n_outputs > 3 || call->theta != 1 || !std::isfinite(call->scale)) {
+      call->n_outputs > most_outputs || call->theta != 1 || !std::isfinite(call->scale)) {
     return false;
   }
   return layout == Layout::packed ? call->n_inputs == own + 2 : call->n_inputs == own || call->n_inputs == own + 1;
 }
 
-/// q, k, v, the mask and what has the shape of out.
-std::optional<AttentionViews> common_views(const softcheck_call& call, const DLTensor* like_out, std::uint32_t own,
-                                           Layout layout) {
+/// q, k, v, what has the shape of out, and the mask behind own inputs.
+std::optional<AttentionViews> common_views(const softcheck_call& call, const std::optional<View4>& v,
+                                           const std::optional<View4>& out, std::uint32_t own, Layout layout) {
   const std::optional<View4> q = heads_view(call.inputs[0], layout);
   const std::optional<View4> k = heads_view(call.inputs[1], layout);
-  const std::optional<View4> v = heads_view(call.inputs[2], layout);
-  const std::optional<View4> out = heads_view(like_out, layout);
   if (!q || !k || !v || !out) {
     return std::nullopt;
   }
-  AttentionViews views{*q, *k, *v, std::nullopt, *out, std::nullopt, std::nullopt, call.scale, call.causal != 0};
+  AttentionViews views;
+  views.q = *q;
+  views.k = *k;
+  views.v = *v;
+  views.out = *out;
+  views.scale = call.scale;
+  views.causal = call.causal != 0;
   if (call.n_inputs == own + 1 && !(views.mask = view4_of(call.inputs[own], 4))) {
     return std::nullopt;
   }
   return views;
+}
+
+/// The same of no columns.
+std::optional<View4> without_columns(std::optional<View4> view) {
+  if (view) {
+    view->shape[3] = 0;
+  }
+  return view;
+}
+
+/// Reads an output of one number a query where the call has it; false where it does not fit.
+bool read_rows(const softcheck_call& call, std::uint32_t index, Layout layout, std::optional<View4>& rows) {
+  return call.n_outputs <= index || (rows = rows_view(call.outputs[index], layout));
 }
 
 /// A view shaped and stored like another.
@@ -142,23 +160,25 @@ std::optional<View4> view_like(const DLTensor* tensor, const View4& other, Layou
 }  // namespace
 
 std::optional<AttentionViews> attention_views(const softcheck_call* call, Layout layout) {
-  if (!call_fits(call, 3, layout)) {
+  if (!call_fits(call, 3, 4, layout)) {
     return std::nullopt;
   }
-  std::optional<AttentionViews> views = common_views(*call, call->outputs[0], 3, layout);
-  if (!views || (call->n_outputs > 1 && !(views->lse = rows_view(call->outputs[1], layout))) ||
-      (call->n_outputs > 2 && !(views->entropy = rows_view(call->outputs[2], layout)))) {
+  std::optional<AttentionViews> views =
+      common_views(*call, heads_view(call->inputs[2], layout), heads_view(call->outputs[0], layout), 3, layout);
+  if (!views || !read_rows(*call, 1, layout, views->lse) || !read_rows(*call, 2, layout, views->entropy) ||
+      !read_rows(*call, 3, layout, views->maximum)) {
     return std::nullopt;
   }
-  return shapes_fit(*views) && formats_fit(*views) ? views : std::nullopt;
+  return fits(*views) ? views : std::nullopt;
 }
 
 std::optional<AttentionGradientViews> attention_gradient_views(const softcheck_call* call, Layout layout) {
-  if (!call_fits(call, 4, layout)) {
+  if (!call_fits(call, 4, 3, layout)) {
     return std::nullopt;
   }
-  const std::optional<AttentionViews> forward = common_views(*call, call->inputs[3], 4, layout);
-  if (!forward || !shapes_fit(*forward) || !formats_fit(*forward)) {
+  const std::optional<AttentionViews> forward =
+      common_views(*call, heads_view(call->inputs[2], layout), heads_view(call->inputs[3], layout), 4, layout);
+  if (!forward || !fits(*forward)) {
     return std::nullopt;
   }
   const std::optional<View4> dq = view_like(call->outputs[0], forward->q, layout);
@@ -171,6 +191,26 @@ std::optional<AttentionGradientViews> attention_gradient_views(const softcheck_c
     return std::nullopt;
   }
   return views;
+}
+
+std::optional<AttentionStatisticsViews> attention_statistics_views(const softcheck_call* call, Layout layout) {
+  if (!call_fits(call, 2, 4, layout)) {
+    return std::nullopt;
+  }
+  const std::optional<AttentionViews> forward =
+      common_views(*call, without_columns(heads_view(call->inputs[1], layout)),
+                   without_columns(heads_view(call->inputs[0], layout)), 2, layout);
+  if (!forward) {
+    return std::nullopt;
+  }
+  AttentionStatisticsViews views{*forward, {}};
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    std::optional<View4>& rows = views.statistics[i];
+    if (!read_rows(*call, i, layout, rows) || !rows_fit(forward->q, rows)) {
+      return std::nullopt;
+    }
+  }
+  return fits(*forward) ? std::optional(views) : std::nullopt;
 }
 
 }  // namespace softcheck::kernels

@@ -27,7 +27,7 @@ struct AttentionViews {
   View4 q, k, v;
   std::optional<View4> mask;  // (batch, heads or 1, queries, keys)
   View4 out;
-  std::optional<View4> lse, entropy;  // (batch, heads, queries)
+  std::optional<View4> lse, entropy, maximum;  // (batch, heads, queries)
   double scale = 1;
   bool causal = false;
 
@@ -49,8 +49,16 @@ struct AttentionGradientViews {
   std::optional<View4> dk, dv;
 };
 
+/// A call of attention's statistics: of each query's scores m, S - 1, T = sum w D and U = sum w D^2, as many as are
+/// asked for in this order.
+struct AttentionStatisticsViews {
+  AttentionViews forward;                          // v and out: like k and q, of no columns
+  std::array<std::optional<View4>, 4> statistics;  // (batch, heads, queries)
+};
+
 /// How the tensors of a call lie: by batch, or packed, sequences one behind the other: q (all queries, heads, dim), k
-/// and v (all keys, key heads, dim), lse and entropy (heads, all queries), as of one batch, and two more inputs behind.
+/// and v (all keys, key heads, dim), lse and the like (heads, all queries), as of one batch, and two more inputs
+/// behind.
 enum class Layout { batched, packed };
 
 /// The tensors of a call as views; nothing where the call is to be refused.
@@ -58,5 +66,8 @@ std::optional<AttentionViews> attention_views(const softcheck_call* call, Layout
 /// q, k, v, dL/dout[, mask] to dL/dq, dL/dk, dL/dv.
 std::optional<AttentionGradientViews> attention_gradient_views(const softcheck_call* call,
                                                                Layout layout = Layout::batched);
+/// q, k[, mask] to m, S - 1, T, U.
+std::optional<AttentionStatisticsViews> attention_statistics_views(const softcheck_call* call,
+                                                                   Layout layout = Layout::batched);
 
 }  // namespace softcheck::kernels

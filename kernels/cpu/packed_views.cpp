@@ -79,6 +79,15 @@ AttentionViews part_of(AttentionViews views, const Places& of) {
   cut(views.out, of.first_query, of.query_end);
   cut(views.lse, of.first_query, of.query_end);
   cut(views.entropy, of.first_query, of.query_end);
+  cut(views.maximum, of.first_query, of.query_end);
+  return views;
+}
+
+AttentionStatisticsViews part_of(AttentionStatisticsViews views, const Places& of) {
+  views.forward = part_of(views.forward, of);
+  for (std::optional<View4>& rows : views.statistics) {
+    cut(rows, of.first_query, of.query_end);
+  }
   return views;
 }
 
@@ -100,17 +109,27 @@ std::optional<PackedCall<AttentionGradientViews>> packed_gradient_call(const sof
   return packed(call, attention_gradient_views(call, Layout::packed), 4);
 }
 
+std::optional<PackedCall<AttentionStatisticsViews>> packed_statistics_call(const softcheck_call* call) {
+  return packed(call, attention_statistics_views(call, Layout::packed), 2);
+}
+
 bool lengths_fit(const PackedCall<AttentionViews>& call) {
   return fit(call.query_offsets, call.all.queries()) && fit(call.key_offsets, call.all.keys());
 }
 bool lengths_fit(const PackedCall<AttentionGradientViews>& call) {
-  return fit(call.query_offsets, call.all.forward.queries()) && fit(call.key_offsets, call.all.forward.keys());
+  return lengths_fit(PackedCall<AttentionViews>{call.all.forward, call.query_offsets, call.key_offsets});
+}
+bool lengths_fit(const PackedCall<AttentionStatisticsViews>& call) {
+  return lengths_fit(PackedCall<AttentionViews>{call.all.forward, call.query_offsets, call.key_offsets});
 }
 
 AttentionViews sequence_of(const PackedCall<AttentionViews>& call, std::int64_t index) {
   return part_of(call.all, places_of(call, index));
 }
 AttentionGradientViews sequence_of(const PackedCall<AttentionGradientViews>& call, std::int64_t index) {
+  return part_of(call.all, places_of(call, index));
+}
+AttentionStatisticsViews sequence_of(const PackedCall<AttentionStatisticsViews>& call, std::int64_t index) {
   return part_of(call.all, places_of(call, index));
 }
 

@@ -30,14 +30,18 @@ struct PackedCall {
 std::optional<PackedCall<AttentionViews>> packed_call(const softcheck_call* call);
 /// q, k, v, dL/dout and the lengths to dL/dq, dL/dk, dL/dv.
 std::optional<PackedCall<AttentionGradientViews>> packed_gradient_call(const softcheck_call* call);
+/// q, k and the lengths to m, S - 1, T, U.
+std::optional<PackedCall<AttentionStatisticsViews>> packed_statistics_call(const softcheck_call* call);
 
 /// Whether the lengths start at 0, never fall and stay within the tensors: reads them.
 bool lengths_fit(const PackedCall<AttentionViews>& call);
 bool lengths_fit(const PackedCall<AttentionGradientViews>& call);
+bool lengths_fit(const PackedCall<AttentionStatisticsViews>& call);
 
 /// Sequence index as a call of its own, where lengths_fit().
 AttentionViews sequence_of(const PackedCall<AttentionViews>& call, std::int64_t index);
 AttentionGradientViews sequence_of(const PackedCall<AttentionGradientViews>& call, std::int64_t index);
+AttentionStatisticsViews sequence_of(const PackedCall<AttentionStatisticsViews>& call, std::int64_t index);
 
 /// A call, or those that a packed one is.
 template <class Views>

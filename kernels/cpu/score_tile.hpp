@@ -176,6 +176,13 @@ class ScoreTile {
     }
   }
 
+  /// A row's number where it is asked for.
+  void store(const std::optional<View4>& to, std::size_t row, double value) const {
+    if (to) {
+      store_element(to->at(place_.batch, head_of(row), query_of(row)), to->storage, value);
+    }
+  }
+
  private:
   /// So few rows that K is not worth turning for them.
   static constexpr std::size_t few_rows = 4;

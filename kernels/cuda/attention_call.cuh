@@ -22,6 +22,19 @@ int run_packed_on_device(const softcheck_call* call) {
   });
 }
 
+template <class Launcher>
+int run_statistics_on_device(const softcheck_call* call) {
+  return on_device(
+      call, [&](const DeviceCall& shown) { return run_statistics_call(&shown.call(), Launcher{shown.stream()}); });
+}
+
+template <class Launcher>
+int run_packed_statistics_on_device(const softcheck_call* call) {
+  return on_device(call, [&](const DeviceCall& shown) {
+    return run_packed_statistics_call(&shown.call(), shown.staged() ? call : nullptr, Launcher{shown.stream()});
+  });
+}
+
 template <bool adaptive, class Launcher>
 int run_backward_on_device(const softcheck_call* call) {
   return on_device(call, [&](const DeviceCall& shown) {

@@ -31,6 +31,13 @@ __global__ void __launch_bounds__(attention_threads, least_blocks)
   attention_body<adaptive>(block, arguments);
 }
 
+template <class Element, class Result>
+__global__ void __launch_bounds__(attention_threads, least_blocks)
+    attention_statistics_kernel(const AttentionStatisticsArguments<AttentionBlock, Element, Result> arguments) {
+  AttentionBlock block;
+  attention_statistics_body(block, arguments);
+}
+
 template <bool adaptive, int width, class Element, class Result>
 __global__ void __launch_bounds__(mma_threads, least_mma_blocks<width>)
     mma_attention_kernel(const AttentionArguments<CudaBlock<mma_threads>, Element, Result> arguments) {
@@ -50,6 +57,22 @@ struct CudaAttention {
     const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(queries, 1 << 20));
     const std::size_t bytes = attention_bytes<Accumulator<Element>>(arguments.dim);
     attention_kernel<adaptive, Element, Result><<<blocks, attention_threads, bytes, stream>>>(arguments);
+    return cudaGetLastError() == cudaSuccess ? 0 : 1;
+  }
+};
+
+struct CudaStatistics {
+  using Block = AttentionBlock;
+  cudaStream_t stream;
+
+  template <class Element, class Result>
+  int run_statistics(const AttentionStatisticsArguments<Block, Element, Result>& arguments) const {
+    const AttentionArguments<Block, Element, Result>& from = arguments.forward;
+    const std::int64_t queries = from.batch * from.heads * from.queries;
+    if (queries == 0) return 0;
+    const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(queries, 1 << 20));
+    const std::size_t bytes = attention_statistics_bytes<Accumulator<Element>>(from.dim);
+    attention_statistics_kernel<Element, Result><<<blocks, attention_threads, bytes, stream>>>(arguments);
     return cudaGetLastError() == cudaSuccess ? 0 : 1;
   }
 };
@@ -92,6 +115,11 @@ SOFTCHECK_EXPORT int softcheck_cuda_mma_adaptive_attention(const softcheck_call*
   return softcheck::kernels::run_on_device<true, softcheck::kernels::CudaMmaAttention>(call);
 }
 
+// (q, k[, mask]) to each query's scores' m, S - 1, T, U.
+SOFTCHECK_EXPORT int softcheck_cuda_attention_statistics(const softcheck_call* call) {
+  return softcheck::kernels::run_statistics_on_device<softcheck::kernels::CudaStatistics>(call);
+}
+
 // Packed sequences, kernels/cpu/packed_views.hpp: the bits of a call for each. Lengths that lie on a device are not
 // looked at: what leads out of the tensors is cut off, results of such a call mean nothing.
 
@@ -109,4 +137,8 @@ SOFTCHECK_EXPORT int softcheck_cuda_mma_attention_varlen(const softcheck_call* c
 
 SOFTCHECK_EXPORT int softcheck_cuda_mma_adaptive_attention_varlen(const softcheck_call* call) {
   return softcheck::kernels::run_packed_on_device<true, softcheck::kernels::CudaMmaAttention>(call);
+}
+
+SOFTCHECK_EXPORT int softcheck_cuda_attention_statistics_varlen(const softcheck_call* call) {
+  return softcheck::kernels::run_packed_statistics_on_device<softcheck::kernels::CudaStatistics>(call);
 }

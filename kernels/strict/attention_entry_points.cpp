@@ -3,75 +3,77 @@
 #include "kernels/cpu/packed_views.hpp"
 #include "kernels/strict/attention_tile.hpp"
 #include "kernels/strict/gradient_tiles.hpp"
+#include "kernels/strict/statistics_tile.hpp"
 
 #define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace softcheck::kernels::strict {
 namespace {
 
-template <class T>
-void attend(const AttentionViews& views, std::int64_t keys_of_part, bool adaptive) {
-  each_tile(
-      views.q, [&] { return std::make_unique<AttentionTile<T>>(views, keys_of_part); },
-      [=](AttentionTile<T>& tile, const TilePlace& place) { tile.attend(place, adaptive); });
-}
-
-template <class T>
-void differentiate(const AttentionGradientViews& views, bool adaptive) {
-  KeptQueries<T> kept(views.forward);
-  const auto one = [=](auto& tile, const TilePlace& place) { tile.differentiate(place, adaptive); };
-  each_tile(
-      views.forward.q, [&] { return std::make_unique<QueryGradientTile<T>>(views, kept); }, one);
-  if (!views.dk) return;
-  each_tile(
-      views.forward.k, [&] { return std::make_unique<KeyGradientTile<T>>(views, kept); }, one);
-}
-
 /// How many of a call's keys make a part.
 using Parting = std::int64_t (*)(std::int64_t keys);
 
-void attend_any(const AttentionViews& views, Parting parting, bool adaptive) {
-  const std::int64_t keys_of_part = parting(views.keys());
-  views.q.storage == Storage::f64 ? attend<double>(views, keys_of_part, adaptive)
-                                  : attend<float>(views, keys_of_part, adaptive);
+/// A call's op: run<T>(views).
+struct Attend {
+  Parting parting;
+  bool adaptive;
+
+  template <class T>
+  void run(const AttentionViews& views) const {
+    const auto one = [&](AttentionTile<T>& tile, const TilePlace& place) { tile.attend(place, adaptive); };
+    each_tile(
+        views.q, [&] { return std::make_unique<AttentionTile<T>>(views, parting(views.keys())); }, one);
+  }
+};
+
+struct FindStatistics {
+  template <class T>
+  void run(const AttentionStatisticsViews& views) const {
+    const auto one = [](StatisticsTile<T>& tile, const TilePlace& place) { tile.find(place); };
+    each_tile(
+        views.forward.q, [&] { return std::make_unique<StatisticsTile<T>>(views); }, one);
+  }
+};
+
+struct Differentiate {
+  bool adaptive;
+
+  template <class T>
+  void run(const AttentionGradientViews& views) const {
+    KeptQueries<T> kept(views.forward);
+    const auto one = [&](auto& tile, const TilePlace& place) { tile.differentiate(place, adaptive); };
+    each_tile(
+        views.forward.q, [&] { return std::make_unique<QueryGradientTile<T>>(views, kept); }, one);
+    if (!views.dk) return;
+    each_tile(
+        views.forward.k, [&] { return std::make_unique<KeyGradientTile<T>>(views, kept); }, one);
+  }
+};
+
+const AttentionViews& forward_of(const AttentionViews& views) { return views; }
+template <class Views>
+const AttentionViews& forward_of(const Views& views) {
+  return views.forward;
 }
 
-void differentiate_any(const AttentionGradientViews& views, bool adaptive) {
-  views.forward.q.storage == Storage::f64 ? differentiate<double>(views, adaptive)
-                                          : differentiate<float>(views, adaptive);
+template <class Views, class Op>
+void run_one(const Views& views, const Op& op) {
+  forward_of(views).q.storage == Storage::f64 ? op.template run<double>(views) : op.template run<float>(views);
 }
 
-int run(const softcheck_call* call, Parting parting, bool adaptive) try {
-  const std::optional<AttentionViews> views = attention_views(call);
+template <class Views, class Op>
+int run(const std::optional<Views>& views, const Op& op) try {
   if (!views) return 1;
-  attend_any(*views, parting, adaptive);
+  run_one(*views, op);
   return 0;
 } catch (...) {
   return 1;  // out of memory
 }
 
-int run_packed(const softcheck_call* call, Parting parting, bool adaptive) try {
-  const std::optional<PackedCall<AttentionViews>> packed = packed_call(call);
+template <class Views, class Op>
+int run(const std::optional<PackedCall<Views>>& packed, const Op& op) try {
   if (!packed || !lengths_fit(*packed)) return 1;
-  for (std::int64_t i = 0; i < packed->sequences(); ++i) attend_any(sequence_of(*packed, i), parting, adaptive);
-  return 0;
-} catch (...) {
-  return 1;  // out of memory
-}
-
-int run_backward(const softcheck_call* call, bool adaptive) try {
-  const std::optional<AttentionGradientViews> views = attention_gradient_views(call);
-  if (!views) return 1;
-  differentiate_any(*views, adaptive);
-  return 0;
-} catch (...) {
-  return 1;  // out of memory
-}
-
-int run_packed_backward(const softcheck_call* call, bool adaptive) try {
-  const std::optional<PackedCall<AttentionGradientViews>> packed = packed_gradient_call(call);
-  if (!packed || !lengths_fit(*packed)) return 1;
-  for (std::int64_t i = 0; i < packed->sequences(); ++i) differentiate_any(sequence_of(*packed, i), adaptive);
+  for (std::int64_t i = 0; i < packed->sequences(); ++i) run_one(sequence_of(*packed, i), op);
   return 0;
 } catch (...) {
   return 1;  // out of memory
@@ -83,54 +85,64 @@ std::int64_t all_keys(std::int64_t keys) { return keys; }
 }  // namespace softcheck::kernels::strict
 
 namespace kernels = softcheck::kernels;
+namespace strict = kernels::strict;
 
 SOFTCHECK_EXPORT int softcheck_strict_attention(const softcheck_call* call) {
-  return kernels::strict::run(call, kernels::strict::all_keys, false);
+  return strict::run(kernels::attention_views(call), strict::Attend{strict::all_keys, false});
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_adaptive_attention(const softcheck_call* call) {
-  return kernels::strict::run(call, kernels::strict::all_keys, true);
+  return strict::run(kernels::attention_views(call), strict::Attend{strict::all_keys, true});
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_split_attention(const softcheck_call* call) {
-  return kernels::strict::run(call, kernels::keys_of_part, false);
+  return strict::run(kernels::attention_views(call), strict::Attend{kernels::keys_of_part, false});
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_split_adaptive_attention(const softcheck_call* call) {
-  return kernels::strict::run(call, kernels::keys_of_part, true);
+  return strict::run(kernels::attention_views(call), strict::Attend{kernels::keys_of_part, true});
+}
+
+// (q, k[, mask]) to each query's scores' m, S - 1, T, U.
+SOFTCHECK_EXPORT int softcheck_strict_attention_statistics(const softcheck_call* call) {
+  return strict::run(kernels::attention_statistics_views(call), strict::FindStatistics());
 }
 
 // (q, k, v, d_out[, mask]) to dq, dk, dv.
 SOFTCHECK_EXPORT int softcheck_strict_attention_backward(const softcheck_call* call) {
-  return kernels::strict::run_backward(call, false);
+  return strict::run(kernels::attention_gradient_views(call), strict::Differentiate{false});
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_adaptive_attention_backward(const softcheck_call* call) {
-  return kernels::strict::run_backward(call, true);
+  return strict::run(kernels::attention_gradient_views(call), strict::Differentiate{true});
 }
 
 // Packed sequences, kernels/cpu/packed_views.hpp, one after the other.
 
 SOFTCHECK_EXPORT int softcheck_strict_attention_varlen(const softcheck_call* call) {
-  return kernels::strict::run_packed(call, kernels::strict::all_keys, false);
+  return strict::run(kernels::packed_call(call), strict::Attend{strict::all_keys, false});
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_adaptive_attention_varlen(const softcheck_call* call) {
-  return kernels::strict::run_packed(call, kernels::strict::all_keys, true);
+  return strict::run(kernels::packed_call(call), strict::Attend{strict::all_keys, true});
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_split_attention_varlen(const softcheck_call* call) {
-  return kernels::strict::run_packed(call, kernels::keys_of_part, false);
+  return strict::run(kernels::packed_call(call), strict::Attend{kernels::keys_of_part, false});
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_split_adaptive_attention_varlen(const softcheck_call* call) {
-  return kernels::strict::run_packed(call, kernels::keys_of_part, true);
+  return strict::run(kernels::packed_call(call), strict::Attend{kernels::keys_of_part, true});
+}
+
+SOFTCHECK_EXPORT int softcheck_strict_attention_statistics_varlen(const softcheck_call* call) {
+  return strict::run(kernels::packed_statistics_call(call), strict::FindStatistics());
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_attention_backward_varlen(const softcheck_call* call) {
-  return kernels::strict::run_packed_backward(call, false);
+  return strict::run(kernels::packed_gradient_call(call), strict::Differentiate{false});
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_adaptive_attention_backward_varlen(const softcheck_call* call) {
-  return kernels::strict::run_packed_backward(call, true);
+  return strict::run(kernels::packed_gradient_call(call), strict::Differentiate{true});
 }

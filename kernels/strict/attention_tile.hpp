@@ -134,13 +134,9 @@ class AttentionTile {
     }
     write_columns(columns, factor, views_.out, at.batch, at.head, at.row(i));
     const QueryScalars scalars = query_scalars(sums, largest, held_[i].beta);
-    store(views_.lse, i, scalars.lse);
-    store(views_.entropy, i, scalars.entropy);
-  }
-
-  void store(const std::optional<View4>& to, std::size_t i, double value) const {
-    const TilePlace& at = tile_.place();
-    if (to) store_element(to->at(at.batch, at.head, at.row(i)), to->storage, value);
+    store_row(views_.lse, at, i, scalars.lse);
+    store_row(views_.entropy, at, i, scalars.entropy);
+    store_row(views_.maximum, at, i, scalars.maximum);
   }
 
   const AttentionViews& views_;

@@ -44,6 +44,11 @@ inline bool visible(const AttentionViews& views, std::int64_t batch, std::int64_
   return *views.mask->at(batch, views.mask->shape[1] == 1 ? 0 : head, query, key) != std::byte{0};
 }
 
+/// A number of a tile's row, where it is asked for.
+inline void store_row(const std::optional<View4>& to, const TilePlace& at, std::size_t i, double value) {
+  if (to) store_element(to->at(at.batch, at.head, at.row(i)), to->storage, value);
+}
+
 /// At most so many rows of a head, as numbers of T; columns beyond the tensor's own, up to a multiple of step, are 0.
 template <class T>
 class Rows {

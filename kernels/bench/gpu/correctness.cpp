@@ -1,6 +1,7 @@
 #include "kernels/bench/gpu/correctness.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <sstream>
 
 #include "kernels/bench/gpu/kernels.hpp"
@@ -24,9 +25,11 @@ namespace {
 
 using Tensors = std::vector<HostTensor*>;
 
+/// Of the judged kernel and of the reference, named.
+using Outputs = std::vector<std::pair<const char*, std::pair<HostTensor*, HostTensor*>>>;
+
 Comparison compared(const Kernels& kernels, Format format, const std::string& problem, const Tensors& inputs,
-                    const std::vector<std::pair<const char*, std::pair<HostTensor*, HostTensor*>>>& outputs,
-                    double theta, double scale, bool causal) {
+                    const Outputs& outputs, double theta, double scale, bool causal) {
   Comparison found{kernels.name, to_string(format), kernels.reference_name, problem, false, {}};
   Tensors judged, reference;
   for (const auto& [name, tensors] : outputs) {
@@ -48,29 +51,46 @@ Comparison compared(const Kernels& kernels, Format format, const std::string& pr
 
 }  // namespace
 
+namespace {
+
+/// Results of a row: 0 of a kernel that gives one an item.
+std::size_t row_results(const std::string& name) {
+  if (name == "row_statistics") return 4;
+  return name == "entropy" || name == "logsumexp" || name == "varentropy" ? 1 : 0;
+}
+
+void compare_rows_of(const Kernels& kernels, Format format, std::int64_t n, double theta, bool masked,
+                     std::vector<Comparison>& found) {
+  const std::int64_t rows = 3;
+  HostTensor logits(format, {rows, n}), mask({rows, n});
+  fill_normal(logits, n % 2 == 0 ? 9 : 1, static_cast<unsigned>(n));
+  fill_mask(mask, static_cast<unsigned>(n));
+  // The last row has what is no number.
+  if (n > 5) logits.set(logits.count() - 2, n % 3 == 0 ? INFINITY : std::nan(""));
+  const std::size_t of_row = row_results(kernels.name);
+  const std::vector<std::int64_t> shape = of_row > 0 ? std::vector{rows} : std::vector{rows, n};
+  const char* const names[] = {of_row > 1 ? "m" : "results", "S - 1", "T", "U"};
+  std::deque<HostTensor> tensors;
+  std::vector<std::pair<const char*, std::pair<HostTensor*, HostTensor*>>> outputs;
+  for (std::size_t i = 0; i < std::max<std::size_t>(of_row, 1); ++i) {
+    HostTensor* judged = &tensors.emplace_back(format, shape);
+    outputs.push_back({names[i], {judged, &tensors.emplace_back(format, shape)}});
+  }
+  Tensors inputs = {&logits};
+  if (masked) inputs.push_back(&mask);
+  const std::string problem = std::to_string(rows) + " x " + std::to_string(n) + ", theta " + std::to_string(theta) +
+                              (masked ? ", masked" : "");
+  found.push_back(compared(kernels, format, problem, inputs, outputs, theta, 1, false));
+}
+
+}  // namespace
+
 void compare_rows(const Kernels& kernels, std::vector<Comparison>& found) {
-  const std::string name = kernels.name;
   for (const Format format : formats) {
     for (const std::int64_t n : {1, 2, 3, 5, 127, 128, 129, 511, 512, 513, 1000, 4097, 70000}) {
       for (const double theta : {1.0, 0.7}) {
-        if (theta != 1 && name == "adaptive_softmax") continue;
-        for (const bool masked : {false, true}) {
-          const std::int64_t rows = 3;
-          HostTensor logits(format, {rows, n}), mask({rows, n});
-          fill_normal(logits, n % 2 == 0 ? 9 : 1, static_cast<unsigned>(n));
-          fill_mask(mask, static_cast<unsigned>(n));
-          // The last row has what is no number.
-          if (n > 5) logits.set(logits.count() - 2, n % 3 == 0 ? INFINITY : std::nan(""));
-          const bool of_rows = name == "entropy" || name == "logsumexp";
-          const std::vector<std::int64_t> shape = of_rows ? std::vector{rows} : std::vector{rows, n};
-          HostTensor judged(format, shape), reference(format, shape);
-          Tensors inputs = {&logits};
-          if (masked) inputs.push_back(&mask);
-          found.push_back(compared(kernels, format,
-                                   std::to_string(rows) + " x " + std::to_string(n) + ", theta " +
-                                       std::to_string(theta) + (masked ? ", masked" : ""),
-                                   inputs, {{"results", {&judged, &reference}}}, theta, 1, false));
-        }
+        if (theta != 1 && kernels.name == std::string("adaptive_softmax")) continue;
+        for (const bool masked : {false, true}) compare_rows_of(kernels, format, n, theta, masked, found);
       }
     }
   }
@@ -132,21 +152,52 @@ constexpr Shape attention_shapes[] = {
 
 }  // namespace
 
+namespace {
+
+/// Numbers of queries, each of the judged kernel and of the reference, named.
+class RowPairs {
+ public:
+  RowPairs(Format format, const Shape& s, std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+      const HostTensor rows(wide_of(format), {s.batch, s.heads, s.queries});
+      all_.emplace_back(name, std::pair{rows, rows});
+    }
+  }
+  void append_to(Outputs& outputs) {
+    for (auto& [name, tensors] : all_) outputs.push_back({name, {&tensors.first, &tensors.second}});
+  }
+
+ private:
+  std::vector<std::pair<const char*, std::pair<HostTensor, HostTensor>>> all_;
+};
+
+}  // namespace
+
 void compare_attention(const Kernels& kernels, std::vector<Comparison>& found, std::int64_t most_scores) {
   for (const Format format : formats) {
     for (const Shape& s : attention_shapes) {
       if (s.queries * s.keys > most_scores) continue;
       Inputs in(format, s);
-      HostTensor out[2] = {{format, {s.batch, s.heads, s.queries, s.value_dim}},
-                           {format, {s.batch, s.heads, s.queries, s.value_dim}}};
-      HostTensor lse[2] = {{wide_of(format), {s.batch, s.heads, s.queries}},
-                           {wide_of(format), {s.batch, s.heads, s.queries}}};
-      HostTensor entropy[2] = {{wide_of(format), {s.batch, s.heads, s.queries}},
-                               {wide_of(format), {s.batch, s.heads, s.queries}}};
-      found.push_back(
-          compared(kernels, format, s.text(), in.all(s.masked),
-                   {{"out", {&out[0], &out[1]}}, {"lse", {&lse[0], &lse[1]}}, {"entropy", {&entropy[0], &entropy[1]}}},
-                   1, 0.3, s.causal));
+      HostTensor judged(format, {s.batch, s.heads, s.queries, s.value_dim}), reference = judged;
+      RowPairs rows(format, s, {"lse", "entropy", "largest score"});
+      Outputs outputs = {{"out", {&judged, &reference}}};
+      rows.append_to(outputs);
+      found.push_back(compared(kernels, format, s.text(), in.all(s.masked), outputs, 1, 0.3, s.causal));
+    }
+  }
+}
+
+void compare_statistics(const Kernels& kernels, std::vector<Comparison>& found, std::int64_t most_scores) {
+  for (const Format format : formats) {
+    for (const Shape& s : attention_shapes) {
+      if (s.queries * s.keys > most_scores) continue;
+      Inputs in(format, s);
+      Tensors inputs = {&in.q, &in.k};
+      if (s.masked) inputs.push_back(&in.mask);
+      RowPairs rows(format, s, {"m", "S - 1", "T", "U"});
+      Outputs outputs;
+      rows.append_to(outputs);
+      found.push_back(compared(kernels, format, s.text(), inputs, outputs, 1, 0.3, s.causal));
     }
   }
 }
@@ -168,14 +219,53 @@ void compare_backward(const Kernels& kernels, std::vector<Comparison>& found, st
   }
 }
 
+namespace {
+
+/// Statistics of the other scores: causal where the call is not.
+int other_diagonal(const softcheck_call* call) {
+  softcheck_call other = *call;
+  other.causal = call->causal == 0;
+  return softcheck_strict_attention_statistics(&other);
+}
+
+}  // namespace
+
+namespace {
+
+/// Planted: the statistics at another temperature.
+int statistics_at_another_theta(const softcheck_call* call) {
+  softcheck_call other = *call;
+  other.theta *= 2;
+  return softcheck_strict_row_statistics(&other);
+}
+
+/// Planted: the gradient of another loss.
+int backward_of_the_logits(const softcheck_call* call) {
+  const DLTensor* const inputs[] = {call->inputs[0], call->inputs[0], call->inputs[2]};
+  softcheck_call other = *call;
+  other.inputs = inputs;
+  return softcheck_strict_adaptive_softmax_backward(&other);
+}
+
+}  // namespace
+
 std::vector<Comparison> compare_on_the_emulator(bool planted) {
   std::vector<Comparison> found;
   compare_rows({"softmax", softcheck_strict_softmax,
                 planted ? softcheck_strict_adaptive_softmax : softcheck_emulated_softmax, "emulated"},
                found);
+  compare_rows({"row_statistics", softcheck_emulated_row_statistics,
+                planted ? statistics_at_another_theta : softcheck_strict_row_statistics, "strict"},
+               found);
+  compare_rows_backward({"adaptive_softmax_backward", softcheck_emulated_adaptive_softmax_backward,
+                         planted ? backward_of_the_logits : softcheck_strict_adaptive_softmax_backward, "strict"},
+                        found);
   compare_attention({"split_attention", softcheck_emulated_split_attention,
                      planted ? softcheck_strict_attention : softcheck_strict_split_attention, "strict"},
                     found, 3000);
+  compare_statistics({"attention_statistics", softcheck_emulated_attention_statistics,
+                      planted ? other_diagonal : softcheck_strict_attention_statistics, "strict"},
+                     found, 3000);
   compare_backward(
       {"attention_backward", softcheck_emulated_attention_backward,
        planted ? softcheck_strict_adaptive_attention_backward : softcheck_strict_attention_backward, "strict"},
@@ -188,11 +278,11 @@ std::vector<Comparison> compare_on_the_emulator(bool planted) {
                          true, found);
   compare_packed({"packed split_attention", softcheck_emulated_split_attention_varlen,
                   planted ? softcheck_strict_attention : softcheck_strict_split_attention, "strict"},
-                 {Format::f32}, false, false, found);
+                 {Format::f32}, Pass::forward, false, found);
   compare_packed(
       {"packed attention_backward", softcheck_emulated_attention_backward_varlen,
        planted ? softcheck_strict_adaptive_attention_backward : softcheck_strict_attention_backward, "strict"},
-      {Format::bf16}, true, false, found);
+      {Format::bf16}, Pass::backward, false, found);
   return found;
 }
 
@@ -204,8 +294,10 @@ std::vector<Comparison> compare_on_the_device() {
   compare_rows({"logsumexp", softcheck_cuda_logsumexp, softcheck_strict_logsumexp, "strict"}, found);
   compare_rows({"adaptive_softmax", softcheck_cuda_adaptive_softmax, softcheck_strict_adaptive_softmax, "strict"},
                found);
+  compare_rows({"varentropy", softcheck_cuda_varentropy, softcheck_strict_varentropy, "strict"}, found);
+  compare_rows({"row_statistics", softcheck_cuda_row_statistics, softcheck_strict_row_statistics, "strict"}, found);
   compare_rows_backward({"adaptive_softmax_backward", softcheck_cuda_adaptive_softmax_backward,
-                         softcheck_emulated_adaptive_softmax_backward, "emulated"},
+                         softcheck_strict_adaptive_softmax_backward, "strict"},
                         found);
   compare_attention({"attention", softcheck_cuda_attention, softcheck_strict_attention, "strict"}, found);
   compare_attention(
@@ -215,6 +307,9 @@ std::vector<Comparison> compare_on_the_device() {
   compare_attention({"split_adaptive_attention", softcheck_cuda_split_adaptive_attention,
                      softcheck_strict_split_adaptive_attention, "strict"},
                     found);
+  compare_statistics(
+      {"attention_statistics", softcheck_cuda_attention_statistics, softcheck_strict_attention_statistics, "strict"},
+      found);
   compare_backward(
       {"attention_backward", softcheck_cuda_attention_backward, softcheck_strict_attention_backward, "strict"}, found);
   compare_backward({"adaptive_attention_backward", softcheck_cuda_adaptive_attention_backward,
@@ -227,28 +322,31 @@ std::vector<Comparison> compare_on_the_device() {
       true, found);
   const std::vector<Format> all(std::begin(formats), std::end(formats)), halves = {Format::f16, Format::bf16};
   compare_packed({"packed attention", softcheck_cuda_attention_varlen, softcheck_strict_attention, "strict"}, all,
-                 false, true, found);
+                 Pass::forward, true, found);
   compare_packed({"packed adaptive_attention", softcheck_cuda_adaptive_attention_varlen,
                   softcheck_strict_adaptive_attention, "strict"},
-                 all, false, true, found);
+                 all, Pass::forward, true, found);
   compare_packed(
       {"packed split_attention", softcheck_cuda_split_attention_varlen, softcheck_strict_split_attention, "strict"},
-      all, false, true, found);
+      all, Pass::forward, true, found);
   compare_packed({"packed split_adaptive_attention", softcheck_cuda_split_adaptive_attention_varlen,
                   softcheck_strict_split_adaptive_attention, "strict"},
-                 all, false, true, found);
+                 all, Pass::forward, true, found);
+  compare_packed({"packed attention_statistics", softcheck_cuda_attention_statistics_varlen,
+                  softcheck_strict_attention_statistics, "strict"},
+                 all, Pass::statistics, true, found);
   compare_packed({"packed attention_backward", softcheck_cuda_attention_backward_varlen,
                   softcheck_strict_attention_backward, "strict"},
-                 all, true, true, found);
+                 all, Pass::backward, true, found);
   compare_packed({"packed adaptive_attention_backward", softcheck_cuda_adaptive_attention_backward_varlen,
                   softcheck_strict_adaptive_attention_backward, "strict"},
-                 all, true, true, found);
+                 all, Pass::backward, true, found);
   compare_packed(
       {"packed mma_attention", softcheck_cuda_mma_attention_varlen, softcheck_cuda_mma_attention, "own call"}, halves,
-      false, true, found);
+      Pass::forward, true, found);
   compare_packed({"packed mma_adaptive_attention", softcheck_cuda_mma_adaptive_attention_varlen,
                   softcheck_cuda_mma_adaptive_attention, "own call"},
-                 halves, false, true, found);
+                 halves, Pass::forward, true, found);
   return found;
 }
 

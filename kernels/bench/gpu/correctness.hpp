@@ -29,11 +29,15 @@ void compare_rows(const Kernels& kernels, std::vector<Comparison>& found);
 void compare_rows_backward(const Kernels& kernels, std::vector<Comparison>& found);
 /// Attention, by bits: the problems of no more scores than that a head. The emulator takes seconds for large ones.
 void compare_attention(const Kernels& kernels, std::vector<Comparison>& found, std::int64_t most_scores = INT64_MAX);
+/// The statistics of attention's scores, the same.
+void compare_statistics(const Kernels& kernels, std::vector<Comparison>& found, std::int64_t most_scores = INT64_MAX);
 /// Attention backward, the same.
 void compare_backward(const Kernels& kernels, std::vector<Comparison>& found, std::int64_t most_scores = INT64_MAX);
-/// Packed sequences by the kernel judged against a call of the reference for each, by bits; backward or not; on_device:
-/// also with all tensors there.
-void compare_packed(const Kernels& kernels, const std::vector<Format>& formats, bool backward, bool on_device,
+/// What an attention kernel makes of q, k and v.
+enum class Pass { forward, backward, statistics };
+/// Packed sequences by the kernel judged against a call of the reference for each, by bits; on_device: also with all
+/// tensors there.
+void compare_packed(const Kernels& kernels, const std::vector<Format>& formats, Pass pass, bool on_device,
                     std::vector<Comparison>& found);
 /// Attention by tensor cores against f64 attention: f16 and bf16.
 void compare_narrow_weights(const Kernels& kernels, bool adaptive, std::vector<Comparison>& found);

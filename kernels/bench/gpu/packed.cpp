@@ -50,18 +50,21 @@ struct NamedTensor {
 struct Tensors {
   std::vector<NamedTensor> inputs, outputs;
 
-  Tensors(Format format, bool backward) {
+  Tensors(Format format, Pass pass) {
     const std::int64_t queries = std::accumulate(query_lengths.begin(), query_lengths.end(), behind);
     const std::int64_t keys = std::accumulate(key_lengths.begin(), key_lengths.end(), behind);
     const HostTensor q(format, {queries, heads, dim}), out(format, {queries, heads, value_dim});
     const HostTensor k(format, {keys, key_heads, dim}), v(format, {keys, key_heads, value_dim});
     const HostTensor rows(wide_of(format), {heads, queries});
-    inputs = {{"q", q, false}, {"k", k, true}, {"v", v, true}};
-    if (backward) {
+    inputs = {{"q", q, false}, {"k", k, true}};
+    if (pass != Pass::statistics) inputs.push_back({"v", v, true});
+    if (pass == Pass::forward) {
+      outputs = {{"out", out, false}, {"lse", rows, false}, {"entropy", rows, false}, {"largest score", rows, false}};
+    } else if (pass == Pass::backward) {
       inputs.push_back({"d_out", out, false});
       outputs = {{"dq", q, false}, {"dk", k, true}, {"dv", v, true}};
     } else {
-      outputs = {{"out", out, false}, {"lse", rows, false}, {"entropy", rows, false}};
+      outputs = {{"m", rows, false}, {"S - 1", rows, false}, {"T", rows, false}, {"U", rows, false}};
     }
     unsigned seed = 0;
     for (NamedTensor& input : inputs) fill_normal(input.tensor, 1, ++seed);
@@ -119,11 +122,11 @@ struct Tensors {
 
 /// Packed calls by one way to make them, against calls for each sequence.
 template <class RunPacked>
-Comparison compared(const Kernels& kernels, Format format, bool backward, bool causal, const std::string& how,
+Comparison compared(const Kernels& kernels, Format format, Pass pass, bool causal, const std::string& how,
                     RunPacked run_packed) {
   const std::string problem = std::to_string(query_lengths.size()) + " sequences, " + how + (causal ? ", causal" : "");
   Comparison one{kernels.name, to_string(format), kernels.reference_name, problem, false, {}};
-  Tensors packed(format, backward), each(format, backward);
+  Tensors packed(format, pass), each(format, pass);
   if (run_packed(packed) != 0) {
     one.detail = "refused";
   } else if (each.run_each(kernels.reference, causal) != 0) {
@@ -137,17 +140,17 @@ Comparison compared(const Kernels& kernels, Format format, bool backward, bool c
 }
 
 template <class Index>
-void compare_with_lengths(const Kernels& kernels, Format format, bool backward, bool on_device,
+void compare_with_lengths(const Kernels& kernels, Format format, Pass pass, bool on_device,
                           std::vector<Comparison>& found) {
   const HostTensor of_queries = HostTensor::offsets_of<Index>(query_lengths);
   const HostTensor of_keys = HostTensor::offsets_of<Index>(key_lengths);
   const std::string width = "int" + std::to_string(8 * sizeof(Index));
   for (const bool causal : {false, true}) {
-    found.push_back(compared(kernels, format, backward, causal, width, [&](Tensors& packed) {
+    found.push_back(compared(kernels, format, pass, causal, width, [&](Tensors& packed) {
       return packed.run_packed(kernels.judged, causal, of_queries, of_keys);
     }));
     if (!on_device) continue;
-    found.push_back(compared(kernels, format, backward, causal, width + " on the device", [&](Tensors& packed) {
+    found.push_back(compared(kernels, format, pass, causal, width + " on the device", [&](Tensors& packed) {
       return packed.run_packed_there(kernels.judged, causal, of_queries, of_keys);
     }));
   }
@@ -155,11 +158,11 @@ void compare_with_lengths(const Kernels& kernels, Format format, bool backward, 
 
 }  // namespace
 
-void compare_packed(const Kernels& kernels, const std::vector<Format>& formats, bool backward, bool on_device,
+void compare_packed(const Kernels& kernels, const std::vector<Format>& formats, Pass pass, bool on_device,
                     std::vector<Comparison>& found) {
   for (const Format format : formats) {
-    compare_with_lengths<std::int32_t>(kernels, format, backward, on_device, found);
-    compare_with_lengths<std::int64_t>(kernels, format, backward, on_device, found);
+    compare_with_lengths<std::int32_t>(kernels, format, pass, on_device, found);
+    compare_with_lengths<std::int64_t>(kernels, format, pass, on_device, found);
   }
 }
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <type_traits>
 
 #include "kernels/block/abi/element_types.hpp"
 #include "kernels/block/attention_backward.hpp"
+#include "kernels/block/attention_statistics.hpp"
 #include "kernels/cpu/packed_views.hpp"
 
 // From a call of the ABI to an attention kernel's launch, on either machine. Host code.
@@ -49,6 +51,7 @@ AttentionArguments<B, Element, Result> attention_arguments(const AttentionViews&
   }
   if (views.lse) arguments.lse = tensor_of<Rows, Result>(*views.lse);
   if (views.entropy) arguments.entropy = tensor_of<Rows, Result>(*views.entropy);
+  if (views.maximum) arguments.maximum = tensor_of<Rows, Result>(*views.maximum);
   arguments.masked = views.mask.has_value();
   arguments.causal = views.causal;
   arguments.batch = views.batch();
@@ -103,18 +106,32 @@ AttentionArguments<B, Element, Result> with_sequences(AttentionArguments<B, Elem
   return arguments;
 }
 
+/// The one format of those results that are asked for; nothing where they have several. or_else: where there are none.
+inline std::optional<Storage> format_of(std::span<const std::optional<View4>> results, Storage or_else) {
+  std::optional<Storage> format;
+  for (const std::optional<View4>& result : results) {
+    if (!result) continue;
+    if (format && *format != result->storage) return std::nullopt;
+    format = result->storage;
+  }
+  return format.value_or(or_else);
+}
+
+inline bool is_wide(Storage format) { return format == Storage::f32 || format == Storage::f64; }
+
 /// Launcher::run<adaptive>(arguments) for the formats of the call; 1, a refusal, where they are none of attention's or
 /// the heads are too long. packed: nothing where the call is not.
 template <bool adaptive, class Launcher>
 int run_attention(const AttentionViews& views, const PackedCall<AttentionViews>* packed, const Launcher& launcher) {
   if (views.v.shape[3] > longest_value || views.q.shape[3] > longest_query) return 1;
-  if (views.lse && views.entropy && views.lse->storage != views.entropy->storage) return 1;
+  const std::optional<View4> rows[] = {views.lse, views.entropy, views.maximum};
+  const std::optional<Storage> results = format_of(rows, Storage::f32);
+  if (!results) return 1;
   if (packed != nullptr && packed->sequences() == 0) return 0;
-  const bool wide = !views.lse || views.lse->storage == Storage::f32 || views.lse->storage == Storage::f64;
   return with_element(views.q.storage, [&]<class Element>(std::type_identity<Element>) {
     using B = typename Launcher::Block;
     using Wide = Accumulator<Element>;
-    if (wide) {
+    if (is_wide(*results)) {
       return launcher.template run<adaptive>(with_sequences(attention_arguments<B, Element, Wide>(views), packed));
     }
     return launcher.template run<adaptive>(with_sequences(attention_arguments<B, Element, Element>(views), packed));
@@ -134,6 +151,49 @@ int run_packed_attention_call(const softcheck_call* call, const softcheck_call* 
   const std::optional<PackedCall<AttentionViews>> packed = packed_call(call);
   return packed && (readable == nullptr || lengths_fit(*packed_call(readable)))
              ? run_attention<adaptive>(packed->all, &*packed, launcher)
+             : 1;
+}
+
+template <class B, class Element, class Result>
+AttentionStatisticsArguments<B, Element, Result> statistics_arguments(
+    const AttentionStatisticsViews& views, const PackedCall<AttentionStatisticsViews>* packed) {
+  using Rows = typename B::template Global<Result>;
+  AttentionStatisticsArguments<B, Element, Result> arguments;
+  arguments.forward = with_sequences(attention_arguments<B, Element, Result>(views.forward), packed);
+  for (std::size_t i = 0; i < views.statistics.size(); ++i) {
+    if (views.statistics[i]) arguments.results[i] = tensor_of<Rows, Result>(*views.statistics[i]);
+  }
+  return arguments;
+}
+
+/// Launcher::run_statistics(arguments); refusals as of run_attention.
+template <class Launcher>
+int run_statistics(const AttentionStatisticsViews& views, const PackedCall<AttentionStatisticsViews>* packed,
+                   const Launcher& launcher) {
+  if (views.forward.q.shape[3] > longest_query) return 1;
+  const std::optional<Storage> results = format_of(views.statistics, Storage::f32);
+  if (!results) return 1;
+  if (packed != nullptr && packed->sequences() == 0) return 0;
+  return with_element(views.forward.q.storage, [&]<class Element>(std::type_identity<Element>) {
+    using B = typename Launcher::Block;
+    return is_wide(*results)
+               ? launcher.run_statistics(statistics_arguments<B, Element, Accumulator<Element>>(views, packed))
+               : launcher.run_statistics(statistics_arguments<B, Element, Element>(views, packed));
+  });
+}
+
+template <class Launcher>
+int run_statistics_call(const softcheck_call* call, const Launcher& launcher) {
+  const std::optional<AttentionStatisticsViews> views = attention_statistics_views(call);
+  return views ? run_statistics(*views, nullptr, launcher) : 1;
+}
+
+/// As run_packed_attention_call.
+template <class Launcher>
+int run_packed_statistics_call(const softcheck_call* call, const softcheck_call* readable, const Launcher& launcher) {
+  const std::optional<PackedCall<AttentionStatisticsViews>> packed = packed_statistics_call(call);
+  return packed && (readable == nullptr || lengths_fit(*packed_statistics_call(readable)))
+             ? run_statistics(packed->all, &*packed, launcher)
              : 1;
 }
 

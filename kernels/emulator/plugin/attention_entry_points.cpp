@@ -85,6 +85,20 @@ struct EmulatedBackward {
   }
 };
 
+struct EmulatedStatistics {
+  using Block = emulator::Block;
+
+  template <class Element, class Result>
+  int run_statistics(const AttentionStatisticsArguments<Block, Element, Result>& arguments) const {
+    const AttentionArguments<Block, Element, Result>& from = arguments.forward;
+    emulator::launched(
+        {std::min<std::int64_t>(from.batch * from.heads * from.queries, 3), attention_threads,
+         attention_statistics_bytes<Accumulator<Element>>(from.dim)},
+        [&](Block& block) { attention_statistics_body(block, arguments); }, from.keys);
+    return 0;
+  }
+};
+
 struct EmulatedMmaAttention {
   using Block = emulator::Block;
 
@@ -142,6 +156,11 @@ SOFTCHECK_EXPORT int softcheck_emulated_split_adaptive_attention(const softcheck
   return kernels::run_attention_call<true>(call, kernels::EmulatedSplitAttention());
 }
 
+// (q, k[, mask]) to each query's scores' m, S - 1, T, U.
+SOFTCHECK_EXPORT int softcheck_emulated_attention_statistics(const softcheck_call* call) {
+  return kernels::run_statistics_call(call, kernels::EmulatedStatistics());
+}
+
 // (q, k, v, d_out[, mask]) to dq, dk, dv.
 SOFTCHECK_EXPORT int softcheck_emulated_attention_backward(const softcheck_call* call) {
   return kernels::run_backward_call<false>(call, kernels::EmulatedBackward());
@@ -175,6 +194,10 @@ SOFTCHECK_EXPORT int softcheck_emulated_split_attention_varlen(const softcheck_c
 
 SOFTCHECK_EXPORT int softcheck_emulated_split_adaptive_attention_varlen(const softcheck_call* call) {
   return kernels::run_packed<true, kernels::EmulatedSplitAttention>(call);
+}
+
+SOFTCHECK_EXPORT int softcheck_emulated_attention_statistics_varlen(const softcheck_call* call) {
+  return kernels::run_packed_statistics_call(call, call, kernels::EmulatedStatistics());
 }
 
 SOFTCHECK_EXPORT int softcheck_emulated_attention_backward_varlen(const softcheck_call* call) {

@@ -1,17 +1,19 @@
-// The attention kernels on the emulator: clean and with the same bits under every schedule; the largest score, which
-// the ABI does not carry, and the rows that see no key. How well they keep their contracts is judged beside these
-// tests.
+// The attention kernels on the emulator: clean and with the same bits under every schedule; the statistics of scores,
+// and the rows that see no key. How well they keep their contracts is judged beside these tests.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "kernels/block/attention_statistics.hpp"
 #include "kernels/block/mma_attention.hpp"
 #include "kernels/block/split_attention.hpp"
 #include "kernels/emulator/block.hpp"
+#include "proptests/tests/kernels/loaded_kernel.hpp"
 
 namespace softcheck::emulator_tests {
 namespace {
@@ -89,6 +91,35 @@ struct Problem {
     }
     return dot * 0.5F;
   }
+
+  // m, S - 1, T and U of all scores, row by row, by the kernel of rows.
+  std::vector<std::vector<float>> statistics_of_rows(bool causal) const {
+    using kernel_tests::dtype_of;
+    using kernel_tests::Tensor;
+    Tensor<float> scores(dtype_of<float>(), {heads * queries, keys});
+    for (std::int64_t row = 0; row < heads * queries; ++row) {
+      for (std::int64_t key = 0; key < keys; ++key) {
+        const bool seen = mask[static_cast<std::size_t>(row * keys + key)] != 0 &&
+                          (!causal || key < row % queries + keys - queries + 1);
+        scores.at(row, key) = seen ? score(row / queries, row % queries, key) : -INFINITY;
+      }
+    }
+    std::deque<Tensor<float>> results;
+    std::vector<DLTensor*> outputs;
+    while (results.size() < 4) {
+      results.emplace_back(dtype_of<float>(), std::vector{heads * queries});
+      outputs.push_back(&results.back().view);
+    }
+    const softcheck_kernel kernel =
+        kernel_tests::load_kernel("softcheck_emulated_kernels", "softcheck_emulated_row_statistics");
+    EXPECT_TRUE(kernel_tests::takes_call(kernel, {&scores.view}, outputs, 1, false));
+    std::vector<std::vector<float>> numbers;
+    for (Tensor<float>& result : results) {
+      result.elements.resize(static_cast<std::size_t>(heads * queries));
+      numbers.push_back(result.elements);
+    }
+    return numbers;
+  }
 };
 
 TEST(EmulatedAttention, IsCleanAndTheSameUnderEverySchedule) {
@@ -100,18 +131,28 @@ TEST(EmulatedAttention, IsCleanAndTheSameUnderEverySchedule) {
   }
 }
 
-TEST(EmulatedAttention, TellsTheLargestScore) {
+// Clean under every schedule; a query's statistics are those of its row of scores, bit for bit.
+TEST(EmulatedAttentionStatistics, AreThoseOfTheRowsOfScores) {
   for (const bool causal : {false, true}) {
     Problem problem;
-    problem.run<false>(causal);
-    for (std::int64_t head = 0; head < heads; ++head) {
-      for (std::int64_t query = 0; query < queries; ++query) {
-        const std::int64_t visible = causal ? query + keys - queries + 1 : keys;
-        float largest = -INFINITY;
-        for (std::int64_t key = 0; key < visible; ++key) largest = std::max(largest, problem.score(head, query, key));
-        EXPECT_EQ(problem.maximum[static_cast<std::size_t>(head * queries + query)], largest);
-      }
+    for (std::size_t i = 0; i < problem.mask.size(); ++i) problem.mask[i] = i % 5 != 0;
+    AttentionStatisticsArguments<Block, float, float> all;
+    all.forward = problem.arguments();
+    all.forward.causal = causal;
+    all.forward.v = {};
+    all.forward.out = {};
+    all.forward.value_dim = 0;
+    std::vector<std::vector<float>> statistics(4, std::vector<float>(problem.lse.size()));
+    std::vector<std::span<std::byte>> written;
+    for (std::size_t i = 0; i < 4; ++i) {
+      all.results[i] = compact<Arguments::Global<float>>(statistics[i], heads, queries, 1);
+      written.push_back(std::as_writable_bytes(std::span<float>(statistics[i])));
     }
+    const emulator::LaunchReport report =
+        emulator::launch_under_all_schedules({2, attention_threads, attention_statistics_bytes<float>(dim)}, written,
+                                             [&](Block& block) { attention_statistics_body(block, all); });
+    EXPECT_TRUE(report.clean()) << report.text();
+    EXPECT_EQ(statistics, problem.statistics_of_rows(causal));
   }
 }
 

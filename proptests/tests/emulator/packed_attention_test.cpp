@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/block/attention_backward.hpp"
+#include "kernels/block/attention_statistics.hpp"
 #include "kernels/block/mma_attention.hpp"
 #include "kernels/block/split_attention.hpp"
 #include "kernels/emulator/block.hpp"
@@ -24,7 +25,7 @@ struct Packed : kernel_tests::PackedProblem<typename Format<Element>::Bits, kern
 softcheck_kernel kernel_of(const std::string& prefix, const std::string& op) {
   return kernel_tests::load_kernel("softcheck_" + prefix + "_kernels", "softcheck_" + prefix + "_" + op);
 }
-bool is_backward(const std::string& op) { return op.ends_with("backward"); }
+using kernel_tests::pass_of;
 
 // Sequences without queries, without keys and without either; one with more queries than keys, one of two parts.
 const PackedShape ragged{{0, 3, 5, 1, 0, 2}, {7, 2, 130, 0, 0, 270}, 2, 1, 3, 4};
@@ -35,22 +36,22 @@ const PackedShape grouped{{2, 1, 3}, {130, 5, 4}, 4, 2, 17, 130};
 template <class Element>
 void expect_own_bits(const PackedShape& shape, const std::string& op, bool causal) {
   Packed<Element> each(shape), packed(shape);
-  EXPECT_TRUE(each.run_each(kernel_of("emulated", op), is_backward(op), causal)) << op;
-  EXPECT_TRUE(packed.run(kernel_of("emulated", op + "_varlen"), is_backward(op), causal)) << op;
+  EXPECT_TRUE(each.run_each(kernel_of("emulated", op), pass_of(op), causal)) << op;
+  EXPECT_TRUE(packed.run(kernel_of("emulated", op + "_varlen"), pass_of(op), causal)) << op;
   EXPECT_TRUE(packed.same_results(each)) << op << ", causal " << causal;
 }
 
 template <class Element>
 void expect_strict_bits(const PackedShape& shape, const std::string& op, bool causal) {
   Packed<Element> emulated(shape), strict(shape);
-  EXPECT_TRUE(emulated.run(kernel_of("emulated", op + "_varlen"), is_backward(op), causal)) << op;
-  EXPECT_TRUE(strict.run(kernel_of("strict", op + "_varlen"), is_backward(op), causal)) << op;
+  EXPECT_TRUE(emulated.run(kernel_of("emulated", op + "_varlen"), pass_of(op), causal)) << op;
+  EXPECT_TRUE(strict.run(kernel_of("strict", op + "_varlen"), pass_of(op), causal)) << op;
   EXPECT_TRUE(strict.same_results(emulated)) << op << ", causal " << causal;
 }
 
-const std::string strict_ops[] = {"attention",          "adaptive_attention",
-                                  "split_attention",    "split_adaptive_attention",
-                                  "attention_backward", "adaptive_attention_backward"};
+const std::string strict_ops[] = {
+    "attention",          "adaptive_attention",          "split_attention",     "split_adaptive_attention",
+    "attention_backward", "adaptive_attention_backward", "attention_statistics"};
 const std::string mma_ops[] = {"mma_attention", "mma_adaptive_attention"};
 
 template <class Element>
@@ -106,23 +107,23 @@ TEST(PackedParts, AreThoseOfASequencesOwnKeys) {
 // As many results as are asked for.
 TEST(PackedAttentionResults, AreThoseAskedFor) {
   for (const std::string& op : strict_ops) {
-    for (const std::size_t results : {1, 2}) {
+    for (const std::size_t results : {1, 2, 3}) {
       Packed<float> each(grouped), packed(grouped);
       each.results = packed.results = results;
-      EXPECT_TRUE(each.run_each(kernel_of("emulated", op), is_backward(op), false)) << op;
-      EXPECT_TRUE(packed.run(kernel_of("emulated", op + "_varlen"), is_backward(op), false)) << op;
+      EXPECT_TRUE(each.run_each(kernel_of("emulated", op), pass_of(op), false)) << op;
+      EXPECT_TRUE(packed.run(kernel_of("emulated", op + "_varlen"), pass_of(op), false)) << op;
       EXPECT_TRUE(packed.same_results(each)) << op << ", results " << results;
     }
   }
 }
 
 TEST(PackedLengths, OfEitherWidthAndAnyStrideAreTheSame) {
-  for (const std::string& op : {strict_ops[0], strict_ops[4]}) {
+  for (const std::string& op : {strict_ops[0], strict_ops[4], strict_ops[6]}) {
     const softcheck_kernel kernel = kernel_of("emulated", op + "_varlen");
     Packed<float> each(grouped), wide(grouped), narrow(grouped);
-    EXPECT_TRUE(each.run_each(kernel_of("emulated", op), is_backward(op), false));
-    EXPECT_TRUE(wide.run(kernel, is_backward(op), wide.query_offsets, wide.key_offsets, false, 3));
-    EXPECT_TRUE(narrow.run(kernel, is_backward(op),
+    EXPECT_TRUE(each.run_each(kernel_of("emulated", op), pass_of(op), false));
+    EXPECT_TRUE(wide.run(kernel, pass_of(op), wide.query_offsets, wide.key_offsets, false, 3));
+    EXPECT_TRUE(narrow.run(kernel, pass_of(op),
                            std::vector<std::int32_t>(wide.query_offsets.begin(), wide.query_offsets.end()),
                            std::vector<std::int32_t>(wide.key_offsets.begin(), wide.key_offsets.end()), false, 2));
     EXPECT_TRUE(wide.same_results(each));
@@ -137,7 +138,7 @@ TEST(PackedLengths, AreRefusedWhereTheyAreWrong) {
       const softcheck_kernel kernel = kernel_of(prefix, op + "_varlen");
       Packed<float> packed(shape), untouched(shape);
       const auto taken = [&](const Lengths& of_queries, const Lengths& of_keys) {
-        return packed.run(kernel, is_backward(op), of_queries, of_keys, false);
+        return packed.run(kernel, pass_of(op), of_queries, of_keys, false);
       };
       for (const Lengths& wrong : {Lengths{1, 2, 3}, Lengths{0, 2, 1}, Lengths{0, 2, 9}, Lengths{0, 2}}) {
         EXPECT_FALSE(taken(wrong, {0, 3, 5})) << prefix << ' ' << op;
@@ -208,6 +209,11 @@ struct UnseenLengths {
     const std::size_t of_gradient = kernels::gradient_bytes<float>(1, 1);
     ASSERT_NO_FATAL_FAILURE(
         expect_inside(of_gradient, [&](Block& block) { kernels::query_backward_body<true>(block, gradient); }));
+    kernels::AttentionStatisticsArguments<Block, Half, Half> of_scores;
+    of_scores.forward = arguments;
+    for (auto& result : of_scores.results) result = arguments.out;
+    ASSERT_NO_FATAL_FAILURE(expect_inside(kernels::attention_statistics_bytes<float>(1),
+                                          [&](Block& block) { kernels::attention_statistics_body(block, of_scores); }));
     gradient.dv = {};
     ASSERT_NO_FATAL_FAILURE(
         expect_inside(of_gradient, [&](Block& block) { kernels::key_backward_body<true>(block, gradient); }));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <random>
 #include <string>
@@ -108,19 +109,18 @@ struct AttentionProblem {
     if (kind == Values::hidden_nan) k.elements[static_cast<std::size_t>(shape.dim)] = bad;
   }
 
-  /// out, lse and entropy, one after the other; NaN as one NaN.
+  /// lse, entropy, the largest score and out, one after the other; NaN as one NaN.
   std::vector<double> results(const std::string& prefix, const std::string& op, bool masked, bool causal) {
-    using Wide = kernels::Accumulator<Element>;
-    constexpr DLDataType wide = {kDLFloat, 8 * sizeof(Wide), 1};
     Tensor<Bits> out(type, {shape.batch, shape.heads, shape.queries, shape.value_dim});
-    Tensor<Wide> lse(wide, {shape.batch, shape.heads, shape.queries});
-    Tensor<Wide> entropy(wide, {shape.batch, shape.heads, shape.queries});
-    call(prefix, op, {&q.view, &k.view, &v.view}, {&out.view, &lse.view, &entropy.view}, masked, causal);
-    std::vector<double> all;
-    append(out.elements, all);
-    append(lse.elements, all);
-    append(entropy.elements, all);
-    return all;
+    std::vector<double> rows =
+        numbers_of_queries(prefix, op, {&q.view, &k.view, &v.view}, {&out.view}, 3, masked, causal);
+    append(out.elements, rows);
+    return rows;
+  }
+
+  /// m, S - 1, T and U of the scores, one after the other.
+  std::vector<double> statistics(const std::string& prefix, bool masked, bool causal) {
+    return numbers_of_queries(prefix, "attention_statistics", {&q.view, &k.view}, {}, 4, masked, causal);
   }
 
   /// dq, dk and dv, the first so many of them.
@@ -134,6 +134,22 @@ struct AttentionProblem {
     append(dq.elements, all);
     append(dk.elements, all);
     append(dv.elements, all);
+    return all;
+  }
+
+  /// Of a call with so many results of one number a query behind others.
+  std::vector<double> numbers_of_queries(const std::string& prefix, const std::string& op,
+                                         const std::vector<const DLTensor*>& inputs, std::vector<DLTensor*> outputs,
+                                         std::size_t count, bool masked, bool causal) {
+    using Wide = kernels::Accumulator<Element>;
+    std::deque<Tensor<Wide>> rows;
+    while (rows.size() < count) {
+      rows.emplace_back(kernel_tests::dtype_of<Wide>(), std::vector{shape.batch, shape.heads, shape.queries});
+      outputs.push_back(&rows.back().view);
+    }
+    call(prefix, op, inputs, outputs, masked, causal);
+    std::vector<double> all;
+    for (const Tensor<Wide>& row : rows) append(row.elements, all);
     return all;
   }
 

@@ -27,6 +27,11 @@ class StrictAttention : public testing::Test {
                                           problem.results("strict", op, masked, causal)))
           << text(op, shape, kind, masked, causal);
     }
+    if (prefix.empty()) {
+      EXPECT_TRUE(kernel_tests::same_bits(problem.statistics("emulated", masked, causal),
+                                          problem.statistics("strict", masked, causal)))
+          << text("attention_statistics", shape, kind, masked, causal);
+    }
   }
   static void expect_same_gradients(const Shape& shape, Values kind, bool masked, bool causal) {
     Problem problem(shape, kind);

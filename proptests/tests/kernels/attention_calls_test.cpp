@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "proptests/tests/kernels/loaded_kernel.hpp"
+#include "proptests/tests/kernels/packed_problem.hpp"
 
 namespace softcheck::kernel_tests {
 namespace {
@@ -18,25 +18,36 @@ struct Tensors {
       v{dtype_of<float>(), {batch, key_heads, keys, width}};
   Tensor<std::uint8_t> mask{mask_type, {batch, heads, queries, keys}};
   F32 out{dtype_of<float>(), q_like(width)};  // backward: its gradient, an input
-  F32 lse{dtype_of<float>(), {batch, heads, queries}}, entropy{dtype_of<float>(), {batch, heads, queries}};
+  F32 lse{dtype_of<float>(), rows()}, entropy{dtype_of<float>(), rows()}, maximum{dtype_of<float>(), rows()},
+      sums{dtype_of<float>(), rows()};
   F32 dq{dtype_of<float>(), q_like(dim)}, dk{dtype_of<float>(), k.shape}, dv{dtype_of<float>(), v.shape};
 
+  static std::vector<std::int64_t> rows() { return {batch, heads, queries}; }
   static std::vector<std::int64_t> q_like(std::int64_t last) { return {batch, heads, queries, last}; }
 };
 
-/// A call of either direction, to be spoilt before it is made.
+/// A call of a pass, to be spoilt before it is made. Statistics: lse and entropy stand for T and U.
 struct AttentionCall {
-  explicit AttentionCall(bool backward)
-      : inputs{&t.q.view, &t.k.view, &t.v.view, backward ? &t.out.view : &t.mask.view, &t.mask.view},
-        outputs{backward ? &t.dq.view : &t.out.view, backward ? &t.dk.view : &t.lse.view,
-                backward ? &t.dv.view : &t.entropy.view, &t.entropy.view},
-        call{SOFTCHECK_KERNEL_ABI_VERSION, backward ? 5u : 4u, 3, inputs, outputs, 1.0, 0.5, 0, nullptr} {}
+  explicit AttentionCall(Pass pass)
+      : inputs{&t.q.view, &t.k.view, &t.v.view, &t.mask.view, &t.mask.view},
+        outputs{&t.out.view, &t.lse.view, &t.entropy.view, &t.maximum.view, &t.maximum.view},
+        call{SOFTCHECK_KERNEL_ABI_VERSION, 4, 4, inputs, outputs, 1.0, 0.5, 0, nullptr} {
+    if (pass == Pass::backward) {
+      inputs[3] = &t.out.view;
+      outputs[0] = &t.dq.view, outputs[1] = &t.dk.view, outputs[2] = &t.dv.view;
+      call.n_inputs = 5, call.n_outputs = 3;
+    } else if (pass == Pass::statistics) {
+      inputs[2] = &t.mask.view;
+      outputs[0] = &t.maximum.view, outputs[1] = &t.sums.view, outputs[2] = &t.lse.view, outputs[3] = &t.entropy.view;
+      call.n_inputs = 3;
+    }
+  }
   AttentionCall(const AttentionCall&) = delete;
   AttentionCall& operator=(const AttentionCall&) = delete;
 
   Tensors t;
   const DLTensor* inputs[5];
-  DLTensor* outputs[4];
+  DLTensor* outputs[5];
   softcheck_call call;
 };
 
@@ -45,7 +56,7 @@ struct Spoilt {
   std::function<void(AttentionCall&)> spoil;
 };
 
-const std::vector<Spoilt>& in_both_directions() {
+const std::vector<Spoilt>& in_every_pass() {
   static std::int64_t repeated[4] = {60, 15, 0, 1};
   static const std::vector<Spoilt> list = {
       {"version 0", [](AttentionCall& c) { c.call.abi_version = 0; }},
@@ -53,7 +64,7 @@ const std::vector<Spoilt>& in_both_directions() {
       {"an input too few", [](AttentionCall& c) { c.call.n_inputs -= 2; }},
       {"an input too many", [](AttentionCall& c) { c.call.n_inputs += 1; }},
       {"no output", [](AttentionCall& c) { c.call.n_outputs = 0; }},
-      {"four outputs", [](AttentionCall& c) { c.call.n_outputs = 4; }},
+      {"an output too many", [](AttentionCall& c) { c.call.n_outputs += 1; }},
       {"a temperature", [](AttentionCall& c) { c.call.theta = 2; }},
       {"a scale of NaN", [](AttentionCall& c) { c.call.scale = std::numeric_limits<double>::quiet_NaN(); }},
       {"an infinite scale", [](AttentionCall& c) { c.call.scale = std::numeric_limits<double>::infinity(); }},
@@ -66,12 +77,8 @@ const std::vector<Spoilt>& in_both_directions() {
       {"a stride of 0", [](AttentionCall& c) { c.t.q.view.strides = repeated; }},
       {"a negative extent", [](AttentionCall& c) { c.t.q.shape[2] = c.t.out.shape[2] = c.t.mask.shape[2] = -3; }},
       {"keys of f64", [](AttentionCall& c) { c.t.k.view.dtype.bits = 64; }},
-      {"values of f64", [](AttentionCall& c) { c.t.v.view.dtype.bits = 64; }},
       {"keys of another size", [](AttentionCall& c) { c.t.k.shape[3] = c.t.dk.shape[3] = 4; }},
       {"keys of another batch", [](AttentionCall& c) { c.t.k.shape[0] = c.t.dk.shape[0] = 1; }},
-      {"values of another batch", [](AttentionCall& c) { c.t.v.shape[0] = c.t.dv.shape[0] = 1; }},
-      {"values of other heads", [](AttentionCall& c) { c.t.v.shape[1] = c.t.dv.shape[1] = 1; }},
-      {"fewer values than keys", [](AttentionCall& c) { c.t.v.shape[2] = c.t.dv.shape[2] = 6; }},
       {"4 heads to 3 key heads",
        [](AttentionCall& c) {
          for (F32* tensor : {&c.t.k, &c.t.v, &c.t.dk, &c.t.dv}) {
@@ -84,6 +91,16 @@ const std::vector<Spoilt>& in_both_directions() {
       {"a mask of some heads", [](AttentionCall& c) { c.t.mask.shape[1] = 2; }},
       {"a mask of other queries", [](AttentionCall& c) { c.t.mask.shape[2] = 1; }},
       {"a mask of other keys", [](AttentionCall& c) { c.t.mask.shape[3] = 6; }},
+  };
+  return list;
+}
+
+const std::vector<Spoilt>& with_values() {
+  static const std::vector<Spoilt> list = {
+      {"values of f64", [](AttentionCall& c) { c.t.v.view.dtype.bits = 64; }},
+      {"values of another batch", [](AttentionCall& c) { c.t.v.shape[0] = c.t.dv.shape[0] = 1; }},
+      {"values of other heads", [](AttentionCall& c) { c.t.v.shape[1] = c.t.dv.shape[1] = 1; }},
+      {"fewer values than keys", [](AttentionCall& c) { c.t.v.shape[2] = c.t.dv.shape[2] = 6; }},
       {"out of another width", [](AttentionCall& c) { c.t.out.shape[3] = 5; }},
       {"out of other queries", [](AttentionCall& c) { c.t.out.shape[2] = 2; }},
       {"out of f64", [](AttentionCall& c) { c.t.out.view.dtype.bits = 64; }},
@@ -91,12 +108,23 @@ const std::vector<Spoilt>& in_both_directions() {
   return list;
 }
 
-const std::vector<Spoilt>& forward_only() {
+const std::vector<Spoilt>& with_rows() {
   static const std::vector<Spoilt> list = {
       {"lse of other queries", [](AttentionCall& c) { c.t.lse.shape[2] = 2; }},
       {"lse of f64", [](AttentionCall& c) { c.t.lse.view.dtype.bits = 64; }},
       {"lse of rank 4", [](AttentionCall& c) { c.outputs[1] = &c.t.out.view; }},
       {"entropy of other heads", [](AttentionCall& c) { c.t.entropy.shape[1] = 2; }},
+      {"a maximum of another batch", [](AttentionCall& c) { c.t.maximum.shape[0] = 1; }},
+      {"a maximum of halves", [](AttentionCall& c) { c.t.maximum.view.dtype = f16; }},
+  };
+  return list;
+}
+
+const std::vector<Spoilt>& statistics_only() {
+  static const std::vector<Spoilt> list = {
+      {"sums of other queries", [](AttentionCall& c) { c.t.sums.shape[2] = 2; }},
+      {"sums of f64", [](AttentionCall& c) { c.t.sums.view.dtype.bits = 64; }},
+      {"no maximum", [](AttentionCall& c) { c.outputs[0] = nullptr; }},
   };
   return list;
 }
@@ -113,26 +141,29 @@ const std::vector<Spoilt>& backward_only() {
   return list;
 }
 
-void expect_refusals(bool backward, const std::vector<Spoilt>& own) {
-  for (const std::string op : {"softcheck_attention", "softcheck_adaptive_attention"}) {
-    const softcheck_kernel kernel = cpu_kernel(backward ? op + "_backward" : op);
-    ASSERT_NE(kernel, nullptr);
-    const AttentionCall whole(backward);
-    EXPECT_EQ(kernel(&whole.call), 0) << op;
-    EXPECT_NE(kernel(nullptr), 0) << op;
-    for (const std::vector<Spoilt>* list : {&in_both_directions(), &own}) {
-      for (const Spoilt& spoilt : *list) {
-        AttentionCall call(backward);
-        spoilt.spoil(call);
-        EXPECT_NE(kernel(&call.call), 0) << op << ": " << spoilt.what;
-      }
+/// Of each kernel for itself: the call as it is, and each way to spoil it.
+void expect_refusals(const std::string& op, const std::vector<const std::vector<Spoilt>*>& lists) {
+  const softcheck_kernel kernel = cpu_kernel(op);
+  ASSERT_NE(kernel, nullptr);
+  const AttentionCall whole(pass_of(op));
+  EXPECT_EQ(kernel(&whole.call), 0) << op;
+  EXPECT_NE(kernel(nullptr), 0) << op;
+  for (const std::vector<Spoilt>* list : lists) {
+    for (const Spoilt& spoilt : *list) {
+      AttentionCall call(pass_of(op));
+      spoilt.spoil(call);
+      EXPECT_NE(kernel(&call.call), 0) << op << ": " << spoilt.what;
     }
   }
 }
 
-TEST(CpuAttention, WhatIsNotSupportedIsRefused) { expect_refusals(false, forward_only()); }
-
-TEST(AttentionGradient, WhatIsNotSupportedIsRefused) { expect_refusals(true, backward_only()); }
+TEST(CpuAttention, WhatIsNotSupportedIsRefused) {
+  for (const std::string op : {"softcheck_attention", "softcheck_adaptive_attention"}) {
+    expect_refusals(op, {&in_every_pass(), &with_values(), &with_rows()});
+    expect_refusals(op + "_backward", {&in_every_pass(), &with_values(), &backward_only()});
+  }
+  expect_refusals("softcheck_attention_statistics", {&in_every_pass(), &with_rows(), &statistics_only()});
+}
 
 }  // namespace
 }  // namespace softcheck::kernel_tests

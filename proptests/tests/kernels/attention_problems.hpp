@@ -174,6 +174,27 @@ class PlacedTensor {
   DLTensor view_{};
 };
 
+inline DLDataType dlpack_type(numerics::Format format) {
+  return {static_cast<std::uint8_t>(format == numerics::Format::bf16 ? kDLBfloat : kDLFloat),
+          static_cast<std::uint8_t>(numerics::properties(format).storage_bits), 1};
+}
+
+/// A problem's tensors as it has them lie.
+struct PlacedInputs {
+  PlacedInputs(const AttentionProblem& p, const numerics::Format& format)
+      : q(p.q_shape(), placing_of(p.layout, p.q_shape(), false, false), dlpack_type(format), &format),
+        k(p.k_shape(), placing_of(p.layout, p.k_shape(), true, false), dlpack_type(format), &format),
+        v(p.v_shape(), placing_of(p.layout, p.v_shape(), false, true), dlpack_type(format), &format),
+        mask(p.mask_shape(), placing_of(p.layout, p.mask_shape(), false, false), {kDLUInt, 8, 1}, nullptr) {
+    q.write(p.q);
+    k.write(p.k);
+    v.write(p.v);
+    mask.write(p.mask);
+  }
+
+  PlacedTensor q, k, v, mask;
+};
+
 /// Values in [-spread, spread] of a format.
 class Draw {
  public:

@@ -50,26 +50,14 @@ using Outputs = std::vector<std::vector<double>>;  // out, lse, entropy, row-maj
 /// What a kernel returns for a problem; nothing where it refuses. At most a second of its own time.
 std::optional<Outputs> call_kernel(softcheck_kernel kernel, const AttentionProblem& p, Format format,
                                    std::uint32_t outputs) {
-  const int bits = numerics::properties(format).storage_bits;
-  const DLDataType type{static_cast<std::uint8_t>(format == Format::bf16 ? kDLBfloat : kDLFloat),
-                        static_cast<std::uint8_t>(bits), 1};
+  PlacedInputs inputs(p, format);
   const Format wide = format == Format::f64 ? Format::f64 : Format::f32;
-  const DLDataType wide_type{kDLFloat, static_cast<std::uint8_t>(wide == Format::f64 ? 64 : 32), 1};
-  const auto placed = [&](const Shape& shape, bool is_key = false, bool is_value = false) {
-    return placing_of(p.layout, shape, is_key, is_value);
+  const auto result = [&](const Shape& shape, const Format& of) {
+    return PlacedTensor(shape, placing_of(p.layout, shape, false, false), dlpack_type(of), &of);
   };
-  PlacedTensor q(p.q_shape(), placed(p.q_shape()), type, &format);
-  PlacedTensor k(p.k_shape(), placed(p.k_shape(), true), type, &format);
-  PlacedTensor v(p.v_shape(), placed(p.v_shape(), false, true), type, &format);
-  PlacedTensor mask(p.mask_shape(), placed(p.mask_shape()), mask_type, nullptr);
-  PlacedTensor out(p.out_shape(), placed(p.out_shape()), type, &format);
-  PlacedTensor lse(p.row_shape(), placed(p.row_shape()), wide_type, &wide);
-  PlacedTensor entropy(p.row_shape(), placed(p.row_shape()), wide_type, &wide);
-  q.write(p.q);
-  k.write(p.k);
-  v.write(p.v);
-  mask.write(p.mask);
-  const DLTensor* in[] = {&q.view(), &k.view(), &v.view(), &mask.view()};
+  PlacedTensor out = result(p.out_shape(), format), lse = result(p.row_shape(), wide),
+               entropy = result(p.row_shape(), wide);
+  const DLTensor* in[] = {&inputs.q.view(), &inputs.k.view(), &inputs.v.view(), &inputs.mask.view()};
   DLTensor* to[] = {&out.view(), &lse.view(), &entropy.view()};
   const softcheck_call call{
       SOFTCHECK_KERNEL_ABI_VERSION, p.mask_heads > 0 ? 4u : 3u, outputs, in, to, 1, p.scale, p.causal, nullptr};

@@ -19,15 +19,16 @@ struct Packed : PackedProblem<float, float> {
 
 struct Direction {
   const char* symbol;
-  bool backward;
 
+  Pass pass() const { return pass_of(symbol); }
   softcheck_kernel each() const { return cpu_kernel(symbol); }
   softcheck_kernel packed() const { return cpu_kernel(std::string(symbol) + "_varlen"); }
 };
-constexpr Direction directions[] = {{"softcheck_attention", false},
-                                    {"softcheck_adaptive_attention", false},
-                                    {"softcheck_attention_backward", true},
-                                    {"softcheck_adaptive_attention_backward", true}};
+constexpr Direction directions[] = {{"softcheck_attention"},
+                                    {"softcheck_adaptive_attention"},
+                                    {"softcheck_attention_backward"},
+                                    {"softcheck_adaptive_attention_backward"},
+                                    {"softcheck_attention_statistics"}};
 
 const Lengths query_lengths{0, 5, 61, 1, 1, 0, 130, 2}, key_lengths{7, 5, 200, 0, 700, 0, 301, 2};
 
@@ -35,22 +36,24 @@ TEST(CpuVarlen, ASequencesBitsAreThoseOfItsOwnCall) {
   for (const Direction& of : directions) {
     for (const bool causal : {false, true}) {
       Packed each(query_lengths, key_lengths);
-      ASSERT_TRUE(each.run_each(of.each(), of.backward, causal));
+      ASSERT_TRUE(each.run_each(of.each(), of.pass(), causal));
       for (const char* threads : {"1", "3"}) {
         setenv("SOFTCHECK_THREADS", threads, 1);
         Packed wide(query_lengths, key_lengths), narrow(query_lengths, key_lengths);
-        EXPECT_TRUE(wide.run(of.packed(), of.backward, causal));
-        EXPECT_TRUE(narrow.run(of.packed(), of.backward,
+        EXPECT_TRUE(wide.run(of.packed(), of.pass(), causal));
+        EXPECT_TRUE(narrow.run(of.packed(), of.pass(),
                                std::vector<std::int32_t>(wide.query_offsets.begin(), wide.query_offsets.end()),
                                std::vector<std::int32_t>(wide.key_offsets.begin(), wide.key_offsets.end()), causal, 3));
         EXPECT_TRUE(wide.same_results(each)) << of.symbol << ", causal " << causal;
         EXPECT_TRUE(narrow.same_results(each)) << of.symbol << ", causal " << causal;
       }
       unsetenv("SOFTCHECK_THREADS");
-      const PackedTensor<float>& written = of.backward ? each.dq : each.out;
-      const auto last = static_cast<std::size_t>(each.query_offsets.back() * written.strides[0] - room);
+      const PackedTensor<float>& written = of.pass() == Pass::backward  ? each.dq
+                                           : of.pass() == Pass::forward ? each.out
+                                                                        : each.squares;
+      const std::int64_t behind = each.query_offsets.back() * (written.shape.size() == 2 ? 1 : written.strides[0]);
       EXPECT_EQ(written.elements.back(), -7);  // behind the last sequence
-      EXPECT_NE(written.elements[last - 1], -7);
+      EXPECT_NE(written.elements[static_cast<std::size_t>(behind - (written.shape.size() == 2 ? 0 : room) - 1)], -7);
     }
   }
 }
@@ -61,27 +64,33 @@ TEST(CpuVarlen, GivesWhatIsAskedFor) {
     for (const std::size_t results : {1, 2}) {
       Packed each({3, 1}, {2, 5}), packed({3, 1}, {2, 5});
       each.results = packed.results = results;
-      ASSERT_TRUE(each.run_each(of.each(), of.backward, false));
-      ASSERT_TRUE(packed.run(of.packed(), of.backward, false));
+      ASSERT_TRUE(each.run_each(of.each(), of.pass(), false));
+      ASSERT_TRUE(packed.run(of.packed(), of.pass(), false));
       EXPECT_TRUE(packed.same_results(each)) << of.symbol << ' ' << results;
-      EXPECT_EQ(of.backward ? packed.dv.elements[0] : packed.entropy.elements[0], -7);
+      for (const PackedTensor<float>* last : {&packed.dv, &packed.entropy, &packed.deviations}) {
+        EXPECT_EQ(last->elements[0], -7);
+      }
     }
   }
 }
 
 TEST(CpuVarlen, AQueryWithoutKeysIsZero) {
   Packed packed({3}, {0});
-  for (const Direction& of : directions) ASSERT_TRUE(packed.run(of.packed(), of.backward, false));
+  for (const Direction& of : directions) ASSERT_TRUE(packed.run(of.packed(), of.pass(), false));
   EXPECT_EQ(packed.out.elements[0], 0);
   EXPECT_EQ(packed.lse.elements[2], -std::numeric_limits<float>::infinity());
   EXPECT_EQ(packed.entropy.elements[2], 0);
+  EXPECT_EQ(packed.maximum.elements[2], -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(packed.sums.elements[2], -1);
+  EXPECT_EQ(packed.deviations.elements[2], 0);
+  EXPECT_EQ(packed.squares.elements[2], 0);
   EXPECT_EQ(packed.dq.elements[0], 0);
 }
 
 // Nobody sees them.
 TEST(CpuVarlen, KeysWithoutQueriesHaveNoGradient) {
   Packed packed({0}, {3});
-  for (const Direction& of : directions) ASSERT_TRUE(packed.run(of.packed(), of.backward, false));
+  for (const Direction& of : directions) ASSERT_TRUE(packed.run(of.packed(), of.pass(), false));
   EXPECT_EQ(packed.dk.elements[0], 0);
   EXPECT_EQ(packed.dv.elements[0], 0);
 }
@@ -91,7 +100,8 @@ TEST(CpuVarlen, MalformedLengthsAreRefused) {
   // All of them, or none.
   const auto taken = [&](const Lengths& ends_q, const Lengths& ends_k) {
     std::size_t count = 0;
-    for (const Direction& of : directions) count += packed.run(of.packed(), of.backward, ends_q, ends_k, of.backward);
+    for (const Direction& of : directions)
+      count += packed.run(of.packed(), of.pass(), ends_q, ends_k, of.pass() == Pass::backward);
     EXPECT_TRUE(count == 0 || count == std::size(directions));
     return count > 0;
   };
@@ -111,7 +121,7 @@ TEST(CpuVarlen, MalformedLengthsAreRefused) {
   for (const auto& [code, bits] : {std::pair{kDLInt, 16}, {kDLInt, 8}, {kDLUInt, 32}, {kDLFloat, 32}, {kDLFloat, 64}}) {
     const DLDataType index{static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(bits), 1};
     for (const Direction& of : directions) {
-      EXPECT_FALSE(packed.run(of.packed(), of.backward, Lengths{0, 0}, Lengths{0, 0}, false, 1, index))
+      EXPECT_FALSE(packed.run(of.packed(), of.pass(), Lengths{0, 0}, Lengths{0, 0}, false, 1, index))
           << of.symbol << ' ' << code << ' ' << bits;
     }
   }
@@ -130,7 +140,7 @@ TEST(CpuVarlen, MalformedTensorsOfLengthsAreRefused) {
       [&](DLTensor& t) { t.strides = &still; }};
   for (const Direction& of : directions) {
     const auto taken = [&](const std::function<void(std::vector<DLTensor>&)>& change) {
-      return packed.run_changed(of.packed(), of.backward, packed.query_offsets, packed.key_offsets, false, 1,
+      return packed.run_changed(of.packed(), of.pass(), packed.query_offsets, packed.key_offsets, false, 1,
                                 {kDLInt, 64, 1}, change);
     };
     EXPECT_TRUE(taken([](std::vector<DLTensor>&) {}));

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -25,7 +27,17 @@ struct PackedShape {
   std::int64_t room = 5;                     // between a place and the next one, as where q, k and v are interleaved
 };
 
-/// A tensor's numbers and its form as a packed one: (all, heads, columns), or (heads, all) of lse and entropy.
+/// What a kernel makes of the tensors: out, lse, entropy and the largest score; gradients; or the scores' statistics.
+enum class Pass { forward, backward, statistics };
+
+/// By its name, with or without _varlen.
+inline Pass pass_of(const std::string& op) {
+  return op.find("backward") != std::string::npos     ? Pass::backward
+         : op.find("statistics") != std::string::npos ? Pass::statistics
+                                                      : Pass::forward;
+}
+
+/// A tensor's numbers and its form as a packed one: (all, heads, columns), or (heads, all) of lse and the like.
 template <class Bits>
 struct PackedTensor {
   Lengths shape, strides;
@@ -37,7 +49,7 @@ struct PackedTensor {
 };
 
 /// Places [begin, end) of a packed tensor as the one of a call by batch: (1, heads, end - begin, columns), or (1,
-/// heads, end - begin) of lse and entropy.
+/// heads, end - begin) of lse and the like.
 struct SequenceTensor {
   Lengths shape, strides;
   DLTensor view;
@@ -60,7 +72,7 @@ struct SequenceTensor {
 };
 
 /// Packed sequences, results that nobody has written yet, and both ways to have them computed. Bits: what holds a
-/// number of the tensors' type; Wide: of lse and entropy, f32 or f64.
+/// number of the tensors' type; Wide: of lse and the like, f32 or f64.
 template <class Bits, class Wide>
 class PackedProblem {
  public:
@@ -91,13 +103,13 @@ class PackedProblem {
     dv = unwritten(v);
     lse = {
         {shape.heads, queries}, {queries, 1}, std::vector<Wide>(static_cast<std::size_t>(queries * shape.heads), -7)};
-    entropy = lse;
+    entropy = maximum = sums = deviations = squares = lse;
   }
 
-  /// One call with the lengths given, numbers of step behind one that is none of them: whether it was taken. Of the
-  /// forward or of the backward kernel, after change(inputs).
+  /// One call with the lengths given, numbers of step behind one that is none of them: whether it was taken. After
+  /// change(inputs).
   template <class Index, class Change>
-  bool run_changed(softcheck_kernel kernel, bool backward, const std::vector<Index>& offsets_q,
+  bool run_changed(softcheck_kernel kernel, Pass pass, const std::vector<Index>& offsets_q,
                    const std::vector<Index>& offsets_k, bool causal, std::int64_t step, DLDataType index,
                    Change change) {
     const auto spread = [&](const std::vector<Index>& offsets) {
@@ -108,30 +120,34 @@ class PackedProblem {
     std::vector<Index> of_queries = spread(offsets_q), of_keys = spread(offsets_k);
     std::int64_t counts[] = {static_cast<std::int64_t>(offsets_q.size()), static_cast<std::int64_t>(offsets_k.size())};
     std::int64_t stride = step;
-    std::vector<DLTensor> in = {q.view(type_), k.view(type_), v.view(type_)};
-    if (backward) in.push_back(d_out.view(type_));
+    std::vector<DLTensor> in = {q.view(type_), k.view(type_)};
+    if (pass != Pass::statistics) in.push_back(v.view(type_));
+    if (pass == Pass::backward) in.push_back(d_out.view(type_));
     in.push_back({of_queries.data(), {kDLCPU, 0}, 1, index, &counts[0], &stride, sizeof(Index)});
     in.push_back({of_keys.data(), {kDLCPU, 0}, 1, index, &counts[1], &stride, sizeof(Index)});
     change(in);
     std::vector<const DLTensor*> inputs;
     for (const DLTensor& tensor : in) inputs.push_back(&tensor);
-    DLTensor to = out.view(type_), tl = lse.view(dtype_of<Wide>()), te = entropy.view(dtype_of<Wide>());
-    DLTensor gq = dq.view(type_), gk = dk.view(type_), gv = dv.view(type_);
-    return taken(kernel, inputs, backward ? std::vector{&gq, &gk, &gv} : std::vector{&to, &tl, &te}, causal);
+    std::vector<DLTensor> to;
+    if (pass == Pass::forward) to.push_back(out.view(type_));
+    if (pass == Pass::backward) to = {dq.view(type_), dk.view(type_), dv.view(type_)};
+    for (PackedTensor<Wide>* rows : rows_of(pass)) to.push_back(rows->view(dtype_of<Wide>()));
+    std::vector<DLTensor*> outputs;
+    for (DLTensor& tensor : to) outputs.push_back(&tensor);
+    return taken(kernel, inputs, outputs, causal);
   }
   template <class Index>
-  bool run(softcheck_kernel kernel, bool backward, const std::vector<Index>& offsets_q,
-           const std::vector<Index>& offsets_k, bool causal, std::int64_t step = 1,
-           DLDataType index = {kDLInt, 8 * sizeof(Index), 1}) {
-    return run_changed(kernel, backward, offsets_q, offsets_k, causal, step, index, [](std::vector<DLTensor>&) {});
+  bool run(softcheck_kernel kernel, Pass pass, const std::vector<Index>& offsets_q, const std::vector<Index>& offsets_k,
+           bool causal, std::int64_t step = 1, DLDataType index = {kDLInt, 8 * sizeof(Index), 1}) {
+    return run_changed(kernel, pass, offsets_q, offsets_k, causal, step, index, [](std::vector<DLTensor>&) {});
   }
   /// With its own lengths, of int64.
-  bool run(softcheck_kernel kernel, bool backward, bool causal) {
-    return run(kernel, backward, query_offsets, key_offsets, causal);
+  bool run(softcheck_kernel kernel, Pass pass, bool causal) {
+    return run(kernel, pass, query_offsets, key_offsets, causal);
   }
 
   /// A call by batch for each sequence: whether all were taken.
-  bool run_each(softcheck_kernel kernel, bool backward, bool causal) {
+  bool run_each(softcheck_kernel kernel, Pass pass, bool causal) {
     bool all = true;
     for (std::size_t i = 0; i + 1 < query_offsets.size(); ++i) {
       const auto of_queries = [&](auto& tensor, DLDataType type) {
@@ -140,13 +156,21 @@ class PackedProblem {
       const auto of_keys = [&](auto& tensor) {
         return SequenceTensor(tensor, type_, key_offsets[i], key_offsets[i + 1]);
       };
-      const SequenceTensor tq = of_queries(q, type_), tk = of_keys(k), tv = of_keys(v);
-      SequenceTensor incoming = of_queries(d_out, type_), to = of_queries(out, type_);
-      SequenceTensor tl = of_queries(lse, dtype_of<Wide>()), te = of_queries(entropy, dtype_of<Wide>());
-      SequenceTensor gq = of_queries(dq, type_), gk = of_keys(dk), gv = of_keys(dv);
-      all = all && (backward ? taken(kernel, {&tq.view, &tk.view, &tv.view, &incoming.view},
-                                     {&gq.view, &gk.view, &gv.view}, causal)
-                             : taken(kernel, {&tq.view, &tk.view, &tv.view}, {&to.view, &tl.view, &te.view}, causal));
+      const SequenceTensor tq = of_queries(q, type_), tk = of_keys(k), tv = of_keys(v),
+                           incoming = of_queries(d_out, type_);
+      SequenceTensor to = of_queries(out, type_), gq = of_queries(dq, type_), gk = of_keys(dk), gv = of_keys(dv);
+      std::vector<const DLTensor*> inputs = {&tq.view, &tk.view};
+      if (pass != Pass::statistics) inputs.push_back(&tv.view);
+      if (pass == Pass::backward) inputs.push_back(&incoming.view);
+      std::vector<DLTensor*> outputs;
+      if (pass == Pass::forward) outputs.push_back(&to.view);
+      if (pass == Pass::backward) outputs = {&gq.view, &gk.view, &gv.view};
+      std::deque<SequenceTensor> rows;
+      for (PackedTensor<Wide>* tensor : rows_of(pass)) {
+        rows.emplace_back(*tensor, dtype_of<Wide>(), query_offsets[i], query_offsets[i + 1]);
+        outputs.push_back(&rows.back().view);
+      }
+      all = all && taken(kernel, inputs, outputs, causal);
     }
     return all;
   }
@@ -156,19 +180,29 @@ class PackedProblem {
       const testing::AssertionResult same = same_bits((this->*tensor).elements, (other.*tensor).elements);
       if (!same) return same;
     }
-    const testing::AssertionResult same = same_bits(lse.elements, other.lse.elements);
-    return same ? same_bits(entropy.elements, other.entropy.elements) : same;
+    for (const auto tensor : {&PackedProblem::lse, &PackedProblem::entropy, &PackedProblem::maximum,
+                              &PackedProblem::sums, &PackedProblem::deviations, &PackedProblem::squares}) {
+      const testing::AssertionResult same = same_bits((this->*tensor).elements, (other.*tensor).elements);
+      if (!same) return same;
+    }
+    return testing::AssertionSuccess();
   }
 
   Lengths query_offsets, key_offsets;
   PackedTensor<Bits> q, k, v, d_out, out, dq, dk, dv;
-  PackedTensor<Wide> lse, entropy;
-  std::size_t results = 3;  // that are asked for, in the call's order
+  PackedTensor<Wide> lse, entropy, maximum, sums, deviations, squares;
+  std::size_t results = 4;  // that are asked for at most, in the call's order
 
  private:
+  /// Results of one number a query.
+  std::vector<PackedTensor<Wide>*> rows_of(Pass pass) {
+    if (pass == Pass::forward) return {&lse, &entropy, &maximum};
+    if (pass == Pass::statistics) return {&maximum, &sums, &deviations, &squares};
+    return {};
+  }
   bool taken(softcheck_kernel kernel, const std::vector<const DLTensor*>& inputs, std::vector<DLTensor*> outputs,
              bool causal) const {
-    outputs.resize(results);
+    outputs.resize(std::min(results, outputs.size()));
     return takes_call(kernel, inputs, outputs, 2, causal);
   }
 

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "kernels/block/attention.hpp"
+
+namespace softcheck::kernels {
+
+/// forward's queries and keys, of no values; results: ToldStatistics of each query, (batch, heads, queries, 1) each;
+/// one without elements is not wanted.
+template <BlockContext B, class Element, class Result>
+struct AttentionStatisticsArguments {
+  AttentionArguments<B, Element, Result> forward;
+  Tensor4<typename B::template Global<Result>> results[4];
+};
+
+/// Shared memory of attention_statistics_body, in bytes.
+template <class T>
+constexpr std::size_t attention_statistics_bytes(std::int64_t dim) {
+  return merging_bytes<RowStatistics<T>>(attention_threads) + static_cast<std::size_t>(dim) * sizeof(T);
+}
+
+/// m, S - 1, T and U of each query's scores scale q k, a block a query, by one read of the keys: the statistics of a
+/// row. shared memory: attention_statistics_bytes<T>(dim)
+template <BlockContext B, class Element, class Result>
+SOFTCHECK_BODY void attention_statistics_body(B& block,
+                                              const AttentionStatisticsArguments<B, Element, Result>& arguments) {
+  using T = Accumulator<Element>;
+  const AttentionArguments<B, Element, Result>& from = arguments.forward;
+  const auto partials = block.template shared<RowStatistics<T>>(block.size() / warp_size);
+  const auto query = block.template shared<T>(from.dim);
+  const std::int64_t items = from.batch * from.heads * from.queries;
+  for (std::int64_t item = block.index(); item < items; item += block.count()) {
+    const QueryScores<B, Element, Result> scores(from, query, item);
+    if (!scores.inside) continue;
+    load_query(block, scores, query);
+    const RowStatistics<T> all = row_statistics(block, scores, partials, T(1));
+    if (block.rank() == 0) {
+      const ToldStatistics<T> told(all);
+      SOFTCHECK_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        arguments.results[i].store_wide(scores.batch, scores.head, scores.query, static_cast<double>(told.entry[i]));
+      }
+    }
+    block.sync();  // the query is free again
+  }
+}
+
+}  // namespace softcheck::kernels

@@ -1,0 +1,188 @@
+// The statistics of attention's scores, of the CPU's kernel and of the body for GPUs on the emulator, against
+// enclosures, and the largest score that each attention kernel gives as its fourth result. (The strict mode has the
+// emulated ones' bits: proptests/tests/emulator/.)
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "proptests/tests/kernels/attention_expected.hpp"
+#include "proptests/tests/kernels/loaded_kernel.hpp"
+#include "proptests/tests/kernels/moment_bounds.hpp"
+#include "proptests/tests/numerics/bound_ratio.hpp"
+
+namespace softcheck::kernel_tests {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Results of one number a query, row-major.
+using Rows = std::vector<double>;
+
+softcheck_kernel kernel_of(const std::string& machine, const std::string& op) {
+  return load_kernel("softcheck_" + machine + "_kernels",
+                     machine == "cpu" ? "softcheck_" + op : "softcheck_" + machine + "_" + op);
+}
+
+/// What a call on a problem gives beside out, where that is wanted: numbers of queries in the call's order.
+std::vector<Rows> results_of(softcheck_kernel kernel, const AttentionProblem& p, Format format, bool with_out,
+                             std::size_t count) {
+  PlacedInputs in(p, format);
+  const Format wide = format == Format::f64 ? Format::f64 : Format::f32;
+  PlacedTensor out(p.out_shape(), placing_of(p.layout, p.out_shape(), false, false), dlpack_type(format), &format);
+  std::deque<PlacedTensor> rows;
+  std::vector<DLTensor*> outputs;
+  if (with_out) outputs.push_back(&out.view());
+  while (rows.size() < count) {
+    rows.emplace_back(p.row_shape(), placing_of(p.layout, p.row_shape(), false, false), dlpack_type(wide), &wide);
+    outputs.push_back(&rows.back().view());
+  }
+  std::vector<const DLTensor*> inputs = {&in.q.view(), &in.k.view()};
+  if (with_out) inputs.push_back(&in.v.view());
+  if (p.mask_heads > 0) inputs.push_back(&in.mask.view());
+  EXPECT_TRUE(takes_call(kernel, inputs, outputs, p.scale, p.causal)) << p.name;
+  std::vector<Rows> results;
+  for (const PlacedTensor& tensor : rows) results.push_back(tensor.read());
+  return results;
+}
+
+numerics::Contract contract_of(const std::string& machine, Format format) {
+  const std::string words = machine == "cpu" ? "sum=blocks:128" : "sum=lanes:512";
+  return numerics::parse_contract(
+      (format == Format::f64 ? "acc=f64 " : "acc=f32 ") + words + " exp=1ulp masked=zero subnormal=kept", format,
+      format == Format::f64 ? Format::f64 : Format::f32);
+}
+
+/// Of a query's scores.
+struct Expected {
+  ExactQuery::Kind kind = ExactQuery::Kind::masked;
+  Enclosure maximum, sums, deviations, squares;
+  Moments moments;
+  double score_error = 0;
+
+  Expected(const numerics::Contract& contract, const AttentionProblem& p, const Query& query) {
+    if (std::ranges::find(query.visible, 1) == query.visible.end()) return;
+    kind = query.holds_nan ? ExactQuery::Kind::nan : ExactQuery::Kind::finite;
+    if (query.holds_nan) return;
+    const auto n = static_cast<std::size_t>(p.keys), dv = static_cast<std::size_t>(p.value_dim);
+    const numerics::AttentionOracle oracle({query.query, query.keys, query.values, dv, p.scale, query.visible, n});
+    maximum = oracle.maximum();
+    sums = Enclosure(-1);
+    for (std::size_t j = 0; j < n; ++j) {
+      if (!oracle.scores().is_visible(j)) continue;
+      const Enclosure d = maximum - oracle.scores().logit(j), w = exp(-d);
+      sums += w;
+      deviations += w * d;
+      squares += w * d * d;
+      moments.add(std::max(d.upper_double(), 0.0));
+    }
+    const numerics::AttentionArithmetic arithmetic{query.query.size(), p.scale, contract.accumulator, 0};
+    for (const UpperBound& e : score_errors(contract, arithmetic, query)) {
+      score_error = std::max(score_error, upper(e));
+    }
+  }
+};
+
+/// The enclosure's own width is granted.
+bool near(double got, const Enclosure& exact, double bound) {
+  return numerics::simulated::holds(got, exact, bound + (exact.upper_double() - exact.lower_double()));
+}
+
+std::vector<Expected> expected_of(const numerics::Contract& contract, const AttentionProblem& p) {
+  std::vector<Expected> all;
+  for (std::int64_t b = 0; b < p.batch; ++b) {
+    for (std::int64_t h = 0; h < p.heads; ++h) {
+      for (std::int64_t i = 0; i < p.queries; ++i) all.emplace_back(contract, p, Query(p, b, h, i));
+    }
+  }
+  return all;
+}
+
+class AttentionStatistics : public testing::TestWithParam<std::tuple<const char*, Format>> {
+ protected:
+  const std::string machine = std::get<0>(GetParam());
+  const Format format = std::get<1>(GetParam());
+  const numerics::Contract contract = contract_of(machine, format);
+  const numerics::PrecisionScope precision{256};
+};
+
+TEST_P(AttentionStatistics, AreWithinTheirErrors) {
+  for (const AttentionProblem& p : attention_problems(format)) {
+    const std::vector<Rows> got = results_of(kernel_of(machine, "attention_statistics"), p, format, false, 4);
+    const std::vector<Expected> wanted = expected_of(contract, p);
+    for (std::size_t row = 0; row < wanted.size(); ++row) {
+      const Expected& of = wanted[row];
+      const double m = got[0][row], s = got[1][row], t = got[2][row], u = got[3][row];
+      if (of.kind == ExactQuery::Kind::nan) {
+        EXPECT_TRUE(std::isnan(m) && std::isnan(s) && std::isnan(t) && std::isnan(u)) << p.name << ", query " << row;
+        continue;
+      }
+      if (of.kind == ExactQuery::Kind::masked) {
+        EXPECT_EQ((std::vector{m, s, t, u}), (std::vector{-infinity, -1.0, 0.0, 0.0})) << p.name << ", query " << row;
+        continue;
+      }
+      const auto bound = [&](int k, double moment) {
+        return moment_error(contract, of.moments, k, moment) + moved_by_scores(of.moments, k, of.score_error);
+      };
+      EXPECT_TRUE(near(m, of.maximum, of.score_error)) << p.name << ", query " << row;
+      EXPECT_TRUE(near(s, of.sums, bound(0, of.moments.sum() - 1))) << p.name << ", query " << row << ": " << s;
+      EXPECT_TRUE(near(t, of.deviations, bound(1, of.moments.of[1]))) << p.name << ", query " << row << ": " << t;
+      EXPECT_TRUE(near(u, of.squares, bound(2, of.moments.of[2]))) << p.name << ", query " << row << ": " << u;
+    }
+  }
+}
+
+TEST_P(AttentionStatistics, EachAttentionKernelTellsTheLargestScore) {
+  std::vector<std::string> ops = {"attention", "adaptive_attention"};
+  if (machine == "emulated") {
+    ops.insert(ops.end(), {"split_attention", "split_adaptive_attention"});
+    if (numerics::properties(format).storage_bits == 16) {
+      ops.insert(ops.end(), {"mma_attention", "mma_adaptive_attention"});
+    }
+  }
+  for (const AttentionProblem& p : attention_problems(format)) {
+    const Rows scores = results_of(kernel_of(machine, "attention_statistics"), p, format, false, 1)[0];
+    const std::vector<Expected> wanted = expected_of(contract, p);
+    for (const std::string& op : ops) {
+      const Rows got = results_of(kernel_of(machine, op), p, format, true, 3)[2];
+      for (std::size_t row = 0; row < wanted.size(); ++row) {
+        const Expected& of = wanted[row];
+        const bool by_tensor_cores = op.starts_with("mma_") && of.kind == ExactQuery::Kind::finite;
+        EXPECT_TRUE(by_tensor_cores ? near(got[row], of.maximum, of.score_error)
+                                    : got[row] == scores[row] || (std::isnan(got[row]) && std::isnan(scores[row])))
+            << op << ", " << p.name << ", query " << row << ": " << got[row];
+      }
+    }
+  }
+}
+
+// A score of +inf leaves no statistics; one of -inf is a key that is not seen.
+TEST_P(AttentionStatistics, OfInfiniteScores) {
+  AttentionProblem p;
+  p.name = "infinite";
+  p.heads = p.key_heads = 1;
+  p.keys = 140;
+  p.queries = 3;
+  p.q = {1, infinity, -infinity};
+  p.k.assign(140, 0.5);
+  p.v.assign(140, 1);
+  std::fill_n(p.k.begin() + 130, 10, 1.0);
+  p.k[7] = -1;  // query 1: +inf of all keys but this one; query 2: of this one alone
+  const std::vector<Rows> got = results_of(kernel_of(machine, "attention_statistics"), p, format, false, 4);
+  for (const Rows& row : got) {
+    EXPECT_FALSE(std::isnan(row[0]));
+    EXPECT_TRUE(std::isnan(row[1]) && std::isnan(row[2]));
+  }
+  p.k[7] = 0.5;
+  EXPECT_EQ(results_of(kernel_of(machine, "attention_statistics"), p, format, false, 4)[1][2], -1);
+}
+
+INSTANTIATE_TEST_SUITE_P(OfAMachine, AttentionStatistics,
+                         testing::Combine(testing::Values("cpu", "emulated"),
+                                          testing::Values(Format::f32, Format::f64, Format::f16, Format::bf16)),
+                         [](const auto& of) {
+                           return std::get<0>(of.param) + std::string("_") +
+                                  std::string(numerics::properties(std::get<1>(of.param)).name);
+                         });
+
+}  // namespace
+}  // namespace softcheck::kernel_tests
