@@ -75,10 +75,12 @@ struct Problem {
     std::mt19937 random(static_cast<unsigned>(n) + 100 * static_cast<unsigned>(kind));
     for (std::int64_t row = 0; row < rows; ++row) {
       for (std::int64_t i = 0; i < n; ++i) {
-        logits.at(row, i) = rounded_to<Element>(logit(kind, i, n, random));
+        const double x = logit(kind, i, n, random);
+        logits.at(row, i) = rounded_to<Element>(x);
         mask.at(row, i) = random() % 3 != 0;
         // Signs and sizes that differ, so that what is left of a compensated sum shows the order of its additions.
-        gradient.at(row, i) = rounded_to<Element>(logit(Rows::sharp, i, n, random) * (random() % 5 == 0 ? 100 : 1));
+        const double slope = logit(Rows::sharp, i, n, random) * (random() % 5 == 0 ? 100 : 1);
+        gradient.at(row, i) = rounded_to<Element>(kind == Rows::hidden && x == -INFINITY ? std::nan("") : slope);
       }
     }
   }

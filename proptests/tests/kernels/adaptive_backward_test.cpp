@@ -207,6 +207,22 @@ TEST_P(AdaptiveBackward, ARowWithoutSoftmaxIsNan) {
   for (const double x : gradient_of(GetParam().rounded(scaled(950, 4)), g, none)) ASSERT_TRUE(std::isnan(x));
 }
 
+// Beta is the temperature; and the gradient is one of this row.
+TEST_P(AdaptiveBackward, WhatItDoesNotKnowIsRefused) {
+  const numerics::Format own = GetParam().format,
+                         other = own == numerics::Format::f32 ? numerics::Format::f64 : numerics::Format::f32;
+  const std::vector<double> row = GetParam().rounded(scaled(9, 6)), g = incoming(9);
+  const auto taken = [&](const char* op, const RowCall& call, numerics::Format result) {
+    return GetParam().run(op, call, {1, 9}, {result}).has_value();
+  };
+  EXPECT_TRUE(taken("adaptive_softmax_backward", {row, {}, g}, own));
+  EXPECT_FALSE(taken("adaptive_softmax_backward", {row, {}, g}, other));
+  EXPECT_FALSE(taken("adaptive_softmax_backward", {row}, own));
+  EXPECT_FALSE(taken("adaptive_softmax_backward", {row, {}, g, 2}, own));
+  EXPECT_TRUE(taken("adaptive_softmax", {row}, own));
+  EXPECT_FALSE(taken("adaptive_softmax", {row, {}, {}, 2}, own));
+}
+
 INSTANTIATE_TEST_SUITE_P(Kernels, AdaptiveBackward, all_row_kernels(), name_of_kernels);
 
 }  // namespace
