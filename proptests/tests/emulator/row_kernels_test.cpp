@@ -140,7 +140,8 @@ Moments moments_of(const std::vector<T>& row) {
 // more. Deviations telescope over the rises. A part in 1000 covers the second order.
 template <class T>
 long double allowed(const Moments& exact, int k, std::size_t n) {
-  const long double rises = std::min<long double>(static_cast<long double>(n - 1), (n + 511) / 512 + 7);
+  const std::size_t groups = (n + 511) / 512;
+  const auto rises = static_cast<long double>(std::min(n - 1, groups + 7));
   const long double own = 6 + 2 * k + rises * (4 + 3 * k);
   const long double total = exact.sums[k] + (k == 0 ? 1 : 0);
   return 1.001L * unit<T> * (own * total + exact.sums[k + 1]);
