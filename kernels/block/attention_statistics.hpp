@@ -32,6 +32,7 @@ SOFTCHECK_BODY void attention_statistics_body(B& block,
     const QueryScores<B, Element, Result> scores(from, query, item);
     if (!scores.inside) continue;
     load_query(block, scores, query);
+    // All have read the query when they meet to merge: the next one may be loaded.
     const RowStatistics<T> all = row_statistics(block, scores, partials, T(1));
     if (block.rank() == 0) {
       const ToldStatistics<T> told(all);
@@ -40,7 +41,6 @@ SOFTCHECK_BODY void attention_statistics_body(B& block,
         arguments.results[i].store_wide(scores.batch, scores.head, scores.query, static_cast<double>(told.entry[i]));
       }
     }
-    block.sync();  // the query is free again
   }
 }
 

@@ -93,9 +93,9 @@ SOFTCHECK_BODY void part_statistics_body(B& block, const SplitArguments<B, Eleme
     const QueryScores<B, Element, Result> scores(arguments.forward, memory.query, item / parts);
     if (!scores.inside || item % parts >= parts_of(scores.keys)) continue;
     load_query(block, scores, memory.query);
+    // All have read the query when they meet to merge: the next one may be loaded.
     const RowStatistics<T> all = row_statistics(block, PartScores(scores, item % parts), memory.statistics, T(1));
     if (block.rank() == 0) arguments.statistics.store(item, all);
-    block.sync();  // the query is free again
   }
 }
 

@@ -23,9 +23,9 @@ struct Shape {
 
 /// wide: values and d_out of very different sizes. cancelling: of three sizes, so far apart that what is left of their
 /// sums is what the order of the additions left.
-enum class Values { cancelling, ordinary, sharp, wide, hidden_nan, seen_nan, infinite };
-inline constexpr Values all_values[] = {Values::ordinary,   Values::sharp,    Values::wide,
-                                        Values::hidden_nan, Values::seen_nan, Values::infinite};
+enum class Values { cancelling, ordinary, sharp, wide, hidden_nan, seen_nan, infinite, infinite_score };
+inline constexpr Values all_values[] = {Values::ordinary, Values::sharp,    Values::wide,          Values::hidden_nan,
+                                        Values::seen_nan, Values::infinite, Values::infinite_score};
 
 template <class Element>
 struct AttentionProblem {
@@ -96,7 +96,8 @@ struct AttentionProblem {
     return row % 3 == 0 ? -2 * digits / 5 : row % 3 == 1 ? 8 * digits / 5 : 3 * digits / 5;
   }
 
-  // Query 0 of head 0 sees nothing; a value that is NaN or infinite stands at key 1, hidden or not.
+  // Query 0 of head 0 sees nothing; a value that is NaN or infinite stands at key 1, hidden or not, or a score of +inf
+  // and -inf does.
   void spoil(Values kind) {
     const auto keys = static_cast<std::size_t>(shape.keys);
     std::fill_n(mask.elements.begin(), keys, std::uint8_t{0});
@@ -104,9 +105,14 @@ struct AttentionProblem {
     for (std::size_t row = 0; row < mask.elements.size() / keys; ++row) {
       if (row > 0) mask.elements[row * keys + 1] = kind != Values::hidden_nan;
     }
-    const Bits bad = rounded_to<Element>(kind == Values::infinite ? INFINITY : std::nan(""));
-    v.elements[v.first + static_cast<std::size_t>(v.strides[2])] = bad;
-    if (kind == Values::hidden_nan) k.elements[static_cast<std::size_t>(shape.dim)] = bad;
+    const Bits nan = rounded_to<Element>(std::nan("")), infinity = rounded_to<Element>(INFINITY);
+    Bits& key = k.elements[static_cast<std::size_t>(shape.dim)];
+    if (kind == Values::infinite_score) {
+      key = infinity;
+      return;
+    }
+    v.elements[v.first + static_cast<std::size_t>(v.strides[2])] = kind == Values::infinite ? infinity : nan;
+    if (kind == Values::hidden_nan) key = nan;
   }
 
   /// lse, entropy, the largest score and out, one after the other; NaN as one NaN.

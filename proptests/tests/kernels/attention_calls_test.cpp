@@ -165,5 +165,41 @@ TEST(CpuAttention, WhatIsNotSupportedIsRefused) {
   expect_refusals("softcheck_attention_statistics", {&in_every_pass(), &with_rows(), &statistics_only()});
 }
 
+/// A call of an emulated kernel for f16, one query and two keys, lse and entropy of types of their own: was it taken?
+bool is_taken(const std::string& op, std::int64_t dim, std::int64_t width, DLDataType lse_type = dtype_of<float>(),
+              DLDataType entropy_type = dtype_of<float>()) {
+  using Half = Tensor<std::uint16_t>;
+  Half q(f16, {1, 1, 1, dim}), k(f16, {1, 1, 2, dim}), v(f16, {1, 1, 2, width}), d_out(f16, {1, 1, 1, width});
+  Half out(f16, d_out.shape), dq(f16, q.shape), dk(f16, k.shape), dv(f16, v.shape);
+  F32 lse(lse_type, {1, 1, 1}), entropy(entropy_type, {1, 1, 1});
+  const softcheck_kernel kernel = load_kernel("softcheck_emulated_kernels", "softcheck_emulated_" + op);
+  return pass_of(op) == Pass::backward
+             ? takes_call(kernel, {&q.view, &k.view, &v.view, &d_out.view}, {&dq.view, &dk.view, &dv.view}, 1, false)
+             : takes_call(kernel, {&q.view, &k.view, &v.view}, {&out.view, &lse.view, &entropy.view}, 1, false);
+}
+
+// What a block can hold, and one format of the numbers of a query.
+TEST(EmulatedAttention, WhatABlockCannotHoldIsRefused) {
+  for (const std::string op : {"attention", "adaptive_attention", "split_attention", "split_adaptive_attention"}) {
+    EXPECT_TRUE(is_taken(op, 1024, 256)) << op;
+    EXPECT_FALSE(is_taken(op, 1025, 256)) << op;
+    EXPECT_FALSE(is_taken(op, 1024, 257)) << op;
+    EXPECT_TRUE(is_taken(op, 2, 2, f16, f16)) << op;
+    EXPECT_FALSE(is_taken(op, 2, 2, f16, dtype_of<float>())) << op;
+    EXPECT_FALSE(is_taken(op, 2, 2, dtype_of<float>(), f16)) << op;
+  }
+  for (const std::string op : {"attention_backward", "adaptive_attention_backward"}) {
+    EXPECT_TRUE(is_taken(op, 256, 256)) << op;
+    EXPECT_FALSE(is_taken(op, 257, 256)) << op;
+    EXPECT_FALSE(is_taken(op, 256, 257)) << op;
+  }
+  for (const std::string op : {"mma_attention", "mma_adaptive_attention"}) {
+    EXPECT_TRUE(is_taken(op, 128, 128)) << op;
+    EXPECT_FALSE(is_taken(op, 129, 128)) << op;
+    EXPECT_FALSE(is_taken(op, 128, 129)) << op;
+    EXPECT_FALSE(is_taken(op, 2, 2, f16, f16)) << op;
+  }
+}
+
 }  // namespace
 }  // namespace softcheck::kernel_tests

@@ -23,33 +23,43 @@ softcheck_kernel kernel_of(const std::string& machine, const std::string& op) {
                      machine == "cpu" ? "softcheck_" + op : "softcheck_" + machine + "_" + op);
 }
 
-/// What a call on a problem gives beside out, where that is wanted: numbers of queries in the call's order.
-std::vector<Rows> results_of(softcheck_kernel kernel, const AttentionProblem& p, Format format, bool with_out,
-                             std::size_t count) {
+Format wide_of(Format format) { return format == Format::f64 ? Format::f64 : Format::f32; }
+
+/// What a call on a problem gives beside out, where that is wanted: numbers of queries in the call's order, of these
+/// formats; nothing where it is refused.
+std::optional<std::vector<Rows>> results_in(softcheck_kernel kernel, const AttentionProblem& p, Format format,
+                                            bool with_out, const std::vector<Format>& of_rows) {
   PlacedInputs in(p, format);
-  const Format wide = format == Format::f64 ? Format::f64 : Format::f32;
   PlacedTensor out(p.out_shape(), placing_of(p.layout, p.out_shape(), false, false), dlpack_type(format), &format);
   std::deque<PlacedTensor> rows;
   std::vector<DLTensor*> outputs;
   if (with_out) outputs.push_back(&out.view());
-  while (rows.size() < count) {
-    rows.emplace_back(p.row_shape(), placing_of(p.layout, p.row_shape(), false, false), dlpack_type(wide), &wide);
+  for (const Format& one : of_rows) {
+    rows.emplace_back(p.row_shape(), placing_of(p.layout, p.row_shape(), false, false), dlpack_type(one), &one);
     outputs.push_back(&rows.back().view());
   }
   std::vector<const DLTensor*> inputs = {&in.q.view(), &in.k.view()};
   if (with_out) inputs.push_back(&in.v.view());
   if (p.mask_heads > 0) inputs.push_back(&in.mask.view());
-  EXPECT_TRUE(takes_call(kernel, inputs, outputs, p.scale, p.causal)) << p.name;
+  if (!takes_call(kernel, inputs, outputs, p.scale, p.causal)) return std::nullopt;
   std::vector<Rows> results;
   for (const PlacedTensor& tensor : rows) results.push_back(tensor.read());
   return results;
+}
+
+/// The first so many, in the wide format.
+std::vector<Rows> results_of(softcheck_kernel kernel, const AttentionProblem& p, Format format, bool with_out,
+                             std::size_t count) {
+  const auto results = results_in(kernel, p, format, with_out, std::vector(count, wide_of(format)));
+  EXPECT_TRUE(results) << p.name;
+  return results.value_or(std::vector(count, Rows(static_cast<std::size_t>(p.batch * p.heads * p.queries), -7)));
 }
 
 numerics::Contract contract_of(const std::string& machine, Format format) {
   const std::string words = machine == "cpu" ? "sum=blocks:128" : "sum=lanes:512";
   return numerics::parse_contract(
       (format == Format::f64 ? "acc=f64 " : "acc=f32 ") + words + " exp=1ulp masked=zero subnormal=kept", format,
-      format == Format::f64 ? Format::f64 : Format::f32);
+      wide_of(format));
 }
 
 /// Of a query's scores.
@@ -155,25 +165,85 @@ TEST_P(AttentionStatistics, EachAttentionKernelTellsTheLargestScore) {
   }
 }
 
-// A score of +inf leaves no statistics; one of -inf is a key that is not seen.
-TEST_P(AttentionStatistics, OfInfiniteScores) {
+/// Queries of one number against 140 keys that are 0.5, the last ten 1.
+AttentionProblem with_queries(const std::vector<double>& q) {
   AttentionProblem p;
-  p.name = "infinite";
-  p.heads = p.key_heads = 1;
+  p.name = "numbers";
+  p.queries = static_cast<std::int64_t>(q.size());
   p.keys = 140;
-  p.queries = 3;
-  p.q = {1, infinity, -infinity};
+  p.q = q;
   p.k.assign(140, 0.5);
   p.v.assign(140, 1);
   std::fill_n(p.k.begin() + 130, 10, 1.0);
+  return p;
+}
+
+// A score of +inf leaves no statistics; one of -inf is a key that is not seen.
+TEST_P(AttentionStatistics, OfInfiniteScores) {
+  AttentionProblem p = with_queries({1, infinity, -infinity});
   p.k[7] = -1;  // query 1: +inf of all keys but this one; query 2: of this one alone
-  const std::vector<Rows> got = results_of(kernel_of(machine, "attention_statistics"), p, format, false, 4);
+  std::vector<Rows> got = results_of(kernel_of(machine, "attention_statistics"), p, format, false, 4);
+  for (const char* op : {"attention", "adaptive_attention"}) {
+    got.push_back(results_of(kernel_of(machine, op), p, format, true, 3)[2]);
+  }
   for (const Rows& row : got) {
     EXPECT_FALSE(std::isnan(row[0]));
     EXPECT_TRUE(std::isnan(row[1]) && std::isnan(row[2]));
   }
   p.k[7] = 0.5;
   EXPECT_EQ(results_of(kernel_of(machine, "attention_statistics"), p, format, false, 4)[1][2], -1);
+}
+
+// Which of two zeros is the larger one depends on the machine. Products of 0 add to 0, which the scale makes -0.
+TEST_P(AttentionStatistics, ALargestScoreOfZeroHasNoSign) {
+  AttentionProblem p = with_queries({0.0, -0.0});
+  p.scale = -1;
+  std::vector<Rows> got = results_of(kernel_of(machine, "attention_statistics"), p, format, false, 1);
+  for (const char* op : {"attention", "adaptive_attention"}) {
+    got.push_back(results_of(kernel_of(machine, op), p, format, true, 3)[2]);
+  }
+  for (const Rows& row : got) {
+    for (const double m : row) EXPECT_TRUE(m == 0 && !std::signbit(m));
+  }
+}
+
+// In the inputs' own format: the wide ones rounded. Of two formats at once: for GPUs refused.
+TEST_P(AttentionStatistics, AreRoundedToTheInputsFormat) {
+  const softcheck_kernel kernel = kernel_of(machine, "attention_statistics");
+  const AttentionProblem p = with_queries({1, 3.5, 9});
+  const std::vector<Rows> wide = results_of(kernel, p, format, false, 4);
+  const auto own = results_in(kernel, p, format, false, std::vector(4, format));
+  ASSERT_TRUE(own);
+  for (std::size_t i = 0; i < 4; ++i) {
+    for (std::size_t row = 0; row < 3; ++row) {
+      EXPECT_EQ((*own)[i][row], numerics::round_to(format, wide[i][row])) << "result " << i;
+    }
+  }
+  if (format == wide_of(format)) return;
+  for (std::size_t narrow = 0; narrow < 4; ++narrow) {
+    std::vector<Format> mixed(4, wide_of(format));
+    mixed[narrow] = format;
+    const auto got = results_in(kernel, p, format, false, mixed);
+    EXPECT_EQ(got.has_value(), machine == "cpu") << "result " << narrow;
+    if (got) {
+      EXPECT_EQ((*got)[narrow], (*own)[narrow]);
+    }
+  }
+}
+
+// What a block holds a query in.
+TEST_P(AttentionStatistics, OfLongerQueriesThanABlockHoldsAreRefusedForGpus) {
+  AttentionProblem p = with_queries({1});
+  for (const std::int64_t dim : {1024, 1025}) {
+    p.dim = dim;
+    p.q.assign(static_cast<std::size_t>(dim), 0.25);
+    p.k.assign(static_cast<std::size_t>(dim * p.keys), 0.25);
+    const auto got = results_in(kernel_of(machine, "attention_statistics"), p, format, false, {wide_of(format)});
+    ASSERT_EQ(got.has_value(), machine == "cpu" || dim == 1024);
+    if (got) {
+      EXPECT_EQ((*got)[0][0], 0.0625 * static_cast<double>(dim));
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(OfAMachine, AttentionStatistics,
