@@ -38,7 +38,7 @@ SOFTCHECK_BODY void adaptive_softmax_body(B& block, const RowArguments<B, Elemen
   const auto sums = block.template shared<CompensatedSum<T>>(block.size() / warp_size);
   for (std::int64_t row = block.index(); row < arguments.logits.rows; row += block.count()) {
     const LogitsRow<B, Element> logits(arguments.logits, row);
-    const RowStatistics<T> all = row_statistics(block, logits, partials, T(1));
+    const RowStatistics<T> all = row_statistics<Moments::deviations>(block, logits, partials, T(1));
     T beta = 1, factor = 0;
     // The same for every thread of the block: its barriers may stand inside.
     if (all.maximum > minus_infinity<T>()) {

@@ -25,7 +25,7 @@ SOFTCHECK_BODY void adaptive_softmax_backward_body(B& block, const RowGradientAr
   const auto sums = block.template shared<GradientSums<T>>(block.size() / warp_size);
   for (std::int64_t row = block.index(); row < arguments.forward.logits.rows; row += block.count()) {
     const LogitsRow<B, Element> logits(arguments.forward.logits, row);
-    const RowStatistics<T> all = row_statistics(block, logits, partials, T(1));
+    const RowStatistics<T> all = row_statistics<Moments::deviations>(block, logits, partials, T(1));
     QueryGradient<T> of = {all.maximum, 1, 0, 0, 0, 0, 0};
     const bool defined = all.maximum > minus_infinity<T>();
     // The same for every thread of the block: its barriers may stand inside.

@@ -46,38 +46,39 @@ struct ToldStatistics {
 
 /// one(row, its statistics), by one thread, for the rows of a block.
 /// shared memory: merging_bytes<RowStatistics<T>>
-template <BlockContext B, class Element, class One>
+template <Moments moments, BlockContext B, class Element, class One>
 SOFTCHECK_BODY void each_row_statistics(B& block, const Logits<B, Element>& logits, Accumulator<Element> scale,
                                         One one) {
   using T = Accumulator<Element>;
   const auto partials = block.template shared<RowStatistics<T>>(block.size() / warp_size);
   for (std::int64_t row = block.index(); row < logits.rows; row += block.count()) {
-    const RowStatistics<T> all = row_statistics(block, LogitsRow<B, Element>(logits, row), partials, scale);
+    const RowStatistics<T> all = row_statistics<moments>(block, LogitsRow<B, Element>(logits, row), partials, scale);
     if (block.rank() == 0) one(row, all);
   }
 }
 
 /// of(statistics) of each row: NaN where nothing is visible or an item is NaN or +inf; 0 for an empty row.
-template <BlockContext B, class Element, class Result, class Of>
+template <Moments moments, BlockContext B, class Element, class Result, class Of>
 SOFTCHECK_BODY void write_each_row(B& block, const RowArguments<B, Element, Result>& arguments, Of of) {
   using T = Accumulator<Element>;
-  each_row_statistics(block, arguments.logits, arguments.scale, [&](std::int64_t row, const RowStatistics<T>& all) {
+  const auto write = [&](std::int64_t row, const RowStatistics<T>& all) {
     double result = arguments.logits.columns == 0 ? 0 : not_a_number<double>();
     if (all.defined() && !all.empty()) result = of(all);
     arguments.store(row, 0, static_cast<Accumulator<Result>>(result));
-  });
+  };
+  each_row_statistics<moments>(block, arguments.logits, arguments.scale, write);
 }
 
 /// The entropy of softmax(x scale) in nats, by one read of each row. results: rows x 1.
 template <BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void entropy_body(B& block, const RowArguments<B, Element, Result>& arguments) {
-  write_each_row(block, arguments, [](const auto& all) { return entropy_of(all); });
+  write_each_row<Moments::deviations>(block, arguments, [](const auto& all) { return entropy_of(all); });
 }
 
 /// Its varentropy, likewise.
 template <BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void varentropy_body(B& block, const RowArguments<B, Element, Result>& arguments) {
-  write_each_row(block, arguments, [](const auto& all) { return varentropy_of(all); });
+  write_each_row<Moments::squares>(block, arguments, [](const auto& all) { return varentropy_of(all); });
 }
 
 /// results: ToldStatistics of each row, each rows x 1; one without elements is not wanted.
@@ -92,14 +93,15 @@ struct StatisticsArguments {
 template <BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void row_statistics_body(B& block, const StatisticsArguments<B, Element, Result>& arguments) {
   using T = Accumulator<Element>;
-  each_row_statistics(block, arguments.logits, arguments.scale, [&](std::int64_t row, const RowStatistics<T>& all) {
+  const auto write = [&](std::int64_t row, const RowStatistics<T>& all) {
     const ToldStatistics<T> told(all);
     SOFTCHECK_UNROLL
     for (int i = 0; i < 4; ++i) {
       const WrittenMatrix<B, Result>& to = arguments.results[i];
       if (to.elements.size() > 0) to.elements.store(to.place(row, 0), narrowed<Result>(told.entry[i]));
     }
-  });
+  };
+  each_row_statistics<Moments::squares>(block, arguments.logits, arguments.scale, write);
 }
 
 }  // namespace softcheck::kernels

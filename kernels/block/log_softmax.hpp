@@ -21,7 +21,7 @@ SOFTCHECK_BODY void logsumexp_body(B& block, const RowArguments<B, Element, Resu
   const auto partials = block.template shared<RowStatistics<T>>(block.size() / warp_size);
   for (std::int64_t row = block.index(); row < arguments.logits.rows; row += block.count()) {
     const LogitsRow<B, Element> logits(arguments.logits, row);
-    const RowStatistics<T> all = row_statistics(block, logits, partials, arguments.scale);
+    const RowStatistics<T> all = row_statistics<Moments::weights>(block, logits, partials, arguments.scale);
     if (block.rank() != 0) continue;
     arguments.store(row, 0, static_cast<Accumulator<Result>>(log_sum_exp(all, arguments.theta)));
   }
@@ -36,7 +36,7 @@ SOFTCHECK_BODY void log_softmax_body(B& block, const RowArguments<B, Element, El
   const auto partials = block.template shared<RowStatistics<T>>(block.size() / warp_size);
   for (std::int64_t row = block.index(); row < arguments.logits.rows; row += block.count()) {
     const LogitsRow<B, Element> logits(arguments.logits, row);
-    const RowStatistics<T> all = row_statistics(block, logits, partials, arguments.scale);
+    const RowStatistics<T> all = row_statistics<Moments::weights>(block, logits, partials, arguments.scale);
     const bool defined = all.maximum > minus_infinity<T>();
     const T shift = static_cast<T>(logarithm_of_sum(all));
     const bool by_vectors = arguments.results.moves_by_vectors(row);

@@ -26,6 +26,9 @@ struct RowStatistics {
   SOFTCHECK_BODY bool empty() const { return maximum == minus_infinity<T>(); }
 };
 
+/// Which of the sums are wanted: each has those before it, too. The others are nobody's.
+enum class Moments { weights, deviations, squares };
+
 template <class T>
 SOFTCHECK_BODY RowStatistics<T> no_items() {
   return {minus_infinity<T>(), {0, 0}, {0, 0}, {0, 0}};
@@ -37,7 +40,7 @@ SOFTCHECK_BODY RowStatistics<T> undefined_items() {
 }
 
 /// The same items relative to a maximum that is not among them, whose weight is therefore the one left out.
-template <class T>
+template <Moments moments, class T>
 SOFTCHECK_BODY void raise_maximum(RowStatistics<T>& items, T maximum, T scale) {
   if (!items.empty()) {
     const T z = (items.maximum - maximum) * scale;
@@ -47,11 +50,15 @@ SOFTCHECK_BODY void raise_maximum(RowStatistics<T>& items, T maximum, T scale) {
       const T d = -z;
       items.weights.add(T(1));
       const T sum = items.weights.total();
-      items.squares.add(d * fused(d, sum, 2 * items.deviations.total()));
-      items.deviations.add(d * sum);
+      if constexpr (moments == Moments::squares) {
+        items.squares.add(d * fused(d, sum, 2 * items.deviations.total()));
+        items.squares.scale(factor);
+      }
+      if constexpr (moments >= Moments::deviations) {
+        items.deviations.add(d * sum);
+        items.deviations.scale(factor);
+      }
       items.weights.scale(factor);
-      items.deviations.scale(factor);
-      items.squares.scale(factor);
     } else {
       items = no_items<T>();
     }
@@ -59,7 +66,7 @@ SOFTCHECK_BODY void raise_maximum(RowStatistics<T>& items, T maximum, T scale) {
   items.maximum = maximum;
 }
 
-template <class T>
+template <Moments moments, class T>
 SOFTCHECK_BODY RowStatistics<T> merged(RowStatistics<T> left, RowStatistics<T> right, T scale) {
   if (!left.defined() || !right.defined()) return undefined_items<T>();
   if (right.empty()) return left;
@@ -69,24 +76,27 @@ SOFTCHECK_BODY RowStatistics<T> merged(RowStatistics<T> left, RowStatistics<T> r
     left = larger;
   }
   if (right.empty()) return left;
-  raise_maximum(right, left.maximum, scale);
+  raise_maximum<moments>(right, left.maximum, scale);
   left.weights.add(right.weights);
-  left.deviations.add(right.deviations);
-  left.squares.add(right.squares);
+  if constexpr (moments >= Moments::deviations) left.deviations.add(right.deviations);
+  if constexpr (moments == Moments::squares) left.squares.add(right.squares);
   return left;
 }
 
-/// merged() as what merged_by_block() takes.
-template <class T>
+/// merged() as what merged_by_block() takes. Sums that nobody wants are said to be 0, so that no shuffle moves them.
+template <class T, Moments moments = Moments::squares>
 struct MergedStatistics {
   T scale;
   SOFTCHECK_BODY RowStatistics<T> operator()(const RowStatistics<T>& left, const RowStatistics<T>& right) const {
-    return merged(left, right, scale);
+    RowStatistics<T> all = merged<moments>(left, right, scale);
+    if constexpr (moments < Moments::deviations) all.deviations = {0, 0};
+    if constexpr (moments < Moments::squares) all.squares = {0, 0};
+    return all;
   }
 };
 
 /// Items that a thread read together: their sums are added in halves.
-template <class T>
+template <Moments moments, class T>
 SOFTCHECK_BODY void add_items(RowStatistics<T>& state, const T (&x)[items_at_once], T scale) {
   T largest = x[0];
   bool defined = true;
@@ -101,7 +111,7 @@ SOFTCHECK_BODY void add_items(RowStatistics<T>& state, const T (&x)[items_at_onc
   if (largest == minus_infinity<T>()) return;
   int left_out = -1;
   if (largest > state.maximum) {
-    raise_maximum(state, largest, scale);
+    raise_maximum<moments>(state, largest, scale);
     for (int i = items_at_once - 1; i >= 0; --i) left_out = x[i] == largest ? i : left_out;
   }
   T w[items_at_once], wd[items_at_once], wdd[items_at_once];
@@ -113,13 +123,13 @@ SOFTCHECK_BODY void add_items(RowStatistics<T>& state, const T (&x)[items_at_onc
     wdd[i] = wd[i] * d;
   }
   state.weights.add((w[0] + w[1]) + (w[2] + w[3]));
-  state.deviations.add((wd[0] + wd[1]) + (wd[2] + wd[3]));
-  state.squares.add((wdd[0] + wdd[1]) + (wdd[2] + wdd[3]));
+  if constexpr (moments >= Moments::deviations) state.deviations.add((wd[0] + wd[1]) + (wd[2] + wd[3]));
+  if constexpr (moments == Moments::squares) state.squares.add((wdd[0] + wdd[1]) + (wdd[2] + wdd[3]));
 }
 
 /// The statistics of a row (columns, visible(column), maybe load_group(column, x)) by one read of it, for every thread
 /// of the block. partials as for merged_by_block.
-template <BlockContext B, class Row, class T>
+template <Moments moments = Moments::squares, BlockContext B, class Row, class T>
 SOFTCHECK_BODY RowStatistics<T> row_statistics(B& block, const Row& row,
                                                const typename B::template Shared<RowStatistics<T>>& partials, T scale) {
   RowStatistics<T> own = no_items<T>();
@@ -130,9 +140,9 @@ SOFTCHECK_BODY RowStatistics<T> row_statistics(B& block, const Row& row,
     } else {
       for (int i = 0; i < items_at_once; ++i) x[i] = row.visible(begin + i);
     }
-    add_items(own, x, scale);
+    add_items<moments>(own, x, scale);
   });
-  return merged_by_block(block, partials, own, no_items<T>(), MergedStatistics<T>{scale});
+  return merged_by_block(block, partials, own, no_items<T>(), MergedStatistics<T, moments>{scale});
 }
 
 }  // namespace softcheck::kernels

@@ -32,7 +32,7 @@ SOFTCHECK_BODY void softmax_body(B& block, const RowArguments<B, Element, Elemen
   const auto partials = block.template shared<RowStatistics<T>>(block.size() / warp_size);
   for (std::int64_t row = block.index(); row < arguments.logits.rows; row += block.count()) {
     const LogitsRow<B, Element> logits(arguments.logits, row);
-    const RowStatistics<T> all = row_statistics(block, logits, partials, arguments.scale);
+    const RowStatistics<T> all = row_statistics<Moments::weights>(block, logits, partials, arguments.scale);
     const T factor = T(1) / (T(1) + all.weights.total());
     write_probabilities(block, arguments, row, all.maximum, arguments.scale, factor);
   }

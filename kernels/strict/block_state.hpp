@@ -25,10 +25,7 @@ struct BlockSums {
   T rest[threads];
 };
 
-/// Which sums of RowStatistics are wanted: each has those before it, too. The others are neither read nor written.
-enum class Moments { weights, deviations, squares };
-
-/// RowStatistics of each thread.
+/// RowStatistics of each thread. What is not wanted is neither read nor written.
 template <class T>
 struct BlockState {
   T maximum[threads];
