@@ -19,11 +19,11 @@ HWY_INLINE void add_to(BlockSums<T>& sums, std::size_t thread, Lanes<T> x) {
 }
 
 template <bool adaptive, class T>
-HWY_INLINE void gradients_with(const T* scores, const T* a, T maximum, T inverse_temperature,
+HWY_INLINE void gradients_with(const T* scores, const T* a, std::size_t used, T maximum, T inverse_temperature,
                                ThreadGradients<T>& sums) {
   const Tag<T> d;
   const Lanes<T> m = hn::Set(d, maximum), beta = hn::Set(d, inverse_temperature);
-  for (std::size_t i = 0; i < threads; i += lanes<T>) {
+  for (std::size_t i = 0; i < used; i += lanes<T>) {
     const Lanes<T> x = hn::LoadU(d, scores + i);
     const auto seen = hn::Gt(x, hn::Set(d, minus_infinity<T>()));
     const Lanes<T> z = hn::Sub(x, m);
@@ -40,9 +40,10 @@ HWY_INLINE void gradients_with(const T* scores, const T* a, T maximum, T inverse
 }
 
 template <class T>
-HWY_ATTR void gradients_of(const T* scores, const T* a, T maximum, T beta, bool adaptive, ThreadGradients<T>& sums) {
-  adaptive ? gradients_with<true>(scores, a, maximum, beta, sums)
-           : gradients_with<false>(scores, a, maximum, beta, sums);
+HWY_ATTR void gradients_of(const T* scores, const T* a, std::size_t used, T maximum, T beta, bool adaptive,
+                           ThreadGradients<T>& sums) {
+  adaptive ? gradients_with<true>(scores, a, used, maximum, beta, sums)
+           : gradients_with<false>(scores, a, used, maximum, beta, sums);
 }
 
 template <bool adaptive, class T>

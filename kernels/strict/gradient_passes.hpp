@@ -36,8 +36,10 @@ struct QueryGradients {
 
 template <class T>
 struct GradientPasses {
-  /// What query_gradient() adds of a block's keys. a: d_out v of each. maximum is finite.
-  void (*add_gradients)(const T* scores, const T* a, T maximum, T beta, bool adaptive, ThreadGradients<T>& sums);
+  /// What query_gradient() adds of a block's keys, those of the first used threads at least. a: d_out v of each.
+  /// maximum is finite.
+  void (*add_gradients)(const T* scores, const T* a, std::size_t used, T maximum, T beta, bool adaptive,
+                        ThreadGradients<T>& sums);
   /// score_gradient() of a block's scores, thread t's that of query t; of what is -inf the weight is -1, the slope
   /// 0.
   void (*differentiate)(const T* scores, const T* a, const QueryGradients<T>& of, bool adaptive, T* weights, T* slopes);

@@ -95,7 +95,8 @@ class QueryGradientTile {
       for (std::size_t i = 0; i < count; ++i) {
         const QueryGradient<T>& of = queries_[i];
         if (!(of.maximum > minus_infinity<T>())) continue;
-        gradient_passes<T>().add_gradients(scores_of(i), products_of(i), of.maximum, of.beta, adaptive, sums_[i]);
+        gradient_passes<T>().add_gradients(scores_of(i), products_of(i), threads, of.maximum, of.beta, adaptive,
+                                           sums_[i]);
       }
     }
     const auto merged = row_passes<T>().merge_sums;

@@ -40,19 +40,22 @@ class StrictRowGradients {
   QueryGradient<T> of_row(std::int64_t row, const RowStatistics<T>& all) {
     const AdaptiveBeta beta = adaptive_beta_and_slope(entropy_of(all));
     QueryGradient<T> of = {all.maximum, static_cast<T>(beta.value), 0, 0, 0, 0, 0};
-    sums_ = {};
+    const std::size_t used = threads_with(static_cast<std::size_t>(views_.logits.columns));
+    for (BlockSums<T>* sums : {&sums_.weights, &sums_.gradients, &sums_.deviations, &sums_.products})
+      clear(*sums, used);
+    const std::size_t whole = (used + most_lanes<T> - 1) / most_lanes<T> * most_lanes<T>;
     each_block(row, [&](std::int64_t, std::size_t, const T* x, const T* a) {
       // A thread's items lie side by side; a pass takes one of each thread.
       for (std::size_t i = 0; i < items_at_once; ++i) {
         T own_x[threads], own_a[threads];
-        for (std::size_t thread = 0; thread < threads; ++thread) {
+        for (std::size_t thread = 0; thread < whole; ++thread) {
           own_x[thread] = x[thread * items_at_once + i];
           own_a[thread] = a[thread * items_at_once + i];
         }
-        passes_.add_gradients(own_x, own_a, of.maximum, of.beta, true, sums_);
+        passes_.add_gradients(own_x, own_a, used, of.maximum, of.beta, true, sums_);
       }
     });
-    const auto merged = [](BlockSums<T>& sums) { return row_passes<T>().merge_sums(sums, threads); };
+    const auto merged = [&](BlockSums<T>& sums) { return row_passes<T>().merge_sums(sums, used); };
     const GradientSums<T> sums = {merged(sums_.weights), merged(sums_.gradients), merged(sums_.deviations),
                                   merged(sums_.products)};
     complete<true>(of, all, sums, beta.slope);
