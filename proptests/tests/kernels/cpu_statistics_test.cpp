@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "numerics/rounding.hpp"
+#include "proptests/tests/kernels/moment_bounds.hpp"
 #include "proptests/tests/kernels/row_kernel_call.hpp"
 #include "proptests/tests/numerics/bound_ratio.hpp"
 
@@ -30,40 +31,6 @@ const std::vector<std::size_t>& lengths() {
   return list;
 }
 
-/// Sums of w D^k, D = (m - x) / theta, and how far a kernel's may lie from them.
-struct Moments {
-  double sum[4] = {0, 0, 0, 0};
-
-  Moments(const RowKernels& kernels, const RowOracle& row, double theta)
-      : contract_(kernels.contract()),
-        argument_(theta == 1 ? contract_.exp_argument_error : 3),
-        u_(kernels.unit_roundoff()) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const double d = (row.maximum() - row.logits()[i]) / theta;
-      double term = std::exp(-d);
-      for (double& of : sum) {
-        of += term;
-        term *= d;
-      }
-    }
-    height_ = static_cast<double>(numerics::summation_height(contract_, row.size()));
-    rescalings_ = static_cast<double>(numerics::rescaling_count(contract_, row.logits()));
-  }
-
-  /// To first order, doubled: relative u (h + E + R (E + 2 + 3 k) + k (A + 1) + 1), and A u sum w D^(k + 1) for the
-  /// argument; B6 in docs/tolerances.md derives the case k = 1. A rescaling costs each power of D a product and at most
-  /// two additions; 1: the sum rounded to the accumulator.
-  double error(int k) const {
-    const double e = contract_.exp_error;
-    const double roundings = height_ + e + rescalings_ * (e + 2 + 3 * k) + k * (argument_ + 1) + 1;
-    return 2 * u_ * (roundings * sum[k] + argument_ * sum[k + 1]);
-  }
-
- private:
-  Contract contract_;
-  double argument_, u_, height_ = 0, rescalings_ = 0;
-};
-
 class RowMoments : public testing::TestWithParam<RowKernels> {
  protected:
   static std::vector<double> uneven(std::size_t n) { return GetParam().rounded(uneven_row<double>(n)); }
@@ -79,6 +46,17 @@ class RowMoments : public testing::TestWithParam<RowKernels> {
     for (std::size_t i = 0; got && i < count; ++i) all.push_back((*got)[i][0]);
     return all;
   }
+  static Moments moments_of(const RowOracle& row, double theta) {
+    Moments about;
+    for (const double x : row.logits()) about.add((row.maximum() - x) / theta);
+    return about;
+  }
+  /// Of sum w D^k.
+  static double error(const Moments& about, int k, double theta) {
+    Contract contract = GetParam().contract();
+    if (theta != 1) contract.exp_argument_error = 3;
+    return moment_error(contract, about, k, about.of[k] - (k == 0 ? 1 : 0));
+  }
   static double varentropy(const RowCall& call, Format result) {
     const auto got = GetParam().run("varentropy", call, {1}, {result});
     if (!got) ADD_FAILURE() << "a call was refused";
@@ -91,7 +69,7 @@ TEST_P(RowMoments, AreWithinTheirErrors) {
     for (const double theta : {1.0, 0.37}) {
       const std::vector<double> row = uneven(n);
       const RowOracle oracle(row, theta);
-      const Moments about(GetParam(), oracle, theta);
+      const Moments about = moments_of(oracle, theta);
       const Enclosure exact[] = {oracle.sum_minus_one(), oracle.weighted_deviation(), oracle.second_moment()};
       for (const Format result : results()) {
         const std::vector<double> got = statistics({row, {}, {}, theta}, result);
@@ -99,7 +77,7 @@ TEST_P(RowMoments, AreWithinTheirErrors) {
         EXPECT_EQ(got[0], oracle.maximum());
         for (int k = 0; k < 3; ++k) {
           const double value = got[static_cast<std::size_t>(k) + 1];
-          EXPECT_TRUE(numerics::simulated::holds(value, exact[k], about.error(k) + rounding_of(result, value)))
+          EXPECT_TRUE(numerics::simulated::holds(value, exact[k], error(about, k, theta) + rounding_of(result, value)))
               << "k = " << k << ", n = " << n << ", theta = " << theta << ": " << value;
         }
       }
@@ -112,16 +90,16 @@ TEST_P(RowMoments, VarentropyIsWithinItsError) {
     for (const double theta : {1.0, 0.37}) {
       const std::vector<double> row = uneven(n);
       const RowOracle oracle(row, theta);
-      const Moments about(GetParam(), oracle, theta);
+      const Moments about = moments_of(oracle, theta);
       // U/S - (T/S)^2, each quotient with the errors of its sums.
-      const double sum = about.sum[0], s = about.error(0) / sum;
-      const double t = about.error(1) / sum + about.sum[1] / sum * s;
-      const double u = about.error(2) / sum + about.sum[2] / sum * s;
+      const double sum = about.sum(), s = error(about, 0, theta) / sum;
+      const double t = error(about, 1, theta) / sum + about.of[1] / sum * s;
+      const double u = error(about, 2, theta) / sum + about.of[2] / sum * s;
       for (const Format result : results()) {
         const double got = varentropy({row, {}, {}, theta}, result);
         EXPECT_GE(got, 0);
         EXPECT_TRUE(numerics::simulated::holds(got, oracle.varentropy(),
-                                               u + 2 * about.sum[1] / sum * t + rounding_of(result, got)))
+                                               u + 2 * about.of[1] / sum * t + rounding_of(result, got)))
             << "n = " << n << ", theta = " << theta << ": " << got;
       }
     }
