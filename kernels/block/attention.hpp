@@ -189,7 +189,7 @@ SOFTCHECK_BODY void attention_body(B& block, const AttentionArguments<B, Element
     HeldOutput<T> held;
     T beta = 1;
     if constexpr (adaptive) {
-      const RowStatistics<T> all = row_statistics(block, scores, memory.statistics, T(1));
+      const RowStatistics<T> all = row_statistics<Moments::deviations>(block, scores, memory.statistics, T(1));
       held.maximum = all.maximum;
       if (all.maximum > minus_infinity<T>()) {
         beta = static_cast<T>(adaptive_beta(entropy_of(all)));

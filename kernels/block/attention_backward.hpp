@@ -91,7 +91,7 @@ SOFTCHECK_BODY QueryGradient<Accumulator<Element>> query_gradient(
     B& block, const GradientArguments<B, Element>& arguments, const QueryScores<B, Element, Element>& scores,
     const GradientMemory<B, Accumulator<Element>>& memory) {
   using T = Accumulator<Element>;
-  const RowStatistics<T> all = row_statistics(block, scores, memory.statistics, T(1));
+  const RowStatistics<T> all = row_statistics<Moments::deviations>(block, scores, memory.statistics, T(1));
   QueryGradient<T> of = {all.maximum, 1, 0, 0, 0, 0, 0};
   // The same for every thread of the block: its barriers may stand behind it.
   if (!(all.maximum > minus_infinity<T>())) return of;

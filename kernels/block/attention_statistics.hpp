@@ -10,6 +10,13 @@ template <BlockContext B, class Element, class Result>
 struct AttentionStatisticsArguments {
   AttentionArguments<B, Element, Result> forward;
   Tensor4<typename B::template Global<Result>> results[4];
+
+  SOFTCHECK_BODY void store(std::int64_t batch, std::int64_t head, std::int64_t query,
+                            const RowStatistics<Accumulator<Element>>& all) const {
+    const ToldStatistics<Accumulator<Element>> told(all);
+    SOFTCHECK_UNROLL
+    for (int i = 0; i < 4; ++i) results[i].store_wide(batch, head, query, static_cast<double>(told.entry[i]));
+  }
 };
 
 /// Shared memory of attention_statistics_body, in bytes.
@@ -33,14 +40,8 @@ SOFTCHECK_BODY void attention_statistics_body(B& block,
     if (!scores.inside) continue;
     load_query(block, scores, query);
     // All have read the query when they meet to merge: the next one may be loaded.
-    const RowStatistics<T> all = row_statistics(block, scores, partials, T(1));
-    if (block.rank() == 0) {
-      const ToldStatistics<T> told(all);
-      SOFTCHECK_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        arguments.results[i].store_wide(scores.batch, scores.head, scores.query, static_cast<double>(told.entry[i]));
-      }
-    }
+    const RowStatistics<T> all = row_statistics<Moments::squares>(block, scores, partials, T(1));
+    if (block.rank() == 0) arguments.store(scores.batch, scores.head, scores.query, all);
   }
 }
 

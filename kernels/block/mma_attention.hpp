@@ -72,21 +72,31 @@ SOFTCHECK_BODY void weigh_tile(FragmentC (&x)[keys_of_tile / 8], HeldRows& held)
   }
 }
 
-/// The first pass of adaptive attention: maximum and beta of each row, from the scores alone.
-template <int width, BlockContext B, class Element, class Result, class Shared>
-SOFTCHECK_BODY void find_beta(B& block, const QueryTile<B, Element, Result>& tile, const Shared& queries,
-                              const Shared& keys, bool by_chunks, HeldRows& held) {
+/// one(scores) for each tile of the keys of a block's queries, by all its threads.
+template <int width, BlockContext B, class Element, class Result, class Shared, class One>
+SOFTCHECK_BODY void each_score_tile(B& block, const QueryTile<B, Element, Result>& tile, const Shared& queries,
+                                    const Shared& keys, bool by_chunks, One one) {
   const AttentionArguments<B, Element, Result>& from = tile.arguments;
   for (std::int64_t begin = tile.of.first_key; begin < tile.columns; begin += keys_of_tile) {
     block.sync();  // the tile is free
     load_tile<width, keys_of_tile>(block, from.k, by_chunks, tile.batch, tile.key_head, begin, tile.of.key_end,
                                    from.dim, keys);
     block.sync();
-    FragmentC x[keys_of_tile / 8], none[1] = {};
+    FragmentC x[keys_of_tile / 8];
     score_tile<width>(block, tile, queries, keys, begin, x);
+    one(x);
+  }
+}
+
+/// The first pass of adaptive attention: maximum and beta of each row, from the scores alone.
+template <int width, BlockContext B, class Element, class Result, class Shared>
+SOFTCHECK_BODY void find_beta(B& block, const QueryTile<B, Element, Result>& tile, const Shared& queries,
+                              const Shared& keys, bool by_chunks, HeldRows& held) {
+  each_score_tile<width>(block, tile, queries, keys, by_chunks, [&](FragmentC(&x)[keys_of_tile / 8]) {
+    FragmentC none[1] = {};
     raise_to_tile(block, x, held, none);
     weigh_tile<true>(x, held);
-  }
+  });
   SOFTCHECK_UNROLL
   for (int half = 0; half < 2; ++half) {
     const WeightSums<float> sums = merged_by_row(block, held.sums[half], MergedWeightSums<float>());

@@ -84,7 +84,7 @@ SOFTCHECK_BODY RowStatistics<T> merged(RowStatistics<T> left, RowStatistics<T> r
 }
 
 /// merged() as what merged_by_block() takes. Sums that nobody wants are said to be 0, so that no shuffle moves them.
-template <class T, Moments moments = Moments::squares>
+template <class T, Moments moments>
 struct MergedStatistics {
   T scale;
   SOFTCHECK_BODY RowStatistics<T> operator()(const RowStatistics<T>& left, const RowStatistics<T>& right) const {
@@ -129,7 +129,7 @@ SOFTCHECK_BODY void add_items(RowStatistics<T>& state, const T (&x)[items_at_onc
 
 /// The statistics of a row (columns, visible(column), maybe load_group(column, x)) by one read of it, for every thread
 /// of the block. partials as for merged_by_block.
-template <Moments moments = Moments::squares, BlockContext B, class Row, class T>
+template <Moments moments, BlockContext B, class Row, class T>
 SOFTCHECK_BODY RowStatistics<T> row_statistics(B& block, const Row& row,
                                                const typename B::template Shared<RowStatistics<T>>& partials, T scale) {
   RowStatistics<T> own = no_items<T>();

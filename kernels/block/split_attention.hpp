@@ -94,7 +94,8 @@ SOFTCHECK_BODY void part_statistics_body(B& block, const SplitArguments<B, Eleme
     if (!scores.inside || item % parts >= parts_of(scores.keys)) continue;
     load_query(block, scores, memory.query);
     // All have read the query when they meet to merge: the next one may be loaded.
-    const RowStatistics<T> all = row_statistics(block, PartScores(scores, item % parts), memory.statistics, T(1));
+    const RowStatistics<T> all =
+        row_statistics<Moments::deviations>(block, PartScores(scores, item % parts), memory.statistics, T(1));
     if (block.rank() == 0) arguments.statistics.store(item, all);
   }
 }
@@ -108,7 +109,7 @@ SOFTCHECK_BODY RowStatistics<T> merged_statistics(B& block, const SplitArguments
   const RowStatistics<T> own = block.rank() < parts_of(scores.keys)
                                    ? arguments.statistics.load(item * arguments.parts() + block.rank())
                                    : no_items<T>();
-  return merged_by_block(block, memory.statistics, own, no_items<T>(), MergedStatistics<T>{1});
+  return merged_by_block(block, memory.statistics, own, no_items<T>(), MergedStatistics<T, Moments::deviations>{1});
 }
 
 /// A query's part of the output, not yet divided by the sum of its weights.

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "kernels/block/mma_attention.hpp"
+#include "kernels/block/mma_statistics.hpp"
 #include "kernels/cuda/attention_call.cuh"
 #include "kernels/cuda/block.cuh"
 
@@ -43,6 +43,13 @@ __global__ void __launch_bounds__(mma_threads, least_mma_blocks<width>)
     mma_attention_kernel(const AttentionArguments<CudaBlock<mma_threads>, Element, Result> arguments) {
   CudaBlock<mma_threads> block;
   mma_attention_body<adaptive, width>(block, arguments);
+}
+
+template <int width, class Element, class Result>
+__global__ void __launch_bounds__(mma_threads, least_blocks)
+    mma_statistics_kernel(const AttentionStatisticsArguments<CudaBlock<mma_threads>, Element, Result> arguments) {
+  CudaBlock<mma_threads> block;
+  mma_statistics_body<width>(block, arguments);
 }
 
 struct CudaAttention {
@@ -83,16 +90,29 @@ struct CudaMmaAttention {
 
   template <bool adaptive, class Element, class Result>
   int run(const AttentionArguments<Block, Element, Result>& arguments) const {
-    return run_mma_width<adaptive>(*this, arguments);
+    return with_mma_width(arguments, [&]<int width>(std::integral_constant<int, width>) {
+      const unsigned blocks = blocks_of(arguments);
+      if (blocks == 0) return 0;
+      mma_attention_kernel<adaptive, width><<<blocks, mma_threads, mma_bytes<width, Element>, stream>>>(arguments);
+      return cudaGetLastError() == cudaSuccess ? 0 : 1;
+    });
   }
 
-  template <bool adaptive, int width, class Element, class Result>
-  int run_width(const AttentionArguments<Block, Element, Result>& arguments) const {
-    const std::int64_t items = arguments.batch * arguments.heads * tiles_of_head(arguments);
-    if (items == 0) return 0;
-    const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(items, 1 << 20));
-    mma_attention_kernel<adaptive, width><<<blocks, mma_threads, mma_bytes<width, Element>, stream>>>(arguments);
-    return cudaGetLastError() == cudaSuccess ? 0 : 1;
+  template <class Element, class Result>
+  int run_statistics(const AttentionStatisticsArguments<Block, Element, Result>& arguments) const {
+    return with_mma_width(arguments.forward, [&]<int width>(std::integral_constant<int, width>) {
+      const unsigned blocks = blocks_of(arguments.forward);
+      if (blocks == 0) return 0;
+      mma_statistics_kernel<width><<<blocks, mma_threads, mma_statistics_bytes<width, Element>, stream>>>(arguments);
+      return cudaGetLastError() == cudaSuccess ? 0 : 1;
+    });
+  }
+
+ private:
+  // Blocks take tiles in turn: the grid need not hold them all.
+  template <class Arguments>
+  static unsigned blocks_of(const Arguments& of) {
+    return static_cast<unsigned>(std::min<std::int64_t>(of.batch * of.heads * tiles_of_head(of), 1 << 20));
   }
 };
 
@@ -120,6 +140,10 @@ SOFTCHECK_EXPORT int softcheck_cuda_attention_statistics(const softcheck_call* c
   return softcheck::kernels::run_statistics_on_device<softcheck::kernels::CudaStatistics>(call);
 }
 
+SOFTCHECK_EXPORT int softcheck_cuda_mma_attention_statistics(const softcheck_call* call) {
+  return softcheck::kernels::run_statistics_on_device<softcheck::kernels::CudaMmaAttention>(call);
+}
+
 // Packed sequences, kernels/cpu/packed_views.hpp: the bits of a call for each. Lengths that lie on a device are not
 // looked at: what leads out of the tensors is cut off, results of such a call mean nothing.
 
@@ -141,4 +165,8 @@ SOFTCHECK_EXPORT int softcheck_cuda_mma_adaptive_attention_varlen(const softchec
 
 SOFTCHECK_EXPORT int softcheck_cuda_attention_statistics_varlen(const softcheck_call* call) {
   return softcheck::kernels::run_packed_statistics_on_device<softcheck::kernels::CudaStatistics>(call);
+}
+
+SOFTCHECK_EXPORT int softcheck_cuda_mma_attention_statistics_varlen(const softcheck_call* call) {
+  return softcheck::kernels::run_packed_statistics_on_device<softcheck::kernels::CudaMmaAttention>(call);
 }

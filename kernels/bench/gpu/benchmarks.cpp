@@ -150,8 +150,20 @@ struct AttentionShape {
   }
 };
 
-void measure_attention(Benchmarks& all, Format format, const AttentionShape& s, softcheck_kernel plain,
-                       softcheck_kernel adaptive, const std::string& prefix) {
+/// Kernels of one way to compute attention; statistics may be none.
+struct AttentionKernels {
+  const char* prefix;
+  softcheck_kernel plain, adaptive, statistics;
+};
+constexpr AttentionKernels by_block = {"", softcheck_cuda_attention, softcheck_cuda_adaptive_attention,
+                                       softcheck_cuda_attention_statistics};
+constexpr AttentionKernels by_parts = {"split_", softcheck_cuda_split_attention,
+                                       softcheck_cuda_split_adaptive_attention, nullptr};
+constexpr AttentionKernels by_tensor_cores = {"mma_", softcheck_cuda_mma_attention,
+                                              softcheck_cuda_mma_adaptive_attention,
+                                              softcheck_cuda_mma_attention_statistics};
+
+void measure_attention(Benchmarks& all, Format format, const AttentionShape& s, const AttentionKernels& kernels) {
   const std::vector<std::int64_t> of_queries = {s.batch, s.heads, s.queries, s.dim},
                                   of_keys = {s.batch, s.heads, s.keys, s.dim};
   const std::vector<std::int64_t> scalars = {s.batch, s.heads, s.queries};
@@ -162,14 +174,22 @@ void measure_attention(Benchmarks& all, Format format, const AttentionShape& s, 
   const auto lse = std::make_shared<DeviceTensor>(Format::f32, scalars, 5),
              entropy = std::make_shared<DeviceTensor>(Format::f32, scalars, 6);
   const double scale = 1 / std::sqrt(static_cast<double>(s.dim));
-  const Call calls[] = {{plain, {q, k, v}, {out}, scale, s.causal},
-                        {plain, {q, k, v}, {out, lse, entropy}, scale, s.causal},
-                        {adaptive, {q, k, v}, {out, lse, entropy}, scale, s.causal}};
+  const std::string prefix = kernels.prefix;
   std::vector<Timing> timings;
-  for (const char* name : {"attention", "attention with entropy", "adaptive_attention"}) {
-    timings.push_back({prefix + "attention", prefix + name, to_string(format), s.text(), {}, 0, s.flops(), 0, 0});
+  std::vector<std::function<void()>> calls;
+  const auto add = [&](const char* name, const Call& call, double flops) {
+    timings.push_back({prefix + "attention", prefix + name, to_string(format), s.text(), {}, 0, flops, 0, 0});
+    calls.push_back(call);
+  };
+  add("attention", {kernels.plain, {q, k, v}, {out}, scale, s.causal}, s.flops());
+  add("attention with entropy", {kernels.plain, {q, k, v}, {out, lse, entropy}, scale, s.causal}, s.flops());
+  add("adaptive_attention", {kernels.adaptive, {q, k, v}, {out, lse, entropy}, scale, s.causal}, s.flops());
+  if (kernels.statistics != nullptr) {
+    const auto rows = [&](unsigned seed) { return std::make_shared<DeviceTensor>(Format::f32, scalars, seed); };
+    add("attention_statistics", {kernels.statistics, {q, k}, {rows(7), rows(8), rows(9), rows(10)}, scale, s.causal},
+        s.flops() / 2);
   }
-  measure(all.timings, timings, {calls[0], calls[1], calls[2]});
+  measure(all.timings, timings, calls);
 }
 
 // Sequences of 256, 512, ..., 4096 tokens: packed, and each filled up to the longest one, as a batch has them.
@@ -220,26 +240,20 @@ Benchmarks run_benchmarks(std::size_t memory) {
   measure_rows(all, memory);
   for (const std::int64_t dim : {64, 128}) {
     for (const bool causal : {false, true}) {
-      measure_attention(all, Format::bf16, {1, 16, 4096, 4096, dim, causal}, softcheck_cuda_mma_attention,
-                        softcheck_cuda_mma_adaptive_attention, "mma_");
-      measure_attention(all, Format::bf16, {1, 16, 16384, 16384, dim, causal}, softcheck_cuda_mma_attention,
-                        softcheck_cuda_mma_adaptive_attention, "mma_");
+      measure_attention(all, Format::bf16, {1, 16, 4096, 4096, dim, causal}, by_tensor_cores);
+      measure_attention(all, Format::bf16, {1, 16, 16384, 16384, dim, causal}, by_tensor_cores);
     }
   }
   measure_packed(all);
-  measure_attention(all, Format::f32, {1, 16, 4096, 4096, 128, true}, softcheck_cuda_attention,
-                    softcheck_cuda_adaptive_attention, "");
+  measure_attention(all, Format::f32, {1, 16, 4096, 4096, 128, true}, by_block);
   // O(n) memory: the scores of these would be 17 G and 1.1 T numbers.
-  measure_attention(all, Format::bf16, {1, 1, 131072, 131072, 128, true}, softcheck_cuda_mma_attention,
-                    softcheck_cuda_mma_adaptive_attention, "mma_");
-  measure_attention(all, Format::bf16, {1, 1, 1048576, 1048576, 128, true}, softcheck_cuda_mma_attention,
-                    softcheck_cuda_mma_adaptive_attention, "mma_");
+  measure_attention(all, Format::bf16, {1, 1, 131072, 131072, 128, true}, by_tensor_cores);
+  measure_attention(all, Format::bf16, {1, 1, 1048576, 1048576, 128, true}, by_tensor_cores);
   // One query: decoding, by a block and by a block for each part of the keys.
   for (const std::int64_t keys : {4096, 131072, 1048576}) {
     const AttentionShape shape{1, 8, 1, keys, 128, false};
-    measure_attention(all, Format::bf16, shape, softcheck_cuda_attention, softcheck_cuda_adaptive_attention, "");
-    measure_attention(all, Format::bf16, shape, softcheck_cuda_split_attention, softcheck_cuda_split_adaptive_attention,
-                      "split_");
+    measure_attention(all, Format::bf16, shape, by_block);
+    measure_attention(all, Format::bf16, shape, by_parts);
   }
   return all;
 }

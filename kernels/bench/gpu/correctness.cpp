@@ -221,11 +221,12 @@ void compare_backward(const Kernels& kernels, std::vector<Comparison>& found, st
 
 namespace {
 
-/// Statistics of the other scores: causal where the call is not.
+/// Statistics of other scores: causal where the call is not.
+template <softcheck_kernel kernel>
 int other_diagonal(const softcheck_call* call) {
   softcheck_call other = *call;
   other.causal = call->causal == 0;
-  return softcheck_strict_attention_statistics(&other);
+  return kernel(&other);
 }
 
 }  // namespace
@@ -263,9 +264,11 @@ std::vector<Comparison> compare_on_the_emulator(bool planted) {
   compare_attention({"split_attention", softcheck_emulated_split_attention,
                      planted ? softcheck_strict_attention : softcheck_strict_split_attention, "strict"},
                     found, 3000);
-  compare_statistics({"attention_statistics", softcheck_emulated_attention_statistics,
-                      planted ? other_diagonal : softcheck_strict_attention_statistics, "strict"},
-                     found, 3000);
+  compare_statistics(
+      {"attention_statistics", softcheck_emulated_attention_statistics,
+       planted ? other_diagonal<softcheck_strict_attention_statistics> : softcheck_strict_attention_statistics,
+       "strict"},
+      found, 3000);
   compare_backward(
       {"attention_backward", softcheck_emulated_attention_backward,
        planted ? softcheck_strict_adaptive_attention_backward : softcheck_strict_attention_backward, "strict"},
@@ -276,6 +279,11 @@ std::vector<Comparison> compare_on_the_emulator(bool planted) {
   compare_narrow_weights({"mma_adaptive_attention", softcheck_emulated_mma_adaptive_attention,
                           planted ? softcheck_strict_attention : softcheck_strict_adaptive_attention, "f64"},
                          true, found);
+  compare_narrow_statistics({"mma_attention_statistics",
+                             planted ? other_diagonal<softcheck_emulated_mma_attention_statistics>
+                                     : softcheck_emulated_mma_attention_statistics,
+                             nullptr, "f64"},
+                            found);
   compare_packed({"packed split_attention", softcheck_emulated_split_attention_varlen,
                   planted ? softcheck_strict_attention : softcheck_strict_split_attention, "strict"},
                  {Format::f32}, Pass::forward, false, found);
@@ -320,6 +328,8 @@ std::vector<Comparison> compare_on_the_device() {
   compare_narrow_weights(
       {"mma_adaptive_attention", softcheck_cuda_mma_adaptive_attention, softcheck_strict_adaptive_attention, "f64"},
       true, found);
+  compare_narrow_statistics({"mma_attention_statistics", softcheck_cuda_mma_attention_statistics, nullptr, "f64"},
+                            found);
   const std::vector<Format> all(std::begin(formats), std::end(formats)), halves = {Format::f16, Format::bf16};
   compare_packed({"packed attention", softcheck_cuda_attention_varlen, softcheck_strict_attention, "strict"}, all,
                  Pass::forward, true, found);
@@ -347,6 +357,9 @@ std::vector<Comparison> compare_on_the_device() {
   compare_packed({"packed mma_adaptive_attention", softcheck_cuda_mma_adaptive_attention_varlen,
                   softcheck_cuda_mma_adaptive_attention, "own call"},
                  halves, Pass::forward, true, found);
+  compare_packed({"packed mma_attention_statistics", softcheck_cuda_mma_attention_statistics_varlen,
+                  softcheck_cuda_mma_attention_statistics, "own call"},
+                 halves, Pass::statistics, true, found);
   return found;
 }
 

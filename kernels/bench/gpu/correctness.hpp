@@ -41,6 +41,8 @@ void compare_packed(const Kernels& kernels, const std::vector<Format>& formats, 
                     std::vector<Comparison>& found);
 /// Attention by tensor cores against f64 attention: f16 and bf16.
 void compare_narrow_weights(const Kernels& kernels, bool adaptive, std::vector<Comparison>& found);
+/// The statistics of scores by tensor cores against those in double: f16 and bf16.
+void compare_narrow_statistics(const Kernels& kernels, std::vector<Comparison>& found);
 
 /// The first place where two tensors differ, as text; empty where none does. A NaN equals any NaN.
 std::string difference(const char* name, const HostTensor& judged, const HostTensor& reference);

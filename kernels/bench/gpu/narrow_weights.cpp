@@ -1,51 +1,16 @@
-// Attention by tensor cores against f64 attention. What a tensor core does with the bits that it aligns away is not
-// documented; granted is that each of the 17 addends of a step of 16 products is truncated at one part in 2^23 of the
-// largest, all else rounds as IEEE 754 says.
+// Attention by tensor cores against f64 attention.
 #include <algorithm>
 #include <sstream>
 
 #include "kernels/bench/gpu/correctness.hpp"
-#include "kernels/bench/gpu/tensors.hpp"
+#include "kernels/bench/gpu/narrow_scores.hpp"
 #include "kernels/cpu/adaptive_beta.hpp"
 
 namespace softcheck::kernels::gpu {
 namespace {
 
-constexpr double u = 0x1p-24;
-constexpr double step_error = 17 * 0x1p-23;
-constexpr double products_of_step = 16;
-constexpr double keys_of_tile = 32;
 // beta's Lipschitz constant in the entropy, rounded up.
 constexpr double steepest_beta = 2.52543;
-
-struct Problem {
-  std::int64_t heads, queries, keys, dim, value_dim;
-  bool causal;
-  double scale;
-};
-
-/// Of one query's keys, exactly up to double's roundings.
-struct Row {
-  std::vector<double> x, error;  // scores, and what the kernel's may err by
-};
-
-Row scores_of(const Problem& p, const HostTensor& q, const HostTensor& k, std::int64_t head, std::int64_t query) {
-  const double steps = p.dim <= 64 ? 64 / products_of_step : 128 / products_of_step;
-  const std::int64_t last = query + p.keys - p.queries + 1;
-  Row row;
-  for (std::int64_t j = 0; j < (p.causal ? std::min(last, p.keys) : p.keys); ++j) {
-    double dot = 0, size = 0;
-    for (std::int64_t c = 0; c < p.dim; ++c) {
-      const double term = q.at(static_cast<std::size_t>((head * p.queries + query) * p.dim + c)) *
-                          k.at(static_cast<std::size_t>((head * p.keys + j) * p.dim + c));
-      dot += term;
-      size += std::abs(term);
-    }
-    row.x.push_back(dot * p.scale);
-    row.error.push_back(std::abs(p.scale) * steps * step_error * size + 2 * u * std::abs(dot * p.scale));
-  }
-  return row;
-}
 
 struct Temperature {
   double beta = 1, error = 0;
@@ -53,7 +18,7 @@ struct Temperature {
 
 // What the entropy may err by moves beta: by its scores, by the sums of a row's statistics as the emulator's tests have
 // them.
-Temperature temperature_of(const Row& row, double m, double m_error, double rises) {
+Temperature temperature_of(const NarrowScores& row, double m, double m_error, double rises) {
   double s = 0, t = 0, squares = 0;
   for (const double x : row.x) {
     const double d = m - x, w = std::exp(-d);
@@ -72,11 +37,11 @@ Temperature temperature_of(const Row& row, double m, double m_error, double rise
 }
 
 /// How far column c of the output may lie from the exact one.
-std::vector<double> allowed_errors(const Problem& p, const HostTensor& v, std::int64_t head, const Row& row,
-                                   bool adaptive) {
+std::vector<double> allowed_errors(const NarrowProblem& p, const HostTensor& v, std::int64_t head,
+                                   const NarrowScores& row, bool adaptive) {
   const Format format = v.format();
   const double narrow = format == Format::f16 ? 0x1p-11 : 0x1p-8, least = format == Format::f16 ? 0x1p-25 : 0x1p-134;
-  const double m = *std::ranges::max_element(row.x), m_error = *std::ranges::max_element(row.error);
+  const double m = row.largest(), m_error = row.largest_error();
   const double widest = m - *std::ranges::min_element(row.x);
   const double rises = std::ceil(static_cast<double>(row.x.size()) / keys_of_tile) + 7;
   const Temperature at = adaptive ? temperature_of(row, m, m_error, rises) : Temperature{};
@@ -112,11 +77,8 @@ std::vector<double> allowed_errors(const Problem& p, const HostTensor& v, std::i
   return allowed;
 }
 
-Comparison compared(const Kernels& kernels, Format format, const Problem& p, bool adaptive) {
-  std::ostringstream text;
-  text << p.heads << " heads x " << p.queries << " queries x " << p.keys << " keys, dim " << p.dim << ", "
-       << p.value_dim << (p.causal ? ", causal" : "");
-  Comparison found{kernels.name, to_string(format), kernels.reference_name, text.str(), false, {}};
+Comparison compared(const Kernels& kernels, Format format, const NarrowProblem& p, bool adaptive) {
+  Comparison found{kernels.name, to_string(format), kernels.reference_name, text_of(p), false, {}};
   HostTensor q(format, {1, p.heads, p.queries, p.dim}), k(format, {1, p.heads, p.keys, p.dim}),
       v(format, {1, p.heads, p.keys, p.value_dim});
   fill_normal(q, 1, 1);
@@ -161,9 +123,7 @@ Comparison compared(const Kernels& kernels, Format format, const Problem& p, boo
 
 void compare_narrow_weights(const Kernels& kernels, bool adaptive, std::vector<Comparison>& found) {
   for (const Format format : {Format::f16, Format::bf16}) {
-    for (const Problem& p :
-         {Problem{1, 3, 40, 16, 16, false, 0.25}, Problem{2, 70, 150, 64, 64, true, 0.125},
-          Problem{1, 65, 300, 128, 128, false, 0.088388347648318447}, Problem{1, 5, 90, 33, 100, true, 0.2}}) {
+    for (const NarrowProblem& p : narrow_problems) {
       found.push_back(compared(kernels, format, p, adaptive));
     }
   }

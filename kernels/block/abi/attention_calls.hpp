@@ -65,14 +65,14 @@ AttentionArguments<B, Element, Result> attention_arguments(const AttentionViews&
   return arguments;
 }
 
-/// launcher.run_width<adaptive, width>(arguments) for the narrowest width that holds the heads; 1, a refusal, for what
-/// tensor cores do not take. lse and entropy in f32 only: half the kernels to compile.
-template <bool adaptive, class Launcher, class B, class Element, class Result>
-int run_mma_width(const Launcher& launcher, const AttentionArguments<B, Element, Result>& arguments) {
+/// take(std::integral_constant<int, width>()) for the narrowest width of tensor cores' tiles that holds the heads; 1, a
+/// refusal, for what they do not take. Numbers of queries in f32 only: half the kernels to compile.
+template <class B, class Element, class Result, class Take>
+int with_mma_width(const AttentionArguments<B, Element, Result>& arguments, const Take& take) {
   if constexpr (sizeof(Element) == 2 && sizeof(Result) == 4) {
     const std::int64_t longest = std::max(arguments.dim, arguments.value_dim);
-    if (longest <= 64) return launcher.template run_width<adaptive, 64>(arguments);
-    if (longest <= 128) return launcher.template run_width<adaptive, 128>(arguments);
+    if (longest <= 64) return take(std::integral_constant<int, 64>());
+    if (longest <= 128) return take(std::integral_constant<int, 128>());
   }
   return 1;
 }

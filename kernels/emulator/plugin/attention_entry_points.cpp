@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernels/block/abi/attention_calls.hpp"
-#include "kernels/block/mma_attention.hpp"
+#include "kernels/block/mma_statistics.hpp"
 #include "kernels/block/split_attention.hpp"
 #include "kernels/emulator/block.hpp"
 #include "kernels/emulator/plugin/launched.hpp"
@@ -104,16 +104,27 @@ struct EmulatedMmaAttention {
 
   template <bool adaptive, class Element, class Result>
   int run(const AttentionArguments<Block, Element, Result>& arguments) const {
-    return run_mma_width<adaptive>(*this, arguments);
+    return with_mma_width(arguments, [&]<int width>(std::integral_constant<int, width>) {
+      launch_tiles(arguments, mma_bytes<width, Element>,
+                   [&](Block& block) { mma_attention_body<adaptive, width>(block, arguments); });
+      return 0;
+    });
   }
 
-  template <bool adaptive, int width, class Element, class Result>
-  int run_width(const AttentionArguments<Block, Element, Result>& arguments) const {
-    const std::int64_t tiles = tiles_of_head(arguments);
-    emulator::launched(
-        {std::min<std::int64_t>(arguments.batch * arguments.heads * tiles, 3), mma_threads, mma_bytes<width, Element>},
-        [&](Block& block) { mma_attention_body<adaptive, width>(block, arguments); }, arguments.keys);
-    return 0;
+  template <class Element, class Result>
+  int run_statistics(const AttentionStatisticsArguments<Block, Element, Result>& arguments) const {
+    return with_mma_width(arguments.forward, [&]<int width>(std::integral_constant<int, width>) {
+      launch_tiles(arguments.forward, mma_statistics_bytes<width, Element>,
+                   [&](Block& block) { mma_statistics_body<width>(block, arguments); });
+      return 0;
+    });
+  }
+
+ private:
+  template <class Arguments>
+  static void launch_tiles(const Arguments& of, std::size_t shared_bytes, const emulator::Kernel& kernel) {
+    const std::int64_t tiles = of.batch * of.heads * tiles_of_head(of);
+    emulator::launched({std::min<std::int64_t>(tiles, 3), mma_threads, shared_bytes}, kernel, of.keys);
   }
 };
 
@@ -161,6 +172,10 @@ SOFTCHECK_EXPORT int softcheck_emulated_attention_statistics(const softcheck_cal
   return kernels::run_statistics_call(call, kernels::EmulatedStatistics());
 }
 
+SOFTCHECK_EXPORT int softcheck_emulated_mma_attention_statistics(const softcheck_call* call) {
+  return kernels::run_statistics_call(call, kernels::EmulatedMmaAttention());
+}
+
 // (q, k, v, d_out[, mask]) to dq, dk, dv.
 SOFTCHECK_EXPORT int softcheck_emulated_attention_backward(const softcheck_call* call) {
   return kernels::run_backward_call<false>(call, kernels::EmulatedBackward());
@@ -198,6 +213,10 @@ SOFTCHECK_EXPORT int softcheck_emulated_split_adaptive_attention_varlen(const so
 
 SOFTCHECK_EXPORT int softcheck_emulated_attention_statistics_varlen(const softcheck_call* call) {
   return kernels::run_packed_statistics_call(call, call, kernels::EmulatedStatistics());
+}
+
+SOFTCHECK_EXPORT int softcheck_emulated_mma_attention_statistics_varlen(const softcheck_call* call) {
+  return kernels::run_packed_statistics_call(call, call, kernels::EmulatedMmaAttention());
 }
 
 SOFTCHECK_EXPORT int softcheck_emulated_attention_backward_varlen(const softcheck_call* call) {

@@ -19,7 +19,7 @@ status=0
 status=0
 found=$("$program" --self-test --planted --results "$folder") || status=$?
 [ $status = 1 ] || { echo "exit $status for planted differences"; exit 1; }
-for kernel in softmax row_statistics adaptive_softmax_backward split_attention attention_statistics attention_backward mma_attention mma_adaptive_attention 'packed split_attention' 'packed attention_backward'; do
+for kernel in softmax row_statistics adaptive_softmax_backward split_attention attention_statistics attention_backward mma_attention mma_adaptive_attention mma_attention_statistics 'packed split_attention' 'packed attention_backward'; do
   printf '%s\n' "$found" | grep -q "^DIFFERS  $kernel " || { echo "nothing found of $kernel"; exit 1; }
 done
 for report in "$folder"/*.json; do

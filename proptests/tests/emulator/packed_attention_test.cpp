@@ -3,8 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/block/attention_backward.hpp"
-#include "kernels/block/attention_statistics.hpp"
-#include "kernels/block/mma_attention.hpp"
+#include "kernels/block/mma_statistics.hpp"
 #include "kernels/block/split_attention.hpp"
 #include "kernels/emulator/block.hpp"
 #include "proptests/tests/emulator/strict_formats.hpp"
@@ -52,7 +51,7 @@ void expect_strict_bits(const PackedShape& shape, const std::string& op, bool ca
 const std::string strict_ops[] = {
     "attention",          "adaptive_attention",          "split_attention",     "split_adaptive_attention",
     "attention_backward", "adaptive_attention_backward", "attention_statistics"};
-const std::string mma_ops[] = {"mma_attention", "mma_adaptive_attention"};
+const std::string mma_ops[] = {"mma_attention", "mma_adaptive_attention", "mma_attention_statistics"};
 
 template <class Element>
 class PackedAttention : public testing::Test {};
@@ -192,6 +191,13 @@ struct UnseenLengths {
         expect_inside(bytes, [&](Block& block) { kernels::attention_body<true>(block, arguments); }));
     ASSERT_NO_FATAL_FAILURE(expect_inside(
         kernels::mma_bytes<64, Half>, [&](Block& block) { kernels::mma_attention_body<true, 64>(block, arguments); }));
+    kernels::AttentionStatisticsArguments<Block, Half, Half> of_scores;
+    of_scores.forward = arguments;
+    for (auto& result : of_scores.results) result = arguments.out;
+    ASSERT_NO_FATAL_FAILURE(expect_inside(kernels::mma_statistics_bytes<64, Half>,
+                                          [&](Block& block) { kernels::mma_statistics_body<64>(block, of_scores); }));
+    ASSERT_NO_FATAL_FAILURE(expect_inside(kernels::attention_statistics_bytes<float>(1),
+                                          [&](Block& block) { kernels::attention_statistics_body(block, of_scores); }));
     kernels::SplitArguments<Block, Half, Half> split;
     split.forward = arguments;
     split.statistics = std::span(statistics);
@@ -209,11 +215,6 @@ struct UnseenLengths {
     const std::size_t of_gradient = kernels::gradient_bytes<float>(1, 1);
     ASSERT_NO_FATAL_FAILURE(
         expect_inside(of_gradient, [&](Block& block) { kernels::query_backward_body<true>(block, gradient); }));
-    kernels::AttentionStatisticsArguments<Block, Half, Half> of_scores;
-    of_scores.forward = arguments;
-    for (auto& result : of_scores.results) result = arguments.out;
-    ASSERT_NO_FATAL_FAILURE(expect_inside(kernels::attention_statistics_bytes<float>(1),
-                                          [&](Block& block) { kernels::attention_statistics_body(block, of_scores); }));
     gradient.dv = {};
     ASSERT_NO_FATAL_FAILURE(
         expect_inside(of_gradient, [&](Block& block) { kernels::key_backward_body<true>(block, gradient); }));

@@ -223,7 +223,7 @@ std::vector<float> softmax_by_a_block_of(int threads, Problem<float>& problem) {
   const auto body = [&](emulator::Block& block) {
     const auto partials = block.shared<RowStatistics<float>>(block.size() / warp_size);
     const LogitsRow<emulator::Block, float> row(arguments.logits, 0);
-    const RowStatistics<float> all = row_statistics(block, row, partials, 1.0F);
+    const RowStatistics<float> all = row_statistics<Moments::weights>(block, row, partials, 1.0F);
     const float factor = 1 / (1 + all.weights.total());
     each_group_of_columns(block, n, [&](std::int64_t begin) {
       for (std::int64_t i = begin; i < std::min<std::int64_t>(begin + items_at_once, n); ++i) {

@@ -55,8 +55,11 @@ std::vector<Rows> results_of(softcheck_kernel kernel, const AttentionProblem& p,
   return results.value_or(std::vector(count, Rows(static_cast<std::size_t>(p.batch * p.heads * p.queries), -7)));
 }
 
-numerics::Contract contract_of(const std::string& machine, Format format) {
-  const std::string words = machine == "cpu" ? "sum=blocks:128" : "sum=lanes:512";
+/// Of a kernel of statistics, whose name is op.
+numerics::Contract contract_of(const std::string& machine, const std::string& op, Format format) {
+  const std::string words = machine == "cpu"        ? "sum=blocks:128"
+                            : op.starts_with("mma") ? "sum=lanes:16"
+                                                    : "sum=lanes:512";
   return numerics::parse_contract(
       (format == Format::f64 ? "acc=f64 " : "acc=f32 ") + words + " exp=1ulp masked=zero subnormal=kept", format,
       wide_of(format));
@@ -111,32 +114,39 @@ class AttentionStatistics : public testing::TestWithParam<std::tuple<const char*
  protected:
   const std::string machine = std::get<0>(GetParam());
   const Format format = std::get<1>(GetParam());
-  const numerics::Contract contract = contract_of(machine, format);
+  const bool has_tensor_cores = machine == "emulated" && numerics::properties(format).storage_bits == 16;
   const numerics::PrecisionScope precision{256};
 };
 
+/// m, S - 1, T and U of a query, got by a kernel of that contract.
+void expect_within_errors(const numerics::Contract& contract, const Expected& of, const std::vector<double>& got) {
+  if (of.kind == ExactQuery::Kind::nan) {
+    EXPECT_TRUE(std::ranges::all_of(got, [](double x) { return std::isnan(x); }));
+  } else if (of.kind == ExactQuery::Kind::masked) {
+    EXPECT_EQ(got, (std::vector{-infinity, -1.0, 0.0, 0.0}));
+  } else {
+    const auto bound = [&](int k, double moment) {
+      return moment_error(contract, of.moments, k, moment) + moved_by_scores(of.moments, k, of.score_error);
+    };
+    EXPECT_TRUE(near(got[0], of.maximum, of.score_error)) << "m = " << got[0];
+    EXPECT_TRUE(near(got[1], of.sums, bound(0, of.moments.sum() - 1))) << "S - 1 = " << got[1];
+    EXPECT_TRUE(near(got[2], of.deviations, bound(1, of.moments.of[1]))) << "T = " << got[2];
+    EXPECT_TRUE(near(got[3], of.squares, bound(2, of.moments.of[2]))) << "U = " << got[3];
+  }
+}
+
 TEST_P(AttentionStatistics, AreWithinTheirErrors) {
-  for (const AttentionProblem& p : attention_problems(format)) {
-    const std::vector<Rows> got = results_of(kernel_of(machine, "attention_statistics"), p, format, false, 4);
-    const std::vector<Expected> wanted = expected_of(contract, p);
-    for (std::size_t row = 0; row < wanted.size(); ++row) {
-      const Expected& of = wanted[row];
-      const double m = got[0][row], s = got[1][row], t = got[2][row], u = got[3][row];
-      if (of.kind == ExactQuery::Kind::nan) {
-        EXPECT_TRUE(std::isnan(m) && std::isnan(s) && std::isnan(t) && std::isnan(u)) << p.name << ", query " << row;
-        continue;
+  std::vector<std::string> ops = {"attention_statistics"};
+  if (has_tensor_cores) ops.push_back("mma_attention_statistics");
+  for (const std::string& op : ops) {
+    const numerics::Contract contract = contract_of(machine, op, format);
+    for (const AttentionProblem& p : attention_problems(format)) {
+      const std::vector<Rows> got = results_of(kernel_of(machine, op), p, format, false, 4);
+      const std::vector<Expected> wanted = expected_of(contract, p);
+      for (std::size_t row = 0; row < wanted.size(); ++row) {
+        SCOPED_TRACE(op + ", " + p.name + ", query " + std::to_string(row));
+        expect_within_errors(contract, wanted[row], {got[0][row], got[1][row], got[2][row], got[3][row]});
       }
-      if (of.kind == ExactQuery::Kind::masked) {
-        EXPECT_EQ((std::vector{m, s, t, u}), (std::vector{-infinity, -1.0, 0.0, 0.0})) << p.name << ", query " << row;
-        continue;
-      }
-      const auto bound = [&](int k, double moment) {
-        return moment_error(contract, of.moments, k, moment) + moved_by_scores(of.moments, k, of.score_error);
-      };
-      EXPECT_TRUE(near(m, of.maximum, of.score_error)) << p.name << ", query " << row;
-      EXPECT_TRUE(near(s, of.sums, bound(0, of.moments.sum() - 1))) << p.name << ", query " << row << ": " << s;
-      EXPECT_TRUE(near(t, of.deviations, bound(1, of.moments.of[1]))) << p.name << ", query " << row << ": " << t;
-      EXPECT_TRUE(near(u, of.squares, bound(2, of.moments.of[2]))) << p.name << ", query " << row << ": " << u;
     }
   }
 }
@@ -145,13 +155,13 @@ TEST_P(AttentionStatistics, EachAttentionKernelTellsTheLargestScore) {
   std::vector<std::string> ops = {"attention", "adaptive_attention"};
   if (machine == "emulated") {
     ops.insert(ops.end(), {"split_attention", "split_adaptive_attention"});
-    if (numerics::properties(format).storage_bits == 16) {
+    if (has_tensor_cores) {
       ops.insert(ops.end(), {"mma_attention", "mma_adaptive_attention"});
     }
   }
   for (const AttentionProblem& p : attention_problems(format)) {
     const Rows scores = results_of(kernel_of(machine, "attention_statistics"), p, format, false, 1)[0];
-    const std::vector<Expected> wanted = expected_of(contract, p);
+    const std::vector<Expected> wanted = expected_of(contract_of(machine, "mma", format), p);
     for (const std::string& op : ops) {
       const Rows got = results_of(kernel_of(machine, op), p, format, true, 3)[2];
       for (std::size_t row = 0; row < wanted.size(); ++row) {
