@@ -64,6 +64,8 @@ struct RowKernels {
     std::vector<DLTensor*> outputs;
     for (const numerics::Format& of : formats) {
       outputs.push_back(&tensors.emplace_back(shape, compact_placing(shape), type_of(of), &of).view());
+      // What is not written is neither NaN nor what anything here results in.
+      tensors.back().write(std::vector(tensors.back().read().size(), numerics::properties(of).largest));
     }
     const softcheck_call all{SOFTCHECK_KERNEL_ABI_VERSION,
                              static_cast<std::uint32_t>(inputs.size()),
