@@ -1,7 +1,7 @@
 // Attention of one head, d = 64, f32, one thread: ours against the naive form, which materialises all scores and takes
 // libm's exp, scalar but for what the compiler vectorises. Counters: of_naive, how many times as fast; gflops, counting
-// 4 n^2 d a pass over K and V; to_plain, an adaptive call's time in plain calls; of_read, the share of the time that
-// reading K and V alone takes.
+// 4 n^2 d a pass over K and V; to_plain, an adaptive call's time, or that of its scores' statistics, in plain calls;
+// of_read, the share of the time that reading K and V alone takes.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -56,18 +56,35 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) void read_keys(Head
   benchmark::DoNotOptimize(sums);
 }
 
+// m, S - 1, T and U of the scores, without values.
+int call_statistics(softcheck_kernel kernel, Heads& h, bool causal) {
+  static std::vector<float> squares;
+  squares.resize(static_cast<std::size_t>(h.queries));
+  std::int64_t rows[4] = {1, 1, h.queries, Heads::d}, keys[4] = {1, 1, h.n, Heads::d};
+  const DLTensor q = tensor_of(h.q, rows), k = tensor_of(h.k, keys);
+  DLTensor m = tensor_of(h.out, rows, 3), sums = tensor_of(h.lse, rows, 3), deviations = tensor_of(h.entropy, rows, 3),
+           u = tensor_of(squares, rows, 3);
+  const DLTensor* inputs[] = {&q, &k};
+  DLTensor* outputs[] = {&m, &sums, &deviations, &u};
+  const softcheck_call c{
+      SOFTCHECK_KERNEL_ABI_VERSION, 2, 4, inputs, outputs, 1.0, Heads::scale, causal ? 1 : 0, nullptr};
+  return kernel(&c);
+}
+
 void attention(benchmark::State& state, bool causal, std::int64_t queries) {
   const softcheck_kernel plain = kernel_of("softcheck_cpu_kernels", "softcheck_attention");
   const softcheck_kernel adaptive = kernel_of("softcheck_cpu_kernels", "softcheck_adaptive_attention");
-  if (plain == nullptr || adaptive == nullptr) {
+  const softcheck_kernel statistics = kernel_of("softcheck_cpu_kernels", "softcheck_attention_statistics");
+  if (plain == nullptr || adaptive == nullptr || statistics == nullptr) {
     state.SkipWithError("not built here");
     return;
   }
   Heads h(state.range(0), queries == 0 ? state.range(0) : queries);
   const std::vector<double> once = interleaved_seconds({[&] { naive(h, causal); }}, h.queries == 1 ? 20 : 1);
-  const std::vector<double> seconds = interleaved_seconds(
-      {[&] { call_attention(plain, h, causal); }, [&] { call_attention(adaptive, h, causal); }, [&] { read_keys(h); }},
-      h.queries == 1 ? 20 : 5);
+  const std::vector<double> seconds =
+      interleaved_seconds({[&] { call_attention(plain, h, causal); }, [&] { call_attention(adaptive, h, causal); },
+                           [&] { read_keys(h); }, [&] { call_statistics(statistics, h, causal); }},
+                          h.queries == 1 ? 20 : 5);
   for (auto _ : state) {
     call_attention(plain, h, causal);
   }
@@ -75,6 +92,7 @@ void attention(benchmark::State& state, bool causal, std::int64_t queries) {
   state.counters["of_naive"] = once[0] / seconds[0];
   state.counters["adaptive_of_naive"] = once[0] / seconds[1];
   state.counters["adaptive_to_plain"] = seconds[1] / seconds[0];
+  state.counters["statistics_to_plain"] = seconds[3] / seconds[0];
   if (h.queries == 1) {
     state.counters["of_read"] = seconds[2] / seconds[0];
   }
