@@ -25,14 +25,15 @@ void expect_the_same_bits(const std::string& op, Run run) {
 }
 
 TEST(StrictThreads, RowsHaveTheSameBits) {
-  for (const std::string op : {"softmax", "log_softmax", "logsumexp", "entropy", "adaptive_softmax"}) {
+  for (const std::string op :
+       {"softmax", "log_softmax", "logsumexp", "entropy", "varentropy", "row_statistics", "adaptive_softmax"}) {
     expect_the_same_bits(op, [&](softcheck_kernel kernel) -> std::vector<float> {
       const std::int64_t rows = 900, n = 1000;
       Tensor<float> in(dtype_of<float>(), {rows, n});
       for (std::int64_t r = 0; r < rows; ++r) {
         in.set_row(r, uneven_row<float>(static_cast<std::size_t>(n), static_cast<std::uint32_t>(r) + 1));
       }
-      const bool of_rows = op == "logsumexp" || op == "entropy";
+      const bool of_rows = !op.ends_with("softmax");
       Tensor<float> out(dtype_of<float>(),
                         of_rows ? std::vector<std::int64_t>{rows} : std::vector<std::int64_t>{rows, n});
       Call call(in.view, out.view);
