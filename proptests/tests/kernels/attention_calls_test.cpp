@@ -1,7 +1,9 @@
 // Which calls of attention, forward and backward, are refused.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
+#include <utility>
 
 #include "proptests/tests/kernels/packed_problem.hpp"
 
@@ -165,17 +167,19 @@ TEST(CpuAttention, WhatIsNotSupportedIsRefused) {
   expect_refusals("softcheck_attention_statistics", {&in_every_pass(), &with_rows(), &statistics_only()});
 }
 
-/// A call of an emulated kernel for f16, one query and two keys, lse and entropy of types of their own: was it taken?
-bool is_taken(const std::string& op, std::int64_t dim, std::int64_t width, DLDataType lse_type = dtype_of<float>(),
-              DLDataType entropy_type = dtype_of<float>()) {
+/// A call of an emulated kernel for f16, one query and two keys: was it taken? of_rows: the types of lse, entropy and
+/// the largest score.
+bool is_taken(const std::string& op, std::int64_t dim, std::int64_t width,
+              const std::array<DLDataType, 3>& of_rows = {dtype_of<float>(), dtype_of<float>(), dtype_of<float>()}) {
   using Half = Tensor<std::uint16_t>;
   Half q(f16, {1, 1, 1, dim}), k(f16, {1, 1, 2, dim}), v(f16, {1, 1, 2, width}), d_out(f16, {1, 1, 1, width});
   Half out(f16, d_out.shape), dq(f16, q.shape), dk(f16, k.shape), dv(f16, v.shape);
-  F32 lse(lse_type, {1, 1, 1}), entropy(entropy_type, {1, 1, 1});
+  F32 lse(of_rows[0], {1, 1, 1}), entropy(of_rows[1], {1, 1, 1}), maximum(of_rows[2], {1, 1, 1});
   const softcheck_kernel kernel = load_kernel("softcheck_emulated_kernels", "softcheck_emulated_" + op);
   return pass_of(op) == Pass::backward
              ? takes_call(kernel, {&q.view, &k.view, &v.view, &d_out.view}, {&dq.view, &dk.view, &dv.view}, 1, false)
-             : takes_call(kernel, {&q.view, &k.view, &v.view}, {&out.view, &lse.view, &entropy.view}, 1, false);
+             : takes_call(kernel, {&q.view, &k.view, &v.view}, {&out.view, &lse.view, &entropy.view, &maximum.view}, 1,
+                          false);
 }
 
 // What a block can hold, and one format of the numbers of a query.
@@ -184,9 +188,14 @@ TEST(EmulatedAttention, WhatABlockCannotHoldIsRefused) {
     EXPECT_TRUE(is_taken(op, 1024, 256)) << op;
     EXPECT_FALSE(is_taken(op, 1025, 256)) << op;
     EXPECT_FALSE(is_taken(op, 1024, 257)) << op;
-    EXPECT_TRUE(is_taken(op, 2, 2, f16, f16)) << op;
-    EXPECT_FALSE(is_taken(op, 2, 2, f16, dtype_of<float>())) << op;
-    EXPECT_FALSE(is_taken(op, 2, 2, dtype_of<float>(), f16)) << op;
+    for (const auto& [some, other] : {std::pair(f16, dtype_of<float>()), std::pair(dtype_of<float>(), f16)}) {
+      EXPECT_TRUE(is_taken(op, 2, 2, {some, some, some})) << op;
+      for (std::size_t i = 0; i < 3; ++i) {
+        std::array<DLDataType, 3> mixed = {some, some, some};
+        mixed[i] = other;
+        EXPECT_FALSE(is_taken(op, 2, 2, mixed)) << op << ", result " << i + 1 << " of " << int{other.bits} << " bits";
+      }
+    }
   }
   for (const std::string op : {"attention_backward", "adaptive_attention_backward"}) {
     EXPECT_TRUE(is_taken(op, 256, 256)) << op;
@@ -197,7 +206,7 @@ TEST(EmulatedAttention, WhatABlockCannotHoldIsRefused) {
     EXPECT_TRUE(is_taken(op, 128, 128)) << op;
     EXPECT_FALSE(is_taken(op, 129, 128)) << op;
     EXPECT_FALSE(is_taken(op, 128, 129)) << op;
-    EXPECT_FALSE(is_taken(op, 2, 2, f16, f16)) << op;
+    EXPECT_FALSE(is_taken(op, 2, 2, {f16, f16, f16})) << op;
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "numerics/contract.hpp"
@@ -27,17 +28,32 @@ struct Moments {
   double sum() const { return of[0]; }
 };
 
-/// Of sum w D^k, to first order, doubled: relative u (h + E + R (E + 2 + k) + k (A + 1) + 1) (B6 in docs/tolerances.md
-/// derives k = 1; a merge of U rounds once more than one of T; the last 1 is the result's), A u sum w D^(k + 1) for the
-/// argument, and what is lost below the smallest number. R, of rescalings: the height. moment: sum w D^k, or S - 1 for
-/// k = 0.
+/// Rescalings on an item's way: blocks:K has its blocks' maxima before it adds, and its merges alone rescale; of the
+/// other trees every addition may.
+inline double rescalings_of(const numerics::Contract& contract, std::size_t items) {
+  if (contract.summation.kind == numerics::Summation::Kind::blocks && items > 0) {
+    return static_cast<double>(std::bit_width((items - 1) / contract.summation.width));
+  }
+  return static_cast<double>(numerics::summation_height(contract, items));
+}
+
+/// Of sum w D^k, on the logarithmic scale of docs/tolerances.md, where nothing of higher order is left out. A piece of
+/// it is a product of 1 + R exponentials and meets N = h + R (2 + k) + k (A + 1) + 1 other roundings: additions, each
+/// rescaling's product, added 1 and added pieces of the k lower moments, k powers of D and their products, the result.
+/// (B6 derives k = 1.) So it is off by at most the factor e^C, C = N lambda + (1 + R) lambda_E, and by e^(t D), t =
+/// e^(A lambda) - 1, for the arguments, which telescope; e^(t D) - 1 <= t D e^(t D_largest). What is lost below the
+/// smallest number is beside it. moment: sum w D^k, or S - 1 for k = 0.
 inline double moment_error(const numerics::Contract& contract, const Moments& about, int k, double moment) {
   const numerics::FormatProperties& format = numerics::properties(contract.accumulator);
+  const double lambda = -std::log1p(-format.unit_roundoff);
+  const double lambda_e = -std::log1p(-contract.exp_error * format.unit_roundoff);
+  const double a = contract.exp_argument_error, r = rescalings_of(contract, about.items);
   const double height = static_cast<double>(numerics::summation_height(contract, about.items));
-  const double e = contract.exp_error, a = contract.exp_argument_error;
-  const double roundings = height + e + height * (e + 2 + k) + k * (a + 1) + 1;
+  const double c = (height + r * (2 + k) + k * (a + 1) + 1) * lambda + (1 + r) * lambda_e;
+  const double t = std::expm1(a * lambda);
   const double lost = static_cast<double>(about.items + 1) * std::pow(1 + about.largest_deviation, k);
-  return 2 * (format.unit_roundoff * (roundings * moment + a * about.of[k + 1]) + lost * format.smallest_subnormal);
+  const double widened = std::exp(c + t * about.largest_deviation);
+  return std::expm1(c) * moment + widened * (t * about.of[k + 1] + lost * format.smallest_subnormal);
 }
 
 /// Of sum w D^k where every score may be off by e: D by 2 e, w by the factor exp(2 e), and of the weights one is 1 in
