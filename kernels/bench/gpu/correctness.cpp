@@ -49,10 +49,6 @@ Comparison compared(const Kernels& kernels, Format format, const std::string& pr
   return found;
 }
 
-}  // namespace
-
-namespace {
-
 /// Results of a row: 0 of a kernel that gives one an item.
 std::size_t row_results(const std::string& name) {
   if (name == "row_statistics") return 4;
@@ -71,7 +67,7 @@ void compare_rows_of(const Kernels& kernels, Format format, std::int64_t n, doub
   const std::vector<std::int64_t> shape = of_row > 0 ? std::vector{rows} : std::vector{rows, n};
   const char* const names[] = {of_row > 1 ? "m" : "results", "S - 1", "T", "U"};
   std::deque<HostTensor> tensors;
-  std::vector<std::pair<const char*, std::pair<HostTensor*, HostTensor*>>> outputs;
+  Outputs outputs;
   for (std::size_t i = 0; i < std::max<std::size_t>(of_row, 1); ++i) {
     HostTensor* judged = &tensors.emplace_back(format, shape);
     outputs.push_back({names[i], {judged, &tensors.emplace_back(format, shape)}});
@@ -150,10 +146,6 @@ constexpr Shape attention_shapes[] = {
     {1, 1, 1, 9, 4, 16, 16, true, false}, {1, 2, 2, 130, 600, 33, 200, true, false},
 };
 
-}  // namespace
-
-namespace {
-
 /// Numbers of queries, each of the judged kernel and of the reference, named.
 class RowPairs {
  public:
@@ -228,10 +220,6 @@ int other_diagonal(const softcheck_call* call) {
   other.causal = call->causal == 0;
   return kernel(&other);
 }
-
-}  // namespace
-
-namespace {
 
 /// Planted: the statistics at another temperature.
 int statistics_at_another_theta(const softcheck_call* call) {
