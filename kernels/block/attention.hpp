@@ -78,8 +78,8 @@ struct HeldOutput {
 
   /// Relative to a larger maximum; factor = exp(old - new) in units of the weights.
   SOFTCHECK_BODY void raise(T larger) {
-    const T factor = exponential(maximum - larger);
-    if (factor > T(0)) sums.deviations.add((larger - maximum) * sums.weights.total());
+    const ExponentialParts<T> factor = exponential_parts(maximum - larger);
+    if (factor.value > T(0)) sums.deviations.add((larger - maximum) * sums.weights.total());
     sums.weights.scale(factor);
     sums.deviations.scale(factor);
     for (CompensatedSum<T>& column : out) column.scale(factor);

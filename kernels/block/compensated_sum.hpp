@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/block/device.hpp"
+#include "kernels/block/exponential.hpp"
 
 namespace softcheck::kernels {
 
@@ -24,6 +24,13 @@ struct CompensatedSum {
   SOFTCHECK_BODY void scale(T factor) {
     value *= factor;
     rest *= factor;
+  }
+  /// What the products round away is kept, too.
+  SOFTCHECK_BODY void scale(const ExponentialParts<T>& factor) {
+    const T product = value * factor.value;
+    const T rounded = fused(value, factor.value, -product);
+    rest = fused(rest, factor.value, fused(value, factor.rest, rounded));
+    value = product;
   }
   SOFTCHECK_BODY T total() const { return value + rest; }
 };

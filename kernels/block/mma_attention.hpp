@@ -13,9 +13,9 @@ struct HeldRows {
   SOFTCHECK_BODY bool defined(int half) const { return maximum[half] < std::numeric_limits<float>::infinity(); }
 
   /// The factor of what is relative to the maximum.
-  SOFTCHECK_BODY float raise(int half, float larger) {
-    const float factor = exponential(maximum[half] - larger);
-    if (factor > 0) sums[half].deviations.add((larger - maximum[half]) * sums[half].weights.total());
+  SOFTCHECK_BODY ExponentialParts<float> raise(int half, float larger) {
+    const ExponentialParts<float> factor = exponential_parts(maximum[half] - larger);
+    if (factor.value > 0) sums[half].deviations.add((larger - maximum[half]) * sums[half].weights.total());
     sums[half].weights.scale(factor);
     sums[half].deviations.scale(factor);
     maximum[half] = larger;
@@ -24,11 +24,13 @@ struct HeldRows {
 };
 
 template <int columns>
-SOFTCHECK_BODY void scale_row(FragmentC (&out)[columns], int half, float factor) {
+SOFTCHECK_BODY void scale_row(FragmentC (&out)[columns], int half, const ExponentialParts<float>& factor) {
   SOFTCHECK_UNROLL
   for (FragmentC& column : out) {
-    column.entry[2 * half] *= factor;
-    column.entry[2 * half + 1] *= factor;
+    SOFTCHECK_UNROLL
+    for (int e = 2 * half; e < 2 * half + 2; ++e) {
+      column.entry[e] = fused(column.entry[e], factor.value, column.entry[e] * factor.rest);
+    }
   }
 }
 

@@ -44,9 +44,9 @@ template <Moments moments, class T>
 SOFTCHECK_BODY void raise_maximum(RowStatistics<T>& items, T maximum, T scale) {
   if (!items.empty()) {
     const T z = (items.maximum - maximum) * scale;
-    const T factor = exponential(z);
+    const ExponentialParts<T> factor = exponential_parts(z);
     // No factor, no items: and no product of 0 with a deviation that overflowed.
-    if (factor > T(0)) {
+    if (factor.value > T(0)) {
       const T d = -z;
       items.weights.add(T(1));
       const T sum = items.weights.total();

@@ -67,26 +67,31 @@ HWY_INLINE T largest_of(const T* scores) {
 }
 
 template <class T>
-HWY_INLINE void scale_all(T* x, std::size_t count, Lanes<T> factor) {
-  const Tag<T> d;
-  for (std::size_t i = 0; i < count; i += lanes<T>) hn::StoreU(hn::Mul(hn::LoadU(d, x + i), factor), d, x + i);
+HWY_INLINE SumLanes<T> load_columns(const Columns<T>& from, std::size_t column) {
+  return {hn::LoadU(Tag<T>(), from.value + column), hn::LoadU(Tag<T>(), from.rest + column)};
+}
+template <class T>
+HWY_INLINE void store_columns(const SumLanes<T>& sums, const Columns<T>& to, std::size_t column) {
+  hn::StoreU(sums.value, Tag<T>(), to.value + column);
+  hn::StoreU(sums.rest, Tag<T>(), to.rest + column);
 }
 
 // HeldOutput::raise() of every thread.
 template <class T>
 HWY_INLINE void raise(QueryState<T>& s, T larger) {
   const Tag<T> d;
-  const Lanes<T> factor = exponential_lanes<T>(hn::Set(d, s.maximum - larger));
-  const bool some = hn::GetLane(factor) > 0;
+  const PartsLanes<T> factor = exponential_parts_lanes<T>(hn::Set(d, s.maximum - larger));
+  const bool some = hn::GetLane(factor.value) > 0;
   const Lanes<T> rise = hn::Set(d, larger - s.maximum);
   for (std::size_t thread = 0; thread < threads; thread += lanes<T>) {
     SumLanes<T> weights = load_sums(s.weights, thread), deviations = load_sums(s.deviations, thread);
     if (some) deviations.add(hn::Mul(rise, weights.total()));
-    store_sums(SumLanes<T>{hn::Mul(weights.value, factor), hn::Mul(weights.rest, factor)}, s.weights, thread);
-    store_sums(SumLanes<T>{hn::Mul(deviations.value, factor), hn::Mul(deviations.rest, factor)}, s.deviations, thread);
+    store_sums(weights.scaled(factor), s.weights, thread);
+    store_sums(deviations.scaled(factor), s.deviations, thread);
   }
-  scale_all(s.out.value, s.out.count, factor);
-  scale_all(s.out.rest, s.out.count, factor);
+  for (std::size_t column = 0; column < s.out.count; column += lanes<T>) {
+    store_columns(load_columns(s.out, column).scaled(factor), s.out, column);
+  }
   s.maximum = larger;
 }
 
@@ -112,16 +117,6 @@ HWY_ATTR bool weigh_of(const T* scores, T inverse_temperature, bool maximum_know
     hn::StoreU(hn::IfThenElse(seen, weight, hn::Set(d, T(-1))), d, weights + i);
   }
   return true;
-}
-
-template <class T>
-HWY_INLINE SumLanes<T> load_columns(const Columns<T>& from, std::size_t column) {
-  return {hn::LoadU(Tag<T>(), from.value + column), hn::LoadU(Tag<T>(), from.rest + column)};
-}
-template <class T>
-HWY_INLINE void store_columns(const SumLanes<T>& sums, const Columns<T>& to, std::size_t column) {
-  hn::StoreU(sums.value, Tag<T>(), to.value + column);
-  hn::StoreU(sums.rest, Tag<T>(), to.rest + column);
 }
 
 template <std::size_t vectors, class T>

@@ -43,9 +43,9 @@ HWY_INLINE StateLanes<T> chosen_state(Mask mask, const StateLanes<T>& yes, const
 }
 
 template <class T, class Mask>
-HWY_INLINE void scale_where(Mask some, Lanes<T> factor, SumLanes<T>& sums) {
-  sums.value = hn::IfThenElseZero(some, hn::Mul(sums.value, factor));
-  sums.rest = hn::IfThenElseZero(some, hn::Mul(sums.rest, factor));
+HWY_INLINE void scale_where(Mask some, const PartsLanes<T>& factor, SumLanes<T>& sums) {
+  const SumLanes<T> scaled = sums.scaled(factor);
+  sums = {hn::IfThenElseZero(some, scaled.value), hn::IfThenElseZero(some, scaled.rest)};
 }
 
 /// raise_maximum() of a state without items, too: it has the factor 0.
@@ -53,8 +53,8 @@ template <Moments moments, class T>
 HWY_INLINE StateLanes<T> raised(StateLanes<T> s, Lanes<T> maximum, Lanes<T> scale) {
   const Tag<T> d;
   const Lanes<T> z = hn::Mul(hn::Sub(s.maximum, maximum), scale), deviation = hn::Neg(z);
-  const Lanes<T> factor = exponential_lanes<T>(z);
-  const auto some = hn::Gt(factor, hn::Zero(d));
+  const PartsLanes<T> factor = exponential_parts_lanes<T>(z);
+  const auto some = hn::Gt(factor.value, hn::Zero(d));
   s.weights.add(hn::Set(d, T(1)));
   const Lanes<T> sum = s.weights.total();
   if constexpr (has_squares(moments)) {

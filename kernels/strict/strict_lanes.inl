@@ -43,9 +43,14 @@ HWY_INLINE Lanes<T> fused_lanes(Lanes<T> x, Lanes<T> y, Lanes<T> z) {
 #endif
 }
 
-/// scaled_exponential().
 template <class T>
-HWY_INLINE Lanes<T> scaled_exponential_lanes(Lanes<T> z) {
+struct PartsLanes {
+  Lanes<T> value, rest;
+};
+
+/// scaled_exponential_parts().
+template <class T>
+HWY_INLINE PartsLanes<T> scaled_exponential_parts_lanes(Lanes<T> z) {
   using C = ExpConstants<T>;
   const Tag<T> d;
   const hn::RebindToUnsigned<Tag<T>> bits;
@@ -58,13 +63,27 @@ HWY_INLINE Lanes<T> scaled_exponential_lanes(Lanes<T> z) {
   for (int i = C::degree - 1; i >= 0; --i) q = fused_lanes<T>(q, r, hn::Set(d, C::q[i]));
   const Lanes<T> tail = fused_lanes<T>(hn::Mul(r, r), q, r);
   const Lanes<T> power = hn::BitCast(d, hn::ShiftLeft<C::significand_bits>(hn::BitCast(bits, rounded)));
-  const Lanes<T> result = hn::Mul(hn::Add(hn::Set(d, T(1)), tail), power);
-  return hn::IfThenElseZero(hn::Gt(z, hn::Set(d, C::lowest)), result);
+  const auto counts = hn::Gt(z, hn::Set(d, C::lowest));
+  const Lanes<T> one = hn::Set(d, T(1)), sum = hn::Add(one, tail);
+  return {hn::IfThenElseZero(counts, hn::Mul(sum, power)),
+          hn::IfThenElseZero(counts, hn::Mul(hn::Sub(tail, hn::Sub(sum, one)), power))};
+}
+template <class T>
+HWY_INLINE Lanes<T> scaled_exponential_lanes(Lanes<T> z) {
+  return scaled_exponential_parts_lanes<T>(z).value;
 }
 
 template <class T>
 HWY_INLINE Lanes<T> exponential_lanes(Lanes<T> z) {
   return hn::Mul(scaled_exponential_lanes<T>(z), hn::Set(Tag<T>(), ExpConstants<T>::unscale));
+}
+
+/// exponential_parts().
+template <class T>
+HWY_INLINE PartsLanes<T> exponential_parts_lanes(Lanes<T> z) {
+  const Lanes<T> unscale = hn::Set(Tag<T>(), ExpConstants<T>::unscale);
+  const PartsLanes<T> scaled = scaled_exponential_parts_lanes<T>(z);
+  return {hn::Mul(scaled.value, unscale), hn::Mul(scaled.rest, unscale)};
 }
 
 template <class T>
@@ -80,6 +99,12 @@ struct SumLanes {
   HWY_INLINE void add(const SumLanes& other) {
     add(other.value);
     rest = hn::Add(rest, other.rest);
+  }
+  /// CompensatedSum::scale().
+  HWY_INLINE SumLanes scaled(const PartsLanes<T>& factor) const {
+    const Lanes<T> product = hn::Mul(value, factor.value);
+    const Lanes<T> rounded = fused_lanes<T>(value, factor.value, hn::Neg(product));
+    return {product, fused_lanes<T>(rest, factor.value, fused_lanes<T>(value, factor.rest, rounded))};
   }
   HWY_INLINE Lanes<T> total() const { return hn::Add(value, rest); }
 };
