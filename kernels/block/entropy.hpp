@@ -32,7 +32,7 @@ SOFTCHECK_BODY double varentropy_of(const RowStatistics<T>& row) {
 }
 
 /// What a call is told of a row: m, S - 1, T, U; -inf, -1, 0, 0 where nothing is visible, NaN where an item is NaN or
-/// +inf. Which of two zeros is the larger one is nobody's concern: m is never -0.
+/// +inf. Which of two zeros is the larger one is nobody's concern: an m of 0 has no sign.
 template <class T>
 struct ToldStatistics {
   T entry[4];

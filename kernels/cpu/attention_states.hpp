@@ -123,7 +123,7 @@ class PairwiseSums {
   std::size_t count_ = 0;
 };
 
-/// m of a row. Which of two zeros is the larger one is nobody's concern: never -0.
+/// m of a row. Which of two zeros is the larger one is nobody's concern: 0 has no sign.
 template <class T>
 double told_maximum(const TileState<T>& state, std::size_t row) {
   return static_cast<double>(state.maximum[row]) + 0.0;

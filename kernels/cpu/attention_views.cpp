@@ -73,9 +73,14 @@ bool rows_fit(const View4& q, const std::optional<View4>& rows) {
                    (rows->storage == q.storage || rows->storage == wide));
 }
 
+/// In the format that it is multiplied in.
+bool scale_fits(const AttentionViews& views) {
+  return views.q.storage == Storage::f64 || std::isfinite(static_cast<float>(views.scale));
+}
+
 bool fits(const AttentionViews& views) {
-  return shapes_fit(views) && formats_fit(views) && rows_fit(views.q, views.lse) && rows_fit(views.q, views.entropy) &&
-         rows_fit(views.q, views.maximum);
+  return scale_fits(views) && shapes_fit(views) && formats_fit(views) && rows_fit(views.q, views.lse) &&
+         rows_fit(views.q, views.entropy) && rows_fit(views.q, views.maximum);
 }
 
 /// (all, heads, dim) as (1, heads, all, dim).

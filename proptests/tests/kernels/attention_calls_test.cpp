@@ -70,6 +70,7 @@ const std::vector<Spoilt>& in_every_pass() {
       {"a temperature", [](AttentionCall& c) { c.call.theta = 2; }},
       {"a scale of NaN", [](AttentionCall& c) { c.call.scale = std::numeric_limits<double>::quiet_NaN(); }},
       {"an infinite scale", [](AttentionCall& c) { c.call.scale = std::numeric_limits<double>::infinity(); }},
+      {"a scale beyond f32", [](AttentionCall& c) { c.call.scale = 1e39; }},
       {"no queries' tensor", [](AttentionCall& c) { c.inputs[0] = nullptr; }},
       {"queries of rank 3", [](AttentionCall& c) { c.t.q.view.ndim = 3; }},
       {"integer queries", [](AttentionCall& c) { c.t.q.view.dtype.code = kDLInt; }},
