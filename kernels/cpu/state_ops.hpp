@@ -81,7 +81,8 @@ void statistics_rows(const CallViews& views, std::int64_t begin, std::int64_t en
     const RowState<T> state = row_state(logits, static_cast<T>(1 / views.theta), true);
     std::array<double, 4> values{nan, nan, nan, nan};
     if (!state.undefined) {
-      values = {static_cast<double>(state.maximum), state.none_visible() ? -1 : sum_minus_one(state.sums),
+      // Which of two zeros is the larger one depends on the instruction set: an m of 0 has no sign.
+      values = {static_cast<double>(state.maximum) + 0.0, state.none_visible() ? -1 : sum_minus_one(state.sums),
                 static_cast<double>(state.sums.deviations) * unscale,
                 static_cast<double>(state.sums.squares) * unscale};
     }

@@ -141,6 +141,19 @@ TEST_P(RowMoments, ComeInAsManyOutputsAsAreAskedFor) {
   }
 }
 
+// Which of two zeros is the larger one depends on the machine.
+TEST_P(RowMoments, AnMOfZeroHasNoSign) {
+  for (const std::size_t n : {1, 2, 3, 17, 900}) {
+    for (const std::size_t place : {std::size_t{0}, n / 2, n - 1, n}) {
+      std::vector<double> row(n, -0.0);
+      if (place < n) row[place] = 0;
+      for (const Format result : results()) {
+        EXPECT_FALSE(std::signbit(statistics({row}, result, 1)[0])) << n << ", +0 at " << place;
+      }
+    }
+  }
+}
+
 TEST_P(RowMoments, RefuseWhatTheyDoNotKnow) {
   const RowKernels& kernels = GetParam();
   const Format own = kernels.format;
