@@ -22,9 +22,6 @@ namespace {
 constexpr int done = 0;
 constexpr int refused = 1;
 
-const AttentionViews& forward_of(const AttentionViews& views) { return views; }
-const AttentionViews& forward_of(const AttentionStatisticsViews& views) { return views.forward; }
-
 /// one(tile, views, place) for each tile of all calls; each thread has a Tile of its own.
 template <class Tile, class Views, class One>
 void each_tile(const Calls<Views>& calls, One one) {

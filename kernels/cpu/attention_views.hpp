@@ -56,6 +56,11 @@ struct AttentionStatisticsViews {
   std::array<std::optional<View4>, 4> statistics;  // (batch, heads, queries)
 };
 
+/// What a call's queries and keys are, whatever it is asked for.
+inline const AttentionViews& forward_of(const AttentionViews& views) { return views; }
+inline const AttentionViews& forward_of(const AttentionGradientViews& views) { return views.forward; }
+inline const AttentionViews& forward_of(const AttentionStatisticsViews& views) { return views.forward; }
+
 /// How the tensors of a call lie: by batch, or packed, sequences one behind the other: q (all queries, heads, dim), k
 /// and v (all keys, key heads, dim), lse and the like (heads, all queries), as of one batch, and two more inputs
 /// behind.

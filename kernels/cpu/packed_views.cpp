@@ -113,14 +113,8 @@ std::optional<PackedCall<AttentionStatisticsViews>> packed_statistics_call(const
   return packed(call, attention_statistics_views(call, Layout::packed), 2);
 }
 
-bool lengths_fit(const PackedCall<AttentionViews>& call) {
-  return fit(call.query_offsets, call.all.queries()) && fit(call.key_offsets, call.all.keys());
-}
-bool lengths_fit(const PackedCall<AttentionGradientViews>& call) {
-  return lengths_fit(PackedCall<AttentionViews>{call.all.forward, call.query_offsets, call.key_offsets});
-}
-bool lengths_fit(const PackedCall<AttentionStatisticsViews>& call) {
-  return lengths_fit(PackedCall<AttentionViews>{call.all.forward, call.query_offsets, call.key_offsets});
+bool lengths_fit(const CumulativeLengths& of_queries, const CumulativeLengths& of_keys, const AttentionViews& all) {
+  return fit(of_queries, all.queries()) && fit(of_keys, all.keys());
 }
 
 AttentionViews sequence_of(const PackedCall<AttentionViews>& call, std::int64_t index) {

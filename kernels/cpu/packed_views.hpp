@@ -34,9 +34,11 @@ std::optional<PackedCall<AttentionGradientViews>> packed_gradient_call(const sof
 std::optional<PackedCall<AttentionStatisticsViews>> packed_statistics_call(const softcheck_call* call);
 
 /// Whether the lengths start at 0, never fall and stay within the tensors: reads them.
-bool lengths_fit(const PackedCall<AttentionViews>& call);
-bool lengths_fit(const PackedCall<AttentionGradientViews>& call);
-bool lengths_fit(const PackedCall<AttentionStatisticsViews>& call);
+bool lengths_fit(const CumulativeLengths& of_queries, const CumulativeLengths& of_keys, const AttentionViews& all);
+template <class Views>
+bool lengths_fit(const PackedCall<Views>& call) {
+  return lengths_fit(call.query_offsets, call.key_offsets, forward_of(call.all));
+}
 
 /// Sequence index as a call of its own, where lengths_fit().
 AttentionViews sequence_of(const PackedCall<AttentionViews>& call, std::int64_t index);

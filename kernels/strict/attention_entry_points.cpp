@@ -50,12 +50,6 @@ struct Differentiate {
   }
 };
 
-const AttentionViews& forward_of(const AttentionViews& views) { return views; }
-template <class Views>
-const AttentionViews& forward_of(const Views& views) {
-  return views.forward;
-}
-
 template <class Views, class Op>
 void run_one(const Views& views, const Op& op) {
   forward_of(views).q.storage == Storage::f64 ? op.template run<double>(views) : op.template run<float>(views);
