@@ -24,8 +24,9 @@ int run_packed_on_device(const softcheck_call* call) {
 
 template <class Launcher>
 int run_statistics_on_device(const softcheck_call* call) {
-  return on_device(
-      call, [&](const DeviceCall& shown) { return run_statistics_call(&shown.call(), Launcher{shown.stream()}); });
+  return on_device(call, [&](const DeviceCall& shown) {
+    return run_attention_statistics_call(&shown.call(), Launcher{shown.stream()});
+  });
 }
 
 template <class Launcher>

@@ -183,7 +183,7 @@ int run_statistics(const AttentionStatisticsViews& views, const PackedCall<Atten
 }
 
 template <class Launcher>
-int run_statistics_call(const softcheck_call* call, const Launcher& launcher) {
+int run_attention_statistics_call(const softcheck_call* call, const Launcher& launcher) {
   const std::optional<AttentionStatisticsViews> views = attention_statistics_views(call);
   return views ? run_statistics(*views, nullptr, launcher) : 1;
 }

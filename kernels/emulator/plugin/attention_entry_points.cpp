@@ -169,11 +169,11 @@ SOFTCHECK_EXPORT int softcheck_emulated_split_adaptive_attention(const softcheck
 
 // (q, k[, mask]) to each query's scores' m, S - 1, T, U.
 SOFTCHECK_EXPORT int softcheck_emulated_attention_statistics(const softcheck_call* call) {
-  return kernels::run_statistics_call(call, kernels::EmulatedStatistics());
+  return kernels::run_attention_statistics_call(call, kernels::EmulatedStatistics());
 }
 
 SOFTCHECK_EXPORT int softcheck_emulated_mma_attention_statistics(const softcheck_call* call) {
-  return kernels::run_statistics_call(call, kernels::EmulatedMmaAttention());
+  return kernels::run_attention_statistics_call(call, kernels::EmulatedMmaAttention());
 }
 
 // (q, k, v, d_out[, mask]) to dq, dk, dv.
