@@ -16,21 +16,26 @@ struct Interval {
 std::vector<Interval> statistics_of(const NarrowScores& row) {
   const double m = row.largest(), e = row.largest_error();
   const double rises = std::ceil(static_cast<double>(row.x.size()) / keys_of_tile) * 2 + 2;  // groups of a lane; lanes
-  double moments[4] = {};
+  double moments[4] = {}, widest = 0;
   for (const double x : row.x) {
     double term = std::exp(x - m);
     for (double& moment : moments) {
       moment += term;
       term *= m - x;
     }
+    widest = std::max(widest, m - x);
   }
   const double stretch = std::exp(2 * e), d = 2 * e;
-  const double grown[] = {0, d * moments[0], 2 * d * moments[1] + d * d * moments[0]};
+  const double grown[] = {0, d * moments[0], 2 * d * moments[1] + d * d * moments[0],
+                          3 * d * moments[2] + 3 * d * d * moments[1] + d * d * d * moments[0]};
+  const auto moved = [&](int k) { return (stretch - 1) * moments[k] + stretch * grown[k]; };
   std::vector<Interval> all = {{m, e}};
   for (int k = 0; k < 3; ++k) {
-    const double moved = (stretch - 1) * moments[k] + stretch * grown[k];
-    const double rounded = u * ((5 + 2 * k + rises * (4 + 3 * k)) * moments[k] + moments[k + 1]);
-    all.push_back({k == 0 ? moments[0] - 1 : moments[k], moved + 1.01 * rounded});
+    // Of the moved sums, every factor 1 + u multiplied out: no order is left out.
+    const double roundings = u * (5 + 2 * k + rises * (4 + 3 * k));
+    const double rounded = std::expm1(roundings) * (moments[k] + moved(k)) +
+                           std::exp(roundings + u * (widest + d)) * u * (moments[k + 1] + moved(k + 1));
+    all.push_back({k == 0 ? moments[0] - 1 : moments[k], moved(k) + rounded});
   }
   return all;
 }
