@@ -49,6 +49,8 @@ class AttentionTrial {
   const WatchedKernel& watched() const { return kernel_; }
   std::size_t judged_rows() const { return judged_rows_; }
   const std::map<std::string, ErrorStatistics>& errors() const { return tally_.errors(); }
+  /// What the judged calls were made of.
+  const Coverage& coverage() const { return coverage_; }
   /// What this machine did not allow, as "what: why".
   const std::set<std::string>& not_tried() const { return not_tried_; }
 
@@ -77,6 +79,7 @@ class AttentionTrial {
   std::size_t judged_rows_ = 0;
   ErrorTally tally_;
   std::set<std::string> not_tried_;
+  Coverage coverage_;
 };
 
 /// The properties that a kernel of attention is judged by, in the order they are run. They call trial.

@@ -16,7 +16,7 @@ class PlacedTensor {
  public:
   PlacedTensor(const TensorPlace& place, GuardedPages& pages, std::vector<std::size_t> offsets)
       : place_(&place), pages_(&pages), offsets_(std::move(offsets)) {
-    data_ = pages.place(place.bytes(), place.against_the_end);
+    data_ = pages.place(place.aligned_bytes(), place.against_the_end);
   }
 
   void write(const std::vector<double>& values) {
@@ -108,7 +108,7 @@ struct IsolatedKernel::State {
   }
 
   PlacedTensor put(const TensorPlace& place, GuardedPages& pages, Filling filling) {
-    const std::size_t bytes = place.bytes();
+    const std::size_t bytes = place.aligned_bytes();
     std::vector<std::size_t> offsets = place.offsets();
     if (bytes <= limits.buffer_bytes) return {place, pages, std::move(offsets)};
     if (bytes > limits.sparse_bytes) {

@@ -48,6 +48,7 @@ void weigh(const Trial& trial, KernelJudgement& judgement) {
   judgement.notes = trial.watched().notes();
   judgement.rows = trial.judged_rows();
   judgement.errors = trial.errors();
+  judgement.coverage = trial.coverage();
   judgement.not_tried.insert(judgement.not_tried.end(), trial.not_tried().begin(), trial.not_tried().end());
   const std::size_t accepted = judgement.calls - judgement.refused;
   ReportVerdict weight = ReportVerdict::pass;

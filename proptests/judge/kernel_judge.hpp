@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "numerics/contract.hpp"
+#include "proptests/generators/domain.hpp"
+#include "proptests/judge/coverage.hpp"
 #include "proptests/judge/effort.hpp"
 #include "proptests/judge/isolated_kernel.hpp"
 #include "proptests/judge/row_judge.hpp"
@@ -37,6 +39,7 @@ struct KernelSubject {
   numerics::Contract contract;  // carries the formats of input and output
   Requirements required;
   std::set<std::string> exempt;  // claims it is known to break: noted where it does, and judged no further
+  Domain domain;                 // the calls it is made for; no other is made
 };
 
 struct JudgeOptions {
@@ -70,6 +73,7 @@ struct KernelJudgement {
   std::vector<std::string> notes;  // what was seen and is no verdict: refusals, output, reruns that differ
   std::map<std::string, ErrorStatistics> errors;  // by claim
   std::vector<std::string> not_tried;             // "indices beyond 2^31: need --effort deep": what, and why
+  Coverage coverage;                              // what the judged calls were made of
   double seconds = 0;
 };
 

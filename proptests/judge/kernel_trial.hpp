@@ -45,6 +45,8 @@ class KernelTrial {
   const WatchedKernel& watched() const { return kernel_; }
   std::size_t judged_rows() const { return judged_rows_; }
   const std::map<std::string, ErrorStatistics>& errors() const { return errors_.errors(); }
+  /// What the judged calls were made of.
+  const Coverage& coverage() const { return coverage_; }
   /// What this machine did not allow, as "what: why".
   const std::set<std::string>& not_tried() const { return not_tried_; }
 
@@ -69,6 +71,7 @@ class KernelTrial {
   std::size_t printed_bytes_ = 0;
   ErrorTally errors_;
   std::set<std::string> not_tried_;
+  Coverage coverage_;
 };
 
 }  // namespace softcheck::proptests

@@ -58,6 +58,8 @@ std::size_t TensorPlace::bytes() const {
   return (static_cast<std::size_t>(last) + 1) * element_bytes();
 }
 
+std::size_t TensorPlace::aligned_bytes() const { return (bytes() + alignment - 1) / alignment * alignment; }
+
 std::vector<std::size_t> TensorPlace::offsets() const {
   const std::vector<std::int64_t> steps = strides_in_use();
   const std::size_t size = element_bytes();

@@ -22,6 +22,7 @@ struct TensorPlace {
   std::vector<std::int64_t> strides;  // >= 1, in elements, keeping the elements apart; empty: compact, passed as NULL
   std::int64_t offset = 0;            // elements of byte_offset in front of the view
   bool against_the_end = true;        // the view ends (else begins) at a page that cannot be touched
+  std::size_t alignment = 1;          // of the first element's address: bytes, a power of two up to a page
 
   std::size_t elements() const;
   std::size_t element_bytes() const;
@@ -29,6 +30,8 @@ struct TensorPlace {
   std::vector<std::int64_t> strides_in_use() const;
   /// From the first element to behind the last one; 0 where there is none.
   std::size_t bytes() const;
+  /// The same rounded up to the alignment: a view of so many bytes that ends at a page begins where it should.
+  std::size_t aligned_bytes() const;
   /// Where each element begins, row-major, in bytes from the first one.
   std::vector<std::size_t> offsets() const;
 };

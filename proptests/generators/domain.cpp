@@ -1,0 +1,173 @@
+#include "proptests/generators/domain.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+namespace softcheck::proptests {
+namespace {
+
+constexpr std::array<std::string_view, 2> row_lengths{"n", "rows"};
+constexpr std::array<std::string_view, 7> attention_lengths{"batch", "heads", "group", "queries",
+                                                            "keys",  "dim",   "values"};
+constexpr std::uint64_t most_alignment = 4096;  // a page: no buffer begins at a rounder address
+
+std::string known_words(bool attention) {
+  std::string names;
+  for (const std::string_view name : row_lengths) names += attention ? "" : std::string(name) + " ";
+  for (const std::string_view name : attention_lengths) names += attention ? std::string(name) + " " : "";
+  return "a length (" + names.substr(0, names.size() - 1) +
+         ") with =V, <=V, >=V or =Vk, compact, align=V, finite, nomask, " +
+         (attention ? "nocausal or scale=1/sqrt(dim)" : "or theta=1");
+}
+
+[[noreturn]] void refuse(std::string_view word, const std::string& need) {
+  throw std::invalid_argument("domain: need " + need + ", got '" + std::string(word) + "'");
+}
+
+std::uint64_t number_of(std::string_view digits, std::string_view word) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size()) refuse(word, "a whole number behind the sign");
+  return value;
+}
+
+bool is_length(std::string_view name, bool attention) {
+  return attention ? std::ranges::find(attention_lengths, name) != attention_lengths.end()
+                   : std::ranges::find(row_lengths, name) != row_lengths.end();
+}
+
+// "n<=8192", "n=16k", ... ; false where the word is no length's.
+bool read_length(std::string_view word, bool attention, Domain& domain) {
+  const std::size_t sign = word.find_first_of("<>=");
+  if (sign == std::string_view::npos || !is_length(word.substr(0, sign), attention)) return false;
+  LengthRange& range = domain.lengths[std::string(word.substr(0, sign))];
+  std::string_view rest = word.substr(sign);
+  if (rest.starts_with("<=")) {
+    range.most = std::min(range.most, number_of(rest.substr(2), word));
+  } else if (rest.starts_with(">=")) {
+    range.least = std::max(range.least, number_of(rest.substr(2), word));
+  } else if (rest.starts_with("=") && rest.ends_with("k")) {
+    const std::uint64_t multiple = number_of(rest.substr(1, rest.size() - 2), word);
+    if (multiple == 0 || range.multiple != 1) refuse(word, "one multiple >= 1 of each length");
+    range.multiple = multiple;
+  } else if (rest.starts_with("=")) {
+    range.least = range.most = number_of(rest.substr(1), word);
+  } else {
+    refuse(word, "=, <= or >= behind the length");
+  }
+  return true;
+}
+
+void read_word(std::string_view word, bool attention, Domain& domain) {
+  if (read_length(word, attention, domain)) return;
+  if (word == "compact") {
+    domain.compact = true;
+  } else if (word == "finite") {
+    domain.finite = true;
+  } else if (word == "nomask") {
+    domain.no_mask = true;
+  } else if (word == "theta=1" && !attention) {
+    domain.unit_theta = true;
+  } else if (word == "nocausal" && attention) {
+    domain.no_causal = true;
+  } else if (word == "scale=1/sqrt(dim)" && attention) {
+    domain.usual_scale = true;
+  } else if (word.starts_with("align=")) {
+    domain.alignment = number_of(word.substr(6), word);
+    if (!std::has_single_bit(domain.alignment) || domain.alignment > most_alignment) {
+      refuse(word, "a power of two up to 4096 bytes");
+    }
+  } else {
+    refuse(word, known_words(attention));
+  }
+}
+
+std::string words_of(const std::string& name, const LengthRange& range) {
+  if (range.least == range.most && range.multiple == 1) return name + "=" + std::to_string(range.least);
+  const LengthRange any;
+  std::string words;
+  if (range.multiple != 1) words += " " + name + "=" + std::to_string(range.multiple) + "k";
+  if (range.least != any.least) words += " " + name + ">=" + std::to_string(range.least);
+  if (range.most != any.most) words += " " + name + "<=" + std::to_string(range.most);
+  return words.empty() ? words : words.substr(1);
+}
+
+// Each part of the domain as words, and whether the call keeps to it.
+template <class Each>
+void each_part(const Domain& domain, const CallTraits& call, Each each) {
+  for (const auto& [name, range] : domain.lengths) {
+    const auto length = call.lengths.find(name);
+    each(words_of(name, range), length == call.lengths.end() || range.contains(length->second));
+  }
+  if (domain.unit_theta) each("theta=1", call.theta == 1);
+  if (domain.usual_scale) {
+    const auto dim = call.lengths.find("dim");
+    each("scale=1/sqrt(dim)",
+         dim == call.lengths.end() || call.scale == 1 / std::sqrt(static_cast<double>(dim->second)));
+  }
+  if (domain.compact) each("compact", call.compact);
+  if (domain.alignment > 1) each("align=" + std::to_string(domain.alignment), call.alignment >= domain.alignment);
+  if (domain.finite) each("finite", call.finite);
+  if (domain.no_mask) each("nomask", !call.masked);
+  if (domain.no_causal) each("nocausal", !call.causal);
+}
+
+}  // namespace
+
+bool LengthRange::contains(std::uint64_t length) const {
+  return length >= least && length <= most && length % multiple == 0;
+}
+
+std::uint64_t LengthRange::nearest(std::uint64_t length) const {
+  const std::uint64_t lowest = (least + multiple - 1) / multiple * multiple, highest = most / multiple * multiple;
+  const std::uint64_t up = length > highest ? highest : (length + multiple - 1) / multiple * multiple;
+  const std::uint64_t down = length / multiple * multiple;
+  return std::clamp(length - down < up - length ? down : up, lowest, std::max(lowest, highest));
+}
+
+LengthRange Domain::length(std::string_view name) const {
+  const auto found = lengths.find(name);
+  return found == lengths.end() ? LengthRange{} : found->second;
+}
+
+bool Domain::admits(const CallTraits& call) const {
+  bool all = true;
+  each_part(*this, call, [&](const std::string&, bool kept) { all &= kept; });
+  return all;
+}
+
+std::string Domain::broken_by(const CallTraits& call) const {
+  std::string words;
+  each_part(*this, call, [&](const std::string& part, bool kept) {
+    if (!kept) words += (words.empty() ? "" : " ") + part;
+  });
+  return words;
+}
+
+Domain parse_domain(std::string_view words, bool attention) {
+  Domain domain;
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find_first_of(" ,"), words.size());
+    if (end > 0) read_word(words.substr(0, end), attention, domain);
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  for (const auto& [name, range] : domain.lengths) {
+    if (range.contains(range.nearest(range.least))) continue;
+    refuse(words_of(name, range), "a length " + name + " that some call can have");
+  }
+  std::erase_if(domain.lengths, [](const auto& entry) { return entry.second.everything(); });
+  return domain;
+}
+
+std::string to_string(const Domain& domain) {
+  std::string words;
+  each_part(domain, CallTraits{}, [&](const std::string& part, bool) { words += (words.empty() ? "" : " ") + part; });
+  return words;
+}
+
+}  // namespace softcheck::proptests

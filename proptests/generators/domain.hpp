@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace softcheck::proptests {
+
+/// The values that a length may take: multiples of multiple from least to most.
+struct LengthRange {
+  std::uint64_t least = 0;
+  std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t multiple = 1;
+
+  bool contains(std::uint64_t length) const;
+  /// The closest length that it contains, the larger of two.
+  std::uint64_t nearest(std::uint64_t length) const;
+  bool everything() const { return *this == LengthRange{}; }
+
+  friend bool operator==(const LengthRange&, const LengthRange&) = default;
+};
+
+/// What of a call a domain speaks of.
+struct CallTraits {
+  /// "n" and "rows"; of attention "batch", "heads", "group", "queries", "keys", "dim" and "values".
+  std::map<std::string, std::uint64_t, std::less<>> lengths;
+  double theta = 1;
+  double scale = 1;
+  std::uint64_t alignment = 1;  // bytes: the largest power of two that divides every tensor's first address
+  bool compact = true;          // no tensor has strides of its own or a byte offset
+  bool finite = true;           // no input holds a NaN or an infinity, behind a mask either
+  bool masked = false;          // a mask is passed
+  bool causal = false;
+};
+
+/// The calls that a kernel is made for. Inside it a kernel is judged fully, and a refusal is a finding.
+struct Domain {
+  std::map<std::string, LengthRange, std::less<>> lengths;  // those that are limited
+  bool unit_theta = false;                                  // theta = 1
+  bool usual_scale = false;                                 // scale = 1 / sqrt(dim), rounded to double
+  bool compact = false;
+  bool finite = false;
+  bool no_mask = false;
+  bool no_causal = false;
+  std::uint64_t alignment = 1;
+
+  /// Every call is in it.
+  bool everything() const { return *this == Domain{}; }
+  /// Every length of it where the domain says nothing.
+  LengthRange length(std::string_view name) const;
+  bool admits(const CallTraits& call) const;
+  /// The words that the call breaks, blanks between them; empty where it is admitted.
+  std::string broken_by(const CallTraits& call) const;
+
+  friend bool operator==(const Domain&, const Domain&) = default;
+};
+
+/// Reads words separated by blanks or commas:
+///
+///   NAME=V  NAME<=V  NAME>=V   a length; rows: n, rows; attention: batch, heads (of the queries), group (query heads
+///                              for each key head), queries, keys, dim, values
+///   NAME=Vk                    the length is a multiple of V: n=16k
+///   theta=1  scale=1/sqrt(dim) the parameter has this value always
+///   compact                    no strides, no byte offsets
+///   align=V                    tensors begin at multiples of V bytes, V a power of two up to 4096
+///   finite                     no NaN, no infinity in any input: no logit of -inf either
+///   nomask  nocausal           no mask is passed; causal is 0
+///
+/// throws   std::invalid_argument naming the word and listing what exists
+Domain parse_domain(std::string_view words, bool attention);
+
+/// All that is limited, so that parse_domain(to_string(d), attention) == d; empty for everything.
+std::string to_string(const Domain& domain);
+
+}  // namespace softcheck::proptests

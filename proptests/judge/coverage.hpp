@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace softcheck::proptests {
+
+/// A dimension of a call - its rows, its temperature - and the classes that its values fall into.
+struct CoverageDimension {
+  std::string name;
+  std::vector<std::string> classes;
+};
+
+/// What the calls of a judgement were made of: how many of them each class of each dimension was met in, and why a
+/// class was not. A call is met when the kernel accepted it and its results were judged.
+class Coverage {
+ public:
+  Coverage() = default;
+  explicit Coverage(std::vector<CoverageDimension> dimensions);
+
+  const std::vector<CoverageDimension>& dimensions() const { return dimensions_; }
+  /// A judged call had this class. A call may have several classes of one dimension, or none.
+  /// throws   std::invalid_argument when there is no such dimension or class
+  void meet(std::string_view dimension, std::string_view name);
+  /// The class is left out on purpose: "outside the domain", "longer than default effort draws". The first reason
+  /// stays.
+  void excuse(std::string_view dimension, std::string_view name, const std::string& reason);
+
+  struct Entry {
+    std::string dimension;
+    std::string name;       // of the class
+    std::size_t calls = 0;  // that had it
+    std::string reason;     // why it was not met, where that is known
+  };
+  /// All classes, in the order of the dimensions.
+  std::vector<Entry> entries() const;
+  /// The classes that were met in no call and have no excuse.
+  std::vector<Entry> unmet() const;
+
+ private:
+  std::pair<std::size_t, std::size_t> place_of(std::string_view dimension, std::string_view name) const;
+
+  std::vector<CoverageDimension> dimensions_;
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> calls_;
+  std::map<std::pair<std::size_t, std::size_t>, std::string> reasons_;
+};
+
+}  // namespace softcheck::proptests
