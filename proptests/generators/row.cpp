@@ -102,15 +102,28 @@ const char* to_string(RowFamily family) {
       return "sharp";
     case RowFamily::dispersing:
       return "dispersing";
+    case RowFamily::resolution:
+      return "resolution";
+    case RowFamily::far_mass:
+      return "far_mass";
+    case RowFamily::rising:
+      return "rising";
+    case RowFamily::full_sum:
+      return "full_sum";
+    case RowFamily::two_levels:
+      return "two_levels";
   }
   return "?";
 }
 
-std::span<const RowFamily> all_row_families() {
+std::span<const RowFamily> all_row_families() { return kernel_row_families().first(14); }
+
+std::span<const RowFamily> kernel_row_families() {
   static constexpr RowFamily families[] = {
-      RowFamily::ramp_up,   RowFamily::ramp_down, RowFamily::one_hot,    RowFamily::plateau,   RowFamily::ties,
-      RowFamily::late_peak, RowFamily::wide,      RowFamily::near_equal, RowFamily::shifted,   RowFamily::subnormal,
-      RowFamily::masked,    RowFamily::normal,    RowFamily::sharp,      RowFamily::dispersing};
+      RowFamily::ramp_up,   RowFamily::ramp_down, RowFamily::one_hot,    RowFamily::plateau,    RowFamily::ties,
+      RowFamily::late_peak, RowFamily::wide,      RowFamily::near_equal, RowFamily::shifted,    RowFamily::subnormal,
+      RowFamily::masked,    RowFamily::normal,    RowFamily::sharp,      RowFamily::dispersing, RowFamily::resolution,
+      RowFamily::far_mass,  RowFamily::rising,    RowFamily::full_sum,   RowFamily::two_levels};
   return families;
 }
 
@@ -119,10 +132,13 @@ bool admits(const RowOptions& options, const RowCase& row_case) {
   const std::uint64_t size = row.size();
   const std::uint64_t visible = row.visible();
   const double limit = std::ldexp(1.0, options.theta_exponent);
-  if (size < options.min_length || size > options.max_length) return false;
+  if (size < options.min_length || size > std::max(options.max_length, options.max_edge_length)) return false;
   if (visible < size && !options.masks && !(visible == 0 && options.fully_masked)) return false;
   if (visible == 0 && size > 0 && !options.fully_masked) return false;
   if (!(row_case.theta >= 1 / limit && row_case.theta <= limit)) return false;
+  const Domain& domain = options.domain;
+  if (!domain.length("n").contains(size) || (domain.unit_theta && row_case.theta != 1)) return false;
+  if (domain.finite && visible < size) return false;
   const double spread = row.spread();
   if (!(spread <= options.max_spread && spread / row_case.theta <= options.max_deviation)) return false;
   if (std::find(options.formats.begin(), options.formats.end(), row_case.format) == options.formats.end()) return false;

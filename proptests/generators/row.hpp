@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "numerics/format.hpp"
+#include "proptests/generators/domain.hpp"
 #include "proptests/generators/rapidcheck_types.hpp"
 
 namespace softcheck::proptests {
@@ -64,9 +65,17 @@ enum class RowFamily {
   normal,      // independent normal logits, at scales 2^-4 to 2^6
   sharp,       // one item so far above the rest that softmax is max only
   dispersing,  // n >= 2^16 where allowed, spread of a few nats: all coefficients small
+  resolution,  // one item, and very many about as far below it as the sum, its logarithm or an exponential can tell
+  far_mass,    // most of the sum stands far from the maximum
+  rising,      // maxima that rise from one number of the format to the next
+  full_sum,    // equal items, as many as a sum in a 16-bit format holds, and one more or fewer
+  two_levels,  // two levels whose sum crosses a power of two
 };
 
+/// The first fourteen: what claims about rows are decided on.
 std::span<const RowFamily> all_row_families();
+/// Those, and the ones that tell kernels apart: what kernels are judged on.
+std::span<const RowFamily> kernel_row_families();
 const char* to_string(RowFamily family);
 
 /// What rows a property needs. The defaults allow every row.
@@ -76,12 +85,14 @@ struct RowOptions {
   std::vector<RowFamily> families;  // empty: all
   std::uint64_t min_length = 1;
   std::uint64_t max_length = std::uint64_t{1} << 20;
-  std::uint64_t max_literal = 1024;  // longest row whose items are all drawn apart; longer ones have at most 64 runs
-  bool masks = true;                 // some items may be -inf
-  bool fully_masked = false;         // all may be
+  std::uint64_t max_edge_length = 0;  // longest of the families resolution and far_mass, where it is more
+  std::uint64_t max_literal = 1024;   // longest row whose items are all drawn apart; longer ones have at most 64 runs
+  bool masks = true;                  // some items may be -inf
+  bool fully_masked = false;          // all may be
   double max_spread = std::numeric_limits<double>::infinity();     // largest - smallest visible logit
   double max_deviation = std::numeric_limits<double>::infinity();  // that divided by theta
   int theta_exponent = 60;                                         // theta in [2^-e, 2^e], <= 1000; 0: theta = 1 always
+  Domain domain;  // of the kernels that the rows are for: n, theta and whether -inf may be a logit
 };
 
 /// A row of numbers of one format, and a temperature.
@@ -96,12 +107,18 @@ struct RowCase {
   }
 };
 
+/// The row cut off, or its last run made longer.
+RunLengthRow resized(const RunLengthRow& row, std::uint64_t length);
+/// The case made to keep to the options' domain: n to the nearest length that is in it, theta 1, the lowest logit for
+/// -inf.
+RowCase conformed(const RowOptions& options, RowCase row_case);
+
 /// Does the case keep to the options, its logits to their format? Every drawn and every shrunk case does.
 bool admits(const RowOptions& options, const RowCase& row_case);
 
 /// Rows of all families alike, sizes log-distributed up to what RapidCheck's size allows; one in sixteen is long at any
-/// size where the options let it. theta is 1 half of the time, then a power of two, a short number in [0.1, 10] or an
-/// extreme of its range.
+/// size where the options let it. theta is 1 three times in eight, then a power of two, a number of 53 bits, one of few
+/// bits or of f32 in [0.1, 10], or an extreme of its range.
 ///
 /// throws   std::invalid_argument when no row can keep to the options
 rc::Gen<RowCase> row_cases(const RowOptions& options = {});

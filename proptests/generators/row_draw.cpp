@@ -25,29 +25,60 @@ void require_possible(const RowOptions& options) {
   }
 }
 
+/// With all bits of a double, as people write temperatures: 0.7, 1/sqrt(d), sqrt(d), 1e-3, or anything between.
+double full_theta(Draw& draw) {
+  static constexpr double written[] = {0.7, 0.1, 0.3, 1.3, 1e-3, 1e-2, 0.05};
+  static constexpr double dims[] = {32, 80, 96, 128, 192};
+  switch (draw.below(4)) {
+    case 0:
+      return written[draw.below(std::size(written))];
+    case 1: {
+      const double root = std::sqrt(dims[draw.below(std::size(dims))]);
+      return draw.one_in(2) ? root : 1 / root;
+    }
+    default:
+      return std::pow(10.0, 8 * draw.unit() - 4);
+  }
+}
+
 double draw_theta(Draw& draw, int exponent) {
   if (exponent == 0) return 1;
   const double limit = std::ldexp(1.0, exponent);
+  const auto within = [&](double theta) { return std::clamp(theta, 1 / limit, limit); };
   switch (draw.below(8)) {
-    case 0:
-    case 1: {
+    case 0: {
       const int reach = std::min(exponent, 10);
       return std::ldexp(1.0, draw.between(-reach, reach));
     }
-    case 2:
-    case 3: {
-      // 0.1 to 10 in six bits.
-      const double theta = round_to_bits(std::pow(10.0, 2 * draw.unit() - 1), 6);
-      return std::clamp(theta, 1 / limit, limit);
-    }
-    case 4:
+    case 1:
+      return within(full_theta(draw));
+    case 2:  // 0.1 to 10 in six bits, or in those of f32
+      return within(round_to_bits(std::pow(10.0, 2 * draw.unit() - 1), draw.one_in(2) ? 6 : 24));
+    case 3:
       return draw.one_in(2) ? 1 / limit : limit;
+    case 4:
+      return within(draw.one_in(2) ? full_theta(draw) : std::ldexp(1.0, draw.between(-10, 10)));
     default:
       return 1;
   }
 }
 
+/// A length of full_sum_lengths() that the options allow; 0 where there is none.
+std::uint64_t draw_full_sum_length(Draw& draw, const RowOptions& options) {
+  std::vector<std::uint64_t> lengths = full_sum_lengths();
+  std::erase_if(lengths, [&](std::uint64_t n) { return n < options.min_length || n > options.max_length; });
+  return lengths.empty() ? 0 : lengths[draw.below(lengths.size())];
+}
+
 std::uint64_t draw_length(Draw& draw, RowFamily family, const RowOptions& options, int size) {
+  if (family == RowFamily::full_sum) {
+    if (const std::uint64_t length = draw_full_sum_length(draw, options)) return length;
+  }
+  if ((family == RowFamily::resolution || family == RowFamily::far_mass) && draw.one_in(2)) {
+    const std::uint64_t longest =
+        draw.one_in(4) ? std::max(options.max_length, options.max_edge_length) : options.max_length;
+    return draw.log_uniform(options.min_length, longest);
+  }
   const bool disperse = family == RowFamily::dispersing && draw.one_in(2);
   if ((disperse || draw.one_in(16)) && options.max_length > options.max_literal) {
     const std::uint64_t lowest = std::max(options.min_length, std::min(dispersing_length, options.max_length));
@@ -128,16 +159,50 @@ RowCase draw_case(const rc::Random& random, int size, const RowOptions& options)
   result.format = options.formats[draw.below(options.formats.size())];
   result.theta = draw_theta(draw, options.theta_exponent);
   const std::uint64_t length = draw_length(draw, family, options, size);
+  if (draws_runs(family)) {
+    result.row = RunLengthRow(draw_runs(draw, family, result.format, result.theta, length));
+    return conformed(options, std::move(result));
+  }
   const std::uint64_t slots = length <= options.max_literal ? length : 1 + draw.below(std::min(most_runs, length));
   std::vector<double> values = draw_values(draw, unmasked(draw, family), result.format, slots);
   limit_spread(draw, values, options, result);
   std::vector<Run> runs = spread_over(draw, values, length);
   if (family == RowFamily::masked) mask(draw, runs, options);
   result.row = RunLengthRow(std::move(runs));
-  return result;
+  return conformed(options, std::move(result));
 }
 
 }  // namespace
+
+RunLengthRow resized(const RunLengthRow& row, std::uint64_t length) {
+  std::vector<Run> runs;
+  std::uint64_t left = length;
+  for (const Run& run : row.runs()) {
+    if (left == 0) break;
+    runs.push_back({run.value, std::min(run.count, left)});
+    left -= runs.back().count;
+  }
+  if (left > 0) runs.push_back({runs.empty() ? 0.0 : runs.back().value, left});
+  return RunLengthRow(std::move(runs));
+}
+
+RowCase conformed(const RowOptions& options, RowCase row_case) {
+  const Domain& domain = options.domain;
+  if (domain.everything()) return row_case;
+  if (domain.unit_theta) row_case.theta = 1;
+  RunLengthRow fitting = resized(row_case.row, domain.length("n").nearest(row_case.row.size()));
+  if (fitting.visible() == 0 && row_case.row.visible() > 0) {
+    fitting = RunLengthRow({{row_case.row.maximum(), std::max<std::uint64_t>(fitting.size(), 1)}});
+  }
+  row_case.row = std::move(fitting);
+  if (domain.finite && row_case.row.visible() < row_case.row.size()) {
+    const double lowest = row_case.row.visible() == 0 ? 0 : row_case.row.minimum();
+    std::vector<Run> runs = row_case.row.runs();
+    for (Run& run : runs) run.value = std::isinf(run.value) ? lowest : run.value;
+    row_case.row = RunLengthRow(std::move(runs));
+  }
+  return row_case;
+}
 
 rc::Gen<RowCase> row_cases(const RowOptions& options) {
   require_possible(options);

@@ -137,6 +137,11 @@ std::vector<double> draw_values(Draw& draw, RowFamily family, Format format, std
       return normal(draw, format, slots, short_scale(draw, -3, 1));
     case RowFamily::masked:
     case RowFamily::normal:
+    case RowFamily::resolution:
+    case RowFamily::far_mass:
+    case RowFamily::rising:
+    case RowFamily::full_sum:
+    case RowFamily::two_levels:
       break;
   }
   return normal(draw, format, slots, std::ldexp(1.0, draw.between(-4, 6)));

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <limits>
+#include <optional>
 #include <ostream>
 #include <stdexcept>
 
@@ -11,6 +14,7 @@
 namespace softcheck::proptests {
 namespace {
 
+constexpr std::uint64_t most_rows = std::uint64_t{1} << 24;
 constexpr std::int64_t most_stride = std::int64_t{1} << 40;
 
 const char* word_of(MaskUse mask) {
@@ -53,17 +57,84 @@ bool keeps_apart(const MatrixLayout& layout, std::int64_t rows, std::int64_t col
          layout.column_stride > (rows - 1) * layout.row_stride;
 }
 
+// "ROW,ITEM,BITS"
+NanLogit parse_nan(std::string_view text, numerics::Format format) {
+  const std::size_t first = text.find(','), second = first == text.npos ? text.npos : text.find(',', first + 1);
+  if (second == std::string_view::npos) {
+    throw std::invalid_argument("matrix case: need nan=ROW,ITEM,BITS, got nan=" + std::string(text));
+  }
+  const int width = numerics::properties(format).storage_bits;
+  const std::uint64_t all_bits = width == 64 ? UINT64_MAX : (std::uint64_t{1} << width) - 1;
+  const NanLogit nan{parse_count(text.substr(0, first), 0, most_rows - 1),
+                     parse_count(text.substr(first + 1, second - first - 1)),
+                     parse_count(text.substr(second + 1), 0, all_bits)};
+  if (!std::isnan(numerics::decode(format, nan.bits))) {
+    throw std::invalid_argument("matrix case: need the bits of a NaN of " +
+                                std::string(numerics::properties(format).name) + ", got nan=" + std::string(text));
+  }
+  return nan;
+}
+
+// Of a visible logit each, in ascending order.
+bool nans_fit(const RowMatrixCase& matrix) {
+  const NanLogit* before = nullptr;
+  for (const NanLogit& nan : matrix.nans) {
+    const bool ascends =
+        before == nullptr || before->row < nan.row || (before->row == nan.row && before->item < nan.item);
+    if (!ascends || nan.row >= matrix.rows.size() || nan.item >= matrix.columns) return false;
+    std::uint64_t end = 0;
+    for (const Run& run : matrix.rows[nan.row].runs()) {
+      end += run.count;
+      if (nan.item < end) {
+        if (!std::isfinite(run.value)) return false;
+        break;
+      }
+    }
+    before = &nan;
+  }
+  return true;
+}
+
+bool hides(const RunLengthRow& row) { return row.visible() < row.size(); }
+
 }  // namespace
+
+bool has_nan(const RowMatrixCase& matrix, std::size_t row) {
+  const auto found = std::ranges::lower_bound(matrix.nans, row, {}, &NanLogit::row);
+  return found != matrix.nans.end() && found->row == row;
+}
+
+CallTraits traits_of(const RowMatrixCase& matrix) {
+  CallTraits traits;
+  traits.lengths = {{"n", matrix.columns}, {"rows", matrix.rows.size()}};
+  traits.theta = matrix.theta;
+  traits.alignment = std::numeric_limits<std::uint64_t>::max();
+  traits.compact = true;
+  for (const MatrixLayout* layout : {&matrix.in, &matrix.out, &matrix.visible}) {
+    traits.compact &= layout->compact() && layout->offset == 0;
+  }
+  traits.masked = matrix.mask != MaskUse::none;
+  // What stands behind a mask is the caller's choice, except for the items that are hidden by -inf.
+  const bool infinite = matrix.mask != MaskUse::tensor && std::ranges::any_of(matrix.rows.cycle(), hides);
+  traits.finite = matrix.nans.empty() && !infinite;
+  return traits;
+}
 
 bool admits(const RowMatrixOptions& options, const RowMatrixCase& matrix) {
   if (matrix.rows.size() < options.least_rows || matrix.rows.size() > options.most_rows) return false;
+  if (size_of(matrix) > options.max_elements || !nans_fit(matrix)) return false;
+  if (!matrix.nans.empty() && !options.nans) return false;
+  if (!options.rows.domain.admits(traits_of(matrix))) return false;
   const auto rows = static_cast<std::int64_t>(matrix.rows.size());
   const auto columns = static_cast<std::int64_t>(matrix.columns);
   for (const MatrixLayout& layout : {matrix.in, matrix.out, matrix.visible}) {
     if (!keeps_apart(layout, rows, columns)) return false;
   }
-  return std::ranges::all_of(matrix.rows, [&](const RunLengthRow& row) {
-    return row.size() == matrix.columns && admits(options.rows, RowCase{row, matrix.theta, matrix.format, ""});
+  // A row may hide items by the mask even where no logit may be infinite.
+  RowOptions of_rows = options.rows;
+  of_rows.domain = {};
+  return std::ranges::all_of(matrix.rows.cycle(), [&](const RunLengthRow& row) {
+    return row.size() == matrix.columns && admits(of_rows, RowCase{row, matrix.theta, matrix.format, ""});
   });
 }
 
@@ -77,7 +148,13 @@ std::string to_text(const RowMatrixCase& matrix) {
   add("in", matrix.in);
   add("out", matrix.out);
   add("visible", matrix.visible);
-  for (const RunLengthRow& row : matrix.rows) text += " ;" + runs_text(row);
+  if (matrix.rows.repeats()) text += " rows=" + std::to_string(matrix.rows.size());
+  for (const NanLogit& nan : matrix.nans) {
+    char bits[24];
+    std::snprintf(bits, sizeof bits, "0x%llx", static_cast<unsigned long long>(nan.bits));
+    text += " nan=" + std::to_string(nan.row) + "," + std::to_string(nan.item) + "," + bits;
+  }
+  for (const RunLengthRow& row : matrix.rows.cycle()) text += " ;" + runs_text(row);
   return text;
 }
 
@@ -95,24 +172,44 @@ void from_text(std::string_view text, RowMatrixCase& matrix) {
   result.mask = parse_mask_use(value_of(words[4], "mask"));
   result.family = "text";
   std::size_t i = 5;
+  std::optional<std::uint64_t> count;
   for (; i < words.size() && words[i] != ";"; ++i) {
     const std::string_view name = words[i].substr(0, words[i].find('='));
+    if (name == "rows") {
+      count = parse_count(value_of(words[i], name), 1, most_rows);
+      continue;
+    }
+    if (name == "nan") {
+      result.nans.push_back(parse_nan(value_of(words[i], name), result.format));
+      continue;
+    }
     MatrixLayout* const layout = name == "in"        ? &result.in
                                  : name == "out"     ? &result.out
                                  : name == "visible" ? &result.visible
                                                      : nullptr;
     if (layout == nullptr)
-      throw std::invalid_argument("matrix case: need in=, out= or visible=, got " + std::string(words[i]));
+      throw std::invalid_argument("matrix case: need in=, out=, visible=, rows= or nan=, got " + std::string(words[i]));
     *layout = parse_layout(value_of(words[i], name));
   }
+  std::vector<RunLengthRow> rows;
   while (i < words.size()) {
     const std::size_t begin = ++i;
     while (i < words.size() && words[i] != ";") ++i;
-    result.rows.push_back(parse_runs(std::span(words).subspan(begin, i - begin), result.format));
-    if (result.rows.back().size() != result.columns) {
+    rows.push_back(parse_runs(std::span(words).subspan(begin, i - begin), result.format));
+    if (rows.back().size() != result.columns) {
       throw std::invalid_argument("matrix case: need " + std::to_string(result.columns) + " logits in each row, got " +
-                                  std::to_string(result.rows.back().size()));
+                                  std::to_string(rows.back().size()));
     }
+  }
+  if (count && *count < rows.size()) {
+    throw std::invalid_argument("matrix case: need rows= of at least the " + std::to_string(rows.size()) +
+                                " rows that follow, got rows=" + std::to_string(*count));
+  }
+  const std::uint64_t size = count.value_or(rows.size());
+  result.rows = RowCycle(std::move(rows), size);
+  if (!nans_fit(result)) {
+    throw std::invalid_argument("matrix case: need each nan= of a visible logit, in ascending order, got " +
+                                std::string(text.substr(0, 120)));
   }
   matrix = std::move(result);
 }

@@ -7,10 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "proptests/generators/domain.hpp"
 #include "proptests/generators/rapidcheck_types.hpp"
 #include "proptests/generators/row.hpp"
+#include "proptests/generators/row_cycle.hpp"
 
 namespace softcheck::proptests {
+
+class Draw;
 
 /// How a matrix lies in memory, in elements. Strides of 0 stand for the compact ones, passed as NULL.
 struct MatrixLayout {
@@ -30,9 +34,19 @@ enum class MaskUse {
   mixed    // every second one through the mask, the others as visible logits of -inf
 };
 
+/// A logit of which only its bits tell what it is: a NaN, quiet or signalling, of either sign, with some payload.
+struct NanLogit {
+  std::uint64_t row = 0;
+  std::uint64_t item = 0;
+  std::uint64_t bits = 0;  // of the matrix's format
+
+  friend bool operator==(const NanLogit&, const NanLogit&) = default;
+};
+
 /// Rows of one length and a temperature, and how they are handed to a kernel: one call.
 struct RowMatrixCase {
-  std::vector<RunLengthRow> rows;
+  RowCycle rows;
+  std::vector<NanLogit> nans;  // each in place of a visible logit, in ascending order of row and item
   std::uint64_t columns = 0;
   double theta = 1;
   numerics::Format format = numerics::Format::f64;  // every logit is one of its numbers
@@ -43,8 +57,8 @@ struct RowMatrixCase {
   std::string family;    // how it was drawn; no part of its text
 
   friend bool operator==(const RowMatrixCase& a, const RowMatrixCase& b) {
-    return a.rows == b.rows && a.columns == b.columns && a.theta == b.theta && a.format == b.format &&
-           a.mask == b.mask && a.in == b.in && a.out == b.out && a.visible == b.visible;
+    return a.rows == b.rows && a.nans == b.nans && a.columns == b.columns && a.theta == b.theta &&
+           a.format == b.format && a.mask == b.mask && a.in == b.in && a.out == b.out && a.visible == b.visible;
   }
 };
 
@@ -58,6 +72,8 @@ struct RowMatrixOptions {
   bool layouts = true;        // strides, offsets and both ends; else all compact
   bool mask_patterns = true;  // prefixes, suffixes, blocks and strides of every row masked, each row otherwise
   bool shifts = true;         // some rows shifted as a whole, by up to the format's largest number
+  bool nans = false;          // some visible logits are NaN
+  std::uint64_t max_elements = std::uint64_t{1} << 22;  // rows times columns
 };
 
 /// Do strides keep elements apart, and is everything a number of the format and within the options' lengths?
@@ -71,7 +87,21 @@ rc::Seq<RowMatrixCase> shrink_row_matrix(const RowMatrixCase& matrix, const RowM
 
 /// Layouts that kernels get wrong: gaps, column strides, offsets, either end of a page, compact strides that are not
 /// NULL, and columns that lie closer together than rows.
-MatrixLayout draw_layout(class Draw& draw, std::int64_t rows, std::int64_t columns);
+MatrixLayout draw_layout(Draw& draw, std::int64_t rows, std::int64_t columns);
+
+/// The kind of that number: 0 compact, 1 at the front of a page, 2 compact strides that are not NULL, 3 a row gap, 4 a
+/// column stride, 5 a byte offset, 6 columns closer together than rows, 7 all at once.
+MatrixLayout draw_layout_of(Draw& draw, std::uint64_t kind, std::int64_t rows, std::int64_t columns);
+
+/// The row with some items hidden, as padding, causality, windows and sparse blocks hide them.
+///
+/// may_hide_all   else a row of which nothing would be left stays as it is
+RunLengthRow masked_row(Draw& draw, const RunLengthRow& row, bool may_hide_all);
+
+/// The bits of a NaN: quiet or signalling, of either sign, every second time with a payload.
+std::uint64_t draw_nan_bits(Draw& draw, numerics::Format format);
+/// One to three NaNs in place of visible logits, as likely near the ends of a row as in its middle.
+std::vector<NanLogit> draw_nans(Draw& draw, const RowMatrixCase& matrix);
 
 /// Matrices of every width, ascending, with one, two and three rows each: rows whose last item is their largest, rows
 /// whose first is, steps up and down, all far below 0, where a pad of 0 is seen.
@@ -86,11 +116,16 @@ std::vector<RowMatrixCase> empty_matrices(numerics::Format format);
 /// Two or three rows or columns 2^15 to 2^32 elements apart, the nearest first.
 std::vector<RowMatrixCase> distant_matrices(numerics::Format format);
 
-/// "matrix f32 columns=3 theta=0x1p+0 mask=none in=5,1,0,end ; 0x1p+0*3 ; -inf 0x0p+0*2"; compact layouts are left out.
+/// "matrix f32 columns=3 theta=0x1p+0 mask=none in=5,1,0,end rows=7 nan=1,2,0x7fc00000 ; 0x1p+0*3 ; -inf 0x0p+0*2".
+/// Compact layouts are left out, and rows= where the rows that follow stand once each.
 std::string to_text(const RowMatrixCase& matrix);
 void from_text(std::string_view text, RowMatrixCase& matrix);
 /// Logits in all rows.
 std::size_t size_of(const RowMatrixCase& matrix);
+/// What of the matrix's call a domain speaks of; where its tensors begin is up to who makes the call.
+CallTraits traits_of(const RowMatrixCase& matrix);
+/// Does row r hold a NaN?
+bool has_nan(const RowMatrixCase& matrix, std::size_t row);
 void showValue(const RowMatrixCase& matrix, std::ostream& stream);
 
 }  // namespace softcheck::proptests

@@ -88,15 +88,18 @@ std::vector<bool> draw_hidden(Draw& draw, std::size_t columns) {
   return hidden;
 }
 
-RunLengthRow masked(Draw& draw, const RunLengthRow& row, bool may_hide_all) {
-  std::vector<bool> hidden = draw_hidden(draw, row.size());
-  std::vector<double> logits = row.expand();
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    if (hidden[i]) logits[i] = -infinity;
+/// The first visible item from one on; else the last before it.
+std::optional<std::uint64_t> visible_from(const RunLengthRow& row, std::uint64_t wanted) {
+  std::optional<std::uint64_t> before;
+  std::uint64_t begin = 0;
+  for (const Run& run : row.runs()) {
+    if (run.value != -infinity) {
+      if (begin + run.count > wanted) return std::max(begin, wanted);
+      before = begin + run.count - 1;
+    }
+    begin += run.count;
   }
-  const bool nothing_left = std::ranges::all_of(logits, [](double logit) { return std::isinf(logit); });
-  if (nothing_left && !may_hide_all) return row;
-  return RunLengthRow::of(logits);
+  return before;
 }
 
 RunLengthRow all_hidden(std::uint64_t columns) { return RunLengthRow({{-infinity, columns}}); }
@@ -116,10 +119,12 @@ struct Generator {
     result.format = first.format;
     result.theta = first.theta;
     result.columns = first.row.size();
-    const std::uint64_t count = draw_count(draw, options.least_rows, options.most_rows);
+    const LengthRange allowed = options.rows.domain.length("rows");
+    const std::uint64_t count = allowed.nearest(draw_count(draw, options.least_rows, options.most_rows));
+    std::vector<RunLengthRow> drawn;
     if (options.alike) {
       for (std::uint64_t r = 0; r < count; ++r) {
-        result.rows.push_back(r % 3 == 0 ? mirrored(first.row) : r % 3 == 1 ? first.row : negated(first.row));
+        drawn.push_back(r % 3 == 0 ? mirrored(first.row) : r % 3 == 1 ? first.row : negated(first.row));
       }
     } else {
       RowOptions of_one_length = options.rows;
@@ -127,26 +132,36 @@ struct Generator {
       of_one_length.min_length = of_one_length.max_length = result.columns;
       of_one_length.theta_exponent = 0;
       const rc::Gen<RowCase> others = row_cases(of_one_length);
-      for (std::uint64_t r = 0; r < count; ++r) result.rows.push_back(row(others).row);
+      for (std::uint64_t r = 0; r < count; ++r) drawn.push_back(row(others).row);
     }
-    for (RunLengthRow& one : result.rows) change(draw, one, result.format);
-    if (options.rows.fully_masked) result.rows[draw.below(count)] = all_hidden(result.columns);
+    for (RunLengthRow& one : drawn) change(draw, one, result.format);
+    if (options.rows.fully_masked && count > 0) drawn[draw.below(count)] = all_hidden(result.columns);
+    result.rows = RowCycle(std::move(drawn));
     place(draw, result);
-    if (!admits(options, result)) result.rows.assign(count, first.row);
+    if (options.nans) result.nans = draw_nans(draw, result);
+    if (!admits(options, result)) {
+      result.nans.clear();
+      result.rows = RowCycle(std::vector<RunLengthRow>(count, first.row));
+      result.mask = MaskUse::none;
+    }
     return result;
   }
 
   void change(Draw& draw, RunLengthRow& one, numerics::Format format) const {
     if (options.shifts && draw.one_in(8)) one = shifted(draw, one, format);
-    if (options.mask_patterns) one = masked(draw, one, options.rows.fully_masked);
+    const bool may_hide = !(options.rows.domain.finite && options.rows.domain.no_mask);
+    if (options.mask_patterns && may_hide) one = masked_row(draw, one, options.rows.fully_masked);
   }
 
   void place(Draw& draw, RowMatrixCase& result) const {
     const auto hides = [](const RunLengthRow& one) { return one.visible() < one.size(); };
-    if (options.rows.masks && (options.mask_patterns || std::ranges::any_of(result.rows, hides))) {
+    const Domain& domain = options.rows.domain;
+    const bool hidden = std::ranges::any_of(result.rows.cycle(), hides);
+    if (!domain.no_mask && options.rows.masks && (options.mask_patterns || hidden)) {
       result.mask = draw.one_in(4) ? MaskUse::none : draw.one_in(2) ? MaskUse::tensor : MaskUse::mixed;
+      if (domain.finite) result.mask = MaskUse::tensor;
     }
-    if (!options.layouts) return;
+    if (!options.layouts || domain.compact) return;
     const auto count = static_cast<std::int64_t>(result.rows.size());
     const auto columns = static_cast<std::int64_t>(result.columns);
     for (MatrixLayout* layout : {&result.in, &result.out, &result.visible}) *layout = draw_layout(draw, count, columns);
@@ -161,13 +176,28 @@ struct Generator {
 
 }  // namespace
 
+RunLengthRow masked_row(Draw& draw, const RunLengthRow& row, bool may_hide_all) {
+  std::vector<bool> hidden = draw_hidden(draw, row.size());
+  std::vector<double> logits = row.expand();
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    if (hidden[i]) logits[i] = -infinity;
+  }
+  const bool nothing_left = std::ranges::all_of(logits, [](double logit) { return std::isinf(logit); });
+  if (nothing_left && !may_hide_all) return row;
+  return RunLengthRow::of(logits);
+}
+
 MatrixLayout draw_layout(Draw& draw, std::int64_t rows, std::int64_t columns) {
+  return draw_layout_of(draw, draw.below(8), rows, columns);
+}
+
+MatrixLayout draw_layout_of(Draw& draw, std::uint64_t kind, std::int64_t rows, std::int64_t columns) {
   const auto some = [&](int most) {
     return static_cast<std::int64_t>(1 + draw.below(static_cast<std::uint64_t>(most)));
   };
   const std::int64_t apart = std::max<std::int64_t>(columns, 1), together = std::max<std::int64_t>(rows, 1);
   MatrixLayout layout;
-  switch (draw.below(8)) {
+  switch (kind) {
     case 0:
       break;
     case 1:
@@ -196,6 +226,36 @@ MatrixLayout draw_layout(Draw& draw, std::int64_t rows, std::int64_t columns) {
     }
   }
   return layout;
+}
+
+std::uint64_t draw_nan_bits(Draw& draw, numerics::Format format) {
+  const numerics::FormatProperties& facts = numerics::properties(format);
+  const std::uint64_t quiet = std::uint64_t{1} << (facts.precision - 2), below_quiet = quiet - 1;
+  const std::uint64_t exponent = numerics::encode(format, infinity);
+  const std::uint64_t sign = draw.one_in(2) ? std::uint64_t{1} << (facts.storage_bits - 1) : 0;
+  const std::uint64_t payload = draw.one_in(2) ? 0 : draw.bits() & below_quiet;
+  if (draw.one_in(2)) return sign | exponent | quiet | payload;
+  return sign | exponent | std::max<std::uint64_t>(payload, 1);  // signalling: without the quiet bit, but no infinity
+}
+
+std::vector<NanLogit> draw_nans(Draw& draw, const RowMatrixCase& matrix) {
+  if (size_of(matrix) == 0) return {};
+  std::vector<NanLogit> nans;
+  const std::uint64_t count = draw.one_in(2) ? 1 : 1 + draw.below(3);
+  for (std::uint64_t k = 0; k < count; ++k) {
+    const std::uint64_t row = draw.one_in(2) ? matrix.rows.size() / 2 : draw.below(matrix.rows.size());
+    // As likely near either end as in the middle, whatever the length.
+    const std::uint64_t step = draw.log_uniform(1, matrix.columns) - 1;
+    const std::uint64_t wanted = draw.one_in(2) ? step : matrix.columns - 1 - step;
+    if (const auto item = visible_from(matrix.rows[row], wanted)) {
+      nans.push_back({row, *item, draw_nan_bits(draw, matrix.format)});
+    }
+  }
+  std::ranges::sort(
+      nans, [](const NanLogit& a, const NanLogit& b) { return a.row != b.row ? a.row < b.row : a.item < b.item; });
+  const auto same_place = [](const NanLogit& a, const NanLogit& b) { return a.row == b.row && a.item == b.item; };
+  nans.erase(std::unique(nans.begin(), nans.end(), same_place), nans.end());
+  return nans;
 }
 
 rc::Gen<RowMatrixCase> row_matrices(const RowMatrixOptions& options) {

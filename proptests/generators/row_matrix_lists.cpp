@@ -48,7 +48,7 @@ RowMatrixCase matrix_of(numerics::Format format, std::uint64_t columns, std::vec
   RowMatrixCase result;
   result.format = format;
   result.columns = columns;
-  result.rows = std::move(rows);
+  result.rows = RowCycle(std::move(rows));
   result.family = "listed";
   return result;
 }

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 
+#include "numerics/special_values.hpp"
 #include "proptests/generators/case_text.hpp"
 #include "proptests/generators/lazy_shrinks.hpp"
 #include "proptests/generators/row_matrix.hpp"
@@ -15,7 +16,10 @@ namespace {
 /// so that no chain of shrinks is endless.
 enum class MatrixWay {
   unit_theta,
-  drop_rows,     // size rows from first on
+  fewer_rows,    // size rows in all
+  drop_rows,     // size rows of the cycle from first on
+  drop_nan,      // number first
+  quiet_nans,    // of positive sign and without a payload
   plain_in,      // compact
   plain_out,     //
   plain_mask,    //
@@ -44,7 +48,15 @@ void add_halves(std::vector<MatrixStep>& steps, MatrixWay way, std::size_t count
 
 std::vector<MatrixStep> steps_of(const RowMatrixCase& matrix) {
   std::vector<MatrixStep> steps{{MatrixWay::unit_theta}};
-  add_halves(steps, MatrixWay::drop_rows, matrix.rows.size());
+  const std::size_t rows = matrix.rows.size();
+  if (matrix.rows.repeats()) {
+    steps.push_back({MatrixWay::fewer_rows, 0, matrix.rows.cycle().size()});
+    // Halves, quarters, ... single rows: finds the least failing number by bisection.
+    for (std::size_t less = rows / 2; less > 0; less /= 2) steps.push_back({MatrixWay::fewer_rows, 0, rows - less});
+  }
+  add_halves(steps, MatrixWay::drop_rows, matrix.rows.cycle().size());
+  for (std::size_t k = 0; k < matrix.nans.size(); ++k) steps.push_back({MatrixWay::drop_nan, k});
+  steps.push_back({MatrixWay::quiet_nans});
   for (const MatrixWay way :
        {MatrixWay::plain_in, MatrixWay::plain_out, MatrixWay::plain_mask, MatrixWay::no_mask, MatrixWay::all_by_mask}) {
     steps.push_back({way});
@@ -52,8 +64,8 @@ std::vector<MatrixStep> steps_of(const RowMatrixCase& matrix) {
   add_halves(steps, MatrixWay::drop_columns, matrix.columns);
   steps.push_back({MatrixWay::shift_rows});
   for (std::size_t bits : {1, 2, 4, 8, 16, 32}) steps.push_back({MatrixWay::round_all, 0, bits});
-  if (size_of(matrix) > few_numbers) return steps;
-  for (std::size_t r = 0; r < matrix.rows.size(); ++r) {
+  if (matrix.rows.cycle().size() * matrix.columns > few_numbers) return steps;
+  for (std::size_t r = 0; r < matrix.rows.cycle().size(); ++r) {
     const std::vector<double> logits = matrix.rows[r].expand();
     for (std::size_t i = 0; i < logits.size(); ++i) {
       const std::size_t count = simpler_numbers(logits[i]).size();
@@ -65,42 +77,76 @@ std::vector<MatrixStep> steps_of(const RowMatrixCase& matrix) {
 
 template <class Change>
 bool change_rows(RowMatrixCase& matrix, Change change) {
-  bool simpler = false;
-  for (RunLengthRow& row : matrix.rows) {
+  bool simpler = false, possible = true;
+  matrix.rows.replace_each([&](const RunLengthRow& row) {
     std::vector<Run> runs = row.runs();
     const double top = row.maximum();
     for (Run& run : runs) {
       if (!std::isfinite(run.value)) continue;
       const double value = numerics::round_to(matrix.format, change(run.value, top));
-      if (!std::isfinite(value) || complexity(value) > complexity(run.value)) return false;
+      if (!std::isfinite(value) || complexity(value) > complexity(run.value)) {
+        possible = false;
+        continue;
+      }
       simpler |= complexity(value) < complexity(run.value);
       run.value = value;
     }
-    row = RunLengthRow(std::move(runs));
-  }
-  return simpler;
+    return RunLengthRow(std::move(runs));
+  });
+  return possible && simpler;
 }
 
 bool drop_columns(RowMatrixCase& matrix, std::size_t first, std::size_t size) {
-  const auto begin = static_cast<std::ptrdiff_t>(first);
-  const auto end = static_cast<std::ptrdiff_t>(std::min<std::size_t>(first + size, matrix.columns));
-  for (RunLengthRow& row : matrix.rows) {
+  const std::size_t last = std::min<std::size_t>(first + size, matrix.columns);
+  matrix.rows.replace_each([&](const RunLengthRow& row) {
     std::vector<double> logits = row.expand();
-    logits.erase(logits.begin() + begin, logits.begin() + end);
-    row = RunLengthRow::of(logits);
-  }
-  matrix.columns -= static_cast<std::uint64_t>(end - begin);
+    logits.erase(logits.begin() + static_cast<std::ptrdiff_t>(first),
+                 logits.begin() + static_cast<std::ptrdiff_t>(last));
+    return RunLengthRow::of(logits);
+  });
+  matrix.columns -= last - first;
+  std::erase_if(matrix.nans, [&](const NanLogit& nan) { return nan.item >= first && nan.item < last; });
+  for (NanLogit& nan : matrix.nans) nan.item -= nan.item >= last ? last - first : 0;
   return true;
 }
 
+bool drop_rows(RowMatrixCase& matrix, std::size_t first, std::size_t size) {
+  std::vector<RunLengthRow> cycle = matrix.rows.cycle();
+  const std::size_t last = std::min(first + size, cycle.size()), dropped = last - first;
+  cycle.erase(cycle.begin() + static_cast<std::ptrdiff_t>(first), cycle.begin() + static_cast<std::ptrdiff_t>(last));
+  if (matrix.rows.repeats()) {
+    // As many rows as before; a NaN stays where it is.
+    const std::size_t rows = matrix.rows.size();
+    matrix.rows = RowCycle(std::move(cycle), rows);
+    return true;
+  }
+  matrix.rows = RowCycle(std::move(cycle));
+  std::erase_if(matrix.nans, [&](const NanLogit& nan) { return nan.row >= first && nan.row < last; });
+  for (NanLogit& nan : matrix.nans) nan.row -= nan.row >= last ? dropped : 0;
+  return true;
+}
+
+bool fewer_rows(RowMatrixCase& matrix, std::size_t rows) {
+  matrix.rows = RowCycle(matrix.rows.cycle(), rows);
+  std::erase_if(matrix.nans, [&](const NanLogit& nan) { return nan.row >= rows; });
+  return true;
+}
+
+bool quiet_nans(RowMatrixCase& matrix) {
+  const std::uint64_t plain = numerics::encode(matrix.format, numerics::nan);
+  bool changes = false;
+  for (NanLogit& nan : matrix.nans) changes |= std::exchange(nan.bits, plain) != plain;
+  return changes;
+}
+
 bool simplify(RowMatrixCase& matrix, std::size_t place, std::size_t which) {
-  RunLengthRow& row = matrix.rows[place / matrix.columns];
-  std::vector<double> logits = row.expand();
+  const std::size_t r = place / matrix.columns;
+  std::vector<double> logits = matrix.rows[r].expand();
   double& value = logits[place % matrix.columns];
   const int before = complexity(value);
   value = numerics::round_to(matrix.format, simpler_numbers(value)[which]);
   if (!std::isfinite(value) || complexity(value) >= before) return false;
-  row = RunLengthRow::of(logits);
+  matrix.rows.replace(r, RunLengthRow::of(logits));
   return true;
 }
 
@@ -114,12 +160,15 @@ bool take_step(const MatrixStep& step, RowMatrixCase& matrix) {
   switch (step.way) {
     case MatrixWay::unit_theta:
       return std::exchange(matrix.theta, 1) != 1;
-    case MatrixWay::drop_rows: {
-      const auto begin = matrix.rows.begin() + static_cast<std::ptrdiff_t>(step.first);
-      matrix.rows.erase(begin, matrix.rows.begin() +
-                                   static_cast<std::ptrdiff_t>(std::min(step.first + step.size, matrix.rows.size())));
+    case MatrixWay::fewer_rows:
+      return fewer_rows(matrix, step.size);
+    case MatrixWay::drop_rows:
+      return drop_rows(matrix, step.first, step.size);
+    case MatrixWay::drop_nan:
+      matrix.nans.erase(matrix.nans.begin() + static_cast<std::ptrdiff_t>(step.first));
       return true;
-    }
+    case MatrixWay::quiet_nans:
+      return quiet_nans(matrix);
     case MatrixWay::plain_in:
       return make_plain(matrix.in);
     case MatrixWay::plain_out:
