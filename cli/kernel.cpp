@@ -88,10 +88,8 @@ numerics::Format out_dtype_of(const KernelFlags& flags, Op op, numerics::Format 
 numerics::Contract contract_of(const std::string& words, numerics::Format input, numerics::Format output) {
   try {
     return numerics::parse_contract(words, input, output);
-  } catch (const std::invalid_argument& error) {
-    const std::string_view text = error.what();
-    const std::size_t colon = text.find(": ");
-    throw InputError(usage, fmt::format("--contract: {}", text.substr(colon == text.npos ? 0 : colon + 2)));
+  } catch (const numerics::ContractError& error) {
+    throw InputError(usage, fmt::format("--contract: {}", error.problem));
   }
 }
 

@@ -16,7 +16,8 @@ namespace {
 ReportVerdict verdict_of(const Outcome& outcome) {
   const auto died = [&](CallEnd end) {
     return std::ranges::any_of(outcome.counterexample->failed, [&](const numerics::Certificate& certificate) {
-      return certificate.claim == "kernel.returns" && WatchedKernel::end_of(certificate) == end;
+      const KernelEvidence* evidence = evidence_of(certificate);
+      return evidence != nullptr && evidence->ending && evidence->ending->end == end;
     });
   };
   if (outcome.verdict != numerics::Verdict::violated) return report_verdict(outcome.verdict);
