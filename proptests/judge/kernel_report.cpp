@@ -44,6 +44,7 @@ std::string call_of_conforms(const KernelSubject& subject, std::string_view repl
   std::string required = requirement_words(subject.required);
   std::ranges::replace(required, ',', ' ');
   if (!required.empty()) words += " " + required;
+  for (const std::string& claim : subject.exempt) words += " exempt=" + claim;
   const std::string one_case = replay.empty() ? "" : ", {.replay = \"" + std::string(replay) + "\"}";
   return "softcheck::conforms(" + subject.source.symbol + ", \"" + words + "\"" + one_case + ")";
 }
@@ -222,6 +223,7 @@ std::string command_line(const KernelSubject& subject, std::string_view replay) 
   if (output != output_format(subject.op, input)) line += " --out-dtype " + name_of(output);
   if (!contract.empty()) line += " --contract " + shell_quoted(contract);
   if (!required.empty()) line += " --require " + required;
+  for (const std::string& claim : subject.exempt) line += " --exempt " + claim;
   if (!replay.empty()) line += " --replay " + shell_quoted(replay);
   return line;
 }
@@ -256,6 +258,7 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
   whole.verdict = judgement.verdict;
   whole.seconds = judgement.seconds;
   whole.details = troubles_of(subject, judgement);
+  for (const std::string& claim : subject.exempt) whole.details.push_back("exempt, and so not judged: " + claim);
   whole.details.insert(whole.details.end(), judgement.notes.begin(), judgement.notes.end());
   whole.not_tried = judgement.not_tried;
   if (judgement.printed_bytes > 0) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "numerics/special_values.hpp"
+#include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/row_call.hpp"
 #include "proptests/judge/row_judge.hpp"
 
@@ -62,24 +63,7 @@ std::optional<Place> special_place(const RowMatrixCase& matrix) {
 KernelTrial::KernelTrial(const KernelSubject& subject, const KernelLimits& limits)
     : subject_(subject), kernel_(subject.source, limits, subject.exempt) {}
 
-std::vector<std::string> KernelTrial::value_claims() const {
-  switch (subject_.op) {
-    case Op::softmax:
-      return {"kernel.softmax.element", "kernel.softmax.row_sum"};
-    case Op::log_softmax:
-      return {"kernel.log_softmax.element"};
-    case Op::logsumexp:
-      return {"kernel.logsumexp.value"};
-    case Op::entropy:
-      return {"kernel.entropy.value"};
-    case Op::adaptive_softmax:
-      return {"kernel.adaptive_softmax.element"};
-    case Op::attention:
-    case Op::adaptive_attention:
-      break;
-  }
-  return {};
-}
+std::vector<std::string> KernelTrial::value_claims() const { return proptests::value_claims(subject_.op); }
 
 RowMatrixCase KernelTrial::matrix_of(const RowCase& row_case) const {
   RowMatrixCase matrix;

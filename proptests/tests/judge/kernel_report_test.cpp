@@ -35,12 +35,14 @@ TEST(KernelReport, ACommandLineNamesWhatDiffersFromTheDefaults) {
             "softcheck kernel '/a b/it'\\''s.so:f' --op softmax --dtype f32 --contract 'exp=2ulp sum=tree' "
             "--require deterministic,in-place");
   EXPECT_TRUE(command_line(subject, "P row x").ends_with(" --replay 'P row x'"));
+  subject.exempt = {"kernel.nan_row"};
+  EXPECT_TRUE(command_line(subject, "P row x").ends_with(" --exempt kernel.nan_row --replay 'P row x'"));
   subject.op = Op::logsumexp;
   subject.contract = numerics::default_contract(Format::f16, Format::f16);
   EXPECT_NE(command_line(subject).find("--dtype f16 --out-dtype f16"), std::string::npos);
   subject.source = {"", "kernel", [](const softcheck_call*) { return 1; }};
   EXPECT_EQ(command_line(subject, "P row x"),
-            "softcheck::conforms(kernel, \"logsumexp f16 out=f16 deterministic in-place\", {.replay = \"P row x\"})");
+            "softcheck::conforms(kernel, \"logsumexp f16 out=f16 deterministic in-place exempt=kernel.nan_row\", {.replay = \"P row x\"})");
 }
 
 TEST(KernelReport, WordsBeyondTheDefaultReadBack) {
