@@ -22,14 +22,22 @@ const char* unknown_verb(const CLI::App& app, const std::vector<std::string>& ar
   return arguments[0].c_str();
 }
 
+// "softcheck run train": the verb that was given and the name below it, as far as they were understood.
+std::string words_before_flags(const CLI::App& app) {
+  std::string words = app.get_name();
+  const std::vector<CLI::App*> below = app.get_subcommands();
+  return below.empty() ? words : words + " " + words_before_flags(*below.front());
+}
+
 }  // namespace
 
 int run_command(const std::vector<std::string>& arguments) {
-  CLI::App app("softcheck: verify softmax attention - its theory, its kernels - by enclosures instead of tolerances");
+  CLI::App app("softcheck: verify softmax attention - its theory, its kernels - by enclosures instead of tolerances",
+               "softcheck");
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 holds, 1 violated, 2 usage, 3 malformed input, 4 unsupported or refused, 5 vacuous or undecided, "
-      "6 crashed, 7 timed out.");
+      "6 crashed, 7 timed out.\n");
   int exit_code = 0;
   add_test_verb(Verb(&app), exit_code);
   add_kernel_verb(Verb(&app), exit_code);
@@ -53,7 +61,7 @@ int run_command(const std::vector<std::string>& arguments) {
   } catch (const CLI::ParseError& error) {
     // Help is an error to CLI11, of code 0.
     if (error.get_exit_code() == 0) return app.exit(error);
-    fmt::print(stderr, "softcheck: {} (softcheck VERB --help lists the flags)\n", error.what());
+    fmt::print(stderr, "softcheck: {} ({} --help lists the flags)\n", error.what(), words_before_flags(app));
     return usage;
   } catch (const InputError& error) {
     fmt::print(stderr, "softcheck: {}\n", error.what());

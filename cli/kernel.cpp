@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/claims.hpp"
 #include "cli/exit_code.hpp"
@@ -10,6 +11,7 @@
 #include "cli/verbs.hpp"
 #include "proptests/generators/row.hpp"
 #include "proptests/judge/contract_inference.hpp"
+#include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 #include "proptests/judge/kernel_report.hpp"
 
@@ -26,6 +28,7 @@ struct KernelFlags {
   std::string out_dtype;
   std::string contract;
   std::string required;
+  std::vector<std::string> exempt;
   bool in_place = false;
   bool infer = false;
   std::string effort = "default";
@@ -88,10 +91,8 @@ numerics::Format out_dtype_of(const KernelFlags& flags, Op op, numerics::Format 
 numerics::Contract contract_of(const std::string& words, numerics::Format input, numerics::Format output) {
   try {
     return numerics::parse_contract(words, input, output);
-  } catch (const std::invalid_argument& error) {
-    const std::string_view text = error.what();
-    const std::size_t colon = text.find(": ");
-    throw InputError(usage, fmt::format("--contract: {}", text.substr(colon == text.npos ? 0 : colon + 2)));
+  } catch (const numerics::ContractError& error) {
+    throw InputError(usage, fmt::format("--contract: {}", error.problem));
   }
 }
 
@@ -103,6 +104,7 @@ KernelSubject subject_of(const KernelFlags& flags) {
   subject.contract = contract_of(flags.contract, input, out_dtype_of(flags, subject.op, input));
   subject.required = parse_requirements(flags.required);
   subject.required.in_place |= flags.in_place;
+  subject.exempt = parse_exemptions(flags.exempt, subject.op);
   if (subject.required.in_place && (is_row_scalar(subject.op) || is_attention(subject.op))) {
     throw InputError(usage, fmt::format("--in-place: needs an op with one output as large as the logits, got {}",
                                         to_string(subject.op)));
@@ -137,6 +139,11 @@ int infer(const KernelFlags& flags, const KernelSubject& subject, const JudgeOpt
   return publish(report, flags.output, closing);
 }
 
+// " (exempt: kernel.nan_row)": no verdict goes without what it does not speak of.
+std::string exemptions_of(const KernelSubject& subject) {
+  return subject.exempt.empty() ? "" : fmt::format(" (exempt: {})", fmt::join(subject.exempt, ", "));
+}
+
 int run_kernel(const KernelFlags& flags) {
   const KernelSubject subject = subject_of(flags);
   JudgeOptions options = options_of(flags);
@@ -153,10 +160,11 @@ int run_kernel(const KernelFlags& flags) {
                                               to_string(options.effort), options.run.seed, options.run.cases)
                                 : "one case replayed";
     const std::string summary = summary_of(judgement);
-    return publish(report, flags.output,
-                   fmt::format("{}{} {} calls, {} refused, {} rows judged, {:.1f} s ({})", summary,
-                               summary.find(':') == std::string::npos ? ":" : ";", judgement.calls, judgement.refused,
-                               judgement.rows, judgement.seconds, how));
+    const char* separator = summary == to_string(judgement.verdict) ? ":" : ";";
+    return publish(
+        report, flags.output,
+        fmt::format("{}{}{} {} calls, {} refused, {} rows judged, {:.1f} s ({})", summary, exemptions_of(subject),
+                    separator, judgement.calls, judgement.refused, judgement.rows, judgement.seconds, how));
   } catch (const KernelLoadError& error) {
     throw InputError(code_of(error.reason), error.what());
   }
@@ -177,6 +185,9 @@ void add_subject_flags(Verb verb, KernelFlags& flags) {
       .type_name("WORDS");
   verb.add_option("--require", flags.required,
                   "Judge what is else only noted, or not tried: deterministic,batch-invariant,in-place");
+  verb.add_option("--exempt", flags.exempt, "A claim that the kernel is known to break, noted and not judged; repeated")
+      .type_name("CLAIM")
+      .once_each();
   verb.add_flag("--in-place", flags.in_place, "The same as --require in-place: the output may be the logits' own view");
 }
 

@@ -17,6 +17,11 @@ Flag& Flag::required() {
   return *this;
 }
 
+Flag& Flag::once_each() {
+  option_->expected(1)->take_all()->allow_extra_args(false);
+  return *this;
+}
+
 Flag& Flag::capture_default_str() {
   option_->capture_default_str();
   return *this;

@@ -20,6 +20,8 @@ class Flag {
   Flag& type_name(const std::string& name);
   Flag& required();
   Flag& capture_default_str();
+  /// The flag takes one value each time that it is given: a list of values would take the argument behind it.
+  Flag& once_each();
   /// T   int, std::int64_t, std::uint64_t or double
   template <class T>
   Flag& within(T low, T high);

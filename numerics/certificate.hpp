@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,15 @@ Verdict verdict_of(Decision decision);
 
 enum class Relation { less_equal, less, equal };
 
+/// What was seen beside the two sides of a certificate, typed by the check that saw it: a check of a kernel's call has
+/// the call's end, its row and its value. Reports ask for the type that they know.
+struct Evidence {
+  Evidence() = default;
+  Evidence(const Evidence&) = default;
+  Evidence& operator=(const Evidence&) = default;
+  virtual ~Evidence() = default;
+};
+
 /// One claim decided on one input: the value that every check of every kind returns.
 struct Certificate {
   std::string claim;    // its id, as "lemma_2_1.upper": the thread through headers, proofs, properties and reports
@@ -27,7 +37,8 @@ struct Certificate {
   Enclosure right;
   double slack = 0;  // left / right, rounded up: how much of the bound was used, 1 when attained; NaN where meaningless
   Verdict verdict = Verdict::undecided;
-  unsigned precision = 0;  // bits at which it was decided
+  unsigned precision = 0;                         // bits at which it was decided
+  std::shared_ptr<const Evidence> evidence = {};  // null where the sides and the witness say all
 };
 
 /// The two sides of a claim at the working precision.

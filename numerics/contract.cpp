@@ -19,7 +19,7 @@ constexpr std::string_view known_words =
     "weights=f64|f32|f16|bf16";
 
 [[noreturn]] void refuse(std::string_view need, std::string_view got) {
-  throw std::invalid_argument("parse_contract: need " + std::string(need) + ", got '" + std::string(got) + "'");
+  throw ContractError("need " + std::string(need) + ", got '" + std::string(got) + "'");
 }
 
 template <class Value, std::size_t N>

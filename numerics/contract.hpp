@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -47,11 +48,19 @@ struct Contract {
 /// entropy=any, lse=centred; subnormal=flushed for f32 logits and kept for the others.
 Contract default_contract(Format input, Format output);
 
+/// A contract that cannot be read.
+class ContractError : public std::invalid_argument {
+ public:
+  explicit ContractError(const std::string& problem)
+      : std::invalid_argument("parse_contract: " + problem), problem(problem) {}
+  std::string problem;  // what is needed and what was got, without the function's name
+};
+
 /// Reads the words a kernel declares, over its defaults: `acc=f32 exp=1ulp sum=lanes:8 masked=nan subnormal=kept
 /// entropy=any lse=centred weights=bf16`. exp=Kulp means E = 2 K and A = 1; exp=E:e,A:a gives both. Words are separated
 /// by blanks, each may come once.
 ///
-/// throws   std::invalid_argument naming the word and listing what exists
+/// throws   ContractError naming the word and listing what exists
 Contract parse_contract(std::string_view words, Format input, Format output);
 
 /// All words that are set, so that parse_contract(to_string(c), c.input, c.output) == c.

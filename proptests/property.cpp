@@ -107,6 +107,15 @@ Counterexample shrink(const ErasedProperty& property, std::unique_ptr<CaseNode> 
   const Failure failure(evaluation);
   const std::string first_text = node->text();
   int evaluations = 0;
+  for (std::unique_ptr<CaseNode>& named : node->pointed_at(evaluation.certificates)) {
+    if (evaluations == max_evaluations) break;
+    Evaluation tried = evaluate(*named, property.claims);
+    ++evaluations;
+    if (!failure.is_shown_by(tried)) continue;
+    node = std::move(named);
+    evaluation = std::move(tried);
+    break;
+  }
   while (evaluations < max_evaluations) {
     std::unique_ptr<CaseNode> simpler = node->next_shrink();
     if (!simpler) break;
@@ -207,17 +216,16 @@ Outcome run(const ErasedProperty& property, const RunOptions& options) {
   return outcome;
 }
 
-Outcome replay(const ErasedProperty& property, std::string_view text) {
+Outcome replay(const ErasedProperty& property, std::string_view text, int shrinks) {
   const Stopwatch stopwatch;
   Outcome outcome = started(property);
-  const std::unique_ptr<CaseNode> node = property.parse(text);
-  const Evaluation evaluation = evaluate(*node, property.claims);
+  std::unique_ptr<CaseNode> node = property.parse(text);
+  Evaluation evaluation = evaluate(*node, property.claims);
   outcome.cases = 1;
   outcome.verdict = evaluation.verdict();
   record(evaluation.certificates, outcome.claims);
   if (!evaluation.holds()) {
-    outcome.counterexample = counterexample_of(*node, evaluation);
-    outcome.counterexample->first_text = outcome.counterexample->case_text;
+    outcome.counterexample = shrink(property, std::move(node), std::move(evaluation), shrinks);
   } else if (evaluation.certificates.empty()) {
     outcome.verdict = Verdict::vacuous;
     outcome.note = "the check decides nothing about this case";

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -75,6 +76,21 @@ struct PropertyOf {
   /// Where there are any: these cases in this order, each as it is, and none drawn. Sorted by size, the first that
   /// fails is the smallest.
   std::vector<Case> listed{};
+  /// Where it is set: whether the generator may draw or shrink to a case. A replay of any other is a wrong call, since
+  /// the property says nothing about it.
+  std::function<bool(const Case&)> admits{};
+  /// Where it is set: a case that was not drawn, with the simpler ones that shrinking may try.
+  std::function<rc::Shrinkable<Case>(const Case&)> shrinkable{};
+  /// Where it is set: the simpler cases that a failure itself names, such as the one row of a thousand that is wrong.
+  /// Shrinking tries them before all others.
+  std::function<std::vector<Case>(const Case&, const Certificates&)> pointed_at{};
+};
+
+/// A replay of a case that the property says nothing about.
+class OutsideDomain : public std::invalid_argument {
+ public:
+  explicit OutsideDomain(const std::string& property)
+      : std::invalid_argument(property + ": need a case that this property may draw, got one outside its domain") {}
 };
 
 namespace detail {
@@ -88,6 +104,8 @@ class CaseNode {
   virtual Certificates check() const = 0;
   /// The next simpler case to try; null when there are no more.
   virtual std::unique_ptr<CaseNode> next_shrink() = 0;
+  /// The simpler cases that these certificates of the case name.
+  virtual std::vector<std::unique_ptr<CaseNode>> pointed_at(const Certificates& certificates) const = 0;
 };
 
 /// A property without its case type: all that running and shrinking need.
@@ -102,7 +120,7 @@ struct ErasedProperty {
 };
 
 Outcome run(const ErasedProperty& property, const RunOptions& options);
-Outcome replay(const ErasedProperty& property, std::string_view text);
+Outcome replay(const ErasedProperty& property, std::string_view text, int shrinks);
 
 template <class Case>
 class NodeOf final : public CaseNode {
@@ -111,7 +129,9 @@ class NodeOf final : public CaseNode {
 
   NodeOf(Shared property, const rc::Shrinkable<Case>& shrinkable)
       : property_(std::move(property)), value_(shrinkable.value()), shrinks_(shrinkable.shrinks()) {}
-  NodeOf(Shared property, Case value) : property_(std::move(property)), value_(std::move(value)) {}
+  NodeOf(Shared property, Case value) : property_(std::move(property)), value_(std::move(value)) {
+    if (property_->shrinkable) shrinks_ = property_->shrinkable(value_).shrinks();
+  }
 
   std::string text() const override { return to_text(value_); }
   std::size_t size() const override { return size_of(value_); }
@@ -119,6 +139,14 @@ class NodeOf final : public CaseNode {
   std::unique_ptr<CaseNode> next_shrink() override {
     const rc::Maybe<rc::Shrinkable<Case>> next = shrinks_.next();
     return next ? std::make_unique<NodeOf>(property_, *next) : nullptr;
+  }
+  std::vector<std::unique_ptr<CaseNode>> pointed_at(const Certificates& certificates) const override {
+    std::vector<std::unique_ptr<CaseNode>> nodes;
+    if (!property_->pointed_at) return nodes;
+    for (Case& simpler : property_->pointed_at(value_, certificates)) {
+      nodes.push_back(std::make_unique<NodeOf>(property_, std::move(simpler)));
+    }
+    return nodes;
   }
 
  private:
@@ -139,6 +167,7 @@ ErasedProperty erase(PropertyOf<Case> property) {
           [shared](std::string_view text) -> std::unique_ptr<CaseNode> {
             Case value;
             from_text(text, value);
+            if (shared->admits && !shared->admits(value)) throw OutsideDomain(shared->suite + "." + shared->sentence);
             return std::make_unique<NodeOf<Case>>(shared, std::move(value));
           },
           shared->listed.size(),
@@ -164,8 +193,11 @@ class Property {
   /// Draws cases (or takes those listed) until one fails, and shrinks it. A shrink is taken when it fails in the same
   /// way: the same claim with the same verdict, or an exception out of the same function.
   Outcome run(const RunOptions& options) const { return detail::run(erased_, options); }
-  /// Checks the one case that text describes; throws std::invalid_argument when it does not parse.
-  Outcome replay(std::string_view text) const { return detail::replay(erased_, text); }
+  /// Checks the one case that text describes.
+  ///
+  /// shrinks   evaluations at most that shrinking it may take where it fails; 0: it is told as it is
+  /// throws    std::invalid_argument when it does not parse, OutsideDomain when the property says nothing about it
+  Outcome replay(std::string_view text, int shrinks = 0) const { return detail::replay(erased_, text, shrinks); }
 
  private:
   detail::ErasedProperty erased_;

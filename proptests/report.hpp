@@ -65,6 +65,8 @@ std::string to_table(const Report& report, const TableOptions& options = {});
 /// {"verdict": "pass", "claims": [{"claim", "subject", "cases", "slack", "verdict", "seconds", "details", "failed"}]};
 /// where there is such, also "errors": {"values", "largest_share", "worst_ulps", "bias_ulps", "worst_witness"} and
 /// "not_tried": [...].
+/// A failed certificate about a kernel has also "evidence": {"case", "remark", "row", "row_text", "value": {"item",
+/// "expected", "due", "got", "got_text", "ulps", "format"}, "end", "death"}, as far as there is such.
 /// A side of a failed certificate is {"enclosure": ["lower", "upper"], "lower": double, "upper": double}, its doubles
 /// rounded outward. What is no number is null.
 std::string to_json(const Report& report);

@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "proptests/judge/evidence.hpp"
 #include "proptests/report.hpp"
 
 namespace softcheck::proptests {
@@ -37,6 +38,38 @@ Json side_of(const numerics::Enclosure& side) {
   return result;
 }
 
+const char* end_word(CallEnd end) {
+  static constexpr const char* words[] = {"done", "refused", "crashed", "timed out"};
+  return words[static_cast<std::size_t>(end)];
+}
+
+/// What is no number, such as a NaN that a kernel returned, is null here and stands in hexadecimal beside it.
+Json value_json(const ShownValue& value) {
+  Json result;
+  if (value.item) result["item"] = *value.item;
+  if (value.expected) result["expected"] = side_of(*value.expected);
+  if (!value.due.empty()) result["due"] = value.due;
+  result["got"] = number(value.got);
+  result["got_text"] = numerics::hex_float(value.got);
+  if (value.ulps) result["ulps"] = number(*value.ulps);
+  result["format"] = numerics::properties(value.format).name;
+  return result;
+}
+
+Json evidence_json(const KernelEvidence& evidence) {
+  Json result;
+  result["case"] = printable_utf8(evidence.asked.case_text);
+  result["remark"] = evidence.asked.remark;
+  if (evidence.asked.row) result["row"] = *evidence.asked.row;
+  if (!evidence.asked.row_text.empty()) result["row_text"] = evidence.asked.row_text;
+  if (evidence.value) result["value"] = value_json(*evidence.value);
+  if (evidence.ending) {
+    result["end"] = end_word(evidence.ending->end);
+    result["death"] = printable_utf8(evidence.ending->death);
+  }
+  return result;
+}
+
 Json certificate_json(const numerics::Certificate& certificate) {
   Json result;
   result["claim"] = certificate.claim;
@@ -47,6 +80,7 @@ Json certificate_json(const numerics::Certificate& certificate) {
   result["slack"] = number(certificate.slack);
   result["precision"] = certificate.precision;
   result["witness"] = printable_utf8(certificate.witness);
+  if (const KernelEvidence* evidence = evidence_of(certificate)) result["evidence"] = evidence_json(*evidence);
   return result;
 }
 

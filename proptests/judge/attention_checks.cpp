@@ -58,7 +58,7 @@ Certificates AttentionTrial::as_it_is(const AttentionCase& drawn) {
   if (!same) judge(attention, again, " (second call)", certificates);
   for (std::size_t k = 0; k < got.size(); ++k) {
     kernel_.compare(got[k], again[k], required_.deterministic, "kernel.deterministic",
-                    "a second call with the same numbers gave other bits", witness_of(attention, ""), certificates);
+                    "a second call with the same numbers gave other bits", asked_of(attention, ""), certificates);
   }
   return certificates;
 }
@@ -191,8 +191,7 @@ Certificates AttentionTrial::with_a_nan(const AttentionCase& attention) {
   }
   const Outputs got = call(poisoned, what, certificates);
   if (got.empty()) return certificates;
-  certificates.push_back(
-      observed("kernel.nan_row", witness_of(poisoned, what), numbers_in(poisoned, got, meets, only)));
+  certificates.push_back(observed("kernel.nan_row", asked_of(poisoned, what), numbers_in(poisoned, got, meets, only)));
   judge(poisoned, got, what, certificates,
         [&](std::size_t b, std::size_t h, std::size_t i) { return !meets(b, h, i); });
   return certificates;

@@ -13,7 +13,7 @@ std::string place_of(const AttentionShape& s, std::size_t row) {
   return " at batch=" + std::to_string(b) + " head=" + std::to_string(h) + " query=" + std::to_string(i);
 }
 
-std::string witness_of(const AttentionCase& attention, const std::string& remark) {
+Asked asked_of(const AttentionCase& attention, const std::string& remark, std::optional<std::size_t> row) {
   AttentionCase without = attention;
   without.queries.clear();
   without.keys.clear();
@@ -21,7 +21,7 @@ std::string witness_of(const AttentionCase& attention, const std::string& remark
   std::string text = to_text(without);
   text.resize(text.find(" mask="));
   if (!attention.mask.empty()) text += attention.mask_for_each_head ? " mask=heads" : " mask=shared";
-  return text + remark;
+  return {text, remark, row, row ? place_of(attention.shape, *row) : ""};
 }
 
 AttentionRow row_of(const AttentionCase& a, std::size_t b, std::size_t h, std::size_t i) {

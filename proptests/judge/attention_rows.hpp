@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "proptests/generators/attention.hpp"
 #include "proptests/judge/attention_judge.hpp"
+#include "proptests/judge/evidence.hpp"
 
 namespace softcheck::proptests {
 
@@ -13,8 +15,9 @@ namespace softcheck::proptests {
 std::size_t row_number(const AttentionShape& shape, std::size_t b, std::size_t h, std::size_t i);
 /// " at batch=0 head=1 query=2"
 std::string place_of(const AttentionShape& shape, std::size_t row);
-/// The case without its numbers, which stand in the replay line, and a remark on what was made of it.
-std::string witness_of(const AttentionCase& attention, const std::string& remark);
+/// The case without its numbers, which stand in the replay line, a remark on what was made of it, and the row that a
+/// certificate speaks of.
+Asked asked_of(const AttentionCase& attention, const std::string& remark, std::optional<std::size_t> row = {});
 
 /// Query i of head h, which points into the case.
 AttentionRow row_of(const AttentionCase& attention, std::size_t b, std::size_t h, std::size_t i);

@@ -32,7 +32,8 @@ AttentionTrial::AttentionTrial(const KernelSubject& subject, const KernelLimits&
 
 auto AttentionTrial::call(const AttentionCase& attention, const TensorCall& tensors, const std::string& remark,
                           Certificates& certificates) -> Outputs {
-  return kernel_.call(tensors, kind_of(attention), witness_of(attention, remark), certificates);
+  return kernel_.call(
+      tensors, kind_of(attention), [&] { return asked_of(attention, remark); }, certificates);
 }
 
 auto AttentionTrial::call(const AttentionCase& attention, const std::string& remark, Certificates& certificates)
@@ -51,14 +52,14 @@ void AttentionTrial::judge(const AttentionCase& attention, const Outputs& got, c
     vacuity_ += verdicts.vacuity;
     ++judged_rows_;
     for (ValueFinding& finding : verdicts.findings) {
-      tally_.add(finding, [&] { return witness_of(attention, remark) + place_of(attention.shape, row); });
+      tally_.add(finding, [&] { return asked_of(attention, remark, row).text(); });
       worst.add(std::move(finding), row);
     }
   });
   const numerics::PrecisionScope precision(113);
   for (const auto& [claim, of] : worst.by_claim()) {
     const bool is_output = claim.ends_with(".output");
-    certificates.push_back(certificate_of(of.finding, witness_of(attention, remark) + place_of(attention.shape, of.row),
+    certificates.push_back(certificate_of(of.finding, asked_of(attention, remark, of.row),
                                           is_output ? task_.contract.output : task_.scalars));
   }
 }
@@ -109,8 +110,7 @@ void AttentionTrial::compare_alone(const AttentionCase& attention, const Outputs
   }
   if (!same_bits(among, by_itself)) judge(alone, single, " (one query alone)", certificates);
   kernel_.compare(among, by_itself, required_.batch_invariant, "kernel.batch_invariant",
-                  "a query's bits depend on its layout or its neighbours", witness_of(attention, place_of(s, last)),
-                  certificates);
+                  "a query's bits depend on its layout or its neighbours", asked_of(attention, "", last), certificates);
 }
 
 }  // namespace softcheck::proptests

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/kernel_report.hpp"
 
 namespace softcheck {
@@ -27,24 +28,28 @@ bool read_requirement(std::string_view word, Requirements& required) {
   return true;
 }
 
-// "OP DTYPE WORDS...".
+// "OP DTYPE WORDS...", exempt=CLAIM among them as often as there are claims.
 KernelSubject read_subject(std::string_view words) {
   KernelSubject subject;
   subject.op = parse_op(next_word(words));
   const numerics::Format input = numerics::parse_format(next_word(words));
   numerics::Format output = output_format(subject.op, input);
   std::string contract;
+  std::vector<std::string> exempt;
   while (true) {
     const std::string_view word = next_word(words);
     if (word.empty()) break;
     if (read_requirement(word, subject.required)) continue;
     if (word.starts_with("out=")) {
       output = numerics::parse_format(word.substr(4));
+    } else if (word.starts_with("exempt=")) {
+      exempt.emplace_back(word.substr(7));
     } else {
       contract += " " + std::string(word);
     }
   }
   subject.contract = numerics::parse_contract(contract, input, output);
+  subject.exempt = parse_exemptions(exempt, subject.op);
   return subject;
 }
 

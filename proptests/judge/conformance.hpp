@@ -104,8 +104,8 @@ Conformance judge(proptests::KernelSource source, std::string_view words, const 
 ///          f16 and bf16 (results of logsumexp and entropy are float there). It runs in a fork of this process: what it
 ///          changes of the program's state is lost.
 /// words    "OP DTYPE WORDS...": "softmax f32", "entropy bf16 acc=f32 sum=tree deterministic". Words are those of the
-///          contract (numerics/contract.hpp); deterministic, batch-invariant and in-place, which are then required; and
-///          out=DTYPE for row values in the logits' own format.
+///          contract (numerics/contract.hpp); deterministic, batch-invariant and in-place, which are then required;
+///          out=DTYPE for row values in the logits' own format; and exempt=CLAIM for a claim that it is known to break.
 /// throws   std::invalid_argument for unknown words or a replay that is none; calls of another DTYPE than T are refused
 template <class Function>
 requires(!std::convertible_to<Function, std::string_view>) Conformance

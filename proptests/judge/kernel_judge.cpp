@@ -16,7 +16,8 @@ namespace {
 ReportVerdict verdict_of(const Outcome& outcome) {
   const auto died = [&](CallEnd end) {
     return std::ranges::any_of(outcome.counterexample->failed, [&](const numerics::Certificate& certificate) {
-      return certificate.claim == "kernel.returns" && WatchedKernel::end_of(certificate) == end;
+      const KernelEvidence* evidence = evidence_of(certificate);
+      return evidence != nullptr && evidence->ending && evidence->ending->end == end;
     });
   };
   if (outcome.verdict != numerics::Verdict::violated) return report_verdict(outcome.verdict);
@@ -78,6 +79,11 @@ void require_decided_values(const Trial& trial, KernelJudgement& judgement) {
     judgement.verdict = ReportVerdict::vacuous;
     judgement.notes.push_back(claim + " was decided in no call");
   }
+  const bool nothing_left = std::ranges::all_of(
+      trial.value_claims(), [&](const std::string& claim) { return trial.watched().exempts(claim); });
+  if (!nothing_left || judgement.verdict != ReportVerdict::pass) return;
+  judgement.verdict = ReportVerdict::vacuous;
+  judgement.notes.push_back("every claim on values is exempt");
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "proptests/judge/evidence.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 
 namespace softcheck::proptests {
@@ -43,6 +44,7 @@ std::string call_of_conforms(const KernelSubject& subject, std::string_view repl
   std::string required = requirement_words(subject.required);
   std::ranges::replace(required, ',', ' ');
   if (!required.empty()) words += " " + required;
+  for (const std::string& claim : subject.exempt) words += " exempt=" + claim;
   const std::string one_case = replay.empty() ? "" : ", {.replay = \"" + std::string(replay) + "\"}";
   return "softcheck::conforms(" + subject.source.symbol + ", \"" + words + "\"" + one_case + ")";
 }
@@ -65,30 +67,49 @@ std::string times_threshold(double slack) {
   return text;
 }
 
-// A witness as value_certificate writes it, a line for each of its parts; one of behaviour is one line.
-std::vector<std::string> told(const Certificate& certificate) {
-  const std::string& witness = certificate.witness;
-  const std::size_t expected = witness.find(" expected="), got = witness.find(" got="), error = witness.find(" error=");
-  if (expected == std::string::npos || got == std::string::npos) return {witness};
-  std::vector<std::string> lines{witness.substr(0, expected),
-                                 "expected " + witness.substr(expected + 10, got - expected - 10),
-                                 "got      " + witness.substr(got + 5, error - got - 5)};
-  std::string size = error == std::string::npos ? "" : witness.substr(error + 7);
+// "640ulp(f32), 12 times the threshold of [5e-07, 6e-07]"; empty where the error has no size.
+std::string error_line(const ShownValue& value, const Certificate& certificate) {
+  std::string size = value.error_text();
   const std::string times = times_threshold(certificate.slack);
   if (!times.empty()) size += (size.empty() ? "" : ", ") + times;
-  if (!size.empty()) lines.push_back("error    " + size + " of " + certificate.right.to_string());
+  return size.empty() ? "" : size + " of " + certificate.right.to_string();
+}
+
+/// A name, and what stands behind it.
+struct Line {
+  std::string name, text;
+};
+
+// What was expected and got, and how far they are apart.
+std::vector<Line> value_lines(const ShownValue& value, const Certificate& certificate) {
+  std::vector<Line> lines;
+  const std::string expected = value.expected_text(), error = error_line(value, certificate);
+  if (!expected.empty()) lines.push_back({"expected", expected});
+  lines.push_back({"got", numerics::hex_float(value.got)});
+  if (!error.empty()) lines.push_back({"error", error});
   return lines;
 }
 
-// The same without the row, on one line.
+// What was asked, and a line for each part of what came of it.
+std::vector<std::string> told(const Certificate& certificate) {
+  const KernelEvidence* evidence = evidence_of(certificate);
+  if (evidence == nullptr || !evidence->value) return {certificate.witness};
+  const ShownValue& value = *evidence->value;
+  std::vector<std::string> lines{evidence->asked.text()};
+  if (value.item) lines.front() += " item=" + std::to_string(*value.item);
+  for (const auto& [name, text] : value_lines(value, certificate)) {
+    lines.push_back(name + std::string(9 - name.size(), ' ') + text);
+  }
+  return lines;
+}
+
+// What came of it, on one line.
 std::string one_line(const Certificate& certificate) {
-  const std::vector<std::string> lines = told(certificate);
+  const KernelEvidence* evidence = evidence_of(certificate);
+  if (evidence == nullptr || !evidence->value) return certificate.witness;
   std::string result;
-  for (std::size_t i = lines.size() > 1 ? 1 : 0; i < lines.size(); ++i) {
-    if (i > 1) result += ", ";
-    std::istringstream words(lines[i]);  // the lines are laid out in columns
-    std::string word;
-    for (bool first = true; words >> word; first = false) result += (first ? "" : " ") + word;
+  for (const auto& [name, text] : value_lines(*evidence->value, certificate)) {
+    result += (result.empty() ? "" : ", ") + name + " " + text;
   }
   return result;
 }
@@ -202,6 +223,7 @@ std::string command_line(const KernelSubject& subject, std::string_view replay) 
   if (output != output_format(subject.op, input)) line += " --out-dtype " + name_of(output);
   if (!contract.empty()) line += " --contract " + shell_quoted(contract);
   if (!required.empty()) line += " --require " + required;
+  for (const std::string& claim : subject.exempt) line += " --exempt " + claim;
   if (!replay.empty()) line += " --replay " + shell_quoted(replay);
   return line;
 }
@@ -236,6 +258,7 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
   whole.verdict = judgement.verdict;
   whole.seconds = judgement.seconds;
   whole.details = troubles_of(subject, judgement);
+  for (const std::string& claim : subject.exempt) whole.details.push_back("exempt, and so not judged: " + claim);
   whole.details.insert(whole.details.end(), judgement.notes.begin(), judgement.notes.end());
   whole.not_tried = judgement.not_tried;
   if (judgement.printed_bytes > 0) {

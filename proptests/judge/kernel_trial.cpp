@@ -6,21 +6,20 @@
 #include <utility>
 
 #include "numerics/special_values.hpp"
+#include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/row_call.hpp"
 #include "proptests/judge/row_judge.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-using numerics::Certificate;
 using numerics::Decision;
-using numerics::Verdict;
 
 using numerics::infinity;
 using numerics::nan;
 
 std::string in_row(std::size_t row, std::size_t rows) {
-  return rows == 1 ? "" : " row " + std::to_string(row) + " of " + std::to_string(rows);
+  return " row " + std::to_string(row) + " of " + std::to_string(rows);
 }
 
 /// As a case of one row reads, where the matrix is no more than that.
@@ -28,6 +27,16 @@ std::string text_of(const RowMatrixCase& matrix) {
   const bool plain = matrix.rows.size() == 1 && matrix.mask == MaskUse::none && matrix.in == MatrixLayout{} &&
                      matrix.out == MatrixLayout{};
   return plain ? to_text(RowCase{matrix.rows[0], matrix.theta, matrix.format, ""}) : to_text(matrix);
+}
+
+/// Row number row of a call, which stands alone where the matrix is no more than that.
+Asked asked_of(const RowMatrixCase& matrix, const std::string& remark, std::size_t row) {
+  Asked asked{text_of(matrix), remark};
+  if (matrix.rows.size() == 1) return asked;
+  asked.row = row;
+  asked.place = in_row(row, matrix.rows.size());
+  asked.row_text = to_text(RowCase{matrix.rows[row], matrix.theta, matrix.format, ""});
+  return asked;
 }
 
 /// Which row is given a NaN or an infinity, and where: first, last, or in the middle, as what drops it may do so by
@@ -54,24 +63,7 @@ std::optional<Place> special_place(const RowMatrixCase& matrix) {
 KernelTrial::KernelTrial(const KernelSubject& subject, const KernelLimits& limits)
     : subject_(subject), kernel_(subject.source, limits, subject.exempt) {}
 
-std::vector<std::string> KernelTrial::value_claims() const {
-  switch (subject_.op) {
-    case Op::softmax:
-      return {"kernel.softmax.element", "kernel.softmax.row_sum"};
-    case Op::log_softmax:
-      return {"kernel.log_softmax.element"};
-    case Op::logsumexp:
-      return {"kernel.logsumexp.value"};
-    case Op::entropy:
-      return {"kernel.entropy.value"};
-    case Op::adaptive_softmax:
-      return {"kernel.adaptive_softmax.element"};
-    case Op::attention:
-    case Op::adaptive_attention:
-      break;
-  }
-  return {};
-}
+std::vector<std::string> KernelTrial::value_claims() const { return proptests::value_claims(subject_.op); }
 
 RowMatrixCase KernelTrial::matrix_of(const RowCase& row_case) const {
   RowMatrixCase matrix;
@@ -90,18 +82,17 @@ std::span<const double> KernelTrial::row_of(const std::vector<double>& outputs, 
 
 KernelTrial::Outputs KernelTrial::call(const RowMatrixCase& matrix, const TensorCall& tensors,
                                        const std::string& remark, Certificates& certificates) {
-  Certificates seen;
   std::vector<std::vector<double>> outputs;
   try {
-    outputs = kernel_.call(tensors, kind_of(matrix), remark, seen);
+    outputs = kernel_.call(
+        tensors, kind_of(matrix),
+        [&] {
+          return Asked{text_of(matrix), remark};
+        },
+        certificates);
   } catch (const std::system_error& error) {
     not_tried_.insert("tensors whose rows or columns lie 2^31 elements apart: " + std::string(error.what()));
     return std::nullopt;
-  }
-  for (Certificate& certificate : seen) {
-    // A thousand rows are written out only where there is something to tell of them.
-    if (certificate.verdict != Verdict::proved) certificate.witness = text_of(matrix) + certificate.witness;
-    certificates.push_back(std::move(certificate));
   }
   note_output(matrix, remark);
   return outputs.empty() ? std::nullopt : std::optional(std::move(outputs.front()));
@@ -143,9 +134,10 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
   }
   const numerics::PrecisionScope precision(113);
   for (const auto& [claim, of] : worst.by_claim()) {
+    // A thousand rows are written out only where there is something to tell of them.
     const bool told = of.finding.decision != Decision::proved;
-    const std::string witness = told ? text_of(matrix) + remark + in_row(of.row, rows) : remark;
-    certificates.push_back(certificate_of(of.finding, witness, subject_.contract.output));
+    certificates.push_back(
+        certificate_of(of.finding, told ? asked_of(matrix, remark, of.row) : Asked{}, subject_.contract.output));
   }
 }
 
@@ -167,7 +159,7 @@ Certificates KernelTrial::alone(const RowCase& row_case) {
   if (!again) return certificates;
   if (!same_bits(*got, *again)) judge(real, *again, " (second call)", certificates);
   kernel_.compare(*got, *again, subject_.required.deterministic, "kernel.deterministic",
-                  "a second call with the same row gave other bits", to_text(row_case), certificates);
+                  "a second call with the same row gave other bits", {to_text(row_case)}, certificates);
   return certificates;
 }
 
@@ -227,7 +219,7 @@ Certificates KernelTrial::among_neighbours(const RowMatrixCase& matrix) {
     if (matrix.rows[r] != matrix.rows.back()) continue;
     kernel_.compare(row_of(*got, r, matrix.columns), *alone, subject_.required.batch_invariant,
                     "kernel.batch_invariant", "a row's bits depend on its layout or its neighbours",
-                    text_of(matrix) + in_row(r, matrix.rows.size()), certificates);
+                    asked_of(matrix, "", r), certificates);
   }
   return certificates;
 }
@@ -243,8 +235,16 @@ Certificates KernelTrial::with_a_nan(const RowMatrixCase& matrix) {
   const Outputs got = call(matrix, tensors, remark, certificates);
   if (!got) return certificates;
   const auto is_number = [](double value) { return !std::isnan(value); };
-  const auto numbers = std::ranges::count_if(row_of(*got, place->row, matrix.columns), is_number);
-  certificates.push_back(observed("kernel.nan_row", text_of(matrix) + remark, static_cast<std::size_t>(numbers)));
+  const std::span<const double> values = row_of(*got, place->row, matrix.columns);
+  KernelEvidence evidence;
+  const auto first = std::ranges::find_if(values, is_number);
+  if (first != values.end()) {
+    const auto item = static_cast<std::size_t>(first - values.begin());
+    evidence.asked = asked_of(matrix, remark, place->row);
+    evidence.value = ShownValue{item, std::nullopt, "NaN", *first, std::nullopt, subject_.contract.output};
+  }
+  const auto numbers = static_cast<std::size_t>(std::ranges::count_if(values, is_number));
+  certificates.push_back(observed("kernel.nan_row", std::move(evidence), numbers));
   judge(matrix, *got, remark, certificates, place->row);
   return certificates;
 }
@@ -271,11 +271,11 @@ Certificates KernelTrial::with_an_infinity(const RowMatrixCase& matrix) {
   RowVerdicts limit =
       judge_limit(subject_.op, subject_.contract, logits, matrix.theta, row_of(*got, place->row, matrix.columns));
   const numerics::PrecisionScope precision(113);
-  certificates.push_back(observed("kernel.infinite_row", remark, 0));
+  certificates.push_back(observed("kernel.infinite_row", Asked{"", remark}, 0));
   for (ValueFinding& finding : limit.findings) {
     if (finding.decision == Decision::proved) continue;
     finding.claim = "kernel.infinite_row";
-    certificates.push_back(certificate_of(finding, text_of(matrix) + remark, subject_.contract.output));
+    certificates.push_back(certificate_of(finding, asked_of(matrix, remark, place->row), subject_.contract.output));
   }
   judge(matrix, *got, remark, certificates, place->row);
   return certificates;

@@ -3,8 +3,8 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <limits>
+#include <utility>
 
 #include "numerics/rounding.hpp"
 #include "numerics/special_values.hpp"
@@ -16,40 +16,17 @@ using namespace numerics;
 
 namespace {
 
-// " error=3.4ulp(f32)", where both sides are numbers and the true one has a size.
-std::string ulps_of(Format output, const Enclosure& exact, double got) {
+// None where a side is no number or the true value may be 0 and has no size.
+std::optional<double> ulps_of(Format output, const Enclosure& exact, double got) {
   const double lower = exact.lower_double(), higher = exact.upper_double();
-  if (!std::isfinite(got) || !std::isfinite(lower) || !std::isfinite(higher) || (lower <= 0 && higher >= 0)) return "";
-  char text[60];
-  std::snprintf(text, sizeof text, " error=%.4gulp(%s)", error_in_ulps(output, exact, got).upper_double(),
-                std::string(properties(output).name).c_str());
-  return text;
-}
-
-std::string enclosure_text(const Enclosure& exact) {
-  const double lower = exact.lower_double(), upper = exact.upper_double();
-  return lower == upper ? hex_float(lower) : "[" + hex_float(lower) + "," + hex_float(upper) + "]";
+  const bool has_size = std::isfinite(lower) && std::isfinite(higher) && !(lower <= 0 && higher >= 0);
+  if (!std::isfinite(got) || !has_size) return std::nullopt;
+  return error_in_ulps(output, exact, got).upper_double();
 }
 
 }  // namespace
 
 int severity(Decision decision) { return decision == Decision::proved ? 0 : decision == Decision::undecided ? 1 : 2; }
-
-Certificate value_certificate(const std::string& claim, const std::string& witness, const Enclosure& exact, double got,
-                              double threshold, Decision decision, Format output) {
-  Certificate result;
-  result.claim = claim;
-  result.left = std::isfinite(got) ? abs(Enclosure(got) - exact) : exact;
-  result.relation = Relation::less_equal;
-  result.right = Enclosure(std::isfinite(threshold) ? threshold : std::numeric_limits<double>::max());
-  const bool positive = std::isfinite(got) && threshold > 0;
-  result.slack = positive ? (result.left / result.right).upper_double() : decision == Decision::proved ? 0 : infinity;
-  result.verdict = verdict_of(decision);
-  result.precision = working_precision();
-  result.witness =
-      witness + " expected=" + enclosure_text(exact) + " got=" + hex_float(got) + ulps_of(output, exact, got);
-  return result;
-}
 
 void ErrorSums::add(Format output, double exact, double error, std::size_t element) {
   const FormatProperties& format = properties(output);
@@ -71,20 +48,29 @@ double ValueFinding::share() const {
   return threshold > 0 ? error / threshold : decision == Decision::proved ? 0 : infinity;
 }
 
-Certificate certificate_of(const ValueFinding& finding, const std::string& witness, Format output) {
-  const std::string item = finding.item ? " item=" + std::to_string(*finding.item) : "";
+Certificate certificate_of(const ValueFinding& finding, Asked asked, Format output) {
+  Certificate result;
+  result.claim = finding.claim;
+  result.verdict = verdict_of(finding.decision);
+  KernelEvidence evidence;
+  evidence.asked = std::move(asked);
+  const bool proved = finding.decision == Decision::proved, finite = std::isfinite(finding.got);
   if (finding.by_identity) {
-    Certificate result;
-    result.claim = finding.claim;
-    result.witness = witness + item + " got=" + hex_float(finding.got);
-    result.left = Enclosure(finding.decision == Decision::proved ? 0 : 1);
+    result.left = Enclosure(proved ? 0 : 1);
     result.right = Enclosure(0);
-    result.slack = finding.decision == Decision::proved ? 0 : infinity;
-    result.verdict = verdict_of(finding.decision);
-    return result;
+    result.slack = proved ? 0 : infinity;
+    evidence.value = ShownValue{finding.item, std::nullopt, "", finding.got, std::nullopt, output};
+    return with_evidence(std::move(result), std::move(evidence));
   }
-  return value_certificate(std::string(finding.claim), witness + item, finding.expected, finding.got, finding.threshold,
-                           finding.decision, output);
+  const Enclosure& exact = finding.expected;
+  result.left = finite ? abs(Enclosure(finding.got) - exact) : exact;
+  result.relation = Relation::less_equal;
+  result.right = Enclosure(std::isfinite(finding.threshold) ? finding.threshold : std::numeric_limits<double>::max());
+  const bool has_share = finite && finding.threshold > 0;
+  result.slack = has_share ? (result.left / result.right).upper_double() : proved ? 0 : infinity;
+  result.precision = working_precision();
+  evidence.value = ShownValue{finding.item, exact, "", finding.got, ulps_of(output, exact, finding.got), output};
+  return with_evidence(std::move(result), std::move(evidence));
 }
 
 bool overflows_rightly(const Contract& contract, double got, const Enclosure& exact, double threshold) {

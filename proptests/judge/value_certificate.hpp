@@ -9,19 +9,12 @@
 #include "numerics/contract.hpp"
 #include "numerics/decision.hpp"
 #include "numerics/enclosure.hpp"
+#include "proptests/judge/evidence.hpp"
 
 namespace softcheck::proptests {
 
 /// By which the worst of several decisions is chosen: violated above undecided above proved.
 int severity(numerics::Decision decision);
-
-/// |got - exact| <= threshold with a verdict that was found already: the sides are there to be read. The witness gets
-/// what was expected and got, as hex floats, and the error in ulps of the output's format at the exact value.
-///
-/// witness   text that replays the row
-numerics::Certificate value_certificate(const std::string& claim, const std::string& witness,
-                                        const numerics::Enclosure& exact, double got, double threshold,
-                                        numerics::Decision decision, numerics::Format output);
 
 /// Errors of values that have a relative accuracy, in ulps of the output's format at the exact value.
 struct ErrorSums {
@@ -50,8 +43,9 @@ struct ValueFinding {
   double share() const;
 };
 
-/// value_certificate of a finding; its witness also says which item.
-numerics::Certificate certificate_of(const ValueFinding& finding, const std::string& witness, numerics::Format output);
+/// |got - expected| <= threshold with the verdict that was found already: the sides are there to be read. The evidence
+/// has the item, what was expected and got, and the error in ulps of the output's format at the exact value.
+numerics::Certificate certificate_of(const ValueFinding& finding, Asked asked, numerics::Format output);
 
 /// An infinite value of the right sign where the true one, or one that the threshold allows, is beyond
 /// overflow_limit(contract).

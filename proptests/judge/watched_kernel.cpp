@@ -14,23 +14,25 @@ using numerics::Certificate;
 using numerics::Enclosure;
 using numerics::Verdict;
 
-// How a call ended, as the left side of a certificate of kernel.returns.
-std::size_t code_of(CallEnd end) { return end == CallEnd::crashed ? 1 : end == CallEnd::timed_out ? 2 : 0; }
-
 // A kernel that does not do what a kind of call asks for says so every time.
 constexpr std::size_t enough_refusals = 16;
 
 }  // namespace
 
-Certificate observed(const std::string& claim, const std::string& witness, std::size_t times) {
+Certificate observed(const std::string& claim, KernelEvidence evidence, std::size_t times) {
   Certificate result;
   result.claim = claim;
-  result.witness = witness;
   result.left = Enclosure::integer(times);
   result.right = Enclosure(0);
   result.slack = times == 0 ? 0 : std::numeric_limits<double>::infinity();
   result.verdict = times == 0 ? Verdict::proved : Verdict::violated;
-  return result;
+  return with_evidence(std::move(result), std::move(evidence));
+}
+
+Certificate observed(const std::string& claim, Asked asked, std::size_t times) {
+  KernelEvidence evidence;
+  evidence.asked = std::move(asked);
+  return observed(claim, std::move(evidence), times);
 }
 
 bool same_bits(std::span<const double> a, std::span<const double> b) {
@@ -48,20 +50,17 @@ const std::vector<std::string>& WatchedKernel::claims() {
   return claims;
 }
 
-CallEnd WatchedKernel::end_of(const Certificate& certificate) {
-  const double code = certificate.left.midpoint();
-  return code == 1 ? CallEnd::crashed : code == 0 ? CallEnd::done : CallEnd::timed_out;
-}
-
 std::vector<std::vector<double>> WatchedKernel::call(const TensorCall& call, const std::string& kind,
-                                                     const std::string& witness, Certificates& certificates) {
+                                                     const std::function<Asked()>& asked, Certificates& certificates) {
   // A kernel that hung once is not called again: the time limit is spent once, and shrinking ends where it stands.
   if (timed_out_) return {};
   Answers& answers = answers_[kind];
   if (answers.accepted == 0 && answers.refused == enough_refusals) return {};
   TensorReply reply = kernel_.call(call);
   if (reply.wrote_late) {
-    certificates.push_back(observed("kernel.stays_inside", witness + " (an earlier call wrote after it returned)", 1));
+    Asked late = asked();
+    late.remark += " (an earlier call wrote after it returned)";
+    certificates.push_back(observed("kernel.stays_inside", std::move(late), 1));
   }
   if (reply.end == CallEnd::refused) {
     ++answers.refused;
@@ -69,20 +68,27 @@ std::vector<std::vector<double>> WatchedKernel::call(const TensorCall& call, con
   }
   ++answers.accepted;
   timed_out_ = reply.end == CallEnd::timed_out;
-  const std::string end = reply.end == CallEnd::done ? "" : " ended by " + reply.death;
-  certificates.push_back(observed("kernel.returns", witness + end, code_of(reply.end)));
-  certificates.push_back(observed("kernel.keeps_inputs", witness, reply.inputs_changed));
-  certificates.push_back(observed("kernel.stays_inside", witness, reply.wrote_outside));
-  certificates.push_back(observed("kernel.keeps_environment", witness, reply.environment_changed));
+  KernelEvidence how;
+  if (reply.end != CallEnd::done) {
+    how.asked = asked();
+    how.ending = CallEnding{reply.end, reply.death};
+  }
+  certificates.push_back(observed("kernel.returns", std::move(how), reply.end == CallEnd::done ? 0 : 1));
+  const auto note_of = [&](const char* claim, bool seen) {
+    certificates.push_back(observed(claim, seen ? asked() : Asked{}, seen ? 1 : 0));
+  };
+  note_of("kernel.keeps_inputs", reply.inputs_changed);
+  note_of("kernel.stays_inside", reply.wrote_outside);
+  note_of("kernel.keeps_environment", reply.environment_changed);
   return std::move(reply.outputs);
 }
 
 void WatchedKernel::compare(std::span<const double> first, std::span<const double> second, bool required,
-                            const std::string& claim, const std::string& difference, const std::string& witness,
+                            const std::string& claim, const std::string& difference, const Asked& asked,
                             Certificates& certificates) {
   const bool differ = !same_bits(first, second);
   if (differ) note(difference);
-  if (required) certificates.push_back(observed(claim, witness, differ));
+  if (required) certificates.push_back(observed(claim, asked, differ ? 1 : 0));
 }
 
 Certificates WatchedKernel::without_exempt(Certificates certificates) {

@@ -1,19 +1,22 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "proptests/judge/evidence.hpp"
 #include "proptests/judge/isolated_kernel.hpp"
 #include "proptests/property.hpp"
 
 namespace softcheck::proptests {
 
 /// A claim on behaviour: so many times it was seen to do what it must not.
-numerics::Certificate observed(const std::string& claim, const std::string& witness, std::size_t times);
+numerics::Certificate observed(const std::string& claim, Asked asked, std::size_t times);
+numerics::Certificate observed(const std::string& claim, KernelEvidence evidence, std::size_t times);
 
 /// The same numbers by their bits; all NaNs are one.
 bool same_bits(std::span<const double> a, std::span<const double> b);
@@ -27,18 +30,17 @@ class WatchedKernel {
 
   /// What every call is judged by: kernel.returns, kernel.keeps_inputs, kernel.stays_inside, kernel.keeps_environment.
   static const std::vector<std::string>& claims();
-  /// How the call ended that a certificate of kernel.returns speaks of.
-  static CallEnd end_of(const numerics::Certificate& certificate);
 
   /// Calls, and adds the certificates of claims(); no outputs unless the call was done. A kernel that hung once is not
   /// called again, and one that refused every call of a kind is soon asked no more of it.
   ///
   /// kind     what the call asks for, as in "refused 3 calls with a mask"
-  std::vector<std::vector<double>> call(const TensorCall& call, const std::string& kind, const std::string& witness,
-                                        Certificates& certificates);
+  /// asked    names the call; asked for only where a claim does not hold, since a thousand rows take long to write
+  std::vector<std::vector<double>> call(const TensorCall& call, const std::string& kind,
+                                        const std::function<Asked()>& asked, Certificates& certificates);
   /// A note where the bits differ, and a certificate where they must not.
   void compare(std::span<const double> first, std::span<const double> second, bool required, const std::string& claim,
-               const std::string& difference, const std::string& witness, Certificates& certificates);
+               const std::string& difference, const Asked& asked, Certificates& certificates);
 
   bool exempts(const std::string& claim) const { return exempt_.contains(claim); }
   /// The certificates of the other claims; what an exempt one is known for becomes a note.

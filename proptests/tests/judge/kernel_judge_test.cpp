@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <stdexcept>
+
+#include "proptests/judge/kernel_claims.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -60,6 +63,33 @@ TEST(KernelJudge, AnExemptClaimIsANote) {
   const KernelJudgement judgement = judge_kernel(subject, few_cases());
   EXPECT_EQ(judgement.verdict, ReportVerdict::pass);
   EXPECT_EQ(std::ranges::count(judgement.notes, "does not hold, as known: kernel.nan_row"), 1);
+}
+
+TEST(KernelJudge, ExemptingEveryClaimOnValuesLeavesNoPass) {
+  KernelSubject subject = subject_of("correct_two_pass");
+  subject.exempt = {"kernel.softmax.element"};
+  EXPECT_EQ(judge_kernel(subject, few_cases()).verdict, ReportVerdict::pass);
+  subject.exempt.insert("kernel.softmax.row_sum");
+  EXPECT_EQ(judge_kernel(subject, few_cases()).verdict, ReportVerdict::vacuous);
+}
+
+TEST(KernelJudge, TheClaimsThatCanBeExemptedAreThoseThatAreJudged) {
+  for (const Op op : all_ops()) {
+    KernelSubject subject = subject_of(is_attention(op) ? "attention_correct_online" : "correct_two_pass");
+    subject.op = op;
+    subject.required = {true, true, !is_row_scalar(op) && !is_attention(op)};
+    JudgeOptions options = judge_options(Effort::quick);
+    options.run.cases = 1;
+    std::set<std::string> judged;
+    for (const PropertyFinding& property : judge_kernel(subject, options).properties) {
+      for (const auto& [claim, summary] : property.outcome.claims) judged.insert(claim);
+    }
+    const std::vector<std::string> known = kernel_claims(op);
+    EXPECT_EQ(judged, std::set<std::string>(known.begin(), known.end())) << to_string(op);
+    EXPECT_EQ(parse_exemptions(known, op), judged);
+  }
+  EXPECT_THROW(parse_exemptions({"kernel.infinite_row"}, Op::attention), std::invalid_argument);
+  EXPECT_THROW(parse_exemptions({""}, Op::softmax), std::invalid_argument);
 }
 
 TEST(KernelJudge, AnOutputLeftUnwrittenIsNoNan) {

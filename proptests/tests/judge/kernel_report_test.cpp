@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "proptests/judge/evidence.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -32,12 +35,14 @@ TEST(KernelReport, ACommandLineNamesWhatDiffersFromTheDefaults) {
             "softcheck kernel '/a b/it'\\''s.so:f' --op softmax --dtype f32 --contract 'exp=2ulp sum=tree' "
             "--require deterministic,in-place");
   EXPECT_TRUE(command_line(subject, "P row x").ends_with(" --replay 'P row x'"));
+  subject.exempt = {"kernel.nan_row"};
+  EXPECT_TRUE(command_line(subject, "P row x").ends_with(" --exempt kernel.nan_row --replay 'P row x'"));
   subject.op = Op::logsumexp;
   subject.contract = numerics::default_contract(Format::f16, Format::f16);
   EXPECT_NE(command_line(subject).find("--dtype f16 --out-dtype f16"), std::string::npos);
   subject.source = {"", "kernel", [](const softcheck_call*) { return 1; }};
   EXPECT_EQ(command_line(subject, "P row x"),
-            "softcheck::conforms(kernel, \"logsumexp f16 out=f16 deterministic in-place\", {.replay = \"P row x\"})");
+            "softcheck::conforms(kernel, \"logsumexp f16 out=f16 deterministic in-place exempt=kernel.nan_row\", {.replay = \"P row x\"})");
 }
 
 TEST(KernelReport, WordsBeyondTheDefaultReadBack) {
@@ -70,6 +75,54 @@ TEST(KernelReport, APassTellsHowCloseItWasAndWhatWasNotTried) {
   EXPECT_NE(to_junit(report).find("<system-out>not tried: "), std::string::npos);
   EXPECT_NE(to_table(report).find("worst ulp   bias ulp"), std::string::npos);
   EXPECT_NE(to_table(report).find("not tried: "), std::string::npos);
+}
+
+// The evidence of the first failed certificate of a claim.
+KernelEvidence evidence_in(const KernelJudgement& judgement, const std::string& claim) {
+  for (const PropertyFinding& property : judgement.properties) {
+    if (!property.outcome.counterexample) continue;
+    for (const numerics::Certificate& certificate : property.outcome.counterexample->failed) {
+      const KernelEvidence* evidence = evidence_of(certificate);
+      if (certificate.claim == claim && evidence != nullptr) return *evidence;
+    }
+  }
+  ADD_FAILURE() << "no evidence of " << claim;
+  return {};
+}
+
+TEST(KernelReport, EvidenceSaysHowACallEnded) {
+  const KernelSubject subject = subject_of("mutant_crashes");
+  const KernelJudgement judgement = judge_kernel(subject, few_cases());
+  const KernelEvidence evidence = evidence_in(judgement, "kernel.returns");
+  ASSERT_TRUE(evidence.ending);
+  EXPECT_EQ(evidence.ending->end, CallEnd::crashed);
+  EXPECT_NE(evidence.ending->death.find("signal"), std::string::npos) << evidence.ending->death;
+  const nlohmann::json json = nlohmann::json::parse(to_json({rows_of(subject, judgement)}));
+  const auto returns =
+      std::ranges::find(json["claims"], "kernel.returns", [](const auto& row) { return row["claim"]; });
+  ASSERT_NE(returns, json["claims"].end());
+  EXPECT_EQ((*returns)["failed"][0]["evidence"]["end"], "crashed");
+  EXPECT_EQ((*returns)["failed"][0]["evidence"]["death"], evidence.ending->death);
+}
+
+TEST(KernelReport, EvidenceSaysWhatWasExpectedAndGot) {
+  const KernelEvidence element =
+      evidence_in(judge_kernel(subject_of("mutant_sum_in_bf16"), few_cases()), "kernel.softmax.element");
+  ASSERT_TRUE(element.value && element.value->expected && element.value->item && element.value->ulps);
+  EXPECT_FALSE(element.value->expected->contains(element.value->got));
+  EXPECT_GT(*element.value->ulps, 1);
+  EXPECT_EQ(element.value->format, Format::f32);
+}
+
+TEST(KernelReport, ANumberInTheRowOfANanIsTold) {
+  const KernelSubject subject = subject_of("mutant_nan_swallowed");
+  const KernelJudgement judgement = judge_kernel(subject, few_cases());
+  const KernelEvidence evidence = evidence_in(judgement, "kernel.nan_row");
+  ASSERT_TRUE(evidence.value);
+  EXPECT_EQ(evidence.value->due, "NaN");
+  EXPECT_FALSE(std::isnan(evidence.value->got));
+  const std::string table = to_table({rows_of(subject, judgement)});
+  EXPECT_NE(table.find("got      " + numerics::hex_float(evidence.value->got)), std::string::npos) << table;
 }
 
 TEST(KernelReport, AFailureIsToldOnceByItsSmallestCase) {

@@ -63,11 +63,8 @@ std::vector<RowCase> cases_of(Op op, Format input, int count) {
   return cases;
 }
 
-// The element that a certificate shows: "... item=K expected=...".
-std::size_t item_of(const Certificate& certificate) {
-  const std::size_t place = certificate.witness.find("item=");
-  return place == std::string::npos ? 0 : std::stoul(certificate.witness.substr(place + 5));
-}
+// The element that a certificate shows.
+std::size_t item_of(const Certificate& certificate) { return evidence_of(certificate)->value->item.value_or(0); }
 
 class OpTest : public ::testing::TestWithParam<Op> {};
 

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "numerics/certificate.hpp"
+#include "proptests/judge/tensor_call.hpp"
+
+namespace softcheck::proptests {
+
+/// What a kernel was asked: the case, what the judge made of it, and the row that a certificate speaks of.
+struct Asked {
+  std::string case_text;                // one line that names the case
+  std::string remark = {};              // as it follows the case: " (second call)"
+  std::optional<std::size_t> row = {};  // which of the call's rows; none: all of them, or the only one
+  std::string place = {};               // of that row, as it follows the remark: " row 3 of 12"
+  std::string row_text = {};            // that row as a case of its own; empty where it is the case
+
+  std::string text() const { return case_text + remark + place; }
+};
+
+/// The value that a certificate was decided by.
+struct ShownValue {
+  std::optional<std::size_t> item;              // of its row; none: a value of the whole row
+  std::optional<numerics::Enclosure> expected;  // none: right or wrong by what it is, such as NaN
+  std::string due = {};                         // what it had to be, where that is no number: "NaN"
+  double got = 0;
+  std::optional<double> ulps = {};  // |got - expected| in ulps of format at expected; none without a size
+  numerics::Format format = numerics::Format::f32;
+
+  /// " item=3 expected=0x1p-1 got=0x1p-2 error=3ulp(f32)"
+  std::string text() const;
+  /// The true value, or what is due in its place.
+  std::string expected_text() const;
+  /// "3ulp(f32)"; empty where the error has no size in ulps.
+  std::string error_text() const;
+};
+
+/// How a call ended that was not answered.
+struct CallEnding {
+  CallEnd end = CallEnd::done;
+  std::string death;  // "signal 11 (Segmentation fault)"
+};
+
+/// What the judge saw of a kernel beside the sides of a certificate. Everything that a report says of a call is read
+/// here; the certificate's witness is this in one line, and no program reads it.
+struct KernelEvidence final : numerics::Evidence {
+  Asked asked;
+  std::optional<ShownValue> value;
+  std::optional<CallEnding> ending;
+
+  std::string text() const;
+};
+
+/// The certificate with its evidence, and its witness written from that.
+numerics::Certificate with_evidence(numerics::Certificate certificate, KernelEvidence evidence);
+
+/// Null where the certificate speaks of no kernel.
+const KernelEvidence* evidence_of(const numerics::Certificate& certificate);
+
+}  // namespace softcheck::proptests

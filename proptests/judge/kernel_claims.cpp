@@ -1,0 +1,52 @@
+#include "proptests/judge/kernel_claims.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "proptests/judge/attention_judge.hpp"
+#include "proptests/judge/watched_kernel.hpp"
+
+namespace softcheck::proptests {
+
+std::vector<std::string> value_claims(Op op) {
+  switch (op) {
+    case Op::softmax:
+      return {"kernel.softmax.element", "kernel.softmax.row_sum"};
+    case Op::log_softmax:
+      return {"kernel.log_softmax.element"};
+    case Op::logsumexp:
+      return {"kernel.logsumexp.value"};
+    case Op::entropy:
+      return {"kernel.entropy.value"};
+    case Op::adaptive_softmax:
+      return {"kernel.adaptive_softmax.element"};
+    case Op::attention:
+    case Op::adaptive_attention:
+      break;
+  }
+  return attention_claims(op);
+}
+
+std::vector<std::string> kernel_claims(Op op) {
+  std::vector<std::string> claims = value_claims(op);
+  claims.insert(claims.end(), WatchedKernel::claims().begin(), WatchedKernel::claims().end());
+  for (const char* claim : {"kernel.masked_row", "kernel.nan_row", "kernel.deterministic", "kernel.batch_invariant"}) {
+    claims.emplace_back(claim);
+  }
+  if (!is_attention(op)) claims.emplace_back("kernel.infinite_row");
+  std::ranges::sort(claims);
+  return claims;
+}
+
+std::set<std::string> parse_exemptions(const std::vector<std::string>& claims, Op op) {
+  const std::vector<std::string> known = kernel_claims(op);
+  for (const std::string& claim : claims) {
+    if (std::ranges::find(known, claim) != known.end()) continue;
+    std::string list;
+    for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
+    throw std::invalid_argument("--exempt: need one of " + list + ", got '" + claim + "'");
+  }
+  return {claims.begin(), claims.end()};
+}
+
+}  // namespace softcheck::proptests
