@@ -98,11 +98,14 @@ std::string words_of(const std::string& name, const LengthRange& range) {
 }
 
 // Each part of the domain as words, and whether the call keeps to it.
+// each(words, kept) takes a function that writes the words, which are seldom wanted.
 template <class Each>
-void each_part(const Domain& domain, const CallTraits& call, Each each) {
+void each_part(const Domain& domain, const CallTraits& call, Each each_written) {
+  const auto each = [&](const char* words, bool kept) { each_written([words] { return std::string(words); }, kept); };
   for (const auto& [name, range] : domain.lengths) {
     const auto length = call.lengths.find(name);
-    each(words_of(name, range), length == call.lengths.end() || range.contains(length->second));
+    const bool kept = length == call.lengths.end() || range.contains(length->second);
+    each_written([&, &range = range, &name = name] { return words_of(name, range); }, kept);
   }
   if (domain.unit_theta) each("theta=1", call.theta == 1);
   if (domain.usual_scale) {
@@ -111,7 +114,9 @@ void each_part(const Domain& domain, const CallTraits& call, Each each) {
          dim == call.lengths.end() || call.scale == 1 / std::sqrt(static_cast<double>(dim->second)));
   }
   if (domain.compact) each("compact", call.compact);
-  if (domain.alignment > 1) each("align=" + std::to_string(domain.alignment), call.alignment >= domain.alignment);
+  if (domain.alignment > 1) {
+    each_written([&] { return "align=" + std::to_string(domain.alignment); }, call.alignment >= domain.alignment);
+  }
   if (domain.finite) each("finite", call.finite);
   if (domain.no_mask) each("nomask", !call.masked);
   if (domain.no_causal) each("nocausal", !call.causal);
@@ -137,14 +142,14 @@ LengthRange Domain::length(std::string_view name) const {
 
 bool Domain::admits(const CallTraits& call) const {
   bool all = true;
-  each_part(*this, call, [&](const std::string&, bool kept) { all &= kept; });
+  each_part(*this, call, [&](const auto&, bool kept) { all &= kept; });
   return all;
 }
 
 std::string Domain::broken_by(const CallTraits& call) const {
   std::string words;
-  each_part(*this, call, [&](const std::string& part, bool kept) {
-    if (!kept) words += (words.empty() ? "" : " ") + part;
+  each_part(*this, call, [&](const auto& part, bool kept) {
+    if (!kept) words += (words.empty() ? "" : " ") + part();
   });
   return words;
 }
@@ -166,7 +171,7 @@ Domain parse_domain(std::string_view words, bool attention) {
 
 std::string to_string(const Domain& domain) {
   std::string words;
-  each_part(domain, CallTraits{}, [&](const std::string& part, bool) { words += (words.empty() ? "" : " ") + part; });
+  each_part(domain, CallTraits{}, [&](const auto& part, bool) { words += (words.empty() ? "" : " ") + part(); });
   return words;
 }
 

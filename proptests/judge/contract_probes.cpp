@@ -56,7 +56,9 @@ void Prober::ask(const std::vector<std::vector<double>>& rows, double theta, Pro
   matrix.columns = rows.at(0).size();
   matrix.theta = theta;
   matrix.format = input_;
-  for (const std::vector<double>& row : rows) matrix.rows.push_back(RunLengthRow::of(row));
+  std::vector<RunLengthRow> runs;
+  for (const std::vector<double>& row : rows) runs.push_back(RunLengthRow::of(row));
+  matrix.rows = RowCycle(std::move(runs));
   const std::vector<double> got = call(matrix);
   if (got.empty()) return;
   const std::size_t results = got.size() / rows.size();

@@ -44,13 +44,13 @@ Effort effort_from_environment(Effort otherwise) {
 EffortSize size_of(Effort effort) {
   switch (effort) {
     case Effort::quick:
-      return {100, std::uint64_t{1} << 17, 2'048};
+      return {100, std::uint64_t{1} << 17, 2'048, std::uint64_t{1} << 17, std::uint64_t{1} << 17, 0};
     case Effort::normal:
-      return {400, std::uint64_t{1} << 17, 20'480};
+      return {400, std::uint64_t{1} << 17, 20'480, 1'000'001, std::uint64_t{1} << 20, 1};
     case Effort::deep:
       break;
   }
-  return {4000, std::uint64_t{1} << 20, 1'000'000};
+  return {4000, std::uint64_t{1} << 20, 1'000'000, std::uint64_t{1} << 20, std::uint64_t{1} << 22, 4};
 }
 
 }  // namespace softcheck::proptests

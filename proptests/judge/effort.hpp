@@ -23,6 +23,12 @@ struct EffortSize {
   int cases;                 // of each property
   std::uint64_t max_length;  // of a row
   std::uint64_t rows;        // in calls of many rows, in all; 0: none
+  /// Of a row with one peak above very many items: what only the longest rows show.
+  std::uint64_t max_edge_length;
+  /// Logits of one call that covers classes.
+  std::uint64_t cover_elements;
+  /// Covering arrays of all pairs of classes; 0: each class once, in some call.
+  int covers;
 };
 
 EffortSize size_of(Effort effort);

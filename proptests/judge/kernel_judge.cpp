@@ -119,6 +119,9 @@ JudgeOptions judge_options(Effort effort) {
   options.run.cases = size.cases;
   options.max_length = size.max_length;
   options.rows = size.rows;
+  options.max_edge_length = size.max_edge_length;
+  options.cover_elements = size.cover_elements;
+  options.covers = size.covers;
   options.effort = effort;
   return options;
 }

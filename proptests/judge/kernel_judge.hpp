@@ -46,8 +46,11 @@ struct JudgeOptions {
   RunOptions run;                                     // cases of each property
   std::uint64_t max_length = std::uint64_t{1} << 17;  // of a row
   KernelLimits limits;
-  Effort effort = Effort::normal;  // decides what is tried at all: huge tensors, calls of many rows
-  std::uint64_t rows = 0;          // in calls of many rows, in all; 0: no such calls
+  Effort effort = Effort::normal;             // decides what is tried at all: huge tensors, calls of many rows
+  std::uint64_t rows = 0;                     // in calls of many rows, in all; 0: no such calls
+  std::uint64_t max_edge_length = 1'000'001;  // EffortSize says what these are
+  std::uint64_t cover_elements = std::uint64_t{1} << 20;
+  int covers = 1;
   std::function<void(const std::string&)> progress = {};  // told of each property before it is run
 };
 

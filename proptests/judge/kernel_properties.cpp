@@ -3,8 +3,12 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
+
+#include "proptests/generators/row_matrix_classes.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -12,7 +16,10 @@ namespace {
 RowOptions rows_for(const KernelSubject& subject, const JudgeOptions& options) {
   RowOptions rows;
   rows.formats = {subject.contract.input};
+  rows.families.assign(kernel_row_families().begin(), kernel_row_families().end());
   rows.max_length = options.max_length;
+  rows.max_edge_length = std::max(options.max_length, options.max_edge_length);
+  rows.domain = subject.domain;
   // The reciprocal of theta must be a number of the accumulator: beyond that no contract promises anything.
   if (subject.contract.accumulator == numerics::Format::f16) rows.theta_exponent = 12;
   // Adaptive temperature has none of its own.
@@ -25,8 +32,23 @@ RowMatrixOptions matrices_of(RowOptions rows, std::uint64_t max_length) {
   RowMatrixOptions matrices;
   matrices.rows = std::move(rows);
   matrices.rows.max_length = std::min(matrices.rows.max_length, max_length);
+  // A domain of long rows has no shorter ones to offer.
+  const LengthRange domain = matrices.rows.domain.length("n");
+  matrices.rows.max_length = std::max(matrices.rows.max_length, domain.nearest(0));
+  matrices.rows.max_edge_length = matrices.rows.max_length;
   return matrices;
 }
+
+/// As many rows as the domain has, where it has not as many as these.
+RowMatrixOptions in_domain(RowMatrixOptions matrices) {
+  const LengthRange domain = matrices.rows.domain.length("rows");
+  matrices.least_rows = domain.nearest(matrices.least_rows);
+  matrices.most_rows = std::max(matrices.least_rows, domain.nearest(matrices.most_rows));
+  return matrices;
+}
+
+/// May a call hide items? Without masks and without -inf nothing is ever hidden.
+bool may_hide(const Domain& domain) { return !(domain.finite && domain.no_mask); }
 
 std::vector<std::uint64_t> widths_for(const JudgeOptions& options) {
   const std::uint64_t dense = options.effort == Effort::quick ? 129 : 1025;
@@ -39,10 +61,10 @@ constexpr std::uint64_t rows_at_once = 512;
 
 /// The lists of claims that properties decide.
 struct ClaimLists {
-  std::vector<std::string> clean = WatchedKernel::claims();
+  std::vector<std::string> clean;
   std::vector<std::string> values;
 
-  explicit ClaimLists(const KernelTrial& trial) : values(clean) {
+  explicit ClaimLists(const KernelTrial& trial) : clean(trial.watched().call_claims()), values(clean) {
     for (const std::string& claim : trial.value_claims()) values.push_back(claim);
   }
   static std::vector<std::string> with(std::vector<std::string> claims, const char* claim, bool wanted = true) {
@@ -59,17 +81,29 @@ class PropertyList {
 
   template <class Case>
   void add(const char* sentence, std::vector<std::string> claims, rc::Gen<Case> generator,
-           Certificates (KernelTrial::*check)(const Case&), int cases = 0, std::vector<Case> listed = {}) {
+           Certificates (KernelTrial::*check)(const Case&), int cases = 0, std::vector<Case> listed = {},
+           std::function<rc::Shrinkable<Case>(const Case&)> shrinkable = {}) {
     std::erase_if(claims, [&](const std::string& claim) { return subject_.exempt.contains(claim); });
     KernelTrial& trial = trial_;
     properties_.push_back(
-        {PropertyOf<Case>{kernel_suite, sentence, std::move(claims), std::move(generator),
+        {PropertyOf<Case>{kernel_suite,
+                          sentence,
+                          std::move(claims),
+                          std::move(generator),
                           [&trial, check](const Case& c) { return trial.watched().without_exempt((trial.*check)(c)); },
-                          std::move(listed)},
+                          std::move(listed),
+                          {},
+                          std::move(shrinkable),
+                          {}},
          cases > 0 ? cases : cases_});
   }
-  void add_listed(const char* sentence, std::vector<std::string> claims, std::vector<RowMatrixCase> listed) {
-    add(sentence, std::move(claims), rc::gen::just(RowMatrixCase{}), &KernelTrial::together, 0, std::move(listed));
+  /// Of the listed matrices those in the domain; no property where none is.
+  void add_listed(const char* sentence, std::vector<std::string> claims, std::vector<RowMatrixCase> listed,
+                  std::function<rc::Shrinkable<RowMatrixCase>(const RowMatrixCase&)> shrinkable = {}) {
+    std::erase_if(listed, [&](const RowMatrixCase& matrix) { return !subject_.domain.admits(traits_of(matrix)); });
+    if (listed.empty()) return;
+    add(sentence, std::move(claims), rc::gen::just(RowMatrixCase{}), &KernelTrial::together, 0, std::move(listed),
+        std::move(shrinkable));
   }
   std::vector<KernelProperty> take() { return std::move(properties_); }
 
@@ -84,23 +118,26 @@ void add_masks(const RowOptions& rows, const ClaimLists& claims, PropertyList& l
   RowMatrixOptions masked = matrices_of(rows, 1100);
   masked.most_rows = 4;
   masked.shifts = false;
-  list.add("AMaskedItemIsADeletedOne", claims.values, row_matrices(masked), &KernelTrial::together);
+  list.add("AMaskedItemIsADeletedOne", claims.values, row_matrices(in_domain(masked)), &KernelTrial::together);
   RowMatrixOptions nothing_visible = matrices_of(rows, 300);
   nothing_visible.most_rows = 3;
   nothing_visible.rows.families = {RowFamily::plateau};
   nothing_visible.rows.fully_masked = true;
   nothing_visible.mask_patterns = false;
   list.add("AFullyMaskedRowIsAsDeclared", ClaimLists::with(claims.values, "kernel.masked_row"),
-           row_matrices(nothing_visible), &KernelTrial::together);
+           row_matrices(in_domain(nothing_visible)), &KernelTrial::together);
 }
 
 void add_specials(const RowOptions& rows, const ClaimLists& claims, PropertyList& list) {
-  RowMatrixOptions special = matrices_of(rows, 300);
+  RowMatrixOptions special = matrices_of(rows, 1100);
   special.least_rows = special.most_rows = 3;
   special.mask_patterns = false;
   special.shifts = false;
+  special = in_domain(special);
+  special.nans = true;
   list.add("ANanLogitMakesItsRowNan", ClaimLists::with(claims.values, "kernel.nan_row"), row_matrices(special),
-           &KernelTrial::with_a_nan);
+           &KernelTrial::together);
+  special.nans = false;
   list.add("AnInfiniteLogitGivesNanOrTheLimit", ClaimLists::with(claims.values, "kernel.infinite_row"),
            row_matrices(special), &KernelTrial::with_an_infinity);
 }
@@ -111,8 +148,31 @@ void add_many_rows(const RowOptions& rows, const ClaimLists& claims, std::uint64
   many.alike = false;
   many.layouts = false;
   many.mask_patterns = false;
-  list.add("ManyRowsAreEachAsRight", claims.values, row_matrices(many), &KernelTrial::together,
+  list.add("ManyRowsAreEachAsRight", claims.values, row_matrices(in_domain(many)), &KernelTrial::together,
            static_cast<int>((total + rows_at_once - 1) / rows_at_once));
+}
+
+/// Calls of all pairs of classes: rows, n, temperatures, masks, layouts, NaNs and values of every kind beside each
+/// other.
+void add_covers(const RowOptions& rows, const ClaimLists& claims, const KernelSubject& subject,
+                const JudgeOptions& options, KernelTrial& trial, PropertyList& list) {
+  RowMatrixOptions covered = matrices_of(rows, rows.max_length);
+  covered.most_rows = std::uint64_t{1} << 17;
+  covered.max_elements = options.cover_elements;
+  covered.nans = !subject.domain.finite && !subject.exempt.contains("kernel.nan_row");
+  std::vector<RowMatrixCase> matrices;
+  for (int k = 0; k < std::max(1, options.covers); ++k) {
+    MatrixCover cover =
+        covering_matrices(covered, options.covers > 0, options.run.seed + static_cast<std::uint64_t>(k));
+    std::ranges::move(cover.matrices, std::back_inserter(matrices));
+    trial.leave_out(cover.possible, options);
+  }
+  std::ranges::stable_sort(matrices, {}, [](const RowMatrixCase& matrix) { return size_of(matrix); });
+  list.add_listed("EveryPairOfClassesIsComputed", ClaimLists::with(claims.values, "kernel.nan_row", covered.nans),
+                  std::move(matrices), [covered](const RowMatrixCase& matrix) {
+                    return rc::shrinkable::shrinkRecur(
+                        matrix, [covered](const RowMatrixCase& one) { return shrink_row_matrix(one, covered); });
+                  });
 }
 
 }  // namespace
@@ -131,21 +191,23 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   neighbours.mask_patterns = neighbours.shifts = false;
   list.add("LayoutsAndNeighboursDoNotMatter",
            ClaimLists::with(claims.values, "kernel.batch_invariant", subject.required.batch_invariant),
-           row_matrices(neighbours), &KernelTrial::among_neighbours);
+           row_matrices(in_domain(neighbours)), &KernelTrial::among_neighbours);
   RowOptions short_rows = rows;
-  short_rows.max_length = std::min<std::uint64_t>(rows.max_length, 300);
+  short_rows.max_length = matrices_of(rows, 300).rows.max_length;
+  short_rows.max_edge_length = 0;
   list.add("EarlierCallsDoNotMatter", claims.values, row_cases(short_rows), &KernelTrial::after_others);
-  add_masks(rows, claims, list);
-  add_specials(rows, claims, list);
+  if (may_hide(subject.domain)) add_masks(rows, claims, list);
+  if (!subject.domain.finite) add_specials(rows, claims, list);
   list.add_listed("EveryWidthIsComputed", claims.values, width_sweep(format, widths_for(options)));
   list.add_listed("AnEmptyCallHasItsValues", ClaimLists::with(claims.clean, "kernel.masked_row"),
                   empty_matrices(format));
   list.add_listed("StridesBeyondAnIntegerAreFollowed", claims.values, distant_matrices(format));
+  add_covers(rows, claims, subject, options, trial, list);
   if (options.rows > 0) add_many_rows(rows, claims, options.rows, list);
   if (subject.required.in_place && !is_row_scalar(subject.op)) {
     RowMatrixOptions alike = matrices_of(rows, 300);
     alike.shifts = false;
-    list.add("TheOutputMayBeTheInput", claims.values, row_matrices(alike), &KernelTrial::in_place);
+    list.add("TheOutputMayBeTheInput", claims.values, row_matrices(in_domain(alike)), &KernelTrial::in_place);
   }
   return list.take();
 }

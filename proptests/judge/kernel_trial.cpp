@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "numerics/special_values.hpp"
+#include "proptests/generators/row_matrix_classes.hpp"
 #include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/row_call.hpp"
 #include "proptests/judge/row_judge.hpp"
@@ -24,8 +25,8 @@ std::string in_row(std::size_t row, std::size_t rows) {
 
 /// As a case of one row reads, where the matrix is no more than that.
 std::string text_of(const RowMatrixCase& matrix) {
-  const bool plain = matrix.rows.size() == 1 && matrix.mask == MaskUse::none && matrix.in == MatrixLayout{} &&
-                     matrix.out == MatrixLayout{};
+  const bool plain = matrix.rows.size() == 1 && matrix.nans.empty() && matrix.mask == MaskUse::none &&
+                     matrix.in == MatrixLayout{} && matrix.out == MatrixLayout{};
   return plain ? to_text(RowCase{matrix.rows[0], matrix.theta, matrix.format, ""}) : to_text(matrix);
 }
 
@@ -61,7 +62,11 @@ std::optional<Place> special_place(const RowMatrixCase& matrix) {
 }  // namespace
 
 KernelTrial::KernelTrial(const KernelSubject& subject, const KernelLimits& limits)
-    : subject_(subject), kernel_(subject.source, limits, subject.exempt) {}
+    : subject_(subject), kernel_(subject.source, limits, subject.exempt, !subject.domain.everything()), coverage_([] {
+        std::vector<CoverageDimension> dimensions;
+        for (const MatrixDimension& one : matrix_dimensions()) dimensions.push_back({one.name, one.classes});
+        return dimensions;
+      }()) {}
 
 std::vector<std::string> KernelTrial::value_claims() const { return proptests::value_claims(subject_.op); }
 
@@ -71,6 +76,7 @@ RowMatrixCase KernelTrial::matrix_of(const RowCase& row_case) const {
   matrix.columns = row_case.row.size();
   matrix.theta = row_case.theta;
   matrix.format = row_case.format;
+  matrix.family = row_case.family;
   return matrix;
 }
 
@@ -80,8 +86,16 @@ std::span<const double> KernelTrial::row_of(const std::vector<double>& outputs, 
   return is_row_scalar(subject_.op) ? all.subspan(row, 1) : all.subspan(row * columns, columns);
 }
 
+bool KernelTrial::in_domain(const RowMatrixCase& matrix) const { return subject_.domain.admits(traits_of(matrix)); }
+
+CallForm KernelTrial::form() const {
+  return {false, static_cast<std::size_t>(subject_.domain.alignment), subject_.domain.finite};
+}
+
 KernelTrial::Outputs KernelTrial::call(const RowMatrixCase& matrix, const TensorCall& tensors,
                                        const std::string& remark, Certificates& certificates) {
+  if (!in_domain(matrix)) return std::nullopt;
+  const std::size_t refused_before = kernel_.kernel().refused_calls();
   std::vector<std::vector<double>> outputs;
   try {
     outputs = kernel_.call(
@@ -95,12 +109,44 @@ KernelTrial::Outputs KernelTrial::call(const RowMatrixCase& matrix, const Tensor
     return std::nullopt;
   }
   note_output(matrix, remark);
+  const bool refused = kernel_.kernel().refused_calls() > refused_before;
+  if (refused || !outputs.empty()) {
+    CallTraits traits = traits_of(matrix);
+    traits.alignment = alignment_of(tensors);
+    refusals_.add(std::move(traits), refused);
+    meet_classes(matrix, refused);
+  }
   return outputs.empty() ? std::nullopt : std::optional(std::move(outputs.front()));
 }
 
 KernelTrial::Outputs KernelTrial::call(const RowMatrixCase& matrix, const std::string& remark,
                                        Certificates& certificates) {
-  return call(matrix, call_of(matrix, subject_.op, subject_.contract.output), remark, certificates);
+  return call(matrix, call_of(matrix, subject_.op, subject_.contract.output, form()), remark, certificates);
+}
+
+void KernelTrial::meet_classes(const RowMatrixCase& matrix, bool refused) {
+  const std::vector<std::size_t> classes = classes_of(matrix);
+  const std::vector<MatrixDimension>& dimensions = matrix_dimensions();
+  for (std::size_t d = 0; d < dimensions.size(); ++d) {
+    const std::string& name = dimensions[d].classes[classes[d]];
+    if (refused) {
+      coverage_.excuse(dimensions[d].name, name, "the kernel refused every call that had it");
+    } else {
+      coverage_.meet(dimensions[d].name, name);
+    }
+  }
+}
+
+void KernelTrial::leave_out(const std::vector<std::vector<bool>>& possible, const JudgeOptions& options) {
+  const std::string reason = subject_.domain.everything()
+                                 ? std::string("not drawn at ") + to_string(options.effort) + " effort, or of this op"
+                                 : "outside the domain";
+  for (std::size_t d = 0; d < possible.size(); ++d) {
+    const MatrixDimension& dimension = matrix_dimensions()[d];
+    for (std::size_t c = 0; c < possible[d].size(); ++c) {
+      if (!possible[d][c]) coverage_.excuse(dimension.name, dimension.classes[c], reason);
+    }
+  }
 }
 
 void KernelTrial::note_output(const RowMatrixCase& matrix, const std::string& remark) {
@@ -117,13 +163,16 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
                         Certificates& certificates, std::optional<std::size_t> but) {
   WorstFindings worst;
   const std::size_t rows = matrix.rows.size(), n = matrix.columns;
+  std::vector<std::optional<std::size_t>> judged(matrix.rows.cycle().size());  // a row for each that stands in turn
   for (std::size_t r = 0; r < rows; ++r) {
-    if (r == but) continue;
+    if (r == but || has_nan(matrix, r)) continue;
     const std::span<const double> values = row_of(got, r, n);
-    // What has been judged once needs no second judgement.
-    if (r >= 3 && r - 3 != but && matrix.rows[r] == matrix.rows[r - 3] && same_bits(values, row_of(got, r - 3, n))) {
-      continue;
-    }
+    std::optional<std::size_t>& like = judged[matrix.rows.first_like(r)];
+    // What has been judged once needs no second judgement: rows of the cycle that are alike stand three apart.
+    if (!like && r >= 3 && r - 3 != but && !has_nan(matrix, r - 3) && matrix.rows[r] == matrix.rows[r - 3])
+      like = r - 3;
+    if (like && same_bits(values, row_of(got, *like, n))) continue;
+    like = r;
     RowVerdicts verdicts = judge_values(subject_.op, subject_.contract, matrix.rows[r].expand(), matrix.theta, values);
     vacuity_ += verdicts.vacuity;
     ++judged_rows_;
@@ -132,6 +181,7 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
       worst.add(std::move(finding), r);
     }
   }
+  if (!matrix.nans.empty()) judge_nan_rows(matrix, got, remark, certificates);
   const numerics::PrecisionScope precision(113);
   for (const auto& [claim, of] : worst.by_claim()) {
     // A thousand rows are written out only where there is something to tell of them.
@@ -139,6 +189,26 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
     certificates.push_back(
         certificate_of(of.finding, told ? asked_of(matrix, remark, of.row) : Asked{}, subject_.contract.output));
   }
+}
+
+void KernelTrial::judge_nan_rows(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,
+                                 Certificates& certificates) const {
+  const auto is_number = [](double value) { return !std::isnan(value); };
+  KernelEvidence evidence;
+  std::size_t numbers = 0;
+  for (std::size_t k = 0; k < matrix.nans.size(); ++k) {
+    const std::size_t r = matrix.nans[k].row;
+    if (k > 0 && matrix.nans[k - 1].row == r) continue;
+    const std::span<const double> values = row_of(got, r, matrix.columns);
+    const auto first = std::ranges::find_if(values, is_number);
+    if (first != values.end() && numbers == 0) {
+      const auto item = static_cast<std::size_t>(first - values.begin());
+      evidence.asked = asked_of(matrix, remark, r);
+      evidence.value = ShownValue{item, std::nullopt, "NaN", *first, std::nullopt, subject_.contract.output};
+    }
+    numbers += static_cast<std::size_t>(std::ranges::count_if(values, is_number));
+  }
+  certificates.push_back(observed("kernel.nan_row", std::move(evidence), numbers));
 }
 
 Certificates KernelTrial::alone(const RowCase& row_case) {
@@ -196,11 +266,13 @@ Certificates KernelTrial::together(const RowMatrixCase& matrix) {
   Outputs got = call(matrix, "", certificates);
   if (got) {
     judge(matrix, *got, "", certificates);
-  } else if (certificates.empty()) {  // refused: asking for nothing that a kernel may lack
-    const RowMatrixCase plain = plain_form(matrix);
-    if (plain == matrix) return certificates;
-    got = call(plain, "", certificates);
-    if (got) judge(plain, *got, "", certificates);
+    return certificates;
+  }
+  // Refused: something of it may be what the kernel lacks. A hang, a crash or a broken domain leaves its certificates.
+  for (const RowMatrixCase& simpler : simpler_forms(matrix)) {
+    if (!certificates.empty()) return certificates;
+    got = call(simpler, "", certificates);
+    if (got) judge(simpler, *got, "", certificates);
   }
   return certificates;
 }
@@ -224,38 +296,13 @@ Certificates KernelTrial::among_neighbours(const RowMatrixCase& matrix) {
   return certificates;
 }
 
-Certificates KernelTrial::with_a_nan(const RowMatrixCase& matrix) {
-  Certificates certificates;
-  const std::optional<Place> place = special_place(matrix);
-  if (!place) return certificates;
-  const std::string remark =
-      " (item " + std::to_string(place->item) + " of row " + std::to_string(place->row) + " NaN)";
-  TensorCall tensors = call_of(matrix, subject_.op, subject_.contract.output);
-  tensors.inputs[0].values[place->row * matrix.columns + place->item] = nan;
-  const Outputs got = call(matrix, tensors, remark, certificates);
-  if (!got) return certificates;
-  const auto is_number = [](double value) { return !std::isnan(value); };
-  const std::span<const double> values = row_of(*got, place->row, matrix.columns);
-  KernelEvidence evidence;
-  const auto first = std::ranges::find_if(values, is_number);
-  if (first != values.end()) {
-    const auto item = static_cast<std::size_t>(first - values.begin());
-    evidence.asked = asked_of(matrix, remark, place->row);
-    evidence.value = ShownValue{item, std::nullopt, "NaN", *first, std::nullopt, subject_.contract.output};
-  }
-  const auto numbers = static_cast<std::size_t>(std::ranges::count_if(values, is_number));
-  certificates.push_back(observed("kernel.nan_row", std::move(evidence), numbers));
-  judge(matrix, *got, remark, certificates, place->row);
-  return certificates;
-}
-
 Certificates KernelTrial::with_an_infinity(const RowMatrixCase& matrix) {
   Certificates certificates;
   const std::optional<Place> place = special_place(matrix);
-  if (!place) return certificates;
+  if (!place || subject_.domain.finite) return certificates;
   std::string remark = " (item " + std::to_string(place->item) + " of row " + std::to_string(place->row) + " +inf";
   std::vector<double> logits = matrix.rows[place->row].expand();
-  TensorCall tensors = call_of(matrix, subject_.op, subject_.contract.output);
+  TensorCall tensors = call_of(matrix, subject_.op, subject_.contract.output, form());
   const auto set = [&](std::size_t item) {
     logits[item] = tensors.inputs[0].values[place->row * matrix.columns + item] = infinity;
   };
@@ -284,7 +331,10 @@ Certificates KernelTrial::with_an_infinity(const RowMatrixCase& matrix) {
 Certificates KernelTrial::in_place(const RowMatrixCase& matrix) {
   Certificates certificates;
   const std::string remark = " (in place)";
-  const Outputs got = call(matrix, call_of(matrix, subject_.op, subject_.contract.output, true), remark, certificates);
+  CallForm one_view = form();
+  one_view.in_place = true;
+  const Outputs got =
+      call(matrix, call_of(matrix, subject_.op, subject_.contract.output, one_view), remark, certificates);
   if (got) judge(matrix, *got, remark, certificates);
   return certificates;
 }

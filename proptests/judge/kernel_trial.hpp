@@ -11,6 +11,8 @@
 #include "proptests/generators/row.hpp"
 #include "proptests/generators/row_matrix.hpp"
 #include "proptests/judge/kernel_judge.hpp"
+#include "proptests/judge/refusals.hpp"
+#include "proptests/judge/row_call.hpp"
 #include "proptests/judge/value_tally.hpp"
 #include "proptests/judge/watched_kernel.hpp"
 
@@ -27,20 +29,22 @@ class KernelTrial {
   /// The same logits at another temperature, then other lengths at the same place, then the row itself: what a kernel
   /// keeps of a call must not reach the next.
   Certificates after_others(const RowCase& row_case);
-  /// One call, every row judged; where it is refused, its plain_form.
+  /// One call, every row judged; where it is refused, the first of its simpler_forms that is not.
   Certificates together(const RowMatrixCase& matrix);
   /// together, and the last row alone: its bits, where they must not depend on what stands beside it.
   Certificates among_neighbours(const RowMatrixCase& matrix);
-  /// together, one visible logit of the middle row NaN: its row is, and no other notices.
-  Certificates with_a_nan(const RowMatrixCase& matrix);
   /// together, one or two logits of the middle row +inf: each value of that row is NaN or the limit.
   Certificates with_an_infinity(const RowMatrixCase& matrix);
   /// together, the output written where the logits are.
   Certificates in_place(const RowMatrixCase& matrix);
 
+  /// The classes of matrix_dimensions() that no call may have are left out of the coverage, with the reason.
+  void leave_out(const std::vector<std::vector<bool>>& possible, const JudgeOptions& options);
+
   /// The claims on values that the op's rows are judged by.
   std::vector<std::string> value_claims() const;
   const VacuityCount& vacuity() const { return vacuity_; }
+  const RefusalLog& refusals() const { return refusals_; }
   WatchedKernel& watched() { return kernel_; }
   const WatchedKernel& watched() const { return kernel_; }
   std::size_t judged_rows() const { return judged_rows_; }
@@ -57,9 +61,16 @@ class KernelTrial {
   Outputs call(const RowMatrixCase& matrix, const TensorCall& tensors, const std::string& remark,
                Certificates& certificates);
   Outputs call(const RowMatrixCase& matrix, const std::string& remark, Certificates& certificates);
-  /// A certificate of each claim on the values of all rows but one: of the row that used most of its threshold.
+  /// A certificate of each claim on the values of all rows but one: of the row that used most of its threshold. Rows
+  /// with a NaN are NaN; a row that repeats another has its bits, or is judged by itself.
   void judge(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,
              Certificates& certificates, std::optional<std::size_t> but = std::nullopt);
+  void judge_nan_rows(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,
+                      Certificates& certificates) const;
+  /// What was met of the classes of matrix_dimensions(), or why it was not.
+  void meet_classes(const RowMatrixCase& matrix, bool refused);
+  bool in_domain(const RowMatrixCase& matrix) const;
+  CallForm form() const;
   void note_output(const RowMatrixCase& matrix, const std::string& remark);
   std::span<const double> row_of(const std::vector<double>& outputs, std::size_t row, std::size_t columns) const;
   RowMatrixCase matrix_of(const RowCase& row_case) const;
@@ -67,6 +78,7 @@ class KernelTrial {
   KernelSubject subject_;
   WatchedKernel kernel_;
   VacuityCount vacuity_;
+  RefusalLog refusals_;
   std::size_t judged_rows_ = 0;
   std::size_t printed_bytes_ = 0;
   ErrorTally errors_;

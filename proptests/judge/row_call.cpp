@@ -1,6 +1,8 @@
 #include "proptests/judge/row_call.hpp"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -25,6 +27,15 @@ TensorPlace place_of(std::optional<numerics::Format> format, const RowMatrixCase
   return place;
 }
 
+// Any byte but 0 says that an item is there. All come up in a row of 255; in short ones the four that are most often
+// taken for something else.
+double byte_of_visible(std::size_t element) {
+  static constexpr std::array<double, 4> first{1, 255, 2, 128};
+  const std::size_t k = element % 255;
+  if (k < first.size()) return first[k];
+  return static_cast<double>(k < 129 ? k - 1 : k);  // 3 to 127, then 129 to 254
+}
+
 TensorPlace output_place(const RowMatrixCase& matrix, Op op, numerics::Format format) {
   TensorPlace place = place_of(format, matrix, matrix.out);
   if (!is_row_scalar(op)) return place;
@@ -35,55 +46,115 @@ TensorPlace output_place(const RowMatrixCase& matrix, Op op, numerics::Format fo
 
 }  // namespace
 
-TensorCall call_of(const RowMatrixCase& matrix, Op op, numerics::Format output, bool in_place) {
+TensorCall call_of(const RowMatrixCase& matrix, Op op, numerics::Format output, const CallForm& form) {
   const double largest = numerics::properties(matrix.format).largest;
-  const std::array<double, 4> junk{nan, largest, infinity, -largest};
-  constexpr std::array<double, 4> seen{1, 255, 2, 128};
+  const std::array<double, 4> wild{nan, largest, infinity, -largest}, tame{largest, -largest, largest, -largest};
+  const std::array<double, 4>& junk = form.finite ? tame : wild;
   std::vector<double> logits, visible;
   logits.reserve(size_of(matrix));
   std::size_t hidden = 0;
-  for (const RunLengthRow& row : matrix.rows) {
-    for (const double logit : row.expand()) {
-      const bool gone = std::isinf(logit) && ++hidden > 0;
-      const bool by_mask =
-          gone && (matrix.mask == MaskUse::tensor || (matrix.mask == MaskUse::mixed && hidden % 2 == 1));
-      logits.push_back(by_mask ? junk[hidden % junk.size()] : logit);
-      if (matrix.mask != MaskUse::none) visible.push_back(by_mask ? 0 : seen[visible.size() % seen.size()]);
+  for (std::size_t r = 0; r < matrix.rows.size(); ++r) {
+    for (const Run& run : matrix.rows[r].runs()) {
+      const bool gone = std::isinf(run.value);
+      for (std::uint64_t i = 0; i < run.count; ++i) {
+        if (gone) ++hidden;
+        const bool by_mask =
+            gone && (matrix.mask == MaskUse::tensor || (matrix.mask == MaskUse::mixed && hidden % 2 == 1));
+        logits.push_back(by_mask ? junk[hidden % junk.size()] : run.value);
+        if (matrix.mask != MaskUse::none) visible.push_back(by_mask ? 0 : byte_of_visible(visible.size()));
+      }
     }
   }
   TensorCall call;
   call.theta = matrix.theta;
-  call.inputs.push_back({place_of(matrix.format, matrix, matrix.in), std::move(logits)});
+  call.inputs.push_back({place_of(matrix.format, matrix, matrix.in), std::move(logits), {}});
+  for (const NanLogit& one : matrix.nans) call.inputs[0].patterns[one.row * matrix.columns + one.item] = one.bits;
   if (matrix.mask != MaskUse::none) {
-    call.inputs.push_back({place_of(std::nullopt, matrix, matrix.visible), std::move(visible)});
+    call.inputs.push_back({place_of(std::nullopt, matrix, matrix.visible), std::move(visible), {}});
   }
-  if (in_place) {
+  for (InputTensor& input : call.inputs) input.place.alignment = form.alignment;
+  if (form.in_place) {
     call.outputs.push_back({call.inputs[0].place, 0});
   } else {
     call.outputs.push_back({output_place(matrix, op, output), std::nullopt});
+    call.outputs[0].place.alignment = form.alignment;
   }
   return call;
 }
 
-RowMatrixCase plain_form(const RowMatrixCase& matrix) {
-  RowMatrixCase plain = matrix;
-  for (RunLengthRow& row : plain.rows) {
+std::uint64_t alignment_of(const TensorCall& call) {
+  constexpr std::size_t page = 4096;
+  std::uint64_t alignment = page;
+  const auto add = [&](const TensorPlace& place) {
+    const std::size_t bytes = place.aligned_bytes() % page;
+    if (place.against_the_end && bytes != 0) alignment = std::min<std::uint64_t>(alignment, bytes & (~bytes + 1));
+  };
+  for (const InputTensor& input : call.inputs) add(input.place);
+  for (const OutputTensor& output : call.outputs) add(output.place);
+  return alignment;
+}
+
+namespace {
+
+RowMatrixCase scaled_to_unit_theta(RowMatrixCase matrix) {
+  matrix.rows.replace_each([&](const RunLengthRow& row) {
     std::vector<Run> runs = row.runs();
     for (Run& run : runs) {
-      const double scaled = into_format(plain.format, run.value / plain.theta);
+      const double scaled = into_format(matrix.format, run.value / matrix.theta);
       if (std::isfinite(scaled)) run.value = scaled;
     }
-    row = RunLengthRow(std::move(runs));
+    return RunLengthRow(std::move(runs));
+  });
+  matrix.theta = 1;
+  return matrix;
+}
+
+RowMatrixCase all_visible(RowMatrixCase matrix) {
+  matrix.rows.replace_each([](const RunLengthRow& row) {
+    if (row.visible() == 0) return row;
+    std::vector<Run> runs = row.runs();
+    for (Run& run : runs) run.value = std::isinf(run.value) ? row.minimum() : run.value;
+    return RunLengthRow(std::move(runs));
+  });
+  return matrix;
+}
+
+// What a kernel may lack, in the order in which it is left out.
+enum Lack : unsigned { nans = 1, mask = 2, infinities = 4, layouts = 8, theta = 16, everything = 31 };
+
+RowMatrixCase without(RowMatrixCase matrix, unsigned lacks) {
+  if ((lacks & nans) != 0) matrix.nans.clear();
+  if ((lacks & infinities) != 0) {
+    matrix = all_visible(std::move(matrix));
+    if (matrix.mask == MaskUse::mixed) matrix.mask = MaskUse::tensor;
   }
-  plain.theta = 1;
-  plain.mask = MaskUse::none;
-  plain.in = plain.out = plain.visible = {};
-  return plain;
+  if ((lacks & mask) != 0) {
+    matrix.mask = MaskUse::none;
+    matrix.visible = {};
+  }
+  if ((lacks & layouts) != 0) matrix.in = matrix.out = matrix.visible = {};
+  if ((lacks & theta) != 0) matrix = scaled_to_unit_theta(std::move(matrix));
+  return matrix;
+}
+
+}  // namespace
+
+std::vector<RowMatrixCase> simpler_forms(const RowMatrixCase& matrix) {
+  std::vector<unsigned> choices;
+  for (unsigned lacks = 1; lacks <= everything; ++lacks) choices.push_back(lacks);
+  std::ranges::stable_sort(choices, {}, [](unsigned lacks) { return std::popcount(lacks); });
+  std::vector<RowMatrixCase> forms;
+  for (const unsigned lacks : choices) {
+    RowMatrixCase form = without(matrix, lacks);
+    if (form != matrix && std::ranges::find(forms, form) == forms.end()) forms.push_back(std::move(form));
+  }
+  return forms;
 }
 
 std::string kind_of(const RowMatrixCase& matrix) {
   if (size_of(matrix) == 0) return "on nothing";
   if (matrix.mask != MaskUse::none) return "with a mask";
+  if (!matrix.nans.empty()) return "with a NaN";
   for (const MatrixLayout* layout : {&matrix.in, &matrix.out}) {
     if (layout->row_stride == 1 && layout->column_stride > 1) return "with columns closer together than rows";
     if (layout->column_stride > 1) return "with a column stride";

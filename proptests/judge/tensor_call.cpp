@@ -94,12 +94,14 @@ void require_valid(const TensorCall& call) {
   }
 }
 
-std::vector<std::uint64_t> encode(const TensorPlace& place, const std::vector<double>& values) {
+std::vector<std::uint64_t> encode(const InputTensor& tensor) {
   std::vector<std::uint64_t> bits;
-  bits.reserve(values.size());
-  for (const double value : values) {
-    bits.push_back(place.format ? numerics::encode(*place.format, value) : static_cast<std::uint64_t>(value));
+  bits.reserve(tensor.values.size());
+  const std::optional<numerics::Format> format = tensor.place.format;
+  for (const double value : tensor.values) {
+    bits.push_back(format ? numerics::encode(*format, value) : static_cast<std::uint64_t>(value));
   }
+  for (const auto& [element, pattern] : tensor.patterns) bits.at(element) = pattern;
   return bits;
 }
 

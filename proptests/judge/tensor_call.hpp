@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,7 +39,8 @@ struct TensorPlace {
 
 struct InputTensor {
   TensorPlace place;
-  std::vector<double> values;  // row-major, each a value of the format
+  std::vector<double> values;                       // row-major, each a value of the format
+  std::map<std::size_t, std::uint64_t> patterns{};  // in place of values[i] these bits of the format: NaNs have many
 };
 
 struct OutputTensor {
@@ -72,8 +74,9 @@ struct TensorReply {
 /// throws   std::invalid_argument when sizes disagree, or there are too many tensors or dimensions
 void require_valid(const TensorCall& call);
 
-/// Values as the bits of their format, and back.
-std::vector<std::uint64_t> encode(const TensorPlace& place, const std::vector<double>& values);
+/// Values, and what stands in the place of some, as the bits of their format.
+std::vector<std::uint64_t> encode(const InputTensor& tensor);
+/// Bits as the values of their format.
 std::vector<double> decode(const TensorPlace& place, const std::vector<std::uint64_t>& bits);
 
 /// Element i stands offsets[i] bytes from the first one, at target or source.

@@ -41,8 +41,15 @@ bool same_bits(std::span<const double> a, std::span<const double> b) {
   });
 }
 
-WatchedKernel::WatchedKernel(const KernelSource& source, const KernelLimits& limits, std::set<std::string> exempt)
-    : kernel_(source, limits), exempt_(std::move(exempt)) {}
+WatchedKernel::WatchedKernel(const KernelSource& source, const KernelLimits& limits, std::set<std::string> exempt,
+                             bool must_accept)
+    : kernel_(source, limits), exempt_(std::move(exempt)), must_accept_(must_accept) {}
+
+std::vector<std::string> WatchedKernel::call_claims() const {
+  std::vector<std::string> result = claims();
+  if (must_accept_) result.emplace_back("kernel.accepts");
+  return result;
+}
 
 const std::vector<std::string>& WatchedKernel::claims() {
   static const std::vector<std::string> claims{"kernel.returns", "kernel.keeps_inputs", "kernel.stays_inside",
@@ -55,7 +62,7 @@ std::vector<std::vector<double>> WatchedKernel::call(const TensorCall& call, con
   // A kernel that hung once is not called again: the time limit is spent once, and shrinking ends where it stands.
   if (timed_out_) return {};
   Answers& answers = answers_[kind];
-  if (answers.accepted == 0 && answers.refused == enough_refusals) return {};
+  if (!must_accept_ && answers.accepted == 0 && answers.refused == enough_refusals) return {};
   TensorReply reply = kernel_.call(call);
   if (reply.wrote_late) {
     Asked late = asked();
@@ -64,8 +71,14 @@ std::vector<std::vector<double>> WatchedKernel::call(const TensorCall& call, con
   }
   if (reply.end == CallEnd::refused) {
     ++answers.refused;
+    if (must_accept_) {
+      Asked refused = asked();
+      refused.remark += " (refused: it returned " + std::to_string(reply.refusal) + ")";
+      certificates.push_back(observed("kernel.accepts", std::move(refused), 1));
+    }
     return {};
   }
+  if (must_accept_) certificates.push_back(observed("kernel.accepts", Asked{}, 0));
   ++answers.accepted;
   timed_out_ = reply.end == CallEnd::timed_out;
   KernelEvidence how;

@@ -26,10 +26,14 @@ bool same_bits(std::span<const double> a, std::span<const double> b);
 class WatchedKernel {
  public:
   /// exempt   claims it is known to break
-  WatchedKernel(const KernelSource& source, const KernelLimits& limits, std::set<std::string> exempt);
+  /// must_accept  every call is inside the domain that it is made for: to refuse one breaks kernel.accepts
+  WatchedKernel(const KernelSource& source, const KernelLimits& limits, std::set<std::string> exempt,
+                bool must_accept = false);
 
   /// What every call is judged by: kernel.returns, kernel.keeps_inputs, kernel.stays_inside, kernel.keeps_environment.
   static const std::vector<std::string>& claims();
+  /// Those, and kernel.accepts where no call may be refused.
+  std::vector<std::string> call_claims() const;
 
   /// Calls, and adds the certificates of claims(); no outputs unless the call was done. A kernel that hung once is not
   /// called again, and one that refused every call of a kind is soon asked no more of it.
@@ -57,6 +61,7 @@ class WatchedKernel {
   };
   IsolatedKernel kernel_;
   std::set<std::string> exempt_;
+  bool must_accept_ = false;
   bool timed_out_ = false;
   std::set<std::string> notes_;
   std::map<std::string, Answers> answers_;  // by what was asked for

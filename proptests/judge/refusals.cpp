@@ -1,0 +1,110 @@
+#include "proptests/judge/refusals.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+
+namespace softcheck::proptests {
+namespace {
+
+// More tell no more of what is taken and what is not.
+constexpr std::size_t most_calls = 20000;
+
+// A domain of one word that may be part of an explanation.
+using Words = std::vector<Domain>;
+
+Domain with_range(const std::string& name, const LengthRange& range) {
+  Domain domain;
+  domain.lengths[name] = range;
+  return domain;
+}
+
+void add_lengths(const std::vector<CallTraits>& accepted, const std::string& name, Words& words) {
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max(), most = 0;
+  for (const CallTraits& call : accepted) {
+    const auto length = call.lengths.find(name);
+    if (length == call.lengths.end()) continue;
+    least = std::min(least, length->second);
+    most = std::max(most, length->second);
+  }
+  if (most < least) return;
+  words.push_back(with_range(name, {0, most, 1}));
+  words.push_back(with_range(name, {least, std::numeric_limits<std::uint64_t>::max(), 1}));
+  words.push_back(with_range(name, {least, most, 1}));
+  // The smallest multiple first: of those that explain as much it promises least.
+  for (std::uint64_t multiple = 2; multiple <= 4096; multiple *= 2) {
+    words.push_back(with_range(name, {0, std::numeric_limits<std::uint64_t>::max(), multiple}));
+  }
+}
+
+// Those that no accepted call breaks, the plainest first.
+Words possible_words(const std::vector<CallTraits>& accepted) {
+  Words words(6);
+  words[0].no_mask = true;
+  words[1].unit_theta = true;
+  words[2].compact = true;
+  words[3].finite = true;
+  words[4].no_causal = true;
+  words[5].usual_scale = true;
+  std::set<std::string> names;
+  for (const CallTraits& call : accepted) {
+    for (const auto& [name, length] : call.lengths) names.insert(name);
+  }
+  for (const std::string& name : names) add_lengths(accepted, name, words);
+  for (std::uint64_t alignment = 2; alignment <= 4096; alignment *= 2) {
+    words.emplace_back();
+    words.back().alignment = alignment;
+  }
+  std::erase_if(words, [&](const Domain& word) {
+    return std::ranges::any_of(accepted, [&](const CallTraits& call) { return !word.admits(call); });
+  });
+  return words;
+}
+
+void join(Domain& domain, const Domain& word) {
+  domain.unit_theta |= word.unit_theta;
+  domain.usual_scale |= word.usual_scale;
+  domain.compact |= word.compact;
+  domain.finite |= word.finite;
+  domain.no_mask |= word.no_mask;
+  domain.no_causal |= word.no_causal;
+  domain.alignment = std::max(domain.alignment, word.alignment);
+  for (const auto& [name, range] : word.lengths) {
+    LengthRange& joined = domain.lengths[name];
+    joined = {std::max(joined.least, range.least), std::min(joined.most, range.most),
+              std::max(joined.multiple, range.multiple)};
+  }
+}
+
+}  // namespace
+
+void RefusalLog::add(CallTraits call, bool refused) {
+  if (refused) ++refusals_;
+  std::vector<CallTraits>& calls = refused ? refused_ : accepted_;
+  if (calls.size() < most_calls) calls.push_back(std::move(call));
+}
+
+std::optional<Domain> RefusalLog::explanation() const {
+  if (accepted_.empty() || refused_.empty()) return std::nullopt;
+  const Words words = possible_words(accepted_);
+  std::vector<CallTraits> open = refused_;
+  Domain domain;
+  while (!open.empty()) {
+    const Domain* best = nullptr;
+    std::ptrdiff_t most = 0;
+    for (const Domain& word : words) {
+      const auto explained = std::ranges::count_if(open, [&](const CallTraits& call) { return !word.admits(call); });
+      if (explained > most) {
+        most = explained;
+        best = &word;
+      }
+    }
+    if (best == nullptr) return std::nullopt;
+    join(domain, *best);
+    std::erase_if(open, [&](const CallTraits& call) { return !best->admits(call); });
+  }
+  return domain;
+}
+
+}  // namespace softcheck::proptests
