@@ -27,6 +27,7 @@ struct KernelFlags {
   std::string dtype = "f32";
   std::string out_dtype;
   std::string contract;
+  std::string domain;
   std::string required;
   std::vector<std::string> exempt;
   bool in_place = false;
@@ -96,12 +97,21 @@ numerics::Contract contract_of(const std::string& words, numerics::Format input,
   }
 }
 
+Domain domain_of(const std::string& words, Op op) {
+  try {
+    return parse_domain(words, is_attention(op));
+  } catch (const std::invalid_argument& error) {
+    throw InputError(usage, fmt::format("--{}", error.what()));
+  }
+}
+
 KernelSubject subject_of(const KernelFlags& flags) {
   KernelSubject subject;
   subject.source = parse_kernel_source(flags.source);
   subject.op = parse_op(flags.op);
   const numerics::Format input = dtype_of("--dtype", flags.dtype);
   subject.contract = contract_of(flags.contract, input, out_dtype_of(flags, subject.op, input));
+  subject.domain = domain_of(flags.domain, subject.op);
   subject.required = parse_requirements(flags.required);
   subject.required.in_place |= flags.in_place;
   subject.exempt = parse_exemptions(flags.exempt, subject.op);
@@ -183,6 +193,10 @@ void add_subject_flags(Verb verb, KernelFlags& flags) {
   verb.add_option("--contract", flags.contract,
                   "What the kernel promises, as 'acc=f32 exp=1ulp sum=lanes:8 masked=nan subnormal=kept'")
       .type_name("WORDS");
+  verb.add_option("--domain", flags.domain,
+                  "The calls that the kernel is made for: 'n=16k n<=8192 rows<=4096 theta=1 compact align=16 finite "
+                  "nomask'. It is judged inside; a call that it refuses there is a finding")
+      .type_name("WORDS");
   verb.add_option("--require", flags.required,
                   "Judge what is else only noted, or not tried: deterministic,batch-invariant,in-place");
   verb.add_option("--exempt", flags.exempt, "A claim that the kernel is known to break, noted and not judged; repeated")
@@ -209,6 +223,7 @@ void add_kernel_verb(Verb app, int& exit_code) {
                   "GiB of addresses the kernel may take (CUDA reserves more than the machine has memory: 65536)")
       .within(0.0625, 131072.0)
       .capture_default_str();
+  verb.add_flag("--verbose", flags->output.verbose, "Print what classes of calls were met, and why others were not");
   verb.add_option("--replay", flags->replay, "Check one case, as a failure printed it").type_name("'PROPERTY CASE'");
   add_case_flags(verb, flags->cases);
   add_output_flags(verb, flags->output);

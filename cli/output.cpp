@@ -44,7 +44,7 @@ void add_output_flags(Verb verb, OutputFlags& flags) {
 int publish(const proptests::Report& report, const OutputFlags& flags, std::string_view closing) {
   // NO_COLOR is the users' common way to say so (no-color.org).
   const bool colour = isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
-  fmt::print("{}{}\n", proptests::to_table(report, {.colour = colour}), closing);
+  fmt::print("{}{}\n", proptests::to_table(report, {.colour = colour, .coverage = flags.verbose}), closing);
   std::fflush(stdout);
   write("--json", flags.json, proptests::to_json(report));
   write("--junit", flags.junit, proptests::to_junit(report));

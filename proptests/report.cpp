@@ -82,6 +82,20 @@ std::vector<std::string> details_of(const Property& property, const Outcome& out
   return details;
 }
 
+/// A line for each dimension: its classes with the number of judged calls that had them, or why none had.
+std::string coverage_text(const std::vector<Coverage::Entry>& coverage) {
+  std::string text;
+  const std::string* dimension = nullptr;
+  for (const Coverage::Entry& entry : coverage) {
+    const bool first = dimension == nullptr || *dimension != entry.dimension;
+    text += first ? std::string(dimension == nullptr ? "" : "\n") + "      covered: " + left(entry.dimension, 14) : ",";
+    dimension = &entry.dimension;
+    text += " " + entry.name + " (" + (entry.calls > 0 ? std::to_string(entry.calls) : "none") +
+            (entry.reason.empty() ? "" : ": " + printable_utf8(entry.reason)) + ")";
+  }
+  return text.empty() ? text : text + "\n";
+}
+
 }  // namespace
 
 const char* to_string(ReportVerdict verdict) {
@@ -189,6 +203,7 @@ std::string to_table(const Report& report, const TableOptions& options) {
             .text(width, with_errors);
     for (const std::string& line : row.details) text += "      " + printable_utf8(line) + "\n";
     for (const std::string& line : row.not_tried) text += "      not tried: " + printable_utf8(line) + "\n";
+    if (options.coverage) text += coverage_text(row.coverage);
   }
   return text;
 }

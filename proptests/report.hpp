@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "numerics/certificate.hpp"
+#include "proptests/judge/coverage.hpp"
 #include "proptests/property.hpp"
 
 namespace softcheck::proptests {
@@ -40,6 +41,7 @@ struct ReportRow {
   Certificates failed;                         // the certificates behind the verdict
   std::optional<ErrorStatistics> errors = {};  // where values of a kernel were judged
   std::vector<std::string> not_tried = {};     // what the subject was not asked, and why
+  std::vector<Coverage::Entry> coverage = {};  // what the calls of a kernel were made of
 };
 
 struct Report {
@@ -56,15 +58,16 @@ int exit_code(ReportVerdict verdict);
 std::vector<ReportRow> rows_of(const Property& property, const Outcome& outcome);
 
 struct TableOptions {
-  bool colour = false;  // ANSI escapes
+  bool colour = false;    // ANSI escapes
+  bool coverage = false;  // the classes that calls were made of, too
 };
 
 /// For reading: a heading for each subject, one line for each of its claims, and the details of what did not hold.
 std::string to_table(const Report& report, const TableOptions& options = {});
 
 /// {"verdict": "pass", "claims": [{"claim", "subject", "cases", "slack", "verdict", "seconds", "details", "failed"}]};
-/// where there is such, also "errors": {"values", "largest_share", "worst_ulps", "bias_ulps", "worst_witness"} and
-/// "not_tried": [...].
+/// where there is such, also "errors": {"values", "largest_share", "worst_ulps", "bias_ulps", "worst_witness"},
+/// "not_tried": [...] and "coverage": [{"dimension", "class", "calls", "refused", "why_not"}].
 /// A failed certificate about a kernel has also "evidence": {"case", "remark", "row", "row_text", "value": {"item",
 /// "expected", "due", "got", "got_text", "ulps", "format"}, "end", "death"}, as far as there is such.
 /// A side of a failed certificate is {"enclosure": ["lower", "upper"], "lower": double, "upper": double}, its doubles

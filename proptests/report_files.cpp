@@ -100,6 +100,20 @@ Json lines_json(const std::vector<std::string>& lines) {
   return result;
 }
 
+Json coverage_json(const std::vector<Coverage::Entry>& coverage) {
+  Json result = Json::array();
+  for (const Coverage::Entry& entry : coverage) {
+    Json one;
+    one["dimension"] = entry.dimension;
+    one["class"] = entry.name;
+    one["calls"] = entry.calls;
+    one["refused"] = entry.refused;
+    if (!entry.reason.empty()) one["why_not"] = printable_utf8(entry.reason);
+    result.push_back(std::move(one));
+  }
+  return result;
+}
+
 /// Length of the UTF-8 sequence at the beginning of text that XML allows too; 0 where there is none.
 std::size_t sequence_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -244,6 +258,7 @@ std::string to_json(const Report& report) {
     entry["details"] = lines_json(row.details);
     if (row.errors) entry["errors"] = errors_json(*row.errors);
     if (!row.not_tried.empty()) entry["not_tried"] = lines_json(row.not_tried);
+    if (!row.coverage.empty()) entry["coverage"] = coverage_json(row.coverage);
     entry["failed"] = Json::array();
     for (const numerics::Certificate& certificate : row.failed)
       entry["failed"].push_back(certificate_json(certificate));

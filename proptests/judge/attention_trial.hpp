@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "proptests/judge/attention_judge.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 #include "proptests/judge/kernel_properties.hpp"
+#include "proptests/judge/refusals.hpp"
 #include "proptests/judge/value_tally.hpp"
 #include "proptests/judge/watched_kernel.hpp"
 
@@ -44,6 +46,12 @@ class AttentionTrial {
   const AttentionTask& task() const { return task_; }
   /// The claim on values that no verdict goes without; a kernel may refuse to return lse and entropy.
   std::vector<std::string> value_claims() const { return {attention_claims(task_.op).front()}; }
+  /// A kernel may refuse to return lse and entropy.
+  bool may_lack(const std::string& claim) const {
+    const std::vector<std::string> values = attention_claims(task_.op);
+    return std::find(values.begin() + 1, values.end(), claim) != values.end();
+  }
+  const RefusalLog& refusals() const { return refusals_; }
   const VacuityCount& vacuity() const { return vacuity_; }
   WatchedKernel& watched() { return kernel_; }
   const WatchedKernel& watched() const { return kernel_; }
@@ -80,6 +88,7 @@ class AttentionTrial {
   ErrorTally tally_;
   std::set<std::string> not_tried_;
   Coverage coverage_;
+  RefusalLog refusals_;
 };
 
 /// The properties that a kernel of attention is judged by, in the order they are run. They call trial.

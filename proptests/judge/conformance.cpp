@@ -28,7 +28,7 @@ bool read_requirement(std::string_view word, Requirements& required) {
   return true;
 }
 
-// "OP DTYPE WORDS...", exempt=CLAIM among them as often as there are claims.
+// "OP DTYPE WORDS... on DOMAIN...", exempt=CLAIM among the words as often as there are claims.
 KernelSubject read_subject(std::string_view words) {
   KernelSubject subject;
   subject.op = parse_op(next_word(words));
@@ -39,6 +39,10 @@ KernelSubject read_subject(std::string_view words) {
   while (true) {
     const std::string_view word = next_word(words);
     if (word.empty()) break;
+    if (word == "on") {
+      subject.domain = parse_domain(words, is_attention(subject.op));
+      break;
+    }
     if (read_requirement(word, subject.required)) continue;
     if (word.starts_with("out=")) {
       output = numerics::parse_format(word.substr(4));

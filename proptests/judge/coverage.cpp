@@ -21,6 +21,8 @@ std::pair<std::size_t, std::size_t> Coverage::place_of(std::string_view dimensio
 
 void Coverage::meet(std::string_view dimension, std::string_view name) { ++calls_[place_of(dimension, name)]; }
 
+void Coverage::refuse(std::string_view dimension, std::string_view name) { ++refusals_[place_of(dimension, name)]; }
+
 void Coverage::excuse(std::string_view dimension, std::string_view name, const std::string& reason) {
   reasons_.try_emplace(place_of(dimension, name), reason);
 }
@@ -29,10 +31,15 @@ std::vector<Coverage::Entry> Coverage::entries() const {
   std::vector<Entry> result;
   for (std::size_t d = 0; d < dimensions_.size(); ++d) {
     for (std::size_t c = 0; c < dimensions_[d].classes.size(); ++c) {
-      Entry entry{dimensions_[d].name, dimensions_[d].classes[c], 0, ""};
+      Entry entry{dimensions_[d].name, dimensions_[d].classes[c], 0, 0, ""};
       if (const auto calls = calls_.find({d, c}); calls != calls_.end()) entry.calls = calls->second;
+      if (const auto calls = refusals_.find({d, c}); calls != refusals_.end()) entry.refused = calls->second;
       const auto reason = reasons_.find({d, c});
-      if (entry.calls == 0 && reason != reasons_.end()) entry.reason = reason->second;
+      if (entry.only_refused()) {
+        entry.reason = "the kernel refused every call that had it";
+      } else if (entry.calls == 0 && reason != reasons_.end()) {
+        entry.reason = reason->second;
+      }
       result.push_back(std::move(entry));
     }
   }

@@ -8,10 +8,17 @@
 
 #include "proptests/judge/attention_trial.hpp"
 #include "proptests/judge/kernel_properties.hpp"
+#include "proptests/judge/kernel_report.hpp"
 #include "proptests/judge/kernel_trial.hpp"
 
 namespace softcheck::proptests {
 namespace {
+
+// The dimension of a call that tells what kind of numbers stand in it.
+constexpr const char* values_dimension = "values";
+
+// So many calls are not refused by chance: what they have in common is worth looking for.
+constexpr std::size_t many_refusals = 16;
 
 ReportVerdict verdict_of(const Outcome& outcome) {
   const auto died = [&](CallEnd end) {
@@ -67,23 +74,53 @@ void weigh(const Trial& trial, KernelJudgement& judgement) {
   if (weight < judgement.verdict) judgement.verdict = weight;
 }
 
-// A verdict needs values: a claim on them that no call let anybody decide is not held.
+// What no call let the judge decide is not held, whatever else is: a kernel that refuses every row with a NaN has not
+// shown what it makes of one, and one that refuses all rows of a kind has not shown those.
 template <class Trial>
-void require_decided_values(const Trial& trial, KernelJudgement& judgement) {
-  for (const std::string& claim : trial.value_claims()) {
-    const bool decided = std::ranges::any_of(judgement.properties, [&](const auto& property) {
-      const auto found = property.outcome.claims.find(claim);
-      return found != property.outcome.claims.end() && found->second.decided > 0;
-    });
-    if (decided || trial.watched().exempts(claim) || judgement.verdict != ReportVerdict::pass) continue;
-    judgement.verdict = ReportVerdict::vacuous;
-    judgement.notes.push_back(claim + " was decided in no call");
+void require_decided_claims(const Trial& trial, KernelJudgement& judgement) {
+  std::map<std::string, std::size_t> decided;
+  for (const std::string& claim : trial.value_claims()) decided[claim];
+  for (const PropertyFinding& property : judgement.properties) {
+    for (const auto& [claim, summary] : property.outcome.claims) decided[claim] += summary.decided;
   }
-  const bool nothing_left = std::ranges::all_of(
-      trial.value_claims(), [&](const std::string& claim) { return trial.watched().exempts(claim); });
-  if (!nothing_left || judgement.verdict != ReportVerdict::pass) return;
+  std::vector<std::string> reasons;
+  for (const auto& [claim, times] : decided) {
+    if (times == 0 && !trial.watched().exempts(claim) && !trial.may_lack(claim)) {
+      reasons.push_back(claim + " was decided in no call");
+    }
+  }
+  for (const Coverage::Entry& entry : judgement.coverage.entries()) {
+    if (entry.dimension == values_dimension && entry.only_refused()) {
+      reasons.push_back("every call with values of the kind '" + entry.name + "' was refused");
+    }
+  }
+  if (judgement.verdict != ReportVerdict::pass || reasons.empty()) return;
   judgement.verdict = ReportVerdict::vacuous;
-  judgement.notes.push_back("every claim on values is exempt");
+  judgement.notes.insert(judgement.notes.begin(), reasons.begin(), reasons.end());
+}
+
+// What tells the calls that were refused from those that were taken, in words that the kernel can be judged by.
+template <class Trial>
+void explain_refusals(const KernelSubject& subject, const Trial& trial, KernelJudgement& judgement) {
+  if (!subject.domain.everything() || judgement.refused < many_refusals) return;
+  const std::optional<Domain> domain = trial.refusals().explanation();
+  if (!domain) {
+    judgement.notes.push_back("no words of a domain tell the calls that were refused from those that were taken");
+    return;
+  }
+  KernelSubject inside = subject;
+  inside.domain = *domain;
+  judgement.notes.push_back("every call that was refused lies outside the domain '" + to_string(*domain) +
+                            "'; to judge the kernel inside it: " + command_line(inside));
+}
+
+// The classes that no call had, though the judge means to draw them.
+void note_unmet(KernelJudgement& judgement) {
+  std::string text;
+  for (const Coverage::Entry& entry : judgement.coverage.unmet()) {
+    text += (text.empty() ? "" : "; ") + entry.dimension + " " + entry.name;
+  }
+  if (!text.empty()) judgement.notes.push_back("not met by any call: " + text);
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -140,7 +177,9 @@ KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& o
     }
     judgement.not_tried = not_tried_of(subject, options);
     weigh(trial, judgement);
-    require_decided_values(trial, judgement);
+    require_decided_claims(trial, judgement);
+    if (!trial.watched().timed_out()) note_unmet(judgement);
+    explain_refusals(subject, trial, judgement);
     judgement.seconds = seconds_since(start);
     return judgement;
   };

@@ -44,6 +44,7 @@ std::string call_of_conforms(const KernelSubject& subject, std::string_view repl
   std::string required = requirement_words(subject.required);
   std::ranges::replace(required, ',', ' ');
   if (!required.empty()) words += " " + required;
+  if (!subject.domain.everything()) words += " on " + to_string(subject.domain);
   for (const std::string& claim : subject.exempt) words += " exempt=" + claim;
   const std::string one_case = replay.empty() ? "" : ", {.replay = \"" + std::string(replay) + "\"}";
   return "softcheck::conforms(" + subject.source.symbol + ", \"" + words + "\"" + one_case + ")";
@@ -55,7 +56,8 @@ std::string subject_name(const KernelSubject& subject) {
   const numerics::Format input = subject.contract.input, output = subject.contract.output;
   return library + subject.source.symbol + " " + std::string(to_string(subject.op)) + " " + name_of(input) +
          (output == output_format(subject.op, input) ? "" : " -> " + name_of(output)) + " [" +
-         numerics::to_string(subject.contract) + "]";
+         numerics::to_string(subject.contract) + "]" +
+         (subject.domain.everything() ? "" : " on " + to_string(subject.domain));
 }
 
 std::string logits(std::size_t count) { return std::to_string(count) + (count == 1 ? " logit" : " logits"); }
@@ -224,6 +226,7 @@ std::string command_line(const KernelSubject& subject, std::string_view replay) 
   if (!contract.empty()) line += " --contract " + shell_quoted(contract);
   if (!required.empty()) line += " --require " + required;
   for (const std::string& claim : subject.exempt) line += " --exempt " + claim;
+  if (!subject.domain.everything()) line += " --domain " + shell_quoted(to_string(subject.domain));
   if (!replay.empty()) line += " --replay " + shell_quoted(replay);
   return line;
 }
@@ -261,6 +264,7 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
   for (const std::string& claim : subject.exempt) whole.details.push_back("exempt, and so not judged: " + claim);
   whole.details.insert(whole.details.end(), judgement.notes.begin(), judgement.notes.end());
   whole.not_tried = judgement.not_tried;
+  whole.coverage = judgement.coverage.entries();
   if (judgement.printed_bytes > 0) {
     whole.details.push_back("the kernel printed " + std::to_string(judgement.printed_bytes) +
                             " bytes, which prove nothing");
