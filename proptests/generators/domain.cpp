@@ -21,7 +21,7 @@ std::string known_words(bool attention) {
   for (const std::string_view name : row_lengths) names += attention ? "" : std::string(name) + " ";
   for (const std::string_view name : attention_lengths) names += attention ? std::string(name) + " " : "";
   return "a length (" + names.substr(0, names.size() - 1) +
-         ") with =V, <=V, >=V or =Vk, compact, align=V, finite, nomask, " +
+         ") with =V, <=V, >=V or =Vk, compact, contiguous, align=V, finite, nomask, " +
          (attention ? "nocausal or scale=1/sqrt(dim)" : "or theta=1");
 }
 
@@ -67,6 +67,8 @@ void read_word(std::string_view word, bool attention, Domain& domain) {
   if (read_length(word, attention, domain)) return;
   if (word == "compact") {
     domain.compact = true;
+  } else if (word == "contiguous") {
+    domain.contiguous = true;
   } else if (word == "finite") {
     domain.finite = true;
   } else if (word == "nomask") {
@@ -114,6 +116,7 @@ void each_part(const Domain& domain, const CallTraits& call, Each each_written) 
          dim == call.lengths.end() || call.scale == 1 / std::sqrt(static_cast<double>(dim->second)));
   }
   if (domain.compact) each("compact", call.compact);
+  if (domain.contiguous) each("contiguous", call.contiguous);
   if (domain.alignment > 1) {
     each_written([&] { return "align=" + std::to_string(domain.alignment); }, call.alignment >= domain.alignment);
   }

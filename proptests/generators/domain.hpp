@@ -30,6 +30,7 @@ struct CallTraits {
   double scale = 1;
   std::uint64_t alignment = 1;  // bytes: the largest power of two that divides every tensor's first address
   bool compact = true;          // no tensor has strides of its own or a byte offset
+  bool contiguous = true;       // elements of one row stand side by side, whatever stands between rows
   bool finite = true;           // no input holds a NaN or an infinity, behind a mask either
   bool masked = false;          // a mask is passed
   bool causal = false;
@@ -41,6 +42,7 @@ struct Domain {
   bool unit_theta = false;                                  // theta = 1
   bool usual_scale = false;                                 // scale = 1 / sqrt(dim), rounded to double
   bool compact = false;
+  bool contiguous = false;
   bool finite = false;
   bool no_mask = false;
   bool no_causal = false;
@@ -64,6 +66,7 @@ struct Domain {
 ///   NAME=Vk                    the length is a multiple of V: n=16k
 ///   theta=1  scale=1/sqrt(dim) the parameter has this value always
 ///   compact                    no strides, no byte offsets
+///   contiguous                 the innermost stride of every tensor is 1
 ///   align=V                    tensors begin at multiples of V bytes, V a power of two up to 4096
 ///   finite                     no NaN, no infinity in any input: no logit of -inf either
 ///   nomask  nocausal           no mask is passed; causal is 0

@@ -112,6 +112,7 @@ CallTraits traits_of(const RowMatrixCase& matrix) {
   traits.compact = true;
   for (const MatrixLayout* layout : {&matrix.in, &matrix.out, &matrix.visible}) {
     traits.compact &= layout->compact() && layout->offset == 0;
+    traits.contiguous &= layout->compact() || layout->column_stride == 1 || matrix.columns < 2;
   }
   traits.masked = matrix.mask != MaskUse::none;
   // What stands behind a mask is the caller's choice, except for the items that are hidden by -inf.

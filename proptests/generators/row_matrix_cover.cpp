@@ -159,6 +159,7 @@ class Possibilities {
       if (!choice[which]) continue;
       const std::size_t kind = *choice[which] - (which == visible && *choice[which] > 0 ? 1 : 0);
       if (kind > 1 && domain.compact) return false;
+      if (domain.contiguous && (kind == 4 || kind == 6 || kind == 7)) return false;
     }
     return true;
   }

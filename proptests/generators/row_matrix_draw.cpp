@@ -164,7 +164,10 @@ struct Generator {
     if (!options.layouts || domain.compact) return;
     const auto count = static_cast<std::int64_t>(result.rows.size());
     const auto columns = static_cast<std::int64_t>(result.columns);
-    for (MatrixLayout* layout : {&result.in, &result.out, &result.visible}) *layout = draw_layout(draw, count, columns);
+    for (MatrixLayout* layout : {&result.in, &result.out, &result.visible}) {
+      do *layout = draw_layout(draw, count, columns);
+      while (domain.contiguous && !layout->compact() && layout->column_stride != 1);
+    }
   }
 
   rc::Shrinkable<RowMatrixCase> operator()(const rc::Random& random, int size) const {

@@ -178,7 +178,8 @@ KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& o
     judgement.not_tried = not_tried_of(subject, options);
     weigh(trial, judgement);
     require_decided_claims(trial, judgement);
-    if (!trial.watched().timed_out()) note_unmet(judgement);
+    // A property ends where it fails: only what held has been through all its calls.
+    if (judgement.verdict == ReportVerdict::pass) note_unmet(judgement);
     explain_refusals(subject, trial, judgement);
     judgement.seconds = seconds_since(start);
     return judgement;

@@ -48,9 +48,10 @@ struct JudgeOptions {
   KernelLimits limits;
   Effort effort = Effort::normal;             // decides what is tried at all: huge tensors, calls of many rows
   std::uint64_t rows = 0;                     // in calls of many rows, in all; 0: no such calls
-  std::uint64_t max_edge_length = 1'000'001;  // EffortSize says what these are
-  std::uint64_t cover_elements = std::uint64_t{1} << 20;
-  int covers = 1;
+  // EffortSize says what these are.
+  std::uint64_t max_edge_length = std::uint64_t{1} << 17;
+  std::uint64_t cover_elements = std::uint64_t{1} << 17;
+  int covers = 0;
   std::function<void(const std::string&)> progress = {};  // told of each property before it is run
 };
 

@@ -40,13 +40,14 @@ void add_lengths(const std::vector<CallTraits>& accepted, const std::string& nam
 
 // Those that no accepted call breaks, the plainest first.
 Words possible_words(const std::vector<CallTraits>& accepted) {
-  Words words(6);
+  Words words(7);
   words[0].no_mask = true;
   words[1].unit_theta = true;
   words[2].compact = true;
   words[3].finite = true;
   words[4].no_causal = true;
   words[5].usual_scale = true;
+  words[6].contiguous = true;
   std::set<std::string> names;
   for (const CallTraits& call : accepted) {
     for (const auto& [name, length] : call.lengths) names.insert(name);
@@ -66,6 +67,7 @@ void join(Domain& domain, const Domain& word) {
   domain.unit_theta |= word.unit_theta;
   domain.usual_scale |= word.usual_scale;
   domain.compact |= word.compact;
+  domain.contiguous |= word.contiguous;
   domain.finite |= word.finite;
   domain.no_mask |= word.no_mask;
   domain.no_causal |= word.no_causal;
