@@ -61,6 +61,14 @@ void weigh(const Trial& trial, KernelJudgement& judgement) {
     weight = ReportVerdict::vacuous;
     judgement.notes.push_back("the contract's thresholds are as wide as " + std::to_string(judgement.vacuity.vacuous) +
                               " of the " + std::to_string(judgement.vacuity.judged) + " values they judge");
+  } else if (judgement.vacuity.too_many_unbounded()) {
+    weight = ReportVerdict::vacuous;
+  }
+  if (judgement.vacuity.unbounded > 0) {
+    judgement.notes.push_back("the contract's thresholds are infinite for " +
+                              std::to_string(judgement.vacuity.unbounded) + " of " +
+                              std::to_string(judgement.vacuity.rows) +
+                              " rows, of which only signs and infinities were judged");
   }
   if (weight < judgement.verdict) judgement.verdict = weight;
 }

@@ -39,8 +39,10 @@ Enclosure expected_element(const JudgedRow& row, RowCascade& cascade, std::span<
 
 }  // namespace
 
-void judge_coefficients(const JudgedRow& row, RowCascade& cascade, const ElementThreshold<UpperBound>& threshold,
-                        const ElementThreshold<UpperBound>& plain, RowVerdicts& verdicts) {
+void judge_coefficients(const JudgedRow& row, RowCascade& cascade, const Statistics& statistics,
+                        RowVerdicts& verdicts) {
+  const auto threshold = softmax_error(row.contract, statistics);
+  const auto plain = softmax_error(row.contract, statistics, Grants::none);
   const std::string_view claim = "kernel.softmax.element";
   const double constant = upper(threshold.constant), slope = upper(threshold.slope), floor = upper(threshold.floor);
   const double plain_constant = upper(plain.constant), plain_slope = upper(plain.slope);
@@ -68,11 +70,17 @@ void judge_coefficients(const JudgedRow& row, RowCascade& cascade, const Element
     largest = used;
     finding.item = i;
   }
-  if (!promised) return;
-  if (const auto found = masked_item_that_is_not(0, claim, row)) {
+  const auto excess = [&](std::size_t i) {
+    const UpperBound deviation(std::nextafter((maximum - row.logits[i]) / row.theta, infinity));
+    return upper(coefficient_excess(row.contract, statistics, deviation));
+  };
+  verdicts.vacuity.add_row(!promised);
+  const auto masked = masked_item_that_is_not(0, claim, row);
+  if (const auto found = masked ? masked : coefficient_out_of_range(claim, row, excess)) {
     verdicts.findings.push_back(*found);
     return;
   }
+  if (!promised) return;
   const RowJudgement judgement =
       cascade.judge_softmax(row.got, ElementTolerance::within_relative(constant, slope, floor));
   if (!judgement.undecided.empty()) finding.item = judgement.undecided.front();

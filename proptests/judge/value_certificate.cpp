@@ -72,7 +72,8 @@ double ValueFinding::share() const {
 }
 
 Certificate certificate_of(const ValueFinding& finding, const std::string& witness, Format output) {
-  const std::string item = finding.item ? " item=" + std::to_string(*finding.item) : "";
+  std::string item = finding.item ? " item=" + std::to_string(*finding.item) : "";
+  if (!finding.reason.empty()) item += " (" + std::string(finding.reason) + ")";
   if (finding.by_identity) {
     Certificate result;
     result.claim = finding.claim;
@@ -89,9 +90,9 @@ Certificate certificate_of(const ValueFinding& finding, const std::string& witne
 
 bool overflows_rightly(const Contract& contract, double got, const Enclosure& exact, double threshold) {
   if (!std::isinf(got)) return false;
-  if (threshold == infinity) return true;
   const Enclosure magnitude = got > 0 ? exact : -exact;
-  return less(magnitude + Enclosure(threshold), Enclosure(overflow_limit(contract))) != Decision::proved;
+  const double allowed = std::isfinite(threshold) ? threshold : 0;
+  return less(magnitude + Enclosure(allowed), Enclosure(infinity_from(contract.output))) != Decision::proved;
 }
 
 bool VacuityCount::add(const Contract& contract, double magnitude, double resolution, bool is_vacuous) {
@@ -102,7 +103,14 @@ bool VacuityCount::add(const Contract& contract, double magnitude, double resolu
   return true;
 }
 
+void VacuityCount::add_row(bool is_unbounded) {
+  ++rows;
+  if (is_unbounded) ++unbounded;
+}
+
 VacuityCount& VacuityCount::operator+=(const VacuityCount& other) {
+  rows += other.rows;
+  unbounded += other.unbounded;
   judged += other.judged;
   vacuous += other.vacuous;
   return *this;
