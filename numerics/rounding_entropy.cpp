@@ -115,7 +115,9 @@ ScalarThreshold<T> entropy_uncentred_error(const Contract& contract, const RowSt
                                                                      lost_moment(model, magnitude + model.exp_cutoff));
   const T parts = model.log_sum_error(row) + model.scaling * magnitude + model.argument_floor + mean;
   // Two additions: the first of a size of at most |m| + ln S + E_p|x|, the second of the result's.
-  const T first = parts + model.roundoff * (magnitude + row.log_sum + mean_magnitude + parts);
+  T first = parts + model.roundoff * (magnitude + row.log_sum + mean_magnitude + parts);
+  // A maximum over theta that is no number leaves nothing.
+  if (!(upper(magnitude + first) < model.largest)) first = unbounded<T>();
   const T entropy = row.log_sum + row.mean_deviation;
   return model.output(first + model.roundoff * (entropy + first), entropy, underflow_of_a_sum(model));
 }

@@ -183,12 +183,13 @@ void RoundingModel<T>::set_scaled_logits(const Contract& contract, const RowStat
   if (contract.accumulator != Format::f64) extra = minus_log1m(T(properties(Format::f64).unit_roundoff));
   const double inverse = 1 / row.theta;
   if (!(inverse > 2 * p.smallest_normal && inverse < p.largest / 2)) extra = unbounded<T>();
-  argument_steps = contract.exp_argument_error;
-  argument_unit = T(argument_steps) * unit;
-  slope = expm1(argument_unit);
   scaling = expm1(T(roundings) * unit + extra);
-  T shift_of_logits = scaling * row.largest_magnitude;
-  if (!(upper(row.largest_magnitude + shift_of_logits) < p.largest)) shift_of_logits = unbounded<T>();
+  // x_i / theta and m / theta err by scaling (2 |m| / theta + D_i) together; the second part is one of the slope's.
+  argument_steps = contract.exp_argument_error + roundings;
+  argument_unit = T(argument_steps) * unit + extra;
+  slope = expm1(argument_unit);
+  T shift_of_logits = scaling * row.maximum_magnitude;
+  if (!(upper(row.maximum_magnitude + shift_of_logits) < p.largest)) shift_of_logits = unbounded<T>();
   // Differences telescope along the path, as those of converted logits do.
   T lost = product_floor;
   if (converted) lost = lost + product_floor * reciprocal_of<T>(row.theta);

@@ -1,4 +1,5 @@
-// Correct under contract entropy_from=logits: H = ln S + m - sum p x, as a kernel that keeps sum w x has it.
+// Correct under contract entropy_from=logits: H = ln S + m - sum p x. The weights are divided first: a sum of
+// w x may overflow where the entropy does not.
 #include <cmath>
 
 #include "kernels/mutants/reference_rows.hpp"
@@ -13,9 +14,9 @@ SOFTCHECK_MUTANT correct_entropy_from_logits(const softcheck_call* call) {
       Real raw = 0;
       for (const Real x : finite.logits) {
         const Real w = std::exp((x - sums.maximum) * scale);
-        raw += w > 0 ? w * (x * scale) : 0;
+        raw += w > 0 ? w / sums.weights * (x * scale) : 0;
       }
-      return sums.maximum * scale + std::log(sums.weights) - raw / sums.weights;
+      return sums.maximum * scale + std::log(sums.weights) - raw;
     });
   });
 }

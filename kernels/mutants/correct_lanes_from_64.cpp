@@ -25,3 +25,19 @@ SOFTCHECK_MUTANT correct_log_softmax_lanes_from_64(const softcheck_call* call) {
     }
   });
 }
+
+SOFTCHECK_MUTANT correct_softmax_lanes_from_64(const softcheck_call* call) {
+  return each_row(call, [](Row& row) {
+    const float m = maximum(row.logits);
+    float sum = weights(row, m, row.out);
+    if (row.out.size() >= 64) {
+      std::array<float, 16> lanes{};
+      for (std::size_t i = 0; i < row.out.size(); ++i) lanes[i % 16] += row.out[i];
+      for (std::size_t width = 8; width >= 1; width /= 2) {
+        for (std::size_t i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+      }
+      sum = lanes[0];
+    }
+    divide(row.out, sum);
+  });
+}

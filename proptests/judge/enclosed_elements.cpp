@@ -54,6 +54,7 @@ struct ElementJudge {
   std::function<double(std::size_t)> excess = {};  // of coefficients: by how much they may exceed 1
   double resolution = 0;                           // smaller values have no relative accuracy
   bool promised = true;                            // is anything said of this row at all?
+  bool resolved = true;                            // is_resolved
 };
 
 // What no threshold excuses: the first value that is not so.
@@ -74,7 +75,7 @@ Decision decide_element(const JudgedRow& row, const ElementJudge& judge, std::si
 
 // A claim over the elements of a row: all decided, the worst one shown.
 void judge_elements(const JudgedRow& row, const ElementJudge& judge, RowVerdicts& verdicts) {
-  verdicts.vacuity.add_row(!judge.promised);
+  verdicts.vacuity.add_row(!judge.promised, judge.resolved);
   if (const auto found = broken_rule(row, judge)) {
     verdicts.findings.push_back(*found);
     return;
@@ -174,7 +175,8 @@ void judge_log_softmax(const JudgedRow& row, RowVerdicts& verdicts) {
              return less(difference(i), Enclosure(overflow_limit(row.contract))) != Decision::proved;
            },
        .resolution = resolution_of_logarithms(row.contract, statistics),
-       .promised = std::isfinite(upper(threshold.constant))},
+       .promised = std::isfinite(upper(threshold.constant)),
+       .resolved = is_resolved(Op::log_softmax, row.contract, statistics)},
       verdicts);
 }
 

@@ -44,16 +44,26 @@ Statistics statistics_of(const RowCascade& row, const Contract& contract, std::s
 
 double resolution_of_logarithms(const Contract& contract, const Statistics& statistics) {
   const double sum = upper(sum_error(contract, statistics, Grants::none));
-  // x / theta, once it is rounded, is no more accurate than its last place: six roundings in a difference of two.
+  // x / theta, once it is rounded, is no more accurate than its last places: three roundings of m, once in m itself and
+  // twice in what the differences have of it, in S and in the difference.
   const bool scaled = contract.theta == ThetaUse::before && statistics.theta != 1;
-  const double digits = scaled ? 6 * unit_roundoff(contract) * upper(statistics.largest_magnitude) : 0;
+  const double digits = scaled ? 16 * unit_roundoff(contract) * upper(statistics.maximum_magnitude) : 0;
+  if (scaled && !is_resolved(Op::softmax, contract, statistics)) return infinity;
   return (sum < 1 ? sum : 0) + digits;
+}
+
+bool is_resolved(Op op, const Contract& contract, const Statistics& statistics) {
+  const bool scaled = contract.theta == ThetaUse::before && statistics.theta != 1;
+  const bool log_softmax = op == Op::log_softmax && contract.lse == LseForm::uncentred;
+  const bool entropy = op == Op::entropy && contract.entropy_from != EntropyFrom::deviations;
+  // Three roundings of the maximum and of what it is subtracted from.
+  return !(scaled || log_softmax || entropy) || 6 * unit_roundoff(contract) * upper(statistics.maximum_magnitude) < 1;
 }
 
 double resolution_of_entropies(const Contract& contract, const Statistics& statistics) {
   // m and sum p x, or L and sum p x, cancel: two roundings of each.
   const bool cancels = contract.entropy_from != EntropyFrom::deviations;
-  const double terms = cancels ? 4 * unit_roundoff(contract) * upper(statistics.largest_magnitude) : 0;
+  const double terms = cancels ? 4 * unit_roundoff(contract) * upper(statistics.maximum_magnitude) : 0;
   return resolution_of_logarithms(contract, statistics) + terms;
 }
 

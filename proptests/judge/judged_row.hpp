@@ -38,6 +38,11 @@ struct ExactSums {
 /// in any kernel of the contract. Where nothing is known of the sum itself, that is no excuse.
 double resolution_of_logarithms(const numerics::Contract& contract, const Statistics& statistics);
 
+/// False where a form that is not shift-invariant has nothing left: x / T rounded before the maximum is taken
+/// (theta=before), or m + ln S as a number of its own (lse=uncentred, entropy_from=), whose last place is as large as
+/// the differences that a softmax is made of. Such rows are judged by their thresholds and counted apart.
+bool is_resolved(Op op, const numerics::Contract& contract, const Statistics& statistics);
+
 /// The same of an entropy, whose form may cancel larger terms.
 double resolution_of_entropies(const numerics::Contract& contract, const Statistics& statistics);
 

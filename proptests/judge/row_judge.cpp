@@ -41,13 +41,13 @@ void judge_softmax(const JudgedRow& row, RowVerdicts& verdicts) {
 
 void judge_scalar(const JudgedRow& row, std::string_view claim, const ScalarThreshold<UpperBound>& threshold,
                   const ScalarThreshold<UpperBound>& plain, const Enclosure& exact, double resolution,
-                  Decision decision, RowVerdicts& verdicts) {
+                  bool resolved, Decision decision, RowVerdicts& verdicts) {
   const double got = row.got[0], allowed = upper(threshold.total());
   const double magnitude = std::fabs(exact.midpoint());
   const bool promised = allowed < infinity;
   const bool counted = verdicts.vacuity.add(row.contract, magnitude, resolution,
                                             !promised || is_vacuous(upper(plain.rounding), magnitude));
-  verdicts.vacuity.add_row(!promised);
+  verdicts.vacuity.add_row(!promised, resolved);
   if (const auto found = infinite_value(claim, std::nullopt, row.contract, got, exact); found && !promised) {
     verdicts.findings.push_back(*found);
   }
@@ -70,7 +70,8 @@ void judge_logsumexp(const JudgedRow& row, RowVerdicts& verdicts) {
   const PrecisionScope precision(113);
   const Enclosure maximum = Enclosure(cascade.statistics().maximum) / Enclosure(row.theta);
   judge_scalar(row, "kernel.logsumexp.value", threshold, logsumexp_error(row.contract, statistics, Grants::none),
-               maximum + log1p(ExactSums(cascade).sum_minus_one), resolution, decision, verdicts);
+               maximum + log1p(ExactSums(cascade).sum_minus_one), resolution,
+               is_resolved(Op::logsumexp, row.contract, statistics), decision, verdicts);
 }
 
 void judge_entropy(const JudgedRow& row, RowVerdicts& verdicts) {
@@ -88,7 +89,8 @@ void judge_entropy(const JudgedRow& row, RowVerdicts& verdicts) {
     verdicts.findings.push_back({claim, std::nullopt, exact, row.got[0], allowed, Decision::violated, {}, false, *reason});
   }
   judge_scalar(row, claim, threshold, contracted_entropy_error(row.contract, statistics, Grants::none), exact,
-               resolution_of_entropies(row.contract, statistics), decision, verdicts);
+               resolution_of_entropies(row.contract, statistics), is_resolved(Op::entropy, row.contract, statistics),
+               decision, verdicts);
 }
 
 void judge_visible_row(Op op, const JudgedRow& row, RowVerdicts& verdicts) {

@@ -103,7 +103,11 @@ bool VacuityCount::add(const Contract& contract, double magnitude, double resolu
   return true;
 }
 
-void VacuityCount::add_row(bool is_unbounded) {
+void VacuityCount::add_row(bool is_unbounded, bool is_resolved) {
+  if (!is_resolved) {
+    ++unresolved;
+    return;
+  }
   ++rows;
   if (is_unbounded) ++unbounded;
 }
@@ -111,6 +115,7 @@ void VacuityCount::add_row(bool is_unbounded) {
 VacuityCount& VacuityCount::operator+=(const VacuityCount& other) {
   rows += other.rows;
   unbounded += other.unbounded;
+  unresolved += other.unresolved;
   judged += other.judged;
   vacuous += other.vacuous;
   return *this;

@@ -64,14 +64,15 @@ struct VacuityCount {
   std::size_t judged = 0;   // values that have a relative accuracy
   std::size_t vacuous = 0;  // of these, values no larger than the relative part of their own threshold, or unjudged
   std::size_t rows = 0;
-  std::size_t unbounded = 0;  // of these, rows with an infinite threshold
+  std::size_t unbounded = 0;   // of these, rows with an infinite threshold
+  std::size_t unresolved = 0;  // rows not among these: they hold nothing that the contract's form keeps (JudgedRow)
 
   /// Counts a value, unless it is zero, below the output's smallest normal number, beyond overflow_limit, or below
   /// resolution, where the contract leaves no relative accuracy to any kernel.
   ///
   /// returns  whether it was counted
   bool add(const numerics::Contract& contract, double magnitude, double resolution, bool is_vacuous);
-  void add_row(bool is_unbounded);
+  void add_row(bool is_unbounded, bool is_resolved = true);
   VacuityCount& operator+=(const VacuityCount& other);
   /// More than one in a hundred: the contract promises too little for a verdict.
   bool too_many() const { return vacuous * 100 > judged; }
