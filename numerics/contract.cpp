@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view known_words =
     "acc=f64|f32|f16|bf16 exp=Kulp|E:e,A:a sum=sequential|lanes:K|blocks:K|tree masked=zero|nan|uniform "
-    "subnormal=flushed|kept entropy=any|exact|paper lse=centred|uncentred "
-    "weights=f64|f32|f16|bf16";
+    "subnormal=flushed|kept entropy=any|exact|paper lse=centred|uncentred theta=fused|before "
+    "entropy_from=deviations|logits|coefficients scale=whole|split|stored weights|total|scores|values=f64|f32|f16|bf16";
 
 [[noreturn]] void refuse(std::string_view need, std::string_view got) {
   throw ContractError("need " + std::string(need) + ", got '" + std::string(got) + "'");
@@ -34,6 +34,22 @@ constexpr Names<Subnormals, 2> subnormals{{{"flushed", Subnormals::flushed}, {"k
 constexpr Names<EntropyForm, 3> entropy_forms{
     {{"any", EntropyForm::any}, {"exact", EntropyForm::exact}, {"paper", EntropyForm::paper}}};
 constexpr Names<LseForm, 2> lse_forms{{{"centred", LseForm::centred}, {"uncentred", LseForm::uncentred}}};
+constexpr Names<ThetaUse, 2> theta_uses{{{"fused", ThetaUse::fused}, {"before", ThetaUse::before}}};
+constexpr Names<EntropyFrom, 3> entropy_sources{{{"deviations", EntropyFrom::deviations},
+                                                 {"logits", EntropyFrom::logits},
+                                                 {"coefficients", EntropyFrom::coefficients}}};
+constexpr Names<ScaleUse, 3> scale_uses{
+    {{"whole", ScaleUse::whole}, {"split", ScaleUse::split}, {"stored", ScaleUse::stored}}};
+
+// What is stored on its way: the word and the contract's field.
+struct Stored {
+  std::string_view word;
+  std::optional<Format> Contract::*format;
+};
+constexpr std::array<Stored, 4> stored_words{{{"weights", &Contract::weights},
+                                              {"total", &Contract::total},
+                                              {"scores", &Contract::scores},
+                                              {"values", &Contract::values}}};
 
 template <class Value, std::size_t N>
 Value named(const Names<Value, N>& names, std::string_view word, std::string_view text) {
@@ -100,6 +116,14 @@ Summation read_summation(std::string_view text) {
   refuse(need, "sum=" + std::string(text));
 }
 
+bool read_stored(Contract& contract, std::string_view word, std::string_view value) {
+  const auto found = std::find_if(stored_words.begin(), stored_words.end(),
+                                  [&](const Stored& stored) { return stored.word == word; });
+  if (found == stored_words.end()) return false;
+  contract.*(found->format) = named(accumulators, word, value);
+  return true;
+}
+
 void read_word(Contract& contract, std::string_view word, std::string_view value) {
   if (word == "acc") {
     contract.accumulator = named(accumulators, word, value);
@@ -115,11 +139,28 @@ void read_word(Contract& contract, std::string_view word, std::string_view value
     contract.entropy = named(entropy_forms, word, value);
   } else if (word == "lse") {
     contract.lse = named(lse_forms, word, value);
-  } else if (word == "weights") {
-    contract.weights = named(accumulators, word, value);
-  } else {
+  } else if (word == "theta") {
+    contract.theta = named(theta_uses, word, value);
+  } else if (word == "entropy_from") {
+    contract.entropy_from = named(entropy_sources, word, value);
+  } else if (word == "scale") {
+    contract.scale = named(scale_uses, word, value);
+  } else if (!read_stored(contract, word, value)) {
     refuse("words out of " + std::string(known_words), word);
   }
+}
+
+constexpr std::string_view separators = " \t\n,";
+
+// The next word, taken off the front; empty at the end. The comma of exp=E:e,A:a separates nothing.
+std::string_view take_word(std::string_view& words) {
+  words.remove_prefix(std::min(words.size(), words.find_first_not_of(separators)));
+  std::size_t end = words.find_first_of(separators);
+  const bool goes_on = end != words.npos && words.starts_with("exp=E:") && words.substr(end).starts_with(",A:");
+  if (goes_on) end = words.find_first_of(separators, end + 1);
+  const std::string_view word = words.substr(0, end);
+  words.remove_prefix(word.size());
+  return word;
 }
 
 std::string summation_words(const Summation& summation) {
@@ -134,6 +175,12 @@ std::string summation_words(const Summation& summation) {
       return "blocks:" + std::to_string(summation.width);
   }
   return {};
+}
+
+std::string exponential_words(const Contract& contract) {
+  // exp=Kulp stands for A = 1 alone.
+  if (contract.exp_argument_error == 1 && contract.exp_error > 0) return write_number(contract.exp_error / 2) + "ulp";
+  return "E:" + write_number(contract.exp_error) + ",A:" + write_number(contract.exp_argument_error);
 }
 
 std::uint64_t ceil_log2(std::uint64_t n) { return n <= 1 ? 0 : static_cast<std::uint64_t>(std::bit_width(n - 1)); }
@@ -153,14 +200,10 @@ Contract default_contract(Format input, Format output) {
 
 Contract parse_contract(std::string_view words, Format input, Format output) {
   Contract contract = default_contract(input, output);
-  constexpr std::string_view blanks = " \t\n";
   std::vector<std::string_view> seen;
   while (true) {
-    const std::size_t begin = words.find_first_not_of(blanks);
-    if (begin == std::string_view::npos) return contract;
-    words.remove_prefix(begin);
-    const std::string_view token = words.substr(0, words.find_first_of(blanks));
-    words.remove_prefix(token.size());
+    const std::string_view token = take_word(words);
+    if (token.empty()) return contract;
     const std::size_t equals = token.find('=');
     if (equals == std::string_view::npos) refuse("words out of " + std::string(known_words), token);
     const std::string_view word = token.substr(0, equals);
@@ -171,16 +214,37 @@ Contract parse_contract(std::string_view words, Format input, Format output) {
 }
 
 std::string to_string(const Contract& contract) {
-  // exp=Kulp stands for A = 1 alone.
-  const bool ulps = contract.exp_argument_error == 1 && contract.exp_error > 0;
-  const std::string exponential =
-      ulps ? write_number(contract.exp_error / 2) + "ulp"
-           : "E:" + write_number(contract.exp_error) + ",A:" + write_number(contract.exp_argument_error);
-  return "acc=" + std::string(properties(contract.accumulator).name) + " exp=" + exponential +
-         " sum=" + summation_words(contract.summation) + " masked=" + name_of(masked_rows, contract.masked) +
-         " subnormal=" + name_of(subnormals, contract.subnormals) +
-         " entropy=" + name_of(entropy_forms, contract.entropy) + " lse=" + name_of(lse_forms, contract.lse) +
-         (contract.weights ? " weights=" + std::string(properties(*contract.weights).name) : "");
+  std::string text;
+  for (const std::string_view key : {"acc", "exp", "sum", "masked", "subnormal", "entropy", "lse"}) {
+    text += (text.empty() ? "" : " ") + word_of(contract, key);
+  }
+  if (contract.theta != ThetaUse::fused) text += " " + word_of(contract, "theta");
+  if (contract.entropy_from != EntropyFrom::deviations) text += " " + word_of(contract, "entropy_from");
+  if (contract.scale != ScaleUse::whole) text += " " + word_of(contract, "scale");
+  for (const Stored& stored : stored_words) {
+    if (contract.*(stored.format)) text += " " + word_of(contract, stored.word);
+  }
+  return text;
+}
+
+std::string word_of(const Contract& contract, std::string_view key) {
+  const std::string prefix = std::string(key) + "=";
+  if (key == "acc") return prefix + std::string(properties(contract.accumulator).name);
+  if (key == "exp") return prefix + exponential_words(contract);
+  if (key == "sum") return prefix + summation_words(contract.summation);
+  if (key == "masked") return prefix + name_of(masked_rows, contract.masked);
+  if (key == "subnormal") return prefix + name_of(subnormals, contract.subnormals);
+  if (key == "entropy") return prefix + name_of(entropy_forms, contract.entropy);
+  if (key == "lse") return prefix + name_of(lse_forms, contract.lse);
+  if (key == "theta") return prefix + name_of(theta_uses, contract.theta);
+  if (key == "entropy_from") return prefix + name_of(entropy_sources, contract.entropy_from);
+  if (key == "scale") return prefix + name_of(scale_uses, contract.scale);
+  for (const Stored& stored : stored_words) {
+    if (stored.word != key) continue;
+    return prefix + std::string(properties((contract.*(stored.format)).value_or(contract.accumulator)).name);
+  }
+  throw std::invalid_argument("word_of: need a key out of " + std::string(known_words) + ", got '" + std::string(key) +
+                              "'");
 }
 
 std::uint64_t summation_height(const Contract& contract, std::uint64_t n) {

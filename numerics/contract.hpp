@@ -23,6 +23,13 @@ enum class MaskedRows { zero, nan, uniform };
 enum class Subnormals { flushed, kept };
 enum class EntropyForm { any, exact, paper };
 enum class LseForm { centred, uncentred };
+/// Where the temperature enters: (x - max) / theta, or x / theta before the maximum is taken.
+enum class ThetaUse { fused, before };
+/// What an entropy is made of: ln S + sum p D, m + ln S - sum p x, or -sum p ln p.
+enum class EntropyFrom { deviations, logits, coefficients };
+/// Attention's scale: one factor of the score; its square root a factor of query and key each; the same, and what
+/// becomes of them rounded to the inputs' format.
+enum class ScaleUse { whole, split, stored };
 
 /// What a kernel promises about its arithmetic; every threshold follows from it (numerics/rounding.hpp).
 ///
@@ -39,7 +46,14 @@ struct Contract {
   Subnormals subnormals = Subnormals::flushed;
   EntropyForm entropy = EntropyForm::any;
   LseForm lse = LseForm::centred;
-  std::optional<Format> weights;  // attention: in which the weights meet the values; nothing: the accumulator
+  ThetaUse theta = ThetaUse::fused;
+  EntropyFrom entropy_from = EntropyFrom::deviations;
+  ScaleUse scale = ScaleUse::whole;
+  // Formats in which something is stored on its way; nothing: the accumulator.
+  std::optional<Format> weights;  // exponentials, once they are computed; attention: as they meet the values
+  std::optional<Format> total;    // S, before its logarithm is taken or something is divided by it
+  std::optional<Format> scores;   // attention: the scores, before their softmax
+  std::optional<Format> values;   // attention: the sums of weighted values
 
   friend bool operator==(const Contract&, const Contract&) = default;
 };
@@ -57,14 +71,19 @@ class ContractError : public std::invalid_argument {
 };
 
 /// Reads the words a kernel declares, over its defaults: `acc=f32 exp=1ulp sum=lanes:8 masked=nan subnormal=kept
-/// entropy=any lse=centred weights=bf16`. exp=Kulp means E = 2 K and A = 1; exp=E:e,A:a gives both. Words are separated
-/// by blanks, each may come once.
+/// entropy=any lse=centred theta=before entropy_from=logits scale=split weights=bf16 total=bf16 scores=bf16
+/// values=bf16`. exp=Kulp means E = 2 K and A = 1; exp=E:e,A:a gives both. Words are separated by blanks or commas, each
+/// may come once.
 ///
 /// throws   ContractError naming the word and listing what exists
 Contract parse_contract(std::string_view words, Format input, Format output);
 
 /// All words that are set, so that parse_contract(to_string(c), c.input, c.output) == c.
 std::string to_string(const Contract& contract);
+
+/// One word of a contract, "sum=lanes:8"; of a format that is not set the accumulator's: "total=f32".
+/// throws   std::invalid_argument when there is no word of that key
+std::string word_of(const Contract& contract, std::string_view key);
 
 /// Height of the tree that adds n items: the largest number of additions any item passes through.
 /// sequential n - 1; lanes:K ceil(n / K) - 1 + ceil(log2 K); blocks:K K - 1 + ceil(log2(n / K)); tree ceil(log2 n);

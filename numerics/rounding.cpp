@@ -51,7 +51,7 @@ std::uint64_t distinct_visible(std::span<const double> logits) {
 // ln of the factor by which a computed numerator may be off, D_j aside: its exponential, and one late rescaling.
 template <class T>
 T numerator_log(const RoundingModel<T>& model) {
-  const T direct = model.exp_unit + model.argument_floor;
+  const T direct = model.item_unit + model.argument_floor;
   return model.rescaled ? direct + model.exp_unit + model.unit : direct;
 }
 
@@ -65,7 +65,7 @@ T ratio_log(const RoundingModel<T>& model) {
 // What underflows in an element: its exponential and its rescaling, quotient or reciprocal and product, the output.
 template <class T>
 T element_floor(const RoundingModel<T>& model, const T& constant) {
-  T lost = model.exp_floor + model.product_floor;
+  T lost = model.item_floor + model.product_floor;
   if (model.rescaled) lost = lost + model.exp_floor + model.product_floor;
   if (model.reciprocal) lost = lost + model.product_floor;
   return lost * exp(constant) + model.output_floor;
@@ -139,15 +139,42 @@ ScalarThreshold<T> row_sum_error(const Contract& contract, const RowStatistics<T
   }
   // The exponentials' own errors cancel; their sum is >= e^-sum_log, and only additions may underflow.
   const T lost = model.visible * model.sum_floor * exp(model.height + model.sum_log);
-  return {expm1(model.height + minus_log1m(lost) + ratio_log(model)), floor};
+  return {expm1(model.height + minus_log1m(lost) + model.total_unit + ratio_log(model)), floor};
+}
+
+template <class T>
+T coefficient_excess(const Contract& contract, const RowStatistics<T>& row, const T& deviation) {
+  const FpEnvironmentGuard guard;
+  const RoundingModel<T> model(contract, row, Grants::all);
+  // S_hat is no less than the item's own exponential as it was added, however long the sum; a compensated sum may lie
+  // two roundings lower.
+  const T added = model.item_unit + model.argument_floor + model.rescale_unit + 2 * model.unit + model.total_unit;
+  return expm1(numerator_log(model) + added + 2 * model.slope * deviation + ratio_log(model));
+}
+
+template <class T>
+T entropy_undershoot(const Contract& contract, const RowStatistics<T>& row) {
+  const FpEnvironmentGuard guard;
+  const RoundingModel<T> model(contract, row, Grants::all);
+  // T >= 0, and S_hat is no less than the maximum's own exponential, whose argument is exactly 0.
+  const T logarithm = model.item_unit + model.rescale_unit + 2 * model.unit + model.total_unit;
+  return logarithm * (1 + model.log_roundoff) * (1 + model.roundoff) * (1 + model.output_roundoff);
 }
 
 double overflow_limit(const Contract& contract) {
   return std::min(properties(contract.accumulator).largest, properties(contract.output).largest) / 2;
 }
 
+double infinity_from(Format format) {
+  const FormatProperties& p = properties(format);
+  // f64's own would be no double.
+  return std::min(p.largest + std::ldexp(1.0, p.max_exponent - p.precision), std::numeric_limits<double>::max());
+}
+
 bool is_vacuous(double rounding, double value_magnitude) { return !(rounding < value_magnitude); }
 
+template UpperBound coefficient_excess<UpperBound>(const Contract&, const RowStatistics<UpperBound>&, const UpperBound&);
+template UpperBound entropy_undershoot<UpperBound>(const Contract&, const RowStatistics<UpperBound>&);
 template RowStatistics<UpperBound> row_statistics<UpperBound>(const RowOracle&, std::uint64_t, double);
 template UpperBound sum_error<UpperBound>(const Contract&, const RowStatistics<UpperBound>&, Grants);
 template ElementThreshold<UpperBound> softmax_error<UpperBound>(const Contract&, const RowStatistics<UpperBound>&,
@@ -155,6 +182,8 @@ template ElementThreshold<UpperBound> softmax_error<UpperBound>(const Contract&,
 template UpperBound total_variation_error<UpperBound>(const Contract&, const RowStatistics<UpperBound>&, Grants);
 template ScalarThreshold<UpperBound> row_sum_error<UpperBound>(const Contract&, const RowStatistics<UpperBound>&,
                                                                Exponentials, Grants);
+template Enclosure coefficient_excess<Enclosure>(const Contract&, const RowStatistics<Enclosure>&, const Enclosure&);
+template Enclosure entropy_undershoot<Enclosure>(const Contract&, const RowStatistics<Enclosure>&);
 template RowStatistics<Enclosure> row_statistics<Enclosure>(const RowOracle&, std::uint64_t, double);
 template Enclosure sum_error<Enclosure>(const Contract&, const RowStatistics<Enclosure>&, Grants);
 template ElementThreshold<Enclosure> softmax_error<Enclosure>(const Contract&, const RowStatistics<Enclosure>&, Grants);

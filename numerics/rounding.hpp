@@ -10,7 +10,8 @@
 #include "numerics/upper_bound.hpp"
 
 /// A-priori bounds on the rounding errors of softmax kernels, each proved in docs/tolerances.md under the standard
-/// model with underflow. Rigorous, not first order, and infinite where nothing can be promised.
+/// model with underflow. Rigorous, not first order, and infinite where nothing can be promised. No kernel is granted an
+/// overflow: the bounds are those of a kernel in which nothing overflows.
 ///
 /// T is UpperBound (quick) or Enclosure (the same formulas, to be compared with). In an Enclosure result only the upper
 /// end is a bound; an infinite bound is one whose upper end is infinite or not a number: upper() maps it to infinity.
@@ -88,6 +89,11 @@ ElementThreshold<T> softmax_error(const Contract& contract, const RowStatistics<
 template <class T>
 T total_variation_error(const Contract& contract, const RowStatistics<T>& row, Grants grants = Grants::all);
 
+/// By how much a computed coefficient of an item with that deviation may exceed 1: no sum of nonnegative terms is less
+/// than one of them, whatever its height.
+template <class T>
+T coefficient_excess(const Contract& contract, const RowStatistics<T>& row, const T& deviation);
+
 /// Whether numerator and denominator of a softmax are sums of the very same computed exponentials. Nothing in a
 /// contract promises it: `recomputed` is what a judge must grant.
 enum class Exponentials { shared, recomputed };
@@ -107,9 +113,12 @@ template <class T>
 LinearThreshold<T> log_softmax_error(const Contract& contract, const RowStatistics<T>& row,
                                      Grants grants = Grants::all);
 
-/// Magnitude from which on a kernel's differences x - max, or its results, may overflow to infinity: half the largest
-/// number of accumulator and output, whichever is less.
+/// Half the largest number of accumulator and output, whichever is less: from there on a difference x - max may
+/// overflow before it is divided by a temperature.
 double overflow_limit(const Contract& contract);
+
+/// The magnitude from which on a real rounds to infinity in a format: the largest number and half of its last place.
+double infinity_from(Format format);
 
 /// B6: entropy as ln S + T / S with T = sum w D.
 template <class T>
@@ -124,6 +133,16 @@ ScalarThreshold<T> entropy_uncentred_error(const Contract& contract, const RowSt
 template <class T>
 ScalarThreshold<T> entropy_of_coefficients_error(const Contract& contract, const RowStatistics<T>& row,
                                                  Grants grants = Grants::all);
+
+/// An entropy as the contract's entropy_from= has it made: B6, B7, or for -sum p ln p the wider of B6d and the same with
+/// ln p from a log-softmax (lse=).
+template <class T>
+ScalarThreshold<T> contracted_entropy_error(const Contract& contract, const RowStatistics<T>& row,
+                                            Grants grants = Grants::all);
+
+/// By how much an entropy ln S + T / S may come out below 0: S_hat may lie below 1 by the errors of one exponential.
+template <class T>
+T entropy_undershoot(const Contract& contract, const RowStatistics<T>& row);
 
 /// B8: weights exp(L_k - L) of a merge of parts by their log-sum-exp values, relative; the deviation of part k is
 /// L - L_k >= 0.

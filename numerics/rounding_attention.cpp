@@ -9,6 +9,7 @@
 #include <string>
 
 #include "numerics/fp_environment.hpp"
+#include "numerics/special_values.hpp"
 #include "numerics/ulp.hpp"
 
 namespace softcheck::numerics {
@@ -54,6 +55,7 @@ RowStatistics<T> perturbed(const RowStatistics<T>& row, const T& largest_error) 
 Contract over_scores(const Contract& contract) {
   Contract inner = contract;
   inner.input = contract.accumulator;  // scores stay in the accumulator
+  inner.weights.reset();               // and so do the weights that are added up
   return inner;
 }
 
@@ -68,8 +70,27 @@ T score_error(const Contract& contract, const AttentionArithmetic& arithmetic, c
   const T scale(arithmetic.scale < 0 ? -arithmetic.scale : arithmetic.scale);
   const T dimension(static_cast<double>(arithmetic.dimension));
   // A product, d - 1 additions, the scaling and the scale's own representation; q and k as they are read.
-  const T log_error = (dimension + T(embeds(contract.input, contract.accumulator) ? 2 : 4)) * unit;
-  return scale * (expm1(log_error) * dot_magnitude + exp(log_error) * dimension * lost) + lost;
+  T log_error = (dimension + T(embeds(contract.input, contract.accumulator) ? 2 : 4)) * unit;
+  if (contract.scale == ScaleUse::whole) {
+    return scale * (expm1(log_error) * dot_magnitude + exp(log_error) * dimension * lost) + lost;
+  }
+  // A root, computed in double and narrowed, and a product on either side in place of the scaling.
+  log_error = log_error + 2 * unit + 2 * minus_log1m(T(properties(Format::f64).unit_roundoff));
+  StorageError<T> stored;
+  if (contract.scale == ScaleUse::stored) stored = storage_error<T>(contract, contract.input);
+  log_error = log_error + 2 * stored.unit;
+  // What underflows of a scaled factor meets the other, of a size up to sqrt(scale) times its own, and its own error.
+  const T underflow = lost + stored.floor;
+  const T root(std::nextafter(std::sqrt(std::fabs(arithmetic.scale)), infinity));
+  const T met = underflow * (root * T(arithmetic.factor_sum) + dimension * underflow);
+  return scale * expm1(log_error) * dot_magnitude + exp(log_error) * (met + dimension * lost) + lost;
+}
+
+template <class T>
+T stored_score_error(const Contract& contract, const T& score_error, const T& magnitude) {
+  const FpEnvironmentGuard guard;
+  const StorageError<T> stored = storage_error<T>(contract, contract.scores);
+  return score_error + expm1(stored.unit) * (magnitude + score_error) + stored.floor;
 }
 
 bool score_is_exact(const Contract& contract, double scale, std::span<const double> query,
@@ -80,6 +101,7 @@ bool score_is_exact(const Contract& contract, double scale, std::span<const doub
   int exponent = 0;
   if (std::fabs(std::frexp(scale, &exponent)) != 0.5 || !embeds(contract.input, contract.accumulator)) return false;
   --exponent;  // |scale| = 2^exponent
+  if (contract.scale != ScaleUse::whole && scale != 1) return false;
   constexpr int none = std::numeric_limits<int>::max();
   int lowest_factor = none, lowest_product = none;
   UpperBound magnitude;
@@ -178,6 +200,11 @@ AttentionThreshold<T>::AttentionThreshold(const Contract& contract, const Attent
            (height + 1) * model_.unit + model_.quotient;
   if (rounds) term = term + minus_log1m(T(narrow.unit_roundoff));
   if (!embeds(contract.input, contract.accumulator)) term = term + model_.unit;  // the values as they are read
+  // Sums of weighted values in a format of their own: its products, additions, rescalings and division are roundings
+  // more, and so is a value as that format has it.
+  const StorageError<T> sums = storage_error<T>(contract, contract.values);
+  term = term + (height + model_.rescalings + 3) * sums.unit;
+  value_floor_ = sums.floor;
   lost_ = model_.exp_floor + T(narrow.smallest_subnormal) + model_.product_floor;
   if (contract.subnormals == Subnormals::flushed) lost_ = lost_ + T(narrow.smallest_normal);
   if (model_.rescaled) lost_ = lost_ + 2 * model_.exp_floor;
@@ -202,6 +229,7 @@ ScalarThreshold<T> AttentionThreshold<T>::column(std::span<const T> values, cons
   T lost(0);
   T each = model_.product_floor + model_.sum_floor;
   if (model_.rescaled) each = each + 2 * model_.product_floor;
+  each = each + (4 + model_.rescalings) * value_floor_;
   for (std::size_t j = 0; j < values.size(); ++j) {
     terms = terms + values[j] * term_errors_[j];
     lost = lost + values[j] * lost_ + each;
@@ -226,7 +254,7 @@ ScalarThreshold<T> AttentionThreshold<T>::entropy(Format output) const {
   const FpEnvironmentGuard guard;
   Contract contract = perturbation_.contract;
   contract.output = output;
-  ScalarThreshold<T> result = entropy_error(contract, perturbation_.moved, grants_);
+  ScalarThreshold<T> result = contracted_entropy_error(contract, perturbation_.moved, grants_);
   result.rounding = result.rounding + perturbation_.entropy;
   return result;
 }
@@ -236,6 +264,15 @@ T AttentionThreshold<T>::sum_error() const {
   return numerics::sum_error(perturbation_.contract, perturbation_.moved, grants_);
 }
 
+template <class T>
+T AttentionThreshold<T>::undershoot(Format output) const {
+  Contract contract = perturbation_.contract;
+  contract.output = output;
+  return entropy_undershoot(contract, perturbation_.moved);
+}
+
+template UpperBound stored_score_error<UpperBound>(const Contract&, const UpperBound&, const UpperBound&);
+template Enclosure stored_score_error<Enclosure>(const Contract&, const Enclosure&, const Enclosure&);
 template UpperBound score_error<UpperBound>(const Contract&, const AttentionArithmetic&, const UpperBound&);
 template class AttentionThreshold<UpperBound>;
 template Enclosure score_error<Enclosure>(const Contract&, const AttentionArithmetic&, const Enclosure&);

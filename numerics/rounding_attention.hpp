@@ -14,6 +14,7 @@ struct AttentionArithmetic {
   double scale = 1;                    // of the scores
   Format coefficients = Format::f32;   // in which the weights enter P V
   std::uint64_t value_sum_height = 0;  // of the sums over keys in P V; 0 is one key
+  double factor_sum = 0;               // sum_t |q_t| + |k_t|, for a scale that is split
 };
 
 /// B9's e_j: |computed score - score| for one query and one key.
@@ -22,9 +23,15 @@ struct AttentionArithmetic {
 template <class T>
 T score_error(const Contract& contract, const AttentionArithmetic& arithmetic, const T& dot_magnitude);
 
+/// The same of a score that is then stored in the contract's scores= format.
+///
+/// magnitude    |score|, exact
+template <class T>
+T stored_score_error(const Contract& contract, const T& score_error, const T& magnitude);
+
 /// Is scale <query, key> exact in the accumulator, in whatever order its products are added and wherever the scale
 /// enters? Then e_j = 0: all products are multiples of one power of two and too few to overflow a significand, and
-/// the scale is a power of two, into which no change of base is folded (A <= 1).
+/// the scale is a power of two, into which no change of base is folded (A <= 1), and, unless it is 1, not split.
 ///
 /// query, key    (d), finite
 bool score_is_exact(const Contract& contract, double scale, std::span<const double> query, std::span<const double> key);
@@ -63,6 +70,8 @@ class AttentionThreshold {
   ScalarThreshold<T> entropy(Format output) const;
   /// B1 of the row as computed: what S >= 1 is held to.
   T sum_error() const;
+  /// entropy_undershoot of the row as computed.
+  T undershoot(Format output) const;
 
  private:
   // How the logits that the kernel's softmax works on differ from the exact ones.
@@ -89,6 +98,7 @@ class AttentionThreshold {
   std::vector<T> term_errors_;  // bounds |computed p_j / common factor - p_j|, underflow apart
   T common_;                    // log error of the denominator and the shift by the scores' errors
   T lost_;                      // what underflows in a coefficient
+  T value_floor_;               // what underflows in a sum of weighted values that is stored
 };
 
 }  // namespace softcheck::numerics

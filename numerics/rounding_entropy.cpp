@@ -13,8 +13,7 @@ constexpr double paper_epsilon = 0x1.12e0be826d695p-30;
 template <class T>
 ScalarThreshold<T> accumulated_logsumexp(const RoundingModel<T>& model, const RowStatistics<T>& row) {
   const T parts = model.log_sum_error(row) + model.scaling * row.maximum_magnitude + model.argument_floor;
-  T rounding = parts + model.roundoff * (row.logsumexp_magnitude + parts);
-  if (!(upper(row.maximum_magnitude + rounding) < model.largest)) rounding = unbounded<T>();
+  const T rounding = parts + model.roundoff * (row.logsumexp_magnitude + parts);
   const T floor = (model.exp_floor + 2 * model.product_floor + model.sum_floor) * exp(2 * model.unit);
   return {rounding, floor};
 }
@@ -23,24 +22,16 @@ ScalarThreshold<T> accumulated_logsumexp(const RoundingModel<T>& model, const Ro
 // product, additions, exponential, rescalings and, in T <- a (T + d S), one more addition a rescaling.
 template <class T>
 T moment_log(const RoundingModel<T>& model) {
-  return model.height + model.exp_unit + model.rescale_unit + model.rescalings * model.unit + model.unit +
+  return model.height + model.item_unit + model.rescale_unit + model.rescalings * model.unit + model.unit +
          model.argument_floor;
 }
 
 // What underflows in sum w D, in units of S >= 1. D <= D_0 wherever the computed exponential is not 0.
 template <class T>
 T lost_moment(const RoundingModel<T>& model, const T& largest_factor) {
-  T lost = model.exp_floor * largest_factor + model.product_floor + model.sum_floor;
+  T lost = model.item_floor * largest_factor + model.product_floor + model.sum_floor;
   if (model.rescaled) lost = lost + 4 * model.exp_floor * largest_factor + 3 * model.product_floor + model.sum_floor;
   return model.visible * lost;
-}
-
-// Whether T = sum w D may overflow: S Dbar, or n (D + d) under a running maximum while exponentials are not 0.
-template <class T>
-bool moment_overflows(const RoundingModel<T>& model, const RowStatistics<T>& row, const T& log_error) {
-  const T direct = exp(row.log_sum + log_error) * (row.mean_deviation + model.first_excess + T(1));
-  const T online = 2 * model.visible * model.exp_cutoff * exp(log_error);
-  return !(upper(model.rescaled ? online : direct) < model.largest);
 }
 
 // What an absolute error of every D adds to sum w D, in units of S: the weights carry their own errors.
@@ -81,7 +72,9 @@ LinearThreshold<T> log_softmax_error(const Contract& contract, const RowStatisti
     slope = model.slope;
   } else {
     const ScalarThreshold<T> accumulated = accumulated_logsumexp(model, row);
-    constant = accumulated.rounding + model.scaling * row.maximum_magnitude + model.argument_floor;
+    // A log-sum-exp that is no number leaves nothing of x - L.
+    const bool lost = !(upper(row.maximum_magnitude + accumulated.rounding) < model.largest);
+    constant = (lost ? unbounded<T>() : accumulated.rounding) + model.scaling * row.maximum_magnitude + model.argument_floor;
     slope = model.scaling;
     floor = floor + accumulated.floor;
   }
@@ -102,8 +95,7 @@ ScalarThreshold<T> entropy_error(const Contract& contract, const RowStatistics<T
   const T mean =
       expm1(quotient) * row.mean_deviation +
       exp(quotient) * (model.first_excess + shifted_deviations(model) + lost_moment(model, model.exp_cutoff));
-  T parts = model.log_sum_error(row) + mean;
-  if (moment_overflows(model, row, quotient)) parts = unbounded<T>();
+  const T parts = model.log_sum_error(row) + mean;
   const T entropy = row.log_sum + row.mean_deviation;
   return model.output(parts + model.roundoff * (entropy + parts), entropy, underflow_of_a_sum(model));
 }
@@ -123,7 +115,9 @@ ScalarThreshold<T> entropy_uncentred_error(const Contract& contract, const RowSt
                                                                      lost_moment(model, magnitude + model.exp_cutoff));
   const T parts = model.log_sum_error(row) + model.scaling * magnitude + model.argument_floor + mean;
   // Two additions: the first of a size of at most |m| + ln S + E_p|x|, the second of the result's.
-  const T first = parts + model.roundoff * (magnitude + row.log_sum + mean_magnitude + parts);
+  T first = parts + model.roundoff * (magnitude + row.log_sum + mean_magnitude + parts);
+  // A maximum over theta that is no number leaves nothing.
+  if (!(upper(magnitude + first) < model.largest)) first = unbounded<T>();
   const T entropy = row.log_sum + row.mean_deviation;
   return model.output(first + model.roundoff * (entropy + first), entropy, underflow_of_a_sum(model));
 }
@@ -134,7 +128,7 @@ ScalarThreshold<T> entropy_of_coefficients_error(const Contract& contract, const
   const RoundingModel<T> model(contract, row, grants);
   // |ln(computed p_j / p_j)| <= constant + t D_j; the numerators as in B2.
   // What a subnormal reciprocal takes from a coefficient is absolute.
-  T constant = model.exp_unit + model.argument_floor + model.sum_log + (model.reciprocal ? 2 : 1) * model.unit;
+  T constant = model.item_unit + model.argument_floor + model.sum_log + (model.reciprocal ? 2 : 1) * model.unit;
   if (model.rescaled) constant = constant + model.exp_unit + model.unit;
   const T factor = constant + model.height + model.unit;  // of p_j ln p_j: the product and the additions
   const T epsilon(paper_epsilon);
@@ -153,11 +147,53 @@ ScalarThreshold<T> entropy_of_coefficients_error(const Contract& contract, const
     parts = parts + epsilon_entropy_gap<T>(row.visible);
   }
   // A coefficient that errs by f absolutely moves p ln p by at most f (|ln f| + 1) <= f (D_0 + 1).
-  T lost = 2 * model.exp_floor + 3 * model.product_floor;
+  T lost = 2 * model.item_floor + 3 * model.product_floor;
   const T floor = model.visible * (lost * (model.exp_cutoff + 1) + model.sum_floor) * exp(factor);
   return model.output(parts, entropy, floor);
 }
 
+namespace {
+
+// -sum p ln p with ln p from a log-softmax, p from it or by itself: sum p (e^(a + t D) (|ln p| + b + s D) - |ln p|).
+template <class T>
+ScalarThreshold<T> entropy_of_log_softmax_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
+  Contract inner = contract;
+  inner.output = contract.accumulator;  // the logarithms never leave the accumulator
+  const LinearThreshold<T> logarithm = log_softmax_error(inner, row, grants);
+  const T absolute = logarithm.constant + logarithm.floor;
+  // A logarithm's own slope is less than (A' + 2) lambda: with 2 A' + 4 roundings of the argument both are granted. A'
+  // is A, and 3 more for a temperature.
+  inner.exp_argument_error = 2 * contract.exp_argument_error + 7;
+  const RoundingModel<T> model(inner, row, grants);
+  T factor = model.item_unit + model.argument_floor + model.sum_log + (model.reciprocal ? 2 : 1) * model.unit +
+             2 * absolute + model.shift + model.height + model.unit;
+  if (model.rescaled) factor = factor + model.exp_unit + model.unit;
+  const T entropy = row.log_sum + row.mean_deviation;
+  const T first_moment = row.mean_deviation + model.first_excess;
+  const T excess = model.first_excess + row.log_sum * expm1(model.shift) + absolute * exp(model.shift) +
+                   logarithm.slope * first_moment;
+  const T parts = expm1(factor) * entropy + exp(factor) * excess;
+  const T lost = (2 * model.item_floor + 3 * model.product_floor) * (model.exp_cutoff + 1 + absolute);
+  return RoundingModel<T>(contract, row, grants)
+      .output(parts, entropy, model.visible * (lost + model.sum_floor) * exp(factor));
+}
+
+}  // namespace
+
+template <class T>
+ScalarThreshold<T> contracted_entropy_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
+  const FpEnvironmentGuard guard;
+  if (contract.entropy_from == EntropyFrom::deviations) return entropy_error(contract, row, grants);
+  if (contract.entropy_from == EntropyFrom::logits) return entropy_uncentred_error(contract, row, grants);
+  const ScalarThreshold<T> coefficients = entropy_of_coefficients_error(contract, row, grants);
+  const ScalarThreshold<T> logarithms = entropy_of_log_softmax_error(contract, row, grants);
+  return {maximum(coefficients.rounding, logarithms.rounding), maximum(coefficients.floor, logarithms.floor)};
+}
+
+template ScalarThreshold<UpperBound> contracted_entropy_error<UpperBound>(const Contract&,
+                                                                          const RowStatistics<UpperBound>&, Grants);
+template ScalarThreshold<Enclosure> contracted_entropy_error<Enclosure>(const Contract&,
+                                                                        const RowStatistics<Enclosure>&, Grants);
 template ScalarThreshold<UpperBound> logsumexp_error<UpperBound>(const Contract&, const RowStatistics<UpperBound>&,
                                                                  Grants);
 template LinearThreshold<UpperBound> log_softmax_error<UpperBound>(const Contract&, const RowStatistics<UpperBound>&,

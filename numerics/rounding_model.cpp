@@ -64,8 +64,13 @@ double upper(const Enclosure& bound) {
 }
 
 template <class T>
-double RoundingModel<T>::log_largest(Format format) {
-  return std::nextafter(properties(format).max_exponent * log_two_below, 0.0);
+StorageError<T> storage_error(const Contract& contract, const std::optional<Format>& format) {
+  if (!format || embeds(contract.accumulator, *format)) return {};
+  const FormatProperties& p = properties(*format);
+  const bool narrower = p.precision < properties(contract.accumulator).precision;
+  const T unit = narrower ? minus_log1m(T(p.unit_roundoff)) : T(0);
+  const bool flushed = contract.subnormals == Subnormals::flushed;
+  return {unit, flushed ? T(p.smallest_normal) : T(p.smallest_subnormal) * T(0.5)};
 }
 
 template <class T>
@@ -82,6 +87,7 @@ RoundingModel<T>::RoundingModel(const Contract& contract, const RowStatistics<T>
   rescaled = grants == Grants::all && row.rescalings > 0;
   reciprocal = grants == Grants::all;
   set_operations(contract);
+  set_stored(contract);
   set_output(contract);
   set_argument(contract, row);
   set_row(contract, row);
@@ -106,6 +112,14 @@ void RoundingModel<T>::set_operations(const Contract& contract) {
 }
 
 template <class T>
+void RoundingModel<T>::set_stored(const Contract& contract) {
+  const StorageError<T> weights = storage_error<T>(contract, contract.weights);
+  item_unit = exp_unit + weights.unit;
+  item_floor = exp_floor + weights.floor;
+  total_unit = storage_error<T>(contract, contract.total).unit;  // S >= 1: nothing underflows
+}
+
+template <class T>
 void RoundingModel<T>::set_output(const Contract& contract) {
   const FormatProperties& p = properties(contract.output);
   const FormatProperties& inner = properties(contract.accumulator);
@@ -120,6 +134,7 @@ template <class T>
 void RoundingModel<T>::set_argument(const Contract& contract, const RowStatistics<T>& row) {
   const FormatProperties& p = properties(contract.accumulator);
   const bool scaled = row.theta != 1;
+  if (scaled && contract.theta == ThetaUse::before) return set_scaled_logits(contract, row);
   argument_steps = contract.exp_argument_error;
   T extra(0);
   if (scaled) {
@@ -156,6 +171,32 @@ void RoundingModel<T>::set_argument(const Contract& contract, const RowStatistic
   argument_floor = argument_floor + steps * step;
 }
 
+// theta=before: every x / theta is rounded by itself; the rest is a kernel at theta = 1 of what came of that.
+template <class T>
+void RoundingModel<T>::set_scaled_logits(const Contract& contract, const RowStatistics<T>& row) {
+  const FormatProperties& p = properties(contract.accumulator);
+  // The reciprocal and the product, or a division; theta itself, and the logit, where they are no numbers of the
+  // accumulator. A reciprocal computed in double and narrowed errs by 2^-53 more.
+  const bool converted = !embeds(contract.input, contract.accumulator);
+  const int roundings = 2 + (round_to(contract.accumulator, row.theta) == row.theta ? 0 : 1) + (converted ? 1 : 0);
+  T extra(0);
+  if (contract.accumulator != Format::f64) extra = minus_log1m(T(properties(Format::f64).unit_roundoff));
+  const double inverse = 1 / row.theta;
+  if (!(inverse > 2 * p.smallest_normal && inverse < p.largest / 2)) extra = unbounded<T>();
+  scaling = expm1(T(roundings) * unit + extra);
+  // x_i / theta and m / theta err by scaling (2 |m| / theta + D_i) together; the second part is one of the slope's.
+  argument_steps = contract.exp_argument_error + roundings;
+  argument_unit = T(argument_steps) * unit + extra;
+  slope = expm1(argument_unit);
+  T shift_of_logits = scaling * row.maximum_magnitude;
+  if (!(upper(row.maximum_magnitude + shift_of_logits) < p.largest)) shift_of_logits = unbounded<T>();
+  // Differences telescope along the path, as those of converted logits do.
+  T lost = product_floor;
+  if (converted) lost = lost + product_floor * reciprocal_of<T>(row.theta);
+  if (!converted && flushed_) lost = lost + T(p.smallest_normal) * reciprocal_of<T>(row.theta);
+  argument_floor = (1 + slope) * 2 * (shift_of_logits + lost) + (rescalings + T(1)) * sum_floor;
+}
+
 template <class T>
 void RoundingModel<T>::set_row(const Contract& contract, const RowStatistics<T>& row) {
   // Adding a masked item's zero is exact, so that no item passes through more than visible - 1 roundings.
@@ -173,17 +214,13 @@ void RoundingModel<T>::set_row(const Contract& contract, const RowStatistics<T>&
   shift = slope * row.mean_deviation + half_square * second;
   first_excess = slope * row.mean_square_deviation + half_square * exp(shift) * third;
 
-  const T relative = height + exp_unit + rescale_unit + argument_floor + shift;
+  const T relative = height + item_unit + rescale_unit + argument_floor + shift;
   // What underflows, in units of S >= 1: exponentials and additions; with a running maximum two more exponentials (the
   // factors) and two products an item. Later factors amplify it by e^relative at most.
-  T lost = exp_floor + sum_floor;
+  T lost = item_floor + sum_floor;
   if (rescaled) lost = lost + 2 * exp_floor + 2 * product_floor;
   sum_loss = visible * lost;
-  sum_log = relative + minus_log1m(sum_loss * exp(2 * relative));
-  // A running maximum adds up to n before it rescales.
-  const bool overflows = !(upper(row.log_sum + sum_log) < log_largest(accumulator_)) ||
-                         (rescaled && !(upper(visible * exp(relative)) < largest));
-  if (overflows) sum_log = unbounded<T>();
+  sum_log = relative + minus_log1m(sum_loss * exp(2 * relative)) + total_unit;
 }
 
 template <class T>
@@ -211,8 +248,7 @@ ElementThreshold<T> RoundingModel<T>::element(const T& constant, const T& rate, 
 template <class T>
 ScalarThreshold<T> RoundingModel<T>::output(const T& error, const T& magnitude, const T& floor) const {
   const T rounding = error + output_roundoff * (magnitude + error);
-  const bool overflows = !(upper(magnitude + rounding) < std::min(largest, properties(output_).largest));
-  return {overflows ? unbounded<T>() : rounding, floor * (1 + output_roundoff) + output_floor};
+  return {rounding, floor * (1 + output_roundoff) + output_floor};
 }
 
 template <class T>
@@ -220,6 +256,8 @@ T RoundingModel<T>::log_sum_error(const RowStatistics<T>& row) const {
   return sum_log + log_roundoff * (row.log_sum + sum_log);
 }
 
+template StorageError<UpperBound> storage_error<UpperBound>(const Contract&, const std::optional<Format>&);
+template StorageError<Enclosure> storage_error<Enclosure>(const Contract&, const std::optional<Format>&);
 template struct RoundingModel<UpperBound>;
 template struct RoundingModel<Enclosure>;
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "numerics/rounding.hpp"
 
 namespace softcheck::numerics {
@@ -20,6 +22,16 @@ Enclosure unbounded<Enclosure>();
 
 /// Is every number of inner a number of outer?
 bool embeds(Format inner, Format outer);
+
+/// What a value loses where it is stored in a format on its way from the accumulator: a log error, -ln(1 - u) or 0, and
+/// what underflows.
+template <class T>
+struct StorageError {
+  T unit{};
+  T floor{};
+};
+template <class T>
+StorageError<T> storage_error(const Contract& contract, const std::optional<Format>& format);
 
 /// What adaptive temperature does to a row (B10): how far the computed beta may be off, and the row at the computed
 /// beta.
@@ -47,10 +59,13 @@ struct RoundingModel {
   T roundoff;          // u
   T unit;              // lambda = -ln(1 - u) >= |ln(1 + d)|, |d| <= u
   T exp_unit;          // lambda_E = -ln(1 - E u)
+  T item_unit;         // lambda_E + lambda_w: of an exponential as it is stored
+  T total_unit;        // lambda_S: of S as it is stored
   T log_roundoff;      // E_l u
   T sum_floor;         // omega_a: absolute error of an addition that underflows
   T product_floor;     // omega_m: of a product or a quotient
   T exp_floor;         // omega_x: of an exponential
+  T item_floor;        // of an exponential as it is stored
   T exp_cutoff;        // D_0: exponentials beyond it are 0
   double largest = 0;  // largest number of the accumulator
   // The output's rounding: zero where every accumulator value is an output value.
@@ -62,7 +77,7 @@ struct RoundingModel {
   double argument_steps = 1;  // A': roundings of the argument
   T argument_unit;            // A' lambda, of D as a factor
   T slope;                    // t = e^(A' lambda) - 1: the argument errs by t D
-  T scaling;                  // of x / theta or m / theta alone: one rounding less
+  T scaling;                  // of x / theta or m / theta alone
   T argument_floor;           // c: absolute error of the argument
 
   // The row.
@@ -78,11 +93,9 @@ struct RoundingModel {
   // sum p D e^(t D) - Dbar <= first_excess: t V2 + t^2/2 e^mu third.
   T first_excess;
   T sum_loss;  // n times what an item loses to underflow, in units of S
-  T sum_log;   // sigma >= |ln(S_hat / S)|, underflow included; unbounded where S overflows
+  T sum_log;   // sigma >= |ln(S_hat / S)|, underflow included
   T quotient;  // of a quotient by S: a division; or a product by 1 / S, which may be subnormal
 
-  /// The largest number that is below ln of the largest number of the format.
-  static double log_largest(Format format);
   /// e^x - 1 turned into an element threshold: relative e^(constant + rate D) - 1 below its chord, floor.
   ElementThreshold<T> element(const T& constant, const T& rate, const T& floor) const;
   /// The rounding of a scalar result of the given magnitude to the output, on top of an error.
@@ -93,7 +106,9 @@ struct RoundingModel {
  private:
   void set_operations(const Contract& contract);
   void set_output(const Contract& contract);
+  void set_stored(const Contract& contract);
   void set_argument(const Contract& contract, const RowStatistics<T>& row);
+  void set_scaled_logits(const Contract& contract, const RowStatistics<T>& row);
   void set_row(const Contract& contract, const RowStatistics<T>& row);
   void set_quotient(const RowStatistics<T>& row);
   Format accumulator_;

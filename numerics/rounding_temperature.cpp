@@ -80,12 +80,12 @@ ElementThreshold<T> adaptive_temperature_error(const Contract& contract, const R
   const TemperatureError<T> temperature = temperature_error(contract, plain, scaled, T(0), grants);
   const T& tau = temperature.tau;
   const RoundingModel<T> model(temperature.granted, temperature.moved, grants);
-  T constant = model.exp_unit + model.argument_floor;
+  T constant = model.item_unit + model.argument_floor;
   if (model.rescaled) constant = constant + model.exp_unit + model.unit;
   constant = constant + model.sum_log + (model.reciprocal ? 2 * model.unit : model.unit) + model.output_unit +
              tau * temperature.mean;
   const T rate = model.slope * (1 + tau) + tau;
-  T lost = model.exp_floor + model.product_floor;
+  T lost = model.item_floor + model.product_floor;
   if (model.reciprocal) lost = lost + model.product_floor;
   if (model.rescaled) lost = lost + model.exp_floor + model.product_floor;
   return model.element(constant, rate, lost * exp(constant) + model.output_floor);

@@ -18,7 +18,8 @@
  * Values    Natural logarithms. A logit of -inf means the same as a masked one: the item is not there, whatever its
  *           masked logit holds, NaN included. A visible NaN makes its whole row NaN. A visible +inf: NaN or the limit.
  *           A row with every item masked: all zero, all NaN or uniform, as the contract word masked= says; its
- *           logsumexp is -inf, its entropy 0 or NaN accordingly. An empty row: logsumexp -inf, entropy 0.
+ *           logsumexp is -inf, its entropy 0, NaN, or ln n or 0 accordingly. An empty row is such a row: its logsumexp
+ *           is -inf, its entropy 0 under masked=zero and masked=uniform, NaN under masked=nan. A zero is +0.
  *           K's and V's heads divide Q's (grouped heads). Causal with unequal lengths aligns the last query with the
  *           last key. Attention over no keys is a fully masked row. A NaN in a query or a visible key makes the query's
  *           row NaN, one in a visible value its column. lse and entropy are those of the weights that meet V: of

@@ -57,13 +57,12 @@ SOFTCHECK_BODY void each_row_statistics(B& block, const Logits<B, Element>& logi
   }
 }
 
-/// of(statistics) of each row: NaN where nothing is visible or an item is NaN or +inf; 0 for an empty row.
+/// of(statistics) of each row: NaN where nothing is visible, as in an empty row, or an item is NaN or +inf.
 template <Moments moments, BlockContext B, class Element, class Result, class Of>
 SOFTCHECK_BODY void write_each_row(B& block, const RowArguments<B, Element, Result>& arguments, Of of) {
   using T = Accumulator<Element>;
   const auto write = [&](std::int64_t row, const RowStatistics<T>& all) {
-    double result = arguments.logits.columns == 0 ? 0 : not_a_number<double>();
-    if (all.defined() && !all.empty()) result = of(all);
+    const double result = all.defined() && !all.empty() ? of(all) : not_a_number<double>();
     arguments.store(row, 0, static_cast<Accumulator<Result>>(result));
   };
   each_row_statistics<moments>(block, arguments.logits, arguments.scale, write);

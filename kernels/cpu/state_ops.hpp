@@ -56,7 +56,7 @@ void entropy_rows(const CallViews& views, std::int64_t begin, std::int64_t end) 
       const RowState<T> state = row_state(logits, scale);
       const bool defined = !state.undefined && !state.none_visible();
       const double result = defined ? entropy_of(state.sums) : std::numeric_limits<double>::quiet_NaN();
-      store_element(out.at(row, 0), out.storage, logits.size() == 0 ? 0 : result);
+      store_element(out.at(row, 0), out.storage, result);
     }
     return;
   }
@@ -97,9 +97,7 @@ template <class T>
 void varentropy_row(const RowReader<T>& logits, double theta, const RowTarget& target) {
   const RowState<T> state = row_state(logits, static_cast<T>(1 / theta), true);
   double result = std::numeric_limits<double>::quiet_NaN();
-  if (logits.size() == 0) {
-    result = 0;
-  } else if (!state.undefined && !state.none_visible()) {
+  if (!state.undefined && !state.none_visible()) {
     const double mean = mean_deviation(state.sums);
     result = std::max(mean_square(state.sums) - mean * mean, 0.0);
   }

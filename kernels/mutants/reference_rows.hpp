@@ -121,9 +121,6 @@ Real logsumexp_or(const RowOf<Real>& row, FiniteRow finite_row) {
 
 template <class Real, class FiniteRow>
 Real entropy_or(const RowOf<Real>& row, FiniteRow finite_row) {
-  if (row.logits.empty()) {
-    return 0;
-  }
   return std::isfinite(maximum(row.logits)) ? finite_row(row) : static_cast<Real>(quiet_nan);
 }
 

@@ -99,7 +99,6 @@ class StrictRows {
   /// write_each_row()'s result.
   double of_row(std::int64_t row, Moments moments, double (*of)(const RowStatistics<T>&)) {
     const RowStatistics<T> all = statistics(row, scale_, moments);
-    if (columns() == 0) return 0;
     return all.defined() && !all.empty() ? of(all) : not_a_number<double>();
   }
 

@@ -11,6 +11,7 @@
 #include "numerics/decision.hpp"
 #include "numerics/special_values.hpp"
 #include "proptests/judge/attention_thresholds.hpp"
+#include "proptests/judge/judged_row.hpp"
 
 namespace softcheck::proptests {
 
@@ -100,11 +101,17 @@ class QueryJudge {
       // Scores whose own errors are that large: no contract promises anything.
       verdicts_.vacuity.judged += got.out.size();
       verdicts_.vacuity.vacuous += got.out.size();
+      verdicts_.vacuity.add_row(true);
       return;
     }
+    verdicts_.vacuity.add_row(!thresholds.promises());
     judge_output(thresholds, got.out);
     if (got.lse) judge_scalar(lse, thresholds.logsumexp(), *got.lse);
-    if (got.entropy) judge_scalar(entropy, thresholds.entropy(), *got.entropy);
+    if (!got.entropy) return;
+    if (const auto reason = entropy_out_of_range(task_.contract, *got.entropy, thresholds.entropy_undershoot())) {
+      refuse(entropy, std::nullopt, thresholds.entropy(), *got.entropy, *reason);
+    }
+    judge_scalar(entropy, thresholds.entropy(), *got.entropy);
   }
 
  private:
@@ -150,6 +157,19 @@ class QueryJudge {
     verdicts_.findings.push_back(std::move(finding));
   }
 
+  // A value that no threshold excuses.
+  void refuse(Claim claim, std::optional<std::size_t> item, const Judgeable& value, double got,
+              std::string_view reason) {
+    verdicts_.findings.push_back({claim_of(task_.op, claim), item, value.exact.enclosure(), got, value.threshold,
+                                  Decision::violated, {}, false, reason});
+  }
+
+  void refuse_infinite(Claim claim, std::optional<std::size_t> item, const Judgeable& value, double got,
+                       const Contract& contract) {
+    const auto found = infinite_value(claim_of(task_.op, claim), item, contract, got, value.exact.enclosure());
+    if (found) verdicts_.findings.push_back(*found);
+  }
+
   void judge_output(const AttentionThresholds& thresholds, std::span<const double> got) {
     struct Worst {
       std::size_t column;
@@ -161,7 +181,10 @@ class QueryJudge {
     for (std::size_t c = 0; c < got.size(); ++c) {
       const Judgeable value = thresholds.column(c);
       verdicts_.vacuity.add(task_.contract, value.magnitude, value.resolution, value.vacuous);
-      if (value.threshold == infinity) continue;
+      if (value.threshold == infinity) {
+        refuse_infinite(output, c, value, got[c], task_.contract);
+        continue;
+      }
       count(errors, task_.contract.output, value, got[c], c);
       const Verdict verdict = verdict_of(output, c, value, got[c], task_.contract);
       if (!worst || verdict.worse_than(worst->verdict)) worst = Worst{c, value, verdict};
@@ -173,7 +196,7 @@ class QueryJudge {
     Contract contract = task_.contract;
     contract.output = task_.scalars;
     verdicts_.vacuity.add(contract, value.magnitude, value.resolution, value.vacuous);
-    if (value.threshold == infinity) return;
+    if (value.threshold == infinity) return refuse_infinite(claim, std::nullopt, value, got, contract);
     ErrorSums errors;
     count(errors, task_.scalars, value, got, 0);
     report(claim, std::nullopt, value, got, verdict_of(claim, 0, value, got, contract), errors);
@@ -209,15 +232,13 @@ bool is_uniform(const AttentionTask& task, const AttentionRow& row, const Attent
                              [](const ValueFinding& finding) { return finding.decision == Decision::proved; });
 }
 
-// What stands in place of the softmax of nothing, as the contract says. Of no keys at all the entropy may be that of an
-// empty row.
+// What stands in place of the softmax of nothing, as the contract says.
 bool is_as_declared(const AttentionTask& task, const AttentionRow& row, const AttentionValues& got) {
   if (got.lse && *got.lse != -infinity) return false;
   if (task.contract.masked == MaskedRows::uniform) return is_uniform(task, row, got);
   const bool nan = task.contract.masked == MaskedRows::nan;
-  const auto fits = [nan](double value) { return nan ? std::isnan(value) : value == 0; };
-  const bool scalar = !got.entropy || fits(*got.entropy) || (row.visible.empty() && *got.entropy == 0);
-  return scalar && std::ranges::all_of(got.out, fits);
+  const auto fits = [nan](double value) { return nan ? std::isnan(value) : value == 0 && !std::signbit(value); };
+  return (!got.entropy || fits(*got.entropy)) && std::ranges::all_of(got.out, fits);
 }
 
 }  // namespace

@@ -13,7 +13,13 @@ AttentionOptions cases_for(const KernelSubject& subject) {
   cases.format = subject.contract.input;
   // What scores err by, beta's error multiplies.
   const double more = subject.op == Op::adaptive_attention ? 8 : 1;
-  cases.score_unit = more * numerics::properties(subject.contract.accumulator).unit_roundoff;
+  const numerics::Contract& contract = subject.contract;
+  cases.score_unit = more * numerics::properties(contract.accumulator).unit_roundoff;
+  const auto stored_in = [&](numerics::Format format) {
+    cases.score_unit = std::max(cases.score_unit, more * numerics::properties(format).unit_roundoff);
+  };
+  if (contract.scores) stored_in(*contract.scores);
+  if (contract.scale == numerics::ScaleUse::stored) stored_in(contract.input);
   return cases;
 }
 

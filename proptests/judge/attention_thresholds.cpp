@@ -83,30 +83,45 @@ struct Bounds {
 
 }  // namespace
 
+namespace {
+
+// The error of a score once it is stored; none where it is exact and a number of the format.
+UpperBound as_stored(const Contract& contract, const UpperBound& error, bool exact, const LongApproximation& score) {
+  if (!contract.scores) return error;
+  const auto value = static_cast<double>(score.value);
+  const bool fits = static_cast<long double>(value) == score.value && round_to(*contract.scores, value) == value;
+  return exact && fits ? error : stored_score_error(contract, error, size_of(score));
+}
+
+}  // namespace
+
 EntropyDefinition definition_of(const Contract& contract) {
   return contract.entropy == EntropyForm::paper ? EntropyDefinition::paper : EntropyDefinition::exact;
 }
 
 VisibleKeys::VisibleKeys(const Contract& contract, const AttentionRow& row) {
   const std::size_t d = row.query.size();
-  const AttentionArithmetic arithmetic{.dimension = d, .scale = row.scale};
   for (std::size_t j = 0; j < row.visible.size(); ++j) {
     if (row.visible[j] == 0) continue;
     items.push_back(j);
     const std::span<const double> key = d == 0 ? row.query : row.keys.subspan(j * d, d);
     long double dot = 0;
     double magnitude = 0;
+    AttentionArithmetic arithmetic{.dimension = d, .scale = row.scale};
     for (std::size_t t = 0; t < d; ++t) {
       const long double product = static_cast<long double>(row.query[t]) * static_cast<long double>(key[t]);
       dot += product;
       magnitude += std::fabs(static_cast<double>(product));
+      arithmetic.factor_sum += std::fabs(row.query[t]) + std::fabs(key[t]);
     }
     // A sum of d doubles errs by less than d 2^-52 of itself.
     const double dots = magnitude * (1 + static_cast<double>(d + 1) * 0x1p-52);
     const bool exact = score_is_exact(contract, row.scale, row.query, key);
     const double roundings = 1.01 * static_cast<double>(d + 1) * 0x1p-64;
     scores.push_back({static_cast<long double>(row.scale) * dot, exact ? 0 : roundings * std::fabs(row.scale) * dots});
-    score_errors.push_back(exact ? UpperBound(0) : score_error<UpperBound>(contract, arithmetic, UpperBound(dots)));
+    arithmetic.factor_sum *= 1 + static_cast<double>(2 * d) * 0x1p-52;
+    const UpperBound error = exact ? UpperBound(0) : score_error<UpperBound>(contract, arithmetic, UpperBound(dots));
+    score_errors.push_back(as_stored(contract, error, exact, scores.back()));
     largest_dot = std::max(largest_dot, std::fabs(row.scale) * dots);
   }
 }
@@ -129,6 +144,9 @@ AttentionThresholds::AttentionThresholds(const AttentionTask& task, const Attent
 void AttentionThresholds::set_thresholds(const AttentionTask& task, const LongSoftmax& plain) {
   const Contract& contract = task.contract;
   const std::size_t n = row_.visible.size();
+  // m and sum p x, or L and sum p x: two roundings of each.
+  const double roundoff = properties(contract.accumulator).unit_roundoff;
+  if (contract.entropy_from != EntropyFrom::deviations) cancelled_ = 4 * roundoff * visible_.largest_dot;
   AttentionArithmetic arithmetic;
   arithmetic.dimension = row_.query.size();
   arithmetic.scale = row_.scale;
@@ -187,8 +205,11 @@ Judgeable AttentionThresholds::entropy() const {
   result.magnitude = static_cast<double>(result.exact.value);
   result.resolution = upper(without_grants_->sum_error());
   if (!(result.resolution < 1)) result.resolution = 0;
+  result.resolution += cancelled_;
   result.vacuous = is_vacuous(upper(without_grants_->entropy(scalars_).rounding), result.magnitude);
   return result;
 }
+
+double AttentionThresholds::entropy_undershoot() const { return upper(threshold_->undershoot(scalars_)); }
 
 }  // namespace softcheck::proptests

@@ -7,6 +7,7 @@
 
 #include "numerics/adaptive_oracle.hpp"
 #include "numerics/rounding_attention.hpp"
+#include "numerics/special_values.hpp"
 #include "proptests/judge/attention_judge.hpp"
 #include "proptests/judge/attention_softmax.hpp"
 
@@ -48,6 +49,10 @@ class AttentionThresholds {
   Judgeable column(std::size_t column) const;
   Judgeable logsumexp() const;
   Judgeable entropy() const;
+  /// By how much an entropy may lie below 0.
+  double entropy_undershoot() const;
+  /// Is the sum of the weights' threshold finite?
+  bool promises() const { return upper(threshold_->sum_error()) < numerics::infinity; }
 
  private:
   using Bound = numerics::UpperBound;
@@ -56,6 +61,7 @@ class AttentionThresholds {
   const AttentionRow& row_;
   const VisibleKeys& visible_;
   numerics::Format scalars_;
+  double cancelled_ = 0;                // below which an entropy has no accuracy, as larger terms cancel in it
   std::optional<LongSoftmax> weights_;  // those that meet the values
   std::optional<numerics::AttentionThreshold<Bound>> threshold_;
   std::optional<numerics::AttentionThreshold<Bound>> without_grants_;

@@ -26,12 +26,6 @@ std::string short_number(double value) {
   return text;
 }
 
-std::string word_of(const Contract& contract, std::string_view key) {
-  const std::string words = to_string(contract);
-  const std::size_t begin = words.find(std::string(key) + "=");
-  return words.substr(begin, words.find(' ', begin) - begin);
-}
-
 Contract with_exponential(Contract contract, const char* word) {
   const Contract read = parse_contract(word, contract.input, contract.output);
   contract.exp_error = read.exp_error;

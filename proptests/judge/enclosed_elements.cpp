@@ -51,9 +51,20 @@ struct ElementJudge {
   std::function<double(std::size_t)> threshold;                                    // absolute
   std::function<bool(std::size_t, double magnitude)> vacuous;                      // without grants
   std::function<bool(std::size_t)> overflows = [](std::size_t) { return false; };  // to -inf, before the value does
-  double resolution = 0;  // smaller values have no relative accuracy
-  bool promised = true;   // is anything said of this row at all?
+  std::function<double(std::size_t)> excess = {};  // of coefficients: by how much they may exceed 1
+  double resolution = 0;                           // smaller values have no relative accuracy
+  bool promised = true;                            // is anything said of this row at all?
+  bool resolved = true;                            // is_resolved
 };
+
+// What no threshold excuses: the first value that is not so.
+std::optional<ValueFinding> broken_rule(const JudgedRow& row, const ElementJudge& judge) {
+  // Of a row whose log-sum-exp overflows not even a masked item's value is promised.
+  if (judge.promised) {
+    if (auto found = masked_item_that_is_not(judge.masked, judge.claim, row)) return found;
+  }
+  return judge.excess ? coefficient_out_of_range(judge.claim, row, judge.excess) : std::nullopt;
+}
 
 Decision decide_element(const JudgedRow& row, const ElementJudge& judge, std::size_t i, const Quick& quick,
                         double allowed) {
@@ -64,9 +75,8 @@ Decision decide_element(const JudgedRow& row, const ElementJudge& judge, std::si
 
 // A claim over the elements of a row: all decided, the worst one shown.
 void judge_elements(const JudgedRow& row, const ElementJudge& judge, RowVerdicts& verdicts) {
-  const auto found = masked_item_that_is_not(judge.masked, judge.claim, row);
-  // Of a row whose log-sum-exp overflows not even that is promised.
-  if (found && judge.promised) {
+  verdicts.vacuity.add_row(!judge.promised, judge.resolved);
+  if (const auto found = broken_rule(row, judge)) {
     verdicts.findings.push_back(*found);
     return;
   }
@@ -80,7 +90,12 @@ void judge_elements(const JudgedRow& row, const ElementJudge& judge, RowVerdicts
     const bool counted = verdicts.vacuity.add(row.contract, std::fabs(exact), judge.resolution,
                                               allowed == infinity || judge.vacuous(i, std::fabs(exact)));
     if (counted) worst.errors.add(row.contract.output, exact, static_cast<double>(got - quick.value), i);
-    if (allowed == infinity) continue;
+    if (allowed == infinity) {
+      const auto infinite = infinite_value(judge.claim, i, row.contract, got, judge.value(i));
+      if (!infinite || judge.overflows(i)) continue;
+      verdicts.findings.push_back(*infinite);
+      return;
+    }
     if (std::isinf(got) && overflows_rightly(row.contract, got, judge.value(i), allowed)) continue;
     if (got == -infinity && judge.overflows(i)) continue;
     const Decision decision = decide_element(row, judge, i, quick, allowed);
@@ -156,10 +171,12 @@ void judge_log_softmax(const JudgedRow& row, RowVerdicts& verdicts) {
        // x - max is not yet divided by theta.
        .overflows =
            [&](std::size_t i) {
+             if (row.contract.theta == ThetaUse::before) return false;
              return less(difference(i), Enclosure(overflow_limit(row.contract))) != Decision::proved;
            },
        .resolution = resolution_of_logarithms(row.contract, statistics),
-       .promised = std::isfinite(upper(threshold.constant))},
+       .promised = std::isfinite(upper(threshold.constant)),
+       .resolved = is_resolved(Op::log_softmax, row.contract, statistics)},
       verdicts);
 }
 
@@ -197,7 +214,9 @@ void judge_adaptive_softmax(const JudgedRow& row, RowVerdicts& verdicts) {
            },
        .value = [&](std::size_t i) { return working_precision() <= 113 ? sharp.softmax(i) : oracles.now().softmax(i); },
        .threshold = [&](std::size_t i) { return upper(threshold.at(deviation(i), coefficient(i))); },
-       .vacuous = [&](std::size_t i, double) { return !(upper(bare.relative(deviation(i))) < 1); }},
+       .vacuous = [&](std::size_t i, double) { return !(upper(bare.relative(deviation(i))) < 1); },
+       .excess = [&](std::size_t i) { return upper(threshold.at(deviation(i), UpperBound(1))); },
+       .promised = std::isfinite(upper(threshold.at(UpperBound(0), UpperBound(1))))},
       verdicts);
 }
 

@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "numerics/special_values.hpp"
+
 namespace softcheck::proptests {
 
 using namespace numerics;
 
 namespace {
+
+double unit_roundoff(const Contract& contract) { return properties(contract.accumulator).unit_roundoff; }
 
 UpperBound at_most(const Approximation& value) {
   return UpperBound(std::max(0.0, value.value)) + UpperBound(value.error);
@@ -40,7 +44,27 @@ Statistics statistics_of(const RowCascade& row, const Contract& contract, std::s
 
 double resolution_of_logarithms(const Contract& contract, const Statistics& statistics) {
   const double sum = upper(sum_error(contract, statistics, Grants::none));
-  return sum < 1 ? sum : 0;
+  // x / theta, once it is rounded, is no more accurate than its last places: three roundings of m, once in m itself and
+  // twice in what the differences have of it, in S and in the difference.
+  const bool scaled = contract.theta == ThetaUse::before && statistics.theta != 1;
+  const double digits = scaled ? 16 * unit_roundoff(contract) * upper(statistics.maximum_magnitude) : 0;
+  if (scaled && !is_resolved(Op::softmax, contract, statistics)) return infinity;
+  return (sum < 1 ? sum : 0) + digits;
+}
+
+bool is_resolved(Op op, const Contract& contract, const Statistics& statistics) {
+  const bool scaled = contract.theta == ThetaUse::before && statistics.theta != 1;
+  const bool log_softmax = op == Op::log_softmax && contract.lse == LseForm::uncentred;
+  const bool entropy = op == Op::entropy && contract.entropy_from != EntropyFrom::deviations;
+  // Three roundings of the maximum and of what it is subtracted from.
+  return !(scaled || log_softmax || entropy) || 6 * unit_roundoff(contract) * upper(statistics.maximum_magnitude) < 1;
+}
+
+double resolution_of_entropies(const Contract& contract, const Statistics& statistics) {
+  // m and sum p x, or L and sum p x, cancel: two roundings of each.
+  const bool cancels = contract.entropy_from != EntropyFrom::deviations;
+  const double terms = cancels ? 4 * unit_roundoff(contract) * upper(statistics.maximum_magnitude) : 0;
+  return resolution_of_logarithms(contract, statistics) + terms;
 }
 
 ExactSums::ExactSums(RowCascade& cascade) {
@@ -55,10 +79,43 @@ ExactSums::ExactSums(RowCascade& cascade) {
 
 std::optional<ValueFinding> masked_item_that_is_not(double expected, std::string_view claim, const JudgedRow& row) {
   for (std::size_t i = 0; i < row.got.size(); ++i) {
-    if (!std::isinf(row.logits[i]) || row.got[i] == expected) continue;
-    return ValueFinding{claim, i, Enclosure(0), row.got[i], 0, Decision::violated, {}, false};
+    const bool same = row.got[i] == expected && std::signbit(row.got[i]) == std::signbit(expected);
+    if (!std::isinf(row.logits[i]) || same) continue;
+    return ValueFinding{claim, i, Enclosure(0), row.got[i], 0, Decision::violated, {}, false, "a masked item"};
   }
   return std::nullopt;
+}
+
+std::optional<ValueFinding> coefficient_out_of_range(std::string_view claim, const JudgedRow& row,
+                                                     const std::function<double(std::size_t)>& excess) {
+  for (std::size_t i = 0; i < row.got.size(); ++i) {
+    const double got = row.got[i];
+    if (std::isnan(got) || std::isinf(row.logits[i])) continue;
+    if (std::signbit(got)) {
+      return ValueFinding{claim, i, Enclosure(0), got, 0, Decision::violated, {}, false,
+                          "no coefficient is negative or -0"};
+    }
+    if (got <= 1) continue;
+    const double allowed = excess(i);
+    if (got - 1 <= allowed) continue;
+    return ValueFinding{claim, i, Enclosure(1), got, allowed, Decision::violated, {}, false,
+                        "no coefficient exceeds 1 by more than its own roundings"};
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string_view> entropy_out_of_range(const Contract& contract, double got, double undershoot) {
+  if (contract.entropy_from != EntropyFrom::deviations) return std::nullopt;
+  if (got == 0 && std::signbit(got)) return "no entropy of deviations is -0";
+  if (got < -undershoot) return "no entropy of deviations is negative beyond one exponential's error";
+  return std::nullopt;
+}
+
+std::optional<ValueFinding> infinite_value(std::string_view claim, std::optional<std::size_t> item,
+                                           const Contract& contract, double got, const Enclosure& exact) {
+  if (!std::isinf(got) || overflows_rightly(contract, got, exact, infinity)) return std::nullopt;
+  return ValueFinding{claim, item, exact, got, infinity, Decision::violated, {}, false,
+                      "infinite where the exact value is finite"};
 }
 
 long double nearest(const Enclosure& value) {

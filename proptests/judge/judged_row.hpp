@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -37,16 +38,41 @@ struct ExactSums {
 /// in any kernel of the contract. Where nothing is known of the sum itself, that is no excuse.
 double resolution_of_logarithms(const numerics::Contract& contract, const Statistics& statistics);
 
-/// A masked item is what it must be exactly, whatever the threshold's floor: the first that is not.
+/// False where a form that is not shift-invariant has nothing left: x / T rounded before the maximum is taken
+/// (theta=before), or m + ln S as a number of its own (lse=uncentred, entropy_from=), whose last place is as large as
+/// the differences that a softmax is made of. Such rows are judged by their thresholds and counted apart.
+bool is_resolved(Op op, const numerics::Contract& contract, const Statistics& statistics);
+
+/// The same of an entropy, whose form may cancel larger terms.
+double resolution_of_entropies(const numerics::Contract& contract, const Statistics& statistics);
+
+/// A masked item is what it must be exactly, whatever the threshold's floor, the sign of a zero included: the first that
+/// is not.
 std::optional<ValueFinding> masked_item_that_is_not(double expected, std::string_view claim, const JudgedRow& row);
+
+/// A coefficient is no less than +0, and exceeds 1 by no more than coefficient_excess: the first that is not so.
+///
+/// excess   coefficient_excess of the item, asked for only where a value is above 1
+std::optional<ValueFinding> coefficient_out_of_range(std::string_view claim, const JudgedRow& row,
+                                                     const std::function<double(std::size_t)>& excess);
+
+/// What an entropy's sign breaks, if anything. ln S + T / S has two terms that are not negative; the other forms may
+/// come out as -0, and below 0 by as much as their threshold allows.
+///
+/// undershoot   entropy_undershoot
+std::optional<std::string_view> entropy_out_of_range(const numerics::Contract& contract, double got, double undershoot);
+
+/// An infinite value under a threshold that promises nothing, where the exact one is a number of the output's format.
+std::optional<ValueFinding> infinite_value(std::string_view claim, std::optional<std::size_t> item,
+                                           const numerics::Contract& contract, double got,
+                                           const numerics::Enclosure& exact);
 
 /// A real as a long double: within 2 units of its last place where the enclosure is that narrow.
 long double nearest(const numerics::Enclosure& value);
 
-/// kernel.softmax.element by a threshold; plain is the threshold without grants.
-void judge_coefficients(const JudgedRow& row, numerics::RowCascade& cascade,
-                        const numerics::ElementThreshold<numerics::UpperBound>& threshold,
-                        const numerics::ElementThreshold<numerics::UpperBound>& plain, RowVerdicts& verdicts);
+/// kernel.softmax.element.
+void judge_coefficients(const JudgedRow& row, numerics::RowCascade& cascade, const Statistics& statistics,
+                        RowVerdicts& verdicts);
 
 /// The ops whose elements are no coefficients of the row itself: every element decided, the worst one shown.
 void judge_log_softmax(const JudgedRow& row, RowVerdicts& verdicts);

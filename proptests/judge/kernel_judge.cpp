@@ -47,6 +47,20 @@ void add_outcome(const Property& property, Outcome outcome, KernelJudgement& jud
   judgement.properties.push_back({property.name(), std::move(outcome), verdict});
 }
 
+void note_rows_without_thresholds(KernelJudgement& judgement) {
+  const VacuityCount& vacuity = judgement.vacuity;
+  if (vacuity.unbounded > 0) {
+    judgement.notes.push_back("the contract's thresholds are infinite for " + std::to_string(vacuity.unbounded) +
+                              " of " + std::to_string(vacuity.rows) +
+                              " rows, of which only signs and infinities were judged");
+  }
+  if (vacuity.unresolved > 0) {
+    judgement.notes.push_back(std::to_string(vacuity.unresolved) +
+                              " more rows hold logits so large that the contract's form, which is not shift-invariant, "
+                              "keeps no digit of their differences");
+  }
+}
+
 template <class Trial>
 void weigh(const Trial& trial, KernelJudgement& judgement) {
   judgement.vacuity = trial.vacuity();
@@ -70,7 +84,10 @@ void weigh(const Trial& trial, KernelJudgement& judgement) {
     weight = ReportVerdict::vacuous;
     judgement.notes.push_back("the contract's thresholds are as wide as " + std::to_string(judgement.vacuity.vacuous) +
                               " of the " + std::to_string(judgement.vacuity.judged) + " values they judge");
+  } else if (judgement.vacuity.too_many_unbounded()) {
+    weight = ReportVerdict::vacuous;
   }
+  note_rows_without_thresholds(judgement);
   if (weight < judgement.verdict) judgement.verdict = weight;
 }
 

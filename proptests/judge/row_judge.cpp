@@ -35,19 +35,22 @@ void judge_row_total(const JudgedRow& row, const Statistics& statistics, RowVerd
 void judge_softmax(const JudgedRow& row, RowVerdicts& verdicts) {
   RowCascade cascade(row.logits, row.theta);
   const Statistics statistics = statistics_of(cascade, row.contract, row.logits, row.theta);
-  judge_coefficients(row, cascade, softmax_error(row.contract, statistics),
-                     softmax_error(row.contract, statistics, Grants::none), verdicts);
+  judge_coefficients(row, cascade, statistics, verdicts);
   judge_row_total(row, statistics, verdicts);
 }
 
 void judge_scalar(const JudgedRow& row, std::string_view claim, const ScalarThreshold<UpperBound>& threshold,
                   const ScalarThreshold<UpperBound>& plain, const Enclosure& exact, double resolution,
-                  Decision decision, RowVerdicts& verdicts) {
+                  bool resolved, Decision decision, RowVerdicts& verdicts) {
   const double got = row.got[0], allowed = upper(threshold.total());
   const double magnitude = std::fabs(exact.midpoint());
   const bool promised = allowed < infinity;
   const bool counted = verdicts.vacuity.add(row.contract, magnitude, resolution,
                                             !promised || is_vacuous(upper(plain.rounding), magnitude));
+  verdicts.vacuity.add_row(!promised, resolved);
+  if (const auto found = infinite_value(claim, std::nullopt, row.contract, got, exact); found && !promised) {
+    verdicts.findings.push_back(*found);
+  }
   if (!promised || overflows_rightly(row.contract, got, exact, allowed)) return;
   ValueFinding finding{claim, std::nullopt, exact, got, allowed, decision, {}, false};
   if (counted && std::isfinite(got)) {
@@ -67,19 +70,27 @@ void judge_logsumexp(const JudgedRow& row, RowVerdicts& verdicts) {
   const PrecisionScope precision(113);
   const Enclosure maximum = Enclosure(cascade.statistics().maximum) / Enclosure(row.theta);
   judge_scalar(row, "kernel.logsumexp.value", threshold, logsumexp_error(row.contract, statistics, Grants::none),
-               maximum + log1p(ExactSums(cascade).sum_minus_one), resolution, decision, verdicts);
+               maximum + log1p(ExactSums(cascade).sum_minus_one), resolution,
+               is_resolved(Op::logsumexp, row.contract, statistics), decision, verdicts);
 }
 
 void judge_entropy(const JudgedRow& row, RowVerdicts& verdicts) {
   RowCascade cascade(row.logits, row.theta);
   const Statistics statistics = statistics_of(cascade, row.contract, row.logits, row.theta);
-  const auto threshold = entropy_error(row.contract, statistics);
+  const auto threshold = contracted_entropy_error(row.contract, statistics);
   const Decision decision = cascade.judge_entropy(row.got[0], upper(threshold.total()));
   const PrecisionScope precision(113);
   const ExactSums sums(cascade);
-  judge_scalar(row, "kernel.entropy.value", threshold, entropy_error(row.contract, statistics, Grants::none),
-               log1p(sums.sum_minus_one) + sums.weighted_deviation / (sums.sum_minus_one + 1),
-               resolution_of_logarithms(row.contract, statistics), decision, verdicts);
+  const std::string_view claim = "kernel.entropy.value";
+  const Enclosure exact = log1p(sums.sum_minus_one) + sums.weighted_deviation / (sums.sum_minus_one + 1);
+  const UpperBound undershoot = entropy_undershoot(row.contract, statistics);
+  if (const auto reason = entropy_out_of_range(row.contract, row.got[0], upper(undershoot))) {
+    const double allowed = upper(undershoot);
+    verdicts.findings.push_back({claim, std::nullopt, exact, row.got[0], allowed, Decision::violated, {}, false, *reason});
+  }
+  judge_scalar(row, claim, threshold, contracted_entropy_error(row.contract, statistics, Grants::none), exact,
+               resolution_of_entropies(row.contract, statistics), is_resolved(Op::entropy, row.contract, statistics),
+               decision, verdicts);
 }
 
 void judge_visible_row(Op op, const JudgedRow& row, RowVerdicts& verdicts) {
@@ -101,12 +112,12 @@ void judge_visible_row(Op op, const JudgedRow& row, RowVerdicts& verdicts) {
   throw std::invalid_argument("judge_values: need an op of the softmax family, got " + std::string(to_string(op)));
 }
 
-bool is_masked_value(Op op, MaskedRows masked, bool empty, double value) {
+bool is_masked_value(Op op, MaskedRows masked, double value) {
+  const bool zero = value == 0 && !std::signbit(value);
   if (op == Op::logsumexp) return value == -infinity;
-  if (empty) return value == 0;  // the entropy of an empty row
   if (masked == MaskedRows::nan) return std::isnan(value);
-  if (masked == MaskedRows::uniform) return op == Op::entropy && value == 0;
-  return value == (op == Op::log_softmax ? -infinity : 0);
+  if (masked == MaskedRows::uniform) return op == Op::entropy && zero;
+  return op == Op::log_softmax ? value == -infinity : zero;
 }
 
 // As many claims as are broken by a row that stands for the uniform one: judged as the row of zeros would be.
@@ -123,7 +134,7 @@ std::size_t not_uniform(Op op, const JudgedRow& row) {
 void judge_masked_row(Op op, const JudgedRow& row, RowVerdicts& verdicts) {
   const MaskedRows masked = row.contract.masked;
   auto wrong = std::ranges::find_if(
-      row.got, [&](double value) { return !is_masked_value(op, masked, row.logits.empty(), value); });
+      row.got, [&](double value) { return !is_masked_value(op, masked, value); });
   const bool may_be_uniform = masked == MaskedRows::uniform && op != Op::logsumexp && !row.logits.empty();
   if (wrong != row.got.end() && may_be_uniform && not_uniform(op, row) == 0) wrong = row.got.end();
   const bool right = wrong == row.got.end();

@@ -39,12 +39,15 @@ Enclosure expected_element(const JudgedRow& row, RowCascade& cascade, std::span<
 
 }  // namespace
 
-void judge_coefficients(const JudgedRow& row, RowCascade& cascade, const ElementThreshold<UpperBound>& threshold,
-                        const ElementThreshold<UpperBound>& plain, RowVerdicts& verdicts) {
+void judge_coefficients(const JudgedRow& row, RowCascade& cascade, const Statistics& statistics,
+                        RowVerdicts& verdicts) {
+  const auto threshold = softmax_error(row.contract, statistics);
+  const auto plain = softmax_error(row.contract, statistics, Grants::none);
   const std::string_view claim = "kernel.softmax.element";
   const double constant = upper(threshold.constant), slope = upper(threshold.slope), floor = upper(threshold.floor);
   const double plain_constant = upper(plain.constant), plain_slope = upper(plain.slope);
   const bool promised = std::isfinite(constant) && std::isfinite(slope) && std::isfinite(floor);
+  const bool resolved = is_resolved(Op::softmax, row.contract, statistics);
   const double maximum = cascade.statistics().maximum;
   const std::vector<ProbabilityBounds> bounds = filter_softmax(row.logits, cascade.statistics());
   const std::vector<long double> exact = coefficients(row, cascade, bounds);
@@ -59,7 +62,7 @@ void judge_coefficients(const JudgedRow& row, RowCascade& cascade, const Element
     if (std::isinf(row.logits[i])) continue;
     const double deviation = (maximum - row.logits[i]) / row.theta;
     const bool vacuous = !promised || !(plain_constant + plain_slope * deviation < 1);
-    const bool counted = verdicts.vacuity.add(row.contract, bounds[i].lower, 0, vacuous);
+    const bool counted = verdicts.vacuity.add(row.contract, bounds[i].lower, resolved ? 0 : infinity, vacuous);
     const auto error = static_cast<double>(row.got[i] - exact[i]);
     if (counted) finding.errors.add(row.contract.output, static_cast<double>(exact[i]), error, i);
     const double allowed = allowed_at(i);
@@ -68,11 +71,17 @@ void judge_coefficients(const JudgedRow& row, RowCascade& cascade, const Element
     largest = used;
     finding.item = i;
   }
-  if (!promised) return;
-  if (const auto found = masked_item_that_is_not(0, claim, row)) {
+  const auto excess = [&](std::size_t i) {
+    const UpperBound deviation(std::nextafter((maximum - row.logits[i]) / row.theta, infinity));
+    return upper(coefficient_excess(row.contract, statistics, deviation));
+  };
+  verdicts.vacuity.add_row(!promised, resolved);
+  const auto masked = promised ? masked_item_that_is_not(0, claim, row) : std::nullopt;
+  if (const auto found = masked ? masked : coefficient_out_of_range(claim, row, excess)) {
     verdicts.findings.push_back(*found);
     return;
   }
+  if (!promised) return;
   const RowJudgement judgement =
       cascade.judge_softmax(row.got, ElementTolerance::within_relative(constant, slope, floor));
   if (!judgement.undecided.empty()) finding.item = judgement.undecided.front();

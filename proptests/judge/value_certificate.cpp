@@ -54,6 +54,7 @@ Certificate certificate_of(const ValueFinding& finding, Asked asked, Format outp
   result.verdict = verdict_of(finding.decision);
   KernelEvidence evidence;
   evidence.asked = std::move(asked);
+  if (!finding.reason.empty()) evidence.asked.remark += " (" + std::string(finding.reason) + ")";
   const bool proved = finding.decision == Decision::proved, finite = std::isfinite(finding.got);
   if (finding.by_identity) {
     result.left = Enclosure(proved ? 0 : 1);
@@ -75,9 +76,9 @@ Certificate certificate_of(const ValueFinding& finding, Asked asked, Format outp
 
 bool overflows_rightly(const Contract& contract, double got, const Enclosure& exact, double threshold) {
   if (!std::isinf(got)) return false;
-  if (threshold == infinity) return true;
   const Enclosure magnitude = got > 0 ? exact : -exact;
-  return less(magnitude + Enclosure(threshold), Enclosure(overflow_limit(contract))) != Decision::proved;
+  const double allowed = std::isfinite(threshold) ? threshold : 0;
+  return less(magnitude + Enclosure(allowed), Enclosure(infinity_from(contract.output))) != Decision::proved;
 }
 
 bool VacuityCount::add(const Contract& contract, double magnitude, double resolution, bool is_vacuous) {
@@ -88,7 +89,19 @@ bool VacuityCount::add(const Contract& contract, double magnitude, double resolu
   return true;
 }
 
+void VacuityCount::add_row(bool is_unbounded, bool is_resolved) {
+  if (!is_resolved) {
+    ++unresolved;
+    return;
+  }
+  ++rows;
+  if (is_unbounded) ++unbounded;
+}
+
 VacuityCount& VacuityCount::operator+=(const VacuityCount& other) {
+  rows += other.rows;
+  unbounded += other.unbounded;
+  unresolved += other.unresolved;
   judged += other.judged;
   vacuous += other.vacuous;
   return *this;

@@ -38,6 +38,7 @@ struct ValueFinding {
   numerics::Decision decision = numerics::Decision::undecided;
   ErrorSums errors;          // of all elements
   bool by_identity = false;  // right or wrong by what it is (NaN, infinity, zero): there is no threshold
+  std::string_view reason{};  // a literal: which rule a value broke that no threshold excuses
 
   /// |got - expected| / threshold; infinite where got is no number or nothing may differ and does.
   double share() const;
@@ -47,8 +48,8 @@ struct ValueFinding {
 /// has the item, what was expected and got, and the error in ulps of the output's format at the exact value.
 numerics::Certificate certificate_of(const ValueFinding& finding, Asked asked, numerics::Format output);
 
-/// An infinite value of the right sign where the true one, or one that the threshold allows, is beyond
-/// overflow_limit(contract).
+/// An infinite value of the right sign where the true one, or one that a finite threshold allows, rounds to infinity in
+/// the output's format. Under no contract may anything else be infinite.
 bool overflows_rightly(const numerics::Contract& contract, double got, const numerics::Enclosure& exact,
                        double threshold);
 
@@ -56,15 +57,21 @@ bool overflows_rightly(const numerics::Contract& contract, double got, const num
 struct VacuityCount {
   std::size_t judged = 0;   // values that have a relative accuracy
   std::size_t vacuous = 0;  // of these, values no larger than the relative part of their own threshold, or unjudged
+  std::size_t rows = 0;
+  std::size_t unbounded = 0;   // of these, rows with an infinite threshold
+  std::size_t unresolved = 0;  // rows not among these: they hold nothing that the contract's form keeps (JudgedRow)
 
   /// Counts a value, unless it is zero, below the output's smallest normal number, beyond overflow_limit, or below
   /// resolution, where the contract leaves no relative accuracy to any kernel.
   ///
   /// returns  whether it was counted
   bool add(const numerics::Contract& contract, double magnitude, double resolution, bool is_vacuous);
+  void add_row(bool is_unbounded, bool is_resolved = true);
   VacuityCount& operator+=(const VacuityCount& other);
   /// More than one in a hundred: the contract promises too little for a verdict.
   bool too_many() const { return vacuous * 100 > judged; }
+  /// The same of rows.
+  bool too_many_unbounded() const { return unbounded * 100 > rows; }
 };
 
 }  // namespace softcheck::proptests

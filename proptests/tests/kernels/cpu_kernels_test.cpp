@@ -199,7 +199,8 @@ TEST(CpuKernels, EmptyRowsAndEmptyBatchesAreDefined) {
     Call call(in.view, out.view);
     ASSERT_EQ(cpu_kernel(symbol)(&call.call), 0) << symbol;
     if (has_row_output(symbol)) {
-      EXPECT_EQ(out.row(2)[0], symbol == "softcheck_logsumexp" ? -infinity : 0.0f);
+      const float result = out.row(2)[0];
+      EXPECT_TRUE(symbol == "softcheck_logsumexp" ? result == -infinity : std::isnan(result)) << symbol << result;
     }
     Tensor<float> none(dtype_of<float>(), {0, 4});
     Tensor<float> nothing(dtype_of<float>(),

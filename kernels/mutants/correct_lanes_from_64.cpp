@@ -1,0 +1,43 @@
+// Correct under contract sum=sequential: rows shorter than 64 are added one by one and longer ones in 16 lanes, so that no
+// number of lanes describes it; torch's log-softmax has that border at 16.
+#include <array>
+#include <cmath>
+
+#include "kernels/mutants/reference_rows.hpp"
+
+using namespace softcheck::kernels::mutants;
+
+SOFTCHECK_MUTANT correct_log_softmax_lanes_from_64(const softcheck_call* call) {
+  return each_row(call, [](Row& row) {
+    const float m = maximum(row.logits);
+    float sum = weights(row, m, row.out);
+    if (row.out.size() >= 64) {
+      std::array<float, 16> lanes{};
+      for (std::size_t i = 0; i < row.out.size(); ++i) lanes[i % 16] += row.out[i];
+      for (std::size_t width = 8; width >= 1; width /= 2) {
+        for (std::size_t i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+      }
+      sum = lanes[0];
+    }
+    const float log_sum = std::log(sum);
+    for (std::size_t i = 0; i < row.out.size(); ++i) {
+      row.out[i] = static_cast<float>((row.logits[i] - m) / row.theta - log_sum);
+    }
+  });
+}
+
+SOFTCHECK_MUTANT correct_softmax_lanes_from_64(const softcheck_call* call) {
+  return each_row(call, [](Row& row) {
+    const float m = maximum(row.logits);
+    float sum = weights(row, m, row.out);
+    if (row.out.size() >= 64) {
+      std::array<float, 16> lanes{};
+      for (std::size_t i = 0; i < row.out.size(); ++i) lanes[i % 16] += row.out[i];
+      for (std::size_t width = 8; width >= 1; width /= 2) {
+        for (std::size_t i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+      }
+      sum = lanes[0];
+    }
+    divide(row.out, sum);
+  });
+}
