@@ -3,6 +3,7 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -172,7 +173,19 @@ struct IsolatedKernel::State {
   }
 };
 
+namespace {
+
+void require_positive(const char* what, double seconds) {
+  if (seconds > 0 && std::isfinite(seconds)) return;
+  throw std::invalid_argument("IsolatedKernel: " + std::string(what) + " must be finite and > 0, got " +
+                              std::to_string(seconds));
+}
+
+}  // namespace
+
 IsolatedKernel::IsolatedKernel(KernelSource source, KernelLimits limits) {
+  require_positive("seconds_per_call", limits.seconds_per_call);
+  require_positive("seconds_to_load", limits.seconds_to_load);
   if (!source.callable) {
     std::error_code error;
     const std::filesystem::path path(source.library);
