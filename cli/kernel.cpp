@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "cli/claims.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/interruption.hpp"
 #include "cli/output.hpp"
 #include "cli/verbs.hpp"
 #include "proptests/generators/row.hpp"
@@ -35,6 +37,9 @@ struct KernelFlags {
   std::string effort = "default";
   std::string replay;
   double seconds_per_call = KernelLimits{}.seconds_per_call;
+  double seconds_to_load = KernelLimits{}.seconds_to_load;
+  double budget = 0;  // none
+  std::string isolation = "full";
   double memory_gib = std::ldexp(static_cast<double>(KernelLimits{}.additional_memory), -30);
   std::optional<std::uint64_t> max_length;
   CaseFlags cases;
@@ -122,11 +127,27 @@ KernelSubject subject_of(const KernelFlags& flags) {
   return subject;
 }
 
+Isolation isolation_of(const std::string& word) {
+  if (word == "full") return Isolation::full;
+  if (word == "process") return Isolation::process;
+  throw InputError(usage, fmt::format("--isolation: need full or process, got '{}'", word));
+}
+
+std::chrono::steady_clock::time_point deadline_of(double budget) {
+  using Clock = std::chrono::steady_clock;
+  if (budget == 0) return Clock::time_point::max();
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(budget));
+}
+
 JudgeOptions options_of(const KernelFlags& flags) {
   JudgeOptions options = judge_options(effort_of(flags.effort));
   options.run = run_options(flags.cases, options.run.cases);
   if (flags.max_length) options.max_length = *flags.max_length;
   options.limits.seconds_per_call = flags.seconds_per_call;
+  options.limits.seconds_to_load = flags.seconds_to_load;
+  options.limits.isolation = isolation_of(flags.isolation);
+  options.deadline = deadline_of(flags.budget);
+  options.interrupted = Interruption::requested;
   options.limits.additional_memory = static_cast<std::size_t>(std::ldexp(flags.memory_gib, 30));
   return options;
 }
@@ -139,7 +160,7 @@ int infer(const KernelFlags& flags, const KernelSubject& subject, const JudgeOpt
                      fmt::format("--infer: need an op of the softmax family, got {}", to_string(subject.op)));
   }
   const Inference inference = infer_contract(subject, options);
-  options.progress("");
+  options.progress({});
   const Report report{rows_of(inference)};
   const std::string closing =
       inference.contract
@@ -154,11 +175,29 @@ std::string exemptions_of(const KernelSubject& subject) {
   return subject.exempt.empty() ? "" : fmt::format(" (exempt: {})", fmt::join(subject.exempt, ", "));
 }
 
+std::string line_of(const JudgeProgress& progress) {
+  if (progress.property.empty()) return "";
+  std::string line = fmt::format("{} of {} cases, {:.0f} s", progress.done, progress.cases, progress.seconds);
+  // Cases differ in what they cost: an estimate.
+  if (progress.done > 0 && progress.seconds > 1) {
+    const double rate = progress.seconds / static_cast<double>(progress.done);
+    line += fmt::format(", about {:.0f} s left", rate * static_cast<double>(progress.cases - progress.done));
+  }
+  return line + ": " + progress.property;
+}
+
 int run_kernel(const KernelFlags& flags) {
+  const Interruption interruption;
   const KernelSubject subject = subject_of(flags);
   JudgeOptions options = options_of(flags);
   Progress progress;
-  options.progress = [&](const std::string& property) { progress.show(property); };
+  options.progress = [&, last = std::chrono::steady_clock::time_point()](const JudgeProgress& now) mutable {
+    constexpr std::chrono::milliseconds between(100);
+    const bool soon = std::chrono::steady_clock::now() < last + between;
+    if (soon && !now.property.empty()) return;
+    last = std::chrono::steady_clock::now();
+    progress.show(line_of(now));
+  };
   try {
     if (flags.infer) return infer(flags, subject, options);
     const KernelJudgement judgement =
@@ -175,6 +214,8 @@ int run_kernel(const KernelFlags& flags) {
         report, flags.output,
         fmt::format("{}{}{} {} calls, {} refused, {} rows judged, {:.1f} s ({})", summary, exemptions_of(subject),
                     separator, judgement.calls, judgement.refused, judgement.rows, judgement.seconds, how));
+  } catch (const Interrupted&) {
+    throw InputError(undecided, "kernel: ended, by the user or --budget, before there was anything to report");
   } catch (const KernelLoadError& error) {
     throw InputError(code_of(error.reason), error.what());
   }
@@ -218,6 +259,15 @@ void add_kernel_verb(Verb app, int& exit_code) {
       .within(std::uint64_t{1}, RowOptions{}.max_length);
   verb.add_option("--time-limit", flags->seconds_per_call, "Seconds one call may take")
       .within(0.001, 86400.0)
+      .capture_default_str();
+  verb.add_option("--load-limit", flags->seconds_to_load, "Seconds the library may take to load")
+      .within(0.001, 86400.0)
+      .capture_default_str();
+  verb.add_option("--budget", flags->budget,
+                  "Seconds the whole judgement may take: then what is known is reported, as Ctrl-C does")
+      .within(0.001, 1e7);
+  verb.add_option("--isolation", flags->isolation,
+                  "full, or process: for a kernel that must write files, or open sockets, with your own rights")
       .capture_default_str();
   verb.add_option("--memory-limit", flags->memory_gib,
                   "GiB of addresses the kernel may take (CUDA reserves more than the machine has memory: 65536)")

@@ -1,8 +1,10 @@
 #include "cli/verb.hpp"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 namespace softcheck::cli {
@@ -29,6 +31,14 @@ Flag& Flag::capture_default_str() {
 
 template <class T>
 Flag& Flag::within(T low, T high) {
+  // A range lets NaN pass: it is neither below nor above.
+  if constexpr (std::is_floating_point_v<T>) {
+    option_->check([](const std::string& text) {
+      double value = 0;
+      const bool is_number = CLI::detail::lexical_cast(text, value);
+      return is_number && !std::isfinite(value) ? "need a finite number, got '" + text + "'" : std::string();
+    });
+  }
   option_->check(CLI::Range(low, high));
   return *this;
 }

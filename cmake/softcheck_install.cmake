@@ -16,5 +16,6 @@ install(FILES
   ${PROJECT_BINARY_DIR}/softcheckConfigVersion.cmake
   cmake/FindMPFI.cmake
   cmake/FindArb.cmake
+  cmake/FindSeccomp.cmake
   DESTINATION ${config_dir}
 )

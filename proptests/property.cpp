@@ -41,7 +41,8 @@ using numerics::Verdict;
 
 struct Evaluation {
   Certificates certificates;
-  std::string error;  // empty: the check returned, and only what it may return
+  std::string error;         // empty: the check returned, and only what it may return
+  bool interrupted = false;  // nothing is known
 
   Verdict verdict() const { return error.empty() ? numerics::worst(certificates) : Verdict::violated; }
   bool holds() const { return verdict() == Verdict::proved; }
@@ -59,6 +60,8 @@ Evaluation evaluate(const CaseNode& node, const std::vector<std::string>& claims
   } catch (const std::exception& error) {
     result.error = error.what();
     if (result.error.empty()) result.error = "an exception without a text";
+  } catch (const Interrupted&) {
+    result.interrupted = true;
   } catch (...) {
     result.error = "something that is no std::exception was thrown";
   }
@@ -101,25 +104,29 @@ Counterexample counterexample_of(const CaseNode& node, const Evaluation& evaluat
   return result;
 }
 
+bool asks_to_end(const RunOptions& options) { return options.interrupted && options.interrupted(); }
+
 /// Descends to the first simpler case that still fails, until none does or the evaluations are used up.
 Counterexample shrink(const ErasedProperty& property, std::unique_ptr<CaseNode> node, Evaluation evaluation,
-                      int max_evaluations) {
+                      const RunOptions& options) {
   const Failure failure(evaluation);
   const std::string first_text = node->text();
   int evaluations = 0;
   for (std::unique_ptr<CaseNode>& named : node->pointed_at(evaluation.certificates)) {
-    if (evaluations == max_evaluations) break;
+    if (evaluations == options.shrinks || asks_to_end(options)) break;
     Evaluation tried = evaluate(*named, property.claims);
+    if (tried.interrupted) break;
     ++evaluations;
     if (!failure.is_shown_by(tried)) continue;
     node = std::move(named);
     evaluation = std::move(tried);
     break;
   }
-  while (evaluations < max_evaluations) {
+  while (evaluations < options.shrinks && !asks_to_end(options)) {
     std::unique_ptr<CaseNode> simpler = node->next_shrink();
     if (!simpler) break;
     Evaluation tried = evaluate(*simpler, property.claims);
+    if (tried.interrupted) break;
     ++evaluations;
     if (!failure.is_shown_by(tried)) continue;
     node = std::move(simpler);
@@ -161,6 +168,15 @@ void conclude(const ErasedProperty& property, Outcome& outcome) {
   }
 }
 
+/// What is known of a run that was ended from outside: nothing failed.
+Outcome cut_short(Outcome outcome, int cases, double seconds) {
+  outcome.verdict = Verdict::undecided;
+  outcome.interrupted = true;
+  outcome.note = "ended after " + std::to_string(outcome.cases) + " of " + std::to_string(cases) + " cases";
+  outcome.seconds = seconds;
+  return outcome;
+}
+
 class Stopwatch {
  public:
   double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
@@ -192,6 +208,8 @@ Outcome run(const ErasedProperty& property, const RunOptions& options) {
   const int cases = property.listed > 0 ? static_cast<int>(property.listed) : options.cases;
   for (int i = 0; i < cases && (i == 0 || stopwatch.seconds() < options.seconds); ++i) {
     std::unique_ptr<CaseNode> node;
+    if (options.progress) options.progress(i);
+    if (asks_to_end(options)) return cut_short(outcome, cases, stopwatch.seconds());
     ++outcome.cases;
     try {
       node = property.listed > 0 ? property.list(static_cast<std::size_t>(i))
@@ -203,10 +221,15 @@ Outcome run(const ErasedProperty& property, const RunOptions& options) {
       return outcome;
     }
     Evaluation evaluation = evaluate(*node, property.claims);
+    if (evaluation.interrupted) {
+      --outcome.cases;
+      return cut_short(outcome, cases, stopwatch.seconds());
+    }
     record(evaluation.certificates, outcome.claims);
     if (!evaluation.holds()) {
       outcome.verdict = evaluation.verdict();
-      outcome.counterexample = shrink(property, std::move(node), std::move(evaluation), options.shrinks);
+      outcome.counterexample = shrink(property, std::move(node), std::move(evaluation), options);
+      outcome.interrupted = asks_to_end(options);
       outcome.seconds = stopwatch.seconds();
       return outcome;
     }
@@ -221,11 +244,14 @@ Outcome replay(const ErasedProperty& property, std::string_view text, int shrink
   Outcome outcome = started(property);
   std::unique_ptr<CaseNode> node = property.parse(text);
   Evaluation evaluation = evaluate(*node, property.claims);
+  if (evaluation.interrupted) return cut_short(outcome, 1, stopwatch.seconds());
   outcome.cases = 1;
   outcome.verdict = evaluation.verdict();
   record(evaluation.certificates, outcome.claims);
   if (!evaluation.holds()) {
-    outcome.counterexample = shrink(property, std::move(node), std::move(evaluation), shrinks);
+    RunOptions options;
+    options.shrinks = shrinks;
+    outcome.counterexample = shrink(property, std::move(node), std::move(evaluation), options);
   } else if (evaluation.certificates.empty()) {
     outcome.verdict = Verdict::vacuous;
     outcome.note = "the check decides nothing about this case";

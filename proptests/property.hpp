@@ -14,6 +14,7 @@
 
 #include "numerics/certificate.hpp"
 #include "proptests/generators/rapidcheck_types.hpp"
+#include "proptests/interrupted.hpp"
 
 namespace softcheck::proptests {
 
@@ -26,6 +27,9 @@ struct RunOptions {
   int max_size = 100;  // RapidCheck's size of the last case; the first has size 0
   int shrinks = 600;   // evaluations at most that shrinking a failing case may take
   double seconds = std::numeric_limits<double>::infinity();  // no new case is begun after this time
+  /// Asked before each case and each shrink; true ends the run with what is known. A check may throw Interrupted, too.
+  std::function<bool()> interrupted = {};
+  std::function<void(int)> progress = {};  // told before each case how many have been
 };
 
 /// defaults, with what RC_PARAMS sets (seed, max_success, max_size) in their place.
@@ -50,7 +54,8 @@ struct Counterexample {
 };
 
 /// proved: every certificate of every case was. Otherwise the worst of the failing case (an exception or an unknown
-/// claim counts as violated), or vacuous where a listed claim was decided in no case at all.
+/// claim counts as violated), vacuous where a listed claim was decided in no case at all, or undecided where the run
+/// was interrupted.
 struct Outcome {
   numerics::Verdict verdict = numerics::Verdict::undecided;
   int cases = 0;
@@ -58,6 +63,7 @@ struct Outcome {
   std::optional<Counterexample> counterexample;
   std::string note;  // why, where there is no counterexample to tell it
   double seconds = 0;
+  bool interrupted = false;  // fewer cases, or fewer shrinks of the counterexample, than were asked for
 };
 
 /// A property: for every case that the generator draws, every certificate that check returns is proved.
@@ -190,6 +196,10 @@ class Property {
   std::string name() const { return suite() + "." + sentence(); }
   const std::vector<std::string>& claims() const { return erased_.claims; }
 
+  /// How many cases run() will check.
+  int cases(const RunOptions& options) const {
+    return erased_.listed > 0 ? static_cast<int>(erased_.listed) : options.cases;
+  }
   /// Draws cases (or takes those listed) until one fails, and shrinks it. A shrink is taken when it fails in the same
   /// way: the same claim with the same verdict, or an exception out of the same function.
   Outcome run(const RunOptions& options) const { return detail::run(erased_, options); }

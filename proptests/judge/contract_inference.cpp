@@ -54,12 +54,13 @@ Inference infer_contract(const KernelSubject& subject, const JudgeOptions& optio
     throw std::invalid_argument("infer_contract: need an op of the softmax family, got " +
                                 std::string(to_string(subject.op)));
   }
-  ContractSearch search(subject, options);
+  ContractSearch search(subject, interruptible(options));
   Inference result;
   result.subject = subject;
   const auto judge_by = [&](const Contract& contract) {
     result.subject.contract = contract;
     result.judgement = judge_kernel(result.subject, options);
+    if (!result.judgement.ended_early.empty()) throw Interrupted();
     return result.judgement.verdict;
   };
   // A row on which a candidate fails rules it out, so that every round goes on to a later one.

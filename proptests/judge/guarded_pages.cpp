@@ -98,7 +98,8 @@ std::byte* GuardedPages::place(std::size_t bytes, bool against_the_end) {
   }
   const std::size_t offset = against_the_end ? size_ - bytes : 0;
   if (sparse_) return begin_ + offset;
-  const std::size_t reach = std::min(bytes + margin, size_);
+  const std::size_t page = page_bytes();
+  const std::size_t reach = std::min((bytes + margin + page - 1) / page * page, size_);
   if (against_the_end && reach > filled_back_) {
     fill({size_ - reach, size_ - filled_back_});
     filled_back_ = reach;

@@ -35,11 +35,15 @@ class GuardedPages {
   GuardedPages& operator=(const GuardedPages&) = delete;
 
   std::size_t size() const { return size_; }
+  std::byte* begin() const { return begin_; }
+  /// Of the view placed last and what lies around it, whole pages; nothing before the first. For pages that are all
+  /// there.
+  ByteRange watched() const { return sparse_ || watched_.empty() ? ByteRange{} : watched_.front(); }
   std::byte filling() const { return filling_; }
-  /// The beginning of a view of bytes at one end of the pages; it and 64 KiB around it hold the filling.
+  /// The beginning of a view of bytes at one end of the pages; it and at least 64 KiB around it hold the filling.
   /// throws   std::invalid_argument when bytes > size()
   std::byte* place(std::size_t bytes, bool against_the_end);
-  /// Does the view placed last hold nothing but the filling, and what lies within 64 KiB around it? Afterwards it does.
+  /// Does the view placed last hold nothing but the filling, and what lies around it? Afterwards it does.
   bool restore();
 
  private:

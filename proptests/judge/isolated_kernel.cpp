@@ -1,6 +1,9 @@
 #include "proptests/judge/isolated_kernel.hpp"
 
+#include <sys/prctl.h>
+
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -52,6 +55,24 @@ class PlacedTensor {
   std::vector<std::uint64_t> written_;
 };
 
+// A process that may not be dumped can be traced, read and written by nobody but root, and so can what lies under its
+// number in /proc.
+class Untraceable {
+ public:
+  Untraceable() : before_(prctl(PR_GET_DUMPABLE)) { prctl(PR_SET_DUMPABLE, 0); }
+  ~Untraceable() { prctl(PR_SET_DUMPABLE, before_ == 1 ? 1 : 0); }
+  Untraceable(const Untraceable&) = delete;
+  Untraceable& operator=(const Untraceable&) = delete;
+
+ private:
+  int before_;
+};
+
+ChildPages child_pages(const GuardedPages& pages, bool in_use) {
+  const ByteRange open = in_use ? pages.watched() : ByteRange{};
+  return {pages.begin(), pages.size(), open.begin, open.end};
+}
+
 ChildRequest request_of(const TensorCall& call, const std::vector<PlacedTensor>& inputs,
                         const std::vector<PlacedTensor>& outputs) {
   ChildRequest request;
@@ -81,7 +102,10 @@ struct IsolatedKernel::State {
   std::vector<std::unique_ptr<GuardedPages>> inputs;
   std::vector<std::unique_ptr<GuardedPages>> outputs;
   std::vector<std::unique_ptr<GuardedPages>> sparse;  // of the call under way
+  Untraceable untraceable;
   std::optional<KernelChild> child;
+  Containment containment;  // of the first child
+  bool loading_changed_environment = false;
   std::size_t printed = 0;  // by children that are gone
   std::size_t calls = 0;
   std::size_t refused = 0;
@@ -95,9 +119,28 @@ struct IsolatedKernel::State {
     }
   }
 
-  void replace_child() {
-    if (child) printed += child->printed_bytes();
-    child.reset();
+  // A call on sparse pages has a process of its own: the other one, forked earlier, does not have them.
+  ChildReply ask(ChildRequest request) {
+    if (!sparse.empty()) {
+      KernelChild with_pages(source, limits);
+      const ChildReply reply = with_pages.call(std::move(request));
+      printed += with_pages.printed_bytes();
+      return reply;
+    }
+    if (child && child->is_gone()) {
+      printed += child->printed_bytes();
+      child.reset();
+    }
+    if (!child) child.emplace(source, limits);
+    return child->call(std::move(request));
+  }
+
+  // Which pages the call may touch: of each tensor's, those of its own view.
+  void open_pages(ChildRequest& request, const std::vector<bool>& has_own_pages) const {
+    for (std::size_t i = 0; i < request.pages.size(); ++i) {
+      const GuardedPages& pages = i < most_inputs ? *inputs[i] : *outputs[i - most_inputs];
+      request.pages[i] = child_pages(pages, has_own_pages[i]);
+    }
   }
 
   bool wrote_late() {
@@ -107,10 +150,12 @@ struct IsolatedKernel::State {
     return !intact;
   }
 
+  bool is_dense(const TensorPlace& place) const { return place.bytes() <= limits.buffer_bytes; }
+
   PlacedTensor put(const TensorPlace& place, GuardedPages& pages, Filling filling) {
     const std::size_t bytes = place.aligned_bytes();
     std::vector<std::size_t> offsets = place.offsets();
-    if (bytes <= limits.buffer_bytes) return {place, pages, std::move(offsets)};
+    if (is_dense(place)) return {place, pages, std::move(offsets)};
     if (bytes > limits.sparse_bytes) {
       throw std::invalid_argument("IsolatedKernel::call: need at most " + std::to_string(limits.sparse_bytes) +
                                   " bytes from the first element to the last, got " + std::to_string(bytes));
@@ -128,7 +173,19 @@ struct IsolatedKernel::State {
   }
 };
 
+namespace {
+
+void require_positive(const char* what, double seconds) {
+  if (seconds > 0 && std::isfinite(seconds)) return;
+  throw std::invalid_argument("IsolatedKernel: " + std::string(what) + " must be finite and > 0, got " +
+                              std::to_string(seconds));
+}
+
+}  // namespace
+
 IsolatedKernel::IsolatedKernel(KernelSource source, KernelLimits limits) {
+  require_positive("seconds_per_call", limits.seconds_per_call);
+  require_positive("seconds_to_load", limits.seconds_to_load);
   if (!source.callable) {
     std::error_code error;
     const std::filesystem::path path(source.library);
@@ -139,7 +196,9 @@ IsolatedKernel::IsolatedKernel(KernelSource source, KernelLimits limits) {
     source.library = std::filesystem::absolute(path, error).string();
   }
   state_ = std::make_unique<State>(std::move(source), limits);
-  state_->child.emplace(state_->source, state_->limits);
+  KernelChild& child = state_->child.emplace(state_->source, state_->limits);
+  state_->containment = child.containment();
+  state_->loading_changed_environment = child.loading_changed_environment();
 }
 
 IsolatedKernel::~IsolatedKernel() = default;
@@ -150,23 +209,23 @@ TensorReply IsolatedKernel::call(const TensorCall& call) {
   reply.wrote_late = wrote_late();
   state_->sparse.clear();
   std::vector<PlacedTensor> inputs, outputs;
-  std::vector<bool> overwritten(call.inputs.size());
+  std::vector<bool> overwritten(call.inputs.size()), in_use(most_inputs + most_outputs);
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     inputs.push_back(state_->put(call.inputs[i].place, *state_->inputs[i], Filling::input));
+    in_use[i] = state_->is_dense(call.inputs[i].place);
     inputs.back().write(call.inputs[i]);
   }
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     const auto& [place, in_place_of] = call.outputs[i];
     if (in_place_of) overwritten[*in_place_of] = true;
+    in_use[most_inputs + i] = !in_place_of && state_->is_dense(place);
     outputs.push_back(in_place_of ? inputs[*in_place_of] : state_->put(place, *state_->outputs[i], Filling::output));
   }
-  const bool sparse = !state_->sparse.empty();
-  if (sparse) state_->replace_child();  // only a new child has the pages
-  if (!state_->child) state_->child.emplace(state_->source, state_->limits);
-  const ChildReply answer = state_->child->call(request_of(call, inputs, outputs));
+  ChildRequest request = request_of(call, inputs, outputs);
+  state_->open_pages(request, in_use);
+  const ChildReply answer = state_->ask(std::move(request));
   ++state_->calls;
   if (answer.end == CallEnd::refused) ++state_->refused;
-  if (sparse || answer.end == CallEnd::crashed || answer.end == CallEnd::timed_out) state_->replace_child();
 
   reply.end = answer.end;
   reply.refusal = answer.returned;
@@ -187,6 +246,8 @@ TensorReply IsolatedKernel::call(const TensorCall& call) {
 bool IsolatedKernel::wrote_late() { return state_->wrote_late(); }
 
 const KernelSource& IsolatedKernel::source() const { return state_->source; }
+const Containment& IsolatedKernel::containment() const { return state_->containment; }
+bool IsolatedKernel::loading_changed_environment() const { return state_->loading_changed_environment; }
 std::size_t IsolatedKernel::printed_bytes() const {
   return state_->printed + (state_->child ? state_->child->printed_bytes() : 0);
 }

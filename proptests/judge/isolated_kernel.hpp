@@ -8,6 +8,8 @@
 #include <string_view>
 
 #include "kernels/abi/softcheck_kernel.h"
+#include "proptests/interrupted.hpp"
+#include "proptests/judge/containment.hpp"
 #include "proptests/judge/tensor_call.hpp"
 
 namespace softcheck::proptests {
@@ -33,14 +35,19 @@ class KernelLoadError : public std::runtime_error {
 
 struct KernelLimits {
   double seconds_per_call = 10;
+  double seconds_to_load = 120;  // frameworks take seconds, and a loaded machine several times as long
   std::size_t buffer_bytes = std::size_t{64} << 20;      // of each tensor in a child that goes on
   std::size_t sparse_bytes = std::size_t{64} << 30;      // of one whose pages are mostly not there
   std::size_t additional_memory = std::size_t{8} << 30;  // address space beyond the judge's own
+  Isolation isolation = Isolation::full;
+  /// Asked some twenty times a second while a call is under way: true ends the call, and what goes on with it.
+  std::function<bool()> interrupted = {};
 };
 
-/// A kernel in a child process. The library is never loaded into the judge: a crash, a hang, an exit, or a library that
-/// switches on flush-to-zero as it loads stays in the child, which is replaced after its death. Tensors travel
-/// through shared pages between pages that cannot be touched; what the kernel prints is kept and cannot forge a reply.
+/// A kernel in a process of its own, contained as docs/security.md says. The library is never loaded into the judge: a
+/// crash, a hang, an exit, or a library that switches on flush-to-zero as it loads stays in that process, which is
+/// replaced after its death. Tensors travel through shared pages between pages that cannot be touched; of these the
+/// kernel can touch what the call covers and little around it. While one is there the judge cannot be traced.
 class IsolatedKernel {
  public:
   /// throws   KernelLoadError
@@ -53,12 +60,16 @@ class IsolatedKernel {
   /// elements can be touched: a stray access there is a crash.
   ///
   /// throws   std::invalid_argument when the call does not fit the buffers or its sizes disagree; std::system_error
-  ///          when the system does not let a sparse buffer have its addresses
+  ///          when the system does not let a sparse buffer have its addresses; Interrupted
   TensorReply call(const TensorCall& call);
   /// Has the kernel written to the memory of its last call since that returned? call() asks, too.
   bool wrote_late();
 
   const KernelSource& source() const;
+  /// What keeps the kernel from the judge and the machine: as far as the system let it.
+  const Containment& containment() const;
+  /// Did the library change the floating-point environment of the process that loaded it?
+  bool loading_changed_environment() const;
   /// Bytes that the kernel has written to stdout and stderr so far.
   std::size_t printed_bytes() const;
   std::size_t calls() const;

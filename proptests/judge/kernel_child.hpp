@@ -7,33 +7,12 @@
 #include <cstdint>
 #include <string>
 
+#include "proptests/judge/containment.hpp"
+#include "proptests/judge/descriptor.hpp"
 #include "proptests/judge/isolated_kernel.hpp"
+#include "proptests/judge/kernel_messages.hpp"
 
 namespace softcheck::proptests {
-
-/// One tensor as the child is to pass it; the address lies in pages that both share.
-struct ChildTensor {
-  void* data = nullptr;  // the first element; null where there is none
-  bool is_mask = false;  // uint8; else a number of format
-  numerics::Format format = numerics::Format::f32;
-  std::int32_t dimensions = 0;
-  bool compact = false;  // strides are passed as NULL
-  std::array<std::int64_t, most_dimensions> shape{};
-  std::array<std::int64_t, most_dimensions> strides{};
-  std::int64_t byte_offset = 0;
-};
-
-/// What the judge asks of the child.
-struct ChildRequest {
-  std::uint64_t number = 0;  // set by KernelChild::call
-  std::uint32_t n_inputs = 0;
-  std::uint32_t n_outputs = 0;
-  std::array<ChildTensor, most_inputs> inputs;
-  std::array<ChildTensor, most_outputs> outputs;
-  double theta = 1;
-  double scale = 1;
-  std::int32_t causal = 0;
-};
 
 struct ChildReply {
   CallEnd end = CallEnd::done;
@@ -42,30 +21,42 @@ struct ChildReply {
   std::string death;
 };
 
-/// The child process itself: forked, the library loaded there, one request answered after the other over a socket of
-/// its own.
+/// The kernel's process and what stands around it: forked, the library loaded there, one request answered after the
+/// other over a socket of its own. Every wait has a limit, and with the child goes all that it has started.
 class KernelChild {
  public:
-  /// throws   KernelLoadError
+  /// throws   KernelLoadError; Interrupted when limits.interrupted says so
   KernelChild(const KernelSource& source, const KernelLimits& limits);
   ~KernelChild();
   KernelChild(const KernelChild&) = delete;
   KernelChild& operator=(const KernelChild&) = delete;
 
-  /// After crashed or timed_out the child is gone.
+  /// throws   Interrupted when limits.interrupted says so: the child is then gone
   ChildReply call(ChildRequest request);
+  /// After a crash a library that can be forked has a new process; after a time-out, or otherwise, there is none.
+  bool is_gone() const { return pid_ < 0; }
   std::size_t printed_bytes() const;
+  const Containment& containment() const { return containment_; }
+  /// Did the library change the floating-point environment of the process that loaded it?
+  bool loading_changed_environment() const { return loading_changed_environment_; }
 
  private:
-  void wait_for_library(const KernelSource& source);
-  void stop() const;
-  /// Waits for the child's end and says how it ended.
-  std::string reap();
+  enum class Received { message, death, timeout, forged };
 
-  double seconds_per_call_;
-  pid_t pid_ = -1;
-  int socket_ = -1;
-  int printed_ = -1;
+  Received receive(double seconds, ServerMessage& message);
+  bool send_request(const ChildRequest& request) const;
+  void wait_for_library(const KernelSource& source);
+  ChildReply died(Received received, const ServerMessage& message);
+  /// The keeper's word on how it all ended, where it comes within so many seconds.
+  std::string await_end(double seconds);
+  /// Ends the kernel's process and all that it has started; says how it had ended, or "".
+  std::string stop();
+
+  KernelLimits limits_;
+  pid_t pid_ = -1;  // the keeper's
+  Descriptor data_, control_, printed_;
+  Containment containment_;
+  bool loading_changed_environment_ = false;
   std::uint64_t calls_ = 0;
 };
 

@@ -10,6 +10,7 @@
 #include "proptests/judge/kernel_properties.hpp"
 #include "proptests/judge/kernel_report.hpp"
 #include "proptests/judge/kernel_trial.hpp"
+#include "proptests/judge/loading_property.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -61,6 +62,45 @@ void note_rows_without_thresholds(KernelJudgement& judgement) {
   }
 }
 
+constexpr const char* budget_spent = "the time budget was spent";
+
+// Why the judgement is to end now; empty: it is not.
+std::string reason_to_end(const JudgeOptions& options) {
+  if (options.interrupted && options.interrupted()) return "interrupted";
+  return std::chrono::steady_clock::now() >= options.deadline ? budget_spent : "";
+}
+
+// Each property has its part of the time that is left, so that a small budget sees something of all of them.
+std::function<bool()> end_of_share(const JudgeOptions& options, std::size_t properties_left) {
+  using Clock = std::chrono::steady_clock;
+  if (options.deadline == Clock::time_point::max()) return options.run.interrupted;
+  const Clock::time_point now = Clock::now();
+  const Clock::time_point end = now + (options.deadline - now) / static_cast<Clock::rep>(properties_left);
+  return [end, interrupted = options.run.interrupted] { return interrupted() || Clock::now() >= end; };
+}
+
+// What was not reached, and a verdict that does not look like that of a whole judgement.
+void end_early(const std::string& reason, const std::vector<KernelProperty>& properties, const RunOptions& run,
+               KernelJudgement& judgement) {
+  judgement.ended_early = reason;
+  for (std::size_t i = 0; i < properties.size(); ++i) {
+    const Property& property = properties[i].property;
+    if (i >= judgement.properties.size()) {
+      judgement.not_tried.push_back(property.name() + ": " + reason);
+    } else if (const Outcome& outcome = judgement.properties[i].outcome; outcome.interrupted) {
+      RunOptions options = run;
+      options.cases = properties[i].cases;
+      judgement.not_tried.push_back(property.name() +
+                                    (outcome.counterexample
+                                         ? ", a smaller case than the one shown: "
+                                         : ", cases after the first " + std::to_string(outcome.cases) + " of " +
+                                               std::to_string(property.cases(options)) + ": ") +
+                                    reason);
+    }
+  }
+  if (ReportVerdict::undecided < judgement.verdict) judgement.verdict = ReportVerdict::undecided;
+}
+
 template <class Trial>
 void weigh(const Trial& trial, KernelJudgement& judgement) {
   judgement.vacuity = trial.vacuity();
@@ -68,13 +108,14 @@ void weigh(const Trial& trial, KernelJudgement& judgement) {
   judgement.refused = trial.watched().kernel().refused_calls();
   judgement.printed_bytes = trial.watched().kernel().printed_bytes();
   judgement.notes = trial.watched().notes();
+  judgement.isolation = to_string(trial.watched().kernel().containment());
   judgement.rows = trial.judged_rows();
   judgement.errors = trial.errors();
   judgement.coverage = trial.coverage();
   judgement.not_tried.insert(judgement.not_tried.end(), trial.not_tried().begin(), trial.not_tried().end());
   const std::size_t accepted = judgement.calls - judgement.refused;
   ReportVerdict weight = ReportVerdict::pass;
-  if (accepted == 0) {
+  if (accepted == 0 && judgement.calls > 0) {
     weight = ReportVerdict::refused;
     judgement.notes.push_back("every call was refused");
   } else if (accepted * 3 < judgement.calls) {
@@ -180,61 +221,121 @@ JudgeOptions judge_options(Effort effort) {
   return options;
 }
 
-KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& options) {
+namespace {
+
+std::vector<KernelProperty> properties_of(const KernelSubject& subject, const JudgeOptions& options,
+                                          KernelTrial& trial) {
+  return kernel_properties(subject, options, trial);
+}
+
+std::vector<KernelProperty> properties_of(const KernelSubject& subject, const JudgeOptions& options,
+                                          AttentionTrial& trial) {
+  return attention_properties(subject, options, trial);
+}
+
+template <class Trial>
+std::vector<KernelProperty> all_properties(const KernelSubject& subject, const JudgeOptions& options, Trial& trial) {
+  std::vector<KernelProperty> properties = properties_of(subject, options, trial);
+  properties.insert(properties.begin(), loading_property(trial.watched()));
+  return properties;
+}
+
+// One property after the other, until all are run, the time is up, or the kernel has hung: that costs its limit once.
+template <class Trial>
+KernelJudgement judge(const KernelSubject& subject, const JudgeOptions& options, Trial& trial) {
   const auto start = std::chrono::steady_clock::now();
-  const auto judge = [&](auto& trial, const std::vector<KernelProperty>& properties) {
-    KernelJudgement judgement;
-    judgement.verdict = ReportVerdict::pass;
-    for (const KernelProperty& one : properties) {
-      RunOptions run = options.run;
-      run.cases = one.cases;
-      if (options.progress) options.progress(one.property.name());
-      add_outcome(one.property, one.property.run(run), judgement);
-      if (trial.watched().timed_out()) break;  // a hang costs the time limit once
-    }
-    judgement.not_tried = not_tried_of(subject, options);
-    weigh(trial, judgement);
-    require_decided_claims(trial, judgement);
-    // A property ends where it fails: only what held has been through all its calls.
-    if (judgement.verdict == ReportVerdict::pass) note_unmet(judgement);
-    explain_refusals(subject, trial, judgement);
-    judgement.seconds = seconds_since(start);
-    return judgement;
+  const std::vector<KernelProperty> properties = all_properties(subject, options, trial);
+  JudgeProgress progress;
+  const auto run_of = [&](const KernelProperty& one) {
+    RunOptions run = options.run;
+    run.cases = one.cases;
+    return run;
   };
+  for (const KernelProperty& one : properties) {
+    progress.cases += static_cast<std::size_t>(one.property.cases(run_of(one)));
+  }
+  KernelJudgement judgement;
+  judgement.verdict = ReportVerdict::pass;
+  judgement.not_tried = not_tried_of(subject, options);
+  for (const KernelProperty& one : properties) {
+    if (trial.watched().timed_out() || !reason_to_end(options).empty()) break;
+    RunOptions run = run_of(one);
+    progress.property = one.property.name();
+    run.interrupted = end_of_share(options, properties.size() - judgement.properties.size());
+    run.progress = [&, before = progress.done](int cases) {
+      progress.done = before + static_cast<std::size_t>(cases);
+      progress.seconds = seconds_since(start);
+      if (options.progress) options.progress(progress);
+    };
+    const std::size_t after = progress.done + static_cast<std::size_t>(one.property.cases(run));
+    add_outcome(one.property, one.property.run(run), judgement);
+    progress.done = after;
+  }
+  const std::string reason = reason_to_end(options);
+  const bool shortened =
+      std::ranges::any_of(judgement.properties, [](const auto& property) { return property.outcome.interrupted; });
+  const bool cut = !reason.empty() && judgement.properties.size() < properties.size();
+  if (shortened || cut) end_early(reason.empty() ? budget_spent : reason, properties, options.run, judgement);
+  weigh(trial, judgement);
+  require_decided_claims(trial, judgement);
+  // A property ends where it fails: only what held has been through all its calls.
+  if (judgement.verdict == ReportVerdict::pass) note_unmet(judgement);
+  explain_refusals(subject, trial, judgement);
+  judgement.seconds = seconds_since(start);
+  return judgement;
+}
+
+template <class Trial>
+KernelJudgement replayed(const KernelSubject& subject, std::string_view name, std::string_view case_text,
+                         const JudgeOptions& options, Trial& trial) {
+  const auto start = std::chrono::steady_clock::now();
+  KernelJudgement judgement;
+  judgement.verdict = ReportVerdict::pass;
+  std::string known;
+  for (const auto& [candidate, cases] : all_properties(subject, options, trial)) {
+    known += ' ' + candidate.name();
+    if (candidate.name() == name) add_outcome(candidate, candidate.replay(case_text), judgement);
+  }
+  if (judgement.properties.empty()) {
+    throw std::invalid_argument("need one of" + known + ", got '" + std::string(name) + "'");
+  }
+  weigh(trial, judgement);
+  judgement.seconds = seconds_since(start);
+  return judgement;
+}
+
+}  // namespace
+
+JudgeOptions interruptible(JudgeOptions options) {
+  options.run.interrupted =
+      options.limits.interrupted = [interrupted = options.interrupted, deadline = options.deadline] {
+        return (interrupted && interrupted()) || std::chrono::steady_clock::now() >= deadline;
+      };
+  return options;
+}
+
+KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& given) {
+  const JudgeOptions options = interruptible(given);
   if (is_attention(subject.op)) {
     AttentionTrial trial(subject, options.limits);
-    return judge(trial, attention_properties(subject, options, trial));
+    return judge(subject, options, trial);
   }
   KernelTrial trial(subject, options.limits);
-  return judge(trial, kernel_properties(subject, options, trial));
+  return judge(subject, options, trial);
 }
 
 KernelJudgement replay_kernel(const KernelSubject& subject, std::string_view property, std::string_view case_text,
-                              const JudgeOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
-  const auto replay = [&](auto& trial, const std::vector<KernelProperty>& properties) {
-    KernelJudgement judgement;
-    judgement.verdict = ReportVerdict::pass;
-    std::string known;
-    for (const auto& [candidate, cases] : properties) {
-      known += ' ' + candidate.name();
-      if (candidate.name() == property) add_outcome(candidate, candidate.replay(case_text), judgement);
-    }
-    if (judgement.properties.empty()) {
-      throw std::invalid_argument("need one of" + known + ", got '" + std::string(property) + "'");
-    }
-    weigh(trial, judgement);
-    judgement.seconds = seconds_since(start);
-    return judgement;
-  };
+                              const JudgeOptions& given) {
+  const JudgeOptions options = interruptible(given);
+  const bool of_loading = property == std::string(kernel_suite) + "." + loading_sentence;
   if (is_attention(subject.op)) {
-    require_replayable_attention(subject, case_text);
+    if (!of_loading) require_replayable_attention(subject, case_text);
     AttentionTrial trial(subject, options.limits);
-    return replay(trial, attention_properties(subject, options, trial));
+    return replayed(subject, property, case_text, options, trial);
   }
-  require_replayable(subject, case_text);
+  if (!of_loading) require_replayable(subject, case_text);
   KernelTrial trial(subject, options.limits);
-  return replay(trial, kernel_properties(subject, options, trial));
+  return replayed(subject, property, case_text, options, trial);
 }
 
 }  // namespace softcheck::proptests

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -42,21 +43,36 @@ struct KernelSubject {
   Domain domain;                 // the calls it is made for; no other is made
 };
 
+/// How far a judgement is.
+struct JudgeProgress {
+  std::string property;   // that is being run
+  std::size_t done = 0;   // cases of all properties
+  std::size_t cases = 0;  // that there will be, if none fails
+  double seconds = 0;     // so far
+};
+
 struct JudgeOptions {
   RunOptions run;                                     // cases of each property
   std::uint64_t max_length = std::uint64_t{1} << 17;  // of a row
   KernelLimits limits;
-  Effort effort = Effort::normal;             // decides what is tried at all: huge tensors, calls of many rows
-  std::uint64_t rows = 0;                     // in calls of many rows, in all; 0: no such calls
+  Effort effort = Effort::normal;  // decides what is tried at all: huge tensors, calls of many rows
+  std::uint64_t rows = 0;          // in calls of many rows, in all; 0: no such calls
   // EffortSize says what these are.
   std::uint64_t max_edge_length = std::uint64_t{1} << 17;
   std::uint64_t cover_elements = std::uint64_t{1} << 17;
   int covers = 0;
-  std::function<void(const std::string&)> progress = {};  // told of each property before it is run
+  std::function<void(const JudgeProgress&)> progress = {};  // told before each case
+  /// When this comes, or the user says so, the call under way is ended and what is known by then is the judgement:
+  /// undecided unless something failed.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  std::function<bool()> interrupted = {};
 };
 
 /// Cases, longest row and rows of an effort, the rest at its default.
 JudgeOptions judge_options(Effort effort);
+
+/// The same, with its calls, cases and shrinks to be ended by its deadline or the user.
+JudgeOptions interruptible(JudgeOptions options);
 
 struct PropertyFinding {
   std::string name;
@@ -76,6 +92,8 @@ struct KernelJudgement {
   std::size_t printed_bytes = 0;
   std::vector<std::string> notes;  // what was seen and is no verdict: refusals, output, reruns that differ
   std::map<std::string, ErrorStatistics> errors;  // by claim
+  std::string isolation;                          // what kept the kernel from the judge: docs/security.md
+  std::string ended_early;                        // by what; empty: it was not
   std::vector<std::string> not_tried;             // "indices beyond 2^31: need --effort deep": what, and why
   Coverage coverage;                              // what the judged calls were made of
   double seconds = 0;
@@ -84,7 +102,7 @@ struct KernelJudgement {
 /// The properties of a kernel, each over rows of every family: "Kernel.EveryValueLiesWithinItsThreshold" and others.
 /// The kernel runs in a child process (IsolatedKernel); thresholds follow from the contract.
 ///
-/// throws   KernelLoadError
+/// throws   KernelLoadError; Interrupted where it was ended before the kernel was loaded
 KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& options);
 
 /// One case of one property again: what a replay line asks for.

@@ -208,7 +208,8 @@ std::map<std::string, ReportRow> rows_by_claim(const KernelJudgement& judgement)
 
 std::string words_beyond_default(const numerics::Contract& contract) {
   std::istringstream words(numerics::to_string(contract));
-  const std::string usual = " " + numerics::to_string(numerics::default_contract(contract.input, contract.output)) + " ";
+  const std::string usual =
+      " " + numerics::to_string(numerics::default_contract(contract.input, contract.output)) + " ";
   std::string result, word;
   while (words >> word) {
     if (usual.find(" " + word + " ") == std::string::npos) result += (result.empty() ? "" : " ") + word;
@@ -236,7 +237,7 @@ std::string summary_of(const KernelJudgement& judgement) {
   const PropertyFinding* property = simplest(judgement, [&](const PropertyFinding& candidate) {
     return candidate.verdict == judgement.verdict && !candidate.outcome.counterexample->failed.empty();
   });
-  if (property == nullptr) return verdict;
+  if (property == nullptr) return judgement.ended_early.empty() ? verdict : verdict + ": " + judgement.ended_early;
   const Counterexample& found = *property->outcome.counterexample;
   const Certificate& failed = found.failed.front();
   const std::string times = times_threshold(failed.slack);
@@ -265,6 +266,10 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
   whole.details.insert(whole.details.end(), judgement.notes.begin(), judgement.notes.end());
   whole.not_tried = judgement.not_tried;
   whole.coverage = judgement.coverage.entries();
+  if (!judgement.ended_early.empty()) {
+    whole.details.insert(whole.details.begin(), "a partial report: " + judgement.ended_early);
+  }
+  if (!judgement.isolation.empty()) whole.details.push_back("isolation: " + judgement.isolation);
   if (judgement.printed_bytes > 0) {
     whole.details.push_back("the kernel printed " + std::to_string(judgement.printed_bytes) +
                             " bytes, which prove nothing");

@@ -1,26 +1,24 @@
 #include "proptests/judge/kernel_server.hpp"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <cfenv>
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
-#include <stdexcept>
 
-#include "kernels/abi/softcheck_kernel.h"
-
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
+#include "proptests/judge/call_page.hpp"
+#include "proptests/judge/environment_bits.hpp"
+#include "proptests/judge/process_keeper.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SOFTCHECK_SHADOW_MEMORY 1
@@ -33,121 +31,114 @@
 namespace softcheck::proptests {
 namespace {
 
-using numerics::Format;
-
-// Rounding mode, exception masks, flush-to-zero and denormals-are-zero, and the x87 unit's precision and rounding; not
-// the sticky flags.
-unsigned control_bits() {
-#if defined(__x86_64__)
-  unsigned short x87 = 0;
-  __asm__ volatile("fnstcw %0" : "=m"(x87));
-  return (_mm_getcsr() & ~0x3fu) << 16 | x87;
-#elif defined(__aarch64__)
-  std::uint64_t fpcr = 0;
-  __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
-  return static_cast<unsigned>(fpcr);
-#else
-  return static_cast<unsigned>(std::fegetround());
-#endif
-}
-
-DLDataType dlpack_type(Format format) {
-  switch (format) {
-    case Format::f64:
-      return {kDLFloat, 64, 1};
-    case Format::f32:
-      return {kDLFloat, 32, 1};
-    case Format::f16:
-      return {kDLFloat, 16, 1};
-    case Format::bf16:
-      return {kDLBfloat, 16, 1};
-    default:
-      throw std::invalid_argument("kernel: dtype must be f64, f32, f16 or bf16");
-  }
-}
-
-// Shape and strides stay in the request.
-DLTensor dlpack_tensor(ChildTensor& from) {
-  DLTensor tensor{};
-  tensor.data = from.data == nullptr ? nullptr : static_cast<std::byte*>(from.data) - from.byte_offset;
-  tensor.byte_offset = static_cast<std::uint64_t>(from.byte_offset);
-  tensor.device = {kDLCPU, 0};
-  tensor.ndim = from.dimensions;
-  tensor.dtype = from.is_mask ? DLDataType{kDLUInt, 8, 1} : dlpack_type(from.format);
-  tensor.shape = from.shape.data();
-  tensor.strides = from.compact ? nullptr : from.strides.data();
-  return tensor;
-}
-
+using Kind = ServerMessage::Kind;
 using Kernel = std::function<int(const softcheck_call*)>;
 
-CallMessage answer(const Kernel& kernel, ChildRequest& request) {
-  std::array<DLTensor, most_inputs> input_tensors;
-  std::array<DLTensor, most_outputs> output_tensors;
-  std::array<const DLTensor*, most_inputs> inputs{};
-  std::array<DLTensor*, most_outputs> outputs{};
-  for (std::size_t i = 0; i < request.n_inputs; ++i) {
-    input_tensors[i] = dlpack_tensor(request.inputs[i]);
-    inputs[i] = &input_tensors[i];
-  }
-  for (std::size_t i = 0; i < request.n_outputs; ++i) {
-    output_tensors[i] = dlpack_tensor(request.outputs[i]);
-    outputs[i] = &output_tensors[i];
-  }
-  softcheck_call call{};
-  call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION;
-  call.n_inputs = request.n_inputs;
-  call.n_outputs = request.n_outputs;
-  call.inputs = inputs.data();
-  call.outputs = outputs.data();
-  call.theta = request.theta;
-  call.scale = request.scale;
-  call.causal = request.causal;
-  CallMessage message;
+// Of the descriptors the kernel's process has: nothing to read from, a file to print to, twice, and the channel.
+constexpr int channel = 3;
+
+ServerMessage answer(const Kernel& kernel, const ChildRequest& request, CallPage& page, OpenPages& pages) {
+  pages.open(request);
+  const softcheck_call* call = page.write(request);
+  ServerMessage message;
+  message.kind = Kind::answered;
   message.number = request.number;
-  const unsigned before = control_bits();
-  message.returned = kernel(&call);
-  message.environment_changed = control_bits() != before;
+  const EnvironmentBits before = environment_bits();
+  const int returned = kernel(call);
+  const EnvironmentBits after = environment_bits();
+  message.returned = returned;
+  message.environment_changed = after != before;
   return message;
 }
 
-template <class Message>
-void send_message(int socket, const Message& message) {
+void send_message(const ServerMessage& message) {
   ssize_t sent = -1;
-  do sent = send(socket, &message, sizeof message, MSG_NOSIGNAL);
+  do sent = send(channel, &message, sizeof message, MSG_NOSIGNAL);
   while (sent < 0 && errno == EINTR);
   if (sent != sizeof message) _exit(0);
 }
 
+ChildRequest next_request() {
+  ChildRequest request;
+  for (;;) {
+    const ssize_t got = recv(channel, &request, sizeof request, 0);
+    if (got < 0 && errno == EINTR) continue;  // a timer that the kernel left behind
+    if (got != sizeof request) _exit(0);
+    return request;
+  }
+}
+
 // The kernel, or nothing and why it cannot be called.
-Kernel load(const KernelSource& source, LoadMessage& loaded) {
+Kernel load(const KernelSource& source, ServerMessage& loaded) {
+  loaded.kind = Kind::loaded;
   if (source.callable) return source.callable;
+  const EnvironmentBits before = environment_bits();
   void* library = dlopen(source.library.c_str(), RTLD_NOW | RTLD_LOCAL);
   void* symbol = library == nullptr ? nullptr : dlsym(library, source.symbol.c_str());
+  loaded.environment_changed = environment_bits() != before;
   if (symbol != nullptr) return reinterpret_cast<softcheck_kernel>(symbol);
-  loaded.loaded = library == nullptr ? Loaded::not_a_library : Loaded::no_such_symbol;
+  loaded.kind = library == nullptr ? Kind::not_a_library : Kind::no_such_symbol;
   const char* text = dlerror();
   std::snprintf(loaded.text.data(), loaded.text.size(), "%s", text == nullptr ? "" : text);
   return {};
 }
 
-[[noreturn]] void serve(int socket, const KernelSource& source) {
-  LoadMessage loaded;
-  const Kernel kernel = load(source, loaded);
-  send_message(socket, loaded);
-  if (!kernel) _exit(0);
-  ChildRequest request;
+// Entries of a folder of /proc; 0 where there is none.
+int count_entries(const char* path) {
+  DIR* folder = opendir(path);
+  if (folder == nullptr) return 0;
+  int count = 0;
+  while (const dirent* entry = readdir(folder)) count += entry->d_name[0] != '.' ? 1 : 0;
+  closedir(folder);
+  return count;
+}
+
+// A fork has none of the other threads, and an open descriptor is most often a device's or an event queue's, whose
+// state a fork shares with its parent: a library that has either by now is loaded anew in each process.
+bool can_be_forked() {
+  const int descriptors = count_entries("/proc/self/fd") - 1;  // the folder's own
+  return count_entries("/proc/self/task") == 1 && descriptors == channel + 1;
+}
+
+[[noreturn]] void serve(const Kernel& kernel) {
+  CallPage page;
+  OpenPages pages;
   for (;;) {
-    const ssize_t got = recv(socket, &request, sizeof request, 0);
-    if (got < 0 && errno == EINTR) continue;  // a timer that the kernel left behind
-    if (got != sizeof request) _exit(0);
-    send_message(socket, answer(kernel, request));
+    const ChildRequest request = next_request();
+    if (request.number == resume) _exit(0);
+    send_message(answer(kernel, request, page, pages));
   }
 }
 
-void limit_resources(const KernelLimits& limits) {
-  const rlimit no_core{0, 0};
-  setrlimit(RLIMIT_CORE, &no_core);
+// Tells of the death of each process, and of the next one when the judge wants one. Only in a pid namespace of its own:
+// all that a dead one has left there is killed before the next begins.
+[[noreturn]] void serve_from_forks(const Kernel& kernel) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  for (;;) {
+    std::signal(SIGCHLD, SIG_DFL);  // a library may have asked for children to vanish
+    const pid_t loader = getpid();
+    const pid_t process = fork();
+    if (process == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != loader) _exit(0);
+      serve(kernel);
+    }
+    ServerMessage death;
+    death.kind = Kind::died;
+    pid_t ended = -1;
+    do ended = waitpid(-1, &death.status, 0);
+    while (process > 0 && ended != process && (ended > 0 || errno == EINTR));
+    end_children(true);
+    send_message(death);
+    while (next_request().number != resume) {
+    }
+    ServerMessage ready;
+    ready.kind = Kind::ready;
+    send_message(ready);
+  }
+}
+
+void limit_memory(const KernelLimits& limits) {
 #if !defined(SOFTCHECK_SHADOW_MEMORY)  // the sanitizer's shadow memory is mapped address space
   long pages = 0;
   if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
@@ -164,31 +155,42 @@ void limit_resources(const KernelLimits& limits) {
 }
 
 // What the kernel may reach: nothing to read from, a file of its own to print to, and the socket.
-int isolate_descriptors(int socket, int printed) {
+void isolate_descriptors(int socket, int printed) {
   // Out of the way of 0 to 3, which a judge without standard streams may have given them.
-  socket = fcntl(socket, F_DUPFD, 4);
-  printed = fcntl(printed, F_DUPFD, 4);
+  socket = fcntl(socket, F_DUPFD, channel + 1);
+  printed = fcntl(printed, F_DUPFD, channel + 1);
   const int nothing = open("/dev/null", O_RDONLY);
   dup2(nothing, 0);
   dup2(printed, 1);
   dup2(printed, 2);
-  const int kept = 3;
-  dup2(socket, kept);
-  close_range(kept + 1, ~0u, 0);
-  return kept;
+  dup2(socket, channel);
+  close_range(channel + 1, ~0u, 0);
 }
 
 }  // namespace
 
-void serve_kernel(int socket, int printed, const KernelSource& source, const KernelLimits& limits) noexcept {
-  // What the judge, or a sanitizer in it, does about its own faults says nothing of the kernel's.
-  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGPIPE}) std::signal(number, SIG_DFL);
+void serve_kernel(int socket, int printed, const KernelSource& source, const KernelLimits& limits,
+                  Containment containment) noexcept {
   // Worker threads of a library are none of the judge's business; one is enough to compute the right values.
   setenv("OMP_NUM_THREADS", "1", 0);
   // What the kernel prints shows at once, with the call that it came from.
   std::setvbuf(stdout, nullptr, _IONBF, 0);
-  limit_resources(limits);
-  serve(isolate_descriptors(socket, printed), source);
+  isolate_descriptors(socket, printed);
+  limit_memory(limits);
+  if (limits.isolation == Isolation::full) give_up_rights(containment);
+  // The last step took the signal that ends this process with its parent, where it changed the user.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ServerMessage contained;
+  contained.kind = Kind::contained;
+  contained.containment = containment;
+  send_message(contained);
+  ServerMessage loaded;
+  const Kernel kernel = load(source, loaded);
+  loaded.forks = containment.processes && can_be_forked();
+  send_message(loaded);
+  if (!kernel) _exit(0);
+  if (loaded.forks) serve_from_forks(kernel);
+  serve(kernel);
 }
 
 }  // namespace softcheck::proptests

@@ -1,30 +1,16 @@
 #pragma once
 
-#include <array>
-#include <cstdint>
-
 #include "proptests/judge/kernel_child.hpp"
 
 namespace softcheck::proptests {
 
-enum class Loaded : std::int32_t { ok, not_a_library, no_such_symbol };
-
-struct LoadMessage {
-  Loaded loaded = Loaded::ok;
-  std::array<char, 400> text{};
-};
-
-struct CallMessage {
-  std::uint64_t number = 0;  // the request's: a message that the kernel sends itself does not hold it
-  std::int32_t returned = 0;
-  std::int32_t environment_changed = 0;
-};
-
-/// The child's side: takes away what the kernel must not reach, loads it, says so by a LoadMessage, and answers each
-/// ChildRequest by a CallMessage. An exception that crosses the C boundary ends the process.
+/// The child's side: gives up its rights and says so, loads the kernel, says so, and answers each ChildRequest, all by
+/// ServerMessages. A library that can be forked is loaded once, and every process that dies is replaced by another fork
+/// of the one that loaded it. An exception that crosses the C boundary ends the process.
 ///
-/// socket    the child's end of the channel       printed   file that the kernel prints to
-[[noreturn]] void serve_kernel(int socket, int printed, const KernelSource& source,
-                               const KernelLimits& limits) noexcept;
+/// socket        the child's end of the channel       printed   file that the kernel prints to
+/// containment   what the process's namespaces have reached
+[[noreturn]] void serve_kernel(int socket, int printed, const KernelSource& source, const KernelLimits& limits,
+                               Containment containment) noexcept;
 
 }  // namespace softcheck::proptests

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <csignal>
+
+namespace softcheck::cli {
+
+/// While one is there, Ctrl-C and SIGTERM ask the work to end with what it knows; a second one ends the program.
+class Interruption {
+ public:
+  Interruption();
+  ~Interruption();
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+  /// Has the user asked for the end?
+  static bool requested();
+
+ private:
+  struct sigaction before_interrupt_ {};
+  struct sigaction before_terminate_ {};
+};
+
+}  // namespace softcheck::cli

@@ -1,0 +1,118 @@
+#include "proptests/judge/call_page.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <new>
+#include <stdexcept>
+#include <system_error>
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Format;
+
+DLDataType dlpack_type(Format format) {
+  switch (format) {
+    case Format::f64:
+      return {kDLFloat, 64, 1};
+    case Format::f32:
+      return {kDLFloat, 32, 1};
+    case Format::f16:
+      return {kDLFloat, 16, 1};
+    case Format::bf16:
+      return {kDLBfloat, 16, 1};
+    default:
+      throw std::invalid_argument("kernel: dtype must be f64, f32, f16 or bf16");
+  }
+}
+
+// Shape and strides stay where they are.
+DLTensor dlpack_tensor(ChildTensor& from) {
+  DLTensor tensor{};
+  tensor.data = from.data == nullptr ? nullptr : static_cast<std::byte*>(from.data) - from.byte_offset;
+  tensor.byte_offset = static_cast<std::uint64_t>(from.byte_offset);
+  tensor.device = {kDLCPU, 0};
+  tensor.ndim = from.dimensions;
+  tensor.dtype = from.is_mask ? DLDataType{kDLUInt, 8, 1} : dlpack_type(from.format);
+  tensor.shape = from.shape.data();
+  tensor.strides = from.compact ? nullptr : from.strides.data();
+  return tensor;
+}
+
+void protect(std::byte* begin, std::size_t first, std::size_t last, int rights) {
+  if (first < last && mprotect(begin + first, last - first, rights) != 0) {
+    throw std::system_error(errno, std::generic_category(), "OpenPages: mprotect");
+  }
+}
+
+}  // namespace
+
+struct CallPage::Content {
+  softcheck_call call{};
+  std::array<const DLTensor*, most_inputs> inputs{};
+  std::array<DLTensor*, most_outputs> outputs{};
+  std::array<DLTensor, most_inputs + most_outputs> tensors{};
+  std::array<ChildTensor, most_inputs + most_outputs> places{};  // shapes and strides
+};
+
+CallPage::CallPage() {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  bytes_ = (sizeof(Content) + page - 1) / page * page;
+  void* mapping = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "CallPage: mmap");
+  page_ = static_cast<std::byte*>(mapping);
+}
+
+CallPage::~CallPage() { munmap(page_, bytes_); }
+
+void CallPage::allow_writing(bool allowed) {
+  if (mprotect(page_, bytes_, allowed ? PROT_READ | PROT_WRITE : PROT_READ) == 0) return;
+  throw std::system_error(errno, std::generic_category(), "CallPage: mprotect");
+}
+
+const softcheck_call* CallPage::write(const ChildRequest& request) {
+  allow_writing(true);
+  Content& content = *new (page_) Content;
+  for (std::size_t i = 0; i < most_inputs + most_outputs; ++i) {
+    const bool is_input = i < most_inputs;
+    content.places[i] = is_input ? request.inputs[i] : request.outputs[i - most_inputs];
+    if (is_input ? i >= request.n_inputs : i - most_inputs >= request.n_outputs) continue;
+    content.tensors[i] = dlpack_tensor(content.places[i]);
+    if (is_input) {
+      content.inputs[i] = &content.tensors[i];
+    } else {
+      content.outputs[i - most_inputs] = &content.tensors[i];
+    }
+  }
+  content.call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION;
+  content.call.n_inputs = request.n_inputs;
+  content.call.n_outputs = request.n_outputs;
+  content.call.inputs = content.inputs.data();
+  content.call.outputs = content.outputs.data();
+  content.call.theta = request.theta;
+  content.call.scale = request.scale;
+  content.call.causal = request.causal;
+  allow_writing(false);
+  return &content.call;
+}
+
+void OpenPages::open(const ChildRequest& request) {
+  for (std::size_t i = 0; i < now_.size(); ++i) {
+    const ChildPages& wanted = request.pages[i];
+    ChildPages& now = now_[i];
+    if (wanted.begin == nullptr) continue;
+    if (now.begin != wanted.begin) {
+      protect(wanted.begin, 0, wanted.size, PROT_NONE);
+      now = {wanted.begin, wanted.size, 0, 0};
+    }
+    // A narrower range keeps what lies around it closed, whatever lay open before.
+    if (now.open_begin == wanted.open_begin && now.open_end == wanted.open_end) continue;
+    protect(now.begin, now.open_begin, now.open_end, PROT_NONE);
+    protect(now.begin, wanted.open_begin, wanted.open_end, PROT_READ | PROT_WRITE);
+    now = wanted;
+  }
+}
+
+}  // namespace softcheck::proptests

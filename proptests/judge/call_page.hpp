@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/abi/softcheck_kernel.h"
+#include "proptests/judge/kernel_messages.hpp"
+
+namespace softcheck::proptests {
+
+/// The call structure, its tensors, shapes and strides on pages of their own, which the kernel can only read: a write
+/// there is a segmentation fault.
+class CallPage {
+ public:
+  CallPage();
+  ~CallPage();
+  CallPage(const CallPage&) = delete;
+  CallPage& operator=(const CallPage&) = delete;
+
+  /// Valid until the next call of this function.
+  const softcheck_call* write(const ChildRequest& request);
+
+ private:
+  struct Content;
+  void allow_writing(bool allowed);
+
+  std::byte* page_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// Lets this process touch what the request opens of each tensor's pages, and nothing else of them.
+class OpenPages {
+ public:
+  void open(const ChildRequest& request);
+
+ private:
+  std::array<ChildPages, most_inputs + most_outputs> now_{};
+};
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+
+namespace softcheck::proptests {
+
+/// How far a kernel is to be kept from everything but its tensors.
+enum class Isolation {
+  full,     // as far as the system lets the judge
+  process,  // a process of its own with the judge's rights: for a kernel that needs files, sockets or a cache
+};
+
+/// What keeps a kernel's process from the judge and from the machine: what the system allowed of it. docs/security.md
+/// says what each of them stops.
+struct Containment {
+  bool processes = false;        // a pid namespace: no other process can be named, and none outlives it
+  bool proc = false;             // a /proc of that namespace
+  bool files = false;            // a mount namespace in which every file system is read-only
+  bool network = false;          // a network namespace without a device, and an IPC namespace
+  bool user_namespace = false;   // no capability in the judge's own
+  bool other_user = false;       // another uid than the judge's
+  bool no_capabilities = false;  // none but to read files
+  bool filter = false;           // system calls that a kernel has no use for are refused
+};
+
+/// "own pid, mount, network and IPC namespaces, files read-only, ...": one line for a report.
+std::string to_string(const Containment& containment);
+
+/// Takes the calling process's children to be into namespaces of their own, as many as the system allows.
+Containment enter_namespaces();
+
+/// In the first process of the namespaces: every file system read-only, /dev/shm empty and its own, no terminals, and a
+/// /proc that shows nothing else.
+void close_file_systems(Containment& containment);
+
+/// In the process that will run the kernel: gives up the user, the capabilities, the resources and the system calls
+/// that a kernel has no use for.
+void give_up_rights(Containment& containment);
+
+}  // namespace softcheck::proptests

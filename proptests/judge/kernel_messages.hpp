@@ -1,0 +1,62 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "proptests/judge/containment.hpp"
+#include "proptests/judge/tensor_call.hpp"
+
+namespace softcheck::proptests {
+
+/// One tensor as the child is to pass it; the address lies in pages that both share.
+struct ChildTensor {
+  void* data = nullptr;  // the first element; null where there is none
+  bool is_mask = false;  // uint8; else a number of format
+  numerics::Format format = numerics::Format::f32;
+  std::int32_t dimensions = 0;
+  bool compact = false;  // strides are passed as NULL
+  std::array<std::int64_t, most_dimensions> shape{};
+  std::array<std::int64_t, most_dimensions> strides{};
+  std::int64_t byte_offset = 0;
+};
+
+/// A tensor's pages, and what a call may touch of them: whole pages from open_begin to open_end.
+struct ChildPages {
+  std::byte* begin = nullptr;
+  std::size_t size = 0;
+  std::size_t open_begin = 0;
+  std::size_t open_end = 0;
+};
+
+/// What the judge asks of the child.
+struct ChildRequest {
+  std::uint64_t number = 0;  // set by KernelChild::call
+  std::uint32_t n_inputs = 0;
+  std::uint32_t n_outputs = 0;
+  std::array<ChildTensor, most_inputs> inputs{};
+  std::array<ChildTensor, most_outputs> outputs{};
+  std::array<ChildPages, most_inputs + most_outputs> pages{};
+  double theta = 1;
+  double scale = 1;
+  std::int32_t causal = 0;
+};
+
+/// What the child says, always of the same size.
+struct ServerMessage {
+  enum class Kind : std::int32_t { contained, loaded, not_a_library, no_such_symbol, answered, died, ready };
+
+  Kind kind = Kind::contained;
+  Containment containment{};         // contained: sent before any code of the kernel has run
+  bool environment_changed = false;  // by loading, or by the call
+  bool forks = false;         // loaded: a process that dies is told of (died), and replaced when the judge asks for it
+  std::int32_t returned = 0;  // answered
+  std::int32_t status = 0;    // died: as waitpid gives it
+  std::uint64_t number = 0;   // answered: the request's
+  std::array<char, 400> text{};  // why it cannot be loaded
+};
+
+/// The number of a request that only asks for a new process after one has died.
+inline constexpr std::uint64_t resume = 0;
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,13 @@
+#pragma once
+
+namespace softcheck::proptests {
+
+/// From here on the calling process cannot trace, read or write another process, leave its session or process group,
+/// mount, open a socket or make a namespace: those calls fail with EPERM. Threads, files, memory and devices work as
+/// before.
+///
+/// no_other_process   signals to other processes are refused, too: where there is no pid namespace to refuse them
+/// returns            whether the filter is in place: libseccomp was there when this was built, and the system has it
+bool refuse_system_calls(bool no_other_process);
+
+}  // namespace softcheck::proptests

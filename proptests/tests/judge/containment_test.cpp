@@ -1,0 +1,371 @@
+// What a kernel's process can reach: kernels of this program attack the judge, the machine and the caller's memory, and
+// say in a page that both share what they achieved.
+#include "proptests/judge/containment.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include "proptests/judge/isolated_kernel.hpp"
+#include "proptests/tests/judge/kernel_call.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using namespace std::chrono_literals;
+
+const std::string intruders = std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_intruders.so";
+const std::string slow = std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_loads_slowly.so";
+
+// Counters in memory that this program shares with every process that comes of it.
+class Shared {
+ public:
+  Shared()
+      : counters_(static_cast<std::atomic<int>*>(
+            mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
+  ~Shared() { munmap(counters_, 4096); }
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+  std::atomic<int>& operator[](std::size_t i) const { return counters_[i]; }
+
+ private:
+  std::atomic<int>* counters_;
+};
+
+TensorCall one_row() {
+  KernelCall call;
+  call.columns = 2;
+  call.logits = {1, 1};
+  return lowered(call);
+}
+
+KernelSource source_of(std::function<int(const softcheck_call*)> kernel) {
+  return {"this program", "kernel", std::move(kernel)};
+}
+
+KernelLimits short_limits(Isolation isolation = Isolation::full) {
+  KernelLimits limits;
+  limits.seconds_per_call = 0.5;
+  limits.isolation = isolation;
+  return limits;
+}
+
+double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Counts for ever, in a session of its own where it may have one.
+void start_daemon(std::atomic<int>& counter) {
+  if (fork() != 0) return;
+  setsid();
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, nullptr);
+  if (fork() != 0) _exit(0);
+  for (;;) {
+    ++counter;
+    usleep(1000);
+  }
+}
+
+// A loaded machine may take its time to let the daemon begin; that it has ended shows at once.
+bool counts(std::atomic<int>& counter) {
+  const int before = counter;
+  std::this_thread::sleep_for(50ms);
+  return counter != before;
+}
+
+class EachIsolation : public ::testing::TestWithParam<Isolation> {};
+
+TEST_P(EachIsolation, NothingOutlivesTheKernel) {
+  const Shared shared;
+  {
+    IsolatedKernel kernel(source_of([&](const softcheck_call*) {
+                            start_daemon(shared[0]);
+                            while (shared[0] == 0) usleep(1000);
+                            return 0;
+                          }),
+                          short_limits(GetParam()));
+    ASSERT_EQ(kernel.call(one_row()).end, CallEnd::done);
+    EXPECT_TRUE(counts(shared[0])) << "the daemon is not there at all";
+  }
+  EXPECT_FALSE(counts(shared[0]));
+}
+
+TEST_P(EachIsolation, NothingOutlivesACrash) {
+  const Shared shared;
+  IsolatedKernel kernel(source_of([&](const softcheck_call*) {
+                          start_daemon(shared[0]);
+                          while (shared[0] == 0) usleep(1000);
+                          _exit(3);
+                          return 0;
+                        }),
+                        short_limits(GetParam()));
+  const TensorReply reply = kernel.call(one_row());
+  EXPECT_EQ(reply.end, CallEnd::crashed);
+  EXPECT_EQ(reply.death, "exit(3)");
+  EXPECT_FALSE(counts(shared[0]));
+}
+
+TEST_P(EachIsolation, NoKernelHangsTheJudge) {
+  for (const char* symbol :
+       {"mutant_leaves_its_process_group", "mutant_leaves_a_daemon_behind", "mutant_sleeps_through_signals"}) {
+    const double seconds = seconds_of([&] {
+      IsolatedKernel kernel({intruders, symbol}, short_limits(GetParam()));
+      EXPECT_NE(kernel.call(one_row()).end, CallEnd::done) << symbol;
+    });
+    EXPECT_LT(seconds, 10) << symbol;
+  }
+}
+
+TEST_P(EachIsolation, AStoppedKernelTimesOut) {
+  IsolatedKernel kernel(source_of([](const softcheck_call*) { return raise(SIGSTOP); }), short_limits(GetParam()));
+  EXPECT_EQ(kernel.call(one_row()).end, CallEnd::timed_out);
+}
+
+TEST_P(EachIsolation, AnInterruptEndsTheCallUnderWay) {
+  const auto start = std::chrono::steady_clock::now();
+  KernelLimits limits = short_limits(GetParam());
+  limits.seconds_per_call = 600;
+  limits.interrupted = [&] { return std::chrono::steady_clock::now() > start + 300ms; };
+  IsolatedKernel kernel(source_of([](const softcheck_call*) { return pause(); }), limits);
+  const double seconds = seconds_of([&] { EXPECT_THROW(kernel.call(one_row()), Interrupted); });
+  EXPECT_LT(seconds, 60);
+}
+
+TEST_P(EachIsolation, TheNextCallAfterADeathIsAnswered) {
+  const Shared shared;
+  IsolatedKernel kernel(source_of([&](const softcheck_call*) {
+                          if (++shared[0] % 2 == 1) abort();
+                          return 7;
+                        }),
+                        short_limits(GetParam()));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(kernel.call(one_row()).death, "signal 6 (Aborted)");
+    EXPECT_EQ(kernel.call(one_row()).refusal, 7);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Containment, EachIsolation, ::testing::Values(Isolation::full, Isolation::process),
+                         [](const auto& info) { return info.param == Isolation::full ? "Full" : "Process"; });
+
+// What an attack achieved, as the kernel's process saw it: 1 succeeded, -1 failed.
+struct Attack {
+  const char* what;
+  std::function<bool()> succeeds;
+};
+
+std::vector<Attack> attacks_on(pid_t judge, void* memory) {
+  const auto opens = [](const std::string& path) {
+    const int file = open(path.c_str(), O_RDWR);
+    if (file >= 0) close(file);
+    return file >= 0;
+  };
+  const std::string proc = "/proc/" + std::to_string(judge);
+  return {{"traces the judge", [=] { return ptrace(PTRACE_ATTACH, judge, nullptr, nullptr) == 0; }},
+          {"traces its parent", [] { return ptrace(PTRACE_ATTACH, getppid(), nullptr, nullptr) == 0; }},
+          {"writes the judge's memory",
+           [=] {
+             int value = 0;
+             const iovec from{&value, sizeof value}, to{memory, sizeof value};
+             return process_vm_writev(judge, &from, 1, &to, 1, 0) >= 0;
+           }},
+          {"opens the judge's memory", [=] { return opens(proc + "/mem"); }},
+          {"lists the judge's files", [=] { return access((proc + "/fd/0").c_str(), F_OK) == 0; }},
+          {"may signal the judge", [=] { return kill(judge, 0) == 0; }},
+          {"opens a session", [] { return setsid() >= 0; }},
+          {"leaves its group", [] { return setpgid(0, 0) == 0; }},
+          {"opens a socket", [] { return socket(AF_UNIX, SOCK_STREAM, 0) >= 0; }},
+          {"opens the terminal", [=] { return opens("/dev/tty"); }},
+          {"becomes root", [] { return setuid(0) == 0 && geteuid() == 0; }},
+          {"writes a file of the user's", [=] { return opens(SOFTCHECK_SOURCE_DIR "/README.md"); }}};
+}
+
+TEST(Containment, AnAttackOnTheJudgeFails) {
+  const Shared shared;
+  int judges_own = 0;
+  const std::vector<Attack> attacks = attacks_on(getpid(), &judges_own);
+  IsolatedKernel kernel(source_of([&](const softcheck_call*) {
+                          for (std::size_t i = 0; i < attacks.size(); ++i) {
+                            shared[i] = attacks[i].succeeds() ? 1 : -1;
+                          }
+                          return 0;
+                        }),
+                        short_limits());
+  const Containment& containment = kernel.containment();
+  if (!containment.processes || !containment.files || !containment.filter) {
+    GTEST_SKIP() << "this system allows a kernel's process: " << to_string(containment);
+  }
+  EXPECT_EQ(kernel.call(one_row()).end, CallEnd::done);
+  for (std::size_t i = 0; i < attacks.size(); ++i) EXPECT_EQ(shared[i], -1) << attacks[i].what;
+}
+
+TEST(Containment, TheJudgeCannotBeTracedWhileAKernelIsThere) {
+  prctl(PR_SET_DUMPABLE, 1);
+  {
+    IsolatedKernel kernel(source_of([](const softcheck_call*) { return 0; }), short_limits());
+    EXPECT_EQ(prctl(PR_GET_DUMPABLE), 0);
+  }
+  EXPECT_EQ(prctl(PR_GET_DUMPABLE), 1);
+}
+
+TEST(Containment, AKernelMayHaveThreadsAndTemporaryFiles) {
+  const Shared shared;
+  IsolatedKernel kernel(source_of([&](const softcheck_call*) {
+                          std::thread([&] { shared[0] = 1; }).join();
+                          std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
+                          const char* folder = std::getenv("TMPDIR");
+                          const std::string name = std::string(folder == nullptr ? "/tmp" : folder) + "/x";
+                          shared[1] = creat(name.c_str(), 0600) >= 0;
+                          return 0;
+                        }),
+                        short_limits());
+  EXPECT_EQ(kernel.call(one_row()).end, CallEnd::done);
+  EXPECT_EQ(shared[0], 1);
+  EXPECT_EQ(shared[1], 1);
+}
+
+TEST(Containment, AReportNamesWhatWasReached) {
+  EXPECT_EQ(to_string(Containment{}), "a process of its own with the judge's rights");
+  Containment some;
+  some.processes = some.filter = true;
+  EXPECT_EQ(to_string(some), "own pid namespace, system calls filtered");
+  IsolatedKernel kernel(source_of([](const softcheck_call*) { return 0; }), short_limits(Isolation::process));
+  EXPECT_EQ(to_string(kernel.containment()), to_string(Containment{}));
+}
+
+TEST(LoadedKernel, ACrashCostsAForkAndNotALoad) {
+  IsolatedKernel kernel({slow, "mutant_crashes_after_a_slow_load"}, short_limits());
+  if (!kernel.containment().processes) GTEST_SKIP() << "without a pid namespace every process loads the library";
+  const double seconds = seconds_of([&] {
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(kernel.call(one_row()).end, CallEnd::crashed);
+  });
+  EXPECT_LT(seconds, 5) << "ten loads take ten seconds";
+}
+
+TEST(LoadedKernel, LoadingHasALimitOfItsOwn) {
+  KernelLimits limits = short_limits();
+  limits.seconds_per_call = 0.2;
+  IsolatedKernel kernel({slow, "correct_after_a_slow_load"}, limits);
+  EXPECT_EQ(kernel.call(one_row()).end, CallEnd::done);
+  limits.seconds_to_load = 0.2;
+  try {
+    IsolatedKernel never({slow, "correct_after_a_slow_load"}, limits);
+    FAIL() << "loaded in 0.2 s";
+  } catch (const KernelLoadError& error) {
+    EXPECT_EQ(error.reason, KernelLoadError::Reason::died_while_loading);
+    EXPECT_NE(std::string(error.what()).find("did not finish loading"), std::string::npos) << error.what();
+  }
+}
+
+TEST(LoadedKernel, ALibraryThatSetsFtzAsItLoadsIsFound) {
+  const std::string library = std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_sets_ftz.so";
+#if defined(__SSE__)
+  EXPECT_TRUE(IsolatedKernel({library, "mutant_sets_ftz_while_loading"}).loading_changed_environment());
+#endif
+  EXPECT_FALSE(IsolatedKernel({intruders, "mutant_writes_shape"}).loading_changed_environment());
+}
+
+TEST(LoadedKernel, ALimitIsANumberOfSeconds) {
+  for (const double wrong : {std::nan(""), std::numeric_limits<double>::infinity(), 0.0, -1.0}) {
+    KernelLimits limits;
+    limits.seconds_per_call = wrong;
+    EXPECT_THROW(IsolatedKernel({intruders, "mutant_writes_shape"}, limits), std::invalid_argument) << wrong;
+    limits = {};
+    limits.seconds_to_load = wrong;
+    EXPECT_THROW(IsolatedKernel({intruders, "mutant_writes_shape"}, limits), std::invalid_argument) << wrong;
+  }
+}
+
+TEST(CallMemory, TheCallIsReadOnly) {
+  const std::vector<std::function<void(const softcheck_call*)>> writes{
+      [](const softcheck_call* call) { const_cast<softcheck_call*>(call)->theta = 2; },
+      [](const softcheck_call* call) { call->inputs[0]->shape[0] = 5; },
+      [](const softcheck_call* call) { call->outputs[0]->ndim = 1; },
+      [](const softcheck_call* call) { const_cast<const DLTensor**>(call->inputs)[0] = nullptr; }};
+  for (const auto& write : writes) {
+    IsolatedKernel kernel(source_of([&](const softcheck_call* call) {
+                            write(call);
+                            return 0;
+                          }),
+                          short_limits());
+    EXPECT_EQ(kernel.call(one_row()).death, "signal 11 (Segmentation fault)");
+  }
+}
+
+// Behind the end of a view that begins its pages, and in front of one that ends them.
+TEST(CallMemory, OnlyWhatTheCallCoversCanBeTouched) {
+  for (const std::ptrdiff_t distance : {std::ptrdiff_t{1} << 17, std::ptrdiff_t{1} << 20, std::ptrdiff_t{32} << 20}) {
+    for (const bool at_the_end : {true, false}) {
+      KernelCall call;
+      call.columns = 2;
+      call.logits = {1, 1};
+      call.layout.against_the_end = call.output_layout.against_the_end = at_the_end;
+      IsolatedKernel kernel(source_of([&](const softcheck_call* asked) {
+                              static_cast<volatile char*>(asked->outputs[0]->data)[at_the_end ? -distance : distance] =
+                                  1;
+                              return 0;
+                            }),
+                            short_limits());
+      EXPECT_EQ(kernel.call(lowered(call)).end, CallEnd::crashed) << distance;
+    }
+  }
+}
+
+TEST(CallMemory, ATensorThatIsNotInTheCallCannotBeTouched) {
+  KernelCall masked;
+  masked.columns = 2;
+  masked.logits = {1, 1};
+  masked.mask = {1, 1};
+  volatile char* mask = nullptr;  // as the kernel's process remembers it
+  IsolatedKernel kernel(source_of([&](const softcheck_call* call) {
+                          if (call->n_inputs == 2) mask = static_cast<volatile char*>(call->inputs[1]->data);
+                          if (call->n_inputs == 1) *mask = 1;
+                          return 0;
+                        }),
+                        short_limits());
+  EXPECT_EQ(kernel.call(lowered(masked)).end, CallEnd::done);
+  EXPECT_EQ(kernel.call(one_row()).death, "signal 11 (Segmentation fault)");
+  EXPECT_EQ(kernel.call(lowered(masked)).end, CallEnd::done);
+}
+
+#if defined(__x86_64__)
+TEST(CallMemory, TheRegistersOfX87AndMmxAreCheckedToo) {
+  const std::vector<std::function<void()>> changes{[] {
+                                                     __asm__ volatile("fld1" ::: "st");
+                                                   },
+                                                   [] {
+                                                     __asm__ volatile("pxor %%mm0, %%mm0" ::: "mm0");
+                                                   },
+                                                   [] {
+                                                     const unsigned short word = 0x027f;
+                                                     __asm__ volatile("fldcw %0" ::"m"(word));
+                                                   }};
+  for (const auto& change : changes) {
+    IsolatedKernel kernel(source_of([&](const softcheck_call*) {
+                            change();
+                            return 0;
+                          }),
+                          short_limits());
+    EXPECT_TRUE(kernel.call(one_row()).environment_changed);
+  }
+}
+#endif
+
+}  // namespace
+}  // namespace softcheck::proptests
