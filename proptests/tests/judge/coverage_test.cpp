@@ -1,0 +1,174 @@
+// What a pass speaks of: every class of calls is met, refusals are explained, and a domain is judged to its edges.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "proptests/generators/row_matrix_classes.hpp"
+#include "proptests/judge/kernel_judge.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Format;
+
+KernelSubject subject_of(KernelSource source, const std::string& contract, const std::string& domain = "") {
+  KernelSubject subject;
+  subject.source = std::move(source);
+  subject.contract = numerics::parse_contract(contract, Format::f32, Format::f32);
+  subject.domain = parse_domain(domain, false);
+  return subject;
+}
+
+/// One call of compact f32 logits.
+struct Logits {
+  const float* first;
+  std::int64_t rows, n;
+  double theta;
+  bool masked, compact;
+
+  explicit Logits(const softcheck_call& call)
+      : first(reinterpret_cast<const float*>(static_cast<const char*>(call.inputs[0]->data) +
+                                             call.inputs[0]->byte_offset)),
+        rows(call.inputs[0]->shape[0]),
+        n(call.inputs[0]->shape[1]),
+        theta(call.theta),
+        masked(call.n_inputs > 1),
+        compact(call.inputs[0]->strides == nullptr && call.outputs[0]->strides == nullptr &&
+                call.inputs[0]->byte_offset == 0 && call.outputs[0]->byte_offset == 0) {}
+  bool all(bool (*holds)(float)) const { return std::all_of(first, first + rows * n, holds); }
+};
+
+/// softmax in double of compact logits at theta 1, whatever they are.
+void softmax(const Logits& logits, float* result) {
+  for (std::int64_t r = 0; r < logits.rows; ++r) {
+    const float* row = logits.first + r * logits.n;
+    double top = -std::numeric_limits<double>::infinity(), sum = 0;
+    for (std::int64_t i = 0; i < logits.n; ++i) top = row[i] > top || std::isnan(row[i]) ? row[i] : top;
+    for (std::int64_t i = 0; i < logits.n; ++i) sum += std::exp(row[i] - top);
+    for (std::int64_t i = 0; i < logits.n; ++i) {
+      result[r * logits.n + i] = static_cast<float>(std::exp(row[i] - top) / sum);
+    }
+  }
+}
+
+/// The same of a kernel that takes what takes(logits) says.
+template <class Takes>
+KernelSource kernel_that(Takes takes) {
+  return {"", "kernel", [takes](const softcheck_call* call) {
+            const Logits logits(*call);
+            if (logits.masked || !logits.compact || logits.theta != 1 || !takes(logits)) return 1;
+            softmax(logits, reinterpret_cast<float*>(call->outputs[0]->data));
+            return 0;
+          }};
+}
+
+bool is_finite(float x) { return std::isfinite(x); }
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+TEST(Coverage, AtDefaultEffortEveryClassIsMet) {
+  const KernelSource ours{std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_cpu_kernels.so", "softcheck_softmax"};
+  const KernelJudgement judgement =
+      judge_kernel(subject_of(ours, "sum=blocks:32 subnormal=kept"), judge_options(Effort::normal));
+  EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << joined(judgement.notes);
+  const std::vector<Coverage::Entry> entries = judgement.coverage.entries();
+  EXPECT_GT(entries.size(), 90u);
+  for (const Coverage::Entry& entry : entries) {
+    EXPECT_GT(entry.calls, 0u) << entry.dimension << ": " << entry.name << " " << entry.reason;
+  }
+}
+
+// "| rows | 1, 2 to 3, ... |" for each dimension: what the page promises is what the test above requires.
+TEST(Coverage, TheClassesAreThoseOfThePage) {
+  std::ifstream page(SOFTCHECK_SOURCE_DIR "/docs/kernels/judging.md");
+  std::stringstream text;
+  text << page.rdbuf();
+  for (const MatrixDimension& dimension : matrix_dimensions()) {
+    std::string row = "| " + dimension.name + " | ";
+    for (std::size_t c = 0; c < dimension.classes.size(); ++c) row += (c == 0 ? "" : "; ") + dimension.classes[c];
+    EXPECT_NE(text.str().find(row + " |"), std::string::npos) << row << " |";
+  }
+}
+
+TEST(Refusals, AreExplainedByTheFewestWords) {
+  const KernelSource aligned = kernel_that([](const Logits& logits) {
+    return logits.n % 16 == 0 && logits.n > 0 && logits.n <= 8192 && logits.rows > 0 && logits.all(is_finite);
+  });
+  const KernelJudgement judgement = judge_kernel(subject_of(aligned, ""), judge_options(Effort::quick));
+  EXPECT_EQ(judgement.verdict, ReportVerdict::vacuous);
+  const std::string notes = joined(judgement.notes);
+  EXPECT_NE(notes.find("n=16k"), std::string::npos) << notes;
+  EXPECT_NE(notes.find("lies outside the domain"), std::string::npos) << notes;
+}
+
+constexpr const char* aligned_domain = "n=16k n>=16 n<=8192 rows>=1 theta=1 compact finite nomask";
+
+TEST(DomainOfAKernel, InsideItIsJudgedFully) {
+  const KernelSource aligned = kernel_that([](const Logits& logits) {
+    return logits.n % 16 == 0 && logits.n > 0 && logits.n <= 8192 && logits.rows > 0 && logits.all(is_finite);
+  });
+  const KernelJudgement judgement =
+      judge_kernel(subject_of(aligned, "", aligned_domain), judge_options(Effort::normal));
+  EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << joined(judgement.notes);
+  EXPECT_EQ(judgement.refused, 0u);
+  EXPECT_GT(judgement.rows, 3000u);
+  for (const Coverage::Entry& entry : judgement.coverage.unmet()) {
+    ADD_FAILURE() << entry.dimension << ": " << entry.name;
+  }
+}
+
+TEST(DomainOfAKernel, ARefusalInsideItIsAFinding) {
+  const KernelSource hole = kernel_that([](const Logits& logits) {
+    return logits.n % 16 == 0 && logits.n > 0 && logits.n <= 8192 && logits.n != 48 && logits.all(is_finite);
+  });
+  const KernelJudgement judgement = judge_kernel(subject_of(hole, "", aligned_domain), judge_options(Effort::quick));
+  EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
+  ASSERT_TRUE(judgement.counterexample);
+  EXPECT_EQ(judgement.counterexample->failed[0].claim, "kernel.accepts");
+  EXPECT_EQ(judgement.counterexample->size % 48, 0u);
+}
+
+TEST(DomainOfAKernel, WhatFailsInsideItShrinksInsideIt) {
+  const KernelSource wrong{"", "kernel", [](const softcheck_call* call) {
+                             const Logits logits(*call);
+                             auto* result = reinterpret_cast<float*>(call->outputs[0]->data);
+                             softmax(logits, result);
+                             if (logits.n > 100) result[logits.n - 1] *= 2;
+                             return 0;
+                           }};
+  const KernelJudgement judgement = judge_kernel(subject_of(wrong, "", aligned_domain), judge_options(Effort::quick));
+  EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
+  ASSERT_TRUE(judgement.counterexample);
+  EXPECT_EQ(judgement.counterexample->size, 112u) << judgement.counterexample->case_text;
+}
+
+TEST(Undecided, RefusingEveryRowWithANanIsNoPass) {
+  const KernelSource source{std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_cpu_kernels.so", "softcheck_softmax"};
+  const KernelSource picky =
+      kernel_that([](const Logits& logits) { return logits.all([](float x) { return !std::isnan(x); }); });
+  const KernelJudgement judgement = judge_kernel(subject_of(picky, ""), judge_options(Effort::quick));
+  EXPECT_EQ(judgement.verdict, ReportVerdict::vacuous);
+  ASSERT_FALSE(judgement.notes.empty());
+  EXPECT_EQ(judgement.notes[0], "kernel.nan_row was decided in no call");
+}
+
+TEST(Undecided, RefusingWhatANaiveExponentialCannotDoIsNoPass) {
+  const KernelSource naive = kernel_that([](const Logits& logits) {
+    return logits.all([](float x) { return std::isnan(x) || std::isinf(x) || std::fabs(x) < 80; });
+  });
+  const KernelJudgement judgement = judge_kernel(subject_of(naive, ""), judge_options(Effort::quick));
+  EXPECT_EQ(judgement.verdict, ReportVerdict::vacuous);
+  EXPECT_NE(joined(judgement.notes).find("values of the kind 'wide' was refused"), std::string::npos)
+      << joined(judgement.notes);
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
