@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <iosfwd>
 #include <limits>
@@ -19,7 +20,10 @@ struct Run {
   double value = 0;         // a logit: finite, or -inf for masked items
   std::uint64_t count = 1;  // >= 1
 
-  friend bool operator==(const Run&, const Run&) = default;
+  /// By the value's bits: -0 is not 0.
+  friend bool operator==(const Run& a, const Run& b) {
+    return std::bit_cast<std::uint64_t>(a.value) == std::bit_cast<std::uint64_t>(b.value) && a.count == b.count;
+  }
 };
 
 /// A row of logits as runs: a million items are as short to write, to shrink and to enclose as three.

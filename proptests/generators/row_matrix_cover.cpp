@@ -155,6 +155,7 @@ class Possibilities {
 
   bool layouts_fit(const ClassChoice& choice) const {
     const Domain& domain = options_.rows.domain;
+    if (choice[visible] && *choice[visible] > 0 && domain.no_mask) return false;
     for (const Dimension which : {input, output, visible}) {
       if (!choice[which]) continue;
       const std::size_t kind = *choice[which] - (which == visible && *choice[which] > 0 ? 1 : 0);

@@ -56,7 +56,7 @@ std::vector<MatrixStep> steps_of(const RowMatrixCase& matrix) {
   }
   add_halves(steps, MatrixWay::drop_rows, matrix.rows.cycle().size());
   for (std::size_t k = 0; k < matrix.nans.size(); ++k) steps.push_back({MatrixWay::drop_nan, k});
-  steps.push_back({MatrixWay::quiet_nans});
+  if (!matrix.nans.empty()) steps.push_back({MatrixWay::quiet_nans});
   for (const MatrixWay way :
        {MatrixWay::plain_in, MatrixWay::plain_out, MatrixWay::plain_mask, MatrixWay::no_mask, MatrixWay::all_by_mask}) {
     steps.push_back({way});
@@ -108,6 +108,15 @@ bool drop_columns(RowMatrixCase& matrix, std::size_t first, std::size_t size) {
   std::erase_if(matrix.nans, [&](const NanLogit& nan) { return nan.item >= first && nan.item < last; });
   for (NanLogit& nan : matrix.nans) nan.item -= nan.item >= last ? last - first : 0;
   return true;
+}
+
+/// In a domain of few lengths hardly a step would lead to one of them.
+void fit_columns(const Domain& domain, RowMatrixCase& matrix) {
+  const std::uint64_t columns = domain.length("n").nearest(matrix.columns);
+  if (columns == matrix.columns) return;
+  matrix.rows.replace_each([&](const RunLengthRow& row) { return resized(row, columns); });
+  std::erase_if(matrix.nans, [&](const NanLogit& nan) { return nan.item >= columns; });
+  matrix.columns = columns;
 }
 
 bool drop_rows(RowMatrixCase& matrix, std::size_t first, std::size_t size) {
@@ -198,7 +207,10 @@ rc::Seq<RowMatrixCase> shrink_row_matrix(const RowMatrixCase& matrix, const RowM
   const auto steps = std::make_shared<const std::vector<MatrixStep>>(steps_of(matrix));
   return lazy_shrinks(matrix, steps->size(), [steps, options](const RowMatrixCase& from, std::size_t k) {
     std::optional<RowMatrixCase> result = from;
-    if (!take_step((*steps)[k], *result) || !admits(options, *result)) result.reset();
+    const bool taken = take_step((*steps)[k], *result);
+    if (taken && result->columns < from.columns) fit_columns(options.rows.domain, *result);
+    const bool simpler = taken && !(result->columns >= from.columns && (*steps)[k].way == MatrixWay::drop_columns);
+    if (!simpler || !admits(options, *result)) result.reset();
     return result;
   });
 }

@@ -138,7 +138,12 @@ rc::Seq<RowCase> shrink_row_case(const RowCase& row_case, const RowOptions& opti
     double theta = from.theta;
     if (take_step((*steps)[k], from, runs, theta)) {
       result = RowCase{RunLengthRow(std::move(runs)), theta, from.format, from.family};
-      if (!admits(options, *result)) result.reset();
+      // In a domain of few lengths hardly a step would lead to one of them.
+      if (!options.domain.everything() && result->row.size() < from.row.size()) {
+        result = conformed(options, *result);
+        if (result->row.size() >= from.row.size()) result.reset();
+      }
+      if (result && !admits(options, *result)) result.reset();
     }
     return result;
   });

@@ -142,6 +142,10 @@ void require_decided_claims(const Trial& trial, KernelJudgement& judgement) {
     for (const auto& [claim, summary] : property.outcome.claims) decided[claim] += summary.decided;
   }
   std::vector<std::string> reasons;
+  const std::vector<std::string> values = trial.value_claims();
+  if (std::ranges::all_of(values, [&](const std::string& claim) { return trial.watched().exempts(claim); })) {
+    reasons.emplace_back("every claim on values is exempt");
+  }
   for (const auto& [claim, times] : decided) {
     if (times == 0 && !trial.watched().exempts(claim) && !trial.may_lack(claim)) {
       reasons.push_back(claim + " was decided in no call");

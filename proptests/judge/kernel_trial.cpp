@@ -113,6 +113,8 @@ KernelTrial::Outputs KernelTrial::call(const RowMatrixCase& matrix, const Tensor
   if (refused || !outputs.empty()) {
     CallTraits traits = traits_of(matrix);
     traits.alignment = alignment_of(tensors);
+    // What stands behind a mask counts, too: a kernel may look at it.
+    traits.finite &= std::ranges::all_of(tensors.inputs[0].values, [](double logit) { return std::isfinite(logit); });
     refusals_.add(std::move(traits), refused);
     meet_classes(matrix, refused);
   }

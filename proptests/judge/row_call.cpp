@@ -106,6 +106,7 @@ RowMatrixCase scaled_to_unit_theta(RowMatrixCase matrix) {
     return RunLengthRow(std::move(runs));
   });
   matrix.theta = 1;
+  matrix.family.clear();  // logits that are so much smaller are of another kind
   return matrix;
 }
 
@@ -151,7 +152,7 @@ std::vector<RowMatrixCase> simpler_forms(const RowMatrixCase& matrix) {
   return forms;
 }
 
-std::string kind_of(const RowMatrixCase& matrix) {
+CallKind kind_of(const RowMatrixCase& matrix) {
   if (size_of(matrix) == 0) return "on nothing";
   if (matrix.mask != MaskUse::none) return "with a mask";
   if (!matrix.nans.empty()) return "with a NaN";
@@ -161,7 +162,7 @@ std::string kind_of(const RowMatrixCase& matrix) {
     if (layout->row_stride > static_cast<std::int64_t>(matrix.columns)) return "with a row gap";
   }
   if (matrix.theta != 1) return "at theta != 1";
-  return matrix.rows.size() == 1 ? "with one compact row" : "with compact rows";
+  return {matrix.rows.size() == 1 ? "with one compact row" : "with compact rows", true};
 }
 
 }  // namespace softcheck::proptests

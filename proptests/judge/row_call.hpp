@@ -5,6 +5,7 @@
 #include "proptests/generators/row_matrix.hpp"
 #include "proptests/judge/op.hpp"
 #include "proptests/judge/tensor_call.hpp"
+#include "proptests/judge/watched_kernel.hpp"
 
 namespace softcheck::proptests {
 
@@ -29,6 +30,6 @@ std::uint64_t alignment_of(const TensorCall& call);
 std::vector<RowMatrixCase> simpler_forms(const RowMatrixCase& matrix);
 
 /// What a call asks of a kernel, as refusals are counted: "with a mask".
-std::string kind_of(const RowMatrixCase& matrix);
+CallKind kind_of(const RowMatrixCase& matrix);
 
 }  // namespace softcheck::proptests

@@ -57,12 +57,12 @@ const std::vector<std::string>& WatchedKernel::claims() {
   return claims;
 }
 
-std::vector<std::vector<double>> WatchedKernel::call(const TensorCall& call, const std::string& kind,
+std::vector<std::vector<double>> WatchedKernel::call(const TensorCall& call, const CallKind& kind,
                                                      const std::function<Asked()>& asked, Certificates& certificates) {
   // A kernel that hung once is not called again: the time limit is spent once, and shrinking ends where it stands.
   if (timed_out_) return {};
-  Answers& answers = answers_[kind];
-  if (!must_accept_ && answers.accepted == 0 && answers.refused == enough_refusals) return {};
+  Answers& answers = answers_[kind.words];
+  if (!must_accept_ && !kind.plain && answers.accepted == 0 && answers.refused == enough_refusals) return {};
   TensorReply reply = kernel_.call(call);
   if (reply.wrote_late) {
     Asked late = asked();

@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "proptests/judge/evidence.hpp"
@@ -20,6 +21,17 @@ numerics::Certificate observed(const std::string& claim, KernelEvidence evidence
 
 /// The same numbers by their bits; all NaNs are one.
 bool same_bits(std::span<const double> a, std::span<const double> b);
+
+/// What a call asks for, as in "refused 3 calls with a mask".
+struct CallKind {
+  std::string words;
+  /// Nothing but lengths and numbers, which each call has others of: asked again however often it was refused.
+  bool plain = false;
+
+  CallKind(std::string words_, bool plain_ = false)  // NOLINT(google-explicit-constructor): words are a kind
+      : words(std::move(words_)), plain(plain_) {}
+  CallKind(const char* words_) : words(words_) {}  // NOLINT(google-explicit-constructor)
+};
 
 /// A kernel on trial, whatever it computes: every call is judged by how it went, refusals are counted by what was asked
 /// for, and what is seen and is no verdict is noted.
@@ -38,9 +50,8 @@ class WatchedKernel {
   /// Calls, and adds the certificates of claims(); no outputs unless the call was done. A kernel that hung once is not
   /// called again, and one that refused every call of a kind is soon asked no more of it.
   ///
-  /// kind     what the call asks for, as in "refused 3 calls with a mask"
   /// asked    names the call; asked for only where a claim does not hold, since a thousand rows take long to write
-  std::vector<std::vector<double>> call(const TensorCall& call, const std::string& kind,
+  std::vector<std::vector<double>> call(const TensorCall& call, const CallKind& kind,
                                         const std::function<Asked()>& asked, Certificates& certificates);
   /// A note where the bits differ, and a certificate where they must not.
   void compare(std::span<const double> first, std::span<const double> second, bool required, const std::string& claim,
