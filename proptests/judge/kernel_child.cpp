@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "proptests/judge/kernel_server.hpp"
+#include "proptests/judge/printed_lines.hpp"
 #include "proptests/judge/process_keeper.hpp"
 
 namespace softcheck::proptests {
@@ -213,6 +214,8 @@ ChildReply KernelChild::died(Received received, const ServerMessage& message) {
   stop();
   return reply;
 }
+
+std::string KernelChild::printed_tail() const { return last_bytes(printed_.number()); }
 
 std::size_t KernelChild::printed_bytes() const {
   const off_t bytes = lseek(printed_.number(), 0, SEEK_END);
