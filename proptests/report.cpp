@@ -91,7 +91,7 @@ std::string coverage_text(const std::vector<Coverage::Entry>& coverage) {
     text += first ? std::string(dimension == nullptr ? "" : "\n") + "      covered: " + left(entry.dimension, 14) : ",";
     dimension = &entry.dimension;
     text += " " + entry.name + " (" + (entry.calls > 0 ? std::to_string(entry.calls) : "none") +
-            (entry.reason.empty() ? "" : ": " + printable_utf8(entry.reason)) + ")";
+            (entry.reason.empty() ? "" : ": " + escaped_text(entry.reason)) + ")";
   }
   return text.empty() ? text : text + "\n";
 }
@@ -190,7 +190,7 @@ std::string to_table(const Report& report, const TableOptions& options) {
   const std::string* subject = nullptr;
   for (const ReportRow& row : report.rows) {
     if (subject == nullptr || *subject != row.subject) {
-      text += printable_utf8(row.subject) + "\n";
+      text += escaped_text(row.subject) + "\n";
       subject = &row.subject;
     }
     std::string verdict = left(to_string(row.verdict), verdict_width);
@@ -201,11 +201,11 @@ std::string to_table(const Report& report, const TableOptions& options) {
     const std::string bias = has_ulps ? format("%+.2g", row.errors->bias_ulps) : "-";
     text +=
         TableLine{
-            printable_utf8(row.claim),  std::to_string(row.cases), slack_text(row.slack), worst, allowed, bias, verdict,
+            escaped_text(row.claim),    std::to_string(row.cases), slack_text(row.slack), worst, allowed, bias, verdict,
             format("%.2f", row.seconds)}
             .text(width, with_errors);
-    for (const std::string& line : row.details) text += "      " + printable_utf8(line) + "\n";
-    for (const std::string& line : row.not_tried) text += "      not tried: " + printable_utf8(line) + "\n";
+    for (const std::string& line : row.details) text += "      " + escaped_text(line) + "\n";
+    for (const std::string& line : row.not_tried) text += "      not tried: " + escaped_text(line) + "\n";
     if (options.coverage) text += coverage_text(row.coverage);
   }
   return text;
