@@ -37,8 +37,6 @@ RunOptions run_options(const CaseFlags& flags, int default_cases) {
   return options;
 }
 
-namespace {
-
 std::vector<CorpusEntry> corpus_of(const CaseFlags& flags) {
   if (!flags.corpus.empty()) {
     try {
@@ -53,8 +51,6 @@ std::vector<CorpusEntry> corpus_of(const CaseFlags& flags) {
   if (!std::filesystem::exists(SOFTCHECK_SOURCE_CORPUS, error)) return {};
   return read_corpus(SOFTCHECK_SOURCE_CORPUS);
 }
-
-}  // namespace
 
 Report run_claims(const CaseFlags& flags, const RunOptions& options, const std::string& filter) {
   const std::vector<CorpusEntry> corpus = corpus_of(flags);

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/verb.hpp"
+#include "proptests/corpus.hpp"
 #include "proptests/judge/effort.hpp"
 #include "proptests/property.hpp"
 #include "proptests/report.hpp"
@@ -26,6 +28,10 @@ proptests::Effort effort_of(const std::string& word);
 
 /// RC_PARAMS, with what the flags say in its place.
 proptests::RunOptions run_options(const CaseFlags& flags, int default_cases);
+
+/// The cases of the file or folder; those that ship with the project where path is empty.
+/// throws   InputError naming the flag
+std::vector<proptests::CorpusEntry> corpus_of(const CaseFlags& flags);
 
 /// Runs every property whose name contains filter: the corpus first, then random cases.
 /// throws   InputError when no property's name does

@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <exception>
+#include <new>
+#include <sstream>
 #include <stdexcept>
+#include <system_error>
 
 #include "cli/exit_code.hpp"
+#include "cli/limits.hpp"
+#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
+#include "proptests/report.hpp"
 
 namespace softcheck::cli {
 namespace {
@@ -29,15 +34,19 @@ std::string words_before_flags(const CLI::App& app) {
   return below.empty() ? words : words + " " + words_before_flags(*below.front());
 }
 
-}  // namespace
+// A name that a file brought may hold anything: one line, and nothing that moves the reader's cursor.
+int told(const InputError& error) {
+  complain("softcheck: {}\n", proptests::escaped_text(error.what()));
+  return error.code;
+}
 
-int run_command(const std::vector<std::string>& arguments) {
+int run_verb(const std::vector<std::string>& arguments) {
   CLI::App app("softcheck: verify softmax attention - its theory, its kernels - by enclosures instead of tolerances",
                "softcheck");
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 holds, 1 violated, 2 usage, 3 malformed input, 4 unsupported or refused, 5 vacuous or undecided, "
-      "6 crashed, 7 timed out.\n");
+      "6 crashed, 7 timed out. Output that cannot be written turns 0 into 2.\n");
   int exit_code = 0;
   add_test_verb(Verb(&app), exit_code);
   add_kernel_verb(Verb(&app), exit_code);
@@ -49,31 +58,48 @@ int run_command(const std::vector<std::string>& arguments) {
   constexpr const char* verbs =
       "test, kernel, model, verify, run, report or version; softcheck VERB --help lists the flags";
   if (const char* verb = unknown_verb(app, arguments)) {
-    fmt::print(stderr, "softcheck: need a verb out of {}, got '{}'\n", verbs, verb);
+    complain("softcheck: need a verb out of {}, got '{}'\n", verbs, verb);
     return usage;
   }
   if (arguments.empty()) {
-    fmt::print(stderr, "softcheck: need a verb out of {}\n", verbs);
+    complain("softcheck: need a verb out of {}\n", verbs);
     return usage;
   }
   try {
+    require_stack();
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes them from the back
   } catch (const CLI::ParseError& error) {
     // Help is an error to CLI11, of code 0.
-    if (error.get_exit_code() == 0) return app.exit(error);
-    fmt::print(stderr, "softcheck: {} ({} --help lists the flags)\n", error.what(), words_before_flags(app));
+    if (error.get_exit_code() == 0) {
+      std::ostringstream help, nothing;
+      const int code = app.exit(error, help, nothing);
+      say_text(help.str());
+      return code;
+    }
+    complain("softcheck: {} ({} --help lists the flags)\n", error.what(), words_before_flags(app));
     return usage;
   } catch (const InputError& error) {
-    fmt::print(stderr, "softcheck: {}\n", error.what());
-    return error.code;
+    return told(error);
+  } catch (const std::system_error& error) {
+    return told(limit_reached(error));
+  } catch (const std::bad_alloc& error) {
+    return told(limit_reached(error));
   } catch (const std::invalid_argument& error) {
-    fmt::print(stderr, "softcheck: {}\n", error.what());
+    complain("softcheck: {}\n", error.what());
     return usage;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "softcheck: internal error: {}\n", error.what());
+    complain("softcheck: internal error: {}\n", error.what());
     return undecided;
   }
   return exit_code;
+}
+
+}  // namespace
+
+int run_command(const std::vector<std::string>& arguments) {
+  prepare_streams();
+  const int code = run_verb(arguments);
+  return code == holds && has_lost_output() ? usage : code;
 }
 
 }  // namespace softcheck::cli

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "cli/exit_code.hpp"
+#include "cli/streams.hpp"
 #include "experiments/sha256.hpp"
 
 namespace softcheck::cli {
@@ -36,8 +37,7 @@ void publish_figure(const Figure& figure, const OutputFolder& folder, const std:
     }
   }
   for (const Picture& picture : figure.pictures) written += fmt::format(", {0}.svg, {0}.png", picture.name);
-  fmt::print("in {}: {}\n", folder.path().string(), written);
-  std::fflush(stdout);
+  say("in {}: {}\n", folder.path().string(), written);
 }
 
 }  // namespace softcheck::cli

@@ -17,6 +17,7 @@
 #include "cli/output.hpp"
 #include "cli/output_folder.hpp"
 #include "cli/places.hpp"
+#include "cli/streams.hpp"
 #include "cli/trained_inputs.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/figures/coefficient_maps.hpp"
@@ -119,8 +120,8 @@ int run_fit(const FigureFlags& flags) {
     pooled = pooled_fit(fits);
     comparison = compare(models, pooled, flags, progress);
   }
-  fmt::print("1/theta of {} sets, H^0 first: {:.4f} (quartic), {:.4f} (line)\n", pooled.samples.size(),
-             fmt::join(pooled.quartic, " "), fmt::join(pooled.line, " "));
+  say("1/theta of {} sets, H^0 first: {:.4f} (quartic), {:.4f} (line)\n", pooled.samples.size(),
+      fmt::join(pooled.quartic, " "), fmt::join(pooled.line, " "));
   const std::string command = fmt::format("softcheck run figure-6 --seed {} --items {} --largest {}", flags.fit.seed,
                                           flags.items, flags.largest);
   publish_figure(temperature_figure(fits, pooled, comparison), folder,
@@ -165,8 +166,7 @@ int run_history(const FigureFlags& flags) {
     all.insert(all.end(), point.certificates.begin(), point.certificates.end());
   }
   const numerics::Verdict verdict = numerics::worst(all);
-  fmt::print("Proposition 3.1 at {} steps, {} certificates: {}\n", points.size(), all.size(),
-             numerics::to_string(verdict));
+  say("Proposition 3.1 at {} steps, {} certificates: {}\n", points.size(), all.size(), numerics::to_string(verdict));
   const std::string command = fmt::format("softcheck run figure-9 --training-seed {} --steps {} --points {}",
                                           flags.training.seed, flags.training.steps, flags.points);
   publish_figure(

@@ -3,7 +3,9 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/claims.hpp"
@@ -15,6 +17,7 @@
 #include "proptests/judge/contract_inference.hpp"
 #include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/kernel_judge.hpp"
+#include "proptests/judge/kernel_properties.hpp"
 #include "proptests/judge/kernel_report.hpp"
 
 namespace softcheck::cli {
@@ -152,6 +155,30 @@ JudgeOptions options_of(const KernelFlags& flags) {
   return options;
 }
 
+// The first case of --corpus that does not pass; none where all do, or none was asked for. Cases of kernels are taken,
+// one of another suite is a theorem's.
+std::optional<KernelJudgement> fails_on_corpus(const KernelFlags& flags, const KernelSubject& subject,
+                                               const JudgeOptions& options, std::size_t& cases) {
+  if (flags.cases.corpus.empty()) return std::nullopt;
+  for (const CorpusEntry& entry : corpus_of(flags.cases)) {
+    if (!entry.property.starts_with(std::string(kernel_suite) + ".")) continue;
+    ++cases;
+    try {
+      KernelJudgement judgement = replay_kernel(subject, entry.property, entry.case_text, options);
+      // A call that it refuses, or a threshold that says nothing of one case, is weighed over all calls.
+      const bool weighed = judgement.verdict == ReportVerdict::refused || judgement.verdict == ReportVerdict::vacuous;
+      if (weighed || judgement.verdict == ReportVerdict::pass) continue;
+      judgement.notes.push_back("a case of the corpus: " + entry.where);
+      return judgement;
+    } catch (const std::invalid_argument& error) {
+      throw InputError(malformed, fmt::format("--corpus: {}: {}", entry.where, error.what()));
+    }
+  }
+  if (cases > 0) return std::nullopt;
+  throw InputError(malformed,
+                   fmt::format("--corpus: need cases of {}.*, found none in '{}'", kernel_suite, flags.cases.corpus));
+}
+
 int infer(const KernelFlags& flags, const KernelSubject& subject, const JudgeOptions& options) {
   if (!flags.contract.empty()) throw InputError(usage, "--infer finds the contract: need no --contract beside it");
   if (!flags.replay.empty()) throw InputError(usage, "--infer judges by what it finds: need no --replay beside it");
@@ -200,14 +227,20 @@ int run_kernel(const KernelFlags& flags) {
   };
   try {
     if (flags.infer) return infer(flags, subject, options);
-    const KernelJudgement judgement =
-        flags.replay.empty() ? judge_kernel(subject, options) : replay(subject, flags.replay, options);
+    std::size_t corpus_cases = 0;
+    std::optional<KernelJudgement> of_corpus = fails_on_corpus(flags, subject, options, corpus_cases);
+    const bool from_corpus = of_corpus.has_value();
+    const KernelJudgement judgement = from_corpus            ? std::move(*of_corpus)
+                                      : flags.replay.empty() ? judge_kernel(subject, options)
+                                                             : replay(subject, flags.replay, options);
     progress.show("");
     const Report report{rows_of(subject, judgement)};
-    const std::string how = flags.replay.empty()
-                                ? fmt::format("{} effort, seed {}, {} cases for each property",
-                                              to_string(options.effort), options.run.seed, options.run.cases)
-                                : "one case replayed";
+    std::string how = from_corpus ? "a case of the corpus"
+                      : flags.replay.empty()
+                          ? fmt::format("{} effort, seed {}, {} cases for each property", to_string(options.effort),
+                                        options.run.seed, options.run.cases)
+                          : "one case replayed";
+    if (corpus_cases > 0 && !from_corpus) how += fmt::format(", after {} of the corpus", corpus_cases);
     const std::string summary = summary_of(judgement);
     const char* separator = summary == to_string(judgement.verdict) ? ":" : ";";
     return publish(

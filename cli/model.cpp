@@ -13,6 +13,7 @@
 #include "cli/model_rows.hpp"
 #include "cli/output.hpp"
 #include "cli/places.hpp"
+#include "cli/streams.hpp"
 #include "cli/trained_inputs.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/attention_kernels.hpp"
@@ -98,9 +99,8 @@ int run_certificates(const CertificateFlags& flags) {
   }
   folder.write("certificates.txt", origin_lines("softcheck run certificates", hashes_of(flags.models, models)) +
                                        proptests::to_table(report));
-  fmt::print("{}: the certificates of {} networks; in {}: certificates.txt\n", to_string(report.verdict()),
-             models.size(), folder.path().string());
-  std::fflush(stdout);
+  say("{}: the certificates of {} networks; in {}: certificates.txt\n", to_string(report.verdict()), models.size(),
+      folder.path().string());
   return proptests::exit_code(report.verdict());
 }
 

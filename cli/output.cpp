@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "cli/exit_code.hpp"
+#include "cli/streams.hpp"
 
 namespace softcheck::cli {
 
@@ -25,12 +26,17 @@ std::string writable(const std::string& text) {
   return "";
 }
 
-void write(const std::string& flag, const std::string& path, const std::string& text) {
-  if (path.empty()) return;
+// Has the file the text now?
+enum class Written { not_asked, yes, no };
+
+Written write(const std::string& flag, const std::string& path, const std::string& text) {
+  if (path.empty()) return Written::not_asked;
   try {
     proptests::write_file_atomically(path, text);
+    return Written::yes;
   } catch (const std::exception& error) {
-    throw InputError(usage, fmt::format("{}: {}", flag, error.what()));
+    complain("softcheck: {}: {}\n", flag, error.what());
+    return Written::no;
   }
 }
 
@@ -44,11 +50,13 @@ void add_output_flags(Verb verb, OutputFlags& flags) {
 int publish(const proptests::Report& report, const OutputFlags& flags, std::string_view closing) {
   // NO_COLOR is the users' common way to say so (no-color.org).
   const bool colour = isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
-  fmt::print("{}{}\n", proptests::to_table(report, {.colour = colour, .coverage = flags.verbose}), closing);
-  std::fflush(stdout);
-  write("--json", flags.json, proptests::to_json(report));
-  write("--junit", flags.junit, proptests::to_junit(report));
-  return proptests::exit_code(report.verdict());
+  say("{}{}\n", proptests::to_table(report, {.colour = colour, .coverage = flags.verbose}), closing);
+  const Written json = write("--json", flags.json, proptests::to_json(report));
+  const Written junit = write("--junit", flags.junit, proptests::to_junit(report));
+  if (json == Written::yes || junit == Written::yes) forgive_lost_output();
+  const int code = proptests::exit_code(report.verdict());
+  // A verdict that the terminal has shown is not taken back; but a pass is none where its report is missing.
+  return code == holds && (json == Written::no || junit == Written::no) ? usage : code;
 }
 
 Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1) {}
@@ -57,7 +65,7 @@ Progress::~Progress() { show(""); }
 
 void Progress::show(std::string_view text) {
   // Back to the line's beginning, the text, and the rest of the line erased (ECMA-48).
-  if (terminal_) fmt::print(stderr, "\r{:.100}\033[K", text);
+  if (terminal_) complain("\r{:.100}\033[K", text);
 }
 
 }  // namespace softcheck::cli

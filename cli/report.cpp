@@ -18,6 +18,7 @@
 
 #include "cli/build_info.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 
 namespace softcheck::cli {
@@ -166,8 +167,7 @@ int run_report(const ReportFlags& flags) {
   } catch (const std::exception& error) {
     throw InputError(usage, fmt::format("--out: {}", error.what()));
   }
-  fmt::print("{}: {} KiB\n", flags.out, text.size() / 1024);
-  std::fflush(stdout);
+  say("{}: {} KiB\n", flags.out, text.size() / 1024);
   return holds;
 }
 

@@ -16,6 +16,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
 #include "cli/output_folder.hpp"
+#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "proptests/survivors/survivor_matrix.hpp"
 #include "proptests/survivors/survivor_report.hpp"
@@ -87,12 +88,10 @@ int run_survivors(const SurvivorFlags& flags) {
   const SurvivorLine& ours = matrix.lines.back();
   const SurvivorLine::Count bugs = matrix.count(ours, SpecimenKind::bug);
   const SurvivorLine::Count correct = matrix.count(ours, SpecimenKind::correct);
-  fmt::print(
-      "{}\n{}: softcheck accepts {} of {} planted bugs and {} of {} correct kernels (seed {}, {} effort); "
+  say("{}\n{}: softcheck accepts {} of {} planted bugs and {} of {} correct kernels (seed {}, {} effort); "
       "survivors.txt, .csv, .svg and survivors_matrix.svg are in {}\n",
       to_table(matrix), bugs.accepted == 0 && correct.accepted == correct.applicable ? "pass" : "fail", bugs.accepted,
       bugs.applicable, correct.accepted, correct.applicable, flags.seed, flags.effort, flags.folder);
-  std::fflush(stdout);
   return bugs.accepted == 0 && correct.accepted == correct.applicable ? holds : violated;
 }
 
@@ -103,8 +102,7 @@ int run_all(const std::string& out) {
   int code = holds;
   const auto run = [&](std::vector<std::string> arguments, const std::filesystem::path& to) {
     arguments.insert(arguments.end(), {"--out", to.string()});
-    fmt::print("\n== softcheck {}\n", fmt::join(arguments, " "));
-    std::fflush(stdout);
+    say("\n== softcheck {}\n", fmt::join(arguments, " "));
     const int own = run_command(arguments);
     if (code == holds) code = own;
   };

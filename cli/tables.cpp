@@ -11,6 +11,7 @@
 #include "cli/output.hpp"
 #include "cli/output_folder.hpp"
 #include "cli/places.hpp"
+#include "cli/streams.hpp"
 #include "cli/trained_inputs.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/evaluation.hpp"
@@ -95,7 +96,7 @@ int run_table_1(const TableFlags& flags) {
                       models.size(), reading_name(models[0].options), distance_to_paper(table));
   const std::string origin = origin_lines(command_of("table-1", flags), hashes_of(flags.models, models));
   folder.write("table_1.txt", origin + text);
-  fmt::print("{}", text);
+  say("{}", text);
   publish_figure(table_1_figure(table), folder, origin);
   return all_hold ? holds : violated;
 }
@@ -122,7 +123,7 @@ int run_sensitivity(const TableFlags& flags) {
   const std::string text = to_text(readings) + "(in brackets: networks of a reading)\n";
   const std::string origin = origin_lines(command_of("sensitivity", flags));
   folder.write("sensitivity.txt", origin + text);
-  fmt::print("{}", text);
+  say("{}", text);
   publish_figure(sensitivity_figure(readings), folder, origin);
   return holds;
 }
@@ -148,7 +149,7 @@ int run_variants(const TableFlags& flags) {
   }
   const std::string text = to_text(lines), origin = origin_lines(command_of("variants", flags));
   folder.write("variants.txt", origin + text);
-  fmt::print("{}", text);
+  say("{}", text);
   publish_figure(variants_figure(lines), folder, origin);
   return holds;
 }

@@ -8,6 +8,7 @@
 #include "cli/claims.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
+#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "proptests/registry.hpp"
 
@@ -27,9 +28,9 @@ struct TestFlags {
 
 void list_properties() {
   for (const Property& property : all_properties()) {
-    fmt::print("{}", property.name());
-    for (const std::string& claim : property.claims()) fmt::print(" {}", claim);
-    fmt::print("\n");
+    say("{}", property.name());
+    for (const std::string& claim : property.claims()) say(" {}", claim);
+    say("\n");
   }
 }
 

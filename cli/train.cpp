@@ -17,6 +17,7 @@
 #include "cli/build_info.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
+#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/heads.hpp"
 #include "experiments/trained_models.hpp"
@@ -196,10 +197,10 @@ int run_training(const TrainFlags& flags) {
   }
   if (failure) std::rethrow_exception(failure);
   for (const std::string& line : lines) {
-    if (!line.empty()) fmt::print("{}\n", line);
+    if (!line.empty()) say("{}\n", line);
   }
   if (interrupted) return 130;  // as a shell calls a command that SIGINT ended
-  if (trainings.empty()) fmt::print("all {} networks are in {} already\n", flags.seeds, flags.out);
+  if (trainings.empty()) say("all {} networks are in {} already\n", flags.seeds, flags.out);
   return holds;
 }
 

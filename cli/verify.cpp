@@ -12,6 +12,7 @@
 #include "cli/model_rows.hpp"
 #include "cli/output.hpp"
 #include "cli/places.hpp"
+#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/attention_kernels.hpp"
 #include "experiments/safetensors.hpp"
@@ -113,8 +114,8 @@ std::size_t certify_shipped_models(Report& report) {
 int run_verify(const VerifyFlags& flags) {
   const BuildInfo& build = this_build();
   const RunOptions options = run_options(flags.cases, 1000);
-  fmt::print("softcheck {} (commit {}), seed {}, {} cases for each property\n", build.version, build.commit,
-             options.seed, options.cases);
+  say("softcheck {} (commit {}), seed {}, {} cases for each property\n", build.version, build.commit, options.seed,
+      options.cases);
   Report report = run_claims(flags.cases, options, "");
   std::set<std::string> claims;
   for (const ReportRow& row : report.rows) claims.insert(row.claim);

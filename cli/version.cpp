@@ -3,6 +3,7 @@
 #include <mpfr.h>
 
 #include "cli/build_info.hpp"
+#include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 
 namespace softcheck::cli {
@@ -15,9 +16,9 @@ void add_version_verb(Verb app, int&) {
   Verb verb = app.add_subcommand("version", "Print the version, the commit and the libraries that decide");
   verb.callback([] {
     const BuildInfo& build = this_build();
-    fmt::print("softcheck {} (commit {}, {}, {})\n", build.version, build.commit, build.compiler, build.build_type);
-    fmt::print("enclosures: MPFI {}, MPFR {}\n", mpfi_get_version(), mpfr_get_version());
-    fmt::print("second oracle: {}\n", build.arb ? "Arb" : "absent (Arb was not found at build time)");
+    say("softcheck {} (commit {}, {}, {})\n", build.version, build.commit, build.compiler, build.build_type);
+    say("enclosures: MPFI {}, MPFR {}\n", mpfi_get_version(), mpfr_get_version());
+    say("second oracle: {}\n", build.arb ? "Arb" : "absent (Arb was not found at build time)");
   });
 }
 

@@ -1,9 +1,14 @@
 #include "experiments/safetensors.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
@@ -16,10 +21,21 @@ using Json = nlohmann::json;
 
 constexpr std::uint64_t largest_header = 100'000'000;  // the format's own limit
 constexpr std::size_t length_bytes = 8;
+// A thousand times our largest network. What is larger is none of ours, and is not taken into memory.
+constexpr std::uint64_t largest_data = std::uint64_t{1} << 30;
+// {"tensor": {"shape": [1]}}: the header, an entry, an array.
+constexpr int deepest_nesting = 3;
+
+// A file of which only the parts that are asked for are read.
+struct Source {
+  std::uint64_t size = 0;
+  /// Bytes from first on; false where they cannot be read.
+  std::function<bool(std::uint64_t first, std::span<std::byte> into)> read;
+};
 
 class Reader {
  public:
-  Reader(std::span<const std::byte> bytes, const std::string& name) : bytes_(bytes), name_(name) {}
+  Reader(const Source& source, const std::string& name) : source_(source), name_(name) {}
 
   TensorFile read() {
     const Json header = parse_header();
@@ -50,17 +66,21 @@ class Reader {
   }
 
   Json parse_header() {
-    require(bytes_.size() >= length_bytes,
-            "need a safetensors file of at least 8 bytes, got " + std::to_string(bytes_.size()));
+    require(source_.size >= length_bytes,
+            "need a safetensors file of at least 8 bytes, got " + std::to_string(source_.size));
+    std::byte length_field[length_bytes];
+    read_part(0, length_field);
     std::uint64_t length = 0;
-    for (std::size_t i = length_bytes; i-- > 0;) length = length << 8 | std::to_integer<std::uint64_t>(bytes_[i]);
-    const std::size_t rest = bytes_.size() - length_bytes;
+    for (std::size_t i = length_bytes; i-- > 0;) length = length << 8 | std::to_integer<std::uint64_t>(length_field[i]);
+    const std::uint64_t rest = source_.size - length_bytes;
     require(length <= std::min<std::uint64_t>(largest_header, rest),
             "need a safetensors header of at most " + std::to_string(std::min<std::uint64_t>(largest_header, rest)) +
                 " bytes, its length says " + std::to_string(length));
-    const std::string text(reinterpret_cast<const char*>(bytes_.data()) + length_bytes, length);
+    std::string text(length, '\0');
+    read_part(length_bytes, std::as_writable_bytes(std::span(text)));
     require(text.starts_with('{'), "need a JSON object as the safetensors header");
-    data_ = bytes_.subspan(length_bytes + length);
+    data_begin_ = length_bytes + length;
+    data_size_ = source_.size - data_begin_;
     return parse_without_repeats(text);
   }
 
@@ -68,7 +88,9 @@ class Reader {
   Json parse_without_repeats(const std::string& text) const {
     std::vector<std::set<std::string>> keys;
     std::string repeated;
-    const auto watch = [&](int, Json::parse_event_t event, Json& value) {
+    const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
+      const bool opens = event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
+      require(!opens || depth < deepest_nesting, "the safetensors header nests deeper than {tensor: {shape: []}}");
       if (event == Json::parse_event_t::object_start) keys.emplace_back();
       if (event == Json::parse_event_t::object_end) keys.pop_back();
       if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second) {
@@ -108,9 +130,9 @@ class Reader {
     require(unsigned_array(offsets) && offsets.size() == 2,
             what + "need two non-negative data_offsets, got " + offsets.dump());
     Place place{name, {}, offsets[0].get<std::uint64_t>(), offsets[1].get<std::uint64_t>()};
-    require(place.begin <= place.end && place.end <= data_.size(), what + "data_offsets " + offsets.dump() +
-                                                                       " do not lie within the file's " +
-                                                                       std::to_string(data_.size()) + " bytes of data");
+    require(place.begin <= place.end && place.end <= data_size_, what + "data_offsets " + offsets.dump() +
+                                                                     " do not lie within the file's " +
+                                                                     std::to_string(data_size_) + " bytes of data");
     const std::uint64_t room = place.end - place.begin;
     std::uint64_t bytes = sizeof(float);
     for (const Json& size : shape) {
@@ -118,7 +140,7 @@ class Reader {
       // No product can overflow: it is refused as soon as it exceeds what there is, unless a zero makes it nothing.
       require(dimension <= INT64_MAX, what + "a dimension is too large: " + shape.dump());
       place.shape.push_back(static_cast<std::int64_t>(dimension));
-      if (bytes != 0 && dimension > data_.size() / bytes) fail(what + "shape " + shape.dump() + " exceeds the file");
+      if (bytes != 0 && dimension > data_size_ / bytes) fail(what + "shape " + shape.dump() + " exceeds the file");
       bytes *= dimension;
     }
     require(bytes == room, what + "shape " + shape.dump() + " needs " + std::to_string(bytes) +
@@ -135,21 +157,58 @@ class Reader {
                                            " of the data, the one before it ends at " + std::to_string(expected));
       expected = place.end;
     }
-    require(expected == data_.size(), "the tensors end at byte " + std::to_string(expected) +
-                                          " of the data, the file at " + std::to_string(data_.size()));
+    require(expected == data_size_, "the tensors end at byte " + std::to_string(expected) +
+                                        " of the data, the file at " + std::to_string(data_size_));
+    require(data_size_ <= largest_data,
+            "need at most " + std::to_string(largest_data) + " bytes of tensors, got " + std::to_string(data_size_));
   }
 
   Tensor read_tensor(const Place& place) const {
     Tensor tensor{place.shape, std::vector<float>((place.end - place.begin) / sizeof(float))};
     // little-endian, as every machine that this is built for
-    if (!tensor.values.empty()) std::memcpy(tensor.values.data(), data_.data() + place.begin, place.end - place.begin);
+    read_part(data_begin_ + place.begin, std::as_writable_bytes(std::span(tensor.values)));
     return tensor;
   }
 
-  std::span<const std::byte> bytes_;
-  std::span<const std::byte> data_;
+  void read_part(std::uint64_t first, std::span<std::byte> into) const {
+    require(source_.read(first, into), "cannot be read");
+  }
+
+  const Source& source_;
+  std::uint64_t data_begin_ = 0;
+  std::uint64_t data_size_ = 0;
   std::string name_;
   std::vector<Place> places_;
+};
+
+// A regular file, open for reading. Opening another kind does not wait for it: a pipe may never have a writer.
+class OpenFile {
+ public:
+  explicit OpenFile(const fs::path& path) : descriptor_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
+    if (descriptor_ < 0) throw TensorFileError(path.string() + ": cannot be read: " + std::strerror(errno));
+    if (fstat(descriptor_, &status_) == 0 && S_ISREG(status_.st_mode)) return;
+    close(descriptor_);
+    throw TensorFileError(path.string() + ": need a regular file, got a folder, a pipe or a device");
+  }
+  ~OpenFile() { close(descriptor_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  std::uint64_t size() const { return static_cast<std::uint64_t>(status_.st_size); }
+  bool read(std::uint64_t first, std::span<std::byte> into) const {
+    while (!into.empty()) {
+      const ssize_t got = pread(descriptor_, into.data(), into.size(), static_cast<off_t>(first));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return false;  // the file has become shorter
+      into = into.subspan(static_cast<std::size_t>(got));
+      first += static_cast<std::uint64_t>(got);
+    }
+    return true;
+  }
+
+ private:
+  int descriptor_;
+  struct stat status_ {};
 };
 
 std::string header_of(const TensorFile& file) {
@@ -175,17 +234,18 @@ std::string header_of(const TensorFile& file) {
 }  // namespace
 
 TensorFile parse_safetensors(std::span<const std::byte> bytes, const std::string& name) {
-  return Reader(bytes, name).read();
+  const Source source{bytes.size(), [bytes](std::uint64_t first, std::span<std::byte> into) {
+                        if (!into.empty()) std::memcpy(into.data(), bytes.data() + first, into.size());
+                        return true;
+                      }};
+  return Reader(source, name).read();
 }
 
 TensorFile read_safetensors(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary | std::ios::ate);
-  if (!stream || fs::is_directory(path)) throw TensorFileError(path.string() + ": cannot be read");
-  std::vector<std::byte> bytes(static_cast<std::size_t>(stream.tellg()));
-  stream.seekg(0);
-  stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  if (!stream) throw TensorFileError(path.string() + ": cannot be read");
-  return parse_safetensors(bytes, path.string());
+  const OpenFile file(path);
+  const Source source{file.size(),
+                      [&](std::uint64_t first, std::span<std::byte> into) { return file.read(first, into); }};
+  return Reader(source, path.string()).read();
 }
 
 void write_safetensors(const fs::path& path, const TensorFile& file) {

@@ -28,10 +28,12 @@ class TensorFileError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Reads strictly: an 8-byte length, a JSON header of that length (at most 100 MB, no key twice), then tensors that
-/// cover the rest of the file without a hole or an overlap. Format: huggingface/safetensors, its README.
+/// Reads strictly: an 8-byte length, a JSON header of that length (at most 100 MB, no key twice, nested no deeper than
+/// a tensor's shape), then tensors that cover the rest of the file without a hole or an overlap. The header is read and
+/// checked before any tensor. Format: huggingface/safetensors, its README.
 ///
-/// throws   TensorFileError on anything else, on a dtype other than F32 too
+/// throws   TensorFileError on anything else: what is no regular file, a dtype other than F32, more than 1 GiB of
+///          tensors
 TensorFile read_safetensors(const std::filesystem::path& path);
 
 /// The same from memory; name stands for the file in errors.

@@ -19,7 +19,23 @@ bool is_property_name(std::string_view name) {
   return dot != std::string_view::npos && is_word(name.substr(0, dot)) && is_word(name.substr(dot + 1));
 }
 
+// A corpus is written by hand, a line a case; what is larger is none, and a pipe may never have a writer.
+constexpr std::uintmax_t largest_corpus = std::uintmax_t{64} << 20;
+
+void require_readable(const fs::path& path) {
+  std::error_code error;
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
+    throw std::runtime_error("read_corpus: need a regular file, got " + path.string());
+  }
+  const std::uintmax_t size = fs::file_size(path, error);
+  if (!error && size > largest_corpus) {
+    throw std::runtime_error("read_corpus: need at most " + std::to_string(largest_corpus) + " bytes, " +
+                             path.string() + " has " + std::to_string(size));
+  }
+}
+
 void read_file(const fs::path& path, std::vector<CorpusEntry>& entries) {
+  require_readable(path);
   std::ifstream stream(path);
   if (!stream) throw std::runtime_error("read_corpus: cannot read " + path.string());
   std::string line;

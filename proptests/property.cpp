@@ -42,6 +42,7 @@ using numerics::Verdict;
 struct Evaluation {
   Certificates certificates;
   std::string error;         // empty: the check returned, and only what it may return
+  bool wrong_call = false;   // by which it threw: it cannot be asked of such a case
   bool interrupted = false;  // nothing is known
 
   Verdict verdict() const { return error.empty() ? numerics::worst(certificates) : Verdict::violated; }
@@ -59,6 +60,7 @@ Evaluation evaluate(const CaseNode& node, const std::vector<std::string>& claims
     }
   } catch (const std::exception& error) {
     result.error = error.what();
+    result.wrong_call = dynamic_cast<const std::invalid_argument*>(&error) != nullptr;
     if (result.error.empty()) result.error = "an exception without a text";
   } catch (const Interrupted&) {
     result.interrupted = true;
@@ -245,6 +247,8 @@ Outcome replay(const ErasedProperty& property, std::string_view text, int shrink
   std::unique_ptr<CaseNode> node = property.parse(text);
   Evaluation evaluation = evaluate(*node, property.claims);
   if (evaluation.interrupted) return cut_short(outcome, 1, stopwatch.seconds());
+  // A case that was drawn is one that the check must know; what a caller brings may be any.
+  if (evaluation.wrong_call) throw OutsideDomain(property.suite + "." + property.sentence + ": " + evaluation.error);
   outcome.cases = 1;
   outcome.verdict = evaluation.verdict();
   record(evaluation.certificates, outcome.claims);

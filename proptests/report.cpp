@@ -51,10 +51,10 @@ std::string right(const std::string& text, std::size_t width) {
 
 /// The cells of one line, its verdict in colour or not.
 struct TableLine {
-  std::string claim, cases, slack, worst, bias, verdict, seconds;
+  std::string claim, cases, slack, worst, allowed, bias, verdict, seconds;
 
   std::string text(std::size_t width, bool with_errors) const {
-    const std::string errors = with_errors ? right(worst, 11) + right(bias, 11) : "";
+    const std::string errors = with_errors ? right(worst, 11) + right(allowed, 11) + right(bias, 11) : "";
     return "  " + left(claim, width) + right(cases, 10) + right(slack, 12) + errors + "  " + verdict +
            right(seconds, 9) + "\n";
   }
@@ -91,7 +91,7 @@ std::string coverage_text(const std::vector<Coverage::Entry>& coverage) {
     text += first ? std::string(dimension == nullptr ? "" : "\n") + "      covered: " + left(entry.dimension, 14) : ",";
     dimension = &entry.dimension;
     text += " " + entry.name + " (" + (entry.calls > 0 ? std::to_string(entry.calls) : "none") +
-            (entry.reason.empty() ? "" : ": " + printable_utf8(entry.reason)) + ")";
+            (entry.reason.empty() ? "" : ": " + escaped_text(entry.reason)) + ")";
   }
   return text.empty() ? text : text + "\n";
 }
@@ -184,25 +184,28 @@ std::string to_table(const Report& report, const TableOptions& options) {
   const bool with_errors =
       std::any_of(report.rows.begin(), report.rows.end(), [](const ReportRow& row) { return row.errors.has_value(); });
   std::string text =
-      TableLine{"claim", "cases", "slack", "worst ulp", "bias ulp", left("verdict", verdict_width), "seconds"}.text(
-          width, with_errors);
+      TableLine{"claim",  "cases", "slack", "worst ulp", "allowed", "bias ulp", left("verdict", verdict_width),
+                "seconds"}
+          .text(width, with_errors);
   const std::string* subject = nullptr;
   for (const ReportRow& row : report.rows) {
     if (subject == nullptr || *subject != row.subject) {
-      text += printable_utf8(row.subject) + "\n";
+      text += escaped_text(row.subject) + "\n";
       subject = &row.subject;
     }
     std::string verdict = left(to_string(row.verdict), verdict_width);
     if (options.colour) verdict = colour_of(row.verdict) + verdict + "\033[0m";
     const bool has_ulps = row.errors && row.errors->values > 0;
     const std::string worst = has_ulps ? format("%.4g", row.errors->worst_ulps) : "-";
+    const std::string allowed = has_ulps ? format("%.4g", row.errors->worst_allowed_ulps) : "-";
     const std::string bias = has_ulps ? format("%+.2g", row.errors->bias_ulps) : "-";
     text +=
-        TableLine{printable_utf8(row.claim),  std::to_string(row.cases), slack_text(row.slack), worst, bias, verdict,
-                  format("%.2f", row.seconds)}
+        TableLine{
+            escaped_text(row.claim),    std::to_string(row.cases), slack_text(row.slack), worst, allowed, bias, verdict,
+            format("%.2f", row.seconds)}
             .text(width, with_errors);
-    for (const std::string& line : row.details) text += "      " + printable_utf8(line) + "\n";
-    for (const std::string& line : row.not_tried) text += "      not tried: " + printable_utf8(line) + "\n";
+    for (const std::string& line : row.details) text += "      " + escaped_text(line) + "\n";
+    for (const std::string& line : row.not_tried) text += "      not tried: " + escaped_text(line) + "\n";
     if (options.coverage) text += coverage_text(row.coverage);
   }
   return text;

@@ -22,11 +22,12 @@ ReportVerdict report_verdict(numerics::Verdict verdict);
 
 /// The errors of the values that one claim was decided by, all calls together: told of a pass, too.
 struct ErrorStatistics {
-  std::size_t values = 0;     // judged
-  double largest_share = 0;   // of its threshold that any of them used
-  double worst_ulps = 0;      // |got - exact| in ulps of the output at the exact value, of values that have one
-  double bias_ulps = 0;       // mean of got - exact in the same unit: 0 where errors of both signs are as frequent
-  std::string worst_witness;  // of worst_ulps
+  std::size_t values = 0;         // judged
+  double largest_share = 0;       // of its threshold that any of them used
+  double worst_ulps = 0;          // |got - exact| in ulps of the output at the exact value, of values that have one
+  double bias_ulps = 0;           // mean of got - exact in the same unit: 0 where errors of both signs are as frequent
+  double worst_allowed_ulps = 0;  // the threshold of the value that has worst_ulps
+  std::string worst_witness;      // that value
 };
 
 /// One claim about one subject.
@@ -66,10 +67,11 @@ struct TableOptions {
 std::string to_table(const Report& report, const TableOptions& options = {});
 
 /// {"verdict": "pass", "claims": [{"claim", "subject", "cases", "slack", "verdict", "seconds", "details", "failed"}]};
-/// where there is such, also "errors": {"values", "largest_share", "worst_ulps", "bias_ulps", "worst_witness"},
+/// where there is such, also "errors": {"values", "largest_share", "worst_ulps",
+/// "worst_allowed_ulps", "bias_ulps", "worst_witness"},
 /// "not_tried": [...] and "coverage": [{"dimension", "class", "calls", "refused", "why_not"}].
 /// A failed certificate about a kernel has also "evidence": {"case", "remark", "row", "row_text", "value": {"item",
-/// "expected", "due", "got", "got_text", "ulps", "format"}, "end", "death"}, as far as there is such.
+/// "expected", "due", "got", "got_text", "ulps", "format"}, "end", "death", "printed"}, as far as there is such.
 /// A side of a failed certificate is {"enclosure": ["lower", "upper"], "lower": double, "upper": double}, its doubles
 /// rounded outward. What is no number is null.
 std::string to_json(const Report& report);
@@ -79,6 +81,9 @@ std::string to_junit(const Report& report);
 
 /// text with what is no UTF-8, and what XML does not allow, replaced by U+FFFD: kernels may print anything.
 std::string printable_utf8(std::string_view text);
+
+/// text on one line of a terminal: control characters and bytes that are no UTF-8 as \xNN.
+std::string escaped_text(std::string_view text);
 
 /// The same as XML and HTML have it between tags and between double quotes.
 std::string xml_text(std::string_view text);

@@ -43,6 +43,12 @@ const char* end_word(CallEnd end) {
   return words[static_cast<std::size_t>(end)];
 }
 
+Json lines_json(const std::vector<std::string>& lines) {
+  Json result = Json::array();
+  for (const std::string& line : lines) result.push_back(printable_utf8(line));
+  return result;
+}
+
 /// What is no number, such as a NaN that a kernel returned, is null here and stands in hexadecimal beside it.
 Json value_json(const ShownValue& value) {
   Json result;
@@ -66,6 +72,7 @@ Json evidence_json(const KernelEvidence& evidence) {
   if (evidence.ending) {
     result["end"] = end_word(evidence.ending->end);
     result["death"] = printable_utf8(evidence.ending->death);
+    result["printed"] = lines_json(evidence.ending->printed);
   }
   return result;
 }
@@ -89,14 +96,9 @@ Json errors_json(const ErrorStatistics& errors) {
   result["values"] = errors.values;
   result["largest_share"] = number(errors.largest_share);
   result["worst_ulps"] = number(errors.worst_ulps);
+  result["worst_allowed_ulps"] = number(errors.worst_allowed_ulps);
   result["bias_ulps"] = number(errors.bias_ulps);
   result["worst_witness"] = printable_utf8(errors.worst_witness);
-  return result;
-}
-
-Json lines_json(const std::vector<std::string>& lines) {
-  Json result = Json::array();
-  for (const std::string& line : lines) result.push_back(printable_utf8(line));
   return result;
 }
 
@@ -156,8 +158,10 @@ std::string system_out(const ReportRow& row) {
   std::string text;
   if (row.errors) {
     std::array<char, 160> buffer;
-    std::snprintf(buffer.data(), buffer.size(), "error/threshold at most %.4g, worst %.4g ulp, bias %+.2g ulp\n",
-                  row.errors->largest_share, row.errors->worst_ulps, row.errors->bias_ulps);
+    std::snprintf(buffer.data(), buffer.size(),
+                  "error/threshold at most %.4g, worst %.4g ulp of %.4g allowed there, bias %+.2g ulp\n",
+                  row.errors->largest_share, row.errors->worst_ulps, row.errors->worst_allowed_ulps,
+                  row.errors->bias_ulps);
     text += buffer.data();
   }
   for (const std::string& line : row.not_tried) text += "not tried: " + line + "\n";
@@ -241,6 +245,24 @@ std::string printable_utf8(std::string_view text) {
     const std::size_t length = sequence_length(text);
     result += length > 0 ? text.substr(0, length) : std::string_view("\xEF\xBF\xBD");
     text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return result;
+}
+
+std::string escaped_text(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    const auto first = static_cast<unsigned char>(text[0]);
+    // C0 and DEL are a byte, C1 are U+0080 to U+009F.
+    const bool control = first < 0x20 || first == 0x7F || (first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0);
+    const std::size_t taken = std::max<std::size_t>(length, 1);
+    for (const char byte : text.substr(0, taken)) {
+      std::array<char, 8> code;
+      std::snprintf(code.data(), code.size(), "\\x%02x", static_cast<unsigned char>(byte));
+      result += length == 0 || control ? std::string(code.data()) : std::string(1, byte);
+    }
+    text.remove_prefix(taken);
   }
   return result;
 }

@@ -58,9 +58,19 @@ class ModelCertification {
     claims_.push_back(std::move(claim));
   }
 
+  // All that follows is told by the spread: where that is not known to the 0.1 % of its claim, nothing is.
+  static void require_known(const SpreadBound& spread) {
+    if (spread.upper - spread.lower <= spread.lower / 1000) return;
+    throw std::range_error(fmt::format(
+        "certify_model: need a spread of logits that cells enclose to 0.1 %, got [{:.6g}, {:.6g}] by {} cells an axis: "
+        "all logits are alike, or the weights are too large",
+        spread.lower, spread.upper, spread.cells));
+  }
+
   void spread() {
     begin("spread");
     const SpreadLadder ladder = spread_ladder(network_, options_.seed);
+    require_known(ladder.exact);
     spread_ = ladder.exact.upper;
     const std::vector<std::string> lines{
         fmt::format("observed {} ({})", interval(ladder.observed), ladder.sample),

@@ -33,7 +33,7 @@ struct ModelClaim {
 /// parameters   (parameter_count), finite
 /// progress     called with the name of what comes next
 /// throws       std::invalid_argument for options out of range or another number of parameters; std::range_error
-///              when the network's activations leave the range of double
+///              when the network's activations leave the range of double, or no cells enclose its spread
 std::vector<ModelClaim> certify_model(const Floats& parameters, const ModelOptions& options = {},
                                       const std::function<void(const std::string&)>& progress = {});
 

@@ -141,6 +141,7 @@ SpreadBound bound_spread(const NetworkCells& network, double tolerance, int most
   const numerics::FpEnvironmentGuard environment;
   SpreadBound bound;
   bound.upper = std::numeric_limits<double>::infinity();
+  double before = std::numeric_limits<double>::max();
   for (int cells = fewest_cells; cells <= most_cells; cells *= 2) {
     const CellGrid grid = unit_cells(cells);
     const CurveCells items = network.items(grid);
@@ -152,7 +153,11 @@ SpreadBound bound_spread(const NetworkCells& network, double tolerance, int most
     raise_lower(network, items, queries, classes_of_cells(grid.at.size()), search.candidate, bound);
     bound.upper = std::min(bound.upper, search.upper);
     bound.cells = cells;
-    if (bound.upper - bound.lower <= tolerance * bound.lower) break;
+    const double width = bound.upper - bound.lower;
+    // The form converges quadratically: one that halving does not halve has left that regime for good, by weights so
+    // large that a cell spans the whole curve or logits that are all alike.
+    if (width <= tolerance * bound.lower || !(width <= before / 2)) break;
+    before = width;
   }
   return bound;
 }

@@ -38,13 +38,6 @@ void require_possible(const NetworkOptions& options) {
   }
 }
 
-bool admits(const NetworkOptions& options, const SmallNetworkCase& network) {
-  return network.vocabulary <= options.max_vocabulary && network.width <= options.max_width &&
-         network.heads <= options.max_heads && network.depth <= options.max_depth &&
-         network.length <= options.max_length && (network.mask == Mask::bert ? options.bert : options.gpt) &&
-         (network.residual ? options.with_residual : options.without) && (!network.feedforward || options.feedforward);
-}
-
 SmallNetworkCase draw_network(const rc::Random& random, int size, const NetworkOptions& options) {
   Draw draw(random);
   const double share = std::min(size, rc::kNominalSize) / static_cast<double>(rc::kNominalSize);
@@ -127,6 +120,13 @@ theory::SmallTransformerShape shape_of(const SmallNetworkCase& network) {
   shape.theta = network.theta;
   shape.weight_scale = network.weight_scale;
   return shape;
+}
+
+bool admits(const NetworkOptions& options, const SmallNetworkCase& network) {
+  return network.vocabulary <= options.max_vocabulary && network.width <= options.max_width &&
+         network.heads <= options.max_heads && network.depth <= options.max_depth &&
+         network.length <= options.max_length && (network.mask == Mask::bert ? options.bert : options.gpt) &&
+         (network.residual ? options.with_residual : options.without) && (!network.feedforward || options.feedforward);
 }
 
 rc::Gen<SmallNetworkCase> network_cases(const NetworkOptions& options) {

@@ -51,6 +51,9 @@ struct NetworkOptions {
   bool feedforward = true;                    // some have MLPs
 };
 
+/// Does the network keep to the options?
+bool admits(const NetworkOptions& options, const SmallNetworkCase& network);
+
 /// throws   std::invalid_argument when no network can keep to the options
 rc::Gen<SmallNetworkCase> network_cases(const NetworkOptions& options = {});
 

@@ -213,7 +213,8 @@ class QueryJudge {
   static void count(ErrorSums& errors, Format format, const Judgeable& value, double got, std::size_t element) {
     const auto exact = static_cast<double>(value.exact.value);
     if (!(2 * std::fabs(exact) >= value.magnitude && std::fabs(exact) >= value.resolution)) return;
-    errors.add(format, exact, static_cast<double>(static_cast<long double>(got) - value.exact.value), element);
+    errors.add(format, exact, static_cast<double>(static_cast<long double>(got) - value.exact.value), element,
+               value.threshold);
   }
 
   const AttentionTask& task_;

@@ -89,7 +89,7 @@ void judge_elements(const JudgedRow& row, const ElementJudge& judge, RowVerdicts
     const auto exact = static_cast<double>(quick.value);
     const bool counted = verdicts.vacuity.add(row.contract, std::fabs(exact), judge.resolution,
                                               allowed == infinity || judge.vacuous(i, std::fabs(exact)));
-    if (counted) worst.errors.add(row.contract.output, exact, static_cast<double>(got - quick.value), i);
+    if (counted) worst.errors.add(row.contract.output, exact, static_cast<double>(got - quick.value), i, allowed);
     if (allowed == infinity) {
       const auto infinite = infinite_value(judge.claim, i, row.contract, got, judge.value(i));
       if (!infinite || judge.overflows(i)) continue;

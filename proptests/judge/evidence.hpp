@@ -16,7 +16,7 @@ struct Asked {
   std::string remark = {};              // as it follows the case: " (second call)"
   std::optional<std::size_t> row = {};  // which of the call's rows; none: all of them, or the only one
   std::string place = {};               // of that row, as it follows the remark: " row 3 of 12"
-  std::string row_text = {};            // that row as a case of its own; empty where it is the case
+  std::string row_text = {};            // that row as a case of its own
 
   std::string text() const { return case_text + remark + place; }
 };
@@ -41,7 +41,8 @@ struct ShownValue {
 /// How a call ended that was not answered.
 struct CallEnding {
   CallEnd end = CallEnd::done;
-  std::string death;  // "signal 11 (Segmentation fault)"
+  std::string death;                      // "signal 11 (Segmentation fault)"
+  std::vector<std::string> printed = {};  // the last lines that it had printed
 };
 
 /// What the judge saw of a kernel beside the sides of a certificate. Everything that a report says of a call is read

@@ -10,6 +10,7 @@
 
 #include "proptests/judge/guarded_pages.hpp"
 #include "proptests/judge/kernel_child.hpp"
+#include "proptests/judge/printed_lines.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -106,7 +107,8 @@ struct IsolatedKernel::State {
   std::optional<KernelChild> child;
   Containment containment;  // of the first child
   bool loading_changed_environment = false;
-  std::size_t printed = 0;  // by children that are gone
+  std::size_t printed = 0;   // by children that are gone
+  std::string last_printed;  // the end of what the last of them printed that printed anything
   std::size_t calls = 0;
   std::size_t refused = 0;
 
@@ -119,16 +121,27 @@ struct IsolatedKernel::State {
     }
   }
 
+  std::vector<std::string> printed_lines() const {
+    const std::string now = child ? child->printed_tail() : "";
+    return last_lines(now.empty() ? last_printed : now);
+  }
+
+  void keep_output_of(const KernelChild& gone) {
+    printed += gone.printed_bytes();
+    const std::string tail = gone.printed_tail();
+    if (!tail.empty()) last_printed = tail;
+  }
+
   // A call on sparse pages has a process of its own: the other one, forked earlier, does not have them.
   ChildReply ask(ChildRequest request) {
     if (!sparse.empty()) {
       KernelChild with_pages(source, limits);
       const ChildReply reply = with_pages.call(std::move(request));
-      printed += with_pages.printed_bytes();
+      keep_output_of(with_pages);
       return reply;
     }
     if (child && child->is_gone()) {
-      printed += child->printed_bytes();
+      keep_output_of(*child);
       child.reset();
     }
     if (!child) child.emplace(source, limits);
@@ -226,6 +239,8 @@ TensorReply IsolatedKernel::call(const TensorCall& call) {
   const ChildReply answer = state_->ask(std::move(request));
   ++state_->calls;
   if (answer.end == CallEnd::refused) ++state_->refused;
+  // A child that goes on after a crash of its kernel has printed all of it.
+  if (answer.end == CallEnd::crashed || answer.end == CallEnd::timed_out) reply.printed = state_->printed_lines();
 
   reply.end = answer.end;
   reply.refusal = answer.returned;
@@ -251,6 +266,7 @@ bool IsolatedKernel::loading_changed_environment() const { return state_->loadin
 std::size_t IsolatedKernel::printed_bytes() const {
   return state_->printed + (state_->child ? state_->child->printed_bytes() : 0);
 }
+std::vector<std::string> IsolatedKernel::printed_lines() const { return state_->printed_lines(); }
 std::size_t IsolatedKernel::calls() const { return state_->calls; }
 std::size_t IsolatedKernel::refused_calls() const { return state_->refused; }
 

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/abi/softcheck_kernel.h"
 #include "proptests/interrupted.hpp"
@@ -72,6 +73,8 @@ class IsolatedKernel {
   bool loading_changed_environment() const;
   /// Bytes that the kernel has written to stdout and stderr so far.
   std::size_t printed_bytes() const;
+  /// The last lines of that.
+  std::vector<std::string> printed_lines() const;
   std::size_t calls() const;
   std::size_t refused_calls() const;
 

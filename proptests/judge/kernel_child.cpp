@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "proptests/judge/kernel_server.hpp"
+#include "proptests/judge/printed_lines.hpp"
 #include "proptests/judge/process_keeper.hpp"
 
 namespace softcheck::proptests {
@@ -132,6 +133,16 @@ KernelChild::Received KernelChild::receive(double seconds, ServerMessage& messag
   }
 }
 
+namespace {
+
+// "; it printed: no licence", where it printed anything.
+std::string last_words(const std::string& printed) {
+  const std::vector<std::string> lines = last_lines(printed);
+  return lines.empty() ? "" : "; it printed: " + lines.back();
+}
+
+}  // namespace
+
 void KernelChild::wait_for_library(const KernelSource& source) {
   using Kind = ServerMessage::Kind;
   using Reason = KernelLoadError::Reason;
@@ -147,7 +158,8 @@ void KernelChild::wait_for_library(const KernelSource& source) {
   }
   if (received == Received::timeout) {
     throw KernelLoadError(Reason::died_while_loading, "kernel: " + source.library + " did not finish loading within " +
-                                                          std::to_string(limits_.seconds_to_load) + " s");
+                                                          std::to_string(limits_.seconds_to_load) + " s" +
+                                                          last_words(printed_tail()));
   }
   if (received == Received::message && message.kind == Kind::no_such_symbol) {
     throw KernelLoadError(Reason::no_such_symbol,
@@ -158,7 +170,8 @@ void KernelChild::wait_for_library(const KernelSource& source) {
     throw KernelLoadError(Reason::not_a_library, "kernel: not a loadable library: " + std::string(message.text.data()));
   }
   const std::string death = received == Received::death ? await_end(seconds_to_follow) : "a message of its own";
-  throw KernelLoadError(Reason::died_while_loading, "kernel: " + source.library + " died while loading: " + death);
+  throw KernelLoadError(Reason::died_while_loading,
+                        "kernel: " + source.library + " died while loading: " + death + last_words(printed_tail()));
 }
 
 bool KernelChild::send_request(const ChildRequest& request) const {
@@ -213,6 +226,8 @@ ChildReply KernelChild::died(Received received, const ServerMessage& message) {
   stop();
   return reply;
 }
+
+std::string KernelChild::printed_tail() const { return last_bytes(printed_.number()); }
 
 std::size_t KernelChild::printed_bytes() const {
   const off_t bytes = lseek(printed_.number(), 0, SEEK_END);

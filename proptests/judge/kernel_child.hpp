@@ -36,6 +36,8 @@ class KernelChild {
   /// After a crash a library that can be forked has a new process; after a time-out, or otherwise, there is none.
   bool is_gone() const { return pid_ < 0; }
   std::size_t printed_bytes() const;
+  /// The end of what it has printed (printed_lines.hpp).
+  std::string printed_tail() const;
   const Containment& containment() const { return containment_; }
   /// Did the library change the floating-point environment of the process that loaded it?
   bool loading_changed_environment() const { return loading_changed_environment_; }

@@ -11,6 +11,7 @@
 #include "proptests/judge/kernel_report.hpp"
 #include "proptests/judge/kernel_trial.hpp"
 #include "proptests/judge/loading_property.hpp"
+#include "proptests/judge/plain_telling.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -21,25 +22,11 @@ constexpr const char* values_dimension = "values";
 // So many calls are not refused by chance: what they have in common is worth looking for.
 constexpr std::size_t many_refusals = 16;
 
-ReportVerdict verdict_of(const Outcome& outcome) {
-  const auto died = [&](CallEnd end) {
-    return std::ranges::any_of(outcome.counterexample->failed, [&](const numerics::Certificate& certificate) {
-      const KernelEvidence* evidence = evidence_of(certificate);
-      return evidence != nullptr && evidence->ending && evidence->ending->end == end;
-    });
-  };
-  if (outcome.verdict != numerics::Verdict::violated) return report_verdict(outcome.verdict);
-  // The generator or the judge itself threw: nothing was found against the kernel.
-  if (!outcome.counterexample || !outcome.counterexample->error.empty()) return ReportVerdict::undecided;
-  if (died(CallEnd::timed_out)) return ReportVerdict::timeout;
-  return died(CallEnd::crashed) ? ReportVerdict::crash : ReportVerdict::fail;
-}
-
 // In the order of ReportVerdict: violated outranks crashed, crashed timed out, and everything a pass.
 void add_outcome(const Property& property, Outcome outcome, KernelJudgement& judgement) {
   // A claim no case decided is nothing against a kernel that refused those calls; refusals are weighed on their own.
   const bool never_met = outcome.verdict == numerics::Verdict::vacuous && !outcome.counterexample;
-  const ReportVerdict verdict = never_met ? ReportVerdict::pass : verdict_of(outcome);
+  const ReportVerdict verdict = never_met ? ReportVerdict::pass : verdict_of_outcome(outcome);
   if (verdict < judgement.verdict) {
     judgement.verdict = verdict;
     judgement.failed_property = property.name();
@@ -107,6 +94,7 @@ void weigh(const Trial& trial, KernelJudgement& judgement) {
   judgement.calls = trial.watched().kernel().calls();
   judgement.refused = trial.watched().kernel().refused_calls();
   judgement.printed_bytes = trial.watched().kernel().printed_bytes();
+  judgement.printed_lines = trial.watched().kernel().printed_lines();
   judgement.notes = trial.watched().notes();
   judgement.isolation = to_string(trial.watched().kernel().containment());
   judgement.rows = trial.judged_rows();
@@ -276,6 +264,7 @@ KernelJudgement judge(const KernelSubject& subject, const JudgeOptions& options,
     progress.done = after;
   }
   const std::string reason = reason_to_end(options);
+  if (!trial.watched().timed_out() && reason.empty()) tell_plainly(properties, options.run.shrinks, judgement);
   const bool shortened =
       std::ranges::any_of(judgement.properties, [](const auto& property) { return property.outcome.interrupted; });
   const bool cut = !reason.empty() && judgement.properties.size() < properties.size();

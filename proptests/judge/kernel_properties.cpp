@@ -73,11 +73,47 @@ struct ClaimLists {
   }
 };
 
+/// The row that a failure names, as the only one of a compact matrix, as the only one of this, and as its last one.
+std::vector<RowMatrixCase> cases_named_by(const RowMatrixCase& matrix, const Certificates& certificates,
+                                          const Domain& domain) {
+  for (const numerics::Certificate& certificate : certificates) {
+    const KernelEvidence* evidence = evidence_of(certificate);
+    if (certificate.verdict == numerics::Verdict::proved || evidence == nullptr || !evidence->asked.row) continue;
+    const std::size_t row = *evidence->asked.row;
+    if (row >= matrix.rows.size() || matrix.rows.size() == 1) continue;
+    RowMatrixCase plain = matrix, single = matrix, last = matrix;
+    single.rows = {matrix.rows[row]};
+    plain.rows = single.rows;
+    plain.mask = MaskUse::none;
+    plain.in = plain.out = plain.visible = {};
+    last.rows = RowCycle(matrix.rows.cycle(), row + 1);
+    std::vector<RowMatrixCase> named{plain, single, last};
+    std::erase_if(named, [&](const RowMatrixCase& one) { return !domain.admits(traits_of(one)); });
+    return named;
+  }
+  return {};
+}
+std::vector<RowCase> cases_named_by(const RowCase&, const Certificates&, const Domain&) { return {}; }
+
+// Shrinking asks of a case no more than a replay does: the property may draw fewer.
+rc::Shrinkable<RowMatrixCase> with_shrinks(const RowMatrixCase& matrix, const RowOptions& rows) {
+  RowMatrixOptions options;
+  options.rows = rows;
+  options.rows.min_length = 1;
+  options.rows.fully_masked = true;
+  options.most_rows = std::max<std::uint64_t>(options.most_rows, matrix.rows.size());
+  return rc::shrinkable::shrinkRecur(matrix,
+                                     [options](const RowMatrixCase& from) { return shrink_row_matrix(from, options); });
+}
+rc::Shrinkable<RowCase> with_shrinks(const RowCase& row_case, const RowOptions& rows) {
+  return rc::shrinkable::shrinkRecur(row_case, [rows](const RowCase& from) { return shrink_row_case(from, rows); });
+}
+
 /// Adds properties whose checks call one trial.
 class PropertyList {
  public:
-  PropertyList(const KernelSubject& subject, int cases, KernelTrial& trial)
-      : subject_(subject), cases_(cases), trial_(trial) {}
+  PropertyList(const KernelSubject& subject, const RowOptions& rows, int cases, KernelTrial& trial)
+      : subject_(subject), rows_(rows), cases_(cases), trial_(trial) {}
 
   template <class Case>
   void add(const char* sentence, std::vector<std::string> claims, rc::Gen<Case> generator,
@@ -85,17 +121,26 @@ class PropertyList {
            std::function<rc::Shrinkable<Case>(const Case&)> shrinkable = {}) {
     std::erase_if(claims, [&](const std::string& claim) { return subject_.exempt.contains(claim); });
     KernelTrial& trial = trial_;
-    properties_.push_back(
-        {PropertyOf<Case>{kernel_suite,
-                          sentence,
-                          std::move(claims),
-                          std::move(generator),
-                          [&trial, check](const Case& c) { return trial.watched().without_exempt((trial.*check)(c)); },
-                          std::move(listed),
-                          {},
-                          std::move(shrinkable),
-                          {}},
-         cases > 0 ? cases : cases_});
+    PropertyOf<Case> property{
+        kernel_suite,
+        sentence,
+        std::move(claims),
+        std::move(generator),
+        [&trial, check](const Case& c) { return trial.watched().without_exempt((trial.*check)(c)); },
+        std::move(listed),
+        {},
+        std::move(shrinkable),
+        {}};
+    // Listed cases are ascending: unless they come with shrinks, the first that fails is the smallest as it is.
+    if (property.listed.empty() && !property.shrinkable) {
+      property.shrinkable = [rows = rows_](const Case& c) { return with_shrinks(c, rows); };
+    }
+    if (property.shrinkable) {
+      property.pointed_at = [domain = subject_.domain](const Case& c, const Certificates& failed) {
+        return cases_named_by(c, failed, domain);
+      };
+    }
+    properties_.push_back({std::move(property), cases > 0 ? cases : cases_});
   }
   /// Of the listed matrices those in the domain; no property where none is.
   void add_listed(const char* sentence, std::vector<std::string> claims, std::vector<RowMatrixCase> listed,
@@ -109,6 +154,7 @@ class PropertyList {
 
  private:
   const KernelSubject& subject_;
+  const RowOptions& rows_;
   int cases_;
   KernelTrial& trial_;
   std::vector<KernelProperty> properties_;
@@ -182,7 +228,7 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   const RowOptions rows = rows_for(subject, options);
   const numerics::Format format = subject.contract.input;
   const ClaimLists claims(trial);
-  PropertyList list(subject, options.run.cases, trial);
+  PropertyList list(subject, rows, options.run.cases, trial);
 
   list.add("EveryValueLiesWithinItsThreshold",
            ClaimLists::with(claims.values, "kernel.deterministic", subject.required.deterministic), row_cases(rows),

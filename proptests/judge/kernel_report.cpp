@@ -92,12 +92,27 @@ std::vector<Line> value_lines(const ShownValue& value, const Certificate& certif
   return lines;
 }
 
+// A case of more text than this is told by its row alone; the replay line has all of it.
+constexpr std::size_t most_case_text = 400;
+
+// The case, or of one that fills the screen the row that failed and its number.
+std::string asked_line(const Asked& asked) {
+  if (asked.case_text.size() <= most_case_text) return asked.text();
+  if (!asked.row_text.empty()) return asked.row_text + asked.remark + "," + asked.place;
+  return asked.case_text.substr(0, most_case_text) + "..." + asked.remark + asked.place;
+}
+
 // What was asked, and a line for each part of what came of it.
 std::vector<std::string> told(const Certificate& certificate) {
   const KernelEvidence* evidence = evidence_of(certificate);
-  if (evidence == nullptr || !evidence->value) return {certificate.witness};
+  if (evidence == nullptr) return {certificate.witness};
+  std::vector<std::string> lines{asked_line(evidence->asked)};
+  if (evidence->ending) {
+    lines.push_back("ended by " + evidence->ending->death);
+    for (const std::string& line : evidence->ending->printed) lines.push_back("  | " + line);
+  }
+  if (!evidence->value) return lines;
   const ShownValue& value = *evidence->value;
-  std::vector<std::string> lines{evidence->asked.text()};
   if (value.item) lines.front() += " item=" + std::to_string(*value.item);
   for (const auto& [name, text] : value_lines(value, certificate)) {
     lines.push_back(name + std::string(9 - name.size(), ' ') + text);
@@ -108,7 +123,9 @@ std::vector<std::string> told(const Certificate& certificate) {
 // What came of it, on one line.
 std::string one_line(const Certificate& certificate) {
   const KernelEvidence* evidence = evidence_of(certificate);
-  if (evidence == nullptr || !evidence->value) return certificate.witness;
+  if (evidence == nullptr) return certificate.witness;
+  if (evidence->ending) return "ended by " + evidence->ending->death;
+  if (!evidence->value) return "does not hold either" + evidence->asked.remark;
   std::string result;
   for (const auto& [name, text] : value_lines(*evidence->value, certificate)) {
     result += (result.empty() ? "" : ", ") + name + " " + text;
@@ -272,7 +289,9 @@ std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgeme
   if (!judgement.isolation.empty()) whole.details.push_back("isolation: " + judgement.isolation);
   if (judgement.printed_bytes > 0) {
     whole.details.push_back("the kernel printed " + std::to_string(judgement.printed_bytes) +
-                            " bytes, which prove nothing");
+                            " bytes, which prove nothing" +
+                            (judgement.printed_lines.empty() ? "" : "; the last lines:"));
+    for (const std::string& line : judgement.printed_lines) whole.details.push_back("  | " + line);
   }
   rows.push_back(std::move(whole));
   return rows;

@@ -30,14 +30,11 @@ std::string text_of(const RowMatrixCase& matrix) {
   return plain ? to_text(RowCase{matrix.rows[0], matrix.theta, matrix.format, ""}) : to_text(matrix);
 }
 
-/// Row number row of a call, which stands alone where the matrix is no more than that.
+/// Row number row of a call.
 Asked asked_of(const RowMatrixCase& matrix, const std::string& remark, std::size_t row) {
-  Asked asked{text_of(matrix), remark};
-  if (matrix.rows.size() == 1) return asked;
-  asked.row = row;
-  asked.place = in_row(row, matrix.rows.size());
-  asked.row_text = to_text(RowCase{matrix.rows[row], matrix.theta, matrix.format, ""});
-  return asked;
+  const std::size_t rows = matrix.rows.size();
+  return {text_of(matrix), remark, row, rows == 1 ? "" : in_row(row, rows),
+          to_text(RowCase{matrix.rows[row], matrix.theta, matrix.format, ""})};
 }
 
 /// Which row is given a NaN or an infinity, and where: first, last, or in the middle, as what drops it may do so by

@@ -54,7 +54,7 @@ void judge_scalar(const JudgedRow& row, std::string_view claim, const ScalarThre
   if (!promised || overflows_rightly(row.contract, got, exact, allowed)) return;
   ValueFinding finding{claim, std::nullopt, exact, got, allowed, decision, {}, false};
   if (counted && std::isfinite(got)) {
-    finding.errors.add(row.contract.output, exact.midpoint(), (Enclosure(got) - exact).midpoint(), 0);
+    finding.errors.add(row.contract.output, exact.midpoint(), (Enclosure(got) - exact).midpoint(), 0, allowed);
   }
   verdicts.findings.push_back(std::move(finding));
 }

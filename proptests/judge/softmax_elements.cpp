@@ -64,8 +64,8 @@ void judge_coefficients(const JudgedRow& row, RowCascade& cascade, const Statist
     const bool vacuous = !promised || !(plain_constant + plain_slope * deviation < 1);
     const bool counted = verdicts.vacuity.add(row.contract, bounds[i].lower, resolved ? 0 : infinity, vacuous);
     const auto error = static_cast<double>(row.got[i] - exact[i]);
-    if (counted) finding.errors.add(row.contract.output, static_cast<double>(exact[i]), error, i);
     const double allowed = allowed_at(i);
+    if (counted) finding.errors.add(row.contract.output, static_cast<double>(exact[i]), error, i, allowed);
     const double used = !std::isfinite(row.got[i]) ? infinity : allowed > 0 ? std::fabs(error) / allowed : 0;
     if (!(used > largest)) continue;
     largest = used;

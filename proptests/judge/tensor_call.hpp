@@ -68,7 +68,8 @@ struct TensorReply {
   bool wrote_outside = false;  // in a gap, in front of a view or behind it
   bool wrote_late = false;     // in the memory of an earlier call, after that had returned
   bool environment_changed = false;
-  std::string death;  // "signal 11 (Segmentation fault)", "exit(0)"
+  std::string death;                      // "signal 11 (Segmentation fault)", "exit(0)"
+  std::vector<std::string> printed = {};  // the last lines of a kernel that did not return
 };
 
 /// throws   std::invalid_argument when sizes disagree, or there are too many tensors or dimensions

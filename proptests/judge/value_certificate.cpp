@@ -28,17 +28,19 @@ std::optional<double> ulps_of(Format output, const Enclosure& exact, double got)
 
 int severity(Decision decision) { return decision == Decision::proved ? 0 : decision == Decision::undecided ? 1 : 2; }
 
-void ErrorSums::add(Format output, double exact, double error, std::size_t element) {
+void ErrorSums::add(Format output, double exact, double error, std::size_t element, double allowed) {
   const FormatProperties& format = properties(output);
   const double magnitude = std::fabs(exact);
   if (!(magnitude >= format.smallest_normal && magnitude <= format.largest && std::isfinite(error))) return;
+  if (!(allowed < magnitude)) return;
   // 2^(floor(log2 |exact|) + 1 - precision), by the bits of the exponent.
   const std::uint64_t binade = std::bit_cast<std::uint64_t>(magnitude) & 0x7ff0'0000'0000'0000u;
-  const double ulps = error / std::bit_cast<double>(binade) * std::ldexp(0.5, format.precision);
+  const double unit = std::bit_cast<double>(binade) * std::ldexp(2.0, -format.precision), ulps = error / unit;
   ++values;
   total_ulps += ulps;
   if (!(std::fabs(ulps) > worst_ulps)) return;
   worst_ulps = std::fabs(ulps);
+  worst_allowed = allowed / unit;
   worst_element = element;
 }
 

@@ -21,10 +21,13 @@ struct ErrorSums {
   std::size_t values = 0;
   double worst_ulps = 0;          // the largest magnitude
   double total_ulps = 0;          // of the signed errors
+  double worst_allowed = 0;       // the threshold of the value that has it, in the same unit
   std::size_t worst_element = 0;  // of the output
 
-  /// exact   finite; counts nothing where it is below the format's smallest normal number
-  void add(numerics::Format output, double exact, double error, std::size_t element);
+  /// exact     finite; counts nothing where it is below the format's smallest normal number, or no larger than allowed:
+  ///           a value of which no digit is promised has no ulps worth telling
+  /// allowed   its threshold
+  void add(numerics::Format output, double exact, double error, std::size_t element, double allowed);
 };
 
 /// What was decided of one claim about one row, shown by the element that used most of its threshold. No text yet:

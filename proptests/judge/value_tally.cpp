@@ -22,6 +22,7 @@ void ErrorTally::add(const ValueFinding& finding, const std::function<std::strin
   errors.values += finding.errors.values;
   if (!(finding.errors.worst_ulps > errors.worst_ulps)) return;
   errors.worst_ulps = finding.errors.worst_ulps;
+  errors.worst_allowed_ulps = finding.errors.worst_allowed;
   errors.worst_witness = witness() + " element=" + std::to_string(finding.errors.worst_element);
 }
 

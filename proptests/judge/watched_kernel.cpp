@@ -84,7 +84,7 @@ std::vector<std::vector<double>> WatchedKernel::call(const TensorCall& call, con
   KernelEvidence how;
   if (reply.end != CallEnd::done) {
     how.asked = asked();
-    how.ending = CallEnding{reply.end, reply.death};
+    how.ending = CallEnding{reply.end, reply.death, reply.printed};
   }
   certificates.push_back(observed("kernel.returns", std::move(how), reply.end == CallEnd::done ? 0 : 1));
   const auto note_of = [&](const char* claim, bool seen) {

@@ -42,7 +42,9 @@ PropertyOf<SmallNetworkCase> bert_forgets(Check check) {
           "ABertNetworkForgetsOneTokenAmongManyOthers",
           {"remark_b_2.bert"},
           network_cases(bert_networks()),
-          std::move(check)};
+          std::move(check),
+          {},
+          [](const SmallNetworkCase& network) { return admits(bert_networks(), network); }};
 }
 
 PropertyOf<SmallNetworkCase> gpt_forgets(Check check) {
@@ -50,7 +52,9 @@ PropertyOf<SmallNetworkCase> gpt_forgets(Check check) {
           "TheLaterTokensOfAGptNetworkForgetTheFirst",
           {"remark_b_2.gpt", "remark_b_2.gpt_closed_form"},
           network_cases(gpt_networks()),
-          std::move(check)};
+          std::move(check),
+          {},
+          [](const SmallNetworkCase& network) { return admits(gpt_networks(), network); }};
 }
 
 PropertyOf<SmallNetworkCase> forgets_below_every_tolerance(Check check) {

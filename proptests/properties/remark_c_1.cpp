@@ -51,7 +51,9 @@ PropertyOf<SmallNetworkCase> residuals_keep_the_spread(Check check) {
           "AResidualConnectionAddsTheSpreadOfItsInputs",
           {"remark_c_1.residual"},
           network_cases(residual_networks()),
-          std::move(check)};
+          std::move(check),
+          {},
+          [](const SmallNetworkCase& network) { return admits(residual_networks(), network); }};
 }
 
 PropertyOf<SmallNetworkCase> next_spread_is_bounded(Check check) {
@@ -75,7 +77,9 @@ PropertyOf<SmallNetworkCase> no_later_spread(Check check) {
           "BehindAFullyDispersedLayerEverySpreadIsZero",
           {"remark_c_1.later_spread"},
           network_cases(residual_free_bert()),
-          std::move(check)};
+          std::move(check),
+          {},
+          [](const SmallNetworkCase& network) { return admits(residual_free_bert(), network); }};
 }
 
 std::vector<Property> remark_c_1_properties() {

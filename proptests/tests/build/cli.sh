@@ -141,7 +141,7 @@ says '^pass: .*quick effort'
 for text in worst_ulps bias_ulps largest_share; do
   grep -q "\"$text\": *-*[0-9]" "$scratch/report.json" || complain "no $text in the JSON report of a pass"
 done
-says 'worst ulp *bias ulp'
+says 'worst ulp *allowed *bias ulp'
 
 # A contract is found where there is one, with what it rests on and the command that judges by it.
 expect 0 kernel "$mutants:correct_pairwise" --effort quick --infer

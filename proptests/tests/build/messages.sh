@@ -31,4 +31,26 @@ refuses 2 '--exempt: need one of .*kernel.softmax.row_sum.*, got .kernel.nan.' k
 refuses 2 '--exempt: need one of .*kernel.entropy.value' kernel "$mutants:correct_two_pass" --op entropy --exempt kernel.softmax.element
 refuses 2 '--exempt' kernel "$mutants:correct_two_pass" --exempt
 
+# A failure is told by the property that asks the least, on the row that failed, whatever found it.
+expect 1 kernel "$mutants:mutant_sum_in_bf16" --effort quick
+says '^ *Kernel.EveryValueLiesWithinItsThreshold fails on [1-8] logits$'
+says '^ *also fails: Kernel.LayoutsAndNeighboursDoNotMatter '
+expect 1 kernel "$mutants:mutant_row_index_in_8_bits" --effort quick
+says ' row [0-9]* of [0-9]* item=0$'
+
+# A NaN that did not reach its row: what was got in its place.
+expect 1 kernel "$mutants:mutant_nan_swallowed" --effort quick --json "$scratch/report.json"
+says '^ *expected NaN$'
+says '^ *got      -*0x'
+grep -q '"due": "NaN"' "$scratch/report.json" || complain "the JSON report does not say what was due"
+
+# The last lines that a kernel printed, with nothing in them that moves the reader's cursor.
+expect 6 kernel "$mutants:mutant_explains_its_death" --effort quick
+says '^ *| .x1b.31mValueError: expected row .x07$'
+says '^ *ended by signal 6'
+printf '#include <stdio.h>\n#include <stdlib.h>\n__attribute__((constructor)) void begin(void) { fputs("no licence\\n", stderr); abort(); }\n' \
+  >"$scratch/aborting.c"
+"${CC:-cc}" -shared -fPIC -o "$scratch/aborting.so" "$scratch/aborting.c" || complain "no C compiler"
+refuses 6 'died while loading: signal 6.*; it printed: no licence$' kernel "$scratch/aborting.so:f"
+
 test "$failures" = 0

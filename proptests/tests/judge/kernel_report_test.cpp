@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "proptests/judge/evidence.hpp"
+#include "proptests/judge/printed_lines.hpp"
+#include "proptests/judge/value_certificate.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -42,7 +44,8 @@ TEST(KernelReport, ACommandLineNamesWhatDiffersFromTheDefaults) {
   EXPECT_NE(command_line(subject).find("--dtype f16 --out-dtype f16"), std::string::npos);
   subject.source = {"", "kernel", [](const softcheck_call*) { return 1; }};
   EXPECT_EQ(command_line(subject, "P row x"),
-            "softcheck::conforms(kernel, \"logsumexp f16 out=f16 deterministic in-place exempt=kernel.nan_row\", {.replay = \"P row x\"})");
+            "softcheck::conforms(kernel, \"logsumexp f16 out=f16 deterministic in-place exempt=kernel.nan_row\", "
+            "{.replay = \"P row x\"})");
 }
 
 TEST(KernelReport, WordsBeyondTheDefaultReadBack) {
@@ -63,6 +66,7 @@ TEST(KernelReport, APassTellsHowCloseItWasAndWhatWasNotTried) {
   ASSERT_TRUE(element->errors);
   EXPECT_GT(element->errors->values, 1000U);
   EXPECT_GT(element->errors->worst_ulps, 0.5);
+  EXPECT_LE(element->errors->worst_ulps, element->errors->worst_allowed_ulps);
   EXPECT_LT(std::abs(element->errors->bias_ulps), element->errors->worst_ulps);
   EXPECT_FALSE(report.rows.back().not_tried.empty());
 
@@ -73,7 +77,7 @@ TEST(KernelReport, APassTellsHowCloseItWasAndWhatWasNotTried) {
             element->errors->worst_ulps);
   EXPECT_NE(to_junit(report).find("<system-out>error/threshold at most "), std::string::npos);
   EXPECT_NE(to_junit(report).find("<system-out>not tried: "), std::string::npos);
-  EXPECT_NE(to_table(report).find("worst ulp   bias ulp"), std::string::npos);
+  EXPECT_NE(to_table(report).find("worst ulp    allowed   bias ulp"), std::string::npos);
   EXPECT_NE(to_table(report).find("not tried: "), std::string::npos);
 }
 
@@ -123,6 +127,70 @@ TEST(KernelReport, ANumberInTheRowOfANanIsTold) {
   EXPECT_FALSE(std::isnan(evidence.value->got));
   const std::string table = to_table({rows_of(subject, judgement)});
   EXPECT_NE(table.find("got      " + numerics::hex_float(evidence.value->got)), std::string::npos) << table;
+}
+
+TEST(KernelReport, AFailureIsToldByThePropertyThatAsksTheLeast) {
+  const KernelSubject subject = subject_of("mutant_sum_in_bf16");
+  const KernelJudgement judgement = judge_kernel(subject, few_cases());
+  EXPECT_EQ(judgement.failed_property, "Kernel.EveryValueLiesWithinItsThreshold");
+  ASSERT_TRUE(judgement.counterexample);
+  EXPECT_LE(judgement.counterexample->size, 8U);
+  EXPECT_TRUE(judgement.counterexample->case_text.starts_with("row f32 ")) << judgement.counterexample->case_text;
+  const std::string table = to_table({rows_of(subject, judgement)});
+  EXPECT_NE(table.find("Kernel.EveryValueLiesWithinItsThreshold fails on "), std::string::npos) << table;
+  // What only a layout shows is told by the layout.
+  const KernelJudgement strided = judge_kernel(subject_of("mutant_ignores_column_stride"), few_cases());
+  EXPECT_EQ(strided.failed_property, "Kernel.LayoutsAndNeighboursDoNotMatter");
+}
+
+TEST(KernelReport, AFailureOfManyRowsIsToldByTheRowAndItsNumber) {
+  const KernelSubject subject = subject_of("mutant_row_index_in_8_bits");
+  const KernelJudgement judgement = judge_kernel(subject, few_cases());
+  const KernelEvidence evidence = evidence_in(judgement, "kernel.softmax.element");
+  ASSERT_TRUE(evidence.asked.row);
+  EXPECT_GE(*evidence.asked.row, 256U);
+  const std::string number = " row " + std::to_string(*evidence.asked.row) + " of ";
+  EXPECT_TRUE(evidence.asked.row_text.starts_with("row f32 ")) << evidence.asked.row_text;
+  for (const ReportRow& row : rows_of(subject, judgement)) {
+    if (row.claim != "kernel.softmax.element") continue;
+    ASSERT_GT(row.details.size(), 1U);
+    EXPECT_NE(row.details[1].find(number), std::string::npos) << row.details[1];
+    EXPECT_LT(row.details[1].size(), 600U);
+  }
+}
+
+TEST(KernelReport, WhatAKernelPrintedBeforeItDiedIsTold) {
+  const KernelSubject subject = subject_of("mutant_explains_its_death");
+  const KernelJudgement judgement = judge_kernel(subject, few_cases());
+  EXPECT_EQ(judgement.verdict, ReportVerdict::crash);
+  const KernelEvidence evidence = evidence_in(judgement, "kernel.returns");
+  ASSERT_TRUE(evidence.ending);
+  ASSERT_EQ(evidence.ending->printed.size(), most_printed_lines);
+  EXPECT_EQ(evidence.ending->printed.back(), "\\x1b[31mValueError: expected row \\x07");
+  const std::string table = to_table({rows_of(subject, judgement)});
+  EXPECT_NE(table.find("| \\x1b[31mValueError: expected row \\x07"), std::string::npos) << table;
+  EXPECT_EQ(table.find('\x1b'), std::string::npos);
+}
+
+TEST(KernelReport, PrintedLinesAreTheLastOnesAndWithoutControls) {
+  EXPECT_TRUE(last_lines("").empty());
+  EXPECT_TRUE(last_lines("\n\n").empty());
+  EXPECT_EQ(last_lines("a\n\nb"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(last_lines("\xff\xc2\x9b\t\xc3\xa9"), (std::vector<std::string>{"\\xff\\xc2\\x9b\\x09\xc3\xa9"}));
+  std::string many;
+  for (int i = 0; i < 100; ++i) many += std::to_string(i) + "\n";
+  EXPECT_EQ(last_lines(many).size(), most_printed_lines);
+  EXPECT_EQ(last_lines(many).back(), "99");
+}
+
+TEST(KernelReport, UlpsAreCountedWhereTheThresholdLeavesADigit) {
+  ErrorSums sums;
+  sums.add(Format::f32, 0x1p-126, 0x1p-126, 0, 0x1p-126);  // may be flushed: no digit is promised
+  EXPECT_EQ(sums.values, 0U);
+  sums.add(Format::f32, 1, 0x1p-23, 3, 0x1p-21);
+  EXPECT_EQ(sums.values, 1U);
+  EXPECT_EQ(sums.worst_ulps, 1);
+  EXPECT_EQ(sums.worst_allowed, 4);
 }
 
 TEST(KernelReport, AFailureIsToldOnceByItsSmallestCase) {

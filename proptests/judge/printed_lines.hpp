@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace softcheck::proptests {
+
+/// What a report shows of a kernel's output: a traceback's end fits, and a kernel that prints without end does not
+/// flood the report.
+inline constexpr std::size_t most_printed_bytes = 2048;
+inline constexpr std::size_t most_printed_lines = 10;
+
+/// The last most_printed_bytes of a file, as far as there are so many. The file's offset stays where it is.
+///
+/// descriptor   of a regular file or a memfd, open for reading
+std::string last_bytes(int descriptor);
+
+/// The last most_printed_lines lines that are not empty. Control characters and bytes that are no UTF-8 are written as
+/// \xNN: what a kernel prints cannot move the reader's cursor or change its colours.
+std::vector<std::string> last_lines(std::string_view text);
+
+}  // namespace softcheck::proptests
