@@ -160,8 +160,15 @@ class QueryJudge {
   // A value that no threshold excuses.
   void refuse(Claim claim, std::optional<std::size_t> item, const Judgeable& value, double got,
               std::string_view reason) {
-    verdicts_.findings.push_back({claim_of(task_.op, claim), item, value.exact.enclosure(), got, value.threshold,
-                                  Decision::violated, {}, false, reason});
+    verdicts_.findings.push_back({claim_of(task_.op, claim),
+                                  item,
+                                  value.exact.enclosure(),
+                                  got,
+                                  value.threshold,
+                                  Decision::violated,
+                                  {},
+                                  false,
+                                  reason});
   }
 
   void refuse_infinite(Claim claim, std::optional<std::size_t> item, const Judgeable& value, double got,

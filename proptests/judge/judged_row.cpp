@@ -92,14 +92,15 @@ std::optional<ValueFinding> coefficient_out_of_range(std::string_view claim, con
     const double got = row.got[i];
     if (std::isnan(got) || std::isinf(row.logits[i])) continue;
     if (std::signbit(got)) {
-      return ValueFinding{claim, i, Enclosure(0), got, 0, Decision::violated, {}, false,
-                          "no coefficient is negative or -0"};
+      return ValueFinding{
+          claim, i, Enclosure(0), got, 0, Decision::violated, {}, false, "no coefficient is negative or -0"};
     }
     if (got <= 1) continue;
     const double allowed = excess(i);
     if (got - 1 <= allowed) continue;
-    return ValueFinding{claim, i, Enclosure(1), got, allowed, Decision::violated, {}, false,
-                        "no coefficient exceeds 1 by more than its own roundings"};
+    return ValueFinding{claim, i,       Enclosure(1),
+                        got,   allowed, Decision::violated,
+                        {},    false,   "no coefficient exceeds 1 by more than its own roundings"};
   }
   return std::nullopt;
 }
@@ -114,8 +115,8 @@ std::optional<std::string_view> entropy_out_of_range(const Contract& contract, d
 std::optional<ValueFinding> infinite_value(std::string_view claim, std::optional<std::size_t> item,
                                            const Contract& contract, double got, const Enclosure& exact) {
   if (!std::isinf(got) || overflows_rightly(contract, got, exact, infinity)) return std::nullopt;
-  return ValueFinding{claim, item, exact, got, infinity, Decision::violated, {}, false,
-                      "infinite where the exact value is finite"};
+  return ValueFinding{
+      claim, item, exact, got, infinity, Decision::violated, {}, false, "infinite where the exact value is finite"};
 }
 
 long double nearest(const Enclosure& value) {

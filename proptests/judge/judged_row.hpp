@@ -46,8 +46,8 @@ bool is_resolved(Op op, const numerics::Contract& contract, const Statistics& st
 /// The same of an entropy, whose form may cancel larger terms.
 double resolution_of_entropies(const numerics::Contract& contract, const Statistics& statistics);
 
-/// A masked item is what it must be exactly, whatever the threshold's floor, the sign of a zero included: the first that
-/// is not.
+/// A masked item is what it must be exactly, whatever the threshold's floor, the sign of a zero included: the first
+/// that is not.
 std::optional<ValueFinding> masked_item_that_is_not(double expected, std::string_view claim, const JudgedRow& row);
 
 /// A coefficient is no less than +0, and exceeds 1 by no more than coefficient_excess: the first that is not so.

@@ -185,7 +185,8 @@ std::map<std::string, ReportRow> rows_by_claim(const KernelJudgement& judgement)
 
 std::string words_beyond_default(const numerics::Contract& contract) {
   std::istringstream words(numerics::to_string(contract));
-  const std::string usual = " " + numerics::to_string(numerics::default_contract(contract.input, contract.output)) + " ";
+  const std::string usual =
+      " " + numerics::to_string(numerics::default_contract(contract.input, contract.output)) + " ";
   std::string result, word;
   while (words >> word) {
     if (usual.find(" " + word + " ") == std::string::npos) result += (result.empty() ? "" : " ") + word;

@@ -40,8 +40,8 @@ void judge_softmax(const JudgedRow& row, RowVerdicts& verdicts) {
 }
 
 void judge_scalar(const JudgedRow& row, std::string_view claim, const ScalarThreshold<UpperBound>& threshold,
-                  const ScalarThreshold<UpperBound>& plain, const Enclosure& exact, double resolution,
-                  bool resolved, Decision decision, RowVerdicts& verdicts) {
+                  const ScalarThreshold<UpperBound>& plain, const Enclosure& exact, double resolution, bool resolved,
+                  Decision decision, RowVerdicts& verdicts) {
   const double got = row.got[0], allowed = upper(threshold.total());
   const double magnitude = std::fabs(exact.midpoint());
   const bool promised = allowed < infinity;
@@ -86,7 +86,8 @@ void judge_entropy(const JudgedRow& row, RowVerdicts& verdicts) {
   const UpperBound undershoot = entropy_undershoot(row.contract, statistics);
   if (const auto reason = entropy_out_of_range(row.contract, row.got[0], upper(undershoot))) {
     const double allowed = upper(undershoot);
-    verdicts.findings.push_back({claim, std::nullopt, exact, row.got[0], allowed, Decision::violated, {}, false, *reason});
+    verdicts.findings.push_back(
+        {claim, std::nullopt, exact, row.got[0], allowed, Decision::violated, {}, false, *reason});
   }
   judge_scalar(row, claim, threshold, contracted_entropy_error(row.contract, statistics, Grants::none), exact,
                resolution_of_entropies(row.contract, statistics), is_resolved(Op::entropy, row.contract, statistics),
@@ -133,8 +134,7 @@ std::size_t not_uniform(Op op, const JudgedRow& row) {
 // value that is not so.
 void judge_masked_row(Op op, const JudgedRow& row, RowVerdicts& verdicts) {
   const MaskedRows masked = row.contract.masked;
-  auto wrong = std::ranges::find_if(
-      row.got, [&](double value) { return !is_masked_value(op, masked, value); });
+  auto wrong = std::ranges::find_if(row.got, [&](double value) { return !is_masked_value(op, masked, value); });
   const bool may_be_uniform = masked == MaskedRows::uniform && op != Op::logsumexp && !row.logits.empty();
   if (wrong != row.got.end() && may_be_uniform && not_uniform(op, row) == 0) wrong = row.got.end();
   const bool right = wrong == row.got.end();

@@ -43,8 +43,8 @@ struct ValueFinding {
   double got = 0;
   double threshold = 0;
   numerics::Decision decision = numerics::Decision::undecided;
-  ErrorSums errors;          // of all elements
-  bool by_identity = false;  // right or wrong by what it is (NaN, infinity, zero): there is no threshold
+  ErrorSums errors;           // of all elements
+  bool by_identity = false;   // right or wrong by what it is (NaN, infinity, zero): there is no threshold
   std::string_view reason{};  // a literal: which rule a value broke that no threshold excuses
 
   /// |got - expected| / threshold; infinite where got is no number or nothing may differ and does.
