@@ -173,7 +173,8 @@ double infinity_from(Format format) {
 
 bool is_vacuous(double rounding, double value_magnitude) { return !(rounding < value_magnitude); }
 
-template UpperBound coefficient_excess<UpperBound>(const Contract&, const RowStatistics<UpperBound>&, const UpperBound&);
+template UpperBound coefficient_excess<UpperBound>(const Contract&, const RowStatistics<UpperBound>&,
+                                                   const UpperBound&);
 template UpperBound entropy_undershoot<UpperBound>(const Contract&, const RowStatistics<UpperBound>&);
 template RowStatistics<UpperBound> row_statistics<UpperBound>(const RowOracle&, std::uint64_t, double);
 template UpperBound sum_error<UpperBound>(const Contract&, const RowStatistics<UpperBound>&, Grants);

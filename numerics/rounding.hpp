@@ -134,8 +134,8 @@ template <class T>
 ScalarThreshold<T> entropy_of_coefficients_error(const Contract& contract, const RowStatistics<T>& row,
                                                  Grants grants = Grants::all);
 
-/// An entropy as the contract's entropy_from= has it made: B6, B7, or for -sum p ln p the wider of B6d and the same with
-/// ln p from a log-softmax (lse=).
+/// An entropy as the contract's entropy_from= has it made: B6, B7, or for -sum p ln p the wider of B6d and the same
+/// with ln p from a log-softmax (lse=).
 template <class T>
 ScalarThreshold<T> contracted_entropy_error(const Contract& contract, const RowStatistics<T>& row,
                                             Grants grants = Grants::all);

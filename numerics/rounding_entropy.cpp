@@ -74,7 +74,8 @@ LinearThreshold<T> log_softmax_error(const Contract& contract, const RowStatisti
     const ScalarThreshold<T> accumulated = accumulated_logsumexp(model, row);
     // A log-sum-exp that is no number leaves nothing of x - L.
     const bool lost = !(upper(row.maximum_magnitude + accumulated.rounding) < model.largest);
-    constant = (lost ? unbounded<T>() : accumulated.rounding) + model.scaling * row.maximum_magnitude + model.argument_floor;
+    constant =
+        (lost ? unbounded<T>() : accumulated.rounding) + model.scaling * row.maximum_magnitude + model.argument_floor;
     slope = model.scaling;
     floor = floor + accumulated.floor;
   }

@@ -1,5 +1,5 @@
-// Correct under contract sum=sequential: rows shorter than 64 are added one by one and longer ones in 16 lanes, so that no
-// number of lanes describes it; torch's log-softmax has that border at 16.
+// Correct under contract sum=sequential: rows shorter than 64 are added one by one and longer ones in 16 lanes, so that
+// no number of lanes describes it; torch's log-softmax has that border at 16.
 #include <array>
 #include <cmath>
 

@@ -21,9 +21,8 @@ void log_softmax_by(Row& row, LogOf log_of) {
 }  // namespace
 
 SOFTCHECK_MUTANT correct_log_softmax_total_stored(const softcheck_call* call) {
-  return each_row(call, [](Row& row) {
-    log_softmax_by(row, [](float sum) { return std::log(rounded_to_bf16(sum)); });
-  });
+  return each_row(call,
+                  [](Row& row) { log_softmax_by(row, [](float sum) { return std::log(rounded_to_bf16(sum)); }); });
 }
 
 SOFTCHECK_MUTANT correct_softmax_total_stored(const softcheck_call* call) {
@@ -32,7 +31,6 @@ SOFTCHECK_MUTANT correct_softmax_total_stored(const softcheck_call* call) {
 
 // C11: S - 1 is truncated to a multiple of 1/32, below a place of bf16's.
 SOFTCHECK_MUTANT mutant_log_softmax_total_truncated(const softcheck_call* call) {
-  return each_row(call, [](Row& row) {
-    log_softmax_by(row, [](float sum) { return std::log(std::floor(sum * 32) / 32); });
-  });
+  return each_row(call,
+                  [](Row& row) { log_softmax_by(row, [](float sum) { return std::log(std::floor(sum * 32) / 32); }); });
 }

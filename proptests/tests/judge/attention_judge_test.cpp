@@ -219,15 +219,19 @@ TEST(AttentionJudge, AQueryThatSeesNothingIsAsDeclared) {
   EXPECT_EQ(verdict("nan", nan, infinity, nan), Decision::violated);
 }
 
-TEST(AttentionJudge, OfNoKeysTheEntropyMayBeThatOfAnEmptyRow) {
-  const std::vector<double> out{nan};
+TEST(AttentionJudge, AQueryWithoutKeysIsAsAFullyMaskedOne) {
   const AttentionRow row{.query = {}, .keys = {}, .values = {}, .value_size = 1, .scale = 1, .visible = {}};
-  const AttentionTask task = task_of(Op::attention, Format::f32);
-  for (const double entropy : {0.0, nan}) {
-    EXPECT_EQ(decision_of(judge_attention(task, row, {out, -infinity, entropy}), "kernel.masked_row"),
-              Decision::proved);
-  }
-  EXPECT_EQ(decision_of(judge_attention(task, row, {out, -infinity, 1.0}), "kernel.masked_row"), Decision::violated);
+  const auto verdict = [&](const char* masked, double out, double entropy) {
+    const AttentionTask task = task_of(Op::attention, Format::f32, std::string("masked=") + masked);
+    const std::vector<double> values{out};
+    return decision_of(judge_attention(task, row, {values, -infinity, entropy}), "kernel.masked_row");
+  };
+  EXPECT_EQ(verdict("nan", nan, nan), Decision::proved);
+  EXPECT_EQ(verdict("nan", nan, 0), Decision::violated);
+  EXPECT_EQ(verdict("zero", 0, 0), Decision::proved);
+  EXPECT_EQ(verdict("zero", 0, nan), Decision::violated);
+  EXPECT_EQ(verdict("zero", -0.0, 0), Decision::violated);
+  EXPECT_EQ(verdict("zero", 0, -0.0), Decision::violated);
 }
 
 TEST(AttentionJudge, AScoreThatMayErrByAnythingPromisesNothing) {

@@ -133,13 +133,81 @@ TEST(RowJudge, ThresholdsAsWideAsTheValuesAreVacuous) {
 }
 
 TEST(RowJudge, ARowOfWhichNothingIsPromisedIsVacuous) {
-  // S overflows f16: whatever is returned, nothing was judged.
+  // 70,000 items, each of which may lose f16's smallest normal number: more than S may lose.
   const std::vector<double> logits(70000, 0.0);
   const Contract contract = parse_contract("acc=f16 sum=tree", Format::f32, Format::f32);
   const std::vector<double> got(logits.size(), 0.25);
   const RowFindings findings = judge_row(Op::softmax, contract, logits, 1, got, "");
   EXPECT_TRUE(findings.certificates.empty());
   EXPECT_TRUE(findings.vacuity.too_many());
+}
+
+TEST(RowJudge, AnInfinityIsWrongWhereTheExactValueIsFiniteUnderEveryContract) {
+  const std::vector<double> zeros(65520, 0.0);
+  for (const char* words : {"acc=f16 sum=tree", "acc=f16 sum=sequential", "acc=f16 sum=tree subnormal=flushed", "",
+                            "acc=bf16 sum=sequential"}) {
+    const auto verdict = [&](Op op, double value) {
+      const Contract contract = parse_contract(words, Format::f16, output_format(op, Format::f16));
+      const std::vector<double> got(is_row_scalar(op) ? 1 : zeros.size(), value);
+      return worst(judge_row(op, contract, zeros, 1, got, "").certificates);
+    };
+    EXPECT_EQ(verdict(Op::logsumexp, infinity), Verdict::violated) << words;
+    EXPECT_EQ(verdict(Op::log_softmax, -infinity), Verdict::violated) << words;
+    EXPECT_EQ(verdict(Op::entropy, infinity), Verdict::violated) << words;
+  }
+  const Contract tree = parse_contract("acc=f16 sum=tree", Format::f16, Format::f16);
+  const std::vector<double> nothing(zeros.size(), 0.0);
+  EXPECT_EQ(worst(judge_row(Op::softmax, tree, zeros, 1, nothing, "").certificates), Verdict::violated);
+}
+
+TEST(RowJudge, AResultThatRoundsToInfinityIsRightlyInfinite) {
+  const Contract contract = parse_contract("", Format::f16, Format::f16);
+  const auto verdict = [&](double logit) {
+    const std::vector<double> logits(2048, logit);
+    return worst(judge_row(Op::logsumexp, contract, logits, 1, std::vector<double>{infinity}, "").certificates);
+  };
+  EXPECT_EQ(verdict(65504), Verdict::violated);  // 65511.6 rounds to 65504
+  const std::vector<double> hotter(2048, 65504);
+  EXPECT_EQ(worst(judge_row(Op::logsumexp, contract, hotter, 0.5, std::vector<double>{infinity}, "").certificates),
+            Verdict::proved);
+}
+
+TEST(RowJudge, SignsAndRangesAreJudgedWhateverTheThreshold) {
+  const std::vector<double> logits(65536, 0.0);
+  const Contract wide = parse_contract("acc=bf16 sum=sequential", Format::f32, Format::f32);
+  const auto softmax = [&](double value) {
+    std::vector<double> got(logits.size(), 0x1p-16);
+    got[7] = value;
+    return worst(judge_row(Op::softmax, wide, logits, 1, got, "").certificates);
+  };
+  EXPECT_EQ(softmax(0x1p-16), Verdict::proved);
+  EXPECT_EQ(softmax(-0x1p-20), Verdict::violated);
+  EXPECT_EQ(softmax(-0.0), Verdict::violated);
+  EXPECT_EQ(softmax(2), Verdict::violated);
+  const auto entropy = [&](const char* words, double value) {
+    const Contract contract = parse_contract(words, Format::f32, Format::f32);
+    const std::vector<double> one{0};
+    return worst(judge_row(Op::entropy, contract, one, 1, std::vector<double>{value}, "").certificates);
+  };
+  EXPECT_EQ(entropy("", 0), Verdict::proved);
+  EXPECT_EQ(entropy("", -0.0), Verdict::violated);
+  EXPECT_EQ(entropy("", -0x1p-24), Verdict::proved);  // ln(1 - u): an exponential may err by 2 u
+  EXPECT_EQ(entropy("entropy_from=coefficients", -0.0), Verdict::proved);
+  EXPECT_EQ(entropy("entropy_from=logits", -0.0), Verdict::proved);
+  EXPECT_EQ(entropy("", -0x1p-20), Verdict::violated);
+}
+
+TEST(RowJudge, AnEmptyRowIsAsAFullyMaskedOne) {
+  const auto verdict = [](const char* words, double value) {
+    const Contract contract = parse_contract(words, Format::f32, Format::f32);
+    return worst(judge_row(Op::entropy, contract, {}, 1, std::vector<double>{value}, "").certificates);
+  };
+  const double nan = std::nan("");
+  EXPECT_EQ(verdict("masked=nan", nan), Verdict::proved);
+  EXPECT_EQ(verdict("masked=nan", 0), Verdict::violated);
+  EXPECT_EQ(verdict("masked=zero", 0), Verdict::proved);
+  EXPECT_EQ(verdict("masked=zero", nan), Verdict::violated);
+  EXPECT_EQ(verdict("masked=uniform", 0), Verdict::proved);
 }
 
 TEST(RowJudge, AMaskedItemIsZeroExactly) {
@@ -149,7 +217,7 @@ TEST(RowJudge, AMaskedItemIsZeroExactly) {
     return worst(judge_row(Op::softmax, contract, logits, 1, std::vector<double>{1, masked}, "").certificates);
   };
   EXPECT_EQ(verdict(0), Verdict::proved);
-  EXPECT_EQ(verdict(-0.0), Verdict::proved);
+  EXPECT_EQ(verdict(-0.0), Verdict::violated);
   EXPECT_EQ(verdict(0x1p-149), Verdict::violated);
 }
 

@@ -29,6 +29,13 @@ inline bool exceeds(double got, const Enclosure& exact, double bound) {
   return !std::isfinite(got) || less_equal(error_of(got, exact), Enclosure(bound)) == Decision::violated;
 }
 
+/// The same of a result that is rightly infinite where the real, or one that the bound allows, rounds to infinity.
+inline bool holds_or_overflows(Format output, double got, const Enclosure& exact, double bound) {
+  if (std::isinf(bound)) return true;
+  const bool beyond = less(abs(exact) + Enclosure(bound), Enclosure(infinity_from(output))) != Decision::proved;
+  return holds(got, exact, bound) || (beyond && !std::isfinite(got));
+}
+
 /// Share of the bound that an error certainly uses.
 inline double used(double got, const Enclosure& exact, double bound) {
   if (!(bound > 0) || std::isinf(bound) || !std::isfinite(got)) return 0;
@@ -37,10 +44,28 @@ inline double used(double got, const Enclosure& exact, double bound) {
 
 /// Largest share of each bound seen.
 struct Ratios {
-  double sum = 0, element = 0, variation = 0, row_sum = 0, logsumexp = 0, log_softmax = 0, entropy = 0;
+  double sum = 0, element = 0, variation = 0, row_sum = 0, logsumexp = 0, log_softmax = 0, entropy = 0, from_logits = 0,
+         from_coefficients = 0;
 };
 
-/// Everything a simulated kernel returned for one row against B1-B6. Names the first broken bound, or is empty.
+/// The entropies of other forms against what entropy_from= grants. Names the first broken bound, or is empty.
+inline std::string broken_entropy(const Contract& contract, const Enclosure& exact,
+                                  const RowStatistics<UpperBound>& row, const Results& got, Ratios& ratios) {
+  Contract form = contract;
+  form.lse = LseForm::uncentred;
+  const auto judge = [&](EntropyFrom from, double value, double& ratio) {
+    form.entropy_from = from;
+    const double bound = upper(contracted_entropy_error(form, row).total());
+    ratio = std::max(ratio, used(value, exact, bound));
+    return holds(value, exact, bound);
+  };
+  if (!judge(EntropyFrom::logits, got.entropy_from_logits, ratios.from_logits)) return "B7";
+  if (!judge(EntropyFrom::coefficients, got.entropy_from_coefficients, ratios.from_coefficients)) return "B6d, x - lse";
+  return {};
+}
+
+/// Everything a simulated kernel returned for one row against B1-B6. Names the first broken bound, or is empty. A
+/// kernel whose sums overflow keeps no contract: of what it makes of them nothing is asked.
 ///
 /// stride    elements judged one by one: every stride-th
 inline std::string broken_bound(const Contract& contract, const RowOracle& oracle, const RowStatistics<UpperBound>& row,
@@ -49,6 +74,7 @@ inline std::string broken_bound(const Contract& contract, const RowOracle& oracl
     ratio = std::max(ratio, used(value, exact, bound));
     return holds(value, exact, bound);
   };
+  if (std::isinf(got.sum)) return {};
   const double sum_bound = upper(sum_error(contract, row) * UpperBound(oracle.sum().upper_double()));
   if (!judge(got.sum, oracle.sum(), sum_bound, ratios.sum)) return "B1";
 
@@ -73,6 +99,7 @@ inline std::string broken_bound(const Contract& contract, const RowOracle& oracl
                ratios.element)) {
       return "B2 of item " + std::to_string(i);
     }
+    if (got.coefficients[i] > 1 + upper(coefficient_excess(contract, row, deviation))) return "the excess over 1";
     const bool finite = deviation.value() * row.theta < overflow_limit(contract) &&
                         abs(oracle.log_softmax(i)).upper_double() < overflow_limit(contract);
     if (finite && !judge(got.log_softmax[i], oracle.log_softmax(i), upper(linear.at(deviation)), ratios.log_softmax)) {
@@ -89,10 +116,16 @@ inline std::string broken_bound(const Contract& contract, const RowOracle& oracl
     ratios.row_sum = std::max(ratios.row_sum, (abs(total - 1) / Enclosure(row_sum)).lower_double());
   }
   if (!holds(abs(total - 1), row_sum)) return "B4";
-  if (!judge(got.logsumexp, oracle.logsumexp(), upper(logsumexp_error(contract, row).total()), ratios.logsumexp)) {
-    return "B5";
+  const double logsumexp_bound = upper(logsumexp_error(contract, row).total());
+  ratios.logsumexp = std::max(ratios.logsumexp, used(got.logsumexp, oracle.logsumexp(), logsumexp_bound));
+  if (!holds_or_overflows(contract.output, got.logsumexp, oracle.logsumexp(), logsumexp_bound)) return "B5";
+  if (std::isfinite(got.logsumexp)) {
+    const std::string broken = broken_entropy(contract, oracle.entropy(), row, got, ratios);
+    if (!broken.empty()) return broken;
   }
+  if (std::isinf(got.deviations)) return {};
   if (!judge(got.entropy, oracle.entropy(), upper(entropy_error(contract, row).total()), ratios.entropy)) return "B6";
+  if (got.entropy < -upper(entropy_undershoot(contract, row))) return "the entropy's undershoot";
   return {};
 }
 

@@ -54,9 +54,35 @@ TEST(Contract, EveryWordIsRead) {
   EXPECT_EQ(both.exp_argument_error, 3.5);
 }
 
+TEST(Contract, WordsOfFormsAndStorageAreRead) {
+  const Contract contract =
+      parse_contract("theta=before entropy_from=logits scale=split weights=bf16 total=f16 scores=bf16 values=f16",
+                     Format::f32, Format::f32);
+  EXPECT_EQ(contract.theta, ThetaUse::before);
+  EXPECT_EQ(contract.entropy_from, EntropyFrom::logits);
+  EXPECT_EQ(contract.scale, ScaleUse::split);
+  EXPECT_EQ(contract.weights, Format::bf16);
+  EXPECT_EQ(contract.total, Format::f16);
+  EXPECT_EQ(contract.scores, Format::bf16);
+  EXPECT_EQ(contract.values, Format::f16);
+  EXPECT_EQ(word_of(contract, "total"), "total=f16");
+  EXPECT_EQ(word_of(parse_contract("", Format::f64, Format::f64), "values"), "values=f64");
+  EXPECT_THROW(word_of(contract, "sim"), std::invalid_argument);
+}
+
+TEST(Contract, CommasSeparateWordsToo) {
+  const auto read = [](const char* words) { return parse_contract(words, Format::f32, Format::f32); };
+  EXPECT_EQ(read("acc=f64,exp=E:2,A:3,sum=tree"), read("acc=f64 exp=E:2,A:3 sum=tree"));
+  EXPECT_EQ(read("acc=f32,exp=1ulp"), read("acc=f32 exp=1ulp"));
+  EXPECT_EQ(read(" exp=E:2,A:3 , masked=zero,, "), read("exp=E:2,A:3 masked=zero"));
+  EXPECT_EQ(read("exp=E:2,A:3"), read("exp=E:2,A:3,"));
+}
+
 TEST(Contract, ItsTextReadsBackToItself) {
   for (const char* words : {"", "exp=0.75ulp", "exp=E:4,A:2.35", "exp=E:0,A:1", "acc=f16 sum=tree", "sum=blocks:64",
-                            "sum=lanes:4294967296 masked=uniform", "entropy=exact lse=uncentred"}) {
+                            "sum=lanes:4294967296 masked=uniform", "entropy=exact lse=uncentred", "theta=before",
+                            "entropy_from=logits", "entropy_from=coefficients scale=split", "scale=stored weights=bf16",
+                            "total=f16 scores=bf16 values=f16", "exp=E:2,A:3,theta=before"}) {
     for (const Format input : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
       const Contract contract = parse_contract(words, input, Format::f32);
       EXPECT_EQ(parse_contract(to_string(contract), input, Format::f32), contract) << to_string(contract);
@@ -71,11 +97,33 @@ TEST(Contract, AWrongWordIsNamedAndWhatExistsIsListed) {
   EXPECT_THAT(refusal("sim=tree"), AllOf(HasSubstr("sum=sequential|lanes:K|blocks:K|tree"), HasSubstr("'sim'")));
   EXPECT_THAT(refusal("nonsense"), HasSubstr("'nonsense'"));
   EXPECT_THAT(refusal("acc=f32 acc=f32"), HasSubstr("each word once"));
-  for (const char* words : {"exp=1",         "exp=ulp",    "exp=-1ulp",   "exp=0ulp",     "exp=nanulp",
-                            "exp=infulp",    "exp=E:1",    "exp=E:1,A:",  "exp=E:,A:1",   "exp=E:1,A:1x",
-                            "sum=lanes",     "sum=lanes:", "sum=lanes:0", "sum=lanes:-1", "sum=lanes:4294967297",
-                            "sum=lanes:2.5", "sum=tree:2", "masked=NaN",  "subnormal=",   "entropy=any,exact",
-                            "lse",           "="}) {
+  for (const char* words : {"exp=1",
+                            "exp=ulp",
+                            "exp=-1ulp",
+                            "exp=0ulp",
+                            "exp=nanulp",
+                            "exp=infulp",
+                            "exp=E:1",
+                            "exp=E:1,A:",
+                            "exp=E:,A:1",
+                            "exp=E:1,A:1x",
+                            "sum=lanes",
+                            "sum=lanes:",
+                            "sum=lanes:0",
+                            "sum=lanes:-1",
+                            "sum=lanes:4294967297",
+                            "sum=lanes:2.5",
+                            "sum=tree:2",
+                            "masked=NaN",
+                            "subnormal=",
+                            "entropy=any,exact",
+                            "lse",
+                            "=",
+                            "theta=after",
+                            "total=f8",
+                            "entropy_from=",
+                            "exp=E:1,sum=tree",
+                            "scale=half"}) {
     EXPECT_THAT(refusal(words), HasSubstr("parse_contract: need")) << words;
   }
 }

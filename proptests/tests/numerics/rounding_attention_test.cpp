@@ -162,6 +162,56 @@ TEST(RoundingAttention, OutputsKeepTheirBoundAndNeedTheScoresErrors) {
   EXPECT_GT(planted_rejected, 0u);
 }
 
+TEST(RoundingAttention, SplitAndStoredScoresKeepTheirBoundsAndNeedThem) {
+  const PrecisionScope scope(113);
+  std::mt19937_64 engine(7);
+  std::normal_distribution<float> normal;
+  struct Scaled {
+    const char* words;
+    bool stores_factors;
+    bool stores_score;
+  };
+  for (const Scaled& one :
+       {Scaled{"scale=split", false, false}, Scaled{"scale=stored", true, false}, Scaled{"scores=bf16", false, true}}) {
+    const Contract contract = parse_contract(one.words, Format::bf16, Format::f32);
+    const Contract plain = parse_contract("", Format::bf16, Format::f32);
+    double largest = 0;
+    std::size_t needed = 0;
+    for (int i = 0; i < 4000; ++i) {
+      const std::size_t d = i % 2 == 0 ? 1 : 9;
+      const double scale = 0.1 + i * 0x1p-12;
+      const auto root = static_cast<float>(std::sqrt(scale)), whole = static_cast<float>(scale);
+      float dot = 0;
+      double magnitude = 0, factors = 0;
+      Enclosure exact(0);
+      for (std::size_t t = 0; t < d; ++t) {
+        const double q = round_to(Format::bf16, normal(engine)), k = round_to(Format::bf16, normal(engine));
+        magnitude += std::fabs(q * k);
+        factors += std::fabs(q) + std::fabs(k);
+        exact += Enclosure(scale) * Enclosure(q) * Enclosure(k);
+        const auto scaled = [&](double factor) {
+          if (one.stores_score) return static_cast<float>(factor);
+          const float product = static_cast<float>(factor) * root;
+          return one.stores_factors ? static_cast<float>(round_to(Format::bf16, product)) : product;
+        };
+        dot += scaled(q) * scaled(k);
+      }
+      const double got = one.stores_score ? round_to(Format::bf16, dot * whole) : dot;
+      const AttentionArithmetic arithmetic{.dimension = d, .scale = scale, .factor_sum = factors * (1 + 0x1p-40)};
+      const UpperBound dots(magnitude * (1 + 0x1p-40));
+      const UpperBound size(abs(exact).upper_double());
+      const auto bound = [&](const Contract& by) {
+        return upper(stored_score_error(by, score_error(by, arithmetic, dots), size));
+      };
+      EXPECT_TRUE(simulated::holds(got, exact, bound(contract))) << one.words << " " << i;
+      largest = std::max(largest, simulated::used(got, exact, bound(contract)));
+      needed += simulated::exceeds(got, exact, bound(plain)) ? 1 : 0;
+    }
+    std::cout << one.words << ": largest error/bound " << largest << ", needed " << needed << " times\n";
+    EXPECT_GT(needed, 0u) << one.words;
+  }
+}
+
 TEST(RoundingScalars, UpperBoundsEncloseTheFormulasFromAbove) {
   // The quick scalar may not fall below the formula's value, and may not lose more than 2^10 roundings of a double,
   // more than the number of its operations.
@@ -175,7 +225,8 @@ TEST(RoundingScalars, UpperBoundsEncloseTheFormulasFromAbove) {
     const Enclosure ceiling = formula * (1 + Enclosure::power_of_two(10 - 53)) + Enclosure::power_of_two(-1000);
     EXPECT_EQ(less_equal(Enclosure(quick.value()), ceiling), Decision::proved) << what << " " << quick.value();
   };
-  for (const char* words : {"acc=f32", "acc=bf16 sum=tree", "acc=f64 exp=E:4,A:2.35", "acc=f16 sum=lanes:8"}) {
+  for (const char* words : {"acc=f32", "acc=bf16 sum=tree", "acc=f64 exp=E:4,A:2.35", "acc=f16 sum=lanes:8",
+                            "theta=before weights=bf16 total=bf16", "lse=uncentred sum=tree"}) {
     const Contract contract = parse_contract(words, Format::f32, Format::bf16);
     for (const std::size_t n : {1, 7, 100}) {
       for (const tests::NamedRow& named : tests::row_families(n, 3)) {
@@ -187,8 +238,10 @@ TEST(RoundingScalars, UpperBoundsEncloseTheFormulasFromAbove) {
         expect_above(softmax_error(contract, quick).constant, softmax_error(contract, exact).constant, what + " B2");
         expect_above(softmax_error(contract, quick).slope, softmax_error(contract, exact).slope, what + " B2 slope");
         expect_above(row_sum_error(contract, quick).total(), row_sum_error(contract, exact).total(), what + " B4");
+        if (std::isinf(upper(quick.maximum_magnitude))) continue;  // beyond the doubles
         expect_above(logsumexp_error(contract, quick).total(), logsumexp_error(contract, exact).total(), what + " B5");
         expect_above(entropy_error(contract, quick).total(), entropy_error(contract, exact).total(), what + " B6");
+        expect_above(entropy_undershoot(contract, quick), entropy_undershoot(contract, exact), what + " undershoot");
       }
     }
   }
@@ -204,13 +257,16 @@ TEST(RoundingScalars, UpperBoundRoundsUpAndRefusesNegativeNumbers) {
   EXPECT_THROW(UpperBound(std::nan("")), std::invalid_argument);
 }
 
-TEST(RoundingBound, PromisesNothingWhereTheAccumulatorOverflows) {
+TEST(RoundingBound, GrantsNoOverflowAndPromisesNothingOfStalledSums) {
   const PrecisionScope scope(64);
   const std::vector<double> logits(std::size_t{1} << 17, 0.0);
   const RowOracle oracle(logits);
   const auto row = row_statistics<UpperBound>(oracle);
-  // 2^17 ones: beyond the largest number of f16, and 2^17 roundings of bf16.
-  EXPECT_TRUE(std::isinf(upper(sum_error(parse_contract("acc=f16 sum=tree", Format::f16, Format::f16), row))));
+  // 2^17 ones are beyond the largest number of f16: a kernel must see to it that they do not overflow. Of 2^17
+  // roundings of bf16 nothing is left.
+  EXPECT_LT(upper(sum_error(parse_contract("acc=f16 sum=tree", Format::f16, Format::f16), row)), 0.02);
+  EXPECT_EQ(infinity_from(Format::f16), 65520);
+  EXPECT_EQ(infinity_from(Format::f32), 0x1.ffffffp+127);
   const auto stalled = softmax_error(parse_contract("acc=bf16", Format::bf16, Format::bf16), row, Grants::none);
   EXPECT_TRUE(is_vacuous(upper(stalled.relative(UpperBound())), 1));
   const auto sound = softmax_error(parse_contract("acc=f32", Format::bf16, Format::bf16), row, Grants::none);

@@ -44,6 +44,10 @@ const std::vector<Setting> settings{
     {Format::bf16, "acc=bf16 exp=1ulp sum=tree"},
     {Format::f32, "acc=f16 exp=1ulp sum=tree subnormal=kept"},
     {Format::f32, "acc=bf16 exp=1ulp sum=blocks:8 lse=uncentred"},
+    {Format::f32, "acc=f32 exp=1ulp sum=lanes:8 theta=before"},
+    {Format::bf16, "acc=bf16 exp=1ulp sum=tree theta=before lse=uncentred"},
+    {Format::bf16, "acc=f32 exp=1ulp sum=tree weights=bf16 total=bf16"},
+    {Format::f16, "acc=f32 exp=2ulp sum=blocks:64 weights=f16 total=f16 subnormal=flushed"},
 };
 
 constexpr std::array<Errors, 5> all_errors{Errors::nearest, Errors::up, Errors::down, Errors::random,
@@ -80,7 +84,8 @@ void expect_bounds_hold(const Setting& setting, std::size_t n, double theta, sim
 
 void print(const char* what, const simulated::Ratios& r) {
   std::cout << what << ": largest error/bound B1 " << r.sum << " B2 " << r.element << " B3 " << r.variation << " B4 "
-            << r.row_sum << " B5 " << r.logsumexp << " log_softmax " << r.log_softmax << " B6 " << r.entropy << '\n';
+            << r.row_sum << " B5 " << r.logsumexp << " log_softmax " << r.log_softmax << " B6 " << r.entropy << " B7 "
+            << r.from_logits << " B6d " << r.from_coefficients << '\n';
 }
 
 class RoundingBounds : public testing::TestWithParam<std::size_t> {};

@@ -138,6 +138,57 @@ TEST(PlantedBound, B2WithoutTheTemperaturesRoundingsIsRejected) {
                   b2_last, [](Contract&, Row& row) { row.theta = 1; });
 }
 
+TEST(PlantedBound, B2WithoutTheScaledLogitsIsRejected) {
+  // x / theta is rounded at its own size, some 3000, and not at that of the difference.
+  expect_rejected(
+      {"theta=before exp=E:1,A:1", {1000.125F, 999.5F}, Errors::nearest, {false, false, Errors::nearest, false, 0.3}},
+      last, b2_last, [](Contract& contract, Row&) { contract.theta = ThetaUse::fused; });
+}
+
+TEST(PlantedBound, B2WithoutTheStoredWeightsIsRejected) {
+  expect_rejected({"weights=bf16", {0, -0.3}}, last, b2_last,
+                  [](Contract& contract, Row&) { contract.weights.reset(); });
+}
+
+TEST(PlantedBound, B5WithoutTheStoredTotalIsRejected) {
+  // 1 + e^-7 is 1 in bf16.
+  expect_rejected({"total=bf16", {0, -7}}, logsumexp, b5, [](Contract& contract, Row&) { contract.total.reset(); });
+}
+
+TEST(PlantedBound, AnExcessOverOneWithoutTheExponentialsErrorIsRejected) {
+  // One item, its exponential too small in the sum and too large in the numerator.
+  expect_rejected(
+      {"exp=E:50,A:1", {0}, Errors::down, {false, true, Errors::up}},
+      [](const Results& got, const RowOracle&) {
+        return Judged{got.coefficients[0], Enclosure(1)};
+      },
+      [](const Contract& contract, const Row& row, const RowOracle&) {
+        return upper(coefficient_excess(contract, row, UpperBound()));
+      },
+      [](Contract& contract, Row&) { contract.exp_error = 1; });
+}
+
+TEST(PlantedBound, AnUndershootWithoutTheExponentialsErrorIsRejected) {
+  expect_rejected(
+      {"exp=E:50,A:1", {0}, Errors::down}, entropy,
+      [](const Contract& contract, const Row& row, const RowOracle&) {
+        return upper(entropy_undershoot(contract, row));
+      },
+      [](Contract& contract, Row&) { contract.exp_error = 1; });
+}
+
+TEST(PlantedBound, AnEntropyOfLogSoftmaxWithoutTheSizeOfItsLogSumExpIsRejected) {
+  expect_rejected(
+      {"entropy_from=coefficients lse=uncentred", {3e6F, 3e6F - 1.25F}},
+      [](const Results& got, const RowOracle& oracle) {
+        return Judged{got.entropy_from_coefficients, oracle.entropy()};
+      },
+      [](const Contract& contract, const Row& row, const RowOracle&) {
+        return upper(contracted_entropy_error(contract, row).total());
+      },
+      [](Contract& contract, Row&) { contract.lse = LseForm::centred; });
+}
+
 TEST(PlantedBound, B4WithoutTheOutputsRoundingIsRejected) {
   // 33 coefficients, each rounded the same way to bf16.
   expect_rejected(

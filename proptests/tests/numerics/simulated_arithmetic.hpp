@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <random>
 
 #include "numerics/contract.hpp"
@@ -30,6 +31,10 @@ class Arithmetic {
   double subtract(double a, double b) const { return round(a - b); }
   double multiply(double a, double b) const { return a == 0 || b == 0 ? 0 : round(a * b); }
   double divide(double a, double b) const { return round(a / b); }
+  /// As it is stored on its way, where the contract has a format for it.
+  double stored(const std::optional<Format>& format, double x) const {
+    return format ? flush(round_to(*format, x), properties(*format)) : x;
+  }
   double output(double x) const { return flush(round_to(contract_.output, x), properties(contract_.output)); }
 
   /// e^a, a <= 0 a number of the accumulator, with the errors that A and E leave beyond the rounding of a itself.

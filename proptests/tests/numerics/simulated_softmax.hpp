@@ -25,6 +25,9 @@ struct Results {
   std::vector<double> log_softmax;
   double logsumexp = 0;
   double entropy = 0;
+  double entropy_from_logits = 0;        // m + ln S - sum p x
+  double entropy_from_coefficients = 0;  // -sum p (x - lse)
+  double deviations = 0;                 // T: infinite where it overflows
 };
 
 /// (m, S, T): S and T belong to the maximum m. Masked items have m = -inf.
@@ -39,13 +42,17 @@ struct State {
 class Kernel {
  public:
   Kernel(const Contract& contract, Errors errors, const Plan& plan, std::uint64_t seed = 1)
-      : arithmetic_(contract, errors, seed), plan_(plan), reciprocal_(arithmetic_.round(1 / plan.theta)) {}
+      : arithmetic_(contract, errors, seed),
+        plan_(plan),
+        scales_before_(contract.theta == ThetaUse::before && plan.theta != 1),
+        reciprocal_(arithmetic_.round(1 / plan.theta)) {}
 
   Results operator()(std::span<const double> logits) {
     std::vector<double> row(logits.begin(), logits.end());
     double maximum = -std::numeric_limits<double>::infinity();
     for (double& x : row) {
       x = std::isinf(x) ? x : arithmetic_.round(x);
+      if (scales_before_ && !std::isinf(x)) x = arithmetic_.multiply(x, reciprocal_);
       maximum = std::max(maximum, x);
     }
     std::vector<State> leaves;
@@ -69,13 +76,23 @@ class Kernel {
   State leaf(double x, double maximum) {
     if (std::isinf(x)) return {};
     const double deviation = deviation_of(maximum, x);
-    const double weight = arithmetic_.exponential(-deviation);
+    const double exponential = arithmetic_.exponential(-deviation);
+    const double weight = arithmetic_.stored(arithmetic_.contract().weights, exponential);
     return {maximum, weight, arithmetic_.multiply(weight, deviation)};
+  }
+
+  bool scaled_by_now() const { return plan_.theta == 1 || scales_before_; }
+
+  // In the contract's order.
+  double sum_of(const std::vector<double>& terms) {
+    std::vector<State> states;
+    for (const double term : terms) states.push_back({0, term, 0});
+    return reduce(std::move(states)).sum;
   }
 
   double deviation_of(double maximum, double x) const {
     const double difference = arithmetic_.subtract(maximum, x);
-    return plan_.theta == 1 ? difference : arithmetic_.multiply(difference, reciprocal_);
+    return scaled_by_now() ? difference : arithmetic_.multiply(difference, reciprocal_);
   }
 
   // T <- a (T + d S), S <- a S, where the maximum grows.
@@ -135,35 +152,45 @@ class Kernel {
     return {};
   }
 
-  Results finish(std::span<const double> row, std::span<const double> weights, const State& total) {
+  Results finish(std::span<const double> row, std::span<const double> weights, State total) {
     Results results;
+    total.sum = arithmetic_.stored(arithmetic_.contract().total, total.sum);
     results.sum = total.sum;
+    results.deviations = total.deviations;
     const double inverse = arithmetic_.divide(1, total.sum);
     const auto over_sum = [&](double x) {
       return plan_.reciprocal ? arithmetic_.multiply(x, inverse) : arithmetic_.divide(x, total.sum);
     };
     const double log_sum = arithmetic_.logarithm(total.sum);
-    const double maximum = plan_.theta == 1 ? total.maximum : arithmetic_.multiply(total.maximum, reciprocal_);
+    const double maximum = scaled_by_now() ? total.maximum : arithmetic_.multiply(total.maximum, reciprocal_);
     const double logsumexp = arithmetic_.add(maximum, log_sum);
     const bool centred = arithmetic_.contract().lse == LseForm::centred;
+    std::vector<double> raw, informations;
     for (std::size_t i = 0; i < row.size(); ++i) {
       results.coefficients.push_back(arithmetic_.output(over_sum(weights[i])));
       if (std::isinf(row[i])) {
         results.log_softmax.push_back(row[i]);
         continue;
       }
-      const double scaled = plan_.theta == 1 ? row[i] : arithmetic_.multiply(row[i], reciprocal_);
+      const double scaled = scaled_by_now() ? row[i] : arithmetic_.multiply(row[i], reciprocal_);
+      raw.push_back(arithmetic_.multiply(over_sum(weights[i]), scaled));
+      informations.push_back(arithmetic_.multiply(over_sum(weights[i]), arithmetic_.subtract(logsumexp, scaled)));
       results.log_softmax.push_back(
           arithmetic_.output(centred ? arithmetic_.subtract(-deviation_of(total.maximum, row[i]), log_sum)
                                      : arithmetic_.subtract(scaled, logsumexp)));
     }
     results.logsumexp = arithmetic_.output(logsumexp);
+    if (!raw.empty()) {
+      results.entropy_from_logits = arithmetic_.output(arithmetic_.subtract(logsumexp, sum_of(raw)));
+      results.entropy_from_coefficients = arithmetic_.output(sum_of(informations));
+    }
     results.entropy = arithmetic_.output(arithmetic_.add(log_sum, over_sum(total.deviations)));
     return results;
   }
 
   Arithmetic arithmetic_;
   Plan plan_;
+  bool scales_before_;
   double reciprocal_;
 };
 
