@@ -56,6 +56,13 @@ KernelSource source_of(std::function<int(const softcheck_call*)> kernel) {
   return {"this program", "kernel", std::move(kernel)};
 }
 
+KernelLimits limits_of(Isolation isolation = Isolation::full) {
+  KernelLimits limits;
+  limits.isolation = isolation;
+  return limits;
+}
+
+// For what is to time out.
 KernelLimits short_limits(Isolation isolation = Isolation::full) {
   KernelLimits limits;
   limits.seconds_per_call = 0.5;
@@ -100,7 +107,7 @@ TEST_P(EachIsolation, NothingOutlivesTheKernel) {
                             while (shared[0] == 0) usleep(1000);
                             return 0;
                           }),
-                          short_limits(GetParam()));
+                          limits_of(GetParam()));
     ASSERT_EQ(kernel.call(one_row()).end, CallEnd::done);
     EXPECT_TRUE(counts(shared[0])) << "the daemon is not there at all";
   }
@@ -115,7 +122,7 @@ TEST_P(EachIsolation, NothingOutlivesACrash) {
                           _exit(3);
                           return 0;
                         }),
-                        short_limits(GetParam()));
+                        limits_of(GetParam()));
   const TensorReply reply = kernel.call(one_row());
   EXPECT_EQ(reply.end, CallEnd::crashed);
   EXPECT_EQ(reply.death, "exit(3)");
@@ -140,7 +147,7 @@ TEST_P(EachIsolation, AStoppedKernelTimesOut) {
 
 TEST_P(EachIsolation, AnInterruptEndsTheCallUnderWay) {
   const auto start = std::chrono::steady_clock::now();
-  KernelLimits limits = short_limits(GetParam());
+  KernelLimits limits = limits_of(GetParam());
   limits.seconds_per_call = 600;
   limits.interrupted = [&] { return std::chrono::steady_clock::now() > start + 300ms; };
   IsolatedKernel kernel(source_of([](const softcheck_call*) { return pause(); }), limits);
@@ -154,7 +161,7 @@ TEST_P(EachIsolation, TheNextCallAfterADeathIsAnswered) {
                           if (++shared[0] % 2 == 1) abort();
                           return 7;
                         }),
-                        short_limits(GetParam()));
+                        limits_of(GetParam()));
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(kernel.call(one_row()).death, "signal 6 (Aborted)");
     EXPECT_EQ(kernel.call(one_row()).refusal, 7);
@@ -207,7 +214,7 @@ class Attacker {
                   }
                   return 0;
                 }),
-                short_limits(isolation)) {}
+                limits_of(isolation)) {}
   /// Of each attack, 1 where it succeeded, -1 where it failed, 0 where it was not tried.
   std::vector<int> results() {
     EXPECT_EQ(kernel_.call(one_row()).end, CallEnd::done);
@@ -247,7 +254,7 @@ TEST(Containment, WhatIsNotContainedSucceeds) {
 TEST(Containment, TheJudgeCannotBeTracedWhileAKernelIsThere) {
   prctl(PR_SET_DUMPABLE, 1);
   {
-    IsolatedKernel kernel(source_of([](const softcheck_call*) { return 0; }), short_limits());
+    IsolatedKernel kernel(source_of([](const softcheck_call*) { return 0; }), limits_of());
     EXPECT_EQ(prctl(PR_GET_DUMPABLE), 0);
   }
   EXPECT_EQ(prctl(PR_GET_DUMPABLE), 1);
@@ -263,7 +270,7 @@ TEST(Containment, AKernelMayHaveThreadsAndTemporaryFiles) {
                           shared[1] = mkstemp(name.data()) >= 0 && unlink(name.c_str()) == 0;
                           return 0;
                         }),
-                        short_limits());
+                        limits_of());
   EXPECT_EQ(kernel.call(one_row()).end, CallEnd::done);
   EXPECT_EQ(shared[0], 1);
   EXPECT_EQ(shared[1], 1);
@@ -274,12 +281,12 @@ TEST(Containment, AReportNamesWhatWasReached) {
   Containment some;
   some.processes = some.filter = true;
   EXPECT_EQ(to_string(some), "own pid namespace, system calls filtered");
-  IsolatedKernel kernel(source_of([](const softcheck_call*) { return 0; }), short_limits(Isolation::process));
+  IsolatedKernel kernel(source_of([](const softcheck_call*) { return 0; }), limits_of(Isolation::process));
   EXPECT_EQ(to_string(kernel.containment()), to_string(Containment{}));
 }
 
 TEST(LoadedKernel, ACrashCostsAForkAndNotALoad) {
-  IsolatedKernel kernel({slow, "mutant_crashes_after_a_slow_load"}, short_limits());
+  IsolatedKernel kernel({slow, "mutant_crashes_after_a_slow_load"}, limits_of());
   if (!kernel.containment().processes) GTEST_SKIP() << "without a pid namespace every process loads the library";
   const double seconds = seconds_of([&] {
     for (int i = 0; i < 10; ++i) EXPECT_EQ(kernel.call(one_row()).end, CallEnd::crashed);
@@ -288,7 +295,7 @@ TEST(LoadedKernel, ACrashCostsAForkAndNotALoad) {
 }
 
 TEST(LoadedKernel, LoadingHasALimitOfItsOwn) {
-  KernelLimits limits = short_limits();
+  KernelLimits limits = limits_of();
   limits.seconds_per_call = 0.2;
   IsolatedKernel kernel({slow, "correct_after_a_slow_load"}, limits);
   EXPECT_EQ(kernel.call(one_row()).end, CallEnd::done);
@@ -332,7 +339,7 @@ TEST(CallMemory, TheCallIsReadOnly) {
                             write(call);
                             return 0;
                           }),
-                          short_limits());
+                          limits_of());
     EXPECT_EQ(kernel.call(one_row()).death, "signal 11 (Segmentation fault)");
   }
 }
@@ -350,7 +357,7 @@ TEST(CallMemory, OnlyWhatTheCallCoversCanBeTouched) {
                                   1;
                               return 0;
                             }),
-                            short_limits());
+                            limits_of());
       EXPECT_EQ(kernel.call(lowered(call)).end, CallEnd::crashed) << distance;
     }
   }
@@ -367,7 +374,7 @@ TEST(CallMemory, ATensorThatIsNotInTheCallCannotBeTouched) {
                           if (call->n_inputs == 1) *mask = 1;
                           return 0;
                         }),
-                        short_limits());
+                        limits_of());
   EXPECT_EQ(kernel.call(lowered(masked)).end, CallEnd::done);
   EXPECT_EQ(kernel.call(one_row()).death, "signal 11 (Segmentation fault)");
   EXPECT_EQ(kernel.call(lowered(masked)).end, CallEnd::done);
@@ -390,7 +397,7 @@ TEST(CallMemory, TheRegistersOfX87AndMmxAreCheckedToo) {
                             change();
                             return 0;
                           }),
-                          short_limits());
+                          limits_of());
     EXPECT_TRUE(kernel.call(one_row()).environment_changed);
   }
 }
