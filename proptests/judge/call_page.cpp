@@ -98,7 +98,21 @@ const softcheck_call* CallPage::write(const ChildRequest& request) {
   return &content.call;
 }
 
+// What is open of it, whether by an earlier call or by the judge when this process was forked.
+void OpenPages::close_arena(const ChildRequest& request) {
+  if (request.arena.begin == nullptr || arena_is_closed_) return;
+  protect(request.arena.begin, 0, request.arena.size, PROT_NONE);
+  arena_is_closed_ = true;
+}
+
 void OpenPages::open(const ChildRequest& request) {
+  close_arena(request);
+  for (const ChildIslands& islands : request.islands) {
+    for (std::size_t i = 0; i < islands.count; ++i) {
+      protect(islands.begin, islands.first[i].begin, islands.first[i].end, PROT_READ | PROT_WRITE);
+      arena_is_closed_ = false;
+    }
+  }
   for (std::size_t i = 0; i < now_.size(); ++i) {
     const ChildPages& wanted = request.pages[i];
     ChildPages& now = now_[i];

@@ -33,7 +33,10 @@ class OpenPages {
   void open(const ChildRequest& request);
 
  private:
+  void close_arena(const ChildRequest& request);
+
   std::array<ChildPages, most_inputs + most_outputs> now_{};
+  bool arena_is_closed_ = false;
 };
 
 }  // namespace softcheck::proptests

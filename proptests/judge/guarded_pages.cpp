@@ -16,13 +16,12 @@ namespace {
 constexpr std::size_t margin = std::size_t{64} << 10;
 // Wide enough that a vector load, a prefetched tile or a skipped row ends inside it.
 constexpr std::size_t guard_bytes = std::size_t{256} << 10;
-// A quarter of what Linux lets a process map.
-constexpr std::size_t most_islands = 16384;
 
 std::size_t page_bytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
 // Whole pages, in ascending order, those that touch one another as one.
 std::vector<ByteRange> islands_of(std::span<const ByteRange> used, std::size_t bytes) {
+  constexpr std::size_t most_islands = GuardedPages::most_islands;
   const std::size_t page = page_bytes();
   std::vector<ByteRange> islands;
   for (const ByteRange& range : used) {
@@ -55,22 +54,39 @@ GuardedPages::GuardedPages(std::size_t bytes, Filling filling) : filling_(static
   open({0, size_});
 }
 
-GuardedPages::GuardedPages(std::size_t bytes, Filling filling, std::span<const ByteRange> used)
+GuardedPages::GuardedPages(std::size_t bytes, Filling filling, std::span<const ByteRange> used, PageSlot slot)
     : filling_(static_cast<std::byte>(filling)), sparse_(true), watched_(islands_of(used, bytes)) {
-  reserve(bytes);
+  reserve(bytes, slot);
   for (const ByteRange& island : watched_) {
     open(island);
     fill(island);
   }
 }
 
-GuardedPages::~GuardedPages() { munmap(mapping_, mapping_size_); }
+GuardedPages::~GuardedPages() {
+  if (!reserved_) {
+    munmap(mapping_, mapping_size_);
+    return;
+  }
+  for (const ByteRange& island : watched_) madvise(begin_ + island.begin, island.end - island.begin, MADV_REMOVE);
+  mprotect(mapping_, mapping_size_, PROT_NONE);
+}
 
 // Private and untouchable, so that no system counts it as memory; what is opened is shared.
-void GuardedPages::reserve(std::size_t bytes) {
+void GuardedPages::reserve(std::size_t bytes, PageSlot slot) {
   const std::size_t page = page_bytes();
   size_ = std::max<std::size_t>(1, (bytes + page - 1) / page) * page;
   mapping_size_ = size_ + 2 * guard_bytes;
+  reserved_ = slot.begin != nullptr;
+  if (reserved_) {
+    if (mapping_size_ > slot.size) {
+      throw std::invalid_argument("GuardedPages: need a slot of " + std::to_string(mapping_size_) + " bytes, got " +
+                                  std::to_string(slot.size));
+    }
+    mapping_ = slot.begin;
+    begin_ = mapping_ + guard_bytes;
+    return;
+  }
   void* mapping = mmap(nullptr, mapping_size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "GuardedPages: mmap");
   mapping_ = static_cast<std::byte*>(mapping);
@@ -79,9 +95,16 @@ void GuardedPages::reserve(std::size_t bytes) {
 
 void GuardedPages::open(const ByteRange& range) const {
   constexpr int flags = MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
-  if (mmap(begin_ + range.begin, range.end - range.begin, PROT_READ | PROT_WRITE, flags, -1, 0) != MAP_FAILED) return;
+  constexpr int rights = PROT_READ | PROT_WRITE;
+  std::byte* begin = begin_ + range.begin;
+  const std::size_t bytes = range.end - range.begin;
+  if (reserved_ ? mprotect(begin, bytes, rights) == 0 : mmap(begin, bytes, rights, flags, -1, 0) != MAP_FAILED) return;
   const int error = errno;
-  munmap(mapping_, mapping_size_);
+  if (reserved_) {
+    mprotect(mapping_, mapping_size_, PROT_NONE);
+  } else {
+    munmap(mapping_, mapping_size_);
+  }
   throw std::system_error(error, std::generic_category(), "GuardedPages: mmap");
 }
 

@@ -18,18 +18,31 @@ struct ByteRange {
   std::size_t end = 0;
 };
 
+/// Addresses that somebody has reserved as shared pages which nobody can touch.
+struct PageSlot {
+  std::byte* begin = nullptr;
+  std::size_t size = 0;
+};
+
 /// Memory shared with child processes, between pages that cannot be touched: an access one element beyond either end is
 /// a segmentation fault. Between calls everything that a view covers or has beside it holds the filling: a write that
 /// comes after a call shows like one beside its view.
 class GuardedPages {
  public:
+  /// The most separate places of one buffer: a quarter of what Linux lets a process map.
+  static constexpr std::size_t most_islands = 16384;
+  /// Addresses beyond its bytes that a buffer takes for its guards and for whole pages.
+  static constexpr std::size_t around = std::size_t{1} << 20;
+
   GuardedPages(std::size_t bytes, Filling filling);  // bytes rounded up to pages
   /// An address range of so many bytes of which only the pages that used reaches into can be touched: gigabytes between
   /// two rows cost nothing, and whatever strays from the rows in use is a segmentation fault.
   ///
   /// used     not empty, in any order
-  /// throws   std::invalid_argument when used does not lie in [0, bytes), or in more than 16384 separate places
-  GuardedPages(std::size_t bytes, Filling filling, std::span<const ByteRange> used);
+  /// slot     where it is to lie; nothing: anywhere
+  /// throws   std::invalid_argument when used does not lie in [0, bytes), or in more than most_islands separate places,
+  ///          or the slot has less than bytes + around
+  GuardedPages(std::size_t bytes, Filling filling, std::span<const ByteRange> used, PageSlot slot = {});
   ~GuardedPages();
   GuardedPages(const GuardedPages&) = delete;
   GuardedPages& operator=(const GuardedPages&) = delete;
@@ -40,6 +53,8 @@ class GuardedPages {
   /// there.
   ByteRange watched() const { return sparse_ || watched_.empty() ? ByteRange{} : watched_.front(); }
   std::byte filling() const { return filling_; }
+  /// What can be touched, in whole pages, where that is not everything.
+  std::span<const ByteRange> islands() const { return sparse_ ? std::span(watched_) : std::span<const ByteRange>(); }
   /// The beginning of a view of bytes at one end of the pages; it and at least 64 KiB around it hold the filling.
   /// throws   std::invalid_argument when bytes > size()
   std::byte* place(std::size_t bytes, bool against_the_end);
@@ -47,7 +62,7 @@ class GuardedPages {
   bool restore();
 
  private:
-  void reserve(std::size_t bytes);
+  void reserve(std::size_t bytes, PageSlot slot = {});
   void open(const ByteRange& range) const;
   void fill(const ByteRange& range) const;
 
@@ -58,6 +73,7 @@ class GuardedPages {
   std::byte filling_;
   std::size_t filled_front_ = 0;    // so many bytes at the front hold the filling, or a view
   std::size_t filled_back_ = 0;     // and at the back
+  bool reserved_ = false;           // by somebody else: the pages go, the addresses stay
   bool sparse_ = false;             // watched_ is all that can be touched
   std::vector<ByteRange> watched_;  // of the view placed last
 };

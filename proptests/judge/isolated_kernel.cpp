@@ -3,14 +3,17 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "proptests/judge/guarded_pages.hpp"
 #include "proptests/judge/kernel_child.hpp"
 #include "proptests/judge/printed_lines.hpp"
+#include "proptests/judge/sparse_arena.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -55,6 +58,15 @@ class PlacedTensor {
   std::byte* data_;
   std::vector<std::uint64_t> written_;
 };
+
+// Nothing where the system gives no program so many addresses (ulimit -v, overcommit_memory 2).
+std::optional<SparseArena> arena_for(const KernelLimits& limits) {
+  try {
+    return std::optional<SparseArena>(std::in_place, most_inputs + most_outputs, limits.sparse_bytes);
+  } catch (const std::system_error&) {
+    return {};
+  }
+}
 
 // A process that may not be dumped can be traced, read and written by nobody but root, and so can what lies under its
 // number in /proc.
@@ -102,7 +114,8 @@ struct IsolatedKernel::State {
   KernelLimits limits;
   std::vector<std::unique_ptr<GuardedPages>> inputs;
   std::vector<std::unique_ptr<GuardedPages>> outputs;
-  std::vector<std::unique_ptr<GuardedPages>> sparse;  // of the call under way
+  std::optional<SparseArena> arena;
+  std::array<std::unique_ptr<GuardedPages>, most_inputs + most_outputs> sparse;  // of the call under way
   Untraceable untraceable;
   std::optional<KernelChild> child;
   Containment containment;  // of the first child
@@ -112,7 +125,8 @@ struct IsolatedKernel::State {
   std::size_t calls = 0;
   std::size_t refused = 0;
 
-  State(KernelSource source_, KernelLimits limits_) : source(std::move(source_)), limits(limits_) {
+  State(KernelSource source_, KernelLimits limits_)
+      : source(std::move(source_)), limits(limits_), arena(arena_for(limits)) {
     while (inputs.size() < most_inputs) {
       inputs.push_back(std::make_unique<GuardedPages>(limits.buffer_bytes, Filling::input));
     }
@@ -132,9 +146,14 @@ struct IsolatedKernel::State {
     if (!tail.empty()) last_printed = tail;
   }
 
-  // A call on sparse pages has a process of its own: the other one, forked earlier, does not have them.
+  bool is_sparse_call() const {
+    return std::ranges::any_of(sparse, [](const auto& pages) { return pages != nullptr; });
+  }
+
+  // Without an arena a call on sparse pages has a process of its own: the other one, forked earlier, does not have
+  // them.
   ChildReply ask(ChildRequest request) {
-    if (!sparse.empty()) {
+    if (!arena && is_sparse_call()) {
       KernelChild with_pages(source, limits);
       const ChildReply reply = with_pages.call(std::move(request));
       keep_output_of(with_pages);
@@ -149,8 +168,13 @@ struct IsolatedKernel::State {
   }
 
   // Which pages the call may touch: of each tensor's, those of its own view.
-  void open_pages(ChildRequest& request, const std::vector<bool>& has_own_pages) const {
+  void open_pages(ChildRequest& request, const std::vector<bool>& has_own_pages) {
+    if (arena) request.arena = {arena->begin(), arena->size()};
     for (std::size_t i = 0; i < request.pages.size(); ++i) {
+      if (arena && sparse[i]) {
+        const std::span<const ByteRange> islands = arena->publish(i, sparse[i]->islands());
+        request.islands[i] = {sparse[i]->begin(), islands.data(), islands.size()};
+      }
       const GuardedPages& pages = i < most_inputs ? *inputs[i] : *outputs[i - most_inputs];
       request.pages[i] = child_pages(pages, has_own_pages[i]);
     }
@@ -165,7 +189,9 @@ struct IsolatedKernel::State {
 
   bool is_dense(const TensorPlace& place) const { return place.bytes() <= limits.buffer_bytes; }
 
-  PlacedTensor put(const TensorPlace& place, GuardedPages& pages, Filling filling) {
+  // index    of the tensor, the inputs first
+  PlacedTensor put(const TensorPlace& place, std::size_t index) {
+    GuardedPages& pages = index < most_inputs ? *inputs[index] : *outputs[index - most_inputs];
     const std::size_t bytes = place.aligned_bytes();
     std::vector<std::size_t> offsets = place.offsets();
     if (is_dense(place)) return {place, pages, std::move(offsets)};
@@ -181,8 +207,9 @@ struct IsolatedKernel::State {
     for (const std::size_t offset : offsets) {
       used.push_back({first + offset, first + offset + place.element_bytes()});
     }
-    sparse.push_back(std::make_unique<GuardedPages>(size, filling, used));
-    return {place, *sparse.back(), std::move(offsets)};
+    const Filling filling = index < most_inputs ? Filling::input : Filling::output;
+    sparse[index] = std::make_unique<GuardedPages>(size, filling, used, arena ? arena->slot(index) : PageSlot{});
+    return {place, *sparse[index], std::move(offsets)};
   }
 };
 
@@ -220,11 +247,11 @@ TensorReply IsolatedKernel::call(const TensorCall& call) {
   require_valid(call);
   TensorReply reply;
   reply.wrote_late = wrote_late();
-  state_->sparse.clear();
+  state_->sparse = {};
   std::vector<PlacedTensor> inputs, outputs;
   std::vector<bool> overwritten(call.inputs.size()), in_use(most_inputs + most_outputs);
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    inputs.push_back(state_->put(call.inputs[i].place, *state_->inputs[i], Filling::input));
+    inputs.push_back(state_->put(call.inputs[i].place, i));
     in_use[i] = state_->is_dense(call.inputs[i].place);
     inputs.back().write(call.inputs[i]);
   }
@@ -232,7 +259,7 @@ TensorReply IsolatedKernel::call(const TensorCall& call) {
     const auto& [place, in_place_of] = call.outputs[i];
     if (in_place_of) overwritten[*in_place_of] = true;
     in_use[most_inputs + i] = !in_place_of && state_->is_dense(place);
-    outputs.push_back(in_place_of ? inputs[*in_place_of] : state_->put(place, *state_->outputs[i], Filling::output));
+    outputs.push_back(in_place_of ? inputs[*in_place_of] : state_->put(place, most_inputs + i));
   }
   ChildRequest request = request_of(call, inputs, outputs);
   state_->open_pages(request, in_use);

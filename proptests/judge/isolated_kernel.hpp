@@ -57,8 +57,8 @@ class IsolatedKernel {
   IsolatedKernel(const IsolatedKernel&) = delete;
   IsolatedKernel& operator=(const IsolatedKernel&) = delete;
 
-  /// A call with a tensor of more than limits.buffer_bytes gets a child of its own, in which only the pages that hold
-  /// elements can be touched: a stray access there is a crash.
+  /// Of a tensor of more than limits.buffer_bytes only the pages that hold elements are there: a stray access beside
+  /// them is a crash.
   ///
   /// throws   std::invalid_argument when the call does not fit the buffers or its sizes disagree; std::system_error
   ///          when the system does not let a sparse buffer have its addresses; Interrupted

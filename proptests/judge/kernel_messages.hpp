@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "proptests/judge/containment.hpp"
+#include "proptests/judge/guarded_pages.hpp"
 #include "proptests/judge/tensor_call.hpp"
 
 namespace softcheck::proptests {
@@ -29,6 +30,13 @@ struct ChildPages {
   std::size_t open_end = 0;
 };
 
+/// Pages of which hardly any can be touched: where they lie, and which, in a table that both share.
+struct ChildIslands {
+  std::byte* begin = nullptr;  // of the buffer
+  const ByteRange* first = nullptr;
+  std::size_t count = 0;
+};
+
 /// What the judge asks of the child.
 struct ChildRequest {
   std::uint64_t number = 0;  // set by KernelChild::call
@@ -37,6 +45,8 @@ struct ChildRequest {
   std::array<ChildTensor, most_inputs> inputs{};
   std::array<ChildTensor, most_outputs> outputs{};
   std::array<ChildPages, most_inputs + most_outputs> pages{};
+  std::array<ChildIslands, most_inputs + most_outputs> islands{};
+  PageSlot arena{};  // all addresses that islands can lie at
   double theta = 1;
   double scale = 1;
   std::int32_t causal = 0;

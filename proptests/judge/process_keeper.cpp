@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -13,6 +14,8 @@
 #include <cstdio>
 #include <string>
 #include <thread>
+
+#include "proptests/judge/descriptor.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -28,6 +31,14 @@ void reset_signals() {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
+}
+
+// No terminal of the judge's, and no signal from its keyboard. The session stays: Linux gives each its own share of the
+// processor, so that judge and kernel, which wait for one another, would each wait for the other's on a busy machine.
+void leave_terminal() {
+  setpgid(0, 0);
+  const Descriptor terminal(open("/dev/tty", O_RDWR | O_CLOEXEC));
+  if (terminal.number() >= 0) ioctl(terminal.number(), TIOCNOTTY);
 }
 
 void die_with(pid_t parent) {
@@ -101,7 +112,7 @@ void end_children(bool all) {
 void keep_process(int control, Isolation isolation, const std::function<void(Containment)>& start) noexcept {
   const pid_t judge = getppid();
   reset_signals();
-  setsid();  // no terminal of the judge's, and no signal from its keyboard
+  leave_terminal();
   prctl(PR_SET_DUMPABLE, 0);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const Containment containment = isolation == Isolation::full ? enter_namespaces() : Containment{};

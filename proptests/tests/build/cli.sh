@@ -70,10 +70,34 @@ refuses 2 '--cases' test --cases -1
 refuses 2 '--seed' test --seed one
 refuses 2 '--max-length' kernel "$mutants:correct_two_pass" --max-length 0
 refuses 2 '--time-limit' kernel "$mutants:correct_two_pass" --time-limit 1e300
+for seconds in nan inf 0 -1; do refuses 2 '--time-limit' kernel "$mutants:correct_two_pass" --time-limit $seconds; done
+refuses 2 '--load-limit' kernel "$mutants:correct_two_pass" --load-limit nan
+refuses 2 '--budget' kernel "$mutants:correct_two_pass" --budget 0
+refuses 2 '--isolation: need full or process' kernel "$mutants:correct_two_pass" --isolation none
+refuses 2 '--memory-limit' kernel "$mutants:correct_two_pass" --memory-limit nan
 refuses 2 '--memory-limit' kernel "$mutants:correct_two_pass" --memory-limit 1e300
 refuses 2 '--json' kernel "$mutants:correct_two_pass" --json "$scratch/none/report.json"
 refuses 2 '--junit' test --junit "$scratch"
 test ! -e "$scratch/none" || complain "something was left behind"
+
+# What is known when the time is up, or the user says so; and a failure that is known by then.
+expect 5 kernel "$mutants:correct_two_pass" --effort deep --budget 1
+says '^undecided: the time budget was spent'
+says 'not tried: Kernel.EveryValueLiesWithinItsThreshold, cases after the first'
+expect 1 kernel "$mutants:mutant_returns_zeros" --effort deep --budget 1
+"$softcheck" kernel "$mutants:mutant_hangs" --time-limit 600 >"$scratch/out" 2>"$scratch/err" &
+running=$!
+sleep 1
+kill -TERM $running
+wait $running
+test $? = 5 || complain "a judgement that its user ends does not exit with 5"
+says '^undecided: interrupted'
+
+# Kernels that attack the judge: it is there to say so.
+expect 1 kernel "$2/libsoftcheck_intruders.so:mutant_forges_by_ptrace" --effort quick --cases 20
+expect 7 kernel "$2/libsoftcheck_intruders.so:mutant_leaves_its_process_group" --effort quick --time-limit 1
+expect 0 kernel "$mutants:correct_two_pass" --effort quick --isolation process
+says "isolation: a process of its own with the judge's rights"
 
 # Cases that are asked for.
 value=Kernel.EveryValueLiesWithinItsThreshold

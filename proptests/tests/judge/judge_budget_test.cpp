@@ -1,0 +1,103 @@
+// A judgement that is ended early: by its budget, or by its user.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "proptests/judge/kernel_judge.hpp"
+#include "proptests/judge/kernel_report.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+KernelSubject subject_of(const std::string& library, const std::string& symbol) {
+  KernelSubject subject;
+  subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/lib" + library + ".so", symbol};
+  subject.contract = numerics::parse_contract("", numerics::Format::f32, numerics::Format::f32);
+  return subject;
+}
+
+JudgeOptions options_until(Clock::duration budget, Effort effort = Effort::deep) {
+  JudgeOptions options = judge_options(effort);
+  options.deadline = Clock::now() + budget;
+  return options;
+}
+
+bool mentions(const std::vector<std::string>& lines, const std::string& text) {
+  return std::ranges::any_of(lines, [&](const std::string& line) { return line.find(text) != line.npos; });
+}
+
+TEST(JudgeBudget, ACorrectKernelIsUndecidedWhenTheTimeIsUp) {
+  const auto start = Clock::now();
+  const KernelSubject subject = subject_of("softcheck_mutants", "correct_two_pass");
+  const KernelJudgement judgement = judge_kernel(subject, options_until(2s));
+  EXPECT_LT(Clock::now() - start, 60s);
+  EXPECT_EQ(judgement.verdict, ReportVerdict::undecided);
+  EXPECT_EQ(exit_code(judgement.verdict), 5);
+  EXPECT_EQ(judgement.ended_early, "the time budget was spent");
+  EXPECT_GT(judgement.rows, 0u);
+  EXPECT_TRUE(mentions(judgement.not_tried, "Kernel.EveryValueLiesWithinItsThreshold, cases after the first"));
+  EXPECT_NE(summary_of(judgement).find("the time budget was spent"), std::string::npos);
+  // Each property has its part of the time: none takes all of it.
+  EXPECT_GT(judgement.properties.size(), 8u);
+}
+
+TEST(JudgeBudget, WhatFailedByThenIsAFailure) {
+  const KernelSubject subject = subject_of("softcheck_mutants", "mutant_returns_zeros");
+  const KernelJudgement judgement = judge_kernel(subject, options_until(2s));
+  EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
+}
+
+TEST(JudgeBudget, ABudgetThatIsEnoughChangesNothing) {
+  const KernelSubject subject = subject_of("softcheck_mutants", "correct_two_pass");
+  const KernelJudgement judgement = judge_kernel(subject, options_until(600s, Effort::quick));
+  EXPECT_EQ(judgement.verdict, ReportVerdict::pass);
+  EXPECT_EQ(judgement.ended_early, "");
+}
+
+TEST(JudgeBudget, TheUserEndsACallThatHangs) {
+  const auto start = Clock::now();
+  JudgeOptions options = judge_options(Effort::quick);
+  options.limits.seconds_per_call = 600;
+  options.interrupted = [=] { return Clock::now() > start + 500ms; };
+  const KernelJudgement judgement = judge_kernel(subject_of("softcheck_mutants", "mutant_hangs"), options);
+  EXPECT_LT(Clock::now() - start, 60s);
+  EXPECT_EQ(judgement.verdict, ReportVerdict::undecided);
+  EXPECT_EQ(judgement.ended_early, "interrupted");
+  EXPECT_TRUE(mentions(judgement.not_tried, "Kernel.EarlierCallsDoNotMatter: interrupted"));
+}
+
+TEST(JudgeBudget, ProgressCountsToAllCases) {
+  JudgeOptions options = judge_options(Effort::quick);
+  std::size_t last = 0, cases = 0;
+  bool rises = true;
+  options.progress = [&](const JudgeProgress& now) {
+    rises &= now.done >= last && now.done < now.cases && (cases == 0 || cases == now.cases);
+    last = now.done;
+    cases = now.cases;
+  };
+  judge_kernel(subject_of("softcheck_mutants", "correct_two_pass"), options);
+  EXPECT_TRUE(rises);
+  EXPECT_EQ(last + 1, cases);
+}
+
+TEST(JudgeBudget, LoadingThatSetsFtzIsAFindingThatReplaysAndCanBeExempted) {
+  KernelSubject subject = subject_of("softcheck_sets_ftz", "mutant_sets_ftz_while_loading");
+  const std::string name = "Kernel.LoadingLeavesTheEnvironment";
+  JudgeOptions options = judge_options(Effort::quick);
+  EXPECT_EQ(replay_kernel(subject, name, "load", options).verdict, ReportVerdict::fail);
+  EXPECT_THROW(replay_kernel(subject, name, "unload", options), std::invalid_argument);
+  const KernelJudgement judgement = judge_kernel(subject, options);
+  EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
+  EXPECT_EQ(judgement.failed_property, name);
+  subject.exempt = {"kernel.keeps_environment"};
+  const KernelJudgement exempted = judge_kernel(subject, options);
+  EXPECT_EQ(exempted.verdict, ReportVerdict::pass);
+  EXPECT_TRUE(mentions(exempted.notes, "kernel.keeps_environment"));
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
