@@ -19,8 +19,8 @@ class PlacedTensor {
     data_ = pages.place(place.aligned_bytes(), place.against_the_end);
   }
 
-  void write(const std::vector<double>& values) {
-    written_ = encode(*place_, values);
+  void write(const InputTensor& input) {
+    written_ = encode(input);
     store(*place_, offsets_, written_, data_);
   }
   bool holds_what_was_written() const { return load(*place_, offsets_, data_) == written_; }
@@ -153,7 +153,7 @@ TensorReply IsolatedKernel::call(const TensorCall& call) {
   std::vector<bool> overwritten(call.inputs.size());
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     inputs.push_back(state_->put(call.inputs[i].place, *state_->inputs[i], Filling::input));
-    inputs.back().write(call.inputs[i].values);
+    inputs.back().write(call.inputs[i]);
   }
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     const auto& [place, in_place_of] = call.outputs[i];

@@ -83,6 +83,9 @@ void require_valid(const TensorCall& call) {
     if (input.values.size() != input.place.elements()) {
       refuse("as many values as the shape holds, " + std::to_string(input.place.elements()), input.values.size());
     }
+    if (!input.patterns.empty() && input.patterns.rbegin()->first >= input.values.size()) {
+      refuse("patterns of elements below " + std::to_string(input.values.size()), input.patterns.rbegin()->first);
+    }
   }
   for (const OutputTensor& output : call.outputs) {
     require_valid(output.place);
@@ -100,6 +103,12 @@ std::vector<std::uint64_t> encode(const TensorPlace& place, const std::vector<do
   for (const double value : values) {
     bits.push_back(place.format ? numerics::encode(*place.format, value) : static_cast<std::uint64_t>(value));
   }
+  return bits;
+}
+
+std::vector<std::uint64_t> encode(const InputTensor& input) {
+  std::vector<std::uint64_t> bits = encode(input.place, input.values);
+  for (const auto& [element, pattern] : input.patterns) bits.at(element) = pattern;
   return bits;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,8 @@ struct TensorPlace {
 struct InputTensor {
   TensorPlace place;
   std::vector<double> values;  // row-major, each a value of the format
+  /// Elements, by their index, that are passed as these bits of the format: one NaN is not another.
+  std::map<std::size_t, std::uint64_t> patterns{};
 };
 
 struct OutputTensor {
@@ -74,6 +77,8 @@ void require_valid(const TensorCall& call);
 
 /// Values as the bits of their format, and back.
 std::vector<std::uint64_t> encode(const TensorPlace& place, const std::vector<double>& values);
+/// The values of an input and its patterns.
+std::vector<std::uint64_t> encode(const InputTensor& input);
 std::vector<double> decode(const TensorPlace& place, const std::vector<std::uint64_t>& bits);
 
 /// Element i stands offsets[i] bytes from the first one, at target or source.
