@@ -8,6 +8,7 @@
 
 #include "numerics/certificate.hpp"
 #include "proptests/generators/case_text.hpp"
+#include "proptests/generators/repeats_text.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -15,22 +16,30 @@ namespace {
 constexpr std::uint64_t longest = std::uint64_t{1} << 20;       // of one dimension
 constexpr std::uint64_t most_numbers = std::uint64_t{1} << 22;  // of a tensor
 
-std::string numbers_text(const std::vector<double>& values) {
-  std::string text;
-  for (std::size_t i = 0; i < values.size();) {
-    std::size_t end = i + 1;
-    while (end < values.size() && same_bits(values[end], values[i])) ++end;
-    text += ' ' + numerics::hex_float(values[i]);
-    if (end - i > 1) text += '*' + std::to_string(end - i);
-    i = end;
-  }
-  return text;
+// How many rows repeat in the cases that are drawn, and the numbers of a row.
+std::vector<std::size_t> periods_of(std::size_t row, std::size_t head) {
+  std::vector<std::size_t> periods;
+  for (const std::size_t heads : {5, 3, 2, 1}) periods.push_back(heads * head);
+  for (const std::size_t rows : {61, 59, 31, 29, 17, 13, 11, 7, 5, 3, 2, 1}) periods.push_back(rows * row);
+  periods.push_back(1);
+  return periods;
 }
 
-std::string mask_text(const AttentionCase& attention) {
-  if (attention.mask.empty()) return "none";
-  std::string text = attention.mask_for_each_head ? "heads:" : "shared:";
-  for (const std::uint8_t visible : attention.mask) text += visible != 0 ? '1' : '0';
+std::string numbers_text(const std::vector<double>& values, std::size_t row, std::size_t head) {
+  const auto same = [&](std::size_t i, std::size_t j) { return same_bits(values[i], values[j]); };
+  const auto word = [&](std::size_t i) { return ' ' + numerics::hex_float(values[i]); };
+  return repeats_text(values.size(), periods_of(row, head), {" [", " ]*", "", "*"}, same, word);
+}
+
+std::string mask_text(const AttentionCase& a) {
+  if (a.mask.empty()) return "none";
+  const auto same = [&](std::size_t i, std::size_t j) { return a.mask[i] == a.mask[j]; };
+  const auto word = [&](std::size_t i) { return std::string(1, a.mask[i] != 0 ? '1' : '0'); };
+  const std::size_t keys = a.shape.keys;
+  std::string text =
+      repeats_text(a.mask.size(), periods_of(keys, keys * a.shape.queries), {"(", ")*", ",", ""}, same, word);
+  text = (a.mask_for_each_head ? "heads:" : "shared:") + text;
+  if (a.mask_byte != 1) text += " byte=" + std::to_string(a.mask_byte);
   return text;
 }
 
@@ -46,30 +55,48 @@ void read_mask(std::string_view text, AttentionCase& attention) {
     refuse("mask=none, mask=heads:10... or mask=shared:10...", text);
   }
   attention.mask_for_each_head = kind == "heads";
-  for (const char digit : text.substr(colon + 1)) {
-    if (digit != '0' && digit != '1') refuse("a mask of 0 and 1", text);
-    attention.mask.push_back(digit == '1');
+  Repeats<std::uint8_t> digits(most_numbers);
+  for (std::size_t at = colon + 1; at < text.size(); ++at) {
+    if (text[at] == '0' || text[at] == '1') {
+      digits.add(text[at] == '1');
+    } else if (text[at] == '(') {
+      digits.open();
+    } else if (text.substr(at).starts_with(")*") && text.find(',', at) != std::string_view::npos) {
+      const std::size_t end = text.find(',', at);
+      digits.close(parse_count(text.substr(at + 2, end - at - 2), 1, most_numbers));
+      at = end;
+    } else {
+      refuse("a mask of 0 and 1, or (10)*3,", text.substr(0, 120));
+    }
   }
+  attention.mask = digits.take();
 }
 
-// The numbers from word on, up to one that is no number.
+// The numbers from word on, up to the next tensor's name.
 std::vector<double> read_numbers(std::span<const std::string_view> words, std::size_t& at, std::string_view name,
                                  numerics::Format format) {
   if (at == words.size() || words[at] != name)
     refuse(std::string(name) + " and its numbers", at == words.size() ? "" : words[at]);
-  std::vector<double> values;
+  Repeats<double> values(most_numbers);
   for (++at; at < words.size() && words[at] != "k" && words[at] != "v"; ++at) {
+    if (words[at] == "[") {
+      values.open();
+      continue;
+    }
     const std::size_t star = words[at].find('*');
-    const double value = parse_number(words[at].substr(0, star));
     const std::uint64_t count =
         star == std::string_view::npos ? 1 : parse_count(words[at].substr(star + 1), 1, most_numbers);
+    if (words[at].starts_with("]*")) {
+      values.close(count);
+      continue;
+    }
+    const double value = parse_number(words[at].substr(0, star));
     if (!std::isfinite(value) || !same_bits(numerics::round_to(format, value), value)) {
       refuse("numbers of " + std::string(numerics::properties(format).name), words[at]);
     }
-    if (values.size() + count > most_numbers) refuse("at most 2^22 numbers", words[at]);
-    values.insert(values.end(), count, value);
+    values.add(value, count);
   }
-  return values;
+  return values.take();
 }
 
 bool sizes_agree(const AttentionCase& a) {
@@ -81,6 +108,11 @@ bool sizes_agree(const AttentionCase& a) {
 }
 
 }  // namespace
+
+std::uint8_t AttentionCase::byte_of(std::size_t entry) const {
+  if (mask[entry] == 0) return 0;
+  return static_cast<std::uint8_t>(mask_byte < 256 ? mask_byte : 1 + (entry + mask_byte) % 255);
+}
 
 bool AttentionCase::sees(std::size_t b, std::size_t h, std::size_t i, std::size_t j) const {
   if (causal && j + shape.queries > i + shape.keys) return false;
@@ -96,6 +128,11 @@ bool admits(const AttentionOptions& options, const AttentionCase& attention) {
   if (attention.format != options.format || !sizes_agree(attention)) return false;
   if (s.batch == 0 || s.kv_heads == 0 || s.group == 0 || s.dim == 0 || s.value_dim == 0) return false;
   if (!std::isfinite(attention.scale)) return false;
+  if (!options.domain.everything()) {
+    CallTraits traits = traits_of(attention);
+    traits.alignment = options.domain.alignment;
+    if (!options.domain.admits(traits)) return false;
+  }
   if (options.blind_queries) return true;
   if (s.queries == 0 || s.keys == 0) return false;
   for (std::size_t b = 0; b < s.batch; ++b) {
@@ -110,7 +147,23 @@ bool admits(const AttentionOptions& options, const AttentionCase& attention) {
   return true;
 }
 
-std::string to_text(const AttentionCase& a) {
+CallTraits traits_of(const AttentionCase& a) {
+  const AttentionShape& s = a.shape;
+  const auto all_finite = [](const std::vector<double>& numbers) {
+    return std::ranges::all_of(numbers, [](double x) { return std::isfinite(x); });
+  };
+  CallTraits traits;
+  traits.lengths = {{"batch", s.batch}, {"heads", s.heads()}, {"group", s.group},     {"queries", s.queries},
+                    {"keys", s.keys},   {"dim", s.dim},       {"values", s.value_dim}};
+  traits.scale = a.scale;
+  traits.compact = a.layout == 0;
+  traits.finite = all_finite(a.queries) && all_finite(a.keys) && all_finite(a.values);
+  traits.masked = !a.mask.empty();
+  traits.causal = a.causal;
+  return traits;
+}
+
+std::string head_text(const AttentionCase& a) {
   const AttentionShape& s = a.shape;
   const auto count = [](const char* key, std::size_t value) {
     return std::string(" ") + key + "=" + std::to_string(value);
@@ -119,8 +172,14 @@ std::string to_text(const AttentionCase& a) {
          count("kv", s.kv_heads) + count("group", s.group) + count("queries", s.queries) + count("keys", s.keys) +
          count("dim", s.dim) + count("values", s.value_dim) + " scale=" + numerics::hex_float(a.scale) +
          count("causal", a.causal ? 1 : 0) + count("outputs", static_cast<std::size_t>(a.outputs)) +
-         count("layout", a.layout) + " mask=" + mask_text(a) + " q" + numbers_text(a.queries) + " k" +
-         numbers_text(a.keys) + " v" + numbers_text(a.values);
+         count("layout", a.layout);
+}
+
+std::string to_text(const AttentionCase& a) {
+  const AttentionShape& s = a.shape;
+  return head_text(a) + " mask=" + mask_text(a) + (a.nan != 0 ? " nan=" + std::to_string(a.nan) : "") + " q" +
+         numbers_text(a.queries, s.dim, s.queries * s.dim) + " k" + numbers_text(a.keys, s.dim, s.keys * s.dim) + " v" +
+         numbers_text(a.values, s.value_dim, s.keys * s.value_dim);
 }
 
 void from_text(std::string_view text, AttentionCase& attention) {
@@ -151,6 +210,8 @@ void from_text(std::string_view text, AttentionCase& attention) {
   result.layout = count(12, "layout", 0, UINT64_MAX);
   read_mask(value_of(words[13], "mask"), result);
   std::size_t at = 14;
+  if (words[at].starts_with("byte=")) result.mask_byte = count(at++, "byte", 1, UINT64_MAX);
+  if (words[at].starts_with("nan=")) result.nan = count(at++, "nan", 0, UINT64_MAX);
   result.queries = read_numbers(words, at, "q", result.format);
   result.keys = read_numbers(words, at, "k", result.format);
   result.values = read_numbers(words, at, "v", result.format);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "numerics/format.hpp"
+#include "proptests/generators/domain.hpp"
 #include "proptests/generators/rapidcheck_types.hpp"
 
 namespace softcheck::proptests {
@@ -40,10 +41,14 @@ struct AttentionCase {
   std::vector<double> keys;        // (batch, kv_heads, keys, dim)
   std::vector<double> values;      // (batch, kv_heads, keys, value_dim)
   bool mask_for_each_head = true;  // else one mask for all heads of a batch
-  std::vector<std::uint8_t> mask;  // (batch, heads or 1, queries, keys), nonzero = visible; empty: there is none
+  std::vector<std::uint8_t> mask;  // (batch, heads or 1, queries, keys), 1 = visible; empty: there is none
+  std::uint64_t mask_byte = 1;     // how 1 is passed: 1 to 255 as this byte, from 256 on as each of them in turn
+  std::uint64_t nan = 0;           // numbers a NaN that a property puts into a copy (attention_nan.hpp); 0: none
   std::string family;              // how it was drawn; no part of its text
 
   std::size_t mask_heads() const { return mask_for_each_head ? shape.heads() : 1; }
+  /// The byte that is passed for an entry of the mask.
+  std::uint8_t byte_of(std::size_t entry) const;
   /// Does query i of head h see key j?
   bool sees(std::size_t b, std::size_t h, std::size_t i, std::size_t j) const;
 
@@ -63,7 +68,11 @@ struct AttentionOptions {
   bool layouts = false;        // else all tensors are compact
   /// The scores' unit roundoff: (dim + 4) unit |scale| sum |q k| stays below 1/16, so that thresholds say something.
   double score_unit = 0x1p-24;
+  Domain domain{};  // no case lies outside it
 };
+
+/// What a domain asks of a case; the alignment is the caller's to choose.
+CallTraits traits_of(const AttentionCase& attention);
 
 /// Does the case keep to the options where a replay needs it: format, sizes, numbers of the format?
 bool admits(const AttentionOptions& options, const AttentionCase& attention);
@@ -77,8 +86,11 @@ rc::Gen<AttentionCase> attention_cases(const AttentionOptions& options);
 rc::Seq<AttentionCase> shrink_attention_case(const AttentionCase& attention, const AttentionOptions& options);
 
 /// "attention f32 batch=1 kv=1 group=1 queries=1 keys=2 dim=1 values=1 scale=0x1p+0 causal=0 outputs=1 layout=0
-/// mask=none q 0x1p+0 k 0x0p+0*2 v 0x1p+0 0x1p+1"; a mask is mask=heads:10... or mask=shared:10...
+/// mask=none q 0x1p+0 k 0x0p+0*2 v 0x1p+0 0x1p+1"; a mask is mask=heads:10... or mask=shared:10..., its visible byte
+/// byte=255 behind it, a NaN nan=1. What repeats is written once: "[ 0x1p+0 0x1p+1 ]*40", in a mask "(10)*40,".
 std::string to_text(const AttentionCase& attention);
+/// The same up to the mask, without the numbers.
+std::string head_text(const AttentionCase& attention);
 void from_text(std::string_view text, AttentionCase& attention);
 /// Scores.
 std::size_t size_of(const AttentionCase& attention);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "proptests/generators/attention.hpp"
+#include "proptests/generators/attention_heights.hpp"
 #include "proptests/generators/draw.hpp"
 #include "proptests/generators/row_families.hpp"
 
@@ -12,32 +14,6 @@ namespace softcheck::proptests {
 namespace {
 
 using numerics::Format;
-
-// Scores that a row of keys is given; `large` are some 10^4 apart, `independent` keys have no direction in common.
-enum class Scores {
-  ramp_up,
-  ramp_down,
-  one_hot,
-  plateau,
-  ties,
-  late_peak,
-  near_equal,
-  shifted,
-  normal,
-  sharp,
-  dispersing,
-  large,
-  independent,
-  independent_too
-};
-constexpr std::uint64_t score_kinds = 14;
-
-const char* name_of(Scores scores) {
-  static constexpr const char* names[] = {"ramp_up",    "ramp_down",  "one_hot",     "plateau",    "ties",
-                                          "late_peak",  "near_equal", "shifted",     "normal",     "sharp",
-                                          "dispersing", "large",      "independent", "independent"};
-  return names[static_cast<std::size_t>(scores)];
-}
 
 // Sizes that kernels are written for, and their neighbours.
 std::size_t draw_dim(Draw& draw, int size) {
@@ -79,22 +55,6 @@ AttentionShape draw_shape(Draw& draw, int size, const AttentionOptions& options)
     if (k > 100) shape.keys = (shape.keys + 1) / 2;
   }
   return shape;
-}
-
-RowFamily row_family(Scores scores) {
-  static constexpr RowFamily families[] = {RowFamily::ramp_up,    RowFamily::ramp_down, RowFamily::one_hot,
-                                           RowFamily::plateau,    RowFamily::ties,      RowFamily::late_peak,
-                                           RowFamily::near_equal, RowFamily::shifted,   RowFamily::normal,
-                                           RowFamily::sharp,      RowFamily::dispersing};
-  return families[static_cast<std::size_t>(scores)];
-}
-
-// What the keys of one head have along the common direction.
-std::vector<double> heights_of(Draw& draw, Scores scores, Format format, std::size_t keys) {
-  if (scores != Scores::large) return draw_values(draw, row_family(scores), format, keys);
-  std::vector<double> heights;
-  for (std::size_t j = 0; j < keys; ++j) heights.push_back(into_format(format, std::round(1e4 * draw.normal())));
-  return heights;
 }
 
 // A power of two, or a few bits: products with it are as short as can be.
@@ -140,9 +100,27 @@ void draw_along(Draw& draw, Scores scores, AttentionCase& a) {
   }
 }
 
+// The key that the first query of each head scores highest has values of 0: what is left shows the small weights.
+void hide_highest_key(AttentionCase& a) {
+  const AttentionShape& s = a.shape;
+  for (std::size_t head = 0; head < s.batch * s.kv_heads; ++head) {
+    const double* query = a.queries.data() + head * s.group * s.queries * s.dim;
+    std::size_t highest = 0;
+    double most = -std::numeric_limits<double>::infinity();
+    for (std::size_t j = 0; j < s.keys; ++j) {
+      const double* key = a.keys.data() + (head * s.keys + j) * s.dim;
+      const double score = a.scale * std::inner_product(query, query + s.dim, key, 0.0);
+      if (score > most) highest = j;
+      most = std::max(most, score);
+    }
+    const auto first = a.values.begin() + static_cast<std::ptrdiff_t>((head * s.keys + highest) * s.value_dim);
+    std::fill_n(first, s.value_dim, 0.0);
+  }
+}
+
 void draw_values_of(Draw& draw, AttentionCase& a) {
   const AttentionShape& s = a.shape;
-  const std::uint64_t kind = draw.below(6);
+  const std::uint64_t kind = draw.below(7);
   for (std::size_t i = 0; i < a.values.size(); ++i) {
     const std::size_t j = i / s.value_dim % s.keys, c = i % s.value_dim;
     double value = draw.normal();
@@ -153,6 +131,7 @@ void draw_values_of(Draw& draw, AttentionCase& a) {
     if (kind == 4) value = static_cast<double>(j % 7) - 3 + static_cast<double>(c);
     a.values[i] = into_format(a.format, value);
   }
+  if (kind == 6) hide_highest_key(a);
 }
 
 // max |scale| sum |q k|.
@@ -221,6 +200,26 @@ void draw_mask(Draw& draw, AttentionCase& a, const AttentionOptions& options) {
   }
 }
 
+void fit(std::size_t& length, const LengthRange& range) {
+  if (!range.everything()) length = static_cast<std::size_t>(range.nearest(length));
+}
+
+// Into the domain, as near as its lengths are.
+void fit_shape(AttentionShape& s, const Domain& domain) {
+  fit(s.batch, domain.length("batch"));
+  fit(s.group, domain.length("group"));
+  std::size_t heads = s.heads();
+  fit(heads, domain.length("heads"));
+  for (std::size_t tried = 0; tried < heads; ++tried, s.group = s.group % heads + 1) {
+    if (heads % s.group == 0 && domain.length("group").contains(s.group)) break;
+  }
+  s.kv_heads = std::max<std::size_t>(1, heads / s.group);
+  fit(s.queries, domain.length("queries"));
+  fit(s.keys, domain.length("keys"));
+  fit(s.dim, domain.length("dim"));
+  fit(s.value_dim, domain.length("values"));
+}
+
 AttentionCase draw_case(const rc::Random& random, int size, const AttentionOptions& options) {
   Draw draw(random);
   AttentionCase a;
@@ -228,11 +227,16 @@ AttentionCase draw_case(const rc::Random& random, int size, const AttentionOptio
   const auto scores = static_cast<Scores>(draw.below(score_kinds));
   a.family = name_of(scores);
   AttentionShape& s = a.shape = draw_shape(draw, size, options);
-  a.causal = options.always_causal || (options.causal && draw.one_in(3));
+  fit_shape(s, options.domain);
+  a.causal = !options.domain.no_causal && (options.always_causal || (options.causal && draw.one_in(3)));
   if (a.causal && !options.blind_queries) s.keys = std::max(s.keys, s.queries);
+  if (!options.domain.length("keys").contains(s.keys)) {
+    fit(s.keys, options.domain.length("keys"));
+    a.causal = a.causal && s.keys >= s.queries;
+  }
   a.outputs = static_cast<int>(1 + draw.below(3));
-  if (options.layouts) a.layout = 1 + draw.below(1000);
-  a.scale = draw_scale(draw, s.dim);
+  if (options.layouts && !options.domain.compact) a.layout = 1 + draw.below(1000);
+  a.scale = options.domain.usual_scale ? 1 / std::sqrt(static_cast<double>(s.dim)) : draw_scale(draw, s.dim);
   a.queries.resize(s.batch * s.heads() * s.queries * s.dim);
   a.keys.resize(s.batch * s.kv_heads * s.keys * s.dim);
   a.values.resize(s.batch * s.kv_heads * s.keys * s.value_dim);
@@ -243,7 +247,7 @@ AttentionCase draw_case(const rc::Random& random, int size, const AttentionOptio
   }
   limit_scores(a, options);
   draw_values_of(draw, a);
-  if (options.masks && draw.one_in(2)) draw_mask(draw, a, options);
+  if (options.masks && !options.domain.no_mask && draw.one_in(2)) draw_mask(draw, a, options);
   return a;
 }
 

@@ -30,6 +30,8 @@ struct AttentionStep {
     no_layout,
     no_mask,
     shared_mask,
+    usual_byte,
+    one_byte,
     not_causal,
     unit_scale,
     one_output,
@@ -39,7 +41,7 @@ struct AttentionStep {
   } way;
   int axis = 0;           // drop; which tensor: zero_all, simplify
   std::size_t first = 0;  // drop: index along the axis; simplify: entry
-  std::size_t size = 0;   // drop: how many; round_all: bits; simplify: which simpler number
+  std::size_t size = 0;   // drop: how many; round_all: bits; one_byte: it; simplify: which simpler number
 };
 using AttentionWay = AttentionStep::Way;
 
@@ -47,22 +49,28 @@ std::vector<double>& tensor(AttentionCase& a, int which) {
   return which == 0 ? a.queries : which == 1 ? a.keys : a.values;
 }
 
+void add_simpler_numbers(std::vector<AttentionStep>& steps) {
+  for (int which = 0; which < 3; ++which) steps.push_back({AttentionWay::zero_all, which});
+  for (const std::size_t bits : {1, 2, 4, 8, 16}) steps.push_back({AttentionWay::round_all, 0, 0, bits});
+}
+
 std::vector<AttentionStep> steps_of(AttentionCase a) {
-  std::vector<AttentionStep> steps{{AttentionWay::no_layout},
-                                   {AttentionWay::no_mask},
-                                   {AttentionWay::not_causal},
-                                   {AttentionWay::unit_scale},
-                                   {AttentionWay::one_output}};
+  std::vector<AttentionStep> steps{{AttentionWay::no_layout},  {AttentionWay::no_mask},    {AttentionWay::not_causal},
+                                   {AttentionWay::unit_scale}, {AttentionWay::one_output}, {AttentionWay::usual_byte}};
+  for (const std::size_t byte : {2, 16, 128, 255}) steps.push_back({AttentionWay::one_byte, 0, 0, byte});
+  // Of long tensors only the ends are dropped until few are left: what no step of these finds is not worth its calls.
+  constexpr std::size_t few = 64;
   for (const int axis : {batch, kv, group, query, key, value_dim, dim}) {
     const std::size_t count = extent(a.shape, axis);
     for (std::size_t size = count / 2; size > 0; size /= 2) {
-      for (std::size_t first = 0; first < count; first += size)
+      const std::size_t last = count - size;
+      for (std::size_t first = 0; first < count; first += count <= few ? size : last)
         steps.push_back({AttentionWay::drop, axis, first, size});
     }
+    // Numbers that say nothing before the ends of a length that cannot be shorter.
+    if (axis == key) add_simpler_numbers(steps);
   }
   steps.push_back({AttentionWay::shared_mask});
-  for (int which = 0; which < 3; ++which) steps.push_back({AttentionWay::zero_all, which});
-  for (const std::size_t bits : {1, 2, 4, 8, 16}) steps.push_back({AttentionWay::round_all, 0, 0, bits});
   for (int which = 0; which < 3; ++which) {
     const std::vector<double>& entries = tensor(a, which);
     if (entries.size() > 64) continue;  // one by one only what is nearly there
@@ -148,6 +156,10 @@ bool take_step(AttentionCase& a, const AttentionStep& step) {
       return !std::exchange(a.mask, {}).empty();
     case AttentionWay::shared_mask:
       return share_mask(a);
+    case AttentionWay::usual_byte:
+      return std::exchange(a.mask_byte, 1) != 1 && !a.mask.empty();
+    case AttentionWay::one_byte:
+      return std::exchange(a.mask_byte, step.size) >= 256;
     case AttentionWay::not_causal:
       return std::exchange(a.causal, false);
     case AttentionWay::unit_scale:

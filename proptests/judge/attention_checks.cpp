@@ -5,6 +5,7 @@
 
 #include "numerics/special_values.hpp"
 #include "proptests/judge/attention_call.hpp"
+#include "proptests/judge/attention_poison.hpp"
 #include "proptests/judge/attention_rows.hpp"
 #include "proptests/judge/attention_trial.hpp"
 
@@ -40,15 +41,9 @@ std::vector<double> first_of_each(const std::vector<double>& numbers, std::size_
 
 }  // namespace
 
-Certificates AttentionTrial::as_it_is(const AttentionCase& drawn) {
+Certificates AttentionTrial::as_it_is(const AttentionCase& attention) {
   Certificates certificates;
-  AttentionCase attention = drawn;
-  Outputs got = call(attention, "", certificates);
-  // Refused: a kernel without an entropy, or without an lse, is asked for what it may have.
-  while (got.empty() && certificates.empty() && attention.outputs > 1) {
-    --attention.outputs;
-    got = call(attention, "", certificates);
-  }
+  const Outputs got = call(attention, "", certificates);
   judge(attention, got, "", certificates);
   if (got.empty()) return certificates;
   const Outputs again = call(attention, " (second call)", certificates);
@@ -100,7 +95,7 @@ Certificates AttentionTrial::masked_as_deleted(const AttentionCase& attention) {
   masked.mask_for_each_head = s.keys % 2 == 0;
   masked.mask.assign(s.batch * masked.mask_heads() * s.queries * s.keys, 1);
   for (std::size_t k = 0; k < masked.mask.size(); ++k) masked.mask[k] = hidden(k % s.keys) ? 0 : 1;
-  poison(masked, hidden, true);
+  if (!domain_.finite) poison(masked, hidden, true);
   call_and_judge(masked, " (two of three keys masked, NaN and huge)", certificates);
   return certificates;
 }
@@ -113,8 +108,10 @@ Certificates AttentionTrial::later_keys(const AttentionCase& attention) {
   causal.causal = true;
   // Query i sees keys 0 to i + keys - queries.
   const std::size_t seeing = s.queries / 2, first = seeing + s.keys - s.queries;
-  poison(
-      causal, [&](std::size_t j) { return j >= first; }, false);
+  if (!domain_.finite) {
+    poison(
+        causal, [&](std::size_t j) { return j >= first; }, false);
+  }
   const std::string remark = " (NaN from key " + std::to_string(first) + " on)";
   const Outputs got = call(causal, remark, certificates);
   if (got.empty()) return certificates;
@@ -160,40 +157,29 @@ Certificates AttentionTrial::empty(const AttentionCase& attention) {
   return certificates;
 }
 
+Certificates AttentionTrial::of_classes(const AttentionCase& attention) {
+  Certificates certificates;
+  const Outputs got = call(attention, "", certificates);
+  judge(attention, got, "", certificates);
+  if (got.empty() || attention.nan == 0 || attention.shape.scores() == 0) return certificates;
+  const Certificates poisoned = with_a_nan(attention);
+  certificates.insert(certificates.end(), poisoned.begin(), poisoned.end());
+  return certificates;
+}
+
 Certificates AttentionTrial::with_a_nan(const AttentionCase& attention) {
   Certificates certificates;
-  const AttentionShape& s = attention.shape;
-  AttentionCase poisoned = attention;
-  const std::size_t which = s.scores() % 3;
-  // Of the last batch; of its first head in cases of one kind, of its last in the others.
-  const std::size_t batch = s.batch - 1, kv = s.keys % 2 == 0 ? 0 : s.kv_heads - 1;
-  const std::size_t query = s.queries / 2, key = s.keys % 3 == 0 ? 0 : s.keys % 3 == 1 ? s.keys - 1 : s.keys / 2;
-  const std::size_t head = batch * s.kv_heads + kv, column = s.value_dim - 1;
-  std::optional<std::size_t> only;
-  Rows meets = [&](std::size_t b, std::size_t h, std::size_t i) {
-    return b == batch && h / s.group == kv && poisoned.sees(b, h, i, key);
-  };
-  std::string what;
-  if (which == 0) {
-    const std::size_t h = kv * s.group;
-    poisoned.queries[row_number(s, batch, h, query) * s.dim + s.dim / 2] = nan;
-    meets = [&, h](std::size_t b, std::size_t at, std::size_t i) { return b == batch && at == h && i == query; };
-    what = " (a NaN in query " + std::to_string(query) + ")";
-  } else if (which == 1) {
-    poisoned.keys[(head * s.keys + key) * s.dim + s.dim / 2] = nan;
-    what = " (a NaN in key " + std::to_string(key) + ")";
-  } else {
-    // All weights alike, so that none is 0.
-    std::ranges::fill(poisoned.queries, 0.0);
-    poisoned.values[(head * s.keys + key) * s.value_dim + column] = nan;
-    only = column;
-    what = " (a NaN in value " + std::to_string(key) + ")";
-  }
-  const Outputs got = call(poisoned, what, certificates);
+  const PoisonedCase poisoned(attention);
+  TensorCall tensors = attention_call(poisoned.attention, task_.scalars);
+  tensors.inputs[poisoned.tensor].patterns = {{poisoned.element, poisoned.bits}};
+  const Outputs got = call(poisoned.attention, std::move(tensors), poisoned.remark, certificates);
   if (got.empty()) return certificates;
-  certificates.push_back(observed("kernel.nan_row", asked_of(poisoned, what), numbers_in(poisoned, got, meets, only)));
-  judge(poisoned, got, what, certificates,
-        [&](std::size_t b, std::size_t h, std::size_t i) { return !meets(b, h, i); });
+  const auto meets = [&](std::size_t b, std::size_t h, std::size_t i) { return poisoned.meets(b, h, i); };
+  certificates.push_back(observed("kernel.nan_row", asked_of(poisoned.attention, poisoned.remark),
+                                  numbers_in(poisoned.attention, got, meets, poisoned.column)));
+  judge(poisoned.attention, got, poisoned.remark, certificates,
+        [&](std::size_t b, std::size_t h, std::size_t i) { return poisoned.leaves_alone(b, h, i); });
+  if (attention.nan != 0) meet_nan(coverage_, attention.nan);
   return certificates;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "proptests/generators/attention_classes.hpp"
 #include "proptests/judge/attention_trial.hpp"
 
 namespace softcheck::proptests {
@@ -11,6 +12,7 @@ namespace {
 AttentionOptions cases_for(const KernelSubject& subject) {
   AttentionOptions cases;
   cases.format = subject.contract.input;
+  cases.domain = subject.domain;
   // What scores err by, beta's error multiplies.
   const double more = subject.op == Op::adaptive_attention ? 8 : 1;
   const numerics::Contract& contract = subject.contract;
@@ -29,6 +31,26 @@ AttentionOptions short_cases(AttentionOptions cases) {
   return cases;
 }
 
+// What the property of all pairs of classes may cost, and how many of its choices are drawn.
+struct CoveringSize {
+  AttentionBudget budget;
+  std::optional<std::size_t> each;  // choices that have each class; nothing: every two classes stand together
+  std::size_t times = 1;            // that every choice is drawn
+};
+
+CoveringSize covering_size(Effort effort) {
+  const AttentionBudget full;
+  switch (effort) {
+    case Effort::quick:
+      return {{full.work / 8, full.numbers / 2, full.judged / 4}, 2, 1};
+    case Effort::normal:
+      break;
+    case Effort::deep:
+      return {full, std::nullopt, 4};
+  }
+  return {full, std::nullopt, 1};
+}
+
 }  // namespace
 
 std::vector<KernelProperty> attention_properties(const KernelSubject& subject, const JudgeOptions& options,
@@ -45,39 +67,59 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   small.max_keys = small.long_keys = 20;
   small.max_work = std::size_t{1} << 12;
 
-  const std::vector<std::string> values = attention_claims(subject.op);
-  std::vector<std::string> all = WatchedKernel::claims();
-  all.insert(all.end(), values.begin(), values.end());
-  std::vector<std::string> repeated = all, alone = all, masked = all, nan_row = all;
-  if (subject.required.deterministic) repeated.push_back("kernel.deterministic");
-  if (subject.required.batch_invariant) alone.push_back("kernel.batch_invariant");
-  masked.push_back("kernel.masked_row");
-  nan_row.push_back("kernel.nan_row");
-
-  std::vector<std::string> empty = WatchedKernel::claims();
-  empty.push_back("kernel.masked_row");
+  const Domain& domain = subject.domain;
+  std::vector<std::string> calls = WatchedKernel::claims();
+  if (!domain.everything()) calls.emplace_back("kernel.accepts");
+  std::vector<std::string> all = calls;
+  for (const std::string& claim : attention_claims(subject.op)) all.push_back(claim);
+  const auto with = [](std::vector<std::string> claims, const std::vector<std::string>& more, bool wanted = true) {
+    if (wanted) claims.insert(claims.end(), more.begin(), more.end());
+    return claims;
+  };
 
   using Check = Certificates (AttentionTrial::*)(const AttentionCase&);
   std::vector<KernelProperty> properties;
-  const auto add = [&](const char* sentence, std::vector<std::string> claims, const AttentionOptions& drawn,
-                       Check check, int share = 2, int at_least = 1) {
+  const auto add_drawn = [&](const char* sentence, std::vector<std::string> claims,
+                             const rc::Gen<AttentionCase>& generator, Check check, int count) {
     std::erase_if(claims, [&](const std::string& claim) { return subject.exempt.contains(claim); });
-    properties.push_back({PropertyOf<AttentionCase>{kernel_suite, sentence, std::move(claims), attention_cases(drawn),
+    properties.push_back({PropertyOf<AttentionCase>{kernel_suite, sentence, std::move(claims), generator,
                                                     [&trial, check](const AttentionCase& c) {
                                                       return trial.watched().without_exempt((trial.*check)(c));
                                                     }},
-                          std::max(at_least, options.run.cases / share)});
+                          count});
+  };
+  const auto add = [&](const char* sentence, std::vector<std::string> claims, const AttentionOptions& drawn,
+                       Check check, int share = 2, int at_least = 1) {
+    add_drawn(sentence, std::move(claims), attention_cases(drawn), check,
+              std::max(at_least, options.run.cases / share));
   };
   // A case brings some 30 rows: in a deep run a million with what the other properties bring, entropies refused or not.
   const int for_the_rows = options.effort == Effort::deep ? static_cast<int>(options.rows / 40) : 1;
-  add("EveryValueLiesWithinItsThreshold", repeated, cases, &AttentionTrial::as_it_is, 1, for_the_rows);
-  add("LayoutsAndNeighboursDoNotMatter", alone, strided, &AttentionTrial::laid_out, 1);
+  add("EveryValueLiesWithinItsThreshold", with(all, {"kernel.deterministic"}, subject.required.deterministic), cases,
+      &AttentionTrial::as_it_is, 1, for_the_rows);
+  add("LayoutsAndNeighboursDoNotMatter", with(all, {"kernel.batch_invariant"}, subject.required.batch_invariant),
+      strided, &AttentionTrial::laid_out, 1);
   add("EarlierCallsDoNotMatter", all, small, &AttentionTrial::after_others);
-  add("AMaskedItemIsADeletedOne", all, plain, &AttentionTrial::masked_as_deleted);
-  add("ALaterKeyIsNotThere", all, causal, &AttentionTrial::later_keys);
-  add("AFullyMaskedRowIsAsDeclared", masked, plain, &AttentionTrial::blind);
-  add("AnEmptyCallHasItsValues", empty, small, &AttentionTrial::empty);
-  add("ANanReachesWhoeverMeetsIt", nan_row, plain, &AttentionTrial::with_a_nan);
+  if (!domain.no_mask) add("AMaskedItemIsADeletedOne", all, plain, &AttentionTrial::masked_as_deleted);
+  if (!domain.no_causal) add("ALaterKeyIsNotThere", all, causal, &AttentionTrial::later_keys);
+  if (!domain.no_mask || !domain.no_causal) {
+    add("AFullyMaskedRowIsAsDeclared", with(all, {"kernel.masked_row"}), plain, &AttentionTrial::blind);
+  }
+  add("AnEmptyCallHasItsValues", with(calls, {"kernel.masked_row"}), small, &AttentionTrial::empty);
+  if (!domain.finite) {
+    add("ANanReachesWhoeverMeetsIt", with(all, {"kernel.nan_row"}), plain, &AttentionTrial::with_a_nan);
+  }
+  const CoveringSize size = covering_size(options.effort);
+  AttentionOptions covering = cases;
+  covering.blind_queries = true;
+  std::vector<ClassChoice> choices = attention_choices(covering, size.budget, options.run.seed, size.each);
+  trial.excuse_classes(covering, size.budget);
+  if (!choices.empty()) {
+    const auto count = static_cast<int>(choices.size() * size.times);
+    add_drawn("EveryPairOfClassesIsComputed",
+              with(with(all, {"kernel.masked_row"}), {"kernel.nan_row"}, !domain.finite),
+              attention_cases_of(std::move(choices), covering, size.budget), &AttentionTrial::of_classes, count);
+  }
   // Each case a child of its own.
   add("StridesBeyondAnIntegerAreFollowed", all, small, &AttentionTrial::far_apart, 4);
   return properties;
@@ -91,8 +133,10 @@ void require_replayable_attention(const KernelSubject& subject, std::string_view
     throw std::invalid_argument("need a case of the kernel's dtype, " + dtype + ", got one of " +
                                 std::string(numerics::properties(attention.format).name));
   }
-  if (!admits(cases_for(subject), attention)) {
-    throw std::invalid_argument("need queries and keys, and a key that each query sees");
+  AttentionOptions options = cases_for(subject);
+  options.blind_queries = true;
+  if (!admits(options, attention)) {
+    throw std::invalid_argument("need lengths from 1 on, a finite scale, and a case inside the domain");
   }
 }
 

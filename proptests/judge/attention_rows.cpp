@@ -14,13 +14,9 @@ std::string place_of(const AttentionShape& s, std::size_t row) {
 }
 
 Asked asked_of(const AttentionCase& attention, const std::string& remark, std::optional<std::size_t> row) {
-  AttentionCase without = attention;
-  without.queries.clear();
-  without.keys.clear();
-  without.values.clear();
-  std::string text = to_text(without);
-  text.resize(text.find(" mask="));
+  std::string text = head_text(attention);
   if (!attention.mask.empty()) text += attention.mask_for_each_head ? " mask=heads" : " mask=shared";
+  if (!attention.mask.empty() && attention.mask_byte != 1) text += " byte=" + std::to_string(attention.mask_byte);
   return {text, remark, row, row ? place_of(attention.shape, *row) : ""};
 }
 

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "proptests/judge/attention_call.hpp"
+#include "proptests/judge/attention_repeats.hpp"
 #include "proptests/judge/attention_rows.hpp"
+#include "proptests/judge/row_call.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -23,17 +25,101 @@ std::string kind_of(const AttentionCase& a) {
 }  // namespace
 
 AttentionTrial::AttentionTrial(const KernelSubject& subject, const KernelLimits& limits)
-    : required_(subject.required), kernel_(subject.source, limits, subject.exempt) {
+    : required_(subject.required), domain_(subject.domain), kernel_(subject.source, limits, subject.exempt) {
   task_.op = subject.op;
   task_.contract = subject.contract;
   task_.contract.output = subject.contract.input;
   task_.scalars = subject.contract.output;
 }
 
-auto AttentionTrial::call(const AttentionCase& attention, const TensorCall& tensors, const std::string& remark,
+namespace {
+
+CallTraits traits_of_call(const AttentionCase& attention, const TensorCall& tensors) {
+  CallTraits traits = traits_of(attention);
+  const auto is_compact = [](const auto& tensor) { return tensor.place.strides.empty() && tensor.place.offset == 0; };
+  const auto is_contiguous = [](const auto& tensor) {
+    return tensor.place.strides.empty() || tensor.place.strides.back() == 1 || tensor.place.shape.back() < 2;
+  };
+  traits.compact = std::ranges::all_of(tensors.inputs, is_compact) && std::ranges::all_of(tensors.outputs, is_compact);
+  traits.contiguous =
+      std::ranges::all_of(tensors.inputs, is_contiguous) && std::ranges::all_of(tensors.outputs, is_contiguous);
+  return traits;
+}
+
+}  // namespace
+
+bool AttentionTrial::is_in_domain(const AttentionCase& attention, const TensorCall& tensors) const {
+  CallTraits traits = traits_of_call(attention, tensors);
+  traits.alignment = domain_.alignment;
+  return domain_.admits(traits);
+}
+
+void AttentionTrial::log_answer(const AttentionCase& attention, const TensorCall& tensors, bool refused) {
+  // With one output more it may be refused for that alone.
+  if (refused && tensors.outputs.size() > 1) return;
+  CallTraits traits = traits_of_call(attention, tensors);
+  traits.alignment = alignment_of(tensors);
+  refusals_.add(std::move(traits), refused);
+}
+
+void AttentionTrial::count_answer(std::size_t outputs, bool refused) {
+  ++(refused ? refused_ : accepted_)[outputs];
+  for (const auto& [least, what] : {std::pair{2, "log-sum-exps"}, std::pair{3, "entropies"}}) {
+    const std::string text = std::string(what) + ": the kernel refuses to return them";
+    const std::string claim = attention_claims(task_.op)[static_cast<std::size_t>(least) - 1];
+    if (is_not_offered(claim)) {
+      not_tried_.insert(text);
+    } else {
+      not_tried_.erase(text);
+    }
+  }
+}
+
+bool AttentionTrial::is_not_offered(const std::string& claim) const {
+  const std::vector<std::string> claims = attention_claims(task_.op);
+  const auto found = std::ranges::find(claims, claim);
+  if (found == claims.end() || found == claims.begin()) return false;
+  std::size_t accepted = 0, refused = 0;
+  for (auto outputs = static_cast<std::size_t>(found - claims.begin()) + 1; outputs <= most_outputs; ++outputs) {
+    accepted += accepted_[outputs];
+    refused += refused_[outputs];
+  }
+  return accepted == 0 && refused > 0;
+}
+
+auto AttentionTrial::call(const AttentionCase& attention, TensorCall tensors, const std::string& remark,
                           Certificates& certificates) -> Outputs {
-  return kernel_.call(
+  const bool limited = !domain_.everything();
+  if (limited) {
+    if (!is_in_domain(attention, tensors)) return {};
+    for (InputTensor& input : tensors.inputs) input.place.alignment = domain_.alignment;
+    for (OutputTensor& output : tensors.outputs) output.place.alignment = domain_.alignment;
+  }
+  const std::size_t refused_before = kernel_.kernel().refused_calls(), calls_before = kernel_.kernel().calls();
+  Outputs got = kernel_.call(
       tensors, kind_of(attention), [&] { return asked_of(attention, remark); }, certificates);
+  const bool refused = kernel_.kernel().refused_calls() > refused_before;
+  const bool called = kernel_.kernel().calls() > calls_before;
+  if (called) {
+    count_answer(tensors.outputs.size(), refused);
+    log_answer(attention, tensors, refused);
+  }
+  if (called && !refused) {
+    if (limited) certificates.push_back(observed("kernel.accepts", Asked{}, 0));
+    return got;
+  }
+  if (kernel_.timed_out()) return {};
+  if (tensors.outputs.size() > 1) {
+    if (refused) excuse_outputs(coverage_, tensors.outputs.size());
+    AttentionCase fewer = attention;
+    --fewer.outputs;
+    tensors.outputs.pop_back();
+    return call(fewer, std::move(tensors), remark, certificates);
+  }
+  if (refused) excuse_refused(coverage_, attention);
+  if (refused && limited)
+    certificates.push_back(observed("kernel.accepts", asked_of(attention, remark + " (refused)"), 1));
+  return {};
 }
 
 auto AttentionTrial::call(const AttentionCase& attention, const std::string& remark, Certificates& certificates)
@@ -44,9 +130,16 @@ auto AttentionTrial::call(const AttentionCase& attention, const std::string& rem
 void AttentionTrial::judge(const AttentionCase& attention, const Outputs& got, const std::string& remark,
                            Certificates& certificates, const Rows& chosen) {
   if (got.empty()) return;
+  if (!chosen) meet_classes(coverage_, attention, got.size());
   WorstFindings worst;
+  RepeatedRows repeated(attention, got);
+  const std::vector<bool> judged = judged_queries(attention);
   each_row(attention.shape, [&](std::size_t b, std::size_t h, std::size_t i) {
-    if (chosen && !chosen(b, h, i)) return;
+    if ((chosen && !chosen(b, h, i)) || !judged[i]) return;
+    if (repeated.repeats(b, h, i)) {
+      ++judged_rows_;
+      return;
+    }
     const std::size_t row = row_number(attention.shape, b, h, i);
     RowVerdicts verdicts = judge_attention(task_, row_of(attention, b, h, i), values_of(attention, got, row));
     vacuity_ += verdicts.vacuity;

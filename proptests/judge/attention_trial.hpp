@@ -1,6 +1,6 @@
 #pragma once
 
-#include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "proptests/generators/attention.hpp"
+#include "proptests/judge/attention_coverage.hpp"
 #include "proptests/judge/attention_judge.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 #include "proptests/judge/kernel_properties.hpp"
@@ -24,7 +25,6 @@ class AttentionTrial {
   AttentionTrial(const KernelSubject& subject, const KernelLimits& limits);
 
   /// The case as it is, in tensors that end at a page nobody may touch, and again.
-  /// Where it is refused, with one output less.
   Certificates as_it_is(const AttentionCase& drawn);
   /// In the layout that the case numbers; and the last query of the first and the last head alone.
   Certificates laid_out(const AttentionCase& attention);
@@ -36,9 +36,12 @@ class AttentionTrial {
   Certificates later_keys(const AttentionCase& attention);
   /// Some queries see nothing: by the mask, by causality, or as there are no keys.
   Certificates blind(const AttentionCase& attention);
+  /// As it is; and with the NaN that the case numbers.
+  Certificates of_classes(const AttentionCase& attention);
   /// No keys, no queries or no batch.
   Certificates empty(const AttentionCase& attention);
-  /// One NaN in a query, a key or a value: whoever meets it is NaN, nobody else notices.
+  /// One NaN in a query, a key or a value: the rows that meet it are NaN, no other changes. Which of the format's NaNs
+  /// and where, the case says; where it does not, its lengths do.
   Certificates with_a_nan(const AttentionCase& attention);
   /// Two batches or heads up to 2^32 elements apart, in each tensor elsewhere.
   Certificates far_apart(const AttentionCase& attention);
@@ -46,12 +49,10 @@ class AttentionTrial {
   const AttentionTask& task() const { return task_; }
   /// The claim on values that no verdict goes without; a kernel may refuse to return lse and entropy.
   std::vector<std::string> value_claims() const { return {attention_claims(task_.op).front()}; }
-  /// A kernel may refuse to return lse and entropy.
-  bool may_lack(const std::string& claim) const {
-    const std::vector<std::string> values = attention_claims(task_.op);
-    return std::find(values.begin() + 1, values.end(), claim) != values.end();
-  }
   const RefusalLog& refusals() const { return refusals_; }
+  /// The kernel refused all calls that asked for what the claim is about: it does not have it, and that is no gap in
+  /// the judgement. Only ever so of lse and entropy.
+  bool is_not_offered(const std::string& claim) const;
   const VacuityCount& vacuity() const { return vacuity_; }
   WatchedKernel& watched() { return kernel_; }
   const WatchedKernel& watched() const { return kernel_; }
@@ -59,6 +60,10 @@ class AttentionTrial {
   const std::map<std::string, ErrorStatistics>& errors() const { return tally_.errors(); }
   /// What the judged calls were made of.
   const Coverage& coverage() const { return coverage_; }
+  /// Classes that no case of the options can have are excused.
+  void excuse_classes(const AttentionOptions& options, const AttentionBudget& budget) {
+    excuse_impossible(coverage_, options, budget);
+  }
   /// What this machine did not allow, as "what: why".
   const std::set<std::string>& not_tried() const { return not_tried_; }
 
@@ -67,9 +72,15 @@ class AttentionTrial {
   /// Batch, head and query of a row, which is the same as their number.
   using Rows = std::function<bool(std::size_t b, std::size_t h, std::size_t i)>;
 
+  /// Where the kernel refuses, with one output less, and again: it may have no entropy, or no lse. In a domain a
+  /// refusal of out alone is a finding, and no call is made outside it.
   Outputs call(const AttentionCase& attention, const std::string& remark, Certificates& certificates);
-  Outputs call(const AttentionCase& attention, const TensorCall& tensors, const std::string& remark,
+  Outputs call(const AttentionCase& attention, TensorCall tensors, const std::string& remark,
                Certificates& certificates);
+  bool is_in_domain(const AttentionCase& attention, const TensorCall& tensors) const;
+  /// Notes what of the call a domain speaks of, and whether it was refused.
+  void log_answer(const AttentionCase& attention, const TensorCall& tensors, bool refused);
+  void count_answer(std::size_t outputs, bool refused);
   /// A certificate of each claim on the values of the rows chosen: of the one that used most of its threshold.
   void judge(const AttentionCase& attention, const Outputs& got, const std::string& remark, Certificates& certificates,
              const Rows& chosen = {});
@@ -82,13 +93,15 @@ class AttentionTrial {
 
   AttentionTask task_;
   Requirements required_;
+  Domain domain_;
   WatchedKernel kernel_;
   VacuityCount vacuity_;
   std::size_t judged_rows_ = 0;
   ErrorTally tally_;
   std::set<std::string> not_tried_;
-  Coverage coverage_;
   RefusalLog refusals_;
+  Coverage coverage_ = attention_coverage();
+  std::array<std::size_t, most_outputs + 1> accepted_{}, refused_{};  // calls, by the number of outputs
 };
 
 /// The properties that a kernel of attention is judged by, in the order they are run. They call trial.

@@ -135,7 +135,7 @@ void require_decided_claims(const Trial& trial, KernelJudgement& judgement) {
     reasons.emplace_back("every claim on values is exempt");
   }
   for (const auto& [claim, times] : decided) {
-    if (times == 0 && !trial.watched().exempts(claim) && !trial.may_lack(claim)) {
+    if (times == 0 && !trial.watched().exempts(claim) && !trial.is_not_offered(claim)) {
       reasons.push_back(claim + " was decided in no call");
     }
   }

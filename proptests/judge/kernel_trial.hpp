@@ -43,8 +43,8 @@ class KernelTrial {
 
   /// The claims on values that the op's rows are judged by.
   std::vector<std::string> value_claims() const;
-  /// Claims that no kernel needs to let the judge decide.
-  static bool may_lack(const std::string&) { return false; }
+  /// No claim on rows is about something that a kernel need not have.
+  static bool is_not_offered(const std::string&) { return false; }
   const VacuityCount& vacuity() const { return vacuity_; }
   const RefusalLog& refusals() const { return refusals_; }
   WatchedKernel& watched() { return kernel_; }

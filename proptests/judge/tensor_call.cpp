@@ -83,6 +83,9 @@ void require_valid(const TensorCall& call) {
     if (input.values.size() != input.place.elements()) {
       refuse("as many values as the shape holds, " + std::to_string(input.place.elements()), input.values.size());
     }
+    if (!input.patterns.empty() && input.patterns.rbegin()->first >= input.values.size()) {
+      refuse("patterns of elements below " + std::to_string(input.values.size()), input.patterns.rbegin()->first);
+    }
   }
   for (const OutputTensor& output : call.outputs) {
     require_valid(output.place);

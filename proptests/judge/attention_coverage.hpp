@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include "proptests/generators/attention_classes.hpp"
+#include "proptests/judge/coverage.hpp"
+
+namespace softcheck::proptests {
+
+/// The dimensions of a call of attention, none of their classes met.
+Coverage attention_coverage();
+
+/// The call was accepted and judged: its classes are met, those of a NaN apart.
+///
+/// outputs    how many there were
+void meet_classes(Coverage& coverage, const AttentionCase& attention, std::size_t outputs);
+/// A call with this NaN was judged.
+void meet_nan(Coverage& coverage, std::uint64_t nan);
+/// The call was refused: what no other call meets is excused by that.
+void excuse_refused(Coverage& coverage, const AttentionCase& attention);
+/// The kernel does not return so many outputs.
+void excuse_outputs(Coverage& coverage, std::size_t outputs);
+/// Classes of which no case can be drawn: they lie outside the domain.
+void excuse_impossible(Coverage& coverage, const AttentionOptions& options, const AttentionBudget& budget);
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "proptests/generators/attention.hpp"
+#include "proptests/generators/attention_nan.hpp"
+
+namespace softcheck::proptests {
+
+/// A case with one NaN in it, and what that does.
+struct PoisonedCase {
+  AttentionCase attention;
+  NanPlace place;
+  std::size_t tensor = 0;   // q, k or v
+  std::size_t element = 0;  // of it, row-major
+  std::uint64_t bits = 0;
+  std::optional<std::size_t> column;  // the only one that becomes NaN: the NaN is in a value
+  std::string remark;
+
+  /// The NaN that attention.nan numbers; without a number, one that the lengths choose.
+  explicit PoisonedCase(const AttentionCase& original);
+
+  /// Is the row NaN, or its column?
+  bool meets(std::size_t b, std::size_t h, std::size_t i) const;
+  /// Does the row know nothing of the NaN? A NaN query that sees no key neither meets it nor is left alone.
+  bool leaves_alone(std::size_t b, std::size_t h, std::size_t i) const;
+
+ private:
+  bool is_its_query(std::size_t b, std::size_t h, std::size_t i) const;
+  bool sees_a_key(std::size_t b, std::size_t h, std::size_t i) const;
+
+  std::size_t batch_, head_, query_, key_;
+};
+
+}  // namespace softcheck::proptests
