@@ -229,6 +229,9 @@ template <class Trial>
 std::vector<KernelProperty> all_properties(const KernelSubject& subject, const JudgeOptions& options, Trial& trial) {
   std::vector<KernelProperty> properties = properties_of(subject, options, trial);
   properties.insert(properties.begin(), loading_property(trial.watched()));
+  std::erase_if(properties, [&](const KernelProperty& one) {
+    return !options.only.empty() && std::ranges::find(options.only, one.property.sentence()) == options.only.end();
+  });
   return properties;
 }
 

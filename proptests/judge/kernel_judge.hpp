@@ -61,6 +61,8 @@ struct JudgeOptions {
   std::uint64_t max_edge_length = std::uint64_t{1} << 17;
   std::uint64_t cover_elements = std::uint64_t{1} << 17;
   int covers = 0;
+  /// Only the properties of these names, "EveryWidthIsComputed"; empty: all.
+  std::vector<std::string> only = {};
   std::function<void(const JudgeProgress&)> progress = {};  // told before each case
   /// When this comes, or the user says so, the call under way is ended and what is known by then is the judgement:
   /// undecided unless something failed.

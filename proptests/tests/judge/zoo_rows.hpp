@@ -15,17 +15,21 @@
 namespace softcheck::proptests {
 
 struct ZooRow {
-  std::string library, symbol, op, dtype, contract, require, expected, bug_class, property, claim, witness, exempt;
+  std::string library, symbol, op, dtype, contract, require, expected, bug_class, property, claim, witness, exempt,
+      effort, domain;
 
   /// How its tests are called: mutant_returns_zeros_softmax_f16.
   std::string name() const {
     std::string text = symbol + "_" + op + "_" + dtype;
     if (require != "-") text += "_" + require;
+    if (domain != "-") text += "_" + domain;
     std::ranges::replace_if(
         text, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
     return text;
   }
   bool is_planted() const { return bug_class != "-"; }
+  /// Calls that only a longer look makes: the bug shows in no small one.
+  bool needs_effort() const { return effort != "-"; }
   std::string library_path() const { return std::string(SOFTCHECK_KERNEL_DIR) + "/lib" + library + ".so"; }
 };
 
@@ -45,9 +49,9 @@ inline std::vector<ZooRow> read_zoo() {
   std::getline(file, line);  // the header
   while (std::getline(file, line)) {
     const std::vector<std::string> fields = split(line, '\t');
-    if (fields.size() != 12) throw std::runtime_error(path + ": need 12 fields in '" + line + "'");
+    if (fields.size() != 14) throw std::runtime_error(path + ": need 14 fields in '" + line + "'");
     rows.push_back({fields[0], fields[1], fields[2], fields[3], fields[4], fields[5], fields[6], fields[7], fields[8],
-                    fields[9], fields[10], fields[11]});
+                    fields[9], fields[10], fields[11], fields[12], fields[13]});
   }
   return rows;
 }
@@ -60,6 +64,7 @@ inline KernelSubject subject_of(const ZooRow& row) {
   subject.contract = numerics::parse_contract(row.contract, input, output_format(subject.op, input));
   if (row.require != "-") subject.required = parse_requirements(row.require);
   if (row.exempt != "-") subject.exempt = {row.exempt};
+  if (row.domain != "-") subject.domain = parse_domain(row.domain, is_attention(subject.op));
   return subject;
 }
 
