@@ -130,6 +130,7 @@ struct Generator {
       RowOptions of_one_length = options.rows;
       of_one_length.formats = {first.format};
       of_one_length.min_length = of_one_length.max_length = result.columns;
+      of_one_length.max_edge_length = 0;
       of_one_length.theta_exponent = 0;
       const rc::Gen<RowCase> others = row_cases(of_one_length);
       for (std::uint64_t r = 0; r < count; ++r) drawn.push_back(row(others).row);

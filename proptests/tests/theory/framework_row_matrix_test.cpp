@@ -45,6 +45,20 @@ TEST(RowMatrix, EveryDrawnMatrixKeepsToItsOptionsAndReadsBack) {
   }
 }
 
+// What cannot keep to the options becomes equal rows, which hide an index that wraps around.
+TEST(RowMatrix, RowsThatAreNotAlikeDiffer) {
+  RowMatrixOptions options = all_options()[1];
+  options.rows.families.assign(kernel_row_families().begin(), kernel_row_families().end());
+  options.rows.max_edge_length = 200;
+  options.least_rows = options.most_rows = 64;
+  int equal = 0;
+  for (const RowMatrixCase& matrix : drawn(options, 60)) {
+    const std::vector<RunLengthRow>& rows = matrix.rows.cycle();
+    equal += std::ranges::all_of(rows, [&](const RunLengthRow& row) { return row == rows[0]; });
+  }
+  EXPECT_LE(equal, 3);
+}
+
 TEST(RowMatrix, ShrinksKeepToTheOptionsAndEnd) {
   for (const RowMatrixOptions& options : all_options()) {
     for (RowMatrixCase matrix : drawn(options, 12)) {
