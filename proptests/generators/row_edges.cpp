@@ -51,7 +51,8 @@ std::vector<Run> far_mass(Draw& draw, Format format, double theta, std::uint64_t
 std::vector<Run> rising(Draw& draw, Format format, std::uint64_t length) {
   const std::uint64_t steps = std::min<std::uint64_t>(length, 64);
   const double centre = into_format(format, std::ldexp(1 + draw.unit(), draw.between(-6, 10)));
-  const std::uint64_t bits = numerics::encode(format, centre);
+  const std::uint64_t last = numerics::encode(format, numerics::properties(format).largest);
+  const std::uint64_t bits = std::min(numerics::encode(format, centre), last - steps);
   const bool negative = draw.one_in(2);
   std::vector<Run> runs;
   for (std::uint64_t i = 0; i < steps; ++i) {
