@@ -5,6 +5,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <stdexcept>
 #include <vector>
 
@@ -170,6 +171,19 @@ Domain parse_domain(std::string_view words, bool attention) {
   }
   std::erase_if(domain.lengths, [](const auto& entry) { return entry.second.everything(); });
   return domain;
+}
+
+std::string to_string(const CallTraits& call) {
+  std::string text;
+  for (const auto& [name, length] : call.lengths) text += name + "=" + std::to_string(length) + " ";
+  char theta[40];
+  std::snprintf(theta, sizeof theta, "theta=%g", call.theta);
+  text += theta;
+  text += call.compact ? ", compact" : call.contiguous ? ", with strides or offsets" : ", with column strides";
+  if (!call.finite) text += ", not finite";
+  if (call.masked) text += ", masked";
+  if (call.causal) text += ", causal";
+  return text;
 }
 
 std::string to_string(const Domain& domain) {

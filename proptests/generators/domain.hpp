@@ -59,6 +59,9 @@ struct Domain {
   friend bool operator==(const Domain&, const Domain&) = default;
 };
 
+/// "n=33 rows=2 theta=0.7 masked"
+std::string to_string(const CallTraits& call);
+
 /// Reads words separated by blanks or commas:
 ///
 ///   NAME=V  NAME<=V  NAME>=V   a length; rows: n, rows; attention: batch, heads (of the queries), group (query heads

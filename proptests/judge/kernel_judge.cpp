@@ -153,14 +153,17 @@ void require_decided_claims(const Trial& trial, KernelJudgement& judgement) {
 template <class Trial>
 void explain_refusals(const KernelSubject& subject, const Trial& trial, KernelJudgement& judgement) {
   if (!subject.domain.everything() || judgement.refused < many_refusals) return;
-  const std::optional<Domain> domain = trial.refusals().explanation();
-  if (!domain) {
-    judgement.notes.push_back("no words of a domain tell the calls that were refused from those that were taken");
+  const auto explanation = trial.refusals().explanation();
+  if (!explanation) return;
+  if (explanation->unexplained) {
+    judgement.notes.push_back(
+        "no words of a domain tell the calls that were refused from those that were taken; one is " +
+        to_string(*explanation->unexplained));
     return;
   }
   KernelSubject inside = subject;
-  inside.domain = *domain;
-  judgement.notes.push_back("every call that was refused lies outside the domain '" + to_string(*domain) +
+  inside.domain = explanation->domain;
+  judgement.notes.push_back("every call that was refused lies outside the domain '" + to_string(inside.domain) +
                             "'; to judge the kernel inside it: " + command_line(inside));
 }
 

@@ -87,7 +87,7 @@ void RefusalLog::add(CallTraits call, bool refused) {
   if (calls.size() < most_calls) calls.push_back(std::move(call));
 }
 
-std::optional<Domain> RefusalLog::explanation() const {
+std::optional<RefusalLog::Explanation> RefusalLog::explanation() const {
   if (accepted_.empty() || refused_.empty()) return std::nullopt;
   const Words words = possible_words(accepted_);
   std::vector<CallTraits> open = refused_;
@@ -102,11 +102,11 @@ std::optional<Domain> RefusalLog::explanation() const {
         best = &word;
       }
     }
-    if (best == nullptr) return std::nullopt;
+    if (best == nullptr) return Explanation{domain, open.front()};
     join(domain, *best);
     std::erase_if(open, [&](const CallTraits& call) { return !best->admits(call); });
   }
-  return domain;
+  return Explanation{domain, std::nullopt};
 }
 
 }  // namespace softcheck::proptests

@@ -14,9 +14,12 @@ class RefusalLog {
   void add(CallTraits call, bool refused);
   std::size_t refused() const { return refusals_; }
 
-  /// The domain of the fewest words that admits every call that was taken and none that was refused; nothing where no
-  /// call was taken, none was refused, or no words tell them apart.
-  std::optional<Domain> explanation() const;
+  struct Explanation {
+    Domain domain;                          // of few words, that admits every call that was taken
+    std::optional<CallTraits> unexplained;  // a call that it admits and that was refused all the same
+  };
+  /// Nothing where no call was taken or none refused.
+  std::optional<Explanation> explanation() const;
 
  private:
   std::vector<CallTraits> accepted_;
