@@ -182,10 +182,6 @@ std::optional<KernelJudgement> fails_on_corpus(const KernelFlags& flags, const K
 int infer(const KernelFlags& flags, const KernelSubject& subject, const JudgeOptions& options) {
   if (!flags.contract.empty()) throw InputError(usage, "--infer finds the contract: need no --contract beside it");
   if (!flags.replay.empty()) throw InputError(usage, "--infer judges by what it finds: need no --replay beside it");
-  if (is_attention(subject.op)) {
-    throw InputError(unsupported,
-                     fmt::format("--infer: need an op of the softmax family, got {}", to_string(subject.op)));
-  }
   const Inference inference = infer_contract(subject, options);
   options.progress({});
   const Report report{rows_of(inference)};

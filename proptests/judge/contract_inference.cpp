@@ -1,6 +1,5 @@
 #include "proptests/judge/contract_inference.hpp"
 
-#include <stdexcept>
 #include <utility>
 
 #include "proptests/judge/kernel_report.hpp"
@@ -11,13 +10,32 @@ using namespace numerics;
 
 namespace {
 
-// The row of a failure that a wider candidate may explain.
-std::optional<RowCase> row_of_value_failure(const KernelJudgement& judgement) {
-  if (judgement.verdict != ReportVerdict::fail || !judgement.counterexample) return {};
-  if (judgement.failed_property != "Kernel.EveryValueLiesWithinItsThreshold") return {};
-  RowCase row_case;
-  from_text(judgement.counterexample->case_text, row_case);
-  return row_case;
+// Of a matrix on which a candidate failed, as many rows at most are asked again.
+constexpr std::size_t rows_of_a_failure = 64;
+
+// Asks the kernel once more what a candidate failed on, whichever property found it: a wider candidate may explain it.
+// Rows of a matrix are asked one by one, so that layouts and neighbours are no part of the answer.
+void learn_from_failures(const KernelJudgement& judgement, ContractSearch& search) {
+  for (const PropertyFinding& property : judgement.properties) {
+    const auto& found = property.outcome.counterexample;
+    if (!found || !found->error.empty()) continue;
+    if (found->case_text.starts_with("attention")) {
+      AttentionCase attention;
+      from_text(found->case_text, attention);
+      search.add(attention);
+    } else if (found->case_text.starts_with("matrix")) {
+      RowMatrixCase matrix;
+      from_text(found->case_text, matrix);
+      std::size_t asked = 0;
+      for (const RunLengthRow& row : matrix.rows) {
+        if (row.visible() > 0 && asked++ < rows_of_a_failure) search.add(RowCase{row, matrix.theta, matrix.format, ""});
+      }
+    } else {
+      RowCase row_case;
+      from_text(found->case_text, row_case);
+      search.add(row_case);
+    }
+  }
 }
 
 }  // namespace
@@ -50,10 +68,6 @@ std::vector<ReportRow> rows_of(const Inference& inference) {
 }
 
 Inference infer_contract(const KernelSubject& subject, const JudgeOptions& options) {
-  if (is_attention(subject.op)) {
-    throw std::invalid_argument("infer_contract: need an op of the softmax family, got " +
-                                std::string(to_string(subject.op)));
-  }
   ContractSearch search(subject, interruptible(options));
   Inference result;
   result.subject = subject;
@@ -66,8 +80,8 @@ Inference infer_contract(const KernelSubject& subject, const JudgeOptions& optio
   // A row on which a candidate fails rules it out, so that every round goes on to a later one.
   std::optional<Contract> found = search.first();
   while (found && judge_by(*found) != ReportVerdict::pass) {
-    const std::optional<RowCase> row_case = row_of_value_failure(result.judgement);
-    if (row_case) search.add_row(*row_case);
+    learn_from_failures(result.judgement, search);
+    if (!search.can_explain_rows()) break;
     const std::optional<Contract> next = search.first();
     if (next == found) break;  // not a matter of the contract
     found = next;

@@ -24,13 +24,14 @@ struct Inference {
 
 /// Finds the standard contract that grants a kernel the least among those it keeps to. Standard are: acc=f64 (where
 /// the output can show it), f32, f16, bf16; exp=1ulp to 64ulp and with A:3; sum=tree, blocks:K, lanes:K (K a power of
-/// two), sequential; and the words of the other conventions. The kernel is asked pairs of logits (exp and accumulator,
+/// two), sequential; the forms that other words name (theta=, lse=, entropy_from=, scale=, and what is stored in 16
+/// bits); and the words of the other conventions. The kernel is asked pairs of logits (exp and accumulator,
 /// free of any sum), tightness witnesses of several lengths (order of summation) and masked rows; its answers are held
 /// against one candidate after the other. Then it is judged by what was found, and a row on which that failed is one
 /// more answer for a wider candidate to explain. No contract is proved by this: rows that were not asked may break it.
 ///
-/// subject  of the softmax family; of its contract only the formats are read
-/// throws   KernelLoadError; std::invalid_argument for attention
+/// subject  of its contract only the formats are read
+/// throws   KernelLoadError
 Inference infer_contract(const KernelSubject& subject, const JudgeOptions& options);
 
 /// A row "contract.acc" and so on for each word, and those of the judgement by the contract that was found.

@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <random>
 #include <utility>
 
 #include "numerics/ulp.hpp"
 #include "proptests/generators/row.hpp"
+#include "proptests/judge/attention_call.hpp"
+#include "proptests/judge/attention_judge.hpp"
+#include "proptests/judge/attention_rows.hpp"
 #include "proptests/judge/row_call.hpp"
-#include "proptests/judge/row_judge.hpp"
 
 namespace softcheck::proptests {
 
@@ -16,15 +20,16 @@ using numerics::Format;
 
 void ProbeSet::add(Probe probe) { probes_.push_back(std::move(probe)); }
 
-ProbeShare ProbeSet::against(Op op, const numerics::Contract& contract) {
+ProbeShare ProbeSet::against(const numerics::Contract& contract) {
+  const numerics::PrecisionScope precision(113);
   ProbeShare result;
   for (std::size_t i = 0; i < probes_.size(); ++i) {
-    const Probe& probe = probes_[i];
-    const RowFindings findings = judge_row(op, contract, probe.logits, probe.theta, probe.got, probe.text);
-    for (const numerics::Certificate& certificate : findings.certificates) {
-      const bool broken = certificate.verdict != numerics::Verdict::proved;
-      if (!broken && !(certificate.slack >= result.share)) continue;
-      result = {!broken, certificate.slack, certificate.witness};
+    const RowVerdicts verdicts = probes_[i].judge(contract);
+    for (const ValueFinding& finding : verdicts.findings) {
+      const bool broken = finding.decision != numerics::Decision::proved;
+      const double share = finding.share();
+      if (!broken && !(share >= result.share)) continue;
+      result = {!broken, share, certificate_of(finding, probes_[i].text, contract.output).witness};
       if (!broken) continue;
       std::swap(probes_[0], probes_[i]);
       return result;
@@ -33,25 +38,82 @@ ProbeShare ProbeSet::against(Op op, const numerics::Contract& contract) {
   return result;
 }
 
-double ProbeSet::threshold(Op op, const numerics::Contract& contract) const {
+double ProbeSet::threshold(const numerics::Contract& contract) const {
   if (probes_.empty()) return 0;
-  const Probe& longest = *std::ranges::max_element(probes_, {}, [](const Probe& probe) { return probe.logits.size(); });
-  const RowFindings findings = judge_row(op, contract, longest.logits, longest.theta, longest.got, longest.text);
-  return findings.certificates.empty() ? std::numeric_limits<double>::infinity()
-                                       : findings.certificates[0].right.upper_double();
+  const RowVerdicts verdicts = std::ranges::max_element(probes_, {}, &Probe::size)->judge(contract);
+  return verdicts.findings.empty() ? std::numeric_limits<double>::infinity() : verdicts.findings[0].threshold;
 }
 
 Prober::Prober(const KernelSource& source, Op op, Format input, Format output, const KernelLimits& limits)
     : kernel_(source, limits), op_(op), input_(input), output_(output) {}
 
-std::vector<double> Prober::call(const RowMatrixCase& matrix) {
+std::vector<std::vector<double>> Prober::call(const TensorCall& tensors) {
   if (died_) return {};
-  TensorReply reply = kernel_.call(call_of(matrix, op_, output_));
+  TensorReply reply = kernel_.call(tensors);
   died_ = reply.end == CallEnd::crashed || reply.end == CallEnd::timed_out;
-  return reply.end == CallEnd::done ? std::move(reply.outputs[0]) : std::vector<double>{};
+  return reply.end == CallEnd::done ? std::move(reply.outputs) : std::vector<std::vector<double>>{};
+}
+
+namespace {
+
+Probe probe_of(Op op, std::string text, std::vector<double> logits, double theta, std::vector<double> got) {
+  const std::size_t size = logits.size();
+  return {std::move(text), size, [op, theta, logits = std::move(logits), got = std::move(got)](const auto& contract) {
+            return judge_values(op, contract, logits, theta, got);
+          }};
+}
+
+Probe probe_of(Op op, std::shared_ptr<const AttentionCase> attention,
+               std::shared_ptr<const std::vector<std::vector<double>>> got, std::size_t row) {
+  const AttentionShape& s = attention->shape;
+  const std::size_t i = row % s.queries, h = row / s.queries % s.heads(), b = row / s.queries / s.heads();
+  return {witness_of(*attention, place_of(s, row)), s.keys,
+          [op, attention, got, row, b, h, i](const numerics::Contract& contract) {
+            AttentionTask task{op, contract, contract.output};
+            task.contract.output = contract.input;
+            return judge_attention(task, row_of(*attention, b, h, i), values_of(*attention, *got, row));
+          }};
+}
+
+// Rows as the keys of a query each.
+AttentionCase attention_of(const std::vector<std::vector<double>>& rows, Format input) {
+  AttentionCase attention;
+  attention.format = input;
+  attention.outputs = 3;
+  attention.shape.batch = rows.size();
+  attention.shape.keys = rows.at(0).size();
+  attention.shape.value_dim = 2;
+  attention.queries.assign(rows.size(), 1.0);
+  for (const std::vector<double>& row : rows) {
+    attention.keys.insert(attention.keys.end(), row.begin(), row.end());
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      attention.values.push_back(j == 0 ? 1 : 0);
+      attention.values.push_back(j + 1 == row.size() ? 1 : 0);
+    }
+  }
+  return attention;
+}
+
+}  // namespace
+
+void Prober::ask(const AttentionCase& attention, ProbeSet& probes) {
+  const auto asked = std::make_shared<AttentionCase>(attention);
+  std::vector<std::vector<double>> outputs = call(attention_call(*asked, output_));
+  while (outputs.empty() && !died_ && asked->outputs > 1) {
+    --asked->outputs;
+    outputs = call(attention_call(*asked, output_));
+  }
+  if (outputs.empty()) return;
+  const auto got = std::make_shared<const std::vector<std::vector<double>>>(std::move(outputs));
+  const AttentionShape& s = asked->shape;
+  for (std::size_t row = 0; row < s.batch * s.heads() * s.queries; ++row) probes.add(probe_of(op_, asked, got, row));
 }
 
 void Prober::ask(const std::vector<std::vector<double>>& rows, double theta, ProbeSet& probes) {
+  if (is_attention(op_)) {
+    if (theta == 1) ask(attention_of(rows, input_), probes);
+    return;
+  }
   RowMatrixCase matrix;
   matrix.columns = rows.at(0).size();
   matrix.theta = theta;
@@ -59,25 +121,54 @@ void Prober::ask(const std::vector<std::vector<double>>& rows, double theta, Pro
   std::vector<RunLengthRow> runs;
   for (const std::vector<double>& row : rows) runs.push_back(RunLengthRow::of(row));
   matrix.rows = RowCycle(std::move(runs));
-  const std::vector<double> got = call(matrix);
-  if (got.empty()) return;
+  const std::vector<std::vector<double>> outputs = call(call_of(matrix, op_, output_));
+  if (outputs.empty()) return;
+  const std::vector<double>& got = outputs[0];
   const std::size_t results = got.size() / rows.size();
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const auto begin = got.begin() + static_cast<std::ptrdiff_t>(r * results);
     const RowCase row_case{matrix.rows[r], theta, input_, ""};
-    probes.add({to_text(row_case), rows[r], theta, {begin, begin + static_cast<std::ptrdiff_t>(results)}});
+    probes.add(probe_of(op_, to_text(row_case), rows[r], theta, {begin, begin + static_cast<std::ptrdiff_t>(results)}));
   }
 }
 
 void Prober::ask_masked(bool by_mask, ProbeSet& probes) {
+  if (is_attention(op_)) {
+    AttentionCase attention = attention_of({{0, 0, 0}}, input_);
+    attention.mask = {0, 0, 0};
+    if (by_mask) ask(attention, probes);
+    return;
+  }
   const std::vector<double> nothing(3, -std::numeric_limits<double>::infinity());
   RowMatrixCase matrix;
   matrix.columns = nothing.size();
   matrix.format = input_;
   matrix.rows = {RunLengthRow::of(nothing)};
   matrix.mask = by_mask ? MaskUse::tensor : MaskUse::none;
-  const std::vector<double> got = call(matrix);
-  if (!got.empty()) probes.add({by_mask ? "3 logits behind the mask" : "3 logits of -inf", nothing, 1, got});
+  const std::vector<std::vector<double>> outputs = call(call_of(matrix, op_, output_));
+  if (outputs.empty()) return;
+  probes.add(probe_of(op_, by_mask ? "3 logits behind the mask" : "3 logits of -inf", nothing, 1, outputs[0]));
+}
+
+void ask_scores(Prober& prober, Format input, ProbeSet& probes) {
+  std::mt19937_64 engine(20241001);
+  std::normal_distribution<double> normal;
+  const auto fill = [&](std::vector<double>& numbers, std::size_t count) {
+    for (std::size_t k = 0; k < count; ++k) numbers.push_back(numerics::round_to(input, normal(engine)));
+  };
+  for (const std::size_t keys : {1, 2, 3, 9, 40}) {
+    for (const double scale : {0.3, 1.0, 0.7}) {
+      AttentionCase attention;
+      attention.format = input;
+      attention.outputs = 3;
+      attention.scale = scale;
+      attention.shape = {.batch = 1, .kv_heads = 4, .group = 1, .queries = 4, .keys = keys, .dim = 16, .value_dim = 4};
+      fill(attention.queries, 4 * 4 * 16);
+      fill(attention.keys, 4 * keys * 16);
+      fill(attention.values, 4 * keys * 4);
+      prober.ask(attention, probes);
+    }
+  }
 }
 
 void ask_pairs(Prober& prober, Format input, double least, double most, std::size_t count,

@@ -2,23 +2,25 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "numerics/contract.hpp"
+#include "proptests/generators/attention.hpp"
 #include "proptests/generators/row_matrix.hpp"
 #include "proptests/judge/isolated_kernel.hpp"
 #include "proptests/judge/op.hpp"
+#include "proptests/judge/row_judge.hpp"
 
 namespace softcheck::proptests {
 
-/// What a kernel answered to one row: any contract can be held against it later, without another call.
+/// What a kernel answered to one row, or to one query: any contract can be held against it later, without another call.
 struct Probe {
-  std::string text;  // the row, for a reader
-  std::vector<double> logits;
-  double theta = 1;
-  std::vector<double> got;
+  std::string text;      // the row, for a reader
+  std::size_t size = 0;  // logits, or keys
+  std::function<RowVerdicts(const numerics::Contract&)> judge;
 };
 
 /// How much of a contract's thresholds a set of answers uses.
@@ -33,10 +35,10 @@ class ProbeSet {
  public:
   void add(Probe probe);
   std::size_t size() const { return probes_.size(); }
-  /// Every answer against the thresholds of contract (row_judge.hpp), until one breaks its own.
-  ProbeShare against(Op op, const numerics::Contract& contract);
+  /// Every answer against the thresholds of contract, until one breaks its own.
+  ProbeShare against(const numerics::Contract& contract);
   /// The threshold of the longest row's worst value; 0 where there is none.
-  double threshold(Op op, const numerics::Contract& contract) const;
+  double threshold(const numerics::Contract& contract) const;
 
  private:
   std::vector<Probe> probes_;
@@ -49,15 +51,18 @@ class Prober {
   Prober(const KernelSource& source, Op op, numerics::Format input, numerics::Format output,
          const KernelLimits& limits);
 
-  /// rows   at least one, each as long as the first
+  /// rows   at least one, each as long as the first. Of attention a row is the keys of one query, of dimension 1, at a
+  ///        scale of 1; the values pick the weights of the first and the last key. There is no theta but 1.
   void ask(const std::vector<std::vector<double>>& rows, double theta, ProbeSet& probes);
   void ask_masked(bool by_mask, ProbeSet& probes);
+  /// Of attention: every query is an answer. Where lse or entropy are refused, without them.
+  void ask(const AttentionCase& attention, ProbeSet& probes);
   /// A call crashed or took too long: nothing more is asked.
   bool died() const { return died_; }
 
  private:
   /// The results; none unless the call was done.
-  std::vector<double> call(const RowMatrixCase& matrix);
+  std::vector<std::vector<double>> call(const TensorCall& tensors);
 
   IsolatedKernel kernel_;
   Op op_;
@@ -70,6 +75,9 @@ class Prober {
 /// least, most   of D
 void ask_pairs(Prober& prober, numerics::Format input, double least, double most, std::size_t count,
                std::span<const double> shifts, ProbeSet& probes);
+
+/// Queries and keys of several dimensions, whose scores round, at scales that are no powers of two.
+void ask_scores(Prober& prober, numerics::Format input, ProbeSet& probes);
 
 /// The tightness witness (docs/tolerances.md, B1): one logit of 0 and n - 1 a little less than p ln 2 below it, p the
 /// accumulator's precision, so that each of their weights is a little above half of the last place of 1 and every

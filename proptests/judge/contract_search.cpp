@@ -17,8 +17,8 @@ constexpr std::array exponentials{"exp=1ulp",    "exp=2ulp",  "exp=4ulp",     "e
                                   "exp=E:8,A:3", "exp=16ulp", "exp=E:32,A:3", "exp=64ulp"};
 constexpr const char* widest_exponential = exponentials.back();
 
-bool is_enclosed(Op op) { return op == Op::log_softmax || op == Op::adaptive_softmax; }
-bool has_coefficients(Op op) { return op == Op::softmax || op == Op::adaptive_softmax; }
+bool is_enclosed(Op op) { return op == Op::log_softmax || op == Op::adaptive_softmax || is_attention(op); }
+bool has_coefficients(Op op) { return op == Op::softmax || op == Op::adaptive_softmax || is_attention(op); }
 
 std::string short_number(double value) {
   char text[40];
@@ -32,6 +32,10 @@ Contract with_exponential(Contract contract, const char* word) {
   contract.exp_argument_error = read.exp_argument_error;
   contract.log_error = read.log_error;
   return contract;
+}
+
+bool stores(const Contract& contract) {
+  return contract.weights || contract.total || contract.scores || contract.values || contract.scale == ScaleUse::stored;
 }
 
 std::string told(const BrokenCandidate& broken, const std::string& words) {
@@ -86,6 +90,7 @@ void ContractSearch::ask(std::uint64_t max_length) {
     std::fill_n(row.begin(), std::min<std::size_t>(row.size(), 350), 0.0);
     prober_.ask({row}, 1, paper_);
   }
+  if (is_attention(op_)) ask_scores(prober_, base_.input, scores_);
   prober_.ask_masked(false, masked_);
   prober_.ask_masked(true, masked_);
 }
@@ -98,9 +103,61 @@ std::vector<Format> ContractSearch::accumulators() const {
   return result;
 }
 
-std::vector<LseForm> ContractSearch::lse_forms() const {
-  if (op_ != Op::log_softmax) return {LseForm::centred};
-  return {LseForm::centred, LseForm::uncentred};
+// What is stored in 16 bits on its way: in the inputs' own format, or in bf16.
+Format ContractSearch::stored_format() const {
+  return properties(base_.input).precision < properties(Format::f32).precision ? base_.input : Format::bf16;
+}
+
+// What a kernel's arithmetic may look like beside its accumulator, exponential and order, as changes to a contract: the
+// plain form, then those that differ in one word, then in more.
+std::vector<ContractSearch::Form> ContractSearch::forms() const {
+  std::vector<Form> forms{[](Contract&) {}};
+  const Format stored = stored_format();
+  const auto either = [&](const Form& form) {
+    const std::size_t before = forms.size();
+    for (std::size_t i = 0; i < before; ++i) {
+      forms.push_back([first = forms[i], form](Contract& contract) {
+        first(contract);
+        form(contract);
+      });
+    }
+  };
+  if (op_ == Op::log_softmax) either([](Contract& contract) { contract.lse = LseForm::uncentred; });
+  if (op_ == Op::entropy) {
+    forms.push_back([](Contract& contract) { contract.entropy_from = EntropyFrom::logits; });
+    forms.push_back([](Contract& contract) {
+      contract.entropy_from = EntropyFrom::coefficients;
+      contract.lse = LseForm::uncentred;
+    });
+  }
+  if (op_ == Op::softmax || is_attention(op_)) either([=](Contract& contract) { contract.weights = stored; });
+  if (op_ != Op::entropy && op_ != Op::adaptive_softmax && !is_attention(op_)) {
+    either([=](Contract& contract) { contract.total = stored; });
+  }
+  if (is_attention(op_)) {
+    either([=](Contract& contract) { contract.values = stored; });
+    either([=](Contract& contract) { contract.scores = stored; });
+    either([](Contract& contract) { contract.scale = ScaleUse::split; });
+    if (stored == base_.input) either([](Contract& contract) { contract.scale = ScaleUse::stored; });
+  } else if (op_ != Op::adaptive_softmax) {
+    either([](Contract& contract) { contract.theta = ThetaUse::before; });
+  }
+  // Fewest words first.
+  std::ranges::stable_sort(forms, {}, [&](const Form& form) {
+    Contract contract = base_;
+    form(contract);
+    return words_set(contract).size();
+  });
+  return forms;
+}
+
+// The keys of the words by which a form differs from the plain one.
+std::vector<std::string> ContractSearch::words_set(const Contract& contract) const {
+  std::vector<std::string> keys;
+  for (const char* key : {"lse", "theta", "entropy_from", "scale", "weights", "total", "scores", "values"}) {
+    if (word_of(contract, key) != word_of(base_, key)) keys.emplace_back(key);
+  }
+  return keys;
 }
 
 // All orders; those of the lowest trees, over the lengths that were asked, first.
@@ -127,8 +184,8 @@ bool ContractSearch::find_summation(Contract& contract) {
   ContractStep step;
   for (const Summation& summation : summations()) {
     contract.summation = summation;
-    step.share = sums_.against(op_, contract);
-    const ProbeShare rows = rows_.against(op_, contract);
+    step.share = sums_.against(contract);
+    const ProbeShare rows = rows_.against(contract);
     if (step.share.holds && rows.holds) {
       steps_["sum"] = step;
       return true;
@@ -146,33 +203,68 @@ bool ContractSearch::is_worse_than_narrower(const Contract& candidate) const {
          candidate.exp_error * properties(candidate.accumulator).unit_roundoff > 2 * properties(*next).unit_roundoff;
 }
 
-bool ContractSearch::find_arithmetic(Contract& contract) {
-  std::optional<BrokenCandidate> narrower, uncentred;
+// The first exponential with which a candidate holds.
+std::optional<Contract> ContractSearch::find_exponential(const Contract& form, std::optional<BrokenCandidate>& broken) {
+  for (const char* exponential : exponentials) {
+    Contract candidate = with_exponential(form, exponential);
+    if (is_worse_than_narrower(candidate)) continue;
+    ProbeShare share = pairs_.against(candidate);
+    if (share.holds && scores_.against(candidate).holds && find_summation(candidate)) {
+      steps_["exp"] = {broken, share};
+      return candidate;
+    }
+    for (ProbeSet* probes : {&scores_, &sums_, &rows_}) {
+      if (share.holds) share = probes->against(candidate);
+    }
+    broken = BrokenCandidate{candidate, share};
+  }
+  return std::nullopt;
+}
+
+// Accumulators and forms in the order that they are tried: what is stored in 16 bits grants more than f32 everywhere,
+// and less than 16 bits everywhere.
+std::vector<Contract> ContractSearch::arithmetics(const Contract& contract) const {
+  std::vector<Contract> wide, stored, narrow;
   for (const Format accumulator : accumulators()) {
-    std::optional<BrokenCandidate> broken;
-    for (const LseForm lse : lse_forms()) {
-      if (lse == LseForm::uncentred) uncentred = std::exchange(broken, {});
-      for (const char* exponential : exponentials) {
-        Contract candidate = with_exponential(contract, exponential);
-        candidate.accumulator = accumulator;
-        candidate.lse = lse;
-        if (is_worse_than_narrower(candidate)) continue;
-        const ProbeShare pairs = pairs_.against(op_, candidate);
-        if (pairs.holds && find_summation(candidate)) {
-          contract = candidate;
-          steps_["acc"] = {narrower, pairs};
-          steps_["exp"] = {broken, pairs};
-          steps_["lse"] = {lse == LseForm::uncentred ? uncentred : std::nullopt, pairs};
-          return true;
-        }
-        ProbeShare share = pairs;
-        for (ProbeSet* probes : {&sums_, &rows_}) {
-          if (share.holds) share = probes->against(op_, candidate);
-        }
-        broken = BrokenCandidate{candidate, share};
+    const bool is_wide = properties(accumulator).precision >= properties(Format::f32).precision;
+    for (const Form& form : forms()) {
+      Contract candidate = contract;
+      candidate.accumulator = accumulator;
+      form(candidate);
+      if (!stores(candidate)) {
+        (is_wide ? wide : narrow).push_back(candidate);
+      } else if (accumulator == base_.accumulator) {
+        stored.push_back(candidate);
       }
     }
-    narrower = broken;
+  }
+  wide.insert(wide.end(), stored.begin(), stored.end());
+  wide.insert(wide.end(), narrow.begin(), narrow.end());
+  return wide;
+}
+
+bool ContractSearch::find_arithmetic(Contract& contract) {
+  std::vector<BrokenCandidate> ruled_out;
+  for (const Contract& candidate : arithmetics(contract)) {
+    std::optional<BrokenCandidate> broken;
+    const std::optional<Contract> found = find_exponential(candidate, broken);
+    if (!found) {
+      if (broken) ruled_out.push_back(*broken);
+      continue;
+    }
+    contract = *found;
+    const ProbeShare share = steps_["exp"].share;
+    // The last that was tried with another accumulator, and with the same one and fewer words.
+    const auto last = [&](bool same) -> std::optional<BrokenCandidate> {
+      const auto place = std::find_if(ruled_out.rbegin(), ruled_out.rend(), [&](const BrokenCandidate& one) {
+        return (one.contract.accumulator == contract.accumulator) == same;
+      });
+      return place == ruled_out.rend() ? std::nullopt : std::optional(*place);
+    };
+    steps_["acc"] = {last(false), share};
+    steps_["lse"] = {std::nullopt, share};
+    for (const std::string& key : words_set(contract)) steps_[key] = {last(true), share};
+    return true;
   }
   return false;
 }
@@ -180,7 +272,7 @@ bool ContractSearch::find_arithmetic(Contract& contract) {
 bool ContractSearch::find_masked(Contract& contract) {
   for (const MaskedRows convention : {MaskedRows::nan, MaskedRows::zero, MaskedRows::uniform}) {
     contract.masked = convention;
-    if (masked_.against(op_, contract).holds) return true;
+    if (masked_.against(contract).holds) return true;
   }
   contract.masked = MaskedRows::nan;
   return false;
@@ -190,7 +282,7 @@ bool ContractSearch::find_subnormals(Contract& contract) {
   ContractStep step;
   for (const Subnormals subnormals : {Subnormals::kept, Subnormals::flushed}) {
     contract.subnormals = subnormals;
-    step.share = tiny_.against(op_, contract);
+    step.share = tiny_.against(contract);
     if (step.share.holds) {
       steps_["subnormal"] = step;
       if (tiny_.size() == 0) contract.subnormals = base_.subnormals;
@@ -206,7 +298,7 @@ void ContractSearch::find_entropy(Contract& contract) {
   ContractStep step;
   for (const EntropyForm form : {EntropyForm::exact, EntropyForm::paper}) {
     contract.entropy = form;
-    const ProbeShare share = paper_.against(op_, contract);
+    const ProbeShare share = paper_.against(contract);
     if (share.holds) {
       holding.push_back(form);
     } else {
@@ -236,9 +328,9 @@ std::optional<Contract> ContractSearch::first() {
 // Does the longest witness allow a sequential kernel at least twice what it allows a tree?
 bool ContractSearch::tells_orders(Contract contract) {
   contract.summation = {Summation::Kind::tree, 1};
-  const double tree = sums_.threshold(op_, contract);
+  const double tree = sums_.threshold(contract);
   contract.summation = {};
-  return sums_.threshold(op_, contract) > 2 * tree;
+  return sums_.threshold(contract) > 2 * tree;
 }
 
 Contract ContractSearch::widest() const {
@@ -249,12 +341,23 @@ Contract ContractSearch::widest() const {
   return contract;
 }
 
+bool ContractSearch::can_explain_rows() {
+  return std::ranges::any_of(accumulators(), [&](Format accumulator) {
+    return std::ranges::any_of(forms(), [&](const Form& form) {
+      Contract contract = widest();
+      contract.accumulator = accumulator;
+      form(contract);
+      return rows_.against(contract).holds;
+    });
+  });
+}
+
 std::string ContractSearch::failure() {
   if (prober_.died()) return "a call did not return";
   if (pairs_.size() == 0) return "every call was refused";
   const Contract contract = widest();
-  for (ProbeSet* probes : {&masked_, &pairs_, &sums_, &tiny_, &rows_}) {
-    const ProbeShare share = probes->against(op_, contract);
+  for (ProbeSet* probes : {&masked_, &pairs_, &scores_, &sums_, &tiny_, &rows_}) {
+    const ProbeShare share = probes->against(contract);
     if (!share.holds) return "even " + told({contract, share}, "'" + to_string(contract) + "'");
   }
   return "";
@@ -300,6 +403,9 @@ std::vector<InferredWord> ContractSearch::words(const Contract& found) {
     result.back() = {word_of(found, "entropy"), Evidence::assumed, "no row told the two forms apart"};
   }
   result.push_back(word(found, "lse", op_ == Op::log_softmax ? "" : no_part, used(pairs_, "lse")));
+  for (const std::string& key : words_set(found)) {
+    if (key != "lse") result.push_back(word(found, key.c_str(), "", used(pairs_, key.c_str())));
+  }
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -45,14 +46,18 @@ struct ContractStep {
 /// candidate after the other.
 class ContractSearch {
  public:
-  /// subject  of the softmax family; of its contract only the formats are read
+  /// subject  of its contract only the formats are read
   /// throws   KernelLoadError
   ContractSearch(const KernelSubject& subject, const JudgeOptions& options);
 
   /// The first candidate, in the order from tight to wide, that every answer keeps to.
   std::optional<numerics::Contract> first();
-  /// One more row to keep to.
-  void add_row(const RowCase& row_case) { prober_.ask({row_case.row.expand()}, row_case.theta, rows_); }
+  /// One more row, or one more call of attention, to keep to.
+  void add(const RowCase& row_case) { prober_.ask({row_case.row.expand()}, row_case.theta, rows_); }
+  void add(const AttentionCase& attention) { prober_.ask(attention, rows_); }
+  /// Does any standard accumulator explain the rows that were added? An infinity where the exact value is finite none
+  /// does.
+  bool can_explain_rows();
   /// By what the kernel is judged where there is none: the widest candidate of its own format's accumulator.
   numerics::Contract widest() const;
   /// Why not even that: which answer breaks it; empty where none does.
@@ -61,18 +66,24 @@ class ContractSearch {
   std::vector<InferredWord> words(const numerics::Contract& found);
   /// Rows whose results were held against the candidates.
   std::size_t answers() const {
-    return pairs_.size() + tiny_.size() + sums_.size() + masked_.size() + paper_.size() + rows_.size();
+    return pairs_.size() + scores_.size() + tiny_.size() + sums_.size() + masked_.size() + paper_.size() + rows_.size();
   }
 
  private:
   void choose_lengths(std::uint64_t max_length);
   void ask(std::uint64_t max_length);
   std::vector<numerics::Format> accumulators() const;
-  std::vector<numerics::LseForm> lse_forms() const;
+  using Form = std::function<void(numerics::Contract&)>;
+  numerics::Format stored_format() const;
+  std::vector<Form> forms() const;
+  std::vector<std::string> words_set(const numerics::Contract& contract) const;
   std::vector<numerics::Summation> summations() const;
   bool is_worse_than_narrower(const numerics::Contract& candidate) const;
   bool tells_orders(numerics::Contract contract);
   bool find_summation(numerics::Contract& contract);
+  std::optional<numerics::Contract> find_exponential(const numerics::Contract& form,
+                                                     std::optional<BrokenCandidate>& broken);
+  std::vector<numerics::Contract> arithmetics(const numerics::Contract& contract) const;
   bool find_arithmetic(numerics::Contract& contract);
   bool find_masked(numerics::Contract& contract);
   bool find_subnormals(numerics::Contract& contract);
@@ -84,7 +95,7 @@ class ContractSearch {
   numerics::Contract base_;
   Prober prober_;
   std::vector<std::uint64_t> lengths_;  // of the tightness witnesses
-  ProbeSet pairs_, tiny_, sums_, masked_, paper_, rows_;
+  ProbeSet pairs_, scores_, tiny_, sums_, masked_, paper_, rows_;
   std::map<std::string, ContractStep> steps_;  // by the word's key
   numerics::MaskedRows masked_rows_ = numerics::MaskedRows::nan;
 };

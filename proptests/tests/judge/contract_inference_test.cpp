@@ -137,6 +137,52 @@ TEST(InferContract, AccumulatorsConventionsAndFormsAreMeasured) {
             "entropy=exact measured");
 }
 
+TEST(InferContract, FormsAndWhatIsStoredAreMeasured) {
+  const auto word = [](const KernelSubject& subject, const char* key) {
+    const Inference inference = inferred(subject);
+    EXPECT_TRUE(inference.contract) << subject.source.symbol << ": " << inference.failure;
+    return words_of(inference)[key];
+  };
+  EXPECT_EQ(word(subject_of("correct_theta_before"), "theta"), "theta=before measured");
+  EXPECT_EQ(word(subject_of("correct_entropy_from_logits", Op::entropy), "entropy_from"),
+            "entropy_from=logits measured");
+  EXPECT_EQ(word(subject_of("correct_entropy_of_log_probabilities", Op::entropy), "entropy_from"),
+            "entropy_from=coefficients measured");
+  EXPECT_EQ(word(subject_of("correct_weights_stored", Op::softmax, Format::bf16), "weights"), "weights=bf16 measured");
+  EXPECT_EQ(word(subject_of("correct_log_softmax_total_stored", Op::log_softmax, Format::bf16), "total"),
+            "total=bf16 measured");
+}
+
+TEST(InferContract, AttentionsContractIsFound) {
+  const auto word = [](const KernelSubject& subject, const char* key) {
+    const Inference inference = inferred(subject);
+    EXPECT_TRUE(inference.contract) << subject.source.symbol << ": " << inference.failure;
+    return words_of(inference)[key];
+  };
+  EXPECT_EQ(word(subject_of("attention_correct_masked_zero", Op::attention), "masked"), "masked=zero measured");
+  EXPECT_EQ(word(subject_of("attention_correct_narrow_weights", Op::attention), "weights"), "weights=bf16 measured");
+  EXPECT_EQ(word(subject_of("attention_correct_stored_scores", Op::attention), "scores"), "scores=bf16 measured");
+}
+
+TEST(InferContract, AWeakerWordIsFoundWhereTheFullRunBreaksWhatTheProbesSaw) {
+  // Rows of 64 and more are added in 16 lanes, and the witnesses are no shorter.
+  KernelSubject subject = subject_of("correct_log_softmax_lanes_from_64", Op::log_softmax);
+  JudgeOptions options = few_cases();
+  options.run.cases = 400;
+  const Inference inference = infer_contract(subject, options);
+  ASSERT_TRUE(inference.contract) << inference.failure;
+  EXPECT_EQ(inference.judgement.verdict, ReportVerdict::pass);
+  subject.contract.summation = {numerics::Summation::Kind::lanes, 16};
+  EXPECT_EQ(judge_kernel(subject, options).verdict, ReportVerdict::fail);
+}
+
+TEST(InferContract, AnOverflowFitsNoContract) {
+  const Inference inference =
+      infer_contract(subject_of("mutant_logsumexp_f16_sum_overflows", Op::logsumexp, Format::f16), few_cases());
+  EXPECT_FALSE(inference.contract);
+  EXPECT_EQ(Report{rows_of(inference)}.verdict(), ReportVerdict::fail);
+}
+
 TEST(InferContract, WhatNoAnswerCanTellIsAssumed) {
   const Inference inference =
       inferred(subject_of("softcheck_softmax", Op::softmax, Format::bf16, "softcheck_cpu_kernels"));
