@@ -34,9 +34,15 @@ std::string words_before_flags(const CLI::App& app) {
   return below.empty() ? words : words + " " + words_before_flags(*below.front());
 }
 
-// A name that a file brought may hold anything: one line, and nothing that moves the reader's cursor.
+// A name that a file brought may hold anything: one line of bounded length, and nothing that moves the reader's cursor.
+std::string readable(std::string_view text) {
+  constexpr std::size_t longest = 4000;
+  return text.size() <= longest ? proptests::escaped_text(text)
+                                : proptests::escaped_text(text.substr(0, longest)) + "...";
+}
+
 int told(const InputError& error) {
-  complain("softcheck: {}\n", proptests::escaped_text(error.what()));
+  complain("softcheck: {}\n", readable(error.what()));
   return error.code;
 }
 
@@ -76,7 +82,7 @@ int run_verb(const std::vector<std::string>& arguments) {
       say_text(help.str());
       return code;
     }
-    complain("softcheck: {} ({} --help lists the flags)\n", error.what(), words_before_flags(app));
+    complain("softcheck: {} ({} --help lists the flags)\n", readable(error.what()), words_before_flags(app));
     return usage;
   } catch (const InputError& error) {
     return told(error);
@@ -85,7 +91,7 @@ int run_verb(const std::vector<std::string>& arguments) {
   } catch (const std::bad_alloc& error) {
     return told(limit_reached(error));
   } catch (const std::invalid_argument& error) {
-    complain("softcheck: {}\n", error.what());
+    complain("softcheck: {}\n", readable(error.what()));
     return usage;
   } catch (const std::exception& error) {
     complain("softcheck: internal error: {}\n", error.what());

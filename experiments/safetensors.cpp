@@ -250,6 +250,13 @@ TensorFile read_safetensors(const fs::path& path) {
 
 void write_safetensors(const fs::path& path, const TensorFile& file) {
   const std::string header = header_of(file);
+  // The rename below would put a file in a device's place.
+  std::error_code unknown;
+  const fs::file_status status = fs::status(path, unknown);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    throw std::system_error(std::make_error_code(std::errc::invalid_argument),
+                            "write_safetensors: need a regular file, got " + path.string());
+  }
   const fs::path beside = path.string() + ".partial";
   std::ofstream stream(beside, std::ios::binary | std::ios::trunc);
   std::uint64_t length = header.size();

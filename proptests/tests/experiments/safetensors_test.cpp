@@ -2,7 +2,9 @@
 #include "experiments/safetensors.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <random>
@@ -95,6 +97,10 @@ TEST(Safetensors, NothingIsLeftWhereNothingCanBeWritten) {
   wrong.tensors["a"].values.pop_back();
   EXPECT_THROW(write_safetensors(folder / "x", wrong), std::invalid_argument);
   EXPECT_EQ(folder.files(), 0U);
+  // A device or a pipe is not replaced by a file.
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_THROW(write_safetensors(folder / "pipe", two_tensors()), std::system_error);
+  EXPECT_TRUE(std::filesystem::is_fifo(folder / "pipe"));
 }
 
 TEST(Safetensors, ADamagedHeaderIsRefused) {
@@ -159,6 +165,55 @@ TEST(Safetensors, NoDamageDoesMoreThanBeRefused) {
     refused += refusal_of(damaged) != "accepted";
   }
   EXPECT_GT(refused, 10'000U);
+}
+
+// JSON of any shape, nested up to so deep, where an entry is due: refused, whatever it is.
+std::string any_json(std::mt19937_64& words, int depth) {
+  static constexpr const char* leaves[] = {
+      "0", "-1", "1e400", "18446744073709551616", "\"F32\"", "\"\\u0000\"", "[]", "null", "true", "{}", "\"\"", "0.5"};
+  if (depth == 0) return leaves[words() % std::size(leaves)];
+  const std::string inner = any_json(words, depth - 1);
+  if (words() % 2 == 0) return "[" + inner + (words() % 4 == 0 ? ",1" : "") + "]";
+  static constexpr const char* keys[] = {"dtype", "shape", "data_offsets", "a", "__metadata__"};
+  return std::string("{\"") + keys[words() % std::size(keys)] + "\":" + inner + "}";
+}
+
+TEST(Safetensors, NestedJsonOfAnyDepthIsRefused) {
+  std::mt19937_64 words(20261122);
+  for (int round = 0; round < 4'000; ++round) {
+    // Depths on a log scale to 2^17: beyond what a recursion's stack holds.
+    const int depth = static_cast<int>(std::exp2(static_cast<double>(words() % 1700) / 100));
+    const bool flat = depth > 400;  // any_json itself recurses
+    const std::string levels(static_cast<std::size_t>(depth), '[');
+    const std::string inner = flat ? levels + std::string(levels.size(), ']') : any_json(words, depth);
+    const std::string where[] = {"{\"a\":" + inner + "}", "{\"__metadata__\":" + inner + "}",
+                                 R"({"a":{"dtype":"F32","shape":)" + inner + R"(,"data_offsets":[0,4]}})",
+                                 R"({"a":{"dtype":)" + inner + R"(,"shape":[1],"data_offsets":[0,4]}})"};
+    const std::string refusal = refusal_of(where[words() % std::size(where)], 4);
+    EXPECT_THAT(refusal, HasSubstr("some.safetensors: ")) << depth;
+    EXPECT_LT(refusal.size(), 2'000U);
+  }
+}
+
+TEST(Safetensors, WhatIsNoRegularFileIsRefusedWithoutWaiting) {
+  const Scratch folder;
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  for (const std::filesystem::path& path : {folder / "pipe", std::filesystem::path("/dev/zero"), folder / "."}) {
+    EXPECT_THROW(read_safetensors(path), TensorFileError) << path;
+  }
+}
+
+// A terabyte of which nothing is there: the header says that it is wrong before anything else is read.
+TEST(Safetensors, OnlyTheHeaderOfAHugeFileIsRead) {
+  const Scratch folder;
+  const std::string header = R"({"a":{"dtype":"F32","shape":[274877906944],"data_offsets":[0,1099511627776]}})";
+  const std::vector<std::byte> bytes = file_of(header, 0);
+  std::ofstream(folder / "sparse", std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
+  std::error_code error;
+  std::filesystem::resize_file(folder / "sparse", bytes.size() + (std::uintmax_t{1} << 40), error);
+  if (error) GTEST_SKIP() << "no sparse file of 1 TiB here: " << error.message();
+  EXPECT_THROW(read_safetensors(folder / "sparse"), TensorFileError);
 }
 
 }  // namespace

@@ -49,6 +49,57 @@ TEST(PropertyRunner, ATrueToyPropertyHoldsInEveryCase) {
   EXPECT_FALSE(outcome.counterexample);
 }
 
+// A property of rows of at least three items.
+PropertyOf<RowCase> of_three_items() {
+  return {"Toy", "NeedsThree", {"toy.claim"}, row_cases(), [](const RowCase& row_case) {
+            if (row_case.theta != 1) throw std::invalid_argument("toy: need theta = 1");
+            return Certificates{certificate("toy.claim", Verdict::proved)};
+          }};
+}
+
+TEST(PropertyRunner, AReplayOutsideTheDomainIsAWrongCallAndNoViolatedTheorem) {
+  PropertyOf<RowCase> property = of_three_items();
+  EXPECT_EQ(Property(property).replay("row f32 theta=0x1p+0 0x0p+0").verdict, Verdict::proved);
+  property.admits = [](const RowCase& row_case) { return row_case.row.size() >= 3; };
+  EXPECT_THROW(Property(property).replay("row f32 theta=0x1p+0 0x0p+0"), OutsideDomain);
+  EXPECT_EQ(Property(property).replay("row f32 theta=0x1p+0 0x0p+0*3").verdict, Verdict::proved);
+  // What the check itself cannot be asked of, too; where it was drawn, it is a failure as before.
+  EXPECT_THROW(Property(property).replay("row f32 theta=0x1p+1 0x0p+0*3"), OutsideDomain);
+  EXPECT_EQ(Property(property).run({}).verdict, Verdict::violated);
+}
+
+TEST(PropertyRunner, ShrinkingBeginsWithTheCaseThatTheFailureNames) {
+  const auto check = [](const RowCase& row_case) {
+    return Certificates{certificate("toy.claim", row_case.row.size() == 7 ? Verdict::proved : Verdict::violated)};
+  };
+  PropertyOf<RowCase> property{"Toy", "Names", {"toy.claim"}, row_cases(), check};
+  property.pointed_at = [&](const RowCase&, const Certificates& failed) {
+    EXPECT_EQ(failed.size(), 1U);
+    std::vector<RowCase> named;
+    for (const std::uint64_t n : {7, 2}) named.push_back({RunLengthRow({{1, n}}), 1, {}, ""});
+    return named;
+  };
+  RunOptions options;
+  options.shrinks = 2;  // what is named, and nothing else
+  const Counterexample counterexample = found(Property(property), options);
+  EXPECT_EQ(counterexample.size, 2U);  // the one of seven items holds
+  EXPECT_EQ(counterexample.evaluations, 2);
+}
+
+TEST(PropertyRunner, AReplayShrinksWhereItIsAskedTo) {
+  PropertyOf<RowCase> property{
+      "Toy", "Shrinks", {"toy.claim"}, row_cases(), [](const RowCase& row_case) {
+        const bool holds = row_case.row.size() < 3;
+        return Certificates{certificate("toy.claim", holds ? Verdict::proved : Verdict::violated)};
+      }};
+  property.shrinkable = [](const RowCase& row_case) {
+    return rc::shrinkable::shrinkRecur(row_case, [](const RowCase& from) { return shrink_row_case(from, {}); });
+  };
+  const std::string text = "row f32 theta=0x1p+0 0x1p+0*50";
+  EXPECT_EQ(Property(property).replay(text).counterexample->size, 50U);
+  EXPECT_EQ(Property(property).replay(text, 600).counterexample->size, 3U);
+}
+
 TEST(PropertyRunner, ListedCasesAreTakenInOrderAsTheyAre) {
   PropertyOf<RowCase> property{
       "Toy", "Lists", {"toy.claim"}, row_cases(), [](const RowCase& row_case) {
