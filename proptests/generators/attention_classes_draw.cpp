@@ -143,8 +143,19 @@ class ClassDraw {
     return std::exp2(std::round(-std::log2(std::max(0x1p-20, std::fabs(a_.scale) * norm))));
   }
 
+  // More of the independent ones; of many keys more that only many show: a sum as large as their number, or as small
+  // as what each of them adds.
+  Scores draw_kind() {
+    constexpr std::size_t many = 4096;
+    if (a_.shape.keys >= many && draw_.one_in(2)) {
+      static constexpr Scores of_many[] = {Scores::plateau, Scores::at_resolution, Scores::far_mass};
+      return of_many[draw_.below(std::size(of_many))];
+    }
+    return static_cast<Scores>(draw_.below(score_kinds + 4));
+  }
+
   void draw_scores() {
-    const auto scores = static_cast<Scores>(draw_.below(score_kinds + 4));  // more of the independent ones
+    const Scores scores = draw_kind();
     const bool independent = scores >= Scores::independent;
     a_.family = name_of(independent ? Scores::independent : scores);
     const std::size_t d = a_.shape.dim;
@@ -173,13 +184,11 @@ class ClassDraw {
     for (std::size_t k = 0; k < size; ++k) numbers.push_back(numbers[from + k]);
   }
 
-  // The keys of one more head. Two stand out near the end, one for each sign of a score: what drops the last keys
-  // shows.
+  // The keys of one more head.
   void add_keys(Scores scores, bool independent, const std::vector<double>& direction) {
     const std::size_t d = a_.shape.dim, n = a_.shape.keys, first = a_.keys.size();
-    std::vector<double> core;
-    const std::vector<double> heights =
-        independent ? std::vector<double>(distinct_.keys, 1) : heights_of(draw_, scores, a_.format, distinct_.keys);
+    std::vector<double> core, heights(distinct_.keys, 1);
+    if (!independent) heights = heights_for(scores);
     for (const double height : heights) {
       for (std::size_t t = 0; t < d; ++t) {
         core.push_back(independent ? rounded(draw_.normal()) : into_format(a_.format, height * direction[t]));
@@ -187,14 +196,45 @@ class ClassDraw {
     }
     const std::vector<double> keys = repeated(core, d, n);
     a_.keys.insert(a_.keys.end(), keys.begin(), keys.end());
-    if (n < 8) return;
-    const double height = *std::ranges::max_element(heights) + std::log(static_cast<double>(n)) + draw_.unit();
     std::vector<std::size_t>& special = special_.emplace_back();
-    for (const double sign : {1.0, -1.0}) {
+    if (n < 8) return;
+    for (const double height : heights_that_stand_out(scores, heights)) {
       special.push_back(n - 1 - draw_.below(std::min<std::size_t>(n / 8, 64)));
       for (std::size_t t = 0; t < d; ++t) {
         const double along = independent ? queries_[t] / norm_of_first_query() : direction[t];
-        a_.keys[first + special.back() * d + t] = rounded(sign * height * along);
+        a_.keys[first + special.back() * d + t] = rounded(height * along);
+      }
+    }
+  }
+
+  // Of a peak above all others the others alone: they repeat, the peak does not.
+  std::vector<double> heights_for(Scores scores) {
+    std::vector<double> heights = heights_of(draw_, scores, a_.format, distinct_.keys);
+    if (scores != Scores::at_resolution && scores != Scores::far_mass) return heights;
+    const double lowest = *std::ranges::min_element(heights);
+    const double times = std::log(static_cast<double>(a_.shape.keys) / static_cast<double>(distinct_.keys));
+    for (double& height : heights) {
+      if (height == 0) height = lowest;
+      if (scores == Scores::far_mass) height = into_format(a_.format, height - times);
+    }
+    return heights;
+  }
+
+  // Near the end, so that what drops the last keys shows: the peak, or one for each sign of a score.
+  std::vector<double> heights_that_stand_out(Scores scores, const std::vector<double>& heights) {
+    switch (scores) {
+      case Scores::at_resolution:
+      case Scores::far_mass:
+        return {0};
+      case Scores::plateau:
+      case Scores::near_equal:
+      case Scores::rising:
+      case Scores::two_levels:
+        return {};
+      default: {
+        const double n = static_cast<double>(a_.shape.keys);
+        const double height = *std::ranges::max_element(heights) + std::log(n) + draw_.unit();
+        return {height, -height};
       }
     }
   }
@@ -240,7 +280,6 @@ class ClassDraw {
       const std::vector<double> values = repeated(core, size, n);
       const std::size_t first = a_.values.size();
       a_.values.insert(a_.values.end(), values.begin(), values.end());
-      if (n < 8) continue;
       // Those that stand out: far from the others, or 0, so that what is left shows the small weights.
       for (const std::size_t j : special_[head]) {
         for (std::size_t c = 0; c < size; ++c) {

@@ -58,17 +58,22 @@ std::vector<AttentionStep> steps_of(AttentionCase a) {
   std::vector<AttentionStep> steps{{AttentionWay::no_layout},  {AttentionWay::no_mask},    {AttentionWay::not_causal},
                                    {AttentionWay::unit_scale}, {AttentionWay::one_output}, {AttentionWay::usual_byte}};
   for (const std::size_t byte : {2, 16, 128, 255}) steps.push_back({AttentionWay::one_byte, 0, 0, byte});
-  // Of long tensors only the ends are dropped until few are left: what no step of these finds is not worth its calls.
-  constexpr std::size_t few = 64;
-  for (const int axis : {batch, kv, group, query, key, value_dim, dim}) {
-    const std::size_t count = extent(a.shape, axis);
-    for (std::size_t size = count / 2; size > 0; size /= 2) {
+  // Of long lengths only the ends are dropped until few are left, and of very long ones only whole parts: each call
+  // with them costs as much as a thousand others.
+  constexpr std::size_t few = 64, very_long = 16384, parts = 32;
+  const bool dear = a.shape.keys >= very_long;
+  const std::array<int, 7> order = dear ? std::array<int, 7>{batch, kv, group, query, value_dim, dim, key}
+                                        : std::array<int, 7>{batch, kv, group, query, key, value_dim, dim};
+  for (const int axis : order) {
+    const std::size_t count = extent(a.shape, axis), smallest = count >= very_long ? count / parts : 1;
+    for (std::size_t size = count / 2; size >= smallest && size > 0; size /= 2) {
       const std::size_t last = count - size;
-      for (std::size_t first = 0; first < count; first += count <= few ? size : last)
+      for (std::size_t first = 0; first < count; first += count <= few ? size : last) {
         steps.push_back({AttentionWay::drop, axis, first, size});
+      }
     }
     // Numbers that say nothing before the ends of a length that cannot be shorter.
-    if (axis == key) add_simpler_numbers(steps);
+    if (axis == (dear ? query : key)) add_simpler_numbers(steps);
   }
   steps.push_back({AttentionWay::shared_mask});
   for (int which = 0; which < 3; ++which) {

@@ -14,7 +14,8 @@ class RepeatWriter {
       std::size_t best = periods.size(), repeats = 1;
       for (std::size_t k = 0; k < periods.size(); ++k) {
         const std::size_t count = count_of(first, end, periods[k]);
-        if (count < 2 || (count - 1) * periods[k] <= saved(best, repeats, periods)) continue;
+        const std::size_t least = best < periods.size() ? (repeats - 1) * periods[best] : worth(periods[k]);
+        if (count < 2 || (count - 1) * periods[k] <= least) continue;
         best = k;
         repeats = count;
       }
@@ -29,10 +30,8 @@ class RepeatWriter {
   std::string take() { return std::move(text_); }
 
  private:
-  static std::size_t saved(std::size_t best, std::size_t repeats, std::span<const std::size_t> periods) {
-    // A block costs some characters: what saves less than two entries is not worth one.
-    return best == periods.size() ? 1 : (repeats - 1) * periods[best];
-  }
+  // A block costs some characters: one that saves a single entry is not worth them.
+  std::size_t worth(std::size_t period) const { return period == 1 && !style_.times.empty() ? 0 : 1; }
 
   std::size_t count_of(std::size_t first, std::size_t end, std::size_t period) const {
     if (period == 0) return 1;

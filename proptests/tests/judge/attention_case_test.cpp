@@ -54,7 +54,7 @@ TEST(AttentionCase, TheCasesThatMatterAreDrawn) {
     other_values += a.shape.dim != a.shape.value_dim;
     long_rows += a.shape.keys > 256;
   }
-  EXPECT_EQ(families.size(), 13u);
+  EXPECT_EQ(families.size(), 17u);
   for (const int count : {causal, unequal, shared, grouped, other_values, long_rows}) EXPECT_GE(count, 10);
 }
 
@@ -107,12 +107,29 @@ TEST(AttentionCase, WhatIsNoCaseIsRefused) {
     std::string text = right;
     return text.replace(text.find(from), from.size(), to);
   };
-  for (const std::string& wrong :
-       {std::string(), std::string("attention"), without("attention", "attend"), without("f32", "f31"),
-        without("keys=2", "keys=3"), without("group=1", "group=0"), without("batch=1", "batch=100000000"),
-        without("causal=0", "causal=2"), without("outputs=1", "outputs=4"), without("heads:10", "heads:12"),
-        without("heads:10", "10"), without("scale=0x1p+0", "scale=nan"), without("k 0x0p+0*2", "k 0x0p+0*20000000"),
-        without("q 0x1p+0", "q -inf"), without("v 0x1p+0", "v 0x1.0000001p+0"), right + " 0x1p+0"}) {
+  for (const std::string& wrong : {std::string(),
+                                   std::string("attention"),
+                                   without("attention", "attend"),
+                                   without("f32", "f31"),
+                                   without("keys=2", "keys=3"),
+                                   without("group=1", "group=0"),
+                                   without("batch=1", "batch=100000000"),
+                                   without("causal=0", "causal=2"),
+                                   without("outputs=1", "outputs=4"),
+                                   without("heads:10", "heads:12"),
+                                   without("heads:10", "10"),
+                                   without("scale=0x1p+0", "scale=nan"),
+                                   without("k 0x0p+0*2", "k 0x0p+0*20000000"),
+                                   without("q 0x1p+0", "q -inf"),
+                                   without("v 0x1p+0", "v 0x1.0000001p+0"),
+                                   right + " 0x1p+0",
+                                   without("heads:10", "heads:(1)*3000000,"),
+                                   without("heads:10", "heads:(10"),
+                                   without("heads:10", "heads:10 byte=0"),
+                                   without("k 0x0p+0*2", "k [ 0x0p+0"),
+                                   without("k 0x0p+0*2", "k ]*2"),
+                                   without("k 0x0p+0*2", "k [ ]*2"),
+                                   without("k 0x0p+0*2", "k [ [ 0x0p+0 ]*3000000 ]*3000000")}) {
     EXPECT_THROW(from_text(wrong, a), std::invalid_argument) << wrong;
   }
 }

@@ -1,0 +1,182 @@
+// Where attention is judged: every class of a call is met at default effort, calls keep to a domain, and rows that
+// repeat one another are judged once.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include "proptests/generators/attention_classes.hpp"
+#include "proptests/generators/attention_nan.hpp"
+#include "proptests/judge/attention_repeats.hpp"
+#include "proptests/judge/kernel_judge.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+KernelSubject attention_subject(const std::string& library, const std::string& symbol, const std::string& contract) {
+  KernelSubject subject;
+  subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/lib" + library + ".so", symbol};
+  subject.op = Op::attention;
+  subject.contract = numerics::parse_contract(contract, numerics::Format::f32, numerics::Format::f32);
+  return subject;
+}
+
+KernelSubject at_home(const std::string& symbol, const std::string& domain) {
+  KernelSubject subject = attention_subject("softcheck_mutants", symbol, "acc=f32 exp=1ulp sum=sequential masked=nan");
+  subject.domain = parse_domain(domain, true);
+  return subject;
+}
+
+constexpr const char* home = "dim=16k values=16k keys<=512 nomask compact align=64";
+
+std::vector<AttentionCase> covering_cases(const AttentionOptions& options, std::size_t each) {
+  const AttentionBudget budget;
+  const std::vector<ClassChoice> choices = attention_choices(options, budget, 5, each);
+  const auto generator = attention_cases_of(choices, options, budget);
+  rc::Random random(3);
+  std::vector<AttentionCase> cases;
+  for (std::size_t k = 0; k < choices.size(); ++k) cases.push_back(generator(random.split(), 100).value());
+  return cases;
+}
+
+AttentionOptions covering() {
+  AttentionOptions options;
+  options.blind_queries = true;
+  return options;
+}
+
+TEST(AttentionCoverage, EveryClassIsMetAtDefaultEffort) {
+  const KernelSubject subject = attention_subject("softcheck_cpu_kernels", "softcheck_attention",
+                                                  "acc=f32 exp=1ulp sum=blocks:128 masked=zero subnormal=kept");
+  const KernelJudgement judgement = judge_kernel(subject, judge_options(Effort::normal));
+  EXPECT_EQ(judgement.verdict, ReportVerdict::pass);
+  ASSERT_EQ(judgement.coverage.dimensions().size(), attention_traits);
+  for (const Coverage::Entry& entry : judgement.coverage.entries()) {
+    EXPECT_GT(entry.calls, 0u) << entry.dimension << ": " << entry.name << " " << entry.reason;
+  }
+}
+
+TEST(AttentionCoverage, TheTableOfClassesIsTheOneThatIsWrittenDown) {
+  std::ifstream file(SOFTCHECK_SOURCE_DIR "/docs/kernels/judging.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  for (const AttentionDimension& dimension : attention_dimensions()) {
+    std::string row = "| " + dimension.name + " | ";
+    for (std::size_t c = 0; c < dimension.classes.size(); ++c) row += (c > 0 ? " · " : "") + dimension.classes[c];
+    const bool is_layout = dimension.name.starts_with("layout of ") && dimension.name != "layout of q";
+    EXPECT_TRUE(is_layout || text.str().find(row + " |") != std::string::npos) << row << " |";
+  }
+}
+
+TEST(AttentionCoverage, CasesHaveTheClassesOfTheirChoiceAndReadBack) {
+  const AttentionOptions options = covering();
+  const AttentionBudget budget;
+  const std::vector<ClassChoice> choices = attention_choices(options, budget, 5, 1);
+  const std::vector<AttentionCase> cases = covering_cases(options, 1);
+  ASSERT_EQ(cases.size(), choices.size());
+  for (std::size_t k = 0; k < cases.size(); ++k) {
+    const AttentionCase& a = cases[k];
+    ASSERT_TRUE(admits(options, a)) << head_text(a);
+    EXPECT_TRUE(keeps_to(choices[k], a.shape, options, budget)) << head_text(a);
+    const std::string text = to_text(a);
+    EXPECT_LT(text.size(), std::size_t{1} << 19) << head_text(a);  // of up to 2^20 numbers
+    AttentionCase again;
+    from_text(text, again);
+    EXPECT_TRUE(again.queries == a.queries && again.keys == a.keys && again.values == a.values && again.mask == a.mask)
+        << head_text(a);
+    EXPECT_TRUE(again.nan == a.nan && (a.mask.empty() || again.mask_byte == a.mask_byte)) << head_text(a);
+  }
+}
+
+TEST(AttentionCoverage, EveryPairThatIsPossibleStandsTogether) {
+  const AttentionOptions options = covering();
+  const AttentionBudget budget;
+  const std::vector<ClassChoice> choices = attention_choices(options, budget, 5, std::nullopt);
+  EXPECT_LT(choices.size(), 400u);
+  const std::vector<AttentionDimension>& dimensions = attention_dimensions();
+  for (std::size_t d = 1; d < dimensions.size(); ++d) {
+    for (std::size_t e = 0; e < d; ++e) {
+      for (std::size_t x = 0; x < dimensions[d].classes.size(); ++x) {
+        for (std::size_t y = 0; y < dimensions[e].classes.size(); ++y) {
+          ClassChoice pair(dimensions.size());
+          pair[d] = x;
+          pair[e] = y;
+          if (!is_possible(pair, options, budget)) continue;
+          EXPECT_TRUE(std::ranges::any_of(choices, [&](const ClassChoice& c) { return c[d] == x && c[e] == y; }))
+              << dimensions[d].name << " " << dimensions[d].classes[x] << ", " << dimensions[e].name << " "
+              << dimensions[e].classes[y];
+        }
+      }
+    }
+  }
+}
+
+TEST(AttentionCoverage, ADomainIsKeptAndJudgedFully) {
+  const KernelJudgement inside =
+      judge_kernel(at_home("attention_correct_small_domain", home), judge_options(Effort::quick));
+  EXPECT_EQ(inside.verdict, ReportVerdict::pass);
+  EXPECT_GT(inside.rows, 1000u);
+  // It has no entropy, which is not tried; nothing else is refused.
+  for (const Coverage::Entry& entry : inside.coverage.entries()) {
+    EXPECT_TRUE(entry.calls > 0 || entry.reason != "the kernel refused every call that had it") << entry.name;
+  }
+  const auto is_entropy = [](const std::string& text) { return text.starts_with("entropies: the kernel refuses"); };
+  EXPECT_TRUE(std::ranges::any_of(inside.not_tried, is_entropy));
+  // Without the words most calls are refused.
+  const KernelJudgement anywhere =
+      judge_kernel(at_home("attention_correct_small_domain", ""), judge_options(Effort::quick));
+  EXPECT_EQ(anywhere.verdict, ReportVerdict::vacuous);
+}
+
+TEST(AttentionCoverage, ARefusalInsideTheDomainIsAFinding) {
+  const KernelJudgement judgement =
+      judge_kernel(at_home("mutant_attention_refuses_dimension_192", home), judge_options(Effort::quick));
+  EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
+  ASSERT_TRUE(judgement.counterexample);
+  EXPECT_EQ(judgement.counterexample->failed.front().claim, "kernel.accepts");
+  EXPECT_NE(judgement.counterexample->case_text.find(" dim=192 "), std::string::npos);
+}
+
+TEST(AttentionRepeats, ARowIsLikeAnotherByItsNumbersItsKeysAndItsBits) {
+  AttentionCase a;
+  a.shape = {.batch = 1, .kv_heads = 2, .group = 1, .queries = 3, .keys = 2, .dim = 1, .value_dim = 1};
+  a.queries = {1, 2, 1, 1, 2, 1};
+  a.keys = {0, 1, 0, 1};
+  a.values = {1, 2, 1, 2};
+  std::vector<std::vector<double>> got{{5, 6, 5, 5, 6, 5.5}};
+  RepeatedRows rows(a, got);
+  EXPECT_FALSE(rows.repeats(0, 0, 0));
+  EXPECT_FALSE(rows.repeats(0, 0, 1));
+  EXPECT_TRUE(rows.repeats(0, 0, 2));
+  EXPECT_TRUE(rows.repeats(0, 1, 0)) << "another head of the same numbers";
+  EXPECT_TRUE(rows.repeats(0, 1, 1));
+  EXPECT_FALSE(rows.repeats(0, 1, 2)) << "another result";
+  a.keys[3] = 3;
+  RepeatedRows other(a, got);
+  EXPECT_FALSE(other.repeats(0, 0, 0) || other.repeats(0, 1, 0)) << "other keys";
+  a.keys[3] = 1;
+  a.causal = true;
+  RepeatedRows causal(a, got);
+  EXPECT_FALSE(causal.repeats(0, 0, 0) || causal.repeats(0, 0, 2)) << "other keys visible";
+}
+
+TEST(AttentionNan, EveryNumberIsAPlaceAndEveryKindANaN) {
+  for (std::uint64_t number = 1; number <= 54; ++number) EXPECT_EQ(NanPlace::of(number).number(), number);
+  for (const numerics::Format format :
+       {numerics::Format::f64, numerics::Format::f32, numerics::Format::f16, numerics::Format::bf16}) {
+    std::vector<std::uint64_t> seen;
+    for (std::size_t kind = 0; kind < NanPlace::patterns; ++kind) {
+      const std::uint64_t bits = nan_bits(format, static_cast<NanPlace::Bits>(kind));
+      EXPECT_TRUE(std::isnan(numerics::decode(format, bits)));
+      EXPECT_EQ(std::ranges::count(seen, bits), 0);
+      seen.push_back(bits);
+    }
+  }
+  EXPECT_EQ(nan_bits(numerics::Format::f32, NanPlace::Bits::signalling_negative), 0xffa00000u);
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
