@@ -298,6 +298,7 @@ KernelJudgement replayed(const KernelSubject& subject, std::string_view name, st
   if (judgement.properties.empty()) {
     throw std::invalid_argument("need one of" + known + ", got '" + std::string(name) + "'");
   }
+  if (judgement.properties.front().outcome.interrupted) judgement.ended_early = reason_to_end(options);
   weigh(trial, judgement);
   judgement.seconds = seconds_since(start);
   return judgement;

@@ -197,6 +197,11 @@ std::vector<Attack> attacks_on(pid_t judge, void* memory) {
           {"lists the judge's files", false, false, [=] { return access((proc + "/fd/0").c_str(), F_OK) == 0; }},
           {"may signal the judge", true, false, [=] { return kill(judge, 0) == 0; }},
           {"opens a session", true, false, [] { return setsid() >= 0; }},
+          {"makes a file of 2 GiB", true, false,
+           [] {
+             signal(SIGXFSZ, SIG_IGN);
+             return ftruncate(STDOUT_FILENO, std::int64_t{2} << 30) == 0;
+           }},
           {"opens a socket", true, false, [] { return socket(AF_UNIX, SOCK_STREAM, 0) >= 0; }},
           {"opens the terminal", false, false, [=] { return opens("/dev/tty"); }},
           {"becomes root", false, false, [] { return setuid(0) == 0 && geteuid() == 0; }},
@@ -292,6 +297,14 @@ TEST(LoadedKernel, ACrashCostsAForkAndNotALoad) {
     for (int i = 0; i < 10; ++i) EXPECT_EQ(kernel.call(one_row()).end, CallEnd::crashed);
   });
   EXPECT_LT(seconds, 5) << "ten loads take ten seconds";
+}
+
+TEST(LoadedKernel, ALibraryWithAThreadIsNotForked) {
+  const std::string library = std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_starts_a_thread.so";
+  IsolatedKernel kernel({library, "correct_by_a_thread_from_loading"}, limits_of());
+  const TensorReply reply = kernel.call(one_row());
+  EXPECT_EQ(reply.end, CallEnd::done) << reply.death;
+  EXPECT_EQ(reply.outputs.at(0), (std::vector<double>{0.5, 0.5}));
 }
 
 TEST(LoadedKernel, LoadingHasALimitOfItsOwn) {
