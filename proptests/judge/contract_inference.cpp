@@ -27,7 +27,7 @@ void learn_from_failures(const KernelJudgement& judgement, ContractSearch& searc
       RowMatrixCase matrix;
       from_text(found->case_text, matrix);
       std::size_t asked = 0;
-      for (const RunLengthRow& row : matrix.rows) {
+      for (const RunLengthRow& row : matrix.rows.cycle()) {
         if (row.visible() > 0 && asked++ < rows_of_a_failure) search.add(RowCase{row, matrix.theta, matrix.format, ""});
       }
     } else {

@@ -29,7 +29,7 @@ ProbeShare ProbeSet::against(const numerics::Contract& contract) {
       const bool broken = finding.decision != numerics::Decision::proved;
       const double share = finding.share();
       if (!broken && !(share >= result.share)) continue;
-      result = {!broken, share, certificate_of(finding, probes_[i].text, contract.output).witness};
+      result = {!broken, share, certificate_of(finding, Asked{probes_[i].text}, contract.output).witness};
       if (!broken) continue;
       std::swap(probes_[0], probes_[i]);
       return result;
@@ -67,7 +67,7 @@ Probe probe_of(Op op, std::shared_ptr<const AttentionCase> attention,
                std::shared_ptr<const std::vector<std::vector<double>>> got, std::size_t row) {
   const AttentionShape& s = attention->shape;
   const std::size_t i = row % s.queries, h = row / s.queries % s.heads(), b = row / s.queries / s.heads();
-  return {witness_of(*attention, place_of(s, row)), s.keys,
+  return {asked_of(*attention, "", row).text(), s.keys,
           [op, attention, got, row, b, h, i](const numerics::Contract& contract) {
             AttentionTask task{op, contract, contract.output};
             task.contract.output = contract.input;
