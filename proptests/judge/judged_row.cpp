@@ -61,9 +61,11 @@ bool is_resolved(Op op, const Contract& contract, const Statistics& statistics) 
 }
 
 double resolution_of_entropies(const Contract& contract, const Statistics& statistics) {
-  // m and sum p x, or L and sum p x, cancel: two roundings of each.
+  // m and sum p x, or L and sum p x, cancel: no more is left than their own accuracy, that of T / S included.
   const bool cancels = contract.entropy_from != EntropyFrom::deviations;
-  const double terms = cancels ? 4 * unit_roundoff(contract) * upper(statistics.maximum_magnitude) : 0;
+  const double sum = upper(sum_error(contract, statistics, Grants::none));
+  const double relative = 8 * unit_roundoff(contract) + (sum < 1 ? 2 * sum : 0);
+  const double terms = cancels ? relative * upper(statistics.maximum_magnitude) : 0;
   return resolution_of_logarithms(contract, statistics) + terms;
 }
 

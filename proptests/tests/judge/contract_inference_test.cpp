@@ -144,10 +144,6 @@ TEST(InferContract, FormsAndWhatIsStoredAreMeasured) {
     return words_of(inference)[key];
   };
   EXPECT_EQ(word(subject_of("correct_theta_before"), "theta"), "theta=before measured");
-  EXPECT_EQ(word(subject_of("correct_entropy_from_logits", Op::entropy), "entropy_from"),
-            "entropy_from=logits measured");
-  EXPECT_EQ(word(subject_of("correct_entropy_of_log_probabilities", Op::entropy), "entropy_from"),
-            "entropy_from=coefficients measured");
   EXPECT_EQ(word(subject_of("correct_weights_stored", Op::softmax, Format::bf16), "weights"), "weights=bf16 measured");
   EXPECT_EQ(word(subject_of("correct_log_softmax_total_stored", Op::log_softmax, Format::bf16), "total"),
             "total=bf16 measured");
