@@ -151,21 +151,46 @@ int median_rank(int sets, double confidence) {
   return 0;
 }
 
+namespace {
+
+constexpr int sampled_sets = 401;
+
+// The length of each set, none beyond longest; none at all where they would take more items than most_items.
+std::optional<std::vector<std::uint64_t>> sampled_lengths(const NetworkCells& network, LogitTable& table, double eps,
+                                                          std::uint64_t seed, std::uint64_t longest,
+                                                          std::uint64_t most_items) {
+  RandomWords words(seed);
+  std::vector<std::uint64_t> lengths;
+  std::uint64_t items = 0;
+  for (int i = 0; i < sampled_sets && items <= most_items; ++i) {
+    table.ask(network.queries_folded(points({uniform(words)})).centre.middle.topRows(width));
+    lengths.push_back(first_passage([&] { return table.draw(words); }, eps, longest));
+    items += lengths.back();
+  }
+  if (items > most_items) return std::nullopt;
+  return lengths;
+}
+
+}  // namespace
+
 TypicalLength estimate_typical_length(const NetworkCells& network, double eps, std::uint64_t seed) {
   constexpr int nodes = 256;
-  constexpr std::uint64_t longest = std::uint64_t{1} << 20;
+  // A network that hardly disperses takes every set to its longest, 4 10^8 items: it is told by shorter ones, which say
+  // "at least" as well.
+  constexpr std::uint64_t most_items = std::uint64_t{1} << 24;
+  constexpr std::uint64_t long_sets = std::uint64_t{1} << 20, shorter_sets = most_items / 2 / sampled_sets;
   TypicalLength result;
-  result.sets = 401;
-  result.longest = longest;
+  result.sets = sampled_sets;
+  result.longest = long_sets;
   std::vector<double> priorities;
   for (int i = 0; i <= nodes; ++i) priorities.push_back(i / static_cast<double>(nodes));
   LogitTable table(network.items(points(priorities)).centre.middle, nodes + 1);
-  RandomWords words(seed);
-  std::vector<std::uint64_t> lengths;
-  for (int i = 0; i < result.sets; ++i) {
-    table.ask(network.queries_folded(points({uniform(words)})).centre.middle.topRows(width));
-    lengths.push_back(first_passage([&] { return table.draw(words); }, eps, longest));
+  std::optional<std::vector<std::uint64_t>> sampled = sampled_lengths(network, table, eps, seed, long_sets, most_items);
+  if (!sampled) {
+    result.longest = shorter_sets;
+    sampled = sampled_lengths(network, table, eps, seed, shorter_sets, most_items);
   }
+  std::vector<std::uint64_t>& lengths = *sampled;
   std::ranges::sort(lengths);
   const auto rank = static_cast<std::size_t>(median_rank(result.sets, result.confidence));
   result.median = lengths[lengths.size() / 2];
