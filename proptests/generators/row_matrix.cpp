@@ -111,6 +111,7 @@ CallTraits traits_of(const RowMatrixCase& matrix) {
   traits.alignment = std::numeric_limits<std::uint64_t>::max();
   traits.compact = true;
   for (const MatrixLayout* layout : {&matrix.in, &matrix.out, &matrix.visible}) {
+    if (layout == &matrix.visible && matrix.mask == MaskUse::none) continue;
     traits.compact &= layout->compact() && layout->offset == 0;
     traits.contiguous &= layout->compact() || layout->column_stride == 1 || matrix.columns < 2;
   }

@@ -22,12 +22,30 @@ namespace softcheck::kernel_tests {
 namespace {
 
 struct ZooRow {
-  std::string library, symbol, op, dtype, words, require, expected;
+  std::string library, symbol, op, dtype, words, require, expected, bug_class, property, claim, witness, exempt, effort,
+      domain;
 
   Format format() const { return numerics::parse_format(dtype); }
   numerics::Contract contract() const { return numerics::parse_contract(words, format(), format()); }
   bool adaptive() const { return op == "adaptive_attention"; }
   bool correct() const { return expected == "pass"; }
+  /// The fixed calls are small and of ordinary sizes, their thresholds those of contracts without stored or rounded
+  /// intermediates, and a sign of 0 is no difference there: what else a kernel is about the judge alone sees.
+  bool is_of_the_fixed_calls() const {
+    const numerics::Contract promised = contract();
+    numerics::Contract plain = numerics::parse_contract("", format(), format());
+    plain.accumulator = promised.accumulator;
+    plain.exp_error = promised.exp_error;
+    plain.exp_argument_error = promised.exp_argument_error;
+    plain.log_error = promised.log_error;
+    plain.summation = promised.summation;
+    plain.masked = promised.masked;
+    plain.subnormals = promised.subnormals;
+    plain.entropy = promised.entropy;
+    plain.weights = promised.weights;
+    const bool of_classes = property.find("EveryPairOfClassesIsComputed") != std::string::npos || bug_class == "sign";
+    return promised == plain && domain == "-" && effort == "-" && !of_classes;
+  }
 };
 
 std::vector<ZooRow> attention_rows() {
@@ -37,10 +55,12 @@ std::vector<ZooRow> attention_rows() {
     std::istringstream fields(line);
     ZooRow row;
     for (std::string* field :
-         {&row.library, &row.symbol, &row.op, &row.dtype, &row.words, &row.require, &row.expected}) {
+         {&row.library, &row.symbol, &row.op, &row.dtype, &row.words, &row.require, &row.expected, &row.bug_class,
+          &row.property, &row.claim, &row.witness, &row.exempt, &row.effort, &row.domain}) {
       std::getline(fields, *field, '\t');
     }
-    if (row.op == "attention" || row.op == "adaptive_attention") rows.push_back(row);
+    const bool attends = row.op == "attention" || row.op == "adaptive_attention";
+    if (attends && row.is_of_the_fixed_calls()) rows.push_back(row);
   }
   return rows;
 }

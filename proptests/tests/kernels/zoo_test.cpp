@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cfenv>
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -46,11 +47,19 @@ TEST(Zoo, EveryMutantHasItsRow) {
     listed.insert(row[0]);
     listed.insert(row[1]);
   }
+  // A file may hold several, each called by its own name.
+  const auto holds_a_listed_one = [&](const fs::path& file) {
+    std::ifstream stream(file);
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    return std::ranges::any_of(listed, [&](const std::string& symbol) {
+      return text.find("int " + symbol + "(const softcheck_call") != std::string::npos;
+    });
+  };
   for (const auto& entry : fs::recursive_directory_iterator(std::string(SOFTCHECK_SOURCE_DIR) + "/kernels/mutants")) {
     if (entry.path().extension() == ".cpp") {
       const std::string stem = entry.path().stem();
       const bool is_listed = listed.contains(stem) || listed.contains("mutant_" + stem);
-      EXPECT_TRUE(is_listed || listed.contains("softcheck_" + stem)) << stem;
+      EXPECT_TRUE(is_listed || listed.contains("softcheck_" + stem) || holds_a_listed_one(entry.path())) << stem;
     }
   }
 }
