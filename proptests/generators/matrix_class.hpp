@@ -68,7 +68,7 @@ enum class ThetaClass : std::size_t { one, power_of_two, few_bits, bits_of_f32, 
 inline constexpr std::size_t theta_classes = 8;
 ThetaClass theta_class(double theta);
 
-enum class MaskClass : std::size_t { none, infinite, tensor, mixed };
+enum class MaskClass : std::size_t { none, infinite, tensor, mixed, whole };
 
 enum class NanClass : std::size_t { none, quiet, quiet_negative, signalling, signalling_negative, payload, several };
 

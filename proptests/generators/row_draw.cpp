@@ -77,7 +77,9 @@ std::uint64_t draw_length(Draw& draw, RowFamily family, const RowOptions& option
   if ((family == RowFamily::resolution || family == RowFamily::far_mass) && draw.one_in(2)) {
     const std::uint64_t longest =
         draw.one_in(4) ? std::max(options.max_length, options.max_edge_length) : options.max_length;
-    return draw.log_uniform(options.min_length, longest);
+    // The longest rows show most of it.
+    const std::uint64_t shortest = draw.one_in(2) ? std::min(dispersing_length, longest) : 1;
+    return draw.log_uniform(std::max(options.min_length, shortest), longest);
   }
   const bool disperse = family == RowFamily::dispersing && draw.one_in(2);
   if ((disperse || draw.one_in(16)) && options.max_length > options.max_literal) {

@@ -33,6 +33,8 @@ MaskClass mask_of(const RowMatrixCase& matrix) {
   const bool hidden =
       std::ranges::any_of(matrix.rows.cycle(), [](const auto& row) { return row.visible() < row.size(); });
   if (matrix.mask == MaskUse::none) return hidden ? MaskClass::infinite : MaskClass::none;
+  const bool whole = std::ranges::any_of(matrix.rows.cycle(), [](const auto& row) { return row.visible() == 0; });
+  if (whole && matrix.mask == MaskUse::tensor) return MaskClass::whole;
   return matrix.mask == MaskUse::tensor ? MaskClass::tensor : MaskClass::mixed;
 }
 
@@ -124,7 +126,7 @@ const std::vector<MatrixDimension>& matrix_dimensions() {
         {"theta",
          {"1", "a power of 2", "of at most 8 bits", "a number of f32", "of 53 bits, 1/16 to 16",
           "of 53 bits, below 1/16", "of 53 bits, above 16", "beyond 2^-30 or 2^30"}},
-        {"hidden by", {"nothing", "-inf logits", "a mask", "a mask and -inf logits"}},
+        {"hidden by", {"nothing", "-inf logits", "a mask", "a mask and -inf logits", "a mask, whole rows too"}},
         {"input layout", layouts},
         {"output layout", layouts},
         {"mask layout", mask_layouts},

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "numerics/special_values.hpp"
 #include "proptests/generators/covering.hpp"
 #include "proptests/generators/draw.hpp"
 #include "proptests/generators/matrix_class.hpp"
@@ -13,6 +14,8 @@
 
 namespace softcheck::proptests {
 namespace {
+
+using numerics::infinity;
 
 // The dimensions by their place in matrix_dimensions().
 enum Dimension : std::size_t { rows, columns, length, theta, hidden, input, output, visible, nan, nan_at, values };
@@ -146,7 +149,11 @@ class Possibilities {
     if (choice[hidden]) {
       const auto mask = static_cast<MaskClass>(*choice[hidden]);
       const bool infinite = mask == MaskClass::infinite || mask == MaskClass::mixed;
-      const bool masked = mask == MaskClass::tensor || mask == MaskClass::mixed;
+      const bool whole = mask == MaskClass::whole;
+      const bool masked = mask == MaskClass::tensor || mask == MaskClass::mixed || whole;
+      if (whole && !options_.rows.fully_masked) return false;
+      // One row of it is to hold a NaN, or to show what stands beside the one that is hidden.
+      if (whole && choice[rows] && *choice[rows] == 0) return false;
       if ((infinite && domain.finite) || (masked && domain.no_mask)) return false;
       if (choice[visible] && (*choice[visible] != 0) != masked) return false;
     }
@@ -266,6 +273,8 @@ class Coverer {
     of_one.families = {family};
     of_one.min_length = of_one.max_length = matrix.columns;
     of_one.theta_exponent = 0;
+    of_one.fully_masked = false;
+    of_one.max_edge_length = 0;
     of_one.masks = of_one.masks && family == RowFamily::masked && !options_.rows.domain.finite;
     if (family == RowFamily::masked && !of_one.masks) of_one.families = {RowFamily::normal};
     if (draws_runs(family)) {  // these look at the temperature
@@ -276,14 +285,16 @@ class Coverer {
 
   void hide(const std::vector<std::size_t>& choice, RowMatrixCase& matrix, std::vector<RunLengthRow>& cycle) {
     const auto mask = static_cast<MaskClass>(choice[hidden]);
-    matrix.mask = mask == MaskClass::tensor  ? MaskUse::tensor
-                  : mask == MaskClass::mixed ? MaskUse::mixed
-                                             : MaskUse::none;
+    matrix.mask = mask == MaskClass::tensor || mask == MaskClass::whole ? MaskUse::tensor
+                  : mask == MaskClass::mixed                            ? MaskUse::mixed
+                                                                        : MaskUse::none;
     if (mask == MaskClass::none) {
       for (RunLengthRow& row : cycle) row = all_visible(row);
       return;
     }
+    if (mask == MaskClass::whole) cycle[draw_.below(cycle.size())] = RunLengthRow({{-infinity, matrix.columns}});
     for (RunLengthRow& row : cycle) {
+      if (row.visible() == 0) continue;
       // A mask that hides nothing in one row hides something in most.
       for (int i = 0; i < 8 && row.visible() == row.size(); ++i) row = masked_row(draw_, row, false);
     }
@@ -311,7 +322,8 @@ class Coverer {
                                : choice[nan_at] == 1
                                    ? 0
                                    : draw_.log_uniform(place.least, std::min(place.most, n > 1 ? n - 2 : 1));
-    const std::uint64_t row = draw_.one_in(3) ? 0 : draw_.one_in(2) ? count - 1 : draw_.below(count);
+    std::uint64_t row = draw_.one_in(3) ? 0 : draw_.one_in(2) ? count - 1 : draw_.below(count);
+    if (count > 1 && matrix.rows[row].visible() == 0) row = row > 0 ? row - 1 : 1;  // a row that stays hidden
     make_visible(matrix, row, item);
     matrix.nans = {{row, item, bits_of(static_cast<NanClass>(choice[nan]), matrix.format)}};
     if (static_cast<NanClass>(choice[nan]) != NanClass::several) return;
@@ -326,7 +338,7 @@ class Coverer {
     const std::size_t first = matrix.rows.first_like(row);
     std::vector<double> logits = matrix.rows[first].expand();
     if (!std::isinf(logits[item])) return;
-    logits[item] = matrix.rows[first].minimum();
+    logits[item] = matrix.rows[first].visible() == 0 ? 0 : matrix.rows[first].minimum();
     matrix.rows.replace(first, RunLengthRow::of(logits));
   }
 

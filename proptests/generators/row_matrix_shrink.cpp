@@ -19,6 +19,7 @@ enum class MatrixWay {
   fewer_rows,    // size rows in all
   drop_rows,     // size rows of the cycle from first on
   drop_nan,      // number first
+  earlier_nan,   // number first to row size
   quiet_nans,    // of positive sign and without a payload
   plain_in,      // compact
   plain_out,     //
@@ -56,6 +57,11 @@ std::vector<MatrixStep> steps_of(const RowMatrixCase& matrix) {
   }
   add_halves(steps, MatrixWay::drop_rows, matrix.rows.cycle().size());
   for (std::size_t k = 0; k < matrix.nans.size(); ++k) steps.push_back({MatrixWay::drop_nan, k});
+  for (std::size_t k = 0; k < matrix.nans.size(); ++k) {
+    for (std::uint64_t less = matrix.nans[k].row; less > 0; less /= 2) {
+      steps.push_back({MatrixWay::earlier_nan, k, matrix.nans[k].row - less});
+    }
+  }
   if (!matrix.nans.empty()) steps.push_back({MatrixWay::quiet_nans});
   for (const MatrixWay way :
        {MatrixWay::plain_in, MatrixWay::plain_out, MatrixWay::plain_mask, MatrixWay::no_mask, MatrixWay::all_by_mask}) {
@@ -175,6 +181,9 @@ bool take_step(const MatrixStep& step, RowMatrixCase& matrix) {
       return drop_rows(matrix, step.first, step.size);
     case MatrixWay::drop_nan:
       matrix.nans.erase(matrix.nans.begin() + static_cast<std::ptrdiff_t>(step.first));
+      return true;
+    case MatrixWay::earlier_nan:
+      matrix.nans[step.first].row = step.size;
       return true;
     case MatrixWay::quiet_nans:
       return quiet_nans(matrix);

@@ -30,7 +30,8 @@ std::vector<std::string> value_claims(Op op) {
 std::vector<std::string> kernel_claims(Op op) {
   std::vector<std::string> claims = value_claims(op);
   claims.insert(claims.end(), WatchedKernel::claims().begin(), WatchedKernel::claims().end());
-  for (const char* claim : {"kernel.accepts", "kernel.masked_row", "kernel.nan_row", "kernel.deterministic", "kernel.batch_invariant"}) {
+  for (const char* claim :
+       {"kernel.accepts", "kernel.masked_row", "kernel.nan_row", "kernel.deterministic", "kernel.batch_invariant"}) {
     claims.emplace_back(claim);
   }
   if (!is_attention(op)) claims.emplace_back("kernel.infinite_row");

@@ -165,7 +165,7 @@ void add_masks(const RowOptions& rows, const ClaimLists& claims, PropertyList& l
   masked.most_rows = 4;
   masked.shifts = false;
   list.add("AMaskedItemIsADeletedOne", claims.values, row_matrices(in_domain(masked)), &KernelTrial::together);
-  RowMatrixOptions nothing_visible = matrices_of(rows, 300);
+  RowMatrixOptions nothing_visible = matrices_of(rows, 4200);
   nothing_visible.most_rows = 3;
   nothing_visible.rows.families = {RowFamily::plateau};
   nothing_visible.rows.fully_masked = true;
@@ -184,6 +184,7 @@ void add_specials(const RowOptions& rows, const ClaimLists& claims, PropertyList
   list.add("ANanLogitMakesItsRowNan", ClaimLists::with(claims.values, "kernel.nan_row"), row_matrices(special),
            &KernelTrial::together);
   special.nans = false;
+  special.rows.max_length = rows.max_length;
   list.add("AnInfiniteLogitGivesNanOrTheLimit", ClaimLists::with(claims.values, "kernel.infinite_row"),
            row_matrices(special), &KernelTrial::with_an_infinity);
 }
@@ -205,6 +206,7 @@ void add_covers(const RowOptions& rows, const ClaimLists& claims, const KernelSu
   RowMatrixOptions covered = matrices_of(rows, rows.max_length);
   covered.most_rows = std::uint64_t{1} << 17;
   covered.max_elements = options.cover_elements;
+  covered.rows.fully_masked = may_hide(subject.domain);
   covered.nans = !subject.domain.finite && !subject.exempt.contains("kernel.nan_row");
   std::vector<RowMatrixCase> matrices;
   for (int k = 0; k < std::max(1, options.covers); ++k) {
@@ -214,8 +216,11 @@ void add_covers(const RowOptions& rows, const ClaimLists& claims, const KernelSu
     trial.leave_out(cover.possible, options);
   }
   std::ranges::stable_sort(matrices, {}, [](const RowMatrixCase& matrix) { return size_of(matrix); });
-  list.add_listed("EveryPairOfClassesIsComputed", ClaimLists::with(claims.values, "kernel.nan_row", covered.nans),
-                  std::move(matrices), [covered](const RowMatrixCase& matrix) {
+  std::vector<std::string> decided = ClaimLists::with(claims.values, "kernel.nan_row", covered.nans);
+  decided =
+      ClaimLists::with(std::move(decided), "kernel.masked_row", covered.rows.fully_masked && !subject.domain.no_mask);
+  list.add_listed("EveryPairOfClassesIsComputed", std::move(decided), std::move(matrices),
+                  [covered](const RowMatrixCase& matrix) {
                     return rc::shrinkable::shrinkRecur(
                         matrix, [covered](const RowMatrixCase& one) { return shrink_row_matrix(one, covered); });
                   });
@@ -294,7 +299,7 @@ void require_replayable(const KernelSubject& subject, std::string_view case_text
     RowMatrixOptions options;
     options.rows = allowed;
     options.rows.min_length = options.least_rows = 0;
-    options.rows.fully_masked = true;
+    options.rows.fully_masked = options.nans = true;
     options.most_rows = allowed.max_length;
     RowMatrixCase matrix;
     from_text(case_text, matrix);

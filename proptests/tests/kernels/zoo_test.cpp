@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include <cfenv>
 #include <algorithm>
+#include <cfenv>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -52,7 +52,7 @@ TEST(Zoo, EveryMutantHasItsRow) {
     std::ifstream stream(file);
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
     return std::ranges::any_of(listed, [&](const std::string& symbol) {
-      return text.find("int " + symbol + "(const softcheck_call") != std::string::npos;
+      return text.find(" " + symbol + "(const softcheck_call") != std::string::npos;
     });
   };
   for (const auto& entry : fs::recursive_directory_iterator(std::string(SOFTCHECK_SOURCE_DIR) + "/kernels/mutants")) {
