@@ -166,7 +166,7 @@ TEST(RowJudge, AResultThatRoundsToInfinityIsRightlyInfinite) {
     const std::vector<double> logits(2048, logit);
     return worst(judge_row(Op::logsumexp, contract, logits, 1, std::vector<double>{infinity}, "").certificates);
   };
-  EXPECT_EQ(verdict(65504), Verdict::violated);  // 65511.6 rounds to 65504
+  EXPECT_EQ(verdict(65440), Verdict::violated);  // 65447.6, and a threshold of 32
   const std::vector<double> hotter(2048, 65504);
   EXPECT_EQ(worst(judge_row(Op::logsumexp, contract, hotter, 0.5, std::vector<double>{infinity}, "").certificates),
             Verdict::proved);
