@@ -1,5 +1,6 @@
 #include "proptests/survivors/specimen.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <stdexcept>
@@ -51,8 +52,13 @@ std::vector<Specimen> read_specimens(const std::filesystem::path& path) {
     const std::vector<std::string> fields = fields_of(line);
     if (fields.size() != columns.size())
       throw std::runtime_error("read_specimens: not as many fields as columns: " + line);
+    const auto optional = [&](const char* name) {
+      const auto found = columns.find(name);
+      return found == columns.end() ? std::string("-") : fields[found->second];
+    };
     rows.push_back({fields[wanted[0]], fields[wanted[1]], fields[wanted[2]], fields[wanted[3]], fields[wanted[4]],
-                    fields[wanted[5]], fields[wanted[6]], fields[wanted[7]], fields[wanted[8]]});
+                    fields[wanted[5]], fields[wanted[6]], fields[wanted[7]], fields[wanted[8]], optional("property"),
+                    optional("effort"), optional("domain")});
   }
   return rows;
 }
@@ -65,7 +71,20 @@ KernelSubject subject_of(const Specimen& row, const std::filesystem::path& folde
   subject.contract = numerics::parse_contract(row.contract, input, output_format(subject.op, input));
   if (row.require != "-") subject.required = parse_requirements(row.require);
   if (row.exempt != "-") subject.exempt = {row.exempt};
+  if (row.domain != "-") subject.domain = parse_domain(row.domain, is_attention(subject.op));
   return subject;
+}
+
+JudgeOptions judge_options_of(const Specimen& row, Effort least) {
+  const Effort needed = row.effort == "-" ? least : parse_effort(row.effort);
+  if (needed <= least || row.property == "-") return judge_options(std::max(least, needed));
+  JudgeOptions options = judge_options(needed);
+  for (std::string_view rest = row.property; !rest.empty();) {
+    const std::size_t bar = std::min(rest.find('|'), rest.size());
+    options.only.emplace_back(rest.substr(0, bar));
+    rest.remove_prefix(std::min(bar + 1, rest.size()));
+  }
+  return options;
 }
 
 }  // namespace softcheck::proptests

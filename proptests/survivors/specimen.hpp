@@ -23,18 +23,26 @@ struct Specimen {
   std::string op;
   std::string dtype;
   std::string contract;
-  std::string require;    // "-": nothing
-  std::string expected;   // verdicts, separated by |
-  std::string bug_class;  // "-": none
-  std::string exempt;     // a claim that it is known to break; "-": none
+  std::string require;         // "-": nothing
+  std::string expected;        // verdicts, separated by |
+  std::string bug_class;       // "-": none
+  std::string exempt;          // a claim that it is known to break; "-": none
+  std::string property = "-";  // what is to find the bug, by its name, alternatives by |; "-": nothing by name
+  std::string effort = "-";    // the least effort whose calls show it; "-": quick
+  std::string domain = "-";    // the calls that it is made for; "-": all
 
   SpecimenKind kind() const;
   std::filesystem::path library_in(const std::filesystem::path& folder) const;
 };
 
-/// The rows of a ZOO.tsv; columns are found by the names in its first line, so that it may have more of them.
+/// The rows of a ZOO.tsv; columns are found by the names in its first line, so that it may have more of them. It may
+/// lack property, effort and domain.
 /// throws   std::runtime_error when it cannot be read or lacks a column
 std::vector<Specimen> read_specimens(const std::filesystem::path& path);
+
+/// How the judge looks at the row: at its effort, where that is more than least, and then at what it is for alone, as
+/// the other properties look as long and find nothing.
+JudgeOptions judge_options_of(const Specimen& row, Effort least);
 
 /// The kernel of the row, in a library below folder, with its contract.
 /// throws   std::invalid_argument when a word of the row is unknown

@@ -154,7 +154,7 @@ class Matrix {
   }
 
   CriterionVerdict judge(const Specimen& kernel) const {
-    JudgeOptions options = judge_options(options_.effort);
+    JudgeOptions options = judge_options_of(kernel, options_.effort);
     options.run.seed = options_.seed;
     options.run.shrinks = 0;  // a verdict is all that is asked for
     options.limits.seconds_per_call = options_.seconds_per_call;
