@@ -113,6 +113,10 @@ KernelTrial::Outputs KernelTrial::call(const RowMatrixCase& matrix, const Tensor
     // What stands behind a mask counts, too: a kernel may look at it.
     traits.finite &= std::ranges::all_of(tensors.inputs[0].values, [](double logit) { return std::isfinite(logit); });
     refusals_.add(std::move(traits), refused);
+    const unsigned features = features_of(matrix);
+    for (std::size_t k = 0; k < matrix_features; ++k) {
+      if ((features >> k & 1) != 0) ++(refused ? answers_[k].refused : answers_[k].taken);
+    }
     meet_classes(matrix, refused);
   }
   return outputs.empty() ? std::nullopt : std::optional(std::move(outputs.front()));
@@ -145,6 +149,14 @@ void KernelTrial::leave_out(const std::vector<std::vector<bool>>& possible, cons
     for (std::size_t c = 0; c < possible[d].size(); ++c) {
       if (!possible[d][c]) coverage_.excuse(dimension.name, dimension.classes[c], reason);
     }
+  }
+}
+
+void KernelTrial::leave_out_refused(const RowMatrixCase& drawn, const RowMatrixCase& asked) {
+  const std::vector<std::size_t> classes = classes_of(drawn), met = classes_of(asked);
+  const std::vector<MatrixDimension>& dimensions = matrix_dimensions();
+  for (std::size_t d = 0; d < dimensions.size(); ++d) {
+    if (classes[d] != met[d]) coverage_.refuse(dimensions[d].name, dimensions[d].classes[classes[d]]);
   }
 }
 
@@ -260,18 +272,37 @@ Certificates KernelTrial::after_others(const RowCase& row_case) {
   return certificates;
 }
 
-Certificates KernelTrial::together(const RowMatrixCase& matrix) {
+unsigned KernelTrial::never_taken() const {
+  constexpr std::size_t enough = 12;
+  unsigned features = 0;
+  for (std::size_t k = 0; k < matrix_features; ++k) {
+    if (answers_[k].taken == 0 && answers_[k].refused >= enough) features |= 1u << k;
+  }
+  return features;
+}
+
+Certificates KernelTrial::together(const RowMatrixCase& drawn) {
   Certificates certificates;
+  // What the kernel has refused time and again is asked once more alone, not in each of many large calls.
+  const RowMatrixCase matrix = without(drawn, never_taken() & features_of(drawn));
+  leave_out_refused(drawn, matrix);
   Outputs got = call(matrix, "", certificates);
   if (got) {
     judge(matrix, *got, "", certificates);
     return certificates;
   }
   // Refused: something of it may be what the kernel lacks. A hang, a crash or a broken domain leaves its certificates.
-  for (const RowMatrixCase& simpler : simpler_forms(matrix)) {
-    if (!certificates.empty()) return certificates;
+  if (!certificates.empty() || features_of(matrix) == 0) return certificates;
+  const RowMatrixCase plain = plain_form(matrix);
+  got = call(plain, "", certificates);
+  if (!got) return certificates;  // its lengths or its numbers are refused: no simpler form is taken either
+  judge(plain, *got, "", certificates);
+  for (const unsigned features : simpler_forms(matrix)) {
+    const RowMatrixCase simpler = without(matrix, features);
     got = call(simpler, "", certificates);
-    if (got) judge(simpler, *got, "", certificates);
+    if (!got) continue;
+    judge(simpler, *got, "", certificates);
+    break;
   }
   return certificates;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -72,6 +73,10 @@ class KernelTrial {
   /// What was met of the classes of matrix_dimensions(), or why it was not.
   void meet_classes(const RowMatrixCase& matrix, bool refused);
   bool in_domain(const RowMatrixCase& matrix) const;
+  /// The classes that a drawn matrix loses where the kernel is not asked for what it always refused.
+  void leave_out_refused(const RowMatrixCase& drawn, const RowMatrixCase& asked);
+  /// The features of matrices that no accepted call had and many refused ones.
+  unsigned never_taken() const;
   CallForm form() const;
   void note_output(const RowMatrixCase& matrix, const std::string& remark);
   std::span<const double> row_of(const std::vector<double>& outputs, std::size_t row, std::size_t columns) const;
@@ -81,6 +86,10 @@ class KernelTrial {
   WatchedKernel kernel_;
   VacuityCount vacuity_;
   RefusalLog refusals_;
+  struct FeatureAnswers {
+    std::size_t taken = 0, refused = 0;
+  };
+  std::array<FeatureAnswers, matrix_features> answers_{};  // calls with each MatrixFeature
   std::size_t judged_rows_ = 0;
   std::size_t printed_bytes_ = 0;
   ErrorTally errors_;

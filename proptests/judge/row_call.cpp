@@ -120,36 +120,58 @@ RowMatrixCase all_visible(RowMatrixCase matrix) {
   return matrix;
 }
 
-// What a kernel may lack, in the order in which it is left out.
-enum Lack : unsigned { nans = 1, mask = 2, infinities = 4, layouts = 8, theta = 16, everything = 31 };
+bool has_column_stride(const MatrixLayout& layout) { return !layout.compact() && layout.column_stride != 1; }
 
-RowMatrixCase without(RowMatrixCase matrix, unsigned lacks) {
-  if ((lacks & nans) != 0) matrix.nans.clear();
-  if ((lacks & infinities) != 0) {
-    matrix = all_visible(std::move(matrix));
-    if (matrix.mask == MaskUse::mixed) matrix.mask = MaskUse::tensor;
-  }
-  if ((lacks & mask) != 0) {
-    matrix.mask = MaskUse::none;
-    matrix.visible = {};
-  }
-  if ((lacks & layouts) != 0) matrix.in = matrix.out = matrix.visible = {};
-  if ((lacks & theta) != 0) matrix = scaled_to_unit_theta(std::move(matrix));
-  return matrix;
+void compact_columns(MatrixLayout& layout) {
+  if (has_column_stride(layout)) layout.row_stride = layout.column_stride = 0;
 }
 
 }  // namespace
 
-std::vector<RowMatrixCase> simpler_forms(const RowMatrixCase& matrix) {
-  std::vector<unsigned> choices;
-  for (unsigned lacks = 1; lacks <= everything; ++lacks) choices.push_back(lacks);
-  std::ranges::stable_sort(choices, {}, [](unsigned lacks) { return std::popcount(lacks); });
-  std::vector<RowMatrixCase> forms;
-  for (const unsigned lacks : choices) {
-    RowMatrixCase form = without(matrix, lacks);
-    if (form != matrix && std::ranges::find(forms, form) == forms.end()) forms.push_back(std::move(form));
+unsigned features_of(const RowMatrixCase& matrix) {
+  const bool hidden =
+      std::ranges::any_of(matrix.rows.cycle(), [](const RunLengthRow& row) { return row.visible() < row.size(); });
+  unsigned features = 0;
+  if (!matrix.nans.empty()) features |= some_nans;
+  if (matrix.mask != MaskUse::none) features |= a_mask;
+  if (hidden && matrix.mask != MaskUse::tensor) features |= infinities;
+  if (matrix.theta != 1) features |= a_theta;
+  for (const MatrixLayout* layout : {&matrix.in, &matrix.out, &matrix.visible}) {
+    if (layout == &matrix.visible && matrix.mask == MaskUse::none) continue;
+    if (has_column_stride(*layout)) features |= column_strides;
+    if ((!layout->compact() && !has_column_stride(*layout)) || layout->offset > 0) features |= gaps;
   }
-  return forms;
+  return features;
+}
+
+RowMatrixCase without(RowMatrixCase matrix, unsigned features) {
+  if ((features & some_nans) != 0) matrix.nans.clear();
+  if ((features & infinities) != 0) {
+    matrix = all_visible(std::move(matrix));
+    if (matrix.mask == MaskUse::mixed) matrix.mask = MaskUse::tensor;
+  }
+  if ((features & a_mask) != 0) {
+    matrix.mask = MaskUse::none;
+    matrix.visible = {};
+  }
+  for (MatrixLayout* layout : {&matrix.in, &matrix.out, &matrix.visible}) {
+    if ((features & column_strides) != 0) compact_columns(*layout);
+    if ((features & gaps) != 0 && !has_column_stride(*layout)) *layout = {};
+  }
+  if ((features & a_theta) != 0) matrix = scaled_to_unit_theta(std::move(matrix));
+  return matrix;
+}
+
+RowMatrixCase plain_form(const RowMatrixCase& matrix) { return all_visible(without(matrix, features_of(matrix))); }
+
+std::vector<unsigned> simpler_forms(const RowMatrixCase& matrix) {
+  const unsigned all = features_of(matrix);
+  std::vector<unsigned> choices;
+  for (unsigned features = 1; features < all; ++features) {
+    if ((features & ~all) == 0) choices.push_back(features);
+  }
+  std::ranges::stable_sort(choices, {}, [](unsigned features) { return std::popcount(features); });
+  return choices;
 }
 
 CallKind kind_of(const RowMatrixCase& matrix) {

@@ -24,10 +24,26 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, numerics::Format output, 
 /// The largest power of two, up to a page, that divides the first address of every tensor of the call.
 std::uint64_t alignment_of(const TensorCall& call);
 
-/// Nearly the same rows for a kernel that does not take all that the matrix asks for: without NaNs, without a mask
-/// (-inf for what it hides), without -inf, compact, at theta 1 (x / theta rounded to the format), and any of these
-/// together; those that differ least come first.
-std::vector<RowMatrixCase> simpler_forms(const RowMatrixCase& matrix);
+/// What a matrix asks of a kernel beyond visible numbers side by side at theta 1; a bit each.
+enum MatrixFeature : unsigned {
+  some_nans = 1,
+  a_mask = 2,
+  infinities = 4,  // logits of -inf
+  column_strides = 8,
+  gaps = 16,  // between rows, or offsets
+  a_theta = 32
+};
+inline constexpr std::size_t matrix_features = 6;
+
+/// Those that the matrix has.
+unsigned features_of(const RowMatrixCase& matrix);
+/// Nearly the same rows without some of them: -inf for what a mask hides, the lowest logit for -inf, x / theta rounded
+/// to the format.
+RowMatrixCase without(RowMatrixCase matrix, unsigned features);
+/// Without all of them, and nothing hidden.
+RowMatrixCase plain_form(const RowMatrixCase& matrix);
+/// Some of the matrix's features, first one, then two and so on: what to leave out for a kernel that does not take all.
+std::vector<unsigned> simpler_forms(const RowMatrixCase& matrix);
 
 /// What a call asks of a kernel, as refusals are counted: "with a mask".
 CallKind kind_of(const RowMatrixCase& matrix);
