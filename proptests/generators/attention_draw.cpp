@@ -201,7 +201,10 @@ void draw_mask(Draw& draw, AttentionCase& a, const AttentionOptions& options) {
 }
 
 void fit(std::size_t& length, const LengthRange& range) {
-  if (!range.everything()) length = static_cast<std::size_t>(range.nearest(length));
+  if (range.everything()) return;
+  // A multiple of 16 may be 0: a call of nothing is another property's.
+  const std::uint64_t nearest = range.nearest(length);
+  length = static_cast<std::size_t>(std::max<std::uint64_t>(1, nearest > 0 ? nearest : range.nearest(range.multiple)));
 }
 
 // Into the domain, as near as its lengths are.
