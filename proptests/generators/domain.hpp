@@ -29,7 +29,7 @@ struct CallTraits {
   double theta = 1;
   double scale = 1;
   std::uint64_t alignment = 1;  // bytes: the largest power of two that divides every tensor's first address
-  bool compact = true;          // no tensor has strides of its own or a byte offset
+  bool compact = true;          // every tensor's elements stand side by side, without a byte offset
   bool contiguous = true;       // elements of one row stand side by side, whatever stands between rows
   bool finite = true;           // no input holds a NaN or an infinity, behind a mask either
   bool masked = false;          // a mask is passed
@@ -68,7 +68,7 @@ std::string to_string(const CallTraits& call);
 ///                              for each key head), queries, keys, dim, values
 ///   NAME=Vk                    the length is a multiple of V: n=16k
 ///   theta=1  scale=1/sqrt(dim) the parameter has this value always
-///   compact                    no strides, no byte offsets
+///   compact                    all elements side by side, whether strides say so or are NULL; no byte offsets
 ///   contiguous                 the innermost stride of every tensor is 1
 ///   align=V                    tensors begin at multiples of V bytes, V a power of two up to 4096
 ///   finite                     no NaN, no infinity in any input: no logit of -inf either

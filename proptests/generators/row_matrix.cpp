@@ -112,7 +112,9 @@ CallTraits traits_of(const RowMatrixCase& matrix) {
   traits.compact = true;
   for (const MatrixLayout* layout : {&matrix.in, &matrix.out, &matrix.visible}) {
     if (layout == &matrix.visible && matrix.mask == MaskUse::none) continue;
-    traits.compact &= layout->compact() && layout->offset == 0;
+    const auto width = static_cast<std::int64_t>(matrix.columns);
+    const bool told = layout->row_stride == width && layout->column_stride == 1;  // compact strides, and not NULL
+    traits.compact &= (layout->compact() || told) && layout->offset == 0;
     traits.contiguous &= layout->compact() || layout->column_stride == 1 || matrix.columns < 2;
   }
   traits.masked = matrix.mask != MaskUse::none;

@@ -36,7 +36,11 @@ namespace {
 
 CallTraits traits_of_call(const AttentionCase& attention, const TensorCall& tensors) {
   CallTraits traits = traits_of(attention);
-  const auto is_compact = [](const auto& tensor) { return tensor.place.strides.empty() && tensor.place.offset == 0; };
+  const auto is_compact = [](const auto& tensor) {
+    TensorPlace plain = tensor.place;
+    plain.strides.clear();
+    return tensor.place.strides_in_use() == plain.strides_in_use() && tensor.place.offset == 0;
+  };
   const auto is_contiguous = [](const auto& tensor) {
     return tensor.place.strides.empty() || tensor.place.strides.back() == 1 || tensor.place.shape.back() < 2;
   };

@@ -141,9 +141,10 @@ void KernelTrial::meet_classes(const RowMatrixCase& matrix, bool refused) {
 }
 
 void KernelTrial::leave_out(const std::vector<std::vector<bool>>& possible, const JudgeOptions& options) {
-  const std::string reason = subject_.domain.everything()
-                                 ? std::string("not drawn at ") + to_string(options.effort) + " effort, or of this op"
-                                 : "outside the domain";
+  const std::string reason =
+      subject_.domain.everything()
+          ? std::string("not drawn at ") + to_string(options.effort) + " effort, or of this op"
+          : std::string("outside the domain, or beyond ") + to_string(options.effort) + " effort";
   for (std::size_t d = 0; d < possible.size(); ++d) {
     const MatrixDimension& dimension = matrix_dimensions()[d];
     for (std::size_t c = 0; c < possible[d].size(); ++c) {

@@ -37,8 +37,12 @@ struct Logits {
         n(call.inputs[0]->shape[1]),
         theta(call.theta),
         masked(call.n_inputs > 1),
-        compact(call.inputs[0]->strides == nullptr && call.outputs[0]->strides == nullptr &&
-                call.inputs[0]->byte_offset == 0 && call.outputs[0]->byte_offset == 0) {}
+        compact(is_compact(*call.inputs[0]) && is_compact(*call.outputs[0])) {}
+  static bool is_compact(const DLTensor& tensor) {
+    const bool side_by_side =
+        tensor.strides == nullptr || (tensor.strides[1] == 1 && tensor.strides[0] == tensor.shape[1]);
+    return side_by_side && tensor.byte_offset == 0;
+  }
   bool all(bool (*holds)(float)) const { return std::all_of(first, first + rows * n, holds); }
 };
 
