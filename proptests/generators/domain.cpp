@@ -22,7 +22,7 @@ std::string known_words(bool attention) {
   for (const std::string_view name : row_lengths) names += attention ? "" : std::string(name) + " ";
   for (const std::string_view name : attention_lengths) names += attention ? std::string(name) + " " : "";
   return "a length (" + names.substr(0, names.size() - 1) +
-         ") with =V, <=V, >=V or =Vk, compact, contiguous, align=V, finite, nomask, " +
+         ") with =V, <=V, >=V or =Vk, compact, contiguous, align=V, finite, nomask, nooffset, " +
          (attention ? "nocausal or scale=1/sqrt(dim)" : "or theta=1");
 }
 
@@ -74,6 +74,8 @@ void read_word(std::string_view word, bool attention, Domain& domain) {
     domain.finite = true;
   } else if (word == "nomask") {
     domain.no_mask = true;
+  } else if (word == "nooffset") {
+    domain.no_offset = true;
   } else if (word == "theta=1" && !attention) {
     domain.unit_theta = true;
   } else if (word == "nocausal" && attention) {
@@ -123,6 +125,7 @@ void each_part(const Domain& domain, const CallTraits& call, Each each_written) 
   }
   if (domain.finite) each("finite", call.finite);
   if (domain.no_mask) each("nomask", !call.masked);
+  if (domain.no_offset) each("nooffset", !call.offset);
   if (domain.no_causal) each("nocausal", !call.causal);
 }
 
@@ -179,7 +182,8 @@ std::string to_string(const CallTraits& call) {
   char theta[40];
   std::snprintf(theta, sizeof theta, "theta=%g", call.theta);
   text += theta;
-  text += call.compact ? ", compact" : call.contiguous ? ", with strides or offsets" : ", with column strides";
+  text += call.compact ? ", compact" : call.contiguous ? ", with strides" : ", with column strides";
+  if (call.offset) text += ", with a byte offset";
   if (!call.finite) text += ", not finite";
   if (call.masked) text += ", masked";
   if (call.causal) text += ", causal";

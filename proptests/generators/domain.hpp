@@ -29,9 +29,10 @@ struct CallTraits {
   double theta = 1;
   double scale = 1;
   std::uint64_t alignment = 1;  // bytes: the largest power of two that divides every tensor's first address
-  bool compact = true;          // every tensor's elements stand side by side, without a byte offset
+  bool compact = true;          // every tensor's elements stand side by side
   bool contiguous = true;       // elements of one row stand side by side, whatever stands between rows
   bool finite = true;           // no input holds a NaN or an infinity, behind a mask either
+  bool offset = false;          // some tensor has a byte offset
   bool masked = false;          // a mask is passed
   bool causal = false;
 };
@@ -45,6 +46,7 @@ struct Domain {
   bool contiguous = false;
   bool finite = false;
   bool no_mask = false;
+  bool no_offset = false;
   bool no_causal = false;
   std::uint64_t alignment = 1;
 
@@ -68,11 +70,12 @@ std::string to_string(const CallTraits& call);
 ///                              for each key head), queries, keys, dim, values
 ///   NAME=Vk                    the length is a multiple of V: n=16k
 ///   theta=1  scale=1/sqrt(dim) the parameter has this value always
-///   compact                    all elements side by side, whether strides say so or are NULL; no byte offsets
+///   compact                    all elements side by side, whether strides say so or are NULL
 ///   contiguous                 the innermost stride of every tensor is 1
 ///   align=V                    tensors begin at multiples of V bytes, V a power of two up to 4096
 ///   finite                     no NaN, no infinity in any input: no logit of -inf either
-///   nomask  nocausal           no mask is passed; causal is 0
+///   nomask  nooffset           no mask is passed; no tensor has a byte offset
+///   nocausal                   causal is 0
 ///
 /// throws   std::invalid_argument naming the word and listing what exists
 Domain parse_domain(std::string_view words, bool attention);

@@ -113,8 +113,11 @@ CallTraits traits_of(const RowMatrixCase& matrix) {
   for (const MatrixLayout* layout : {&matrix.in, &matrix.out, &matrix.visible}) {
     if (layout == &matrix.visible && matrix.mask == MaskUse::none) continue;
     const auto width = static_cast<std::int64_t>(matrix.columns);
-    const bool told = layout->row_stride == width && layout->column_stride == 1;  // compact strides, and not NULL
-    traits.compact &= (layout->compact() || told) && layout->offset == 0;
+    // Compact strides that are not NULL; that of a dimension with one element does not matter.
+    const bool told =
+        (layout->row_stride == width || matrix.rows.size() < 2) && (layout->column_stride == 1 || matrix.columns < 2);
+    traits.compact &= layout->compact() || told;
+    traits.offset |= layout->offset > 0;
     traits.contiguous &= layout->compact() || layout->column_stride == 1 || matrix.columns < 2;
   }
   traits.masked = matrix.mask != MaskUse::none;

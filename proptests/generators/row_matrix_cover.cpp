@@ -166,7 +166,8 @@ class Possibilities {
     for (const Dimension which : {input, output, visible}) {
       if (!choice[which]) continue;
       const std::size_t kind = *choice[which] - (which == visible && *choice[which] > 0 ? 1 : 0);
-      if (kind > 2 && domain.compact) return false;
+      if (kind > 2 && kind != 5 && domain.compact) return false;
+      if (domain.no_offset && (kind == 5 || kind == 7)) return false;
       if (domain.contiguous && (kind == 4 || kind == 6 || kind == 7)) return false;
     }
     return true;

@@ -168,6 +168,7 @@ struct Generator {
     for (MatrixLayout* layout : {&result.in, &result.out, &result.visible}) {
       do *layout = draw_layout(draw, count, columns);
       while (domain.contiguous && !layout->compact() && layout->column_stride != 1);
+      if (domain.no_offset) layout->offset = 0;
     }
   }
 

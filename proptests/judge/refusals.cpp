@@ -40,7 +40,7 @@ void add_lengths(const std::vector<CallTraits>& accepted, const std::string& nam
 
 // Those that no accepted call breaks, the plainest first.
 Words possible_words(const std::vector<CallTraits>& accepted) {
-  Words words(7);
+  Words words(8);
   words[0].no_mask = true;
   words[1].unit_theta = true;
   words[2].compact = true;
@@ -48,6 +48,7 @@ Words possible_words(const std::vector<CallTraits>& accepted) {
   words[4].no_causal = true;
   words[5].usual_scale = true;
   words[6].contiguous = true;
+  words[7].no_offset = true;
   std::set<std::string> names;
   for (const CallTraits& call : accepted) {
     for (const auto& [name, length] : call.lengths) names.insert(name);
@@ -70,6 +71,7 @@ void join(Domain& domain, const Domain& word) {
   domain.contiguous |= word.contiguous;
   domain.finite |= word.finite;
   domain.no_mask |= word.no_mask;
+  domain.no_offset |= word.no_offset;
   domain.no_causal |= word.no_causal;
   domain.alignment = std::max(domain.alignment, word.alignment);
   for (const auto& [name, range] : word.lengths) {

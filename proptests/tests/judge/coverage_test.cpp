@@ -113,7 +113,7 @@ TEST(Refusals, AreExplainedByTheFewestWords) {
   EXPECT_NE(notes.find("lies outside the domain"), std::string::npos) << notes;
 }
 
-constexpr const char* aligned_domain = "n=16k n>=16 n<=8192 rows>=1 theta=1 compact finite nomask";
+constexpr const char* aligned_domain = "n=16k n>=16 n<=8192 rows>=1 theta=1 compact nooffset finite nomask";
 
 TEST(DomainOfAKernel, InsideItIsJudgedFully) {
   const KernelSource aligned = kernel_that([](const Logits& logits) {

@@ -15,8 +15,8 @@ CallTraits call_of(std::uint64_t n, std::uint64_t rows) {
 }
 
 TEST(Domain, WordsReadBack) {
-  for (const char* words : {"", "n=16k", "n=16k n<=8192", "n>=2 rows=1", "theta=1 compact align=16 finite nomask",
-                            "contiguous", "rows<=4096"}) {
+  for (const char* words : {"", "n=16k", "n=16k n<=8192", "n>=2 rows=1",
+                            "theta=1 compact align=16 finite nomask nooffset", "contiguous", "rows<=4096"}) {
     const Domain domain = parse_domain(words, false);
     EXPECT_EQ(parse_domain(to_string(domain), false), domain) << words;
     EXPECT_EQ(domain.everything(), *words == 0);
@@ -43,6 +43,10 @@ TEST(Domain, EachWordIsBrokenByTheCallItIsAbout) {
   EXPECT_EQ(broken([](CallTraits& call) { call.alignment = 8; }), "align=16");
   EXPECT_EQ(broken([](CallTraits& call) { call.finite = false; }), "finite");
   EXPECT_EQ(broken([](CallTraits& call) { call.masked = true; }), "nomask");
+  EXPECT_EQ(broken([](CallTraits& call) { call.offset = true; }), "");
+  CallTraits offset = call_of(32, 4);
+  offset.offset = true;
+  EXPECT_EQ(parse_domain("nooffset", false).broken_by(offset), "nooffset");
   CallTraits attention;
   attention.lengths = {{"dim", 64}};
   attention.scale = 0.125;
