@@ -29,7 +29,8 @@ struct CallTraits {
   double theta = 1;
   double scale = 1;
   std::uint64_t alignment = 1;  // bytes: the largest power of two that divides every tensor's first address
-  bool compact = true;          // every tensor's elements stand side by side
+  bool compact = true;          // every tensor's strides are those of elements side by side, or NULL
+  bool side_by_side = true;     // its elements are; the stride of a dimension with one element may be anything
   bool contiguous = true;       // elements of one row stand side by side, whatever stands between rows
   bool finite = true;           // no input holds a NaN or an infinity, behind a mask either
   bool offset = false;          // some tensor has a byte offset

@@ -113,10 +113,10 @@ CallTraits traits_of(const RowMatrixCase& matrix) {
   for (const MatrixLayout* layout : {&matrix.in, &matrix.out, &matrix.visible}) {
     if (layout == &matrix.visible && matrix.mask == MaskUse::none) continue;
     const auto width = static_cast<std::int64_t>(matrix.columns);
-    // Compact strides that are not NULL; that of a dimension with one element does not matter.
-    const bool told =
-        (layout->row_stride == width || matrix.rows.size() < 2) && (layout->column_stride == 1 || matrix.columns < 2);
-    traits.compact &= layout->compact() || told;
+    const bool rows_touch = layout->row_stride == width, columns_touch = layout->column_stride == 1;
+    traits.compact &= layout->compact() || (rows_touch && columns_touch);
+    traits.side_by_side &=
+        layout->compact() || ((rows_touch || matrix.rows.size() < 2) && (columns_touch || matrix.columns < 2));
     traits.offset |= layout->offset > 0;
     traits.contiguous &= layout->compact() || layout->column_stride == 1 || matrix.columns < 2;
   }

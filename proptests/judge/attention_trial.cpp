@@ -39,11 +39,7 @@ CallTraits traits_of_call(const AttentionCase& attention, const TensorCall& tens
   const auto is_compact = [](const auto& tensor) {
     TensorPlace plain = tensor.place;
     plain.strides.clear();
-    const std::vector<std::int64_t> strides = tensor.place.strides_in_use(), compact = plain.strides_in_use();
-    bool side_by_side = true;
-    // The stride of a dimension with one element does not matter.
-    for (std::size_t d = 0; d < strides.size(); ++d) side_by_side &= plain.shape[d] < 2 || strides[d] == compact[d];
-    return side_by_side;
+    return tensor.place.strides_in_use() == plain.strides_in_use();
   };
   const auto is_contiguous = [](const auto& tensor) {
     return tensor.place.strides.empty() || tensor.place.strides.back() == 1 || tensor.place.shape.back() < 2;
@@ -51,6 +47,7 @@ CallTraits traits_of_call(const AttentionCase& attention, const TensorCall& tens
   traits.compact = std::ranges::all_of(tensors.inputs, is_compact) && std::ranges::all_of(tensors.outputs, is_compact);
   const auto has_offset = [](const auto& tensor) { return tensor.place.offset > 0; };
   traits.offset = std::ranges::any_of(tensors.inputs, has_offset) || std::ranges::any_of(tensors.outputs, has_offset);
+  traits.side_by_side = traits.compact;
   traits.contiguous =
       std::ranges::all_of(tensors.inputs, is_contiguous) && std::ranges::all_of(tensors.outputs, is_contiguous);
   return traits;

@@ -85,6 +85,8 @@ void join(Domain& domain, const Domain& word) {
 
 void RefusalLog::add(CallTraits call, bool refused) {
   if (refused) ++refusals_;
+  // A kernel that looks at all strides refuses an odd one of a single row; one that does not takes it.
+  if (!refused) call.compact = call.side_by_side;
   std::vector<CallTraits>& calls = refused ? refused_ : accepted_;
   if (calls.size() < most_calls) calls.push_back(std::move(call));
 }

@@ -114,9 +114,8 @@ TEST_P(RowMoments, OfRowsWithoutASoftmax) {
     const RowCall all_masked{uneven(950), std::vector<std::uint8_t>(950, 0)}, hidden{std::vector(950, -infinity)};
     for (const RowCall& call : {RowCall{}, hidden, all_masked}) {
       EXPECT_EQ(statistics(call, result), empty);
-      EXPECT_EQ(std::isnan(varentropy(call, result)), !call.logits.empty());
+      EXPECT_TRUE(std::isnan(varentropy(call, result))) << call.logits.size() << " logits";
     }
-    EXPECT_EQ(varentropy({}, result), 0);
     for (const double bad : {nan, infinity}) {
       for (const std::size_t at : {0U, 500U, 949U}) {
         RowCall call{uneven(950), std::vector<std::uint8_t>(950, 1)};
