@@ -23,4 +23,9 @@ std::vector<std::vector<std::size_t>> covering_choices(const std::vector<std::si
                                                        const std::function<bool(const ClassChoice&)>& possible,
                                                        Draw& draw);
 
+/// Choices such that every class stands in one of them: strength 1.
+std::vector<std::vector<std::size_t>> touching_choices(const std::vector<std::size_t>& counts,
+                                                       const std::function<bool(const ClassChoice&)>& possible,
+                                                       Draw& draw);
+
 }  // namespace softcheck::proptests

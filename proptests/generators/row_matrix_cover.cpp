@@ -203,7 +203,7 @@ class Coverer {
       }
     }
     const auto fits = [this](const ClassChoice& choice) { return possible_(choice); };
-    const auto choices = pairs ? covering_choices(counts, fits, draw_) : single_choices(counts);
+    const auto choices = pairs ? covering_choices(counts, fits, draw_) : touching_choices(counts, fits, draw_);
     for (const std::vector<std::size_t>& choice : choices) {
       result.matrices.push_back(matrix_of(choice));
     }
@@ -212,22 +212,6 @@ class Coverer {
   }
 
  private:
-  /// Each class in one choice, the others of that at random.
-  std::vector<std::vector<std::size_t>> single_choices(const std::vector<std::size_t>& counts) {
-    const auto fits = [this](const ClassChoice& choice) { return possible_(choice); };
-    std::vector<std::vector<std::size_t>> all = covering_choices(counts, fits, draw_), chosen;
-    std::vector<std::vector<bool>> met;
-    for (const std::size_t count : counts) met.emplace_back(count, false);
-    for (const std::vector<std::size_t>& choice : all) {
-      std::size_t news = 0;
-      for (std::size_t d = 0; d < counts.size(); ++d) news += met[d][choice[d]] ? 0 : 1;
-      if (news == 0) continue;
-      for (std::size_t d = 0; d < counts.size(); ++d) met[d][choice[d]] = true;
-      chosen.push_back(choice);
-    }
-    return chosen;
-  }
-
   RowMatrixCase matrix_of(const std::vector<std::size_t>& choice) {
     RowMatrixCase matrix;
     matrix.format = options_.rows.formats.front();

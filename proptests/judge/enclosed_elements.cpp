@@ -147,6 +147,11 @@ void judge_log_softmax(const JudgedRow& row, RowVerdicts& verdicts) {
   const long double near_log_sum = nearest(log_sum), wide_theta = row.theta;
   const auto deviation = [&](std::size_t i) { return UpperBound(at_least((maximum - row.logits[i]) / row.theta)); };
   const auto difference = [&](std::size_t i) { return Enclosure(maximum) - Enclosure(row.logits[i]); };
+  // x and lse cancel where x - lse is taken: no more is left than the accuracy of max and of lse.
+  const double cancelled = row.contract.lse == LseForm::uncentred
+                               ? properties(row.contract.accumulator).unit_roundoff *
+                                     (upper(statistics.maximum_magnitude) + upper(statistics.logsumexp_magnitude))
+                               : 0;
   OracleLadder<RowOracle> oracles([&] { return RowOracle(row.logits, row.theta); });
   judge_elements(
       row,
@@ -174,7 +179,7 @@ void judge_log_softmax(const JudgedRow& row, RowVerdicts& verdicts) {
              if (row.contract.theta == ThetaUse::before) return false;
              return less(difference(i), Enclosure(overflow_limit(row.contract))) != Decision::proved;
            },
-       .resolution = resolution_of_logarithms(row.contract, statistics),
+       .resolution = resolution_of_logarithms(row.contract, statistics) + cancelled,
        .promised = std::isfinite(upper(threshold.constant)),
        .resolved = is_resolved(Op::log_softmax, row.contract, statistics)},
       verdicts);

@@ -10,6 +10,8 @@ namespace {
 
 // More tell no more of what is taken and what is not.
 constexpr std::size_t most_calls = 20000;
+// As often as a kind of call is refused before it is asked no more: no accident.
+constexpr std::ptrdiff_t many_refusals = 16;
 
 // A domain of one word that may be part of an explanation.
 using Words = std::vector<Domain>;
@@ -110,6 +112,13 @@ std::optional<RefusalLog::Explanation> RefusalLog::explanation() const {
     join(domain, *best);
     std::erase_if(open, [&](const CallTraits& call) { return !best->admits(call); });
   }
+  // What the calls explained so far hide: words of other parameters that every taken call keeps and many refused break.
+  for (const Domain& word : words) {
+    if (!word.lengths.empty() || word.alignment > 1) continue;
+    const auto broken = std::ranges::count_if(refused_, [&](const CallTraits& call) { return !word.admits(call); });
+    if (broken >= many_refusals) join(domain, word);
+  }
+  if (domain.compact) domain.contiguous = false;  // it says less
   return Explanation{domain, std::nullopt};
 }
 

@@ -33,7 +33,7 @@ bool mentions(const std::vector<std::string>& lines, const std::string& text) {
 TEST(JudgeBudget, ACorrectKernelIsUndecidedWhenTheTimeIsUp) {
   const auto start = Clock::now();
   const KernelSubject subject = subject_of("softcheck_mutants", "correct_two_pass");
-  const KernelJudgement judgement = judge_kernel(subject, options_until(2s));
+  const KernelJudgement judgement = judge_kernel(subject, options_until(6s));
   EXPECT_LT(Clock::now() - start, 60s);
   EXPECT_EQ(judgement.verdict, ReportVerdict::undecided);
   EXPECT_EQ(exit_code(judgement.verdict), 5);
@@ -47,7 +47,7 @@ TEST(JudgeBudget, ACorrectKernelIsUndecidedWhenTheTimeIsUp) {
 
 TEST(JudgeBudget, WhatFailedByThenIsAFailure) {
   const KernelSubject subject = subject_of("softcheck_mutants", "mutant_returns_zeros");
-  const KernelJudgement judgement = judge_kernel(subject, options_until(2s));
+  const KernelJudgement judgement = judge_kernel(subject, options_until(6s));
   EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
 }
 

@@ -36,6 +36,20 @@ TEST(Covering, EveryPairStandsInAChoice) {
   EXPECT_LE(choices.size(), 60u) << "all 840 would cover them, too";
 }
 
+TEST(Covering, EveryClassThatIsPossibleIsTouched) {
+  const std::vector<std::size_t> counts{5, 3, 9};
+  const auto possible = [](const ClassChoice& choice) { return choice[0] != 4 && !(choice[1] == 2 && choice[2] > 3u); };
+  Draw draw(3);
+  std::set<std::pair<std::size_t, std::size_t>> met;
+  const auto choices = touching_choices(counts, possible, draw);
+  for (const auto& choice : choices) {
+    ASSERT_TRUE(possible(ClassChoice(choice.begin(), choice.end())));
+    for (std::size_t d = 0; d < choice.size(); ++d) met.insert({d, choice[d]});
+  }
+  EXPECT_EQ(met.size(), 4u + 3u + 9u);
+  EXPECT_LE(choices.size(), 12u);
+}
+
 TEST(Covering, WhatIsNotPossibleIsLeftOutAndNothingElse) {
   const std::vector<std::size_t> counts{6, 6, 3};
   // The first two may not add up to more than 5, and a third of 2 needs a first of 0: a choice of the last two alone
