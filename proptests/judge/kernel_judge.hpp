@@ -80,6 +80,7 @@ struct PropertyFinding {
   std::string name;
   Outcome outcome;
   ReportVerdict verdict;
+  bool found_by_another = false;  // its case is one that another property drew
 };
 
 struct KernelJudgement {

@@ -165,7 +165,7 @@ void add_masks(const RowOptions& rows, const ClaimLists& claims, PropertyList& l
   masked.most_rows = 4;
   masked.shifts = false;
   list.add("AMaskedItemIsADeletedOne", claims.values, row_matrices(in_domain(masked)), &KernelTrial::together);
-  RowMatrixOptions nothing_visible = matrices_of(rows, 4200);
+  RowMatrixOptions nothing_visible = matrices_of(rows, 300);
   nothing_visible.most_rows = 3;
   nothing_visible.rows.families = {RowFamily::plateau};
   nothing_visible.rows.fully_masked = true;

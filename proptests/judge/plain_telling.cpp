@@ -34,7 +34,8 @@ std::optional<Outcome> fails_plainly(const Property& plainest, const Counterexam
   for (const std::string& text : plainer_texts(found)) {
     try {
       Outcome outcome = plainest.replay(text, shrinks);
-      if (outcome.counterexample && shares_a_claim(*outcome.counterexample, found)) return outcome;
+      const std::optional<Counterexample>& fails = outcome.counterexample;
+      if (fails && fails->error.empty() && shares_a_claim(*fails, found)) return outcome;
     } catch (const std::invalid_argument&) {
       // No case of its kind, or of its domain.
     }
@@ -80,6 +81,7 @@ void tell_plainly(const std::vector<KernelProperty>& properties, int shrinks, Ke
     if (!may_be_plainer(other, *told)) continue;
     std::optional<Outcome> plain = fails_plainly(plainest->property, *other.outcome.counterexample, shrinks);
     if (!plain || !is_plainer(*plain, *told)) continue;
+    told->found_by_another |= !told->outcome.counterexample;
     told->verdict = verdict_of_outcome(*plain);
     told->outcome.verdict = plain->verdict;
     told->outcome.counterexample = std::move(plain->counterexample);
