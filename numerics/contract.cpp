@@ -117,8 +117,8 @@ Summation read_summation(std::string_view text) {
 }
 
 bool read_stored(Contract& contract, std::string_view word, std::string_view value) {
-  const auto found = std::find_if(stored_words.begin(), stored_words.end(),
-                                  [&](const Stored& stored) { return stored.word == word; });
+  const auto found =
+      std::find_if(stored_words.begin(), stored_words.end(), [&](const Stored& stored) { return stored.word == word; });
   if (found == stored_words.end()) return false;
   contract.*(found->format) = named(accumulators, word, value);
   return true;

@@ -72,8 +72,8 @@ class ContractError : public std::invalid_argument {
 
 /// Reads the words a kernel declares, over its defaults: `acc=f32 exp=1ulp sum=lanes:8 masked=nan subnormal=kept
 /// entropy=any lse=centred theta=before entropy_from=logits scale=split weights=bf16 total=bf16 scores=bf16
-/// values=bf16`. exp=Kulp means E = 2 K and A = 1; exp=E:e,A:a gives both. Words are separated by blanks or commas, each
-/// may come once.
+/// values=bf16`. exp=Kulp means E = 2 K and A = 1; exp=E:e,A:a gives both. Words are separated by blanks or commas,
+/// each may come once.
 ///
 /// throws   ContractError naming the word and listing what exists
 Contract parse_contract(std::string_view words, Format input, Format output);

@@ -28,7 +28,8 @@ JudgeOptions with(Effort effort) {
 std::vector<std::string> broken_properties(const KernelJudgement& judgement) {
   std::vector<std::string> broken;
   for (const PropertyFinding& property : judgement.properties) {
-    if (property.verdict != ReportVerdict::pass && !property.found_by_another) broken.push_back(property.name.substr(property.name.find('.') + 1));
+    if (property.verdict != ReportVerdict::pass && !property.found_by_another)
+      broken.push_back(property.name.substr(property.name.find('.') + 1));
   }
   return broken;
 }
