@@ -133,7 +133,7 @@ const std::vector<MatrixDimension>& matrix_dimensions() {
         {"NaN",
          {"none", "quiet", "quiet, negative", "signalling", "signalling, negative", "with a payload", "several"}},
         {"NaN at", names_of(nan_places)},
-        {"values", families}};
+        {values_dimension, families}};
   }();
   return dimensions;
 }

@@ -15,6 +15,9 @@ struct MatrixDimension {
   std::vector<std::string> classes;
 };
 
+/// The dimension that tells what kind of numbers stand in a call.
+inline constexpr const char* values_dimension = "values";
+
 /// The dimensions that a matrix of logits and its call have, and their classes: what calls are covered by. The classes
 /// of one dimension exclude one another, so that every call has one class of each.
 const std::vector<MatrixDimension>& matrix_dimensions();

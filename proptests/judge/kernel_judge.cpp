@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "proptests/generators/row_matrix_classes.hpp"
 #include "proptests/judge/attention_trial.hpp"
 #include "proptests/judge/kernel_properties.hpp"
 #include "proptests/judge/kernel_report.hpp"
@@ -15,9 +16,6 @@
 
 namespace softcheck::proptests {
 namespace {
-
-// The dimension of a call that tells what kind of numbers stand in it.
-constexpr const char* values_dimension = "values";
 
 // So many calls are not refused by chance: what they have in common is worth looking for.
 constexpr std::size_t many_refusals = 16;

@@ -132,8 +132,10 @@ void KernelTrial::meet_classes(const RowMatrixCase& matrix, bool refused) {
   const std::vector<MatrixDimension>& dimensions = matrix_dimensions();
   for (std::size_t d = 0; d < dimensions.size(); ++d) {
     const std::string& name = dimensions[d].classes[classes[d]];
+    // Numbers are refused as such only where nothing else is asked for.
+    const bool for_its_values = dimensions[d].name != values_dimension || features_of(matrix) == 0;
     if (refused) {
-      coverage_.refuse(dimensions[d].name, name);
+      if (for_its_values) coverage_.refuse(dimensions[d].name, name);
     } else {
       coverage_.meet(dimensions[d].name, name);
     }
