@@ -159,7 +159,8 @@ void KernelTrial::leave_out_refused(const RowMatrixCase& drawn, const RowMatrixC
   const std::vector<std::size_t> classes = classes_of(drawn), met = classes_of(asked);
   const std::vector<MatrixDimension>& dimensions = matrix_dimensions();
   for (std::size_t d = 0; d < dimensions.size(); ++d) {
-    if (classes[d] != met[d]) coverage_.refuse(dimensions[d].name, dimensions[d].classes[classes[d]]);
+    if (classes[d] != met[d] && dimensions[d].name != values_dimension)
+      coverage_.refuse(dimensions[d].name, dimensions[d].classes[classes[d]]);
   }
 }
 
