@@ -207,15 +207,16 @@ Outcome run(const ErasedProperty& property, const RunOptions& options) {
   const Stopwatch stopwatch;
   Outcome outcome = started(property);
   rc::Random random(options.seed);
-  const int cases = property.listed > 0 ? static_cast<int>(property.listed) : options.cases;
+  const std::size_t listed = property.list_now ? property.list_now() : property.listed;
+  const int cases = listed > 0 ? static_cast<int>(listed) : options.cases;
   for (int i = 0; i < cases && (i == 0 || stopwatch.seconds() < options.seconds); ++i) {
     std::unique_ptr<CaseNode> node;
     if (options.progress) options.progress(i);
     if (asks_to_end(options)) return cut_short(outcome, cases, stopwatch.seconds());
     ++outcome.cases;
     try {
-      node = property.listed > 0 ? property.list(static_cast<std::size_t>(i))
-                                 : property.draw(random.split(), size_of_case(i, options));
+      node = listed > 0 ? property.list(static_cast<std::size_t>(i))
+                        : property.draw(random.split(), size_of_case(i, options));
     } catch (const std::exception& error) {
       outcome.verdict = Verdict::violated;
       outcome.note = std::string("the generator threw: ") + error.what();

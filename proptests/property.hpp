@@ -82,6 +82,8 @@ struct PropertyOf {
   /// Where there are any: these cases in this order, each as it is, and none drawn. Sorted by size, the first that
   /// fails is the smallest.
   std::vector<Case> listed{};
+  /// Where it is set: makes that list when the property is run, as it takes a while.
+  std::function<std::vector<Case>()> listed_later{};
   /// Where it is set: whether the generator may draw or shrink to a case. A replay of any other is a wrong call, since
   /// the property says nothing about it.
   std::function<bool(const Case&)> admits{};
@@ -122,6 +124,7 @@ struct ErasedProperty {
   std::function<std::unique_ptr<CaseNode>(const rc::Random&, int size)> draw;
   std::function<std::unique_ptr<CaseNode>(std::string_view text)> parse;
   std::size_t listed = 0;
+  std::function<std::size_t()> list_now;  // makes the list and counts it; empty: it is there
   std::function<std::unique_ptr<CaseNode>(std::size_t index)> list;
 };
 
@@ -163,6 +166,14 @@ class NodeOf final : public CaseNode {
 
 template <class Case>
 ErasedProperty erase(PropertyOf<Case> property) {
+  const auto listing = std::make_shared<std::vector<Case>>(std::move(property.listed));
+  std::function<std::size_t()> list_now;
+  if (property.listed_later) {
+    list_now = [listing, later = std::move(property.listed_later)] {
+      if (listing->empty()) *listing = later();
+      return listing->size();
+    };
+  }
   const auto shared = std::make_shared<const PropertyOf<Case>>(std::move(property));
   return {shared->suite,
           shared->sentence,
@@ -176,9 +187,10 @@ ErasedProperty erase(PropertyOf<Case> property) {
             if (shared->admits && !shared->admits(value)) throw OutsideDomain(shared->suite + "." + shared->sentence);
             return std::make_unique<NodeOf<Case>>(shared, std::move(value));
           },
-          shared->listed.size(),
-          [shared](std::size_t index) -> std::unique_ptr<CaseNode> {
-            return std::make_unique<NodeOf<Case>>(shared, shared->listed[index]);
+          listing->size(),
+          std::move(list_now),
+          [shared, listing](std::size_t index) -> std::unique_ptr<CaseNode> {
+            return std::make_unique<NodeOf<Case>>(shared, (*listing)[index]);
           }};
 }
 

@@ -26,14 +26,14 @@ std::string known_words(bool attention) {
          (attention ? "nocausal or scale=1/sqrt(dim)" : "or theta=1");
 }
 
-[[noreturn]] void refuse(std::string_view word, const std::string& need) {
+[[noreturn]] void refuse_word(std::string_view word, const std::string& need) {
   throw std::invalid_argument("domain: need " + need + ", got '" + std::string(word) + "'");
 }
 
 std::uint64_t number_of(std::string_view digits, std::string_view word) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size()) refuse(word, "a whole number behind the sign");
+  if (error != std::errc() || end != digits.data() + digits.size()) refuse_word(word, "a whole number behind the sign");
   return value;
 }
 
@@ -54,12 +54,12 @@ bool read_length(std::string_view word, bool attention, Domain& domain) {
     range.least = std::max(range.least, number_of(rest.substr(2), word));
   } else if (rest.starts_with("=") && rest.ends_with("k")) {
     const std::uint64_t multiple = number_of(rest.substr(1, rest.size() - 2), word);
-    if (multiple == 0 || range.multiple != 1) refuse(word, "one multiple >= 1 of each length");
+    if (multiple == 0 || range.multiple != 1) refuse_word(word, "one multiple >= 1 of each length");
     range.multiple = multiple;
   } else if (rest.starts_with("=")) {
     range.least = range.most = number_of(rest.substr(1), word);
   } else {
-    refuse(word, "=, <= or >= behind the length");
+    refuse_word(word, "=, <= or >= behind the length");
   }
   return true;
 }
@@ -85,10 +85,10 @@ void read_word(std::string_view word, bool attention, Domain& domain) {
   } else if (word.starts_with("align=")) {
     domain.alignment = number_of(word.substr(6), word);
     if (!std::has_single_bit(domain.alignment) || domain.alignment > most_alignment) {
-      refuse(word, "a power of two up to 4096 bytes");
+      refuse_word(word, "a power of two up to 4096 bytes");
     }
   } else {
-    refuse(word, known_words(attention));
+    refuse_word(word, known_words(attention));
   }
 }
 
@@ -170,7 +170,7 @@ Domain parse_domain(std::string_view words, bool attention) {
   }
   for (const auto& [name, range] : domain.lengths) {
     if (range.contains(range.nearest(range.least))) continue;
-    refuse(words_of(name, range), "a length " + name + " that some call can have");
+    refuse_word(words_of(name, range), "a length " + name + " that some call can have");
   }
   std::erase_if(domain.lengths, [](const auto& entry) { return entry.second.everything(); });
   return domain;

@@ -33,7 +33,7 @@ double below_zero(Draw& draw, Format format, double deviation, double theta) {
 
 /// One peak, and all others where a kernel may stop to count them: at e^-12 to e^-110, or where one of them is half a
 /// unit of the sum's last place, the smallest normal or the smallest number of a format.
-std::vector<Run> resolution(Draw& draw, Format format, double theta, std::uint64_t length) {
+std::vector<Run> resolution_runs(Draw& draw, Format format, double theta, std::uint64_t length) {
   static constexpr std::array<int, 8> powers{8, 9, 11, 24, 25, 53, 126, 149};
   double deviation = 12 + static_cast<double>(draw.below(99));
   if (draw.one_in(2)) deviation = powers[draw.below(powers.size())] * std::numbers::ln2;
@@ -42,13 +42,13 @@ std::vector<Run> resolution(Draw& draw, Format format, double theta, std::uint64
 }
 
 /// The peak's weight is 1, that of all others together between 1/2 and 64.
-std::vector<Run> far_mass(Draw& draw, Format format, double theta, std::uint64_t length) {
+std::vector<Run> far_mass_runs(Draw& draw, Format format, double theta, std::uint64_t length) {
   const double deviation = std::log(static_cast<double>(length)) - std::numbers::ln2 * (7 * draw.unit() - 1);
   return around(draw, {0, 1}, {below_zero(draw, format, std::max(deviation, 0.0), theta), length - 1});
 }
 
 /// Neighbouring numbers of the format, ascending: those of one sign have consecutive bits.
-std::vector<Run> rising(Draw& draw, Format format, std::uint64_t length) {
+std::vector<Run> rising_runs(Draw& draw, Format format, std::uint64_t length) {
   const std::uint64_t steps = std::min<std::uint64_t>(length, 64);
   const double centre = into_format(format, std::ldexp(1 + draw.unit(), draw.between(-6, 10)));
   const std::uint64_t last = numerics::encode(format, numerics::properties(format).largest);
@@ -64,7 +64,7 @@ std::vector<Run> rising(Draw& draw, Format format, std::uint64_t length) {
 }
 
 /// few at 0 and the rest so far below that S = few + many e^-deviation lies about a power of two.
-std::vector<Run> two_levels(Draw& draw, Format format, double theta, std::uint64_t length) {
+std::vector<Run> two_levels_runs(Draw& draw, Format format, double theta, std::uint64_t length) {
   if (length < 2) return {{0, length}};
   const int most = std::max(1, static_cast<int>(std::log2(static_cast<double>(length))));
   const double sum = std::ldexp(1.0, draw.between(1, most));
@@ -101,13 +101,13 @@ std::vector<std::uint64_t> full_sum_lengths() {
 std::vector<Run> draw_runs(Draw& draw, RowFamily family, Format format, double theta, std::uint64_t length) {
   switch (family) {
     case RowFamily::resolution:
-      return resolution(draw, format, theta, length);
+      return resolution_runs(draw, format, theta, length);
     case RowFamily::far_mass:
-      return far_mass(draw, format, theta, length);
+      return far_mass_runs(draw, format, theta, length);
     case RowFamily::rising:
-      return rising(draw, format, length);
+      return rising_runs(draw, format, length);
     case RowFamily::two_levels:
-      return two_levels(draw, format, theta, length);
+      return two_levels_runs(draw, format, theta, length);
     default:
       return {{draw.one_in(2) ? 0.0 : into_format(format, 4 * draw.normal()), length}};
   }

@@ -118,7 +118,8 @@ class PropertyList {
   template <class Case>
   void add(const char* sentence, std::vector<std::string> claims, rc::Gen<Case> generator,
            Certificates (KernelTrial::*check)(const Case&), int cases = 0, std::vector<Case> listed = {},
-           std::function<rc::Shrinkable<Case>(const Case&)> shrinkable = {}) {
+           std::function<rc::Shrinkable<Case>(const Case&)> shrinkable = {},
+           std::function<std::vector<Case>()> listed_later = {}) {
     std::erase_if(claims, [&](const std::string& claim) { return subject_.exempt.contains(claim); });
     KernelTrial& trial = trial_;
     PropertyOf<Case> property{
@@ -128,6 +129,7 @@ class PropertyList {
         std::move(generator),
         [&trial, check](const Case& c) { return trial.watched().without_exempt((trial.*check)(c)); },
         std::move(listed),
+        std::move(listed_later),
         {},
         std::move(shrinkable),
         {}};
@@ -149,6 +151,13 @@ class PropertyList {
     if (listed.empty()) return;
     add(sentence, std::move(claims), rc::gen::just(RowMatrixCase{}), &KernelTrial::together, 0, std::move(listed),
         std::move(shrinkable));
+  }
+  /// Of matrices that are made when the property is run.
+  void add_later(const char* sentence, std::vector<std::string> claims,
+                 std::function<std::vector<RowMatrixCase>()> listed_later,
+                 std::function<rc::Shrinkable<RowMatrixCase>(const RowMatrixCase&)> shrinkable) {
+    add(sentence, std::move(claims), rc::gen::just(RowMatrixCase{}), &KernelTrial::together, 0, {},
+        std::move(shrinkable), std::move(listed_later));
   }
   std::vector<KernelProperty> take() { return std::move(properties_); }
 
@@ -208,22 +217,23 @@ void add_covers(const RowOptions& rows, const ClaimLists& claims, const KernelSu
   covered.max_elements = options.cover_elements;
   covered.rows.fully_masked = may_hide(subject.domain);
   covered.nans = !subject.domain.finite && !subject.exempt.contains("kernel.nan_row");
-  std::vector<RowMatrixCase> matrices;
-  for (int k = 0; k < std::max(1, options.covers); ++k) {
-    MatrixCover cover =
-        covering_matrices(covered, options.covers > 0, options.run.seed + static_cast<std::uint64_t>(k));
-    std::ranges::move(cover.matrices, std::back_inserter(matrices));
-    trial.leave_out(cover.possible, options);
-  }
-  std::ranges::stable_sort(matrices, {}, [](const RowMatrixCase& matrix) { return size_of(matrix); });
+  const auto made = [covered, &trial, run = options, seed = options.run.seed] {
+    std::vector<RowMatrixCase> matrices;
+    for (int k = 0; k < std::max(1, run.covers); ++k) {
+      MatrixCover cover = covering_matrices(covered, run.covers > 0, seed + static_cast<std::uint64_t>(k));
+      std::ranges::move(cover.matrices, std::back_inserter(matrices));
+      trial.leave_out(cover.possible, run);
+    }
+    std::ranges::stable_sort(matrices, {}, [](const RowMatrixCase& matrix) { return size_of(matrix); });
+    return matrices;
+  };
   std::vector<std::string> decided = ClaimLists::with(claims.values, "kernel.nan_row", covered.nans);
   decided =
       ClaimLists::with(std::move(decided), "kernel.masked_row", covered.rows.fully_masked && !subject.domain.no_mask);
-  list.add_listed("EveryPairOfClassesIsComputed", std::move(decided), std::move(matrices),
-                  [covered](const RowMatrixCase& matrix) {
-                    return rc::shrinkable::shrinkRecur(
-                        matrix, [covered](const RowMatrixCase& one) { return shrink_row_matrix(one, covered); });
-                  });
+  list.add_later("EveryPairOfClassesIsComputed", std::move(decided), made, [covered](const RowMatrixCase& matrix) {
+    return rc::shrinkable::shrinkRecur(matrix,
+                                       [covered](const RowMatrixCase& one) { return shrink_row_matrix(one, covered); });
+  });
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 // More tell no more of what is taken and what is not.
 constexpr std::size_t most_calls = 20000;
 // As often as a kind of call is refused before it is asked no more: no accident.
-constexpr std::ptrdiff_t many_refusals = 16;
+constexpr std::ptrdiff_t no_accident = 16;
 
 // A domain of one word that may be part of an explanation.
 using Words = std::vector<Domain>;
@@ -116,7 +116,7 @@ std::optional<RefusalLog::Explanation> RefusalLog::explanation() const {
   for (const Domain& word : words) {
     if (!word.lengths.empty() || word.alignment > 1) continue;
     const auto broken = std::ranges::count_if(refused_, [&](const CallTraits& call) { return !word.admits(call); });
-    if (broken >= many_refusals) join(domain, word);
+    if (broken >= no_accident) join(domain, word);
   }
   if (domain.compact) domain.contiguous = false;  // it says less
   return Explanation{domain, std::nullopt};
