@@ -82,8 +82,6 @@ struct PropertyOf {
   /// Where there are any: these cases in this order, each as it is, and none drawn. Sorted by size, the first that
   /// fails is the smallest.
   std::vector<Case> listed{};
-  /// Where it is set: makes that list when the property is run, as it takes a while.
-  std::function<std::vector<Case>()> listed_later{};
   /// Where it is set: whether the generator may draw or shrink to a case. A replay of any other is a wrong call, since
   /// the property says nothing about it.
   std::function<bool(const Case&)> admits{};
@@ -92,6 +90,8 @@ struct PropertyOf {
   /// Where it is set: the simpler cases that a failure itself names, such as the one row of a thousand that is wrong.
   /// Shrinking tries them before all others.
   std::function<std::vector<Case>(const Case&, const Certificates&)> pointed_at{};
+  /// Where it is set: makes the list of listed cases when the property is run, as it takes a while.
+  std::function<std::vector<Case>()> listed_later{};
 };
 
 /// A replay of a case that the property says nothing about.

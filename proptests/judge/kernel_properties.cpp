@@ -129,10 +129,10 @@ class PropertyList {
         std::move(generator),
         [&trial, check](const Case& c) { return trial.watched().without_exempt((trial.*check)(c)); },
         std::move(listed),
-        std::move(listed_later),
         {},
         std::move(shrinkable),
-        {}};
+        {},
+        std::move(listed_later)};
     // Listed cases are ascending: unless they come with shrinks, the first that fails is the smallest as it is.
     if (property.listed.empty() && !property.shrinkable) {
       property.shrinkable = [rows = rows_](const Case& c) { return with_shrinks(c, rows); };
