@@ -29,7 +29,7 @@ const char* unknown_verb(const CLI::App& app, const std::vector<std::string>& ar
 
 // "softcheck run train": the verb that was given and the name below it, as far as they were understood.
 std::string words_before_flags(const CLI::App& app) {
-  std::string words = app.get_name();
+  const std::string& words = app.get_name();
   const std::vector<CLI::App*> below = app.get_subcommands();
   return below.empty() ? words : words + " " + words_before_flags(*below.front());
 }
