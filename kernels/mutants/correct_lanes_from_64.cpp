@@ -7,18 +7,26 @@
 
 using namespace softcheck::kernels::mutants;
 
+namespace {
+
+// The row's weights, and their sum: one after the other in short rows, by sixteen lanes from 64 on.
+float weights_in_lanes(Row& row, float maximum_of_row) {
+  const float sum = weights(row, maximum_of_row, row.out);
+  if (row.out.size() < 64) return sum;
+  std::array<float, 16> lanes{};
+  for (std::size_t i = 0; i < row.out.size(); ++i) lanes[i % 16] += row.out[i];
+  for (std::size_t width = 8; width >= 1; width /= 2) {
+    for (std::size_t i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+  }
+  return lanes[0];
+}
+
+}  // namespace
+
 SOFTCHECK_MUTANT correct_log_softmax_lanes_from_64(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     const float m = maximum(row.logits);
-    float sum = weights(row, m, row.out);
-    if (row.out.size() >= 64) {
-      std::array<float, 16> lanes{};
-      for (std::size_t i = 0; i < row.out.size(); ++i) lanes[i % 16] += row.out[i];
-      for (std::size_t width = 8; width >= 1; width /= 2) {
-        for (std::size_t i = 0; i < width; ++i) lanes[i] += lanes[i + width];
-      }
-      sum = lanes[0];
-    }
+    const float sum = weights_in_lanes(row, m);
     const float log_sum = std::log(sum);
     for (std::size_t i = 0; i < row.out.size(); ++i) {
       row.out[i] = static_cast<float>((row.logits[i] - m) / row.theta - log_sum);
@@ -29,15 +37,7 @@ SOFTCHECK_MUTANT correct_log_softmax_lanes_from_64(const softcheck_call* call) {
 SOFTCHECK_MUTANT correct_softmax_lanes_from_64(const softcheck_call* call) {
   return each_row(call, [](Row& row) {
     const float m = maximum(row.logits);
-    float sum = weights(row, m, row.out);
-    if (row.out.size() >= 64) {
-      std::array<float, 16> lanes{};
-      for (std::size_t i = 0; i < row.out.size(); ++i) lanes[i % 16] += row.out[i];
-      for (std::size_t width = 8; width >= 1; width /= 2) {
-        for (std::size_t i = 0; i < width; ++i) lanes[i] += lanes[i + width];
-      }
-      sum = lanes[0];
-    }
+    const float sum = weights_in_lanes(row, m);
     divide(row.out, sum);
   });
 }
