@@ -1,0 +1,30 @@
+#pragma once
+
+#include <dlpack/dlpack.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "numerics/format.hpp"
+
+namespace softcheck::proptests {
+
+/// A caller's tensor in this machine's memory: read where it lies, never copied as a whole and never written.
+struct HeldTensor {
+  const std::byte* first = nullptr;        // the first element; may be null where there is none
+  std::optional<numerics::Format> format;  // nothing: a mask of bytes, nonzero = visible
+  std::vector<std::int64_t> shape;         // of any number of dimensions, each >= 0
+  std::vector<std::int64_t> strides;       // in elements, of any sign; 0 repeats one element
+};
+
+/// A DLTensor's elements. Bool and uint8 are masks.
+///
+/// name     of the tensor, for errors: "logits"
+/// throws   std::invalid_argument naming the tensor, what is needed and what was got: another device than the CPU, a
+///          dtype that is no f64, f32, f16, bf16, uint8 or bool, lanes, a negative size, no data
+HeldTensor held_tensor(const DLTensor& tensor, std::string_view name);
+
+}  // namespace softcheck::proptests
