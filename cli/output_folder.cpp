@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/build_info.hpp"
 #include "cli/exit_code.hpp"
+#include "library/build_info.hpp"
 #include "proptests/report.hpp"
 
 namespace softcheck::cli {

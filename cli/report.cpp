@@ -16,10 +16,10 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/build_info.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
+#include "library/build_info.hpp"
 
 namespace softcheck::cli {
 namespace {

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "cli/build_info.hpp"
 #include "cli/claims.hpp"
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
@@ -18,6 +17,7 @@
 #include "cli/output_folder.hpp"
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
+#include "library/build_info.hpp"
 #include "proptests/survivors/survivor_matrix.hpp"
 #include "proptests/survivors/survivor_report.hpp"
 

@@ -14,7 +14,6 @@
 #include <thread>
 #include <vector>
 
-#include "cli/build_info.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
 #include "cli/streams.hpp"
@@ -22,6 +21,7 @@
 #include "experiments/heads.hpp"
 #include "experiments/trained_models.hpp"
 #include "experiments/training.hpp"
+#include "library/build_info.hpp"
 
 namespace softcheck::cli {
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "cli/build_info.hpp"
 #include "cli/claims.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/model_rows.hpp"
@@ -16,6 +15,7 @@
 #include "cli/verbs.hpp"
 #include "experiments/attention_kernels.hpp"
 #include "experiments/safetensors.hpp"
+#include "library/build_info.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 
 namespace softcheck::cli {

@@ -2,15 +2,11 @@
 #include <mpfi.h>
 #include <mpfr.h>
 
-#include "cli/build_info.hpp"
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
+#include "library/build_info.hpp"
 
 namespace softcheck::cli {
-
-#include "build_info.inc"
-
-const BuildInfo& this_build() { return build_info; }
 
 void add_version_verb(Verb app, int&) {
   Verb verb = app.add_subcommand("version", "Print the version, the commit and the libraries that decide");

@@ -39,7 +39,7 @@ Json side_of(const numerics::Enclosure& side) {
 }
 
 const char* end_word(CallEnd end) {
-  static constexpr const char* words[] = {"done", "refused", "crashed", "timed out"};
+  static constexpr const char* words[] = {"done", "refused", "crashed", "timed out", "malformed"};
   return words[static_cast<std::size_t>(end)];
 }
 

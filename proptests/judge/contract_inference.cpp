@@ -59,7 +59,7 @@ std::vector<ReportRow> rows_of(const Inference& inference) {
     row.cases = inference.answers;
     // Where the kernel passed by the widest, or nothing was decided, the answers that broke it stay.
     const ReportVerdict verdict = inference.judgement.verdict;
-    row.verdict = verdict <= ReportVerdict::refused ? verdict : ReportVerdict::fail;
+    row.verdict = verdict <= ReportVerdict::undecided ? verdict : ReportVerdict::fail;
     row.details.push_back("no standard contract fits: " + inference.failure);
     rows.push_back(std::move(row));
   }
@@ -74,12 +74,18 @@ Inference infer_contract(const KernelSubject& subject, const JudgeOptions& optio
   const auto judge_by = [&](const Contract& contract) {
     result.subject.contract = contract;
     result.judgement = judge_kernel(result.subject, options);
-    if (!result.judgement.ended_early.empty()) throw Interrupted();
     return result.judgement.verdict;
   };
   // A row on which a candidate fails rules it out, so that every round goes on to a later one.
   std::optional<Contract> found = search.first();
   while (found && judge_by(*found) != ReportVerdict::pass) {
+    // What a part of its cases has broken is broken; what they have not is not known.
+    if (result.judgement.verdict == ReportVerdict::undecided && !result.judgement.ended_early.empty()) {
+      result.answers = search.answers();
+      result.failure = result.judgement.ended_early + " before it was known whether the kernel keeps to '" +
+                       numerics::to_string(*found) + "'";
+      return result;
+    }
     learn_from_failures(result.judgement, search);
     if (!search.can_explain_rows()) break;
     const std::optional<Contract> next = search.first();

@@ -44,14 +44,20 @@ double ProbeSet::threshold(const numerics::Contract& contract) const {
   return verdicts.findings.empty() ? std::numeric_limits<double>::infinity() : verdicts.findings[0].threshold;
 }
 
-Prober::Prober(const KernelSource& source, Op op, Format input, Format output, const KernelLimits& limits)
-    : kernel_(source, limits), op_(op), input_(input), output_(output) {}
+Prober::Prober(const KernelSource& source, Op op, Format input, Format output, const Domain& domain,
+               const KernelLimits& limits)
+    : kernel_(source, limits), op_(op), input_(input), output_(output), domain_(domain) {}
 
 std::vector<std::vector<double>> Prober::call(const TensorCall& tensors) {
   if (died_) return {};
   TensorReply reply = kernel_.call(tensors);
-  died_ = reply.end == CallEnd::crashed || reply.end == CallEnd::timed_out;
+  died_ = reply.end != CallEnd::done && reply.end != CallEnd::refused;
   return reply.end == CallEnd::done ? std::move(reply.outputs) : std::vector<std::vector<double>>{};
+}
+
+std::vector<std::vector<double>> Prober::call(const RowMatrixCase& matrix) {
+  if (!domain_.admits(traits_of(matrix))) return {};
+  return call(call_of(matrix, op_, output_, {false, static_cast<std::size_t>(domain_.alignment), domain_.finite}));
 }
 
 namespace {
@@ -97,6 +103,7 @@ AttentionCase attention_of(const std::vector<std::vector<double>>& rows, Format 
 }  // namespace
 
 void Prober::ask(const AttentionCase& attention, ProbeSet& probes) {
+  if (!domain_.admits(traits_of(attention))) return;
   const auto asked = std::make_shared<AttentionCase>(attention);
   std::vector<std::vector<double>> outputs = call(attention_call(*asked, output_));
   while (outputs.empty() && !died_ && asked->outputs > 1) {
@@ -109,7 +116,20 @@ void Prober::ask(const AttentionCase& attention, ProbeSet& probes) {
   for (std::size_t row = 0; row < s.batch * s.heads() * s.queries; ++row) probes.add(probe_of(op_, asked, got, row));
 }
 
-void Prober::ask(const std::vector<std::vector<double>>& rows, double theta, ProbeSet& probes) {
+void Prober::ask(const std::vector<std::vector<double>>& given, double theta, ProbeSet& probes) {
+  std::vector<std::vector<double>> rows = given;
+  const std::uint64_t together = is_attention(op_) ? rows.size() : domain_.length("rows").nearest(rows.size());
+  if (together < rows.size()) {
+    for (std::size_t first = 0; together > 0 && first + together <= rows.size(); first += together) {
+      const auto begin = given.begin() + static_cast<std::ptrdiff_t>(first);
+      ask({begin, begin + static_cast<std::ptrdiff_t>(together)}, theta, probes);
+    }
+    return;
+  }
+  const std::uint64_t length = domain_.length("n").nearest(rows.at(0).size());
+  if (length > rows[0].size() && !is_attention(op_)) {
+    for (std::vector<double>& row : rows) row.resize(length, -std::numeric_limits<double>::infinity());
+  }
   if (is_attention(op_)) {
     if (theta == 1) ask(attention_of(rows, input_), probes);
     return;
@@ -121,7 +141,7 @@ void Prober::ask(const std::vector<std::vector<double>>& rows, double theta, Pro
   std::vector<RunLengthRow> runs;
   for (const std::vector<double>& row : rows) runs.push_back(RunLengthRow::of(row));
   matrix.rows = RowCycle(std::move(runs));
-  const std::vector<std::vector<double>> outputs = call(call_of(matrix, op_, output_));
+  const std::vector<std::vector<double>> outputs = call(matrix);
   if (outputs.empty()) return;
   const std::vector<double>& got = outputs[0];
   const std::size_t results = got.size() / rows.size();
@@ -139,15 +159,16 @@ void Prober::ask_masked(bool by_mask, ProbeSet& probes) {
     if (by_mask) ask(attention, probes);
     return;
   }
-  const std::vector<double> nothing(3, -std::numeric_limits<double>::infinity());
+  const std::vector<double> nothing(domain_.length("n").nearest(3), -std::numeric_limits<double>::infinity());
   RowMatrixCase matrix;
   matrix.columns = nothing.size();
   matrix.format = input_;
   matrix.rows = {RunLengthRow::of(nothing)};
   matrix.mask = by_mask ? MaskUse::tensor : MaskUse::none;
-  const std::vector<std::vector<double>> outputs = call(call_of(matrix, op_, output_));
+  const std::vector<std::vector<double>> outputs = call(matrix);
   if (outputs.empty()) return;
-  probes.add(probe_of(op_, by_mask ? "3 logits behind the mask" : "3 logits of -inf", nothing, 1, outputs[0]));
+  const std::string text = std::to_string(nothing.size()) + (by_mask ? " logits behind the mask" : " logits of -inf");
+  probes.add(probe_of(op_, text, nothing, 1, outputs[0]));
 }
 
 void ask_scores(Prober& prober, Format input, ProbeSet& probes) {
@@ -157,7 +178,7 @@ void ask_scores(Prober& prober, Format input, ProbeSet& probes) {
     for (std::size_t k = 0; k < count; ++k) numbers.push_back(numerics::round_to(input, normal(engine)));
   };
   for (const std::size_t keys : {1, 2, 3, 9, 40}) {
-    for (const double scale : {0.3, 1.0, 0.7}) {
+    for (const double scale : {0.3, 1.0, 0.7, 0.25}) {  // the last as 1 / sqrt(dim) has it
       AttentionCase attention;
       attention.format = input;
       attention.outputs = 3;

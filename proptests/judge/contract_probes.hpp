@@ -47,8 +47,9 @@ class ProbeSet {
 /// A kernel that is asked rows of an op, alone or many of one length together. What it refuses is not there.
 class Prober {
  public:
+  /// domain   what lies outside is not asked; a row that is too short for it is made longer by logits of -inf
   /// throws   KernelLoadError
-  Prober(const KernelSource& source, Op op, numerics::Format input, numerics::Format output,
+  Prober(const KernelSource& source, Op op, numerics::Format input, numerics::Format output, const Domain& domain,
          const KernelLimits& limits);
 
   /// rows   at least one, each as long as the first. Of attention a row is the keys of one query, of dimension 1, at a
@@ -63,10 +64,12 @@ class Prober {
  private:
   /// The results; none unless the call was done.
   std::vector<std::vector<double>> call(const TensorCall& tensors);
+  std::vector<std::vector<double>> call(const RowMatrixCase& matrix);
 
   IsolatedKernel kernel_;
   Op op_;
   numerics::Format input_, output_;
+  Domain domain_;
   bool died_ = false;
 };
 

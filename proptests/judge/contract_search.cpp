@@ -53,7 +53,7 @@ const char* to_string(Evidence evidence) {
 ContractSearch::ContractSearch(const KernelSubject& subject, const JudgeOptions& options)
     : op_(subject.op),
       base_(default_contract(subject.contract.input, subject.contract.output)),
-      prober_(subject.source, subject.op, base_.input, base_.output, options.limits) {
+      prober_(subject.source, subject.op, base_.input, base_.output, subject.domain, options.limits) {
   choose_lengths(options.max_length);
   ask(options.max_length);
 }
@@ -63,6 +63,8 @@ void ContractSearch::choose_lengths(std::uint64_t max_length) {
   // error at a million items only; rows whose elements are enclosed one by one are dear.
   const bool narrow = properties(base_.output).precision < properties(base_.accumulator).precision;
   const std::uint64_t longest = is_enclosed(op_) ? 4096 : std::uint64_t{1} << (narrow ? 20 : 16);
+  // Rows shorter than a vector register are often added in another order than all others.
+  lengths_ = {7, 15, 31};
   for (std::uint64_t n = 64; n <= std::min(longest, std::max<std::uint64_t>(max_length, 64)); n *= 4) {
     lengths_.push_back(n);
   }

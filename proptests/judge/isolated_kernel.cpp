@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cfenv>
 #include <cmath>
 #include <filesystem>
 #include <optional>
 #include <span>
 #include <utility>
 
+#include "proptests/judge/call_page.hpp"
+#include "proptests/judge/environment_bits.hpp"
 #include "proptests/judge/guarded_pages.hpp"
 #include "proptests/judge/kernel_child.hpp"
 #include "proptests/judge/printed_lines.hpp"
@@ -118,6 +121,7 @@ struct IsolatedKernel::State {
   std::array<std::unique_ptr<GuardedPages>, most_inputs + most_outputs> sparse;  // of the call under way
   Untraceable untraceable;
   std::optional<KernelChild> child;
+  CallPage page;            // of calls that are forwarded
   Containment containment;  // of the first child
   bool loading_changed_environment = false;
   std::size_t printed = 0;   // by children that are gone
@@ -150,9 +154,28 @@ struct IsolatedKernel::State {
     return std::ranges::any_of(sparse, [](const auto& pages) { return pages != nullptr; });
   }
 
+  // In this process, where every page can be touched.
+  ChildReply forward(const ChildRequest& request) {
+    const softcheck_call* call = page.write(request);
+    const EnvironmentBits before = environment_bits();
+    std::fenv_t environment;
+    std::fegetenv(&environment);
+    ForwardedEnd end = source.forwarded(call);
+    ChildReply reply;
+    reply.environment_changed = environment_bits() != before;
+    if (reply.environment_changed) std::fesetenv(&environment);  // the judge computes in it
+    reply.end = end.end;
+    reply.returned = end.returned;
+    reply.death = std::move(end.death);
+    printed += end.printed.size();
+    if (!end.printed.empty()) last_printed = std::move(end.printed);
+    return reply;
+  }
+
   // Without an arena a call on sparse pages has a process of its own: the other one, forked earlier, does not have
   // them.
   ChildReply ask(ChildRequest request) {
+    if (source.forwarded) return forward(request);
     if (!arena && is_sparse_call()) {
       KernelChild with_pages(source, limits);
       const ChildReply reply = with_pages.call(std::move(request));
@@ -226,7 +249,7 @@ void require_positive(const char* what, double seconds) {
 IsolatedKernel::IsolatedKernel(KernelSource source, KernelLimits limits) {
   require_positive("seconds_per_call", limits.seconds_per_call);
   require_positive("seconds_to_load", limits.seconds_to_load);
-  if (!source.callable) {
+  if (!source.callable && !source.forwarded) {
     std::error_code error;
     const std::filesystem::path path(source.library);
     if (!std::filesystem::exists(path, error)) {
@@ -236,6 +259,7 @@ IsolatedKernel::IsolatedKernel(KernelSource source, KernelLimits limits) {
     source.library = std::filesystem::absolute(path, error).string();
   }
   state_ = std::make_unique<State>(std::move(source), limits);
+  if (state_->source.forwarded) return;
   KernelChild& child = state_->child.emplace(state_->source, state_->limits);
   state_->containment = child.containment();
   state_->loading_changed_environment = child.loading_changed_environment();
@@ -267,7 +291,7 @@ TensorReply IsolatedKernel::call(const TensorCall& call) {
   ++state_->calls;
   if (answer.end == CallEnd::refused) ++state_->refused;
   // A child that goes on after a crash of its kernel has printed all of it.
-  if (answer.end == CallEnd::crashed || answer.end == CallEnd::timed_out) reply.printed = state_->printed_lines();
+  if (answer.end != CallEnd::done && answer.end != CallEnd::refused) reply.printed = state_->printed_lines();
 
   reply.end = answer.end;
   reply.refusal = answer.returned;
@@ -289,6 +313,9 @@ bool IsolatedKernel::wrote_late() { return state_->wrote_late(); }
 
 const KernelSource& IsolatedKernel::source() const { return state_->source; }
 const Containment& IsolatedKernel::containment() const { return state_->containment; }
+std::string IsolatedKernel::isolation() const {
+  return state_->source.forwarded ? "none: called in the judge's own process" : to_string(state_->containment);
+}
 bool IsolatedKernel::loading_changed_environment() const { return state_->loading_changed_environment; }
 std::size_t IsolatedKernel::printed_bytes() const {
   return state_->printed + (state_->child ? state_->child->printed_bytes() : 0);

@@ -15,12 +15,31 @@
 
 namespace softcheck::proptests {
 
+/// How a call ended that the judge's own program has passed on (KernelSource::forwarded).
+struct ForwardedEnd {
+  CallEnd end = CallEnd::done;
+  int returned = 0;     // of a refused call, not 0
+  std::string death;    // of one that was not answered, as for a reader: "signal 11"
+  std::string printed;  // the end of what the kernel had printed then
+};
+
+/// What a callable returns for CallEnd::malformed, once it has printed what is wrong.
+inline constexpr int returned_malformed = -1'000'003;
+
 /// A kernel in a shared library, or one of this program.
 struct KernelSource {
   std::string library;
   std::string symbol;
-  /// Where set, what the child calls: it is a fork of this program. library and symbol then only name it.
+  /// Where set, what the child calls: it is a fork of this program. library and symbol then only name it. It returns
+  /// what a kernel returns, or returned_malformed.
   std::function<int(const softcheck_call*)> callable = {};
+  /// Where set instead, what is called in the judge's own process, on the judge's own thread: nothing of it is
+  /// contained, and no limit of time is kept but by itself. It may ask another process and say how the call ended
+  /// there.
+  std::function<ForwardedEnd(const softcheck_call*)> forwarded = {};
+  /// How a kernel of a program is judged again; empty: by softcheck::conforms. In it "{contract}" stands for
+  /// ", contract='WORDS'" and "{replay}" for ", replay='PROPERTY CASE'", or for nothing.
+  std::string again = {};
 };
 
 /// Splits "LIB:SYMBOL" at its last colon; throws std::invalid_argument when either part is missing.
@@ -69,6 +88,8 @@ class IsolatedKernel {
   const KernelSource& source() const;
   /// What keeps the kernel from the judge and the machine: as far as the system let it.
   const Containment& containment() const;
+  /// One line for a report: what that comes to, or that there is nothing.
+  std::string isolation() const;
   /// Did the library change the floating-point environment of the process that loaded it?
   bool loading_changed_environment() const;
   /// Bytes that the kernel has written to stdout and stderr so far.

@@ -62,7 +62,8 @@ std::string told(int status) {
 
 }  // namespace
 
-KernelChild::KernelChild(const KernelSource& source, const KernelLimits& limits) : limits_(limits) {
+KernelChild::KernelChild(const KernelSource& source, const KernelLimits& limits)
+    : limits_(limits), is_callable_(source.callable != nullptr) {
   Channel data = open_channel(), control = open_channel();
   printed_ = Descriptor(memfd_create("kernel-output", MFD_CLOEXEC));
   if (printed_.number() < 0) throw std::system_error(errno, std::generic_category(), "KernelChild: memfd_create");
@@ -194,6 +195,10 @@ ChildReply KernelChild::call(ChildRequest request) {
   if (received != Received::message) return died(received, message);
   ChildReply reply;
   reply.end = message.returned == 0 ? CallEnd::done : CallEnd::refused;
+  if (is_callable_ && message.returned == returned_malformed) {
+    reply.end = CallEnd::malformed;
+    reply.death = "returning something else than was asked for";
+  }
   reply.returned = message.returned;
   reply.environment_changed = message.environment_changed;
   return reply;

@@ -55,6 +55,7 @@ class KernelChild {
   std::string stop();
 
   KernelLimits limits_;
+  bool is_callable_;
   pid_t pid_ = -1;  // the keeper's
   Descriptor data_, control_, printed_;
   Containment containment_;

@@ -94,7 +94,7 @@ void weigh(const Trial& trial, KernelJudgement& judgement) {
   judgement.printed_bytes = trial.watched().kernel().printed_bytes();
   judgement.printed_lines = trial.watched().kernel().printed_lines();
   judgement.notes = trial.watched().notes();
-  judgement.isolation = to_string(trial.watched().kernel().containment());
+  judgement.isolation = trial.watched().kernel().isolation();
   judgement.rows = trial.judged_rows();
   judgement.errors = trial.errors();
   judgement.coverage = trial.coverage();

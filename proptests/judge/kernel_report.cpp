@@ -50,9 +50,24 @@ std::string call_of_conforms(const KernelSubject& subject, std::string_view repl
   return "softcheck::conforms(" + subject.source.symbol + ", \"" + words + "\"" + one_case + ")";
 }
 
+// In the program's own words.
+std::string judged_again(const KernelSubject& subject, std::string_view replay) {
+  std::string line = subject.source.again;
+  const auto fill = [&line](std::string_view place, std::string_view name, std::string_view text) {
+    const std::size_t found = line.find(place);
+    if (found == std::string::npos) return;
+    const std::string argument = text.empty() ? "" : ", " + std::string(name) + "='" + std::string(text) + "'";
+    line.replace(found, place.size(), argument);
+  };
+  fill("{contract}", "contract", words_beyond_default(subject.contract));
+  fill("{replay}", "replay", replay);
+  return line;
+}
+
 std::string subject_name(const KernelSubject& subject) {
-  const std::string library =
-      subject.source.callable ? "" : std::filesystem::path(subject.source.library).filename().string() + ":";
+  const std::string library = subject.source.callable || subject.source.forwarded
+                                  ? ""
+                                  : std::filesystem::path(subject.source.library).filename().string() + ":";
   const numerics::Format input = subject.contract.input, output = subject.contract.output;
   return library + subject.source.symbol + " " + std::string(to_string(subject.op)) + " " + name_of(input) +
          (output == output_format(subject.op, input) ? "" : " -> " + name_of(output)) + " [" +
@@ -235,6 +250,7 @@ std::string words_beyond_default(const numerics::Contract& contract) {
 }
 
 std::string command_line(const KernelSubject& subject, std::string_view replay) {
+  if (!subject.source.again.empty()) return judged_again(subject, replay);
   if (subject.source.callable) return call_of_conforms(subject, replay);
   const numerics::Format input = subject.contract.input, output = subject.contract.output;
   const std::string contract = words_beyond_default(subject.contract), required = requirement_words(subject.required);

@@ -57,8 +57,9 @@ struct TensorCall {
   bool causal = false;
 };
 
-/// How a call ended.
-enum class CallEnd { done, refused, crashed, timed_out };
+/// How a call ended. Only a function of the judge's own program can say that what it runs has returned something else
+/// than was asked for: a wrong shape or dtype.
+enum class CallEnd { done, refused, crashed, timed_out, malformed };
 
 struct TensorReply {
   CallEnd end = CallEnd::done;

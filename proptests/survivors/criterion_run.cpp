@@ -18,6 +18,7 @@ CriterionVerdict verdict_of(CallEnd end) {
     case CallEnd::refused:
       return CriterionVerdict::refused;
     case CallEnd::crashed:
+    case CallEnd::malformed:  // no library's kernel ends so
       return CriterionVerdict::crashed;
     case CallEnd::timed_out:
       return CriterionVerdict::timed_out;

@@ -2,9 +2,10 @@
 
 #include <string_view>
 
-namespace softcheck::cli {
+namespace softcheck {
 
-/// What made this binary: printed by `softcheck version` and written into every report.
+/// What made this binary: printed by `softcheck version`, written into every report, and softcheck_version() of the
+/// library.
 struct BuildInfo {
   std::string_view version;
   std::string_view commit;
@@ -15,4 +16,4 @@ struct BuildInfo {
 
 const BuildInfo& this_build();
 
-}  // namespace softcheck::cli
+}  // namespace softcheck

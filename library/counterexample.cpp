@@ -1,0 +1,88 @@
+#include "library/counterexample.hpp"
+
+#include <string_view>
+
+#include "library/answer.hpp"
+#include "proptests/judge/attention_call.hpp"
+#include "proptests/judge/kernel_report.hpp"
+#include "proptests/judge/row_call.hpp"
+
+namespace softcheck::library {
+
+using namespace proptests;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Enough for a row of the longest length; more is no smallest case.
+constexpr std::size_t most_values = std::size_t{1} << 20;
+
+Json tensor(std::string_view name, const InputTensor& input) {
+  Json result;
+  result["name"] = name;
+  result["dtype"] = input.place.format ? std::string(numerics::properties(*input.place.format).name) : "u8";
+  result["shape"] = input.place.shape;
+  result["values"] = nullptr;
+  if (input.values.size() > most_values) return result;
+  Json values = Json::array();
+  for (const double value : decode(input.place, encode(input))) values.push_back(number(value));
+  result["values"] = std::move(values);
+  return result;
+}
+
+// A row is a matrix of one.
+RowMatrixCase matrix_of(const RowCase& row_case) {
+  RowMatrixCase matrix;
+  matrix.rows = RowCycle({row_case.row});
+  matrix.columns = row_case.row.size();
+  matrix.theta = row_case.theta;
+  matrix.format = row_case.format;
+  return matrix;
+}
+
+TensorCall call_of_case(const KernelSubject& subject, std::string_view text) {
+  if (is_attention(subject.op)) {
+    AttentionCase attention;
+    from_text(text, attention);
+    return attention_call(attention, output_format(subject.op, attention.format));
+  }
+  RowMatrixCase matrix;
+  if (text.starts_with("matrix")) {
+    from_text(text, matrix);
+  } else {
+    RowCase row_case;
+    from_text(text, row_case);
+    matrix = matrix_of(row_case);
+  }
+  return call_of(matrix, subject.op, subject.contract.output);
+}
+
+}  // namespace
+
+Json counterexample_of(const KernelSubject& subject, const KernelJudgement& judgement) {
+  if (!judgement.counterexample) return nullptr;
+  const std::string& text = judgement.counterexample->case_text;
+  Json result;
+  result["property"] = judgement.failed_property;
+  result["case"] = text;
+  result["replay"] = judgement.failed_property + " " + text;
+  try {
+    const TensorCall call = call_of_case(subject, text);
+    Json inputs = Json::array();
+    const std::size_t own = is_attention(subject.op) ? 3 : 1;
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+      static constexpr std::string_view attention[] = {"q", "k", "v"};
+      inputs.push_back(tensor(i >= own ? "mask" : own == 1 ? "logits" : attention[i], call.inputs[i]));
+    }
+    result["inputs"] = std::move(inputs);
+    result["theta"] = call.theta;
+    result["scale"] = call.scale;
+    result["causal"] = call.causal;
+  } catch (const std::invalid_argument&) {
+    result["inputs"] = nullptr;  // no call: the library's loading, say
+  }
+  return result;
+}
+
+}  // namespace softcheck::library

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "proptests/judge/kernel_judge.hpp"
+
+namespace softcheck::library {
+
+/// The failing case of a judgement as tensors, so that a program can try it itself; null where there is none.
+nlohmann::ordered_json counterexample_of(const proptests::KernelSubject& subject,
+                                         const proptests::KernelJudgement& judgement);
+
+}  // namespace softcheck::library

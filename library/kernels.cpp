@@ -1,0 +1,175 @@
+// softcheck_judge_library, softcheck_judge_function, and the same that infer.
+#include <functional>
+#include <string>
+
+#include "library/answer.hpp"
+#include "library/counterexample.hpp"
+#include "library/options.hpp"
+#include "numerics/contract.hpp"
+#include "proptests/judge/contract_inference.hpp"
+#include "proptests/judge/kernel_report.hpp"
+
+namespace softcheck::library {
+
+using namespace proptests;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+static_assert(SOFTCHECK_CALL_MALFORMED == returned_malformed);
+
+// What softcheck_printed has been given since the call under way began.
+thread_local std::string printed_by_call;
+
+KernelSource source_of(const char* kernel) {
+  if (kernel == nullptr) throw UsageError("kernel: need LIB:SYMBOL, got NULL");
+  try {
+    return parse_kernel_source(kernel);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(error.what());
+  }
+}
+
+ForwardedEnd forwarded_end(int returned) {
+  ForwardedEnd end;
+  end.returned = returned;
+  end.end = returned == 0 ? CallEnd::done : CallEnd::refused;
+  if (returned == SOFTCHECK_CALL_CRASHED) {
+    end.end = CallEnd::crashed;
+    end.death = "the end of its process";
+  } else if (returned == SOFTCHECK_CALL_TIMED_OUT) {
+    end.end = CallEnd::timed_out;
+    end.death = "no answer in time";
+  } else if (returned == SOFTCHECK_CALL_MALFORMED) {
+    end.end = CallEnd::malformed;
+    end.death = "returning something else than was asked for";
+  }
+  end.printed = std::exchange(printed_by_call, {});
+  return end;
+}
+
+KernelSource source_of(softcheck_function function, void* context, const softcheck_options& options) {
+  if (function == nullptr) throw UsageError("function: need one, got NULL");
+  KernelSource source;
+  source.symbol = options.name == nullptr ? "function" : options.name;
+  source.again = text_of(options.again);
+  const auto call = [function, context](const softcheck_call* what) { return function(what, context); };
+  if (text_of(options.isolation) == "none") {
+    source.forwarded = [call](const softcheck_call* what) {
+      printed_by_call.clear();
+      return forwarded_end(call(what));
+    };
+  } else {
+    source.callable = call;
+  }
+  return source;
+}
+
+KernelSubject with_source(const softcheck_options& options, KernelSource source) {
+  if (!source.forwarded && text_of(options.isolation) == "none") {
+    throw UsageError("isolation: need full or process for a library, got 'none'");
+  }
+  KernelSubject subject = subject_of(options);
+  subject.source = std::move(source);
+  return subject;
+}
+
+KernelJudgement replay(const KernelSubject& subject, const std::string& text, const JudgeOptions& options) {
+  const std::size_t blank = text.find(' ');
+  if (blank == std::string::npos) throw MalformedError("replay: need 'PROPERTY CASE', got '" + text + "'");
+  try {
+    return replay_kernel(subject, text.substr(0, blank), text.substr(blank + 1), options);
+  } catch (const std::invalid_argument& error) {
+    throw MalformedError("replay: " + std::string(error.what()));
+  }
+}
+
+void add_judgement(const KernelSubject& subject, const KernelJudgement& judgement, Json& members) {
+  members["calls"] = judgement.calls;
+  members["refused"] = judgement.refused;
+  members["rows"] = judgement.rows;
+  members["seconds"] = judgement.seconds;
+  members["isolation"] = judgement.isolation;
+  members["notes"] = Json::array();
+  for (const std::string& note : judgement.notes) members["notes"].push_back(printable_utf8(note));
+  members["printed"] = Json::array();
+  for (const std::string& line : judgement.printed_lines) members["printed"].push_back(printable_utf8(line));
+  members["ended_early"] = judgement.ended_early;
+  members["contract"] = numerics::to_string(subject.contract);
+  members["counterexample"] = counterexample_of(subject, judgement);
+}
+
+Answer judge(const softcheck_options& options, KernelSource source) {
+  const KernelSubject subject = with_source(options, std::move(source));
+  const JudgeOptions how = judge_options_of(options);
+  const std::string text = text_of(options.replay);
+  const KernelJudgement judgement = text.empty() ? judge_kernel(subject, how) : replay(subject, text, how);
+  Answer result = answer_of({rows_of(subject, judgement)}, summary_of(judgement));
+  add_judgement(subject, judgement, result.members);
+  return result;
+}
+
+Answer infer(const softcheck_options& options, KernelSource source) {
+  if (!text_of(options.contract).empty()) throw UsageError("contract: infer finds it: need none beside it");
+  if (!text_of(options.replay).empty()) throw UsageError("replay: infer judges by what it finds: need none beside it");
+  const KernelSubject subject = with_source(options, std::move(source));
+  const Inference inference = infer_contract(subject, judge_options_of(options));
+  const std::string found = inference.contract ? numerics::to_string(*inference.contract) : "";
+  const std::string summary =
+      inference.contract
+          ? "pass: " + std::to_string(inference.answers) + " rows keep to '" + found + "'"
+          : std::string(to_string(inference.judgement.verdict)) + ": no standard contract fits: " + inference.failure;
+  Answer result = answer_of({rows_of(inference)}, summary);
+  add_judgement(inference.subject, inference.judgement, result.members);
+  result.members["contract"] = inference.contract ? Json(found) : Json(nullptr);
+  result.members["contract_words"] = Json::array();
+  for (const InferredWord& word : inference.words) {
+    result.members["contract_words"].push_back(
+        {{"word", word.word}, {"evidence", to_string(word.evidence)}, {"because", word.why}});
+  }
+  result.members["failure"] = printable_utf8(inference.failure);
+  return result;
+}
+
+}  // namespace
+
+}  // namespace softcheck::library
+
+using namespace softcheck::library;
+
+int softcheck_judge_library(const char* kernel, const softcheck_options* given, char** report) {
+  return answer(report, [&] { return judge(options_of(given), source_of(kernel)); });
+}
+
+int softcheck_judge_function(softcheck_function function, void* context, const softcheck_options* given,
+                             char** report) {
+  return answer(report, [&] {
+    const softcheck_options options = options_of(given);
+    return judge(options, source_of(function, context, options));
+  });
+}
+
+int softcheck_infer_library(const char* kernel, const softcheck_options* given, char** report) {
+  return answer(report, [&] { return infer(options_of(given), source_of(kernel)); });
+}
+
+int softcheck_infer_function(softcheck_function function, void* context, const softcheck_options* given,
+                             char** report) {
+  return answer(report, [&] {
+    const softcheck_options options = options_of(given);
+    return infer(options, source_of(function, context, options));
+  });
+}
+
+void softcheck_printed(const char* text) {
+  constexpr std::size_t most = 64 << 10;  // the end of it is what is shown
+  try {
+    printed_by_call += text_of(text);
+    if (printed_by_call.size() > most) printed_by_call.erase(0, printed_by_call.size() - most);
+  } catch (...) {  // without memory nothing is kept
+    printed_by_call.clear();
+  }
+}
+
+void softcheck_free(char* report) { std::free(report); }

@@ -1,0 +1,156 @@
+#include "library/options.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "numerics/contract.hpp"
+#include "numerics/format.hpp"
+#include "proptests/generators/row.hpp"
+#include "proptests/judge/kernel_claims.hpp"
+
+namespace softcheck::library {
+
+using namespace proptests;
+
+namespace {
+
+// The size of the first version: what every caller has.
+constexpr std::size_t first_size = offsetof(softcheck_options, context) + sizeof(void*);
+
+[[noreturn]] void refuse(std::string_view option, std::string_view need, std::string_view got) {
+  throw UsageError(std::string(option) + ": need " + std::string(need) + ", got '" + std::string(got) + "'");
+}
+
+// An error of a reader, with the option in front.
+template <class Function>
+auto reading(std::string_view option, Function function) {
+  try {
+    return function();
+  } catch (const numerics::ContractError& error) {
+    throw UsageError(std::string(option) + ": " + error.problem);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(std::string(option) + ": " + error.what());
+  }
+}
+
+numerics::Format dtype_of(std::string_view option, const char* text, numerics::Format otherwise) {
+  if (text == nullptr || *text == '\0') return otherwise;
+  for (const numerics::Format format :
+       {numerics::Format::f64, numerics::Format::f32, numerics::Format::f16, numerics::Format::bf16}) {
+    if (numerics::properties(format).name == text) return format;
+  }
+  refuse(option, "f64, f32, f16 or bf16", text);
+}
+
+numerics::Format output_of(const softcheck_options& options, Op op, numerics::Format input) {
+  const numerics::Format usual = output_format(op, input), output = dtype_of("out_dtype", options.out_dtype, usual);
+  if (output == usual || output == input) return output;
+  refuse("out_dtype", std::string(numerics::properties(usual).name) + " or the inputs' dtype",
+         text_of(options.out_dtype));
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  while (true) {
+    const std::size_t begin = text.find_first_not_of(" ,");
+    if (begin == std::string_view::npos) return words;
+    const std::size_t end = std::min(text.size(), text.find_first_of(" ,", begin));
+    words.emplace_back(text.substr(begin, end - begin));
+    text.remove_prefix(end);
+  }
+}
+
+// 0 stands for the default.
+double positive(std::string_view option, double value, double otherwise) {
+  if (value == 0) return otherwise;
+  if (value > 0 && std::isfinite(value)) return value;
+  refuse(option, "a number > 0, or 0 for the default", std::to_string(value));
+}
+
+Isolation isolation_of(const softcheck_options& options) {
+  const std::string word = text_of(options.isolation);
+  if (word.empty() || word == "full" || word == "none") return Isolation::full;
+  if (word == "process") return Isolation::process;
+  refuse("isolation", "full, process or none", word);
+}
+
+}  // namespace
+
+softcheck_options options_of(const softcheck_options* given) {
+  softcheck_options options{};
+  options.size = sizeof options;
+  if (given == nullptr) return options;
+  if (given->size < first_size || given->size > sizeof options) {
+    throw UsageError("softcheck_options: need size = sizeof(softcheck_options), " + std::to_string(first_size) +
+                     " to " + std::to_string(sizeof options) + " in this version, got " + std::to_string(given->size));
+  }
+  std::memcpy(&options, given, given->size);
+  return options;
+}
+
+std::string text_of(const char* text) { return text == nullptr ? "" : text; }
+
+Op op_of(const softcheck_options& options) {
+  const std::string name = text_of(options.op);
+  return name.empty() ? Op::softmax : reading("op", [&] { return parse_op(name); });
+}
+
+std::set<std::string> exemptions_of(const softcheck_options& options, Op op) {
+  return reading("exempt", [&] { return parse_exemptions(words_of(text_of(options.exempt)), op); });
+}
+
+KernelSubject subject_of(const softcheck_options& options) {
+  KernelSubject subject;
+  subject.op = op_of(options);
+  const numerics::Format input = dtype_of("dtype", options.dtype, numerics::Format::f32);
+  const numerics::Format output = output_of(options, subject.op, input);
+  subject.contract =
+      reading("contract", [&] { return numerics::parse_contract(text_of(options.contract), input, output); });
+  subject.domain = reading("domain", [&] { return parse_domain(text_of(options.domain), is_attention(subject.op)); });
+  subject.required = reading("require", [&] { return parse_requirements(text_of(options.require)); });
+  subject.exempt = exemptions_of(options, subject.op);
+  if (subject.required.in_place && (is_row_scalar(subject.op) || is_attention(subject.op))) {
+    throw UsageError("require: in-place needs an op with one output as large as the logits, got " +
+                     std::string(to_string(subject.op)));
+  }
+  return subject;
+}
+
+JudgeOptions judge_options_of(const softcheck_options& options) {
+  const std::string effort = text_of(options.effort);
+  JudgeOptions result =
+      judge_options(effort.empty() ? Effort::normal : reading("effort", [&] { return parse_effort(effort); }));
+  if (options.seed != 0) result.run.seed = options.seed;
+  constexpr std::uint64_t most_cases = 10'000'000;  // as --cases allows
+  if (options.cases > most_cases) refuse("cases", "at most 10000000", std::to_string(options.cases));
+  if (options.cases != 0) result.run.cases = static_cast<int>(options.cases);
+  if (options.max_length > RowOptions{}.max_length) {
+    refuse("max_length", "at most " + std::to_string(RowOptions{}.max_length), std::to_string(options.max_length));
+  }
+  if (options.max_length != 0) result.max_length = options.max_length;
+  result.limits.seconds_per_call = positive("time_limit", options.time_limit, result.limits.seconds_per_call);
+  result.limits.seconds_to_load = positive("load_limit", options.load_limit, result.limits.seconds_to_load);
+  const double gib = positive("memory_limit", options.memory_limit, 8);
+  result.limits.additional_memory = static_cast<std::size_t>(std::ldexp(std::min(gib, 131072.0), 30));
+  result.limits.isolation = isolation_of(options);
+  if (options.budget != 0) {
+    using Clock = std::chrono::steady_clock;
+    const double seconds = std::min(positive("budget", options.budget, 0), 1e7);
+    result.deadline =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  }
+  if (options.interrupted != nullptr) {
+    result.interrupted = [ask = options.interrupted, context = options.context] { return ask(context) != 0; };
+  }
+  if (options.progress != nullptr) {
+    result.progress = [tell = options.progress, context = options.context](const JudgeProgress& now) {
+      tell(context, now.property.c_str(), now.done, now.cases, now.seconds);
+    };
+  }
+  return result;
+}
+
+}  // namespace softcheck::library

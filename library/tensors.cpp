@@ -1,0 +1,203 @@
+// softcheck_judge_tensors, softcheck_reference, softcheck_threshold: results at hand, no kernel is called.
+#include <cmath>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "library/answer.hpp"
+#include "library/options.hpp"
+#include "numerics/contract.hpp"
+#include "proptests/tensors/tensor_judge.hpp"
+
+namespace softcheck::library {
+
+using namespace proptests;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* input_name(Op op, std::uint32_t index) {
+  static constexpr const char* of_rows[] = {"logits", "mask"};
+  static constexpr const char* of_attention[] = {"q", "k", "v", "mask"};
+  if (is_attention(op)) return index < 4 ? of_attention[index] : "input";
+  return index < 2 ? of_rows[index] : "input";
+}
+
+const char* output_name(std::uint32_t index) {
+  static constexpr const char* names[] = {"out", "lse", "entropy"};
+  return index < 3 ? names[index] : "output";
+}
+
+// A function that reads tensors, its complaints as those of a malformed argument.
+template <class Function>
+auto reading(Function function) {
+  try {
+    return function();
+  } catch (const UsageError&) {
+    throw;
+  } catch (const numerics::ContractError& error) {
+    throw UsageError("contract: " + error.problem);
+  } catch (const std::invalid_argument& error) {
+    throw MalformedError(error.what());
+  }
+}
+
+TensorTask task_of(const softcheck_call* call, const softcheck_options& options) {
+  if (call == nullptr) throw UsageError("call: need one, got NULL");
+  TensorTask task;
+  task.op = op_of(options);
+  task.theta = call->theta;
+  task.scale = call->scale;
+  task.causal = call->causal != 0;
+  for (std::uint32_t i = 0; i < call->n_inputs; ++i) {
+    if (call->inputs == nullptr || call->inputs[i] == nullptr) {
+      throw UsageError("call: need " + std::to_string(call->n_inputs) + " inputs, got NULL for one");
+    }
+    task.inputs.push_back(held_tensor(*call->inputs[i], input_name(task.op, i)));
+  }
+  return task;
+}
+
+std::vector<HeldTensor> outputs_of(const softcheck_call& call) {
+  std::vector<HeldTensor> outputs;
+  for (std::uint32_t i = 0; i < call.n_outputs; ++i) {
+    if (call.outputs == nullptr || call.outputs[i] == nullptr) {
+      throw UsageError("call: need " + std::to_string(call.n_outputs) + " outputs, got NULL for one");
+    }
+    outputs.push_back(held_tensor(*call.outputs[i], output_name(i)));
+  }
+  return outputs;
+}
+
+numerics::Contract contract_of(const TensorTask& task, const softcheck_options& options,
+                               std::span<const HeldTensor> outputs) {
+  std::optional<numerics::Format> output;
+  if (!outputs.empty()) output = outputs.front().format;
+  return contract_for(task, text_of(options.contract), output);
+}
+
+const char* word_of(numerics::Decision decision) {
+  switch (decision) {
+    case numerics::Decision::proved:
+      return "pass";
+    case numerics::Decision::violated:
+      return "fail";
+    default:
+      return "undecided";
+  }
+}
+
+Json row(const JudgedTensorRow& found) {
+  const ValueFinding& finding = found.finding;
+  Json result;
+  result["index"] = found.index;
+  result["claim"] = finding.claim;
+  result["item"] = finding.item ? Json(*finding.item) : Json(nullptr);
+  result["got"] = number(finding.got);
+  result["expected"] = {number(finding.expected.lower_double()), number(finding.expected.upper_double())};
+  result["by_identity"] = finding.by_identity;
+  result["threshold"] = number(finding.threshold);
+  result["share"] = number(found.share);
+  result["verdict"] = word_of(finding.decision);
+  if (!finding.reason.empty()) result["reason"] = finding.reason;
+  return result;
+}
+
+Answer judge(const softcheck_call* call, const softcheck_options& options) {
+  const TensorTask task = task_of(call, options);
+  const std::vector<HeldTensor> outputs = outputs_of(*call);
+  const numerics::Contract contract = contract_of(task, options, outputs);
+  TensorOptions how;
+  if (options.worst != 0) how.worst = options.worst;
+  how.exempt = exemptions_of(options, task.op);
+  if (options.interrupted != nullptr) how.interrupted = [&] { return options.interrupted(options.context) != 0; };
+  if (options.progress != nullptr) {
+    how.progress = [&](std::size_t done, std::size_t rows) {
+      options.progress(options.context, nullptr, done, rows, 0);
+    };
+  }
+  const TensorJudgement judgement = judge_tensors(task, contract, outputs, how);
+  const std::string summary = std::string(to_string(judgement.verdict)) + ": " + std::to_string(judgement.failed) +
+                              " of " + std::to_string(judgement.judged) + " rows do not hold";
+  Answer result = answer_of({judgement.rows}, summary);
+  result.status = static_cast<softcheck_status>(exit_code(judgement.verdict));
+  result.members["verdict"] = to_string(judgement.verdict);
+  result.members["judged"] = judgement.judged;
+  result.members["failed"] = judgement.failed;
+  result.members["worst"] = Json::array();
+  for (const JudgedTensorRow& found : judgement.worst) result.members["worst"].push_back(row(found));
+  result.members["profile"] = Json::array();
+  for (const double share : judgement.profile) result.members["profile"].push_back(number(share));
+  result.members["histogram"] = judgement.histogram;
+  result.members["contract"] = numerics::to_string(contract);
+  result.members["ended_early"] = judgement.ended_early;
+  result.members["seconds"] = judgement.seconds;
+  return result;
+}
+
+// The shape of the output asked for; its elements must be as many as the caller has room for.
+std::size_t elements_of(const TensorTask& task, std::uint32_t which, Answer& result) {
+  const std::vector<std::int64_t> shape = output_shape(task, which);
+  std::size_t elements = 1;
+  for (const std::int64_t size : shape) elements *= static_cast<std::size_t>(size);
+  result.members["verdict"] = "pass";
+  result.members["error"] = nullptr;
+  result.members["shape"] = shape;
+  result.members["count"] = elements;
+  return elements;
+}
+
+template <class Fill>
+Answer filled(const softcheck_call* call, std::uint32_t which, const softcheck_options& options, std::size_t count,
+              bool has_room, Fill fill) {
+  const TensorTask task = task_of(call, options);
+  const std::vector<HeldTensor> outputs = outputs_of(*call);
+  const numerics::Contract contract = contract_of(task, options, outputs);
+  Answer result;
+  const std::size_t elements = elements_of(task, which, result);
+  result.members["contract"] = numerics::to_string(contract);
+  if (count != elements || (elements > 0 && !has_room)) {
+    result.status = SOFTCHECK_USAGE;
+    result.members["verdict"] = "error";
+    result.members["error"] =
+        "count: need room for " + std::to_string(elements) + " values, got " + std::to_string(has_room ? count : 0);
+    return result;
+  }
+  fill(task, contract);
+  return result;
+}
+
+}  // namespace
+
+}  // namespace softcheck::library
+
+using namespace softcheck::library;
+
+int softcheck_judge_tensors(const softcheck_call* call, const softcheck_options* given, char** report) {
+  return answer(report, [&] { return reading([&] { return judge(call, options_of(given)); }); });
+}
+
+int softcheck_reference(const softcheck_call* call, uint32_t which, const softcheck_options* given, double* lower,
+                        double* upper, size_t count, char** report) {
+  return answer(report, [&] {
+    return reading([&] {
+      return filled(call, which, options_of(given), count, lower != nullptr && upper != nullptr,
+                    [&](const softcheck::proptests::TensorTask& task, const softcheck::numerics::Contract& contract) {
+                      softcheck::proptests::reference(task, contract, which, {lower, count}, {upper, count});
+                    });
+    });
+  });
+}
+
+int softcheck_threshold(const softcheck_call* call, uint32_t which, const softcheck_options* given, double* allowed,
+                        size_t count, char** report) {
+  return answer(report, [&] {
+    return reading([&] {
+      return filled(call, which, options_of(given), count, allowed != nullptr,
+                    [&](const softcheck::proptests::TensorTask& task, const softcheck::numerics::Contract& contract) {
+                      softcheck::proptests::thresholds(task, contract, which, {allowed, count});
+                    });
+    });
+  });
+}

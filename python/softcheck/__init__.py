@@ -1,0 +1,32 @@
+"""softcheck: judges softmax and attention kernels by thresholds that are derived from what the kernel promises.
+
+    import numpy as np, softcheck
+
+    def my_softmax(x):
+        e = np.exp(x - x.max(axis=-1, keepdims=True))
+        return e / e.sum(axis=-1, keepdims=True)
+
+    report = softcheck.check(my_softmax, op="softmax", dtype="float32", contract="masked=nan")
+    report.raise_for_verdict()
+"""
+
+from ._check import assert_output, check, infer, reference, threshold, version
+from ._library import UsageError
+from ._mark import kernel
+from .report import Claim, Counterexample, Report, Violation
+
+__all__ = [
+    "Claim",
+    "Counterexample",
+    "Report",
+    "UsageError",
+    "Violation",
+    "assert_output",
+    "check",
+    "infer",
+    "kernel",
+    "reference",
+    "threshold",
+    "version",
+]
+__version__ = version().split()[0]

@@ -1,0 +1,162 @@
+"""Arrays of any library as NumPy arrays of the same bits, and back. bf16 is uint16 in NumPy's place."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Callable
+
+import numpy as np
+
+from ._library import DTYPES, bits_dtype
+
+# Libraries whose processes may not be forked: they have threads of their own, or a device.
+NOT_FORKED = frozenset({"jax", "mlx", "tensorflow", "cupy"})
+LIBRARIES = ("numpy", "torch", "jax", "mlx", "tensorflow", "cupy")
+
+
+def dtype_of(name: Any) -> str:
+    """ "f64", "f32", "f16" or "bf16" of a dtype's name, a NumPy dtype or any library's.
+
+    Raises ValueError naming what exists.
+    """
+    text = name if isinstance(name, str) else getattr(name, "name", None) or str(name)
+    if isinstance(name, type):
+        text = getattr(name, "__name__", text)
+    text = text.rsplit(".", 1)[-1].strip("'>")  # "torch.float32", "<class 'jax.numpy.float32'>"
+    if text in DTYPES:
+        return DTYPES[text]
+    raise ValueError(f"dtype: need float64, float32, float16 or bfloat16, got {name!r}")
+
+
+def library_of(array_or_dtype: Any) -> str:
+    """The name of the library that an array, a dtype or a function is of; "numpy" where nothing says."""
+    kind = array_or_dtype if isinstance(array_or_dtype, type) else type(array_or_dtype)
+    for module in (getattr(array_or_dtype, "__module__", None), kind.__module__):
+        name = (module or "").split(".")[0]
+        name = {"jaxlib": "jax", "cupyx": "cupy"}.get(name, name)
+        if name in LIBRARIES and name != "numpy":
+            return name
+    return "numpy"
+
+
+def _bfloat16() -> np.dtype:
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise ImportError("bfloat16 in NumPy arrays needs ml_dtypes: pip install ml_dtypes") from None
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def _numpy_from_bits(array: np.ndarray, dtype: str) -> np.ndarray:
+    return array.view(_bfloat16()) if dtype == "bf16" and array.dtype == np.uint16 else array
+
+
+def _torch_from_bits(array: np.ndarray, dtype: str) -> Any:
+    import torch
+
+    if dtype == "bf16" and array.dtype == np.uint16:
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
+def _jax_from_bits(array: np.ndarray, dtype: str) -> Any:
+    import jax.numpy
+
+    result = jax.numpy.asarray(_numpy_from_bits(array, dtype))
+    if dtype == "f64" and result.dtype != np.float64:
+        raise ValueError('dtype: JAX has float64 only with jax.config.update("jax_enable_x64", True)')
+    return result
+
+
+def _mlx_from_bits(array: np.ndarray, dtype: str) -> Any:
+    import mlx.core
+
+    result = mlx.core.array(np.ascontiguousarray(array))
+    return result.view(mlx.core.bfloat16) if dtype == "bf16" and array.dtype == np.uint16 else result
+
+
+def _tensorflow_from_bits(array: np.ndarray, dtype: str) -> Any:
+    import tensorflow
+
+    return tensorflow.constant(_numpy_from_bits(np.ascontiguousarray(array), dtype))
+
+
+def _cupy_from_bits(array: np.ndarray, dtype: str) -> Any:
+    import cupy
+
+    return cupy.asarray(_numpy_from_bits(array, dtype))
+
+
+_FROM_BITS: dict[str, Callable[[np.ndarray, str], Any]] = {
+    "numpy": _numpy_from_bits,
+    "torch": _torch_from_bits,
+    "jax": _jax_from_bits,
+    "mlx": _mlx_from_bits,
+    "tensorflow": _tensorflow_from_bits,
+    "cupy": _cupy_from_bits,
+}
+
+
+def from_bits(array: np.ndarray, dtype: str, library: str) -> Any:
+    """An array of the library with the same elements; over the same memory for numpy and torch.
+
+    array    any shape and strides; bf16 as uint16, a mask as bool
+    dtype    "f64", "f32", "f16", "bf16" or "bool"
+    """
+    if library not in _FROM_BITS:
+        raise ValueError(f"arrays: need one of {', '.join(LIBRARIES)}, got {library!r}")
+    return _FROM_BITS[library](array, dtype)
+
+
+def _array_of_torch(array: Any) -> np.ndarray:
+    import torch
+
+    array = array.detach().cpu()
+    if array.dtype == torch.bfloat16:
+        return array.view(torch.int16).numpy().view(np.uint16), "bf16"
+    return array.numpy()
+
+
+def to_bits(array: Any) -> tuple[np.ndarray, str]:
+    """The array's elements in NumPy, and their dtype: "f64", "f32", "f16", "bf16" (as uint16), "bool", or as NumPy
+    names what is none of these. Arrays on a device are copied to the CPU, once their stream has come to them.
+
+    Raises TypeError for what is no array.
+    """
+    library = library_of(array)
+    if library == "torch":
+        result = _array_of_torch(array)
+        if isinstance(result, tuple):
+            return result
+    elif library == "mlx":
+        import mlx.core
+
+        if array.dtype == mlx.core.bfloat16:
+            return np.array(array.view(mlx.core.uint16)), "bf16"
+        result = np.array(array)
+    elif library == "cupy":
+        result = array.get()
+    elif isinstance(array, np.ndarray):
+        result = array
+    elif isinstance(array, np.generic):
+        result = np.asarray(array)
+    elif hasattr(array, "__array__"):
+        result = np.asarray(array)
+    elif hasattr(array, "__dlpack__"):
+        result = np.from_dlpack(array)
+    else:
+        raise TypeError(f"need an array, got {type(array).__name__}")
+    name = result.dtype.name
+    if name == "bfloat16":
+        return result.view(np.uint16), "bf16"
+    return result, DTYPES.get(name, name)
+
+
+def quiet_threads() -> None:
+    """In a fork: libraries whose worker threads stayed behind in the parent must not wait for them."""
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_num_threads(1)
+
+
+__all__ = ["NOT_FORKED", "LIBRARIES", "bits_dtype", "dtype_of", "from_bits", "library_of", "quiet_threads", "to_bits"]

@@ -1,0 +1,387 @@
+"""check, infer, assert_output, reference, threshold."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+from typing import Any, Callable, Mapping, Sequence
+
+import numpy as np
+
+from . import _arrays, _library
+from ._function import ATTENTION_OPS, OPS, PARAMETERS, Adapter, ForkedCall, Request, parameters_of
+from ._library import UsageError
+from ._worker import SpawnedCall
+from .report import Report, Violation, report_of
+
+_ISOLATIONS = ("auto", "fork", "spawn", "none")
+
+
+def version() -> str:
+    """The library's version and commit: "0.2.0 (commit 0123456789ab)"."""
+    return _library.version()
+
+
+def _require_op(op: str) -> None:
+    if op not in OPS:
+        raise UsageError(f"op: need one of {', '.join(OPS)}, got {op!r}")
+
+
+def _words(value: str | Sequence[str] | None, separator: str = " ") -> str | None:
+    return value if value is None or isinstance(value, str) else separator.join(value)
+
+
+def _adapter(
+    function: Callable[..., Any],
+    op: str,
+    dtype: Any,
+    arrays: str | None,
+    takes: Mapping[str, str] | Sequence[str] | None,
+    out: bool,
+    outputs: int,
+    refuses: Sequence[type[BaseException]],
+    device: str | None,
+) -> Adapter:
+    library = arrays
+    if library is None:
+        library = _arrays.library_of(dtype) if not isinstance(dtype, str) else "numpy"
+        if library == "numpy":
+            library = _arrays.library_of(function)
+    if library not in _arrays.LIBRARIES:
+        raise UsageError(f"arrays: need one of {', '.join(_arrays.LIBRARIES)}, got {library!r}")
+    if takes is None:
+        taken = {name: own for name, own in parameters_of(function, op).items() if name != "out"}
+    else:
+        taken = dict(takes) if isinstance(takes, Mapping) else {name: name for name in takes}
+        unknown = [name for name in taken if name not in PARAMETERS]
+        if unknown:
+            raise UsageError(f"takes: need names among {', '.join(PARAMETERS)}, got {unknown[0]!r}")
+    if out:
+        taken.setdefault("out", "out")
+    if "out" in taken and library not in ("numpy", "torch"):
+        raise UsageError(f"out: need arrays over the judge's memory, numpy or torch, got {library}")
+    return Adapter(function, op, library, taken, outputs, tuple(refuses), device)
+
+
+def _domain(adapter: Adapter, domain: str | None, strides: bool) -> str:
+    """The caller's domain, and what follows from the function's parameters."""
+    words = [] if not domain else [domain]
+    given = set((domain or "").replace(",", " ").split())
+    implied = []
+    if "theta" not in adapter.takes and adapter.op not in ATTENTION_OPS:
+        implied.append("theta=1")
+    if adapter.op in ATTENTION_OPS:
+        if "scale" not in adapter.takes:
+            implied.append("scale=1/sqrt(dim)")
+        if "causal" not in adapter.takes:
+            implied.append("nocausal")
+    if "mask" not in adapter.takes:
+        implied.append("nomask")
+    if not strides:
+        implied.append("compact")
+    return " ".join(words + [word for word in implied if word not in given])
+
+
+def _isolation(word: str, adapter: Adapter) -> str:
+    if word not in _ISOLATIONS:
+        raise UsageError(f"isolation: need one of {', '.join(_ISOLATIONS)}, got {word!r}")
+    on_device = adapter.device is not None and not adapter.device.startswith("cpu")
+    if word == "fork" and on_device:
+        raise UsageError(f"isolation: a device cannot be used in a fork, got 'fork' with device {adapter.device!r}")
+    if word != "auto":
+        return word
+    return "spawn" if on_device or adapter.arrays in _arrays.NOT_FORKED else "fork"
+
+
+def _show_progress(name: str, done: int, cases: int, seconds: float) -> None:
+    line = f"{done} of {cases} cases, {seconds:.0f} s: {name}" if name else ""
+    print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+
+
+def _name_of(function: Any) -> str:
+    return getattr(function, "__qualname__", None) or type(function).__qualname__
+
+
+def _again(verb: str, name: str, op: str, dtype: str) -> str:
+    return f"softcheck.check({name}, op='{op}', dtype='{dtype}'{{contract}}{{replay}})"
+
+
+def _judge(
+    function: Callable[..., Any] | str,
+    infer_contract: bool,
+    *,
+    op: str,
+    dtype: Any,
+    contract: str | Sequence[str] | None,
+    domain: str | None,
+    require: str | Sequence[str] | None,
+    exempt: str | Sequence[str] | None,
+    effort: str,
+    budget: float | None,
+    seed: int | None,
+    cases: int | None,
+    max_length: int | None,
+    time_limit: float,
+    load_limit: float,
+    out_dtype: Any,
+    arrays: str | None,
+    takes: Mapping[str, str] | Sequence[str] | None,
+    out: bool,
+    outputs: int,
+    strides: bool,
+    refuses: Sequence[type[BaseException]],
+    device: str | None,
+    isolation: str,
+    warm_up: bool,
+    replay: str | None,
+    progress: bool | None,
+) -> Report:
+    _require_op(op)
+    name = _arrays.dtype_of(dtype)
+    words: dict[str, Any] = {
+        "op": op,
+        "dtype": name,
+        "out_dtype": None if out_dtype is None else _arrays.dtype_of(out_dtype),
+        "contract": _words(contract),
+        "require": _words(require, ","),
+        "exempt": _words(exempt),
+        "effort": effort,
+        "budget": budget,
+        "seed": seed,
+        "cases": cases,
+        "max_length": max_length,
+        "time_limit": float(time_limit),
+        "load_limit": float(load_limit),
+        "replay": replay,
+    }
+    if progress is None:
+        progress = sys.stderr.isatty()
+    shown = _show_progress if progress else None
+    if isinstance(function, str) and ":" in function:
+        words["domain"] = domain
+        words["isolation"] = {"auto": "full", "fork": "full"}.get(isolation, isolation)
+        return report_of(_library.judge(function, words, infer_contract, shown))
+    if not callable(function):
+        raise UsageError(f"function: need a function or 'LIB:SYMBOL', got {function!r}")
+    adapter = _adapter(function, op, dtype, arrays, takes, out, outputs, refuses, device)
+    words["domain"] = _domain(adapter, domain, strides)
+    words["name"] = _name_of(function)
+    words["again"] = _again("check", words["name"], op, name)
+    how = _isolation(isolation, adapter)
+    words["isolation"] = "full" if how == "fork" else "none"
+    if warm_up:
+        _warm_up(adapter, name)
+    with contextlib.ExitStack() as stack:
+        call: Any
+        if how == "spawn":
+            call = stack.enter_context(SpawnedCall(adapter, float(time_limit), float(load_limit)))
+        else:
+            call = ForkedCall(adapter, in_process=how == "none")
+        data = _library.judge(call, words, infer_contract, shown)
+    if how == "spawn":
+        data["isolation"] = "a process of its own, started anew: nothing else is contained"
+    if shown is not None:
+        shown("", 0, 0, 0)
+    return report_of(data, adapter.arrays)
+
+
+def _warm_up(adapter: Adapter, dtype: str) -> None:
+    kind = _arrays.bits_dtype(dtype)
+    shapes = [(1, 1, 4, 16)] * 3 if adapter.op in ATTENTION_OPS else [(4, 16)]
+    scalar = adapter.op in ("logsumexp", "entropy")
+    output = np.zeros(shapes[0][:-1] if scalar else shapes[0], kind)
+    request = Request([(np.zeros(shape, kind), dtype) for shape in shapes], None, [(output, dtype)], 1.0, 0.25, False)
+    with contextlib.suppress(Exception):  # what it raises, the judgement will show
+        adapter.answer(request)
+
+
+def check(
+    function: Callable[..., Any] | str,
+    op: str = "softmax",
+    dtype: Any = "float32",
+    *,
+    contract: str | Sequence[str] | None = None,
+    domain: str | None = None,
+    require: str | Sequence[str] | None = None,
+    exempt: str | Sequence[str] | None = None,
+    effort: str = "quick",
+    budget: float | None = None,
+    seed: int | None = None,
+    cases: int | None = None,
+    max_length: int | None = None,
+    time_limit: float = 10,
+    load_limit: float = 120,
+    out_dtype: Any = None,
+    arrays: str | None = None,
+    takes: Mapping[str, str] | Sequence[str] | None = None,
+    out: bool = False,
+    outputs: int = 1,
+    strides: bool = False,
+    refuses: Sequence[type[BaseException]] = (),
+    device: str | None = None,
+    isolation: str = "auto",
+    warm_up: bool = False,
+    replay: str | None = None,
+    progress: bool | None = None,
+) -> Report:
+    """Judges a kernel by its contract: the largest error that each value of each row may have, and what else a kernel
+    must keep to, tried on rows, masks, temperatures and NaNs of all kinds.
+
+    function    of arrays: (rows, n) logits for the softmax family, which it treats along the last axis; for attention
+                q, k, v of (batch, heads, length, dim). It returns an array of the same dtype, or with out=True fills
+                the one that it is given as out. Or "LIB:SYMBOL" of a C plug-in.
+    op          "softmax", "log_softmax", "logsumexp", "entropy", "adaptive_softmax", "attention",
+                "adaptive_attention"
+    dtype       of the arrays: "float64", "float32", "float16", "bfloat16", or a library's own
+    contract    what the kernel promises of its arithmetic: "acc=f32 exp=2ulp sum=tree masked=zero"
+    domain      the calls that it is made for: "n=16k n<=8192"; inside it is judged fully. theta=1, nomask and the like
+                follow from the parameters that the function lacks
+    require     "deterministic,batch-invariant"
+    exempt      claims that it is known to break
+    effort      "quick" (seconds), "default", "deep"
+    budget      seconds for all of it; then what is known is the report
+    time_limit, load_limit  seconds for one call, and for a spawned process to import the function
+    arrays      what the function takes: "numpy", "torch", "jax", "mlx", "tensorflow", "cupy"; by default the library
+                of dtype or of the function itself, else numpy
+    takes       which of mask (bool, True = visible), theta, scale, causal and out the function takes, as names or as
+                {"mask": "attn_mask"}; by default those that its signature has
+    outputs     arrays that it returns: attention's lse and entropy follow out
+    strides     whether views with strides are tried; else all arrays are compact
+    refuses     exceptions by which it refuses a call; any other is a crash
+    isolation   "fork" (from this warm process, contained), "spawn" (a fresh interpreter), "none" (in this process: a
+                crash is the program's); "auto" forks, but spawns for JAX, MLX, TensorFlow, CuPy and devices
+    warm_up     calls the function once in this process first: for one that compiles at its first call
+    replay      a counterexample's replay: that case alone
+    progress    on standard error; by default where that is a terminal
+
+    Raises UsageError for a wrong argument.
+    """
+    arguments = dict(locals())
+    return _judge(arguments.pop("function"), False, **arguments)
+
+
+def infer(function: Callable[..., Any] | str, op: str = "softmax", dtype: Any = "float32", **arguments: Any) -> Report:
+    """Finds the standard contract that a kernel keeps to, and judges it by that: report.contract, None where none fits.
+
+    The arguments are those of check(), without contract and replay. That no row asked broke a contract is no proof.
+    """
+    defaults: dict[str, Any] = dict(check.__kwdefaults__)
+    for name in ("contract", "replay"):
+        if name in arguments:
+            raise UsageError(f"infer: finds the contract: need no {name}")
+    unknown = [name for name in arguments if name not in defaults]
+    if unknown:
+        raise TypeError(f"infer() got an unexpected keyword argument {unknown[0]!r}")
+    return _judge(function, True, op=op, dtype=dtype, **{**defaults, **arguments})
+
+
+def _tensors(
+    op: str, inputs: Any, outputs: Any, mask: Any, theta: float, scale: float | None, causal: bool
+) -> _library.TensorCall:
+    _require_op(op)
+    several = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
+    names = ("q", "k", "v") if op in ATTENTION_OPS else ("logits",)
+    if len(several) != len(names):
+        raise UsageError(f"inputs: need {', '.join(names)}, got {len(several)} arrays")
+    tensors = [_tensor(name, array) for name, array in zip(names, several)]
+    if mask is not None:
+        seen, dtype = _arrays.to_bits(mask)
+        if dtype not in ("bool", "uint8"):
+            raise UsageError(f"mask: need bool or uint8, got {dtype}")
+        tensors.append(_library.Tensor(seen.view(np.uint8), "u8"))
+    results = outputs if isinstance(outputs, (tuple, list)) else () if outputs is None else (outputs,)
+    written = [_tensor(("output", "lse", "entropy")[min(i, 2)], array) for i, array in enumerate(results)]
+    if scale is None:
+        scale = 1.0
+        if op in ATTENTION_OPS:
+            scale = 1 / math.sqrt(max(1, tensors[0].array.shape[-1] if tensors[0].array.ndim else 1))
+    return _library.TensorCall(tensors, written, float(theta), float(scale), causal)
+
+
+def _tensor(name: str, array: Any) -> _library.Tensor:
+    try:
+        bits, dtype = _arrays.to_bits(array)
+    except TypeError as error:
+        raise UsageError(f"{name}: {error}") from None
+    if dtype not in ("f64", "f32", "f16", "bf16"):
+        raise UsageError(f"{name}: need float64, float32, float16 or bfloat16, got {dtype}")
+    if any(step % bits.itemsize for step in bits.strides):
+        bits = bits.copy()
+    return _library.Tensor(bits, dtype)
+
+
+def assert_output(
+    op: str,
+    inputs: Any,
+    output: Any,
+    *,
+    contract: str | Sequence[str] | None = None,
+    mask: Any = None,
+    theta: float = 1.0,
+    scale: float | None = None,
+    causal: bool = False,
+    exempt: str | Sequence[str] | None = None,
+    worst: int = 10,
+) -> Report:
+    """Asserts that a result lies within what its contract grants, value by value: in place of assert_close.
+
+        softcheck.assert_output("softmax", x, my_softmax(x))
+        softcheck.assert_output("attention", (q, k, v), out, causal=True)
+
+    inputs   logits (..., n); for attention q, k, v of (..., length, dim)
+    output   of the op, along the last axis; for attention out, or (out, lse) or (out, lse, entropy)
+    mask     bool, True = visible, broadcast as NumPy does
+    scale    of attention; 1 / sqrt(dim) by default
+
+    Returns the report. Raises Violation (an AssertionError) that shows the worst rows; UsageError.
+    """
+    call = _tensors(op, inputs, output, mask, theta, scale, causal)
+    words = {"op": op, "contract": _words(contract), "exempt": _words(exempt), "worst": worst}
+    report = report_of(_library.judge_tensors(call, words))
+    if not report:
+        raise Violation(report)
+    return report
+
+
+def reference(
+    op: str,
+    *inputs: Any,
+    mask: Any = None,
+    theta: float = 1.0,
+    scale: float | None = None,
+    causal: bool = False,
+    contract: str | Sequence[str] | None = None,
+    which: int = 0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The exact value of every element of an op's result, between two float64 arrays: lower <= exact <= upper.
+
+        lower, upper = softcheck.reference("softmax", x)
+
+    which      0 for the result; of attention 1 for lse and 2 for entropy
+    contract   of it only masked= is read, and entropy= for adaptive ops
+    """
+    call = _tensors(op, inputs, None, mask, theta, scale, causal)
+    return _library.reference(call, which, {"op": op, "contract": _words(contract)})
+
+
+def threshold(
+    op: str,
+    *inputs: Any,
+    contract: str | Sequence[str] | None = None,
+    output: Any = None,
+    mask: Any = None,
+    theta: float = 1.0,
+    scale: float | None = None,
+    causal: bool = False,
+    which: int = 0,
+) -> np.ndarray:
+    """What the contract grants each element: |got - exact| <= threshold, in float64.
+
+    0 where a value must be exact, infinite where nothing is promised, NaN where a value is right by what it is (a NaN,
+    a fully masked row).
+
+    output   an array of the result's dtype, where that is not what the op writes for such inputs
+    """
+    call = _tensors(op, inputs, output, mask, theta, scale, causal)
+    return _library.threshold(call, which, {"op": op, "contract": _words(contract)})

@@ -1,0 +1,210 @@
+"""A Python function as a kernel behind the C interface."""
+
+from __future__ import annotations
+
+import ctypes
+import inspect
+import math
+import os
+import sys
+import traceback
+from dataclasses import dataclass, field
+from typing import Any, Callable, Mapping, Sequence
+
+import numpy as np
+
+from . import _arrays, _library
+
+ROW_OPS = ("softmax", "log_softmax", "logsumexp", "entropy", "adaptive_softmax")
+ATTENTION_OPS = ("attention", "adaptive_attention")
+OPS = ROW_OPS + ATTENTION_OPS
+# What a function may take beside its arrays, by softcheck's names.
+PARAMETERS = ("mask", "theta", "scale", "causal", "out")
+
+_NAMES = {(2, 64): "f64", (2, 32): "f32", (2, 16): "f16", (4, 16): "bf16"}
+
+
+def _bits_of(tensor: _library.DLTensor) -> tuple[np.ndarray, str]:
+    """The tensor's elements where they lie; a mask as bool, in memory of its own."""
+    dimensions = tensor.ndim
+    shape = tuple(tensor.shape[d] for d in range(dimensions))
+    dtype = _NAMES.get((tensor.dtype.code, tensor.dtype.bits), "bool")
+    kind = np.dtype(np.uint8) if dtype == "bool" else _arrays.bits_dtype(dtype)
+    if not tensor.data or 0 in shape:
+        array = np.empty(shape, kind)
+    else:
+        if tensor.strides:
+            strides = [tensor.strides[d] * kind.itemsize for d in range(dimensions)]
+        else:
+            strides = [int(np.prod(shape[d + 1 :], dtype=np.int64)) * kind.itemsize for d in range(dimensions)]
+        # From the first byte to behind the last element.
+        size = sum((n - 1) * step for n, step in zip(shape, strides)) + kind.itemsize
+        memory = (ctypes.c_char * size).from_address(tensor.data + tensor.byte_offset)
+        array = np.ndarray(shape, kind, memory, 0, strides)
+    return (array != 0 if dtype == "bool" else array), dtype
+
+
+@dataclass
+class Request:
+    """What a call asks of a function: arrays as their bits (_arrays), and the parameters."""
+
+    inputs: list[tuple[np.ndarray, str]]
+    mask: np.ndarray | None
+    outputs: list[tuple[np.ndarray, str]]
+    theta: float
+    scale: float
+    causal: bool
+
+    @classmethod
+    def of(cls, call: _library.Call, own_inputs: int) -> Request:
+        inputs = [_bits_of(call.inputs[i].contents) for i in range(call.n_inputs)]
+        mask = inputs[own_inputs][0] if len(inputs) > own_inputs else None
+        outputs = [_bits_of(call.outputs[i].contents) for i in range(call.n_outputs)]
+        return cls(inputs[:own_inputs], mask, outputs, call.theta, call.scale, bool(call.causal))
+
+    def copied(self) -> Request:
+        """Without the call's memory: what another process can be sent."""
+        return Request(
+            [(array.copy(), dtype) for array, dtype in self.inputs],
+            None if self.mask is None else self.mask.copy(),
+            [(np.empty(array.shape, array.dtype), dtype) for array, dtype in self.outputs],
+            self.theta,
+            self.scale,
+            self.causal,
+        )
+
+
+class WrongResult(Exception):
+    """The function has returned something else than was asked for."""
+
+
+class Refused(Exception):
+    """The function does not do such calls."""
+
+
+@dataclass
+class Adapter:
+    """How a function is called: of what library its arrays are, and what it takes beside them.
+
+    takes    softcheck's names of PARAMETERS to the function's own; one that it lacks is not asked of it
+    outputs  how many arrays it returns: attention's lse and entropy follow out
+    refuses  exceptions that refuse a call; all others are crashes
+    """
+
+    function: Callable[..., Any]
+    op: str
+    arrays: str = "numpy"
+    takes: Mapping[str, str] = field(default_factory=dict)
+    outputs: int = 1
+    refuses: tuple[type[BaseException], ...] = ()
+    device: str | None = None
+
+    @property
+    def own_inputs(self) -> int:
+        return 3 if self.op in ATTENTION_OPS else 1
+
+    def answer(self, request: Request) -> None:
+        """Calls the function, and writes what it returns to the request's outputs.
+
+        Raises Refused, WrongResult, and what the function raises.
+        """
+        if len(request.outputs) > self.outputs:
+            raise Refused
+        if self._lacks(request):
+            raise Refused
+        arguments = [self._array(array, dtype) for array, dtype in request.inputs]
+        keywords: dict[str, Any] = {}
+        if "mask" in self.takes:
+            keywords[self.takes["mask"]] = None if request.mask is None else self._array(request.mask, "bool")
+        for name in ("theta", "scale", "causal"):
+            if name in self.takes:
+                keywords[self.takes[name]] = getattr(request, name)
+        if "out" in self.takes:
+            outs = [self._array(array, dtype) for array, dtype in request.outputs]
+            keywords[self.takes["out"]] = outs[0] if len(outs) == 1 else tuple(outs)
+        try:
+            results = self.function(*arguments, **keywords)
+        except self.refuses as error:
+            raise Refused from error
+        if "out" not in self.takes:
+            self._write(results, request.outputs)
+
+    def _lacks(self, request: Request) -> bool:
+        """Does the call need a parameter that the function does not take?"""
+        usual_scale = 1.0
+        if self.op in ATTENTION_OPS:
+            usual_scale = 1 / math.sqrt(max(1, request.inputs[0][0].shape[-1]))
+        needs = {
+            "mask": request.mask is not None,
+            "theta": request.theta != 1,
+            "scale": request.scale != usual_scale,
+            "causal": request.causal,
+        }
+        return any(needed and name not in self.takes for name, needed in needs.items())
+
+    def _array(self, array: np.ndarray, dtype: str) -> Any:
+        result = _arrays.from_bits(array, dtype, self.arrays)
+        return result if self.device is None else result.to(self.device)
+
+    def _write(self, results: Any, outputs: Sequence[tuple[np.ndarray, str]]) -> None:
+        several = isinstance(results, (tuple, list))
+        if several and len(results) < len(outputs):
+            raise WrongResult(f"need {len(outputs)} arrays, got {len(results)}")
+        if not several and len(outputs) > 1:
+            raise WrongResult(f"need {len(outputs)} arrays, got one {type(results).__name__}")
+        for result, (output, dtype) in zip(results if several else (results,), outputs):
+            try:
+                got, got_dtype = _arrays.to_bits(result)
+            except TypeError as error:
+                raise WrongResult(str(error)) from None
+            if got.shape != output.shape:
+                raise WrongResult(f"need shape {output.shape}, got {got.shape}")
+            if got_dtype != dtype:
+                raise WrongResult(f"need dtype {dtype}, got {got_dtype}")
+            output[...] = got
+
+
+def parameters_of(function: Callable[..., Any], op: str) -> dict[str, str]:
+    """Those of PARAMETERS that the function's signature has by their own names; none where it cannot be read."""
+    try:
+        names = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return {}
+    own = [name for name in PARAMETERS if name in names]
+    if op not in ATTENTION_OPS:
+        own = [name for name in own if name not in ("scale", "causal")]
+    return {name: name for name in own}
+
+
+class ForkedCall:
+    """What the library calls: in a fork of this process, or under isolation "none" in this one."""
+
+    def __init__(self, adapter: Adapter, in_process: bool) -> None:
+        self._adapter = adapter
+        self._in_process = in_process
+        self._process = os.getpid()
+
+    def __call__(self, call: Any, _context: Any) -> int:
+        if os.getpid() != self._process:
+            # The library has forked without Python's knowledge: its locks and hooks are put right once.
+            self._process = os.getpid()
+            ctypes.pythonapi.PyOS_AfterFork_Child()
+            _arrays.quiet_threads()
+        try:
+            self._adapter.answer(Request.of(call.contents, self._adapter.own_inputs))
+            return 0
+        except Refused:
+            return _library.CALL_REFUSED
+        except WrongResult as error:
+            return self._ended(f"softcheck: the function's result: {error}\n", _library.CALL_MALFORMED)
+        except BaseException:  # noqa: BLE001: whatever it is, it must not cross into C
+            return self._ended(traceback.format_exc(), _library.CALL_CRASHED)
+
+    def _ended(self, text: str, code: int) -> int:
+        if self._in_process:
+            _library.printed(text)
+            return code
+        print(text, file=sys.stderr, end="", flush=True)
+        if code == _library.CALL_CRASHED:
+            os._exit(1)
+        return code

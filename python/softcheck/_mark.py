@@ -1,0 +1,35 @@
+"""@softcheck.kernel: what the pytest plugin makes tests of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Callable, Sequence, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One judgement that a function is to stand: the arguments of check()."""
+
+    op: str
+    dtype: Any
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+
+def kernel(op: str = "softmax", dtypes: Sequence[Any] = ("float32",), **arguments: Any) -> Callable[[Function], Function]:
+    """Makes tests of a function: one for each dtype, in every test module that has the function.
+
+    The function itself stays what it is. The other arguments are those of check(); pytest's --softcheck-effort,
+    --softcheck-seed and --softcheck-budget hold where the decorator says nothing.
+
+        @softcheck.kernel(op="softmax", dtypes=["float32", "bfloat16"], contract="masked=zero")
+        def my_softmax(x): ...
+    """
+    marks = [Mark(op, dtype, dict(arguments)) for dtype in dtypes]
+
+    def mark(function: Function) -> Function:
+        function.__softcheck__ = [*getattr(function, "__softcheck__", ()), *marks]  # type: ignore[attr-defined]
+        return function
+
+    return mark

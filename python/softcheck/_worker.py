@@ -1,0 +1,140 @@
+"""A function in a fresh interpreter, for libraries that may not be forked: JAX, MLX, TensorFlow, CUDA."""
+
+from __future__ import annotations
+
+import faulthandler
+import multiprocessing
+import pickle
+import signal
+import tempfile
+import traceback
+from multiprocessing.connection import Connection
+from typing import Any
+
+from . import _library
+from ._function import Adapter, Refused, Request, WrongResult
+
+
+def _pickled(adapter: Adapter) -> bytes:
+    try:
+        return pickle.dumps(adapter)
+    except Exception as error:
+        try:
+            import cloudpickle
+        except ImportError:
+            raise ValueError(
+                "check: isolation='spawn' needs a function that another process can import, got "
+                f"{adapter.function!r} ({error}): move it to the top of a module, install cloudpickle, or use "
+                "isolation='none'"
+            ) from None
+        return cloudpickle.dumps(adapter)
+
+
+def _serve(pickled: bytes, connection: Connection, printed: str) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the judge ends this process
+    with open(printed, "a", buffering=1) as file:
+        faulthandler.enable(file)
+        try:
+            adapter = pickle.loads(pickled)
+            connection.send(("ready", None))
+        except BaseException:  # noqa: BLE001
+            connection.send(("failed", traceback.format_exc()))
+            return
+        while True:
+            request = connection.recv()
+            try:
+                adapter.answer(request)
+                connection.send(("done", [array for array, _ in request.outputs]))
+            except Refused:
+                connection.send(("refused", None))
+            except WrongResult as error:
+                connection.send(("malformed", f"softcheck: the function's result: {error}\n"))
+            except BaseException:  # noqa: BLE001
+                connection.send(("raised", traceback.format_exc()))
+
+
+class SpawnedCall:
+    """What the library calls in this process: it asks the worker, and starts another one when that has died."""
+
+    def __init__(self, adapter: Adapter, time_limit: float, load_limit: float) -> None:
+        self._pickled = _pickled(adapter)
+        self._own_inputs = adapter.own_inputs
+        self._time_limit = time_limit
+        self._load_limit = load_limit
+        self._process: Any = None
+        self._connection: Any = None
+        self._printed = tempfile.NamedTemporaryFile("r", prefix="softcheck-", suffix=".txt")
+
+    def __enter__(self) -> SpawnedCall:
+        self._start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._stop()
+        self._printed.close()
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._connection, there = context.Pipe()
+        self._process = context.Process(
+            target=_serve, args=(self._pickled, there, self._printed.name), daemon=True
+        )
+        self._process.start()
+        there.close()
+        word, text = "failed", f"no answer within {self._load_limit:g} s"
+        try:
+            if self._connection.poll(self._load_limit):
+                word, text = self._connection.recv()
+        except EOFError:
+            self._process.join(5)
+            text = f"its process ended with {self._process.exitcode} while loading"
+        if word != "ready":
+            self._stop()
+            raise RuntimeError(f"check: the function cannot be loaded in a process of its own: {text}")
+
+    def _stop(self) -> None:
+        if self._process is None:
+            return
+        self._process.kill()
+        self._process.join()
+        self._connection.close()
+        self._process = None
+
+    def _ended(self, text: str, code: int) -> int:
+        self._printed.seek(0, 2)
+        _library.printed(text)
+        return code
+
+    def __call__(self, call: Any, _context: Any) -> int:
+        try:
+            request = Request.of(call.contents, self._own_inputs)
+            if self._process is None:
+                self._start()
+            return self._ask(request)
+        except KeyboardInterrupt:
+            self._stop()
+            return self._ended("interrupted\n", _library.CALL_TIMED_OUT)
+        except BaseException:  # noqa: BLE001: nothing may cross into C
+            self._stop()
+            return self._ended(traceback.format_exc(), _library.CALL_CRASHED)
+
+    def _ask(self, request: Request) -> int:
+        try:
+            self._connection.send(request.copied())
+            if not self._connection.poll(self._time_limit):
+                self._stop()
+                return self._ended(f"no answer within {self._time_limit:g} s\n", _library.CALL_TIMED_OUT)
+            word, what = self._connection.recv()
+        except (EOFError, BrokenPipeError, ConnectionResetError):
+            self._process.join(5)
+            code = self._process.exitcode
+            how = signal.Signals(-code).name if code is not None and code < 0 else f"exit({code})"
+            self._stop()
+            return self._ended(f"{self._printed.read()}the process ended: {how}\n", _library.CALL_CRASHED)
+        if word == "done":
+            for (output, _dtype), array in zip(request.outputs, what):
+                output[...] = array
+            return 0
+        if word == "refused":
+            return _library.CALL_REFUSED
+        return self._ended(what, _library.CALL_MALFORMED if word == "malformed" else _library.CALL_CRASHED)

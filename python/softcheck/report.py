@@ -1,0 +1,197 @@
+"""What a judgement came to."""
+
+from __future__ import annotations
+
+import html
+import pathlib
+from dataclasses import dataclass, field
+from typing import Any, Mapping
+
+import numpy as np
+
+from . import _arrays
+
+_NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+
+
+def number(value: Any) -> float:
+    """A number of a report; what JSON has no number for stands there as "NaN", "Infinity" or "-Infinity"."""
+    return _NUMBERS[value] if isinstance(value, str) else float("nan") if value is None else float(value)
+
+
+class Violation(AssertionError):
+    """A kernel broke its contract, or nothing could be decided. `report` has all of it."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(f"{report.summary}\n{report.text}")
+        self.report = report
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim about a kernel.
+
+    slack    the largest share of a threshold that any value used: 1 is all of it; NaN where there is none
+    details  lines for a reader, where it does not hold
+    """
+
+    claim: str
+    verdict: str
+    cases: int
+    slack: float
+    details: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        return self.verdict == "pass"
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """The smallest call found on which a kernel fails.
+
+    inputs  "logits", or "q", "k", "v", and "mask", as arrays of the kernel's library
+    replay  what check(..., replay=...) takes to try it again
+    """
+
+    property: str
+    replay: str
+    inputs: Mapping[str, Any]
+    theta: float
+    scale: float
+    causal: bool
+
+
+@dataclass(frozen=True)
+class Report:
+    """A judgement. True where the kernel passed; print() shows what `softcheck kernel` prints.
+
+    verdict         "pass", "fail", "crash", "timeout", "refused", "undecided" or "vacuous"
+    counterexample  None where nothing failed
+    data            everything else, as libsoftcheck's JSON has it (softcheck.h)
+    """
+
+    verdict: str
+    summary: str
+    text: str
+    claims: tuple[Claim, ...]
+    counterexample: Counterexample | None
+    data: Mapping[str, Any] = field(repr=False)
+
+    def __bool__(self) -> bool:
+        return self.verdict == "pass"
+
+    def __str__(self) -> str:
+        return f"{self.text.rstrip()}\n{self.summary}"
+
+    @property
+    def findings(self) -> tuple[Claim, ...]:
+        """The claims that do not hold."""
+        return tuple(claim for claim in self.claims if not claim.holds)
+
+    @property
+    def slack(self) -> dict[str, float]:
+        """The largest share of its threshold that each claim used, of those that have one."""
+        return {claim.claim: claim.slack for claim in self.claims if claim.slack == claim.slack}
+
+    @property
+    def contract(self) -> str | None:
+        """The contract that was judged by; of infer() the one found, or None."""
+        return self.data.get("contract")
+
+    def raise_for_verdict(self) -> Report:
+        """Raises Violation unless the kernel passed; returns the report."""
+        if not self:
+            raise Violation(self)
+        return self
+
+    def to_junit(self, path: str | pathlib.Path | None = None) -> str:
+        """The report as JUnit XML; written to path where one is given."""
+        text = self.data["junit"]
+        if path is not None:
+            pathlib.Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    def _repr_html_(self) -> str:
+        colour = "#1a7f37" if self else "#cf222e"
+        picture = self.data.get("picture") or _slack_picture(self.claims)
+        return (
+            f'<div><b style="color:{colour}">{html.escape(self.summary)}</b>{picture}'
+            f"<details><summary>report</summary><pre>{html.escape(self.text)}</pre></details></div>"
+        )
+
+
+def _slack_picture(claims: tuple[Claim, ...]) -> str:
+    """A bar for each claim that has a threshold: how much of it was used, the mark at 1."""
+    shown = [claim for claim in claims if claim.slack == claim.slack and claim.slack > 0]
+    if not shown:
+        return ""
+    row, left, width = 22, 260, 300
+    scale = width / 1.25
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 90}" height="{row * len(shown) + 30}" '
+        'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>'
+    ]
+    for i, claim in enumerate(shown):
+        y = 8 + row * i
+        colour = "#4c78a8" if claim.holds else "#cf222e"
+        length = min(claim.slack, 1.25) * scale
+        lines.append(
+            f'<text x="{left - 8}" y="{y + 12}" text-anchor="end">{html.escape(claim.claim)}</text>'
+            f'<rect x="{left}" y="{y}" width="{length:.1f}" height="15" fill="{colour}"/>'
+            f'<text x="{left + length + 5:.1f}" y="{y + 12}">{claim.slack:.3g}</text>'
+        )
+    x, bottom = left + scale, 8 + row * len(shown)
+    lines.append(
+        f'<line x1="{x}" y1="2" x2="{x}" y2="{bottom}" stroke="black" stroke-dasharray="3 2"/>'
+        f'<text x="{x}" y="{bottom + 14}" text-anchor="middle">the threshold</text></svg>'
+    )
+    return "".join(lines)
+
+
+def _values(tensor: Mapping[str, Any], library: str) -> Any:
+    dtype = tensor["dtype"]
+    values = np.array([number(v) for v in tensor["values"]], dtype=np.float64).reshape(tensor["shape"])
+    if dtype == "u8":
+        return _arrays.from_bits(values != 0, "bool", library)
+    if dtype == "bf16":  # exactly a bf16 number: the upper half of the f32 that has its value
+        bits = (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+        return _arrays.from_bits(bits, dtype, library)
+    return _arrays.from_bits(values.astype(_arrays.bits_dtype(dtype)), dtype, library)
+
+
+def _counterexample(found: Mapping[str, Any] | None, library: str) -> Counterexample | None:
+    if found is None:
+        return None
+    inputs = {
+        tensor["name"]: _values(tensor, library)
+        for tensor in found.get("inputs") or ()
+        if tensor["values"] is not None
+    }
+    return Counterexample(
+        found["property"],
+        found["replay"],
+        inputs,
+        found.get("theta", 1.0),
+        found.get("scale", 1.0),
+        found.get("causal", False),
+    )
+
+
+def report_of(data: Mapping[str, Any], library: str = "numpy") -> Report:
+    claims = tuple(
+        Claim(row["claim"], row["verdict"], row["cases"], number(row["slack"]), tuple(row.get("details", ())))
+        for row in data.get("claims", ())
+    )
+    return Report(
+        data["verdict"] if data["verdict"] != "error" else _error_verdict(data["status"]),
+        data["summary"],
+        data["text"],
+        claims,
+        _counterexample(data.get("counterexample"), library),
+        data,
+    )
+
+
+def _error_verdict(status: int) -> str:
+    return {4: "refused", 5: "undecided", 6: "crash", 7: "timeout"}.get(status, "undecided")
