@@ -118,8 +118,10 @@ Answer judge(const softcheck_call* call, const softcheck_options& options) {
     };
   }
   const TensorJudgement judgement = judge_tensors(task, contract, outputs, how);
-  const std::string summary = std::string(to_string(judgement.verdict)) + ": " + std::to_string(judgement.failed) +
-                              " of " + std::to_string(judgement.judged) + " rows do not hold";
+  const std::string rows = std::to_string(judgement.judged) + (judgement.judged == 1 ? " row" : " rows");
+  const std::string summary =
+      std::string(to_string(judgement.verdict)) + ": " +
+      (judgement.failed == 0 ? rows + " judged" : std::to_string(judgement.failed) + " of " + rows + " do not hold");
   Answer result = answer_of({judgement.rows}, summary);
   result.status = static_cast<softcheck_status>(exit_code(judgement.verdict));
   result.members["verdict"] = to_string(judgement.verdict);

@@ -190,6 +190,8 @@ class ForkedCall:
             self._process = os.getpid()
             ctypes.pythonapi.PyOS_AfterFork_Child()
             _arrays.quiet_threads()
+            # Whatever stood in their place, as pytest's do, wrote to files that are closed here.
+            sys.stdout = sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115: until the process ends
         try:
             self._adapter.answer(Request.of(call.contents, self._adapter.own_inputs))
             return 0
@@ -204,7 +206,7 @@ class ForkedCall:
         if self._in_process:
             _library.printed(text)
             return code
-        print(text, file=sys.stderr, end="", flush=True)
+        os.write(2, text.encode(errors="replace"))
         if code == _library.CALL_CRASHED:
             os._exit(1)
         return code

@@ -122,8 +122,10 @@ class Report:
 
 
 def _slack_picture(claims: tuple[Claim, ...]) -> str:
-    """A bar for each claim that has a threshold: how much of it was used, the mark at 1."""
-    shown = [claim for claim in claims if claim.slack == claim.slack and claim.slack > 0]
+    """A bar for each claim that has a threshold: how much of it was used, the mark at 1. What does not hold and has no
+    such number fills its bar."""
+    shown = [claim for claim in claims if claim.slack > 0 or not claim.holds]
+    shown = [claim for claim in shown if claim.claim != "kernel.verdict"]
     if not shown:
         return ""
     row, left, width = 22, 260, 300
@@ -135,11 +137,13 @@ def _slack_picture(claims: tuple[Claim, ...]) -> str:
     for i, claim in enumerate(shown):
         y = 8 + row * i
         colour = "#4c78a8" if claim.holds else "#cf222e"
-        length = min(claim.slack, 1.25) * scale
+        measured = claim.slack == claim.slack and claim.slack != float("inf")
+        length = (min(claim.slack, 1.25) if measured else 1.25) * scale
+        label = f"{claim.slack:.3g}" if measured else claim.verdict
         lines.append(
             f'<text x="{left - 8}" y="{y + 12}" text-anchor="end">{html.escape(claim.claim)}</text>'
             f'<rect x="{left}" y="{y}" width="{length:.1f}" height="15" fill="{colour}"/>'
-            f'<text x="{left + length + 5:.1f}" y="{y + 12}">{claim.slack:.3g}</text>'
+            f'<text x="{left + length + 5:.1f}" y="{y + 12}">{label}</text>'
         )
     x, bottom = left + scale, 8 + row * len(shown)
     lines.append(

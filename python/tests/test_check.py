@@ -1,0 +1,190 @@
+import os
+import pathlib
+
+import kernels
+import numpy as np
+import pytest
+
+import softcheck
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_a_correct_softmax_passes(dtype):
+    contract = "acc=f16 total=f16 weights=f16" if dtype == "float16" else None
+    domain = "n<=256" if dtype == "float16" else None
+    report = softcheck.check(kernels.softmax, "softmax", dtype, contract=contract, domain=domain)
+    assert report.verdict == "pass", str(report)
+    assert report and report.findings == () and report.counterexample is None
+    assert 0 < report.slack["kernel.softmax.element"] <= 1
+
+
+def test_bfloat16_comes_as_ml_dtypes():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    seen = set()
+
+    def softmax(x):
+        seen.add(x.dtype)
+        return kernels.softmax(x.astype(np.float32)).astype(x.dtype)
+
+    assert softcheck.check(softmax, "softmax", "bfloat16", isolation="none").verdict == "pass"
+    assert seen == {np.dtype(ml_dtypes.bfloat16)}
+
+
+def test_parameters_that_the_function_has_are_asked_for():
+    report = softcheck.check(kernels.softmax_at, contract="exp=E:2,A:4")
+    assert report.verdict == "pass", str(report)
+    assert "theta=1" not in report.text and "nomask" not in report.text
+    assert "theta=1" in softcheck.check(kernels.softmax).text
+
+
+def test_parameters_may_have_other_names():
+    def softmax(x, temperature, attn_mask):
+        return kernels.softmax_at(x, temperature, attn_mask)
+
+    takes = {"theta": "temperature", "mask": "attn_mask"}
+    assert softcheck.check(softmax, contract="exp=E:2,A:4", takes=takes).verdict == "pass"
+
+
+def test_a_function_that_fills_an_output():
+    assert softcheck.check(kernels.softmax_into, out=True).verdict == "pass"
+
+
+def test_row_values():
+    assert softcheck.check(kernels.logsumexp, "logsumexp").verdict == "pass"
+
+
+def test_attention():
+    domain = "keys<=64 queries<=64 dim<=64 batch<=2 heads<=4"
+    report = softcheck.check(kernels.attention, "attention", contract="masked=zero", domain=domain)
+    assert report.verdict == "pass", str(report)
+
+
+@pytest.mark.parametrize(
+    "kernel, verdict, claim",
+    [
+        (kernels.unshifted, "fail", "kernel.softmax.element"),
+        (kernels.one_item_off, "fail", "kernel.softmax.element"),
+        (kernels.ignores_nan, "fail", "kernel.nan_row"),
+        (kernels.transposed, "fail", "kernel.returns"),
+        (kernels.widened, "fail", "kernel.returns"),
+        (kernels.nothing, "fail", "kernel.returns"),
+        (kernels.writes_to_its_input, "fail", "kernel.keeps_inputs"),
+        (kernels.raises, "crash", "kernel.returns"),
+        (kernels.hangs, "timeout", "kernel.returns"),
+        (kernels.exits, "crash", "kernel.returns"),
+        (kernels.segfaults, "crash", "kernel.returns"),
+    ],
+)
+@pytest.mark.parametrize("isolation", ["fork", "spawn"])
+def test_a_wrong_function_is_found(kernel, verdict, claim, isolation):
+    report = softcheck.check(kernel, isolation=isolation, time_limit=2)
+    if kernel is kernels.writes_to_its_input and isolation == "spawn":
+        assert report.verdict == "pass"  # it was given a copy
+        return
+    assert report.verdict == verdict, str(report)
+    assert claim in [finding.claim for finding in report.findings]
+
+
+def test_a_traceback_is_shown():
+    report = softcheck.check(kernels.raises)
+    assert "RuntimeError: more than two rows are too many" in report.text
+
+
+def test_a_wrong_shape_is_told():
+    assert "need shape (512, 2), got (2, 512)" in softcheck.check(kernels.transposed).text
+
+
+def test_an_exception_may_refuse():
+    report = softcheck.check(kernels.refuses_many_rows, refuses=(NotImplementedError,), domain="rows<=2")
+    assert report.verdict == "pass", str(report)
+    report = softcheck.check(kernels.refuses_many_rows, refuses=(NotImplementedError,))
+    assert "kernel.accepts" in [finding.claim for finding in report.findings]
+
+
+def test_the_counterexample_fails_by_itself():
+    report = softcheck.check(kernels.one_item_off)
+    logits = report.counterexample.inputs["logits"]
+    assert logits.dtype == np.float32
+    with pytest.raises(softcheck.Violation):
+        softcheck.assert_output("softmax", logits, kernels.one_item_off(logits))
+    assert softcheck.assert_output("softmax", logits, kernels.softmax(logits))
+
+
+def test_a_counterexample_replays():
+    report = softcheck.check(kernels.one_item_off)
+    again = softcheck.check(kernels.one_item_off, replay=report.counterexample.replay)
+    assert again.verdict == "fail" and again.data["calls"] < 10
+    assert softcheck.check(kernels.softmax, replay=report.counterexample.replay).verdict == "pass"
+    assert "softcheck.check(one_item_off, op='softmax', dtype='f32', replay='" in report.text
+
+
+def test_an_exempt_claim_is_noted():
+    report = softcheck.check(kernels.ignores_nan, exempt=["kernel.nan_row", "kernel.infinite_row", "kernel.masked_row"])
+    assert report.verdict == "pass", str(report)
+
+
+def test_a_budget_ends_it():
+    report = softcheck.check(kernels.softmax, effort="deep", budget=1)
+    assert report.verdict == "undecided" and report.data["seconds"] < 20
+
+
+def test_infer_finds_a_contract():
+    report = softcheck.infer(kernels.softmax)
+    assert report.verdict == "pass" and "acc=f32" in report.contract, str(report)
+
+
+def test_a_plug_in_is_judged_by_its_name():
+    folder = os.environ.get("SOFTCHECK_KERNELS")
+    if not folder:
+        pytest.skip("SOFTCHECK_KERNELS names no folder of plug-ins")
+    good = softcheck.check(f"{folder}/libsoftcheck_cpu_kernels.so:softcheck_softmax", contract="sum=blocks:32 subnormal=kept")
+    assert good.verdict == "pass", str(good)
+    assert softcheck.check(f"{folder}/libsoftcheck_mutants.so:mutant_no_max_shift").verdict == "fail"
+
+
+def test_reports(tmp_path):
+    report = softcheck.check(kernels.unshifted)
+    with pytest.raises(softcheck.Violation) as violation:
+        report.raise_for_verdict()
+    assert "does not hold" in str(violation.value)
+    report.to_junit(tmp_path / "softcheck.xml")
+    assert "<testcase" in (tmp_path / "softcheck.xml").read_text()
+    assert "<svg" in report._repr_html_() and "fail" in report._repr_html_()
+    assert softcheck.check(kernels.softmax).raise_for_verdict()
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"op": "softmx"}, "op: need one of softmax,"),
+        ({"dtype": "int8"}, "dtype: need float64, float32, float16 or bfloat16, got 'int8'"),
+        ({"contract": "acc=f3"}, "contract: need acc="),
+        ({"domain": "m=3"}, "domain: "),
+        ({"effort": "long"}, "effort: "),
+        ({"isolation": "box"}, "isolation: need one of auto, fork, spawn, none, got 'box'"),
+        ({"arrays": "julia"}, "arrays: need one of numpy,"),
+        ({"takes": ["temperature"]}, "takes: need names among mask, theta, scale, causal, out, got 'temperature'"),
+        ({"exempt": "kernel.nothing"}, "exempt: "),
+        ({"replay": "nonsense"}, "replay: need 'PROPERTY CASE', got 'nonsense'"),
+        ({"budget": -1.0}, "budget: need a number > 0"),
+    ],
+)
+def test_a_wrong_argument_is_named(arguments, message):
+    with pytest.raises(ValueError, match="^(softcheck: )?" + message.replace("(", r"\(")):
+        softcheck.check(kernels.softmax, **arguments)
+
+
+def test_a_function_that_cannot_be_sent_is_refused():
+    try:
+        import cloudpickle  # noqa: F401
+
+        pytest.skip("cloudpickle sends it")
+    except ImportError:
+        pass
+    with pytest.raises(ValueError, match="isolation='spawn' needs a function that another process can import"):
+        softcheck.check(lambda x: kernels.softmax(x), isolation="spawn")
+
+
+def test_the_version_is_the_library_s():
+    text = pathlib.Path(__file__).parents[2].joinpath("pyproject.toml").read_text()
+    assert f'version = "{softcheck.__version__}"' in text

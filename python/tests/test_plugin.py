@@ -1,0 +1,37 @@
+import pathlib
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+FOLDER = pathlib.Path(__file__).parent
+TESTS = """
+import softcheck, kernels
+
+softmax = softcheck.kernel(op="softmax", dtypes=["float32", "float64"])(kernels.softmax)
+
+@softcheck.kernel(op="softmax")
+def broken(x):
+    return kernels.one_item_off(x)
+"""
+
+
+@pytest.mark.parametrize("extra", [[], ["-n2"]])
+def test_functions_become_tests(pytester, monkeypatch, extra):
+    if extra:
+        pytest.importorskip("xdist")
+    monkeypatch.syspath_prepend(FOLDER)
+    monkeypatch.setenv("PYTHONPATH", str(FOLDER), prepend=":")
+    pytester.makepyfile(test_kernels=TESTS)
+    result = pytester.runpytest_subprocess(*extra)
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["*kernel.softmax.element does not hold*"])
+    result.stdout.fnmatch_lines(["*replay: softcheck.check(broken, op='softmax', dtype='f32', replay=*"])
+
+
+def test_one_dtype_can_be_chosen(pytester, monkeypatch):
+    monkeypatch.syspath_prepend(FOLDER)
+    monkeypatch.setenv("PYTHONPATH", str(FOLDER), prepend=":")
+    pytester.makepyfile(test_kernels=TESTS)
+    result = pytester.runpytest_subprocess("-v", "--softcheck-seed=7", "--softcheck-budget=60", "-k", "softmax-f64")
+    result.assert_outcomes(passed=1, deselected=2)

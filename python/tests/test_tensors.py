@@ -1,0 +1,101 @@
+import kernels
+import numpy as np
+import pytest
+
+import softcheck
+
+RANDOM = np.random.default_rng(20241001)
+X = RANDOM.normal(size=(2, 3, 50)).astype(np.float32)
+Q, K, V = (RANDOM.normal(size=(2, 4, 9, 8)).astype(np.float32) for _ in range(3))
+
+
+def test_a_right_result_passes():
+    report = softcheck.assert_output("softmax", X, kernels.softmax(X))
+    assert report.verdict == "pass" and report.data["judged"] == 6
+
+
+def test_a_wrong_item_is_found_at_its_place():
+    result = kernels.softmax(X)
+    result[1, 2, 7] *= np.float32(1.0001)
+    with pytest.raises(AssertionError) as violation:
+        softcheck.assert_output("softmax", X, result)
+    worst = violation.value.report.data["worst"][0]
+    assert worst["index"] == [1, 2] and worst["item"] == 7
+    assert violation.value.report.data["failed"] == 1
+
+
+def test_what_assert_allclose_accepts():
+    x = np.zeros((1, 100000), np.float32)
+    result = kernels.softmax(x)
+    result[0, 5] = 0  # 1e-5: within allclose's absolute tolerance of 1e-8 only where it is larger
+    np.testing.assert_allclose(result, kernels.softmax(x), atol=1e-4)
+    with pytest.raises(AssertionError):
+        softcheck.assert_output("softmax", x, result)
+
+
+def test_masks_are_broadcast():
+    mask = RANDOM.random(50) < 0.5
+    result = kernels.softmax_at(X, 1.0, np.broadcast_to(mask, X.shape))
+    assert softcheck.assert_output("softmax", X, result, mask=mask)
+    with pytest.raises(AssertionError):
+        softcheck.assert_output("softmax", X, kernels.softmax(X), mask=mask)
+
+
+def test_views_are_read_where_they_lie():
+    wide = np.zeros((100, 3, 4), np.float32)
+    wide[::2] = RANDOM.normal(size=(50, 3, 4))
+    view = wide[::-2].T[..., 0:48:3]
+    assert softcheck.assert_output("softmax", view, kernels.softmax(view))
+
+
+def test_attention():
+    result = kernels.attention(Q, K, V, 8**-0.5, True)
+    assert softcheck.assert_output("attention", (Q, K, V), result, causal=True)
+    with pytest.raises(AssertionError):
+        softcheck.assert_output("attention", (Q, K, V), result)
+    with pytest.raises(AssertionError):
+        softcheck.assert_output("attention", (Q, K, V), result, causal=True, scale=0.5)
+
+
+def test_the_reference_encloses():
+    lower, upper = softcheck.reference("softmax", X)
+    exact = kernels.softmax(X.astype(np.float64))
+    assert lower.shape == X.shape and (lower <= upper).all()
+    assert (np.abs(exact - lower) <= 1e-14 * exact).all() and (upper - lower <= 1e-14 * exact).all()
+    lower, upper = softcheck.reference("attention", Q, K, V, which=1)
+    assert lower.shape == (2, 4, 9)
+
+
+def test_thresholds_are_what_is_granted():
+    allowed = softcheck.threshold("softmax", X)
+    lower, upper = softcheck.reference("softmax", X)
+    assert (allowed > 0).all() and (allowed < 1e-4).all()
+    outside = (upper + 1.01 * allowed).astype(np.float64)
+    with pytest.raises(AssertionError):
+        softcheck.assert_output("softmax", X, outside, contract="acc=f32")
+    tighter = softcheck.threshold("softmax", X, contract="sum=tree")
+    assert (tighter < allowed).all()
+
+
+def test_bfloat16():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    x = X.astype(ml_dtypes.bfloat16)
+    result = kernels.softmax(x.astype(np.float32)).astype(ml_dtypes.bfloat16)
+    assert softcheck.assert_output("softmax", x, result)
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: softcheck.assert_output("softmax", X, X[:1]), r"output: need shape \(2, 3, 50\), got \(1, 3, 50\)"),
+        (lambda: softcheck.assert_output("softmax", X.astype(int), X), "logits: need float64, .* got int64"),
+        (lambda: softcheck.assert_output("softmax", "x", X), "logits: need an array, got str"),
+        (lambda: softcheck.assert_output("attention", X, X), "inputs: need q, k, v, got 1 arrays"),
+        (lambda: softcheck.assert_output("softmax", X, X, mask=X), "mask: need bool or uint8, got f32"),
+        (lambda: softcheck.assert_output("softmax", X, X, theta=-1), "theta"),
+        (lambda: softcheck.reference("softmax", np.float32(1)), "logits"),
+    ],
+)
+def test_a_wrong_argument_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
