@@ -1,4 +1,5 @@
-// Softmax at hand: 2^25 f32 logits and as many outputs are judged, and beside it what the filter alone takes for them.
+// Tensors at hand: 2^25 f32 logits and as many outputs of softmax are judged, and beside it what the filter alone takes
+// for them; other ops, and exact values, on fewer.
 #include "proptests/tensors/tensor_judge.hpp"
 
 #include <benchmark/benchmark.h>
@@ -15,6 +16,7 @@ namespace {
 
 using softcheck::numerics::Format;
 using softcheck::proptests::HeldTensor;
+using softcheck::proptests::Op;
 using softcheck::proptests::ReportVerdict;
 using softcheck::proptests::TensorTask;
 
@@ -89,6 +91,87 @@ void read_alone(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * static_cast<std::int64_t>(elements));
 }
 
+constexpr std::size_t few = std::size_t{1} << 16, few_columns = 1024;
+
+/// A task of few logits, its exact values and those rounded to f32.
+struct FewRows {
+  std::vector<float> logits, output;
+  std::vector<double> lower, upper;
+  TensorTask task;
+
+  explicit FewRows(Op op) : logits(few) {
+    std::mt19937 random(1);
+    std::normal_distribution<float> normal(0, 3);
+    std::ranges::generate(logits, [&] { return normal(random); });
+    task.op = op;
+    task.inputs = {held(logits, few_columns)};
+    const auto shape = output_shape(task);
+    lower.resize(shape.size() == 1 ? few / few_columns : few);
+    upper = lower;
+  }
+  static HeldTensor held(const std::vector<float>& numbers, std::size_t columns) {
+    const auto n = static_cast<std::int64_t>(columns), rows = static_cast<std::int64_t>(numbers.size() / columns);
+    return {reinterpret_cast<const std::byte*>(numbers.data()), Format::f32, {rows, n}, {n, 1}};
+  }
+  void write_reference() { reference(task, contract_for(task, ""), 0, lower, upper); }
+};
+
+void judge_op(benchmark::State& state, Op op) {
+  FewRows sample(op);
+  sample.write_reference();
+  sample.output.assign(sample.lower.begin(), sample.lower.end());
+  const std::vector<HeldTensor> outputs{FewRows::held(sample.output, sample.output.size() == few ? few_columns : 1)};
+  const auto contract = contract_for(sample.task, "");
+  for (auto _ : state) {
+    const auto judgement = judge_tensors(sample.task, contract, outputs);
+    if (judgement.verdict != ReportVerdict::pass) state.SkipWithError("a right tensor did not pass");
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * static_cast<std::int64_t>(few));
+}
+
+void exact_values(benchmark::State& state, Op op) {
+  FewRows sample(op);
+  for (auto _ : state) sample.write_reference();
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * static_cast<std::int64_t>(few));
+}
+
+constexpr std::int64_t heads = 2, length = 128, dim = 64;
+
+/// Queries, keys and values alike; items are outputs.
+void exact_attention(benchmark::State& state) {
+  std::vector<float> numbers(static_cast<std::size_t>(heads * length * dim));
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal(0, 1);
+  std::ranges::generate(numbers, [&] { return normal(random); });
+  HeldTensor tensor = FewRows::held(numbers, static_cast<std::size_t>(dim));
+  tensor.shape = {heads, length, dim};
+  tensor.strides = {length * dim, dim, 1};
+  const TensorTask task{.op = Op::attention, .inputs = {tensor, tensor, tensor}, .scale = 0.125};
+  const auto contract = contract_for(task, "");
+  std::vector<double> lower(numbers.size()), upper(numbers.size());
+  const bool judged = state.range(0) != 0;
+  reference(task, contract, 0, lower, upper);
+  const std::vector<float> output(lower.begin(), lower.end());
+  HeldTensor out = tensor;
+  out.first = reinterpret_cast<const std::byte*>(output.data());
+  for (auto _ : state) {
+    if (judged) {
+      benchmark::DoNotOptimize(judge_tensors(task, contract, std::vector{out}).failed);
+    } else {
+      reference(task, contract, 0, lower, upper);
+    }
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * static_cast<std::int64_t>(numbers.size()));
+}
+
+BENCHMARK_CAPTURE(judge_op, log_softmax, Op::log_softmax)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(judge_op, logsumexp, Op::logsumexp)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(judge_op, entropy, Op::entropy)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(judge_op, adaptive_softmax, Op::adaptive_softmax)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(exact_values, softmax, Op::softmax)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(exact_values, log_softmax, Op::log_softmax)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(exact_values, adaptive_softmax, Op::adaptive_softmax)->Unit(benchmark::kMillisecond);
+BENCHMARK(exact_attention)->ArgName("judged")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 BENCHMARK(judge_a_tensor)->Arg(128)->Arg(1024)->Arg(131072)->Unit(benchmark::kMillisecond);
 BENCHMARK(filter_alone)->Arg(128)->Arg(1024)->Arg(131072)->Unit(benchmark::kMillisecond);
 BENCHMARK(read_alone)->Arg(1024)->Unit(benchmark::kMillisecond);
