@@ -173,8 +173,9 @@ ReportRow TensorTally::row_of(std::string_view claim, const OfClaim& of) const {
   const numerics::PrecisionScope precision(113);
   Asked asked{.case_text = name_of(of.row), .row = of.row};
   row.failed.push_back(certificate_of(of.worst, std::move(asked), format_of(claim)));
-  row.details.push_back((row.verdict == ReportVerdict::fail ? "fails on " + of_rows(of.failed) : "is not decided") +
-                        " of " + std::to_string(of.cases) + ", most in");
+  row.details.push_back(row.verdict == ReportVerdict::fail
+                            ? "fails on " + std::to_string(of.failed) + " of " + of_rows(of.cases) + "; the worst:"
+                            : "is not decided; the closest of " + of_rows(of.cases) + ":");
   for (const std::string& line : told(row.failed.front())) row.details.push_back("  " + line);
   return row;
 }
