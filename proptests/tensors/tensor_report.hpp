@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "proptests/tensors/tensor_judge.hpp"
+
+namespace softcheck::proptests {
+
+/// Width of a bin of TensorJudgement::histogram.
+constexpr double slack_bin_width = 0.05;
+
+/// A tensor as a report names it.
+struct ReportedTensor {
+  std::string role;   // "logits"
+  std::string place;  // "x.npy", or where else it stands
+  const HeldTensor* tensor = nullptr;
+};
+
+/// Rows that are judged: the product of the leading dimensions of the first input.
+std::size_t rows_of_task(const TensorTask& task);
+
+/// Neighbouring rows, the last included.
+struct RowRun {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+/// Where the rows that fail stand, in order: to the row where the profile has one stretch for each, else the stretches
+/// in which one fails.
+std::vector<RowRun> failing_runs(const TensorJudgement& judgement, std::size_t rows);
+
+/// The same for a reader: "rows 512 to 1023 fail: 512 of 4096"; empty where none does.
+std::string failing_text(const TensorJudgement& judgement, const TensorTask& task);
+
+/// The tensors, each with its role, place, dtype and shape, a line each.
+std::string tensors_text(std::span<const ReportedTensor> tensors);
+
+/// The worst rows as a table: where, what was got and what is exact, the error, and the share of the threshold; empty
+/// where no row was judged.
+std::string worst_text(const TensorJudgement& judgement, const TensorTask& task, const numerics::Contract& contract,
+                       std::span<const HeldTensor> outputs);
+
+/// to_json of the claims with all else that is known: "op", "contract", "theta", "scale", "causal", "tensors":
+/// [{"role", "place", "dtype", "shape"}], "rows": {"all", "judged", "failed", "failing": [[first, last]]}, "worst":
+/// [{"row", "claim", "verdict", "item", "logit", "got", "got_text", "expected": [lower, upper], "ulps", "share",
+/// "reason"}], "profile" (null: infinite), "histogram": {"bin_width", "rows"}, "ended_early", "seconds".
+std::string tensors_json(const TensorJudgement& judgement, const TensorTask& task, const numerics::Contract& contract,
+                         std::span<const HeldTensor> outputs, std::span<const ReportedTensor> tensors);
+
+}  // namespace softcheck::proptests
