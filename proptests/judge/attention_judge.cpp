@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
-#include <memory>
 #include <string_view>
 
-#include "numerics/attention_oracle.hpp"
 #include "numerics/decision.hpp"
 #include "numerics/special_values.hpp"
 #include "proptests/judge/attention_thresholds.hpp"
 #include "proptests/judge/judged_row.hpp"
+#include "proptests/judge/query_oracles.hpp"
 
 namespace softcheck::proptests {
 
@@ -19,14 +17,15 @@ using namespace numerics;
 
 namespace {
 
-enum Claim : std::size_t { output, lse, entropy };
+using Claim = AttentionClaim;
+using enum AttentionClaim;
 
 std::string_view claim_of(Op op, Claim claim) {
   static constexpr std::array<std::string_view, 3> plain{"kernel.attention.output", "kernel.attention.lse",
                                                          "kernel.attention.entropy"};
   static constexpr std::array<std::string_view, 3> adaptive{
       "kernel.adaptive_attention.output", "kernel.adaptive_attention.lse", "kernel.adaptive_attention.entropy"};
-  return (op == Op::adaptive_attention ? adaptive : plain)[claim];
+  return (op == Op::adaptive_attention ? adaptive : plain)[static_cast<std::size_t>(claim)];
 }
 
 // What long double tells.
@@ -38,62 +37,11 @@ Decision decide(double got, const LongApproximation& exact, double threshold) {
   return low - exact.error > threshold * (1 + 0x1p-40) ? Decision::violated : Decision::undecided;
 }
 
-// The exact values of one query by enclosures, made when first asked for.
-class Oracles {
- public:
-  Oracles(const AttentionTask& task, const AttentionRow& row, const VisibleKeys& visible)
-      : query_(row.query), scale_(row.scale), value_size_(row.value_size) {
-    if (task.op == Op::adaptive_attention) definition_ = definition_of(task.contract);
-    for (const std::size_t j : visible.items) {
-      const auto take = [j](std::vector<double>& to, std::span<const double> from, std::size_t size) {
-        to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(j * size),
-                  from.begin() + static_cast<std::ptrdiff_t>((j + 1) * size));
-      };
-      take(keys_, row.keys, row.query.size());
-      take(values_, row.values, row.value_size);
-    }
-    items_ = visible.items.size();
-  }
-
-  Enclosure value(Claim claim, std::size_t column) {
-    const AttentionOracle& oracle = now();
-    if (claim == lse) return oracle.logsumexp();
-    if (claim == entropy) return oracle.entropy();
-    std::vector<Enclosure>& output = outputs_[working_precision()];
-    if (output.empty()) output = oracle.output();
-    return output[column];
-  }
-
- private:
-  const AttentionOracle& now() {
-    std::unique_ptr<AttentionOracle>& oracle = oracles_[working_precision()];
-    if (!oracle) {
-      const AttentionInputs inputs{.query = query_,
-                                   .keys = keys_,
-                                   .values = values_,
-                                   .value_size = value_size_,
-                                   .scale = scale_,
-                                   .items = items_};
-      oracle = std::make_unique<AttentionOracle>(inputs, definition_);
-    }
-    return *oracle;
-  }
-
-  std::span<const double> query_;
-  double scale_;
-  std::size_t value_size_;
-  std::size_t items_ = 0;
-  std::optional<EntropyDefinition> definition_;
-  std::vector<double> keys_, values_;
-  std::map<unsigned, std::unique_ptr<AttentionOracle>> oracles_;
-  std::map<unsigned, std::vector<Enclosure>> outputs_;
-};
-
 // One query whose softmax exists.
 class QueryJudge {
  public:
   QueryJudge(const AttentionTask& task, const AttentionRow& row, const VisibleKeys& visible, RowVerdicts& verdicts)
-      : task_(task), row_(row), visible_(visible), oracles_(task, row, visible), verdicts_(verdicts) {}
+      : task_(task), row_(row), visible_(visible), oracles_(task, row, visible.items), verdicts_(verdicts) {}
 
   void judge(const AttentionValues& got) {
     const AttentionThresholds thresholds(task_, row_, visible_);
@@ -220,7 +168,7 @@ class QueryJudge {
   const AttentionTask& task_;
   const AttentionRow& row_;
   const VisibleKeys& visible_;
-  Oracles oracles_;
+  QueryOracles oracles_;
   RowVerdicts& verdicts_;
 };
 

@@ -131,9 +131,6 @@ class OracleLadder {
   std::map<unsigned, std::optional<Oracle>> oracles_;
 };
 
-// A double no less than the quotient, which errs by two roundings at most.
-double at_least(double quotient) { return std::nextafter(quotient * (1 + 0x1p-51), infinity); }
-
 }  // namespace
 
 void judge_log_softmax(const JudgedRow& row, RowVerdicts& verdicts) {
@@ -145,7 +142,7 @@ void judge_log_softmax(const JudgedRow& row, RowVerdicts& verdicts) {
   const PrecisionScope precision(113);
   const Enclosure log_sum = log1p(ExactSums(cascade).sum_minus_one);
   const long double near_log_sum = nearest(log_sum), wide_theta = row.theta;
-  const auto deviation = [&](std::size_t i) { return UpperBound(at_least((maximum - row.logits[i]) / row.theta)); };
+  const auto deviation = [&](std::size_t i) { return deviation_at_most(maximum, row.logits[i], row.theta); };
   const auto difference = [&](std::size_t i) { return Enclosure(maximum) - Enclosure(row.logits[i]); };
   // x and lse cancel where x - lse is taken: no more is left than the accuracy of max and of lse.
   const double cancelled = row.contract.lse == LseForm::uncentred
@@ -196,14 +193,8 @@ void judge_adaptive_softmax(const JudgedRow& row, RowVerdicts& verdicts) {
   const auto threshold = adaptive_temperature_error(row.contract, plain, scaled);
   const auto bare = adaptive_temperature_error(row.contract, plain, scaled, Grants::none);
   const bool narrow = properties(row.contract.output).precision <= 24;
-  // D e^-D falls from D = 1 on: beyond this both are far below any number.
-  constexpr double far = 1e6;
-  const auto deviation = [&](std::size_t i) { return UpperBound(std::fmin(sharp.deviation_bound(i), far)); };
-  const auto coefficient = [&](std::size_t i) {
-    const SharpenedRow::Near near = sharp.near(i);
-    const double filtered = std::fmin(1, std::nextafter(near.value + near.error, infinity));
-    return UpperBound(near.value > 0 ? filtered : sharp.softmax(i).upper_double());
-  };
+  const auto deviation = [&](std::size_t i) { return sharp.deviation_ceiling(i); };
+  const auto coefficient = [&](std::size_t i) { return sharp.coefficient_ceiling(i); };
   OracleLadder<AdaptiveRowOracle> oracles([&] { return AdaptiveRowOracle(row.logits, definition); });
   judge_elements(
       row,

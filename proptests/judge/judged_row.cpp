@@ -42,6 +42,11 @@ Statistics statistics_of(const RowCascade& row, const Contract& contract, std::s
   return result;
 }
 
+UpperBound deviation_at_most(double maximum, double logit, double theta) {
+  // The quotient errs by two roundings at most.
+  return UpperBound(std::nextafter((maximum - logit) / theta * (1 + 0x1p-51), infinity));
+}
+
 double resolution_of_logarithms(const Contract& contract, const Statistics& statistics) {
   const double sum = upper(sum_error(contract, statistics, Grants::none));
   // x / theta, once it is rounded, is no more accurate than its last places: three roundings of m, once in m itself and

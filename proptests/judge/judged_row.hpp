@@ -27,6 +27,9 @@ using Statistics = numerics::RowStatistics<numerics::UpperBound>;
 Statistics statistics_of(const numerics::RowCascade& cascade, const numerics::Contract& contract,
                          std::span<const double> logits, double theta);
 
+/// No less than (maximum - logit) / theta.
+numerics::UpperBound deviation_at_most(double maximum, double logit, double theta);
+
 /// S - 1 and T = sum w D of a row, from double-double arithmetic: some 90 bits, at the working precision.
 struct ExactSums {
   explicit ExactSums(numerics::RowCascade& cascade);

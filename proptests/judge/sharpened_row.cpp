@@ -73,6 +73,17 @@ double SharpenedRow::deviation_bound(std::size_t i) const {
   return std::nextafter((maximum_ - logits_[i]) / theta_ * (1 + 0x1p-50), infinity);
 }
 
+UpperBound SharpenedRow::deviation_ceiling(std::size_t i) const {
+  constexpr double far = 1e6;
+  return UpperBound(std::fmin(deviation_bound(i), far));
+}
+
+UpperBound SharpenedRow::coefficient_ceiling(std::size_t i) const {
+  const Near value = near(i);
+  const double filtered = std::fmin(1, std::nextafter(value.value + value.error, infinity));
+  return UpperBound(value.value > 0 ? filtered : softmax(i).upper_double());
+}
+
 Enclosure SharpenedRow::softmax(std::size_t i) const {
   return exp(-(beta_ * (Enclosure(maximum_) - Enclosure(logits_[i])))) / sum_;
 }

@@ -21,6 +21,10 @@ class SharpenedRow {
   Statistics statistics(const numerics::Contract& contract, std::uint64_t rescalings) const;
   /// No less than D_i = beta (m - x_i); i visible, as below.
   double deviation_bound(std::size_t i) const;
+  /// D_i and p_i as a threshold takes them: D e^-D falls from D = 1 on, so that a deviation beyond 10^6, where both are
+  /// far below any number, counts as 10^6.
+  numerics::UpperBound deviation_ceiling(std::size_t i) const;
+  numerics::UpperBound coefficient_ceiling(std::size_t i) const;
   /// p_i, about 90 bits of it, at the working precision.
   numerics::Enclosure softmax(std::size_t i) const;
   struct Near {

@@ -11,10 +11,8 @@ using numerics::Decision;
 
 }  // namespace
 
-void ErrorTally::add(const ValueFinding& finding, const std::function<std::string()>& witness) {
-  if (finding.by_identity) return;
-  ErrorStatistics& errors = errors_[std::string(finding.claim)];
-  const double share = finding.share();
+void add_errors(ErrorStatistics& errors, const ValueFinding& finding, double share,
+                const std::function<std::string()>& witness) {
   if (std::isfinite(share)) errors.largest_share = std::max(errors.largest_share, share);
   if (finding.errors.values == 0) return;
   const auto before = static_cast<double>(errors.values), more = static_cast<double>(finding.errors.values);
@@ -24,6 +22,11 @@ void ErrorTally::add(const ValueFinding& finding, const std::function<std::strin
   errors.worst_ulps = finding.errors.worst_ulps;
   errors.worst_allowed_ulps = finding.errors.worst_allowed;
   errors.worst_witness = witness() + " element=" + std::to_string(finding.errors.worst_element);
+}
+
+void ErrorTally::add(const ValueFinding& finding, const std::function<std::string()>& witness) {
+  if (finding.by_identity) return;
+  add_errors(errors_[std::string(finding.claim)], finding, finding.share(), witness);
 }
 
 void WorstFindings::add(ValueFinding finding, std::size_t row) {

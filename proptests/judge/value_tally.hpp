@@ -10,6 +10,13 @@
 
 namespace softcheck::proptests {
 
+/// Adds what was found of one row to the errors of its claim.
+///
+/// share     finding.share()
+/// witness   names the call and the row; asked for only where an error is the largest yet
+void add_errors(ErrorStatistics& errors, const ValueFinding& finding, double share,
+                const std::function<std::string()>& witness);
+
 /// The errors that were seen of each claim on values, all calls of a trial together.
 class ErrorTally {
  public:

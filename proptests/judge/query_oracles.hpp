@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "numerics/attention_oracle.hpp"
+#include "proptests/judge/attention_judge.hpp"
+
+namespace softcheck::proptests {
+
+/// What of a query is judged, in the order of the ABI's outputs.
+enum class AttentionClaim : std::size_t { output, lse, entropy };
+
+/// The exact values of one query by enclosures, at each working precision made when first asked for.
+class QueryOracles {
+ public:
+  /// row    outlives this
+  /// items  the keys that the query sees, at least one; they and their values are finite
+  QueryOracles(const AttentionTask& task, const AttentionRow& row, std::span<const std::size_t> items);
+
+  /// At the working precision.
+  numerics::Enclosure value(AttentionClaim claim, std::size_t column);
+
+ private:
+  const numerics::AttentionOracle& now();
+
+  std::span<const double> query_;
+  double scale_;
+  std::size_t value_size_;
+  std::size_t items_ = 0;
+  std::optional<numerics::EntropyDefinition> definition_;
+  std::vector<double> keys_, values_;
+  std::map<unsigned, std::unique_ptr<numerics::AttentionOracle>> oracles_;
+  std::map<unsigned, std::vector<numerics::Enclosure>> outputs_;
+};
+
+}  // namespace softcheck::proptests

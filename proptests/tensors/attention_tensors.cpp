@@ -1,0 +1,224 @@
+#include "proptests/tensors/attention_tensors.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "proptests/tensors/task_checks.hpp"
+#include "proptests/tensors/tensor_elements.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+constexpr std::size_t of_batch = 0, of_heads = 1, of_length = 2, of_dim = 3;
+
+// With dimensions of size 1 in front: (batch, heads, length, dim).
+HeldTensor of_four(const HeldTensor& tensor, const std::string& name) {
+  if (tensor.shape.size() < 2 || tensor.shape.size() > 4) {
+    throw std::invalid_argument(name + ": need two to four dimensions (batch, heads, length, dim), got shape " +
+                                shape_text(tensor.shape));
+  }
+  HeldTensor result = tensor;
+  result.shape.insert(result.shape.begin(), 4 - tensor.shape.size(), 1);
+  result.strides.insert(result.strides.begin(), 4 - tensor.shape.size(), 0);
+  return result;
+}
+
+void require_size(const std::string& name, const HeldTensor& tensor, std::size_t dimension, std::int64_t need,
+                  const char* what) {
+  if (tensor.shape[dimension] == need) return;
+  throw std::invalid_argument(name + ": need " + what + " " + std::to_string(need) + ", got shape " +
+                              shape_text(tensor.shape) + " (batch, heads, length, dim)");
+}
+
+void require_heads(const std::string& name, const HeldTensor& tensor, std::int64_t heads) {
+  const std::int64_t own = tensor.shape[of_heads];
+  if (own == heads || (own > 0 && heads % own == 0)) return;
+  throw std::invalid_argument(name + ": need heads that divide q's " + std::to_string(heads) + ", got " +
+                              std::to_string(own));
+}
+
+std::array<HeldTensor, 3> inputs_of(const TensorTask& task) {
+  require_task(task);
+  std::array<HeldTensor, 3> all;
+  for (std::size_t k = 0; k < 3; ++k) all[k] = of_four(task.inputs[k], input_name(task.op, k));
+  const Shape &q = all[0].shape, &k = all[1].shape;
+  require_size("k", all[1], of_batch, q[of_batch], "q's batch");
+  require_size("k", all[1], of_dim, q[of_dim], "q's dim");
+  require_size("v", all[2], of_batch, q[of_batch], "q's batch");
+  require_size("v", all[2], of_length, k[of_length], "k's length");
+  require_heads("k", all[1], q[of_heads]);
+  require_heads("v", all[2], q[of_heads]);
+  return all;
+}
+
+std::size_t size(const HeldTensor& tensor, std::size_t dimension) {
+  return static_cast<std::size_t>(tensor.shape[dimension]);
+}
+
+// Rows of one head, compact.
+void decode_head(const HeldTensor& tensor, std::int64_t batch, std::int64_t head, std::vector<double>& values) {
+  const std::size_t length = size(tensor, of_length), dim = size(tensor, of_dim);
+  values.resize(length * dim);
+  const std::int64_t first = batch * tensor.strides[of_batch] + head * tensor.strides[of_heads];
+  for (std::size_t j = 0; j < length; ++j) {
+    const std::int64_t offset = first + static_cast<std::int64_t>(j) * tensor.strides[of_length];
+    decode_elements(tensor, offset, tensor.strides[of_dim], std::span(values).subspan(j * dim, dim));
+  }
+}
+
+constexpr std::uint8_t has_infinity = 1, has_nan = 2;
+
+std::uint8_t kind_of_numbers(std::span<const double> numbers) {
+  std::uint8_t kind = 0;
+  for (const double x : numbers) {
+    if (std::isnan(x)) kind |= has_nan;
+    if (std::isinf(x)) kind |= has_infinity;
+  }
+  return kind;
+}
+
+}  // namespace
+
+AttentionTensors::AttentionTensors(const TensorTask& task)
+    : task_(task),
+      inputs_(inputs_of(task)),
+      walk_({inputs_[0].shape.begin(), inputs_[0].shape.end() - 1}),
+      dim_(size(inputs_[0], of_dim)),
+      keys_(size(inputs_[1], of_length)),
+      value_dim_(size(inputs_[2], of_dim)) {
+  Shape scores = inputs_[0].shape;
+  scores.back() = inputs_[1].shape[of_length];
+  if (has_mask(task)) {
+    mask_ = task.inputs[3];
+    mask_.strides = broadcast_strides("mask", mask_.shape, mask_.strides, scores);
+    mask_.shape = scores;
+  }
+  query_.resize(dim_);
+  row_.value_size = value_dim_;
+  row_.scale = task.scale;
+}
+
+std::vector<std::int64_t> AttentionTensors::index(std::size_t row) const {
+  const std::vector<std::int64_t> all = walk_.index(row);
+  const auto used = static_cast<std::ptrdiff_t>(task_.inputs[0].shape.size()) - 1;
+  return {all.end() - used, all.end()};
+}
+
+Shape AttentionTensors::output_shape(std::size_t which) const {
+  Shape shape = task_.inputs[0].shape;
+  shape.pop_back();
+  if (which == 0) shape.push_back(static_cast<std::int64_t>(value_dim_));
+  return shape;
+}
+
+void AttentionTensors::require_outputs(std::span<const HeldTensor> outputs) const {
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const Shape need = output_shape(k);
+    Shape column = need;
+    column.push_back(1);
+    if (k > 0 && outputs[k].shape == column) continue;
+    require_shape(output_name(task_.op, k), outputs[k].shape, need);
+  }
+}
+
+void AttentionTensors::load_head(std::size_t batch, std::size_t head) {
+  const auto head_in = [&](const HeldTensor& tensor) {
+    return static_cast<std::int64_t>(head * size(tensor, of_heads) / size(inputs_[0], of_heads));
+  };
+  const std::array<std::int64_t, 4> wanted{static_cast<std::int64_t>(batch), head_in(inputs_[1]),
+                                           static_cast<std::int64_t>(batch), head_in(inputs_[2])};
+  if (wanted == loaded_) return;
+  loaded_ = wanted;
+  decode_head(inputs_[1], wanted[0], wanted[1], head_keys_);
+  decode_head(inputs_[2], wanted[2], wanted[3], head_values_);
+  key_kinds_.resize(keys_);
+  for (std::size_t j = 0; j < keys_; ++j) {
+    key_kinds_[j] = kind_of_numbers(std::span<const double>(head_keys_).subspan(j * dim_, dim_));
+  }
+  values_finite_ = kind_of_numbers(head_values_) == 0;
+}
+
+void AttentionTensors::load_visible(std::size_t batch, std::size_t head, std::size_t query) {
+  row_.visible.assign(keys_, 1);
+  if (has_mask(task_)) {
+    const std::int64_t first = static_cast<std::int64_t>(batch) * mask_.strides[0] +
+                               static_cast<std::int64_t>(head) * mask_.strides[1] +
+                               static_cast<std::int64_t>(query) * mask_.strides[2];
+    for (std::size_t j = 0; j < keys_; ++j) {
+      row_.visible[j] = mask_shows(mask_, first + static_cast<std::int64_t>(j) * mask_.strides[3]) ? 1 : 0;
+    }
+  }
+  if (!task_.causal) return;
+  // The last query is aligned with the last key: query i sees keys 0 to i + keys - queries.
+  const std::size_t queries = size(inputs_[0], of_length);
+  const std::size_t seen = query + 1 + keys_ > queries ? std::min(query + 1 + keys_ - queries, keys_) : 0;
+  std::fill(row_.visible.begin() + static_cast<std::ptrdiff_t>(seen), row_.visible.end(), std::uint8_t{0});
+}
+
+void AttentionTensors::find_columns() {
+  columns_.clear();
+  if (values_finite_) return;
+  columns_.assign(value_dim_, ColumnKind::usual);
+  for (std::size_t j = 0; j < keys_; ++j) {
+    if (row_.visible[j] == 0) continue;
+    for (std::size_t c = 0; c < value_dim_; ++c) {
+      const double value = head_values_[j * value_dim_ + c];
+      if (std::isnan(value)) columns_[c] = ColumnKind::nan;
+      if (std::isinf(value) && columns_[c] == ColumnKind::usual) columns_[c] = ColumnKind::infinite;
+    }
+  }
+  const bool usual = std::ranges::all_of(columns_, [](ColumnKind kind) { return kind == ColumnKind::usual; });
+  if (usual) columns_.clear();
+}
+
+QueryKind AttentionTensors::load(std::size_t number) {
+  const std::vector<std::int64_t> at = walk_.index(number);
+  const auto batch = static_cast<std::size_t>(at[0]), head = static_cast<std::size_t>(at[1]);
+  load_head(batch, head);
+  load_visible(batch, head, static_cast<std::size_t>(at[2]));
+  decode_elements(inputs_[0], walk_.offset(number, inputs_[0].strides), inputs_[0].strides[of_dim], query_);
+  row_.query = query_;
+  row_.keys = head_keys_;
+  row_.values = head_values_;
+  find_columns();
+  const std::uint8_t own = kind_of_numbers(query_);
+  std::uint8_t kind = own;
+  bool sees = false;
+  for (std::size_t j = 0; j < keys_; ++j) {
+    if (row_.visible[j] == 0) continue;
+    kind |= key_kinds_[j];
+    sees = true;
+  }
+  if (!sees) return own == 0 ? QueryKind::nothing : QueryKind::unasked;
+  if ((kind & has_nan) != 0) return QueryKind::nan;
+  return (kind & has_infinity) != 0 ? QueryKind::infinite : QueryKind::usual;
+}
+
+AttentionRow AttentionTensors::usual_row(std::vector<std::size_t>& left) {
+  left.clear();
+  for (std::size_t c = 0; c < value_dim_; ++c) {
+    if (columns_.empty() || columns_[c] == ColumnKind::usual) left.push_back(c);
+  }
+  AttentionRow result = row_;
+  if (columns_.empty()) return result;
+  usual_values_.clear();
+  for (std::size_t j = 0; j < keys_; ++j) {
+    for (const std::size_t c : left) usual_values_.push_back(head_values_[j * value_dim_ + c]);
+  }
+  result.values = usual_values_;
+  result.value_size = left.size();
+  return result;
+}
+
+void AttentionTensors::load_output(const HeldTensor& output, std::size_t which, std::size_t row,
+                                   std::span<double> values) const {
+  HeldTensor four = output;
+  // A scalar's own column of one, where it has that, is not walked over.
+  if (which > 0 && output.shape.size() == task_.inputs[0].shape.size()) four.strides.pop_back();
+  const std::size_t wanted = which == 0 ? 4 : 3;
+  four.strides.insert(four.strides.begin(), wanted - four.strides.size(), 0);
+  decode_elements(four, walk_.offset(row, four.strides), which == 0 ? four.strides.back() : 0, values);
+}
+
+}  // namespace softcheck::proptests

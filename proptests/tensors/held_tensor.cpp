@@ -1,0 +1,62 @@
+#include "proptests/tensors/held_tensor.hpp"
+
+#include <stdexcept>
+#include <string>
+
+#include "proptests/tensors/tensor_shape.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+// DLPack's code of bool, which the header knows from version 0.8 on.
+constexpr int bool_code = 6;
+
+constexpr const char* known_dtypes = "need dtype f64, f32, f16, bf16, uint8 or bool on the CPU, got ";
+
+std::string name_of(const DLDataType& dtype) {
+  static constexpr const char* names[] = {"int", "uint", "float", "opaque", "bfloat", "complex", "bool"};
+  const std::string code = dtype.code < std::size(names) ? names[dtype.code] : "code " + std::to_string(dtype.code);
+  const std::string lanes = dtype.lanes == 1 ? "" : " in lanes of " + std::to_string(dtype.lanes);
+  return code + std::to_string(dtype.bits) + lanes;
+}
+
+// Nothing: a mask.
+std::optional<numerics::Format> format_of(const DLDataType& dtype, const std::string& name) {
+  using numerics::Format;
+  const int code = dtype.code, bits = dtype.bits;
+  if (dtype.lanes == 1) {
+    if (code == kDLFloat && bits == 64) return Format::f64;
+    if (code == kDLFloat && bits == 32) return Format::f32;
+    if (code == kDLFloat && bits == 16) return Format::f16;
+    if (code == kDLBfloat && bits == 16) return Format::bf16;
+    if ((code == kDLUInt || code == bool_code) && bits == 8) return std::nullopt;
+  }
+  throw std::invalid_argument(name + ": " + known_dtypes + name_of(dtype));
+}
+
+}  // namespace
+
+HeldTensor held_tensor(const DLTensor& tensor, std::string_view given_name) {
+  const std::string name(given_name);
+  if (tensor.device.device_type != kDLCPU) {
+    throw std::invalid_argument(name + ": need a tensor in the CPU's memory, got one on device type " +
+                                std::to_string(static_cast<int>(tensor.device.device_type)));
+  }
+  HeldTensor held;
+  held.format = format_of(tensor.dtype, name);
+  if (tensor.ndim < 0 || (tensor.ndim > 0 && tensor.shape == nullptr)) {
+    throw std::invalid_argument(name + ": need a shape, got " + std::to_string(tensor.ndim) + " dimensions" +
+                                (tensor.ndim < 0 ? "" : " and none"));
+  }
+  held.shape.assign(tensor.shape, tensor.shape + tensor.ndim);
+  const std::size_t elements = elements_of(held.shape, name);
+  held.strides = tensor.strides == nullptr ? compact_strides(held.shape)
+                                           : std::vector<std::int64_t>(tensor.strides, tensor.strides + tensor.ndim);
+  if (tensor.data != nullptr) held.first = static_cast<const std::byte*>(tensor.data) + tensor.byte_offset;
+  if (elements > 0 && held.first == nullptr) {
+    throw std::invalid_argument(name + ": need data for " + std::to_string(elements) + " elements, got NULL");
+  }
+  return held;
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,27 @@
+// What of a task follows from its tensors: the contract's formats and the outputs' shapes.
+#include <stdexcept>
+
+#include "proptests/tensors/attention_tensors.hpp"
+#include "proptests/tensors/row_tensors.hpp"
+#include "proptests/tensors/task_checks.hpp"
+#include "proptests/tensors/tensor_judge.hpp"
+
+namespace softcheck::proptests {
+
+numerics::Contract contract_for(const TensorTask& task, std::string_view words,
+                                std::optional<numerics::Format> output) {
+  const numerics::Format input = input_format(task);
+  const numerics::Format usual = is_attention(task.op) ? input : output_format(task.op, input);
+  return numerics::parse_contract(words, input, output.value_or(usual));
+}
+
+std::vector<std::int64_t> output_shape(const TensorTask& task, std::size_t which) {
+  const std::size_t most = is_attention(task.op) ? 2 : 0;
+  if (which > most) {
+    throw std::invalid_argument("output_shape: need an output from 0 to " + std::to_string(most) + ", got " +
+                                std::to_string(which));
+  }
+  return is_attention(task.op) ? AttentionTensors(task).output_shape(which) : RowTensors(task).output_shape();
+}
+
+}  // namespace softcheck::proptests

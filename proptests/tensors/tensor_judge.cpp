@@ -1,0 +1,175 @@
+#include "proptests/tensors/tensor_judge.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "numerics/fp_environment.hpp"
+#include "numerics/special_values.hpp"
+#include "proptests/judge/attention_judge.hpp"
+#include "proptests/judge/row_judge.hpp"
+#include "proptests/tensors/attention_tensors.hpp"
+#include "proptests/tensors/row_tensors.hpp"
+#include "proptests/tensors/task_checks.hpp"
+#include "proptests/tensors/tensor_tally.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Contract;
+using numerics::Decision;
+using numerics::Enclosure;
+
+ValueFinding by_identity(std::string_view claim, bool holds, double got, std::optional<std::size_t> item,
+                         std::string_view reason) {
+  ValueFinding finding;
+  finding.claim = claim;
+  finding.item = item;
+  finding.got = got;
+  finding.decision = holds ? Decision::proved : Decision::violated;
+  finding.by_identity = true;
+  finding.reason = holds ? "" : reason;
+  return finding;
+}
+
+// The first value that is a number, where every one is due as NaN; the first of them are elements of the output.
+ValueFinding nan_finding(std::span<const double> got, std::size_t elements) {
+  const auto number = std::ranges::find_if(got, [](double value) { return !std::isnan(value); });
+  const bool holds = number == got.end();
+  const double shown = holds ? numerics::nan : *number;
+  const auto place = static_cast<std::size_t>(number - got.begin());
+  const auto item = holds || place >= elements ? std::nullopt : std::optional(place);
+  return by_identity("kernel.nan_row", holds, shown, item, "a NaN is visible, so that NaN is due");
+}
+
+RowVerdicts limit_verdicts(const TensorTask& task, const Contract& contract, std::span<const double> logits,
+                           std::span<const double> got) {
+  constexpr std::string_view claim = "kernel.infinite_row";
+  RowVerdicts limit = judge_limit(task.op, contract, logits, task.theta, got);
+  // Whether the thresholds say anything is asked of rows of numbers alone.
+  RowVerdicts result;
+  for (ValueFinding& finding : limit.findings) {
+    finding.claim = claim;
+    result.findings.push_back(std::move(finding));
+  }
+  if (result.findings.empty()) result.findings.push_back(by_identity(claim, true, numerics::nan, std::nullopt, ""));
+  return result;
+}
+
+TensorJudgement judge_rows(const TensorTask& task, const Contract& contract, const HeldTensor& output,
+                           const TensorOptions& options) {
+  const RowTensors tensors(task);
+  tensors.require_output(output);
+  TensorTally tally(task, contract, contract.output, tensors.rows(), options,
+                    [&](std::size_t row) { return tensors.index(row); });
+  std::vector<double> logits(tensors.columns()), got(tensors.values());
+  for (std::size_t row = 0; row < tensors.rows() && tally.goes_on(row); ++row) {
+    const RowKind kind = tensors.load(row, logits);
+    tensors.load_output(output, row, got);
+    if (kind == RowKind::nan) {
+      tally.add(row, {{nan_finding(got, is_row_scalar(task.op) ? 0 : got.size())}, {}});
+    } else if (kind == RowKind::infinite) {
+      tally.add(row, limit_verdicts(task, contract, logits, got));
+    } else {
+      tally.add(row, judge_values(task.op, contract, logits, task.theta, got));
+    }
+  }
+  return tally.judgement();
+}
+
+// What was returned for one query.
+struct QueryValues {
+  std::vector<double> out, scalars;
+
+  AttentionValues values(std::span<const double> columns) const {
+    AttentionValues result{columns, std::nullopt, std::nullopt};
+    if (!scalars.empty()) result.lse = scalars[0];
+    if (scalars.size() > 1) result.entropy = scalars[1];
+    return result;
+  }
+};
+
+// The columns in whose visible values a NaN or an infinity stands: what they have to be.
+void judge_columns(const std::vector<ColumnKind>& columns, std::span<const double> out, RowVerdicts& verdicts) {
+  std::optional<ValueFinding> nans, infinities;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (columns[c] == ColumnKind::usual) continue;
+    const bool nan = columns[c] == ColumnKind::nan, holds = nan ? std::isnan(out[c]) : !std::isfinite(out[c]);
+    std::optional<ValueFinding>& found = nan ? nans : infinities;
+    if (found && (holds || found->decision == Decision::violated)) continue;
+    found = by_identity(nan ? "kernel.nan_row" : "kernel.infinite_row", holds, out[c], c,
+                        nan ? "a NaN is visible in this column of v, so that NaN is due"
+                            : "an infinity is visible in this column of v, so that no finite number is due");
+  }
+  for (const auto& found : {nans, infinities}) {
+    if (found) verdicts.findings.push_back(*found);
+  }
+}
+
+RowVerdicts judge_usual_query(const AttentionTask& task, AttentionTensors& tensors, const QueryValues& got) {
+  if (tensors.columns().empty()) return judge_attention(task, tensors.row(), got.values(got.out));
+  std::vector<std::size_t> left;
+  const AttentionRow row = tensors.usual_row(left);
+  std::vector<double> out;
+  for (const std::size_t c : left) out.push_back(got.out[c]);
+  RowVerdicts verdicts = judge_attention(task, row, got.values(out));
+  for (ValueFinding& finding : verdicts.findings) {
+    if (finding.item) finding.item = left[*finding.item];
+    if (finding.claim.ends_with(".output") && finding.errors.values > 0) {
+      finding.errors.worst_element = left[finding.errors.worst_element];
+    }
+  }
+  judge_columns(tensors.columns(), got.out, verdicts);
+  return verdicts;
+}
+
+void judge_query(const AttentionTask& task, AttentionTensors& tensors, std::size_t row, QueryKind kind,
+                 const QueryValues& got, TensorTally& tally) {
+  const bool uniform = task.contract.masked == numerics::MaskedRows::uniform;
+  if (kind == QueryKind::unasked || (kind == QueryKind::nothing && uniform && !tensors.values_finite())) {
+    return tally.skip("a query that sees no key, and a NaN or an infinity in it or in what it does not see");
+  }
+  if (kind == QueryKind::infinite) {
+    return tally.skip("an infinity in a query or in a key that it sees, of which the ABI promises nothing");
+  }
+  if (kind == QueryKind::nan) {
+    std::vector<double> all = got.out;
+    all.insert(all.end(), got.scalars.begin(), got.scalars.end());
+    return tally.add(row, {{nan_finding(all, got.out.size())}, {}});
+  }
+  tally.add(row, judge_usual_query(task, tensors, got));
+}
+
+TensorJudgement judge_queries(const TensorTask& task, const Contract& contract, std::span<const HeldTensor> outputs,
+                              const TensorOptions& options) {
+  AttentionTensors tensors(task);
+  tensors.require_outputs(outputs);
+  AttentionTask by{task.op, contract, output_format(task.op, contract.input)};
+  if (outputs.size() > 1) by.scalars = *outputs[1].format;
+  TensorTally tally(task, contract, by.scalars, tensors.rows(), options,
+                    [&](std::size_t row) { return tensors.index(row); });
+  QueryValues got;
+  got.out.resize(tensors.value_size());
+  got.scalars.resize(outputs.size() - 1);
+  for (std::size_t row = 0; row < tensors.rows() && tally.goes_on(row); ++row) {
+    const QueryKind kind = tensors.load(row);
+    tensors.load_output(outputs[0], 0, row, got.out);
+    for (std::size_t k = 1; k < outputs.size(); ++k) {
+      tensors.load_output(outputs[k], k, row, std::span(got.scalars).subspan(k - 1, 1));
+    }
+    judge_query(by, tensors, row, kind, got, tally);
+  }
+  return tally.judgement();
+}
+
+}  // namespace
+
+TensorJudgement judge_tensors(const TensorTask& task, const Contract& contract, std::span<const HeldTensor> outputs,
+                              const TensorOptions& options) {
+  const numerics::FpEnvironmentGuard environment;
+  require_task(task);
+  require_formats(task, contract, outputs);
+  return is_attention(task.op) ? judge_queries(task, contract, outputs, options)
+                               : judge_rows(task, contract, outputs[0], options);
+}
+
+}  // namespace softcheck::proptests

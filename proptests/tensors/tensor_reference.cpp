@@ -1,0 +1,204 @@
+// Exact values and thresholds of every element, row by row.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <stdexcept>
+
+#include "numerics/fp_environment.hpp"
+#include "numerics/special_values.hpp"
+#include "proptests/judge/attention_thresholds.hpp"
+#include "proptests/judge/query_oracles.hpp"
+#include "proptests/tensors/attention_tensors.hpp"
+#include "proptests/tensors/exact_row.hpp"
+#include "proptests/tensors/granted_row.hpp"
+#include "proptests/tensors/row_tensors.hpp"
+#include "proptests/tensors/task_checks.hpp"
+#include "proptests/tensors/tensor_judge.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Contract;
+using numerics::Enclosure;
+using numerics::infinity;
+using numerics::MaskedRows;
+using numerics::nan;
+
+void require_room(const TensorTask& task, std::size_t which, std::size_t room) {
+  const Shape shape = output_shape(task, which);
+  const std::size_t need = elements_of(shape, output_name(task.op, which));
+  if (room == need) return;
+  throw std::invalid_argument(output_name(task.op, which) + ": need room for " + std::to_string(need) +
+                              " values of shape " + shape_text(shape) + ", got " + std::to_string(room));
+}
+
+void require_input(const TensorTask& task, const Contract& contract) {
+  if (input_format(task) == contract.input) return;
+  throw std::invalid_argument(
+      input_name(task.op, 0) + ": need dtype " + std::string(numerics::properties(contract.input).name) +
+      ", as the contract has it, got " + std::string(numerics::properties(input_format(task)).name));
+}
+
+// Calls each(kind, logits, first value, values) for every row.
+template <class Each>
+void over_rows(const TensorTask& task, Each&& each) {
+  const RowTensors tensors(task);
+  std::vector<double> logits(tensors.columns());
+  for (std::size_t row = 0; row < tensors.rows(); ++row) {
+    const RowKind kind = tensors.load(row, logits);
+    each(kind, std::span<const double>(logits), row * tensors.values(), tensors.values());
+  }
+}
+
+AttentionTask attention_task(const TensorTask& task, const Contract& contract) {
+  return {task.op, contract, output_format(task.op, contract.input)};
+}
+
+// Of a query with nothing visible: value number c of its output, its lse or its entropy.
+DoubleBounds masked_value(const Contract& contract, const AttentionRow& row, std::size_t which, std::size_t c) {
+  const std::size_t n = row.visible.size();
+  if (which == 1) return {-infinity, -infinity};
+  if (contract.masked == MaskedRows::nan) return {nan, nan};
+  if (contract.masked == MaskedRows::zero || n == 0) return {0, 0};
+  if (which == 2) return bounds_of(log(Enclosure::integer(n)));
+  Enclosure sum(0);
+  for (std::size_t j = 0; j < n; ++j) {
+    const double value = row.values[j * row.value_size + c];
+    if (!std::isfinite(value)) return {nan, nan};
+    sum += Enclosure(value);
+  }
+  return bounds_of(sum / Enclosure::integer(n));
+}
+
+std::vector<std::size_t> visible_items(const AttentionRow& row) {
+  std::vector<std::size_t> items;
+  for (std::size_t j = 0; j < row.visible.size(); ++j) {
+    if (row.visible[j] != 0) items.push_back(j);
+  }
+  return items;
+}
+
+DoubleBounds exact_value(QueryOracles& oracles, AttentionClaim claim, std::size_t column) {
+  DoubleBounds bounds;
+  for (const unsigned precision : {113u, 256u}) {
+    const numerics::PrecisionScope scope(precision);
+    const Enclosure value = oracles.value(claim, column);
+    bounds = bounds_of(value);
+    if (is_narrow(value)) break;
+  }
+  return bounds;
+}
+
+// The limit of a column in which an infinity stands, or NaN.
+double infinite_column(const AttentionRow& row, std::size_t c) {
+  double limit = 0;
+  for (std::size_t j = 0; j < row.visible.size(); ++j) {
+    if (row.visible[j] != 0 && !std::isfinite(row.values[j * row.value_size + c])) {
+      limit += row.values[j * row.value_size + c];
+    }
+  }
+  return limit;
+}
+
+void exact_query(const AttentionTask& task, AttentionTensors& tensors, QueryKind kind, std::size_t which,
+                 std::span<double> lower, std::span<double> upper) {
+  const auto set = [&](std::size_t c, const DoubleBounds& bounds) {
+    lower[c] = bounds.lower;
+    upper[c] = bounds.upper;
+  };
+  if (kind == QueryKind::nothing || kind == QueryKind::unasked) {
+    for (std::size_t c = 0; c < lower.size(); ++c) set(c, masked_value(task.contract, tensors.row(), which, c));
+    return;
+  }
+  if (kind != QueryKind::usual) {
+    for (std::size_t c = 0; c < lower.size(); ++c) set(c, {nan, nan});
+    return;
+  }
+  std::vector<std::size_t> left;
+  const AttentionRow row = tensors.usual_row(left);
+  QueryOracles oracles(task, row, visible_items(row));
+  if (which > 0) return set(0, exact_value(oracles, static_cast<AttentionClaim>(which), 0));
+  for (std::size_t c = 0; c < tensors.columns().size(); ++c) {
+    const double limit = infinite_column(tensors.row(), c);
+    set(c, {limit, limit});
+  }
+  for (std::size_t k = 0; k < left.size(); ++k) set(left[k], exact_value(oracles, AttentionClaim::output, k));
+}
+
+void granted_query(const AttentionTask& task, AttentionTensors& tensors, QueryKind kind, std::size_t which,
+                   std::span<double> allowed) {
+  std::ranges::fill(allowed, nan);
+  if (kind != QueryKind::usual) return;
+  std::vector<std::size_t> left;
+  const AttentionRow row = tensors.usual_row(left);
+  const VisibleKeys visible(task.contract, row);
+  const AttentionThresholds thresholds(task, row, visible);
+  const bool usable = thresholds.usable();
+  if (which == 1) allowed[0] = usable ? thresholds.logsumexp().threshold : infinity;
+  if (which == 2) allowed[0] = usable ? thresholds.entropy().threshold : infinity;
+  for (std::size_t k = 0; which == 0 && k < left.size(); ++k) {
+    allowed[left[k]] = usable ? thresholds.column(k).threshold : infinity;
+  }
+}
+
+// Calls each(tensors, kind, first value, values) for every query.
+template <class Each>
+void over_queries(const TensorTask& task, std::size_t which, Each&& each) {
+  AttentionTensors tensors(task);
+  const std::size_t values = which == 0 ? tensors.value_size() : 1;
+  for (std::size_t row = 0; row < tensors.rows(); ++row) {
+    const QueryKind kind = tensors.load(row);
+    each(tensors, kind, row * values, values);
+  }
+}
+
+}  // namespace
+
+void reference(const TensorTask& task, const Contract& contract, std::size_t which, std::span<double> lower,
+               std::span<double> upper) {
+  const numerics::FpEnvironmentGuard environment;
+  require_room(task, which, lower.size());
+  require_room(task, which, upper.size());
+  require_input(task, contract);
+  const numerics::PrecisionScope precision(113);
+  if (is_attention(task.op)) {
+    const AttentionTask by = attention_task(task, contract);
+    return over_queries(task, which, [&](AttentionTensors& tensors, QueryKind kind, std::size_t at, std::size_t n) {
+      exact_query(by, tensors, kind, which, lower.subspan(at, n), upper.subspan(at, n));
+    });
+  }
+  over_rows(task, [&](RowKind kind, std::span<const double> logits, std::size_t at, std::size_t n) {
+    const std::span<double> low = lower.subspan(at, n), high = upper.subspan(at, n);
+    if (kind == RowKind::nan) {
+      std::ranges::fill(low, nan);
+      std::ranges::fill(high, nan);
+    } else if (kind == RowKind::nothing) {
+      exact_masked_row(task.op, contract.masked, logits.size(), low, high);
+    } else {
+      exact_row(task.op, contract, logits, task.theta, low, high);
+    }
+  });
+}
+
+void thresholds(const TensorTask& task, const Contract& contract, std::size_t which, std::span<double> allowed) {
+  const numerics::FpEnvironmentGuard environment;
+  require_room(task, which, allowed.size());
+  require_input(task, contract);
+  const numerics::PrecisionScope precision(113);
+  if (is_attention(task.op)) {
+    const AttentionTask by = attention_task(task, contract);
+    return over_queries(task, which, [&](AttentionTensors& tensors, QueryKind kind, std::size_t at, std::size_t n) {
+      granted_query(by, tensors, kind, which, allowed.subspan(at, n));
+    });
+  }
+  over_rows(task, [&](RowKind kind, std::span<const double> logits, std::size_t at, std::size_t n) {
+    const std::span<double> granted = allowed.subspan(at, n);
+    if (kind == RowKind::nan || kind == RowKind::nothing) {
+      std::ranges::fill(granted, nan);
+    } else {
+      granted_row(task.op, contract, logits, task.theta, granted);
+    }
+  });
+}
+
+}  // namespace softcheck::proptests

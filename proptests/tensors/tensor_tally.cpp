@@ -1,0 +1,227 @@
+#include "proptests/tensors/tensor_tally.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "numerics/special_values.hpp"
+#include "proptests/judge/kernel_claims.hpp"
+#include "proptests/judge/told_certificate.hpp"
+#include "proptests/judge/value_tally.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Decision;
+
+constexpr std::size_t most_stretches = 512;
+constexpr std::size_t bins = 41;
+constexpr double bin_width = 0.05;
+// Time between two tellings of the progress.
+constexpr std::chrono::milliseconds telling_interval{50};
+
+std::size_t bin_of(double share) {
+  const double bin = std::floor(share / bin_width);
+  return bin < static_cast<double>(bins - 1) ? static_cast<std::size_t>(std::max(bin, 0.0)) : bins - 1;
+}
+
+// The failed ones first, then by share.
+bool is_worse(Decision decision, double share, Decision than, double its_share) {
+  return severity(decision) != severity(than) ? severity(decision) > severity(than) : share > its_share;
+}
+
+double seconds_from(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::string of_rows(std::size_t count) { return std::to_string(count) + (count == 1 ? " row" : " rows"); }
+
+}  // namespace
+
+TensorTally::TensorTally(const TensorTask& task, const numerics::Contract& contract, numerics::Format scalars,
+                         std::size_t rows, const TensorOptions& options, IndexOf index_of)
+    : task_(task),
+      contract_(contract),
+      scalars_(scalars),
+      rows_(rows),
+      options_(options),
+      index_of_(std::move(index_of)) {
+  judgement_.profile.assign(std::min(rows, most_stretches), 0);
+  judgement_.histogram.assign(bins, 0);
+}
+
+std::string TensorTally::name_of(std::size_t row) const {
+  std::string text;
+  for (const std::int64_t i : index_of_(row)) text += (text.empty() ? "" : ", ") + std::to_string(i);
+  return "row (" + text + ")";
+}
+
+numerics::Format TensorTally::format_of(std::string_view claim) const {
+  return claim.ends_with(".lse") || (is_attention(task_.op) && claim.ends_with(".entropy")) ? scalars_
+                                                                                            : contract_.output;
+}
+
+void TensorTally::add_finding(std::size_t row, ValueFinding finding, double share) {
+  OfClaim& of = claims_[finding.claim];
+  const bool first = of.cases == 0;
+  ++of.cases;
+  if (finding.decision == Decision::violated) ++of.failed;
+  if (!finding.by_identity) {
+    of.has_errors = true;
+    add_errors(of.errors, finding, share, [&] { return name_of(row); });
+  }
+  if (!first && !is_worse(finding.decision, share, of.worst.decision, of.share)) return;
+  of.worst = std::move(finding);
+  of.row = row;
+  of.share = share;
+}
+
+void TensorTally::add_to_worst(std::size_t row, const ValueFinding& finding, double share) {
+  const auto before = [&](const Shown& one) {
+    return !is_worse(finding.decision, share, one.finding.decision, one.share);
+  };
+  if (worst_.size() >= options_.worst && (worst_.empty() || before(worst_.back()))) return;
+  const auto place = std::ranges::find_if_not(worst_, before);
+  worst_.insert(place, {row, finding, share});
+  if (worst_.size() > options_.worst) worst_.pop_back();
+}
+
+void TensorTally::add(std::size_t row, RowVerdicts verdicts) {
+  judgement_.vacuity += verdicts.vacuity;
+  ++judgement_.judged;
+  const ValueFinding* worst = nullptr;
+  double share_of_worst = 0, largest = 0;
+  std::vector<double> shares;
+  for (const ValueFinding& finding : verdicts.findings) {
+    shares.push_back(finding.share());
+    if (options_.exempt.contains(std::string(finding.claim))) continue;
+    largest = std::max(largest, shares.back());
+    if (worst != nullptr && !is_worse(finding.decision, shares.back(), worst->decision, share_of_worst)) continue;
+    worst = &finding;
+    share_of_worst = shares.back();
+  }
+  if (worst != nullptr) {
+    if (worst->decision == Decision::violated) ++judgement_.failed;
+    if (worst->decision == Decision::undecided) ++undecided_;
+    add_to_worst(row, *worst, share_of_worst);
+  }
+  ++judgement_.histogram[bin_of(largest)];
+  double& stretch = judgement_.profile[row * judgement_.profile.size() / rows_];
+  stretch = std::max(stretch, largest);
+  for (std::size_t k = 0; k < shares.size(); ++k) {
+    ValueFinding& finding = verdicts.findings[k];
+    if (!options_.exempt.contains(std::string(finding.claim))) {
+      add_finding(row, std::move(finding), shares[k]);
+    } else if (finding.decision != Decision::proved) {
+      ++broken_exempt_[finding.claim];
+    }
+  }
+}
+
+bool TensorTally::goes_on(std::size_t done) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - told_ < telling_interval) return true;
+  told_ = now;
+  if (options_.progress) options_.progress(done, rows_);
+  if (!options_.interrupted || !options_.interrupted()) return true;
+  judgement_.ended_early = "interrupted after " + std::to_string(done) + " of " + of_rows(rows_);
+  return false;
+}
+
+ReportRow TensorTally::row_of(std::string_view claim, const OfClaim& of) const {
+  ReportRow row;
+  row.claim = std::string(claim);
+  row.cases = of.cases;
+  row.slack = of.share;
+  row.verdict = ReportVerdict::pass;
+  if (of.has_errors) row.errors = of.errors;
+  if (of.worst.decision == Decision::proved) return row;
+  row.verdict = of.worst.decision == Decision::violated ? ReportVerdict::fail : ReportVerdict::undecided;
+  const numerics::PrecisionScope precision(113);
+  Asked asked{.case_text = name_of(of.row), .row = of.row};
+  row.failed.push_back(certificate_of(of.worst, std::move(asked), format_of(claim)));
+  row.details.push_back((row.verdict == ReportVerdict::fail ? "fails on " + of_rows(of.failed) : "is not decided") +
+                        " of " + std::to_string(of.cases) + ", most in");
+  for (const std::string& line : told(row.failed.front())) row.details.push_back("  " + line);
+  return row;
+}
+
+std::vector<std::string> TensorTally::reasons_for_vacuity() const {
+  const VacuityCount& vacuity = judgement_.vacuity;
+  std::vector<std::string> reasons;
+  if (judgement_.judged == 0) reasons.emplace_back("no row was judged");
+  if (vacuity.too_many()) {
+    reasons.push_back("the contract's thresholds are as wide as " + std::to_string(vacuity.vacuous) + " of the " +
+                      std::to_string(vacuity.judged) + " values they judge");
+  }
+  if (vacuity.too_many_unbounded()) {
+    reasons.push_back("the contract's thresholds are infinite for " + std::to_string(vacuity.unbounded) + " of " +
+                      of_rows(vacuity.rows));
+  }
+  const auto decided_or_exempt = [&](const std::string& claim) {
+    return claims_.contains(claim) || options_.exempt.contains(claim);
+  };
+  const std::vector<std::string> claims = value_claims(task_.op);
+  if (judgement_.judged > 0 &&
+      std::ranges::all_of(claims, [&](const std::string& claim) { return options_.exempt.contains(claim); })) {
+    reasons.emplace_back("every claim on values is exempt");
+  }
+  // Of attention's claims those on lse and entropy need tensors that the caller need not have.
+  const std::size_t needed = is_attention(task_.op) ? 1 : claims.size();
+  for (std::size_t k = 0; vacuity.rows > 0 && k < needed; ++k) {
+    if (!decided_or_exempt(claims[k])) reasons.push_back(claims[k] + " was decided in no row");
+  }
+  return reasons;
+}
+
+ReportRow TensorTally::whole(const TensorJudgement& judgement) const {
+  ReportRow whole;
+  whole.claim = "kernel.verdict";
+  whole.cases = judgement.judged;
+  whole.verdict = judgement.verdict;
+  whole.seconds = judgement.seconds;
+  if (!judgement.ended_early.empty()) whole.details.push_back("a partial report: " + judgement.ended_early);
+  if (judgement.verdict == ReportVerdict::vacuous) {
+    for (std::string& reason : reasons_for_vacuity()) whole.details.push_back(std::move(reason));
+  } else if (judgement.vacuity.unbounded > 0) {
+    whole.details.push_back("the contract's thresholds are infinite for " +
+                            std::to_string(judgement.vacuity.unbounded) + " of " + of_rows(judgement.vacuity.rows) +
+                            ", of which only signs and infinities were judged");
+  }
+  if (judgement.vacuity.unresolved > 0) {
+    whole.details.push_back(of_rows(judgement.vacuity.unresolved) +
+                            " more hold logits so large that the contract's form, which is not shift-invariant, keeps "
+                            "no digit of their differences");
+  }
+  for (const auto& [why, count] : skipped_) whole.details.push_back(of_rows(count) + " not judged: " + why);
+  for (const std::string& claim : options_.exempt) whole.details.push_back("exempt, and so not judged: " + claim);
+  for (const auto& [claim, count] : broken_exempt_) {
+    whole.details.push_back("does not hold, as known: " + std::string(claim) + ", on " + of_rows(count));
+  }
+  return whole;
+}
+
+TensorJudgement TensorTally::judgement() const {
+  TensorJudgement result = judgement_;
+  result.seconds = seconds_from(start_);
+  for (const Shown& one : worst_) result.worst.push_back({index_of_(one.row), one.finding, one.share});
+  const bool partial = !result.ended_early.empty() || undecided_ > 0;
+  result.verdict = result.failed > 0               ? ReportVerdict::fail
+                   : partial                       ? ReportVerdict::undecided
+                   : reasons_for_vacuity().empty() ? ReportVerdict::pass
+                                                   : ReportVerdict::vacuous;
+  const std::string subject =
+      std::string(to_string(task_.op)) + " " + std::string(numerics::properties(contract_.input).name) + " -> " +
+      std::string(numerics::properties(contract_.output).name) + " [" + numerics::to_string(contract_) + "]";
+  for (const auto& [claim, of] : claims_) result.rows.push_back(row_of(claim, of));
+  result.rows.push_back(whole(result));
+  for (ReportRow& row : result.rows) row.subject = subject;
+  if (result.rows.size() > 1 && result.judged > 0) {
+    for (std::size_t k = 0; k + 1 < result.rows.size(); ++k) {
+      result.rows[k].seconds = result.seconds / static_cast<double>(result.rows.size() - 1);
+    }
+  }
+  return result;
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proptests/judge/row_judge.hpp"
+#include "proptests/tensors/tensor_judge.hpp"
+
+namespace softcheck::proptests {
+
+/// What the rows of tensors came to, together.
+class TensorTally {
+ public:
+  using IndexOf = std::function<std::vector<std::int64_t>(std::size_t row)>;
+
+  /// rows       that there are
+  /// scalars    format of the claims on row scalars beside an output; the contract's where there are none
+  /// index_of   of a row in the outputs' leading dimensions; outlives this, as do the options
+  TensorTally(const TensorTask& task, const numerics::Contract& contract, numerics::Format scalars, std::size_t rows,
+              const TensorOptions& options, IndexOf index_of);
+
+  /// What was found of the next row, or of one later on.
+  void add(std::size_t row, RowVerdicts verdicts);
+  /// A row of which nothing is judged, and why.
+  void skip(const std::string& why) { ++skipped_[why]; }
+  /// Tells of the progress, and asks whether to go on, now and then.
+  ///
+  /// done      rows
+  /// returns   false where the work is to end
+  bool goes_on(std::size_t done);
+
+  TensorJudgement judgement() const;
+
+ private:
+  struct OfClaim {
+    std::size_t cases = 0;
+    std::size_t failed = 0;
+    ErrorStatistics errors;
+    ValueFinding worst;
+    std::size_t row = 0;
+    double share = 0;
+    bool has_errors = false;
+  };
+  void add_finding(std::size_t row, ValueFinding finding, double share);
+  void add_to_worst(std::size_t row, const ValueFinding& finding, double share);
+  std::string name_of(std::size_t row) const;
+  ReportRow row_of(std::string_view claim, const OfClaim& of) const;
+  ReportRow whole(const TensorJudgement& judgement) const;
+  /// Why a judgement in which nothing failed holds nothing; empty: it holds.
+  std::vector<std::string> reasons_for_vacuity() const;
+  numerics::Format format_of(std::string_view claim) const;
+
+  const TensorTask& task_;
+  const numerics::Contract& contract_;
+  numerics::Format scalars_;
+  std::size_t rows_;
+  const TensorOptions& options_;
+  IndexOf index_of_;
+  std::map<std::string_view, OfClaim> claims_;
+  std::map<std::string_view, std::size_t> broken_exempt_;
+  std::map<std::string, std::size_t> skipped_;
+  std::size_t undecided_ = 0;
+  TensorJudgement judgement_;
+  struct Shown {
+    std::size_t row;
+    ValueFinding finding;
+    double share;
+  };
+  std::vector<Shown> worst_;  // the worst first
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), told_ = start_;
+};
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,264 @@
+// Tensors at hand: what is right passes in every dtype and layout, and a planted error is found where it stands.
+#include "proptests/tensors/tensor_judge.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "proptests/tests/judge/tensor_samples.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Contract;
+using numerics::Format;
+
+constexpr double tensor_infinity = std::numeric_limits<double>::infinity();
+constexpr double tensor_nan = std::numeric_limits<double>::quiet_NaN();
+constexpr Format tensor_formats[] = {Format::f64, Format::f32, Format::f16, Format::bf16};
+constexpr SampleLayout tensor_layouts[] = {SampleLayout::compact, SampleLayout::column_major, SampleLayout::reversed,
+                                           SampleLayout::gaps};
+
+// A task of a row op with its right output, to be spoiled.
+struct RowSample {
+  StoredTensor logits, mask, output;
+  TensorTask task;
+  Contract contract;
+
+  RowSample(Op op, Format format, const std::vector<std::int64_t>& shape, const std::vector<double>& numbers,
+            SampleLayout layout = SampleLayout::compact, const std::string& words = "") {
+    logits = stored(format, shape, numbers, layout);
+    task.op = op;
+    task.inputs = {logits.held()};
+    contract = contract_for(task, words);
+    rewrite(layout);
+  }
+
+  void rewrite(SampleLayout layout = SampleLayout::compact) {
+    output = stored(contract.output, output_shape(task), ideal_output(task, contract, 0, contract.output), layout);
+  }
+  TensorJudgement judged(const TensorOptions& options = {}) const {
+    return judge_tensors(task, contract, std::vector{output.held()}, options);
+  }
+};
+
+std::vector<std::int64_t> worst_index(const TensorJudgement& judgement) { return judgement.worst.at(0).index; }
+
+TEST(TensorJudge, WhatIsRoundedCorrectlyPassesInEveryDtypeAndLayout) {
+  for (const Op op : row_ops()) {
+    for (const Format format : tensor_formats) {
+      for (const SampleLayout layout : tensor_layouts) {
+        const RowSample sample(op, format, {3, 4, 17}, sample_numbers(format, 204, 5, 1), layout);
+        const TensorJudgement judgement = sample.judged();
+        EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << to_string(op) << details_text(judgement);
+        EXPECT_EQ(judgement.judged, 12u);
+        EXPECT_EQ(judgement.failed, 0u);
+        EXPECT_EQ(judgement.worst.size(), 10u);
+        EXPECT_EQ(judgement.profile.size(), 12u);
+        EXPECT_EQ(judgement.histogram.size(), 41u);
+      }
+    }
+  }
+}
+
+TEST(TensorJudge, OneWrongElementInTheLastRowIsFoundThere) {
+  for (const Op op : row_ops()) {
+    for (const Format format : tensor_formats) {
+      RowSample sample(op, format, {50, 33}, sample_numbers(format, 1650, 3, 2));
+      const std::size_t place = is_row_scalar(op) ? 49 : 49 * 33 + 7;
+      sample.output.set(place, sample.output.at(place) * 1.25);
+      const TensorJudgement judgement = sample.judged();
+      EXPECT_EQ(judgement.verdict, ReportVerdict::fail) << to_string(op);
+      EXPECT_EQ(judgement.failed, 1u);
+      EXPECT_EQ(worst_index(judgement), std::vector<std::int64_t>{49});
+      EXPECT_EQ(judgement.worst[0].finding.item, is_row_scalar(op) ? std::nullopt : std::optional<std::size_t>(7));
+      EXPECT_GT(judgement.worst[0].share, 1);
+      EXPECT_GT(judgement.profile.back(), 1);
+      EXPECT_NE(details_text(judgement).find("row (49)"), std::string::npos) << details_text(judgement);
+    }
+  }
+}
+
+TEST(TensorJudge, ARowThatStandsForAnotherIsFound) {
+  RowSample sample(Op::softmax, Format::f32, {16, 16}, sample_numbers(Format::f32, 256, 3, 3));
+  const StoredTensor right = sample.output;
+  for (std::size_t i = 0; i < 16; ++i) sample.output.set(5 * 16 + i, right.at(i * 16 + 5));  // its column
+  const TensorJudgement judgement = sample.judged();
+  EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
+  EXPECT_EQ(judgement.failed, 1u);
+  EXPECT_EQ(worst_index(judgement), std::vector<std::int64_t>{5});
+}
+
+TEST(TensorJudge, AMaskThatWasIgnoredIsFound) {
+  RowSample sample(Op::softmax, Format::f32, {2, 3, 8}, sample_numbers(Format::f32, 48, 3, 4));
+  const StoredTensor unmasked = sample.output;
+  sample.mask = stored_mask({3, 1}, {1, 0, 1}, SampleLayout::reversed);  // hides the whole row 1 of each matrix
+  sample.task.inputs.push_back(sample.mask.held());
+  sample.contract = contract_for(sample.task, "masked=zero");
+  sample.rewrite();
+  EXPECT_EQ(sample.judged().verdict, ReportVerdict::pass) << details_text(sample.judged());
+  sample.output = unmasked;
+  const TensorJudgement judgement = sample.judged();
+  EXPECT_EQ(judgement.failed, 2u);
+  EXPECT_EQ(row_of_claim(judgement, "kernel.masked_row").verdict, ReportVerdict::fail);
+  EXPECT_EQ(row_of_claim(judgement, "kernel.softmax.element").verdict, ReportVerdict::pass);
+}
+
+TEST(TensorJudge, AMaskIsBroadcastAsNumPyDoes) {
+  for (const std::vector<std::int64_t>& shape :
+       std::vector<std::vector<std::int64_t>>{{8}, {1, 8}, {3, 8}, {2, 1, 8}, {2, 3, 8}, {1, 1, 1}}) {
+    RowSample sample(Op::log_softmax, Format::f16, {2, 3, 8}, sample_numbers(Format::f16, 48, 3, 5));
+    std::vector<std::uint8_t> bytes;
+    std::size_t elements = 1;
+    for (const std::int64_t size : shape) elements *= static_cast<std::size_t>(size);
+    for (std::size_t i = 0; i < elements; ++i) bytes.push_back(i % 3 == 1 ? 0 : static_cast<std::uint8_t>(1 + i));
+    sample.mask = stored_mask(shape, bytes, SampleLayout::gaps);
+    sample.task.inputs.push_back(sample.mask.held());
+    sample.rewrite();
+    EXPECT_EQ(sample.judged().verdict, ReportVerdict::pass) << details_text(sample.judged());
+    // The same by logits of -inf.
+    RowSample spoiled = sample;
+    spoiled.task.inputs.pop_back();
+    for (std::size_t i = 0; i < 48; ++i) {
+      if (std::isinf(sample.output.at(i))) spoiled.logits.set(i, -tensor_infinity);
+    }
+    EXPECT_EQ(judge_tensors(spoiled.task, sample.contract, std::vector{sample.output.held()}).failed,
+              elements == 1 ? 0u : 6u);
+    spoiled.task.inputs = {spoiled.logits.held()};
+    EXPECT_EQ(judge_tensors(spoiled.task, sample.contract, std::vector{sample.output.held()}).failed, 0u);
+  }
+}
+
+TEST(TensorJudge, AMaskedItemIsExactDownToTheSignOfItsZero) {
+  std::vector<double> numbers = sample_numbers(Format::f32, 40, 3, 6);
+  numbers[33] = -tensor_infinity;
+  RowSample sample(Op::softmax, Format::f32, {4, 10}, numbers);
+  EXPECT_EQ(sample.judged().verdict, ReportVerdict::pass);
+  sample.output.set(33, -0.0);
+  const TensorJudgement judgement = sample.judged();
+  EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
+  EXPECT_EQ(worst_index(judgement), std::vector<std::int64_t>{3});
+  EXPECT_EQ(judgement.worst[0].finding.item, 3u);
+  EXPECT_EQ(judgement.worst[0].finding.reason, "a masked item");
+  EXPECT_TRUE(std::isinf(judgement.profile[3]));
+}
+
+TEST(TensorJudge, ANaNRowThatIsAnsweredByNumbersIsFound) {
+  for (const Op op : row_ops()) {
+    std::vector<double> numbers = sample_numbers(Format::bf16, 60, 3, 7);
+    RowSample right(op, Format::bf16, {6, 10}, numbers);
+    numbers[25] = tensor_nan;
+    RowSample sample(op, Format::bf16, {6, 10}, numbers);
+    TensorJudgement judgement = sample.judged();
+    EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
+    EXPECT_EQ(row_of_claim(judgement, "kernel.nan_row").cases, 1u);
+    sample.output = right.output;
+    judgement = sample.judged();
+    EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
+    EXPECT_EQ(worst_index(judgement), std::vector<std::int64_t>{2});
+    EXPECT_EQ(judgement.worst[0].finding.claim, "kernel.nan_row");
+    judgement = sample.judged({.exempt = {"kernel.nan_row"}});
+    EXPECT_EQ(judgement.verdict, ReportVerdict::pass);
+    EXPECT_NE(details_text(judgement).find("does not hold, as known: kernel.nan_row, on 1 row"), std::string::npos);
+  }
+}
+
+TEST(TensorJudge, AMaskedNaNIsNotSeen) {
+  std::vector<double> numbers = sample_numbers(Format::f32, 20, 3, 8);
+  numbers[4] = tensor_nan;
+  RowSample sample(Op::softmax, Format::f32, {2, 10}, numbers);
+  sample.mask = stored_mask({10}, {1, 1, 1, 1, 0, 1, 1, 1, 1, 1});
+  sample.task.inputs.push_back(sample.mask.held());
+  sample.rewrite();
+  EXPECT_EQ(sample.judged().verdict, ReportVerdict::pass);
+  EXPECT_EQ(sample.output.at(4), 0);
+}
+
+TEST(TensorJudge, ARowWithAnInfinityIsNaNOrItsLimit) {
+  for (const Op op : row_ops()) {
+    std::vector<double> numbers = sample_numbers(Format::f32, 30, 3, 9);
+    numbers[12] = numbers[15] = tensor_infinity;
+    RowSample sample(op, Format::f32, {3, 10}, numbers);
+    EXPECT_EQ(sample.judged().verdict, ReportVerdict::pass) << to_string(op) << details_text(sample.judged());
+    const std::size_t width = is_row_scalar(op) ? 1 : 10;
+    RowSample other = sample;
+    for (std::size_t i = 0; i < width; ++i) other.output.set(width + i, tensor_nan);
+    EXPECT_EQ(other.judged().verdict, ReportVerdict::pass);
+    other.output.set(width + (width > 1 ? 2 : 0), 0.125);
+    const TensorJudgement judgement = other.judged();
+    EXPECT_EQ(judgement.verdict, ReportVerdict::fail) << to_string(op);
+    EXPECT_EQ(judgement.worst[0].finding.claim, "kernel.infinite_row");
+  }
+}
+
+TEST(TensorJudge, ANaNInTheOutputIsShownAsNaN) {
+  RowSample sample(Op::softmax, Format::f32, {2, 4}, sample_numbers(Format::f32, 8, 3, 10));
+  sample.output.set(6, tensor_nan);
+  const TensorJudgement judgement = sample.judged();
+  EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
+  EXPECT_NE(details_text(judgement).find("got      NaN"), std::string::npos) << details_text(judgement);
+}
+
+TEST(TensorJudge, RowScalarsMayHaveAColumnOfTheirOwn) {
+  RowSample sample(Op::logsumexp, Format::f16, {3, 5}, sample_numbers(Format::f16, 15, 3, 11));
+  EXPECT_EQ(sample.contract.output, Format::f32);
+  HeldTensor column = sample.output.held();
+  column.shape.push_back(1);
+  column.strides.push_back(7);
+  EXPECT_EQ(judge_tensors(sample.task, sample.contract, std::vector{column}).verdict, ReportVerdict::pass);
+}
+
+TEST(TensorJudge, ARowThatIsRepeatedByItsStrideIsJudgedEachTime) {
+  const RowSample sample(Op::softmax, Format::f32, {9}, sample_numbers(Format::f32, 9, 3, 12));
+  TensorTask task = sample.task;
+  HeldTensor output = sample.output.held();
+  for (HeldTensor* tensor : {&task.inputs[0], &output}) {
+    tensor->shape = {4, 9};
+    tensor->strides = {0, 1};
+  }
+  EXPECT_EQ(judge_tensors(task, sample.contract, std::vector{output}).judged, 4u);
+}
+
+TEST(TensorJudge, NothingAtAllIsVacuousAndEmptyRowsAreMaskedOnes) {
+  const RowSample none(Op::softmax, Format::f32, {0, 5}, {});
+  EXPECT_EQ(none.judged().verdict, ReportVerdict::vacuous);
+  EXPECT_NE(details_text(none.judged()).find("no row was judged"), std::string::npos);
+  RowSample empty(Op::entropy, Format::f32, {3, 0}, {}, SampleLayout::compact, "masked=zero");
+  EXPECT_EQ(empty.judged().verdict, ReportVerdict::pass) << details_text(empty.judged());
+  empty.output.set(1, 1);
+  EXPECT_EQ(empty.judged().failed, 1u);
+}
+
+TEST(TensorJudge, AContractThatSaysNothingIsVacuous) {
+  const RowSample sample(Op::softmax, Format::f32, {4, 100}, sample_numbers(Format::f32, 400, 3, 13),
+                         SampleLayout::compact, "exp=E:8000000,A:1");
+  const TensorJudgement judgement = sample.judged();
+  EXPECT_EQ(judgement.verdict, ReportVerdict::vacuous) << details_text(judgement);
+}
+
+TEST(TensorJudge, AnInterruptedJudgementIsUndecidedUnlessItFailed) {
+  RowSample sample(Op::softmax, Format::f32, {60000, 16}, sample_numbers(Format::f32, 960000, 3, 14));
+  sample.output.set(0, 2);
+  TensorOptions options;
+  std::size_t told = 0;
+  options.progress = [&](std::size_t done, std::size_t rows) {
+    ++told;
+    EXPECT_LT(done, rows);
+    EXPECT_EQ(rows, 60000u);
+  };
+  options.interrupted = [] { return true; };
+  TensorJudgement judgement = sample.judged(options);
+  EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
+  EXPECT_NE(judgement.ended_early, "");
+  EXPECT_GT(told, 0u);
+  sample.output.set(0, sample.output.at(16));
+  options.exempt = {"kernel.softmax.element", "kernel.softmax.row_sum"};
+  judgement = sample.judged(options);
+  EXPECT_EQ(judgement.verdict, ReportVerdict::undecided);
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
