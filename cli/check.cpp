@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <memory>
@@ -48,18 +49,12 @@ std::string other_rows_text(const TensorJudgement& judgement) {
   return text.empty() ? text : " (" + text + ")";
 }
 
-std::string parameters_text(const TensorTask& task) {
-  if (is_attention(task.op)) return fmt::format(", scale {}{}", task.scale, task.causal ? ", causal" : "");
-  return task.theta == 1 ? "" : fmt::format(", theta {}", task.theta);
-}
-
 std::string closing_text(const TensorJudgement& judgement, const CheckedTensors& tensors,
                          const std::vector<std::string>& exempt) {
-  const std::string failing = failing_text(judgement, tensors.task);
   const std::string noted = exempt.empty() ? "" : fmt::format(" (exempt: {})", fmt::join(exempt, ", "));
   const std::string ended = judgement.ended_early.empty() ? "" : "; " + judgement.ended_early;
   const std::string found =
-      judgement.failed > 0 ? failing.empty() ? fmt::format("{} rows fail", judgement.failed) : failing
+      judgement.failed > 0 ? fmt::format("{} of {} rows fail", judgement.failed, rows_of_task(tensors.task))
       : judgement.verdict == ReportVerdict::pass ? fmt::format("all {} rows keep to the contract", judgement.judged)
                                                  : "no row fails, and nothing is proved";
   return fmt::format("{}{}: {}; {} of {} rows judged{}{}, {:.1f} s", to_string(judgement.verdict), noted, found,
@@ -69,7 +64,8 @@ std::string closing_text(const TensorJudgement& judgement, const CheckedTensors&
 
 TensorOptions options_of_check(const CheckVerbFlags& flags, Op op, Progress& progress) {
   TensorOptions options;
-  options.worst = flags.worst;
+  // More than are shown: where these are all that fail, the report can name each.
+  options.worst = std::max<std::size_t>(flags.worst, 1000);
   options.exempt = parse_exemptions(flags.exempt, op);
   options.interrupted = Interruption::requested;
   options.progress = [&progress, start = std::chrono::steady_clock::now()](std::size_t done, std::size_t rows) {
@@ -103,12 +99,15 @@ int run_check(const CheckVerbFlags& flags) {
   const std::vector<ReportedTensor> reported = tensors.reported();
   const TensorJudgement judgement = judge(flags, tensors);
   const Report report{judgement.rows};
-  const std::string worst = worst_text(judgement, tensors.task, tensors.contract, tensors.outputs);
+  const std::string worst = worst_text(judgement, tensors.task, tensors.contract, tensors.outputs, flags.worst);
+  const std::string failing = failing_text(judgement, tensors.task);
+  std::string asked = parameters_text(tensors.task);
+  if (!asked.empty()) asked = "  " + asked.substr(2) + "\n";
   const std::string text =
-      fmt::format("{}  by the contract {}{}\n{}{}{}\n", tensors_text(reported), numerics::to_string(tensors.contract),
-                  parameters_text(tensors.task), to_table(report, {.colour = wants_colour()}), worst,
-                  closing_text(judgement, tensors, flags.exempt));
-  const std::string json = tensors_json(judgement, tensors.task, tensors.contract, tensors.outputs, reported);
+      fmt::format("{}{}{}{}{}{}{}\n", tensors_text(reported), asked, to_table(report, {.colour = wants_colour()}),
+                  worst, failing, failing.empty() ? "" : "\n", closing_text(judgement, tensors, flags.exempt));
+  const std::string json =
+      tensors_json(judgement, tensors.task, tensors.contract, tensors.outputs, reported, flags.worst);
   return publish(text, judgement.verdict,
                  {{"--json", flags.output.json, json},
                   {"--junit", flags.output.junit, to_junit(report)},

@@ -29,11 +29,13 @@ struct Lettering {
   const char* colour = ink_colour;
   const char* anchor = "start";
   bool bold = false;
+  bool on_bars = false;  // a white edge keeps it readable there
 };
 
 std::string lettering(double x, double y, std::string_view text, const Lettering& style = {}) {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{}\" fill=\"{}\" text-anchor=\"{}\"{}>{}</text>\n", x,
-                     y, style.size, style.colour, style.anchor, style.bold ? " font-weight=\"bold\"" : "",
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{}\" fill=\"{}\" text-anchor=\"{}\"{}{}>{}</text>\n",
+                     x, y, style.size, style.colour, style.anchor, style.bold ? " font-weight=\"bold\"" : "",
+                     style.on_bars ? " stroke=\"#FFFFFF\" stroke-width=\"3\" paint-order=\"stroke\"" : "",
                      xml_text(text));
 }
 
@@ -73,43 +75,43 @@ struct Panel {
   }
 };
 
-// Shares on the upper panel's axis: from 0 to a little above the largest, or by powers of ten where that is far
-// above 1.
+// Shares on the upper panel's axis: from 0 to a little above the largest, or by powers of ten where that is far from 1.
 class ShareAxis {
  public:
   explicit ShareAxis(const std::vector<double>& profile) {
+    double largest = 0, smallest = 1;
     for (const double share : profile) {
-      if (std::isfinite(share)) largest_ = std::max(largest_, share);
+      if (std::isfinite(share)) largest = std::max(largest, share);
+      if (share > 0) smallest = std::min(smallest, share);
     }
-    by_tens_ = largest_ > 4;
-    decades_ = std::max(1.0, std::ceil(std::log10(largest_)));
-    largest_ = std::max(1.2, std::ceil(largest_ * 4 + 0.25) / 4);
+    by_tens_ = largest > 4 || (largest > 0 && largest < 0.1);
+    decades_above_ = std::max(1.0, std::ceil(std::log10(std::max(largest, 1.0))));
+    decades_below_ = std::clamp(std::ceil(-std::log10(smallest)), 1.0, 4.0);
+    top_ = std::max(1.25, std::ceil(largest * 4 + 0.25) / 4);
   }
 
   double fraction(double share) const {
-    if (!by_tens_) return share / largest_;
-    return share <= 0 ? 0 : std::clamp((std::log10(share) + decades_below) / (decades_ + decades_below), 0.0, 1.0);
+    if (!by_tens_) return share / top_;
+    if (share <= 0) return 0;
+    return std::clamp((std::log10(share) + decades_below_) / (decades_above_ + decades_below_), 0.0, 1.0);
   }
 
   std::string ticks(const Panel& panel) const {
     std::string svg;
     if (!by_tens_) {
-      const double step = largest_ > 2 ? 0.5 : 0.25;
-      for (double share = 0; share <= largest_; share += step) {
-        svg += panel.tick(fraction(share), fmt::format("{}", share));
-      }
+      const double step = top_ > 2 ? 0.5 : 0.25;
+      for (double share = 0; share <= top_; share += step) svg += panel.tick(fraction(share), fmt::format("{}", share));
       return svg;
     }
-    const double step = std::ceil((decades_ + decades_below) / 8);
-    for (double decade = -decades_below; decade <= decades_; decade += step) {
+    const double step = std::ceil((decades_above_ + decades_below_) / 8);
+    for (double decade = -decades_below_; decade <= decades_above_; decade += step) {
       svg += panel.tick(fraction(std::pow(10.0, decade)), fmt::format("{:g}", std::pow(10.0, decade)));
     }
     return svg;
   }
 
  private:
-  static constexpr double decades_below = 2;  // shown below 1
-  double largest_ = 0, decades_ = 1;
+  double top_ = 1, decades_above_ = 1, decades_below_ = 1;
   bool by_tens_ = false;
 };
 
@@ -128,7 +130,7 @@ std::string rows_panel(const Panel& panel, const std::vector<double>& profile, s
     const bool infinite = !std::isfinite(profile[i]);
     const double x = panel_left + static_cast<double>(i) * width;
     const double y = panel.height_at(infinite ? 1 : axis.fraction(profile[i]));
-    if (panel.bottom() - y > 0.005) svg += bar(x, y, std::max(width - 0.1, 0.4), panel.bottom() - y, profile[i] > 1);
+    if (panel.bottom() - y > 0.005) svg += bar(x, y, width + 0.05, panel.bottom() - y, profile[i] > 1);
     // Neighbours share a mark.
     const bool alone = i == 0 || std::isfinite(profile[i - 1]) || i % 8 == 0;
     if (infinite && alone) svg += infinity_mark(x + width / 2, panel.top - 9);
@@ -140,7 +142,8 @@ std::string rows_panel(const Panel& panel, const std::vector<double>& profile, s
   }
   const double threshold = panel.height_at(axis.fraction(1));
   svg += stroke(panel_left, threshold, panel_right, threshold, ink_colour, " stroke-dasharray=\"5 3\"");
-  svg += lettering(panel_right - 4, threshold - 4, "the threshold", {.size = 11, .anchor = "end"}) + panel.axes();
+  svg += lettering(panel_right - 4, threshold - 4, "the threshold", {.size = 11, .anchor = "end", .on_bars = true}) +
+         panel.axes();
   svg += lettering(panel_left, panel.bottom() + 16, "0", {.size = 11, .colour = faint_colour, .anchor = "middle"});
   if (rows > 1) {
     svg += lettering(panel_right, panel.bottom() + 16, fmt::format("{}", rows - 1),
@@ -208,7 +211,8 @@ std::string slack_picture(const TensorJudgement& judgement, const TensorTask& ta
   for (const std::string& line : wrapped("contract: " + numerics::to_string(contract))) {
     head += lettering(20, y += head_line, line, {.colour = faint_colour});
   }
-  std::string counts = fmt::format("{} of {} rows judged, {} failed", judgement.judged, rows, judgement.failed);
+  std::string counts =
+      fmt::format("{} of {} rows judged, {} failed", judgement.judged, rows, judgement.failed) + parameters_text(task);
   if (!judgement.ended_early.empty()) counts += "; " + judgement.ended_early;
   head += lettering(20, y += head_line, counts, {.colour = faint_colour});
   const Panel above{y + 48}, below{above.bottom() + 70};

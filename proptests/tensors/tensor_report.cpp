@@ -44,6 +44,42 @@ std::string number_text(double value, numerics::Format format, int more_digits =
   return fmt::format("{:.{}g}", value, digits);
 }
 
+// Rows first to last, behind those that were there before.
+void append_run(std::vector<RowRun>& runs, std::size_t first, std::size_t last) {
+  if (!runs.empty() && runs.back().last + 1 == first) {
+    runs.back().last = last;
+  } else {
+    runs.push_back({first, last});
+  }
+}
+
+std::vector<RowRun> runs_of_worst(const TensorJudgement& judgement, const std::vector<std::int64_t>& shape) {
+  std::vector<std::size_t> failed;
+  for (const JudgedTensorRow& row : judgement.worst) {
+    if (row.finding.decision != numerics::Decision::violated) continue;
+    std::size_t number = 0;
+    for (std::size_t axis = 0; axis < std::min(shape.size(), row.index.size()); ++axis) {
+      number = number * static_cast<std::size_t>(shape[axis]) + static_cast<std::size_t>(row.index[axis]);
+    }
+    failed.push_back(number);
+  }
+  std::ranges::sort(failed);
+  std::vector<RowRun> runs;
+  for (const std::size_t row : failed) append_run(runs, row, row);
+  return runs;
+}
+
+std::vector<RowRun> runs_of_profile(const TensorJudgement& judgement, std::size_t rows) {
+  const std::size_t stretches = judgement.profile.size();
+  // Row r belongs to stretch r * stretches / rows, rounded down.
+  const auto begin = [&](std::size_t stretch) { return (stretch * rows + stretches - 1) / stretches; };
+  std::vector<RowRun> runs;
+  for (std::size_t i = 0; i < stretches; ++i) {
+    if (judgement.profile[i] > 1) append_run(runs, begin(i), begin(i + 1) - 1);
+  }
+  return runs;
+}
+
 using Cells = std::array<std::string, 8>;
 
 Cells cells_of(const ShownRow& row) {
@@ -69,26 +105,20 @@ std::size_t rows_of_task(const TensorTask& task) {
   return rows;
 }
 
-std::vector<RowRun> failing_runs(const TensorJudgement& judgement, std::size_t rows) {
-  std::vector<RowRun> runs;
-  const std::size_t stretches = judgement.profile.size();
-  if (judgement.failed == 0 || stretches == 0) return runs;
-  // Row r belongs to stretch r * stretches / rows, rounded down.
-  const auto begin = [&](std::size_t stretch) { return (stretch * rows + stretches - 1) / stretches; };
-  for (std::size_t i = 0; i < stretches; ++i) {
-    if (!(judgement.profile[i] > 1)) continue;
-    if (!runs.empty() && runs.back().last + 1 == begin(i)) {
-      runs.back().last = begin(i + 1) - 1;
-    } else {
-      runs.push_back({begin(i), begin(i + 1) - 1});
-    }
-  }
-  return runs;
+std::string parameters_text(const TensorTask& task) {
+  if (is_attention(task.op)) return fmt::format(", scale {}{}", task.scale, task.causal ? ", causal" : "");
+  return task.theta == 1 ? "" : fmt::format(", theta {}", task.theta);
+}
+
+std::vector<RowRun> failing_runs(const TensorJudgement& judgement, const TensorTask& task) {
+  if (judgement.failed == 0) return {};
+  return judgement.failed <= judgement.worst.size() ? runs_of_worst(judgement, leading_shape(task))
+                                                    : runs_of_profile(judgement, rows_of_task(task));
 }
 
 std::string failing_text(const TensorJudgement& judgement, const TensorTask& task) {
   const std::size_t rows = rows_of_task(task);
-  const std::vector<RowRun> runs = failing_runs(judgement, rows);
+  const std::vector<RowRun> runs = failing_runs(judgement, task);
   if (runs.empty()) return "";
   const std::vector<std::int64_t> shape = leading_shape(task);
   std::string list;
@@ -120,12 +150,13 @@ std::string tensors_text(std::span<const ReportedTensor> tensors) {
 }
 
 std::string worst_text(const TensorJudgement& judgement, const TensorTask& task, const numerics::Contract& contract,
-                       std::span<const HeldTensor> outputs) {
-  if (judgement.worst.empty()) return "";
+                       std::span<const HeldTensor> outputs, std::size_t shown_rows) {
+  const std::span<const JudgedTensorRow> worst(judgement.worst.data(), std::min(judgement.worst.size(), shown_rows));
+  if (worst.empty()) return "";
   std::vector<Cells> lines{{"row", "item", "logit", "got", "exact", "error", "of threshold", "verdict"}};
   std::vector<std::string> remarks{""};
-  const std::string usual_claim(judgement.worst.front().finding.claim);
-  for (const JudgedTensorRow& row : judgement.worst) {
+  const std::string usual_claim(worst.front().finding.claim);
+  for (const JudgedTensorRow& row : worst) {
     const ShownRow shown = shown_row(row, task, contract, outputs);
     lines.push_back(cells_of(shown));
     // Which claim, where the table has several; and which rule, where it was no threshold.
@@ -139,7 +170,7 @@ std::string worst_text(const TensorJudgement& judgement, const TensorTask& task,
   }
   const bool any_logit =
       std::ranges::any_of(lines.begin() + 1, lines.end(), [](const Cells& c) { return c[2] != "-"; });
-  std::string text = fmt::format("the worst {} by {}\n", judgement.worst.size() == 1 ? "row" : "rows", usual_claim);
+  std::string text = fmt::format("the worst {} by {}\n", worst.size() == 1 ? "row" : "rows", usual_claim);
   for (std::size_t k = 0; k < lines.size(); ++k) {
     std::string line = fmt::format("  {:<{}}", lines[k][0], width[0]);
     for (std::size_t i = 1; i + 1 < lines[k].size(); ++i) {

@@ -1,4 +1,5 @@
 // All that is known of a judgement of tensors, for programs.
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -41,7 +42,8 @@ OrderedJson worst_json(const JudgedTensorRow& row, const ShownRow& shown) {
 }  // namespace
 
 std::string tensors_json(const TensorJudgement& judgement, const TensorTask& task, const numerics::Contract& contract,
-                         std::span<const HeldTensor> outputs, std::span<const ReportedTensor> tensors) {
+                         std::span<const HeldTensor> outputs, std::span<const ReportedTensor> tensors,
+                         std::size_t shown_rows) {
   // The claims as every verb writes them, and what only this one knows behind them.
   OrderedJson result = OrderedJson::parse(to_json(Report{judgement.rows}));
   result["op"] = to_string(task.op);
@@ -56,11 +58,12 @@ std::string tensors_json(const TensorJudgement& judgement, const TensorTask& tas
   for (const ReportedTensor& one : tensors) result["tensors"].push_back(tensor_json(one));
   const std::size_t rows = rows_of_task(task);
   OrderedJson failing = OrderedJson::array();
-  for (const RowRun& run : failing_runs(judgement, rows)) failing.push_back({run.first, run.last});
+  for (const RowRun& run : failing_runs(judgement, task)) failing.push_back({run.first, run.last});
   result["rows"] = {
       {"all", rows}, {"judged", judgement.judged}, {"failed", judgement.failed}, {"failing", std::move(failing)}};
   result["worst"] = OrderedJson::array();
-  for (const JudgedTensorRow& row : judgement.worst) {
+  const std::span<const JudgedTensorRow> worst(judgement.worst);
+  for (const JudgedTensorRow& row : worst.first(std::min(worst.size(), shown_rows))) {
     result["worst"].push_back(worst_json(row, shown_row(row, task, contract, outputs)));
   }
   result["profile"] = OrderedJson::array();
