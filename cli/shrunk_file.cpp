@@ -14,7 +14,7 @@ void on_missing_bytes(int) {
   constexpr std::string_view line =
       "softcheck: check: a file of tensors became shorter while it was read, or its disk fails\n";
   // Nobody is left to be told that the line is lost.
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
   _exit(malformed);
 }
 
