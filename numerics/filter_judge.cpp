@@ -14,22 +14,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace softcheck::numerics::HWY_NAMESPACE {
 
-/// The question of judge() with one error for every purpose, answered only where the answer is yes.
-template <bool kRelative>
-HWY_INLINE hn::Mask<Lanes> proves(Lanes d, const stages::JudgeParameters& of, Real deviation, Real p, Real got) {
-  const Real relative = hn::MulAdd(hn::Set(d, of.error_deviation), deviation, hn::Set(d, of.proof_constant));
-  const Real error = hn::MulAdd(relative, p, hn::Set(d, stages::element_floor));
-  const Real lower = hn::Sub(p, error);
-  const Real binade = hn::And(hn::Max(lower, hn::Set(d, of.smallest_normal)), exponent_field(d));
-  Real least = hn::Mul(binade, hn::Set(d, of.ulp_scale));
-  if (kRelative) {
-    const Real slope = hn::MulAdd(hn::Set(d, of.per_deviation), deviation, hn::Set(d, of.relative));
-    least = hn::Add(least, hn::MulAdd(slope, hn::Max(lower, hn::Zero(d)), hn::Set(d, of.absolute)));
-  }
-  const Real most = hn::Add(hn::Abs(hn::Sub(got, p)), error);
-  return hn::Le(hn::Mul(most, hn::Set(d, roundings)), least);
-}
-
 template <bool kDivide, bool kRelative, class T, class G>
 void judge_all(const T* logits, const G* got, std::size_t n, const stages::JudgeParameters& of, StageOutcome& outcome) {
   const Lanes d;
@@ -103,23 +87,12 @@ HWY_EXPORT(evaluate);
 
 namespace {
 
-stages::JudgeParameters parameters_of(const FilterStatistics& statistics, const ElementTolerance& tolerance) {
-  stages::JudgeParameters parameters = stages::judge_parameters(tolerance, statistics.maximum, statistics.theta);
-  parameters.inverse_high = statistics.inverse_sum;
-  parameters.error_constant = statistics.element_constant;
-  parameters.error_deviation = statistics.element_per_deviation;
-  // Two units for the rounding of the ends; values that are exact stay on their side of a power of two.
-  parameters.margin_constant = statistics.element_constant == 0 ? 0 : 2 * stages::unit;
-  parameters.proof_constant = parameters.error_constant + parameters.margin_constant;
-  return parameters;
-}
-
 template <class T, class G, class Judge>
 StageOutcome judge_with(Judge judge, std::span<const T> logits, const FilterStatistics& statistics,
                         std::span<const G> got, const ElementTolerance& tolerance) {
   stages::require_judgeable("filter_judge", statistics.size, statistics.visible, logits.size(), got.size());
   StageOutcome outcome;
-  judge(logits.data(), got.data(), logits.size(), parameters_of(statistics, tolerance), outcome);
+  judge(logits.data(), got.data(), logits.size(), stages::filter_parameters(statistics, tolerance), outcome);
   return outcome;
 }
 
@@ -150,7 +123,7 @@ std::vector<ProbabilityBounds> filter_softmax(std::span<const double> logits, co
   const FpEnvironmentGuard guard;
   stages::require_judgeable("filter_softmax", statistics.size, statistics.visible, logits.size(), logits.size());
   std::vector<double> deviations(logits.size()), values(logits.size());
-  const stages::JudgeParameters parameters = parameters_of(statistics, {});
+  const stages::JudgeParameters parameters = stages::filter_parameters(statistics, {});
   HWY_DYNAMIC_DISPATCH(evaluate)(logits.data(), logits.size(), parameters, deviations.data(), values.data());
   std::vector<ProbabilityBounds> bounds(logits.size());
   for (std::size_t i = 0; i < logits.size(); ++i) {

@@ -49,6 +49,22 @@ HWY_INLINE Weight weigh(Lanes d, Real maximum, Real theta, Real logit) {
   return {gap, deviation, hn::IfThenElseZero(hn::Le(exact, limit), exponential(d, deviation))};
 }
 
+/// The question of judge() with one error for every purpose, answered only where the answer is yes.
+template <bool kRelative>
+HWY_INLINE hn::Mask<Lanes> proves(Lanes d, const stages::JudgeParameters& of, Real deviation, Real p, Real got) {
+  const Real relative = hn::MulAdd(hn::Set(d, of.error_deviation), deviation, hn::Set(d, of.proof_constant));
+  const Real error = hn::MulAdd(relative, p, hn::Set(d, stages::element_floor));
+  const Real lower = hn::Sub(p, error);
+  const Real binade = hn::And(hn::Max(lower, hn::Set(d, of.smallest_normal)), exponent_field(d));
+  Real least = hn::Mul(binade, hn::Set(d, of.ulp_scale));
+  if (kRelative) {
+    const Real slope = hn::MulAdd(hn::Set(d, of.per_deviation), deviation, hn::Set(d, of.relative));
+    least = hn::Add(least, hn::MulAdd(slope, hn::Max(lower, hn::Zero(d)), hn::Set(d, of.absolute)));
+  }
+  const Real most = hn::Add(hn::Abs(hn::Sub(got, p)), error);
+  return hn::Le(hn::Mul(most, hn::Set(d, roundings)), least);
+}
+
 }  // namespace softcheck::numerics::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -1,6 +1,7 @@
 #include "numerics/rounding.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -26,26 +27,36 @@ Enclosure from<Enclosure>(const Enclosure& x) {
   return x;
 }
 
-std::uint64_t records(std::span<const double> logits) {
+template <class Iterator>
+std::uint64_t records(Iterator first, Iterator last) {
   std::uint64_t count = 0;
   double maximum = -std::numeric_limits<double>::infinity();
   bool found = false;
-  for (const double x : logits) {
-    if (!(x > maximum)) continue;
+  for (; first != last; ++first) {
+    if (!(*first > maximum)) continue;
     count += found ? 1 : 0;
     found = true;
-    maximum = x;
+    maximum = *first;
   }
   return count;
 }
 
-std::uint64_t distinct_visible(std::span<const double> logits) {
-  std::vector<double> sorted;
-  for (const double x : logits) {
-    if (x > -std::numeric_limits<double>::infinity()) sorted.push_back(x);
+// How many different logits are visible, but no more than most: a table of those that were met, half empty.
+std::uint64_t distinct_visible(std::span<const double> logits, std::uint64_t most) {
+  const std::uint64_t size = std::bit_ceil(2 * std::min<std::uint64_t>(most, logits.size()) + 2);
+  std::vector<double> met(size, -std::numeric_limits<double>::infinity());
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < logits.size() && count < most; ++i) {
+    const double x = logits[i] + 0.0;  // -0 is no other logit than 0
+    if (!(x > -std::numeric_limits<double>::infinity())) continue;
+    const std::uint64_t bits = std::bit_cast<std::uint64_t>(x) * 0x9e37'79b9'7f4a'7c15u;  // 2^64 / the golden ratio
+    std::uint64_t place = (bits >> 32) & (size - 1);
+    while (met[place] != x && std::isfinite(met[place])) place = (place + 1) & (size - 1);
+    if (met[place] == x) continue;
+    met[place] = x;
+    ++count;
   }
-  std::sort(sorted.begin(), sorted.end());
-  return static_cast<std::uint64_t>(std::unique(sorted.begin(), sorted.end()) - sorted.begin());
+  return count;
 }
 
 // ln of the factor by which a computed numerator may be off, D_j aside: its exponential, and one late rescaling.
@@ -99,12 +110,11 @@ RowStatistics<T> row_statistics(const RowOracle& oracle, std::uint64_t rescaling
 
 std::uint64_t rescaling_count(const Contract& contract, std::span<const double> logits) {
   if (contract.summation.kind == Summation::Kind::sequential) {
-    const std::vector<double> reversed(logits.rbegin(), logits.rend());
-    return std::max(records(logits), records(reversed));
+    return std::max(records(logits.begin(), logits.end()), records(logits.rbegin(), logits.rend()));
   }
   const std::uint64_t height = summation_height(contract, logits.size());
-  const std::uint64_t distinct = distinct_visible(logits);
-  return distinct == 0 ? 0 : std::min(height, distinct - 1);
+  const std::uint64_t distinct = distinct_visible(logits, height + 1);
+  return distinct == 0 ? 0 : distinct - 1;
 }
 
 template <class T>

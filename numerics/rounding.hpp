@@ -39,7 +39,7 @@ RowStatistics<T> row_statistics(const RowOracle& oracle, std::uint64_t rescaling
 
 /// R that a contract's kernels may need for a row: for sum=sequential the records of the running maximum, from the
 /// front or from the back, whichever are more; else the height of the tree or the number of distinct logits less one,
-/// whichever is less (any path through the tree sees a strictly increasing chain). O(n log n).
+/// whichever is less (any path through the tree sees a strictly increasing chain). O(n).
 std::uint64_t rescaling_count(const Contract& contract, std::span<const double> logits);
 
 /// Every honest kernel is granted the rescalings of an online maximum and a multiplication by 1/S. Whether a threshold

@@ -41,6 +41,17 @@ JudgeParameters judge_parameters(const ElementTolerance& tolerance, double maxim
   return parameters;
 }
 
+JudgeParameters filter_parameters(const FilterStatistics& statistics, const ElementTolerance& tolerance) {
+  JudgeParameters parameters = judge_parameters(tolerance, statistics.maximum, statistics.theta);
+  parameters.inverse_high = statistics.inverse_sum;
+  parameters.error_constant = statistics.element_constant;
+  parameters.error_deviation = statistics.element_per_deviation;
+  // Two units for the rounding of the ends; values that are exact stay on their side of a power of two.
+  parameters.margin_constant = statistics.element_constant == 0 ? 0 : 2 * unit;
+  parameters.proof_constant = parameters.error_constant + parameters.margin_constant;
+  return parameters;
+}
+
 void require_theta(const char* function, double theta) {
   if (!(theta >= 0x1p-1000 && theta <= 0x1p1000)) {
     throw std::invalid_argument(std::string(function) + ": theta must lie in [2^-1000, 2^1000], got " +

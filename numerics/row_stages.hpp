@@ -47,6 +47,8 @@ struct Temperature {
 };
 
 JudgeParameters judge_parameters(const ElementTolerance& tolerance, double maximum, double theta);
+/// Those of the filter.
+JudgeParameters filter_parameters(const FilterStatistics& statistics, const ElementTolerance& tolerance);
 
 void require_theta(const char* function, double theta);
 void require_size(const char* function, std::size_t size);

@@ -1,6 +1,8 @@
 #include "numerics/upper_bound.hpp"
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -10,12 +12,17 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-UpperBound next_up(double rounded) { return UpperBound(std::nextafter(rounded, infinite)); }
+// The next double after one that is >= 0, by its bits; infinity and what is not a number stay.
+double after(double value) {
+  return value < infinite ? std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) + 1) : value;
+}
+
+UpperBound next_up(double rounded) { return UpperBound(after(rounded)); }
 
 // The GNU C library documents errors of at most 1 ulp for exp, expm1, log and log1p on x86-64 ("Errors in Math
 // Functions"); four steps leave room for another library.
 UpperBound four_up(double computed) {
-  for (int i = 0; i < 4; ++i) computed = std::nextafter(computed, infinite);
+  for (int i = 0; i < 4; ++i) computed = after(computed);
   return UpperBound(computed);
 }
 

@@ -135,7 +135,7 @@ class OracleLadder {
 
 void judge_log_softmax(const JudgedRow& row, RowVerdicts& verdicts) {
   RowCascade cascade(row.logits, row.theta);
-  const Statistics statistics = statistics_of(cascade, row.contract, row.logits, row.theta);
+  const Statistics statistics = statistics_of(cascade.statistics(), row.contract, row.logits, row.theta);
   const auto threshold = log_softmax_error(row.contract, statistics);
   const auto plain = log_softmax_error(row.contract, statistics, Grants::none);
   const double maximum = cascade.statistics().maximum;
@@ -184,7 +184,7 @@ void judge_log_softmax(const JudgedRow& row, RowVerdicts& verdicts) {
 
 void judge_adaptive_softmax(const JudgedRow& row, RowVerdicts& verdicts) {
   RowCascade plain_cascade(row.logits, 1);
-  const Statistics plain = statistics_of(plain_cascade, row.contract, row.logits, 1);
+  const Statistics plain = statistics_of(plain_cascade.statistics(), row.contract, row.logits, 1);
   const EntropyDefinition definition =
       row.contract.entropy == EntropyForm::paper ? EntropyDefinition::paper : EntropyDefinition::exact;
   const PrecisionScope precision(113);

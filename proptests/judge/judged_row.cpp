@@ -17,28 +17,49 @@ UpperBound at_most(const Approximation& value) {
   return UpperBound(std::max(0.0, value.value)) + UpperBound(value.error);
 }
 
+double below(double value) { return std::nextafter(value, -infinity); }
+double above(double value) { return std::nextafter(value, infinity); }
+
+// a / divisor, rounded upward; the quotient of nothing and of 1 is exact.
+UpperBound over(UpperBound a, double divisor) {
+  return a.value() == 0 || divisor == 1 ? a : UpperBound(above(a.value() / divisor));
+}
+
+// |m / theta + ln S|: the sum is as high and as low as its parts may be.
+//
+// rest      no more than S - 1
+// log_sum   no less than ln S
+UpperBound logsumexp_at_most(double maximum, double theta, double rest, UpperBound log_sum) {
+  const double quotient = maximum / theta;
+  const double high = theta == 1 ? quotient : above(quotient), low = theta == 1 ? quotient : below(quotient);
+  // The library's log1p errs by an ulp (numerics/upper_bound.cpp).
+  double least = std::log1p(rest);
+  for (int i = 0; i < 4; ++i) least = std::fmax(0, below(least));
+  return UpperBound(std::fmax(std::fabs(above(high + log_sum.value())), std::fabs(below(low + least))));
+}
+
 }  // namespace
 
-Statistics statistics_of(const RowCascade& row, const Contract& contract, std::span<const double> logits,
+Statistics statistics_of(const FilterStatistics& filter, const Contract& contract, std::span<const double> logits,
                          double theta) {
-  const FilterStatistics& filter = row.statistics();
   Statistics result;
   result.size = filter.size;
   result.visible = filter.visible;
   result.rescalings = rescaling_count(contract, logits);
   result.theta = theta;
+  const double rest = std::fmax(0, below(filter.sum_minus_one.value - filter.sum_minus_one.error));
+  const double sum = std::fmax(1, below(1 + rest));  // no more than S
   result.log_sum = log1p(at_most(filter.sum_minus_one));
-  result.mean_deviation = at_most(row.mean_deviation());
-  result.mean_square_deviation = at_most(row.mean_square_deviation());
-  const auto magnitude = [&](double logit) { return (abs(Enclosure(logit)) / Enclosure(theta)).upper_double(); };
-  result.maximum_magnitude = UpperBound(magnitude(filter.maximum));
+  result.mean_deviation = over(at_most(filter.weighted_deviation), sum);
+  result.mean_square_deviation = over(at_most(filter.second_moment), sum);
+  result.maximum_magnitude = over(UpperBound(std::fabs(filter.maximum)), theta);
   double largest = 0;
   for (double logit : logits) {
-    if (std::isfinite(logit)) largest = std::max(largest, std::fabs(logit));
+    const double magnitude = std::fabs(logit);
+    largest = magnitude < infinity && magnitude > largest ? magnitude : largest;
   }
-  result.largest_magnitude = UpperBound(magnitude(largest));
-  const Approximation logsumexp = row.logsumexp();
-  result.logsumexp_magnitude = UpperBound(std::fabs(logsumexp.value)) + UpperBound(logsumexp.error);
+  result.largest_magnitude = over(UpperBound(largest), theta);
+  result.logsumexp_magnitude = logsumexp_at_most(filter.maximum, theta, rest, result.log_sum);
   return result;
 }
 

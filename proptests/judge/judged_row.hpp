@@ -23,8 +23,9 @@ struct JudgedRow {
 
 using Statistics = numerics::RowStatistics<numerics::UpperBound>;
 
-/// The row statistics that the bounds need, from the filter's values and their certified errors.
-Statistics statistics_of(const numerics::RowCascade& cascade, const numerics::Contract& contract,
+/// The row statistics that the bounds need, from the filter's values and their certified errors: doubles, each rounded
+/// upward.
+Statistics statistics_of(const numerics::FilterStatistics& filter, const numerics::Contract& contract,
                          std::span<const double> logits, double theta);
 
 /// No less than (maximum - logit) / theta.

@@ -34,7 +34,7 @@ void judge_row_total(const JudgedRow& row, const Statistics& statistics, RowVerd
 
 void judge_softmax(const JudgedRow& row, RowVerdicts& verdicts) {
   RowCascade cascade(row.logits, row.theta);
-  const Statistics statistics = statistics_of(cascade, row.contract, row.logits, row.theta);
+  const Statistics statistics = statistics_of(cascade.statistics(), row.contract, row.logits, row.theta);
   judge_coefficients(row, cascade, statistics, verdicts);
   judge_row_total(row, statistics, verdicts);
 }
@@ -61,7 +61,7 @@ void judge_scalar(const JudgedRow& row, std::string_view claim, const ScalarThre
 
 void judge_logsumexp(const JudgedRow& row, RowVerdicts& verdicts) {
   RowCascade cascade(row.logits, row.theta);
-  const Statistics statistics = statistics_of(cascade, row.contract, row.logits, row.theta);
+  const Statistics statistics = statistics_of(cascade.statistics(), row.contract, row.logits, row.theta);
   const auto threshold = logsumexp_error(row.contract, statistics);
   const Decision decision = cascade.judge_logsumexp(row.got[0], upper(threshold.total()));
   // The sum of m / theta and ln S may cancel: what is left is no more accurate than its terms.
@@ -76,7 +76,7 @@ void judge_logsumexp(const JudgedRow& row, RowVerdicts& verdicts) {
 
 void judge_entropy(const JudgedRow& row, RowVerdicts& verdicts) {
   RowCascade cascade(row.logits, row.theta);
-  const Statistics statistics = statistics_of(cascade, row.contract, row.logits, row.theta);
+  const Statistics statistics = statistics_of(cascade.statistics(), row.contract, row.logits, row.theta);
   const auto threshold = contracted_entropy_error(row.contract, statistics);
   const Decision decision = cascade.judge_entropy(row.got[0], upper(threshold.total()));
   const PrecisionScope precision(113);

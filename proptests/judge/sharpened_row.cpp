@@ -51,7 +51,7 @@ SharpenedRow::SharpenedRow(RowCascade& plain, std::span<const double> logits, En
 }
 
 Statistics SharpenedRow::statistics(const Contract& contract, std::uint64_t rescalings) const {
-  Statistics result = statistics_of(cascade_, contract, logits_, theta_);
+  Statistics result = statistics_of(cascade_.statistics(), contract, logits_, theta_);
   result.rescalings = rescalings;
   result.theta = 1;
   // Each moves by at most d (1 + ln(n + e^2))^3 between two temperatures so close: its derivative in ln beta consists

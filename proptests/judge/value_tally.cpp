@@ -11,22 +11,22 @@ using numerics::Decision;
 
 }  // namespace
 
-void add_errors(ErrorStatistics& errors, const ValueFinding& finding, double share,
+void add_errors(ErrorStatistics& errors, const ErrorSums& of_row, double share,
                 const std::function<std::string()>& witness) {
   if (std::isfinite(share)) errors.largest_share = std::max(errors.largest_share, share);
-  if (finding.errors.values == 0) return;
-  const auto before = static_cast<double>(errors.values), more = static_cast<double>(finding.errors.values);
-  errors.bias_ulps = (errors.bias_ulps * before + finding.errors.total_ulps) / (before + more);
-  errors.values += finding.errors.values;
-  if (!(finding.errors.worst_ulps > errors.worst_ulps)) return;
-  errors.worst_ulps = finding.errors.worst_ulps;
-  errors.worst_allowed_ulps = finding.errors.worst_allowed;
-  errors.worst_witness = witness() + " element=" + std::to_string(finding.errors.worst_element);
+  if (of_row.values == 0) return;
+  const auto before = static_cast<double>(errors.values), more = static_cast<double>(of_row.values);
+  errors.bias_ulps = (errors.bias_ulps * before + of_row.total_ulps) / (before + more);
+  errors.values += of_row.values;
+  if (!(of_row.worst_ulps > errors.worst_ulps)) return;
+  errors.worst_ulps = of_row.worst_ulps;
+  errors.worst_allowed_ulps = of_row.worst_allowed;
+  errors.worst_witness = witness() + " element=" + std::to_string(of_row.worst_element);
 }
 
 void ErrorTally::add(const ValueFinding& finding, const std::function<std::string()>& witness) {
   if (finding.by_identity) return;
-  add_errors(errors_[std::string(finding.claim)], finding, finding.share(), witness);
+  add_errors(errors_[std::string(finding.claim)], finding.errors, finding.share(), witness);
 }
 
 void WorstFindings::add(ValueFinding finding, std::size_t row) {

@@ -10,11 +10,11 @@
 
 namespace softcheck::proptests {
 
-/// Adds what was found of one row to the errors of its claim.
+/// Adds the errors of one row to those of its claim.
 ///
-/// share     finding.share()
+/// share     of the threshold that was used
 /// witness   names the call and the row; asked for only where an error is the largest yet
-void add_errors(ErrorStatistics& errors, const ValueFinding& finding, double share,
+void add_errors(ErrorStatistics& errors, const ErrorSums& of_row, double share,
                 const std::function<std::string()>& witness);
 
 /// The errors that were seen of each claim on values, all calls of a trial together.

@@ -29,7 +29,7 @@ void grant_each(std::span<const double> logits, bool promised, std::span<double>
 // At beta: rounding_temperature's threshold.
 void grant_adaptive(const Contract& contract, std::span<const double> logits, std::span<double> allowed) {
   RowCascade cascade(logits, 1);
-  const Statistics plain = statistics_of(cascade, contract, logits, 1);
+  const Statistics plain = statistics_of(cascade.statistics(), contract, logits, 1);
   const bool paper = contract.entropy == EntropyForm::paper;
   const PrecisionScope precision(113);
   const SharpenedRow sharp(cascade, logits, paper ? EntropyDefinition::paper : EntropyDefinition::exact);
@@ -51,7 +51,7 @@ void granted_row(Op op, const Contract& contract, std::span<const double> logits
   }
   if (op == Op::adaptive_softmax) return grant_adaptive(contract, logits, allowed);
   const RowCascade cascade(logits, theta);
-  const Statistics statistics = statistics_of(cascade, contract, logits, theta);
+  const Statistics statistics = statistics_of(cascade.statistics(), contract, logits, theta);
   if (op == Op::logsumexp) return grant_all(allowed, upper(logsumexp_error(contract, statistics).total()));
   if (op == Op::entropy) return grant_all(allowed, upper(contracted_entropy_error(contract, statistics).total()));
   const auto deviation = [&](std::size_t i) {

@@ -8,6 +8,7 @@
 #include "proptests/judge/attention_judge.hpp"
 #include "proptests/judge/row_judge.hpp"
 #include "proptests/tensors/attention_tensors.hpp"
+#include "proptests/tensors/quick_softmax.hpp"
 #include "proptests/tensors/row_tensors.hpp"
 #include "proptests/tensors/task_checks.hpp"
 #include "proptests/tensors/tensor_tally.hpp"
@@ -55,6 +56,14 @@ RowVerdicts limit_verdicts(const TensorTask& task, const Contract& contract, std
   return result;
 }
 
+// A row that the filter proves, and that need not be shown, is told of no further.
+bool is_quick(const TensorTask& task, const Contract& contract, RowKind kind, std::size_t row,
+              std::span<const double> logits, std::span<const double> got, TensorTally& tally) {
+  if (task.op != Op::softmax || kind != RowKind::usual) return false;
+  const std::optional<QuickRow> quick = quick_softmax(contract, logits, task.theta, got);
+  return quick && tally.add_quick(row, *quick);
+}
+
 TensorJudgement judge_rows(const TensorTask& task, const Contract& contract, const HeldTensor& output,
                            const TensorOptions& options) {
   const RowTensors tensors(task);
@@ -69,7 +78,7 @@ TensorJudgement judge_rows(const TensorTask& task, const Contract& contract, con
       tally.add(row, {{nan_finding(got, is_row_scalar(task.op) ? 0 : got.size())}, {}});
     } else if (kind == RowKind::infinite) {
       tally.add(row, limit_verdicts(task, contract, logits, got));
-    } else {
+    } else if (!is_quick(task, contract, kind, row, logits, got, tally)) {
       tally.add(row, judge_values(task.op, contract, logits, task.theta, got));
     }
   }

@@ -7,8 +7,8 @@
 #include "numerics/fp_environment.hpp"
 #include "numerics/special_values.hpp"
 #include "proptests/judge/attention_thresholds.hpp"
-#include "proptests/judge/query_oracles.hpp"
 #include "proptests/tensors/attention_tensors.hpp"
+#include "proptests/tensors/exact_query.hpp"
 #include "proptests/tensors/exact_row.hpp"
 #include "proptests/tensors/granted_row.hpp"
 #include "proptests/tensors/row_tensors.hpp"
@@ -78,17 +78,6 @@ std::vector<std::size_t> visible_items(const AttentionRow& row) {
   return items;
 }
 
-DoubleBounds exact_value(QueryOracles& oracles, AttentionClaim claim, std::size_t column) {
-  DoubleBounds bounds;
-  for (const unsigned precision : {113u, 256u}) {
-    const numerics::PrecisionScope scope(precision);
-    const Enclosure value = oracles.value(claim, column);
-    bounds = bounds_of(value);
-    if (is_narrow(value)) break;
-  }
-  return bounds;
-}
-
 // The limit of a column in which an infinity stands, or NaN.
 double infinite_column(const AttentionRow& row, std::size_t c) {
   double limit = 0;
@@ -116,13 +105,16 @@ void exact_query(const AttentionTask& task, AttentionTensors& tensors, QueryKind
   }
   std::vector<std::size_t> left;
   const AttentionRow row = tensors.usual_row(left);
-  QueryOracles oracles(task, row, visible_items(row));
-  if (which > 0) return set(0, exact_value(oracles, static_cast<AttentionClaim>(which), 0));
+  const std::vector<std::size_t> items = visible_items(row);
+  ExactQuery exact(task, row, items);
+  if (which > 0) return set(0, which == 1 ? exact.logsumexp() : exact.entropy());
   for (std::size_t c = 0; c < tensors.columns().size(); ++c) {
     const double limit = infinite_column(tensors.row(), c);
     set(c, {limit, limit});
   }
-  for (std::size_t k = 0; k < left.size(); ++k) set(left[k], exact_value(oracles, AttentionClaim::output, k));
+  std::vector<DoubleBounds> values(left.size());
+  exact.output(values);
+  for (std::size_t k = 0; k < left.size(); ++k) set(left[k], values[k]);
 }
 
 void granted_query(const AttentionTask& task, AttentionTensors& tensors, QueryKind kind, std::size_t which,

@@ -20,6 +20,9 @@ constexpr double bin_width = 0.05;
 // Time between two tellings of the progress.
 constexpr std::chrono::milliseconds telling_interval{50};
 
+// Of softmax, the elements' first.
+constexpr const char* quick_claims[] = {"kernel.softmax.element", "kernel.softmax.row_sum"};
+
 std::size_t bin_of(double share) {
   const double bin = std::floor(share / bin_width);
   return bin < static_cast<double>(bins - 1) ? static_cast<std::size_t>(std::max(bin, 0.0)) : bins - 1;
@@ -68,7 +71,7 @@ void TensorTally::add_finding(std::size_t row, ValueFinding finding, double shar
   if (finding.decision == Decision::violated) ++of.failed;
   if (!finding.by_identity) {
     of.has_errors = true;
-    add_errors(of.errors, finding, share, [&] { return name_of(row); });
+    add_errors(of.errors, finding.errors, share, [&] { return name_of(row); });
   }
   if (!first && !is_worse(finding.decision, share, of.worst.decision, of.share)) return;
   of.worst = std::move(finding);
@@ -105,9 +108,7 @@ void TensorTally::add(std::size_t row, RowVerdicts verdicts) {
     if (worst->decision == Decision::undecided) ++undecided_;
     add_to_worst(row, *worst, share_of_worst);
   }
-  ++judgement_.histogram[bin_of(largest)];
-  double& stretch = judgement_.profile[row * judgement_.profile.size() / rows_];
-  stretch = std::max(stretch, largest);
+  count_row(row, largest);
   for (std::size_t k = 0; k < shares.size(); ++k) {
     ValueFinding& finding = verdicts.findings[k];
     if (!options_.exempt.contains(std::string(finding.claim))) {
@@ -116,6 +117,38 @@ void TensorTally::add(std::size_t row, RowVerdicts verdicts) {
       ++broken_exempt_[finding.claim];
     }
   }
+}
+
+void TensorTally::count_row(std::size_t row, double largest_share) {
+  ++judgement_.histogram[bin_of(largest_share)];
+  double& stretch = judgement_.profile[row * judgement_.profile.size() / rows_];
+  stretch = std::max(stretch, largest_share);
+}
+
+void TensorTally::add_quick_claim(std::size_t row, std::string_view claim, double share, const ErrorSums& errors) {
+  OfClaim& of = claims_[claim];
+  if (of.cases == 0) of.worst.decision = Decision::proved;
+  ++of.cases;
+  of.has_errors = true;
+  add_errors(of.errors, errors, share, [&] { return name_of(row); });
+  if (of.worst.decision == Decision::proved) of.share = std::max(of.share, share);
+}
+
+bool TensorTally::add_quick(std::size_t row, const QuickRow& quick) {
+  const bool elements = !options_.exempt.contains(quick_claims[0]);
+  const bool sums = quick.sum_share && !options_.exempt.contains(quick_claims[1]);
+  const double largest = std::max(elements ? quick.element_share : 0, sums ? *quick.sum_share : 0);
+  // The filter knows a share to some 40 roundings: rows that tie by that much with the last one shown are not shown.
+  const bool is_shown = worst_.size() < options_.worst ||
+                        (!worst_.empty() && is_worse(Decision::proved, largest * (1 - 0x1p-30),
+                                                     worst_.back().finding.decision, worst_.back().share));
+  if (is_shown && (elements || sums)) return false;
+  judgement_.vacuity += quick.vacuity;
+  ++judgement_.judged;
+  count_row(row, largest);
+  if (elements) add_quick_claim(row, quick_claims[0], quick.element_share, quick.errors);
+  if (sums) add_quick_claim(row, quick_claims[1], *quick.sum_share, {});
+  return true;
 }
 
 bool TensorTally::goes_on(std::size_t done) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "proptests/judge/row_judge.hpp"
+#include "proptests/tensors/quick_softmax.hpp"
 #include "proptests/tensors/tensor_judge.hpp"
 
 namespace softcheck::proptests {
@@ -25,6 +26,10 @@ class TensorTally {
 
   /// What was found of the next row, or of one later on.
   void add(std::size_t row, RowVerdicts verdicts);
+  /// A row that quick_softmax proved.
+  ///
+  /// returns   false, and counts nothing, where the row is to be shown among the worst: add is to have its findings
+  bool add_quick(std::size_t row, const QuickRow& quick);
   /// A row of which nothing is judged, and why.
   void skip(const std::string& why) { ++skipped_[why]; }
   /// Tells of the progress, and asks whether to go on, now and then.
@@ -46,6 +51,8 @@ class TensorTally {
     bool has_errors = false;
   };
   void add_finding(std::size_t row, ValueFinding finding, double share);
+  void add_quick_claim(std::size_t row, std::string_view claim, double share, const ErrorSums& errors);
+  void count_row(std::size_t row, double largest_share);
   void add_to_worst(std::size_t row, const ValueFinding& finding, double share);
   std::string name_of(std::size_t row) const;
   ReportRow row_of(std::string_view claim, const OfClaim& of) const;

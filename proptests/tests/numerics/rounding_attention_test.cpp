@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "numerics/attention_oracle.hpp"
@@ -296,6 +298,26 @@ TEST(RoundingBound, RescalingsAreTheRecordsOfTheRunningMaximum) {
   const Contract tree = parse_contract("sum=tree", Format::f32, Format::f32);
   EXPECT_EQ(rescaling_count(tree, ramp), 3u);
   EXPECT_EQ(rescaling_count(tree, std::vector<double>{1, 2}), 1u);
+}
+
+TEST(RoundingBound, RescalingsOfATreeAreItsHeightOrTheDistinctLogitsLessOne) {
+  std::mt19937 random(1);
+  for (const char* words : {"sum=tree", "sum=lanes:8", "sum=lanes:2", "sum=blocks:4"}) {
+    const Contract contract = parse_contract(words, Format::f32, Format::f32);
+    for (int k = 0; k < 2000; ++k) {
+      std::vector<double> logits(1 + random() % 80);
+      const unsigned kinds = 1 + static_cast<unsigned>(random() % 40);
+      for (double& logit : logits) {
+        const auto kind = static_cast<double>(random() % kinds);
+        logit = kind == 0 ? (random() % 2 == 0 ? 0.0 : -0.0) : kind == 1 ? -INFINITY : kind - 7.5;
+      }
+      std::set<double> distinct(logits.begin(), logits.end());  // -0 and 0 are one
+      distinct.erase(-INFINITY);
+      const std::uint64_t height = summation_height(contract, logits.size());
+      const std::uint64_t need = distinct.empty() ? 0 : std::min<std::uint64_t>(height, distinct.size() - 1);
+      ASSERT_EQ(rescaling_count(contract, logits), need) << words;
+    }
+  }
 }
 
 }  // namespace

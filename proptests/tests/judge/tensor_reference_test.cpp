@@ -1,0 +1,199 @@
+// Exact values and thresholds of every element: between them lies what oracles of more bits find.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "numerics/adaptive_oracle.hpp"
+#include "numerics/attention_oracle.hpp"
+#include "numerics/row_oracle.hpp"
+#include "proptests/tensors/tensor_judge.hpp"
+#include "proptests/tests/judge/tensor_samples.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using namespace numerics;
+
+constexpr double reference_infinity = std::numeric_limits<double>::infinity();
+constexpr double reference_nan = std::numeric_limits<double>::quiet_NaN();
+
+struct ExactTensor {
+  std::vector<double> lower, upper, allowed;
+
+  ExactTensor(const TensorTask& task, const Contract& contract, std::size_t which = 0) {
+    std::size_t count = 1;
+    for (const std::int64_t size : output_shape(task, which)) count *= static_cast<std::size_t>(size);
+    lower.resize(count);
+    upper.resize(count);
+    allowed.resize(count);
+    reference(task, contract, which, lower, upper);
+    thresholds(task, contract, which, allowed);
+  }
+
+  // The value of more bits lies between the doubles, which are next to each other or nearly so.
+  void expect_around(std::size_t i, const Enclosure& exact) const {
+    EXPECT_LE(lower[i], exact.upper_double()) << i;
+    EXPECT_GE(upper[i], exact.lower_double()) << i;
+    EXPECT_NE(less(Enclosure(upper[i]), exact), Decision::proved) << i;
+    EXPECT_NE(less(exact, Enclosure(lower[i])), Decision::proved) << i;
+    double end = lower[i];
+    for (int k = 0; k < 4; ++k) end = std::nextafter(end, reference_infinity);
+    EXPECT_LE(upper[i], end) << i;
+    EXPECT_LE(lower[i], upper[i]) << i;
+  }
+  void expect_point(std::size_t i, double value) const {
+    if (std::isnan(value)) {
+      EXPECT_TRUE(std::isnan(lower[i]) && std::isnan(upper[i])) << i;
+    } else {
+      EXPECT_EQ(lower[i], value) << i;
+      EXPECT_EQ(upper[i], value) << i;
+    }
+  }
+};
+
+std::vector<double> reference_rows(double spread) {
+  std::vector<double> numbers = sample_numbers(Format::f32, 60, spread, 21);
+  numbers[7] = -reference_infinity;
+  numbers[20] = numbers[21];
+  return numbers;
+}
+
+TEST(TensorReference, HoldsWhatTheOraclesFind) {
+  const PrecisionScope precision(300);
+  for (const Op op : row_ops()) {
+    for (const double spread : {0.001, 5.0, 1000.0}) {
+      const std::vector<double> numbers = reference_rows(spread);
+      const StoredTensor logits = stored(Format::f32, {5, 12}, numbers);
+      TensorTask task{.op = op, .inputs = {logits.held()}};
+      if (op != Op::adaptive_softmax) task.theta = 0.7;
+      const ExactTensor exact(task, contract_for(task, ""));
+      for (std::size_t r = 0; r < 5; ++r) {
+        const std::span<const double> row(numbers.data() + 12 * r, 12);
+        const RowOracle oracle(row, task.theta);
+        if (op == Op::logsumexp) exact.expect_around(r, oracle.logsumexp());
+        if (op == Op::entropy) exact.expect_around(r, oracle.entropy());
+        if (is_row_scalar(op)) continue;
+        const AdaptiveRowOracle adaptive(row, EntropyDefinition::exact);
+        for (std::size_t i = 0; i < 12; ++i) {
+          if (std::isinf(row[i])) {
+            exact.expect_point(12 * r + i, op == Op::log_softmax ? -reference_infinity : 0);
+            EXPECT_EQ(exact.allowed[12 * r + i], 0);
+            continue;
+          }
+          const Enclosure value = op == Op::softmax       ? oracle.softmax(i)
+                                  : op == Op::log_softmax ? oracle.log_softmax(i)
+                                                          : adaptive.softmax(i);
+          exact.expect_around(12 * r + i, value);
+          EXPECT_GT(exact.allowed[12 * r + i], 0);
+        }
+      }
+    }
+  }
+}
+
+TEST(TensorReference, OfAttentionHoldsWhatTheOraclesFind) {
+  const PrecisionScope precision(300);
+  const std::vector<double> numbers = sample_numbers(Format::f16, 3 * 48, 3, 22);
+  const auto of = [&](std::size_t k) { return std::span<const double>(numbers).subspan(48 * k, 48); };
+  const StoredTensor q = stored(Format::f16, {6, 8}, {of(0).begin(), of(0).end()});
+  const StoredTensor k = stored(Format::f16, {6, 8}, {of(1).begin(), of(1).end()});
+  const StoredTensor v = stored(Format::f16, {6, 8}, {of(2).begin(), of(2).end()});
+  for (const Op op : {Op::attention, Op::adaptive_attention}) {
+    const TensorTask task{.op = op, .inputs = {q.held(), k.held(), v.held()}, .scale = 0.25, .causal = true};
+    const Contract contract = contract_for(task, "");
+    const ExactTensor out(task, contract, 0), lse(task, contract, 1), entropy(task, contract, 2);
+    for (std::size_t i = 0; i < 6; ++i) {
+      const AttentionOracle oracle({.query = of(0).subspan(8 * i, 8),
+                                    .keys = of(1).first(8 * (i + 1)),
+                                    .values = of(2).first(8 * (i + 1)),
+                                    .value_size = 8,
+                                    .scale = 0.25,
+                                    .items = i + 1},
+                                   op == Op::attention ? std::nullopt : std::optional(EntropyDefinition::exact));
+      const std::vector<Enclosure> values = oracle.output();
+      for (std::size_t c = 0; c < 8; ++c) out.expect_around(8 * i + c, values[c]);
+      lse.expect_around(i, oracle.logsumexp());
+      entropy.expect_around(i, oracle.entropy());
+      EXPECT_GT(lse.allowed[i], 0);
+      EXPECT_LT(lse.allowed[i], 1e-3);
+    }
+  }
+}
+
+TEST(TensorReference, ANaNIsNaNAndHasNoThreshold) {
+  std::vector<double> numbers = reference_rows(1);
+  numbers[30] = reference_nan;
+  const StoredTensor logits = stored(Format::f32, {5, 12}, numbers);
+  for (const Op op : row_ops()) {
+    const TensorTask task{.op = op, .inputs = {logits.held()}};
+    const ExactTensor exact(task, contract_for(task, ""));
+    const std::size_t width = is_row_scalar(op) ? 1 : 12;
+    for (std::size_t i = 0; i < 5 * width; ++i) {
+      EXPECT_EQ(std::isnan(exact.lower[i]), i / width == 2) << to_string(op);
+      EXPECT_EQ(std::isnan(exact.upper[i]), i / width == 2);
+      EXPECT_EQ(std::isnan(exact.allowed[i]), i / width == 2);
+    }
+  }
+}
+
+TEST(TensorReference, ARowWithNothingVisibleIsWhatTheContractSays) {
+  const StoredTensor logits = stored(Format::f32, {1, 4}, std::vector<double>(4, -reference_infinity));
+  const double n = reference_nan, i = reference_infinity;
+  const struct {
+    Op op;
+    double zero, nan;
+  } expected[] = {{Op::softmax, 0, n}, {Op::log_softmax, -i, n}, {Op::logsumexp, -i, -i}, {Op::entropy, 0, n}};
+  for (const auto& [op, zero, nan] : expected) {
+    const TensorTask task{.op = op, .inputs = {logits.held()}};
+    ExactTensor(task, contract_for(task, "masked=zero")).expect_point(0, zero);
+    ExactTensor(task, contract_for(task, "masked=nan")).expect_point(0, nan);
+    EXPECT_TRUE(std::isnan(ExactTensor(task, contract_for(task, "masked=zero")).allowed[0]));
+  }
+  const PrecisionScope precision(200);
+  TensorTask task{.op = Op::entropy, .inputs = {logits.held()}};
+  ExactTensor(task, contract_for(task, "masked=uniform")).expect_around(0, log(Enclosure(4)));
+  task.op = Op::softmax;
+  ExactTensor(task, contract_for(task, "masked=uniform")).expect_point(3, 0.25);
+}
+
+TEST(TensorReference, AnInfinityGivesTheLimit) {
+  const StoredTensor logits =
+      stored(Format::f32, {1, 4}, {1, reference_infinity, reference_infinity, -reference_infinity});
+  const PrecisionScope precision(200);
+  TensorTask task{.op = Op::softmax, .inputs = {logits.held()}};
+  const ExactTensor softmax(task, contract_for(task, ""));
+  softmax.expect_point(0, 0);
+  softmax.expect_around(1, Enclosure(0.5));
+  softmax.expect_point(3, 0);
+  task.op = Op::logsumexp;
+  ExactTensor(task, contract_for(task, "")).expect_point(0, reference_infinity);
+  task.op = Op::entropy;
+  ExactTensor(task, contract_for(task, "")).expect_around(0, log(Enclosure(2)));
+}
+
+TEST(TensorReference, WhatIsNotPromisedIsInfinite) {
+  const StoredTensor logits = stored(Format::f32, {1, 600}, sample_numbers(Format::f32, 600, 1, 23));
+  const TensorTask task{.inputs = {logits.held()}};
+  const ExactTensor exact(task, contract_for(task, "acc=bf16 sum=sequential weights=bf16 exp=E:300,A:1"));
+  EXPECT_EQ(exact.allowed[0], reference_infinity);
+}
+
+// A value is violated just beyond what the threshold says, and proved just within.
+TEST(TensorReference, TheThresholdIsWhereTheVerdictTurns) {
+  for (const Op op : row_ops()) {
+    const StoredTensor logits = stored(Format::f64, {1, 40}, sample_numbers(Format::f64, 40, 3, 24));
+    const TensorTask task{.op = op, .inputs = {logits.held()}};
+    const Contract contract = contract_for(task, "acc=f32");
+    const ExactTensor exact(task, contract);
+    for (const double share : {0.999, 1.001}) {
+      StoredTensor output = stored(Format::f64, output_shape(task), exact.lower);
+      output.set(0, exact.lower[0] + share * exact.allowed[0]);
+      const TensorJudgement judgement = judge_tensors(task, contract, std::vector{output.held()});
+      EXPECT_EQ(judgement.failed, share > 1 ? 1u : 0u) << to_string(op) << details_text(judgement);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
