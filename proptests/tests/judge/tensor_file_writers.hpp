@@ -28,6 +28,8 @@ class TensorFolder {
   std::string operator/(std::string_view name) const { return (path_ / name).string(); }
   /// The file's path.
   std::string write(std::string_view name, std::string_view bytes) const {
+    // A new file: one that is cut to nothing and written again is flushed to the disk by some systems.
+    std::filesystem::remove(path_ / name);
     std::ofstream(path_ / name, std::ios::binary) << bytes;
     return *this / name;
   }
