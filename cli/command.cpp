@@ -56,13 +56,14 @@ int run_verb(const std::vector<std::string>& arguments) {
   int exit_code = 0;
   add_test_verb(Verb(&app), exit_code);
   add_kernel_verb(Verb(&app), exit_code);
+  add_check_verb(Verb(&app), exit_code);
   add_model_verb(Verb(&app), exit_code);
   add_verify_verb(Verb(&app), exit_code);
   add_run_verb(Verb(&app), exit_code);
   add_report_verb(Verb(&app), exit_code);
   add_version_verb(Verb(&app), exit_code);
   constexpr const char* verbs =
-      "test, kernel, model, verify, run, report or version; softcheck VERB --help lists the flags";
+      "test, kernel, check, model, verify, run, report or version; softcheck VERB --help lists the flags";
   if (const char* verb = unknown_verb(app, arguments)) {
     complain("softcheck: need a verb out of {}, got '{}'\n", verbs, verb);
     return usage;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/claims.hpp"
+#include "cli/dtype.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/interruption.hpp"
 #include "cli/output.hpp"
@@ -74,14 +75,6 @@ KernelJudgement replay(const KernelSubject& subject, const std::string& text, co
   } catch (const std::invalid_argument& error) {
     throw InputError(malformed, fmt::format("--replay: {}", error.what()));
   }
-}
-
-numerics::Format dtype_of(const std::string& flag, const std::string& text) {
-  for (numerics::Format format :
-       {numerics::Format::f64, numerics::Format::f32, numerics::Format::f16, numerics::Format::bf16}) {
-    if (numerics::properties(format).name == text) return format;
-  }
-  throw InputError(usage, fmt::format("{}: need f64, f32, f16 or bf16, got '{}'", flag, text));
 }
 
 // The output's own format, or the input's where the op writes another.

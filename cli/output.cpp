@@ -14,18 +14,6 @@ namespace softcheck::cli {
 
 namespace {
 
-// Empty, or what is wrong with the path.
-std::string writable(const std::string& text) {
-  std::error_code error;
-  const std::filesystem::path path(text);
-  if (std::filesystem::is_directory(path, error)) return fmt::format("need a file, got the folder '{}'", text);
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  if (!std::filesystem::is_directory(folder, error)) {
-    return fmt::format("need a file in a folder that exists, got '{}'", text);
-  }
-  return "";
-}
-
 // Has the file the text now?
 enum class Written { not_asked, yes, no };
 
@@ -42,21 +30,45 @@ Written write(const std::string& flag, const std::string& path, const std::strin
 
 }  // namespace
 
+std::string unwritable(const std::string& text) {
+  std::error_code error;
+  const std::filesystem::path path(text);
+  if (std::filesystem::is_directory(path, error)) return fmt::format("need a file, got the folder '{}'", text);
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (!std::filesystem::is_directory(folder, error)) {
+    return fmt::format("need a file in a folder that exists, got '{}'", text);
+  }
+  return "";
+}
+
 void add_output_flags(Verb verb, OutputFlags& flags) {
-  verb.add_option("--json", flags.json, "Write the report as JSON to FILE").type_name("FILE").check(writable);
-  verb.add_option("--junit", flags.junit, "Write the report as JUnit XML to FILE").type_name("FILE").check(writable);
+  verb.add_option("--json", flags.json, "Write the report as JSON to FILE").type_name("FILE").check(unwritable);
+  verb.add_option("--junit", flags.junit, "Write the report as JUnit XML to FILE").type_name("FILE").check(unwritable);
 }
 
 int publish(const proptests::Report& report, const OutputFlags& flags, std::string_view closing) {
-  // NO_COLOR is the users' common way to say so (no-color.org).
-  const bool colour = isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
-  say("{}{}\n", proptests::to_table(report, {.colour = colour, .coverage = flags.verbose}), closing);
-  const Written json = write("--json", flags.json, proptests::to_json(report));
-  const Written junit = write("--junit", flags.junit, proptests::to_junit(report));
-  if (json == Written::yes || junit == Written::yes) forgive_lost_output();
-  const int code = proptests::exit_code(report.verdict());
+  const std::string table = proptests::to_table(report, {.colour = wants_colour(), .coverage = flags.verbose});
+  return publish(
+      fmt::format("{}{}\n", table, closing), report.verdict(),
+      {{"--json", flags.json, proptests::to_json(report)}, {"--junit", flags.junit, proptests::to_junit(report)}});
+}
+
+int publish(std::string_view text, proptests::ReportVerdict verdict, const std::vector<OutputFile>& files) {
+  say_text(text);
+  bool any_lost = false;
+  for (const OutputFile& file : files) {
+    const Written written = write(file.flag, file.path, file.text);
+    if (written == Written::yes && file.has_report) forgive_lost_output();
+    any_lost |= written == Written::no;
+  }
+  const int code = proptests::exit_code(verdict);
   // A verdict that the terminal has shown is not taken back; but a pass is none where its report is missing.
-  return code == holds && (json == Written::no || junit == Written::no) ? usage : code;
+  return code == holds && any_lost ? usage : code;
+}
+
+bool wants_colour() {
+  // NO_COLOR is the users' common way to say so (no-color.org).
+  return isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
 }
 
 Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1) {}

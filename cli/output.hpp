@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/verb.hpp"
 #include "proptests/report.hpp"
@@ -22,6 +23,23 @@ void add_output_flags(Verb verb, OutputFlags& flags);
 /// the exit code. A file that cannot be written is told of and makes a pass a usage error; a file that has the report
 /// makes up for a terminal that has not.
 int publish(const proptests::Report& report, const OutputFlags& flags, std::string_view closing);
+
+/// A file that a flag asks for.
+struct OutputFile {
+  std::string flag;
+  std::string path;  // empty: not asked for
+  std::string text;
+  bool has_report = true;  // the whole report: then it makes up for a terminal that has lost it
+};
+
+/// The same for a verb that writes its own text and files.
+int publish(std::string_view text, proptests::ReportVerdict verdict, const std::vector<OutputFile>& files);
+
+/// Is standard output a terminal whose user wants colour?
+bool wants_colour();
+
+/// What is wrong with a path as a file to write, empty where nothing is; for Flag::check.
+std::string unwritable(const std::string& path);
 
 /// A line on the terminal that says what is being done; silent when standard error is piped.
 class Progress {

@@ -7,6 +7,7 @@ namespace softcheck::cli {
 // Each adds its verb to the command line and, when the verb is given, does its job and sets exit_code.
 void add_test_verb(Verb app, int& exit_code);
 void add_kernel_verb(Verb app, int& exit_code);
+void add_check_verb(Verb app, int& exit_code);
 void add_model_verb(Verb app, int& exit_code);
 void add_verify_verb(Verb app, int& exit_code);
 void add_run_verb(Verb app, int& exit_code);

@@ -1,4 +1,5 @@
-# What the libraries themselves need. MPFI, Arb, FLINT and libseccomp ship no CMake files on Debian, and most no pkg-config ones.
+# What the libraries themselves need. MPFI, Arb, FLINT and libseccomp ship no CMake files on Debian, libzip none that works
+# alone, and most no pkg-config ones.
 find_package(Boost 1.74 REQUIRED COMPONENTS context)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(hwy REQUIRED)
@@ -8,6 +9,7 @@ find_package(dlpack REQUIRED)
 find_package(MPFI REQUIRED)
 find_package(Arb)
 find_package(Seccomp)
+find_package(Libzip)
 find_package(DNNL QUIET CONFIG)
 
 find_package(rapidcheck REQUIRED)

@@ -16,6 +16,7 @@ install(FILES
   ${PROJECT_BINARY_DIR}/softcheckConfigVersion.cmake
   cmake/FindMPFI.cmake
   cmake/FindArb.cmake
+  cmake/FindLibzip.cmake
   cmake/FindSeccomp.cmake
   DESTINATION ${config_dir}
 )

@@ -4,9 +4,10 @@
 #include <filesystem>
 #include <map>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "experiments/safetensors_header.hpp"
 
 namespace softcheck::experiments {
 
@@ -22,15 +23,7 @@ struct TensorFile {
   std::map<std::string, std::string> metadata;
 };
 
-/// The file is not what it must be; the text names the file and what was expected and found.
-class TensorFileError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-/// Reads strictly: an 8-byte length, a JSON header of that length (at most 100 MB, no key twice, nested no deeper than
-/// a tensor's shape), then tensors that cover the rest of the file without a hole or an overlap. The header is read and
-/// checked before any tensor. Format: huggingface/safetensors, its README.
+/// Reads as strictly as read_safetensors_header, which sees the whole header before any tensor is read.
 ///
 /// throws   TensorFileError on anything else: what is no regular file, a dtype other than F32, more than 1 GiB of
 ///          tensors

@@ -127,7 +127,7 @@ std::vector<std::string> story_of(const KernelSubject& subject, const KernelJudg
     return {"in the same case: " + one_line(*first_of(found, claim)), "replay: as above"};
   }
   std::vector<std::string> story{property->name + " fails on " + logits(found.size)};
-  for (const std::string& line : told(*first_of(found, claim))) story.push_back("  " + line);
+  for (const std::string& line : proptests::told(*first_of(found, claim))) story.push_back("  " + line);
   std::string others;
   for (const PropertyFinding& other : judgement.properties) {
     const auto& failed = other.outcome.counterexample;

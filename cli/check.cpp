@@ -1,0 +1,167 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/check_tensors.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/interruption.hpp"
+#include "cli/output.hpp"
+#include "cli/shrunk_file.hpp"
+#include "cli/verbs.hpp"
+#include "proptests/judge/kernel_claims.hpp"
+#include "proptests/judge/op.hpp"
+#include "proptests/report.hpp"
+#include "proptests/tensors/slack_picture.hpp"
+#include "proptests/tensors/tensor_judge.hpp"
+#include "proptests/tensors/tensor_report.hpp"
+
+namespace softcheck::cli {
+
+using namespace proptests;
+
+namespace {
+
+struct CheckVerbFlags {
+  CheckFlags asked;
+  std::vector<std::string> exempt;
+  std::uint64_t worst = 10;
+  std::string plot;
+  OutputFlags output;
+};
+
+// "3 masked, 1 with NaN": rows that no threshold judges.
+std::string other_rows_text(const TensorJudgement& judgement) {
+  std::string text;
+  for (const auto& [claim, what] :
+       {std::pair("kernel.masked_row", "with nothing visible"), std::pair("kernel.nan_row", "with a NaN"),
+        std::pair("kernel.infinite_row", "with an infinity")}) {
+    for (const ReportRow& row : judgement.rows) {
+      if (row.claim == claim && row.cases > 0) {
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", row.cases, what);
+      }
+    }
+  }
+  return text.empty() ? text : " (" + text + ")";
+}
+
+std::string closing_text(const TensorJudgement& judgement, const CheckedTensors& tensors,
+                         const std::vector<std::string>& exempt) {
+  const std::string noted = exempt.empty() ? "" : fmt::format(" (exempt: {})", fmt::join(exempt, ", "));
+  const std::string ended = judgement.ended_early.empty() ? "" : "; " + judgement.ended_early;
+  const std::string found =
+      judgement.failed > 0 ? fmt::format("{} of {} rows fail", judgement.failed, rows_of_task(tensors.task))
+      : judgement.verdict == ReportVerdict::pass ? fmt::format("all {} rows keep to the contract", judgement.judged)
+                                                 : "no row fails, and nothing is proved";
+  return fmt::format("{}{}: {}; {} of {} rows judged{}{}, {:.1f} s", to_string(judgement.verdict), noted, found,
+                     judgement.judged, rows_of_task(tensors.task), other_rows_text(judgement), ended,
+                     judgement.seconds);
+}
+
+TensorOptions options_of_check(const CheckVerbFlags& flags, Op op, Progress& progress) {
+  TensorOptions options;
+  // More than are shown: where these are all that fail, the report can name each.
+  options.worst = std::max<std::size_t>(flags.worst, 1000);
+  options.exempt = parse_exemptions(flags.exempt, op);
+  options.interrupted = Interruption::requested;
+  options.progress = [&progress, start = std::chrono::steady_clock::now()](std::size_t done, std::size_t rows) {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    std::string line = fmt::format("{} of {} rows, {:.0f} s", done, rows, seconds);
+    if (done > 0 && seconds > 1) {
+      const double left = seconds / static_cast<double>(done) * static_cast<double>(rows - done);
+      line += fmt::format(", about {:.0f} s left", left);
+    }
+    progress.show(line);
+  };
+  return options;
+}
+
+TensorJudgement judge(const CheckVerbFlags& flags, const CheckedTensors& tensors) {
+  Progress progress;
+  const TensorOptions options = options_of_check(flags, tensors.task.op, progress);
+  try {
+    return judge_tensors(tensors.task, tensors.contract, tensors.outputs, options);
+  } catch (const std::invalid_argument& error) {
+    throw InputError(malformed, fmt::format("check: {}", error.what()));
+  }
+}
+
+int run_check(const CheckVerbFlags& flags) {
+  const Interruption interruption;
+  const ShrunkFileGuard guard;
+  // A claim that does not exist is told of before a large file is looked at.
+  parse_exemptions(flags.exempt, parse_op(flags.asked.op));
+  const CheckedTensors tensors = read_tensors(flags.asked);
+  const std::vector<ReportedTensor> reported = tensors.reported();
+  const TensorJudgement judgement = judge(flags, tensors);
+  const Report report{judgement.rows};
+  const std::string worst = worst_text(judgement, tensors.task, tensors.contract, tensors.outputs, flags.worst);
+  const std::string failing = failing_text(judgement, tensors.task);
+  std::string asked = parameters_text(tensors.task);
+  if (!asked.empty()) asked = "  " + asked.substr(2) + "\n";
+  const std::string text =
+      fmt::format("{}{}{}{}{}{}{}\n", tensors_text(reported), asked, to_table(report, {.colour = wants_colour()}),
+                  worst, failing, failing.empty() ? "" : "\n", closing_text(judgement, tensors, flags.exempt));
+  const std::string json =
+      tensors_json(judgement, tensors.task, tensors.contract, tensors.outputs, reported, flags.worst);
+  return publish(text, judgement.verdict,
+                 {{"--json", flags.output.json, json},
+                  {"--junit", flags.output.junit, to_junit(report)},
+                  {"--plot", flags.plot, slack_picture(judgement, tensors.task, tensors.contract), false}});
+}
+
+void add_file_flags(Verb verb, CheckFlags& flags) {
+  const auto file = [&](const char* name, std::string& place, const char* text) {
+    verb.add_option(name, place, text).type_name("FILE[:NAME]");
+  };
+  file("--logits", flags.logits, "Rows of logits (..., n): .npy, .npz:name or .safetensors:name");
+  file("--query", flags.query, "Attention: (..., queries, dim), as (batch, heads, queries, dim) from the right");
+  file("--key", flags.key, "Attention: (..., keys, dim)");
+  file("--value", flags.value, "Attention: (..., keys, value dim)");
+  file("--mask", flags.mask, "Bytes or booleans, nonzero = visible, broadcast as NumPy does");
+  file("--output", flags.output, "The results: of the logits' shape, a value a row (...) or (..., 1), or attention's");
+  file("--lse", flags.lse, "Attention's log-sum-exp of each query");
+  file("--entropy", flags.entropy, "Attention's entropy of each query; needs --lse");
+}
+
+}  // namespace
+
+void add_check_verb(Verb app, int& exit_code) {
+  Verb verb = app.add_subcommand("check", "Judge results in files by a contract; no kernel is called");
+  const auto flags = std::make_shared<CheckVerbFlags>();
+  CheckFlags& asked = flags->asked;
+  std::string ops;
+  for (const Op op : all_ops()) ops += fmt::format("{}{}", ops.empty() ? "" : ", ", to_string(op));
+  verb.add_option("--op", asked.op, ops).capture_default_str();
+  add_file_flags(verb, asked);
+  verb.add_option("--theta", asked.theta, "Temperature: softmax(logits / theta) (default 1)")
+      .within(0x1p-1000, 0x1p1000);
+  constexpr double largest = std::numeric_limits<double>::max();
+  verb.add_option("--scale", asked.scale,
+                  "Attention: softmax(scale q k^T), the number the kernel had (default 1/sqrt(dim) as a double)")
+      .within(-largest, largest);
+  verb.add_flag("--causal", asked.causal, "Attention: the last query is aligned with the last key");
+  verb.add_option("--dtype", asked.dtype,
+                  "The inputs must be of it: f64, f32, f16 or bf16; bf16 reads NumPy's '|V2' as such");
+  verb.add_option("--contract", asked.contract,
+                  "What the kernel promises, as 'acc=f32 exp=2ulp sum=lanes:8 masked=zero'")
+      .type_name("WORDS");
+  verb.add_option("--exempt", flags->exempt,
+                  "A claim that the results are known to break, noted and not judged; repeated")
+      .type_name("CLAIM")
+      .once_each();
+  verb.add_option("--worst", flags->worst, "So many of the worst rows are shown")
+      .within(std::uint64_t{0}, std::uint64_t{10'000})
+      .capture_default_str();
+  verb.add_option("--plot", flags->plot, "Draw how much of the thresholds was used to an SVG file")
+      .type_name("FILE")
+      .check(unwritable);
+  add_output_flags(verb, flags->output);
+  verb.callback([flags, &exit_code] { exit_code = run_check(*flags); });
+}
+
+}  // namespace softcheck::cli

@@ -1,0 +1,132 @@
+#include "cli/check_tensors.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "cli/dtype.hpp"
+#include "cli/exit_code.hpp"
+#include "proptests/judge/op.hpp"
+
+namespace softcheck::cli {
+
+using namespace proptests;
+
+namespace {
+
+// A flag that names a file, and whether the op has it.
+struct FileFlag {
+  const char* role;
+  const std::string& place;
+  bool of_op;
+  bool is_needed;
+};
+
+// The files in the ABI's order: inputs, mask, outputs.
+std::vector<FileFlag> file_flags(const CheckFlags& flags, Op op) {
+  const bool attention = is_attention(op);
+  return {{"logits", flags.logits, !attention, !attention},
+          {"query", flags.query, attention, attention},
+          {"key", flags.key, attention, attention},
+          {"value", flags.value, attention, attention},
+          {"mask", flags.mask, true, false},
+          {"output", flags.output, true, true},
+          {"lse", flags.lse, attention, false},
+          {"entropy", flags.entropy, attention, false}};
+}
+
+void require_flags(const CheckFlags& flags, Op op) {
+  for (const FileFlag& flag : file_flags(flags, op)) {
+    if (flag.is_needed && flag.place.empty()) {
+      throw InputError(
+          usage, fmt::format("check: --op {} needs {}", to_string(op),
+                             is_attention(op) ? "--query, --key, --value and --output" : "--logits and --output"));
+    }
+    if (!flag.of_op && !flag.place.empty()) {
+      throw InputError(usage, fmt::format("--{}: --op {} has none", flag.role, to_string(op)));
+    }
+  }
+  if (!flags.entropy.empty() && flags.lse.empty()) {
+    throw InputError(usage, "--entropy: need --lse beside it, as the ABI's attention has them in this order");
+  }
+  const bool has_theta = !is_attention(op) && op != Op::adaptive_softmax;
+  if (flags.theta && !has_theta) throw InputError(usage, fmt::format("--theta: --op {} has none", to_string(op)));
+  if (!is_attention(op) && flags.scale)
+    throw InputError(usage, fmt::format("--scale: --op {} has none", to_string(op)));
+  if (!is_attention(op) && flags.causal) {
+    throw InputError(usage, fmt::format("--causal: --op {} has none", to_string(op)));
+  }
+}
+
+FileTensor read_one(const FileFlag& flag, std::optional<numerics::Format> two_byte_voids) {
+  try {
+    return read_tensor(flag.place, two_byte_voids);
+  } catch (const MissingTensorFile& error) {
+    throw InputError(usage, fmt::format("--{}: {}", flag.role, error.what()));
+  } catch (const UnsupportedTensorFile& error) {
+    throw InputError(unsupported, fmt::format("--{}: {}", flag.role, error.what()));
+  } catch (const experiments::TensorFileError& error) {
+    throw InputError(malformed, fmt::format("--{}: {}", flag.role, error.what()));
+  }
+}
+
+void require_dtype(const FileFlag& flag, const FileTensor& file, std::optional<numerics::Format> dtype) {
+  const bool is_input = flag.role != std::string_view("mask") && flag.role != std::string_view("output") &&
+                        flag.role != std::string_view("lse") && flag.role != std::string_view("entropy");
+  if (!dtype || !is_input || file.tensor.format == dtype) return;
+  throw InputError(malformed,
+                   fmt::format("--{}: {}: need {} as --dtype says, got {}", flag.role, file.place(),
+                               numerics::properties(*dtype).name,
+                               file.tensor.format ? numerics::properties(*file.tensor.format).name : file.dtype));
+}
+
+// The scale that attention has where nobody says another, as torch computes it: in double.
+double usual_scale(const HeldTensor& query) {
+  const std::int64_t dim = query.shape.empty() ? 0 : query.shape.back();
+  return dim > 0 ? 1 / std::sqrt(static_cast<double>(dim)) : 1;
+}
+
+numerics::Contract contract_of_files(const CheckFlags& flags, const CheckedTensors& tensors) {
+  try {
+    return contract_for(tensors.task, flags.contract, tensors.outputs[0].format);
+  } catch (const numerics::ContractError& error) {
+    throw InputError(usage, fmt::format("--contract: {}", error.problem));
+  } catch (const std::invalid_argument& error) {
+    throw InputError(malformed, fmt::format("check: {}", error.what()));
+  }
+}
+
+}  // namespace
+
+std::vector<ReportedTensor> CheckedTensors::reported() const {
+  std::vector<ReportedTensor> result;
+  for (std::size_t i = 0; i < files.size(); ++i) result.push_back({roles[i], files[i].place(), &files[i].tensor});
+  return result;
+}
+
+CheckedTensors read_tensors(const CheckFlags& flags) {
+  const Op op = parse_op(flags.op);
+  require_flags(flags, op);
+  const std::optional<numerics::Format> dtype =
+      flags.dtype.empty() ? std::nullopt : std::optional(dtype_of("--dtype", flags.dtype));
+  CheckedTensors result;
+  result.task.op = op;
+  for (const FileFlag& flag : file_flags(flags, op)) {
+    if (flag.place.empty()) continue;
+    FileTensor file = read_one(flag, dtype == numerics::Format::bf16 ? dtype : std::nullopt);
+    require_dtype(flag, file, dtype);
+    const bool is_output = &flag.place == &flags.output || &flag.place == &flags.lse || &flag.place == &flags.entropy;
+    (is_output ? result.outputs : result.task.inputs).push_back(file.tensor);
+    result.roles.emplace_back(flag.role);
+    result.files.push_back(std::move(file));
+  }
+  result.task.theta = flags.theta.value_or(1);
+  result.task.scale = flags.scale.value_or(is_attention(op) ? usual_scale(result.task.inputs[0]) : 1);
+  result.task.causal = flags.causal;
+  result.contract = contract_of_files(flags, result);
+  return result;
+}
+
+}  // namespace softcheck::cli

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "numerics/contract.hpp"
+#include "proptests/tensor_files/tensor_file.hpp"
+#include "proptests/tensors/tensor_judge.hpp"
+#include "proptests/tensors/tensor_report.hpp"
+
+namespace softcheck::cli {
+
+/// What `softcheck check` was asked, as its flags have it.
+struct CheckFlags {
+  std::string op = "softmax";
+  std::string logits, query, key, value, mask;
+  std::string output, lse, entropy;
+  std::string dtype;
+  std::string contract;
+  std::optional<double> theta, scale;
+  bool causal = false;
+};
+
+/// The tensors of the files, and what they are.
+struct CheckedTensors {
+  proptests::TensorTask task;
+  numerics::Contract contract;
+  std::vector<proptests::HeldTensor> outputs;
+  std::vector<std::string> roles;            // of files
+  std::vector<proptests::FileTensor> files;  // they hold what the others point to
+
+  std::vector<proptests::ReportedTensor> reported() const;
+};
+
+/// Maps the files and reads the contract.
+///
+/// throws   InputError: a flag that is missing or has no meaning for the op, a file that is not there, malformed, or of
+///          another dtype than --dtype says
+CheckedTensors read_tensors(const CheckFlags& flags);
+
+}  // namespace softcheck::cli

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "numerics/format.hpp"
+
+namespace softcheck::cli {
+
+/// The format that a flag names: f64, f32, f16 or bf16.
+/// throws   InputError (usage) naming the flag
+numerics::Format dtype_of(const std::string& flag, const std::string& text);
+
+}  // namespace softcheck::cli

@@ -1,0 +1,201 @@
+#include "experiments/safetensors_header.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+namespace softcheck::experiments {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::uint64_t largest_header = 100'000'000;  // the format's own limit
+constexpr std::size_t length_field_bytes = 8;
+// {"tensor": {"shape": [1]}}: the header, an entry, an array.
+constexpr int deepest_nesting = 3;
+
+struct DtypeSize {
+  std::string_view name;
+  std::uint64_t bytes;
+};
+
+// Those of the format whose elements are whole bytes.
+constexpr std::array<DtypeSize, 17> dtype_sizes{{{"BOOL", 1},
+                                                 {"U8", 1},
+                                                 {"I8", 1},
+                                                 {"F8_E4M3", 1},
+                                                 {"F8_E5M2", 1},
+                                                 {"F8_E8M0", 1},
+                                                 {"U16", 2},
+                                                 {"I16", 2},
+                                                 {"F16", 2},
+                                                 {"BF16", 2},
+                                                 {"U32", 4},
+                                                 {"I32", 4},
+                                                 {"F32", 4},
+                                                 {"U64", 8},
+                                                 {"I64", 8},
+                                                 {"F64", 8},
+                                                 {"C64", 8}}};
+
+class HeaderReader {
+ public:
+  HeaderReader(const ByteSource& source, const std::string& name, std::string_view dtype)
+      : source_(source), name_(name), only_dtype_(dtype) {}
+
+  SafetensorsHeader read() {
+    const Json header = parse_header();
+    for (const auto& [name, entry] : header.items()) {
+      if (name == "__metadata__") {
+        read_metadata(entry);
+      } else {
+        result_.tensors.push_back(read_entry(name, entry));
+      }
+    }
+    require_full_cover();
+    return std::move(result_);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const { throw TensorFileError(name_ + ": " + what); }
+  void require(bool holds, const std::string& what) const {
+    if (!holds) fail(what);
+  }
+
+  Json parse_header() {
+    require(source_.size >= length_field_bytes,
+            "need a safetensors file of at least 8 bytes, got " + std::to_string(source_.size));
+    std::byte length_field[length_field_bytes];
+    read_part(0, length_field);
+    std::uint64_t length = 0;
+    for (std::size_t i = length_field_bytes; i-- > 0;)
+      length = length << 8 | std::to_integer<std::uint64_t>(length_field[i]);
+    const std::uint64_t rest = source_.size - length_field_bytes;
+    require(length <= std::min<std::uint64_t>(largest_header, rest),
+            "need a safetensors header of at most " + std::to_string(std::min<std::uint64_t>(largest_header, rest)) +
+                " bytes, its length says " + std::to_string(length));
+    std::string text(length, '\0');
+    read_part(length_field_bytes, std::as_writable_bytes(std::span(text)));
+    require(text.starts_with('{'), "need a JSON object as the safetensors header");
+    result_.data_begin = length_field_bytes + length;
+    result_.data_size = source_.size - result_.data_begin;
+    return parse_without_repeats(text);
+  }
+
+  // JSON lets a key stand twice and keeps the last: two readers would see two different files.
+  Json parse_without_repeats(const std::string& text) const {
+    std::vector<std::set<std::string>> keys;
+    std::string repeated;
+    const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
+      const bool opens = event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
+      require(!opens || depth < deepest_nesting, "the safetensors header nests deeper than {tensor: {shape: []}}");
+      if (event == Json::parse_event_t::object_start) keys.emplace_back();
+      if (event == Json::parse_event_t::object_end) keys.pop_back();
+      if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second) {
+        repeated = value.get<std::string>();
+      }
+      return true;
+    };
+    Json header;
+    try {
+      header = Json::parse(text, watch);
+    } catch (const Json::exception& error) {
+      fail(std::string("the safetensors header is no JSON: ") + error.what());
+    }
+    require(repeated.empty(), "the safetensors header has the key '" + repeated + "' twice");
+    return header;
+  }
+
+  void read_metadata(const Json& entry) {
+    require(entry.is_object(), "__metadata__ must be an object of texts");
+    for (const auto& [key, text] : entry.items()) {
+      require(text.is_string(), "__metadata__: '" + key + "' must be a text");
+      result_.metadata.emplace(key, text.get<std::string>());
+    }
+  }
+
+  SafetensorsEntry read_entry(const std::string& name, const Json& entry) const {
+    const std::string what = "tensor '" + name + "': ";
+    require(entry.is_object() && entry.size() == 3 && entry.contains("dtype") && entry.contains("shape") &&
+                entry.contains("data_offsets"),
+            what + "need dtype, shape and data_offsets");
+    const Json &dtype = entry["dtype"], &shape = entry["shape"], &offsets = entry["data_offsets"];
+    const std::uint64_t element_bytes = bytes_of(dtype, what);
+    const auto unsigned_array = [](const Json& value) {
+      return value.is_array() && std::ranges::all_of(value, [](const Json& v) { return v.is_number_unsigned(); });
+    };
+    require(unsigned_array(shape), what + "need a shape of non-negative integers, got " + shape.dump());
+    require(unsigned_array(offsets) && offsets.size() == 2,
+            what + "need two non-negative data_offsets, got " + offsets.dump());
+    SafetensorsEntry place{
+        name, dtype.get<std::string>(), {}, offsets[0].get<std::uint64_t>(), offsets[1].get<std::uint64_t>()};
+    require(place.begin <= place.end && place.end <= result_.data_size,
+            what + "data_offsets " + offsets.dump() + " do not lie within the file's " +
+                std::to_string(result_.data_size) + " bytes of data");
+    const std::uint64_t room = place.end - place.begin;
+    std::uint64_t bytes = element_bytes;
+    for (const Json& size : shape) {
+      const auto dimension = size.get<std::uint64_t>();
+      // No product can overflow: it is refused as soon as it exceeds what there is, unless a zero makes it nothing.
+      require(dimension <= INT64_MAX, what + "a dimension is too large: " + shape.dump());
+      place.shape.push_back(static_cast<std::int64_t>(dimension));
+      if (bytes != 0 && dimension > result_.data_size / bytes)
+        fail(what + "shape " + shape.dump() + " exceeds the file");
+      bytes *= dimension;
+    }
+    require(bytes == room, what + "shape " + shape.dump() + " needs " + std::to_string(bytes) +
+                               " bytes, data_offsets hold " + std::to_string(room));
+    return place;
+  }
+
+  void require_full_cover() {
+    std::ranges::sort(result_.tensors, [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
+      return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+    });
+    std::uint64_t expected = 0;
+    for (const SafetensorsEntry& place : result_.tensors) {
+      require(place.begin == expected, "tensor '" + place.name + "' begins at byte " + std::to_string(place.begin) +
+                                           " of the data, the one before it ends at " + std::to_string(expected));
+      expected = place.end;
+    }
+    require(expected == result_.data_size, "the tensors end at byte " + std::to_string(expected) +
+                                               " of the data, the file at " + std::to_string(result_.data_size));
+  }
+
+  std::uint64_t bytes_of(const Json& dtype, const std::string& what) const {
+    std::string known;
+    for (const auto& [name, bytes] : dtype_sizes) {
+      if (!only_dtype_.empty() && name != only_dtype_) continue;
+      if (dtype == name) return bytes;
+      known += (known.empty() ? "\"" : ", \"") + std::string(name) + "\"";
+    }
+    fail(what + "need dtype " + known + ", got " + dtype.dump());
+  }
+
+  void read_part(std::uint64_t first, std::span<std::byte> into) const {
+    require(source_.read(first, into), "cannot be read");
+  }
+
+  const ByteSource& source_;
+  std::string name_;
+  std::string_view only_dtype_;
+  SafetensorsHeader result_;
+};
+
+}  // namespace
+
+ByteSource bytes_at_hand(std::span<const std::byte> bytes) {
+  return {bytes.size(), [bytes](std::uint64_t first, std::span<std::byte> into) {
+            if (!into.empty()) std::memcpy(into.data(), bytes.data() + first, into.size());
+            return true;
+          }};
+}
+
+SafetensorsHeader read_safetensors_header(const ByteSource& source, const std::string& name, std::string_view dtype) {
+  return HeaderReader(source, name, dtype).read();
+}
+
+}  // namespace softcheck::experiments

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "experiments/safetensors_header.hpp"
+#include "numerics/format.hpp"
+#include "proptests/tensors/held_tensor.hpp"
+
+namespace softcheck::proptests {
+
+/// A tensor of a file, and what holds its bytes: the file's mapping, or memory.
+struct FileTensor {
+  HeldTensor tensor;
+  std::string file;
+  std::string name;   // in the file; empty for .npy
+  std::string dtype;  // as the file has it: "<f4", "BF16"
+  std::shared_ptr<const void> holder;
+
+  /// "x.npy", "x.npz:logits"
+  std::string place() const { return name.empty() ? file : file + ":" + name; }
+};
+
+/// Dimensions of a tensor in a file; NumPy's own limit.
+constexpr std::size_t most_file_dimensions = 64;
+
+/// The tensor at "x.npy", "x.npz:name" or "x.safetensors:name"; without a name the only tensor that the file holds.
+/// .npy and .safetensors are mapped, members of an .npz are read. A colon in the file's own name does no harm.
+///
+/// two_byte_voids   what elements of two bytes without a meaning ('|V2') are: NumPy has no bf16, and ml_dtypes stores
+/// it
+///                  so. Nothing: they are refused
+/// throws           experiments::TensorFileError naming the file and what is wrong with it; MissingTensorFile;
+///                  UnsupportedTensorFile; std::system_error and std::bad_alloc where the system gives no memory
+FileTensor read_tensor(const std::string& place, std::optional<numerics::Format> two_byte_voids = std::nullopt);
+
+/// No such file.
+class MissingTensorFile : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A file that this build cannot read: .npz without libzip.
+class UnsupportedTensorFile : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace softcheck::proptests

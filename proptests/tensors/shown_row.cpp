@@ -1,0 +1,58 @@
+#include "proptests/tensors/shown_row.hpp"
+
+#include <cstring>
+
+#include "numerics/enclosure.hpp"
+#include "proptests/judge/evidence.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+// Where the row lies in a tensor whose leading dimensions it walks; then the item.
+std::optional<double> logit_at(const HeldTensor& logits, std::span<const std::int64_t> row, std::size_t item) {
+  if (!logits.format || row.size() + 1 != logits.shape.size()) return std::nullopt;
+  std::int64_t offset = static_cast<std::int64_t>(item) * logits.strides.back();
+  for (std::size_t axis = 0; axis < row.size(); ++axis) offset += row[axis] * logits.strides[axis];
+  const auto bytes = static_cast<std::size_t>(numerics::properties(*logits.format).storage_bits) / 8;
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, logits.first + offset * static_cast<std::int64_t>(bytes), bytes);
+  return numerics::decode(*logits.format, bits);
+}
+
+numerics::Format format_of_claim(std::string_view claim, const TensorTask& task, const numerics::Contract& contract,
+                                 std::span<const HeldTensor> outputs) {
+  const bool is_scalar = is_attention(task.op) && (claim.ends_with(".lse") || claim.ends_with(".entropy"));
+  return is_scalar && outputs.size() > 1 && outputs[1].format ? *outputs[1].format : contract.output;
+}
+
+const char* word_of_decision(numerics::Decision decision) {
+  return to_string(report_verdict(numerics::verdict_of(decision)));
+}
+
+}  // namespace
+
+ShownRow shown_row(const JudgedTensorRow& row, const TensorTask& task, const numerics::Contract& contract,
+                   std::span<const HeldTensor> outputs) {
+  const numerics::PrecisionScope precision(113);
+  const ValueFinding& finding = row.finding;
+  ShownRow shown;
+  for (const std::int64_t i : row.index) shown.index += (shown.index.empty() ? "" : ", ") + std::to_string(i);
+  shown.index = "[" + shown.index + "]";
+  shown.claim = finding.claim;
+  shown.item = finding.item;
+  if (finding.item && !is_attention(task.op)) shown.logit = logit_at(task.inputs[0], row.index, *finding.item);
+  shown.got = finding.got;
+  shown.share = row.share;
+  shown.verdict = word_of_decision(finding.decision);
+  shown.reason = finding.reason;
+  shown.format = format_of_claim(finding.claim, task, contract, outputs);
+  if (finding.by_identity || finding.expected.is_nan()) return shown;
+  shown.lower = finding.expected.lower_double();
+  shown.upper = finding.expected.upper_double();
+  const numerics::Certificate certificate = certificate_of(finding, {}, shown.format);
+  const KernelEvidence* const evidence = evidence_of(certificate);
+  if (evidence != nullptr && evidence->value) shown.ulps = evidence->value->ulps;
+  return shown;
+}
+
+}  // namespace softcheck::proptests

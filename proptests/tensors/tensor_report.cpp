@@ -1,0 +1,186 @@
+#include "proptests/tensors/tensor_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "proptests/tensors/shown_row.hpp"
+#include "proptests/tensors/tensor_shape.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+constexpr std::size_t most_runs_told = 8;
+
+std::vector<std::int64_t> leading_shape(const TensorTask& task) {
+  if (task.inputs.empty() || task.inputs[0].shape.empty()) return {};
+  return {task.inputs[0].shape.begin(), task.inputs[0].shape.end() - 1};
+}
+
+// A row's number in each leading dimension, where there are several: " [0, 2, 17]".
+std::string index_text(std::size_t row, const std::vector<std::int64_t>& shape) {
+  if (shape.size() < 2) return "";
+  std::string text;
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    const auto size = static_cast<std::size_t>(std::max<std::int64_t>(shape[axis], 1));
+    text = std::to_string(row % size) + (text.empty() ? "" : ", ") + text;
+    row /= size;
+  }
+  return " [" + text + "]";
+}
+
+std::string run_text(const RowRun& run, const std::vector<std::int64_t>& shape) {
+  const std::string first = std::to_string(run.first) + index_text(run.first, shape);
+  if (run.first == run.last) return first;
+  return first + " to " + std::to_string(run.last) + index_text(run.last, shape);
+}
+
+// Decimals enough to tell any two numbers of the format apart.
+std::string number_text(double value, numerics::Format format, int more_digits = 0) {
+  const int digits =
+      1 + static_cast<int>(std::ceil(numerics::properties(format).precision * std::log10(2.0))) + more_digits;
+  return fmt::format("{:.{}g}", value, digits);
+}
+
+// Rows first to last, behind those that were there before.
+void append_run(std::vector<RowRun>& runs, std::size_t first, std::size_t last) {
+  if (!runs.empty() && runs.back().last + 1 == first) {
+    runs.back().last = last;
+  } else {
+    runs.push_back({first, last});
+  }
+}
+
+std::vector<RowRun> runs_of_worst(const TensorJudgement& judgement, const std::vector<std::int64_t>& shape) {
+  std::vector<std::size_t> failed;
+  for (const JudgedTensorRow& row : judgement.worst) {
+    if (row.finding.decision != numerics::Decision::violated) continue;
+    std::size_t number = 0;
+    for (std::size_t axis = 0; axis < std::min(shape.size(), row.index.size()); ++axis) {
+      number = number * static_cast<std::size_t>(shape[axis]) + static_cast<std::size_t>(row.index[axis]);
+    }
+    failed.push_back(number);
+  }
+  std::ranges::sort(failed);
+  std::vector<RowRun> runs;
+  for (const std::size_t row : failed) append_run(runs, row, row);
+  return runs;
+}
+
+std::vector<RowRun> runs_of_profile(const TensorJudgement& judgement, std::size_t rows) {
+  const std::size_t stretches = judgement.profile.size();
+  // Row r belongs to stretch r * stretches / rows, rounded down.
+  const auto begin = [&](std::size_t stretch) { return (stretch * rows + stretches - 1) / stretches; };
+  std::vector<RowRun> runs;
+  for (std::size_t i = 0; i < stretches; ++i) {
+    if (judgement.profile[i] > 1) append_run(runs, begin(i), begin(i + 1) - 1);
+  }
+  return runs;
+}
+
+using Cells = std::array<std::string, 8>;
+
+Cells cells_of(const ShownRow& row) {
+  // The exact value to more digits than the result: else the two might look alike.
+  constexpr int more_digits = 3;
+  const std::string exact =
+      row.lower ? number_text(*row.lower + (*row.upper - *row.lower) / 2, row.format, more_digits) : "-";
+  return {row.index,
+          row.item ? std::to_string(*row.item) : "-",
+          row.logit ? fmt::format("{:.6g}", *row.logit) : "-",
+          number_text(row.got, row.format),
+          exact,
+          row.ulps ? fmt::format("{:.4g} ulp", *row.ulps) : "-",
+          std::isfinite(row.share) ? fmt::format("{:.4g}", row.share) : "-",
+          row.verdict};
+}
+
+}  // namespace
+
+std::size_t rows_of_task(const TensorTask& task) {
+  std::size_t rows = 1;
+  for (const std::int64_t size : leading_shape(task)) rows *= static_cast<std::size_t>(size);
+  return rows;
+}
+
+std::string parameters_text(const TensorTask& task) {
+  if (is_attention(task.op)) return fmt::format(", scale {}{}", task.scale, task.causal ? ", causal" : "");
+  return task.theta == 1 ? "" : fmt::format(", theta {}", task.theta);
+}
+
+std::vector<RowRun> failing_runs(const TensorJudgement& judgement, const TensorTask& task) {
+  if (judgement.failed == 0) return {};
+  return judgement.failed <= judgement.worst.size() ? runs_of_worst(judgement, leading_shape(task))
+                                                    : runs_of_profile(judgement, rows_of_task(task));
+}
+
+std::string failing_text(const TensorJudgement& judgement, const TensorTask& task) {
+  const std::size_t rows = rows_of_task(task);
+  const std::vector<RowRun> runs = failing_runs(judgement, task);
+  if (runs.empty()) return "";
+  const std::vector<std::int64_t> shape = leading_shape(task);
+  std::string list;
+  std::size_t inside = 0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    inside += runs[i].last - runs[i].first + 1;
+    if (i < most_runs_told) list += (list.empty() ? "" : ", ") + run_text(runs[i], shape);
+  }
+  if (runs.size() > most_runs_told) list += fmt::format(" and {} more places", runs.size() - most_runs_told);
+  const std::string count = fmt::format("{} of {} rows fail", judgement.failed, rows);
+  const char* const noun = inside == 1 ? "row" : "rows";
+  return inside == judgement.failed ? fmt::format("{}: {} {}", count, noun, list)
+                                    : fmt::format("{}, all within {} {}", count, noun, list);
+}
+
+std::string tensors_text(std::span<const ReportedTensor> tensors) {
+  std::size_t role_width = 0, place_width = 0;
+  for (const ReportedTensor& one : tensors) {
+    role_width = std::max(role_width, one.role.size());
+    place_width = std::max(place_width, escaped_text(one.place).size());
+  }
+  std::string text;
+  for (const ReportedTensor& one : tensors) {
+    const auto& format = one.tensor->format;
+    text += fmt::format("  {:<{}}  {:<{}}  {:<5} {}\n", one.role, role_width, escaped_text(one.place), place_width,
+                        format ? numerics::properties(*format).name : "mask", shape_text(one.tensor->shape));
+  }
+  return text;
+}
+
+std::string worst_text(const TensorJudgement& judgement, const TensorTask& task, const numerics::Contract& contract,
+                       std::span<const HeldTensor> outputs, std::size_t shown_rows) {
+  const std::span<const JudgedTensorRow> worst(judgement.worst.data(), std::min(judgement.worst.size(), shown_rows));
+  if (worst.empty()) return "";
+  std::vector<Cells> lines{{"row", "item", "logit", "got", "exact", "error", "of threshold", "verdict"}};
+  std::vector<std::string> remarks{""};
+  const std::string usual_claim(worst.front().finding.claim);
+  for (const JudgedTensorRow& row : worst) {
+    const ShownRow shown = shown_row(row, task, contract, outputs);
+    lines.push_back(cells_of(shown));
+    // Which claim, where the table has several; and which rule, where it was no threshold.
+    std::string remark = shown.claim == usual_claim ? "" : shown.claim;
+    if (!shown.reason.empty()) remark += (remark.empty() ? "" : ": ") + shown.reason;
+    remarks.push_back(std::move(remark));
+  }
+  std::array<std::size_t, std::tuple_size_v<Cells>> width{};
+  for (const Cells& line : lines) {
+    for (std::size_t i = 0; i < line.size(); ++i) width[i] = std::max(width[i], line[i].size());
+  }
+  const bool any_logit =
+      std::ranges::any_of(lines.begin() + 1, lines.end(), [](const Cells& c) { return c[2] != "-"; });
+  std::string text = fmt::format("the worst {} by {}\n", worst.size() == 1 ? "row" : "rows", usual_claim);
+  for (std::size_t k = 0; k < lines.size(); ++k) {
+    std::string line = fmt::format("  {:<{}}", lines[k][0], width[0]);
+    for (std::size_t i = 1; i + 1 < lines[k].size(); ++i) {
+      if (i != 2 || any_logit) line += fmt::format("  {:>{}}", lines[k][i], width[i]);
+    }
+    line += "  " + lines[k].back();
+    if (!remarks[k].empty()) line += fmt::format("{:{}}  {}", "", width.back() - lines[k].back().size(), remarks[k]);
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace softcheck::proptests

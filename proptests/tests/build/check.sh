@@ -1,0 +1,158 @@
+#!/bin/sh
+# softcheck check judges results in files: a planted wrong value is found at its place, and files that are no tensors are
+# refused by one line within seconds, never by a signal.
+#   check.sh SOFTCHECK      the command
+set -u
+softcheck=$1
+. "$(dirname "$0")/command_checks.sh"
+: >"$scratch/err"
+cd "$scratch" || exit 1
+
+# says TEXT: the last command's output holds it
+says() { grep -q -e "$1" "$scratch/out" || complain "the output does not say '$1'"; }
+# repeat N TEXT: so many of it in a row, through printf
+repeat() { printf "$2%.0s" $(seq "$1"); }
+# npy_header FILE DESCR SHAPE: of version 1, 128 bytes long
+npy_header() {
+  printf '\223NUMPY\001\000\166\000' >"$1"
+  printf '%-117s\n' "{'descr': '$2', 'fortran_order': False, 'shape': $3, }" >>"$1"
+}
+zero='\000\000\000\000' half='\000\000\000\077' # of f32, the lowest byte first
+
+# Four rows of two equal logits; the third coefficient of row 2 of the second matrix is 0.75.
+npy_header logits.npy '<f4' '(2, 4, 2)'
+repeat 16 "$zero" >>logits.npy
+npy_header right.npy '<f4' '(2, 4, 2)'
+repeat 16 "$half" >>right.npy
+npy_header wrong.npy '<f4' '(2, 4, 2)'
+{ repeat 13 "$half"; printf '\000\000\100\077'; repeat 2 "$half"; } >>wrong.npy
+expect 0 check --logits logits.npy --output right.npy
+says '^  logits  logits.npy  f32   (2, 4, 2)$'
+says '^softmax f32 .*acc=f32 exp=1ulp sum=sequential'
+says '^pass: all 8 rows keep to the contract; 8 of 8 rows judged'
+expect 1 check --logits logits.npy --output wrong.npy --worst 1 --json report.json --junit report.xml --plot slack.svg
+says '^  \[1, 2\]     1      0  0.75  *0.5 .*fail'
+says '^1 of 8 rows fail: row 6 \[1, 2\]$'
+says '^fail: 1 of 8 rows fail'
+for text in '"item": 1' '"failing": ' '"profile": ' '"histogram": ' '"shape": ' '"place": "wrong.npy"' '"contract": "acc=f32'; do
+  grep -q -e "$text" report.json || complain "the JSON report lacks $text"
+done
+grep -q '<failure' report.xml || complain "no failure in the JUnit report"
+grep -q '<svg .*' slack.svg && grep -q '</svg>' slack.svg || complain "no picture"
+expect 1 check --logits logits.npy --output wrong.npy --worst 0
+if grep -q '^the worst' "$scratch/out"; then complain "--worst 0 shows rows"; fi
+expect 5 check --logits logits.npy --output wrong.npy --exempt kernel.softmax.element --exempt kernel.softmax.row_sum
+says '(exempt: kernel.softmax.element, kernel.softmax.row_sum)'
+
+# A mask, a temperature that no equal logits show, another contract, an op of row scalars.
+npy_header mask.npy '|b1' '(2,)'
+printf '\001\000' >>mask.npy
+expect 1 check --logits logits.npy --output right.npy --mask mask.npy
+expect 0 check --logits logits.npy --output right.npy --theta 0.7 --contract 'acc=f64 exp=1ulp sum=tree'
+says '^  theta 0.7$'
+says 'acc=f64 exp=1ulp sum=tree'
+
+# Attention: one query, one key; the value is the result. An lse is an output too.
+for name in q k v; do
+  npy_header $name.npy '<f4' '(1, 1)'
+  printf "$half" >>$name.npy
+done
+expect 0 check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --scale 1
+npy_header lse.npy '<f4' '(1,)'
+printf '\000\000\200\076' >>lse.npy # q k = 0.25
+expect 0 check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --lse lse.npy --causal
+says 'kernel.attention.lse'
+says '^  scale 1, causal$'
+expect 1 check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --lse lse.npy --scale 2
+
+# Flags that are wrong, or have no meaning for the op.
+refuses 2 'needs --logits and --output' check --logits logits.npy
+refuses 2 'needs --query, --key, --value and --output' check --op attention --output v.npy
+refuses 2 '--query: --op softmax has none' check --logits logits.npy --output right.npy --query q.npy
+refuses 2 '--logits: --op attention has none' check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --logits q.npy
+refuses 2 '--scale: --op softmax has none' check --logits logits.npy --output right.npy --scale 2
+refuses 2 '--theta: --op attention has none' check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --theta 2
+refuses 2 '--entropy: need --lse' check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --entropy lse.npy
+refuses 2 '--theta' check --logits logits.npy --output right.npy --theta 0
+refuses 2 '--theta' check --logits logits.npy --output right.npy --theta nan
+refuses 2 '--op: need one of .*softmax' check --op softmin --logits logits.npy --output right.npy
+refuses 2 '--contract: .*sum=sequential' check --logits logits.npy --output right.npy --contract sum=fast
+refuses 2 '--exempt: need one of ' check --logits logits.npy --output right.npy --exempt kernel.nan
+refuses 2 '--dtype: need f64' check --logits logits.npy --output right.npy --dtype half
+refuses 2 '--plot' check --logits logits.npy --output right.npy --plot "$scratch/none/slack.svg"
+refuses 3 'need f16 as --dtype says, got f32' check --logits logits.npy --output right.npy --dtype f16
+refuses 2 "'none.npy' is not there" check --logits none.npy --output right.npy
+refuses 3 'output: need shape' check --logits logits.npy --output v.npy
+refuses 3 'mask: need dtype uint8 or bool' check --logits logits.npy --output right.npy --mask right.npy
+refuses 3 'logits: need a dtype of numbers' check --logits mask.npy --output right.npy
+
+# What is no file of tensors. The reader comes back within seconds, whatever it is.
+softcheck_itself=$softcheck
+softcheck=$scratch/within_seconds
+printf '#!/bin/sh\nexec timeout -s KILL 20 "%s" "$@"\n' "$softcheck_itself" >"$softcheck"
+chmod +x "$softcheck"
+mkfifo pipe.npy || complain "no pipe"
+: >empty.npy
+printf 'text' >text.npy
+printf 'text' >text.npz
+printf 'text' >text.safetensors
+printf 'text' >text.bin
+head -c 130 logits.npy >short.npy
+{ cat logits.npy; printf x; } >long.npy
+npy_header big.npy '>f4' '(1,)'
+npy_header voids.npy '|V2' '(1, 2)'
+printf '\000\000\000\000' >>voids.npy
+for refused in 'pipe.npy:need a regular file' '/dev/zero:need a regular file' './:need a regular file' 'empty.npy:an empty one' \
+  'text.npy:need a .npy file' 'text.safetensors:need a safetensors file' 'text.bin:ends in .npy, .npz or .safetensors' \
+  'short.npy:holds 2 bytes of data, fewer than shape (2, 4, 2)' 'long.npy:holds 65 bytes of data' \
+  'big.npy:big endian' "voids.npy:need --dtype bf16"; do
+  file=${refused%%:*}
+  refuses 3 "--logits: $file: .*${refused#*:}" check --logits "$file" --output right.npy
+  refuses 3 "--output: $file: .*${refused#*:}" check --logits logits.npy --output "$file"
+done
+expect 1 check --logits voids.npy --output voids.npy --dtype bf16
+"$softcheck" check --logits text.npz --output right.npy >out 2>err
+case $? in 3 | 4) ;; *) complain "a text is taken for an archive" ;; esac
+test "$(wc -l <err)" = 1 || complain "not one line on standard error"
+
+# Safetensors: names, also such as would clear the screen; a header nested 100,000 deep.
+length() { printf "\\$(printf %03o $(($1 & 255)))\\$(printf %03o $(($1 >> 8 & 255)))\\$(printf %03o $(($1 >> 16 & 255)))\000\000\000\000\000"; }
+header='{"x":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"p\\u001b[2J":{"dtype":"F32","shape":[1,2],"data_offsets":[8,16]}}'
+text=$(printf '%b' "$header" | sed 's/\x1b/\\u001b/')
+{ length ${#text}; printf '%s' "$text"; repeat 2 "$zero"; repeat 2 "$half"; } >two.safetensors
+refuses 3 "need FILE:NAME, as it holds 2 tensors: 'x', 'p.x1b.2J'" check --logits two.safetensors --output right.npy
+if grep -q "$(printf '\033')" "$scratch/err"; then complain "an escape reaches the terminal"; fi
+npy_header row.npy '<f4' '(1, 2)'
+repeat 2 "$half" >>row.npy
+expect 0 check --logits two.safetensors:x --output row.npy
+says '^  logits  two.safetensors:x  f32   (1, 2)$'
+refuses 3 "holds no tensor 'y'" check --logits two.safetensors:y --output row.npy
+{ printf '{"a":{"dtype":"F32","shape":'; repeat 100000 '['; repeat 100000 ']'; printf ',"data_offsets":[0,0]}}'; } >deep
+{ length "$(wc -c <deep)"; cat deep; } >deep.safetensors
+refuses 3 'deep.safetensors: .*nests deeper' check --logits deep.safetensors --output row.npy
+
+# A terabyte of which nothing is there: mapped, not read. Rows of one logit have the logarithm 0.
+npy_header sparse.npy '<f4' '(274877906944, 1)'
+if truncate -s $((128 + (1 << 40))) sparse.npy 2>/dev/null; then
+  refuses 3 'output: need shape' check --logits sparse.npy --output right.npy
+  "$softcheck_itself" check --op log_softmax --logits sparse.npy --output sparse.npy --plot slack.svg >"$scratch/out" 2>"$scratch/err" &
+  running=$!
+  sleep 1
+  kill -INT $running 2>/dev/null
+  sleep 1
+  kill -TERM $running 2>/dev/null # a shell lets its background ignore SIGINT
+  wait $running
+  test $? = 5 || complain "a judgement that its user ends does not exit with 5"
+  says '^undecided: no row fails, and nothing is proved; .*interrupted after'
+  grep -q '</svg>' slack.svg || complain "no picture of what is known"
+  # A file that becomes shorter under the judge's eyes.
+  "$softcheck_itself" check --op log_softmax --logits sparse.npy --output sparse.npy >"$scratch/out" 2>"$scratch/err" &
+  running=$!
+  sleep 1
+  truncate -s 128 sparse.npy
+  wait $running
+  test $? = 3 || complain "a file that becomes shorter is no malformed input"
+  grep -q '^softcheck: check: a file of tensors became shorter' "$scratch/err" || complain "it is not told of"
+fi
+
+test "$failures" = 0

@@ -1,0 +1,123 @@
+// What is told of judged tensors: which rows fail, the worst of them, and the picture of slack.
+#include "proptests/tensors/tensor_report.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "proptests/tensors/slack_picture.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+TensorTask task_of(std::vector<std::int64_t> shape) {
+  TensorTask task;
+  task.inputs.push_back({nullptr, numerics::Format::f32, std::move(shape), {}});
+  return task;
+}
+
+// A judgement of these shares, one a row up to 512 rows.
+TensorJudgement judgement_of(std::vector<double> profile, std::size_t failed) {
+  TensorJudgement judgement;
+  judgement.verdict = failed > 0 ? ReportVerdict::fail : ReportVerdict::pass;
+  judgement.profile = std::move(profile);
+  judgement.histogram.assign(41, 0);
+  judgement.histogram[3] = 7;
+  judgement.failed = failed;
+  judgement.judged = judgement.profile.size();
+  return judgement;
+}
+
+JudgedTensorRow failed_row(std::vector<std::int64_t> index) {
+  JudgedTensorRow row{std::move(index), {}, 2};
+  row.finding.claim = "kernel.softmax.element";
+  row.finding.decision = numerics::Decision::violated;
+  row.finding.threshold = 0.25;
+  row.finding.got = 0.5;
+  return row;
+}
+
+std::string runs_text(const std::vector<RowRun>& runs) {
+  std::string text;
+  for (const RowRun& run : runs) text += std::to_string(run.first) + "-" + std::to_string(run.last) + " ";
+  return text;
+}
+
+TEST(TensorReport, NeighboursThatFailAreOneRun) {
+  EXPECT_EQ(runs_text(failing_runs(judgement_of({0, 2, 2, 0.5, infinity, 1}, 3), task_of({6, 8}))), "1-2 4-4 ");
+  EXPECT_EQ(runs_text(failing_runs(judgement_of({0, 0.5}, 0), task_of({2, 8}))), "");
+}
+
+TEST(TensorReport, AStretchOfManyRowsIsToldWhole) {
+  std::vector<double> profile(512, 0.5);
+  profile[1] = 3;
+  const TensorJudgement judgement = judgement_of(profile, 1);
+  // Row r stands in stretch r * 512 / 1000, rounded down: 2 and 3 in stretch 1.
+  EXPECT_EQ(runs_text(failing_runs(judgement, task_of({1000, 8}))), "2-3 ");
+  EXPECT_EQ(failing_text(judgement, task_of({1000, 8})), "1 of 1000 rows fail, all within rows 2 to 3");
+}
+
+TEST(TensorReport, RowsThatAreAllAmongTheWorstAreNamed) {
+  TensorJudgement judgement = judgement_of(std::vector<double>(512, 2), 3);
+  for (const std::vector<std::int64_t>& index : {std::vector<std::int64_t>{1, 5}, {0, 9}, {1, 4}}) {
+    judgement.worst.push_back(failed_row(index));
+  }
+  EXPECT_EQ(failing_text(judgement, task_of({2, 1000, 8})),
+            "3 of 2000 rows fail: rows 9 [0, 9], 1004 [1, 4] to 1005 [1, 5]");
+}
+
+TEST(TensorReport, ManyRunsAreCounted) {
+  std::vector<double> profile(40, 0);
+  for (std::size_t i = 0; i < profile.size(); i += 2) profile[i] = 2;
+  EXPECT_THAT(failing_text(judgement_of(profile, 20), task_of({40, 8})),
+              AllOf(HasSubstr("20 of 40 rows fail: rows 0, 2, 4"), HasSubstr(", 14 and 12 more places")));
+}
+
+TEST(TensorReport, TheWorstRowsSayWhatWasGotAndDue) {
+  const std::vector<float> logits{1, 2, 3, 4};
+  TensorTask task = task_of({2, 2});
+  task.inputs[0].first = reinterpret_cast<const std::byte*>(logits.data());
+  task.inputs[0].strides = {2, 1};
+  TensorJudgement judgement = judgement_of({0, 2}, 1);
+  judgement.worst.push_back(failed_row({1}));
+  judgement.worst[0].finding.item = 1;
+  judgement.worst[0].finding.expected = numerics::Enclosure(1);
+  const numerics::Contract contract = numerics::default_contract(numerics::Format::f32, numerics::Format::f32);
+  const std::string text = worst_text(judgement, task, contract, {}, 5);
+  EXPECT_THAT(text, AllOf(HasSubstr("the worst row by kernel.softmax.element"), HasSubstr("[1]"), HasSubstr("0.5"),
+                          HasSubstr("4.194e+06 ulp"), HasSubstr("fail")));
+  EXPECT_EQ(worst_text(judgement, task, contract, {}, 0), "");
+  const auto json = nlohmann::json::parse(tensors_json(judgement, task, contract, {}, {}, 5));
+  EXPECT_EQ(json["worst"][0]["logit"], 4);
+  EXPECT_EQ(json["worst"][0]["expected"], nlohmann::json::parse("[1.0, 1.0]"));
+  EXPECT_EQ(json["rows"]["failing"], nlohmann::json::parse("[[1, 1]]"));
+  EXPECT_EQ(json["histogram"]["rows"][3], 7);
+}
+
+TEST(TensorReport, ThePictureIsDrawnOfAnyProfile) {
+  const numerics::Contract contract = numerics::default_contract(numerics::Format::f32, numerics::Format::bf16);
+  for (const std::vector<double>& profile :
+       {std::vector<double>{}, {0}, {0.5, 1}, {1e-9}, {1e300, 0.1}, {infinity, 0.5}, std::vector<double>(512, 3)}) {
+    const std::string svg = slack_picture(judgement_of(profile, 0), task_of({6, 8}), contract);
+    EXPECT_THAT(svg, AllOf(HasSubstr("<svg "), HasSubstr("</svg>"), HasSubstr("softmax f32"),
+                           HasSubstr("the threshold"), Not(HasSubstr("\"nan")), Not(HasSubstr("\"inf"))));
+  }
+  const auto marks = [&](std::vector<double> profile) {
+    return slack_picture(judgement_of(std::move(profile), 1), task_of({6, 8}), contract);
+  };
+  EXPECT_THAT(marks({infinity, 0.5}), HasSubstr("no threshold excuses it"));
+  EXPECT_THAT(marks({2, 0.5}), Not(HasSubstr("no threshold excuses it")));
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
