@@ -7,7 +7,9 @@
 #include "library/answer.hpp"
 #include "library/options.hpp"
 #include "numerics/contract.hpp"
+#include "proptests/tensors/slack_picture.hpp"
 #include "proptests/tensors/tensor_judge.hpp"
+#include "proptests/tensors/tensor_report.hpp"
 
 namespace softcheck::library {
 
@@ -118,13 +120,16 @@ Answer judge(const softcheck_call* call, const softcheck_options& options) {
     };
   }
   const TensorJudgement judgement = judge_tensors(task, contract, outputs, how);
+  const std::string failing = failing_text(judgement, task);
   const std::string rows = std::to_string(judgement.judged) + (judgement.judged == 1 ? " row" : " rows");
   const std::string summary =
       std::string(to_string(judgement.verdict)) + ": " +
-      (judgement.failed == 0 ? rows + " judged" : std::to_string(judgement.failed) + " of " + rows + " do not hold");
+      (failing.empty() ? rows + " judged" : failing);
   Answer result = answer_of({judgement.rows}, summary);
   result.status = static_cast<softcheck_status>(exit_code(judgement.verdict));
   result.members["verdict"] = to_string(judgement.verdict);
+  result.members["text"] = to_table({judgement.rows}) + worst_text(judgement, task, contract, outputs, how.worst);
+  result.members["picture"] = slack_picture(judgement, task, contract);
   result.members["judged"] = judgement.judged;
   result.members["failed"] = judgement.failed;
   result.members["worst"] = Json::array();

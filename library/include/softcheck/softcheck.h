@@ -131,7 +131,7 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  * Tensors are on the CPU and may have any strides, 0 and negative ones too; a mask is uint8 or bool and is broadcast.
  * Of options op, contract, exempt, worst, interrupted, progress and context are read.
  * Adds "judged", "failed", "worst": [{"index", "claim", "item", "got", "expected", "threshold", "share", "verdict"}],
- * "profile" and "histogram" (proptests/tensors/tensor_judge.hpp), and "contract". */
+ * "profile" and "histogram" (proptests/tensors/tensor_judge.hpp), "picture", an SVG of them, and "contract". */
 SOFTCHECK_API int softcheck_judge_tensors(const softcheck_call* call, const softcheck_options* options, char** report);
 
 /* The exact value of every element of output `which` (0; of attention 1 is lse and 2 entropy), between two doubles,
