@@ -1,0 +1,37 @@
+#!/bin/sh
+# The wheel as a stranger gets it: in a new virtual environment, without a compiler or anything else on the path.
+set -eu
+build=$1
+. python/tools.sh
+python_tools build/python/wheel wheel || { echo "skipped: no virtual environment with the pinned packages (build/python/pip.log)"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+make_wheel "$build" "$work/wheels" build/python/wheel || { tail -n 30 build/python/wheel.log; exit 1; }
+kib=$(($(cat "$work"/wheels/*.whl | wc -c) / 1024))
+[ "$kib" -le $((15 * 1024)) ] || { echo "the wheel has $kib KiB: need at most 15 MiB"; exit 1; }
+ls "$work"/wheels/*py3-none-manylinux*.whl
+python3 -m venv "$work/venv"
+"$work/venv/bin/python" -m pip install -q --disable-pip-version-check "$work"/wheels/*.whl
+mkdir "$work/empty"
+cp python/tests/kernels.py "$work/kernels.py"
+cat >"$work/use.py" <<'PYTHON'
+import sys, time
+import numpy as np
+start = time.perf_counter()
+import softcheck
+print(f"import beside NumPy: {time.perf_counter() - start:.3f} s")
+assert "site-packages" in softcheck.__file__, softcheck.__file__
+import kernels
+assert softcheck.check(kernels.softmax).verdict == "pass"
+assert softcheck.check(kernels.one_item_off).verdict == "fail"
+x = np.linspace(0, 1, 5, dtype=np.float32)
+assert softcheck.assert_output("softmax", x, kernels.softmax(x))
+PYTHON
+run="env -i HOME=$work PATH=$work/empty $work/venv/bin/python"
+$run "$work/use.py"
+$run -m softcheck version
+$run -m softcheck check --op softmax --logits "$work/none.npy" --output "$work/none.npy" && exit 1
+# A licence for each library that it brings.
+site=$(dirname "$(find "$work/venv" -name softcheck -type d | head -n 1)")
+libraries=$(ls "$site/softcheck.libs" | wc -l) licences=$(ls "$site/softcheck/licences" | grep -vc '^softcheck')
+[ "$licences" -ge "$libraries" ] || { ls "$site/softcheck.libs" "$site/softcheck/licences"; exit 1; }

@@ -1,0 +1,22 @@
+# For ./run and the tests, which read it from the checkout's root. shellcheck shell=sh
+
+# python_tools FOLDER LIST: a virtual environment with what python/requirements/LIST.txt pins; fails where there is none
+# to be had, and build/python/pip.log says why.
+python_tools() {
+  mkdir -p build/python
+  if [ ! -x "$1/bin/python" ]; then
+    python3 -m venv "$1" >build/python/pip.log 2>&1 || { rm -rf "$1"; return 1; }
+  fi
+  cmp -s "python/requirements/$2.txt" "$1/installed.txt" && return 0
+  "$1/bin/python" -m pip install -q --disable-pip-version-check -r "python/requirements/$2.txt" >build/python/pip.log 2>&1 || return 1
+  cp "python/requirements/$2.txt" "$1/installed.txt"
+}
+
+# make_wheel BUILD TARGET TOOLS: the package with what BUILD holds, made whole by auditwheel, in the folder TARGET.
+make_wheel() {
+  rm -rf "$2" "$2-bare"
+  SOFTCHECK_BUILD_TESTS=ON SOFTCHECK_BUILD_BENCHMARKS=ON "$3/bin/python" -m pip wheel --disable-pip-version-check \
+    --no-build-isolation --no-deps -q -C "build-dir=$1" -w "$2-bare" . >build/python/wheel.log 2>&1 || return 1
+  PATH="$PWD/$3/bin:$PATH" "$3/bin/python" -m auditwheel repair --strip -w "$2" "$2-bare"/*.whl >>build/python/wheel.log 2>&1 || return 1
+  rm -rf "$2-bare"
+}
