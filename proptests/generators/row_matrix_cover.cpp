@@ -177,7 +177,9 @@ class Possibilities {
     if (choice[nan] && choice[nan_at] && (*choice[nan] == 0) != (*choice[nan_at] == 0)) return false;
     const bool some = (choice[nan] && *choice[nan] > 0) || (choice[nan_at] && *choice[nan_at] > 0);
     if (!some) return true;
-    return options_.nans && !options_.rows.domain.finite;
+    if (options_.rows.domain.finite) return false;
+    if (!choice[nan]) return options_.nans || options_.infinities;
+    return static_cast<NanClass>(*choice[nan]) == NanClass::infinite ? options_.infinities : options_.nans;
   }
 
   const RowMatrixOptions& options_;
@@ -310,15 +312,24 @@ class Coverer {
     std::uint64_t row = draw_.one_in(3) ? 0 : draw_.one_in(2) ? count - 1 : draw_.below(count);
     if (count > 1 && matrix.rows[row].visible() == 0) row = row > 0 ? row - 1 : 1;  // a row that stays hidden
     make_visible(matrix, row, item);
-    matrix.nans = {{row, item, bits_of(static_cast<NanClass>(choice[nan]), matrix.format)}};
+    if (static_cast<NanClass>(choice[nan]) == NanClass::infinite) return place_infinities(matrix, row, item);
+    matrix.specials = {{row, item, bits_of(static_cast<NanClass>(choice[nan]), matrix.format)}};
     if (static_cast<NanClass>(choice[nan]) != NanClass::several) return;
-    for (const NanLogit& more : draw_nans(draw_, matrix)) {
+    for (const SpecialLogit& more : draw_nans(draw_, matrix)) {
       const bool behind = more.row > row || (more.row == row && more.item > item);
-      if (behind && matrix.nans.size() < 3) matrix.nans.push_back(more);
+      if (behind && matrix.specials.size() < 3) matrix.specials.push_back(more);
     }
   }
 
-  /// A NaN stands in place of a logit that is seen.
+  /// One, every third time with a neighbour that shares the weight.
+  void place_infinities(RowMatrixCase& matrix, std::uint64_t row, std::uint64_t item) {
+    const std::uint64_t bits = numerics::encode(matrix.format, infinity);
+    matrix.specials = {{row, item, bits}};
+    const bool two = draw_.one_in(3) && item + 1 < matrix.columns;
+    if (two && std::isfinite(matrix.rows[row].expand()[item + 1])) matrix.specials.push_back({row, item + 1, bits});
+  }
+
+  /// A NaN or +inf stands in place of a logit that is seen.
   static void make_visible(RowMatrixCase& matrix, std::uint64_t row, std::uint64_t item) {
     const std::size_t first = matrix.rows.first_like(row);
     std::vector<double> logits = matrix.rows[first].expand();

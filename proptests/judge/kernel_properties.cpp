@@ -87,6 +87,10 @@ std::vector<RowMatrixCase> cases_named_by(const RowMatrixCase& matrix, const Cer
     plain.mask = MaskUse::none;
     plain.in = plain.out = plain.visible = {};
     last.rows = RowCycle(matrix.rows.cycle(), row + 1);
+    std::erase_if(last.specials, [&](const SpecialLogit& one) { return one.row > row; });
+    std::erase_if(single.specials, [&](const SpecialLogit& one) { return one.row != row; });
+    for (SpecialLogit& one : single.specials) one.row = 0;
+    plain.specials = single.specials;
     std::vector<RowMatrixCase> named{plain, single, last};
     std::erase_if(named, [&](const RowMatrixCase& one) { return !domain.admits(traits_of(one)); });
     return named;
@@ -217,6 +221,7 @@ void add_covers(const RowOptions& rows, const ClaimLists& claims, const KernelSu
   covered.max_elements = options.cover_elements;
   covered.rows.fully_masked = may_hide(subject.domain);
   covered.nans = !subject.domain.finite && !subject.exempt.contains("kernel.nan_row");
+  covered.infinities = !subject.domain.finite && !subject.exempt.contains("kernel.infinite_row");
   const auto made = [covered, &trial, run = options, seed = options.run.seed] {
     std::vector<RowMatrixCase> matrices;
     for (int k = 0; k < std::max(1, run.covers); ++k) {
@@ -228,6 +233,7 @@ void add_covers(const RowOptions& rows, const ClaimLists& claims, const KernelSu
     return matrices;
   };
   std::vector<std::string> decided = ClaimLists::with(claims.values, "kernel.nan_row", covered.nans);
+  decided = ClaimLists::with(std::move(decided), "kernel.infinite_row", covered.infinities);
   decided =
       ClaimLists::with(std::move(decided), "kernel.masked_row", covered.rows.fully_masked && !subject.domain.no_mask);
   list.add_later("EveryPairOfClassesIsComputed", std::move(decided), made, [covered](const RowMatrixCase& matrix) {
@@ -309,7 +315,7 @@ void require_replayable(const KernelSubject& subject, std::string_view case_text
     RowMatrixOptions options;
     options.rows = allowed;
     options.rows.min_length = options.least_rows = 0;
-    options.rows.fully_masked = options.nans = true;
+    options.rows.fully_masked = options.nans = options.infinities = true;
     options.most_rows = allowed.max_length;
     RowMatrixCase matrix;
     from_text(case_text, matrix);
