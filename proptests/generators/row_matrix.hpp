@@ -117,6 +117,11 @@ std::vector<RowMatrixCase> empty_matrices(numerics::Format format);
 /// Two or three rows or columns 2^15 to 2^32 elements apart, the nearest first.
 std::vector<RowMatrixCase> distant_matrices(numerics::Format format);
 
+/// One row each: a maximum, and columns - 1 items of the weight c 2^-k, of which a sum may lose none. Next to the half
+/// unit of the last place of 1 in f64, f32, f16 and bf16 c takes several values above and below it, since a sum that
+/// leaves out smaller weights errs by c times what one that rounds them away may; elsewhere k alone rises, to 149.
+std::vector<RowMatrixCase> far_mass_matrices(numerics::Format format, std::uint64_t columns);
+
 /// "matrix f32 columns=3 theta=0x1p+0 mask=none in=5,1,0,end rows=7 nan=1,2,0x7fc00000 inf=4,0 ; 0x1p+0*3 ; -inf
 /// 0x0p+0*2". Compact layouts are left out, and rows= where the rows that follow stand once each.
 std::string to_text(const RowMatrixCase& matrix);

@@ -56,6 +56,13 @@ std::vector<std::uint64_t> widths_for(const JudgeOptions& options) {
   return swept_widths(dense, std::min(most, options.max_length));
 }
 
+/// The longest rows whose additions, one after another, leave their sum four bits; of the domain.
+std::uint64_t far_columns(const KernelSubject& subject, const JudgeOptions& options) {
+  const double unit = numerics::properties(subject.contract.accumulator).unit_roundoff;
+  const auto meaningful = static_cast<std::uint64_t>(0x1p-4 / std::max(unit, 0x1p-40));
+  return subject.domain.length("n").nearest(std::min({meaningful, options.max_length, std::uint64_t{1} << 17}));
+}
+
 /// Rows in a call of many.
 constexpr std::uint64_t rows_at_once = 512;
 
@@ -269,6 +276,8 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   list.add_listed("AnEmptyCallHasItsValues", ClaimLists::with(claims.clean, "kernel.masked_row"),
                   empty_matrices(format));
   list.add_listed("StridesBeyondAnIntegerAreFollowed", claims.values, distant_matrices(format));
+  list.add_listed("FarItemsCountTogether", claims.values, far_mass_matrices(format, far_columns(subject, options)),
+                  [rows](const RowMatrixCase& matrix) { return with_shrinks(matrix, rows); });
   add_covers(rows, claims, subject, options, trial, list);
   if (options.rows > 0) add_many_rows(rows, claims, options.rows, list);
   if (subject.required.in_place && !is_row_scalar(subject.op)) {
