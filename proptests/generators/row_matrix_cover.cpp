@@ -11,6 +11,7 @@
 #include "proptests/generators/matrix_class.hpp"
 #include "proptests/generators/row_families.hpp"
 #include "proptests/generators/row_matrix_classes.hpp"
+#include "proptests/interrupted.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -192,7 +193,10 @@ class Coverer {
   Coverer(const RowMatrixOptions& options, std::uint64_t seed)
       : options_(options), draw_(seed), possible_(options, draw_) {}
 
-  MatrixCover cover(bool pairs) {
+  MatrixCover cover(bool pairs, const std::function<bool()>& asked_to_end) {
+    const auto go_on = [&] {
+      if (asked_to_end && asked_to_end()) throw Interrupted();
+    };
     std::vector<std::size_t> counts;
     for (const MatrixDimension& dimension : matrix_dimensions()) counts.push_back(dimension.classes.size());
     MatrixCover result;
@@ -204,9 +208,13 @@ class Coverer {
         result.possible.back().push_back(possible_(alone));
       }
     }
-    const auto fits = [this](const ClassChoice& choice) { return possible_(choice); };
+    const auto fits = [&](const ClassChoice& choice) {
+      go_on();
+      return possible_(choice);
+    };
     const auto choices = pairs ? covering_choices(counts, fits, draw_) : touching_choices(counts, fits, draw_);
     for (const std::vector<std::size_t>& choice : choices) {
+      go_on();
       result.matrices.push_back(matrix_of(choice));
     }
     std::ranges::stable_sort(result.matrices, {}, [](const RowMatrixCase& matrix) { return size_of(matrix); });
@@ -364,8 +372,9 @@ class Coverer {
 
 }  // namespace
 
-MatrixCover covering_matrices(const RowMatrixOptions& options, bool pairs, std::uint64_t seed) {
-  return Coverer(options, seed).cover(pairs);
+MatrixCover covering_matrices(const RowMatrixOptions& options, bool pairs, std::uint64_t seed,
+                              const std::function<bool()>& asked_to_end) {
+  return Coverer(options, seed).cover(pairs, asked_to_end);
 }
 
 }  // namespace softcheck::proptests

@@ -130,7 +130,7 @@ class PropertyList {
   void add(const char* sentence, std::vector<std::string> claims, rc::Gen<Case> generator,
            Certificates (KernelTrial::*check)(const Case&), int cases = 0, std::vector<Case> listed = {},
            std::function<rc::Shrinkable<Case>(const Case&)> shrinkable = {},
-           std::function<std::vector<Case>()> listed_later = {}) {
+           std::function<std::vector<Case>(const std::function<bool()>&)> listed_later = {}) {
     std::erase_if(claims, [&](const std::string& claim) { return subject_.exempt.contains(claim); });
     KernelTrial& trial = trial_;
     PropertyOf<Case> property{
@@ -165,7 +165,7 @@ class PropertyList {
   }
   /// Of matrices that are made when the property is run.
   void add_later(const char* sentence, std::vector<std::string> claims,
-                 std::function<std::vector<RowMatrixCase>()> listed_later,
+                 std::function<std::vector<RowMatrixCase>(const std::function<bool()>&)> listed_later,
                  std::function<rc::Shrinkable<RowMatrixCase>(const RowMatrixCase&)> shrinkable) {
     add(sentence, std::move(claims), rc::gen::just(RowMatrixCase{}), &KernelTrial::together, 0, {},
         std::move(shrinkable), std::move(listed_later));
@@ -229,10 +229,12 @@ void add_covers(const RowOptions& rows, const ClaimLists& claims, const KernelSu
   covered.rows.fully_masked = may_hide(subject.domain);
   covered.nans = !subject.domain.finite && !subject.exempt.contains("kernel.nan_row");
   covered.infinities = !subject.domain.finite && !subject.exempt.contains("kernel.infinite_row");
-  const auto made = [covered, &trial, run = options, seed = options.run.seed] {
+  const auto made = [covered, &trial, run = options,
+                     seed = options.run.seed](const std::function<bool()>& asked_to_end) {
     std::vector<RowMatrixCase> matrices;
     for (int k = 0; k < std::max(1, run.covers); ++k) {
-      MatrixCover cover = covering_matrices(covered, run.covers > 0, seed + static_cast<std::uint64_t>(k));
+      MatrixCover cover =
+          covering_matrices(covered, run.covers > 0, seed + static_cast<std::uint64_t>(k), asked_to_end);
       std::ranges::move(cover.matrices, std::back_inserter(matrices));
       trial.leave_out(cover.possible, run);
     }
