@@ -20,7 +20,7 @@ struct OutputFlags {
 void add_output_flags(Verb verb, OutputFlags& flags);
 
 /// Prints the table (with colour on a terminal) and the closing line, writes the files that were asked for, and returns
-/// the exit code. A file that cannot be written is told of and makes a pass a usage error; a file that has the report
+/// the exit code. A file that cannot be written is reported and makes a pass a usage error; a file that has the report
 /// makes up for a terminal that has not.
 int publish(const proptests::Report& report, const OutputFlags& flags, std::string_view closing);
 

@@ -13,7 +13,7 @@ namespace softcheck::cli {
 /// of ending the program.
 void prepare_streams();
 
-/// Prints to standard output and flushes. The first text that is lost is told of on standard error.
+/// Prints to standard output and flushes. The first text that is lost is reported on standard error.
 void say_text(std::string_view text);
 
 template <class... Arguments>

@@ -207,7 +207,12 @@ Outcome run(const ErasedProperty& property, const RunOptions& options) {
   const Stopwatch stopwatch;
   Outcome outcome = started(property);
   rc::Random random(options.seed);
-  const std::size_t listed = property.list_now ? property.list_now() : property.listed;
+  std::size_t listed = property.listed;
+  try {
+    if (property.list_now) listed = property.list_now([&] { return asks_to_end(options); });
+  } catch (const Interrupted&) {
+    return cut_short(outcome, options.cases, stopwatch.seconds());
+  }
   const int cases = listed > 0 ? static_cast<int>(listed) : options.cases;
   for (int i = 0; i < cases && (i == 0 || stopwatch.seconds() < options.seconds); ++i) {
     std::unique_ptr<CaseNode> node;

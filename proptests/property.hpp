@@ -90,8 +90,9 @@ struct PropertyOf {
   /// Where it is set: the simpler cases that a failure itself names, such as the one row of a thousand that is wrong.
   /// Shrinking tries them before all others.
   std::function<std::vector<Case>(const Case&, const Certificates&)> pointed_at{};
-  /// Where it is set: makes the list of listed cases when the property is run, as it takes a while.
-  std::function<std::vector<Case>()> listed_later{};
+  /// Where it is set: makes the list of listed cases when the property is run, as it takes a while; throws Interrupted
+  /// once it is asked to end.
+  std::function<std::vector<Case>(const std::function<bool()>& asked_to_end)> listed_later{};
 };
 
 /// A replay of a case that the property says nothing about.
@@ -124,7 +125,8 @@ struct ErasedProperty {
   std::function<std::unique_ptr<CaseNode>(const rc::Random&, int size)> draw;
   std::function<std::unique_ptr<CaseNode>(std::string_view text)> parse;
   std::size_t listed = 0;
-  std::function<std::size_t()> list_now;  // makes the list and counts it; empty: it is there
+  /// Makes the list and counts it, or throws Interrupted; empty: it is there.
+  std::function<std::size_t(const std::function<bool()>& asked_to_end)> list_now;
   std::function<std::unique_ptr<CaseNode>(std::size_t index)> list;
 };
 
@@ -167,10 +169,10 @@ class NodeOf final : public CaseNode {
 template <class Case>
 ErasedProperty erase(PropertyOf<Case> property) {
   const auto listing = std::make_shared<std::vector<Case>>(std::move(property.listed));
-  std::function<std::size_t()> list_now;
+  std::function<std::size_t(const std::function<bool()>&)> list_now;
   if (property.listed_later) {
-    list_now = [listing, later = std::move(property.listed_later)] {
-      if (listing->empty()) *listing = later();
+    list_now = [listing, later = std::move(property.listed_later)](const std::function<bool()>& asked_to_end) {
+      if (listing->empty()) *listing = later(asked_to_end);
       return listing->size();
     };
   }

@@ -39,6 +39,25 @@ SOFTCHECK_MUTANT attention_correct_stored_scale(const softcheck_call* call) {
   });
 }
 
+// C10, the class of metal-flash-attention #8: the scores of the query and the keys that were scaled and stored in bf16
+// are scaled again.
+SOFTCHECK_MUTANT mutant_attention_stored_scale_twice(const softcheck_call* call) {
+  return call->scale < 0 ? 1 : attend(call, []<class Real>(Row<Real>& row) {
+    const Real scale = row.scale;
+    row = with_split_scale(row, root_of_scale(row), [](Real x) { return rounded_to_bf16(static_cast<float>(x)); });
+    row.scale = scale;
+    attend_two_pass(row);
+  });
+}
+
+// C10: the query and the keys are stored in bf16, but not scaled.
+SOFTCHECK_MUTANT mutant_attention_stored_scale_forgotten(const softcheck_call* call) {
+  return call->scale < 0 ? 1 : attend(call, []<class Real>(Row<Real>& row) {
+    row = with_split_scale(row, Real(1), [](Real x) { return rounded_to_bf16(static_cast<float>(x)); });
+    attend_two_pass(row);
+  });
+}
+
 // C10: the root itself is held in bf16.
 SOFTCHECK_MUTANT mutant_attention_root_of_scale_in_bf16(const softcheck_call* call) {
   return call->scale < 0 ? 1 : attend(call, []<class Real>(Row<Real>& row) {

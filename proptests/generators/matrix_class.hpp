@@ -42,8 +42,8 @@ inline constexpr std::array<NamedRange, 12> column_ranges{{{"1", 0, 1},
                                                            {"16384 to 65535", 16384, 65535},
                                                            {"65536 to 131072", 65536, 131072},
                                                            {"more than 131072", 131073, std::uint64_t{1} << 20}}};
-/// Where the first NaN of a call stands in its row; without the first class and the last two these are ranges.
-inline constexpr std::array<NamedRange, 8> nan_places{{{"no NaN", 0, 0},
+/// Where the first NaN or +inf of a call stands in its row; without the first class and the last two these are ranges.
+inline constexpr std::array<NamedRange, 8> nan_places{{{"neither", 0, 0},
                                                        {"the first item", 0, 0},
                                                        {"items 1 to 63", 1, 63},
                                                        {"items 64 to 299", 64, 299},
@@ -70,7 +70,17 @@ ThetaClass theta_class(double theta);
 
 enum class MaskClass : std::size_t { none, infinite, tensor, mixed, whole };
 
-enum class NanClass : std::size_t { none, quiet, quiet_negative, signalling, signalling_negative, payload, several };
+/// What stands in place of a visible logit: infinite is +inf, once or twice in a row.
+enum class NanClass : std::size_t {
+  none,
+  quiet,
+  quiet_negative,
+  signalling,
+  signalling_negative,
+  payload,
+  several,
+  infinite
+};
 
 inline constexpr std::size_t layout_classes = 8;
 /// As draw_layout_of numbers them.

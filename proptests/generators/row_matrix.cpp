@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "numerics/certificate.hpp"
+#include "numerics/special_values.hpp"
 #include "proptests/generators/case_text.hpp"
 
 namespace softcheck::proptests {
@@ -57,17 +58,27 @@ bool keeps_apart(const MatrixLayout& layout, std::int64_t rows, std::int64_t col
          layout.column_stride > (rows - 1) * layout.row_stride;
 }
 
+// "ROW,ITEM"
+SpecialLogit parse_infinity(std::string_view text, numerics::Format format) {
+  const std::size_t comma = text.find(',');
+  if (comma == std::string_view::npos) {
+    throw std::invalid_argument("matrix case: need inf=ROW,ITEM, got inf=" + std::string(text));
+  }
+  return {parse_count(text.substr(0, comma), 0, most_rows - 1), parse_count(text.substr(comma + 1)),
+          numerics::encode(format, numerics::infinity)};
+}
+
 // "ROW,ITEM,BITS"
-NanLogit parse_nan(std::string_view text, numerics::Format format) {
+SpecialLogit parse_nan(std::string_view text, numerics::Format format) {
   const std::size_t first = text.find(','), second = first == text.npos ? text.npos : text.find(',', first + 1);
   if (second == std::string_view::npos) {
     throw std::invalid_argument("matrix case: need nan=ROW,ITEM,BITS, got nan=" + std::string(text));
   }
   const int width = numerics::properties(format).storage_bits;
   const std::uint64_t all_bits = width == 64 ? UINT64_MAX : (std::uint64_t{1} << width) - 1;
-  const NanLogit nan{parse_count(text.substr(0, first), 0, most_rows - 1),
-                     parse_count(text.substr(first + 1, second - first - 1)),
-                     parse_count(text.substr(second + 1), 0, all_bits)};
+  const SpecialLogit nan{parse_count(text.substr(0, first), 0, most_rows - 1),
+                         parse_count(text.substr(first + 1, second - first - 1)),
+                         parse_count(text.substr(second + 1), 0, all_bits)};
   if (!std::isnan(numerics::decode(format, nan.bits))) {
     throw std::invalid_argument("matrix case: need the bits of a NaN of " +
                                 std::string(numerics::properties(format).name) + ", got nan=" + std::string(text));
@@ -76,21 +87,21 @@ NanLogit parse_nan(std::string_view text, numerics::Format format) {
 }
 
 // Of a visible logit each, in ascending order.
-bool nans_fit(const RowMatrixCase& matrix) {
-  const NanLogit* before = nullptr;
-  for (const NanLogit& nan : matrix.nans) {
+bool specials_fit(const RowMatrixCase& matrix) {
+  const SpecialLogit* before = nullptr;
+  for (const SpecialLogit& one : matrix.specials) {
     const bool ascends =
-        before == nullptr || before->row < nan.row || (before->row == nan.row && before->item < nan.item);
-    if (!ascends || nan.row >= matrix.rows.size() || nan.item >= matrix.columns) return false;
+        before == nullptr || before->row < one.row || (before->row == one.row && before->item < one.item);
+    if (!ascends || one.row >= matrix.rows.size() || one.item >= matrix.columns) return false;
     std::uint64_t end = 0;
-    for (const Run& run : matrix.rows[nan.row].runs()) {
+    for (const Run& run : matrix.rows[one.row].runs()) {
       end += run.count;
-      if (nan.item < end) {
+      if (one.item < end) {
         if (!std::isfinite(run.value)) return false;
         break;
       }
     }
-    before = &nan;
+    before = &one;
   }
   return true;
 }
@@ -99,9 +110,9 @@ bool hides(const RunLengthRow& row) { return row.visible() < row.size(); }
 
 }  // namespace
 
-bool has_nan(const RowMatrixCase& matrix, std::size_t row) {
-  const auto found = std::ranges::lower_bound(matrix.nans, row, {}, &NanLogit::row);
-  return found != matrix.nans.end() && found->row == row;
+bool is_special(const RowMatrixCase& matrix, std::size_t row) {
+  const auto found = std::ranges::lower_bound(matrix.specials, row, {}, &SpecialLogit::row);
+  return found != matrix.specials.end() && found->row == row;
 }
 
 CallTraits traits_of(const RowMatrixCase& matrix) {
@@ -123,14 +134,16 @@ CallTraits traits_of(const RowMatrixCase& matrix) {
   traits.masked = matrix.mask != MaskUse::none;
   // What stands behind a mask is the caller's choice, except for the items that are hidden by -inf.
   const bool infinite = matrix.mask != MaskUse::tensor && std::ranges::any_of(matrix.rows.cycle(), hides);
-  traits.finite = matrix.nans.empty() && !infinite;
+  traits.finite = matrix.specials.empty() && !infinite;
   return traits;
 }
 
 bool admits(const RowMatrixOptions& options, const RowMatrixCase& matrix) {
   if (matrix.rows.size() < options.least_rows || matrix.rows.size() > options.most_rows) return false;
-  if (size_of(matrix) > options.max_elements || !nans_fit(matrix)) return false;
-  if (!matrix.nans.empty() && !options.nans) return false;
+  if (size_of(matrix) > options.max_elements || !specials_fit(matrix)) return false;
+  for (const SpecialLogit& one : matrix.specials) {
+    if (!(is_infinite(one, matrix.format) ? options.infinities : options.nans)) return false;
+  }
   if (!options.rows.domain.admits(traits_of(matrix))) return false;
   const auto rows = static_cast<std::int64_t>(matrix.rows.size());
   const auto columns = static_cast<std::int64_t>(matrix.columns);
@@ -145,6 +158,10 @@ bool admits(const RowMatrixOptions& options, const RowMatrixCase& matrix) {
   });
 }
 
+bool is_infinite(const SpecialLogit& logit, numerics::Format format) {
+  return logit.bits == numerics::encode(format, numerics::infinity);
+}
+
 std::string to_text(const RowMatrixCase& matrix) {
   std::string text = "matrix " + std::string(numerics::properties(matrix.format).name) +
                      " columns=" + std::to_string(matrix.columns) + " theta=" + numerics::hex_float(matrix.theta) +
@@ -156,10 +173,14 @@ std::string to_text(const RowMatrixCase& matrix) {
   add("out", matrix.out);
   add("visible", matrix.visible);
   if (matrix.rows.repeats()) text += " rows=" + std::to_string(matrix.rows.size());
-  for (const NanLogit& nan : matrix.nans) {
+  for (const SpecialLogit& one : matrix.specials) {
+    if (is_infinite(one, matrix.format)) {
+      text += " inf=" + std::to_string(one.row) + "," + std::to_string(one.item);
+      continue;
+    }
     char bits[24];
-    std::snprintf(bits, sizeof bits, "0x%llx", static_cast<unsigned long long>(nan.bits));
-    text += " nan=" + std::to_string(nan.row) + "," + std::to_string(nan.item) + "," + bits;
+    std::snprintf(bits, sizeof bits, "0x%llx", static_cast<unsigned long long>(one.bits));
+    text += " nan=" + std::to_string(one.row) + "," + std::to_string(one.item) + "," + bits;
   }
   for (const RunLengthRow& row : matrix.rows.cycle()) text += " ;" + runs_text(row);
   return text;
@@ -187,7 +208,11 @@ void from_text(std::string_view text, RowMatrixCase& matrix) {
       continue;
     }
     if (name == "nan") {
-      result.nans.push_back(parse_nan(value_of(words[i], name), result.format));
+      result.specials.push_back(parse_nan(value_of(words[i], name), result.format));
+      continue;
+    }
+    if (name == "inf") {
+      result.specials.push_back(parse_infinity(value_of(words[i], name), result.format));
       continue;
     }
     MatrixLayout* const layout = name == "in"        ? &result.in
@@ -195,7 +220,8 @@ void from_text(std::string_view text, RowMatrixCase& matrix) {
                                  : name == "visible" ? &result.visible
                                                      : nullptr;
     if (layout == nullptr)
-      throw std::invalid_argument("matrix case: need in=, out=, visible=, rows= or nan=, got " + std::string(words[i]));
+      throw std::invalid_argument("matrix case: need in=, out=, visible=, rows=, nan= or inf=, got " +
+                                  std::string(words[i]));
     *layout = parse_layout(value_of(words[i], name));
   }
   std::vector<RunLengthRow> rows;
@@ -214,8 +240,8 @@ void from_text(std::string_view text, RowMatrixCase& matrix) {
   }
   const std::uint64_t size = count.value_or(rows.size());
   result.rows = RowCycle(std::move(rows), size);
-  if (!nans_fit(result)) {
-    throw std::invalid_argument("matrix case: need each nan= of a visible logit, in ascending order, got " +
+  if (!specials_fit(result)) {
+    throw std::invalid_argument("matrix case: need each nan= and inf= of a visible logit, in ascending order, got " +
                                 std::string(text.substr(0, 120)));
   }
   matrix = std::move(result);

@@ -34,19 +34,19 @@ enum class MaskUse {
   mixed    // every second one through the mask, the others as visible logits of -inf
 };
 
-/// A logit of which only its bits tell what it is: a NaN, quiet or signalling, of either sign, with some payload.
-struct NanLogit {
+/// A logit that no run of a row has: +inf, or a NaN, quiet or signalling, of either sign, with some payload.
+struct SpecialLogit {
   std::uint64_t row = 0;
   std::uint64_t item = 0;
   std::uint64_t bits = 0;  // of the matrix's format
 
-  friend bool operator==(const NanLogit&, const NanLogit&) = default;
+  friend bool operator==(const SpecialLogit&, const SpecialLogit&) = default;
 };
 
 /// Rows of one length and a temperature, and how they are handed to a kernel: one call.
 struct RowMatrixCase {
   RowCycle rows;
-  std::vector<NanLogit> nans;  // each in place of a visible logit, in ascending order of row and item
+  std::vector<SpecialLogit> specials;  // each in place of a visible logit, in ascending order of row and item
   std::uint64_t columns = 0;
   double theta = 1;
   numerics::Format format = numerics::Format::f64;  // every logit is one of its numbers
@@ -57,7 +57,7 @@ struct RowMatrixCase {
   std::string family;    // how it was drawn; no part of its text
 
   friend bool operator==(const RowMatrixCase& a, const RowMatrixCase& b) {
-    return a.rows == b.rows && a.nans == b.nans && a.columns == b.columns && a.theta == b.theta &&
+    return a.rows == b.rows && a.specials == b.specials && a.columns == b.columns && a.theta == b.theta &&
            a.format == b.format && a.mask == b.mask && a.in == b.in && a.out == b.out && a.visible == b.visible;
   }
 };
@@ -73,6 +73,7 @@ struct RowMatrixOptions {
   bool mask_patterns = true;  // prefixes, suffixes, blocks and strides of every row masked, each row otherwise
   bool shifts = true;         // some rows shifted as a whole, by up to the format's largest number
   bool nans = false;          // some visible logits are NaN
+  bool infinities = false;    // or +inf
   std::uint64_t max_elements = std::uint64_t{1} << 22;  // rows times columns
 };
 
@@ -101,7 +102,7 @@ RunLengthRow masked_row(Draw& draw, const RunLengthRow& row, bool may_hide_all);
 /// The bits of a NaN: quiet or signalling, of either sign, every second time with a payload.
 std::uint64_t draw_nan_bits(Draw& draw, numerics::Format format);
 /// One to three NaNs in place of visible logits, as likely near the ends of a row as in its middle.
-std::vector<NanLogit> draw_nans(Draw& draw, const RowMatrixCase& matrix);
+std::vector<SpecialLogit> draw_nans(Draw& draw, const RowMatrixCase& matrix);
 
 /// Matrices of every width, ascending, with one, two and three rows each: rows whose last item is their largest, rows
 /// whose first is, steps up and down, all far below 0, where a pad of 0 is seen.
@@ -116,16 +117,23 @@ std::vector<RowMatrixCase> empty_matrices(numerics::Format format);
 /// Two or three rows or columns 2^15 to 2^32 elements apart, the nearest first.
 std::vector<RowMatrixCase> distant_matrices(numerics::Format format);
 
-/// "matrix f32 columns=3 theta=0x1p+0 mask=none in=5,1,0,end rows=7 nan=1,2,0x7fc00000 ; 0x1p+0*3 ; -inf 0x0p+0*2".
-/// Compact layouts are left out, and rows= where the rows that follow stand once each.
+/// One row each: a maximum, and columns - 1 items of the weight c 2^-k, of which a sum may lose none. Next to the half
+/// unit of the last place of 1 in f64, f32, f16 and bf16 c takes several values above and below it, since a sum that
+/// leaves out smaller weights errs by c times what one that rounds them away may; elsewhere k alone rises, to 149.
+std::vector<RowMatrixCase> far_mass_matrices(numerics::Format format, std::uint64_t columns);
+
+/// "matrix f32 columns=3 theta=0x1p+0 mask=none in=5,1,0,end rows=7 nan=1,2,0x7fc00000 inf=4,0 ; 0x1p+0*3 ; -inf
+/// 0x0p+0*2". Compact layouts are left out, and rows= where the rows that follow stand once each.
 std::string to_text(const RowMatrixCase& matrix);
 void from_text(std::string_view text, RowMatrixCase& matrix);
 /// Logits in all rows.
 std::size_t size_of(const RowMatrixCase& matrix);
 /// What of the matrix's call a domain speaks of; where its tensors begin is up to who makes the call.
 CallTraits traits_of(const RowMatrixCase& matrix);
-/// Does row r hold a NaN?
-bool has_nan(const RowMatrixCase& matrix, std::size_t row);
+/// Does row r hold a NaN or +inf? Its values are then not what its numbers give.
+bool is_special(const RowMatrixCase& matrix, std::size_t row);
+/// Is it +inf? Else it is a NaN.
+bool is_infinite(const SpecialLogit& logit, numerics::Format format);
 void showValue(const RowMatrixCase& matrix, std::ostream& stream);
 
 }  // namespace softcheck::proptests

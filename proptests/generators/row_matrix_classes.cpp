@@ -43,9 +43,11 @@ bool has_quiet_bit(const RowMatrixCase& matrix, std::uint64_t bits) {
 }
 
 NanClass nan_of(const RowMatrixCase& matrix) {
-  if (matrix.nans.empty()) return NanClass::none;
-  if (matrix.nans.size() > 1) return NanClass::several;
-  const std::uint64_t bits = matrix.nans[0].bits;
+  if (matrix.specials.empty()) return NanClass::none;
+  const auto infinite = [&](const SpecialLogit& one) { return is_infinite(one, matrix.format); };
+  if (std::ranges::all_of(matrix.specials, infinite)) return NanClass::infinite;
+  if (matrix.specials.size() > 1) return NanClass::several;
+  const std::uint64_t bits = matrix.specials[0].bits;
   const numerics::FormatProperties& facts = numerics::properties(matrix.format);
   const bool negative = (bits >> (facts.storage_bits - 1) & 1) != 0, quiet = has_quiet_bit(matrix, bits);
   const std::uint64_t payload = bits & ((std::uint64_t{1} << (facts.precision - 2)) - 1);
@@ -55,8 +57,8 @@ NanClass nan_of(const RowMatrixCase& matrix) {
 }
 
 std::size_t nan_place_of(const RowMatrixCase& matrix) {
-  if (matrix.nans.empty()) return 0;
-  const std::uint64_t item = matrix.nans[0].item;
+  if (matrix.specials.empty()) return 0;
+  const std::uint64_t item = matrix.specials[0].item;
   if (item == 0) return 1;
   if (item + 1 == matrix.columns) return nan_places.size() - 1;
   std::size_t k = 2;
@@ -130,9 +132,10 @@ const std::vector<MatrixDimension>& matrix_dimensions() {
         {"input layout", layouts},
         {"output layout", layouts},
         {"mask layout", mask_layouts},
-        {"NaN",
-         {"none", "quiet", "quiet, negative", "signalling", "signalling, negative", "with a payload", "several"}},
-        {"NaN at", names_of(nan_places)},
+        {"NaN or +inf",
+         {"neither", "quiet", "quiet, negative", "signalling", "signalling, negative", "with a payload", "several",
+          "+inf"}},
+        {"NaN or +inf at", names_of(nan_places)},
         {values_dimension, families}};
   }();
   return dimensions;

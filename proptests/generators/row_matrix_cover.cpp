@@ -11,6 +11,7 @@
 #include "proptests/generators/matrix_class.hpp"
 #include "proptests/generators/row_families.hpp"
 #include "proptests/generators/row_matrix_classes.hpp"
+#include "proptests/interrupted.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -177,7 +178,9 @@ class Possibilities {
     if (choice[nan] && choice[nan_at] && (*choice[nan] == 0) != (*choice[nan_at] == 0)) return false;
     const bool some = (choice[nan] && *choice[nan] > 0) || (choice[nan_at] && *choice[nan_at] > 0);
     if (!some) return true;
-    return options_.nans && !options_.rows.domain.finite;
+    if (options_.rows.domain.finite) return false;
+    if (!choice[nan]) return options_.nans || options_.infinities;
+    return static_cast<NanClass>(*choice[nan]) == NanClass::infinite ? options_.infinities : options_.nans;
   }
 
   const RowMatrixOptions& options_;
@@ -190,7 +193,10 @@ class Coverer {
   Coverer(const RowMatrixOptions& options, std::uint64_t seed)
       : options_(options), draw_(seed), possible_(options, draw_) {}
 
-  MatrixCover cover(bool pairs) {
+  MatrixCover cover(bool pairs, const std::function<bool()>& asked_to_end) {
+    const auto go_on = [&] {
+      if (asked_to_end && asked_to_end()) throw Interrupted();
+    };
     std::vector<std::size_t> counts;
     for (const MatrixDimension& dimension : matrix_dimensions()) counts.push_back(dimension.classes.size());
     MatrixCover result;
@@ -202,9 +208,13 @@ class Coverer {
         result.possible.back().push_back(possible_(alone));
       }
     }
-    const auto fits = [this](const ClassChoice& choice) { return possible_(choice); };
+    const auto fits = [&](const ClassChoice& choice) {
+      go_on();
+      return possible_(choice);
+    };
     const auto choices = pairs ? covering_choices(counts, fits, draw_) : touching_choices(counts, fits, draw_);
     for (const std::vector<std::size_t>& choice : choices) {
+      go_on();
       result.matrices.push_back(matrix_of(choice));
     }
     std::ranges::stable_sort(result.matrices, {}, [](const RowMatrixCase& matrix) { return size_of(matrix); });
@@ -310,15 +320,24 @@ class Coverer {
     std::uint64_t row = draw_.one_in(3) ? 0 : draw_.one_in(2) ? count - 1 : draw_.below(count);
     if (count > 1 && matrix.rows[row].visible() == 0) row = row > 0 ? row - 1 : 1;  // a row that stays hidden
     make_visible(matrix, row, item);
-    matrix.nans = {{row, item, bits_of(static_cast<NanClass>(choice[nan]), matrix.format)}};
+    if (static_cast<NanClass>(choice[nan]) == NanClass::infinite) return place_infinities(matrix, row, item);
+    matrix.specials = {{row, item, bits_of(static_cast<NanClass>(choice[nan]), matrix.format)}};
     if (static_cast<NanClass>(choice[nan]) != NanClass::several) return;
-    for (const NanLogit& more : draw_nans(draw_, matrix)) {
+    for (const SpecialLogit& more : draw_nans(draw_, matrix)) {
       const bool behind = more.row > row || (more.row == row && more.item > item);
-      if (behind && matrix.nans.size() < 3) matrix.nans.push_back(more);
+      if (behind && matrix.specials.size() < 3) matrix.specials.push_back(more);
     }
   }
 
-  /// A NaN stands in place of a logit that is seen.
+  /// One, every third time with a neighbour that shares the weight.
+  void place_infinities(RowMatrixCase& matrix, std::uint64_t row, std::uint64_t item) {
+    const std::uint64_t bits = numerics::encode(matrix.format, infinity);
+    matrix.specials = {{row, item, bits}};
+    const bool two = draw_.one_in(3) && item + 1 < matrix.columns;
+    if (two && std::isfinite(matrix.rows[row].expand()[item + 1])) matrix.specials.push_back({row, item + 1, bits});
+  }
+
+  /// A NaN or +inf stands in place of a logit that is seen.
   static void make_visible(RowMatrixCase& matrix, std::uint64_t row, std::uint64_t item) {
     const std::size_t first = matrix.rows.first_like(row);
     std::vector<double> logits = matrix.rows[first].expand();
@@ -353,8 +372,9 @@ class Coverer {
 
 }  // namespace
 
-MatrixCover covering_matrices(const RowMatrixOptions& options, bool pairs, std::uint64_t seed) {
-  return Coverer(options, seed).cover(pairs);
+MatrixCover covering_matrices(const RowMatrixOptions& options, bool pairs, std::uint64_t seed,
+                              const std::function<bool()>& asked_to_end) {
+  return Coverer(options, seed).cover(pairs, asked_to_end);
 }
 
 }  // namespace softcheck::proptests

@@ -139,9 +139,9 @@ struct Generator {
     if (options.rows.fully_masked && count > 0) drawn[draw.below(count)] = all_hidden(result.columns);
     result.rows = RowCycle(std::move(drawn));
     place(draw, result);
-    if (options.nans) result.nans = draw_nans(draw, result);
+    if (options.nans) result.specials = draw_nans(draw, result);
     if (!admits(options, result)) {
-      result.nans.clear();
+      result.specials.clear();
       result.rows = RowCycle(std::vector<RunLengthRow>(count, first.row));
       result.mask = MaskUse::none;
     }
@@ -243,9 +243,9 @@ std::uint64_t draw_nan_bits(Draw& draw, numerics::Format format) {
   return sign | exponent | std::max<std::uint64_t>(payload, 1);  // signalling: without the quiet bit, but no infinity
 }
 
-std::vector<NanLogit> draw_nans(Draw& draw, const RowMatrixCase& matrix) {
+std::vector<SpecialLogit> draw_nans(Draw& draw, const RowMatrixCase& matrix) {
   if (size_of(matrix) == 0) return {};
-  std::vector<NanLogit> nans;
+  std::vector<SpecialLogit> nans;
   const std::uint64_t count = draw.one_in(2) ? 1 : 1 + draw.below(3);
   for (std::uint64_t k = 0; k < count; ++k) {
     const std::uint64_t row = draw.one_in(2) ? matrix.rows.size() / 2 : draw.below(matrix.rows.size());
@@ -256,9 +256,12 @@ std::vector<NanLogit> draw_nans(Draw& draw, const RowMatrixCase& matrix) {
       nans.push_back({row, *item, draw_nan_bits(draw, matrix.format)});
     }
   }
-  std::ranges::sort(
-      nans, [](const NanLogit& a, const NanLogit& b) { return a.row != b.row ? a.row < b.row : a.item < b.item; });
-  const auto same_place = [](const NanLogit& a, const NanLogit& b) { return a.row == b.row && a.item == b.item; };
+  std::ranges::sort(nans, [](const SpecialLogit& a, const SpecialLogit& b) {
+    return a.row != b.row ? a.row < b.row : a.item < b.item;
+  });
+  const auto same_place = [](const SpecialLogit& a, const SpecialLogit& b) {
+    return a.row == b.row && a.item == b.item;
+  };
   nans.erase(std::unique(nans.begin(), nans.end(), same_place), nans.end());
   return nans;
 }

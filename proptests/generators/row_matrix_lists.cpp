@@ -1,6 +1,10 @@
 // Matrices that are not drawn but listed: every width, the empty ones, and strides beyond every integer.
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
+#include <numbers>
+#include <utility>
 
 #include "proptests/generators/row_matrix.hpp"
 
@@ -22,12 +26,12 @@ RunLengthRow stepped(std::uint64_t columns, std::initializer_list<double> levels
   return RunLengthRow(std::move(runs));
 }
 
-/// One item of high at a place.
-RunLengthRow peaked(std::uint64_t columns, std::uint64_t place) {
+/// One item of peak at a place.
+RunLengthRow peaked(std::uint64_t columns, std::uint64_t place, double peak = high, double others = low) {
   std::vector<Run> runs;
-  if (place > 0) runs.push_back({low, place});
-  runs.push_back({high, 1});
-  if (place + 1 < columns) runs.push_back({low, columns - place - 1});
+  if (place > 0) runs.push_back({others, place});
+  runs.push_back({peak, 1});
+  if (place + 1 < columns) runs.push_back({others, columns - place - 1});
   return RunLengthRow(std::move(runs));
 }
 
@@ -75,6 +79,29 @@ std::vector<RowMatrixCase> width_sweep(numerics::Format format, const std::vecto
     result.push_back(matrix_of(format, n, {last}));
     result.push_back(matrix_of(format, n, {first, last}));
     result.push_back(matrix_of(format, n, {varied(n), stepped(n, {high}), last}));
+  }
+  return result;
+}
+
+std::vector<RowMatrixCase> far_mass_matrices(numerics::Format format, std::uint64_t columns) {
+  // Weights that an addition to 1 just keeps or just loses; 2.5 and 6 show where only a part of the row is lost.
+  std::vector<double> deviations;
+  for (const int bits : {8, 11, 24, 53}) {
+    for (const double above : {0.75, 1.02, 1.1, 1.25, 1.5, 2.5, 6.0}) {
+      deviations.push_back(bits * std::numbers::ln2 - std::log(above));
+    }
+  }
+  for (const int bits : {14, 17, 20, 27, 30, 33, 36, 40, 44, 48, 57, 64, 100, 126, 149}) {
+    deviations.push_back(bits * std::numbers::ln2);
+  }
+  std::ranges::sort(deviations);
+  std::vector<RowMatrixCase> result;
+  double before = 0;
+  for (const double deviation : deviations) {
+    const double level = numerics::round_to(format, -deviation);
+    if (columns < 2 || std::exchange(before, level) == level) continue;
+    const std::array<std::uint64_t, 3> places{0, columns - 1, columns / 2};
+    result.push_back(matrix_of(format, columns, {peaked(columns, places[result.size() % 3], 0, level)}));
   }
   return result;
 }

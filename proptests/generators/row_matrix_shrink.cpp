@@ -18,8 +18,8 @@ enum class MatrixWay {
   unit_theta,
   fewer_rows,    // size rows in all
   drop_rows,     // size rows of the cycle from first on
-  drop_nan,      // number first
-  earlier_nan,   // number first to row size
+  drop_special,  // number first
+  earlier,       // that one to row size
   quiet_nans,    // of positive sign and without a payload
   plain_in,      // compact
   plain_out,     //
@@ -56,13 +56,13 @@ std::vector<MatrixStep> steps_of(const RowMatrixCase& matrix) {
     for (std::size_t less = rows / 2; less > 0; less /= 2) steps.push_back({MatrixWay::fewer_rows, 0, rows - less});
   }
   add_halves(steps, MatrixWay::drop_rows, matrix.rows.cycle().size());
-  for (std::size_t k = 0; k < matrix.nans.size(); ++k) steps.push_back({MatrixWay::drop_nan, k});
-  for (std::size_t k = 0; k < matrix.nans.size(); ++k) {
-    for (std::uint64_t less = matrix.nans[k].row; less > 0; less /= 2) {
-      steps.push_back({MatrixWay::earlier_nan, k, matrix.nans[k].row - less});
+  for (std::size_t k = 0; k < matrix.specials.size(); ++k) steps.push_back({MatrixWay::drop_special, k});
+  for (std::size_t k = 0; k < matrix.specials.size(); ++k) {
+    for (std::uint64_t less = matrix.specials[k].row; less > 0; less /= 2) {
+      steps.push_back({MatrixWay::earlier, k, matrix.specials[k].row - less});
     }
   }
-  if (!matrix.nans.empty()) steps.push_back({MatrixWay::quiet_nans});
+  if (!matrix.specials.empty()) steps.push_back({MatrixWay::quiet_nans});
   for (const MatrixWay way :
        {MatrixWay::plain_in, MatrixWay::plain_out, MatrixWay::plain_mask, MatrixWay::no_mask, MatrixWay::all_by_mask}) {
     steps.push_back({way});
@@ -111,8 +111,8 @@ bool drop_columns(RowMatrixCase& matrix, std::size_t first, std::size_t size) {
     return RunLengthRow::of(logits);
   });
   matrix.columns -= last - first;
-  std::erase_if(matrix.nans, [&](const NanLogit& nan) { return nan.item >= first && nan.item < last; });
-  for (NanLogit& nan : matrix.nans) nan.item -= nan.item >= last ? last - first : 0;
+  std::erase_if(matrix.specials, [&](const SpecialLogit& one) { return one.item >= first && one.item < last; });
+  for (SpecialLogit& one : matrix.specials) one.item -= one.item >= last ? last - first : 0;
   return true;
 }
 
@@ -121,7 +121,7 @@ void fit_columns(const Domain& domain, RowMatrixCase& matrix) {
   const std::uint64_t columns = domain.length("n").nearest(matrix.columns);
   if (columns == matrix.columns) return;
   matrix.rows.replace_each([&](const RunLengthRow& row) { return resized(row, columns); });
-  std::erase_if(matrix.nans, [&](const NanLogit& nan) { return nan.item >= columns; });
+  std::erase_if(matrix.specials, [&](const SpecialLogit& one) { return one.item >= columns; });
   matrix.columns = columns;
 }
 
@@ -136,21 +136,23 @@ bool drop_rows(RowMatrixCase& matrix, std::size_t first, std::size_t size) {
     return true;
   }
   matrix.rows = RowCycle(std::move(cycle));
-  std::erase_if(matrix.nans, [&](const NanLogit& nan) { return nan.row >= first && nan.row < last; });
-  for (NanLogit& nan : matrix.nans) nan.row -= nan.row >= last ? dropped : 0;
+  std::erase_if(matrix.specials, [&](const SpecialLogit& one) { return one.row >= first && one.row < last; });
+  for (SpecialLogit& one : matrix.specials) one.row -= one.row >= last ? dropped : 0;
   return true;
 }
 
 bool fewer_rows(RowMatrixCase& matrix, std::size_t rows) {
   matrix.rows = RowCycle(matrix.rows.cycle(), rows);
-  std::erase_if(matrix.nans, [&](const NanLogit& nan) { return nan.row >= rows; });
+  std::erase_if(matrix.specials, [&](const SpecialLogit& one) { return one.row >= rows; });
   return true;
 }
 
 bool quiet_nans(RowMatrixCase& matrix) {
   const std::uint64_t plain = numerics::encode(matrix.format, numerics::nan);
   bool changes = false;
-  for (NanLogit& nan : matrix.nans) changes |= std::exchange(nan.bits, plain) != plain;
+  for (SpecialLogit& one : matrix.specials) {
+    if (!is_infinite(one, matrix.format)) changes |= std::exchange(one.bits, plain) != plain;
+  }
   return changes;
 }
 
@@ -179,11 +181,11 @@ bool take_step(const MatrixStep& step, RowMatrixCase& matrix) {
       return fewer_rows(matrix, step.size);
     case MatrixWay::drop_rows:
       return drop_rows(matrix, step.first, step.size);
-    case MatrixWay::drop_nan:
-      matrix.nans.erase(matrix.nans.begin() + static_cast<std::ptrdiff_t>(step.first));
+    case MatrixWay::drop_special:
+      matrix.specials.erase(matrix.specials.begin() + static_cast<std::ptrdiff_t>(step.first));
       return true;
-    case MatrixWay::earlier_nan:
-      matrix.nans[step.first].row = step.size;
+    case MatrixWay::earlier:
+      matrix.specials[step.first].row = step.size;
       return true;
     case MatrixWay::quiet_nans:
       return quiet_nans(matrix);

@@ -175,8 +175,7 @@ Certificates AttentionTrial::with_a_nan(const AttentionCase& attention) {
   const Outputs got = call(poisoned.attention, std::move(tensors), poisoned.remark, certificates);
   if (got.empty()) return certificates;
   const auto meets = [&](std::size_t b, std::size_t h, std::size_t i) { return poisoned.meets(b, h, i); };
-  certificates.push_back(observed("kernel.nan_row", asked_of(poisoned.attention, poisoned.remark),
-                                  numbers_in(poisoned.attention, got, meets, poisoned.column)));
+  certificates.push_back(are_nan(poisoned.attention, got, poisoned.remark, meets, poisoned.column));
   judge(poisoned.attention, got, poisoned.remark, certificates,
         [&](std::size_t b, std::size_t h, std::size_t i) { return poisoned.leaves_alone(b, h, i); });
   if (attention.nan != 0) meet_nan(coverage_, attention.nan);

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "proptests/generators/attention_classes.hpp"
+#include "proptests/judge/attention_rows.hpp"
 #include "proptests/judge/attention_trial.hpp"
 
 namespace softcheck::proptests {
@@ -82,11 +83,19 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   const auto add_drawn = [&](const char* sentence, std::vector<std::string> claims,
                              const rc::Gen<AttentionCase>& generator, Check check, int count) {
     std::erase_if(claims, [&](const std::string& claim) { return subject.exempt.contains(claim); });
-    properties.push_back({PropertyOf<AttentionCase>{kernel_suite, sentence, std::move(claims), generator,
-                                                    [&trial, check](const AttentionCase& c) {
-                                                      return trial.watched().without_exempt((trial.*check)(c));
-                                                    }},
-                          count});
+    PropertyOf<AttentionCase> property{
+        kernel_suite, sentence, std::move(claims), generator,
+        [&trial, check](const AttentionCase& c) { return trial.watched().without_exempt((trial.*check)(c)); }};
+    property.pointed_at = [domain](const AttentionCase& c, const Certificates& failed) {
+      return cases_named_by(c, failed, domain);
+    };
+    AttentionOptions smaller = cases;
+    smaller.blind_queries = true;
+    property.shrinkable = [smaller](const AttentionCase& c) {
+      return rc::shrinkable::shrinkRecur(
+          c, [smaller](const AttentionCase& from) { return shrink_attention_case(from, smaller); });
+    };
+    properties.push_back({std::move(property), count});
   };
   const auto add = [&](const char* sentence, std::vector<std::string> claims, const AttentionOptions& drawn,
                        Check check, int share = 2, int at_least = 1) {

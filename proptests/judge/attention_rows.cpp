@@ -33,6 +33,70 @@ AttentionRow row_of(const AttentionCase& a, std::size_t b, std::size_t h, std::s
   return row;
 }
 
+namespace {
+
+/// How many keys causality shows to the queries up to number i.
+std::size_t keys_shown(const AttentionCase& a, std::size_t i) {
+  const AttentionShape& s = a.shape;
+  if (!a.causal) return s.keys;
+  return i + 1 + s.keys > s.queries ? i + 1 + s.keys - s.queries : 0;
+}
+
+/// Queries first to last of one head, with so many keys.
+AttentionCase part_of(const AttentionCase& a, std::size_t b, std::size_t h, std::size_t first, std::size_t last,
+                      std::size_t keys) {
+  const AttentionShape& s = a.shape;
+  AttentionCase part = a;
+  part.shape = {1, 1, 1, last - first + 1, keys, s.dim, s.value_dim};
+  const auto cut = [](const std::vector<double>& numbers, std::size_t from, std::size_t count) {
+    const std::span<const double> kept = std::span(numbers).subspan(from, count);
+    return std::vector<double>(kept.begin(), kept.end());
+  };
+  const std::size_t head = (b * s.kv_heads + h / s.group) * s.keys;
+  part.queries = cut(a.queries, row_number(s, b, h, first) * s.dim, part.shape.queries * s.dim);
+  part.keys = cut(a.keys, head * s.dim, keys * s.dim);
+  part.values = cut(a.values, head * s.value_dim, keys * s.value_dim);
+  if (a.mask.empty()) return part;
+  const std::size_t mask_row = (b * a.mask_heads() + (a.mask_for_each_head ? h : 0)) * s.queries;
+  part.mask.clear();
+  for (std::size_t i = first; i <= last; ++i) {
+    const std::span<const std::uint8_t> row = std::span(a.mask).subspan((mask_row + i) * s.keys, keys);
+    part.mask.insert(part.mask.end(), row.begin(), row.end());
+  }
+  return part;
+}
+
+}  // namespace
+
+std::optional<AttentionCase> query_alone(const AttentionCase& attention, std::size_t b, std::size_t h, std::size_t i) {
+  const std::size_t keys = keys_shown(attention, i);
+  if (keys == 0) return std::nullopt;
+  AttentionCase alone = part_of(attention, b, h, i, i, keys);
+  alone.layout = 0;
+  return alone;
+}
+
+std::vector<AttentionCase> cases_named_by(const AttentionCase& attention, const Certificates& failed,
+                                          const Domain& domain) {
+  const AttentionShape& s = attention.shape;
+  const std::size_t rows = s.batch * s.heads() * s.queries;
+  for (const numerics::Certificate& certificate : failed) {
+    const KernelEvidence* evidence = evidence_of(certificate);
+    if (certificate.verdict == numerics::Verdict::proved || evidence == nullptr || !evidence->asked.row) continue;
+    const std::size_t row = *evidence->asked.row;
+    if (row >= rows || rows == 1) continue;
+    const std::size_t i = row % s.queries, h = row / s.queries % s.heads(), b = row / s.queries / s.heads();
+    const std::optional<AttentionCase> alone = query_alone(attention, b, h, i);
+    if (!alone) continue;
+    AttentionCase strided = *alone;
+    strided.layout = attention.layout;
+    std::vector<AttentionCase> named{*alone, strided, part_of(attention, b, h, 0, i, keys_shown(attention, i))};
+    std::erase_if(named, [&](const AttentionCase& one) { return !domain.admits(traits_of(one)); });
+    return named;
+  }
+  return {};
+}
+
 AttentionValues values_of(const AttentionCase& a, const std::vector<std::vector<double>>& got, std::size_t row) {
   AttentionValues values;
   values.out = std::span(got[0]).subspan(row * a.shape.value_dim, a.shape.value_dim);

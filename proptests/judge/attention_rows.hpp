@@ -8,6 +8,7 @@
 #include "proptests/generators/attention.hpp"
 #include "proptests/judge/attention_judge.hpp"
 #include "proptests/judge/evidence.hpp"
+#include "proptests/property.hpp"
 
 namespace softcheck::proptests {
 
@@ -21,6 +22,14 @@ Asked asked_of(const AttentionCase& attention, const std::string& remark, std::o
 
 /// Query i of head h, which points into the case.
 AttentionRow row_of(const AttentionCase& attention, std::size_t b, std::size_t h, std::size_t i);
+/// Query i of head h as the only one of a compact case, with the keys up to the last that causality shows it; none
+/// where there is no such key.
+std::optional<AttentionCase> query_alone(const AttentionCase& attention, std::size_t b, std::size_t h, std::size_t i);
+/// Simpler cases that hold the query which a failure names: it alone, alone in the case's layout, and its head up to
+/// it.
+std::vector<AttentionCase> cases_named_by(const AttentionCase& attention, const Certificates& failed,
+                                          const Domain& domain);
+
 /// What was returned for a row: out, lse and entropy as far as there are any.
 AttentionValues values_of(const AttentionCase& attention, const std::vector<std::vector<double>>& got, std::size_t row);
 

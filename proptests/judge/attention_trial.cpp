@@ -169,36 +169,38 @@ void AttentionTrial::call_and_judge(const AttentionCase& attention, const std::s
   judge(attention, call(attention, remark, certificates), remark, certificates);
 }
 
-std::size_t AttentionTrial::numbers_in(const AttentionCase& attention, const Outputs& got, const Rows& chosen,
-                                       std::optional<std::size_t> column) {
+numerics::Certificate AttentionTrial::are_nan(const AttentionCase& attention, const Outputs& got,
+                                              const std::string& remark, const Rows& chosen,
+                                              std::optional<std::size_t> column) const {
+  KernelEvidence evidence;
+  evidence.asked = asked_of(attention, remark);
   std::size_t numbers = 0;
   each_row(attention.shape, [&](std::size_t b, std::size_t h, std::size_t i) {
     if (!chosen(b, h, i)) return;
-    const AttentionValues values = values_of(attention, got, row_number(attention.shape, b, h, i));
-    if (column) {
-      numbers += std::isnan(values.out[*column]) ? 0 : 1;
-      return;
+    const std::size_t row = row_number(attention.shape, b, h, i);
+    const auto look_at = [&](double value, std::optional<std::size_t> item, numerics::Format format) {
+      if (std::isnan(value) || ++numbers > 1) return;
+      evidence.asked = asked_of(attention, remark, row);
+      evidence.value = ShownValue{item, std::nullopt, "NaN", value, std::nullopt, format};
+    };
+    const AttentionValues values = values_of(attention, got, row);
+    for (std::size_t k = 0; k < values.out.size(); ++k) {
+      if (!column || k == *column) look_at(values.out[k], k, task_.contract.output);
     }
-    numbers += static_cast<std::size_t>(std::ranges::count_if(values.out, [](double x) { return !std::isnan(x); }));
-    if (values.lse) numbers += std::isnan(*values.lse) ? 0 : 1;
-    if (values.entropy) numbers += std::isnan(*values.entropy) ? 0 : 1;
+    if (column) return;
+    if (values.lse) look_at(*values.lse, std::nullopt, task_.scalars);
+    if (values.entropy) look_at(*values.entropy, std::nullopt, task_.scalars);
   });
-  return numbers;
+  return observed("kernel.nan_row", std::move(evidence), numbers);
 }
 
 void AttentionTrial::compare_alone(const AttentionCase& attention, const Outputs& got, std::size_t b, std::size_t h,
                                    Certificates& certificates) {
   const AttentionShape& s = attention.shape;
   const std::size_t last = row_number(s, b, h, s.queries - 1);
-  const AttentionRow row = row_of(attention, b, h, s.queries - 1);
-  AttentionCase alone = attention;
-  alone.shape.batch = alone.shape.kv_heads = alone.shape.group = alone.shape.queries = 1;
-  alone.layout = 0;
-  alone.queries.assign(row.query.begin(), row.query.end());
-  alone.keys.assign(row.keys.begin(), row.keys.end());
-  alone.values.assign(row.values.begin(), row.values.end());
-  // The last query is aligned with the last key: causality hides nothing from it.
-  if (!attention.mask.empty()) alone.mask = row.visible;
+  const std::optional<AttentionCase> query = query_alone(attention, b, h, s.queries - 1);
+  if (!query) return;  // there are no keys
+  const AttentionCase& alone = *query;
   const Outputs single = call(alone, " (one query alone)", certificates);
   if (single.empty()) return;
   std::vector<double> among, by_itself;

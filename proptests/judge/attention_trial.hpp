@@ -85,9 +85,9 @@ class AttentionTrial {
   void judge(const AttentionCase& attention, const Outputs& got, const std::string& remark, Certificates& certificates,
              const Rows& chosen = {});
   void call_and_judge(const AttentionCase& attention, const std::string& remark, Certificates& certificates);
-  /// The values of the rows chosen that are no NaN: all of a row, or one column of its output.
-  static std::size_t numbers_in(const AttentionCase& attention, const Outputs& got, const Rows& chosen,
-                                std::optional<std::size_t> column = std::nullopt);
+  /// Are the values of the rows chosen NaN, all of a row, or one column of its output? Shows the first that is not.
+  numerics::Certificate are_nan(const AttentionCase& attention, const Outputs& got, const std::string& remark,
+                                const Rows& chosen, std::optional<std::size_t> column) const;
   void compare_alone(const AttentionCase& attention, const Outputs& got, std::size_t b, std::size_t h,
                      Certificates& certificates);
 

@@ -56,6 +56,13 @@ std::vector<std::uint64_t> widths_for(const JudgeOptions& options) {
   return swept_widths(dense, std::min(most, options.max_length));
 }
 
+/// The longest rows whose additions, one after another, leave their sum four bits; of the domain.
+std::uint64_t far_columns(const KernelSubject& subject, const JudgeOptions& options) {
+  const double unit = numerics::properties(subject.contract.accumulator).unit_roundoff;
+  const auto meaningful = static_cast<std::uint64_t>(0x1p-4 / std::max(unit, 0x1p-40));
+  return subject.domain.length("n").nearest(std::min({meaningful, options.max_length, std::uint64_t{1} << 17}));
+}
+
 /// Rows in a call of many.
 constexpr std::uint64_t rows_at_once = 512;
 
@@ -87,6 +94,10 @@ std::vector<RowMatrixCase> cases_named_by(const RowMatrixCase& matrix, const Cer
     plain.mask = MaskUse::none;
     plain.in = plain.out = plain.visible = {};
     last.rows = RowCycle(matrix.rows.cycle(), row + 1);
+    std::erase_if(last.specials, [&](const SpecialLogit& one) { return one.row > row; });
+    std::erase_if(single.specials, [&](const SpecialLogit& one) { return one.row != row; });
+    for (SpecialLogit& one : single.specials) one.row = 0;
+    plain.specials = single.specials;
     std::vector<RowMatrixCase> named{plain, single, last};
     std::erase_if(named, [&](const RowMatrixCase& one) { return !domain.admits(traits_of(one)); });
     return named;
@@ -119,7 +130,7 @@ class PropertyList {
   void add(const char* sentence, std::vector<std::string> claims, rc::Gen<Case> generator,
            Certificates (KernelTrial::*check)(const Case&), int cases = 0, std::vector<Case> listed = {},
            std::function<rc::Shrinkable<Case>(const Case&)> shrinkable = {},
-           std::function<std::vector<Case>()> listed_later = {}) {
+           std::function<std::vector<Case>(const std::function<bool()>&)> listed_later = {}) {
     std::erase_if(claims, [&](const std::string& claim) { return subject_.exempt.contains(claim); });
     KernelTrial& trial = trial_;
     PropertyOf<Case> property{
@@ -154,7 +165,7 @@ class PropertyList {
   }
   /// Of matrices that are made when the property is run.
   void add_later(const char* sentence, std::vector<std::string> claims,
-                 std::function<std::vector<RowMatrixCase>()> listed_later,
+                 std::function<std::vector<RowMatrixCase>(const std::function<bool()>&)> listed_later,
                  std::function<rc::Shrinkable<RowMatrixCase>(const RowMatrixCase&)> shrinkable) {
     add(sentence, std::move(claims), rc::gen::just(RowMatrixCase{}), &KernelTrial::together, 0, {},
         std::move(shrinkable), std::move(listed_later));
@@ -217,10 +228,13 @@ void add_covers(const RowOptions& rows, const ClaimLists& claims, const KernelSu
   covered.max_elements = options.cover_elements;
   covered.rows.fully_masked = may_hide(subject.domain);
   covered.nans = !subject.domain.finite && !subject.exempt.contains("kernel.nan_row");
-  const auto made = [covered, &trial, run = options, seed = options.run.seed] {
+  covered.infinities = !subject.domain.finite && !subject.exempt.contains("kernel.infinite_row");
+  const auto made = [covered, &trial, run = options,
+                     seed = options.run.seed](const std::function<bool()>& asked_to_end) {
     std::vector<RowMatrixCase> matrices;
     for (int k = 0; k < std::max(1, run.covers); ++k) {
-      MatrixCover cover = covering_matrices(covered, run.covers > 0, seed + static_cast<std::uint64_t>(k));
+      MatrixCover cover =
+          covering_matrices(covered, run.covers > 0, seed + static_cast<std::uint64_t>(k), asked_to_end);
       std::ranges::move(cover.matrices, std::back_inserter(matrices));
       trial.leave_out(cover.possible, run);
     }
@@ -228,6 +242,7 @@ void add_covers(const RowOptions& rows, const ClaimLists& claims, const KernelSu
     return matrices;
   };
   std::vector<std::string> decided = ClaimLists::with(claims.values, "kernel.nan_row", covered.nans);
+  decided = ClaimLists::with(std::move(decided), "kernel.infinite_row", covered.infinities);
   decided =
       ClaimLists::with(std::move(decided), "kernel.masked_row", covered.rows.fully_masked && !subject.domain.no_mask);
   list.add_later("EveryPairOfClassesIsComputed", std::move(decided), made, [covered](const RowMatrixCase& matrix) {
@@ -263,6 +278,8 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   list.add_listed("AnEmptyCallHasItsValues", ClaimLists::with(claims.clean, "kernel.masked_row"),
                   empty_matrices(format));
   list.add_listed("StridesBeyondAnIntegerAreFollowed", claims.values, distant_matrices(format));
+  list.add_listed("FarItemsCountTogether", claims.values, far_mass_matrices(format, far_columns(subject, options)),
+                  [rows](const RowMatrixCase& matrix) { return with_shrinks(matrix, rows); });
   add_covers(rows, claims, subject, options, trial, list);
   if (options.rows > 0) add_many_rows(rows, claims, options.rows, list);
   if (subject.required.in_place && !is_row_scalar(subject.op)) {
@@ -309,7 +326,7 @@ void require_replayable(const KernelSubject& subject, std::string_view case_text
     RowMatrixOptions options;
     options.rows = allowed;
     options.rows.min_length = options.least_rows = 0;
-    options.rows.fully_masked = options.nans = true;
+    options.rows.fully_masked = options.nans = options.infinities = true;
     options.most_rows = allowed.max_length;
     RowMatrixCase matrix;
     from_text(case_text, matrix);

@@ -25,7 +25,7 @@ std::string in_row(std::size_t row, std::size_t rows) {
 
 /// As a case of one row reads, where the matrix is no more than that.
 std::string text_of(const RowMatrixCase& matrix) {
-  const bool plain = matrix.rows.size() == 1 && matrix.nans.empty() && matrix.mask == MaskUse::none &&
+  const bool plain = matrix.rows.size() == 1 && matrix.specials.empty() && matrix.mask == MaskUse::none &&
                      matrix.in == MatrixLayout{} && matrix.out == MatrixLayout{};
   return plain ? to_text(RowCase{matrix.rows[0], matrix.theta, matrix.format, ""}) : to_text(matrix);
 }
@@ -180,11 +180,11 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
   const std::size_t rows = matrix.rows.size(), n = matrix.columns;
   std::vector<std::optional<std::size_t>> judged(matrix.rows.cycle().size());  // a row for each that stands in turn
   for (std::size_t r = 0; r < rows; ++r) {
-    if (r == but || has_nan(matrix, r)) continue;
+    if (r == but || is_special(matrix, r)) continue;
     const std::span<const double> values = row_of(got, r, n);
     std::optional<std::size_t>& like = judged[matrix.rows.first_like(r)];
     // What has been judged once needs no second judgement: rows of the cycle that are alike stand three apart.
-    if (!like && r >= 3 && r - 3 != but && !has_nan(matrix, r - 3) && matrix.rows[r] == matrix.rows[r - 3])
+    if (!like && r >= 3 && r - 3 != but && !is_special(matrix, r - 3) && matrix.rows[r] == matrix.rows[r - 3])
       like = r - 3;
     if (like && same_bits(values, row_of(got, *like, n))) continue;
     like = r;
@@ -196,7 +196,8 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
       worst.add(std::move(finding), r);
     }
   }
-  if (!matrix.nans.empty()) judge_nan_rows(matrix, got, remark, certificates);
+  judge_nan_rows(matrix, got, remark, certificates);
+  judge_infinite_rows(matrix, got, remark, certificates);
   const numerics::PrecisionScope precision(113);
   for (const auto& [claim, of] : worst.by_claim()) {
     // A thousand rows are written out only where there is something to tell of them.
@@ -211,19 +212,48 @@ void KernelTrial::judge_nan_rows(const RowMatrixCase& matrix, const std::vector<
   const auto is_number = [](double value) { return !std::isnan(value); };
   KernelEvidence evidence;
   std::size_t numbers = 0;
-  for (std::size_t k = 0; k < matrix.nans.size(); ++k) {
-    const std::size_t r = matrix.nans[k].row;
-    if (k > 0 && matrix.nans[k - 1].row == r) continue;
-    const std::span<const double> values = row_of(got, r, matrix.columns);
+  std::optional<std::size_t> before;
+  for (const SpecialLogit& one : matrix.specials) {
+    if (is_infinite(one, matrix.format) || before == one.row) continue;
+    before = one.row;
+    const std::span<const double> values = row_of(got, one.row, matrix.columns);
     const auto first = std::ranges::find_if(values, is_number);
     if (first != values.end() && numbers == 0) {
       const auto item = static_cast<std::size_t>(first - values.begin());
-      evidence.asked = asked_of(matrix, remark, r);
+      evidence.asked = asked_of(matrix, remark, one.row);
       evidence.value = ShownValue{item, std::nullopt, "NaN", *first, std::nullopt, subject_.contract.output};
     }
     numbers += static_cast<std::size_t>(std::ranges::count_if(values, is_number));
   }
-  certificates.push_back(observed("kernel.nan_row", std::move(evidence), numbers));
+  if (before) certificates.push_back(observed("kernel.nan_row", std::move(evidence), numbers));
+}
+
+void KernelTrial::judge_infinite_rows(const RowMatrixCase& matrix, const std::vector<double>& got,
+                                      const std::string& remark, Certificates& certificates) const {
+  for (std::size_t k = 0; k < matrix.specials.size();) {
+    const std::size_t row = matrix.specials[k].row;
+    std::vector<double> logits = matrix.rows[row].expand();
+    bool has_nan = false;
+    for (; k < matrix.specials.size() && matrix.specials[k].row == row; ++k) {
+      has_nan |= !is_infinite(matrix.specials[k], matrix.format);
+      logits[matrix.specials[k].item] = infinity;
+    }
+    if (!has_nan) judge_infinite_row(matrix, row, logits, got, remark, certificates);
+  }
+}
+
+void KernelTrial::judge_infinite_row(const RowMatrixCase& matrix, std::size_t row, std::span<const double> logits,
+                                     const std::vector<double>& got, const std::string& remark,
+                                     Certificates& certificates) const {
+  RowVerdicts limit =
+      judge_limit(subject_.op, subject_.contract, logits, matrix.theta, row_of(got, row, matrix.columns));
+  const numerics::PrecisionScope precision(113);
+  certificates.push_back(observed("kernel.infinite_row", Asked{"", remark}, 0));
+  for (ValueFinding& finding : limit.findings) {
+    if (finding.decision == Decision::proved) continue;
+    finding.claim = "kernel.infinite_row";
+    certificates.push_back(certificate_of(finding, asked_of(matrix, remark, row), subject_.contract.output));
+  }
 }
 
 Certificates KernelTrial::alone(const RowCase& row_case) {
@@ -349,15 +379,7 @@ Certificates KernelTrial::with_an_infinity(const RowMatrixCase& matrix) {
   remark += ")";
   const Outputs got = call(matrix, tensors, remark, certificates);
   if (!got) return certificates;
-  RowVerdicts limit =
-      judge_limit(subject_.op, subject_.contract, logits, matrix.theta, row_of(*got, place->row, matrix.columns));
-  const numerics::PrecisionScope precision(113);
-  certificates.push_back(observed("kernel.infinite_row", Asked{"", remark}, 0));
-  for (ValueFinding& finding : limit.findings) {
-    if (finding.decision == Decision::proved) continue;
-    finding.claim = "kernel.infinite_row";
-    certificates.push_back(certificate_of(finding, asked_of(matrix, remark, place->row), subject_.contract.output));
-  }
+  judge_infinite_row(matrix, place->row, logits, *got, remark, certificates);
   judge(matrix, *got, remark, certificates, place->row);
   return certificates;
 }

@@ -65,11 +65,17 @@ class KernelTrial {
                Certificates& certificates);
   Outputs call(const RowMatrixCase& matrix, const std::string& remark, Certificates& certificates);
   /// A certificate of each claim on the values of all rows but one: of the row that used most of its threshold. Rows
-  /// with a NaN are NaN; a row that repeats another has its bits, or is judged by itself.
+  /// with a NaN are NaN, those with +inf each value NaN or the limit; a row that repeats another has its bits, or is
+  /// judged by itself.
   void judge(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,
              Certificates& certificates, std::optional<std::size_t> but = std::nullopt);
   void judge_nan_rows(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,
                       Certificates& certificates) const;
+  void judge_infinite_rows(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,
+                           Certificates& certificates) const;
+  /// Row number row, of these logits, of which some are +inf.
+  void judge_infinite_row(const RowMatrixCase& matrix, std::size_t row, std::span<const double> logits,
+                          const std::vector<double>& got, const std::string& remark, Certificates& certificates) const;
   /// What was met of the classes of matrix_dimensions(), or why it was not.
   void meet_classes(const RowMatrixCase& matrix, bool refused);
   bool in_domain(const RowMatrixCase& matrix) const;

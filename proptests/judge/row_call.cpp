@@ -68,7 +68,8 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, numerics::Format output, 
   TensorCall call;
   call.theta = matrix.theta;
   call.inputs.push_back({place_of(matrix.format, matrix, matrix.in), std::move(logits), {}});
-  for (const NanLogit& one : matrix.nans) call.inputs[0].patterns[one.row * matrix.columns + one.item] = one.bits;
+  for (const SpecialLogit& one : matrix.specials)
+    call.inputs[0].patterns[one.row * matrix.columns + one.item] = one.bits;
   if (matrix.mask != MaskUse::none) {
     call.inputs.push_back({place_of(std::nullopt, matrix, matrix.visible), std::move(visible), {}});
   }
@@ -132,7 +133,9 @@ unsigned features_of(const RowMatrixCase& matrix) {
   const bool hidden =
       std::ranges::any_of(matrix.rows.cycle(), [](const RunLengthRow& row) { return row.visible() < row.size(); });
   unsigned features = 0;
-  if (!matrix.nans.empty()) features |= some_nans;
+  for (const SpecialLogit& one : matrix.specials) {
+    features |= is_infinite(one, matrix.format) ? plus_infinities : some_nans;
+  }
   if (matrix.mask != MaskUse::none) features |= a_mask;
   if (hidden && matrix.mask != MaskUse::tensor) features |= infinities;
   if (matrix.theta != 1) features |= a_theta;
@@ -145,7 +148,9 @@ unsigned features_of(const RowMatrixCase& matrix) {
 }
 
 RowMatrixCase without(RowMatrixCase matrix, unsigned features) {
-  if ((features & some_nans) != 0) matrix.nans.clear();
+  std::erase_if(matrix.specials, [&](const SpecialLogit& one) {
+    return (features & (is_infinite(one, matrix.format) ? plus_infinities : some_nans)) != 0;
+  });
   if ((features & infinities) != 0) {
     matrix = all_visible(std::move(matrix));
     if (matrix.mask == MaskUse::mixed) matrix.mask = MaskUse::tensor;
@@ -177,7 +182,9 @@ std::vector<unsigned> simpler_forms(const RowMatrixCase& matrix) {
 CallKind kind_of(const RowMatrixCase& matrix) {
   if (size_of(matrix) == 0) return "on nothing";
   if (matrix.mask != MaskUse::none) return "with a mask";
-  if (!matrix.nans.empty()) return "with a NaN";
+  if (!matrix.specials.empty()) {
+    return is_infinite(matrix.specials[0], matrix.format) ? "with an infinite logit" : "with a NaN";
+  }
   for (const MatrixLayout* layout : {&matrix.in, &matrix.out}) {
     if (layout->row_stride == 1 && layout->column_stride > 1) return "with columns closer together than rows";
     if (layout->column_stride > 1) return "with a column stride";

@@ -31,9 +31,10 @@ enum MatrixFeature : unsigned {
   infinities = 4,  // logits of -inf
   column_strides = 8,
   gaps = 16,  // between rows, or offsets
-  a_theta = 32
+  a_theta = 32,
+  plus_infinities = 64
 };
-inline constexpr std::size_t matrix_features = 6;
+inline constexpr std::size_t matrix_features = 7;
 
 /// Those that the matrix has.
 unsigned features_of(const RowMatrixCase& matrix);

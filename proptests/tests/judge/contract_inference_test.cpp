@@ -147,6 +147,54 @@ TEST(InferContract, FormsAndWhatIsStoredAreMeasured) {
   EXPECT_EQ(word(subject_of("correct_weights_stored", Op::softmax, Format::bf16), "weights"), "weights=bf16 measured");
   EXPECT_EQ(word(subject_of("correct_log_softmax_total_stored", Op::log_softmax, Format::bf16), "total"),
             "total=bf16 measured");
+  EXPECT_EQ(word(subject_of("correct_entropy_from_logits", Op::entropy), "entropy_from"),
+            "entropy_from=logits measured");
+  EXPECT_EQ(word(subject_of("correct_entropy_of_log_probabilities", Op::entropy), "entropy_from"),
+            "entropy_from=coefficients measured");
+}
+
+// A softmax of 16 bits on compact rows, its weights numbers of another format.
+KernelSubject storing_weights(Format format, Format weights) {
+  KernelSubject subject = subject_of("kernel", Op::softmax, format);
+  subject.source.callable = [format, weights](const softcheck_call* call) {
+    const DLTensor &in = *call->inputs[0], &out = *call->outputs[0];
+    if (call->n_inputs > 1 || in.strides != nullptr || out.strides != nullptr) return 1;
+    const auto* bits = reinterpret_cast<const std::uint16_t*>(static_cast<const char*>(in.data) + in.byte_offset);
+    auto* results = reinterpret_cast<std::uint16_t*>(static_cast<char*>(out.data) + out.byte_offset);
+    const auto scale = static_cast<float>(1 / call->theta);
+    for (std::int64_t r = 0, n = in.shape[1]; r < in.shape[0]; ++r, bits += n, results += n) {
+      std::vector<float> x;
+      for (std::int64_t i = 0; i < n; ++i) x.push_back(static_cast<float>(numerics::decode(format, bits[i])));
+      float maximum = -INFINITY, total = 0;
+      for (const float one : x) maximum = std::isnan(one) || one > maximum ? one : maximum;
+      for (const float one : x) total += std::exp((one - maximum) * scale);
+      for (std::int64_t i = 0; i < n; ++i) {
+        const double w = numerics::round_to(weights, std::exp((x[static_cast<std::size_t>(i)] - maximum) * scale));
+        const float p = static_cast<float>(w) / total;
+        results[i] = static_cast<std::uint16_t>(numerics::encode(format, numerics::round_to(format, p)));
+      }
+    }
+    return 0;
+  };
+  return subject;
+}
+
+TEST(InferContract, TheStoredFormatIsTheInputs) {
+  // In longer rows a sum in f32 and weights of f16 that are subnormal err alike, and no order of the sum is found.
+  JudgeOptions options = few_cases();
+  options.max_length = 1024;
+  for (const Format format : {Format::f16, Format::bf16}) {
+    const std::string name(numerics::properties(format).name);
+    const Inference stored = infer_contract(storing_weights(format, format), options);
+    ASSERT_TRUE(stored.contract) << name << ": " << stored.failure;
+    EXPECT_EQ(words_of(stored)["weights"], "weights=" + name + " measured");
+    const Inference wide = infer_contract(storing_weights(format, Format::f32), options);
+    ASSERT_TRUE(wide.contract) << name << ": " << wide.failure;
+    EXPECT_FALSE(wide.contract->weights) << name;
+  }
+  // Eight bits of a weight are not eleven.
+  const Inference other = infer_contract(storing_weights(Format::f16, Format::bf16), options);
+  EXPECT_FALSE(other.contract && other.contract->weights == Format::f16);
 }
 
 TEST(InferContract, AttentionsContractIsFound) {

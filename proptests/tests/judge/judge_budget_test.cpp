@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 
+#include "proptests/generators/row_matrix_classes.hpp"
+#include "proptests/interrupted.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 #include "proptests/judge/kernel_report.hpp"
 
@@ -43,6 +46,27 @@ TEST(JudgeBudget, ACorrectKernelIsUndecidedWhenTheTimeIsUp) {
   EXPECT_NE(summary_of(judgement).find("the time budget was spent"), std::string::npos);
   // Each property has its part of the time: none takes all of it.
   EXPECT_GT(judgement.properties.size(), 8u);
+}
+
+// The four arrays of a deep run alone take longer than this test allows.
+TEST(JudgeBudget, TheListOfCoveringCallsIsNotMadeBeyondTheBudget) {
+  const KernelSubject subject = subject_of("softcheck_mutants", "correct_two_pass");
+  std::clock_t before = std::clock();
+  const KernelJudgement judgement = judge_kernel(subject, options_until(300ms));
+  const std::clock_t spent = std::clock() - before;
+  EXPECT_EQ(judgement.ended_early, "the time budget was spent");
+  EXPECT_TRUE(mentions(judgement.not_tried, "Kernel.EveryPairOfClassesIsComputed"));
+
+  JudgeOptions all = judge_options(Effort::deep);
+  RowMatrixOptions covered;
+  covered.rows.formats = {numerics::Format::f32};
+  covered.rows.max_length = all.max_length;
+  covered.most_rows = std::uint64_t{1} << 17;
+  covered.max_elements = all.cover_elements;
+  before = std::clock();
+  covering_matrices(covered, true, all.run.seed);
+  EXPECT_LT(spent, std::max(1, all.covers) * (std::clock() - before));
+  EXPECT_THROW(covering_matrices(covered, true, all.run.seed, [] { return true; }), Interrupted);
 }
 
 TEST(JudgeBudget, WhatFailedByThenIsAFailure) {

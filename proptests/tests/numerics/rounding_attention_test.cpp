@@ -51,8 +51,10 @@ Attention cancelling_attention(std::size_t keys) {
   return in;
 }
 
-// One query: scores, an online softmax that rescales the output, coefficients rounded before they meet the values.
-double simulate(Arithmetic& a, const Attention& in, Format coefficients) {
+// One query: scores, an online softmax that rescales the output, coefficients rounded before they meet the values; the
+// values, their products with the weights and the sums of these each stored in a format.
+double simulate(Arithmetic& a, const Attention& in, Format coefficients, Format values = Format::f64) {
+  const auto stored = [&](double x) { return round_to(values, x); };
   double maximum = -INFINITY;
   double sum = 0;
   double output = 0;
@@ -65,14 +67,14 @@ double simulate(Arithmetic& a, const Attention& in, Format coefficients) {
     if (score > maximum) {
       const double factor = j == 0 ? 0 : a.exponential(a.subtract(maximum, score));
       sum = a.multiply(sum, factor);
-      output = a.multiply(output, factor);
+      output = stored(a.multiply(output, factor));
       maximum = score;
     }
     const double weight = a.exponential(a.subtract(score, maximum));
     sum = a.add(sum, weight);
-    output = a.add(output, a.multiply(round_to(coefficients, weight), in.value[j]));
+    output = stored(a.add(output, stored(a.multiply(round_to(coefficients, weight), stored(in.value[j])))));
   }
-  return a.output(a.divide(output, sum));
+  return a.output(stored(a.divide(output, sum)));
 }
 
 struct Bounded {
@@ -162,6 +164,32 @@ TEST(RoundingAttention, OutputsKeepTheirBoundAndNeedTheScoresErrors) {
   planted_rejected += simulated::exceeds(got, bounded.exact, bounded.without_scores) ? 1 : 0;
   std::cout << "largest error/bound: B9 " << share << ", planted rejected " << planted_rejected << " times\n";
   EXPECT_GT(planted_rejected, 0u);
+}
+
+TEST(RoundingAttention, StoredSumsOfValuesKeepTheirBoundAndNeedIt) {
+  const PrecisionScope scope(113);
+  const Contract plain = parse_contract("", Format::f32, Format::f32);
+  for (const Format format : {Format::bf16, Format::f16}) {
+    const std::string words = "values=" + std::string(properties(format).name);
+    const Contract contract = parse_contract(words, Format::f32, Format::f32);
+    double largest = 0;
+    std::size_t needed = 0;
+    for (const std::size_t keys : {1, 2, 7, 40}) {
+      for (const double spread : {0.5, 2.0}) {
+        for (std::uint64_t seed = 0; seed < 40; ++seed) {
+          const Attention in = random_attention(keys, 8, spread, seed);
+          Arithmetic arithmetic(contract, Errors::nearest);
+          const double got = simulate(arithmetic, in, Format::f32, format);
+          const Bounded bounded = bound_of(contract, in, Format::f32);
+          EXPECT_TRUE(simulated::holds(got, bounded.exact, bounded.bound)) << words << " keys " << keys << " " << seed;
+          largest = std::max(largest, simulated::used(got, bounded.exact, bounded.bound));
+          needed += simulated::exceeds(got, bounded.exact, bound_of(plain, in, Format::f32).bound) ? 1 : 0;
+        }
+      }
+    }
+    std::cout << words << ": largest error/bound " << largest << ", needed " << needed << " times\n";
+    EXPECT_GT(needed, 0u) << words;
+  }
 }
 
 TEST(RoundingAttention, SplitAndStoredScoresKeepTheirBoundsAndNeedThem) {

@@ -77,7 +77,7 @@ RowMatrixOptions options_of(Format format) {
   options.rows.max_length = std::uint64_t{1} << 17;
   options.most_rows = std::uint64_t{1} << 17;
   options.max_elements = std::uint64_t{1} << 18;
-  options.nans = true;
+  options.nans = options.infinities = true;
   return options;
 }
 

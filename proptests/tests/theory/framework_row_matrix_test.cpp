@@ -126,11 +126,34 @@ TEST(RowMatrix, DistantRowsLieBeyondEveryInteger) {
   EXPECT_GT(largest, std::int64_t{1} << 32);
 }
 
+// A sum that leaves out weights below some number loses c of what one that rounds them away may lose: c must come near.
+TEST(RowMatrix, FarItemsWeighAboutEveryHalfUnit) {
+  for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
+    const std::vector<RowMatrixCase> matrices = far_mass_matrices(format, 1000);
+    std::vector<double> weights;
+    for (const RowMatrixCase& matrix : matrices) {
+      EXPECT_TRUE(admits({}, matrix)) << to_text(matrix);
+      EXPECT_EQ(matrix.rows[0].maximum(), 0);
+      weights.push_back(std::exp(matrix.rows[0].minimum()));
+    }
+    EXPECT_EQ(std::ranges::adjacent_find(weights), weights.end());
+    // A logit of bf16 near -37 is a quarter beside the next.
+    const double near = format == Format::bf16 ? 1.29 : 1.16;
+    for (const double unit : {0x1p-8, 0x1p-11, 0x1p-24, 0x1p-53}) {
+      const auto just_above = [&](double w) { return w > unit && w < near * unit; };
+      EXPECT_TRUE(std::ranges::any_of(weights, just_above)) << numerics::properties(format).name << " " << unit;
+    }
+  }
+  EXPECT_TRUE(far_mass_matrices(Format::f32, 1).empty());
+}
+
 TEST(RowMatrix, WhatIsNoMatrixIsAWrongText) {
   RowMatrixCase matrix;
   for (const char* text : {"", "matrix f32", "matrix f32 columns=1 theta=0x1p+0 mask=none ; 0x0p+0 0x0p+0",
                            "matrix f32 columns=1 theta=0x1p+0 mask=none in=1,2,3 ; 0x0p+0",
                            "matrix f32 columns=1 theta=0x1p+0 mask=none in=1,2,3,middle ; 0x0p+0",
+                           "matrix f32 columns=1 theta=0x1p+0 mask=none inf=0 ; 0x0p+0",
+                           "matrix f32 columns=1 theta=0x1p+0 mask=none inf=0,1 ; 0x0p+0",
                            "matrix f99 columns=1 theta=0x1p+0 mask=none ; 0x0p+0"}) {
     EXPECT_THROW(from_text(text, matrix), std::invalid_argument) << text;
   }

@@ -1,0 +1,113 @@
+// What a failure of attention says: the query that failed, alone where it fails alone, and the value that was got.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "proptests/generators/attention.hpp"
+#include "proptests/judge/attention_rows.hpp"
+#include "proptests/judge/kernel_judge.hpp"
+#include "proptests/judge/watched_kernel.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+std::vector<AttentionCase> drawn_cases(int count) {
+  AttentionOptions options;
+  options.layouts = true;
+  options.max_keys = options.long_keys = 60;
+  const auto generator = attention_cases(options);
+  rc::Random random(23);
+  std::vector<AttentionCase> cases;
+  for (int i = 0; i < count; ++i) cases.push_back(generator(random.split(), i % 101).value());
+  return cases;
+}
+
+std::vector<double> numbers(std::span<const double> of) { return {of.begin(), of.end()}; }
+
+// The same query, the same keys and values as far as they go, and nothing behind them that was visible.
+void expect_same_row(const AttentionRow& part, const AttentionRow& whole, const std::string& text) {
+  EXPECT_EQ(numbers(part.query), numbers(whole.query)) << text;
+  EXPECT_EQ(numbers(part.keys), numbers(whole.keys.first(part.keys.size()))) << text;
+  EXPECT_EQ(numbers(part.values), numbers(whole.values.first(part.values.size()))) << text;
+  std::vector<std::uint8_t> visible = whole.visible;
+  while (visible.size() > part.visible.size() && visible.back() == 0) visible.pop_back();
+  EXPECT_EQ(part.visible, visible) << text;
+}
+
+TEST(AttentionFailure, NamesItsQueryAlone) {
+  std::size_t causal = 0, masked = 0, grouped = 0;
+  for (const AttentionCase& a : drawn_cases(300)) {
+    const AttentionShape& s = a.shape;
+    const std::size_t rows = s.batch * s.heads() * s.queries, row = rows * 2 / 3;
+    if (rows == 1) continue;
+    const Certificates failed{observed("kernel.attention.output", asked_of(a, "", row), 1)};
+    const std::size_t i = row % s.queries, h = row / s.queries % s.heads(), b = row / s.queries / s.heads();
+    const std::vector<AttentionCase> named = cases_named_by(a, failed, Domain{});
+    if (a.causal && i + s.keys < s.queries) {
+      EXPECT_TRUE(named.empty());
+      continue;
+    }
+    ASSERT_EQ(named.size(), 3u) << to_text(a);
+    for (const AttentionCase& one : named) {
+      EXPECT_TRUE(admits({.blind_queries = true}, one)) << to_text(one);
+      expect_same_row(row_of(one, 0, 0, one.shape.queries - 1), row_of(a, b, h, i), to_text(a));
+    }
+    EXPECT_EQ(named[0].shape.queries, 1u);
+    EXPECT_EQ(named[0].layout, 0u);
+    EXPECT_EQ(named[1].layout, a.layout);
+    EXPECT_EQ(named[2].shape.queries, i + 1);
+    causal += a.causal ? 1 : 0;
+    masked += a.mask.empty() ? 0 : 1;
+    grouped += s.group > 1 ? 1 : 0;
+  }
+  for (const std::size_t count : {causal, masked, grouped}) EXPECT_GE(count, 10u);
+}
+
+TEST(AttentionFailure, OfACallThatHoldsNamesNothing) {
+  for (const AttentionCase& a : drawn_cases(20)) {
+    EXPECT_TRUE(cases_named_by(a, {observed("kernel.attention.output", asked_of(a, "", 0), 0)}, Domain{}).empty());
+    EXPECT_TRUE(cases_named_by(a, {observed("kernel.attention.output", asked_of(a, ""), 1)}, Domain{}).empty());
+    Domain none = parse_domain("queries>=100000", true);
+    EXPECT_TRUE(cases_named_by(a, {observed("kernel.attention.output", asked_of(a, "", 0), 1)}, none).empty());
+  }
+}
+
+KernelJudgement judged_attention(const std::string& symbol) {
+  KernelSubject subject;
+  subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_mutants.so", symbol};
+  subject.op = Op::attention;
+  subject.contract = numerics::parse_contract("entropy=exact", numerics::Format::f32, numerics::Format::f32);
+  return judge_kernel(subject, judge_options(Effort::quick));
+}
+
+TEST(AttentionFailure, ShrinksOnFromItsQuery) {
+  const KernelJudgement judgement = judged_attention("mutant_attention_scale_twice");
+  ASSERT_TRUE(judgement.counterexample);
+  AttentionCase smallest;
+  from_text(judgement.counterexample->case_text, smallest);
+  EXPECT_EQ(smallest.shape.queries * smallest.shape.heads() * smallest.shape.batch, 1u);
+  EXPECT_LE(smallest.shape.keys, 2u);
+  EXPECT_LE(smallest.shape.dim, 2u);
+}
+
+TEST(AttentionFailure, ShowsTheNumberWhereNanWasDue) {
+  const KernelJudgement judgement = judged_attention("mutant_attention_nan_swallowed");
+  ASSERT_TRUE(judgement.counterexample);
+  const auto& failed = judgement.counterexample->failed;
+  const auto nan_row = std::ranges::find(failed, "kernel.nan_row", &numerics::Certificate::claim);
+  ASSERT_NE(nan_row, failed.end());
+  const KernelEvidence* evidence = evidence_of(*nan_row);
+  ASSERT_NE(evidence, nullptr);
+  ASSERT_TRUE(evidence->asked.row);
+  ASSERT_TRUE(evidence->value);
+  EXPECT_EQ(evidence->value->due, "NaN");
+  EXPECT_FALSE(std::isnan(evidence->value->got));
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
