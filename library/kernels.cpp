@@ -55,7 +55,9 @@ KernelSource source_of(softcheck_function function, void* context, const softche
   source.symbol = options.name == nullptr ? "function" : options.name;
   source.again = text_of(options.again);
   const auto call = [function, context](const softcheck_call* what) { return function(what, context); };
-  if (text_of(options.isolation) == "none") {
+  const std::string isolation = text_of(options.isolation);
+  if (isolation == "elsewhere") source.forwarded_isolation = "a process that the function asks: not contained";
+  if (isolation == "none" || isolation == "elsewhere") {
     source.forwarded = [call](const softcheck_call* what) {
       printed_by_call.clear();
       return forwarded_end(call(what));
@@ -67,8 +69,9 @@ KernelSource source_of(softcheck_function function, void* context, const softche
 }
 
 KernelSubject with_source(const softcheck_options& options, KernelSource source) {
-  if (!source.forwarded && text_of(options.isolation) == "none") {
-    throw UsageError("isolation: need full or process for a library, got 'none'");
+  const std::string isolation = text_of(options.isolation);
+  if (!source.callable && !source.forwarded && (isolation == "none" || isolation == "elsewhere")) {
+    throw UsageError("isolation: need full or process for a library, got '" + isolation + "'");
   }
   KernelSubject subject = subject_of(options);
   subject.source = std::move(source);

@@ -72,9 +72,9 @@ double positive(std::string_view option, double value, double otherwise) {
 
 Isolation isolation_of(const softcheck_options& options) {
   const std::string word = text_of(options.isolation);
-  if (word.empty() || word == "full" || word == "none") return Isolation::full;
+  if (word.empty() || word == "full" || word == "none" || word == "elsewhere") return Isolation::full;
   if (word == "process") return Isolation::process;
-  refuse("isolation", "full, process or none", word);
+  refuse("isolation", "full, process, none or elsewhere", word);
 }
 
 }  // namespace

@@ -123,8 +123,7 @@ Answer judge(const softcheck_call* call, const softcheck_options& options) {
   const std::string failing = failing_text(judgement, task);
   const std::string rows = std::to_string(judgement.judged) + (judgement.judged == 1 ? " row" : " rows");
   const std::string summary =
-      std::string(to_string(judgement.verdict)) + ": " +
-      (failing.empty() ? rows + " judged" : failing);
+      std::string(to_string(judgement.verdict)) + ": " + (failing.empty() ? rows + " judged" : failing);
   Answer result = answer_of({judgement.rows}, summary);
   result.status = static_cast<softcheck_status>(exit_code(judgement.verdict));
   result.members["verdict"] = to_string(judgement.verdict);

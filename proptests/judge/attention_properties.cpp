@@ -111,10 +111,9 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   add("EarlierCallsDoNotMatter", all, small, &AttentionTrial::after_others);
   if (!domain.no_mask) add("AMaskedItemIsADeletedOne", all, plain, &AttentionTrial::masked_as_deleted);
   if (!domain.no_causal) add("ALaterKeyIsNotThere", all, causal, &AttentionTrial::later_keys);
-  if (!domain.no_mask || !domain.no_causal) {
-    add("AFullyMaskedRowIsAsDeclared", with(all, {"kernel.masked_row"}), plain, &AttentionTrial::blind);
-  }
-  add("AnEmptyCallHasItsValues", with(calls, {"kernel.masked_row"}), small, &AttentionTrial::empty);
+  const bool hides = !domain.no_mask || !domain.no_causal, no_keys = domain.length("keys").contains(0);
+  if (hides) add("AFullyMaskedRowIsAsDeclared", with(all, {"kernel.masked_row"}), plain, &AttentionTrial::blind);
+  add("AnEmptyCallHasItsValues", with(calls, {"kernel.masked_row"}, no_keys), small, &AttentionTrial::empty);
   if (!domain.finite) {
     add("ANanReachesWhoeverMeetsIt", with(all, {"kernel.nan_row"}), plain, &AttentionTrial::with_a_nan);
   }
@@ -126,7 +125,7 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   if (!choices.empty()) {
     const auto count = static_cast<int>(choices.size() * size.times);
     add_drawn("EveryPairOfClassesIsComputed",
-              with(with(all, {"kernel.masked_row"}), {"kernel.nan_row"}, !domain.finite),
+              with(with(all, {"kernel.masked_row"}, hides || no_keys), {"kernel.nan_row"}, !domain.finite),
               attention_cases_of(std::move(choices), covering, size.budget), &AttentionTrial::of_classes, count);
   }
   // Each case a child of its own.

@@ -314,7 +314,7 @@ bool IsolatedKernel::wrote_late() { return state_->wrote_late(); }
 const KernelSource& IsolatedKernel::source() const { return state_->source; }
 const Containment& IsolatedKernel::containment() const { return state_->containment; }
 std::string IsolatedKernel::isolation() const {
-  return state_->source.forwarded ? "none: called in the judge's own process" : to_string(state_->containment);
+  return state_->source.forwarded ? state_->source.forwarded_isolation : to_string(state_->containment);
 }
 bool IsolatedKernel::loading_changed_environment() const { return state_->loading_changed_environment; }
 std::size_t IsolatedKernel::printed_bytes() const {

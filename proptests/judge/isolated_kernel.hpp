@@ -37,6 +37,8 @@ struct KernelSource {
   /// contained, and no limit of time is kept but by itself. It may ask another process and say how the call ended
   /// there.
   std::function<ForwardedEnd(const softcheck_call*)> forwarded = {};
+  /// Of forwarded calls: what keeps the kernel from the judge, for a report.
+  std::string forwarded_isolation = "none: called in the judge's own process";
   /// How a kernel of a program is judged again; empty: by softcheck::conforms. In it "{contract}" stands for
   /// ", contract='WORDS'" and "{replay}" for ", replay='PROPERTY CASE'", or for nothing.
   std::string again = {};

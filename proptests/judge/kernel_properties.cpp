@@ -275,7 +275,8 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   if (may_hide(subject.domain)) add_masks(rows, claims, list);
   if (!subject.domain.finite) add_specials(rows, claims, list);
   list.add_listed("EveryWidthIsComputed", claims.values, width_sweep(format, widths_for(options)));
-  list.add_listed("AnEmptyCallHasItsValues", ClaimLists::with(claims.clean, "kernel.masked_row"),
+  const bool empty_rows = subject.domain.length("n").contains(0);
+  list.add_listed("AnEmptyCallHasItsValues", ClaimLists::with(claims.clean, "kernel.masked_row", empty_rows),
                   empty_matrices(format));
   list.add_listed("StridesBeyondAnIntegerAreFollowed", claims.values, distant_matrices(format));
   list.add_listed("FarItemsCountTogether", claims.values, far_mass_matrices(format, far_columns(subject, options)),

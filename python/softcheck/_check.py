@@ -169,7 +169,7 @@ def _judge(
     words["name"] = _name_of(function)
     words["again"] = _again("check", words["name"], op, name)
     how = _isolation(isolation, adapter)
-    words["isolation"] = "full" if how == "fork" else "none"
+    words["isolation"] = {"fork": "full", "spawn": "elsewhere", "none": "none"}[how]
     if warm_up:
         _warm_up(adapter, name)
     with contextlib.ExitStack() as stack:
@@ -179,8 +179,6 @@ def _judge(
         else:
             call = ForkedCall(adapter, in_process=how == "none")
         data = _library.judge(call, words, infer_contract, shown)
-    if how == "spawn":
-        data["isolation"] = "a process of its own, started anew: nothing else is contained"
     if shown is not None:
         shown("", 0, 0, 0)
     return report_of(data, adapter.arrays)

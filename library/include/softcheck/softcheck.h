@@ -55,8 +55,8 @@ typedef enum softcheck_status {
 typedef int (*softcheck_function)(const softcheck_call* call, void* context);
 
 /* What a softcheck_function may return beside 0 and refusals. Malformed: what it wraps has returned something else than
- * was asked for, such as a wrong shape; what it has printed is shown. The other two under isolation "none" only, when it
- * ran the kernel in another process and the kernel did not return there; elsewhere they are refusals. */
+ * was asked for, such as a wrong shape; what it has printed is shown. The other two under isolation "none" and
+ * "elsewhere" only: the kernel did not return; else they are refusals. */
 #define SOFTCHECK_CALL_CRASHED (-1000001)
 #define SOFTCHECK_CALL_TIMED_OUT (-1000002)
 #define SOFTCHECK_CALL_MALFORMED (-1000003)
@@ -74,8 +74,9 @@ typedef struct softcheck_options {
   const char* exempt;    /* claims that are noted and not judged, separated by blanks or commas */
   const char* effort;    /* "quick", "default", "deep" */
   const char* replay;    /* "PROPERTY CASE", as a failure printed it: that case alone */
-  const char* isolation; /* "full" (default), "process", or for functions "none": called in this process on this thread;
-                            docs/security.md says what each contains */
+  const char* isolation; /* "full" (default), "process", or for functions "none": called in this process on this thread,
+                            or "elsewhere": the same, but it asks a process of its own, and says how the kernel ended
+                            there; docs/security.md says what each contains */
   const char* name;      /* of a function, in reports */
   const char* again;     /* of a function: how it is judged again, for replay lines. "{contract}" in it becomes
                             ", contract='WORDS'", and "{replay}" ", replay='PROPERTY CASE'", or nothing */
@@ -111,7 +112,8 @@ SOFTCHECK_API int softcheck_judge_library(const char* kernel, const softcheck_op
 SOFTCHECK_API int softcheck_judge_function(softcheck_function function, void* context, const softcheck_options* options,
                                            char** report);
 
-/* Under isolation "none", inside a softcheck_function: text that the report shows as printed by the kernel. */
+/* Under isolation "none" or "elsewhere", inside a softcheck_function: text that the report shows as printed by the
+ * kernel. */
 SOFTCHECK_API void softcheck_printed(const char* text);
 
 /* Finds the standard contract that the kernel keeps to, and judges it by that. Adds what judging adds, and "contract",
