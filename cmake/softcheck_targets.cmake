@@ -24,6 +24,27 @@ if(SOFTCHECK_COVERAGE)
   target_link_options(softcheck_compile_options INTERFACE --coverage)
 endif()
 
+# softcheck_unity(TARGET SOURCES...): with SOFTCHECK_UNITY these sources become one for each eight of a folder. Names in
+# anonymous namespaces do not clash within a folder (Build.ClangHasNoWarnings).
+function(softcheck_unity target)
+  if(NOT SOFTCHECK_UNITY)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  set(folder)
+  foreach(source IN LISTS ARGN)
+    cmake_path(GET source PARENT_PATH parent)
+    if(NOT parent STREQUAL folder)
+      set(folder ${parent})
+      set(count 0)
+    endif()
+    math(EXPR group "${count} / 8")
+    math(EXPR count "${count} + 1")
+    string(MAKE_C_IDENTIFIER "${parent}_${group}" name)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${name})
+  endforeach()
+endfunction()
+
 # softcheck_library(NAME SOURCES... HEADERS... LINK ... LINK_PRIVATE ...)
 function(softcheck_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;HEADERS;LINK;LINK_PRIVATE" ${ARGN})
@@ -64,6 +85,9 @@ function(softcheck_library name)
     PUBLIC ${arg_LINK}
     PRIVATE $<BUILD_INTERFACE:softcheck_compile_options> ${arg_LINK_PRIVATE}
   )
+  if(NOT name STREQUAL numerics) # Highway compiles its sources once for each instruction set
+    softcheck_unity(softcheck_${name} ${arg_SOURCES})
+  endif()
   set_property(GLOBAL APPEND PROPERTY softcheck_installed_targets softcheck_${name})
 endfunction()
 

@@ -71,19 +71,6 @@ std::optional<SparseArena> arena_for(const KernelLimits& limits) {
   }
 }
 
-// A process that may not be dumped can be traced, read and written by nobody but root, and so can what lies under its
-// number in /proc.
-class Untraceable {
- public:
-  Untraceable() : before_(prctl(PR_GET_DUMPABLE)) { prctl(PR_SET_DUMPABLE, 0); }
-  ~Untraceable() { prctl(PR_SET_DUMPABLE, before_ == 1 ? 1 : 0); }
-  Untraceable(const Untraceable&) = delete;
-  Untraceable& operator=(const Untraceable&) = delete;
-
- private:
-  int before_;
-};
-
 ChildPages child_pages(const GuardedPages& pages, bool in_use) {
   const ByteRange open = in_use ? pages.watched() : ByteRange{};
   return {pages.begin(), pages.size(), open.begin, open.end};
@@ -113,6 +100,19 @@ KernelSource parse_kernel_source(std::string_view text) {
 }
 
 struct IsolatedKernel::State {
+  // A process that may not be dumped can be traced, read and written by nobody but root, and so can what lies under its
+  // number in /proc.
+  class Untraceable {
+   public:
+    Untraceable() : before_(prctl(PR_GET_DUMPABLE)) { prctl(PR_SET_DUMPABLE, 0); }
+    ~Untraceable() { prctl(PR_SET_DUMPABLE, before_ == 1 ? 1 : 0); }
+    Untraceable(const Untraceable&) = delete;
+    Untraceable& operator=(const Untraceable&) = delete;
+
+   private:
+    int before_;
+  };
+
   KernelSource source;
   KernelLimits limits;
   std::vector<std::unique_ptr<GuardedPages>> inputs;
