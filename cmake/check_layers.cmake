@@ -7,8 +7,9 @@ set(may_include_theory numerics)
 set(may_include_kernels)
 set(may_include_experiments theory numerics kernels)
 set(may_include_proptests theory numerics kernels experiments)
-set(may_include_cli proptests theory numerics kernels experiments)
-set(folders numerics theory kernels experiments proptests cli)
+set(may_include_library proptests theory numerics kernels experiments)
+set(may_include_cli library proptests theory numerics kernels experiments)
+set(folders numerics theory kernels experiments proptests library cli)
 # The judge reads one thing of kernels/: the ABI. Else it could inherit the bug it checks for. The tests of the emulator
 # judge no kernel: they run kernels on it.
 set(only_of_kernels "kernels/abi/")
@@ -38,7 +39,7 @@ foreach(folder IN LISTS folders)
       if(target IN_LIST may_include_${folder})
         set(allowed ON)
       endif()
-      if(target STREQUAL "kernels" AND folder MATCHES "^(proptests|cli)$" AND NOT path MATCHES "^${only_of_kernels}" AND
+      if(target STREQUAL "kernels" AND folder MATCHES "^(proptests|library|cli)$" AND NOT path MATCHES "^${only_of_kernels}" AND
           NOT file MATCHES "^${tests_of_kernels}")
         set(allowed OFF)
       endif()
