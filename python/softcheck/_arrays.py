@@ -108,13 +108,14 @@ def from_bits(array: np.ndarray, dtype: str, library: str) -> Any:
     return _FROM_BITS[library](array, dtype)
 
 
-def _array_of_torch(array: Any) -> np.ndarray:
+def _bits_of_torch(array: Any) -> tuple[np.ndarray, str]:
     import torch
 
     array = array.detach().cpu()
     if array.dtype == torch.bfloat16:
         return array.view(torch.int16).numpy().view(np.uint16), "bf16"
-    return array.numpy()
+    result = array.numpy()
+    return result, DTYPES.get(result.dtype.name, result.dtype.name)
 
 
 def to_bits(array: Any) -> tuple[np.ndarray, str]:
@@ -125,10 +126,8 @@ def to_bits(array: Any) -> tuple[np.ndarray, str]:
     """
     library = library_of(array)
     if library == "torch":
-        result = _array_of_torch(array)
-        if isinstance(result, tuple):
-            return result
-    elif library == "mlx":
+        return _bits_of_torch(array)
+    if library == "mlx":
         import mlx.core
 
         if array.dtype == mlx.core.bfloat16:

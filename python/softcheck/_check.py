@@ -103,7 +103,7 @@ def _name_of(function: Any) -> str:
     return getattr(function, "__qualname__", None) or type(function).__qualname__
 
 
-def _again(verb: str, name: str, op: str, dtype: str) -> str:
+def _again(name: str, op: str, dtype: str) -> str:
     return f"softcheck.check({name}, op='{op}', dtype='{dtype}'{{contract}}{{replay}})"
 
 
@@ -167,7 +167,7 @@ def _judge(
     adapter = _adapter(function, op, dtype, arrays, takes, out, outputs, refuses, device)
     words["domain"] = _domain(adapter, domain, strides)
     words["name"] = _name_of(function)
-    words["again"] = _again("check", words["name"], op, name)
+    words["again"] = _again(words["name"], op, name)
     how = _isolation(isolation, adapter)
     words["isolation"] = {"fork": "full", "spawn": "elsewhere", "none": "none"}[how]
     if warm_up:

@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import pathlib
+import signal
 import threading
 from typing import Any, Callable, Sequence
 
@@ -182,19 +183,27 @@ def _take(status: int, report: ctypes.c_char_p) -> dict[str, Any]:
 
 
 class _Interruptions:
-    """Ctrl-C during a judgement: the first ends it with what is known by then."""
+    """Ctrl-C during a judgement: it ends with what is known by then. Python runs the handler while the library asks."""
 
     def __init__(self) -> None:
         self.seen = False
+        self._before: Any = None
 
     def __call__(self) -> bool:
-        try:
-            # Python runs its signal handlers between two lines of Python, such as these.
-            for _ in range(2):
-                pass
-        except KeyboardInterrupt:
-            self.seen = True
         return self.seen
+
+    def __enter__(self) -> _Interruptions:
+        # Only the main thread may say what a signal does, and only it is told of one.
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _note(self, _number: int, _frame: Any) -> None:
+        self.seen = True
 
 
 def judge(what: str | Callable, words: dict[str, Any], infer: bool, progress: Callable | None) -> dict[str, Any]:
@@ -202,7 +211,7 @@ def judge(what: str | Callable, words: dict[str, Any], infer: bool, progress: Ca
     interruptions = _Interruptions()
     options = _options(words, interruptions, progress)
     report = ctypes.c_char_p()
-    with _judging:
+    with _judging, interruptions:
         if isinstance(what, str):
             function = _library.softcheck_infer_library if infer else _library.softcheck_judge_library
             status = function(what.encode(), ctypes.byref(options), ctypes.byref(report))
@@ -272,7 +281,8 @@ def judge_tensors(call: TensorCall, words: dict[str, Any]) -> dict[str, Any]:
     interruptions = _Interruptions()
     options = _options(words, interruptions, None)
     report = ctypes.c_char_p()
-    status = _library.softcheck_judge_tensors(ctypes.byref(call.call), ctypes.byref(options), ctypes.byref(report))
+    with interruptions:
+        status = _library.softcheck_judge_tensors(ctypes.byref(call.call), ctypes.byref(options), ctypes.byref(report))
     result = _take(status, report)
     if interruptions.seen:
         raise KeyboardInterrupt

@@ -1,5 +1,8 @@
 import os
 import pathlib
+import signal
+import subprocess
+import sys
 
 import kernels
 import numpy as np
@@ -126,6 +129,22 @@ def test_an_exempt_claim_is_noted():
 def test_a_budget_ends_it():
     report = softcheck.check(kernels.softmax, effort="deep", budget=1)
     assert report.verdict == "undecided" and report.data["seconds"] < 20
+
+
+def test_an_interrupt_ends_it_with_what_is_known():
+    code = (
+        "import kernels, softcheck; print('begins', flush=True); "
+        "report = softcheck.check(kernels.softmax, effort='deep'); print(report.verdict, report.data['calls'] > 0)"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=pathlib.Path(__file__).parent, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "begins\n"
+    with pytest.raises(subprocess.TimeoutExpired):  # it goes on by itself
+        process.wait(timeout=3)
+    process.send_signal(signal.SIGINT)
+    rest, _ = process.communicate(timeout=60)
+    assert rest.split() == ["undecided", "True"] and process.returncode == 0
 
 
 def test_infer_finds_a_contract():
