@@ -1,0 +1,38 @@
+"""python -m softcheck.field"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import sys
+
+from . import sweep
+
+
+def _worker(name: str, skip: str, budget: str, effort: str, only: str) -> None:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    sweep.judge_library(
+        sweep.load(name), float(budget), effort, int(skip), only, lambda message: print(json.dumps(message), flush=True)
+    )
+
+
+def main() -> int:
+    if sys.argv[1:2] == ["--worker"]:
+        _worker(*sys.argv[2:])
+        return 0
+    parser = argparse.ArgumentParser(prog="python -m softcheck.field", description=__doc__)
+    parser.add_argument("libraries", nargs="*", help=f"of {', '.join(sweep.LIBRARIES)}; by default those installed")
+    parser.add_argument("--budget", type=float, default=30, help="seconds for a judgement (default: 30)")
+    parser.add_argument("--effort", default="quick", choices=("quick", "default", "deep"))
+    parser.add_argument("--only", default="", help="kernels whose name and dtype have this text")
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results/field"))
+    asked = parser.parse_args()
+    for name in sweep.names(asked.libraries):
+        sweep.sweep(name, asked.out, asked.budget, asked.effort, asked.only)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
