@@ -1,7 +1,7 @@
 """jax 0.10.2: softmax, log_softmax and logsumexp of 65,520 equal float16 logits: the sum overflows.
 
 class: wrong
-kernels: nn.softmax float16, nn.log_softmax float16, nn.logsumexp float16, nn.softmax(where=) float16
+kernels: nn.softmax float16; nn.log_softmax float16; nn.logsumexp float16; nn.softmax(where=) float16
 """
 import sys, jax, mpmath
 

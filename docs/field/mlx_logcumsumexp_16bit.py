@@ -1,7 +1,7 @@
 """mlx 0.32.4: logcumsumexp in float16 stops growing: of 70,000 zeros it ends at 6.24, not at 11.16.
 
 class: within a weaker contract
-kernels: core.logcumsumexp, last item float16, core.logcumsumexp, last item bfloat16
+kernels: core.logcumsumexp, last item float16; core.logcumsumexp, last item bfloat16
 """
 import sys, importlib.metadata, mlx.core as mx, mpmath
 

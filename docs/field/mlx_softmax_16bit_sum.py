@@ -1,7 +1,7 @@
 """mlx 0.32.4: softmax without precise=True adds in 16 bits: bfloat16 coefficients of 4,096 equal logits sum to 16.
 
 class: within a weaker contract
-kernels: core.softmax bfloat16, core.softmax float16
+kernels: core.softmax bfloat16; core.softmax float16
 """
 import sys, importlib.metadata, mlx.core as mx, mpmath
 

@@ -1,7 +1,7 @@
 """onnxruntime 1.32.0: ReduceLogSumExp does not subtract the maximum where the row begins with -inf: [-inf, -128] -> -inf.
 
 class: wrong
-kernels: ReduceLogSumExp 13 float32, ReduceLogSumExp 13 float64, ReduceLogSumExp 13 float16, ReduceLogSumExp 18 float32, ReduceLogSumExp 18 float64
+kernels: ReduceLogSumExp 13 float32; ReduceLogSumExp 13 float64; ReduceLogSumExp 13 float16; ReduceLogSumExp 18 float32; ReduceLogSumExp 18 float64
 """
 import sys, mpmath, numpy, onnxruntime
 from onnx import TensorProto, helper

@@ -3,7 +3,7 @@
 Documented: the default inference precision is the fastest that the machine has; INFERENCE_PRECISION_HINT=f32 is exact.
 
 class: convention
-kernels: ScaledDotProductAttention 13 float32, ScaledDotProductAttention 13 float64
+kernels: ScaledDotProductAttention 13 float32; ScaledDotProductAttention 13 float64
 """
 import sys, numpy, openvino, openvino.opset13 as ops
 

@@ -1,7 +1,7 @@
 """openvino 2026.4.1: a NaN does not reach its row of Softmax 8: [0, NaN] -> [0, NaN]; LogSoftmax [NaN, 0] -> [NaN, -inf].
 
 class: wrong
-kernels: Softmax 8 float32, Softmax 8 float16, Softmax 8 bfloat16, Softmax 8 float64, LogSoftmax 5 float32
+kernels: Softmax 8 float32; Softmax 8 float16; Softmax 8 bfloat16; Softmax 8 float64; LogSoftmax 5 float32
 """
 import sys, numpy, openvino, openvino.opset13 as ops
 

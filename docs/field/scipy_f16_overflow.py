@@ -1,7 +1,7 @@
 """scipy 1.17.1: softmax, log_softmax and logsumexp of 65,520 equal float16 logits: the sum overflows.
 
 class: wrong
-kernels: special.softmax float16, special.log_softmax float16, special.logsumexp float16
+kernels: special.softmax float16; special.log_softmax float16; special.logsumexp float16
 """
 import sys, mpmath, numpy, scipy
 from scipy.special import log_softmax, logsumexp, softmax

@@ -1,7 +1,7 @@
 """tensorflow 2.21.0: softmax, log_softmax and reduce_logsumexp of 65,520 equal float16 logits: the sum overflows.
 
 class: wrong
-kernels: nn.softmax float16, nn.log_softmax float16, reduce_logsumexp float16
+kernels: nn.softmax float16; nn.log_softmax float16; reduce_logsumexp float16
 """
 import sys, mpmath, tensorflow as tf
 

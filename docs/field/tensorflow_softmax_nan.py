@@ -1,7 +1,7 @@
 """tensorflow 2.21.0: a NaN does not reach its row of nn.softmax in float32 (oneDNN's kernel, the default): [0, NaN] -> [0, NaN].
 
 class: wrong
-kernels: nn.softmax float32, nn.softmax bfloat16
+kernels: nn.softmax float32; nn.softmax bfloat16
 """
 import sys, tensorflow as tf
 

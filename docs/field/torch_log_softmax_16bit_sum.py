@@ -1,7 +1,7 @@
 """torch 2.15.0: log_softmax over the last axis in bfloat16 and float16 rounds its sum and the sum's logarithm to 16 bits.
 
 class: within a weaker contract
-kernels: log_softmax(dim=-1) bfloat16, log_softmax(dim=-1) float16
+kernels: log_softmax(dim=-1) bfloat16; log_softmax(dim=-1) float16
 """
 import sys, mpmath, torch
 

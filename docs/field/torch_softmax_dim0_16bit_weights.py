@@ -1,7 +1,7 @@
 """torch 2.15.0: softmax over an axis that is not the last stores its exponentials in 16 bits; over the last axis it does not.
 
 class: within a weaker contract
-kernels: softmax(dim=0) float16, softmax(dim=0) bfloat16
+kernels: softmax(dim=0) float16; softmax(dim=0) bfloat16
 """
 import sys, mpmath, torch
 

@@ -8,7 +8,9 @@ import os
 import pathlib
 import sys
 
-from . import sweep
+import softcheck
+
+from . import report, sweep
 
 
 def _worker(name: str, skip: str, budget: str, effort: str, only: str) -> None:
@@ -28,9 +30,18 @@ def main() -> int:
     parser.add_argument("--effort", default="quick", choices=("quick", "default", "deep"))
     parser.add_argument("--only", default="", help="kernels whose name and dtype have this text")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results/field"))
+    parser.add_argument("--report", type=pathlib.Path, help="write this page from all that --out holds, as docs/field.md")
+    parser.add_argument("--reproductions", type=pathlib.Path, default=pathlib.Path("docs/field"))
+    parser.add_argument("--no-sweep", action="store_true", help="judge nothing: the report alone")
     asked = parser.parse_args()
-    for name in sweep.names(asked.libraries):
+    for name in [] if asked.no_sweep else sweep.names(asked.libraries):
         sweep.sweep(name, asked.out, asked.budget, asked.effort, asked.only)
+    if asked.report is not None:
+        written = [asked.out / f"{name}.json" for name in sweep.LIBRARIES]
+        sweeps = [json.loads(path.read_text()) for path in written if path.exists()]
+        command = f"python -m softcheck.field --budget {asked.budget:g} --effort {asked.effort} --report {asked.report}"
+        found = list(report.reproductions_in(asked.reproductions))
+        asked.report.write_text(report.render(sweeps, found, command, softcheck.version()))
     return 0
 
 

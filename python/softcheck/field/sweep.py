@@ -38,7 +38,7 @@ def judge_library(library: Library, budget: float, effort: str, skip: int, only:
         show({"index": index, **judge(kernel, library.isolation, budget, effort)})
 
 
-def sweep(name: str, folder: pathlib.Path, budget: float, effort: str, only: str = "", limit: float = 900) -> dict[str, Any]:
+def sweep(name: str, folder: pathlib.Path, budget: float, effort: str, only: str = "") -> dict[str, Any]:
     """{"library", "version", "kernels": [...], "seconds"}; written to folder/NAME.json as well."""
     start = time.monotonic()
     result: dict[str, Any] = {"library": name, "version": None, "kernels": []}
@@ -67,9 +67,19 @@ def sweep(name: str, folder: pathlib.Path, budget: float, effort: str, only: str
         skip = under_way["index"] + 1
         result["kernels"].append(_crashed(under_way, process.returncode))
     result["seconds"] = round(time.monotonic() - start, 1)
+    path = folder / f"{result['library']}.json"
+    if only and path.exists():
+        result = _merged(json.loads(path.read_text()), result)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.json").write_text(json.dumps(result, indent=1))
+    path.write_text(json.dumps(result, indent=1))
     return result
+
+
+def _merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """The old sweep with the kernels that were judged again."""
+    again = {(kernel["kernel"], kernel["dtype"]): kernel for kernel in new["kernels"]}
+    kernels = [again.pop((kernel["kernel"], kernel["dtype"]), kernel) for kernel in old["kernels"]]
+    return {**new, "kernels": kernels + list(again.values()), "seconds": old["seconds"] + new["seconds"]}
 
 
 def _crashed(under_way: dict[str, Any], code: int) -> dict[str, Any]:
