@@ -1,9 +1,9 @@
-"""openvino 2026.4.1: ScaledDotProductAttention of a float32 model runs in bfloat16 where the CPU has AVX512_BF16.
+"""openvino 2026.4.1: ScaledDotProductAttention of a float32, float64 or float16 model runs in bfloat16 where the CPU has AVX512_BF16.
 
 Documented: the default inference precision is the fastest that the machine has; INFERENCE_PRECISION_HINT=f32 is exact.
 
 class: convention
-kernels: ScaledDotProductAttention 13 float32; ScaledDotProductAttention 13 float64
+kernels: ScaledDotProductAttention 13 float32; ScaledDotProductAttention 13 float64; ScaledDotProductAttention 13 float16
 """
 import sys, numpy, openvino, openvino.opset13 as ops
 

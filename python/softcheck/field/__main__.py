@@ -28,7 +28,7 @@ def main() -> int:
     parser.add_argument("libraries", nargs="*", help=f"of {', '.join(sweep.LIBRARIES)}; by default those installed")
     parser.add_argument("--budget", type=float, default=30, help="seconds for a judgement (default: 30)")
     parser.add_argument("--effort", default="quick", choices=("quick", "default", "deep"))
-    parser.add_argument("--only", default="", help="kernels whose name and dtype have this text")
+    parser.add_argument("--only", default="", help="kernels whose 'name dtype' this regular expression finds; the others' results stay")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results/field"))
     parser.add_argument("--report", type=pathlib.Path, help="write this page from all that --out holds, as docs/field.md")
     parser.add_argument("--reproductions", type=pathlib.Path, default=pathlib.Path("docs/field"))

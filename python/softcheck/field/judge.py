@@ -18,7 +18,7 @@ F64_TIME = 3
 # Contracts for a kernel to which softcheck.infer fits none, from what every kernel of good arithmetic keeps to down to one
 # that stores all it computes in the format of its results. {0} is that format.
 ROWS = (
-    "exp=4ulp sum=sequential",
+    "exp=4ulp sum=sequential subnormal=flushed",
     "exp=4ulp sum=sequential weights={0}",
     "exp=4ulp sum=sequential total={0}",
     "exp=4ulp sum=sequential total={0} weights={0}",
@@ -93,14 +93,15 @@ def _widened(
 ) -> tuple[softcheck.Report, str | None, list[dict[str, Any]]]:
     """The first of the contracts above that the kernel keeps to, or None; and what it breaks: under the first of them, and
     where it keeps to none under the last."""
-    conventions = " ".join(sorted(set(re.findall(r"\bmasked=\w+", inferred.text))))[: len("masked=uniform")].split(" ")[0]
-    entropy = ["entropy_from=coefficients"] if kernel.op == "entropy" else []
+    conventions = _masked(kernel, inferred, arguments)
+    entropy = ["entropy_from=coefficients lse=uncentred"] if kernel.op == "entropy" else []
     ladder = ATTENTION if kernel.op == "attention" else ROWS
     if kernel.dtype not in ("float16", "bfloat16"):
         ladder = ladder[:1]
     broken: list[dict[str, Any]] = []
     for words in ladder:
-        contract = " ".join([words.format(_SHORT[kernel.dtype]), conventions, *entropy]).strip()
+        own = words.replace(" lse=uncentred", "") if entropy else words
+        contract = " ".join([own.format(_SHORT[kernel.dtype]), conventions, *entropy])
         report = softcheck.check(kernel.function, kernel.op, kernel.dtype, contract=contract, **arguments)
         if report.verdict in ("pass", "crash", "timeout"):
             return report, contract if report else None, broken
@@ -109,6 +110,19 @@ def _widened(
     if len(ladder) > 1:
         broken += [{**finding, "narrow": True} for finding in _findings(report, contract, arguments["exempt"])]
     return report, None, broken
+
+
+def _masked(kernel: Kernel, inferred: softcheck.Report, arguments: Mapping[str, Any]) -> str:
+    """The word for a row with nothing visible: the one that inference names, or the one that is not broken."""
+    words = sorted(set(re.findall(r"\bmasked=\w+", inferred.text)))
+    if len(words) == 1 and not any(claim.claim == "kernel.masked_row" for claim in inferred.findings):
+        return words[0]
+    for word in ("masked=nan", "masked=zero", "masked=uniform"):
+        contract = f"exp=64ulp sum=sequential {word}"
+        report = softcheck.check(kernel.function, kernel.op, kernel.dtype, contract=contract, **{**arguments, "cases": 10})
+        if not any(claim.claim == "kernel.masked_row" for claim in report.findings):
+            return word
+    return "masked=nan"
 
 
 def _findings(report: softcheck.Report, contract: str | None, exempt: Sequence[str]) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -32,7 +33,7 @@ def judge_library(library: Library, budget: float, effort: str, skip: int, only:
     """Shows a line of JSON before and after each kernel but the first `skip`."""
     show({"library": library.name, "version": library.version})
     for index, kernel in enumerate(library.kernels):
-        if index < skip or only not in f"{kernel.name} {kernel.dtype}":
+        if index < skip or not re.search(only, f"{kernel.name} {kernel.dtype}"):
             continue
         show({"index": index, "begins": kernel.name, "op": kernel.op, "dtype": kernel.dtype, "link": kernel.link})
         show({"index": index, **judge(kernel, library.isolation, budget, effort)})

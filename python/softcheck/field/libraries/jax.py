@@ -18,13 +18,13 @@ def _power_of_four(length):
 
 def _padded(function):
     @functools.wraps(function)
-    def called(x, *mask):
+    def called(x, mask=None):
         rows, n = x.shape
         shape = (_power_of_four(rows), _power_of_four(n))
         padded = numpy.zeros(shape, x.dtype)
         padded[:, n:] = -numpy.inf
         padded[:rows, :n] = x
-        masks = [None if m is None else numpy.pad(m, ((0, shape[0] - rows), (0, shape[1] - n))) for m in mask]
+        masks = [] if mask is None else [numpy.pad(mask, ((0, shape[0] - rows), (0, shape[1] - n)))]
         result = numpy.asarray(function(padded, *masks))
         return result[:rows] if result.ndim == 1 else result[:rows, :n]
 
@@ -47,7 +47,7 @@ def logsumexp(x):
 
 
 @_padded
-def softmax_where(x, mask):
+def softmax_where(x, mask=None):
     return jax.nn.softmax(x, axis=-1, where=mask)
 
 
@@ -74,7 +74,8 @@ def library() -> Library:
                 _DOCS + "jax.nn.dot_product_attention.html",
                 ("float32", "float16", "bfloat16"),
                 arrays="jax",
-                arguments={"domain": "finite"},
+                arguments={"domain": "finite", "refuses": (ValueError,)},
+                exempt=("kernel.accepts",),  # "value shape should be" where the values' dimension is not the keys'
                 notes="a NaN behind a mask is not hidden",
             ),
         ],

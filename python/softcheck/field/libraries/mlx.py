@@ -49,6 +49,7 @@ def library() -> Library:
             *kernels_of("core.softmax", "softmax", softmax, _DOCS + "mlx.core.softmax.html", **rows),
             *kernels_of("core.softmax(precise=True)", "softmax", softmax_precise, _DOCS + "mlx.core.softmax.html", **rows),
             *kernels_of("nn.log_softmax", "log_softmax", log_softmax, "https://ml-explore.github.io/mlx/build/html/python/nn/_autosummary_functions/mlx.nn.log_softmax.html", **rows),
+            *kernels_of("nn.log_softmax, n>=2", "log_softmax", log_softmax, "https://ml-explore.github.io/mlx/build/html/python/nn/_autosummary_functions/mlx.nn.log_softmax.html", **{**rows, "arguments": {"domain": "n>=2 rows>=1"}}),
             *kernels_of("core.logsumexp", "logsumexp", logsumexp, _DOCS + "mlx.core.logsumexp.html", **rows),
             *kernels_of("core.logcumsumexp, last item", "logsumexp", last_of_logcumsumexp, _DOCS + "mlx.core.logcumsumexp.html", **rows),
             *kernels_of(

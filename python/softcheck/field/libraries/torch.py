@@ -70,6 +70,8 @@ def library() -> Library:
         notes="causal at the lower right; a NaN behind a mask is not hidden (mask added to scores, weights of 0 multiplied)",
         arguments={"domain": seen},
     )
+    # "No available kernel" where the values' dimension is not the keys'.
+    flash = {**attention, "exempt": ("kernel.accepts",), "arguments": {"domain": seen, "refuses": (RuntimeError,)}}
     return Library(
         "torch",
         torch.__version__,
@@ -80,9 +82,9 @@ def library() -> Library:
             *kernels_of("log_softmax(dim=0)", "log_softmax", log_softmax_along_columns, _DOCS + "generated/torch.nn.functional.log_softmax.html", **rows),
             *kernels_of("logsumexp", "logsumexp", logsumexp, _DOCS + "generated/torch.logsumexp.html", **rows),
             *kernels_of("logcumsumexp, last item", "logsumexp", last_of_logcumsumexp, _DOCS + "generated/torch.logcumsumexp.html", **rows),
-            *kernels_of("distributions.Categorical.entropy", "entropy", categorical_entropy, _DOCS + "distributions.html#categorical", **rows),
+            *kernels_of("distributions.Categorical.entropy", "entropy", categorical_entropy, _DOCS + "distributions.html#categorical", arguments={"domain": "n>=1"}, **rows),
             *kernels_of("scaled_dot_product_attention, MATH", "attention", attention_math, _ATTENTION, **attention),
-            *kernels_of("scaled_dot_product_attention, FLASH", "attention", attention_flash, _ATTENTION, **attention),
+            *kernels_of("scaled_dot_product_attention, FLASH", "attention", attention_flash, _ATTENTION, **flash),
         ],
         isolation="fork",
     )
