@@ -64,10 +64,12 @@ def reproduce(path: pathlib.Path, limit: float = 120) -> Reproduction:
     return Reproduction(*[getattr(known, name) for name in Reproduction.__annotations__][:6], lines, there)
 
 
-def _words(contract: str | None, op: str) -> str:
+def _words(contract: str | None, kernel: Mapping[str, Any]) -> str:
     if contract is None:
         return "none that is standard"
-    silent = _SILENT if op in ("log_softmax", "entropy") else (*_SILENT, "lse=uncentred")
+    silent = [word for word in contract.split() if word in _SILENT]
+    if "kernel.masked_row" in kernel["exempt"]:
+        silent += [word for word in contract.split() if word.startswith("masked=")]
     return f"`{' '.join(word for word in contract.split() if word not in silent)}`"
 
 
@@ -88,7 +90,7 @@ def _findings_of(kernel: Mapping[str, Any]) -> list[str]:
     lines = []
     for finding in kernel["findings"]:
         exact = _number(finding["expected"][0]) if finding.get("expected") else "-"
-        under = "every standard contract" if finding.get("narrow") else _words(finding["contract"], kernel["op"])
+        under = "every standard contract" if finding.get("narrow") else _words(finding["contract"], kernel)
         lines.append(
             f"| {kernel['kernel']} | {kernel['dtype']} | {finding['claim'].removeprefix('kernel.')} | {under} | "
             f"{_input(finding['case'])} | {_number(finding.get('got'))} | {exact} |"
@@ -105,7 +107,9 @@ def _verdict(kernel: Mapping[str, Any], reproductions: Sequence[Reproduction], l
         word = "pass, weaker contract"
     if word == "pass" and kernel["findings"]:
         word = f"pass but for {', '.join(sorted({f['claim'].removeprefix('kernel.') for f in kernel['findings']}))}"
-    return word + see
+    broken = {finding["claim"] for finding in kernel["findings"]}
+    unjudged = [claim.removeprefix("kernel.") for claim in kernel["exempt"] if claim not in broken]
+    return word + see + (f"; not judged: {', '.join(unjudged)}" if unjudged else "")
 
 
 def render(
@@ -132,8 +136,8 @@ def render(
         "",
         "## Findings",
         "",
-        "*Wrong*: no contract excuses it: an infinity, a NaN or a zero where the exact value is a plain number, or a NaN that is",
-        "lost. *Within a weaker contract*: less accurate than float32 arithmetic rounded once, as a kernel is that stores its sum",
+        "*Wrong*: no contract excuses it: an infinity, a NaN or a zero where the exact value is a plain number, a NaN that is lost,",
+        "a crash. *Within a weaker contract*: less accurate than float32 arithmetic rounded once, as a kernel is that stores its sum",
         "in 16 bits; softcheck has words for most of it. *Convention*: documented, or a choice that the definition leaves open.",
         "The exact values are mpmath's.",
         "",
@@ -143,7 +147,16 @@ def render(
         for i, finding in enumerate(order):
             if finding.kind == kind:
                 lines += _told(i + 1, finding)
-    lines += ["## Kernels", ""]
+    lines += [
+        "## Kernels",
+        "",
+        "*pass*: the judge found no row on which the kernel breaks that contract, which is one that softcheck.infer found or the",
+        "first of a fixed list that holds. *fail*: it breaks every standard contract that says something; 16-bit kernels that round",
+        "their sums to 16 bits are among these where no word of a contract says what they store. *undecided*: the budget ended",
+        "first. Numbers lead to the findings. A value that only a list of smallest inputs has, without a finding, is no accusation:",
+        "it shows which contract does not hold. The words are those of [judging.md](kernels/judging.md#from-a-contract-to-thresholds).",
+        "",
+    ]
     for sweep in sweeps:
         lines += _library_table(sweep, order)
     return "\n".join(lines).rstrip() + "\n"
@@ -190,7 +203,7 @@ def _library_table(sweep: Mapping[str, Any], order: Sequence[Reproduction]) -> l
         if kernel["notes"]:
             notes[kernel["kernel"]] = kernel["notes"]
         lines.append(
-            f"| [{kernel['kernel']}]({kernel['link']}) | {kernel['dtype']} | {_words(kernel['contract'], kernel['op'])} | "
+            f"| [{kernel['kernel']}]({kernel['link']}) | {kernel['dtype']} | {_words(kernel['contract'], kernel)} | "
             f"{_verdict(kernel, order, sweep['library'])} |"
         )
         found += _findings_of(kernel)
@@ -200,7 +213,7 @@ def _library_table(sweep: Mapping[str, Any], order: Sequence[Reproduction]) -> l
         lines += [f"{', '.join(own)}: {note}.", ""]
     if found:
         lines += [
-            "What the judge found, each by its smallest input:",
+            "The smallest inputs on which a claim does not hold under a contract:",
             "",
             "| kernel | dtype | claim | under | input | got | exact |",
             "|---|---|---|---|---|---|---|",

@@ -67,11 +67,13 @@ def library() -> Library:
     seen = "finite"  # 0 * NaN: a NaN or an infinity behind a mask reaches the result, see notes
     attention = dict(
         arrays="torch",
-        notes="causal at the lower right; a NaN behind a mask is not hidden (mask added to scores, weights of 0 multiplied)",
+        notes="a query that sees no key gives 0 (FLASH: or -0); causal at the lower right; a NaN behind a mask is not hidden (mask added to scores, weights of 0 multiplied)",
         arguments={"domain": seen},
     )
     # "No available kernel" where the values' dimension is not the keys'.
-    flash = {**attention, "exempt": ("kernel.accepts",), "arguments": {"domain": seen, "refuses": (RuntimeError,)}}
+    # A query that sees no key gives 0 and, where the values are negative, -0, which masked=zero does not grant.
+    exempt = ("kernel.accepts", "kernel.masked_row")
+    flash = {**attention, "exempt": exempt, "arguments": {"domain": seen, "refuses": (RuntimeError,)}}
     return Library(
         "torch",
         torch.__version__,
