@@ -32,6 +32,7 @@ def main() -> int:
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results/field"))
     parser.add_argument("--report", type=pathlib.Path, help="write this page from all that --out holds, as docs/field.md")
     parser.add_argument("--reproductions", type=pathlib.Path, default=pathlib.Path("docs/field"))
+    parser.add_argument("--remark", default="", help="a line for the page's head")
     parser.add_argument("--no-sweep", action="store_true", help="judge nothing: the report alone")
     asked = parser.parse_args()
     for name in [] if asked.no_sweep else sweep.names(asked.libraries):
@@ -41,7 +42,7 @@ def main() -> int:
         sweeps = [json.loads(path.read_text()) for path in written if path.exists()]
         command = f"python -m softcheck.field --budget {asked.budget:g} --effort {asked.effort} --report {asked.report}"
         found = list(report.reproductions_in(asked.reproductions))
-        asked.report.write_text(report.render(sweeps, found, command, softcheck.version()))
+        asked.report.write_text(report.render(sweeps, found, command, softcheck.version(), asked.remark))
     return 0
 
 

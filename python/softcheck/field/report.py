@@ -86,6 +86,13 @@ def _number(value: Any) -> str:
     return "-" if value is None else f"{value:.9g}"
 
 
+def _got(finding: Mapping[str, Any]) -> str:
+    """JSON has no infinities: those stand in the details."""
+    if finding.get("got") is not None:
+        return _number(finding["got"])
+    return next((line.split()[1] for line in finding["details"] if line.strip().startswith("got ")), "-")
+
+
 def _findings_of(kernel: Mapping[str, Any]) -> list[str]:
     lines = []
     for finding in kernel["findings"]:
@@ -93,7 +100,7 @@ def _findings_of(kernel: Mapping[str, Any]) -> list[str]:
         under = "every standard contract" if finding.get("narrow") else _words(finding["contract"], kernel)
         lines.append(
             f"| {kernel['kernel']} | {kernel['dtype']} | {finding['claim'].removeprefix('kernel.')} | {under} | "
-            f"{_input(finding['case'])} | {_number(finding.get('got'))} | {exact} |"
+            f"{_input(finding['case'])} | {_got(finding)} | {exact} |"
         )
     return lines
 
@@ -113,7 +120,7 @@ def _verdict(kernel: Mapping[str, Any], reproductions: Sequence[Reproduction], l
 
 
 def render(
-    sweeps: Sequence[Mapping[str, Any]], reproductions: Sequence[Reproduction], command: str, commit: str
+    sweeps: Sequence[Mapping[str, Any]], reproductions: Sequence[Reproduction], command: str, commit: str, remark: str = ""
 ) -> str:
     """The page. Reproductions whose library has other bugs than it says are told, not left out."""
     order = [r for kind in CLASSES for r in reproductions if r.kind == kind]
@@ -131,6 +138,7 @@ def render(
         _libraries(sweeps),
         f"| softcheck | {commit} |",
         f"| command | `{command}` |",
+        *([f"| remark | {remark} |"] if remark else []),
         "",
         _summary(sweeps, order),
         "",

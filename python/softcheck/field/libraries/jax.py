@@ -8,6 +8,10 @@ import numpy
 
 from ..kernel import Library, kernels_of
 
+_WHERE = (
+    "hidden items are 0, in a row that is hidden throughout and in one with a NaN too (the judge's nan_row and masked_row "
+    "ask for NaN there): a convention; rows padded to a power of four"
+)
 _DOCS = "https://docs.jax.dev/en/latest/_autosummary/"
 
 
@@ -66,7 +70,7 @@ def library() -> Library:
             *kernels_of("nn.softmax", "softmax", softmax, _DOCS + "jax.nn.softmax.html", **rows),
             *kernels_of("nn.log_softmax", "log_softmax", log_softmax, _DOCS + "jax.nn.log_softmax.html", **rows),
             *kernels_of("nn.logsumexp", "logsumexp", logsumexp, _DOCS + "jax.nn.logsumexp.html", **rows),
-            *kernels_of("nn.softmax(where=)", "softmax", softmax_where, _DOCS + "jax.nn.softmax.html", ("float32", "float16"), **rows),
+            *kernels_of("nn.softmax(where=)", "softmax", softmax_where, _DOCS + "jax.nn.softmax.html", ("float32", "float16"), notes=_WHERE),
             *kernels_of(
                 "nn.dot_product_attention",
                 "attention",
