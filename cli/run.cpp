@@ -121,7 +121,7 @@ void add_run_verb(Verb app, int& exit_code) {
   verb.require_subcommand(0, 1);
   verb.callback([verb] {
     if (verb.has_subcommand()) return;
-    throw InputError(usage, "run: need survivors, train, or a table or figure that softcheck run --help lists");
+    throw InputError(usage, "run: need survivors, train, field, or a table or figure that softcheck run --help lists");
   });
   Verb survivors = verb.add_subcommand(
       "survivors", "How many planted bugs published tests of softmax kernels accept, and how many softcheck does");
@@ -133,6 +133,13 @@ void add_run_verb(Verb app, int& exit_code) {
   survivors.add_option("--effort", flags->effort, "How long softcheck itself looks: quick, default or deep")
       .capture_default_str();
   survivors.callback([flags, &exit_code] { exit_code = run_survivors(*flags); });
+  // It judges Python libraries, which only their own Python can call: the wheel brings it, not this program.
+  Verb field = verb.add_subcommand("field", "Where the softmax and attention kernels of Python libraries are judged");
+  field.callback([] {
+    throw InputError(unsupported,
+                     "run field: runs in Python, beside the libraries: pip install . -r python/requirements/field.txt, "
+                     "then python -m softcheck.field --report docs/field.md");
+  });
   Verb all = verb.add_subcommand("all", "Every table, figure and certificate, and the page that collects them");
   const auto out = std::make_shared<std::string>("results");
   all.add_option("--out", *out, "Folder with a folder for each").type_name("DIR").capture_default_str();

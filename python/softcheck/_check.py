@@ -240,6 +240,7 @@ def check(
     effort      "quick" (seconds), "default", "deep"
     budget      seconds for all of it; then what is known is the report
     time_limit, load_limit  seconds for one call, and for a spawned process to import the function
+    out_dtype   of row values (logsumexp, entropy, attention's lse): by default float32 for 16-bit inputs
     arrays      what the function takes: "numpy", "torch", "jax", "mlx", "tensorflow", "cupy"; by default the library
                 of dtype or of the function itself, else numpy
     takes       which of mask (bool, True = visible), theta, scale, causal and out the function takes, as names or as

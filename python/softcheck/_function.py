@@ -160,7 +160,9 @@ class Adapter:
             if got.shape != output.shape:
                 raise WrongResult(f"need shape {output.shape}, got {got.shape}")
             if got_dtype != dtype:
-                raise WrongResult(f"need dtype {dtype}, got {got_dtype}")
+                row_value = dtype == "f32" and self.op in ("logsumexp", "entropy")
+                hint = f"; out_dtype={got_dtype!r} asks for that" if row_value else ""
+                raise WrongResult(f"need dtype {dtype}, got {got_dtype}{hint}")
             output[...] = got
 
 

@@ -1,0 +1,50 @@
+"""python -m softcheck.field"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import sys
+
+import softcheck
+
+from . import report, sweep
+
+
+def _worker(name: str, skip: str, budget: str, effort: str, only: str) -> None:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    sweep.judge_library(
+        sweep.load(name), float(budget), effort, int(skip), only, lambda message: print(json.dumps(message), flush=True)
+    )
+
+
+def main() -> int:
+    if sys.argv[1:2] == ["--worker"]:
+        _worker(*sys.argv[2:])
+        return 0
+    parser = argparse.ArgumentParser(prog="python -m softcheck.field", description=__doc__)
+    parser.add_argument("libraries", nargs="*", help=f"of {', '.join(sweep.LIBRARIES)}; by default those installed")
+    parser.add_argument("--budget", type=float, default=30, help="seconds for a judgement (default: 30)")
+    parser.add_argument("--effort", default="quick", choices=("quick", "default", "deep"))
+    parser.add_argument("--only", default="", help="kernels whose 'name dtype' this regular expression finds; the others' results stay")
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results/field"))
+    parser.add_argument("--report", type=pathlib.Path, help="write this page from all that --out holds, as docs/field.md")
+    parser.add_argument("--reproductions", type=pathlib.Path, default=pathlib.Path("docs/field"))
+    parser.add_argument("--remark", default="", help="a line for the page's head")
+    parser.add_argument("--no-sweep", action="store_true", help="judge nothing: the report alone")
+    asked = parser.parse_args()
+    for name in [] if asked.no_sweep else sweep.names(asked.libraries):
+        sweep.sweep(name, asked.out, asked.budget, asked.effort, asked.only)
+    if asked.report is not None:
+        written = [asked.out / f"{name}.json" for name in sweep.LIBRARIES]
+        sweeps = [json.loads(path.read_text()) for path in written if path.exists()]
+        command = f"python -m softcheck.field --budget {asked.budget:g} --effort {asked.effort} --report {asked.report}"
+        found = list(report.reproductions_in(asked.reproductions))
+        asked.report.write_text(report.render(sweeps, found, command, softcheck.version(), asked.remark))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

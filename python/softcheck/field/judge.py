@@ -1,0 +1,153 @@
+"""Judges one kernel of a library: the contract that it keeps to, and what it breaks."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any, Mapping, Sequence
+
+import softcheck
+
+from .kernel import Kernel
+
+# Claims on rows that have no finite answer: a convention may settle them, so that the values are judged beside them.
+SPECIAL = ("kernel.nan_row", "kernel.masked_row", "kernel.infinite_row")
+# Rows of float64 take the judge longer: its quick filter is for outputs of at most 24 bits.
+F64_LENGTH = 16384
+F64_TIME = 3
+# Contracts for a kernel to which softcheck.infer fits none, from what every kernel of good arithmetic keeps to down to one
+# that stores all it computes in the format of its results. {0} is that format.
+ROWS = (
+    "exp=4ulp sum=sequential subnormal=flushed",
+    "exp=4ulp sum=sequential weights={0}",
+    "exp=4ulp sum=sequential total={0}",
+    "exp=4ulp sum=sequential total={0} weights={0}",
+    "acc={0} total={0} weights={0} exp=64ulp sum=sequential theta=before lse=uncentred",
+)
+ATTENTION = (
+    "exp=4ulp sum=sequential scale=split",
+    "exp=4ulp sum=sequential scale=split weights={0}",
+    "exp=4ulp sum=sequential scale=split weights={0} scores={0}",
+    "acc={0} weights={0} scores={0} values={0} scale=stored exp=64ulp sum=sequential",
+)
+# Words by which a contract grants more than f32 arithmetic of a 16-bit result, or than a shifted row loses.
+WEAK = ("acc=f16", "acc=bf16", "total=", "weights=", "scores=", "values=", "theta=before", "lse=uncentred", "scale=stored")
+_SHORT = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
+
+
+def judge(kernel: Kernel, isolation: str, budget: float, effort: str = "quick") -> dict[str, Any]:
+    """The verdict in plain data:
+
+    contract   that was found or documented; None where no standard one fits
+    verdict    "pass", or what softcheck.Report has; "pass" with `weak` words of the contract is a weaker contract
+    findings   each claim that does not hold, by its smallest input
+    """
+    start = time.monotonic()
+    if kernel.dtype == "float64":
+        budget *= F64_TIME
+    arguments = {
+        "arrays": kernel.arrays,
+        "isolation": isolation,
+        "effort": effort,
+        "progress": False,
+        "max_length": F64_LENGTH if kernel.dtype == "float64" else None,
+        **kernel.arguments,
+    }
+    found: list[dict[str, Any]] = []
+    exempt = list(kernel.exempt)
+    while True:
+        report = _report(kernel, {**arguments, "exempt": exempt, "budget": budget})
+        special = [claim for claim in report.findings if claim.claim in SPECIAL]
+        if report.contract is None:  # then the word for a masked row is not known either, and _widened looks for it
+            special = [claim for claim in special if claim.claim != "kernel.masked_row"]
+        found += [_finding(report, claim, report.contract) for claim in special]
+        exempt += [claim.claim for claim in special]
+        if not special or not set(SPECIAL) - set(exempt):
+            break
+    contract = report.contract
+    if contract is None and report.verdict not in ("crash", "timeout"):
+        report, contract, broken = _widened(kernel, report, {**arguments, "exempt": exempt, "budget": budget})
+        found += broken
+    elif not report:
+        found += _findings(report, report.contract, exempt)
+    words = (contract or "").split()
+    return {
+        "kernel": kernel.name,
+        "op": kernel.op,
+        "dtype": kernel.dtype,
+        "link": kernel.link,
+        "notes": kernel.notes,
+        "domain": kernel.arguments.get("domain"),
+        "contract": contract,
+        "weak": [word for word in words if word.startswith(WEAK) or word == "acc=f32" and kernel.dtype == "float64"],
+        "exempt": exempt,
+        "verdict": "fail" if contract is None and found and report.verdict == "vacuous" else report.verdict,
+        "summary": report.summary,
+        "text": report.text,
+        "calls": report.data.get("calls"),
+        "findings": found,
+        "seconds": round(time.monotonic() - start, 1),
+    }
+
+
+def _widened(
+    kernel: Kernel, inferred: softcheck.Report, arguments: Mapping[str, Any]
+) -> tuple[softcheck.Report, str | None, list[dict[str, Any]]]:
+    """The first of the contracts above that the kernel keeps to, or None; and what it breaks: under the first of them, and
+    where it keeps to none under the last."""
+    conventions = _masked(kernel, inferred, arguments)
+    entropy = ["entropy_from=coefficients lse=uncentred"] if kernel.op == "entropy" else []
+    ladder = ATTENTION if kernel.op == "attention" else ROWS
+    if kernel.dtype not in ("float16", "bfloat16"):
+        ladder = ladder[:1] if kernel.dtype == "float32" else (ladder[0], f"acc=f32 {ladder[0]}")
+    broken: list[dict[str, Any]] = []
+    for words in ladder:
+        own = words.replace(" lse=uncentred", "") if entropy else words
+        contract = " ".join([own.format(_SHORT[kernel.dtype]), conventions, *entropy])
+        report = softcheck.check(kernel.function, kernel.op, kernel.dtype, contract=contract, **arguments)
+        if report.verdict in ("pass", "crash", "timeout"):
+            return report, contract if report else None, broken
+        if words == ladder[0]:
+            broken = _findings(report, contract, arguments["exempt"])
+    if len(ladder) > 1:
+        broken += [{**finding, "narrow": True} for finding in _findings(report, contract, arguments["exempt"])]
+    return report, None, broken
+
+
+def _masked(kernel: Kernel, inferred: softcheck.Report, arguments: Mapping[str, Any]) -> str:
+    """The word for a row with nothing visible: the one that inference names, or the one that is not broken."""
+    words = sorted(set(re.findall(r"\bmasked=\w+", inferred.text)))
+    if len(words) == 1 and not any(claim.claim == "kernel.masked_row" for claim in inferred.findings):
+        return words[0]
+    for word in ("masked=nan", "masked=zero", "masked=uniform"):
+        contract = f"exp=64ulp sum=sequential {word}"
+        report = softcheck.check(kernel.function, kernel.op, kernel.dtype, contract=contract, **arguments)
+        if not any(claim.claim == "kernel.masked_row" for claim in report.findings):
+            return word
+    return "masked=nan"
+
+
+def _findings(report: softcheck.Report, contract: str | None, exempt: Sequence[str]) -> list[dict[str, Any]]:
+    left = ("contract", "kernel.verdict", *exempt)
+    return [_finding(report, claim, contract) for claim in report.findings if claim.claim not in left]
+
+
+def _report(kernel: Kernel, arguments: Mapping[str, Any]) -> softcheck.Report:
+    if kernel.contract is None:
+        return softcheck.infer(kernel.function, kernel.op, kernel.dtype, **arguments)
+    return softcheck.check(kernel.function, kernel.op, kernel.dtype, contract=kernel.contract, **arguments)
+
+
+def _finding(report: softcheck.Report, claim: softcheck.Claim, contract: str | None) -> dict[str, Any]:
+    rows = [row for row in report.data["claims"] if row["claim"] == claim.claim]
+    evidence = next((c["evidence"] for row in rows for c in row.get("failed", ()) if c.get("evidence")), {})
+    value = evidence.get("value") or {}
+    return {
+        "claim": claim.claim,
+        "verdict": claim.verdict,
+        "contract": contract,
+        "case": evidence.get("case"),
+        "got": value.get("got"),
+        "expected": [value["expected"]["lower"], value["expected"]["upper"]] if value.get("expected") else None,
+        "details": [line for line in claim.details if not line.startswith("replay:")],
+    }

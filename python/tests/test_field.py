@@ -1,0 +1,90 @@
+import ast
+import json
+import os
+import pathlib
+import re
+
+import pytest
+
+from softcheck.field import report, sweep
+
+HERE = pathlib.Path(__file__).parent
+REPRODUCTIONS = sorted((HERE.parent.parent / "docs" / "field").glob("*.py"))
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("field")
+    old = os.environ.get("PYTHONPATH", "")
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE / "packages"), str(HERE.parent), old])
+    try:
+        return sweep.sweep("fake.library", folder, 20, "quick"), folder
+    finally:
+        os.environ["PYTHONPATH"] = old
+
+
+def kernel(swept, name):
+    return next(k for k in swept[0]["kernels"] if k["kernel"] == name)
+
+
+def test_a_correct_kernel_passes_with_its_contract(swept):
+    found = kernel(swept, "softmax")
+    assert found["verdict"] == "pass" and "acc=f32" in found["contract"] and found["findings"] == []
+
+
+def test_a_lost_nan_is_a_finding_beside_values_that_hold(swept):
+    found = kernel(swept, "loses_nan")
+    assert found["verdict"] == "pass" and [f["claim"] for f in found["findings"]] == ["kernel.nan_row"]
+
+
+def test_a_wrong_value_comes_with_its_input(swept):
+    found = kernel(swept, "unshifted")
+    assert found["verdict"] == "fail" and found["contract"] is None
+    assert any(f["claim"] == "kernel.softmax.element" and f["case"].startswith("row f32") for f in found["findings"])
+
+
+def test_a_crash_costs_one_kernel(swept):
+    assert kernel(swept, "dies")["verdict"] == "crash"
+    assert kernel(swept, "softmax again")["verdict"] == "pass"
+
+
+def test_the_sweep_is_written(swept):
+    written = json.loads((swept[1] / "fake.json").read_text())
+    assert written["version"] == "1.0" and len(written["kernels"]) == 5
+
+
+def test_a_reproduction_is_run_and_told(swept, tmp_path):
+    path = tmp_path / "fake_bug.py"
+    path.write_text(
+        '"""fake 1.0: softmax(100) overflows.\n\nclass: wrong\nkernels: unshifted float32\n"""\nprint("softmax([100]) | nan | 1")\n'
+    )
+    gone = tmp_path / "fake_gone.py"
+    gone.write_text('"""fake 1.0: is slow.\n\nclass: convention\nkernels: softmax float32\n"""\nimport sys\nsys.exit("gone")\n')
+    found = [report.reproduce(path), report.reproduce(gone)]
+    assert [r.there for r in found] == [True, False]
+    page = report.render([swept[0]], found, "command", "commit")
+    assert "| `softmax([100])` | nan | 1 |" in page
+    assert "fail ([1](#1))" in page and "Not there in the version that is installed" in page
+    assert "pass but for nan_row" in page
+
+
+def test_a_reproduction_that_names_nothing_is_refused(tmp_path):
+    path = tmp_path / "bad.py"
+    path.write_text('"""It is wrong."""\n')
+    with pytest.raises(ValueError, match="need 'LIBRARY VERSION: claim'"):
+        report.read_reproduction(path)
+
+
+@pytest.mark.parametrize("path", REPRODUCTIONS, ids=lambda path: path.stem)
+def test_each_reproduction_names_its_library_and_needs_no_softcheck(path):
+    found = report.read_reproduction(path)
+    assert path.stem.startswith(found.library) and found.library in sweep.LIBRARIES
+    modules = [
+        name.name.split(".")[0]
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for name in (node.names if isinstance(node, ast.Import) else [ast.alias(node.module)])
+    ]
+    text = path.read_text()
+    assert re.search(rf"\b(import|from) (.*\W)?{found.library}\b", text)
+    assert "softcheck" not in modules
