@@ -37,7 +37,7 @@ ForwardedEnd forwarded_end(int returned) {
   end.end = returned == 0 ? CallEnd::done : CallEnd::refused;
   if (returned == SOFTCHECK_CALL_CRASHED) {
     end.end = CallEnd::crashed;
-    end.death = "the end of its process";
+    end.death = "a crash, as the function says";
   } else if (returned == SOFTCHECK_CALL_TIMED_OUT) {
     end.end = CallEnd::timed_out;
     end.death = "no answer in time";

@@ -188,12 +188,24 @@ bool is_uniform(const AttentionTask& task, const AttentionRow& row, const Attent
                              [](const ValueFinding& finding) { return finding.decision == Decision::proved; });
 }
 
+// A value of a row that sees nothing, where the contract says zero or NaN.
+bool is_declared(MaskedRows masked, double value) {
+  return masked == MaskedRows::nan ? std::isnan(value) : value == 0 && !std::signbit(value);
+}
+
+// The value to show of such a row: the first that is not as declared, else the first.
+double shown_of(const AttentionTask& task, std::span<const double> out) {
+  if (out.empty()) return 0;
+  const MaskedRows masked = task.contract.masked;
+  const auto wrong = std::ranges::find_if_not(out, [&](double value) { return is_declared(masked, value); });
+  return masked == MaskedRows::uniform || wrong == out.end() ? out[0] : *wrong;
+}
+
 // What stands in place of the softmax of nothing, as the contract says.
 bool is_as_declared(const AttentionTask& task, const AttentionRow& row, const AttentionValues& got) {
   if (got.lse && *got.lse != -infinity) return false;
   if (task.contract.masked == MaskedRows::uniform) return is_uniform(task, row, got);
-  const bool nan = task.contract.masked == MaskedRows::nan;
-  const auto fits = [nan](double value) { return nan ? std::isnan(value) : value == 0 && !std::signbit(value); };
+  const auto fits = [&](double value) { return is_declared(task.contract.masked, value); };
   return (!got.entropy || fits(*got.entropy)) && std::ranges::all_of(got.out, fits);
 }
 
@@ -211,7 +223,7 @@ RowVerdicts judge_attention(const AttentionTask& task, const AttentionRow& row, 
     ValueFinding finding;
     finding.claim = "kernel.masked_row";
     finding.by_identity = true;
-    finding.got = got.out.empty() ? 0 : got.out[0];
+    finding.got = shown_of(task, got.out);
     finding.decision = is_as_declared(task, row, got) ? Decision::proved : Decision::violated;
     verdicts.findings.push_back(std::move(finding));
     return verdicts;

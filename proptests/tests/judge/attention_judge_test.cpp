@@ -237,6 +237,16 @@ TEST(AttentionJudge, AQueryWithoutKeysIsAsAFullyMaskedOne) {
   EXPECT_EQ(verdict("zero", 0, -0.0), Decision::violated);
 }
 
+TEST(AttentionJudge, TheValueShownIsOneThatIsNotAsDeclared) {
+  const AttentionRow row{.query = {}, .keys = {}, .values = {}, .value_size = 3, .scale = 1, .visible = {}};
+  const std::vector<double> values{0, -0.0, 0};
+  const AttentionTask task = task_of(Op::attention, Format::f32, "masked=zero");
+  const RowVerdicts verdicts = judge_attention(task, row, {values, std::nullopt, std::nullopt});
+  ASSERT_EQ(verdicts.findings.size(), 1u);
+  EXPECT_EQ(verdicts.findings[0].decision, Decision::violated);
+  EXPECT_TRUE(std::signbit(verdicts.findings[0].got));
+}
+
 TEST(AttentionJudge, AScoreThatMayErrByAnythingPromisesNothing) {
   // 10^6 - 10^6: the products' own roundings are as large as the scores apart.
   const std::vector<double> query{1e6, 1e6}, keys{1e6, -1e6, 1e6, -1e6 + 1}, values{0, 1}, out{0.5};
