@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 
 // How long the keeper may take to end what it keeps, and a process whose channel has ended to end itself.
 constexpr double seconds_to_end = 5;
-constexpr double seconds_to_follow = 0.1;
+constexpr double seconds_to_follow = 0.5;
 // A fork, and whatever a library does after one.
 constexpr double seconds_to_fork = 10;
 
