@@ -116,7 +116,18 @@ bool drop_columns(RowMatrixCase& matrix, std::size_t first, std::size_t size) {
   return true;
 }
 
+bool fewer_rows(RowMatrixCase& matrix, std::size_t rows) {
+  matrix.rows = RowCycle(matrix.rows.cycle(), rows);
+  std::erase_if(matrix.specials, [&](const SpecialLogit& one) { return one.row >= rows; });
+  return true;
+}
+
 /// In a domain of few lengths hardly a step would lead to one of them.
+void fit_rows(const Domain& domain, RowMatrixCase& matrix) {
+  const std::optional<std::uint64_t> rows = domain.length("rows").at_most(matrix.rows.size());
+  if (rows && *rows < matrix.rows.size()) fewer_rows(matrix, *rows);
+}
+
 void fit_columns(const Domain& domain, RowMatrixCase& matrix) {
   const std::uint64_t columns = domain.length("n").nearest(matrix.columns);
   if (columns == matrix.columns) return;
@@ -138,12 +149,6 @@ bool drop_rows(RowMatrixCase& matrix, std::size_t first, std::size_t size) {
   matrix.rows = RowCycle(std::move(cycle));
   std::erase_if(matrix.specials, [&](const SpecialLogit& one) { return one.row >= first && one.row < last; });
   for (SpecialLogit& one : matrix.specials) one.row -= one.row >= last ? dropped : 0;
-  return true;
-}
-
-bool fewer_rows(RowMatrixCase& matrix, std::size_t rows) {
-  matrix.rows = RowCycle(matrix.rows.cycle(), rows);
-  std::erase_if(matrix.specials, [&](const SpecialLogit& one) { return one.row >= rows; });
   return true;
 }
 
@@ -219,6 +224,7 @@ rc::Seq<RowMatrixCase> shrink_row_matrix(const RowMatrixCase& matrix, const RowM
   return lazy_shrinks(matrix, steps->size(), [steps, options](const RowMatrixCase& from, std::size_t k) {
     std::optional<RowMatrixCase> result = from;
     const bool taken = take_step((*steps)[k], *result);
+    if (taken && result->rows.size() < from.rows.size()) fit_rows(options.rows.domain, *result);
     if (taken && result->columns < from.columns) fit_columns(options.rows.domain, *result);
     const bool simpler = taken && !(result->columns >= from.columns && (*steps)[k].way == MatrixWay::drop_columns);
     if (!simpler || !admits(options, *result)) result.reset();
