@@ -47,7 +47,19 @@ void add_halves(std::vector<MatrixStep>& steps, MatrixWay way, std::size_t count
   }
 }
 
-std::vector<MatrixStep> steps_of(const RowMatrixCase& matrix) {
+/// Columns by halves; of listed lengths to each shorter one, by the front, the back or the middle: nearly all other
+/// steps would lead nowhere, and each of a long row costs as much as one that does.
+void add_columns(std::vector<MatrixStep>& steps, std::uint64_t columns, const LengthRange& domain) {
+  if (domain.listed.empty()) return add_halves(steps, MatrixWay::drop_columns, columns);
+  for (const std::uint64_t length : domain.listed) {
+    if (length >= columns) return;
+    for (const std::uint64_t first : {std::uint64_t{0}, length, length / 2}) {
+      steps.push_back({MatrixWay::drop_columns, first, columns - length});
+    }
+  }
+}
+
+std::vector<MatrixStep> steps_of(const RowMatrixCase& matrix, const Domain& domain) {
   std::vector<MatrixStep> steps{{MatrixWay::unit_theta}};
   const std::size_t rows = matrix.rows.size();
   if (matrix.rows.repeats()) {
@@ -67,7 +79,7 @@ std::vector<MatrixStep> steps_of(const RowMatrixCase& matrix) {
        {MatrixWay::plain_in, MatrixWay::plain_out, MatrixWay::plain_mask, MatrixWay::no_mask, MatrixWay::all_by_mask}) {
     steps.push_back({way});
   }
-  add_halves(steps, MatrixWay::drop_columns, matrix.columns);
+  add_columns(steps, matrix.columns, domain.length("n"));
   steps.push_back({MatrixWay::shift_rows});
   for (std::size_t bits : {1, 2, 4, 8, 16, 32}) steps.push_back({MatrixWay::round_all, 0, bits});
   if (matrix.rows.cycle().size() * matrix.columns > few_numbers) return steps;
@@ -220,7 +232,7 @@ bool take_step(const MatrixStep& step, RowMatrixCase& matrix) {
 }  // namespace
 
 rc::Seq<RowMatrixCase> shrink_row_matrix(const RowMatrixCase& matrix, const RowMatrixOptions& options) {
-  const auto steps = std::make_shared<const std::vector<MatrixStep>>(steps_of(matrix));
+  const auto steps = std::make_shared<const std::vector<MatrixStep>>(steps_of(matrix, options.rows.domain));
   return lazy_shrinks(matrix, steps->size(), [steps, options](const RowMatrixCase& from, std::size_t k) {
     std::optional<RowMatrixCase> result = from;
     const bool taken = take_step((*steps)[k], *result);
