@@ -257,8 +257,8 @@ void add_subject_flags(Verb verb, KernelFlags& flags) {
                   "What the kernel promises, as 'acc=f32 exp=1ulp sum=lanes:8 masked=nan subnormal=kept'")
       .type_name("WORDS");
   verb.add_option("--domain", flags.domain,
-                  "The calls that the kernel is made for: 'n=16k n<=8192 rows<=4096 theta=1 compact align=16 finite "
-                  "nomask'. It is judged inside; a call that it refuses there is a finding")
+                  "The calls that the kernel is made for: 'n=16k n<=8192 rows=1|3|512 theta=1 compact align=16 "
+                  "finite nomask'. It is judged inside; a call that it refuses there is a finding")
       .type_name("WORDS");
   verb.add_option("--require", flags.required,
                   "Judge what is else only noted, or not tried: deterministic,batch-invariant,in-place");

@@ -101,6 +101,7 @@ class ClassDraw {
       AttentionShape larger = s;
       std::size_t& length = larger.*lengths[draw_.below(all_bytes ? 2 : std::size(lengths))];
       length = static_cast<std::size_t>(std::ceil(static_cast<double>(length) * std::exp2(3 * draw_.unit())));
+      fit_listed(larger);
       if (of(Trait::lengths) == 1) larger.queries = larger.keys;
       if (of(Trait::values) == 0) larger.value_dim = larger.dim;
       // What is long is dear: it does not grow much.
@@ -109,6 +110,20 @@ class ClassDraw {
       if (keeps_to(choice_, larger, options_, less)) s = larger;
     }
     return s;
+  }
+
+  // Lengths that grow at random would hardly be listed ones.
+  void fit_listed(AttentionShape& s) const {
+    const auto fit = [&](const char* name, std::size_t& length) {
+      const LengthRange range = options_.domain.length(name);
+      if (!range.listed.empty()) length = static_cast<std::size_t>(range.nearest(length));
+    };
+    fit("queries", s.queries);
+    fit("keys", s.keys);
+    fit("dim", s.dim);
+    fit("values", s.value_dim);
+    fit("batch", s.batch);
+    fit("group", s.group);
   }
 
   double scale() {

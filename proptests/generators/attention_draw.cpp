@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "proptests/generators/attention.hpp"
 #include "proptests/generators/attention_heights.hpp"
@@ -204,7 +205,7 @@ void fit(std::size_t& length, const LengthRange& range) {
   if (range.everything()) return;
   // A multiple of 16 may be 0: a call of nothing is another property's.
   const std::uint64_t nearest = range.nearest(length);
-  length = static_cast<std::size_t>(std::max<std::uint64_t>(1, nearest > 0 ? nearest : range.nearest(range.multiple)));
+  length = static_cast<std::size_t>(std::max<std::uint64_t>(1, nearest > 0 ? nearest : range.at_least(1).value_or(1)));
 }
 
 // Into the domain, as near as its lengths are.
@@ -223,6 +224,23 @@ void fit_shape(AttentionShape& s, const Domain& domain) {
   fit(s.value_dim, domain.length("values"));
 }
 
+// Every second listed length is any of its list, where the work allows: the closest to a drawn one leaves out most.
+void choose_listed(Draw& draw, const AttentionOptions& options, AttentionShape& s) {
+  const std::pair<const char*, std::size_t AttentionShape::*> lengths[] = {{"queries", &AttentionShape::queries},
+                                                                           {"keys", &AttentionShape::keys},
+                                                                           {"dim", &AttentionShape::dim},
+                                                                           {"values", &AttentionShape::value_dim},
+                                                                           {"batch", &AttentionShape::batch}};
+  for (const auto& [name, length] : lengths) {
+    const std::size_t most = length == &AttentionShape::keys ? options.long_keys : options.max_work;
+    const std::vector<std::uint64_t> listed = options.domain.length(name).listed_within(1, most);
+    if (listed.empty() || !draw.one_in(2)) continue;
+    AttentionShape chosen = s;
+    chosen.*length = static_cast<std::size_t>(listed[draw.below(listed.size())]);
+    if (chosen.scores() * (chosen.dim + chosen.value_dim) <= options.max_work) s = chosen;
+  }
+}
+
 AttentionCase draw_case(const rc::Random& random, int size, const AttentionOptions& options) {
   Draw draw(random);
   AttentionCase a;
@@ -231,6 +249,7 @@ AttentionCase draw_case(const rc::Random& random, int size, const AttentionOptio
   a.family = name_of(scores);
   AttentionShape& s = a.shape = draw_shape(draw, size, options);
   fit_shape(s, options.domain);
+  choose_listed(draw, options, s);
   a.causal = !options.domain.no_causal && (options.always_causal || (options.causal && draw.one_in(3)));
   if (a.causal && !options.blind_queries) s.keys = std::max(s.keys, s.queries);
   if (!options.domain.length("keys").contains(s.keys)) {

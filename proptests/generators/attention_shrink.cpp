@@ -54,7 +54,26 @@ void add_simpler_numbers(std::vector<AttentionStep>& steps) {
   for (const std::size_t bits : {1, 2, 4, 8, 16}) steps.push_back({AttentionWay::round_all, 0, 0, bits});
 }
 
-std::vector<AttentionStep> steps_of(AttentionCase a) {
+// Of an axis whose lengths are listed, the ends that leave each shorter one.
+void add_listed_lengths(std::vector<AttentionStep>& steps, int axis, AttentionShape shape, const Domain& domain) {
+  static constexpr std::array<const char*, axes> names{"batch", "heads", "group", "queries", "keys", "dim", "values"};
+  const std::size_t count = extent(shape, axis);
+  const auto add = [&](std::uint64_t length) {
+    if (length == 0 || length >= count) return;
+    steps.push_back({AttentionWay::drop, axis, 0, count - length});
+    steps.push_back({AttentionWay::drop, axis, length, count - length});
+  };
+  for (const std::uint64_t length : domain.length(names.at(static_cast<std::size_t>(axis))).listed) {
+    if (axis != kv) add(length);
+    if (axis == kv && length % shape.group == 0) add(length / shape.group);
+  }
+  if (axis != group) return;
+  for (const std::uint64_t heads : domain.length("heads").listed) {
+    if (heads % shape.kv_heads == 0) add(heads / shape.kv_heads);
+  }
+}
+
+std::vector<AttentionStep> steps_of(AttentionCase a, const Domain& domain) {
   std::vector<AttentionStep> steps{{AttentionWay::no_layout},  {AttentionWay::no_mask},    {AttentionWay::not_causal},
                                    {AttentionWay::unit_scale}, {AttentionWay::one_output}, {AttentionWay::usual_byte}};
   for (const std::size_t byte : {2, 16, 128, 255}) steps.push_back({AttentionWay::one_byte, 0, 0, byte});
@@ -65,6 +84,7 @@ std::vector<AttentionStep> steps_of(AttentionCase a) {
   const std::array<int, 7> order = dear ? std::array<int, 7>{batch, kv, group, query, value_dim, dim, key}
                                         : std::array<int, 7>{batch, kv, group, query, key, value_dim, dim};
   for (const int axis : order) {
+    add_listed_lengths(steps, axis, a.shape, domain);
     const std::size_t count = extent(a.shape, axis), smallest = count >= very_long ? count / parts : 1;
     for (std::size_t size = count / 2; size >= smallest && size > 0; size /= 2) {
       const std::size_t last = count - size;
@@ -190,7 +210,7 @@ bool take_step(AttentionCase& a, const AttentionStep& step) {
 }  // namespace
 
 rc::Seq<AttentionCase> shrink_attention_case(const AttentionCase& attention, const AttentionOptions& options) {
-  const auto steps = std::make_shared<const std::vector<AttentionStep>>(steps_of(attention));
+  const auto steps = std::make_shared<const std::vector<AttentionStep>>(steps_of(attention, options.domain));
   return lazy_shrinks(attention, steps->size(), [steps, options](const AttentionCase& from, std::size_t k) {
     std::optional<AttentionCase> result = from;
     if (!take_step(*result, (*steps)[k]) || !admits(options, *result)) result.reset();

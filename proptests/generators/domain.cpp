@@ -6,7 +6,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace softcheck::proptests {
@@ -22,7 +24,7 @@ std::string known_words(bool attention) {
   for (const std::string_view name : row_lengths) names += attention ? "" : std::string(name) + " ";
   for (const std::string_view name : attention_lengths) names += attention ? std::string(name) + " " : "";
   return "a length (" + names.substr(0, names.size() - 1) +
-         ") with =V, <=V, >=V or =Vk, compact, contiguous, align=V, finite, nomask, nooffset, " +
+         ") with =V, =V|V|..., <=V, >=V or =Vk, compact, contiguous, align=V, finite, nomask, nooffset, " +
          (attention ? "nocausal or scale=1/sqrt(dim)" : "or theta=1");
 }
 
@@ -42,7 +44,32 @@ bool is_length(std::string_view name, bool attention) {
                    : std::ranges::find(row_lengths, name) != row_lengths.end();
 }
 
-// "n<=8192", "n=16k", ... ; false where the word is no length's.
+// "1|3|17": ascending, each once.
+std::vector<std::uint64_t> lengths_of(std::string_view list, std::string_view word) {
+  std::vector<std::uint64_t> lengths;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find('|', begin), list.size());
+    lengths.push_back(number_of(list.substr(begin, end - begin), word));
+    begin = end + 1;
+  }
+  std::ranges::sort(lengths);
+  lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
+  return lengths;
+}
+
+// Lists narrow each other.
+void keep_listed(const std::vector<std::uint64_t>& lengths, std::string_view word, LengthRange& range) {
+  if (range.listed.empty()) {
+    range.listed = lengths;
+    return;
+  }
+  std::vector<std::uint64_t> both;
+  std::ranges::set_intersection(range.listed, lengths, std::back_inserter(both));
+  if (both.empty()) refuse_word(word, "a length that the list before it has, too");
+  range.listed = std::move(both);
+}
+
+// "n<=8192", "n=16k", "n=1|17", ... ; false where the word is no length's.
 bool read_length(std::string_view word, bool attention, Domain& domain) {
   const std::size_t sign = word.find_first_of("<>=");
   if (sign == std::string_view::npos || !is_length(word.substr(0, sign), attention)) return false;
@@ -52,6 +79,8 @@ bool read_length(std::string_view word, bool attention, Domain& domain) {
     range.most = std::min(range.most, number_of(rest.substr(2), word));
   } else if (rest.starts_with(">=")) {
     range.least = std::max(range.least, number_of(rest.substr(2), word));
+  } else if (rest.starts_with("=") && rest.find('|') != std::string_view::npos) {
+    keep_listed(lengths_of(rest.substr(1), word), word, range);
   } else if (rest.starts_with("=") && rest.ends_with("k")) {
     const std::uint64_t multiple = number_of(rest.substr(1, rest.size() - 2), word);
     if (multiple == 0 || range.multiple != 1) refuse_word(word, "one multiple >= 1 of each length");
@@ -93,6 +122,12 @@ void read_word(std::string_view word, bool attention, Domain& domain) {
 }
 
 std::string words_of(const std::string& name, const LengthRange& range) {
+  if (!range.listed.empty()) {
+    std::string words;
+    for (const std::uint64_t length : range.listed)
+      words += (words.empty() ? name + "=" : "|") + std::to_string(length);
+    return words;
+  }
   if (range.least == range.most && range.multiple == 1) return name + "=" + std::to_string(range.least);
   const LengthRange any;
   std::string words;
@@ -100,6 +135,17 @@ std::string words_of(const std::string& name, const LengthRange& range) {
   if (range.least != any.least) words += " " + name + ">=" + std::to_string(range.least);
   if (range.most != any.most) words += " " + name + "<=" + std::to_string(range.most);
   return words.empty() ? words : words.substr(1);
+}
+
+// A list and the words beside it as one: those that all of them let be, which may be none.
+LengthRange narrowed(LengthRange range) {
+  const std::vector<std::uint64_t> listed = std::exchange(range.listed, {});
+  std::vector<std::uint64_t> kept;
+  std::ranges::copy_if(listed, std::back_inserter(kept), [&](std::uint64_t length) { return range.contains(length); });
+  if (kept.empty()) return {1, 0};
+  LengthRange result{kept.front(), kept.back()};
+  if (kept.size() > 1) result.listed = std::move(kept);
+  return result;
 }
 
 // Each part of the domain as words, and whether the call keeps to it.
@@ -132,14 +178,47 @@ void each_part(const Domain& domain, const CallTraits& call, Each each_written) 
 }  // namespace
 
 bool LengthRange::contains(std::uint64_t length) const {
+  if (!listed.empty()) return std::ranges::binary_search(listed, length);
   return length >= least && length <= most && length % multiple == 0;
 }
 
 std::uint64_t LengthRange::nearest(std::uint64_t length) const {
+  if (!listed.empty()) {
+    const auto up = at_least(length), down = at_most(length);
+    if (!up || !down) return up ? *up : *down;
+    return length - *down < *up - length ? *down : *up;
+  }
   const std::uint64_t lowest = (least + multiple - 1) / multiple * multiple, highest = most / multiple * multiple;
   const std::uint64_t up = length > highest ? highest : (length + multiple - 1) / multiple * multiple;
   const std::uint64_t down = length / multiple * multiple;
   return std::clamp(length - down < up - length ? down : up, lowest, std::max(lowest, highest));
+}
+
+std::optional<std::uint64_t> LengthRange::at_least(std::uint64_t length) const {
+  if (!listed.empty()) {
+    const auto found = std::ranges::lower_bound(listed, length);
+    return found == listed.end() ? std::nullopt : std::optional(*found);
+  }
+  const std::uint64_t from = std::max(length, least), highest = most / multiple * multiple;
+  if (from > highest) return std::nullopt;
+  return (from + multiple - 1) / multiple * multiple;
+}
+
+std::optional<std::uint64_t> LengthRange::at_most(std::uint64_t length) const {
+  if (!listed.empty()) {
+    const auto above = std::ranges::upper_bound(listed, length);
+    return above == listed.begin() ? std::nullopt : std::optional(*std::prev(above));
+  }
+  const std::uint64_t highest = std::min(length, most) / multiple * multiple;
+  return highest < least ? std::nullopt : std::optional(highest);
+}
+
+std::vector<std::uint64_t> LengthRange::listed_within(std::uint64_t lowest, std::uint64_t highest) const {
+  std::vector<std::uint64_t> lengths;
+  for (const std::uint64_t length : listed) {
+    if (length >= lowest && length <= highest) lengths.push_back(length);
+  }
+  return lengths;
 }
 
 LengthRange Domain::length(std::string_view name) const {
@@ -168,9 +247,11 @@ Domain parse_domain(std::string_view words, bool attention) {
     if (end > 0) read_word(words.substr(0, end), attention, domain);
     words.remove_prefix(std::min(end + 1, words.size()));
   }
-  for (const auto& [name, range] : domain.lengths) {
+  for (auto& [name, range] : domain.lengths) {
+    const LengthRange given = range;
+    if (!range.listed.empty()) range = narrowed(std::move(range));
     if (range.contains(range.nearest(range.least))) continue;
-    refuse_word(words_of(name, range), "a length " + name + " that some call can have");
+    refuse_word(words_of(name, given), "a length " + name + " that some call can have");
   }
   std::erase_if(domain.lengths, [](const auto& entry) { return entry.second.everything(); });
   return domain;

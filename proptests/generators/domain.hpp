@@ -3,20 +3,29 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace softcheck::proptests {
 
-/// The values that a length may take: multiples of multiple from least to most.
+/// The values that a length may take: multiples of multiple from least to most; where some are listed, these alone.
 struct LengthRange {
   std::uint64_t least = 0;
   std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t multiple = 1;
+  /// Ascending, at least two, the first one least and the last one most, at a multiple of 1; empty: no list.
+  std::vector<std::uint64_t> listed = {};
 
   bool contains(std::uint64_t length) const;
   /// The closest length that it contains, the larger of two.
   std::uint64_t nearest(std::uint64_t length) const;
+  /// The smallest length that it contains from this one on, and the largest one up to it.
+  std::optional<std::uint64_t> at_least(std::uint64_t length) const;
+  std::optional<std::uint64_t> at_most(std::uint64_t length) const;
+  /// Of the listed lengths those between two bounds.
+  std::vector<std::uint64_t> listed_within(std::uint64_t lowest, std::uint64_t highest) const;
   bool everything() const { return *this == LengthRange{}; }
 
   friend bool operator==(const LengthRange&, const LengthRange&) = default;
@@ -70,6 +79,7 @@ std::string to_string(const CallTraits& call);
 ///   NAME=V  NAME<=V  NAME>=V   a length; rows: n, rows; attention: batch, heads (of the queries), group (query heads
 ///                              for each key head), queries, keys, dim, values
 ///   NAME=Vk                    the length is a multiple of V: n=16k
+///   NAME=V|V|...               the length is one of these: n=1|17|1000
 ///   theta=1  scale=1/sqrt(dim) the parameter has this value always
 ///   compact                    all elements side by side, whether strides say so or are NULL
 ///   contiguous                 the innermost stride of every tensor is 1

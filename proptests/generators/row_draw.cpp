@@ -71,6 +71,10 @@ std::uint64_t draw_full_sum_length(Draw& draw, const RowOptions& options) {
 }
 
 std::uint64_t draw_length(Draw& draw, RowFamily family, const RowOptions& options, int size) {
+  // The closest one to a drawn length: of a list, those far from others would be drawn rarely.
+  const std::vector<std::uint64_t> listed =
+      options.domain.length("n").listed_within(options.min_length, options.max_length);
+  if (!listed.empty() && draw.one_in(2)) return listed[draw.below(listed.size())];
   if (family == RowFamily::full_sum) {
     if (const std::uint64_t length = draw_full_sum_length(draw, options)) return length;
   }
@@ -188,11 +192,21 @@ RunLengthRow resized(const RunLengthRow& row, std::uint64_t length) {
   return RunLengthRow(std::move(runs));
 }
 
+namespace {
+
+// The nearest one; of a list not 0, which no row has.
+std::uint64_t fitting_length(const LengthRange& range, std::uint64_t length) {
+  const std::uint64_t nearest = range.nearest(length);
+  return nearest == 0 && !range.listed.empty() ? range.listed[1] : nearest;
+}
+
+}  // namespace
+
 RowCase conformed(const RowOptions& options, RowCase row_case) {
   const Domain& domain = options.domain;
   if (domain.everything()) return row_case;
   if (domain.unit_theta) row_case.theta = 1;
-  RunLengthRow fitting = resized(row_case.row, domain.length("n").nearest(row_case.row.size()));
+  RunLengthRow fitting = resized(row_case.row, fitting_length(domain.length("n"), row_case.row.size()));
   if (fitting.visible() == 0 && row_case.row.visible() > 0) {
     fitting = RunLengthRow({{row_case.row.maximum(), std::max<std::uint64_t>(fitting.size(), 1)}});
   }

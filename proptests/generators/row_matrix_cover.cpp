@@ -38,6 +38,10 @@ std::vector<std::uint64_t> lengths_of(Draw& draw, const Bounds& bounds, LengthCl
     if (n >= bounds.least && n <= bounds.most && length_class(n) == wanted && domain.contains(n)) lengths.push_back(n);
   };
   if (bounds.least > bounds.most) return lengths;
+  if (!domain.listed.empty()) {
+    for (const std::uint64_t n : domain.listed) offer(n);
+    return lengths;
+  }
   for (std::uint64_t power = 1; power / 2 <= bounds.most; power *= 2) {
     for (const std::uint64_t n : {power - 1, power, power + 1}) offer(n);
   }
@@ -85,8 +89,8 @@ class Possibilities {
     const LengthRange of_rows = options.rows.domain.length("rows"), of_columns = options.rows.domain.length("n");
     for (const NamedRange& range : row_ranges) {
       const Bounds bounds = within(range, of_rows, options.most_rows);
-      const std::uint64_t least = of_rows.nearest(bounds.least);
-      least_rows_.push_back(least >= bounds.least && least <= bounds.most ? least : 0);
+      const std::uint64_t least = of_rows.at_least(bounds.least).value_or(0);
+      least_rows_.push_back(least <= bounds.most ? least : 0);
     }
     for (const NamedRange& range : column_ranges) {
       const Bounds bounds = within(range, of_columns, options.rows.max_length);
@@ -254,6 +258,8 @@ class Coverer {
     const std::uint64_t fewest = possible_.least_rows(choice[rows]);
     const std::uint64_t most =
         std::min(within(row_ranges[choice[rows]], domain, options_.most_rows).most, options_.max_elements / shortest);
+    const std::vector<std::uint64_t> listed = domain.listed_within(fewest, most);
+    if (!listed.empty()) return listed[draw_.below(listed.size())];
     const std::uint64_t near = domain.nearest(draw_.log_uniform(fewest, most));
     return near < fewest || near > most ? fewest : near;
   }

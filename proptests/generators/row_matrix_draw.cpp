@@ -120,7 +120,7 @@ struct Generator {
     result.theta = first.theta;
     result.columns = first.row.size();
     const LengthRange allowed = options.rows.domain.length("rows");
-    const std::uint64_t count = allowed.nearest(draw_count(draw, options.least_rows, options.most_rows));
+    const std::uint64_t count = draw_rows(draw, allowed);
     std::vector<RunLengthRow> drawn;
     if (options.alike) {
       for (std::uint64_t r = 0; r < count; ++r) {
@@ -146,6 +146,12 @@ struct Generator {
       result.mask = MaskUse::none;
     }
     return result;
+  }
+
+  std::uint64_t draw_rows(Draw& draw, const LengthRange& allowed) const {
+    const std::vector<std::uint64_t> listed = allowed.listed_within(options.least_rows, options.most_rows);
+    if (!listed.empty() && draw.one_in(2)) return listed[draw.below(listed.size())];
+    return allowed.nearest(draw_count(draw, options.least_rows, options.most_rows));
   }
 
   void change(Draw& draw, RunLengthRow& one, numerics::Format format) const {

@@ -47,7 +47,19 @@ void add_halves(std::vector<MatrixStep>& steps, MatrixWay way, std::size_t count
   }
 }
 
-std::vector<MatrixStep> steps_of(const RowMatrixCase& matrix) {
+/// Columns by halves; of listed lengths to each shorter one, by the front, the back or the middle: nearly all other
+/// steps would lead nowhere, and each of a long row costs as much as one that does.
+void add_columns(std::vector<MatrixStep>& steps, std::uint64_t columns, const LengthRange& domain) {
+  if (domain.listed.empty()) return add_halves(steps, MatrixWay::drop_columns, columns);
+  for (const std::uint64_t length : domain.listed) {
+    if (length >= columns) return;
+    for (const std::uint64_t first : {std::uint64_t{0}, length, length / 2}) {
+      steps.push_back({MatrixWay::drop_columns, first, columns - length});
+    }
+  }
+}
+
+std::vector<MatrixStep> steps_of(const RowMatrixCase& matrix, const Domain& domain) {
   std::vector<MatrixStep> steps{{MatrixWay::unit_theta}};
   const std::size_t rows = matrix.rows.size();
   if (matrix.rows.repeats()) {
@@ -67,7 +79,7 @@ std::vector<MatrixStep> steps_of(const RowMatrixCase& matrix) {
        {MatrixWay::plain_in, MatrixWay::plain_out, MatrixWay::plain_mask, MatrixWay::no_mask, MatrixWay::all_by_mask}) {
     steps.push_back({way});
   }
-  add_halves(steps, MatrixWay::drop_columns, matrix.columns);
+  add_columns(steps, matrix.columns, domain.length("n"));
   steps.push_back({MatrixWay::shift_rows});
   for (std::size_t bits : {1, 2, 4, 8, 16, 32}) steps.push_back({MatrixWay::round_all, 0, bits});
   if (matrix.rows.cycle().size() * matrix.columns > few_numbers) return steps;
@@ -116,7 +128,18 @@ bool drop_columns(RowMatrixCase& matrix, std::size_t first, std::size_t size) {
   return true;
 }
 
+bool fewer_rows(RowMatrixCase& matrix, std::size_t rows) {
+  matrix.rows = RowCycle(matrix.rows.cycle(), rows);
+  std::erase_if(matrix.specials, [&](const SpecialLogit& one) { return one.row >= rows; });
+  return true;
+}
+
 /// In a domain of few lengths hardly a step would lead to one of them.
+void fit_rows(const Domain& domain, RowMatrixCase& matrix) {
+  const std::optional<std::uint64_t> rows = domain.length("rows").at_most(matrix.rows.size());
+  if (rows && *rows < matrix.rows.size()) fewer_rows(matrix, *rows);
+}
+
 void fit_columns(const Domain& domain, RowMatrixCase& matrix) {
   const std::uint64_t columns = domain.length("n").nearest(matrix.columns);
   if (columns == matrix.columns) return;
@@ -138,12 +161,6 @@ bool drop_rows(RowMatrixCase& matrix, std::size_t first, std::size_t size) {
   matrix.rows = RowCycle(std::move(cycle));
   std::erase_if(matrix.specials, [&](const SpecialLogit& one) { return one.row >= first && one.row < last; });
   for (SpecialLogit& one : matrix.specials) one.row -= one.row >= last ? dropped : 0;
-  return true;
-}
-
-bool fewer_rows(RowMatrixCase& matrix, std::size_t rows) {
-  matrix.rows = RowCycle(matrix.rows.cycle(), rows);
-  std::erase_if(matrix.specials, [&](const SpecialLogit& one) { return one.row >= rows; });
   return true;
 }
 
@@ -215,10 +232,11 @@ bool take_step(const MatrixStep& step, RowMatrixCase& matrix) {
 }  // namespace
 
 rc::Seq<RowMatrixCase> shrink_row_matrix(const RowMatrixCase& matrix, const RowMatrixOptions& options) {
-  const auto steps = std::make_shared<const std::vector<MatrixStep>>(steps_of(matrix));
+  const auto steps = std::make_shared<const std::vector<MatrixStep>>(steps_of(matrix, options.rows.domain));
   return lazy_shrinks(matrix, steps->size(), [steps, options](const RowMatrixCase& from, std::size_t k) {
     std::optional<RowMatrixCase> result = from;
     const bool taken = take_step((*steps)[k], *result);
+    if (taken && result->rows.size() < from.rows.size()) fit_rows(options.rows.domain, *result);
     if (taken && result->columns < from.columns) fit_columns(options.rows.domain, *result);
     const bool simpler = taken && !(result->columns >= from.columns && (*steps)[k].way == MatrixWay::drop_columns);
     if (!simpler || !admits(options, *result)) result.reset();

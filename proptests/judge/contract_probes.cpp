@@ -119,15 +119,19 @@ void Prober::ask(const AttentionCase& attention, ProbeSet& probes) {
 void Prober::ask(const std::vector<std::vector<double>>& given, double theta, ProbeSet& probes) {
   std::vector<std::vector<double>> rows = given;
   const std::uint64_t together = is_attention(op_) ? rows.size() : domain_.length("rows").nearest(rows.size());
+  if (together == 0) return;
+  // As many as the domain has: the last row fills what is missing.
+  while (rows.size() % together != 0) rows.push_back(rows.back());
   if (together < rows.size()) {
-    for (std::size_t first = 0; together > 0 && first + together <= rows.size(); first += together) {
-      const auto begin = given.begin() + static_cast<std::ptrdiff_t>(first);
+    for (std::size_t first = 0; first < rows.size(); first += together) {
+      const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(first);
       ask({begin, begin + static_cast<std::ptrdiff_t>(together)}, theta, probes);
     }
     return;
   }
-  const std::uint64_t length = domain_.length("n").nearest(rows.at(0).size());
-  if (length > rows[0].size() && !is_attention(op_)) {
+  const std::uint64_t size = rows.at(0).size();
+  const std::uint64_t length = is_attention(op_) ? size : domain_.length("n").at_least(size).value_or(size);
+  if (length > size) {
     for (std::vector<double>& row : rows) row.resize(length, -std::numeric_limits<double>::infinity());
   }
   if (is_attention(op_)) {
@@ -163,12 +167,14 @@ void Prober::ask_masked(bool by_mask, ProbeSet& probes) {
   RowMatrixCase matrix;
   matrix.columns = nothing.size();
   matrix.format = input_;
-  matrix.rows = {RunLengthRow::of(nothing)};
+  matrix.rows = RowCycle({RunLengthRow::of(nothing)}, domain_.length("rows").at_least(1).value_or(1));
   matrix.mask = by_mask ? MaskUse::tensor : MaskUse::none;
   const std::vector<std::vector<double>> outputs = call(matrix);
   if (outputs.empty()) return;
   const std::string text = std::to_string(nothing.size()) + (by_mask ? " logits behind the mask" : " logits of -inf");
-  probes.add(probe_of(op_, text, nothing, 1, outputs[0]));
+  const std::size_t results = outputs[0].size() / matrix.rows.size();
+  const std::vector<double> first(outputs[0].begin(), outputs[0].begin() + static_cast<std::ptrdiff_t>(results));
+  probes.add(probe_of(op_, text, nothing, 1, first));
 }
 
 void ask_scores(Prober& prober, Format input, ProbeSet& probes) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 
 #include "proptests/generators/row_matrix_classes.hpp"
@@ -54,6 +55,22 @@ std::vector<std::uint64_t> widths_for(const JudgeOptions& options) {
   const std::uint64_t dense = options.effort == Effort::quick ? 129 : 1025;
   const std::uint64_t most = options.effort == Effort::quick ? 4097 : 65537;
   return swept_widths(dense, std::min(most, options.max_length));
+}
+
+/// Rows of every width, the listed ones among them, in matrices of as many rows as the domain has.
+std::vector<RowMatrixCase> sweep_for(const KernelSubject& subject, const JudgeOptions& options) {
+  const LengthRange columns = subject.domain.length("n"), rows = subject.domain.length("rows");
+  std::vector<std::uint64_t> widths = widths_for(options), all;
+  std::ranges::set_union(widths, columns.listed_within(1, options.max_length), std::back_inserter(all));
+  std::vector<RowMatrixCase> sweep = width_sweep(subject.contract.input, all);
+  const std::optional<std::uint64_t> count = rows.at_least(1);
+  if (!count || *count <= 3) return sweep;
+  // None of one to three rows is in the domain: the three stand in turn.
+  std::erase_if(sweep, [&](const RowMatrixCase& matrix) {
+    return matrix.rows.size() < 3 || matrix.columns * *count > options.cover_elements;
+  });
+  for (RowMatrixCase& matrix : sweep) matrix.rows = RowCycle(matrix.rows.cycle(), *count);
+  return sweep;
 }
 
 /// The longest rows whose additions, one after another, leave their sum four bits; of the domain.
@@ -274,7 +291,7 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   list.add("EarlierCallsDoNotMatter", claims.values, row_cases(short_rows), &KernelTrial::after_others);
   if (may_hide(subject.domain)) add_masks(rows, claims, list);
   if (!subject.domain.finite) add_specials(rows, claims, list);
-  list.add_listed("EveryWidthIsComputed", claims.values, width_sweep(format, widths_for(options)));
+  list.add_listed("EveryWidthIsComputed", claims.values, sweep_for(subject, options));
   const bool empty_rows = subject.domain.length("n").contains(0);
   list.add_listed("AnEmptyCallHasItsValues", ClaimLists::with(claims.clean, "kernel.masked_row", empty_rows),
                   empty_matrices(format));

@@ -11,6 +11,8 @@ from ._library import DTYPES, bits_dtype
 
 # Libraries whose processes may not be forked: they have threads of their own, or a device.
 NOT_FORKED = frozenset({"jax", "mlx", "tensorflow", "cupy"})
+# Those that compile a function anew for each shape of its arguments.
+COMPILED_BY_SHAPE = frozenset({"jax"})
 LIBRARIES = ("numpy", "torch", "jax", "mlx", "tensorflow", "cupy")
 
 

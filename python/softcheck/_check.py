@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import sys
 from typing import Any, Callable, Mapping, Sequence
 
@@ -15,6 +16,22 @@ from ._library import UsageError
 from ._worker import SpawnedCall
 from .report import Report, Violation, report_of
 
+_SHAPES = ("few", "any")
+# Lengths for functions that are compiled anew for each shape: every class of n and every kind of it (a power of two,
+# beside one, a multiple of 16, ...) in docs/kernels/judging.md has one, 0 is an empty call, and 513 rows are many. A call
+# of 513 rows has at most 1024 columns before it is too large, so that there are at most 40 shapes.
+_FEW_ROWS = {"n": "0|1|3|13|17|64|100|127|401|1000|1024|4097|20000|131072", "rows": "1|3|513"}
+# Of attention 2 * 5 * 2 * 2 shapes, several batches and heads in each. Where the caller says one of heads and group,
+# the other one has to fit it.
+_FEW_LENGTHS = {
+    "batch": "2",
+    "heads": "4",
+    "group": "2",
+    "queries": "1|17",
+    "keys": "0|1|17|64|1000",
+    "dim": "16|80",
+    "values": "16|80",
+}
 _ISOLATIONS = ("auto", "fork", "spawn", "none")
 
 
@@ -83,6 +100,23 @@ def _domain(adapter: Adapter, domain: str | None, strides: bool) -> str:
     return " ".join(words + [word for word in implied if word not in given])
 
 
+def _few_shapes(op: str, domain: str | None) -> str | None:
+    """The domain with few lengths each where it says nothing of them."""
+    named = {re.split("[<>=]", word)[0] for word in (domain or "").replace(",", " ").split()}
+    if named & {"heads", "group"}:
+        named |= {"heads", "group"}
+    lengths = _FEW_LENGTHS if op in ATTENTION_OPS else _FEW_ROWS
+    return " ".join([domain or ""] + [f"{name}={few}" for name, few in lengths.items() if name not in named]).strip()
+
+
+def _with_shapes(word: str | None, library: str, op: str, domain: str | None) -> str | None:
+    if word is None:
+        word = "few" if library in _arrays.COMPILED_BY_SHAPE else "any"
+    if word not in _SHAPES:
+        raise UsageError(f"shapes: need one of {', '.join(_SHAPES)}, got {word!r}")
+    return _few_shapes(op, domain) if word == "few" else domain
+
+
 def _isolation(word: str, adapter: Adapter) -> str:
     if word not in _ISOLATIONS:
         raise UsageError(f"isolation: need one of {', '.join(_ISOLATIONS)}, got {word!r}")
@@ -132,6 +166,7 @@ def _judge(
     strides: bool,
     refuses: Sequence[type[BaseException]],
     device: str | None,
+    shapes: str | None,
     isolation: str,
     warm_up: bool,
     replay: str | None,
@@ -159,13 +194,13 @@ def _judge(
         progress = sys.stderr.isatty()
     shown = _show_progress if progress else None
     if isinstance(function, str) and ":" in function:
-        words["domain"] = domain
+        words["domain"] = _with_shapes(shapes, "", op, domain)
         words["isolation"] = {"auto": "full", "fork": "full"}.get(isolation, isolation)
         return report_of(_library.judge(function, words, infer_contract, shown))
     if not callable(function):
         raise UsageError(f"function: need a function or 'LIB:SYMBOL', got {function!r}")
     adapter = _adapter(function, op, dtype, arrays, takes, out, outputs, refuses, device)
-    words["domain"] = _domain(adapter, domain, strides)
+    words["domain"] = _domain(adapter, _with_shapes(shapes, adapter.arrays, op, domain), strides)
     words["name"] = _name_of(function)
     words["again"] = _again(words["name"], op, name)
     how = _isolation(isolation, adapter)
@@ -218,6 +253,7 @@ def check(
     strides: bool = False,
     refuses: Sequence[type[BaseException]] = (),
     device: str | None = None,
+    shapes: str | None = None,
     isolation: str = "auto",
     warm_up: bool = False,
     replay: str | None = None,
@@ -248,6 +284,8 @@ def check(
     outputs     arrays that it returns: attention's lse and entropy follow out
     strides     whether views with strides are tried; else all arrays are compact
     refuses     exceptions by which it refuses a call; any other is a crash
+    shapes      "few": at most 40 shapes in all, for a function that is compiled anew for each; lengths that the domain
+                names are left to it. "any": no such limit. By default "few" for JAX, else "any"
     isolation   "fork" (from this warm process, contained), "spawn" (a fresh interpreter), "none" (in this process: a
                 crash is the program's); "auto" forks, but spawns for JAX, MLX, TensorFlow, CuPy and devices
     warm_up     calls the function once in this process first: for one that compiles at its first call

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <map>
+#include <optional>
+#include <set>
 #include <sstream>
 
 #include "proptests/generators/attention_classes.hpp"
@@ -32,7 +35,7 @@ KernelSubject at_home(const std::string& symbol, const std::string& domain) {
 
 constexpr const char* home = "dim=16k values=16k keys<=512 nomask compact align=64";
 
-std::vector<AttentionCase> covering_cases(const AttentionOptions& options, std::size_t each) {
+std::vector<AttentionCase> covering_cases(const AttentionOptions& options, std::optional<std::size_t> each) {
   const AttentionBudget budget;
   const std::vector<ClassChoice> choices = attention_choices(options, budget, 5, each);
   const auto generator = attention_cases_of(choices, options, budget);
@@ -129,6 +132,49 @@ TEST(AttentionCoverage, ADomainIsKeptAndJudgedFully) {
   const KernelJudgement anywhere =
       judge_kernel(at_home("attention_correct_small_domain", ""), judge_options(Effort::quick));
   EXPECT_EQ(anywhere.verdict, ReportVerdict::vacuous);
+}
+
+constexpr const char* listed_lengths =
+    "dim=1|16|80|200 values=1|16|80 keys=1|17|65|1000 queries=1|3|17 batch=1|2 heads=1|2|6 group=1|3";
+
+TEST(AttentionCoverage, ListedLengthsAreAllOfTheirClassesAndNoOther) {
+  AttentionOptions options = covering();
+  options.domain = parse_domain(listed_lengths, true);
+  std::map<std::string, std::set<std::uint64_t>> met;
+  const auto meet = [&](const AttentionCase& a) {
+    EXPECT_TRUE(admits(options, a)) << head_text(a);
+    for (const auto& [name, length] : traits_of(a).lengths) met[name].insert(length);
+  };
+  for (const AttentionCase& a : covering_cases(options, std::nullopt)) meet(a);
+  for (const auto& [name, range] : options.domain.lengths) {
+    EXPECT_EQ(std::vector<std::uint64_t>(met[name].begin(), met[name].end()), range.listed) << name;
+  }
+  met.clear();
+  for (std::uint64_t seed = 0; seed < 200; ++seed) meet(attention_cases(options)(rc::Random(seed), 60).value());
+  for (const auto& [name, range] : options.domain.lengths) {
+    EXPECT_EQ(std::vector<std::uint64_t>(met[name].begin(), met[name].end()), range.listed) << name;
+  }
+}
+
+TEST(AttentionCoverage, AListedCaseShrinksToListedLengths) {
+  AttentionOptions options = covering();
+  options.domain = parse_domain(listed_lengths, true);
+  AttentionCase a;
+  bool found = false;
+  for (std::uint64_t seed = 0; seed < 200 && !found; ++seed) {
+    a = attention_cases(options)(rc::Random(seed), 60).value();
+    found = a.shape.dim == 80 && a.shape.keys == 65 && a.shape.group == 3;
+  }
+  ASSERT_TRUE(found);
+  std::map<std::string, std::set<std::uint64_t>> met;
+  auto shrinks = shrink_attention_case(a, options);
+  while (const auto smaller = shrinks.next()) {
+    EXPECT_TRUE(admits(options, *smaller));
+    for (const auto& [name, length] : traits_of(*smaller).lengths) met[name].insert(length);
+  }
+  EXPECT_TRUE(met["dim"].contains(16) && met["dim"].contains(1));
+  EXPECT_TRUE(met["keys"].contains(17) && met["keys"].contains(1));
+  EXPECT_TRUE(met["group"].contains(1));
 }
 
 TEST(AttentionCoverage, ARefusalInsideTheDomainIsAFinding) {

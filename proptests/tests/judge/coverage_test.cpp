@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <limits>
+#include <set>
 #include <sstream>
+#include <utility>
 
 #include "proptests/generators/row_matrix_classes.hpp"
 #include "proptests/judge/kernel_judge.hpp"
@@ -152,6 +155,55 @@ TEST(DomainOfAKernel, WhatFailsInsideItShrinksInsideIt) {
   EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
   ASSERT_TRUE(judgement.counterexample);
   EXPECT_EQ(judgement.counterexample->size, 112u) << judgement.counterexample->case_text;
+}
+
+constexpr const char* listed_domain = "n=1|3|17|64|600|1000 rows=3|513 theta=1 compact nooffset nomask";
+
+TEST(DomainOfAKernel, OfListedLengthsEveryOneIsJudged) {
+  std::set<std::pair<std::int64_t, std::int64_t>> shapes;
+  // Called in this process, so that it can count.
+  KernelSource counting{"", "kernel"};
+  counting.forwarded = [&](const softcheck_call* call) {
+    const Logits logits(*call);
+    shapes.emplace(logits.rows, logits.n);
+    softmax(logits, reinterpret_cast<float*>(call->outputs[0]->data));
+    return ForwardedEnd{};
+  };
+  const KernelJudgement judgement = judge_kernel(subject_of(counting, "", listed_domain), judge_options(Effort::quick));
+  EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << joined(judgement.notes);
+  EXPECT_TRUE(judgement.coverage.unmet().empty());
+  std::set<std::pair<std::int64_t, std::int64_t>> all;
+  for (const std::int64_t n : {1, 3, 17, 64, 600, 1000}) {
+    for (const std::int64_t rows : {3, 513}) all.emplace(rows, n);
+  }
+  EXPECT_TRUE(std::ranges::includes(all, shapes));
+  for (const auto& [rows, n] : all) {
+    // 513 rows of 600 or more are beyond what a call of quick effort holds.
+    EXPECT_TRUE(rows * n > (1 << 17) || shapes.contains({rows, n})) << rows << " rows of " << n;
+  }
+}
+
+// Wrong at one length or at one number of rows of those that are listed.
+KernelSource wrong_where(std::function<bool(const Logits&)> hit) {
+  return {"", "kernel", [hit](const softcheck_call* call) {
+            const Logits logits(*call);
+            auto* result = reinterpret_cast<float*>(call->outputs[0]->data);
+            softmax(logits, result);
+            if (hit(logits)) result[logits.n * logits.rows - 1] += 1;
+            return 0;
+          }};
+}
+
+TEST(DomainOfAKernel, OfListedLengthsOneWrongOneIsFoundAndShrinksToTheSmallest) {
+  const auto smallest = [](const std::function<bool(const Logits&)>& hit) {
+    const KernelJudgement judgement =
+        judge_kernel(subject_of(wrong_where(hit), "", listed_domain), judge_options(Effort::quick));
+    EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
+    return judgement.counterexample ? judgement.counterexample->size : 0;
+  };
+  EXPECT_EQ(smallest([](const Logits& logits) { return logits.n == 600; }) % 600, 0u);
+  EXPECT_EQ(smallest([](const Logits& logits) { return logits.rows == 513; }), 513u);
+  EXPECT_EQ(smallest([](const Logits& logits) { return logits.n >= 10; }), 51u);
 }
 
 TEST(Undecided, RefusingEveryRowWithANanIsNoPass) {

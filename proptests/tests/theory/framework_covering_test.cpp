@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
 
 #include <algorithm>
 #include <set>
@@ -113,6 +114,39 @@ TEST(MatrixCover, EveryPairThatIsPossibleIsMet) {
   EXPECT_GT(wanted, 80u);
   // What is impossible is little: 65,536 rows of 65,536 columns, a mask's layout without a mask, a NaN beyond the row.
   EXPECT_GT(met.size() * 10, pairs * 8) << met.size() << " of " << pairs;
+}
+
+TEST(MatrixCover, EveryListedLengthIsInItAndNoOther) {
+  RowMatrixOptions options = options_of(Format::f32);
+  options.rows.domain = parse_domain("n=1|3|17|600|1000|4097 rows=1|3|510|600 compact", false);
+  std::set<std::uint64_t> columns, rows;
+  for (const RowMatrixCase& matrix : covering_matrices(options, true, 9).matrices) {
+    EXPECT_EQ(options.rows.domain.broken_by(traits_of(matrix)), "") << to_text(matrix).substr(0, 300);
+    columns.insert(matrix.columns);
+    rows.insert(matrix.rows.size());
+  }
+  EXPECT_EQ(columns, (std::set<std::uint64_t>{1, 3, 17, 600, 1000, 4097}));
+  EXPECT_EQ(rows, (std::set<std::uint64_t>{1, 3, 510, 600}));
+}
+
+TEST(MatrixCover, DrawnRowsAndMatricesHaveEveryListedLength) {
+  RowMatrixOptions options = options_of(Format::f32);
+  options.rows.domain = parse_domain("n=1|3|17|600|601|70000 rows=1|3|7|8", false);
+  options.least_rows = 1;
+  options.most_rows = 8;
+  options.rows.max_length = 100000;
+  std::set<std::uint64_t> columns, rows, alone;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const RowMatrixCase matrix = row_matrices(options)(rc::Random(seed), 50).value();
+    EXPECT_EQ(options.rows.domain.broken_by(traits_of(matrix)), "");
+    columns.insert(matrix.columns);
+    rows.insert(matrix.rows.size());
+    const RowCase row = row_cases(options.rows)(rc::Random(seed), 50).value();
+    alone.insert(row.row.size());
+  }
+  EXPECT_EQ(columns, (std::set<std::uint64_t>{1, 3, 17, 600, 601, 70000}));
+  EXPECT_EQ(alone, columns);
+  EXPECT_EQ(rows, (std::set<std::uint64_t>{1, 3, 7, 8}));
 }
 
 TEST(MatrixCover, ADomainLeavesOutWhatIsBeyondIt) {

@@ -15,14 +15,15 @@ CallTraits call_of(std::uint64_t n, std::uint64_t rows) {
 }
 
 TEST(Domain, WordsReadBack) {
-  for (const char* words : {"", "n=16k", "n=16k n<=8192", "n>=2 rows=1",
-                            "theta=1 compact align=16 finite nomask nooffset", "contiguous", "rows<=4096"}) {
+  for (const char* words :
+       {"", "n=16k", "n=16k n<=8192", "n>=2 rows=1", "theta=1 compact align=16 finite nomask nooffset", "contiguous",
+        "rows<=4096", "n=1|3|17|1000 rows=0|513"}) {
     const Domain domain = parse_domain(words, false);
     EXPECT_EQ(parse_domain(to_string(domain), false), domain) << words;
     EXPECT_EQ(domain.everything(), *words == 0);
   }
   EXPECT_EQ(parse_domain("n=16k,n<=8192,compact", false), parse_domain("compact n<=8192  n=16k", false));
-  const Domain attention = parse_domain("dim=64 queries>=2 nocausal scale=1/sqrt(dim)", true);
+  const Domain attention = parse_domain("dim=64|80 keys=1|17 queries>=2 nocausal scale=1/sqrt(dim)", true);
   EXPECT_EQ(parse_domain(to_string(attention), true), attention);
 }
 
@@ -57,20 +58,45 @@ TEST(Domain, EachWordIsBrokenByTheCallItIsAbout) {
 }
 
 TEST(Domain, TheNearestLengthIsInTheRange) {
-  for (const LengthRange& range :
-       {LengthRange{0, 100, 16}, LengthRange{33, 90, 7}, LengthRange{5, 5, 1}, LengthRange{}}) {
+  for (const LengthRange& range : {LengthRange{0, 100, 16}, LengthRange{33, 90, 7}, LengthRange{5, 5, 1}, LengthRange{},
+                                   parse_domain("n=0|3|17|64|150", false).length("n")}) {
     for (std::uint64_t n = 0; n < 200; ++n) {
       const std::uint64_t near = range.nearest(n);
       EXPECT_TRUE(range.contains(near)) << n << " -> " << near;
       EXPECT_TRUE(!range.contains(n) || near == n) << n << " -> " << near;
+      const auto up = range.at_least(n), down = range.at_most(n);
+      for (std::uint64_t k = n; k <= (up ? *up : 200); ++k) EXPECT_EQ(range.contains(k), up && k == *up) << n;
+      for (std::uint64_t k = down ? *down : 0; k <= n; ++k) EXPECT_EQ(range.contains(k), down && k == *down) << n;
     }
   }
 }
 
+TEST(Domain, AListIsReadOnceAscendingAndNarrowedByTheWordsBesideIt) {
+  const auto words = [](const char* given) { return to_string(parse_domain(given, false)); };
+  EXPECT_EQ(words("n=1000|3|1|3"), "n=1|3|1000");
+  EXPECT_EQ(words("n=1|3|17|1000 n<=100 n>=2"), "n=3|17");
+  EXPECT_EQ(words("n=16k n=1|16|32|33"), "n=16|32");
+  EXPECT_EQ(words("n=1|3|17 n=3|17|64"), "n=3|17");
+  EXPECT_EQ(words("n=1|3|17 n<=2"), "n=1");
+  EXPECT_EQ(words("n=5|5"), "n=5");
+  const Domain domain = parse_domain("n=1|17 rows=1|3", false);
+  EXPECT_EQ(domain.broken_by(call_of(17, 3)), "");
+  EXPECT_EQ(domain.broken_by(call_of(16, 3)), "n=1|17");
+  EXPECT_EQ(domain.broken_by(call_of(1, 2)), "rows=1|3");
+  EXPECT_EQ(domain.length("n").nearest(9), 17u);  // the larger of two
+  EXPECT_EQ(domain.length("n").nearest(8), 1u);
+  EXPECT_EQ(domain.length("n").nearest(1000), 17u);
+  EXPECT_FALSE(domain.length("n").at_least(18));
+  EXPECT_FALSE(domain.length("n").at_most(0));
+}
+
 TEST(Domain, WhatIsNoDomainIsAWrongCall) {
-  for (const char* words :
-       {"n", "n=", "n=x", "n=0k", "n<16", "n==16", "m=16", "theta=2", "dim=64", "align=3", "align=8192", "compact,fine",
-        "n>=8 n<=4", "n=16k n=1", "n=16k n>=17 n<=31", "n=16k n=32k", "nocausal"}) {
+  for (const char* words : {"n",           "n=",           "n=x",       "n=0k",      "n<16",
+                            "n==16",       "m=16",         "theta=2",   "dim=64",    "align=3",
+                            "align=8192",  "compact,fine", "n>=8 n<=4", "n=16k n=1", "n=16k n>=17 n<=31",
+                            "n=16k n=32k", "nocausal",     "n=|",       "n=1|",      "n=|1",
+                            "n=1||2",      "n=1|x",        "n=1|2k",    "n<=1|2",    "n=1|3 n>=4",
+                            "n=1|3 n=16k", "n=1|3 n=4|5"}) {
     EXPECT_THROW(parse_domain(words, false), std::invalid_argument) << words;
   }
   for (const char* words : {"theta=1", "rows=1", "n=16k"}) {
