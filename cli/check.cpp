@@ -93,7 +93,7 @@ TensorJudgement judge(const CheckVerbFlags& flags, const CheckedTensors& tensors
 int run_check(const CheckVerbFlags& flags) {
   const Interruption interruption;
   const ShrunkFileGuard guard;
-  // A claim that does not exist is told of before a large file is looked at.
+  // An unknown claim is reported before a large file is read.
   parse_exemptions(flags.exempt, parse_op(flags.asked.op));
   const CheckedTensors tensors = read_tensors(flags.asked);
   const std::vector<ReportedTensor> reported = tensors.reported();

@@ -82,7 +82,7 @@ void require_dtype(const FileFlag& flag, const FileTensor& file, std::optional<n
                                file.tensor.format ? numerics::properties(*file.tensor.format).name : file.dtype));
 }
 
-// The scale that attention has where nobody says another, as torch computes it: in double.
+// Attention's scale without --scale: 1 / sqrt(dim) in double, as torch computes it.
 double usual_scale(const HeldTensor& query) {
   const std::int64_t dim = query.shape.empty() ? 0 : query.shape.back();
   return dim > 0 ? 1 / std::sqrt(static_cast<double>(dim)) : 1;

@@ -50,20 +50,6 @@ struct KernelFlags {
   OutputFlags output;
 };
 
-ExitCode code_of(KernelLoadError::Reason reason) {
-  switch (reason) {
-    case KernelLoadError::Reason::no_such_file:
-      return usage;
-    case KernelLoadError::Reason::not_a_library:
-      return malformed;
-    case KernelLoadError::Reason::no_such_symbol:
-      return unsupported;
-    case KernelLoadError::Reason::died_while_loading:
-      return crashed;
-  }
-  return usage;
-}
-
 // "Kernel.EveryValue... row f32 theta=...": the property, a blank, the case.
 KernelJudgement replay(const KernelSubject& subject, const std::string& text, const JudgeOptions& options) {
   const std::size_t blank = text.find(' ');
@@ -239,7 +225,7 @@ int run_kernel(const KernelFlags& flags) {
   } catch (const Interrupted&) {
     throw InputError(undecided, "kernel: ended, by the user or --budget, before there was anything to report");
   } catch (const KernelLoadError& error) {
-    throw InputError(code_of(error.reason), error.what());
+    throw InputError(static_cast<ExitCode>(exit_code(error.reason)), error.what());
   }
 }
 

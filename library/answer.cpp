@@ -27,27 +27,13 @@ Answer failed(softcheck_status status, const std::string& what) {
   return result;
 }
 
-softcheck_status status_of(KernelLoadError::Reason reason) {
-  switch (reason) {
-    case KernelLoadError::Reason::no_such_file:
-      return SOFTCHECK_USAGE;
-    case KernelLoadError::Reason::not_a_library:
-      return SOFTCHECK_MALFORMED;
-    case KernelLoadError::Reason::no_such_symbol:
-      return SOFTCHECK_REFUSED;
-    case KernelLoadError::Reason::died_while_loading:
-      return SOFTCHECK_CRASHED;
-  }
-  return SOFTCHECK_USAGE;
-}
-
 Answer run(const std::function<Answer()>& function) {
   try {
     return function();
   } catch (const Interrupted&) {
     return failed(SOFTCHECK_UNDECIDED, "ended, by the caller or the budget, before there was anything to report");
   } catch (const KernelLoadError& error) {
-    return failed(status_of(error.reason), error.what());
+    return failed(static_cast<softcheck_status>(exit_code(error.reason)), error.what());
   } catch (const UsageError& error) {
     return failed(SOFTCHECK_USAGE, error.what());
   } catch (const MalformedError& error) {

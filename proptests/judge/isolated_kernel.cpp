@@ -99,9 +99,22 @@ KernelSource parse_kernel_source(std::string_view text) {
   return {std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};
 }
 
+int exit_code(KernelLoadError::Reason reason) {
+  switch (reason) {
+    case KernelLoadError::Reason::no_such_file:
+      return 2;
+    case KernelLoadError::Reason::not_a_library:
+      return 3;
+    case KernelLoadError::Reason::no_such_symbol:
+      return 4;
+    case KernelLoadError::Reason::died_while_loading:
+      return 6;
+  }
+  return 2;
+}
+
 struct IsolatedKernel::State {
-  // A process that may not be dumped can be traced, read and written by nobody but root, and so can what lies under its
-  // number in /proc.
+  // Only root can trace, read or write a process that may not be dumped, or open its files in /proc.
   class Untraceable {
    public:
     Untraceable() : before_(prctl(PR_GET_DUMPABLE)) { prctl(PR_SET_DUMPABLE, 0); }

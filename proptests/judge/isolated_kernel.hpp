@@ -55,6 +55,9 @@ class KernelLoadError : public std::runtime_error {
   Reason reason;
 };
 
+/// Exit code of a verb that could not call its kernel: 2 no such file, 3 no library, 4 no such symbol, 6 it died.
+int exit_code(KernelLoadError::Reason reason);
+
 struct KernelLimits {
   double seconds_per_call = 10;
   double seconds_to_load = 120;  // frameworks take seconds, and a loaded machine several times as long

@@ -17,7 +17,7 @@ std::string error_line(const ShownValue& value, const Certificate& certificate) 
   return size.empty() ? "" : size + " of " + certificate.right.to_string();
 }
 
-// A case of more text than this is told by its row alone; the replay line has all of it.
+// A report shows a longer case by its failing row alone; the replay line has the whole case.
 constexpr std::size_t most_case_text = 400;
 
 // The case, or of one that fills the screen the row that failed and its number.

@@ -18,7 +18,7 @@ using numerics::Format;
 constexpr std::string_view npy_magic = "\x93NUMPY";
 // Magic, two bytes of version: the length of the header follows.
 constexpr std::size_t npy_length_at = 8;
-// NumPy itself reads no header beyond 10,000 bytes unless it is told to.
+// NumPy itself refuses a header of more than 10,000 bytes unless max_header_size is given.
 constexpr std::size_t largest_npy_header = 1 << 16;
 
 struct NpyDtype {

@@ -56,7 +56,7 @@ RowVerdicts limit_verdicts(const TensorTask& task, const Contract& contract, std
   return result;
 }
 
-// A row that the filter proves, and that need not be shown, is told of no further.
+// A row that the filter proves and that no report shows needs no further work.
 bool is_quick(const TensorTask& task, const Contract& contract, RowKind kind, std::size_t row,
               std::span<const double> logits, std::span<const double> got, TensorTally& tally) {
   if (task.op != Op::softmax || kind != RowKind::usual) return false;

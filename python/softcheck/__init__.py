@@ -10,9 +10,10 @@
     report.raise_for_verdict()
 """
 
-from ._check import assert_output, check, infer, reference, threshold, version
+from ._check import check, infer, version
 from ._library import UsageError
 from ._mark import kernel
+from ._results import assert_output, reference, threshold
 from .report import Claim, Counterexample, Report, Violation
 
 __all__ = [

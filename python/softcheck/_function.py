@@ -178,6 +178,17 @@ def parameters_of(function: Callable[..., Any], op: str) -> dict[str, str]:
     return {name: name for name in own}
 
 
+def require_op(op: str) -> None:
+    """Raises UsageError for an op that does not exist."""
+    if op not in OPS:
+        raise _library.UsageError(f"op: need one of {', '.join(OPS)}, got {op!r}")
+
+
+def words_of(value: str | Sequence[str] | None, separator: str = " ") -> str | None:
+    """Words in one text, given as that or one by one."""
+    return value if value is None or isinstance(value, str) else separator.join(value)
+
+
 class ForkedCall:
     """What the library calls: in a fork of this process, or under isolation "none" in this one."""
 

@@ -193,7 +193,7 @@ class _Interruptions:
         return self.seen
 
     def __enter__(self) -> _Interruptions:
-        # Only the main thread may say what a signal does, and only it is told of one.
+        # Python lets only the main thread set a signal handler, and runs handlers there.
         if threading.current_thread() is threading.main_thread():
             self._before = signal.signal(signal.SIGINT, self._note)
         return self

@@ -243,7 +243,7 @@ TEST(TensorFile, AnArchiveThatIsWrongIsRefused) {
   std::string damaged = zip_file(std::vector<ZipMember>{{"a.npy", array}});
   damaged[30 + 5 + array.size() - 1] ^= 1;  // the last byte of the member, behind its name: the sum is another
   EXPECT_THAT(refusal_of("x.npz", damaged), HasSubstr("member 'a': CRC error"));
-  // Sizes that the bytes cannot hold are believed by nobody.
+  // A size in the header that the file cannot hold is refused.
   for (const bool is_deflated : {false, true}) {
     std::string bomb = zip_file(std::vector<ZipMember>{{"a.npy", array, is_deflated}});
     const std::size_t directory = bomb.find("PK\x01\x02");

@@ -1,4 +1,4 @@
-// What is told of judged tensors: which rows fail, the worst of them, and the picture of slack.
+// The report of judged tensors: which rows fail, the worst of them, and the picture of slack.
 #include "proptests/tensors/tensor_report.hpp"
 
 #include <gmock/gmock.h>

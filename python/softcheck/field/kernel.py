@@ -17,7 +17,7 @@ class Kernel:
     link       the documentation that says what the kernel promises
     contract   what that documentation promises, as a contract's words; None: softcheck.infer finds it
     notes      conventions that the documentation states, for the report
-    exempt     claims that those conventions settle: judged by nobody's contract
+    exempt     claims that those conventions settle: not judged
     arguments  of softcheck.check: domain, takes, out_dtype, ...
     """
 

@@ -122,7 +122,7 @@ def _verdict(kernel: Mapping[str, Any], reproductions: Sequence[Reproduction], l
 def render(
     sweeps: Sequence[Mapping[str, Any]], reproductions: Sequence[Reproduction], command: str, commit: str, remark: str = ""
 ) -> str:
-    """The page. Reproductions whose library has other bugs than it says are told, not left out."""
+    """The page. A reproduction that does not show its bug in this version of the library is listed as such, not left out."""
     order = [r for kind in CLASSES for r in reproductions if r.kind == kind]
     lines = [
         "# Softmax and attention in the field",
