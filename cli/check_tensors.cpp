@@ -63,11 +63,11 @@ void require_flags(const CheckFlags& flags, Op op) {
 FileTensor read_one(const FileFlag& flag, std::optional<numerics::Format> two_byte_voids) {
   try {
     return read_tensor(flag.place, two_byte_voids);
-  } catch (const MissingTensorFile& error) {
+  } catch (const models::MissingTensorFile& error) {
     throw InputError(usage, fmt::format("--{}: {}", flag.role, error.what()));
-  } catch (const UnsupportedTensorFile& error) {
+  } catch (const models::UnsupportedTensorFile& error) {
     throw InputError(unsupported, fmt::format("--{}: {}", flag.role, error.what()));
-  } catch (const experiments::TensorFileError& error) {
+  } catch (const models::TensorFileError& error) {
     throw InputError(malformed, fmt::format("--{}: {}", flag.role, error.what()));
   }
 }

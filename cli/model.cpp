@@ -44,7 +44,7 @@ std::vector<TrainedModel> read(const std::vector<std::string>& files) {
     }
     try {
       models.push_back(read_model(file));
-    } catch (const TensorFileError& refusal) {
+    } catch (const models::TensorFileError& refusal) {
       throw InputError(malformed, refusal.what());
     }
     models.back().name = file;

@@ -70,7 +70,7 @@ TrainingState begin(const std::filesystem::path& checkpoint, const TrainingOptio
   if (!std::filesystem::exists(checkpoint)) return start_training(options);
   try {
     return read_checkpoint(checkpoint, options);
-  } catch (const TensorFileError& error) {
+  } catch (const models::TensorFileError& error) {
     throw InputError(malformed, fmt::format("{} (remove it to begin anew)", error.what()));
   }
 }
@@ -169,7 +169,7 @@ int run_training(const TrainFlags& flags) {
   std::vector<Training> trainings;
   try {
     trainings = trainings_of(flags);
-  } catch (const TensorFileError& error) {
+  } catch (const models::TensorFileError& error) {
     throw InputError(malformed, error.what());
   }
   std::vector<std::string> lines(trainings.size());

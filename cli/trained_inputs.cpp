@@ -13,7 +13,7 @@ namespace softcheck::cli {
 std::vector<experiments::TrainedModel> models_in(const std::string& flag, const std::string& folder) {
   try {
     return experiments::read_models(folder);
-  } catch (const experiments::TensorFileError& error) {
+  } catch (const models::TensorFileError& error) {
     throw InputError(malformed, fmt::format("{}: {}", flag, error.what()));
   }
 }

@@ -106,7 +106,7 @@ std::size_t certify_shipped_models(Report& report) {
       for (ReportRow& row : rows_of_model(model, options, progress)) report.rows.push_back(std::move(row));
     }
     return models.size();
-  } catch (const experiments::TensorFileError& error) {
+  } catch (const models::TensorFileError& error) {
     throw InputError(malformed, error.what());
   }
 }

@@ -53,23 +53,23 @@ class Taker {
 
   void require_nothing_else() const {
     if (taken_ == file_.tensors.size()) return;
-    throw TensorFileError(fmt::format("{}: need the {} tensors of the max-retrieval network, got {}", name_, taken_,
-                                      file_.tensors.size()));
+    throw models::TensorFileError(fmt::format("{}: need the {} tensors of the max-retrieval network, got {}", name_,
+                                              taken_, file_.tensors.size()));
   }
 
  private:
   void take(const std::string& tensor, const std::vector<std::int64_t>& shape, Floats& values) {
     const auto found = file_.tensors.find(tensor);
     if (found == file_.tensors.end()) {
-      throw TensorFileError(fmt::format("{}: need a tensor '{}', got none", name_, tensor));
+      throw models::TensorFileError(fmt::format("{}: need a tensor '{}', got none", name_, tensor));
     }
     if (found->second.shape != shape) {
-      throw TensorFileError(fmt::format("{}: tensor '{}': need shape {}, got {}", name_, tensor, shape_text(shape),
-                                        shape_text(found->second.shape)));
+      throw models::TensorFileError(fmt::format("{}: tensor '{}': need shape {}, got {}", name_, tensor,
+                                                shape_text(shape), shape_text(found->second.shape)));
     }
     for (float value : found->second.values) {
       if (!std::isfinite(value)) {
-        throw TensorFileError(fmt::format("{}: tensor '{}': need finite values, got {}", name_, tensor, value));
+        throw models::TensorFileError(fmt::format("{}: tensor '{}': need finite values, got {}", name_, tensor, value));
       }
       values.push_back(value);
     }
@@ -83,7 +83,8 @@ class Taker {
 
 const std::string& metadata(const TensorFile& file, const std::string& key, const std::string& name) {
   const auto found = file.metadata.find(key);
-  if (found == file.metadata.end()) throw TensorFileError(name + ": no '" + key + "' in its metadata: no checkpoint");
+  if (found == file.metadata.end())
+    throw models::TensorFileError(name + ": no '" + key + "' in its metadata: no checkpoint");
   return found->second;
 }
 
@@ -141,7 +142,7 @@ TrainingState read_checkpoint(const std::filesystem::path& path, const TrainingO
   const std::string name = path.string();
   const std::string& made_with = metadata(file, "options", name);
   if (made_with != to_text(options)) {
-    throw TensorFileError(fmt::format("{}: made with '{}', asked for '{}'", name, made_with, to_text(options)));
+    throw models::TensorFileError(fmt::format("{}: made with '{}', asked for '{}'", name, made_with, to_text(options)));
   }
   TrainingState state;
   Taker taker(file, name);
@@ -153,7 +154,7 @@ TrainingState read_checkpoint(const std::filesystem::path& path, const TrainingO
   words >> state.words;
   step >> state.step;
   if (words.fail() || step.fail() || state.step < 0 || state.step > options.steps) {
-    throw TensorFileError(name + ": its step or its random generator cannot be read");
+    throw models::TensorFileError(name + ": its step or its random generator cannot be read");
   }
   return state;
 }

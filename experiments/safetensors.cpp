@@ -21,18 +21,18 @@ constexpr std::size_t length_bytes = 8;
 // A thousand times our largest network. What is larger is none of ours, and is not taken into memory.
 constexpr std::uint64_t largest_data = std::uint64_t{1} << 30;
 
-TensorFile read_all(const ByteSource& source, const std::string& name) {
-  const SafetensorsHeader header = read_safetensors_header(source, name, "F32");
+TensorFile read_all(const models::ByteSource& source, const std::string& name) {
+  const models::SafetensorsHeader header = models::read_safetensors_header(source, name, "F32");
   if (header.data_size > largest_data) {
-    throw TensorFileError(name + ": need at most " + std::to_string(largest_data) + " bytes of tensors, got " +
-                          std::to_string(header.data_size));
+    throw models::TensorFileError(name + ": need at most " + std::to_string(largest_data) + " bytes of tensors, got " +
+                                  std::to_string(header.data_size));
   }
   TensorFile file{{}, header.metadata};
-  for (const SafetensorsEntry& entry : header.tensors) {
+  for (const models::SafetensorsEntry& entry : header.tensors) {
     Tensor tensor{entry.shape, std::vector<float>((entry.end - entry.begin) / sizeof(float))};
     // little-endian, as every machine that this is built for
     if (!source.read(header.data_begin + entry.begin, std::as_writable_bytes(std::span(tensor.values)))) {
-      throw TensorFileError(name + ": cannot be read");
+      throw models::TensorFileError(name + ": cannot be read");
     }
     file.tensors.emplace(entry.name, std::move(tensor));
   }
@@ -43,10 +43,10 @@ TensorFile read_all(const ByteSource& source, const std::string& name) {
 class OpenFile {
  public:
   explicit OpenFile(const fs::path& path) : descriptor_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
-    if (descriptor_ < 0) throw TensorFileError(path.string() + ": cannot be read: " + std::strerror(errno));
+    if (descriptor_ < 0) throw models::TensorFileError(path.string() + ": cannot be read: " + std::strerror(errno));
     if (fstat(descriptor_, &status_) == 0 && S_ISREG(status_.st_mode)) return;
     close(descriptor_);
-    throw TensorFileError(path.string() + ": need a regular file, got a folder, a pipe or a device");
+    throw models::TensorFileError(path.string() + ": need a regular file, got a folder, a pipe or a device");
   }
   ~OpenFile() { close(descriptor_); }
   OpenFile(const OpenFile&) = delete;
@@ -92,7 +92,7 @@ std::string header_of(const TensorFile& file) {
 }  // namespace
 
 TensorFile parse_safetensors(std::span<const std::byte> bytes, const std::string& name) {
-  return read_all(bytes_at_hand(bytes), name);
+  return read_all(models::bytes_at_hand(bytes), name);
 }
 
 TensorFile read_safetensors(const fs::path& path) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/safetensors_header.hpp"
+#include "models/read/safetensors_header.hpp"
 
 namespace softcheck::experiments {
 
@@ -23,9 +23,10 @@ struct TensorFile {
   std::map<std::string, std::string> metadata;
 };
 
-/// Reads as strictly as read_safetensors_header, which sees the whole header before any tensor is read.
+/// Reads as strictly as models::read_safetensors_header, which sees the whole header before any tensor is read.
 ///
-/// throws   TensorFileError on anything else: what is no regular file, a dtype other than F32, more than 1 GiB of
+/// throws   models::TensorFileError on anything else: what is no regular file, a dtype other than F32, more than 1 GiB
+/// of
 ///          tensors
 TensorFile read_safetensors(const std::filesystem::path& path);
 

@@ -21,8 +21,8 @@ std::vector<TrainedModel> read_models(const std::filesystem::path& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     if (entry.path().extension() == ".safetensors") paths.push_back(entry.path());
   }
-  if (error) throw TensorFileError(folder.string() + ": need a folder of models: " + error.message());
-  if (paths.empty()) throw TensorFileError(folder.string() + ": need models, *.safetensors, found none");
+  if (error) throw models::TensorFileError(folder.string() + ": need a folder of models: " + error.message());
+  if (paths.empty()) throw models::TensorFileError(folder.string() + ": need models, *.safetensors, found none");
   std::ranges::sort(paths);
   std::vector<TrainedModel> models;
   for (const std::filesystem::path& path : paths) models.push_back(read_model(path));

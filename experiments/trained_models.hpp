@@ -18,12 +18,12 @@ struct TrainedModel {
 
 /// One file.
 ///
-/// throws   TensorFileError as parameters_of() does
+/// throws   models::TensorFileError as parameters_of() does
 TrainedModel read_model(const std::filesystem::path& path);
 
 /// All *.safetensors of a folder, in the order of their names.
 ///
-/// throws   TensorFileError also when the folder is not there or holds none
+/// throws   models::TensorFileError also when the folder is not there or holds none
 std::vector<TrainedModel> read_models(const std::filesystem::path& folder);
 
 /// The value after NAME= in a model's options; "" where there is none.

@@ -56,14 +56,14 @@ std::string training_instructions();
 
 /// Parameters as NAME.weight (outputs, inputs) and NAME.bias (outputs), and back.
 ///
-/// throws   TensorFileError when a tensor is missing, foreign, of another shape or not finite
+/// throws   models::TensorFileError when a tensor is missing, foreign, of another shape or not finite
 TensorFile tensors_of(const Floats& parameters);
 Floats parameters_of(const TensorFile& file, const std::string& name);
 
 /// A checkpoint: parameters, moments, step and generator, with the options in its metadata.
 void write_checkpoint(const std::filesystem::path& path, const TrainingState& state, const TrainingOptions& options);
 
-/// throws   TensorFileError also when the checkpoint was made with other options
+/// throws   models::TensorFileError also when the checkpoint was made with other options
 TrainingState read_checkpoint(const std::filesystem::path& path, const TrainingOptions& options);
 
 }  // namespace softcheck::experiments

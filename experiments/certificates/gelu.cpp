@@ -75,7 +75,7 @@ double exp_minus(double t) {
 Ball gelu(double x) {
   const double e = tail_at(std::fabs(x)).value;
   const double value = x > 0 ? x / (1 + e) : x * (e / (1 + e));
-  return {value, gelu_error * std::fabs(x) + underflow_share};
+  return {value, gelu_error * std::fabs(x) + numerics::underflow_share};
 }
 
 Ball gelu_slope(double x) { return {slope_value(x), slope_error}; }
@@ -87,7 +87,8 @@ BallMatrix gelu(const BallMatrix& x) {
     result.middle.data()[i] = at_middle.middle;
     // Three roundings, and underflow.
     result.radius.data()[i] =
-        (at_middle.radius + steepest * x.radius.data()[i]) * (1 + 2 * rounding_share(4)) + underflow_share;
+        (at_middle.radius + steepest * x.radius.data()[i]) * (1 + 2 * numerics::rounding_share(4)) +
+        numerics::underflow_share;
   }
   return result;
 }

@@ -1,9 +1,11 @@
 #pragma once
 
-#include "experiments/certificates/ball_matrix.hpp"
+#include "numerics/ball_matrix.hpp"
 #include "numerics/enclosure.hpp"
 
 namespace softcheck::experiments {
+
+using numerics::BallMatrix;
 
 // gelu(x) = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) = x / (1 + e^(-v)), v = 2 sqrt(2/pi) (x + 0.044715 x^3), and
 // its derivative, as enclosures. The exponential is this file's own, proven (docs/certificates.md, "gelu").

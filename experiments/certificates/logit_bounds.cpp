@@ -60,7 +60,7 @@ void search_block(const CurveCells& items, const CurveCells& queries, Index firs
     double upper = 0;
     for (int y = 0; y < 3; ++y) {
       const double difference = logits.upper[y].col(q).maxCoeff() - logits.lower[y].col(q).minCoeff();
-      upper = std::max(upper, difference + rounding_share(1) * std::fabs(difference));
+      upper = std::max(upper, difference + numerics::rounding_share(1) * std::fabs(difference));
     }
     search.upper = std::max(search.upper, upper);
     if (upper > search.best_centre) {
@@ -93,7 +93,7 @@ void raise_lower(const NetworkCells& network, const CurveCells& items, const Cur
     Index high = 0, low = 0;
     const double highest = logits.lower[1].col(q).head(3).maxCoeff(&high);
     const double smallest = logits.upper[1].col(q).tail(3).minCoeff(&low);
-    const double spread = (highest - smallest) - rounding_share(1) * std::fabs(highest - smallest);
+    const double spread = (highest - smallest) - numerics::rounding_share(1) * std::fabs(highest - smallest);
     if (!(spread > bound.lower)) continue;
     bound.lower = spread;
     bound.query = at[static_cast<std::size_t>(q)];
@@ -118,8 +118,8 @@ CellLogits bound_cell_logits(const CurveCells& items, const CurveCells& queries)
   const ArrayXXd growing = (along_query.radius * zeta.asDiagonal()).array() +
                            (eta.asDiagonal() * (across.middle.cwiseAbs() + across.radius) * zeta.asDiagonal()).array();
   // At most 12 roundings, each of a part of this.
-  const ArrayXXd slack =
-      rounding_share(16) * (centre.middle.array().abs() + shift.abs() + fixed + growing) + underflow_share;
+  const ArrayXXd slack = numerics::rounding_share(16) * (centre.middle.array().abs() + shift.abs() + fixed + growing) +
+                         numerics::underflow_share;
   CellLogits logits;
   for (int y = 0; y < 3; ++y) {
     const double place = y - 1;

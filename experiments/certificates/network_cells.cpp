@@ -39,11 +39,11 @@ CurveCells require_finite(CurveCells curve) {
 // |v . s| for what may be in the balls, column by column.
 VectorXd products_upper(const BallMatrix& v, const BallMatrix& s) {
   const VectorXd middle = v.middle.cwiseProduct(s.middle).colwise().sum().cwiseAbs().transpose();
-  const VectorXd size_v = column_norms(v.middle), radius_v = column_norms(v.radius);
-  const VectorXd size_s = column_norms(s.middle), radius_s = column_norms(s.radius);
-  const VectorXd radius =
-      size_v.cwiseProduct(rounding_share(v.rows()) * size_s + radius_s) + radius_v.cwiseProduct(size_s + radius_s);
-  return raised(middle + radius, 8);
+  const VectorXd size_v = numerics::column_norms(v.middle), radius_v = numerics::column_norms(v.radius);
+  const VectorXd size_s = numerics::column_norms(s.middle), radius_s = numerics::column_norms(s.radius);
+  const VectorXd radius = size_v.cwiseProduct(numerics::rounding_share(v.rows()) * size_s + radius_s) +
+                          radius_v.cwiseProduct(size_s + radius_s);
+  return numerics::raised(middle + radius, 8);
 }
 
 Enclosure square_norm(const BallMatrix& x, Index column) {
@@ -140,9 +140,10 @@ CurveCells NetworkCells::queries_folded(const CellGrid& queries) const { return 
 
 Range largest_square_norm(const CurveCells& curve) {
   // ||v + x eta s||^2 = ||v||^2 + 2 x eta v.s + (x eta)^2 ||s||^2.
-  const VectorXd size = column_norms(curve.centre.middle) + column_norms(curve.centre.radius);
-  const VectorXd reach = curve.half.cwiseProduct(column_norms(curve.slope.middle) + column_norms(curve.slope.radius));
-  const VectorXd upper = raised(
+  const VectorXd size = numerics::column_norms(curve.centre.middle) + numerics::column_norms(curve.centre.radius);
+  const VectorXd reach =
+      curve.half.cwiseProduct(numerics::column_norms(curve.slope.middle) + numerics::column_norms(curve.slope.radius));
+  const VectorXd upper = numerics::raised(
       size.cwiseAbs2() + 2 * curve.half.cwiseProduct(products_upper(curve.centre, curve.slope)) + reach.cwiseAbs2(),
       16);
   require_finite(upper.allFinite());
@@ -156,8 +157,9 @@ Range largest_square_distance(const CurveCells& curve) {
   // and the square of what is left.
   const BallMatrix gram = inner_products(curve.centre, curve.centre);
   const BallMatrix turned = inner_products(curve.centre, curve.slope);  // v_i . s_j
-  const VectorXd reach =
-      raised(curve.half.cwiseProduct(column_norms(curve.slope.middle) + column_norms(curve.slope.radius)), 8);
+  const VectorXd reach = numerics::raised(
+      curve.half.cwiseProduct(numerics::column_norms(curve.slope.middle) + numerics::column_norms(curve.slope.radius)),
+      8);
   require_finite(gram.all_finite() && turned.all_finite() && reach.allFinite());
   Range range;
   double largest = -1;
@@ -174,7 +176,7 @@ Range largest_square_distance(const CurveCells& curve) {
       const double rest =
           gram.radius(i, i) + gram.radius(j, j) + 2 * gram.radius(i, j) + 2 * (moved_i + moved_j) + sum * sum;
       // At most 20 roundings, each of a part of sizes + rest.
-      range.upper = std::max(range.upper, centre + rest + rounding_share(32) * (sizes + rest));
+      range.upper = std::max(range.upper, centre + rest + numerics::rounding_share(32) * (sizes + rest));
       if (centre > largest) {
         largest = centre;
         first = i;

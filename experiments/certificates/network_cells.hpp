@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "experiments/certificates/ball_matrix.hpp"
 #include "experiments/max_retrieval_sets.hpp"
+#include "numerics/ball_matrix.hpp"
 
 namespace softcheck::experiments {
+
+using numerics::BallMatrix;
 
 /// A curve in R^d over cells of its parameter. In cell j, at its centre plus x half_j with |x| <= 1, the curve is at
 /// centre_j + x half_j s for some s in slope_j (the mean value theorem, coordinate by coordinate).

@@ -9,12 +9,12 @@
 #include <cstring>
 #include <system_error>
 
-#include "experiments/safetensors_header.hpp"
+#include "models/read/safetensors_header.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-using experiments::TensorFileError;
+using models::TensorFileError;
 
 // Open for reading, closed in the end. A pipe may never have a writer: opening one must not wait.
 class ReadableFile {
@@ -24,7 +24,7 @@ class ReadableFile {
     const int reason = errno;
     // A limit of the process is no fault of the file.
     if (descriptor_ < 0 && reason == EMFILE) throw std::system_error(reason, std::generic_category(), path.string());
-    if (descriptor_ < 0) throw TensorFileError(path.string() + ": cannot be read: " + std::strerror(reason));
+    if (descriptor_ < 0) throw models::TensorFileError(path.string() + ": cannot be read: " + std::strerror(reason));
   }
   ~ReadableFile() { close(descriptor_); }
   ReadableFile(const ReadableFile&) = delete;
@@ -41,9 +41,9 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
   const ReadableFile file(path);
   struct stat status {};
   if (fstat(file.descriptor(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    throw TensorFileError(path.string() + ": need a regular file, got a folder, a pipe or a device");
+    throw models::TensorFileError(path.string() + ": need a regular file, got a folder, a pipe or a device");
   }
-  if (status.st_size == 0) throw TensorFileError(path.string() + ": need a file of tensors, got an empty one");
+  if (status.st_size == 0) throw models::TensorFileError(path.string() + ": need a file of tensors, got an empty one");
   const auto size = static_cast<std::size_t>(status.st_size);
   void* const first = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
   if (first == MAP_FAILED) {

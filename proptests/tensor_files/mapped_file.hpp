@@ -12,7 +12,7 @@ namespace softcheck::proptests {
 /// Where another program makes the file shorter meanwhile, a look at what is gone ends in SIGBUS.
 class MappedFile {
  public:
-  /// throws   experiments::TensorFileError where the file cannot be opened, is no regular file, or is empty;
+  /// throws   models::TensorFileError where the file cannot be opened, is no regular file, or is empty;
   ///          std::system_error where the system gives no addresses
   static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
   ~MappedFile();

@@ -6,13 +6,13 @@
 #include <set>
 #include <string_view>
 
-#include "experiments/safetensors_header.hpp"
+#include "models/read/safetensors_header.hpp"
 #include "proptests/tensor_files/tensor_file.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-using experiments::TensorFileError;
+using models::TensorFileError;
 using numerics::Format;
 
 constexpr std::string_view npy_magic = "\x93NUMPY";
@@ -34,7 +34,7 @@ struct NpyHeader {
 };
 
 [[noreturn]] void refuse_npy(const std::string& name, const std::string& what) {
-  throw TensorFileError(name + ": " + what);
+  throw models::TensorFileError(name + ": " + what);
 }
 
 std::string shortened(std::string_view text) {

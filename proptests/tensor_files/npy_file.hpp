@@ -22,7 +22,7 @@ struct NpyArray {
 ///
 /// name             of the file, for errors
 /// two_byte_voids   what '|V2' is; nothing: refused
-/// throws           experiments::TensorFileError
+/// throws           models::TensorFileError
 NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& name,
                    std::optional<numerics::Format> two_byte_voids = std::nullopt);
 

@@ -1,6 +1,6 @@
 #include "proptests/tensor_files/npz_file.hpp"
 
-#include "experiments/safetensors_header.hpp"
+#include "models/read/safetensors_header.hpp"
 #include "proptests/tensor_files/tensor_file.hpp"
 #include "proptests/tensor_files/tensor_names.hpp"
 
@@ -17,7 +17,7 @@
 namespace softcheck::proptests {
 namespace {
 
-using experiments::TensorFileError;
+using models::TensorFileError;
 
 // More members than this are no file of tensors.
 constexpr zip_int64_t most_members = 1 << 16;
@@ -35,11 +35,11 @@ class ZipArchive {
     zip_error_t error;
     zip_error_init(&error);
     zip_source_t* const source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
-    if (source == nullptr) throw TensorFileError(name + ": " + zip_reason(error));
+    if (source == nullptr) throw models::TensorFileError(name + ": " + zip_reason(error));
     archive_ = zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error);
     if (archive_ == nullptr) {
       zip_source_free(source);
-      throw TensorFileError(name + ": is no .npz archive: " + zip_reason(error));
+      throw models::TensorFileError(name + ": is no .npz archive: " + zip_reason(error));
     }
     zip_error_fini(&error);
   }
@@ -87,7 +87,7 @@ class ZipArchive {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const { throw TensorFileError(name_ + ": " + what); }
+  [[noreturn]] void fail(const std::string& what) const { throw models::TensorFileError(name_ + ": " + what); }
 
   std::size_t checked_size(std::size_t index, const std::string& member) const {
     zip_stat_t status;
@@ -140,8 +140,8 @@ NpzMember read_npz_member(std::span<const std::byte> bytes, const std::string& n
 namespace softcheck::proptests {
 
 NpzMember read_npz_member(std::span<const std::byte>, const std::string& name, const std::string&) {
-  throw UnsupportedTensorFile(name +
-                              ": this build reads no .npz, as libzip (Debian: libzip-dev) was not there; save .npy");
+  throw models::UnsupportedTensorFile(
+      name + ": this build reads no .npz, as libzip (Debian: libzip-dev) was not there; save .npy");
 }
 
 }  // namespace softcheck::proptests

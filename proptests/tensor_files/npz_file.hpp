@@ -19,7 +19,7 @@ struct NpzMember {
 ///
 /// bytes    of the archive
 /// name     of the file, for errors
-/// throws   experiments::TensorFileError; UnsupportedTensorFile where this build has no libzip
+/// throws   models::TensorFileError; models::UnsupportedTensorFile where this build has no libzip
 NpzMember read_npz_member(std::span<const std::byte> bytes, const std::string& name, const std::string& wanted);
 
 }  // namespace softcheck::proptests

@@ -5,33 +5,32 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/safetensors_header.hpp"
+#include "models/read/safetensors_header.hpp"
 #include "proptests/tensor_files/tensor_names.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-using experiments::SafetensorsEntry;
+using models::SafetensorsEntry;
 using numerics::Format;
 
-std::optional<Format> format_of(const SafetensorsEntry& entry, const std::string& place) {
+std::optional<Format> format_of(const models::SafetensorsEntry& entry, const std::string& place) {
   if (entry.dtype == "F64") return Format::f64;
   if (entry.dtype == "F32") return Format::f32;
   if (entry.dtype == "F16") return Format::f16;
   if (entry.dtype == "BF16") return Format::bf16;
   if (entry.dtype == "U8" || entry.dtype == "BOOL") return std::nullopt;
-  throw experiments::TensorFileError(place + ": need dtype F64, F32, F16, BF16, U8 or BOOL, got " + entry.dtype);
+  throw models::TensorFileError(place + ": need dtype F64, F32, F16, BF16, U8 or BOOL, got " + entry.dtype);
 }
 
 }  // namespace
 
 SafetensorsTensor parse_safetensors_tensor(std::span<const std::byte> bytes, const std::string& name,
                                            const std::string& wanted) {
-  const experiments::SafetensorsHeader header =
-      experiments::read_safetensors_header(experiments::bytes_at_hand(bytes), name);
+  const models::SafetensorsHeader header = models::read_safetensors_header(models::bytes_at_hand(bytes), name);
   std::vector<std::string> names;
-  for (const SafetensorsEntry& entry : header.tensors) names.push_back(entry.name);
-  const SafetensorsEntry& entry = header.tensors[place_of_name(names, wanted, name)];
+  for (const models::SafetensorsEntry& entry : header.tensors) names.push_back(entry.name);
+  const models::SafetensorsEntry& entry = header.tensors[place_of_name(names, wanted, name)];
   HeldTensor tensor{bytes.data() + header.data_begin + entry.begin, format_of(entry, name + ":" + entry.name),
                     entry.shape, std::vector<std::int64_t>(entry.shape.size())};
   if (std::ranges::find(entry.shape, 0) == entry.shape.end()) {

@@ -17,10 +17,10 @@ struct SafetensorsTensor {
 
 /// The tensor of that name, F64, F32, F16 or BF16, or U8 or BOOL as a mask; the file's only one where wanted is empty.
 /// The other tensors may be of any dtype, but the header is read as strictly as
-/// experiments::read_safetensors_header does.
+/// models::read_safetensors_header does.
 ///
 /// name     of the file, for errors
-/// throws   experiments::TensorFileError
+/// throws   models::TensorFileError
 SafetensorsTensor parse_safetensors_tensor(std::span<const std::byte> bytes, const std::string& name,
                                            const std::string& wanted);
 

@@ -11,7 +11,7 @@
 namespace softcheck::proptests {
 namespace {
 
-using experiments::TensorFileError;
+using models::TensorFileError;
 
 bool is_there(const std::string& path) {
   std::error_code error;
@@ -24,20 +24,20 @@ std::pair<std::string, std::string> file_and_name(const std::string& place) {
   for (std::size_t colon = place.find(':'); colon != std::string::npos; colon = place.find(':', colon + 1)) {
     if (is_there(place.substr(0, colon))) return {place.substr(0, colon), place.substr(colon + 1)};
   }
-  throw MissingTensorFile("need a file of tensors, '" + place + "' is not there");
+  throw models::MissingTensorFile("need a file of tensors, '" + place + "' is not there");
 }
 
 // The judge counts elements, and those of other sizes beside a 0.
 void require_countable(const FileTensor& found) {
   if (found.tensor.shape.size() > most_file_dimensions) {
-    throw TensorFileError(found.place() + ": need at most " + std::to_string(most_file_dimensions) +
-                          " dimensions, got " + std::to_string(found.tensor.shape.size()));
+    throw models::TensorFileError(found.place() + ": need at most " + std::to_string(most_file_dimensions) +
+                                  " dimensions, got " + std::to_string(found.tensor.shape.size()));
   }
   std::int64_t elements = 1;
   for (const std::int64_t size : found.tensor.shape) {
     if (size == 0) continue;
     if (size > (std::int64_t{1} << 56) / elements) {
-      throw TensorFileError(found.place() + ": the sizes of its shape multiply to more than 2^56");
+      throw models::TensorFileError(found.place() + ": the sizes of its shape multiply to more than 2^56");
     }
     elements *= size;
   }
@@ -48,7 +48,8 @@ FileTensor read_named(const std::string& file, const std::string& name,
   const std::shared_ptr<const MappedFile> mapped = MappedFile::open(file);
   const std::string ending = std::filesystem::path(file).extension().string();
   if (ending == ".npy") {
-    if (!name.empty()) throw TensorFileError(file + ": a .npy file holds one array without a name, got '" + name + "'");
+    if (!name.empty())
+      throw models::TensorFileError(file + ": a .npy file holds one array without a name, got '" + name + "'");
     NpyArray array = parse_npy(mapped->bytes(), file, two_byte_voids);
     return {std::move(array.tensor), file, "", std::move(array.descr), mapped};
   }
@@ -61,7 +62,7 @@ FileTensor read_named(const std::string& file, const std::string& name,
     SafetensorsTensor found = parse_safetensors_tensor(mapped->bytes(), file, name);
     return {std::move(found.tensor), file, std::move(found.name), std::move(found.dtype), mapped};
   }
-  throw TensorFileError(file + ": need a file that ends in .npy, .npz or .safetensors");
+  throw models::TensorFileError(file + ": need a file that ends in .npy, .npz or .safetensors");
 }
 
 }  // namespace

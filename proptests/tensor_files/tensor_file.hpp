@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "experiments/safetensors_header.hpp"
+#include "models/read/file_errors.hpp"
 #include "numerics/format.hpp"
 #include "proptests/tensors/held_tensor.hpp"
 
@@ -32,20 +32,9 @@ constexpr std::size_t most_file_dimensions = 64;
 /// two_byte_voids   what elements of two bytes without a meaning ('|V2') are: NumPy has no bf16, and ml_dtypes stores
 /// it
 ///                  so. Nothing: they are refused
-/// throws           experiments::TensorFileError naming the file and what is wrong with it; MissingTensorFile;
-///                  UnsupportedTensorFile; std::system_error and std::bad_alloc where the system gives no memory
+/// throws           models::TensorFileError naming the file and what is wrong with it; models::MissingTensorFile;
+///                  models::UnsupportedTensorFile; std::system_error and std::bad_alloc where the system gives no
+///                  memory
 FileTensor read_tensor(const std::string& place, std::optional<numerics::Format> two_byte_voids = std::nullopt);
-
-/// No such file.
-class MissingTensorFile : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-/// A file that this build cannot read: .npz without libzip.
-class UnsupportedTensorFile : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 }  // namespace softcheck::proptests

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "experiments/safetensors_header.hpp"
+#include "models/read/safetensors_header.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -21,15 +21,14 @@ std::string list_of(std::span<const std::string> names) {
 }  // namespace
 
 std::size_t place_of_name(std::span<const std::string> names, const std::string& wanted, const std::string& file) {
-  if (names.empty()) throw experiments::TensorFileError(file + ": holds no tensor");
+  if (names.empty()) throw models::TensorFileError(file + ": holds no tensor");
   if (wanted.empty() && names.size() == 1) return 0;
   const auto place = std::ranges::find(names, wanted);
   // A tensor may have the empty name.
   if (place != names.end()) return static_cast<std::size_t>(place - names.begin());
-  throw experiments::TensorFileError(wanted.empty()
-                                         ? file + ": need FILE:NAME, as it holds " + std::to_string(names.size()) +
-                                               " tensors: " + list_of(names)
-                                         : file + ": holds no tensor '" + wanted + "', but " + list_of(names));
+  throw models::TensorFileError(wanted.empty() ? file + ": need FILE:NAME, as it holds " +
+                                                     std::to_string(names.size()) + " tensors: " + list_of(names)
+                                               : file + ": holds no tensor '" + wanted + "', but " + list_of(names));
 }
 
 }  // namespace softcheck::proptests

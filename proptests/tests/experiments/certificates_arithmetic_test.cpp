@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "certificates_oracle.hpp"
-#include "experiments/certificates/ball_matrix.hpp"
 #include "experiments/certificates/gelu.hpp"
+#include "numerics/ball_matrix.hpp"
 
 namespace softcheck::experiments {
 namespace {
@@ -92,7 +92,7 @@ TEST(CertifiedArithmetic, GeluAndItsSlopeAreEnclosed) {
             std::nullopt);
   EXPECT_EQ(first_miss([](double x) { return gelu_slope(x); }, slope_at), std::nullopt);
   for (const double x : arguments()) {
-    EXPECT_LE(gelu(x).radius, 0x1p-44 * std::fabs(x) + underflow_share);
+    EXPECT_LE(gelu(x).radius, 0x1p-44 * std::fabs(x) + numerics::underflow_share);
     EXPECT_LE(gelu_slope(x).radius, 0x1p-42);
   }
 }
@@ -234,11 +234,13 @@ TEST(CertifiedArithmetic, ProductsOfBallsAreEnclosed) {
   };
   const Product abs_forgotten = [](const BallMatrix& a, const BallMatrix& b) {
     BallMatrix product = a * b;
-    product.radius = a.middle * (2 * rounding_share(7) * b.middle + b.radius) + a.radius * (b.middle + b.radius);
+    product.radius =
+        a.middle * (2 * numerics::rounding_share(7) * b.middle + b.radius) + a.radius * (b.middle + b.radius);
     return product;
   };
   const Product cross_term_forgotten = [](const BallMatrix& a, const BallMatrix& b) {
-    return BallMatrix{a.middle * b.middle, a.middle.cwiseAbs() * (rounding_share(7) * b.middle.cwiseAbs() + b.radius)};
+    return BallMatrix{a.middle * b.middle,
+                      a.middle.cwiseAbs() * (numerics::rounding_share(7) * b.middle.cwiseAbs() + b.radius)};
   };
   EXPECT_FALSE(encloses_products(without_rounding, 1e8));
   EXPECT_FALSE(encloses_products(abs_forgotten, 2));
@@ -269,7 +271,7 @@ TEST(CertifiedArithmetic, SumsNormsAndReachesAreEnclosed) {
     const MatrixXd column = MatrixXd::NullaryExpr(9, 1, [&] { return scale * between(words, -1, 1); });
     Enclosure squares;
     for (Eigen::Index j = 0; j < 9; ++j) squares += square(Enclosure(column(j)));
-    EXPECT_TRUE((Enclosure(column_norms(column)(0)) - sqrt(squares)).certainly_nonnegative());
+    EXPECT_TRUE((Enclosure(numerics::column_norms(column)(0)) - sqrt(squares)).certainly_nonnegative());
   }
 }
 

@@ -28,7 +28,7 @@ std::vector<std::byte> file_of(const std::string& header, std::size_t data_bytes
 std::string refusal_of(const std::vector<std::byte>& bytes) {
   try {
     parse_safetensors(bytes, "some.safetensors");
-  } catch (const TensorFileError& error) {
+  } catch (const models::TensorFileError& error) {
     return error.what();
   }
   return "accepted";
@@ -199,7 +199,7 @@ TEST(Safetensors, WhatIsNoRegularFileIsRefusedWithoutWaiting) {
   const Scratch folder;
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
   for (const std::filesystem::path& path : {folder / "pipe", std::filesystem::path("/dev/zero"), folder / "."}) {
-    EXPECT_THROW(read_safetensors(path), TensorFileError) << path;
+    EXPECT_THROW(read_safetensors(path), models::TensorFileError) << path;
   }
 }
 
@@ -213,7 +213,7 @@ TEST(Safetensors, OnlyTheHeaderOfAHugeFileIsRead) {
   std::error_code error;
   std::filesystem::resize_file(folder / "sparse", bytes.size() + (std::uintmax_t{1} << 40), error);
   if (error) GTEST_SKIP() << "no sparse file of 1 TiB here: " << error.message();
-  EXPECT_THROW(read_safetensors(folder / "sparse"), TensorFileError);
+  EXPECT_THROW(read_safetensors(folder / "sparse"), models::TensorFileError);
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ TEST(Training, ACheckpointGoesOnAsIfNothingHadHappened) {
   try {
     read_checkpoint(path, other);
     ADD_FAILURE() << "a checkpoint of other options was read";
-  } catch (const TensorFileError& error) {
+  } catch (const models::TensorFileError& error) {
     EXPECT_THAT(error.what(), HasSubstr("lambda=0.5"));
   }
   std::filesystem::remove(path);
@@ -165,7 +165,7 @@ TEST(Training, AForeignFileIsNoNetwork) {
   const auto refusal = [&](const TensorFile& changed) -> std::string {
     try {
       parameters_of(changed, "x");
-    } catch (const TensorFileError& error) {
+    } catch (const models::TensorFileError& error) {
       return error.what();
     }
     return "accepted";

@@ -28,11 +28,11 @@ using ::testing::StartsWith;
 std::string refusal_at(const std::string& place, std::optional<Format> voids = std::nullopt) {
   try {
     read_tensor(place, voids);
-  } catch (const experiments::TensorFileError& error) {
+  } catch (const models::TensorFileError& error) {
     return error.what();
-  } catch (const MissingTensorFile& error) {
+  } catch (const models::MissingTensorFile& error) {
     return std::string("missing: ") + error.what();
-  } catch (const UnsupportedTensorFile& error) {
+  } catch (const models::UnsupportedTensorFile& error) {
     return std::string("unsupported: ") + error.what();
   }
   return "accepted";
@@ -286,9 +286,9 @@ TEST(TensorFile, NoDamageDoesMoreThanBeRefused) {
           last += (read.tensor.shape[i] - 1) * read.tensor.strides[i];
         }
         if (!is_empty) value_at(read.tensor, last);  // its bytes are there
-      } catch (const experiments::TensorFileError& error) {
+      } catch (const models::TensorFileError& error) {
         EXPECT_THAT(error.what(), StartsWith(place));
-      } catch (const UnsupportedTensorFile&) {
+      } catch (const models::UnsupportedTensorFile&) {
       }
     }
   }

@@ -5,18 +5,13 @@
 #include <functional>
 #include <map>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace softcheck::experiments {
+#include "models/read/file_errors.hpp"
 
-/// The file is not what it must be; the text names the file and what was expected and found.
-class TensorFileError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+namespace softcheck::models {
 
 /// A file of which only the parts that are asked for are read.
 struct ByteSource {
@@ -54,4 +49,4 @@ struct SafetensorsHeader {
 SafetensorsHeader read_safetensors_header(const ByteSource& source, const std::string& name,
                                           std::string_view dtype = {});
 
-}  // namespace softcheck::experiments
+}  // namespace softcheck::models

@@ -1,4 +1,4 @@
-#include "experiments/safetensors_header.hpp"
+#include "models/read/safetensors_header.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-namespace softcheck::experiments {
+namespace softcheck::models {
 namespace {
 
 using Json = nlohmann::json;
@@ -198,4 +198,4 @@ SafetensorsHeader read_safetensors_header(const ByteSource& source, const std::s
   return HeaderReader(source, name, dtype).read();
 }
 
-}  // namespace softcheck::experiments
+}  // namespace softcheck::models

@@ -1,9 +1,9 @@
-#include "experiments/certificates/ball_matrix.hpp"
+#include "numerics/ball_matrix.hpp"
 
 #include <cmath>
 #include <stdexcept>
 
-namespace softcheck::experiments {
+namespace softcheck::numerics {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
@@ -20,12 +20,12 @@ BallMatrix BallMatrix::exactly(MatrixXd matrix) {
   return {std::move(matrix), std::move(none)};
 }
 
-numerics::Enclosure BallMatrix::operator()(Index row, Index column) const {
+Enclosure BallMatrix::operator()(Index row, Index column) const {
   const double r = radius(row, column);
   if (!std::isfinite(middle(row, column)) || !std::isfinite(r)) {
     throw std::range_error("BallMatrix: an entry leaves the range of double");
   }
-  return numerics::Enclosure(middle(row, column)) + numerics::Enclosure::between(-r, r);
+  return Enclosure(middle(row, column)) + Enclosure::between(-r, r);
 }
 
 MatrixXd raised(const MatrixXd& computed, Index k) {
@@ -86,4 +86,4 @@ BallMatrix inner_products(const BallMatrix& a, const BallMatrix& b) {
   return product;
 }
 
-}  // namespace softcheck::experiments
+}  // namespace softcheck::numerics

@@ -4,12 +4,12 @@
 
 #include "numerics/enclosure.hpp"
 
-namespace softcheck::experiments {
+namespace softcheck::numerics {
 
 /// Matrices of reals, each entry known to lie within radius of middle. Products of doubles as fast as Eigen's, every
 /// rounding error of theirs added to the radius (docs/certificates.md, "Arithmetic").
 ///
-/// Needs round-to-nearest without flush-to-zero (numerics::FpEnvironmentGuard).
+/// Needs round-to-nearest without flush-to-zero (FpEnvironmentGuard).
 struct BallMatrix {
   Eigen::MatrixXd middle;
   Eigen::MatrixXd radius;  // >= 0; a radius that is infinite or no number says that nothing is known
@@ -21,7 +21,7 @@ struct BallMatrix {
   BallMatrix transpose() const { return {middle.transpose(), radius.transpose()}; }
   BallMatrix top_rows(Eigen::Index count) const { return {middle.topRows(count), radius.topRows(count)}; }
   /// One entry; throws std::range_error where it is not bounded.
-  numerics::Enclosure operator()(Eigen::Index row, Eigen::Index column) const;
+  Enclosure operator()(Eigen::Index row, Eigen::Index column) const;
 };
 
 BallMatrix operator*(const BallMatrix& a, const BallMatrix& b);
@@ -51,4 +51,4 @@ inline double rounding_share(Eigen::Index k) { return static_cast<double>(k) * 0
 /// What products and sums that end among the subnormal numbers can lose together.
 inline constexpr double underflow_share = 0x1p-1000;
 
-}  // namespace softcheck::experiments
+}  // namespace softcheck::numerics

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace softcheck::models {
+
+/// The keys of a checkpoint: its config.json, or what a GGUF file has before its tensors ("llama.block_count").
+///
+/// A path names a key and those inside it: "rope_parameters.rope_theta"; GGUF keys hold dots and are flat, and the
+/// whole path is tried first. A key whose value is null is absent. Every getter throws TensorFileError naming the file,
+/// the key, what it needs and what it got where the value is of another kind.
+class Config {
+ public:
+  /// text     JSON, an object, no key twice, nested at most 16 deep
+  /// name     of the file, for errors
+  /// throws   TensorFileError
+  static Config parse(std::string_view text, const std::string& name);
+
+  const std::string& file() const;
+  bool has(const std::string& path) const;
+  std::optional<std::string> text(const std::string& path) const;
+  std::optional<std::int64_t> integer(const std::string& path) const;
+  std::optional<double> number(const std::string& path) const;  // finite
+  std::optional<bool> boolean(const std::string& path) const;
+  std::optional<std::vector<double>> numbers(const std::string& path) const;
+  std::optional<std::vector<std::string>> texts(const std::string& path) const;
+  /// The keys right below a path; "" has those of the whole. Empty where the path is no object.
+  std::vector<std::string> keys(const std::string& path) const;
+
+  /// The same, where the key must be there.
+  std::int64_t need_integer(const std::string& path) const;
+  double need_number(const std::string& path) const;
+
+ private:
+  struct Tree;
+  std::shared_ptr<const Tree> tree_;
+};
+
+}  // namespace softcheck::models

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <stdexcept>
+
+namespace softcheck::models {
+
+/// The file is not what it must be; the text names the file and what was expected and found. Exit code 3.
+class TensorFileError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// No such file. Exit code 2.
+class MissingTensorFile : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A sound file of a kind that is not read, or a model whose certificate would not hold. Exit code 4.
+class UnsupportedTensorFile : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace softcheck::models
