@@ -160,7 +160,10 @@ Certificate certify_softcap_spread(double x, double y, double cap) {
       "x=" + numerics::hex_float(x) + " y=" + numerics::hex_float(y) + " cap=" + numerics::hex_float(cap);
   return certify_less_equal("attention_variants.softcap_spread", witness, [&] {
     const Enclosure c(cap), spread = abs(difference(x, y));
-    const Enclosure left = abs(softcapped_logit(c, Enclosure(x)) - softcapped_logit(c, Enclosure(y)));
+    // tanh a - tanh b = tanh(a - b) (1 - tanh a tanh b): two routes, as neighbours cancel in the first.
+    const Enclosure a = tanh(Enclosure(x) / c), b = tanh(Enclosure(y) / c);
+    const Enclosure left = intersection(abs(softcapped_logit(c, Enclosure(x)) - softcapped_logit(c, Enclosure(y))),
+                                        c * tanh(spread / c) * (1 - a * b));
     const Enclosure right = softcapped_spread(c, spread);
     // Times 1 - g^2 h^2 > 0: 2 c h (1 - g^2 h^2) - 2 c h (1 - g^2) = 2 c h g^2 (1 - h^2).
     const Enclosure h = tanh(spread / (2 * c)), g = tanh((Enclosure(x) + Enclosure(y)) / (2 * c));

@@ -32,7 +32,7 @@ void turn_to_the_keys(QueryAndItems& input) {
   input.y = shortened(input.y);
 }
 
-// sqrt(tr_p G_A / tr_p G_B) of each plane, a short number in [2^-20, 2^20].
+// sqrt(tr_p G_A / tr_p G_B) of each plane to a power of two: its inverse is exact, and ties are decided.
 std::vector<double> balancing_weights(const BallHead& head, const std::vector<Plane>& planes) {
   const auto row_square = [](const theory::AffineBall& ball, std::size_t i) {
     const auto row = static_cast<Eigen::Index>(i);
@@ -44,7 +44,7 @@ std::vector<double> balancing_weights(const BallHead& head, const std::vector<Pl
       return row_square(ball, plane.first) + row_square(ball, plane.second);
     };
     const double ratio = std::sqrt(trace(head.query_ball()) / trace(head.key_ball()));
-    weights.push_back(std::isfinite(ratio) && ratio > 0 ? round_to_bits(std::clamp(ratio, 0x1p-20, 0x1p+20), 8) : 1);
+    weights.push_back(std::isfinite(ratio) && ratio > 0 ? round_to_bits(std::clamp(ratio, 0x1p-20, 0x1p+20), 1) : 1);
   }
   return weights;
 }
