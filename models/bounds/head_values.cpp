@@ -94,6 +94,7 @@ ProjectionValues HeadReader::normed(const VectorPlace& gain, bool one_more, std:
   values.image.offset = BallMatrix::exactly(MatrixXd::Zero(w.rows(), 1));
   values.image.radius_square = static_cast<double>(width);
   values.sigma = largest_magnitude(w);
+  values.gains = w;
   values.input_norm = sqrt(Enclosure(width));
   return values;
 }

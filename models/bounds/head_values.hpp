@@ -17,6 +17,7 @@ struct ProjectionValues {
   AffineImage image;               // (head_dim): M = W diag(gain), for a LayerNorm each row less its mean
   numerics::Enclosure sigma;       // of W as it is stored; with a head norm: of its gains
   numerics::Enclosure bias_norm;   // |b|
+  numerics::BallMatrix gains;      // (head_dim, 1) of a head norm; else empty
   numerics::Enclosure input_norm;  // max |gain| sqrt(d) + |offset|: what Proposition 3.1 multiplies sigma by
 };
 
