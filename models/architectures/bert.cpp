@@ -49,10 +49,7 @@ ModelDescription describe_bert(const Checkpoint& checkpoint) {
                             .hidden = view.count(names.hidden),
                             .context = most_positions(view)};
   model.key_heads = model.heads;
-  model.head_dim = model.hidden / model.heads;
-  if (model.head_dim * model.heads != model.hidden) {
-    view.malformed(names.hidden + " must be a multiple of " + names.heads);
-  }
+  model.head_dim = whole_head_dim(view, model);
   view.number("layer_norm_eps", 1e-12);
   if (view.text("position_embedding_type").value_or("absolute") != "absolute") {
     view.unsupported("the key position_embedding_type asks for relative positions");

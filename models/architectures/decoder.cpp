@@ -79,25 +79,4 @@ void describe_decoder(CheckpointView& view, ModelDescription& model, const Decod
                          "pre_feedforward_layernorm.", "post_feedforward_layernorm."});
 }
 
-std::vector<bool> windowed_layers(CheckpointView& view, std::int64_t layers,
-                                  const std::function<bool(std::int64_t)>& fallback) {
-  std::vector<bool> windowed;
-  const std::optional<std::vector<std::string>> types = view.texts("layer_types");
-  if (!types) {
-    for (std::int64_t layer = 0; layer < layers; ++layer) windowed.push_back(fallback(layer));
-    return windowed;
-  }
-  if (static_cast<std::int64_t>(types->size()) != layers) {
-    view.malformed("the key layer_types must have " + std::to_string(layers) + " entries, got " +
-                   std::to_string(types->size()));
-  }
-  for (const std::string& type : *types) {
-    if (type != "full_attention" && type != "sliding_attention") {
-      view.unsupported("the key layer_types has the layer type " + type);
-    }
-    windowed.push_back(type == "sliding_attention");
-  }
-  return windowed;
-}
-
 }  // namespace softcheck::models

@@ -9,6 +9,9 @@
 
 namespace softcheck::models {
 
+/// Most items that a query attends to.
+using Window = std::optional<std::uint64_t>;
+
 /// Which numbers a decoder of Llama's layout normalises behind the projections.
 enum class HeadNormKind { none, each_head, all_heads };
 
@@ -24,7 +27,7 @@ struct DecoderTraits {
   std::optional<numerics::Enclosure> scale = {};  // none: head_dim^(-1/2)
   std::optional<double> softcap = {};
   std::function<Rotary(std::int64_t layer)> rotary = {};
-  std::function<std::optional<std::uint64_t>(std::int64_t layer)> window = {};  // empty: none
+  std::function<Window(std::int64_t layer)> window = {};  // empty: none
 };
 
 /// Sizes by the keys that these decoders share: num_hidden_layers, num_attention_heads, num_key_value_heads,
@@ -39,10 +42,14 @@ ModelDescription decoder_sizes(CheckpointView& view, std::optional<std::int64_t>
 void describe_decoder(CheckpointView& view, ModelDescription& model, const DecoderTraits& traits,
                       std::initializer_list<std::string_view> harmless = {});
 
-/// layer_types of a configuration: whether each layer attends to a window only.
+/// Qwen's: where use_sliding_window is set, the layers from max_window_layers on, or those of layer_types.
+std::vector<Window> windows_of_qwen(CheckpointView& view, std::int64_t layers);
+
+/// Gemma's and gpt-oss': the layers that layer_types says; where it is absent, all but every so many.
 ///
-/// fallback   by layer, where the key is absent
-std::vector<bool> windowed_layers(CheckpointView& view, std::int64_t layers,
-                                  const std::function<bool(std::int64_t)>& fallback);
+/// period     of the layers without a window
+/// fallback   where sliding_window is absent
+std::vector<Window> alternate_windows(CheckpointView& view, std::int64_t layers, std::int64_t period,
+                                      std::int64_t fallback);
 
 }  // namespace softcheck::models

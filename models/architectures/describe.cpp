@@ -9,9 +9,12 @@ namespace {
 
 // The model_type of a config.json and the file that describes it.
 const std::map<std::string, Describe*> architectures = {
-    {"bert", describe_bert},       {"roberta", describe_bert}, {"xlm-roberta", describe_bert},
-    {"distilbert", describe_bert}, {"gpt2", describe_gpt2},    {"llama", describe_llama},
-    {"mistral", describe_llama},   {"qwen2", describe_llama},  {"phi3", describe_llama},
+    {"bert", describe_bert},    {"distilbert", describe_bert},   {"gemma", describe_gemma},
+    {"gemma2", describe_gemma}, {"gemma3", describe_gemma},      {"gemma3_text", describe_gemma},
+    {"gpt2", describe_gpt2},    {"gpt_neox", describe_gpt_neox}, {"gpt_oss", describe_gpt_oss},
+    {"llama", describe_llama},  {"mistral", describe_llama},     {"olmo2", describe_olmo2},
+    {"phi3", describe_llama},   {"qwen2", describe_llama},       {"qwen3", describe_qwen3},
+    {"roberta", describe_bert}, {"vit", describe_vit},           {"xlm-roberta", describe_bert},
 };
 
 }  // namespace

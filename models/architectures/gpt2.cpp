@@ -16,8 +16,7 @@ ModelDescription describe_gpt2(const Checkpoint& checkpoint) {
                             .hidden = view.count("n_embd"),
                             .context = view.count("n_positions", view.count("n_ctx", 1024))};
   model.key_heads = model.heads;
-  model.head_dim = model.hidden / model.heads;
-  if (model.head_dim * model.heads != model.hidden) view.malformed("n_embd must be a multiple of n_head");
+  model.head_dim = whole_head_dim(view, model);
   view.number("layer_norm_epsilon", 1e-5);
   const bool by_width = view.flag("scale_attn_weights", true);
   const bool by_layer = view.flag("scale_attn_by_inverse_layer_idx", false);

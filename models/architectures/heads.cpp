@@ -28,6 +28,12 @@ void add_heads(ModelDescription& model, const HeadDescription& pattern, const He
   }
 }
 
+std::int64_t whole_head_dim(const CheckpointView& view, const ModelDescription& model) {
+  if (model.hidden % model.heads == 0) return model.hidden / model.heads;
+  view.malformed("the hidden size " + std::to_string(model.hidden) + " must be a multiple of the " +
+                 std::to_string(model.heads) + " heads");
+}
+
 void check_groups(const CheckpointView& view, const ModelDescription& model) {
   if (model.heads % model.key_heads == 0) return;
   view.malformed(std::to_string(model.heads) + " heads cannot share " + std::to_string(model.key_heads) + " key heads");

@@ -26,6 +26,9 @@ struct HeadRows {
 /// pattern    of head 0: names of tensors and all that the layer's heads share
 void add_heads(ModelDescription& model, const HeadDescription& pattern, const HeadRows& rows = {});
 
+/// hidden / heads, which must be a whole number.
+std::int64_t whole_head_dim(const CheckpointView& view, const ModelDescription& model);
+
 /// Refuses a number of key heads that does not divide the heads.
 void check_groups(const CheckpointView& view, const ModelDescription& model);
 

@@ -5,8 +5,6 @@
 namespace softcheck::models {
 namespace {
 
-using Window = std::optional<std::uint64_t>;
-
 /// Mistral and Phi-3: a window for all layers, or none.
 Window window_of_all(CheckpointView& view, Window fallback) {
   const std::optional<std::vector<std::string>> types = view.texts("layer_types");
@@ -14,22 +12,6 @@ Window window_of_all(CheckpointView& view, Window fallback) {
   if (!view.states_key("sliding_window")) return fallback;
   if (!view.has_key("sliding_window")) return std::nullopt;
   return static_cast<std::uint64_t>(view.count("sliding_window"));
-}
-
-/// Qwen2: a window for the layers from max_window_layers on, where use_sliding_window says so.
-std::vector<Window> windows_of_qwen2(CheckpointView& view, std::int64_t layers) {
-  const bool use = view.flag("use_sliding_window", false);
-  const std::optional<double> first = view.optional_number("max_window_layers");
-  const std::vector<bool> windowed =
-      windowed_layers(view, layers, [&](std::int64_t layer) { return use && double(layer) >= first.value_or(28); });
-  std::vector<Window> windows(layers);
-  for (std::int64_t layer = 0; layer < layers; ++layer) {
-    if (!windowed[layer]) continue;
-    if (!use) view.malformed("layer_types has windows where use_sliding_window is false");
-    windows[layer] = static_cast<std::uint64_t>(view.count("sliding_window", 4096));
-  }
-  view.key("sliding_window");
-  return windows;
 }
 
 }  // namespace
@@ -48,7 +30,7 @@ ModelDescription describe_llama(const Checkpoint& checkpoint) {
   }
   if (qwen2) {
     traits.bias = true;
-    traits.window = [windows = windows_of_qwen2(view, model.layers)](std::int64_t layer) { return windows[layer]; };
+    traits.window = [windows = windows_of_qwen(view, model.layers)](std::int64_t layer) { return windows[layer]; };
   }
   if (phi3) {
     rope = {.partial_key = "partial_rotary_factor", .original_context = 4096, .yarn_is_longrope = true};

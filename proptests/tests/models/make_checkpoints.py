@@ -48,22 +48,50 @@ MODELS = {
     "bert": ("BertModel", BERT, "encoder.layer.{below}.output.LayerNorm", "embeddings.LayerNorm"),
     "roberta": ("RobertaModel", dict(BERT, pad_token_id=1), "encoder.layer.{below}.output.LayerNorm",
                 "embeddings.LayerNorm"),
+    "xlm-roberta": ("XLMRobertaForMaskedLM", dict(BERT, num_hidden_layers=1, num_attention_heads=2, pad_token_id=1),
+                    "roberta.encoder.layer.{below}.output.LayerNorm", "roberta.embeddings.LayerNorm"),
     "distilbert": ("DistilBertForMaskedLM", dict(vocab_size=40, dim=32, hidden_dim=24, n_layers=2, n_heads=4,
                                                  max_position_embeddings=64),
                    "distilbert.transformer.layer.{below}.output_layer_norm", "distilbert.embeddings.LayerNorm"),
+    "vit": ("ViTModel", dict(hidden_size=32, intermediate_size=24, num_hidden_layers=2, num_attention_heads=4,
+                             image_size=12, patch_size=3, num_channels=1, pooler_output_size=32),
+            "layers.{layer}.layernorm_before"),
     "gpt2": ("GPT2LMHeadModel", dict(vocab_size=40, n_embd=32, n_inner=24, n_layer=2, n_head=4, n_positions=64,
                                      scale_attn_by_inverse_layer_idx=True, bos_token_id=1, eos_token_id=2),
              "transformer.h.{layer}.ln_1"),
+    "gpt_neox": ("GPTNeoXForCausalLM", dict(SMALL, hidden_size=64, rope_parameters=rope(partial_rotary_factor=0.25)),
+                 "gpt_neox.layers.{layer}.input_layernorm"),
     "llama": ("LlamaForCausalLM", dict(GROUPED, attention_bias=True, rope_parameters=rope(
         "llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=32)),
         "model.layers.{layer}.input_layernorm"),
-    "mistral": ("MistralModel", dict(GROUPED, head_dim=12, sliding_window=5), "layers.{layer}.input_layernorm"),
-    "qwen2": ("Qwen2Model", dict(GROUPED, use_sliding_window=True, sliding_window=6, max_window_layers=1,
-                                 rope_parameters=rope("yarn", factor=4.0, original_max_position_embeddings=16)),
-              "layers.{layer}.input_layernorm"),
+    "mistral": ("MistralModel", dict(GROUPED, head_dim=12, sliding_window=5, rope_parameters=rope("linear", factor=2.5)),
+                "layers.{layer}.input_layernorm"),
+    "qwen2": ("Qwen2ForCausalLM", dict(GROUPED, use_sliding_window=True, sliding_window=6, max_window_layers=1,
+                                       rope_parameters=rope("yarn", factor=4.0, original_max_position_embeddings=16),
+                                       saved_as=torch.bfloat16), "model.layers.{layer}.input_layernorm"),
     "phi3": ("Phi3ForCausalLM", dict(GROUPED, hidden_size=64, original_max_position_embeddings=16, rope_parameters=rope(
         "longrope", partial_rotary_factor=0.75, short_factor=[1.0, 1.1, 1.2, 1.4, 1.7, 2.0],
-        long_factor=[1.0, 1.5, 2.5, 4.0, 6.0, 9.0])), "model.layers.{layer}.input_layernorm"),
+        long_factor=[1.0, 1.5, 2.5, 4.0, 6.0, 9.0]), shard_size="40KB"), "model.layers.{layer}.input_layernorm"),
+    "qwen3": ("Qwen3ForCausalLM", dict(GROUPED, head_dim=12, rope_parameters=rope("dynamic", factor=2.0)),
+              "model.layers.{layer}.input_layernorm"),
+    "gemma": ("GemmaForCausalLM", dict(GROUPED, head_dim=12, num_key_value_heads=1),
+              "model.layers.{layer}.input_layernorm"),
+    "gemma2": ("Gemma2ForCausalLM", dict(GROUPED, head_dim=12, query_pre_attn_scalar=10, sliding_window=5,
+                                         attn_logit_softcapping=2.5, layer_types=PARTS),
+               "model.layers.{layer}.input_layernorm"),
+    "gemma3_text": ("Gemma3ForCausalLM", dict(GROUPED, head_dim=12, query_pre_attn_scalar=10, sliding_window=5,
+                                              layer_types=PARTS), "model.layers.{layer}.input_layernorm"),
+    "gemma3": ("Gemma3ForConditionalGeneration", dict(
+        text_config=dict(GROUPED, num_hidden_layers=1, head_dim=12, query_pre_attn_scalar=10, sliding_window=5,
+                         layer_types=PARTS[:1]),
+        vision_config=dict(hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1, image_size=8,
+                           patch_size=4), mm_tokens_per_image=4, image_token_index=39, boi_token_index=38,
+        eoi_token_index=37), "model.language_model.layers.{layer}.input_layernorm"),
+    "olmo2": ("Olmo2ForCausalLM", GROUPED, "model.layers.{layer}.self_attn"),
+    "gpt_oss": ("GptOssForCausalLM", dict(
+        GROUPED, head_dim=12, sliding_window=5, num_local_experts=2, num_experts_per_tok=1, rope_parameters=rope(
+            "yarn", 150000.0, factor=4.0, beta_fast=4.0, beta_slow=1.0, truncate=False,
+            original_max_position_embeddings=16)), "model.layers.{layer}.input_layernorm"),
 }
 
 
@@ -75,7 +103,8 @@ def part(model, path):
 
 def draw_weights(model, plus_one):
     """Gains, biases and weights as the head of this file says."""
-    head_dim = getattr(model.config, "head_dim", None) or model.config.hidden_size // model.config.num_attention_heads
+    config = model.config.get_text_config()
+    head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     for name, weight in model.named_parameters():
         words = name.lower()
         if words.endswith("weight") and weight.dim() == 1:
