@@ -10,6 +10,7 @@ using Describe = ModelDescription(const Checkpoint& checkpoint);
 
 Describe describe_bert;
 Describe describe_gemma;
+Describe describe_gguf;
 Describe describe_gpt2;
 Describe describe_gpt_neox;
 Describe describe_gpt_oss;

@@ -20,6 +20,7 @@ const std::map<std::string, Describe*> architectures = {
 }  // namespace
 
 ModelDescription describe(const Checkpoint& checkpoint) {
+  if (checkpoint.format() == "gguf") return describe_gguf(checkpoint);
   const std::optional<std::string> type = checkpoint.config().text("model_type");
   if (!type) throw TensorFileError(checkpoint.config().file() + ": needs the key model_type");
   const auto found = architectures.find(*type);

@@ -65,7 +65,7 @@ bool CheckpointView::has_key(std::string_view name) { return checkpoint_.config(
 
 bool CheckpointView::states_key(std::string_view name) {
   key(name);
-  const std::vector<std::string> keys = checkpoint_.config().keys(section_);
+  const std::vector<std::string> keys = keys_below(section_);
   return std::find(keys.begin(), keys.end(), name) != keys.end();
 }
 
@@ -167,11 +167,21 @@ void CheckpointView::finish(std::initializer_list<std::string_view> harmless_key
   for (const std::string& name : checkpoint_.names()) refuse_tensor(name, harmless_tensors);
 }
 
+std::vector<std::string> CheckpointView::keys_below(const std::string& path) const {
+  if (checkpoint_.format() != "gguf") return checkpoint_.config().keys(path);
+  // Flat: the keys of the section begin with its name and a dot.
+  std::vector<std::string> below;
+  for (const std::string& name : checkpoint_.config().keys("")) {
+    if (name.starts_with(path + ".")) below.push_back(name.substr(path.size() + 1));
+  }
+  return below;
+}
+
 void CheckpointView::refuse_other_keys(const std::string& path,
                                        std::initializer_list<std::string_view> harmless) const {
   const std::string below = path.empty() ? "" : path + ".";
   const std::string section = section_.empty() ? "" : section_ + ".";
-  for (const std::string& name : checkpoint_.config().keys(path.empty() ? section_ : section + path)) {
+  for (const std::string& name : keys_below(path.empty() ? section_ : section + path)) {
     if (known_keys_.contains(below + name) || !checkpoint_.config().has(section + below + name)) continue;
     if (std::find(harmless.begin(), harmless.end(), name) != harmless.end()) continue;
     if (path.empty() && is_harmless_key(name)) continue;
@@ -195,7 +205,7 @@ void CheckpointView::refuse_tensor(const std::string& name, std::initializer_lis
   }
   const std::string_view part = std::string_view(rest).substr(dot + 1);
   for (const std::string_view known : harmless) {
-    if (known.ends_with('.') ? part.starts_with(known) : part == known) return;
+    if (known.ends_with('.') || known.ends_with('_') ? part.starts_with(known) : part == known) return;
   }
   unsupported("the tensor " + name + " is not known and may change the attention");
 }

@@ -54,8 +54,8 @@ class CheckpointView {
   VectorPlace norm_vector(std::string_view name, std::int64_t entries);
 
   /// harmless_keys      that change no bound, besides those that every configuration may have
-  /// harmless_tensors   behind "layers.0.": a name, or what stands before the others when it ends in a dot
-  /// throws   UnsupportedTensorFile naming the first other key or tensor
+  /// harmless_tensors   behind "layers.0.": a name, or what stands before the others when it ends in a dot or an
+  /// underscore throws   UnsupportedTensorFile naming the first other key or tensor
   void finish(std::initializer_list<std::string_view> harmless_keys,
               std::initializer_list<std::string_view> harmless_tensors);
 
@@ -66,6 +66,7 @@ class CheckpointView {
   [[noreturn]] void malformed(const std::string& what) const;
 
  private:
+  std::vector<std::string> keys_below(const std::string& path) const;
   const StoredTensor& use(std::string_view name, const std::vector<std::int64_t>& shape);
   void refuse_tensor(const std::string& name, std::initializer_list<std::string_view> harmless) const;
 
