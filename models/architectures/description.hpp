@@ -12,18 +12,19 @@ namespace softcheck::models {
 
 // What a Transformer's attention heads are made of, as places in a checkpoint: no tensor is read to make a description.
 // Each architecture is one file that makes it; models/bounds knows nothing else of architectures.
+// Members have initializers throughout: g++ warns where a designated initializer leaves out one that has none.
 
 /// Part of a stored matrix that stands for the rows of a (outputs, inputs) projection.
 struct MatrixPlace {
-  std::string tensor;
-  IndexRange outputs;       // which of the stored outputs
+  std::string tensor = {};
+  IndexRange outputs = {};  // which of the stored outputs
   bool transposed = false;  // stored as (inputs, outputs): GPT-2's Conv1D
 };
 
 /// Part of a stored vector; an empty name: there is none.
 struct VectorPlace {
-  std::string tensor;
-  IndexRange entries;
+  std::string tensor = {};
+  IndexRange entries = {};
 };
 
 enum class NormKind { layer_norm, rms_norm };
@@ -31,14 +32,14 @@ enum class NormKind { layer_norm, rms_norm };
 /// The normalisation before the projections: of d numbers, with a gain and, at a LayerNorm, an offset.
 struct InputNorm {
   NormKind kind = NormKind::layer_norm;
-  VectorPlace gain;            // an empty name: all ones
-  VectorPlace offset;          // an empty name: zeros
+  VectorPlace gain = {};       // an empty name: all ones
+  VectorPlace offset = {};     // an empty name: zeros
   bool gain_plus_one = false;  // Gemma: the gain is 1 + what is stored
 };
 
 /// A normalisation of queries and keys behind their projections (RMS, no offset).
 struct HeadNorm {
-  VectorPlace query_gain, key_gain;  // this head's (head_dim)
+  VectorPlace query_gain = {}, key_gain = {};  // this head's (head_dim)
   bool gain_plus_one = false;
   std::int64_t query_width = 0;  // how many numbers are normalised together: head_dim, or all heads' (OLMo2)
   std::int64_t key_width = 0;
@@ -56,7 +57,7 @@ struct Rotary {
   PlaneLayout layout = PlaneLayout::half_split;
   /// Radians a position, width/2 of them; several lists where the model chooses by its input's length (longrope: short,
   /// long; dynamic: the base's).
-  std::vector<std::vector<numerics::Enclosure>> frequencies;
+  std::vector<std::vector<numerics::Enclosure>> frequencies = {};
   numerics::Enclosure factor = numerics::Enclosure(1);  // of cos and sin (yarn, longrope): logits get its square
 };
 
@@ -65,28 +66,28 @@ struct HeadDescription {
   int layer = 0;
   int head = 0;
   int key_head = 0;  // grouped queries: several heads share one
-  MatrixPlace query, key;
-  VectorPlace query_bias, key_bias;
-  std::optional<InputNorm> input_norm;  // none: only a head norm bounds queries and keys
-  std::optional<HeadNorm> head_norm;
-  std::optional<Rotary> rotary;
+  MatrixPlace query = {}, key = {};
+  VectorPlace query_bias = {}, key_bias = {};
+  std::optional<InputNorm> input_norm = {};  // none: only a head norm bounds queries and keys
+  std::optional<HeadNorm> head_norm = {};
+  std::optional<Rotary> rotary = {};
   numerics::Enclosure scale = numerics::Enclosure(1);  // of q . k, without the rotary factor
-  std::optional<double> softcap;                       // logits become c tanh(logit / c)
-  std::optional<std::uint64_t> window;                 // most items that a query attends to
-  VectorPlace sink;                                    // one number: a score that joins the denominator
+  std::optional<double> softcap = {};                  // logits become c tanh(logit / c)
+  std::optional<std::uint64_t> window = {};            // most items that a query attends to
+  VectorPlace sink = {};                               // one number: a score that joins the denominator
   bool causal = true;
 };
 
 /// All heads of a model, layer by layer, head by head.
 struct ModelDescription {
-  std::string architecture;  // "bert", "llama": config.json's model_type, GGUF's general.architecture
+  std::string architecture = {};  // "bert", "llama": config.json's model_type, GGUF's general.architecture
   std::int64_t layers = 0;
   std::int64_t heads = 0;  // of a layer
   std::int64_t key_heads = 0;
   std::int64_t hidden = 0;  // d
   std::int64_t head_dim = 0;
   std::int64_t context = 0;  // most items the model was made for
-  std::vector<HeadDescription> head_list;
+  std::vector<HeadDescription> head_list = {};
 };
 
 /// Describes a checkpoint of any known architecture and holds its tensors' names and shapes against its configuration.

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "models/architectures/description.hpp"
+#include "models/read/checkpoint.hpp"
+
+namespace softcheck::models {
+
+/// Describes the checkpoints of a few model types, as describe() does.
+using Describe = ModelDescription(const Checkpoint& checkpoint);
+
+Describe describe_bert;
+Describe describe_gemma;
+Describe describe_gguf;
+Describe describe_gpt2;
+Describe describe_gpt_neox;
+Describe describe_gpt_oss;
+Describe describe_llama;
+Describe describe_olmo2;
+Describe describe_qwen3;
+Describe describe_vit;
+
+}  // namespace softcheck::models

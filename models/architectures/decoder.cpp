@@ -1,0 +1,82 @@
+#include "models/architectures/decoder.hpp"
+
+#include <string>
+
+#include "models/architectures/heads.hpp"
+
+namespace softcheck::models {
+namespace {
+
+/// The projections of a layer and their biases, of all heads.
+void place_projections(CheckpointView& view, const ModelDescription& model, const DecoderTraits& traits,
+                       const std::string& attention, HeadDescription& head) {
+  const std::int64_t queries = model.heads * model.head_dim, keys = model.key_heads * model.head_dim;
+  if (traits.fused) {
+    head.query.tensor = view.matrix(attention + "qkv_proj.weight", queries + 2 * keys, model.hidden);
+    head.key.tensor = head.query.tensor;
+    return;
+  }
+  head.query.tensor = view.matrix(attention + "q_proj.weight", queries, model.hidden);
+  head.key.tensor = view.matrix(attention + "k_proj.weight", keys, model.hidden);
+  if (!traits.bias) return;
+  head.query_bias = view.vector(attention + "q_proj.bias", queries);
+  head.key_bias = view.vector(attention + "k_proj.bias", keys);
+}
+
+std::optional<HeadNorm> place_head_norm(CheckpointView& view, const ModelDescription& model,
+                                        const DecoderTraits& traits, const std::string& attention) {
+  if (traits.head_norm == HeadNormKind::none) return std::nullopt;
+  const bool all = traits.head_norm == HeadNormKind::all_heads;
+  HeadNorm norm = {.gain_plus_one = traits.gain_plus_one,
+                   .query_width = model.head_dim * (all ? model.heads : 1),
+                   .key_width = model.head_dim * (all ? model.key_heads : 1)};
+  norm.query_gain = view.norm_vector(attention + "q_norm.weight", norm.query_width);
+  norm.key_gain = view.norm_vector(attention + "k_norm.weight", norm.key_width);
+  return norm;
+}
+
+}  // namespace
+
+ModelDescription decoder_sizes(CheckpointView& view, std::optional<std::int64_t> head_dim) {
+  ModelDescription model = {.architecture = view.architecture(),
+                            .layers = view.count("num_hidden_layers"),
+                            .heads = view.count("num_attention_heads"),
+                            .hidden = view.count("hidden_size"),
+                            .context = view.count("max_position_embeddings")};
+  model.key_heads = view.count("num_key_value_heads", model.heads);
+  check_groups(view, model);
+  if (!head_dim && !view.has_key("head_dim") && model.hidden % model.heads != 0) {
+    view.malformed("hidden_size must be a multiple of num_attention_heads where head_dim is absent");
+  }
+  model.head_dim = view.count("head_dim", head_dim ? *head_dim : model.hidden / model.heads);
+  return model;
+}
+
+void describe_decoder(CheckpointView& view, ModelDescription& model, const DecoderTraits& traits,
+                      std::initializer_list<std::string_view> harmless) {
+  view.number("rms_norm_eps", 1e-6);
+  view.find_prefix(traits.fused ? "layers.0.self_attn.qkv_proj.weight" : "layers.0.self_attn.q_proj.weight");
+  view.layers_at("layers.", model.layers);
+  for (std::int64_t layer = 0; layer < model.layers; ++layer) {
+    const std::string attention = view.layer(layer) + "self_attn.";
+    HeadDescription head = {.layer = static_cast<int>(layer),
+                            .head_norm = place_head_norm(view, model, traits, attention),
+                            .rotary = traits.rotary(layer),
+                            .scale = traits.scale ? *traits.scale : inverse_root(model.head_dim),
+                            .softcap = traits.softcap,
+                            .window = traits.window ? traits.window(layer) : std::nullopt};
+    place_projections(view, model, traits, attention, head);
+    if (traits.input_norm) {
+      head.input_norm = InputNorm{.kind = NormKind::rms_norm,
+                                  .gain = view.norm_vector(view.layer(layer) + "input_layernorm.weight", model.hidden),
+                                  .gain_plus_one = traits.gain_plus_one};
+    }
+    if (traits.sinks) head.sink = view.vector(attention + "sinks", model.heads);
+    add_heads(model, head, {.key_first = traits.fused ? model.heads * model.head_dim : 0});
+  }
+  view.finish(harmless, {"self_attn.v_proj.weight", "self_attn.v_proj.bias", "self_attn.o_proj.weight",
+                         "self_attn.o_proj.bias", "self_attn.rotary_emb.inv_freq", "mlp.", "post_attention_layernorm.",
+                         "pre_feedforward_layernorm.", "post_feedforward_layernorm."});
+}
+
+}  // namespace softcheck::models

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "models/architectures/description.hpp"
+#include "models/architectures/view.hpp"
+
+namespace softcheck::models {
+
+/// Most items that a query attends to.
+using Window = std::optional<std::uint64_t>;
+
+/// Which numbers a decoder of Llama's layout normalises behind the projections.
+enum class HeadNormKind { none, each_head, all_heads };
+
+/// What tells the decoders apart that share Llama's layout: layers.L.self_attn with q_proj and k_proj, grouped key
+/// heads, rotary positions, an RMSNorm before.
+struct DecoderTraits {
+  bool bias = false;           // of the projections of queries and keys
+  bool fused = false;          // qkv_proj: rows of all queries, then of all keys, then of all values
+  bool gain_plus_one = false;  // of every norm
+  bool input_norm = true;
+  HeadNormKind head_norm = HeadNormKind::none;
+  bool sinks = false;
+  std::optional<numerics::Enclosure> scale = {};  // none: head_dim^(-1/2)
+  std::optional<double> softcap = {};
+  std::function<Rotary(std::int64_t layer)> rotary = {};
+  std::function<Window(std::int64_t layer)> window = {};  // empty: none
+};
+
+/// Sizes by the keys that these decoders share: num_hidden_layers, num_attention_heads, num_key_value_heads,
+/// hidden_size, head_dim, max_position_embeddings.
+///
+/// head_dim   where the key is absent; none: hidden_size / num_attention_heads
+ModelDescription decoder_sizes(CheckpointView& view, std::optional<std::int64_t> head_dim = {});
+
+/// Adds the heads to a model that has its sizes, and refuses what the view was not asked for.
+///
+/// harmless   keys of this architecture
+void describe_decoder(CheckpointView& view, ModelDescription& model, const DecoderTraits& traits,
+                      std::initializer_list<std::string_view> harmless = {});
+
+/// Qwen's: where use_sliding_window is set, the layers from max_window_layers on, or those of layer_types.
+std::vector<Window> windows_of_qwen(CheckpointView& view, std::int64_t layers);
+
+/// Gemma's and gpt-oss': the layers that layer_types says; where it is absent, all but every so many.
+///
+/// period     of the layers without a window
+/// fallback   where sliding_window is absent
+std::vector<Window> alternate_windows(CheckpointView& view, std::int64_t layers, std::int64_t period,
+                                      std::int64_t fallback);
+
+}  // namespace softcheck::models

@@ -1,0 +1,51 @@
+#include <string>
+
+#include "models/architectures/architectures.hpp"
+#include "models/architectures/heads.hpp"
+#include "models/architectures/view.hpp"
+
+namespace softcheck::models {
+
+using numerics::Enclosure;
+
+ModelDescription describe_gpt2(const Checkpoint& checkpoint) {
+  CheckpointView view(checkpoint, "gpt2");
+  ModelDescription model = {.architecture = "gpt2",
+                            .layers = view.count("n_layer"),
+                            .heads = view.count("n_head"),
+                            .hidden = view.count("n_embd"),
+                            .context = view.count("n_positions", view.count("n_ctx", 1024))};
+  model.key_heads = model.heads;
+  model.head_dim = whole_head_dim(view, model);
+  view.number("layer_norm_epsilon", 1e-5);
+  const bool by_width = view.flag("scale_attn_weights", true);
+  const bool by_layer = view.flag("scale_attn_by_inverse_layer_idx", false);
+  view.find_prefix("h.0.attn.c_attn.weight");
+  view.layers_at("h.", model.layers);
+  for (std::int64_t layer = 0; layer < model.layers; ++layer) {
+    const std::string attention = view.layer(layer) + "attn.c_attn.", norm = view.layer(layer) + "ln_1.";
+    // A Conv1D has its inputs as rows; its columns are the queries, keys and values of all heads.
+    const MatrixPlace projection = {.tensor = view.matrix(attention + "weight", model.hidden, 3 * model.hidden),
+                                    .transposed = true};
+    const VectorPlace bias = view.vector(attention + "bias", 3 * model.hidden);
+    HeadDescription head = {.layer = static_cast<int>(layer),
+                            .query = projection,
+                            .key = projection,
+                            .query_bias = bias,
+                            .key_bias = bias,
+                            .input_norm = InputNorm{.kind = NormKind::layer_norm,
+                                                    .gain = view.norm_vector(norm + "weight", model.hidden),
+                                                    .offset = view.norm_vector(norm + "bias", model.hidden)},
+                            .scale = by_width ? inverse_root(model.head_dim) : Enclosure(1)};
+    if (by_layer) head.scale = head.scale / Enclosure(layer + 1);
+    add_heads(model, head, {.key_first = model.hidden});
+  }
+  view.finish({"activation_function", "attn_pdrop", "n_ctx", "n_inner", "n_special", "predict_special_tokens",
+               "reorder_and_upcast_attn", "summary_activation", "summary_first_dropout", "summary_proj_to_labels",
+               "summary_type", "summary_use_proj"},
+              // attn.bias is the causal mask, not a bias of the projection.
+              {"attn.bias", "attn.masked_bias", "attn.c_proj.", "ln_2.", "mlp."});
+  return model;
+}
+
+}  // namespace softcheck::models

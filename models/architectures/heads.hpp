@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+
+#include "models/architectures/description.hpp"
+#include "models/architectures/view.hpp"
+#include "numerics/enclosure.hpp"
+
+namespace softcheck::models {
+
+/// n^(-1/2).
+numerics::Enclosure inverse_root(const numerics::Enclosure& n);
+
+/// Where the rows of each head begin in a matrix (and a bias) that has several heads' rows.
+struct HeadRows {
+  std::int64_t query_first = 0;
+  std::int64_t query_step = 0;  // from head to head; 0: head_dim
+  std::int64_t key_first = 0;
+  std::int64_t key_step = 0;  // from key head to key head
+};
+
+/// Appends the heads of a layer to the model: each is as the pattern says, with its own rows of the matrices and biases
+/// that the pattern names, its key head and its sink.
+///
+/// model      heads, key_heads and head_dim are set
+/// pattern    of head 0: names of tensors and all that the layer's heads share
+void add_heads(ModelDescription& model, const HeadDescription& pattern, const HeadRows& rows = {});
+
+/// hidden / heads, which must be a whole number.
+std::int64_t whole_head_dim(const CheckpointView& view, const ModelDescription& model);
+
+/// Refuses a number of key heads that does not divide the heads.
+void check_groups(const CheckpointView& view, const ModelDescription& model);
+
+}  // namespace softcheck::models

@@ -1,0 +1,166 @@
+#include "models/architectures/rotary.hpp"
+
+#include <cmath>
+
+#include "models/architectures/rotary_frequencies.hpp"
+
+namespace softcheck::models {
+namespace {
+
+using numerics::Enclosure;
+
+/// The rope parameters of a table; all absent where there is no table.
+class RopeTable {
+ public:
+  RopeTable(CheckpointView& view, std::string path) : view_(view), path_(std::move(path)) {}
+
+  std::optional<double> number(const std::string& name) {
+    return path_.empty() ? std::nullopt : view_.optional_number(path_ + "." + name);
+  }
+  double positive(const std::string& name, std::optional<double> fallback = {}) {
+    std::optional<double> value = number(name);
+    if (!value) value = fallback;
+    if (!value) view_.malformed("the key " + path_ + "." + name + " is missing");
+    if (!(*value > 0)) view_.malformed("the key " + path_ + "." + name + " must be > 0");
+    return *value;
+  }
+  std::vector<Enclosure> factors(const std::string& name, std::int64_t planes) {
+    const std::vector<double> values = view_.numbers(path_ + "." + name);
+    if (static_cast<std::int64_t>(values.size()) != planes) {
+      view_.malformed("the key " + path_ + "." + name + " must have " + std::to_string(planes) + " numbers, got " +
+                      std::to_string(values.size()));
+    }
+    std::vector<Enclosure> factors;
+    for (const double value : values) {
+      if (!(value > 0)) view_.malformed("the numbers of the key " + path_ + "." + name + " must be > 0");
+      factors.emplace_back(value);
+    }
+    return factors;
+  }
+  std::optional<std::string> text(const std::string& name) {
+    return path_.empty() ? std::nullopt : view_.text(path_ + "." + name);
+  }
+  bool flag(const std::string& name, bool fallback) { return view_.flag(path_ + "." + name, fallback); }
+  CheckpointView& view() { return view_; }
+
+ private:
+  CheckpointView& view_;
+  std::string path_;
+};
+
+/// Of pretraining: beside the table before in it, as transformers looks for it.
+Enclosure original_context(RopeTable& table, std::int64_t context, const RopeDefaults& defaults) {
+  CheckpointView& view = table.view();
+  const double nested = table.positive("original_max_position_embeddings", static_cast<double>(context));
+  if (view.has_key("original_max_position_embeddings")) {
+    return Enclosure(view.count("original_max_position_embeddings"));
+  }
+  return defaults.original_context ? Enclosure(*defaults.original_context) : Enclosure(nested);
+}
+
+void set_llama3(Rotary& rotary, RopeTable& table, const Enclosure& original) {
+  const Llama3Scaling scaling = {.factor = Enclosure(table.positive("factor")),
+                                 .low = Enclosure(table.positive("low_freq_factor")),
+                                 .high = Enclosure(table.positive("high_freq_factor")),
+                                 .original_context = original};
+  if (!(scaling.high - scaling.low).certainly_positive()) {
+    table.view().malformed("high_freq_factor must be > low_freq_factor");
+  }
+  rotary.frequencies[0] = llama3_frequencies(rotary.frequencies[0], scaling);
+}
+
+void set_yarn(Rotary& rotary, RopeTable& table, const Enclosure& base, std::int64_t context,
+              const Enclosure& original) {
+  if (!(base - Enclosure(1)).certainly_positive()) table.view().malformed("yarn needs rope_theta > 1");
+  // A quotient of two integers of at most 31 bits, which Python rounds to the same double.
+  const double factor = table.positive("factor", static_cast<double>(context) / original.midpoint());
+  const auto beta = [&](const char* name, double fallback) {
+    const double value = table.number(name).value_or(0);
+    return Enclosure(value == 0 ? fallback : table.positive(name));
+  };
+  rotary.frequencies = {yarn_frequencies(base, rotary.width,
+                                         {.factor = Enclosure(factor),
+                                          .beta_fast = beta("beta_fast", 32),
+                                          .beta_slow = beta("beta_slow", 1),
+                                          .original_context = original,
+                                          .truncate = table.flag("truncate", true)})};
+  const double mscale = table.number("mscale").value_or(0), all = table.number("mscale_all_dim").value_or(0);
+  if (table.number("attention_factor")) {
+    rotary.factor = Enclosure(table.positive("attention_factor"));
+  } else if (mscale != 0 && all != 0) {
+    rotary.factor = yarn_magnitude(factor, mscale) / yarn_magnitude(factor, all);
+  } else {
+    rotary.factor = yarn_magnitude(factor);
+  }
+}
+
+void set_longrope(Rotary& rotary, RopeTable& table, std::int64_t context, const Enclosure& original) {
+  const std::vector<Enclosure> base = rotary.frequencies[0];
+  rotary.frequencies.clear();
+  for (const char* name : {"short_factor", "long_factor"}) {
+    std::vector<Enclosure> scaled = table.factors(name, rotary.width / 2);
+    for (std::size_t plane = 0; plane < base.size(); ++plane) scaled[plane] = base[plane] / scaled[plane];
+    rotary.frequencies.push_back(std::move(scaled));
+  }
+  const double factor = table.positive("factor", static_cast<double>(context) / original.midpoint());
+  if (table.number("attention_factor")) {
+    rotary.factor = Enclosure(table.positive("attention_factor"));
+  } else if (factor > 1) {
+    rotary.factor = sqrt(Enclosure(1) + log(Enclosure(factor)) / log(original));
+  }
+}
+
+std::int64_t rotated_width(RopeTable& table, std::int64_t head_dim, const RopeDefaults& defaults) {
+  CheckpointView& view = table.view();
+  std::optional<double> partial = table.number("partial_rotary_factor");
+  if (!partial) {
+    const std::string key = defaults.partial_key.empty() ? "partial_rotary_factor" : defaults.partial_key;
+    partial = view.optional_number(key);
+  }
+  if (defaults.partial_key.empty() && partial && *partial != 1) {
+    view.unsupported("the key partial_rotary_factor is not heeded by this architecture");
+  }
+  const double width = std::floor(static_cast<double>(head_dim) * partial.value_or(defaults.partial));
+  if (!(width >= 2 && width <= static_cast<double>(head_dim)) || std::fmod(width, 2) != 0) {
+    view.malformed("the rotated part of a head must be an even number of its " + std::to_string(head_dim) +
+                   " coordinates");
+  }
+  return static_cast<std::int64_t>(width);
+}
+
+}  // namespace
+
+std::string rope_table(CheckpointView& view) {
+  const bool has_parameters = view.has_key("rope_parameters");
+  if (view.has_key("rope_scaling")) return "rope_scaling";
+  return has_parameters ? "rope_parameters" : "";
+}
+
+Rotary read_rotary(CheckpointView& view, const std::string& path, std::int64_t head_dim, std::int64_t context,
+                   const RopeDefaults& defaults) {
+  RopeTable table(view, path);
+  const double theta = view.number(defaults.theta_key, defaults.theta);
+  const Enclosure base(table.positive("rope_theta", theta));
+  Rotary rotary = {.width = rotated_width(table, head_dim, defaults)};
+  rotary.frequencies = {base_frequencies(base, rotary.width)};
+  const std::optional<std::string> old_type = table.text("type");
+  std::string type = table.text("rope_type").value_or(old_type.value_or("default"));
+  if (defaults.yarn_is_longrope && (type == "su" || type == "yarn")) type = "longrope";
+  if (type == "linear") {
+    const Enclosure factor(table.positive("factor"));
+    for (Enclosure& frequency : rotary.frequencies[0]) frequency /= factor;
+  } else if (type == "dynamic") {
+    table.positive("factor");  // beyond the context only, where the base grows with the input
+  } else if (type == "llama3" || type == "yarn" || type == "longrope") {
+    const Enclosure original = original_context(table, context, defaults);
+    if (type == "llama3") set_llama3(rotary, table, original);
+    if (type == "yarn") set_yarn(rotary, table, base, context, original);
+    if (type == "longrope") set_longrope(rotary, table, context, original);
+  } else if (type != "default") {
+    view.unsupported("the rope type " + type + " is not known");
+  }
+  if (!path.empty()) view.refuse_other_keys(path);
+  return rotary;
+}
+
+}  // namespace softcheck::models

@@ -1,0 +1,213 @@
+#include "models/architectures/view.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "models/architectures/harmless_keys.hpp"
+
+namespace softcheck::models {
+namespace {
+
+// The wrappers that transformers puts around a model, and none.
+constexpr std::array prefixes = {"",
+                                 "model.",
+                                 "transformer.",
+                                 "bert.",
+                                 "roberta.",
+                                 "distilbert.",
+                                 "gpt_neox.",
+                                 "vit.",
+                                 "model.language_model.",
+                                 "language_model.model."};
+// Parts of names of tensors that change what a projection is, wherever they are.
+constexpr std::array foreign_parts = {"lora_",
+                                      "_scale_inv",
+                                      "weight_scale",
+                                      "input_scale",
+                                      "qweight",
+                                      "qzeros",
+                                      "g_idx",
+                                      "absmax",
+                                      "quant_state",
+                                      ".SCB",
+                                      "weight_packed",
+                                      "alibi",
+                                      "relative_attention_bias",
+                                      "distance_embedding",
+                                      "rel_pos"};
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::string text = "(";
+  for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + ")";
+}
+
+}  // namespace
+
+CheckpointView::CheckpointView(const Checkpoint& checkpoint, std::string architecture, std::string section)
+    : checkpoint_(checkpoint), architecture_(std::move(architecture)), section_(std::move(section)) {}
+
+void CheckpointView::unsupported(const std::string& what) const {
+  throw UnsupportedTensorFile(checkpoint_.path() + ": " + architecture_ + ": " + what);
+}
+
+void CheckpointView::malformed(const std::string& what) const {
+  throw TensorFileError(checkpoint_.path() + ": " + architecture_ + ": " + what);
+}
+
+std::string CheckpointView::key(std::string_view name) {
+  known_keys_.insert(std::string(name));
+  return section_.empty() ? std::string(name) : section_ + "." + std::string(name);
+}
+
+bool CheckpointView::has_key(std::string_view name) { return checkpoint_.config().has(key(name)); }
+
+bool CheckpointView::states_key(std::string_view name) {
+  key(name);
+  const std::vector<std::string> keys = keys_below(section_);
+  return std::find(keys.begin(), keys.end(), name) != keys.end();
+}
+
+std::int64_t CheckpointView::count(std::string_view name, std::optional<std::int64_t> fallback) {
+  const std::string path = key(name);
+  const std::optional<std::int64_t> given = checkpoint_.config().integer(path);
+  if (!given && fallback) return *fallback;
+  const std::int64_t value = given ? *given : checkpoint_.config().need_integer(path);
+  if (value < 1 || value > std::numeric_limits<std::int32_t>::max()) {
+    malformed(path + " must be in 1 ... 2^31 - 1, got " + std::to_string(value));
+  }
+  return value;
+}
+
+double CheckpointView::number(std::string_view name, std::optional<double> fallback) {
+  const std::optional<double> given = optional_number(name);
+  if (given) return *given;
+  return fallback ? *fallback : checkpoint_.config().need_number(key(name));
+}
+
+std::optional<double> CheckpointView::optional_number(std::string_view name) {
+  return checkpoint_.config().number(key(name));
+}
+
+bool CheckpointView::flag(std::string_view name, bool fallback) {
+  return checkpoint_.config().boolean(key(name)).value_or(fallback);
+}
+
+std::optional<std::string> CheckpointView::text(std::string_view name) { return checkpoint_.config().text(key(name)); }
+
+std::optional<std::vector<std::string>> CheckpointView::texts(std::string_view name) {
+  return checkpoint_.config().texts(key(name));
+}
+
+std::vector<double> CheckpointView::numbers(std::string_view name) {
+  const std::optional<std::vector<double>> given = checkpoint_.config().numbers(key(name));
+  if (!given) malformed("the key " + std::string(name) + " is missing");
+  return *given;
+}
+
+void CheckpointView::refuse_flag(std::string_view name, std::string_view why) {
+  if (flag(name, false)) unsupported("the key " + std::string(name) + " is set: " + std::string(why));
+}
+
+void CheckpointView::find_prefix(std::string_view probe) {
+  for (const std::string wrapper : {"", "_orig_mod."}) {
+    for (const std::string prefix : prefixes) {
+      if (!checkpoint_.find(wrapper + prefix + std::string(probe))) continue;
+      prefix_ = wrapper + prefix;
+      return;
+    }
+  }
+  malformed("no tensor is named " + std::string(probe) + ", with any of the usual prefixes");
+}
+
+void CheckpointView::layers_at(std::string path, std::int64_t layers) {
+  layer_path_ = std::move(path);
+  layers_ = layers;
+}
+
+std::string CheckpointView::layer(std::int64_t layer) const { return layer_path_ + std::to_string(layer) + "."; }
+
+bool CheckpointView::has(std::string_view name) const {
+  return checkpoint_.find(prefix_ + std::string(name)) != nullptr;
+}
+
+const StoredTensor& CheckpointView::use(std::string_view name, const std::vector<std::int64_t>& shape) {
+  const StoredTensor* tensor = checkpoint_.find(prefix_ + std::string(name));
+  if (!tensor) malformed("the tensor " + prefix_ + std::string(name) + " is missing; it must be " + shape_text(shape));
+  if (tensor->shape != shape) {
+    malformed("the tensor " + tensor->name + " must be " + shape_text(shape) + " by the configuration, got " +
+              shape_text(tensor->shape));
+  }
+  known_tensors_.insert(tensor->name);
+  return *tensor;
+}
+
+std::string CheckpointView::matrix(std::string_view name, std::int64_t rows, std::int64_t columns) {
+  return use(name, {rows, columns}).name;
+}
+
+VectorPlace CheckpointView::vector(std::string_view name, std::int64_t entries) {
+  return {use(name, {entries}).name, {0, entries}};
+}
+
+VectorPlace CheckpointView::norm_vector(std::string_view name, std::int64_t entries) {
+  if (!has(name)) {
+    unsupported("the tensor " + prefix_ + std::string(name) + " is missing: without the norm nothing is bounded");
+  }
+  return vector(name, entries);
+}
+
+void CheckpointView::finish(std::initializer_list<std::string_view> harmless_keys,
+                            std::initializer_list<std::string_view> harmless_tensors) {
+  refuse_flag("is_encoder_decoder", "attention across two sequences is not described");
+  refuse_flag("add_cross_attention", "attention across two sequences is not described");
+  if (!checkpoint_.config().keys(key("pruned_heads")).empty()) unsupported("the key pruned_heads names pruned heads");
+  refuse_other_keys("", harmless_keys);
+  for (const std::string& name : checkpoint_.names()) refuse_tensor(name, harmless_tensors);
+}
+
+std::vector<std::string> CheckpointView::keys_below(const std::string& path) const {
+  if (checkpoint_.format() != "gguf") return checkpoint_.config().keys(path);
+  // Flat: the keys of the section begin with its name and a dot.
+  std::vector<std::string> below;
+  for (const std::string& name : checkpoint_.config().keys("")) {
+    if (name.starts_with(path + ".")) below.push_back(name.substr(path.size() + 1));
+  }
+  return below;
+}
+
+void CheckpointView::refuse_other_keys(const std::string& path,
+                                       std::initializer_list<std::string_view> harmless) const {
+  const std::string below = path.empty() ? "" : path + ".";
+  const std::string section = section_.empty() ? "" : section_ + ".";
+  for (const std::string& name : keys_below(path.empty() ? section_ : section + path)) {
+    if (known_keys_.contains(below + name) || !checkpoint_.config().has(section + below + name)) continue;
+    if (std::find(harmless.begin(), harmless.end(), name) != harmless.end()) continue;
+    if (path.empty() && is_harmless_key(name)) continue;
+    unsupported("the key " + section + below + name + " is not known and may change the attention");
+  }
+}
+
+void CheckpointView::refuse_tensor(const std::string& name, std::initializer_list<std::string_view> harmless) const {
+  for (const std::string_view part : foreign_parts) {
+    if (name.find(part) != std::string::npos) {
+      unsupported("the tensor " + name + " is of an adapter, a quantisation or relative positions");
+    }
+  }
+  if (known_tensors_.contains(name) || !name.starts_with(prefix_ + layer_path_)) return;
+  const std::string rest = name.substr(prefix_.size() + layer_path_.size());
+  const std::size_t dot = rest.find('.');
+  const std::string number = rest.substr(0, dot);
+  if (dot == std::string::npos || number.empty() || number.find_first_not_of("0123456789") != std::string::npos) return;
+  if (number.size() > 9 || std::stoll(number) >= layers_) {
+    malformed("the configuration has " + std::to_string(layers_) + " layers, and there is a tensor " + name);
+  }
+  const std::string_view part = std::string_view(rest).substr(dot + 1);
+  for (const std::string_view known : harmless) {
+    if (known.ends_with('.') || known.ends_with('_') ? part.starts_with(known) : part == known) return;
+  }
+  unsupported("the tensor " + name + " is not known and may change the attention");
+}
+
+}  // namespace softcheck::models

@@ -1,0 +1,218 @@
+"""Writes the small checkpoints of proptests/tests/models/checkpoints: per model a folder with config.json, weights and
+observed.safetensors, what a real forward pass of transformers has in its attention heads.
+
+    python proptests/tests/models/make_checkpoints.py [NAME...]
+
+Needs python/requirements/models.txt. Weights are random, drawn so that no wrong reading looks right: gains lie around 1
+and some are negative, no bias is zero, each head has a scale of its own. Observed, for each of a few inputs I and each
+layer L, in f32:
+
+    input.I.layers.L.input     (n, hidden)        what the norm before the projections reads
+    input.I.layers.L.query     (n, heads, dh)     rotated, as it meets the keys
+    input.I.layers.L.key       (n, key heads, dh)
+    input.I.layers.L.scores    (heads, n, n)      as the softmax reads them, masked ones far below the others; with
+                                                  sinks (heads, n, n + 1), less each row's largest
+
+A new architecture is one entry of MODELS.
+"""
+
+import pathlib
+import platform
+import shutil
+import sys
+import zlib
+
+import numpy
+import safetensors
+import safetensors.torch
+import torch
+import transformers
+
+SEED = 20241001
+FOLDER = pathlib.Path(__file__).parent / "checkpoints"
+LENGTHS = (7, 19)
+
+SMALL = dict(vocab_size=40, hidden_size=32, intermediate_size=24, num_hidden_layers=2, num_attention_heads=4,
+             max_position_embeddings=64, pad_token_id=0, bos_token_id=1, eos_token_id=2)
+GROUPED = dict(SMALL, num_key_value_heads=2)
+BERT = dict(SMALL, type_vocab_size=2)
+PARTS = ["sliding_attention", "full_attention"]
+
+
+def rope(kind="default", theta=10000.0, **others):
+    return dict(rope_type=kind, rope_theta=theta, **others)
+
+
+# name: model class, options of its configuration, the module before the projections of layer L (and of layer 0)
+MODELS = {
+    "bert": ("BertModel", BERT, "encoder.layer.{below}.output.LayerNorm", "embeddings.LayerNorm"),
+    "roberta": ("RobertaModel", dict(BERT, pad_token_id=1), "encoder.layer.{below}.output.LayerNorm",
+                "embeddings.LayerNorm"),
+    "xlm-roberta": ("XLMRobertaForMaskedLM", dict(BERT, num_hidden_layers=1, num_attention_heads=2, pad_token_id=1),
+                    "roberta.encoder.layer.{below}.output.LayerNorm", "roberta.embeddings.LayerNorm"),
+    "distilbert": ("DistilBertForMaskedLM", dict(vocab_size=40, dim=32, hidden_dim=24, n_layers=2, n_heads=4,
+                                                 max_position_embeddings=64),
+                   "distilbert.transformer.layer.{below}.output_layer_norm", "distilbert.embeddings.LayerNorm"),
+    "vit": ("ViTModel", dict(hidden_size=32, intermediate_size=24, num_hidden_layers=2, num_attention_heads=4,
+                             image_size=12, patch_size=3, num_channels=1, pooler_output_size=32),
+            "layers.{layer}.layernorm_before"),
+    "gpt2": ("GPT2LMHeadModel", dict(vocab_size=40, n_embd=32, n_inner=24, n_layer=2, n_head=4, n_positions=64,
+                                     scale_attn_by_inverse_layer_idx=True, bos_token_id=1, eos_token_id=2),
+             "transformer.h.{layer}.ln_1"),
+    "gpt_neox": ("GPTNeoXForCausalLM", dict(SMALL, hidden_size=64, rope_parameters=rope(partial_rotary_factor=0.25)),
+                 "gpt_neox.layers.{layer}.input_layernorm"),
+    "llama": ("LlamaForCausalLM", dict(GROUPED, attention_bias=True, rope_parameters=rope(
+        "llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=32)),
+        "model.layers.{layer}.input_layernorm"),
+    "mistral": ("MistralModel", dict(GROUPED, head_dim=12, sliding_window=5, rope_parameters=rope("linear", factor=2.5)),
+                "layers.{layer}.input_layernorm"),
+    "qwen2": ("Qwen2ForCausalLM", dict(GROUPED, use_sliding_window=True, sliding_window=6, max_window_layers=1,
+                                       rope_parameters=rope("yarn", factor=4.0, original_max_position_embeddings=16),
+                                       saved_as=torch.bfloat16), "model.layers.{layer}.input_layernorm"),
+    "phi3": ("Phi3ForCausalLM", dict(GROUPED, hidden_size=64, original_max_position_embeddings=16, rope_parameters=rope(
+        "longrope", partial_rotary_factor=0.75, short_factor=[1.0, 1.1, 1.2, 1.4, 1.7, 2.0],
+        long_factor=[1.0, 1.5, 2.5, 4.0, 6.0, 9.0]), shard_size="40KB"), "model.layers.{layer}.input_layernorm"),
+    "qwen3": ("Qwen3ForCausalLM", dict(GROUPED, head_dim=12, rope_parameters=rope("dynamic", factor=2.0)),
+              "model.layers.{layer}.input_layernorm"),
+    "gemma": ("GemmaForCausalLM", dict(GROUPED, head_dim=12, num_key_value_heads=1),
+              "model.layers.{layer}.input_layernorm"),
+    "gemma2": ("Gemma2ForCausalLM", dict(GROUPED, head_dim=12, query_pre_attn_scalar=10, sliding_window=5,
+                                         attn_logit_softcapping=2.5, layer_types=PARTS),
+               "model.layers.{layer}.input_layernorm"),
+    "gemma3_text": ("Gemma3ForCausalLM", dict(GROUPED, head_dim=12, query_pre_attn_scalar=10, sliding_window=5,
+                                              layer_types=PARTS), "model.layers.{layer}.input_layernorm"),
+    "gemma3": ("Gemma3ForConditionalGeneration", dict(
+        text_config=dict(GROUPED, num_hidden_layers=1, head_dim=12, query_pre_attn_scalar=10, sliding_window=5,
+                         layer_types=PARTS[:1]),
+        vision_config=dict(hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1, image_size=8,
+                           patch_size=4), mm_tokens_per_image=4, image_token_index=39, boi_token_index=38,
+        eoi_token_index=37), "model.language_model.layers.{layer}.input_layernorm"),
+    "olmo2": ("Olmo2ForCausalLM", GROUPED, "model.layers.{layer}.self_attn"),
+    "gpt_oss": ("GptOssForCausalLM", dict(
+        GROUPED, head_dim=12, sliding_window=5, num_local_experts=2, num_experts_per_tok=1, rope_parameters=rope(
+            "yarn", 150000.0, factor=4.0, beta_fast=4.0, beta_slow=1.0, truncate=False,
+            original_max_position_embeddings=16)), "model.layers.{layer}.input_layernorm"),
+}
+
+
+def part(model, path):
+    for name in path.split("."):
+        model = getattr(model, name)
+    return model
+
+
+def draw_weights(model, plus_one):
+    """Gains, biases and weights as the head of this file says."""
+    config = model.config.get_text_config()
+    head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    for name, weight in model.named_parameters():
+        words = name.lower()
+        if words.endswith("weight") and weight.dim() == 1:
+            sign = torch.where(torch.rand(weight.shape) < 0.25, -1.0, 1.0)
+            drawn = sign * (0.5 + torch.rand(weight.shape)) - (1 if plus_one else 0)
+        elif weight.dim() == 1:
+            drawn = 0.5 * torch.randn(weight.shape)
+        elif "embed" in words or "wte" in words or "wpe" in words:
+            drawn = torch.randn(weight.shape)
+        else:
+            conv = "c_attn" in words
+            drawn = torch.randn(weight.shape) / weight.shape[0 if conv else -1] ** 0.5
+            if any(word in words for word in ("q_", "k_", "query", "key", "qkv", "c_attn")):
+                outputs = weight.shape[1 if conv else 0]
+                scales = torch.exp(0.5 * torch.randn(-(-outputs // head_dim))).repeat_interleave(head_dim)[:outputs]
+                drawn = drawn * (scales if conv else scales[:, None])
+        with torch.no_grad():
+            weight.copy_(drawn)
+
+
+def observe(model, inputs, norms, layers):
+    """What the heads have, by layer, in one forward pass."""
+    modeling = sys.modules[type(model).__module__]
+    eager, softmax = modeling.eager_attention_forward, torch.nn.functional.softmax
+    queries, keys, scores, entered = [], [], [], {}
+
+    def recorded_attention(module, query, key, *arguments, **options):
+        queries.append(query)
+        keys.append(key)
+
+        def recorded_softmax(logits, *others, **more):
+            scores.append(logits)
+            return softmax(logits, *others, **more)
+
+        torch.nn.functional.softmax = recorded_softmax
+        try:
+            return eager(module, query, key, *arguments, **options)
+        finally:
+            torch.nn.functional.softmax = softmax
+
+    def remember(layer):
+        def hook(module, arguments, options):
+            entered[layer] = arguments[0] if arguments else options["hidden_states"]
+        return hook
+
+    hooks = [part(model, norms(layer)).register_forward_pre_hook(remember(layer), with_kwargs=True)
+             for layer in range(layers)]
+    modeling.eager_attention_forward = recorded_attention
+    try:
+        with torch.no_grad():
+            model(**inputs)
+    finally:
+        modeling.eager_attention_forward = eager
+        for hook in hooks:
+            hook.remove()
+    assert len(queries) == len(keys) == len(scores) == layers == len(entered)
+    found = {}
+    for layer in range(layers):
+        found[f"layers.{layer}.input"] = entered[layer][0]
+        found[f"layers.{layer}.query"] = queries[layer][0].transpose(0, 1)
+        found[f"layers.{layer}.key"] = keys[layer][0].transpose(0, 1)
+        found[f"layers.{layer}.scores"] = scores[layer][0]
+    return {name: value.contiguous().clone().float() for name, value in found.items()}
+
+
+def make(name):
+    model_class, options, norm, *first_norm = MODELS[name]
+    torch.manual_seed(SEED + zlib.crc32(name.encode()))
+    options = dict(options)
+    dtype, shard_size = options.pop("saved_as", torch.float32), options.pop("shard_size", "1GB")
+    kind = getattr(transformers, model_class)
+    config = kind.config_class(**options)
+    config._attn_implementation = "eager"
+    model = kind(config).eval()
+    draw_weights(model, "gemma" in name)
+    # What is stored is what is run: rounded to the file's dtype first.
+    model = model.to(dtype)
+    folder = FOLDER / name
+    shutil.rmtree(folder, ignore_errors=True)
+    model.save_pretrained(folder, max_shard_size=shard_size)
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    model = model.float()
+    config = config.get_text_config()
+    layers = config.num_hidden_layers
+
+    def norms(layer):
+        return first_norm[0] if first_norm and layer == 0 else norm.format(layer=layer, below=layer - 1)
+
+    observed = {}
+    for number, length in enumerate(LENGTHS):
+        if name == "vit":
+            inputs = dict(pixel_values=torch.randn(1, config.num_channels, config.image_size, config.image_size))
+        else:
+            inputs = dict(input_ids=torch.randint(3, config.vocab_size, (1, length)))
+        for what, value in observe(model, inputs, norms, layers).items():
+            observed[f"input.{number}.{what}"] = value
+    safetensors.torch.save_file(observed, folder / "observed.safetensors")
+    print(f"{name}: {sum(file.stat().st_size for file in folder.iterdir())} bytes")
+
+
+def main(names):
+    torch.set_num_threads(1)
+    transformers.logging.set_verbosity_error()
+    print(f"seed {SEED}, python {platform.python_version()}, torch {torch.__version__}, transformers "
+          f"{transformers.__version__}, safetensors {safetensors.__version__}, numpy {numpy.__version__}")
+    for name in names or MODELS:
+        make(name)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
