@@ -1,13 +1,16 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "cli/checkpoints.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/figure_files.hpp"
 #include "cli/model_rows.hpp"
@@ -31,6 +34,8 @@ namespace {
 struct ModelFlags {
   std::vector<std::string> files;
   ModelOptions options;
+  std::optional<std::uint64_t> items;
+  CheckpointFlags checkpoint;
   OutputFlags output;
 };
 
@@ -57,10 +62,35 @@ std::vector<TrainedModel> read(const std::vector<std::string>& files) {
   return models;
 }
 
+// Checkpoints one at a time, each with its own table; the files of --json and --junit hold one.
+int run_checkpoints(const ModelFlags& flags) {
+  CheckpointFlags checkpoint = flags.checkpoint;
+  checkpoint.eps = flags.options.eps;
+  checkpoint.items = flags.items.value_or(0);
+  checkpoint.output = flags.output;
+  const bool has_files = !flags.output.json.empty() || !flags.output.junit.empty() || !checkpoint.html.empty();
+  if (flags.files.size() > 1 && has_files) {
+    throw InputError(usage,
+                     fmt::format("model: --json, --junit and --html need one checkpoint, got {}", flags.files.size()));
+  }
+  int worst = holds;
+  for (const std::string& file : flags.files) {
+    const int code = run_checkpoint(file, checkpoint);
+    if (worst == holds || code == violated) worst = code;
+  }
+  return worst;
+}
+
 int run_model(const ModelFlags& flags) {
+  const auto checkpoints = static_cast<std::size_t>(std::ranges::count_if(flags.files, is_checkpoint));
+  if (checkpoints == flags.files.size()) return run_checkpoints(flags);
+  if (checkpoints != 0) {
+    throw InputError(usage, "model: need either checkpoints of Transformers or max-retrieval networks, got both");
+  }
   const std::vector<TrainedModel> models = read(flags.files);
   const AttentionKernels kernels(kernel_folder() / "libsoftcheck_cpu_kernels.so");
   ModelOptions options = flags.options;
+  options.items = flags.items.value_or(options.items);
   options.attention = kernels.plain();
   Report report;
   {
@@ -145,18 +175,29 @@ void add_certificate_run(Verb run, int& exit_code) {
 }
 
 void add_model_verb(Verb app, int& exit_code) {
-  Verb verb = app.add_subcommand("model", "Certify trained max-retrieval networks: spread, dispersion, overflow");
+  Verb verb = app.add_subcommand("model", "Certify the attention heads of a checkpoint, or our own networks");
   const auto flags = std::make_shared<ModelFlags>();
-  verb.add_option("files", flags->files, "Networks as `softcheck run train` writes them")
-      .type_name("FILE...")
+  verb.add_option("files", flags->files,
+                  "A folder with config.json and safetensors, a .gguf file, or networks as `softcheck run train` "
+                  "writes them")
+      .type_name("DIR|FILE...")
       .required();
   verb.add_option("--eps", flags->options.eps, "What a dispersed coefficient is below")
       .within(1e-300, 1 - 1e-9)
       .capture_default_str();
-  verb.add_option("--n", flags->options.items, "Set size of the entropy floor")
-      .within(std::uint64_t{1}, std::uint64_t{1} << 62)
-      .capture_default_str();
-  verb.add_option("--seed", flags->options.seed, "Seed of what is sampled").capture_default_str();
+  verb.add_option("--n", flags->items, "Items of the entropy floor [a checkpoint's context, 1024 of a network]")
+      .within(std::uint64_t{1}, std::uint64_t{1} << 62);
+  verb.add_option("--seed", flags->options.seed, "Seed of what is sampled of a network").capture_default_str();
+  verb.add_option("--layers", flags->checkpoint.layers, "Layers of a checkpoint: 3 or 0-3 [all]")
+      .type_name("RANGE")
+      .check(wrong_layers);
+  verb.add_flag("--heads", flags->checkpoint.all_heads, "Print every head of a checkpoint, not the widest ten");
+  verb.add_option("--fail-if", flags->checkpoint.fail_if, "Exit 1 where a head is so: 'logit.f16 > 65504'")
+      .type_name("CONDITION")
+      .once_each()
+      .check(wrong_gate);
+  verb.add_option("--threads", flags->checkpoint.threads, "Threads for a checkpoint [all of the machine's]")
+      .within(1U, 1024U);
   add_output_flags(verb, flags->output);
   verb.callback([flags, &exit_code] { exit_code = run_model(*flags); });
 }

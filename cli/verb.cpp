@@ -43,6 +43,7 @@ Flag& Flag::within(T low, T high) {
   return *this;
 }
 template Flag& Flag::within(int, int);
+template Flag& Flag::within(unsigned, unsigned);
 template Flag& Flag::within(std::int64_t, std::int64_t);
 template Flag& Flag::within(std::uint64_t, std::uint64_t);
 template Flag& Flag::within(double, double);

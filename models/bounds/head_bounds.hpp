@@ -16,8 +16,9 @@ struct Supremum {
 };
 
 /// What bounds the logits of one head over everything its normalisation lets it see, at every depth and length. In the
-/// unit of the logits, before a softcap. product >= folded >= joint are the values of the forms of
-/// theory/norm_ellipsoid.hpp and rotary_positions.hpp, enclosed; best is the least that is proved.
+/// unit of the logits, before a softcap. product, folded and joint are the values of the forms
+/// of theory/norm_ellipsoid.hpp and rotary_positions.hpp, enclosed; spread.upper is at most any of them. Without rotary
+/// positions joint <= folded <= product; with them joint has one weight a plane, folded the same one for all.
 struct HeadBounds {
   numerics::Enclosure product, folded, joint;
   Supremum spread;                             // max e_j - min e_j of one query

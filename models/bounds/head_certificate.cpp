@@ -126,6 +126,9 @@ HeadCertificate certify_head(const HeadDescription& head, const ModelDescription
                           : bound_plain_head(query, key, certificate.scale);
   if (head.head_norm) apply_closed_form(bounds, head, query, key, certificate.scale);
 
+  // Roundings aside no form is below the best.
+  bounds.spread.upper = std::min(
+      {bounds.spread.upper, bounds.joint.upper_double(), bounds.folded.upper_double(), bounds.product.upper_double()});
   certificate.product = bounds.product;
   certificate.folded = bounds.folded;
   certificate.joint = bounds.joint;

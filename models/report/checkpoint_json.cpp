@@ -1,0 +1,68 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "models/report/checkpoint_report.hpp"
+
+namespace softcheck::models {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) {
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+Json interval(double lower, double upper) { return Json::array({number(lower), number(upper)}); }
+Json interval(const numerics::Enclosure& x) { return interval(x.lower_double(), x.upper_double()); }
+Json interval(const Supremum& x) { return interval(x.lower, x.upper); }
+
+Json head_json(const HeadCertificate& certificate) {
+  const HeadDescription& head = certificate.head;
+  Json entry;
+  entry["layer"] = head.layer;
+  entry["head"] = head.head;
+  entry["kv_head"] = head.key_head;
+  entry["domain"] = to_string(certificate.domain);
+  entry["scale"] = interval(certificate.scale);
+  entry["spread"] = {{"product", interval(certificate.product)},
+                     {"folded", interval(certificate.folded)},
+                     {"joint", interval(certificate.joint)},
+                     {"best", interval(certificate.spread)}};
+  entry["logit"] = interval(certificate.logit);
+  entry["score"] = interval(certificate.score);
+  entry["dispersion_length_log10"] = interval(certificate.dispersion_length_log10);
+  entry["entropy_floor"] = interval(certificate.entropy_floor);
+  entry["largest_coefficient"] = interval(certificate.largest_coefficient);
+  entry["identity_length_log10"] = interval(certificate.identity_length_log10);
+  entry["items"] = certificate.items;
+  entry["window"] = head.window ? Json(*head.window) : Json(nullptr);
+  entry["sink"] = certificate.sink ? Json(*certificate.sink) : Json(nullptr);
+  Json overflow;
+  for (const OverflowFormat& format : overflow_formats) {
+    overflow[std::string(format.name)] = certificate.score_fits(format);
+    overflow[std::string(format.name) + "_scaled"] = certificate.logit_fits(format);
+  }
+  entry["overflow"] = overflow;
+  return entry;
+}
+
+}  // namespace
+
+std::string to_json(const CheckpointReport& report, const std::string& extra) {
+  Json result;
+  result["model"] = {{"path", report.path},
+                     {"format", report.format},
+                     {"architecture", report.model.architecture},
+                     {"layers", report.model.layers},
+                     {"heads", report.model.heads * report.model.layers},
+                     {"hidden", report.model.hidden},
+                     {"head_dim", report.model.head_dim},
+                     {"context", report.model.context}};
+  Json heads = Json::array();
+  for (const HeadCertificate& head : report.heads) heads.push_back(head_json(head));
+  result["heads"] = std::move(heads);
+  if (!extra.empty()) result.update(Json::parse(extra));
+  return result.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace softcheck::models

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/bounds/head_certificate.hpp"
+#include "numerics/certificate.hpp"
+
+namespace softcheck::models {
+
+/// What was certified of one checkpoint.
+struct CheckpointReport {
+  std::string path;
+  std::string format;  // "safetensors" or "gguf"
+  ModelDescription model;
+  CertifyOptions options;
+  std::vector<HeadCertificate>
+      heads;  // layer by layer, head by head; fewer than the model has where layers were chosen
+  double seconds = 0;
+};
+
+/// model.spread.ladder    lower end <= best <= joint, folded and product, of every head
+/// model.logit.ends       lower end <= upper end of the largest |logit|, and half the spread is at most the largest one
+/// model.dispersion_length  Lemma 2.1, sharp: with that spread every coefficient at N(eps) is at most eps
+std::vector<numerics::Certificate> certify_report(const CheckpointReport& report);
+
+/// {"model": {...}, "heads": [...]}: docs/models.md has the fields. Intervals are [lower, upper], infinities the texts
+/// "inf" and "-inf".
+///
+/// extra    the members of one more JSON object, put behind them: "" or a JSON object
+std::string to_json(const CheckpointReport& report, const std::string& extra);
+
+/// For reading: a line for each layer, and the heads with the widest spreads.
+///
+/// ranked   how many heads; 0: all
+std::string to_table(const CheckpointReport& report, std::size_t ranked);
+
+/// spread.lower / spread.upper: how much of the bound an input of the head's domain reaches.
+double tightness(const HeadCertificate& head);
+
+}  // namespace softcheck::models

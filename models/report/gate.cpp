@@ -1,0 +1,92 @@
+#include "models/report/gate.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <stdexcept>
+#include <string_view>
+
+namespace softcheck::models {
+namespace {
+
+struct Field {
+  std::string_view name;
+  Supremum (*ends)(const HeadCertificate&);
+};
+
+Supremum ends_of(const numerics::Enclosure& x) { return {x.lower_double(), x.upper_double()}; }
+
+// The logit is the same real number in every format; the name says in which one it must fit.
+constexpr std::array<Field, 17> known{{
+    {"spread.product", [](const HeadCertificate& h) { return ends_of(h.product); }},
+    {"spread.folded", [](const HeadCertificate& h) { return ends_of(h.folded); }},
+    {"spread.joint", [](const HeadCertificate& h) { return ends_of(h.joint); }},
+    {"spread.best", [](const HeadCertificate& h) { return h.spread; }},
+    {"logit", [](const HeadCertificate& h) { return h.logit; }},
+    {"logit.f16", [](const HeadCertificate& h) { return h.logit; }},
+    {"logit.bf16", [](const HeadCertificate& h) { return h.logit; }},
+    {"logit.f8_e4m3", [](const HeadCertificate& h) { return h.logit; }},
+    {"logit.f8_e5m2", [](const HeadCertificate& h) { return h.logit; }},
+    {"score", [](const HeadCertificate& h) { return h.score; }},
+    {"score.f16", [](const HeadCertificate& h) { return h.score; }},
+    {"score.bf16", [](const HeadCertificate& h) { return h.score; }},
+    {"dispersion_length_log10", [](const HeadCertificate& h) { return h.dispersion_length_log10; }},
+    {"entropy_floor", [](const HeadCertificate& h) { return h.entropy_floor; }},
+    {"largest_coefficient", [](const HeadCertificate& h) { return h.largest_coefficient; }},
+    {"identity_length_log10", [](const HeadCertificate& h) { return h.identity_length_log10; }},
+    {"reached",
+     [](const HeadCertificate& h) {
+       return Supremum{tightness(h), tightness(h)};
+     }},
+}};
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> Gate::fields() {
+  std::vector<std::string> names;
+  for (const Field& field : known) names.emplace_back(field.name);
+  return names;
+}
+
+Gate Gate::parse(const std::string& text) {
+  Gate gate;
+  gate.text_ = text;
+  const std::size_t sign = text.find_first_of("<>");
+  if (sign == std::string::npos)
+    throw std::invalid_argument("need FIELD > NUMBER or FIELD < NUMBER, got '" + text + "'");
+  gate.above_ = text[sign] == '>';
+  gate.or_equal_ = sign + 1 < text.size() && text[sign + 1] == '=';
+  const std::string_view name = trimmed(std::string_view(text).substr(0, sign));
+  const std::string_view number = trimmed(std::string_view(text).substr(sign + (gate.or_equal_ ? 2 : 1)));
+  while (gate.field_ < known.size() && known[gate.field_].name != name) ++gate.field_;
+  if (gate.field_ == known.size()) {
+    std::string names;
+    for (const Field& field : known) names += (names.empty() ? "" : ", ") + std::string(field.name);
+    throw std::invalid_argument("need one of " + names + ", got '" + std::string(name) + "'");
+  }
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), gate.limit_);
+  if (error != std::errc() || end != number.data() + number.size() || !std::isfinite(gate.limit_)) {
+    throw std::invalid_argument("need a finite number behind '" + std::string(1, text[sign]) + "', got '" +
+                                std::string(number) + "'");
+  }
+  return gate;
+}
+
+double Gate::value(const HeadCertificate& head) const {
+  const Supremum ends = known[field_].ends(head);
+  return above_ ? ends.upper : ends.lower;
+}
+
+bool Gate::closes(const HeadCertificate& head) const {
+  const double at = value(head);
+  if (or_equal_ && at == limit_) return true;
+  return above_ ? at > limit_ : at < limit_;
+}
+
+}  // namespace softcheck::models
