@@ -14,8 +14,8 @@
 
 namespace softcheck::numerics {
 
-/// Sets this thread's working precision in bits for as long as it lives: every Enclosure made meanwhile has it.
-/// Holds an FpEnvironmentGuard too, so that whoever works with enclosures works in a sane environment.
+/// Sets this thread's working precision in bits for its lifetime: every Enclosure made meanwhile has it. Also holds an
+/// FpEnvironmentGuard: code that works with enclosures needs round-to-nearest without flush-to-zero.
 ///
 /// bits     in [53, 65536]: a double is then exactly a point
 class [[nodiscard]] PrecisionScope {

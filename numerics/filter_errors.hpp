@@ -28,14 +28,15 @@ struct ProvedErrors {
   std::size_t worst_item = 0;  // that element; of several with the same error any
 };
 
-/// Proves in one pass that a row of softmax values holds: each is within its tolerance, none is negative, -0 or above
-/// 1, and that of a masked item is +0; and adds up the errors. Where that is not proved it says so and no more.
+/// Proves in one pass that a row of softmax values holds: each value is within its tolerance, none is negative, -0 or
+/// above 1, and that of a masked item is +0. Also adds up the errors. Where it proves nothing, `proved` is false and
+/// the other members have no meaning.
 ///
-/// Proved here is proved by filter_judge: the same vector code answers the same question.
+/// filter_judge proves whatever this function proves: the same vector code answers the same question.
 ///
 /// logits   (n), the row that the statistics belong to; got (n)
-/// throws   std::invalid_argument when the sizes differ, nothing is visible, a part of the question is negative or not
-///          a number, or the output has more than 24 bits
+/// throws   std::invalid_argument when the sizes differ, every item is masked, a part of the question is negative or
+///          not a number, or the output has more than 24 bits
 ProvedErrors filter_errors(std::span<const double> logits, const FilterStatistics& statistics,
                            std::span<const double> got, const ErrorQuestion& question);
 

@@ -24,15 +24,15 @@ class AttentionTrial {
  public:
   AttentionTrial(const KernelSubject& subject, const KernelLimits& limits);
 
-  /// The case as it is, in tensors that end at a page nobody may touch, and again.
+  /// The case unchanged, in tensors that end at a page without access, twice.
   Certificates as_it_is(const AttentionCase& drawn);
   /// In the layout that the case numbers; and the last query of the first and the last head alone.
   Certificates laid_out(const AttentionCase& attention);
   /// After a call at another scale, one of other lengths, and one with other numbers at the same addresses.
   Certificates after_others(const AttentionCase& attention);
-  /// Two of three keys masked for everybody, NaN and the largest number in their keys and values.
+  /// Two of three keys masked for all queries, with NaN and the largest number in their keys and values.
   Certificates masked_as_deleted(const AttentionCase& attention);
-  /// Causal, NaN from the middle query's diagonal on: the queries before it must not notice.
+  /// Causal, NaN from the middle query's diagonal on: it must not change the results of the queries before it.
   Certificates later_keys(const AttentionCase& attention);
   /// Some queries see nothing: by the mask, by causality, or as there are no keys.
   Certificates blind(const AttentionCase& attention);

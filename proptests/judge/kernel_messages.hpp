@@ -52,18 +52,18 @@ struct ChildRequest {
   std::int32_t causal = 0;
 };
 
-/// What the child says, always of the same size.
+/// A message of the child, always of the same size.
 struct ServerMessage {
   enum class Kind : std::int32_t { contained, loaded, not_a_library, no_such_symbol, answered, died, ready };
 
   Kind kind = Kind::contained;
   Containment containment{};         // contained: sent before any code of the kernel has run
   bool environment_changed = false;  // by loading, or by the call
-  bool forks = false;         // loaded: a process that dies is told of (died), and replaced when the judge asks for it
-  std::int32_t returned = 0;  // answered
-  std::int32_t status = 0;    // died: as waitpid gives it
-  std::uint64_t number = 0;   // answered: the request's
-  std::array<char, 400> text{};  // why it cannot be loaded
+  bool forks = false;                // loaded: the child reports a process that dies (died), and replaces it on request
+  std::int32_t returned = 0;         // answered
+  std::int32_t status = 0;           // died: as waitpid gives it
+  std::uint64_t number = 0;          // answered: the request's
+  std::array<char, 400> text{};      // why it cannot be loaded
 };
 
 /// The number of a request that only asks for a new process after one has died.

@@ -25,7 +25,8 @@ bool same_bits(std::span<const double> a, std::span<const double> b);
 /// What a call asks for, as in "refused 3 calls with a mask".
 struct CallKind {
   std::string words;
-  /// Nothing but lengths and numbers, which each call has others of: asked again however often it was refused.
+  /// The call differs from others only in lengths and numbers: the judge makes such calls again after any number of
+  /// refusals.
   bool plain = false;
 
   CallKind(std::string words_, bool plain_ = false)  // NOLINT(google-explicit-constructor): words are a kind
@@ -33,12 +34,12 @@ struct CallKind {
   CallKind(const char* words_) : words(words_) {}  // NOLINT(google-explicit-constructor)
 };
 
-/// A kernel on trial, whatever it computes: every call is judged by how it went, refusals are counted by what was asked
-/// for, and what is seen and is no verdict is noted.
+/// A kernel on trial, of any op. Judges for every call how it ended, counts refusals by the kind of call, and notes
+/// observations that are no verdict.
 class WatchedKernel {
  public:
-  /// exempt   claims it is known to break
-  /// must_accept  every call is inside the domain that it is made for: to refuse one breaks kernel.accepts
+  /// exempt   claims that the kernel is known to break
+  /// must_accept  every call is inside the kernel's domain: a refusal breaks kernel.accepts
   WatchedKernel(const KernelSource& source, const KernelLimits& limits, std::set<std::string> exempt,
                 bool must_accept = false);
 
