@@ -7,7 +7,7 @@
 
 namespace softcheck::numerics {
 
-/// What the filter asks of a row beside the tolerance of its elements.
+/// The filter's question about a row beside the tolerance of its elements.
 struct ErrorQuestion {
   ElementTolerance tolerance;      // relative, per_deviation and absolute alone
   Format output = Format::f32;     // of the values: at most 24 bits of precision
@@ -15,7 +15,7 @@ struct ErrorQuestion {
   double plain_per_deviation = 0;  // finite, as all of these
 };
 
-/// The errors of a row that the filter has proved to hold, with p as it knows it, some 40 * 2^-53 wide.
+/// The errors of a row that the filter proved, by the filter's p, whose error is some 40 * 2^-53.
 struct ProvedErrors {
   bool proved = false;         // else nothing below means anything
   double largest_share = 0;    // of |got - p| in its tolerance

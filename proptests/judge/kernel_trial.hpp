@@ -52,9 +52,9 @@ class KernelTrial {
   const WatchedKernel& watched() const { return kernel_; }
   std::size_t judged_rows() const { return judged_rows_; }
   const std::map<std::string, ErrorStatistics>& errors() const { return errors_.errors(); }
-  /// What the judged calls were made of.
+  /// The classes of the judged calls.
   const Coverage& coverage() const { return coverage_; }
-  /// What this machine did not allow, as "what: why".
+  /// The checks that this machine did not allow, as "what: why".
   const std::set<std::string>& not_tried() const { return not_tried_; }
 
  private:
@@ -76,7 +76,7 @@ class KernelTrial {
   /// Row number row, of these logits, of which some are +inf.
   void judge_infinite_row(const RowMatrixCase& matrix, std::size_t row, std::span<const double> logits,
                           const std::vector<double>& got, const std::string& remark, Certificates& certificates) const;
-  /// What was met of the classes of matrix_dimensions(), or why it was not.
+  /// Records the covered classes of matrix_dimensions(), or the reason for the others.
   void meet_classes(const RowMatrixCase& matrix, bool refused);
   bool in_domain(const RowMatrixCase& matrix) const;
   /// The classes that a drawn matrix loses where the kernel is not asked for what it always refused.

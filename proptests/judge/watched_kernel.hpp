@@ -15,11 +15,11 @@
 
 namespace softcheck::proptests {
 
-/// A claim on behaviour: so many times it was seen to do what it must not.
+/// A claim on behaviour, and the number of times that the kernel broke it.
 numerics::Certificate observed(const std::string& claim, Asked asked, std::size_t times);
 numerics::Certificate observed(const std::string& claim, KernelEvidence evidence, std::size_t times);
 
-/// The same numbers by their bits; all NaNs are one.
+/// The same numbers by their bits; all NaNs count as equal.
 bool same_bits(std::span<const double> a, std::span<const double> b);
 
 /// What a call asks for, as in "refused 3 calls with a mask".
@@ -43,13 +43,14 @@ class WatchedKernel {
   WatchedKernel(const KernelSource& source, const KernelLimits& limits, std::set<std::string> exempt,
                 bool must_accept = false);
 
-  /// What every call is judged by: kernel.returns, kernel.keeps_inputs, kernel.stays_inside, kernel.keeps_environment.
+  /// The claims of every call: kernel.returns, kernel.keeps_inputs, kernel.stays_inside, kernel.keeps_environment.
   static const std::vector<std::string>& claims();
   /// Those, and kernel.accepts where no call may be refused.
   std::vector<std::string> call_claims() const;
 
-  /// Calls, and adds the certificates of claims(); no outputs unless the call was done. A kernel that hung once is not
-  /// called again, and one that refused every call of a kind is soon asked no more of it.
+  /// Calls the kernel, and adds the certificates of claims(); no outputs unless the call was done. A kernel that hung
+  /// once is not called again. After enough refusals of a kind of call, with none accepted, no more calls of it are
+  /// made.
   ///
   /// asked    names the call; asked for only where a claim does not hold, since a thousand rows take long to write
   std::vector<std::vector<double>> call(const TensorCall& call, const CallKind& kind,
@@ -59,7 +60,7 @@ class WatchedKernel {
                const std::string& difference, const Asked& asked, Certificates& certificates);
 
   bool exempts(const std::string& claim) const { return exempt_.contains(claim); }
-  /// The certificates of the other claims; what an exempt one is known for becomes a note.
+  /// The certificates of the other claims; the results of exempt claims become notes.
   Certificates without_exempt(Certificates certificates);
   void note(const std::string& text) { notes_.insert(text); }
   std::vector<std::string> notes() const;
