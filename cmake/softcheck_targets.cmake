@@ -91,9 +91,10 @@ function(softcheck_library name)
   set_property(GLOBAL APPEND PROPERTY softcheck_installed_targets softcheck_${name})
 endfunction()
 
-# Every test has one of three labels: `fast`, `full` (a test of more than about four seconds, or of a suite of more than
-# twenty) or `proofs` (it asks Coq). A GoogleTest is fast unless its source has a line
-# `// Labelled full: FILTER`, a filter of GoogleTest; add_test's have theirs beside them. Build.EveryTestHasOneLabel.
+# Every test has exactly one of three labels (Build.EveryTestHasOneLabel): `fast`; `full`, for a test of more than about
+# four seconds or of a suite of more than twenty; `proofs`, for a test that needs Coq. A GoogleTest is fast unless a source
+# of its program has a line `// Labelled full: FILTER` with a filter of GoogleTest that names it. Tests of add_test have
+# the property LABELS beside them.
 
 # softcheck_full_tests(VARIABLE SOURCES...): the filters of these sources, joined.
 function(softcheck_full_tests variable)
