@@ -91,6 +91,26 @@ function(softcheck_library name)
   set_property(GLOBAL APPEND PROPERTY softcheck_installed_targets softcheck_${name})
 endfunction()
 
+# Every test has exactly one of three labels (Build.EveryTestHasOneLabel): `fast`; `full`, for a test of more than about
+# four seconds or of a suite of more than twenty; `proofs`, for a test that needs Coq. A GoogleTest is fast unless a source
+# of its program has a line `// Labelled full: FILTER` with a filter of GoogleTest that names it. Tests of add_test have
+# the property LABELS beside them.
+
+# softcheck_full_tests(VARIABLE SOURCES...): the filters of these sources, joined.
+function(softcheck_full_tests variable)
+  set(filters)
+  foreach(source IN LISTS ARGN)
+    file(STRINGS ${source} lines REGEX "^// Labelled full: ")
+    list(TRANSFORM lines REPLACE "^// Labelled full: +" "")
+    list(APPEND filters ${lines})
+    if(lines)
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+    endif()
+  endforeach()
+  list(JOIN filters ":" filters)
+  set(${variable} "${filters}" PARENT_SCOPE)
+endfunction()
+
 # softcheck_test(NAME SOURCES... LINK ...): a GoogleTest program whose tests ctest sees one by one.
 function(softcheck_test name)
   cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LINK" ${ARGN})
@@ -100,11 +120,15 @@ function(softcheck_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE softcheck_compile_options GTest::gmock GTest::gtest_main ${arg_LINK})
+  softcheck_full_tests(full ${arg_SOURCES})
   # A pinned seed: the same cases on every machine. `softcheck test --seed` draws others.
-  gtest_discover_tests(${name}
-    DISCOVERY_TIMEOUT 120
-    PROPERTIES ${timeout} ENVIRONMENT "RC_PARAMS=seed=20241001"
-  )
+  set(properties ${timeout} ENVIRONMENT "RC_PARAMS=seed=20241001")
+  if(full)
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 TEST_FILTER "${full}" TEST_LIST ${name}_full_TESTS
+      PROPERTIES ${properties} LABELS full)
+    set(others TEST_FILTER "-${full}")
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 ${others} PROPERTIES ${properties} LABELS fast)
 endfunction()
 
 # softcheck_benchmark(NAME SOURCES... LINK ...): a Google Benchmark program that `./run bench` runs.

@@ -9,7 +9,7 @@
 
 namespace softcheck::numerics {
 
-/// Which entropy adaptive temperature looks at: H itself, or the paper's code, H_eps = -sum p ln(p + 1e-9).
+/// The entropy that beta is computed from: H itself, or the paper's code, H_eps = -sum p ln(p + 1e-9).
 enum class EntropyDefinition { exact, paper };
 
 /// H_eps = -sum p_i ln(p_i + 1e-9) (paper Fig. 4), 1e-9 being the real number; 0 <= H - H_eps <= 1e-9 n.

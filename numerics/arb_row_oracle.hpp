@@ -11,7 +11,7 @@ namespace softcheck::numerics {
 /// Was this library built with Arb?
 bool arb_available();
 
-/// The second route to what RowOracle says, sharing neither code nor formulas with it: Arb's ball arithmetic in place
+/// The second route to RowOracle's values, without its code or formulas: Arb's ball arithmetic in place
 /// of MPFI, exponentials that are not shifted by the maximum, entropy as -sum p ln p.
 ///   L = ln sum exp(x_i / theta),  p_i = exp(x_i / theta) / sum,  H = -sum p_i ln p_i,
 ///   S - 1 = sum over i != argmax of p_i / p_max,  T = sum p_i D_i / p_max,  U = sum p_i D_i^2 / p_max.

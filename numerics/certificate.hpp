@@ -14,13 +14,13 @@ namespace softcheck::numerics {
 /// A decided claim is proved or violated; a bound as wide as what it bounds is vacuous, never proved.
 enum class Verdict { proved, violated, vacuous, undecided };
 
-/// The verdict of a decision that no vacuity stands against.
+/// The verdict of a decision that is not vacuous.
 Verdict verdict_of(Decision decision);
 
 enum class Relation { less_equal, less, equal };
 
-/// What was seen beside the two sides of a certificate, typed by the check that saw it: a check of a kernel's call has
-/// the call's end, its row and its value. Reports ask for the type that they know.
+/// Observations beside the two sides of a certificate, typed by the check that made them: a check of a kernel's call
+/// has the call's end, its row and its value. A report casts to the type that it knows.
 struct Evidence {
   Evidence() = default;
   Evidence(const Evidence&) = default;

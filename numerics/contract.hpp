@@ -25,13 +25,13 @@ enum class EntropyForm { any, exact, paper };
 enum class LseForm { centred, uncentred };
 /// Where the temperature enters: (x - max) / theta, or x / theta before the maximum is taken.
 enum class ThetaUse { fused, before };
-/// What an entropy is made of: ln S + sum p D, m + ln S - sum p x, or -sum p ln p.
+/// The formula of an entropy: ln S + sum p D, m + ln S - sum p x, or -sum p ln p.
 enum class EntropyFrom { deviations, logits, coefficients };
 /// Attention's scale: one factor of the score; its square root a factor of query and key each; the same, and what
 /// becomes of them rounded to the inputs' format.
 enum class ScaleUse { whole, split, stored };
 
-/// What a kernel promises about its arithmetic; every threshold follows from it (numerics/rounding.hpp).
+/// A kernel's promises about its arithmetic; every threshold follows from them (numerics/rounding.hpp).
 ///
 /// u below is the unit roundoff of the accumulator. Errors are in units of u.
 struct Contract {

@@ -11,8 +11,8 @@ namespace softcheck::numerics {
 /// Softmax of a row whose logits are themselves known only as enclosures: attention scores, or logits times an enclosed
 /// inverse temperature.
 ///
-/// Everything is taken relative to one item r, the one whose enclosure is highest: softmax does not depend on which, so
-/// nothing needs to know whether r is truly the largest. With E_i = x_i - x_r and w_i = exp(E_i):
+/// All values are relative to one item r, the one whose enclosure is highest. Softmax does not depend on the reference
+/// item, so r need not be the largest. With E_i = x_i - x_r and w_i = exp(E_i):
 ///   S = sum w_i,  ln S = log1p(sum over i != r),  H = ln S - sum w_i E_i / S.
 ///
 /// error    enclosures at the precision of construction, about 10 * 2^-precision relative while the logits' own

@@ -14,8 +14,8 @@
 
 namespace softcheck::numerics {
 
-/// Sets this thread's working precision in bits for as long as it lives: every Enclosure made meanwhile has it.
-/// Holds an FpEnvironmentGuard too, so that whoever works with enclosures works in a sane environment.
+/// Sets this thread's working precision in bits for its lifetime: every Enclosure made meanwhile has it. Also holds an
+/// FpEnvironmentGuard: code that works with enclosures needs round-to-nearest without flush-to-zero.
 ///
 /// bits     in [53, 65536]: a double is then exactly a point
 class [[nodiscard]] PrecisionScope {
@@ -42,7 +42,7 @@ unsigned working_precision();
 class Enclosure {
  public:
   Enclosure();  // the point 0
-  /// T(1) and 2 * x read as in the paper. Integers only: an int parameter would truncate 0.5 to 0 without a word.
+  /// T(1) and 2 * x read as in the paper. Integers only: an int parameter would truncate 0.5 to 0 silently.
   template <std::integral Integer>
   Enclosure(Integer value) : Enclosure() {  // NOLINT(google-explicit-constructor)
     if constexpr (std::is_signed_v<Integer>) {
@@ -55,7 +55,7 @@ class Enclosure {
   /// throws   std::invalid_argument when value is infinite or not a number
   explicit Enclosure(double value);
 
-  /// Of the same precision. What was moved from can be destroyed or assigned to, and nothing else.
+  /// The result has the same precision. A moved-from enclosure can only be destroyed or assigned to.
   Enclosure(const Enclosure& other);
   Enclosure(Enclosure&& other) noexcept : interval_{*other.interval_} { other.interval_->left._mpfr_d = nullptr; }
   Enclosure& operator=(const Enclosure& other);
@@ -106,7 +106,7 @@ class Enclosure {
   bool contains(double value) const;
   bool contains(const Enclosure& inner) const;
   bool overlaps(const Enclosure& other) const;
-  /// Certainly >= 0, > 0, <= 0, < 0: false also where it cannot be told.
+  /// Certainly >= 0, > 0, <= 0, < 0: false also where the enclosure does not decide it.
   bool certainly_nonnegative() const;
   bool certainly_positive() const;
   bool certainly_nonpositive() const;

@@ -7,7 +7,7 @@
 
 namespace softcheck::numerics {
 
-/// What the filter asks of a row beside the tolerance of its elements.
+/// The filter's question about a row beside the tolerance of its elements.
 struct ErrorQuestion {
   ElementTolerance tolerance;      // relative, per_deviation and absolute alone
   Format output = Format::f32;     // of the values: at most 24 bits of precision
@@ -15,7 +15,7 @@ struct ErrorQuestion {
   double plain_per_deviation = 0;  // finite, as all of these
 };
 
-/// The errors of a row that the filter has proved to hold, with p as it knows it, some 40 * 2^-53 wide.
+/// The errors of a row that the filter proved, by the filter's p, whose error is some 40 * 2^-53.
 struct ProvedErrors {
   bool proved = false;         // else nothing below means anything
   double largest_share = 0;    // of |got - p| in its tolerance
@@ -28,14 +28,15 @@ struct ProvedErrors {
   std::size_t worst_item = 0;  // that element; of several with the same error any
 };
 
-/// Proves in one pass that a row of softmax values holds: each is within its tolerance, none is negative, -0 or above
-/// 1, and that of a masked item is +0; and adds up the errors. Where that is not proved it says so and no more.
+/// Proves in one pass that a row of softmax values holds: each value is within its tolerance, none is negative, -0 or
+/// above 1, and that of a masked item is +0. Also adds up the errors. Where it proves nothing, `proved` is false and
+/// the other members have no meaning.
 ///
-/// Proved here is proved by filter_judge: the same vector code answers the same question.
+/// filter_judge proves whatever this function proves: the same vector code answers the same question.
 ///
 /// logits   (n), the row that the statistics belong to; got (n)
-/// throws   std::invalid_argument when the sizes differ, nothing is visible, a part of the question is negative or not
-///          a number, or the output has more than 24 bits
+/// throws   std::invalid_argument when the sizes differ, every item is masked, a part of the question is negative or
+///          not a number, or the output has more than 24 bits
 ProvedErrors filter_errors(std::span<const double> logits, const FilterStatistics& statistics,
                            std::span<const double> got, const ErrorQuestion& question);
 

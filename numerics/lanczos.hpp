@@ -5,7 +5,7 @@
 
 namespace softcheck::numerics {
 
-/// An approximate largest eigenpair. Nothing about it is certified: it proposes, others prove.
+/// An approximate largest eigenpair. It is not certified: the callers prove a bound from it.
 struct RitzPair {
   double value = 0;
   double residual = 0;  // ||S x - value x||, as Lanczos estimates it

@@ -10,14 +10,15 @@
 #include "numerics/upper_bound.hpp"
 
 /// A-priori bounds on the rounding errors of softmax kernels, each proved in docs/tolerances.md under the standard
-/// model with underflow. Rigorous, not first order, and infinite where nothing can be promised. No kernel is granted an
-/// overflow: the bounds are those of a kernel in which nothing overflows.
+/// model with underflow. Rigorous, not first order, and infinite where there is no finite bound. No kernel is granted
+/// an overflow: the bounds hold for a kernel in which nothing overflows.
 ///
 /// T is UpperBound (quick) or Enclosure (the same formulas, to be compared with). In an Enclosure result only the upper
 /// end is a bound; an infinite bound is one whose upper end is infinite or not a number: upper() maps it to infinity.
 namespace softcheck::numerics {
 
-/// What the bounds need to know of a row: upper bounds each. With m the largest logit and D_i = (m - x_i) / theta.
+/// The quantities of a row that the bounds need, each an upper bound. With m the largest logit and D_i = (m - x_i) /
+/// theta.
 template <class T>
 struct RowStatistics {
   std::uint64_t size = 0;        // n, masked items counted
@@ -42,7 +43,7 @@ RowStatistics<T> row_statistics(const RowOracle& oracle, std::uint64_t rescaling
 /// whichever is less (any path through the tree sees a strictly increasing chain). O(n).
 std::uint64_t rescaling_count(const Contract& contract, std::span<const double> logits);
 
-/// Every honest kernel is granted the rescalings of an online maximum and a multiplication by 1/S. Whether a threshold
+/// Every kernel is granted the rescalings of an online maximum and a multiplication by 1/S. Whether a threshold
 /// is vacuous is decided without them.
 enum class Grants { all, none };
 
@@ -94,8 +95,8 @@ T total_variation_error(const Contract& contract, const RowStatistics<T>& row, G
 template <class T>
 T coefficient_excess(const Contract& contract, const RowStatistics<T>& row, const T& deviation);
 
-/// Whether numerator and denominator of a softmax are sums of the very same computed exponentials. Nothing in a
-/// contract promises it: `recomputed` is what a judge must grant.
+/// Whether numerator and denominator of a softmax are sums of the very same computed exponentials. No word of a
+/// contract promises it: a judge must use `recomputed`.
 enum class Exponentials { shared, recomputed };
 
 /// B4: |sum p_hat - 1|, the output's rounding and underflow of every element included.
@@ -169,12 +170,13 @@ ElementThreshold<T> adaptive_temperature_error(const Contract& contract, const R
 template <class T>
 T epsilon_entropy_gap(std::uint64_t visible);
 
-/// The bound as a double: +infinity where nothing is promised.
+/// The bound as a double: +infinity where there is none.
 double upper(const UpperBound& bound);
 double upper(const Enclosure& bound);
 
-/// A threshold at least as wide as the value it judges says nothing. Compare the relative part (or `rounding` with the
-/// value), computed with Grants::none; skip exact zeros and values below the output's smallest normal number.
+/// A threshold at least as wide as the value it judges does not test the value. Compare the relative part (or
+/// `rounding` with the value), computed with Grants::none; skip exact zeros and values below the output's smallest
+/// normal number.
 ///
 /// rounding    absolute, without the floor
 bool is_vacuous(double rounding, double value_magnitude);

@@ -12,7 +12,7 @@ Enclosure minus_log1m(const Enclosure& x);
 /// 1 / (1 - x); not a number where x may reach 1.
 Enclosure over_one_minus(const Enclosure& x);
 
-/// The bound that promises nothing.
+/// The infinite bound.
 template <class T>
 T unbounded();
 template <>
@@ -23,8 +23,8 @@ Enclosure unbounded<Enclosure>();
 /// Is every number of inner a number of outer?
 bool embeds(Format inner, Format outer);
 
-/// What a value loses where it is stored in a format on its way from the accumulator: a log error, -ln(1 - u) or 0, and
-/// what underflows.
+/// The error of a value that is stored in another format than the accumulator's: a log error, -ln(1 - u) or 0, and the
+/// underflow.
 template <class T>
 struct StorageError {
   T unit{};
@@ -33,8 +33,8 @@ struct StorageError {
 template <class T>
 StorageError<T> storage_error(const Contract& contract, const std::optional<Format>& format);
 
-/// What adaptive temperature does to a row (B10): how far the computed beta may be off, and the row at the computed
-/// beta.
+/// The effect of adaptive temperature on a row (B10): the largest error of the computed beta, and the row at the
+/// computed beta.
 template <class T>
 struct TemperatureError {
   T tau;                   // >= |computed beta - beta|; beta >= 1, so that it is relative as well
@@ -43,7 +43,7 @@ struct TemperatureError {
   Contract granted;        // the contract with the roundings of a multiplied argument
 };
 
-/// more_entropy   what the entropy of the logits errs by before it is computed, as attention's scores do
+/// more_entropy   the error of the logits' entropy before it is computed, by the errors of attention's scores
 template <class T>
 TemperatureError<T> temperature_error(const Contract& contract, const RowStatistics<T>& plain,
                                       const RowStatistics<T>& scaled, const T& more_entropy, Grants grants);

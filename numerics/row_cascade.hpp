@@ -13,7 +13,7 @@
 
 namespace softcheck::numerics {
 
-/// How many elements each stage of the cascade decided, and how many none could.
+/// The number of elements that each stage of the cascade decided, and of those that none decided.
 struct StageCounts {
   std::size_t filter = 0;
   std::size_t double_double = 0;
@@ -37,8 +37,8 @@ struct RowJudgement {
 };
 
 /// Judges what a kernel computed from one row of logits: a double filter with an a-priori bound, then double-double,
-/// then enclosures at 113, 256 and 512 bits. A stage answers proved or violated only where its bound allows nothing
-/// else; what it cannot tell goes to the next, so the bounds decide the time a verdict takes, never the verdict.
+/// then enclosures at 113, 256 and 512 bits. A stage answers proved or violated only where its bound allows no
+/// other answer; the next stage gets the other elements. The bounds therefore affect the time, never the verdict.
 ///
 /// The later stages are prepared when first needed and kept: judging several outputs of one row costs one preparation.
 class RowCascade {

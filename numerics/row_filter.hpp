@@ -48,7 +48,8 @@ struct ElementTolerance {
   static ElementTolerance within_relative(double relative, double per_deviation, double absolute);
 };
 
-/// What one stage could not prove: positions that violate the tolerance, and positions for the next stage, ascending.
+/// The positions that one stage did not prove: positions that violate the tolerance, and positions for the next stage,
+/// ascending.
 struct StageOutcome {
   std::vector<std::size_t> violated;
   std::vector<std::size_t> undecided;

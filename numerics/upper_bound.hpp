@@ -3,10 +3,11 @@
 namespace softcheck::numerics {
 
 /// A double that is at least as large as the nonnegative real it stands for: every operation rounds upward, so that a
-/// formula that grows in each of its arguments gives an upper bound again. +infinity says that nothing is known.
+/// formula that grows in each of its arguments gives an upper bound again. +infinity means that there is no finite
+/// bound.
 ///
 /// The quick sibling of Enclosure for bounds, a few nanoseconds an operation. Needs round-to-nearest without
-/// flush-to-zero (FpEnvironmentGuard); the public functions of numerics/rounding.hpp see to it.
+/// flush-to-zero (FpEnvironmentGuard); the public functions of numerics/rounding.hpp hold one.
 class UpperBound {
  public:
   UpperBound() = default;

@@ -1,6 +1,6 @@
 /* The ABI between softcheck and the kernels it judges. Plain C11; also compiles as C++ and CUDA.
  *
- * A kernel is a C symbol of type softcheck_kernel in any shared library: nothing to link, nothing to register.
+ * A kernel is a C symbol of type softcheck_kernel in any shared library. It needs no link and no registration.
  *
  *   op                 inputs                          outputs, in this order
  *   softmax            logits (rows, n)[, mask]        probs (rows, n)
@@ -12,25 +12,25 @@
  *   adaptive_attention   dim)[, mask]                    lse and entropy, both (batch, heads, queries)
  *
  * Types     f64, f32, f16 (kDLFloat, bits 64, 32, 16) or bf16 (kDLBfloat, bits 16), lanes 1. Element outputs have the
- *           inputs' dtype. logsumexp, entropy and attention's lse are f32 for 16- and 32-bit inputs and f64 for f64; a
- *           kernel that wants the inputs' own dtype there is called so (--out-dtype). A mask is uint8 (kDLUInt, bits
+ *           inputs' dtype. logsumexp, entropy and attention's lse are f32 for 16- and 32-bit inputs and f64 for f64.
+ *           With --out-dtype the judge calls the kernel with the inputs' dtype there. A mask is uint8 (kDLUInt, bits
  *           8), nonzero = visible, of shape (rows, n), or (batch, heads or 1, queries, keys) for attention.
- * Values    Natural logarithms. A logit of -inf means the same as a masked one: the item is not there, whatever its
- *           masked logit holds, NaN included. A visible NaN makes its whole row NaN. A visible +inf: NaN or the limit.
- *           A row with every item masked: all zero, all NaN or uniform, as the contract word masked= says; its
+ * Values    Logarithms are natural. A logit of -inf means the same as a masked one: the item does not count, even if
+ *           its masked logit is NaN. A visible NaN makes its whole row NaN. A visible +inf makes it NaN or the limit.
+ *           A row with every item masked is all zero, all NaN or uniform, as the contract word masked= says; its
  *           logsumexp is -inf, its entropy 0, NaN, or ln n or 0 accordingly. An empty row is such a row: its logsumexp
- *           is -inf, its entropy 0 under masked=zero and masked=uniform, NaN under masked=nan. A zero is +0.
+ *           is -inf, its entropy 0 under masked=zero and masked=uniform, and NaN under masked=nan. A zero is +0.
  *           K's and V's heads divide Q's (grouped heads). Causal with unequal lengths aligns the last query with the
  *           last key. Attention over no keys is a fully masked row. A NaN in a query or a visible key makes the query's
- *           row NaN, one in a visible value its column. lse and entropy are those of the weights that meet V: of
- *           softmax(beta x) for adaptive attention.
+ *           row NaN; a NaN in a visible value makes its column NaN. lse and entropy are those of the weights of V: for
+ *           adaptive attention, of softmax(beta x).
  * Memory    The caller owns everything: the call, the tensors, their shape and stride arrays and their data, all valid
  *           until the kernel returns (for device tensors: until the stream has passed the call). A kernel keeps no
- *           pointer, writes no input, reads and writes nothing outside the views. Outputs do not overlap inputs,
- *           except where the judge was told --in-place: then the first output and the first input are one view.
- * Refusal   A nonzero return refuses this call: it is outside what the kernel does. That is not a failure; the outputs
- *           are then undefined. A kernel refuses what it does not know: another abi_version, dtype, device or rank.
- * State     The control bits of the floating-point environment are left as found. No exception crosses the boundary.
+ *           pointer, writes no input, and reads and writes nothing outside the views. Outputs do not overlap inputs,
+ *           except under --in-place: then the first output and the first input are one view.
+ * Refusal   A nonzero return refuses this call: the kernel does not support it. That is not a failure; the outputs
+ *           are then undefined. A kernel refuses an unknown abi_version, dtype, device or rank.
+ * State     A kernel leaves the control bits of the floating-point environment unchanged. It throws no exception.
  */
 #ifndef SOFTCHECK_KERNELS_ABI_SOFTCHECK_KERNEL_H
 #define SOFTCHECK_KERNELS_ABI_SOFTCHECK_KERNEL_H
@@ -44,31 +44,31 @@
 extern "C" {
 #endif
 
-/* Of every DLTensor: shape is never NULL where ndim > 0. strides count elements, are positive, and may be anything that
- * keeps the elements apart; NULL means compact and row-major. The first element stands at (char*)data + byte_offset,
- * aligned to its own size and to nothing more (DLPack's 256 bytes are not promised). data may be NULL where a dimension
- * is 0. lanes is 1. */
+/* For every DLTensor: shape is never NULL where ndim > 0. strides count elements, are positive, and may have any values
+ * for which no two elements overlap; NULL means compact and row-major. The first element is at (char*)data +
+ * byte_offset. It is aligned to its own size only (DLPack's 256 bytes are not promised). data may be NULL where a
+ * dimension is 0. lanes is 1. */
 typedef struct softcheck_call {
   /* SOFTCHECK_KERNEL_ABI_VERSION. A kernel that does not know the version refuses and reads no further. */
   uint32_t abi_version;
-  /* Lengths of the two arrays below. The mask is there when n_inputs is one more than the op's own inputs. */
+  /* Lengths of the two arrays below. The call has a mask when n_inputs is one more than the op's other inputs. */
   uint32_t n_inputs;
   uint32_t n_outputs;
-  /* Never NULL, no entry NULL. Read only, down to the data. */
+  /* Never NULL, no entry NULL. The kernel writes none of it, data included. */
   const DLTensor* const* inputs;
-  /* Never NULL, no entry NULL. Only the data are written. */
+  /* Never NULL, no entry NULL. The kernel writes only the data. */
   DLTensor* const* outputs;
   /* Temperature, > 0: softmax(logits / theta), logsumexp = ln sum exp(logits / theta). 1 where the op has none. */
   double theta;
   /* Attention: softmax(scale q k^T). 1 for the softmax family. */
   double scale;
-  /* Attention: 1 where a query sees no later key. 0 for the softmax family. */
+  /* Attention: 1 if a query sees no later key. 0 for the softmax family. */
   int32_t causal;
-  /* cudaStream_t for device tensors, on which the work is queued; NULL on the CPU. */
+  /* cudaStream_t on which the kernel queues its work, for device tensors; NULL on the CPU. */
   void* stream;
 } softcheck_call;
 
-/* 0: done. Anything else: this call is refused. */
+/* 0: done. Any other value refuses this call. */
 typedef int (*softcheck_kernel)(const softcheck_call* call);
 
 #ifdef __cplusplus

@@ -7,16 +7,16 @@
 
 namespace softcheck::proptests {
 
-/// The dimensions of a call of attention, none of their classes met.
+/// The dimensions of a call of attention, with no class covered yet.
 Coverage attention_coverage();
 
-/// The call was accepted and judged: its classes are met, those of a NaN apart.
+/// The kernel accepted the call and the judge judged it: this covers its classes, except those of a NaN.
 ///
-/// outputs    how many there were
+/// outputs    their number
 void meet_classes(Coverage& coverage, const AttentionCase& attention, std::size_t outputs);
 /// A call with this NaN was judged.
 void meet_nan(Coverage& coverage, std::uint64_t nan);
-/// The call was refused: what no other call meets is excused by that.
+/// The kernel refused the call: this is the reason for classes that no other call covers.
 void excuse_refused(Coverage& coverage, const AttentionCase& attention);
 /// The kernel does not return so many outputs.
 void excuse_outputs(Coverage& coverage, std::size_t outputs);

@@ -12,14 +12,14 @@
 
 namespace softcheck::proptests {
 
-/// What a kernel of attention is judged by.
+/// The contract and parameters by which the judge judges attention.
 struct AttentionTask {
   Op op = Op::attention;
   numerics::Contract contract;                       // its output is that of out
   numerics::Format scalars = numerics::Format::f32;  // of lse and entropy
 };
 
-/// One query against n keys, row-major. Of masked keys and values nothing is looked at.
+/// One query against n keys, row-major. Masked keys and values are not read.
 struct AttentionRow {
   std::span<const double> query;   // (d)
   std::span<const double> keys;    // (n, d)
@@ -29,7 +29,7 @@ struct AttentionRow {
   std::vector<std::uint8_t> visible;  // (n)
 };
 
-/// What a kernel returned for one query.
+/// A kernel's results for one query.
 struct AttentionValues {
   std::span<const double> out;  // (dv)
   std::optional<double> lse;
@@ -37,11 +37,11 @@ struct AttentionValues {
 };
 
 /// Judges one query by the thresholds of the contract (numerics/rounding_attention.hpp, B9 with B10): for each claim
-/// one finding, of the value that used most of its threshold. Nearly all is decided in long double with certified
-/// errors; what is closer, by enclosures.
+/// one finding, of the value that used most of its threshold. Long double with certified errors decides nearly all
+/// values; enclosures decide the others.
 ///
 /// Claims: kernel.attention.output, .lse and .entropy, or those of kernel.adaptive_attention; kernel.masked_row for a
-/// query that sees nothing.
+/// query whose keys are all masked.
 RowVerdicts judge_attention(const AttentionTask& task, const AttentionRow& row, const AttentionValues& got);
 
 /// The claims on values, the output's first.

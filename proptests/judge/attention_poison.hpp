@@ -10,7 +10,7 @@
 
 namespace softcheck::proptests {
 
-/// A case with one NaN in it, and what that does.
+/// A case with one NaN in it, and the effect of the NaN.
 struct PoisonedCase {
   AttentionCase attention;
   NanPlace place;
@@ -25,7 +25,7 @@ struct PoisonedCase {
 
   /// Is the row NaN, or its column?
   bool meets(std::size_t b, std::size_t h, std::size_t i) const;
-  /// Does the row know nothing of the NaN? A NaN query that sees no key neither meets it nor is left alone.
+  /// Is the row independent of the NaN? For a NaN query that sees no key, both answers are false.
   bool leaves_alone(std::size_t b, std::size_t h, std::size_t i) const;
 
  private:

@@ -9,14 +9,14 @@
 
 namespace softcheck::proptests {
 
-/// Which rows of a call ask for what another one asks for: the same query, the same keys and values, the same ones
-/// visible. The first of them is judged; one that has the same results bit for bit needs no more.
+/// The rows of a call that repeat an earlier one: the same query, the same keys and values, the same visible keys. The
+/// judge judges the first of them. A later row with the same results, bit for bit, needs no more.
 class RepeatedRows {
  public:
   /// got    out, lse and entropy, as far as there are any; both outlive this
   RepeatedRows(const AttentionCase& attention, const std::vector<std::vector<double>>& got);
 
-  /// Is the row like one that it was asked about before? If not, the caller judges it.
+  /// Does the row repeat one of an earlier call of this function? If not, the caller judges it.
   bool repeats(std::size_t b, std::size_t h, std::size_t i);
 
  private:

@@ -16,8 +16,8 @@ namespace softcheck::proptests {
 std::size_t row_number(const AttentionShape& shape, std::size_t b, std::size_t h, std::size_t i);
 /// " at batch=0 head=1 query=2"
 std::string place_of(const AttentionShape& shape, std::size_t row);
-/// The case without its numbers, which stand in the replay line, a remark on what was made of it, and the row that a
-/// certificate speaks of.
+/// The case without its numbers (the replay line has them), a remark on the judge's changes to it, and the row of the
+/// certificate.
 Asked asked_of(const AttentionCase& attention, const std::string& remark, std::optional<std::size_t> row = {});
 
 /// Query i of head h, which points into the case.
@@ -30,7 +30,7 @@ std::optional<AttentionCase> query_alone(const AttentionCase& attention, std::si
 std::vector<AttentionCase> cases_named_by(const AttentionCase& attention, const Certificates& failed,
                                           const Domain& domain);
 
-/// What was returned for a row: out, lse and entropy as far as there are any.
+/// The results for a row: out, and lse and entropy if there are any.
 AttentionValues values_of(const AttentionCase& attention, const std::vector<std::vector<double>>& got, std::size_t row);
 
 /// Calls callback(b, h, i) for every query.

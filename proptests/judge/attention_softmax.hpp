@@ -17,9 +17,9 @@ struct LongApproximation {
   numerics::Enclosure enclosure() const;
 };
 
-/// Softmax of one row of approximate logits in long double, with certified errors: what decides all but the closest
-/// calls about attention without an enclosure. Everything is taken relative to one item r, the highest: softmax does
-/// not depend on which. Derivation: docs/tolerances/attention.md.
+/// Softmax of one row of approximate logits in long double, with certified errors. It decides all but the closest
+/// values of attention without an enclosure. All values are relative to one item r, the highest: softmax does not
+/// depend on the reference item. Derivation: docs/tolerances/attention.md.
 class LongSoftmax {
  public:
   /// logits    (n) at least one; error and value finite
@@ -28,7 +28,7 @@ class LongSoftmax {
   /// Of the same row times an inverse temperature.
   LongSoftmax sharpened(const LongApproximation& beta) const;
 
-  /// Whether the logits' errors are small enough for the rest to be asked: below 2^-10.
+  /// Are the logits' errors small enough (below 2^-10) for the other functions?
   bool usable() const { return usable_; }
   std::size_t size() const { return deviations_.size(); }
   LongApproximation maximum() const;                   // of the logits

@@ -13,7 +13,7 @@
 
 namespace softcheck::proptests {
 
-/// Which entropy adaptive attention looks at, as the contract says; `any` is judged against the exact one.
+/// The entropy that beta depends on, by the contract's word; `any` means the exact one.
 numerics::EntropyDefinition definition_of(const numerics::Contract& contract);
 
 /// The keys that a query sees, and its scores.
@@ -26,7 +26,7 @@ struct VisibleKeys {
   VisibleKeys(const numerics::Contract& contract, const AttentionRow& row);
 };
 
-/// A value and what it is judged by.
+/// A value and its threshold.
 struct Judgeable {
   LongApproximation exact;
   double threshold = 0;  // absolute; infinite where nothing is promised
@@ -43,9 +43,9 @@ class AttentionThresholds {
   /// visible    at least one; outlives this
   AttentionThresholds(const AttentionTask& task, const AttentionRow& row, const VisibleKeys& visible);
 
-  /// False where the scores' errors leave nothing to promise; the rest may then not be asked.
+  /// False where the scores' errors are too large for any threshold; do not call the other functions then.
   bool usable() const { return threshold_.has_value(); }
-  /// Of the output. Its size is sum p |v|: where terms cancel, no kernel keeps the accuracy of what is left.
+  /// Of the output. Its size is sum p |v|: where terms cancel, no kernel keeps the relative accuracy of the result.
   Judgeable column(std::size_t column) const;
   Judgeable logsumexp() const;
   Judgeable entropy() const;

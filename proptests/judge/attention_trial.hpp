@@ -24,24 +24,24 @@ class AttentionTrial {
  public:
   AttentionTrial(const KernelSubject& subject, const KernelLimits& limits);
 
-  /// The case as it is, in tensors that end at a page nobody may touch, and again.
+  /// The case unchanged, in tensors that end at a page without access, twice.
   Certificates as_it_is(const AttentionCase& drawn);
   /// In the layout that the case numbers; and the last query of the first and the last head alone.
   Certificates laid_out(const AttentionCase& attention);
   /// After a call at another scale, one of other lengths, and one with other numbers at the same addresses.
   Certificates after_others(const AttentionCase& attention);
-  /// Two of three keys masked for everybody, NaN and the largest number in their keys and values.
+  /// Two of three keys masked for all queries, with NaN and the largest number in their keys and values.
   Certificates masked_as_deleted(const AttentionCase& attention);
-  /// Causal, NaN from the middle query's diagonal on: the queries before it must not notice.
+  /// Causal, NaN from the middle query's diagonal on: it must not change the results of the queries before it.
   Certificates later_keys(const AttentionCase& attention);
-  /// Some queries see nothing: by the mask, by causality, or as there are no keys.
+  /// Some queries see no key: by the mask, by causality, or because there are no keys.
   Certificates blind(const AttentionCase& attention);
   /// As it is; and with the NaN that the case numbers.
   Certificates of_classes(const AttentionCase& attention);
   /// No keys, no queries or no batch.
   Certificates empty(const AttentionCase& attention);
-  /// One NaN in a query, a key or a value: the rows that meet it are NaN, no other changes. Which of the format's NaNs
-  /// and where, the case says; where it does not, its lengths do.
+  /// One NaN in a query, a key or a value: the rows that read it are NaN, and no other changes. The case gives the kind
+  /// and place of the NaN; otherwise its lengths determine them.
   Certificates with_a_nan(const AttentionCase& attention);
   /// Two batches or heads up to 2^32 elements apart, in each tensor elsewhere.
   Certificates far_apart(const AttentionCase& attention);
@@ -58,13 +58,13 @@ class AttentionTrial {
   const WatchedKernel& watched() const { return kernel_; }
   std::size_t judged_rows() const { return judged_rows_; }
   const std::map<std::string, ErrorStatistics>& errors() const { return tally_.errors(); }
-  /// What the judged calls were made of.
+  /// The classes of the judged calls.
   const Coverage& coverage() const { return coverage_; }
-  /// Classes that no case of the options can have are excused.
+  /// Classes that no case of the options can have get a reason.
   void excuse_classes(const AttentionOptions& options, const AttentionBudget& budget) {
     excuse_impossible(coverage_, options, budget);
   }
-  /// What this machine did not allow, as "what: why".
+  /// The checks that this machine did not allow, as "what: why".
   const std::set<std::string>& not_tried() const { return not_tried_; }
 
  private:

@@ -27,7 +27,7 @@ class CallPage {
   std::size_t bytes_ = 0;
 };
 
-/// Lets this process touch what the request opens of each tensor's pages, and nothing else of them.
+/// Makes exactly those of each tensor's pages accessible to this process that the request opens.
 class OpenPages {
  public:
   void open(const ChildRequest& request);

@@ -14,7 +14,7 @@
 #include "proptests/judge/kernel_judge.hpp"
 #include "proptests/report.hpp"
 
-// A kernel judged inside a program of its author's, three lines in a test:
+// Judges a kernel inside its author's program, with three lines in a test:
 //
 //     TEST(MySoftmax, Conforms) {
 //       EXPECT_TRUE(softcheck::conforms(my_softmax, "softmax f32 sum=lanes:8"));
@@ -28,7 +28,7 @@ concept AssertionResult = std::constructible_from<Result, bool> && requires(Resu
   result << text;
 };
 
-/// What a judgement came to. True where the kernel passed.
+/// The result of a judgement. True if the kernel passed.
 struct Conformance {
   proptests::ReportVerdict verdict = proptests::ReportVerdict::undecided;
   proptests::Report report;
@@ -97,15 +97,16 @@ Conformance judge(proptests::KernelSource source, std::string_view words, const 
 
 }  // namespace conformance
 
-/// Judges a kernel in a child process, so that a crash or a hang of it is a failure and not the program's end.
+/// Judges a kernel in a child process: a crash or a hang is a failure and does not end the program.
 ///
 /// kernel   int(const softcheck_call*), as kernels/abi/softcheck_kernel.h has it; or void(std::span<const T> logits,
 ///          std::span<T> results), or with a double theta between: T float, double, or std::uint16_t for the bits of
-///          f16 and bf16 (results of logsumexp and entropy are float there). It runs in a fork of this process: what it
-///          changes of the program's state is lost.
+///          f16 and bf16 (results of logsumexp and entropy are float there). It runs in a fork of this process: its
+///          changes to the program's state are lost.
 /// words    "OP DTYPE WORDS...": "softmax f32", "entropy bf16 acc=f32 sum=tree deterministic". Words are those of the
-///          contract (numerics/contract.hpp); deterministic, batch-invariant and in-place, which are then required;
-///          out=DTYPE for row values in the logits' own format; and exempt=CLAIM for a claim that it is known to break.
+///          contract (numerics/contract.hpp); deterministic, batch-invariant and in-place, which the judge then
+///          requires; out=DTYPE for row values in the logits' own format; and exempt=CLAIM for a claim that the kernel
+///          is known to break.
 /// throws   std::invalid_argument for unknown words or a replay that is none; calls of another DTYPE than T are refused
 template <class Function>
 requires(!std::convertible_to<Function, std::string_view>) Conformance
@@ -133,7 +134,7 @@ requires(!std::convertible_to<Function, std::string_view>) Conformance
   return conformance::judge(std::move(source), words, options);
 }
 
-/// The same of a kernel in a shared library.
+/// The same for a kernel in a shared library.
 ///
 /// kernel   "LIB:SYMBOL"
 /// throws   proptests::KernelLoadError

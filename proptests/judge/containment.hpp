@@ -4,14 +4,14 @@
 
 namespace softcheck::proptests {
 
-/// How far a kernel is to be kept from everything but its tensors.
+/// How far the judge isolates a kernel from everything but its tensors.
 enum class Isolation {
   full,     // as far as the system lets the judge
   process,  // a process of its own with the judge's rights: for a kernel that needs files, sockets or a cache
 };
 
-/// What keeps a kernel's process from the judge and from the machine: what the system allowed of it. docs/security.md
-/// says what each of them stops.
+/// The means that isolate a kernel's process from the judge and the machine, as far as the system allowed them.
+/// docs/security.md says what each prevents.
 struct Containment {
   bool processes = false;        // a pid namespace: no other process can be named, and none outlives it
   bool proc = false;             // a /proc of that namespace
@@ -34,7 +34,7 @@ Containment enter_namespaces();
 void close_file_systems(Containment& containment);
 
 /// In the process that will run the kernel: gives up the user, the capabilities, the resources and the system calls
-/// that a kernel has no use for.
+/// that a kernel does not need.
 void give_up_rights(Containment& containment);
 
 }  // namespace softcheck::proptests

@@ -12,7 +12,7 @@
 
 namespace softcheck::proptests {
 
-/// What a kernel may be promised to keep to.
+/// The contract that was found for a kernel.
 struct Inference {
   std::optional<numerics::Contract> contract;  // none: every standard contract was broken, or says nothing
   std::vector<InferredWord> words;             // in the order of the contract's
@@ -25,12 +25,12 @@ struct Inference {
 /// Finds the standard contract that grants a kernel the least among those it keeps to. Standard are: acc=f64 (where
 /// the output can show it), f32, f16, bf16; exp=1ulp to 64ulp and with A:3; sum=tree, blocks:K, lanes:K (K a power of
 /// two), sequential; the forms that other words name (theta=, lse=, entropy_from=, scale=, and what is stored in 16
-/// bits); and the words of the other conventions. The kernel is asked pairs of logits (exp and accumulator,
-/// free of any sum), tightness witnesses of several lengths (order of summation) and masked rows; its answers are held
-/// against one candidate after the other. Then it is judged by what was found, and a row on which that failed is one
-/// more answer for a wider candidate to explain. No contract is proved by this: rows that were not asked may break it.
+/// bits); and the words of the other conventions. The search calls the kernel with pairs of logits (exp and
+/// accumulator, without a long sum), tightness witnesses of several lengths (order of summation) and masked rows. It
+/// compares the results with one candidate after the other. Then it judges the kernel by the contract found; a row that
+/// fails must fit the next, wider candidate. This proves no contract: other rows may break it.
 ///
-/// subject  of its contract only the formats are read
+/// subject  only the formats of its contract are read
 /// throws   KernelLoadError
 Inference infer_contract(const KernelSubject& subject, const JudgeOptions& options);
 

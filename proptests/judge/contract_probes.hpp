@@ -16,26 +16,26 @@
 
 namespace softcheck::proptests {
 
-/// What a kernel answered to one row, or to one query: any contract can be held against it later, without another call.
+/// A kernel's results for one row or one query. Any contract can be compared with them later, without another call.
 struct Probe {
   std::string text;      // the row, for a reader
   std::size_t size = 0;  // logits, or keys
   std::function<RowVerdicts(const numerics::Contract&)> judge;
 };
 
-/// How much of a contract's thresholds a set of answers uses.
+/// The share of a contract's thresholds that a set of results uses.
 struct ProbeShare {
   bool holds = true;
   double share = 0;     // largest error / threshold; of the first answer that broke it, where one did
   std::string witness;  // of that answer
 };
 
-/// Answers of one kernel. The one that broke the last contract is asked first of the next.
+/// Results of one kernel. The result that broke the last contract is compared first with the next.
 class ProbeSet {
  public:
   void add(Probe probe);
   std::size_t size() const { return probes_.size(); }
-  /// Every answer against the thresholds of contract, until one breaks its own.
+  /// Compares every result with its threshold under the contract, until one breaks it.
   ProbeShare against(const numerics::Contract& contract);
   /// The threshold of the longest row's worst value; 0 where there is none.
   double threshold(const numerics::Contract& contract) const;
@@ -44,10 +44,10 @@ class ProbeSet {
   std::vector<Probe> probes_;
 };
 
-/// A kernel that is asked rows of an op, alone or many of one length together. What it refuses is not there.
+/// Calls a kernel with rows of an op, alone or many of one length together. Refused rows have no results.
 class Prober {
  public:
-  /// domain   what lies outside is not asked; a row that is too short for it is made longer by logits of -inf
+  /// domain   no call is made outside it; logits of -inf lengthen a row that is too short for it
   /// throws   KernelLoadError
   Prober(const KernelSource& source, Op op, numerics::Format input, numerics::Format output, const Domain& domain,
          const KernelLimits& limits);
@@ -56,9 +56,9 @@ class Prober {
   ///        scale of 1; the values pick the weights of the first and the last key. There is no theta but 1.
   void ask(const std::vector<std::vector<double>>& rows, double theta, ProbeSet& probes);
   void ask_masked(bool by_mask, ProbeSet& probes);
-  /// Of attention: every query is an answer. Where lse or entropy are refused, without them.
+  /// For attention: every query is a result. If the kernel refuses lse or entropy, the call is made without them.
   void ask(const AttentionCase& attention, ProbeSet& probes);
-  /// A call crashed or took too long: nothing more is asked.
+  /// A call crashed or took too long: no more calls are made.
   bool died() const { return died_; }
 
  private:
@@ -73,18 +73,18 @@ class Prober {
   bool died_ = false;
 };
 
-/// Pairs of logits D theta apart: the order of summation has no part in them, the exponential all.
+/// Pairs of logits D theta apart: their error does not depend on the order of summation, but on the exponential.
 ///
 /// least, most   of D
 void ask_pairs(Prober& prober, numerics::Format input, double least, double most, std::size_t count,
                std::span<const double> shifts, ProbeSet& probes);
 
-/// Queries and keys of several dimensions, whose scores round, at scales that are no powers of two.
+/// Queries and keys of several dimensions, whose scores round, at scales that are not powers of two.
 void ask_scores(Prober& prober, numerics::Format input, ProbeSet& probes);
 
 /// The tightness witness (docs/tolerances.md, B1): one logit of 0 and n - 1 a little less than p ln 2 below it, p the
 /// accumulator's precision, so that each of their weights is a little above half of the last place of 1 and every
-/// addition to the 1 rounds up. Once with the 0 in front and once behind: whichever way a kernel adds.
+/// addition to the 1 rounds up. Once with the 0 first and once with it last, because kernels add in either direction.
 void ask_half_ulps(Prober& prober, numerics::Format input, numerics::Format accumulator, std::uint64_t n,
                    ProbeSet& probes);
 

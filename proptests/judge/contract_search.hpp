@@ -15,7 +15,7 @@
 
 namespace softcheck::proptests {
 
-/// What an inferred word rests on.
+/// The reason for an inferred word.
 enum class Evidence {
   measured,  // the next tighter standard word was seen to be broken
   held,      // the tightest standard word, and nothing asked broke it
@@ -30,41 +30,40 @@ struct InferredWord {
   std::string why;
 };
 
-/// A candidate that the answers did not keep to.
+/// A candidate that the results broke.
 struct BrokenCandidate {
   numerics::Contract contract;
   ProbeShare share;
 };
 
-/// How one word was settled.
+/// How the search decided one word.
 struct ContractStep {
   std::optional<BrokenCandidate> broken;  // the last that was, before the one that held
   ProbeShare share;                       // of the one that held
 };
 
-/// The search of infer_contract (contract_inference.hpp): asks a kernel once, and holds its answers against one
+/// The search of infer_contract (contract_inference.hpp): collects a kernel's results once, and compares them with one
 /// candidate after the other.
 class ContractSearch {
  public:
-  /// subject  of its contract only the formats are read
+  /// subject  only the formats of its contract are read
   /// throws   KernelLoadError
   ContractSearch(const KernelSubject& subject, const JudgeOptions& options);
 
-  /// The first candidate, in the order from tight to wide, that every answer keeps to.
+  /// The first candidate, from tight to wide, that every result keeps.
   std::optional<numerics::Contract> first();
-  /// One more row, or one more call of attention, to keep to.
+  /// Adds a row, or a call of attention, that a candidate must fit.
   void add(const RowCase& row_case) { prober_.ask({row_case.row.expand()}, row_case.theta, rows_); }
   void add(const AttentionCase& attention) { prober_.ask(attention, rows_); }
-  /// Does any standard accumulator explain the rows that were added? An infinity where the exact value is finite none
-  /// does.
+  /// Does any standard accumulator explain the added rows? None explains an infinity where the exact value is finite.
   bool can_explain_rows();
-  /// By what the kernel is judged where there is none: the widest candidate of its own format's accumulator.
+  /// The contract to judge the kernel by if there is none: the widest candidate of its own format's accumulator.
   numerics::Contract widest() const;
-  /// Why not even that: which answer breaks it; empty where none does.
+  /// The result that breaks even that contract; empty if none does.
   std::string failure();
-  /// What first(), which returned found, rests each word on.
+  /// The reasons for each word of `found`, which first() returned.
   std::vector<InferredWord> words(const numerics::Contract& found);
-  /// Rows whose results were held against the candidates.
+  /// Rows whose results were compared with the candidates.
   std::size_t answers() const {
     return pairs_.size() + scores_.size() + tiny_.size() + sums_.size() + masked_.size() + paper_.size() + rows_.size();
   }

@@ -15,8 +15,8 @@ struct CoverageDimension {
   std::vector<std::string> classes;
 };
 
-/// What the calls of a judgement were made of: how many of them each class of each dimension was met in, and why a
-/// class was not. A call is met when the kernel accepted it and its results were judged.
+/// The classes of a judgement's calls: how many judged calls had each class of each dimension, and the reason if none
+/// had it. A call is judged when the kernel accepted it and the judge judged its results.
 class Coverage {
  public:
   Coverage() = default;
@@ -43,7 +43,7 @@ class Coverage {
   };
   /// All classes, in the order of the dimensions.
   std::vector<Entry> entries() const;
-  /// The classes that were met in no call and have no excuse.
+  /// The classes without a judged call and without a reason.
   std::vector<Entry> unmet() const;
 
  private:

@@ -5,8 +5,8 @@
 
 namespace softcheck::proptests {
 
-/// How long to look. quick: seconds, for every change; normal ("default"): a first verdict within ten seconds for an
-/// f32 softmax on one core; deep: at least a million rows of every kernel.
+/// How many calls the judge makes. quick: seconds, for every change; normal ("default"): a first verdict within ten
+/// seconds for an f32 softmax on one core; deep: at least a million rows of every kernel.
 enum class Effort { quick, normal, deep };
 
 const char* to_string(Effort effort);  // "quick", "default", "deep"
@@ -14,16 +14,16 @@ const char* to_string(Effort effort);  // "quick", "default", "deep"
 /// throws   std::invalid_argument naming what exists
 Effort parse_effort(std::string_view word);
 
-/// What SOFTCHECK_EFFORT says (`./run test --deep` sets it), otherwise where it is not set.
-/// throws   std::invalid_argument when it holds no such word
+/// The effort in SOFTCHECK_EFFORT (`./run test --deep` sets it), or `otherwise` if it is not set.
+/// throws   std::invalid_argument when it is not the name of an effort
 Effort effort_from_environment(Effort otherwise = Effort::quick);
 
-/// What an effort comes to.
+/// The sizes of an effort.
 struct EffortSize {
   int cases;                 // of each property
   std::uint64_t max_length;  // of a row
   std::uint64_t rows;        // in calls of many rows, in all; 0: none
-  /// Of a row with one peak above very many items: what only the longest rows show.
+  /// Length of a row with one peak above very many items, for bugs that only the longest rows show.
   std::uint64_t max_edge_length;
   /// Logits of one call that covers classes.
   std::uint64_t cover_elements;

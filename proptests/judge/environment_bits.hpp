@@ -5,8 +5,8 @@
 
 namespace softcheck::proptests {
 
-/// What a function must leave as it found it beside its results: rounding modes, exception masks, flush-to-zero and
-/// denormals-are-zero, the x87 unit's precision and whether its registers are free, and the direction of string
+/// The state that a function must leave unchanged beside its results: rounding modes, exception masks, flush-to-zero
+/// and denormals-are-zero, the x87 unit's precision and whether its registers are free, and the direction of string
 /// instructions. The sticky flags of exceptions do not count.
 struct EnvironmentBits {
   std::uint64_t control = 0;  // of the vector unit

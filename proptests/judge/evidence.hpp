@@ -10,7 +10,7 @@
 
 namespace softcheck::proptests {
 
-/// What a kernel was asked: the case, what the judge made of it, and the row that a certificate speaks of.
+/// A kernel's call: the case, the judge's changes to it, and the row of the certificate.
 struct Asked {
   std::string case_text;                // one line that names the case
   std::string remark = {};              // as it follows the case: " (second call)"
@@ -32,7 +32,7 @@ struct ShownValue {
 
   /// " item=3 expected=0x1p-1 got=0x1p-2 error=3ulp(f32)"
   std::string text() const;
-  /// The true value, or what is due in its place.
+  /// The exact value, or the required one in its place.
   std::string expected_text() const;
   /// "3ulp(f32)"; empty where the error has no size in ulps.
   std::string error_text() const;
@@ -45,8 +45,8 @@ struct CallEnding {
   std::vector<std::string> printed = {};  // the last lines that it had printed
 };
 
-/// What the judge saw of a kernel beside the sides of a certificate. Everything that a report says of a call is read
-/// here; the certificate's witness is this in one line, and no program reads it.
+/// The judge's observations of a kernel beside the sides of a certificate. A report takes all its facts about a call
+/// from here. The certificate's witness is the same in one line, which no program reads.
 struct KernelEvidence final : numerics::Evidence {
   Asked asked;
   std::optional<ShownValue> value;
@@ -58,7 +58,7 @@ struct KernelEvidence final : numerics::Evidence {
 /// The certificate with its evidence, and its witness written from that.
 numerics::Certificate with_evidence(numerics::Certificate certificate, KernelEvidence evidence);
 
-/// Null where the certificate speaks of no kernel.
+/// Null if the certificate is not about a kernel.
 const KernelEvidence* evidence_of(const numerics::Certificate& certificate);
 
 }  // namespace softcheck::proptests

@@ -18,15 +18,15 @@ struct ByteRange {
   std::size_t end = 0;
 };
 
-/// Addresses that somebody has reserved as shared pages which nobody can touch.
+/// Addresses that another object has reserved as shared pages without access.
 struct PageSlot {
   std::byte* begin = nullptr;
   std::size_t size = 0;
 };
 
-/// Memory shared with child processes, between pages that cannot be touched: an access one element beyond either end is
-/// a segmentation fault. Between calls everything that a view covers or has beside it holds the filling: a write that
-/// comes after a call shows like one beside its view.
+/// Memory shared with child processes, between pages without access: an access one element beyond either end is a
+/// segmentation fault. Between calls the bytes of a view and those beside it hold the filling, so the judge detects a
+/// write after a call like a write beside the view.
 class GuardedPages {
  public:
   /// The most separate places of one buffer: a quarter of what Linux lets a process map.
@@ -35,8 +35,8 @@ class GuardedPages {
   static constexpr std::size_t around = std::size_t{1} << 20;
 
   GuardedPages(std::size_t bytes, Filling filling);  // bytes rounded up to pages
-  /// An address range of so many bytes of which only the pages that used reaches into can be touched: gigabytes between
-  /// two rows cost nothing, and whatever strays from the rows in use is a segmentation fault.
+  /// An address range of so many bytes in which only the pages of `used` are accessible: gigabytes between two rows
+  /// cost nothing, and an access outside the rows in use is a segmentation fault.
   ///
   /// used     not empty, in any order
   /// slot     where it is to lie; nothing: anywhere
@@ -53,7 +53,7 @@ class GuardedPages {
   /// there.
   ByteRange watched() const { return sparse_ || watched_.empty() ? ByteRange{} : watched_.front(); }
   std::byte filling() const { return filling_; }
-  /// What can be touched, in whole pages, where that is not everything.
+  /// The accessible ranges, in whole pages, where not all pages are accessible.
   std::span<const ByteRange> islands() const { return sparse_ ? std::span(watched_) : std::span<const ByteRange>(); }
   /// The beginning of a view of bytes at one end of the pages; it and at least 64 KiB around it hold the filling.
   /// throws   std::invalid_argument when bytes > size()
@@ -73,8 +73,8 @@ class GuardedPages {
   std::byte filling_;
   std::size_t filled_front_ = 0;    // so many bytes at the front hold the filling, or a view
   std::size_t filled_back_ = 0;     // and at the back
-  bool reserved_ = false;           // by somebody else: the pages go, the addresses stay
-  bool sparse_ = false;             // watched_ is all that can be touched
+  bool reserved_ = false;           // by another object: the pages are freed, the addresses stay
+  bool sparse_ = false;             // watched_ has all accessible pages
   std::vector<ByteRange> watched_;  // of the view placed last
 };
 

@@ -15,7 +15,7 @@
 
 namespace softcheck::proptests {
 
-/// How a call ended that the judge's own program has passed on (KernelSource::forwarded).
+/// How a call ended that the judge's own program forwarded (KernelSource::forwarded).
 struct ForwardedEnd {
   CallEnd end = CallEnd::done;
   int returned = 0;     // of a refused call, not 0
@@ -23,23 +23,22 @@ struct ForwardedEnd {
   std::string printed;  // the end of what the kernel had printed then
 };
 
-/// What a callable returns for CallEnd::malformed, once it has printed what is wrong.
+/// Return value of a callable for CallEnd::malformed, after it has printed the error.
 inline constexpr int returned_malformed = -1'000'003;
 
 /// A kernel in a shared library, or one of this program.
 struct KernelSource {
   std::string library;
   std::string symbol;
-  /// Where set, what the child calls: it is a fork of this program. library and symbol then only name it. It returns
-  /// what a kernel returns, or returned_malformed.
+  /// If set, the child, a fork of this program, calls this; library and symbol then only name it. It returns the value
+  /// of a kernel, or returned_malformed.
   std::function<int(const softcheck_call*)> callable = {};
-  /// Where set instead, what is called in the judge's own process, on the judge's own thread: nothing of it is
-  /// contained, and no limit of time is kept but by itself. It may ask another process and say how the call ended
-  /// there.
+  /// If set instead, the judge calls this in its own process, on its own thread: it is not contained, and only the
+  /// function itself can keep a time limit. It may call another process and return how the call ended there.
   std::function<ForwardedEnd(const softcheck_call*)> forwarded = {};
-  /// Of forwarded calls: what keeps the kernel from the judge, for a report.
+  /// For forwarded calls: the isolation of the kernel from the judge, for a report.
   std::string forwarded_isolation = "none: called in the judge's own process";
-  /// How a kernel of a program is judged again; empty: by softcheck::conforms. In it "{contract}" stands for
+  /// The call that judges a kernel of a program again; empty: by softcheck::conforms. In it "{contract}" stands for
   /// ", contract='WORDS'" and "{replay}" for ", replay='PROPERTY CASE'", or for nothing.
   std::string again = {};
 };
@@ -65,14 +64,14 @@ struct KernelLimits {
   std::size_t sparse_bytes = std::size_t{64} << 30;      // of one whose pages are mostly not there
   std::size_t additional_memory = std::size_t{8} << 30;  // address space beyond the judge's own
   Isolation isolation = Isolation::full;
-  /// Asked some twenty times a second while a call is under way: true ends the call, and what goes on with it.
+  /// The judge calls it some twenty times a second during a call: true ends the call and its processes.
   std::function<bool()> interrupted = {};
 };
 
-/// A kernel in a process of its own, contained as docs/security.md says. The library is never loaded into the judge: a
-/// crash, a hang, an exit, or a library that switches on flush-to-zero as it loads stays in that process, which is
-/// replaced after its death. Tensors travel through shared pages between pages that cannot be touched; of these the
-/// kernel can touch what the call covers and little around it. While one is there the judge cannot be traced.
+/// A kernel in a separate process, contained as docs/security.md says. The judge never loads the library. A crash, a
+/// hang, an exit, or a library that switches on flush-to-zero as it loads affects only that process, and a new process
+/// replaces it after its death. Tensors lie in shared pages between pages without access; the kernel can access the
+/// part that the call covers, and little around it. While an IsolatedKernel exists, the judge cannot be traced.
 class IsolatedKernel {
  public:
   /// throws   KernelLoadError
@@ -81,8 +80,8 @@ class IsolatedKernel {
   IsolatedKernel(const IsolatedKernel&) = delete;
   IsolatedKernel& operator=(const IsolatedKernel&) = delete;
 
-  /// Of a tensor of more than limits.buffer_bytes only the pages that hold elements are there: a stray access beside
-  /// them is a crash.
+  /// A tensor of more than limits.buffer_bytes has only the pages that hold elements: a stray access beside them is a
+  /// crash.
   ///
   /// throws   std::invalid_argument when the call does not fit the buffers or its sizes disagree; std::system_error
   ///          when the system does not let a sparse buffer have its addresses; Interrupted
@@ -91,13 +90,13 @@ class IsolatedKernel {
   bool wrote_late();
 
   const KernelSource& source() const;
-  /// What keeps the kernel from the judge and the machine: as far as the system let it.
+  /// The kernel's isolation from the judge and the machine, as far as the system allowed it.
   const Containment& containment() const;
-  /// One line for a report: what that comes to, or that there is nothing.
+  /// The same as one line for a report; also if there is no isolation.
   std::string isolation() const;
   /// Did the library change the floating-point environment of the process that loaded it?
   bool loading_changed_environment() const;
-  /// Bytes that the kernel has written to stdout and stderr so far.
+  /// Bytes that the kernel wrote to stdout and stderr so far.
   std::size_t printed_bytes() const;
   /// The last lines of that.
   std::vector<std::string> printed_lines() const;

@@ -38,8 +38,8 @@ struct ExactSums {
   numerics::Enclosure weighted_deviation;
 };
 
-/// S >= 1 is held only to within the error of its own sum: an entropy or a logarithm below it has no relative accuracy
-/// in any kernel of the contract. Where nothing is known of the sum itself, that is no excuse.
+/// A kernel has S >= 1 only to within the error of its own sum: an entropy or a logarithm below that error has no
+/// relative accuracy in any kernel of the contract. If the bound of the sum is itself infinite, that is no excuse.
 double resolution_of_logarithms(const numerics::Contract& contract, const Statistics& statistics);
 
 /// False where a form that is not shift-invariant has nothing left: x / T rounded before the maximum is taken

@@ -21,22 +21,22 @@ struct ChildReply {
   std::string death;
 };
 
-/// The kernel's process and what stands around it: forked, the library loaded there, one request answered after the
-/// other over a socket of its own. Every wait has a limit, and with the child goes all that it has started.
+/// The kernel's process and the processes around it: forks them, loads the library there, and sends one request after
+/// the other over a socket. Every wait has a limit. All processes that the child started end with it.
 class KernelChild {
  public:
-  /// throws   KernelLoadError; Interrupted when limits.interrupted says so
+  /// throws   KernelLoadError; Interrupted when limits.interrupted returns true
   KernelChild(const KernelSource& source, const KernelLimits& limits);
   ~KernelChild();
   KernelChild(const KernelChild&) = delete;
   KernelChild& operator=(const KernelChild&) = delete;
 
-  /// throws   Interrupted when limits.interrupted says so: the child is then gone
+  /// throws   Interrupted when limits.interrupted returns true: the child is then gone
   ChildReply call(ChildRequest request);
   /// After a crash a library that can be forked has a new process; after a time-out, or otherwise, there is none.
   bool is_gone() const { return pid_ < 0; }
   std::size_t printed_bytes() const;
-  /// The end of what it has printed (printed_lines.hpp).
+  /// The last lines of its output (printed_lines.hpp).
   std::string printed_tail() const;
   const Containment& containment() const { return containment_; }
   /// Did the library change the floating-point environment of the process that loaded it?
@@ -49,9 +49,9 @@ class KernelChild {
   bool send_request(const ChildRequest& request) const;
   void wait_for_library(const KernelSource& source);
   ChildReply died(Received received, const ServerMessage& message);
-  /// The keeper's word on how it all ended, where it comes within so many seconds.
+  /// The keeper's report of how the processes ended, if it arrives within so many seconds.
   std::string await_end(double seconds);
-  /// Ends the kernel's process and all that it has started; says how it had ended, or "".
+  /// Ends the kernel's process and all processes that it started. Returns how it had ended, or "".
   std::string stop();
 
   KernelLimits limits_;

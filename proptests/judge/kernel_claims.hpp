@@ -8,14 +8,14 @@
 
 namespace softcheck::proptests {
 
-/// The claims on values that rows of the op are judged by; of attention those on out, lse and entropy.
+/// The claims on values of the op's rows; for attention those on out, lse and entropy.
 std::vector<std::string> value_claims(Op op);
 
-/// Every claim that a kernel of the op may be judged by, sorted: those on values, on how a call went, on masked rows,
-/// on NaN and on infinities, and those that --require adds.
+/// Every claim that the judge may check for a kernel of the op, sorted: those on values, on how a call ended, on masked
+/// rows, on NaN and on infinities, and those that --require adds.
 std::vector<std::string> kernel_claims(Op op);
 
-/// The claims that a kernel is known to break and is not judged by.
+/// The claims that a kernel is known to break, which the judge does not judge.
 ///
 /// throws   std::invalid_argument naming the claims that exist for the op
 std::set<std::string> parse_exemptions(const std::vector<std::string>& claims, Op op);

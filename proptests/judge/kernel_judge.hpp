@@ -21,9 +21,9 @@
 
 namespace softcheck::proptests {
 
-/// What is reported of every kernel, and judged where it is asked for: the same bits from a second call, and the same
-/// bits for a row whatever stands beside it and however it lies in memory; and, asked for alone, the same thresholds
-/// kept where the output is the input's view.
+/// Properties that the judge reports for every kernel, and judges if required: the same bits from a second call; the
+/// same bits for a row with any neighbours and any layout. In-place is tried only if required: the same thresholds
+/// where the output is the input's view.
 struct Requirements {
   bool deterministic = false;
   bool batch_invariant = false;
@@ -33,7 +33,7 @@ struct Requirements {
 /// Reads "deterministic,batch-invariant,in-place"; throws std::invalid_argument naming what exists.
 Requirements parse_requirements(std::string_view words);
 
-/// A kernel, what it claims to compute and what it promises of its arithmetic.
+/// A kernel, its op and its contract.
 struct KernelSubject {
   KernelSource source;
   Op op = Op::softmax;
@@ -64,8 +64,8 @@ struct JudgeOptions {
   /// Only the properties of these names, "EveryWidthIsComputed"; empty: all.
   std::vector<std::string> only = {};
   std::function<void(const JudgeProgress&)> progress = {};  // told before each case
-  /// When this comes, or the user says so, the call under way is ended and what is known by then is the judgement:
-  /// undecided unless something failed.
+  /// At this time, or when interrupted() returns true, the judge ends the current call. The judgement then has the
+  /// results so far: undecided unless something failed.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   std::function<bool()> interrupted = {};
 };
@@ -73,7 +73,7 @@ struct JudgeOptions {
 /// Cases, longest row and rows of an effort, the rest at its default.
 JudgeOptions judge_options(Effort effort);
 
-/// The same, with its calls, cases and shrinks to be ended by its deadline or the user.
+/// The same, with calls, cases and shrinks that its deadline or the user can end.
 JudgeOptions interruptible(JudgeOptions options);
 
 struct PropertyFinding {
@@ -106,16 +106,16 @@ struct KernelJudgement {
 /// The properties of a kernel, each over rows of every family: "Kernel.EveryValueLiesWithinItsThreshold" and others.
 /// The kernel runs in a child process (IsolatedKernel); thresholds follow from the contract.
 ///
-/// throws   KernelLoadError; Interrupted where it was ended before the kernel was loaded
+/// throws   KernelLoadError; Interrupted if it was interrupted before the kernel was loaded
 KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& options);
 
-/// One case of one property again: what a replay line asks for.
+/// One case of one property again, for a replay line.
 /// throws   std::invalid_argument when the property or the case text is unknown
 KernelJudgement replay_kernel(const KernelSubject& subject, std::string_view property, std::string_view case_text,
                               const JudgeOptions& options);
 
-/// A row for each claim, the one that failed with the smallest row found, what was expected and got, and how to replay
-/// it; the verdict of the whole, where no single claim carries it, in a row "kernel.verdict".
+/// A row for each claim. A failed claim has the smallest row found, the expected and the returned value, and a replay
+/// line. If no single claim carries the verdict, a row "kernel.verdict" has it.
 std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgement& judgement);
 
 }  // namespace softcheck::proptests

@@ -10,7 +10,7 @@
 
 namespace softcheck::proptests {
 
-/// One tensor as the child is to pass it; the address lies in pages that both share.
+/// One tensor as the child must pass it; the address lies in pages that both processes share.
 struct ChildTensor {
   void* data = nullptr;  // the first element; null where there is none
   bool is_mask = false;  // uint8; else a number of format
@@ -22,7 +22,7 @@ struct ChildTensor {
   std::int64_t byte_offset = 0;
 };
 
-/// A tensor's pages, and what a call may touch of them: whole pages from open_begin to open_end.
+/// A tensor's pages, and those that a call may access: whole pages from open_begin to open_end.
 struct ChildPages {
   std::byte* begin = nullptr;
   std::size_t size = 0;
@@ -30,14 +30,14 @@ struct ChildPages {
   std::size_t open_end = 0;
 };
 
-/// Pages of which hardly any can be touched: where they lie, and which, in a table that both share.
+/// Pages of which few are accessible: their address, and a table of the accessible ones that both processes share.
 struct ChildIslands {
   std::byte* begin = nullptr;  // of the buffer
   const ByteRange* first = nullptr;
   std::size_t count = 0;
 };
 
-/// What the judge asks of the child.
+/// A request of the judge to the child.
 struct ChildRequest {
   std::uint64_t number = 0;  // set by KernelChild::call
   std::uint32_t n_inputs = 0;
@@ -52,18 +52,18 @@ struct ChildRequest {
   std::int32_t causal = 0;
 };
 
-/// What the child says, always of the same size.
+/// A message of the child, always of the same size.
 struct ServerMessage {
   enum class Kind : std::int32_t { contained, loaded, not_a_library, no_such_symbol, answered, died, ready };
 
   Kind kind = Kind::contained;
   Containment containment{};         // contained: sent before any code of the kernel has run
   bool environment_changed = false;  // by loading, or by the call
-  bool forks = false;         // loaded: a process that dies is told of (died), and replaced when the judge asks for it
-  std::int32_t returned = 0;  // answered
-  std::int32_t status = 0;    // died: as waitpid gives it
-  std::uint64_t number = 0;   // answered: the request's
-  std::array<char, 400> text{};  // why it cannot be loaded
+  bool forks = false;                // loaded: the child reports a process that dies (died), and replaces it on request
+  std::int32_t returned = 0;         // answered
+  std::int32_t status = 0;           // died: as waitpid gives it
+  std::uint64_t number = 0;          // answered: the request's
+  std::array<char, 400> text{};      // why it cannot be loaded
 };
 
 /// The number of a request that only asks for a new process after one has died.

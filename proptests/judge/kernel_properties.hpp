@@ -10,7 +10,7 @@
 
 namespace softcheck::proptests {
 
-/// What the names of all these properties begin with.
+/// The common beginning of these properties' names.
 inline constexpr const char* kernel_suite = "Kernel";
 
 /// A property of a kernel of the softmax family, and how many cases of it are drawn.
@@ -19,11 +19,11 @@ struct KernelProperty {
   int cases;
 };
 
-/// The properties that a kernel is judged by, in the order they are run. They call trial.
+/// The properties of a judgement, in the order they are run. They call trial.
 std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, const JudgeOptions& options,
                                               KernelTrial& trial);
 
-/// What of bugs' known classes is not tried of this subject with these options, as "what: why".
+/// The known classes of bugs that these options do not try on this subject, as "what: why".
 std::vector<std::string> not_tried_of(const KernelSubject& subject, const JudgeOptions& options);
 
 /// throws   std::invalid_argument unless the text is a case of the kernel's dtype whose size fits the buffers

@@ -4,9 +4,9 @@
 
 namespace softcheck::proptests {
 
-/// The child's side: gives up its rights and says so, loads the kernel, says so, and answers each ChildRequest, all by
-/// ServerMessages. A library that can be forked is loaded once, and every process that dies is replaced by another fork
-/// of the one that loaded it. An exception that crosses the C boundary ends the process.
+/// The child's side: gives up its rights, loads the kernel, and answers each ChildRequest. It reports each step by a
+/// ServerMessage. It loads a library that can be forked once, and replaces every process that dies by another fork of
+/// the loader. An exception that crosses the C boundary ends the process.
 ///
 /// socket        the child's end of the channel       printed   file that the kernel prints to
 /// containment   what the process's namespaces have reached

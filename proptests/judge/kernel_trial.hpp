@@ -24,19 +24,19 @@ class KernelTrial {
  public:
   KernelTrial(const KernelSubject& subject, const KernelLimits& limits);
 
-  /// The row as the only one of a compact matrix that ends at a page nobody may touch, called after a decoy of the same
-  /// shape, and again: results must not depend on earlier calls.
+  /// The row as the only one of a compact matrix that ends at a page without access. Calls the kernel after a decoy of
+  /// the same shape, and again: results must not depend on earlier calls.
   Certificates alone(const RowCase& row_case);
-  /// The same logits at another temperature, then other lengths at the same place, then the row itself: what a kernel
-  /// keeps of a call must not reach the next.
+  /// The same logits at another temperature, then other lengths at the same place, then the row itself: a kernel must
+  /// not carry state from one call to the next.
   Certificates after_others(const RowCase& row_case);
-  /// One call, every row judged; where it is refused, the first of its simpler_forms that is not.
+  /// One call with every row judged; if the kernel refuses it, the first of its simpler_forms that the kernel accepts.
   Certificates together(const RowMatrixCase& matrix);
-  /// together, and the last row alone: its bits, where they must not depend on what stands beside it.
+  /// together, and the last row alone: if the bits must not depend on neighbours, both must have the same.
   Certificates among_neighbours(const RowMatrixCase& matrix);
   /// together, one or two logits of the middle row +inf: each value of that row is NaN or the limit.
   Certificates with_an_infinity(const RowMatrixCase& matrix);
-  /// together, the output written where the logits are.
+  /// together, with the output in the place of the logits.
   Certificates in_place(const RowMatrixCase& matrix);
 
   /// The classes of matrix_dimensions() that no call may have are left out of the coverage, with the reason.
@@ -52,9 +52,9 @@ class KernelTrial {
   const WatchedKernel& watched() const { return kernel_; }
   std::size_t judged_rows() const { return judged_rows_; }
   const std::map<std::string, ErrorStatistics>& errors() const { return errors_.errors(); }
-  /// What the judged calls were made of.
+  /// The classes of the judged calls.
   const Coverage& coverage() const { return coverage_; }
-  /// What this machine did not allow, as "what: why".
+  /// The checks that this machine did not allow, as "what: why".
   const std::set<std::string>& not_tried() const { return not_tried_; }
 
  private:
@@ -76,7 +76,7 @@ class KernelTrial {
   /// Row number row, of these logits, of which some are +inf.
   void judge_infinite_row(const RowMatrixCase& matrix, std::size_t row, std::span<const double> logits,
                           const std::vector<double>& got, const std::string& remark, Certificates& certificates) const;
-  /// What was met of the classes of matrix_dimensions(), or why it was not.
+  /// Records the covered classes of matrix_dimensions(), or the reason for the others.
   void meet_classes(const RowMatrixCase& matrix, bool refused);
   bool in_domain(const RowMatrixCase& matrix) const;
   /// The classes that a drawn matrix loses where the kernel is not asked for what it always refused.

@@ -7,17 +7,17 @@
 
 namespace softcheck::proptests {
 
-/// The property that asks the least of a kernel: one row alone and compact, or attention as it is.
+/// The property with the fewest requirements: one row alone and compact, or attention unchanged.
 inline constexpr const char* plainest_property = "EveryValueLiesWithinItsThreshold";
 
-/// What the outcome of one property comes to: how a call ended outranks what a certificate says.
+/// The verdict of one property: the end of a call outranks a certificate.
 ReportVerdict verdict_of_outcome(const Outcome& outcome);
 
-/// A case that fails another property, and is smaller than what the plainest one failed on, is tried under the plainest
-/// one. Where it fails there in the same claim it becomes that property's case, and the judgement's: the reader then
-/// looks for no layout and no neighbour that plays no part.
+/// Tries a case that fails another property, and is smaller than the failing case of the plainest one, under the
+/// plainest one. If it fails there in the same claim, it becomes that property's case, and the judgement's: the failure
+/// then does not depend on a layout or a neighbour.
 ///
-/// shrinks   evaluations at most that shrinking each of them may take
+/// shrinks   most evaluations for shrinking each of them
 void tell_plainly(const std::vector<KernelProperty>& properties, int shrinks, KernelJudgement& judgement);
 
 }  // namespace softcheck::proptests

@@ -6,15 +6,15 @@
 
 namespace softcheck::proptests {
 
-/// What the keeper tells the judge when the kernel's process has ended, and with it all that the kernel had started.
+/// The keeper's message to the judge when the kernel's process and all processes that it started have ended.
 struct EndMessage {
   bool known = false;  // else it was stopped from outside
   int status = 0;      // as waitpid gives it
 };
 
-/// Never returns, and runs nothing of the kernel's: stands between the judge and the kernel's process, which it starts,
-/// in namespaces where the system allows them. When that process ends, or the judge ends or shuts its side of the
-/// control socket, everything that came of it is killed and waited for, and an EndMessage sent.
+/// Runs in a process between the judge and the kernel's process. Starts the kernel's process, in namespaces where the
+/// system allows them, and runs no code of the kernel. When that process ends, or the judge ends or shuts its side of
+/// the control socket, it kills all descendants, waits for them and sends an EndMessage. Never returns.
 ///
 /// control   the keeper's side of a SOCK_SEQPACKET socket, the only descriptor that it keeps
 /// start     the kernel's process; it never returns

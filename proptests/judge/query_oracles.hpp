@@ -12,7 +12,7 @@
 
 namespace softcheck::proptests {
 
-/// What of a query is judged, in the order of the ABI's outputs.
+/// The judged results of a query, in the order of the ABI's outputs.
 enum class AttentionClaim : std::size_t { output, lse, entropy };
 
 /// The exact values of one query by enclosures, at each working precision made when first asked for.

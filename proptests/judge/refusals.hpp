@@ -8,7 +8,7 @@
 
 namespace softcheck::proptests {
 
-/// What calls a kernel took and which it refused.
+/// The calls that a kernel accepted and those that it refused.
 class RefusalLog {
  public:
   void add(CallTraits call, bool refused);
@@ -18,7 +18,7 @@ class RefusalLog {
     Domain domain;                          // of few words, that admits every call that was taken
     std::optional<CallTraits> unexplained;  // a call that it admits and that was refused all the same
   };
-  /// Nothing where no call was taken or none refused.
+  /// Empty if no call was accepted or none was refused.
   std::optional<Explanation> explanation() const;
 
  private:

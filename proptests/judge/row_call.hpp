@@ -9,22 +9,22 @@
 
 namespace softcheck::proptests {
 
-/// What of a call is no matter of its matrix.
+/// The parameters of a call beside its matrix.
 struct CallForm {
   bool in_place = false;      // the output is the logits' view, and matrix.out is not used
   std::size_t alignment = 1;  // of every tensor's first address, in bytes
   bool finite = false;        // behind a mask lie the largest numbers alone
 };
 
-/// The call that hands a matrix of logits to a kernel. Behind a mask lies what an unwritten cache may hold: NaN,
-/// infinities, the largest numbers; what is visible is so by any nonzero byte.
+/// The call that passes a matrix of logits to a kernel. Masked items hold NaN, infinities and the largest numbers, as
+/// an unwritten cache may. Any nonzero byte marks a visible item.
 ///
 TensorCall call_of(const RowMatrixCase& matrix, Op op, numerics::Format output, const CallForm& form = {});
 
 /// The largest power of two, up to a page, that divides the first address of every tensor of the call.
 std::uint64_t alignment_of(const TensorCall& call);
 
-/// What a matrix asks of a kernel beyond visible numbers side by side at theta 1; a bit each.
+/// The features of a matrix beyond visible, contiguous numbers at theta 1; one bit each.
 enum MatrixFeature : unsigned {
   some_nans = 1,
   a_mask = 2,
@@ -43,10 +43,10 @@ unsigned features_of(const RowMatrixCase& matrix);
 RowMatrixCase without(RowMatrixCase matrix, unsigned features);
 /// Without all of them, and nothing hidden.
 RowMatrixCase plain_form(const RowMatrixCase& matrix);
-/// Some of the matrix's features, first one, then two and so on: what to leave out for a kernel that does not take all.
+/// Some of the matrix's features, first one, then two and so on, to leave out for a kernel that refuses the matrix.
 std::vector<unsigned> simpler_forms(const RowMatrixCase& matrix);
 
-/// What a call asks of a kernel, as refusals are counted: "with a mask".
+/// The kind of a call, by which refusals are counted: "with a mask".
 CallKind kind_of(const RowMatrixCase& matrix);
 
 }  // namespace softcheck::proptests

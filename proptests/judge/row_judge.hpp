@@ -12,13 +12,13 @@
 
 namespace softcheck::proptests {
 
-/// What was found of one row.
+/// The findings about one row.
 struct RowVerdicts {
   std::vector<ValueFinding> findings;  // one for each claim
   VacuityCount vacuity;                // whether the thresholds said anything
 };
 
-/// Judges what a kernel returned for one row of logits by the thresholds of its contract (numerics/rounding.hpp, B2,
+/// Judges a kernel's results for one row of logits by the thresholds of its contract (numerics/rounding.hpp, B2,
 /// B4, B5, B6, B10): for each claim one finding, of the element that used most of its threshold.
 ///
 /// Claims: kernel.softmax.element, kernel.softmax.row_sum, kernel.log_softmax.element, kernel.logsumexp.value,
@@ -29,7 +29,7 @@ struct RowVerdicts {
 RowVerdicts judge_values(Op op, const numerics::Contract& contract, std::span<const double> logits, double theta,
                          std::span<const double> got);
 
-/// The same of a row with +inf among its logits: every value is NaN or the limit, which gives those items all weight.
+/// The same for a row with +inf among its logits: every value is NaN or the limit, which gives those items all weight.
 ///
 /// logits   (n) at least one +inf, no NaN
 RowVerdicts judge_limit(Op op, const numerics::Contract& contract, std::span<const double> logits, double theta,

@@ -33,7 +33,7 @@ class SharpenedRow {
   };
   /// |value - p_i| <= error, a few dozen 2^-53 p_i.
   Near near(std::size_t i) const;
-  /// p_i by the long doubles of this machine: closer, with no proof of it.
+  /// p_i by the long doubles of this machine: closer, but not proved.
   long double finer(std::size_t i) const;
 
  private:

@@ -8,9 +8,9 @@
 
 namespace softcheck::proptests {
 
-/// Addresses for tensors of gigabytes of which hardly a page is there, reserved once: a process that is forked later
-/// has them too, and is told by a table in shared memory which pages to open. Pages exist from when they are first
-/// written to until the tensor that they belong to is gone.
+/// Addresses for tensors of gigabytes with few pages present, reserved once. A process forked later has the same
+/// addresses; a table in shared memory lists the pages that it must open. A page exists from the first write to it
+/// until its tensor is destroyed.
 class SparseArena {
  public:
   /// throws   std::system_error when the system does not give so many addresses

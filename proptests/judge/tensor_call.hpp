@@ -16,7 +16,7 @@ inline constexpr std::size_t most_dimensions = 4;
 inline constexpr std::size_t most_inputs = 4;
 inline constexpr std::size_t most_outputs = 3;
 
-/// A tensor's shape and how it lies in memory. Every argument of a call has its own.
+/// A tensor's shape and its layout in memory. Every argument of a call has its own.
 struct TensorPlace {
   std::optional<numerics::Format> format = numerics::Format::f32;  // nothing: uint8, a mask
   std::vector<std::int64_t> shape;                                 // 1 to 4 dimensions, each >= 0
@@ -57,8 +57,8 @@ struct TensorCall {
   bool causal = false;
 };
 
-/// How a call ended. Only a function of the judge's own program can say that what it runs has returned something else
-/// than was asked for: a wrong shape or dtype.
+/// How a call ended. Only a function of the judge's own program can report `malformed`: the wrapped function returned a
+/// wrong shape or dtype.
 enum class CallEnd { done, refused, crashed, timed_out, malformed };
 
 struct TensorReply {
@@ -76,12 +76,12 @@ struct TensorReply {
 /// throws   std::invalid_argument when sizes disagree, or there are too many tensors or dimensions
 void require_valid(const TensorCall& call);
 
-/// Values, and what stands in the place of some, as the bits of their format.
+/// Values, some of them replaced, as the bits of their format.
 std::vector<std::uint64_t> encode(const InputTensor& tensor);
 /// Bits as the values of their format.
 std::vector<double> decode(const TensorPlace& place, const std::vector<std::uint64_t>& bits);
 
-/// Element i stands offsets[i] bytes from the first one, at target or source.
+/// Element i is offsets[i] bytes from the first one, at target or source.
 void store(const TensorPlace& place, const std::vector<std::size_t>& offsets, const std::vector<std::uint64_t>& bits,
            std::byte* target);
 std::vector<std::uint64_t> load(const TensorPlace& place, const std::vector<std::size_t>& offsets,

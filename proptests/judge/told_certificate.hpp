@@ -11,15 +11,15 @@ namespace softcheck::proptests {
 /// "12 times the threshold"; empty where the slack has no size.
 std::string times_threshold(double slack);
 
-/// A name, and what stands behind it.
+/// A name and its text.
 struct ToldLine {
   std::string name, text;
 };
 
-/// What was expected and got, and how far they are apart.
+/// The expected and the returned value, and their distance.
 std::vector<ToldLine> value_lines(const ShownValue& value, const numerics::Certificate& certificate);
 
-/// What was asked, and a line for each part of what came of it.
+/// The case, and a line for each part of its result.
 std::vector<std::string> told(const numerics::Certificate& certificate);
 
 }  // namespace softcheck::proptests

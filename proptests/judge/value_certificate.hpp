@@ -25,13 +25,13 @@ struct ErrorSums {
   std::size_t worst_element = 0;  // of the output
 
   /// exact     finite; counts nothing where it is below the format's smallest normal number, or no larger than allowed:
-  ///           a value of which no digit is promised has no ulps worth telling
+  ///           a value without a promised digit has no meaningful ulps
   /// allowed   its threshold
   void add(numerics::Format output, double exact, double error, std::size_t element, double allowed);
 };
 
-/// What was decided of one claim about one row, shown by the element that used most of its threshold. No text yet:
-/// among a thousand rows one is told of.
+/// The decision of one claim about one row, with the element that used most of its threshold. It has no text yet,
+/// because a report shows one row among a thousand.
 struct ValueFinding {
   std::string_view claim;           // a literal
   std::optional<std::size_t> item;  // none: a value of the whole row

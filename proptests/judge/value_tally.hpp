@@ -17,7 +17,7 @@ namespace softcheck::proptests {
 void add_errors(ErrorStatistics& errors, const ErrorSums& of_row, double share,
                 const std::function<std::string()>& witness);
 
-/// The errors that were seen of each claim on values, all calls of a trial together.
+/// The errors of each claim on values, over all calls of a trial.
 class ErrorTally {
  public:
   /// witness   names the call and the row; asked for only where an error is the largest yet

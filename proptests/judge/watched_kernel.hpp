@@ -15,17 +15,18 @@
 
 namespace softcheck::proptests {
 
-/// A claim on behaviour: so many times it was seen to do what it must not.
+/// A claim on behaviour, and the number of times that the kernel broke it.
 numerics::Certificate observed(const std::string& claim, Asked asked, std::size_t times);
 numerics::Certificate observed(const std::string& claim, KernelEvidence evidence, std::size_t times);
 
-/// The same numbers by their bits; all NaNs are one.
+/// The same numbers by their bits; all NaNs count as equal.
 bool same_bits(std::span<const double> a, std::span<const double> b);
 
 /// What a call asks for, as in "refused 3 calls with a mask".
 struct CallKind {
   std::string words;
-  /// Nothing but lengths and numbers, which each call has others of: asked again however often it was refused.
+  /// The call differs from others only in lengths and numbers: the judge makes such calls again after any number of
+  /// refusals.
   bool plain = false;
 
   CallKind(std::string words_, bool plain_ = false)  // NOLINT(google-explicit-constructor): words are a kind
@@ -33,22 +34,23 @@ struct CallKind {
   CallKind(const char* words_) : words(words_) {}  // NOLINT(google-explicit-constructor)
 };
 
-/// A kernel on trial, whatever it computes: every call is judged by how it went, refusals are counted by what was asked
-/// for, and what is seen and is no verdict is noted.
+/// A kernel on trial, of any op. Judges for every call how it ended, counts refusals by the kind of call, and notes
+/// observations that are no verdict.
 class WatchedKernel {
  public:
-  /// exempt   claims it is known to break
-  /// must_accept  every call is inside the domain that it is made for: to refuse one breaks kernel.accepts
+  /// exempt   claims that the kernel is known to break
+  /// must_accept  every call is inside the kernel's domain: a refusal breaks kernel.accepts
   WatchedKernel(const KernelSource& source, const KernelLimits& limits, std::set<std::string> exempt,
                 bool must_accept = false);
 
-  /// What every call is judged by: kernel.returns, kernel.keeps_inputs, kernel.stays_inside, kernel.keeps_environment.
+  /// The claims of every call: kernel.returns, kernel.keeps_inputs, kernel.stays_inside, kernel.keeps_environment.
   static const std::vector<std::string>& claims();
   /// Those, and kernel.accepts where no call may be refused.
   std::vector<std::string> call_claims() const;
 
-  /// Calls, and adds the certificates of claims(); no outputs unless the call was done. A kernel that hung once is not
-  /// called again, and one that refused every call of a kind is soon asked no more of it.
+  /// Calls the kernel, and adds the certificates of claims(); no outputs unless the call was done. A kernel that hung
+  /// once is not called again. After enough refusals of a kind of call, with none accepted, no more calls of it are
+  /// made.
   ///
   /// asked    names the call; asked for only where a claim does not hold, since a thousand rows take long to write
   std::vector<std::vector<double>> call(const TensorCall& call, const CallKind& kind,
@@ -58,7 +60,7 @@ class WatchedKernel {
                const std::string& difference, const Asked& asked, Certificates& certificates);
 
   bool exempts(const std::string& claim) const { return exempt_.contains(claim); }
-  /// The certificates of the other claims; what an exempt one is known for becomes a note.
+  /// The certificates of the other claims; the results of exempt claims become notes.
   Certificates without_exempt(Certificates certificates);
   void note(const std::string& text) { notes_.insert(text); }
   std::vector<std::string> notes() const;

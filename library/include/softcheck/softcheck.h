@@ -6,20 +6,20 @@
  *   if (status != SOFTCHECK_PASS) fputs(report, stderr);
  *   softcheck_free(report);
  *
- * A kernel is called as kernels/abi/softcheck_kernel.h says; softcheck_call, DLTensor and every rule about them stand
- * there. The words of --contract, --domain and --require, and what a verdict means, stand in docs/kernels/judging.md.
+ * The judge calls a kernel by the rules of kernels/abi/softcheck_kernel.h, which defines softcheck_call and DLTensor.
+ * docs/kernels/judging.md explains the words of --contract, --domain and --require, and the verdicts.
  *
- * Status   Every function returns a softcheck_status: the exit code that the softcheck command has for the same.
- * Report   *report is JSON text (UTF-8, NUL-terminated), made for every status, or NULL where report is NULL or memory
- *          ran out. The caller gives it back by softcheck_free. Its members:
+ * Status   Every function returns a softcheck_status: the exit code of the softcheck command for the same result.
+ * Report   *report is JSON text (UTF-8, NUL-terminated). Every status has one, unless memory ran out: then *report is
+ *          NULL. A caller that needs no report passes NULL. The caller frees it with softcheck_free. Its members:
  *            "status", "verdict"   "pass", "fail", "crash", "timeout", "refused", "undecided", "vacuous", or "error"
- *            "error"               what was wrong with the call, where the verdict is "error"
+ *            "error"               the error in the call, if the verdict is "error"
  *            "summary", "text"     one line, and the report for a reader
- *            "claims"              as `softcheck kernel --json` has them
- *          and what the function adds to them.
+ *            "claims"              the same as in `softcheck kernel --json`
+ *          and the members that the function adds.
  * Threads  Functions may be called from several threads. Those that judge a kernel fork: in a process with other
  *          threads the fork has only the calling one.
- * Errors   No exception crosses this boundary, and nothing is printed.
+ * Errors   The library throws no exception across this boundary, and prints nothing.
  */
 #ifndef SOFTCHECK_SOFTCHECK_H
 #define SOFTCHECK_SOFTCHECK_H
@@ -44,109 +44,109 @@ typedef enum softcheck_status {
   SOFTCHECK_FAIL = 1,
   SOFTCHECK_USAGE = 2,     /* an option or an argument is wrong */
   SOFTCHECK_MALFORMED = 3, /* a replay, a library or a tensor cannot be read, or tensors do not fit together */
-  SOFTCHECK_REFUSED = 4,   /* the kernel refuses all, or there is no such symbol or dtype */
-  SOFTCHECK_UNDECIDED = 5, /* also vacuous: the contract says nothing, or no call decided a claim */
+  SOFTCHECK_REFUSED = 4,   /* the kernel refuses every call, or there is no such symbol or dtype */
+  SOFTCHECK_UNDECIDED = 5, /* also vacuous: the contract allows any value, or no call decided a claim */
   SOFTCHECK_CRASHED = 6,
   SOFTCHECK_TIMED_OUT = 7,
   SOFTCHECK_INTERNAL = 70 /* memory ran out, or an error of the library itself */
 } softcheck_status;
 
-/* A kernel in the caller's program: as softcheck_kernel, with the context it was given with. */
+/* A kernel in the caller's program: as softcheck_kernel, with the caller's context. */
 typedef int (*softcheck_function)(const softcheck_call* call, void* context);
 
-/* What a softcheck_function may return beside 0 and refusals. Malformed: what it wraps has returned something else than
- * was asked for, such as a wrong shape; what it has printed is shown. The other two under isolation "none" and
- * "elsewhere" only: the kernel did not return; else they are refusals. */
+/* Values that a softcheck_function may return beside 0 and refusals. Malformed: the wrapped function returned a wrong
+ * result, such as a wrong shape; the report shows its printed text. The other two mean that the kernel did not return.
+ * They count under isolation "none" and "elsewhere" only; under others they are refusals. */
 #define SOFTCHECK_CALL_CRASHED (-1000001)
 #define SOFTCHECK_CALL_TIMED_OUT (-1000002)
 #define SOFTCHECK_CALL_MALFORMED (-1000003)
 
-/* All members but size may be 0: then the default holds. */
+/* All members but size may be 0, which selects the default. */
 typedef struct softcheck_options {
   size_t size;           /* sizeof(softcheck_options): later versions append */
   const char* op;        /* "softmax" (default), "log_softmax", "logsumexp", "entropy", "adaptive_softmax",
                             "attention", "adaptive_attention" */
   const char* dtype;     /* of the inputs: "f64", "f32" (default), "f16", "bf16"; tensors bring their own */
-  const char* out_dtype; /* of logsumexp, entropy and lse, where it is the inputs' own */
-  const char* contract;  /* what the kernel promises: "acc=f32 exp=2ulp sum=lanes:8 masked=zero" */
+  const char* out_dtype; /* of logsumexp, entropy and lse, if it is the inputs' dtype */
+  const char* contract;  /* the kernel's contract: "acc=f32 exp=2ulp sum=lanes:8 masked=zero" */
   const char* domain;    /* calls that the kernel is made for: "n=16k n<=8192 theta=1 compact" */
   const char* require;   /* "deterministic,batch-invariant,in-place" */
-  const char* exempt;    /* claims that are noted and not judged, separated by blanks or commas */
+  const char* exempt;    /* claims that the report notes but the judge does not judge, separated by blanks or commas */
   const char* effort;    /* "quick", "default", "deep" */
   const char* replay;    /* "PROPERTY CASE", as a failure printed it: that case alone */
   const char* isolation; /* "full" (default), "process", or for functions "none": called in this process on this thread,
-                            or "elsewhere": the same, but it asks a process of its own, and says how the kernel ended
-                            there; docs/security.md says what each contains */
+                            or "elsewhere": the same, but the function calls a separate process, and returns how the
+                            kernel ended there; docs/security.md says what each contains */
   const char* name;      /* of a function, in reports */
-  const char* again;     /* of a function: how it is judged again, for replay lines. "{contract}" in it becomes
+  const char* again;     /* of a function: the call that judges it again, for replay lines. "{contract}" in it becomes
                             ", contract='WORDS'", and "{replay}" ", replay='PROPERTY CASE'", or nothing */
-  double budget;         /* seconds for all of it; then what is known is the report */
+  double budget;         /* seconds for the judgement; the report then has the results so far */
   double time_limit;     /* seconds for one call (10) */
   double load_limit;     /* seconds for a library to load (120) */
   double memory_limit;   /* GiB of addresses beyond the program's own (8) */
   uint64_t max_length;   /* longest row (the effort's) */
   uint64_t seed;         /* of the random cases (20241001) */
   uint64_t cases;        /* random cases of each property (the effort's) */
-  uint64_t worst;        /* rows of tensors at hand that the report shows (10) */
-  /* Asked some twenty times a second: nonzero ends the work, and what is known is the report. */
+  uint64_t worst;        /* rows that the report of softcheck_judge_tensors shows (10) */
+  /* The library calls it some twenty times a second. Nonzero ends the work; the report then has the results so far. */
   int (*interrupted)(void* context);
-  /* Told now and then. property is NULL for tensors at hand, whose cases are rows. */
+  /* The library calls it from time to time. For tensors, property is NULL and cases are rows. */
   void (*progress)(void* context, const char* property, uint64_t done, uint64_t cases, double seconds);
   void* context; /* of both */
 } softcheck_options;
 
-/* "0.2.0 (commit 0123456789ab)"; valid for ever. */
+/* "0.2.0 (commit 0123456789ab)"; valid until the program ends. */
 SOFTCHECK_API const char* softcheck_version(void);
 
-/* Gives a report back; NULL is allowed. */
+/* Frees a report; NULL is allowed. */
 SOFTCHECK_API void softcheck_free(char* report);
 
-/* Judges the kernel "LIB:SYMBOL", in processes of its own.
- * Adds "calls", "refused", "rows", "seconds", "isolation", "notes", "printed", and "counterexample" where there is one:
+/* Judges the kernel "LIB:SYMBOL", in separate processes.
+ * Adds "calls", "refused", "rows", "seconds", "isolation", "notes", "printed", and "counterexample" if there is one:
  * {"property", "case", "replay", "inputs": [{"name", "dtype", "shape", "values"}], "theta", "scale", "causal"}; values
  * are numbers, "NaN", "Infinity" or "-Infinity", and null beyond 2^20 of them. */
 SOFTCHECK_API int softcheck_judge_library(const char* kernel, const softcheck_options* options, char** report);
 
-/* The same of a function of this program. It runs in forks of this process, so that its crash is a verdict; what it
- * changes of the program's state is lost. Under isolation "none" it is called here: a crash is then the program's. */
+/* The same for a function of this program. The function runs in forks of this process: a crash is a verdict, and its
+ * changes to the program's state are lost. Under isolation "none" it runs in this process: a crash ends the program. */
 SOFTCHECK_API int softcheck_judge_function(softcheck_function function, void* context, const softcheck_options* options,
                                            char** report);
 
-/* Under isolation "none" or "elsewhere", inside a softcheck_function: text that the report shows as printed by the
- * kernel. */
+/* A softcheck_function calls this under isolation "none" or "elsewhere": the report shows the text as the kernel's
+ * output. */
 SOFTCHECK_API void softcheck_printed(const char* text);
 
-/* Finds the standard contract that the kernel keeps to, and judges it by that. Adds what judging adds, and "contract",
- * null where none fits, "contract_words": [{"word", "because"}] and "failure". Of options, contract and replay must be
- * NULL. */
+/* Finds a standard contract that the kernel keeps, and judges the kernel by it. Adds the members of judging, and
+ * "contract", null if none fits, "contract_words": [{"word", "because"}] and "failure". options->contract and
+ * options->replay must be NULL. */
 SOFTCHECK_API int softcheck_infer_library(const char* kernel, const softcheck_options* options, char** report);
 SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* context, const softcheck_options* options,
                                            char** report);
 
-/* Judges results at hand. call is one that somebody made: its inputs, its outputs as they were written, and its theta,
- * scale and causal; stream and abi_version are not read. Nothing is called.
+/* Judges existing results. call describes a finished call: its inputs, its outputs as the kernel wrote them, and its
+ * theta, scale and causal. stream and abi_version are not read. No kernel is called.
  *
  *   softmax family         logits (..., n)[, mask]; out (..., n), or (...) for row values
  *   attention              q (..., queries, dim), k (..., keys, dim), v (..., keys, value dim)[, mask (..., queries,
  *                          keys)], two to four dimensions: batch and heads first; out[, lse[, entropy]]
  *
- * Tensors are on the CPU and may have any strides, 0 and negative ones too; a mask is uint8 or bool and is broadcast.
- * Of options op, contract, exempt, worst, interrupted, progress and context are read.
+ * Tensors are on the CPU and may have any strides, including 0 and negative ones. A mask is uint8 or bool and is
+ * broadcast. The function reads these options: op, contract, exempt, worst, interrupted, progress and context.
  * Adds "judged", "failed", "worst": [{"index", "claim", "item", "got", "expected", "threshold", "share", "verdict"}],
  * "profile" and "histogram" (proptests/tensors/tensor_judge.hpp), "picture", an SVG of them, and "contract". */
 SOFTCHECK_API int softcheck_judge_tensors(const softcheck_call* call, const softcheck_options* options, char** report);
 
 /* The exact value of every element of output `which` (0; of attention 1 is lse and 2 entropy), between two doubles,
- * row-major. Outputs of the call are not read. NaN where the value is NaN.
+ * row-major. The outputs of the call are not read. Both doubles are NaN where the value is NaN.
  *
- * count   of each array: the elements of the output; any other is SOFTCHECK_USAGE, and the report's "shape" and "count"
- *         say what it needs. lower and upper may be NULL when count is 0, to ask for that. */
+ * count   length of each array: the elements of the output. Any other count is SOFTCHECK_USAGE; the report's "shape"
+ *         and "count" then have the right one. Pass count 0 to get them; lower and upper may then be NULL. */
 SOFTCHECK_API int softcheck_reference(const softcheck_call* call, uint32_t which, const softcheck_options* options,
                                       double* lower, double* upper, size_t count, char** report);
 
-/* What the contract grants each element of output `which`: |got - exact| <= allowed. 0 where the value must be exact,
- * infinite where nothing is promised, NaN where a value is right by what it is (NaN, a fully masked row). The output's
- * dtype is that of the call's output, where it has one. */
+/* The error that the contract allows each element of output `which`: |got - exact| <= allowed. 0 where the value must
+ * be exact, infinite where the contract promises nothing, NaN where no threshold applies (NaN, a fully masked row). The
+ * output's dtype is that of the call's output, if it has one. */
 SOFTCHECK_API int softcheck_threshold(const softcheck_call* call, uint32_t which, const softcheck_options* options,
                                       double* allowed, size_t count, char** report);
 

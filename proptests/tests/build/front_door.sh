@@ -4,6 +4,9 @@ set -eu
 ./run help | grep -q 'usage: ./run VERB'
 if ./run no-such-verb >/dev/null 2>&1; then echo "an unknown verb was accepted"; exit 1; else test $? = 2; fi
 grep -q './run test' .ci/run
+status=0
+said=$(./run test quick 2>&1) || status=$?
+case $status$said in 2*"fast, full, proofs"*"'quick'"*) ;; *) echo "run test quick: exit $status, $said"; exit 1 ;; esac
 for wrong in '--nonsense' '--results' '--program' '--program README.md'; do
   status=0
   # shellcheck disable=SC2086 # a flag and its value

@@ -53,6 +53,7 @@ TEST(ShippedModels, AreTheFilesOfTheirList) {
   EXPECT_EQ(found, listed.size());
 }
 
+// Labelled full: ShippedModels.WhatThePaperSaysOfItsTableHolds
 TEST(ShippedModels, WhatThePaperSaysOfItsTableHolds) {
   EvaluationOptions options;
   options.sizes = {16, 32, 64, 128, 256, 512, 1024, 2048, 4096};
@@ -87,6 +88,7 @@ TEST(ShippedModels, EveryCoefficientLiesWithinItsBounds) {
   EXPECT_EQ(rows, 60U);
 }
 
+// Labelled full: ShippedModels.ASmokeModelLearnsAndDisperses
 // Training from nothing, as the paper does it but shorter: it learns, and disperses.
 TEST(ShippedModels, ASmokeModelLearnsAndDisperses) {
   TrainingOptions training;

@@ -51,6 +51,7 @@ AttentionOptions covering() {
   return options;
 }
 
+// Labelled full: AttentionCoverage.EveryClassIsMetAtDefaultEffort
 TEST(AttentionCoverage, EveryClassIsMetAtDefaultEffort) {
   const KernelSubject subject = attention_subject("softcheck_cpu_kernels", "softcheck_attention",
                                                   "acc=f32 exp=1ulp sum=blocks:128 masked=zero subnormal=kept");

@@ -54,6 +54,7 @@ void softmax_of_bits(std::span<const std::uint16_t> logits, double theta, std::s
   }
 }
 
+// Labelled full: Conforms.RowFunctionsOfEveryTypeAreJudged
 TEST(Conforms, RowFunctionsOfEveryTypeAreJudged) {
   EXPECT_TRUE(conforms(softmax<float>, "softmax f32"));
   EXPECT_TRUE(conforms(softmax<double>, "softmax f64"));

@@ -91,6 +91,7 @@ KernelSubject adding_by(Sum sum, int theta_roundings = 0) {
   return subject;
 }
 
+// Labelled full: InferContract.*
 TEST(InferContract, TheOrderOfSummationIsMeasured) {
   const std::pair<Sum, std::string> kernels[] = {
       {sum_in_lanes<1>, "sum=sequential measured"},  {sum_in_lanes<2>, "sum=lanes:2 measured"},

@@ -81,6 +81,7 @@ std::string joined(const std::vector<std::string>& lines) {
   return text;
 }
 
+// Labelled full: Coverage.AtDefaultEffortEveryClassIsMet
 TEST(Coverage, AtDefaultEffortEveryClassIsMet) {
   const KernelSource ours{std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_cpu_kernels.so", "softcheck_softmax"};
   const KernelJudgement judgement =

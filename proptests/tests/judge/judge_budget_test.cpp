@@ -33,6 +33,7 @@ bool mentions(const std::vector<std::string>& lines, const std::string& text) {
   return std::ranges::any_of(lines, [&](const std::string& line) { return line.find(text) != line.npos; });
 }
 
+// Labelled full: JudgeBudget.ACorrectKernelIsUndecidedWhenTheTimeIsUp
 TEST(JudgeBudget, ACorrectKernelIsUndecidedWhenTheTimeIsUp) {
   const auto start = Clock::now();
   const KernelSubject subject = subject_of("softcheck_mutants", "correct_two_pass");

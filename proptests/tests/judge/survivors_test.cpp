@@ -64,6 +64,7 @@ const Names symbols{"mutant_constant_one_over_n",
                     "correct_kahan",
                     "example_softmax_c"};
 
+// Labelled full: Survivors.*
 TEST(Survivors, CriteriaAcceptWhatTheyAcceptAndTheJudgeNothing) {
   const std::vector<Specimen> zoo = specimens(symbols);
   const SurvivorMatrix matrix = survivor_matrix(

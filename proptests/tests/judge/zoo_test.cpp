@@ -166,6 +166,7 @@ class ZooTest : public ::testing::Test {
   ZooRow row_;
 };
 
+// Labelled full: Zoo.*:ZooMatrix.*
 // Before the matrix, so that in one process, too, each kernel is judged once.
 const bool registered = [] {
   for (const ZooRow& row : read_zoo()) {

@@ -187,6 +187,7 @@ std::size_t compare(const Contract& contract, const std::vector<double>& logits,
   return 1;
 }
 
+// Labelled full: TheoremFormulas.TheBoundsAreTheTheoremsRightHandSides
 TEST(TheoremFormulas, TheBoundsAreTheTheoremsRightHandSides) {
   const PrecisionScope precision(256);
   std::size_t compared = 0;

@@ -1,0 +1,50 @@
+#!/bin/sh
+# labels.sh CTEST BUILD: every test that ctest knows has one label, fast, full or proofs, and every `Labelled full` line of a
+# source names tests that are there.
+set -eu
+ctest=$1 build=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+tests() { # FOLDER LABEL...: the names of the tests that have all of these labels
+  folder=$1
+  shift
+  for label do
+    shift
+    set -- "$@" --label-regex "^$label\$"
+  done
+  "$ctest" --test-dir "$folder" --show-only "$@" | sed -n 's/^ *Test *#[0-9]*: //p' | sort
+}
+
+one_label() { # FOLDER: its tests are those that are fast, full or proofs, and no test is two of them
+  tests "$1" >"$work/all"
+  [ -s "$work/all" ] || { echo "no tests below $1"; return 1; }
+  for label in fast full proofs; do tests "$1" $label; done | sort >"$work/labelled"
+  diff "$work/all" "$work/labelled" >"$work/differences" && return 0
+  sed -n 's/^< /no label: /p; s/^> /two labels: /p' "$work/differences"
+  return 1
+}
+
+# In a folder of its own, so that ctest's log of the run under way is left alone.
+mkdir "$work/build" "$work/planted"
+echo "subdirs(\"$build\")" >"$work/build/CTestTestfile.cmake"
+one_label "$work/build"
+echo "$(wc -l <"$work/all") tests have one label each"
+
+plant() { # LABELS: a second test beside one that is fast
+  printf 'add_test(right true)\nset_tests_properties(right PROPERTIES LABELS fast)\nadd_test(wrong true)\n%s\n' \
+    "${1:+set_tests_properties(wrong PROPERTIES LABELS \"$1\")}" >"$work/planted/CTestTestfile.cmake"
+}
+plant full
+one_label "$work/planted" || { echo "two right labels were refused"; exit 1; }
+for wrong in '' 'fast;full' 'slow'; do
+  plant "$wrong"
+  if one_label "$work/planted" >/dev/null; then echo "accepted: a test labelled '$wrong'"; exit 1; fi
+done
+
+tests "$work/build" full >"$work/full"
+grep -rh '^// Labelled full: ' proptests/tests --include='*.cpp' | sed 's/^.*: //' | tr ':' '\n' >"$work/filters"
+[ -s "$work/filters" ] || { echo "no source has a line 'Labelled full'"; exit 1; }
+while read -r filter; do
+  grep -qF "${filter%\*}" "$work/full" || { echo "no test is '$filter'"; exit 1; }
+done <"$work/filters"
