@@ -22,8 +22,7 @@ std::string shown(const Json& value) {
 
 // Integers count as numbers where a double holds them.
 bool is_exact_number(const Json& value) {
-  constexpr double largest = 0x1p53;
-  if (value.is_number_integer()) return std::abs(value.get<double>()) <= largest;
+  if (value.is_number_integer()) return std::abs(value.get<double>()) < 0x1p53;
   return value.is_number_float() && std::isfinite(value.get<double>());
 }
 
@@ -91,7 +90,10 @@ Config Config::parse(std::string_view text, const std::string& name) {
 
 Config Config::of_values(const std::vector<std::pair<std::string, ConfigValue>>& values, const std::string& name) {
   Json root = Json::object();
-  for (const auto& [key, value] : values) std::visit([&](const auto& held) { root[key] = held; }, value);
+  for (const auto& [key, value] : values) {
+    Json& place = root[key];
+    std::visit([&](const auto& held) { place = held; }, value);
+  }
   return Config(std::make_shared<const Tree>(Tree{name, std::move(root)}));
 }
 

@@ -15,7 +15,7 @@ namespace {
 // Bytes of the file in memory at a time, unless one block has more.
 constexpr std::int64_t piece_bytes = std::int64_t{1} << 20;
 // What may be read in vain between two rows: copying as much costs what another call costs. Measured: models/bench.
-constexpr std::int64_t gap_bytes = 8192;
+constexpr std::int64_t gap_bytes = 4096;
 // A tile of rows is decoded before it is stored in columns: it stays in the first cache, and a column gets whole lines.
 constexpr std::int64_t tile_rows = 16;
 constexpr std::int64_t tile_columns = 256;              // of every format whole blocks
