@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <thread>
@@ -71,11 +73,11 @@ std::vector<const models::HeadDescription*> chosen_heads(const models::ModelDesc
 }
 
 // One row for each claim, with all heads' certificates.
-Report report_of(const models::CheckpointReport& checkpoint) {
+Report report_of(const models::CheckpointReport& checkpoint, std::vector<numerics::Certificate> observed) {
   std::map<std::string, std::vector<numerics::Certificate>> by_claim;
-  for (numerics::Certificate& certificate : certify_report(checkpoint)) {
-    by_claim[certificate.claim].push_back(std::move(certificate));
-  }
+  std::vector<numerics::Certificate> all = certify_report(checkpoint);
+  std::ranges::move(observed, std::back_inserter(all));
+  for (numerics::Certificate& certificate : all) by_claim[certificate.claim].push_back(std::move(certificate));
   Report report;
   for (auto& [claim, certificates] : by_claim) {
     ReportRow row;
@@ -141,6 +143,7 @@ int run_checkpoint(const std::string& path, const CheckpointFlags& flags) {
   checkpoint.path = path;
   checkpoint.options = {flags.eps, flags.items};
   std::size_t asked = 0;
+  std::vector<numerics::Certificate> observed;
   {
     const Interruption interruption;
     Progress progress;
@@ -161,10 +164,14 @@ int run_checkpoint(const std::string& path, const CheckpointFlags& flags) {
       for (std::optional<models::HeadCertificate>& head : certify_heads(*file, checkpoint.model, job)) {
         if (head) checkpoint.heads.push_back(std::move(*head));
       }
+      if (flags.activations.empty()) return;
+      models::Observation observation = models::observe(flags.activations, checkpoint.model, checkpoint.heads);
+      checkpoint.observed = std::move(observation.heads);
+      observed = std::move(observation.certificates);
     });
   }
   checkpoint.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  Report report = report_of(checkpoint);
+  Report report = report_of(checkpoint, std::move(observed));
   add_gates(checkpoint, flags.fail_if, report);
   const bool whole = checkpoint.heads.size() == asked;
   std::string text = to_table(checkpoint, flags.all_heads ? 0 : ranked_heads);

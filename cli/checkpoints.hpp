@@ -14,7 +14,8 @@ struct CheckpointFlags {
   std::string layers;                // "", "3" or "0-3"
   std::vector<std::string> fail_if;  // gates
   std::string html;
-  unsigned threads = 0;  // 0: all of the machine's
+  std::string activations;  // recorded queries and keys; "": none
+  unsigned threads = 0;     // 0: all of the machine's
   bool all_heads = false;
   OutputFlags output;
 };

@@ -196,6 +196,9 @@ void add_model_verb(Verb app, int& exit_code) {
       .type_name("CONDITION")
       .once_each()
       .check(wrong_gate);
+  verb.add_option("--activations", flags->checkpoint.activations,
+                  "Queries and keys of recorded forward passes, a safetensors file")
+      .type_name("FILE");
   verb.add_option("--threads", flags->checkpoint.threads, "Threads for a checkpoint [all of the machine's]")
       .within(1U, 1024U);
   add_output_flags(verb, flags->output);

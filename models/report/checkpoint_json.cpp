@@ -60,6 +60,14 @@ std::string to_json(const CheckpointReport& report, const std::string& extra) {
                      {"context", report.model.context}};
   Json heads = Json::array();
   for (const HeadCertificate& head : report.heads) heads.push_back(head_json(head));
+  for (const ObservedHead& observed : report.observed) {
+    heads[observed.place]["observed"] = {{"rows", observed.rows},
+                                         {"spread", interval(observed.spread)},
+                                         {"median_spread", number(observed.median_spread)},
+                                         {"logit", interval(observed.logit)},
+                                         {"least_entropy", number(observed.least_entropy)},
+                                         {"largest_coefficient", number(observed.largest_coefficient)}};
+  }
   result["heads"] = std::move(heads);
   if (!extra.empty()) result.update(Json::parse(extra));
   return result.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -57,6 +57,33 @@ std::string head_line(const HeadCertificate& head) {
                      shown(head.dispersion_length_log10.upper), shown(head.entropy_floor.lower), remarks);
 }
 
+// What recorded forward passes had, beside what is certified: medians over the heads of a layer.
+std::string observed_table(const CheckpointReport& report) {
+  std::string text =
+      fmt::format("\n  recorded, medians over a layer's heads\n  {:>5} {:>8} {:>14} {:>14} {:>14} {:>14}\n", "layer",
+                  "rows", "widest spread", "share of best", "least entropy", "largest coeff.");
+  const auto middle = [](std::vector<double> values) {
+    std::ranges::sort(values);
+    return values[values.size() / 2];
+  };
+  for (std::size_t i = 0; i < report.observed.size();) {
+    const int layer = report.heads[report.observed[i].place].head.layer;
+    std::vector<double> spreads, shares, entropies, coefficients;
+    std::size_t rows = 0;
+    for (; i < report.observed.size() && report.heads[report.observed[i].place].head.layer == layer; ++i) {
+      const ObservedHead& observed = report.observed[i];
+      spreads.push_back(observed.spread.upper);
+      shares.push_back(observed.spread.upper / best(report.heads[observed.place]));
+      entropies.push_back(observed.least_entropy);
+      coefficients.push_back(observed.largest_coefficient);
+      rows = std::max(rows, observed.rows);
+    }
+    text += fmt::format("  {:>5} {:>8} {:>14} {:>14} {:>14} {:>14}\n", layer, rows, shown(middle(spreads)),
+                        shown(middle(shares)), shown(middle(entropies)), shown(middle(coefficients)));
+  }
+  return text;
+}
+
 }  // namespace
 
 double tightness(const HeadCertificate& head) {
@@ -119,6 +146,7 @@ std::string to_table(const CheckpointReport& report, std::size_t ranked) {
   text += fmt::format("  {:>8} {:>9} {:>9} {:>9} {:>9}   {:>5} {:>9} {:>9} {:>9}\n", "head", "product", "folded",
                       "joint", "best", "share", "|logit|", "log10 N", "H >=");
   for (std::size_t i = 0; i < count; ++i) text += head_line(*all[i]);
+  if (!report.observed.empty()) text += observed_table(report);
   return text;
 }
 

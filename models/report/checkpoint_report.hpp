@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "models/bounds/head_certificate.hpp"
-#include "numerics/certificate.hpp"
+#include "models/report/observed.hpp"
 
 namespace softcheck::models {
 
@@ -16,6 +16,7 @@ struct CheckpointReport {
   CertifyOptions options;
   std::vector<HeadCertificate>
       heads;  // layer by layer, head by head; fewer than the model has where layers were chosen
+  std::vector<ObservedHead> observed;  // of recorded forward passes, where there are any
   double seconds = 0;
 };
 
