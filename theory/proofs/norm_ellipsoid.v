@@ -336,7 +336,7 @@ Ltac in_one_dimension :=
   unfold small_logit, head_logit, factor_matrix, factor_bias, in_ball, affine, multiply, transpose, product, scale, add,
     dot, ones, twos, one, sum; cbn [seq map fold_right].
 
-(** z = z' = 1 has the logit 4, z = 1, z' = -1 has 0: without the 2 [spread] is false. *)
+(** z = z' = 1 has the logit 4, z = 1, z' = -1 has 0. *)
 Example spread_is_reached :
   admissible 1 1 (factor_matrix 1 ones ones) (factor_bias 1 one ones) 1 1 4 /\ spread_form 1 1 4 = 4 /\
   in_ball 1 1 one /\ in_ball 1 1 (scale (-1) one) /\ small_logit one one - small_logit one (scale (-1) one) = 4.
@@ -344,6 +344,13 @@ Proof.
   split; [|split; [|split; [|split]]]; try (in_one_dimension; lra).
   - intros v. in_one_dimension. lra.
   - unfold spread_form. replace (1 * 4) with (2 * 2) by ring. rewrite sqrt_square; lra.
+Qed.
+
+Example spread_needs_its_two :
+  ~ spread_at_most (1 * sqrt (1 * 4)) (head_logits 1 1 1 ones ones one one 1 one [one; scale (-1) one]).
+Proof.
+  intros within. destruct spread_is_reached as [_ [form [_ [_ apart]]]]. unfold small_logit, spread_form in *.
+  specialize (within _ _ (or_introl eq_refl) (or_intror (or_introl eq_refl))). lra.
 Qed.
 
 (** N = 2, as 2 u^2 + 2 u^2 <= (2 u)^2. *)
