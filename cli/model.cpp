@@ -22,6 +22,7 @@
 #include "experiments/attention_kernels.hpp"
 #include "experiments/safetensors.hpp"
 #include "experiments/trained_models.hpp"
+#include "models/report/gate.hpp"
 
 namespace softcheck::cli {
 
@@ -65,9 +66,7 @@ std::vector<TrainedModel> read(const std::vector<std::string>& files) {
 // Checkpoints one at a time, each with its own table; the files of --json and --junit hold one.
 int run_checkpoints(const ModelFlags& flags) {
   CheckpointFlags checkpoint = flags.checkpoint;
-  checkpoint.eps = flags.options.eps;
-  checkpoint.items = flags.items.value_or(0);
-  checkpoint.output = flags.output;
+  checkpoint.question.options = {flags.options.eps, flags.items.value_or(0)};
   const bool has_files = !flags.output.json.empty() || !flags.output.junit.empty() || !checkpoint.html.empty();
   if (flags.files.size() > 1 && has_files) {
     throw InputError(usage,
@@ -75,10 +74,20 @@ int run_checkpoints(const ModelFlags& flags) {
   }
   int worst = holds;
   for (const std::string& file : flags.files) {
-    const int code = run_checkpoint(file, checkpoint);
+    checkpoint.question.path = file;
+    const int code = run_checkpoint(checkpoint, flags.output);
     if (worst == holds || code == violated) worst = code;
   }
   return worst;
+}
+
+std::string wrong_gate(const std::string& text) {
+  try {
+    models::Gate::parse(text);
+    return "";
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
 }
 
 int run_model(const ModelFlags& flags) {
@@ -146,21 +155,8 @@ std::vector<ReportRow> rows_of_model(const TrainedModel& model, const ModelOptio
   }
   std::vector<ReportRow> rows;
   for (ModelClaim& claim : claims) {
-    ReportRow row;
-    row.claim = claim.claim;
-    row.subject = model.name;
-    row.cases = claim.certificates.size();
-    row.verdict = proptests::report_verdict(numerics::worst(claim.certificates));
-    row.seconds = claim.seconds;
-    row.details = std::move(claim.lines);
-    for (numerics::Certificate& certificate : claim.certificates) {
-      if (!std::isnan(certificate.slack) && !(row.slack >= certificate.slack)) row.slack = certificate.slack;
-      if (certificate.verdict == numerics::Verdict::proved) continue;
-      row.details.push_back(fmt::format("{}: {} {} {}; {}", numerics::to_string(certificate.verdict),
-                                        certificate.left.to_string(), numerics::to_string(certificate.relation),
-                                        certificate.right.to_string(), certificate.witness));
-      row.failed.push_back(std::move(certificate));
-    }
+    ReportRow row = std::move(proptests::rows_of(claim.certificates, model.name, claim.seconds).front());
+    row.details.insert(row.details.begin(), claim.lines.begin(), claim.lines.end());
     rows.push_back(std::move(row));
   }
   return rows;
@@ -188,18 +184,18 @@ void add_model_verb(Verb app, int& exit_code) {
   verb.add_option("--n", flags->items, "Items of the entropy floor [a checkpoint's context, 1024 of a network]")
       .within(std::uint64_t{1}, std::uint64_t{1} << 62);
   verb.add_option("--seed", flags->options.seed, "Seed of what is sampled of a network").capture_default_str();
-  verb.add_option("--layers", flags->checkpoint.layers, "Layers of a checkpoint: 3 or 0-3 [all]")
+  verb.add_option("--layers", flags->checkpoint.question.layers, "Layers of a checkpoint: 3 or 0-3 [all]")
       .type_name("RANGE")
-      .check(wrong_layers);
+      .check(models::wrong_layers);
   verb.add_flag("--heads", flags->checkpoint.all_heads, "Print every head of a checkpoint, not the widest ten");
-  verb.add_option("--fail-if", flags->checkpoint.fail_if, "Exit 1 where a head is so: 'logit.f16 > 65504'")
+  verb.add_option("--fail-if", flags->checkpoint.question.fail_if, "Exit 1 where a head is so: 'logit.f16 > 65504'")
       .type_name("CONDITION")
       .once_each()
       .check(wrong_gate);
-  verb.add_option("--activations", flags->checkpoint.activations,
+  verb.add_option("--activations", flags->checkpoint.question.activations,
                   "Queries and keys of recorded forward passes, a safetensors file")
       .type_name("FILE");
-  verb.add_option("--threads", flags->checkpoint.threads, "Threads for a checkpoint [all of the machine's]")
+  verb.add_option("--threads", flags->checkpoint.question.threads, "Threads for a checkpoint [all of the machine's]")
       .within(1U, 1024U);
   add_output_flags(verb, flags->output);
   verb.callback([flags, &exit_code] { exit_code = run_model(*flags); });

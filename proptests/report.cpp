@@ -143,6 +143,39 @@ int exit_code(ReportVerdict verdict) {
   return 1;
 }
 
+std::vector<ReportRow> rows_of(const std::vector<Certificate>& certificates, const std::string& subject,
+                               double seconds) {
+  std::vector<ReportRow> rows;
+  std::vector<std::vector<Certificate>> by_row;
+  for (const Certificate& certificate : certificates) {
+    const auto found = std::ranges::find(rows, certificate.claim, &ReportRow::claim);
+    const auto place = static_cast<std::size_t>(found - rows.begin());
+    if (found == rows.end()) {
+      ReportRow row;
+      row.claim = certificate.claim;
+      row.subject = subject;
+      row.seconds = seconds;
+      rows.push_back(std::move(row));
+      by_row.emplace_back();
+    }
+    by_row[place].push_back(certificate);
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    ReportRow& row = rows[i];
+    row.cases = by_row[i].size();
+    row.verdict = report_verdict(numerics::worst(by_row[i]));
+    for (Certificate& certificate : by_row[i]) {
+      if (!std::isnan(certificate.slack) && !(row.slack >= certificate.slack)) row.slack = certificate.slack;
+      if (certificate.verdict == Verdict::proved) continue;
+      row.details.push_back(std::string(to_string(certificate.verdict)) + ": " + certificate.left.to_string() + " " +
+                            to_string(certificate.relation) + " " + certificate.right.to_string() + "; " +
+                            certificate.witness);
+      row.failed.push_back(std::move(certificate));
+    }
+  }
+  return rows;
+}
+
 std::vector<ReportRow> rows_of(const Property& property, const Outcome& outcome) {
   std::vector<ReportRow> rows;
   bool blamed = false;

@@ -15,8 +15,10 @@ struct CheckpointReport {
   ModelDescription model;
   CertifyOptions options;
   std::vector<HeadCertificate>
-      heads;  // layer by layer, head by head; fewer than the model has where layers were chosen
-  std::vector<ObservedHead> observed;  // of recorded forward passes, where there are any
+      heads;              // layer by layer, head by head; fewer than the model has where layers were chosen
+  std::size_t asked = 0;  // heads: more than were certified where the work was ended
+  std::vector<numerics::Certificate> certificates;  // of every claim and gate
+  std::vector<ObservedHead> observed;               // of recorded forward passes, where there are any
   double seconds = 0;
 };
 

@@ -83,6 +83,17 @@ double Gate::value(const HeadCertificate& head) const {
   return above_ ? ends.upper : ends.lower;
 }
 
+numerics::Certificate Gate::certify(const HeadCertificate& head) const {
+  using numerics::Enclosure;
+  const std::string witness =
+      "head " + std::to_string(head.head.layer) + "." + std::to_string(head.head.head) + ": " + text_;
+  const Enclosure at(value(head)), limit(limit_);
+  const numerics::Sides sides = above_ ? numerics::Sides{at, limit} : numerics::Sides{limit, at};
+  const std::string claim = "fail-if " + text_;
+  return or_equal_ ? numerics::certify_less(claim, witness, [&] { return sides; })
+                   : numerics::certify_less_equal(claim, witness, [&] { return sides; });
+}
+
 bool Gate::closes(const HeadCertificate& head) const {
   const double at = value(head);
   if (or_equal_ && at == limit_) return true;

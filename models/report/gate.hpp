@@ -22,6 +22,8 @@ class Gate {
 
   const std::string& text() const { return text_; }
   bool closes(const HeadCertificate& head) const;
+  /// "fail-if TEXT": proved where it does not close, violated where it does.
+  numerics::Certificate certify(const HeadCertificate& head) const;
   /// The number of the head that the gate looks at.
   double value(const HeadCertificate& head) const;
 

@@ -10,11 +10,18 @@
     - [bert_disperses], [gpt_disperses]   with the paper's "for all n > n0", for the two masks
     - [paper_form]       with q = phi(x_1 ... x_n) and keys kappa(x_1 ... x_n) from two different stacks
 
-    Source: paper, Theorem 2.2. *)
+    Without a vocabulary: heads whose q and k are affine maps of what LayerNorm or RMSNorm returns, whatever the layers
+    below compute from whatever real inputs
+    - [normalised]         one n0 for all inputs, beyond which every coefficient is below eps
+    - [normalised_sharp]   it is Lemma 2.1's sharp length at the spread of norm_ellipsoid.v, 2 s sqrt(d_k lambda)
+    - [normalised_rotary]  the same where queries and keys are turned by their positions
+
+    Source: paper, Theorem 2.2; the forms without a vocabulary are this project's. *)
 
 From Coq Require Import Reals List Lra Lia.
 From Coquelicot Require Import Coquelicot.
-From softcheck Require Import softmax vectors lemma_2_1 small_transformer coordinate_box.
+From softcheck Require Import softmax vectors lemma_2_1 small_transformer coordinate_box normalised_vectors.
+From softcheck Require norm_ellipsoid rotary_positions.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -284,3 +291,109 @@ Proof.
   replace (exp (2 * r / theta)) with (paper_length theta (2 * r) eps * eps) by (unfold paper_length; field; lra).
   rewrite Rmult_comm. now apply Rmult_lt_compat_l.
 Qed.
+
+(** ** Without a vocabulary *)
+
+(** f returns what a norm of width d makes of some vector: of an activation, or of anything computed from it. *)
+Definition normalises (d : nat) (f : vector -> vector) : Prop :=
+  (0 < d)%nat /\ forall x, exists eps h, 0 < eps /\ (f x = layer_normalised d eps h \/ f x = rms_normalised d eps h).
+
+(** |z|^2 < d, whatever was normalised. *)
+Lemma normalised_in_ball d f x : normalises d f -> in_ball d (INR d) (f x).
+Proof.
+  intros [some norms]. destruct (norms x) as [eps [h [pos [-> | ->]]]]; unfold in_ball.
+  - destruct (norm_ellipsoid.layer_norm d eps h some pos) as [_ [_ below]]. now apply Rlt_le.
+  - destruct (norm_ellipsoid.rms_norm d eps h some pos) as [_ below]. now apply Rlt_le.
+Qed.
+
+Example a_norm_normalises d eps : (0 < d)%nat -> 0 < eps -> normalises d (layer_normalised d eps).
+Proof. intros some pos. split; [easy|]. intros x. exists eps, x. tauto. Qed.
+
+Section Normalised.
+  (** Queries are A f(x) + a, keys are B g(y) + b; values may be anything. *)
+  Variables (theta : R) (width d_q d_k : nat) (A B : matrix) (a b : vector) (s : R) (f g : vector -> vector).
+  Hypotheses (heated : 0 < theta) (scaled_up : 0 <= s) (norm_q : normalises d_q f) (norm_k : normalises d_k g).
+
+  Definition normalised_head (value : vector -> vector) : head :=
+    {| head_width := width; query := fun x => scale s (affine d_q A a (f x)); key := fun y => affine d_k B b (g y);
+       value := value |}.
+
+  Let normalised_logits value x items :
+    logits (normalised_head value) x items = norm_ellipsoid.head_logits width d_q d_k A B a b s (f x) (map g items).
+  Proof. unfold norm_ellipsoid.head_logits. rewrite map_map. apply map_ext. intros y. apply dot_scale_l. Qed.
+
+  (** Beyond the sharp length of their spread. *)
+  Let small_beyond delta eps row p :
+    spread_at_most delta row -> 0 < eps -> lemma_2_1.sharp_length delta theta eps < size row ->
+    In p (softmax (tempered theta row)) -> p < eps.
+  Proof.
+    intros within pos long inp. eapply Rle_lt_trans; [apply (sharp_upper _ delta theta p heated within inp)|].
+    apply sharp_upper_below_iff; [|easy|exact long]. apply size_at_least_one. intros ->. easy.
+  Qed.
+
+  Theorem normalised_sharp inner N t lambda value eps x items p :
+    (forall u, norm d_k (multiply width (transpose B) u) <= norm inner (multiply width (transpose N) u)) -> 0 < t ->
+    admissible inner d_q (norm_ellipsoid.factor_matrix width A N) (norm_ellipsoid.factor_bias width a N)
+      (INR d_q) t lambda ->
+    0 < eps -> lemma_2_1.sharp_length (norm_ellipsoid.spread_form s (INR d_k) lambda) theta eps < size items ->
+    In p (coefficients theta (normalised_head value) x items) -> p < eps.
+  Proof.
+    intros above positive bound pos long. unfold coefficients. rewrite normalised_logits.
+    apply (small_beyond (norm_ellipsoid.spread_form s (INR d_k) lambda)); [|easy|].
+    - apply norm_ellipsoid.spread with (r_q := INR d_q) (inner := inner) (N := N) (t := t); try easy.
+      + now apply normalised_in_ball.
+      + intros z' inz. apply in_map_iff in inz as [y [<- _]]. now apply normalised_in_ball.
+    - unfold norm_ellipsoid.head_logits. now rewrite !size_map.
+  Qed.
+
+  (** The spread 2 s (sigma(A) sqrt(d_q) + |a|) sigma(B) sqrt(d_k) knows nothing of the layers below. *)
+  Theorem normalised eps :
+    0 < eps ->
+    exists n0 : nat, forall value mask below tokens i, (i < length tokens)%nat ->
+      let inputs := forward theta mask below tokens in
+      (length (visible mask i inputs) > n0)%nat ->
+      forall p, In p (coefficients theta (normalised_head value) (token inputs i) (visible mask i inputs)) -> p < eps.
+  Proof.
+    intros pos. set (delta := norm_ellipsoid.folded_form width a s (INR d_q) (INR d_k)
+                                (sigma width d_q A) (sigma width d_k B)).
+    destruct (above_natural (lemma_2_1.sharp_length delta theta eps)) as [n0 above]. exists n0.
+    intros value mask below tokens i less inputs long p. unfold coefficients. rewrite normalised_logits.
+    apply (small_beyond delta); [|easy|].
+    - apply norm_ellipsoid.folded; try easy; try apply sigma_bounds.
+      + now apply normalised_in_ball.
+      + intros z' inz. apply in_map_iff in inz as [y [<- _]]. now apply normalised_in_ball.
+    - unfold norm_ellipsoid.head_logits. rewrite !size_map. eapply Rlt_trans; [exact above | now apply lt_INR].
+  Qed.
+
+  (** |R q . R' k| <= |q| |k|: rotations keep lengths. An item is a position and a vector. *)
+  Theorem normalised_rotary l frequency eps :
+    rotary_positions.covers width l -> 0 < eps ->
+    exists n0 : nat, forall i x items, (length items > n0)%nat ->
+      forall p, In p (softmax (tempered theta (map (fun item =>
+        rotary_positions.rotary_logit width l d_q d_k A B a b s frequency i (fst item) (f x) (g (snd item))) items))) ->
+      p < eps.
+  Proof.
+    intros whole pos.
+    assert (long_at_most : forall d C c z, in_ball d (INR d) z ->
+              norm width (affine d C c z) <= sigma width d C * sqrt (INR d) + norm width c).
+    { intros d C c z inside. destruct (sigma_bounds width d C) as [nonneg bound].
+      eapply Rle_trans; [apply norm_add|]. apply Rplus_le_compat_r. eapply Rle_trans; [apply bound|].
+      apply Rmult_le_compat_l; [easy | now apply norm_in_ball]. }
+    assert (turned : forall m u, norm width (rotary_positions.rotate_to l frequency m u) = norm width u).
+    { intros m u. destruct (rotary_positions.isometry width l whole (fun _ => 1) ltac:(easy)
+                              (fun p => m * frequency p) u) as [_ same].
+      rewrite (norm_ext width u (rotary_positions.weighted (fun _ => 1) u)) by (intros; symmetry; apply Rmult_1_l).
+      rewrite <- same. apply norm_ext. intros. symmetry. apply Rmult_1_l. }
+    set (r := s * ((sigma width d_q A * sqrt (INR d_q) + norm width a)
+                   * (sigma width d_k B * sqrt (INR d_k) + norm width b))).
+    destruct (above_natural (lemma_2_1.sharp_length (2 * r) theta eps)) as [n0 above]. exists n0.
+    intros i x items long p. set (row := map _ items). apply (small_beyond (2 * r)); [|easy|].
+    - enough (below : forall e, In e row -> Rabs e <= r).
+      { intros e e' ine ine'. apply below, Rabs_le_between in ine, ine'. lra. }
+      intros e ine. apply in_map_iff in ine as [[j y] [<- _]]. unfold rotary_positions.rotary_logit.
+      rewrite Rabs_mult, (Rabs_pos_eq s) by easy. apply Rmult_le_compat_l; [easy|].
+      eapply Rle_trans; [apply cauchy_schwarz|]. rewrite !turned.
+      apply Rmult_le_compat; try apply norm_nonneg; now apply long_at_most, normalised_in_ball.
+    - unfold row. rewrite size_map. eapply Rlt_trans; [exact above | now apply lt_INR].
+  Qed.
+End Normalised.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # negative_controls.sh PROOFS BUILD: each check of the proofs turns red on what it is for. A development of two files, one
-# of them the project's own, is spoilt in one way after the other.
+# of them the project's own, is spoilt in one way after the other; then statements of the project are made false.
 set -eu
 here=$(dirname "$0")
 proofs=$1
@@ -61,3 +61,35 @@ echo "formulas.sh must fail: a changed constant"
 
 printf 'Lemma broken : True. Proof. Qed.\n' >"$work/proofs/planted.v"
 must fail build.sh "a proof that does not go through"
+
+# Statements of the project, each made false in one place: its proof no longer goes through. The unaltered file must, and
+# no altered one may fail by its syntax.
+mkdir "$work/altered"
+build=$(cd "$2" && pwd)
+compiles() { (cd "$work/altered" && coqc -q -Q "$build" softcheck -w none "$1") >"$work/log" 2>&1; }
+false_statement() { # FILE FROM TO: FROM stands once in the file
+  awk -v from="$2" -v to="$3" '
+    { at = index($0, from) }
+    at { $0 = substr($0, 1, at - 1) to substr($0, at + length(from)); found++ }
+    { print }
+    END { exit found != 1 }' "$proofs/$1" >"$work/altered/$1" || { echo "$1 does not have this once: $2"; exit 1; }
+  if compiles "$1"; then echo "$1 still compiles with: $3"; exit 1; fi
+  if grep -q 'Syntax error' "$work/log"; then cat "$work/log"; exit 1; fi
+  echo "$1 must not compile: $3"
+}
+for file in normalised_vectors norm_ellipsoid rotary_positions attention_variants theorem_2_2; do
+  cp "$proofs/$file.v" "$work/altered/"
+  compiles "$file.v" || { cat "$work/log"; exit 1; }
+done
+false_statement normalised_vectors.v 'c v ^ 2 <= lambda * dot rows v v.' 'c v ^ 2 <= 2 * lambda * dot rows v v.'
+false_statement norm_ellipsoid.v '2 * s * sqrt (r_k * lambda)' '1 * s * sqrt (r_k * lambda)'
+false_statement norm_ellipsoid.v '(1 + / t) * r_k * norm d_k' '(/ t) * r_k * norm d_k'
+false_statement norm_ellipsoid.v '* (sigma_A * sqrt r_q + norm width a) * sigma_B * sqrt r_k.' '* (sigma_A * sqrt r_q) * sigma_B * sqrt r_k.'
+false_statement rotary_positions.v '-> w (fst p) = w (snd p).' '-> w (fst p) <= w (snd p).'
+false_statement rotary_positions.v '(forall u, form u <= norm n' '(forall u, form u <= 2 * norm n'
+false_statement rotary_positions.v '(2 * (s * sqrt lambda)) (map' '(1 * (s * sqrt lambda)) (map'
+false_statement rotary_positions.v '(p : nat * nat) : R := Rmax' '(p : nat * nat) : R := Rmin'
+false_statement attention_variants.v 'softcap c y) <= 2 * softcap' 'softcap c y) <= softcap'
+false_statement attention_variants.v '(Rmax hi sink - Rmin lo sink) <=' '(hi - lo) <='
+false_statement attention_variants.v '(length logits <= W)%nat' '(length logits <= S W)%nat'
+false_statement theorem_2_2.v '-> in_ball d (INR d) (f x).' '-> in_ball d (INR d / 2) (f x).'

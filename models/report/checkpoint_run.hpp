@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "models/report/checkpoint_report.hpp"
+
+namespace softcheck::models {
+
+/// What is asked about a checkpoint.
+struct CheckpointQuestion {
+  std::string path;
+  CertifyOptions options;
+  std::string layers;                // "3", "0-3"; "": all
+  std::string activations;           // recorded queries and keys; "": none
+  std::vector<std::string> fail_if;  // gates (gate.hpp)
+  unsigned threads = 0;              // 0: all of the machine's
+  /// Called by one thread at a time.
+  std::function<void(int layer, std::size_t done, std::size_t asked)> progress;
+  std::function<bool()> stop;  // asked between heads
+};
+
+/// Opens, describes and certifies.
+///
+/// throws   as open_checkpoint, describe, certify_heads and observe do; std::invalid_argument naming the option that is
+///          wrong
+CheckpointReport certify_checkpoint(const CheckpointQuestion& question);
+
+/// What is wrong with a text as layers, "" where nothing is.
+std::string wrong_layers(const std::string& text);
+
+}  // namespace softcheck::models
