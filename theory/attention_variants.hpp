@@ -62,8 +62,9 @@ std::vector<numerics::Certificate> certify_sink_coefficient(const LevelRow& row,
 /// coefficient is below eps. Empty where N is 2^62 or more.
 std::vector<numerics::Certificate> certify_sink_dispersion_length(const Spread& spread, double sink, double eps);
 
-/// attention_variants.sink_entropy_floor, three times: sink_spread() is the spread of the n + 1 logits; ln(n + 1) - min(d, d^2/8) and the sharp floor of n + 1 items are at
-/// most the entropy of the n + 1 coefficients, d = sink_spread() / theta.
+/// attention_variants.sink_entropy_floor, three times: sink_spread() is the spread of the n + 1 logits; ln(n + 1) -
+/// min(d, d^2/8) and the sharp floor of n + 1 items are at most the entropy of the n + 1 coefficients, d =
+/// sink_spread() / theta.
 std::vector<numerics::Certificate> certify_sink_entropy_floor(const LevelRow& row, double theta, double sink);
 
 /// attention_variants.softcap_logit: |c tanh(x/c)| <= c tanh(X/c) where |x| <= X.

@@ -16,7 +16,7 @@ constexpr double most = std::numeric_limits<double>::max(), least = std::numeric
 
 LevelRow row_of(std::vector<Level> levels) { return LevelRow(std::move(levels)); }
 
-void expect_proved(const std::vector<Certificate>& certificates) {
+void expect_all_hold(const std::vector<Certificate>& certificates) {
   for (const Certificate& certificate : certificates) {
     EXPECT_EQ(certificate.verdict, Verdict::proved) << certificate.claim << " " << certificate.witness;
   }
@@ -47,9 +47,9 @@ TEST(AttentionVariants, SinksOfEveryHeightAreDecided) {
                               row_of({{least, 1}, {0, 1}})}) {
     for (const double sink : {0.0, 1.0, -800.0, 800.0, most, -most, least}) {
       for (const double theta : {1.0, 0x1p-60}) {
-        expect_proved(certify_sink_coefficient(row, theta, sink));
-        expect_proved(certify_sink_entropy_floor(row, theta, sink));
-        expect_proved(certify_sink_dispersion_length({row.largest(), row.smallest(), theta}, sink, 0.1));
+        expect_all_hold(certify_sink_coefficient(row, theta, sink));
+        expect_all_hold(certify_sink_entropy_floor(row, theta, sink));
+        expect_all_hold(certify_sink_dispersion_length({row.largest(), row.smallest(), theta}, sink, 0.1));
       }
     }
   }
