@@ -52,11 +52,10 @@ T softcapped_spread(const T& cap, const T& spread) {
 /// window   >= the row's visible items          theta   > 0          throws   std::invalid_argument
 numerics::Certificate certify_window(const LevelRow& row, double theta, std::uint64_t window);
 
-/// attention_variants.sink_coefficient, twice: with the sink every coefficient is smaller than without it, and at least
-/// e^(-delta'/theta)/(n + 1), delta' = sink_spread().
+/// attention_variants.sink_coefficient: beside the sink no item's coefficient is larger than without it.
 ///
 /// sink     finite, in the unit of the logits, divided by theta as they are
-std::vector<numerics::Certificate> certify_sink_coefficient(const LevelRow& row, double theta, double sink);
+numerics::Certificate certify_sink_coefficient(const LevelRow& row, double theta, double sink);
 
 /// attention_variants.sink_dispersion_length: beside the sink and beyond N(eps) of the items alone, every item's
 /// coefficient is below eps. Empty where N is 2^62 or more.

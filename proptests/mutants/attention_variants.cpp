@@ -53,13 +53,11 @@ RowCheck at_every_sink(const std::string& claim, const std::function<Sides(const
   });
 }
 
-// The floor of the items alone for the items beside their sink.
-Sides floor_without_sink(const LevelRow& row, double theta, double sink) {
-  const LevelRow extended = beside(row, sink);
-  const TemperedRow tempered(extended, 1 / Enclosure(theta));
-  std::size_t lowest = extended.levels().size() - 1;
-  while (extended.levels()[lowest].logit != row.smallest()) --lowest;
-  return {theory::window_coefficient(row.visible(), spread_of_items(row, theta)), tempered.coefficient(lowest)};
+// The items' coefficients as if the sink took nothing.
+Sides kept_by_items(const LevelRow& row, double theta, double sink) {
+  const TemperedRow alone(row, 1 / Enclosure(theta)), with_sink(beside(row, sink), 1 / Enclosure(theta));
+  const std::size_t first = sink > row.largest() ? 1 : 0;
+  return {alone.coefficient(0), with_sink.coefficient(first)};
 }
 
 Enclosure simple_floor(std::uint64_t n, const Enclosure& exponent) {
@@ -123,8 +121,8 @@ Sides spread_in_one_tanh(double high, double, double cap) {
 std::vector<PlantedVersion> attention_variants_planted() {
   return {
       {"forgets the query's own item in the window", windows_keep_coefficients_up(window_without_itself())},
-      {"gives the sink no weight",
-       sinks_take_from_the_items(at_every_sink("attention_variants.sink_coefficient", floor_without_sink))},
+      {"lets the items keep their coefficients",
+       sinks_take_from_the_items(at_every_sink("attention_variants.sink_coefficient", kept_by_items))},
       {"lets the sink take half of every coefficient", sinks_take_from_the_items(half_to_the_sink())},
       {"leaves the sink out of the spread",
        sinks_count_as_items(at_every_sink("attention_variants.sink_entropy_floor", entropy_with_spread_of_items))},

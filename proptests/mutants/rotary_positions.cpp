@@ -98,8 +98,10 @@ numerics::Certificate one_logit_for_the_spread(const RotaryHead& rotary) {
   });
 }
 
-// The folded form of a head without rotary positions, where the key bias cancels.
-numerics::Certificate key_bias_cancels(const RotaryHead& rotary) {
+// The folded form of a head without rotary positions, where the key bias cancels; asked of keys that are all bias.
+numerics::Certificate key_bias_cancels(RotaryHead rotary) {
+  rotary.head.at.items.setZero();
+  rotary.head.key_square = 0;
   return certify_less_equal("rotary_positions.spread", theory::describe(rotary.head.at), [&] {
     const theory::BallHead& head = rotary.head;
     const auto sigma = theory::certified_sigma();

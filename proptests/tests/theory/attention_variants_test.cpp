@@ -47,7 +47,7 @@ TEST(AttentionVariants, SinksOfEveryHeightAreDecided) {
                               row_of({{least, 1}, {0, 1}})}) {
     for (const double sink : {0.0, 1.0, -800.0, 800.0, most, -most, least}) {
       for (const double theta : {1.0, 0x1p-60}) {
-        expect_all_hold(certify_sink_coefficient(row, theta, sink));
+        expect_all_hold({certify_sink_coefficient(row, theta, sink)});
         expect_all_hold(certify_sink_entropy_floor(row, theta, sink));
         expect_all_hold(certify_sink_dispersion_length({row.largest(), row.smallest(), theta}, sink, 0.1));
       }
