@@ -12,7 +12,7 @@ namespace softcheck::theory {
 
 // What sliding windows, sinks and caps on logits change in Lemma 2.1 and the entropy bounds.
 //
-// Window (Mistral): a query sees n <= W items at every length, so that n >= W in e^(-delta)/n is never needed: each
+// Window (Mistral): a query sees n <= W items at every length, so that the n of e^(-delta)/n never exceeds W: each
 // coefficient is at least e^(-delta)/W for ever. Such a head does not disperse.
 //
 // Sink (gpt-oss): a learned logit that softmax sees beside the n items, and whose coefficient goes to no item. The
