@@ -4,8 +4,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <stdexcept>
 
 #include "library/options.hpp"
+#include "models/read/file_errors.hpp"
 #include "proptests/interrupted.hpp"
 #include "proptests/judge/isolated_kernel.hpp"
 
@@ -38,6 +40,14 @@ Answer run(const std::function<Answer()>& function) {
     return failed(SOFTCHECK_USAGE, error.what());
   } catch (const MalformedError& error) {
     return failed(SOFTCHECK_MALFORMED, error.what());
+  } catch (const models::MissingTensorFile& error) {
+    return failed(SOFTCHECK_USAGE, error.what());
+  } catch (const models::TensorFileError& error) {
+    return failed(SOFTCHECK_MALFORMED, error.what());
+  } catch (const models::UnsupportedTensorFile& error) {
+    return failed(SOFTCHECK_REFUSED, error.what());
+  } catch (const std::range_error& error) {
+    return failed(SOFTCHECK_REFUSED, error.what());
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {

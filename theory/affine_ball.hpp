@@ -9,7 +9,7 @@
 
 namespace softcheck::theory {
 
-/// (x + y)^2 <= linear x^2/r + constant y^2 where x^2 <= r, for every t > 0: what an ellipsoid weighs its terms by.
+/// (x + y)^2 <= linear x^2/r + constant y^2 for every t > 0, with equality at t = x/y: what an ellipsoid weighs by.
 template <Scalar T>
 struct EllipsoidWeights {
   T linear;    // (1 + 1/t) r

@@ -19,15 +19,6 @@ using numerics::Sides;
 
 namespace {
 
-// The least coefficient against any e^(-d)/W <= e^(-delta)/n, d = delta. With D and w as in TemperedRow and S = sum w:
-//   W w_last - S e^(-delta) = e^(-delta) (W - n + sum_j (1 - w_j)),    a sum of terms >= 0.
-Sides window_sides(const TemperedRow& row, std::uint64_t window, const Enclosure& bound) {
-  Enclosure room = count_as<Enclosure>(window) - row.items();
-  for (std::size_t j = 0; j < row.levels(); ++j) room += row.count(j) * -expm1(-row.deviation(j));
-  const Enclosure least = row.coefficient(row.levels() - 1);
-  return {bound, least, intersection(least - bound, room * least / count_as<Enclosure>(window))};
-}
-
 // The row that softmax sees: the items and the sink.
 LevelRow with_sink(const LevelRow& row, double sink) {
   std::vector<Level> levels(row.levels().begin(), row.levels().end());
@@ -68,11 +59,16 @@ Certificate certify_window(const LevelRow& row, double theta, std::uint64_t wind
   const std::string witness = "window=" + std::to_string(window) + " " + witness_text(row, theta);
   return certify_less_equal("attention_variants.window", witness, [&] {
     const TemperedRow tempered(row, 1 / Enclosure(theta));
-    return window_sides(tempered, window, window_coefficient(window, tempered.spread()));
+    const Enclosure items = count_as<Enclosure>(window), bound = window_coefficient(window, tempered.spread());
+    // With D, w and S as in TemperedRow: W w_last - S e^(-delta) = e^(-delta) (W - n + sum_j (1 - w_j)), terms >= 0.
+    Enclosure room = items - tempered.items();
+    for (std::size_t j = 0; j < tempered.levels(); ++j) room += tempered.count(j) * -expm1(-tempered.deviation(j));
+    const Enclosure least = tempered.coefficient(tempered.levels() - 1);
+    return Sides{bound, least, intersection(least - bound, room * least / items)};
   });
 }
 
-std::vector<Certificate> certify_sink_coefficient(const LevelRow& row, double theta, double sink) {
+Certificate certify_sink_coefficient(const LevelRow& row, double theta, double sink) {
   require_theta("certify_sink_coefficient", theta);
   require_sink("certify_sink_coefficient", sink);
   const LevelRow extended = with_sink(row, sink);
@@ -89,13 +85,7 @@ std::vector<Certificate> certify_sink_coefficient(const LevelRow& row, double th
     }
     return Sides{coefficient_of(row.largest(), extended, beside), alone.coefficient(0), least};
   };
-  return {certify_less_equal("attention_variants.sink_coefficient", "upper " + witness, shrunk),
-          certify_less_equal("attention_variants.sink_coefficient", "lower " + witness, [&] {
-            const TemperedRow beside(extended, 1 / Enclosure(theta));
-            const std::uint64_t coefficients = extended.visible();
-            return window_sides(beside, coefficients,
-                                window_coefficient(coefficients, sink_exponent(row, theta, sink)));
-          })};
+  return certify_less_equal("attention_variants.sink_coefficient", witness, shrunk);
 }
 
 std::vector<Certificate> certify_sink_dispersion_length(const Spread& spread, double sink, double eps) {

@@ -12,7 +12,7 @@ namespace softcheck::theory {
 
 // What sliding windows, sinks and caps on logits change in Lemma 2.1 and the entropy bounds.
 //
-// Window (Mistral): a query sees n <= W items at every length, so that n >= W in e^(-delta)/n is never needed: each
+// Window (Mistral): a query sees n <= W items at every length, so that the n of e^(-delta)/n never exceeds W: each
 // coefficient is at least e^(-delta)/W for ever. Such a head does not disperse.
 //
 // Sink (gpt-oss): a learned logit that softmax sees beside the n items, and whose coefficient goes to no item. The
@@ -52,18 +52,18 @@ T softcapped_spread(const T& cap, const T& spread) {
 /// window   >= the row's visible items          theta   > 0          throws   std::invalid_argument
 numerics::Certificate certify_window(const LevelRow& row, double theta, std::uint64_t window);
 
-/// attention_variants.sink_coefficient, twice: with the sink every coefficient is smaller than without it, and at least
-/// e^(-delta'/theta)/(n + 1), delta' = sink_spread().
+/// attention_variants.sink_coefficient: beside the sink no item's coefficient is larger than without it.
 ///
 /// sink     finite, in the unit of the logits, divided by theta as they are
-std::vector<numerics::Certificate> certify_sink_coefficient(const LevelRow& row, double theta, double sink);
+numerics::Certificate certify_sink_coefficient(const LevelRow& row, double theta, double sink);
 
 /// attention_variants.sink_dispersion_length: beside the sink and beyond N(eps) of the items alone, every item's
 /// coefficient is below eps. Empty where N is 2^62 or more.
 std::vector<numerics::Certificate> certify_sink_dispersion_length(const Spread& spread, double sink, double eps);
 
-/// attention_variants.sink_entropy_floor, three times: sink_spread() is the spread of the n + 1 logits; ln(n + 1) - min(d, d^2/8) and the sharp floor of n + 1 items are at
-/// most the entropy of the n + 1 coefficients, d = sink_spread() / theta.
+/// attention_variants.sink_entropy_floor, three times: sink_spread() is the spread of the n + 1 logits; ln(n + 1) -
+/// min(d, d^2/8) and the sharp floor of n + 1 items are at most the entropy of the n + 1 coefficients, d =
+/// sink_spread() / theta.
 std::vector<numerics::Certificate> certify_sink_entropy_floor(const LevelRow& row, double theta, double sink);
 
 /// attention_variants.softcap_logit: |c tanh(x/c)| <= c tanh(X/c) where |x| <= X.

@@ -256,22 +256,35 @@ std::vector<Certificate> certify_ball_ordering(const BallHead& head, const Sigma
     return joint_spread(now.scale, sigmas.joint(), norm_of(now.joint_bias), now.rq, now.rk);
   };
   const auto share = [&] { return Enclosure(2) * terms().scale * sqrt(terms().rk); };
-  return {certify_less_equal(claim, "best <= joint " + witness_of(head),
-                             [&] {
-                               const BallTerms& now = terms();
-                               const Enclosure seen_square = norm_square(now.seen);
-                               const Enclosure room = share() * root_difference(joint_square(now, sigmas), seen_square);
-                               const Enclosure best = ellipsoid_spread(now.scale, now.rk, seen_square);
-                               return Sides{best, joint_form(), intersection(joint_form() - best, room)};
-                             }),
-          certify_less_equal(claim, "joint <= folded " + witness_of(head), [&] {
-            const BallTerms& now = terms();
-            const Enclosure query(sigmas.query), key(sigmas.key);
-            const Enclosure folded = folded_spread(now.scale, query, key, norm_of(now.bias), now.rq, now.rk);
-            const Enclosure room = (query * key - sigmas.joint()) * sqrt(now.rq) +
-                                   root_difference(square(key) * norm_square(now.bias), norm_square(now.joint_bias));
-            return Sides{joint_form(), folded, intersection(folded - joint_form(), share() * room)};
-          })};
+  std::vector<Certificate> result{
+      certify_less_equal(claim, "best <= joint " + witness_of(head),
+                         [&] {
+                           const BallTerms& now = terms();
+                           const Enclosure seen_square = norm_square(now.seen);
+                           const Enclosure room = share() * root_difference(joint_square(now, sigmas), seen_square);
+                           const Enclosure best = ellipsoid_spread(now.scale, now.rk, seen_square);
+                           return Sides{best, joint_form(), intersection(joint_form() - best, room)};
+                         }),
+      certify_less_equal(claim, "joint <= folded " + witness_of(head), [&] {
+        const BallTerms& now = terms();
+        const Enclosure query(sigmas.query), key(sigmas.key);
+        const Enclosure folded = folded_spread(now.scale, query, key, norm_of(now.bias), now.rq, now.rk);
+        const Enclosure room = (query * key - sigmas.joint()) * sqrt(now.rq) +
+                               root_difference(square(key) * norm_square(now.bias), norm_square(now.joint_bias));
+        return Sides{joint_form(), folded, intersection(folded - joint_form(), share() * room)};
+      })};
+  const Enclosure constant_square = norm_square(BallTerms(head).joint_bias);
+  if (!(head.query_square > 0) || !(sigmas.joint_alone > 0) || !constant_square.certainly_positive()) return result;
+  // lambda_max of a sum is at most the sum of the two: with these in place of the matrices, the least ellipsoid over t,
+  // at t = x/y of (1 + 1/t) x^2 + (1 + t) y^2 = (x + y)^2, is the joint form.
+  result.push_back(certify_agreement(claim, "ellipsoid at its best t " + witness_of(head), [&] {
+    const BallTerms& now = terms();
+    const Enclosure best_t = sigmas.joint() * sqrt(now.rq) / norm_of(now.joint_bias);
+    const EllipsoidWeights<Enclosure> weights = ellipsoid_weights(best_t, now.rq);
+    const Enclosure lambda = weights.linear * square(sigmas.joint()) + weights.constant * norm_square(now.joint_bias);
+    return Sides{ellipsoid_spread(now.scale, now.rk, lambda), joint_form()};
+  }));
+  return result;
 }
 
 }  // namespace softcheck::theory

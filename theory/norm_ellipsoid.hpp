@@ -32,8 +32,8 @@ namespace softcheck::theory {
 // The maximum over the ball is bounded by a largest eigenvalue: where N N^T >= B B^T, M = N^T A and c = N^T a,
 //   |B^T u|^2 <= |M z + c|^2 <= lambda_max((1 + 1/t) rq M M^T + (1 + t) c c^T)     for every t > 0,
 // since (x + y)^2 <= (1 + 1/t) x^2 + (1 + t) y^2 with x = v . M z, y = v . c, v the direction of M z + c. The least of
-// these bounds over t is the maximum itself where N N^T = B B^T. For a logit, N N^T >= (1 + t) b b^T + (1 + 1/t) rk B
-// B^T.
+// these bounds over t is the maximum itself where N N^T = B B^T. For a logit, N N^T is at least
+// (1 + t) b b^T + (1 + 1/t) rk B B^T.
 
 enum class Norm { layer_norm, rms_norm };
 const char* to_string(Norm norm);
@@ -143,8 +143,8 @@ std::vector<numerics::Certificate> certify_ellipsoid_logit(const BallHead& head,
 std::vector<numerics::Certificate> certify_folded_forms(const BallHead& head,
                                                         const SigmaUpper& sigma = certified_sigma());
 
-/// norm_ellipsoid.ordering, twice: at this query, and so at the best one, 2 s sqrt(rk) |B^T u| <= joint; joint <=
-/// folded.
+/// norm_ellipsoid.ordering: at this query, and so at the best one, 2 s sqrt(rk) |B^T u| <= joint; joint <= folded; and,
+/// where neither B^T A nor B^T a is 0, the ellipsoid of their norms is the joint form at its best t.
 std::vector<numerics::Certificate> certify_ball_ordering(const BallHead& head,
                                                          const SigmaUpper& sigma = certified_sigma());
 

@@ -21,7 +21,8 @@ namespace softcheck::theory {
 // query differ by at most twice that. For weights E = diag(e_p), one a plane, S = lambda_key E^(-1) is such a matrix
 // with lambda_key >= max |E^(1/2) k|^2 over all keys, and with lambda_query >= max |E^(-1/2) q|^2 over all queries
 //   |e| <= s sqrt(lambda_query lambda_key),
-// both of them by largest_square(). Every E > 0 is valid; E = I, with one sigma for each of A and B, is the folded form.
+// both of them by largest_square(). Every E > 0 is valid; E = I, with one sigma for each of A and B, is the folded
+// form.
 
 /// Two coordinates that are turned together; first == second: a coordinate that is not rotated, a plane of its own.
 struct Plane {

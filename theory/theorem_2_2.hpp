@@ -132,7 +132,7 @@ struct NormedHead {
   double scale = 1;                      // s > 0
 };
 
-/// Upper bound of the spread of the logits of every query over every keys: best of norm_ellipsoid.hpp with rq = rk = d.
+/// Upper bound of the spread of the logits of every query over all keys: ellipsoid_spread() with rq = rk = d.
 ///
 /// throws   std::invalid_argument when shapes do not fit, a number is not finite, norm_epsilon or the scale is not > 0
 double normalised_spread(const NormedHead& head, const SigmaUpper& sigma = certified_sigma());

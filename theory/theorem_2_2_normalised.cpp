@@ -108,9 +108,9 @@ double normalised_spread(const NormedHead& head, const SigmaUpper& sigma) {
   for (const Vector& column : query.columns) columns.push_back(seen_by_keys(key, column));
   const Vector constant = seen_by_keys(key, query.offset);
   const Enclosure d(columns.size());
-  // The t of the least bound, were the top singular vector along the constant; any t > 0 is valid.
+  // The least of (1 + 1/t) x^2 + (1 + t) y^2 is at t = x/y; any t > 0 is valid.
   const double linear = std::sqrt(d.midpoint()) * sigma_of(sigma, columns);
-  const double t = sqrt(norm_square(constant)).midpoint() / linear;
+  const double t = linear / sqrt(norm_square(constant)).midpoint();
   const double lambda = largest_square(columns, constant, d, t > 0 && std::isfinite(t) ? t : 1, sigma);
   return ellipsoid_spread(Enclosure(head.scale), d, Enclosure(lambda)).upper_double();
 }

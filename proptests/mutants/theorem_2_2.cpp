@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "proptests/properties/network_sequence.hpp"
+#include "proptests/properties/normed_sequence.hpp"
+#include "proptests/properties/row_levels.hpp"
 #include "proptests/properties/theorem_2_2.hpp"
 #include "theory/theorem_2_2.hpp"
 
@@ -106,6 +108,33 @@ Certificates length_without_its_factor(const SmallNetworkCase& network) {
   })};
 }
 
+// The bound of another head; 500 is one of the true head, and keeps lengths within the range of double.
+NormedHeadCheck normed_by(double (*wrong)(theory::NormedHead)) {
+  return [wrong](const NormedHeadCase& head_case) {
+    Certificates all;
+    for (const NormedSequence& sequence : normed_sequences(head_case)) {
+      const double spread = std::min(wrong(sequence.head), 500.0);
+      append(all, theory::certify_normalised(sequence.head, sequence.query, sequence.items, spread, 0.5));
+    }
+    return all;
+  };
+}
+
+double without_gain(theory::NormedHead head) {
+  head.gain.setOnes();
+  return theory::normalised_spread(head);
+}
+
+double without_shift(theory::NormedHead head) {
+  head.shift.setZero();
+  return theory::normalised_spread(head);
+}
+
+// |z| < 1 for |z| < sqrt(d), without offsets.
+double of_unit_vectors(theory::NormedHead head) {
+  return theory::normalised_spread(head) / static_cast<double>(head.gain.size());
+}
+
 }  // namespace
 
 std::vector<PlantedVersion> theorem_2_2_planted() {
@@ -116,6 +145,9 @@ std::vector<PlantedVersion> theorem_2_2_planted() {
       {"takes every layer for the first", spreads_are_bounded(bounded_by(first_layer_only))},
       {"forgets the spread", every_head_disperses(disperses_without_spread)},
       {"forgets the factor 1 - epsilon", sharp_length_is_shorter(length_without_its_factor)},
+      {"forgets the norm's gain", normed_heads_disperse(normed_by(without_gain))},
+      {"forgets the norm's shift", normed_heads_disperse(normed_by(without_shift))},
+      {"takes the norm's vectors for unit vectors", normed_heads_disperse(normed_by(of_unit_vectors))},
   };
 }
 

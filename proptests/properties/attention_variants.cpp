@@ -86,7 +86,7 @@ std::vector<Property> attention_variants_properties() {
     const theory::Spread spread{row.largest(), row.smallest(), row_case.theta};
     Certificates all;
     for (const double sink : sinks_of(row_case)) {
-      append(all, theory::certify_sink_coefficient(row, row_case.theta, sink));
+      all.push_back(theory::certify_sink_coefficient(row, row_case.theta, sink));
       for (const double eps : {0.5, 0x1p-10}) append(all, theory::certify_sink_dispersion_length(spread, sink, eps));
     }
     return all;

@@ -102,7 +102,7 @@ std::vector<BallHead> ball_heads(const ProjectionCase& projection) {
 double balanced_t(const BallHead& head) {
   const Eigen::MatrixXd joint = head.at.key.transpose() * head.at.query;
   const double constant = (head.at.key.transpose() * head.at.query_bias).norm();
-  const double t = round_to_bits(constant / (std::sqrt(head.query_square) * joint.norm()), 8);
+  const double t = round_to_bits(std::sqrt(head.query_square) * joint.norm() / constant, 8);
   return t > 0 && std::isfinite(t) ? t : 1;
 }
 

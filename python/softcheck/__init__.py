@@ -10,6 +10,7 @@
     report.raise_for_verdict()
 """
 
+from ._certify import Certificates, certify
 from ._check import check, infer, version
 from ._library import UsageError
 from ._mark import kernel
@@ -17,12 +18,14 @@ from ._results import assert_output, reference, threshold
 from .report import Claim, Counterexample, Report, Violation
 
 __all__ = [
+    "Certificates",
     "Claim",
     "Counterexample",
     "Report",
     "UsageError",
     "Violation",
     "assert_output",
+    "certify",
     "check",
     "infer",
     "kernel",

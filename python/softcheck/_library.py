@@ -95,6 +95,21 @@ class Options(ctypes.Structure):
     ]
 
 
+class CertifyOptions(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("eps", ctypes.c_double),
+        ("items", ctypes.c_uint64),
+        ("layers", ctypes.c_char_p),
+        ("activations", ctypes.c_char_p),
+        ("fail_if", ctypes.c_char_p),
+        ("threads", ctypes.c_uint),
+        ("interrupted", ctypes.c_void_p),
+        ("progress", ctypes.c_void_p),
+        ("context", ctypes.c_void_p),
+    ]
+
+
 def _library_path() -> pathlib.Path:
     """SOFTCHECK_LIBRARY, for a checkout's own build; else the library that the wheel brought."""
     named = os.environ.get("SOFTCHECK_LIBRARY")
@@ -123,6 +138,7 @@ def _load() -> ctypes.PyDLL:
         "softcheck_judge_tensors": [call, options, report],
         "softcheck_reference": [call, ctypes.c_uint32, options, doubles, doubles, ctypes.c_size_t, report],
         "softcheck_threshold": [call, ctypes.c_uint32, options, doubles, ctypes.c_size_t, report],
+        "softcheck_certify": [ctypes.c_char_p, ctypes.POINTER(CertifyOptions), report],
     }.items():
         function = getattr(library, name)
         function.argtypes = arguments
@@ -286,6 +302,20 @@ def judge_tensors(call: TensorCall, words: dict[str, Any]) -> dict[str, Any]:
     result = _take(status, report)
     if interruptions.seen:
         raise KeyboardInterrupt
+    return result
+
+
+def certify(path: str, words: dict[str, Any]) -> dict[str, Any]:
+    """The report of softcheck_certify. A certificate takes milliseconds a head: Ctrl-C acts when it is done."""
+    options = CertifyOptions(size=ctypes.sizeof(CertifyOptions))
+    for name, value in words.items():
+        if value is not None:
+            setattr(options, name, value.encode() if isinstance(value, str) else value)
+    report = ctypes.c_char_p()
+    status = _library.softcheck_certify(path.encode(), ctypes.byref(options), ctypes.byref(report))
+    result = _take(status, report)
+    if result["verdict"] == "error":
+        raise UsageError(f"softcheck: {result['error']}")
     return result
 
 

@@ -150,6 +150,26 @@ SOFTCHECK_API int softcheck_reference(const softcheck_call* call, uint32_t which
 SOFTCHECK_API int softcheck_threshold(const softcheck_call* call, uint32_t which, const softcheck_options* options,
                                       double* allowed, size_t count, char** report);
 
+/* All members but size may be 0, which selects the default. */
+typedef struct softcheck_certify_options {
+  size_t size;                       /* sizeof(softcheck_certify_options) */
+  double eps;                        /* what a dispersed coefficient is below (0.1) */
+  uint64_t items;                    /* of the entropy floor (the model's context) */
+  const char* layers;                /* "3" or "0-3" (all) */
+  const char* activations;           /* a safetensors file of recorded queries and keys: models/report/observed.hpp */
+  const char* fail_if;               /* conditions, separated by ';': "logit.f16 > 65504; spread.best > 80" */
+  unsigned threads;                  /* (all of the machine's) */
+  int (*interrupted)(void* context); /* nonzero ends the work; called by several threads */
+  void (*progress)(void* context, int layer, uint64_t done, uint64_t asked); /* called by one thread at a time */
+  void* context;                                                             /* of both */
+} softcheck_certify_options;
+
+/* Certifies the attention heads of a Transformer's checkpoint: a folder with config.json and safetensors, or a .gguf
+ * file. docs/models.md says what a certificate means. Adds "model" and "heads", as `softcheck model --json` has them,
+ * and "whole": false if the work was interrupted. SOFTCHECK_FAIL: a condition of fail_if holds. SOFTCHECK_REFUSED: an
+ * architecture or a configuration for which no bound is known. */
+SOFTCHECK_API int softcheck_certify(const char* path, const softcheck_certify_options* options, char** report);
+
 #ifdef __cplusplus
 }
 #endif

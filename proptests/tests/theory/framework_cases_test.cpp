@@ -10,9 +10,11 @@
 #include "proptests/generators/matrix.hpp"
 #include "proptests/generators/merge_tree.hpp"
 #include "proptests/generators/network.hpp"
+#include "proptests/generators/normed_head.hpp"
 #include "proptests/property.hpp"
 #include "theory/proposition_3_1.hpp"
 #include "theory/small_transformer.hpp"
+#include "theory/theorem_2_2.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -162,6 +164,38 @@ TEST(ProjectionGenerator, ShapesFitAndParseBack) {
   const ProjectionCase smallest = smallest_failing<ProjectionCase>(
       projection_cases(), [](const ProjectionCase& projection) { return projection.items.rows < 2; });
   EXPECT_EQ(size_of(smallest), 7U);
+}
+
+TEST(NormedHeadGenerator, EveryKindOccursAndParsesBack) {
+  std::map<std::string, int> kinds;
+  for_each_case(normed_head_cases(), [&](const NormedHeadCase& head_case) {
+    expect_round_trip(head_case);
+    const theory::NormedHead head = normed_head(head_case);
+    EXPECT_GE(theory::normalised_spread(head), 0);
+    EXPECT_EQ(static_cast<Eigen::Index>(head_case.inputs.cols), head.gain.size());
+    ++kinds[theory::to_string(head.norm)];
+    ++kinds[head.shift.isZero(0) && head.query_bias.isZero(0) ? "unbiased" : "biased"];
+    ++kinds[(head.gain.array() == 1).all() ? "without gain" : "gain"];
+  });
+  EXPECT_EQ(kinds.size(), 6U);
+  for (const auto& [kind, count] : kinds) EXPECT_GE(count, 100) << kind;
+  const NormedHeadCase smallest = smallest_failing<NormedHeadCase>(
+      normed_head_cases(), [](const NormedHeadCase& head) { return head.inputs.rows < 2; });
+  EXPECT_EQ(size_of(smallest), 8U);
+  EXPECT_FALSE(smallest.layer_norm);
+}
+
+TEST(NormedHeadGenerator, WhatIsNoHeadIsRefused) {
+  const std::string blocks = " gain=1x1:1 shift=1x1:0 query=1x1:1 key=1x1:1 query_bias=1x1:0 key_bias=1x1:0";
+  NormedHeadCase head;
+  from_text("normed rms_norm eps=1" + blocks + " inputs=2x1:1,2", head);
+  EXPECT_EQ(head.inputs.rows, 2U);
+  for (const std::string& text :
+       {"normed rms_norm eps=1" + blocks, "normed batch_norm eps=1" + blocks + " inputs=1x1:1",
+        "normed rms_norm eps=0" + blocks + " inputs=1x1:1", "normed rms_norm eps=1" + blocks + " inputs=1x2:1,2",
+        "normed rms_norm eps=1" + blocks + " inputs=1x2:1"}) {
+    EXPECT_THROW(from_text(text, head), std::invalid_argument) << text;
+  }
 }
 
 TEST(NetworkGenerator, EveryKindOccursAndParsesBack) {

@@ -1,0 +1,80 @@
+"""Bounds on the attention heads of a trained model: certify."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Sequence
+
+from . import _library
+
+
+class Certificates:
+    """What certify proved.
+
+    verdict   "pass"; "fail" where a condition of fail_if holds
+    model     {"architecture", "layers", "heads", "hidden", "head_dim", "context", ...}
+    heads     one dictionary a head, with the fields of `softcheck model --json` (docs/models.md): "layer", "head",
+              "spread": {"best": [lower, upper], ...}, "logit", "dispersion_length_log10", ...; infinities are floats
+    text      the table of the command
+    """
+
+    def __init__(self, report: dict[str, Any]) -> None:
+        self.report = report
+        self.verdict: str = report["verdict"]
+        self.model: dict[str, Any] = report["model"]
+        self.heads: list[dict[str, Any]] = [_numbers(head) for head in report["heads"]]
+        self.text: str = report["text"]
+
+    def __bool__(self) -> bool:
+        return self.verdict == "pass"
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<softcheck.Certificates {self.verdict}: {self.report['summary']} of {self.model['path']}>"
+
+
+def _numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _numbers(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_numbers(member) for member in value]
+    return {"inf": float("inf"), "-inf": float("-inf")}.get(value, value) if isinstance(value, str) else value
+
+
+def certify(
+    model: str | os.PathLike[str],
+    *,
+    eps: float = 0.1,
+    items: int | None = None,
+    layers: str | None = None,
+    activations: str | os.PathLike[str] | None = None,
+    fail_if: str | Sequence[str] = (),
+    threads: int | None = None,
+) -> Certificates:
+    """Certifies every attention head of a Transformer's checkpoint, for every input and every length.
+
+        certificates = softcheck.certify("all-MiniLM-L6-v2", fail_if="logit.f16 > 65504")
+        widest = max(certificates.heads, key=lambda head: head["spread"]["best"][1])
+
+    model        a folder with config.json and safetensors, or a .gguf file
+    eps          what a dispersed coefficient is below: dispersion_length_log10 is of this eps
+    items        of the entropy floor; the model's context by default
+    layers       "3" or "0-3"; all by default
+    activations  a safetensors file of recorded queries "layers.L.query" (n, heads, dim) and keys "layers.L.key"
+    fail_if      conditions that make the verdict "fail": "logit.f16 > 65504", "spread.best > 80"
+    threads      all of the machine's by default
+
+    Raises UsageError where the path, an argument or the file is wrong, or the architecture has no known bound.
+    """
+    conditions = [fail_if] if isinstance(fail_if, str) else list(fail_if)
+    words = {
+        "eps": float(eps),
+        "items": items,
+        "layers": layers,
+        "activations": None if activations is None else os.fspath(activations),
+        "fail_if": "; ".join(conditions) or None,
+        "threads": threads,
+    }
+    return Certificates(_library.certify(os.fspath(model), words))
