@@ -28,10 +28,10 @@ using ::testing::StartsWith;
 std::string refusal_at(const std::string& place, std::optional<Format> voids = std::nullopt) {
   try {
     read_tensor(place, voids);
-  } catch (const models::TensorFileError& error) {
-    return error.what();
   } catch (const models::MissingTensorFile& error) {
     return std::string("missing: ") + error.what();
+  } catch (const models::TensorFileError& error) {
+    return error.what();
   } catch (const models::UnsupportedTensorFile& error) {
     return std::string("unsupported: ") + error.what();
   }
