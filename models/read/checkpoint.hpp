@@ -33,7 +33,7 @@ struct IndexRange {
 /// Numbers of a stored tensor.
 struct TensorBlock {
   Eigen::MatrixXd values;
-  double radius = 0;  // every stored number lies within this of its value here; 0 wherever a double holds them all
+  double radius = 0;  // every stored number lies within this of its value here; 0: a double holds each of every dtype
 };
 
 /// A trained model at rest. Tensors are read a block at a time: no file is in memory as a whole.

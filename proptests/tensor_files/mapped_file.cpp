@@ -8,6 +8,7 @@
 #include "models/read/file_source.hpp"
 
 namespace softcheck::proptests {
+
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
   const models::RegularFile file(path);
   const std::size_t size = file.size();

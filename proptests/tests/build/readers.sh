@@ -39,7 +39,7 @@ refuses 2 'need a regular file' test --filter Lemma21 --corpus "$scratch/pipe"
 for file in /dev/zero /dev/full /dev/null; do
   test -c "$file" && refuses 3 'need a regular file' model "$file"
 done
-refuses 3 'need a regular file' model "$scratch"
+refuses 2 'need config.json beside the tensors' model "$scratch"
 printf '{}' >"$scratch/empty_header"
 header_file "$scratch/sparse" "$scratch/empty_header" 0
 truncate -s 1T "$scratch/sparse" && refuses 3 'sparse: the tensors end at byte 0 of the data' model "$scratch/sparse"

@@ -28,10 +28,10 @@ using ::testing::StartsWith;
 std::string refusal_at(const std::string& place, std::optional<Format> voids = std::nullopt) {
   try {
     read_tensor(place, voids);
-  } catch (const models::TensorFileError& error) {
-    return error.what();
   } catch (const models::MissingTensorFile& error) {
     return std::string("missing: ") + error.what();
+  } catch (const models::TensorFileError& error) {
+    return error.what();
   } catch (const models::UnsupportedTensorFile& error) {
     return std::string("unsupported: ") + error.what();
   }
@@ -209,8 +209,8 @@ TEST(TensorFile, ATensorOfASafetensorsFileIsFoundByItsName) {
   EXPECT_EQ(read_tensor(folder.write("y.safetensors", safetensors_file(alone, "ab"))).name, "only");
   EXPECT_THAT(refusal_at(folder.write("z.safetensors", safetensors_file("{}", ""))), HasSubstr("holds no tensor"));
   EXPECT_THAT(
-      refusal_of("x.safetensors", safetensors_file(R"({"a":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}})", "a")),
-      HasSubstr("need dtype \"BOOL\""));
+      refusal_of("x.safetensors", safetensors_file(R"({"a":{"dtype":"F5","shape":[2],"data_offsets":[0,1]}})", "a")),
+      HasSubstr("need dtype \"F4\""));
 }
 
 TEST(TensorFile, MembersOfAnNpzAreUnpacked) {

@@ -162,6 +162,23 @@ TEST(CheckpointDamage, TensorsThatContradictTheFileAreRefused) {
   EXPECT_THAT(with("c", 77, {33}, 32), HasSubstr("need its offset to be"));
 }
 
+TEST(CheckpointDamage, SafetensorsOfPartsOfBytesFillWholeOnes) {
+  TensorFolder folder;
+  folder.write("config.json", "{}");
+  const auto opening = [&](const char* dtype, std::uint64_t size, const char* bytes) {
+    try {
+      models::open_checkpoint(folder.write("x.safetensors", safetensors_of({{"f", dtype, {size}, bytes}})));
+    } catch (const models::TensorFileError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(opening("F4", 4, "ab"), "accepted");
+  EXPECT_EQ(opening("F6_E2M3", 4, "abc"), "accepted");
+  EXPECT_THAT(opening("F4", 3, "ab"), HasSubstr("does not fill whole bytes"));
+  EXPECT_THAT(opening("F4", 6, "ab"), HasSubstr("exceeds the file"));
+}
+
 TEST(CheckpointDamage, WhatIsSoundAndNotReadIsUnsupported) {
   TensorFolder folder;
   const auto opening = [&](const GgufFile& file) {
