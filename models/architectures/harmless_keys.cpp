@@ -17,7 +17,7 @@ const std::set<std::string_view> harmless = {
     "attention_dropout", "attention_probs_dropout_prob", "classifier_dropout", "embd_pdrop", "gradient_checkpointing",
     "hidden_dropout", "hidden_dropout_prob", "initializer_range", "problem_type", "resid_pdrop",
     // feed-forward part and output; whether word embeddings serve twice
-    "hidden_act", "id2label", "intermediate_size", "label2id", "num_labels", "output_attentions",
+    "hidden_act", "id2label", "intermediate_size", "is_decoder", "label2id", "num_labels", "output_attentions",
     "output_hidden_states", "pooler_act", "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers",
     "pooler_output_size", "pooler_size_per_head", "pooler_type", "return_dict", "task_specific_params",
     "tie_word_embeddings", "tie_encoder_decoder",
