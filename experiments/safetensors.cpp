@@ -1,15 +1,13 @@
 #include "experiments/safetensors.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
+
+#include "models/read/file_source.hpp"
 
 namespace softcheck::experiments {
 namespace {
@@ -39,36 +37,6 @@ TensorFile read_all(const models::ByteSource& source, const std::string& name) {
   return file;
 }
 
-// A regular file, open for reading. Opening another kind does not wait for it: a pipe may never have a writer.
-class OpenFile {
- public:
-  explicit OpenFile(const fs::path& path) : descriptor_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
-    if (descriptor_ < 0) throw models::TensorFileError(path.string() + ": cannot be read: " + std::strerror(errno));
-    if (fstat(descriptor_, &status_) == 0 && S_ISREG(status_.st_mode)) return;
-    close(descriptor_);
-    throw models::TensorFileError(path.string() + ": need a regular file, got a folder, a pipe or a device");
-  }
-  ~OpenFile() { close(descriptor_); }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-
-  std::uint64_t size() const { return static_cast<std::uint64_t>(status_.st_size); }
-  bool read(std::uint64_t first, std::span<std::byte> into) const {
-    while (!into.empty()) {
-      const ssize_t got = pread(descriptor_, into.data(), into.size(), static_cast<off_t>(first));
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) return false;  // the file has become shorter
-      into = into.subspan(static_cast<std::size_t>(got));
-      first += static_cast<std::uint64_t>(got);
-    }
-    return true;
-  }
-
- private:
-  int descriptor_;
-  struct stat status_ {};
-};
-
 std::string header_of(const TensorFile& file) {
   Json header = Json::object();
   if (!file.metadata.empty()) header["__metadata__"] = file.metadata;
@@ -95,11 +63,7 @@ TensorFile parse_safetensors(std::span<const std::byte> bytes, const std::string
   return read_all(models::bytes_at_hand(bytes), name);
 }
 
-TensorFile read_safetensors(const fs::path& path) {
-  const OpenFile file(path);
-  return read_all({file.size(), [&](std::uint64_t first, std::span<std::byte> into) { return file.read(first, into); }},
-                  path.string());
-}
+TensorFile read_safetensors(const fs::path& path) { return read_all(models::open_file_source(path), path.string()); }
 
 void write_safetensors(const fs::path& path, const TensorFile& file) {
   const std::string header = header_of(file);

@@ -202,6 +202,8 @@ Enclosure log(const Enclosure& x) { return unary(mpfi_log, x); }
 Enclosure log1p(const Enclosure& x) { return unary(mpfi_log1p, x); }
 Enclosure sqrt(const Enclosure& x) { return unary(mpfi_sqrt, x); }
 Enclosure tanh(const Enclosure& x) { return unary(mpfi_tanh, x); }
+Enclosure cos(const Enclosure& x) { return unary(mpfi_cos, x); }
+Enclosure sin(const Enclosure& x) { return unary(mpfi_sin, x); }
 Enclosure square(const Enclosure& x) { return unary(mpfi_sqr, x); }
 Enclosure abs(const Enclosure& x) { return unary(mpfi_abs, x); }
 

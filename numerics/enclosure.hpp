@@ -133,6 +133,8 @@ Enclosure log(const Enclosure& x);
 Enclosure log1p(const Enclosure& x);
 Enclosure sqrt(const Enclosure& x);
 Enclosure tanh(const Enclosure& x);
+Enclosure cos(const Enclosure& x);
+Enclosure sin(const Enclosure& x);
 Enclosure square(const Enclosure& x);
 Enclosure abs(const Enclosure& x);
 Enclosure pow(const Enclosure& x, unsigned exponent);

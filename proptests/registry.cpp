@@ -4,13 +4,16 @@
 #include <string>
 
 #include "proptests/properties/adaptive_temperature.hpp"
+#include "proptests/properties/attention_variants.hpp"
 #include "proptests/properties/corollary_b_1.hpp"
 #include "proptests/properties/entropy_bounds.hpp"
 #include "proptests/properties/lemma_2_1.hpp"
+#include "proptests/properties/norm_ellipsoid.hpp"
 #include "proptests/properties/proposition_3_1.hpp"
 #include "proptests/properties/proposition_3_2.hpp"
 #include "proptests/properties/remark_b_2.hpp"
 #include "proptests/properties/remark_c_1.hpp"
+#include "proptests/properties/rotary_positions.hpp"
 #include "proptests/properties/streaming_entropy.hpp"
 #include "proptests/properties/theorem_2_2.hpp"
 
@@ -32,6 +35,9 @@ const std::vector<List>& lists() {
       corollary_b_1_properties,
       remark_b_2_properties,
       remark_c_1_properties,
+      norm_ellipsoid_properties,
+      rotary_positions_properties,
+      attention_variants_properties,
   };
   return lists;
 }

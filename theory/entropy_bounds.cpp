@@ -123,6 +123,12 @@ CountRange least_entropy_counts(std::uint64_t n, const Spread& spread) {
   return {clamp(std::floor(place.lower_double())), clamp(std::ceil(place.upper_double()))};
 }
 
+Enclosure largest_entropy_deficit(const Enclosure& spread) {
+  if (spread.is_point() && spread.contains(0.0)) return {};
+  const Enclosure q = spread / -expm1(-spread);
+  return q - Enclosure(1) - log(q);
+}
+
 Enclosure entropy_floor(std::uint64_t n, const Spread& spread) {
   if (n == 1) return {};
   const CountRange range = least_entropy_counts(n, spread);

@@ -50,6 +50,14 @@ CountRange least_entropy_counts(std::uint64_t n, const Spread& spread);
 /// precision; 0 for n = 1.
 numerics::Enclosure entropy_floor(std::uint64_t n, const Spread& spread);
 
+/// ln n - H is at most this for n logits of spread delta, any n: q - 1 - ln q with q = delta / (1 - e^-delta). The
+/// least entropy is at a row of two values; with the share u of its items at the maximum,
+/// q = 1 + u (e^delta - 1), ln n - H = u delta e^delta / q - ln q is largest at that q, for a real u, and there the
+/// first term is q - 1.
+///
+/// spread   >= 0; grows with it
+numerics::Enclosure largest_entropy_deficit(const numerics::Enclosure& spread);
+
 /// entropy_bounds.nonnegative  0 <= H            entropy_bounds.ceiling      H <= ln n
 /// entropy_bounds.floor        ln n - min(delta/theta, delta^2/(8 theta^2)) <= H
 /// Near-equal rows are decided by ln n - H = integral of b Var_b over [0, 1] (see the source).

@@ -1,10 +1,9 @@
 #include "theory/proposition_3_1.hpp"
 
 #include <algorithm>
-#include <sstream>
 #include <stdexcept>
 
-#include "numerics/singular_value.hpp"
+#include "theory/vectors.hpp"
 
 namespace softcheck::theory {
 
@@ -17,98 +16,15 @@ namespace {
 
 using Vector = std::vector<Enclosure>;
 
-Vector transform(const Eigen::MatrixXd& matrix, const Vector& x) {
-  Vector result;
-  for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
-    Enclosure sum;
-    for (Eigen::Index j = 0; j < matrix.cols(); ++j) {
-      sum += Enclosure(matrix(i, j)) * x[static_cast<std::size_t>(j)];
-    }
-    result.push_back(std::move(sum));
-  }
-  return result;
-}
-
-Vector enclose(const Eigen::VectorXd& x) {
-  Vector result;
-  for (Eigen::Index i = 0; i < x.size(); ++i) result.emplace_back(x(i));
-  return result;
-}
-
-Vector sum(Vector x, const Vector& y) {
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] += y[i];
-  return x;
-}
-
-Enclosure dot(const Vector& x, const Vector& y) {
-  Enclosure result;
-  for (std::size_t i = 0; i < x.size(); ++i) result += x[i] * y[i];
-  return result;
-}
-
-Enclosure norm_square(const Vector& x) {
-  Enclosure result;
-  for (const Enclosure& entry : x) result += square(entry);
-  return result;
-}
-
-// sqrt(p) - sqrt(q) = (p - q) / (sqrt(p) + sqrt(q)): exactly 0 where p and q are the same point.
-Enclosure root_difference(const Enclosure& p, const Enclosure& q) {
-  const Enclosure difference = p - q;
-  if (difference.is_point() && difference.contains(0.0)) return difference;
-  return difference / (sqrt(p) + sqrt(q));
-}
-
-// sigma(K^T Q) <= sigma(M) + ||K^T Q - M||_F, M the product in double precision, and never above the product of the
-// two.
+// sigma(K^T Q), and never above the product of the two.
 double joint_sigma(const QueryAndItems& input, const SigmaUpper& sigma, double sigma_query, double sigma_key) {
   const numerics::PrecisionScope scope(113);
-  const Eigen::MatrixXd product = input.key.transpose() * input.query;
   const Eigen::MatrixXd transposed = input.key.transpose();
-  Enclosure error_square;
-  for (Eigen::Index j = 0; j < product.cols(); ++j) {
-    const Vector column = transform(transposed, enclose(input.query.col(j)));
-    for (Eigen::Index i = 0; i < product.rows(); ++i) {
-      error_square += square(column[static_cast<std::size_t>(i)] - Enclosure(product(i, j)));
-    }
+  EnclosedColumns columns;
+  for (Eigen::Index j = 0; j < input.query.cols(); ++j) {
+    columns.push_back(multiply(transposed, as_scalars<Enclosure>(input.query.col(j))));
   }
-  const Enclosure upper = Enclosure(sigma(product)) + sqrt(error_square);
-  return std::min(upper.upper_double(), (Enclosure(sigma_query) * Enclosure(sigma_key)).upper_double());
-}
-
-void require_shapes(const QueryAndItems& in) {
-  const bool fit = in.query.rows() == in.key.rows() && in.query_bias.size() == in.query.rows() &&
-                   in.key_bias.size() == in.key.rows() && in.y.size() == in.query.cols() &&
-                   in.items.cols() == in.key.cols() && in.items.rows() >= 1 && in.query.rows() >= 1;
-  const bool finite = in.query.allFinite() && in.key.allFinite() && in.query_bias.allFinite() &&
-                      in.key_bias.allFinite() && in.y.allFinite() && in.items.allFinite();
-  if (!fit || !finite) {
-    throw std::invalid_argument(
-        "SpreadEvaluation: need Q (d, p), K (d, r), biases (d), y (p), items (n >= 1, r), all finite");
-  }
-}
-
-std::string hex(const Eigen::MatrixXd& matrix) {
-  std::ostringstream text;
-  for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
-    for (Eigen::Index j = 0; j < matrix.cols(); ++j) {
-      text << (j > 0 ? " " : i > 0 ? "; " : "") << numerics::hex_float(matrix(i, j));
-    }
-  }
-  return "[" + text.str() + "]";
-}
-
-std::string describe(const QueryAndItems& in) {
-  return "Q " + hex(in.query) + " bQ " + hex(in.query_bias) + " K " + hex(in.key) + " bK " + hex(in.key_bias) + " y " +
-         hex(in.y) + " items " + hex(in.items);
-}
-
-Enclosure largest_difference(const std::vector<Enclosure>& logits) {
-  Enclosure spread;
-  for (std::size_t j = 0; j < logits.size(); ++j) {
-    for (std::size_t k = 0; k < j; ++k) spread = maximum(spread, abs(logits[j] - logits[k]));
-  }
-  return spread;
+  return std::min(sigma_of(sigma, columns), (Enclosure(sigma_query) * Enclosure(sigma_key)).upper_double());
 }
 
 Certificate certify_form(const SpreadEvaluation& evaluation, const char* claim,
@@ -125,12 +41,25 @@ Certificate certify_form(const SpreadEvaluation& evaluation, const char* claim,
 
 }  // namespace
 
-SigmaUpper certified_sigma() {
-  return [](const Eigen::MatrixXd& matrix) { return numerics::largest_singular_value(matrix).upper; };
+void require_shapes(const char* function, const QueryAndItems& in) {
+  const bool fit = in.query.rows() == in.key.rows() && in.query_bias.size() == in.query.rows() &&
+                   in.key_bias.size() == in.key.rows() && in.y.size() == in.query.cols() &&
+                   in.items.cols() == in.key.cols() && in.items.rows() >= 1 && in.query.rows() >= 1;
+  const bool finite = in.query.allFinite() && in.key.allFinite() && in.query_bias.allFinite() &&
+                      in.key_bias.allFinite() && in.y.allFinite() && in.items.allFinite();
+  if (!fit || !finite) {
+    throw std::invalid_argument(std::string(function) +
+                                ": need Q (d, p), K (d, r), biases (d), y (p), items (n >= 1, r), all finite");
+  }
+}
+
+std::string describe(const QueryAndItems& in) {
+  return "Q " + text_of(in.query) + " bQ " + text_of(in.query_bias) + " K " + text_of(in.key) + " bK " +
+         text_of(in.key_bias) + " y " + text_of(in.y) + " items " + text_of(in.items);
 }
 
 SpreadEvaluation::SpreadEvaluation(QueryAndItems input, const SigmaUpper& sigma) : input_(std::move(input)) {
-  require_shapes(input_);
+  require_shapes("SpreadEvaluation", input_);
   sigma_query_ = sigma(input_.query);
   sigma_key_ = sigma(input_.key);
   sigma_joint_ = joint_sigma(input_, sigma, sigma_query_, sigma_key_);
@@ -140,37 +69,37 @@ SpreadEvaluation::SpreadEvaluation(QueryAndItems input, const SigmaUpper& sigma)
 SpreadTerms<Enclosure> SpreadEvaluation::terms() const {
   SpreadTerms<Enclosure> terms;
   const Eigen::MatrixXd transposed_key = input_.key.transpose();
-  const Vector y = enclose(input_.y);
-  const Vector bias = enclose(input_.query_bias);
-  const Vector projected = sum(transform(input_.query, y), bias);
+  const Vector y = as_scalars<Enclosure>(input_.y);
+  const Vector bias = as_scalars<Enclosure>(input_.query_bias);
+  const Vector projected = add(multiply(input_.query, y), bias);
   terms.dimension = static_cast<int>(input_.query.rows());
   terms.sigma_query = Enclosure(sigma_query_);
   terms.sigma_key = Enclosure(sigma_key_);
   terms.sigma_joint = minimum(Enclosure(sigma_joint_), terms.sigma_query * terms.sigma_key);
   terms.query_square = norm_square(y);
   terms.bias_square = norm_square(bias);
-  terms.joint_bias_square = norm_square(transform(transposed_key, bias));
+  terms.joint_bias_square = norm_square(multiply(transposed_key, bias));
   terms.projected_square = norm_square(projected);
-  terms.direct_square = norm_square(transform(transposed_key, projected));
+  terms.direct_square = norm_square(multiply(transposed_key, projected));
   for (Eigen::Index j = 0; j < input_.items.rows(); ++j) {
-    const Vector item = enclose(input_.items.row(j).transpose());
+    const Vector item = as_scalars<Enclosure>(input_.items.row(j).transpose());
     terms.item_square = maximum(terms.item_square, norm_square(item));
     for (Eigen::Index k = 0; k < j; ++k) {
-      const Vector other = enclose(-input_.items.row(k).transpose());
-      terms.difference_square = maximum(terms.difference_square, norm_square(sum(item, other)));
+      const Vector other = as_scalars<Enclosure>(-input_.items.row(k).transpose());
+      terms.difference_square = maximum(terms.difference_square, norm_square(add(item, other)));
     }
   }
   return terms;
 }
 
 ObservedSpreads<Enclosure> SpreadEvaluation::observed() const {
-  const Vector plain = transform(input_.query, enclose(input_.y));
-  const Vector biased = sum(plain, enclose(input_.query_bias));
+  const Vector plain = multiply(input_.query, as_scalars<Enclosure>(input_.y));
+  const Vector biased = add(plain, as_scalars<Enclosure>(input_.query_bias));
   std::vector<Enclosure> plain_logits, biased_logits;
   for (Eigen::Index j = 0; j < input_.items.rows(); ++j) {
-    const Vector key = transform(input_.key, enclose(input_.items.row(j).transpose()));
+    const Vector key = multiply(input_.key, as_scalars<Enclosure>(input_.items.row(j).transpose()));
     plain_logits.push_back(dot(plain, key));
-    biased_logits.push_back(dot(biased, sum(key, enclose(input_.key_bias))));
+    biased_logits.push_back(dot(biased, add(key, as_scalars<Enclosure>(input_.key_bias))));
   }
   return {largest_difference(plain_logits), largest_difference(biased_logits)};
 }

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "numerics/certificate.hpp"
 #include "numerics/enclosure.hpp"
+#include "theory/enclosed_matrix.hpp"
 #include "theory/scalar.hpp"
 
 namespace softcheck::theory {
@@ -92,16 +92,17 @@ SpreadForms<T> spread_forms(const SpreadTerms<T>& t) {
           sqrt(direct_square(t) / d)};
 }
 
-/// An upper bound of the largest singular value: numerics::largest_singular_value(matrix).upper. An estimate, as power
-/// iteration gives it, is none.
-using SigmaUpper = std::function<double(const Eigen::MatrixXd&)>;
-SigmaUpper certified_sigma();
-
 /// Spreads of the exact logits: without biases and scale, and with biases but not yet divided by sqrt(d).
 template <Scalar T>
 struct ObservedSpreads {
   T paper, biased;
 };
+
+/// throws   std::invalid_argument naming the function when shapes do not fit, there is no item or an entry is not
+/// finite
+void require_shapes(const char* function, const QueryAndItems& input);
+/// "Q [...] bQ [...] K [...] bK [...] y [...] items [...]": the input of a certificate, in hex floats.
+std::string describe(const QueryAndItems& input);
 
 /// One query's terms at the working precision of the moment; sigma is asked once, on construction.
 class SpreadEvaluation {

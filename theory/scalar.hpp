@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 
@@ -28,6 +29,22 @@ T log1p(T x) {
 template <std::floating_point T>
 T sqrt(T x) {
   return std::sqrt(x);
+}
+template <std::floating_point T>
+T tanh(T x) {
+  return std::tanh(x);
+}
+template <std::floating_point T>
+T square(T x) {
+  return x * x;
+}
+template <std::floating_point T>
+T maximum(T a, T b) {
+  return std::max(a, b);
+}
+template <std::floating_point T>
+T minimum(T a, T b) {
+  return std::min(a, b);
 }
 
 /// A value of one of the formats of numerics/format.hpp, every operation rounded to it, ties to even.

@@ -13,6 +13,7 @@
 
 #include "numerics/enclosure.hpp"
 #include "theory/scalar.hpp"
+#include "theory/vectors.hpp"
 
 namespace softcheck::theory {
 
@@ -87,15 +88,6 @@ std::vector<Run> token_groups(const SmallTransformer& model, const std::vector<R
 /// "{seed 0x1, ...} b*3 a*1": which network and which tokens.
 std::string describe(const SmallTransformer& model, const std::vector<Run>& runs);
 
-// What the networks need beyond Scalar.
-template <std::floating_point T>
-T tanh(T x) {
-  return std::tanh(x);
-}
-template <std::floating_point T>
-T maximum(T a, T b) {
-  return std::max(a, b);
-}
 /// Near x: to choose a reference, never to decide.
 template <Scalar T>
 double approximate(const T& x) {
@@ -129,48 +121,12 @@ T activate(Activation activation, const T& x) {
   return x;
 }
 
-template <Scalar T>
-std::vector<T> multiply(const Eigen::MatrixXd& matrix, const std::vector<T>& x) {
-  std::vector<T> result(static_cast<std::size_t>(matrix.rows()), T(0));
-  for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
-    T& sum = result[static_cast<std::size_t>(i)];
-    for (Eigen::Index j = 0; j < matrix.cols(); ++j) sum += T(matrix(i, j)) * x[static_cast<std::size_t>(j)];
-  }
-  return result;
-}
-
-template <Scalar T>
-T dot(const std::vector<T>& x, const std::vector<T>& y) {
-  T sum = T(0);
-  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
-  return sum;
-}
-
-template <Scalar T>
-std::vector<T> add(std::vector<T> x, const std::vector<T>& y) {
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] += y[i];
-  return x;
-}
-
-template <Scalar T>
-std::vector<T> subtract(std::vector<T> x, const std::vector<T>& y) {
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] -= y[i];
-  return x;
-}
-
 /// max |x_c|
 template <Scalar T>
 T largest_entry(const std::vector<T>& x) {
   T largest = T(0);
   for (const T& entry : x) largest = maximum(largest, maximum(entry, -entry));
   return largest;
-}
-
-template <Scalar T>
-std::vector<T> as_scalars(const Eigen::VectorXd& x) {
-  std::vector<T> result;
-  for (Eigen::Index i = 0; i < x.size(); ++i) result.push_back(T(x(i)));
-  return result;
 }
 
 /// The MLP of a layer, residual included where the network has one; the identity in a layer without an MLP.

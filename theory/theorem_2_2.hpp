@@ -8,6 +8,7 @@
 
 #include "numerics/certificate.hpp"
 #include "theory/coordinate_box.hpp"
+#include "theory/norm_ellipsoid.hpp"
 #include "theory/scalar.hpp"
 #include "theory/small_transformer.hpp"
 
@@ -115,5 +116,33 @@ std::vector<Run> lengthened(const SmallTransformer& model, std::vector<Run> runs
 /// All of the above.
 std::vector<numerics::Certificate> check_theorem_2_2(const SmallTransformer& model, const std::vector<Run>& runs,
                                                      double epsilon);
+
+// A finite vocabulary is one way to bound the logits; a norm is another. A head whose queries and keys are affine maps
+// of LayerNorm or RMSNorm of any real vectors sees two balls (norm_ellipsoid.hpp): its spread is below a number that
+// depends on the weights alone, and beyond N(epsilon) of that number it disperses, whatever the layers below, the
+// tokens and the length.
+
+/// q = W_Q (g z + f) + b_Q and k = W_K (g z' + f) + b_K, z and z' normalised; e = s q . k.
+struct NormedHead {
+  Norm norm = Norm::layer_norm;
+  double norm_epsilon = 1e-5;            // > 0
+  Eigen::VectorXd gain, shift;           // (d) g, f
+  Eigen::MatrixXd query, key;            // (head width, d) W_Q, W_K
+  Eigen::VectorXd query_bias, key_bias;  // (head width) b_Q, b_K
+  double scale = 1;                      // s > 0
+};
+
+/// Upper bound of the spread of the logits of every query over every keys: best of norm_ellipsoid.hpp with rq = rk = d.
+///
+/// throws   std::invalid_argument when shapes do not fit, a number is not finite, norm_epsilon or the scale is not > 0
+double normalised_spread(const NormedHead& head, const SigmaUpper& sigma = certified_sigma());
+
+/// theorem_2_2.normalised, twice: the spread of the query's logits over the items is at most normalised_spread(), given
+/// as spread; and once more copies of the first item make n > N(epsilon), every coefficient is below epsilon.
+///
+/// inputs   (items, d): h of each item, at least one          query_input   (d): h of the query
+/// throws   std::invalid_argument as normalised_spread(), or where N(epsilon) is 2^900 or more
+std::vector<numerics::Certificate> certify_normalised(const NormedHead& head, const Eigen::VectorXd& query_input,
+                                                      const Eigen::MatrixXd& inputs, double spread, double epsilon);
 
 }  // namespace softcheck::theory

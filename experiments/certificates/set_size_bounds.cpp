@@ -89,12 +89,6 @@ std::uint64_t first_passage(const std::function<double()>& draw, double eps, std
   return n;
 }
 
-Enclosure largest_entropy_deficit(const Enclosure& spread) {
-  if (spread.is_point() && spread.contains(0.0)) return {};
-  const Enclosure q = spread / -expm1(-spread);
-  return q - Enclosure(1) - log(q);
-}
-
 CertainSize certify_dispersion_length(double spread, double eps) {
   const Enclosure length = dispersed_length(spread, eps);
   const numerics::PrecisionScope scope(numerics::precision_ladder.back());
@@ -110,14 +104,15 @@ CertainSize certify_adaptive_identity(double spread) {
   double log10_size = 0;
   {
     const numerics::PrecisionScope scope(numerics::precision_ladder.back());
-    log10_size = log10_upper(Enclosure::decimal(theory::inactive_from) + largest_entropy_deficit(Enclosure(spread)));
+    log10_size =
+        log10_upper(Enclosure::decimal(theory::inactive_from) + theory::largest_entropy_deficit(Enclosure(spread)));
   }
   return {numerics::certify_less_equal("model.adaptive_identity",
                                        spread_text(spread) + " n = 10^" + numerics::hex_float(log10_size),
                                        [&] {
                                          const Enclosure log_size = Enclosure(log10_size) * log(Enclosure(10));
                                          return Sides{Enclosure::decimal(theory::inactive_from),
-                                                      log_size - largest_entropy_deficit(Enclosure(spread))};
+                                                      log_size - theory::largest_entropy_deficit(Enclosure(spread))};
                                        }),
           log10_size};
 }

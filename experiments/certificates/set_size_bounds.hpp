@@ -11,14 +11,6 @@
 
 namespace softcheck::experiments {
 
-/// ln n - H is at most this for n logits of spread delta, any n: q - 1 - ln q with q = delta / (1 - e^-delta). The
-/// least entropy is at a row of two values (theory/entropy_bounds.hpp); with the share u of its items at the maximum,
-/// q = 1 + u (e^delta - 1), ln n - H = u delta e^delta / q - ln q is largest at that q, for a real u, and there the
-/// first term is q - 1.
-///
-/// spread   >= 0; grows with it
-numerics::Enclosure largest_entropy_deficit(const numerics::Enclosure& spread);
-
 /// Set sizes from which something is certain, of logits with a spread of at most delta.
 struct CertainSize {
   numerics::Certificate certificate;

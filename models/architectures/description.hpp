@@ -19,7 +19,6 @@ struct MatrixPlace {
   std::string tensor = {};
   IndexRange outputs = {};  // which of the stored outputs
   bool transposed = false;  // stored as (inputs, outputs): GPT-2's Conv1D
-  std::int64_t stride = 1;  // from one output to the next
 };
 
 /// Part of a stored vector; an empty name: there is none.

@@ -11,9 +11,9 @@ class TensorFileError : public std::runtime_error {
 };
 
 /// No such file. Exit code 2.
-class MissingTensorFile : public std::runtime_error {
+class MissingTensorFile : public TensorFileError {
  public:
-  using std::runtime_error::runtime_error;
+  using TensorFileError::TensorFileError;
 };
 
 /// A sound file of a kind that is not read, or a model whose certificate would not hold. Exit code 4.

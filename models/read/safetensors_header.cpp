@@ -4,8 +4,9 @@
 #include <array>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <utility>
+
+#include "models/read/strict_json.hpp"
 
 namespace softcheck::models {
 namespace {
@@ -82,31 +83,7 @@ class HeaderReader {
     require(text.starts_with('{'), "need a JSON object as the safetensors header");
     result_.data_begin = length_field_bytes + length;
     result_.data_size = source_.size - result_.data_begin;
-    return parse_without_repeats(text);
-  }
-
-  // JSON lets a key stand twice and keeps the last: two readers would see two different files.
-  Json parse_without_repeats(const std::string& text) const {
-    std::vector<std::set<std::string>> keys;
-    std::string repeated;
-    const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
-      const bool opens = event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
-      require(!opens || depth < deepest_nesting, "the safetensors header nests deeper than {tensor: {shape: []}}");
-      if (event == Json::parse_event_t::object_start) keys.emplace_back();
-      if (event == Json::parse_event_t::object_end) keys.pop_back();
-      if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second) {
-        repeated = value.get<std::string>();
-      }
-      return true;
-    };
-    Json header;
-    try {
-      header = Json::parse(text, watch);
-    } catch (const Json::exception& error) {
-      fail(std::string("the safetensors header is no JSON: ") + error.what());
-    }
-    require(repeated.empty(), "the safetensors header has the key '" + repeated + "' twice");
-    return header;
+    return parse_strict_object(text, name_ + ": the safetensors header", deepest_nesting);
   }
 
   void read_metadata(const Json& entry) {

@@ -37,6 +37,12 @@ enum class MatrixFamily {
 };
 
 std::span<const MatrixFamily> all_matrix_families();
+
+class Draw;
+Matrix draw_matrix(Draw& draw, MatrixFamily family, std::size_t rows, std::size_t cols);
+/// 1 at size 0, up to most at size 100.
+std::size_t draw_size(Draw& draw, std::size_t most, int size);
+
 const char* to_string(MatrixFamily family);
 
 /// What matrices a property needs.

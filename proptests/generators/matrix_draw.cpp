@@ -23,50 +23,6 @@ Matrix filled(std::size_t rows, std::size_t cols, Entry entry) {
 
 double single(double value) { return static_cast<double>(static_cast<float>(value)); }
 
-Matrix draw_matrix(Draw& draw, MatrixFamily family, std::size_t rows, std::size_t cols) {
-  const auto integer = [&](std::size_t, std::size_t) { return static_cast<double>(draw.between(-9, 9)); };
-  const auto scaled = [&](int exponent) {
-    return [&draw, exponent](std::size_t, std::size_t) { return std::ldexp(single(draw.normal()), exponent); };
-  };
-  switch (family) {
-    case MatrixFamily::gaussian:
-      break;
-    case MatrixFamily::integer:
-      return filled(rows, cols, integer);
-    case MatrixFamily::rank_one: {
-      const Matrix left = filled(rows, 1, integer);
-      const Matrix right = filled(cols, 1, integer);
-      return filled(rows, cols, [&](std::size_t i, std::size_t j) { return left(i, 0) * right(j, 0); });
-    }
-    case MatrixFamily::graded:
-      return filled(rows, cols, [&](std::size_t i, std::size_t) {
-        return std::ldexp(single(draw.normal()), -4 * static_cast<int>(i));
-      });
-    case MatrixFamily::hadamard:
-      // Sylvester's: entry (i, j) is -1 to the number of ones that i and j share.
-      return filled(rows, cols,
-                    [](std::size_t i, std::size_t j) { return std::popcount(i & j) % 2 == 0 ? 1.0 : -1.0; });
-    case MatrixFamily::zero_rows: {
-      Matrix matrix = filled(rows, cols, integer);
-      for (std::size_t i = 0; i < rows; ++i) {
-        if (draw.one_in(2)) std::fill_n(matrix.entries.begin() + static_cast<std::ptrdiff_t>(i * cols), cols, 0.0);
-      }
-      return matrix;
-    }
-    case MatrixFamily::tiny:
-      return filled(rows, cols, scaled(-500));
-    case MatrixFamily::huge:
-      return filled(rows, cols, scaled(500));
-  }
-  return filled(rows, cols, scaled(0));
-}
-
-/// 1 at size 0, up to most at size 100.
-std::size_t draw_size(Draw& draw, std::size_t most, int size) {
-  const double share = std::min(size, rc::kNominalSize) / static_cast<double>(rc::kNominalSize);
-  return 1 + draw.below(1 + static_cast<std::uint64_t>(share * static_cast<double>(most - 1)));
-}
-
 std::vector<MatrixFamily> families_or_all(const std::vector<MatrixFamily>& families) {
   const std::span<const MatrixFamily> all = all_matrix_families();
   return families.empty() ? std::vector<MatrixFamily>(all.begin(), all.end()) : families;
@@ -105,6 +61,49 @@ ProjectionCase draw_projection(const rc::Random& random, int size, const Project
 }
 
 }  // namespace
+
+Matrix draw_matrix(Draw& draw, MatrixFamily family, std::size_t rows, std::size_t cols) {
+  const auto integer = [&](std::size_t, std::size_t) { return static_cast<double>(draw.between(-9, 9)); };
+  const auto scaled = [&](int exponent) {
+    return [&draw, exponent](std::size_t, std::size_t) { return std::ldexp(single(draw.normal()), exponent); };
+  };
+  switch (family) {
+    case MatrixFamily::gaussian:
+      break;
+    case MatrixFamily::integer:
+      return filled(rows, cols, integer);
+    case MatrixFamily::rank_one: {
+      const Matrix left = filled(rows, 1, integer);
+      const Matrix right = filled(cols, 1, integer);
+      return filled(rows, cols, [&](std::size_t i, std::size_t j) { return left(i, 0) * right(j, 0); });
+    }
+    case MatrixFamily::graded:
+      return filled(rows, cols, [&](std::size_t i, std::size_t) {
+        return std::ldexp(single(draw.normal()), -4 * static_cast<int>(i));
+      });
+    case MatrixFamily::hadamard:
+      // Sylvester's: entry (i, j) is -1 to the number of ones that i and j share.
+      return filled(rows, cols,
+                    [](std::size_t i, std::size_t j) { return std::popcount(i & j) % 2 == 0 ? 1.0 : -1.0; });
+    case MatrixFamily::zero_rows: {
+      Matrix matrix = filled(rows, cols, integer);
+      for (std::size_t i = 0; i < rows; ++i) {
+        if (draw.one_in(2)) std::fill_n(matrix.entries.begin() + static_cast<std::ptrdiff_t>(i * cols), cols, 0.0);
+      }
+      return matrix;
+    }
+    case MatrixFamily::tiny:
+      return filled(rows, cols, scaled(-500));
+    case MatrixFamily::huge:
+      return filled(rows, cols, scaled(500));
+  }
+  return filled(rows, cols, scaled(0));
+}
+
+std::size_t draw_size(Draw& draw, std::size_t most, int size) {
+  const double share = std::min(size, rc::kNominalSize) / static_cast<double>(rc::kNominalSize);
+  return 1 + draw.below(1 + static_cast<std::uint64_t>(share * static_cast<double>(most - 1)));
+}
 
 std::span<const MatrixFamily> all_matrix_families() {
   static constexpr MatrixFamily families[] = {MatrixFamily::gaussian, MatrixFamily::integer,  MatrixFamily::rank_one,

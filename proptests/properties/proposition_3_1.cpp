@@ -11,22 +11,6 @@ namespace {
 
 using theory::QueryAndItems;
 
-// Short numbers of similar size, so that 512 bits tell the finest near-tie: components 2^-32 below the largest are
-// dropped (power iteration leaves some as small as 2^-256, whose squares end beyond 512 bits). The direction suffers by
-// 2^-16, a near-extremal length only by its square.
-Eigen::VectorXd shortened(const Eigen::VectorXd& x) {
-  const double negligible = x.size() == 0 ? 0 : 0x1p-32 * x.cwiseAbs().maxCoeff();
-  return x.unaryExpr(
-      [negligible](double entry) { return std::abs(entry) < negligible ? 0 : round_to_bits(entry, 16); });
-}
-
-void oppose_items(QueryAndItems& input) {
-  const Eigen::VectorXd along = shortened(input.key.transpose() * (input.query * input.y + input.query_bias));
-  input.items.resize(2, along.size());
-  input.items.row(0) = along.transpose();
-  input.items.row(1) = -along.transpose();
-}
-
 Eigen::VectorXd near_top_singular_vector(const Eigen::MatrixXd& matrix, Eigen::VectorXd start) {
   constexpr int steps = 64;
   if (start.isZero(0)) start.setOnes();
@@ -49,6 +33,22 @@ Certificates on_near_extremal(const ProjectionCase& projection,
 }
 
 }  // namespace
+
+// Short numbers of similar size, so that 512 bits tell the finest near-tie: components 2^-32 below the largest are
+// dropped (power iteration leaves some as small as 2^-256, whose squares end beyond 512 bits). The direction suffers by
+// 2^-16, a near-extremal length only by its square.
+Eigen::VectorXd shortened(const Eigen::VectorXd& x) {
+  const double negligible = x.size() == 0 ? 0 : 0x1p-32 * x.cwiseAbs().maxCoeff();
+  return x.unaryExpr(
+      [negligible](double entry) { return std::abs(entry) < negligible ? 0 : round_to_bits(entry, 16); });
+}
+
+void oppose_items(QueryAndItems& input) {
+  const Eigen::VectorXd along = shortened(input.key.transpose() * (input.query * input.y + input.query_bias));
+  input.items.resize(2, along.size());
+  input.items.row(0) = along.transpose();
+  input.items.row(1) = -along.transpose();
+}
 
 std::vector<QueryAndItems> with_near_extremal(const ProjectionCase& projection) {
   const QueryAndItems drawn = query_and_items(projection);

@@ -17,6 +17,11 @@ std::vector<Property> proposition_3_1_properties();
 /// - K = Q without biases, y near the top singular vector of Q and the items as before: every form is nearly attained.
 std::vector<theory::QueryAndItems> with_near_extremal(const ProjectionCase& projection);
 
+/// Two opposite items along K^T (Q y + b_Q) in place of all others: they attain the direct form.
+void oppose_items(theory::QueryAndItems& input);
+/// x in 16 bits an entry, those 2^-32 below the largest dropped: 512 bits then tell the finest near-tie.
+Eigen::VectorXd shortened(const Eigen::VectorXd& x);
+
 // The properties with any check in place of theirs: what a planted wrong version is made of.
 using ProjectionCheck = std::function<Certificates(const ProjectionCase&)>;
 PropertyOf<ProjectionCase> spreads_within_forms(ProjectionCheck check);

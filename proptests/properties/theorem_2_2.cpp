@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "proptests/properties/network_sequence.hpp"
+#include "proptests/properties/normed_sequence.hpp"
+#include "proptests/properties/row_levels.hpp"
 #include "theory/theorem_2_2.hpp"
 
 namespace softcheck::proptests {
@@ -43,6 +45,14 @@ PropertyOf<SmallNetworkCase> sharp_length_is_shorter(NetworkCheck check) {
           std::move(check)};
 }
 
+PropertyOf<NormedHeadCase> normed_heads_disperse(NormedHeadCheck check) {
+  return {"Theorem22",
+          "EveryHeadBehindANormDispersesWhateverItsInputs",
+          {"theorem_2_2.normalised"},
+          normed_head_cases(),
+          std::move(check)};
+}
+
 std::vector<Property> theorem_2_2_properties() {
   const auto boxed = [](const SmallNetworkCase& network) {
     const auto model = model_of(network);
@@ -66,8 +76,16 @@ std::vector<Property> theorem_2_2_properties() {
     return Certificates{
         theory::certify_sharp_length(theory::bound_spreads(model).spread, model.shape.theta, epsilon_of(network))};
   };
+  const auto normed = [](const NormedHeadCase& head_case) {
+    Certificates all;
+    for (const NormedSequence& sequence : normed_sequences(head_case)) {
+      const double spread = theory::normalised_spread(sequence.head);
+      append(all, theory::certify_normalised(sequence.head, sequence.query, sequence.items, spread, 0x1p-7));
+    }
+    return all;
+  };
   return {activations_stay_in_their_boxes(boxed), spreads_are_bounded(bounded), every_head_disperses(disperses),
-          sharp_length_is_shorter(sharp)};
+          sharp_length_is_shorter(sharp), normed_heads_disperse(normed)};
 }
 
 }  // namespace softcheck::proptests

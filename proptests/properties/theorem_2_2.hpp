@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "proptests/generators/network.hpp"
+#include "proptests/generators/normed_head.hpp"
 #include "proptests/property.hpp"
 
 namespace softcheck::proptests {
@@ -16,5 +17,8 @@ PropertyOf<SmallNetworkCase> activations_stay_in_their_boxes(NetworkCheck check)
 PropertyOf<SmallNetworkCase> spreads_are_bounded(NetworkCheck check);
 PropertyOf<SmallNetworkCase> every_head_disperses(NetworkCheck check);
 PropertyOf<SmallNetworkCase> sharp_length_is_shorter(NetworkCheck check);
+
+using NormedHeadCheck = std::function<Certificates(const NormedHeadCase&)>;
+PropertyOf<NormedHeadCase> normed_heads_disperse(NormedHeadCheck check);
 
 }  // namespace softcheck::proptests

@@ -33,17 +33,17 @@ bool deficit_holds(const std::function<Enclosure(const Enclosure&)>& deficit) {
 }
 
 TEST(CertifiedSetSizes, TheDeficitIsThatOfTheLeastEntropy) {
-  EXPECT_TRUE(deficit_holds(largest_entropy_deficit));
+  EXPECT_TRUE(deficit_holds(theory::largest_entropy_deficit));
   EXPECT_FALSE(deficit_holds([](const Enclosure& d) { return d - Enclosure(1) - log(d); })) << "e^-delta dropped";
   EXPECT_FALSE(deficit_holds([](const Enclosure& d) {
     const Enclosure q = d / -expm1(-d);
     return q - Enclosure(1) - log(q) - Enclosure::decimal("1e-9");
   })) << "it is attained, up to whole items";
   const PrecisionScope scope(256);
-  EXPECT_TRUE(largest_entropy_deficit(Enclosure(0)).contains(0.0));
+  EXPECT_TRUE(theory::largest_entropy_deficit(Enclosure(0)).contains(0.0));
   // Of a million items and a spread of 3 it is attained but for what whole items cost.
   const Enclosure gap = log(Enclosure(1000003)) - theory::entropy_floor(1000003, {3, 0, 1});
-  EXPECT_LT((largest_entropy_deficit(Enclosure(3)) - gap).upper_double(), 1e-9);
+  EXPECT_LT((theory::largest_entropy_deficit(Enclosure(3)) - gap).upper_double(), 1e-9);
 }
 
 TEST(CertifiedSetSizes, TheDispersionLengthIsSharp) {

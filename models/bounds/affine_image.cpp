@@ -1,0 +1,165 @@
+#include "models/bounds/affine_image.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "numerics/lanczos.hpp"
+#include "numerics/verified_cholesky.hpp"
+
+namespace softcheck::models {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+using numerics::BallMatrix;
+using numerics::Enclosure;
+
+namespace {
+
+// (1 + 1/t) r P + (1 + t) c c^T.
+BallMatrix ellipsoid_gram(const AffineImage& image, double t) {
+  const Enclosure linear = (Enclosure(1) + Enclosure(1) / Enclosure(t)) * Enclosure(image.radius_square);
+  const auto constant = [](Index rows, Index columns, const Enclosure& value) {
+    const double middle = value.midpoint();
+    const double off = (maximum(value - Enclosure(middle), Enclosure(middle) - value)).upper_double();
+    return BallMatrix{MatrixXd::Constant(rows, columns, middle), MatrixXd::Constant(rows, columns, off)};
+  };
+  const Index n = image.gram.rows();
+  BallMatrix sum = entrywise_product(image.gram, constant(n, n, linear));
+  if (!image.centred()) {
+    const BallMatrix root = entrywise_product(image.offset, constant(n, 1, sqrt(Enclosure(1) + Enclosure(t))));
+    sum = sum + root * root.transpose();
+  }
+  return symmetrised(std::move(sum));
+}
+
+// Where lambda r + lambda c^T (lambda I - P)^(-1) c is least over lambda > lambda_max(P): its weight t and the
+// direction.
+struct DualPoint {
+  double t = 1;
+  double value = 0;
+  VectorXd direction;
+};
+
+DualPoint dual_point(const MatrixXd& gram, const VectorXd& offset, double r) {
+  const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(gram);
+  const VectorXd& eigenvalues = solver.eigenvalues();
+  const VectorXd shares = solver.eigenvectors().transpose() * offset;
+  const double top = std::max(eigenvalues.tail(1)(0), 0.0);
+  // r - sum c_i^2 p_i / (lambda - p_i)^2 grows with lambda.
+  const auto slope = [&](double lambda) {
+    double sum = 0;
+    for (Index i = 0; i < shares.size(); ++i) {
+      const double gap = lambda - eigenvalues(i);
+      sum += shares(i) * shares(i) * std::max(eigenvalues(i), 0.0) / (gap * gap);
+    }
+    return r - sum;
+  };
+  double low = top * (1 + 1e-14), high = top + offset.norm() * std::sqrt(top / r) + 1e-300;
+  high = std::max(high, low * (1 + 1e-12));
+  for (int step = 0; step < 200 && high - low > 1e-13 * high; ++step) {
+    const double middle = low + (high - low) / 2;
+    (slope(middle) < 0 ? low : high) = middle;
+  }
+  VectorXd scaled = shares;
+  for (Index i = 0; i < shares.size(); ++i) scaled(i) /= high - eigenvalues(i);
+  DualPoint point;
+  point.direction = solver.eigenvectors() * scaled;
+  // In the hard case the offset has no share in the top direction, which carries what is left of |z|^2 = r.
+  const double used = scaled.dot(eigenvalues.cwiseMax(0).asDiagonal() * scaled);
+  if (used < 0.999 * r && top > 0) {
+    point.direction += solver.eigenvectors().rightCols(1) * std::sqrt((r - used) / top);
+  }
+  const VectorXd image = gram * point.direction + offset;
+  const double length = image.norm(), along = std::fabs(image.dot(offset)) / std::max(length, 1e-300);
+  point.value = length * length;
+  point.t = std::clamp((length - along) / std::max(along, 1e-300), 1e-12, 1e12);
+  return point;
+}
+
+}  // namespace
+
+BallMatrix symmetrised(BallMatrix ball) {
+  const MatrixXd half = (ball.middle + ball.middle.transpose()) / 2;
+  const MatrixXd moved = (half - ball.middle).cwiseAbs() * 2;  // twice: what its own rounding can take
+  ball.radius = numerics::raised(ball.radius.cwiseMax(ball.radius.transpose()) + moved, 4);
+  ball.middle = half;
+  return ball;
+}
+
+double frobenius_upper(const MatrixXd& matrix) {
+  return numerics::column_norms(Eigen::Map<const VectorXd>(matrix.data(), matrix.size()))(0);
+}
+
+Enclosure inner_product(const BallMatrix& v, const BallMatrix& w) { return inner_products(v, w)(0, 0); }
+
+Enclosure quadratic_form(const BallMatrix& symmetric, const BallMatrix& w) { return inner_product(w, symmetric * w); }
+
+LargestEigenvalue largest_eigenvalue(const BallMatrix& symmetric) {
+  if (!symmetric.all_finite()) throw std::range_error("largest_eigenvalue: an entry leaves the range of double");
+  const numerics::RitzPair top = numerics::largest_ritz_pair(symmetric.middle);
+  LargestEigenvalue result;
+  result.vector = top.vector;
+  const Enclosure length = inner_product(BallMatrix::exactly(top.vector), BallMatrix::exactly(top.vector));
+  const Enclosure rayleigh = quadratic_form(symmetric, BallMatrix::exactly(top.vector)) / length;
+  result.lower = std::max(rayleigh.lower_double(), 0.0);
+  const double radius = frobenius_upper(symmetric.radius);
+  for (double share = 0x1p-44;; share *= 16) {
+    // Row sums of absolute values bound the norm where no factorisation goes through.
+    const numerics::VerifiedCholesky factor =
+        numerics::verified_cholesky(symmetric.middle, top.value * (1 + share) + 0x1p-900);
+    if (!factor.factored && share < 1) continue;
+    const Enclosure norm =
+        factor.factored
+            ? Enclosure(top.value * (1 + share) + 0x1p-900) + factor.residual
+            : Enclosure(numerics::raised(numerics::absolute_row_sums(symmetric.middle), symmetric.rows()).maxCoeff());
+    result.upper = (norm + Enclosure(radius)).upper_double();
+    return result;
+  }
+}
+
+AffineImage AffineImage::mapped(const MatrixXd& x) const {
+  const BallMatrix map = BallMatrix::exactly(x);
+  return {symmetrised(map * gram * map.transpose()), map * offset, radius_square};
+}
+
+AffineImage AffineImage::scaled(const BallMatrix& weights) const {
+  return {symmetrised(entrywise_product(gram, weights * weights.transpose())), entrywise_product(offset, weights),
+          radius_square};
+}
+
+BallMatrix AffineImage::point_towards(const VectorXd& w) const {
+  const BallMatrix direction = BallMatrix::exactly(w);
+  const BallMatrix image = gram * direction;
+  const double square = inner_product(direction, image).upper_double();
+  if (!(square > 0) || !std::isfinite(square)) return BallMatrix::exactly(MatrixXd::Zero(w.size(), 1));
+  const double factor = (sqrt(Enclosure(radius_square) / Enclosure(square))).lower_double();
+  return entrywise_product(image, BallMatrix::exactly(MatrixXd::Constant(w.size(), 1, factor)));
+}
+
+double estimated_largest_square(const AffineImage& image) {
+  if (image.centred()) return image.radius_square * numerics::largest_ritz_pair(image.gram.middle).value;
+  return dual_point(image.gram.middle, image.offset.middle, image.radius_square).value;
+}
+
+LargestSquare largest_square(const AffineImage& image) {
+  LargestSquare result;
+  if (image.centred()) {
+    const LargestEigenvalue top = largest_eigenvalue(image.gram);
+    result.lower = (Enclosure(top.lower) * Enclosure(image.radius_square)).lower_double();
+    result.upper = (Enclosure(top.upper) * Enclosure(image.radius_square)).upper_double();
+    result.direction = top.vector;
+    return result;
+  }
+  const DualPoint point = dual_point(image.gram.middle, image.offset.middle, image.radius_square);
+  result.direction = point.direction;
+  result.upper = largest_eigenvalue(ellipsoid_gram(image, point.t)).upper;
+  const BallMatrix reached = image.point_towards(point.direction) + image.offset;
+  result.lower = std::max(inner_product(reached, reached).lower_double(), 0.0);
+  return result;
+}
+
+}  // namespace softcheck::models

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "models/bounds/head_values.hpp"
+#include "numerics/enclosure.hpp"
+
+namespace softcheck::models {
+
+/// A supremum: lower is reached by inputs that the head's domain allows, upper is proved.
+struct Supremum {
+  double lower = 0;
+  double upper = 0;
+};
+
+/// What bounds the logits of one head over everything its normalisation lets it see, at every depth and length. In the
+/// unit of the logits, before a softcap. product >= folded >= joint are the values of the forms of
+/// theory/norm_ellipsoid.hpp and rotary_positions.hpp, enclosed; best is the least that is proved.
+struct HeadBounds {
+  numerics::Enclosure product, folded, joint;
+  Supremum spread;                             // max e_j - min e_j of one query
+  Supremum logit;                              // max |e|
+  double attained_high = 0, attained_low = 0;  // two logits of one query: high - low >= spread.lower
+};
+
+/// The head without rotary positions.
+HeadBounds bound_plain_head(const ProjectionValues& query, const ProjectionValues& key,
+                            const numerics::Enclosure& scale);
+
+/// The head with them.
+///
+/// scale    with the square of the rotary factor
+/// lags     how far apart items may stand where the lower ends are sought, >= 2
+/// causal   keys stand before their query
+HeadBounds bound_rotary_head(const ProjectionValues& query, const ProjectionValues& key,
+                             const numerics::Enclosure& scale, const Rotary& rotary, std::int64_t lags, bool causal);
+
+}  // namespace softcheck::models

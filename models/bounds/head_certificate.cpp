@@ -1,0 +1,158 @@
+#include "models/bounds/head_certificate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "theory/adaptive_temperature.hpp"
+#include "theory/attention_variants.hpp"
+#include "theory/entropy_bounds.hpp"
+#include "theory/lemma_2_1.hpp"
+#include "theory/rotary_positions.hpp"
+
+namespace softcheck::models {
+
+using numerics::Enclosure;
+
+namespace {
+
+constexpr unsigned precision = 113;
+constexpr std::int64_t searched_lags = 256;
+
+HeadDomain domain_of(const HeadDescription& head) {
+  if (head.head_norm) {
+    return head.head_norm->query_width == head.head_norm->query_gain.entries.count ? HeadDomain::qk_norm
+                                                                                   : HeadDomain::qk_norm_full;
+  }
+  if (!head.input_norm) throw std::invalid_argument("certify_head: a head without a norm has no bound");
+  return head.input_norm->kind == NormKind::layer_norm ? HeadDomain::layer_norm : HeadDomain::rms_norm;
+}
+
+// The closed form of heads whose queries and keys are normed themselves, plane by plane.
+void apply_closed_form(HeadBounds& bounds, const HeadDescription& head, const ProjectionValues& query,
+                       const ProjectionValues& key, const Enclosure& scale) {
+  const auto width = static_cast<std::size_t>(query.gains.rows());
+  const std::size_t rotated = head.rotary ? static_cast<std::size_t>(head.rotary->width) : 0;
+  const std::vector<theory::Plane> planes = head.rotary && head.rotary->layout == PlaneLayout::interleaved
+                                                ? theory::interleaved_planes(width, rotated)
+                                                : theory::half_split_planes(width, rotated);
+  std::vector<Enclosure> of_query, of_key;
+  for (Eigen::Index i = 0; i < query.gains.rows(); ++i) {
+    of_query.push_back(query.gains(i, 0));
+    of_key.push_back(key.gains(i, 0));
+  }
+  const Enclosure gain = theory::largest_plane_gain<Enclosure>(planes, of_query, of_key);
+  const Enclosure rq(query.image.radius_square), rk(key.image.radius_square);
+  const double logit = theory::qk_norm_logit(scale, rq, rk, gain).upper_double();
+  bounds.logit.upper = std::min(bounds.logit.upper, logit);
+  bounds.spread.upper = std::min(bounds.spread.upper, 2 * logit);
+}
+
+Enclosure capped_spread(double cap, const Enclosure& spread) {
+  return theory::softcapped_spread(Enclosure(cap), spread);
+}
+
+void apply_softcap(HeadCertificate& certificate, const HeadBounds& bounds, double cap) {
+  certificate.product = capped_spread(cap, certificate.product);
+  certificate.folded = capped_spread(cap, certificate.folded);
+  certificate.joint = capped_spread(cap, certificate.joint);
+  certificate.spread.upper = capped_spread(cap, Enclosure(bounds.spread.upper)).upper_double();
+  const Enclosure high = theory::softcapped_logit(Enclosure(cap), Enclosure(bounds.attained_high));
+  const Enclosure low = theory::softcapped_logit(Enclosure(cap), Enclosure(bounds.attained_low));
+  certificate.spread.lower = std::max((high - low).lower_double(), 0.0);
+  certificate.logit = {theory::softcapped_logit(Enclosure(cap), Enclosure(bounds.logit.lower)).lower_double(),
+                       theory::softcapped_logit(Enclosure(cap), Enclosure(bounds.logit.upper)).upper_double()};
+}
+
+Enclosure log10_of(const Enclosure& logarithm) { return logarithm / log(Enclosure(10)); }
+
+// ln N(eps), N(eps) = 1 + e^delta (1 - eps) / eps (Lemma 2.1, sharp): e^delta itself may have any size.
+Enclosure log_dispersion_length(const Enclosure& spread, const Enclosure& eps) {
+  return spread + log((Enclosure(1) - eps) / eps + exp(-spread));
+}
+
+// What follows from a spread: grows, or falls, with it.
+struct Consequences {
+  Enclosure dispersion, entropy, coefficient, identity;
+};
+
+// row_spread  of the whole row: with a sink, of the items' logits and the sink's score
+Consequences consequences_of(double spread, double row_spread, std::uint64_t items, bool sink, double eps) {
+  Consequences result;
+  result.dispersion = log10_of(log_dispersion_length(Enclosure(spread), Enclosure(eps)));
+  result.entropy = theory::entropy_floor(items + (sink ? 1 : 0), {row_spread, 0});
+  result.coefficient = theory::lemma_2_1_sharp_bounds(items, Enclosure(spread)).upper;
+  result.identity =
+      log10_of(Enclosure::decimal(theory::inactive_from) + theory::largest_entropy_deficit(Enclosure(row_spread)));
+  return result;
+}
+
+}  // namespace
+
+const char* to_string(HeadDomain domain) {
+  switch (domain) {
+    case HeadDomain::layer_norm:
+      return "layer_norm";
+    case HeadDomain::rms_norm:
+      return "rms_norm";
+    case HeadDomain::qk_norm:
+      return "qk_norm";
+    case HeadDomain::qk_norm_full:
+      return "qk_norm_full";
+  }
+  throw std::logic_error("to_string: a HeadDomain without a name");
+}
+
+HeadCertificate certify_head(const HeadDescription& head, const ModelDescription& model, HeadReader& reader,
+                             const CertifyOptions& options) {
+  const numerics::PrecisionScope scope(precision);
+  HeadCertificate certificate;
+  certificate.head = head;
+  certificate.domain = domain_of(head);
+  certificate.sink = reader.sink(head);
+  certificate.scale = head.rotary ? head.scale * square(head.rotary->factor) : head.scale;
+  const std::uint64_t context = options.items != 0 ? options.items : static_cast<std::uint64_t>(model.context);
+  certificate.items = head.window ? std::min(context, *head.window) : context;
+
+  const ProjectionValues query = reader.query(head);
+  const ProjectionValues& key = reader.key(head);
+  const auto lags = static_cast<std::int64_t>(
+      std::min<std::uint64_t>({static_cast<std::uint64_t>(searched_lags), static_cast<std::uint64_t>(model.context),
+                               head.window.value_or(std::numeric_limits<std::uint64_t>::max())}));
+  HeadBounds bounds = head.rotary && head.rotary->width > 0
+                          ? bound_rotary_head(query, key, certificate.scale, *head.rotary, lags, head.causal)
+                          : bound_plain_head(query, key, certificate.scale);
+  if (head.head_norm) apply_closed_form(bounds, head, query, key, certificate.scale);
+
+  certificate.product = bounds.product;
+  certificate.folded = bounds.folded;
+  certificate.joint = bounds.joint;
+  certificate.spread = bounds.spread;
+  certificate.logit = bounds.logit;
+  // Scores have the rotary factor, but neither scale nor softcap.
+  const Enclosure rescale = Enclosure(1) / head.scale;
+  certificate.score = {(Enclosure(bounds.logit.lower) * rescale).lower_double(),
+                       (Enclosure(bounds.logit.upper) * rescale).upper_double()};
+  if (head.softcap) apply_softcap(certificate, bounds, *head.softcap);
+
+  const bool sink = certificate.sink.has_value();
+  double widest = certificate.spread.upper;
+  if (sink) {
+    const Enclosure highest(certificate.logit.upper);
+    widest = std::max(widest, theory::sink_spread(-highest, highest, Enclosure(*certificate.sink)).upper_double());
+  }
+  const Consequences least =
+      consequences_of(certificate.spread.lower, certificate.spread.lower, certificate.items, sink, options.eps);
+  const Consequences most = consequences_of(certificate.spread.upper, widest, certificate.items, sink, options.eps);
+  certificate.dispersion_length_log10 = {least.dispersion.lower_double(), most.dispersion.upper_double()};
+  certificate.entropy_floor = {std::max(most.entropy.lower_double(), 0.0), least.entropy.upper_double()};
+  certificate.largest_coefficient = {least.coefficient.lower_double(), std::min(most.coefficient.upper_double(), 1.0)};
+  certificate.identity_length_log10 = {least.identity.lower_double(), most.identity.upper_double()};
+  const Enclosure room = log10_of(log(Enclosure::integer(certificate.items))) - most.dispersion;
+  certificate.dispersed_within_items = !head.window && room.certainly_nonnegative();
+  return certificate;
+}
+
+}  // namespace softcheck::models

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/architectures/description.hpp"
+#include "models/bounds/affine_image.hpp"
+#include "numerics/enclosure.hpp"
+
+namespace softcheck::models {
+
+/// Queries or keys of a head before they are rotated: everything that a normalisation lets them be, however deep the
+/// layer lies and whatever the layers below compute (theory/norm_ellipsoid.hpp).
+struct ProjectionValues {
+  AffineImage image;               // (head_dim): M = W diag(gain), for a LayerNorm each row less its mean
+  numerics::Enclosure sigma;       // of W as it is stored; with a head norm: of its gains
+  numerics::Enclosure bias_norm;   // |b|
+  numerics::BallMatrix gains;      // (head_dim, 1) of a head norm; else empty
+  numerics::Enclosure input_norm;  // max |gain| sqrt(d) + |offset|: what Proposition 3.1 multiplies sigma by
+};
+
+/// Reads and folds the projections of a layer's heads, one at a time. Keeps the last key projection and norm: heads
+/// that share them share the work.
+class HeadReader {
+ public:
+  explicit HeadReader(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {}
+
+  ProjectionValues query(const HeadDescription& head);
+  const ProjectionValues& key(const HeadDescription& head);
+  /// The sink's score.
+  std::optional<double> sink(const HeadDescription& head) const;
+
+ private:
+  struct Norm {
+    numerics::BallMatrix gain, offset;  // (d, 1)
+    numerics::Enclosure input_norm;
+  };
+  const Norm& norm(const InputNorm& description, std::int64_t width);
+  Eigen::VectorXd vector(const VectorPlace& place) const;
+  ProjectionValues projection(const HeadDescription& head, const MatrixPlace& matrix, const VectorPlace& bias);
+  ProjectionValues normed(const VectorPlace& gain, bool plus_one, std::int64_t width) const;
+
+  const Checkpoint& checkpoint_;
+  std::string norm_name_, key_name_;
+  Norm norm_;
+  ProjectionValues key_;
+};
+
+}  // namespace softcheck::models
