@@ -106,11 +106,20 @@ int scores_outside(const DescribedHead& attention, const HeadDescription& head, 
   return count;
 }
 
+/// Where a model takes images, a window is widened by the tokens of one; what was observed is text.
+ModelDescription of_text(ModelDescription model, const Config& config) {
+  const std::int64_t image = config.integer("mm_tokens_per_image").value_or(1);
+  for (HeadDescription& head : model.head_list) {
+    if (head.window) *head.window -= static_cast<std::uint64_t>(image - 1);
+  }
+  return model;
+}
+
 class DescribedAttention : public ::testing::TestWithParam<std::filesystem::path> {};
 
 TEST_P(DescribedAttention, IsWhatTransformersComputes) {
   const auto checkpoint = open_checkpoint(checkpoint_path(GetParam()));
-  const ModelDescription model = describe(*checkpoint);
+  const ModelDescription model = of_text(describe(*checkpoint), checkpoint->config());
   const auto observed = read_observed(GetParam());
   ASSERT_EQ(static_cast<std::int64_t>(model.head_list.size()), model.layers * model.heads);
   EXPECT_EQ(observed.size(), static_cast<std::size_t>(2 * 4 * model.layers));

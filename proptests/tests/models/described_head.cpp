@@ -82,8 +82,8 @@ Row DescribedHead::projected(const Side& side, const Row& input) const {
   const MatrixPlace& place = side.matrix;
   // All that are normalised together, of which this head's are kept.
   const std::int64_t together = side.norm_width ? side.norm_width : model_.head_dim;
-  const std::int64_t first = place.outputs.first - side.head * model_.head_dim * place.stride;
-  const IndexRange outputs = {first, (together - 1) * place.stride + 1};
+  const std::int64_t first = place.outputs.first - side.head * model_.head_dim;
+  const IndexRange outputs = {first, together};
   const StoredTensor& stored = *checkpoint_.find(place.tensor);
   Eigen::MatrixXd weights = place.transposed ? checkpoint_.read(stored, inputs, outputs).values
                                              : checkpoint_.read(stored, outputs, inputs).values;
@@ -94,9 +94,9 @@ Row DescribedHead::projected(const Side& side, const Row& input) const {
   for (std::int64_t output = 0; output < together; ++output) {
     Row terms;
     for (std::int64_t i = 0; i < model_.hidden; ++i) {
-      terms.push_back(input[static_cast<std::size_t>(i)] * exactly(weights(output * place.stride, i)));
+      terms.push_back(input[static_cast<std::size_t>(i)] * exactly(weights(output, i)));
     }
-    if (!bias.empty()) terms.push_back(exactly(bias[static_cast<std::size_t>(output * place.stride)]));
+    if (!bias.empty()) terms.push_back(exactly(bias[static_cast<std::size_t>(output)]));
     row.push_back(sum(terms));
   }
   if (!head_.head_norm) return row;

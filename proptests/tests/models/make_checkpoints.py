@@ -101,8 +101,8 @@ def part(model, path):
     return model
 
 
-def draw_weights(model, plus_one):
-    """Gains, biases and weights as the head of this file says."""
+def draw_weights(model, plus_one, dtype):
+    """Gains, biases and weights as the head of this file says, numbers of the dtype that the file has."""
     config = model.config.get_text_config()
     head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     for name, weight in model.named_parameters():
@@ -122,7 +122,7 @@ def draw_weights(model, plus_one):
                 scales = torch.exp(0.5 * torch.randn(-(-outputs // head_dim))).repeat_interleave(head_dim)[:outputs]
                 drawn = drawn * (scales if conv else scales[:, None])
         with torch.no_grad():
-            weight.copy_(drawn)
+            weight.copy_(drawn.to(dtype))
 
 
 def observe(model, inputs, norms, layers):
@@ -179,14 +179,7 @@ def make(name):
     config = kind.config_class(**options)
     config._attn_implementation = "eager"
     model = kind(config).eval()
-    draw_weights(model, "gemma" in name)
-    # What is stored is what is run: rounded to the file's dtype first.
-    model = model.to(dtype)
-    folder = FOLDER / name
-    shutil.rmtree(folder, ignore_errors=True)
-    model.save_pretrained(folder, max_shard_size=shard_size)
-    (folder / "generation_config.json").unlink(missing_ok=True)
-    model = model.float()
+    draw_weights(model, "gemma" in name, dtype)
     config = config.get_text_config()
     layers = config.num_hidden_layers
 
@@ -201,6 +194,10 @@ def make(name):
             inputs = dict(input_ids=torch.randint(3, config.vocab_size, (1, length)))
         for what, value in observe(model, inputs, norms, layers).items():
             observed[f"input.{number}.{what}"] = value
+    folder = FOLDER / name
+    shutil.rmtree(folder, ignore_errors=True)
+    model.to(dtype).save_pretrained(folder, max_shard_size=shard_size)
+    (folder / "generation_config.json").unlink(missing_ok=True)
     safetensors.torch.save_file(observed, folder / "observed.safetensors")
     print(f"{name}: {sum(file.stat().st_size for file in folder.iterdir())} bytes")
 
