@@ -7,54 +7,92 @@
 #include "models/read/strict_json.hpp"
 
 namespace softcheck::models {
+namespace {
 
 using Json = nlohmann::json;
+
+constexpr int deepest_config = 16;
+
+// A value in an error: a line, whatever bytes and however many it has.
+std::string shown(const Json& value) {
+  std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  constexpr std::size_t most = 80;
+  return text.size() <= most ? text : text.substr(0, most) + "...";
+}
+
+// Integers count as numbers where a double holds them.
+bool is_exact_number(const Json& value) {
+  constexpr double largest = 0x1p53;
+  if (value.is_number_integer()) return std::abs(value.get<double>()) <= largest;
+  return value.is_number_float() && std::isfinite(value.get<double>());
+}
+
+bool is_integer(const Json& value) {
+  return value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() <= INT64_MAX);
+}
+
+bool is_text(const Json& value) { return value.is_string(); }
+bool is_boolean(const Json& value) { return value.is_boolean(); }
+
+}  // namespace
 
 struct Config::Tree {
   std::string file;
   Json root;
 
-  // The key as it stands, then through its dots; null counts as absent.
-  const Json* find(const std::string& path) const {
-    const Json* at = &root;
-    std::string_view rest = path;
-    while (true) {
-      if (!at->is_object()) return nullptr;
-      if (const auto whole = at->find(std::string(rest)); whole != at->end())
-        return whole->is_null() ? nullptr : &*whole;
-      const std::size_t dot = rest.find('.');
-      if (dot == std::string_view::npos) return nullptr;
-      const auto next = at->find(std::string(rest.substr(0, dot)));
-      if (next == at->end()) return nullptr;
-      at = &*next;
-      rest.remove_prefix(dot + 1);
-    }
+  [[noreturn]] void fail(const std::string& path, const std::string& need, const Json& got) const {
+    throw TensorFileError(file + ": key '" + path + "': need " + need + ", got " + shown(got));
   }
 
-  [[noreturn]] void refuse(const std::string& path, const char* need, const Json& got) const {
-    std::string text = got.dump();
-    if (text.size() > 60) text = text.substr(0, 57) + "...";
-    throw TensorFileError(file + ": '" + path + "': need " + need + ", got " + text);
+  // nullptr where the key is absent or null.
+  const Json* find(const std::string& path) const { return find(root, path, path); }
+
+  template <typename T>
+  std::optional<T> value(const std::string& path, bool (*fits)(const Json&), const char* need) const {
+    const Json* const found = find(path);
+    if (found == nullptr) return std::nullopt;
+    if (!fits(*found)) fail(path, need, *found);
+    return found->get<T>();
+  }
+
+  template <typename T>
+  std::optional<std::vector<T>> values(const std::string& path, bool (*fits)(const Json&), const char* need) const {
+    const Json* const found = find(path);
+    if (found == nullptr) return std::nullopt;
+    if (!found->is_array()) fail(path, need, *found);
+    for (const Json& value : *found) {
+      if (!fits(value)) fail(path, need, value);
+    }
+    return found->get<std::vector<T>>();
+  }
+
+  template <typename T>
+  T needed(const std::optional<T>& value, const std::string& path, const char* need) const {
+    if (value) return *value;
+    throw TensorFileError(file + ": key '" + path + "': need " + need + ", it is not there");
+  }
+
+ private:
+  const Json* find(const Json& object, const std::string& rest, const std::string& path) const {
+    if (object.is_null()) return nullptr;
+    if (!object.is_object()) fail(path.substr(0, path.size() - rest.size() - 1), "an object", object);
+    if (const auto whole = object.find(rest); whole != object.end()) return whole->is_null() ? nullptr : &*whole;
+    const std::size_t dot = rest.find('.');
+    if (dot == rest.npos) return nullptr;
+    const auto inner = object.find(rest.substr(0, dot));
+    return inner == object.end() ? nullptr : find(*inner, rest.substr(dot + 1), path);
   }
 };
 
-namespace {
-
-constexpr int deepest_config = 16;
-
-bool is_finite_number(const Json& value) { return value.is_number() && std::isfinite(value.get<double>()); }
-
-bool is_integer(const Json& value) {
-  return value.is_number_unsigned() ? value.get<std::uint64_t>() <= INT64_MAX : value.is_number_integer();
+Config Config::parse(std::string_view text, const std::string& name) {
+  Json root = parse_strict_object(std::string(text), name + ": the configuration", deepest_config);
+  return Config(std::make_shared<const Tree>(Tree{name, std::move(root)}));
 }
 
-}  // namespace
-
-Config Config::parse(std::string_view text, const std::string& name) {
-  Config config;
-  config.tree_ = std::make_shared<const Tree>(
-      Tree{name, parse_strict_object(std::string(text), name + ": the configuration", deepest_config)});
-  return config;
+Config Config::of_values(const std::vector<std::pair<std::string, ConfigValue>>& values, const std::string& name) {
+  Json root = Json::object();
+  for (const auto& [key, value] : values) std::visit([&](const auto& held) { root[key] = held; }, value);
+  return Config(std::make_shared<const Tree>(Tree{name, std::move(root)}));
 }
 
 const std::string& Config::file() const { return tree_->file; }
@@ -62,75 +100,41 @@ const std::string& Config::file() const { return tree_->file; }
 bool Config::has(const std::string& path) const { return tree_->find(path) != nullptr; }
 
 std::optional<std::string> Config::text(const std::string& path) const {
-  const Json* value = tree_->find(path);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is_string()) tree_->refuse(path, "a text", *value);
-  return value->get<std::string>();
+  return tree_->value<std::string>(path, is_text, "a text");
 }
 
 std::optional<std::int64_t> Config::integer(const std::string& path) const {
-  const Json* value = tree_->find(path);
-  if (value == nullptr) return std::nullopt;
-  if (!is_integer(*value)) tree_->refuse(path, "an integer", *value);
-  return value->get<std::int64_t>();
+  return tree_->value<std::int64_t>(path, is_integer, "an integer of 64 bits");
 }
 
 std::optional<double> Config::number(const std::string& path) const {
-  const Json* value = tree_->find(path);
-  if (value == nullptr) return std::nullopt;
-  if (!is_finite_number(*value)) tree_->refuse(path, "a finite number", *value);
-  return value->get<double>();
+  return tree_->value<double>(path, is_exact_number, "a finite number");
 }
 
 std::optional<bool> Config::boolean(const std::string& path) const {
-  const Json* value = tree_->find(path);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is_boolean()) tree_->refuse(path, "true or false", *value);
-  return value->get<bool>();
+  return tree_->value<bool>(path, is_boolean, "true or false");
 }
 
 std::optional<std::vector<double>> Config::numbers(const std::string& path) const {
-  const Json* value = tree_->find(path);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is_array()) tree_->refuse(path, "an array of numbers", *value);
-  std::vector<double> result;
-  for (const Json& entry : *value) {
-    if (!is_finite_number(entry)) tree_->refuse(path, "an array of finite numbers", *value);
-    result.push_back(entry.get<double>());
-  }
-  return result;
+  return tree_->values<double>(path, is_exact_number, "an array of finite numbers");
 }
 
 std::optional<std::vector<std::string>> Config::texts(const std::string& path) const {
-  const Json* value = tree_->find(path);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is_array()) tree_->refuse(path, "an array of texts", *value);
-  std::vector<std::string> result;
-  for (const Json& entry : *value) {
-    if (!entry.is_string()) tree_->refuse(path, "an array of texts", *value);
-    result.push_back(entry.get<std::string>());
-  }
-  return result;
+  return tree_->values<std::string>(path, is_text, "an array of texts");
 }
 
 std::vector<std::string> Config::keys(const std::string& path) const {
-  const Json* value = path.empty() ? &tree_->root : tree_->find(path);
-  std::vector<std::string> result;
-  if (value == nullptr || !value->is_object()) return result;
-  for (const auto& [key, unused] : value->items()) result.push_back(key);
-  return result;
+  const Json* const found = path.empty() ? &tree_->root : tree_->find(path);
+  std::vector<std::string> keys;
+  if (found == nullptr || !found->is_object()) return keys;
+  for (const auto& [key, value] : found->items()) keys.push_back(key);
+  return keys;
 }
 
 std::int64_t Config::need_integer(const std::string& path) const {
-  const std::optional<std::int64_t> value = integer(path);
-  if (!value) throw TensorFileError(tree_->file + ": need the key '" + path + "', got none");
-  return *value;
+  return tree_->needed(integer(path), path, "an integer");
 }
 
-double Config::need_number(const std::string& path) const {
-  const std::optional<double> value = number(path);
-  if (!value) throw TensorFileError(tree_->file + ": need the key '" + path + "', got none");
-  return *value;
-}
+double Config::need_number(const std::string& path) const { return tree_->needed(number(path), path, "a number"); }
 
 }  // namespace softcheck::models

@@ -5,9 +5,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace softcheck::models {
+
+/// A value of a GGUF key; numbers are exact.
+using ConfigValue =
+    std::variant<bool, std::int64_t, std::uint64_t, double, std::string, std::vector<bool>, std::vector<std::int64_t>,
+                 std::vector<std::uint64_t>, std::vector<double>, std::vector<std::string>>;
 
 /// The keys of a checkpoint: its config.json, or what a GGUF file has before its tensors ("llama.block_count").
 ///
@@ -20,6 +27,8 @@ class Config {
   /// name     of the file, for errors
   /// throws   TensorFileError
   static Config parse(std::string_view text, const std::string& name);
+  /// Flat keys, none twice.
+  static Config of_values(const std::vector<std::pair<std::string, ConfigValue>>& values, const std::string& name);
 
   const std::string& file() const;
   bool has(const std::string& path) const;
@@ -38,6 +47,7 @@ class Config {
 
  private:
   struct Tree;
+  explicit Config(std::shared_ptr<const Tree> tree) : tree_(std::move(tree)) {}
   std::shared_ptr<const Tree> tree_;
 };
 

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstdint>
+#include <bit>
 #include <cstring>
-#include <vector>
+#include <limits>
 
 #include "numerics/format.hpp"
 
@@ -14,161 +13,151 @@ namespace {
 
 using numerics::Format;
 
-template <class Stored>
-Stored load(const std::byte* at) {
-  Stored value;
-  std::memcpy(&value, at, sizeof(Stored));
+static_assert(std::endian::native == std::endian::little, "the files are little-endian and are taken as they are");
+
+template <typename T>
+T load(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
   return value;
 }
 
-// Little-endian, as every machine that this is built for.
-template <class Float>
-double decode_float(std::span<const std::byte> blocks, std::span<double> values) {
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = load<Float>(blocks.data() + i * sizeof(Float));
-  return 0;
+int low_nibble(std::byte byte) { return std::to_integer<int>(byte & std::byte{15}); }
+int high_nibble(std::byte byte) { return std::to_integer<int>(byte >> 4); }
+
+// F64 and F32: what C++ has.
+template <typename T>
+void decode_native(const std::byte* blocks, std::int64_t count, double* numbers) {
+  for (std::int64_t i = 0; i < count; ++i) numbers[i] = load<T>(blocks + i * static_cast<std::int64_t>(sizeof(T)));
 }
 
-double decode_bf16(std::span<const std::byte> blocks, std::span<double> values) {
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint32_t bits = std::uint32_t{load<std::uint16_t>(blocks.data() + 2 * i)} << 16;
-    float value;
-    std::memcpy(&value, &bits, sizeof value);
-    values[i] = value;
+// The upper half of an f32.
+void decode_bf16(const std::byte* blocks, std::int64_t count, double* numbers) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    numbers[i] = std::bit_cast<float>(std::uint32_t{load<std::uint16_t>(blocks + 2 * i)} << 16);
   }
-  return 0;
 }
 
-std::vector<double> table_of(Format format) {
-  std::vector<double> table(std::size_t{1} << numerics::properties(format).storage_bits);
-  for (std::size_t bits = 0; bits < table.size(); ++bits) table[bits] = numerics::decode(format, bits);
-  return table;
+// What one in the last place is worth, for each sign and exponent of an f16: infinite where it has no number.
+constexpr std::array<double, 64> f16_units = [] {
+  std::array<double, 64> units{};
+  for (std::size_t field = 0; field < 64; ++field) {
+    double unit = 0x1p-24;
+    for (std::size_t i = 1; i < field % 32; ++i) unit *= 2;
+    if (field % 32 == 31) unit = std::numeric_limits<double>::infinity();
+    units[field] = field < 32 ? unit : -unit;
+  }
+  return units;
+}();
+
+double f16(const std::byte* from) {
+  const unsigned bits = load<std::uint16_t>(from);
+  const unsigned hidden = (bits & 0x7c00) != 0 ? 0x400 : 0;
+  return static_cast<int>((bits & 0x3ff) | hidden) * f16_units[bits >> 10];
 }
 
-const std::vector<double>& f16_table() {
-  static const std::vector<double> table = table_of(Format::f16);
-  return table;
-}
-
-double decode_f16(std::span<const std::byte> blocks, std::span<double> values) {
-  const std::vector<double>& table = f16_table();
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = table[load<std::uint16_t>(blocks.data() + 2 * i)];
-  return 0;
+void decode_f16(const std::byte* blocks, std::int64_t count, double* numbers) {
+  for (std::int64_t i = 0; i < count; ++i) numbers[i] = f16(blocks + 2 * i);
 }
 
 template <Format format>
-double decode_byte(std::span<const std::byte> blocks, std::span<double> values) {
-  static const std::vector<double> table = table_of(format);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = table[std::to_integer<std::size_t>(blocks[i])];
-  return 0;
+void decode_byte(const std::byte* blocks, std::int64_t count, double* numbers) {
+  static const std::array<double, 256> table = [] {
+    std::array<double, 256> values;
+    for (std::size_t bits = 0; bits < 256; ++bits) values[bits] = numerics::decode(format, bits);
+    return values;
+  }();
+  for (std::int64_t i = 0; i < count; ++i) numbers[i] = table[std::to_integer<std::size_t>(blocks[i])];
 }
 
-double f16_at(const std::byte* at) { return f16_table()[load<std::uint16_t>(at)]; }
-
-// The block formats of GGUF: docs of ggml, ggml-common.h and ggml-quants.c. Every product below has at most 11 + 8
-// significant bits, every difference at most 30: both are doubles unless the scales lie 2^30 apart.
-
-// A scale and 32 signed bytes.
-double decode_q8_0(std::span<const std::byte> blocks, std::span<double> values) {
-  for (std::size_t block = 0; block * 32 < values.size(); ++block) {
-    const std::byte* at = blocks.data() + block * 34;
-    const double scale = f16_at(at);
-    for (std::size_t i = 0; i < 32; ++i) {
-      values[block * 32 + i] = scale * static_cast<double>(load<std::int8_t>(at + 2 + i));
+// 32 numbers: f16 d, then 16 bytes; the low nibbles are the first 16 numbers. d (nibble - 8).
+void decode_q4_0(const std::byte* block, std::int64_t count, double* numbers) {
+  for (; count > 0; --count, block += 18, numbers += 32) {
+    const double d = f16(block);
+    for (int i = 0; i < 16; ++i) {
+      numbers[i] = d * (low_nibble(block[2 + i]) - 8);
+      numbers[16 + i] = d * (high_nibble(block[2 + i]) - 8);
     }
   }
-  return 0;
 }
 
-// A scale and 32 nibbles less 8; the low ones are the first sixteen.
-double decode_q4_0(std::span<const std::byte> blocks, std::span<double> values) {
-  for (std::size_t block = 0; block * 32 < values.size(); ++block) {
-    const std::byte* at = blocks.data() + block * 18;
-    const double scale = f16_at(at);
-    for (std::size_t i = 0; i < 16; ++i) {
-      const int both = std::to_integer<int>(at[2 + i]);
-      values[block * 32 + i] = scale * ((both & 15) - 8);
-      values[block * 32 + 16 + i] = scale * ((both >> 4) - 8);
-    }
+// 32 numbers: f16 d, then 32 signed bytes.
+void decode_q8_0(const std::byte* block, std::int64_t count, double* numbers) {
+  for (; count > 0; --count, block += 34, numbers += 32) {
+    const double d = f16(block);
+    for (int i = 0; i < 32; ++i) numbers[i] = d * std::to_integer<std::int8_t>(block[2 + i]);
   }
-  return 0;
 }
 
-struct ScaleAndMin {
-  int scale, min;
+struct ScaleAndMinimum {
+  int scale, minimum;
 };
 
-// Eight pairs of six bits in twelve bytes: the first four lie in the low six bits of bytes 0-3 and 4-7; the last four
-// have their low nibbles in bytes 8-11 and their high two bits on top of the first eight bytes.
-ScaleAndMin six_bits(const std::byte* packed, std::size_t group) {
-  const auto byte = [&](std::size_t i) { return std::to_integer<int>(packed[i]); };
-  if (group < 4) return {byte(group) & 63, byte(group + 4) & 63};
-  return {(byte(group + 4) & 15) | (byte(group - 4) >> 6) << 4, (byte(group + 4) >> 4) | (byte(group) >> 6) << 4};
+// Eight scales and eight minima of 6 bits in 12 bytes: of the first four the lower 6 bits of bytes 0 .. 3 and 4 .. 7;
+// of the others the nibbles of bytes 8 .. 11 below the upper 2 bits of bytes 0 .. 3 and 4 .. 7.
+ScaleAndMinimum q4_k_scale(const std::byte* bytes, int part) {
+  const auto lower = [&](int at) { return std::to_integer<int>(bytes[at] & std::byte{63}); };
+  const auto upper = [&](int at) { return std::to_integer<int>(bytes[at] >> 6) << 4; };
+  if (part < 4) return {lower(part), lower(part + 4)};
+  return {low_nibble(bytes[part + 4]) | upper(part - 4), high_nibble(bytes[part + 4]) | upper(part)};
 }
 
-// 256 numbers d sc q - dmin m: eight groups of 32, two of them in the low and high nibbles of the same 32 bytes.
-double decode_q4_k(std::span<const std::byte> blocks, std::span<double> values) {
-  double radius = 0;
-  for (std::size_t block = 0; block * 256 < values.size(); ++block) {
-    const std::byte* at = blocks.data() + block * 144;
-    const double d = f16_at(at), d_min = f16_at(at + 2);
-    for (std::size_t group = 0; group < 8; ++group) {
-      const auto [scale, min] = six_bits(at + 4, group);
-      const double step = d * scale, below = d_min * min;
-      const std::byte* nibbles = at + 16 + group / 2 * 32;
-      for (std::size_t i = 0; i < 32; ++i) {
-        const int both = std::to_integer<int>(nibbles[i]);
-        const double q = group % 2 == 0 ? both & 15 : both >> 4;
-        const double value = step * q - below;
-        // Knuth's two-sum: what the difference lost, exactly.
-        const double back = value - step * q;
-        const double lost = (step * q - (value - back)) + (-below - back);
-        radius = std::max(radius, std::fabs(lost));
-        values[block * 256 + group * 32 + i] = value;
+// 256 numbers in eight parts of 32: f16 d and dmin, 12 bytes of scales and minima, 128 bytes of nibbles; the low
+// nibbles of 32 bytes are one part, the high ones the next. d scale nibble - dmin minimum, which is exact: an integer
+// times 2^-24 and below 2^27.
+void decode_q4_k(const std::byte* block, std::int64_t count, double* numbers) {
+  for (; count > 0; --count, block += 144) {
+    const double d = f16(block), dmin = f16(block + 2);
+    const std::byte* nibbles = block + 16;
+    for (int part = 0; part < 8; part += 2, nibbles += 32, numbers += 64) {
+      const ScaleAndMinimum first = q4_k_scale(block + 4, part), second = q4_k_scale(block + 4, part + 1);
+      const double d1 = d * first.scale, m1 = dmin * first.minimum;
+      const double d2 = d * second.scale, m2 = dmin * second.minimum;
+      for (int i = 0; i < 32; ++i) {
+        numbers[i] = d1 * low_nibble(nibbles[i]) - m1;
+        numbers[32 + i] = d2 * high_nibble(nibbles[i]) - m2;
       }
     }
   }
-  return radius;
 }
 
-// 256 numbers d sc (q - 32): four low bits, two high ones, a signed scale a sixteen, d last.
-double decode_q6_k(std::span<const std::byte> blocks, std::span<double> values) {
-  for (std::size_t block = 0; block * 256 < values.size(); ++block) {
-    const std::byte* at = blocks.data() + block * 210;
-    const double d = f16_at(at + 208);
-    for (std::size_t half = 0; half < 2; ++half) {
-      const std::byte *low = at + 64 * half, *high = at + 128 + 32 * half, *scales = at + 192 + 8 * half;
-      for (std::size_t quarter = 0; quarter < 4; ++quarter) {
-        for (std::size_t i = 0; i < 32; ++i) {
-          const int nibbles = std::to_integer<int>(low[32 * (quarter % 2) + i]);
-          const int top = std::to_integer<int>(high[i]) >> (2 * quarter) & 3;
-          const int q = (quarter < 2 ? nibbles & 15 : nibbles >> 4) | top << 4;
-          const double scale = load<std::int8_t>(scales + 2 * quarter + i / 16);
-          values[block * 256 + half * 128 + quarter * 32 + i] = d * scale * (q - 32);
+// 256 numbers in two halves: 128 bytes of lower nibbles, 64 bytes of upper bit pairs, a signed byte of scale for each
+// 16 numbers, f16 d. d scale (6 bits - 32). The four quarters of a half take the low nibbles of its first and second 32
+// bytes, then their high ones, and the bit pairs from the lowest on.
+void decode_q6_k(const std::byte* block, std::int64_t count, double* numbers) {
+  for (; count > 0; --count, block += 210) {
+    const double d = f16(block + 208);
+    for (int half = 0; half < 2; ++half, numbers += 128) {
+      const std::byte *low = block + 64 * half, *high = block + 128 + 32 * half, *scales = block + 192 + 8 * half;
+      for (int quarter = 0; quarter < 4; ++quarter) {
+        for (int i = 0; i < 32; ++i) {
+          const std::byte byte = low[32 * (quarter % 2) + i];
+          const int nibble = quarter < 2 ? low_nibble(byte) : high_nibble(byte);
+          const int pair = std::to_integer<int>((high[i] >> (2 * quarter)) & std::byte{3});
+          const double scale = d * std::to_integer<std::int8_t>(scales[2 * quarter + i / 16]);
+          numbers[32 * quarter + i] = scale * ((nibble | pair << 4) - 32);
         }
       }
     }
   }
-  return 0;
 }
 
-constexpr std::array<ElementFormat, 10> formats{{{"F64", 1, 8, decode_float<double>},
-                                                 {"F32", 1, 4, decode_float<float>},
-                                                 {"F16", 1, 2, decode_f16},
-                                                 {"BF16", 1, 2, decode_bf16},
-                                                 {"F8_E4M3", 1, 1, decode_byte<Format::e4m3>},
-                                                 {"F8_E5M2", 1, 1, decode_byte<Format::e5m2>},
-                                                 {"Q8_0", 32, 34, decode_q8_0},
-                                                 {"Q4_0", 32, 18, decode_q4_0},
-                                                 {"Q4_K", 256, 144, decode_q4_k},
-                                                 {"Q6_K", 256, 210, decode_q6_k}}};
+constexpr std::array<ElementFormat, 10> element_formats{{{"F64", 1, 8, decode_native<double>},
+                                                         {"F32", 1, 4, decode_native<float>},
+                                                         {"F16", 1, 2, decode_f16},
+                                                         {"BF16", 1, 2, decode_bf16},
+                                                         {"F8_E4M3", 1, 1, decode_byte<Format::e4m3>},
+                                                         {"F8_E5M2", 1, 1, decode_byte<Format::e5m2>},
+                                                         {"Q4_0", 32, 18, decode_q4_0},
+                                                         {"Q8_0", 32, 34, decode_q8_0},
+                                                         {"Q4_K", 256, 144, decode_q4_k},
+                                                         {"Q6_K", 256, 210, decode_q6_k}}};
 
 }  // namespace
 
-const ElementFormat* element_format(std::string_view dtype) {
-  for (const ElementFormat& format : formats) {
-    if (format.dtype == dtype) return &format;
-  }
-  return nullptr;
+const ElementFormat* find_element_format(std::string_view dtype) {
+  const auto* const found = std::ranges::find(element_formats, dtype, &ElementFormat::dtype);
+  return found == element_formats.end() ? nullptr : found;
 }
 
 }  // namespace softcheck::models

@@ -1,23 +1,25 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
-#include <span>
+#include <cstdint>
 #include <string_view>
 
 namespace softcheck::models {
 
-/// How numbers are stored: blocks of elements that take a whole number of bytes.
+/// How numbers of one dtype stand in a file: blocks of so many numbers in so many bytes.
 struct ElementFormat {
-  std::string_view dtype;    // as the file has it: "BF16", "Q4_K"
-  std::size_t elements = 1;  // of a block
-  std::size_t bytes = 0;     // of a block
-  /// Numbers of whole blocks, each exactly what is stored. Where one is no double it is rounded, and the return value
-  /// bounds what that took; 0 otherwise.
-  double (*decode)(std::span<const std::byte> blocks, std::span<double> values) = nullptr;
+  std::string_view dtype;  // as StoredTensor has it
+  std::int64_t block_numbers;
+  std::int64_t block_bytes;
+  /// The numbers of so many blocks, each exactly; NaN and infinities come out as one of the two.
+  void (*decode)(const std::byte* blocks, std::int64_t count, double* numbers);
 };
 
-/// The format of a dtype that can be read; nullptr for any other.
-const ElementFormat* element_format(std::string_view dtype);
+/// Formats: IEEE 754 and OCP 8-bit floating point (numerics/format.hpp); ggml's blocks as ggml-common.h declares them.
+/// Every number of each is a double: the factors of a block are f16, integers times 2^-24, and what they are multiplied
+/// with has at most 14 bits.
+///
+/// returns  nullptr where the dtype is not read
+const ElementFormat* find_element_format(std::string_view dtype);
 
 }  // namespace softcheck::models

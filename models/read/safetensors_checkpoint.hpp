@@ -7,10 +7,17 @@
 
 namespace softcheck::models {
 
-/// A folder with model.safetensors or the shards of model.safetensors.index.json, or one file; config.json beside it.
+/// A checkpoint of one .safetensors file.
 ///
-/// throws   as open_checkpoint does
-std::unique_ptr<Checkpoint> open_safetensors_folder(const std::filesystem::path& folder);
-std::unique_ptr<Checkpoint> open_safetensors_file(const std::filesystem::path& file);
+/// path     what the user gave, for Checkpoint::path
+std::unique_ptr<Checkpoint> open_safetensors(const std::filesystem::path& file, const std::filesystem::path& path,
+                                             const Config& config);
+
+/// A checkpoint of the shards that a model.safetensors.index.json names. They stand beside it, and each has the tensors
+/// that the index names for it and no other.
+///
+/// path     what the user gave, for Checkpoint::path
+std::unique_ptr<Checkpoint> open_shards(const std::filesystem::path& index, const std::filesystem::path& path,
+                                        const Config& config);
 
 }  // namespace softcheck::models

@@ -20,27 +20,14 @@ constexpr int deepest_nesting = 3;
 
 struct DtypeSize {
   std::string_view name;
-  std::uint64_t bytes;
+  std::uint64_t bits;
 };
 
-// Those of the format whose elements are whole bytes.
-constexpr std::array<DtypeSize, 17> dtype_sizes{{{"BOOL", 1},
-                                                 {"U8", 1},
-                                                 {"I8", 1},
-                                                 {"F8_E4M3", 1},
-                                                 {"F8_E5M2", 1},
-                                                 {"F8_E8M0", 1},
-                                                 {"U16", 2},
-                                                 {"I16", 2},
-                                                 {"F16", 2},
-                                                 {"BF16", 2},
-                                                 {"U32", 4},
-                                                 {"I32", 4},
-                                                 {"F32", 4},
-                                                 {"U64", 8},
-                                                 {"I64", 8},
-                                                 {"F64", 8},
-                                                 {"C64", 8}}};
+constexpr std::array<DtypeSize, 22> dtype_sizes{
+    {{"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"BOOL", 8},        {"U8", 8},          {"I8", 8},
+     {"F8_E4M3", 8}, {"F8_E5M2", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8}, {"U16", 16},
+     {"I16", 16},    {"F16", 16},    {"BF16", 16},   {"U32", 32},        {"I32", 32},        {"F32", 32},
+     {"U64", 64},    {"I64", 64},    {"F64", 64},    {"C64", 64}}};
 
 class HeaderReader {
  public:
@@ -100,7 +87,7 @@ class HeaderReader {
                 entry.contains("data_offsets"),
             what + "need dtype, shape and data_offsets");
     const Json &dtype = entry["dtype"], &shape = entry["shape"], &offsets = entry["data_offsets"];
-    const std::uint64_t element_bytes = bytes_of(dtype, what);
+    std::uint64_t bits = bits_of(dtype, what);
     const auto unsigned_array = [](const Json& value) {
       return value.is_array() && std::ranges::all_of(value, [](const Json& v) { return v.is_number_unsigned(); });
     };
@@ -113,18 +100,18 @@ class HeaderReader {
             what + "data_offsets " + offsets.dump() + " do not lie within the file's " +
                 std::to_string(result_.data_size) + " bytes of data");
     const std::uint64_t room = place.end - place.begin;
-    std::uint64_t bytes = element_bytes;
+    const std::uint64_t most = 8 * result_.data_size;  // no file is so large that this overflows
     for (const Json& size : shape) {
       const auto dimension = size.get<std::uint64_t>();
       // No product can overflow: it is refused as soon as it exceeds what there is, unless a zero makes it nothing.
       require(dimension <= INT64_MAX, what + "a dimension is too large: " + shape.dump());
       place.shape.push_back(static_cast<std::int64_t>(dimension));
-      if (bytes != 0 && dimension > result_.data_size / bytes)
-        fail(what + "shape " + shape.dump() + " exceeds the file");
-      bytes *= dimension;
+      if (bits != 0 && dimension > most / bits) fail(what + "shape " + shape.dump() + " exceeds the file");
+      bits *= dimension;
     }
-    require(bytes == room, what + "shape " + shape.dump() + " needs " + std::to_string(bytes) +
-                               " bytes, data_offsets hold " + std::to_string(room));
+    require(bits % 8 == 0, what + "shape " + shape.dump() + " does not fill whole bytes");
+    require(bits / 8 == room, what + "shape " + shape.dump() + " needs " + std::to_string(bits / 8) +
+                                  " bytes, data_offsets hold " + std::to_string(room));
     return place;
   }
 
@@ -142,11 +129,11 @@ class HeaderReader {
                                                " of the data, the file at " + std::to_string(result_.data_size));
   }
 
-  std::uint64_t bytes_of(const Json& dtype, const std::string& what) const {
+  std::uint64_t bits_of(const Json& dtype, const std::string& what) const {
     std::string known;
-    for (const auto& [name, bytes] : dtype_sizes) {
+    for (const auto& [name, bits] : dtype_sizes) {
       if (!only_dtype_.empty() && name != only_dtype_) continue;
-      if (dtype == name) return bytes;
+      if (dtype == name) return bits;
       known += (known.empty() ? "\"" : ", \"") + std::string(name) + "\"";
     }
     fail(what + "need dtype " + known + ", got " + dtype.dump());

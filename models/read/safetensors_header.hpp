@@ -44,7 +44,7 @@ struct SafetensorsHeader {
 /// its shape needs. No tensor is read. Format: huggingface/safetensors, its README.
 ///
 /// name     of the file, for errors
-/// dtype    the only one that a tensor may have; empty: any whose elements are whole bytes
+/// dtype    the only one that a tensor may have; empty: any of the format
 /// throws   TensorFileError on anything else
 SafetensorsHeader read_safetensors_header(const ByteSource& source, const std::string& name,
                                           std::string_view dtype = {});

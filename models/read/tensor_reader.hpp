@@ -12,9 +12,10 @@ struct TensorBytes {
   std::uint64_t begin = 0;  // of its first element in the file
 };
 
-/// Checkpoint::read of a tensor at a place in a file: whole rows in pieces of at most a mebibyte, part of each row by a
-/// read each.
+/// Checkpoint::read of a tensor that stands in a file row by row, without gaps, and wholly. About a mebibyte of the
+/// file is in memory at a time; parts of rows that lie far apart take a read each.
 ///
+/// tensor   rows of whole blocks
 /// throws   as Checkpoint::read does
 TensorBlock read_tensor_block(const TensorBytes& place, const StoredTensor& tensor, IndexRange rows,
                               IndexRange columns);
