@@ -39,7 +39,7 @@ std::optional<HeadNorm> place_head_norm(CheckpointView& view, const ModelDescrip
 
 ModelDescription decoder_sizes(CheckpointView& view, const DecoderDefaults& defaults) {
   ModelDescription model = {.architecture = view.architecture(),
-                            .layers = view.count("num_hidden_layers"),
+                            .layers = view.layer_count("num_hidden_layers"),
                             .heads = view.count("num_attention_heads", defaults.heads),
                             .hidden = view.count("hidden_size"),
                             .context = view.count("max_position_embeddings", defaults.context)};
