@@ -44,7 +44,7 @@ ModelDescription describe_bert(const Checkpoint& checkpoint) {
   CheckpointView view(checkpoint, *checkpoint.config().text("model_type"));
   const EncoderNames& names = view.architecture() == "distilbert" ? distilbert_names : bert_names;
   ModelDescription model = {.architecture = view.architecture(),
-                            .layers = view.count(names.layers),
+                            .layers = view.layer_count(names.layers),
                             .heads = view.count(names.heads),
                             .hidden = view.count(names.hidden),
                             .context = most_positions(view)};

@@ -37,18 +37,18 @@ std::optional<HeadNorm> place_head_norm(CheckpointView& view, const ModelDescrip
 
 }  // namespace
 
-ModelDescription decoder_sizes(CheckpointView& view, std::optional<std::int64_t> head_dim) {
+ModelDescription decoder_sizes(CheckpointView& view, const DecoderDefaults& defaults) {
   ModelDescription model = {.architecture = view.architecture(),
-                            .layers = view.count("num_hidden_layers"),
-                            .heads = view.count("num_attention_heads"),
+                            .layers = view.layer_count("num_hidden_layers"),
+                            .heads = view.count("num_attention_heads", defaults.heads),
                             .hidden = view.count("hidden_size"),
-                            .context = view.count("max_position_embeddings")};
-  model.key_heads = view.count("num_key_value_heads", model.heads);
+                            .context = view.count("max_position_embeddings", defaults.context)};
+  model.key_heads = view.count("num_key_value_heads", defaults.key_heads.value_or(model.heads));
   check_groups(view, model);
-  if (!head_dim && !view.has_key("head_dim") && model.hidden % model.heads != 0) {
+  if (!defaults.head_dim && !view.has_key("head_dim") && model.hidden % model.heads != 0) {
     view.malformed("hidden_size must be a multiple of num_attention_heads where head_dim is absent");
   }
-  model.head_dim = view.count("head_dim", head_dim ? *head_dim : model.hidden / model.heads);
+  model.head_dim = view.count("head_dim", defaults.head_dim.value_or(model.hidden / model.heads));
   return model;
 }
 

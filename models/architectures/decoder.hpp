@@ -30,11 +30,15 @@ struct DecoderTraits {
   std::function<Window(std::int64_t layer)> window = {};  // empty: none
 };
 
+/// What an architecture takes for a size whose key is absent; none: the key must be there, but for head_dim, which is
+/// hidden_size / num_attention_heads then, and the key heads, which are as many as the heads.
+struct DecoderDefaults {
+  std::optional<std::int64_t> heads = {}, key_heads = {}, head_dim = {}, context = {};
+};
+
 /// Sizes by the keys that these decoders share: num_hidden_layers, num_attention_heads, num_key_value_heads,
 /// hidden_size, head_dim, max_position_embeddings.
-///
-/// head_dim   where the key is absent; none: hidden_size / num_attention_heads
-ModelDescription decoder_sizes(CheckpointView& view, std::optional<std::int64_t> head_dim = {});
+ModelDescription decoder_sizes(CheckpointView& view, const DecoderDefaults& defaults = {});
 
 /// Adds the heads to a model that has its sizes, and refuses what the view was not asked for.
 ///

@@ -61,7 +61,8 @@ ModelDescription describe_gemma(const Checkpoint& checkpoint) {
   if (images) check_outer_keys(checkpoint);
   CheckpointView view(checkpoint, type, images ? "text_config" : "");
   const bool first = type == "gemma", third = type.starts_with("gemma3");
-  ModelDescription model = decoder_sizes(view, 256);
+  ModelDescription model = third ? decoder_sizes(view, {.heads = 8, .key_heads = 4, .head_dim = 256, .context = 131072})
+                                 : decoder_sizes(view, {.head_dim = 256});
   view.refuse_flag("use_bidirectional_attention", "such attention is not described");
   DecoderTraits traits = {.bias = view.flag("attention_bias", false), .gain_plus_one = true};
   std::vector<Window> windows(model.layers);

@@ -47,7 +47,7 @@ const std::map<std::string, GgufTraits> gguf_traits = {
 
 ModelDescription gguf_sizes(CheckpointView& view) {
   ModelDescription model = {.architecture = view.architecture(),
-                            .layers = view.count("block_count"),
+                            .layers = view.layer_count("block_count"),
                             .heads = view.count("attention.head_count"),
                             .hidden = view.count("embedding_length"),
                             .context = view.count("context_length")};

@@ -11,7 +11,7 @@ using numerics::Enclosure;
 ModelDescription describe_gpt2(const Checkpoint& checkpoint) {
   CheckpointView view(checkpoint, "gpt2");
   ModelDescription model = {.architecture = "gpt2",
-                            .layers = view.count("n_layer"),
+                            .layers = view.layer_count("n_layer"),
                             .heads = view.count("n_head"),
                             .hidden = view.count("n_embd"),
                             .context = view.count("n_positions", view.count("n_ctx", 1024))};

@@ -10,7 +10,7 @@ namespace softcheck::models {
 ModelDescription describe_gpt_neox(const Checkpoint& checkpoint) {
   CheckpointView view(checkpoint, "gpt_neox");
   ModelDescription model = {.architecture = "gpt_neox",
-                            .layers = view.count("num_hidden_layers"),
+                            .layers = view.layer_count("num_hidden_layers"),
                             .heads = view.count("num_attention_heads"),
                             .hidden = view.count("hidden_size"),
                             .context = view.count("max_position_embeddings", 2048)};

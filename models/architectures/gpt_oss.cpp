@@ -21,7 +21,7 @@ void check_quantisation(CheckpointView& view) {
 /// gpt-oss: every other layer has a window, each head a sink.
 ModelDescription describe_gpt_oss(const Checkpoint& checkpoint) {
   CheckpointView view(checkpoint, "gpt_oss");
-  ModelDescription model = decoder_sizes(view, 64);
+  ModelDescription model = decoder_sizes(view, {.head_dim = 64});
   const std::string table = rope_table(view);
   if (table.empty()) view.malformed("the key rope_parameters or rope_scaling is missing");
   const Rotary rotary = read_rotary(view, table, model.head_dim, model.context, {.theta = 150000});

@@ -7,8 +7,8 @@ namespace {
 
 const std::set<std::string_view> harmless = {
     // what the file is
-    "_name_or_path", "architectures", "auto_map", "dtype", "model_type", "torch_dtype", "transformers_version",
-    "unsloth_fixed", "unsloth_version",
+    "_name_or_path", "_num_labels", "architectures", "auto_map", "dtype", "model_type", "torch_dtype",
+    "transformers_version", "unsloth_fixed", "unsloth_version",
     // vocabulary and tokens
     "begin_suppress_tokens", "bos_token_id", "cls_token_id", "decoder_start_token_id", "eos_token_id",
     "forced_bos_token_id", "forced_eos_token_id", "image_token_id", "mask_token_id", "pad_token_id", "prefix",
@@ -17,10 +17,10 @@ const std::set<std::string_view> harmless = {
     "attention_dropout", "attention_probs_dropout_prob", "classifier_dropout", "embd_pdrop", "gradient_checkpointing",
     "hidden_dropout", "hidden_dropout_prob", "initializer_range", "problem_type", "resid_pdrop",
     // feed-forward part and output; whether word embeddings serve twice
-    "hidden_act", "id2label", "intermediate_size", "label2id", "num_labels", "output_attentions",
-    "output_hidden_states", "pooler_act", "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers",
-    "pooler_output_size", "pooler_size_per_head", "pooler_type", "return_dict", "task_specific_params",
-    "tie_word_embeddings", "tie_encoder_decoder",
+    "hidden_act", "id2label", "intermediate_size", "is_decoder", "label2id", "num_labels", "output_attentions",
+    "output_hidden_states", "output_past", "pooler_act", "pooler_fc_size", "pooler_num_attention_heads",
+    "pooler_num_fc_layers", "pooler_output_size", "pooler_size_per_head", "pooler_type", "return_dict",
+    "task_specific_params", "tie_word_embeddings", "tie_encoder_decoder", "tie_weights_",
     // how the same numbers are computed
     "_attn_implementation", "_attn_implementation_autoset", "attn_implementation", "cache_implementation",
     "chunk_size_feed_forward", "pretraining_tp", "tf_legacy_loss", "torchscript", "use_bfloat16", "use_cache",

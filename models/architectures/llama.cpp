@@ -25,11 +25,13 @@ ModelDescription describe_llama(const Checkpoint& checkpoint) {
   RopeDefaults rope;
   if (view.architecture() == "llama") traits.bias = view.flag("attention_bias", false);
   if (view.architecture() == "mistral" || phi3) {
+    view.refuse_flag("attention_bias", "this architecture has no such biases");
     const Window window = window_of_all(view, phi3 ? Window() : Window(4096));
     traits.window = [window](std::int64_t) { return window; };
   }
   if (qwen2) {
     traits.bias = true;
+    view.refuse_flag("use_mrope", "positions of several axes are not described");
     traits.window = [windows = windows_of_qwen(view, model.layers)](std::int64_t layer) { return windows[layer]; };
   }
   if (phi3) {
@@ -38,7 +40,7 @@ ModelDescription describe_llama(const Checkpoint& checkpoint) {
   }
   const Rotary rotary = read_rotary(view, rope_table(view), model.head_dim, model.context, rope);
   traits.rotary = [&](std::int64_t) { return rotary; };
-  describe_decoder(view, model, traits, {"mlp_bias"});
+  describe_decoder(view, model, traits, {"mlp_bias", "full_attn_mod", "interpolate_factor", "lm_head_bias"});
   return model;
 }
 

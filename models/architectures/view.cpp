@@ -80,6 +80,16 @@ std::int64_t CheckpointView::count(std::string_view name, std::optional<std::int
   return value;
 }
 
+std::int64_t CheckpointView::layer_count(std::string_view name) {
+  const std::int64_t layers = count(name);
+  const auto tensors = static_cast<std::int64_t>(checkpoint_.names().size());
+  if (layers > tensors) {
+    malformed("the key " + std::string(name) + " is " + std::to_string(layers) + ", and there are only " +
+              std::to_string(tensors) + " tensors");
+  }
+  return layers;
+}
+
 double CheckpointView::number(std::string_view name, std::optional<double> fallback) {
   const std::optional<double> given = optional_number(name);
   if (given) return *given;

@@ -31,6 +31,8 @@ class CheckpointView {
   bool states_key(std::string_view name);
   /// A size: in 1 ... 2^31 - 1, so that a product of two is no overflow; the fallback where the key is absent.
   std::int64_t count(std::string_view name, std::optional<std::int64_t> fallback = {});
+  /// A number of layers: at most as many as there are tensors.
+  std::int64_t layer_count(std::string_view name);
   double number(std::string_view name, std::optional<double> fallback = {});
   std::optional<double> optional_number(std::string_view name);
   bool flag(std::string_view name, bool fallback);

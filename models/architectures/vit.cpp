@@ -19,7 +19,7 @@ std::int64_t image_items(CheckpointView& view) {
 ModelDescription describe_vit(const Checkpoint& checkpoint) {
   CheckpointView view(checkpoint, "vit");
   ModelDescription model = {.architecture = "vit",
-                            .layers = view.count("num_hidden_layers"),
+                            .layers = view.layer_count("num_hidden_layers"),
                             .heads = view.count("num_attention_heads"),
                             .hidden = view.count("hidden_size"),
                             .context = image_items(view)};

@@ -13,15 +13,18 @@ layer L, in f32:
     input.I.layers.L.scores    (heads, n, n)      as the softmax reads them, masked ones far below the others; with
                                                   sinks (heads, n, n + 1), less each row's largest
 
-A new architecture is one entry of MODELS.
+The folders gguf-* have model.gguf instead, laid out as llama.cpp's converter does. A new architecture is one entry of
+MODELS.
 """
 
+import importlib.metadata
 import pathlib
 import platform
 import shutil
 import sys
 import zlib
 
+import gguf
 import numpy
 import safetensors
 import safetensors.torch
@@ -101,8 +104,8 @@ def part(model, path):
     return model
 
 
-def draw_weights(model, plus_one):
-    """Gains, biases and weights as the head of this file says."""
+def draw_weights(model, plus_one, dtype):
+    """Gains, biases and weights as the head of this file says, numbers of the dtype that the file has."""
     config = model.config.get_text_config()
     head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     for name, weight in model.named_parameters():
@@ -122,7 +125,90 @@ def draw_weights(model, plus_one):
                 scales = torch.exp(0.5 * torch.randn(-(-outputs // head_dim))).repeat_interleave(head_dim)[:outputs]
                 drawn = drawn * (scales if conv else scales[:, None])
         with torch.no_grad():
-            weight.copy_(drawn)
+            weight.copy_(drawn.to(dtype))
+
+
+# name of a GGUF folder: the entry of MODELS that it is of, changes to its options, llama.cpp's name of the architecture,
+# keys of its own, and the tensors outside the layers; below a layer L of transformers: blk.L
+GGUF_MODELS = {
+    "gguf-llama": ("llama", dict(rope_parameters=rope("linear", theta=5000.0, factor=2.5), attention_bias=False), "llama", {
+        "model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output"}, {
+        "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
+        "self_attn.o_proj": "attn_output", "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm",
+        "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}),
+    "gguf-bert": ("bert", dict(intermediate_size=32), "bert", {
+        "embeddings.word_embeddings": "token_embd", "embeddings.position_embeddings": "position_embd",
+        "embeddings.token_type_embeddings": "token_types", "embeddings.LayerNorm": "token_embd_norm"}, {
+        "attention.self.query": "attn_q", "attention.self.key": "attn_k", "attention.self.value": "attn_v",
+        "attention.output.dense": "attn_output", "attention.output.LayerNorm": "attn_output_norm",
+        "intermediate.dense": "ffn_up", "output.dense": "ffn_down", "output.LayerNorm": "layer_output_norm"}),
+}
+
+
+def gguf_type(name):
+    """Queries in half precision, keys in blocks, all else in full."""
+    if name.endswith("attn_q.weight"):
+        return gguf.GGMLQuantizationType.F16
+    return gguf.GGMLQuantizationType.Q8_0 if name.endswith("attn_k.weight") else gguf.GGMLQuantizationType.F32
+
+
+def interleaved(weight, heads):
+    """Rows of each head so that a plane's two stand side by side, as llama.cpp's converter orders Llama's."""
+    return weight.reshape(heads, 2, weight.shape[0] // heads // 2, *weight.shape[1:]).swapaxes(1, 2).reshape(weight.shape)
+
+
+def gguf_names(name):
+    """The tensor's name in transformers -> in the GGUF file; those that it leaves out are not in it."""
+    _, _, _, outer, inner = GGUF_MODELS[name]
+    for layer in range(2):
+        for path, short in inner.items():
+            prefix = f"model.layers.{layer}." if name == "gguf-llama" else f"encoder.layer.{layer}."
+            yield prefix + path, f"blk.{layer}.{short}"
+    yield from outer.items()
+
+
+def write_gguf(name, model, folder):
+    """Writes model.gguf and gives the model the numbers that the file holds."""
+    architecture = GGUF_MODELS[name][2]
+    config = model.config
+    names, weights = dict(gguf_names(name)), dict(model.named_parameters())
+    writer = gguf.GGUFWriter(folder / "model.gguf", architecture)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_vocab_size(config.vocab_size)
+    if architecture == "llama":
+        writer.add_head_count_kv(config.num_key_value_heads)
+        writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+        writer.add_rope_dimension_count(config.head_dim)
+        writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
+        writer.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)
+        writer.add_rope_scaling_factor(config.rope_parameters["factor"])
+    else:
+        writer.add_layer_norm_eps(config.layer_norm_eps)
+        writer.add_causal_attention(False)
+    for path, weight in weights.items():
+        module, _, last = path.rpartition(".")
+        if module not in names:
+            continue
+        target = f"{names[module]}.{last}"
+        values = weight.detach().numpy()
+        kind = gguf_type(target)
+        packed = gguf.quants.quantize(values, kind)
+        with torch.no_grad():
+            weight.copy_(torch.from_numpy(gguf.quants.dequantize(packed, kind).copy()))
+        # Rows are quantised one by one: the order of rows changes nothing in them.
+        if architecture == "llama" and "attn_q" in target:
+            packed = interleaved(packed, config.num_attention_heads)
+        if architecture == "llama" and "attn_k" in target:
+            packed = interleaved(packed, config.num_key_value_heads)
+        writer.add_tensor(target, numpy.ascontiguousarray(packed), raw_dtype=kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
 
 
 def observe(model, inputs, norms, layers):
@@ -171,22 +257,21 @@ def observe(model, inputs, norms, layers):
 
 
 def make(name):
-    model_class, options, norm, *first_norm = MODELS[name]
+    of, changes = GGUF_MODELS[name][:2] if name in GGUF_MODELS else (name, {})
+    model_class, options, norm, *first_norm = MODELS[of]
     torch.manual_seed(SEED + zlib.crc32(name.encode()))
-    options = dict(options)
+    options = dict(options, **changes)
     dtype, shard_size = options.pop("saved_as", torch.float32), options.pop("shard_size", "1GB")
     kind = getattr(transformers, model_class)
     config = kind.config_class(**options)
     config._attn_implementation = "eager"
     model = kind(config).eval()
-    draw_weights(model, "gemma" in name)
-    # What is stored is what is run: rounded to the file's dtype first.
-    model = model.to(dtype)
+    draw_weights(model, "gemma" in name, dtype)
     folder = FOLDER / name
     shutil.rmtree(folder, ignore_errors=True)
-    model.save_pretrained(folder, max_shard_size=shard_size)
-    (folder / "generation_config.json").unlink(missing_ok=True)
-    model = model.float()
+    folder.mkdir(parents=True)
+    if name in GGUF_MODELS:
+        write_gguf(name, model, folder)
     config = config.get_text_config()
     layers = config.num_hidden_layers
 
@@ -201,6 +286,9 @@ def make(name):
             inputs = dict(input_ids=torch.randint(3, config.vocab_size, (1, length)))
         for what, value in observe(model, inputs, norms, layers).items():
             observed[f"input.{number}.{what}"] = value
+    if name not in GGUF_MODELS:
+        model.to(dtype).save_pretrained(folder, max_shard_size=shard_size)
+        (folder / "generation_config.json").unlink(missing_ok=True)
     safetensors.torch.save_file(observed, folder / "observed.safetensors")
     print(f"{name}: {sum(file.stat().st_size for file in folder.iterdir())} bytes")
 
@@ -209,8 +297,8 @@ def main(names):
     torch.set_num_threads(1)
     transformers.logging.set_verbosity_error()
     print(f"seed {SEED}, python {platform.python_version()}, torch {torch.__version__}, transformers "
-          f"{transformers.__version__}, safetensors {safetensors.__version__}, numpy {numpy.__version__}")
-    for name in names or MODELS:
+          f"{transformers.__version__}, safetensors {safetensors.__version__}, gguf {importlib.metadata.version('gguf')}, numpy {numpy.__version__}")
+    for name in names or [*MODELS, *GGUF_MODELS]:
         make(name)
 
 

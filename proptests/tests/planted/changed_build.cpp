@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -75,9 +76,10 @@ std::string shell_word(const std::string& word) {
 ChangedBuild::ChangedBuild(Places places) : places_(std::move(places)) {
   const std::string ninja = shell_word(places_.ninja) + " -C " + shell_word(places_.build.string()) + " -t ";
   link_ = link_command(checked(ninja + "commands " + shell_word(places_.target.string()), "ninja names no commands"));
+  std::set<std::string> archives;  // one can stand in a link twice
   for (const std::string& word : words_of(link_)) {
     if (word.ends_with(".o")) objects_.push_back(word);
-    if (!word.ends_with(".a") || std::filesystem::path(word).is_absolute()) continue;
+    if (!word.ends_with(".a") || std::filesystem::path(word).is_absolute() || !archives.insert(word).second) continue;
     for (const std::string& input : words_of(checked(ninja + "query " + word, "ninja does not know " + word))) {
       if (input.ends_with(".o")) objects_.push_back(input);
     }

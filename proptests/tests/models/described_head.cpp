@@ -1,0 +1,184 @@
+#include "proptests/tests/models/described_head.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace softcheck::models {
+namespace {
+
+using Row = std::vector<Float32Bound>;
+
+Float32Bound exactly(double value) { return {value, 0}; }
+
+/// x times r, where the peer may multiply in either order.
+Float32Bound scaled(const Float32Bound& x, double factor) { return rounded(x * exactly(factor)); }
+
+/// The mean of x^2 (less the square of the mean m where one is given), plus epsilon, whatever one-pass or two-pass
+/// method the peer has: the textbook's, mean of squares less squared mean, loses most, gamma_{2d+4} of the mean square
+/// (Chan, Golub and LeVeque 1983), and twice that is granted.
+Float32Bound variance(const Row& x, const Float32Bound& m, double epsilon) {
+  const double d = static_cast<double>(x.size());
+  double squares = 0, errors = 0;
+  for (const Float32Bound& entry : x) {
+    squares += entry.value * entry.value / d;
+    errors += (2 * std::abs(entry.value) + entry.error) * entry.error / d;
+  }
+  const double depth = (2 * d + 4) * float32_unit;
+  const double lost = 2 * depth / (1 - depth) * squares + (2 * std::abs(m.value) + m.error) * m.error;
+  return rounded({squares - m.value * m.value + epsilon, errors + lost});
+}
+
+Row root_mean_square_normalised(const Row& x, double epsilon) {
+  const Float32Bound factor = inverse_root(variance(x, exactly(0), epsilon));
+  Row result;
+  for (const Float32Bound& entry : x) result.push_back(entry * factor);
+  return result;
+}
+
+Row layer_normalised(const Row& x, double epsilon) {
+  Float32Bound mean = sum(x);
+  const double d = static_cast<double>(x.size());
+  mean = rounded({mean.value / d, mean.error / d});
+  const Float32Bound factor = inverse_root(variance(x, mean, epsilon));
+  Row result;
+  // Products before the difference, as PyTorch has them, lose more than the difference before the product.
+  for (const Float32Bound& entry : x) result.push_back(entry * factor - mean * factor);
+  return result;
+}
+
+}  // namespace
+
+DescribedHead::DescribedHead(const Checkpoint& checkpoint, const ModelDescription& model, const HeadDescription& head,
+                             double epsilon, std::size_t list)
+    : checkpoint_(checkpoint), model_(model), head_(head), epsilon_(epsilon), list_(list) {}
+
+std::vector<double> DescribedHead::numbers(const VectorPlace& place) const {
+  const TensorBlock block = checkpoint_.read(*checkpoint_.find(place.tensor), {0, 1}, place.entries);
+  return {block.values.data(), block.values.data() + block.values.size()};
+}
+
+Row DescribedHead::normalised(const ObservedTensor& input, std::int64_t position) const {
+  Row row;
+  for (std::int64_t i = 0; i < input.shape[1]; ++i) row.push_back(exactly(input.at(position, i)));
+  if (!head_.input_norm) return row;
+  const InputNorm& norm = *head_.input_norm;
+  row =
+      norm.kind == NormKind::layer_norm ? layer_normalised(row, epsilon_) : root_mean_square_normalised(row, epsilon_);
+  if (!norm.gain.tensor.empty()) {
+    const std::vector<double> gain = numbers(norm.gain);
+    const double plus = norm.gain_plus_one ? 1 : 0;
+    // Gemma's sum 1 + w is rounded too.
+    for (std::size_t i = 0; i < row.size(); ++i) row[i] = scaled(row[i], gain[i] + plus);
+  }
+  if (!norm.offset.tensor.empty()) {
+    const std::vector<double> offset = numbers(norm.offset);
+    for (std::size_t i = 0; i < row.size(); ++i) row[i] = row[i] + exactly(offset[i]);
+  }
+  return row;
+}
+
+Row DescribedHead::projected(const Side& side, const Row& input) const {
+  const IndexRange inputs = {0, model_.hidden};
+  const MatrixPlace& place = side.matrix;
+  // All that are normalised together, of which this head's are kept.
+  const std::int64_t together = side.norm_width ? side.norm_width : model_.head_dim;
+  const std::int64_t first = place.outputs.first - side.head * model_.head_dim;
+  const IndexRange outputs = {first, together};
+  const StoredTensor& stored = *checkpoint_.find(place.tensor);
+  Eigen::MatrixXd weights = place.transposed ? checkpoint_.read(stored, inputs, outputs).values
+                                             : checkpoint_.read(stored, outputs, inputs).values;
+  if (place.transposed) weights.transposeInPlace();
+  std::vector<double> bias;
+  if (!side.bias.tensor.empty()) bias = numbers({side.bias.tensor, {first, outputs.count}});
+  Row row;
+  for (std::int64_t output = 0; output < together; ++output) {
+    Row terms;
+    for (std::int64_t i = 0; i < model_.hidden; ++i) {
+      terms.push_back(input[static_cast<std::size_t>(i)] * exactly(weights(output, i)));
+    }
+    if (!bias.empty()) terms.push_back(exactly(bias[static_cast<std::size_t>(output)]));
+    row.push_back(sum(terms));
+  }
+  if (!head_.head_norm) return row;
+  row = root_mean_square_normalised(row, epsilon_);
+  const Row kept(row.begin() + side.head * model_.head_dim, row.begin() + (side.head + 1) * model_.head_dim);
+  const std::vector<double> gain = numbers(side.norm_gain);
+  Row result;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    result.push_back(scaled(kept[i], gain[i] + (head_.head_norm->gain_plus_one ? 1 : 0)));
+  }
+  return result;
+}
+
+Row DescribedHead::rotated(Row row, std::int64_t position) const {
+  if (!head_.rotary) return row;
+  const Rotary& rotary = *head_.rotary;
+  const std::size_t planes = static_cast<std::size_t>(rotary.width) / 2;
+  const double factor = rotary.factor.midpoint();
+  for (std::size_t plane = 0; plane < planes; ++plane) {
+    const double frequency = rotary.frequencies.at(list_).at(plane).midpoint();
+    const double angle = static_cast<double>(position) * frequency;
+    // The peer's frequency: an exponent e in [0, 1) with a rounding, which the power turns into e ln base = |ln theta|
+    // roundings; a power and a quotient (4); of a scaled type a ramp from plane numbers of at most width, each rounded,
+    // and up to 8 operations with it. Then the product with the position, and cos or sin to 2 roundings.
+    const double roundings = std::abs(std::log(frequency)) + 4 + 2 * static_cast<double>(rotary.width) + 8 + 1;
+    const double turned = std::abs(angle) * roundings * float32_unit;
+    const Float32Bound cosine = scaled(rounded({std::cos(angle), turned}, 2), factor);
+    const Float32Bound sine = scaled(rounded({std::sin(angle), turned}, 2), factor);
+    const bool interleaved = rotary.layout == PlaneLayout::interleaved;
+    Float32Bound& x = row[interleaved ? 2 * plane : plane];
+    Float32Bound& y = row[interleaved ? 2 * plane + 1 : plane + planes];
+    const Float32Bound before = x;
+    x = before * cosine - y * sine;
+    y = y * cosine + before * sine;
+  }
+  return row;
+}
+
+std::vector<Row> DescribedHead::side_rows(const Side& side, const ObservedTensor& input) const {
+  std::vector<Row> rows;
+  for (std::int64_t position = 0; position < input.shape[0]; ++position) {
+    rows.push_back(rotated(projected(side, normalised(input, position)), position));
+  }
+  return rows;
+}
+
+std::vector<Row> DescribedHead::queries(const ObservedTensor& input) const {
+  Side side = {head_.query, head_.query_bias, {}, 0, 0};
+  if (const auto& norm = head_.head_norm) {
+    side.norm_gain = norm->query_gain;
+    side.norm_width = norm->query_width;
+    if (norm->query_width != model_.head_dim) side.head = head_.head;
+  }
+  return side_rows(side, input);
+}
+
+std::vector<Row> DescribedHead::keys(const ObservedTensor& input) const {
+  Side side = {head_.key, head_.key_bias, {}, 0, 0};
+  if (const auto& norm = head_.head_norm) {
+    side.norm_gain = norm->key_gain;
+    side.norm_width = norm->key_width;
+    if (norm->key_width != model_.head_dim) side.head = head_.key_head;
+  }
+  return side_rows(side, input);
+}
+
+Float32Bound DescribedHead::score(const Row& query, const Row& key) const {
+  Row terms;
+  for (std::size_t i = 0; i < query.size(); ++i) terms.push_back(query[i] * key[i]);
+  const Float32Bound logit = scaled(sum(terms), head_.scale.midpoint());
+  if (!head_.softcap) return logit;
+  // tanh has slope at most 1 and is good to 4 roundings; before and behind it stand a quotient and a product.
+  const double cap = *head_.softcap;
+  const Float32Bound inner = rounded({logit.value / cap, logit.error / cap});
+  return scaled(rounded({std::tanh(inner.value), inner.error}, 4), cap);
+}
+
+bool DescribedHead::attends(std::int64_t query, std::int64_t key) const {
+  if (head_.causal && key > query) return false;
+  return !head_.window || query - key < static_cast<std::int64_t>(*head_.window);
+}
+
+double DescribedHead::sink() const { return numbers(head_.sink).at(0); }
+
+}  // namespace softcheck::models

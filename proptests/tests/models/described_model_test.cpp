@@ -1,0 +1,98 @@
+// What no forward pass shows of a description: sizes, and that old configurations mean what new ones do.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "models/architectures/description.hpp"
+#include "proptests/tests/models/edited_checkpoint.hpp"
+
+namespace softcheck::models {
+namespace {
+
+ModelDescription description_of(const std::string& folder, const std::string& config = "{}") {
+  return describe(EditedCheckpoint({folder, config}));
+}
+
+const Rotary& rotary_of(const ModelDescription& model) { return model.head_list.back().rotary.value(); }
+
+TEST(DescribedModel, HasTheContextThatItWasMadeFor) {
+  // RoBERTa's positions begin behind its padding token's, 1; a ViT has 4 x 4 patches and the class token.
+  const std::map<std::string, std::int64_t> contexts = {{"bert", 64},  {"roberta", 62}, {"xlm-roberta", 62},
+                                                        {"vit", 17},   {"gpt2", 64},    {"distilbert", 64},
+                                                        {"llama", 64}, {"gemma3", 64}};
+  for (const auto& [folder, context] : contexts) EXPECT_EQ(description_of(folder).context, context) << folder;
+}
+
+TEST(DescribedModel, HasTheSizesOfItsConfiguration) {
+  const ModelDescription model = description_of("mistral");
+  EXPECT_EQ(model.architecture, "mistral");
+  EXPECT_EQ(model.layers, 2);
+  EXPECT_EQ(model.heads, 4);
+  EXPECT_EQ(model.key_heads, 2);
+  EXPECT_EQ(model.hidden, 32);
+  EXPECT_EQ(model.head_dim, 12);
+  EXPECT_TRUE(model.head_list.front().causal);
+  EXPECT_FALSE(description_of("bert").head_list.front().causal);
+  EXPECT_TRUE(description_of("bert", R"({"is_decoder": true})").head_list.front().causal);
+  // An image of 4 tokens widens a window of 5.
+  EXPECT_EQ(description_of("gemma3").head_list.front().window, 8U);
+}
+
+TEST(DescribedModel, IsTheSameByOldRopeKeys) {
+  struct Pair {
+    std::string folder, old_keys;
+  };
+  for (const Pair& pair : std::vector<Pair>{
+           {"llama", R"({"rope_parameters": null, "rope_theta": 10000.0, "rope_scaling": {"rope_type": "llama3",
+             "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 32}})"},
+           {"mistral", R"({"rope_parameters": null, "rope_scaling": {"type": "linear", "factor": 2.5}})"},
+           {"gpt_neox", R"({"rope_parameters": null, "rotary_pct": 0.25, "rotary_emb_base": 10000})"},
+           {"phi3", R"({"rope_parameters": null, "partial_rotary_factor": 0.75, "rope_scaling": {"type": "su",
+             "short_factor": [1.0, 1.1, 1.2, 1.4, 1.7, 2.0], "long_factor": [1.0, 1.5, 2.5, 4.0, 6.0, 9.0]}})"},
+           {"gemma3_text", R"({"rope_parameters": null, "rope_theta": 1000000, "rope_local_base_freq": 10000})"}}) {
+    const ModelDescription now = description_of(pair.folder), old = description_of(pair.folder, pair.old_keys);
+    ASSERT_EQ(rotary_of(old).frequencies.size(), rotary_of(now).frequencies.size()) << pair.folder;
+    EXPECT_EQ(rotary_of(old).width, rotary_of(now).width);
+    EXPECT_EQ(rotary_of(old).factor.midpoint(), rotary_of(now).factor.midpoint());
+    for (std::size_t list = 0; list < rotary_of(now).frequencies.size(); ++list) {
+      for (std::size_t plane = 0; plane < rotary_of(now).frequencies[list].size(); ++plane) {
+        EXPECT_EQ(rotary_of(old).frequencies[list].at(plane).midpoint(),
+                  rotary_of(now).frequencies[list][plane].midpoint());
+      }
+    }
+  }
+}
+
+TEST(DescribedModel, ScalesYarnByBothMagnitudesWhereBothAreGiven) {
+  const auto factor_with = [](const std::string& keys) {
+    return rotary_of(description_of("qwen2", R"({"rope_parameters": )" + keys + "}")).factor.midpoint();
+  };
+  const double plain = factor_with("{}");
+  EXPECT_GT(plain, 1);
+  EXPECT_EQ(factor_with(R"({"attention_factor": 1.25})"), 1.25);
+  EXPECT_EQ(factor_with(R"({"mscale": 0.5, "mscale_all_dim": 0.5})"), 1);
+  EXPECT_EQ(factor_with(R"({"mscale": 2.0})"), plain);
+  EXPECT_GT(factor_with(R"({"mscale": 2.0, "mscale_all_dim": 1.0})"), 1);
+}
+
+TEST(DescribedModel, LeavesWindowsToTheKeysOfItsArchitecture) {
+  const auto windows = [](const std::string& folder, const std::string& config) {
+    std::vector<std::uint64_t> widths;
+    for (const HeadDescription& head : description_of(folder, config).head_list) {
+      if (head.head == 0) widths.push_back(head.window.value_or(0));
+    }
+    return widths;
+  };
+  using Widths = std::vector<std::uint64_t>;
+  EXPECT_EQ(windows("qwen2", R"({"layer_types": null})"), (Widths{0, 6}));
+  EXPECT_EQ(windows("qwen2", R"({"layer_types": null, "use_sliding_window": false})"), (Widths{0, 0}));
+  EXPECT_EQ(windows("gemma2", R"({"layer_types": null})"), (Widths{5, 0}));
+  EXPECT_EQ(windows("gemma3_text", R"({"layer_types": null, "sliding_window_pattern": 2})"), (Widths{5, 0}));
+  EXPECT_EQ(windows("gemma3_text", R"({"layer_types": null, "_sliding_window_pattern": null})"), (Widths{5, 5}));
+  EXPECT_EQ(windows("gpt_oss", R"({"layer_types": null})"), (Widths{5, 0}));
+}
+
+}  // namespace
+}  // namespace softcheck::models

@@ -1,0 +1,148 @@
+// What may change a bound is refused by name, and what contradicts itself is found: a checkpoint that is described,
+// changed in one place, and the line that must come of it. Beside them changes that alter nothing.
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include "models/architectures/description.hpp"
+#include "models/read/file_errors.hpp"
+#include "proptests/tests/models/edited_checkpoint.hpp"
+
+namespace softcheck::models {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+/// "unsupported: ..." or "malformed: ..." with the error's text, or "described".
+std::string outcome_of(const CheckpointEdit& edit) {
+  try {
+    describe(EditedCheckpoint(edit));
+  } catch (const UnsupportedTensorFile& error) {
+    return std::string("unsupported: ") + error.what();
+  } catch (const TensorFileError& error) {
+    return std::string("malformed: ") + error.what();
+  }
+  return "described";
+}
+
+struct Refusal {
+  CheckpointEdit edit;
+  std::string word;
+};
+
+void expect_refusals(const std::string& kind, const std::vector<Refusal>& refusals) {
+  for (const Refusal& refusal : refusals) {
+    const std::string outcome = outcome_of(refusal.edit);
+    EXPECT_THAT(outcome, StartsWith(kind + ": ")) << refusal.word;
+    EXPECT_THAT(outcome, HasSubstr(refusal.word));
+  }
+}
+
+TEST(RefusedModels, NameTheKeyThatIsNotKnown) {
+  expect_refusals(
+      "unsupported",
+      {{{"llama", R"({"model_type": "bloom"})"}, "the model_type bloom is not one of bert, "},
+       {{"llama", R"({"alibi": true})"}, "the key alibi "},
+       {{"llama", R"({"use_logn_attn": true})"}, "the key use_logn_attn "},
+       {{"llama", R"({"attention_multiplier": 0.5})"}, "the key attention_multiplier "},
+       {{"llama", R"({"attn_temperature_tuning": true})"}, "the key attn_temperature_tuning "},
+       {{"llama", R"({"quantization_config": {"quant_method": "gptq"}})"}, "the key quantization_config "},
+       {{"gpt_oss", R"({"quantization_config": {"quant_method": "mxfp4"}})"}, "the key quantization_config "},
+       {{"gemma3", R"({"quantization_config": {"quant_method": "gptq"}})"}, "the key quantization_config "},
+       {{"gemma3", R"({"text_config": {"altup_num_inputs": 4}})"}, "the key text_config.altup_num_inputs "},
+       {{"mistral", R"({"attention_bias": true})"}, "the key attention_bias "},
+       {{"mistral", R"({"layer_types": ["full_attention", "full_attention"]})"}, "the key layer_types "},
+       {{"qwen2", R"({"layer_types": ["full_attention", "linear_attention"]})"}, "linear_attention"},
+       {{"bert", R"({"position_embedding_type": "relative_key"})"}, "the key position_embedding_type "},
+       {{"bert", R"({"add_cross_attention": true})"}, "the key add_cross_attention "},
+       {{"bert", R"({"is_encoder_decoder": true})"}, "the key is_encoder_decoder "},
+       {{"bert", R"({"pruned_heads": {"0": [1]}})"}, "the key pruned_heads "},
+       {{"gpt2", R"({"add_cross_attention": true})"}, "the key add_cross_attention "},
+       {{"gemma2", R"({"use_bidirectional_attention": true})"}, "the key use_bidirectional_attention "},
+       {{"gemma3_text", R"({"rope_scaling": {"type": "linear", "factor": 8.0}})"},
+        "rope_parameters and rope_scaling"}});
+}
+
+TEST(RefusedModels, NameTheRopeKeyThatIsNotKnown) {
+  expect_refusals(
+      "unsupported",
+      {{{"llama", R"({"rope_parameters": {"rope_type": "axial"}})"}, "the rope type axial "},
+       {{"qwen2", R"({"rope_parameters": {"mrope_section": [2, 1, 1]}})"}, "rope_parameters.mrope_section "},
+       {{"llama", R"({"partial_rotary_factor": 0.5})"}, "the key partial_rotary_factor "},
+       {{"gemma3_text", R"({"rope_parameters": {"rope_type": "default"}})"}, "rope_parameters.rope_type "}});
+  expect_refusals(
+      "malformed",
+      {{{"llama", R"({"rope_parameters": {"factor": null}})"}, "rope_parameters.factor is missing"},
+       {{"llama", R"({"rope_parameters": {"factor": 0}})"}, "rope_parameters.factor must be > 0"},
+       {{"llama", R"({"rope_parameters": {"low_freq_factor": 4.0}})"}, "high_freq_factor"},
+       {{"phi3", R"({"rope_parameters": {"long_factor": [1.0]}})"}, "long_factor must have 6 numbers, got 1"},
+       {{"phi3", R"({"rope_parameters": {"short_factor": [1, 1, 1, 1, 1, -1]}})"}, "short_factor must be > 0"},
+       {{"qwen2", R"({"rope_parameters": {"rope_theta": 0.5}})"}, "rope_theta > 1"},
+       {{"gpt_neox", R"({"rope_parameters": {"partial_rotary_factor": 1.5}})"}, "the rotated part of a head"},
+       {{"gpt_oss", R"({"rope_parameters": null})"}, "rope_parameters or rope_scaling is missing"}});
+}
+
+TEST(RefusedModels, NameTheTensorThatIsNotKnown) {
+  expect_refusals(
+      "unsupported",
+      {{{"llama", "{}", {{"model.layers.0.self_attn.q_norm.weight", {8}}}}, "model.layers.0.self_attn.q_norm.weight"},
+       {{"llama", "{}", {{"model.layers.1.self_attn.q_proj.lora_A.weight", {2, 32}}}}, "lora_A"},
+       {{"llama", "{}", {{"model.layers.1.mlp.up_proj.weight_scale_inv", {1, 1}}}}, "weight_scale_inv"},
+       {{"llama", "{}", {{"model.layers.0.self_attn.k_proj.qweight", {4, 32}}}}, "qweight"},
+       {{"llama", "{}", {{"model.layers.0.input_layernorm.bias", {32}}}}, "input_layernorm.bias"},
+       {{"mistral", "{}", {{"layers.0.self_attn.q_proj.bias", {48}}}}, "layers.0.self_attn.q_proj.bias"},
+       {{"bert", "{}", {{"encoder.layer.0.attention.self.distance_embedding.weight", {9, 8}}}}, "distance_embedding"},
+       {{"gpt2", "{}", {{"transformer.h.0.crossattention.q_attn.weight", {32, 32}}}}, "crossattention"},
+       {{"qwen3", "{}", {{"model.layers.0.self_attn.sinks", {4}}}}, "model.layers.0.self_attn.sinks"},
+       {{"llama", "{}", {{"model.layers.0.input_layernorm.weight", {}}}}, "without the norm"},
+       {{"olmo2", "{}", {{"model.layers.1.self_attn.k_norm.weight", {}}}}, "without the norm"},
+       {{"bert", "{}", {{"embeddings.LayerNorm.weight", {}}}}, "without the norm"}});
+}
+
+TEST(RefusedModels, ContradictTheirConfiguration) {
+  expect_refusals(
+      "malformed",
+      {{{"llama", R"({"model_type": null})"}, "model_type"},
+       {{"llama", R"({"num_attention_heads": 8})"},
+        "q_proj.weight must be (64, 32) by the configuration, got (32, 32)"},
+       {{"llama", R"({"num_key_value_heads": 3})"}, "4 heads cannot share 3 key heads"},
+       {{"llama", R"({"hidden_size": 0})"}, "hidden_size must be in 1 ... 2^31 - 1, got 0"},
+       {{"llama", R"({"num_hidden_layers": 1})"}, "1 layers, and there is a tensor model.layers.1."},
+       {{"llama", R"({"num_hidden_layers": 3})"}, "model.layers.2."},
+       {{"qwen2", R"({"num_hidden_layers": 2000000000, "layer_types": null})"}, "2000000000, and there are only"},
+       {{"llama", R"({"attention_bias": true})", {{"model.layers.1.self_attn.k_proj.bias", {}}}},
+        "k_proj.bias is missing"},
+       {{"llama", "{}", {{"model.layers.0.self_attn.q_proj.weight", {}}}}, "self_attn.q_proj.weight"},
+       {{"llama", "{}", {{"model.layers.0.input_layernorm.weight", {31}}}},
+        "must be (32) by the configuration, got (31)"},
+       {{"gpt2", "{}", {{"transformer.h.0.attn.c_attn.weight", {96, 32}}}}, "must be (32, 96)"},
+       {{"phi3", R"({"num_key_value_heads": 4})"}, "qkv_proj.weight must be (192, 64)"},
+       {{"gpt_oss", "{}", {{"model.layers.0.self_attn.sinks", {5}}}}, "sinks must be (4)"},
+       {{"qwen2", R"({"layer_types": ["full_attention"]})"}, "layer_types must have 2 entries, got 1"},
+       {{"qwen2", R"({"use_sliding_window": false})"}, "use_sliding_window"},
+       {{"gemma2", R"({"attn_logit_softcapping": -1.0})"}, "attn_logit_softcapping must be > 0"},
+       {{"gemma2", R"({"query_pre_attn_scalar": 0})"}, "query_pre_attn_scalar must be > 0"},
+       {{"bert", R"({"num_attention_heads": 5})"}, "a multiple of the 5 heads"},
+       {{"roberta", R"({"pad_token_id": 63})"}, "pad_token_id"},
+       {{"vit", R"({"patch_size": 13})"}, "image_size"}});
+}
+
+TEST(RefusedModels, AreNotThoseWhoseOtherKeysChangeNothing) {
+  for (
+      const CheckpointEdit& edit : std::vector<CheckpointEdit>{
+          {"llama", R"({"torch_dtype": "bfloat16", "attention_dropout": 0.1, "use_cache": false, "alibi": null})"},
+          {"bert", R"({"pruned_heads": {}, "position_embedding_type": "absolute", "gradient_checkpointing": false})"},
+          {"gpt2", R"({"n_ctx": 64, "task_specific_params": {"text-generation": {"max_length": 50}}})"},
+          {"gpt2", "{}", {{"transformer.h.0.attn.bias", {1, 1, 64, 64}}}},
+          {"gpt_neox", "{}", {{"gpt_neox.layers.0.attention.rotary_emb.inv_freq", {2}}}},
+          {"gpt_oss",
+           R"({"quantization_config": {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn"]}})"},
+      }) {
+    EXPECT_EQ(outcome_of(edit), "described") << edit.config;
+  }
+}
+
+}  // namespace
+}  // namespace softcheck::models

@@ -1,0 +1,65 @@
+"""certify: the heads of small checkpoints, of every kind that is read."""
+
+import json
+import pathlib
+
+import pytest
+
+import softcheck
+
+CHECKPOINTS = pathlib.Path(__file__).resolve().parents[2] / "proptests" / "tests" / "models" / "checkpoints"
+
+
+def test_every_head_is_certified():
+    certificates = softcheck.certify(CHECKPOINTS / "llama")
+    assert certificates and certificates.verdict == "pass"
+    assert len(certificates.heads) == certificates.model["heads"] == 8
+    for head in certificates.heads:
+        lower, upper = head["spread"]["best"]
+        assert 0 < lower <= upper <= head["spread"]["product"][1]
+        assert head["overflow"]["f16"] is True
+    assert "llama" in str(certificates)
+
+
+def test_recorded_activations_lie_within():
+    folder = CHECKPOINTS / "bert"
+    certificates = softcheck.certify(folder, activations=folder / "observed.safetensors", layers="1")
+    assert certificates.verdict == "pass"
+    assert {head["layer"] for head in certificates.heads} == {1}
+    for head in certificates.heads:
+        assert head["observed"]["spread"][1] <= head["spread"]["best"][1]
+
+
+def test_a_condition_fails():
+    certificates = softcheck.certify(CHECKPOINTS / "bert", fail_if=["spread.best > 1e9", "logit < 1e9"])
+    assert certificates.verdict == "fail"
+    verdicts = {claim["claim"]: claim["verdict"] for claim in certificates.report["claims"]}
+    assert verdicts["fail-if spread.best > 1e9"] == "pass"
+    assert verdicts["fail-if logit < 1e9"] == "fail"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"model": "nowhere"}, "nowhere: is not there"),
+        ({"layers": "7"}, "need layers of 0-1, got 7"),
+        ({"layers": "x"}, "need a layer or a range"),
+        ({"fail_if": "spread > 3"}, "need one of spread.product"),
+        ({"eps": 1.5}, "need a number between 0 and 1"),
+        ({"activations": "nowhere.safetensors"}, "nowhere.safetensors: is not there"),
+    ],
+)
+def test_a_wrong_argument_is_named(words, message):
+    arguments = {"model": CHECKPOINTS / "bert", **words}
+    with pytest.raises(softcheck.UsageError, match=message):
+        softcheck.certify(**arguments)
+
+
+def test_a_damaged_configuration_is_named(tmp_path):
+    for name in ("model.safetensors", "config.json"):
+        (tmp_path / name).write_bytes((CHECKPOINTS / "bert" / name).read_bytes())
+    config = json.loads((tmp_path / "config.json").read_text())
+    config["model_type"] = "unheard-of"
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(softcheck.UsageError, match="unheard-of"):
+        softcheck.certify(tmp_path)
