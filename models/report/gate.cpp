@@ -56,7 +56,7 @@ std::vector<std::string> Gate::fields() {
 
 Gate Gate::parse(const std::string& text) {
   Gate gate;
-  gate.text_ = text;
+  gate.text_ = trimmed(text);
   const std::size_t sign = text.find_first_of("<>");
   if (sign == std::string::npos)
     throw std::invalid_argument("need FIELD > NUMBER or FIELD < NUMBER, got '" + text + "'");
