@@ -69,8 +69,8 @@ MODELS = {
         "model.layers.{layer}.input_layernorm"),
     "mistral": ("MistralModel", dict(GROUPED, head_dim=12, sliding_window=5, rope_parameters=rope("linear", factor=2.5)),
                 "layers.{layer}.input_layernorm"),
-    "qwen2": ("Qwen2ForCausalLM", dict(GROUPED, use_sliding_window=True, sliding_window=6, max_window_layers=1,
-                                       rope_parameters=rope("yarn", factor=4.0, original_max_position_embeddings=16),
+    "qwen2": ("Qwen2ForCausalLM", dict(GROUPED, max_position_embeddings=2048, use_sliding_window=True, sliding_window=6, max_window_layers=1,
+                                       rope_parameters=rope("yarn", factor=4.0, original_max_position_embeddings=512),
                                        saved_as=torch.bfloat16), "model.layers.{layer}.input_layernorm"),
     "phi3": ("Phi3ForCausalLM", dict(GROUPED, hidden_size=64, original_max_position_embeddings=16, rope_parameters=rope(
         "longrope", partial_rotary_factor=0.75, short_factor=[1.0, 1.1, 1.2, 1.4, 1.7, 2.0],
@@ -92,9 +92,9 @@ MODELS = {
         eoi_token_index=37), "model.language_model.layers.{layer}.input_layernorm"),
     "olmo2": ("Olmo2ForCausalLM", GROUPED, "model.layers.{layer}.self_attn"),
     "gpt_oss": ("GptOssForCausalLM", dict(
-        GROUPED, head_dim=12, sliding_window=5, num_local_experts=2, num_experts_per_tok=1, rope_parameters=rope(
-            "yarn", 150000.0, factor=4.0, beta_fast=4.0, beta_slow=1.0, truncate=False,
-            original_max_position_embeddings=16)), "model.layers.{layer}.input_layernorm"),
+        GROUPED, max_position_embeddings=4096, head_dim=12, sliding_window=5, num_local_experts=2,
+        num_experts_per_tok=1, rope_parameters=rope("yarn", 150000.0, factor=4.0, beta_fast=32.0, beta_slow=1.0,
+                                                    truncate=False, original_max_position_embeddings=1024)), "model.layers.{layer}.input_layernorm"),
 }
 
 
