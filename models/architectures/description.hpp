@@ -10,9 +10,10 @@
 
 namespace softcheck::models {
 
-// What a Transformer's attention heads are made of, as places in a checkpoint: no tensor is read to make a description.
-// Each architecture is one file that makes it; models/bounds knows nothing else of architectures.
-// Members have initializers throughout: g++ warns where a designated initializer leaves out one that has none.
+// What a Transformer's attention heads are made of, as places in a checkpoint: no tensor is read to make a description,
+// but for the small tables by which a GGUF file divides rotary frequencies. Each architecture is one file that makes
+// it; models/bounds knows nothing else of architectures. Members have initializers throughout: g++ warns where a
+// designated initializer leaves out one that has none.
 
 /// Part of a stored matrix that stands for the rows of a (outputs, inputs) projection.
 struct MatrixPlace {

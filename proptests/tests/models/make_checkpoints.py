@@ -67,10 +67,11 @@ MODELS = {
     "llama": ("LlamaForCausalLM", dict(GROUPED, attention_bias=True, rope_parameters=rope(
         "llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=32)),
         "model.layers.{layer}.input_layernorm"),
-    "mistral": ("MistralModel", dict(GROUPED, head_dim=12, sliding_window=5, rope_parameters=rope("linear", factor=2.5)),
-                "layers.{layer}.input_layernorm"),
-    "qwen2": ("Qwen2ForCausalLM", dict(GROUPED, use_sliding_window=True, sliding_window=6, max_window_layers=1,
-                                       rope_parameters=rope("yarn", factor=4.0, original_max_position_embeddings=16),
+    "mistral": ("MistralModel", dict(GROUPED, head_dim=12, sliding_window=5,
+                                     rope_parameters=rope("linear", factor=2.5)), "layers.{layer}.input_layernorm"),
+    "qwen2": ("Qwen2ForCausalLM", dict(GROUPED, max_position_embeddings=2048, use_sliding_window=True,
+                                       sliding_window=6, max_window_layers=1,
+                                       rope_parameters=rope("yarn", factor=4.0, original_max_position_embeddings=512),
                                        saved_as=torch.bfloat16), "model.layers.{layer}.input_layernorm"),
     "phi3": ("Phi3ForCausalLM", dict(GROUPED, hidden_size=64, original_max_position_embeddings=16, rope_parameters=rope(
         "longrope", partial_rotary_factor=0.75, short_factor=[1.0, 1.1, 1.2, 1.4, 1.7, 2.0],
@@ -92,9 +93,10 @@ MODELS = {
         eoi_token_index=37), "model.language_model.layers.{layer}.input_layernorm"),
     "olmo2": ("Olmo2ForCausalLM", GROUPED, "model.layers.{layer}.self_attn"),
     "gpt_oss": ("GptOssForCausalLM", dict(
-        GROUPED, head_dim=12, sliding_window=5, num_local_experts=2, num_experts_per_tok=1, rope_parameters=rope(
-            "yarn", 150000.0, factor=4.0, beta_fast=4.0, beta_slow=1.0, truncate=False,
-            original_max_position_embeddings=16)), "model.layers.{layer}.input_layernorm"),
+        GROUPED, max_position_embeddings=4096, head_dim=12, sliding_window=5, num_local_experts=2,
+        num_experts_per_tok=1, rope_parameters=rope("yarn", 150000.0, factor=4.0, beta_fast=32.0, beta_slow=1.0,
+                                                    truncate=False, original_max_position_embeddings=1024)),
+        "model.layers.{layer}.input_layernorm"),
 }
 
 
@@ -128,10 +130,10 @@ def draw_weights(model, plus_one, dtype):
             weight.copy_(drawn.to(dtype))
 
 
-# name of a GGUF folder: the entry of MODELS that it is of, changes to its options, llama.cpp's name of the architecture,
-# keys of its own, and the tensors outside the layers; below a layer L of transformers: blk.L
+# name of a GGUF folder: the entry of MODELS that it is of, changes to its options, llama.cpp's name of the
+# architecture, and its names of modules: those outside the layers and those of a layer
 GGUF_MODELS = {
-    "gguf-llama": ("llama", dict(rope_parameters=rope("linear", theta=5000.0, factor=2.5), attention_bias=False), "llama", {
+    "gguf-llama": ("llama", dict(rope_parameters=rope("linear", 5000.0, factor=2.5), attention_bias=False), "llama", {
         "model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output"}, {
         "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
         "self_attn.o_proj": "attn_output", "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm",
@@ -154,7 +156,8 @@ def gguf_type(name):
 
 def interleaved(weight, heads):
     """Rows of each head so that a plane's two stand side by side, as llama.cpp's converter orders Llama's."""
-    return weight.reshape(heads, 2, weight.shape[0] // heads // 2, *weight.shape[1:]).swapaxes(1, 2).reshape(weight.shape)
+    planes = weight.shape[0] // heads // 2
+    return weight.reshape(heads, 2, planes, *weight.shape[1:]).swapaxes(1, 2).reshape(weight.shape)
 
 
 def gguf_names(name):
@@ -297,7 +300,8 @@ def main(names):
     torch.set_num_threads(1)
     transformers.logging.set_verbosity_error()
     print(f"seed {SEED}, python {platform.python_version()}, torch {torch.__version__}, transformers "
-          f"{transformers.__version__}, safetensors {safetensors.__version__}, gguf {importlib.metadata.version('gguf')}, numpy {numpy.__version__}")
+          f"{transformers.__version__}, safetensors {safetensors.__version__}, gguf "
+          f"{importlib.metadata.version('gguf')}, numpy {numpy.__version__}")
     for name in names or [*MODELS, *GGUF_MODELS]:
         make(name)
 
