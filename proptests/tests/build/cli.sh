@@ -239,7 +239,7 @@ cp "$net" "$scratch/nan"
 printf '\000\000\300\177' | dd of="$scratch/nan" bs=1 seek=$(($(wc -c <"$net") - 4)) conv=notrunc 2>/dev/null
 refuses 3 'cut: .*do not lie within' model "$scratch/cut"
 refuses 3 'nan: .*need finite values' model "$scratch/nan"
-refuses 3 'empty.so: .*got 0' model "$scratch/empty.so"
+refuses 3 'empty.so: .*got an empty one' model "$scratch/empty.so"
 refuses 3 'text.so: ' model "$scratch/text.so"
 refuses 3 'cut: ' model "$net" "$scratch/cut"
 test -s "$scratch/out" && complain "certificates beside a file that cannot be read"
