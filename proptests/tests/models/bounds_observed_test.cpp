@@ -5,52 +5,18 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "models/bounds/certify_checkpoint.hpp"
+#include "proptests/tests/models/observed_heads.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
 using models::HeadCertificate;
 using models::HeadDescription;
+using models::ObservedTensor;
 using models::ProjectionValues;
-
-// The tensors of an observed.safetensors: all of them F32 of three dimensions, but for a layer's input.
-class Observed {
- public:
-  explicit Observed(const std::filesystem::path& file) {
-    std::ifstream stream(file, std::ios::binary);
-    std::uint64_t length = 0;
-    stream.read(reinterpret_cast<char*>(&length), 8);
-    std::string text(length, ' ');
-    stream.read(text.data(), static_cast<std::streamsize>(length));
-    header_ = nlohmann::json::parse(text);
-    bytes_.assign(std::istreambuf_iterator<char>(stream), {});
-  }
-  struct Tensor {
-    std::vector<std::size_t> shape;
-    std::vector<float> values;
-    double at(std::size_t i, std::size_t j, std::size_t k) const {
-      return values.at((i * shape[1] + j) * shape[2] + k);
-    }
-  };
-  bool has(const std::string& name) const { return header_.contains(name); }
-  Tensor tensor(const std::string& name) const {
-    const auto& entry = header_.at(name);
-    Tensor result{entry.at("shape"), {}};
-    const std::size_t begin = entry.at("data_offsets")[0], end = entry.at("data_offsets")[1];
-    result.values.resize((end - begin) / 4);
-    std::copy_n(bytes_.data() + begin, end - begin, reinterpret_cast<char*>(result.values.data()));
-    return result;
-  }
-
- private:
-  nlohmann::json header_;
-  std::vector<char> bytes_;
-};
 
 // What rounding to f32 can add to q . k, where q and k come out of products of d numbers: each entry of q is off by at
 // most gamma (|row of W| |x| + |b|), |x| <= the norm's X, so that q as a whole is by gamma (|W|_F X + |b|), and |W|_F
@@ -70,36 +36,27 @@ struct Opened {
   models::ModelDescription model;
 };
 Opened opened(const std::filesystem::path& folder) {
-  Opened result{models::open_checkpoint(folder), {}};
+  const bool gguf = std::filesystem::exists(folder / "model.gguf");
+  Opened result{models::open_checkpoint(gguf ? folder / "model.gguf" : folder), {}};
   result.model = models::describe(*result.checkpoint);
   return result;
 }
-std::vector<std::filesystem::path> folders() {
-  std::vector<std::filesystem::path> result;
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(SOFTCHECK_SOURCE_DIR) /
-                                                               "proptests/tests/models/checkpoints")) {
-    result.push_back(entry.path());
-  }
-  std::ranges::sort(result);
-  return result;
-}
-
 // The row of scores of one query, those that the mask leaves.
-std::vector<double> visible(const Observed::Tensor& scores, std::size_t head, std::size_t query) {
+std::vector<double> visible(const ObservedTensor& scores, std::int64_t head, std::int64_t query) {
   std::vector<double> row;
-  for (std::size_t j = 0; j < scores.shape[2]; ++j) {
+  for (std::int64_t j = 0; j < scores.shape[2]; ++j) {
     if (scores.at(head, query, j) > -1e30) row.push_back(scores.at(head, query, j));
   }
   return row;
 }
 
 void expect_inside(const HeadDescription& head, const Opened& opened, models::HeadReader& reader,
-                   const Observed& observed, int input) {
+                   const std::map<std::string, ObservedTensor>& observed, int input) {
   const auto name = [&](const char* what) { return fmt::format("input.{}.layers.{}.{}", input, head.layer, what); };
-  const Observed::Tensor q = observed.tensor(name("query")), k = observed.tensor(name("key"));
-  const Observed::Tensor scores = observed.tensor(name("scores"));
-  const std::size_t n = q.shape[0], dh = q.shape[2];
-  const auto h = static_cast<std::size_t>(head.head), kv = static_cast<std::size_t>(head.key_head);
+  const ObservedTensor &q = observed.at(name("query")), &k = observed.at(name("key"));
+  const ObservedTensor& scores = observed.at(name("scores"));
+  const std::int64_t n = q.shape[0], dh = q.shape[2];
+  const auto h = static_cast<std::int64_t>(head.head), kv = static_cast<std::int64_t>(head.key_head);
   const HeadCertificate certificate = models::certify_head(head, opened.model, reader, {});
   const double scale = head.scale.upper_double();
   const double score_room =
@@ -108,10 +65,10 @@ void expect_inside(const HeadDescription& head, const Opened& opened, models::He
   const double cap = head.softcap.value_or(0);
   // f32 evaluates the cap to a few ulp of it.
   const double logit_room = scale * score_room + 8 * cap * 0x1p-24;
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j < n; ++j) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
       double dot = 0;
-      for (std::size_t c = 0; c < dh; ++c) dot += q.at(i, h, c) * k.at(j, kv, c);
+      for (std::int64_t c = 0; c < dh; ++c) dot += q.at(i, h, c) * k.at(j, kv, c);
       const double logit = cap > 0 ? cap * std::tanh(scale * dot / cap) : scale * dot;
       EXPECT_LE(std::fabs(dot), certificate.score.upper + score_room);
       EXPECT_LE(std::fabs(logit), certificate.logit.upper + logit_room);
@@ -141,14 +98,14 @@ void expect_inside(const HeadDescription& head, const Opened& opened, models::He
 }
 
 TEST(BoundsObserved, ForwardPassesLieWithinTheCertificates) {
-  ASSERT_GE(folders().size(), 18U);
-  for (const std::filesystem::path& folder : folders()) {
+  ASSERT_GE(models::observed_folders().size(), 18U);
+  for (const std::filesystem::path& folder : models::observed_folders()) {
     const Opened model = opened(folder);
-    const Observed observed(folder / "observed.safetensors");
+    const auto observed = models::read_observed(folder);
     models::HeadReader reader(*model.checkpoint);
     for (const HeadDescription& head : model.model.head_list) {
       SCOPED_TRACE(fmt::format("{} {}.{}", folder.filename().string(), head.layer, head.head));
-      for (int input = 0; observed.has(fmt::format("input.{}.layers.0.query", input)); ++input) {
+      for (int input = 0; observed.contains(fmt::format("input.{}.layers.0.query", input)); ++input) {
         expect_inside(head, model, reader, observed, input);
       }
       if (testing::Test::HasFailure()) return;
@@ -158,7 +115,7 @@ TEST(BoundsObserved, ForwardPassesLieWithinTheCertificates) {
 
 TEST(BoundsObserved, LowerEndsAreBelowUpperOnesAndNearThem) {
   std::vector<double> rotary;
-  for (const std::filesystem::path& folder : folders()) {
+  for (const std::filesystem::path& folder : models::observed_folders()) {
     const Opened model = opened(folder);
     models::HeadReader reader(*model.checkpoint);
     for (const HeadDescription& head : model.model.head_list) {

@@ -102,9 +102,10 @@ void expect_reached(const DrawnHead& drawn, Drawing& drawing, const std::string&
   EXPECT_LE(spread, certificate.spread.upper * room);
   EXPECT_LE(logit, certificate.logit.upper * room);
   EXPECT_GE(spread, 0.999 * certificate.spread.upper);
-  EXPECT_GE(logit, 0.999 * certificate.logit.upper);
   EXPECT_GE(certificate.spread.lower, 0.999 * certificate.spread.upper);
-  EXPECT_GE(certificate.logit.lower, 0.999 * certificate.logit.upper);
+  // A logit's bound is the least over t of the most over queries: with a key bias these two need not meet.
+  EXPECT_GE(logit, (balls.bt.isZero() ? 0.999 : 0.9) * certificate.logit.upper);
+  EXPECT_GE(certificate.logit.lower, 0.999 * logit);
   EXPECT_LE(certificate.spread.lower, spread * 1.0001);
   EXPECT_LE(certificate.logit.lower, logit * 1.0001);
   for (const auto& form : {certificate.joint, certificate.folded, certificate.product}) {
@@ -226,7 +227,8 @@ TEST(BoundsSearch, HeadsOfZerosAreBoundedByNothing) {
   }
 }
 
-// Far ends of the exponent: a bound that holds, or an error; never less than what is reached.
+// Far ends of the exponent, whose squares are no doubles: a bound that holds, or std::range_error; never less than what
+// is reached.
 TEST(BoundsSearch, HugeAndTinyScalesAreBoundedOrRefused) {
   Drawing drawing(13);
   for (const bool rotary : {false, true}) {
@@ -253,7 +255,7 @@ TEST(BoundsSearch, HugeAndTinyScalesAreBoundedOrRefused) {
           for (Index i = 0; i < 4; ++i) apart += 2.0L * u(i) * top(i) * head.scale;
           EXPECT_LE(std::fabs(apart), certificate.spread.upper * (long double)(room));
         } catch (const std::range_error&) {
-          EXPECT_GE(std::max(of_query, of_key), 1e75);
+          EXPECT_TRUE(std::max(of_query, of_key) >= 1e75 || std::min(of_query, of_key) <= 1e-150);
         }
       }
     }
