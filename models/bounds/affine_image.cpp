@@ -49,6 +49,7 @@ DualPoint dual_point(const MatrixXd& gram, const VectorXd& offset, double r) {
   const VectorXd& eigenvalues = solver.eigenvalues();
   const VectorXd shares = solver.eigenvectors().transpose() * offset;
   const double top = std::max(eigenvalues.tail(1)(0), 0.0);
+  if (!(top > 0)) return {1, offset.squaredNorm(), VectorXd::Zero(offset.size())};  // z moves nothing
   // r - sum c_i^2 p_i / (lambda - p_i)^2 grows with lambda.
   const auto slope = [&](double lambda) {
     double sum = 0;
@@ -108,15 +109,16 @@ LargestEigenvalue largest_eigenvalue(const BallMatrix& symmetric) {
   result.lower = std::max(rayleigh.lower_double(), 0.0);
   const double radius = frobenius_upper(symmetric.radius);
   for (double share = 0x1p-44;; share *= 16) {
+    const double shift = top.value * (1 + share) + 0x1p-900;
     // Row sums of absolute values bound the norm where no factorisation goes through.
-    const numerics::VerifiedCholesky factor =
-        numerics::verified_cholesky(symmetric.middle, top.value * (1 + share) + 0x1p-900);
+    const numerics::VerifiedCholesky factor = numerics::verified_cholesky(symmetric.middle, shift);
     if (!factor.factored && share < 1) continue;
     const Enclosure norm =
         factor.factored
-            ? Enclosure(top.value * (1 + share) + 0x1p-900) + factor.residual
+            ? Enclosure(shift) + factor.residual
             : Enclosure(numerics::raised(numerics::absolute_row_sums(symmetric.middle), symmetric.rows()).maxCoeff());
     result.upper = (norm + Enclosure(radius)).upper_double();
+    if (!std::isfinite(result.upper)) throw std::range_error("largest_eigenvalue: it leaves the range of double");
     return result;
   }
 }

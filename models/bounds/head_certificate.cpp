@@ -73,6 +73,30 @@ Enclosure log_dispersion_length(const Enclosure& spread, const Enclosure& eps) {
   return spread + log((Enclosure(1) - eps) / eps + exp(-spread));
 }
 
+HeadBounds bounds_of(const HeadDescription& head, const ModelDescription& model, HeadReader& reader,
+                     const Enclosure& scale) {
+  const ProjectionValues query = reader.query(head);
+  const ProjectionValues& key = reader.key(head);
+  // How many items a query can see at most.
+  const std::uint64_t seen = std::min(static_cast<std::uint64_t>(model.context),
+                                      head.window.value_or(std::numeric_limits<std::uint64_t>::max()));
+  const auto lags = static_cast<std::int64_t>(std::min<std::uint64_t>(searched_lags, seen));
+  HeadBounds bounds;
+  try {
+    bounds = head.rotary && head.rotary->width > 0
+                 ? bound_rotary_head(query, key, scale, *head.rotary, lags, head.causal)
+                 : bound_plain_head(query, key, scale);
+    if (head.head_norm) apply_closed_form(bounds, head, query, key, scale);
+  } catch (const std::invalid_argument&) {
+    // Enclosures take no infinities, which is what products of numbers that are too large become.
+    throw std::range_error("certify_head: a bound leaves the range of double");
+  }
+  // A query's own key comes from its own input: a logit is reached by one other item, a spread by two.
+  if (seen < 3) bounds.spread.lower = bounds.attained_high = bounds.attained_low = 0;
+  if (seen < 2) bounds.logit.lower = 0;
+  return bounds;
+}
+
 // What follows from a spread: grows, or falls, with it.
 struct Consequences {
   Enclosure dispersion, entropy, coefficient, identity;
@@ -108,6 +132,9 @@ const char* to_string(HeadDomain domain) {
 HeadCertificate certify_head(const HeadDescription& head, const ModelDescription& model, HeadReader& reader,
                              const CertifyOptions& options) {
   const numerics::PrecisionScope scope(precision);
+  if (!(options.eps > 0 && options.eps < 1)) {
+    throw std::invalid_argument("certify_head: need eps in (0, 1), got " + std::to_string(options.eps));
+  }
   HeadCertificate certificate;
   certificate.head = head;
   certificate.domain = domain_of(head);
@@ -115,20 +142,14 @@ HeadCertificate certify_head(const HeadDescription& head, const ModelDescription
   certificate.scale = head.rotary ? head.scale * square(head.rotary->factor) : head.scale;
   const std::uint64_t context = options.items != 0 ? options.items : static_cast<std::uint64_t>(model.context);
   certificate.items = head.window ? std::min(context, *head.window) : context;
+  if (certificate.items == 0) throw std::invalid_argument("certify_head: need a context of 1 item or more, got 0");
 
-  const ProjectionValues query = reader.query(head);
-  const ProjectionValues& key = reader.key(head);
-  const auto lags = static_cast<std::int64_t>(
-      std::min<std::uint64_t>({static_cast<std::uint64_t>(searched_lags), static_cast<std::uint64_t>(model.context),
-                               head.window.value_or(std::numeric_limits<std::uint64_t>::max())}));
-  HeadBounds bounds = head.rotary && head.rotary->width > 0
-                          ? bound_rotary_head(query, key, certificate.scale, *head.rotary, lags, head.causal)
-                          : bound_plain_head(query, key, certificate.scale);
-  if (head.head_norm) apply_closed_form(bounds, head, query, key, certificate.scale);
-
+  HeadBounds bounds = bounds_of(head, model, reader, certificate.scale);
   // Roundings aside no form is below the best.
-  bounds.spread.upper = std::min(
-      {bounds.spread.upper, bounds.joint.upper_double(), bounds.folded.upper_double(), bounds.product.upper_double()});
+  const auto narrowed = [](double best, const auto& forms) {
+    return std::min({best, forms.joint.upper_double(), forms.folded.upper_double(), forms.product.upper_double()});
+  };
+  bounds.spread.upper = narrowed(bounds.spread.upper, bounds);
   certificate.product = bounds.product;
   certificate.folded = bounds.folded;
   certificate.joint = bounds.joint;
@@ -138,7 +159,14 @@ HeadCertificate certify_head(const HeadDescription& head, const ModelDescription
   const Enclosure rescale = Enclosure(1) / head.scale;
   certificate.score = {(Enclosure(bounds.logit.lower) * rescale).lower_double(),
                        (Enclosure(bounds.logit.upper) * rescale).upper_double()};
-  if (head.softcap) apply_softcap(certificate, bounds, *head.softcap);
+  if (!std::isfinite(certificate.spread.upper) || !std::isfinite(certificate.score.upper) ||
+      !std::isfinite(certificate.logit.upper)) {
+    throw std::range_error("certify_head: a bound leaves the range of double");
+  }
+  if (head.softcap) {
+    apply_softcap(certificate, bounds, *head.softcap);
+    certificate.spread.upper = narrowed(certificate.spread.upper, certificate);
+  }
 
   const bool sink = certificate.sink.has_value();
   double widest = certificate.spread.upper;
@@ -151,7 +179,9 @@ HeadCertificate certify_head(const HeadDescription& head, const ModelDescription
   const Consequences most = consequences_of(certificate.spread.upper, widest, certificate.items, sink, options.eps);
   certificate.dispersion_length_log10 = {least.dispersion.lower_double(), most.dispersion.upper_double()};
   certificate.entropy_floor = {std::max(most.entropy.lower_double(), 0.0), least.entropy.upper_double()};
-  certificate.largest_coefficient = {least.coefficient.lower_double(), std::min(most.coefficient.upper_double(), 1.0)};
+  // A sink takes a share of its own, which no row without it has.
+  certificate.largest_coefficient = {sink ? 0 : least.coefficient.lower_double(),
+                                     std::min(most.coefficient.upper_double(), 1.0)};
   certificate.identity_length_log10 = {least.identity.lower_double(), most.identity.upper_double()};
   const Enclosure room = log10_of(log(Enclosure::integer(certificate.items))) - most.dispersion;
   certificate.dispersed_within_items = !head.window && room.certainly_nonnegative();

@@ -75,6 +75,7 @@ const HeadReader::Norm& HeadReader::norm(const InputNorm& description, std::int6
   const std::string name = description.gain.tensor + "\n" + description.offset.tensor;
   if (!norm_name_.empty() && norm_name_ == name) return norm_;
   const Index d = static_cast<Index>(width);
+  norm_name_.clear();  // a tensor that cannot be read leaves half a norm
   norm_.gain = BallMatrix::exactly(description.gain.tensor.empty() ? MatrixXd(MatrixXd::Ones(d, 1))
                                                                    : MatrixXd(vector(description.gain)));
   if (description.gain_plus_one) norm_.gain = plus_one(norm_.gain);
@@ -135,7 +136,8 @@ ProjectionValues HeadReader::query(const HeadDescription& head) {
 const ProjectionValues& HeadReader::key(const HeadDescription& head) {
   const std::string name =
       head.head_norm ? head.head_norm->key_gain.tensor + "\n" + std::to_string(head.head_norm->key_gain.entries.first)
-                     : head.key.tensor + "\n" + std::to_string(head.key.outputs.first);
+                     : head.key.tensor + "\n" + std::to_string(head.key.outputs.first) + "\n" + head.key_bias.tensor +
+                           "\n" + head.input_norm->gain.tensor + "\n" + head.input_norm->offset.tensor;
   if (key_name_ == name) return key_;
   key_ = head.head_norm ? normed(head.head_norm->key_gain, head.head_norm->gain_plus_one, head.head_norm->key_width)
                         : projection(head, head.key, head.key_bias);

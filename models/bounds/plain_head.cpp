@@ -18,6 +18,7 @@ namespace {
 
 // N with N N^T >= S for every matrix of the ball.
 MatrixXd factor_above(const BallMatrix& symmetric) {
+  if (!symmetric.all_finite()) throw std::range_error("factor_above: an entry leaves the range of double");
   const double radius = frobenius_upper(symmetric.radius);
   const double size = numerics::raised(numerics::absolute_row_sums(symmetric.middle), symmetric.rows()).maxCoeff();
   const MatrixXd negative = -symmetric.middle;

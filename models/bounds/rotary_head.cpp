@@ -204,7 +204,8 @@ HeadBounds bound_rotary_head(const ProjectionValues& query, const ProjectionValu
   bounds.spread.upper = 2 * bounds.logit.upper;
 
   const double direction = causal ? -1 : 1;
-  const std::vector<Enclosure>& frequencies = rotary.frequencies.front();
+  // Of several lists the last is that of long inputs, which have every lag; the first ends where its inputs do.
+  const std::vector<Enclosure>& frequencies = rotary.frequencies.back();
   const LagSearch search(q, k, planes, frequencies, static_cast<Index>(std::max<std::int64_t>(lags - 1, 1)), direction);
   Found spread, largest;
   std::vector<VectorXd> starts{of_query.vector, k.gram.middle * of_query.vector,
@@ -230,7 +231,7 @@ HeadBounds bound_rotary_head(const ProjectionValues& query, const ProjectionValu
     const BallMatrix u = q.point_towards(found.w) + q.offset;
     return reach_at(u, k, planes, frequencies, direction * static_cast<double>(lag + 1));
   };
-  if (spread.w.size() != 0 && lags > 2) {
+  if (spread.w.size() != 0 && spread.first_lag != spread.second_lag) {
     const Enclosure high = scale * reached(spread, spread.first_lag).second;
     const Enclosure low = scale * reached(spread, spread.second_lag).first;
     bounds.attained_high = high.lower_double();

@@ -96,8 +96,8 @@ numerics::Certificate Gate::certify(const HeadCertificate& head) const {
 
 bool Gate::closes(const HeadCertificate& head) const {
   const double at = value(head);
-  if (or_equal_ && at == limit_) return true;
-  return above_ ? at > limit_ : at < limit_;
+  if (at == limit_) return or_equal_;
+  return !(above_ ? at < limit_ : at > limit_);  // what is no number excludes nothing
 }
 
 }  // namespace softcheck::models

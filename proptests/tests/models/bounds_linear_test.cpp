@@ -1,0 +1,193 @@
+// The linear algebra under the certificates, against long double.
+#include <gtest/gtest.h>
+
+#include <Eigen/Eigenvalues>
+#include <cmath>
+#include <limits>
+
+#include "models/bounds/plane_weights.hpp"
+#include "proptests/tests/models/bounds_heads.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+using models::AffineImage;
+using models::LargestSquare;
+using numerics::BallMatrix;
+using Wide = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+
+long double largest_of(const Wide& symmetric) {
+  return Eigen::SelfAdjointEigenSolver<Wide>(symmetric).eigenvalues().tail(1)(0);
+}
+
+// Eigenvalues in long double are off by a few n 2^-64 of the largest: 2^-55 for n <= 40.
+constexpr long double wide_room = 0x1p-55L;
+
+TEST(BoundsLinear, EigenvaluesOfEveryMatrixOfTheBallLieBelowTheUpperEnd) {
+  Drawing drawing(1);
+  for (Index round = 0; round < 60; ++round) {
+    const Index n = 1 + drawing.below(40), rank = 1 + drawing.below(n);
+    const MatrixXd factor = drawing.matrix(n, rank);
+    const double radius = round % 3 == 0 ? 0 : std::pow(10.0, -static_cast<double>(round % 12));
+    BallMatrix ball = models::symmetrised(BallMatrix::exactly(factor * factor.transpose()));
+    ball.radius = MatrixXd::Constant(n, n, radius) + ball.radius;
+    const models::LargestEigenvalue found = models::largest_eigenvalue(ball);
+    // The ball's matrix that is farthest up: every entry moved towards the top eigenvector's own.
+    const VectorXd signs = found.vector.cwiseSign();
+    const Wide up = ball.middle.cast<long double>() +
+                    (signs * signs.transpose()).cast<long double>().cwiseProduct(ball.radius.cast<long double>());
+    const Wide down = 2 * ball.middle.cast<long double>() - up;
+    EXPECT_LE(largest_of(up) * (1 - wide_room), found.upper);
+    // Semidefinite ones have none below 0.
+    EXPECT_LE(found.lower, std::max(largest_of(down), 0.0L) * (1 + wide_room));
+    EXPECT_LE(found.lower, found.upper);
+    EXPECT_NEAR(found.vector.norm(), 1, 1e-12);
+    if (radius == 0) {
+      EXPECT_GE(found.lower, found.upper * (1 - 1e-10));
+    }
+  }
+}
+
+TEST(BoundsLinear, WhatIsNotBoundedIsRefused) {
+  const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double bad : {infinity, nan}) {
+    BallMatrix ball = BallMatrix::exactly(MatrixXd::Identity(3, 3));
+    ball.middle(1, 1) = bad;
+    EXPECT_THROW(models::largest_eigenvalue(ball), std::range_error);
+    ball = BallMatrix::exactly(MatrixXd::Identity(3, 3));
+    ball.radius(0, 2) = bad;
+    EXPECT_THROW(models::largest_eigenvalue(ball), std::range_error);
+  }
+  // Finite entries whose norm is not.
+  EXPECT_THROW(models::largest_eigenvalue(BallMatrix::exactly(MatrixXd::Constant(3, 3, 1e308))), std::exception);
+  const models::LargestEigenvalue none = models::largest_eigenvalue(BallMatrix::exactly(MatrixXd::Zero(3, 3)));
+  EXPECT_EQ(none.lower, 0);
+  EXPECT_LE(none.upper, 1e-150);
+}
+
+TEST(BoundsLinear, SymmetrisedBallsHoldWhatTheBallHolds) {
+  Drawing drawing(2);
+  for (Index round = 0; round < 50; ++round) {
+    const Index n = 1 + drawing.below(8);
+    const MatrixXd factor = drawing.matrix(n, n);
+    MatrixXd truth = factor + factor.transpose();
+    // Both ends of what the ball allows a symmetric matrix to be.
+    const double radius = 0x1p-20;
+    BallMatrix ball{truth + radius * MatrixXd::NullaryExpr(n, n, [&] { return drawing.below(3) - 1.0; }),
+                    MatrixXd::Constant(n, n, radius)};
+    truth = truth.triangularView<Eigen::Lower>();
+    truth.triangularView<Eigen::StrictlyUpper>() = truth.transpose();
+    const BallMatrix half = models::symmetrised(ball);
+    EXPECT_EQ(half.middle, half.middle.transpose());
+    for (Index i = 0; i < n * n; ++i) {
+      const long double off = static_cast<long double>(half.middle(i)) - static_cast<long double>(truth(i));
+      // The middle was rounded when it was moved.
+      EXPECT_LE(std::fabs(off), half.radius(i) + std::fabs(ball.middle(i)) * 0x1p-52L);
+    }
+  }
+}
+
+AffineImage image_of(const MatrixXd& m, const VectorXd& c, double radius_square) {
+  return {models::symmetrised(BallMatrix::exactly(m) * BallMatrix::exactly(m).transpose()), BallMatrix::exactly(c),
+          radius_square};
+}
+
+// max |M z + c|^2 over |z|^2 <= r from the eigenvalues of M M^T, in long double: least over lambda of
+// lambda r + lambda c^T (lambda I - M M^T)^(-1) c, which every lambda above the largest bounds from above.
+long double dual_value(const MatrixXd& m, const VectorXd& c, long double r) {
+  const Wide wide = m.cast<long double>();
+  const Eigen::SelfAdjointEigenSolver<Wide> solver(wide * wide.transpose());
+  const Eigen::Matrix<long double, Eigen::Dynamic, 1> shares =
+      solver.eigenvectors().transpose() * c.cast<long double>();
+  const auto value = [&](long double lambda) {
+    long double sum = lambda * r;
+    for (Index i = 0; i < shares.size(); ++i) {
+      if (shares(i) != 0) sum += lambda * shares(i) * shares(i) / (lambda - solver.eigenvalues()(i));
+    }
+    return sum;
+  };
+  const long double top = solver.eigenvalues().tail(1)(0);
+  long double low = top * (1 + 1e-15L), high = top + 2 * c.norm() * std::sqrt(top / r) + 1e-15L;
+  for (int i = 0; i < 300; ++i) {  // convex in lambda
+    const long double first = low + (high - low) / 3, second = high - (high - low) / 3;
+    (value(first) < value(second) ? high : low) = value(first) < value(second) ? second : first;
+  }
+  return value((low + high) / 2);
+}
+
+void expect_square(const MatrixXd& m, const VectorXd& c, double r, const std::string& name) {
+  SCOPED_TRACE(name);
+  const AffineImage image = image_of(m, c, r);
+  const LargestSquare found = models::largest_square(image);
+  const long double truth = dual_value(m, c, r);
+  EXPECT_GE(found.upper, truth * (1 - 1e-12L));
+  EXPECT_LE(found.upper, truth * (1 + 1e-6L));
+  EXPECT_LE(found.lower, found.upper);
+  EXPECT_GE(found.lower, truth * (1 - 1e-3L));
+  EXPECT_NEAR(models::estimated_largest_square(image), static_cast<double>(truth), 2e-3 * static_cast<double>(truth));
+}
+
+TEST(BoundsLinear, LargestSquaresAreThoseOfTheDual) {
+  Drawing drawing(3);
+  for (Index round = 0; round < 40; ++round) {
+    const Index n = 1 + drawing.below(10);
+    const MatrixXd m = drawing.matrix(n, 1 + drawing.below(12));
+    expect_square(m, std::pow(10.0, static_cast<double>(round % 9 - 4)) * drawing.vector(n), 1 + round,
+                  "round " + std::to_string(round));
+    expect_square(m, VectorXd::Zero(n), 2, "no offset");
+  }
+  MatrixXd m = MatrixXd::Zero(3, 3);
+  m.diagonal() << 3, 2, 1;
+  expect_square(m, VectorXd::Unit(3, 2), 4, "hard case");
+  expect_square(m, 1e-3 * VectorXd::Unit(3, 1), 4, "hard case, small offset");
+  m(1, 1) = 3;
+  expect_square(m, VectorXd::Unit(3, 2), 4, "hard case, two top directions");
+}
+
+TEST(BoundsLinear, PointsLieInTheirBall) {
+  Drawing drawing(4);
+  for (Index round = 0; round < 100; ++round) {
+    const Index n = 1 + drawing.below(8), d = n + drawing.below(5);
+    const MatrixXd m = drawing.matrix(n, d);
+    const double r = std::exp(drawing.vector(1)(0));
+    const VectorXd w = drawing.vector(n);
+    const BallMatrix point = image_of(m, VectorXd::Zero(n), r).point_towards(w);
+    // The z of least norm with M z = point, in long double.
+    const Wide wide = m.cast<long double>();
+    const Wide gram = wide * wide.transpose();
+    const Wide middle = point.middle.cast<long double>();
+    const long double square = (middle.transpose() * gram.ldlt().solve(middle))(0, 0);
+    EXPECT_LE(square, r * (1 + 1e-9L));
+    EXPECT_GE(square, r * (1 - 1e-9L));
+  }
+  const AffineImage nothing = image_of(MatrixXd::Zero(2, 2), VectorXd::Zero(2), 1);
+  EXPECT_LE(nothing.point_towards(VectorXd::Ones(2)).middle.norm(), 1e-100);
+}
+
+TEST(BoundsLinear, PlanesHaveOneWeightEachAndTheSearchHelps) {
+  Drawing drawing(5);
+  const std::vector<theory::Plane> planes = theory::interleaved_planes(6, 4);
+  for (Index round = 0; round < 10; ++round) {
+    const VectorXd sizes = (1.5 * drawing.vector(6)).array().exp();
+    const AffineImage query = image_of(sizes.asDiagonal() * drawing.matrix(6, 8), drawing.vector(6), 8);
+    const AffineImage key = image_of(sizes.cwiseInverse().asDiagonal() * drawing.matrix(6, 8), drawing.vector(6), 8);
+    const models::PlaneWeights weights = models::search_plane_weights(query, key, planes);
+    const auto product = [&](const VectorXd& roots) {
+      return models::largest_square(query.scaled(BallMatrix::exactly(roots.cwiseInverse()))).upper *
+             models::largest_square(key.scaled(BallMatrix::exactly(roots))).upper;
+    };
+    for (const VectorXd& roots : {weights.start, weights.better}) {
+      EXPECT_TRUE((roots.array() > 0).all());
+      EXPECT_EQ(roots(0), roots(1));
+      EXPECT_EQ(roots(2), roots(3));
+    }
+    EXPECT_LE(product(weights.better), product(weights.start) * 1.02);
+    EXPECT_LE(product(weights.better), product(VectorXd::Ones(6)) * 1.02);
+  }
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
