@@ -99,6 +99,8 @@ Enclosure inner_product(const BallMatrix& v, const BallMatrix& w) { return inner
 
 Enclosure quadratic_form(const BallMatrix& symmetric, const BallMatrix& w) { return inner_product(w, symmetric * w); }
 
+Enclosure nonnegative_root(const Enclosure& square) { return sqrt(maximum(square, Enclosure())); }
+
 LargestEigenvalue largest_eigenvalue(const BallMatrix& symmetric) {
   if (!symmetric.all_finite()) throw std::range_error("largest_eigenvalue: an entry leaves the range of double");
   const numerics::RitzPair top = numerics::largest_ritz_pair(symmetric.middle);
