@@ -99,24 +99,27 @@ Enclosure inner_product(const BallMatrix& v, const BallMatrix& w) { return inner
 
 Enclosure quadratic_form(const BallMatrix& symmetric, const BallMatrix& w) { return inner_product(w, symmetric * w); }
 
+Enclosure nonnegative_root(const Enclosure& square) { return sqrt(maximum(square, Enclosure())); }
+
 LargestEigenvalue largest_eigenvalue(const BallMatrix& symmetric) {
   if (!symmetric.all_finite()) throw std::range_error("largest_eigenvalue: an entry leaves the range of double");
+  // Row sums of absolute values bound the norm where no factorisation goes through.
+  const double size = numerics::raised(numerics::absolute_row_sums(symmetric.middle), symmetric.rows()).maxCoeff();
+  const double radius = frobenius_upper(symmetric.radius);
+  if (!std::isfinite(4 * size) || !std::isfinite(radius)) {
+    throw std::range_error("largest_eigenvalue: it leaves the range of double");
+  }
   const numerics::RitzPair top = numerics::largest_ritz_pair(symmetric.middle);
   LargestEigenvalue result;
   result.vector = top.vector;
   const Enclosure length = inner_product(BallMatrix::exactly(top.vector), BallMatrix::exactly(top.vector));
   const Enclosure rayleigh = quadratic_form(symmetric, BallMatrix::exactly(top.vector)) / length;
   result.lower = std::max(rayleigh.lower_double(), 0.0);
-  const double radius = frobenius_upper(symmetric.radius);
   for (double share = 0x1p-44;; share *= 16) {
     const double shift = top.value * (1 + share) + 0x1p-900;
-    // Row sums of absolute values bound the norm where no factorisation goes through.
     const numerics::VerifiedCholesky factor = numerics::verified_cholesky(symmetric.middle, shift);
     if (!factor.factored && share < 1) continue;
-    const Enclosure norm =
-        factor.factored
-            ? Enclosure(shift) + factor.residual
-            : Enclosure(numerics::raised(numerics::absolute_row_sums(symmetric.middle), symmetric.rows()).maxCoeff());
+    const Enclosure norm = factor.factored ? Enclosure(shift) + factor.residual : Enclosure(size);
     result.upper = (norm + Enclosure(radius)).upper_double();
     if (!std::isfinite(result.upper)) throw std::range_error("largest_eigenvalue: it leaves the range of double");
     return result;

@@ -32,6 +32,9 @@ numerics::Enclosure quadratic_form(const numerics::BallMatrix& symmetric, const 
 /// v^T w as an interval.
 numerics::Enclosure inner_product(const numerics::BallMatrix& v, const numerics::BallMatrix& w);
 
+/// The root of what is known to be >= 0, however far below an enclosure of it reaches.
+numerics::Enclosure nonnegative_root(const numerics::Enclosure& square);
+
 /// What M z + c can be for |z|^2 <= r: an ellipsoid, given by M M^T.
 struct AffineImage {
   numerics::BallMatrix gram;    // M M^T (n, n)

@@ -145,6 +145,9 @@ HeadCertificate certify_head(const HeadDescription& head, const ModelDescription
   if (certificate.items == 0) throw std::invalid_argument("certify_head: need a context of 1 item or more, got 0");
 
   HeadBounds bounds = bounds_of(head, model, reader, certificate.scale);
+  if (!std::isfinite(bounds.spread.upper) || !std::isfinite(bounds.logit.upper)) {
+    throw std::range_error("certify_head: a bound leaves the range of double");
+  }
   // Roundings aside no form is below the best.
   const auto narrowed = [](double best, const auto& forms) {
     return std::min({best, forms.joint.upper_double(), forms.folded.upper_double(), forms.product.upper_double()});
@@ -159,8 +162,7 @@ HeadCertificate certify_head(const HeadDescription& head, const ModelDescription
   const Enclosure rescale = Enclosure(1) / head.scale;
   certificate.score = {(Enclosure(bounds.logit.lower) * rescale).lower_double(),
                        (Enclosure(bounds.logit.upper) * rescale).upper_double()};
-  if (!std::isfinite(certificate.spread.upper) || !std::isfinite(certificate.score.upper) ||
-      !std::isfinite(certificate.logit.upper)) {
+  if (!std::isfinite(certificate.score.upper)) {
     throw std::range_error("certify_head: a bound leaves the range of double");
   }
   if (head.softcap) {

@@ -25,10 +25,7 @@ Enclosure largest_magnitude(const BallMatrix& column) {
   return largest;
 }
 
-Enclosure norm_of(const BallMatrix& column) {
-  const Enclosure square = inner_product(column, column);
-  return sqrt(maximum(square, Enclosure()));
-}
+Enclosure norm_of(const BallMatrix& column) { return nonnegative_root(inner_product(column, column)); }
 
 Enclosure sigma_of_gram(const BallMatrix& gram) {
   const LargestEigenvalue top = largest_eigenvalue(gram);

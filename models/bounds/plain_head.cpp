@@ -32,7 +32,6 @@ MatrixXd factor_above(const BallMatrix& symmetric) {
   throw std::range_error("factor_above: no shift makes the matrix positive definite");
 }
 
-Enclosure root(const Enclosure& square) { return sqrt(maximum(square, Enclosure())); }
 Enclosure root_between(double lower, double upper) { return sqrt(Enclosure::between(lower, upper)); }
 
 // One query u, and what keys of the ball make of it: e = s (u.b +- sqrt(rk) |B^T u|).
@@ -42,7 +41,8 @@ struct QueryReach {
 };
 
 QueryReach reach_of(const BallMatrix& u, const AffineImage& key) {
-  return {inner_product(u, key.offset), sqrt(Enclosure(key.radius_square)) * root(quadratic_form(key.gram, u))};
+  return {inner_product(u, key.offset),
+          sqrt(Enclosure(key.radius_square)) * nonnegative_root(quadratic_form(key.gram, u))};
 }
 
 // Steps uphill from w: the query's direction is what the best keys of the last query ask for. with_bias: of |e|, else
@@ -122,9 +122,9 @@ HeadBounds bound_plain_head(const ProjectionValues& query, const ProjectionValue
   bounds.product = theory::folded_spread(scale, query.sigma * query.input_norm + query.bias_norm, key.sigma,
                                          Enclosure(), Enclosure(1), square(key.input_norm));
   const LargestEigenvalue of_query = largest_eigenvalue(q.gram), of_key = largest_eigenvalue(k.gram);
-  bounds.folded =
-      theory::folded_spread(scale, root_between(of_query.lower, of_query.upper),
-                            root_between(of_key.lower, of_key.upper), root(inner_product(q.offset, q.offset)), rq, rk);
+  bounds.folded = theory::folded_spread(scale, root_between(of_query.lower, of_query.upper),
+                                        root_between(of_key.lower, of_key.upper),
+                                        nonnegative_root(inner_product(q.offset, q.offset)), rq, rk);
 
   const MatrixXd factor = factor_above(k.gram);
   const AffineImage seen = q.mapped(factor.transpose());
@@ -136,7 +136,7 @@ HeadBounds bound_plain_head(const ProjectionValues& query, const ProjectionValue
   const double joint_lower =
       length.certainly_positive() ? std::max((quadratic_form(k.gram, image) / length).lower_double(), 0.0) : 0;
   bounds.joint = theory::joint_spread(scale, root_between(std::min(joint_lower, joint.upper), joint.upper),
-                                      root(quadratic_form(k.gram, q.offset)), rq, rk);
+                                      nonnegative_root(quadratic_form(k.gram, q.offset)), rq, rk);
 
   const LargestSquare best = largest_square(seen);
   bounds.spread.upper = theory::ellipsoid_spread(scale, rk, Enclosure(best.upper)).upper_double();

@@ -21,8 +21,6 @@ using numerics::Enclosure;
 
 namespace {
 
-Enclosure root(const Enclosure& square) { return sqrt(maximum(square, Enclosure())); }
-
 std::vector<theory::Plane> planes_of(const Rotary& rotary, Index head_dim) {
   const auto width = static_cast<std::size_t>(head_dim), rotated = static_cast<std::size_t>(rotary.width);
   return rotary.layout == PlaneLayout::half_split ? theory::half_split_planes(width, rotated)
@@ -174,7 +172,7 @@ std::pair<Enclosure, Enclosure> reach_at(const BallMatrix& u, const AffineImage&
                                          const std::vector<Enclosure>& frequencies, double angle_factor) {
   const BallMatrix turned = turned_back(u, planes, frequencies, angle_factor);
   const Enclosure middle = inner_product(turned, key.offset);
-  const Enclosure half = sqrt(Enclosure(key.radius_square)) * root(quadratic_form(key.gram, turned));
+  const Enclosure half = sqrt(Enclosure(key.radius_square)) * nonnegative_root(quadratic_form(key.gram, turned));
   return {middle - half, middle + half};
 }
 
@@ -191,8 +189,8 @@ HeadBounds bound_rotary_head(const ProjectionValues& query, const ProjectionValu
   const LargestEigenvalue of_query = largest_eigenvalue(q.gram), of_key = largest_eigenvalue(k.gram);
   bounds.folded = theory::rotary_folded_spread(scale, sqrt(Enclosure::between(of_query.lower, of_query.upper)),
                                                sqrt(Enclosure::between(of_key.lower, of_key.upper)),
-                                               root(inner_product(q.offset, q.offset)),
-                                               root(inner_product(k.offset, k.offset)), rq, rk);
+                                               nonnegative_root(inner_product(q.offset, q.offset)),
+                                               nonnegative_root(inner_product(k.offset, k.offset)), rq, rk);
   const PlaneWeights weights = search_plane_weights(q, k, planes);
   const WeightedSquares start = weighted(q, k, weights.start), better = weighted(q, k, weights.better);
   bounds.joint = theory::rotary_spread(scale, Enclosure::between(start.query.lower, start.query.upper),

@@ -304,6 +304,12 @@ TEST(BoundsCertificate, ARadiusOfStoredNumbersIsInTheBounds) {
     EXPECT_LE(exact.logit.lower, wide.logit.upper);
     EXPECT_GE(exact.spread.upper, wide.spread.lower);
   }
+  // The farthest key of the radius, which no draw comes near to.
+  DrawnHead ones{NormKind::rms_norm, MatrixXd::Ones(1, 5), MatrixXd::Ones(1, 5), {}, {}, {}, {}, 1};
+  HeadInMemory of_ones(ones);
+  of_ones.checkpoint.put("k", ones.key, 0.1);
+  ones.key *= 1.1;
+  EXPECT_LE(HeadInMemory(ones).certify().spread.lower, of_ones.certify().spread.upper);
 }
 
 }  // namespace
