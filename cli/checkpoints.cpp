@@ -13,6 +13,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/interruption.hpp"
 #include "models/bounds/certify_checkpoint.hpp"
+#include "models/report/checkpoint_html.hpp"
 #include "models/report/checkpoint_report.hpp"
 #include "models/report/gate.hpp"
 #include "proptests/report.hpp"
@@ -178,7 +179,8 @@ int run_checkpoint(const std::string& path, const CheckpointFlags& flags) {
                       whole ? "" : "; interrupted");
   const int code = publish(text, report.verdict(),
                            {{"--json", flags.output.json, to_json(checkpoint, proptests::to_json(report))},
-                            {"--junit", flags.output.junit, proptests::to_junit(report)}});
+                            {"--junit", flags.output.junit, proptests::to_junit(report)},
+                            {"--html", flags.html, flags.html.empty() ? "" : to_html(checkpoint)}});
   return whole || code != holds ? code : undecided;
 }
 
