@@ -7,6 +7,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/interruption.hpp"
 #include "models/read/file_errors.hpp"
+#include "models/report/checkpoint_html.hpp"
 #include "proptests/report.hpp"
 
 namespace softcheck::cli {
@@ -65,7 +66,8 @@ int run_checkpoint(const CheckpointFlags& flags, const OutputFlags& output) {
                       whole ? "" : "; interrupted");
   const int code = publish(text, report.verdict(),
                            {{"--json", output.json, to_json(checkpoint, proptests::to_json(report))},
-                            {"--junit", output.junit, proptests::to_junit(report)}});
+                            {"--junit", output.junit, proptests::to_junit(report)},
+                            {"--html", flags.html, flags.html.empty() ? "" : to_html(checkpoint)}});
   return whole || code != holds ? code : undecided;
 }
 

@@ -96,6 +96,9 @@ int run_model(const ModelFlags& flags) {
   if (checkpoints != 0) {
     throw InputError(usage, "model: need either checkpoints of Transformers or max-retrieval networks, got both");
   }
+  if (!flags.checkpoint.html.empty()) {
+    throw InputError(usage, "model: --html needs a checkpoint of a Transformer, got max-retrieval networks");
+  }
   const std::vector<TrainedModel> models = read(flags.files);
   const AttentionKernels kernels(kernel_folder() / "libsoftcheck_cpu_kernels.so");
   ModelOptions options = flags.options;
@@ -197,6 +200,9 @@ void add_model_verb(Verb app, int& exit_code) {
       .type_name("FILE");
   verb.add_option("--threads", flags->checkpoint.question.threads, "Threads for a checkpoint [all of the machine's]")
       .within(1U, 1024U);
+  verb.add_option("--html", flags->checkpoint.html, "Write a checkpoint's heads as one HTML page to FILE")
+      .type_name("FILE")
+      .check(unwritable);
   add_output_flags(verb, flags->output);
   verb.callback([flags, &exit_code] { exit_code = run_model(*flags); });
 }
