@@ -130,7 +130,7 @@ int run_verify(const VerifyFlags& flags) {
     if (row.claim == "kernel.verdict") kernels.insert(row.subject);
   }
   std::string closing = fmt::format(
-      "{}: {} claims of the paper decided, {} kernels judged, {} networks certified, {} decisions, {} lines do "
+      "{}: {} claims decided, {} kernels judged, {} networks certified, {} decisions, {} lines do "
       "not hold",
       to_string(report.verdict()), claims.size(), kernels.size(), models, decisions, failed);
   for (const std::string& reason : skipped) closing += "; skipped: " + reason;
