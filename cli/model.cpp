@@ -46,7 +46,7 @@ std::vector<TrainedModel> read(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     std::error_code error;
     if (!std::filesystem::exists(file, error)) {
-      throw InputError(usage, fmt::format("model: need a safetensors file, '{}' is not there", file));
+      throw InputError(usage, fmt::format("model: need a checkpoint's folder or a file, '{}' is not there", file));
     }
     try {
       models.push_back(read_model(file));

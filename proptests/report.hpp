@@ -58,7 +58,8 @@ int exit_code(ReportVerdict verdict);
 /// A row for each claim of the property; what failed is told in the row of the claim that failed.
 std::vector<ReportRow> rows_of(const Property& property, const Outcome& outcome);
 
-/// A row for each claim of these certificates, in the claims' first order; what did not hold is told of by its witness.
+/// A row for each claim of these certificates, in the order in which claims first appear. A line of details names each
+/// certificate that does not hold.
 std::vector<ReportRow> rows_of(const std::vector<numerics::Certificate>& certificates, const std::string& subject,
                                double seconds);
 

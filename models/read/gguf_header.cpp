@@ -44,9 +44,9 @@ class GgufReader {
     const auto keys = cursor_.number<std::uint64_t>("the number of keys");
     // A tensor takes 24 bytes at least, a key 13: no number is taken on trust.
     require(tensors <= std::min(most_entries, cursor_.rest() / 24),
-            "the file says it has " + std::to_string(tensors) + " tensors");
+            "need room for the " + std::to_string(tensors) + " tensors of its header, the file ends too early");
     require(keys <= std::min(most_entries, cursor_.rest() / 13),
-            "the file says it has " + std::to_string(keys) + " keys");
+            "need room for the " + std::to_string(keys) + " keys of its header, the file ends too early");
     for (std::uint64_t i = 0; i < keys; ++i) read_key();
     for (std::uint64_t i = 0; i < tensors; ++i) read_tensor();
     place_tensors();

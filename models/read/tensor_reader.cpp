@@ -83,7 +83,7 @@ class BlockReader {
       for (std::int64_t i = 0; i < rows; ++i) {
         format_.decode(bytes + i * stride + done * format_.block_bytes, blocks, tile_.data() + i * tile_stride);
       }
-      // A block at an end of the columns may hold numbers that nobody asked for.
+      // A block at an end of the columns may hold numbers of other columns.
       const std::int64_t column = (block + done) * format_.block_numbers - columns_.first;
       const std::int64_t begin = std::max<std::int64_t>(0, -column);
       const std::int64_t end = std::min(blocks * format_.block_numbers, columns_.count - column);

@@ -97,7 +97,7 @@ numerics::Certificate Gate::certify(const HeadCertificate& head) const {
 bool Gate::closes(const HeadCertificate& head) const {
   const double at = value(head);
   if (at == limit_) return or_equal_;
-  return !(above_ ? at < limit_ : at > limit_);  // what is no number excludes nothing
+  return !(above_ ? at < limit_ : at > limit_);  // a NaN excludes nothing: the gate closes
 }
 
 }  // namespace softcheck::models

@@ -30,7 +30,8 @@ struct Observation {
 /// Reads queries and keys that a forward pass computed, rotated and normed as they meet each other: tensors
 /// "layers.L.query" (n, heads, head_dim) and "layers.L.key" (n, key heads, head_dim), L from 0; a prefix such as
 /// "input.3." tells several inputs apart. Row i is the item at position i; a causal head's query sees the keys up to
-/// its own, a window the last ones of them. Other tensors of the file are left alone.
+/// its own, a window the last ones of them (with images, as in Gemma 3, as many as the widest window has). Other
+/// tensors of the file are left alone.
 ///
 /// certificates  of the heads in question; layers without any are skipped
 /// throws        as open_checkpoint does; TensorFileError also where no tensor has such a name, or a shape contradicts

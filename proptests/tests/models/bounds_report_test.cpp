@@ -37,7 +37,7 @@ TEST(BoundsGate, LooksAtTheEndThatExcludes) {
   EXPECT_EQ(Gate::parse("spread.best < 1").value(head), 10);
 }
 
-// What is no number excludes nothing: the gate closes.
+// A NaN excludes nothing: the gate closes.
 TEST(BoundsGate, ClosesWhereNothingIsKnown) {
   HeadCertificate head;
   const double nan = std::numeric_limits<double>::quiet_NaN();

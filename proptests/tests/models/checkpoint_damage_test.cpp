@@ -103,8 +103,8 @@ TEST(CheckpointDamage, HostileCountsAndSizesAreRefused) {
   };
   constexpr std::uint64_t huge = 1'000'000'000'000'000'000;
   EXPECT_EQ(with([](GgufFile&) {}), "accepted");
-  EXPECT_THAT(with([](GgufFile& file) { file.tensors = huge; }), HasSubstr("says it has 1000000000000000000 tensors"));
-  EXPECT_THAT(with([](GgufFile& file) { file.keys = huge; }), HasSubstr("says it has 1000000000000000000 keys"));
+  EXPECT_THAT(with([](GgufFile& file) { file.tensors = huge; }), HasSubstr("the 1000000000000000000 tensors of its header"));
+  EXPECT_THAT(with([](GgufFile& file) { file.keys = huge; }), HasSubstr("the 1000000000000000000 keys of its header"));
   EXPECT_THAT(with([](GgufFile& file) { file.tensors = 3; }), HasSubstr("some.gguf: "));
   EXPECT_THAT(with([](GgufFile& file) { file.version = 1; }),
               HasSubstr("unsupported: some.gguf: need a little-endian GGUF file of version 2 or 3, got version 1"));
