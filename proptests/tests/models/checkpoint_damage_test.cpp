@@ -103,7 +103,8 @@ TEST(CheckpointDamage, HostileCountsAndSizesAreRefused) {
   };
   constexpr std::uint64_t huge = 1'000'000'000'000'000'000;
   EXPECT_EQ(with([](GgufFile&) {}), "accepted");
-  EXPECT_THAT(with([](GgufFile& file) { file.tensors = huge; }), HasSubstr("the 1000000000000000000 tensors of its header"));
+  EXPECT_THAT(with([](GgufFile& file) { file.tensors = huge; }),
+              HasSubstr("the 1000000000000000000 tensors of its header"));
   EXPECT_THAT(with([](GgufFile& file) { file.keys = huge; }), HasSubstr("the 1000000000000000000 keys of its header"));
   EXPECT_THAT(with([](GgufFile& file) { file.tensors = 3; }), HasSubstr("some.gguf: "));
   EXPECT_THAT(with([](GgufFile& file) { file.version = 1; }),
