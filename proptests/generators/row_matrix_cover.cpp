@@ -241,6 +241,7 @@ class Coverer {
     hide(choice, matrix, cycle);
     matrix.rows = RowCycle(std::move(cycle), count);
     lay_out(choice, matrix);
+    if (options_.rows.beside) matrix.beside = draw_.log_uniform(1, most_beside + 1) - 1;
     if (choice[nan] > 0) place_nans(choice, matrix);
     return matrix;
   }

@@ -118,6 +118,7 @@ struct Generator {
     result.family = first.family;
     result.format = first.format;
     result.theta = first.theta;
+    result.beside = first.beside;
     result.columns = first.row.size();
     const LengthRange allowed = options.rows.domain.length("rows");
     const std::uint64_t count = draw_rows(draw, allowed);
