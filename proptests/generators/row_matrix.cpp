@@ -122,7 +122,6 @@ CallTraits traits_of(const RowMatrixCase& matrix) {
   traits.alignment = std::numeric_limits<std::uint64_t>::max();
   traits.compact = true;
   for (const MatrixLayout* layout : {&matrix.in, &matrix.out, &matrix.visible}) {
-    if (layout == &matrix.visible && matrix.mask == MaskUse::none) continue;
     const auto width = static_cast<std::int64_t>(matrix.columns);
     const bool rows_touch = layout->row_stride == width, columns_touch = layout->column_stride == 1;
     traits.compact &= layout->compact() || (rows_touch && columns_touch);

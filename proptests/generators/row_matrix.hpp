@@ -53,7 +53,7 @@ struct RowMatrixCase {
   MaskUse mask = MaskUse::none;
   MatrixLayout in;
   MatrixLayout out;
-  MatrixLayout visible;  // of the mask, or of what stands beside the logits item by item
+  MatrixLayout visible;  // of the mask, or of what stands beside the logits item by item; compact where neither is
   std::string family;    // how it was drawn; no part of its text
   /// As RowCase's, of every row.
   std::uint64_t beside = 0;

@@ -215,6 +215,7 @@ bool take_step(const MatrixStep& step, RowMatrixCase& matrix) {
     case MatrixWay::plain_mask:
       return make_plain(matrix.visible);
     case MatrixWay::no_mask:
+      if (matrix.mask != MaskUse::none) matrix.visible = {};
       return std::exchange(matrix.mask, MaskUse::none) != MaskUse::none;
     case MatrixWay::all_by_mask:
       return std::exchange(matrix.mask, MaskUse::tensor) == MaskUse::mixed;

@@ -178,6 +178,11 @@ class PropertyList {
   /// Of the listed matrices those in the domain; no property where none is.
   void add_listed(const char* sentence, std::vector<std::string> claims, std::vector<RowMatrixCase> listed,
                   std::function<rc::Shrinkable<RowMatrixCase>(const RowMatrixCase&)> shrinkable = {}) {
+    for (RowMatrixCase& matrix : listed) {
+      // Some hide an item besides what they are for.
+      if (!subject_.op->takes_mask) matrix.mask = MaskUse::none;
+      if (!subject_.op->takes_infinities) matrix = without(std::move(matrix), infinities);
+    }
     std::erase_if(listed, [&](const RowMatrixCase& matrix) { return !subject_.domain.admits(traits_of(matrix)); });
     if (listed.empty()) return;
     add(sentence, std::move(claims), rc::gen::just(RowMatrixCase{}), &KernelTrial::together, 0, std::move(listed),

@@ -179,7 +179,6 @@ unsigned features_of(const RowMatrixCase& matrix) {
   if (hidden && matrix.mask != MaskUse::tensor) features |= infinities;
   if (matrix.theta != 1) features |= a_theta;
   for (const MatrixLayout* layout : {&matrix.in, &matrix.out, &matrix.visible}) {
-    if (layout == &matrix.visible && matrix.mask == MaskUse::none) continue;
     if (has_column_stride(*layout)) features |= column_strides;
     if ((!layout->compact() && !has_column_stride(*layout)) || layout->offset > 0) features |= gaps;
   }
