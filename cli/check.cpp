@@ -119,6 +119,8 @@ void add_file_flags(Verb verb, CheckFlags& flags) {
     verb.add_option(name, place, text).type_name("FILE[:NAME]");
   };
   file("--logits", flags.logits, "Rows of logits (..., n): .npy, .npz:name or .safetensors:name");
+  file("--saved", flags.saved, "Gradients of rows: the forward pass's output (..., n)");
+  file("--out-gradient", flags.out_gradient, "Gradients of rows: the loss's gradient by that output, of its shape");
   file("--query", flags.query, "Attention: (..., queries, dim), as (batch, heads, queries, dim) from the right");
   file("--key", flags.key, "Attention: (..., keys, dim)");
   file("--value", flags.value, "Attention: (..., keys, value dim)");

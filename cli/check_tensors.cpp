@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
@@ -24,25 +25,43 @@ struct FileFlag {
   bool is_needed;
 };
 
+bool has_input(Op op, Role role) {
+  return std::ranges::any_of(op->inputs, [role](const OpInput& input) { return input.role == role; });
+}
+
 // The files in the ABI's order: inputs, mask, outputs.
 std::vector<FileFlag> file_flags(const CheckFlags& flags, Op op) {
+  const auto input = [&](const char* name, const std::string& place, Role role) {
+    return FileFlag{name, place, has_input(op, role), has_input(op, role)};
+  };
   const bool attention = op->attention;
-  return {{"logits", flags.logits, !attention, !attention},
-          {"query", flags.query, attention, attention},
-          {"key", flags.key, attention, attention},
-          {"value", flags.value, attention, attention},
-          {"mask", flags.mask, true, false},
+  return {input("logits", flags.logits, Role::logits),
+          input("saved", flags.saved, Role::saved),
+          input("out-gradient", flags.out_gradient, Role::out_gradient),
+          input("query", flags.query, Role::query),
+          input("key", flags.key, Role::key),
+          input("value", flags.value, Role::value),
+          {"mask", flags.mask, op->takes_mask, false},
           {"output", flags.output, true, true},
           {"lse", flags.lse, attention, false},
           {"entropy", flags.entropy, attention, false}};
 }
 
+// "--logits and --output"
+std::string needed_flags(const CheckFlags& flags, Op op) {
+  std::vector<std::string> names;
+  for (const FileFlag& flag : file_flags(flags, op)) {
+    if (flag.is_needed) names.push_back(std::string("--") + flag.role);
+  }
+  const std::string last = std::exchange(names.back(), "");
+  names.pop_back();
+  return fmt::format("{} and {}", fmt::join(names, ", "), last);
+}
+
 void require_flags(const CheckFlags& flags, Op op) {
   for (const FileFlag& flag : file_flags(flags, op)) {
     if (flag.is_needed && flag.place.empty()) {
-      throw InputError(usage,
-                       fmt::format("check: --op {} needs {}", to_string(op),
-                                   op->attention ? "--query, --key, --value and --output" : "--logits and --output"));
+      throw InputError(usage, fmt::format("check: --op {} needs {}", to_string(op), needed_flags(flags, op)));
     }
     if (!flag.of_op && !flag.place.empty()) {
       throw InputError(usage, fmt::format("--{}: --op {} has none", flag.role, to_string(op)));

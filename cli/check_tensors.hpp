@@ -14,7 +14,7 @@ namespace softcheck::cli {
 /// What `softcheck check` was asked, as its flags have it.
 struct CheckFlags {
   std::string op = "softmax";
-  std::string logits, query, key, value, mask;
+  std::string logits, saved, out_gradient, query, key, value, mask;
   std::string output, lse, entropy;
   std::string dtype;
   std::string contract;

@@ -14,7 +14,8 @@
  *                      by version 2 of the call:
  *   softmax_backward   saved y (rows, n), out_gradient g   dx (rows, n): y (g - sum y g), whatever y is
  *                      (rows, n)
- *   log_softmax_backward  the same, y = log_softmax(x)   dx (rows, n): g - exp(y) sum g
+ *   log_softmax_backward  the same, y = log_softmax(x)   dx (rows, n): g - exp(y) sum g. A NaN in y makes its own item
+ *                                                        NaN, and may make the row's others
  *
  * Types     f64, f32, f16 (kDLFloat, bits 64, 32, 16) or bf16 (kDLBfloat, bits 16), lanes 1. Element outputs have the
  *           inputs' dtype. logsumexp, entropy and attention's lse are f32 for 16- and 32-bit inputs and f64 for f64.
@@ -41,18 +42,19 @@
 #define SOFTCHECK_KERNELS_ABI_SOFTCHECK_KERNEL_H
 
 #include <dlpack/dlpack.h>
+#include <stddef.h>
 #include <stdint.h>
 
-/* The version of a call that needs no field behind stream. */
+/* Of a call that is a softcheck_call and no more. */
 #define SOFTCHECK_KERNEL_ABI_VERSION 1
-/* The version of one that does. A kernel that reads those fields takes both versions that its op is called with. */
+/* Of one that is a softcheck_call_2. */
 #define SOFTCHECK_KERNEL_ABI_VERSION_2 2
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* softcheck_call.op. The judge calls the first seven by version 1. */
+/* softcheck_call_2.op. The judge calls the first seven by version 1. */
 enum softcheck_op {
   SOFTCHECK_OP_SOFTMAX = 1,
   SOFTCHECK_OP_LOG_SOFTMAX = 2,
@@ -67,7 +69,7 @@ enum softcheck_op {
   SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD = 11
 };
 
-/* softcheck_call.input_roles: what each input is to the op. */
+/* softcheck_call_2.input_roles: what each input is to the op. */
 enum softcheck_role {
   SOFTCHECK_ROLE_LOGITS = 0,
   SOFTCHECK_ROLE_MASK = 1,
@@ -127,13 +129,24 @@ typedef struct softcheck_call {
   int32_t causal;
   /* cudaStream_t on which the kernel queues its work, for device tensors; NULL on the CPU. */
   void* stream;
-  /* From here on only where abi_version is 2: a caller of version 1 has no such memory. */
+} softcheck_call;
+
+/* A call of version 2: what version 1 has, and what it cannot say. */
+typedef struct softcheck_call_2 {
+  /* abi_version is SOFTCHECK_KERNEL_ABI_VERSION_2. */
+  softcheck_call call;
+  /* Of softcheck_op. */
   uint32_t op;
-  /* (n_inputs), of softcheck_role. */
+  /* (n_inputs), of softcheck_role: never NULL. */
   const uint32_t* input_roles;
   /* Never NULL. */
   const softcheck_attributes* attributes;
-} softcheck_call;
+} softcheck_call_2;
+
+/* The whole of a call of version 2, and NULL for one of any other version, which has no such memory. */
+static inline const softcheck_call_2* softcheck_version_2(const softcheck_call* call) {
+  return call->abi_version == SOFTCHECK_KERNEL_ABI_VERSION_2 ? (const softcheck_call_2*)call : NULL;
+}
 
 /* 0: done. Any other value refuses this call. */
 typedef int (*softcheck_kernel)(const softcheck_call* call);

@@ -54,7 +54,7 @@ void protect(std::byte* begin, std::size_t first, std::size_t last, int rights) 
 }  // namespace
 
 struct CallPage::Content {
-  softcheck_call call{};
+  softcheck_call_2 whole{};
   std::array<const DLTensor*, most_inputs> inputs{};
   std::array<DLTensor*, most_outputs> outputs{};
   std::array<DLTensor, most_inputs + most_outputs> tensors{};
@@ -92,24 +92,25 @@ const softcheck_call* CallPage::write(const ChildRequest& request) {
       content.outputs[i - most_inputs] = &content.tensors[i];
     }
   }
-  content.call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION;
-  content.call.n_inputs = request.n_inputs;
-  content.call.n_outputs = request.n_outputs;
-  content.call.inputs = content.inputs.data();
-  content.call.outputs = content.outputs.data();
-  content.call.theta = request.theta;
-  content.call.scale = request.scale;
-  content.call.causal = request.causal;
+  softcheck_call& call = content.whole.call;
+  call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION;
+  call.n_inputs = request.n_inputs;
+  call.n_outputs = request.n_outputs;
+  call.inputs = content.inputs.data();
+  call.outputs = content.outputs.data();
+  call.theta = request.theta;
+  call.scale = request.scale;
+  call.causal = request.causal;
   if (request.op != 0) {
-    content.call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION_2;
-    content.call.op = request.op;
+    call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION_2;
+    content.whole.op = request.op;
     content.roles = request.roles;
     content.attributes.size = sizeof content.attributes;
-    content.call.input_roles = content.roles.data();
-    content.call.attributes = &content.attributes;
+    content.whole.input_roles = content.roles.data();
+    content.whole.attributes = &content.attributes;
   }
   allow_writing(false);
-  return &content.call;
+  return &call;
 }
 
 // What is open of it, whether by an earlier call or by the judge when this process was forked.

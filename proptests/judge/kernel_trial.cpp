@@ -37,8 +37,7 @@ std::string text_of(const RowMatrixCase& matrix) {
 /// Row number row of a call.
 Asked asked_of(const RowMatrixCase& matrix, const std::string& remark, std::size_t row) {
   const std::size_t rows = matrix.rows.size();
-  return {text_of(matrix), remark, row, rows == 1 ? "" : in_row(row, rows),
-          to_text(case_of(matrix, row))};
+  return {text_of(matrix), remark, row, rows == 1 ? "" : in_row(row, rows), to_text(case_of(matrix, row))};
 }
 
 /// Which row is given a NaN or an infinity, and where: first, last, or in the middle, as what drops it may do so by
@@ -194,8 +193,8 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
     if (like && same_bits(values, row_of(got, *like, n))) continue;
     like = r;
     const std::vector<std::vector<double>> inputs = inputs_of(matrix, subject_.op, r);
-    RowVerdicts verdicts = judge_values(subject_.op, subject_.contract, inputs[0], matrix.theta, values,
-                                        std::span(inputs).subspan(1));
+    RowVerdicts verdicts =
+        judge_values(subject_.op, subject_.contract, inputs[0], matrix.theta, values, std::span(inputs).subspan(1));
     vacuity_ += verdicts.vacuity;
     ++judged_rows_;
     for (ValueFinding& finding : verdicts.findings) {
@@ -221,12 +220,15 @@ void KernelTrial::judge_nan_rows(const RowMatrixCase& matrix, const std::vector<
   std::size_t numbers = 0;
   std::optional<std::size_t> before;
   for (const SpecialLogit& one : matrix.specials) {
-    if (is_infinite(one, matrix.format) || before == one.row) continue;
+    const bool fills = subject_.op->nan_fills_row;
+    if (is_infinite(one, matrix.format) || (fills && before == one.row)) continue;
     before = one.row;
-    const std::span<const double> values = row_of(got, one.row, matrix.columns);
+    const std::size_t begin = fills ? 0 : one.item;
+    std::span<const double> values = row_of(got, one.row, matrix.columns);
+    if (!fills) values = values.subspan(begin, 1);
     const auto first = std::ranges::find_if(values, is_number);
     if (first != values.end() && numbers == 0) {
-      const auto item = static_cast<std::size_t>(first - values.begin());
+      const std::size_t item = begin + static_cast<std::size_t>(first - values.begin());
       evidence.asked = asked_of(matrix, remark, one.row);
       evidence.value = ShownValue{item, std::nullopt, "NaN", *first, std::nullopt, subject_.contract.output};
     }

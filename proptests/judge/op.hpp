@@ -64,6 +64,7 @@ struct OpTraits {
   bool adaptive = false;  // beta follows from the entropy (Appendix G)
   bool takes_mask = true;
   bool takes_infinities = true;  // -inf stands for a masked item, +inf has a limit
+  bool nan_fills_row = true;     // a NaN in the first input makes the whole row NaN; else its own item alone
   bool may_be_in_place = false;  // the output may be the first input
   std::uint32_t number = 0;      // the ABI's op; 0: version 1 says it by the plug-in's own knowledge
   ContractAnswers answers = {};
@@ -88,7 +89,8 @@ class OpDefinition {
 /// What a kernel computes (kernels/abi/softcheck_kernel.h): one of the definitions.
 class Op {
  public:
-  static const Op softmax, log_softmax, logsumexp, entropy, adaptive_softmax, attention, adaptive_attention;
+  static const Op softmax, log_softmax, logsumexp, entropy, adaptive_softmax, attention, adaptive_attention,
+      softmax_backward, log_softmax_backward;
 
   constexpr Op(const OpDefinition& definition) : definition_(&definition) {}  // NOLINT(google-explicit-constructor)
 

@@ -1,5 +1,6 @@
 #include "proptests/tensors/row_tensors.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -13,10 +14,11 @@ namespace {
 const HeldTensor& logits_of(const TensorTask& task) {
   require_task(task);
   const HeldTensor& logits = task.inputs[0];
-  if (logits.shape.empty()) throw std::invalid_argument("logits: need shape (..., n), got ()");
+  if (logits.shape.empty()) throw std::invalid_argument(input_name(task.op, 0) + ": need shape (..., n), got ()");
   // The cascade's limit (numerics/row_cascade.hpp).
   if (logits.shape.back() > std::int64_t{1} << 30) {
-    throw std::invalid_argument("logits: need rows of at most 2^30 logits, got shape " + shape_text(logits.shape));
+    throw std::invalid_argument(input_name(task.op, 0) + ": need rows of at most 2^30 items, got shape " +
+                                shape_text(logits.shape));
   }
   return logits;
 }
@@ -30,8 +32,12 @@ RowTensors::RowTensors(const TensorTask& task)
       logits_(logits_of(task)),
       columns_(static_cast<std::size_t>(logits_.shape.back())),
       walk_(all_but_last(logits_.shape)) {
+  for (std::size_t k = 1; k < task.op->inputs.size(); ++k) {
+    const bool of_items = task.op->inputs[k].extent == Extent::items;
+    require_shape(input_name(task.op, k), task.inputs[k].shape, of_items ? logits_.shape : all_but_last(logits_.shape));
+  }
   if (!has_mask(task)) return;
-  mask_ = task.inputs[1];
+  mask_ = task.inputs[task.op->inputs.size()];
   mask_.strides = broadcast_strides("mask", mask_.shape, mask_.strides, logits_.shape);
   mask_.shape = logits_.shape;
 }
@@ -40,7 +46,7 @@ Shape RowTensors::output_shape() const {
   return task_.op->one_value_per_row ? all_but_last(logits_.shape) : logits_.shape;
 }
 
-RowKind RowTensors::load(std::size_t row, std::span<double> logits) const {
+RowKind RowTensors::load(std::size_t row, std::span<double> logits, std::vector<std::vector<double>>& beside) const {
   decode_elements(logits_, walk_.offset(row, logits_.strides), logits_.strides.back(), logits);
   if (has_mask(task_)) {
     hide_masked(mask_, walk_.offset(row, mask_.strides), mask_.strides.back(), -numerics::infinity, logits);
@@ -51,7 +57,20 @@ RowKind RowTensors::load(std::size_t row, std::span<double> logits) const {
     highest = logit > highest ? logit : highest;
     has_nan |= std::isnan(logit);
   }
+  bool has_infinity = std::ranges::any_of(logits, [](double logit) { return std::isinf(logit); });
+  beside.resize(task_.op->inputs.size() - 1);
+  for (std::size_t k = 0; k < beside.size(); ++k) {
+    const HeldTensor& tensor = task_.inputs[k + 1];
+    const bool of_items = task_.op->inputs[k + 1].extent == Extent::items;
+    beside[k].resize(of_items ? columns_ : 1);
+    decode_elements(tensor, walk_.offset(row, tensor.strides), of_items ? tensor.strides.back() : 0, beside[k]);
+    for (const double value : beside[k]) {
+      has_nan |= std::isnan(value);
+      has_infinity |= std::isinf(value);
+    }
+  }
   if (has_nan) return RowKind::nan;
+  if (!task_.op->takes_infinities) return has_infinity ? RowKind::unasked : RowKind::usual;
   if (highest == numerics::infinity) return RowKind::infinite;
   return highest == -numerics::infinity ? RowKind::nothing : RowKind::usual;
 }

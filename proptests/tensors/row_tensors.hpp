@@ -15,6 +15,7 @@ enum class RowKind {
   nothing,   // no visible item
   nan,       // a visible NaN
   infinite,  // a visible +inf, and no NaN
+  unasked,   // an infinity in a row of an op that promises nothing of one
 };
 
 /// The rows of logits of a task of the softmax family, read where they lie.
@@ -32,8 +33,9 @@ class RowTensors {
   /// How many values the op has for a row.
   std::size_t values() const { return task_.op->one_value_per_row ? 1 : columns_; }
 
-  /// logits   (columns), -inf where an item is masked
-  RowKind load(std::size_t row, std::span<double> logits) const;
+  /// logits   (columns) of the first input, -inf where an item is masked
+  /// beside   of the op's other inputs
+  RowKind load(std::size_t row, std::span<double> logits, std::vector<std::vector<double>>& beside) const;
 
   /// throws   std::invalid_argument unless the tensor has the shape of the op's output, or (..., 1) of a row scalar
   void require_output(const HeldTensor& output) const;

@@ -88,8 +88,9 @@ void require_numbers(const HeldTensor& tensor, const std::string& name) {
 
 void require_task(const TensorTask& task) {
   const std::size_t own = own_inputs(task.op);
-  if (task.inputs.size() != own && task.inputs.size() != own + 1) {
-    throw std::invalid_argument("inputs: need " + names_of(task.op) + "[, mask], got " +
+  if (task.inputs.size() != own && !(task.op->takes_mask && task.inputs.size() == own + 1)) {
+    throw std::invalid_argument("inputs: need " + names_of(task.op) +
+                                (task.op->takes_mask ? "[, mask], got " : ", got ") +
                                 std::to_string(task.inputs.size()) + " tensors");
   }
   const numerics::Format format = input_format(task);

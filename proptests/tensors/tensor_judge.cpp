@@ -71,15 +71,20 @@ TensorJudgement judge_rows(const TensorTask& task, const Contract& contract, con
   TensorTally tally(task, contract, contract.output, tensors.rows(), options,
                     [&](std::size_t row) { return tensors.index(row); });
   std::vector<double> logits(tensors.columns()), got(tensors.values());
+  std::vector<std::vector<double>> beside;
   for (std::size_t row = 0; row < tensors.rows() && tally.goes_on(row); ++row) {
-    const RowKind kind = tensors.load(row, logits);
+    const RowKind kind = tensors.load(row, logits, beside);
     tensors.load_output(output, row, got);
-    if (kind == RowKind::nan) {
+    if (kind == RowKind::nan && !task.op->nan_fills_row) {
+      tally.skip("a row with a NaN, which of this op fills its own item alone");
+    } else if (kind == RowKind::nan) {
       tally.add(row, {{nan_finding(got, task.op->one_value_per_row ? 0 : got.size())}, {}});
+    } else if (kind == RowKind::unasked) {
+      tally.skip("a row with an infinity, of which the ABI promises nothing");
     } else if (kind == RowKind::infinite) {
       tally.add(row, limit_verdicts(task, contract, logits, got));
     } else if (!is_quick(task, contract, kind, row, logits, got, tally)) {
-      tally.add(row, judge_values(task.op, contract, logits, task.theta, got));
+      tally.add(row, judge_values(task.op, contract, logits, task.theta, got, beside));
     }
   }
   return tally.judgement();

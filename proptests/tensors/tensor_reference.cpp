@@ -37,14 +37,16 @@ void require_input(const TensorTask& task, const Contract& contract) {
       ", as the contract has it, got " + std::string(numerics::properties(input_format(task)).name));
 }
 
-// Calls each(kind, logits, first value, values) for every row.
+// Calls each(kind, logits, beside, first value, values) for every row.
 template <class Each>
 void over_rows(const TensorTask& task, Each&& each) {
   const RowTensors tensors(task);
   std::vector<double> logits(tensors.columns());
+  std::vector<std::vector<double>> beside;
   for (std::size_t row = 0; row < tensors.rows(); ++row) {
-    const RowKind kind = tensors.load(row, logits);
-    each(kind, std::span<const double>(logits), row * tensors.values(), tensors.values());
+    const RowKind kind = tensors.load(row, logits, beside);
+    each(kind, std::span<const double>(logits), std::span<const std::vector<double>>(beside), row * tensors.values(),
+         tensors.values());
   }
 }
 
@@ -157,15 +159,16 @@ void reference(const TensorTask& task, const Contract& contract, std::size_t whi
       exact_query(by, tensors, kind, which, lower.subspan(at, n), upper.subspan(at, n));
     });
   }
-  over_rows(task, [&](RowKind kind, std::span<const double> logits, std::size_t at, std::size_t n) {
+  over_rows(task, [&](RowKind kind, std::span<const double> logits, std::span<const std::vector<double>> beside,
+                      std::size_t at, std::size_t n) {
     const std::span<double> low = lower.subspan(at, n), high = upper.subspan(at, n);
-    if (kind == RowKind::nan) {
+    if (kind == RowKind::nan || kind == RowKind::unasked) {
       std::ranges::fill(low, nan);
       std::ranges::fill(high, nan);
     } else if (kind == RowKind::nothing) {
       exact_masked_row(task.op, contract, logits.size(), low, high);
     } else {
-      exact_row(task.op, contract, logits, task.theta, low, high);
+      exact_row(task.op, contract, logits, task.theta, low, high, beside);
     }
   });
 }
@@ -181,12 +184,13 @@ void thresholds(const TensorTask& task, const Contract& contract, std::size_t wh
       granted_query(by, tensors, kind, which, allowed.subspan(at, n));
     });
   }
-  over_rows(task, [&](RowKind kind, std::span<const double> logits, std::size_t at, std::size_t n) {
+  over_rows(task, [&](RowKind kind, std::span<const double> logits, std::span<const std::vector<double>> beside,
+                      std::size_t at, std::size_t n) {
     const std::span<double> granted = allowed.subspan(at, n);
-    if (kind == RowKind::nan || kind == RowKind::nothing) {
+    if (kind == RowKind::nan || kind == RowKind::nothing || kind == RowKind::unasked) {
       std::ranges::fill(granted, nan);
     } else {
-      granted_row(task.op, contract, logits, task.theta, granted);
+      granted_row(task.op, contract, logits, task.theta, granted, beside);
     }
   });
 }

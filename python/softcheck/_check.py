@@ -211,7 +211,7 @@ def _judge(
 
 def _warm_up(adapter: Adapter, dtype: str) -> None:
     kind = _arrays.bits_dtype(dtype)
-    shapes = [(1, 1, 4, 16)] * 3 if adapter.op in ATTENTION_OPS else [(4, 16)]
+    shapes = [(1, 1, 4, 16) if adapter.op in ATTENTION_OPS else (4, 16)] * adapter.own_inputs
     scalar = adapter.op in ("logsumexp", "entropy")
     output = np.zeros(shapes[0][:-1] if scalar else shapes[0], kind)
     request = Request([(np.zeros(shape, kind), dtype) for shape in shapes], None, [(output, dtype)], 1.0, 0.25, False)
@@ -252,11 +252,12 @@ def check(
     """Judges a kernel by its contract: the largest error that each value of each row may have, and what else a kernel
     must keep to, tried on rows, masks, temperatures and NaNs of all kinds.
 
-    function    of arrays: (rows, n) logits for the softmax family, which it treats along the last axis; for attention
-                q, k, v of (batch, heads, length, dim). It returns an array of the same dtype, or with out=True fills
+    function    of arrays: (rows, n) logits for the softmax family, which it treats along the last axis; for its
+                gradients the saved output and its upstream gradient, each (rows, n); for attention q, k, v of (batch,
+                heads, length, dim). It returns an array of the same dtype, or with out=True fills
                 the one that it is given as out. Or "LIB:SYMBOL" of a C plug-in.
-    op          "softmax", "log_softmax", "logsumexp", "entropy", "adaptive_softmax", "attention",
-                "adaptive_attention"
+    op          "softmax", "log_softmax", "logsumexp", "entropy", "adaptive_softmax", "softmax_backward",
+                "log_softmax_backward", "attention", "adaptive_attention"
     dtype       of the arrays: "float64", "float32", "float16", "bfloat16", or a library's own
     contract    what the kernel promises of its arithmetic: "acc=f32 exp=2ulp sum=tree masked=zero"
     domain      the calls that it is made for: "n=16k n<=8192"; inside it is judged fully. theta=1, nomask and the like

@@ -15,9 +15,26 @@ import numpy as np
 
 from . import _arrays, _library
 
-ROW_OPS = ("softmax", "log_softmax", "logsumexp", "entropy", "adaptive_softmax")
-ATTENTION_OPS = ("attention", "adaptive_attention")
-OPS = ROW_OPS + ATTENTION_OPS
+_LOGITS = ("logits",)
+_GRADIENT = ("saved", "out_gradient")
+_ATTENTION = ("q", "k", "v")
+INPUTS = {
+    "softmax": _LOGITS,
+    "log_softmax": _LOGITS,
+    "logsumexp": _LOGITS,
+    "entropy": _LOGITS,
+    "adaptive_softmax": _LOGITS,
+    "softmax_backward": _GRADIENT,
+    "log_softmax_backward": _GRADIENT,
+    "attention": _ATTENTION,
+    "adaptive_attention": _ATTENTION,
+}
+"""The arrays that a function of each op gets, in this order."""
+
+OPS = tuple(INPUTS)
+ATTENTION_OPS = tuple(op for op in OPS if INPUTS[op] == _ATTENTION)
+ROW_OPS = tuple(op for op in OPS if op not in ATTENTION_OPS)
+GRADIENT_OPS = tuple(op for op in OPS if INPUTS[op] == _GRADIENT)
 # What a function may take beside its arrays, by softcheck's names.
 PARAMETERS = ("mask", "theta", "scale", "causal", "out")
 
@@ -101,7 +118,7 @@ class Adapter:
 
     @property
     def own_inputs(self) -> int:
-        return 3 if self.op in ATTENTION_OPS else 1
+        return len(INPUTS[self.op])
 
     def answer(self, request: Request) -> None:
         """Calls the function, and writes what it returns to the request's outputs.
@@ -173,7 +190,9 @@ def parameters_of(function: Callable[..., Any], op: str) -> dict[str, str]:
     except (TypeError, ValueError):
         return {}
     own = [name for name in PARAMETERS if name in names]
-    if op not in ATTENTION_OPS:
+    if op in GRADIENT_OPS:
+        own = [name for name in own if name == "out"]
+    elif op not in ATTENTION_OPS:
         own = [name for name in own if name not in ("scale", "causal")]
     return {name: name for name in own}
 

@@ -8,7 +8,7 @@ from typing import Any, Sequence
 import numpy as np
 
 from . import _arrays, _library
-from ._function import ATTENTION_OPS, require_op, words_of
+from ._function import ATTENTION_OPS, INPUTS, require_op, words_of
 from ._library import UsageError
 from .report import Report, Violation, report_of
 
@@ -18,7 +18,7 @@ def _tensors(
 ) -> _library.TensorCall:
     require_op(op)
     several = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
-    names = ("q", "k", "v") if op in ATTENTION_OPS else ("logits",)
+    names = INPUTS[op]
     if len(several) != len(names):
         raise UsageError(f"inputs: need {', '.join(names)}, got {len(several)} arrays")
     tensors = [_tensor(name, array) for name, array in zip(names, several)]

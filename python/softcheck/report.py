@@ -50,7 +50,7 @@ class Claim:
 class Counterexample:
     """The smallest call found on which a kernel fails.
 
-    inputs  "logits", or "q", "k", "v", and "mask", as arrays of the kernel's library
+    inputs  "logits", "saved" and "out_gradient", or "q", "k", "v", and "mask", as arrays of the kernel's library
     replay  what check(..., replay=...) takes to try it again
     """
 

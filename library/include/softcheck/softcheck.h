@@ -65,7 +65,7 @@ typedef int (*softcheck_function)(const softcheck_call* call, void* context);
 typedef struct softcheck_options {
   size_t size;           /* sizeof(softcheck_options): later versions append */
   const char* op;        /* "softmax" (default), "log_softmax", "logsumexp", "entropy", "adaptive_softmax",
-                            "attention", "adaptive_attention" */
+                            "softmax_backward", "log_softmax_backward", "attention", "adaptive_attention" */
   const char* dtype;     /* of the inputs: "f64", "f32" (default), "f16", "bf16"; tensors bring their own */
   const char* out_dtype; /* of logsumexp, entropy and lse, if it is the inputs' dtype */
   const char* contract;  /* the kernel's contract: "acc=f32 exp=2ulp sum=lanes:8 masked=zero" */
@@ -127,6 +127,7 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  * theta, scale and causal. stream and abi_version are not read. No kernel is called.
  *
  *   softmax family         logits (..., n)[, mask]; out (..., n), or (...) for row values
+ *   its gradients          saved (..., n), out_gradient (..., n); out (..., n)
  *   attention              q (..., queries, dim), k (..., keys, dim), v (..., keys, value dim)[, mask (..., queries,
  *                          keys)], two to four dimensions: batch and heads first; out[, lse[, entropy]]
  *

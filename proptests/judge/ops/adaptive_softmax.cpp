@@ -54,10 +54,10 @@ class AdaptiveSoftmaxElements : public RowElements {
   OracleLadder<AdaptiveRowOracle> oracles_;
 };
 
-constexpr std::array inputs{OpInput{Role::logits}};
-constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.adaptive_softmax.element"};
-
 class AdaptiveSoftmax final : public RowOp {
+  static constexpr std::array inputs{OpInput{Role::logits}};
+  static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.adaptive_softmax.element"};
+
  public:
   constexpr AdaptiveSoftmax()
       : RowOp({.name = "adaptive_softmax",
@@ -74,10 +74,10 @@ class AdaptiveSoftmax final : public RowOp {
   }
 };
 
-constinit const AdaptiveSoftmax definition;
+constinit const AdaptiveSoftmax adaptive_softmax_op;
 
 }  // namespace
 
-constinit const Op Op::adaptive_softmax = definition;
+constinit const Op Op::adaptive_softmax = adaptive_softmax_op;
 
 }  // namespace softcheck::proptests

@@ -9,16 +9,16 @@ namespace {
 
 using namespace numerics;
 
-constexpr std::array inputs{OpInput{Role::logits}};
-constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.entropy.value"};
-constexpr std::array<std::string_view, 2> words{"entropy_from", "theta"};
-
-Enclosure near_value(RowCascade& cascade) {
-  const ExactSums sums(cascade);
-  return log1p(sums.sum_minus_one) + sums.weighted_deviation / (sums.sum_minus_one + 1);
-}
-
 class Entropy final : public RowOp {
+  static constexpr std::array inputs{OpInput{Role::logits}};
+  static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.entropy.value"};
+  static constexpr std::array<std::string_view, 2> words{"entropy_from", "theta"};
+
+  static Enclosure near_value(RowCascade& cascade) {
+    const ExactSums sums(cascade);
+    return log1p(sums.sum_minus_one) + sums.weighted_deviation / (sums.sum_minus_one + 1);
+  }
+
  public:
   constexpr Entropy()
       : RowOp({.name = "entropy",
@@ -61,10 +61,10 @@ class Entropy final : public RowOp {
   Enclosure uniform(std::uint64_t n) const override { return log(Enclosure::integer(n)); }
 };
 
-constinit const Entropy definition;
+constinit const Entropy entropy_op;
 
 }  // namespace
 
-constinit const Op Op::entropy = definition;
+constinit const Op Op::entropy = entropy_op;
 
 }  // namespace softcheck::proptests

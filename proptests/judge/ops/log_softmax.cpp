@@ -70,11 +70,11 @@ class LogSoftmaxElements : public RowElements {
   OracleLadder<RowOracle> oracles_;
 };
 
-constexpr std::array inputs{OpInput{Role::logits}};
-constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.log_softmax.element"};
-constexpr std::array<std::string_view, 3> words{"lse", "total", "theta"};
-
 class LogSoftmax final : public RowOp {
+  static constexpr std::array inputs{OpInput{Role::logits}};
+  static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.log_softmax.element"};
+  static constexpr std::array<std::string_view, 3> words{"lse", "total", "theta"};
+
  public:
   constexpr LogSoftmax()
       : RowOp({.name = "log_softmax",
@@ -91,10 +91,10 @@ class LogSoftmax final : public RowOp {
   Enclosure uniform(std::uint64_t n) const override { return -log(Enclosure::integer(n)); }
 };
 
-constinit const LogSoftmax definition;
+constinit const LogSoftmax log_softmax_op;
 
 }  // namespace
 
-constinit const Op Op::log_softmax = definition;
+constinit const Op Op::log_softmax = log_softmax_op;
 
 }  // namespace softcheck::proptests

@@ -9,15 +9,15 @@ namespace {
 
 using namespace numerics;
 
-constexpr std::array inputs{OpInput{Role::logits}};
-constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.logsumexp.value"};
-constexpr std::array<std::string_view, 2> words{"total", "theta"};
-
-Enclosure near_value(RowCascade& cascade, double theta) {
-  return Enclosure(cascade.statistics().maximum) / Enclosure(theta) + log1p(ExactSums(cascade).sum_minus_one);
-}
-
 class LogSumExp final : public RowOp {
+  static constexpr std::array inputs{OpInput{Role::logits}};
+  static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.logsumexp.value"};
+  static constexpr std::array<std::string_view, 2> words{"total", "theta"};
+
+  static Enclosure near_value(RowCascade& cascade, double theta) {
+    return Enclosure(cascade.statistics().maximum) / Enclosure(theta) + log1p(ExactSums(cascade).sum_minus_one);
+  }
+
  public:
   constexpr LogSumExp()
       : RowOp({.name = "logsumexp",
@@ -57,10 +57,10 @@ class LogSumExp final : public RowOp {
   double nothing() const override { return -infinity; }
 };
 
-constinit const LogSumExp definition;
+constinit const LogSumExp logsumexp_op;
 
 }  // namespace
 
-constinit const Op Op::logsumexp = definition;
+constinit const Op Op::logsumexp = logsumexp_op;
 
 }  // namespace softcheck::proptests

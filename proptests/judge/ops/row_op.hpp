@@ -39,7 +39,7 @@ class RowOp : public OpDefinition {
   /// format   of the numbers
   /// beside   any number stands for other inputs beside the same logits (RowCase::beside); 0 is the simplest
   virtual std::vector<std::vector<double>> input_values(numerics::Format format, std::span<const double> logits,
-                                                  std::uint64_t beside) const;
+                                                        std::uint64_t beside) const;
 
   /// The exact values of a row and their thresholds. The inputs outlive them.
   ///

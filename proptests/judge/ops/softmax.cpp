@@ -40,16 +40,11 @@ Enclosure expected_element(const JudgedRow& row, RowCascade& cascade, std::span<
   return exp(gap / Enclosure(row.theta)) / (ExactSums(cascade).sum_minus_one + 1);
 }
 
-constexpr std::array inputs{OpInput{Role::logits}};
-constexpr std::array<std::string_view, 1> outputs{"output"};
-constexpr std::array<std::string_view, 2> claims{"kernel.softmax.element", "kernel.softmax.row_sum"};
-constexpr std::array<std::string_view, 3> words{"weights", "total", "theta"};
-
 void judge_coefficients(const JudgedRow& row, RowCascade& cascade, const Statistics& statistics,
                         RowVerdicts& verdicts) {
   const auto threshold = softmax_error(row.contract, statistics);
   const auto plain = softmax_error(row.contract, statistics, Grants::none);
-  const std::string_view claim = claims[0];
+  const std::string_view claim = "kernel.softmax.element";
   const double constant = upper(threshold.constant), slope = upper(threshold.slope), floor = upper(threshold.floor);
   const double plain_constant = upper(plain.constant), plain_slope = upper(plain.slope);
   const bool promised = std::isfinite(constant) && std::isfinite(slope) && std::isfinite(floor);
@@ -105,11 +100,22 @@ void judge_row_total(const JudgedRow& row, const Statistics& statistics, RowVerd
   if (!std::isfinite(threshold)) return;
   const auto stray = std::ranges::find_if(row.got, [](double value) { return !std::isfinite(value); });
   const double total = stray == row.got.end() ? certified_sum(row.got).value : *stray;
-  verdicts.findings.push_back(
-      {claims[1], std::nullopt, Enclosure(1), total, threshold, judge_row_sum(row.got, threshold), {}, false});
+  verdicts.findings.push_back({"kernel.softmax.row_sum",
+                               std::nullopt,
+                               Enclosure(1),
+                               total,
+                               threshold,
+                               judge_row_sum(row.got, threshold),
+                               {},
+                               false});
 }
 
 class Softmax final : public RowOp {
+  static constexpr std::array inputs{OpInput{Role::logits}};
+  static constexpr std::array<std::string_view, 1> outputs{"output"};
+  static constexpr std::array<std::string_view, 2> claims{"kernel.softmax.element", "kernel.softmax.row_sum"};
+  static constexpr std::array<std::string_view, 3> words{"weights", "total", "theta"};
+
  public:
   constexpr Softmax()
       : RowOp({.name = "softmax",
@@ -158,10 +164,10 @@ class Softmax final : public RowOp {
   }
 };
 
-constinit const Softmax definition;
+constinit const Softmax softmax_op;
 
 }  // namespace
 
-constinit const Op Op::softmax = definition;
+constinit const Op Op::softmax = softmax_op;
 
 }  // namespace softcheck::proptests

@@ -103,9 +103,10 @@ float at(const DLTensor& tensor, std::int64_t row, std::int64_t column) {
 using Compute = std::function<float(std::int64_t row, const DLTensor& logits, const DLTensor& factors)>;
 
 int scaled_sum(const softcheck_call& call, const Compute& compute) {
-  const bool mine = call.abi_version == SOFTCHECK_KERNEL_ABI_VERSION_2 && call.op == number_of_toy;
-  if (!mine || call.n_inputs != 2 || call.input_roles[0] != SOFTCHECK_ROLE_LOGITS ||
-      call.input_roles[1] != SOFTCHECK_ROLE_UPSTREAM || call.attributes->size != sizeof(softcheck_attributes)) {
+  const softcheck_call_2* whole = softcheck_version_2(&call);
+  if (whole == nullptr || whole->op != number_of_toy || call.n_inputs != 2 ||
+      whole->input_roles[0] != SOFTCHECK_ROLE_LOGITS || whole->input_roles[1] != SOFTCHECK_ROLE_UPSTREAM ||
+      whole->attributes->size != sizeof(softcheck_attributes)) {
     return 1;
   }
   const DLTensor& out = *call.outputs[0];

@@ -1,0 +1,97 @@
+#include "proptests/judge/ops/gradient_inputs.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Format;
+using numerics::round_to;
+
+// Numbers of 64 bits that look like chance, the same for the same number and item (Steele, Lea, Flood 2014).
+std::uint64_t hashed(std::uint64_t number, std::uint64_t item) {
+  std::uint64_t z = number * 0x9e3779b97f4a7c15u + item * 0xd1b54a32d192ed03u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+// In (-1, 1).
+double signed_unit(std::uint64_t bits) { return static_cast<double>(static_cast<std::int64_t>(bits)) * 0x1p-63; }
+
+// m and ln S of finite logits.
+struct LogSum {
+  double maximum = 0;
+  long double logarithm = 0;
+};
+
+LogSum log_sum_of(std::span<const double> logits) {
+  LogSum result;
+  result.maximum = logits.empty() ? 0 : *std::ranges::max_element(logits);
+  long double sum = 0;
+  for (const double x : logits) sum += std::exp(static_cast<long double>(x) - result.maximum);
+  result.logarithm = std::log(sum);
+  return result;
+}
+
+}  // namespace
+
+std::vector<double> saved_softmax(Format format, std::span<const double> logits, std::uint64_t beside) {
+  static constexpr long double factors[] = {1, 1, 0.75L, 1.5L};
+  const LogSum sum = log_sum_of(logits);
+  const long double factor = factors[beside / 16 % 4];
+  std::vector<double> y;
+  for (const double x : logits) {
+    const long double exponent = static_cast<long double>(x) - sum.maximum - sum.logarithm;
+    y.push_back(round_to(format, static_cast<double>(factor * std::exp(exponent))));
+  }
+  return y;
+}
+
+std::vector<double> saved_log_softmax(Format format, std::span<const double> logits, std::uint64_t beside) {
+  static constexpr double shifts[] = {0, 0, -0.5, 0.25};
+  const double largest = numerics::properties(format).largest;
+  const LogSum sum = log_sum_of(logits);
+  std::vector<double> y;
+  for (const double x : logits) {
+    const long double value = static_cast<long double>(x) - sum.maximum - sum.logarithm + shifts[beside / 16 % 4];
+    y.push_back(round_to(format, std::max(static_cast<double>(value), -largest)));
+  }
+  return y;
+}
+
+std::vector<double> upstream_gradient(Format format, std::size_t n, std::uint64_t beside) {
+  const std::uint64_t seed = beside / 64;
+  const std::size_t place = n == 0 ? 0 : seed % n;
+  // f16 holds no more than 65504.
+  const double large = std::min(1e6, numerics::properties(format).largest / 4);
+  const auto value = [&](std::size_t i) -> double {
+    const std::uint64_t bits = hashed(beside, i);
+    switch (beside % 16) {
+      case 0:  // one item
+        return i == place ? 1 : 0;
+      case 1:
+        return 1;
+      case 2:  // a mean over many rows
+        return 1e-3 * signed_unit(bits);
+      case 3:
+        return i % 2 == 0 ? 1 : -1;
+      case 4:  // 24 binades
+        return std::ldexp(signed_unit(bits), static_cast<int>(bits % 25) - 12);
+      case 5:  // what is left of them once their mean is subtracted lies in the last places
+        return 1 + 0x1p-8 * signed_unit(bits);
+      case 6:
+        return i == place ? large : signed_unit(bits);
+      case 7:
+        return i == place ? 0 : -1;
+      default:
+        return 4 * signed_unit(bits);
+    }
+  };
+  std::vector<double> g;
+  for (std::size_t i = 0; i < n; ++i) g.push_back(round_to(format, value(i)));
+  return g;
+}
+
+}  // namespace softcheck::proptests
