@@ -24,7 +24,7 @@ if(SOFTCHECK_COVERAGE)
   target_link_options(softcheck_compile_options INTERFACE --coverage)
 endif()
 
-# softcheck_unity(TARGET SOURCES...): with SOFTCHECK_UNITY these sources become one for each sixteen of a folder: most of
+# softcheck_unity(TARGET SOURCES...): with SOFTCHECK_UNITY these sources become one for each 32 of a folder: most of
 # their time goes into the headers that they share. Names in anonymous namespaces do not clash within a folder
 # (Build.ClangHasNoWarnings). A source that Highway includes again for each instruction set is compiled by itself.
 function(softcheck_unity target)
@@ -48,7 +48,7 @@ function(softcheck_unity target)
       set(folder ${parent})
       set(count 0)
     endif()
-    math(EXPR group "${count} / 16")
+    math(EXPR group "${count} / 32")
     math(EXPR count "${count} + 1")
     string(MAKE_C_IDENTIFIER "${parent}_${group}" name)
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${name})
