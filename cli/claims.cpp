@@ -72,8 +72,12 @@ std::vector<ReportPart> claim_parts(const CaseFlags& flags, const RunOptions& op
 }
 
 void add_processes_flag(Verb verb, unsigned& processes) {
-  processes = std::max(1U, std::thread::hardware_concurrency());
-  verb.add_option("--processes", processes, "Processes that share the work [one a core]; no result depends on it")
+  // The longest part of `softcheck verify` is a fifth of its work, so that more gain nothing; and a container may have
+  // fewer cores than it sees, where calls of kernels would run into their limit of time.
+  constexpr unsigned most = 8;
+  processes = std::clamp(std::thread::hardware_concurrency(), 1U, most);
+  verb.add_option("--processes", processes,
+                  "Processes that share the work [one a core, at most 8]; no result depends on it")
       .within(1, 1024);
 }
 

@@ -40,7 +40,7 @@ std::vector<proptests::CorpusEntry> corpus_of(const CaseFlags& flags);
 std::vector<proptests::ReportPart> claim_parts(const CaseFlags& flags, const proptests::RunOptions& options,
                                                const std::string& filter, Progress& progress);
 
-/// How many processes share the work: by default one for each core.
+/// How many processes share the work: by default one for each core, and at most eight.
 void add_processes_flag(Verb verb, unsigned& processes);
 
 }  // namespace softcheck::cli

@@ -70,9 +70,11 @@ Report report_of(const std::function<ReportRow()>& make) {
 }
 
 TEST(ReportParts, RowsAreTheSameWhateverTheNumberOfProcesses) {
+  const Places* places = nullptr;  // where there are several processes
   std::vector<ReportPart> parts;
   for (int i = 0; i < 9; ++i) {
-    parts.push_back({[i] {
+    parts.push_back({[i, &places] {
+                       if (places != nullptr) places->in_fork();
                        std::vector<ReportRow> rows(i == 4 ? 0 : 1 + i % 3, row("toy." + std::to_string(i)));
                        if (i == 2) rows.push_back(full_row());
                        if (i == 5) rows.front().slack = std::nan("");
@@ -84,7 +86,11 @@ TEST(ReportParts, RowsAreTheSameWhateverTheNumberOfProcesses) {
   }
   const std::string expected = to_json({rows_of_parts(parts, 1)});
   EXPECT_NE(expected.find("toy.full"), std::string::npos);
-  for (const unsigned processes : {2U, 3U, 50U}) EXPECT_EQ(to_json({rows_of_parts(parts, processes)}), expected);
+  for (const unsigned processes : {2U, 3U, 50U}) {
+    const Places own;
+    places = &own;
+    EXPECT_EQ(to_json({rows_of_parts(parts, processes)}), expected);
+  }
 }
 
 TEST(ReportParts, ARowLosesNothingBetweenProcesses) {
