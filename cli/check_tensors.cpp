@@ -26,7 +26,7 @@ struct FileFlag {
 
 // The files in the ABI's order: inputs, mask, outputs.
 std::vector<FileFlag> file_flags(const CheckFlags& flags, Op op) {
-  const bool attention = is_attention(op);
+  const bool attention = op->attention;
   return {{"logits", flags.logits, !attention, !attention},
           {"query", flags.query, attention, attention},
           {"key", flags.key, attention, attention},
@@ -40,9 +40,9 @@ std::vector<FileFlag> file_flags(const CheckFlags& flags, Op op) {
 void require_flags(const CheckFlags& flags, Op op) {
   for (const FileFlag& flag : file_flags(flags, op)) {
     if (flag.is_needed && flag.place.empty()) {
-      throw InputError(
-          usage, fmt::format("check: --op {} needs {}", to_string(op),
-                             is_attention(op) ? "--query, --key, --value and --output" : "--logits and --output"));
+      throw InputError(usage,
+                       fmt::format("check: --op {} needs {}", to_string(op),
+                                   op->attention ? "--query, --key, --value and --output" : "--logits and --output"));
     }
     if (!flag.of_op && !flag.place.empty()) {
       throw InputError(usage, fmt::format("--{}: --op {} has none", flag.role, to_string(op)));
@@ -51,11 +51,9 @@ void require_flags(const CheckFlags& flags, Op op) {
   if (!flags.entropy.empty() && flags.lse.empty()) {
     throw InputError(usage, "--entropy: need --lse beside it, as the ABI's attention has them in this order");
   }
-  const bool has_theta = !is_attention(op) && op != Op::adaptive_softmax;
-  if (flags.theta && !has_theta) throw InputError(usage, fmt::format("--theta: --op {} has none", to_string(op)));
-  if (!is_attention(op) && flags.scale)
-    throw InputError(usage, fmt::format("--scale: --op {} has none", to_string(op)));
-  if (!is_attention(op) && flags.causal) {
+  if (flags.theta && !op->has_theta) throw InputError(usage, fmt::format("--theta: --op {} has none", to_string(op)));
+  if (!op->attention && flags.scale) throw InputError(usage, fmt::format("--scale: --op {} has none", to_string(op)));
+  if (!op->attention && flags.causal) {
     throw InputError(usage, fmt::format("--causal: --op {} has none", to_string(op)));
   }
 }
@@ -123,7 +121,7 @@ CheckedTensors read_tensors(const CheckFlags& flags) {
     result.files.push_back(std::move(file));
   }
   result.task.theta = flags.theta.value_or(1);
-  result.task.scale = flags.scale.value_or(is_attention(op) ? usual_scale(result.task.inputs[0]) : 1);
+  result.task.scale = flags.scale.value_or(op->attention ? usual_scale(result.task.inputs[0]) : 1);
   result.task.causal = flags.causal;
   result.contract = contract_of_files(flags, result);
   return result;

@@ -86,7 +86,7 @@ numerics::Contract contract_of(const std::string& words, numerics::Format input,
 
 Domain domain_of(const std::string& words, Op op) {
   try {
-    return parse_domain(words, is_attention(op));
+    return parse_domain(words, op->attention);
   } catch (const std::invalid_argument& error) {
     throw InputError(usage, fmt::format("--{}", error.what()));
   }
@@ -102,7 +102,7 @@ KernelSubject subject_of(const KernelFlags& flags) {
   subject.required = parse_requirements(flags.required);
   subject.required.in_place |= flags.in_place;
   subject.exempt = parse_exemptions(flags.exempt, subject.op);
-  if (subject.required.in_place && (is_row_scalar(subject.op) || is_attention(subject.op))) {
+  if (subject.required.in_place && !subject.op->may_be_in_place) {
     throw InputError(usage, fmt::format("--in-place: needs an op with one output as large as the logits, got {}",
                                         to_string(subject.op)));
   }

@@ -42,7 +42,7 @@ RowMatrixCase matrix_of(const RowCase& row_case) {
 }
 
 TensorCall call_of_case(const KernelSubject& subject, std::string_view text) {
-  if (is_attention(subject.op)) {
+  if (subject.op->attention) {
     AttentionCase attention;
     from_text(text, attention);
     return attention_call(attention, output_format(subject.op, attention.format));
@@ -70,10 +70,9 @@ Json counterexample_of(const KernelSubject& subject, const KernelJudgement& judg
   try {
     const TensorCall call = call_of_case(subject, text);
     Json inputs = Json::array();
-    const std::size_t own = is_attention(subject.op) ? 3 : 1;
+    const std::size_t own = subject.op->inputs.size();
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-      static constexpr std::string_view attention[] = {"q", "k", "v"};
-      inputs.push_back(tensor(i >= own ? "mask" : own == 1 ? "logits" : attention[i], call.inputs[i]));
+      inputs.push_back(tensor(to_string(i < own ? subject.op->inputs[i].role : Role::mask), call.inputs[i]));
     }
     result["inputs"] = std::move(inputs);
     result["theta"] = call.theta;

@@ -109,10 +109,10 @@ KernelSubject subject_of(const softcheck_options& options) {
   const numerics::Format output = output_of(options, subject.op, input);
   subject.contract =
       reading("contract", [&] { return numerics::parse_contract(text_of(options.contract), input, output); });
-  subject.domain = reading("domain", [&] { return parse_domain(text_of(options.domain), is_attention(subject.op)); });
+  subject.domain = reading("domain", [&] { return parse_domain(text_of(options.domain), subject.op->attention); });
   subject.required = reading("require", [&] { return parse_requirements(text_of(options.require)); });
   subject.exempt = exemptions_of(options, subject.op);
-  if (subject.required.in_place && (is_row_scalar(subject.op) || is_attention(subject.op))) {
+  if (subject.required.in_place && !subject.op->may_be_in_place) {
     throw UsageError("require: in-place needs an op with one output as large as the logits, got " +
                      std::string(to_string(subject.op)));
   }

@@ -19,11 +19,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* input_name(Op op, std::uint32_t index) {
-  static constexpr const char* of_rows[] = {"logits", "mask"};
-  static constexpr const char* of_attention[] = {"q", "k", "v", "mask"};
-  if (is_attention(op)) return index < 4 ? of_attention[index] : "input";
-  return index < 2 ? of_rows[index] : "input";
+std::string_view input_name(Op op, std::uint32_t index) {
+  const std::size_t own = op->inputs.size();
+  return index > own ? "input" : to_string(index < own ? op->inputs[index].role : Role::mask);
 }
 
 const char* output_name(std::uint32_t index) {

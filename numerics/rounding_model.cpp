@@ -7,16 +7,6 @@
 
 namespace softcheck::numerics {
 
-template <>
-UpperBound unbounded<UpperBound>() {
-  return UpperBound::infinity();
-}
-
-template <>
-Enclosure unbounded<Enclosure>() {
-  return log(Enclosure(-1));
-}
-
 namespace {
 
 // ln 2 = 0.693147180559945309..., between this double and the next.
@@ -45,39 +35,11 @@ T reciprocal_of(double theta) {
 
 }  // namespace
 
-bool embeds(Format inner, Format outer) {
-  const FormatProperties& i = properties(inner);
-  const FormatProperties& o = properties(outer);
-  return i.precision <= o.precision && i.largest <= o.largest && i.smallest_subnormal >= o.smallest_subnormal;
-}
-
-Enclosure minus_log1m(const Enclosure& x) { return (1 - x).certainly_positive() ? -log1p(-x) : unbounded<Enclosure>(); }
-
-Enclosure over_one_minus(const Enclosure& x) {
-  return (1 - x).certainly_positive() ? 1 / (1 - x) : unbounded<Enclosure>();
-}
-
-double upper(const UpperBound& bound) { return bound.value(); }
-
-double upper(const Enclosure& bound) {
-  return bound.is_nan() ? std::numeric_limits<double>::infinity() : bound.upper_double();
-}
-
-template <class T>
-StorageError<T> storage_error(const Contract& contract, const std::optional<Format>& format) {
-  if (!format || embeds(contract.accumulator, *format)) return {};
-  const FormatProperties& p = properties(*format);
-  const bool narrower = p.precision < properties(contract.accumulator).precision;
-  const T unit = narrower ? minus_log1m(T(p.unit_roundoff)) : T(0);
-  const bool flushed = contract.subnormals == Subnormals::flushed;
-  return {unit, flushed ? T(p.smallest_normal) : T(p.smallest_subnormal) * T(0.5)};
-}
-
 template <class T>
 RoundingModel<T>::RoundingModel(const Contract& contract, const RowStatistics<T>& row, Grants grants)
-    : visible(T(static_cast<double>(row.visible))),
+    : OperationModel<T>(contract),
+      visible(T(static_cast<double>(row.visible))),
       accumulator_(contract.accumulator),
-      output_(contract.output),
       flushed_(contract.subnormals == Subnormals::flushed) {
   if (row.visible == 0) throw std::invalid_argument("rounding: need a visible item, got a fully masked row");
   if (!(row.theta > 0) || !std::isfinite(row.theta)) {
@@ -86,29 +48,10 @@ RoundingModel<T>::RoundingModel(const Contract& contract, const RowStatistics<T>
   rescalings = grants == Grants::all ? T(static_cast<double>(row.rescalings)) : T(0);
   rescaled = grants == Grants::all && row.rescalings > 0;
   reciprocal = grants == Grants::all;
-  set_operations(contract);
   set_stored(contract);
-  set_output(contract);
   set_argument(contract, row);
   set_row(contract, row);
   set_quotient(row);
-}
-
-template <class T>
-void RoundingModel<T>::set_operations(const Contract& contract) {
-  const FormatProperties& p = properties(contract.accumulator);
-  largest = p.largest;
-  roundoff = T(p.unit_roundoff);
-  unit = minus_log1m(roundoff);
-  exp_unit = minus_log1m(T(contract.exp_error) * roundoff);
-  log_roundoff = T(contract.log_error) * roundoff;
-  const T half_quantum = T(p.smallest_subnormal) * T(0.5);
-  // Gradual underflow: additions are exact, products err by half a quantum, an exponential of K = E/2 ulp by K quanta.
-  const T exp_quanta = maximum(T(contract.exp_error), T(1)) * half_quantum;
-  sum_floor = flushed_ ? T(p.smallest_normal) : T(0);
-  product_floor = flushed_ ? T(p.smallest_normal) : half_quantum;
-  exp_floor = flushed_ ? maximum(T(p.smallest_normal), exp_quanta) : exp_quanta;
-  exp_cutoff = T(2 * underflow_bits(p)) * log_two<T>();
 }
 
 template <class T>
@@ -117,17 +60,6 @@ void RoundingModel<T>::set_stored(const Contract& contract) {
   item_unit = exp_unit + weights.unit;
   item_floor = exp_floor + weights.floor;
   total_unit = storage_error<T>(contract, contract.total).unit;  // S >= 1: nothing underflows
-}
-
-template <class T>
-void RoundingModel<T>::set_output(const Contract& contract) {
-  const FormatProperties& p = properties(contract.output);
-  const FormatProperties& inner = properties(contract.accumulator);
-  output_roundoff = p.precision < inner.precision ? T(p.unit_roundoff) : T(0);
-  output_unit = minus_log1m(output_roundoff);
-  const bool narrower = output_ != accumulator_ && !embeds(contract.accumulator, contract.output);
-  output_floor = T(0);
-  if (narrower) output_floor = flushed_ ? T(p.smallest_normal) : T(p.smallest_subnormal) * T(0.5);
 }
 
 template <class T>
@@ -246,18 +178,10 @@ ElementThreshold<T> RoundingModel<T>::element(const T& constant, const T& rate, 
 }
 
 template <class T>
-ScalarThreshold<T> RoundingModel<T>::output(const T& error, const T& magnitude, const T& floor) const {
-  const T rounding = error + output_roundoff * (magnitude + error);
-  return {rounding, floor * (1 + output_roundoff) + output_floor};
-}
-
-template <class T>
 T RoundingModel<T>::log_sum_error(const RowStatistics<T>& row) const {
   return sum_log + log_roundoff * (row.log_sum + sum_log);
 }
 
-template StorageError<UpperBound> storage_error<UpperBound>(const Contract&, const std::optional<Format>&);
-template StorageError<Enclosure> storage_error<Enclosure>(const Contract&, const std::optional<Format>&);
 template struct RoundingModel<UpperBound>;
 template struct RoundingModel<Enclosure>;
 

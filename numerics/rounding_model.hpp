@@ -1,37 +1,8 @@
 #pragma once
 
-#include <optional>
-
-#include "numerics/rounding.hpp"
+#include "numerics/rounding_operations.hpp"
 
 namespace softcheck::numerics {
-
-// The primitives that UpperBound has of its own.
-/// -ln(1 - x); not a number where x may reach 1.
-Enclosure minus_log1m(const Enclosure& x);
-/// 1 / (1 - x); not a number where x may reach 1.
-Enclosure over_one_minus(const Enclosure& x);
-
-/// The infinite bound.
-template <class T>
-T unbounded();
-template <>
-UpperBound unbounded<UpperBound>();
-template <>
-Enclosure unbounded<Enclosure>();
-
-/// Is every number of inner a number of outer?
-bool embeds(Format inner, Format outer);
-
-/// The error of a value that is stored in another format than the accumulator's: a log error, -ln(1 - u) or 0, and the
-/// underflow.
-template <class T>
-struct StorageError {
-  T unit{};
-  T floor{};
-};
-template <class T>
-StorageError<T> storage_error(const Contract& contract, const std::optional<Format>& format);
 
 /// The effect of adaptive temperature on a row (B10): the largest error of the computed beta, and the row at the
 /// computed beta.
@@ -52,26 +23,27 @@ TemperatureError<T> temperature_error(const Contract& contract, const RowStatist
 ///
 /// Errors of positive quantities are measured as |ln(computed / exact)|: factors then add, for any number of roundings.
 template <class T>
-struct RoundingModel {
+struct RoundingModel : OperationModel<T> {
   RoundingModel(const Contract& contract, const RowStatistics<T>& row, Grants grants);
 
-  // One operation.
-  T roundoff;          // u
-  T unit;              // lambda = -ln(1 - u) >= |ln(1 + d)|, |d| <= u
-  T exp_unit;          // lambda_E = -ln(1 - E u)
-  T item_unit;         // lambda_E + lambda_w: of an exponential as it is stored
-  T total_unit;        // lambda_S: of S as it is stored
-  T log_roundoff;      // E_l u
-  T sum_floor;         // omega_a: absolute error of an addition that underflows
-  T product_floor;     // omega_m: of a product or a quotient
-  T exp_floor;         // omega_x: of an exponential
-  T item_floor;        // of an exponential as it is stored
-  T exp_cutoff;        // D_0: exponentials beyond it are 0
-  double largest = 0;  // largest number of the accumulator
-  // The output's rounding: zero where every accumulator value is an output value.
-  T output_roundoff;  // u_out
-  T output_unit;      // -ln(1 - u_out)
-  T output_floor;
+  using Operations = OperationModel<T>;
+  using Operations::exp_cutoff;
+  using Operations::exp_floor;
+  using Operations::exp_unit;
+  using Operations::largest;
+  using Operations::log_roundoff;
+  using Operations::output_floor;
+  using Operations::output_roundoff;
+  using Operations::output_unit;
+  using Operations::product_floor;
+  using Operations::roundoff;
+  using Operations::sum_floor;
+  using Operations::unit;
+
+  // Exponentials and their sum where weights= and total= store them.
+  T item_unit;   // lambda_E + lambda_w
+  T item_floor;  // of an exponential as it is stored
+  T total_unit;  // lambda_S
 
   // The argument -D of the exponential.
   double argument_steps = 1;  // A': roundings of the argument
@@ -98,21 +70,16 @@ struct RoundingModel {
 
   /// e^x - 1 turned into an element threshold: relative e^(constant + rate D) - 1 below its chord, floor.
   ElementThreshold<T> element(const T& constant, const T& rate, const T& floor) const;
-  /// The rounding of a scalar result of the given magnitude to the output, on top of an error.
-  ScalarThreshold<T> output(const T& error, const T& magnitude, const T& floor) const;
   /// Error of ln S as computed: sigma + E_l u (ln S + sigma).
   T log_sum_error(const RowStatistics<T>& row) const;
 
  private:
-  void set_operations(const Contract& contract);
-  void set_output(const Contract& contract);
   void set_stored(const Contract& contract);
   void set_argument(const Contract& contract, const RowStatistics<T>& row);
   void set_scaled_logits(const Contract& contract, const RowStatistics<T>& row);
   void set_row(const Contract& contract, const RowStatistics<T>& row);
   void set_quotient(const RowStatistics<T>& row);
   Format accumulator_;
-  Format output_;
   bool flushed_;
 };
 

@@ -11,6 +11,11 @@
  *   attention,         q, k, v (batch, heads, length,  out like q with v's dim; then, as far as n_outputs asks,
  *   adaptive_attention   dim)[, mask]                    lse and entropy, both (batch, heads, queries)
  *
+ *                      by version 2 of the call:
+ *   softmax_backward   saved y (rows, n), out_gradient g   dx (rows, n): y (g - sum y g), whatever y is
+ *                      (rows, n)
+ *   log_softmax_backward  the same, y = log_softmax(x)   dx (rows, n): g - exp(y) sum g
+ *
  * Types     f64, f32, f16 (kDLFloat, bits 64, 32, 16) or bf16 (kDLBfloat, bits 16), lanes 1. Element outputs have the
  *           inputs' dtype. logsumexp, entropy and attention's lse are f32 for 16- and 32-bit inputs and f64 for f64.
  *           With --out-dtype the judge calls the kernel with the inputs' dtype there. A mask is uint8 (kDLUInt, bits
@@ -38,11 +43,67 @@
 #include <dlpack/dlpack.h>
 #include <stdint.h>
 
+/* The version of a call that needs no field behind stream. */
 #define SOFTCHECK_KERNEL_ABI_VERSION 1
+/* The version of one that does. A kernel that reads those fields takes both versions that its op is called with. */
+#define SOFTCHECK_KERNEL_ABI_VERSION_2 2
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* softcheck_call.op. The judge calls the first seven by version 1. */
+enum softcheck_op {
+  SOFTCHECK_OP_SOFTMAX = 1,
+  SOFTCHECK_OP_LOG_SOFTMAX = 2,
+  SOFTCHECK_OP_LOGSUMEXP = 3,
+  SOFTCHECK_OP_ENTROPY = 4,
+  SOFTCHECK_OP_ADAPTIVE_SOFTMAX = 5,
+  SOFTCHECK_OP_ATTENTION = 6,
+  SOFTCHECK_OP_ADAPTIVE_ATTENTION = 7,
+  SOFTCHECK_OP_SOFTMAX_BACKWARD = 8,
+  SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD = 9,
+  SOFTCHECK_OP_CROSS_ENTROPY = 10,
+  SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD = 11
+};
+
+/* softcheck_call.input_roles: what each input is to the op. */
+enum softcheck_role {
+  SOFTCHECK_ROLE_LOGITS = 0,
+  SOFTCHECK_ROLE_MASK = 1,
+  SOFTCHECK_ROLE_QUERY = 2,
+  SOFTCHECK_ROLE_KEY = 3,
+  SOFTCHECK_ROLE_VALUE = 4,
+  SOFTCHECK_ROLE_OUT = 5,
+  SOFTCHECK_ROLE_LSE = 6,
+  SOFTCHECK_ROLE_OUT_GRADIENT = 7, /* of the loss by the op's output */
+  SOFTCHECK_ROLE_LSE_GRADIENT = 8,
+  SOFTCHECK_ROLE_SAVED = 9, /* what the forward pass returned */
+  SOFTCHECK_ROLE_LABELS = 10,
+  SOFTCHECK_ROLE_CLASS_WEIGHTS = 11,
+  SOFTCHECK_ROLE_UPSTREAM = 12 /* of the loss by this op's loss */
+};
+
+/* The parameters of ops, zero where they are off. */
+typedef struct softcheck_attributes {
+  uint32_t size; /* sizeof(softcheck_attributes) of the caller: later versions append */
+  int32_t reserved;
+  int64_t window_left_plus_1; /* attention: keys to the left of a query's own that it sees, plus 1; 0: all */
+  int64_t window_right_plus_1;
+  double softcap; /* cap tanh(logit / cap) */
+  double label_smoothing;
+  double z_loss;
+  double top_p;
+  double min_p;
+  int32_t causal_top_left; /* the first query is aligned with the first key */
+  int32_t lse_base2;
+  int32_t renormalize;
+  int32_t mean; /* the loss of a call is the mean over its rows */
+  int32_t k;
+  int32_t reserved_2;
+  int64_t ignore_index; /* read where SOFTCHECK_ROLE_LABELS is an input: a row of this label has loss and gradient 0 */
+  int64_t page_size;
+} softcheck_attributes;
 
 /* For every DLTensor: shape is never NULL where ndim > 0. strides count elements, are positive, and may have any values
  * for which no two elements overlap; NULL means compact and row-major. The first element is at (char*)data +
@@ -66,6 +127,12 @@ typedef struct softcheck_call {
   int32_t causal;
   /* cudaStream_t on which the kernel queues its work, for device tensors; NULL on the CPU. */
   void* stream;
+  /* From here on only where abi_version is 2: a caller of version 1 has no such memory. */
+  uint32_t op;
+  /* (n_inputs), of softcheck_role. */
+  const uint32_t* input_roles;
+  /* Never NULL. */
+  const softcheck_attributes* attributes;
 } softcheck_call;
 
 /* 0: done. Any other value refuses this call. */

@@ -133,6 +133,7 @@ bool admits(const RowOptions& options, const RowCase& row_case) {
   const std::uint64_t visible = row.visible();
   const double limit = std::ldexp(1.0, options.theta_exponent);
   if (size < options.min_length || size > std::max(options.max_length, options.max_edge_length)) return false;
+  if (row_case.beside != 0 && !options.beside) return false;
   if (visible < size && !options.masks && !(visible == 0 && options.fully_masked)) return false;
   if (visible == 0 && size > 0 && !options.fully_masked) return false;
   if (!(row_case.theta >= 1 / limit && row_case.theta <= limit)) return false;
@@ -178,9 +179,15 @@ double parse_theta(std::string_view word) {
   throw std::invalid_argument("row case: theta must be positive and finite, got " + std::string(word));
 }
 
+std::string beside_text(std::uint64_t beside) {
+  return beside == 0 ? "" : " beside=" + std::to_string(beside);
+}
+
+std::uint64_t parse_beside(std::string_view word) { return parse_count(value_of(word, "beside"), 0, most_beside); }
+
 std::string to_text(const RowCase& row_case) {
   return "row " + std::string(numerics::properties(row_case.format).name) +
-         " theta=" + numerics::hex_float(row_case.theta) + runs_text(row_case.row);
+         " theta=" + numerics::hex_float(row_case.theta) + beside_text(row_case.beside) + runs_text(row_case.row);
 }
 
 void from_text(std::string_view text, RowCase& row_case) {
@@ -193,7 +200,9 @@ void from_text(std::string_view text, RowCase& row_case) {
   result.format = numerics::parse_format(words[1]);
   result.theta = parse_theta(words[2]);
   result.family = "text";
-  result.row = parse_runs(std::span(words).subspan(3), result.format);
+  const bool beside = words.size() > 3 && words[3].starts_with("beside=");
+  if (beside) result.beside = parse_beside(words[3]);
+  result.row = parse_runs(std::span(words).subspan(beside ? 4 : 3), result.format);
   row_case = std::move(result);
 }
 

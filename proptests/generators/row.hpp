@@ -97,6 +97,7 @@ struct RowOptions {
   double max_deviation = std::numeric_limits<double>::infinity();  // that divided by theta
   int theta_exponent = 60;                                         // theta in [2^-e, 2^e], <= 1000; 0: theta = 1 always
   Domain domain;  // of the kernels that the rows are for: n, theta and whether -inf may be a logit
+  bool beside = false;  // what stands beside the logits varies
 };
 
 /// A row of numbers of one format, and a temperature.
@@ -105,9 +106,11 @@ struct RowCase {
   double theta = 1;
   numerics::Format format = numerics::Format::f64;  // every logit is one of its numbers
   std::string family;                               // how it was drawn; no part of its text
+  /// From this number and the logits an op makes its other inputs (RowOp::input_values); 0 is the simplest.
+  std::uint64_t beside = 0;
 
   friend bool operator==(const RowCase& a, const RowCase& b) {
-    return a.row == b.row && a.theta == b.theta && a.format == b.format;
+    return a.row == b.row && a.theta == b.theta && a.format == b.format && a.beside == b.beside;
   }
 };
 
@@ -138,7 +141,14 @@ RunLengthRow parse_runs(std::span<const std::string_view> words, numerics::Forma
 /// Of "theta=T", T positive and finite; throws std::invalid_argument otherwise.
 double parse_theta(std::string_view word);
 
-/// "row f32 theta=0x1p+0 0x1.8p+1*3 -inf*2 0x0p+0"
+/// " beside=3", nothing for 0; and back, at most most_beside.
+inline constexpr std::uint64_t most_beside = 0xffff;
+std::string beside_text(std::uint64_t beside);
+std::uint64_t parse_beside(std::string_view word);
+/// The next simpler ones: 0, then others less than it.
+std::vector<std::uint64_t> simpler_besides(std::uint64_t beside);
+
+/// "row f32 theta=0x1p+0 beside=3 0x1.8p+1*3 -inf*2 0x0p+0"; a beside of 0 is left out.
 std::string to_text(const RowCase& row_case);
 void from_text(std::string_view text, RowCase& row_case);
 std::size_t size_of(const RowCase& row_case);

@@ -122,7 +122,6 @@ CallTraits traits_of(const RowMatrixCase& matrix) {
   traits.alignment = std::numeric_limits<std::uint64_t>::max();
   traits.compact = true;
   for (const MatrixLayout* layout : {&matrix.in, &matrix.out, &matrix.visible}) {
-    if (layout == &matrix.visible && matrix.mask == MaskUse::none) continue;
     const auto width = static_cast<std::int64_t>(matrix.columns);
     const bool rows_touch = layout->row_stride == width, columns_touch = layout->column_stride == 1;
     traits.compact &= layout->compact() || (rows_touch && columns_touch);
@@ -141,6 +140,7 @@ CallTraits traits_of(const RowMatrixCase& matrix) {
 bool admits(const RowMatrixOptions& options, const RowMatrixCase& matrix) {
   if (matrix.rows.size() < options.least_rows || matrix.rows.size() > options.most_rows) return false;
   if (size_of(matrix) > options.max_elements || !specials_fit(matrix)) return false;
+  if (matrix.beside != 0 && !options.rows.beside) return false;
   for (const SpecialLogit& one : matrix.specials) {
     if (!(is_infinite(one, matrix.format) ? options.infinities : options.nans)) return false;
   }
@@ -169,6 +169,7 @@ std::string to_text(const RowMatrixCase& matrix) {
   const auto add = [&](const char* name, const MatrixLayout& layout) {
     if (layout != MatrixLayout{}) text += std::string(" ") + name + "=" + word_of(layout);
   };
+  text += beside_text(matrix.beside);
   add("in", matrix.in);
   add("out", matrix.out);
   add("visible", matrix.visible);
@@ -207,6 +208,10 @@ void from_text(std::string_view text, RowMatrixCase& matrix) {
       count = parse_count(value_of(words[i], name), 1, most_rows);
       continue;
     }
+    if (name == "beside") {
+      result.beside = parse_beside(words[i]);
+      continue;
+    }
     if (name == "nan") {
       result.specials.push_back(parse_nan(value_of(words[i], name), result.format));
       continue;
@@ -220,7 +225,7 @@ void from_text(std::string_view text, RowMatrixCase& matrix) {
                                  : name == "visible" ? &result.visible
                                                      : nullptr;
     if (layout == nullptr)
-      throw std::invalid_argument("matrix case: need in=, out=, visible=, rows=, nan= or inf=, got " +
+      throw std::invalid_argument("matrix case: need beside=, in=, out=, visible=, rows=, nan= or inf=, got " +
                                   std::string(words[i]));
     *layout = parse_layout(value_of(words[i], name));
   }

@@ -143,7 +143,9 @@ const std::vector<MatrixDimension>& matrix_dimensions() {
 
 std::vector<std::size_t> classes_of(const RowMatrixCase& matrix) {
   const MaskClass mask = mask_of(matrix);
-  const std::size_t mask_layout = matrix.mask == MaskUse::none ? 0 : 1 + layout_class(matrix.visible, matrix.columns);
+  const std::size_t mask_layout = matrix.mask == MaskUse::none && matrix.visible == MatrixLayout{}
+                                      ? 0
+                                      : 1 + layout_class(matrix.visible, matrix.columns);
   return {range_of(row_ranges, matrix.rows.size()),
           range_of(column_ranges, matrix.columns),
           static_cast<std::size_t>(length_class(std::max<std::uint64_t>(matrix.columns, 1))),

@@ -28,6 +28,7 @@ enum class MatrixWay {
   all_by_mask,   // mixed to tensor
   drop_columns,  // size columns from first on
   round_all,     // to size bits
+  beside,        // to size
   shift_rows,    // the maximum of every row to 0
   simplify       // the number no. first takes its simpler number no. size
 };
@@ -80,6 +81,7 @@ std::vector<MatrixStep> steps_of(const RowMatrixCase& matrix, const Domain& doma
     steps.push_back({way});
   }
   add_columns(steps, matrix.columns, domain.length("n"));
+  for (const std::uint64_t less : simpler_besides(matrix.beside)) steps.push_back({MatrixWay::beside, 0, less});
   steps.push_back({MatrixWay::shift_rows});
   for (std::size_t bits : {1, 2, 4, 8, 16, 32}) steps.push_back({MatrixWay::round_all, 0, bits});
   if (matrix.rows.cycle().size() * matrix.columns > few_numbers) return steps;
@@ -213,6 +215,7 @@ bool take_step(const MatrixStep& step, RowMatrixCase& matrix) {
     case MatrixWay::plain_mask:
       return make_plain(matrix.visible);
     case MatrixWay::no_mask:
+      if (matrix.mask != MaskUse::none) matrix.visible = {};
       return std::exchange(matrix.mask, MaskUse::none) != MaskUse::none;
     case MatrixWay::all_by_mask:
       return std::exchange(matrix.mask, MaskUse::tensor) == MaskUse::mixed;
@@ -221,6 +224,9 @@ bool take_step(const MatrixStep& step, RowMatrixCase& matrix) {
     case MatrixWay::round_all:
       return change_rows(matrix,
                          [bits = static_cast<int>(step.size)](double x, double) { return round_to_bits(x, bits); });
+    case MatrixWay::beside:
+      matrix.beside = step.size;
+      return true;
     case MatrixWay::shift_rows:
       return change_rows(matrix, [](double x, double top) { return x - top; });
     case MatrixWay::simplify:

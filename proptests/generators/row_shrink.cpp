@@ -26,7 +26,8 @@ enum class RowWay {
   take_next,       // the run first takes the value of the next one
   take_previous,   // the next one takes that of the run first
   simplify,        // the run first takes its simpler number no. size
-  simplify_theta   // to its simpler number no. size
+  simplify_theta,  // to its simpler number no. size
+  simplify_beside  // to size
 };
 
 struct RowStep {
@@ -61,6 +62,7 @@ std::vector<RowStep> steps_of(const RowCase& row_case) {
     const std::size_t count = simpler_numbers(runs[i].value).size();
     for (std::size_t k = 0; k < count; ++k) steps.push_back({RowWay::simplify, i, k});
   }
+  for (const std::uint64_t less : simpler_besides(row_case.beside)) steps.push_back({RowWay::simplify_beside, 0, less});
   const std::size_t count = simpler_numbers(row_case.theta).size();
   for (std::size_t k = 0; k < count; ++k) steps.push_back({RowWay::simplify_theta, 0, k});
   return steps;
@@ -83,7 +85,7 @@ bool change_values(Runs& runs, numerics::Format format, Change change) {
   return complexity_of(runs) < before;
 }
 
-bool take_step(const RowStep& step, const RowCase& from, Runs& runs, double& theta) {
+bool take_step(const RowStep& step, const RowCase& from, Runs& runs, double& theta, std::uint64_t& beside) {
   const auto at = [&](std::size_t i) { return runs.begin() + static_cast<std::ptrdiff_t>(i); };
   switch (step.way) {
     case RowWay::unit_theta:
@@ -124,11 +126,21 @@ bool take_step(const RowStep& step, const RowCase& from, Runs& runs, double& the
     case RowWay::simplify_theta:
       theta = simpler_numbers(from.theta)[step.size];
       return theta > 0;
+    case RowWay::simplify_beside:
+      beside = step.size;
+      return true;
   }
   return false;
 }
 
 }  // namespace
+
+std::vector<std::uint64_t> simpler_besides(std::uint64_t beside) {
+  std::vector<std::uint64_t> simpler;
+  if (beside > 0) simpler = {0, beside & 15, beside / 2, beside - 1};
+  std::erase_if(simpler, [&](std::uint64_t one) { return one >= beside; });
+  return simpler;
+}
 
 rc::Seq<RowCase> shrink_row_case(const RowCase& row_case, const RowOptions& options) {
   const auto steps = std::make_shared<const std::vector<RowStep>>(steps_of(row_case));
@@ -136,8 +148,9 @@ rc::Seq<RowCase> shrink_row_case(const RowCase& row_case, const RowOptions& opti
     std::optional<RowCase> result;
     Runs runs = from.row.runs();
     double theta = from.theta;
-    if (take_step((*steps)[k], from, runs, theta)) {
-      result = RowCase{RunLengthRow(std::move(runs)), theta, from.format, from.family};
+    std::uint64_t beside = from.beside;
+    if (take_step((*steps)[k], from, runs, theta, beside)) {
+      result = RowCase{RunLengthRow(std::move(runs)), theta, from.format, from.family, beside};
       // In a domain of few lengths hardly a step would lead to one of them.
       if (!options.domain.everything() && result->row.size() < from.row.size()) {
         result = conformed(options, *result);

@@ -20,13 +20,7 @@ namespace {
 using Claim = AttentionClaim;
 using enum AttentionClaim;
 
-std::string_view claim_of(Op op, Claim claim) {
-  static constexpr std::array<std::string_view, 3> plain{"kernel.attention.output", "kernel.attention.lse",
-                                                         "kernel.attention.entropy"};
-  static constexpr std::array<std::string_view, 3> adaptive{
-      "kernel.adaptive_attention.output", "kernel.adaptive_attention.lse", "kernel.adaptive_attention.entropy"};
-  return (op == Op::adaptive_attention ? adaptive : plain)[static_cast<std::size_t>(claim)];
-}
+std::string_view claim_of(Op op, Claim claim) { return op->claims[static_cast<std::size_t>(claim)]; }
 
 // What long double tells.
 Decision decide(double got, const LongApproximation& exact, double threshold) {
@@ -210,10 +204,6 @@ bool is_as_declared(const AttentionTask& task, const AttentionRow& row, const At
 }
 
 }  // namespace
-
-std::vector<std::string> attention_claims(Op op) {
-  return {std::string(claim_of(op, output)), std::string(claim_of(op, lse)), std::string(claim_of(op, entropy))};
-}
 
 RowVerdicts judge_attention(const AttentionTask& task, const AttentionRow& row, const AttentionValues& got) {
   const PrecisionScope precision(113);

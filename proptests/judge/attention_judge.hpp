@@ -44,7 +44,4 @@ struct AttentionValues {
 /// query whose keys are all masked.
 RowVerdicts judge_attention(const AttentionTask& task, const AttentionRow& row, const AttentionValues& got);
 
-/// The claims on values, the output's first.
-std::vector<std::string> attention_claims(Op op);
-
 }  // namespace softcheck::proptests

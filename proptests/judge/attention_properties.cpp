@@ -6,6 +6,7 @@
 #include "proptests/generators/attention_classes.hpp"
 #include "proptests/judge/attention_rows.hpp"
 #include "proptests/judge/attention_trial.hpp"
+#include "proptests/judge/kernel_claims.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -15,7 +16,7 @@ AttentionOptions cases_for(const KernelSubject& subject) {
   cases.format = subject.contract.input;
   cases.domain = subject.domain;
   // What scores err by, beta's error multiplies.
-  const double more = subject.op == Op::adaptive_attention ? 8 : 1;
+  const double more = subject.op->adaptive ? 8 : 1;
   const numerics::Contract& contract = subject.contract;
   cases.score_unit = more * numerics::properties(contract.accumulator).unit_roundoff;
   const auto stored_in = [&](numerics::Format format) {
@@ -72,7 +73,7 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   std::vector<std::string> calls = WatchedKernel::claims();
   if (!domain.everything()) calls.emplace_back("kernel.accepts");
   std::vector<std::string> all = calls;
-  for (const std::string& claim : attention_claims(subject.op)) all.push_back(claim);
+  for (const std::string& claim : value_claims(subject.op)) all.push_back(claim);
   const auto with = [](std::vector<std::string> claims, const std::vector<std::string>& more, bool wanted = true) {
     if (wanted) claims.insert(claims.end(), more.begin(), more.end());
     return claims;

@@ -131,7 +131,7 @@ AttentionThresholds::AttentionThresholds(const AttentionTask& task, const Attent
   const LongSoftmax plain(visible.scores);
   if (!plain.usable()) return;
   weights_ = plain;
-  if (task.op == Op::adaptive_attention) {
+  if (task.op->adaptive) {
     const bool paper = definition_of(task.contract) == EntropyDefinition::paper;
     const Enclosure entropy = (paper ? plain.entropy_with_epsilon() : plain.entropy()).enclosure();
     const LongApproximation beta = approximation_of(inverse_temperature(entropy));
@@ -159,7 +159,7 @@ void AttentionThresholds::set_thresholds(const AttentionTask& task, const LongSo
   };
   const Bounds plain_bounds(plain);
   const ScoreRow<Bound> scores{complete(score_statistics(plain)), plain_bounds.coefficients, plain_bounds.deviations};
-  if (task.op != Op::adaptive_attention) {
+  if (!task.op->adaptive) {
     threshold_.emplace(contract, arithmetic, scores, visible_.score_errors);
     without_grants_.emplace(contract, arithmetic, scores, visible_.score_errors, Grants::none);
     return;

@@ -73,7 +73,7 @@ void AttentionTrial::count_answer(std::size_t outputs, bool refused) {
   ++(refused ? refused_ : accepted_)[outputs];
   for (const auto& [least, what] : {std::pair{2, "log-sum-exps"}, std::pair{3, "entropies"}}) {
     const std::string text = std::string(what) + ": the kernel refuses to return them";
-    const std::string claim = attention_claims(task_.op)[static_cast<std::size_t>(least) - 1];
+    const std::string claim = proptests::value_claims(task_.op)[static_cast<std::size_t>(least) - 1];
     if (is_not_offered(claim)) {
       not_tried_.insert(text);
     } else {
@@ -83,7 +83,7 @@ void AttentionTrial::count_answer(std::size_t outputs, bool refused) {
 }
 
 bool AttentionTrial::is_not_offered(const std::string& claim) const {
-  const std::vector<std::string> claims = attention_claims(task_.op);
+  const std::vector<std::string> claims = proptests::value_claims(task_.op);
   const auto found = std::ranges::find(claims, claim);
   if (found == claims.end() || found == claims.begin()) return false;
   std::size_t accepted = 0, refused = 0;

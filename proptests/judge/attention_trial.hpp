@@ -11,6 +11,7 @@
 #include "proptests/generators/attention.hpp"
 #include "proptests/judge/attention_coverage.hpp"
 #include "proptests/judge/attention_judge.hpp"
+#include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 #include "proptests/judge/kernel_properties.hpp"
 #include "proptests/judge/refusals.hpp"
@@ -48,7 +49,7 @@ class AttentionTrial {
 
   const AttentionTask& task() const { return task_; }
   /// The claim on values that no verdict goes without; a kernel may refuse to return lse and entropy.
-  std::vector<std::string> value_claims() const { return {attention_claims(task_.op).front()}; }
+  std::vector<std::string> value_claims() const { return {proptests::value_claims(task_.op).front()}; }
   const RefusalLog& refusals() const { return refusals_; }
   /// The kernel refused all calls that asked for what the claim is about: it does not have it, and that is no gap in
   /// the judgement. Only ever so of lse and entropy.

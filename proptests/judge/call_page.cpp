@@ -28,6 +28,10 @@ DLDataType dlpack_type(Format format) {
   }
 }
 
+DLDataType dlpack_type(int integer_bits) {
+  return {static_cast<std::uint8_t>(integer_bits == 8 ? kDLUInt : kDLInt), static_cast<std::uint8_t>(integer_bits), 1};
+}
+
 // Shape and strides stay where they are.
 DLTensor dlpack_tensor(ChildTensor& from) {
   DLTensor tensor{};
@@ -35,7 +39,7 @@ DLTensor dlpack_tensor(ChildTensor& from) {
   tensor.byte_offset = static_cast<std::uint64_t>(from.byte_offset);
   tensor.device = {kDLCPU, 0};
   tensor.ndim = from.dimensions;
-  tensor.dtype = from.is_mask ? DLDataType{kDLUInt, 8, 1} : dlpack_type(from.format);
+  tensor.dtype = from.integer_bits == 0 ? dlpack_type(from.format) : dlpack_type(from.integer_bits);
   tensor.shape = from.shape.data();
   tensor.strides = from.compact ? nullptr : from.strides.data();
   return tensor;
@@ -55,6 +59,8 @@ struct CallPage::Content {
   std::array<DLTensor*, most_outputs> outputs{};
   std::array<DLTensor, most_inputs + most_outputs> tensors{};
   std::array<ChildTensor, most_inputs + most_outputs> places{};  // shapes and strides
+  std::array<std::uint32_t, most_inputs> roles{};
+  softcheck_attributes attributes{};
 };
 
 CallPage::CallPage() {
@@ -94,6 +100,14 @@ const softcheck_call* CallPage::write(const ChildRequest& request) {
   content.call.theta = request.theta;
   content.call.scale = request.scale;
   content.call.causal = request.causal;
+  if (request.op != 0) {
+    content.call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION_2;
+    content.call.op = request.op;
+    content.roles = request.roles;
+    content.attributes.size = sizeof content.attributes;
+    content.call.input_roles = content.roles.data();
+    content.call.attributes = &content.attributes;
+  }
   allow_writing(false);
   return &content.call;
 }

@@ -62,10 +62,11 @@ std::vector<std::vector<double>> Prober::call(const RowMatrixCase& matrix) {
 
 namespace {
 
-Probe probe_of(Op op, std::string text, std::vector<double> logits, double theta, std::vector<double> got) {
-  const std::size_t size = logits.size();
-  return {std::move(text), size, [op, theta, logits = std::move(logits), got = std::move(got)](const auto& contract) {
-            return judge_values(op, contract, logits, theta, got);
+Probe probe_of(Op op, std::string text, std::vector<std::vector<double>> inputs, double theta,
+               std::vector<double> got) {
+  const std::size_t size = inputs[0].size();
+  return {std::move(text), size, [op, theta, inputs = std::move(inputs), got = std::move(got)](const auto& contract) {
+            return judge_values(op, contract, inputs[0], theta, got, std::span(inputs).subspan(1));
           }};
 }
 
@@ -116,25 +117,25 @@ void Prober::ask(const AttentionCase& attention, ProbeSet& probes) {
   for (std::size_t row = 0; row < s.batch * s.heads() * s.queries; ++row) probes.add(probe_of(op_, asked, got, row));
 }
 
-void Prober::ask(const std::vector<std::vector<double>>& given, double theta, ProbeSet& probes) {
+void Prober::ask(const std::vector<std::vector<double>>& given, double theta, ProbeSet& probes, std::uint64_t beside) {
   std::vector<std::vector<double>> rows = given;
-  const std::uint64_t together = is_attention(op_) ? rows.size() : domain_.length("rows").nearest(rows.size());
+  const std::uint64_t together = op_->attention ? rows.size() : domain_.length("rows").nearest(rows.size());
   if (together == 0) return;
   // As many as the domain has: the last row fills what is missing.
   while (rows.size() % together != 0) rows.push_back(rows.back());
   if (together < rows.size()) {
     for (std::size_t first = 0; first < rows.size(); first += together) {
       const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(first);
-      ask({begin, begin + static_cast<std::ptrdiff_t>(together)}, theta, probes);
+      ask({begin, begin + static_cast<std::ptrdiff_t>(together)}, theta, probes, beside);
     }
     return;
   }
   const std::uint64_t size = rows.at(0).size();
-  const std::uint64_t length = is_attention(op_) ? size : domain_.length("n").at_least(size).value_or(size);
+  const std::uint64_t length = op_->attention ? size : domain_.length("n").at_least(size).value_or(size);
   if (length > size) {
     for (std::vector<double>& row : rows) row.resize(length, -std::numeric_limits<double>::infinity());
   }
-  if (is_attention(op_)) {
+  if (op_->attention) {
     if (theta == 1) ask(attention_of(rows, input_), probes);
     return;
   }
@@ -142,6 +143,7 @@ void Prober::ask(const std::vector<std::vector<double>>& given, double theta, Pr
   matrix.columns = rows.at(0).size();
   matrix.theta = theta;
   matrix.format = input_;
+  matrix.beside = beside;
   std::vector<RunLengthRow> runs;
   for (const std::vector<double>& row : rows) runs.push_back(RunLengthRow::of(row));
   matrix.rows = RowCycle(std::move(runs));
@@ -151,13 +153,14 @@ void Prober::ask(const std::vector<std::vector<double>>& given, double theta, Pr
   const std::size_t results = got.size() / rows.size();
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const auto begin = got.begin() + static_cast<std::ptrdiff_t>(r * results);
-    const RowCase row_case{matrix.rows[r], theta, input_, ""};
-    probes.add(probe_of(op_, to_text(row_case), rows[r], theta, {begin, begin + static_cast<std::ptrdiff_t>(results)}));
+    const RowCase row_case{matrix.rows[r], theta, input_, "", beside};
+    probes.add(probe_of(op_, to_text(row_case), inputs_of(matrix, op_, r), theta, {begin, begin + static_cast<std::ptrdiff_t>(results)}));
   }
 }
 
 void Prober::ask_masked(bool by_mask, ProbeSet& probes) {
-  if (is_attention(op_)) {
+  if (by_mask ? !op_->takes_mask : !op_->takes_infinities) return;
+  if (op_->attention) {
     AttentionCase attention = attention_of({{0, 0, 0}}, input_);
     attention.mask = {0, 0, 0};
     if (by_mask) ask(attention, probes);
@@ -174,7 +177,7 @@ void Prober::ask_masked(bool by_mask, ProbeSet& probes) {
   const std::string text = std::to_string(nothing.size()) + (by_mask ? " logits behind the mask" : " logits of -inf");
   const std::size_t results = outputs[0].size() / matrix.rows.size();
   const std::vector<double> first(outputs[0].begin(), outputs[0].begin() + static_cast<std::ptrdiff_t>(results));
-  probes.add(probe_of(op_, text, nothing, 1, first));
+  probes.add(probe_of(op_, text, {nothing}, 1, first));
 }
 
 void ask_scores(Prober& prober, Format input, ProbeSet& probes) {

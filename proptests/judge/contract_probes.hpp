@@ -54,7 +54,8 @@ class Prober {
 
   /// rows   at least one, each as long as the first. Of attention a row is the keys of one query, of dimension 1, at a
   ///        scale of 1; the values pick the weights of the first and the last key. There is no theta but 1.
-  void ask(const std::vector<std::vector<double>>& rows, double theta, ProbeSet& probes);
+  /// beside  what stands beside the logits (RowCase::beside)
+  void ask(const std::vector<std::vector<double>>& rows, double theta, ProbeSet& probes, std::uint64_t beside = 0);
   void ask_masked(bool by_mask, ProbeSet& probes);
   /// For attention: every query is a result. If the kernel refuses lse or entropy, the call is made without them.
   void ask(const AttentionCase& attention, ProbeSet& probes);

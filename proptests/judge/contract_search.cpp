@@ -17,8 +17,9 @@ constexpr std::array exponentials{"exp=1ulp",    "exp=2ulp",  "exp=4ulp",     "e
                                   "exp=E:8,A:3", "exp=16ulp", "exp=E:32,A:3", "exp=64ulp"};
 constexpr const char* widest_exponential = exponentials.back();
 
-bool is_enclosed(Op op) { return op == Op::log_softmax || op == Op::adaptive_softmax || is_attention(op); }
-bool has_coefficients(Op op) { return op == Op::softmax || op == Op::adaptive_softmax || is_attention(op); }
+bool has_word(Op op, std::string_view word) {
+  return std::ranges::find(op->answers.words, word) != op->answers.words.end();
+}
 
 std::string short_number(double value) {
   char text[40];
@@ -62,7 +63,7 @@ void ContractSearch::choose_lengths(std::uint64_t max_length) {
   // Several, to tell lanes, whose height grows with n, from blocks, whose does not. A result of 16 bits shows the sum's
   // error at a million items only; rows whose elements are enclosed one by one are dear.
   const bool narrow = properties(base_.output).precision < properties(base_.accumulator).precision;
-  const std::uint64_t longest = is_enclosed(op_) ? 4096 : std::uint64_t{1} << (narrow ? 20 : 16);
+  const std::uint64_t longest = op_->answers.dear ? 4096 : std::uint64_t{1} << (narrow ? 20 : 16);
   // Rows shorter than a vector register are often added in another order than all others.
   lengths_ = {7, 15, 31};
   for (std::uint64_t n = 64; n <= std::min(longest, std::max<std::uint64_t>(max_length, 64)); n *= 4) {
@@ -74,25 +75,25 @@ void ContractSearch::ask(std::uint64_t max_length) {
   const FormatProperties &output = properties(base_.output), &accumulator = properties(base_.accumulator);
   const FormatProperties& narrow = output.min_exponent > accumulator.min_exponent ? output : accumulator;
   const double normal = -narrow.min_exponent * std::log(2.0) - 1, smallest = normal + narrow.precision * std::log(2.0);
-  const std::size_t count = is_enclosed(op_) ? 256 : 2048;
+  const std::size_t count = op_->answers.dear ? 256 : 2048;
   // Large common parts are for forms that lose them; a log-sum-exp is rounded at their size.
   const std::vector<double> shifts =
-      op_ == Op::logsumexp ? std::vector<double>{0, 0, -0.5} : std::vector<double>{0, 1.5, -3, 100, -1000};
+      op_->answers.at_the_logits ? std::vector<double>{0, 0, -0.5} : std::vector<double>{0, 1.5, -3, 100, -1000};
   ask_pairs(prober_, base_.input, 0, normal, count, shifts, pairs_);
-  if (has_coefficients(op_)) ask_pairs(prober_, base_.input, normal + 2, smallest, 64, std::array{0.0}, tiny_);
+  if (op_->answers.coefficients) ask_pairs(prober_, base_.input, normal + 2, smallest, 64, std::array{0.0}, tiny_);
   for (const std::uint64_t n : lengths_) {
     for (const Format format : accumulators()) {
       // Beyond 1/u additions the sum stands still, and no bound is tight.
       if (n < std::uint64_t{1} << properties(format).precision) ask_half_ulps(prober_, base_.input, format, n, sums_);
     }
   }
-  if (op_ == Op::adaptive_softmax) {
+  if (op_->adaptive && !op_->attention) {
     // Many small coefficients, to each of which 1e-9 is much, at an entropy near ln 350, where beta falls steeply.
     std::vector<double> row(std::min<std::uint64_t>(2 * max_length, 1 << 18), -14.0);
     std::fill_n(row.begin(), std::min<std::size_t>(row.size(), 350), 0.0);
     prober_.ask({row}, 1, paper_);
   }
-  if (is_attention(op_)) ask_scores(prober_, base_.input, scores_);
+  if (op_->attention) ask_scores(prober_, base_.input, scores_);
   prober_.ask_masked(false, masked_);
   prober_.ask_masked(true, masked_);
 }
@@ -124,26 +125,24 @@ std::vector<ContractSearch::Form> ContractSearch::forms() const {
       });
     }
   };
-  if (op_ == Op::log_softmax) either([](Contract& contract) { contract.lse = LseForm::uncentred; });
-  if (op_ == Op::entropy) {
+  const auto has = [&](std::string_view word) { return has_word(op_, word); };
+  if (has("lse")) either([](Contract& contract) { contract.lse = LseForm::uncentred; });
+  if (has("entropy_from")) {
     forms.push_back([](Contract& contract) { contract.entropy_from = EntropyFrom::logits; });
     forms.push_back([](Contract& contract) {
       contract.entropy_from = EntropyFrom::coefficients;
       contract.lse = LseForm::uncentred;
     });
   }
-  if (op_ == Op::softmax || is_attention(op_)) either([=](Contract& contract) { contract.weights = stored; });
-  if (op_ != Op::entropy && op_ != Op::adaptive_softmax && !is_attention(op_)) {
-    either([=](Contract& contract) { contract.total = stored; });
-  }
-  if (is_attention(op_)) {
-    either([=](Contract& contract) { contract.values = stored; });
-    either([=](Contract& contract) { contract.scores = stored; });
+  if (has("weights")) either([=](Contract& contract) { contract.weights = stored; });
+  if (has("total")) either([=](Contract& contract) { contract.total = stored; });
+  if (has("values")) either([=](Contract& contract) { contract.values = stored; });
+  if (has("scores")) either([=](Contract& contract) { contract.scores = stored; });
+  if (has("scale")) {
     either([](Contract& contract) { contract.scale = ScaleUse::split; });
     if (stored == base_.input) either([](Contract& contract) { contract.scale = ScaleUse::stored; });
-  } else if (op_ != Op::adaptive_softmax) {
-    either([](Contract& contract) { contract.theta = ThetaUse::before; });
   }
+  if (has("theta")) either([](Contract& contract) { contract.theta = ThetaUse::before; });
   // Fewest words first.
   std::ranges::stable_sort(forms, {}, [&](const Form& form) {
     Contract contract = base_;
@@ -390,21 +389,21 @@ std::vector<InferredWord> ContractSearch::words(const Contract& found) {
            short_number(steps_[key].share.share) + " of its thresholds";
   };
   const bool acc_told = found.accumulator == Format::f64 || !hidden;
-  const bool conventions = op_ != Op::logsumexp && masked_.size() > 0;
+  const bool conventions = op_->answers.masked_rows && masked_.size() > 0;
   std::vector<InferredWord> result;
   result.push_back(word(found, "acc", acc_told ? "" : rounded, used(pairs_, "acc")));
   result.push_back(word(found, "exp", hidden ? rounded : "", used(pairs_, "exp")));
   result.push_back(word(found, "sum", tells_orders(found) ? "" : rounded, used(sums_, "sum")));
   result.push_back({word_of(found, "masked"), conventions ? Evidence::measured : Evidence::assumed,
-                    conventions            ? "a row of 3 logits, all -inf, and all behind a mask where masks are taken"
-                    : op_ == Op::logsumexp ? "a masked row's log-sum-exp is -inf under every word"
-                                           : "masked rows are refused"});
+                    conventions ? "a row of 3 logits, all -inf, and all behind a mask where masks are taken"
+                    : !op_->answers.masked_rows ? "a masked row's value is the same under every word"
+                                                : "masked rows are refused"});
   result.push_back(word(found, "subnormal", tiny_.size() > 0 ? "" : no_part, used(tiny_, "subnormal")));
   result.push_back(word(found, "entropy", no_part, ""));
-  if (op_ == Op::adaptive_softmax && found.entropy == EntropyForm::any) {
+  if (op_->adaptive && !op_->attention && found.entropy == EntropyForm::any) {
     result.back() = {word_of(found, "entropy"), Evidence::assumed, "no row told the two forms apart"};
   }
-  result.push_back(word(found, "lse", op_ == Op::log_softmax ? "" : no_part, used(pairs_, "lse")));
+  result.push_back(word(found, "lse", has_word(op_, "lse") ? "" : no_part, used(pairs_, "lse")));
   for (const std::string& key : words_set(found)) {
     if (key != "lse") result.push_back(word(found, key.c_str(), "", used(pairs_, key.c_str())));
   }

@@ -44,7 +44,7 @@ class PlacedTensor {
   ChildTensor request() const {
     ChildTensor result;
     result.data = offsets_.empty() ? nullptr : data_;
-    result.is_mask = !place_->format;
+    result.integer_bits = place_->format ? 0 : place_->integer_bits;
     if (place_->format) result.format = *place_->format;
     result.dimensions = static_cast<std::int32_t>(place_->shape.size());
     result.compact = place_->strides.empty();
@@ -86,6 +86,8 @@ ChildRequest request_of(const TensorCall& call, const std::vector<PlacedTensor>&
   request.theta = call.theta;
   request.scale = call.scale;
   request.causal = call.causal ? 1 : 0;
+  request.op = call.op;
+  for (std::size_t i = 0; i < call.roles.size(); ++i) request.roles[i] = static_cast<std::uint32_t>(call.roles[i]);
   return request;
 }
 

@@ -74,16 +74,14 @@ double resolution_of_logarithms(const Contract& contract, const Statistics& stat
   // twice in what the differences have of it, in S and in the difference.
   const bool scaled = contract.theta == ThetaUse::before && statistics.theta != 1;
   const double digits = scaled ? 16 * unit_roundoff(contract) * upper(statistics.maximum_magnitude) : 0;
-  if (scaled && !is_resolved(Op::softmax, contract, statistics)) return infinity;
+  if (scaled && !is_resolved(contract, statistics)) return infinity;
   return (sum < 1 ? sum : 0) + digits;
 }
 
-bool is_resolved(Op op, const Contract& contract, const Statistics& statistics) {
+bool is_resolved(const Contract& contract, const Statistics& statistics, bool cancels) {
   const bool scaled = contract.theta == ThetaUse::before && statistics.theta != 1;
-  const bool log_softmax = op == Op::log_softmax && contract.lse == LseForm::uncentred;
-  const bool entropy = op == Op::entropy && contract.entropy_from != EntropyFrom::deviations;
   // Three roundings of the maximum and of what it is subtracted from.
-  return !(scaled || log_softmax || entropy) || 6 * unit_roundoff(contract) * upper(statistics.maximum_magnitude) < 1;
+  return !(scaled || cancels) || 6 * unit_roundoff(contract) * upper(statistics.maximum_magnitude) < 1;
 }
 
 double resolution_of_entropies(const Contract& contract, const Statistics& statistics) {

@@ -9,17 +9,9 @@
 #include "numerics/rounding.hpp"
 #include "numerics/row_cascade.hpp"
 #include "numerics/upper_bound.hpp"
-#include "proptests/judge/row_judge.hpp"
+#include "proptests/judge/ops/row_op.hpp"
 
 namespace softcheck::proptests {
-
-/// What judge_values works on.
-struct JudgedRow {
-  const numerics::Contract& contract;
-  std::span<const double> logits;
-  double theta;
-  std::span<const double> got;
-};
 
 using Statistics = numerics::RowStatistics<numerics::UpperBound>;
 
@@ -45,7 +37,9 @@ double resolution_of_logarithms(const numerics::Contract& contract, const Statis
 /// False where a form that is not shift-invariant has nothing left: x / T rounded before the maximum is taken
 /// (theta=before), or m + ln S as a number of its own (lse=uncentred, entropy_from=), whose last place is as large as
 /// the differences that a softmax is made of. Such rows are judged by their thresholds and counted apart.
-bool is_resolved(Op op, const numerics::Contract& contract, const Statistics& statistics);
+///
+/// cancels   the op's own form is the second kind
+bool is_resolved(const numerics::Contract& contract, const Statistics& statistics, bool cancels = false);
 
 /// The same of an entropy, whose form may cancel larger terms.
 double resolution_of_entropies(const numerics::Contract& contract, const Statistics& statistics);
@@ -73,13 +67,5 @@ std::optional<ValueFinding> infinite_value(std::string_view claim, std::optional
 
 /// A real as a long double: within 2 units of its last place where the enclosure is that narrow.
 long double nearest(const numerics::Enclosure& value);
-
-/// kernel.softmax.element.
-void judge_coefficients(const JudgedRow& row, numerics::RowCascade& cascade, const Statistics& statistics,
-                        RowVerdicts& verdicts);
-
-/// The ops whose elements are no coefficients of the row itself: every element decided, the worst one shown.
-void judge_log_softmax(const JudgedRow& row, RowVerdicts& verdicts);
-void judge_adaptive_softmax(const JudgedRow& row, RowVerdicts& verdicts);
 
 }  // namespace softcheck::proptests

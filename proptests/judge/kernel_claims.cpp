@@ -3,29 +3,11 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "proptests/judge/attention_judge.hpp"
 #include "proptests/judge/watched_kernel.hpp"
 
 namespace softcheck::proptests {
 
-std::vector<std::string> value_claims(Op op) {
-  switch (op) {
-    case Op::softmax:
-      return {"kernel.softmax.element", "kernel.softmax.row_sum"};
-    case Op::log_softmax:
-      return {"kernel.log_softmax.element"};
-    case Op::logsumexp:
-      return {"kernel.logsumexp.value"};
-    case Op::entropy:
-      return {"kernel.entropy.value"};
-    case Op::adaptive_softmax:
-      return {"kernel.adaptive_softmax.element"};
-    case Op::attention:
-    case Op::adaptive_attention:
-      break;
-  }
-  return attention_claims(op);
-}
+std::vector<std::string> value_claims(Op op) { return {op->claims.begin(), op->claims.end()}; }
 
 std::vector<std::string> kernel_claims(Op op) {
   std::vector<std::string> claims = value_claims(op);
@@ -34,7 +16,7 @@ std::vector<std::string> kernel_claims(Op op) {
        {"kernel.accepts", "kernel.masked_row", "kernel.nan_row", "kernel.deterministic", "kernel.batch_invariant"}) {
     claims.emplace_back(claim);
   }
-  if (!is_attention(op)) claims.emplace_back("kernel.infinite_row");
+  if (!op->attention && op->takes_infinities) claims.emplace_back("kernel.infinite_row");
   std::ranges::sort(claims);
   return claims;
 }

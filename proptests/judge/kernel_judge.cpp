@@ -314,7 +314,7 @@ JudgeOptions interruptible(JudgeOptions options) {
 
 KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& given) {
   const JudgeOptions options = interruptible(given);
-  if (is_attention(subject.op)) {
+  if (subject.op->attention) {
     AttentionTrial trial(subject, options.limits);
     return judge(subject, options, trial);
   }
@@ -326,7 +326,7 @@ KernelJudgement replay_kernel(const KernelSubject& subject, std::string_view pro
                               const JudgeOptions& given) {
   const JudgeOptions options = interruptible(given);
   const bool of_loading = property == std::string(kernel_suite) + "." + loading_sentence;
-  if (is_attention(subject.op)) {
+  if (subject.op->attention) {
     if (!of_loading) require_replayable_attention(subject, case_text);
     AttentionTrial trial(subject, options.limits);
     return replayed(subject, property, case_text, options, trial);

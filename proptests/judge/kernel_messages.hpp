@@ -13,7 +13,7 @@ namespace softcheck::proptests {
 /// One tensor as the child must pass it; the address lies in pages that both processes share.
 struct ChildTensor {
   void* data = nullptr;  // the first element; null where there is none
-  bool is_mask = false;  // uint8; else a number of format
+  int integer_bits = 0;  // 8: uint8; 32, 64: signed integers; 0: numbers of format
   numerics::Format format = numerics::Format::f32;
   std::int32_t dimensions = 0;
   bool compact = false;  // strides are passed as NULL
@@ -50,6 +50,8 @@ struct ChildRequest {
   double theta = 1;
   double scale = 1;
   std::int32_t causal = 0;
+  std::uint32_t op = 0;  // 0: a call of version 1
+  std::array<std::uint32_t, most_inputs> roles{};
 };
 
 /// A message of the child, always of the same size.

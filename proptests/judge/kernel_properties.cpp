@@ -23,8 +23,11 @@ RowOptions rows_for(const KernelSubject& subject, const JudgeOptions& options) {
   rows.domain = subject.domain;
   // The reciprocal of theta must be a number of the accumulator: beyond that no contract promises anything.
   if (subject.contract.accumulator == numerics::Format::f16) rows.theta_exponent = 12;
-  // Adaptive temperature has none of its own.
-  if (subject.op == Op::adaptive_softmax) rows.theta_exponent = 0;
+  if (!subject.op->has_theta) rows.theta_exponent = 0;
+  rows.beside = subject.op->inputs.size() > 1;
+  rows.masks = subject.op->takes_infinities;
+  if (!subject.op->takes_mask) rows.domain.no_mask = true;
+  if (!subject.op->takes_infinities) rows.domain.finite = true;
   return rows;
 }
 
@@ -175,6 +178,11 @@ class PropertyList {
   /// Of the listed matrices those in the domain; no property where none is.
   void add_listed(const char* sentence, std::vector<std::string> claims, std::vector<RowMatrixCase> listed,
                   std::function<rc::Shrinkable<RowMatrixCase>(const RowMatrixCase&)> shrinkable = {}) {
+    for (RowMatrixCase& matrix : listed) {
+      // Some hide an item besides what they are for.
+      if (!subject_.op->takes_mask) matrix.mask = MaskUse::none;
+      if (!subject_.op->takes_infinities) matrix = without(std::move(matrix), infinities);
+    }
     std::erase_if(listed, [&](const RowMatrixCase& matrix) { return !subject_.domain.admits(traits_of(matrix)); });
     if (listed.empty()) return;
     add(sentence, std::move(claims), rc::gen::just(RowMatrixCase{}), &KernelTrial::together, 0, std::move(listed),
@@ -211,8 +219,9 @@ void add_masks(const RowOptions& rows, const ClaimLists& claims, PropertyList& l
            row_matrices(in_domain(nothing_visible)), &KernelTrial::together);
 }
 
-void add_specials(const RowOptions& rows, const ClaimLists& claims, PropertyList& list) {
+void add_specials(const RowOptions& rows, const ClaimLists& claims, bool infinities, PropertyList& list) {
   RowMatrixOptions special = matrices_of(rows, 1100);
+  special.rows.domain.finite = false;
   special.least_rows = special.most_rows = 3;
   special.mask_patterns = false;
   special.shifts = false;
@@ -220,6 +229,7 @@ void add_specials(const RowOptions& rows, const ClaimLists& claims, PropertyList
   special.nans = true;
   list.add("ANanLogitMakesItsRowNan", ClaimLists::with(claims.values, "kernel.nan_row"), row_matrices(special),
            &KernelTrial::together);
+  if (!infinities) return;
   special.nans = false;
   special.rows.max_length = rows.max_length;
   list.add("AnInfiniteLogitGivesNanOrTheLimit", ClaimLists::with(claims.values, "kernel.infinite_row"),
@@ -243,9 +253,9 @@ void add_covers(const RowOptions& rows, const ClaimLists& claims, const KernelSu
   RowMatrixOptions covered = matrices_of(rows, rows.max_length);
   covered.most_rows = std::uint64_t{1} << 17;
   covered.max_elements = options.cover_elements;
-  covered.rows.fully_masked = may_hide(subject.domain);
-  covered.nans = !subject.domain.finite && !subject.exempt.contains("kernel.nan_row");
-  covered.infinities = !subject.domain.finite && !subject.exempt.contains("kernel.infinite_row");
+  covered.rows.fully_masked = may_hide(rows.domain);
+  covered.nans = !rows.domain.finite && !subject.exempt.contains("kernel.nan_row");
+  covered.infinities = !rows.domain.finite && !subject.exempt.contains("kernel.infinite_row");
   const auto made = [covered, &trial, run = options,
                      seed = options.run.seed](const std::function<bool()>& asked_to_end) {
     std::vector<RowMatrixCase> matrices;
@@ -261,7 +271,7 @@ void add_covers(const RowOptions& rows, const ClaimLists& claims, const KernelSu
   std::vector<std::string> decided = ClaimLists::with(claims.values, "kernel.nan_row", covered.nans);
   decided = ClaimLists::with(std::move(decided), "kernel.infinite_row", covered.infinities);
   decided =
-      ClaimLists::with(std::move(decided), "kernel.masked_row", covered.rows.fully_masked && !subject.domain.no_mask);
+      ClaimLists::with(std::move(decided), "kernel.masked_row", covered.rows.fully_masked && !rows.domain.no_mask);
   list.add_later("EveryPairOfClassesIsComputed", std::move(decided), made, [covered](const RowMatrixCase& matrix) {
     return rc::shrinkable::shrinkRecur(matrix,
                                        [covered](const RowMatrixCase& one) { return shrink_row_matrix(one, covered); });
@@ -289,8 +299,8 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   short_rows.max_length = matrices_of(rows, 300).rows.max_length;
   short_rows.max_edge_length = 0;
   list.add("EarlierCallsDoNotMatter", claims.values, row_cases(short_rows), &KernelTrial::after_others);
-  if (may_hide(subject.domain)) add_masks(rows, claims, list);
-  if (!subject.domain.finite) add_specials(rows, claims, list);
+  if (may_hide(rows.domain)) add_masks(rows, claims, list);
+  if (!subject.domain.finite) add_specials(rows, claims, subject.op->takes_infinities, list);
   list.add_listed("EveryWidthIsComputed", claims.values, sweep_for(subject, options));
   const bool empty_rows = subject.domain.length("n").contains(0);
   list.add_listed("AnEmptyCallHasItsValues", ClaimLists::with(claims.clean, "kernel.masked_row", empty_rows),
@@ -300,7 +310,7 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
                   [rows](const RowMatrixCase& matrix) { return with_shrinks(matrix, rows); });
   add_covers(rows, claims, subject, options, trial, list);
   if (options.rows > 0) add_many_rows(rows, claims, options.rows, list);
-  if (subject.required.in_place && !is_row_scalar(subject.op)) {
+  if (subject.required.in_place && subject.op->may_be_in_place) {
     RowMatrixOptions alike = matrices_of(rows, 300);
     alike.shifts = false;
     list.add("TheOutputMayBeTheInput", claims.values, row_matrices(in_domain(alike)), &KernelTrial::in_place);
@@ -309,7 +319,7 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
 }
 
 std::vector<std::string> not_tried_of(const KernelSubject& subject, const JudgeOptions& options) {
-  if (is_attention(subject.op)) {
+  if (subject.op->attention) {
     return {
         "merges of partial states: this ABI has no such op; that parts add up to the whole follows from each value "
         "being within its threshold",
@@ -321,7 +331,7 @@ std::vector<std::string> not_tried_of(const KernelSubject& subject, const JudgeO
       "its threshold",
       "shifts, permutations, monotony in theta, the bounds of Lemma 2.1: no calls of their own, as the exact value has "
       "them and every value is judged against it"};
-  if (is_row_scalar(subject.op)) {
+  if (subject.op->one_value_per_row) {
     result.push_back("the output in the input's place: one value for each row has no such place");
   } else if (!subject.required.in_place) {
     result.push_back("the output in the input's place: not required (--in-place)");

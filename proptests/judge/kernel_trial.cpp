@@ -23,18 +23,22 @@ std::string in_row(std::size_t row, std::size_t rows) {
   return " row " + std::to_string(row) + " of " + std::to_string(rows);
 }
 
+RowCase case_of(const RowMatrixCase& matrix, std::size_t row) {
+  return {matrix.rows[row], matrix.theta, matrix.format, "", matrix.beside};
+}
+
 /// As a case of one row reads, where the matrix is no more than that.
 std::string text_of(const RowMatrixCase& matrix) {
   const bool plain = matrix.rows.size() == 1 && matrix.specials.empty() && matrix.mask == MaskUse::none &&
                      matrix.in == MatrixLayout{} && matrix.out == MatrixLayout{};
-  return plain ? to_text(RowCase{matrix.rows[0], matrix.theta, matrix.format, ""}) : to_text(matrix);
+  return plain ? to_text(case_of(matrix, 0)) : to_text(matrix);
 }
 
 /// Row number row of a call.
 Asked asked_of(const RowMatrixCase& matrix, const std::string& remark, std::size_t row) {
   const std::size_t rows = matrix.rows.size();
   return {text_of(matrix), remark, row, rows == 1 ? "" : in_row(row, rows),
-          to_text(RowCase{matrix.rows[row], matrix.theta, matrix.format, ""})};
+          to_text(case_of(matrix, row))};
 }
 
 /// Which row is given a NaN or an infinity, and where: first, last, or in the middle, as what drops it may do so by
@@ -74,13 +78,14 @@ RowMatrixCase KernelTrial::matrix_of(const RowCase& row_case) const {
   matrix.theta = row_case.theta;
   matrix.format = row_case.format;
   matrix.family = row_case.family;
+  matrix.beside = row_case.beside;
   return matrix;
 }
 
 std::span<const double> KernelTrial::row_of(const std::vector<double>& outputs, std::size_t row,
                                             std::size_t columns) const {
   const std::span<const double> all(outputs);
-  return is_row_scalar(subject_.op) ? all.subspan(row, 1) : all.subspan(row * columns, columns);
+  return subject_.op->one_value_per_row ? all.subspan(row, 1) : all.subspan(row * columns, columns);
 }
 
 bool KernelTrial::in_domain(const RowMatrixCase& matrix) const { return subject_.domain.admits(traits_of(matrix)); }
@@ -188,11 +193,13 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
       like = r - 3;
     if (like && same_bits(values, row_of(got, *like, n))) continue;
     like = r;
-    RowVerdicts verdicts = judge_values(subject_.op, subject_.contract, matrix.rows[r].expand(), matrix.theta, values);
+    const std::vector<std::vector<double>> inputs = inputs_of(matrix, subject_.op, r);
+    RowVerdicts verdicts = judge_values(subject_.op, subject_.contract, inputs[0], matrix.theta, values,
+                                        std::span(inputs).subspan(1));
     vacuity_ += verdicts.vacuity;
     ++judged_rows_;
     for (ValueFinding& finding : verdicts.findings) {
-      errors_.add(finding, [&] { return to_text(RowCase{matrix.rows[r], matrix.theta, matrix.format, ""}); });
+      errors_.add(finding, [&] { return to_text(case_of(matrix, r)); });
       worst.add(std::move(finding), r);
     }
   }
@@ -282,8 +289,7 @@ Certificates KernelTrial::after_others(const RowCase& row_case) {
   Certificates certificates;
   const RowMatrixCase real = matrix_of(row_case);
   RowMatrixCase warmer = real, longer = real, shorter = real;
-  const bool has_theta = subject_.op != Op::adaptive_softmax;
-  warmer.theta = !has_theta || real.theta != 1 ? 1 : 2;
+  warmer.theta = !subject_.op->has_theta || real.theta != 1 ? 1 : 2;
   std::vector<double> logits = row_case.row.expand();
   const bool rest_visible = std::ranges::any_of(std::span(logits).first(logits.size() - 1),
                                                 [](double logit) { return std::isfinite(logit); });

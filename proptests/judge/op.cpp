@@ -1,58 +1,63 @@
 #include "proptests/judge/op.hpp"
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <vector>
 
 namespace softcheck::proptests {
 namespace {
 
-// The softmax family's first.
-constexpr std::array<Op, 7> ops{Op::softmax,          Op::log_softmax, Op::logsumexp,         Op::entropy,
-                                Op::adaptive_softmax, Op::attention,   Op::adaptive_attention};
+// A line for each op; those of rows first.
+const std::vector<Op>& list() {
+  static const std::vector<Op> ops{
+      Op::softmax,             //
+      Op::log_softmax,         //
+      Op::logsumexp,           //
+      Op::entropy,             //
+      Op::adaptive_softmax,    //
+      Op::attention,           //
+      Op::adaptive_attention,  //
+  };
+  return ops;
+}
 
 }  // namespace
 
-std::span<const Op> all_ops() { return ops; }
+std::span<const Op> all_ops() { return list(); }
 
-std::span<const Op> row_ops() { return std::span(ops).first<5>(); }
-
-bool is_attention(Op op) { return op == Op::attention || op == Op::adaptive_attention; }
-
-std::string_view to_string(Op op) {
-  switch (op) {
-    case Op::softmax:
-      return "softmax";
-    case Op::log_softmax:
-      return "log_softmax";
-    case Op::logsumexp:
-      return "logsumexp";
-    case Op::entropy:
-      return "entropy";
-    case Op::adaptive_softmax:
-      return "adaptive_softmax";
-    case Op::attention:
-      return "attention";
-    case Op::adaptive_attention:
-      return "adaptive_attention";
-  }
-  return "?";
+std::span<const Op> row_ops() {
+  const auto count = std::ranges::count_if(list(), [](Op op) { return !op->attention; });
+  return std::span(list()).first(static_cast<std::size_t>(count));
 }
+
+const RowOp& Op::rows() const {
+  if (const RowOp* op = definition_->rows()) return *op;
+  throw std::logic_error("Op::rows: need an op of rows, got " + std::string(definition_->traits.name));
+}
+
+std::string_view to_string(Role role) {
+  static constexpr std::array<std::string_view, 13> names{
+      "logits", "mask",          "q",       "k", "v", "out", "lse", "out_gradient", "lse_gradient", "saved",
+      "labels", "class_weights", "upstream"};
+  return names.at(static_cast<std::size_t>(role));
+}
+
+std::string_view to_string(Op op) { return op->name; }
 
 Op parse_op(std::string_view name) {
   std::string known;
-  for (Op op : ops) {
-    if (to_string(op) == name) return op;
+  for (const Op op : all_ops()) {
+    if (op->name == name) return op;
     known += ' ';
-    known += to_string(op);
+    known += op->name;
   }
   throw std::invalid_argument("--op: need one of" + known + ", got '" + std::string(name) + "'");
 }
 
-bool is_row_scalar(Op op) { return op == Op::logsumexp || op == Op::entropy; }
-
 numerics::Format output_format(Op op, numerics::Format input) {
   using numerics::Format;
-  return (is_row_scalar(op) || is_attention(op)) && input != Format::f64 ? Format::f32 : input;
+  return (op->one_value_per_row || op->attention) && input != Format::f64 ? Format::f32 : input;
 }
 
 }  // namespace softcheck::proptests

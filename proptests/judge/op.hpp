@@ -1,30 +1,118 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "kernels/abi/softcheck_kernel.h"
 #include "numerics/format.hpp"
 
 namespace softcheck::proptests {
 
-/// What a kernel computes (kernels/abi/softcheck_kernel.h): of a row of logits, or of queries, keys and values.
-enum class Op { softmax, log_softmax, logsumexp, entropy, adaptive_softmax, attention, adaptive_attention };
+class RowOp;
 
+/// What a tensor of a call is to its op: the ABI's softcheck_role (kernels/abi/softcheck_kernel.h).
+enum class Role : std::uint32_t {
+  logits = SOFTCHECK_ROLE_LOGITS,
+  mask = SOFTCHECK_ROLE_MASK,
+  query = SOFTCHECK_ROLE_QUERY,
+  key = SOFTCHECK_ROLE_KEY,
+  value = SOFTCHECK_ROLE_VALUE,
+  out = SOFTCHECK_ROLE_OUT,
+  lse = SOFTCHECK_ROLE_LSE,
+  out_gradient = SOFTCHECK_ROLE_OUT_GRADIENT,
+  lse_gradient = SOFTCHECK_ROLE_LSE_GRADIENT,
+  saved = SOFTCHECK_ROLE_SAVED,
+  labels = SOFTCHECK_ROLE_LABELS,
+  class_weights = SOFTCHECK_ROLE_CLASS_WEIGHTS,
+  upstream = SOFTCHECK_ROLE_UPSTREAM,
+};
+
+/// How many values an input has beside a matrix of rows: one for each item, or one for each row.
+enum class Extent { items, rows };
+
+/// An input of an op.
+struct OpInput {
+  Role role;
+  Extent extent = Extent::items;
+  bool is_index = false;  // integers: int32 or int64, as the call draws; else numbers of the first input's dtype
+};
+
+/// The name of a tensor in this role: "logits", "q".
+std::string_view to_string(Role role);
+
+/// What of a contract an op's results can tell (--infer).
+struct ContractAnswers {
+  /// Words that the op's arithmetic has beside acc, exp, sum and subnormal, for the search to try.
+  std::span<const std::string_view> words = {};
+  bool coefficients = false;   // results as small as exponentials: they show subnormal=
+  bool dear = false;           // elements are enclosed one by one: few rows are asked
+  bool at_the_logits = false;  // results are as large as the logits, and rounded there
+  bool masked_rows = true;     // masked= says what a row with nothing visible becomes
+};
+
+/// What is fixed of an op.
+struct OpTraits {
+  std::string_view name;
+  std::span<const OpInput> inputs;            // in the ABI's order, without the mask
+  std::span<const std::string_view> outputs;  // names, in the ABI's order
+  std::span<const std::string_view> claims;   // on values, the first output's first
+  bool attention = false;                     // of queries, keys and values; else of rows
+  bool one_value_per_row = false;             // not one for each element
+  bool has_theta = true;
+  bool adaptive = false;  // beta follows from the entropy (Appendix G)
+  bool takes_mask = true;
+  bool takes_infinities = true;  // -inf stands for a masked item, +inf has a limit
+  bool may_be_in_place = false;  // the output may be the first input
+  std::uint32_t number = 0;      // the ABI's op; 0: version 1 says it by the plug-in's own knowledge
+  ContractAnswers answers = {};
+};
+
+/// An op: one object in proptests/judge/ops/. Nothing outside asks which one it is.
+class OpDefinition {
+ public:
+  const OpTraits traits;
+
+  /// Nothing unless the op is one of rows.
+  virtual const RowOp* rows() const { return nullptr; }
+
+  OpDefinition(const OpDefinition&) = delete;
+  OpDefinition& operator=(const OpDefinition&) = delete;
+
+ protected:
+  constexpr explicit OpDefinition(const OpTraits& given) : traits(given) {}
+  ~OpDefinition() = default;
+};
+
+/// What a kernel computes (kernels/abi/softcheck_kernel.h): one of the definitions.
+class Op {
+ public:
+  static const Op softmax, log_softmax, logsumexp, entropy, adaptive_softmax, attention, adaptive_attention;
+
+  constexpr Op(const OpDefinition& definition) : definition_(&definition) {}  // NOLINT(google-explicit-constructor)
+
+  const OpTraits* operator->() const { return &definition_->traits; }
+  /// throws   std::logic_error unless the op is one of rows
+  const RowOp& rows() const;
+
+  friend bool operator==(Op a, Op b) { return a.definition_ == b.definition_; }
+
+ private:
+  const OpDefinition* definition_;
+};
+
+/// All that are shipped, those of rows first.
 std::span<const Op> all_ops();
-/// Those of the softmax family: of rows of logits.
 std::span<const Op> row_ops();
-bool is_attention(Op op);
+
 std::string_view to_string(Op op);
 
 /// throws   std::invalid_argument naming the known ops
 Op parse_op(std::string_view name);
 
-/// One value for each row, not for each element.
-bool is_row_scalar(Op op);
-
-/// Format that the ABI gives an output for an input of some format: the input's, but f32 for the row scalars of 16-bit
-/// logits. Of attention that of lse and entropy: out always has the input's.
+/// Format that the ABI gives an output for an input of some format: the input's, but f32 for values of whole rows of
+/// 16-bit inputs. Of attention that of lse and entropy: out always has the input's.
 numerics::Format output_format(Op op, numerics::Format input);
 
 }  // namespace softcheck::proptests

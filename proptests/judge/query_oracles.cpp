@@ -8,7 +8,7 @@ using namespace numerics;
 
 QueryOracles::QueryOracles(const AttentionTask& task, const AttentionRow& row, std::span<const std::size_t> items)
     : query_(row.query), scale_(row.scale), value_size_(row.value_size), items_(items.size()) {
-  if (task.op == Op::adaptive_attention) definition_ = definition_of(task.contract);
+  if (task.op->adaptive) definition_ = definition_of(task.contract);
   for (const std::size_t j : items) {
     const auto take = [j](std::vector<double>& to, std::span<const double> from, std::size_t size) {
       to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(j * size),

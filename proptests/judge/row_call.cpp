@@ -10,6 +10,7 @@
 
 #include "numerics/special_values.hpp"
 #include "proptests/generators/row_families.hpp"
+#include "proptests/judge/ops/row_op.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -38,13 +39,46 @@ double byte_of_visible(std::size_t element) {
 
 TensorPlace output_place(const RowMatrixCase& matrix, Op op, numerics::Format format) {
   TensorPlace place = place_of(format, matrix, matrix.out);
-  if (!is_row_scalar(op)) return place;
+  if (!op->one_value_per_row) return place;
   place.shape.pop_back();
   if (!place.strides.empty()) place.strides.pop_back();
   return place;
 }
 
 }  // namespace
+
+namespace {
+
+// What stands beside the logits: laid out as a mask would be, of which such an op has none; one value a row compact.
+void add_beside(const RowMatrixCase& matrix, Op op, TensorCall& call) {
+  const std::span<const OpInput> inputs = op->inputs;
+  std::vector<std::vector<double>> values(inputs.size());
+  for (std::size_t r = 0; r < matrix.rows.size(); ++r) {
+    const std::vector<std::vector<double>> of_row = inputs_of(matrix, op, r);
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      values[k].insert(values[k].end(), of_row[k].begin(), of_row[k].end());
+    }
+  }
+  call.inputs[0].values = std::move(values[0]);
+  for (std::size_t k = 1; k < inputs.size(); ++k) {
+    TensorPlace place = place_of(matrix.format, matrix, matrix.visible);
+    if (inputs[k].extent == Extent::rows) {
+      place = place_of(matrix.format, matrix, {});
+      place.shape.pop_back();
+    }
+    if (inputs[k].is_index) {
+      place.format.reset();
+      place.integer_bits = matrix.beside % 2 == 0 ? 64 : 32;
+    }
+    call.inputs.push_back({place, std::move(values[k]), {}});
+  }
+}
+
+}  // namespace
+
+std::vector<std::vector<double>> inputs_of(const RowMatrixCase& matrix, Op op, std::size_t row) {
+  return op.rows().input_values(matrix.format, matrix.rows[row].expand(), matrix.beside);
+}
 
 TensorCall call_of(const RowMatrixCase& matrix, Op op, numerics::Format output, const CallForm& form) {
   const double largest = numerics::properties(matrix.format).largest;
@@ -68,6 +102,11 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, numerics::Format output, 
   TensorCall call;
   call.theta = matrix.theta;
   call.inputs.push_back({place_of(matrix.format, matrix, matrix.in), std::move(logits), {}});
+  if (op->number != 0) {
+    call.op = op->number;
+    for (const OpInput& input : op->inputs) call.roles.push_back(input.role);
+    add_beside(matrix, op, call);
+  }
   for (const SpecialLogit& one : matrix.specials)
     call.inputs[0].patterns[one.row * matrix.columns + one.item] = one.bits;
   if (matrix.mask != MaskUse::none) {
@@ -140,7 +179,6 @@ unsigned features_of(const RowMatrixCase& matrix) {
   if (hidden && matrix.mask != MaskUse::tensor) features |= infinities;
   if (matrix.theta != 1) features |= a_theta;
   for (const MatrixLayout* layout : {&matrix.in, &matrix.out, &matrix.visible}) {
-    if (layout == &matrix.visible && matrix.mask == MaskUse::none) continue;
     if (has_column_stride(*layout)) features |= column_strides;
     if ((!layout->compact() && !has_column_stride(*layout)) || layout->offset > 0) features |= gaps;
   }

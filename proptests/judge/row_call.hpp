@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "proptests/generators/row_matrix.hpp"
 #include "proptests/judge/op.hpp"
@@ -20,6 +22,9 @@ struct CallForm {
 /// an unwritten cache may. Any nonzero byte marks a visible item.
 ///
 TensorCall call_of(const RowMatrixCase& matrix, Op op, numerics::Format output, const CallForm& form = {});
+
+/// The values of all inputs of the op for one row, the first input's first.
+std::vector<std::vector<double>> inputs_of(const RowMatrixCase& matrix, Op op, std::size_t row);
 
 /// The largest power of two, up to a page, that divides the first address of every tensor of the call.
 std::uint64_t alignment_of(const TensorCall& call);

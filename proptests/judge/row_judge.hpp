@@ -21,19 +21,37 @@ struct RowVerdicts {
 /// Judges a kernel's results for one row of logits by the thresholds of its contract (numerics/rounding.hpp, B2,
 /// B4, B5, B6, B10): for each claim one finding, of the element that used most of its threshold.
 ///
-/// Claims: kernel.softmax.element, kernel.softmax.row_sum, kernel.log_softmax.element, kernel.logsumexp.value,
-/// kernel.entropy.value, kernel.adaptive_softmax.element, and kernel.masked_row for a fully masked row.
+/// Claims: the op's own (OpTraits::claims), and kernel.masked_row for a fully masked row.
 ///
+/// op       one of rows
 /// logits   (n) finite or -inf
 /// got      (n), or (1) for the row scalars
+/// beside   values of the op's other inputs: (n) or (1) each
 RowVerdicts judge_values(Op op, const numerics::Contract& contract, std::span<const double> logits, double theta,
-                         std::span<const double> got);
+                         std::span<const double> got, std::span<const std::vector<double>> beside = {});
 
 /// The same for a row with +inf among its logits: every value is NaN or the limit, which gives those items all weight.
 ///
 /// logits   (n) at least one +inf, no NaN
 RowVerdicts judge_limit(Op op, const numerics::Contract& contract, std::span<const double> logits, double theta,
                         std::span<const double> got);
+
+/// The exact values of the op for one row of logits, one for each element or one for the row.
+///
+/// logits   (n) at least one finite, no NaN; or +inf, whose limit it is then
+/// error    at most four doubles, but for values that cancel beyond 512 bits
+void exact_row(Op op, const numerics::Contract& contract, std::span<const double> logits, double theta,
+               std::span<double> lower, std::span<double> upper, std::span<const std::vector<double>> beside = {});
+
+/// What stands in place of them for a row of n items with nothing visible, as masked= says.
+void exact_masked_row(Op op, const numerics::Contract& contract, std::size_t n, std::span<double> lower,
+                      std::span<double> upper);
+
+/// What the contract grants each value of a row: 0 where it must be exact, infinite where nothing is promised.
+///
+/// logits   as for exact_row
+void granted_row(Op op, const numerics::Contract& contract, std::span<const double> logits, double theta,
+                 std::span<double> allowed, std::span<const std::vector<double>> beside = {});
 
 struct RowFindings {
   std::vector<numerics::Certificate> certificates;

@@ -26,6 +26,13 @@ void require_valid(const TensorPlace& place) {
   }
 }
 
+// The low bits of a pattern: of 8 not signed, of others two's complement.
+double integer_of(const TensorPlace& place, std::uint64_t pattern) {
+  if (place.integer_bits == 8) return static_cast<double>(pattern);
+  const int spare = 64 - place.integer_bits;
+  return static_cast<double>(static_cast<std::int64_t>(pattern << spare) >> spare);
+}
+
 bool one_view(const TensorPlace& a, const TensorPlace& b) {
   return a.format == b.format && a.shape == b.shape && a.strides == b.strides && a.offset == b.offset &&
          a.against_the_end == b.against_the_end;
@@ -40,7 +47,8 @@ std::size_t TensorPlace::elements() const {
 }
 
 std::size_t TensorPlace::element_bytes() const {
-  return format ? static_cast<std::size_t>(numerics::properties(*format).storage_bits) / 8 : 1;
+  return format ? static_cast<std::size_t>(numerics::properties(*format).storage_bits) / 8
+                : static_cast<std::size_t>(integer_bits) / 8;
 }
 
 std::vector<std::int64_t> TensorPlace::strides_in_use() const {
@@ -78,6 +86,7 @@ std::vector<std::size_t> TensorPlace::offsets() const {
 void require_valid(const TensorCall& call) {
   if (call.inputs.empty() || call.inputs.size() > most_inputs) refuse("1 to 4 inputs", call.inputs.size());
   if (call.outputs.empty() || call.outputs.size() > most_outputs) refuse("1 to 3 outputs", call.outputs.size());
+  if (call.op != 0 && call.roles.size() != call.inputs.size()) refuse("a role for each input", call.roles.size());
   for (const InputTensor& input : call.inputs) {
     require_valid(input.place);
     if (input.values.size() != input.place.elements()) {
@@ -102,7 +111,7 @@ std::vector<std::uint64_t> encode(const InputTensor& tensor) {
   bits.reserve(tensor.values.size());
   const std::optional<numerics::Format> format = tensor.place.format;
   for (const double value : tensor.values) {
-    bits.push_back(format ? numerics::encode(*format, value) : static_cast<std::uint64_t>(value));
+    bits.push_back(format ? numerics::encode(*format, value) : static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
   }
   for (const auto& [element, pattern] : tensor.patterns) bits.at(element) = pattern;
   return bits;
@@ -112,7 +121,7 @@ std::vector<double> decode(const TensorPlace& place, const std::vector<std::uint
   std::vector<double> values;
   values.reserve(bits.size());
   for (const std::uint64_t pattern : bits) {
-    values.push_back(place.format ? numerics::decode(*place.format, pattern) : static_cast<double>(pattern));
+    values.push_back(place.format ? numerics::decode(*place.format, pattern) : integer_of(place, pattern));
   }
   return values;
 }

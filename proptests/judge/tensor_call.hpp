@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "numerics/format.hpp"
+#include "proptests/judge/op.hpp"
 
 namespace softcheck::proptests {
 
@@ -18,11 +19,12 @@ inline constexpr std::size_t most_outputs = 3;
 
 /// A tensor's shape and its layout in memory. Every argument of a call has its own.
 struct TensorPlace {
-  std::optional<numerics::Format> format = numerics::Format::f32;  // nothing: uint8, a mask
+  std::optional<numerics::Format> format = numerics::Format::f32;  // nothing: integers of integer_bits
   std::vector<std::int64_t> shape;                                 // 1 to 4 dimensions, each >= 0
   std::vector<std::int64_t> strides;  // >= 1, in elements, keeping the elements apart; empty: compact, passed as NULL
   std::int64_t offset = 0;            // elements of byte_offset in front of the view
   bool against_the_end = true;        // the view ends (else begins) at a page that cannot be touched
+  int integer_bits = 8;               // 8: uint8, a mask; 32 and 64: signed, labels
   std::size_t alignment = 1;          // of the first element's address: bytes, a power of two up to a page
 
   std::size_t elements() const;
@@ -55,6 +57,9 @@ struct TensorCall {
   double theta = 1;
   double scale = 1;
   bool causal = false;
+  /// The ABI's op where version 1 cannot say it; the roles of the inputs are then passed, too.
+  std::uint32_t op = 0;
+  std::vector<Role> roles = {};
 };
 
 /// How a call ended. Only a function of the judge's own program can report `malformed`: the wrapped function returned a

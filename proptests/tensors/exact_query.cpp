@@ -6,6 +6,7 @@
 #include "numerics/adaptive_oracle.hpp"
 #include "numerics/special_values.hpp"
 #include "proptests/judge/attention_thresholds.hpp"
+#include "proptests/judge/ops/row_elements.hpp"
 #include "proptests/tensors/paired_sums.hpp"
 
 namespace softcheck::proptests {
@@ -31,7 +32,7 @@ std::optional<EnclosedRow> weights_of(const AttentionTask& task, const Attention
     if (!scores.back()) return std::nullopt;
   }
   const EnclosedRow plain(std::move(scores));
-  if (task.op != Op::adaptive_attention) return plain;
+  if (!task.op->adaptive) return plain;
   const bool paper = definition_of(task.contract) == EntropyDefinition::paper;
   return plain.scaled(inverse_temperature(paper ? entropy_with_epsilon(plain) : plain.entropy()));
 }

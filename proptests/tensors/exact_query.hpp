@@ -6,7 +6,7 @@
 
 #include "numerics/enclosed_row.hpp"
 #include "proptests/judge/query_oracles.hpp"
-#include "proptests/tensors/exact_row.hpp"
+#include "proptests/tensors/double_bounds.hpp"
 
 namespace softcheck::proptests {
 

@@ -30,7 +30,7 @@ std::optional<QuickRow> quick_softmax(const Contract& contract, std::span<const 
   const Statistics statistics = statistics_of(filter, contract, logits, theta);
   const auto threshold = softmax_error(contract, statistics);
   const auto plain = softmax_error(contract, statistics, Grants::none);
-  if (!is_askable(threshold) || !is_askable(plain) || !is_resolved(Op::softmax, contract, statistics)) {
+  if (!is_askable(threshold) || !is_askable(plain) || !is_resolved(contract, statistics)) {
     return std::nullopt;
   }
   const ErrorQuestion question{

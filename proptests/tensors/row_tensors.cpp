@@ -36,7 +36,9 @@ RowTensors::RowTensors(const TensorTask& task)
   mask_.shape = logits_.shape;
 }
 
-Shape RowTensors::output_shape() const { return is_row_scalar(task_.op) ? all_but_last(logits_.shape) : logits_.shape; }
+Shape RowTensors::output_shape() const {
+  return task_.op->one_value_per_row ? all_but_last(logits_.shape) : logits_.shape;
+}
 
 RowKind RowTensors::load(std::size_t row, std::span<double> logits) const {
   decode_elements(logits_, walk_.offset(row, logits_.strides), logits_.strides.back(), logits);
@@ -58,12 +60,12 @@ void RowTensors::require_output(const HeldTensor& output) const {
   const Shape need = output_shape();
   Shape column = need;
   column.push_back(1);
-  if (is_row_scalar(task_.op) && output.shape == column) return;
+  if (task_.op->one_value_per_row && output.shape == column) return;
   require_shape("output", output.shape, need);
 }
 
 void RowTensors::load_output(const HeldTensor& output, std::size_t row, std::span<double> values) const {
-  const std::int64_t stride = is_row_scalar(task_.op) ? 0 : output.strides.back();
+  const std::int64_t stride = task_.op->one_value_per_row ? 0 : output.strides.back();
   decode_elements(output, walk_.offset(row, output.strides), stride, values);
 }
 

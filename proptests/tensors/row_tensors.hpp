@@ -30,7 +30,7 @@ class RowTensors {
   /// Of the op's output.
   Shape output_shape() const;
   /// How many values the op has for a row.
-  std::size_t values() const { return is_row_scalar(task_.op) ? 1 : columns_; }
+  std::size_t values() const { return task_.op->one_value_per_row ? 1 : columns_; }
 
   /// logits   (columns), -inf where an item is masked
   RowKind load(std::size_t row, std::span<double> logits) const;

@@ -21,7 +21,7 @@ std::optional<double> logit_at(const HeldTensor& logits, std::span<const std::in
 
 numerics::Format format_of_claim(std::string_view claim, const TensorTask& task, const numerics::Contract& contract,
                                  std::span<const HeldTensor> outputs) {
-  const bool is_scalar = is_attention(task.op) && (claim.ends_with(".lse") || claim.ends_with(".entropy"));
+  const bool is_scalar = task.op->attention && (claim.ends_with(".lse") || claim.ends_with(".entropy"));
   return is_scalar && outputs.size() > 1 && outputs[1].format ? *outputs[1].format : contract.output;
 }
 
@@ -40,7 +40,7 @@ ShownRow shown_row(const JudgedTensorRow& row, const TensorTask& task, const num
   shown.index = "[" + shown.index + "]";
   shown.claim = finding.claim;
   shown.item = finding.item;
-  if (finding.item && !is_attention(task.op)) shown.logit = logit_at(task.inputs[0], row.index, *finding.item);
+  if (finding.item && !task.op->attention) shown.logit = logit_at(task.inputs[0], row.index, *finding.item);
   shown.got = finding.got;
   shown.share = row.share;
   shown.verdict = word_of_decision(finding.decision);

@@ -12,7 +12,15 @@ std::string format_name(const std::optional<numerics::Format>& format) {
   return format ? std::string(numerics::properties(*format).name) : "a mask of bytes";
 }
 
-std::size_t own_inputs(Op op) { return is_attention(op) ? 3 : 1; }
+std::size_t own_inputs(Op op) { return op->inputs.size(); }
+
+std::string names_of(Op op) {
+  std::string names;
+  for (const OpInput& input : op->inputs) {
+    names += (names.empty() ? "" : ", ") + std::string(to_string(input.role));
+  }
+  return names;
+}
 
 void require_memory(const HeldTensor& tensor, const std::string& name) {
   if (tensor.strides.size() != tensor.shape.size()) {
@@ -43,29 +51,24 @@ void require_same_format(const HeldTensor& tensor, const std::string& name, nume
 
 void require_parameters(const TensorTask& task) {
   const std::string op(to_string(task.op));
-  const bool has_theta = !is_attention(task.op) && task.op != Op::adaptive_softmax;
-  if (!has_theta && task.theta != 1) refuse_parameter("theta", "1, as " + op + " has no temperature", task.theta);
+  if (!task.op->has_theta && task.theta != 1)
+    refuse_parameter("theta", "1, as " + op + " has no temperature", task.theta);
   // The judge's own arithmetic holds in this range (numerics/row_filter.hpp).
   if (!(task.theta >= 0x1p-1000 && task.theta <= 0x1p1000)) {
     refuse_parameter("theta", "a temperature in [2^-1000, 2^1000]", task.theta);
   }
-  if (!is_attention(task.op) && task.scale != 1) refuse_parameter("scale", "1, as " + op + " has none", task.scale);
+  if (!task.op->attention && task.scale != 1) refuse_parameter("scale", "1, as " + op + " has none", task.scale);
   if (!std::isfinite(task.scale)) refuse_parameter("scale", "a finite number", task.scale);
-  if (!is_attention(task.op) && task.causal) throw std::invalid_argument("causal: need false, as " + op + " has none");
+  if (!task.op->attention && task.causal) throw std::invalid_argument("causal: need false, as " + op + " has none");
 }
 
 }  // namespace
 
 std::string input_name(Op op, std::size_t k) {
-  static constexpr const char* of_attention[] = {"q", "k", "v"};
-  if (k >= own_inputs(op)) return "mask";
-  return is_attention(op) ? of_attention[k] : "logits";
+  return std::string(to_string(k < own_inputs(op) ? op->inputs[k].role : Role::mask));
 }
 
-std::string output_name(Op op, std::size_t k) {
-  static constexpr const char* of_attention[] = {"output", "lse", "entropy"};
-  return is_attention(op) && k < 3 ? of_attention[k] : "output";
-}
+std::string output_name(Op op, std::size_t k) { return std::string(op->outputs[std::min(k, op->outputs.size() - 1)]); }
 
 bool has_mask(const TensorTask& task) { return task.inputs.size() > own_inputs(task.op); }
 
@@ -86,7 +89,7 @@ void require_numbers(const HeldTensor& tensor, const std::string& name) {
 void require_task(const TensorTask& task) {
   const std::size_t own = own_inputs(task.op);
   if (task.inputs.size() != own && task.inputs.size() != own + 1) {
-    throw std::invalid_argument("inputs: need " + std::string(own == 1 ? "logits" : "q, k, v") + "[, mask], got " +
+    throw std::invalid_argument("inputs: need " + names_of(task.op) + "[, mask], got " +
                                 std::to_string(task.inputs.size()) + " tensors");
   }
   const numerics::Format format = input_format(task);
@@ -99,7 +102,7 @@ void require_task(const TensorTask& task) {
 }
 
 void require_formats(const TensorTask& task, const numerics::Contract& contract, std::span<const HeldTensor> outputs) {
-  const std::size_t most = is_attention(task.op) ? 3 : 1;
+  const std::size_t most = task.op->outputs.size();
   if (outputs.empty() || outputs.size() > most) {
     throw std::invalid_argument("outputs: need " + std::string(most == 1 ? "one tensor" : "output[, lse[, entropy]]") +
                                 ", got " + std::to_string(outputs.size()) + " tensors");

@@ -11,17 +11,17 @@ namespace softcheck::proptests {
 numerics::Contract contract_for(const TensorTask& task, std::string_view words,
                                 std::optional<numerics::Format> output) {
   const numerics::Format input = input_format(task);
-  const numerics::Format usual = is_attention(task.op) ? input : output_format(task.op, input);
+  const numerics::Format usual = task.op->attention ? input : output_format(task.op, input);
   return numerics::parse_contract(words, input, output.value_or(usual));
 }
 
 std::vector<std::int64_t> output_shape(const TensorTask& task, std::size_t which) {
-  const std::size_t most = is_attention(task.op) ? 2 : 0;
+  const std::size_t most = task.op->outputs.size() - 1;
   if (which > most) {
     throw std::invalid_argument("output_shape: need an output from 0 to " + std::to_string(most) + ", got " +
                                 std::to_string(which));
   }
-  return is_attention(task.op) ? AttentionTensors(task).output_shape(which) : RowTensors(task).output_shape();
+  return task.op->attention ? AttentionTensors(task).output_shape(which) : RowTensors(task).output_shape();
 }
 
 }  // namespace softcheck::proptests

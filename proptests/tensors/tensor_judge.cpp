@@ -75,7 +75,7 @@ TensorJudgement judge_rows(const TensorTask& task, const Contract& contract, con
     const RowKind kind = tensors.load(row, logits);
     tensors.load_output(output, row, got);
     if (kind == RowKind::nan) {
-      tally.add(row, {{nan_finding(got, is_row_scalar(task.op) ? 0 : got.size())}, {}});
+      tally.add(row, {{nan_finding(got, task.op->one_value_per_row ? 0 : got.size())}, {}});
     } else if (kind == RowKind::infinite) {
       tally.add(row, limit_verdicts(task, contract, logits, got));
     } else if (!is_quick(task, contract, kind, row, logits, got, tally)) {
@@ -177,8 +177,8 @@ TensorJudgement judge_tensors(const TensorTask& task, const Contract& contract, 
   const numerics::FpEnvironmentGuard environment;
   require_task(task);
   require_formats(task, contract, outputs);
-  return is_attention(task.op) ? judge_queries(task, contract, outputs, options)
-                               : judge_rows(task, contract, outputs[0], options);
+  return task.op->attention ? judge_queries(task, contract, outputs, options)
+                            : judge_rows(task, contract, outputs[0], options);
 }
 
 }  // namespace softcheck::proptests

@@ -9,8 +9,6 @@
 #include "proptests/judge/attention_thresholds.hpp"
 #include "proptests/tensors/attention_tensors.hpp"
 #include "proptests/tensors/exact_query.hpp"
-#include "proptests/tensors/exact_row.hpp"
-#include "proptests/tensors/granted_row.hpp"
 #include "proptests/tensors/row_tensors.hpp"
 #include "proptests/tensors/task_checks.hpp"
 #include "proptests/tensors/tensor_judge.hpp"
@@ -153,7 +151,7 @@ void reference(const TensorTask& task, const Contract& contract, std::size_t whi
   require_room(task, which, upper.size());
   require_input(task, contract);
   const numerics::PrecisionScope precision(113);
-  if (is_attention(task.op)) {
+  if (task.op->attention) {
     const AttentionTask by = attention_task(task, contract);
     return over_queries(task, which, [&](AttentionTensors& tensors, QueryKind kind, std::size_t at, std::size_t n) {
       exact_query(by, tensors, kind, which, lower.subspan(at, n), upper.subspan(at, n));
@@ -165,7 +163,7 @@ void reference(const TensorTask& task, const Contract& contract, std::size_t whi
       std::ranges::fill(low, nan);
       std::ranges::fill(high, nan);
     } else if (kind == RowKind::nothing) {
-      exact_masked_row(task.op, contract.masked, logits.size(), low, high);
+      exact_masked_row(task.op, contract, logits.size(), low, high);
     } else {
       exact_row(task.op, contract, logits, task.theta, low, high);
     }
@@ -177,7 +175,7 @@ void thresholds(const TensorTask& task, const Contract& contract, std::size_t wh
   require_room(task, which, allowed.size());
   require_input(task, contract);
   const numerics::PrecisionScope precision(113);
-  if (is_attention(task.op)) {
+  if (task.op->attention) {
     const AttentionTask by = attention_task(task, contract);
     return over_queries(task, which, [&](AttentionTensors& tensors, QueryKind kind, std::size_t at, std::size_t n) {
       granted_query(by, tensors, kind, which, allowed.subspan(at, n));

@@ -106,7 +106,7 @@ std::size_t rows_of_task(const TensorTask& task) {
 }
 
 std::string parameters_text(const TensorTask& task) {
-  if (is_attention(task.op)) return fmt::format(", scale {}{}", task.scale, task.causal ? ", causal" : "");
+  if (task.op->attention) return fmt::format(", scale {}{}", task.scale, task.causal ? ", causal" : "");
   return task.theta == 1 ? "" : fmt::format(", theta {}", task.theta);
 }
 

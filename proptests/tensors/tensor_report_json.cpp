@@ -48,7 +48,7 @@ std::string tensors_json(const TensorJudgement& judgement, const TensorTask& tas
   OrderedJson result = OrderedJson::parse(to_json(Report{judgement.rows}));
   result["op"] = to_string(task.op);
   result["contract"] = numerics::to_string(contract);
-  if (is_attention(task.op)) {
+  if (task.op->attention) {
     result["scale"] = task.scale;
     result["causal"] = task.causal;
   } else {

@@ -60,8 +60,7 @@ std::string TensorTally::name_of(std::size_t row) const {
 }
 
 numerics::Format TensorTally::format_of(std::string_view claim) const {
-  return claim.ends_with(".lse") || (is_attention(task_.op) && claim.ends_with(".entropy")) ? scalars_
-                                                                                            : contract_.output;
+  return claim.ends_with(".lse") || (task_.op->attention && claim.ends_with(".entropy")) ? scalars_ : contract_.output;
 }
 
 void TensorTally::add_finding(std::size_t row, ValueFinding finding, double share) {
@@ -201,7 +200,7 @@ std::vector<std::string> TensorTally::reasons_for_vacuity() const {
     reasons.emplace_back("every claim on values is exempt");
   }
   // Of attention's claims those on lse and entropy need tensors that the caller need not have.
-  const std::size_t needed = is_attention(task_.op) ? 1 : claims.size();
+  const std::size_t needed = task_.op->attention ? 1 : claims.size();
   for (std::size_t k = 0; vacuity.rows > 0 && k < needed; ++k) {
     if (!decided_or_exempt(claims[k])) reasons.push_back(claims[k] + " was decided in no row");
   }

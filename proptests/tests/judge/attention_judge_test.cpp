@@ -12,6 +12,7 @@
 #include "numerics/attention_oracle.hpp"
 #include "proptests/generators/attention.hpp"
 #include "proptests/judge/attention_thresholds.hpp"
+#include "proptests/judge/kernel_claims.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -130,7 +131,7 @@ double beside(const Judgeable& value, double share) {
 TEST_P(AttentionJudge, AValueBeyondItsThresholdDoesNotHold) {
   for (const Op op : {Op::attention, Op::adaptive_attention}) {
     const AttentionTask task = task_of(op, GetParam());
-    const std::vector<std::string> claims = attention_claims(op);
+    const std::vector<std::string> claims = value_claims(op);
     for (const AttentionCase& a : cases_of(GetParam(), 30)) {
       const AttentionRow row = first_row(a);
       const VisibleKeys visible(task.contract, row);
@@ -164,7 +165,7 @@ TEST_P(AttentionJudge, NoNumberIsNoValue) {
   for (const double wrong : {nan, infinity, -infinity}) {
     Ideal got = ideal_of(task, row);
     got.out[0] = got.lse = got.entropy = wrong;
-    for (const std::string& claim : attention_claims(Op::attention)) {
+    for (const std::string& claim : value_claims(Op::attention)) {
       EXPECT_EQ(decision_of(judge_attention(task, row, got.values()), claim), Decision::violated) << claim;
     }
   }

@@ -50,7 +50,7 @@ TensorCall lowered(const KernelCall& call) {
   }
   if (call.in_place) {
     result.outputs.push_back({result.inputs[0].place, 0});
-  } else if (is_row_scalar(call.op)) {
+  } else if (call.op->one_value_per_row) {
     result.outputs.push_back({column_of(call.output, call.rows, call.output_layout), std::nullopt});
   } else {
     result.outputs.push_back({place_of(call.output, call.rows, call.columns, call.output_layout), std::nullopt});

@@ -57,7 +57,7 @@ TEST_P(KernelFamilies, OnlyOnePropertyFindsThisBug) {
   EXPECT_EQ(broken, std::vector<std::string>{GetParam().property});
 }
 
-constexpr OnlyOne bugs[] = {
+const OnlyOne bugs[] = {
     {"mutant_nondeterministic", "EveryValueLiesWithinItsThreshold", Op::softmax, "deterministic"},
     {"mutant_not_batch_invariant", "LayoutsAndNeighboursDoNotMatter", Op::softmax, "batch-invariant"},
     {"mutant_results_kept_for_same_logits", "EarlierCallsDoNotMatter"},

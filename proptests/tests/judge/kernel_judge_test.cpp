@@ -75,9 +75,9 @@ TEST(KernelJudge, ExemptingEveryClaimOnValuesLeavesNoPass) {
 
 TEST(KernelJudge, TheClaimsThatCanBeExemptedAreThoseThatAreJudged) {
   for (const Op op : all_ops()) {
-    KernelSubject subject = subject_of(is_attention(op) ? "attention_correct_online" : "correct_two_pass");
+    KernelSubject subject = subject_of(op->attention ? "attention_correct_online" : "correct_two_pass");
     subject.op = op;
-    subject.required = {true, true, !is_row_scalar(op) && !is_attention(op)};
+    subject.required = {true, true, !op->one_value_per_row && !op->attention};
     JudgeOptions options = judge_options(Effort::quick);
     options.run.cases = 1;
     std::set<std::string> judged{"kernel.accepts"};  // of kernels with a domain alone

@@ -45,7 +45,7 @@ std::vector<double> ideal(Op op, Format output, const std::vector<double>& logit
   std::vector<double> values;
   for (const Enclosure& exact : exact_values(op, logits, theta)) {
     values.push_back(round_to(output, exact.midpoint()));
-    const bool masked = !is_row_scalar(op) && std::isinf(logits[values.size() - 1]);
+    const bool masked = !op->one_value_per_row && std::isinf(logits[values.size() - 1]);
     if (masked) values.back() = op == Op::log_softmax ? -infinity : 0;
   }
   return values;
@@ -148,7 +148,7 @@ TEST(RowJudge, AnInfinityIsWrongWhereTheExactValueIsFiniteUnderEveryContract) {
                             "acc=bf16 sum=sequential"}) {
     const auto verdict = [&](Op op, double value) {
       const Contract contract = parse_contract(words, Format::f16, output_format(op, Format::f16));
-      const std::vector<double> got(is_row_scalar(op) ? 1 : zeros.size(), value);
+      const std::vector<double> got(op->one_value_per_row ? 1 : zeros.size(), value);
       return worst(judge_row(op, contract, zeros, 1, got, "").certificates);
     };
     EXPECT_EQ(verdict(Op::logsumexp, infinity), Verdict::violated) << words;

@@ -68,13 +68,13 @@ TEST(TensorJudge, OneWrongElementInTheLastRowIsFoundThere) {
   for (const Op op : row_ops()) {
     for (const Format format : tensor_formats) {
       RowSample sample(op, format, {50, 33}, sample_numbers(format, 1650, 3, 2));
-      const std::size_t place = is_row_scalar(op) ? 49 : 49 * 33 + 7;
+      const std::size_t place = op->one_value_per_row ? 49 : 49 * 33 + 7;
       sample.output.set(place, sample.output.at(place) * 1.25);
       const TensorJudgement judgement = sample.judged();
       EXPECT_EQ(judgement.verdict, ReportVerdict::fail) << to_string(op);
       EXPECT_EQ(judgement.failed, 1u);
       EXPECT_EQ(worst_index(judgement), std::vector<std::int64_t>{49});
-      EXPECT_EQ(judgement.worst[0].finding.item, is_row_scalar(op) ? std::nullopt : std::optional<std::size_t>(7));
+      EXPECT_EQ(judgement.worst[0].finding.item, op->one_value_per_row ? std::nullopt : std::optional<std::size_t>(7));
       EXPECT_GT(judgement.worst[0].share, 1);
       EXPECT_GT(judgement.profile.back(), 1);
       EXPECT_NE(details_text(judgement).find("row (49)"), std::string::npos) << details_text(judgement);
@@ -183,7 +183,7 @@ TEST(TensorJudge, ARowWithAnInfinityIsNaNOrItsLimit) {
     numbers[12] = numbers[15] = tensor_infinity;
     RowSample sample(op, Format::f32, {3, 10}, numbers);
     EXPECT_EQ(sample.judged().verdict, ReportVerdict::pass) << to_string(op) << details_text(sample.judged());
-    const std::size_t width = is_row_scalar(op) ? 1 : 10;
+    const std::size_t width = op->one_value_per_row ? 1 : 10;
     RowSample other = sample;
     for (std::size_t i = 0; i < width; ++i) other.output.set(width + i, tensor_nan);
     EXPECT_EQ(other.judged().verdict, ReportVerdict::pass);

@@ -10,7 +10,6 @@
 #include "numerics/row_filter.hpp"
 #include "numerics/simd_target.hpp"
 #include "proptests/judge/row_judge.hpp"
-#include "proptests/tensors/granted_row.hpp"
 #include "proptests/tensors/quick_softmax.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 

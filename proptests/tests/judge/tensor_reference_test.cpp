@@ -73,7 +73,7 @@ TEST(TensorReference, HoldsWhatTheOraclesFind) {
         const RowOracle oracle(row, task.theta);
         if (op == Op::logsumexp) exact.expect_around(r, oracle.logsumexp());
         if (op == Op::entropy) exact.expect_around(r, oracle.entropy());
-        if (is_row_scalar(op)) continue;
+        if (op->one_value_per_row) continue;
         const AdaptiveRowOracle adaptive(row, EntropyDefinition::exact);
         for (std::size_t i = 0; i < 12; ++i) {
           if (std::isinf(row[i])) {
@@ -129,7 +129,7 @@ TEST(TensorReference, ANaNIsNaNAndHasNoThreshold) {
   for (const Op op : row_ops()) {
     const TensorTask task{.op = op, .inputs = {logits.held()}};
     const ExactTensor exact(task, contract_for(task, ""));
-    const std::size_t width = is_row_scalar(op) ? 1 : 12;
+    const std::size_t width = op->one_value_per_row ? 1 : 12;
     for (std::size_t i = 0; i < 5 * width; ++i) {
       EXPECT_EQ(std::isnan(exact.lower[i]), i / width == 2) << to_string(op);
       EXPECT_EQ(std::isnan(exact.upper[i]), i / width == 2);

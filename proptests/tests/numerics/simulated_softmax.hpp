@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "proptests/tests/numerics/simulated_arithmetic.hpp"
+#include "proptests/tests/numerics/simulated_order.hpp"
 
 namespace softcheck::numerics::simulated {
 
@@ -111,45 +112,9 @@ class Kernel {
     return {maximum, arithmetic_.add(left.sum, right.sum), arithmetic_.add(left.deviations, right.deviations)};
   }
 
-  State sequential(std::span<const State> states) {
-    State total = states.front();
-    for (const State& state : states.subspan(1)) total = merge(total, state);
-    return total;
-  }
-
-  State pairwise(std::vector<State> states) {
-    while (states.size() > 1) {
-      std::vector<State> halved;
-      for (std::size_t i = 0; i + 1 < states.size(); i += 2) halved.push_back(merge(states[i], states[i + 1]));
-      if (states.size() % 2) halved.push_back(states.back());
-      states = std::move(halved);
-    }
-    return states.front();
-  }
-
   State reduce(std::vector<State> leaves) {
-    const Summation& summation = arithmetic_.contract().summation;
-    const std::size_t width = summation.width;
-    const std::span<const State> all(leaves);
-    std::vector<State> partial;
-    switch (summation.kind) {
-      case Summation::Kind::sequential:
-        return sequential(all);
-      case Summation::Kind::tree:
-        return pairwise(std::move(leaves));
-      case Summation::Kind::lanes:
-        partial.assign(width, State{});
-        for (std::size_t i = 0; i < all.size(); ++i) {
-          partial[i % width] = i < width ? all[i] : merge(partial[i % width], all[i]);
-        }
-        return pairwise(std::move(partial));
-      case Summation::Kind::blocks:
-        for (std::size_t i = 0; i < all.size(); i += width) {
-          partial.push_back(sequential(all.subspan(i, std::min(width, all.size() - i))));
-        }
-        return pairwise(std::move(partial));
-    }
-    return {};
+    return merged_in_order(arithmetic_.contract().summation, std::move(leaves), State{},
+                           [&](const State& a, const State& b) { return merge(a, b); });
   }
 
   Results finish(std::span<const double> row, std::span<const double> weights, State total) {

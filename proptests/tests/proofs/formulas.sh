@@ -1,8 +1,9 @@
 #!/bin/sh
-# formulas.sh PROOFS BUILD [--write|HEADER]: the C++ header of the theorems' formulas and constants is what Coq prints.
+# formulas.sh PROOFS BUILD [--write|HEADER]: the C++ headers of the theorems' formulas and constants are what Coq prints;
+# HEADER is compared in the place of theorem_formulas.hpp.
 set -eu
 proofs=$1 build=$2
-header=$(dirname "$0")/../numerics/theorem_formulas.hpp
+headers=$(dirname "$0")/../numerics
 command -v coqc >/dev/null 2>&1 || { echo "Skipped: no coqc"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -50,12 +51,44 @@ Definition header := joined [
   line ""; "}  // namespace softcheck::theorems"].
 Eval vm_compute in header.
 TEXT
-coqc -q -Q "$build" softcheck -w none "$work/print.v" >"$work/printed"
-sed -e '1s/^ *= "//' -e '/^ *: string$/d' -e 's/"%string$//' -e '$s/"$//' "$work/printed" | sed -e 's/" *$//' >"$work/header"
-if [ "${3:-}" = --write ]; then
-  cp "$work/header" "$header.new" && mv "$header.new" "$header"
-  exit 0
-fi
-[ -z "${3:-}" ] || header=$3
-diff "$header" "$work/header" || { echo "theorem_formulas.hpp is not what Coq prints: sh $0 $proofs $build --write"; exit 1; }
-echo "$(grep -c '^template' "$header") templates and the constants agree"
+cat >"$work/print_gradient.v" <<'TEXT'
+From Coq Require Import String List ZArith.
+From softcheck.numerics Require Import formula gradient_formulas.
+Import ListNotations.
+Local Open Scope string_scope.
+Definition quantities := [roundoff; exp_error; sum_floor; product_floor; exp_floor; reading_unit; reading_loss;
+  product_unit; product_loss; output_roundoff; output_floor; height; terms; magnitude; mean_magnitude;
+  largest_coefficient; largest_upstream; coefficient; upstream; gradient_magnitude; argument_log; power; argument].
+Definition every_quantity_is_there : forall q, In q quantities.
+Proof. destruct q; cbn; tauto. Qed.
+Definition line (text : string) := text ++ newline.
+Definition joined (texts : list string) := fold_right append "" texts.
+Definition header := joined [
+  line "// Generated from theory/proofs by proptests/tests/proofs/formulas.sh: the right-hand sides of the theorems about";
+  line "// gradients, as Coq prints them. Not to be edited.";
+  line "// clang-format off"; line "#pragma once"; line "";
+  line "namespace softcheck::theorems::gradients {"; line "";
+  line "/// What the formulas speak of: theory/proofs/numerics/gradient_formulas.v.";
+  line "template <class T>"; line "struct Quantities {";
+  joined (map (fun q => line ("  T " ++ name q ++ "{};")) quantities);
+  line "};"; line "";
+  joined (map (fun f => line (definition name f)) all_formulas);
+  line "}  // namespace softcheck::theorems::gradients"].
+Eval vm_compute in header.
+TEXT
+printed() { # VERNACULAR: the string it evaluates to, as lines
+  coqc -q -Q "$build" softcheck -w none "$1" >"$work/printed"
+  sed -e '1s/^ *= "//' -e '/^ *: string$/d' -e 's/"%string$//' -e '$s/"$//' "$work/printed" | sed -e 's/" *$//'
+}
+printed "$work/print.v" >"$work/theorem_formulas.hpp"
+printed "$work/print_gradient.v" >"$work/theorem_gradient_formulas.hpp"
+for name in theorem_formulas theorem_gradient_formulas; do
+  header=$headers/$name.hpp
+  if [ "${3:-}" = --write ]; then
+    cp "$work/$name.hpp" "$header.new" && mv "$header.new" "$header"
+    continue
+  fi
+  [ "$name" != theorem_formulas ] || [ -z "${3:-}" ] || header=$3
+  diff "$header" "$work/$name.hpp" || { echo "$name.hpp is not what Coq prints: sh $0 $proofs $build --write"; exit 1; }
+  echo "$name.hpp: $(grep -c '^template' "$header") templates agree"
+done

@@ -1,9 +1,12 @@
 // softmax: the cascade decides every element; which one is shown, and the errors, come from its quickest stage.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "numerics/certified_sum.hpp"
 #include "numerics/special_values.hpp"
 #include "proptests/judge/judged_row.hpp"
+#include "proptests/judge/ops/row_elements.hpp"
 
 namespace softcheck::proptests {
 
@@ -37,17 +40,20 @@ Enclosure expected_element(const JudgedRow& row, RowCascade& cascade, std::span<
   return exp(gap / Enclosure(row.theta)) / (ExactSums(cascade).sum_minus_one + 1);
 }
 
-}  // namespace
+constexpr std::array inputs{OpInput{Role::logits}};
+constexpr std::array<std::string_view, 1> outputs{"output"};
+constexpr std::array<std::string_view, 2> claims{"kernel.softmax.element", "kernel.softmax.row_sum"};
+constexpr std::array<std::string_view, 3> words{"weights", "total", "theta"};
 
 void judge_coefficients(const JudgedRow& row, RowCascade& cascade, const Statistics& statistics,
                         RowVerdicts& verdicts) {
   const auto threshold = softmax_error(row.contract, statistics);
   const auto plain = softmax_error(row.contract, statistics, Grants::none);
-  const std::string_view claim = "kernel.softmax.element";
+  const std::string_view claim = claims[0];
   const double constant = upper(threshold.constant), slope = upper(threshold.slope), floor = upper(threshold.floor);
   const double plain_constant = upper(plain.constant), plain_slope = upper(plain.slope);
   const bool promised = std::isfinite(constant) && std::isfinite(slope) && std::isfinite(floor);
-  const bool resolved = is_resolved(Op::softmax, row.contract, statistics);
+  const bool resolved = is_resolved(row.contract, statistics);
   const double maximum = cascade.statistics().maximum;
   const std::vector<ProbabilityBounds> bounds = filter_softmax(row.logits, cascade.statistics());
   const std::vector<long double> exact = coefficients(row, cascade, bounds);
@@ -93,5 +99,69 @@ void judge_coefficients(const JudgedRow& row, RowCascade& cascade, const Statist
   finding.decision = judgement.row();
   verdicts.findings.push_back(std::move(finding));
 }
+
+void judge_row_total(const JudgedRow& row, const Statistics& statistics, RowVerdicts& verdicts) {
+  const double threshold = upper(row_sum_error(row.contract, statistics).total());
+  if (!std::isfinite(threshold)) return;
+  const auto stray = std::ranges::find_if(row.got, [](double value) { return !std::isfinite(value); });
+  const double total = stray == row.got.end() ? certified_sum(row.got).value : *stray;
+  verdicts.findings.push_back(
+      {claims[1], std::nullopt, Enclosure(1), total, threshold, judge_row_sum(row.got, threshold), {}, false});
+}
+
+class Softmax final : public RowOp {
+ public:
+  constexpr Softmax()
+      : RowOp({.name = "softmax",
+               .inputs = inputs,
+               .outputs = outputs,
+               .claims = claims,
+               .may_be_in_place = true,
+               .answers = {.words = words, .coefficients = true}}) {}
+
+  void judge(const JudgedRow& row, RowVerdicts& verdicts) const override {
+    RowCascade cascade(row.logits, row.theta);
+    const Statistics statistics = statistics_of(cascade.statistics(), row.contract, row.logits, row.theta);
+    judge_coefficients(row, cascade, statistics, verdicts);
+    judge_row_total(row, statistics, verdicts);
+  }
+
+  void enclose(const RowInputs& row, std::span<double> lower, std::span<double> upper) const override {
+    const PrecisionScope precision(113);
+    RowCascade cascade(row.logits, row.theta);
+    const Enclosure maximum(cascade.statistics().maximum), sum = ExactSums(cascade).sum_minus_one + 1;
+    OracleLadder<RowOracle> oracles([&] { return RowOracle(row.logits, row.theta); });
+    for (std::size_t i = 0; i < row.logits.size(); ++i) {
+      if (std::isinf(row.logits[i])) continue;
+      const Enclosure near = exp((Enclosure(row.logits[i]) - maximum) / Enclosure(row.theta)) / sum;
+      const Enclosure best = refined(near, [&] { return oracles.now().softmax(i); });
+      lower[i] = best.lower_double();
+      upper[i] = best.upper_double();
+    }
+  }
+
+  void grant(const RowInputs& row, std::span<double> allowed) const override {
+    const RowCascade cascade(row.logits, row.theta);
+    const FilterStatistics& filter = cascade.statistics();
+    const auto threshold = softmax_error(row.contract, statistics_of(filter, row.contract, row.logits, row.theta));
+    const bool promised =
+        std::isfinite(upper(threshold.at(UpperBound(0), UpperBound(1)))) && std::isfinite(upper(threshold.slope));
+    const std::vector<ProbabilityBounds> bounds = filter_softmax(row.logits, filter);
+    for (std::size_t i = 0; i < row.logits.size(); ++i) {
+      const double logit = row.logits[i];
+      allowed[i] =
+          !promised ? infinity
+          : std::isinf(logit)
+              ? 0
+              : upper(threshold.at(deviation_at_most(filter.maximum, logit, row.theta), UpperBound(bounds[i].upper)));
+    }
+  }
+};
+
+constinit const Softmax definition;
+
+}  // namespace
+
+constinit const Op Op::softmax = definition;
 
 }  // namespace softcheck::proptests

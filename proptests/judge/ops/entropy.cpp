@@ -1,0 +1,70 @@
+#include <array>
+#include <optional>
+
+#include "proptests/judge/ops/row_op.hpp"
+#include "proptests/judge/ops/row_scalar.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using namespace numerics;
+
+constexpr std::array inputs{OpInput{Role::logits}};
+constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.entropy.value"};
+constexpr std::array<std::string_view, 2> words{"entropy_from", "theta"};
+
+Enclosure near_value(RowCascade& cascade) {
+  const ExactSums sums(cascade);
+  return log1p(sums.sum_minus_one) + sums.weighted_deviation / (sums.sum_minus_one + 1);
+}
+
+class Entropy final : public RowOp {
+ public:
+  constexpr Entropy()
+      : RowOp({.name = "entropy",
+               .inputs = inputs,
+               .outputs = outputs,
+               .claims = claims,
+               .one_value_per_row = true,
+               .answers = {.words = words}}) {}
+
+  void judge(const JudgedRow& row, RowVerdicts& verdicts) const override {
+    RowCascade cascade(row.logits, row.theta);
+    const Statistics statistics = statistics_of(cascade.statistics(), row.contract, row.logits, row.theta);
+    RowScalar scalar{claims[0], contracted_entropy_error(row.contract, statistics),
+                     contracted_entropy_error(row.contract, statistics, Grants::none), Enclosure(0)};
+    scalar.decision = cascade.judge_entropy(row.got[0], upper(scalar.threshold.total()));
+    scalar.resolution = resolution_of_entropies(row.contract, statistics);
+    scalar.resolved = is_resolved(row.contract, statistics, row.contract.entropy_from != EntropyFrom::deviations);
+    const PrecisionScope precision(113);
+    scalar.exact = near_value(cascade);
+    const double undershoot = upper(entropy_undershoot(row.contract, statistics));
+    if (const auto reason = entropy_out_of_range(row.contract, row.got[0], undershoot)) {
+      verdicts.findings.push_back(
+          {claims[0], std::nullopt, scalar.exact, row.got[0], undershoot, Decision::violated, {}, false, *reason});
+    }
+    judge_scalar(row, scalar, verdicts);
+  }
+
+  void enclose(const RowInputs& row, std::span<double> lower, std::span<double> upper) const override {
+    const PrecisionScope precision(113);
+    RowCascade cascade(row.logits, row.theta);
+    enclose_scalar(near_value(cascade), row, &RowOracle::entropy, lower, upper);
+  }
+
+  void grant(const RowInputs& row, std::span<double> allowed) const override {
+    const RowCascade cascade(row.logits, row.theta);
+    const Statistics statistics = statistics_of(cascade.statistics(), row.contract, row.logits, row.theta);
+    allowed[0] = upper(contracted_entropy_error(row.contract, statistics).total());
+  }
+
+  Enclosure uniform(std::uint64_t n) const override { return log(Enclosure::integer(n)); }
+};
+
+constinit const Entropy definition;
+
+}  // namespace
+
+constinit const Op Op::entropy = definition;
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,66 @@
+#include <array>
+
+#include "numerics/special_values.hpp"
+#include "proptests/judge/ops/row_op.hpp"
+#include "proptests/judge/ops/row_scalar.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using namespace numerics;
+
+constexpr std::array inputs{OpInput{Role::logits}};
+constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.logsumexp.value"};
+constexpr std::array<std::string_view, 2> words{"total", "theta"};
+
+Enclosure near_value(RowCascade& cascade, double theta) {
+  return Enclosure(cascade.statistics().maximum) / Enclosure(theta) + log1p(ExactSums(cascade).sum_minus_one);
+}
+
+class LogSumExp final : public RowOp {
+ public:
+  constexpr LogSumExp()
+      : RowOp({.name = "logsumexp",
+               .inputs = inputs,
+               .outputs = outputs,
+               .claims = claims,
+               .one_value_per_row = true,
+               .answers = {.words = words, .at_the_logits = true, .masked_rows = false}}) {}
+
+  void judge(const JudgedRow& row, RowVerdicts& verdicts) const override {
+    RowCascade cascade(row.logits, row.theta);
+    const Statistics statistics = statistics_of(cascade.statistics(), row.contract, row.logits, row.theta);
+    RowScalar scalar{claims[0], logsumexp_error(row.contract, statistics),
+                     logsumexp_error(row.contract, statistics, Grants::none), Enclosure(0)};
+    scalar.decision = cascade.judge_logsumexp(row.got[0], upper(scalar.threshold.total()));
+    // The sum of m / theta and ln S may cancel: what is left is no more accurate than its terms.
+    scalar.resolution = resolution_of_logarithms(row.contract, statistics) +
+                        properties(row.contract.accumulator).unit_roundoff * statistics.maximum_magnitude.value();
+    scalar.resolved = is_resolved(row.contract, statistics);
+    const PrecisionScope precision(113);
+    scalar.exact = near_value(cascade, row.theta);
+    judge_scalar(row, scalar, verdicts);
+  }
+
+  void enclose(const RowInputs& row, std::span<double> lower, std::span<double> upper) const override {
+    const PrecisionScope precision(113);
+    RowCascade cascade(row.logits, row.theta);
+    enclose_scalar(near_value(cascade, row.theta), row, &RowOracle::logsumexp, lower, upper);
+  }
+
+  void grant(const RowInputs& row, std::span<double> allowed) const override {
+    const RowCascade cascade(row.logits, row.theta);
+    const Statistics statistics = statistics_of(cascade.statistics(), row.contract, row.logits, row.theta);
+    allowed[0] = upper(logsumexp_error(row.contract, statistics).total());
+  }
+
+  double nothing() const override { return -infinity; }
+};
+
+constinit const LogSumExp definition;
+
+}  // namespace
+
+constinit const Op Op::logsumexp = definition;
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,123 @@
+#include "proptests/judge/ops/row_elements.hpp"
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "numerics/special_values.hpp"
+#include "proptests/judge/judged_row.hpp"
+
+namespace softcheck::proptests {
+
+using namespace numerics;
+
+namespace {
+
+// |got - value| <= threshold, the value from an oracle made anew at each precision.
+template <class Value>
+Decision decide(double got, double threshold, Value&& value) {
+  if (!std::isfinite(got)) return Decision::violated;
+  if (threshold == infinity) return Decision::proved;
+  return escalate([&] { return less_equal(abs(Enclosure(got) - value()), Enclosure(threshold)); });
+}
+
+// What no threshold excuses: the first value that is not so.
+std::optional<ValueFinding> broken_rule(const RowOp& op, const JudgedRow& row, RowElements& elements) {
+  if (op.traits.one_value_per_row) return std::nullopt;
+  // Of a row whose log-sum-exp overflows not even a masked item's value is promised.
+  if (elements.promised) {
+    if (auto found = masked_item_that_is_not(op.nothing(), elements.claim(), row)) return found;
+  }
+  if (row.got.empty() || !elements.are_coefficients()) return std::nullopt;
+  return coefficient_out_of_range(elements.claim(), row, [&](std::size_t i) { return elements.excess(i); });
+}
+
+Decision decide_element(const JudgedRow& row, RowElements& elements, std::size_t i, const Quick& quick,
+                        double allowed) {
+  const double got = row.got[i];
+  const Decision decision = quick.within(allowed, got);
+  return decision == Decision::undecided ? decide(got, allowed, [&] { return elements.value(i); }) : decision;
+}
+
+}  // namespace
+
+Decision Quick::within(double threshold, double got) const {
+  // One rounding in the difference, one in the sum.
+  const long double distance = std::fabs(got - value);
+  const long double margin = error + 2 * std::numeric_limits<long double>::epsilon() * (distance + error);
+  if (distance + margin <= threshold) return Decision::proved;
+  return distance - margin > threshold ? Decision::violated : Decision::undecided;
+}
+
+Quick RowElements::quick(std::size_t i) {
+  const Enclosure exact = value(i);
+  const long double middle = nearest(exact);
+  if (!std::isfinite(middle)) return {middle, std::numeric_limits<long double>::infinity()};
+  // The halves of a long double are doubles of an enclosure's ends: what is left of either is the error.
+  const auto high = static_cast<double>(middle);
+  const Enclosure of_middle = Enclosure(high) + Enclosure(static_cast<double>(middle - high));
+  return {middle, abs(exact - of_middle).upper_double()};
+}
+
+void judge_elements(const RowOp& op, const JudgedRow& row, RowElements& elements, RowVerdicts& verdicts) {
+  verdicts.vacuity.add_row(!elements.promised, elements.resolved);
+  if (const auto found = broken_rule(op, row, elements)) {
+    verdicts.findings.push_back(*found);
+    return;
+  }
+  ValueFinding worst{elements.claim(), std::nullopt, Enclosure(0), 0, 0, Decision::proved, {}, false};
+  double most_used = 0;
+  std::optional<std::size_t> shown;
+  for (std::size_t i = 0; i < row.got.size(); ++i) {
+    if (!op.traits.one_value_per_row && std::isinf(row.logits[i])) continue;
+    const Quick quick = elements.quick(i);
+    const double allowed = elements.threshold(i), got = row.got[i];
+    const auto exact = static_cast<double>(quick.value);
+    const double metric = elements.metric(i, std::fabs(exact));
+    const bool counted = verdicts.vacuity.add(row.contract, metric, elements.resolution,
+                                              allowed == infinity || elements.is_vacuous(i, metric));
+    if (counted) worst.errors.add(row.contract.output, exact, static_cast<double>(got - quick.value), i, allowed);
+    if (allowed == infinity) {
+      const auto infinite = infinite_value(elements.claim(), i, row.contract, got, elements.value(i));
+      if (!infinite || elements.overflows(i)) continue;
+      verdicts.findings.push_back(*infinite);
+      return;
+    }
+    if (std::isinf(got) && overflows_rightly(row.contract, got, elements.value(i), allowed)) continue;
+    if (got == -infinity && elements.overflows(i)) continue;
+    const Decision decision = decide_element(row, elements, i, quick, allowed);
+    const double used = std::isfinite(got) ? std::fabs(static_cast<double>(got - quick.value)) / allowed : infinity;
+    const bool worse =
+        !shown || severity(decision) > severity(worst.decision) || (decision == worst.decision && used > most_used);
+    if (!worse) continue;
+    shown = i;
+    worst.decision = decision;
+    most_used = used;
+  }
+  if (!shown) return;
+  const PrecisionScope precision(113);
+  worst.expected = elements.value(*shown);
+  worst.got = row.got[*shown];
+  worst.threshold = elements.threshold(*shown);
+  if (!op.traits.one_value_per_row) worst.item = shown;
+  verdicts.findings.push_back(std::move(worst));
+}
+
+bool is_narrow(const Enclosure& value) {
+  double end = value.lower_double();
+  for (int k = 0; k < 4; ++k) end = std::nextafter(end, infinity);
+  return value.upper_double() <= end;
+}
+
+Enclosure refined(const Enclosure& near, const std::function<Enclosure()>& value) {
+  Enclosure best = near;
+  for (const unsigned precision : std::array<unsigned, 2>{256, 512}) {
+    if (is_narrow(best)) break;
+    const PrecisionScope scope(precision);
+    best = value();
+  }
+  return best;
+}
+
+}  // namespace softcheck::proptests

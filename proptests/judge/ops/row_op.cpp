@@ -1,0 +1,51 @@
+#include "proptests/judge/ops/row_op.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "numerics/special_values.hpp"
+#include "proptests/judge/ops/row_elements.hpp"
+
+namespace softcheck::proptests {
+
+using namespace numerics;
+
+std::vector<std::vector<double>> RowOp::input_values(Format, std::span<const double> logits, std::uint64_t) const {
+  return {{logits.begin(), logits.end()}};
+}
+
+std::unique_ptr<RowElements> RowOp::elements(const RowInputs&) const {
+  throw std::logic_error(std::string(traits.name) +
+                         ": need an op that gives its elements, or overrides what uses them");
+}
+
+void RowOp::judge(const JudgedRow& row, RowVerdicts& verdicts) const {
+  const PrecisionScope precision(113);
+  const std::unique_ptr<RowElements> of = elements(row);
+  judge_elements(*this, row, *of, verdicts);
+}
+
+void RowOp::enclose(const RowInputs& row, std::span<double> lower, std::span<double> upper) const {
+  const PrecisionScope precision(113);
+  const std::unique_ptr<RowElements> of = elements(row);
+  for (std::size_t i = 0; i < lower.size(); ++i) {
+    if (!traits.one_value_per_row && std::isinf(row.logits[i])) continue;
+    const Enclosure value = refined(of->value(i), [&] { return of->value(i); });
+    lower[i] = value.lower_double();
+    upper[i] = value.upper_double();
+  }
+}
+
+void RowOp::grant(const RowInputs& row, std::span<double> allowed) const {
+  const PrecisionScope precision(113);
+  const std::unique_ptr<RowElements> of = elements(row);
+  for (std::size_t i = 0; i < allowed.size(); ++i) {
+    const bool masked = !traits.one_value_per_row && std::isinf(row.logits[i]);
+    allowed[i] = !of->promised ? infinity : masked ? 0 : of->threshold(i);
+  }
+}
+
+Enclosure RowOp::uniform(std::uint64_t n) const { return Enclosure(1) / Enclosure::integer(n); }
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "numerics/contract.hpp"
+#include "numerics/enclosure.hpp"
+#include "proptests/judge/op.hpp"
+#include "proptests/judge/row_judge.hpp"
+
+namespace softcheck::proptests {
+
+class RowElements;
+
+/// One row of a call. Items that are not there are logits of -inf.
+struct RowInputs {
+  const numerics::Contract& contract;
+  std::span<const double> logits;  // (n) of the first input
+  double theta = 1;
+  std::span<const std::vector<double>> beside = {};  // of the other inputs: (n) or (1)
+};
+
+/// With what a kernel made of it.
+struct JudgedRow : RowInputs {
+  std::span<const double> got;  // (n), or (1) of an op with one value per row
+};
+
+/// An op of rows. A new one gives its elements (row_elements.hpp) and is judged, shown and inferred by them; the ops
+/// that have something quicker override what follows from them.
+class RowOp : public OpDefinition {
+ public:
+  const RowOp* rows() const final { return this; }
+
+  /// The values of all inputs for a row of drawn logits; the first input's first.
+  ///
+  /// format   of the numbers
+  /// beside   any number stands for other inputs beside the same logits (RowCase::beside); 0 is the simplest
+  virtual std::vector<std::vector<double>> input_values(numerics::Format format, std::span<const double> logits,
+                                                  std::uint64_t beside) const;
+
+  /// The exact values of a row and their thresholds. The inputs outlive them.
+  ///
+  /// row   at least one finite logit, no NaN, no +inf
+  virtual std::unique_ptr<RowElements> elements(const RowInputs& row) const;
+
+  /// One finding for each claim, of the element that used most of its threshold.
+  virtual void judge(const JudgedRow& row, RowVerdicts& verdicts) const;
+
+  /// The exact values, each between two doubles: at most four doubles apart, but where terms cancel beyond 512 bits.
+  virtual void enclose(const RowInputs& row, std::span<double> lower, std::span<double> upper) const;
+
+  /// What the contract grants each value: 0 where it must be exact, infinite where nothing is promised.
+  virtual void grant(const RowInputs& row, std::span<double> allowed) const;
+
+  /// The value of a masked item, and of every value of a row with nothing visible under masked=zero.
+  virtual double nothing() const { return 0; }
+
+  /// Each value of a row of n items with nothing visible under masked=uniform: that of n equal logits.
+  virtual numerics::Enclosure uniform(std::uint64_t n) const;
+
+ protected:
+  using OpDefinition::OpDefinition;
+  ~RowOp() = default;
+};
+
+}  // namespace softcheck::proptests

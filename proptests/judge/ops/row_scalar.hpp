@@ -1,0 +1,34 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "numerics/decision.hpp"
+#include "numerics/enclosure.hpp"
+#include "numerics/rounding.hpp"
+#include "proptests/judge/judged_row.hpp"
+
+namespace softcheck::proptests {
+
+/// The one value of a row, as its op knows it.
+struct RowScalar {
+  std::string_view claim;                                            // a literal
+  numerics::ScalarThreshold<numerics::UpperBound> threshold, plain;  // plain: without grants
+  numerics::Enclosure exact;
+  double resolution = 0;  // a smaller value has no relative accuracy
+  bool resolved = true;
+  numerics::Decision decision = numerics::Decision::undecided;  // |got - exact| <= threshold
+};
+
+/// Counts the value and adds the finding of its claim.
+void judge_scalar(const JudgedRow& row, const RowScalar& scalar, RowVerdicts& verdicts);
+
+/// The two ends of the narrowest enclosure of a row's one value.
+///
+/// near    at 113 bits
+/// oracle  the same from a row's oracle, at any precision
+void enclose_scalar(const numerics::Enclosure& near, const RowInputs& row,
+                    numerics::Enclosure (numerics::RowOracle::*value)() const, std::span<double> lower,
+                    std::span<double> upper);
+
+}  // namespace softcheck::proptests

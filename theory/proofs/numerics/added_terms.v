@@ -1,0 +1,69 @@
+(** * Sums of terms of either sign, added by any tree in any order.
+
+    Main result
+    - [added_error]   terms within e^(+-a) and l of their values, added with at most h additions on any path:
+                      |y - sum x| <= (e^(a + h lambda) - 1) sum |x| + e^(h lambda) (n l + (n - 1) omega_a)
+
+    Source: docs/tolerances/softmax_gradient.md; the trees are those of [dot_product_error] and their reorderings. *)
+
+From Coq Require Import Reals List Permutation Lra Lia Psatz.
+From softcheck Require Import softmax.
+From softcheck.floating_point Require Import relative_error standard_model.
+From softcheck.numerics Require Import score_error.
+Import ListNotations.
+Local Open Scope R_scope.
+
+(** A number within the factor e^(+-a) and l of x: as it is read, stored or multiplied. *)
+Definition approximates (a l x y : R) : Prop := exists t e, Rabs t <= a /\ Rabs e <= l /\ y = x * exp t + e.
+
+Inductive added (M : arithmetic) (a l : R) : list R -> R -> nat -> Prop :=
+| added_term x y : approximates a l x y -> added M a l [x] y 0
+| added_addition l1 l2 y1 y2 y h1 h2 :
+    added M a l l1 y1 h1 -> added M a l l2 y2 h2 -> computed_sum M (y1 + y2) y ->
+    added M a l (l1 ++ l2) y (S (max h1 h2))
+| added_reordered l1 l2 y h : added M a l l1 y h -> Permutation l1 l2 -> added M a l l2 y h.
+
+Section Added.
+  Context (M : arithmetic).
+  Hypothesis good : sound M.
+  Notation lambda := (unit M).
+  Notation wa := (sum_floor M).
+
+  Lemma added_dotted a l xs y h : added M a l xs y h -> exists ys, Permutation ys xs /\ dotted M a l ys y h.
+  Proof using.
+    induction 1 as [x y [t [e [bt [be ->]]]]|l1 l2 y1 y2 y h1 h2 _ [ys1 [p1 d1]] _ [ys2 [p2 d2]] sum|l1 l2 y h _ [ys [p d]] q].
+    - exists [x]. split; [easy|]. now apply dotted_product with t e.
+    - exists (ys1 ++ ys2). split; [now apply Permutation_app|]. now apply dotted_addition with y1 y2.
+    - exists ys. split; [now apply Permutation_trans with l1|easy].
+  Qed.
+
+  Definition added_rounding (a : R) (h : nat) (xs : list R) : R := (exp (a + INR h * lambda) - 1) * magnitude xs.
+  Definition added_loss (l : R) (h : nat) (xs : list R) : R :=
+    exp (INR h * lambda) * (size xs * l + (size xs - 1) * wa).
+
+  Theorem added_error a l xs y h :
+    0 <= a -> 0 <= l -> added M a l xs y h -> Rabs (y - sum xs) <= added_rounding a h xs + added_loss l h xs.
+  Proof using good.
+    intros ha hl tree. destruct (added_dotted a l xs y h tree) as [ys [p d]].
+    destruct (dot_product_error M good a l ys y h ha hl d) as [close _].
+    assert (same : magnitude xs = magnitude ys) by (apply sum_permutation, Permutation_map, Permutation_sym, p).
+    assert (many : size xs = size ys) by (unfold size; now rewrite (Permutation_length p)).
+    unfold added_rounding, added_loss. rewrite same, many, <- (sum_permutation ys xs p). easy.
+  Qed.
+
+  Lemma added_nonneg a l xs y h :
+    0 <= a -> 0 <= l -> added M a l xs y h -> 0 <= added_rounding a h xs /\ 0 <= added_loss l h xs.
+  Proof using good.
+    intros ha hl tree. destruct (added_dotted a l xs y h tree) as [ys [p d]].
+    destruct (dot_product_error M good a l ys y h ha hl d) as [_ some].
+    assert (many : size xs = size ys) by (unfold size; now rewrite (Permutation_length p)).
+    assert (lam : 0 <= lambda) by now apply unit_nonneg. assert (hwa : 0 <= wa) by (unfold sound in good; lra).
+    assert (0 <= INR h * lambda) by (apply Rmult_le_pos; [apply pos_INR|easy]).
+    assert (0 <= magnitude xs) by (apply sum_map_nonneg; intros; apply Rabs_pos).
+    pose proof (exp_at_least_one (a + INR h * lambda) ltac:(lra)).
+    unfold added_rounding, added_loss. rewrite many. split; [apply Rmult_le_pos; lra|].
+    apply Rmult_le_pos; [left; apply exp_pos|].
+    assert (0 <= size ys * l) by (apply Rmult_le_pos; lra).
+    assert (0 <= (size ys - 1) * wa) by (apply Rmult_le_pos; lra). lra.
+  Qed.
+End Added.
