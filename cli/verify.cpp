@@ -96,7 +96,7 @@ std::set<std::string> add_shipped_kernels(const RunOptions& run, Progress& progr
       }
     };
     // Half a minute for a kernel of attention, ten seconds for one of rows, one or two for a claim.
-    parts.push_back({judge, is_attention(subject.op) ? 2 : 1});
+    parts.push_back({judge, subject.op->attention ? 2 : 1});
   }
   return skipped;
 }
