@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <thread>
 #include <vector>
 
 #include "cli/exit_code.hpp"
-#include "cli/output.hpp"
 #include "proptests/corpus.hpp"
 #include "proptests/registry.hpp"
 
@@ -52,21 +53,32 @@ std::vector<CorpusEntry> corpus_of(const CaseFlags& flags) {
   return read_corpus(SOFTCHECK_SOURCE_CORPUS);
 }
 
-Report run_claims(const CaseFlags& flags, const RunOptions& options, const std::string& filter) {
+std::vector<ReportPart> claim_parts(const CaseFlags& flags, const RunOptions& options, const std::string& filter,
+                                    Progress& progress) {
   const std::vector<CorpusEntry> corpus = corpus_of(flags);
-  Report report;
-  Progress progress;
+  std::vector<ReportPart> parts;
   for (const Property& property : all_properties()) {
     if (property.name().find(filter) == std::string::npos) continue;
-    progress.show(property.name());
-    const Outcome outcome = run_with_corpus(property, entries_of(corpus, property), options);
-    for (ReportRow& row : rows_of(property, outcome)) report.rows.push_back(std::move(row));
+    parts.push_back({[&property, &progress, entries = entries_of(corpus, property), options] {
+      progress.show(property.name());
+      return rows_of(property, run_with_corpus(property, entries, options));
+    }});
   }
-  if (report.rows.empty()) {
+  if (parts.empty()) {
     throw InputError(
         usage, fmt::format("--filter: no property's name contains '{}'; softcheck test --list shows them", filter));
   }
-  return report;
+  return parts;
+}
+
+void add_processes_flag(Verb verb, unsigned& processes) {
+  // The longest part of `softcheck verify` is a fifth of its work, so that more gain nothing; and a container may have
+  // fewer cores than it sees, where calls of kernels would run into their limit of time.
+  constexpr unsigned most = 8;
+  processes = std::clamp(std::thread::hardware_concurrency(), 1U, most);
+  verb.add_option("--processes", processes,
+                  "Processes that share the work [one a core, at most 8]; no result depends on it")
+      .within(1, 1024);
 }
 
 }  // namespace softcheck::cli

@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "cli/output.hpp"
 #include "cli/verb.hpp"
 #include "proptests/corpus.hpp"
 #include "proptests/judge/effort.hpp"
 #include "proptests/property.hpp"
-#include "proptests/report.hpp"
+#include "proptests/report_parts.hpp"
 
 namespace softcheck::cli {
 
@@ -33,8 +34,13 @@ proptests::RunOptions run_options(const CaseFlags& flags, int default_cases);
 /// throws   InputError naming the flag
 std::vector<proptests::CorpusEntry> corpus_of(const CaseFlags& flags);
 
-/// Runs every property whose name contains filter: the corpus first, then random cases.
+/// A part for every property whose name contains filter: the corpus first, then random cases. progress is shown what is
+/// being decided, and must outlive the parts.
 /// throws   InputError when no property's name does
-proptests::Report run_claims(const CaseFlags& flags, const proptests::RunOptions& options, const std::string& filter);
+std::vector<proptests::ReportPart> claim_parts(const CaseFlags& flags, const proptests::RunOptions& options,
+                                               const std::string& filter, Progress& progress);
+
+/// How many processes share the work: by default one for each core, and at most eight.
+void add_processes_flag(Verb verb, unsigned& processes);
 
 }  // namespace softcheck::cli

@@ -23,6 +23,7 @@ struct TestFlags {
   OutputFlags output;
   std::string filter;
   std::string replay;
+  unsigned processes = 1;
   bool list = false;
 };
 
@@ -70,7 +71,9 @@ int run_test(const TestFlags& flags) {
   }
   const RunOptions options = run_options(flags.cases, 100);
   if (flags.replay.empty()) {
-    const Report report = run_claims(flags.cases, options, flags.filter);
+    Progress progress;
+    const Report report{rows_of_parts(claim_parts(flags.cases, options, flags.filter, progress), flags.processes)};
+    progress.show("");
     return publish(report, flags.output, closing_line(report, options));
   }
   const Report report = replay(flags);
@@ -86,6 +89,7 @@ void add_test_verb(Verb app, int& exit_code) {
   verb.add_option("--replay", flags->replay, "Check one case, as a failure printed it").type_name("CASE");
   verb.add_flag("--list", flags->list, "List the properties and the claims each decides");
   add_case_flags(verb, flags->cases);
+  add_processes_flag(verb, flags->processes);
   add_output_flags(verb, flags->output);
   verb.callback([flags, &exit_code] { exit_code = run_test(*flags); });
 }

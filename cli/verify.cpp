@@ -17,6 +17,8 @@
 #include "experiments/safetensors.hpp"
 #include "library/build_info.hpp"
 #include "proptests/judge/kernel_judge.hpp"
+#include "proptests/registry.hpp"
+#include "proptests/report_parts.hpp"
 
 namespace softcheck::cli {
 
@@ -60,12 +62,12 @@ constexpr ShippedKernel shipped_kernels[] = {
 struct VerifyFlags {
   CaseFlags cases;
   OutputFlags output;
+  unsigned processes = 1;
 };
 
-// Judges the shipped kernels into the report; returns what was skipped, and why.
-std::set<std::string> judge_shipped_kernels(const RunOptions& run, Report& report) {
+// Appends a part for each shipped kernel that is there; returns what was skipped, and why.
+std::set<std::string> add_shipped_kernels(const RunOptions& run, Progress& progress, std::vector<ReportPart>& parts) {
   std::set<std::string> skipped;
-  Progress progress;
   const std::filesystem::path folder = kernel_folder();
   for (const ShippedKernel& shipped : shipped_kernels) {
     const std::filesystem::path library = folder / shipped.library;
@@ -74,7 +76,6 @@ std::set<std::string> judge_shipped_kernels(const RunOptions& run, Report& repor
       skipped.insert(shipped.absent);
       continue;
     }
-    progress.show(fmt::format("{}:{} {}", shipped.library, shipped.symbol, shipped.dtype));
     KernelSubject subject;
     subject.source = {library.string(), shipped.symbol};
     subject.op = parse_op(shipped.op);
@@ -86,29 +87,34 @@ std::set<std::string> judge_shipped_kernels(const RunOptions& run, Report& repor
     // Every pair of classes; what only calls of a million logits can have is left to `softcheck kernel`.
     options.covers = 1;
     options.cover_elements = std::uint64_t{1} << 18;
-    try {
-      for (ReportRow& row : rows_of(subject, judge_kernel(subject, options))) report.rows.push_back(std::move(row));
-    } catch (const KernelLoadError& load_error) {
-      throw InputError(unsupported, load_error.what());
-    }
+    const auto judge = [&shipped, &progress, subject, options] {
+      progress.show(fmt::format("{}:{} {}", shipped.library, shipped.symbol, shipped.dtype));
+      try {
+        return rows_of(subject, judge_kernel(subject, options));
+      } catch (const KernelLoadError& load_error) {
+        throw InputError(unsupported, load_error.what());
+      }
+    };
+    // Half a minute for a kernel of attention, ten seconds for one of rows, one or two for a claim.
+    parts.push_back({judge, subject.op->attention ? 2 : 1});
   }
   return skipped;
 }
 
-// Certifies the trained models that ship into the report; returns how many.
-std::size_t certify_shipped_models(Report& report) {
-  Progress progress;
+// Appends a part for each trained model that ships; returns how many.
+std::size_t add_shipped_models(Progress& progress, std::vector<ReportPart>& parts) {
+  std::vector<experiments::TrainedModel> models;
   try {
-    const std::vector<experiments::TrainedModel> models = experiments::read_models(model_folder());
-    experiments::ModelOptions options;
-    options.attention = experiments::AttentionKernels(kernel_folder() / ours).plain();
-    for (const experiments::TrainedModel& model : models) {
-      for (ReportRow& row : rows_of_model(model, options, progress)) report.rows.push_back(std::move(row));
-    }
-    return models.size();
+    models = experiments::read_models(model_folder());
   } catch (const models::TensorFileError& error) {
     throw InputError(malformed, error.what());
   }
+  experiments::ModelOptions options;
+  options.attention = experiments::AttentionKernels(kernel_folder() / ours).plain();
+  for (const experiments::TrainedModel& model : models) {
+    parts.push_back({[model, options, &progress] { return rows_of_model(model, options, progress); }});
+  }
+  return models.size();
 }
 
 int run_verify(const VerifyFlags& flags) {
@@ -116,18 +122,21 @@ int run_verify(const VerifyFlags& flags) {
   const RunOptions options = run_options(flags.cases, 1000);
   say("softcheck {} (commit {}), seed {}, {} cases for each property\n", build.version, build.commit, options.seed,
       options.cases);
-  Report report = run_claims(flags.cases, options, "");
-  std::set<std::string> claims;
-  for (const ReportRow& row : report.rows) claims.insert(row.claim);
-  const std::set<std::string> skipped = judge_shipped_kernels(options, report);
-  const std::size_t models = certify_shipped_models(report);
+  Progress progress;
+  std::vector<ReportPart> parts = claim_parts(flags.cases, options, "", progress);
+  const std::set<std::string> skipped = add_shipped_kernels(options, progress, parts);
+  const std::size_t models = add_shipped_models(progress, parts);
+  const Report report{rows_of_parts(parts, flags.processes)};
+  progress.show("");
 
-  std::set<std::string> kernels;
+  // Claims of the paper are those of properties, whose names are subjects.
+  std::set<std::string> claims, kernels;
   std::size_t decisions = 0, failed = 0;
   for (const ReportRow& row : report.rows) {
+    if (find_property(row.subject) != nullptr) claims.insert(row.claim);
+    if (row.claim == "kernel.verdict") kernels.insert(row.subject);
     decisions += row.cases;
     failed += row.verdict != ReportVerdict::pass;
-    if (row.claim == "kernel.verdict") kernels.insert(row.subject);
   }
   std::string closing = fmt::format(
       "{}: {} claims decided, {} kernels judged, {} networks certified, {} decisions, {} lines do "
@@ -144,6 +153,7 @@ void add_verify_verb(Verb app, int& exit_code) {
       "verify", "Decide every claim of the paper, judge the kernels and certify the networks that ship");
   const auto flags = std::make_shared<VerifyFlags>();
   add_case_flags(verb, flags->cases);
+  add_processes_flag(verb, flags->processes);
   add_output_flags(verb, flags->output);
   verb.callback([flags, &exit_code] { exit_code = run_verify(*flags); });
 }

@@ -24,21 +24,31 @@ if(SOFTCHECK_COVERAGE)
   target_link_options(softcheck_compile_options INTERFACE --coverage)
 endif()
 
-# softcheck_unity(TARGET SOURCES...): with SOFTCHECK_UNITY these sources become one for each eight of a folder. Names in
-# anonymous namespaces do not clash within a folder (Build.ClangHasNoWarnings).
+# softcheck_unity(TARGET SOURCES...): with SOFTCHECK_UNITY these sources become one for each 32 of a folder: most of
+# their time goes into the headers that they share. Names in anonymous namespaces do not clash within a folder
+# (Build.ClangHasNoWarnings). A source that Highway includes again for each instruction set is compiled by itself.
 function(softcheck_unity target)
   if(NOT SOFTCHECK_UNITY)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # g++ takes an included source for a header, whose types would be others in each source.
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+  endif()
   set(folder)
   foreach(source IN LISTS ARGN)
+    file(STRINGS ${source} for_each_set REGEX "foreach_target\\.h" LIMIT_COUNT 1)
+    if(for_each_set)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+      continue()
+    endif()
     cmake_path(GET source PARENT_PATH parent)
     if(NOT parent STREQUAL folder)
       set(folder ${parent})
       set(count 0)
     endif()
-    math(EXPR group "${count} / 8")
+    math(EXPR group "${count} / 32")
     math(EXPR count "${count} + 1")
     string(MAKE_C_IDENTIFIER "${parent}_${group}" name)
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${name})
@@ -85,9 +95,7 @@ function(softcheck_library name)
     PUBLIC ${arg_LINK}
     PRIVATE $<BUILD_INTERFACE:softcheck_compile_options> ${arg_LINK_PRIVATE}
   )
-  if(NOT name STREQUAL numerics) # Highway compiles its sources once for each instruction set
-    softcheck_unity(softcheck_${name} ${arg_SOURCES})
-  endif()
+  softcheck_unity(softcheck_${name} ${arg_SOURCES})
   set_property(GLOBAL APPEND PROPERTY softcheck_installed_targets softcheck_${name})
 endfunction()
 

@@ -112,6 +112,13 @@ refuses 2 '--filter' test --replay 'row f32 theta=0x1p+0 0x0p+0'
 printf 'no corpus\n' >"$scratch/corpus"
 refuses 3 '--corpus' test --filter Lemma21 --corpus "$scratch/corpus"
 refuses 2 '--corpus' test --filter Lemma21 --corpus "$scratch/none"
+refuses 2 '--processes' test --processes 0
+# Who does the work is no matter, but for the seconds at the lines' ends.
+for processes in 1 3; do
+  expect 0 test --filter Lemma21 --cases 20 --processes $processes
+  sed 's/ *[0-9.]*$//' "$scratch/out" >"$scratch/by_$processes"
+done
+cmp -s "$scratch/by_1" "$scratch/by_3" || complain "three processes report other results than one"
 
 # Every verdict has its code.
 expect 0 kernel "$mutants:correct_two_pass" --cases 20
