@@ -11,14 +11,8 @@ namespace softcheck::numerics {
 namespace {
 
 template <class T>
-T size_of(const Enclosure& x);
-template <>
-UpperBound size_of<UpperBound>(const Enclosure& x) {
-  return UpperBound(std::max(abs(x).upper_double(), 0.0));
-}
-template <>
-Enclosure size_of<Enclosure>(const Enclosure& x) {
-  return abs(x);
+T size_of(const Enclosure& x) {
+  return bound_of<T>(abs(x));
 }
 
 void require_classes(std::span<const double> logits, std::size_t label, std::span<const double> weights,

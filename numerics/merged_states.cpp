@@ -26,17 +26,6 @@ EnclosedRow natural_row(std::span<const double> lse, LseBase base) {
   return EnclosedRow(std::move(row));
 }
 
-template <class T>
-T enclosed_bound(const Enclosure& x);
-template <>
-UpperBound enclosed_bound<UpperBound>(const Enclosure& x) {
-  return UpperBound(std::max(x.upper_double(), 0.0));
-}
-template <>
-Enclosure enclosed_bound<Enclosure>(const Enclosure& x) {
-  return maximum(x, Enclosure(0));
-}
-
 // What becomes of the contract in base 2: 2^x = e^(x ln 2) and log2 by a product with a rounded constant.
 Contract in_natural_units(const Contract& contract, LseBase base) {
   Contract natural = contract;
@@ -119,25 +108,25 @@ AttentionThreshold<T> MergedStatesThreshold<T>::threshold_of(const Contract& con
   std::vector<T> coefficients, deviations, errors;
   Enclosure mean_square(0);
   for (std::size_t k = 0; k < oracle.parts(); ++k) {
-    coefficients.push_back(enclosed_bound<T>(row.softmax(k)));
+    coefficients.push_back(bound_of<T>(row.softmax(k)));
     deviations.emplace_back(0);
     errors.emplace_back(0);
     if (!row.is_visible(k)) continue;
     const Enclosure deviation = maximum(largest - row.logit(k), Enclosure(0));
     mean_square = mean_square + row.softmax(k) * square(deviation);
-    deviations.back() = enclosed_bound<T>(deviation);
-    const T magnitude = enclosed_bound<T>(abs(row.logit(k)));
+    deviations.back() = bound_of<T>(deviation);
+    const T magnitude = bound_of<T>(abs(row.logit(k)));
     errors.back() = expm1(model.reading_unit) * magnitude + model.reading_floor;
     s.largest_magnitude = maximum(s.largest_magnitude, magnitude);
   }
   s.size = oracle.parts();
   s.visible = row.visible();
   s.rescalings = rescaling_count(contract, oracle.lse());
-  s.log_sum = enclosed_bound<T>(log_sum);
-  s.mean_deviation = enclosed_bound<T>(row.entropy() - log_sum);
-  s.mean_square_deviation = enclosed_bound<T>(mean_square);
-  s.maximum_magnitude = enclosed_bound<T>(abs(largest));
-  s.logsumexp_magnitude = enclosed_bound<T>(abs(row.logsumexp()));
+  s.log_sum = bound_of<T>(log_sum);
+  s.mean_deviation = bound_of<T>(row.entropy() - log_sum);
+  s.mean_square_deviation = bound_of<T>(mean_square);
+  s.maximum_magnitude = bound_of<T>(abs(largest));
+  s.logsumexp_magnitude = bound_of<T>(abs(row.logsumexp()));
   scores.coefficients = coefficients;
   scores.deviations = deviations;
   AttentionArithmetic arithmetic;
@@ -155,7 +144,7 @@ template <class T>
 ScalarThreshold<T> MergedStatesThreshold<T>::column(std::size_t column) const {
   std::vector<T> values;
   for (std::size_t k = 0; k < oracle_.parts(); ++k) values.emplace_back(oracle_.magnitude(k, column));
-  return attention_.column(values, enclosed_bound<T>(abs(oracle_.output(column))));
+  return attention_.column(values, bound_of<T>(abs(oracle_.output(column))));
 }
 
 template <class T>

@@ -109,12 +109,15 @@ ScalarThreshold<T> cross_entropy_error(const Contract& contract, const CrossEntr
     const T of_logarithms = (logarithm.constant + 2 * moved + logarithm.slope * (2 * moved)) * row.mean_weight +
                             logarithm.slope * row.mean_deviation;
     const T first = grown_error(height + weighing, mean, of_logarithms);
-    const T logsumexp_error = (logsumexp.rounding + moved) * row.mean_weight;
+    const T logsumexp_size = statistics.logsumexp_magnitude * row.mean_weight;
+    const T of_logsumexp = (logsumexp.rounding + moved) * row.mean_weight;
     const T of_logits = row.mean_magnitude + moved * row.mean_weight;
+    // mean(w), which L is multiplied by, is a sum too.
+    const T weights_sum = row.weighted ? height + weighing : T(0);
     const T second = grown_error(height + weighing + 2 * model.unit + model.reading_unit, row.mean_magnitude,
                                  moved * row.mean_weight) +
-                     logsumexp_error;
-    magnitude = magnitude + share * maximum(mean, statistics.logsumexp_magnitude * row.mean_weight + of_logits);
+                     grown_error(weights_sum, logsumexp_size, of_logsumexp);
+    magnitude = magnitude + share * maximum(mean, logsumexp_size + of_logits);
     error = error + share * maximum(first, second);
     const T lost = logarithm.floor + logsumexp.floor + model.reading_floor;
     floor = floor + exp(height + 4 * model.unit) *
@@ -167,8 +170,7 @@ CrossEntropyGradientThreshold<T>::CrossEntropyGradientThreshold(const Contract& 
   logit_error_ = cap_error(model_, options, cap_unit_, row.statistics.largest_magnitude);
   const RowStatistics<T> statistics = capped(row.statistics, logit_error_);
   coefficient_ = softmax_error(inner, statistics, grants);
-  by_logsumexp_ = contract.lse == LseForm::uncentred;
-  if (by_logsumexp_) logarithm_ = log_softmax_error(inner, statistics, grants);
+  logarithm_ = log_softmax_error(inner, statistics, grants);
   argument_slope_ = expm1(T(std::max(contract.exp_argument_error - 1, 0.0)) * model_.unit);
   log_sum_ = statistics.log_sum;
 
@@ -181,12 +183,13 @@ CrossEntropyGradientThreshold<T>::CrossEntropyGradientThreshold(const Contract& 
   factor_ = rest * row.target_weight + T(options.label_smoothing) * row.mean_weight +
             twice_z * statistics.logsumexp_magnitude;
   factor_error_ = twice_z * (logsumexp.total() + logit_error_);
-  int roundings = (smoothed ? 4 : 0) + (squared ? 4 : 0) + (row.weighted ? 3 : 0);
+  int roundings = (smoothed ? 5 : 0) + (squared ? 4 : 0) + (row.weighted ? 3 : 0);
   if (!smoothed && !plain_) ++roundings;  // the difference
   term_unit_ = T(roundings) * model_.unit;
-  if (smoothed && row.weighted) {
+  if (smoothed) {
+    // alpha may be a sum over the classes: of their weights, or of the gradients that reach their log-probabilities.
     const std::uint64_t height = summation_height(contract, row.statistics.size);
-    term_unit_ = term_unit_ + T(static_cast<double>(height)) * model_.unit;  // mean(w) is a sum, too
+    term_unit_ = term_unit_ + T(static_cast<double>(height)) * model_.unit;
   }
 }
 
@@ -199,13 +202,11 @@ ScalarThreshold<T> CrossEntropyGradientThreshold<T>::element(const CrossEntropyE
   const T moved = expm1(2 * logit_error_);
   T relative = coefficient_.relative(deviation);
   T lost = coefficient_.floor;
-  if (by_logsumexp_) {
-    const T size = deviation + log_sum_;
-    const T argument = logarithm_.at(deviation);
-    const T log = argument + argument_slope_ * (size + argument) + model_.exp_unit;
-    relative = maximum(relative, expm1(log));
-    lost = lost + model_.exp_floor;
-  }
+  // The same as the exponential of a log-probability.
+  const T argument = logarithm_.at(deviation);
+  const T log = argument + argument_slope_ * (deviation + log_sum_ + argument) + model_.exp_unit;
+  relative = maximum(relative, expm1(log));
+  lost = lost + model_.exp_floor;
   relative = relative + moved * (1 + relative);
   const T off = relative * p;
   T error, floor;

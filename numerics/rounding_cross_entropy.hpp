@@ -78,9 +78,8 @@ class CrossEntropyGradientThreshold {
   T upstream_;
   bool plain_;                       // a hard label and nothing else
   ElementThreshold<T> coefficient_;  // of p
-  bool by_logsumexp_;
-  LinearThreshold<T> logarithm_;  // of ln p where p = e^(x - L)
-  T argument_slope_;              // of its exponential
+  LinearThreshold<T> logarithm_;     // of ln p where p is its exponential
+  T argument_slope_;                 // of its exponential
   T log_sum_;
   T cap_unit_;      // log error of tanh, argument and factor included
   T logit_error_;   // max |x_hat - x| under a softcap

@@ -1,5 +1,6 @@
 #include "numerics/rounding_operations.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -13,6 +14,16 @@ UpperBound unbounded<UpperBound>() {
 template <>
 Enclosure unbounded<Enclosure>() {
   return log(Enclosure(-1));
+}
+
+template <>
+UpperBound bound_of<UpperBound>(const Enclosure& x) {
+  return UpperBound(std::max(x.upper_double(), 0.0));
+}
+
+template <>
+Enclosure bound_of<Enclosure>(const Enclosure& x) {
+  return x;
 }
 
 namespace {

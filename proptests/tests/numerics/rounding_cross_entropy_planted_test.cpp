@@ -125,6 +125,12 @@ TEST(PlantedCrossEntropyBound, TheGradientThroughALogSumExpNeedsItsWord) {
       {.contract = [](Contract& contract) { contract.lse = LseForm::centred; }});
 }
 
+TEST(PlantedCrossEntropyBound, TheGradientThroughALogarithmWithoutTheLogarithmsErrorIsRejected) {
+  expect_gradient_needs(
+      {"exp=E:50,A:1 sum=tree", std::vector<double>(1000, 0.5), 0, 1, {}, false, Errors::up, {false, false, true}},
+      {.contract = [](Contract& contract) { contract.log_error = 0; }});
+}
+
 TEST(PlantedCrossEntropyBound, TheGradientWithoutItsOutputIsRejected) {
   expect_gradient_needs({"", {3.3F, 1.7F, 0.2F}, 2, 0, {}, false, Errors::nearest, {}, Format::f32, Format::bf16},
                         {.contract = [](Contract& contract) { contract.output = Format::f32; }});

@@ -16,7 +16,7 @@ namespace softcheck::numerics::simulated {
 struct CrossEntropyPlan {
   bool mean_of_logits = false;  // label smoothing by L - mean x, not by the mean of the log-probabilities
   bool reciprocal = false;      // p by a product with 1 / S
-  bool by_logsumexp = false;    // p = e^(x - L), granted under lse=uncentred
+  bool by_logarithm = false;    // p as the exponential of its log-probability
 };
 
 struct CrossEntropyResults {
@@ -82,7 +82,7 @@ inline CrossEntropyResults cross_entropy(Arithmetic& a, std::span<const double> 
   const bool plain = s == 0 && z == 0 && weights.empty();
   for (std::size_t j = 0; j < classes; ++j) {
     double p = plan.reciprocal ? a.multiply(powers[j], inverse) : a.divide(powers[j], sum);
-    if (plan.by_logsumexp) p = std::isinf(x[j]) ? 0 : a.exponential(std::min(a.subtract(x[j], logsumexp), 0.0));
+    if (plan.by_logarithm) p = std::isinf(x[j]) ? 0 : a.exponential(std::min(-negative_log(j), 0.0));
     double v = plain ? p : a.multiply(alpha, p);
     if (s != 0) v = a.subtract(v, a.multiply(a.divide(s, static_cast<double>(classes)), weight(j)));
     if (j == label) v = a.subtract(v, plain ? 1 : weights.empty() ? rest : a.multiply(rest, weight(j)));
