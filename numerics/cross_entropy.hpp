@@ -46,7 +46,7 @@ class CrossEntropyOracle {
 
   /// For cross_entropy_error and CrossEntropyGradientThreshold.
   ///
-  /// rescalings   rescaling_count(contract, logits)
+  /// rescalings   cross_entropy_rescalings(contract, options, logits)
   template <class T>
   CrossEntropyRow<T> row(std::uint64_t rescalings) const;
   template <class T>

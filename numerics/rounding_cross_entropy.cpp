@@ -6,6 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "numerics/fp_environment.hpp"
 
@@ -71,6 +72,42 @@ void require_options(const CrossEntropyOptions& options) {
   if (!finite(options.z_loss)) refuse("a finite z_loss >= 0", options.z_loss);
   if (!finite(options.softcap)) refuse("a finite softcap >= 0", options.softcap);
   if (!finite(options.tanh_error)) refuse("a finite tanh_error >= 0", options.tanh_error);
+}
+
+double softcap_error(const Contract& contract, const CrossEntropyOptions& options) {
+  require_options(options);
+  const FpEnvironmentGuard guard;
+  const OperationModel<UpperBound> model(contract);
+  return upper(cap_error(model, options, cap_log(contract, model, options), UpperBound(options.softcap)));
+}
+
+std::uint64_t cross_entropy_rescalings(const Contract& contract, const CrossEntropyOptions& options,
+                                       std::span<const double> logits) {
+  if (options.softcap == 0) return rescaling_count(contract, logits);
+  const FpEnvironmentGuard guard;
+  std::vector<double> capped_logits;
+  for (const double x : logits) {
+    if (!std::isinf(x)) capped_logits.push_back(options.softcap * std::tanh(x / options.softcap));
+  }
+  const std::uint64_t visible = capped_logits.size();
+  if (visible == 0) return 0;
+  if (contract.summation.kind != Summation::Kind::sequential) {
+    return std::min(summation_height(contract, logits.size()), visible - 1);
+  }
+  // The double tanh and its two operations err by less than 16 * 2^-53 of the cap.
+  const double error = softcap_error(contract, options) + 0x1p-49 * options.softcap;
+  const auto records = [&] {
+    std::uint64_t count = 0;
+    double least = capped_logits.front() - error;
+    for (const double x : capped_logits) {
+      count += x + error > least ? 1 : 0;
+      least = std::max(least, x - error);
+    }
+    return count - 1;
+  };
+  const std::uint64_t forwards = records();
+  std::reverse(capped_logits.begin(), capped_logits.end());
+  return std::max(forwards, records());
 }
 
 template <class T>

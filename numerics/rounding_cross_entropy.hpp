@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "numerics/rounding_model.hpp"
 
@@ -17,6 +18,15 @@ struct CrossEntropyOptions {
 
 /// throws   std::invalid_argument naming the option that is out of its range
 void require_options(const CrossEntropyOptions& options);
+
+/// By how much a kernel's logit behind the softcap may differ from c tanh(logit / c), for any logit; 0 without a
+/// softcap.
+double softcap_error(const Contract& contract, const CrossEntropyOptions& options);
+
+/// rescaling_count of the logits behind the softcap, where near-ties may fall on either side: for sum=sequential an
+/// item counts that may exceed all before it, as in B9.
+std::uint64_t cross_entropy_rescalings(const Contract& contract, const CrossEntropyOptions& options,
+                                       std::span<const double> logits);
 
 /// What the bounds need to know of a row, each an upper bound. x are the logits behind the softcap.
 template <class T>
@@ -42,7 +52,8 @@ ScalarThreshold<T> cross_entropy_error(const Contract& contract, const CrossEntr
 /// |computed mean - mean| (or sum) of the losses of many rows, each computed in the accumulator.
 ///
 /// rows      whose label is not ignored, >= 1        magnitude   sum of |loss_i|
-/// error     sum of the rows' thresholds (total())   divisor     of the sum: their number, their weights' sum, or 1
+/// error     sum of the rows' thresholds (total())   divisor     of the sum: their number, their weights' sum, or 1;
+///                                                               a double that is not above it
 /// weighted  is the divisor itself a computed sum?
 template <class T>
 ScalarThreshold<T> cross_entropy_mean_error(const Contract& contract, std::uint64_t rows, const T& magnitude,

@@ -52,7 +52,7 @@ inline Judged judged(const CrossEntropyCase& c, const Left& left = {}) {
   Contract contract = parse_contract(c.words, c.input, c.output);
   const std::vector<double> weights = c.weighted ? class_weights(c.logits.size()) : std::vector<double>{};
   const CrossEntropyOracle oracle(c.logits, c.label, c.options, weights);
-  auto row = oracle.row<UpperBound>(rescaling_count(contract, c.logits));
+  auto row = oracle.row<UpperBound>(cross_entropy_rescalings(contract, c.options, c.logits));
   Arithmetic arithmetic(contract, c.errors);
   const auto got = cross_entropy(arithmetic, c.logits, c.label, c.options, weights, c.upstream, c.divisor, c.plan);
   const Enclosure scale = Enclosure(c.upstream) / Enclosure(c.divisor);

@@ -121,7 +121,7 @@ TEST_P(CrossEntropyBounds, HoldOfLossAndGradient) {
       for (const LossCase& row : loss_cases(setting.input, n, 7)) {
         const std::vector<double> weights = option.weighted ? class_weights(n) : std::vector<double>{};
         const CrossEntropyOracle oracle(row.logits, row.label, option.options, weights);
-        const auto bounds = oracle.row<UpperBound>(rescaling_count(contract, row.logits));
+        const auto bounds = oracle.row<UpperBound>(cross_entropy_rescalings(contract, option.options, row.logits));
         for (const CrossEntropyPlan& plan :
              {CrossEntropyPlan{}, CrossEntropyPlan{true, true, false}, CrossEntropyPlan{true, false, true}}) {
           for (const Errors errors : {Errors::nearest, Errors::up, Errors::down, Errors::up_below_one}) {
@@ -161,6 +161,17 @@ TEST(CrossEntropyWitness, ACoarseTanhReachesTheSoftcapsShare) {
   std::cout << "softcap: largest error/bound B14 " << got.loss_share << ", B15 " << other.gradient_share << '\n';
   EXPECT_GT(got.loss_share, 0.5);
   EXPECT_GT(other.gradient_share, 0.5);
+}
+
+TEST(CrossEntropyRescalings, CountItemsThatMayExceedAllBeforeThemBehindACap) {
+  const Contract contract = parse_contract("sum=sequential", Format::f32, Format::f32);
+  const std::vector<double> equal(9, 500), rising{-3, 0, 3, 6}, masked{-INFINITY, 1};
+  // Nine saturated logits: a tanh of some ulps may put them in any order.
+  EXPECT_EQ(rescaling_count(contract, equal), 0U);
+  EXPECT_EQ(cross_entropy_rescalings(contract, {.softcap = 30}, equal), 8U);
+  EXPECT_EQ(cross_entropy_rescalings(contract, {.softcap = 30}, rising), 3U);
+  EXPECT_EQ(cross_entropy_rescalings(contract, {.softcap = 30}, masked), 0U);
+  EXPECT_EQ(cross_entropy_rescalings(contract, {}, rising), rescaling_count(contract, rising));
 }
 
 // The mean of many losses, each computed by itself.
