@@ -97,6 +97,8 @@ Enclosure MergedStatesOracle::logsumexp() const {
 template <class T>
 AttentionThreshold<T> MergedStatesThreshold<T>::threshold_of(const Contract& contract, Format lse,
                                                              const MergedStatesOracle& oracle, Grants grants) {
+  require_part(oracle);
+  const FpEnvironmentGuard guard;
   const EnclosedRow& row = oracle.row();
   const Enclosure largest = row.maximum();
   const Enclosure log_sum = maximum(row.logsumexp() - largest, Enclosure(0));
@@ -142,6 +144,7 @@ MergedStatesThreshold<T>::MergedStatesThreshold(const Contract& contract, Format
 
 template <class T>
 ScalarThreshold<T> MergedStatesThreshold<T>::column(std::size_t column) const {
+  const FpEnvironmentGuard guard;
   std::vector<T> values;
   for (std::size_t k = 0; k < oracle_.parts(); ++k) values.emplace_back(oracle_.magnitude(k, column));
   return attention_.column(values, bound_of<T>(abs(oracle_.output(column))));
@@ -149,6 +152,7 @@ ScalarThreshold<T> MergedStatesThreshold<T>::column(std::size_t column) const {
 
 template <class T>
 ScalarThreshold<T> MergedStatesThreshold<T>::logsumexp(Format output) const {
+  const FpEnvironmentGuard guard;
   ScalarThreshold<T> natural = attention_.logsumexp(output);
   if (oracle_.base() == LseBase::e) return natural;
   // 1 / ln 2 = 1.442695040888963407..., below this double. The output's quanta are those of the base.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "numerics/fp_environment.hpp"
+
 namespace softcheck::numerics {
 
 template <>
@@ -63,6 +65,7 @@ StorageError<T> storage_error(const Contract& contract, const std::optional<Form
 
 template <class T>
 OperationModel<T>::OperationModel(const Contract& contract) {
+  const FpEnvironmentGuard guard;
   const FormatProperties& p = properties(contract.accumulator);
   const bool flushed = contract.subnormals == Subnormals::flushed;
   largest = p.largest;
