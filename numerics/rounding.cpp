@@ -13,20 +13,6 @@
 namespace softcheck::numerics {
 namespace {
 
-// Upper bound of a nonnegative enclosure.
-template <class T>
-T from(const Enclosure& x);
-
-template <>
-UpperBound from<UpperBound>(const Enclosure& x) {
-  return UpperBound(std::max(x.upper_double(), 0.0));
-}
-
-template <>
-Enclosure from<Enclosure>(const Enclosure& x) {
-  return x;
-}
-
 template <class Iterator>
 std::uint64_t records(Iterator first, Iterator last) {
   std::uint64_t count = 0;
@@ -99,12 +85,12 @@ RowStatistics<T> row_statistics(const RowOracle& oracle, std::uint64_t rescaling
   const auto smallest = std::find(oracle.logits().begin(), oracle.logits().end(), oracle.minimum());
   const auto position = static_cast<std::size_t>(smallest - oracle.logits().begin());
   const Enclosure minimum_over_theta = maximum_over_theta - oracle.deviation(position);
-  row.log_sum = from<T>(log_sum);
-  row.mean_deviation = from<T>(oracle.mean_deviation());
-  row.mean_square_deviation = from<T>(oracle.mean_square_deviation());
-  row.maximum_magnitude = from<T>(abs(maximum_over_theta));
-  row.largest_magnitude = from<T>(softcheck::numerics::maximum(abs(maximum_over_theta), abs(minimum_over_theta)));
-  row.logsumexp_magnitude = from<T>(abs(oracle.logsumexp()));
+  row.log_sum = bound_of<T>(log_sum);
+  row.mean_deviation = bound_of<T>(oracle.mean_deviation());
+  row.mean_square_deviation = bound_of<T>(oracle.mean_square_deviation());
+  row.maximum_magnitude = bound_of<T>(abs(maximum_over_theta));
+  row.largest_magnitude = bound_of<T>(softcheck::numerics::maximum(abs(maximum_over_theta), abs(minimum_over_theta)));
+  row.logsumexp_magnitude = bound_of<T>(abs(oracle.logsumexp()));
   return row;
 }
 

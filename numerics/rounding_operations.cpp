@@ -1,7 +1,10 @@
 #include "numerics/rounding_operations.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "numerics/fp_environment.hpp"
 
 namespace softcheck::numerics {
 
@@ -13,6 +16,16 @@ UpperBound unbounded<UpperBound>() {
 template <>
 Enclosure unbounded<Enclosure>() {
   return log(Enclosure(-1));
+}
+
+template <>
+UpperBound bound_of<UpperBound>(const Enclosure& x) {
+  return UpperBound(std::max(x.upper_double(), 0.0));
+}
+
+template <>
+Enclosure bound_of<Enclosure>(const Enclosure& x) {
+  return x;
 }
 
 namespace {
@@ -52,6 +65,7 @@ StorageError<T> storage_error(const Contract& contract, const std::optional<Form
 
 template <class T>
 OperationModel<T>::OperationModel(const Contract& contract) {
+  const FpEnvironmentGuard guard;
   const FormatProperties& p = properties(contract.accumulator);
   const bool flushed = contract.subnormals == Subnormals::flushed;
   largest = p.largest;

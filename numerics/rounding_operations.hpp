@@ -20,6 +20,14 @@ UpperBound unbounded<UpperBound>();
 template <>
 Enclosure unbounded<Enclosure>();
 
+/// An upper bound of a nonnegative enclosure, in a bound's scalar.
+template <class T>
+T bound_of(const Enclosure& x);
+template <>
+UpperBound bound_of<UpperBound>(const Enclosure& x);
+template <>
+Enclosure bound_of<Enclosure>(const Enclosure& x);
+
 /// Is every number of inner a number of outer?
 bool embeds(Format inner, Format outer);
 

@@ -28,17 +28,6 @@ void require_pair(const std::string& function, std::span<const double> y, std::s
   }
 }
 
-template <class T>
-T bound_of(const Enclosure& x);
-template <>
-UpperBound bound_of<UpperBound>(const Enclosure& x) {
-  return UpperBound(std::max(x.upper_double(), 0.0));
-}
-template <>
-Enclosure bound_of<Enclosure>(const Enclosure& x) {
-  return x;
-}
-
 double largest_magnitude(std::span<const double> values) {
   double largest = 0;
   for (const double x : values) largest = std::max(largest, std::fabs(x));

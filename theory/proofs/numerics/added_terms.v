@@ -3,6 +3,8 @@
     Main result
     - [added_error]   terms within e^(+-a) and l of their values, added with at most h additions on any path:
                       |y - sum x| <= (e^(a + h lambda) - 1) sum |x| + e^(h lambda) (n l + (n - 1) omega_a)
+    - [perturbed_sum] the same of terms x' within d_i of the exact x: e^(a + h lambda) (sum |x| + sum d) - sum |x| and
+                      the same loss
 
     Source: docs/tolerances/softmax_gradient.md; the trees are those of [dot_product_error] and their reorderings. *)
 
@@ -65,5 +67,46 @@ Section Added.
     apply Rmult_le_pos; [left; apply exp_pos|].
     assert (0 <= size ys * l) by (apply Rmult_le_pos; lra).
     assert (0 <= (size ys - 1) * wa) by (apply Rmult_le_pos; lra). lra.
+  Qed.
+
+  (** x' within d of x, one after the other. *)
+  Inductive perturbed : list R -> list R -> list R -> Prop :=
+  | perturbed_none : perturbed [] [] []
+  | perturbed_term x' x d xs' xs ds :
+      Rabs (x' - x) <= d -> perturbed xs' xs ds -> perturbed (x' :: xs') (x :: xs) (d :: ds).
+
+  Lemma perturbed_bounds xs' xs ds :
+    perturbed xs' xs ds ->
+    Rabs (sum xs' - sum xs) <= sum ds /\ magnitude xs' <= magnitude xs + sum ds /\ size xs' = size xs.
+  Proof using.
+    induction 1 as [|x' x d xs' xs ds close _ [IH1 [IH2 IH3]]].
+    - unfold magnitude, sum. simpl. rewrite Rminus_diag_eq, Rabs_R0 by easy. repeat split; lra.
+    - repeat split.
+      + change (sum (x' :: xs')) with (x' + sum xs'). change (sum (x :: xs)) with (x + sum xs).
+        change (sum (d :: ds)) with (d + sum ds).
+        replace (x' + sum xs' - (x + sum xs)) with ((x' - x) + (sum xs' - sum xs)) by ring.
+        eapply Rle_trans; [apply Rabs_triang|]. lra.
+      + change (magnitude (x' :: xs')) with (Rabs x' + magnitude xs').
+        change (magnitude (x :: xs)) with (Rabs x + magnitude xs). change (sum (d :: ds)) with (d + sum ds).
+        replace x' with (x + (x' - x)) at 1 by ring. pose proof (Rabs_triang x (x' - x)). lra.
+      + unfold size in *. simpl length. now rewrite !S_INR, IH3.
+  Qed.
+
+  Definition perturbed_rounding (a : R) (h : nat) (xs ds : list R) : R :=
+    exp (a + INR h * lambda) * (magnitude xs + sum ds) - magnitude xs.
+
+  Theorem perturbed_sum a l xs' xs ds y h :
+    0 <= a -> 0 <= l -> perturbed xs' xs ds -> added M a l xs' y h ->
+    Rabs (y - sum xs) <= perturbed_rounding a h xs ds + added_loss l h xs.
+  Proof using good.
+    intros ha hl near tree. destruct (perturbed_bounds xs' xs ds near) as [close [wide many]].
+    pose proof (added_error a l xs' y h ha hl tree) as rounded.
+    replace (y - sum xs) with ((y - sum xs') + (sum xs' - sum xs)) by ring.
+    eapply Rle_trans; [apply Rabs_triang|].
+    unfold added_rounding, added_loss, perturbed_rounding in *. rewrite many in rounded.
+    assert (lam : 0 <= lambda) by now apply unit_nonneg.
+    assert (0 <= INR h * lambda) by (apply Rmult_le_pos; [apply pos_INR|easy]).
+    pose proof (exp_at_least_one (a + INR h * lambda) ltac:(lra)) as E1. set (E := exp (a + INR h * lambda)) in *.
+    assert ((E - 1) * magnitude xs' <= (E - 1) * (magnitude xs + sum ds)) by (apply Rmult_le_compat_l; lra). lra.
   Qed.
 End Added.

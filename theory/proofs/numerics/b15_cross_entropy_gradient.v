@@ -1,0 +1,182 @@
+(** * B15: the gradient of cross-entropy, upstream (alpha p_j - b_j) times a softcap's slope.
+
+    Main results
+    - [b15_hard_label]     p_hat - b in one rounding, b = 0 or 1: Dp + u (|p - b| + Dp), Dp the error of p (B2, without its
+                           output); the target's error is relative to p_y, not to 1 - p_y
+    - [b15_difference]     (alpha_hat p_hat) - b_hat in terms: e^K ((|alpha| + E_alpha)(p + Dp) + b) - (|alpha| p + b)
+    - [b15_slope]          times 1 - tau^2 as computed
+    - [b15_gradient]       times upstream, a quotient and a product, behind the output's rounding
+    - [b15_cross_entropy_gradient]   a hard label from the logits to the output, p by B2
+
+    Source: docs/tolerances/cross_entropy.md; CrossEntropyGradientThreshold in numerics/rounding_cross_entropy.cpp. What a
+    softcap adds to each logit, and p = e^(x - L), are premises here: the error of p. *)
+
+From Coq Require Import Reals List Lra Lia Psatz.
+From softcheck Require Import softmax.
+From softcheck.floating_point Require Import relative_error standard_model.
+From softcheck.numerics Require Import row b1_sum b2_element score_error b5_logsumexp added_terms.
+Import ListNotations.
+Local Open Scope R_scope.
+
+Section Gradient.
+  Context (M : arithmetic).
+  Hypothesis good : sound M.
+  Notation lambda := (unit M).
+  Notation u := (roundoff M).
+  Notation wm := (product_floor M).
+
+  Theorem b15_hard_label p p' b z off lost :
+    Rabs (p' - p) <= off + lost -> rounded_sum M (p' - b) z ->
+    Rabs (z - (p - b)) <= off + u * (Rabs (p - b) + off) + (lost * (1 + u) + sum_floor M).
+  Proof using.
+    intros close [d [e [bd [be ->]]]]. apply rounded_error; try easy.
+    now replace (p' - b - (p - b)) with (p' - p) by ring.
+  Qed.
+
+  (** The addends of alpha p - b: alpha_i p for the parts alpha_i of alpha, and the parts of b, in any order and grouping
+      that multiplies each by at most a and adds each at most h times. *)
+  Theorem b15_difference a l alphas errors alphas' p p' off bs y h :
+    0 <= a -> 0 <= l -> 0 <= p -> Rabs (p' - p) <= off -> perturbed alphas' alphas errors ->
+    added M a l (map (fun x => x * p') alphas' ++ map Ropp bs) y h ->
+    let size_alpha := magnitude alphas in
+    let error := (size_alpha + sum errors) * off + sum errors * p in
+    Rabs (y - (sum alphas * p - sum bs))
+    <= exp (a + INR h * lambda) * (size_alpha * p + magnitude bs + error) - (size_alpha * p + magnitude bs)
+       + added_loss M l h (alphas ++ bs).
+  Proof using good.
+    intros ha hl hp close near tree. cbv zeta.
+    assert (hoff : 0 <= off) by (pose proof (Rabs_pos (p' - p)); lra).
+    assert (factors : forall xs' xs ds, perturbed xs' xs ds ->
+              perturbed (map (fun x => x * p') xs') (map (fun x => x * p) xs)
+                        (map (fun q => (Rabs (fst q) + snd q) * off + snd q * p) (combine xs ds))
+              /\ magnitude (map (fun x => x * p) xs) = magnitude xs * p /\ sum (map (fun x => x * p) xs) = sum xs * p
+              /\ sum (map (fun q => (Rabs (fst q) + snd q) * off + snd q * p) (combine xs ds))
+                 = (magnitude xs + sum ds) * off + sum ds * p).
+    { induction 1 as [|x' x d xs' xs ds hx _ [IH1 [IH2 [IH3 IH4]]]].
+      - unfold magnitude, sum. simpl. repeat split; try ring. apply perturbed_none.
+      - pose proof (Rabs_pos (x' - x)) as hd. repeat split.
+        + simpl. apply perturbed_term; [|easy].
+          replace (x' * p' - x * p) with ((x + (x' - x)) * (p' - p) + (x' - x) * p) by ring.
+          eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult, (Rabs_right p) by lra.
+          assert (Rabs (x + (x' - x)) * Rabs (p' - p) <= (Rabs x + d) * off).
+          { apply Rmult_le_compat; try apply Rabs_pos; [|easy]. pose proof (Rabs_triang x (x' - x)). lra. }
+          assert (Rabs (x' - x) * p <= d * p) by now apply Rmult_le_compat_r. lra.
+        + change (magnitude (map (fun x0 => x0 * p) (x :: xs))) with (Rabs (x * p) + magnitude (map (fun x0 => x0 * p) xs)).
+          change (magnitude (x :: xs)) with (Rabs x + magnitude xs). rewrite IH2, Rabs_mult, (Rabs_right p) by lra. ring.
+        + change (sum (map (fun x0 => x0 * p) (x :: xs))) with (x * p + sum (map (fun x0 => x0 * p) xs)).
+          change (sum (x :: xs)) with (x + sum xs). rewrite IH3. ring.
+        + unfold magnitude, sum in *. simpl. rewrite IH4. ring. }
+    destruct (factors alphas' alphas errors near) as [terms [m1 [s1 e1]]]. clear factors.
+    assert (exactly : forall xs, perturbed xs xs (map (fun _ => 0) xs) /\ sum (map (fun _ => 0) xs) = 0).
+    { induction xs as [|x xs [IH1 IH2]]; [split; [apply perturbed_none|easy]|]. split.
+      - simpl. apply perturbed_term; [|easy]. rewrite Rminus_diag_eq, Rabs_R0 by easy. lra.
+      - unfold sum in *. simpl. rewrite IH2. ring. }
+    assert (joined : forall xs' xs ds ys' ys es, perturbed xs' xs ds -> perturbed ys' ys es ->
+              perturbed (xs' ++ ys') (xs ++ ys) (ds ++ es)).
+    { intros xs' xs ds ys' ys es first second. induction first; simpl; [easy|]. now apply perturbed_term. }
+    destruct (exactly (map Ropp bs)) as [rest zero].
+    pose proof (perturbed_sum M good a l _ _ _ y h ha hl (joined _ _ _ _ _ _ terms rest) tree) as bound.
+    unfold perturbed_rounding in bound. rewrite magnitude_app, !sum_app, zero, e1, m1, s1 in bound.
+    assert (opp : magnitude (map Ropp bs) = magnitude bs /\ sum (map Ropp bs) = - sum bs).
+    { induction bs as [|b bs' IH]; [unfold magnitude, sum; simpl; split; ring|].
+      unfold magnitude, sum in *. simpl. clear - bs'. split.
+      - rewrite Rabs_Ropp. f_equal. induction bs' as [|c cs IH]; simpl; [easy|]. now rewrite Rabs_Ropp, IH.
+      - induction bs' as [|c cs IH]; simpl in *; lra. }
+    destruct opp as [o1 o2]. rewrite o1, o2 in bound.
+    unfold added_loss, size in *. rewrite app_length, !map_length in bound. rewrite app_length.
+    replace (sum alphas * p - sum bs) with (sum alphas * p + - sum bs) by ring.
+    eapply Rle_trans; [apply bound|]. right. ring.
+  Qed.
+
+  (** A factor f >= 0 that errs by at most e, and a rounding. *)
+  Theorem b15_slope v v' error f f' e z :
+    0 <= f -> Rabs (v' - v) <= error -> Rabs (f' - f) <= e -> computed_product M (v' * f') z ->
+    Rabs (z - v * f)
+    <= error * (f + ((exp lambda - 1) * f + exp lambda * e)) + Rabs v * ((exp lambda - 1) * f + exp lambda * e) + wm.
+  Proof using good.
+    intros hf hv he [t [d [bt [bd ->]]]]. assert (lam : 0 <= lambda) by now apply unit_nonneg.
+    pose proof (expm1_abs t lambda bt) as grows.
+    assert (up : exp t <= exp lambda) by (apply exp_le; apply abs_between in bt; lra). pose proof (exp_pos t).
+    set (g := (exp lambda - 1) * f + exp lambda * e).
+    assert (hg : Rabs (f' * exp t - f) <= g).
+    { unfold g. replace (f' * exp t - f) with (f * (exp t - 1) + (f' - f) * exp t) by ring.
+      eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult, (Rabs_right f), (Rabs_right (exp t)) by lra.
+      assert (f * Rabs (exp t - 1) <= f * (exp lambda - 1)) by now apply Rmult_le_compat_l.
+      assert (Rabs (f' - f) * exp t <= e * exp lambda) by (apply Rmult_le_compat; try lra; apply Rabs_pos). lra. }
+    replace (v' * f' * exp t + d - v * f) with ((v' - v) * (f' * exp t) + v * (f' * exp t - f) + d) by ring.
+    eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [|easy].
+    eapply Rle_trans; [apply Rabs_triang|]. rewrite !(Rabs_mult _ (f' * exp t)), (Rabs_mult v).
+    apply Rplus_le_compat.
+    - apply Rmult_le_compat; try apply Rabs_pos; [easy|].
+      replace (f' * exp t) with (f + (f' * exp t - f)) by ring.
+      eapply Rle_trans; [apply Rabs_triang|]. rewrite (Rabs_right f); lra.
+    - now apply Rmult_le_compat_l; [apply Rabs_pos|].
+  Qed.
+
+  (** upstream = n / d as computed, times v as computed. *)
+  Theorem b15_gradient n d scale v v' error lost z u_out floor_out dx :
+    Rabs (v' - v) <= error + lost -> computed_product M (n / d) scale -> computed_product M (scale * v') z ->
+    rounded_output u_out floor_out z dx ->
+    let up := Rabs (n / d) in
+    let rounding := up * (exp (2 * lambda) * (Rabs v + error) - Rabs v) in
+    let floor := exp (2 * lambda) * (up * lost + wm * (Rabs v + error + lost)) + wm in
+    Rabs (dx - n / d * v) <= rounding + u_out * (Rabs (n / d * v) + rounding) + (floor * (1 + u_out) + floor_out).
+  Proof using good.
+    intros close [t1 [e1 [b1 [c1 ->]]]] [t2 [e2 [b2 [c2 ->]]]] [r [e3 [br [be ->]]]] up rounding floor.
+    apply rounded_error; try easy. unfold rounding, floor, up.
+    assert (lam : 0 <= lambda) by now apply unit_nonneg. assert (hwm : 0 <= wm) by (unfold sound in good; lra).
+    set (q := n / d) in *. set (F := exp (2 * lambda)).
+    assert (tt : Rabs (t1 + t2) <= 2 * lambda) by (pose proof (Rabs_triang t1 t2); lra).
+    pose proof (expm1_abs _ _ tt) as grows. fold F in grows.
+    assert (upF : exp (t1 + t2) <= F) by (apply exp_le; apply abs_between in tt; lra).
+    assert (up2 : exp t2 <= F) by (apply exp_le; apply abs_between in b2; lra).
+    pose proof (exp_pos (t1 + t2)). pose proof (exp_pos t2). pose proof (Rabs_pos q). pose proof (Rabs_pos v).
+    assert (size_v : Rabs v' <= Rabs v + error + lost).
+    { replace v' with (v + (v' - v)) by ring. pose proof (Rabs_triang v (v' - v)). lra. }
+    replace ((q * exp t1 + e1) * v' * exp t2 + e2 - q * v)
+      with (q * ((v' - v) * exp (t1 + t2) + v * (exp (t1 + t2) - 1)) + (e1 * v' * exp t2 + e2))
+      by (rewrite exp_plus; ring).
+    eapply Rle_trans; [apply Rabs_triang|].
+    apply Rle_trans with (Rabs q * ((error + lost) * F + Rabs v * (F - 1)) + (wm * (Rabs v + error + lost) * F + wm)).
+    - apply Rplus_le_compat.
+      + rewrite Rabs_mult. apply Rmult_le_compat_l; [easy|]. eapply Rle_trans; [apply Rabs_triang|].
+        rewrite !Rabs_mult, (Rabs_right (exp (t1 + t2))) by lra.
+        apply Rplus_le_compat; [apply Rmult_le_compat; try lra; apply Rabs_pos|now apply Rmult_le_compat_l].
+      + eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [|easy].
+        rewrite !Rabs_mult, (Rabs_right (exp t2)) by lra.
+        apply Rmult_le_compat; try lra; [apply Rmult_le_pos; apply Rabs_pos|].
+        apply Rmult_le_compat; try apply Rabs_pos; easy.
+    - right. ring.
+  Qed.
+End Gradient.
+
+(** From the logits to the output, for a hard label: p in the accumulator by B2. *)
+Section HardLabel.
+  Context (M : arithmetic).
+  Hypothesis good : sound M.
+  Context (kappa m : R) (logits : list R) (s : R) (h j : nat).
+  Hypothesis hs : sum_of_row M kappa m logits s h j.
+  Hypothesis some : lost_sum M kappa m logits h j < 1.
+
+  Definition exact_output : output_format := {| output_unit := 0; output_floor := 0 |}.
+
+  Theorem b15_cross_entropy_gradient x b p z n d scale g u_out floor_out dx :
+    In x logits -> computed_element M exact_output kappa m j s x p -> rounded_sum M (p - b) z ->
+    computed_product M (n / d) scale -> computed_product M (scale * z) g -> rounded_output u_out floor_out g dx ->
+    let value := coefficient logits x - b in
+    let off := coefficient logits x * (exp (element_log M exact_output kappa m logits h j + slope M * (m - x)) - 1) in
+    let lost := element_floor M exact_output kappa m logits h j * (1 + roundoff M) + sum_floor M in
+    let error := off + roundoff M * (Rabs value + off) in
+    let up := Rabs (n / d) in
+    let rounding := up * (exp (2 * unit M) * (Rabs value + error) - Rabs value) in
+    let floor := exp (2 * unit M) * (up * lost + product_floor M * (Rabs value + error + lost)) + product_floor M in
+    Rabs (dx - n / d * value)
+    <= rounding + u_out * (Rabs (n / d * value) + rounding) + (floor * (1 + u_out) + floor_out).
+  Proof using good hs some.
+    intros inx elem diff quotient prod out. cbv zeta.
+    assert (so : sound_output exact_output) by (split; simpl; lra).
+    pose proof (element_absolute M exact_output good so kappa m logits s h j hs some x p inx elem) as close.
+    pose proof (b15_hard_label M (coefficient logits x) p b z _ _ close diff) as apart.
+    exact (b15_gradient M good n d scale _ z _ _ g u_out floor_out dx apart quotient prod out).
+  Qed.
+End HardLabel.
