@@ -24,6 +24,9 @@ models::CheckpointReport certify(models::CheckpointQuestion question) {
   question.progress = [&](int layer, std::size_t done, std::size_t asked) {
     progress.show(fmt::format("{}: layer {}, {} of {} heads", question.path, layer, done, asked));
   };
+  question.run_progress = [&](std::int64_t layer) {
+    progress.show(fmt::format("{}: layer {} on tokens", question.path, layer));
+  };
   question.stop = [] { return Interruption::requested(); };
   try {
     return models::certify_checkpoint(question);
@@ -54,7 +57,6 @@ int run_checkpoint(const CheckpointFlags& flags, const OutputFlags& output) {
   const models::CheckpointReport checkpoint = certify(flags.question);
   proptests::Report report;
   report.rows = proptests::rows_of(checkpoint.certificates, checkpoint.path, checkpoint.seconds);
-  const bool whole = checkpoint.heads.size() == checkpoint.asked;
   std::string text = to_table(checkpoint, flags.all_heads ? 0 : ranked_heads);
   for (const proptests::ReportRow& row : report.rows) {
     if (row.verdict == proptests::ReportVerdict::pass) continue;
@@ -63,12 +65,12 @@ int run_checkpoint(const CheckpointFlags& flags, const OutputFlags& output) {
   }
   text += fmt::format("\n{}: {} of {} heads certified in {:.2f} s, for every length and every input{}\n",
                       to_string(report.verdict()), checkpoint.heads.size(), checkpoint.asked, checkpoint.seconds,
-                      whole ? "" : "; interrupted");
+                      checkpoint.stopped ? "; interrupted" : "");
   const int code = publish(text, report.verdict(),
                            {{"--json", output.json, to_json(checkpoint, proptests::to_json(report))},
                             {"--junit", output.junit, proptests::to_junit(report)},
                             {"--html", flags.html, flags.html.empty() ? "" : to_html(checkpoint)}});
-  return whole || code != holds ? code : undecided;
+  return checkpoint.stopped && code == holds ? undecided : code;
 }
 
 }  // namespace softcheck::cli
