@@ -13,10 +13,10 @@ namespace softcheck::models {
 
 /// What a job of observing asks and tells.
 struct TokenObservation {
-  std::string file;  // of the ids, for witnesses
+  std::string file = {};  // of the ids, for witnesses
   unsigned threads = 1;
-  std::function<void(std::int64_t layer)> progress;  // before a layer's heads are looked at
-  std::function<bool()> stop;                        // asked between layers: true ends the work with what is done
+  std::function<void(std::int64_t layer)> progress = {};  // before a layer's heads are looked at
+  std::function<bool()> stop = {};                        // asked between layers: true ends the work with what is done
 };
 
 /// Runs a model on tokens up to the last layer in question and holds the queries and keys of its forward pass against
