@@ -28,22 +28,26 @@ models::CheckpointReport certify(models::CheckpointQuestion question) {
     progress.show(fmt::format("{}: layer {} on tokens", question.path, layer));
   };
   question.stop = [] { return Interruption::requested(); };
-  try {
-    return models::certify_checkpoint(question);
-  } catch (const models::MissingTensorFile& error) {
-    throw InputError(usage, fmt::format("model: {}", error.what()));
-  } catch (const models::UnsupportedTensorFile& error) {
-    throw InputError(unsupported, fmt::format("model: {}", error.what()));
-  } catch (const models::TensorFileError& error) {
-    throw InputError(malformed, fmt::format("model: {}", error.what()));
-  } catch (const std::range_error& error) {
-    throw InputError(unsupported, fmt::format("model: {}: {}", question.path, error.what()));
-  } catch (const std::invalid_argument& error) {
-    throw InputError(usage, fmt::format("model: {}", error.what()));
-  }
+  return of_checkpoint("model", question.path, [&] { return models::certify_checkpoint(question); });
 }
 
 }  // namespace
+
+void rethrow_about_checkpoint(const std::string& verb, const std::string& path) {
+  try {
+    throw;
+  } catch (const models::MissingTensorFile& error) {
+    throw InputError(usage, fmt::format("{}: {}", verb, error.what()));
+  } catch (const models::UnsupportedTensorFile& error) {
+    throw InputError(unsupported, fmt::format("{}: {}", verb, error.what()));
+  } catch (const models::TensorFileError& error) {
+    throw InputError(malformed, fmt::format("{}: {}", verb, error.what()));
+  } catch (const std::range_error& error) {
+    throw InputError(unsupported, fmt::format("{}: {}: {}", verb, path, error.what()));
+  } catch (const std::invalid_argument& error) {
+    throw InputError(usage, fmt::format("{}: {}", verb, error.what()));
+  }
+}
 
 bool is_checkpoint(const std::string& path) {
   std::error_code error;

@@ -37,10 +37,9 @@ std::vector<std::int64_t> positions_of(const std::vector<std::int64_t>& ids, con
   return positions;
 }
 
-// A row of each of a layer's or input's numbers that is not finite says which.
-void require_finite(const MatrixXd& numbers, const std::string& path, const std::string& where) {
-  if (!numbers.allFinite())
-    throw std::range_error(path + ": run on these tokens, " + where + " leaves the range of double");
+void require_finite(const MatrixXd& numbers, std::int64_t layer) {
+  if (numbers.allFinite()) return;
+  throw std::range_error("on these tokens layer " + std::to_string(layer) + " leaves the range of double");
 }
 
 }  // namespace
@@ -83,7 +82,7 @@ void ForwardPass::run(std::int64_t last, const std::function<bool(const LayerAtt
     MatrixXd z = normed(*block.attention.input_norm, x);
     LayerAttention attention = {.layer = layer, .query = projected(block.query, z), .key = projected(block.key, z)};
     const MatrixXd heads = attended(block, projected(block.value, z), attention);
-    require_finite(heads, checkpoint_.path(), "layer " + std::to_string(layer));
+    require_finite(heads, layer);
     if (!seen(attention) || layer == last) return;
     if (network_.residual_is_normed) x = std::move(z);
     x += projected(block.output, heads);
