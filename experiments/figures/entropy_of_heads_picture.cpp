@@ -11,7 +11,7 @@
 namespace softcheck::experiments {
 namespace {
 
-constexpr int panel_width = 300, panel_height = 235, left = 60, title_height = 55, legend_height = 70;
+constexpr int panel_width = 310, panel_height = 275, left = 75, title_height = 45, legend_height = 85;
 
 using Layer = std::map<std::int64_t, std::vector<const HeadEntropy*>>;  // by items: a point of each head
 
@@ -67,12 +67,12 @@ std::string panel_script(std::int64_t number, const Layer& layer) {
 std::string legend_script(double top) {
   return fmt::format(
       "unset title\nunset border\nunset tics\nunset grid\nunset xlabel\nunset ylabel\n"
-      "set lmargin at screen 0.02\nset rmargin at screen 0.98\nset bmargin at screen 0\nset tmargin at screen {:.4f}\n"
-      "set key center center horizontal width 2 spacing 1.3\n"
+      "set lmargin at screen 0.1\nset rmargin at screen 0.95\nset bmargin at screen 0\nset tmargin at screen {:.4f}\n"
+      "set key center center vertical maxrows 2 width 0 spacing 1.3\n"
       "plot NaN with lines linewidth 1 linecolor rgb '{}' title 'mean of a head', "
       "NaN with lines linewidth 2.5 linecolor rgb '{}' title 'median of the heads', "
       "NaN with lines dashtype 2 linewidth 1.5 linecolor rgb '#555555' title 'ln n, uniform', "
-      "NaN with lines linewidth 2.5 linecolor rgb '{}' title 'certified floor, largest of the heads'\n",
+      "NaN with lines linewidth 2.5 linecolor rgb '{}' title 'certified floor'\n",
       top, code_of(Colour::sky), code_of(Colour::blue), code_of(Colour::vermillion));
 }
 
@@ -94,7 +94,7 @@ Figure entropy_of_heads(const std::string& name, const std::vector<HeadEntropy>&
   for (const auto& [number, layer] : layers) script += layer_block(fmt::format("layer{}", number), layer);
   script += fmt::format(
       "set multiplot\nset label 1 {} at screen 0.5, screen {:.4f} center\n"
-      "set logscale x 2\nset xrange [14:{}]\nset yrange [-0.25:{:.3f}]\nset ytics 2\nset xtics rotate by 0\n",
+      "set logscale x 2\nset xrange [14:{}]\nset yrange [-0.25:{:.3f}]\nset ytics 2\nset xtics offset 0, 0.3\n",
       quoted("Entropy of the attention heads of " + name + " against the number of items"), 1 - 22.0 / height,
       largest * 1.15, std::log(static_cast<double>(largest)) * 1.08);
   int place = 0;
@@ -102,16 +102,16 @@ Figure entropy_of_heads(const std::string& name, const std::vector<HeadEntropy>&
     const int column = place % columns, row = place / columns;
     const double x = left + column * panel_width, y = title_height + row * panel_height;
     script += fmt::format("set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}\n", x / width,
-                          (x + panel_width - 30) / width);
-    script += fmt::format("set tmargin at screen {:.4f}\nset bmargin at screen {:.4f}\n", 1 - (y + 20) / height,
-                          1 - (y + panel_height - 30) / height);
+                          (x + panel_width - 50) / width);
+    script += fmt::format("set tmargin at screen {:.4f}\nset bmargin at screen {:.4f}\n", 1 - (y + 30) / height,
+                          1 - (y + panel_height - 45) / height);
     script += column == 0 ? "set ylabel 'entropy H (nats)' offset 1, 0\n" : "unset ylabel\n";
     script += place + columns >= count ? "set xlabel 'items n' offset 0, 0.6\n" : "unset xlabel\n";
     script += panel_script(number, layer);
     script += "unset label 1\n";
     ++place;
   }
-  script += legend_script(static_cast<double>(legend_height - 30) / height) + "unset multiplot\n";
+  script += legend_script(static_cast<double>(legend_height - 10) / height) + "unset multiplot\n";
   return {{{"figure_3", csv_of(points)}}, {{"figure_3", width, height, script}}};
 }
 
