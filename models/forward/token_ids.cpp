@@ -1,9 +1,11 @@
 #include "models/forward/token_ids.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "models/read/file_errors.hpp"
 #include "models/read/file_source.hpp"
@@ -68,6 +70,10 @@ class TokenLine {
 }  // namespace
 
 TokenIds read_token_ids(const std::filesystem::path& path) {
+  std::error_code error;
+  if (std::filesystem::file_size(path, error) == 0 && !error) {
+    throw TensorFileError(path.string() + ": need a line of ids of tokens, got an empty file");
+  }
   const std::string text = read_text_file(path, most_bytes);
   TokenIds inputs;
   std::size_t number = 0;

@@ -49,7 +49,7 @@ TEST(TokenIds, AreReadALineAtATime) {
 
 TEST(TokenIds, OtherTextsAreRefusedByTheirLine) {
   const std::string ids = "line 2: need ids of tokens, integers from 0 to 2^31 - 1, got ";
-  EXPECT_THAT(error_of(""), HasSubstr("empty"));
+  EXPECT_THAT(error_of(""), HasSubstr("need a line of ids of tokens, got an empty file"));
   EXPECT_THAT(error_of(" \n\t\n"), HasSubstr("need a line of ids of tokens, got only blanks"));
   EXPECT_THAT(error_of("1\n[]"), HasSubstr(ids + "nothing"));
   EXPECT_THAT(error_of("1\n1,,2"), HasSubstr(ids + "',2'"));
