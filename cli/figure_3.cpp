@@ -37,7 +37,7 @@ std::string name_of(const std::string& path) {
 }
 
 // "models (sha256): NAME HASH ...", of every file of weights, and of ids where there are some.
-std::string hashes_of(const HeadEntropyOptions& options) {
+std::string hashes_of_files(const HeadEntropyOptions& options) {
   std::vector<fs::path> files;
   if (!fs::is_directory(options.model)) {
     files.emplace_back(options.model);
@@ -73,7 +73,7 @@ int run_heads(HeadFlags flags) {
   publish_figure(entropy_of_heads(name, points), folder,
                  origin_lines(fmt::format("softcheck run figure-3 --model {} {} --largest {}", name, inputs,
                                           std::ranges::max(points, {}, &HeadEntropy::items).items),
-                              hashes_of(flags.options)));
+                              hashes_of_files(flags.options)));
   return holds;
 }
 

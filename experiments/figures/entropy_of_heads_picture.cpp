@@ -13,7 +13,7 @@ namespace {
 
 constexpr int panel_width = 310, panel_height = 275, left = 75, title_height = 45, legend_height = 85;
 
-using Layer = std::map<std::int64_t, std::vector<const HeadEntropy*>>;  // by items: a point of each head
+using LayerPoints = std::map<std::int64_t, std::vector<const HeadEntropy*>>;  // by items: a point of each head
 
 std::string csv_of(const std::vector<HeadEntropy>& points) {
   std::string text =
@@ -27,7 +27,7 @@ std::string csv_of(const std::vector<HeadEntropy>& points) {
 }
 
 // A line for each number of items: ln n, the largest of the heads' floors, the median of their entropies, and each.
-std::string layer_block(const std::string& name, const Layer& layer) {
+std::string layer_block(const std::string& name, const LayerPoints& layer) {
   std::string table = "items,ceiling,floor,median";
   for (const HeadEntropy* point : layer.begin()->second) table += fmt::format(",head {}", point->head);
   table += "\n";
@@ -49,7 +49,7 @@ std::string layer_block(const std::string& name, const Layer& layer) {
   return data_block(name, table);
 }
 
-std::string panel_script(std::int64_t number, const Layer& layer) {
+std::string panel_script(std::int64_t number, const LayerPoints& layer) {
   std::string text = fmt::format("set title 'layer {}' offset 0, -0.8\nplot ", number);
   for (const HeadEntropy* point : layer.begin()->second) {
     text += fmt::format("$layer{} using 'items':'head {}' with lines linewidth 1 linecolor rgb '{}', ", number,
@@ -80,7 +80,7 @@ std::string legend_script(double top) {
 
 Figure entropy_of_heads(const std::string& name, const std::vector<HeadEntropy>& points) {
   if (points.empty()) throw std::invalid_argument("entropy_of_heads: need points, got none");
-  std::map<std::int64_t, Layer> layers;
+  std::map<std::int64_t, LayerPoints> layers;
   std::int64_t largest = 0;
   for (const HeadEntropy& point : points) {
     layers[point.layer][point.items].push_back(&point);
