@@ -62,7 +62,7 @@ const Names gpt2 = {.prefix = "transformer.",
                     .down = "mlp.c_proj",
                     .output_norm = "ln_2"};
 
-Float64Bound exactly(double value) { return {value, 0}; }
+Float64Bound as_it_is(double value) { return {value, 0}; }
 
 Names names_of(const std::string& type) {
   if (type == "gpt2") return gpt2;
@@ -172,8 +172,8 @@ class Evaluation {
       const std::int64_t position = counted ? seen * mask + padding : static_cast<std::int64_t>(i);
       BoundRow row;
       for (Eigen::Index c = 0; c < words.cols(); ++c) {
-        BoundRow terms = {exactly(words(ids[i], c)), exactly(positions(position, c))};
-        if (!names_.types.empty()) terms.push_back(exactly(tensor(names_.prefix + names_.types + ".weight")(0, c)));
+        BoundRow terms = {as_it_is(words(ids[i], c)), as_it_is(positions(position, c))};
+        if (!names_.types.empty()) terms.push_back(as_it_is(tensor(names_.prefix + names_.types + ".weight")(0, c)));
         row.push_back(sum(terms));
       }
       rows.push_back(row);
@@ -188,7 +188,7 @@ class Evaluation {
       BoundRow result = layer_normalised(row, epsilon());
       for (std::size_t i = 0; i < row.size(); ++i) {
         const auto c = static_cast<Eigen::Index>(i);
-        result[i] = scaled(result[i], gain(0, c)) + exactly(offset(0, c));
+        result[i] = scaled(result[i], gain(0, c)) + as_it_is(offset(0, c));
       }
       rows.push_back(result);
     }
@@ -203,10 +203,10 @@ class Evaluation {
     for (const BoundRow& row : x) {
       BoundRow result;
       for (Eigen::Index o = first; o < first + count; ++o) {
-        BoundRow terms = {exactly(bias(0, o))};
+        BoundRow terms = {as_it_is(bias(0, o))};
         for (std::size_t i = 0; i < row.size(); ++i) {
           const auto c = static_cast<Eigen::Index>(i);
-          terms.push_back(row[i] * exactly(type_ == "gpt2" ? weights(c, o) : weights(o, c)));
+          terms.push_back(row[i] * as_it_is(type_ == "gpt2" ? weights(c, o) : weights(o, c)));
         }
         result.push_back(sum(terms));
       }
