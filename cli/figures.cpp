@@ -2,11 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <filesystem>
-#include <functional>
-#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -25,10 +22,12 @@
 #include "experiments/figures/spread_history.hpp"
 #include "experiments/figures/temperature_figure.hpp"
 #include "experiments/training.hpp"
+#include "models/forward/in_parallel.hpp"
 
 namespace softcheck::cli {
 
 using namespace experiments;
+using models::in_parallel;
 
 namespace {
 
@@ -65,18 +64,6 @@ int run_maps(const std::string& name, const FigureFlags& flags) {
       fmt::format("softcheck run {} --seed {} --largest {}", name, flags.maps.seed, flags.maps.largest);
   publish_figure(figure, folder, origin_lines(command, hashes_of(flags.models, models)));
   return holds;
-}
-
-// job(i) for each i below count, on several threads.
-void in_parallel(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& job) {
-  std::atomic<std::size_t> next = 0;
-  std::vector<std::future<void>> workers;
-  for (unsigned t = 0; t < threads; ++t) {
-    workers.push_back(std::async(std::launch::async, [&] {
-      for (std::size_t i = next++; i < count; i = next++) job(i);
-    }));
-  }
-  for (std::future<void>& worker : workers) worker.get();
 }
 
 // Random sets of every size, and crowded ones.

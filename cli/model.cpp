@@ -67,6 +67,11 @@ std::vector<TrainedModel> read(const std::vector<std::string>& files) {
 int run_checkpoints(const ModelFlags& flags) {
   CheckpointFlags checkpoint = flags.checkpoint;
   checkpoint.question.options = {flags.options.eps, flags.items.value_or(0)};
+  std::optional<AttentionKernels> kernels;
+  if (!checkpoint.question.tokens.empty()) {
+    kernels = attention_kernels();
+    checkpoint.question.attention = kernels->plain();
+  }
   const bool has_files = !flags.output.json.empty() || !flags.output.junit.empty() || !checkpoint.html.empty();
   if (flags.files.size() > 1 && has_files) {
     throw InputError(usage,
@@ -95,6 +100,9 @@ int run_model(const ModelFlags& flags) {
   if (checkpoints == flags.files.size()) return run_checkpoints(flags);
   if (checkpoints != 0) {
     throw InputError(usage, "model: need either checkpoints of Transformers or max-retrieval networks, got both");
+  }
+  if (!flags.checkpoint.question.tokens.empty()) {
+    throw InputError(usage, "model: --tokens needs a checkpoint of a Transformer, got max-retrieval networks");
   }
   if (!flags.checkpoint.html.empty()) {
     throw InputError(usage, "model: --html needs a checkpoint of a Transformer, got max-retrieval networks");
@@ -197,6 +205,9 @@ void add_model_verb(Verb app, int& exit_code) {
       .check(wrong_gate);
   verb.add_option("--activations", flags->checkpoint.question.activations,
                   "Queries and keys of recorded forward passes, a safetensors file")
+      .type_name("FILE");
+  verb.add_option("--tokens", flags->checkpoint.question.tokens,
+                  "Run BERT, RoBERTa, DistilBERT or GPT-2 on ids of tokens, a line for each input")
       .type_name("FILE");
   verb.add_option("--threads", flags->checkpoint.question.threads, "Threads for a checkpoint [all of the machine's]")
       .within(1U, 1024U);

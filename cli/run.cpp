@@ -146,6 +146,7 @@ void add_run_verb(Verb app, int& exit_code) {
   all.callback([out, &exit_code] { exit_code = run_all(*out); });
   add_certificate_run(verb, exit_code);
   add_figure_runs(verb, exit_code);
+  add_head_figure_run(verb, exit_code);
   add_table_runs(verb, exit_code);
   add_train_run(verb, exit_code);
 }

@@ -21,14 +21,6 @@ const EncoderNames bert_names = {"num_attention_heads",  "num_hidden_layers",  "
 const EncoderNames distilbert_names = {
     "n_heads", "n_layers", "dim", "transformer.layer.", "attention.q_lin", "attention.k_lin", "output_layer_norm"};
 
-/// LayerNorm.weight and .bias, in old files LayerNorm.gamma and .beta.
-InputNorm layer_norm(CheckpointView& view, const std::string& name, std::int64_t hidden) {
-  const bool old = !view.has(name + ".weight") && view.has(name + ".gamma");
-  return {.kind = NormKind::layer_norm,
-          .gain = view.norm_vector(name + (old ? ".gamma" : ".weight"), hidden),
-          .offset = view.norm_vector(name + (old ? ".beta" : ".bias"), hidden)};
-}
-
 /// Positions that an input can have: RoBERTa's begin behind that of the padding token.
 std::int64_t most_positions(CheckpointView& view) {
   const std::int64_t positions = view.count("max_position_embeddings", 512);

@@ -23,7 +23,7 @@ ModelDescription describe_gpt2(const Checkpoint& checkpoint) {
   view.find_prefix("h.0.attn.c_attn.weight");
   view.layers_at("h.", model.layers);
   for (std::int64_t layer = 0; layer < model.layers; ++layer) {
-    const std::string attention = view.layer(layer) + "attn.c_attn.", norm = view.layer(layer) + "ln_1.";
+    const std::string attention = view.layer(layer) + "attn.c_attn.", norm = view.layer(layer) + "ln_1";
     // A Conv1D has its inputs as rows; its columns are the queries, keys and values of all heads.
     const MatrixPlace projection = {.tensor = view.matrix(attention + "weight", model.hidden, 3 * model.hidden),
                                     .transposed = true};
@@ -33,9 +33,7 @@ ModelDescription describe_gpt2(const Checkpoint& checkpoint) {
                             .key = projection,
                             .query_bias = bias,
                             .key_bias = bias,
-                            .input_norm = InputNorm{.kind = NormKind::layer_norm,
-                                                    .gain = view.norm_vector(norm + "weight", model.hidden),
-                                                    .offset = view.norm_vector(norm + "bias", model.hidden)},
+                            .input_norm = layer_norm(view, norm, model.hidden),
                             .scale = by_width ? inverse_root(model.head_dim) : Enclosure(1)};
     if (by_layer) head.scale = head.scale / Enclosure(layer + 1);
     add_heads(model, head, {.key_first = model.hidden});

@@ -34,6 +34,13 @@ std::int64_t whole_head_dim(const CheckpointView& view, const ModelDescription& 
                  std::to_string(model.heads) + " heads");
 }
 
+InputNorm layer_norm(CheckpointView& view, const std::string& name, std::int64_t hidden) {
+  const bool old = !view.has(name + ".weight") && view.has(name + ".gamma");
+  return {.kind = NormKind::layer_norm,
+          .gain = view.norm_vector(name + (old ? ".gamma" : ".weight"), hidden),
+          .offset = view.norm_vector(name + (old ? ".beta" : ".bias"), hidden)};
+}
+
 void check_groups(const CheckpointView& view, const ModelDescription& model) {
   if (model.heads % model.key_heads == 0) return;
   view.malformed(std::to_string(model.heads) + " heads cannot share " + std::to_string(model.key_heads) + " key heads");

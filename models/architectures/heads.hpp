@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "models/architectures/description.hpp"
 #include "models/architectures/view.hpp"
@@ -28,6 +29,9 @@ void add_heads(ModelDescription& model, const HeadDescription& pattern, const He
 
 /// hidden / heads, which must be a whole number.
 std::int64_t whole_head_dim(const CheckpointView& view, const ModelDescription& model);
+
+/// A LayerNorm's gain and offset: NAME.weight and NAME.bias, in old files NAME.gamma and NAME.beta.
+InputNorm layer_norm(CheckpointView& view, const std::string& name, std::int64_t hidden);
 
 /// Refuses a number of key heads that does not divide the heads.
 void check_groups(const CheckpointView& view, const ModelDescription& model);

@@ -57,10 +57,10 @@ std::string head_line(const HeadCertificate& head) {
                      shown(head.dispersion_length_log10.upper), shown(head.entropy_floor.lower), remarks);
 }
 
-// What recorded forward passes had, beside what is certified: medians over the heads of a layer.
+// What forward passes had, beside what is certified: medians over the heads of a layer.
 std::string observed_table(const CheckpointReport& report) {
   std::string text =
-      fmt::format("\n  recorded, medians over a layer's heads\n  {:>5} {:>8} {:>14} {:>14} {:>14} {:>14}\n", "layer",
+      fmt::format("\n  observed, medians over a layer's heads\n  {:>5} {:>8} {:>14} {:>14} {:>14} {:>14}\n", "layer",
                   "rows", "widest spread", "share of best", "least entropy", "largest coeff.");
   const auto middle = [](std::vector<double> values) {
     std::ranges::sort(values);

@@ -18,7 +18,8 @@ struct CheckpointReport {
       heads;              // layer by layer, head by head; fewer than the model has where layers were chosen
   std::size_t asked = 0;  // heads: more than were certified where the work was ended
   std::vector<numerics::Certificate> certificates;  // of every claim and gate
-  std::vector<ObservedHead> observed;               // of recorded forward passes, where there are any
+  std::vector<ObservedHead> observed;               // of forward passes, recorded or run, where there are any
+  bool stopped = false;                             // before all that was asked for was certified and observed
   double seconds = 0;
 };
 

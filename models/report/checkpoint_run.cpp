@@ -9,7 +9,9 @@
 #include <thread>
 
 #include "models/bounds/certify_checkpoint.hpp"
+#include "models/forward/forward_pass.hpp"
 #include "models/report/gate.hpp"
+#include "models/report/observe_tokens.hpp"
 
 namespace softcheck::models {
 namespace {
@@ -54,6 +56,9 @@ CheckpointReport certify_checkpoint(const CheckpointQuestion& question) {
   if (!(question.options.eps > 0 && question.options.eps < 1)) {
     throw std::invalid_argument("eps: need a number between 0 and 1, got " + std::to_string(question.options.eps));
   }
+  if (!question.activations.empty() && !question.tokens.empty()) {
+    throw std::invalid_argument("need either recorded activations or tokens, got both");
+  }
   std::vector<Gate> gates;
   for (const std::string& text : question.fail_if) gates.push_back(Gate::parse(text));
 
@@ -65,8 +70,13 @@ CheckpointReport certify_checkpoint(const CheckpointQuestion& question) {
   report.model = describe(*file);
   CheckpointJob job;
   job.heads = chosen_heads(report.model, question.layers);
+  const unsigned threads = question.threads != 0 ? question.threads : std::max(1U, std::thread::hardware_concurrency());
+  std::optional<ForwardPass> pass;  // before the certificates: what is wrong with tokens is said at once
+  if (!question.tokens.empty()) {
+    pass.emplace(*file, report.model, read_token_ids(question.tokens), question.attention, threads);
+  }
   job.options = question.options;
-  job.threads = question.threads != 0 ? question.threads : std::max(1U, std::thread::hardware_concurrency());
+  job.threads = threads;
   job.stop = question.stop;
   report.asked = job.heads.size();
   std::size_t done = 0;
@@ -77,14 +87,17 @@ CheckpointReport certify_checkpoint(const CheckpointQuestion& question) {
     if (head) report.heads.push_back(std::move(*head));
   }
   report.certificates = certify_report(report);
-  if (!question.activations.empty()) {
-    Observation observation = observe(question.activations, report.model, report.heads);
+  if (pass || !question.activations.empty()) {
+    Observation observation =
+        pass ? observe_tokens(*pass, report.heads, {question.tokens, threads, question.run_progress, question.stop})
+             : observe(question.activations, report.model, report.heads);
     report.observed = std::move(observation.heads);
     std::ranges::move(observation.certificates, std::back_inserter(report.certificates));
   }
   for (const Gate& gate : gates) {
     for (const HeadCertificate& head : report.heads) report.certificates.push_back(gate.certify(head));
   }
+  report.stopped = report.heads.size() < report.asked || (question.stop && question.stop());
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
 }

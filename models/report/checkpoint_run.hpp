@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/abi/softcheck_kernel.h"
 #include "models/report/checkpoint_report.hpp"
 
 namespace softcheck::models {
@@ -12,18 +13,22 @@ namespace softcheck::models {
 struct CheckpointQuestion {
   std::string path;
   CertifyOptions options;
-  std::string layers;                // "3", "0-3"; "": all
-  std::string activations;           // recorded queries and keys; "": none
-  std::vector<std::string> fail_if;  // gates (gate.hpp)
-  unsigned threads = 0;              // 0: all of the machine's
+  std::string layers;                    // "3", "0-3"; "": all
+  std::string activations;               // recorded queries and keys; "": none
+  std::string tokens;                    // ids of tokens, on which the model is run; "": none. Not beside activations
+  softcheck_kernel attention = nullptr;  // softcheck_attention, which a run on tokens calls
+  std::vector<std::string> fail_if;      // gates (gate.hpp)
+  unsigned threads = 0;                  // 0: all of the machine's
   /// Called by one thread at a time.
   std::function<void(int layer, std::size_t done, std::size_t asked)> progress;
-  std::function<bool()> stop;  // asked between heads
+  std::function<void(std::int64_t layer)> run_progress;  // before each layer that is run on tokens
+  std::function<bool()> stop;                            // asked between heads, and layers
 };
 
 /// Opens, describes and certifies.
 ///
-/// throws   as open_checkpoint, describe, certify_heads and observe do; std::invalid_argument naming the option that is
+/// throws   as open_checkpoint, describe, certify_heads, observe, read_token_ids and ForwardPass do;
+/// std::invalid_argument naming the option that is
 ///          wrong
 CheckpointReport certify_checkpoint(const CheckpointQuestion& question);
 

@@ -21,6 +21,25 @@ mkdir "$scratch/bad"
 printf 'no model' >"$scratch/bad/seed.safetensors"
 refuses 3 '--models: .*seed.safetensors' run figure-6 --models "$scratch/bad" --out "$scratch/a"
 
+# Figure 3 needs a model that runs on tokens.
+checkpoints=$(dirname "$0")/../models/checkpoints
+refuses 2 'need --model, a folder' run figure-3 --out "$scratch/a"
+refuses 2 'missing' run figure-3 --model "$scratch/missing" --out "$scratch/a"
+refuses 4 'only bert, distilbert, gpt2, roberta, xlm-roberta' run figure-3 --model "$checkpoints/llama" --out "$scratch/a"
+refuses 2 'inputs' run figure-3 --model "$checkpoints/bert" --inputs 0
+echo '1 2 3' >"$scratch/short"
+refuses 2 'need an input of at least 16 ids' run figure-3 --model "$checkpoints/bert" --tokens "$scratch/short" --out "$scratch/a"
+for name in bert gpt2; do
+  PATH=/nonexistent "$softcheck" run figure-3 --model "$checkpoints/$name" --seed 3 --inputs 2 --out "$scratch/f3" >"$scratch/out" 2>"$scratch/err"
+  test $? = 4 || complain "no exit 4 without gnuplot"
+  holds "$scratch/f3/figure_3.csv" "^# softcheck run figure-3 --model $name --seed 3 --inputs 2 --largest 64"
+  holds "$scratch/f3/figure_3.csv" '^# models (sha256): model.safetensors [0-9a-f]\{64\}'
+  # Two layers of four heads, 16, 32 and 64 items; every query of BERT sees them all, one of GPT-2's.
+  rows=$(test $name = bert && echo 128 || echo 2)
+  test "$(grep -c "^[01],[0-3],64,$rows," "$scratch/f3/figure_3.csv")" = 8 || complain "$name: not 8 lines of 64 items and $rows rows"
+  test "$(grep -vc '^#' "$scratch/f3/figure_3.csv")" = 25 || complain "$name: figure_3.csv has not a line of names and 24 rows"
+done
+
 # Without gnuplot the data are written, and that is said.
 PATH=/nonexistent "$softcheck" run figure-5 --out "$scratch/results/figure-5" >"$scratch/out" 2>"$scratch/err"
 test $? = 4 || complain "no exit 4 without gnuplot"
@@ -36,7 +55,8 @@ if command -v gnuplot >/dev/null 2>&1; then
   holds "$scratch/results/figure-2/figure_2.csv" '^# models (sha256): seed-01.safetensors [0-9a-f]\{64\}$'
   expect 0 run figure-9 --steps 3 --points 2 --out "$scratch/results/figure-9"
   holds "$scratch/out" '2 steps, 10 certificates: proved'
-  for name in figure-5/figure_5 figure-2/figure_2 figure-9/figure_9; do
+  expect 0 run figure-3 --model "$checkpoints/bert" --out "$scratch/results/figure-3"
+  for name in figure-3/figure_3 figure-5/figure_5 figure-2/figure_2 figure-9/figure_9; do
     holds "$scratch/results/$name.svg" '</svg>'
     test "$(head -c 4 "$scratch/results/$name.png" | tail -c 3)" = PNG || complain "$name.png is no PNG"
   done

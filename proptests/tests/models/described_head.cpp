@@ -3,48 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "proptests/tests/models/running_norms.hpp"
+
 namespace softcheck::models {
-namespace {
 
 using Row = std::vector<Float32Bound>;
 
+namespace {
+
 Float32Bound exactly(double value) { return {value, 0}; }
-
-/// x times r, where the peer may multiply in either order.
-Float32Bound scaled(const Float32Bound& x, double factor) { return rounded(x * exactly(factor)); }
-
-/// The mean of x^2 (less the square of the mean m where one is given), plus epsilon, whatever one-pass or two-pass
-/// method the peer has: the textbook's, mean of squares less squared mean, loses most, gamma_{2d+4} of the mean square
-/// (Chan, Golub and LeVeque 1983), and twice that is granted.
-Float32Bound variance(const Row& x, const Float32Bound& m, double epsilon) {
-  const double d = static_cast<double>(x.size());
-  double squares = 0, errors = 0;
-  for (const Float32Bound& entry : x) {
-    squares += entry.value * entry.value / d;
-    errors += (2 * std::abs(entry.value) + entry.error) * entry.error / d;
-  }
-  const double depth = (2 * d + 4) * float32_unit;
-  const double lost = 2 * depth / (1 - depth) * squares + (2 * std::abs(m.value) + m.error) * m.error;
-  return rounded({squares - m.value * m.value + epsilon, errors + lost});
-}
-
-Row root_mean_square_normalised(const Row& x, double epsilon) {
-  const Float32Bound factor = inverse_root(variance(x, exactly(0), epsilon));
-  Row result;
-  for (const Float32Bound& entry : x) result.push_back(entry * factor);
-  return result;
-}
-
-Row layer_normalised(const Row& x, double epsilon) {
-  Float32Bound mean = sum(x);
-  const double d = static_cast<double>(x.size());
-  mean = rounded({mean.value / d, mean.error / d});
-  const Float32Bound factor = inverse_root(variance(x, mean, epsilon));
-  Row result;
-  // Products before the difference, as PyTorch has them, lose more than the difference before the product.
-  for (const Float32Bound& entry : x) result.push_back(entry * factor - mean * factor);
-  return result;
-}
 
 }  // namespace
 
@@ -123,8 +90,8 @@ Row DescribedHead::rotated(Row row, std::int64_t position) const {
     // and up to 8 operations with it. Then the product with the position, and cos or sin to 2 roundings.
     const double roundings = std::abs(std::log(frequency)) + 4 + 2 * static_cast<double>(rotary.width) + 8 + 1;
     const double turned = std::abs(angle) * roundings * float32_unit;
-    const Float32Bound cosine = scaled(rounded({std::cos(angle), turned}, 2), factor);
-    const Float32Bound sine = scaled(rounded({std::sin(angle), turned}, 2), factor);
+    const Float32Bound cosine = scaled(rounded(Float32Bound{std::cos(angle), turned}, 2), factor);
+    const Float32Bound sine = scaled(rounded(Float32Bound{std::sin(angle), turned}, 2), factor);
     const bool interleaved = rotary.layout == PlaneLayout::interleaved;
     Float32Bound& x = row[interleaved ? 2 * plane : plane];
     Float32Bound& y = row[interleaved ? 2 * plane + 1 : plane + planes];
@@ -170,8 +137,8 @@ Float32Bound DescribedHead::score(const Row& query, const Row& key) const {
   if (!head_.softcap) return logit;
   // tanh has slope at most 1 and is good to 4 roundings; before and behind it stand a quotient and a product.
   const double cap = *head_.softcap;
-  const Float32Bound inner = rounded({logit.value / cap, logit.error / cap});
-  return scaled(rounded({std::tanh(inner.value), inner.error}, 4), cap);
+  const Float32Bound inner = rounded(Float32Bound{logit.value / cap, logit.error / cap});
+  return scaled(rounded(Float32Bound{std::tanh(inner.value), inner.error}, 4), cap);
 }
 
 bool DescribedHead::attends(std::int64_t query, std::int64_t key) const {

@@ -5,8 +5,8 @@
 
 #include "models/architectures/description.hpp"
 #include "models/read/checkpoint.hpp"
-#include "proptests/tests/models/float32_bound.hpp"
 #include "proptests/tests/models/observed_heads.hpp"
+#include "proptests/tests/models/running_bound.hpp"
 
 namespace softcheck::models {
 

@@ -13,11 +13,15 @@ layer L, in f32:
     input.I.layers.L.scores    (heads, n, n)      as the softmax reads them, masked ones far below the others; with
                                                   sinks (heads, n, n + 1), less each row's largest
 
+Of models that softcheck itself runs on tokens, tokens.jsonl has the ids that the passes read, a line for each input, and
+observed_f64.safetensors the queries and keys of the same passes in f64.
+
 The folders gguf-* have model.gguf instead, laid out as llama.cpp's converter does. A new architecture is one entry of
 MODELS.
 """
 
 import importlib.metadata
+import json
 import pathlib
 import platform
 import shutil
@@ -98,6 +102,10 @@ MODELS = {
                                                     truncate=False, original_max_position_embeddings=1024)),
         "model.layers.{layer}.input_layernorm"),
 }
+
+
+# Those that softcheck model --tokens runs.
+RUN_ON_TOKENS = ("bert", "roberta", "xlm-roberta", "distilbert", "gpt2")
 
 
 def part(model, path):
@@ -256,7 +264,20 @@ def observe(model, inputs, norms, layers):
         found[f"layers.{layer}.query"] = queries[layer][0].transpose(0, 1)
         found[f"layers.{layer}.key"] = keys[layer][0].transpose(0, 1)
         found[f"layers.{layer}.scores"] = scores[layer][0]
-    return {name: value.contiguous().clone().float() for name, value in found.items()}
+    return {name: value.contiguous().clone() for name, value in found.items()}
+
+
+def observe_in_f64(model, batches, norms, layers):
+    """Queries and keys of the same inputs, everything computed in f64: weights are exact in it."""
+    model.double()
+    observed = {}
+    for number, inputs in enumerate(batches):
+        for what, value in observe(model, inputs, norms, layers).items():
+            if what.endswith((".query", ".key")):
+                assert value.dtype == torch.float64
+                observed[f"input.{number}.{what}"] = value
+    model.float()
+    return observed
 
 
 def make(name):
@@ -281,14 +302,19 @@ def make(name):
     def norms(layer):
         return first_norm[0] if first_norm and layer == 0 else norm.format(layer=layer, below=layer - 1)
 
-    observed = {}
+    observed, batches = {}, []
     for number, length in enumerate(LENGTHS):
         if name == "vit":
             inputs = dict(pixel_values=torch.randn(1, config.num_channels, config.image_size, config.image_size))
         else:
             inputs = dict(input_ids=torch.randint(3, config.vocab_size, (1, length)))
+        batches.append(inputs)
         for what, value in observe(model, inputs, norms, layers).items():
-            observed[f"input.{number}.{what}"] = value
+            observed[f"input.{number}.{what}"] = value.float()
+    if name in RUN_ON_TOKENS:
+        lines = [json.dumps(inputs["input_ids"][0].tolist()) + "\n" for inputs in batches]
+        (folder / "tokens.jsonl").write_text("".join(lines))
+        safetensors.torch.save_file(observe_in_f64(model, batches, norms, layers), folder / "observed_f64.safetensors")
     if name not in GGUF_MODELS:
         model.to(dtype).save_pretrained(folder, max_shard_size=shard_size)
         (folder / "generation_config.json").unlink(missing_ok=True)

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+
+#include "kernels/abi/softcheck_kernel.h"
+
+namespace softcheck::models {
+
+/// One input's attention in one layer: what a kernel reads, and what it writes. Matrices have a column for each token
+/// of all inputs, one input behind the other; a head has head_dim rows of them.
+struct AttentionCall {
+  const Eigen::MatrixXd& query;
+  const Eigen::MatrixXd& key;
+  const Eigen::MatrixXd& value;
+  Eigen::MatrixXd& output;
+  /// (tokens, heads): of each query's row of coefficients the entropy in nats, and ln of the sum of the exponentials of
+  /// its scores, and its largest score.
+  Eigen::MatrixXd& entropy;
+  Eigen::MatrixXd& log_sum;
+  Eigen::MatrixXd& largest_score;
+  Eigen::Index first_token;
+  Eigen::Index tokens;
+  Eigen::Index head;
+  Eigen::Index head_dim;
+  double scale;
+  bool causal;
+};
+
+/// Calls a kernel with the four outputs of softcheck_attention (kernels/README.md) in f64.
+///
+/// throws   std::runtime_error where the kernel refuses
+void call_attention(softcheck_kernel kernel, const AttentionCall& call);
+
+}  // namespace softcheck::models

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "kernels/abi/softcheck_kernel.h"
+#include "models/architectures/description.hpp"
+#include "models/forward/network.hpp"
+#include "models/forward/token_ids.hpp"
+#include "models/read/checkpoint.hpp"
+
+namespace softcheck::models {
+
+/// What the heads of one layer have in a forward pass. Columns, and rows of the numbers below, are tokens: those of all
+/// inputs, one input behind the other.
+struct LayerAttention {
+  std::int64_t layer = 0;
+  Eigen::MatrixXd query = {}, key = {};      // (hidden, tokens): a head has head_dim rows, one head behind the other
+  Eigen::MatrixXd entropy = {};              // (tokens, heads), of each query's coefficients, in nats
+  Eigen::MatrixXd largest_coefficient = {};  // (tokens, heads)
+};
+
+/// Tokens of one input among those of all.
+struct TokenRange {
+  Eigen::Index first = 0;
+  Eigen::Index count = 0;
+};
+
+/// A language model run forward on ids of tokens, in f64: weights are the exact numbers of the file, products are
+/// Eigen's, attention is that of a kernel behind the ABI. Tensors are read one at a time. Each input is whole: no token
+/// is masked, whatever its id.
+class ForwardPass {
+ public:
+  /// kernel   softcheck_attention, or one with the same four outputs
+  /// threads  >= 1; the numbers do not depend on it
+  /// throws   as describe_network; TensorFileError where an id is not below the vocabulary's size or an input is longer
+  ///          than the context; UnsupportedTensorFile where the inputs have more than 65536 tokens together
+  ForwardPass(const Checkpoint& checkpoint, const ModelDescription& model, TokenIds inputs, softcheck_kernel kernel,
+              unsigned threads = 1);
+
+  const std::vector<TokenRange>& inputs() const { return ranges_; }
+
+  /// Runs layers 0 ... last.
+  ///
+  /// seen     gets each layer's attention, first layer first; false ends the pass
+  /// throws   as Checkpoint::read; std::range_error where a number leaves the range of double; std::runtime_error where
+  ///          the kernel refuses
+  void run(std::int64_t last, const std::function<bool(const LayerAttention& layer)>& seen) const;
+
+ private:
+  Eigen::MatrixXd embedded() const;
+  Eigen::MatrixXd normed(const InputNorm& norm, const Eigen::MatrixXd& x) const;
+  Eigen::MatrixXd projected(const Linear& linear, const Eigen::MatrixXd& x) const;
+  Eigen::MatrixXd attended(const Block& block, const Eigen::MatrixXd& value, LayerAttention& layer) const;
+  Eigen::VectorXd vector(const VectorPlace& place) const;
+
+  const Checkpoint& checkpoint_;
+  std::int64_t hidden_, heads_, head_dim_;
+  Network network_;
+  TokenIds ids_;
+  std::vector<TokenRange> ranges_;
+  Eigen::Index tokens_ = 0;
+  softcheck_kernel kernel_;
+  unsigned threads_;
+};
+
+}  // namespace softcheck::models

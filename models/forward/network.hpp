@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/architectures/description.hpp"
+#include "models/read/checkpoint.hpp"
+
+namespace softcheck::models {
+
+// What else than its heads a language model computes with, as places in a checkpoint: enough to run it forward on ids
+// of tokens. No tensor is read to describe it.
+
+/// y = W x + b.
+struct Linear {
+  MatrixPlace weights = {};
+  VectorPlace bias = {};
+};
+
+/// What stands between the two halves of a feed-forward part.
+enum class Activation {
+  gelu,       // x Phi(x), Phi by erf
+  gelu_tanh,  // x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
+  relu,
+};
+
+/// "gelu", "gelu_new", ... as transformers names it in a configuration; none where it is not one of them.
+std::optional<Activation> activation_named(const std::string& name);
+/// The names, with commas between.
+std::string activation_names();
+
+/// x becomes z + f(z) or x + f(z) with z = norm(x): first f is attention behind the layer's input norm, then the
+/// feed-forward part behind its middle norm.
+struct Block {
+  HeadDescription attention = {};  // of the layer's first head: scale, mask and input norm are those of all
+  Linear query = {}, key = {}, value = {}, output = {};  // of all heads
+  InputNorm middle_norm = {};
+  Linear up = {}, down = {};
+};
+
+/// An input's first vectors: the sum of a row for each token, one for its position and one that all tokens share.
+struct Embeddings {
+  std::string words = {};      // tensor (vocabulary, hidden)
+  std::string positions = {};  // tensor (positions, hidden)
+  std::string types = {};      // tensor of which every token takes row 0; "": there is none
+  std::int64_t vocabulary = 0;
+  /// RoBERTa: a padding token has its own id as position, the others are counted from the next one on. Else positions
+  /// count from 0.
+  std::optional<std::int64_t> padding = {};
+};
+
+struct Network {
+  Embeddings embeddings = {};
+  std::vector<Block> blocks = {};
+  double epsilon = 0;  // of all norms
+  Activation activation = Activation::gelu;
+  bool residual_is_normed = false;  // z + f(z): BERT, whose norms stand behind each sum; x + f(z): GPT-2
+};
+
+/// Describes what is needed to run a checkpoint forward: BERT, RoBERTa, XLM-RoBERTa, DistilBERT and GPT-2 in
+/// safetensors.
+///
+/// model    what describe() says of the checkpoint
+/// throws   UnsupportedTensorFile for another architecture, a GGUF file, or an activation that is not known;
+///          TensorFileError where a tensor is missing or its shape contradicts the configuration
+Network describe_network(const Checkpoint& checkpoint, const ModelDescription& model);
+
+/// The same for the checkpoints of a few model types.
+Network bert_network(const Checkpoint& checkpoint, const ModelDescription& model);
+Network gpt2_network(const Checkpoint& checkpoint, const ModelDescription& model);
+
+}  // namespace softcheck::models
