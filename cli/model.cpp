@@ -66,7 +66,8 @@ std::vector<TrainedModel> read(const std::vector<std::string>& files) {
 // Checkpoints one at a time, each with its own table; the files of --json and --junit hold one.
 int run_checkpoints(const ModelFlags& flags) {
   CheckpointFlags checkpoint = flags.checkpoint;
-  checkpoint.question.options = {flags.options.eps, flags.items.value_or(0)};
+  checkpoint.question.options.eps = flags.options.eps;
+  checkpoint.question.options.items = flags.items.value_or(0);
   const bool has_files = !flags.output.json.empty() || !flags.output.junit.empty() || !checkpoint.html.empty();
   if (flags.files.size() > 1 && has_files) {
     throw InputError(usage,
@@ -187,6 +188,8 @@ void add_model_verb(Verb app, int& exit_code) {
   verb.add_option("--n", flags->items, "Items of the entropy floor [a checkpoint's context, 1024 of a network]")
       .within(std::uint64_t{1}, std::uint64_t{1} << 62);
   verb.add_option("--seed", flags->options.seed, "Seed of what is sampled of a network").capture_default_str();
+  verb.add_flag("--vocabulary", flags->checkpoint.question.options.vocabulary,
+                "Enumerate what a checkpoint's first layer can read: every token at every position");
   verb.add_option("--layers", flags->checkpoint.question.layers, "Layers of a checkpoint: 3 or 0-3 [all]")
       .type_name("RANGE")
       .check(models::wrong_layers);
