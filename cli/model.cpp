@@ -188,6 +188,8 @@ void add_model_verb(Verb app, int& exit_code) {
   verb.add_option("--n", flags->items, "Items of the entropy floor [a checkpoint's context, 1024 of a network]")
       .within(std::uint64_t{1}, std::uint64_t{1} << 62);
   verb.add_option("--seed", flags->options.seed, "Seed of what is sampled of a network").capture_default_str();
+  verb.add_flag("--context", flags->checkpoint.question.options.context,
+                "Bound rotary heads for inputs of at most --n items, too: sharper, a factorisation for each lag");
   verb.add_flag("--vocabulary", flags->checkpoint.question.options.vocabulary,
                 "Enumerate what a checkpoint's first layer can read: every token at every position");
   verb.add_option("--layers", flags->checkpoint.question.layers, "Layers of a checkpoint: 3 or 0-3 [all]")

@@ -13,6 +13,7 @@ namespace softcheck::models {
 struct CertifyOptions {
   double eps = 0.1;         // what a dispersed coefficient is below, in (0, 1)
   std::uint64_t items = 0;  // of the entropy floor and the largest coefficient; 0: the model's context
+  bool context = false;     // bound rotary heads for inputs of so many items, too: a factorisation for each lag
   bool vocabulary = false;  // certify_heads: enumerate the first layer's inputs, too
 };
 
@@ -37,6 +38,7 @@ struct HeadCertificate {
   numerics::Enclosure scale;                   // of q . k, rotary factor and all
   numerics::Enclosure product, folded, joint;  // the forms' values; a softcap is in them
   Supremum spread;                             // best
+  std::optional<Supremum> context_spread;      // best of inputs of no more than items, which never holds of all lengths
   Supremum logit;                              // max |e| behind softcap
   Supremum score;                              // max |q . k| before scale and softcap
   std::optional<Supremum> enumerated_spread;   // over the inputs of the first layer that a text can have

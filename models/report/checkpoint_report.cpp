@@ -47,6 +47,9 @@ std::string head_line(const HeadCertificate& head) {
   std::string remarks;
   if (head.head.window) remarks += fmt::format("  window {}", *head.head.window);
   if (head.sink) remarks += fmt::format("  sink {}", shown(*head.sink));
+  if (head.context_spread) {
+    remarks += fmt::format("  within {} items {}", head.items, shown(head.context_spread->upper));
+  }
   if (head.enumerated_spread) {
     remarks +=
         fmt::format("  tokens {}-{}", shown(head.enumerated_spread->lower), shown(head.enumerated_spread->upper));
@@ -106,6 +109,10 @@ std::vector<Certificate> certify_report(const CheckpointReport& report) {
     less_equal("model.spread.ladder", Enclosure(head.spread.lower), upper);
     for (const Enclosure* form : {&head.joint, &head.folded, &head.product}) {
       less_equal("model.spread.ladder", upper, Enclosure(form->upper_double()));
+    }
+    if (head.context_spread) {
+      less_equal("model.spread.ladder", Enclosure(head.context_spread->lower), Enclosure(head.context_spread->upper));
+      less_equal("model.spread.ladder", Enclosure(head.context_spread->upper), upper);
     }
     less_equal("model.logit.ends", Enclosure(head.logit.lower), Enclosure(head.logit.upper));
     for (const auto& [inputs, all] :
