@@ -6,8 +6,6 @@
 #include <mutex>
 #include <thread>
 
-#include "models/bounds/enumerated_heads.hpp"
-
 namespace softcheck::models {
 
 std::vector<std::optional<HeadCertificate>> certify_heads(const Checkpoint& checkpoint, const ModelDescription& model,
@@ -51,13 +49,6 @@ std::vector<std::optional<HeadCertificate>> certify_heads(const Checkpoint& chec
     work();
   }
   if (failure) std::rethrow_exception(failure);
-  if (job.options.vocabulary) {
-    std::vector<HeadCertificate*> heads;
-    for (std::optional<HeadCertificate>& certificate : certificates) {
-      if (certificate) heads.push_back(&*certificate);
-    }
-    enumerate_first_layer(checkpoint, model, heads, job.threads, job.stop);
-  }
   return certificates;
 }
 

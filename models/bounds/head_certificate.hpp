@@ -14,7 +14,6 @@ struct CertifyOptions {
   double eps = 0.1;         // what a dispersed coefficient is below, in (0, 1)
   std::uint64_t items = 0;  // of the entropy floor and the largest coefficient; 0: the model's context
   bool context = false;     // bound rotary heads for inputs of so many items, too: a factorisation for each lag
-  bool vocabulary = false;  // certify_heads: enumerate the first layer's inputs, too
 };
 
 /// Formats whose overflow is asked about, and their largest finite numbers.

@@ -15,6 +15,9 @@ struct CheckpointQuestion {
   std::string layers;                // "3", "0-3"; "": all
   std::string activations;           // recorded queries and keys; "": none
   std::vector<std::string> fail_if;  // gates (gate.hpp)
+  bool vocabulary = false;           // enumerate what the first layer's heads can see, too
+  std::string resume;                // a file that keeps what is done until all is; "": none
+  std::string version;               // of softcheck: what another made is not taken up
   unsigned threads = 0;              // 0: all of the machine's
   /// Called by one thread at a time.
   std::function<void(int layer, std::size_t done, std::size_t asked)> progress;
@@ -23,7 +26,8 @@ struct CheckpointQuestion {
 
 /// Opens, describes and certifies.
 ///
-/// throws   as open_checkpoint, describe, certify_heads and observe do; std::invalid_argument naming the option that is
+/// throws   as KeptHeads, open_checkpoint, describe, certify_heads and observe do; std::invalid_argument naming the
+/// option that is
 ///          wrong
 CheckpointReport certify_checkpoint(const CheckpointQuestion& question);
 
