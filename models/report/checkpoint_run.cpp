@@ -111,6 +111,13 @@ CheckpointReport certify_checkpoint(const CheckpointQuestion& question) {
   CheckpointJob job;
   job.heads = chosen_heads(report.model, question.layers);
   job.options = question.options;
+  if (question.vocabulary && std::ranges::none_of(job.heads, [](const HeadDescription* h) { return h->layer == 0; })) {
+    throw std::invalid_argument("vocabulary: need layer 0 among the layers, got " + question.layers);
+  }
+  if (question.options.context && question.options.items > static_cast<std::uint64_t>(report.model.context)) {
+    throw std::invalid_argument("context: need at most the model's " + std::to_string(report.model.context) +
+                                " items, got " + std::to_string(question.options.items));
+  }
   job.threads = question.threads != 0 ? question.threads : std::max(1U, std::thread::hardware_concurrency());
   job.stop = question.stop;
   report.asked = job.heads.size();
