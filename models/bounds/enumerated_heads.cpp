@@ -19,7 +19,7 @@ using numerics::Enclosure;
 
 namespace {
 
-constexpr unsigned precision = 113;
+constexpr unsigned working_bits = 113;
 constexpr std::int64_t sampled_tokens = 512;
 constexpr std::int64_t sampled_places = 8;
 constexpr std::size_t tried_queries = 24;
@@ -186,7 +186,7 @@ void conclude(EnumeratedHead& head, const TokenTable& table, std::uint64_t seen)
 void enumerate_first_layer(const Checkpoint& checkpoint, const ModelDescription& model,
                            const std::vector<HeadCertificate*>& heads, unsigned threads,
                            const std::function<bool()>& stop) {
-  const numerics::PrecisionScope scope(precision);
+  const numerics::PrecisionScope scope(working_bits);
   std::vector<HeadCertificate*> first;
   for (HeadCertificate* head : heads) {
     if (head->head.layer == 0) first.push_back(head);

@@ -30,7 +30,7 @@ MatrixXd second_moments(const MatrixXd& columns) {
   return moments;
 }
 
-MatrixXd power(const MatrixXd& symmetric, double exponent) {
+MatrixXd root_power(const MatrixXd& symmetric, double exponent) {
   const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(symmetric);
   const VectorXd powers = solver.eigenvalues().cwiseMax(1e-300).array().pow(exponent);
   return solver.eigenvectors() * powers.asDiagonal() * solver.eigenvectors().transpose();
@@ -158,11 +158,11 @@ MatrixXd plane_form(const MatrixXd& queries, const MatrixXd& keys, const std::ve
 MatrixXd full_form(const MatrixXd& queries, const MatrixXd& keys) {
   const MatrixXd of_queries = second_moments(queries), of_keys = second_moments(keys);
   // L^T L = S: the keys' moments, the inverse of the queries', and the mean of both in the geometry of such matrices.
-  const MatrixXd root = power(of_keys, 0.5), inverse = power(of_keys, -0.5);
+  const MatrixXd root = root_power(of_keys, 0.5), inverse = root_power(of_keys, -0.5);
   const MatrixXd middle =
-      power(symmetrised(BallMatrix::exactly(inverse * power(of_queries, -1) * inverse)).middle, 0.5);
+      root_power(symmetrised(BallMatrix::exactly(inverse * root_power(of_queries, -1) * inverse)).middle, 0.5);
   const MatrixXd mean = symmetrised(BallMatrix::exactly(root * middle * root)).middle;
-  return best_of({root, power(of_queries, -0.5), power(mean, 0.5)}, queries, keys);
+  return best_of({root, root_power(of_queries, -0.5), root_power(mean, 0.5)}, queries, keys);
 }
 
 }  // namespace softcheck::models

@@ -22,11 +22,11 @@ namespace {
 
 // Directions that queries hardly have get this share of the mean: an inverse exists, and no direction is so thin that
 // roundings decide.
-constexpr double ridge = 1e-6;
+constexpr double query_ridge = 1e-6;
 
 // No |v . q| is above the root of v^T G v. Where the image has an offset this t is near the best for vectors v of no
 // preferred direction.
-BallMatrix ellipsoid_of(const AffineImage& image) {
+BallMatrix reach_gram(const AffineImage& image) {
   const double linear = std::sqrt(std::max(image.radius_square * image.gram.middle.trace(), 0.0));
   const double constant = image.offset.middle.norm();
   return ellipsoid_gram(image, std::clamp(linear / std::max(constant, 1e-300), 1e-6, 1e12));
@@ -82,10 +82,10 @@ class TurnedGram {
 
 double largest_lagged_product(const AffineImage& query, const AffineImage& key, const Rotary& rotary, std::int64_t lags,
                               bool both_ways) {
-  BallMatrix of_query = ellipsoid_of(query);
-  const BallMatrix of_key = ellipsoid_of(key);
+  BallMatrix of_query = reach_gram(query);
+  const BallMatrix of_key = reach_gram(key);
   const Index n = of_query.rows();
-  of_query.middle.diagonal().array() += ridge * of_query.middle.trace() / static_cast<double>(n) + 0x1p-900;
+  of_query.middle.diagonal().array() += query_ridge * of_query.middle.trace() / static_cast<double>(n) + 0x1p-900;
   const MatrixXd factor = factor_above(of_query);  // N N^T above the queries' ellipsoid: q = N y, |y| <= 1
   MatrixXd inverse = MatrixXd::Identity(n, n);
   factor.triangularView<Eigen::Lower>().solveInPlace(inverse);

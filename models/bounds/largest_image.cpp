@@ -23,10 +23,10 @@ using numerics::Enclosure;
 namespace {
 
 constexpr std::int64_t block_tokens = 256;
-constexpr double unit = 0x1p-53;
+constexpr double rounding = 0x1p-53;
 
 // Largest values in doubles, before any radius.
-struct Found {
+struct Largest {
   std::vector<double> square;  // of each map: |g|^2
   std::vector<TokenInput> at;
   double reach = 0;  // (|token| + |added|) / sigma
@@ -44,9 +44,9 @@ class Sweep {
     added_squares_ = table.added().vectors.colwise().squaredNorm();
   }
 
-  Found start() const { return {std::vector<double>(maps_.size(), 0), std::vector<TokenInput>(maps_.size()), 0}; }
+  Largest start() const { return {std::vector<double>(maps_.size(), 0), std::vector<TokenInput>(maps_.size()), 0}; }
 
-  void visit(IndexRange tokens, Found& found) const {
+  void visit(IndexRange tokens, Largest& found) const {
     const CentredVectors block = table_.block(tokens);
     const MatrixXd images = stacked_ * block.vectors;
     const RowVectorXd squares = block.vectors.colwise().squaredNorm();
@@ -86,10 +86,10 @@ class Sweep {
   //   M x_t is off by E |x_t|, E = (2 d + 8) u F + radius, and S^2 by 2 S (2 E W + radius of c);
   //   the expansion of |g|^2 is of sums of n products, three deep: (n + 16) u S^2, four times for its four parts.
   // Twice the sum leaves room for products of these small numbers.
-  LargestImage certified(std::size_t i, const Found& found) const {
+  LargestImage certified(std::size_t i, const Largest& found) const {
     const auto d = static_cast<double>(table_.width());
     const auto n = static_cast<double>(maps_[i].linear.rows());
-    const Enclosure u(unit), two(2);
+    const Enclosure u(rounding), two(2);
     const Enclosure computed(found.reach * (1 + 0x1p-40));
     const Enclosure share = Enclosure(3 * d + 16) * u * (square(computed) / Enclosure(d) + Enclosure(1)) * two;
     if (!(share.upper_double() < 0x1p-10)) {
@@ -121,14 +121,14 @@ std::vector<LargestImage> largest_images(const TokenTable& table, const std::vec
                                          const std::function<bool()>& stop) {
   const Sweep sweep(table, maps);
   const std::int64_t blocks = (table.tokens() + block_tokens - 1) / block_tokens;
-  Found all = sweep.start();
+  Largest all = sweep.start();
   std::atomic<std::int64_t> next = 0;
   std::atomic<bool> ended = false;
   std::mutex mutex;
   std::exception_ptr failure;
   const auto work = [&] {
     const numerics::FpEnvironmentGuard environment;
-    Found found = sweep.start();
+    Largest found = sweep.start();
     try {
       for (std::int64_t block = next++; block < blocks && !ended; block = next++) {
         if (stop && stop()) ended = true;

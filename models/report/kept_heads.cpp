@@ -19,18 +19,18 @@ namespace softcheck::models {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using StoredJson = nlohmann::json;
 using numerics::Enclosure;
 
 constexpr std::uint64_t largest_file = std::uint64_t{1} << 28;  // a thousand bytes for each of 2^18 heads
 constexpr int deepest_nesting = 5;                              // object, heads, a head, intervals, ends
 constexpr const char* format = "softcheck heads 1";
 
-Json number(double value) {
+StoredJson stored_number(double value) {
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   return value;
 }
-double number_of(const Json& value) {
+double number_from(const StoredJson& value) {
   if (value == "inf") return std::numeric_limits<double>::infinity();
   if (value == "-inf") return -std::numeric_limits<double>::infinity();
   return value.get<double>();
@@ -50,31 +50,33 @@ std::array<Supremum HeadCertificate::*, 7> suprema() {
           &HeadCertificate::identity_length_log10};
 }
 
-Json interval(const Supremum& x) { return Json::array({number(x.lower), number(x.upper)}); }
-Supremum supremum_of(const Json& pair) {
-  const Supremum x{number_of(pair.at(0)), number_of(pair.at(1))};
+StoredJson stored_ends(const Supremum& x) {
+  return StoredJson::array({stored_number(x.lower), stored_number(x.upper)});
+}
+Supremum supremum_of(const StoredJson& pair) {
+  const Supremum x{number_from(pair.at(0)), number_from(pair.at(1))};
   if (pair.size() != 2 || !(x.lower <= x.upper)) throw std::invalid_argument("an interval is none");
   return x;
 }
 
-Json head_of(const HeadCertificate& certificate) {
-  Json intervals = Json::array();
+StoredJson head_of(const HeadCertificate& certificate) {
+  StoredJson intervals = StoredJson::array();
   for (const auto member : enclosures()) {
     const Enclosure& x = certificate.*member;
-    intervals.push_back(interval({x.lower_double(), x.upper_double()}));
+    intervals.push_back(stored_ends({x.lower_double(), x.upper_double()}));
   }
-  for (const auto member : suprema()) intervals.push_back(interval(certificate.*member));
+  for (const auto member : suprema()) intervals.push_back(stored_ends(certificate.*member));
   return {{"layer", certificate.head.layer},
           {"head", certificate.head.head},
           {"domain", static_cast<int>(certificate.domain)},
           {"items", certificate.items},
           {"disperses", certificate.dispersed_within_items},
-          {"sink", certificate.sink ? number(*certificate.sink) : Json(nullptr)},
-          {"context", certificate.context_spread ? interval(*certificate.context_spread) : Json(nullptr)},
+          {"sink", certificate.sink ? stored_number(*certificate.sink) : StoredJson(nullptr)},
+          {"context", certificate.context_spread ? stored_ends(*certificate.context_spread) : StoredJson(nullptr)},
           {"intervals", intervals}};
 }
 
-HeadCertificate certificate_of(const Json& entry) {
+HeadCertificate certificate_of(const StoredJson& entry) {
   HeadCertificate certificate;
   certificate.head.layer = entry.at("layer").get<int>();
   certificate.head.head = entry.at("head").get<int>();
@@ -83,9 +85,9 @@ HeadCertificate certificate_of(const Json& entry) {
   certificate.domain = static_cast<HeadDomain>(domain);
   certificate.items = entry.at("items").get<std::uint64_t>();
   certificate.dispersed_within_items = entry.at("disperses").get<bool>();
-  if (!entry.at("sink").is_null()) certificate.sink = number_of(entry.at("sink"));
+  if (!entry.at("sink").is_null()) certificate.sink = number_from(entry.at("sink"));
   if (!entry.at("context").is_null()) certificate.context_spread = supremum_of(entry.at("context"));
-  const Json& intervals = entry.at("intervals");
+  const StoredJson& intervals = entry.at("intervals");
   if (intervals.size() != enclosures().size() + suprema().size()) throw std::invalid_argument("too few intervals");
   std::size_t next = 0;
   for (const auto member : enclosures()) {
@@ -102,7 +104,7 @@ KeptHeads::KeptHeads(fs::path path, std::string identity) : path_(std::move(path
   std::error_code unknown;
   if (!fs::exists(fs::status(path_, unknown))) return;
   const std::string name = path_.string();
-  const Json file = parse_strict_object(read_text_file(path_, largest_file), name, deepest_nesting);
+  const StoredJson file = parse_strict_object(read_text_file(path_, largest_file), name, deepest_nesting);
   if (!file.contains("format") || file["format"] != format || !file.contains("identity") || !file.contains("heads")) {
     throw TensorFileError(name + ": need a file that --resume has written, got another");
   }
@@ -110,7 +112,7 @@ KeptHeads::KeptHeads(fs::path path, std::string identity) : path_(std::move(path
     throw TensorFileError(name + ": need the heads of this checkpoint, question and version, got those of another");
   }
   try {
-    for (const Json& entry : file["heads"]) keep(certificate_of(entry));
+    for (const StoredJson& entry : file["heads"]) keep(certificate_of(entry));
   } catch (const std::exception& error) {
     throw TensorFileError(name + ": need heads as --resume has written them: " + error.what());
   }
@@ -129,7 +131,7 @@ void KeptHeads::keep(const HeadCertificate& certificate) {
 }
 
 void KeptHeads::write() const {
-  Json file = {{"format", format}, {"identity", identity_}, {"heads", Json::array()}};
+  StoredJson file = {{"format", format}, {"identity", identity_}, {"heads", StoredJson::array()}};
   for (const auto& [place, certificate] : heads_) file["heads"].push_back(head_of(certificate));
   const fs::path beside = path_.string() + ".partial";
   std::ofstream stream(beside, std::ios::binary | std::ios::trunc);
@@ -167,9 +169,9 @@ std::string identity_of(const fs::path& checkpoint, const CertifyOptions& option
       add(entry.path());
     }
   }
-  Json identity = {version, options.eps, options.items, options.context};
+  StoredJson identity = {version, options.eps, options.items, options.context};
   for (const std::string& file : files) identity.push_back(file);
-  return identity.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return identity.dump(-1, ' ', false, StoredJson::error_handler_t::replace);
 }
 
 }  // namespace softcheck::models
