@@ -83,9 +83,12 @@ Supremum bound_context(const HeadBounds& bounds, const HeadDescription& head, co
   const auto lags = static_cast<std::int64_t>(items);
   const double product = largest_lagged_product(query.image, key.image, *head.rotary, lags, both_ways);
   const double upper = (Enclosure(2) * scale * Enclosure(product)).upper_double();
-  // The lower end of all lengths is that of lags which a short input need not have.
+  // The lower end of all lengths is that of lags which a short input need not have, and of the last frequencies: of
+  // several lists a short input may have another.
   double lower = bounds.spread.lower;
-  if (lags < searched_lags) {
+  if (head.rotary->frequencies.size() > 1) {
+    lower = 0;
+  } else if (lags < searched_lags) {
     lower = lags < 3 ? 0 : bound_rotary_head(query, key, scale, *head.rotary, lags, head.causal).spread.lower;
   }
   return {lower, std::min(upper, bounds.spread.upper)};

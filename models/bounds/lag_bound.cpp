@@ -39,6 +39,7 @@ class TurnedGram {
       : gram_(gram), planes_(std::move(planes)), norm_(frobenius_upper(gram)) {
     for (const Enclosure& frequency : frequencies) frequencies_.push_back(frequency.midpoint());
     for (const double frequency : frequencies_) fastest_ = std::max(fastest_, std::fabs(frequency));
+    for (const Enclosure& x : frequencies) width_ = std::max(width_, x.upper_double() - x.lower_double());
   }
 
   MatrixXd at(std::int64_t lag) const {
@@ -62,20 +63,20 @@ class TurnedGram {
     return (turned + turned.transpose()) / 2;
   }
 
-  // Frobenius' distance of at(lag) from the truth. An angle is off by 4 u of itself (a frequency's midpoint, the
-  // product, half of the enclosure's width, which is far less), its cosine and sine by as much and 4 u more (glibc: 1
-  // ulp), a turn of two numbers by 3 u: by at most 4 (angle + 4) u for each of the two sides, in each entry's row or
-  // column, whose squares add up to the norm.
+  // Frobenius' distance of at(lag) from the truth, u = 2^-53. An angle is off by 2 u of itself (a frequency's midpoint,
+  // the product) and by the lag times the frequency's width, its cosine and sine by as much and 2 u more (libm: 1 ulp),
+  // a turn of two numbers by 5 u: in all 4 (angle + 4) u for each of the two sides, of a pair of rows or columns, whose
+  // squares add up to the norm. Four times that.
   double radius(std::int64_t lag) const {
-    const double angle = static_cast<double>(lag < 0 ? -lag : lag) * fastest_;
-    return norm_ * (angle + 8) * 0x1p-48;
+    const auto distance = static_cast<double>(lag < 0 ? -lag : lag);
+    return norm_ * ((distance * fastest_ + 8) * 0x1p-48 + 4 * distance * width_);
   }
 
  private:
   const MatrixXd& gram_;
   std::vector<theory::Plane> planes_;
   std::vector<double> frequencies_;
-  double norm_, fastest_ = 0;
+  double norm_, fastest_ = 0, width_ = 0;
 };
 
 }  // namespace

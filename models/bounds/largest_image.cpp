@@ -85,7 +85,7 @@ class Sweep {
   //   at most its share e = (3 d + 16) u (W^2 / d + 1);
   //   M x_t is off by E |x_t|, E = (2 d + 8) u F + radius, and S^2 by 2 S (2 E W + radius of c);
   //   the expansion of |g|^2 is of sums of n products, three deep: (n + 16) u S^2, four times for its four parts.
-  // Twice the sum leaves room for products of these small numbers.
+  // Twice the sum leaves room for products of these small numbers; the last term is what underflows can lose.
   LargestImage certified(std::size_t i, const Largest& found) const {
     const auto d = static_cast<double>(table_.width());
     const auto n = static_cast<double>(maps_[i].linear.rows());
@@ -103,7 +103,8 @@ class Sweep {
     const Enclosure size = norm * reach + constant;
     const Enclosure of_map = Enclosure(2 * d + 8) * u * norm + Enclosure(maps_[i].linear_radius);
     const Enclosure error = two * ((Enclosure(4 * (n + 16)) * u + share) * square(size) +
-                                   two * size * (two * of_map * reach + Enclosure(maps_[i].constant_radius)));
+                                   two * size * (two * of_map * reach + Enclosure(maps_[i].constant_radius))) +
+                            Enclosure(0x1p-800);
     return {sqrt(Enclosure(std::max(found.square[i], 0.0)) + error).upper_double(), found.at[i]};
   }
 

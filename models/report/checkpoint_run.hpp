@@ -26,9 +26,8 @@ struct CheckpointQuestion {
 
 /// Opens, describes and certifies.
 ///
-/// throws   as KeptHeads, open_checkpoint, describe, certify_heads and observe do; std::invalid_argument naming the
-/// option that is
-///          wrong
+/// throws   as KeptHeads, open_checkpoint, describe, certify_heads, enumerate_first_layer and observe do;
+///          std::invalid_argument naming the option that is wrong
 CheckpointReport certify_checkpoint(const CheckpointQuestion& question);
 
 /// What is wrong with a text as layers, "" where nothing is.
