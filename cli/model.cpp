@@ -22,6 +22,7 @@
 #include "experiments/attention_kernels.hpp"
 #include "experiments/safetensors.hpp"
 #include "experiments/trained_models.hpp"
+#include "library/build_info.hpp"
 #include "models/report/gate.hpp"
 
 namespace softcheck::cli {
@@ -66,16 +67,19 @@ std::vector<TrainedModel> read(const std::vector<std::string>& files) {
 // Checkpoints one at a time, each with its own table; the files of --json and --junit hold one.
 int run_checkpoints(const ModelFlags& flags) {
   CheckpointFlags checkpoint = flags.checkpoint;
-  checkpoint.question.options = {flags.options.eps, flags.items.value_or(0)};
+  checkpoint.question.options.eps = flags.options.eps;
+  checkpoint.question.version = fmt::format("{} {}", this_build().version, this_build().commit);
+  checkpoint.question.options.items = flags.items.value_or(0);
   std::optional<AttentionKernels> kernels;
   if (!checkpoint.question.tokens.empty()) {
     kernels = attention_kernels();
     checkpoint.question.attention = kernels->plain();
   }
-  const bool has_files = !flags.output.json.empty() || !flags.output.junit.empty() || !checkpoint.html.empty();
+  const bool has_files = !flags.output.json.empty() || !flags.output.junit.empty() || !checkpoint.html.empty() ||
+                         !checkpoint.question.resume.empty();
   if (flags.files.size() > 1 && has_files) {
-    throw InputError(usage,
-                     fmt::format("model: --json, --junit and --html need one checkpoint, got {}", flags.files.size()));
+    throw InputError(usage, fmt::format("model: --json, --junit, --html and --resume need one checkpoint, got {}",
+                                        flags.files.size()));
   }
   int worst = holds;
   for (const std::string& file : flags.files) {
@@ -195,6 +199,14 @@ void add_model_verb(Verb app, int& exit_code) {
   verb.add_option("--n", flags->items, "Items of the entropy floor [a checkpoint's context, 1024 of a network]")
       .within(std::uint64_t{1}, std::uint64_t{1} << 62);
   verb.add_option("--seed", flags->options.seed, "Seed of what is sampled of a network").capture_default_str();
+  verb.add_option("--resume", flags->checkpoint.question.resume,
+                  "Keep what is certified in FILE until all of a checkpoint is, and go on from it")
+      .type_name("FILE")
+      .check(unwritable);
+  verb.add_flag("--context", flags->checkpoint.question.options.context,
+                "Bound rotary heads for inputs of at most --n items, too: sharper, a factorisation for each lag");
+  verb.add_flag("--vocabulary", flags->checkpoint.question.vocabulary,
+                "Enumerate what a checkpoint's first layer can read: every token at every position");
   verb.add_option("--layers", flags->checkpoint.question.layers, "Layers of a checkpoint: 3 or 0-3 [all]")
       .type_name("RANGE")
       .check(models::wrong_layers);

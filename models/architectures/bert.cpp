@@ -42,13 +42,22 @@ ModelDescription describe_bert(const Checkpoint& checkpoint) {
                             .context = most_positions(view)};
   model.key_heads = model.heads;
   model.head_dim = whole_head_dim(view, model);
-  view.number("layer_norm_eps", 1e-12);
+  const double stated = view.number("layer_norm_eps", 1e-12);
+  const bool distilbert = &names == &distilbert_names;
   if (view.text("position_embedding_type").value_or("absolute") != "absolute") {
     view.unsupported("the key position_embedding_type asks for relative positions");
   }
   const bool causal = view.flag("is_decoder", false);
   view.find_prefix(names.layer_path + "0." + names.query + ".weight");
   view.layers_at(names.layer_path, model.layers);
+  const std::string embeddings = "embeddings.";
+  // RoBERTa's first rows of positions are the padding's.
+  const std::int64_t first = view.architecture().ends_with("roberta")
+                                 ? view.checkpoint().config().integer(view.key("pad_token_id")).value_or(1) + 1
+                                 : 0;
+  model.inputs = token_inputs(view, model, embeddings + "word_embeddings.weight", distilbert ? 1e-12 : stated,
+                              embeddings + "position_embeddings.weight", {first, model.context},
+                              distilbert ? "" : embeddings + "token_type_embeddings.weight");
   InputNorm norm = layer_norm(view, "embeddings.LayerNorm", model.hidden);
   for (std::int64_t layer = 0; layer < model.layers; ++layer) {
     const std::string query = view.layer(layer) + names.query, key = view.layer(layer) + names.key;

@@ -54,9 +54,13 @@ ModelDescription decoder_sizes(CheckpointView& view, const DecoderDefaults& defa
 
 void describe_decoder(CheckpointView& view, ModelDescription& model, const DecoderTraits& traits,
                       std::initializer_list<std::string_view> harmless) {
-  view.number("rms_norm_eps", 1e-6);
+  const double epsilon = view.number("rms_norm_eps", traits.epsilon);
   view.find_prefix(traits.fused ? "layers.0.self_attn.qkv_proj.weight" : "layers.0.self_attn.q_proj.weight");
   view.layers_at("layers.", model.layers);
+  // Gemma multiplies tokens' rows by a root that it rounds; norms behind the projections are not enumerated.
+  if (traits.input_norm && !traits.gain_plus_one && traits.head_norm == HeadNormKind::none) {
+    model.inputs = token_inputs(view, model, "embed_tokens.weight", epsilon);
+  }
   for (std::int64_t layer = 0; layer < model.layers; ++layer) {
     const std::string attention = view.layer(layer) + "self_attn.";
     HeadDescription head = {.layer = static_cast<int>(layer),

@@ -22,6 +22,7 @@ struct DecoderTraits {
   bool fused = false;          // qkv_proj: rows of all queries, then of all keys, then of all values
   bool gain_plus_one = false;  // of every norm
   bool input_norm = true;
+  double epsilon = 1e-6;  // of the norms, where the key is absent
   HeadNormKind head_norm = HeadNormKind::none;
   bool sinks = false;
   std::optional<numerics::Enclosure> scale = {};  // none: head_dim^(-1/2)

@@ -79,6 +79,16 @@ struct HeadDescription {
   bool causal = true;
 };
 
+/// What the first layer's norm reads, for every text: the token's row, plus the rows of its position and type where the
+/// model adds them. Models that do more to it have none.
+struct TokenInputs {
+  std::string tokens = {};        // (vocabulary, hidden)
+  std::string positions = {};     // (positions, hidden); empty: not added
+  IndexRange position_rows = {};  // those that items stand at which are no padding
+  std::string types = {};         // (types, hidden); empty: not added
+  double epsilon = 0;             // of the first layer's norm
+};
+
 /// All heads of a model, layer by layer, head by head.
 struct ModelDescription {
   std::string architecture = {};  // "bert", "llama": config.json's model_type, GGUF's general.architecture
@@ -88,6 +98,7 @@ struct ModelDescription {
   std::int64_t hidden = 0;  // d
   std::int64_t head_dim = 0;
   std::int64_t context = 0;  // most items the model was made for
+  std::optional<TokenInputs> inputs = {};
   std::vector<HeadDescription> head_list = {};
 };
 

@@ -17,11 +17,12 @@ ModelDescription describe_gpt2(const Checkpoint& checkpoint) {
                             .context = view.count("n_positions", view.count("n_ctx", 1024))};
   model.key_heads = model.heads;
   model.head_dim = whole_head_dim(view, model);
-  view.number("layer_norm_epsilon", 1e-5);
+  const double epsilon = view.number("layer_norm_epsilon", 1e-5);
   const bool by_width = view.flag("scale_attn_weights", true);
   const bool by_layer = view.flag("scale_attn_by_inverse_layer_idx", false);
   view.find_prefix("h.0.attn.c_attn.weight");
   view.layers_at("h.", model.layers);
+  model.inputs = token_inputs(view, model, "wte.weight", epsilon, "wpe.weight", {0, model.context});
   for (std::int64_t layer = 0; layer < model.layers; ++layer) {
     const std::string attention = view.layer(layer) + "attn.c_attn.", norm = view.layer(layer) + "ln_1";
     // A Conv1D has its inputs as rows; its columns are the queries, keys and values of all heads.

@@ -17,11 +17,12 @@ ModelDescription describe_gpt_neox(const Checkpoint& checkpoint) {
   model.key_heads = model.heads;
   model.head_dim = whole_head_dim(view, model);
   const bool bias = view.flag("attention_bias", true);
-  view.number("layer_norm_eps", 1e-5);
+  const double epsilon = view.number("layer_norm_eps", 1e-5);
   const Rotary rotary = read_rotary(view, rope_table(view), model.head_dim, model.context,
                                     {.theta_key = "rotary_emb_base", .partial = 0.25, .partial_key = "rotary_pct"});
   view.find_prefix("layers.0.attention.query_key_value.weight");
   view.layers_at("layers.", model.layers);
+  model.inputs = token_inputs(view, model, "embed_in.weight", epsilon);
   for (std::int64_t layer = 0; layer < model.layers; ++layer) {
     const std::string attention = view.layer(layer) + "attention.query_key_value.";
     const std::string norm = view.layer(layer) + "input_layernorm.";

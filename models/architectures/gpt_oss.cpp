@@ -27,7 +27,7 @@ ModelDescription describe_gpt_oss(const Checkpoint& checkpoint) {
   const Rotary rotary = read_rotary(view, table, model.head_dim, model.context, {.theta = 150000});
   const std::vector<Window> windows = alternate_windows(view, model.layers, 2, 128);
   check_quantisation(view);
-  DecoderTraits traits = {.bias = view.flag("attention_bias", true), .sinks = true};
+  DecoderTraits traits = {.bias = view.flag("attention_bias", true), .epsilon = 1e-5, .sinks = true};
   traits.rotary = [&](std::int64_t) { return rotary; };
   traits.window = [&](std::int64_t layer) { return windows[layer]; };
   describe_decoder(view, model, traits,

@@ -27,6 +27,14 @@ struct HeadRows {
 /// pattern    of head 0: names of tensors and all that the layer's heads share
 void add_heads(ModelDescription& model, const HeadDescription& pattern, const HeadRows& rows = {});
 
+/// The first layer's inputs where the tables are there; none where the file has no table of tokens.
+///
+/// positions, types   names of their tables; empty: not added
+/// places             rows of positions that items stand at
+std::optional<TokenInputs> token_inputs(CheckpointView& view, const ModelDescription& model, const std::string& tokens,
+                                        double epsilon, const std::string& positions = {}, IndexRange places = {},
+                                        const std::string& types = {});
+
 /// hidden / heads, which must be a whole number.
 std::int64_t whole_head_dim(const CheckpointView& view, const ModelDescription& model);
 

@@ -21,7 +21,7 @@ ModelDescription describe_llama(const Checkpoint& checkpoint) {
   CheckpointView view(checkpoint, *checkpoint.config().text("model_type"));
   ModelDescription model = decoder_sizes(view);
   const bool qwen2 = view.architecture() == "qwen2", phi3 = view.architecture() == "phi3";
-  DecoderTraits traits = {.fused = phi3};
+  DecoderTraits traits = {.fused = phi3, .epsilon = phi3 ? 1e-5 : 1e-6};
   RopeDefaults rope;
   if (view.architecture() == "llama") traits.bias = view.flag("attention_bias", false);
   if (view.architecture() == "mistral" || phi3) {

@@ -161,6 +161,11 @@ VectorPlace CheckpointView::vector(std::string_view name, std::int64_t entries) 
   return {use(name, {entries}).name, {0, entries}};
 }
 
+const StoredTensor& CheckpointView::table(std::string_view name, std::int64_t columns) {
+  const StoredTensor* tensor = checkpoint_.find(prefix_ + std::string(name));
+  return use(name, {tensor ? tensor->rows() : 0, columns});
+}
+
 VectorPlace CheckpointView::norm_vector(std::string_view name, std::int64_t entries) {
   if (!has(name)) {
     unsupported("the tensor " + prefix_ + std::string(name) + " is missing: without the norm nothing is bounded");

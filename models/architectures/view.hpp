@@ -52,6 +52,8 @@ class CheckpointView {
   /// The full name of a tensor that is now known; throws where it is not there or its shape is another.
   std::string matrix(std::string_view name, std::int64_t rows, std::int64_t columns);
   VectorPlace vector(std::string_view name, std::int64_t entries);
+  /// A matrix with however many rows.
+  const StoredTensor& table(std::string_view name, std::int64_t columns);
   /// A norm's vector: a model without it is not supported.
   VectorPlace norm_vector(std::string_view name, std::int64_t entries);
 

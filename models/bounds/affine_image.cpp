@@ -19,23 +19,6 @@ using numerics::Enclosure;
 
 namespace {
 
-// (1 + 1/t) r P + (1 + t) c c^T.
-BallMatrix ellipsoid_gram(const AffineImage& image, double t) {
-  const Enclosure linear = (Enclosure(1) + Enclosure(1) / Enclosure(t)) * Enclosure(image.radius_square);
-  const auto constant = [](Index rows, Index columns, const Enclosure& value) {
-    const double middle = value.midpoint();
-    const double off = (maximum(value - Enclosure(middle), Enclosure(middle) - value)).upper_double();
-    return BallMatrix{MatrixXd::Constant(rows, columns, middle), MatrixXd::Constant(rows, columns, off)};
-  };
-  const Index n = image.gram.rows();
-  BallMatrix sum = entrywise_product(image.gram, constant(n, n, linear));
-  if (!image.centred()) {
-    const BallMatrix root = entrywise_product(image.offset, constant(n, 1, sqrt(Enclosure(1) + Enclosure(t))));
-    sum = sum + root * root.transpose();
-  }
-  return symmetrised(std::move(sum));
-}
-
 // Where lambda r + lambda c^T (lambda I - P)^(-1) c is least over lambda > lambda_max(P): its weight t and the
 // direction.
 struct DualPoint {
@@ -124,6 +107,37 @@ LargestEigenvalue largest_eigenvalue(const BallMatrix& symmetric) {
     if (!std::isfinite(result.upper)) throw std::range_error("largest_eigenvalue: it leaves the range of double");
     return result;
   }
+}
+
+BallMatrix ellipsoid_gram(const AffineImage& image, double t) {
+  const Enclosure linear = (Enclosure(1) + Enclosure(1) / Enclosure(t)) * Enclosure(image.radius_square);
+  const auto constant = [](Index rows, Index columns, const Enclosure& value) {
+    const double middle = value.midpoint();
+    const double off = (maximum(value - Enclosure(middle), Enclosure(middle) - value)).upper_double();
+    return BallMatrix{MatrixXd::Constant(rows, columns, middle), MatrixXd::Constant(rows, columns, off)};
+  };
+  const Index n = image.gram.rows();
+  BallMatrix sum = entrywise_product(image.gram, constant(n, n, linear));
+  if (!image.centred()) {
+    const BallMatrix root = entrywise_product(image.offset, constant(n, 1, sqrt(Enclosure(1) + Enclosure(t))));
+    sum = sum + root * root.transpose();
+  }
+  return symmetrised(std::move(sum));
+}
+
+MatrixXd factor_above(const BallMatrix& symmetric) {
+  if (!symmetric.all_finite()) throw std::range_error("factor_above: an entry leaves the range of double");
+  const double radius = frobenius_upper(symmetric.radius);
+  const double size = numerics::raised(numerics::absolute_row_sums(symmetric.middle), symmetric.rows()).maxCoeff();
+  const MatrixXd negative = -symmetric.middle;
+  for (double shift = 2 * radius + 0x1p-46 * size; shift <= 4 * size + 1; shift *= 8) {
+    // shift I + S = N N^T + E, |E| <= residual.
+    const numerics::VerifiedCholesky factor = numerics::verified_cholesky(negative, shift);
+    if (factor.factored && (Enclosure(shift) - factor.residual - Enclosure(radius)).certainly_nonnegative()) {
+      return factor.lower;
+    }
+  }
+  throw std::range_error("factor_above: no shift makes the matrix positive definite");
 }
 
 AffineImage AffineImage::mapped(const MatrixXd& x) const {

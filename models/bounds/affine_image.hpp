@@ -51,6 +51,14 @@ struct AffineImage {
   bool centred() const { return (offset.middle.array() == 0).all() && (offset.radius.array() == 0).all(); }
 };
 
+/// (1 + 1/t) r M M^T + (1 + t) c c^T: no |v . x| of the image is above the root of v^T G v, t > 0.
+numerics::BallMatrix ellipsoid_gram(const AffineImage& image, double t);
+
+/// N with N N^T >= S for every matrix of the ball.
+///
+/// throws   std::range_error where an entry is not bounded
+Eigen::MatrixXd factor_above(const numerics::BallMatrix& symmetric);
+
 /// The largest |M z + c|^2 over the ball |z|^2 <= r.
 struct LargestSquare {
   double lower = 0;           // reached by a z of the ball

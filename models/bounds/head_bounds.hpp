@@ -23,6 +23,7 @@ struct HeadBounds {
   numerics::Enclosure product, folded, joint;
   Supremum spread;                             // max e_j - min e_j of one query
   Supremum logit;                              // max |e|
+  std::optional<Supremum> context_spread;      // of an input with as many items as were asked about
   double attained_high = 0, attained_low = 0;  // two logits of one query: high - low >= spread.lower
 };
 

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "models/bounds/lag_bound.hpp"
 #include "theory/adaptive_temperature.hpp"
 #include "theory/attention_variants.hpp"
 #include "theory/entropy_bounds.hpp"
@@ -73,8 +74,28 @@ Enclosure log_dispersion_length(const Enclosure& spread, const Enclosure& eps) {
   return spread + log((Enclosure(1) - eps) / eps + exp(-spread));
 }
 
+// Inputs of so few items have few lags: every logit of theirs is bounded lag by lag.
+Supremum bound_context(const HeadBounds& bounds, const HeadDescription& head, const ModelDescription& model,
+                       const ProjectionValues& query, const ProjectionValues& key, const Enclosure& scale,
+                       std::uint64_t items) {
+  // The tokens of one of Gemma 3's images attend to each other both ways.
+  const bool both_ways = !head.causal || model.architecture == "gemma3";
+  const auto lags = static_cast<std::int64_t>(items);
+  const double product = largest_lagged_product(query.image, key.image, *head.rotary, lags, both_ways);
+  const double upper = (Enclosure(2) * scale * Enclosure(product)).upper_double();
+  // The lower end of all lengths is that of lags which a short input need not have, and of the last frequencies: of
+  // several lists a short input may have another.
+  double lower = bounds.spread.lower;
+  if (head.rotary->frequencies.size() > 1) {
+    lower = 0;
+  } else if (lags < searched_lags) {
+    lower = lags < 3 ? 0 : bound_rotary_head(query, key, scale, *head.rotary, lags, head.causal).spread.lower;
+  }
+  return {lower, std::min(upper, bounds.spread.upper)};
+}
+
 HeadBounds bounds_of(const HeadDescription& head, const ModelDescription& model, HeadReader& reader,
-                     const Enclosure& scale) {
+                     const Enclosure& scale, std::optional<std::uint64_t> lagged_items) {
   const ProjectionValues query = reader.query(head);
   const ProjectionValues& key = reader.key(head);
   // How many items a query can see at most.
@@ -87,6 +108,9 @@ HeadBounds bounds_of(const HeadDescription& head, const ModelDescription& model,
                  ? bound_rotary_head(query, key, scale, *head.rotary, lags, head.causal)
                  : bound_plain_head(query, key, scale);
     if (head.head_norm) apply_closed_form(bounds, head, query, key, scale);
+    if (lagged_items && head.rotary && head.rotary->width > 0) {
+      bounds.context_spread = bound_context(bounds, head, model, query, key, scale, *lagged_items);
+    }
   } catch (const std::invalid_argument&) {
     // Enclosures take no infinities, which is what products of numbers that are too large become.
     throw std::range_error("certify_head: a bound leaves the range of double");
@@ -144,7 +168,10 @@ HeadCertificate certify_head(const HeadDescription& head, const ModelDescription
   certificate.items = head.window ? std::min(context, *head.window) : context;
   if (certificate.items == 0) throw std::invalid_argument("certify_head: need a context of 1 item or more, got 0");
 
-  HeadBounds bounds = bounds_of(head, model, reader, certificate.scale);
+  // Beyond the context frequencies may be others (rope type dynamic).
+  const bool lagged = options.context && certificate.items <= static_cast<std::uint64_t>(model.context);
+  HeadBounds bounds =
+      bounds_of(head, model, reader, certificate.scale, lagged ? std::optional(certificate.items) : std::nullopt);
   if (!std::isfinite(bounds.spread.upper) || !std::isfinite(bounds.logit.upper)) {
     throw std::range_error("certify_head: a bound leaves the range of double");
   }
@@ -168,6 +195,15 @@ HeadCertificate certify_head(const HeadDescription& head, const ModelDescription
   if (head.softcap) {
     apply_softcap(certificate, bounds, *head.softcap);
     certificate.spread.upper = narrowed(certificate.spread.upper, certificate);
+  }
+  if (bounds.context_spread) {
+    certificate.context_spread = bounds.context_spread;
+    if (head.softcap) {
+      // Which logits reach the lower end is not kept: a cap leaves it at least nothing.
+      const Enclosure upper(bounds.context_spread->upper);
+      certificate.context_spread = Supremum{0, capped_spread(*head.softcap, upper).upper_double()};
+    }
+    certificate.context_spread->upper = std::min(certificate.context_spread->upper, certificate.spread.upper);
   }
 
   const bool sink = certificate.sink.has_value();

@@ -13,6 +13,7 @@ namespace softcheck::models {
 struct CertifyOptions {
   double eps = 0.1;         // what a dispersed coefficient is below, in (0, 1)
   std::uint64_t items = 0;  // of the entropy floor and the largest coefficient; 0: the model's context
+  bool context = false;     // bound rotary heads for inputs of so many items, too: a factorisation for each lag
 };
 
 /// Formats whose overflow is asked about, and their largest finite numbers.
@@ -36,14 +37,17 @@ struct HeadCertificate {
   numerics::Enclosure scale;                   // of q . k, rotary factor and all
   numerics::Enclosure product, folded, joint;  // the forms' values; a softcap is in them
   Supremum spread;                             // best
+  std::optional<Supremum> context_spread;      // best of inputs of no more than items, which never holds of all lengths
   Supremum logit;                              // max |e| behind softcap
   Supremum score;                              // max |q . k| before scale and softcap
-  std::uint64_t items = 0;                     // of what follows: context, window or --n, the least
-  Supremum dispersion_length_log10;            // N(eps) is between: of the spread's two ends
-  Supremum entropy_floor;                      // least entropy, in nats, of items with such a spread
-  Supremum largest_coefficient;                // largest coefficient that one of the items can have
-  Supremum identity_length_log10;              // from where adaptive temperature is 1
-  bool dispersed_within_items = false;         // N(eps) <= items, for certain; never said of a window
+  std::optional<Supremum> enumerated_spread;   // over the inputs of the first layer that a text can have
+  std::optional<Supremum> enumerated_logit;
+  std::uint64_t items = 0;              // of what follows: context, window or --n, the least
+  Supremum dispersion_length_log10;     // N(eps) is between: of the spread's two ends
+  Supremum entropy_floor;               // least entropy, in nats, of items with such a spread
+  Supremum largest_coefficient;         // largest coefficient that one of the items can have
+  Supremum identity_length_log10;       // from where adaptive temperature is 1
+  bool dispersed_within_items = false;  // N(eps) <= items, for certain; never said of a window
 
   /// Is the largest score, or logit, certainly below the format's largest number?
   bool score_fits(const OverflowFormat& format) const { return score.upper < format.largest; }

@@ -97,30 +97,39 @@ ProjectionValues HeadReader::normed(const VectorPlace& gain, bool one_more, std:
   return values;
 }
 
-ProjectionValues HeadReader::projection(const HeadDescription& head, const MatrixPlace& place,
-                                        const VectorPlace& bias) {
+BallMatrix HeadReader::stored(const MatrixPlace& place) const {
   const StoredTensor* tensor = checkpoint_.find(place.tensor);
   if (tensor == nullptr) throw TensorFileError(checkpoint_.path() + ": need a tensor '" + place.tensor + "', got none");
   const IndexRange every{0, place.transposed ? tensor->rows() : tensor->columns()};
   BallMatrix weights;  // W^T (d, head_dim)
-  {
-    TensorBlock block = place.transposed ? checkpoint_.read(*tensor, every, place.outputs)
-                                         : checkpoint_.read(*tensor, place.outputs, every);
-    weights.middle = place.transposed ? std::move(block.values) : MatrixXd(block.values.transpose());
-    weights.radius = MatrixXd::Constant(weights.middle.rows(), weights.middle.cols(), block.radius);
-  }
-  const Norm& input = norm(*head.input_norm, every.count);
-  ProjectionValues values;
-  values.sigma = sigma_of_gram(symmetrised(inner_products(weights, weights)));
-  values.input_norm = input.input_norm;
+  TensorBlock block = place.transposed ? checkpoint_.read(*tensor, every, place.outputs)
+                                       : checkpoint_.read(*tensor, place.outputs, every);
+  weights.middle = place.transposed ? std::move(block.values) : MatrixXd(block.values.transpose());
+  weights.radius = MatrixXd::Constant(weights.middle.rows(), weights.middle.cols(), block.radius);
+  return weights;
+}
+
+HeadMap HeadReader::folded(const HeadDescription& head, const BallMatrix& weights, const VectorPlace& bias) {
+  const Norm& input = norm(*head.input_norm, weights.rows());
   const BallMatrix added =
       BallMatrix::exactly(bias.tensor.empty() ? MatrixXd(MatrixXd::Zero(weights.cols(), 1)) : MatrixXd(vector(bias)));
-  values.bias_norm = norm_of(added);
   const bool without_offset = head.input_norm->offset.tensor.empty();
-  values.image.offset = without_offset ? added : inner_products(weights, input.offset) + added;
-  const BallMatrix folded = folded_transposed(weights, input.gain, head.input_norm->kind);
-  values.image.gram = symmetrised(inner_products(folded, folded));
-  values.image.radius_square = static_cast<double>(every.count);
+  return {folded_transposed(weights, input.gain, head.input_norm->kind),
+          without_offset ? added : inner_products(weights, input.offset) + added};
+}
+
+ProjectionValues HeadReader::projection(const HeadDescription& head, const MatrixPlace& place,
+                                        const VectorPlace& bias) {
+  const BallMatrix weights = stored(place);
+  HeadMap map = folded(head, weights, bias);
+  ProjectionValues values;
+  values.sigma = sigma_of_gram(symmetrised(inner_products(weights, weights)));
+  values.input_norm = norm(*head.input_norm, weights.rows()).input_norm;
+  values.bias_norm = norm_of(
+      BallMatrix::exactly(bias.tensor.empty() ? MatrixXd(MatrixXd::Zero(weights.cols(), 1)) : MatrixXd(vector(bias))));
+  values.image.offset = std::move(map.constant);
+  values.image.gram = symmetrised(inner_products(map.linear, map.linear));
+  values.image.radius_square = static_cast<double>(weights.rows());
   return values;
 }
 

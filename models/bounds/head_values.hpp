@@ -21,6 +21,12 @@ struct ProjectionValues {
   numerics::Enclosure input_norm;  // max |gain| sqrt(d) + |offset|: what Proposition 3.1 multiplies sigma by
 };
 
+/// q = A z + a, or k = B z + b, of the norm's unit before its gain: what ProjectionValues is the image of.
+struct HeadMap {
+  numerics::BallMatrix linear;    // A^T (d, head_dim)
+  numerics::BallMatrix constant;  // a (head_dim, 1)
+};
+
 /// Reads and folds the projections of a layer's heads, one at a time. Keeps the last key projection and norm: heads
 /// that share them share the work.
 class HeadReader {
@@ -29,6 +35,9 @@ class HeadReader {
 
   ProjectionValues query(const HeadDescription& head);
   const ProjectionValues& key(const HeadDescription& head);
+  /// The maps themselves, of a head without a norm of its own.
+  HeadMap query_map(const HeadDescription& head) { return folded(head, stored(head.query), head.query_bias); }
+  HeadMap key_map(const HeadDescription& head) { return folded(head, stored(head.key), head.key_bias); }
   /// The sink's score.
   std::optional<double> sink(const HeadDescription& head) const;
 
@@ -39,6 +48,8 @@ class HeadReader {
   };
   const Norm& norm(const InputNorm& description, std::int64_t width);
   Eigen::VectorXd vector(const VectorPlace& place) const;
+  numerics::BallMatrix stored(const MatrixPlace& matrix) const;
+  HeadMap folded(const HeadDescription& head, const numerics::BallMatrix& weights, const VectorPlace& bias);
   ProjectionValues projection(const HeadDescription& head, const MatrixPlace& matrix, const VectorPlace& bias);
   ProjectionValues normed(const VectorPlace& gain, bool plus_one, std::int64_t width) const;
 

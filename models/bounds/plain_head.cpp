@@ -1,9 +1,7 @@
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 #include "models/bounds/head_bounds.hpp"
-#include "numerics/verified_cholesky.hpp"
 #include "theory/norm_ellipsoid.hpp"
 
 namespace softcheck::models {
@@ -15,22 +13,6 @@ using numerics::BallMatrix;
 using numerics::Enclosure;
 
 namespace {
-
-// N with N N^T >= S for every matrix of the ball.
-MatrixXd factor_above(const BallMatrix& symmetric) {
-  if (!symmetric.all_finite()) throw std::range_error("factor_above: an entry leaves the range of double");
-  const double radius = frobenius_upper(symmetric.radius);
-  const double size = numerics::raised(numerics::absolute_row_sums(symmetric.middle), symmetric.rows()).maxCoeff();
-  const MatrixXd negative = -symmetric.middle;
-  for (double shift = 2 * radius + 0x1p-46 * size; shift <= 4 * size + 1; shift *= 8) {
-    // shift I + S = N N^T + E, |E| <= residual.
-    const numerics::VerifiedCholesky factor = numerics::verified_cholesky(negative, shift);
-    if (factor.factored && (Enclosure(shift) - factor.residual - Enclosure(radius)).certainly_nonnegative()) {
-      return factor.lower;
-    }
-  }
-  throw std::range_error("factor_above: no shift makes the matrix positive definite");
-}
 
 Enclosure root_between(double lower, double upper) { return sqrt(Enclosure::between(lower, upper)); }
 
@@ -62,21 +44,8 @@ VectorXd climb(const AffineImage& query, const AffineImage& key, VectorXd w, boo
   return w;
 }
 
-// G(t) = (1 + t) b b^T + (1 + 1/t) rk B B^T.
-BallMatrix key_ellipsoid(const AffineImage& key, double t) {
-  const theory::EllipsoidWeights<Enclosure> weights =
-      theory::ellipsoid_weights(Enclosure(t), Enclosure(key.radius_square));
-  const Index n = key.gram.rows();
-  const auto ball = [](const Enclosure& x, Index rows, Index columns) {
-    const double off = maximum(x - Enclosure(x.midpoint()), Enclosure(x.midpoint()) - x).upper_double();
-    return BallMatrix{MatrixXd::Constant(rows, columns, x.midpoint()), MatrixXd::Constant(rows, columns, off)};
-  };
-  const BallMatrix offset = entrywise_product(key.offset, ball(sqrt(weights.constant), n, 1));
-  return symmetrised(entrywise_product(key.gram, ball(weights.linear, n, n)) + offset * offset.transpose());
-}
-
 double estimated_logit_square(const AffineImage& query, const AffineImage& key, double t) {
-  const BallMatrix ellipsoid = key_ellipsoid(key, t);
+  const BallMatrix ellipsoid = ellipsoid_gram(key, t);
   return estimated_largest_square(query.mapped(factor_above(ellipsoid).transpose()));
 }
 
@@ -107,7 +76,7 @@ Supremum largest_logit(const AffineImage& query, const AffineImage& key, const E
     }
     if (!better) step /= 3;
   }
-  const MatrixXd factor = factor_above(key_ellipsoid(key, t));
+  const MatrixXd factor = factor_above(ellipsoid_gram(key, t));
   const double square = largest_square(query.mapped(factor.transpose())).upper;
   logit.upper = theory::ellipsoid_logit(scale, Enclosure(square)).upper_double();
   return logit;

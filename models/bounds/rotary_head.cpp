@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 #include <vector>
 
 #include "models/bounds/head_bounds.hpp"
 #include "models/bounds/plane_weights.hpp"
+#include "models/bounds/turned.hpp"
 #include "numerics/lanczos.hpp"
 #include "theory/norm_ellipsoid.hpp"
 #include "theory/rotary_positions.hpp"
@@ -20,12 +20,6 @@ using numerics::BallMatrix;
 using numerics::Enclosure;
 
 namespace {
-
-std::vector<theory::Plane> planes_of(const Rotary& rotary, Index head_dim) {
-  const auto width = static_cast<std::size_t>(head_dim), rotated = static_cast<std::size_t>(rotary.width);
-  return rotary.layout == PlaneLayout::half_split ? theory::half_split_planes(width, rotated)
-                                                  : theory::interleaved_planes(width, rotated);
-}
 
 BallMatrix inverses(const VectorXd& weights) {
   BallMatrix result{weights.cwiseInverse(), {}};
@@ -146,25 +140,6 @@ struct Found {
   VectorXd w;
   Index first_lag = 0, second_lag = 0;
 };
-
-// R_lag^T u, certain.
-BallMatrix turned_back(const BallMatrix& u, const std::vector<theory::Plane>& planes,
-                       const std::vector<Enclosure>& frequencies, double angle_factor) {
-  BallMatrix result = u;
-  for (std::size_t p = 0; p < planes.size(); ++p) {
-    const auto first = static_cast<Index>(planes[p].first), second = static_cast<Index>(planes[p].second);
-    if (first == second) continue;
-    const Enclosure angle = Enclosure(angle_factor) * frequencies[p];
-    const Enclosure c = cos(angle), s = sin(angle), x = u(first, 0), y = u(second, 0);
-    const std::array<std::pair<Index, Enclosure>, 2> turned{{{first, c * x + s * y}, {second, c * y - s * x}}};
-    for (const auto& [row, value] : turned) {
-      const double middle = value.midpoint();
-      result.middle(row, 0) = middle;
-      result.radius(row, 0) = maximum(value - Enclosure(middle), Enclosure(middle) - value).upper_double();
-    }
-  }
-  return result;
-}
 
 // The two logits that keys of the ball reach at a lag.
 std::pair<Enclosure, Enclosure> reach_at(const BallMatrix& u, const AffineImage& key,

@@ -51,7 +51,7 @@ for(const [name,f] of fields){
 function choose(h){at('name').textContent='Head '+h.layer+'.'+h.head;const t=at('ladder');t.replaceChildren();
  const row=(k,v)=>{const r=make('tr',undefined,t);make('th',k,r);make('td',show(v),r)};
  for(const k in h.spread)row('spread, '+k,h.spread[k]);row('reached',reached(h));
- for(const k of ['logit','score','dispersion_length_log10','entropy_floor','largest_coefficient','identity_length_log10','items','window','sink','domain'])row(k,h[k]);
+ for(const k of ['logit','logit_enumerated','score','dispersion_length_log10','entropy_floor','largest_coefficient','identity_length_log10','items','window','sink','domain'])if(k in h)row(k,h[k]);
  for(const k in h.overflow)row((k.endsWith('_scaled')?'logit in ':'q.k in ')+k.replace('_scaled',''),h.overflow[k]?'fits':'may overflow');
  for(const b of document.querySelectorAll('.map button'))b.classList.toggle('chosen',b.dataset.head===id(h))}
 let by=0,down=true;

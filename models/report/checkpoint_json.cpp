@@ -28,7 +28,10 @@ Json head_json(const HeadCertificate& certificate) {
                      {"folded", interval(certificate.folded)},
                      {"joint", interval(certificate.joint)},
                      {"best", interval(certificate.spread)}};
+  if (certificate.context_spread) entry["spread"]["context"] = interval(*certificate.context_spread);
+  if (certificate.enumerated_spread) entry["spread"]["enumerated"] = interval(*certificate.enumerated_spread);
   entry["logit"] = interval(certificate.logit);
+  if (certificate.enumerated_logit) entry["logit_enumerated"] = interval(*certificate.enumerated_logit);
   entry["score"] = interval(certificate.score);
   entry["dispersion_length_log10"] = interval(certificate.dispersion_length_log10);
   entry["entropy_floor"] = interval(certificate.entropy_floor);

@@ -47,6 +47,13 @@ std::string head_line(const HeadCertificate& head) {
   std::string remarks;
   if (head.head.window) remarks += fmt::format("  window {}", *head.head.window);
   if (head.sink) remarks += fmt::format("  sink {}", shown(*head.sink));
+  if (head.context_spread) {
+    remarks += fmt::format("  within {} items {}", head.items, shown(head.context_spread->upper));
+  }
+  if (head.enumerated_spread) {
+    remarks +=
+        fmt::format("  tokens {}-{}", shown(head.enumerated_spread->lower), shown(head.enumerated_spread->upper));
+  }
   if (head.dispersed_within_items) remarks += "  disperses within the context";
   for (const OverflowFormat& format : overflow_formats) {
     if (format.name == "f16" && !head.score_fits(format)) remarks += "  q.k may exceed f16";
@@ -103,7 +110,17 @@ std::vector<Certificate> certify_report(const CheckpointReport& report) {
     for (const Enclosure* form : {&head.joint, &head.folded, &head.product}) {
       less_equal("model.spread.ladder", upper, Enclosure(form->upper_double()));
     }
+    if (head.context_spread) {
+      less_equal("model.spread.ladder", Enclosure(head.context_spread->lower), Enclosure(head.context_spread->upper));
+      less_equal("model.spread.ladder", Enclosure(head.context_spread->upper), upper);
+    }
     less_equal("model.logit.ends", Enclosure(head.logit.lower), Enclosure(head.logit.upper));
+    for (const auto& [inputs, all] :
+         {std::pair(head.enumerated_spread, head.spread), std::pair(head.enumerated_logit, head.logit)}) {
+      if (!inputs) continue;
+      less_equal("model.enumerated", Enclosure(inputs->lower), Enclosure(inputs->upper));
+      less_equal("model.enumerated", Enclosure(inputs->upper), Enclosure(all.upper));
+    }
     less_equal("model.logit.ends", Enclosure(head.spread.lower) / Enclosure(2), Enclosure(head.logit.upper));
     certificates.push_back(certify_less_equal("model.dispersion_length", witness, [&] {
       // At n = N(eps) the largest coefficient 1 / (1 + (n - 1) e^-delta) is at most eps: (n - 1) e^-delta >= 1/eps - 1.

@@ -9,8 +9,10 @@
 #include <thread>
 
 #include "models/bounds/certify_checkpoint.hpp"
+#include "models/bounds/enumerated_heads.hpp"
 #include "models/forward/forward_pass.hpp"
 #include "models/report/gate.hpp"
+#include "models/report/kept_heads.hpp"
 #include "models/report/observe_tokens.hpp"
 
 namespace softcheck::models {
@@ -45,6 +47,49 @@ std::vector<const HeadDescription*> chosen_heads(const ModelDescription& model, 
   return heads;
 }
 
+// Certifies a job's heads, or takes those that a file has kept, and keeps in it what is done at least every second.
+std::vector<HeadCertificate> certify_and_keep(const Checkpoint& file, const ModelDescription& model, CheckpointJob job,
+                                              const CheckpointQuestion& question) {
+  const std::vector<const HeadDescription*> asked = job.heads;
+  std::optional<KeptHeads> kept;
+  if (!question.resume.empty()) {
+    kept.emplace(question.resume, identity_of(question.path, question.options, question.version));
+    std::erase_if(job.heads, [&](const HeadDescription* head) { return kept->find(*head).has_value(); });
+  }
+  std::size_t done = asked.size() - job.heads.size();
+  auto written = std::chrono::steady_clock::now();
+  job.done = [&](std::size_t, const HeadCertificate& head) {
+    if (question.progress) question.progress(head.head.layer, ++done, asked.size());
+    if (!kept) return;
+    kept->keep(head);
+    const auto now = std::chrono::steady_clock::now();
+    if (now - written < std::chrono::seconds(1)) return;
+    kept->write();
+    written = now;
+  };
+  std::vector<std::optional<HeadCertificate>> found = certify_heads(file, model, job);
+  std::vector<HeadCertificate> certificates;
+  for (std::size_t next = 0; const HeadDescription* head : asked) {
+    if (next < job.heads.size() && job.heads[next] == head) {
+      if (found[next]) certificates.push_back(std::move(*found[next]));
+      ++next;
+    } else {
+      certificates.push_back(*kept->find(*head));
+    }
+  }
+  if (question.vocabulary) {
+    std::vector<HeadCertificate*> heads;
+    for (HeadCertificate& certificate : certificates) heads.push_back(&certificate);
+    enumerate_first_layer(file, model, heads, job.threads, question.stop);
+    // Heads whose enumeration was interrupted are not done, but need no second certificate.
+    std::erase_if(certificates, [](const HeadCertificate& certificate) {
+      return certificate.head.layer == 0 && !certificate.enumerated_spread;
+    });
+  }
+  if (kept) certificates.size() == asked.size() ? kept->remove() : kept->write();
+  return certificates;
+}
+
 }  // namespace
 
 std::string wrong_layers(const std::string& text) {
@@ -76,16 +121,17 @@ CheckpointReport certify_checkpoint(const CheckpointQuestion& question) {
     pass.emplace(*file, report.model, read_token_ids(question.tokens), question.attention, threads);
   }
   job.options = question.options;
+  if (question.vocabulary && std::ranges::none_of(job.heads, [](const HeadDescription* h) { return h->layer == 0; })) {
+    throw std::invalid_argument("vocabulary: need layer 0 among the layers, got " + question.layers);
+  }
+  if (question.options.context && question.options.items > static_cast<std::uint64_t>(report.model.context)) {
+    throw std::invalid_argument("context: need at most the model's " + std::to_string(report.model.context) +
+                                " items, got " + std::to_string(question.options.items));
+  }
   job.threads = threads;
   job.stop = question.stop;
   report.asked = job.heads.size();
-  std::size_t done = 0;
-  job.done = [&](std::size_t, const HeadCertificate& head) {
-    if (question.progress) question.progress(head.head.layer, ++done, report.asked);
-  };
-  for (std::optional<HeadCertificate>& head : certify_heads(*file, report.model, job)) {
-    if (head) report.heads.push_back(std::move(*head));
-  }
+  report.heads = certify_and_keep(*file, report.model, std::move(job), question);
   report.certificates = certify_report(report);
   if (pass || !question.activations.empty()) {
     Observation observation =

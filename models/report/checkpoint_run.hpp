@@ -18,6 +18,9 @@ struct CheckpointQuestion {
   std::string tokens;                    // ids of tokens, on which the model is run; "": none. Not beside activations
   softcheck_kernel attention = nullptr;  // softcheck_attention, which a run on tokens calls
   std::vector<std::string> fail_if;      // gates (gate.hpp)
+  bool vocabulary = false;               // enumerate what the first layer's heads can see, too
+  std::string resume;                    // a file that keeps what is done until all is; "": none
+  std::string version;                   // of softcheck: what another made is not taken up
   unsigned threads = 0;                  // 0: all of the machine's
   /// Called by one thread at a time.
   std::function<void(int layer, std::size_t done, std::size_t asked)> progress;
@@ -27,9 +30,8 @@ struct CheckpointQuestion {
 
 /// Opens, describes and certifies.
 ///
-/// throws   as open_checkpoint, describe, certify_heads, observe, read_token_ids and ForwardPass do;
-/// std::invalid_argument naming the option that is
-///          wrong
+/// throws   as KeptHeads, open_checkpoint, describe, certify_heads, enumerate_first_layer, observe, read_token_ids and
+///          ForwardPass do; std::invalid_argument naming the option that is wrong
 CheckpointReport certify_checkpoint(const CheckpointQuestion& question);
 
 /// What is wrong with a text as layers, "" where nothing is.

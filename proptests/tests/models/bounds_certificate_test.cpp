@@ -21,6 +21,10 @@ using models::HeadCertificate;
 using models::NormKind;
 using numerics::Enclosure;
 
+// What follows from an end in double is evaluated at 113 bits and rounded outward once; the tests' own formulas in
+// double take at most 16 roundings or functions of libm (1 ulp each): 2^-48 of the value is above both.
+constexpr double roundings = 0x1p-48;
+
 DrawnHead small_head(double size, bool biases = false) {
   Drawing drawing(23);
   DrawnHead head = drawing.head(4, 6, NormKind::rms_norm, biases);
@@ -36,7 +40,7 @@ TEST(BoundsCertificate, WhatFollowsFromASpreadIsTheTheorys) {
     EXPECT_EQ(c.items, 37U);
     const auto length = theory::dispersion_length({c.spread.upper, 0}, 0.05).log_items / log(Enclosure(10));
     EXPECT_GE(c.dispersion_length_log10.upper, length.lower_double());
-    EXPECT_NEAR(c.dispersion_length_log10.upper, length.midpoint(), 1e-12 * length.midpoint());
+    EXPECT_NEAR(c.dispersion_length_log10.upper, length.midpoint(), roundings * length.midpoint());
     const Enclosure floor = theory::entropy_floor(37, {c.spread.upper, 0});
     EXPECT_EQ(c.entropy_floor.lower, std::max(floor.lower_double(), 0.0));
     EXPECT_EQ(c.largest_coefficient.upper,
@@ -60,9 +64,9 @@ TEST(BoundsCertificate, TheScaleHasTheSquareOfTheRotaryFactor) {
   memory.head.rotary->factor = Enclosure(4);
   const HeadCertificate four = memory.certify();
   EXPECT_EQ(four.scale.midpoint(), 16 * one.scale.midpoint());
-  EXPECT_NEAR(four.spread.upper, 16 * one.spread.upper, 1e-12 * four.spread.upper);
-  EXPECT_NEAR(four.spread.lower, 16 * one.spread.lower, 1e-12 * four.spread.lower);
-  EXPECT_NEAR(four.score.upper, four.logit.upper / memory.head.scale.midpoint(), 1e-12 * four.score.upper);
+  EXPECT_EQ(four.spread.upper, 16 * one.spread.upper) << "a power of two rounds nothing";
+  EXPECT_EQ(four.spread.lower, 16 * one.spread.lower);
+  EXPECT_NEAR(four.score.upper, four.logit.upper / memory.head.scale.midpoint(), roundings * four.score.upper);
 }
 
 TEST(BoundsCertificate, OfSeveralFrequencyListsTheOneOfLongInputsIsSearched) {
@@ -114,9 +118,9 @@ TEST(BoundsCertificate, LagsBeginAtOne) {
   memory.model.context = 3;
   const HeadCertificate c = memory.certify();
   // Logits are cos(0.75 lag) for lags 1 and 2; at lag 0 it would be 1.
-  EXPECT_LE(c.logit.lower, std::cos(0.75) + 1e-9);
-  EXPECT_GE(c.logit.lower, std::cos(0.75) - 1e-6);
-  EXPECT_NEAR(c.spread.lower, std::cos(0.75) - std::cos(1.5), 1e-6);
+  EXPECT_LE(c.logit.lower, std::cos(0.75) + roundings);
+  EXPECT_GE(c.logit.lower, std::cos(0.75) - roundings);
+  EXPECT_NEAR(c.spread.lower, std::cos(0.75) - std::cos(1.5), roundings);
   EXPECT_GE(c.logit.upper, 1);
 }
 
@@ -130,11 +134,11 @@ TEST(BoundsCertificate, ASoftcapBoundsWhatItIsPutOn) {
       EXPECT_GE(c.spread.upper, c.spread.lower);
       EXPECT_LE(c.spread.upper, 2 * cap);
       EXPECT_LE(c.logit.upper, cap);
-      EXPECT_NEAR(c.spread.upper, 2 * cap * std::tanh(plain.spread.upper / (2 * cap)), 1e-12 * c.spread.upper);
-      EXPECT_NEAR(c.logit.upper, cap * std::tanh(plain.logit.upper / cap), 1e-12 * c.logit.upper);
+      EXPECT_NEAR(c.spread.upper, 2 * cap * std::tanh(plain.spread.upper / (2 * cap)), roundings * c.spread.upper);
+      EXPECT_NEAR(c.logit.upper, cap * std::tanh(plain.logit.upper / cap), roundings * c.logit.upper);
       EXPECT_EQ(c.score.upper, plain.score.upper) << "scores are before the cap";
       // What the reached query makes of the cap is below the worst of its spread.
-      EXPECT_LE(c.spread.lower, 2 * cap * std::tanh(plain.spread.lower / (2 * cap)) * (1 + 1e-12));
+      EXPECT_LE(c.spread.lower, 2 * cap * std::tanh(plain.spread.lower / (2 * cap)) * (1 + roundings));
       for (const auto& form : {c.joint, c.folded, c.product}) EXPECT_LE(c.spread.upper, form.upper_double());
     }
   }

@@ -44,9 +44,13 @@ TEST(BoundsLinear, EigenvaluesOfEveryMatrixOfTheBallLieBelowTheUpperEnd) {
     // Semidefinite ones have none below 0.
     EXPECT_LE(found.lower, std::max(largest_of(down), 0.0L) * (1 + wide_room));
     EXPECT_LE(found.lower, found.upper);
-    EXPECT_NEAR(found.vector.norm(), 1, 1e-12);
+    // A sum of n squares, its root and n quotients: n + 4 roundings of at most 40 + 4.
+    EXPECT_NEAR(found.vector.norm(), 1, 44 * 0x1p-52);
     if (radius == 0) {
-      EXPECT_GE(found.lower, found.upper * (1 - 1e-10));
+      // The first shift lies 2^-44 above the top; each that does not factor is followed by one 16 times as far, and n u
+      // of a matrix of trace n makes no factorisation of 40 rows fail beyond 2^-40. Radii of n roundings an entry, in
+      // the norm of Frobenius n times as much, are n^2 2^-52 < 2^-41.
+      EXPECT_GE(found.lower, found.upper * (1 - 0x1p-38));
     }
   }
 }
@@ -123,9 +127,13 @@ void expect_square(const MatrixXd& m, const VectorXd& c, double r, const std::st
   const AffineImage image = image_of(m, c, r);
   const LargestSquare found = models::largest_square(image);
   const long double truth = dual_value(m, c, r);
-  EXPECT_GE(found.upper, truth * (1 - 1e-12L));
-  EXPECT_LE(found.upper, truth * (1 + 1e-6L));
+  // Every lambda bounds the maximum from above: the search's lambda leaves less than the rounding of double.
+  EXPECT_GE(found.upper, truth * (1 - 0x1p-52L));
+  // The bound is flat in t near its best: an error of 2^-16 in t, in the hard case the root of what eigenvalues in
+  // double are off by, counts as its square.
+  EXPECT_LE(found.upper, truth * (1 + 0x1p-32L));
   EXPECT_LE(found.lower, found.upper);
+  // A z whose square is 0.999 r or more is taken as it is, without what the hard case would add to it.
   EXPECT_GE(found.lower, truth * (1 - 1e-3L));
   EXPECT_NEAR(models::estimated_largest_square(image), static_cast<double>(truth), 2e-3 * static_cast<double>(truth));
 }
@@ -160,8 +168,12 @@ TEST(BoundsLinear, PointsLieInTheirBall) {
     const Wide gram = wide * wide.transpose();
     const Wide middle = point.middle.cast<long double>();
     const long double square = (middle.transpose() * gram.ldlt().solve(middle))(0, 0);
-    EXPECT_LE(square, r * (1 + 1e-9L));
-    EXPECT_GE(square, r * (1 - 1e-9L));
+    // The solution loses the Gram matrix's condition times 2^-64; point and factor are off by a few n roundings, which
+    // the same condition may carry into the square.
+    const auto values = Eigen::SelfAdjointEigenSolver<Wide>(gram).eigenvalues();
+    const long double lost = 32 * 0x1p-52L * values.tail(1)(0) / values(0);
+    EXPECT_LE(square, r * (1 + lost));
+    EXPECT_GE(square, r * (1 - lost));
   }
   const AffineImage nothing = image_of(MatrixXd::Zero(2, 2), VectorXd::Zero(2), 1);
   EXPECT_LE(nothing.point_towards(VectorXd::Ones(2)).middle.norm(), 1e-100);

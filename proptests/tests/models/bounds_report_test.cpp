@@ -77,7 +77,7 @@ models::CheckpointReport report_of_one_head() {
 }
 
 TEST(BoundsReport, JsonHasTheCertificatesNumbers) {
-  const models::CheckpointReport report = report_of_one_head();
+  models::CheckpointReport report = report_of_one_head();
   const HeadCertificate& head = report.heads[0];
   const auto json = nlohmann::json::parse(to_json(report, R"({"claims": []})"));
   EXPECT_TRUE(json.contains("claims"));
@@ -91,6 +91,15 @@ TEST(BoundsReport, JsonHasTheCertificatesNumbers) {
   expect(entry.at("spread").at("folded"), head.folded.lower_double(), head.folded.upper_double());
   expect(entry.at("spread").at("product"), head.product.lower_double(), head.product.upper_double());
   expect(entry.at("logit"), head.logit.lower, head.logit.upper);
+  EXPECT_FALSE(entry.at("spread").contains("context") || entry.at("spread").contains("enumerated"));
+  EXPECT_FALSE(entry.contains("logit_enumerated"));
+  report.heads[0].context_spread = models::Supremum{1, 2};
+  report.heads[0].enumerated_spread = models::Supremum{3, 4};
+  report.heads[0].enumerated_logit = models::Supremum{5, 6};
+  const auto more = nlohmann::json::parse(to_json(report, "")).at("heads").at(0);
+  expect(more.at("spread").at("context"), 1, 2);
+  expect(more.at("spread").at("enumerated"), 3, 4);
+  expect(more.at("logit_enumerated"), 5, 6);
   expect(entry.at("score"), head.score.lower, head.score.upper);
   expect(entry.at("entropy_floor"), head.entropy_floor.lower, head.entropy_floor.upper);
   expect(entry.at("dispersion_length_log10"), head.dispersion_length_log10.lower, head.dispersion_length_log10.upper);
@@ -122,6 +131,19 @@ TEST(BoundsReport, ClaimsHoldAndFailWhereABoundIsWrong) {
   EXPECT_FALSE(all_proved());
   head = right;
   head.logit.upper = head.spread.lower / 2 * (1 - 1e-14);
+  EXPECT_FALSE(all_proved());
+  // What fewer inputs or items reach lies within what all do.
+  for (const auto narrower : {&HeadCertificate::context_spread, &HeadCertificate::enumerated_spread}) {
+    head = right;
+    head.*narrower = models::Supremum{0, head.spread.upper};
+    EXPECT_TRUE(all_proved());
+    head.*narrower = models::Supremum{0, std::nextafter(head.spread.upper, 2 * head.spread.upper)};
+    EXPECT_FALSE(all_proved());
+    head.*narrower = models::Supremum{head.spread.upper, head.spread.lower / 2};
+    EXPECT_FALSE(all_proved());
+  }
+  head = right;
+  head.enumerated_logit = models::Supremum{0, std::nextafter(head.logit.upper, 2 * head.logit.upper)};
   EXPECT_FALSE(all_proved());
 }
 

@@ -40,6 +40,48 @@ TEST(DescribedModel, HasTheSizesOfItsConfiguration) {
   EXPECT_EQ(description_of("gemma3").head_list.front().window, 8U);
 }
 
+TEST(DescribedModel, KnowsTheTablesThatItsFirstLayerReads) {
+  struct Tables {
+    std::string tokens, positions;
+    std::int64_t first = 0, places = 0;
+    bool types = false;
+    double epsilon = 0;
+  };
+  const std::string bert = "embeddings.word_embeddings.weight", positions = "embeddings.position_embeddings.weight";
+  // Epsilons are those of transformers where the key is absent.
+  const std::map<std::string, Tables> expected = {
+      {"bert", {bert, positions, 0, 64, true, 1e-12}},
+      {"roberta", {bert, positions, 2, 62, true, 1e-12}},
+      {"xlm-roberta", {"roberta." + bert, "roberta." + positions, 2, 62, true, 1e-12}},
+      {"distilbert", {"distilbert." + bert, "distilbert." + positions, 0, 64, false, 1e-12}},
+      {"gpt2", {"transformer.wte.weight", "transformer.wpe.weight", 0, 64, false, 1e-5}},
+      {"gpt_neox", {"gpt_neox.embed_in.weight", "", 0, 0, false, 1e-5}},
+      {"llama", {"model.embed_tokens.weight", "", 0, 0, false, 1e-6}},
+      {"mistral", {"embed_tokens.weight", "", 0, 0, false, 1e-6}},
+      {"qwen2", {"model.embed_tokens.weight", "", 0, 0, false, 1e-6}},
+      {"phi3", {"model.embed_tokens.weight", "", 0, 0, false, 1e-5}},
+      {"gpt_oss", {"model.embed_tokens.weight", "", 0, 0, false, 1e-5}}};
+  for (const auto& [folder, tables] : expected) {
+    SCOPED_TRACE(folder);
+    const bool rms = tables.positions.empty() && folder != "gpt_neox";
+    const std::string key = rms ? "rms_norm_eps" : folder == "gpt2" ? "layer_norm_epsilon" : "layer_norm_eps";
+    const auto inputs = description_of(folder, "{\"" + key + "\": null}").inputs;
+    ASSERT_TRUE(inputs);
+    EXPECT_EQ(inputs->tokens, tables.tokens);
+    EXPECT_EQ(inputs->positions, tables.positions);
+    EXPECT_EQ(inputs->position_rows.first, tables.first);
+    EXPECT_EQ(inputs->position_rows.count, tables.places);
+    EXPECT_EQ(!inputs->types.empty(), tables.types);
+    EXPECT_EQ(inputs->epsilon, tables.epsilon);
+    if (folder == "distilbert") continue;  // its key has no such name
+    EXPECT_EQ(description_of(folder, "{\"" + key + "\": 0.25}").inputs->epsilon, 0.25);
+    EXPECT_THROW(description_of(folder, R"({"vocab_size": 41})"), TensorFileError);
+  }
+  for (const std::string folder : {"gemma", "gemma2", "gemma3", "qwen3", "olmo2", "vit"}) {
+    EXPECT_FALSE(description_of(folder).inputs) << folder;
+  }
+}
+
 TEST(DescribedModel, IsTheSameByOldRopeKeys) {
   struct Pair {
     std::string folder, old_keys;

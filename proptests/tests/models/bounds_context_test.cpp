@@ -1,0 +1,144 @@
+// Bounds of rotary heads on inputs of few items, lag by lag, against singular values in long double.
+#include <gtest/gtest.h>
+
+#include <Eigen/SVD>
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "models/bounds/lag_bound.hpp"
+#include "models/bounds/turned.hpp"
+#include "proptests/tests/models/bounds_heads.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using models::HeadCertificate;
+using models::NormKind;
+using numerics::BallMatrix;
+using numerics::Enclosure;
+using Wide = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+
+models::Rotary rotary_of(Index width, double fastest) {
+  models::Rotary rotary{width, models::PlaneLayout::half_split};
+  rotary.frequencies.emplace_back();
+  for (Index p = 0; p < width / 2; ++p) {
+    rotary.frequencies[0].emplace_back(fastest * std::pow(0.2, static_cast<double>(p)));
+  }
+  return rotary;
+}
+
+// sigma(B^T R^T A), key and query lag items apart, keys before their query where the lag is positive.
+long double product_at(const Wide& a, const Wide& b, const models::Rotary& rotary, std::size_t list, Index lag) {
+  Wide turned = b;
+  const Index half = rotary.width / 2;
+  for (Index p = 0; p < half; ++p) {
+    const long double angle =
+        -static_cast<long double>(lag) * rotary.frequencies[list][static_cast<std::size_t>(p)].midpoint();
+    turned.row(p) = std::cos(angle) * b.row(p) - std::sin(angle) * b.row(p + half);
+    turned.row(p + half) = std::sin(angle) * b.row(p) + std::cos(angle) * b.row(p + half);
+  }
+  return Eigen::JacobiSVD<Wide>(turned.transpose() * a).singularValues()(0);
+}
+
+models::AffineImage image_of(const MatrixXd& m, double r) {
+  const MatrixXd none = MatrixXd::Zero(m.rows(), 1);
+  const BallMatrix transposed = BallMatrix::exactly(m.transpose());
+  return {models::symmetrised(inner_products(transposed, transposed)), BallMatrix::exactly(none), r};
+}
+
+TEST(BoundsContext, EveryLagOfAnInputIsBoundedAndTheWorstIsReached) {
+  const numerics::PrecisionScope scope(113);
+  Drawing drawing(81);
+  for (int round = 0; round < 40; ++round) {
+    SCOPED_TRACE(round);
+    const Index dh = 2 * (1 + drawing.below(4)), d = dh + 2 + drawing.below(4), lags = 1 + drawing.below(12);
+    const MatrixXd a = drawing.matrix(dh, d), b = drawing.matrix(dh, d);
+    const bool both_ways = round % 4 == 3;
+    models::Rotary rotary = rotary_of(round % 3 == 0 && dh > 2 ? dh - 2 : dh, 1);
+    if (round % 5 == 0) {
+      rotary.frequencies.push_back(rotary.frequencies[0]);
+      for (Enclosure& frequency : rotary.frequencies[1]) frequency = frequency / Enclosure(3);
+      if (round % 2 == 0) std::swap(rotary.frequencies[0], rotary.frequencies[1]);
+    }
+    long double truth = 0;
+    for (std::size_t list = 0; list < rotary.frequencies.size(); ++list) {
+      for (Index lag = both_ways ? 1 - lags : 0; lag < lags; ++lag) {
+        truth = std::max(truth, product_at(a.cast<long double>(), b.cast<long double>(), rotary, list, lag));
+      }
+    }
+    truth *= std::sqrt(2.0L * 3.0L);
+    const double upper = models::largest_lagged_product(image_of(a, 2), image_of(b, 3), rotary, lags, both_ways);
+    EXPECT_GE(upper, truth * (1 - 0x1p-50L));
+    // The queries' Gram matrix grows by 1e-6 of its mean eigenvalue, which is at most this share of its least one; the
+    // certified square lies 1e-9 above the worst lag's, and roundings of the factorisation below 2^-20 of it.
+    const auto values = Eigen::JacobiSVD<MatrixXd>(a).singularValues();
+    const double grown =
+        1e-6 * values.squaredNorm() / static_cast<double>(dh) / (values.tail(1)(0) * values.tail(1)(0));
+    EXPECT_LE(upper, truth * (1 + grown + 0x1p-20L));
+  }
+}
+
+// Offsets of queries and keys: nothing that a search over inputs finds is above.
+TEST(BoundsContext, HeadsWithOffsetsAreNotExceeded) {
+  Drawing drawing(83);
+  for (int round = 0; round < 20; ++round) {
+    SCOPED_TRACE(round);
+    const DrawnHead drawn = drawing.head(4, 6, round % 2 == 0 ? NormKind::layer_norm : NormKind::rms_norm, true);
+    HeadInMemory memory(drawn);
+    memory.head.rotary = rotary_of(4, 1);
+    const std::uint64_t items = 2 + static_cast<std::uint64_t>(drawing.below(8));
+    const HeadCertificate c = memory.certify({.items = items, .context = true});
+    ASSERT_TRUE(c.context_spread);
+    EXPECT_LE(c.context_spread->upper, c.spread.upper);
+    EXPECT_LE(c.context_spread->lower, c.context_spread->upper);
+    const MatrixXd a = drawn.linear(drawn.query), b = drawn.linear(drawn.key);
+    const double radius = std::sqrt(6.0);
+    double widest = 0;
+    for (int draw = 0; draw < 400; ++draw) {
+      Eigen::VectorXd z = drawing.vector(6);
+      const Eigen::VectorXd u = a * (radius / z.norm() * z) + drawn.constant(drawn.query, drawn.query_bias);
+      double high = -1e300, low = 1e300;
+      for (std::uint64_t lag = 0; lag < items; ++lag) {
+        const BallMatrix turned = models::turned_back(BallMatrix::exactly(u), models::planes_of(*memory.head.rotary, 4),
+                                                      memory.head.rotary->frequencies[0], -static_cast<double>(lag));
+        const double middle = turned.middle.col(0).dot(drawn.constant(drawn.key, drawn.key_bias));
+        const double half = radius * (b.transpose() * turned.middle).norm();
+        high = std::max(high, middle + half);
+        low = std::min(low, middle - half);
+      }
+      widest = std::max(widest, drawn.scale * (high - low));
+    }
+    EXPECT_LE(widest, c.context_spread->upper * (1 + 0x1p-40));
+  }
+}
+
+// A lower end is one of the lags that the input has, and no context is said of more items than the model's.
+TEST(BoundsContext, LowerEndsAreOfTheInputsLags) {
+  DrawnHead drawn{NormKind::rms_norm, MatrixXd::Zero(2, 2), MatrixXd::Zero(2, 2), {}, {}, {}, {}, 1};
+  drawn.query << 1, 0, 0, 0;
+  drawn.key << 0, 0, 1, 0;  // as far from the query as can be: lag by lag they turn towards each other
+  HeadInMemory memory(drawn);
+  memory.head.rotary = rotary_of(2, 0.01);
+  double last = 0;
+  for (const std::uint64_t items : {3, 10, 50, 150}) {
+    const HeadCertificate c = memory.certify({.items = items, .context = true});
+    ASSERT_TRUE(c.context_spread);
+    // One direction each: |e| = 2 |sin(0.01 lag)|, lags below items, of both signs.
+    const double truth = 4 * std::sin(0.01 * static_cast<double>(items - 1));
+    EXPECT_LE(c.context_spread->lower, truth * (1 + 0x1p-40));
+    EXPECT_GE(c.context_spread->upper, truth * (1 - 0x1p-40));
+    EXPECT_GT(c.context_spread->lower, last);
+    last = c.context_spread->lower;
+  }
+  EXPECT_FALSE(memory.certify({.items = 513, .context = true}).context_spread) << "the model's context is 512";
+  EXPECT_FALSE(memory.certify({.items = 3}).context_spread);
+  EXPECT_EQ(memory.certify({.items = 2, .context = true}).context_spread->lower, 0);
+  memory.head.rotary.reset();
+  EXPECT_FALSE(memory.certify({.items = 3, .context = true}).context_spread);
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
