@@ -1,6 +1,7 @@
 #include "models/bounds/enumerated_heads.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>

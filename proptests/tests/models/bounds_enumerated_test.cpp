@@ -9,7 +9,7 @@
 
 #include "models/bounds/enumerated_heads.hpp"
 #include "models/bounds/input_forms.hpp"
-#include "proptests/tests/models/bounds_heads.hpp"
+#include "proptests/tests/models/bounds_text.hpp"
 #include "proptests/tests/models/observed_heads.hpp"
 
 namespace softcheck::proptests {
@@ -21,113 +21,10 @@ using Eigen::VectorXd;
 using models::HeadCertificate;
 using models::NormKind;
 using numerics::Enclosure;
-using Wide = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+using Wide = WideMatrix;
 
 // Sums of at most 32 products, three deep, in long double: 2^-50 of the sizes here is far above their rounding.
 constexpr long double room = 1 + 0x1p-50L;
-
-// A head and the tables before it.
-struct Text {
-  DrawnHead drawn;
-  MatrixXd tokens, positions, types;  // a row each; no rows: not added
-  double epsilon = 1e-5;
-  std::optional<models::Rotary> rotary;
-  bool causal = false;
-
-  HeadInMemory memory() const {
-    HeadInMemory result(drawn);
-    models::TokenInputs inputs{.tokens = "tokens", .epsilon = epsilon};
-    result.checkpoint.put("tokens", tokens);
-    if (positions.rows() > 0) {
-      result.checkpoint.put("positions", positions);
-      inputs.positions = "positions";
-      inputs.position_rows = {1, positions.rows() - 1};  // the first is no item's
-    }
-    if (types.rows() > 0) {
-      result.checkpoint.put("types", types);
-      inputs.types = "types";
-    }
-    result.model.inputs = inputs;
-    result.head.rotary = rotary;
-    result.head.causal = causal;
-    return result;
-  }
-  // Columns: z of every input, position by position, then type by type, then token by token.
-  Wide normed() const {
-    const Index places = std::max<Index>(positions.rows() - 1, 1), kinds = std::max<Index>(types.rows(), 1);
-    Wide result(tokens.cols(), places * kinds * tokens.rows());
-    Index column = 0;
-    for (Index p = 0; p < places; ++p) {
-      for (Index t = 0; t < kinds; ++t) {
-        for (Index i = 0; i < tokens.rows(); ++i) {
-          Wide x = tokens.row(i).transpose().cast<long double>();
-          if (positions.rows() > 0) x += positions.row(p + 1).transpose().cast<long double>();
-          if (types.rows() > 0) x += types.row(t).transpose().cast<long double>();
-          if (drawn.kind == NormKind::layer_norm) x.array() -= x.mean();
-          result.col(column++) = x / std::sqrt(x.squaredNorm() / static_cast<long double>(x.size()) + epsilon);
-        }
-      }
-    }
-    return result;
-  }
-  Index inputs_of_a_place() const { return tokens.rows() * std::max<Index>(types.rows(), 1); }
-  Wide image(const MatrixXd& weights, const VectorXd& bias) const {
-    const Wide z = normed();
-    const VectorXd ones = VectorXd::Ones(drawn.width());
-    const VectorXd gain = drawn.gain.size() != 0 ? drawn.gain : ones;
-    Wide inputs = gain.cast<long double>().asDiagonal() * z;
-    if (drawn.offset.size() != 0) inputs.colwise() += drawn.offset.cast<long double>().col(0);
-    Wide result = weights.cast<long double>() * inputs;
-    if (bias.size() != 0) result.colwise() += bias.cast<long double>().col(0);
-    return result;
-  }
-};
-
-HeadCertificate certified(const HeadInMemory& memory) {
-  HeadCertificate certificate = memory.certify();
-  models::enumerate_first_layer(memory.checkpoint, memory.model, {&certificate}, 2, {});
-  return certificate;
-}
-
-struct Largest {
-  long double spread = 0, logit = 0;       // over all inputs
-  long double texts = 0, texts_logit = 0;  // of keys that one text can have
-};
-
-Largest written_out(const Text& text) {
-  const Wide queries = text.image(text.drawn.query, text.drawn.query_bias);
-  const Wide keys = text.image(text.drawn.key, text.drawn.key_bias);
-  const Wide logits = text.drawn.scale * (queries.transpose() * keys);
-  const Index place = text.inputs_of_a_place();
-  Largest largest;
-  for (Index i = 0; i < logits.rows(); ++i) {
-    largest.spread = std::max(largest.spread, logits.row(i).maxCoeff() - logits.row(i).minCoeff());
-    largest.logit = std::max(largest.logit, logits.row(i).cwiseAbs().maxCoeff());
-    for (Index p = 0; p < logits.cols() / place; ++p) {
-      const bool seen = text.causal ? p < i / place : p != i / place;
-      if (!seen) continue;
-      const auto of_place = logits.row(i).segment(p * place, place);
-      largest.texts_logit = std::max(largest.texts_logit, of_place.cwiseAbs().maxCoeff());
-      for (Index other = 0; other < logits.cols() / place; ++other) {
-        if (other == p || other == i / place || (text.causal && other > i / place)) continue;
-        largest.texts =
-            std::max(largest.texts, of_place.maxCoeff() - logits.row(i).segment(other * place, place).minCoeff());
-      }
-    }
-  }
-  return largest;
-}
-
-Text drawn_text(Drawing& drawing, NormKind kind, Index tokens) {
-  Text text{.drawn = drawing.head(4, 6, kind, true),
-            .tokens = drawing.matrix(tokens, 6),
-            .positions = {},
-            .types = {},
-            .rotary = {}};
-  text.positions = 0.5 * drawing.matrix(5, 6);
-  text.types = 0.5 * drawing.matrix(2, 6);
-  return text;
-}
 
 TEST(BoundsEnumerated, EveryInputLiesWithinWhatIsCertified) {
   Drawing drawing(41);
