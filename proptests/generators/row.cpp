@@ -179,9 +179,7 @@ double parse_theta(std::string_view word) {
   throw std::invalid_argument("row case: theta must be positive and finite, got " + std::string(word));
 }
 
-std::string beside_text(std::uint64_t beside) {
-  return beside == 0 ? "" : " beside=" + std::to_string(beside);
-}
+std::string beside_text(std::uint64_t beside) { return beside == 0 ? "" : " beside=" + std::to_string(beside); }
 
 std::uint64_t parse_beside(std::string_view word) { return parse_count(value_of(word, "beside"), 0, most_beside); }
 

@@ -28,7 +28,8 @@ void learn_from_failures(const KernelJudgement& judgement, ContractSearch& searc
       from_text(found->case_text, matrix);
       std::size_t asked = 0;
       for (const RunLengthRow& row : matrix.rows.cycle()) {
-        if (row.visible() > 0 && asked++ < rows_of_a_failure) search.add(RowCase{row, matrix.theta, matrix.format, "", matrix.beside});
+        if (row.visible() > 0 && asked++ < rows_of_a_failure)
+          search.add(RowCase{row, matrix.theta, matrix.format, "", matrix.beside});
       }
     } else {
       RowCase row_case;

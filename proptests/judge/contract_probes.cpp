@@ -154,7 +154,8 @@ void Prober::ask(const std::vector<std::vector<double>>& given, double theta, Pr
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const auto begin = got.begin() + static_cast<std::ptrdiff_t>(r * results);
     const RowCase row_case{matrix.rows[r], theta, input_, "", beside};
-    probes.add(probe_of(op_, to_text(row_case), inputs_of(matrix, op_, r), theta, {begin, begin + static_cast<std::ptrdiff_t>(results)}));
+    probes.add(probe_of(op_, to_text(row_case), inputs_of(matrix, op_, r), theta,
+                        {begin, begin + static_cast<std::ptrdiff_t>(results)}));
   }
 }
 

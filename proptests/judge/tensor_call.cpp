@@ -111,7 +111,8 @@ std::vector<std::uint64_t> encode(const InputTensor& tensor) {
   bits.reserve(tensor.values.size());
   const std::optional<numerics::Format> format = tensor.place.format;
   for (const double value : tensor.values) {
-    bits.push_back(format ? numerics::encode(*format, value) : static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
+    bits.push_back(format ? numerics::encode(*format, value)
+                          : static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
   }
   for (const auto& [element, pattern] : tensor.patterns) bits.at(element) = pattern;
   return bits;
