@@ -36,7 +36,8 @@ Contract with_exponential(Contract contract, const char* word) {
 }
 
 bool stores(const Contract& contract) {
-  return contract.weights || contract.total || contract.scores || contract.values || contract.scale == ScaleUse::stored;
+  return contract.weights || contract.total || contract.scores || contract.values || contract.products ||
+         contract.scale == ScaleUse::stored;
 }
 
 std::string told(const BrokenCandidate& broken, const std::string& words) {
@@ -138,6 +139,7 @@ std::vector<ContractSearch::Form> ContractSearch::forms() const {
   if (has("total")) either([=](Contract& contract) { contract.total = stored; });
   if (has("values")) either([=](Contract& contract) { contract.values = stored; });
   if (has("scores")) either([=](Contract& contract) { contract.scores = stored; });
+  if (has("products")) either([=](Contract& contract) { contract.products = stored; });
   if (has("scale")) {
     either([](Contract& contract) { contract.scale = ScaleUse::split; });
     if (stored == base_.input) either([](Contract& contract) { contract.scale = ScaleUse::stored; });
@@ -155,7 +157,8 @@ std::vector<ContractSearch::Form> ContractSearch::forms() const {
 // The keys of the words by which a form differs from the plain one.
 std::vector<std::string> ContractSearch::words_set(const Contract& contract) const {
   std::vector<std::string> keys;
-  for (const char* key : {"lse", "theta", "entropy_from", "scale", "weights", "total", "scores", "values"}) {
+  for (const char* key :
+       {"lse", "theta", "entropy_from", "scale", "weights", "total", "scores", "values", "products"}) {
     if (word_of(contract, key) != word_of(base_, key)) keys.emplace_back(key);
   }
   return keys;

@@ -1,0 +1,104 @@
+// Gradients of rows: results at hand, and what their kernels' words are found to be.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "numerics/softmax_gradient.hpp"
+#include "numerics/special_values.hpp"
+#include "proptests/judge/contract_inference.hpp"
+#include "proptests/tests/judge/tensor_samples.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using namespace numerics;
+
+// Saved outputs, upstream gradients and what a kernel without an error makes of them.
+struct GradientSample {
+  Op op;
+  std::vector<std::int64_t> shape;
+  StoredTensor saved, upstream, output;
+  Contract contract;
+
+  GradientSample(Op asked, Format format, std::vector<std::int64_t> of, SampleLayout layout = SampleLayout::compact)
+      : op(asked), shape(std::move(of)) {
+    std::size_t count = 1;
+    for (const std::int64_t size : shape) count *= static_cast<std::size_t>(size);
+    std::vector<double> y = sample_numbers(format, count, 1, 21);
+    if (op == Op::softmax_backward) {
+      for (double& one : y) one = round_to(format, std::fabs(one));
+    }
+    saved = stored(format, shape, y, layout);
+    upstream = stored(format, shape, sample_numbers(format, count, 3, 22), layout);
+    contract = contract_for(task(), "sum=tree");
+    output = stored(format, shape, ideal_output(task(), contract, 0, format), layout);
+  }
+  TensorTask task() const { return {.op = op, .inputs = {saved.held(), upstream.held()}}; }
+  TensorJudgement judged() const { return judge_tensors(task(), contract, std::vector{output.held()}); }
+};
+
+TEST(GradientJudge, WhatIsRoundedCorrectlyPassesInEveryDtypeAndLayout) {
+  for (const Op op : {Op::softmax_backward, Op::log_softmax_backward}) {
+    for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
+      for (const SampleLayout layout :
+           {SampleLayout::compact, SampleLayout::column_major, SampleLayout::reversed, SampleLayout::gaps}) {
+        const TensorJudgement judgement = GradientSample(op, format, {2, 3, 8}, layout).judged();
+        EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
+        EXPECT_EQ(judgement.judged, 6u);
+      }
+    }
+  }
+}
+
+TEST(GradientJudge, EveryRowIsJudgedByItsOwnUpstreamGradient) {
+  GradientSample sample(Op::softmax_backward, Format::f32, {4, 5});
+  // What row 0's gradient makes of row 2.
+  std::vector<double> y, g;
+  for (std::size_t i = 0; i < 5; ++i) {
+    y.push_back(sample.saved.at(10 + i));
+    g.push_back(sample.upstream.at(i));
+  }
+  const SoftmaxGradientOracle oracle(y, g);
+  for (std::size_t i = 0; i < 5; ++i) sample.output.set(10 + i, oracle.gradient(i).midpoint());
+  const TensorJudgement judgement = sample.judged();
+  EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
+  EXPECT_EQ(judgement.failed, 1u);
+  EXPECT_EQ(judgement.worst.at(0).index, (std::vector<std::int64_t>{2}));
+}
+
+TEST(GradientJudge, ANanOfEitherInputIsDueAndAnInfinityPromisesNothing) {
+  GradientSample sample(Op::softmax_backward, Format::f32, {3, 4});
+  sample.upstream.set(1, nan);
+  sample.upstream.set(6, infinity);
+  TensorJudgement judgement = sample.judged();
+  EXPECT_EQ(row_of_claim(judgement, "kernel.nan_row").verdict, ReportVerdict::fail);
+  for (std::size_t i = 0; i < 4; ++i) sample.output.set(i, nan);
+  judgement = sample.judged();
+  EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
+  EXPECT_EQ(judgement.judged, 2u);
+}
+
+TEST(GradientJudge, AnInputOfAnotherShapeIsRefused) {
+  const GradientSample sample(Op::softmax_backward, Format::f32, {3, 4}),
+      other(Op::softmax_backward, Format::f32, {3, 5});
+  const TensorTask task{.op = Op::softmax_backward, .inputs = {sample.saved.held(), other.upstream.held()}};
+  EXPECT_THROW(judge_tensors(task, sample.contract, std::vector{sample.output.held()}), std::invalid_argument);
+}
+
+// Labelled full: GradientJudge.StoredProductsAreInferred
+TEST(GradientJudge, StoredProductsAreInferred) {
+  KernelSubject subject;
+  subject.op = Op::softmax_backward;
+  subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_mutants.so", "correct_softmax_backward_products_stored"};
+  subject.contract = parse_contract("", Format::bf16, Format::bf16);
+  JudgeOptions options = judge_options(Effort::quick);
+  options.max_length = 4096;
+  const Inference inference = infer_contract(subject, options);
+  ASSERT_TRUE(inference.contract) << inference.failure;
+  EXPECT_EQ(inference.contract->products, Format::bf16);
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
