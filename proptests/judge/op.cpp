@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
-#include <vector>
 
 namespace softcheck::proptests {
 namespace {
@@ -31,6 +30,12 @@ std::span<const Op> all_ops() { return list(); }
 std::span<const Op> row_ops() {
   const auto count = std::ranges::count_if(list(), [](Op op) { return !op->attention; });
   return std::span(list()).first(static_cast<std::size_t>(count));
+}
+
+std::vector<Op> logits_ops() {
+  std::vector<Op> ops(row_ops().begin(), row_ops().end());
+  std::erase_if(ops, [](Op op) { return op->inputs.size() > 1; });
+  return ops;
 }
 
 const RowOp& Op::rows() const {

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/abi/softcheck_kernel.h"
 #include "numerics/format.hpp"
@@ -107,6 +108,8 @@ class Op {
 /// All that are shipped, those of rows first.
 std::span<const Op> all_ops();
 std::span<const Op> row_ops();
+/// Those of rows of logits and nothing else.
+std::vector<Op> logits_ops();
 
 std::string_view to_string(Op op);
 

@@ -74,6 +74,10 @@ RowVerdicts judge_values(Op op, const Contract& contract, std::span<const double
     throw std::invalid_argument("judge_row: need " + std::to_string(expected) + " values, got " +
                                 std::to_string(got.size()));
   }
+  if (beside.size() + 1 != op->inputs.size()) {
+    throw std::invalid_argument("judge_row: need " + std::to_string(op->inputs.size()) + " inputs, got " +
+                                std::to_string(beside.size() + 1));
+  }
   RowVerdicts verdicts;
   const JudgedRow row{{contract, logits, theta, beside}, got};
   if (nothing_visible(logits) && (op->takes_infinities || logits.empty())) {

@@ -21,7 +21,6 @@ def log_softmax_backward(y, g):
 def test_a_right_function_passes(op, function):
     report = softcheck.check(function, op=op, contract="exp=2ulp", **QUICK)
     assert report.verdict == "pass", report
-    assert report.refused == 0
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "numerics/special_values.hpp"
+
 namespace softcheck::proptests {
 namespace {
 
@@ -59,6 +61,33 @@ std::vector<double> saved_log_softmax(Format format, std::span<const double> log
     y.push_back(round_to(format, std::max(static_cast<double>(value), -largest)));
   }
   return y;
+}
+
+numerics::UpperBound LongSum::size() const {
+  const auto above = static_cast<double>((std::fabs(value) + error()) * (1 + 0x1p-50L));
+  return numerics::UpperBound(std::nextafter(above, numerics::infinity));
+}
+
+LongSum long_sum(std::span<const double> a, std::span<const double> b) {
+  // Neumaier's sum: each product errs by 2^-64 of itself, the sum by 2^-64 of itself and n^2 2^-126 of the magnitudes.
+  LongSum sum;
+  long double rest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const long double term = b.empty() ? a[i] : static_cast<long double>(a[i]) * b[i];
+    const long double next = sum.value + term;
+    rest += std::fabs(sum.value) >= std::fabs(term) ? (sum.value - next) + term : (term - next) + sum.value;
+    sum.value = next;
+    const numerics::UpperBound first(std::fabs(a[i]));
+    sum.magnitude = sum.magnitude + (b.empty() ? first : first * numerics::UpperBound(std::fabs(b[i])));
+  }
+  sum.value += rest;
+  return sum;
+}
+
+double largest_magnitude_of(std::span<const double> numbers) {
+  double largest = 0;
+  for (const double number : numbers) largest = std::fmax(largest, std::fabs(number));
+  return largest;
 }
 
 std::vector<double> upstream_gradient(Format format, std::size_t n, std::uint64_t beside) {

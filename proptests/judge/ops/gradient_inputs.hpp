@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "numerics/format.hpp"
+#include "numerics/upper_bound.hpp"
 
 namespace softcheck::proptests {
 
@@ -19,5 +20,22 @@ std::vector<double> saved_log_softmax(numerics::Format format, std::span<const d
 /// range of magnitudes, nearly constant, or one large item among small ones. Sums of products with y then hold one
 /// term, cancel in the difference from each item, or cancel in themselves.
 std::vector<double> upstream_gradient(numerics::Format format, std::size_t n, std::uint64_t beside);
+
+/// A sum in long double, and how far it may be off: 2^-62 of the terms' magnitudes where there are at most 2^30 of
+/// them.
+struct LongSum {
+  long double value = 0;
+  numerics::UpperBound magnitude;  // sum of |terms|
+
+  long double error() const { return 0x1p-62L * magnitude.value(); }
+  /// |exact sum|.
+  numerics::UpperBound size() const;
+};
+
+/// sum a b; with b empty sum a.
+LongSum long_sum(std::span<const double> a, std::span<const double> b);
+
+/// The largest magnitude, 0 of nothing.
+double largest_magnitude_of(std::span<const double> numbers);
 
 }  // namespace softcheck::proptests

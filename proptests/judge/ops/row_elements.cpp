@@ -33,6 +33,12 @@ std::optional<ValueFinding> broken_rule(const RowOp& op, const JudgedRow& row, R
   return coefficient_out_of_range(elements.claim(), row, [&](std::size_t i) { return elements.excess(i); });
 }
 
+Enclosure enclosed(const Quick& quick) {
+  const auto high = static_cast<double>(quick.value);
+  const double error = std::nextafter(static_cast<double>(quick.error), infinity);
+  return Enclosure(high) + Enclosure(static_cast<double>(quick.value - high)) + Enclosure::between(-error, error);
+}
+
 Decision decide_element(const JudgedRow& row, RowElements& elements, std::size_t i, const Quick& quick,
                         double allowed) {
   const double got = row.got[i];
@@ -48,6 +54,11 @@ Decision Quick::within(double threshold, double got) const {
   const long double margin = error + 2 * std::numeric_limits<long double>::epsilon() * (distance + error);
   if (distance + margin <= threshold) return Decision::proved;
   return distance - margin > threshold ? Decision::violated : Decision::undecided;
+}
+
+UpperBound size_of(const Quick& quick) {
+  const auto above = static_cast<double>((std::fabs(quick.value) + quick.error) * (1 + 0x1p-50L));
+  return UpperBound(std::nextafter(above, infinity));
 }
 
 Quick RowElements::quick(std::size_t i) {
@@ -97,9 +108,12 @@ void judge_elements(const RowOp& op, const JudgedRow& row, RowElements& elements
   }
   if (!shown) return;
   const PrecisionScope precision(113);
-  worst.expected = elements.value(*shown);
   worst.got = row.got[*shown];
   worst.threshold = elements.threshold(*shown);
+  // What is shown of a row that passes need not be closer than its verdict was.
+  const Quick quick = elements.quick(*shown);
+  const bool close = worst.decision == Decision::proved && quick.error * 1024 <= worst.threshold;
+  worst.expected = close ? enclosed(quick) : elements.value(*shown);
   if (!op.traits.one_value_per_row) worst.item = shown;
   verdicts.findings.push_back(std::move(worst));
 }

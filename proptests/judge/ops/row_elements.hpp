@@ -8,6 +8,7 @@
 
 #include "numerics/decision.hpp"
 #include "numerics/enclosure.hpp"
+#include "numerics/upper_bound.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 
 namespace softcheck::proptests {
@@ -20,6 +21,9 @@ struct Quick {
   /// |got - real| <= threshold, where that can be told.
   numerics::Decision within(double threshold, double got) const;
 };
+
+/// No less than the real's magnitude.
+numerics::UpperBound size_of(const Quick& quick);
 
 /// What an op says of one row: each value exactly, and what the contract grants it.
 class RowElements {

@@ -14,25 +14,37 @@ namespace {
 
 using namespace numerics;
 
-constexpr std::string_view claim_on_elements = "kernel.softmax_backward.element";
+// y g as the bound wants them.
+SoftmaxGradientRow<UpperBound> bounded_row(std::span<const double> y, std::span<const double> g, const LongSum& mean) {
+  SoftmaxGradientRow<UpperBound> row;
+  row.size = y.size();
+  for (std::size_t i = 0; i < y.size(); ++i) row.terms += y[i] != 0 && g[i] != 0 ? 1 : 0;
+  row.product_magnitude = mean.magnitude;
+  row.mean_magnitude = mean.size();
+  row.largest_coefficient = UpperBound(largest_magnitude_of(y));
+  row.largest_upstream = UpperBound(largest_magnitude_of(g));
+  return row;
+}
 
 class SoftmaxBackwardElements : public RowElements {
  public:
   explicit SoftmaxBackwardElements(const RowInputs& row)
       : y_(row.logits),
         g_(row.beside[0]),
-        oracle_(y_, g_),
-        near_(approximate_softmax_gradient(y_, g_)),
-        threshold_(row.contract, oracle_.row<UpperBound>()),
+        mean_(long_sum(y_, g_)),
+        threshold_(row.contract, bounded_row(y_, g_, mean_)),
         oracles_([this] { return SoftmaxGradientOracle(y_, g_); }) {
     promised = std::isfinite(upper(element(0).total()));
   }
 
-  std::string_view claim() const override { return claim_on_elements; }
-  Enclosure value(std::size_t i) override {
-    return working_precision() <= 113 ? oracle_.gradient(i) : oracles_.now().gradient(i);
+  std::string_view claim() const override { return "kernel.softmax_backward.element"; }
+  Enclosure value(std::size_t i) override { return oracles_.now().gradient(i); }
+  Quick quick(std::size_t i) override {
+    const long double size = std::fabs(y_[i]);
+    // A difference and a product, of 2^-64 each, and the mean's own error; the least numbers of a double besides.
+    const long double roundings = 0x1p-62L * size * (std::fabs(g_[i]) + std::fabs(mean_.value));
+    return {y_[i] * (g_[i] - mean_.value), roundings + 2 * size * mean_.error() + 0x1p-1070L};
   }
-  Quick quick(std::size_t i) override { return {near_[i].value, near_[i].error}; }
   double threshold(std::size_t i) override { return upper(element(i).total()); }
   double metric(std::size_t i, double) override { return upper(threshold_.metric(coefficient(i), upstream(i))); }
   bool is_vacuous(std::size_t i, double metric) override {
@@ -42,21 +54,20 @@ class SoftmaxBackwardElements : public RowElements {
  private:
   UpperBound coefficient(std::size_t i) const { return UpperBound(std::fabs(y_[i])); }
   UpperBound upstream(std::size_t i) const { return UpperBound(std::fabs(g_[i])); }
-  ScalarThreshold<UpperBound> element(std::size_t i) const {
-    const UpperBound gradient = UpperBound(std::fabs(near_[i].value)) + UpperBound(near_[i].error);
-    return threshold_.element(coefficient(i), upstream(i), gradient);
+  ScalarThreshold<UpperBound> element(std::size_t i) {
+    return threshold_.element(coefficient(i), upstream(i), size_of(quick(i)));
   }
 
   std::span<const double> y_, g_;
-  SoftmaxGradientOracle oracle_;
-  std::vector<Approximation> near_;
+  LongSum mean_;
   SoftmaxGradientThreshold<UpperBound> threshold_;
   OracleLadder<SoftmaxGradientOracle> oracles_;
 };
 
 class SoftmaxBackward final : public RowOp {
   static constexpr std::array roles{OpInput{Role::saved}, OpInput{Role::out_gradient}};
-  static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{claim_on_elements}, words{"products"};
+  static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.softmax_backward.element"},
+      words{"products"};
 
  public:
   constexpr SoftmaxBackward()

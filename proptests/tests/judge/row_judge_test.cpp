@@ -120,7 +120,7 @@ TEST_P(OpTest, ANanInOnePlaceFails) {
   EXPECT_EQ(worst(judge_row(op, contract, logits, 1, got, "").certificates), Verdict::violated);
 }
 
-INSTANTIATE_TEST_SUITE_P(RowJudge, OpTest, ::testing::ValuesIn(row_ops().begin(), row_ops().end()),
+INSTANTIATE_TEST_SUITE_P(RowJudge, OpTest, ::testing::ValuesIn(logits_ops()),
                          [](const auto& param_info) { return std::string(to_string(param_info.param)); });
 
 TEST(RowJudge, ThresholdsAsWideAsTheValuesAreVacuous) {

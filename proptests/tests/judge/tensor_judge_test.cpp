@@ -48,7 +48,7 @@ struct RowSample {
 std::vector<std::int64_t> worst_index(const TensorJudgement& judgement) { return judgement.worst.at(0).index; }
 
 TEST(TensorJudge, WhatIsRoundedCorrectlyPassesInEveryDtypeAndLayout) {
-  for (const Op op : row_ops()) {
+  for (const Op op : logits_ops()) {
     for (const Format format : tensor_formats) {
       for (const SampleLayout layout : tensor_layouts) {
         const RowSample sample(op, format, {3, 4, 17}, sample_numbers(format, 204, 5, 1), layout);
@@ -65,7 +65,7 @@ TEST(TensorJudge, WhatIsRoundedCorrectlyPassesInEveryDtypeAndLayout) {
 }
 
 TEST(TensorJudge, OneWrongElementInTheLastRowIsFoundThere) {
-  for (const Op op : row_ops()) {
+  for (const Op op : logits_ops()) {
     for (const Format format : tensor_formats) {
       RowSample sample(op, format, {50, 33}, sample_numbers(format, 1650, 3, 2));
       const std::size_t place = op->one_value_per_row ? 49 : 49 * 33 + 7;
@@ -147,7 +147,7 @@ TEST(TensorJudge, AMaskedItemIsExactDownToTheSignOfItsZero) {
 }
 
 TEST(TensorJudge, ANaNRowThatIsAnsweredByNumbersIsFound) {
-  for (const Op op : row_ops()) {
+  for (const Op op : logits_ops()) {
     std::vector<double> numbers = sample_numbers(Format::bf16, 60, 3, 7);
     RowSample right(op, Format::bf16, {6, 10}, numbers);
     numbers[25] = tensor_nan;
@@ -178,7 +178,7 @@ TEST(TensorJudge, AMaskedNaNIsNotSeen) {
 }
 
 TEST(TensorJudge, ARowWithAnInfinityIsNaNOrItsLimit) {
-  for (const Op op : row_ops()) {
+  for (const Op op : logits_ops()) {
     std::vector<double> numbers = sample_numbers(Format::f32, 30, 3, 9);
     numbers[12] = numbers[15] = tensor_infinity;
     RowSample sample(op, Format::f32, {3, 10}, numbers);

@@ -61,7 +61,7 @@ std::vector<double> reference_rows(double spread) {
 
 TEST(TensorReference, HoldsWhatTheOraclesFind) {
   const PrecisionScope precision(300);
-  for (const Op op : row_ops()) {
+  for (const Op op : logits_ops()) {
     for (const double spread : {0.001, 5.0, 1000.0}) {
       const std::vector<double> numbers = reference_rows(spread);
       const StoredTensor logits = stored(Format::f32, {5, 12}, numbers);
@@ -126,7 +126,7 @@ TEST(TensorReference, ANaNIsNaNAndHasNoThreshold) {
   std::vector<double> numbers = reference_rows(1);
   numbers[30] = reference_nan;
   const StoredTensor logits = stored(Format::f32, {5, 12}, numbers);
-  for (const Op op : row_ops()) {
+  for (const Op op : logits_ops()) {
     const TensorTask task{.op = op, .inputs = {logits.held()}};
     const ExactTensor exact(task, contract_for(task, ""));
     const std::size_t width = op->one_value_per_row ? 1 : 12;
@@ -182,7 +182,7 @@ TEST(TensorReference, WhatIsNotPromisedIsInfinite) {
 
 // A value is violated just beyond what the threshold says, and proved just within.
 TEST(TensorReference, TheThresholdIsWhereTheVerdictTurns) {
-  for (const Op op : row_ops()) {
+  for (const Op op : logits_ops()) {
     const StoredTensor logits = stored(Format::f64, {1, 40}, sample_numbers(Format::f64, 40, 3, 24));
     const TensorTask task{.op = op, .inputs = {logits.held()}};
     const Contract contract = contract_for(task, "acc=f32");
