@@ -34,10 +34,25 @@ std::string text_of(const RowMatrixCase& matrix) {
   return plain ? to_text(case_of(matrix, 0)) : to_text(matrix);
 }
 
+/// The inputs that a short row's case stands for, where they are not its logits alone: " (saved 0x1p-1 0x1p-1,
+/// out_gradient 0x1p+0 0x0p+0)".
+std::string inputs_text(const RowMatrixCase& matrix, Op op, std::size_t row) {
+  constexpr std::size_t shown = 8;
+  if (op->inputs.size() < 2 || matrix.columns > shown) return "";
+  const std::vector<std::vector<double>> inputs = inputs_of(matrix, op, row);
+  std::string text;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    text += (k == 0 ? " (" : ", ") + std::string(to_string(op->inputs[k].role));
+    for (const double value : inputs[k]) text += " " + numerics::hex_float(value);
+  }
+  return text + ")";
+}
+
 /// Row number row of a call.
-Asked asked_of(const RowMatrixCase& matrix, const std::string& remark, std::size_t row) {
+Asked asked_of(const RowMatrixCase& matrix, Op op, const std::string& remark, std::size_t row) {
   const std::size_t rows = matrix.rows.size();
-  return {text_of(matrix), remark, row, rows == 1 ? "" : in_row(row, rows), to_text(case_of(matrix, row))};
+  return {text_of(matrix), remark + inputs_text(matrix, op, row), row, rows == 1 ? "" : in_row(row, rows),
+          to_text(case_of(matrix, row))};
 }
 
 /// Which row is given a NaN or an infinity, and where: first, last, or in the middle, as what drops it may do so by
@@ -208,8 +223,8 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
   for (const auto& [claim, of] : worst.by_claim()) {
     // A thousand rows are written out only where there is something to tell of them.
     const bool told = of.finding.decision != Decision::proved;
-    certificates.push_back(
-        certificate_of(of.finding, told ? asked_of(matrix, remark, of.row) : Asked{}, subject_.contract.output));
+    certificates.push_back(certificate_of(of.finding, told ? asked_of(matrix, subject_.op, remark, of.row) : Asked{},
+                                          subject_.contract.output));
   }
 }
 
@@ -229,7 +244,7 @@ void KernelTrial::judge_nan_rows(const RowMatrixCase& matrix, const std::vector<
     const auto first = std::ranges::find_if(values, is_number);
     if (first != values.end() && numbers == 0) {
       const std::size_t item = begin + static_cast<std::size_t>(first - values.begin());
-      evidence.asked = asked_of(matrix, remark, one.row);
+      evidence.asked = asked_of(matrix, subject_.op, remark, one.row);
       evidence.value = ShownValue{item, std::nullopt, "NaN", *first, std::nullopt, subject_.contract.output};
     }
     numbers += static_cast<std::size_t>(std::ranges::count_if(values, is_number));
@@ -261,7 +276,8 @@ void KernelTrial::judge_infinite_row(const RowMatrixCase& matrix, std::size_t ro
   for (ValueFinding& finding : limit.findings) {
     if (finding.decision == Decision::proved) continue;
     finding.claim = "kernel.infinite_row";
-    certificates.push_back(certificate_of(finding, asked_of(matrix, remark, row), subject_.contract.output));
+    certificates.push_back(
+        certificate_of(finding, asked_of(matrix, subject_.op, remark, row), subject_.contract.output));
   }
 }
 
@@ -363,7 +379,7 @@ Certificates KernelTrial::among_neighbours(const RowMatrixCase& matrix) {
     if (matrix.rows[r] != matrix.rows.back()) continue;
     kernel_.compare(row_of(*got, r, matrix.columns), *alone, subject_.required.batch_invariant,
                     "kernel.batch_invariant", "a row's bits depend on its layout or its neighbours",
-                    asked_of(matrix, "", r), certificates);
+                    asked_of(matrix, subject_.op, "", r), certificates);
   }
   return certificates;
 }

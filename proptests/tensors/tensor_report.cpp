@@ -153,7 +153,9 @@ std::string worst_text(const TensorJudgement& judgement, const TensorTask& task,
                        std::span<const HeldTensor> outputs, std::size_t shown_rows) {
   const std::span<const JudgedTensorRow> worst(judgement.worst.data(), std::min(judgement.worst.size(), shown_rows));
   if (worst.empty()) return "";
-  std::vector<Cells> lines{{"row", "item", "logit", "got", "exact", "error", "of threshold", "verdict"}};
+  const bool of_logits = task.op->attention || task.op->inputs[0].role == Role::logits;
+  const std::string first_input = of_logits ? "logit" : std::string(to_string(task.op->inputs[0].role));
+  std::vector<Cells> lines{{"row", "item", first_input, "got", "exact", "error", "of threshold", "verdict"}};
   std::vector<std::string> remarks{""};
   const std::string usual_claim(worst.front().finding.claim);
   for (const JudgedTensorRow& row : worst) {

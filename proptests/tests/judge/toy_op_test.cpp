@@ -189,6 +189,9 @@ TEST(ToyOp, AKernelThatForgetsTheFactorFailsByItsSimplestOne) {
   ASSERT_EQ(judgement.verdict, ReportVerdict::fail);
   ASSERT_TRUE(judgement.counterexample);
   EXPECT_EQ(judgement.counterexample->case_text, "row f32 theta=0x1p+0 beside=1 0x1p+0");
+  // Whoever reads it sees what the number stands for.
+  const std::string witness = judgement.counterexample->failed.at(0).witness;
+  EXPECT_NE(witness.find("(logits 0x1p+0, upstream 0x1.8p+1)"), std::string::npos) << witness;
 }
 
 TEST(ToyOp, ItsValuesAreEnclosedAndItsThresholdsKnown) {
