@@ -57,7 +57,6 @@ int run_heads(HeadFlags flags) {
   if (flags.options.model.empty()) {
     throw InputError(usage, "run figure-3: need --model, a folder with a BERT- or GPT-2-like checkpoint");
   }
-  const OutputFolder folder(flags.out);
   const AttentionKernels kernels = attention_kernels();
   flags.options.kernel = kernels.plain();
   std::vector<HeadEntropy> points;
@@ -66,6 +65,7 @@ int run_heads(HeadFlags flags) {
     flags.options.progress = [&](const std::string& text) { progress.show(text); };
     points = of_checkpoint("run figure-3", flags.options.model, [&] { return entropies_of_heads(flags.options); });
   }
+  const OutputFolder folder(flags.out);
   const std::string name = name_of(flags.options.model);
   const std::string inputs = flags.options.tokens.empty()
                                  ? fmt::format("--seed {} --inputs {}", flags.options.seed, flags.options.inputs)

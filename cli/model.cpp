@@ -105,11 +105,17 @@ int run_model(const ModelFlags& flags) {
   if (checkpoints != 0) {
     throw InputError(usage, "model: need either checkpoints of Transformers or max-retrieval networks, got both");
   }
-  if (!flags.checkpoint.question.tokens.empty()) {
-    throw InputError(usage, "model: --tokens needs a checkpoint of a Transformer, got max-retrieval networks");
-  }
-  if (!flags.checkpoint.html.empty()) {
-    throw InputError(usage, "model: --html needs a checkpoint of a Transformer, got max-retrieval networks");
+  const models::CheckpointQuestion& question = flags.checkpoint.question;
+  const std::pair<const char*, bool> of_checkpoints[] = {{"--tokens", !question.tokens.empty()},
+                                                         {"--html", !flags.checkpoint.html.empty()},
+                                                         {"--resume", !question.resume.empty()},
+                                                         {"--context", question.options.context},
+                                                         {"--vocabulary", question.vocabulary}};
+  for (const auto& [flag, given] : of_checkpoints) {
+    if (given) {
+      throw InputError(usage,
+                       fmt::format("model: {} needs a checkpoint of a Transformer, got max-retrieval networks", flag));
+    }
   }
   const std::vector<TrainedModel> models = read(flags.files);
   const AttentionKernels kernels(kernel_folder() / "libsoftcheck_cpu_kernels.so");
@@ -200,7 +206,7 @@ void add_model_verb(Verb app, int& exit_code) {
       .within(std::uint64_t{1}, std::uint64_t{1} << 62);
   verb.add_option("--seed", flags->options.seed, "Seed of what is sampled of a network").capture_default_str();
   verb.add_option("--resume", flags->checkpoint.question.resume,
-                  "Keep what is certified in FILE until all of a checkpoint is, and go on from it")
+                  "Keep what is certified in FILE, go on from it, and remove it when all is done")
       .type_name("FILE")
       .check(unwritable);
   verb.add_flag("--context", flags->checkpoint.question.options.context,
@@ -218,8 +224,9 @@ void add_model_verb(Verb app, int& exit_code) {
   verb.add_option("--activations", flags->checkpoint.question.activations,
                   "Queries and keys of recorded forward passes, a safetensors file")
       .type_name("FILE");
-  verb.add_option("--tokens", flags->checkpoint.question.tokens,
-                  "Run BERT, RoBERTa, DistilBERT or GPT-2 on ids of tokens, a line for each input")
+  verb.add_option(
+          "--tokens", flags->checkpoint.question.tokens,
+          "Run BERT, RoBERTa, XLM-RoBERTa, DistilBERT or GPT-2 on ids of tokens, a line of two or more for each input")
       .type_name("FILE");
   verb.add_option("--threads", flags->checkpoint.question.threads, "Threads for a checkpoint [all of the machine's]")
       .within(1U, 1024U);

@@ -10,6 +10,7 @@
 
 #include "numerics/enclosure.hpp"
 #include "numerics/fp_environment.hpp"
+#include "numerics/special_values.hpp"
 
 namespace softcheck::models {
 
@@ -19,6 +20,7 @@ using Eigen::MatrixXd;
 using Eigen::RowVectorXd;
 using Eigen::VectorXd;
 using numerics::Enclosure;
+using numerics::infinity;
 
 namespace {
 
@@ -58,7 +60,10 @@ class Sweep {
     inverse = (inverse / d + table_.epsilon()).max(table_.epsilon()).sqrt().inverse();
     ArrayXXd reach = table_.added().sizes.array().replicate(1, tokens.count);
     reach.rowwise() += block.sizes.transpose().array();
-    found.reach = std::max(found.reach, (reach * inverse).maxCoeff());
+    reach *= inverse;
+    // Stored numbers so large that something overflows have no computed size; nor has a quotient that is 0.
+    const bool has_sizes = squares.allFinite() && inverse.allFinite() && (inverse > 0).all() && reach.allFinite();
+    found.reach = has_sizes ? std::max(found.reach, reach.maxCoeff()) : infinity;
     const Index n = maps_.front().linear.rows();
     for (std::size_t i = 0; i < maps_.size(); ++i) {
       const auto of_tokens = images.middleRows(n * static_cast<Index>(i), n);
@@ -72,6 +77,7 @@ class Sweep {
       linear.colwise() += 2 * (of_added.transpose() * c).array();
       linear.rowwise() += 2 * (of_tokens.transpose() * c).transpose().array();
       value = linear * inverse + c.squaredNorm();
+      if (!value.allFinite()) found.reach = infinity;
       Index added = 0, token = 0;
       const double largest = value.maxCoeff(&added, &token);
       if (!(largest > found.square[i])) continue;

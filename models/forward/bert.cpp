@@ -56,11 +56,13 @@ Embeddings embeddings(CheckpointView& view, std::int64_t hidden) {
 
 Network bert_network(const Checkpoint& checkpoint, const ModelDescription& model) {
   CheckpointView view(checkpoint, model.architecture);
-  const EncoderParts& parts = model.architecture == "distilbert" ? distilbert_parts : bert_parts;
+  const bool distilled = model.architecture == "distilbert";
+  const EncoderParts& parts = distilled ? distilbert_parts : bert_parts;
+  const double stated = view.number("layer_norm_eps", 1e-12);
   view.find_prefix("embeddings.word_embeddings.weight");
   view.layers_at(parts.layer_path, model.layers);
   Network network = {.embeddings = embeddings(view, model.hidden),
-                     .epsilon = view.number("layer_norm_eps", 1e-12),
+                     .epsilon = distilled ? 1e-12 : stated,  // DistilBERT reads no key of it
                      .activation = known_activation(view, parts.activation, "gelu"),
                      .residual_is_normed = true};
   const std::int64_t inner = view.count(parts.inner_width, 3072);

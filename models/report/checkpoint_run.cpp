@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <filesystem>
 #include <iterator>
 #include <optional>
 #include <stdexcept>
@@ -86,7 +87,7 @@ std::vector<HeadCertificate> certify_and_keep(const Checkpoint& file, const Mode
       return certificate.head.layer == 0 && !certificate.enumerated_spread;
     });
   }
-  if (kept) certificates.size() == asked.size() ? kept->remove() : kept->write();
+  if (kept) kept->write();
   return certificates;
 }
 
@@ -144,6 +145,8 @@ CheckpointReport certify_checkpoint(const CheckpointQuestion& question) {
     for (const HeadCertificate& head : report.heads) report.certificates.push_back(gate.certify(head));
   }
   report.stopped = report.heads.size() < report.asked || (question.stop && question.stop());
+  // Nothing is left to do again: what was kept goes, but not before all that may still fail has been done.
+  if (!report.stopped && !question.resume.empty()) std::filesystem::remove(question.resume);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
 }

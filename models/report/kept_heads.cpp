@@ -1,5 +1,7 @@
 #include "models/report/kept_heads.hpp"
 
+#include <sys/stat.h>
+
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -146,17 +148,24 @@ void KeptHeads::write() const {
   fs::rename(beside, path_);
 }
 
-void KeptHeads::remove() const {
-  std::error_code ignored;
-  fs::remove(path_, ignored);
+namespace {
+
+// Device, number and last change of a file: a copy of equal size and time is another one.
+std::string place_of(const fs::path& file) {
+  struct stat status {};
+  if (stat(file.c_str(), &status) != 0) return "";
+  return std::to_string(status.st_dev) + " " + std::to_string(status.st_ino) + " " +
+         std::to_string(status.st_ctim.tv_sec) + "." + std::to_string(status.st_ctim.tv_nsec) + " ";
 }
+
+}  // namespace
 
 std::string identity_of(const fs::path& checkpoint, const CertifyOptions& options, const std::string& version) {
   std::set<std::string> files;
   const auto add = [&](const fs::path& file) {
     std::error_code unknown;
     const auto time = fs::last_write_time(file, unknown).time_since_epoch().count();
-    files.insert(file.filename().string() + " " + std::to_string(fs::file_size(file, unknown)) + " " +
+    files.insert(file.filename().string() + " " + std::to_string(fs::file_size(file, unknown)) + " " + place_of(file) +
                  std::to_string(time));
   };
   std::error_code unknown;

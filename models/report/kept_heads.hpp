@@ -28,8 +28,6 @@ class KeptHeads {
   ///
   /// throws   std::system_error where it cannot be written
   void write() const;
-  /// When every head is certified: what remains is the report.
-  void remove() const;
 
  private:
   std::filesystem::path path_;

@@ -48,7 +48,8 @@ TEST(RefusedTokens, NameTheModelThatDoesNotRun) {
 TEST(RefusedTokens, NameTheTensorThatContradictsTheConfiguration) {
   EXPECT_THAT(outcome_on({"bert", "{}", {{"embeddings.token_type_embeddings.weight", {}}}}),
               StartsWith("malformed: bert: bert: the tensor embeddings.token_type_embeddings.weight is missing"));
-  EXPECT_THAT(outcome_on({"bert", R"({"vocab_size": 41})"}), HasSubstr("word_embeddings.weight must be (41, 32)"));
+  EXPECT_THAT(outcome_on({"bert", R"({"vocab_size": 41})"}),
+              HasSubstr("word_embeddings.weight must have vocab_size 41 rows, got 40"));
   EXPECT_THAT(outcome_on({"bert", R"({"intermediate_size": 20})"}), HasSubstr("dense.weight must be (20, 32)"));
   EXPECT_THAT(outcome_on({"bert", R"({"vocab_size": null})"}), HasSubstr("vocab_size"));
   EXPECT_THAT(outcome_on({"gpt2", R"({"n_inner": null})"}), HasSubstr("mlp.c_fc.weight must be (32, 128)"));
