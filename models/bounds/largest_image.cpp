@@ -10,7 +10,6 @@
 
 #include "numerics/enclosure.hpp"
 #include "numerics/fp_environment.hpp"
-#include "numerics/special_values.hpp"
 
 namespace softcheck::models {
 
@@ -20,7 +19,6 @@ using Eigen::MatrixXd;
 using Eigen::RowVectorXd;
 using Eigen::VectorXd;
 using numerics::Enclosure;
-using numerics::infinity;
 
 namespace {
 
@@ -48,6 +46,11 @@ class Sweep {
 
   Largest start() const { return {std::vector<double>(maps_.size(), 0), std::vector<TokenInput>(maps_.size()), 0}; }
 
+  // A maximum would pass over what is no number.
+  [[noreturn]] static void refuse_overflow() {
+    throw std::range_error("largest_images: stored numbers are so large that a square of one overflows");
+  }
+
   void visit(IndexRange tokens, Largest& found) const {
     const CentredVectors block = table_.block(tokens);
     const MatrixXd images = stacked_ * block.vectors;
@@ -61,9 +64,9 @@ class Sweep {
     ArrayXXd reach = table_.added().sizes.array().replicate(1, tokens.count);
     reach.rowwise() += block.sizes.transpose().array();
     reach *= inverse;
-    // Stored numbers so large that something overflows have no computed size; nor has a quotient that is 0.
     const bool has_sizes = squares.allFinite() && inverse.allFinite() && (inverse > 0).all() && reach.allFinite();
-    found.reach = has_sizes ? std::max(found.reach, reach.maxCoeff()) : infinity;
+    if (!has_sizes) refuse_overflow();
+    found.reach = std::max(found.reach, reach.maxCoeff());
     const Index n = maps_.front().linear.rows();
     for (std::size_t i = 0; i < maps_.size(); ++i) {
       const auto of_tokens = images.middleRows(n * static_cast<Index>(i), n);
@@ -77,7 +80,7 @@ class Sweep {
       linear.colwise() += 2 * (of_added.transpose() * c).array();
       linear.rowwise() += 2 * (of_tokens.transpose() * c).transpose().array();
       value = linear * inverse + c.squaredNorm();
-      if (!value.allFinite()) found.reach = infinity;
+      if (!value.allFinite()) refuse_overflow();
       Index added = 0, token = 0;
       const double largest = value.maxCoeff(&added, &token);
       if (!(largest > found.square[i])) continue;

@@ -29,7 +29,8 @@ struct LargestImage {
 /// maps      at least one, all of one n
 /// threads   >= 1
 /// stop      asked between blocks of tokens: true ends the work without a result
-/// throws    std::range_error where an input's parts cancel so far that roundings decide its sigma
+/// throws    std::range_error where an input's parts cancel so far that roundings decide its sigma, or a square of one
+///           overflows
 std::vector<LargestImage> largest_images(const TokenTable& table, const std::vector<InputMap>& maps, unsigned threads,
                                          const std::function<bool()>& stop);
 

@@ -226,6 +226,16 @@ TEST(BoundsEnumerated, PartsThatCancelAreRefused) {
   EXPECT_THROW(models::enumerate_first_layer(memory.checkpoint, memory.model, {&certificate}, 1, {}), std::range_error);
 }
 
+// Numbers whose squares overflow have no computed norm, and must not pass for the smallest ones.
+TEST(BoundsEnumerated, WhatOverflowsIsRefused) {
+  Drawing drawing(68);
+  Text text = drawn_text(drawing, NormKind::rms_norm, 20);
+  text.tokens.row(7) *= 1e160;
+  HeadInMemory memory = text.memory();
+  HeadCertificate certificate = memory.certify();
+  EXPECT_THROW(models::enumerate_first_layer(memory.checkpoint, memory.model, {&certificate}, 1, {}), std::range_error);
+}
+
 // Forward passes of transformers: what layer 0 observed lies within the enumeration, which is narrower than the ball.
 TEST(BoundsEnumerated, ForwardPassesLieWithinTheEnumeration) {
   int enumerated = 0;
