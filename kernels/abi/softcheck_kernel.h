@@ -145,6 +145,7 @@ typedef struct softcheck_call_2 {
 
 /* The whole of a call of version 2, and NULL for one of any other version, which has no such memory. */
 static inline const softcheck_call_2* softcheck_version_2(const softcheck_call* call) {
+  /* NOLINTNEXTLINE(modernize-use-nullptr): C has no other */
   return call->abi_version == SOFTCHECK_KERNEL_ABI_VERSION_2 ? (const softcheck_call_2*)call : NULL;
 }
 
