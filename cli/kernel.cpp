@@ -103,8 +103,8 @@ KernelSubject subject_of(const KernelFlags& flags) {
   subject.required.in_place |= flags.in_place;
   subject.exempt = parse_exemptions(flags.exempt, subject.op);
   if (subject.required.in_place && !subject.op->may_be_in_place) {
-    throw InputError(usage, fmt::format("--in-place: needs an op with one output as large as the logits, got {}",
-                                        to_string(subject.op)));
+    throw InputError(
+        usage, fmt::format("--in-place: needs an op whose output may be its input, got {}", to_string(subject.op)));
   }
   return subject;
 }

@@ -31,16 +31,6 @@ Json tensor(std::string_view name, const InputTensor& input) {
   return result;
 }
 
-// A row is a matrix of one.
-RowMatrixCase matrix_of(const RowCase& row_case) {
-  RowMatrixCase matrix;
-  matrix.rows = RowCycle({row_case.row});
-  matrix.columns = row_case.row.size();
-  matrix.theta = row_case.theta;
-  matrix.format = row_case.format;
-  return matrix;
-}
-
 TensorCall call_of_case(const KernelSubject& subject, std::string_view text) {
   if (subject.op->attention) {
     AttentionCase attention;

@@ -113,7 +113,7 @@ KernelSubject subject_of(const softcheck_options& options) {
   subject.required = reading("require", [&] { return parse_requirements(text_of(options.require)); });
   subject.exempt = exemptions_of(options, subject.op);
   if (subject.required.in_place && !subject.op->may_be_in_place) {
-    throw UsageError("require: in-place needs an op with one output as large as the logits, got " +
+    throw UsageError("require: in-place needs an op whose output may be its input, got " +
                      std::string(to_string(subject.op)));
   }
   return subject;

@@ -18,9 +18,13 @@ struct GradientRow {
   std::vector<Real> out;  // as long
 };
 
+/// Which row's upstream gradient a kernel reads.
+enum class UpstreamRow { own, first };
+
 /// Calls compute(GradientRow<Real>&) for every row of a call of this op, 1 for any other call.
 template <class Compute>
-int each_gradient_row(const softcheck_call* call, std::uint32_t op, Compute compute) {
+int each_gradient_row(const softcheck_call* call, std::uint32_t op, Compute compute,
+                      UpstreamRow read = UpstreamRow::own) {
   const softcheck_call_2* whole = softcheck_version_2(call);
   if (whole == nullptr || whole->op != op || call->n_inputs != 2 || call->n_outputs != 1 ||
       whole->input_roles[0] != SOFTCHECK_ROLE_SAVED || whole->input_roles[1] != SOFTCHECK_ROLE_OUT_GRADIENT ||
@@ -34,7 +38,7 @@ int each_gradient_row(const softcheck_call* call, std::uint32_t op, Compute comp
       GradientRow<Real> row;
       for (std::int64_t i = 0; i < saved.columns; ++i) {
         row.saved.push_back(saved.get<Real>(r, i));
-        row.upstream.push_back(upstream.get<Real>(r, i));
+        row.upstream.push_back(upstream.get<Real>(read == UpstreamRow::own ? r : 0, i));
       }
       row.out.resize(row.saved.size());
       compute(row);

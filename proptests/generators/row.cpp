@@ -181,6 +181,11 @@ double parse_theta(std::string_view word) {
 
 std::string beside_text(std::uint64_t beside) { return beside == 0 ? "" : " beside=" + std::to_string(beside); }
 
+std::uint64_t beside_of_row(std::uint64_t beside, std::uint64_t row) {
+  constexpr std::uint64_t kinds = 64, seeds = (most_beside + 1) / kinds;
+  return beside == 0 ? 0 : beside % kinds + kinds * ((beside / kinds + row) % seeds);
+}
+
 std::uint64_t parse_beside(std::string_view word) { return parse_count(value_of(word, "beside"), 0, most_beside); }
 
 std::string to_text(const RowCase& row_case) {

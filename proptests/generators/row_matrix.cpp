@@ -115,6 +115,21 @@ bool is_special(const RowMatrixCase& matrix, std::size_t row) {
   return found != matrix.specials.end() && found->row == row;
 }
 
+RowMatrixCase matrix_of(const RowCase& row_case) {
+  RowMatrixCase matrix;
+  matrix.rows = {row_case.row};
+  matrix.columns = row_case.row.size();
+  matrix.theta = row_case.theta;
+  matrix.format = row_case.format;
+  matrix.family = row_case.family;
+  matrix.beside = row_case.beside;
+  return matrix;
+}
+
+RowCase case_of(const RowMatrixCase& matrix, std::size_t row) {
+  return {matrix.rows[row], matrix.theta, matrix.format, "", beside_of_row(matrix.beside, row)};
+}
+
 CallTraits traits_of(const RowMatrixCase& matrix) {
   CallTraits traits;
   traits.lengths = {{"n", matrix.columns}, {"rows", matrix.rows.size()}};

@@ -55,7 +55,7 @@ struct RowMatrixCase {
   MatrixLayout out;
   MatrixLayout visible;  // of the mask, or of what stands beside the logits item by item; compact where neither is
   std::string family;    // how it was drawn; no part of its text
-  /// As RowCase's, of every row.
+  /// As RowCase's, of row 0; beside_of_row() gives that of the others.
   std::uint64_t beside = 0;
 
   friend bool operator==(const RowMatrixCase& a, const RowMatrixCase& b) {
@@ -131,6 +131,10 @@ std::string to_text(const RowMatrixCase& matrix);
 void from_text(std::string_view text, RowMatrixCase& matrix);
 /// Logits in all rows.
 std::size_t size_of(const RowMatrixCase& matrix);
+/// A row alone, compact and without a mask.
+RowMatrixCase matrix_of(const RowCase& row_case);
+/// Row r alone.
+RowCase case_of(const RowMatrixCase& matrix, std::size_t row);
 /// What of the matrix's call a domain speaks of; where its tensors begin is up to who makes the call.
 CallTraits traits_of(const RowMatrixCase& matrix);
 /// Does row r hold a NaN or +inf? Its values are then not what its numbers give.

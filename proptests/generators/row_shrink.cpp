@@ -137,7 +137,7 @@ bool take_step(const RowStep& step, const RowCase& from, Runs& runs, double& the
 
 std::vector<std::uint64_t> simpler_besides(std::uint64_t beside) {
   std::vector<std::uint64_t> simpler;
-  if (beside > 0) simpler = {0, beside & 15, beside / 2, beside - 1};
+  if (beside > 0) simpler = {0, beside & 15, beside & 63, beside / 2, beside - 1};
   std::erase_if(simpler, [&](std::uint64_t one) { return one >= beside; });
   return simpler;
 }

@@ -27,9 +27,10 @@ void learn_from_failures(const KernelJudgement& judgement, ContractSearch& searc
       RowMatrixCase matrix;
       from_text(found->case_text, matrix);
       std::size_t asked = 0;
-      for (const RunLengthRow& row : matrix.rows.cycle()) {
+      for (std::size_t r = 0; r < matrix.rows.cycle().size(); ++r) {
+        const RunLengthRow& row = matrix.rows[r];
         if (row.visible() > 0 && asked++ < rows_of_a_failure)
-          search.add(RowCase{row, matrix.theta, matrix.format, "", matrix.beside});
+          search.add(RowCase{row, matrix.theta, matrix.format, "", beside_of_row(matrix.beside, r)});
       }
     } else {
       RowCase row_case;

@@ -153,7 +153,7 @@ void Prober::ask(const std::vector<std::vector<double>>& given, double theta, Pr
   const std::size_t results = got.size() / rows.size();
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const auto begin = got.begin() + static_cast<std::ptrdiff_t>(r * results);
-    const RowCase row_case{matrix.rows[r], theta, input_, "", beside};
+    const RowCase row_case{matrix.rows[r], theta, input_, "", beside_of_row(beside, r)};
     probes.add(probe_of(op_, to_text(row_case), inputs_of(matrix, op_, r), theta,
                         {begin, begin + static_cast<std::ptrdiff_t>(results)}));
   }
@@ -227,9 +227,12 @@ void ask_half_ulps(Prober& prober, Format input, Format accumulator, std::uint64
   while (!(depth < precision * std::log(2.0))) depth = numerics::round_to(input, depth - numerics::ulp(input, depth));
   std::vector<double> row(n, -depth);
   row.front() = 0;
-  prober.ask({row}, 1, probes);
+  // Where an upstream gradient stands beside them, all its items are the same (RowCase::beside): they count alike.
+  constexpr std::uint64_t alike = 1;
+  const std::uint64_t beside = prober.op()->inputs.size() > 1 ? alike : 0;
+  prober.ask({row}, 1, probes, beside);
   std::ranges::reverse(row);
-  prober.ask({row}, 1, probes);
+  prober.ask({row}, 1, probes, beside);
 }
 
 }  // namespace softcheck::proptests

@@ -59,6 +59,7 @@ class Prober {
   void ask_masked(bool by_mask, ProbeSet& probes);
   /// For attention: every query is a result. If the kernel refuses lse or entropy, the call is made without them.
   void ask(const AttentionCase& attention, ProbeSet& probes);
+  Op op() const { return op_; }
   /// A call crashed or took too long: no more calls are made.
   bool died() const { return died_; }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <span>
 #include <utility>
 
 namespace softcheck::proptests {
@@ -209,7 +210,7 @@ bool ContractSearch::is_worse_than_narrower(const Contract& candidate) const {
 
 // The first exponential with which a candidate holds.
 std::optional<Contract> ContractSearch::find_exponential(const Contract& form, std::optional<BrokenCandidate>& broken) {
-  for (const char* exponential : exponentials) {
+  for (const char* exponential : std::span(exponentials).first(op_->answers.exponentials ? exponentials.size() : 1)) {
     Contract candidate = with_exponential(form, exponential);
     if (is_worse_than_narrower(candidate)) continue;
     ProbeShare share = pairs_.against(candidate);
@@ -395,7 +396,8 @@ std::vector<InferredWord> ContractSearch::words(const Contract& found) {
   const bool conventions = op_->answers.masked_rows && masked_.size() > 0;
   std::vector<InferredWord> result;
   result.push_back(word(found, "acc", acc_told ? "" : rounded, used(pairs_, "acc")));
-  result.push_back(word(found, "exp", hidden ? rounded : "", used(pairs_, "exp")));
+  const std::string exp_told = op_->answers.exponentials ? (hidden ? rounded : "") : no_part;
+  result.push_back(word(found, "exp", exp_told, used(pairs_, "exp")));
   result.push_back(word(found, "sum", tells_orders(found) ? "" : rounded, used(sums_, "sum")));
   result.push_back({word_of(found, "masked"), conventions ? Evidence::measured : Evidence::assumed,
                     conventions ? "a row of 3 logits, all -inf, and all behind a mask where masks are taken"

@@ -110,7 +110,9 @@ std::vector<RowMatrixCase> cases_named_by(const RowMatrixCase& matrix, const Cer
     if (row >= matrix.rows.size() || matrix.rows.size() == 1) continue;
     RowMatrixCase plain = matrix, single = matrix, last = matrix;
     single.rows = {matrix.rows[row]};
+    single.beside = beside_of_row(matrix.beside, row);
     plain.rows = single.rows;
+    plain.beside = single.beside;
     plain.mask = MaskUse::none;
     plain.in = plain.out = plain.visible = {};
     last.rows = RowCycle(matrix.rows.cycle(), row + 1);
@@ -176,9 +178,13 @@ class PropertyList {
     properties_.push_back({std::move(property), cases > 0 ? cases : cases_});
   }
   /// Of the listed matrices those in the domain; no property where none is.
+  ///
+  /// beside   of the first one, where the op has other inputs; the next one's is that of its next row
   void add_listed(const char* sentence, std::vector<std::string> claims, std::vector<RowMatrixCase> listed,
+                  std::uint64_t beside,
                   std::function<rc::Shrinkable<RowMatrixCase>(const RowMatrixCase&)> shrinkable = {}) {
     for (RowMatrixCase& matrix : listed) {
+      if (rows_.beside) matrix.beside = beside = beside_of_row(beside, 1);
       // Some hide an item besides what they are for.
       if (!subject_.op->takes_mask) matrix.mask = MaskUse::none;
       if (!subject_.op->takes_infinities) matrix = without(std::move(matrix), infinities);
@@ -285,6 +291,8 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   const RowOptions rows = rows_for(subject, options);
   const numerics::Format format = subject.contract.input;
   const ClaimLists claims(trial);
+  // Of upstream gradients (RowCase::beside): each item's at random, and all items' the same.
+  constexpr std::uint64_t of_any_sign = 8, alike = 1;
   PropertyList list(subject, rows, options.run.cases, trial);
 
   list.add("EveryValueLiesWithinItsThreshold",
@@ -301,19 +309,19 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   list.add("EarlierCallsDoNotMatter", claims.values, row_cases(short_rows), &KernelTrial::after_others);
   if (may_hide(rows.domain)) add_masks(rows, claims, list);
   if (!subject.domain.finite) add_specials(rows, claims, subject.op->takes_infinities, list);
-  list.add_listed("EveryWidthIsComputed", claims.values, sweep_for(subject, options));
+  list.add_listed("EveryWidthIsComputed", claims.values, sweep_for(subject, options), of_any_sign);
   const bool empty_rows = subject.domain.length("n").contains(0);
   list.add_listed("AnEmptyCallHasItsValues", ClaimLists::with(claims.clean, "kernel.masked_row", empty_rows),
-                  empty_matrices(format));
-  list.add_listed("StridesBeyondAnIntegerAreFollowed", claims.values, distant_matrices(format));
+                  empty_matrices(format), of_any_sign);
+  list.add_listed("StridesBeyondAnIntegerAreFollowed", claims.values, distant_matrices(format), of_any_sign);
   list.add_listed("FarItemsCountTogether", claims.values, far_mass_matrices(format, far_columns(subject, options)),
-                  [rows](const RowMatrixCase& matrix) { return with_shrinks(matrix, rows); });
+                  alike, [rows](const RowMatrixCase& matrix) { return with_shrinks(matrix, rows); });
   add_covers(rows, claims, subject, options, trial, list);
   if (options.rows > 0) add_many_rows(rows, claims, options.rows, list);
   if (subject.required.in_place && subject.op->may_be_in_place) {
-    RowMatrixOptions alike = matrices_of(rows, 300);
-    alike.shifts = false;
-    list.add("TheOutputMayBeTheInput", claims.values, row_matrices(in_domain(alike)), &KernelTrial::in_place);
+    RowMatrixOptions in_place = matrices_of(rows, 300);
+    in_place.shifts = false;
+    list.add("TheOutputMayBeTheInput", claims.values, row_matrices(in_domain(in_place)), &KernelTrial::in_place);
   }
   return list.take();
 }
@@ -333,6 +341,8 @@ std::vector<std::string> not_tried_of(const KernelSubject& subject, const JudgeO
       "them and every value is judged against it"};
   if (subject.op->one_value_per_row) {
     result.push_back("the output in the input's place: one value for each row has no such place");
+  } else if (!subject.op->may_be_in_place) {
+    result.push_back("the output in an input's place: no kernel of this op is asked for it");
   } else if (!subject.required.in_place) {
     result.push_back("the output in the input's place: not required (--in-place)");
   }

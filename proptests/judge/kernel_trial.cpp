@@ -7,6 +7,7 @@
 
 #include "numerics/special_values.hpp"
 #include "proptests/generators/row_matrix_classes.hpp"
+#include "proptests/judge/asked_row.hpp"
 #include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/row_call.hpp"
 #include "proptests/judge/row_judge.hpp"
@@ -18,42 +19,6 @@ using numerics::Decision;
 
 using numerics::infinity;
 using numerics::nan;
-
-std::string in_row(std::size_t row, std::size_t rows) {
-  return " row " + std::to_string(row) + " of " + std::to_string(rows);
-}
-
-RowCase case_of(const RowMatrixCase& matrix, std::size_t row) {
-  return {matrix.rows[row], matrix.theta, matrix.format, "", matrix.beside};
-}
-
-/// As a case of one row reads, where the matrix is no more than that.
-std::string text_of(const RowMatrixCase& matrix) {
-  const bool plain = matrix.rows.size() == 1 && matrix.specials.empty() && matrix.mask == MaskUse::none &&
-                     matrix.in == MatrixLayout{} && matrix.out == MatrixLayout{};
-  return plain ? to_text(case_of(matrix, 0)) : to_text(matrix);
-}
-
-/// The inputs that a short row's case stands for, where they are not its logits alone: " (saved 0x1p-1 0x1p-1,
-/// out_gradient 0x1p+0 0x0p+0)".
-std::string inputs_text(const RowMatrixCase& matrix, Op op, std::size_t row) {
-  constexpr std::size_t shown = 8;
-  if (op->inputs.size() < 2 || matrix.columns > shown) return "";
-  const std::vector<std::vector<double>> inputs = inputs_of(matrix, op, row);
-  std::string text;
-  for (std::size_t k = 0; k < inputs.size(); ++k) {
-    text += (k == 0 ? " (" : ", ") + std::string(to_string(op->inputs[k].role));
-    for (const double value : inputs[k]) text += " " + numerics::hex_float(value);
-  }
-  return text + ")";
-}
-
-/// Row number row of a call.
-Asked asked_of(const RowMatrixCase& matrix, Op op, const std::string& remark, std::size_t row) {
-  const std::size_t rows = matrix.rows.size();
-  return {text_of(matrix), remark + inputs_text(matrix, op, row), row, rows == 1 ? "" : in_row(row, rows),
-          to_text(case_of(matrix, row))};
-}
 
 /// Which row is given a NaN or an infinity, and where: first, last, or in the middle, as what drops it may do so by
 /// place; but a visible item.
@@ -84,17 +49,6 @@ KernelTrial::KernelTrial(const KernelSubject& subject, const KernelLimits& limit
       }()) {}
 
 std::vector<std::string> KernelTrial::value_claims() const { return proptests::value_claims(subject_.op); }
-
-RowMatrixCase KernelTrial::matrix_of(const RowCase& row_case) const {
-  RowMatrixCase matrix;
-  matrix.rows = {row_case.row};
-  matrix.columns = row_case.row.size();
-  matrix.theta = row_case.theta;
-  matrix.format = row_case.format;
-  matrix.family = row_case.family;
-  matrix.beside = row_case.beside;
-  return matrix;
-}
 
 std::span<const double> KernelTrial::row_of(const std::vector<double>& outputs, std::size_t row,
                                             std::size_t columns) const {
@@ -197,16 +151,17 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
                         Certificates& certificates, std::optional<std::size_t> but) {
   WorstFindings worst;
   const std::size_t rows = matrix.rows.size(), n = matrix.columns;
-  std::vector<std::optional<std::size_t>> judged(matrix.rows.cycle().size());  // a row for each that stands in turn
+  // A row for each that stands in turn, with each of its inputs beside the logits.
+  std::map<std::pair<std::size_t, std::uint64_t>, std::size_t> judged;
   for (std::size_t r = 0; r < rows; ++r) {
     if (r == but || is_special(matrix, r)) continue;
     const std::span<const double> values = row_of(got, r, n);
-    std::optional<std::size_t>& like = judged[matrix.rows.first_like(r)];
+    const auto [like, first] = judged.try_emplace({matrix.rows.first_like(r), beside_of_row(matrix.beside, r)}, r);
     // What has been judged once needs no second judgement: rows of the cycle that are alike stand three apart.
-    if (!like && r >= 3 && r - 3 != but && !is_special(matrix, r - 3) && matrix.rows[r] == matrix.rows[r - 3])
-      like = r - 3;
-    if (like && same_bits(values, row_of(got, *like, n))) continue;
-    like = r;
+    if (first && r >= 3 && r - 3 != but && !is_special(matrix, r - 3) && case_of(matrix, r) == case_of(matrix, r - 3))
+      like->second = r - 3;
+    if (like->second != r && same_bits(values, row_of(got, like->second, n))) continue;
+    like->second = r;
     const std::vector<std::vector<double>> inputs = inputs_of(matrix, subject_.op, r);
     RowVerdicts verdicts =
         judge_values(subject_.op, subject_.contract, inputs[0], matrix.theta, values, std::span(inputs).subspan(1));
@@ -235,7 +190,8 @@ void KernelTrial::judge_nan_rows(const RowMatrixCase& matrix, const std::vector<
   std::size_t numbers = 0;
   std::optional<std::size_t> before;
   for (const SpecialLogit& one : matrix.specials) {
-    const bool fills = subject_.op->nan_fills_row;
+    const std::size_t input = special_input(matrix, subject_.op, one.row);
+    const bool fills = subject_.op->inputs[input].nan_reach == NanReach::row;
     if (is_infinite(one, matrix.format) || (fills && before == one.row)) continue;
     before = one.row;
     const std::size_t begin = fills ? 0 : one.item;
@@ -371,12 +327,14 @@ Certificates KernelTrial::among_neighbours(const RowMatrixCase& matrix) {
   if (!got) return certificates;
   judge(matrix, *got, "", certificates);
   RowMatrixCase single = matrix;
-  single.rows = {matrix.rows.back()};
+  const RowCase last = case_of(matrix, matrix.rows.size() - 1);
+  single.rows = {last.row};
+  single.beside = last.beside;
   single.in = single.out = single.visible = {};
   const Outputs alone = call(single, " (the last row alone)", certificates);
   if (!alone) return certificates;
   for (std::size_t r = 0; r < matrix.rows.size(); ++r) {
-    if (matrix.rows[r] != matrix.rows.back()) continue;
+    if (case_of(matrix, r) != last) continue;
     kernel_.compare(row_of(*got, r, matrix.columns), *alone, subject_.required.batch_invariant,
                     "kernel.batch_invariant", "a row's bits depend on its layout or its neighbours",
                     asked_of(matrix, subject_.op, "", r), certificates);

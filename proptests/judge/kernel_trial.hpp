@@ -86,7 +86,6 @@ class KernelTrial {
   CallForm form() const;
   void note_output(const RowMatrixCase& matrix, const std::string& remark);
   std::span<const double> row_of(const std::vector<double>& outputs, std::size_t row, std::size_t columns) const;
-  RowMatrixCase matrix_of(const RowCase& row_case) const;
 
   KernelSubject subject_;
   WatchedKernel kernel_;

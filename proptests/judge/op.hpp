@@ -33,11 +33,15 @@ enum class Role : std::uint32_t {
 /// How many values an input has beside a matrix of rows: one for each item, or one for each row.
 enum class Extent { items, rows };
 
+/// What a NaN in an input makes NaN: every value of its row, or that of its own item.
+enum class NanReach { row, item };
+
 /// An input of an op.
 struct OpInput {
   Role role;
   Extent extent = Extent::items;
   bool is_index = false;  // integers: int32 or int64, as the call draws; else numbers of the first input's dtype
+  NanReach nan_reach = NanReach::row;
 };
 
 /// The name of a tensor in this role: "logits", "q".
@@ -47,6 +51,7 @@ std::string_view to_string(Role role);
 struct ContractAnswers {
   /// Words that the op's arithmetic has beside acc, exp, sum and subnormal, for the search to try.
   std::span<const std::string_view> words = {};
+  bool exponentials = true;    // else exp= has no part in it
   bool coefficients = false;   // results as small as exponentials: they show subnormal=
   bool dear = false;           // elements are enclosed one by one: few rows are asked
   bool at_the_logits = false;  // results are as large as the logits, and rounded there
@@ -65,7 +70,6 @@ struct OpTraits {
   bool adaptive = false;  // beta follows from the entropy (Appendix G)
   bool takes_mask = true;
   bool takes_infinities = true;  // -inf stands for a masked item, +inf has a limit
-  bool nan_fills_row = true;     // a NaN in the first input makes the whole row NaN; else its own item alone
   bool may_be_in_place = false;  // the output may be the first input
   std::uint32_t number = 0;      // the ABI's op; 0: version 1 says it by the plug-in's own knowledge
   ContractAnswers answers = {};

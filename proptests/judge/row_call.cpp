@@ -76,8 +76,14 @@ void add_beside(const RowMatrixCase& matrix, Op op, TensorCall& call) {
 
 }  // namespace
 
+std::size_t special_input(const RowMatrixCase& matrix, Op op, std::size_t row) {
+  const std::span<const OpInput> inputs = op->inputs;
+  const bool has_second = inputs.size() > 1 && inputs[1].extent == Extent::items && !inputs[1].is_index;
+  return has_second && beside_of_row(matrix.beside, row) / 64 % 2 == 1 ? 1 : 0;
+}
+
 std::vector<std::vector<double>> inputs_of(const RowMatrixCase& matrix, Op op, std::size_t row) {
-  return op.rows().input_values(matrix.format, matrix.rows[row].expand(), matrix.beside);
+  return op.rows().input_values(matrix.format, matrix.rows[row].expand(), beside_of_row(matrix.beside, row));
 }
 
 TensorCall call_of(const RowMatrixCase& matrix, Op op, numerics::Format output, const CallForm& form) {
@@ -107,8 +113,10 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, numerics::Format output, 
     for (const OpInput& input : op->inputs) call.roles.push_back(input.role);
     add_beside(matrix, op, call);
   }
-  for (const SpecialLogit& one : matrix.specials)
-    call.inputs[0].patterns[one.row * matrix.columns + one.item] = one.bits;
+  for (const SpecialLogit& one : matrix.specials) {
+    InputTensor& input = call.inputs[special_input(matrix, op, one.row)];
+    input.patterns[one.row * matrix.columns + one.item] = one.bits;
+  }
   if (matrix.mask != MaskUse::none) {
     call.inputs.push_back({place_of(std::nullopt, matrix, matrix.visible), std::move(visible), {}});
   }

@@ -23,6 +23,10 @@ struct CallForm {
 ///
 TensorCall call_of(const RowMatrixCase& matrix, Op op, numerics::Format output, const CallForm& form = {});
 
+/// The input in which a row's NaN or +inf stands: the first, or of every second row the second, where that has as many
+/// numbers.
+std::size_t special_input(const RowMatrixCase& matrix, Op op, std::size_t row);
+
 /// The values of all inputs of the op for one row, the first input's first.
 std::vector<std::vector<double>> inputs_of(const RowMatrixCase& matrix, Op op, std::size_t row);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "numerics/special_values.hpp"
 #include "proptests/tensors/task_checks.hpp"
@@ -52,11 +53,12 @@ RowKind RowTensors::load(std::size_t row, std::span<double> logits, std::vector<
     hide_masked(mask_, walk_.offset(row, mask_.strides), mask_.strides.back(), -numerics::infinity, logits);
   }
   double highest = -numerics::infinity;
-  bool has_nan = false;
+  bool has_nan = false, has_nan_items = false;
   for (const double logit : logits) {
     highest = logit > highest ? logit : highest;
     has_nan |= std::isnan(logit);
   }
+  if (task_.op->inputs[0].nan_reach == NanReach::item) std::swap(has_nan, has_nan_items);
   bool has_infinity = std::ranges::any_of(logits, [](double logit) { return std::isinf(logit); });
   beside.resize(task_.op->inputs.size() - 1);
   for (std::size_t k = 0; k < beside.size(); ++k) {
@@ -69,8 +71,11 @@ RowKind RowTensors::load(std::size_t row, std::span<double> logits, std::vector<
       has_infinity |= std::isinf(value);
     }
   }
+  if (columns_ == 0) return RowKind::nothing;
   if (has_nan) return RowKind::nan;
-  if (!task_.op->takes_infinities) return has_infinity ? RowKind::unasked : RowKind::usual;
+  if (!task_.op->takes_infinities && has_infinity) return RowKind::unasked;
+  if (has_nan_items) return RowKind::nan_items;
+  if (!task_.op->takes_infinities) return RowKind::usual;
   if (highest == numerics::infinity) return RowKind::infinite;
   return highest == -numerics::infinity ? RowKind::nothing : RowKind::usual;
 }

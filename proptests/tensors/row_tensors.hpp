@@ -11,11 +11,12 @@ namespace softcheck::proptests {
 
 /// By what a row of logits is judged.
 enum class RowKind {
-  usual,     // finite logits and masked items
-  nothing,   // no visible item
-  nan,       // a visible NaN
-  infinite,  // a visible +inf, and no NaN
-  unasked,   // an infinity in a row of an op that promises nothing of one
+  usual,      // finite logits and masked items
+  nothing,    // no visible item
+  nan,        // a visible NaN, which makes every value NaN
+  nan_items,  // visible NaNs, each of which makes its own item's value NaN
+  infinite,   // a visible +inf, and no NaN
+  unasked,    // an infinity in a row of an op that promises nothing of one
 };
 
 /// The rows of logits of a task of the softmax family, read where they lie.

@@ -42,6 +42,15 @@ ValueFinding nan_finding(std::span<const double> got, std::size_t elements) {
   return by_identity("kernel.nan_row", holds, shown, item, "a NaN is visible, so that NaN is due");
 }
 
+// The first item of a NaN whose value is a number.
+ValueFinding nan_items_finding(std::span<const double> logits, std::span<const double> got) {
+  std::size_t i = 0;
+  while (i < got.size() && !(std::isnan(logits[i]) && !std::isnan(got[i]))) ++i;
+  const bool holds = i == got.size();
+  return by_identity("kernel.nan_row", holds, holds ? numerics::nan : got[i], holds ? std::nullopt : std::optional(i),
+                     "the item is NaN, so that NaN is due");
+}
+
 RowVerdicts limit_verdicts(const TensorTask& task, const Contract& contract, std::span<const double> logits,
                            std::span<const double> got) {
   constexpr std::string_view claim = "kernel.infinite_row";
@@ -75,10 +84,12 @@ TensorJudgement judge_rows(const TensorTask& task, const Contract& contract, con
   for (std::size_t row = 0; row < tensors.rows() && tally.goes_on(row); ++row) {
     const RowKind kind = tensors.load(row, logits, beside);
     tensors.load_output(output, row, got);
-    if (kind == RowKind::nan && !task.op->nan_fills_row) {
-      tally.skip("a row with a NaN, which of this op fills its own item alone");
-    } else if (kind == RowKind::nan) {
+    if (kind == RowKind::nan) {
       tally.add(row, {{nan_finding(got, task.op->one_value_per_row ? 0 : got.size())}, {}});
+    } else if (kind == RowKind::nan_items) {
+      RowVerdicts verdicts = judge_values(task.op, contract, logits, task.theta, got, beside);
+      verdicts.findings.push_back(nan_items_finding(logits, got));
+      tally.add(row, std::move(verdicts));
     } else if (kind == RowKind::unasked) {
       tally.skip("a row with an infinity, of which the ABI promises nothing");
     } else if (kind == RowKind::infinite) {

@@ -1,4 +1,5 @@
 // dx = g - e^y sum g, from the saved output y = log_softmax(x) and the upstream gradient g (B13).
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -24,21 +25,28 @@ LogSoftmaxGradientRow<UpperBound> bounded_upstream(std::span<const double> g, co
   return row;
 }
 
+// 0 for a NaN: an item's y is no part of another's value, and nobody asks for its own.
+std::vector<double> numbers_of(std::span<const double> saved) {
+  std::vector<double> numbers(saved.begin(), saved.end());
+  std::ranges::replace_if(
+      numbers, [](double y) { return std::isnan(y); }, 0);
+  return numbers;
+}
+
 class LogSoftmaxBackwardElements : public RowElements {
  public:
   explicit LogSoftmaxBackwardElements(const RowInputs& row)
-      : y_(row.logits),
+      : y_(numbers_of(row.logits)),
         g_(row.beside[0]),
         total_(long_sum(g_, {})),
         threshold_(row.contract, bounded_upstream(g_, total_)),
-        oracles_([this] { return LogSoftmaxGradientOracle(y_, g_); }) {
-    promised = std::isfinite(upper(element(0).total()));
-  }
+        oracles_([this] { return LogSoftmaxGradientOracle(y_, g_); }) {}
 
   std::string_view claim() const override { return "kernel.log_softmax_backward.element"; }
   Enclosure value(std::size_t i) override { return oracles_.now().gradient(i); }
   Quick quick(std::size_t i) override {
     const long double power = std::exp(static_cast<long double>(y_[i]));
+    if (std::isinf(power)) return {0, power};
     // The GNU C library documents at most 2 ulps for expl on x86-64 ("Errors in Math Functions"), 2^-62 of it; a
     // product and a difference, of 2^-64 each; the total's own error; the least numbers of a double besides.
     const long double roundings = 0x1p-61L * (std::fabs(g_[i]) + power * std::fabs(total_.value));
@@ -60,14 +68,17 @@ class LogSoftmaxBackwardElements : public RowElements {
     return threshold_.element(power(i), UpperBound(std::fabs(y_[i])), upstream(i), size_of(quick(i)));
   }
 
-  std::span<const double> y_, g_;
+  std::vector<double> y_;
+  std::span<const double> g_;
   LongSum total_;
   LogSoftmaxGradientThreshold<UpperBound> threshold_;
   OracleLadder<LogSoftmaxGradientOracle> oracles_;
 };
 
 class LogSoftmaxBackward final : public RowOp {
-  static constexpr std::array roles{OpInput{Role::saved}, OpInput{Role::out_gradient}};
+  // e^y of one item is no part of another's value.
+  static constexpr std::array roles{OpInput{.role = Role::saved, .nan_reach = NanReach::item},
+                                    OpInput{Role::out_gradient}};
   static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.log_softmax_backward.element"};
 
  public:
@@ -79,7 +90,6 @@ class LogSoftmaxBackward final : public RowOp {
                .has_theta = false,
                .takes_mask = false,
                .takes_infinities = false,
-               .nan_fills_row = false,
                .number = SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD,
                .answers = {.dear = true, .masked_rows = false}}) {}
 

@@ -65,10 +65,10 @@ Quick RowElements::quick(std::size_t i) {
   const Enclosure exact = value(i);
   const long double middle = nearest(exact);
   if (!std::isfinite(middle)) return {middle, std::numeric_limits<long double>::infinity()};
-  // The halves of a long double are doubles of an enclosure's ends: what is left of either is the error.
+  // The halves of a long double are doubles, but for what lies below the least of them.
   const auto high = static_cast<double>(middle);
   const Enclosure of_middle = Enclosure(high) + Enclosure(static_cast<double>(middle - high));
-  return {middle, abs(exact - of_middle).upper_double()};
+  return {middle, abs(exact - of_middle).upper_double() + 0x1p-1074L};
 }
 
 void judge_elements(const RowOp& op, const JudgedRow& row, RowElements& elements, RowVerdicts& verdicts) {
@@ -81,7 +81,7 @@ void judge_elements(const RowOp& op, const JudgedRow& row, RowElements& elements
   double most_used = 0;
   std::optional<std::size_t> shown;
   for (std::size_t i = 0; i < row.got.size(); ++i) {
-    if (!op.traits.one_value_per_row && std::isinf(row.logits[i])) continue;
+    if (!op.traits.one_value_per_row && !std::isfinite(row.logits[i])) continue;
     const Quick quick = elements.quick(i);
     const double allowed = elements.threshold(i), got = row.got[i];
     const auto exact = static_cast<double>(quick.value);

@@ -30,7 +30,10 @@ void RowOp::enclose(const RowInputs& row, std::span<double> lower, std::span<dou
   const PrecisionScope precision(113);
   const std::unique_ptr<RowElements> of = elements(row);
   for (std::size_t i = 0; i < lower.size(); ++i) {
-    if (!traits.one_value_per_row && std::isinf(row.logits[i])) continue;
+    if (!traits.one_value_per_row && !std::isfinite(row.logits[i])) {
+      if (std::isnan(row.logits[i])) lower[i] = upper[i] = nan;
+      continue;
+    }
     const Enclosure value = refined(of->value(i), [&] { return of->value(i); });
     lower[i] = value.lower_double();
     upper[i] = value.upper_double();
@@ -41,8 +44,8 @@ void RowOp::grant(const RowInputs& row, std::span<double> allowed) const {
   const PrecisionScope precision(113);
   const std::unique_ptr<RowElements> of = elements(row);
   for (std::size_t i = 0; i < allowed.size(); ++i) {
-    const bool masked = !traits.one_value_per_row && std::isinf(row.logits[i]);
-    allowed[i] = !of->promised ? infinity : masked ? 0 : of->threshold(i);
+    const double logit = traits.one_value_per_row ? 0 : row.logits[i];
+    allowed[i] = std::isnan(logit) ? nan : !of->promised ? infinity : std::isinf(logit) ? 0 : of->threshold(i);
   }
 }
 

@@ -33,9 +33,7 @@ class SoftmaxBackwardElements : public RowElements {
         g_(row.beside[0]),
         mean_(long_sum(y_, g_)),
         threshold_(row.contract, bounded_row(y_, g_, mean_)),
-        oracles_([this] { return SoftmaxGradientOracle(y_, g_); }) {
-    promised = std::isfinite(upper(element(0).total()));
-  }
+        oracles_([this] { return SoftmaxGradientOracle(y_, g_); }) {}
 
   std::string_view claim() const override { return "kernel.softmax_backward.element"; }
   Enclosure value(std::size_t i) override { return oracles_.now().gradient(i); }
@@ -79,7 +77,7 @@ class SoftmaxBackward final : public RowOp {
                .takes_mask = false,
                .takes_infinities = false,
                .number = SOFTCHECK_OP_SOFTMAX_BACKWARD,
-               .answers = {.words = words, .dear = true, .masked_rows = false}}) {}
+               .answers = {.words = words, .exponentials = false, .dear = true, .masked_rows = false}}) {}
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t beside) const override {

@@ -68,6 +68,48 @@ TEST(GradientJudge, EveryRowIsJudgedByItsOwnUpstreamGradient) {
   EXPECT_EQ(judgement.worst.at(0).index, (std::vector<std::int64_t>{2}));
 }
 
+TEST(GradientJudge, ANanOfTheSavedLogarithmFillsItsOwnItemAlone) {
+  GradientSample sample(Op::log_softmax_backward, Format::f32, {3, 4});
+  sample.saved.set(1, nan);
+  TensorJudgement judgement = sample.judged();
+  EXPECT_EQ(row_of_claim(judgement, "kernel.nan_row").verdict, ReportVerdict::fail);
+  EXPECT_EQ(judgement.worst.at(0).index, (std::vector<std::int64_t>{0}));
+  sample.output.set(1, nan);
+  judgement = sample.judged();
+  EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
+  EXPECT_EQ(judgement.judged, 3u);
+  // The row's other items are judged.
+  const double right = sample.output.at(2);
+  sample.output.set(2, right + 1);
+  EXPECT_EQ(sample.judged().verdict, ReportVerdict::fail);
+  sample.output.set(2, right);
+  sample.upstream.set(5, nan);
+  EXPECT_EQ(row_of_claim(sample.judged(), "kernel.nan_row").verdict, ReportVerdict::fail);
+  for (std::size_t i = 4; i < 8; ++i) sample.output.set(i, nan);
+  EXPECT_EQ(sample.judged().verdict, ReportVerdict::pass);
+}
+
+TEST(GradientJudge, RowsWithoutItemsHaveReferencesWithoutValues) {
+  for (const Op op : {Op::softmax_backward, Op::log_softmax_backward}) {
+    const GradientSample sample(op, Format::f32, {2, 0});
+    EXPECT_LE(sample.judged().judged, 2u);
+    EXPECT_NO_THROW(thresholds(sample.task(), sample.contract, 0, {}));
+  }
+}
+
+TEST(GradientJudge, OneItemBeyondTheRangeOfExpLeavesTheOthersTheirThresholds) {
+  GradientSample sample(Op::log_softmax_backward, Format::f64, {1, 3});
+  sample.saved.set(0, 12000);
+  sample.upstream.set(0, 1);
+  sample.upstream.set(1, -1);
+  sample.upstream.set(2, 0);
+  for (std::size_t i = 0; i < 3; ++i) sample.output.set(i, sample.upstream.at(i));
+  TensorJudgement judgement = sample.judged();
+  EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
+  sample.output.set(1, 1);
+  EXPECT_EQ(sample.judged().verdict, ReportVerdict::fail);
+}
+
 TEST(GradientJudge, ANanOfEitherInputIsDueAndAnInfinityPromisesNothing) {
   GradientSample sample(Op::softmax_backward, Format::f32, {3, 4});
   sample.upstream.set(1, nan);

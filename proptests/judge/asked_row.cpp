@@ -1,0 +1,44 @@
+#include "proptests/judge/asked_row.hpp"
+
+#include <vector>
+
+#include "proptests/generators/row.hpp"
+#include "proptests/judge/row_call.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+std::string in_row(std::size_t row, std::size_t rows) {
+  return " row " + std::to_string(row) + " of " + std::to_string(rows);
+}
+
+std::string inputs_text(const RowMatrixCase& matrix, Op op, std::size_t row) {
+  constexpr std::size_t shown = 8;
+  if (op->inputs.size() < 2 || matrix.columns > shown) return "";
+  std::vector<std::vector<double>> inputs = inputs_of(matrix, op, row);
+  for (const SpecialLogit& one : matrix.specials) {
+    if (one.row == row) inputs[special_input(matrix, op, row)][one.item] = numerics::decode(matrix.format, one.bits);
+  }
+  std::string text;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    text += (k == 0 ? " (" : ", ") + std::string(to_string(op->inputs[k].role));
+    for (const double value : inputs[k]) text += " " + numerics::hex_float(value);
+  }
+  return text + ")";
+}
+
+}  // namespace
+
+std::string text_of(const RowMatrixCase& matrix) {
+  const bool plain = matrix.rows.size() == 1 && matrix.specials.empty() && matrix.mask == MaskUse::none &&
+                     matrix.in == MatrixLayout{} && matrix.out == MatrixLayout{} && matrix.visible == MatrixLayout{};
+  return plain ? to_text(case_of(matrix, 0)) : to_text(matrix);
+}
+
+Asked asked_of(const RowMatrixCase& matrix, Op op, const std::string& remark, std::size_t row) {
+  const std::size_t rows = matrix.rows.size();
+  return {text_of(matrix), remark + inputs_text(matrix, op, row), row, rows == 1 ? "" : in_row(row, rows),
+          to_text(case_of(matrix, row))};
+}
+
+}  // namespace softcheck::proptests
