@@ -68,6 +68,11 @@ Json counterexample_of(const KernelSubject& subject, const KernelJudgement& judg
     result["theta"] = call.theta;
     result["scale"] = call.scale;
     result["causal"] = call.causal;
+    if (call.op != 0) {
+      result["attributes"] = {{"label_smoothing", call.attributes.label_smoothing},
+                              {"z_loss", call.attributes.z_loss},
+                              {"ignore_index", call.attributes.ignore_index}};
+    }
   } catch (const std::invalid_argument&) {
     result["inputs"] = nullptr;  // no call: the library's loading, say
   }

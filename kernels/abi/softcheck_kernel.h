@@ -15,10 +15,17 @@
  *   softmax_backward   saved y (rows, n), out_gradient g   dx (rows, n): y (g - sum y g), whatever y is
  *                      (rows, n)
  *   log_softmax_backward  the same, y = log_softmax(x)   dx (rows, n): g - exp(y) sum g. A NaN in y makes its own item
- *                                                        NaN, and may make the row's others
+ *                                                        NaN, and may make the row's others; one in g makes the
+ *                                                        row NaN
+ *   cross_entropy      logits x (rows, V), labels (rows)  (rows): (1 - s) (L - x_y) + s mean(L - x) + z L^2 with L the
+ *                                                        log-sum-exp of x, y the label, s label_smoothing, z z_loss
+ *   cross_entropy_backward  the same, upstream (rows)    dx (rows, V): upstream ((1 + 2 z L) softmax(x) - (1 - s) [j =
+ *                                                        y] - s / V)
+ *                      Labels are int32 or int64 (kDLInt), in [0, V) or ignore_index: such a row has loss and gradient
+ *                      0, even if a logit is NaN.
  *
  * Types     f64, f32, f16 (kDLFloat, bits 64, 32, 16) or bf16 (kDLBfloat, bits 16), lanes 1. Element outputs have the
- *           inputs' dtype. logsumexp, entropy and attention's lse are f32 for 16- and 32-bit inputs and f64 for f64.
+ *           inputs' dtype. logsumexp, entropy, losses and attention's lse are f32 for 16- and 32-bit inputs and f64 for f64.
  *           With --out-dtype the judge calls the kernel with the inputs' dtype there. A mask is uint8 (kDLUInt, bits
  *           8), nonzero = visible, of shape (rows, n), or (batch, heads or 1, queries, keys) for attention.
  * Values    Logarithms are natural. A logit of -inf means the same as a masked one: the item does not count, even if
@@ -86,7 +93,8 @@ enum softcheck_role {
   SOFTCHECK_ROLE_UPSTREAM = 12 /* of the loss by this op's loss */
 };
 
-/* The parameters of ops, zero where they are off. */
+/* The parameters of ops, zero where they are off. The judge sends label_smoothing, z_loss and ignore_index; the others
+ * are reserved. */
 typedef struct softcheck_attributes {
   uint32_t size; /* sizeof(softcheck_attributes) of the caller: later versions append */
   int32_t reserved;

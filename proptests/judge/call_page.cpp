@@ -106,6 +106,9 @@ const softcheck_call* CallPage::write(const ChildRequest& request) {
     content.whole.op = request.op;
     content.roles = request.roles;
     content.attributes.size = sizeof content.attributes;
+    content.attributes.label_smoothing = request.attributes.label_smoothing;
+    content.attributes.z_loss = request.attributes.z_loss;
+    content.attributes.ignore_index = request.attributes.ignore_index;
     content.whole.input_roles = content.roles.data();
     content.whole.attributes = &content.attributes;
   }

@@ -12,6 +12,7 @@
 #include "proptests/judge/attention_call.hpp"
 #include "proptests/judge/attention_judge.hpp"
 #include "proptests/judge/attention_rows.hpp"
+#include "proptests/judge/ops/row_op.hpp"
 #include "proptests/judge/row_call.hpp"
 
 namespace softcheck::proptests {
@@ -63,11 +64,12 @@ std::vector<std::vector<double>> Prober::call(const RowMatrixCase& matrix) {
 namespace {
 
 Probe probe_of(Op op, std::string text, std::vector<std::vector<double>> inputs, double theta,
-               std::vector<double> got) {
+               const Attributes& attributes, std::vector<double> got) {
   const std::size_t size = inputs[0].size();
-  return {std::move(text), size, [op, theta, inputs = std::move(inputs), got = std::move(got)](const auto& contract) {
-            return judge_values(op, contract, inputs[0], theta, got, std::span(inputs).subspan(1));
-          }};
+  const auto judge = [op, theta, attributes, inputs = std::move(inputs), got = std::move(got)](const auto& contract) {
+    return judge_values(op, contract, inputs[0], theta, got, std::span(inputs).subspan(1), attributes);
+  };
+  return {std::move(text), size, judge};
 }
 
 Probe probe_of(Op op, std::shared_ptr<const AttentionCase> attention,
@@ -154,7 +156,7 @@ void Prober::ask(const std::vector<std::vector<double>>& given, double theta, Pr
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const auto begin = got.begin() + static_cast<std::ptrdiff_t>(r * results);
     const RowCase row_case{matrix.rows[r], theta, input_, "", beside_of_row(beside, r)};
-    probes.add(probe_of(op_, to_text(row_case), inputs_of(matrix, op_, r), theta,
+    probes.add(probe_of(op_, to_text(row_case), inputs_of(matrix, op_, r), theta, op_.rows().attributes(beside),
                         {begin, begin + static_cast<std::ptrdiff_t>(results)}));
   }
 }
@@ -178,7 +180,7 @@ void Prober::ask_masked(bool by_mask, ProbeSet& probes) {
   const std::string text = std::to_string(nothing.size()) + (by_mask ? " logits behind the mask" : " logits of -inf");
   const std::size_t results = outputs[0].size() / matrix.rows.size();
   const std::vector<double> first(outputs[0].begin(), outputs[0].begin() + static_cast<std::ptrdiff_t>(results));
-  probes.add(probe_of(op_, text, {nothing}, 1, first));
+  probes.add(probe_of(op_, text, {nothing}, 1, {}, first));
 }
 
 void ask_scores(Prober& prober, Format input, ProbeSet& probes) {

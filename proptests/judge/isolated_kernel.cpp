@@ -87,6 +87,7 @@ ChildRequest request_of(const TensorCall& call, const std::vector<PlacedTensor>&
   request.scale = call.scale;
   request.causal = call.causal ? 1 : 0;
   request.op = call.op;
+  request.attributes = call.attributes;
   for (std::size_t i = 0; i < call.roles.size(); ++i) request.roles[i] = static_cast<std::uint32_t>(call.roles[i]);
   return request;
 }

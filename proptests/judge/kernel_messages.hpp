@@ -52,6 +52,7 @@ struct ChildRequest {
   std::int32_t causal = 0;
   std::uint32_t op = 0;  // 0: a call of version 1
   std::array<std::uint32_t, most_inputs> roles{};
+  Attributes attributes{};
 };
 
 /// A message of the child, always of the same size.

@@ -9,6 +9,7 @@
 #include "proptests/generators/row_matrix_classes.hpp"
 #include "proptests/judge/asked_row.hpp"
 #include "proptests/judge/kernel_claims.hpp"
+#include "proptests/judge/ops/row_op.hpp"
 #include "proptests/judge/row_call.hpp"
 #include "proptests/judge/row_judge.hpp"
 
@@ -163,8 +164,8 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
     if (like->second != r && same_bits(values, row_of(got, like->second, n))) continue;
     like->second = r;
     const std::vector<std::vector<double>> inputs = inputs_of(matrix, subject_.op, r);
-    RowVerdicts verdicts =
-        judge_values(subject_.op, subject_.contract, inputs[0], matrix.theta, values, std::span(inputs).subspan(1));
+    RowVerdicts verdicts = judge_values(subject_.op, subject_.contract, inputs[0], matrix.theta, values,
+                                        std::span(inputs).subspan(1), subject_.op.rows().attributes(matrix.beside));
     vacuity_ += verdicts.vacuity;
     ++judged_rows_;
     for (ValueFinding& finding : verdicts.findings) {
@@ -183,11 +184,17 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
   }
 }
 
+bool KernelTrial::is_ignored(const RowMatrixCase& matrix, std::size_t row) const {
+  const RowOp& op = subject_.op.rows();
+  const std::vector<std::vector<double>> inputs = inputs_of(matrix, subject_.op, row);
+  return op.ignores(
+      {subject_.contract, inputs[0], matrix.theta, std::span(inputs).subspan(1), op.attributes(matrix.beside)});
+}
+
 void KernelTrial::judge_nan_rows(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,
                                  Certificates& certificates) const {
-  const auto is_number = [](double value) { return !std::isnan(value); };
   KernelEvidence evidence;
-  std::size_t numbers = 0;
+  std::size_t wrong = 0;
   std::optional<std::size_t> before;
   for (const SpecialLogit& one : matrix.specials) {
     const std::size_t input = special_input(matrix, subject_.op, one.row);
@@ -197,15 +204,18 @@ void KernelTrial::judge_nan_rows(const RowMatrixCase& matrix, const std::vector<
     const std::size_t begin = fills ? 0 : one.item;
     std::span<const double> values = row_of(got, one.row, matrix.columns);
     if (!fills) values = values.subspan(begin, 1);
-    const auto first = std::ranges::find_if(values, is_number);
-    if (first != values.end() && numbers == 0) {
+    const bool ignored = is_ignored(matrix, one.row);
+    const auto is_wrong = [&](double value) { return ignored ? value != 0 : !std::isnan(value); };
+    const auto first = std::ranges::find_if(values, is_wrong);
+    if (first != values.end() && wrong == 0) {
       const std::size_t item = begin + static_cast<std::size_t>(first - values.begin());
       evidence.asked = asked_of(matrix, subject_.op, remark, one.row);
-      evidence.value = ShownValue{item, std::nullopt, "NaN", *first, std::nullopt, subject_.contract.output};
+      evidence.value =
+          ShownValue{item, std::nullopt, ignored ? "0" : "NaN", *first, std::nullopt, subject_.contract.output};
     }
-    numbers += static_cast<std::size_t>(std::ranges::count_if(values, is_number));
+    wrong += static_cast<std::size_t>(std::ranges::count_if(values, is_wrong));
   }
-  if (before) certificates.push_back(observed("kernel.nan_row", std::move(evidence), numbers));
+  if (before) certificates.push_back(observed("kernel.nan_row", std::move(evidence), wrong));
 }
 
 void KernelTrial::judge_infinite_rows(const RowMatrixCase& matrix, const std::vector<double>& got,

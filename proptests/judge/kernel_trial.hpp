@@ -69,6 +69,7 @@ class KernelTrial {
   /// judged by itself.
   void judge(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,
              Certificates& certificates, std::optional<std::size_t> but = std::nullopt);
+  bool is_ignored(const RowMatrixCase& matrix, std::size_t row) const;
   void judge_nan_rows(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,
                       Certificates& certificates) const;
   void judge_infinite_rows(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,

@@ -10,15 +10,17 @@ namespace {
 // A line for each op; those of rows first.
 const std::vector<Op>& list() {
   static const std::vector<Op> ops{
-      Op::softmax,               //
-      Op::log_softmax,           //
-      Op::logsumexp,             //
-      Op::entropy,               //
-      Op::adaptive_softmax,      //
-      Op::softmax_backward,      //
-      Op::log_softmax_backward,  //
-      Op::attention,             //
-      Op::adaptive_attention,    //
+      Op::softmax,                 //
+      Op::log_softmax,             //
+      Op::logsumexp,               //
+      Op::entropy,                 //
+      Op::adaptive_softmax,        //
+      Op::softmax_backward,        //
+      Op::log_softmax_backward,    //
+      Op::cross_entropy,           //
+      Op::cross_entropy_backward,  //
+      Op::attention,               //
+      Op::adaptive_attention,      //
   };
   return ops;
 }

@@ -44,6 +44,13 @@ struct OpInput {
   NanReach nan_reach = NanReach::row;
 };
 
+/// The ABI's softcheck_attributes, as far as ops read them; zero is off.
+struct Attributes {
+  double label_smoothing = 0;     // in [0, 1]
+  double z_loss = 0;              // >= 0
+  std::int64_t ignore_index = 0;  // read where labels are an input
+};
+
 /// The name of a tensor in this role: "logits", "q".
 std::string_view to_string(Role role);
 
@@ -95,7 +102,7 @@ class OpDefinition {
 class Op {
  public:
   static const Op softmax, log_softmax, logsumexp, entropy, adaptive_softmax, attention, adaptive_attention,
-      softmax_backward, log_softmax_backward;
+      softmax_backward, log_softmax_backward, cross_entropy, cross_entropy_backward;
 
   constexpr Op(const OpDefinition& definition) : definition_(&definition) {}  // NOLINT(google-explicit-constructor)
 

@@ -68,7 +68,7 @@ void add_beside(const RowMatrixCase& matrix, Op op, TensorCall& call) {
     }
     if (inputs[k].is_index) {
       place.format.reset();
-      place.integer_bits = matrix.beside % 2 == 0 ? 64 : 32;
+      place.integer_bits = matrix.beside / 64 % 2 == 0 ? 64 : 32;
     }
     call.inputs.push_back({place, std::move(values[k]), {}});
   }
@@ -111,6 +111,7 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, numerics::Format output, 
   if (op->number != 0) {
     call.op = op->number;
     for (const OpInput& input : op->inputs) call.roles.push_back(input.role);
+    call.attributes = op.rows().attributes(matrix.beside);
     add_beside(matrix, op, call);
   }
   for (const SpecialLogit& one : matrix.specials) {

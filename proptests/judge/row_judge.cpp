@@ -66,7 +66,8 @@ bool nothing_visible(std::span<const double> logits) {
 }  // namespace
 
 RowVerdicts judge_values(Op op, const Contract& contract, std::span<const double> logits, double theta,
-                         std::span<const double> got, std::span<const std::vector<double>> beside) {
+                         std::span<const double> got, std::span<const std::vector<double>> beside,
+                         const Attributes& attributes) {
   const FpEnvironmentGuard environment;
   const RowOp& rows = op.rows();
   const std::size_t expected = op->one_value_per_row ? 1 : logits.size();
@@ -79,7 +80,7 @@ RowVerdicts judge_values(Op op, const Contract& contract, std::span<const double
                                 std::to_string(beside.size() + 1));
   }
   RowVerdicts verdicts;
-  const JudgedRow row{{contract, logits, theta, beside}, got};
+  const JudgedRow row{{contract, logits, theta, beside, attributes}, got};
   if (nothing_visible(logits) && (op->takes_infinities || logits.empty())) {
     judge_masked_row(rows, row, verdicts);
   } else {

@@ -28,7 +28,8 @@ struct RowVerdicts {
 /// got      (n), or (1) for the row scalars
 /// beside   values of the op's other inputs: (n) or (1) each
 RowVerdicts judge_values(Op op, const numerics::Contract& contract, std::span<const double> logits, double theta,
-                         std::span<const double> got, std::span<const std::vector<double>> beside = {});
+                         std::span<const double> got, std::span<const std::vector<double>> beside = {},
+                         const Attributes& attributes = {});
 
 /// The same for a row with +inf among its logits: every value is NaN or the limit, which gives those items all weight.
 ///

@@ -110,9 +110,10 @@ std::vector<std::uint64_t> encode(const InputTensor& tensor) {
   std::vector<std::uint64_t> bits;
   bits.reserve(tensor.values.size());
   const std::optional<numerics::Format> format = tensor.place.format;
+  const std::uint64_t all = ~std::uint64_t{0} >> (64 - (format ? 64 : tensor.place.integer_bits));
   for (const double value : tensor.values) {
     bits.push_back(format ? numerics::encode(*format, value)
-                          : static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
+                          : static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) & all);
   }
   for (const auto& [element, pattern] : tensor.patterns) bits.at(element) = pattern;
   return bits;

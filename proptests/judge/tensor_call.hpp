@@ -60,6 +60,7 @@ struct TensorCall {
   /// The ABI's op where version 1 cannot say it; the roles of the inputs are then passed, too.
   std::uint32_t op = 0;
   std::vector<Role> roles = {};
+  Attributes attributes = {};
 };
 
 /// How a call ended. Only a function of the judge's own program can report `malformed`: the wrapped function returned a

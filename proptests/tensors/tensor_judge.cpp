@@ -87,8 +87,11 @@ TensorJudgement judge_rows(const TensorTask& task, const Contract& contract, con
     if (kind == RowKind::nan) {
       tally.add(row, {{nan_finding(got, task.op->one_value_per_row ? 0 : got.size())}, {}});
     } else if (kind == RowKind::nan_items) {
+      const ValueFinding due = nan_items_finding(logits, got);
+      // The ABI lets the row's other values be NaN, too.
+      for (std::size_t i = 0; i < got.size(); ++i) logits[i] = std::isnan(got[i]) ? numerics::nan : logits[i];
       RowVerdicts verdicts = judge_values(task.op, contract, logits, task.theta, got, beside);
-      verdicts.findings.push_back(nan_items_finding(logits, got));
+      verdicts.findings.push_back(due);
       tally.add(row, std::move(verdicts));
     } else if (kind == RowKind::unasked) {
       tally.skip("a row with an infinity, of which the ABI promises nothing");

@@ -11,17 +11,6 @@ namespace {
 using numerics::Format;
 using numerics::round_to;
 
-// Numbers of 64 bits that look like chance, the same for the same number and item (Steele, Lea, Flood 2014).
-std::uint64_t hashed(std::uint64_t number, std::uint64_t item) {
-  std::uint64_t z = number * 0x9e3779b97f4a7c15u + item * 0xd1b54a32d192ed03u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
-// In (-1, 1).
-double signed_unit(std::uint64_t bits) { return static_cast<double>(static_cast<std::int64_t>(bits)) * 0x1p-63; }
-
 // m and ln S of finite logits.
 struct LogSum {
   double maximum = 0;
@@ -38,6 +27,16 @@ LogSum log_sum_of(std::span<const double> logits) {
 }
 
 }  // namespace
+
+// Steele, Lea, Flood 2014.
+std::uint64_t hashed(std::uint64_t number, std::uint64_t item) {
+  std::uint64_t z = number * 0x9e3779b97f4a7c15u + item * 0xd1b54a32d192ed03u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+double signed_unit(std::uint64_t bits) { return static_cast<double>(static_cast<std::int64_t>(bits)) * 0x1p-63; }
 
 std::vector<double> saved_softmax(Format format, std::span<const double> logits, std::uint64_t beside) {
   static constexpr long double factors[] = {1, 1, 0.75L, 1.5L};

@@ -21,6 +21,11 @@ std::vector<double> saved_log_softmax(numerics::Format format, std::span<const d
 /// term, cancel in the difference from each item, or cancel in themselves.
 std::vector<double> upstream_gradient(numerics::Format format, std::size_t n, std::uint64_t beside);
 
+/// Numbers of 64 bits that look like chance, the same for the same number and item.
+std::uint64_t hashed(std::uint64_t number, std::uint64_t item);
+/// In (-1, 1).
+double signed_unit(std::uint64_t bits);
+
 /// A sum in long double, and how far it may be off: 2^-62 of the terms' magnitudes where there are at most 2^30 of
 /// them.
 struct LongSum {

@@ -21,7 +21,7 @@ class LogSoftmaxElements : public RowElements {
         plain_(log_softmax_error(row.contract, statistics_, Grants::none)),
         maximum_(cascade_.statistics().maximum),
         log_sum_(log1p(ExactSums(cascade_).sum_minus_one)),
-        near_log_sum_(nearest(log_sum_)),
+        near_log_sum_(quick_of(log_sum_)),
         oracles_([this] { return RowOracle(row_.logits, row_.theta); }) {
     // x and lse cancel where x - lse is taken: no more is left than the accuracy of max and of lse.
     const bool cancels = row.contract.lse == LseForm::uncentred;
@@ -37,9 +37,9 @@ class LogSoftmaxElements : public RowElements {
   std::string_view claim() const override { return "kernel.log_softmax.element"; }
   Quick quick(std::size_t i) override {
     const long double theta = row_.theta;
-    const long double value = -((static_cast<long double>(maximum_) - row_.logits[i]) / theta + near_log_sum_);
+    const long double value = -((static_cast<long double>(maximum_) - row_.logits[i]) / theta + near_log_sum_.value);
     // A difference, a quotient, a sum of terms of one sign, and the logarithm's own.
-    return {value, 4 * std::numeric_limits<long double>::epsilon() * std::fabs(value)};
+    return {value, 4 * std::numeric_limits<long double>::epsilon() * std::fabs(value) + near_log_sum_.error};
   }
   Enclosure value(std::size_t i) override {
     // 90 bits of ln S are as good as an oracle's until they are not enough.
@@ -66,7 +66,7 @@ class LogSoftmaxElements : public RowElements {
   const LinearThreshold<UpperBound> threshold_, plain_;
   const double maximum_;
   const Enclosure log_sum_;
-  const long double near_log_sum_;
+  const Quick near_log_sum_;
   OracleLadder<RowOracle> oracles_;
 };
 

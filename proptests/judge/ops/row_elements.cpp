@@ -61,8 +61,9 @@ UpperBound size_of(const Quick& quick) {
   return UpperBound(std::nextafter(above, infinity));
 }
 
-Quick RowElements::quick(std::size_t i) {
-  const Enclosure exact = value(i);
+Quick RowElements::quick(std::size_t i) { return quick_of(value(i)); }
+
+Quick quick_of(const Enclosure& exact) {
   const long double middle = nearest(exact);
   if (!std::isfinite(middle)) return {middle, std::numeric_limits<long double>::infinity()};
   // The halves of a long double are doubles, but for what lies below the least of them.

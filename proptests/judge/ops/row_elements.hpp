@@ -22,6 +22,9 @@ struct Quick {
   numerics::Decision within(double threshold, double got) const;
 };
 
+/// The middle of an enclosure.
+Quick quick_of(const numerics::Enclosure& exact);
+
 /// No less than the real's magnitude.
 numerics::UpperBound size_of(const Quick& quick);
 

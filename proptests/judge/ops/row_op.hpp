@@ -21,6 +21,7 @@ struct RowInputs {
   std::span<const double> logits;  // (n) of the first input
   double theta = 1;
   std::span<const std::vector<double>> beside = {};  // of the other inputs: (n) or (1)
+  Attributes attributes = {};
 };
 
 /// With what a kernel made of it.
@@ -40,6 +41,12 @@ class RowOp : public OpDefinition {
   /// beside   any number stands for other inputs beside the same logits (RowCase::beside); 0 is the simplest
   virtual std::vector<std::vector<double>> input_values(numerics::Format format, std::span<const double> logits,
                                                         std::uint64_t beside) const;
+
+  /// The attributes of a call. They follow from the low six bits of the number, which all rows of a call share.
+  virtual Attributes attributes(std::uint64_t) const { return {}; }
+
+  /// Is the row's label the one to ignore? All its values are 0, even if a logit is NaN.
+  virtual bool ignores(const RowInputs&) const { return false; }
 
   /// The exact values of a row and their thresholds. The inputs outlive them.
   ///

@@ -1,0 +1,111 @@
+// Cross-entropy and its gradient: what rows and attributes are drawn, and what is granted.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "numerics/special_values.hpp"
+#include "proptests/judge/ops/row_elements.hpp"
+#include "proptests/judge/ops/row_op.hpp"
+#include "proptests/judge/row_call.hpp"
+#include "proptests/judge/row_judge.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using namespace numerics;
+
+Contract f32_contract() { return parse_contract("acc=f32 exp=1ulp sum=sequential", Format::f32, Format::f32); }
+
+// The finding of a row of these logits with one value a row.
+Decision decided(Op op, std::vector<double> logits, const std::vector<std::vector<double>>& beside,
+                 const Attributes& attributes, std::vector<double> got) {
+  const RowVerdicts verdicts = judge_values(op, f32_contract(), logits, 1, got, beside, attributes);
+  return verdicts.findings.at(0).decision;
+}
+
+TEST(CrossEntropyJudge, TheLossIsThatOfItsLabelAndItsAttributes) {
+  const std::vector<double> logits{0, 0, 0, 0};
+  const double hard = std::log(4.0);
+  EXPECT_EQ(decided(Op::cross_entropy, logits, {{1}}, {}, {round_to(Format::f32, hard)}), Decision::proved);
+  EXPECT_EQ(decided(Op::cross_entropy, logits, {{1}}, {}, {hard * (1 + 1e-5)}), Decision::violated);
+  // L = ln 4: the z-loss adds z L^2; the smoothed loss of equal logits is ln 4, too.
+  const Attributes all{.label_smoothing = 0.25, .z_loss = 0.5, .ignore_index = -100};
+  const double loss = round_to(Format::f32, hard + hard * hard / 2);
+  EXPECT_EQ(decided(Op::cross_entropy, logits, {{3}}, all, {loss}), Decision::proved);
+  EXPECT_EQ(decided(Op::cross_entropy, logits, {{3}}, {.ignore_index = -100}, {loss}), Decision::violated);
+}
+
+TEST(CrossEntropyJudge, AnIgnoredRowHasLossAndGradientZero) {
+  const Attributes attributes{.ignore_index = 2};
+  EXPECT_EQ(decided(Op::cross_entropy, {1, 2, 3}, {{2}}, attributes, {0}), Decision::proved);
+  EXPECT_EQ(decided(Op::cross_entropy, {1, 2, 3}, {{2}}, attributes, {0x1p-149}), Decision::violated);
+  EXPECT_EQ(decided(Op::cross_entropy_backward, {1, 2, 3}, {{2}, {1}}, attributes, {0, 0, 0}), Decision::proved);
+  EXPECT_EQ(decided(Op::cross_entropy_backward, {1, 2, 3}, {{2}, {1}}, attributes, {0, 0, 0x1p-149}),
+            Decision::violated);
+}
+
+TEST(CrossEntropyJudge, TheGradientIsTimesItsUpstream) {
+  EXPECT_EQ(decided(Op::cross_entropy_backward, {0, 0}, {{0}, {-2}}, {.ignore_index = -100}, {1, -1}),
+            Decision::proved);
+  EXPECT_EQ(decided(Op::cross_entropy_backward, {0, 0}, {{0}, {2}}, {.ignore_index = -100}, {1, -1}),
+            Decision::violated);
+  // s / V = 1/8 of each class, and 3/4 of the target's own: p - b = 1/2 - 7/8 and 1/2 - 1/8.
+  const Attributes smoothed{.label_smoothing = 0.25, .ignore_index = -100};
+  EXPECT_EQ(decided(Op::cross_entropy_backward, {0, 0}, {{0}, {1}}, smoothed, {-0.375, 0.375}), Decision::proved);
+}
+
+// What quick() bounds is where the oracle's enclosure is, for rows whose terms cancel, vanish or are as large as
+// numbers get.
+TEST(CrossEntropyJudge, TheQuickValueIsWithinItsErrorOfTheOracles) {
+  const std::vector<std::vector<double>> rows{
+      {0, 0, 0},           {1, 2, 3, 4},    {50, -50, 0},  {-700, 700},
+      {-0x1.8p+127, 0, 1}, {1e-30, -1e-30}, {88.5, 88, 2}, {-0.6931471805599453, -0.6931471805599453}};
+  const PrecisionScope precision(256);
+  for (const Op op : {Op::cross_entropy, Op::cross_entropy_backward}) {
+    for (std::uint64_t beside = 0; beside < 1024; beside += 3) {
+      for (const std::vector<double>& logits : rows) {
+        const std::vector<std::vector<double>> inputs = op.rows().input_values(Format::f32, logits, beside);
+        const Contract contract = f32_contract();
+        const RowInputs row{contract, inputs[0], 1, std::span(inputs).subspan(1), op.rows().attributes(beside)};
+        const auto elements = op.rows().elements(row);
+        for (std::size_t i = 0; i < (op->one_value_per_row ? 1 : logits.size()); ++i) {
+          const Quick quick = elements->quick(i);
+          const auto high = static_cast<double>(quick.value);
+          const Enclosure middle = Enclosure(high) + Enclosure(static_cast<double>(quick.value - high));
+          const Enclosure allowed(std::nextafter(static_cast<double>(quick.error), infinity));
+          EXPECT_EQ(less_equal(abs(elements->value(i) - middle), allowed), Decision::proved)
+              << to_string(op) << " beside=" << beside << " item " << i << " of " << logits[0];
+        }
+      }
+    }
+  }
+}
+
+TEST(CrossEntropyJudge, LabelsOfEveryKindAreDrawnInBothIntegerTypes) {
+  RowMatrixCase matrix;
+  matrix.format = Format::f32;
+  matrix.columns = 5;
+  matrix.rows = RowCycle({RunLengthRow::of(std::vector<double>{1, 5, 2, 4, 3})}, 16);
+  std::set<double> labels;
+  std::set<int> bits;
+  for (const std::uint64_t beside : {1u, 1u + 64}) {
+    matrix.beside = beside;
+    const TensorCall call = call_of(matrix, Op::cross_entropy, Format::f32);
+    labels.insert(call.inputs[1].values.begin(), call.inputs[1].values.end());
+    bits.insert(call.inputs[1].place.integer_bits);
+    EXPECT_EQ(call.attributes.label_smoothing, 0.1);
+    // What is stored of a negative label is read back as it was.
+    EXPECT_EQ(decode(call.inputs[1].place, encode(call.inputs[1])), call.inputs[1].values);
+    for (const std::uint64_t pattern : encode(call.inputs[1])) {
+      EXPECT_EQ(pattern >> (call.inputs[1].place.integer_bits - 1) >> 1, 0u);
+    }
+  }
+  EXPECT_EQ(bits, (std::set<int>{32, 64}));
+  for (const double label : {-100.0, 0.0, 1.0, 4.0}) EXPECT_TRUE(labels.contains(label)) << label;
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
