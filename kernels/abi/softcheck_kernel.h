@@ -25,23 +25,25 @@
  *                      0, even if a logit is NaN.
  *
  * Types     f64, f32, f16 (kDLFloat, bits 64, 32, 16) or bf16 (kDLBfloat, bits 16), lanes 1. Element outputs have the
- *           inputs' dtype. logsumexp, entropy, losses and attention's lse are f64 for f64 inputs and f32 for all
- * others. With --out-dtype the judge calls the kernel with the inputs' dtype there. A mask is uint8 (kDLUInt, bits 8),
- * nonzero = visible, of shape (rows, n), or (batch, heads or 1, queries, keys) for attention. Values    Logarithms are
- * natural. A logit of -inf means the same as a masked one: the item does not count, even if its masked logit is NaN. A
- * visible NaN makes its whole row NaN. A visible +inf makes it NaN or the limit. A row with every item masked is all
- * zero, all NaN or uniform, as the contract word masked= says; its logsumexp is -inf, its entropy 0, NaN, or ln n or 0
- * accordingly. An empty row is such a row: its logsumexp is -inf, its entropy 0 under masked=zero and masked=uniform,
- * and NaN under masked=nan. A zero is +0. K's and V's heads divide Q's (grouped heads). Causal with unequal lengths
- * aligns the last query with the last key. Attention over no keys is a fully masked row. A NaN in a query or a visible
- * key makes the query's row NaN; a NaN in a visible value makes its column NaN. lse and entropy are those of the
- * weights of V: for adaptive attention, of softmax(beta x). Memory    The caller owns everything: the call, the
- * tensors, their shape and stride arrays and their data, all valid until the kernel returns (for device tensors: until
- * the stream has passed the call). A kernel keeps no pointer, writes no input, and reads and writes nothing outside the
- * views. Outputs do not overlap inputs, except under --in-place: then the first output and the first input are one
- * view. Refusal   A nonzero return refuses this call: the kernel does not support it. That is not a failure; the
- * outputs are then undefined. A kernel refuses an unknown abi_version, dtype, device or rank. State     A kernel leaves
- * the control bits of the floating-point environment unchanged. It throws no exception.
+ *           inputs' dtype. logsumexp, entropy, losses and attention's lse are f64 for f64 inputs, else f32.
+ *           With --out-dtype the judge calls the kernel with the inputs' dtype there. A mask is uint8 (kDLUInt, bits
+ *           8), nonzero = visible, of shape (rows, n), or (batch, heads or 1, queries, keys) for attention.
+ * Values    Logarithms are natural. A logit of -inf means the same as a masked one: the item does not count, even if
+ *           its masked logit is NaN. A visible NaN makes its whole row NaN. A visible +inf makes it NaN or the limit.
+ *           A row with every item masked is all zero, all NaN or uniform, as the contract word masked= says; its
+ *           logsumexp is -inf, its entropy 0, NaN, or ln n or 0 accordingly. An empty row is such a row: its logsumexp
+ *           is -inf, its entropy 0 under masked=zero and masked=uniform, and NaN under masked=nan. A zero is +0.
+ *           K's and V's heads divide Q's (grouped heads). Causal with unequal lengths aligns the last query with the
+ *           last key. Attention over no keys is a fully masked row. A NaN in a query or a visible key makes the query's
+ *           row NaN; a NaN in a visible value makes its column NaN. lse and entropy are those of the weights of V: for
+ *           adaptive attention, of softmax(beta x).
+ * Memory    The caller owns everything: the call, the tensors, their shape and stride arrays and their data, all valid
+ *           until the kernel returns (for device tensors: until the stream has passed the call). A kernel keeps no
+ *           pointer, writes no input, and reads and writes nothing outside the views. Outputs do not overlap inputs,
+ *           except under --in-place: then the first output and the first input are one view.
+ * Refusal   A nonzero return refuses this call: the kernel does not support it. That is not a failure; the outputs
+ *           are then undefined. A kernel refuses an unknown abi_version, dtype, device or rank.
+ * State     A kernel leaves the control bits of the floating-point environment unchanged. It throws no exception.
  */
 #ifndef SOFTCHECK_KERNELS_ABI_SOFTCHECK_KERNEL_H
 #define SOFTCHECK_KERNELS_ABI_SOFTCHECK_KERNEL_H
