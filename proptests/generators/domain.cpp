@@ -25,7 +25,7 @@ std::string known_words(bool attention) {
   for (const std::string_view name : attention_lengths) names += attention ? std::string(name) + " " : "";
   return "a length (" + names.substr(0, names.size() - 1) +
          ") with =V, =V|V|..., <=V, >=V or =Vk, compact, contiguous, align=V, finite, nomask, nooffset, " +
-         (attention ? "nocausal or scale=1/sqrt(dim)" : "or theta=1");
+         (attention ? "nocausal or scale=1/sqrt(dim)" : "theta=1, nosmoothing, nozloss or ignore=-100");
 }
 
 [[noreturn]] void refuse_word(std::string_view word, const std::string& need) {
@@ -107,6 +107,12 @@ void read_word(std::string_view word, bool attention, Domain& domain) {
     domain.no_offset = true;
   } else if (word == "theta=1" && !attention) {
     domain.unit_theta = true;
+  } else if (word == "nosmoothing" && !attention) {
+    domain.no_smoothing = true;
+  } else if (word == "nozloss" && !attention) {
+    domain.no_z_loss = true;
+  } else if (word == "ignore=-100" && !attention) {
+    domain.one_ignore_index = true;
   } else if (word == "nocausal" && attention) {
     domain.no_causal = true;
   } else if (word == "scale=1/sqrt(dim)" && attention) {
@@ -173,6 +179,9 @@ void each_part(const Domain& domain, const CallTraits& call, Each each_written) 
   if (domain.no_mask) each("nomask", !call.masked);
   if (domain.no_offset) each("nooffset", !call.offset);
   if (domain.no_causal) each("nocausal", !call.causal);
+  if (domain.no_smoothing) each("nosmoothing", call.label_smoothing == 0);
+  if (domain.no_z_loss) each("nozloss", call.z_loss == 0);
+  if (domain.one_ignore_index) each("ignore=-100", call.ignore_index == usual_ignore_index);
 }
 
 }  // namespace
@@ -268,6 +277,9 @@ std::string to_string(const CallTraits& call) {
   if (!call.finite) text += ", not finite";
   if (call.masked) text += ", masked";
   if (call.causal) text += ", causal";
+  if (call.label_smoothing != 0) text += ", with label smoothing";
+  if (call.z_loss != 0) text += ", with a z-loss";
+  if (call.ignore_index != usual_ignore_index) text += ", ignore_index " + std::to_string(call.ignore_index);
   return text;
 }
 

@@ -31,6 +31,9 @@ struct LengthRange {
   friend bool operator==(const LengthRange&, const LengthRange&) = default;
 };
 
+/// PyTorch's.
+inline constexpr std::int64_t usual_ignore_index = -100;
+
 /// What of a call a domain speaks of.
 struct CallTraits {
   /// "n" and "rows"; of attention "batch", "heads", "group", "queries", "keys", "dim" and "values".
@@ -45,6 +48,9 @@ struct CallTraits {
   bool offset = false;          // some tensor has a byte offset
   bool masked = false;          // a mask is passed
   bool causal = false;
+  double label_smoothing = 0;
+  double z_loss = 0;
+  std::int64_t ignore_index = usual_ignore_index;
 };
 
 /// The calls that a kernel is made for. Inside it a kernel is judged fully, and a refusal is a finding.
@@ -58,6 +64,9 @@ struct Domain {
   bool no_mask = false;
   bool no_offset = false;
   bool no_causal = false;
+  bool no_smoothing = false;      // label_smoothing = 0
+  bool no_z_loss = false;         // z_loss = 0
+  bool one_ignore_index = false;  // ignore_index = usual_ignore_index
   std::uint64_t alignment = 1;
 
   /// Every call is in it.
@@ -87,6 +96,8 @@ std::string to_string(const CallTraits& call);
 ///   finite                     no NaN, no infinity in any input: no logit of -inf either
 ///   nomask  nooffset           no mask is passed; no tensor has a byte offset
 ///   nocausal                   causal is 0
+///   nosmoothing  nozloss       of losses: label_smoothing is 0, z_loss is 0
+///   ignore=-100                of losses: ignore_index is -100
 ///
 /// throws   std::invalid_argument naming the word and listing what exists
 Domain parse_domain(std::string_view words, bool attention);

@@ -96,8 +96,8 @@ struct RowOptions {
   double max_spread = std::numeric_limits<double>::infinity();     // largest - smallest visible logit
   double max_deviation = std::numeric_limits<double>::infinity();  // that divided by theta
   int theta_exponent = 60;                                         // theta in [2^-e, 2^e], <= 1000; 0: theta = 1 always
-  Domain domain;        // of the kernels that the rows are for: n, theta and whether -inf may be a logit
-  bool beside = false;  // what stands beside the logits varies
+  Domain domain;              // of the kernels that the rows are for: n, theta and whether -inf may be a logit
+  std::uint64_t besides = 0;  // the bits that RowCase::beside may have; 0 where nothing stands beside the logits
 };
 
 /// A row of numbers of one format, and a temperature.

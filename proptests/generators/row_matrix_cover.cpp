@@ -160,15 +160,16 @@ class Possibilities {
       // One row of it is to hold a NaN, or to show what stands beside the one that is hidden.
       if (whole && choice[rows] && *choice[rows] == 0) return false;
       if ((infinite && domain.finite) || (masked && domain.no_mask)) return false;
-      if (choice[visible] && !options_.rows.beside && (*choice[visible] != 0) != masked) return false;
+      if (choice[visible] && options_.rows.besides == 0 && (*choice[visible] != 0) != masked) return false;
     }
     return !choice[values] || *choice[values] < kernel_row_families().size();  // none is listed
   }
 
   bool layouts_fit(const ClassChoice& choice) const {
     const Domain& domain = options_.rows.domain;
-    if (choice[visible] && *choice[visible] > 0 && domain.no_mask && !options_.rows.beside) return false;
-    if (choice[visible] && *choice[visible] == 1 && options_.rows.beside) return false;  // compact is no mask's layout
+    if (choice[visible] && *choice[visible] > 0 && domain.no_mask && options_.rows.besides == 0) return false;
+    if (choice[visible] && *choice[visible] == 1 && options_.rows.besides != 0)
+      return false;  // compact is no mask's layout
     for (const Dimension which : {input, output, visible}) {
       if (!choice[which]) continue;
       const std::size_t kind = *choice[which] - (which == visible && *choice[which] > 0 ? 1 : 0);
@@ -242,7 +243,9 @@ class Coverer {
     hide(choice, matrix, cycle);
     matrix.rows = RowCycle(std::move(cycle), count);
     lay_out(choice, matrix);
-    if (options_.rows.beside) matrix.beside = draw_.log_uniform(1, most_beside + 1) - 1;
+    if (options_.rows.besides != 0) {
+      matrix.beside = (draw_.log_uniform(1, most_beside + 1) - 1) & options_.rows.besides;
+    }
     if (choice[nan] > 0) place_nans(choice, matrix);
     return matrix;
   }

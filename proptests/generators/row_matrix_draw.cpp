@@ -177,7 +177,7 @@ struct Generator {
       while (domain.contiguous && !layout->compact() && layout->column_stride != 1);
       if (domain.no_offset) layout->offset = 0;
     }
-    if (result.mask == MaskUse::none && !options.rows.beside) result.visible = {};
+    if (result.mask == MaskUse::none && options.rows.besides == 0) result.visible = {};
   }
 
   rc::Shrinkable<RowMatrixCase> operator()(const rc::Random& random, int size) const {

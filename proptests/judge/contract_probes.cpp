@@ -57,7 +57,7 @@ std::vector<std::vector<double>> Prober::call(const TensorCall& tensors) {
 }
 
 std::vector<std::vector<double>> Prober::call(const RowMatrixCase& matrix) {
-  if (!domain_.admits(traits_of(matrix))) return {};
+  if (!domain_.admits(traits_of(matrix, op_))) return {};
   return call(call_of(matrix, op_, output_, {false, static_cast<std::size_t>(domain_.alignment), domain_.finite}));
 }
 
@@ -229,9 +229,7 @@ void ask_half_ulps(Prober& prober, Format input, Format accumulator, std::uint64
   while (!(depth < precision * std::log(2.0))) depth = numerics::round_to(input, depth - numerics::ulp(input, depth));
   std::vector<double> row(n, -depth);
   row.front() = 0;
-  // Where an upstream gradient stands beside them, all its items are the same (RowCase::beside): they count alike.
-  constexpr std::uint64_t alike = 1;
-  const std::uint64_t beside = prober.op()->inputs.size() > 1 ? alike : 0;
+  const std::uint64_t beside = prober.op()->answers.sums_beside;
   prober.ask({row}, 1, probes, beside);
   std::ranges::reverse(row);
   prober.ask({row}, 1, probes, beside);

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "proptests/generators/row_matrix_classes.hpp"
+#include "proptests/judge/ops/row_op.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -24,7 +25,7 @@ RowOptions rows_for(const KernelSubject& subject, const JudgeOptions& options) {
   // The reciprocal of theta must be a number of the accumulator: beyond that no contract promises anything.
   if (subject.contract.accumulator == numerics::Format::f16) rows.theta_exponent = 12;
   if (!subject.op->has_theta) rows.theta_exponent = 0;
-  rows.beside = subject.op->inputs.size() > 1;
+  if (subject.op->inputs.size() > 1) rows.besides = most_beside & ~subject.op.rows().closed_besides(subject.domain);
   rows.masks = subject.op->takes_infinities;
   if (!subject.op->takes_mask) rows.domain.no_mask = true;
   if (!subject.op->takes_infinities) rows.domain.finite = true;
@@ -102,7 +103,7 @@ struct ClaimLists {
 
 /// The row that a failure names, as the only one of a compact matrix, as the only one of this, and as its last one.
 std::vector<RowMatrixCase> cases_named_by(const RowMatrixCase& matrix, const Certificates& certificates,
-                                          const Domain& domain) {
+                                          const Domain& domain, Op op) {
   for (const numerics::Certificate& certificate : certificates) {
     const KernelEvidence* evidence = evidence_of(certificate);
     if (certificate.verdict == numerics::Verdict::proved || evidence == nullptr || !evidence->asked.row) continue;
@@ -121,12 +122,12 @@ std::vector<RowMatrixCase> cases_named_by(const RowMatrixCase& matrix, const Cer
     for (SpecialLogit& one : single.specials) one.row = 0;
     plain.specials = single.specials;
     std::vector<RowMatrixCase> named{plain, single, last};
-    std::erase_if(named, [&](const RowMatrixCase& one) { return !domain.admits(traits_of(one)); });
+    std::erase_if(named, [&](const RowMatrixCase& one) { return !domain.admits(traits_of(one, op)); });
     return named;
   }
   return {};
 }
-std::vector<RowCase> cases_named_by(const RowCase&, const Certificates&, const Domain&) { return {}; }
+std::vector<RowCase> cases_named_by(const RowCase&, const Certificates&, const Domain&, Op) { return {}; }
 
 // Shrinking asks of a case no more than a replay does: the property may draw fewer.
 rc::Shrinkable<RowMatrixCase> with_shrinks(const RowMatrixCase& matrix, const RowOptions& rows) {
@@ -171,8 +172,8 @@ class PropertyList {
       property.shrinkable = [rows = rows_](const Case& c) { return with_shrinks(c, rows); };
     }
     if (property.shrinkable) {
-      property.pointed_at = [domain = subject_.domain](const Case& c, const Certificates& failed) {
-        return cases_named_by(c, failed, domain);
+      property.pointed_at = [domain = subject_.domain, op = subject_.op](const Case& c, const Certificates& failed) {
+        return cases_named_by(c, failed, domain, op);
       };
     }
     properties_.push_back({std::move(property), cases > 0 ? cases : cases_});
@@ -184,12 +185,13 @@ class PropertyList {
                   std::uint64_t beside,
                   std::function<rc::Shrinkable<RowMatrixCase>(const RowMatrixCase&)> shrinkable = {}) {
     for (RowMatrixCase& matrix : listed) {
-      if (rows_.beside) matrix.beside = beside = beside_of_row(beside, 1);
+      if (rows_.besides != 0) matrix.beside = (beside = beside_of_row(beside, 1)) & rows_.besides;
       // Some hide an item besides what they are for.
       if (!subject_.op->takes_mask) matrix.mask = MaskUse::none;
       if (!subject_.op->takes_infinities) matrix = without(std::move(matrix), infinities);
     }
-    std::erase_if(listed, [&](const RowMatrixCase& matrix) { return !subject_.domain.admits(traits_of(matrix)); });
+    std::erase_if(listed,
+                  [&](const RowMatrixCase& matrix) { return !subject_.domain.admits(traits_of(matrix, subject_.op)); });
     if (listed.empty()) return;
     add(sentence, std::move(claims), rc::gen::just(RowMatrixCase{}), &KernelTrial::together, 0, std::move(listed),
         std::move(shrinkable));
@@ -291,8 +293,8 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   const RowOptions rows = rows_for(subject, options);
   const numerics::Format format = subject.contract.input;
   const ClaimLists claims(trial);
-  // Of upstream gradients (RowCase::beside): each item's at random, and all items' the same.
-  constexpr std::uint64_t of_any_sign = 8, alike = 1;
+  // RowCase::beside: upstream gradients of any sign.
+  constexpr std::uint64_t of_any_sign = 8;
   PropertyList list(subject, rows, options.run.cases, trial);
 
   list.add("EveryValueLiesWithinItsThreshold",
@@ -315,7 +317,8 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
                   empty_matrices(format), of_any_sign);
   list.add_listed("StridesBeyondAnIntegerAreFollowed", claims.values, distant_matrices(format), of_any_sign);
   list.add_listed("FarItemsCountTogether", claims.values, far_mass_matrices(format, far_columns(subject, options)),
-                  alike, [rows](const RowMatrixCase& matrix) { return with_shrinks(matrix, rows); });
+                  subject.op->answers.sums_beside,
+                  [rows](const RowMatrixCase& matrix) { return with_shrinks(matrix, rows); });
   add_covers(rows, claims, subject, options, trial, list);
   if (options.rows > 0) add_many_rows(rows, claims, options.rows, list);
   if (subject.required.in_place && subject.op->may_be_in_place) {

@@ -57,7 +57,9 @@ std::span<const double> KernelTrial::row_of(const std::vector<double>& outputs, 
   return subject_.op->one_value_per_row ? all.subspan(row, 1) : all.subspan(row * columns, columns);
 }
 
-bool KernelTrial::in_domain(const RowMatrixCase& matrix) const { return subject_.domain.admits(traits_of(matrix)); }
+bool KernelTrial::in_domain(const RowMatrixCase& matrix) const {
+  return subject_.domain.admits(traits_of(matrix, subject_.op));
+}
 
 CallForm KernelTrial::form() const {
   return {false, static_cast<std::size_t>(subject_.domain.alignment), subject_.domain.finite};
@@ -82,7 +84,7 @@ KernelTrial::Outputs KernelTrial::call(const RowMatrixCase& matrix, const Tensor
   note_output(matrix, remark);
   const bool refused = kernel_.kernel().refused_calls() > refused_before;
   if (refused || !outputs.empty()) {
-    CallTraits traits = traits_of(matrix);
+    CallTraits traits = traits_of(matrix, subject_.op);
     traits.alignment = alignment_of(tensors);
     // What stands behind a mask counts, too: a kernel may look at it.
     traits.finite &= std::ranges::all_of(tensors.inputs[0].values, [](double logit) { return std::isfinite(logit); });

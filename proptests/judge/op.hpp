@@ -58,11 +58,12 @@ std::string_view to_string(Role role);
 struct ContractAnswers {
   /// Words that the op's arithmetic has beside acc, exp, sum and subnormal, for the search to try.
   std::span<const std::string_view> words = {};
-  bool exponentials = true;    // else exp= has no part in it
-  bool coefficients = false;   // results as small as exponentials: they show subnormal=
-  bool dear = false;           // elements are enclosed one by one: few rows are asked
-  bool at_the_logits = false;  // results are as large as the logits, and rounded there
-  bool masked_rows = true;     // masked= says what a row with nothing visible becomes
+  std::uint64_t sums_beside = 0;  // the RowCase::beside by which a row's additions show best
+  bool exponentials = true;       // else exp= has no part in it
+  bool coefficients = false;      // results as small as exponentials: they show subnormal=
+  bool dear = false;              // elements are enclosed one by one: few rows are asked
+  bool at_the_logits = false;     // results are as large as the logits, and rounded there
+  bool masked_rows = true;        // masked= says what a row with nothing visible becomes
 };
 
 /// What is fixed of an op.

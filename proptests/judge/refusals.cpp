@@ -42,7 +42,7 @@ void add_lengths(const std::vector<CallTraits>& accepted, const std::string& nam
 
 // Those that no accepted call breaks, the plainest first.
 Words possible_words(const std::vector<CallTraits>& accepted) {
-  Words words(8);
+  Words words(11);
   words[0].no_mask = true;
   words[1].unit_theta = true;
   words[2].compact = true;
@@ -51,6 +51,9 @@ Words possible_words(const std::vector<CallTraits>& accepted) {
   words[5].usual_scale = true;
   words[6].contiguous = true;
   words[7].no_offset = true;
+  words[8].no_smoothing = true;
+  words[9].no_z_loss = true;
+  words[10].one_ignore_index = true;
   std::set<std::string> names;
   for (const CallTraits& call : accepted) {
     for (const auto& [name, length] : call.lengths) names.insert(name);
@@ -75,6 +78,9 @@ void join(Domain& domain, const Domain& word) {
   domain.no_mask |= word.no_mask;
   domain.no_offset |= word.no_offset;
   domain.no_causal |= word.no_causal;
+  domain.no_smoothing |= word.no_smoothing;
+  domain.no_z_loss |= word.no_z_loss;
+  domain.one_ignore_index |= word.one_ignore_index;
   domain.alignment = std::max(domain.alignment, word.alignment);
   for (const auto& [name, range] : word.lengths) {
     LengthRange& joined = domain.lengths[name];

@@ -131,6 +131,18 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, numerics::Format output, 
   return call;
 }
 
+CallTraits traits_of(const RowMatrixCase& matrix, Op op) {
+  CallTraits traits = traits_of(matrix);
+  const bool has_labels =
+      std::ranges::any_of(op->inputs, [](const OpInput& input) { return input.role == Role::labels; });
+  if (!has_labels) return traits;
+  const Attributes attributes = op.rows().attributes(matrix.beside);
+  traits.label_smoothing = attributes.label_smoothing;
+  traits.z_loss = attributes.z_loss;
+  traits.ignore_index = attributes.ignore_index;
+  return traits;
+}
+
 std::uint64_t alignment_of(const TensorCall& call) {
   constexpr std::size_t page = 4096;
   std::uint64_t alignment = page;

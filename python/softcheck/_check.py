@@ -10,7 +10,19 @@ from typing import Any, Callable, Mapping, Sequence
 import numpy as np
 
 from . import _arrays, _library
-from ._function import ATTENTION_OPS, PARAMETERS, Adapter, ForkedCall, Request, parameters_of, require_op, words_of
+from ._function import (
+    ATTENTION_OPS,
+    ATTRIBUTES,
+    LOSS_OPS,
+    PARAMETERS,
+    ROW_VALUE_OPS,
+    Adapter,
+    ForkedCall,
+    Request,
+    parameters_of,
+    require_op,
+    words_of,
+)
 from ._library import UsageError
 from ._worker import SpawnedCall
 from .report import Report, report_of
@@ -83,6 +95,9 @@ def _domain(adapter: Adapter, domain: str | None, strides: bool) -> str:
             implied.append("scale=1/sqrt(dim)")
         if "causal" not in adapter.takes:
             implied.append("nocausal")
+    if adapter.op in LOSS_OPS:
+        without = {"label_smoothing": "nosmoothing", "z_loss": "nozloss", "ignore_index": "ignore=-100"}
+        implied += [word for name, word in without.items() if name not in adapter.takes]
     if "mask" not in adapter.takes:
         implied.append("nomask")
     if not strides:
@@ -212,9 +227,13 @@ def _judge(
 def _warm_up(adapter: Adapter, dtype: str) -> None:
     kind = _arrays.bits_dtype(dtype)
     shapes = [(1, 1, 4, 16) if adapter.op in ATTENTION_OPS else (4, 16)] * adapter.own_inputs
-    scalar = adapter.op in ("logsumexp", "entropy")
+    scalar = adapter.op in ROW_VALUE_OPS
     output = np.zeros(shapes[0][:-1] if scalar else shapes[0], kind)
-    request = Request([(np.zeros(shape, kind), dtype) for shape in shapes], None, [(output, dtype)], 1.0, 0.25, False)
+    inputs = [(np.zeros(shape, kind), dtype) for shape in shapes]
+    if adapter.op in LOSS_OPS:
+        inputs[1] = (np.zeros(4, np.int64), "i64")
+        inputs[2:] = [(np.ones(4, kind), dtype) for _ in inputs[2:]]
+    request = Request(inputs, None, [(output, dtype)], 1.0, 0.25, False, dict(ATTRIBUTES))
     with contextlib.suppress(Exception):  # what it raises, the judgement will show
         adapter.answer(request)
 
@@ -253,11 +272,12 @@ def check(
     must keep to, tried on rows, masks, temperatures and NaNs of all kinds.
 
     function    of arrays: (rows, n) logits for the softmax family, which it treats along the last axis; for its
-                gradients the saved output and its upstream gradient, each (rows, n); for attention q, k, v of (batch,
-                heads, length, dim). It returns an array of the same dtype, or with out=True fills
+                gradients the saved output and its upstream gradient, each (rows, n); for cross-entropy logits (rows, V)
+                and labels (rows) of int32 or int64, and for its gradient also upstream (rows); for attention q, k, v of
+                (batch, heads, length, dim). It returns an array of the same dtype, or with out=True fills
                 the one that it is given as out. Or "LIB:SYMBOL" of a C plug-in.
     op          "softmax", "log_softmax", "logsumexp", "entropy", "adaptive_softmax", "softmax_backward",
-                "log_softmax_backward", "attention", "adaptive_attention"
+                "log_softmax_backward", "cross_entropy", "cross_entropy_backward", "attention", "adaptive_attention"
     dtype       of the arrays: "float64", "float32", "float16", "bfloat16", or a library's own
     contract    what the kernel promises of its arithmetic: "acc=f32 exp=2ulp sum=tree masked=zero"
     domain      the calls that it is made for: "n=16k n<=8192"; inside it is judged fully. theta=1, nomask and the like
@@ -270,7 +290,8 @@ def check(
     out_dtype   of row values (logsumexp, entropy, attention's lse): by default float32 for 16-bit inputs
     arrays      what the function takes: "numpy", "torch", "jax", "mlx", "tensorflow", "cupy"; by default the library
                 of dtype or of the function itself, else numpy
-    takes       which of mask (bool, True = visible), theta, scale, causal and out the function takes, as names or as
+    takes       which of mask (bool, True = visible), theta, scale, causal and out, and of a loss label_smoothing, z_loss
+                and ignore_index (-100 where it is not taken), the function takes, as names or as
                 {"mask": "attn_mask"}; by default those that its signature has
     outputs     arrays that it returns: attention's lse and entropy follow out
     strides     whether views with strides are tried; else all arrays are compact

@@ -17,6 +17,8 @@ from . import _arrays, _library
 
 _LOGITS = ("logits",)
 _GRADIENT = ("saved", "out_gradient")
+_LOSS = ("logits", "labels")
+_LOSS_GRADIENT = ("logits", "labels", "upstream")
 _ATTENTION = ("q", "k", "v")
 INPUTS = {
     "softmax": _LOGITS,
@@ -26,6 +28,8 @@ INPUTS = {
     "adaptive_softmax": _LOGITS,
     "softmax_backward": _GRADIENT,
     "log_softmax_backward": _GRADIENT,
+    "cross_entropy": _LOSS,
+    "cross_entropy_backward": _LOSS_GRADIENT,
     "attention": _ATTENTION,
     "adaptive_attention": _ATTENTION,
 }
@@ -35,10 +39,16 @@ OPS = tuple(INPUTS)
 ATTENTION_OPS = tuple(op for op in OPS if INPUTS[op] == _ATTENTION)
 ROW_OPS = tuple(op for op in OPS if op not in ATTENTION_OPS)
 GRADIENT_OPS = tuple(op for op in OPS if INPUTS[op] == _GRADIENT)
-# What a function may take beside its arrays, by softcheck's names.
-PARAMETERS = ("mask", "theta", "scale", "causal", "out")
+LOSS_OPS = tuple(op for op in OPS if INPUTS[op][0:2] == _LOSS)
+ROW_VALUE_OPS = ("logsumexp", "entropy", "cross_entropy")
+"""Ops with one value for each row."""
 
-_NAMES = {(2, 64): "f64", (2, 32): "f32", (2, 16): "f16", (4, 16): "bf16"}
+# What a function may take beside its arrays, by softcheck's names.
+ATTRIBUTES = {"label_smoothing": 0.0, "z_loss": 0.0, "ignore_index": -100}
+"""Of losses; with the values of a function that does not take them."""
+PARAMETERS = ("mask", "theta", "scale", "causal", "out", *ATTRIBUTES)
+
+_NAMES = {(2, 64): "f64", (2, 32): "f32", (2, 16): "f16", (4, 16): "bf16", (0, 32): "i32", (0, 64): "i64"}
 
 
 def _bits_of(tensor: _library.DLTensor) -> tuple[np.ndarray, str]:
@@ -46,7 +56,8 @@ def _bits_of(tensor: _library.DLTensor) -> tuple[np.ndarray, str]:
     dimensions = tensor.ndim
     shape = tuple(tensor.shape[d] for d in range(dimensions))
     dtype = _NAMES.get((tensor.dtype.code, tensor.dtype.bits), "bool")
-    kind = np.dtype(np.uint8) if dtype == "bool" else _arrays.bits_dtype(dtype)
+    integers = {"bool": np.uint8, "i32": np.int32, "i64": np.int64}
+    kind = np.dtype(integers[dtype]) if dtype in integers else _arrays.bits_dtype(dtype)
     if not tensor.data or 0 in shape:
         array = np.empty(shape, kind)
     else:
@@ -71,13 +82,15 @@ class Request:
     theta: float
     scale: float
     causal: bool
+    attributes: dict[str, float | int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, call: _library.Call, own_inputs: int) -> Request:
         inputs = [_bits_of(call.inputs[i].contents) for i in range(call.n_inputs)]
         mask = inputs[own_inputs][0] if len(inputs) > own_inputs else None
         outputs = [_bits_of(call.outputs[i].contents) for i in range(call.n_outputs)]
-        return cls(inputs[:own_inputs], mask, outputs, call.theta, call.scale, bool(call.causal))
+        attributes = _library.attributes_of(call)
+        return cls(inputs[:own_inputs], mask, outputs, call.theta, call.scale, bool(call.causal), attributes)
 
     def copied(self) -> Request:
         """Without the call's memory: what another process can be sent."""
@@ -88,6 +101,7 @@ class Request:
             self.theta,
             self.scale,
             self.causal,
+            self.attributes,
         )
 
 
@@ -136,6 +150,9 @@ class Adapter:
         for name in ("theta", "scale", "causal"):
             if name in self.takes:
                 keywords[self.takes[name]] = getattr(request, name)
+        for name in ATTRIBUTES:
+            if name in self.takes:
+                keywords[self.takes[name]] = request.attributes[name]
         if "out" in self.takes:
             outs = [self._array(array, dtype) for array, dtype in request.outputs]
             keywords[self.takes["out"]] = outs[0] if len(outs) == 1 else tuple(outs)
@@ -157,6 +174,8 @@ class Adapter:
             "scale": request.scale != usual_scale,
             "causal": request.causal,
         }
+        if self.op in LOSS_OPS:
+            needs |= {name: request.attributes[name] != usual for name, usual in ATTRIBUTES.items()}
         return any(needed and name not in self.takes for name, needed in needs.items())
 
     def _array(self, array: np.ndarray, dtype: str) -> Any:
@@ -177,7 +196,7 @@ class Adapter:
             if got.shape != output.shape:
                 raise WrongResult(f"need shape {output.shape}, got {got.shape}")
             if got_dtype != dtype:
-                row_value = dtype == "f32" and self.op in ("logsumexp", "entropy")
+                row_value = dtype == "f32" and self.op in ROW_VALUE_OPS
                 hint = f"; out_dtype={got_dtype!r} asks for that" if row_value else ""
                 raise WrongResult(f"need dtype {dtype}, got {got_dtype}{hint}")
             output[...] = got
@@ -189,12 +208,18 @@ def parameters_of(function: Callable[..., Any], op: str) -> dict[str, str]:
         names = inspect.signature(function).parameters
     except (TypeError, ValueError):
         return {}
-    own = [name for name in PARAMETERS if name in names]
+    return {name: name for name in parameters_of_op(op) if name in names}
+
+
+def parameters_of_op(op: str) -> tuple[str, ...]:
+    """Those of PARAMETERS that the op has."""
     if op in GRADIENT_OPS:
-        own = [name for name in own if name == "out"]
-    elif op not in ATTENTION_OPS:
-        own = [name for name in own if name not in ("scale", "causal")]
-    return {name: name for name in own}
+        return ("out",)
+    if op in LOSS_OPS:
+        return ("out", *ATTRIBUTES)
+    if op in ATTENTION_OPS:
+        return ("mask", "theta", "scale", "causal", "out")
+    return ("mask", "theta", "out")
 
 
 def require_op(op: str) -> None:

@@ -59,6 +59,47 @@ class Call(ctypes.Structure):
     ]
 
 
+class Attributes(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_uint32),
+        ("reserved", ctypes.c_int32),
+        ("window_left_plus_1", ctypes.c_int64),
+        ("window_right_plus_1", ctypes.c_int64),
+        ("softcap", ctypes.c_double),
+        ("label_smoothing", ctypes.c_double),
+        ("z_loss", ctypes.c_double),
+        ("top_p", ctypes.c_double),
+        ("min_p", ctypes.c_double),
+        ("causal_top_left", ctypes.c_int32),
+        ("lse_base2", ctypes.c_int32),
+        ("renormalize", ctypes.c_int32),
+        ("mean", ctypes.c_int32),
+        ("k", ctypes.c_int32),
+        ("reserved_2", ctypes.c_int32),
+        ("ignore_index", ctypes.c_int64),
+        ("page_size", ctypes.c_int64),
+    ]
+
+
+class Call2(ctypes.Structure):
+    """What a call of version 2 is: its first member is one of version 1."""
+
+    _fields_ = [
+        ("call", Call),
+        ("op", ctypes.c_uint32),
+        ("input_roles", ctypes.POINTER(ctypes.c_uint32)),
+        ("attributes", ctypes.POINTER(Attributes)),
+    ]
+
+
+def attributes_of(call: Call) -> dict[str, float | int]:
+    """The attributes of a call of version 2 that losses have; none of a call of version 1."""
+    if call.abi_version != 2:
+        return {}
+    attributes = ctypes.cast(ctypes.pointer(call), ctypes.POINTER(Call2)).contents.attributes.contents
+    return {name: getattr(attributes, name) for name in ("label_smoothing", "z_loss", "ignore_index")}
+
+
 FUNCTION = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.POINTER(Call), ctypes.c_void_p)
 _INTERRUPTED = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 _PROGRESS = ctypes.PYFUNCTYPE(

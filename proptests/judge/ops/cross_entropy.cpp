@@ -21,11 +21,14 @@ using namespace numerics;
 
 constexpr long double epsilon = std::numeric_limits<long double>::epsilon();  // two roundings
 
+// Bits of RowCase::beside.
+constexpr std::uint64_t smoothing_bit = 1, z_loss_bit = 2, first_ignored_bit = 4, small_upstream_bit = 8;
+
 // What a call's attributes are: each on or off, and the label to ignore one that no class has, or the first class.
 Attributes drawn_attributes(std::uint64_t beside) {
-  return {.label_smoothing = (beside & 1) != 0 ? 0.1 : 0,
-          .z_loss = (beside & 2) != 0 ? 0x1p-10 : 0,
-          .ignore_index = (beside & 4) != 0 ? 0 : -100};
+  return {.label_smoothing = (beside & smoothing_bit) != 0 ? 0.1 : 0,
+          .z_loss = (beside & z_loss_bit) != 0 ? 0x1p-10 : 0,
+          .ignore_index = (beside & first_ignored_bit) != 0 ? 0 : usual_ignore_index};
 }
 
 // The first and the last class, the likeliest and the least likely one, the one to ignore, or any.
@@ -284,6 +287,10 @@ class LabelledOp : public RowOp {
  public:
   Attributes attributes(std::uint64_t beside) const override { return drawn_attributes(beside); }
   bool ignores(const RowInputs& row) const override { return is_ignored(row); }
+  std::uint64_t closed_besides(const Domain& domain) const override {
+    return (domain.no_smoothing ? smoothing_bit : 0) | (domain.no_z_loss ? z_loss_bit : 0) |
+           (domain.one_ignore_index ? first_ignored_bit : 0);
+  }
 
  protected:
   using RowOp::RowOp;
@@ -342,7 +349,7 @@ class CrossEntropyBackward final : public LabelledOp {
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t beside) const override {
     // 1, or as small as a mean over many rows makes it, of either sign.
-    const double upstream = (beside & 8) != 0 ? 0x1p-6 * signed_unit(hashed(beside, 2)) : 1;
+    const double upstream = (beside & small_upstream_bit) != 0 ? 0x1p-6 * signed_unit(hashed(beside, 2)) : 1;
     return {{logits.begin(), logits.end()}, {drawn_label(logits, beside)}, {round_to(format, upstream)}};
   }
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {

@@ -99,7 +99,7 @@ std::vector<double> upstream_gradient(Format format, std::size_t n, std::uint64_
     switch (beside % 16) {
       case 0:  // one item
         return i == place ? 1 : 0;
-      case 1:
+      case alike_upstream:
         return 1;
       case 2:  // a mean over many rows
         return 1e-3 * signed_unit(bits);

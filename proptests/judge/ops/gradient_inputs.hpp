@@ -16,6 +16,9 @@ namespace softcheck::proptests {
 std::vector<double> saved_softmax(numerics::Format format, std::span<const double> logits, std::uint64_t beside);
 std::vector<double> saved_log_softmax(numerics::Format format, std::span<const double> logits, std::uint64_t beside);
 
+/// The beside of an upstream gradient of equal items.
+inline constexpr std::uint64_t alike_upstream = 1;
+
 /// An upstream gradient of n items: one item alone (0), constant, small, of random signs, alternating, over a wide
 /// range of magnitudes, nearly constant, or one large item among small ones. Sums of products with y then hold one
 /// term, cancel in the difference from each item, or cancel in themselves.

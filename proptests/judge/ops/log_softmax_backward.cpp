@@ -91,7 +91,7 @@ class LogSoftmaxBackward final : public RowOp {
                .takes_mask = false,
                .takes_infinities = false,
                .number = SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD,
-               .answers = {.dear = true, .masked_rows = false}}) {}
+               .answers = {.sums_beside = alike_upstream, .dear = true, .masked_rows = false}}) {}
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t beside) const override {

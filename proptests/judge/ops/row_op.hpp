@@ -8,6 +8,7 @@
 
 #include "numerics/contract.hpp"
 #include "numerics/enclosure.hpp"
+#include "proptests/generators/domain.hpp"
 #include "proptests/judge/op.hpp"
 #include "proptests/judge/row_judge.hpp"
 
@@ -44,6 +45,9 @@ class RowOp : public OpDefinition {
 
   /// The attributes of a call. They follow from the low six bits of the number, which all rows of a call share.
   virtual Attributes attributes(std::uint64_t) const { return {}; }
+
+  /// The bits of RowCase::beside that no call of the domain may have.
+  virtual std::uint64_t closed_besides(const Domain&) const { return 0; }
 
   /// Is the row's label the one to ignore? All its values are 0, even if a logit is NaN.
   virtual bool ignores(const RowInputs&) const { return false; }

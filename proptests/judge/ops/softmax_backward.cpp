@@ -77,7 +77,11 @@ class SoftmaxBackward final : public RowOp {
                .takes_mask = false,
                .takes_infinities = false,
                .number = SOFTCHECK_OP_SOFTMAX_BACKWARD,
-               .answers = {.words = words, .exponentials = false, .dear = true, .masked_rows = false}}) {}
+               .answers = {.words = words,
+                           .sums_beside = alike_upstream,
+                           .exponentials = false,
+                           .dear = true,
+                           .masked_rows = false}}) {}
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t beside) const override {

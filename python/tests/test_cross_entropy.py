@@ -1,0 +1,84 @@
+"""Cross-entropy and its gradient: functions of logits and labels, attributes as keywords."""
+
+import numpy as np
+import pytest
+import softcheck
+
+QUICK = {"effort": "quick", "progress": False}
+
+
+def log_probabilities(logits):
+    centred = logits - logits.max(axis=-1, keepdims=True)
+    return centred - np.log(np.exp(centred).sum(axis=-1, keepdims=True, dtype=logits.dtype))
+
+
+def safe(labels, ignore_index):
+    ignored = labels == ignore_index
+    return ignored, np.where(ignored, 0, labels)[:, None].astype(np.int64)
+
+
+def cross_entropy(logits, labels, label_smoothing, ignore_index):
+    if logits.shape[1] == 0:
+        return np.zeros(len(logits), logits.dtype)
+    ignored, chosen = safe(labels, ignore_index)
+    with np.errstate(all="ignore"):
+        logs = log_probabilities(logits)
+        loss = -np.take_along_axis(logs, chosen, axis=1)[:, 0]
+        if label_smoothing:
+            s = logits.dtype.type(label_smoothing)
+            loss = (1 - s) * loss + s * -logs.mean(axis=-1, dtype=logits.dtype)
+    return np.where(ignored, 0, loss).astype(logits.dtype)
+
+
+def plain_cross_entropy(logits, labels):
+    return cross_entropy(logits, labels, 0.0, -100)
+
+
+def cross_entropy_backward(logits, labels, upstream):
+    if logits.shape[1] == 0:
+        return logits
+    ignored, chosen = safe(labels, -100)
+    with np.errstate(all="ignore"):
+        gradient = np.exp(logits - logits.max(axis=-1, keepdims=True))
+        gradient /= gradient.sum(axis=-1, keepdims=True, dtype=logits.dtype)
+        hit = np.take_along_axis(gradient, chosen, axis=1) - 1
+        np.put_along_axis(gradient, chosen, hit, axis=1)
+        return np.where(ignored[:, None], 0, gradient * upstream[:, None]).astype(logits.dtype)
+
+
+CONTRACT = "exp=2ulp sum=sequential"
+
+
+@pytest.mark.parametrize(
+    ("op", "function"),
+    [
+        ("cross_entropy", cross_entropy),
+        ("cross_entropy", plain_cross_entropy),
+        ("cross_entropy_backward", cross_entropy_backward),
+    ],
+)
+def test_a_right_function_passes(op, function):
+    report = softcheck.check(function, op=op, contract=CONTRACT, **QUICK)
+    assert report.verdict == "pass", report
+
+
+def test_smoothing_that_is_dropped_is_found():
+    def wrong(logits, labels, label_smoothing, ignore_index):
+        return cross_entropy(logits, labels, 0.0, ignore_index)
+
+    report = softcheck.check(wrong, op="cross_entropy", contract=CONTRACT, **QUICK)
+    assert report.verdict == "fail"
+    assert list(report.counterexample.inputs) == ["logits", "labels"]
+    assert report.data["counterexample"]["attributes"]["label_smoothing"] == 0.1
+
+
+def test_an_upstream_gradient_of_the_first_row_for_all_is_found():
+    def wrong(logits, labels, upstream):
+        return cross_entropy_backward(logits, labels, np.repeat(upstream[:1], len(upstream)))
+
+    assert softcheck.check(wrong, op="cross_entropy_backward", contract=CONTRACT, **QUICK).verdict == "fail"
+
+
+def test_a_function_that_ignores_minus_100_alone_is_not_asked_for_other_labels():
+    report = softcheck.check(plain_cross_entropy, op="cross_entropy", contract=CONTRACT, **QUICK)
+    assert "ignore=-100" in str(report.data), report
