@@ -20,8 +20,8 @@ inline Real lost_moment(const Softmax& s, const Real& largest) {
 inline ScalarThreshold<Real> entropy(const Contract& contract, const RowStatistics<Real>& row, Grants grants) {
   const Softmax s(contract, row, grants);
   const Real c_q = moment(s) + s.steps + s.sigma + s.lambda_r;
-  const Real mean = grown(c_q) * row.mean_deviation +
-                    exp(c_q) * (s.excess + s.c * (exp(s.mu) + s.a) + lost_moment(s, s.cutoff));
+  const Real mean =
+      grown(c_q) * row.mean_deviation + exp(c_q) * (s.excess + s.c * (exp(s.mu) + s.a) + lost_moment(s, s.cutoff));
   const Real parts = s.of_logarithm() + mean, h = row.log_sum + row.mean_deviation;
   return s.then_output(parts + s.u * (h + parts), h, underflow_of_a_sum(s));
 }
@@ -33,10 +33,9 @@ inline ScalarThreshold<Real> entropy_uncentred(const Contract& contract, const R
   const Real& m = row.maximum_magnitude;
   const Real c_q = moment(s) + lambda_of(s.g) + s.sigma + s.lambda_r;
   const Real of_x = m + row.mean_deviation;
-  const Real excess = s.t * (m * row.mean_deviation + row.mean_square_deviation) +
-                      square(s.t) / 2 * exp(s.mu) * (m * s.v + s.l);
-  const Real mean =
-      grown(c_q) * of_x + exp(c_q) * (excess + s.c * (exp(s.mu) + s.a) + lost_moment(s, m + s.cutoff));
+  const Real excess =
+      s.t * (m * row.mean_deviation + row.mean_square_deviation) + square(s.t) / 2 * exp(s.mu) * (m * s.v + s.l);
+  const Real mean = grown(c_q) * of_x + exp(c_q) * (excess + s.c * (exp(s.mu) + s.a) + lost_moment(s, m + s.cutoff));
   const Real parts = s.of_logarithm() + s.g * m + s.c + mean;
   Real first = parts + s.u * (m + row.log_sum + of_x + parts);
   if (!((m + first).upper_double() < properties(s.format).largest)) first = none();
@@ -75,8 +74,8 @@ inline ScalarThreshold<Real> entropy_of_logarithms(const Contract& contract, con
   const Softmax s(inner, row, grants);
   const Real C = s.numerator() + s.sigma + (s.reciprocal ? 2 : 1) * s.lambda;
   const Real a = C + 2 * b + s.mu + (s.h + 1) * s.lambda, h = row.log_sum + row.mean_deviation;
-  const Real tilted = s.excess + row.log_sum * grown(s.mu) + b * exp(s.mu) +
-                      logarithm.slope * (row.mean_deviation + s.excess);
+  const Real tilted =
+      s.excess + row.log_sum * grown(s.mu) + b * exp(s.mu) + logarithm.slope * (row.mean_deviation + s.excess);
   const Real lost = (2 * s.lost_item + 3 * s.omega_m) * (s.cutoff + 1 + b) + s.omega_a;
   return Arithmetic(contract).then_output(grown(a) * h + exp(a) * tilted, h, s.n * lost * exp(a));
 }

@@ -34,12 +34,11 @@ inline std::vector<RowStatistics<Enclosure>> rows() {
     std::uint64_t size, visible, rescalings;
     double theta, log_sum, mean, square, maximum, largest, logsumexp;
   };
-  for (const Numbers& x : {Numbers{1, 1, 0, 1, 0, 0, 0, 0.25, 0.25, 0.25},
-                           Numbers{6, 4, 2, 1, 1.25, 0.5, 1.5, 3, 4, 4.25},
-                           Numbers{9, 9, 3, 0.3, 0.75, 0.875, 2.25, 1.5, 7, 2.25},
-                           Numbers{5, 2, 0, 4, 0.5, 0.25, 0.375, 0.125, 1, 0.625},
-                           Numbers{40, 33, 1, 0.5, 2.5, 0.75, 1.25, 0, 5, 2.5},
-                           Numbers{30000, 20000, 0, 1, 9.75, 0.125, 0.25, 1, 2, 10.75}}) {
+  for (const Numbers& x :
+       {Numbers{1, 1, 0, 1, 0, 0, 0, 0.25, 0.25, 0.25}, Numbers{6, 4, 2, 1, 1.25, 0.5, 1.5, 3, 4, 4.25},
+        Numbers{9, 9, 3, 0.3, 0.75, 0.875, 2.25, 1.5, 7, 2.25}, Numbers{5, 2, 0, 4, 0.5, 0.25, 0.375, 0.125, 1, 0.625},
+        Numbers{40, 33, 1, 0.5, 2.5, 0.75, 1.25, 0, 5, 2.5},
+        Numbers{30000, 20000, 0, 1, 9.75, 0.125, 0.25, 1, 2, 10.75}}) {
     result.push_back({x.size, x.visible, x.rescalings, x.theta, Enclosure(x.log_sum), Enclosure(x.mean),
                       Enclosure(x.square), Enclosure(x.maximum), Enclosure(x.largest), Enclosure(x.logsumexp)});
   }

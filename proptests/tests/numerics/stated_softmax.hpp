@@ -9,14 +9,14 @@ struct Softmax : Arithmetic {
   RowStatistics<Real> row;
   bool online, reciprocal;
   Real n, R, h;
-  Real steps;                // A' lambda
-  Real t, g, c;              // the argument: t D + c; the scaled maximum: g |m| / theta
-  Real lambda_w, lambda_s;   // weights=, total=
-  Real lost_item;            // omega_x, and what weights= adds
-  Real v, l, mu, excess;     // (2) to (4)
-  Real a, sigma, lambda_r;   // B1, B6's reciprocal
-  Real rescaling;            // R (lambda_E + lambda)
-  Real late;                 // lambda_E + lambda where a numerator is rescaled late
+  Real steps;               // A' lambda
+  Real t, g, c;             // the argument: t D + c; the scaled maximum: g |m| / theta
+  Real lambda_w, lambda_s;  // weights=, total=
+  Real lost_item;           // omega_x, and what weights= adds
+  Real v, l, mu, excess;    // (2) to (4)
+  Real a, sigma, lambda_r;  // B1, B6's reciprocal
+  Real rescaling;           // R (lambda_E + lambda)
+  Real late;                // lambda_E + lambda where a numerator is rescaled late
 
   Softmax(const Contract& contract, const RowStatistics<Real>& statistics, Grants grants = Grants::all)
       : Arithmetic(contract), row(statistics), reciprocal(grants == Grants::all) {
@@ -74,6 +74,7 @@ struct Softmax : Arithmetic {
       if (!read_exactly) lost = lost + omega_m / theta;
       if (read_exactly && flushed) lost = lost + smallest_normal / theta;
       c = (1 + t) * 2 * (moved + lost) + (R + 1) * omega_a;
+      if (t.upper_double() > 0.25) t = g = c = none();
       return;
     }
     g = grown(Real(std::max(contract.exp_argument_error + more - 1, 0.0)) * lambda + in_double);
@@ -82,7 +83,10 @@ struct Softmax : Arithmetic {
       conversion = 2 * omega_m / theta + 2 * u * row.largest_magnitude;
       if (!(row.largest_magnitude.upper_double() * row.theta < p.largest / 2)) conversion = none();
     }
-    c = (1 + t) * conversion + (R + 1) * (scaled ? (1 + t) * omega_a / theta + omega_m : omega_a);
+    const Real step = scaled ? (1 + t) * omega_a / theta + omega_m : omega_a;
+    c = (1 + t) * conversion + (R + 1) * step;
+    // The theorems' premises.
+    if (t.upper_double() > 0.25 || step.upper_double() > 0.5) t = g = c = none();
   }
 
   void sum() {

@@ -49,8 +49,8 @@ TEST(StatedBounds, OfSoftmaxAndEntropyAreTheDocuments) {
   for (const stated::Setting& setting : stated::settings) {
     const Contract contract = parse_contract(setting.words, setting.input, setting.output);
     for (const RowStatistics<Real>& row : stated::rows()) {
-      const std::string what =
-          std::string(setting.words) + " n=" + std::to_string(row.visible) + " theta=" + std::to_string(row.theta) + " ";
+      const std::string what = std::string(setting.words) + " n=" + std::to_string(row.visible) +
+                               " theta=" + std::to_string(row.theta) + " ";
       for (const Grants grants : {Grants::all, Grants::none}) compare_bounds(contract, row, grants, what);
       promised += stated::promises(entropy_error(contract, row).total());
       // The most that one coefficient may exceed 1 by, and an entropy fall below 0.
