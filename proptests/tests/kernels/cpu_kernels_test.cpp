@@ -222,8 +222,13 @@ TEST(CpuKernels, TheEntropyOfASharpRowIsRelativelyAccurate) {
       logits[0] = static_cast<float>(-d);
       logits[n - 1] = 0;
       const double weight = std::exp(-d), exact = std::log1p(weight) + weight * d / (1 + weight);
-      const double got = run_row<float>("softcheck_entropy", dtype_of<float>(), logits)[0];
-      EXPECT_LE(std::fabs(got - exact), (d + 7) * unit * exact) << "n = " << n << " d = " << d;
+      // Rows of a batch have a pass of their own.
+      for (const std::int64_t rows : {1, 16}) {
+        Tensor<float> in(dtype_of<float>(), {rows, static_cast<std::int64_t>(n)}), out(dtype_of<float>(), {rows});
+        for (std::int64_t r = 0; r < rows; ++r) in.set_row(r, logits);
+        run_call("softcheck_entropy", {&in.view}, {&out.view});
+        EXPECT_LE(std::fabs(out.at(rows - 1) - exact), (d + 7) * unit * exact) << rows << " of " << n << " d = " << d;
+      }
     }
   }
 }

@@ -62,6 +62,20 @@ TEST(StatedRows, StatisticsAreThoseOfTheRow) {
   expect_same(row_statistics<Real>(RowOracle(std::vector<double>{9, -1}, 1)).largest_magnitude, Real(9), "the maximum");
 }
 
+TEST(StatedRows, UpperBoundsOfTheStatisticsAreTheNextDoubles) {
+  const RowOracle oracle(std::vector<double>{-6, 0.5, -infinity, -2}, 2);
+  const auto exact = row_statistics<Real>(oracle, 3, 2);
+  const auto bound = row_statistics<UpperBound>(oracle, 3, 2);
+  for (const auto& of : {std::pair{&exact.log_sum, &bound.log_sum},
+                         {&exact.mean_deviation, &bound.mean_deviation},
+                         {&exact.mean_square_deviation, &bound.mean_square_deviation},
+                         {&exact.maximum_magnitude, &bound.maximum_magnitude},
+                         {&exact.largest_magnitude, &bound.largest_magnitude},
+                         {&exact.logsumexp_magnitude, &bound.logsumexp_magnitude}}) {
+    EXPECT_EQ(of.second->value(), of.first->upper_double());
+  }
+}
+
 TEST(StatedRows, LimitsAreThoseOfTheFormats) {
   EXPECT_EQ(overflow_limit(words("acc=f32", Format::f16)), 32752);
   EXPECT_EQ(overflow_limit(parse_contract("acc=f16", Format::f32, Format::f32)), 32752);
@@ -128,6 +142,12 @@ TEST(StatedRows, RescalingsBehindASoftcapCountNearTies) {
   EXPECT_EQ(count("sum=sequential", {0, 2, 2 - 1.5 * e, 0}), 2U);
   EXPECT_EQ(count("sum=sequential", {0, 2, 2 - 4 * e, 0}), 2U);
   EXPECT_EQ(count("sum=sequential", {2, 2 - 1.5 * e, 0}), 2U);
+  // In f64 the double tanh errs as much as a kernel's: 2^-49 of the cap more.
+  const Contract wide = words("acc=f64 sum=sequential", Format::f64);
+  const double both = softcap_error(wide, options) + 0x1p-49 * 8;
+  EXPECT_EQ(cross_entropy_rescalings(wide, options, std::vector<double>{0, -1.8 * both}), 1U);
+  EXPECT_EQ(cross_entropy_rescalings(wide, options, std::vector<double>{0, -2.2 * both}), 1U);
+  EXPECT_EQ(cross_entropy_rescalings(wide, options, std::vector<double>{0, -1.8 * both, -3.6 * both}), 2U);
 }
 
 }  // namespace

@@ -74,6 +74,25 @@ TEST(BoundsDomain, NothingIsPromisedWhereTheArgumentsErrorIsTooSteepForTheTheore
   EXPECT_TRUE(std::isinf(bound_at("acc=bf16 exp=E:2,A:56 sum=tree theta=before", Format::bf16, 0.5)));
 }
 
+TEST(BoundsDomain, NothingIsPromisedWhereADifferenceOverflowsBeforeItIsScaled) {
+  // f16: half its largest number is 32752. The exponential of a difference that overflows is 0 only below theta = 984.
+  const auto slope = [](double magnitude, double theta) {
+    const RowStatistics<UpperBound> row{
+        4, 4, 0, theta, UpperBound(1.0), UpperBound(0.5), UpperBound(0.5), UpperBound(0.0), UpperBound(magnitude)};
+    const Contract contract = parse_contract("acc=f16 exp=1ulp sum=tree subnormal=kept", Format::f16, Format::f16);
+    return upper(RoundingModel<UpperBound>(contract, row, Grants::all).slope);
+  };
+  EXPECT_TRUE(std::isfinite(slope(16, 2000)));
+  EXPECT_TRUE(std::isinf(slope(17, 2000)));
+  EXPECT_TRUE(std::isfinite(slope(60, 900)));
+  EXPECT_TRUE(std::isinf(slope(60, 1000)));
+  // 1 / theta has to be a normal number, and twice that.
+  EXPECT_TRUE(std::isfinite(slope(1, 8191)));
+  EXPECT_TRUE(std::isinf(slope(1, 8192)));
+  EXPECT_TRUE(std::isfinite(slope(1, 0x1p-14)));
+  EXPECT_TRUE(std::isinf(slope(1, 0x1p-15)));
+}
+
 TEST(BoundsDomain, NothingIsPromisedWhereADifferenceLosesMoreThanHalf) {
   // (1 + t) 2^-14 / theta + 2^-14 <= 1/2, about theta >= 1.2227e-4.
   const char* flushed = "acc=f16 exp=1ulp sum=tree subnormal=flushed";
