@@ -145,9 +145,11 @@ TEST(StatedRows, RescalingsBehindASoftcapCountNearTies) {
   // In f64 the double tanh errs as much as a kernel's: 2^-49 of the cap more.
   const Contract wide = words("acc=f64 sum=sequential", Format::f64);
   const double both = softcap_error(wide, options) + 0x1p-49 * 8;
-  EXPECT_EQ(cross_entropy_rescalings(wide, options, std::vector<double>{0, -1.8 * both}), 1U);
-  EXPECT_EQ(cross_entropy_rescalings(wide, options, std::vector<double>{0, -2.2 * both}), 1U);
-  EXPECT_EQ(cross_entropy_rescalings(wide, options, std::vector<double>{0, -1.8 * both, -3.6 * both}), 2U);
+  const auto around = [&](double gap) {
+    return cross_entropy_rescalings(wide, options, std::vector<double>{-gap, 0, -gap});
+  };
+  EXPECT_EQ(around(1.8 * both), 2U);
+  EXPECT_EQ(around(2.2 * both), 1U);
 }
 
 }  // namespace
