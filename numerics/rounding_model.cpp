@@ -101,6 +101,7 @@ void RoundingModel<T>::set_argument(const Contract& contract, const RowStatistic
   // So does a difference that underflows before it is scaled.
   const T step = scaled ? (1 + slope) * sum_floor * over_theta + product_floor : sum_floor;
   argument_floor = argument_floor + steps * step;
+  keep_to_theorems(step);
 }
 
 // theta=before: every x / theta is rounded by itself; the rest is a kernel at theta = 1 of what came of that.
@@ -127,6 +128,15 @@ void RoundingModel<T>::set_scaled_logits(const Contract& contract, const RowStat
   if (converted) lost = lost + product_floor * reciprocal_of<T>(row.theta);
   if (!converted && flushed_) lost = lost + T(p.smallest_normal) * reciprocal_of<T>(row.theta);
   argument_floor = (1 + slope) * 2 * (shift_of_logits + lost) + (rescalings + T(1)) * sum_floor;
+  keep_to_theorems(sum_floor);
+}
+
+// What the theorems ask of an arithmetic (sound in theory/proofs/floating_point/standard_model.v): nothing is proved
+// for steeper arguments, nor where one difference loses more.
+template <class T>
+void RoundingModel<T>::keep_to_theorems(const T& step) {
+  if (upper(slope) <= 0.25 && upper(step) <= 0.5) return;
+  slope = scaling = argument_floor = unbounded<T>();
 }
 
 template <class T>

@@ -77,6 +77,7 @@ struct RoundingModel : OperationModel<T> {
   void set_stored(const Contract& contract);
   void set_argument(const Contract& contract, const RowStatistics<T>& row);
   void set_scaled_logits(const Contract& contract, const RowStatistics<T>& row);
+  void keep_to_theorems(const T& step);
   void set_row(const Contract& contract, const RowStatistics<T>& row);
   void set_quotient(const RowStatistics<T>& row);
   Format accumulator_;

@@ -9,11 +9,13 @@
 #include "certificates_oracle.hpp"
 #include "experiments/certificates/gelu.hpp"
 #include "numerics/ball_matrix.hpp"
+#include "numerics/decision.hpp"
 
 namespace softcheck::experiments {
 namespace {
 
 using Eigen::MatrixXd;
+using numerics::Decision;
 using numerics::Enclosure;
 using numerics::PrecisionScope;
 
@@ -123,6 +125,18 @@ TEST(CertifiedArithmetic, WrongGelusAreMissed) {
                 slope_at),
             std::nullopt)
       << "a radius too small";
+}
+
+TEST(CertifiedArithmetic, GeluOfABallHoldsWhereItIsSteeperThanOne) {
+  const PrecisionScope scope(160);
+  for (const double middle : {0.9, 1.2, 1.414, 1.8}) {
+    const numerics::BallMatrix ball{Eigen::MatrixXd::Constant(1, 1, middle), Eigen::MatrixXd::Constant(1, 1, 0x1p-7)};
+    const numerics::BallMatrix image = gelu(ball);
+    for (const double x : {middle - 0x1p-7, middle + 0x1p-7}) {
+      const Enclosure off = abs(gelu(Enclosure(x)) - Enclosure(image.middle(0, 0)));
+      EXPECT_EQ(less_equal(off, Enclosure(image.radius(0, 0))), Decision::proved) << x;
+    }
+  }
 }
 
 // The sign of gelu''/(2 sech^2(u) s): 1 + 6 c x^2 - s x (1 + 3 c x^2)^2 tanh(u).

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "numerics/adaptive_oracle.hpp"
+#include "numerics/rounding.hpp"
 #include "numerics/row_oracle.hpp"
 #include "proptests/generators/row.hpp"
 
@@ -129,6 +130,21 @@ TEST(RowJudge, ThresholdsAsWideAsTheValuesAreVacuous) {
   for (const Op op : {Op::softmax, Op::logsumexp, Op::entropy}) {
     const std::vector<double> got = ideal(op, Format::bf16, logits, 1);
     EXPECT_TRUE(judge_row(op, contract, logits, 1, got, "").vacuity.too_many()) << to_string(op);
+  }
+}
+
+TEST(RowJudge, GrantsDoNotMakeARowVacuous) {
+  // A rising row: a running maximum may be rescaled 299 times, which no kernel has to use. In bf16 the threshold with
+  // these grants is wider than the values, and the one without is not.
+  std::vector<double> logits(48);
+  for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<double>(i) / 4;
+  const Contract contract = parse_contract("acc=bf16 sum=sequential", Format::bf16, Format::bf16);
+  const auto row = row_statistics<UpperBound>(RowOracle(logits), rescaling_count(contract, logits));
+  ASSERT_TRUE(is_vacuous(upper(softmax_error(contract, row).constant), 1));
+  ASSERT_FALSE(is_vacuous(upper(softmax_error(contract, row, Grants::none).constant), 1));
+  for (const Op op : {Op::softmax, Op::logsumexp}) {
+    EXPECT_FALSE(judge_row(op, contract, logits, 1, ideal(op, Format::bf16, logits, 1), "").vacuity.too_many())
+        << to_string(op);
   }
 }
 

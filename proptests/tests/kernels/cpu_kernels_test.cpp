@@ -212,6 +212,27 @@ TEST(CpuKernels, EmptyRowsAndEmptyBatchesAreDefined) {
 }
 
 // Fig. 4: beta = 1 where the polynomial is below 1, that is below 0.8485 and above 5.9445 nats.
+// kernels/README.md: an entropy is relatively accurate, however sharp its row. H = ln(1 + w) + w d / (1 + w) with w =
+// e^-d. The computed w may err by 2 u + d u, T by three roundings more, and the output by one.
+TEST(CpuKernels, TheEntropyOfASharpRowIsRelativelyAccurate) {
+  constexpr double unit = 0x1p-24;
+  for (const std::size_t n : {2, 3, 17}) {
+    for (double d = 10; d <= 40; d += 0.25) {
+      std::vector<float> logits(n, -infinity);
+      logits[0] = static_cast<float>(-d);
+      logits[n - 1] = 0;
+      const double weight = std::exp(-d), exact = std::log1p(weight) + weight * d / (1 + weight);
+      // Rows of a batch have a pass of their own.
+      for (const std::int64_t rows : {1, 16}) {
+        Tensor<float> in(dtype_of<float>(), {rows, static_cast<std::int64_t>(n)}), out(dtype_of<float>(), {rows});
+        for (std::int64_t r = 0; r < rows; ++r) in.set_row(r, logits);
+        run_call("softcheck_entropy", {&in.view}, {&out.view});
+        EXPECT_LE(std::fabs(out.at(rows - 1) - exact), (d + 7) * unit * exact) << rows << " of " << n << " d = " << d;
+      }
+    }
+  }
+}
+
 TEST(CpuKernels, AdaptiveTemperatureLeavesSharpAndDispersedRowsAlone) {
   std::vector<float> sharp(200, -12.0f);  // 199 e^-12 (1 + 12) nats, about 0.016
   sharp[77] = 0;

@@ -222,6 +222,23 @@ TEST(RowFilter, TheBoundStaysBelowFortyUnitsAtEveryLength) {
   }
 }
 
+TEST(RowFilter, TheErrorOfAnElementIsTheDerivedOne) {
+  // docs/tolerances/cascade.md: 6 roundings and the sum's error, all times 1 + 2^-10 or a little more.
+  const std::vector<double> logits{0, -0.5, -3, -1.25, -2};
+  for (const double theta : {1.0, 0.3}) {
+    const FilterStatistics of = numerics::filter_row(logits, theta);
+    const double unit = 0x1p-53, relative_sum = of.sum_minus_one.error / (1 + of.sum_minus_one.value);
+    const double stated = 6 * unit + relative_sum, of_argument = theta == 1 ? unit : 2 * unit;
+    EXPECT_GE(of.element_constant, stated);
+    EXPECT_LE(of.element_constant, stated * (1 + 0x1p-6));
+    EXPECT_GE(of.element_per_deviation, of_argument);
+    EXPECT_LE(of.element_per_deviation, of_argument * (1 + 0x1p-6));
+  }
+  // Equal logits: the reciprocal of their number, and the product.
+  EXPECT_EQ(numerics::filter_row(std::vector<double>(4, 1.5), 1).element_constant, 0);
+  EXPECT_EQ(numerics::filter_row(std::vector<double>(3, 1.5), 1).element_constant, 2 * 0x1p-53);
+}
+
 TEST(RowFilter, WrongCallsAreNamed) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "numerics/integer_gram.hpp"
+#include "numerics/scaled_matrix.hpp"
 #include "numerics/singular_value.hpp"
 #include "numerics/verified_cholesky.hpp"
 #include "proptests/tests/numerics/singular_value_inertia.hpp"
@@ -141,6 +142,25 @@ TEST(VerifiedCholesky, BoundsWhatItsFactorMisses) {
   }
   // The residual as computed, without the account of its own rounding, is no bound.
   EXPECT_GT(beyond_computed, 0);
+}
+
+TEST(VerifiedCholesky, ItsResidualHasEveryTermOfItsDerivation) {
+  // shift - S is diag(9, 4, 1) times a power of four, whose factor is exact: what is computed is 0. Among the smallest
+  // numbers what underflows outweighs the roundings.
+  const PrecisionScope precision(113);
+  for (const int exponent : {0, -1060}) {
+    const double scale = std::ldexp(1.0, exponent);
+    MatrixXd symmetric = MatrixXd::Zero(3, 3);
+    symmetric.diagonal() << scale, 6 * scale, 9 * scale;
+    const VerifiedCholesky cholesky = verified_cholesky(symmetric, 10 * scale);
+    ASSERT_TRUE(cholesky.factored);
+    const Enclosure evaluation = 1 - rounding_gamma(6), largest(9 * scale);
+    const Enclosure rounding = rounding_gamma(4) * (largest + largest) / evaluation;
+    const Enclosure stated =
+        rounding + 5 * underflow_loss(4) + Enclosure::power_of_two(-53) * largest;  // n + 2 sums of n + 1 products
+    EXPECT_FALSE((cholesky.residual - stated * (1 - Enclosure::power_of_two(-60))).certainly_negative()) << exponent;
+    EXPECT_FALSE((stated * (1 + Enclosure::power_of_two(-60)) - cholesky.residual).certainly_negative()) << exponent;
+  }
 }
 
 TEST(IntegerGram, LeavesWhatItsPrecisionCannotTellUndecided) {

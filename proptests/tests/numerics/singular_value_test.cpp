@@ -11,6 +11,7 @@
 
 #include "numerics/fp_environment.hpp"
 #include "numerics/gram_iteration.hpp"
+#include "numerics/scaled_matrix.hpp"
 #include "proptests/tests/numerics/singular_value_inertia.hpp"
 #include "proptests/tests/numerics/singular_value_matrices.hpp"
 #if defined(__x86_64__)
@@ -133,6 +134,17 @@ TEST(LargestSingularValue, EnclosesThatOfIntegersTooLargeForExactProducts) {
   MatrixXd matrix(2, 2);
   matrix << large, large, large, -large;
   expect_proved(matrix);
+}
+
+TEST(LargestSingularValue, AllowsForTheRoundingOfItsGramMatrix) {
+  // Products that are not exact, in one row: sigma^2 = 4096 x^2. The upper end allows for gamma_k sum |a||a| of it.
+  const double x = 1.0 / 3;
+  MatrixXd matrix = MatrixXd::Zero(2, 4096);
+  matrix.row(0).setConstant(x);
+  const PrecisionScope precision(256);
+  const Enclosure sigma_squared = 4096 * square(Enclosure(x));
+  const Enclosure allowed = square(Enclosure(largest_singular_value(matrix).upper)) - sigma_squared;
+  EXPECT_EQ(less_equal(rounding_gamma(4096) * sigma_squared, allowed), Decision::proved);
 }
 
 TEST(LargestSingularValue, OfATwoByTwoMatrixMeetsTheClosedForm) {

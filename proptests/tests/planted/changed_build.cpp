@@ -99,11 +99,13 @@ const std::vector<std::string>& ChangedBuild::objects_with(const std::filesystem
   std::string list = shell_word(places_.ninja) + " -C " + shell_word(places_.build.string()) + " -t deps";
   for (const std::string& object : objects_) list += " " + object;
   std::istringstream lines(checked(list, "ninja does not know what objects depend on"));
-  const std::string wanted = "    " + (places_.source / file).string();
+  const std::filesystem::path wanted = places_.source / file;
   std::string object;
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty() && line[0] != ' ') object = line.substr(0, line.find(':'));
-    if (line == wanted) found->second.push_back(object);
+    if (!line.starts_with("    ")) continue;
+    // Under ccache the compiler names what it read relative to the build.
+    if ((places_.build / line.substr(4)).lexically_normal() == wanted) found->second.push_back(object);
   }
   return found->second;
 }

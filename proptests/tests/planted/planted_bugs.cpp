@@ -1,10 +1,12 @@
 // planted_bugs NINJA SOURCE BUILD TARGET TABLE SCRATCH [ID...]: plants the bugs of a table in our own code, one at a
 // time, and demands that the test named beside each fails; without a bug the same tests must pass. A few of the bugs,
-// or all of them where SOFTCHECK_EFFORT=deep, or those named. Exit: 0 all were caught, 1 not, 2 usage.
+// or all of them where SOFTCHECK_EFFORT=deep, or those named. Where SOFTCHECK_PLANTED_LOG names a file, every bug that
+// is caught is noted there, and a later run skips it. Exit: 0 all were caught, 1 not, 2 usage.
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <set>
 #include <sstream>
@@ -122,11 +124,38 @@ std::vector<Bug> chosen(const Places& places, const std::vector<Bug>& all, const
   return bugs;
 }
 
+/// The bugs that an earlier, interrupted run has caught.
+class Log {
+ public:
+  Log() {
+    const char* name = std::getenv("SOFTCHECK_PLANTED_LOG");
+    if (name == nullptr) return;
+    std::ifstream in(name);
+    for (std::string id; std::getline(in, id);) caught_.insert(id);
+    out_.open(name, std::ios::app);
+    if (!out_) throw std::runtime_error("cannot write " + std::string(name) + ", which SOFTCHECK_PLANTED_LOG names");
+  }
+  bool has(const Bug& bug) const { return caught_.contains(bug.id); }
+  void note(const Bug& bug) {
+    if (out_.is_open()) out_ << bug.id << std::endl;
+  }
+
+ private:
+  std::set<std::string> caught_;
+  std::ofstream out_;
+};
+
 int run(const Places& places, const std::filesystem::path& table, const std::set<std::string>& ids) {
   const std::vector<Bug> all = read_table(table), bugs = chosen(places, all, ids);
+  Log log;
   ChangedBuild build(places);
   check_control(build, places, bugs);
-  const auto caught = std::count_if(bugs.begin(), bugs.end(), [&](const Bug& b) { return try_bug(build, places, b); });
+  const auto caught = std::count_if(bugs.begin(), bugs.end(), [&](const Bug& bug) {
+    if (log.has(bug)) return true;
+    const bool found = try_bug(build, places, bug);
+    if (found) log.note(bug);
+    return found;
+  });
   std::filesystem::remove_all(places.scratch);
   std::cout << "planted bugs, " << table.stem().string() << ": " << caught << " of " << bugs.size() << " caught; "
             << all.size() - bugs.size() << " more with SOFTCHECK_EFFORT=deep; " << cpu_seconds() << " s of CPU"

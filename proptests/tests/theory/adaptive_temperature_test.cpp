@@ -71,5 +71,15 @@ TEST(AdaptiveTemperature, TheEpsilonGapOfEqualLogitsIsKnown) {
   EXPECT_TRUE(epsilon_gap(LevelRow(std::vector<double>(4, 1.0)), 1, epsilon).overlaps(log1p(4 * epsilon)));
 }
 
+TEST(AdaptiveTemperature, TheEpsilonGapsClaimAllowsABillionthAnItem) {
+  const std::vector<numerics::Certificate> claims = certify_epsilon_gap(LevelRow(std::vector<double>{1, 1, 0}), 1);
+  ASSERT_EQ(claims.size(), 2U);
+  EXPECT_TRUE(claims[0].left.contains(0.0));
+  EXPECT_TRUE(claims[0].right.overlaps(claims[1].left));
+  EXPECT_TRUE(claims[1].right.overlaps(3 * Enclosure::decimal("1e-9")));
+  EXPECT_TRUE(
+      claims[1].left.overlaps(epsilon_gap(LevelRow(std::vector<double>{1, 1, 0}), 1, Enclosure::decimal("1e-9"))));
+}
+
 }  // namespace
 }  // namespace softcheck::theory

@@ -55,6 +55,23 @@ TEST(EntropyBounds, TheLeastEntropyIsFoundAmongAllCounts) {
   }
 }
 
+TEST(EntropyBounds, TheFloorIsThatOfTheLastCountToo) {
+  const numerics::PrecisionScope scope(256);
+  int last_is_least = 0;
+  for (std::uint64_t n = 3; n < 40; ++n) {
+    for (const double delta : {0.5, 1.0, 2.5, 4.0, 6.0}) {
+      const CountRange range = least_entropy_counts(n, {delta, 0});
+      const Enclosure least = entropy_floor(n, {delta, 0});
+      const Enclosure first = two_level_entropy(n, range.first, Enclosure(delta));
+      const Enclosure last = two_level_entropy(n, range.last, Enclosure(delta));
+      EXPECT_NE(less(first, least), Decision::proved) << n << " " << delta;
+      EXPECT_NE(less(last, least), Decision::proved) << n << " " << delta;
+      last_is_least += less(last, first) == Decision::proved ? 1 : 0;
+    }
+  }
+  EXPECT_GT(last_is_least, 10);
+}
+
 TEST(EntropyBounds, BalancedRowsOfTwoValuesAreTheWorstCaseOfTheQuadraticFloor) {
   // As delta -> 0 the floor is used up: the gap is of fourth order.
   const auto all = certify_entropy_bounds(LevelRow(std::vector<double>{0, 0x1p-20}), 1);

@@ -5,11 +5,13 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "proptests/corpus.hpp"
 #include "proptests/generators/row.hpp"
+#include "proptests/judge/evidence.hpp"
 #include "proptests/report.hpp"
 
 namespace softcheck::proptests {
@@ -142,6 +144,48 @@ TEST(Report, JsonHoldsVerdictClaimsAndBothEndsOfEnclosures) {
   ASSERT_EQ(failed["left"]["enclosure"].size(), 2U);
   EXPECT_EQ(std::stod(failed["left"]["enclosure"][0].get<std::string>()), 3.0);
   EXPECT_EQ(std::stod(failed["left"]["enclosure"][1].get<std::string>()), 3.0);
+}
+
+TEST(Report, JsonOfAnEvidenceHasEveryKey) {
+  KernelEvidence evidence;
+  evidence.asked.case_text = "a case";
+  evidence.asked.remark = "a remark";
+  evidence.asked.row = 4;
+  evidence.asked.row_text = "a row";
+  ShownValue value;
+  value.item = 7;
+  value.expected = numerics::Enclosure(0.25);
+  value.due = "NaN";
+  value.got = 0.5;
+  value.ulps = 3;
+  evidence.value = value;
+  evidence.ending = CallEnding{CallEnd::crashed, "signal 11", {"a line"}};
+  numerics::Certificate certificate;
+  certificate.claim = "kernel.toy";
+  certificate.verdict = Verdict::violated;
+  certificate.evidence = std::make_shared<KernelEvidence>(evidence);
+  ReportRow failed = row("kernel.toy", ReportVerdict::fail);
+  failed.failed.push_back(certificate);
+  const nlohmann::json shown = nlohmann::json::parse(to_json(Report{{failed}}))["claims"][0]["failed"][0];
+  for (const char* key :
+       {"claim", "verdict", "left", "relation", "right", "slack", "precision", "witness", "evidence"}) {
+    EXPECT_TRUE(shown.contains(key)) << key;
+  }
+  const nlohmann::json& told = shown["evidence"];
+  EXPECT_EQ(told["case"], "a case");
+  EXPECT_EQ(told["remark"], "a remark");
+  EXPECT_EQ(told["row"], 4);
+  EXPECT_EQ(told["row_text"], "a row");
+  EXPECT_EQ(told["end"], "crashed");
+  EXPECT_EQ(told["death"], "signal 11");
+  EXPECT_EQ(told["printed"], nlohmann::json::array({"a line"}));
+  EXPECT_EQ(told["value"]["item"], 7);
+  EXPECT_EQ(told["value"]["expected"]["lower"], 0.25);
+  EXPECT_EQ(told["value"]["due"], "NaN");
+  EXPECT_EQ(told["value"]["got"], 0.5);
+  EXPECT_EQ(told["value"]["got_text"], numerics::hex_float(0.5));
+  EXPECT_EQ(told["value"]["ulps"], 3);
+  EXPECT_EQ(told["value"]["format"], "f32");
 }
 
 TEST(Report, JunitIsEscapedAndCountsWhatDidNotHold) {

@@ -206,6 +206,27 @@ TEST(PropertyRunner, AShrinkThatFailsInAnotherWayIsNotTaken) {
   }
 }
 
+TEST(PropertyRunner, AReplayedFailureIsShrunkToNoOtherFailure) {
+  PropertyOf<RowCase> property{"Toy", "FailsTwice", {"toy.claim"}, row_cases(), [](const RowCase& row_case) {
+                                 if (row_case.row.size() < 5) throw std::invalid_argument("other: too few items");
+                                 return Certificates{certificate("toy.claim", Verdict::violated)};
+                               }};
+  property.shrinkable = [](const RowCase& row_case) {
+    return rc::shrinkable::shrinkRecur(row_case, [](const RowCase& from) { return shrink_row_case(from, {}); });
+  };
+  const std::string text = "row f32 theta=0x1p+0 0x1p+0*50";
+  Counterexample smallest = Property(property).replay(text, 600).counterexample.value();
+  EXPECT_EQ(smallest.error, "");
+  EXPECT_EQ(smallest.size, 5U);
+  // Nor is the case that a failure names taken where it fails otherwise.
+  property.pointed_at = [](const RowCase&, const Certificates&) {
+    return std::vector<RowCase>{{RunLengthRow({{1, 2}}), 1, {}, ""}};
+  };
+  smallest = Property(property).replay(text, 600).counterexample.value();
+  EXPECT_EQ(smallest.error, "");
+  EXPECT_EQ(smallest.size, 5U);
+}
+
 TEST(PropertyRunner, AClaimOutsideTheListIsAnError) {
   const Property property(PropertyOf<RowCase>{"Toy", "Strays", {"toy.claim"}, row_cases(), [](const RowCase&) {
                                                 return Certificates{certificate("toy.other", Verdict::proved)};

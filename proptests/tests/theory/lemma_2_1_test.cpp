@@ -62,6 +62,16 @@ TEST(Lemma21, TheDispersionLengthIsTheSmallestOne) {
   EXPECT_EQ(*dispersion_length({5, 0, 0.5}, 0.1).items, 198240U);
 }
 
+TEST(Lemma21, TheClaimOfTheDispersionLengthIsAboutTheNextLengths) {
+  // Of 198241 items, and of 198239.
+  const std::vector<numerics::Certificate> claims = certify_dispersion_length({10, 0}, 0.1);
+  ASSERT_EQ(claims.size(), 2U);
+  EXPECT_TRUE(claims[0].left.overlaps(lemma_2_1_sharp_bounds(std::uint64_t{198241}, Enclosure(10)).upper));
+  EXPECT_TRUE(claims[1].right.overlaps(lemma_2_1_sharp_bounds(std::uint64_t{198239}, Enclosure(10)).upper));
+  EXPECT_TRUE(claims[0].right.contains(0.1));
+  EXPECT_TRUE(claims[1].left.contains(0.1));
+}
+
 TEST(Lemma21, HugeDispersionLengthsAreLogarithms) {
   const DispersionLength length = dispersion_length({100, 0}, 0.5);
   EXPECT_FALSE(length.items);

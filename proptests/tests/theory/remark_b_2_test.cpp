@@ -56,5 +56,19 @@ TEST(RemarkB2, RefusesSymbolsItDoesNotKnow) {
   EXPECT_THROW(ForgettingBounds(model, 0, 1).forgetting_length(0), std::invalid_argument);
 }
 
+TEST(RemarkB2, TheForgettingLengthIsNotSoughtWhereItsBoundStillGrows) {
+  // (1 + ln n)^l / n falls from n = e^(l - 1) on: with five layers from 2^6, though every length keeps so wide a
+  // tolerance.
+  SmallTransformerShape shape = shape_with(AttentionMask::gpt);
+  for (const auto& [depth, length] : {std::pair{1, 2.0}, {2, 4.0}, {3, 16.0}, {5, 128.0}}) {
+    shape.depth = static_cast<std::size_t>(depth);
+    const auto model = small_transformer(shape);
+    const auto least = ForgettingBounds(model, 1, 0).forgetting_length(0x1p1000);
+    EXPECT_TRUE(least.contains(length)) << depth << " " << least;
+  }
+  const auto bert = small_transformer(shape_with(AttentionMask::bert));
+  EXPECT_TRUE(ForgettingBounds(bert, 0, 1).forgetting_length(0x1p1000).contains(1.0));
+}
+
 }  // namespace
 }  // namespace softcheck::theory

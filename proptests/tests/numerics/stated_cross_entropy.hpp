@@ -1,0 +1,128 @@
+#pragma once
+
+#include "numerics/rounding_cross_entropy.hpp"
+#include "proptests/tests/numerics/stated_attention.hpp"
+
+namespace softcheck::numerics::stated {
+
+/// "Softcap": the log error of a capped logit, e of the largest, and the row behind it.
+struct Capped : Arithmetic {
+  Real log_error, e;
+  RowStatistics<Real> row;
+  Contract inner;
+  Capped(const Contract& contract, const CrossEntropyOptions& options, const RowStatistics<Real>& given)
+      : Arithmetic(contract), row(given), inner(contract) {
+    inner.output = contract.accumulator;
+    if (options.softcap == 0) return;
+    inner.input = contract.accumulator;
+    const bool held = round_to(format, options.softcap) == options.softcap;
+    log_error = lambda_of(Real(options.tanh_error) * u) + (held ? 3 : 4) * lambda + read;
+    e = grown(log_error) * given.largest_magnitude +
+        exp(log_error) * (omega_r + 3 * omega_m) * (1 + Real(options.softcap));
+    row = moved_by(given, e);
+    row.theta = given.theta;
+  }
+};
+
+/// "Sums of terms that err": e^a (X + d) - X.
+inline Real perturbed(const Real& a, const Real& size, const Real& off) { return exp(a) * (size + off) - size; }
+
+/// B14.
+inline ScalarThreshold<Real> loss(const Contract& contract, const CrossEntropyOptions& options,
+                                  const CrossEntropyRow<Real>& row, Grants grants) {
+  const Capped c(contract, options, row.statistics);
+  const LinearThreshold<Real> logarithm = log_softmax(c.inner, c.row, grants);
+  const ScalarThreshold<Real> lse = logsumexp(c.inner, c.row, grants);
+  const Real size = c.row.log_sum + row.target_deviation;
+  const Real e_n = logarithm.constant + logarithm.slope * (row.target_deviation + 2 * c.e) + 2 * c.e;
+  const bool smoothed = options.label_smoothing > 0, squared = options.z_loss > 0;
+  if (!smoothed && !squared && !row.weighted) return c.then_output(e_n, row.loss_magnitude, logarithm.floor);
+
+  const Real s(options.label_smoothing), target = (1 - s) * row.target_weight, &w = row.mean_weight;
+  const Real e_l = lse.rounding + c.e, &l = c.row.logsumexp_magnitude;
+  Real magnitude = target * size, error = target * e_n, lost = target * logarithm.floor;
+  if (smoothed) {
+    const Real h = Real::integer(summation_height(contract, row.statistics.size)) * c.lambda;
+    const Real weighing = row.weighted ? 2 * c.lambda : Real(0);
+    const Real mean = row.mean_deviation + c.row.log_sum * w;
+    const Real of_each =
+        (logarithm.constant + 2 * c.e + 2 * logarithm.slope * c.e) * w + logarithm.slope * row.mean_deviation;
+    const Real of_logarithms = perturbed(h + weighing, mean, of_each);
+    const Real of_logits = perturbed(h + weighing + 2 * c.lambda + c.read, row.mean_magnitude, c.e * w) +
+                           perturbed(row.weighted ? h + weighing : Real(0), l * w, e_l * w);
+    magnitude = magnitude + s * maximum(mean, l * w + row.mean_magnitude + c.e * w);
+    error = error + s * maximum(of_logarithms, of_logits);
+    lost = lost + exp(h + 4 * c.lambda) * ((logarithm.floor + lse.floor + c.omega_r) * w +
+                                           Real::integer(row.statistics.size) * (2 * c.omega_m + c.omega_a));
+  }
+  if (squared) {
+    const Real z(options.z_loss);
+    magnitude = magnitude + z * square(l);
+    error = error + z * e_l * (2 * l + e_l);
+    lost = lost + z * lse.floor * (2 * (l + e_l) + lse.floor);
+  }
+  const int factors = (smoothed || squared ? 3 : 0) + (row.weighted ? 2 : 0);
+  const Real k = (factors + (smoothed ? 2 : 0) + (squared ? 1 : 0)) * c.lambda;
+  return c.then_output(perturbed(k, magnitude, error), row.loss_magnitude,
+                       exp(k) * (lost + 8 * (c.omega_m + c.omega_a)));
+}
+
+/// "The mean".
+inline ScalarThreshold<Real> mean_loss(const Contract& contract, std::uint64_t rows, const Real& magnitude,
+                                       const Real& error, double divisor, bool weighted) {
+  const Arithmetic a(contract);
+  const Real h = Real::integer(summation_height(contract, rows)) * a.lambda;
+  const Real log = h + 2 * a.lambda + (weighted ? h + a.lambda : Real(0)), by = 1 / Real(divisor);
+  const Real lost =
+      by * exp(log) * Real::integer(rows) * a.omega_a + 2 * a.omega_m * (1 + exp(log) * (magnitude + error));
+  return a.then_output(by * perturbed(log, magnitude, error), by * magnitude, lost);
+}
+
+/// B15.
+inline ScalarThreshold<Real> loss_gradient(const Contract& contract, const CrossEntropyOptions& options,
+                                           const CrossEntropyRow<Real>& row, const Real& upstream,
+                                           const CrossEntropyElement<Real>& element, Grants grants) {
+  const Capped c(contract, options, row.statistics);
+  const Softmax softmax(c.inner, c.row, grants);
+  const ElementThreshold<Real> of_p = softmax.chord(softmax.element_log(), softmax.t, softmax.element_lost());
+  const LinearThreshold<Real> logarithm = log_softmax(c.inner, c.row, grants);
+  const ScalarThreshold<Real> lse = logsumexp(c.inner, c.row, grants);
+  const bool smoothed = options.label_smoothing > 0, squared = options.z_loss > 0;
+
+  const Real D = element.deviation + 2 * c.e, &p = element.coefficient;
+  const Real argument = logarithm.constant + logarithm.slope * D + logarithm.floor;
+  const Real steps = Real(std::max(contract.exp_argument_error - 1, 0.0)) * c.lambda;
+  const Real of_power = grown(argument + grown(steps) * (D + c.row.log_sum + argument) + c.lambda_e);
+  const Real own = of_p.constant + of_p.slope * D;
+  const Real wider = promises(own) && promises(of_power) ? maximum(own, of_power) : none();
+  const Real dp = p * (exp(2 * c.e) * (1 + wider) - 1), lost_p = of_p.floor + c.omega_x;
+  Real error, lost;
+  if (!smoothed && !squared && !row.weighted) {
+    error = dp + c.u * (element.difference + dp);
+    lost = lost_p * (1 + c.u) + c.omega_a;
+  } else {
+    const Real s(options.label_smoothing), two_z = 2 * Real(options.z_loss);
+    const Real alpha = (1 - s) * row.target_weight + s * row.mean_weight + two_z * c.row.logsumexp_magnitude;
+    const Real e_alpha = two_z * (lse.total() + c.e);
+    int roundings = (smoothed ? 5 : 0) + (squared ? 4 : 0) + (row.weighted ? 3 : 0);
+    if (!smoothed) ++roundings;  // the difference
+    Real k = roundings * c.lambda;
+    if (smoothed) k = k + Real::integer(summation_height(contract, row.statistics.size)) * c.lambda;
+    error = exp(k) * ((alpha + e_alpha) * (p + dp) + element.subtrahend) - (alpha * p + element.subtrahend);
+    lost = exp(k) * ((alpha + e_alpha) * lost_p + 6 * (c.omega_m + c.omega_a));
+  }
+  Real difference = element.difference;
+  if (options.softcap != 0) {
+    const Real q = grown(2 * c.log_error + 3 * c.lambda) * element.cap_square;
+    const Real of_slope = q + c.u * (element.cap_slope + q) + 4 * c.omega_m;
+    const Real of_product = perturbed(c.lambda, element.cap_slope, of_slope);
+    lost = lost * exp(c.lambda) * (element.cap_slope + of_slope) + c.omega_m;
+    error = error * (element.cap_slope + of_product) + difference * of_product;
+    difference = difference * element.cap_slope;
+  }
+  const Real two = 2 * c.lambda;
+  const Real all_lost = exp(two) * (upstream * lost + c.omega_m * (difference + error + lost)) + c.omega_m;
+  return c.then_output(upstream * perturbed(two, difference, error), upstream * difference, all_lost);
+}
+
+}  // namespace softcheck::numerics::stated

@@ -1,0 +1,102 @@
+#pragma once
+
+#include "proptests/tests/numerics/stated_softmax.hpp"
+
+namespace softcheck::numerics::stated {
+
+/// B6's c_T without A' lambda, for sums of w D as of w x.
+inline Real moment(const Softmax& s) {
+  return s.h * s.lambda + s.lambda_e + s.lambda_w + s.R * (s.lambda_e + 2 * s.lambda) + s.lambda + s.c;
+}
+
+/// a_T: largest is what an exponential that underflows carries.
+inline Real lost_moment(const Softmax& s, const Real& largest) {
+  Real one = s.lost_item * largest + s.omega_m + s.omega_a;
+  if (s.online) one = one + 4 * s.omega_x * largest + 3 * s.omega_m + s.omega_a;
+  return s.n * one;
+}
+
+/// B6.
+inline ScalarThreshold<Real> entropy(const Contract& contract, const RowStatistics<Real>& row, Grants grants) {
+  const Softmax s(contract, row, grants);
+  const Real c_q = moment(s) + s.steps + s.sigma + s.lambda_r;
+  const Real mean =
+      grown(c_q) * row.mean_deviation + exp(c_q) * (s.excess + s.c * (exp(s.mu) + s.a) + lost_moment(s, s.cutoff));
+  const Real parts = s.of_logarithm() + mean, h = row.log_sum + row.mean_deviation;
+  return s.then_output(parts + s.u * (h + parts), h, underflow_of_a_sum(s));
+}
+
+/// B7.
+inline ScalarThreshold<Real> entropy_uncentred(const Contract& contract, const RowStatistics<Real>& row,
+                                               Grants grants) {
+  const Softmax s(contract, row, grants);
+  const Real& m = row.maximum_magnitude;
+  const Real c_q = moment(s) + lambda_of(s.g) + s.sigma + s.lambda_r;
+  const Real of_x = m + row.mean_deviation;
+  const Real excess =
+      s.t * (m * row.mean_deviation + row.mean_square_deviation) + square(s.t) / 2 * exp(s.mu) * (m * s.v + s.l);
+  const Real mean = grown(c_q) * of_x + exp(c_q) * (excess + s.c * (exp(s.mu) + s.a) + lost_moment(s, m + s.cutoff));
+  const Real parts = s.of_logarithm() + s.g * m + s.c + mean;
+  Real first = parts + s.u * (m + row.log_sum + of_x + parts);
+  if (!((m + first).upper_double() < properties(s.format).largest)) first = none();
+  const Real h = row.log_sum + row.mean_deviation;
+  return s.then_output(first + s.u * (h + first), h, underflow_of_a_sum(s));
+}
+
+/// B11.
+inline Real epsilon_gap(std::uint64_t visible) { return log(1 + Real::decimal("1e-9") * Real::integer(visible)); }
+
+/// B6d with the paper's 1e-9.
+inline ScalarThreshold<Real> entropy_of_coefficients(const Contract& contract, const RowStatistics<Real>& row,
+                                                     Grants grants) {
+  const Softmax s(contract, row, grants);
+  const Real epsilon = Real::decimal("1e-9"), h = row.log_sum + row.mean_deviation;
+  const Real C = s.numerator() + s.sigma + (s.reciprocal ? 2 : 1) * s.lambda;
+  const Real a = C + (s.h + 1) * s.lambda, b = C + 2 * s.lambda;
+  const Real tilted = s.excess + row.log_sum * grown(s.mu);  // sum p e^(tD) l - H
+  const Real of_log = (b * exp(s.mu) + s.t * (row.mean_deviation + s.excess)) * (1 + s.log_error) +
+                      s.log_error * (h + tilted + epsilon * exp(s.mu));
+  Real parts = grown(a) * (h + epsilon) + exp(a) * (tilted + epsilon * grown(s.mu) + of_log);
+  if ((s.smallest_normal - epsilon).certainly_positive()) parts = parts + epsilon_gap(row.visible);
+  const Real lost = (2 * s.lost_item + 3 * s.omega_m) * (s.cutoff + 1) + s.omega_a;
+  return s.then_output(parts, h, s.n * lost * exp(a));
+}
+
+/// B6d with ln p from a log-softmax.
+inline ScalarThreshold<Real> entropy_of_logarithms(const Contract& contract, const RowStatistics<Real>& row,
+                                                   Grants grants) {
+  Contract inner = contract;
+  inner.output = contract.accumulator;
+  const LinearThreshold<Real> logarithm = log_softmax(inner, row, grants);
+  const Real b = logarithm.constant + logarithm.floor;
+  // 2 A' + 4 roundings, A' <= A + 3, of which a temperature's own three are granted by the contract anyway.
+  inner.exp_argument_error = 2 * contract.exp_argument_error + 7;
+  const Softmax s(inner, row, grants);
+  const Real C = s.numerator() + s.sigma + (s.reciprocal ? 2 : 1) * s.lambda;
+  const Real a = C + 2 * b + s.mu + (s.h + 1) * s.lambda, h = row.log_sum + row.mean_deviation;
+  const Real tilted =
+      s.excess + row.log_sum * grown(s.mu) + b * exp(s.mu) + logarithm.slope * (row.mean_deviation + s.excess);
+  const Real lost = (2 * s.lost_item + 3 * s.omega_m) * (s.cutoff + 1 + b) + s.omega_a;
+  return Arithmetic(contract).then_output(grown(a) * h + exp(a) * tilted, h, s.n * lost * exp(a));
+}
+
+inline ScalarThreshold<Real> wider(const ScalarThreshold<Real>& a, const ScalarThreshold<Real>& b) {
+  const auto of = [](const Real& x, const Real& y) { return promises(x) && promises(y) ? maximum(x, y) : none(); };
+  return {of(a.rounding, b.rounding), of(a.floor, b.floor)};
+}
+
+inline ScalarThreshold<Real> contracted_entropy(const Contract& contract, const RowStatistics<Real>& row,
+                                                Grants grants) {
+  if (contract.entropy_from == EntropyFrom::deviations) return entropy(contract, row, grants);
+  if (contract.entropy_from == EntropyFrom::logits) return entropy_uncentred(contract, row, grants);
+  return wider(entropy_of_coefficients(contract, row, grants), entropy_of_logarithms(contract, row, grants));
+}
+
+/// B6, "Below 0".
+inline Real undershoot(const Contract& contract, const RowStatistics<Real>& row) {
+  const Softmax s(contract, row);
+  return (s.lambda_e + s.lambda_w + s.rescaling + s.lambda_s + 2 * s.lambda) * (1 + s.log_error) * (1 + s.u) *
+         (1 + s.u_out);
+}
+
+}  // namespace softcheck::numerics::stated
