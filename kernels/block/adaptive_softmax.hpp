@@ -1,8 +1,8 @@
 #pragma once
 
+#include "kernels/arithmetic/adaptive_beta.hpp"
 #include "kernels/block/entropy.hpp"
 #include "kernels/block/softmax.hpp"
-#include "kernels/cpu/adaptive_beta.hpp"
 
 namespace softcheck::kernels {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/arithmetic/exp_constants.hpp"
 #include "kernels/block/device.hpp"
-#include "kernels/cpu/exp_constants.hpp"
 
 namespace softcheck::kernels {
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/arithmetic/format_bits.hpp"
 #include "kernels/block/device.hpp"
-#include "kernels/cpu/format_bits.hpp"
 
 namespace softcheck::kernels {
 

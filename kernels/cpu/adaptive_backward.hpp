@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/cpu/call_views.hpp"
+#include "kernels/call/call_views.hpp"
 #include "kernels/cpu/gradient_terms.hpp"
 #include "kernels/cpu/row_state.hpp"
 #include "kernels/cpu/row_target.hpp"

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "kernels/abi/softcheck_kernel.h"
+#include "kernels/call/packed_views.hpp"
+#include "kernels/call/parallel_tasks.hpp"
 #include "kernels/cpu/attention_tile.hpp"
-#include "kernels/cpu/packed_views.hpp"
-#include "kernels/cpu/parallel_tasks.hpp"
 #include "kernels/cpu/statistics_tile.hpp"
 
 #define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))

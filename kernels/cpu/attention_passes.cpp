@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "kernels/arithmetic/exp_constants.hpp"
 #include "kernels/cpu/attention_passes.hpp"
-#include "kernels/cpu/exp_constants.hpp"
 #include "kernels/cpu/exp_lanes.inl"
 
 HWY_BEFORE_NAMESPACE();

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu/tile_products.hpp"
+#include "kernels/arithmetic/tile_products.hpp"
 
 // The vector passes of attention over one tile: some queries of the heads that share a key head, and one block of its
 // keys. A query's bits depend on its own row alone: no pass mixes rows, and sums run in a fixed order.

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "kernels/cpu/aligned_array.hpp"
+#include "kernels/arithmetic/aligned_array.hpp"
 #include "kernels/cpu/attention_passes.hpp"
 
 // Results of blocks, merged pairwise in the order of a binary counter: the tree depends on the number of blocks alone.

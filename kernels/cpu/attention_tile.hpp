@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/cpu/adaptive_beta.hpp"
+#include "kernels/arithmetic/adaptive_beta.hpp"
 #include "kernels/cpu/attention_states.hpp"
 #include "kernels/cpu/score_tile.hpp"
 #include "kernels/cpu/seen_product.hpp"

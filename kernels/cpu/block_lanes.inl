@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <limits>
 
+#include "kernels/arithmetic/exp_constants.hpp"
 #include "kernels/cpu/block_passes.hpp"
-#include "kernels/cpu/exp_constants.hpp"
 #include "kernels/cpu/exp_lanes.inl"
 
 HWY_BEFORE_NAMESPACE();

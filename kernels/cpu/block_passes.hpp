@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "kernels/cpu/exp_constants.hpp"
+#include "kernels/arithmetic/exp_constants.hpp"
 
 namespace softcheck::kernels {
 

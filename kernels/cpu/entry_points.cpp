@@ -8,9 +8,9 @@
 #include <algorithm>
 
 #include "kernels/abi/softcheck_kernel.h"
+#include "kernels/call/call_views.hpp"
+#include "kernels/call/parallel_tasks.hpp"
 #include "kernels/cpu/adaptive_backward.hpp"
-#include "kernels/cpu/call_views.hpp"
-#include "kernels/cpu/parallel_tasks.hpp"
 #include "kernels/cpu/probability_ops.hpp"
 #include "kernels/cpu/state_ops.hpp"
 

@@ -11,8 +11,8 @@
 
 #include <cstddef>
 
+#include "kernels/arithmetic/exp_constants.hpp"
 #include "kernels/cpu/block_passes.hpp"
-#include "kernels/cpu/exp_constants.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace softcheck::kernels {

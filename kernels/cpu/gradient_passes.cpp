@@ -6,7 +6,7 @@
 
 #include <limits>
 
-#include "kernels/cpu/exp_constants.hpp"
+#include "kernels/arithmetic/exp_constants.hpp"
 #include "kernels/cpu/exp_lanes.inl"
 #include "kernels/cpu/gradient_passes.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "kernels/cpu/adaptive_beta.hpp"
+#include "kernels/arithmetic/adaptive_beta.hpp"
 #include "kernels/cpu/block_passes.hpp"
 #include "kernels/cpu/gradient_passes.hpp"
 

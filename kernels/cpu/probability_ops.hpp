@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu/adaptive_beta.hpp"
-#include "kernels/cpu/call_views.hpp"
+#include "kernels/arithmetic/adaptive_beta.hpp"
+#include "kernels/call/call_views.hpp"
 #include "kernels/cpu/row_state.hpp"
 #include "kernels/cpu/row_target.hpp"
 #include "kernels/cpu/short_rows.hpp"

@@ -8,9 +8,9 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/arithmetic/format_bits.hpp"
+#include "kernels/arithmetic/format_passes.hpp"
 #include "kernels/cpu/block_passes.hpp"
-#include "kernels/cpu/format_bits.hpp"
-#include "kernels/cpu/format_passes.hpp"
 
 namespace softcheck::kernels {
 

@@ -6,9 +6,9 @@
 #include <limits>
 #include <optional>
 
-#include "kernels/cpu/aligned_array.hpp"
+#include "kernels/arithmetic/aligned_array.hpp"
+#include "kernels/call/attention_views.hpp"
 #include "kernels/cpu/attention_passes.hpp"
-#include "kernels/cpu/attention_views.hpp"
 
 namespace softcheck::kernels {
 

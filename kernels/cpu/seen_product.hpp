@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <limits>
 
-#include "kernels/cpu/tile_products.hpp"
+#include "kernels/arithmetic/tile_products.hpp"
 
 namespace softcheck::kernels {
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "kernels/cpu/adaptive_beta.hpp"
+#include "kernels/arithmetic/adaptive_beta.hpp"
 #include "kernels/cpu/block_lanes.inl"
 #include "kernels/cpu/row_state.hpp"
 #include "kernels/cpu/short_passes.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cpu/call_views.hpp"
+#include "kernels/call/call_views.hpp"
 #include "kernels/cpu/row_state.hpp"
 #include "kernels/cpu/short_passes.hpp"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/cpu/call_views.hpp"
+#include "kernels/call/call_views.hpp"
 #include "kernels/cpu/row_state.hpp"
 #include "kernels/cpu/row_target.hpp"
 #include "kernels/cpu/short_rows.hpp"

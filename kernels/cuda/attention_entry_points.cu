@@ -144,7 +144,7 @@ SOFTCHECK_EXPORT int softcheck_cuda_mma_attention_statistics(const softcheck_cal
   return softcheck::kernels::run_statistics_on_device<softcheck::kernels::CudaMmaAttention>(call);
 }
 
-// Packed sequences, kernels/cpu/packed_views.hpp: the bits of a call for each. Lengths that lie on a device are not
+// Packed sequences, kernels/call/packed_views.hpp: the bits of a call for each. Lengths that lie on a device are not
 // looked at: what leads out of the tensors is cut off, results of such a call mean nothing.
 
 SOFTCHECK_EXPORT int softcheck_cuda_attention_varlen(const softcheck_call* call) {

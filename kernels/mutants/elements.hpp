@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "kernels/abi/softcheck_kernel.h"
-#include "kernels/cpu/format_bits.hpp"
+#include "kernels/arithmetic/format_bits.hpp"
 
 // Single elements of every dtype, at any address.
 namespace softcheck::kernels::mutants {

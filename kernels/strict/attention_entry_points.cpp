@@ -1,6 +1,6 @@
 // The attention kernels of kernels/block/ at the CPU's speed: contracts and bits are those of the emulated ones
 // (kernels/emulator/plugin) and of those on a GPU. A NaN stands where they have one; its bits are the machine's.
-#include "kernels/cpu/packed_views.hpp"
+#include "kernels/call/packed_views.hpp"
 #include "kernels/strict/attention_tile.hpp"
 #include "kernels/strict/gradient_tiles.hpp"
 #include "kernels/strict/statistics_tile.hpp"
@@ -111,7 +111,7 @@ SOFTCHECK_EXPORT int softcheck_strict_adaptive_attention_backward(const softchec
   return strict::run(kernels::attention_gradient_views(call), strict::Differentiate{true});
 }
 
-// Packed sequences, kernels/cpu/packed_views.hpp, one after the other.
+// Packed sequences, kernels/call/packed_views.hpp, one after the other.
 
 SOFTCHECK_EXPORT int softcheck_strict_attention_varlen(const softcheck_call* call) {
   return strict::run(kernels::packed_call(call), strict::Attend{strict::all_keys, false});

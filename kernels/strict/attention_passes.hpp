@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/cpu/tile_products.hpp"
+#include "kernels/arithmetic/tile_products.hpp"
 #include "kernels/strict/block_state.hpp"
 
 namespace softcheck::kernels::strict {

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "kernels/cpu/aligned_array.hpp"
-#include "kernels/cpu/attention_views.hpp"
-#include "kernels/cpu/parallel_tasks.hpp"
+#include "kernels/arithmetic/aligned_array.hpp"
+#include "kernels/call/attention_views.hpp"
+#include "kernels/call/parallel_tasks.hpp"
 #include "kernels/strict/attention_passes.hpp"
 #include "kernels/strict/elements.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "kernels/cpu/parallel_tasks.hpp"
+#include "kernels/call/parallel_tasks.hpp"
 #include "kernels/strict/row_gradients.hpp"
 
 #define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <sstream>
 
+#include "kernels/arithmetic/adaptive_beta.hpp"
 #include "kernels/bench/gpu/correctness.hpp"
 #include "kernels/bench/gpu/narrow_scores.hpp"
-#include "kernels/cpu/adaptive_beta.hpp"
 
 namespace softcheck::kernels::gpu {
 namespace {

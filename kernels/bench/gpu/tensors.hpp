@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/abi/softcheck_kernel.h"
-#include "kernels/cpu/format_bits.hpp"
+#include "kernels/arithmetic/format_bits.hpp"
 
 namespace softcheck::kernels::gpu {
 

@@ -8,7 +8,7 @@
 #include "kernels/block/abi/element_types.hpp"
 #include "kernels/block/attention_backward.hpp"
 #include "kernels/block/attention_statistics.hpp"
-#include "kernels/cpu/packed_views.hpp"
+#include "kernels/call/packed_views.hpp"
 
 // From a call of the ABI to an attention kernel's launch, on either machine. Host code.
 namespace softcheck::kernels {
@@ -144,7 +144,7 @@ int run_attention_call(const softcheck_call* call, const Launcher& launcher) {
   return views ? run_attention<adaptive>(*views, nullptr, launcher) : 1;
 }
 
-/// Sequences packed one behind the other, kernels/cpu/packed_views.hpp. readable: the same call with its lengths where
+/// Sequences packed one behind the other, kernels/call/packed_views.hpp. readable: the same call with its lengths where
 /// they can be looked at, or nullptr where they are on a device.
 template <bool adaptive, class Launcher>
 int run_packed_attention_call(const softcheck_call* call, const softcheck_call* readable, const Launcher& launcher) {

@@ -4,7 +4,7 @@
 
 #include "kernels/block/abi/element_types.hpp"
 #include "kernels/block/row_kernels.hpp"
-#include "kernels/cpu/call_views.hpp"
+#include "kernels/call/call_views.hpp"
 
 // From a call of the ABI to a row kernel's launch, on either machine. Host code.
 namespace softcheck::kernels {

@@ -185,7 +185,7 @@ SOFTCHECK_EXPORT int softcheck_emulated_adaptive_attention_backward(const softch
   return kernels::run_backward_call<true>(call, kernels::EmulatedBackward());
 }
 
-// Packed sequences, kernels/cpu/packed_views.hpp: the bits of a call for each.
+// Packed sequences, kernels/call/packed_views.hpp: the bits of a call for each.
 
 SOFTCHECK_EXPORT int softcheck_emulated_attention_varlen(const softcheck_call* call) {
   return kernels::run_packed<false, kernels::EmulatedAttention>(call);

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "kernels/cpu/attention_views.hpp"
+#include "kernels/call/attention_views.hpp"
 
 // Sequences of different lengths in one call.
 namespace softcheck::kernels {

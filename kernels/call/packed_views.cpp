@@ -1,4 +1,4 @@
-#include "kernels/cpu/packed_views.hpp"
+#include "kernels/call/packed_views.hpp"
 
 namespace softcheck::kernels {
 namespace {

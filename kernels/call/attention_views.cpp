@@ -1,9 +1,9 @@
-#include "kernels/cpu/attention_views.hpp"
+#include "kernels/call/attention_views.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cpu/call_views.hpp"
+#include "kernels/call/call_views.hpp"
 
 namespace softcheck::kernels {
 namespace {

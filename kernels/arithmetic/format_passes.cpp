@@ -1,5 +1,5 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/cpu/format_passes.cpp"
+#define HWY_TARGET_INCLUDE "kernels/arithmetic/format_passes.cpp"
 #include <hwy/foreach_target.h>
 // foreach_target comes first: it includes this file once per instruction set.
 #include <hwy/highway.h>
@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu/format_passes.hpp"
+#include "kernels/arithmetic/format_passes.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace softcheck::kernels {

@@ -1,4 +1,4 @@
-#include "kernels/cpu/call_views.hpp"
+#include "kernels/call/call_views.hpp"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/cpu/tile_products.cpp"
+#define HWY_TARGET_INCLUDE "kernels/arithmetic/tile_products.cpp"
 #include <hwy/foreach_target.h>
 // foreach_target comes first: it includes this file once per instruction set.
 #include <hwy/highway.h>
@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "kernels/arithmetic/tile_products.hpp"
 #include "kernels/cpu/exp_lanes.inl"
-#include "kernels/cpu/tile_products.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace softcheck::kernels {
