@@ -5,7 +5,7 @@
 
 #include "kernels/call/call_views.hpp"
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::call {
 namespace {
 
 std::optional<View4> view4_of(const DLTensor* tensor, int rank) {
@@ -218,4 +218,4 @@ std::optional<AttentionStatisticsViews> attention_statistics_views(const softche
   return fits(*forward) ? std::optional(views) : std::nullopt;
 }
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::call

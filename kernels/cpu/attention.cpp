@@ -12,11 +12,12 @@
 #include "kernels/call/packed_views.hpp"
 #include "kernels/call/parallel_tasks.hpp"
 #include "kernels/cpu/attention_tile.hpp"
+#include "kernels/cpu/machine.hpp"
 #include "kernels/cpu/statistics_tile.hpp"
 
 #define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 namespace {
 
 constexpr int done = 0;
@@ -89,9 +90,9 @@ int run(const std::optional<PackedCall<Views>>& packed, const Op& op) try {
 }
 
 }  // namespace
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu
 
-namespace kernels = softcheck::kernels;
+namespace kernels = softcheck::kernels::cpu;
 
 SOFTCHECK_EXPORT int softcheck_attention(const softcheck_call* call) {
   return kernels::run(kernels::attention_views(call), kernels::Attend{false});

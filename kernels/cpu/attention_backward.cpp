@@ -10,10 +10,11 @@
 #include "kernels/call/packed_views.hpp"
 #include "kernels/call/parallel_tasks.hpp"
 #include "kernels/cpu/attention_gradient.hpp"
+#include "kernels/cpu/machine.hpp"
 
 #define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 namespace {
 
 constexpr int done = 0;
@@ -126,22 +127,22 @@ int run_packed(const softcheck_call* call, bool adaptive) try {
 }
 
 }  // namespace
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu
 
 SOFTCHECK_EXPORT int softcheck_attention_backward(const softcheck_call* call) {
-  return softcheck::kernels::run(call, false);
+  return softcheck::kernels::cpu::run(call, false);
 }
 
 SOFTCHECK_EXPORT int softcheck_adaptive_attention_backward(const softcheck_call* call) {
-  return softcheck::kernels::run(call, true);
+  return softcheck::kernels::cpu::run(call, true);
 }
 
 // Packed sequences, packed_views.hpp: the same bits as a call for each. What lies behind the last one is neither read
 // nor written.
 SOFTCHECK_EXPORT int softcheck_attention_backward_varlen(const softcheck_call* call) {
-  return softcheck::kernels::run_packed(call, false);
+  return softcheck::kernels::cpu::run_packed(call, false);
 }
 
 SOFTCHECK_EXPORT int softcheck_adaptive_attention_backward_varlen(const softcheck_call* call) {
-  return softcheck::kernels::run_packed(call, true);
+  return softcheck::kernels::cpu::run_packed(call, true);
 }

@@ -11,12 +11,13 @@
 #include "kernels/call/call_views.hpp"
 #include "kernels/call/parallel_tasks.hpp"
 #include "kernels/cpu/adaptive_backward.hpp"
+#include "kernels/cpu/machine.hpp"
 #include "kernels/cpu/probability_ops.hpp"
 #include "kernels/cpu/state_ops.hpp"
 
 #define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 namespace {
 
 constexpr int done = 0;
@@ -45,9 +46,9 @@ int run(const softcheck_call* call, Form form, RowsOp narrow, RowsOp wide) try {
 }
 
 }  // namespace
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu
 
-namespace kernels = softcheck::kernels;
+namespace kernels = softcheck::kernels::cpu;
 
 SOFTCHECK_EXPORT int softcheck_softmax(const softcheck_call* call) {
   return kernels::run(call, kernels::Form::elements_and_entropy, kernels::softmax_rows<float>,

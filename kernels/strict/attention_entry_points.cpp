@@ -3,6 +3,7 @@
 #include "kernels/call/packed_views.hpp"
 #include "kernels/strict/attention_tile.hpp"
 #include "kernels/strict/gradient_tiles.hpp"
+#include "kernels/strict/machine.hpp"
 #include "kernels/strict/statistics_tile.hpp"
 
 #define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
@@ -82,61 +83,61 @@ namespace kernels = softcheck::kernels;
 namespace strict = kernels::strict;
 
 SOFTCHECK_EXPORT int softcheck_strict_attention(const softcheck_call* call) {
-  return strict::run(kernels::attention_views(call), strict::Attend{strict::all_keys, false});
+  return strict::run(kernels::call::attention_views(call), strict::Attend{strict::all_keys, false});
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_adaptive_attention(const softcheck_call* call) {
-  return strict::run(kernels::attention_views(call), strict::Attend{strict::all_keys, true});
+  return strict::run(kernels::call::attention_views(call), strict::Attend{strict::all_keys, true});
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_split_attention(const softcheck_call* call) {
-  return strict::run(kernels::attention_views(call), strict::Attend{kernels::keys_of_part, false});
+  return strict::run(kernels::call::attention_views(call), strict::Attend{kernels::keys_of_part, false});
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_split_adaptive_attention(const softcheck_call* call) {
-  return strict::run(kernels::attention_views(call), strict::Attend{kernels::keys_of_part, true});
+  return strict::run(kernels::call::attention_views(call), strict::Attend{kernels::keys_of_part, true});
 }
 
 // (q, k[, mask]) to each query's scores' m, S - 1, T, U.
 SOFTCHECK_EXPORT int softcheck_strict_attention_statistics(const softcheck_call* call) {
-  return strict::run(kernels::attention_statistics_views(call), strict::FindStatistics());
+  return strict::run(kernels::call::attention_statistics_views(call), strict::FindStatistics());
 }
 
 // (q, k, v, d_out[, mask]) to dq, dk, dv.
 SOFTCHECK_EXPORT int softcheck_strict_attention_backward(const softcheck_call* call) {
-  return strict::run(kernels::attention_gradient_views(call), strict::Differentiate{false});
+  return strict::run(kernels::call::attention_gradient_views(call), strict::Differentiate{false});
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_adaptive_attention_backward(const softcheck_call* call) {
-  return strict::run(kernels::attention_gradient_views(call), strict::Differentiate{true});
+  return strict::run(kernels::call::attention_gradient_views(call), strict::Differentiate{true});
 }
 
 // Packed sequences, kernels/call/packed_views.hpp, one after the other.
 
 SOFTCHECK_EXPORT int softcheck_strict_attention_varlen(const softcheck_call* call) {
-  return strict::run(kernels::packed_call(call), strict::Attend{strict::all_keys, false});
+  return strict::run(kernels::call::packed_call(call), strict::Attend{strict::all_keys, false});
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_adaptive_attention_varlen(const softcheck_call* call) {
-  return strict::run(kernels::packed_call(call), strict::Attend{strict::all_keys, true});
+  return strict::run(kernels::call::packed_call(call), strict::Attend{strict::all_keys, true});
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_split_attention_varlen(const softcheck_call* call) {
-  return strict::run(kernels::packed_call(call), strict::Attend{kernels::keys_of_part, false});
+  return strict::run(kernels::call::packed_call(call), strict::Attend{kernels::keys_of_part, false});
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_split_adaptive_attention_varlen(const softcheck_call* call) {
-  return strict::run(kernels::packed_call(call), strict::Attend{kernels::keys_of_part, true});
+  return strict::run(kernels::call::packed_call(call), strict::Attend{kernels::keys_of_part, true});
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_attention_statistics_varlen(const softcheck_call* call) {
-  return strict::run(kernels::packed_statistics_call(call), strict::FindStatistics());
+  return strict::run(kernels::call::packed_statistics_call(call), strict::FindStatistics());
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_attention_backward_varlen(const softcheck_call* call) {
-  return strict::run(kernels::packed_gradient_call(call), strict::Differentiate{false});
+  return strict::run(kernels::call::packed_gradient_call(call), strict::Differentiate{false});
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_adaptive_attention_backward_varlen(const softcheck_call* call) {
-  return strict::run(kernels::packed_gradient_call(call), strict::Differentiate{true});
+  return strict::run(kernels::call::packed_gradient_call(call), strict::Differentiate{true});
 }

@@ -2,6 +2,7 @@
 
 #include "kernels/arithmetic/tile_products.hpp"
 #include "kernels/strict/block_state.hpp"
+#include "kernels/strict/machine.hpp"
 
 namespace softcheck::kernels::strict {
 

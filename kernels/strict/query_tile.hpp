@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/block/entropy.hpp"
+#include "kernels/strict/machine.hpp"
 #include "kernels/strict/row_block.hpp"
 
 namespace softcheck::kernels::strict {

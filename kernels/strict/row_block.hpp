@@ -9,6 +9,7 @@
 #include "kernels/call/parallel_tasks.hpp"
 #include "kernels/strict/attention_passes.hpp"
 #include "kernels/strict/elements.hpp"
+#include "kernels/strict/machine.hpp"
 
 namespace softcheck::kernels::strict {
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "kernels/call/parallel_tasks.hpp"
+#include "kernels/strict/machine.hpp"
 #include "kernels/strict/row_gradients.hpp"
 
 #define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
@@ -46,36 +47,39 @@ bool has_temperature(const softcheck_call* call) {
 namespace kernels = softcheck::kernels;
 
 SOFTCHECK_EXPORT int softcheck_strict_softmax(const softcheck_call* call) {
-  return kernels::strict::run(call, kernels::Form::elements, [](auto& rows, std::int64_t row) { rows.softmax(row); });
+  return kernels::strict::run(call, kernels::call::Form::elements,
+                              [](auto& rows, std::int64_t row) { rows.softmax(row); });
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_entropy(const softcheck_call* call) {
-  return kernels::strict::run(call, kernels::Form::rows, [](auto& rows, std::int64_t row) { rows.entropy(row); });
+  return kernels::strict::run(call, kernels::call::Form::rows, [](auto& rows, std::int64_t row) { rows.entropy(row); });
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_log_softmax(const softcheck_call* call) {
-  return kernels::strict::run(call, kernels::Form::elements,
+  return kernels::strict::run(call, kernels::call::Form::elements,
                               [](auto& rows, std::int64_t row) { rows.log_softmax(row); });
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_logsumexp(const softcheck_call* call) {
-  return kernels::strict::run(call, kernels::Form::rows, [](auto& rows, std::int64_t row) { rows.logsumexp(row); });
+  return kernels::strict::run(call, kernels::call::Form::rows,
+                              [](auto& rows, std::int64_t row) { rows.logsumexp(row); });
 }
 
 SOFTCHECK_EXPORT int softcheck_strict_adaptive_softmax(const softcheck_call* call) {
   if (kernels::strict::has_temperature(call)) return 1;
-  return kernels::strict::run(call, kernels::Form::elements,
+  return kernels::strict::run(call, kernels::call::Form::elements,
                               [](auto& rows, std::int64_t row) { rows.adaptive_softmax(row); });
 }
 
 // (logits[, mask]) to (rows), nats squared.
 SOFTCHECK_EXPORT int softcheck_strict_varentropy(const softcheck_call* call) {
-  return kernels::strict::run(call, kernels::Form::rows, [](auto& rows, std::int64_t row) { rows.varentropy(row); });
+  return kernels::strict::run(call, kernels::call::Form::rows,
+                              [](auto& rows, std::int64_t row) { rows.varentropy(row); });
 }
 
 // (logits[, mask]) to m, S - 1, T, U, each (rows) and as many as are asked for, all of one format.
 SOFTCHECK_EXPORT int softcheck_strict_row_statistics(const softcheck_call* call) {
-  return kernels::strict::run(call, kernels::Form::statistics,
+  return kernels::strict::run(call, kernels::call::Form::statistics,
                               [](auto& rows, std::int64_t row) { rows.row_statistics(row); });
 }
 
@@ -83,5 +87,5 @@ SOFTCHECK_EXPORT int softcheck_strict_row_statistics(const softcheck_call* call)
 SOFTCHECK_EXPORT int softcheck_strict_adaptive_softmax_backward(const softcheck_call* call) {
   if (kernels::strict::has_temperature(call)) return 1;
   return kernels::strict::run<kernels::strict::StrictRowGradients>(
-      call, kernels::Form::gradient, [](auto& rows, std::int64_t row) { rows.adaptive_softmax(row); });
+      call, kernels::call::Form::gradient, [](auto& rows, std::int64_t row) { rows.adaptive_softmax(row); });
 }

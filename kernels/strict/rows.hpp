@@ -8,6 +8,7 @@
 #include "kernels/call/call_views.hpp"
 #include "kernels/strict/block_state.hpp"
 #include "kernels/strict/elements.hpp"
+#include "kernels/strict/machine.hpp"
 
 namespace softcheck::kernels::strict {
 
