@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "kernels/block/attention.hpp"
 #include "kernels/block/entropy.hpp"
 #include "kernels/strict/machine.hpp"
 #include "kernels/strict/row_block.hpp"
