@@ -1,8 +1,8 @@
 #pragma once
 
+#include "kernels/arithmetic/adaptive_beta.hpp"
 #include "kernels/block/entropy.hpp"
 #include "kernels/block/softmax.hpp"
-#include "kernels/cpu/adaptive_beta.hpp"
 
 namespace softcheck::kernels {
 
@@ -42,7 +42,7 @@ SOFTCHECK_BODY void adaptive_softmax_body(B& block, const RowArguments<B, Elemen
     T beta = 1, factor = 0;
     // The same for every thread of the block: its barriers may stand inside.
     if (all.maximum > minus_infinity<T>()) {
-      beta = static_cast<T>(adaptive_beta(entropy_of(all)));
+      beta = static_cast<T>(arithmetic::adaptive_beta(entropy_of(all)));
       factor = T(1) / sum_of_weights(block, logits, sums, all.maximum, beta);
     }
     write_probabilities(block, arguments, row, all.maximum, beta, factor);

@@ -30,7 +30,7 @@ SOFTCHECK_BODY void adaptive_softmax_backward_body(B& block, const RowGradientAr
     const bool defined = all.maximum > minus_infinity<T>();
     // The same for every thread of the block: its barriers may stand inside.
     if (defined) {
-      const AdaptiveBeta beta = adaptive_beta_and_slope(entropy_of(all));
+      const arithmetic::AdaptiveBeta beta = arithmetic::adaptive_beta_and_slope(entropy_of(all));
       of.beta = static_cast<T>(beta.value);
       GradientSums<T> own = {};
       each_group(block, logits, [&](std::int64_t begin, const T(&x)[items_at_once]) {

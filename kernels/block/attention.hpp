@@ -1,8 +1,8 @@
 #pragma once
 
+#include "kernels/arithmetic/adaptive_beta.hpp"
 #include "kernels/block/attention_arguments.hpp"
 #include "kernels/block/entropy.hpp"
-#include "kernels/cpu/adaptive_beta.hpp"
 
 namespace softcheck::kernels {
 
@@ -192,7 +192,7 @@ SOFTCHECK_BODY void attention_body(B& block, const AttentionArguments<B, Element
       const RowStatistics<T> all = row_statistics<Moments::deviations>(block, scores, memory.statistics, T(1));
       held.maximum = all.maximum;
       if (all.maximum > minus_infinity<T>()) {
-        beta = static_cast<T>(adaptive_beta(entropy_of(all)));
+        beta = static_cast<T>(arithmetic::adaptive_beta(entropy_of(all)));
         attend<true>(block, scores, memory, beta, arguments.value_dim, held);
       }
     } else {

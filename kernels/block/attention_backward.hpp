@@ -95,8 +95,8 @@ SOFTCHECK_BODY QueryGradient<Accumulator<Element>> query_gradient(
   QueryGradient<T> of = {all.maximum, 1, 0, 0, 0, 0, 0};
   // The same for every thread of the block: its barriers may stand behind it.
   if (!(all.maximum > minus_infinity<T>())) return of;
-  AdaptiveBeta beta = {1, 0};
-  if constexpr (adaptive) beta = adaptive_beta_and_slope(entropy_of(all));
+  arithmetic::AdaptiveBeta beta = {1, 0};
+  if constexpr (adaptive) beta = arithmetic::adaptive_beta_and_slope(entropy_of(all));
   of.beta = static_cast<T>(beta.value);
   GradientSums<T> own = {};
   for (std::int64_t key = block.rank(); key < scores.columns; key += block.size()) {

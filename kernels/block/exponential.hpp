@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/arithmetic/exp_constants.hpp"
 #include "kernels/block/device.hpp"
-#include "kernels/cpu/exp_constants.hpp"
 
 namespace softcheck::kernels {
 
@@ -13,8 +13,8 @@ namespace softcheck::kernels {
 // array.
 template <class T, int i = 0>
 SOFTCHECK_BODY T exponential_tail(T r) {
-  constexpr T coefficient = ExpConstants<T>::q[i];
-  if constexpr (i == ExpConstants<T>::degree) {
+  constexpr T coefficient = arithmetic::ExpConstants<T>::q[i];
+  if constexpr (i == arithmetic::ExpConstants<T>::degree) {
     return coefficient;
   } else {
     return fused(exponential_tail<T, i + 1>(r), r, coefficient);
@@ -31,7 +31,7 @@ struct ExponentialParts {
 /// counts is subnormal. Error 1.99 u (f64: 1.94 u), the derivation for the CPU kernels' in kernels/README.md.
 template <class T>
 SOFTCHECK_BODY ExponentialParts<T> scaled_exponential_parts(T z) {
-  using C = ExpConstants<T>;
+  using C = arithmetic::ExpConstants<T>;
   using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
   const T rounded = fused(z, C::log2_e, C::rounder);
   const T k = rounded - C::rounder;
@@ -52,7 +52,7 @@ SOFTCHECK_BODY T scaled_exponential(T z) {
 /// exp(z) for z <= 0.
 template <class T>
 SOFTCHECK_BODY T exponential(T z) {
-  return scaled_exponential(z) * ExpConstants<T>::unscale;
+  return scaled_exponential(z) * arithmetic::ExpConstants<T>::unscale;
 }
 
 /// A factor for sums that rise together with a maximum. A row that rises slowly does so thousands of times by nearly
@@ -61,7 +61,7 @@ SOFTCHECK_BODY T exponential(T z) {
 template <class T>
 SOFTCHECK_BODY ExponentialParts<T> exponential_parts(T z) {
   const ExponentialParts<T> scaled = scaled_exponential_parts(z);
-  return {scaled.value * ExpConstants<T>::unscale, scaled.rest * ExpConstants<T>::unscale};
+  return {scaled.value * arithmetic::ExpConstants<T>::unscale, scaled.rest * arithmetic::ExpConstants<T>::unscale};
 }
 
 }  // namespace softcheck::kernels

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/arithmetic/format_bits.hpp"
 #include "kernels/block/device.hpp"
-#include "kernels/cpu/format_bits.hpp"
 
 namespace softcheck::kernels {
 
@@ -22,7 +22,7 @@ using Accumulator = std::conditional_t<std::is_same_v<std::remove_const_t<Elemen
 
 SOFTCHECK_BODY float widened(float value) { return value; }
 SOFTCHECK_BODY double widened(double value) { return value; }
-SOFTCHECK_BODY float widened(BFloat value) { return bf16_to_f32(value.bits); }
+SOFTCHECK_BODY float widened(BFloat value) { return arithmetic::bf16_to_f32(value.bits); }
 
 /// The exponent of what is infinite or NaN.
 template <class Element>
@@ -71,14 +71,14 @@ SOFTCHECK_BODY std::uint32_t narrowed_pair(float low, float high) {
   return both;
 }
 #else
-SOFTCHECK_BODY float widened(Half value) { return f16_to_f32(value.bits); }
+SOFTCHECK_BODY float widened(Half value) { return arithmetic::f16_to_f32(value.bits); }
 /// Rounded to nearest even.
 template <class Element>
 SOFTCHECK_BODY Element narrowed(Accumulator<Element> value) {
   if constexpr (std::is_same_v<Element, Half>) {
-    return {f32_to_f16(value)};
+    return {arithmetic::f32_to_f16(value)};
   } else if constexpr (std::is_same_v<Element, BFloat>) {
-    return {f32_to_bf16(value)};
+    return {arithmetic::f32_to_bf16(value)};
   } else {
     return value;
   }

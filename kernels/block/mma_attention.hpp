@@ -103,7 +103,8 @@ SOFTCHECK_BODY void find_beta(B& block, const QueryTile<B, Element, Result>& til
   for (int half = 0; half < 2; ++half) {
     const WeightSums<float> sums = merged_by_row(block, held.sums[half], MergedWeightSums<float>());
     if (held.defined(half) && held.maximum[half] > minus_infinity<float>()) {
-      held.beta[half] = static_cast<float>(adaptive_beta(query_scalars(sums, held.maximum[half], 1.0F).entropy));
+      held.beta[half] =
+          static_cast<float>(arithmetic::adaptive_beta(query_scalars(sums, held.maximum[half], 1.0F).entropy));
     }
     held.sums[half] = {{0, 0}, {0, 0}};
   }

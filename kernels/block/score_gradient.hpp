@@ -1,7 +1,7 @@
 #pragma once
 
+#include "kernels/arithmetic/adaptive_beta.hpp"
 #include "kernels/block/entropy.hpp"
-#include "kernels/cpu/adaptive_beta.hpp"
 
 // The gradient with respect to scores x that (adaptive) softmax makes weights of, from a, that with respect to these.
 namespace softcheck::kernels {

@@ -18,7 +18,7 @@ SOFTCHECK_BODY void write_probabilities(B& block, const RowArguments<B, Element,
     SOFTCHECK_UNROLL
     for (T& item : x) {
       const T weight = scaled_exponential((item - maximum) * scale);
-      item = defined ? weight * factor * ExpConstants<T>::unscale : not_a_number<T>();
+      item = defined ? weight * factor * arithmetic::ExpConstants<T>::unscale : not_a_number<T>();
     }
     arguments.store_group(row, begin, by_vectors, x);
   });

@@ -129,7 +129,7 @@ SOFTCHECK_BODY void part_attention_body(B& block, const SplitArguments<B, Elemen
       const RowStatistics<T> all = merged_statistics(block, arguments, scores, item / parts, memory);
       held.maximum = all.maximum;
       if (all.maximum > minus_infinity<T>()) {
-        attend<true>(block, part, memory, static_cast<T>(adaptive_beta(entropy_of(all))), value_dim, held);
+        attend<true>(block, part, memory, static_cast<T>(arithmetic::adaptive_beta(entropy_of(all))), value_dim, held);
       }
     } else {
       attend<false>(block, part, memory, T(1), value_dim, held);
@@ -159,7 +159,7 @@ SOFTCHECK_BODY void merge_parts_body(B& block, const SplitArguments<B, Element, 
     T beta = 1;
     if constexpr (adaptive) {
       const RowStatistics<T> all = merged_statistics(block, arguments, scores, query, memory);
-      if (all.maximum > minus_infinity<T>()) beta = static_cast<T>(adaptive_beta(entropy_of(all)));
+      if (all.maximum > minus_infinity<T>()) beta = static_cast<T>(arithmetic::adaptive_beta(entropy_of(all)));
     }
     HeldOutput<T> held;
     PartState<T> own = {minus_infinity<T>(), {{0, 0}, {0, 0}}};

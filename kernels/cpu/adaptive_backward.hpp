@@ -1,11 +1,12 @@
 #pragma once
 
-#include "kernels/cpu/call_views.hpp"
+#include "kernels/call/call_views.hpp"
 #include "kernels/cpu/gradient_terms.hpp"
+#include "kernels/cpu/machine.hpp"
 #include "kernels/cpu/row_state.hpp"
 #include "kernels/cpu/row_target.hpp"
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 
 /// The gradient of a loss with respect to the logits of adaptive softmax, p = softmax(beta(H) x), H the entropy of
 /// q = softmax(x), from its gradient g with respect to p. With d = m - x and means over p and q,
@@ -71,4 +72,4 @@ void adaptive_backward_rows(const CallViews& views, std::int64_t begin, std::int
   }
 }
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu

@@ -8,15 +8,14 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/abi/softcheck_kernel.h"
+#include "kernels/call/packed_views.hpp"
+#include "kernels/call/parallel_tasks.hpp"
 #include "kernels/cpu/attention_tile.hpp"
-#include "kernels/cpu/packed_views.hpp"
-#include "kernels/cpu/parallel_tasks.hpp"
+#include "kernels/cpu/machine.hpp"
 #include "kernels/cpu/statistics_tile.hpp"
+#include "kernels/entry/ops.hpp"
 
-#define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
-
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 namespace {
 
 constexpr int done = 0;
@@ -88,34 +87,21 @@ int run(const std::optional<PackedCall<Views>>& packed, const Op& op) try {
   return refused;  // out of memory
 }
 
+struct AttentionOps {
+  static int attention(const softcheck_call* call) { return run(attention_views(call), Attend{false}); }
+  static int adaptive_attention(const softcheck_call* call) { return run(attention_views(call), Attend{true}); }
+  static int attention_varlen(const softcheck_call* call) { return run(packed_call(call), Attend{false}); }
+  static int adaptive_attention_varlen(const softcheck_call* call) { return run(packed_call(call), Attend{true}); }
+  static int attention_statistics(const softcheck_call* call) {
+    return run(attention_statistics_views(call), FindStatistics());
+  }
+  static int attention_statistics_varlen(const softcheck_call* call) {
+    return run(packed_statistics_call(call), FindStatistics());
+  }
+};
+
 }  // namespace
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu
 
-namespace kernels = softcheck::kernels;
-
-SOFTCHECK_EXPORT int softcheck_attention(const softcheck_call* call) {
-  return kernels::run(kernels::attention_views(call), kernels::Attend{false});
-}
-
-SOFTCHECK_EXPORT int softcheck_adaptive_attention(const softcheck_call* call) {
-  return kernels::run(kernels::attention_views(call), kernels::Attend{true});
-}
-
-// Beside the ops that the judge knows: of (q, k[, mask]) each query's scores' m, S - 1, T, U.
-SOFTCHECK_EXPORT int softcheck_attention_statistics(const softcheck_call* call) {
-  return kernels::run(kernels::attention_statistics_views(call), kernels::FindStatistics());
-}
-
-// And sequences of different lengths, packed_views.hpp. The same bits as a call for each sequence; what lies behind the
-// last one is neither read nor written.
-SOFTCHECK_EXPORT int softcheck_attention_varlen(const softcheck_call* call) {
-  return kernels::run(kernels::packed_call(call), kernels::Attend{false});
-}
-
-SOFTCHECK_EXPORT int softcheck_adaptive_attention_varlen(const softcheck_call* call) {
-  return kernels::run(kernels::packed_call(call), kernels::Attend{true});
-}
-
-SOFTCHECK_EXPORT int softcheck_attention_statistics_varlen(const softcheck_call* call) {
-  return kernels::run(kernels::packed_statistics_call(call), kernels::FindStatistics());
-}
+SOFTCHECK_ATTENTION_ENTRIES(softcheck_, softcheck::kernels::cpu::AttentionOps)
+SOFTCHECK_STATISTICS_ENTRIES(softcheck_, softcheck::kernels::cpu::AttentionOps)

@@ -6,14 +6,13 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/abi/softcheck_kernel.h"
+#include "kernels/call/packed_views.hpp"
+#include "kernels/call/parallel_tasks.hpp"
 #include "kernels/cpu/attention_gradient.hpp"
-#include "kernels/cpu/packed_views.hpp"
-#include "kernels/cpu/parallel_tasks.hpp"
+#include "kernels/cpu/machine.hpp"
+#include "kernels/entry/ops.hpp"
 
-#define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
-
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 namespace {
 
 constexpr int done = 0;
@@ -125,23 +124,14 @@ int run_packed(const softcheck_call* call, bool adaptive) try {
   return refused;  // out of memory
 }
 
+struct BackwardOps {
+  static int attention_backward(const softcheck_call* call) { return run(call, false); }
+  static int adaptive_attention_backward(const softcheck_call* call) { return run(call, true); }
+  static int attention_backward_varlen(const softcheck_call* call) { return run_packed(call, false); }
+  static int adaptive_attention_backward_varlen(const softcheck_call* call) { return run_packed(call, true); }
+};
+
 }  // namespace
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu
 
-SOFTCHECK_EXPORT int softcheck_attention_backward(const softcheck_call* call) {
-  return softcheck::kernels::run(call, false);
-}
-
-SOFTCHECK_EXPORT int softcheck_adaptive_attention_backward(const softcheck_call* call) {
-  return softcheck::kernels::run(call, true);
-}
-
-// Packed sequences, packed_views.hpp: the same bits as a call for each. What lies behind the last one is neither read
-// nor written.
-SOFTCHECK_EXPORT int softcheck_attention_backward_varlen(const softcheck_call* call) {
-  return softcheck::kernels::run_packed(call, false);
-}
-
-SOFTCHECK_EXPORT int softcheck_adaptive_attention_backward_varlen(const softcheck_call* call) {
-  return softcheck::kernels::run_packed(call, true);
-}
+SOFTCHECK_BACKWARD_ENTRIES(softcheck_, softcheck::kernels::cpu::BackwardOps)

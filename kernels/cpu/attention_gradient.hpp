@@ -12,7 +12,7 @@
 // dx is that of a row of (adaptive) softmax, adaptive_backward.hpp: it needs the row's GradientTerms beside its scores
 // and g. A first pass over tiles of queries finds them and dq, a second one over blocks of keys dk and dv; both compute
 // the scores anew, so that nothing of size queries times keys is kept.
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 
 /// A tile's scores and g against blocks of keys.
 template <class T>
@@ -253,4 +253,4 @@ class KeyGradient {
   PairwiseSums<T> dk_, dv_;
 };
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu

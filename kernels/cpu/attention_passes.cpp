@@ -9,12 +9,13 @@
 #include <cstdint>
 #include <limits>
 
+#include "kernels/arithmetic/exp_constants.hpp"
 #include "kernels/cpu/attention_passes.hpp"
-#include "kernels/cpu/exp_constants.hpp"
 #include "kernels/cpu/exp_lanes.inl"
+#include "kernels/cpu/machine.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 namespace HWY_NAMESPACE {
 
 template <class T>
@@ -201,11 +202,11 @@ void Merge64(const TileState<double>& left, const TileState<double>& right, std:
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 
 HWY_EXPORT(Mask32);
 HWY_EXPORT(Mask64);
@@ -235,5 +236,5 @@ void merge_states(const TileState<double>& left, const TileState<double>& right,
   HWY_DYNAMIC_DISPATCH(Merge64)(left, right, rows, width);
 }
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu
 #endif

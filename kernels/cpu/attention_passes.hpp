@@ -3,11 +3,15 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu/tile_products.hpp"
+#include "kernels/arithmetic/tile_products.hpp"
+#include "kernels/cpu/machine.hpp"
 
 // The vector passes of attention over one tile: some queries of the heads that share a key head, and one block of its
 // keys. A query's bits depend on its own row alone: no pass mixes rows, and sums run in a fixed order.
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
+
+/// Most queries of a tile; a multiple of the lanes of a vector.
+inline constexpr std::size_t tile_rows = 48;
 
 /// What is known of some keys, for each row of a tile: m, the number of keys whose weight is 1, the sum of the other
 /// weights, T = sum w D, U = sum w D^2, and O = sum w v. S = ones + rest: a sharp row's S - 1 keeps its relative
@@ -48,4 +52,4 @@ void weigh_scores(const TileScores<double>& tile, const double* maximum, const d
 void merge_states(const TileState<float>& left, const TileState<float>& right, std::size_t rows, std::size_t width);
 void merge_states(const TileState<double>& left, const TileState<double>& right, std::size_t rows, std::size_t width);
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu

@@ -4,11 +4,12 @@
 #include <cstddef>
 #include <vector>
 
-#include "kernels/cpu/aligned_array.hpp"
+#include "kernels/arithmetic/aligned_array.hpp"
 #include "kernels/cpu/attention_passes.hpp"
+#include "kernels/cpu/machine.hpp"
 
 // Results of blocks, merged pairwise in the order of a binary counter: the tree depends on the number of blocks alone.
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 
 /// Levels of such a counter: never more than one for each bit of the count, and the next block's.
 constexpr std::size_t counter_levels(std::size_t blocks) {
@@ -147,4 +148,4 @@ double entropy_of(const TileState<T>& state, std::size_t row) {
   return std::log1p(sum_minus_one(state, row)) + mean_deviation(state, row);
 }
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu

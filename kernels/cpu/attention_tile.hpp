@@ -1,11 +1,12 @@
 #pragma once
 
-#include "kernels/cpu/adaptive_beta.hpp"
+#include "kernels/arithmetic/adaptive_beta.hpp"
 #include "kernels/cpu/attention_states.hpp"
+#include "kernels/cpu/machine.hpp"
 #include "kernels/cpu/score_tile.hpp"
 #include "kernels/cpu/seen_product.hpp"
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 
 /// The weights of a tile and what is summed with them, over all blocks of keys.
 template <class T>
@@ -121,4 +122,4 @@ class AttentionTile {
   WeightPass<T> pass_;
 };
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu

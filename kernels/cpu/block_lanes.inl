@@ -12,12 +12,13 @@
 #include <cstddef>
 #include <limits>
 
+#include "kernels/arithmetic/exp_constants.hpp"
 #include "kernels/cpu/block_passes.hpp"
-#include "kernels/cpu/exp_constants.hpp"
 #include "kernels/cpu/exp_lanes.inl"
+#include "kernels/cpu/machine.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 namespace HWY_NAMESPACE {
 
 /// A block's lanes are so many vectors.
@@ -161,7 +162,7 @@ HWY_INLINE void normalize_of(const T* weights, std::size_t count, T factor, T* o
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu
 HWY_AFTER_NAMESPACE();
 
 #endif

@@ -10,7 +10,7 @@
 #include "kernels/cpu/block_passes.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 namespace HWY_NAMESPACE {
 
 template <class T>
@@ -95,11 +95,11 @@ void Shift64(const double* x, std::size_t count, double m, double scale, double 
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 
 HWY_EXPORT(Maximum32);
 HWY_EXPORT(Maximum64);
@@ -172,5 +172,5 @@ void block_shift(const double* x, std::size_t count, double m, double scale, dou
   HWY_DYNAMIC_DISPATCH(Shift64)(x, count, m, scale, shift, out);
 }
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu
 #endif

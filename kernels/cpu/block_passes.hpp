@@ -2,9 +2,10 @@
 
 #include <cstddef>
 
-#include "kernels/cpu/exp_constants.hpp"
+#include "kernels/arithmetic/exp_constants.hpp"
+#include "kernels/cpu/machine.hpp"
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 
 /// Virtual lanes of a block: element i of a block is added in lane i mod block_lanes, on every instruction set, and the
 /// lanes are merged in halves. So a sum's bits depend on the row alone, not on vectors, alignment or neighbours.
@@ -82,4 +83,4 @@ void block_normalize(const double* weights, std::size_t count, double factor, do
 void block_shift(const float* x, std::size_t count, float m, float scale, float shift, float* out);
 void block_shift(const double* x, std::size_t count, double m, double scale, double shift, double* out);
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu

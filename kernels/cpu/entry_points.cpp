@@ -7,16 +7,15 @@
 // All are deterministic and batch-invariant: a row's bits depend on its logits, mask and theta alone.
 #include <algorithm>
 
-#include "kernels/abi/softcheck_kernel.h"
+#include "kernels/call/call_views.hpp"
+#include "kernels/call/parallel_tasks.hpp"
 #include "kernels/cpu/adaptive_backward.hpp"
-#include "kernels/cpu/call_views.hpp"
-#include "kernels/cpu/parallel_tasks.hpp"
+#include "kernels/cpu/machine.hpp"
 #include "kernels/cpu/probability_ops.hpp"
 #include "kernels/cpu/state_ops.hpp"
+#include "kernels/entry/ops.hpp"
 
-#define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
-
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 namespace {
 
 constexpr int done = 0;
@@ -44,64 +43,44 @@ int run(const softcheck_call* call, Form form, RowsOp narrow, RowsOp wide) try {
   return refused;  // out of memory for threads
 }
 
-}  // namespace
-}  // namespace softcheck::kernels
-
-namespace kernels = softcheck::kernels;
-
-SOFTCHECK_EXPORT int softcheck_softmax(const softcheck_call* call) {
-  return kernels::run(call, kernels::Form::elements_and_entropy, kernels::softmax_rows<float>,
-                      kernels::softmax_rows<double>);
-}
-
-SOFTCHECK_EXPORT int softcheck_log_softmax(const softcheck_call* call) {
-  return kernels::run(call, kernels::Form::elements, kernels::each_state<float, kernels::log_softmax_row<float>>,
-                      kernels::each_state<double, kernels::log_softmax_row<double>>);
-}
-
-SOFTCHECK_EXPORT int softcheck_logsumexp(const softcheck_call* call) {
-  return kernels::run(call, kernels::Form::rows, kernels::each_state<float, kernels::logsumexp_row<float>>,
-                      kernels::each_state<double, kernels::logsumexp_row<double>>);
-}
-
-SOFTCHECK_EXPORT int softcheck_entropy(const softcheck_call* call) {
-  return kernels::run(call, kernels::Form::rows, kernels::entropy_rows<float>, kernels::entropy_rows<double>);
-}
-
-namespace {
-
 // Adaptive ops have no temperature of their own: beta is it.
 bool has_temperature(const softcheck_call* call) {
   return call != nullptr && call->abi_version == SOFTCHECK_KERNEL_ABI_VERSION && call->theta != 1;
 }
 
+struct RowOps {
+  static int softmax(const softcheck_call* call) {
+    return run(call, Form::elements_and_entropy, softmax_rows<float>, softmax_rows<double>);
+  }
+  static int log_softmax(const softcheck_call* call) {
+    return run(call, Form::elements, each_state<float, log_softmax_row<float>>,
+               each_state<double, log_softmax_row<double>>);
+  }
+  static int logsumexp(const softcheck_call* call) {
+    return run(call, Form::rows, each_state<float, logsumexp_row<float>>, each_state<double, logsumexp_row<double>>);
+  }
+  static int entropy(const softcheck_call* call) {
+    return run(call, Form::rows, entropy_rows<float>, entropy_rows<double>);
+  }
+  static int adaptive_softmax(const softcheck_call* call) {
+    return has_temperature(call)
+               ? refused
+               : run(call, Form::elements_and_entropy, adaptive_softmax_rows<float>, adaptive_softmax_rows<double>);
+  }
+  static int row_statistics(const softcheck_call* call) {
+    return run(call, Form::statistics, statistics_rows<float>, statistics_rows<double>);
+  }
+  static int varentropy(const softcheck_call* call) {
+    return run(call, Form::rows, each_row<float, varentropy_row<float>>, each_row<double, varentropy_row<double>>);
+  }
+  static int adaptive_softmax_backward(const softcheck_call* call) {
+    return has_temperature(call)
+               ? refused
+               : run(call, Form::gradient, adaptive_backward_rows<float>, adaptive_backward_rows<double>);
+  }
+};
+
 }  // namespace
+}  // namespace softcheck::kernels::cpu
 
-SOFTCHECK_EXPORT int softcheck_adaptive_softmax(const softcheck_call* call) {
-  if (has_temperature(call)) {
-    return kernels::refused;
-  }
-  return kernels::run(call, kernels::Form::elements_and_entropy, kernels::adaptive_softmax_rows<float>,
-                      kernels::adaptive_softmax_rows<double>);
-}
-
-// Beside the ops that the judge knows: (logits[, mask]) to m, S - 1, T, U, each (rows) and as many as are asked for.
-SOFTCHECK_EXPORT int softcheck_row_statistics(const softcheck_call* call) {
-  return kernels::run(call, kernels::Form::statistics, kernels::statistics_rows<float>,
-                      kernels::statistics_rows<double>);
-}
-
-// (logits[, mask]) to (rows), nats squared.
-SOFTCHECK_EXPORT int softcheck_varentropy(const softcheck_call* call) {
-  return kernels::run(call, kernels::Form::rows, kernels::each_row<float, kernels::varentropy_row<float>>,
-                      kernels::each_row<double, kernels::varentropy_row<double>>);
-}
-
-// (logits, gradient with respect to the probabilities[, mask]) to the gradient with respect to the logits.
-SOFTCHECK_EXPORT int softcheck_adaptive_softmax_backward(const softcheck_call* call) {
-  if (has_temperature(call)) {
-    return kernels::refused;
-  }
-  return kernels::run(call, kernels::Form::gradient, kernels::adaptive_backward_rows<float>,
-                      kernels::adaptive_backward_rows<double>);
-}
+SOFTCHECK_ROW_ENTRIES(softcheck_, softcheck::kernels::cpu::RowOps)

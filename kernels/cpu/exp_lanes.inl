@@ -11,11 +11,12 @@
 
 #include <cstddef>
 
+#include "kernels/arithmetic/exp_constants.hpp"
 #include "kernels/cpu/block_passes.hpp"
-#include "kernels/cpu/exp_constants.hpp"
+#include "kernels/cpu/machine.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -112,7 +113,7 @@ HWY_INLINE T sum_of_lanes(Tag<T> d, V (&sums)[vectors]) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu
 HWY_AFTER_NAMESPACE();
 
 #endif

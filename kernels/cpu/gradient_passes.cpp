@@ -6,12 +6,13 @@
 
 #include <limits>
 
-#include "kernels/cpu/exp_constants.hpp"
+#include "kernels/arithmetic/exp_constants.hpp"
 #include "kernels/cpu/exp_lanes.inl"
 #include "kernels/cpu/gradient_passes.hpp"
+#include "kernels/cpu/machine.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 namespace HWY_NAMESPACE {
 
 template <class T, class V, class M>
@@ -104,11 +105,11 @@ void Gradient64(const double* x, const double* g, std::size_t count, const Gradi
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 
 HWY_EXPORT(GradientSums32);
 HWY_EXPORT(GradientSums64);
@@ -130,5 +131,5 @@ void block_gradient(const double* x, const double* g, std::size_t count, const G
   HWY_DYNAMIC_DISPATCH(Gradient64)(x, g, count, terms, out, probabilities);
 }
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu
 #endif

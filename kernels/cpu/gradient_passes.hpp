@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 
 /// Sums over a block, d = m - x, w = exp(-beta d) without a scale of its own, g the incoming gradient.
 template <class T>
@@ -37,4 +37,4 @@ void block_gradient(const float* x, const float* g, std::size_t count, const Gra
 void block_gradient(const double* x, const double* g, std::size_t count, const GradientTerms<double>& terms,
                     double* out, double* probabilities = nullptr);
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu

@@ -2,11 +2,12 @@
 
 #include <limits>
 
-#include "kernels/cpu/adaptive_beta.hpp"
+#include "kernels/arithmetic/adaptive_beta.hpp"
 #include "kernels/cpu/block_passes.hpp"
 #include "kernels/cpu/gradient_passes.hpp"
+#include "kernels/cpu/machine.hpp"
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 
 /// A row's sums, of blocks in the accumulator's format, in double.
 struct GradientTotals {
@@ -58,4 +59,4 @@ GradientTerms<T> gradient_terms(const GradientTotals& totals, const AdaptiveBeta
   return terms;
 }
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu

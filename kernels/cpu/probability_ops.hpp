@@ -4,14 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu/adaptive_beta.hpp"
-#include "kernels/cpu/call_views.hpp"
+#include "kernels/arithmetic/adaptive_beta.hpp"
+#include "kernels/call/call_views.hpp"
+#include "kernels/cpu/machine.hpp"
 #include "kernels/cpu/row_state.hpp"
 #include "kernels/cpu/row_target.hpp"
 #include "kernels/cpu/short_rows.hpp"
 
 // softmax and adaptive softmax.
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 
 /// Fills a row of out block by block: fill(values, count, to) writes count values to to, which may be values. Where
 /// they cannot be written in place they go by scratch, and scratch holds those of the last block at the end.
@@ -182,4 +183,4 @@ void adaptive_softmax_rows(const CallViews& views, std::int64_t begin, std::int6
   });
 }
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu

@@ -8,7 +8,7 @@
 #include "kernels/cpu/block_passes.hpp"
 #include "kernels/cpu/row_access.hpp"
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 
 /// The state (m, S - 1, T) of some items: S = sum w, T = sum w D, w = exp(-D), D = (m - x) scale, and where asked for
 /// U = sum w D^2. Sums are over T (f32 accumulation for f32 and narrower).
@@ -205,4 +205,4 @@ double entropy_of(const BlockSums<T>& sums) {
   return log_sum<T>(sum_minus_one(sums)) + mean_deviation(sums);
 }
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu

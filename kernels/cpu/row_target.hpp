@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/row_access.hpp"
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 
 /// A row without a visible item, or with NaN or +inf among the visible: all NaN (contract masked=nan).
 template <class T>
@@ -35,4 +35,4 @@ void put_undefined(const RowReader<T>& logits, const RowTarget& target) {
   target.put_entropy(logits.size() == 0 ? 0 : std::numeric_limits<double>::quiet_NaN());
 }
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu

@@ -6,11 +6,12 @@
 #include <limits>
 #include <optional>
 
-#include "kernels/cpu/aligned_array.hpp"
+#include "kernels/arithmetic/aligned_array.hpp"
+#include "kernels/call/attention_views.hpp"
 #include "kernels/cpu/attention_passes.hpp"
-#include "kernels/cpu/attention_views.hpp"
+#include "kernels/cpu/machine.hpp"
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 
 /// Rows of one key head, (query, head) pairs numbered query by query, the heads of the group one after the other.
 struct TilePlace {
@@ -103,7 +104,7 @@ class ScoreTile {
   /// The scores of a block and each row's largest of them. The weights are left to the caller. again: whether this
   /// block was scored before, since begin.
   TileScores<T> score(const KeySpan& keys, T* maximum, bool again = false) {
-    const std::size_t width = rounded_up(keys.count, block_lanes<T>);
+    const std::size_t width = rounded_up(keys.count, row_group<T>);
     if (rows() > few_rows) {
       load_keys(views_->k, keys, keys_.get());
       return score_with(keys_.get(), keys, maximum);
@@ -128,7 +129,7 @@ class ScoreTile {
   }
   /// The same with keys that load_keys has loaded.
   TileScores<T> score_with(const T* transposed, const KeySpan& keys, T* maximum) {
-    const std::size_t width = rounded_up(keys.count, block_lanes<T>);
+    const std::size_t width = rounded_up(keys.count, row_group<T>);
     tile_product(
         TileProduct<T>{queries_.get(), width_, 1, transposed, key_stride<T>, views_->dim(), scores_.get(), key_block},
         rows(), width);
@@ -139,7 +140,7 @@ class ScoreTile {
 
   /// A block of K or V, transposed: (dim, key_block) at key_stride, 0 beyond its count.
   void load_keys(const View4& view, const KeySpan& keys, T* to) {
-    const std::size_t width = rounded_up(keys.count, block_lanes<T>);
+    const std::size_t width = rounded_up(keys.count, row_group<T>);
     const T* const* rows = rows_at(view, keys, width);
     for (std::size_t j = 0; j < width; j += transposed_rows<T>) {
       transpose_rows(rows + j, static_cast<std::size_t>(view.shape[3]), to + j);
@@ -286,4 +287,4 @@ class ScoreTile {
   bool keeps_ = false;
 };
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu

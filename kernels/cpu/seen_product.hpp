@@ -5,9 +5,10 @@
 #include <cstddef>
 #include <limits>
 
-#include "kernels/cpu/tile_products.hpp"
+#include "kernels/arithmetic/tile_products.hpp"
+#include "kernels/cpu/machine.hpp"
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 
 /// product, without the terms whose score says that they are not seen: 0 times what is not seen could be NaN. scores
 /// lie as product.a does.
@@ -39,4 +40,4 @@ void partial_product(const TileProduct<T>& product, bool partial, const T* score
   }
 }
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu

@@ -8,13 +8,14 @@
 #include <cmath>
 #include <cstddef>
 
-#include "kernels/cpu/adaptive_beta.hpp"
+#include "kernels/arithmetic/adaptive_beta.hpp"
 #include "kernels/cpu/block_lanes.inl"
+#include "kernels/cpu/machine.hpp"
 #include "kernels/cpu/row_state.hpp"
 #include "kernels/cpu/short_passes.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 namespace HWY_NAMESPACE {
 
 using Wide = hn::CappedTag<double, 8>;
@@ -162,11 +163,11 @@ void Adaptive32(ShortRows<float>& rows, bool wanted) { adaptive_of<float>(rows, 
 void Adaptive64(ShortRows<double>& rows, bool wanted) { adaptive_of<double>(rows, wanted); }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 
 HWY_EXPORT(Softmax32);
 HWY_EXPORT(Softmax64);
@@ -186,5 +187,5 @@ void short_entropies(ShortRows<double>& rows) { HWY_DYNAMIC_DISPATCH(Entropies64
 void short_adaptive(ShortRows<float>& rows, bool wanted) { HWY_DYNAMIC_DISPATCH(Adaptive32)(rows, wanted); }
 void short_adaptive(ShortRows<double>& rows, bool wanted) { HWY_DYNAMIC_DISPATCH(Adaptive64)(rows, wanted); }
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu
 #endif

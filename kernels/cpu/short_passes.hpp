@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/block_passes.hpp"
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 
 /// Rows of one block each that are taken together, so that the steps of one fill the waits of another.
 inline constexpr std::size_t batch_rows = 16;
@@ -51,4 +51,4 @@ void short_entropies(ShortRows<double>& rows);
 void short_adaptive(ShortRows<float>& rows, bool wanted);
 void short_adaptive(ShortRows<double>& rows, bool wanted);
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cpu/call_views.hpp"
+#include "kernels/call/call_views.hpp"
+#include "kernels/cpu/machine.hpp"
 #include "kernels/cpu/row_state.hpp"
 #include "kernels/cpu/short_passes.hpp"
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 
 /// The row of out as contiguous T, or nullptr where it has to be written element by element.
 template <class T>
@@ -104,4 +105,4 @@ void each_batch(const CallViews& views, std::int64_t begin, std::int64_t end, T 
   }
 }
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu

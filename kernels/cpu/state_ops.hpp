@@ -6,13 +6,14 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/cpu/call_views.hpp"
+#include "kernels/call/call_views.hpp"
+#include "kernels/cpu/machine.hpp"
 #include "kernels/cpu/row_state.hpp"
 #include "kernels/cpu/row_target.hpp"
 #include "kernels/cpu/short_rows.hpp"
 
 // What follows from a row's state: log_softmax, logsumexp, entropy, varentropy and the state itself.
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 
 template <class T>
 void log_softmax_row(const RowReader<T>& logits, const RowState<T>& state, double theta, const RowTarget& target) {
@@ -134,4 +135,4 @@ void each_row(const CallViews& views, std::int64_t begin, std::int64_t end) {
   }
 }
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu

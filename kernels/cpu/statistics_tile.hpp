@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/attention_tile.hpp"
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::cpu {
 
 /// The statistics of attention's scores for one tile after the other: a pass over the keys, memory as of AttentionTile.
 template <class T>
@@ -38,4 +38,4 @@ class StatisticsTile {
   WeightPass<T> pass_;
 };
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::cpu

@@ -50,4 +50,38 @@ int run_packed_backward_on_device(const softcheck_call* call) {
   });
 }
 
+/// kernels/entry/ops.hpp's ops of attention by a launcher. Lengths that lie on a device are not looked at: what leads
+/// out of the tensors is cut off, results of such a call mean nothing.
+template <class Launcher>
+struct AttentionOps {
+  static int attention(const softcheck_call* call) { return run_on_device<false, Launcher>(call); }
+  static int adaptive_attention(const softcheck_call* call) { return run_on_device<true, Launcher>(call); }
+  static int attention_varlen(const softcheck_call* call) { return run_packed_on_device<false, Launcher>(call); }
+  static int adaptive_attention_varlen(const softcheck_call* call) {
+    return run_packed_on_device<true, Launcher>(call);
+  }
+};
+
+template <class Launcher>
+struct StatisticsOps {
+  static int attention_statistics(const softcheck_call* call) { return run_statistics_on_device<Launcher>(call); }
+  static int attention_statistics_varlen(const softcheck_call* call) {
+    return run_packed_statistics_on_device<Launcher>(call);
+  }
+};
+
+template <class Launcher>
+struct BackwardOps {
+  static int attention_backward(const softcheck_call* call) { return run_backward_on_device<false, Launcher>(call); }
+  static int adaptive_attention_backward(const softcheck_call* call) {
+    return run_backward_on_device<true, Launcher>(call);
+  }
+  static int attention_backward_varlen(const softcheck_call* call) {
+    return run_packed_backward_on_device<false, Launcher>(call);
+  }
+  static int adaptive_attention_backward_varlen(const softcheck_call* call) {
+    return run_packed_backward_on_device<true, Launcher>(call);
+  }
+};
+
 }  // namespace softcheck::kernels

@@ -8,8 +8,7 @@
 #include "kernels/block/mma_statistics.hpp"
 #include "kernels/cuda/attention_call.cuh"
 #include "kernels/cuda/block.cuh"
-
-#define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
+#include "kernels/entry/ops.hpp"
 
 namespace softcheck::kernels {
 namespace {
@@ -119,54 +118,9 @@ struct CudaMmaAttention {
 }  // namespace
 }  // namespace softcheck::kernels
 
-SOFTCHECK_EXPORT int softcheck_cuda_attention(const softcheck_call* call) {
-  return softcheck::kernels::run_on_device<false, softcheck::kernels::CudaAttention>(call);
-}
+namespace kernels = softcheck::kernels;
 
-SOFTCHECK_EXPORT int softcheck_cuda_adaptive_attention(const softcheck_call* call) {
-  return softcheck::kernels::run_on_device<true, softcheck::kernels::CudaAttention>(call);
-}
-
-SOFTCHECK_EXPORT int softcheck_cuda_mma_attention(const softcheck_call* call) {
-  return softcheck::kernels::run_on_device<false, softcheck::kernels::CudaMmaAttention>(call);
-}
-
-SOFTCHECK_EXPORT int softcheck_cuda_mma_adaptive_attention(const softcheck_call* call) {
-  return softcheck::kernels::run_on_device<true, softcheck::kernels::CudaMmaAttention>(call);
-}
-
-// (q, k[, mask]) to each query's scores' m, S - 1, T, U.
-SOFTCHECK_EXPORT int softcheck_cuda_attention_statistics(const softcheck_call* call) {
-  return softcheck::kernels::run_statistics_on_device<softcheck::kernels::CudaStatistics>(call);
-}
-
-SOFTCHECK_EXPORT int softcheck_cuda_mma_attention_statistics(const softcheck_call* call) {
-  return softcheck::kernels::run_statistics_on_device<softcheck::kernels::CudaMmaAttention>(call);
-}
-
-// Packed sequences, kernels/cpu/packed_views.hpp: the bits of a call for each. Lengths that lie on a device are not
-// looked at: what leads out of the tensors is cut off, results of such a call mean nothing.
-
-SOFTCHECK_EXPORT int softcheck_cuda_attention_varlen(const softcheck_call* call) {
-  return softcheck::kernels::run_packed_on_device<false, softcheck::kernels::CudaAttention>(call);
-}
-
-SOFTCHECK_EXPORT int softcheck_cuda_adaptive_attention_varlen(const softcheck_call* call) {
-  return softcheck::kernels::run_packed_on_device<true, softcheck::kernels::CudaAttention>(call);
-}
-
-SOFTCHECK_EXPORT int softcheck_cuda_mma_attention_varlen(const softcheck_call* call) {
-  return softcheck::kernels::run_packed_on_device<false, softcheck::kernels::CudaMmaAttention>(call);
-}
-
-SOFTCHECK_EXPORT int softcheck_cuda_mma_adaptive_attention_varlen(const softcheck_call* call) {
-  return softcheck::kernels::run_packed_on_device<true, softcheck::kernels::CudaMmaAttention>(call);
-}
-
-SOFTCHECK_EXPORT int softcheck_cuda_attention_statistics_varlen(const softcheck_call* call) {
-  return softcheck::kernels::run_packed_statistics_on_device<softcheck::kernels::CudaStatistics>(call);
-}
-
-SOFTCHECK_EXPORT int softcheck_cuda_mma_attention_statistics_varlen(const softcheck_call* call) {
-  return softcheck::kernels::run_packed_statistics_on_device<softcheck::kernels::CudaMmaAttention>(call);
-}
+SOFTCHECK_ATTENTION_ENTRIES(softcheck_cuda_, kernels::AttentionOps<kernels::CudaAttention>)
+SOFTCHECK_ATTENTION_ENTRIES(softcheck_cuda_mma_, kernels::AttentionOps<kernels::CudaMmaAttention>)
+SOFTCHECK_STATISTICS_ENTRIES(softcheck_cuda_, kernels::StatisticsOps<kernels::CudaStatistics>)
+SOFTCHECK_STATISTICS_ENTRIES(softcheck_cuda_mma_, kernels::StatisticsOps<kernels::CudaMmaAttention>)

@@ -6,8 +6,7 @@
 
 #include "kernels/cuda/attention_call.cuh"
 #include "kernels/cuda/block.cuh"
-
-#define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
+#include "kernels/entry/ops.hpp"
 
 namespace softcheck::kernels {
 namespace {
@@ -62,20 +61,6 @@ struct CudaBackward {
 }  // namespace
 }  // namespace softcheck::kernels
 
-SOFTCHECK_EXPORT int softcheck_cuda_attention_backward(const softcheck_call* call) {
-  return softcheck::kernels::run_backward_on_device<false, softcheck::kernels::CudaBackward>(call);
-}
+namespace kernels = softcheck::kernels;
 
-SOFTCHECK_EXPORT int softcheck_cuda_adaptive_attention_backward(const softcheck_call* call) {
-  return softcheck::kernels::run_backward_on_device<true, softcheck::kernels::CudaBackward>(call);
-}
-
-// As softcheck_cuda_attention_varlen.
-
-SOFTCHECK_EXPORT int softcheck_cuda_attention_backward_varlen(const softcheck_call* call) {
-  return softcheck::kernels::run_packed_backward_on_device<false, softcheck::kernels::CudaBackward>(call);
-}
-
-SOFTCHECK_EXPORT int softcheck_cuda_adaptive_attention_backward_varlen(const softcheck_call* call) {
-  return softcheck::kernels::run_packed_backward_on_device<true, softcheck::kernels::CudaBackward>(call);
-}
+SOFTCHECK_BACKWARD_ENTRIES(softcheck_cuda_, kernels::BackwardOps<kernels::CudaBackward>)

@@ -7,8 +7,7 @@
 #include "kernels/block/abi/row_calls.hpp"
 #include "kernels/cuda/block.cuh"
 #include "kernels/cuda/device_call.cuh"
-
-#define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
+#include "kernels/entry/ops.hpp"
 
 namespace softcheck::kernels {
 namespace {
@@ -63,44 +62,27 @@ int run_on_device(const softcheck_call* call) {
       call, [&](const DeviceCall& shown) { return run_row_call<Kernel>(&shown.call(), CudaLauncher{shown.stream()}); });
 }
 
+struct RowOps {
+  static int softmax(const softcheck_call* call) { return run_on_device<SoftmaxKernel>(call); }
+  static int log_softmax(const softcheck_call* call) { return run_on_device<LogSoftmaxKernel>(call); }
+  static int logsumexp(const softcheck_call* call) { return run_on_device<LogsumexpKernel>(call); }
+  static int entropy(const softcheck_call* call) { return run_on_device<EntropyKernel>(call); }
+  static int adaptive_softmax(const softcheck_call* call) { return run_on_device<AdaptiveSoftmaxKernel>(call); }
+  static int varentropy(const softcheck_call* call) { return run_on_device<VarentropyKernel>(call); }
+  static int row_statistics(const softcheck_call* call) {
+    return on_device(
+        call, [](const DeviceCall& shown) { return run_statistics_call(&shown.call(), CudaLauncher{shown.stream()}); });
+  }
+  static int adaptive_softmax_backward(const softcheck_call* call) {
+    return on_device(call, [](const DeviceCall& shown) {
+      return run_row_backward_call(&shown.call(), CudaLauncher{shown.stream()});
+    });
+  }
+};
+
 }  // namespace
 }  // namespace softcheck::kernels
 
 namespace kernels = softcheck::kernels;
 
-SOFTCHECK_EXPORT int softcheck_cuda_softmax(const softcheck_call* call) {
-  return kernels::run_on_device<kernels::SoftmaxKernel>(call);
-}
-
-SOFTCHECK_EXPORT int softcheck_cuda_entropy(const softcheck_call* call) {
-  return kernels::run_on_device<kernels::EntropyKernel>(call);
-}
-
-SOFTCHECK_EXPORT int softcheck_cuda_log_softmax(const softcheck_call* call) {
-  return kernels::run_on_device<kernels::LogSoftmaxKernel>(call);
-}
-
-SOFTCHECK_EXPORT int softcheck_cuda_logsumexp(const softcheck_call* call) {
-  return kernels::run_on_device<kernels::LogsumexpKernel>(call);
-}
-
-SOFTCHECK_EXPORT int softcheck_cuda_adaptive_softmax(const softcheck_call* call) {
-  return kernels::run_on_device<kernels::AdaptiveSoftmaxKernel>(call);
-}
-
-SOFTCHECK_EXPORT int softcheck_cuda_varentropy(const softcheck_call* call) {
-  return kernels::run_on_device<kernels::VarentropyKernel>(call);
-}
-
-SOFTCHECK_EXPORT int softcheck_cuda_row_statistics(const softcheck_call* call) {
-  using namespace softcheck::kernels;
-  return on_device(
-      call, [&](const DeviceCall& shown) { return run_statistics_call(&shown.call(), CudaLauncher{shown.stream()}); });
-}
-
-SOFTCHECK_EXPORT int softcheck_cuda_adaptive_softmax_backward(const softcheck_call* call) {
-  using namespace softcheck::kernels;
-  return on_device(call, [&](const DeviceCall& shown) {
-    return run_row_backward_call(&shown.call(), CudaLauncher{shown.stream()});
-  });
-}
+SOFTCHECK_ROW_ENTRIES(softcheck_cuda_, kernels::RowOps)

@@ -8,8 +8,7 @@
 #include "kernels/block/split_attention.hpp"
 #include "kernels/cuda/attention_call.cuh"
 #include "kernels/cuda/block.cuh"
-
-#define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
+#include "kernels/entry/ops.hpp"
 
 namespace softcheck::kernels {
 namespace {
@@ -102,20 +101,6 @@ struct CudaSplitAttention {
 }  // namespace
 }  // namespace softcheck::kernels
 
-SOFTCHECK_EXPORT int softcheck_cuda_split_attention(const softcheck_call* call) {
-  return softcheck::kernels::run_on_device<false, softcheck::kernels::CudaSplitAttention>(call);
-}
+namespace kernels = softcheck::kernels;
 
-SOFTCHECK_EXPORT int softcheck_cuda_split_adaptive_attention(const softcheck_call* call) {
-  return softcheck::kernels::run_on_device<true, softcheck::kernels::CudaSplitAttention>(call);
-}
-
-// As softcheck_cuda_attention_varlen.
-
-SOFTCHECK_EXPORT int softcheck_cuda_split_attention_varlen(const softcheck_call* call) {
-  return softcheck::kernels::run_packed_on_device<false, softcheck::kernels::CudaSplitAttention>(call);
-}
-
-SOFTCHECK_EXPORT int softcheck_cuda_split_adaptive_attention_varlen(const softcheck_call* call) {
-  return softcheck::kernels::run_packed_on_device<true, softcheck::kernels::CudaSplitAttention>(call);
-}
+SOFTCHECK_ATTENTION_ENTRIES(softcheck_cuda_split_, kernels::AttentionOps<kernels::CudaSplitAttention>)

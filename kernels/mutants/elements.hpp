@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "kernels/abi/softcheck_kernel.h"
-#include "kernels/cpu/format_bits.hpp"
+#include "kernels/arithmetic/format_bits.hpp"
 
 // Single elements of every dtype, at any address.
 namespace softcheck::kernels::mutants {
@@ -22,7 +22,7 @@ Real load(DLDataType type, const char* from) {
   if (type.bits == 64) return static_cast<Real>(bits_at<double>(from));
   if (type.bits == 32) return static_cast<Real>(bits_at<float>(from));
   const auto bits = bits_at<std::uint16_t>(from);
-  return static_cast<Real>(type.code == kDLBfloat ? bf16_to_f32(bits) : f16_to_f32(bits));
+  return static_cast<Real>(type.code == kDLBfloat ? arithmetic::bf16_to_f32(bits) : arithmetic::f16_to_f32(bits));
 }
 
 /// Rounds to nearest even where the dtype is narrower.
@@ -35,7 +35,7 @@ void store(DLDataType type, Real value, char* to) {
     put(static_cast<float>(value));
   } else {
     const float narrow = static_cast<float>(value);
-    put(type.code == kDLBfloat ? f32_to_bf16(narrow) : f32_to_f16(narrow));
+    put(type.code == kDLBfloat ? arithmetic::f32_to_bf16(narrow) : arithmetic::f32_to_f16(narrow));
   }
 }
 
@@ -49,7 +49,7 @@ inline bool is_float(const DLTensor& t) {
 }
 
 /// What an arithmetic of 16 bits would make of a value.
-inline float rounded_to_f16(float value) { return f16_to_f32(f32_to_f16(value)); }
-inline float rounded_to_bf16(float value) { return bf16_to_f32(f32_to_bf16(value)); }
+inline float rounded_to_f16(float value) { return arithmetic::f16_to_f32(arithmetic::f32_to_f16(value)); }
+inline float rounded_to_bf16(float value) { return arithmetic::bf16_to_f32(arithmetic::f32_to_bf16(value)); }
 
 }  // namespace softcheck::kernels::mutants

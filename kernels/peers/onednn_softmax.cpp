@@ -10,7 +10,7 @@
 #include <tuple>
 #include <utility>
 
-#include "kernels/abi/softcheck_kernel.h"
+#include "kernels/entry/ops.hpp"
 
 namespace {
 
@@ -105,8 +105,6 @@ int run(const softcheck_call* call, algorithm op) try {
 }
 
 }  // namespace
-
-#define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
 
 SOFTCHECK_EXPORT int softcheck_onednn_softmax(const softcheck_call* call) {
   return run(call, algorithm::softmax_accurate);

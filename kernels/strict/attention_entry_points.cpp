@@ -1,11 +1,11 @@
 // The attention kernels of kernels/block/ at the CPU's speed: contracts and bits are those of the emulated ones
 // (kernels/emulator/plugin) and of those on a GPU. A NaN stands where they have one; its bits are the machine's.
-#include "kernels/cpu/packed_views.hpp"
+#include "kernels/call/packed_views.hpp"
+#include "kernels/entry/ops.hpp"
 #include "kernels/strict/attention_tile.hpp"
 #include "kernels/strict/gradient_tiles.hpp"
+#include "kernels/strict/machine.hpp"
 #include "kernels/strict/statistics_tile.hpp"
-
-#define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace softcheck::kernels::strict {
 namespace {
@@ -75,68 +75,48 @@ int run(const std::optional<PackedCall<Views>>& packed, const Op& op) try {
 
 std::int64_t all_keys(std::int64_t keys) { return keys; }
 
+template <Parting parting>
+struct AttentionOps {
+  static int attention(const softcheck_call* call) { return run(attention_views(call), Attend{parting, false}); }
+  static int adaptive_attention(const softcheck_call* call) {
+    return run(attention_views(call), Attend{parting, true});
+  }
+  static int attention_varlen(const softcheck_call* call) { return run(packed_call(call), Attend{parting, false}); }
+  static int adaptive_attention_varlen(const softcheck_call* call) {
+    return run(packed_call(call), Attend{parting, true});
+  }
+};
+
+struct StatisticsOps {
+  static int attention_statistics(const softcheck_call* call) {
+    return run(attention_statistics_views(call), FindStatistics());
+  }
+  static int attention_statistics_varlen(const softcheck_call* call) {
+    return run(packed_statistics_call(call), FindStatistics());
+  }
+};
+
+struct BackwardOps {
+  static int attention_backward(const softcheck_call* call) {
+    return run(attention_gradient_views(call), Differentiate{false});
+  }
+  static int adaptive_attention_backward(const softcheck_call* call) {
+    return run(attention_gradient_views(call), Differentiate{true});
+  }
+  static int attention_backward_varlen(const softcheck_call* call) {
+    return run(packed_gradient_call(call), Differentiate{false});
+  }
+  static int adaptive_attention_backward_varlen(const softcheck_call* call) {
+    return run(packed_gradient_call(call), Differentiate{true});
+  }
+};
+
 }  // namespace
 }  // namespace softcheck::kernels::strict
 
-namespace kernels = softcheck::kernels;
-namespace strict = kernels::strict;
+namespace strict = softcheck::kernels::strict;
 
-SOFTCHECK_EXPORT int softcheck_strict_attention(const softcheck_call* call) {
-  return strict::run(kernels::attention_views(call), strict::Attend{strict::all_keys, false});
-}
-
-SOFTCHECK_EXPORT int softcheck_strict_adaptive_attention(const softcheck_call* call) {
-  return strict::run(kernels::attention_views(call), strict::Attend{strict::all_keys, true});
-}
-
-SOFTCHECK_EXPORT int softcheck_strict_split_attention(const softcheck_call* call) {
-  return strict::run(kernels::attention_views(call), strict::Attend{kernels::keys_of_part, false});
-}
-
-SOFTCHECK_EXPORT int softcheck_strict_split_adaptive_attention(const softcheck_call* call) {
-  return strict::run(kernels::attention_views(call), strict::Attend{kernels::keys_of_part, true});
-}
-
-// (q, k[, mask]) to each query's scores' m, S - 1, T, U.
-SOFTCHECK_EXPORT int softcheck_strict_attention_statistics(const softcheck_call* call) {
-  return strict::run(kernels::attention_statistics_views(call), strict::FindStatistics());
-}
-
-// (q, k, v, d_out[, mask]) to dq, dk, dv.
-SOFTCHECK_EXPORT int softcheck_strict_attention_backward(const softcheck_call* call) {
-  return strict::run(kernels::attention_gradient_views(call), strict::Differentiate{false});
-}
-
-SOFTCHECK_EXPORT int softcheck_strict_adaptive_attention_backward(const softcheck_call* call) {
-  return strict::run(kernels::attention_gradient_views(call), strict::Differentiate{true});
-}
-
-// Packed sequences, kernels/cpu/packed_views.hpp, one after the other.
-
-SOFTCHECK_EXPORT int softcheck_strict_attention_varlen(const softcheck_call* call) {
-  return strict::run(kernels::packed_call(call), strict::Attend{strict::all_keys, false});
-}
-
-SOFTCHECK_EXPORT int softcheck_strict_adaptive_attention_varlen(const softcheck_call* call) {
-  return strict::run(kernels::packed_call(call), strict::Attend{strict::all_keys, true});
-}
-
-SOFTCHECK_EXPORT int softcheck_strict_split_attention_varlen(const softcheck_call* call) {
-  return strict::run(kernels::packed_call(call), strict::Attend{kernels::keys_of_part, false});
-}
-
-SOFTCHECK_EXPORT int softcheck_strict_split_adaptive_attention_varlen(const softcheck_call* call) {
-  return strict::run(kernels::packed_call(call), strict::Attend{kernels::keys_of_part, true});
-}
-
-SOFTCHECK_EXPORT int softcheck_strict_attention_statistics_varlen(const softcheck_call* call) {
-  return strict::run(kernels::packed_statistics_call(call), strict::FindStatistics());
-}
-
-SOFTCHECK_EXPORT int softcheck_strict_attention_backward_varlen(const softcheck_call* call) {
-  return strict::run(kernels::packed_gradient_call(call), strict::Differentiate{false});
-}
-
-SOFTCHECK_EXPORT int softcheck_strict_adaptive_attention_backward_varlen(const softcheck_call* call) {
-  return strict::run(kernels::packed_gradient_call(call), strict::Differentiate{true});
-}
+SOFTCHECK_ATTENTION_ENTRIES(softcheck_strict_, strict::AttentionOps<strict::all_keys>)
+SOFTCHECK_ATTENTION_ENTRIES(softcheck_strict_split_, strict::AttentionOps<softcheck::kernels::keys_of_part>)
+SOFTCHECK_STATISTICS_ENTRIES(softcheck_strict_, strict::StatisticsOps)
+SOFTCHECK_BACKWARD_ENTRIES(softcheck_strict_, strict::BackwardOps)

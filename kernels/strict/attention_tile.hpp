@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/block/split_attention.hpp"
+#include "kernels/strict/machine.hpp"
 #include "kernels/strict/query_tile.hpp"
 
 namespace softcheck::kernels::strict {

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "kernels/block/row_kernels.hpp"
+#include "kernels/strict/machine.hpp"
 
 // The bodies of kernels/block/ for the CPU's vectors: a vector's lanes are as many threads of a block, entry t of each
 // array is what thread t holds. The same operations in the same order, so the same bits as on a GPU and the emulator.

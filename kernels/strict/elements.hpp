@@ -1,6 +1,7 @@
 #pragma once
 
-#include "kernels/cpu/row_access.hpp"
+#include "kernels/call/elements.hpp"
+#include "kernels/strict/machine.hpp"
 
 namespace softcheck::kernels::strict {
 

@@ -2,6 +2,7 @@
 
 #include "kernels/block/attention_backward.hpp"
 #include "kernels/strict/attention_passes.hpp"
+#include "kernels/strict/machine.hpp"
 
 namespace softcheck::kernels::strict {
 

@@ -3,7 +3,9 @@
 #include <array>
 #include <vector>
 
+#include "kernels/block/attention.hpp"
 #include "kernels/block/entropy.hpp"
+#include "kernels/strict/machine.hpp"
 #include "kernels/strict/row_block.hpp"
 
 namespace softcheck::kernels::strict {

@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <memory>
 
-#include "kernels/cpu/aligned_array.hpp"
-#include "kernels/cpu/attention_views.hpp"
-#include "kernels/cpu/parallel_tasks.hpp"
+#include "kernels/arithmetic/aligned_array.hpp"
+#include "kernels/call/attention_views.hpp"
+#include "kernels/call/parallel_tasks.hpp"
 #include "kernels/strict/attention_passes.hpp"
 #include "kernels/strict/elements.hpp"
+#include "kernels/strict/machine.hpp"
 
 namespace softcheck::kernels::strict {
 

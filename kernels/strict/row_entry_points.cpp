@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "kernels/cpu/parallel_tasks.hpp"
+#include "kernels/call/parallel_tasks.hpp"
+#include "kernels/entry/ops.hpp"
+#include "kernels/strict/machine.hpp"
 #include "kernels/strict/row_gradients.hpp"
-
-#define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace softcheck::kernels::strict {
 namespace {
@@ -40,48 +40,38 @@ bool has_temperature(const softcheck_call* call) {
   return call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->theta != 1;
 }
 
+struct RowOps {
+  static int softmax(const softcheck_call* call) {
+    return run(call, Form::elements, [](auto& rows, std::int64_t row) { rows.softmax(row); });
+  }
+  static int log_softmax(const softcheck_call* call) {
+    return run(call, Form::elements, [](auto& rows, std::int64_t row) { rows.log_softmax(row); });
+  }
+  static int logsumexp(const softcheck_call* call) {
+    return run(call, Form::rows, [](auto& rows, std::int64_t row) { rows.logsumexp(row); });
+  }
+  static int entropy(const softcheck_call* call) {
+    return run(call, Form::rows, [](auto& rows, std::int64_t row) { rows.entropy(row); });
+  }
+  static int adaptive_softmax(const softcheck_call* call) {
+    if (has_temperature(call)) return 1;
+    return run(call, Form::elements, [](auto& rows, std::int64_t row) { rows.adaptive_softmax(row); });
+  }
+  // All results of one format.
+  static int row_statistics(const softcheck_call* call) {
+    return run(call, Form::statistics, [](auto& rows, std::int64_t row) { rows.row_statistics(row); });
+  }
+  static int varentropy(const softcheck_call* call) {
+    return run(call, Form::rows, [](auto& rows, std::int64_t row) { rows.varentropy(row); });
+  }
+  static int adaptive_softmax_backward(const softcheck_call* call) {
+    if (has_temperature(call)) return 1;
+    return run<StrictRowGradients>(call, Form::gradient,
+                                   [](auto& rows, std::int64_t row) { rows.adaptive_softmax(row); });
+  }
+};
+
 }  // namespace
 }  // namespace softcheck::kernels::strict
 
-namespace kernels = softcheck::kernels;
-
-SOFTCHECK_EXPORT int softcheck_strict_softmax(const softcheck_call* call) {
-  return kernels::strict::run(call, kernels::Form::elements, [](auto& rows, std::int64_t row) { rows.softmax(row); });
-}
-
-SOFTCHECK_EXPORT int softcheck_strict_entropy(const softcheck_call* call) {
-  return kernels::strict::run(call, kernels::Form::rows, [](auto& rows, std::int64_t row) { rows.entropy(row); });
-}
-
-SOFTCHECK_EXPORT int softcheck_strict_log_softmax(const softcheck_call* call) {
-  return kernels::strict::run(call, kernels::Form::elements,
-                              [](auto& rows, std::int64_t row) { rows.log_softmax(row); });
-}
-
-SOFTCHECK_EXPORT int softcheck_strict_logsumexp(const softcheck_call* call) {
-  return kernels::strict::run(call, kernels::Form::rows, [](auto& rows, std::int64_t row) { rows.logsumexp(row); });
-}
-
-SOFTCHECK_EXPORT int softcheck_strict_adaptive_softmax(const softcheck_call* call) {
-  if (kernels::strict::has_temperature(call)) return 1;
-  return kernels::strict::run(call, kernels::Form::elements,
-                              [](auto& rows, std::int64_t row) { rows.adaptive_softmax(row); });
-}
-
-// (logits[, mask]) to (rows), nats squared.
-SOFTCHECK_EXPORT int softcheck_strict_varentropy(const softcheck_call* call) {
-  return kernels::strict::run(call, kernels::Form::rows, [](auto& rows, std::int64_t row) { rows.varentropy(row); });
-}
-
-// (logits[, mask]) to m, S - 1, T, U, each (rows) and as many as are asked for, all of one format.
-SOFTCHECK_EXPORT int softcheck_strict_row_statistics(const softcheck_call* call) {
-  return kernels::strict::run(call, kernels::Form::statistics,
-                              [](auto& rows, std::int64_t row) { rows.row_statistics(row); });
-}
-
-// (logits, gradient with respect to the probabilities[, mask]) to the gradient with respect to the logits.
-SOFTCHECK_EXPORT int softcheck_strict_adaptive_softmax_backward(const softcheck_call* call) {
-  if (kernels::strict::has_temperature(call)) return 1;
-  return kernels::strict::run<kernels::strict::StrictRowGradients>(
-      call, kernels::Form::gradient, [](auto& rows, std::int64_t row) { rows.adaptive_softmax(row); });
-}
+SOFTCHECK_ROW_ENTRIES(softcheck_strict_, softcheck::kernels::strict::RowOps)

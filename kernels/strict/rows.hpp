@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/arithmetic/adaptive_beta.hpp"
 #include "kernels/block/log_softmax.hpp"
-#include "kernels/cpu/adaptive_beta.hpp"
-#include "kernels/cpu/call_views.hpp"
+#include "kernels/call/call_views.hpp"
 #include "kernels/strict/block_state.hpp"
 #include "kernels/strict/elements.hpp"
+#include "kernels/strict/machine.hpp"
 
 namespace softcheck::kernels::strict {
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <sstream>
 
+#include "kernels/arithmetic/adaptive_beta.hpp"
 #include "kernels/bench/gpu/correctness.hpp"
 #include "kernels/bench/gpu/narrow_scores.hpp"
-#include "kernels/cpu/adaptive_beta.hpp"
 
 namespace softcheck::kernels::gpu {
 namespace {
@@ -33,7 +33,7 @@ Temperature temperature_of(const NarrowScores& row, double m, double m_error, do
   }
   const double of_s = u * (6 + 4 * rises), of_t = u * ((8 + 7 * rises) * t + squares) / s;
   const double entropy_error = 1.01 * moved + of_s * (1 + t / s) + of_t;
-  return {adaptive_beta(std::log(s) + t / s), steepest_beta * entropy_error + u * 4};
+  return {arithmetic::adaptive_beta(std::log(s) + t / s), steepest_beta * entropy_error + u * 4};
 }
 
 /// How far column c of the output may lie from the exact one.

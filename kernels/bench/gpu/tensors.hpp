@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/abi/softcheck_kernel.h"
-#include "kernels/cpu/format_bits.hpp"
+#include "kernels/arithmetic/format_bits.hpp"
 
 namespace softcheck::kernels::gpu {
 
@@ -41,7 +41,7 @@ inline double load(const std::byte* from, Format format) {
   }
   std::uint16_t bits;
   std::memcpy(&bits, from, sizeof bits);
-  return static_cast<double>(format == Format::f16 ? f16_to_f32(bits) : bf16_to_f32(bits));
+  return static_cast<double>(format == Format::f16 ? arithmetic::f16_to_f32(bits) : arithmetic::bf16_to_f32(bits));
 }
 
 inline void store(std::byte* to, Format format, double value) {
@@ -54,7 +54,7 @@ inline void store(std::byte* to, Format format, double value) {
     std::memcpy(to, &narrow, sizeof narrow);
     return;
   }
-  const std::uint16_t bits = format == Format::f16 ? f32_to_f16(narrow) : f32_to_bf16(narrow);
+  const std::uint16_t bits = format == Format::f16 ? arithmetic::f32_to_f16(narrow) : arithmetic::f32_to_bf16(narrow);
   std::memcpy(to, &bits, sizeof bits);
 }
 

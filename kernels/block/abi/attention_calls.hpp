@@ -8,7 +8,7 @@
 #include "kernels/block/abi/element_types.hpp"
 #include "kernels/block/attention_backward.hpp"
 #include "kernels/block/attention_statistics.hpp"
-#include "kernels/cpu/packed_views.hpp"
+#include "kernels/call/packed_views.hpp"
 
 // From a call of the ABI to an attention kernel's launch, on either machine. Host code.
 namespace softcheck::kernels {
@@ -20,7 +20,7 @@ inline constexpr std::int64_t longest_query = 1024;
 /// view as elements of T; its strides are multiples of their size. A dimension of one has none: 0 is a multiple of what
 /// is moved at once.
 template <class View, class T>
-Tensor4<View> tensor_of(const View4& view) {
+Tensor4<View> tensor_of(const call::View4& view) {
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
   Tensor4<View> tensor;
   std::int64_t last = 0;
@@ -35,7 +35,7 @@ Tensor4<View> tensor_of(const View4& view) {
 }
 
 template <class B, class Element, class Result>
-AttentionArguments<B, Element, Result> attention_arguments(const AttentionViews& views) {
+AttentionArguments<B, Element, Result> attention_arguments(const call::AttentionViews& views) {
   using In = typename B::template Global<const Element>;
   using Rows = typename B::template Global<Result>;
   AttentionArguments<B, Element, Result> arguments;
@@ -78,12 +78,12 @@ int with_mma_width(const AttentionArguments<B, Element, Result>& arguments, cons
 }
 
 template <class T, class View>
-View numbers_of(const CumulativeLengths& lengths) {
+View numbers_of(const call::CumulativeLengths& lengths) {
   return View(reinterpret_cast<const T*>(lengths.data), (lengths.count - 1) * lengths.stride + 1);
 }
 
 template <class B>
-SequenceOffsets<B> sequence_offsets(const CumulativeLengths& lengths) {
+SequenceOffsets<B> sequence_offsets(const call::CumulativeLengths& lengths) {
   SequenceOffsets<B> ends;
   ends.stride = lengths.stride;
   if (lengths.wide) {
@@ -97,7 +97,7 @@ SequenceOffsets<B> sequence_offsets(const CumulativeLengths& lengths) {
 /// The arguments with a packed call's sequences.
 template <class B, class Element, class Result, class Views>
 AttentionArguments<B, Element, Result> with_sequences(AttentionArguments<B, Element, Result> arguments,
-                                                      const PackedCall<Views>* packed) {
+                                                      const call::PackedCall<Views>* packed) {
   if (packed != nullptr) {
     arguments.sequences = packed->sequences();
     arguments.query_offsets = sequence_offsets<B>(packed->query_offsets);
@@ -107,9 +107,10 @@ AttentionArguments<B, Element, Result> with_sequences(AttentionArguments<B, Elem
 }
 
 /// The one format of those results that are asked for; nothing where they have several. or_else: where there are none.
-inline std::optional<Storage> format_of(std::span<const std::optional<View4>> results, Storage or_else) {
-  std::optional<Storage> format;
-  for (const std::optional<View4>& result : results) {
+inline std::optional<call::Storage> format_of(std::span<const std::optional<call::View4>> results,
+                                              call::Storage or_else) {
+  std::optional<call::Storage> format;
+  for (const std::optional<call::View4>& result : results) {
     if (!result) continue;
     if (format && *format != result->storage) return std::nullopt;
     format = result->storage;
@@ -117,15 +118,16 @@ inline std::optional<Storage> format_of(std::span<const std::optional<View4>> re
   return format.value_or(or_else);
 }
 
-inline bool is_wide(Storage format) { return format == Storage::f32 || format == Storage::f64; }
+inline bool is_wide(call::Storage format) { return format == call::Storage::f32 || format == call::Storage::f64; }
 
 /// Launcher::run<adaptive>(arguments) for the formats of the call; 1, a refusal, where they are none of attention's or
 /// the heads are too long. packed: nothing where the call is not.
 template <bool adaptive, class Launcher>
-int run_attention(const AttentionViews& views, const PackedCall<AttentionViews>* packed, const Launcher& launcher) {
+int run_attention(const call::AttentionViews& views, const call::PackedCall<call::AttentionViews>* packed,
+                  const Launcher& launcher) {
   if (views.v.shape[3] > longest_value || views.q.shape[3] > longest_query) return 1;
-  const std::optional<View4> rows[] = {views.lse, views.entropy, views.maximum};
-  const std::optional<Storage> results = format_of(rows, Storage::f32);
+  const std::optional<call::View4> rows[] = {views.lse, views.entropy, views.maximum};
+  const std::optional<call::Storage> results = format_of(rows, call::Storage::f32);
   if (!results) return 1;
   if (packed != nullptr && packed->sequences() == 0) return 0;
   return with_element(views.q.storage, [&]<class Element>(std::type_identity<Element>) {
@@ -140,23 +142,23 @@ int run_attention(const AttentionViews& views, const PackedCall<AttentionViews>*
 
 template <bool adaptive, class Launcher>
 int run_attention_call(const softcheck_call* call, const Launcher& launcher) {
-  const std::optional<AttentionViews> views = attention_views(call);
+  const std::optional<call::AttentionViews> views = call::attention_views(call);
   return views ? run_attention<adaptive>(*views, nullptr, launcher) : 1;
 }
 
-/// Sequences packed one behind the other, kernels/cpu/packed_views.hpp. readable: the same call with its lengths where
+/// Sequences packed one behind the other, kernels/call/packed_views.hpp. readable: the same call with its lengths where
 /// they can be looked at, or nullptr where they are on a device.
 template <bool adaptive, class Launcher>
 int run_packed_attention_call(const softcheck_call* call, const softcheck_call* readable, const Launcher& launcher) {
-  const std::optional<PackedCall<AttentionViews>> packed = packed_call(call);
-  return packed && (readable == nullptr || lengths_fit(*packed_call(readable)))
+  const std::optional<call::PackedCall<call::AttentionViews>> packed = call::packed_call(call);
+  return packed && (readable == nullptr || call::lengths_fit(*call::packed_call(readable)))
              ? run_attention<adaptive>(packed->all, &*packed, launcher)
              : 1;
 }
 
 template <class B, class Element, class Result>
 AttentionStatisticsArguments<B, Element, Result> statistics_arguments(
-    const AttentionStatisticsViews& views, const PackedCall<AttentionStatisticsViews>* packed) {
+    const call::AttentionStatisticsViews& views, const call::PackedCall<call::AttentionStatisticsViews>* packed) {
   using Rows = typename B::template Global<Result>;
   AttentionStatisticsArguments<B, Element, Result> arguments;
   arguments.forward = with_sequences(attention_arguments<B, Element, Result>(views.forward), packed);
@@ -168,10 +170,10 @@ AttentionStatisticsArguments<B, Element, Result> statistics_arguments(
 
 /// Launcher::run_statistics(arguments); refusals as of run_attention.
 template <class Launcher>
-int run_statistics(const AttentionStatisticsViews& views, const PackedCall<AttentionStatisticsViews>* packed,
-                   const Launcher& launcher) {
+int run_statistics(const call::AttentionStatisticsViews& views,
+                   const call::PackedCall<call::AttentionStatisticsViews>* packed, const Launcher& launcher) {
   if (views.forward.q.shape[3] > longest_query) return 1;
-  const std::optional<Storage> results = format_of(views.statistics, Storage::f32);
+  const std::optional<call::Storage> results = format_of(views.statistics, call::Storage::f32);
   if (!results) return 1;
   if (packed != nullptr && packed->sequences() == 0) return 0;
   return with_element(views.forward.q.storage, [&]<class Element>(std::type_identity<Element>) {
@@ -184,22 +186,22 @@ int run_statistics(const AttentionStatisticsViews& views, const PackedCall<Atten
 
 template <class Launcher>
 int run_attention_statistics_call(const softcheck_call* call, const Launcher& launcher) {
-  const std::optional<AttentionStatisticsViews> views = attention_statistics_views(call);
+  const std::optional<call::AttentionStatisticsViews> views = call::attention_statistics_views(call);
   return views ? run_statistics(*views, nullptr, launcher) : 1;
 }
 
 /// As run_packed_attention_call.
 template <class Launcher>
 int run_packed_statistics_call(const softcheck_call* call, const softcheck_call* readable, const Launcher& launcher) {
-  const std::optional<PackedCall<AttentionStatisticsViews>> packed = packed_statistics_call(call);
-  return packed && (readable == nullptr || lengths_fit(*packed_statistics_call(readable)))
+  const std::optional<call::PackedCall<call::AttentionStatisticsViews>> packed = call::packed_statistics_call(call);
+  return packed && (readable == nullptr || call::lengths_fit(*call::packed_statistics_call(readable)))
              ? run_statistics(packed->all, &*packed, launcher)
              : 1;
 }
 
 template <class B, class Element>
-GradientArguments<B, Element> gradient_arguments(const AttentionGradientViews& views,
-                                                 const PackedCall<AttentionGradientViews>* packed) {
+GradientArguments<B, Element> gradient_arguments(const call::AttentionGradientViews& views,
+                                                 const call::PackedCall<call::AttentionGradientViews>* packed) {
   using In = typename B::template Global<const Element>;
   using Out = typename B::template Global<Element>;
   GradientArguments<B, Element> arguments;
@@ -215,8 +217,8 @@ GradientArguments<B, Element> gradient_arguments(const AttentionGradientViews& v
 
 /// Launcher::run_backward<adaptive>(arguments), which sees to arguments.queries; refusals as of run_attention.
 template <bool adaptive, class Launcher>
-int run_backward(const AttentionGradientViews& views, const PackedCall<AttentionGradientViews>* packed,
-                 const Launcher& launcher) {
+int run_backward(const call::AttentionGradientViews& views,
+                 const call::PackedCall<call::AttentionGradientViews>* packed, const Launcher& launcher) {
   if (std::max(views.forward.v.shape[3], views.forward.q.shape[3]) > longest_value) return 1;
   if (packed != nullptr && packed->sequences() == 0) return 0;
   return with_element(views.forward.q.storage, [&]<class Element>(std::type_identity<Element>) {
@@ -227,15 +229,15 @@ int run_backward(const AttentionGradientViews& views, const PackedCall<Attention
 
 template <bool adaptive, class Launcher>
 int run_backward_call(const softcheck_call* call, const Launcher& launcher) {
-  const std::optional<AttentionGradientViews> views = attention_gradient_views(call);
+  const std::optional<call::AttentionGradientViews> views = call::attention_gradient_views(call);
   return views ? run_backward<adaptive>(*views, nullptr, launcher) : 1;
 }
 
 /// As run_packed_attention_call.
 template <bool adaptive, class Launcher>
 int run_packed_backward_call(const softcheck_call* call, const softcheck_call* readable, const Launcher& launcher) {
-  const std::optional<PackedCall<AttentionGradientViews>> packed = packed_gradient_call(call);
-  return packed && (readable == nullptr || lengths_fit(*packed_gradient_call(readable)))
+  const std::optional<call::PackedCall<call::AttentionGradientViews>> packed = call::packed_gradient_call(call);
+  return packed && (readable == nullptr || call::lengths_fit(*call::packed_gradient_call(readable)))
              ? run_backward<adaptive>(packed->all, &*packed, launcher)
              : 1;
 }

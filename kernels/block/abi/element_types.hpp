@@ -3,23 +3,23 @@
 #include <type_traits>
 
 #include "kernels/block/formats.hpp"
-#include "kernels/cpu/row_access.hpp"
+#include "kernels/call/elements.hpp"
 
 namespace softcheck::kernels {
 
 /// take(std::type_identity<Element>()) for the type that holds the storage's elements; 1, a refusal, for a mask's.
 template <class Take>
-int with_element(Storage storage, const Take& take) {
+int with_element(call::Storage storage, const Take& take) {
   switch (storage) {
-    case Storage::f64:
+    case call::Storage::f64:
       return take(std::type_identity<double>());
-    case Storage::f32:
+    case call::Storage::f32:
       return take(std::type_identity<float>());
-    case Storage::f16:
+    case call::Storage::f16:
       return take(std::type_identity<Half>());
-    case Storage::bf16:
+    case call::Storage::bf16:
       return take(std::type_identity<BFloat>());
-    case Storage::mask:
+    case call::Storage::mask:
       break;
   }
   return 1;

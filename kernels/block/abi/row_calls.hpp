@@ -4,14 +4,14 @@
 
 #include "kernels/block/abi/element_types.hpp"
 #include "kernels/block/row_kernels.hpp"
-#include "kernels/cpu/call_views.hpp"
+#include "kernels/call/call_views.hpp"
 
 // From a call of the ABI to a row kernel's launch, on either machine. Host code.
 namespace softcheck::kernels {
 
 /// view as elements of T; its strides are multiples of their size.
 template <class B, class T>
-Matrix<typename B::template Global<T>> matrix_of(const View& view) {
+Matrix<typename B::template Global<T>> matrix_of(const call::View& view) {
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
   const std::int64_t row_stride = view.row_stride / size, column_stride = view.column_stride / size;
   const bool empty = view.rows == 0 || view.columns == 0;
@@ -20,7 +20,7 @@ Matrix<typename B::template Global<T>> matrix_of(const View& view) {
 }
 
 template <class B, class Element>
-Logits<B, Element> logits_of(const CallViews& views) {
+Logits<B, Element> logits_of(const call::CallViews& views) {
   Logits<B, Element> logits;
   logits.values = matrix_of<B, const Element>(views.logits);
   if (views.mask) logits.mask = matrix_of<B, const std::uint8_t>(*views.mask);
@@ -31,13 +31,13 @@ Logits<B, Element> logits_of(const CallViews& views) {
 }
 
 template <class B, class Element, class Result>
-RowArguments<B, Element, Result> row_arguments(const CallViews& views) {
+RowArguments<B, Element, Result> row_arguments(const call::CallViews& views) {
   return {logits_of<B, Element>(views), matrix_of<B, Result>(views.output()),
           static_cast<Accumulator<Element>>(1 / views.theta), views.theta};
 }
 
 template <class B, class Element, class Result>
-StatisticsArguments<B, Element, Result> statistics_arguments(const CallViews& views) {
+StatisticsArguments<B, Element, Result> statistics_arguments(const call::CallViews& views) {
   StatisticsArguments<B, Element, Result> arguments;
   arguments.logits = logits_of<B, Element>(views);
   for (std::uint32_t i = 0; i < views.n_outputs; ++i) arguments.results[i] = matrix_of<B, Result>(views.outputs[i]);
@@ -48,7 +48,7 @@ StatisticsArguments<B, Element, Result> statistics_arguments(const CallViews& vi
 /// run(std::type_identity<Element>(), std::type_identity<Result>()) for the formats of the logits and of all results:
 /// the same, or, where may_be_wide, f32 of 16 bits; 1, a refusal, for others.
 template <bool may_be_wide, class Run>
-int with_formats(const CallViews& views, const Run& run) {
+int with_formats(const call::CallViews& views, const Run& run) {
   if (!views.of_one_format()) return 1;
   return with_element(views.logits.storage, [&]<class Element>(std::type_identity<Element> element) {
     if (views.output().storage == views.logits.storage) return run(element, element);
@@ -60,7 +60,8 @@ int with_formats(const CallViews& views, const Run& run) {
 /// Launcher::run<Kernel>(arguments) for the formats of the call; 1, a refusal, where it is none of the softmax family.
 template <class Kernel, class Launcher>
 int run_row_call(const softcheck_call* call, const Launcher& launcher) {
-  const std::optional<CallViews> views = call_views(call, Kernel::of_rows ? Form::rows : Form::elements);
+  const std::optional<call::CallViews> views =
+      call::call_views(call, Kernel::of_rows ? call::Form::rows : call::Form::elements);
   if (!views || (!Kernel::has_theta && views->theta != 1)) return 1;
   return with_formats<Kernel::of_rows>(
       *views, [&]<class Element, class Result>(std::type_identity<Element>, std::type_identity<Result>) {
@@ -71,7 +72,7 @@ int run_row_call(const softcheck_call* call, const Launcher& launcher) {
 /// The same of m, S - 1, T and U, as many as are asked for, all of one format.
 template <class Launcher>
 int run_statistics_call(const softcheck_call* call, const Launcher& launcher) {
-  const std::optional<CallViews> views = call_views(call, Form::statistics);
+  const std::optional<call::CallViews> views = call::call_views(call, call::Form::statistics);
   if (!views) return 1;
   return with_formats<true>(
       *views, [&]<class Element, class Result>(std::type_identity<Element>, std::type_identity<Result>) {
@@ -84,7 +85,7 @@ int run_statistics_call(const softcheck_call* call, const Launcher& launcher) {
 /// logits; 1, a refusal, as for run_row_call. It has no temperature of its own: beta is it.
 template <class Launcher>
 int run_row_backward_call(const softcheck_call* call, const Launcher& launcher) {
-  const std::optional<CallViews> views = call_views(call, Form::gradient);
+  const std::optional<call::CallViews> views = call::call_views(call, call::Form::gradient);
   if (!views || views->theta != 1) return 1;
   return with_element(views->logits.storage, [&]<class Element>(std::type_identity<Element>) {
     using B = typename Launcher::Block;

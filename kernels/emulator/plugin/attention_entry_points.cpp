@@ -15,8 +15,7 @@
 #include "kernels/block/split_attention.hpp"
 #include "kernels/emulator/block.hpp"
 #include "kernels/emulator/plugin/launched.hpp"
-
-#define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
+#include "kernels/entry/ops.hpp"
 
 namespace softcheck::kernels {
 namespace {
@@ -128,101 +127,51 @@ struct EmulatedMmaAttention {
   }
 };
 
-template <bool adaptive, class Launcher>
-int run_packed(const softcheck_call* call) {
-  return run_packed_attention_call<adaptive>(call, call, Launcher());
-}
+template <class Launcher>
+struct AttentionOps {
+  static int attention(const softcheck_call* call) { return run_attention_call<false>(call, Launcher()); }
+  static int adaptive_attention(const softcheck_call* call) { return run_attention_call<true>(call, Launcher()); }
+  static int attention_varlen(const softcheck_call* call) {
+    return run_packed_attention_call<false>(call, call, Launcher());
+  }
+  static int adaptive_attention_varlen(const softcheck_call* call) {
+    return run_packed_attention_call<true>(call, call, Launcher());
+  }
+};
 
-template <bool adaptive>
-int run_packed_backward(const softcheck_call* call) {
-  return run_packed_backward_call<adaptive>(call, call, EmulatedBackward());
-}
+template <class Launcher>
+struct StatisticsOps {
+  static int attention_statistics(const softcheck_call* call) {
+    return run_attention_statistics_call(call, Launcher());
+  }
+  static int attention_statistics_varlen(const softcheck_call* call) {
+    return run_packed_statistics_call(call, call, Launcher());
+  }
+};
+
+struct BackwardOps {
+  static int attention_backward(const softcheck_call* call) {
+    return run_backward_call<false>(call, EmulatedBackward());
+  }
+  static int adaptive_attention_backward(const softcheck_call* call) {
+    return run_backward_call<true>(call, EmulatedBackward());
+  }
+  static int attention_backward_varlen(const softcheck_call* call) {
+    return run_packed_backward_call<false>(call, call, EmulatedBackward());
+  }
+  static int adaptive_attention_backward_varlen(const softcheck_call* call) {
+    return run_packed_backward_call<true>(call, call, EmulatedBackward());
+  }
+};
 
 }  // namespace
 }  // namespace softcheck::kernels
 
 namespace kernels = softcheck::kernels;
 
-SOFTCHECK_EXPORT int softcheck_emulated_attention(const softcheck_call* call) {
-  return kernels::run_attention_call<false>(call, kernels::EmulatedAttention());
-}
-
-SOFTCHECK_EXPORT int softcheck_emulated_adaptive_attention(const softcheck_call* call) {
-  return kernels::run_attention_call<true>(call, kernels::EmulatedAttention());
-}
-
-SOFTCHECK_EXPORT int softcheck_emulated_mma_attention(const softcheck_call* call) {
-  return kernels::run_attention_call<false>(call, kernels::EmulatedMmaAttention());
-}
-
-SOFTCHECK_EXPORT int softcheck_emulated_mma_adaptive_attention(const softcheck_call* call) {
-  return kernels::run_attention_call<true>(call, kernels::EmulatedMmaAttention());
-}
-
-SOFTCHECK_EXPORT int softcheck_emulated_split_attention(const softcheck_call* call) {
-  return kernels::run_attention_call<false>(call, kernels::EmulatedSplitAttention());
-}
-
-SOFTCHECK_EXPORT int softcheck_emulated_split_adaptive_attention(const softcheck_call* call) {
-  return kernels::run_attention_call<true>(call, kernels::EmulatedSplitAttention());
-}
-
-// (q, k[, mask]) to each query's scores' m, S - 1, T, U.
-SOFTCHECK_EXPORT int softcheck_emulated_attention_statistics(const softcheck_call* call) {
-  return kernels::run_attention_statistics_call(call, kernels::EmulatedStatistics());
-}
-
-SOFTCHECK_EXPORT int softcheck_emulated_mma_attention_statistics(const softcheck_call* call) {
-  return kernels::run_attention_statistics_call(call, kernels::EmulatedMmaAttention());
-}
-
-// (q, k, v, d_out[, mask]) to dq, dk, dv.
-SOFTCHECK_EXPORT int softcheck_emulated_attention_backward(const softcheck_call* call) {
-  return kernels::run_backward_call<false>(call, kernels::EmulatedBackward());
-}
-
-SOFTCHECK_EXPORT int softcheck_emulated_adaptive_attention_backward(const softcheck_call* call) {
-  return kernels::run_backward_call<true>(call, kernels::EmulatedBackward());
-}
-
-// Packed sequences, kernels/cpu/packed_views.hpp: the bits of a call for each.
-
-SOFTCHECK_EXPORT int softcheck_emulated_attention_varlen(const softcheck_call* call) {
-  return kernels::run_packed<false, kernels::EmulatedAttention>(call);
-}
-
-SOFTCHECK_EXPORT int softcheck_emulated_adaptive_attention_varlen(const softcheck_call* call) {
-  return kernels::run_packed<true, kernels::EmulatedAttention>(call);
-}
-
-SOFTCHECK_EXPORT int softcheck_emulated_mma_attention_varlen(const softcheck_call* call) {
-  return kernels::run_packed<false, kernels::EmulatedMmaAttention>(call);
-}
-
-SOFTCHECK_EXPORT int softcheck_emulated_mma_adaptive_attention_varlen(const softcheck_call* call) {
-  return kernels::run_packed<true, kernels::EmulatedMmaAttention>(call);
-}
-
-SOFTCHECK_EXPORT int softcheck_emulated_split_attention_varlen(const softcheck_call* call) {
-  return kernels::run_packed<false, kernels::EmulatedSplitAttention>(call);
-}
-
-SOFTCHECK_EXPORT int softcheck_emulated_split_adaptive_attention_varlen(const softcheck_call* call) {
-  return kernels::run_packed<true, kernels::EmulatedSplitAttention>(call);
-}
-
-SOFTCHECK_EXPORT int softcheck_emulated_attention_statistics_varlen(const softcheck_call* call) {
-  return kernels::run_packed_statistics_call(call, call, kernels::EmulatedStatistics());
-}
-
-SOFTCHECK_EXPORT int softcheck_emulated_mma_attention_statistics_varlen(const softcheck_call* call) {
-  return kernels::run_packed_statistics_call(call, call, kernels::EmulatedMmaAttention());
-}
-
-SOFTCHECK_EXPORT int softcheck_emulated_attention_backward_varlen(const softcheck_call* call) {
-  return kernels::run_packed_backward<false>(call);
-}
-
-SOFTCHECK_EXPORT int softcheck_emulated_adaptive_attention_backward_varlen(const softcheck_call* call) {
-  return kernels::run_packed_backward<true>(call);
-}
+SOFTCHECK_ATTENTION_ENTRIES(softcheck_emulated_, kernels::AttentionOps<kernels::EmulatedAttention>)
+SOFTCHECK_ATTENTION_ENTRIES(softcheck_emulated_mma_, kernels::AttentionOps<kernels::EmulatedMmaAttention>)
+SOFTCHECK_ATTENTION_ENTRIES(softcheck_emulated_split_, kernels::AttentionOps<kernels::EmulatedSplitAttention>)
+SOFTCHECK_STATISTICS_ENTRIES(softcheck_emulated_, kernels::StatisticsOps<kernels::EmulatedStatistics>)
+SOFTCHECK_STATISTICS_ENTRIES(softcheck_emulated_mma_, kernels::StatisticsOps<kernels::EmulatedMmaAttention>)
+SOFTCHECK_BACKWARD_ENTRIES(softcheck_emulated_, kernels::BackwardOps)

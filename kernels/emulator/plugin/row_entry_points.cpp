@@ -8,8 +8,7 @@
 #include "kernels/block/abi/row_calls.hpp"
 #include "kernels/emulator/block.hpp"
 #include "kernels/emulator/plugin/launched.hpp"
-
-#define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
+#include "kernels/entry/ops.hpp"
 
 namespace softcheck::kernels {
 namespace {
@@ -39,42 +38,25 @@ struct EmulatedLauncher {
   }
 };
 
+struct RowOps {
+  static int softmax(const softcheck_call* call) { return run_row_call<SoftmaxKernel>(call, EmulatedLauncher()); }
+  static int log_softmax(const softcheck_call* call) {
+    return run_row_call<LogSoftmaxKernel>(call, EmulatedLauncher());
+  }
+  static int logsumexp(const softcheck_call* call) { return run_row_call<LogsumexpKernel>(call, EmulatedLauncher()); }
+  static int entropy(const softcheck_call* call) { return run_row_call<EntropyKernel>(call, EmulatedLauncher()); }
+  static int adaptive_softmax(const softcheck_call* call) {
+    return run_row_call<AdaptiveSoftmaxKernel>(call, EmulatedLauncher());
+  }
+  static int varentropy(const softcheck_call* call) { return run_row_call<VarentropyKernel>(call, EmulatedLauncher()); }
+  // All results of one format.
+  static int row_statistics(const softcheck_call* call) { return run_statistics_call(call, EmulatedLauncher()); }
+  static int adaptive_softmax_backward(const softcheck_call* call) {
+    return run_row_backward_call(call, EmulatedLauncher());
+  }
+};
+
 }  // namespace
 }  // namespace softcheck::kernels
 
-namespace kernels = softcheck::kernels;
-
-SOFTCHECK_EXPORT int softcheck_emulated_softmax(const softcheck_call* call) {
-  return kernels::run_row_call<kernels::SoftmaxKernel>(call, kernels::EmulatedLauncher());
-}
-
-SOFTCHECK_EXPORT int softcheck_emulated_entropy(const softcheck_call* call) {
-  return kernels::run_row_call<kernels::EntropyKernel>(call, kernels::EmulatedLauncher());
-}
-
-SOFTCHECK_EXPORT int softcheck_emulated_log_softmax(const softcheck_call* call) {
-  return kernels::run_row_call<kernels::LogSoftmaxKernel>(call, kernels::EmulatedLauncher());
-}
-
-SOFTCHECK_EXPORT int softcheck_emulated_logsumexp(const softcheck_call* call) {
-  return kernels::run_row_call<kernels::LogsumexpKernel>(call, kernels::EmulatedLauncher());
-}
-
-SOFTCHECK_EXPORT int softcheck_emulated_adaptive_softmax(const softcheck_call* call) {
-  return kernels::run_row_call<kernels::AdaptiveSoftmaxKernel>(call, kernels::EmulatedLauncher());
-}
-
-// (logits[, mask]) to (rows), nats squared.
-SOFTCHECK_EXPORT int softcheck_emulated_varentropy(const softcheck_call* call) {
-  return kernels::run_row_call<kernels::VarentropyKernel>(call, kernels::EmulatedLauncher());
-}
-
-// (logits[, mask]) to m, S - 1, T, U, each (rows) and as many as are asked for, all of one format.
-SOFTCHECK_EXPORT int softcheck_emulated_row_statistics(const softcheck_call* call) {
-  return kernels::run_statistics_call(call, kernels::EmulatedLauncher());
-}
-
-// (logits, gradient with respect to the probabilities[, mask]) to the gradient with respect to the logits.
-SOFTCHECK_EXPORT int softcheck_emulated_adaptive_softmax_backward(const softcheck_call* call) {
-  return kernels::run_row_backward_call(call, kernels::EmulatedLauncher());
-}
+SOFTCHECK_ROW_ENTRIES(softcheck_emulated_, softcheck::kernels::RowOps)

@@ -23,6 +23,10 @@ numerics theory/lemma_2_1.hpp
 theory proptests/property.hpp
 theory kernels/abi/softcheck_kernel.h
 kernels numerics/format.hpp
+kernels/strict kernels/cpu/row_access.hpp
+kernels/call kernels/cpu/row_access.hpp
+kernels/arithmetic kernels/call/elements.hpp
+kernels/block kernels/emulator/block.hpp
 proptests kernels/cpu/softmax.hpp
 proptests/tests/judge kernels/emulator/block.hpp
 proptests cli/main.hpp

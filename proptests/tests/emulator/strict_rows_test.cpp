@@ -201,7 +201,7 @@ TYPED_TEST(StrictRows, GradientsAddInTheOrderOfTheEmulatedOnes) {
 
 template <int rounded_product>
 float exponential_with(float z) {
-  using C = ExpConstants<float>;
+  using C = kernels::arithmetic::ExpConstants<float>;
   if (!(z > C::lowest)) return 0;
   const float rounded = fused(z, C::log2_e, C::rounder);
   const float k = rounded - C::rounder;
@@ -245,7 +245,7 @@ std::vector<float> softmax_by_a_block_of(int threads, Problem<float>& problem) {
     each_group_of_columns(block, n, [&](std::int64_t begin) {
       for (std::int64_t i = begin; i < std::min<std::int64_t>(begin + items_at_once, n); ++i) {
         const float weight = exponential_with<rounded_product>(row.visible(i) - all.maximum);
-        arguments.store(0, i, weight * factor * ExpConstants<float>::unscale);
+        arguments.store(0, i, weight * factor * kernels::arithmetic::ExpConstants<float>::unscale);
       }
     });
   };

@@ -4,7 +4,7 @@
 set -eu
 planted=$1 ninja=$2 source=$3 build=$4 scratch=$5
 target=kernels/libsoftcheck_cpu_kernels.so
-file=kernels/cpu/instruction_sets.cpp
+file=kernels/entry/instruction_sets.cpp
 test='test_kernels CpuVarlen.AQueryWithoutKeysIsZero'
 line='#include <hwy/targets.h>'
 rm -rf "$scratch"

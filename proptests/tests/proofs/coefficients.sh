@@ -42,7 +42,7 @@ defined() { grep -oE "[^a-z_0-9]$1(\[[^]]*\]|> [a-z_]*)? *= *[^;]*" | head -1 | 
 field() { grep -oE "[^a-z_0-9]$1 := *(\[[^]]*\]|[^;|]*)" | sed 's/^[^=]*=//' | numbers; }
 
 kernel_in_cpp() { # ROOT float|double
-  text=$(sed -n "/struct ExpConstants<$2>/,/^};/p" "$1/kernels/cpu/exp_constants.hpp" | flat)
+  text=$(sed -n "/struct ExpConstants<$2>/,/^};/p" "$1/kernels/arithmetic/exp_constants.hpp" | flat)
   for name in log2_e rounder ln2_high ln2_low q lowest; do echo "$text" | defined $name; done
 }
 filter_in_cpp() { # ROOT
@@ -97,8 +97,8 @@ cat "$work/f32" "$work/f64" "$work/filter" "$work/quartic" | wc -w | sed 's/ *$/
 
 # The controls, on a copy that the comparison accepts.
 copy() {
-  rm -rf "$work/root" && mkdir -p "$work/root/kernels/cpu" "$work/root/numerics" "$work/root/proofs"
-  for file in kernels/cpu/exp_constants.hpp numerics/row_lanes.inl numerics/filter_lanes.inl numerics/row_stages.hpp; do
+  rm -rf "$work/root" && mkdir -p "$work/root/kernels/arithmetic" "$work/root/numerics" "$work/root/proofs"
+  for file in kernels/arithmetic/exp_constants.hpp numerics/row_lanes.inl numerics/filter_lanes.inl numerics/row_stages.hpp; do
     cp "$root/$file" "$work/root/$file"
   done
   cp -r "$proofs/certified" "$proofs/numerics" "$proofs/adaptive_temperature.v" "$work/root/proofs/"
@@ -113,11 +113,11 @@ planted() { # FILE FROM TO
 }
 copy
 compare "$work/root" "$work/root/proofs"
-planted kernels/cpu/exp_constants.hpp 0x1.1239e4p-7 0x1.1239e6p-7
-planted kernels/cpu/exp_constants.hpp 0x1.7f7d1cp-20 0x1.7f7d1ep-20
-planted kernels/cpu/exp_constants.hpp 0x1.1e3d3231467cep-29 0x1.1e3d3231467cfp-29
-planted kernels/cpu/exp_constants.hpp '512 + 1023' '512 + 1022'
-planted kernels/cpu/exp_constants.hpp '= -760.0' '= -761.0'
+planted kernels/arithmetic/exp_constants.hpp 0x1.1239e4p-7 0x1.1239e6p-7
+planted kernels/arithmetic/exp_constants.hpp 0x1.7f7d1cp-20 0x1.7f7d1ep-20
+planted kernels/arithmetic/exp_constants.hpp 0x1.1e3d3231467cep-29 0x1.1e3d3231467cfp-29
+planted kernels/arithmetic/exp_constants.hpp '512 + 1023' '512 + 1022'
+planted kernels/arithmetic/exp_constants.hpp '= -760.0' '= -761.0'
 planted numerics/row_stages.hpp 0x1.a019ab342ffffp-16 0x1.a019ab342fffep-16
 planted numerics/row_stages.hpp 'largest_deviation = 700' 'largest_deviation = 701'
 planted numerics/row_lanes.inl 0x1.62e42fefa3800p-1 0x1.62e42fefa3900p-1

@@ -4,7 +4,7 @@
     - [exp_kernel_f32]   e^z to 1.75 u on [-110, 0], with and without FMA
     - [exp_kernel_f32_keeps_contract]   it is a computed exponential of a contract that says exp=1ulp (E = 2)
 
-    Constants as in kernels/cpu/exp_constants.hpp (a test compares them); the proof is in computed_exp.v, the
+    Constants as in kernels/arithmetic/exp_constants.hpp (a test compares them); the proof is in computed_exp.v, the
     polynomial's own error in numerics/exponential_polynomials.v.
     Source: kernels/README.md, "Why the contract holds". *)
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::arithmetic {
 
 /// out = in, count numbers of f16 or bf16, exactly.
 void widen_f16(const std::uint16_t* in, std::size_t count, float* out);
@@ -13,4 +13,4 @@ void widen_bf16(const std::uint16_t* in, std::size_t count, float* out);
 void narrow_f16(const float* in, std::size_t count, std::uint16_t* out);
 void narrow_bf16(const float* in, std::size_t count, std::uint16_t* out);
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::arithmetic

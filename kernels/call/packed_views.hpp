@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <optional>
 
-#include "kernels/cpu/attention_views.hpp"
+#include "kernels/call/attention_views.hpp"
 
 // Sequences of different lengths in one call.
-namespace softcheck::kernels {
+namespace softcheck::kernels::call {
 
 /// Where sequences begin and end that lie one behind the other: numbers of int32 or int64, (sequences + 1) from 0 on.
 struct CumulativeLengths {
@@ -62,4 +62,4 @@ class Calls {
   std::optional<PackedCall<Views>> packed_;
 };
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::call

@@ -1,5 +1,5 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/cpu/format_passes.cpp"
+#define HWY_TARGET_INCLUDE "kernels/arithmetic/format_passes.cpp"
 #include <hwy/foreach_target.h>
 // foreach_target comes first: it includes this file once per instruction set.
 #include <hwy/highway.h>
@@ -8,10 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu/format_passes.hpp"
+#include "kernels/arithmetic/format_passes.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace softcheck::kernels {
+namespace softcheck::kernels::arithmetic {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -119,11 +119,11 @@ void NarrowBf16(const float* in, std::size_t count, std::uint16_t* out) {
 #undef SOFTCHECK_HAS_F16C
 
 }  // namespace HWY_NAMESPACE
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::arithmetic
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace softcheck::kernels {
+namespace softcheck::kernels::arithmetic {
 
 HWY_EXPORT(WidenF16);
 HWY_EXPORT(WidenBf16);
@@ -143,5 +143,5 @@ void narrow_bf16(const float* in, std::size_t count, std::uint16_t* out) {
   HWY_DYNAMIC_DISPATCH(NarrowBf16)(in, count, out);
 }
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::arithmetic
 #endif

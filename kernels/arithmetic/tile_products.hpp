@@ -4,21 +4,22 @@
 
 // Products of small matrices, the sizes of attention's tiles, and what brings rows into the shape that they take. Each
 // element is a chain of multiply-adds from 0 over the depth, in order: the same on every width of vector and panel.
-namespace softcheck::kernels {
+namespace softcheck::kernels::arithmetic {
 
-/// Keys of a block: the contract's blocks:128. A multiple of block_lanes.
+/// Keys of a block: the contract's blocks:128. A multiple of row_group.
 inline constexpr std::size_t key_block = 128;
 
 /// Distance between the rows of a transposed block: a power of two would put them all into the same few cache sets.
 template <class T>
 inline constexpr std::size_t key_stride = key_block + 64 / sizeof(T);
 
-/// Most queries of a tile; a multiple of the lanes of a vector.
-inline constexpr std::size_t tile_rows = 48;
-
 /// Row-major products: widths are filled up to a multiple of this many columns, one 64-byte vector.
 template <class T>
 inline constexpr std::size_t column_group = 64 / sizeof(T);
+
+/// row_product's widths are multiples of this many columns, two 64-byte vectors.
+template <class T>
+inline constexpr std::size_t row_group = 2 * column_group<T>;
 
 constexpr std::size_t rounded_up(std::size_t count, std::size_t step) { return (count + step - 1) / step * step; }
 
@@ -64,7 +65,7 @@ template <class T>
 inline constexpr std::size_t fetched_rows = 256 / sizeof(T);
 
 /// The bits of tile_product, for few rows: b is turned in registers, and that again for each panel of rows. width is a
-/// multiple of block_lanes.
+/// multiple of row_group.
 void row_product(const RowProduct<float>& product, std::size_t rows, std::size_t width);
 void row_product(const RowProduct<double>& product, std::size_t rows, std::size_t width);
 
@@ -84,4 +85,4 @@ bool all_finite(const double* x, std::size_t stride, std::size_t rows, std::size
 void add_elements(const float* x, std::size_t count, float* to);
 void add_elements(const double* x, std::size_t count, double* to);
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::arithmetic

@@ -1,5 +1,5 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/cpu/tile_products.cpp"
+#define HWY_TARGET_INCLUDE "kernels/arithmetic/tile_products.cpp"
 #include <hwy/foreach_target.h>
 // foreach_target comes first: it includes this file once per instruction set.
 #include <hwy/highway.h>
@@ -7,12 +7,13 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "kernels/cpu/exp_lanes.inl"
-#include "kernels/cpu/tile_products.hpp"
+#include "kernels/arithmetic/tile_products.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace softcheck::kernels {
+namespace softcheck::kernels::arithmetic {
 namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
 
 template <class T>
 using ColumnTag = hn::CappedTag<T, column_group<T>>;
@@ -166,11 +167,11 @@ void Add32(const float* x, std::size_t count, float* to) { add_of<float>(x, coun
 void Add64(const double* x, std::size_t count, double* to) { add_of<double>(x, count, to); }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::arithmetic
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace softcheck::kernels {
+namespace softcheck::kernels::arithmetic {
 
 HWY_EXPORT(Product32);
 HWY_EXPORT(Product64);
@@ -202,5 +203,5 @@ bool all_finite(const double* x, std::size_t stride, std::size_t rows, std::size
 void add_elements(const float* x, std::size_t count, float* to) { HWY_DYNAMIC_DISPATCH(Add32)(x, count, to); }
 void add_elements(const double* x, std::size_t count, double* to) { HWY_DYNAMIC_DISPATCH(Add64)(x, count, to); }
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::arithmetic
 #endif

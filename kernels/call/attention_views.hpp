@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "kernels/abi/softcheck_kernel.h"
-#include "kernels/cpu/row_access.hpp"
+#include "kernels/call/elements.hpp"
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::call {
 
 /// A strided view of rank 4 (of rank 3, its last extent is 1); strides in bytes.
 struct View4 {
@@ -75,4 +75,4 @@ std::optional<AttentionGradientViews> attention_gradient_views(const softcheck_c
 std::optional<AttentionStatisticsViews> attention_statistics_views(const softcheck_call* call,
                                                                    Layout layout = Layout::batched);
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::call

@@ -1,5 +1,5 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/cpu/row_products.cpp"
+#define HWY_TARGET_INCLUDE "kernels/arithmetic/row_products.cpp"
 #include <hwy/foreach_target.h>
 // foreach_target comes first: it includes this file once per instruction set.
 #include <hwy/highway.h>
@@ -7,12 +7,16 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "kernels/cpu/exp_lanes.inl"
-#include "kernels/cpu/tile_products.hpp"
+#include "kernels/arithmetic/tile_products.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace softcheck::kernels {
+namespace softcheck::kernels::arithmetic {
 namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class T>
+using RowTag = hn::CappedTag<T, row_group<T>>;
 
 #if HWY_TARGET != HWY_SCALAR
 // Numbers t ... of rows first, first + step, ...: 16 bytes of each, side by side.
@@ -29,11 +33,11 @@ HWY_INLINE hn::Vec<D> quads_at(D d, const T* const* rows, std::size_t step, std:
 
 // columns[c][lane] = rows[lane][t + c], for as many columns as 16 bytes hold.
 template <class T>
-HWY_INLINE void turn(const T* const* rows, std::size_t t, hn::Vec<Tag<T>> (&columns)[transposed_rows<T>]) {
-  const Tag<T> d;
+HWY_INLINE void turn(const T* const* rows, std::size_t t, hn::Vec<RowTag<T>> (&columns)[transposed_rows<T>]) {
+  const RowTag<T> d;
   constexpr std::size_t group = transposed_rows<T>;
   if constexpr (group == 4) {
-    const hn::Repartition<double, Tag<T>> pairs;
+    const hn::Repartition<double, RowTag<T>> pairs;
     const auto r0 = quads_at<T>(d, rows, group, t), r1 = quads_at<T>(d, rows + 1, group, t);
     const auto r2 = quads_at<T>(d, rows + 2, group, t), r3 = quads_at<T>(d, rows + 3, group, t);
     const auto low_01 = hn::BitCast(pairs, hn::InterleaveLower(d, r0, r1));
@@ -55,17 +59,17 @@ HWY_INLINE void turn(const T* const* rows, std::size_t t, hn::Vec<Tag<T>> (&colu
 // What fits into the registers: 4 rows of 2 vectors of 32 registers; 4 of 1, or 1 of 4, of 16.
 inline constexpr std::size_t row_panel_rows = 4;
 template <class T, std::size_t rows>
-inline constexpr std::size_t row_panel_vectors = rows == 1 || block_lanes<T> / hn::MaxLanes(Tag<T>()) <= 2
-                                                     ? block_lanes<T> / hn::MaxLanes(Tag<T>())
+inline constexpr std::size_t row_panel_vectors = rows == 1 || row_group<T> / hn::MaxLanes(RowTag<T>()) <= 2
+                                                     ? row_group<T> / hn::MaxLanes(RowTag<T>())
                                                      : 1;
 
 // row_panel_vectors vectors of columns of some rows of c. ahead: the rows of b before last are still to be fetched.
 template <std::size_t rows, class T>
 HWY_INLINE void row_panel(const RowProduct<T>& p, std::size_t row, std::size_t column,
                           [[maybe_unused]] std::size_t& ahead, [[maybe_unused]] std::size_t last) {
-  const Tag<T> d;
-  using V = hn::Vec<Tag<T>>;
-  constexpr std::size_t lanes = hn::MaxLanes(Tag<T>());
+  const RowTag<T> d;
+  using V = hn::Vec<RowTag<T>>;
+  constexpr std::size_t lanes = hn::MaxLanes(RowTag<T>());
   constexpr std::size_t vectors = row_panel_vectors<T, rows>;
   const T* a = p.a + row * p.a_stride;
   const T* const* b = p.b + column;
@@ -118,7 +122,7 @@ HWY_INLINE void row_panel(const RowProduct<T>& p, std::size_t row, std::size_t c
 template <std::size_t most, class T>
 HWY_INLINE void some_rows(const RowProduct<T>& p, std::size_t rows, std::size_t row, std::size_t width) {
   if (rows == most) {
-    constexpr std::size_t step = row_panel_vectors<T, most> * hn::MaxLanes(Tag<T>());
+    constexpr std::size_t step = row_panel_vectors<T, most> * hn::MaxLanes(RowTag<T>());
     std::size_t ahead = std::min(fetched_rows<T>, p.known);
     for (std::size_t column = 0; column < width; column += step) {
       row_panel<most>(p, row, column, ahead, std::min(column + step + fetched_rows<T>, p.known));
@@ -140,11 +144,11 @@ void RowProduct32(const RowProduct<float>& p, std::size_t rows, std::size_t widt
 void RowProduct64(const RowProduct<double>& p, std::size_t rows, std::size_t width) { row_product_of(p, rows, width); }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::arithmetic
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace softcheck::kernels {
+namespace softcheck::kernels::arithmetic {
 
 HWY_EXPORT(RowProduct32);
 HWY_EXPORT(RowProduct64);
@@ -155,5 +159,5 @@ void row_product(const RowProduct<float>& product, std::size_t rows, std::size_t
 void row_product(const RowProduct<double>& product, std::size_t rows, std::size_t width) {
   HWY_DYNAMIC_DISPATCH(RowProduct64)(product, rows, width);
 }
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::arithmetic
 #endif

@@ -1,8 +1,8 @@
-#include "kernels/cpu/call_views.hpp"
+#include "kernels/call/call_views.hpp"
 
 #include <cmath>
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::call {
 std::optional<Storage> storage_of(DLDataType type) {
   if (type.lanes != 1) {
     return std::nullopt;
@@ -150,4 +150,4 @@ std::optional<CallViews> call_views(const softcheck_call* call, Form form) {
   return views;
 }
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::call

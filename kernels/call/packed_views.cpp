@@ -1,6 +1,6 @@
-#include "kernels/cpu/packed_views.hpp"
+#include "kernels/call/packed_views.hpp"
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::call {
 namespace {
 
 std::optional<CumulativeLengths> lengths_of(const DLTensor* tensor) {
@@ -127,4 +127,4 @@ AttentionStatisticsViews sequence_of(const PackedCall<AttentionStatisticsViews>&
   return part_of(call.all, places_of(call, index));
 }
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::call

@@ -1,6 +1,6 @@
 #pragma once
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::arithmetic {
 
 /// The polynomial of Fig. 4 (eqs. 15-18), coefficient of H^i.
 struct AdaptivePolynomial {
@@ -29,4 +29,4 @@ constexpr AdaptiveBeta adaptive_beta_and_slope(double entropy) {
 
 constexpr double adaptive_beta(double entropy) { return adaptive_beta_and_slope(entropy).value; }
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::arithmetic

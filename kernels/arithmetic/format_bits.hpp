@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::arithmetic {
 
 /// The value of an IEEE binary16, exactly. NaN payloads survive.
 constexpr float f16_to_f32(std::uint16_t bits) {
@@ -51,4 +51,4 @@ constexpr std::uint16_t f32_to_bf16(float value) {
   return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::arithmetic

@@ -5,7 +5,7 @@
 #include <memory>
 #include <new>
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::arithmetic {
 
 /// Memory on a cache line's boundary.
 template <class T>
@@ -25,4 +25,4 @@ class AlignedArray {
   std::unique_ptr<T, Delete> data_;
 };
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::arithmetic

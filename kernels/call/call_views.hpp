@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "kernels/abi/softcheck_kernel.h"
-#include "kernels/cpu/row_access.hpp"
+#include "kernels/call/elements.hpp"
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::call {
 
 /// What a kernel of the softmax family takes and gives. Each takes logits first and a mask last, if any.
 enum class Form {
@@ -44,4 +44,4 @@ std::optional<Storage> storage_of(DLDataType type);
 /// The tensors of a call of the softmax family as views; nothing where the call is to be refused.
 std::optional<CallViews> call_views(const softcheck_call* call, Form form);
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::call

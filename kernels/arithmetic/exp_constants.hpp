@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::arithmetic {
 
 /// exp(z) for z <= 0 as 2^k p(r), k = round(z log2 e), r = z - k ln 2 (Cody and Waite), p(r) = 1 + r + r^2 q(r).
 ///
@@ -61,4 +61,4 @@ struct ExpConstants<double> {
   static constexpr double vanishing = -1064.0;
 };
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::arithmetic

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::call {
 
 /// SOFTCHECK_THREADS, at most 1024; 1 where it is absent or no number. One thread is the default because a caller may
 /// have forked, may run kernels on threads of its own, and may limit memory.
@@ -59,4 +59,4 @@ void parallel_tasks(std::int64_t tasks, unsigned threads, MakeWorker make_worker
   take_all(make_worker());
 }
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::call

@@ -1,11 +1,11 @@
-#include "kernels/cpu/attention_views.hpp"
+#include "kernels/call/attention_views.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cpu/call_views.hpp"
+#include "kernels/call/call_views.hpp"
 
-namespace softcheck::kernels {
+namespace softcheck::kernels::call {
 namespace {
 
 std::optional<View4> view4_of(const DLTensor* tensor, int rank) {
@@ -218,4 +218,4 @@ std::optional<AttentionStatisticsViews> attention_statistics_views(const softche
   return fits(*forward) ? std::optional(views) : std::nullopt;
 }
 
-}  // namespace softcheck::kernels
+}  // namespace softcheck::kernels::call

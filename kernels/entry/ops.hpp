@@ -1,0 +1,44 @@
+#pragma once
+
+#include "kernels/abi/softcheck_kernel.h"
+
+// Every op that a machine of ours exports, once. A machine names the prefix of its symbols and a type Ops: the symbol
+// PREFIXop calls Ops::op(call). An op that the type lacks does not compile.
+
+/// A symbol of a plug-in. All others are hidden.
+#define SOFTCHECK_EXPORT extern "C" __attribute__((visibility("default")))
+
+#define SOFTCHECK_ENTRY(prefix, op, ...) \
+  SOFTCHECK_EXPORT int prefix##op(const softcheck_call* call) { return __VA_ARGS__::op(call); }
+
+/// logits[, mask] to a value an element or a row. row_statistics: m, S - 1, T, U, each (rows), as many as are asked
+/// for; varentropy: nats squared; adaptive_softmax_backward: logits, dL/dp[, mask] to dL/dx.
+#define SOFTCHECK_ROW_ENTRIES(prefix, ...)               \
+  SOFTCHECK_ENTRY(prefix, softmax, __VA_ARGS__)          \
+  SOFTCHECK_ENTRY(prefix, log_softmax, __VA_ARGS__)      \
+  SOFTCHECK_ENTRY(prefix, logsumexp, __VA_ARGS__)        \
+  SOFTCHECK_ENTRY(prefix, entropy, __VA_ARGS__)          \
+  SOFTCHECK_ENTRY(prefix, adaptive_softmax, __VA_ARGS__) \
+  SOFTCHECK_ENTRY(prefix, row_statistics, __VA_ARGS__)   \
+  SOFTCHECK_ENTRY(prefix, varentropy, __VA_ARGS__)       \
+  SOFTCHECK_ENTRY(prefix, adaptive_softmax_backward, __VA_ARGS__)
+
+/// q, k, v[, mask] to out, lse, entropy, largest score. varlen: sequences packed as kernels/call/packed_views.hpp says,
+/// with the bits of a call for each; what lies behind the last one is neither read nor written.
+#define SOFTCHECK_ATTENTION_ENTRIES(prefix, ...)           \
+  SOFTCHECK_ENTRY(prefix, attention, __VA_ARGS__)          \
+  SOFTCHECK_ENTRY(prefix, adaptive_attention, __VA_ARGS__) \
+  SOFTCHECK_ENTRY(prefix, attention_varlen, __VA_ARGS__)   \
+  SOFTCHECK_ENTRY(prefix, adaptive_attention_varlen, __VA_ARGS__)
+
+/// q, k[, mask] to each query's scores' m, S - 1, T, U.
+#define SOFTCHECK_STATISTICS_ENTRIES(prefix, ...)            \
+  SOFTCHECK_ENTRY(prefix, attention_statistics, __VA_ARGS__) \
+  SOFTCHECK_ENTRY(prefix, attention_statistics_varlen, __VA_ARGS__)
+
+/// q, k, v, dL/dout[, mask] to dL/dq, dL/dk, dL/dv.
+#define SOFTCHECK_BACKWARD_ENTRIES(prefix, ...)                     \
+  SOFTCHECK_ENTRY(prefix, attention_backward, __VA_ARGS__)          \
+  SOFTCHECK_ENTRY(prefix, adaptive_attention_backward, __VA_ARGS__) \
+  SOFTCHECK_ENTRY(prefix, attention_backward_varlen, __VA_ARGS__)   \
+  SOFTCHECK_ENTRY(prefix, adaptive_attention_backward_varlen, __VA_ARGS__)
