@@ -21,6 +21,11 @@ must() { # must hold|fail SCRIPT WHAT
   echo "$2 must $1: $3"
 }
 
+defined='Definition shift : R := 1152921504606846977.
+Definition good (x : R) : Prop := 0 < x + shift.
+Definition reached : Prop := forall x, exists y, x < y.
+Example inhabited : exists x, x = 1. Proof. exists 1. easy. Qed.
+Theorem planted : forall x, (good x -> good x) /\ (reached -> reached). Proof. easy. Qed.'
 sound='Theorem planted : forall x, 0 < x -> 0 < 2 * x. Proof. intros. lra. Qed.'
 plant "$sound"
 sh "$here/statements.sh" "$work/proofs" "$work/build" --write
@@ -50,6 +55,21 @@ must fail statements.sh "a weakened statement"
 
 plant 'Theorem planted : forall x, 1 < x -> 0 < 2 * x. Proof. intros. lra. Qed.'
 must fail statements.sh "a statement with a stronger premise"
+
+plant "$defined"
+sh "$here/statements.sh" "$work/proofs" "$work/build" --write
+must hold statements.sh "a definition, an example and a theorem"
+changed() { # FROM TO WHAT: the development with one text of it replaced
+  plant "$(printf '%s\n' "$defined" | awk -v from="$1" -v to="$2" '
+    { at = index($0, from) }
+    at { $0 = substr($0, 1, at - 1) to substr($0, at + length(from)) }
+    { print }')"
+  must fail statements.sh "$3"
+}
+changed '0 < x + shift.' '0 < x + shift /\\ False.' "a definition made False"
+changed '1152921504606846977' '1' "a constant changed in bit 60"
+changed 'forall x, exists y' 'exists y, forall x' "quantifiers swapped"
+changed 'Example inhabited' 'Lemma inhabited' "an example removed"
 
 sed 's/= 252543;/= 252542;/' "$here/../numerics/theorem_formulas.hpp" >"$work/changed.hpp"
 if sh "$here/formulas.sh" "$proofs" "$2" "$work/changed.hpp" >"$work/log" 2>&1; then

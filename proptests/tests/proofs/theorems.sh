@@ -1,8 +1,9 @@
 #!/bin/sh
-# theorems.sh PROOFS: the full name of every Theorem and Corollary of the development, one a line.
+# theorems.sh PROOFS [KINDS]: the full name of every Theorem and Corollary of the development, one a line; with KINDS, of
+# what these words declare (separated by |).
 set -eu
 cd "$1"
 find . -name '*.v' | sed 's|^\./||' | LC_ALL=C sort | while read -r file; do
   module=softcheck.$(echo "${file%.v}" | tr / .)
-  sed -n 's/^ *\(Theorem\|Corollary\) \([A-Za-z0-9_]*\).*/\2/p' "$file" | sed "s|^|$module.|"
+  sed -nE "s/^ *((Local|Global|Program) +)*(${2:-Theorem|Corollary}) +([A-Za-z0-9_']+).*/\4/p" "$file" | sed "s|^|$module.|"
 done
