@@ -11,8 +11,9 @@
 #include "numerics/decision.hpp"
 #include "numerics/rounding.hpp"
 
-/// The bounds of docs/tolerances.md stated a second time, from the document alone and in exact reals: no function of
-/// numerics/rounding*.cpp is called. A bound in the code that is smaller or wider by a part in 2^40 is found.
+/// The bounds of docs/tolerances.md stated a second time, in exact reals, by an author who had read the code: no
+/// function of numerics/rounding*.cpp is called. A bound in the code that is smaller or wider by a part in 2^40 is
+/// found.
 namespace softcheck::numerics::stated {
 
 using Real = Enclosure;
