@@ -41,13 +41,13 @@ TensorPlace output_place(const RowMatrixCase& matrix, Op op, numerics::Format fo
   TensorPlace place = place_of(format, matrix, matrix.out);
   if (!op->one_value_per_row) return place;
   place.shape.pop_back();
-  if (!place.strides.empty()) place.strides.pop_back();
+  if (place.strides.empty()) return place;
+  place.strides.pop_back();
+  // Rows side by side are values side by side.
+  const auto columns = static_cast<std::int64_t>(matrix.columns);
+  if (matrix.out.row_stride == columns && matrix.out.column_stride == 1) place.strides[0] = 1;
   return place;
 }
-
-}  // namespace
-
-namespace {
 
 // What stands beside the logits: laid out as a mask would be, of which such an op has none; one value a row compact.
 void add_beside(const RowMatrixCase& matrix, Op op, TensorCall& call) {

@@ -1,5 +1,6 @@
 #include "proptests/tensors/task_checks.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -87,6 +88,10 @@ void require_numbers(const HeldTensor& tensor, const std::string& name) {
 }
 
 void require_task(const TensorTask& task) {
+  if (std::ranges::any_of(task.op->inputs, [](const OpInput& input) { return input.is_index; })) {
+    throw std::invalid_argument("op: need one whose inputs are numbers, got " + std::string(to_string(task.op)) +
+                                ": judge the kernel itself");
+  }
   const std::size_t own = own_inputs(task.op);
   if (task.inputs.size() != own && !(task.op->takes_mask && task.inputs.size() == own + 1)) {
     throw std::invalid_argument("inputs: need " + names_of(task.op) +

@@ -8,7 +8,7 @@ from typing import Any, Sequence
 import numpy as np
 
 from . import _arrays, _library
-from ._function import ATTENTION_OPS, INPUTS, require_op, words_of
+from ._function import ATTENTION_OPS, INPUTS, LOSS_OPS, require_op, words_of
 from ._library import UsageError
 from .report import Report, Violation, report_of
 
@@ -17,6 +17,8 @@ def _tensors(
     op: str, inputs: Any, outputs: Any, mask: Any, theta: float, scale: float | None, causal: bool
 ) -> _library.TensorCall:
     require_op(op)
+    if op in LOSS_OPS:
+        raise UsageError(f"op: need one whose inputs are numbers, got {op!r}: check() judges the function itself")
     several = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
     names = INPUTS[op]
     if len(several) != len(names):

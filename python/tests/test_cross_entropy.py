@@ -82,3 +82,10 @@ def test_an_upstream_gradient_of_the_first_row_for_all_is_found():
 def test_a_function_that_ignores_minus_100_alone_is_not_asked_for_other_labels():
     report = softcheck.check(plain_cross_entropy, op="cross_entropy", contract=CONTRACT, **QUICK)
     assert "ignore=-100" in str(report.data), report
+
+
+def test_results_at_hand_are_refused_in_one_line():
+    logits, labels = np.zeros((2, 3), np.float32), np.zeros(2, np.int64)
+    for judge in (softcheck.reference, softcheck.threshold):
+        with pytest.raises(softcheck.UsageError, match="op: need one whose inputs are numbers, got 'cross_entropy'"):
+            judge("cross_entropy", logits, labels)

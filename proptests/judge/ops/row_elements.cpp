@@ -113,7 +113,7 @@ void judge_elements(const RowOp& op, const JudgedRow& row, RowElements& elements
   worst.threshold = elements.threshold(*shown);
   // What is shown of a row that passes need not be closer than its verdict was.
   const Quick quick = elements.quick(*shown);
-  const bool close = worst.decision == Decision::proved && quick.error * 1024 <= worst.threshold;
+  const bool close = worst.decision == Decision::proved && quick.error * 16 <= worst.threshold;
   worst.expected = close ? enclosed(quick) : elements.value(*shown);
   if (!op.traits.one_value_per_row) worst.item = shown;
   verdicts.findings.push_back(std::move(worst));

@@ -107,5 +107,17 @@ TEST(CrossEntropyJudge, LabelsOfEveryKindAreDrawnInBothIntegerTypes) {
   for (const double label : {-100.0, 0.0, 1.0, 4.0}) EXPECT_TRUE(labels.contains(label)) << label;
 }
 
+// A kernel that looks at no strides keeps to domain=compact: rows side by side have values side by side.
+TEST(CrossEntropyJudge, OneValueARowIsSideBySideWhereItsRowsAre) {
+  RowMatrixCase matrix;
+  matrix.format = Format::f32;
+  matrix.columns = 3;
+  matrix.rows = RowCycle({RunLengthRow::of(std::vector<double>{1, 2, 3})}, 2);
+  matrix.out = {3, 1, 0, true};
+  EXPECT_EQ(call_of(matrix, Op::logsumexp, Format::f32).outputs[0].place.strides, std::vector<std::int64_t>{1});
+  matrix.out = {5, 1, 0, true};
+  EXPECT_EQ(call_of(matrix, Op::logsumexp, Format::f32).outputs[0].place.strides, std::vector<std::int64_t>{5});
+}
+
 }  // namespace
 }  // namespace softcheck::proptests
