@@ -14,7 +14,7 @@ namespace softcheck::numerics {
 namespace {
 
 // A capped logit c tanh(a / c): a quotient, or a reciprocal and a product; tanh, whose relative condition is at most 1;
-// the product with c; one for a cap that is no number of the accumulator, and one for a logit that is none.
+// the product with c; one for a cap that is rounded to the accumulator, and one for a logit that is.
 template <class T>
 T cap_log(const Contract& contract, const OperationModel<T>& model, const CrossEntropyOptions& options) {
   if (options.softcap == 0) return T(0);

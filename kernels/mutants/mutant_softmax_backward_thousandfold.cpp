@@ -1,4 +1,4 @@
-// Bug: a loss scale that nobody divides by.
+// Bug: the gradient is never divided by the loss scale.
 #include "kernels/mutants/gradient_rows.hpp"
 
 using namespace softcheck::kernels::mutants;

@@ -46,7 +46,7 @@ class Sweep {
 
   Largest start() const { return {std::vector<double>(maps_.size(), 0), std::vector<TokenInput>(maps_.size()), 0}; }
 
-  // A maximum would pass over what is no number.
+  // std::max would drop a NaN.
   [[noreturn]] static void refuse_overflow() {
     throw std::range_error("largest_images: stored numbers are so large that a square of one overflows");
   }
