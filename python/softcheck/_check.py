@@ -73,9 +73,10 @@ def _adapter(
         taken = {name: own for name, own in parameters_of(function, op).items() if name != "out"}
     else:
         taken = dict(takes) if isinstance(takes, Mapping) else {name: name for name in takes}
-        unknown = [name for name in taken if name not in PARAMETERS]
+        known = [name for name in PARAMETERS if op in LOSS_OPS or name not in ATTRIBUTES]
+        unknown = [name for name in taken if name not in known]
         if unknown:
-            raise UsageError(f"takes: need names among {', '.join(PARAMETERS)}, got {unknown[0]!r}")
+            raise UsageError(f"takes: need names among {', '.join(known)}, got {unknown[0]!r}")
     if out:
         taken.setdefault("out", "out")
     if "out" in taken and library not in ("numpy", "torch"):
