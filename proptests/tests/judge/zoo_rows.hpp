@@ -23,6 +23,8 @@ struct ZooRow {
     std::string text = symbol + "_" + op + "_" + dtype;
     if (require != "-") text += "_" + require;
     if (domain != "-") text += "_" + domain;
+    // A correct kernel under a contract that it does not keep, beside the one that it does.
+    if (is_planted() && symbol.find("correct_") != std::string::npos) text += "_beyond_its_contract";
     std::ranges::replace_if(
         text, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
     return text;

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "proptests/tests/judge/zoo_rows.hpp"
 
@@ -201,7 +202,10 @@ void print_matrix(const std::vector<std::pair<ZooRow, Judged>>& planted) {
 TEST(ZooMatrix, EveryPlantedBugDiesAndNineInTenWitnessesHoldAtMostEightLogits) {
   std::vector<std::pair<ZooRow, Judged>> planted;
   int witnesses = 0, small = 0;
+  std::set<std::string> names;
   for (const ZooRow& row : read_zoo()) {
+    // What a row found is kept by its name.
+    EXPECT_TRUE(names.insert(row.name()).second) << row.name() << " stands twice";
     if (!row.is_planted() || row.property == "-") continue;
     planted.emplace_back(row, kept_or_judged(row));
     const Judged& judged = planted.back().second;
