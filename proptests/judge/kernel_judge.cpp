@@ -41,9 +41,10 @@ void note_rows_without_thresholds(KernelJudgement& judgement) {
                               " rows, of which only signs and infinities were judged");
   }
   if (vacuity.unresolved > 0) {
-    judgement.notes.push_back(std::to_string(vacuity.unresolved) +
-                              " more rows hold logits so large that the contract's form, which is not shift-invariant, "
-                              "keeps no digit of their differences");
+    judgement.notes.push_back(
+        std::to_string(vacuity.unresolved) +
+        " more rows hold logits so large that the contract's form overflows, or keeps no digit of "
+        "their differences");
   }
 }
 

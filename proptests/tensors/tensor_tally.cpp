@@ -223,8 +223,8 @@ ReportRow TensorTally::whole(const TensorJudgement& judgement) const {
   }
   if (judgement.vacuity.unresolved > 0) {
     whole.details.push_back(of_rows(judgement.vacuity.unresolved) +
-                            " more hold logits so large that the contract's form, which is not shift-invariant, keeps "
-                            "no digit of their differences");
+                            " more hold logits so large that the contract's form overflows, or keeps no digit of their "
+                            "differences");
   }
   for (const auto& [why, count] : skipped_) whole.details.push_back(of_rows(count) + " not judged: " + why);
   for (const std::string& claim : options_.exempt) whole.details.push_back("exempt, and so not judged: " + claim);

@@ -193,7 +193,9 @@ class LossElements final : public RowElements {
     resolution = resolution_of_logarithms(row.contract, terms_.statistics()) +
                  (cancels ? properties(row.contract.accumulator).unit_roundoff * upper(sizes) : 0);
     promised = std::isfinite(threshold_);
-    resolved = is_resolved(row.contract, terms_.statistics(), cancels);
+    // What overflows on the way says nothing of the contract's words.
+    resolved = !overflows_ && is_resolved(row.contract, terms_.statistics(), cancels);
+    if (overflows_) resolution = infinity;
   }
 
   std::string_view claim() const override { return claim_; }
@@ -225,7 +227,8 @@ class LossGradientElements final : public RowElements {
         threshold_(row.contract, terms_.options(), terms_.bounded(), UpperBound(std::fabs(upstream_))),
         plain_(row.contract, terms_.options(), terms_.bounded(), UpperBound(std::fabs(upstream_)), Grants::none),
         oracles_([this] { return terms_.oracle(); }) {
-    promised = is_in_range(row.contract, terms_.largest_of_gradient());
+    promised = resolved = is_in_range(row.contract, terms_.largest_of_gradient());
+    if (!promised) resolution = infinity;
   }
 
   std::string_view claim() const override { return claim_; }

