@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "proptests/generators/row.hpp"
+#include "proptests/judge/ops/row_op.hpp"
 #include "proptests/judge/row_call.hpp"
 
 namespace softcheck::proptests {
@@ -10,6 +11,16 @@ namespace {
 
 std::string in_row(std::size_t row, std::size_t rows) {
   return " row " + std::to_string(row) + " of " + std::to_string(rows);
+}
+
+// ", label_smoothing 0x1.999999999999ap-4, ignore_index -100", nothing of an op without labels.
+std::string attributes_text(const RowMatrixCase& matrix, Op op) {
+  if (!has_labels(op)) return "";
+  const Attributes attributes = op.rows().attributes(matrix.beside);
+  std::string text;
+  if (attributes.label_smoothing != 0) text += ", label_smoothing " + numerics::hex_float(attributes.label_smoothing);
+  if (attributes.z_loss != 0) text += ", z_loss " + numerics::hex_float(attributes.z_loss);
+  return text + ", ignore_index " + std::to_string(attributes.ignore_index);
 }
 
 std::string inputs_text(const RowMatrixCase& matrix, Op op, std::size_t row) {
@@ -24,7 +35,7 @@ std::string inputs_text(const RowMatrixCase& matrix, Op op, std::size_t row) {
     text += (k == 0 ? " (" : ", ") + std::string(to_string(op->inputs[k].role));
     for (const double value : inputs[k]) text += " " + numerics::hex_float(value);
   }
-  return text + ")";
+  return text + attributes_text(matrix, op) + ")";
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace softcheck::proptests {
 /// As a case of one row reads, where the matrix is no more than that; else as the matrix.
 std::string text_of(const RowMatrixCase& matrix);
 
-/// What a report says of one row of a call. A short row's inputs are written out where they are not its logits alone:
-/// " (saved 0x1p-1 0x1p-1, out_gradient 0x1p+0 0x0p+0)".
+/// What a report says of one row of a call. A short row's inputs and attributes are written out where they are not its
+/// logits alone: " (saved 0x1p-1 0x1p-1, out_gradient 0x1p+0 0x0p+0)".
 Asked asked_of(const RowMatrixCase& matrix, Op op, const std::string& remark, std::size_t row);
 
 }  // namespace softcheck::proptests

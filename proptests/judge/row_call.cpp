@@ -131,11 +131,13 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, numerics::Format output, 
   return call;
 }
 
+bool has_labels(Op op) {
+  return std::ranges::any_of(op->inputs, [](const OpInput& input) { return input.role == Role::labels; });
+}
+
 CallTraits traits_of(const RowMatrixCase& matrix, Op op) {
   CallTraits traits = traits_of(matrix);
-  const bool has_labels =
-      std::ranges::any_of(op->inputs, [](const OpInput& input) { return input.role == Role::labels; });
-  if (!has_labels) return traits;
+  if (!has_labels(op)) return traits;
   const Attributes attributes = op.rows().attributes(matrix.beside);
   traits.label_smoothing = attributes.label_smoothing;
   traits.z_loss = attributes.z_loss;

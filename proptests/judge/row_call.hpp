@@ -30,6 +30,9 @@ std::size_t special_input(const RowMatrixCase& matrix, Op op, std::size_t row);
 /// The values of all inputs of the op for one row, the first input's first.
 std::vector<std::vector<double>> inputs_of(const RowMatrixCase& matrix, Op op, std::size_t row);
 
+/// Is the op a loss or its gradient, which have attributes?
+bool has_labels(Op op);
+
 /// What of the matrix's call a domain speaks of, the op's attributes included.
 CallTraits traits_of(const RowMatrixCase& matrix, Op op);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "numerics/special_values.hpp"
+#include "proptests/judge/asked_row.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 #include "proptests/judge/row_call.hpp"
@@ -122,6 +123,13 @@ TEST(CrossEntropyJudge, LabelsOfEveryKindAreDrawnInBothIntegerTypes) {
   }
   EXPECT_EQ(bits, (std::set<int>{32, 64}));
   for (const double label : {-100.0, 0.0, 1.0, 4.0}) EXPECT_TRUE(labels.contains(label)) << label;
+}
+
+TEST(CrossEntropyJudge, AReportNamesTheLabelAndTheAttributes) {
+  RowMatrixCase matrix = matrix_of(RowCase{RunLengthRow::of(std::vector<double>{1, 0}), 1, Format::f32, "", 3});
+  EXPECT_EQ(asked_of(matrix, Op::cross_entropy, "", 0).remark,
+            " (logits 0x1p+0 0x0p+0, labels 0x0p+0, label_smoothing 0x1.999999999999ap-4, z_loss 0x1p-10, "
+            "ignore_index -100)");
 }
 
 // A kernel that looks at no strides keeps to domain=compact: rows side by side have values side by side.
