@@ -45,29 +45,6 @@ std::uint64_t distinct_visible(std::span<const double> logits, std::uint64_t mos
   return count;
 }
 
-// ln of the factor by which a computed numerator may be off, D_j aside: its exponential, and one late rescaling.
-template <class T>
-T numerator_log(const RoundingModel<T>& model) {
-  const T direct = model.item_unit + model.argument_floor;
-  return model.rescaled ? direct + model.exp_unit + model.unit : direct;
-}
-
-// The division, or the reciprocal and its product; then the output.
-template <class T>
-T ratio_log(const RoundingModel<T>& model) {
-  const T division = model.reciprocal ? 2 * model.unit : model.unit;
-  return division + model.output_unit;
-}
-
-// What underflows in an element: its exponential and its rescaling, quotient or reciprocal and product, the output.
-template <class T>
-T element_floor(const RoundingModel<T>& model, const T& constant) {
-  T lost = model.item_floor + model.product_floor;
-  if (model.rescaled) lost = lost + model.exp_floor + model.product_floor;
-  if (model.reciprocal) lost = lost + model.product_floor;
-  return lost * exp(constant) + model.output_floor;
-}
-
 }  // namespace
 
 template <class T>
@@ -113,8 +90,8 @@ template <class T>
 ElementThreshold<T> softmax_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
   const FpEnvironmentGuard guard;
   const RoundingModel<T> model(contract, row, grants);
-  const T constant = numerator_log(model) + model.sum_log + ratio_log(model);
-  return model.element(constant, model.slope, element_floor(model, constant));
+  const formulas::ElementBounds<T> bounds = model.element_bounds();
+  return model.element(bounds.element_log, model.slope, bounds.element_floor);
 }
 
 template <class T>
@@ -129,13 +106,12 @@ ScalarThreshold<T> row_sum_error(const Contract& contract, const RowStatistics<T
                                  Grants grants) {
   const FpEnvironmentGuard guard;
   const RoundingModel<T> model(contract, row, grants);
-  const T floor = model.visible * element_floor(model, numerator_log(model) + model.sum_log + ratio_log(model));
-  if (exponentials == Exponentials::recomputed) {
-    return {expm1(numerator_log(model) + model.shift + model.sum_log + ratio_log(model)), floor};
-  }
+  const formulas::ElementBounds<T> bounds = model.element_bounds();
+  const T floor = model.visible * bounds.element_floor;
+  if (exponentials == Exponentials::recomputed) return {bounds.row_sum_rounding, floor};
   // The exponentials' own errors cancel; their sum is >= e^-sum_log, and only additions may underflow.
   const T lost = model.visible * model.sum_floor * exp(model.height + model.sum_log);
-  return {expm1(model.height + minus_log1m(lost) + model.total_unit + ratio_log(model)), floor};
+  return {expm1(model.height + minus_log1m(lost) + model.total_unit + bounds.ratio_log), floor};
 }
 
 template <class T>
@@ -145,7 +121,8 @@ T coefficient_excess(const Contract& contract, const RowStatistics<T>& row, cons
   // S_hat is no less than the item's own exponential as it was added, however long the sum; a compensated sum may lie
   // two roundings lower.
   const T added = model.item_unit + model.argument_floor + model.rescale_unit + 2 * model.unit + model.total_unit;
-  return expm1(numerator_log(model) + added + 2 * model.slope * deviation + ratio_log(model));
+  const formulas::ElementBounds<T> bounds = model.element_bounds();
+  return expm1(bounds.numerator_log + added + 2 * model.slope * deviation + bounds.ratio_log);
 }
 
 template <class T>

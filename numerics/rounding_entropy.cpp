@@ -11,11 +11,9 @@ constexpr double paper_epsilon = 0x1.12e0be826d695p-30;
 
 // m / theta + ln S before the output's rounding. A scaled maximum carries the argument's roundings but the subtraction.
 template <class T>
-ScalarThreshold<T> accumulated_logsumexp(const RoundingModel<T>& model, const RowStatistics<T>& row) {
-  const T parts = model.log_sum_error(row) + model.scaling * row.maximum_magnitude + model.argument_floor;
-  const T rounding = parts + model.roundoff * (row.logsumexp_magnitude + parts);
+ScalarThreshold<T> accumulated_logsumexp(const RoundingModel<T>& model) {
   const T floor = (model.exp_floor + 2 * model.product_floor + model.sum_floor) * exp(2 * model.unit);
-  return {rounding, floor};
+  return {model.logarithm_bounds().logsumexp_rounding, floor};
 }
 
 // ln of the factor by which one term of a computed sum of w D, or of w x, may be off, the exponential's argument aside:
@@ -56,7 +54,7 @@ template <class T>
 ScalarThreshold<T> logsumexp_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
   const FpEnvironmentGuard guard;
   const RoundingModel<T> model(contract, row, grants);
-  const ScalarThreshold<T> accumulated = accumulated_logsumexp(model, row);
+  const ScalarThreshold<T> accumulated = accumulated_logsumexp(model);
   return model.output(accumulated.rounding, row.logsumexp_magnitude, accumulated.floor);
 }
 
@@ -68,10 +66,10 @@ LinearThreshold<T> log_softmax_error(const Contract& contract, const RowStatisti
   T slope;
   T floor = underflow_of_a_sum(model);
   if (contract.lse == LseForm::centred) {
-    constant = model.log_sum_error(row) + model.argument_floor;
+    constant = model.logarithm_bounds().log_sum_error + model.argument_floor;
     slope = model.slope;
   } else {
-    const ScalarThreshold<T> accumulated = accumulated_logsumexp(model, row);
+    const ScalarThreshold<T> accumulated = accumulated_logsumexp(model);
     // A log-sum-exp that is no number leaves nothing of x - L.
     const bool lost = !(upper(row.maximum_magnitude + accumulated.rounding) < model.largest);
     constant =
@@ -91,14 +89,9 @@ template <class T>
 ScalarThreshold<T> entropy_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
   const FpEnvironmentGuard guard;
   const RoundingModel<T> model(contract, row, grants);
-  const T quotient = moment_log(model) + model.argument_unit + quotient_log(model);
   // T_hat / S_hat against Dbar: its own roundings, the argument's t V2 + ..., an absolute error of D, underflow.
-  const T mean =
-      expm1(quotient) * row.mean_deviation +
-      exp(quotient) * (model.first_excess + shifted_deviations(model) + lost_moment(model, model.exp_cutoff));
-  const T parts = model.log_sum_error(row) + mean;
-  const T entropy = row.log_sum + row.mean_deviation;
-  return model.output(parts + model.roundoff * (entropy + parts), entropy, underflow_of_a_sum(model));
+  const T rounding = model.moment_bounds().entropy_rounding;
+  return model.output(rounding, row.log_sum + row.mean_deviation, underflow_of_a_sum(model));
 }
 
 template <class T>
@@ -114,7 +107,7 @@ ScalarThreshold<T> entropy_uncentred_error(const Contract& contract, const RowSt
                    half_square * exp(model.shift) * (magnitude * model.second + model.third);
   const T mean = expm1(quotient) * mean_magnitude + exp(quotient) * (excess + shifted_deviations(model) +
                                                                      lost_moment(model, magnitude + model.exp_cutoff));
-  const T parts = model.log_sum_error(row) + model.scaling * magnitude + model.argument_floor + mean;
+  const T parts = model.logarithm_bounds().log_sum_error + model.scaling * magnitude + model.argument_floor + mean;
   // Two additions: the first of a size of at most |m| + ln S + E_p|x|, the second of the result's.
   T first = parts + model.roundoff * (magnitude + row.log_sum + mean_magnitude + parts);
   // A maximum over theta that is no number leaves nothing.

@@ -82,13 +82,11 @@ void RoundingModel<T>::set_argument(const Contract& contract, const RowStatistic
     if (!harmless) extra = unbounded<T>();
   }
   argument_unit = T(argument_steps) * unit + extra;
-  slope = expm1(argument_unit);
   scaling = expm1(T(std::max(argument_steps - 1, 0.0)) * unit + extra);
 
   // Differences of rounded logits telescope along the path: their conversion counts once, for x_i and for the maximum.
   // Every difference and every product may underflow.
   const T over_theta = reciprocal_of<T>(row.theta);
-  const T steps = rescalings + T(1);
   T conversion_floor = flushed_ ? T(p.smallest_normal) : T(0);
   T conversion(0);
   if (!embeds(contract.input, contract.accumulator)) {
@@ -96,12 +94,10 @@ void RoundingModel<T>::set_argument(const Contract& contract, const RowStatistic
     conversion = 2 * roundoff * row.largest_magnitude;
     if (!(upper(row.largest_magnitude) * row.theta < p.largest / 2)) conversion = unbounded<T>();
   }
-  // What conversion moves is rounded with the argument: it counts 1 + t times.
-  argument_floor = (1 + slope) * (conversion + 2 * conversion_floor * over_theta);
+  conversion_ = conversion + 2 * conversion_floor * over_theta;
   // So does a difference that underflows before it is scaled.
-  const T step = scaled ? (1 + slope) * sum_floor * over_theta + product_floor : sum_floor;
-  argument_floor = argument_floor + steps * step;
-  keep_to_theorems(step);
+  argument_step_ = scaled ? exp(argument_unit) * sum_floor * over_theta + product_floor : sum_floor;
+  keep_to_theorems();
 }
 
 // theta=before: every x / theta is rounded by itself; the rest is a kernel at theta = 1 of what came of that.
@@ -120,76 +116,99 @@ void RoundingModel<T>::set_scaled_logits(const Contract& contract, const RowStat
   // x_i / theta and m / theta err by scaling (2 |m| / theta + D_i) together; the second part is one of the slope's.
   argument_steps = contract.exp_argument_error + roundings;
   argument_unit = T(argument_steps) * unit + extra;
-  slope = expm1(argument_unit);
   T shift_of_logits = scaling * row.maximum_magnitude;
   if (!(upper(row.maximum_magnitude + shift_of_logits) < p.largest)) shift_of_logits = unbounded<T>();
   // Differences telescope along the path, as those of converted logits do.
   T lost = product_floor;
   if (converted) lost = lost + product_floor * reciprocal_of<T>(row.theta);
   if (!converted && flushed_) lost = lost + T(p.smallest_normal) * reciprocal_of<T>(row.theta);
-  argument_floor = (1 + slope) * 2 * (shift_of_logits + lost) + (rescalings + T(1)) * sum_floor;
-  keep_to_theorems(sum_floor);
+  conversion_ = 2 * (shift_of_logits + lost);
+  argument_step_ = sum_floor;
+  keep_to_theorems();
 }
 
 // What the theorems ask of an arithmetic (sound in theory/proofs/floating_point/standard_model.v): nothing is proved
 // for steeper arguments, nor where one difference loses more.
 template <class T>
-void RoundingModel<T>::keep_to_theorems(const T& step) {
-  if (upper(slope) <= 0.25 && upper(step) <= 0.5) return;
-  slope = scaling = argument_floor = unbounded<T>();
+void RoundingModel<T>::keep_to_theorems() {
+  if (upper(expm1(argument_unit)) <= 0.25 && upper(argument_step_) <= 0.5) return;
+  argument_unit = argument_step_ = scaling = unbounded<T>();
+}
+
+template <class T>
+void RoundingModel<T>::set_quantities(const Contract& contract, const RowStatistics<T>& row) {
+  formulas::Quantities<T>& q = quantities;
+  q.roundoff = roundoff;
+  q.exp_error = T(contract.exp_error) * roundoff;
+  q.log_error = log_roundoff;
+  q.argument_unit = argument_unit;
+  q.argument_step = argument_step_;
+  q.sum_floor = sum_floor;
+  q.product_floor = product_floor;
+  q.exp_floor = exp_floor;
+  q.exp_cutoff = exp_cutoff;
+  q.item_unit = item_unit;
+  q.item_floor = item_floor;
+  q.total_unit = total_unit;
+  q.rescalings = rescalings;
+  q.rescaled = rescaled;
+  q.visible = visible;
+  q.conversion = conversion_;
+  q.scaling = scaling;
+  q.divisions = q.lost_quotients = T(reciprocal ? 2 : 1);
+  q.mean_deviation = row.mean_deviation;
+  q.mean_square_deviation = row.mean_square_deviation;
+  q.log_sum = row.log_sum;
+  q.maximum_magnitude = row.maximum_magnitude;
+  q.logsumexp_magnitude = row.logsumexp_magnitude;
+  q.entropy_magnitude = row.log_sum + row.mean_deviation;
+  q.output_unit = output_unit;
+  q.output_roundoff = output_roundoff;
+  q.output_floor = output_floor;
 }
 
 template <class T>
 void RoundingModel<T>::set_row(const Contract& contract, const RowStatistics<T>& row) {
+  set_quantities(contract, row);
   // Adding a masked item's zero is exact, so that no item passes through more than visible - 1 roundings.
   const std::uint64_t steps = std::min(summation_height(contract, row.size), row.visible - 1);
-  height = T(static_cast<double>(steps)) * unit;
-  rescale_unit = rescalings * (exp_unit + unit);
-
-  // At inverse temperature s >= 1 - t: s^2 E_s[D^2] <= ln^2(n + e) and s^3 E_s[D^3] <= ln^3(n + e^2), by concavity.
-  const T stretch = over_one_minus(slope);
-  const T wide = log(visible + exp(T(2))) * stretch;
-  const T narrow = log(visible + exp(T(1))) * stretch;
-  const T half_square = slope * slope * T(0.5);
-  second = narrow * narrow;
-  third = wide * wide * wide;
-  shift = slope * row.mean_deviation + half_square * second;
-  first_excess = slope * row.mean_square_deviation + half_square * exp(shift) * third;
-
-  const T relative = height + item_unit + rescale_unit + argument_floor + shift;
-  // What underflows, in units of S >= 1: exponentials and additions; with a running maximum two more exponentials (the
-  // factors) and two products an item. Later factors amplify it by e^relative at most.
-  T lost = item_floor + sum_floor;
-  if (rescaled) lost = lost + 2 * exp_floor + 2 * product_floor;
-  sum_loss = visible * lost;
-  sum_log = relative + minus_log1m(sum_loss * exp(2 * relative)) + total_unit;
+  quantities.height = T(static_cast<double>(steps));
+  sums = formulas::SumBounds<T>(quantities);
+  slope = sums.slope;
+  argument_floor = sums.argument_floor;
+  height = sums.height_log;
+  rescale_unit = sums.rescale_unit;
+  second = sums.second;
+  third = sums.third;
+  shift = sums.shift;
+  first_excess = sums.first_excess;
+  sum_loss = sums.sum_loss;
+  sum_log = sums.sum_log;
 }
 
 template <class T>
 void RoundingModel<T>::set_quotient(const RowStatistics<T>& row) {
   quotient = unit;
+  quantities.reciprocal_error = T(0);
   if (!reciprocal) return;
   // Below N a reciprocal errs by omega_m: by omega_m S_hat of itself. Only f16 has sums that large.
   const T largest_sum = exp(row.log_sum + sum_log);
   const bool normal = upper(largest_sum) <= 1 / properties(accumulator_).smallest_normal;
-  quotient = quotient + (normal ? unit : minus_log1m(roundoff + product_floor * largest_sum));
+  quantities.reciprocal_error = normal ? roundoff : roundoff + product_floor * largest_sum;
+  quotient = quotient + minus_log1m(quantities.reciprocal_error);
 }
 
 template <class T>
 ElementThreshold<T> RoundingModel<T>::element(const T& constant, const T& rate, const T& floor) const {
   // From this deviation on p and the computed value before underflow are below 2^-11 of the smallest number.
   const FormatProperties& p = properties(accumulator_);
-  const T bits = T(underflow_bits(p) + 11);
-  const T cutoff = (constant + bits * log_two<T>()) * over_one_minus(rate);
-  // (e^y - 1) / y <= e^(y/2 + y^2/24), as sinh z <= z e^(z^2/6).
-  const T y = rate * cutoff;
-  const T chord = y * T(0.5) + y * y * over_twenty_four<T>();
-  return {expm1(constant), rate * exp(constant + chord), floor + T(p.smallest_subnormal) * T(0x1p-11)};
-}
-
-template <class T>
-T RoundingModel<T>::log_sum_error(const RowStatistics<T>& row) const {
-  return sum_log + log_roundoff * (row.log_sum + sum_log);
+  formulas::Quantities<T> q;
+  q.chord_log = constant;
+  q.chord_rate = rate;
+  q.quantum_log = T(underflow_bits(p) + 11) * log_two<T>();
+  q.twenty_fourth = over_twenty_four<T>();
+  const formulas::ChordBounds<T> chord(q);
+  return {chord.chord_constant, chord.chord_slope, floor + T(p.smallest_subnormal) * T(0x1p-11)};
 }
 
 template struct RoundingModel<UpperBound>;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "numerics/rounding_operations.hpp"
+#include "numerics/theorem_bounds.hpp"
 
 namespace softcheck::numerics {
 
@@ -21,7 +22,9 @@ TemperatureError<T> temperature_error(const Contract& contract, const RowStatist
 
 /// The quantities that all bounds share, for one contract and one row; notation of docs/tolerances.md, "The model".
 ///
-/// Errors of positive quantities are measured as |ln(computed / exact)|: factors then add, for any number of roundings.
+/// What is computed from them are the theorems' formulas, as Coq prints them (theorem_bounds.hpp): here a contract and
+/// a row are mapped to their quantities. Errors of positive quantities are measured as |ln(computed / exact)|: factors
+/// then add, for any number of roundings.
 template <class T>
 struct RoundingModel : OperationModel<T> {
   RoundingModel(const Contract& contract, const RowStatistics<T>& row, Grants grants);
@@ -59,9 +62,11 @@ struct RoundingModel : OperationModel<T> {
   T rescalings;    // R
   bool rescaled = false;
   bool reciprocal = false;
-  T second;  // bounds sum p D^2 e^(t D) / M(t)
-  T third;   // bounds sum p D^3 e^(t D) / M(t)
-  T shift;   // mu >= ln M(t), M(t) = sum p e^(t D)
+  formulas::Quantities<T> quantities;
+  formulas::SumBounds<T> sums;  // B1, and these:
+  T second;                     // bounds sum p D^2 e^(t D) / M(t)
+  T third;                      // bounds sum p D^3 e^(t D) / M(t)
+  T shift;                      // mu >= ln M(t), M(t) = sum p e^(t D)
   // sum p D e^(t D) - Dbar <= first_excess: t V2 + t^2/2 e^mu third.
   T first_excess;
   T sum_loss;  // n times what an item loses to underflow, in units of S
@@ -70,18 +75,22 @@ struct RoundingModel : OperationModel<T> {
 
   /// e^x - 1 turned into an element threshold: relative e^(constant + rate D) - 1 below its chord, floor.
   ElementThreshold<T> element(const T& constant, const T& rate, const T& floor) const;
-  /// Error of ln S as computed: sigma + E_l u (ln S + sigma).
-  T log_sum_error(const RowStatistics<T>& row) const;
+  formulas::ElementBounds<T> element_bounds() const { return {quantities, sums}; }
+  formulas::LogarithmBounds<T> logarithm_bounds() const { return {quantities, sums}; }
+  formulas::MomentBounds<T> moment_bounds() const { return {quantities, sums}; }
 
  private:
   void set_stored(const Contract& contract);
   void set_argument(const Contract& contract, const RowStatistics<T>& row);
   void set_scaled_logits(const Contract& contract, const RowStatistics<T>& row);
-  void keep_to_theorems(const T& step);
+  void set_quantities(const Contract& contract, const RowStatistics<T>& row);
+  void keep_to_theorems();
   void set_row(const Contract& contract, const RowStatistics<T>& row);
   void set_quotient(const RowStatistics<T>& row);
   Format accumulator_;
   bool flushed_;
+  T argument_step_;  // absolute error of one difference
+  T conversion_;     // by how much a D moves, all rounding of an argument aside
 };
 
 extern template struct RoundingModel<UpperBound>;

@@ -14,8 +14,6 @@ constexpr std::array<double, 5> coefficient_magnitudes{0x1.2f1a9fbe76c8cp-5, 0x1
                                                        0x1.3ab020c49ba5fp+2, 0x1.ca7ef9db22d0fp+0};
 // A Lipschitz constant of max(P, 1): |P'| is largest at the upper end of the active interval, 2.52535... there.
 constexpr double lipschitz = 2.526;
-// Roundings of Horner's rule at degree 4, and of a coefficient as it is stored.
-constexpr int horner_roundings = 9;
 
 // Error of the entropy a kernel feeds to the polynomial, by either formula, against either definition.
 template <class T>
@@ -31,15 +29,19 @@ T entropy_input_error(const Contract& contract, const RowStatistics<T>& row, Gra
 
 template <class T>
 T polynomial_error(const RoundingModel<T>& model, const T& entropy, const T& entropy_error) {
-  const T computed = entropy + entropy_error;
-  T magnitude(0);
-  for (const double coefficient : coefficient_magnitudes) magnitude = magnitude * computed + T(coefficient);
-  // Underflow: two operations a step, each below omega, amplified by at most the powers of H.
-  T powers(0);
-  for (int i = 0; i < 5; ++i) powers = powers * computed + T(1);
-  const T floor = 2 * (model.sum_floor + model.product_floor) * powers;
-  const T relative = T(horner_roundings) * model.unit;
-  return T(lipschitz) * entropy_error + expm1(relative) * magnitude + exp(relative) * floor;
+  formulas::temperature::Quantities<T> q;
+  q.roundoff = model.roundoff;
+  q.sum_floor = model.sum_floor;
+  q.product_floor = model.product_floor;
+  q.entropy = entropy + entropy_error;
+  q.entropy_error = entropy_error;
+  q.lipschitz = T(lipschitz);
+  q.coefficient_4 = T(coefficient_magnitudes[0]);
+  q.coefficient_3 = T(coefficient_magnitudes[1]);
+  q.coefficient_2 = T(coefficient_magnitudes[2]);
+  q.coefficient_1 = T(coefficient_magnitudes[3]);
+  q.coefficient_0 = T(coefficient_magnitudes[4]);
+  return formulas::temperature::BetaBounds<T>(q).beta_error;
 }
 
 }  // namespace
@@ -55,9 +57,12 @@ TemperatureError<T> temperature_error(const Contract& contract, const RowStatist
   const T& tau = result.tau = polynomial_error(plain_model, entropy, entropy_bound);
 
   // |ln(p_j(beta_hat) / p_j)| <= tau (D_j + Dbar'), Dbar' the mean at (1 - tau) beta.
+  formulas::temperature::Quantities<T> q;
+  q.visible = plain_model.visible;
+  q.tau = tau;
+  q.mean_deviation = scaled.mean_deviation;
+  const T& mean = result.mean = formulas::temperature::MeanBounds<T>(q).wider_mean;
   const T logarithm = log(plain_model.visible + exp(T(1)));
-  const T stretched = logarithm * over_one_minus(tau);
-  const T& mean = result.mean = scaled.mean_deviation + tau * stretched * stretched;
   RowStatistics<T>& moved = result.moved = scaled;
   moved.mean_deviation = (1 + tau) * mean;
   moved.mean_square_deviation = logarithm * logarithm;

@@ -35,11 +35,20 @@ struct Quantities {
   T mean_square_deviation{};
   T entropy_magnitude{};
   T exp_cutoff{};
-  T reciprocal_loss{};
+  T reciprocal_error{};
   T dimension{};
   T readings{};
   T scale_magnitude{};
   T dot_magnitude{};
+  T item_unit{};
+  T item_floor{};
+  T total_unit{};
+  T divisions{};
+  T lost_quotients{};
+  T chord_log{};
+  T chord_rate{};
+  T quantum_log{};
+  T twenty_fourth{};
   bool rescaled = false;
 };
 
@@ -55,32 +64,47 @@ T cube(const T& x) {
 
 template <class T>
 T unit(const Quantities<T>& q) {
-  return (T(0) - log((T(1) - q.roundoff)));
+  return minus_log1m(q.roundoff);
 }
 
 template <class T>
 T exp_unit(const Quantities<T>& q) {
-  return (T(0) - log((T(1) - q.exp_error)));
+  return minus_log1m(q.exp_error);
 }
 
 template <class T>
 T slope(const Quantities<T>& q) {
-  return (exp(q.argument_unit) - T(1));
+  return expm1(q.argument_unit);
 }
 
 template <class T>
 T second(const Quantities<T>& q) {
-  return square(log((q.visible + exp(T(1)))) / ((T(1) - slope(q))));
+  return square(log((q.visible + exp(T(1)))) * over_one_minus(slope(q)));
+}
+
+template <class T>
+T third(const Quantities<T>& q) {
+  return cube(log((q.visible + exp(T(2)))) * over_one_minus(slope(q)));
 }
 
 template <class T>
 T shift(const Quantities<T>& q) {
-  return (slope(q) * q.mean_deviation + square(slope(q)) / T(2) * second(q));
+  return (slope(q) * q.mean_deviation + square(slope(q)) * T(0.5) * second(q));
+}
+
+template <class T>
+T first_excess(const Quantities<T>& q) {
+  return (slope(q) * q.mean_square_deviation + square(slope(q)) * T(0.5) * exp(shift(q)) * third(q));
 }
 
 template <class T>
 T argument_floor(const Quantities<T>& q) {
   return ((q.rescalings + T(1)) * q.argument_step + (T(1) + slope(q)) * q.conversion);
+}
+
+template <class T>
+T height_log(const Quantities<T>& q) {
+  return q.height * unit(q);
 }
 
 template <class T>
@@ -90,7 +114,7 @@ T rescale_unit(const Quantities<T>& q) {
 
 template <class T>
 T direct_log(const Quantities<T>& q) {
-  return (((q.height * unit(q) + exp_unit(q)) + rescale_unit(q)) + argument_floor(q));
+  return (((height_log(q) + q.item_unit) + rescale_unit(q)) + argument_floor(q));
 }
 
 template <class T>
@@ -100,27 +124,32 @@ T sigma_0(const Quantities<T>& q) {
 
 template <class T>
 T lost(const Quantities<T>& q) {
-  return ((q.exp_floor + q.sum_floor) + (q.rescaled ? (T(2) * q.exp_floor + T(2) * q.product_floor) : T(0)));
+  return ((q.item_floor + q.sum_floor) + (q.rescaled ? (T(2) * q.exp_floor + T(2) * q.product_floor) : T(0)));
+}
+
+template <class T>
+T sum_loss(const Quantities<T>& q) {
+  return q.visible * lost(q);
 }
 
 template <class T>
 T sum_log(const Quantities<T>& q) {
-  return (sigma_0(q) - log((T(1) - q.visible * lost(q) * exp(T(2) * sigma_0(q)))));
+  return ((sigma_0(q) + minus_log1m(sum_loss(q) * exp(T(2) * sigma_0(q)))) + q.total_unit);
 }
 
 template <class T>
 T numerator_log(const Quantities<T>& q) {
-  return ((exp_unit(q) + argument_floor(q)) + (q.rescaled ? (exp_unit(q) + unit(q)) : T(0)));
+  return ((q.item_unit + argument_floor(q)) + (q.rescaled ? (exp_unit(q) + unit(q)) : T(0)));
 }
 
 template <class T>
 T numerator_loss(const Quantities<T>& q) {
-  return (q.exp_floor + (q.rescaled ? (q.exp_floor + q.product_floor) : T(0)));
+  return (q.item_floor + (q.rescaled ? (q.exp_floor + q.product_floor) : T(0)));
 }
 
 template <class T>
 T ratio_log(const Quantities<T>& q) {
-  return (T(2) * unit(q) + q.output_unit);
+  return (q.divisions * unit(q) + q.output_unit);
 }
 
 template <class T>
@@ -130,7 +159,87 @@ T element_log(const Quantities<T>& q) {
 
 template <class T>
 T element_floor(const Quantities<T>& q) {
-  return ((numerator_loss(q) + T(2) * q.product_floor) * exp(element_log(q)) + q.output_floor);
+  return ((numerator_loss(q) + q.lost_quotients * q.product_floor) * exp(element_log(q)) + q.output_floor);
+}
+
+template <class T>
+T row_sum_rounding(const Quantities<T>& q) {
+  return expm1((((numerator_log(q) + shift(q)) + sum_log(q)) + ratio_log(q)));
+}
+
+template <class T>
+T chord_end(const Quantities<T>& q) {
+  return (q.chord_log + q.quantum_log) * over_one_minus(q.chord_rate);
+}
+
+template <class T>
+T chord_step(const Quantities<T>& q) {
+  return q.chord_rate * chord_end(q);
+}
+
+template <class T>
+T chord_constant(const Quantities<T>& q) {
+  return expm1(q.chord_log);
+}
+
+template <class T>
+T chord_slope(const Quantities<T>& q) {
+  return q.chord_rate * exp(((q.chord_log + chord_step(q) * T(0.5)) + square(chord_step(q)) * q.twenty_fourth));
+}
+
+template <class T>
+T log_sum_error(const Quantities<T>& q) {
+  return (sum_log(q) + q.log_error * (q.log_sum + sum_log(q)));
+}
+
+template <class T>
+T logsumexp_parts(const Quantities<T>& q) {
+  return ((log_sum_error(q) + q.scaling * q.maximum_magnitude) + argument_floor(q));
+}
+
+template <class T>
+T logsumexp_rounding(const Quantities<T>& q) {
+  return (logsumexp_parts(q) + q.roundoff * (q.logsumexp_magnitude + logsumexp_parts(q)));
+}
+
+template <class T>
+T moment_log(const Quantities<T>& q) {
+  return (((((height_log(q) + q.item_unit) + q.rescalings * (exp_unit(q) + T(2) * unit(q))) + unit(q)) + q.argument_unit) + (q.rescalings + T(1)) * q.argument_step);
+}
+
+template <class T>
+T reciprocal_unit(const Quantities<T>& q) {
+  return minus_log1m(q.reciprocal_error);
+}
+
+template <class T>
+T quotient_log(const Quantities<T>& q) {
+  return (((moment_log(q) + (T(1) + slope(q)) * q.conversion) + sum_log(q)) + (unit(q) + reciprocal_unit(q)));
+}
+
+template <class T>
+T lost_moment(const Quantities<T>& q) {
+  return (((q.item_floor * q.exp_cutoff + q.product_floor) + q.sum_floor) + (q.rescaled ? ((T(4) * q.exp_floor * q.exp_cutoff + T(3) * q.product_floor) + q.sum_floor) : T(0)));
+}
+
+template <class T>
+T beside_mean(const Quantities<T>& q) {
+  return (argument_floor(q) * (exp(shift(q)) + sum_loss(q)) + q.visible * lost_moment(q));
+}
+
+template <class T>
+T mean_error(const Quantities<T>& q) {
+  return (expm1(quotient_log(q)) * q.mean_deviation + exp(quotient_log(q)) * (first_excess(q) + beside_mean(q)));
+}
+
+template <class T>
+T entropy_parts(const Quantities<T>& q) {
+  return (log_sum_error(q) + mean_error(q));
+}
+
+template <class T>
+T entropy_rounding(const Quantities<T>& q) {
+  return (entropy_parts(q) + q.roundoff * (q.entropy_magnitude + entropy_parts(q)));
 }
 
 template <class T>
@@ -155,22 +264,7 @@ T threshold_floor(const Quantities<T>& q) {
 
 template <class T>
 T row_sum(const Quantities<T>& q) {
-  return ((exp((((numerator_log(q) + shift(q)) + sum_log(q)) + ratio_log(q))) - T(1)) + q.visible * element_floor(q));
-}
-
-template <class T>
-T log_sum_error(const Quantities<T>& q) {
-  return (sum_log(q) + q.log_error * (q.log_sum + sum_log(q)));
-}
-
-template <class T>
-T logsumexp_parts(const Quantities<T>& q) {
-  return ((log_sum_error(q) + q.scaling * q.maximum_magnitude) + argument_floor(q));
-}
-
-template <class T>
-T logsumexp_rounding(const Quantities<T>& q) {
-  return (logsumexp_parts(q) + q.roundoff * (q.logsumexp_magnitude + logsumexp_parts(q)));
+  return (row_sum_rounding(q) + q.visible * element_floor(q));
 }
 
 template <class T>
@@ -211,56 +305,6 @@ T uncentred_second(const Quantities<T>& q) {
 template <class T>
 T log_softmax_uncentred(const Quantities<T>& q) {
   return ((uncentred_second(q) + q.output_roundoff * ((q.deviation + q.log_sum) + uncentred_second(q))) + (((logsumexp_floor(q) + q.product_floor) * (T(1) + q.roundoff) + q.sum_floor) * (T(1) + q.output_roundoff) + q.output_floor));
-}
-
-template <class T>
-T third(const Quantities<T>& q) {
-  return cube(log((q.visible + exp(T(2)))) / ((T(1) - slope(q))));
-}
-
-template <class T>
-T first_excess(const Quantities<T>& q) {
-  return (slope(q) * q.mean_square_deviation + square(slope(q)) / T(2) * exp(shift(q)) * third(q));
-}
-
-template <class T>
-T moment_log(const Quantities<T>& q) {
-  return (((((q.height * unit(q) + exp_unit(q)) + q.rescalings * (exp_unit(q) + T(2) * unit(q))) + unit(q)) + q.argument_unit) + (q.rescalings + T(1)) * q.argument_step);
-}
-
-template <class T>
-T reciprocal_unit(const Quantities<T>& q) {
-  return (T(0) - log((T(1) - (q.roundoff + q.reciprocal_loss))));
-}
-
-template <class T>
-T quotient_log(const Quantities<T>& q) {
-  return (((moment_log(q) + (T(1) + slope(q)) * q.conversion) + sum_log(q)) + (unit(q) + reciprocal_unit(q)));
-}
-
-template <class T>
-T lost_moment(const Quantities<T>& q) {
-  return (((q.exp_floor * q.exp_cutoff + q.product_floor) + q.sum_floor) + (q.rescaled ? ((T(4) * q.exp_floor * q.exp_cutoff + T(3) * q.product_floor) + q.sum_floor) : T(0)));
-}
-
-template <class T>
-T beside_mean(const Quantities<T>& q) {
-  return (argument_floor(q) * (exp(shift(q)) + q.visible * lost(q)) + q.visible * lost_moment(q));
-}
-
-template <class T>
-T mean_error(const Quantities<T>& q) {
-  return ((exp(quotient_log(q)) - T(1)) * q.mean_deviation + exp(quotient_log(q)) * (first_excess(q) + beside_mean(q)));
-}
-
-template <class T>
-T entropy_parts(const Quantities<T>& q) {
-  return (log_sum_error(q) + mean_error(q));
-}
-
-template <class T>
-T entropy_rounding(const Quantities<T>& q) {
-  return (entropy_parts(q) + q.roundoff * (q.entropy_magnitude + entropy_parts(q)));
 }
 
 template <class T>

@@ -36,6 +36,9 @@ class Term : public Enclosure {
   friend Term operator-(const Term& a, const Term& b) { return Term(a.plain() - b.plain()); }
   friend Term operator*(const Term& a, const Term& b) { return Term(a.plain() * b.plain()); }
   friend Term operator/(const Term& a, const Term& b) { return Term(a.plain() / b.plain()); }
+  friend Term expm1(const Term& x) { return exp(x) - Term(1); }
+  friend Term minus_log1m(const Term& x) { return Term(0) - log(Term(1) - x); }
+  friend Term over_one_minus(const Term& x) { return Term(1) / (Term(1) - x); }
   friend Term exp(const Term& x) {
     static Values known;
     return kept(known, x, [&] { return exp(x.plain()); });
@@ -105,6 +108,10 @@ Quantities quantities_of(const Contract& contract, const RowStatistics<Enclosure
   q.rescalings = Enclosure::integer(row.rescalings);
   q.rescaled = row.rescalings > 0;
   q.visible = Enclosure::integer(row.visible);
+  q.item_unit = theorems::exp_unit(q);
+  q.item_floor = q.exp_floor;
+  q.total_unit = Enclosure(0);
+  q.divisions = q.lost_quotients = Enclosure(2);
   q.mean_deviation = row.mean_deviation;
   q.log_sum = row.log_sum;
   q.maximum_magnitude = row.maximum_magnitude;
@@ -120,7 +127,7 @@ Quantities quantities_of(const Contract& contract, const RowStatistics<Enclosure
   // Theorem reciprocal_of_sum: 0 where 1 / S is certainly a normal number.
   const Enclosure largest_sum = exp(q.log_sum + theorems::sum_log(q));
   const bool normal = less_equal(largest_sum, Enclosure(1 / format.smallest_normal)) == Decision::proved;
-  q.reciprocal_loss = normal ? Enclosure(0) : q.product_floor * largest_sum;
+  q.reciprocal_error = q.roundoff + (normal ? Enclosure(0) : q.product_floor * largest_sum);
   return q;
 }
 

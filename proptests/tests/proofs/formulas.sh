@@ -16,8 +16,10 @@ Local Open Scope string_scope.
 Definition quantities := [roundoff; exp_error; log_error; argument_unit; argument_step; sum_floor; product_floor;
   exp_floor; height; rescalings; visible; conversion; mean_deviation; log_sum; maximum_magnitude;
   logsumexp_magnitude; deviation; output_unit; output_roundoff; output_floor; quantum; scaling;
-  mean_square_deviation; entropy_magnitude; exp_cutoff; reciprocal_loss;
-  dimension; readings; scale_magnitude; dot_magnitude].
+  mean_square_deviation; entropy_magnitude; exp_cutoff; reciprocal_error;
+  dimension; readings; scale_magnitude; dot_magnitude;
+  item_unit; item_floor; total_unit; divisions; lost_quotients;
+  chord_log; chord_rate; quantum_log; twenty_fourth].
 Definition every_quantity_is_there : forall q, In q quantities.
 Proof. destruct q; cbn; tauto. Qed.
 Definition line (text : string) := text ++ newline.
@@ -51,6 +53,54 @@ Definition header := joined [
   line ""; "}  // namespace softcheck::theorems"].
 Eval vm_compute in header.
 TEXT
+# The same quantities, and the formulas that numerics/ itself evaluates: of functions that grow, for UpperBound.
+sed '/^Definition constant/,$d' "$work/print.v" >"$work/print_bounds.v"
+cat >>"$work/print_bounds.v" <<'TEXT'
+(* upper_bounds_give_an_upper_bound speaks of these. *)
+Definition every_formula_grows :
+  forallb grows (sum_formulas ++ element_formulas ++ chord_formulas ++ logarithm_formulas ++ moment_formulas) = true := eq_refl.
+From softcheck.numerics Require temperature_formulas.
+Module Beta := temperature_formulas.
+Definition of_beta := [Beta.roundoff; Beta.sum_floor; Beta.product_floor; Beta.entropy; Beta.entropy_error; Beta.lipschitz;
+  Beta.coefficient_0; Beta.coefficient_1; Beta.coefficient_2; Beta.coefficient_3; Beta.coefficient_4; Beta.visible;
+  Beta.tau; Beta.mean_deviation].
+Definition every_quantity_of_beta_is_there : forall q, In q of_beta.
+Proof. destruct q; cbn; tauto. Qed.
+Definition every_formula_of_beta_grows : forallb grows (Beta.beta_formulas ++ Beta.mean_formulas) = true := eq_refl.
+Definition header := joined [
+  line "// Generated from theory/proofs by proptests/tests/proofs/formulas.sh: right-hand sides of the rounding theorems, as Coq";
+  line "// prints them. Not to be edited.";
+  line "// clang-format off"; line "#pragma once"; line "";
+  line "namespace softcheck::numerics::formulas {"; line "";
+  line "/// What the formulas speak of: theory/proofs/numerics/theorem_formulas.v.";
+  line "template <class T>"; line "struct Quantities {";
+  joined (map (fun q => line ("  T " ++ name q ++ "{};")) quantities);
+  line "  bool rescaled = false;"; line "};"; line "";
+  line "template <class T>"; line "T square(const T& x) {"; line "  return x * x;"; line "}"; line "";
+  line "template <class T>"; line "T cube(const T& x) {"; line "  return x * x * x;"; line "}"; line "";
+  line "/// B1, and what the bounds have in common.";
+  line (structure name "SumBounds" "" [] sum_formulas);
+  line "/// B2 and B4.";
+  line (structure name "ElementBounds" "SumBounds" sum_formulas element_formulas);
+  line "/// B5 before the output.";
+  line (structure name "LogarithmBounds" "SumBounds" sum_formulas logarithm_formulas);
+  line "/// B6 before the output.";
+  line (structure name "MomentBounds" "SumBounds" sum_formulas (log_sum_error_f :: moment_formulas));
+  line "/// The chord of an element's threshold: of quantities of its own.";
+  line (structure name "ChordBounds" "" [] chord_formulas);
+  line "namespace temperature {"; line "";
+  line "/// What the formulas of B10 speak of: theory/proofs/numerics/temperature_formulas.v.";
+  line "template <class T>"; line "struct Quantities {";
+  joined (map (fun q => line ("  T " ++ Beta.name q ++ "{};")) of_beta);
+  line "};"; line "";
+  line "/// B10: the error of beta.";
+  line (structure Beta.name "BetaBounds" "" [] Beta.beta_formulas);
+  line "/// B10: the mean deviation at a beta that errs.";
+  line (structure Beta.name "MeanBounds" "" [] Beta.mean_formulas);
+  line "}  // namespace temperature"; line "";
+  "}  // namespace softcheck::numerics::formulas"].
+Eval vm_compute in header.
+TEXT
 cat >"$work/print_gradient.v" <<'TEXT'
 From Coq Require Import String List ZArith.
 From softcheck.numerics Require Import formula gradient_formulas.
@@ -81,9 +131,11 @@ printed() { # VERNACULAR: the string it evaluates to, as lines
   sed -e '1s/^ *= "//' -e '/^ *: string$/d' -e 's/"%string$//' -e '$s/"$//' "$work/printed" | sed -e 's/" *$//'
 }
 printed "$work/print.v" >"$work/theorem_formulas.hpp"
+printed "$work/print_bounds.v" >"$work/theorem_bounds.hpp"
 printed "$work/print_gradient.v" >"$work/theorem_gradient_formulas.hpp"
-for name in theorem_formulas theorem_gradient_formulas; do
+for name in theorem_formulas theorem_bounds theorem_gradient_formulas; do
   header=$headers/$name.hpp
+  [ "$name" != theorem_bounds ] || header=$headers/../../../numerics/$name.hpp
   if [ "${3:-}" = --write ]; then
     cp "$work/$name.hpp" "$header.new" && mv "$header.new" "$header"
     continue

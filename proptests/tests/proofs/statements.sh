@@ -1,7 +1,8 @@
 #!/bin/sh
-# statements.sh PROOFS BUILD [--write]: theorems, examples and definitions say what theory/proofs/statements.txt says that
-# they say, so that none can become weaker unseen. All definitions are listed, a superset of those that a theorem's
-# statement reaches. --write records what the build proves now.
+# statements.sh PROOFS BUILD [--write]: theorems, examples, definitions and instances say what theory/proofs/statements.txt
+# says that they say, so that none can become weaker unseen; notations and modules stand there as their source has them.
+# All definitions are listed, a superset of those that a theorem's statement reaches. --write records what the build proves
+# now.
 set -eu
 here=$(dirname "$0")
 proofs=$1 build=$2
@@ -20,6 +21,12 @@ section() { # TITLE COMMAND KINDS
   section theorems Check 'Theorem|Corollary'
   section examples Check Example
   section definitions Print "$definitions"
+  section instances Check Instance
+  # A notation of the reader's own would change what the lines above seem to say; a module is another's functor applied.
+  echo "=== notations, scopes, coercions and modules"
+  (cd "$proofs" && find . -name '*.v' | sed 's|^\./||' | LC_ALL=C sort | xargs grep -hE \
+    '^ *((Local|Global) +)?(Infix|Notation|Reserved Notation|(Declare|Delimit|Bind) Scope|Coercion|Canonical|Module) ' /dev/null |
+    sed 's/^ */  /' | LC_ALL=C sort | uniq -c)
 } >"$now"
 if grep -n -F '...' "$now"; then
   echo "Coq has left something out where it prints dots."
@@ -30,7 +37,7 @@ if [ "${3:-}" = --write ]; then
   exit 0
 fi
 diff "$proofs/statements.txt" "$now" || {
-  echo "A statement, an example or a definition has changed. If that is meant: sh $0 $proofs $build --write, and read the difference."
+  echo "A statement, an example, a definition, an instance, a notation or a module has changed. If that is meant: sh $0 $proofs $build --write, and read the difference."
   exit 1
 }
-echo "$(grep -c '^== ' "$now") statements, examples and definitions"
+echo "$(grep -c '^== ' "$now") statements, examples, definitions and instances"

@@ -3,18 +3,19 @@
     Main results
     - [b15_hard_label]     p_hat - b in one rounding, b = 0 or 1: Dp + u (|p - b| + Dp), Dp the error of p (B2, without its
                            output); the target's error is relative to p_y, not to 1 - p_y
+    - [b15_power]            p as the exponential of a log-probability that errs by c + s D: B2's chord for another log error
     - [b15_difference]     (alpha_hat p_hat) - b_hat in terms: e^K ((|alpha| + E_alpha)(p + Dp) + b) - (|alpha| p + b)
     - [b15_slope]          times 1 - tau^2 as computed
     - [b15_gradient]       times upstream, a quotient and a product, behind the output's rounding
     - [b15_cross_entropy_gradient]   a hard label from the logits to the output, p by B2
 
     Source: docs/tolerances/cross_entropy.md; CrossEntropyGradientThreshold in numerics/rounding_cross_entropy.cpp. What a
-    softcap adds to each logit, and p = e^(x - L), are premises here: the error of p. *)
+    softcap adds to each logit is a premise here: the error of p. *)
 
 From Coq Require Import Reals List Lra Lia Psatz.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
-From softcheck.numerics Require Import row b1_sum b2_element score_error b5_logsumexp added_terms.
+From softcheck.numerics Require Import row b1_sum b2_element element_threshold score_error b5_logsumexp added_terms.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -149,6 +150,52 @@ Section Gradient.
     - right. ring.
   Qed.
 End Gradient.
+
+(** p = e^(x - L) from a log-probability as computed or saved, in place of B2: y = - (D + ln S) errs by first + rate D, and its
+    exponential's argument by the factor 1 + more of it (A - 1 roundings). *)
+Section Power.
+  Context (M : arithmetic) (first rate more log_sum : R).
+  Hypothesis good : sound M.
+  Hypothesis ranges : 0 <= first /\ 0 <= rate /\ 0 <= more /\ 0 <= log_sum.
+
+  Definition power_constant : R := first + more * (log_sum + first) + exp_unit M.
+  Definition power_rate : R := rate + more * (1 + rate).
+
+  Theorem b15_power quantum d y b p :
+    0 < quantum <= 1 -> power_rate < 1 -> 0 <= d ->
+    Rabs (y + (d + log_sum)) <= first + rate * d -> Rabs (b + y) <= more * Rabs y -> computed_exp M b p ->
+    let exact := exp (- (d + log_sum)) in
+    Rabs (p - exact)
+    <= (threshold_constant power_constant + threshold_slope quantum power_constant power_rate * d) * exact
+       + (exp_floor M + threshold_floor quantum).
+  Proof using good ranges.
+    intros hq hr hd close arg [t [e [bt [be [_ [_ ->]]]]]] exact. destruct ranges as [h1 [h2 [h3 h4]]].
+    pose proof (exp_unit_nonneg M good) as hE.
+    assert (size : Rabs y <= d + log_sum + (first + rate * d)).
+    { replace y with (- (d + log_sum) + (y + (d + log_sum))) by ring. eapply Rle_trans; [apply Rabs_triang|].
+      rewrite Rabs_Ropp, (Rabs_right (d + log_sum)) by lra. lra. }
+    set (w := - b + t + (d + log_sum)).
+    assert (bw : Rabs w <= power_constant + power_rate * d).
+    { unfold w, power_constant, power_rate.
+      replace (- b + t + (d + log_sum)) with ((y + (d + log_sum)) + - (b + y) + t) by ring.
+      eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
+      rewrite Rabs_Ropp. assert (more * Rabs y <= more * (d + log_sum + (first + rate * d))) by now apply Rmult_le_compat_l.
+      lra. }
+    assert (hc : 0 <= power_constant).
+    { unfold power_constant. assert (0 <= more * (log_sum + first)) by (apply Rmult_le_pos; lra). lra. }
+    assert (hk : 0 <= power_rate).
+    { unfold power_rate. assert (0 <= more * (1 + rate)) by (apply Rmult_le_pos; lra). lra. }
+    assert (exact_range : 0 <= exact <= exp (- d)) by (unfold exact; split; [left; apply exp_pos|apply exp_le; lra]).
+    pose proof (element_threshold quantum power_constant power_rate hq hc (conj hk hr) d exact hd exact_range) as chord.
+    replace (exp (- b + t) + e - exact) with (exact * (exp w - 1) + e).
+    2:{ unfold w, exact. rewrite exp_plus, exp_Ropp. field. apply Rgt_not_eq, exp_pos. }
+    pose proof (expm1_abs w _ bw) as grows.
+    eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_mult, (Rabs_right exact) by lra.
+    assert (exact * Rabs (exp w - 1) <= exact * (exp (power_constant + power_rate * d) - 1))
+      by now apply Rmult_le_compat_l.
+    lra.
+  Qed.
+End Power.
 
 (** From the logits to the output, for a hard label: p in the accumulator by B2. *)
 Section HardLabel.

@@ -5,6 +5,7 @@
     - [sum_log_is]          sigma of B1
     - [element_log_is], [element_floor_is]   the coefficient's log error and what underflows in it, B2
     - [threshold_constant_is], [threshold_slope_is], [threshold_floor_is]   B2 as a threshold linear in D
+    - [chord_is]            the threshold linear in D of any log error C + rate D
     - [row_sum_is]          B4
     - [logsumexp_is]        B5 behind the output's rounding
     - [log_softmax_uncentred_is]   B5 of x - L at deviation D
@@ -23,14 +24,18 @@ From softcheck.numerics Require Import constants formula row tilted_row reductio
 Import ListNotations.
 Local Open Scope string_scope.
 
-(** What the bounds need to know of the arithmetic, of the reduction, of the row and of the output. *)
+(** What the bounds need to know of the arithmetic, of the reduction, of the row and of the output. Five quantities have a
+    value in the theorems and a wider one in some contracts: an exponential's log error and loss as it is added
+    (weights=), the sum's own rounding (total=, here 0), and the roundings and losses of a quotient. *)
 Inductive quantity :=
 | roundoff | exp_error | log_error | argument_unit | argument_step | sum_floor | product_floor | exp_floor
 | height | rescalings
 | visible | conversion | mean_deviation | log_sum | maximum_magnitude | logsumexp_magnitude | deviation
 | output_unit | output_roundoff | output_floor | quantum | scaling
-| mean_square_deviation | entropy_magnitude | exp_cutoff | reciprocal_loss
-| dimension | readings | scale_magnitude | dot_magnitude.
+| mean_square_deviation | entropy_magnitude | exp_cutoff | reciprocal_error
+| dimension | readings | scale_magnitude | dot_magnitude
+| item_unit | item_floor | total_unit | divisions | lost_quotients
+| chord_log | chord_rate | quantum_log | twenty_fourth.
 
 Definition name (q : quantity) : string :=
   match q with
@@ -42,9 +47,12 @@ Definition name (q : quantity) : string :=
   | output_unit => "output_unit" | output_roundoff => "output_roundoff" | output_floor => "output_floor"
   | quantum => "quantum" | scaling => "scaling"
   | mean_square_deviation => "mean_square_deviation" | entropy_magnitude => "entropy_magnitude"
-  | exp_cutoff => "exp_cutoff" | reciprocal_loss => "reciprocal_loss"
+  | exp_cutoff => "exp_cutoff" | reciprocal_error => "reciprocal_error"
   | dimension => "dimension" | readings => "readings" | scale_magnitude => "scale_magnitude"
   | dot_magnitude => "dot_magnitude"
+  | item_unit => "item_unit" | item_floor => "item_floor" | total_unit => "total_unit" | divisions => "divisions"
+  | lost_quotients => "lost_quotients" | chord_log => "chord_log" | chord_rate => "chord_rate"
+  | quantum_log => "quantum_log" | twenty_fourth => "twenty_fourth"
   end.
 
 (** ** The formulas *)
@@ -54,32 +62,38 @@ Section Formulas.
   Let one : formula quantity := Number 1.
   Let two : formula quantity := Number 2.
 
-  Definition unit_f := Named "unit" (Number 0 - Log (one - Of roundoff)).
-  Definition exp_unit_f := Named "exp_unit" (Number 0 - Log (one - Of exp_error)).
-  Definition slope_f := Named "slope" (Exp (Of argument_unit) - one).
+  Definition unit_f := Named "unit" (MinusLog1m (Of roundoff)).
+  Definition exp_unit_f := Named "exp_unit" (MinusLog1m (Of exp_error)).
+  Definition slope_f := Named "slope" (Expm1 (Of argument_unit)).
 
-  Definition second_f := Named "second" (Squared (Log (Of visible + Exp one) / (one - slope_f))).
-  Definition shift_f := Named "shift" (slope_f * Of mean_deviation + Squared slope_f / two * second_f).
+  Definition second_f := Named "second" (Squared (Log (Of visible + Exp one) * OverOneMinus slope_f)).
+  Definition third_f := Named "third" (Cubed (Log (Of visible + Exp two) * OverOneMinus slope_f)).
+  Definition shift_f := Named "shift" (slope_f * Of mean_deviation + Halved (Squared slope_f) * second_f).
+  Definition first_excess_f :=
+    Named "first_excess"
+      (slope_f * Of mean_square_deviation + Halved (Squared slope_f) * Exp shift_f * third_f).
   Definition argument_floor_f :=
     Named "argument_floor" ((Of rescalings + one) * Of argument_step + (one + slope_f) * Of conversion).
+  Definition height_log_f := Named "height_log" (Of height * unit_f).
   Definition rescale_unit_f := Named "rescale_unit" (Of rescalings * (exp_unit_f + unit_f)).
   Definition direct_log_f :=
-    Named "direct_log" (Of height * unit_f + exp_unit_f + rescale_unit_f + argument_floor_f).
+    Named "direct_log" (height_log_f + Of item_unit + rescale_unit_f + argument_floor_f).
   Definition sigma_0_f := Named "sigma_0" (direct_log_f + shift_f).
   Definition lost_f :=
-    Named "lost" (Of exp_floor + Of sum_floor + WhenRescaled (two * Of exp_floor + two * Of product_floor)).
+    Named "lost" (Of item_floor + Of sum_floor + WhenRescaled (two * Of exp_floor + two * Of product_floor)).
+  Definition sum_loss_f := Named "sum_loss" (Of visible * lost_f).
   Definition sum_log_f :=
-    Named "sum_log" (sigma_0_f - Log (one - Of visible * lost_f * Exp (two * sigma_0_f))).
+    Named "sum_log" (sigma_0_f + MinusLog1m (sum_loss_f * Exp (two * sigma_0_f)) + Of total_unit).
 
   Definition numerator_log_f :=
-    Named "numerator_log" (exp_unit_f + argument_floor_f + WhenRescaled (exp_unit_f + unit_f)).
+    Named "numerator_log" (Of item_unit + argument_floor_f + WhenRescaled (exp_unit_f + unit_f)).
   Definition numerator_loss_f :=
-    Named "numerator_loss" (Of exp_floor + WhenRescaled (Of exp_floor + Of product_floor)).
-  Definition ratio_log_f := Named "ratio_log" (Number division_roundings * unit_f + Of output_unit).
+    Named "numerator_loss" (Of item_floor + WhenRescaled (Of exp_floor + Of product_floor)).
+  Definition ratio_log_f := Named "ratio_log" (Of divisions * unit_f + Of output_unit).
   Definition element_log_f := Named "element_log" (numerator_log_f + sum_log_f + ratio_log_f).
   Definition element_floor_f :=
     Named "element_floor"
-      ((numerator_loss_f + Number division_losses * Of product_floor) * Exp element_log_f + Of output_floor).
+      ((numerator_loss_f + Of lost_quotients * Of product_floor) * Exp element_log_f + Of output_floor).
 
   Definition last_deviation_f :=
     Named "last_deviation" ((element_log_f + Log (Number 2048 / Of quantum)) / (one - slope_f)).
@@ -89,8 +103,18 @@ Section Formulas.
       (slope_f * Exp (element_log_f + slope_f * last_deviation_f / two + Squared (slope_f * last_deviation_f) / Number 24)).
   Definition threshold_floor_f := Named "threshold_floor" (Of quantum / Number 2048).
 
+  (** The same chord of any log error C + rate D: [chord_log] and [chord_rate]. [quantum_log] is ln (2^11 / quantum). *)
+  Definition chord_end_f := Named "chord_end" ((Of chord_log + Of quantum_log) * OverOneMinus (Of chord_rate)).
+  Definition chord_step_f := Named "chord_step" (Of chord_rate * chord_end_f).
+  Definition chord_constant_f := Named "chord_constant" (Expm1 (Of chord_log)).
+  Definition chord_slope_f :=
+    Named "chord_slope"
+      (Of chord_rate * Exp (Of chord_log + Halved chord_step_f + Squared chord_step_f * Of twenty_fourth)).
+
+  Definition row_sum_rounding_f :=
+    Named "row_sum_rounding" (Expm1 (numerator_log_f + shift_f + sum_log_f + ratio_log_f)).
   Definition row_sum_f :=
-    Named "row_sum" (Exp (numerator_log_f + shift_f + sum_log_f + ratio_log_f) - one + Of visible * element_floor_f).
+    Named "row_sum" (row_sum_rounding_f + Of visible * element_floor_f).
 
   Definition log_sum_error_f := Named "log_sum_error" (sum_log_f + Of log_error * (Of log_sum + sum_log_f)).
   Definition logsumexp_parts_f :=
@@ -125,28 +149,24 @@ Section Formulas.
        + (((logsumexp_floor_f + Of product_floor) * (one + Of roundoff) + Of sum_floor) * (one + Of output_roundoff)
           + Of output_floor)).
 
-  Definition third_f := Named "third" (Cubed (Log (Of visible + Exp two) / (one - slope_f))).
-  Definition first_excess_f :=
-    Named "first_excess"
-      (slope_f * Of mean_square_deviation + Squared slope_f / two * Exp shift_f * third_f).
   Definition moment_log_f :=
     Named "moment_log"
-      (Of height * unit_f + exp_unit_f + Of rescalings * (exp_unit_f + two * unit_f) + unit_f + Of argument_unit
+      (height_log_f + Of item_unit + Of rescalings * (exp_unit_f + two * unit_f) + unit_f + Of argument_unit
        + (Of rescalings + one) * Of argument_step).
   Definition reciprocal_unit_f :=
-    Named "reciprocal_unit" (Number 0 - Log (one - (Of roundoff + Of reciprocal_loss))).
+    Named "reciprocal_unit" (MinusLog1m (Of reciprocal_error)).
   Definition quotient_log_f :=
     Named "quotient_log"
       (moment_log_f + (one + slope_f) * Of conversion + sum_log_f + (unit_f + reciprocal_unit_f)).
   Definition lost_moment_f :=
     Named "lost_moment"
-      (Of exp_floor * Of exp_cutoff + Of product_floor + Of sum_floor
+      (Of item_floor * Of exp_cutoff + Of product_floor + Of sum_floor
        + WhenRescaled (Number 4 * Of exp_floor * Of exp_cutoff + Number 3 * Of product_floor + Of sum_floor)).
   Definition beside_mean_f :=
-    Named "beside_mean" (argument_floor_f * (Exp shift_f + Of visible * lost_f) + Of visible * lost_moment_f).
+    Named "beside_mean" (argument_floor_f * (Exp shift_f + sum_loss_f) + Of visible * lost_moment_f).
   Definition mean_error_f :=
     Named "mean_error"
-      ((Exp quotient_log_f - one) * Of mean_deviation + Exp quotient_log_f * (first_excess_f + beside_mean_f)).
+      (Expm1 quotient_log_f * Of mean_deviation + Exp quotient_log_f * (first_excess_f + beside_mean_f)).
   Definition entropy_parts_f := Named "entropy_parts" (log_sum_error_f + mean_error_f).
   Definition entropy_rounding_f :=
     Named "entropy_rounding" (entropy_parts_f + Of roundoff * (Of entropy_magnitude + entropy_parts_f)).
@@ -163,13 +183,26 @@ Section Formulas.
                              + Exp score_log_f * (Of dimension * (Of product_floor + Of sum_floor)))
        + Of product_floor).
 
+  (** B1, and what the other bounds have in common; computed once for a row by numerics/. *)
+  Definition sum_formulas : list (formula quantity) :=
+    [unit_f; exp_unit_f; slope_f; second_f; third_f; shift_f; first_excess_f; argument_floor_f; height_log_f; rescale_unit_f;
+     direct_log_f; sigma_0_f; lost_f; sum_loss_f; sum_log_f].
+  (** B2 and B4. *)
+  Definition element_formulas : list (formula quantity) :=
+    [numerator_log_f; numerator_loss_f; ratio_log_f; element_log_f; element_floor_f; row_sum_rounding_f].
+  Definition chord_formulas : list (formula quantity) := [chord_end_f; chord_step_f; chord_constant_f; chord_slope_f].
+  (** B5 and B6 before the output. *)
+  Definition logarithm_formulas : list (formula quantity) :=
+    [log_sum_error_f; logsumexp_parts_f; logsumexp_rounding_f].
+  Definition moment_formulas : list (formula quantity) :=
+    [moment_log_f; reciprocal_unit_f; quotient_log_f; lost_moment_f; beside_mean_f; mean_error_f; entropy_parts_f;
+     entropy_rounding_f].
+
   Definition all_formulas : list (formula quantity) :=
-    [unit_f; exp_unit_f; slope_f; second_f; shift_f; argument_floor_f; rescale_unit_f; direct_log_f; sigma_0_f; lost_f;
-     sum_log_f; numerator_log_f; numerator_loss_f; ratio_log_f; element_log_f; element_floor_f; last_deviation_f;
-     threshold_constant_f; threshold_slope_f; threshold_floor_f; row_sum_f; log_sum_error_f; logsumexp_parts_f;
-     logsumexp_rounding_f; logsumexp_floor_f; logsumexp_f; log_softmax_first_f; log_softmax_second_f; log_softmax_f;
-     uncentred_first_f; uncentred_second_f; log_softmax_uncentred_f; third_f; first_excess_f; moment_log_f; reciprocal_unit_f; quotient_log_f; lost_moment_f; beside_mean_f; mean_error_f; entropy_parts_f;
-     entropy_rounding_f; entropy_floor_f; entropy_f; score_log_f; score_f].
+    sum_formulas ++ element_formulas ++ chord_formulas ++ logarithm_formulas ++ moment_formulas ++
+    [last_deviation_f; threshold_constant_f; threshold_slope_f; threshold_floor_f; row_sum_f; logsumexp_floor_f; logsumexp_f;
+     log_softmax_first_f; log_softmax_second_f; log_softmax_f; uncentred_first_f; uncentred_second_f; log_softmax_uncentred_f;
+     entropy_floor_f; entropy_f; score_log_f; score_f]%list.
 End Formulas.
 
 (** ** Their values are the theorems' right-hand sides *)
@@ -178,7 +211,7 @@ Local Open Scope R_scope.
 
 Section Values.
   Context (M : arithmetic) (out : output_format) (kappa m : R) (logits : list R) (h j : nat).
-  Context (u_out g smallest d r : R) (products : list R) (reads : nat) (scale : R).
+  Context (u_out g smallest d r : R) (products : list R) (reads : nat) (scale : R) (C rate : R).
 
   Definition is (q : quantity) : R :=
     match q with
@@ -207,11 +240,20 @@ Section Values.
     | mean_square_deviation => row.mean_square_deviation m logits
     | entropy_magnitude => softmax.entropy logits
     | exp_cutoff => standard_model.exp_cutoff M
-    | reciprocal_loss => r
+    | reciprocal_error => standard_model.roundoff M + r
     | dimension => size products
     | readings => INR reads
     | scale_magnitude => Rabs scale
     | dot_magnitude => magnitude products
+    | item_unit => standard_model.exp_unit M
+    | item_floor => standard_model.exp_floor M
+    | total_unit => 0
+    | divisions => IZR division_roundings
+    | lost_quotients => IZR division_losses
+    | chord_log => C
+    | chord_rate => rate
+    | quantum_log => ln (2048 / smallest)
+    | twenty_fourth => / 24
     end.
 
   Definition valued (f : formula quantity) : R :=
@@ -222,10 +264,10 @@ Section Values.
   Notation sig := (sigma M kappa m logits h j).
 
   Lemma unit_is : valued unit_f = standard_model.unit M.
-  Proof. unfold valued, unit, log_unit. simpl. ring. Qed.
+  Proof. reflexivity. Qed.
 
   Lemma exp_unit_is : valued exp_unit_f = standard_model.exp_unit M.
-  Proof. unfold valued, exp_unit, log_unit. simpl. ring. Qed.
+  Proof. reflexivity. Qed.
 
   Lemma slope_is : valued slope_f = t.
   Proof. reflexivity. Qed.
@@ -247,7 +289,9 @@ Section Values.
 
   Theorem sum_log_is : valued sum_log_f = sig.
   Proof.
-    unfold sigma, lost_sum. rewrite <- sigma_0_is, <- lost_is. reflexivity.
+    change (valued sum_log_f) with
+      (valued sigma_0_f + - ln (1 - size logits * valued lost_f * exp (2 * valued sigma_0_f)) + 0).
+    rewrite Rplus_0_r, sigma_0_is, lost_is. reflexivity.
   Qed.
 
   Lemma numerator_log_is : valued numerator_log_f = numerator_log M kappa j.
@@ -273,6 +317,11 @@ Section Values.
 
   Theorem threshold_slope_is : valued threshold_slope_f = threshold_slope smallest (element_log M out kappa m logits h j) t.
   Proof. unfold threshold_slope, last_deviation. rewrite <- element_log_is, <- slope_is. reflexivity. Qed.
+
+  (** The two of [element_threshold], for any log error; B2 has its own C and t, B9 and B10 have others. *)
+  Theorem chord_is :
+    valued chord_constant_f = threshold_constant C /\ valued chord_slope_f = threshold_slope smallest C rate.
+  Proof. split; reflexivity. Qed.
 
   Theorem threshold_floor_is : valued threshold_floor_f = threshold_floor smallest.
   Proof. reflexivity. Qed.
@@ -324,12 +373,14 @@ Section Values.
   Proof. unfold valued, lost_moment. destruct j; simpl; ring. Qed.
 
   Lemma moment_log_is : valued moment_log_f = moment_log M h j.
-  Proof. unfold moment_log. rewrite <- unit_is, <- exp_unit_is. unfold valued. simpl. ring. Qed.
+  Proof. unfold moment_log, valued. simpl. unfold standard_model.unit, standard_model.exp_unit, log_unit. ring. Qed.
 
   Lemma quotient_log_is : valued quotient_log_f = quotient_log M kappa m logits h j r.
   Proof.
     unfold quotient_log, quotient_unit, moment_total. rewrite <- moment_log_is, <- sum_log_is, <- unit_is, <- slope_is.
-    unfold reciprocal_unit, log_unit, valued. simpl. ring.
+    change (valued quotient_log_f) with
+      (valued moment_log_f + (1 + valued slope_f) * kappa + valued sum_log_f + (valued unit_f + reciprocal_unit M r)).
+    ring.
   Qed.
 
   Lemma mean_error_is : valued mean_error_f = mean_error M kappa m logits h j r.

@@ -1,0 +1,185 @@
+// Generated from theory/proofs by proptests/tests/proofs/formulas.sh: right-hand sides of the rounding theorems, as Coq
+// prints them. Not to be edited.
+// clang-format off
+#pragma once
+
+namespace softcheck::numerics::formulas {
+
+/// What the formulas speak of: theory/proofs/numerics/theorem_formulas.v.
+template <class T>
+struct Quantities {
+  T roundoff{};
+  T exp_error{};
+  T log_error{};
+  T argument_unit{};
+  T argument_step{};
+  T sum_floor{};
+  T product_floor{};
+  T exp_floor{};
+  T height{};
+  T rescalings{};
+  T visible{};
+  T conversion{};
+  T mean_deviation{};
+  T log_sum{};
+  T maximum_magnitude{};
+  T logsumexp_magnitude{};
+  T deviation{};
+  T output_unit{};
+  T output_roundoff{};
+  T output_floor{};
+  T quantum{};
+  T scaling{};
+  T mean_square_deviation{};
+  T entropy_magnitude{};
+  T exp_cutoff{};
+  T reciprocal_error{};
+  T dimension{};
+  T readings{};
+  T scale_magnitude{};
+  T dot_magnitude{};
+  T item_unit{};
+  T item_floor{};
+  T total_unit{};
+  T divisions{};
+  T lost_quotients{};
+  T chord_log{};
+  T chord_rate{};
+  T quantum_log{};
+  T twenty_fourth{};
+  bool rescaled = false;
+};
+
+template <class T>
+T square(const T& x) {
+  return x * x;
+}
+
+template <class T>
+T cube(const T& x) {
+  return x * x * x;
+}
+
+/// B1, and what the bounds have in common.
+template <class T>
+struct SumBounds {
+  SumBounds() = default;
+  explicit SumBounds(const Quantities<T>& q)
+      : unit(minus_log1m(q.roundoff)),
+        exp_unit(minus_log1m(q.exp_error)),
+        slope(expm1(q.argument_unit)),
+        second(square(log((q.visible + exp(T(1)))) * over_one_minus(slope))),
+        third(cube(log((q.visible + exp(T(2)))) * over_one_minus(slope))),
+        shift((slope * q.mean_deviation + square(slope) * T(0.5) * second)),
+        first_excess((slope * q.mean_square_deviation + square(slope) * T(0.5) * exp(shift) * third)),
+        argument_floor(((q.rescalings + T(1)) * q.argument_step + (T(1) + slope) * q.conversion)),
+        height_log(q.height * unit),
+        rescale_unit(q.rescalings * (exp_unit + unit)),
+        direct_log((((height_log + q.item_unit) + rescale_unit) + argument_floor)),
+        sigma_0((direct_log + shift)),
+        lost(((q.item_floor + q.sum_floor) + (q.rescaled ? (T(2) * q.exp_floor + T(2) * q.product_floor) : T(0)))),
+        sum_loss(q.visible * lost),
+        sum_log(((sigma_0 + minus_log1m(sum_loss * exp(T(2) * sigma_0))) + q.total_unit)) {}
+  T unit, exp_unit, slope, second, third, shift, first_excess, argument_floor, height_log, rescale_unit, direct_log, sigma_0, lost, sum_loss, sum_log;
+};
+
+/// B2 and B4.
+template <class T>
+struct ElementBounds {
+  ElementBounds() = default;
+  ElementBounds(const Quantities<T>& q, const SumBounds<T>& before)
+      : numerator_log(((q.item_unit + before.argument_floor) + (q.rescaled ? (before.exp_unit + before.unit) : T(0)))),
+        numerator_loss((q.item_floor + (q.rescaled ? (q.exp_floor + q.product_floor) : T(0)))),
+        ratio_log((q.divisions * before.unit + q.output_unit)),
+        element_log(((numerator_log + before.sum_log) + ratio_log)),
+        element_floor(((numerator_loss + q.lost_quotients * q.product_floor) * exp(element_log) + q.output_floor)),
+        row_sum_rounding(expm1((((numerator_log + before.shift) + before.sum_log) + ratio_log))) {}
+  T numerator_log, numerator_loss, ratio_log, element_log, element_floor, row_sum_rounding;
+};
+
+/// B5 before the output.
+template <class T>
+struct LogarithmBounds {
+  LogarithmBounds() = default;
+  LogarithmBounds(const Quantities<T>& q, const SumBounds<T>& before)
+      : log_sum_error((before.sum_log + q.log_error * (q.log_sum + before.sum_log))),
+        logsumexp_parts(((log_sum_error + q.scaling * q.maximum_magnitude) + before.argument_floor)),
+        logsumexp_rounding((logsumexp_parts + q.roundoff * (q.logsumexp_magnitude + logsumexp_parts))) {}
+  T log_sum_error, logsumexp_parts, logsumexp_rounding;
+};
+
+/// B6 before the output.
+template <class T>
+struct MomentBounds {
+  MomentBounds() = default;
+  MomentBounds(const Quantities<T>& q, const SumBounds<T>& before)
+      : log_sum_error((before.sum_log + q.log_error * (q.log_sum + before.sum_log))),
+        moment_log((((((before.height_log + q.item_unit) + q.rescalings * (before.exp_unit + T(2) * before.unit)) + before.unit) + q.argument_unit) + (q.rescalings + T(1)) * q.argument_step)),
+        reciprocal_unit(minus_log1m(q.reciprocal_error)),
+        quotient_log((((moment_log + (T(1) + before.slope) * q.conversion) + before.sum_log) + (before.unit + reciprocal_unit))),
+        lost_moment((((q.item_floor * q.exp_cutoff + q.product_floor) + q.sum_floor) + (q.rescaled ? ((T(4) * q.exp_floor * q.exp_cutoff + T(3) * q.product_floor) + q.sum_floor) : T(0)))),
+        beside_mean((before.argument_floor * (exp(before.shift) + before.sum_loss) + q.visible * lost_moment)),
+        mean_error((expm1(quotient_log) * q.mean_deviation + exp(quotient_log) * (before.first_excess + beside_mean))),
+        entropy_parts((log_sum_error + mean_error)),
+        entropy_rounding((entropy_parts + q.roundoff * (q.entropy_magnitude + entropy_parts))) {}
+  T log_sum_error, moment_log, reciprocal_unit, quotient_log, lost_moment, beside_mean, mean_error, entropy_parts, entropy_rounding;
+};
+
+/// The chord of an element's threshold: of quantities of its own.
+template <class T>
+struct ChordBounds {
+  ChordBounds() = default;
+  explicit ChordBounds(const Quantities<T>& q)
+      : chord_end((q.chord_log + q.quantum_log) * over_one_minus(q.chord_rate)),
+        chord_step(q.chord_rate * chord_end),
+        chord_constant(expm1(q.chord_log)),
+        chord_slope(q.chord_rate * exp(((q.chord_log + chord_step * T(0.5)) + square(chord_step) * q.twenty_fourth))) {}
+  T chord_end, chord_step, chord_constant, chord_slope;
+};
+
+namespace temperature {
+
+/// What the formulas of B10 speak of: theory/proofs/numerics/temperature_formulas.v.
+template <class T>
+struct Quantities {
+  T roundoff{};
+  T sum_floor{};
+  T product_floor{};
+  T entropy{};
+  T entropy_error{};
+  T lipschitz{};
+  T coefficient_0{};
+  T coefficient_1{};
+  T coefficient_2{};
+  T coefficient_3{};
+  T coefficient_4{};
+  T visible{};
+  T tau{};
+  T mean_deviation{};
+};
+
+/// B10: the error of beta.
+template <class T>
+struct BetaBounds {
+  BetaBounds() = default;
+  explicit BetaBounds(const Quantities<T>& q)
+      : horner_log(T(9) * minus_log1m(q.roundoff)),
+        magnitude((q.coefficient_0 + q.entropy * (q.coefficient_1 + q.entropy * (q.coefficient_2 + q.entropy * (q.coefficient_3 + q.entropy * q.coefficient_4))))),
+        powers((T(1) + q.entropy * (T(1) + q.entropy * (T(1) + q.entropy * (T(1) + q.entropy))))),
+        polynomial_floor(T(2) * (q.sum_floor + q.product_floor) * powers),
+        beta_error(((q.lipschitz * q.entropy_error + expm1(horner_log) * magnitude) + exp(horner_log) * polynomial_floor)) {}
+  T horner_log, magnitude, powers, polynomial_floor, beta_error;
+};
+
+/// B10: the mean deviation at a beta that errs.
+template <class T>
+struct MeanBounds {
+  MeanBounds() = default;
+  explicit MeanBounds(const Quantities<T>& q)
+      : wider_mean((q.mean_deviation + q.tau * square(log((q.visible + exp(T(1)))) * over_one_minus(q.tau)))) {}
+  T wider_mean;
+};
+
+}  // namespace temperature
+
+}  // namespace softcheck::numerics::formulas

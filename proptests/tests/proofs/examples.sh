@@ -1,0 +1,40 @@
+#!/bin/sh
+# examples.sh PROOFS: PROOFS/examples.tsv says of every theorem with premises which Examples meet these, or why there is
+# none. Reads what PROOFS/statements.txt records: statements.sh compares that with the build.
+set -eu
+awk -F '\t' '
+  FILENAME ~ /statements.txt$/ {
+    if (/^=== /) { part = substr($0, 5); next }
+    if (/^== /) { name = $0; sub(/^== softcheck\./, "", name); if (part == "examples") example[name] = 1; next }
+    if (part == "theorems") { text = $0; gsub(/<->/, "", text); if (text ~ /->/) premises[name] = 1 }
+    next
+  }
+  /^#/ { next }
+  NF < 2 || NF > 3 { printf "%s:%d: need THEOREM, EXAMPLES, REMARK\n", FILENAME, FNR; failed = 1; next }
+  $1 in line { printf "%s:%d: a second line of %s\n", FILENAME, FNR, $1; failed = 1; next }
+  { line[$1] = $2 }
+  $2 == "-" && $3 == "" { printf "%s:%d: no Example and no reason\n", FILENAME, FNR; failed = 1 }
+  $2 != "-" {
+    n = split($2, named, " ")
+    if (n == 0) { printf "%s:%d: no Example and no -\n", FILENAME, FNR; failed = 1 }
+    for (i = 1; i <= n; i++) {
+      used[named[i]] = 1
+      if (!(named[i] in example)) { printf "%s: its Example %s is gone\n", $1, named[i]; failed = 1 }
+    }
+  }
+  END {
+    for (name in premises) {
+      key = name
+      while (!(key in line) && match(key, /\.[A-Za-z0-9_]+(\.\*)?$/)) key = substr(key, 1, RSTART - 1) ".*"
+      if (!(key in line)) { printf "%s has premises and no line\n", name; failed = 1; continue }
+      met[key] = 1
+      if (line[key] == "-") without++; else with++
+    }
+    for (key in line) if (!(key in met)) { printf "%s: no theorem with premises\n", key; failed = 1 }
+    for (name in example) {
+      count++
+      if (!(name in used)) { printf "%s: no theorem names this Example\n", name; failed = 1 }
+    }
+    printf "%d theorems with premises have an Example, %d have none; %d Examples\n", with, without, count
+    exit failed || with == 0
+  }' "$1/statements.txt" "$1/examples.tsv"
