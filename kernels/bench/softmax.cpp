@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "kernels/bench/measure.hpp"
+#include "kernels/bench/read_pass.hpp"
 
 namespace softcheck::kernels::bench {
 namespace {
@@ -68,19 +69,6 @@ void libm_entropy(Rows& rows) {
     }
     rows.entropies[static_cast<std::size_t>(r)] = std::log(sum) + deviations / sum;
   }
-}
-
-// The least that reading a row takes: its largest logit, on the compiler's own vectors.
-__attribute__((target_clones("avx512f", "avx2", "default"))) float largest(const float* x, std::int64_t n) {
-  constexpr std::int64_t lanes = 128;
-  float best[lanes];
-  std::fill(best, best + lanes, x[0]);
-  for (std::int64_t i = 0; i + lanes <= n; i += lanes) {
-    for (std::int64_t l = 0; l < lanes; ++l) {
-      best[l] = x[i + l] > best[l] ? x[i + l] : best[l];
-    }
-  }
-  return *std::max_element(best, best + lanes);
 }
 
 void read_maximum(Rows& rows) {

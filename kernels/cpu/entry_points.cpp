@@ -2,16 +2,20 @@
 //
 //   f32, f16, bf16   acc=f32 exp=1ulp sum=blocks:32 masked=nan subnormal=kept
 //   f64              acc=f64 exp=1ulp sum=blocks:32 masked=nan subnormal=kept
-//   entropy=exact for softcheck_adaptive_softmax; lse=centred for softcheck_log_softmax
+//   saved outputs    acc=f32 (f64) sum=blocks:32 subnormal=kept, for the gradients of softmax and log-softmax
+//   entropy=exact for softcheck_adaptive_softmax; lse=centred for softcheck_log_softmax and softcheck_cross_entropy
 //
 // All are deterministic and batch-invariant: a row's bits depend on its logits, mask and theta alone.
 #include <algorithm>
 
 #include "kernels/call/call_views.hpp"
 #include "kernels/call/parallel_tasks.hpp"
+#include "kernels/call/version_2_views.hpp"
 #include "kernels/cpu/adaptive_backward.hpp"
+#include "kernels/cpu/loss_ops.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/cpu/probability_ops.hpp"
+#include "kernels/cpu/saved_backward.hpp"
 #include "kernels/cpu/state_ops.hpp"
 #include "kernels/entry/ops.hpp"
 
@@ -25,22 +29,29 @@ constexpr int refused = 1;
 constexpr std::int64_t task_elements = std::int64_t{1} << 15;
 
 /// Rows [begin, end) of a call.
-using RowsOp = void (*)(const CallViews& views, std::int64_t begin, std::int64_t end);
+template <class Views>
+using RowsOp = void (*)(const Views& views, std::int64_t begin, std::int64_t end);
 
-int run(const softcheck_call* call, Form form, RowsOp narrow, RowsOp wide) try {
-  const std::optional<CallViews> views = call_views(call, form);
+/// Runs op of a call's format on its rows, refuses a call without views.
+template <class Views>
+int run(const std::optional<Views>& views, View Views::*input, RowsOp<Views> narrow, RowsOp<Views> wide) try {
   if (!views) {
     return refused;
   }
-  const RowsOp op = views->logits.storage == Storage::f64 ? wide : narrow;
-  const std::int64_t rows = views->logits.rows;
-  const std::int64_t step = std::max<std::int64_t>(1, task_elements / std::max<std::int64_t>(1, views->logits.columns));
+  const View& rows_of = (*views).*input;
+  const RowsOp<Views> op = rows_of.storage == Storage::f64 ? wide : narrow;
+  const std::int64_t rows = rows_of.rows;
+  const std::int64_t step = std::max<std::int64_t>(1, task_elements / std::max<std::int64_t>(1, rows_of.columns));
   parallel_tasks((rows + step - 1) / step, thread_count(), [&] {
     return [&](std::int64_t task) { op(*views, task * step, std::min(rows, (task + 1) * step)); };
   });
   return done;
 } catch (...) {
   return refused;  // out of memory for threads
+}
+
+int run(const softcheck_call* call, Form form, RowsOp<CallViews> narrow, RowsOp<CallViews> wide) {
+  return run(call_views(call, form), &CallViews::logits, narrow, wide);
 }
 
 // Adaptive ops have no temperature of their own: beta is it.
@@ -78,9 +89,28 @@ struct RowOps {
                ? refused
                : run(call, Form::gradient, adaptive_backward_rows<float>, adaptive_backward_rows<double>);
   }
+  static int cross_entropy(const softcheck_call* call) {
+    return run(loss_views(call, SOFTCHECK_OP_CROSS_ENTROPY), &LossViews::logits, cross_entropy_rows<float>,
+               cross_entropy_rows<double>);
+  }
+  static int cross_entropy_backward(const softcheck_call* call) {
+    return run(loss_views(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD), &LossViews::logits,
+               cross_entropy_backward_rows<float>, cross_entropy_backward_rows<double>);
+  }
+  static int softmax_backward(const softcheck_call* call) {
+    return run(saved_views(call, SOFTCHECK_OP_SOFTMAX_BACKWARD), &SavedViews::saved,
+               saved_rows<float, &SavedRow<float>::put_softmax_gradient>,
+               saved_rows<double, &SavedRow<double>::put_softmax_gradient>);
+  }
+  static int log_softmax_backward(const softcheck_call* call) {
+    return run(saved_views(call, SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD), &SavedViews::saved,
+               saved_rows<float, &SavedRow<float>::put_log_gradient>,
+               saved_rows<double, &SavedRow<double>::put_log_gradient>);
+  }
 };
 
 }  // namespace
 }  // namespace softcheck::kernels::cpu
 
 SOFTCHECK_ROW_ENTRIES(softcheck_, softcheck::kernels::cpu::RowOps)
+SOFTCHECK_LOSS_ENTRIES(softcheck_, softcheck::kernels::cpu::RowOps)

@@ -33,11 +33,12 @@ void fill_row(const RowReader<T>& logits, const RowTarget& target, Fill fill) {
 }
 
 /// Weights and their normalisation, of a row whose maximum is known. add_weights(index, values, count, to) writes a
-/// block's weights and adds them to a sum, factor_of() is 1 / S of that. Weights wait in the output where they can be
+/// block's weights and adds them to a sum, factor_of() is 1 / S of that, and finish(values, count) changes a block of
+/// probabilities before it counts as written. Weights wait in the output where they can be
 /// written as they are, else in memory that the second-level cache holds; those of later blocks are computed again.
-template <class T, class AddWeights, class FactorOf>
+template <class T, class AddWeights, class FactorOf, class Finish>
 void put_normalized(const RowReader<T>& logits, T maximum, T scale, const RowTarget& target, AddWeights add_weights,
-                    FactorOf factor_of) {
+                    FactorOf factor_of, Finish finish) {
   constexpr auto block = static_cast<std::int64_t>(block_size<T>);
   constexpr std::int64_t kept_blocks = 16;
   alignas(64) T scratch[block_size<T>];
@@ -60,6 +61,7 @@ void put_normalized(const RowReader<T>& logits, T maximum, T scale, const RowTar
     T* place = place_of(index);
     if (in_place(index)) {
       block_normalize(place, count, factor, place);
+      finish(place, count);
       continue;
     }
     if (place != nullptr) {
@@ -67,13 +69,18 @@ void put_normalized(const RowReader<T>& logits, T maximum, T scale, const RowTar
     } else {
       block_probabilities(logits.read(index, scratch), logits.padded(count), maximum, scale, factor, scratch);
     }
+    finish(scratch, logits.padded(count));
     write_row(target.out, target.row, index * block, scratch, count);
   }
 }
 
-/// softmax of a row of several blocks.
-template <class T>
-RowState<T> long_probabilities(const RowReader<T>& logits, T scale, const RowTarget& target) {
+/// What leaves probabilities as they are.
+inline constexpr auto as_they_are = [](auto&&...) {};
+
+/// softmax of a row, block by block. Where the row has one, know(state) comes before the first
+/// finish(probabilities, count).
+template <class T, class Know, class Finish>
+RowState<T> long_probabilities(const RowReader<T>& logits, T scale, const RowTarget& target, Know know, Finish finish) {
   const RowMaximum<T> best = row_maximum(logits);
   const T m = best.maximum;
   if (best.undefined() || best.none_visible()) {
@@ -86,10 +93,12 @@ RowState<T> long_probabilities(const RowReader<T>& logits, T scale, const RowTar
     const bool has_ones = scale < 1 || (index >= best.first && index <= best.last);
     states.add({m, block_weights(values, count, m, scale, has_ones, to)});
   };
-  put_normalized(logits, m, scale, target, add_weights, [&] {
+  const auto factor_of = [&] {
     state = states.total();
+    know(state);
     return normalizer(state.sums);
-  });
+  };
+  put_normalized(logits, m, scale, target, add_weights, factor_of, finish);
   return std::isnan(state.sums.deviations) ? undefined_state(std::numeric_limits<T>::quiet_NaN()) : state;
 }
 
@@ -124,7 +133,8 @@ void softmax_rows(const CallViews& views, std::int64_t begin, std::int64_t end) 
   const auto target = [&](std::int64_t row) { return RowTarget{views.output(), views.entropy_or_null(), row}; };
   if (!has_short_rows<T>(views)) {
     for (std::int64_t row = begin; row < end; ++row) {
-      finish_softmax(reader(row), long_probabilities(reader(row), scale, target(row)), target(row));
+      finish_softmax(reader(row), long_probabilities(reader(row), scale, target(row), as_they_are, as_they_are),
+                     target(row));
     }
     return;
   }
@@ -164,7 +174,8 @@ void adaptive_softmax_row(const RowReader<T>& logits, const RowTarget& target) {
   const auto add_weights = [&](std::int64_t, const T* values, std::size_t count, T* to) {
     states.add({m, {T(0), block_totals(values, count, m, beta, to), T(0), T(0)}});
   };
-  put_normalized(logits, m, beta, target, add_weights, [&] { return normalizer(states.total().sums); });
+  put_normalized(
+      logits, m, beta, target, add_weights, [&] { return normalizer(states.total().sums); }, as_they_are);
 }
 
 template <class T>

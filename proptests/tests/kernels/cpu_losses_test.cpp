@@ -1,0 +1,226 @@
+// Cross-entropy and its gradient, where the exact result is a number of the format. The judge judges the rest.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "proptests/tests/kernels/version_2_call.hpp"
+
+namespace softcheck::kernel_tests {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// From one lane to more blocks than wait in a cache.
+const std::vector<std::int64_t>& powers() {
+  static const std::vector<std::int64_t> list{1, 2, 4, 32, 64, 1024, 32768};
+  return list;
+}
+
+struct Options {
+  double label_smoothing = 0, z_loss = 0, upstream = 1;
+};
+
+/// One row of logits; the loss, f32 or f64.
+template <class Bits, class Loss>
+Loss loss_of(const std::vector<double>& logits, std::int64_t label, Options options = {}) {
+  Tensor<Bits> x(Stored<Bits>::type, {1, static_cast<std::int64_t>(logits.size())});
+  for (std::size_t i = 0; i < logits.size(); ++i) x.elements[i] = Stored<Bits>::of(logits[i]);
+  Tensor<std::int64_t> y(label_type<std::int64_t>, {1}, {}, 0, label);
+  Tensor<Loss> loss(dtype_of<Loss>(), {1}, {}, 0, Loss(-1));
+  Call2 call(SOFTCHECK_OP_CROSS_ENTROPY, {&x.view, &y.view}, loss_roles(), loss.view);
+  call.attributes.label_smoothing = options.label_smoothing;
+  call.attributes.z_loss = options.z_loss;
+  EXPECT_TRUE(call.run());
+  return loss.elements[0];
+}
+
+/// And its gradient; the output's columns lie so many elements apart.
+template <class Bits>
+std::vector<Bits> gradient_of(const std::vector<double>& logits, std::int64_t label, Options options = {},
+                              std::int64_t step = 1) {
+  const auto n = static_cast<std::int64_t>(logits.size());
+  Tensor<Bits> x(Stored<Bits>::type, {1, n});
+  for (std::size_t i = 0; i < logits.size(); ++i) x.elements[i] = Stored<Bits>::of(logits[i]);
+  Tensor<std::int64_t> y(label_type<std::int64_t>, {1}, {}, 0, label);
+  Tensor<Bits> upstream(Stored<Bits>::type, {1}, {}, 0, Stored<Bits>::of(options.upstream));
+  Tensor<Bits> out(Stored<Bits>::type, {1, n}, {n * step, step});
+  Call2 call(SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, {&x.view, &y.view, &upstream.view}, loss_gradient_roles(), out.view);
+  call.attributes.label_smoothing = options.label_smoothing;
+  call.attributes.z_loss = options.z_loss;
+  EXPECT_TRUE(call.run());
+  return out.row(0);
+}
+
+// Half the logits lie 512 below the others and weigh nothing: L = ln(V / 2).
+template <class Bits>
+void losses_are_as_defined() {
+  for (const std::int64_t n : powers()) {
+    if (n < 4) continue;
+    std::vector<double> logits(static_cast<std::size_t>(n), 0.0);
+    for (std::size_t i = 1; i < logits.size(); i += 2) logits[i] = -512;
+    const double log = std::log(static_cast<double>(n / 2));
+    for (const std::int64_t label : {std::int64_t{0}, std::int64_t{1}, n - 1}) {
+      const double negative = log - logits[static_cast<std::size_t>(label)];
+      EXPECT_EQ((loss_of<Bits, float>(logits, label)), static_cast<float>(negative)) << n;
+      EXPECT_EQ((loss_of<Bits, float>(logits, label, {.label_smoothing = 0.25})),
+                static_cast<float>(0.75 * negative + 0.25 * (log + 256)))
+          << n;
+      EXPECT_EQ((loss_of<Bits, float>(logits, label, {.z_loss = 0.5})), static_cast<float>(negative + 0.5 * log * log))
+          << n;
+    }
+  }
+}
+
+TEST(CpuLosses, LossesAreAsDefined) {
+  losses_are_as_defined<float>();
+  losses_are_as_defined<std::uint16_t>();
+  EXPECT_EQ((loss_of<double, double>({3}, 0, {.z_loss = 0.25})), 2.25);
+  EXPECT_EQ((loss_of<double, double>({3, 3}, 1)), std::log1p(1.0));
+  EXPECT_EQ((loss_of<float, float>({3, -infinity}, 1)), infinity);
+}
+
+template <class Bits>
+void gradients_of_ties_are_exact() {
+  for (const std::int64_t n : powers()) {
+    const std::vector<double> logits(static_cast<std::size_t>(n), -7.25);
+    const double p = 1 / static_cast<double>(n);
+    for (const double smoothing : {0.0, 0.5}) {
+      for (const std::int64_t label : {std::int64_t{0}, n - 1}) {
+        std::vector<Bits> expected(logits.size(), Stored<Bits>::of(-2 * (p - smoothing * p)));
+        expected[static_cast<std::size_t>(label)] = Stored<Bits>::of(-2 * (p - (1 - smoothing) - smoothing * p));
+        for (const std::int64_t step : {1, 2}) {
+          const Options options{.label_smoothing = smoothing, .upstream = -2};
+          EXPECT_TRUE(same_bits(gradient_of<Bits>(logits, label, options, step), expected)) << n << " by " << step;
+        }
+      }
+    }
+  }
+}
+
+TEST(CpuLosses, GradientsOfTiesAreExact) {
+  gradients_of_ties_are_exact<float>();
+  gradients_of_ties_are_exact<double>();
+  gradients_of_ties_are_exact<std::uint16_t>();
+}
+
+// L = 3, p = 1: 2 z L.
+TEST(CpuLosses, TheZLossHasItsGradient) {
+  EXPECT_EQ(gradient_of<float>({3}, 0, {.z_loss = 0.25, .upstream = 2})[0], 3.0F);
+  EXPECT_EQ(gradient_of<double>({3}, 0, {.z_loss = 0.25, .upstream = 2})[0], 3.0);
+  EXPECT_EQ(gradient_of<float>({3, -512}, 1, {.z_loss = 0.25})[0], 2.5F);  // that of another class
+}
+
+// Rows of three logits: one as usual, and one of each kind that is not.
+template <class Int>
+void labels_are_read(Int ignored) {
+  Tensor<float> x(dtype_of<float>(), {6, 3}, {}, 0, 2.0F);
+  Tensor<Int> labels(label_type<Int>, {6}, {3}, 2);
+  const Int classes[] = {2, ignored, 0, 3, -1, ignored};
+  for (std::int64_t r = 0; r < 6; ++r) labels.at(r) = classes[r];
+  x.at(1, 1) = x.at(2, 1) = std::numeric_limits<float>::quiet_NaN();
+  Tensor<float> loss(dtype_of<float>(), {6}, {2}, 1, -1.0F), upstream(dtype_of<float>(), {6}, {4}, 3, 1.0F);
+  Tensor<float> out(dtype_of<float>(), {6, 3}, {}, 0, -1.0F);
+  upstream.at(5) = std::numeric_limits<float>::quiet_NaN();
+  Call2 forward(SOFTCHECK_OP_CROSS_ENTROPY, {&x.view, &labels.view}, loss_roles(), loss.view);
+  Call2 backward(SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, {&x.view, &labels.view, &upstream.view}, loss_gradient_roles(),
+                 out.view);
+  forward.attributes.ignore_index = backward.attributes.ignore_index = ignored;
+  ASSERT_TRUE(forward.run());
+  ASSERT_TRUE(backward.run());
+  EXPECT_EQ(loss.at(0), static_cast<float>(std::log(3.0)));
+  EXPECT_LT(out.at(0, 2), 0.0F);
+  for (const std::int64_t r : {1, 5}) {
+    EXPECT_EQ(loss.at(r), 0.0F) << r;
+    EXPECT_TRUE(same_bits(out.row(r), std::vector<float>(3, 0.0F))) << r;
+  }
+  for (const std::int64_t r : {2, 3, 4}) {  // NaN, and labels that are no class
+    EXPECT_TRUE(std::isnan(loss.at(r))) << r;
+    for (const float g : out.row(r)) EXPECT_TRUE(std::isnan(g)) << r;
+  }
+}
+
+TEST(CpuLosses, LabelsAreReadWhereverTheyLie) {
+  labels_are_read<std::int32_t>(-100);
+  labels_are_read<std::int64_t>(-100);
+  labels_are_read<std::int32_t>(7);
+  labels_are_read<std::int64_t>(std::int64_t{1} << 32);  // whose low word is a class
+}
+
+TEST(CpuLosses, RowsWithoutALossAreNan) {
+  for (const std::vector<double>& logits : {std::vector<double>{nan, 1}, {infinity, 1}, {-infinity, -infinity}}) {
+    EXPECT_TRUE(std::isnan(loss_of<float, float>(logits, 1)));
+    for (const double g : gradient_of<double>(logits, 1)) EXPECT_TRUE(std::isnan(g));
+  }
+  for (const float g : gradient_of<float>({1, 2}, 1, {.upstream = nan})) EXPECT_TRUE(std::isnan(g));
+}
+
+/// Rows of uneven logits, every fourth label ignored; in place or not, on so many threads.
+std::vector<float> gradient_of_rows(std::int64_t n, bool in_place, const char* threads) {
+  constexpr std::int64_t rows = 40;
+  Tensor<float> x(dtype_of<float>(), {rows, n}), out(dtype_of<float>(), {rows, n});
+  Tensor<std::int32_t> labels(label_type<std::int32_t>, {rows});
+  Tensor<float> upstream(dtype_of<float>(), {rows});
+  for (std::int64_t r = 0; r < rows; ++r) {
+    x.set_row(r, uneven_row<float>(static_cast<std::size_t>(n), static_cast<std::uint32_t>(r) + 1));
+    labels.at(r) = r % 4 == 3 ? -100 : static_cast<std::int32_t>(r * 7919 % n);
+    upstream.at(r) = static_cast<float>(r - 20) / 16;
+  }
+  Call2 call(SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, {&x.view, &labels.view, &upstream.view}, loss_gradient_roles(),
+             in_place ? x.view : out.view);
+  call.attributes.label_smoothing = 0.1;
+  call.attributes.z_loss = 0x1p-10;
+  setenv("SOFTCHECK_THREADS", threads, 1);
+  EXPECT_TRUE(call.run());
+  unsetenv("SOFTCHECK_THREADS");
+  return in_place ? x.elements : out.elements;
+}
+
+TEST(CpuLosses, InPlaceAndOnThreadsTheBitsAreTheSame) {
+  for (const std::int64_t n : {1, 33, 896, 897, 5000, 20000}) {
+    const std::vector<float> once = gradient_of_rows(n, false, "1");
+    EXPECT_TRUE(same_bits(gradient_of_rows(n, true, "1"), once)) << n;
+    EXPECT_TRUE(same_bits(gradient_of_rows(n, true, "7"), once)) << n;
+  }
+}
+
+TEST(CpuLosses, WhatIsNotSupportedIsRefused) {
+  Tensor<float> x(dtype_of<float>(), {2, 3}), out(dtype_of<float>(), {2, 3}), upstream(dtype_of<float>(), {2});
+  Tensor<float> loss(dtype_of<float>(), {2}), longer(dtype_of<float>(), {3});
+  Tensor<std::int64_t> labels(label_type<std::int64_t>, {2}), more(label_type<std::int64_t>, {3});
+  Tensor<std::int16_t> narrow(label_type<std::int16_t>, {2});
+  const auto forward = [&](auto change) {
+    Call2 call(SOFTCHECK_OP_CROSS_ENTROPY, {&x.view, &labels.view}, loss_roles(), loss.view);
+    change(call);
+    return call.run();
+  };
+  EXPECT_TRUE(forward([](Call2&) {}));
+  EXPECT_FALSE(forward([](Call2& call) { call.attributes.softcap = 30; }));
+  EXPECT_FALSE(forward([](Call2& call) { call.attributes.mean = 1; }));
+  EXPECT_FALSE(forward([](Call2& call) { call.attributes.label_smoothing = 1.5; }));
+  EXPECT_FALSE(forward([](Call2& call) { call.attributes.z_loss = infinity; }));
+  EXPECT_FALSE(forward([](Call2& call) { call.attributes.size -= 8; }));
+  EXPECT_FALSE(forward([](Call2& call) { call.whole.call.abi_version = 3; }));
+  EXPECT_FALSE(forward([](Call2& call) { call.whole.call.theta = 2; }));
+  EXPECT_FALSE(forward([](Call2& call) { call.roles[1] = SOFTCHECK_ROLE_MASK; }));
+  EXPECT_FALSE(forward([&](Call2& call) { call.inputs[1] = &more.view; }));
+  EXPECT_FALSE(forward([&](Call2& call) { call.inputs[1] = &narrow.view; }));
+  EXPECT_FALSE(forward([&](Call2& call) { call.inputs[1] = &upstream.view; }));
+  EXPECT_FALSE(forward([&](Call2& call) { call.outputs[0] = &longer.view; }));
+  EXPECT_FALSE(forward([&](Call2& call) {
+    call.inputs.push_back(&upstream.view);
+    call.roles.push_back(SOFTCHECK_ROLE_CLASS_WEIGHTS);
+  }));
+  const auto backward = [&](const DLTensor& of, DLTensor& to) {
+    return Call2(SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, {&x.view, &labels.view, &of}, loss_gradient_roles(), to).run();
+  };
+  EXPECT_TRUE(backward(upstream.view, out.view));
+  EXPECT_FALSE(backward(longer.view, out.view));
+  EXPECT_FALSE(backward(labels.view, out.view));
+  EXPECT_FALSE(backward(upstream.view, loss.view));
+}
+
+}  // namespace
+}  // namespace softcheck::kernel_tests

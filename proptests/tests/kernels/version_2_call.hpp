@@ -1,0 +1,80 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "numerics/format.hpp"
+#include "proptests/tests/kernels/loaded_kernel.hpp"
+
+namespace softcheck::kernel_tests {
+
+/// A call of version 2 of a CPU kernel. Its parts may be changed before it runs.
+struct Call2 {
+  Call2(softcheck_op op, std::vector<const DLTensor*> tensors, std::vector<std::uint32_t> tensor_roles, DLTensor& out)
+      : inputs(std::move(tensors)), roles(std::move(tensor_roles)), outputs{&out} {
+    attributes.size = sizeof attributes;
+    attributes.ignore_index = -100;
+    whole.call = {SOFTCHECK_KERNEL_ABI_VERSION_2, 0, 1, nullptr, outputs, 1.0, 1.0, 0, nullptr};
+    whole.op = op;
+  }
+  Call2(const Call2&) = delete;
+  Call2& operator=(const Call2&) = delete;
+
+  /// Whether the kernel takes it.
+  bool run() {
+    const char* names[] = {"softmax_backward", "log_softmax_backward", "cross_entropy", "cross_entropy_backward"};
+    const softcheck_kernel kernel = cpu_kernel(std::string("softcheck_") + names[whole.op - 8]);
+    if (kernel == nullptr) ADD_FAILURE() << "no kernel for op " << whole.op;
+    whole.call.n_inputs = static_cast<std::uint32_t>(inputs.size());
+    whole.call.inputs = inputs.data();
+    whole.input_roles = roles.data();
+    whole.attributes = &attributes;
+    return kernel != nullptr && kernel(&whole.call) == 0;
+  }
+
+  std::vector<const DLTensor*> inputs;
+  std::vector<std::uint32_t> roles;
+  DLTensor* outputs[1];
+  softcheck_attributes attributes{};
+  softcheck_call_2 whole{};
+};
+
+inline const std::vector<std::uint32_t>& loss_roles() {
+  static const std::vector<std::uint32_t> roles{SOFTCHECK_ROLE_LOGITS, SOFTCHECK_ROLE_LABELS};
+  return roles;
+}
+inline const std::vector<std::uint32_t>& loss_gradient_roles() {
+  static const std::vector<std::uint32_t> roles{SOFTCHECK_ROLE_LOGITS, SOFTCHECK_ROLE_LABELS, SOFTCHECK_ROLE_UPSTREAM};
+  return roles;
+}
+inline const std::vector<std::uint32_t>& saved_roles() {
+  static const std::vector<std::uint32_t> roles{SOFTCHECK_ROLE_SAVED, SOFTCHECK_ROLE_OUT_GRADIENT};
+  return roles;
+}
+
+template <class Int>
+constexpr DLDataType label_type = {kDLInt, 8 * sizeof(Int), 1};
+
+/// A number as its format stores it.
+template <class Bits>
+struct Stored;
+template <>
+struct Stored<float> {
+  static constexpr DLDataType type = dtype_of<float>();
+  static float of(double x) { return static_cast<float>(x); }
+};
+template <>
+struct Stored<double> {
+  static constexpr DLDataType type = dtype_of<double>();
+  static double of(double x) { return x; }
+};
+template <>
+struct Stored<std::uint16_t> {
+  static constexpr DLDataType type = bf16;
+  static std::uint16_t of(double x) { return static_cast<std::uint16_t>(numerics::encode(numerics::Format::bf16, x)); }
+};
+
+}  // namespace softcheck::kernel_tests
