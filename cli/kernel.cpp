@@ -84,9 +84,9 @@ numerics::Contract contract_of(const std::string& words, numerics::Format input,
   }
 }
 
-Domain domain_of(const std::string& words, Op op) {
+Domain parsed_domain(const std::string& words, Op op) {
   try {
-    return parse_domain(words, op->attention);
+    return domain_of(words, op);
   } catch (const std::invalid_argument& error) {
     throw InputError(usage, fmt::format("--{}", error.what()));
   }
@@ -98,7 +98,7 @@ KernelSubject subject_of(const KernelFlags& flags) {
   subject.op = parse_op(flags.op);
   const numerics::Format input = dtype_of("--dtype", flags.dtype);
   subject.contract = contract_of(flags.contract, input, out_dtype_of(flags, subject.op, input));
-  subject.domain = domain_of(flags.domain, subject.op);
+  subject.domain = parsed_domain(flags.domain, subject.op);
   subject.required = parse_requirements(flags.required);
   subject.required.in_place |= flags.in_place;
   subject.exempt = parse_exemptions(flags.exempt, subject.op);

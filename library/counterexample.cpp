@@ -31,6 +31,17 @@ Json tensor(std::string_view name, const InputTensor& input) {
   return result;
 }
 
+Json attributes_json(Op op, const Attributes& attributes) {
+  if (!op->attention) {
+    return {{"label_smoothing", attributes.label_smoothing},
+            {"z_loss", attributes.z_loss},
+            {"ignore_index", attributes.ignore_index}};
+  }
+  return {{"window", Json::array({attributes.window_left_plus_1 - 1, attributes.window_right_plus_1 - 1})},
+          {"softcap", attributes.softcap},
+          {"causal_top_left", attributes.causal_top_left}};
+}
+
 TensorCall call_of_case(const KernelSubject& subject, std::string_view text) {
   if (subject.op->attention) {
     AttentionCase attention;
@@ -45,7 +56,7 @@ TensorCall call_of_case(const KernelSubject& subject, std::string_view text) {
     from_text(text, row_case);
     matrix = matrix_of(row_case);
   }
-  return call_of(matrix, subject.op, subject.contract.output);
+  return call_of(matrix, subject.op, {subject.contract.input, subject.contract.output});
 }
 
 }  // namespace
@@ -62,17 +73,16 @@ Json counterexample_of(const KernelSubject& subject, const KernelJudgement& judg
     Json inputs = Json::array();
     const std::size_t own = subject.op->inputs.size();
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-      inputs.push_back(tensor(to_string(i < own ? subject.op->inputs[i].role : Role::mask), call.inputs[i]));
+      const Role role = call.op != 0 && i < call.roles.size() ? call.roles[i]
+                        : i < own                             ? subject.op->inputs[i].role
+                                                              : Role::mask;
+      inputs.push_back(tensor(to_string(role), call.inputs[i]));
     }
     result["inputs"] = std::move(inputs);
     result["theta"] = call.theta;
     result["scale"] = call.scale;
     result["causal"] = call.causal;
-    if (call.op != 0) {
-      result["attributes"] = {{"label_smoothing", call.attributes.label_smoothing},
-                              {"z_loss", call.attributes.z_loss},
-                              {"ignore_index", call.attributes.ignore_index}};
-    }
+    if (call.op != 0) result["attributes"] = attributes_json(subject.op, call.attributes);
   } catch (const std::invalid_argument&) {
     result["inputs"] = nullptr;  // no call: the library's loading, say
   }

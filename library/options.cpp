@@ -109,7 +109,7 @@ KernelSubject subject_of(const softcheck_options& options) {
   const numerics::Format output = output_of(options, subject.op, input);
   subject.contract =
       reading("contract", [&] { return numerics::parse_contract(text_of(options.contract), input, output); });
-  subject.domain = reading("domain", [&] { return parse_domain(text_of(options.domain), subject.op->attention); });
+  subject.domain = reading("domain", [&] { return domain_of(text_of(options.domain), subject.op); });
   subject.required = reading("require", [&] { return parse_requirements(text_of(options.require)); });
   subject.exempt = exemptions_of(options, subject.op);
   if (subject.required.in_place && !subject.op->may_be_in_place) {

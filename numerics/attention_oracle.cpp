@@ -31,6 +31,9 @@ EnclosedRow scores_of(const AttentionInputs& in) {
   require_size("values", in.values.size(), in.items * in.value_size);
   if (!in.visible.empty()) require_size("visible", in.visible.size(), in.items);
   require_finite(in.values);
+  if (in.slope != 0) require_size("distances", in.distances.size(), in.items);
+  if (!in.bias.empty()) require_size("bias", in.bias.size(), in.items);
+  require_finite(in.bias);
   std::vector<std::optional<Enclosure>> logits(in.items);
   {
     const PrecisionScope guard(working_precision() + score_guard_bits);
@@ -40,8 +43,13 @@ EnclosedRow scores_of(const AttentionInputs& in) {
       if (!in.visible.empty() && in.visible[j] == 0) continue;
       Enclosure dot;
       for (std::size_t t = 0; t < d; ++t) dot += query[t] * Enclosure(in.keys[j * d + t]);
-      logits[j] = scale * dot;
+      Enclosure logit = scale * dot;
+      if (in.softcap != 0) logit = Enclosure(in.softcap) * tanh(logit / Enclosure(in.softcap));
+      if (in.slope != 0) logit -= Enclosure(in.slope) * Enclosure(in.distances[j]);
+      if (!in.bias.empty()) logit += Enclosure(in.bias[j]);
+      logits[j] = logit;
     }
+    if (in.sink) logits.emplace_back(*in.sink);
   }
   return EnclosedRow(std::move(logits));
 }
@@ -62,7 +70,9 @@ std::vector<Enclosure> AttentionOracle::output() const {
   if (fully_masked()) throw std::logic_error("AttentionOracle::output: need a visible item, got a fully masked row");
   std::vector<Enclosure> output(value_size_);
   const EnclosedRow& row = weights();
-  for (std::size_t j = 0; j < row.size(); ++j) {
+  // A sink stands behind the items and has no value.
+  const std::size_t items = value_size_ == 0 ? 0 : values_.size() / value_size_;
+  for (std::size_t j = 0; j < items; ++j) {
     if (!row.is_visible(j)) continue;
     const Enclosure weight = row.softmax(j);
     for (std::size_t c = 0; c < value_size_; ++c) output[c] += weight * Enclosure(values_[j * value_size_ + c]);

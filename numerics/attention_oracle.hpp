@@ -20,9 +20,15 @@ struct AttentionInputs {
   double scale = 1;                            // finite
   std::span<const std::uint8_t> visible = {};  // (n), nonzero = visible; empty: all are
   std::size_t items = 0;                       // n
+  // x_j = softcap tanh(s_j / softcap) - slope distance_j + bias_j of s_j = scale <q, k_j>, as far as there are any.
+  double softcap = 0;                      // finite, >= 0; 0: none
+  double slope = 0;                        // finite
+  std::span<const double> distances = {};  // (n) where slope is not 0
+  std::span<const double> bias = {};       // (n) or none, finite
+  std::optional<double> sink = {};         // the score of one item more, always visible, whose value is 0
 };
 
-/// One row of attention: x_j = scale <q, k_j>, p = softmax(x), out_c = sum_j p_j v_jc.
+/// One row of attention: x_j = scale <q, k_j> and what follows it, p = softmax(x), out_c = sum_j p_j v_jc.
 /// With a form given, adaptive attention: p = softmax(beta x) and beta = beta(entropy of softmax(x)).
 ///
 /// error    enclosures at the working precision of the moment of construction; a logit's width is about

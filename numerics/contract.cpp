@@ -17,7 +17,7 @@ constexpr std::string_view known_words =
     "acc=f64|f32|f16|bf16 exp=Kulp|E:e,A:a sum=sequential|lanes:K|blocks:K|tree masked=zero|nan|uniform "
     "subnormal=flushed|kept entropy=any|exact|paper lse=centred|uncentred theta=fused|before "
     "entropy_from=deviations|logits|coefficients scale=whole|split|stored "
-    "weights|total|scores|values|products=f64|f32|f16|bf16";
+    "weights|total|scores|values|products=f64|f32|f16|bf16 tanh=Kulp";
 
 [[noreturn]] void refuse(std::string_view need, std::string_view got) {
   throw ContractError("need " + std::string(need) + ", got '" + std::string(got) + "'");
@@ -102,6 +102,12 @@ void read_exp(Contract& contract, std::string_view text) {
   contract.log_error = contract.exp_error;
 }
 
+void read_tanh(Contract& contract, std::string_view text) {
+  const auto ulps = text.ends_with("ulp") ? read_number(text.substr(0, text.size() - 3)) : std::nullopt;
+  if (!ulps) refuse("tanh=Kulp with K >= 0", "tanh=" + std::string(text));
+  contract.tanh_error = 2 * *ulps;
+}
+
 Summation read_summation(std::string_view text) {
   constexpr std::string_view need = "sum=sequential|lanes:K|blocks:K|tree with an integer K in [1, 2^32]";
   if (text == "sequential") return {Summation::Kind::sequential, 1};
@@ -147,6 +153,8 @@ void read_word(Contract& contract, std::string_view word, std::string_view value
     contract.entropy_from = named(entropy_sources, word, value);
   } else if (word == "scale") {
     contract.scale = named(scale_uses, word, value);
+  } else if (word == "tanh") {
+    read_tanh(contract, value);
   } else if (!read_stored(contract, word, value)) {
     refuse("words out of " + std::string(known_words), word);
   }
@@ -226,6 +234,7 @@ std::string to_string(const Contract& contract) {
   for (const Stored& stored : stored_words) {
     if (contract.*(stored.format)) text += " " + word_of(contract, stored.word);
   }
+  if (contract.tanh_error != default_tanh_error) text += " " + word_of(contract, "tanh");
   return text;
 }
 
@@ -241,6 +250,7 @@ std::string word_of(const Contract& contract, std::string_view key) {
   if (key == "theta") return prefix + name_of(theta_uses, contract.theta);
   if (key == "entropy_from") return prefix + name_of(entropy_sources, contract.entropy_from);
   if (key == "scale") return prefix + name_of(scale_uses, contract.scale);
+  if (key == "tanh") return prefix + write_number(contract.tanh_error / 2) + "ulp";
   for (const Stored& stored : stored_words) {
     if (stored.word != key) continue;
     return prefix + std::string(properties((contract.*(stored.format)).value_or(contract.accumulator)).name);

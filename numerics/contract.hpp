@@ -31,16 +31,20 @@ enum class EntropyFrom { deviations, logits, coefficients };
 /// becomes of them rounded to the inputs' format.
 enum class ScaleUse { whole, split, stored };
 
+/// In units of u: 2 ulp, as glibc documents its own.
+inline constexpr double default_tanh_error = 4;
+
 /// A kernel's promises about its arithmetic; every threshold follows from them (numerics/rounding.hpp).
 ///
 /// u below is the unit roundoff of the accumulator. Errors are in units of u.
 struct Contract {
-  Format input = Format::f32;        // of the logits
-  Format output = Format::f32;       // of the results
-  Format accumulator = Format::f32;  // of exponentials, sums and ratios
-  double exp_error = 2;              // E: |computed exp(a) / exp(a) - 1| <= E u; 1 ulp = 2 u
-  double exp_argument_error = 1;     // A: the argument has relative error A u; 1 for x - max
-  double log_error = 2;              // E_l: |computed ln(a) / ln(a) - 1| <= E_l u; as exp_error
+  Format input = Format::f32;              // of the logits
+  Format output = Format::f32;             // of the results
+  Format accumulator = Format::f32;        // of exponentials, sums and ratios
+  double exp_error = 2;                    // E: |computed exp(a) / exp(a) - 1| <= E u; 1 ulp = 2 u
+  double exp_argument_error = 1;           // A: the argument has relative error A u; 1 for x - max
+  double log_error = 2;                    // E_l: |computed ln(a) / ln(a) - 1| <= E_l u; as exp_error
+  double tanh_error = default_tanh_error;  // attention's softcap: |computed tanh(a) / tanh(a) - 1| <= that u
   Summation summation;
   MaskedRows masked = MaskedRows::nan;
   Subnormals subnormals = Subnormals::flushed;
@@ -73,8 +77,8 @@ class ContractError : public std::invalid_argument {
 
 /// Reads the words a kernel declares, over its defaults: `acc=f32 exp=1ulp sum=lanes:8 masked=nan subnormal=kept
 /// entropy=any lse=centred theta=before entropy_from=logits scale=split weights=bf16 total=bf16 scores=bf16
-/// values=bf16 products=bf16`. exp=Kulp means E = 2 K and A = 1; exp=E:e,A:a gives both. Words are separated by blanks
-/// or commas, each may come once.
+/// values=bf16 products=bf16 tanh=2ulp`. exp=Kulp means E = 2 K and A = 1; exp=E:e,A:a gives both. Words are separated
+/// by blanks or commas, each may come once.
 ///
 /// throws   ContractError naming the word and listing what exists
 Contract parse_contract(std::string_view words, Format input, Format output);

@@ -95,71 +95,78 @@ Enclosure MergedStatesOracle::logsumexp() const {
 }
 
 template <class T>
-AttentionThreshold<T> MergedStatesThreshold<T>::threshold_of(const Contract& contract, Format lse,
-                                                             const MergedStatesOracle& oracle, Grants grants) {
-  require_part(oracle);
+MergedStatesRow<T> MergedStatesOracle::row(const Contract& contract) const {
+  require_part(*this);
   const FpEnvironmentGuard guard;
-  const EnclosedRow& row = oracle.row();
-  const Enclosure largest = row.maximum();
-  const Enclosure log_sum = maximum(row.logsumexp() - largest, Enclosure(0));
-  Contract reading = contract;
-  reading.input = lse;
-  const OperationModel<T> model(reading);
-  ScoreRow<T> scores;
-  RowStatistics<T>& s = scores.statistics;
-  std::vector<T> coefficients, deviations, errors;
+  const Enclosure largest = row_.maximum();
+  const Enclosure log_sum = maximum(row_.logsumexp() - largest, Enclosure(0));
+  MergedStatesRow<T> result;
+  RowStatistics<T>& s = result.statistics;
   Enclosure mean_square(0);
-  for (std::size_t k = 0; k < oracle.parts(); ++k) {
-    coefficients.push_back(bound_of<T>(row.softmax(k)));
-    deviations.emplace_back(0);
-    errors.emplace_back(0);
-    if (!row.is_visible(k)) continue;
-    const Enclosure deviation = maximum(largest - row.logit(k), Enclosure(0));
-    mean_square = mean_square + row.softmax(k) * square(deviation);
-    deviations.back() = bound_of<T>(deviation);
-    const T magnitude = bound_of<T>(abs(row.logit(k)));
-    errors.back() = expm1(model.reading_unit) * magnitude + model.reading_floor;
-    s.largest_magnitude = maximum(s.largest_magnitude, magnitude);
+  for (std::size_t k = 0; k < parts(); ++k) {
+    result.coefficients.push_back(bound_of<T>(row_.softmax(k)));
+    result.deviations.emplace_back(0);
+    result.magnitudes.emplace_back(0);
+    if (!row_.is_visible(k)) continue;
+    const Enclosure deviation = maximum(largest - row_.logit(k), Enclosure(0));
+    mean_square = mean_square + row_.softmax(k) * square(deviation);
+    result.deviations.back() = bound_of<T>(deviation);
+    result.magnitudes.back() = bound_of<T>(abs(row_.logit(k)));
+    s.largest_magnitude = maximum(s.largest_magnitude, result.magnitudes.back());
   }
-  s.size = oracle.parts();
-  s.visible = row.visible();
-  s.rescalings = rescaling_count(contract, oracle.lse());
+  s.size = parts();
+  s.visible = row_.visible();
+  s.rescalings = rescaling_count(contract, lse_);
   s.log_sum = bound_of<T>(log_sum);
-  s.mean_deviation = bound_of<T>(row.entropy() - log_sum);
+  s.mean_deviation = bound_of<T>(row_.entropy() - log_sum);
   s.mean_square_deviation = bound_of<T>(mean_square);
   s.maximum_magnitude = bound_of<T>(abs(largest));
-  s.logsumexp_magnitude = bound_of<T>(abs(row.logsumexp()));
-  scores.coefficients = coefficients;
-  scores.deviations = deviations;
-  AttentionArithmetic arithmetic;
-  arithmetic.coefficients = contract.accumulator;
-  arithmetic.value_sum_height = std::min<std::uint64_t>(summation_height(contract, s.size), s.visible - 1);
-  return AttentionThreshold<T>(in_natural_units(contract, oracle.base()), arithmetic, scores, errors, grants);
+  s.logsumexp_magnitude = bound_of<T>(abs(row_.logsumexp()));
+  return result;
 }
 
 template <class T>
-MergedStatesThreshold<T>::MergedStatesThreshold(const Contract& contract, Format lse, const MergedStatesOracle& oracle,
-                                                Grants grants)
-    : oracle_(oracle), attention_(threshold_of(contract, lse, oracle, grants)) {}
+AttentionThreshold<T> MergedStatesThreshold<T>::threshold_of(const Contract& contract, Format lse, LseBase base,
+                                                             const MergedStatesRow<T>& row, Grants grants) {
+  const FpEnvironmentGuard guard;
+  Contract reading = contract;
+  reading.input = lse;
+  const OperationModel<T> model(reading);
+  std::vector<T> errors;
+  for (const T& magnitude : row.magnitudes) {
+    errors.push_back(expm1(model.reading_unit) * magnitude + model.reading_floor);
+  }
+  const RowStatistics<T>& s = row.statistics;
+  AttentionArithmetic arithmetic;
+  arithmetic.coefficients = contract.accumulator;
+  arithmetic.value_sum_height = std::min<std::uint64_t>(summation_height(contract, s.size), s.visible - 1);
+  return AttentionThreshold<T>(in_natural_units(contract, base), arithmetic, {s, row.coefficients, row.deviations},
+                               errors, grants);
+}
 
 template <class T>
-ScalarThreshold<T> MergedStatesThreshold<T>::column(std::size_t column) const {
+MergedStatesThreshold<T>::MergedStatesThreshold(const Contract& contract, Format lse, LseBase base,
+                                                const MergedStatesRow<T>& row, Grants grants)
+    : base_(base), attention_(threshold_of(contract, lse, base, row, grants)) {}
+
+template <class T>
+ScalarThreshold<T> MergedStatesThreshold<T>::column(std::span<const T> outputs, const T& merged) const {
   const FpEnvironmentGuard guard;
-  std::vector<T> values;
-  for (std::size_t k = 0; k < oracle_.parts(); ++k) values.emplace_back(oracle_.magnitude(k, column));
-  return attention_.column(values, bound_of<T>(abs(oracle_.output(column))));
+  return attention_.column(outputs, merged);
 }
 
 template <class T>
 ScalarThreshold<T> MergedStatesThreshold<T>::logsumexp(Format output) const {
   const FpEnvironmentGuard guard;
   ScalarThreshold<T> natural = attention_.logsumexp(output);
-  if (oracle_.base() == LseBase::e) return natural;
+  if (base_ == LseBase::e) return natural;
   // 1 / ln 2 = 1.442695040888963407..., below this double. The output's quanta are those of the base.
   const T over_log_two(0x1.71547652b82ffp+0);
   return {natural.rounding * over_log_two, natural.floor * over_log_two};
 }
 
+template MergedStatesRow<UpperBound> MergedStatesOracle::row<UpperBound>(const Contract&) const;
+template MergedStatesRow<Enclosure> MergedStatesOracle::row<Enclosure>(const Contract&) const;
 template class MergedStatesThreshold<UpperBound>;
 template class MergedStatesThreshold<Enclosure>;
 

@@ -15,6 +15,15 @@ namespace softcheck::numerics {
 /// The base in which log-sum-exp values are exchanged.
 enum class LseBase { e, two };
 
+/// The parts of a merge in natural units, empty ones too, whose items are 0.
+template <class T>
+struct MergedStatesRow {
+  RowStatistics<T> statistics;  // of the L_k
+  std::vector<T> coefficients;  // (K) w_k
+  std::vector<T> deviations;    // (K) max L - L_k
+  std::vector<T> magnitudes;    // (K) |L_k|
+};
+
 /// The exact merge of partial attention results (O_k, L_k), both exact inputs: with weights w = softmax(L),
 ///   O_c = sum_k w_k O_kc,   L = ln sum e^(L_k)   (or log2 sum 2^(L_k)).
 /// An empty part has L_k = -inf; its O is not read. Where all parts are empty there is no result: masked= says what a
@@ -43,8 +52,9 @@ class MergedStatesOracle {
   Enclosure logsumexp() const;  // in the base
   /// |O_kc|, 0 of an empty part.
   double magnitude(std::size_t part, std::size_t column) const;
-  /// The row of the L_k in natural units.
-  const EnclosedRow& row() const { return row_; }
+  /// What the thresholds need. T is UpperBound or Enclosure.
+  template <class T>
+  MergedStatesRow<T> row(const Contract& contract) const;
 
  private:
   std::vector<double> lse_, outputs_;
@@ -62,20 +72,22 @@ class MergedStatesOracle {
 template <class T>
 class MergedStatesThreshold {
  public:
-  /// throws   std::logic_error when all parts are empty
-  MergedStatesThreshold(const Contract& contract, Format lse, const MergedStatesOracle& oracle,
+  /// row   of at least one part that is not empty
+  MergedStatesThreshold(const Contract& contract, Format lse, LseBase base, const MergedStatesRow<T>& row,
                         Grants grants = Grants::all);
 
   /// |computed O_c - O_c|.
-  ScalarThreshold<T> column(std::size_t column) const;
+  ///
+  /// outputs   (K) |O_kc|          merged   |O_c|
+  ScalarThreshold<T> column(std::span<const T> outputs, const T& merged) const;
   /// |computed L - L|, in the base, of a result in a format.
   ScalarThreshold<T> logsumexp(Format output) const;
 
  private:
-  static AttentionThreshold<T> threshold_of(const Contract& contract, Format lse, const MergedStatesOracle& oracle,
-                                            Grants grants);
+  static AttentionThreshold<T> threshold_of(const Contract& contract, Format lse, LseBase base,
+                                            const MergedStatesRow<T>& row, Grants grants);
 
-  MergedStatesOracle oracle_;
+  LseBase base_;
   AttentionThreshold<T> attention_;
 };
 

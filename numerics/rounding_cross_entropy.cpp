@@ -207,9 +207,13 @@ CrossEntropyGradientThreshold<T>::CrossEntropyGradientThreshold(const Contract& 
   logit_error_ = cap_error(model_, options, cap_unit_, row.statistics.largest_magnitude);
   const RowStatistics<T> statistics = capped(row.statistics, logit_error_);
   coefficient_ = softmax_error(inner, statistics, grants);
-  logarithm_ = log_softmax_error(inner, statistics, grants);
-  argument_slope_ = expm1(T(std::max(contract.exp_argument_error - 1, 0.0)) * model_.unit);
-  log_sum_ = statistics.log_sum;
+  // The exponential of a log-probability: its argument errs by first + slope D, and by A - 1 roundings of its size.
+  const LinearThreshold<T> logarithm = log_softmax_error(inner, statistics, grants);
+  const T more = expm1(T(std::max(contract.exp_argument_error - 1, 0.0)) * model_.unit);
+  const T first = logarithm.constant + logarithm.floor;
+  power_ = RoundingModel<T>(inner, statistics, grants)
+               .element(first + more * (statistics.log_sum + first) + model_.exp_unit,
+                        logarithm.slope + more * (1 + logarithm.slope), model_.exp_floor);
 
   const bool smoothed = options.label_smoothing > 0;
   const bool squared = options.z_loss > 0;
@@ -237,14 +241,9 @@ ScalarThreshold<T> CrossEntropyGradientThreshold<T>::element(const CrossEntropyE
   // Behind a cap p has moved by a log error of 2 e, and D by 2 e.
   const T deviation = element.deviation + 2 * logit_error_;
   const T moved = expm1(2 * logit_error_);
-  T relative = coefficient_.relative(deviation);
-  T lost = coefficient_.floor;
-  // The same as the exponential of a log-probability.
-  const T argument = logarithm_.at(deviation);
-  const T log = argument + argument_slope_ * (deviation + log_sum_ + argument) + model_.exp_unit;
-  relative = maximum(relative, expm1(log));
-  lost = lost + model_.exp_floor;
-  relative = relative + moved * (1 + relative);
+  const T either = maximum(coefficient_.relative(deviation), power_.relative(deviation));
+  const T& lost = coefficient_.floor;  // at least that of the exponential alone
+  const T relative = either + moved * (1 + either);
   const T off = relative * p;
   T error, floor;
   if (plain_) {

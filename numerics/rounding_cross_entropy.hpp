@@ -89,14 +89,12 @@ class CrossEntropyGradientThreshold {
   T upstream_;
   bool plain_;                       // a hard label and nothing else
   ElementThreshold<T> coefficient_;  // of p
-  LinearThreshold<T> logarithm_;     // of ln p where p is its exponential
-  T argument_slope_;                 // of its exponential
-  T log_sum_;
-  T cap_unit_;      // log error of tanh, argument and factor included
-  T logit_error_;   // max |x_hat - x| under a softcap
-  T factor_;        // (1 - s) w_y + s mean(w) + 2 z |L|
-  T factor_error_;  // 2 z E_L
-  T term_unit_;     // log error of a term of alpha p - b
+  ElementThreshold<T> power_;        // of p as the exponential of a log-probability
+  T cap_unit_;                       // log error of tanh, argument and factor included
+  T logit_error_;                    // max |x_hat - x| under a softcap
+  T factor_;                         // (1 - s) w_y + s mean(w) + 2 z |L|
+  T factor_error_;                   // 2 z E_L
+  T term_unit_;                      // log error of a term of alpha p - b
 };
 
 }  // namespace softcheck::numerics

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <bit>
+#include <cstdint>
+#include <limits>
+
 namespace softcheck::numerics {
 
 /// A double that is at least as large as the nonnegative real it stands for: every operation rounds upward, so that a
@@ -7,21 +11,39 @@ namespace softcheck::numerics {
 /// bound.
 ///
 /// The quick sibling of Enclosure for bounds, a few nanoseconds an operation. Needs round-to-nearest without
-/// flush-to-zero (FpEnvironmentGuard); the public functions of numerics/rounding.hpp hold one.
+/// flush-to-zero (FpEnvironmentGuard); the public functions of numerics/rounding.hpp hold one. Sums and products stand
+/// here because the judge makes dozens of them for each item of a row: as calls they took a third of its time.
 class UpperBound {
  public:
   UpperBound() = default;
-  UpperBound(int value);  // NOLINT: T(1) and 2 * x read as in the paper
+  UpperBound(int value) : UpperBound(static_cast<double>(value)) {}  // NOLINT: T(1) and 2 * x read as in the paper
   /// throws   std::invalid_argument when value is negative or not a number; infinity is allowed
-  explicit UpperBound(double value);
-  static UpperBound infinity();
+  explicit UpperBound(double value) : value_(value) {
+    if (!(value >= 0)) refuse(value);
+  }
+  static UpperBound infinity() { return UpperBound(std::numeric_limits<double>::infinity()); }
 
   double value() const { return value_; }
 
-  friend UpperBound operator+(UpperBound a, UpperBound b);
-  friend UpperBound operator*(UpperBound a, UpperBound b);  // 0 * infinity = 0: an absent term
+  /// The next bound up; infinity stays.
+  UpperBound next() const {
+    if (!(value_ < std::numeric_limits<double>::infinity())) return *this;
+    return UpperBound(std::bit_cast<double>(std::bit_cast<std::uint64_t>(value_) + 1));  // its bits: -0 is never met
+  }
+
+  friend UpperBound operator+(UpperBound a, UpperBound b) {
+    if (a.value_ == 0) return b;
+    if (b.value_ == 0) return a;
+    return UpperBound(a.value_ + b.value_).next();
+  }
+  friend UpperBound operator*(UpperBound a, UpperBound b) {
+    if (a.value_ == 0 || b.value_ == 0) return UpperBound();  // 0 * infinity = 0: an absent term
+    return UpperBound(a.value_ * b.value_).next();
+  }
 
  private:
+  [[noreturn]] static void refuse(double value);
+
   double value_ = 0;
 };
 

@@ -23,27 +23,41 @@
  *                                                        y] - s / V)
  *                      Labels are int32 or int64 (kDLInt), in [0, V) or ignore_index: such a row has loss and gradient
  *                      0, even if a logit is NaN.
+ *   merge_states       out O (parts, rows, dim), lse L   out (rows, dim): sum w O with w = softmax(L) over the parts;
+ *                      (parts, rows)                     lse (rows): ln sum exp(L), or log2 sum 2^L where lse_base2
+ *                                                        is 1. A part of L = -inf is empty: its O is not read. Where
+ *                                                        all are, out is as masked= says and lse is -inf
+ *   attention          q, k, v[, mask][, sinks (heads)]   as above; with sinks no entropy
+ *                      [, slopes (heads)][, bias (batch,
+ *                      heads or 1, queries, keys)]
+ *                      Query i stands at key i + keys - queries, or, where causal_top_left, at key i. With p its place,
+ *                      key j has the score s = scale q k, then softcap tanh(s / softcap) where softcap != 0, then
+ *                      - slope |p - j|, then + bias. Query i sees key j where causal and the mask let it and
+ *                      p - j < window_left_plus_1 and j - p < window_right_plus_1, as far as these are not 0. A head's
+ *                      sink is the score of one item more, which every query of the head sees and whose value is 0: a
+ *                      query that sees no key has output 0 and the sink as lse. The bias has q's dtype; sinks and
+ *                      slopes are f64 for f64 inputs, else f32. All are finite.
  *
  * Types     f64, f32, f16 (kDLFloat, bits 64, 32, 16) or bf16 (kDLBfloat, bits 16), lanes 1. Element outputs have the
- *           inputs' dtype. logsumexp, entropy, losses and attention's lse are f64 for f64 inputs, else f32.
- *           With --out-dtype the judge calls the kernel with the inputs' dtype there. A mask is uint8 (kDLUInt, bits
- *           8), nonzero = visible, of shape (rows, n), or (batch, heads or 1, queries, keys) for attention.
+ *           inputs' dtype. logsumexp, entropy, losses and lse (of merge_states the input, too) are f64 for f64 inputs,
+ *           else f32. With --out-dtype the judge calls the kernel with the inputs' dtype there. A mask is uint8
+ *           (kDLUInt, bits 8), nonzero = visible, of shape (rows, n), or (batch, heads or 1, queries, keys) for
+ *           attention.
  * Values    Logarithms are natural. A logit of -inf means the same as a masked one: the item does not count, even if
  *           its masked logit is NaN. A visible NaN makes its whole row NaN. A visible +inf makes it NaN or the limit.
  *           A row with every item masked is all zero, all NaN or uniform, as the contract word masked= says; its
  *           logsumexp is -inf, its entropy 0, NaN, or ln n or 0 accordingly. An empty row is such a row: its logsumexp
  *           is -inf, its entropy 0 under masked=zero and masked=uniform, and NaN under masked=nan. A zero is +0.
  *           K's and V's heads divide Q's (grouped heads). Causal with unequal lengths aligns the last query with the
- *           last key. Attention over no keys is a fully masked row. A NaN in a query or a visible key makes the query's
- *           row NaN; a NaN in a visible value makes its column NaN. lse and entropy are those of the weights of V: for
- *           adaptive attention, of softmax(beta x).
- * Memory    The caller owns everything: the call, the tensors, their shape and stride arrays and their data, all valid
- *           until the kernel returns (for device tensors: until the stream has passed the call). A kernel keeps no
- *           pointer, writes no input, and reads and writes nothing outside the views. Outputs do not overlap inputs,
- *           except under --in-place: then the first output and the first input are one view.
- * Refusal   A nonzero return refuses this call: the kernel does not support it. That is not a failure; the outputs
- *           are then undefined. A kernel refuses an unknown abi_version, dtype, device or rank.
- * State     A kernel leaves the control bits of the floating-point environment unchanged. It throws no exception.
+ *           last key (but for causal_top_left). Attention over no keys is a fully masked row. A NaN in a query or a
+ * visible key makes the query's row NaN; a NaN in a visible value makes its column NaN. lse and entropy are those of
+ * the weights of V: for adaptive attention, of softmax(beta x). Memory    The caller owns everything: the call, the
+ * tensors, their shape and stride arrays and their data, all valid until the kernel returns (for device tensors: until
+ * the stream has passed the call). A kernel keeps no pointer, writes no input, and reads and writes nothing outside the
+ * views. Outputs do not overlap inputs, except under --in-place: then the first output and the first input are one
+ * view. Refusal   A nonzero return refuses this call: the kernel does not support it. That is not a failure; the
+ * outputs are then undefined. A kernel refuses an unknown abi_version, dtype, device or rank. State     A kernel leaves
+ * the control bits of the floating-point environment unchanged. It throws no exception.
  */
 #ifndef SOFTCHECK_KERNELS_ABI_SOFTCHECK_KERNEL_H
 #define SOFTCHECK_KERNELS_ABI_SOFTCHECK_KERNEL_H
@@ -61,7 +75,8 @@
 extern "C" {
 #endif
 
-/* softcheck_call_2.op. The judge calls the first seven by version 1. */
+/* softcheck_call_2.op. The judge calls the first seven by version 1, attention by version 2 where one of its attributes
+ * or of its inputs beside q, k, v and mask is there. */
 enum softcheck_op {
   SOFTCHECK_OP_SOFTMAX = 1,
   SOFTCHECK_OP_LOG_SOFTMAX = 2,
@@ -73,7 +88,8 @@ enum softcheck_op {
   SOFTCHECK_OP_SOFTMAX_BACKWARD = 8,
   SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD = 9,
   SOFTCHECK_OP_CROSS_ENTROPY = 10,
-  SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD = 11
+  SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD = 11,
+  SOFTCHECK_OP_MERGE_STATES = 12
 };
 
 /* softcheck_call_2.input_roles: what each input is to the op. */
@@ -90,22 +106,25 @@ enum softcheck_role {
   SOFTCHECK_ROLE_SAVED = 9, /* what the forward pass returned */
   SOFTCHECK_ROLE_LABELS = 10,
   SOFTCHECK_ROLE_CLASS_WEIGHTS = 11,
-  SOFTCHECK_ROLE_UPSTREAM = 12 /* of the loss by this op's loss */
+  SOFTCHECK_ROLE_UPSTREAM = 12, /* of the loss by this op's loss */
+  SOFTCHECK_ROLE_SINKS = 13,    /* attention: one logit a head */
+  SOFTCHECK_ROLE_SLOPES = 14,   /* attention: ALiBi's, one a head */
+  SOFTCHECK_ROLE_BIAS = 15      /* attention: added to the scores */
 };
 
-/* The parameters of ops, zero where they are off. The judge sends label_smoothing, z_loss and ignore_index; the others
- * are reserved. */
+/* The parameters of ops, zero where they are off. The judge sends the windows, softcap, causal_top_left,
+ * label_smoothing, z_loss, ignore_index and lse_base2; the others are reserved. */
 typedef struct softcheck_attributes {
   uint32_t size; /* sizeof(softcheck_attributes) of the caller: later versions append */
   int32_t reserved;
-  int64_t window_left_plus_1; /* attention: keys to the left of a query's own that it sees, plus 1; 0: all */
-  int64_t window_right_plus_1;
-  double softcap; /* cap tanh(logit / cap) */
+  int64_t window_left_plus_1;  /* attention: keys to the left of a query's own that it sees, plus 1; 0: all */
+  int64_t window_right_plus_1; /* and to the right */
+  double softcap;              /* softcap tanh(score / softcap) */
   double label_smoothing;
   double z_loss;
   double top_p;
   double min_p;
-  int32_t causal_top_left; /* the first query is aligned with the first key */
+  int32_t causal_top_left; /* attention: query i stands at key i, for causal, window and slopes; else see above */
   int32_t lse_base2;
   int32_t renormalize;
   int32_t mean; /* the loss of a call is the mean over its rows */

@@ -33,16 +33,12 @@ namespace {
 // A stride must be positive where there is a second element for it to reach.
 bool usable(std::int64_t extent, std::int64_t stride) { return extent <= 1 || stride > 0; }
 
-std::optional<View> view_of(const DLTensor* tensor, int rank) {
+// The places of a tensor's elements, whatever their type.
+std::optional<View> places_of(const DLTensor* tensor, int rank) {
   if (tensor == nullptr || tensor->ndim != rank || tensor->device.device_type != kDLCPU || tensor->shape == nullptr) {
     return std::nullopt;
   }
-  const std::optional<Storage> storage = storage_of(tensor->dtype);
-  if (!storage) {
-    return std::nullopt;
-  }
   View view;
-  view.storage = *storage;
   view.rows = tensor->shape[0];
   view.columns = rank == 2 ? tensor->shape[1] : 1;
   if (view.rows < 0 || view.columns < 0) {
@@ -71,6 +67,29 @@ std::optional<View> view_of(const DLTensor* tensor, int rank) {
   view.column_stride = (view.columns > 1 ? column_stride : 1) * bytes;
   return view;
 }
+
+}  // namespace
+
+std::optional<View> view_of(const DLTensor* tensor, int rank) {
+  std::optional<View> view = places_of(tensor, rank);
+  const std::optional<Storage> storage = view ? storage_of(tensor->dtype) : std::nullopt;
+  if (!storage) {
+    return std::nullopt;
+  }
+  view->storage = *storage;
+  return view;
+}
+
+std::optional<Labels> labels_of(const DLTensor* tensor) {
+  const std::optional<View> places = places_of(tensor, 1);
+  if (!places || tensor->dtype.code != kDLInt || tensor->dtype.lanes != 1 ||
+      (tensor->dtype.bits != 32 && tensor->dtype.bits != 64)) {
+    return std::nullopt;
+  }
+  return Labels(*places, tensor->dtype.bits == 64);
+}
+
+namespace {
 
 bool same_shape(const View& a, const View& b) { return a.rows == b.rows && a.columns == b.columns; }
 

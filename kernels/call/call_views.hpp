@@ -41,6 +41,29 @@ struct CallViews {
 /// How elements of a type lie in memory; nothing where no kernel here reads them.
 std::optional<Storage> storage_of(DLDataType type);
 
+/// A tensor of this rank on the CPU, of such elements, as a view; nothing where a kernel is to refuse it.
+std::optional<View> view_of(const DLTensor* tensor, int rank);
+
+/// Classes of rows, int32 or int64.
+class Labels {
+ public:
+  std::int64_t rows() const { return places_.rows; }
+  std::int64_t operator[](std::int64_t row) const {
+    const std::byte* from = places_.at(row, 0);
+    return is_wide_ ? load_bits<std::int64_t>(from) : load_bits<std::int32_t>(from);
+  }
+
+ private:
+  Labels(const View& places, bool is_wide) : places_(places), is_wide_(is_wide) {}
+  friend std::optional<Labels> labels_of(const DLTensor* tensor);
+
+  View places_;
+  bool is_wide_;
+};
+
+/// Nothing where these are no labels (rows) on the CPU.
+std::optional<Labels> labels_of(const DLTensor* tensor);
+
 /// The tensors of a call of the softmax family as views; nothing where the call is to be refused.
 std::optional<CallViews> call_views(const softcheck_call* call, Form form);
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "numerics/format.hpp"
+#include "proptests/generators/attention_attributes.hpp"
 #include "proptests/generators/domain.hpp"
 #include "proptests/generators/rapidcheck_types.hpp"
 
@@ -34,7 +35,7 @@ struct AttentionCase {
   numerics::Format format = numerics::Format::f32;
   AttentionShape shape;
   double scale = 1;
-  bool causal = false;             // query i sees the keys up to i + keys - queries
+  bool causal = false;             // a query sees the keys up to its own place
   int outputs = 1;                 // 1: out; 2: and lse; 3: and entropy
   std::uint64_t layout = 0;        // numbers how the tensors lie in memory; 0: all compact
   std::vector<double> queries;     // (batch, heads, queries, dim)
@@ -44,11 +45,23 @@ struct AttentionCase {
   std::vector<std::uint8_t> mask;  // (batch, heads or 1, queries, keys), 1 = visible; empty: there is none
   std::uint64_t mask_byte = 1;     // how 1 is passed: 1 to 255 as this byte, from 256 on as each of them in turn
   std::uint64_t nan = 0;           // numbers a NaN that a property puts into a copy (attention_nan.hpp); 0: none
-  std::string family;              // how it was drawn; no part of its text
+  AttentionAttributes attributes;
+  std::string family;  // how it was drawn; no part of its text
 
   std::size_t mask_heads() const { return mask_for_each_head ? shape.heads() : 1; }
   /// The byte that is passed for an entry of the mask.
   std::uint8_t byte_of(std::size_t entry) const;
+  /// The key that query i stands at, which may lie before the first one or behind the last one.
+  std::int64_t place_of(std::size_t i) const;
+  /// How many keys, from the first on, causality shows to query i; all without it.
+  std::size_t keys_shown(std::size_t i) const;
+  /// Do places matter that version 1 cannot say?
+  bool is_top_left() const;
+  /// Is there anything that version 1 of a call cannot say?
+  bool needs_version_2() const;
+  std::size_t bias_heads() const { return attributes.bias_for_each_head ? shape.heads() : 1; }
+  /// Where the bias of query i of head h begins.
+  std::size_t bias_row(std::size_t b, std::size_t h, std::size_t i) const;
   /// Does query i of head h see key j?
   bool sees(std::size_t b, std::size_t h, std::size_t i, std::size_t j) const;
 
@@ -68,11 +81,16 @@ struct AttentionOptions {
   bool layouts = false;        // else all tensors are compact
   /// The scores' unit roundoff: (dim + 4) unit |scale| sum |q k| stays below 1/16, so that thresholds say something.
   double score_unit = 0x1p-24;
-  Domain domain{};  // no case lies outside it
+  bool attributes = false;         // those that the domain names are drawn
+  double cap_unit = 10 * 0x1p-24;  // what a softcap errs by, relative to itself
+  Domain domain{};                 // no case lies outside it
 };
 
 /// What a domain asks of a case; the alignment is the caller's to choose.
 CallTraits traits_of(const AttentionCase& attention);
+
+/// Are there as many numbers of each tensor as the shape says?
+bool sizes_agree(const AttentionCase& attention);
 
 /// Does the case keep to the options where a replay needs it: format, sizes, numbers of the format?
 bool admits(const AttentionOptions& options, const AttentionCase& attention);
@@ -87,7 +105,9 @@ rc::Seq<AttentionCase> shrink_attention_case(const AttentionCase& attention, con
 
 /// "attention f32 batch=1 kv=1 group=1 queries=1 keys=2 dim=1 values=1 scale=0x1p+0 causal=0 outputs=1 layout=0
 /// mask=none q 0x1p+0 k 0x0p+0*2 v 0x1p+0 0x1p+1"; a mask is mask=heads:10... or mask=shared:10..., its visible byte
-/// byte=255 behind it, a NaN nan=1. What repeats is written once: "[ 0x1p+0 0x1p+1 ]*40", in a mask "(10)*40,".
+/// byte=255 behind it, a NaN nan=1, attributes window=3:all alignment=top-left softcap=0x1p+5 sinks slopes bias=heads,
+/// the last three with their numbers behind v's. What repeats is written once: "[ 0x1p+0 0x1p+1 ]*40", in a mask
+/// "(10)*40,".
 std::string to_text(const AttentionCase& attention);
 /// The same up to the mask, without the numbers.
 std::string head_text(const AttentionCase& attention);

@@ -64,6 +64,7 @@ class ClassDraw {
     a_.shape = shape();
     distinct_ = distinct_of(a_.shape, of(Trait::mask) > 0, budget_);
     a_.causal = of(Trait::causal) == 1;
+    a_.attributes.top_left = options_.domain.causal == CausalAlignment::top_left;
     a_.scale = scale();
     a_.outputs = static_cast<int>(of(Trait::outputs)) + 1;
     a_.layout = layout();

@@ -193,7 +193,7 @@ void draw_mask(Draw& draw, AttentionCase& a, const AttentionOptions& options) {
   // A query keeps one key, with causality its first ones.
   for (std::size_t row = 0; row < a.mask.size() / s.keys; ++row) {
     const std::size_t i = row % s.queries;
-    const std::size_t reach = a.causal ? i + s.keys - s.queries + 1 : s.keys;
+    const std::size_t reach = a.keys_shown(i);
     const auto begin = a.mask.begin() + static_cast<std::ptrdiff_t>(row * s.keys);
     if (std::all_of(begin, begin + static_cast<std::ptrdiff_t>(reach), [](std::uint8_t x) { return x == 0; })) {
       *(begin + static_cast<std::ptrdiff_t>(draw.below(reach))) = 1;
@@ -251,6 +251,7 @@ AttentionCase draw_case(const rc::Random& random, int size, const AttentionOptio
   fit_shape(s, options.domain);
   choose_listed(draw, options, s);
   a.causal = !options.domain.no_causal && (options.always_causal || (options.causal && draw.one_in(3)));
+  a.attributes.top_left = options.domain.causal == CausalAlignment::top_left;
   if (a.causal && !options.blind_queries) s.keys = std::max(s.keys, s.queries);
   if (!options.domain.length("keys").contains(s.keys)) {
     fit(s.keys, options.domain.length("keys"));
@@ -270,6 +271,7 @@ AttentionCase draw_case(const rc::Random& random, int size, const AttentionOptio
   limit_scores(a, options);
   draw_values_of(draw, a);
   if (options.masks && !options.domain.no_mask && draw.one_in(2)) draw_mask(draw, a, options);
+  if (options.attributes) draw_attributes(draw, a, options);
   return a;
 }
 

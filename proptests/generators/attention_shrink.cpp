@@ -33,6 +33,13 @@ struct AttentionStep {
     usual_byte,
     one_byte,
     not_causal,
+    no_window,
+    no_top_left,
+    no_softcap,
+    no_sinks,
+    no_slopes,
+    no_bias,
+    usual_terms,
     unit_scale,
     one_output,
     zero_all,
@@ -74,8 +81,11 @@ void add_listed_lengths(std::vector<AttentionStep>& steps, int axis, AttentionSh
 }
 
 std::vector<AttentionStep> steps_of(AttentionCase a, const Domain& domain) {
-  std::vector<AttentionStep> steps{{AttentionWay::no_layout},  {AttentionWay::no_mask},    {AttentionWay::not_causal},
-                                   {AttentionWay::unit_scale}, {AttentionWay::one_output}, {AttentionWay::usual_byte}};
+  std::vector<AttentionStep> steps{{AttentionWay::no_layout},  {AttentionWay::no_mask},     {AttentionWay::not_causal},
+                                   {AttentionWay::no_window},  {AttentionWay::no_top_left}, {AttentionWay::no_softcap},
+                                   {AttentionWay::no_sinks},   {AttentionWay::no_slopes},   {AttentionWay::no_bias},
+                                   {AttentionWay::unit_scale}, {AttentionWay::one_output},  {AttentionWay::usual_byte},
+                                   {AttentionWay::usual_terms}};
   for (const std::size_t byte : {2, 16, 128, 255}) steps.push_back({AttentionWay::one_byte, 0, 0, byte});
   // Of long lengths only the ends are dropped until few are left, and of very long ones only whole parts: each call
   // with them costs as much as a thousand others.
@@ -140,6 +150,14 @@ bool drop_along(AttentionCase& a, const AttentionStep& step) {
   if (!a.mask.empty()) {
     drop(a.mask, a.mask_for_each_head ? std::span<const int>(mask) : std::span<const int>(shared_mask), a.shape, step);
   }
+  AttentionAttributes& of = a.attributes;
+  static constexpr std::array<int, 2> heads{kv, group};
+  if (!of.sinks.empty()) drop(of.sinks, heads, a.shape, step);
+  if (!of.slopes.empty()) drop(of.slopes, heads, a.shape, step);
+  if (!of.bias.empty()) {
+    drop(of.bias, of.bias_for_each_head ? std::span<const int>(mask) : std::span<const int>(shared_mask), a.shape,
+         step);
+  }
   length -= dropped;
   return true;
 }
@@ -153,6 +171,13 @@ bool change(std::vector<double>& entries, Change simpler) {
   const long before = complexity_of(entries);
   for (double& entry : entries) entry = simpler(entry);
   return complexity_of(entries) < before;
+}
+
+// Sinks, slopes and biases of one bit.
+bool round_terms(AttentionAttributes& of) {
+  const auto one_bit = [](double x) { return round_to_bits(x, 1); };
+  const bool sinks = change(of.sinks, one_bit), slopes = change(of.slopes, one_bit), bias = change(of.bias, one_bit);
+  return sinks || slopes || bias;
 }
 
 bool share_mask(AttentionCase& a) {
@@ -187,6 +212,23 @@ bool take_step(AttentionCase& a, const AttentionStep& step) {
       return std::exchange(a.mask_byte, step.size) >= 256;
     case AttentionWay::not_causal:
       return std::exchange(a.causal, false);
+    case AttentionWay::no_window: {
+      const bool had = a.attributes.window();
+      a.attributes.window_left = a.attributes.window_right = std::nullopt;
+      return had;
+    }
+    case AttentionWay::no_top_left:
+      return std::exchange(a.attributes.top_left, false);
+    case AttentionWay::no_softcap:
+      return std::exchange(a.attributes.softcap, 0) != 0;
+    case AttentionWay::no_sinks:
+      return !std::exchange(a.attributes.sinks, {}).empty();
+    case AttentionWay::no_slopes:
+      return !std::exchange(a.attributes.slopes, {}).empty();
+    case AttentionWay::no_bias:
+      return !std::exchange(a.attributes.bias, {}).empty();
+    case AttentionWay::usual_terms:
+      return round_terms(a.attributes);
     case AttentionWay::unit_scale:
       return std::exchange(a.scale, 1) != 1;
     case AttentionWay::one_output:

@@ -25,7 +25,8 @@ std::string known_words(bool attention) {
   for (const std::string_view name : attention_lengths) names += attention ? std::string(name) + " " : "";
   return "a length (" + names.substr(0, names.size() - 1) +
          ") with =V, =V|V|..., <=V, >=V or =Vk, compact, contiguous, align=V, finite, nomask, nooffset, " +
-         (attention ? "nocausal or scale=1/sqrt(dim)" : "theta=1, nosmoothing, nozloss or ignore=-100");
+         (attention ? "nocausal, scale=1/sqrt(dim), window, softcap, sinks, alibi, bias or causal=top-left|either"
+                    : "theta=1, nosmoothing, nozloss, ignore=-100, base=e or base=2");
 }
 
 [[noreturn]] void refuse_word(std::string_view word, const std::string& need) {
@@ -93,8 +94,25 @@ bool read_length(std::string_view word, bool attention, Domain& domain) {
   return true;
 }
 
+// The words by which a domain has more calls, not fewer.
+constexpr std::array<std::pair<std::string_view, bool Domain::*>, 5> attribute_words{{{"window", &Domain::window},
+                                                                                      {"softcap", &Domain::softcap},
+                                                                                      {"sinks", &Domain::sinks},
+                                                                                      {"alibi", &Domain::alibi},
+                                                                                      {"bias", &Domain::bias}}};
+
+bool read_attribute(std::string_view word, bool attention, Domain& domain) {
+  if (!attention) return false;
+  for (const auto& [name, member] : attribute_words) {
+    if (word == name) return domain.*member = true;
+  }
+  if (word == "causal=top-left") domain.causal = CausalAlignment::top_left;
+  if (word == "causal=either") domain.causal = CausalAlignment::either;
+  return word == "causal=top-left" || word == "causal=either";
+}
+
 void read_word(std::string_view word, bool attention, Domain& domain) {
-  if (read_length(word, attention, domain)) return;
+  if (read_length(word, attention, domain) || read_attribute(word, attention, domain)) return;
   if (word == "compact") {
     domain.compact = true;
   } else if (word == "contiguous") {
@@ -113,6 +131,9 @@ void read_word(std::string_view word, bool attention, Domain& domain) {
     domain.no_z_loss = true;
   } else if (word == "ignore=-100" && !attention) {
     domain.one_ignore_index = true;
+  } else if ((word == "base=e" || word == "base=2") && !attention) {
+    (word == "base=e" ? domain.base_e : domain.base_2) = true;
+    if (domain.base_e && domain.base_2) refuse_word(word, "one base");
   } else if (word == "nocausal" && attention) {
     domain.no_causal = true;
   } else if (word == "scale=1/sqrt(dim)" && attention) {
@@ -154,6 +175,13 @@ LengthRange narrowed(LengthRange range) {
   return result;
 }
 
+// Is it of any consequence where a query stands?
+bool counts_from_an_end(const CallTraits& call) {
+  const auto queries = call.lengths.find("queries"), keys = call.lengths.find("keys");
+  const bool unequal = queries == call.lengths.end() || keys == call.lengths.end() || queries->second != keys->second;
+  return unequal && (call.causal || call.window || call.alibi);
+}
+
 // Each part of the domain as words, and whether the call keeps to it.
 // each(words, kept) takes a function that writes the words, which are seldom wanted.
 template <class Each>
@@ -182,57 +210,24 @@ void each_part(const Domain& domain, const CallTraits& call, Each each_written) 
   if (domain.no_smoothing) each("nosmoothing", call.label_smoothing == 0);
   if (domain.no_z_loss) each("nozloss", call.z_loss == 0);
   if (domain.one_ignore_index) each("ignore=-100", call.ignore_index == usual_ignore_index);
+  if (domain.base_e) each("base=e", !call.lse_base2);
+  if (domain.base_2) each("base=2", call.lse_base2);
+  for (const auto& [name, member] : attribute_words) {
+    if (domain.*member) each(name.data(), true);
+  }
+  if (domain.causal == CausalAlignment::top_left) each("causal=top-left", call.top_left || !counts_from_an_end(call));
+  if (domain.causal == CausalAlignment::either) each("causal=either", true);
 }
 
 }  // namespace
 
-bool LengthRange::contains(std::uint64_t length) const {
-  if (!listed.empty()) return std::ranges::binary_search(listed, length);
-  return length >= least && length <= most && length % multiple == 0;
-}
-
-std::uint64_t LengthRange::nearest(std::uint64_t length) const {
-  if (!listed.empty()) {
-    const auto up = at_least(length), down = at_most(length);
-    if (!up || !down) return up ? *up : *down;
-    return length - *down < *up - length ? *down : *up;
-  }
-  const std::uint64_t lowest = (least + multiple - 1) / multiple * multiple, highest = most / multiple * multiple;
-  const std::uint64_t up = length > highest ? highest : (length + multiple - 1) / multiple * multiple;
-  const std::uint64_t down = length / multiple * multiple;
-  return std::clamp(length - down < up - length ? down : up, lowest, std::max(lowest, highest));
-}
-
-std::optional<std::uint64_t> LengthRange::at_least(std::uint64_t length) const {
-  if (!listed.empty()) {
-    const auto found = std::ranges::lower_bound(listed, length);
-    return found == listed.end() ? std::nullopt : std::optional(*found);
-  }
-  const std::uint64_t from = std::max(length, least), highest = most / multiple * multiple;
-  if (from > highest) return std::nullopt;
-  return (from + multiple - 1) / multiple * multiple;
-}
-
-std::optional<std::uint64_t> LengthRange::at_most(std::uint64_t length) const {
-  if (!listed.empty()) {
-    const auto above = std::ranges::upper_bound(listed, length);
-    return above == listed.begin() ? std::nullopt : std::optional(*std::prev(above));
-  }
-  const std::uint64_t highest = std::min(length, most) / multiple * multiple;
-  return highest < least ? std::nullopt : std::optional(highest);
-}
-
-std::vector<std::uint64_t> LengthRange::listed_within(std::uint64_t lowest, std::uint64_t highest) const {
-  std::vector<std::uint64_t> lengths;
-  for (const std::uint64_t length : listed) {
-    if (length >= lowest && length <= highest) lengths.push_back(length);
-  }
-  return lengths;
-}
-
 LengthRange Domain::length(std::string_view name) const {
   const auto found = lengths.find(name);
   return found == lengths.end() ? LengthRange{} : found->second;
+}
+
+bool Domain::has_attributes() const {
+  return window || softcap || sinks || alibi || bias || causal != CausalAlignment::bottom_right;
 }
 
 bool Domain::admits(const CallTraits& call) const {
@@ -277,8 +272,15 @@ std::string to_string(const CallTraits& call) {
   if (!call.finite) text += ", not finite";
   if (call.masked) text += ", masked";
   if (call.causal) text += ", causal";
+  if (call.top_left) text += ", aligned top-left";
+  if (call.window) text += ", with a window";
+  if (call.softcap) text += ", with a softcap";
+  if (call.sinks) text += ", with sinks";
+  if (call.alibi) text += ", with slopes";
+  if (call.bias) text += ", with a bias";
   if (call.label_smoothing != 0) text += ", with label smoothing";
   if (call.z_loss != 0) text += ", with a z-loss";
+  if (call.lse_base2) text += ", in base 2";
   if (call.ignore_index != usual_ignore_index) text += ", ignore_index " + std::to_string(call.ignore_index);
   return text;
 }

@@ -34,6 +34,10 @@ struct LengthRange {
 /// PyTorch's.
 inline constexpr std::int64_t usual_ignore_index = -100;
 
+/// Where causality, windows and slopes count a query's keys from, lengths being unequal: from the last query and the
+/// last key, from the first ones, or as the call says.
+enum class CausalAlignment { bottom_right, top_left, either };
+
 /// What of a call a domain speaks of.
 struct CallTraits {
   /// "n" and "rows"; of attention "batch", "heads", "group", "queries", "keys", "dim" and "values".
@@ -51,6 +55,10 @@ struct CallTraits {
   double label_smoothing = 0;
   double z_loss = 0;
   std::int64_t ignore_index = usual_ignore_index;
+  bool lse_base2 = false;
+  // Attention's attributes: are they there?
+  bool window = false, softcap = false, sinks = false, alibi = false, bias = false;
+  bool top_left = false;
 };
 
 /// The calls that a kernel is made for. Inside it a kernel is judged fully, and a refusal is a finding.
@@ -67,8 +75,15 @@ struct Domain {
   bool no_smoothing = false;      // label_smoothing = 0
   bool no_z_loss = false;         // z_loss = 0
   bool one_ignore_index = false;  // ignore_index = usual_ignore_index
+  bool base_e = false;            // lse_base2 = 0
+  bool base_2 = false;            // lse_base2 = 1
+  // Of attention: attributes that calls may have beside what version 1 of the ABI says. Without their words none has.
+  bool window = false, softcap = false, sinks = false, alibi = false, bias = false;
+  CausalAlignment causal = CausalAlignment::bottom_right;
   std::uint64_t alignment = 1;
 
+  /// May calls have an attribute?
+  bool has_attributes() const;
   /// Every call is in it.
   bool everything() const { return *this == Domain{}; }
   /// Every length of it where the domain says nothing.
@@ -98,6 +113,10 @@ std::string to_string(const CallTraits& call);
 ///   nocausal                   causal is 0
 ///   nosmoothing  nozloss       of losses: label_smoothing is 0, z_loss is 0
 ///   ignore=-100                of losses: ignore_index is -100
+///   base=e  base=2             of merges: lse_base2 is 0, is 1
+///   window  softcap  sinks  alibi  bias   of attention: calls may have these, too
+///   causal=top-left            of attention: query i stands at key i in every call
+///   causal=either              of attention: there, or at key i + keys - queries, as the call says
 ///
 /// throws   std::invalid_argument naming the word and listing what exists
 Domain parse_domain(std::string_view words, bool attention);

@@ -127,13 +127,17 @@ std::span<const RowFamily> kernel_row_families() {
   return families;
 }
 
+bool admits_beside(const RowOptions& options, std::uint64_t beside) {
+  return (beside & ~options.besides) == 0 && (beside & options.besides_set) == options.besides_set;
+}
+
 bool admits(const RowOptions& options, const RowCase& row_case) {
   const RunLengthRow& row = row_case.row;
   const std::uint64_t size = row.size();
   const std::uint64_t visible = row.visible();
   const double limit = std::ldexp(1.0, options.theta_exponent);
   if (size < options.min_length || size > std::max(options.max_length, options.max_edge_length)) return false;
-  if ((row_case.beside & ~options.besides) != 0) return false;
+  if (!admits_beside(options, row_case.beside)) return false;
   if (visible < size && !options.masks && !(visible == 0 && options.fully_masked)) return false;
   if (visible == 0 && size > 0 && !options.fully_masked) return false;
   if (!(row_case.theta >= 1 / limit && row_case.theta <= limit)) return false;

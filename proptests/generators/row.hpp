@@ -96,8 +96,9 @@ struct RowOptions {
   double max_spread = std::numeric_limits<double>::infinity();     // largest - smallest visible logit
   double max_deviation = std::numeric_limits<double>::infinity();  // that divided by theta
   int theta_exponent = 60;                                         // theta in [2^-e, 2^e], <= 1000; 0: theta = 1 always
-  Domain domain;              // of the kernels that the rows are for: n, theta and whether -inf may be a logit
-  std::uint64_t besides = 0;  // the bits that RowCase::beside may have; 0 where nothing stands beside the logits
+  Domain domain;                  // of the kernels that the rows are for: n, theta and whether -inf may be a logit
+  std::uint64_t besides = 0;      // the bits that RowCase::beside may have; 0 where nothing stands beside the logits
+  std::uint64_t besides_set = 0;  // of these the bits that it has
 };
 
 /// A row of numbers of one format, and a temperature.
@@ -119,6 +120,9 @@ RunLengthRow resized(const RunLengthRow& row, std::uint64_t length);
 /// The case made to keep to the options' domain: n to the nearest length that is in it, theta 1, the lowest logit for
 /// -inf.
 RowCase conformed(const RowOptions& options, RowCase row_case);
+
+/// Has RowCase::beside the bits that it must have, and none that it may not?
+bool admits_beside(const RowOptions& options, std::uint64_t beside);
 
 /// Does the case keep to the options, its logits to their format? Every drawn and every shrunk case does.
 bool admits(const RowOptions& options, const RowCase& row_case);

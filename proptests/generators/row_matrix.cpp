@@ -155,7 +155,7 @@ CallTraits traits_of(const RowMatrixCase& matrix) {
 bool admits(const RowMatrixOptions& options, const RowMatrixCase& matrix) {
   if (matrix.rows.size() < options.least_rows || matrix.rows.size() > options.most_rows) return false;
   if (size_of(matrix) > options.max_elements || !specials_fit(matrix)) return false;
-  if ((matrix.beside & ~options.rows.besides) != 0) return false;
+  if (!admits_beside(options.rows, matrix.beside)) return false;
   for (const SpecialLogit& one : matrix.specials) {
     if (!(is_infinite(one, matrix.format) ? options.infinities : options.nans)) return false;
   }

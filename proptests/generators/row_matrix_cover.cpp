@@ -244,7 +244,7 @@ class Coverer {
     matrix.rows = RowCycle(std::move(cycle), count);
     lay_out(choice, matrix);
     if (options_.rows.besides != 0) {
-      matrix.beside = (draw_.log_uniform(1, most_beside + 1) - 1) & options_.rows.besides;
+      matrix.beside = ((draw_.log_uniform(1, most_beside + 1) - 1) & options_.rows.besides) | options_.rows.besides_set;
     }
     if (choice[nan] > 0) place_nans(choice, matrix);
     return matrix;

@@ -13,20 +13,21 @@ std::string in_row(std::size_t row, std::size_t rows) {
   return " row " + std::to_string(row) + " of " + std::to_string(rows);
 }
 
-// ", label_smoothing 0x1.999999999999ap-4, ignore_index -100", nothing of an op without labels.
+// ", label_smoothing 0x1.999999999999ap-4, ignore_index -100": attributes that are on, and ignore_index of labels.
 std::string attributes_text(const RowMatrixCase& matrix, Op op) {
-  if (!has_labels(op)) return "";
   const Attributes attributes = op.rows().attributes(matrix.beside);
-  std::string text;
+  std::string text = attributes.lse_base2 ? ", lse_base2" : "";
+  if (!has_labels(op)) return text;
   if (attributes.label_smoothing != 0) text += ", label_smoothing " + numerics::hex_float(attributes.label_smoothing);
   if (attributes.z_loss != 0) text += ", z_loss " + numerics::hex_float(attributes.z_loss);
   return text + ", ignore_index " + std::to_string(attributes.ignore_index);
 }
 
-std::string inputs_text(const RowMatrixCase& matrix, Op op, std::size_t row) {
+std::string inputs_text(const RowMatrixCase& matrix, Op op, numerics::Format input, std::size_t row) {
   constexpr std::size_t shown = 8;
   if (op->inputs.size() < 2 || matrix.columns > shown) return "";
-  std::vector<std::vector<double>> inputs = inputs_of(matrix, op, row);
+  if (matrix.columns * op.rows().width(matrix.columns, matrix.beside) > 4 * shown) return "";
+  std::vector<std::vector<double>> inputs = inputs_of(matrix, op, input, row);
   for (const SpecialLogit& one : matrix.specials) {
     if (one.row == row) inputs[special_input(matrix, op, row)][one.item] = numerics::decode(matrix.format, one.bits);
   }
@@ -46,9 +47,9 @@ std::string text_of(const RowMatrixCase& matrix) {
   return plain ? to_text(case_of(matrix, 0)) : to_text(matrix);
 }
 
-Asked asked_of(const RowMatrixCase& matrix, Op op, const std::string& remark, std::size_t row) {
+Asked asked_of(const RowMatrixCase& matrix, Op op, numerics::Format input, const std::string& remark, std::size_t row) {
   const std::size_t rows = matrix.rows.size();
-  return {text_of(matrix), remark + inputs_text(matrix, op, row), row, rows == 1 ? "" : in_row(row, rows),
+  return {text_of(matrix), remark + inputs_text(matrix, op, input, row), row, rows == 1 ? "" : in_row(row, rows),
           to_text(case_of(matrix, row))};
 }
 

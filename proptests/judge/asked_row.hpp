@@ -14,6 +14,8 @@ std::string text_of(const RowMatrixCase& matrix);
 
 /// What a report says of one row of a call. A short row's inputs and attributes are written out where they are not its
 /// logits alone: " (saved 0x1p-1 0x1p-1, out_gradient 0x1p+0 0x0p+0)".
-Asked asked_of(const RowMatrixCase& matrix, Op op, const std::string& remark, std::size_t row);
+///
+/// input    the format of what stands beside the drawn rows
+Asked asked_of(const RowMatrixCase& matrix, Op op, numerics::Format input, const std::string& remark, std::size_t row);
 
 }  // namespace softcheck::proptests

@@ -39,6 +39,11 @@ void lay_out(Draw& draw, std::optional<std::size_t> wanted, TensorPlace& place) 
   Order order;
   for (std::size_t axis = 0; axis < place.shape.size(); ++axis) order.axes.push_back(axis);
   const std::uint64_t kind = wanted ? *wanted : draw.below(attention_layouts);
+  if (place.shape.size() == 1) {  // one number a head
+    if (kind > 1) place.strides = {static_cast<std::int64_t>(kind) - 1};
+    place.offset = draw.one_in(2) ? 0 : 1 + static_cast<std::int64_t>(draw.below(7));
+    return;
+  }
   if (kind == 1) std::swap(order.axes[1], order.axes[2]);  // (batch, length, heads, dim), as projections leave it
   if (kind == 2) order.step = 2 + static_cast<std::int64_t>(draw.below(2));
   if (kind == 3) std::swap(order.axes[place.shape.size() - 2], order.axes.back());
@@ -64,6 +69,31 @@ std::vector<double> mask_bytes(const AttentionCase& a) {
   return bytes;
 }
 
+// What version 1 cannot say, and the roles of all inputs.
+void add_attributes(const AttentionCase& a, TensorCall& call) {
+  if (!a.needs_version_2()) return;
+  const AttentionShape& s = a.shape;
+  const AttentionAttributes& of = a.attributes;
+  call.op = SOFTCHECK_OP_ATTENTION;
+  call.roles = {Role::query, Role::key, Role::value};
+  if (!a.mask.empty()) call.roles.push_back(Role::mask);
+  const auto plus_1 = [](const std::optional<std::size_t>& keys) {
+    return keys ? static_cast<std::int64_t>(*keys) + 1 : 0;
+  };
+  call.attributes.window_left_plus_1 = plus_1(of.window_left);
+  call.attributes.window_right_plus_1 = plus_1(of.window_right);
+  call.attributes.softcap = of.softcap;
+  call.attributes.causal_top_left = a.is_top_left();
+  const auto add = [&](Role role, TensorPlace place, const std::vector<double>& values) {
+    if (values.empty()) return;
+    call.inputs.push_back({std::move(place), values});
+    call.roles.push_back(role);
+  };
+  add(Role::sinks, place_of(scalars_of(a.format), {s.heads()}), of.sinks);
+  add(Role::slopes, place_of(scalars_of(a.format), {s.heads()}), of.slopes);
+  add(Role::bias, place_of(a.format, {s.batch, a.bias_heads(), s.queries, s.keys}), of.bias);
+}
+
 }  // namespace
 
 TensorCall attention_call(const AttentionCase& a, numerics::Format scalars) {
@@ -77,16 +107,17 @@ TensorCall attention_call(const AttentionCase& a, numerics::Format scalars) {
   if (!a.mask.empty()) {
     call.inputs.push_back({place_of(std::nullopt, {s.batch, a.mask_heads(), s.queries, s.keys}), mask_bytes(a)});
   }
+  add_attributes(a, call);
   call.outputs.push_back({place_of(a.format, {s.batch, s.heads(), s.queries, s.value_dim}), std::nullopt});
   for (int i = 1; i < a.outputs; ++i) {
     call.outputs.push_back({place_of(scalars, {s.batch, s.heads(), s.queries}), std::nullopt});
   }
   if (a.layout == 0) return call;
   Draw draw(a.layout);
-  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    lay_out(draw, layout_kind(a.layout, i), call.inputs[i].place);
-  }
   constexpr std::size_t first_output = 4;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    lay_out(draw, i < first_output ? layout_kind(a.layout, i) : std::nullopt, call.inputs[i].place);
+  }
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     lay_out(draw, layout_kind(a.layout, first_output + i), call.outputs[i].place);
   }

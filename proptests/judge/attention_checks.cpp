@@ -106,8 +106,7 @@ Certificates AttentionTrial::later_keys(const AttentionCase& attention) {
   if (s.keys < s.queries) return certificates;
   AttentionCase causal = attention;
   causal.causal = true;
-  // Query i sees keys 0 to i + keys - queries.
-  const std::size_t seeing = s.queries / 2, first = seeing + s.keys - s.queries;
+  const std::size_t seeing = s.queries / 2, first = causal.keys_shown(seeing) - 1;
   if (!domain_.finite) {
     poison(
         causal, [&](std::size_t j) { return j >= first; }, false);

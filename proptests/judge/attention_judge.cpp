@@ -35,7 +35,11 @@ Decision decide(double got, const LongApproximation& exact, double threshold) {
 class QueryJudge {
  public:
   QueryJudge(const AttentionTask& task, const AttentionRow& row, const VisibleKeys& visible, RowVerdicts& verdicts)
-      : task_(task), row_(row), visible_(visible), oracles_(task, row, visible.items), verdicts_(verdicts) {}
+      : task_(task),
+        row_(row),
+        visible_(visible),
+        oracles_(task, row, std::span(visible.items).first(visible.keys())),
+        verdicts_(verdicts) {}
 
   void judge(const AttentionValues& got) {
     const AttentionThresholds thresholds(task_, row_, visible_);
@@ -172,6 +176,8 @@ bool is_uniform(const AttentionTask& task, const AttentionRow& row, const Attent
   AttentionRow even = row;
   even.query = {};
   even.keys = {};
+  even.softcap = even.slope = 0;
+  even.bias.clear();
   std::ranges::fill(even.visible, 1);
   AttentionTask plain = task;
   plain.op = Op::attention;

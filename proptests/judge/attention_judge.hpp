@@ -27,6 +27,14 @@ struct AttentionRow {
   std::size_t value_size = 0;      // dv
   double scale = 1;
   std::vector<std::uint8_t> visible;  // (n)
+  // The ABI's softcap, slopes, bias and sinks, as far as the call has them.
+  double softcap = 0;
+  double slope = 0;
+  std::vector<double> distances = {};  // (n) |p - j| where slope is not 0
+  std::vector<double> bias = {};       // (n) or none
+  std::optional<double> sink = {};     // one item more, behind the keys, whose value is 0
+
+  bool has_terms() const { return softcap != 0 || slope != 0 || !bias.empty(); }
 };
 
 /// A kernel's results for one query.

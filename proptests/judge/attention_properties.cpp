@@ -24,6 +24,8 @@ AttentionOptions cases_for(const KernelSubject& subject) {
   };
   if (contract.scores) stored_in(*contract.scores);
   if (contract.scale == numerics::ScaleUse::stored) stored_in(contract.input);
+  constexpr double roundings = 6;  // of a softcap, beside tanh itself
+  cases.cap_unit = (contract.tanh_error + roundings) * numerics::properties(contract.accumulator).unit_roundoff;
   return cases;
 }
 
@@ -128,6 +130,20 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
     add_drawn("EveryPairOfClassesIsComputed",
               with(with(all, {"kernel.masked_row"}, hides || no_keys), {"kernel.nan_row"}, !domain.finite),
               attention_cases_of(std::move(choices), covering, size.budget), &AttentionTrial::of_classes, count);
+  }
+  if (domain.has_attributes()) {
+    AttentionOptions attributes = shorter, in_strides = strided;
+    attributes.attributes = attributes.blind_queries = in_strides.attributes = in_strides.blind_queries = true;
+    std::vector<std::string> with_blind = with(all, {"kernel.masked_row"}, hides || domain.window);
+    add("AttributesAreComputedAsDefined", with(with_blind, {"kernel.deterministic"}, subject.required.deterministic),
+        attributes, &AttentionTrial::as_it_is, 1);
+    add("AttributesReachEveryLayoutAndNeighbour",
+        with(with_blind, {"kernel.batch_invariant"}, subject.required.batch_invariant), in_strides,
+        &AttentionTrial::laid_out);
+    add("EarlierAttributesDoNotMatter", with_blind, attributes, &AttentionTrial::after_other_attributes, 4);
+    if (domain.window) {
+      add("AKeyBesideTheWindowIsNotThere", with_blind, attributes, &AttentionTrial::beside_the_window, 4);
+    }
   }
   // Each case a child of its own.
   add("StridesBeyondAnIntegerAreFollowed", all, small, &AttentionTrial::far_apart, 4);

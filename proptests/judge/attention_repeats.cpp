@@ -36,9 +36,7 @@ RepeatedRows::RepeatedRows(const AttentionCase& attention, const std::vector<std
 
 std::string RepeatedRows::question_of(std::size_t b, std::size_t h, std::size_t i) const {
   const AttentionShape& s = attention_.shape;
-  // Later keys than these are not seen.
-  const std::size_t ahead = s.queries - 1 - i;
-  const std::size_t seen = !attention_.causal ? s.keys : s.keys - std::min(s.keys, ahead);
+  const std::size_t seen = attention_.keys_shown(i);
   const std::size_t numbers[] = {head_like_[b * s.kv_heads + h / s.group], seen};
   std::string text;
   append(text, numbers, std::size(numbers));
@@ -60,6 +58,7 @@ bool RepeatedRows::same_results(std::size_t row, std::size_t other) const {
 }
 
 bool RepeatedRows::repeats(std::size_t b, std::size_t h, std::size_t i) {
+  if (attention_.needs_version_2()) return false;  // a row's attributes are part of its question
   const std::size_t row = row_number(attention_.shape, b, h, i);
   const auto [first, is_new] = asked_.try_emplace(question_of(b, h, i), row);
   return !is_new && same_results(row, first->second);

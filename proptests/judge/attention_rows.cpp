@@ -1,5 +1,6 @@
 #include "proptests/judge/attention_rows.hpp"
 
+#include <cmath>
 #include <span>
 
 namespace softcheck::proptests {
@@ -17,6 +18,7 @@ Asked asked_of(const AttentionCase& attention, const std::string& remark, std::o
   std::string text = head_text(attention);
   if (!attention.mask.empty()) text += attention.mask_for_each_head ? " mask=heads" : " mask=shared";
   if (!attention.mask.empty() && attention.mask_byte != 1) text += " byte=" + std::to_string(attention.mask_byte);
+  text += head_text(attention.attributes);
   return {text, remark, row, row ? place_of(attention.shape, *row) : ""};
 }
 
@@ -30,16 +32,30 @@ AttentionRow row_of(const AttentionCase& a, std::size_t b, std::size_t h, std::s
   row.value_size = s.value_dim;
   row.scale = a.scale;
   for (std::size_t j = 0; j < s.keys; ++j) row.visible.push_back(a.sees(b, h, i, j) ? 1 : 0);
+  const AttentionAttributes& of = a.attributes;
+  row.softcap = of.softcap;
+  if (!of.sinks.empty()) row.sink = of.sinks[h];
+  if (!of.slopes.empty()) {
+    row.slope = of.slopes[h];
+    const auto place = static_cast<double>(a.place_of(i));
+    for (std::size_t j = 0; j < s.keys; ++j) row.distances.push_back(std::fabs(place - static_cast<double>(j)));
+  }
+  if (!of.bias.empty()) {
+    const auto first = of.bias.begin() + static_cast<std::ptrdiff_t>(a.bias_row(b, h, i));
+    row.bias.assign(first, first + static_cast<std::ptrdiff_t>(s.keys));
+  }
   return row;
 }
 
 namespace {
 
-/// How many keys causality shows to the queries up to number i.
-std::size_t keys_shown(const AttentionCase& a, std::size_t i) {
-  const AttentionShape& s = a.shape;
-  if (!a.causal) return s.keys;
-  return i + 1 + s.keys > s.queries ? i + 1 + s.keys - s.queries : 0;
+/// Can queries up to number i stand in a call of their own, with the keys that causality shows them, and be at the same
+/// places? Only where the last of them stands at its last key, counted from that, or places do not matter.
+bool keeps_places(const AttentionCase& a, std::size_t i) {
+  const AttentionAttributes& of = a.attributes;
+  if (of.top_left && (a.causal || of.window() || !of.slopes.empty())) return false;
+  if (!of.window() && of.slopes.empty()) return true;
+  return a.place_of(i) + 1 == static_cast<std::int64_t>(a.keys_shown(i));
 }
 
 /// Queries first to last of one head, with so many keys.
@@ -56,6 +72,14 @@ AttentionCase part_of(const AttentionCase& a, std::size_t b, std::size_t h, std:
   part.queries = cut(a.queries, row_number(s, b, h, first) * s.dim, part.shape.queries * s.dim);
   part.keys = cut(a.keys, head * s.dim, keys * s.dim);
   part.values = cut(a.values, head * s.value_dim, keys * s.value_dim);
+  AttentionAttributes& of = part.attributes;
+  if (!of.sinks.empty()) of.sinks = {a.attributes.sinks[h]};
+  if (!of.slopes.empty()) of.slopes = {a.attributes.slopes[h]};
+  of.bias.clear();
+  for (std::size_t i = first; i <= last && !a.attributes.bias.empty(); ++i) {
+    const std::vector<double> row = cut(a.attributes.bias, a.bias_row(b, h, i), keys);
+    of.bias.insert(of.bias.end(), row.begin(), row.end());
+  }
   if (a.mask.empty()) return part;
   const std::size_t mask_row = (b * a.mask_heads() + (a.mask_for_each_head ? h : 0)) * s.queries;
   part.mask.clear();
@@ -69,8 +93,8 @@ AttentionCase part_of(const AttentionCase& a, std::size_t b, std::size_t h, std:
 }  // namespace
 
 std::optional<AttentionCase> query_alone(const AttentionCase& attention, std::size_t b, std::size_t h, std::size_t i) {
-  const std::size_t keys = keys_shown(attention, i);
-  if (keys == 0) return std::nullopt;
+  const std::size_t keys = attention.keys_shown(i);
+  if (keys == 0 || !keeps_places(attention, i)) return std::nullopt;
   AttentionCase alone = part_of(attention, b, h, i, i, keys);
   alone.layout = 0;
   return alone;
@@ -90,7 +114,7 @@ std::vector<AttentionCase> cases_named_by(const AttentionCase& attention, const 
     if (!alone) continue;
     AttentionCase strided = *alone;
     strided.layout = attention.layout;
-    std::vector<AttentionCase> named{*alone, strided, part_of(attention, b, h, 0, i, keys_shown(attention, i))};
+    std::vector<AttentionCase> named{*alone, strided, part_of(attention, b, h, 0, i, attention.keys_shown(i))};
     std::erase_if(named, [&](const AttentionCase& one) { return !domain.admits(traits_of(one)); });
     return named;
   }

@@ -43,6 +43,22 @@ numerics::Enclosure LongApproximation::enclosure() const {
   return Enclosure(high) + Enclosure(low) + Enclosure::between(-error, error);
 }
 
+LongApproximation capped_score(const LongApproximation& score, double softcap) {
+  if (softcap == 0) return score;
+  const auto cap = static_cast<long double>(softcap);
+  const long double value = cap * by_mpfr(mpfr_tanh, score.value / cap);
+  // tanh has slope 1 at most, and so has its relative error: a quotient, tanh itself, a product.
+  return {value, second_order * (score.error + 4 * unit * above(std::fabs(value)))};
+}
+
+LongApproximation shifted_score(const LongApproximation& score, double slope, double distance, double bias) {
+  if (slope == 0 && bias == 0) return score;
+  const long double shift = static_cast<long double>(slope) * static_cast<long double>(distance);
+  const long double first = score.value - shift, value = first + static_cast<long double>(bias);
+  const double sizes = above(std::fabs(shift)) + above(std::fabs(first)) + above(std::fabs(value));
+  return {value, second_order * (score.error + unit * sizes)};
+}
+
 LongSoftmax::LongSoftmax(std::span<const LongApproximation> logits) {
   const auto highest = std::ranges::max_element(logits, {}, &LongApproximation::value);
   reference_ = *highest;

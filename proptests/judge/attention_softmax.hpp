@@ -17,6 +17,12 @@ struct LongApproximation {
   numerics::Enclosure enclosure() const;
 };
 
+/// A score behind what follows scale <q, k>: softcap tanh(score / softcap) where softcap is not 0, then - slope
+/// distance
+/// + bias.
+LongApproximation capped_score(const LongApproximation& score, double softcap);
+LongApproximation shifted_score(const LongApproximation& score, double slope, double distance, double bias);
+
 /// Softmax of one row of approximate logits in long double, with certified errors. It decides all but the closest
 /// values of attention without an enclosure. All values are relative to one item r, the highest: softmax does not
 /// depend on the reference item. Derivation: docs/tolerances/attention.md.

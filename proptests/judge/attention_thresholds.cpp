@@ -5,37 +5,15 @@
 #include <limits>
 
 #include "numerics/rounding.hpp"
+#include "numerics/rounding_score_terms.hpp"
 #include "numerics/special_values.hpp"
+#include "proptests/judge/softmax_bounds.hpp"
 
 namespace softcheck::proptests {
 
 using namespace numerics;
 
 namespace {
-
-UpperBound at_most(const LongApproximation& x) {
-  return UpperBound(std::max(0.0, std::nextafter(static_cast<double>(x.value), infinity))) + UpperBound(x.error);
-}
-
-UpperBound size_of(const LongApproximation& x) { return at_most({std::fabs(x.value), x.error}); }
-
-// The statistics that the bounds need, but for n and R, of the scores that a softmax is of.
-RowStatistics<UpperBound> score_statistics(const LongSoftmax& row) {
-  RowStatistics<UpperBound> result;
-  result.visible = row.size();
-  result.log_sum = at_most(row.log_sum());
-  result.mean_deviation = at_most(row.mean_deviation());
-  result.mean_square_deviation = at_most(row.mean_square_deviation());
-  result.maximum_magnitude = size_of(row.maximum());
-  result.logsumexp_magnitude = size_of(row.logsumexp());
-  result.largest_magnitude = result.maximum_magnitude;
-  for (std::size_t j = 0; j < row.size(); ++j) {
-    const LongApproximation deviation = row.deviation(j), maximum = row.maximum();
-    result.largest_magnitude = numerics::maximum(
-        result.largest_magnitude, size_of({maximum.value - deviation.value, maximum.error + deviation.error}));
-  }
-  return result;
-}
 
 // How often a running maximum may grow: over computed scores, near-ties may fall either way.
 std::uint64_t possible_records(const VisibleKeys& keys, bool backwards) {
@@ -51,7 +29,9 @@ std::uint64_t possible_records(const VisibleKeys& keys, bool backwards) {
 }
 
 std::uint64_t rescalings_of(const Contract& contract, const VisibleKeys& keys, std::size_t n) {
-  const std::uint64_t records = std::max(possible_records(keys, false), possible_records(keys, true));
+  // A sink may be the first item of a kernel that then goes on with the first key.
+  const std::uint64_t records =
+      std::max(possible_records(keys, false), possible_records(keys, true)) + (keys.sink ? 1 : 0);
   if (contract.summation.kind == Summation::Kind::sequential) return records;
   const bool exact = std::ranges::all_of(keys.score_errors, [](const UpperBound& e) { return upper(e) == 0; });
   if (!exact) return std::min<std::uint64_t>(summation_height(contract, n), keys.items.size() - 1);
@@ -70,27 +50,24 @@ LongApproximation approximation_of(const Enclosure& x) {
   return {value, error + std::fabs(high) * 0x1p-63};
 }
 
-struct Bounds {
-  std::vector<UpperBound> coefficients, deviations;
-
-  explicit Bounds(const LongSoftmax& row) {
-    for (std::size_t j = 0; j < row.size(); ++j) {
-      coefficients.push_back(at_most(row.coefficient(j)));
-      deviations.push_back(at_most(row.deviation(j)));
-    }
-  }
-};
-
-}  // namespace
-
-namespace {
-
 // The error of a score once it is stored; none where it is exact and a number of the format.
 UpperBound as_stored(const Contract& contract, const UpperBound& error, bool exact, const LongApproximation& score) {
   if (!contract.scores) return error;
   const auto value = static_cast<double>(score.value);
   const bool fits = static_cast<long double>(value) == score.value && round_to(*contract.scores, value) == value;
   return exact && fits ? error : stored_score_error(contract, error, size_of(score));
+}
+
+// What follows the score of a key.
+ScoreTerms terms_of(const AttentionRow& row, std::size_t j) {
+  ScoreTerms terms;
+  terms.softcap = row.softcap;
+  terms.slope = row.slope;
+  terms.key = static_cast<double>(j);
+  if (row.slope != 0) terms.distance = row.distances[j];
+  terms.has_bias = !row.bias.empty();
+  if (terms.has_bias) terms.bias = row.bias[j];
+  return terms;
 }
 
 }  // namespace
@@ -100,30 +77,53 @@ EntropyDefinition definition_of(const Contract& contract) {
 }
 
 VisibleKeys::VisibleKeys(const Contract& contract, const AttentionRow& row) {
-  const std::size_t d = row.query.size();
   for (std::size_t j = 0; j < row.visible.size(); ++j) {
-    if (row.visible[j] == 0) continue;
-    items.push_back(j);
-    const std::span<const double> key = d == 0 ? row.query : row.keys.subspan(j * d, d);
-    long double dot = 0;
-    double magnitude = 0;
-    AttentionArithmetic arithmetic{.dimension = d, .scale = row.scale};
-    for (std::size_t t = 0; t < d; ++t) {
-      const long double product = static_cast<long double>(row.query[t]) * static_cast<long double>(key[t]);
-      dot += product;
-      magnitude += std::fabs(static_cast<double>(product));
-      arithmetic.factor_sum += std::fabs(row.query[t]) + std::fabs(key[t]);
-    }
-    // A sum of d doubles errs by less than d 2^-52 of itself.
-    const double dots = magnitude * (1 + static_cast<double>(d + 1) * 0x1p-52);
-    const bool exact = score_is_exact(contract, row.scale, row.query, key);
-    const double roundings = 1.01 * static_cast<double>(d + 1) * 0x1p-64;
-    scores.push_back({static_cast<long double>(row.scale) * dot, exact ? 0 : roundings * std::fabs(row.scale) * dots});
-    arithmetic.factor_sum *= 1 + static_cast<double>(2 * d) * 0x1p-52;
-    const UpperBound error = exact ? UpperBound(0) : score_error<UpperBound>(contract, arithmetic, UpperBound(dots));
-    score_errors.push_back(as_stored(contract, error, exact, scores.back()));
-    largest_dot = std::max(largest_dot, std::fabs(row.scale) * dots);
+    if (row.visible[j] != 0) add_score(contract, row, j);
   }
+  if (row.sink) add_sink(contract, row);
+}
+
+void VisibleKeys::add_score(const Contract& contract, const AttentionRow& row, std::size_t j) {
+  const std::size_t d = row.query.size();
+  items.push_back(j);
+  const std::span<const double> key = d == 0 ? row.query : row.keys.subspan(j * d, d);
+  long double dot = 0;
+  double magnitude = 0;
+  AttentionArithmetic arithmetic{.dimension = d, .scale = row.scale};
+  for (std::size_t t = 0; t < d; ++t) {
+    const long double product = static_cast<long double>(row.query[t]) * static_cast<long double>(key[t]);
+    dot += product;
+    magnitude += std::fabs(static_cast<double>(product));
+    arithmetic.factor_sum += std::fabs(row.query[t]) + std::fabs(key[t]);
+  }
+  // A sum of d doubles errs by less than d 2^-52 of itself.
+  const double dots = magnitude * (1 + static_cast<double>(d + 1) * 0x1p-52);
+  const bool exact = score_is_exact(contract, row.scale, row.query, key);
+  const double roundings = 1.01 * static_cast<double>(d + 1) * 0x1p-64;
+  const LongApproximation score{static_cast<long double>(row.scale) * dot,
+                                exact ? 0 : roundings * std::fabs(row.scale) * dots};
+  arithmetic.factor_sum *= 1 + static_cast<double>(2 * d) * 0x1p-52;
+  const UpperBound error = exact ? UpperBound(0) : score_error<UpperBound>(contract, arithmetic, UpperBound(dots));
+  double size = std::fabs(row.scale) * dots;
+  if (row.has_terms()) {
+    const ScoreTerms terms = terms_of(row, j);
+    const LongApproximation capped = capped_score(score, row.softcap);
+    scores.push_back(shifted_score(capped, terms.slope, terms.distance, terms.bias));
+    score_errors.push_back(attributed_score_error(contract, terms, error, size_of(capped), size_of(scores.back())));
+    size += std::fabs(terms.slope) * terms.distance + std::fabs(terms.bias);
+  } else {
+    scores.push_back(score);
+    score_errors.push_back(as_stored(contract, error, exact, score));
+  }
+  largest_dot = std::max(largest_dot, size);
+}
+
+void VisibleKeys::add_sink(const Contract& contract, const AttentionRow& row) {
+  sink = true;
+  items.push_back(row.visible.size());
+  scores.push_back({static_cast<long double>(*row.sink), 0});
+  score_errors.push_back(sink_error<UpperBound>(contract, *row.sink));
+  largest_dot = std::max(largest_dot, std::fabs(*row.sink));
 }
 
 AttentionThresholds::AttentionThresholds(const AttentionTask& task, const AttentionRow& row, const VisibleKeys& visible)
@@ -143,7 +143,8 @@ AttentionThresholds::AttentionThresholds(const AttentionTask& task, const Attent
 
 void AttentionThresholds::set_thresholds(const AttentionTask& task, const LongSoftmax& plain) {
   const Contract& contract = task.contract;
-  const std::size_t n = row_.visible.size();
+  const std::size_t keys = row_.visible.size();
+  const std::uint64_t n = visible_.sink ? size_with_sink(contract, keys) : keys;
   // m and sum p x, or L and sum p x: two roundings of each.
   const double roundoff = properties(contract.accumulator).unit_roundoff;
   if (contract.entropy_from != EntropyFrom::deviations) cancelled_ = 4 * roundoff * visible_.largest_dot;
@@ -151,20 +152,21 @@ void AttentionThresholds::set_thresholds(const AttentionTask& task, const LongSo
   arithmetic.dimension = row_.query.size();
   arithmetic.scale = row_.scale;
   arithmetic.coefficients = contract.weights.value_or(contract.accumulator);
-  arithmetic.value_sum_height = std::min<std::uint64_t>(summation_height(contract, n), visible_.items.size() - 1);
+  const std::uint64_t summands = std::max<std::size_t>(visible_.keys(), 1) - 1;  // a sink has no value
+  arithmetic.value_sum_height = std::min(summation_height(contract, n), summands);
   const auto complete = [&](RowStatistics<Bound> statistics) {
     statistics.size = n;
     statistics.rescalings = rescalings_of(contract, visible_, n);
     return statistics;
   };
-  const Bounds plain_bounds(plain);
+  const ItemBounds plain_bounds(plain);
   const ScoreRow<Bound> scores{complete(score_statistics(plain)), plain_bounds.coefficients, plain_bounds.deviations};
   if (!task.op->adaptive) {
     threshold_.emplace(contract, arithmetic, scores, visible_.score_errors);
     without_grants_.emplace(contract, arithmetic, scores, visible_.score_errors, Grants::none);
     return;
   }
-  const Bounds bounds(*weights_);
+  const ItemBounds bounds(*weights_);
   const ScoreRow<Bound> sharpened{complete(score_statistics(*weights_)), bounds.coefficients, bounds.deviations};
   const Bound beta(2.43);  // never more: P is 2.42139 at its largest
   threshold_.emplace(contract, arithmetic, scores, sharpened, beta, visible_.score_errors);
@@ -175,7 +177,7 @@ Judgeable AttentionThresholds::column(std::size_t column) const {
   std::vector<double> values;
   std::vector<Bound> sizes;
   for (const std::size_t j : visible_.items) {
-    values.push_back(row_.values[j * row_.value_size + column]);
+    values.push_back(j < row_.visible.size() ? row_.values[j * row_.value_size + column] : 0);
     sizes.emplace_back(std::fabs(values.back()));
   }
   Judgeable result;

@@ -21,9 +21,15 @@ struct VisibleKeys {
   std::vector<std::size_t> items;
   std::vector<LongApproximation> scores;
   std::vector<numerics::UpperBound> score_errors;  // e_j of a kernel of the contract; 0 where any kernel is exact
-  double largest_dot = 0;                          // max |scale| sum |q_t k_jt|
+  double largest_dot = 0;                          // max |scale| sum |q_t k_jt|, and the sizes of what is added to it
+  bool sink = false;                               // the last one is the row's sink, which is no key: its item is n
 
   VisibleKeys(const numerics::Contract& contract, const AttentionRow& row);
+  std::size_t keys() const { return items.size() - (sink ? 1 : 0); }
+
+ private:
+  void add_score(const numerics::Contract& contract, const AttentionRow& row, std::size_t j);
+  void add_sink(const numerics::Contract& contract, const AttentionRow& row);
 };
 
 /// A value and its threshold.

@@ -17,6 +17,12 @@ std::string kind_of(const AttentionCase& a) {
   if (a.shape.queries == 0 || a.shape.keys == 0 || a.shape.batch == 0) return kind + " of nothing";
   if (!a.mask.empty()) kind += ", with a mask";
   if (a.causal) kind += ", causal";
+  if (a.is_top_left()) kind += ", aligned top-left";
+  if (a.attributes.window()) kind += ", with a window";
+  if (a.attributes.softcap != 0) kind += ", with a softcap";
+  if (!a.attributes.sinks.empty()) kind += ", with sinks";
+  if (!a.attributes.slopes.empty()) kind += ", with slopes";
+  if (!a.attributes.bias.empty()) kind += ", with a bias";
   if (a.shape.group > 1) kind += ", with grouped heads";
   if (a.layout != 0) kind += ", with strides";
   return kind;

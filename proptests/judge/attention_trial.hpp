@@ -47,6 +47,11 @@ class AttentionTrial {
   /// Two batches or heads up to 2^32 elements apart, in each tensor elsewhere.
   Certificates far_apart(const AttentionCase& attention);
 
+  /// As it is, then with other attributes: other windows, caps, sinks, slopes and biases at the same addresses.
+  Certificates after_other_attributes(const AttentionCase& attention);
+  /// NaN in the keys and values that the middle query does not see.
+  Certificates beside_the_window(const AttentionCase& attention);
+
   const AttentionTask& task() const { return task_; }
   /// The claim on values that no verdict goes without; a kernel may refuse to return lse and entropy.
   std::vector<std::string> value_claims() const { return {proptests::value_claims(task_.op).front()}; }

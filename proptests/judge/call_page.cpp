@@ -106,8 +106,13 @@ const softcheck_call* CallPage::write(const ChildRequest& request) {
     content.whole.op = request.op;
     content.roles = request.roles;
     content.attributes.size = sizeof content.attributes;
+    content.attributes.window_left_plus_1 = request.attributes.window_left_plus_1;
+    content.attributes.window_right_plus_1 = request.attributes.window_right_plus_1;
+    content.attributes.softcap = request.attributes.softcap;
+    content.attributes.causal_top_left = request.attributes.causal_top_left ? 1 : 0;
     content.attributes.label_smoothing = request.attributes.label_smoothing;
     content.attributes.z_loss = request.attributes.z_loss;
+    content.attributes.lse_base2 = request.attributes.lse_base2 ? 1 : 0;
     content.attributes.ignore_index = request.attributes.ignore_index;
     content.whole.input_roles = content.roles.data();
     content.whole.attributes = &content.attributes;

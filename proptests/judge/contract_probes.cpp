@@ -58,7 +58,8 @@ std::vector<std::vector<double>> Prober::call(const TensorCall& tensors) {
 
 std::vector<std::vector<double>> Prober::call(const RowMatrixCase& matrix) {
   if (!domain_.admits(traits_of(matrix, op_))) return {};
-  return call(call_of(matrix, op_, output_, {false, static_cast<std::size_t>(domain_.alignment), domain_.finite}));
+  return call(
+      call_of(matrix, op_, {input_, output_}, {false, static_cast<std::size_t>(domain_.alignment), domain_.finite}));
 }
 
 namespace {
@@ -144,19 +145,19 @@ void Prober::ask(const std::vector<std::vector<double>>& given, double theta, Pr
   RowMatrixCase matrix;
   matrix.columns = rows.at(0).size();
   matrix.theta = theta;
-  matrix.format = input_;
-  matrix.beside = beside;
+  matrix.format = row_format(op_, input_);
+  matrix.beside = beside = beside | op_.rows().set_besides(domain_);
   std::vector<RunLengthRow> runs;
   for (const std::vector<double>& row : rows) runs.push_back(RunLengthRow::of(row));
   matrix.rows = RowCycle(std::move(runs));
   const std::vector<std::vector<double>> outputs = call(matrix);
   if (outputs.empty()) return;
-  const std::vector<double>& got = outputs[0];
+  const std::vector<double> got = by_row(outputs, rows.size());
   const std::size_t results = got.size() / rows.size();
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const auto begin = got.begin() + static_cast<std::ptrdiff_t>(r * results);
-    const RowCase row_case{matrix.rows[r], theta, input_, "", beside_of_row(beside, r)};
-    probes.add(probe_of(op_, to_text(row_case), inputs_of(matrix, op_, r), theta, op_.rows().attributes(beside),
+    const RowCase row_case{matrix.rows[r], theta, matrix.format, "", beside_of_row(beside, r)};
+    probes.add(probe_of(op_, to_text(row_case), inputs_of(matrix, op_, input_, r), theta, op_.rows().attributes(beside),
                         {begin, begin + static_cast<std::ptrdiff_t>(results)}));
   }
 }
@@ -172,15 +173,17 @@ void Prober::ask_masked(bool by_mask, ProbeSet& probes) {
   const std::vector<double> nothing(domain_.length("n").nearest(3), -std::numeric_limits<double>::infinity());
   RowMatrixCase matrix;
   matrix.columns = nothing.size();
-  matrix.format = input_;
+  matrix.format = row_format(op_, input_);
   matrix.rows = RowCycle({RunLengthRow::of(nothing)}, domain_.length("rows").at_least(1).value_or(1));
   matrix.mask = by_mask ? MaskUse::tensor : MaskUse::none;
+  matrix.beside = op_.rows().set_besides(domain_);
   const std::vector<std::vector<double>> outputs = call(matrix);
   if (outputs.empty()) return;
   const std::string text = std::to_string(nothing.size()) + (by_mask ? " logits behind the mask" : " logits of -inf");
-  const std::size_t results = outputs[0].size() / matrix.rows.size();
-  const std::vector<double> first(outputs[0].begin(), outputs[0].begin() + static_cast<std::ptrdiff_t>(results));
-  probes.add(probe_of(op_, text, {nothing}, 1, {}, first));
+  const std::vector<double> got = by_row(outputs, matrix.rows.size());
+  const auto results = static_cast<std::ptrdiff_t>(got.size() / matrix.rows.size());
+  probes.add(probe_of(op_, text, inputs_of(matrix, op_, input_, 0), 1, op_.rows().attributes(matrix.beside),
+                      {got.begin(), got.begin() + results}));
 }
 
 void ask_scores(Prober& prober, Format input, ProbeSet& probes) {

@@ -16,7 +16,7 @@ std::vector<std::string> kernel_claims(Op op) {
        {"kernel.accepts", "kernel.masked_row", "kernel.nan_row", "kernel.deterministic", "kernel.batch_invariant"}) {
     claims.emplace_back(claim);
   }
-  if (!op->attention && op->takes_infinities) claims.emplace_back("kernel.infinite_row");
+  if (!op->attention && op->takes_infinities && op->has_limit) claims.emplace_back("kernel.infinite_row");
   std::ranges::sort(claims);
   return claims;
 }

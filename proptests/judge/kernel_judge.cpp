@@ -181,6 +181,13 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
+Domain domain_of(std::string_view words, Op op) {
+  Domain domain = parse_domain(words, op->attention);
+  if (!domain.has_attributes() || op == Op::attention) return domain;
+  throw std::invalid_argument("domain: window, softcap, sinks, alibi, bias and causal= need --op attention, got " +
+                              std::string(to_string(op)));
+}
+
 Requirements parse_requirements(std::string_view words) {
   Requirements result;
   while (!words.empty()) {

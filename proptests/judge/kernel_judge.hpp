@@ -33,6 +33,10 @@ struct Requirements {
 /// Reads "deterministic,batch-invariant,in-place"; throws std::invalid_argument naming what exists.
 Requirements parse_requirements(std::string_view words);
 
+/// parse_domain of an op's words; attention's attributes for attention alone: adaptive attention has none.
+/// throws   std::invalid_argument
+Domain domain_of(std::string_view words, Op op);
+
 /// A kernel, its op and its contract.
 struct KernelSubject {
   KernelSource source;

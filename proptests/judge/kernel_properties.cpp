@@ -17,7 +17,7 @@ namespace {
 
 RowOptions rows_for(const KernelSubject& subject, const JudgeOptions& options) {
   RowOptions rows;
-  rows.formats = {subject.contract.input};
+  rows.formats = {row_format(subject.op, subject.contract.input)};
   rows.families.assign(kernel_row_families().begin(), kernel_row_families().end());
   rows.max_length = options.max_length;
   rows.max_edge_length = std::max(options.max_length, options.max_edge_length);
@@ -25,7 +25,10 @@ RowOptions rows_for(const KernelSubject& subject, const JudgeOptions& options) {
   // The reciprocal of theta must be a number of the accumulator: beyond that no contract promises anything.
   if (subject.contract.accumulator == numerics::Format::f16) rows.theta_exponent = 12;
   if (!subject.op->has_theta) rows.theta_exponent = 0;
-  if (subject.op->inputs.size() > 1) rows.besides = most_beside & ~subject.op.rows().closed_besides(subject.domain);
+  if (subject.op->inputs.size() > 1) {
+    rows.besides = most_beside & ~subject.op.rows().closed_besides(subject.domain);
+    rows.besides_set = subject.op.rows().set_besides(subject.domain);
+  }
   rows.masks = subject.op->takes_infinities;
   if (!subject.op->takes_mask) rows.domain.no_mask = true;
   if (!subject.op->takes_infinities) rows.domain.finite = true;
@@ -66,7 +69,7 @@ std::vector<RowMatrixCase> sweep_for(const KernelSubject& subject, const JudgeOp
   const LengthRange columns = subject.domain.length("n"), rows = subject.domain.length("rows");
   std::vector<std::uint64_t> widths = widths_for(options), all;
   std::ranges::set_union(widths, columns.listed_within(1, options.max_length), std::back_inserter(all));
-  std::vector<RowMatrixCase> sweep = width_sweep(subject.contract.input, all);
+  std::vector<RowMatrixCase> sweep = width_sweep(row_format(subject.op, subject.contract.input), all);
   const std::optional<std::uint64_t> count = rows.at_least(1);
   if (!count || *count <= 3) return sweep;
   // None of one to three rows is in the domain: the three stand in turn.
@@ -185,7 +188,9 @@ class PropertyList {
                   std::uint64_t beside,
                   std::function<rc::Shrinkable<RowMatrixCase>(const RowMatrixCase&)> shrinkable = {}) {
     for (RowMatrixCase& matrix : listed) {
-      if (rows_.besides != 0) matrix.beside = (beside = beside_of_row(beside, 1)) & rows_.besides;
+      if (rows_.besides != 0) {
+        matrix.beside = ((beside = beside_of_row(beside, 1)) & rows_.besides) | rows_.besides_set;
+      }
       // Some hide an item besides what they are for.
       if (!subject_.op->takes_mask) matrix.mask = MaskUse::none;
       if (!subject_.op->takes_infinities) matrix = without(std::move(matrix), infinities);
@@ -263,7 +268,7 @@ void add_covers(const RowOptions& rows, const ClaimLists& claims, const KernelSu
   covered.max_elements = options.cover_elements;
   covered.rows.fully_masked = may_hide(rows.domain);
   covered.nans = !rows.domain.finite && !subject.exempt.contains("kernel.nan_row");
-  covered.infinities = !rows.domain.finite && !subject.exempt.contains("kernel.infinite_row");
+  covered.infinities = !rows.domain.finite && subject.op->has_limit && !subject.exempt.contains("kernel.infinite_row");
   const auto made = [covered, &trial, run = options,
                      seed = options.run.seed](const std::function<bool()>& asked_to_end) {
     std::vector<RowMatrixCase> matrices;
@@ -291,7 +296,7 @@ void add_covers(const RowOptions& rows, const ClaimLists& claims, const KernelSu
 std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, const JudgeOptions& options,
                                               KernelTrial& trial) {
   const RowOptions rows = rows_for(subject, options);
-  const numerics::Format format = subject.contract.input;
+  const numerics::Format format = row_format(subject.op, subject.contract.input);
   const ClaimLists claims(trial);
   // RowCase::beside: upstream gradients of any sign.
   constexpr std::uint64_t of_any_sign = 8;
@@ -310,7 +315,9 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   short_rows.max_edge_length = 0;
   list.add("EarlierCallsDoNotMatter", claims.values, row_cases(short_rows), &KernelTrial::after_others);
   if (may_hide(rows.domain)) add_masks(rows, claims, list);
-  if (!subject.domain.finite) add_specials(rows, claims, subject.op->takes_infinities, list);
+  if (!subject.domain.finite) {
+    add_specials(rows, claims, subject.op->takes_infinities && subject.op->has_limit, list);
+  }
   list.add_listed("EveryWidthIsComputed", claims.values, sweep_for(subject, options), of_any_sign);
   const bool empty_rows = subject.domain.length("n").contains(0);
   list.add_listed("AnEmptyCallHasItsValues", ClaimLists::with(claims.clean, "kernel.masked_row", empty_rows),
@@ -329,17 +336,18 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   return list.take();
 }
 
+namespace {
+constexpr const char* inner_merges =
+    "merges of partial states inside a kernel: that parts add up to the whole follows from each value being within its "
+    "threshold";
+}  // namespace
+
 std::vector<std::string> not_tried_of(const KernelSubject& subject, const JudgeOptions& options) {
   if (subject.op->attention) {
-    return {
-        "merges of partial states: this ABI has no such op; that parts add up to the whole follows from each value "
-        "being within its threshold",
-        "the output in the query's place: no kernel of attention is asked for it"};
+    return {inner_merges, "the output in the query's place: no kernel of attention is asked for it"};
   }
   std::vector<std::string> result{
-      "merges of partial states: this ABI has no such op; that parts add up to the whole follows from each being "
-      "within "
-      "its threshold",
+      inner_merges,
       "shifts, permutations, monotony in theta, the bounds of Lemma 2.1: no calls of their own, as the exact value has "
       "them and every value is judged against it"};
   if (subject.op->one_value_per_row) {
@@ -357,10 +365,10 @@ void require_replayable(const KernelSubject& subject, std::string_view case_text
   RowOptions allowed = rows_for(subject, {});
   allowed.max_length = RowOptions{}.max_length;
   const auto require_dtype = [&](numerics::Format format) {
-    if (format == subject.contract.input) return;
-    throw std::invalid_argument("need rows of the kernel's dtype, " +
-                                std::string(numerics::properties(subject.contract.input).name) + ", got some of " +
-                                std::string(numerics::properties(format).name));
+    const numerics::Format needed = row_format(subject.op, subject.contract.input);
+    if (format == needed) return;
+    throw std::invalid_argument("need rows of the kernel's dtype, " + std::string(numerics::properties(needed).name) +
+                                ", got some of " + std::string(numerics::properties(format).name));
   };
   bool admitted = false;
   if (case_text.starts_with("matrix")) {

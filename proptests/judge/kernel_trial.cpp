@@ -51,10 +51,22 @@ KernelTrial::KernelTrial(const KernelSubject& subject, const KernelLimits& limit
 
 std::vector<std::string> KernelTrial::value_claims() const { return proptests::value_claims(subject_.op); }
 
-std::span<const double> KernelTrial::row_of(const std::vector<double>& outputs, std::size_t row,
-                                            std::size_t columns) const {
-  const std::span<const double> all(outputs);
-  return subject_.op->one_value_per_row ? all.subspan(row, 1) : all.subspan(row * columns, columns);
+std::size_t KernelTrial::values_of_row(const RowMatrixCase& matrix) const {
+  return subject_.op.rows().values(matrix.columns, matrix.beside);
+}
+
+std::span<const double> KernelTrial::row_of(const std::vector<double>& outputs, const RowMatrixCase& matrix,
+                                            std::size_t row) const {
+  const std::size_t values = values_of_row(matrix);
+  return std::span(outputs).subspan(row * values, values);
+}
+
+std::vector<std::vector<double>> KernelTrial::inputs_of(const RowMatrixCase& matrix, std::size_t row) const {
+  return proptests::inputs_of(matrix, subject_.op, subject_.contract.input, row);
+}
+
+Asked KernelTrial::asked_of(const RowMatrixCase& matrix, const std::string& remark, std::size_t row) const {
+  return proptests::asked_of(matrix, subject_.op, subject_.contract.input, remark, row);
 }
 
 bool KernelTrial::in_domain(const RowMatrixCase& matrix) const {
@@ -87,7 +99,9 @@ KernelTrial::Outputs KernelTrial::call(const RowMatrixCase& matrix, const Tensor
     CallTraits traits = traits_of(matrix, subject_.op);
     traits.alignment = alignment_of(tensors);
     // What stands behind a mask counts, too: a kernel may look at it.
-    traits.finite &= std::ranges::all_of(tensors.inputs[0].values, [](double logit) { return std::isfinite(logit); });
+    for (const InputTensor& input : tensors.inputs) {
+      traits.finite &= std::ranges::all_of(input.values, [](double logit) { return std::isfinite(logit); });
+    }
     refusals_.add(std::move(traits), refused);
     const unsigned features = features_of(matrix);
     for (std::size_t k = 0; k < matrix_features; ++k) {
@@ -95,12 +109,12 @@ KernelTrial::Outputs KernelTrial::call(const RowMatrixCase& matrix, const Tensor
     }
     meet_classes(matrix, refused);
   }
-  return outputs.empty() ? std::nullopt : std::optional(std::move(outputs.front()));
+  return outputs.empty() ? std::nullopt : std::optional(by_row(std::move(outputs), matrix.rows.size()));
 }
 
 KernelTrial::Outputs KernelTrial::call(const RowMatrixCase& matrix, const std::string& remark,
                                        Certificates& certificates) {
-  return call(matrix, call_of(matrix, subject_.op, subject_.contract.output, form()), remark, certificates);
+  return call(matrix, call_of(matrix, subject_.op, formats(), form()), remark, certificates);
 }
 
 void KernelTrial::meet_classes(const RowMatrixCase& matrix, bool refused) {
@@ -153,19 +167,19 @@ void KernelTrial::note_output(const RowMatrixCase& matrix, const std::string& re
 void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,
                         Certificates& certificates, std::optional<std::size_t> but) {
   WorstFindings worst;
-  const std::size_t rows = matrix.rows.size(), n = matrix.columns;
+  const std::size_t rows = matrix.rows.size();
   // A row for each that stands in turn, with each of its inputs beside the logits.
   std::map<std::pair<std::size_t, std::uint64_t>, std::size_t> judged;
   for (std::size_t r = 0; r < rows; ++r) {
     if (r == but || is_special(matrix, r)) continue;
-    const std::span<const double> values = row_of(got, r, n);
+    const std::span<const double> values = row_of(got, matrix, r);
     const auto [like, first] = judged.try_emplace({matrix.rows.first_like(r), beside_of_row(matrix.beside, r)}, r);
     // What has been judged once needs no second judgement: rows of the cycle that are alike stand three apart.
     if (first && r >= 3 && r - 3 != but && !is_special(matrix, r - 3) && case_of(matrix, r) == case_of(matrix, r - 3))
       like->second = r - 3;
-    if (like->second != r && same_bits(values, row_of(got, like->second, n))) continue;
+    if (like->second != r && same_bits(values, row_of(got, matrix, like->second))) continue;
     like->second = r;
-    const std::vector<std::vector<double>> inputs = inputs_of(matrix, subject_.op, r);
+    const std::vector<std::vector<double>> inputs = inputs_of(matrix, r);
     RowVerdicts verdicts = judge_values(subject_.op, subject_.contract, inputs[0], matrix.theta, values,
                                         std::span(inputs).subspan(1), subject_.op.rows().attributes(matrix.beside));
     vacuity_ += verdicts.vacuity;
@@ -181,14 +195,14 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
   for (const auto& [claim, of] : worst.by_claim()) {
     // A thousand rows are written out only where there is something to tell of them.
     const bool told = of.finding.decision != Decision::proved;
-    certificates.push_back(certificate_of(of.finding, told ? asked_of(matrix, subject_.op, remark, of.row) : Asked{},
-                                          subject_.contract.output));
+    certificates.push_back(
+        certificate_of(of.finding, told ? asked_of(matrix, remark, of.row) : Asked{}, subject_.contract.output));
   }
 }
 
 bool KernelTrial::is_ignored(const RowMatrixCase& matrix, std::size_t row) const {
   const RowOp& op = subject_.op.rows();
-  const std::vector<std::vector<double>> inputs = inputs_of(matrix, subject_.op, row);
+  const std::vector<std::vector<double>> inputs = inputs_of(matrix, row);
   return op.ignores(
       {subject_.contract, inputs[0], matrix.theta, std::span(inputs).subspan(1), op.attributes(matrix.beside)});
 }
@@ -204,14 +218,14 @@ void KernelTrial::judge_nan_rows(const RowMatrixCase& matrix, const std::vector<
     if (is_infinite(one, matrix.format) || (fills && before == one.row)) continue;
     before = one.row;
     const std::size_t begin = fills ? 0 : one.item;
-    std::span<const double> values = row_of(got, one.row, matrix.columns);
+    std::span<const double> values = row_of(got, matrix, one.row);
     if (!fills) values = values.subspan(begin, 1);
     const bool ignored = is_ignored(matrix, one.row);
     const auto is_wrong = [&](double value) { return ignored ? value != 0 : !std::isnan(value); };
     const auto first = std::ranges::find_if(values, is_wrong);
     if (first != values.end() && wrong == 0) {
       const std::size_t item = begin + static_cast<std::size_t>(first - values.begin());
-      evidence.asked = asked_of(matrix, subject_.op, remark, one.row);
+      evidence.asked = asked_of(matrix, remark, one.row);
       evidence.value =
           ShownValue{item, std::nullopt, ignored ? "0" : "NaN", *first, std::nullopt, subject_.contract.output};
     }
@@ -237,15 +251,13 @@ void KernelTrial::judge_infinite_rows(const RowMatrixCase& matrix, const std::ve
 void KernelTrial::judge_infinite_row(const RowMatrixCase& matrix, std::size_t row, std::span<const double> logits,
                                      const std::vector<double>& got, const std::string& remark,
                                      Certificates& certificates) const {
-  RowVerdicts limit =
-      judge_limit(subject_.op, subject_.contract, logits, matrix.theta, row_of(got, row, matrix.columns));
+  RowVerdicts limit = judge_limit(subject_.op, subject_.contract, logits, matrix.theta, row_of(got, matrix, row));
   const numerics::PrecisionScope precision(113);
   certificates.push_back(observed("kernel.infinite_row", Asked{"", remark}, 0));
   for (ValueFinding& finding : limit.findings) {
     if (finding.decision == Decision::proved) continue;
     finding.claim = "kernel.infinite_row";
-    certificates.push_back(
-        certificate_of(finding, asked_of(matrix, subject_.op, remark, row), subject_.contract.output));
+    certificates.push_back(certificate_of(finding, asked_of(matrix, remark, row), subject_.contract.output));
   }
 }
 
@@ -347,9 +359,8 @@ Certificates KernelTrial::among_neighbours(const RowMatrixCase& matrix) {
   if (!alone) return certificates;
   for (std::size_t r = 0; r < matrix.rows.size(); ++r) {
     if (case_of(matrix, r) != last) continue;
-    kernel_.compare(row_of(*got, r, matrix.columns), *alone, subject_.required.batch_invariant,
-                    "kernel.batch_invariant", "a row's bits depend on its layout or its neighbours",
-                    asked_of(matrix, subject_.op, "", r), certificates);
+    kernel_.compare(row_of(*got, matrix, r), *alone, subject_.required.batch_invariant, "kernel.batch_invariant",
+                    "a row's bits depend on its layout or its neighbours", asked_of(matrix, "", r), certificates);
   }
   return certificates;
 }
@@ -360,9 +371,9 @@ Certificates KernelTrial::with_an_infinity(const RowMatrixCase& matrix) {
   if (!place || subject_.domain.finite) return certificates;
   std::string remark = " (item " + std::to_string(place->item) + " of row " + std::to_string(place->row) + " +inf";
   std::vector<double> logits = matrix.rows[place->row].expand();
-  TensorCall tensors = call_of(matrix, subject_.op, subject_.contract.output, form());
+  TensorCall tensors = call_of(matrix, subject_.op, formats(), form());
   const auto set = [&](std::size_t item) {
-    logits[item] = tensors.inputs[0].values[place->row * matrix.columns + item] = infinity;
+    logits[item] = drawn_rows(tensors, subject_.op).values[place->row * matrix.columns + item] = infinity;
   };
   set(place->item);
   const std::size_t next = (place->item + 1) % matrix.columns;
@@ -383,8 +394,7 @@ Certificates KernelTrial::in_place(const RowMatrixCase& matrix) {
   const std::string remark = " (in place)";
   CallForm one_view = form();
   one_view.in_place = true;
-  const Outputs got =
-      call(matrix, call_of(matrix, subject_.op, subject_.contract.output, one_view), remark, certificates);
+  const Outputs got = call(matrix, call_of(matrix, subject_.op, formats(), one_view), remark, certificates);
   if (got) judge(matrix, *got, remark, certificates);
   return certificates;
 }

@@ -58,6 +58,7 @@ class KernelTrial {
   const std::set<std::string>& not_tried() const { return not_tried_; }
 
  private:
+  /// All values of the first row, then those of the next.
   using Outputs = std::optional<std::vector<double>>;
 
   /// Calls, and adds the certificates on how the call went; nothing unless it was done.
@@ -86,7 +87,13 @@ class KernelTrial {
   unsigned never_taken() const;
   CallForm form() const;
   void note_output(const RowMatrixCase& matrix, const std::string& remark);
-  std::span<const double> row_of(const std::vector<double>& outputs, std::size_t row, std::size_t columns) const;
+  CallFormats formats() const { return {subject_.contract.input, subject_.contract.output}; }
+  /// Values of all outputs for a row of the matrix, and those of one row.
+  std::size_t values_of_row(const RowMatrixCase& matrix) const;
+  std::span<const double> row_of(const std::vector<double>& outputs, const RowMatrixCase& matrix,
+                                 std::size_t row) const;
+  std::vector<std::vector<double>> inputs_of(const RowMatrixCase& matrix, std::size_t row) const;
+  Asked asked_of(const RowMatrixCase& matrix, const std::string& remark, std::size_t row) const;
 
   KernelSubject subject_;
   WatchedKernel kernel_;

@@ -19,6 +19,7 @@ const std::vector<Op>& list() {
       Op::log_softmax_backward,    //
       Op::cross_entropy,           //
       Op::cross_entropy_backward,  //
+      Op::merge_states,            //
       Op::attention,               //
       Op::adaptive_attention,      //
   };
@@ -45,10 +46,19 @@ const RowOp& Op::rows() const {
   throw std::logic_error("Op::rows: need an op of rows, got " + std::string(definition_->traits.name));
 }
 
+std::size_t values_of_row(const OpTraits& op, std::size_t n, std::size_t width) {
+  if (op.extents.empty()) return op.one_value_per_row ? 1 : n;
+  std::size_t count = 0;
+  for (const Extent extent : op.extents) {
+    count += extent == Extent::rows ? 1 : extent == Extent::items ? n : width;
+  }
+  return count;
+}
+
 std::string_view to_string(Role role) {
-  static constexpr std::array<std::string_view, 13> names{
-      "logits", "mask",          "q",       "k", "v", "out", "lse", "out_gradient", "lse_gradient", "saved",
-      "labels", "class_weights", "upstream"};
+  static constexpr std::array<std::string_view, 16> names{
+      "logits", "mask",          "q",        "k",     "v",      "out", "lse", "out_gradient", "lse_gradient", "saved",
+      "labels", "class_weights", "upstream", "sinks", "slopes", "bias"};
   return names.at(static_cast<std::size_t>(role));
 }
 
@@ -64,9 +74,15 @@ Op parse_op(std::string_view name) {
   throw std::invalid_argument("--op: need one of" + known + ", got '" + std::string(name) + "'");
 }
 
-numerics::Format output_format(Op op, numerics::Format input) {
+numerics::Format wide_format(numerics::Format input) {
   using numerics::Format;
-  return (op->one_value_per_row || op->attention) && input != Format::f64 ? Format::f32 : input;
+  return input == Format::f64 ? Format::f64 : Format::f32;
+}
+
+numerics::Format row_format(Op op, numerics::Format input) { return op->wide_rows ? wide_format(input) : input; }
+
+numerics::Format output_format(Op op, numerics::Format input) {
+  return op->one_value_per_row || op->attention ? wide_format(input) : input;
 }
 
 }  // namespace softcheck::proptests

@@ -28,10 +28,14 @@ enum class Role : std::uint32_t {
   labels = SOFTCHECK_ROLE_LABELS,
   class_weights = SOFTCHECK_ROLE_CLASS_WEIGHTS,
   upstream = SOFTCHECK_ROLE_UPSTREAM,
+  sinks = SOFTCHECK_ROLE_SINKS,
+  slopes = SOFTCHECK_ROLE_SLOPES,
+  bias = SOFTCHECK_ROLE_BIAS,
 };
 
-/// How many values an input has beside a matrix of rows: one for each item, or one for each row.
-enum class Extent { items, rows };
+/// How many values of an input or output belong to a row: one for each item, one, or vectors of RowOp::width numbers,
+/// an input's one for each item, an output's one.
+enum class Extent { items, rows, vectors };
 
 /// What a NaN in an input makes NaN: every value of its row, or that of its own item.
 enum class NanReach { row, item };
@@ -49,6 +53,11 @@ struct Attributes {
   double label_smoothing = 0;     // in [0, 1]
   double z_loss = 0;              // >= 0
   std::int64_t ignore_index = 0;  // read where labels are an input
+  bool lse_base2 = false;         // log-sum-exps are log2 sum 2^x
+  // Of attention.
+  std::int64_t window_left_plus_1 = 0, window_right_plus_1 = 0;
+  double softcap = 0;  // >= 0
+  bool causal_top_left = false;
 };
 
 /// The name of a tensor in this role: "logits", "q".
@@ -69,19 +78,27 @@ struct ContractAnswers {
 /// What is fixed of an op.
 struct OpTraits {
   std::string_view name;
-  std::span<const OpInput> inputs;            // in the ABI's order, without the mask
+  std::span<const OpInput> inputs;            // in the ABI's order, without the mask; the first is the drawn row
   std::span<const std::string_view> outputs;  // names, in the ABI's order
+  std::span<const Extent> extents = {};       // of outputs, where there are several of a row
   std::span<const std::string_view> claims;   // on values, the first output's first
   bool attention = false;                     // of queries, keys and values; else of rows
   bool one_value_per_row = false;             // not one for each element
   bool has_theta = true;
   bool adaptive = false;  // beta follows from the entropy (Appendix G)
   bool takes_mask = true;
-  bool takes_infinities = true;  // -inf stands for a masked item, +inf has a limit
+  bool takes_infinities = true;  // -inf stands for a masked item
+  bool has_limit = true;         // and +inf has a limit
+  bool wide_rows = false;        // the drawn row is f32 where the other inputs are of 16 bits
+  bool items_first = false;      // its tensor is (n, rows), vectors' (n, rows, width)
+  bool row_comes_last = false;   // in a call the drawn row comes behind the other inputs
   bool may_be_in_place = false;  // the output may be the first input
   std::uint32_t number = 0;      // the ABI's op; 0: version 1 says it by the plug-in's own knowledge
   ContractAnswers answers = {};
 };
+
+/// Values of all outputs for a row of n items and vectors of so many numbers.
+std::size_t values_of_row(const OpTraits& op, std::size_t n, std::size_t width);
 
 /// An op: one object in proptests/judge/ops/. Nothing outside asks which one it is.
 class OpDefinition {
@@ -103,7 +120,7 @@ class OpDefinition {
 class Op {
  public:
   static const Op softmax, log_softmax, logsumexp, entropy, adaptive_softmax, attention, adaptive_attention,
-      softmax_backward, log_softmax_backward, cross_entropy, cross_entropy_backward;
+      softmax_backward, log_softmax_backward, cross_entropy, cross_entropy_backward, merge_states;
 
   constexpr Op(const OpDefinition& definition) : definition_(&definition) {}  // NOLINT(google-explicit-constructor)
 
@@ -127,6 +144,12 @@ std::string_view to_string(Op op);
 
 /// throws   std::invalid_argument naming the known ops
 Op parse_op(std::string_view name);
+
+/// f64 of f64, f32 of the others: that of values of whole rows.
+numerics::Format wide_format(numerics::Format input);
+
+/// The format of the rows that are drawn for inputs of some format.
+numerics::Format row_format(Op op, numerics::Format input);
 
 /// Format that the ABI gives an output for an input of some format: the input's, but f32 for values of whole rows of
 /// 16-bit inputs. Of attention that of lse and entropy: out always has the input's.

@@ -7,7 +7,7 @@ namespace softcheck::proptests {
 using namespace numerics;
 
 QueryOracles::QueryOracles(const AttentionTask& task, const AttentionRow& row, std::span<const std::size_t> items)
-    : query_(row.query), scale_(row.scale), value_size_(row.value_size), items_(items.size()) {
+    : row_(row), items_(items.size()) {
   if (task.op->adaptive) definition_ = definition_of(task.contract);
   for (const std::size_t j : items) {
     const auto take = [j](std::vector<double>& to, std::span<const double> from, std::size_t size) {
@@ -16,6 +16,8 @@ QueryOracles::QueryOracles(const AttentionTask& task, const AttentionRow& row, s
     };
     take(keys_, row.keys, row.query.size());
     take(values_, row.values, row.value_size);
+    if (row.slope != 0) take(distances_, row.distances, 1);
+    if (!row.bias.empty()) take(bias_, row.bias, 1);
   }
 }
 
@@ -31,8 +33,17 @@ Enclosure QueryOracles::value(AttentionClaim claim, std::size_t column) {
 const AttentionOracle& QueryOracles::now() {
   std::unique_ptr<AttentionOracle>& oracle = oracles_[working_precision()];
   if (!oracle) {
-    const AttentionInputs inputs{
-        .query = query_, .keys = keys_, .values = values_, .value_size = value_size_, .scale = scale_, .items = items_};
+    const AttentionInputs inputs{.query = row_.query,
+                                 .keys = keys_,
+                                 .values = values_,
+                                 .value_size = row_.value_size,
+                                 .scale = row_.scale,
+                                 .items = items_,
+                                 .softcap = row_.softcap,
+                                 .slope = row_.slope,
+                                 .distances = distances_,
+                                 .bias = bias_,
+                                 .sink = row_.sink};
     oracle = std::make_unique<AttentionOracle>(inputs, definition_);
   }
   return *oracle;

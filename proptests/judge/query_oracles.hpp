@@ -19,7 +19,7 @@ enum class AttentionClaim : std::size_t { output, lse, entropy };
 class QueryOracles {
  public:
   /// row    outlives this
-  /// items  the keys that the query sees, at least one; they and their values are finite
+  /// items  the keys that the query sees; they and their values are finite, and there is one or a sink
   QueryOracles(const AttentionTask& task, const AttentionRow& row, std::span<const std::size_t> items);
 
   /// At the working precision.
@@ -28,12 +28,10 @@ class QueryOracles {
  private:
   const numerics::AttentionOracle& now();
 
-  std::span<const double> query_;
-  double scale_;
-  std::size_t value_size_;
+  const AttentionRow& row_;
   std::size_t items_ = 0;
   std::optional<numerics::EntropyDefinition> definition_;
-  std::vector<double> keys_, values_;
+  std::vector<double> keys_, values_, distances_, bias_;
   std::map<unsigned, std::unique_ptr<numerics::AttentionOracle>> oracles_;
   std::map<unsigned, std::vector<numerics::Enclosure>> outputs_;
 };

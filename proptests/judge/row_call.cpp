@@ -28,6 +28,43 @@ TensorPlace place_of(std::optional<numerics::Format> format, const RowMatrixCase
   return place;
 }
 
+// Of vectors, one for each of some dimensions: what the layout of a matrix says of rows and columns is said of vectors
+// and their numbers.
+TensorPlace place_of_vectors(numerics::Format format, std::vector<std::int64_t> shape, std::size_t width,
+                             const MatrixLayout& layout) {
+  TensorPlace place;
+  place.format = format;
+  place.shape = std::move(shape);
+  place.shape.push_back(static_cast<std::int64_t>(width));
+  place.offset = layout.offset;
+  place.against_the_end = layout.against_the_end;
+  if (layout.compact()) return place;
+  constexpr std::int64_t gap = 3;
+  std::int64_t stride = layout.column_stride != 1 ? 2 : 1;
+  for (std::size_t d = place.shape.size(); d-- > 0;) {
+    place.strides.insert(place.strides.begin(), stride);
+    stride = std::max<std::int64_t>(place.shape[d], 1) * stride + gap;
+  }
+  return place;
+}
+
+// (rows, n) becomes (n, rows): the same elements, in the order of the new shape.
+void put_items_first(InputTensor& tensor) {
+  const auto rows = static_cast<std::size_t>(tensor.place.shape[0]),
+             n = static_cast<std::size_t>(tensor.place.shape[1]);
+  std::vector<double> values;
+  values.reserve(tensor.values.size());
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t r = 0; r < rows; ++r) values.push_back(tensor.values[r * n + i]);
+  }
+  std::map<std::size_t, std::uint64_t> patterns;
+  for (const auto& [at, bits] : tensor.patterns) patterns[at % n * rows + at / n] = bits;
+  tensor.values = std::move(values);
+  tensor.patterns = std::move(patterns);
+  std::ranges::reverse(tensor.place.shape);
+  if (!tensor.place.strides.empty()) std::ranges::reverse(tensor.place.strides);
+}
+
 // Any byte but 0 says that an item is there. All come up in a row of 255; in short ones the four that are most often
 // taken for something else.
 double byte_of_visible(std::size_t element) {
@@ -37,9 +74,12 @@ double byte_of_visible(std::size_t element) {
   return static_cast<double>(k < 129 ? k - 1 : k);  // 3 to 127, then 129 to 254
 }
 
-TensorPlace output_place(const RowMatrixCase& matrix, Op op, numerics::Format format) {
+TensorPlace output_place(const RowMatrixCase& matrix, Extent extent, std::size_t width, numerics::Format format) {
+  if (extent == Extent::vectors) {
+    return place_of_vectors(format, {static_cast<std::int64_t>(matrix.rows.size())}, width, matrix.out);
+  }
   TensorPlace place = place_of(format, matrix, matrix.out);
-  if (!op->one_value_per_row) return place;
+  if (extent == Extent::items) return place;
   place.shape.pop_back();
   if (place.strides.empty()) return place;
   place.strides.pop_back();
@@ -50,21 +90,37 @@ TensorPlace output_place(const RowMatrixCase& matrix, Op op, numerics::Format fo
 }
 
 // What stands beside the logits: laid out as a mask would be, of which such an op has none; one value a row compact.
-void add_beside(const RowMatrixCase& matrix, Op op, TensorCall& call) {
+void add_beside(const RowMatrixCase& matrix, Op op, numerics::Format format, TensorCall& call) {
   const std::span<const OpInput> inputs = op->inputs;
+  const std::size_t rows = matrix.rows.size(), width = op.rows().width(matrix.columns, matrix.beside);
   std::vector<std::vector<double>> values(inputs.size());
-  for (std::size_t r = 0; r < matrix.rows.size(); ++r) {
-    const std::vector<std::vector<double>> of_row = inputs_of(matrix, op, r);
+  std::vector<std::vector<double>> vectors(rows);  // of a row, item by item
+  for (std::size_t r = 0; r < rows; ++r) {
+    std::vector<std::vector<double>> of_row = inputs_of(matrix, op, format, r);
     for (std::size_t k = 0; k < inputs.size(); ++k) {
-      values[k].insert(values[k].end(), of_row[k].begin(), of_row[k].end());
+      if (inputs[k].extent == Extent::vectors) {
+        vectors[r] = std::move(of_row[k]);
+      } else {
+        values[k].insert(values[k].end(), of_row[k].begin(), of_row[k].end());
+      }
     }
   }
   call.inputs[0].values = std::move(values[0]);
   for (std::size_t k = 1; k < inputs.size(); ++k) {
-    TensorPlace place = place_of(matrix.format, matrix, matrix.visible);
+    TensorPlace place = place_of(format, matrix, matrix.visible);
     if (inputs[k].extent == Extent::rows) {
-      place = place_of(matrix.format, matrix, {});
+      place = place_of(format, matrix, {});
       place.shape.pop_back();
+    }
+    if (inputs[k].extent == Extent::vectors) {
+      place = place_of_vectors(format, {static_cast<std::int64_t>(matrix.columns), static_cast<std::int64_t>(rows)},
+                               width, matrix.visible);
+      for (std::size_t i = 0; i < matrix.columns; ++i) {
+        for (const std::vector<double>& row : vectors) {
+          const auto begin = row.begin() + static_cast<std::ptrdiff_t>(i * width);
+          values[k].insert(values[k].end(), begin, begin + static_cast<std::ptrdiff_t>(width));
+        }
+      }
     }
     if (inputs[k].is_index) {
       place.format.reset();
@@ -82,11 +138,27 @@ std::size_t special_input(const RowMatrixCase& matrix, Op op, std::size_t row) {
   return has_second && beside_of_row(matrix.beside, row) / 64 % 2 == 1 ? 1 : 0;
 }
 
-std::vector<std::vector<double>> inputs_of(const RowMatrixCase& matrix, Op op, std::size_t row) {
-  return op.rows().input_values(matrix.format, matrix.rows[row].expand(), beside_of_row(matrix.beside, row));
+std::vector<std::vector<double>> inputs_of(const RowMatrixCase& matrix, Op op, numerics::Format input,
+                                           std::size_t row) {
+  return op.rows().input_values(input, matrix.rows[row].expand(), beside_of_row(matrix.beside, row));
 }
 
-TensorCall call_of(const RowMatrixCase& matrix, Op op, numerics::Format output, const CallForm& form) {
+std::vector<double> by_row(const std::vector<std::vector<double>>& outputs, std::size_t rows) {
+  if (outputs.size() == 1 || rows == 0) return outputs[0];
+  std::vector<double> result;
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (const std::vector<double>& output : outputs) {
+      const std::size_t each = output.size() / rows;
+      const std::span<const double> row = std::span(output).subspan(r * each, each);
+      result.insert(result.end(), row.begin(), row.end());
+    }
+  }
+  return result;
+}
+
+InputTensor& drawn_rows(TensorCall& call, Op op) { return call.inputs[op->row_comes_last ? op->inputs.size() - 1 : 0]; }
+
+TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& formats, const CallForm& form) {
   const double largest = numerics::properties(matrix.format).largest;
   const std::array<double, 4> wild{nan, largest, infinity, -largest}, tame{largest, -largest, largest, -largest};
   const std::array<double, 4>& junk = form.finite ? tame : wild;
@@ -112,11 +184,16 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, numerics::Format output, 
     call.op = op->number;
     for (const OpInput& input : op->inputs) call.roles.push_back(input.role);
     call.attributes = op.rows().attributes(matrix.beside);
-    add_beside(matrix, op, call);
+    add_beside(matrix, op, formats.input, call);
   }
   for (const SpecialLogit& one : matrix.specials) {
     InputTensor& input = call.inputs[special_input(matrix, op, one.row)];
     input.patterns[one.row * matrix.columns + one.item] = one.bits;
+  }
+  if (op->items_first) put_items_first(call.inputs[0]);
+  if (op->row_comes_last) {
+    std::rotate(call.inputs.begin(), call.inputs.begin() + 1, call.inputs.end());
+    std::rotate(call.roles.begin(), call.roles.begin() + 1, call.roles.end());
   }
   if (matrix.mask != MaskUse::none) {
     call.inputs.push_back({place_of(std::nullopt, matrix, matrix.visible), std::move(visible), {}});
@@ -124,9 +201,16 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, numerics::Format output, 
   for (InputTensor& input : call.inputs) input.place.alignment = form.alignment;
   if (form.in_place) {
     call.outputs.push_back({call.inputs[0].place, 0});
-  } else {
-    call.outputs.push_back({output_place(matrix, op, output), std::nullopt});
-    call.outputs[0].place.alignment = form.alignment;
+    return call;
+  }
+  const Extent only[] = {op->one_value_per_row ? Extent::rows : Extent::items};
+  const std::span<const Extent> extents = op->extents.empty() ? std::span<const Extent>(only) : op->extents;
+  const std::size_t width = op.rows().width(matrix.columns, matrix.beside);
+  for (const Extent extent : extents) {
+    const bool beside_others = extent == Extent::rows && extents.size() > 1;
+    const numerics::Format format = beside_others ? wide_format(formats.input) : formats.output;
+    call.outputs.push_back({output_place(matrix, extent, width, format), std::nullopt});
+    call.outputs.back().place.alignment = form.alignment;
   }
   return call;
 }
@@ -137,8 +221,9 @@ bool has_labels(Op op) {
 
 CallTraits traits_of(const RowMatrixCase& matrix, Op op) {
   CallTraits traits = traits_of(matrix);
-  if (!has_labels(op)) return traits;
   const Attributes attributes = op.rows().attributes(matrix.beside);
+  traits.lse_base2 = attributes.lse_base2;
+  if (!has_labels(op)) return traits;
   traits.label_smoothing = attributes.label_smoothing;
   traits.z_loss = attributes.z_loss;
   traits.ignore_index = attributes.ignore_index;

@@ -18,17 +18,29 @@ struct CallForm {
   bool finite = false;        // behind a mask lie the largest numbers alone
 };
 
+/// The dtypes of a call.
+struct CallFormats {
+  numerics::Format input;   // of all but the drawn rows (row_format) and integers
+  numerics::Format output;  // of all outputs but values of whole rows beside others
+};
+
 /// The call that passes a matrix of logits to a kernel. Masked items hold NaN, infinities and the largest numbers, as
 /// an unwritten cache may. Any nonzero byte marks a visible item.
-///
-TensorCall call_of(const RowMatrixCase& matrix, Op op, numerics::Format output, const CallForm& form = {});
+TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& formats, const CallForm& form = {});
+/// The rows of a call of the op.
+InputTensor& drawn_rows(TensorCall& call, Op op);
 
 /// The input in which a row's NaN or +inf stands: the first, or of every second row the second, where that has as many
 /// numbers.
 std::size_t special_input(const RowMatrixCase& matrix, Op op, std::size_t row);
 
+/// The values of all outputs, those of each row side by side.
+std::vector<double> by_row(const std::vector<std::vector<double>>& outputs, std::size_t rows);
+
 /// The values of all inputs of the op for one row, the first input's first.
-std::vector<std::vector<double>> inputs_of(const RowMatrixCase& matrix, Op op, std::size_t row);
+///
+/// input    the format of those beside the row
+std::vector<std::vector<double>> inputs_of(const RowMatrixCase& matrix, Op op, numerics::Format input, std::size_t row);
 
 /// Is the op a loss or its gradient, which have attributes?
 bool has_labels(Op op);

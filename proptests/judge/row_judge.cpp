@@ -16,12 +16,17 @@ namespace {
 
 using namespace numerics;
 
-bool is_masked_value(const RowOp& op, MaskedRows masked, double value) {
-  const auto same = [&](double due) { return value == due && std::signbit(value) == std::signbit(due); };
-  if (!op.traits.answers.masked_rows) return same(op.nothing());
+// Are equal items something that a row with nothing visible may be judged as?
+bool may_be_uniform(const RowOp& op) { return op.traits.answers.masked_rows && op.traits.inputs.size() == 1; }
+
+// Value i of count.
+bool is_masked_value(const RowOp& op, MaskedRows masked, double value, std::size_t i, std::size_t count) {
+  const double due = op.nothing_at(i, count);
+  const bool same = value == due && std::signbit(value) == std::signbit(due);
+  if (!op.has_masked_value(i, count)) return same;
   if (masked == MaskedRows::nan) return std::isnan(value);
-  if (masked == MaskedRows::uniform) return op.traits.one_value_per_row && same(op.nothing());
-  return same(op.nothing());
+  if (masked == MaskedRows::uniform && may_be_uniform(op)) return op.traits.one_value_per_row && same;
+  return same;
 }
 
 // As many claims as are broken by a row that stands for the uniform one: judged as the row of zeros would be.
@@ -37,9 +42,11 @@ std::size_t not_uniform(const RowOp& op, const JudgedRow& row) {
 // value that is not so.
 void judge_masked_row(const RowOp& op, const JudgedRow& row, RowVerdicts& verdicts) {
   const MaskedRows masked = row.contract.masked;
-  auto wrong = std::ranges::find_if(row.got, [&](double value) { return !is_masked_value(op, masked, value); });
-  const bool may_be_uniform = masked == MaskedRows::uniform && op.traits.answers.masked_rows && !row.logits.empty();
-  if (wrong != row.got.end() && may_be_uniform && not_uniform(op, row) == 0) wrong = row.got.end();
+  const std::size_t count = row.got.size();
+  auto wrong = row.got.begin();
+  for (std::size_t i = 0; i < count && is_masked_value(op, masked, *wrong, i, count); ++i) ++wrong;
+  const bool uniform = masked == MaskedRows::uniform && may_be_uniform(op) && !row.logits.empty();
+  if (wrong != row.got.end() && uniform && not_uniform(op, row) == 0) wrong = row.got.end();
   const bool right = wrong == row.got.end();
   const double shown = row.got.empty() ? 0 : right ? row.got[0] : *wrong;
   verdicts.findings.push_back({"kernel.masked_row",
@@ -70,7 +77,11 @@ RowVerdicts judge_values(Op op, const Contract& contract, std::span<const double
                          const Attributes& attributes) {
   const FpEnvironmentGuard environment;
   const RowOp& rows = op.rows();
-  const std::size_t expected = op->one_value_per_row ? 1 : logits.size();
+  const std::size_t n = logits.size();
+  // The vectors of an input say how many numbers an output's have; there is none beside no items.
+  const bool unknown = n == 0 && !op->extents.empty();
+  const std::size_t width = beside.empty() || n == 0 ? 0 : beside[0].size() / n;
+  const std::size_t expected = unknown ? got.size() : values_of_row(*op.operator->(), n, width);
   if (got.size() != expected) {
     throw std::invalid_argument("judge_row: need " + std::to_string(expected) + " values, got " +
                                 std::to_string(got.size()));

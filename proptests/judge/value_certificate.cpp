@@ -50,7 +50,8 @@ double ValueFinding::share() const {
   return threshold > 0 ? error / threshold : decision == Decision::proved ? 0 : infinity;
 }
 
-Certificate certificate_of(const ValueFinding& finding, Asked asked, Format output) {
+Certificate certificate_of(const ValueFinding& finding, Asked asked, Format usual) {
+  const Format output = finding.format.value_or(usual);
   Certificate result;
   result.claim = finding.claim;
   result.verdict = verdict_of(finding.decision);

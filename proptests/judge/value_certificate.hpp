@@ -42,6 +42,7 @@ struct ValueFinding {
   ErrorSums errors;           // of all elements
   bool by_identity = false;   // right or wrong by what it is (NaN, infinity, zero): there is no threshold
   std::string_view reason{};  // a literal: which rule a value broke that no threshold excuses
+  std::optional<numerics::Format> format{};  // of the output, where it is not the contract's
 
   /// |got - expected| / threshold; infinite where got is no number or nothing may differ and does.
   double share() const;
@@ -49,6 +50,8 @@ struct ValueFinding {
 
 /// |got - expected| <= threshold with the verdict that was found already: the sides are there to be read. The evidence
 /// has the item, what was expected and got, and the error in ulps of the output's format at the exact value.
+///
+/// output   the contract's
 numerics::Certificate certificate_of(const ValueFinding& finding, Asked asked, numerics::Format output);
 
 /// An infinite value of the right sign where the true one, or one that a finite threshold allows, rounds to infinity in

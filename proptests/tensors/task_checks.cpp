@@ -92,6 +92,10 @@ void require_task(const TensorTask& task) {
     throw std::invalid_argument("op: need one whose inputs are numbers, got " + std::string(to_string(task.op)) +
                                 ": judge the kernel itself");
   }
+  if (!task.op->extents.empty()) {
+    throw std::invalid_argument("op: need one with a single output for each row, got " +
+                                std::string(to_string(task.op)) + ": judge the kernel itself");
+  }
   const std::size_t own = own_inputs(task.op);
   if (task.inputs.size() != own && !(task.op->takes_mask && task.inputs.size() == own + 1)) {
     throw std::invalid_argument("inputs: need " + names_of(task.op) +

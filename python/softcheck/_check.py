@@ -11,15 +11,20 @@ import numpy as np
 
 from . import _arrays, _library
 from ._function import (
+    ATTENTION_ATTRIBUTES,
     ATTENTION_OPS,
+    ATTENTION_WORDS,
     ATTRIBUTES,
     LOSS_OPS,
+    MERGE_ATTRIBUTES,
+    MERGE_OPS,
     PARAMETERS,
     ROW_VALUE_OPS,
     Adapter,
     ForkedCall,
     Request,
     parameters_of,
+    parameters_of_op,
     require_op,
     words_of,
 )
@@ -73,7 +78,11 @@ def _adapter(
         taken = {name: own for name, own in parameters_of(function, op).items() if name != "out"}
     else:
         taken = dict(takes) if isinstance(takes, Mapping) else {name: name for name in takes}
-        known = [name for name in PARAMETERS if op in LOSS_OPS or name not in ATTRIBUTES]
+        known = [
+            name
+            for name in PARAMETERS
+            if name in parameters_of_op(op) or name not in (*ATTRIBUTES, *MERGE_ATTRIBUTES, *ATTENTION_ATTRIBUTES)
+        ]
         unknown = [name for name in taken if name not in known]
         if unknown:
             raise UsageError(f"takes: need names among {', '.join(known)}, got {unknown[0]!r}")
@@ -81,7 +90,7 @@ def _adapter(
         taken.setdefault("out", "out")
     if "out" in taken and library not in ("numpy", "torch"):
         raise UsageError(f"out: need arrays over the judge's memory, numpy or torch, got {library}")
-    return Adapter(function, op, library, taken, outputs, tuple(refuses), device)
+    return Adapter(function, op, library, taken, 2 if op in MERGE_OPS else outputs, tuple(refuses), device)
 
 
 def _domain(adapter: Adapter, domain: str | None, strides: bool) -> str:
@@ -96,9 +105,18 @@ def _domain(adapter: Adapter, domain: str | None, strides: bool) -> str:
             implied.append("scale=1/sqrt(dim)")
         if "causal" not in adapter.takes:
             implied.append("nocausal")
+        named = {word.split("=")[0] for word in given}
+        implied += [
+            word for name, word in ATTENTION_WORDS.items() if name in adapter.takes and word.split("=")[0] not in named
+        ]
+        adapter.top_left = "causal=top-left" in given
     if adapter.op in LOSS_OPS:
         without = {"label_smoothing": "nosmoothing", "z_loss": "nozloss", "ignore_index": "ignore=-100"}
         implied += [word for name, word in without.items() if name not in adapter.takes]
+    if adapter.op in MERGE_OPS and "lse_base2" not in adapter.takes:
+        adapter.base_2 = "base=2" in given
+        if not adapter.base_2:
+            implied.append("base=e")
     if "mask" not in adapter.takes:
         implied.append("nomask")
     if not strides:
@@ -234,7 +252,12 @@ def _warm_up(adapter: Adapter, dtype: str) -> None:
     if adapter.op in LOSS_OPS:
         inputs[1] = (np.zeros(4, np.int64), "i64")
         inputs[2:] = [(np.ones(4, kind), dtype) for _ in inputs[2:]]
-    request = Request(inputs, None, [(output, dtype)], 1.0, 0.25, False, dict(ATTRIBUTES))
+    results = [(output, dtype)]
+    if adapter.op in MERGE_OPS:  # two parts of four rows
+        wide = "f64" if dtype == "f64" else "f32"
+        inputs = [(np.zeros((2, 4, 16), kind), dtype), (np.zeros((2, 4), _arrays.bits_dtype(wide)), wide)]
+        results = [(np.zeros((4, 16), kind), dtype), (np.zeros(4, _arrays.bits_dtype(wide)), wide)]
+    request = Request(inputs, None, results, 1.0, 0.25, False, {**ATTRIBUTES, **MERGE_ATTRIBUTES})
     with contextlib.suppress(Exception):  # what it raises, the judgement will show
         adapter.answer(request)
 
@@ -274,11 +297,13 @@ def check(
 
     function    of arrays: (rows, n) logits for the softmax family, which it treats along the last axis; for its
                 gradients the saved output and its upstream gradient, each (rows, n); for cross-entropy logits (rows, V)
-                and labels (rows) of int32 or int64, and for its gradient also upstream (rows); for attention q, k, v of
-                (batch, heads, length, dim). It returns an array of the same dtype, or with out=True fills
+                and labels (rows) of int32 or int64, and for its gradient also upstream (rows); for merge_states the
+                parts' out (parts, rows, dim) and lse (parts, rows), to out (rows, dim) and lse (rows); for attention
+                q, k, v of (batch, heads, length, dim). It returns an array of the same dtype, or with out=True fills
                 the one that it is given as out. Or "LIB:SYMBOL" of a C plug-in.
     op          "softmax", "log_softmax", "logsumexp", "entropy", "adaptive_softmax", "softmax_backward",
-                "log_softmax_backward", "cross_entropy", "cross_entropy_backward", "attention", "adaptive_attention"
+                "log_softmax_backward", "cross_entropy", "cross_entropy_backward", "merge_states", "attention",
+                "adaptive_attention"
     dtype       of the arrays: "float64", "float32", "float16", "bfloat16", or a library's own
     contract    what the kernel promises of its arithmetic: "acc=f32 exp=2ulp sum=tree masked=zero"
     domain      the calls that it is made for: "n=16k n<=8192"; inside it is judged fully. theta=1, nomask and the like
@@ -292,9 +317,12 @@ def check(
     arrays      what the function takes: "numpy", "torch", "jax", "mlx", "tensorflow", "cupy"; by default the library
                 of dtype or of the function itself, else numpy
     takes       which of mask (bool, True = visible), theta, scale, causal and out, and of a loss label_smoothing, z_loss
-                and ignore_index (-100 where it is not taken), the function takes, as names or as
+                and ignore_index (-100 where it is not taken), of merge_states lse_base2 (False where it is not taken,
+                unless the domain says base=2), and of attention window ((left, right), keys beside its
+                own that a query sees, -1 for all), softcap (0: none), sinks and alibi_slopes ((heads) or None), bias
+                ((batch, heads or 1, queries, keys) or None) and causal_top_left, the function takes, as names or as
                 {"mask": "attn_mask"}; by default those that its signature has
-    outputs     arrays that it returns: attention's lse and entropy follow out
+    outputs     arrays that it returns: attention's lse and entropy follow out; two of merge_states
     strides     whether views with strides are tried; else all arrays are compact
     refuses     exceptions by which it refuses a call; any other is a crash
     shapes      "few": at most 40 shapes in all, for a function that is compiled anew for each; lengths that the domain

@@ -19,6 +19,7 @@ _LOGITS = ("logits",)
 _GRADIENT = ("saved", "out_gradient")
 _LOSS = ("logits", "labels")
 _LOSS_GRADIENT = ("logits", "labels", "upstream")
+_PARTS = ("out", "lse")
 _ATTENTION = ("q", "k", "v")
 INPUTS = {
     "softmax": _LOGITS,
@@ -30,6 +31,7 @@ INPUTS = {
     "log_softmax_backward": _GRADIENT,
     "cross_entropy": _LOSS,
     "cross_entropy_backward": _LOSS_GRADIENT,
+    "merge_states": _PARTS,
     "attention": _ATTENTION,
     "adaptive_attention": _ATTENTION,
 }
@@ -40,13 +42,36 @@ ATTENTION_OPS = tuple(op for op in OPS if INPUTS[op] == _ATTENTION)
 ROW_OPS = tuple(op for op in OPS if op not in ATTENTION_OPS)
 GRADIENT_OPS = tuple(op for op in OPS if INPUTS[op] == _GRADIENT)
 LOSS_OPS = tuple(op for op in OPS if INPUTS[op][0:2] == _LOSS)
+MERGE_OPS = tuple(op for op in OPS if INPUTS[op] == _PARTS)
+"""Ops that return an array of vectors and one of log-sum-exps."""
 ROW_VALUE_OPS = ("logsumexp", "entropy", "cross_entropy")
 """Ops with one value for each row."""
 
 # What a function may take beside its arrays, by softcheck's names.
 ATTRIBUTES = {"label_smoothing": 0.0, "z_loss": 0.0, "ignore_index": -100}
 """Of losses; with the values of a function that does not take them."""
-PARAMETERS = ("mask", "theta", "scale", "causal", "out", *ATTRIBUTES)
+ATTENTION_ATTRIBUTES: dict[str, Any] = {
+    "window": (-1, -1),
+    "softcap": 0.0,
+    "sinks": None,
+    "alibi_slopes": None,
+    "bias": None,
+    "causal_top_left": False,
+}
+"""Of attention; with the values of a call that has none."""
+MERGE_ATTRIBUTES = {"lse_base2": False}
+"""Of merges; with the value of a function that does not take it."""
+ATTENTION_WORDS = {
+    "window": "window",
+    "softcap": "softcap",
+    "sinks": "sinks",
+    "alibi_slopes": "alibi",
+    "bias": "bias",
+    "causal_top_left": "causal=either",
+}
+"""The domain's words by which calls have them."""
+_TENSORS = ("sinks", "alibi_slopes", "bias")
+PARAMETERS = ("mask", "theta", "scale", "causal", "out", *ATTRIBUTES, *MERGE_ATTRIBUTES, *ATTENTION_ATTRIBUTES)
 
 _NAMES = {(2, 64): "f64", (2, 32): "f32", (2, 16): "f16", (4, 16): "bf16", (0, 32): "i32", (0, 64): "i64"}
 
@@ -82,14 +107,15 @@ class Request:
     theta: float
     scale: float
     causal: bool
-    attributes: dict[str, float | int] = field(default_factory=dict)
+    attributes: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, call: _library.Call, own_inputs: int) -> Request:
         inputs = [_bits_of(call.inputs[i].contents) for i in range(call.n_inputs)]
-        mask = inputs[own_inputs][0] if len(inputs) > own_inputs else None
+        behind = dict(zip(_library.names_behind(call, own_inputs), inputs[own_inputs:]))
+        mask = behind.pop("mask")[0] if "mask" in behind else None
         outputs = [_bits_of(call.outputs[i].contents) for i in range(call.n_outputs)]
-        attributes = _library.attributes_of(call)
+        attributes = {**_library.attributes_of(call), **behind}
         return cls(inputs[:own_inputs], mask, outputs, call.theta, call.scale, bool(call.causal), attributes)
 
     def copied(self) -> Request:
@@ -101,7 +127,10 @@ class Request:
             self.theta,
             self.scale,
             self.causal,
-            self.attributes,
+            {
+                name: (value[0].copy(), value[1]) if name in _TENSORS else value
+                for name, value in self.attributes.items()
+            },
         )
 
 
@@ -120,6 +149,8 @@ class Adapter:
     takes    softcheck's names of PARAMETERS to the function's own; one that it lacks is not asked of it
     outputs  how many arrays it returns: attention's lse and entropy follow out
     refuses  exceptions that refuse a call; all others are crashes
+    top_left causality always aligns the first query with the first key
+    base_2   log-sum-exps are of base 2 where the function is not told which they are
     """
 
     function: Callable[..., Any]
@@ -129,6 +160,8 @@ class Adapter:
     outputs: int = 1
     refuses: tuple[type[BaseException], ...] = ()
     device: str | None = None
+    top_left: bool = False
+    base_2: bool = False
 
     @property
     def own_inputs(self) -> int:
@@ -150,9 +183,13 @@ class Adapter:
         for name in ("theta", "scale", "causal"):
             if name in self.takes:
                 keywords[self.takes[name]] = getattr(request, name)
-        for name in ATTRIBUTES:
+        for name in (*ATTRIBUTES, *MERGE_ATTRIBUTES):
             if name in self.takes:
                 keywords[self.takes[name]] = request.attributes[name]
+        for name, usual in ATTENTION_ATTRIBUTES.items():
+            if name in self.takes:
+                value = request.attributes.get(name, usual)
+                keywords[self.takes[name]] = self._array(*value) if name in _TENSORS and value is not None else value
         if "out" in self.takes:
             outs = [self._array(array, dtype) for array, dtype in request.outputs]
             keywords[self.takes["out"]] = outs[0] if len(outs) == 1 else tuple(outs)
@@ -176,6 +213,14 @@ class Adapter:
         }
         if self.op in LOSS_OPS:
             needs |= {name: request.attributes[name] != usual for name, usual in ATTRIBUTES.items()}
+        if self.op in MERGE_OPS:
+            needs["lse_base2"] = request.attributes["lse_base2"] != self.base_2
+        if self.op in ATTENTION_OPS:
+            needs |= {
+                name: name in request.attributes and (name in _TENSORS or request.attributes[name] != usual)
+                for name, usual in ATTENTION_ATTRIBUTES.items()
+            }
+            needs["causal_top_left"] = needs["causal_top_left"] and not self.top_left
         return any(needed and name not in self.takes for name, needed in needs.items())
 
     def _array(self, array: np.ndarray, dtype: str) -> Any:
@@ -217,6 +262,10 @@ def parameters_of_op(op: str) -> tuple[str, ...]:
         return ("out",)
     if op in LOSS_OPS:
         return ("out", *ATTRIBUTES)
+    if op in MERGE_OPS:
+        return tuple(MERGE_ATTRIBUTES)
+    if op == "attention":
+        return ("mask", "theta", "scale", "causal", "out", *ATTENTION_ATTRIBUTES)
     if op in ATTENTION_OPS:
         return ("mask", "theta", "scale", "causal", "out")
     return ("mask", "theta", "out")

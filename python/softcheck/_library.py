@@ -92,12 +92,27 @@ class Call2(ctypes.Structure):
     ]
 
 
-def attributes_of(call: Call) -> dict[str, float | int]:
-    """The attributes of a call of version 2 that losses have; none of a call of version 1."""
+_ROLES = {1: "mask", 13: "sinks", 14: "alibi_slopes", 15: "bias"}
+
+
+def attributes_of(call: Call) -> dict[str, Any]:
+    """The attributes of a call of version 2, those of losses, of merges and of attention; none of a call of version 1."""
     if call.abi_version != 2:
         return {}
     attributes = ctypes.cast(ctypes.pointer(call), ctypes.POINTER(Call2)).contents.attributes.contents
-    return {name: getattr(attributes, name) for name in ("label_smoothing", "z_loss", "ignore_index")}
+    found = {name: getattr(attributes, name) for name in ("label_smoothing", "z_loss", "ignore_index", "softcap")}
+    found["window"] = (attributes.window_left_plus_1 - 1, attributes.window_right_plus_1 - 1)
+    found["causal_top_left"] = bool(attributes.causal_top_left)
+    found["lse_base2"] = bool(attributes.lse_base2)
+    return found
+
+
+def names_behind(call: Call, own_inputs: int) -> list[str]:
+    """What the inputs behind the op's own are: "mask", or the names of version 2."""
+    if call.abi_version != 2:
+        return ["mask"] * (call.n_inputs - own_inputs)
+    roles = ctypes.cast(ctypes.pointer(call), ctypes.POINTER(Call2)).contents.input_roles
+    return [_ROLES[roles[i]] for i in range(own_inputs, call.n_inputs)]
 
 
 FUNCTION = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.POINTER(Call), ctypes.c_void_p)

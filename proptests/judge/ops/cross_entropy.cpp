@@ -12,6 +12,7 @@
 #include "numerics/upper_bound.hpp"
 #include "proptests/judge/judged_row.hpp"
 #include "proptests/judge/ops/gradient_inputs.hpp"
+#include "proptests/judge/ops/last_item.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
 
 namespace softcheck::proptests {
@@ -234,7 +235,7 @@ class LossGradientElements final : public RowElements {
   std::string_view claim() const override { return claim_; }
   Enclosure value(std::size_t j) override { return oracles_.now().gradient(j, Enclosure(upstream_)); }
   Quick quick(std::size_t j) override {
-    const Difference of = difference(j);
+    const Difference& of = difference(j);
     return {upstream_ * of.value,
             std::fabs(static_cast<long double>(upstream_)) * (of.error + epsilon * std::fabs(of.value)) + 0x1p-1070L};
   }
@@ -243,7 +244,7 @@ class LossGradientElements final : public RowElements {
   }
   bool overflows(std::size_t) override { return !promised; }
   double metric(std::size_t j, double) override {
-    const Difference of = difference(j);
+    const Difference& of = difference(j);
     return upper(UpperBound(std::fabs(upstream_)) * terms_.at_most(of.magnitude));
   }
   bool is_vacuous(std::size_t j, double metric) override {
@@ -255,7 +256,10 @@ class LossGradientElements final : public RowElements {
   struct Difference {
     long double coefficient, subtrahend, value, magnitude, error;
   };
-  Difference difference(std::size_t j) const {
+  const Difference& difference(std::size_t j) const {
+    return last_.of(j, [this](std::size_t k) { return computed_difference(k); });
+  }
+  Difference computed_difference(std::size_t j) const {
     const long double s = terms_.options().label_smoothing, z = terms_.options().z_loss;
     Difference of{};
     of.coefficient = std::exp(-terms_.negative_log(j));
@@ -264,12 +268,12 @@ class LossGradientElements final : public RowElements {
     of.value = alpha * of.coefficient - of.subtrahend;
     of.magnitude = std::fabs(alpha) * of.coefficient + of.subtrahend;
     // The least long double stands for a coefficient that vanishes.
-    of.error = of.magnitude * (terms_.coefficient_error(j) + 4 * epsilon) +
+    of.error = std::fabs(alpha) * of.coefficient * terms_.coefficient_error(j) + 4 * epsilon * of.magnitude +
                2 * z * terms_.logsumexp_error() * of.coefficient + 0x1p-1070L;
     return of;
   }
   CrossEntropyElement<UpperBound> element(std::size_t j) const {
-    const Difference of = difference(j);
+    const Difference& of = difference(j);
     CrossEntropyElement<UpperBound> element;
     element.coefficient = terms_.at_most(of.coefficient * (1 + terms_.coefficient_error(j)) + 0x1p-1070L);
     element.deviation = terms_.at_most(terms_.deviation(j));
@@ -281,6 +285,7 @@ class LossGradientElements final : public RowElements {
   std::string_view claim_;
   Terms terms_;
   double upstream_;
+  mutable LastItem<Difference> last_;
   CrossEntropyGradientThreshold<UpperBound> threshold_, plain_;
   OracleLadder<CrossEntropyOracle> oracles_;
 };

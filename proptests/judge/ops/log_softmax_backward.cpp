@@ -8,6 +8,7 @@
 #include "numerics/special_values.hpp"
 #include "numerics/upper_bound.hpp"
 #include "proptests/judge/ops/gradient_inputs.hpp"
+#include "proptests/judge/ops/last_item.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
 
 namespace softcheck::proptests {
@@ -64,14 +65,17 @@ class LogSoftmaxBackwardElements : public RowElements {
     return UpperBound(std::nextafter(std::nextafter(std::exp(y_[i]), infinity), infinity));
   }
   UpperBound upstream(std::size_t i) const { return UpperBound(std::fabs(g_[i])); }
-  ScalarThreshold<UpperBound> element(std::size_t i) {
-    return threshold_.element(power(i), UpperBound(std::fabs(y_[i])), upstream(i), size_of(quick(i)));
+  const ScalarThreshold<UpperBound>& element(std::size_t i) {
+    return last_.of(i, [this](std::size_t j) {
+      return threshold_.element(power(j), UpperBound(std::fabs(y_[j])), upstream(j), size_of(quick(j)));
+    });
   }
 
   std::vector<double> y_;
   std::span<const double> g_;
   LongSum total_;
   LogSoftmaxGradientThreshold<UpperBound> threshold_;
+  LastItem<ScalarThreshold<UpperBound>> last_;
   OracleLadder<LogSoftmaxGradientOracle> oracles_;
 };
 

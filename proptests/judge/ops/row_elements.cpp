@@ -23,8 +23,8 @@ Decision decide(double got, double threshold, Value&& value) {
 }
 
 // What no threshold excuses: the first value that is not so.
-std::optional<ValueFinding> broken_rule(const RowOp& op, const JudgedRow& row, RowElements& elements) {
-  if (op.traits.one_value_per_row) return std::nullopt;
+std::optional<ValueFinding> broken_rule(const RowOp& op, Extent extent, const JudgedRow& row, RowElements& elements) {
+  if (extent != Extent::items) return std::nullopt;
   // Of a row whose log-sum-exp overflows not even a masked item's value is promised.
   if (elements.promised) {
     if (auto found = masked_item_that_is_not(op.nothing(), elements.claim(), row)) return found;
@@ -72,9 +72,10 @@ Quick quick_of(const Enclosure& exact) {
   return {middle, abs(exact - of_middle).upper_double() + 0x1p-1074L};
 }
 
-void judge_elements(const RowOp& op, const JudgedRow& row, RowElements& elements, RowVerdicts& verdicts) {
+void judge_elements(const RowOp& op, Extent extent, const JudgedRow& row, RowElements& elements,
+                    RowVerdicts& verdicts) {
   verdicts.vacuity.add_row(!elements.promised, elements.resolved);
-  if (const auto found = broken_rule(op, row, elements)) {
+  if (const auto found = broken_rule(op, extent, row, elements)) {
     verdicts.findings.push_back(*found);
     return;
   }
@@ -82,7 +83,7 @@ void judge_elements(const RowOp& op, const JudgedRow& row, RowElements& elements
   double most_used = 0;
   std::optional<std::size_t> shown;
   for (std::size_t i = 0; i < row.got.size(); ++i) {
-    if (!op.traits.one_value_per_row && !std::isfinite(row.logits[i])) continue;
+    if (extent == Extent::items && !std::isfinite(row.logits[i])) continue;
     const Quick quick = elements.quick(i);
     const double allowed = elements.threshold(i), got = row.got[i];
     const auto exact = static_cast<double>(quick.value);
@@ -111,11 +112,13 @@ void judge_elements(const RowOp& op, const JudgedRow& row, RowElements& elements
   const PrecisionScope precision(113);
   worst.got = row.got[*shown];
   worst.threshold = elements.threshold(*shown);
-  // What is shown of a row that passes need not be closer than its verdict was.
+  // What is shown of a row that passes need not be closer than its verdict was, unless it would look like a violation.
   const Quick quick = elements.quick(*shown);
-  const bool close = worst.decision == Decision::proved && quick.error * 16 <= worst.threshold;
+  const bool close = worst.decision == Decision::proved && quick.error * 16 <= worst.threshold &&
+                     quick.within(worst.threshold, worst.got) == Decision::proved;
   worst.expected = close ? enclosed(quick) : elements.value(*shown);
-  if (!op.traits.one_value_per_row) worst.item = shown;
+  if (extent != Extent::rows) worst.item = shown;
+  worst.format = row.contract.output;
   verdicts.findings.push_back(std::move(worst));
 }
 

@@ -60,9 +60,11 @@ class RowElements {
   RowElements() = default;
 };
 
-/// A claim over the elements of a row: all decided, the worst one shown. Elements of logits of -inf must be
-/// op.nothing().
-void judge_elements(const RowOp& op, const JudgedRow& row, RowElements& elements, RowVerdicts& verdicts);
+/// A claim over the values of an output's row: all decided, the worst one shown. Those of items whose logit is -inf
+/// must be op.nothing().
+///
+/// extent   of the output that row.got has the values of
+void judge_elements(const RowOp& op, Extent extent, const JudgedRow& row, RowElements& elements, RowVerdicts& verdicts);
 
 /// Are the ends, rounded to doubles, at most four doubles apart? As good as a caller can ask for.
 bool is_narrow(const numerics::Enclosure& value);

@@ -15,6 +15,10 @@ std::vector<std::vector<double>> RowOp::input_values(Format, std::span<const dou
   return {{logits.begin(), logits.end()}};
 }
 
+std::size_t RowOp::values(std::size_t n, std::uint64_t beside) const {
+  return values_of_row(traits, n, width(n, beside));
+}
+
 std::unique_ptr<RowElements> RowOp::elements(const RowInputs&) const {
   throw std::logic_error(std::string(traits.name) +
                          ": need an op that gives its elements, or overrides what uses them");
@@ -23,7 +27,7 @@ std::unique_ptr<RowElements> RowOp::elements(const RowInputs&) const {
 void RowOp::judge(const JudgedRow& row, RowVerdicts& verdicts) const {
   const PrecisionScope precision(113);
   const std::unique_ptr<RowElements> of = elements(row);
-  judge_elements(*this, row, *of, verdicts);
+  judge_elements(*this, traits.one_value_per_row ? Extent::rows : Extent::items, row, *of, verdicts);
 }
 
 void RowOp::enclose(const RowInputs& row, std::span<double> lower, std::span<double> upper) const {

@@ -38,7 +38,7 @@ class RowOp : public OpDefinition {
 
   /// The values of all inputs for a row of drawn logits; the first input's first.
   ///
-  /// format   of the numbers
+  /// format   of the numbers beside the drawn row
   /// beside   any number stands for other inputs beside the same logits (RowCase::beside); 0 is the simplest
   virtual std::vector<std::vector<double>> input_values(numerics::Format format, std::span<const double> logits,
                                                         std::uint64_t beside) const;
@@ -46,8 +46,14 @@ class RowOp : public OpDefinition {
   /// The attributes of a call. They follow from the low six bits of the number, which all rows of a call share.
   virtual Attributes attributes(std::uint64_t) const { return {}; }
 
-  /// The bits of RowCase::beside that no call of the domain may have.
+  /// The bits of RowCase::beside that no call of the domain may have, and those that every one has.
   virtual std::uint64_t closed_besides(const Domain&) const { return 0; }
+  virtual std::uint64_t set_besides(const Domain&) const { return 0; }
+
+  /// Numbers of a vector (Extent::vectors) beside a row of n items.
+  virtual std::size_t width(std::size_t, std::uint64_t) const { return 0; }
+  /// Values of all outputs for a row of n items.
+  std::size_t values(std::size_t n, std::uint64_t beside) const;
 
   /// Is the row's label the one to ignore? All its values are 0, even if a logit is NaN.
   virtual bool ignores(const RowInputs&) const { return false; }
@@ -68,6 +74,9 @@ class RowOp : public OpDefinition {
 
   /// The value of a masked item, and of every value of a row with nothing visible under masked=zero.
   virtual double nothing() const { return 0; }
+  /// Value i of count is what masked= says where nothing is visible, or nothing_at() whatever that says.
+  virtual bool has_masked_value(std::size_t, std::size_t) const { return traits.answers.masked_rows; }
+  virtual double nothing_at(std::size_t, std::size_t) const { return nothing(); }
 
   /// Each value of a row of n items with nothing visible under masked=uniform: that of n equal logits.
   virtual numerics::Enclosure uniform(std::uint64_t n) const;

@@ -7,6 +7,7 @@
 #include "numerics/special_values.hpp"
 #include "numerics/upper_bound.hpp"
 #include "proptests/judge/ops/gradient_inputs.hpp"
+#include "proptests/judge/ops/last_item.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
 
 namespace softcheck::proptests {
@@ -52,13 +53,15 @@ class SoftmaxBackwardElements : public RowElements {
  private:
   UpperBound coefficient(std::size_t i) const { return UpperBound(std::fabs(y_[i])); }
   UpperBound upstream(std::size_t i) const { return UpperBound(std::fabs(g_[i])); }
-  ScalarThreshold<UpperBound> element(std::size_t i) {
-    return threshold_.element(coefficient(i), upstream(i), size_of(quick(i)));
+  const ScalarThreshold<UpperBound>& element(std::size_t i) {
+    return last_.of(
+        i, [this](std::size_t j) { return threshold_.element(coefficient(j), upstream(j), size_of(quick(j))); });
   }
 
   std::span<const double> y_, g_;
   LongSum mean_;
   SoftmaxGradientThreshold<UpperBound> threshold_;
+  LastItem<ScalarThreshold<UpperBound>> last_;
   OracleLadder<SoftmaxGradientOracle> oracles_;
 };
 

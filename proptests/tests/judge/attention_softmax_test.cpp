@@ -109,5 +109,22 @@ TEST(LongSoftmax, LogitsThatMayBeAnythingAreOfNoUse) {
   EXPECT_TRUE(LongSoftmax(far).usable());
 }
 
+// What follows a score, from scores that are exact and from some that err.
+TEST(LongSoftmax, CapsAndShiftsErrByNoMoreThanTheySay) {
+  const PrecisionScope precision(256);
+  std::mt19937_64 engine(5);
+  std::normal_distribution<double> normal;
+  for (int k = 0; k < 400; ++k) {
+    const double error = k % 2 == 0 ? 0 : 0x1p-40, cap = std::ldexp(1.1, k % 12 - 6);
+    const LongApproximation score{4 * normal(engine), error};
+    const Enclosure moved = LongApproximation{score.value, 0}.enclosure() + Enclosure(error);
+    const Enclosure capped = Enclosure(cap) * tanh(moved / Enclosure(cap));
+    expect_close(capped_score(score, cap), capped, "capped");
+    const double slope = normal(engine), distance = static_cast<double>(engine() % 5000), bias = normal(engine);
+    const Enclosure shifted = moved - Enclosure(slope) * Enclosure(distance) + Enclosure(bias);
+    expect_close(shifted_score(score, slope, distance, bias), shifted, "shifted");
+  }
+}
+
 }  // namespace
 }  // namespace softcheck::proptests

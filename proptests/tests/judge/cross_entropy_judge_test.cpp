@@ -111,7 +111,7 @@ TEST(CrossEntropyJudge, LabelsOfEveryKindAreDrawnInBothIntegerTypes) {
   std::set<int> bits;
   for (const std::uint64_t beside : {1u, 1u + 64}) {
     matrix.beside = beside;
-    const TensorCall call = call_of(matrix, Op::cross_entropy, Format::f32);
+    const TensorCall call = call_of(matrix, Op::cross_entropy, {Format::f32, Format::f32});
     labels.insert(call.inputs[1].values.begin(), call.inputs[1].values.end());
     bits.insert(call.inputs[1].place.integer_bits);
     EXPECT_EQ(call.attributes.label_smoothing, 0.1);
@@ -127,7 +127,7 @@ TEST(CrossEntropyJudge, LabelsOfEveryKindAreDrawnInBothIntegerTypes) {
 
 TEST(CrossEntropyJudge, AReportNamesTheLabelAndTheAttributes) {
   RowMatrixCase matrix = matrix_of(RowCase{RunLengthRow::of(std::vector<double>{1, 0}), 1, Format::f32, "", 3});
-  EXPECT_EQ(asked_of(matrix, Op::cross_entropy, "", 0).remark,
+  EXPECT_EQ(asked_of(matrix, Op::cross_entropy, Format::f32, "", 0).remark,
             " (logits 0x1p+0 0x0p+0, labels 0x0p+0, label_smoothing 0x1.999999999999ap-4, z_loss 0x1p-10, "
             "ignore_index -100)");
 }
@@ -139,9 +139,11 @@ TEST(CrossEntropyJudge, OneValueARowIsSideBySideWhereItsRowsAre) {
   matrix.columns = 3;
   matrix.rows = RowCycle({RunLengthRow::of(std::vector<double>{1, 2, 3})}, 2);
   matrix.out = {3, 1, 0, true};
-  EXPECT_EQ(call_of(matrix, Op::logsumexp, Format::f32).outputs[0].place.strides, std::vector<std::int64_t>{1});
+  EXPECT_EQ(call_of(matrix, Op::logsumexp, {Format::f32, Format::f32}).outputs[0].place.strides,
+            std::vector<std::int64_t>{1});
   matrix.out = {5, 1, 0, true};
-  EXPECT_EQ(call_of(matrix, Op::logsumexp, Format::f32).outputs[0].place.strides, std::vector<std::int64_t>{5});
+  EXPECT_EQ(call_of(matrix, Op::logsumexp, {Format::f32, Format::f32}).outputs[0].place.strides,
+            std::vector<std::int64_t>{5});
 }
 
 }  // namespace

@@ -70,6 +70,16 @@ TEST(Contract, WordsOfFormsAndStorageAreRead) {
   EXPECT_THROW(word_of(contract, "sim"), std::invalid_argument);
 }
 
+TEST(Contract, AWordForTanhIsRead) {
+  const auto read = [](const char* words) { return parse_contract(words, Format::f32, Format::f32); };
+  EXPECT_EQ(read("").tanh_error, 4);  // 2 ulp
+  EXPECT_EQ(read("tanh=4096ulp").tanh_error, 8192);
+  EXPECT_EQ(to_string(read("tanh=2ulp")), to_string(read("")));
+  EXPECT_EQ(read(to_string(read("tanh=0.5ulp")).c_str()), read("tanh=0.5ulp"));
+  EXPECT_EQ(word_of(read("tanh=8ulp"), "tanh"), "tanh=8ulp");
+  EXPECT_EQ(refusal("tanh=4"), "parse_contract: need tanh=Kulp with K >= 0, got 'tanh=4'");
+}
+
 TEST(Contract, CommasSeparateWordsToo) {
   const auto read = [](const char* words) { return parse_contract(words, Format::f32, Format::f32); };
   EXPECT_EQ(read("acc=f64,exp=E:2,A:3,sum=tree"), read("acc=f64 exp=E:2,A:3 sum=tree"));

@@ -74,6 +74,17 @@ Merged merge(Arithmetic& a, const States& s, LseBase base, bool online) {
   return {a.output(a.divide(output, sum)), a.add(maximum, in_base)};
 }
 
+MergedStatesThreshold<UpperBound> threshold_of(const Contract& contract, Format lse, const MergedStatesOracle& oracle) {
+  return {contract, lse, oracle.base(), oracle.row<UpperBound>(contract)};
+}
+
+// Of the one column.
+double column_bound(const MergedStatesThreshold<UpperBound>& threshold, const MergedStatesOracle& oracle) {
+  std::vector<UpperBound> outputs;
+  for (std::size_t k = 0; k < oracle.parts(); ++k) outputs.emplace_back(oracle.magnitude(k, 0));
+  return upper(threshold.column(outputs, bound_of<UpperBound>(abs(oracle.output(0)))).total());
+}
+
 TEST(MergedStates, TheWeightsAreArbsSoftmax) {
   if (!arb_available()) GTEST_SKIP() << "built without Arb";
   const PrecisionScope scope(113);
@@ -110,8 +121,8 @@ TEST(MergedStates, MergesKeepTheirBoundsInBothBases) {
           const Format lse = contract.accumulator == Format::bf16 ? Format::bf16 : Format::f32;
           for (double& x : held.lse) x = std::isinf(x) ? x : round_to(lse, x);
           const MergedStatesOracle oracle(held.lse, held.outputs, 1, base);
-          const MergedStatesThreshold<UpperBound> threshold(contract, lse, oracle);
-          const double bound = upper(threshold.column(0).total());
+          const MergedStatesThreshold<UpperBound> threshold = threshold_of(contract, lse, oracle);
+          const double bound = column_bound(threshold, oracle);
           const double lse_bound = upper(threshold.logsumexp(contract.accumulator).total());
           for (const bool online : {false, true}) {
             // Online is one part after the other: the contract's order where that is sequential.
@@ -144,17 +155,17 @@ TEST(MergedStates, SumsThatRoundApartReachTheBound) {
   s.lse.front() = 0;
   s.outputs.front() = 1;
   const MergedStatesOracle oracle(s.lse, s.outputs, 1);
-  const MergedStatesThreshold<UpperBound> threshold(contract, Format::f32, oracle);
+  const MergedStatesThreshold<UpperBound> threshold = threshold_of(contract, Format::f32, oracle);
   Arithmetic arithmetic(contract, Errors::nearest);
   const double got = merge(arithmetic, s, LseBase::e, false).output;
-  const double bound = upper(threshold.column(0).total());
+  const double bound = column_bound(threshold, oracle);
   EXPECT_TRUE(simulated::holds(got, oracle.output(0), bound));
   std::cout << "half ulps: largest error/bound B16 " << simulated::used(got, oracle.output(0), bound) << '\n';
   EXPECT_GT(simulated::used(got, oracle.output(0), bound), 0.5);
   Contract planted = contract;
   planted.summation.kind = Summation::Kind::tree;
-  const MergedStatesThreshold<UpperBound> wrong(planted, Format::f32, oracle);
-  EXPECT_TRUE(simulated::exceeds(got, oracle.output(0), upper(wrong.column(0).total())));
+  const MergedStatesThreshold<UpperBound> wrong = threshold_of(planted, Format::f32, oracle);
+  EXPECT_TRUE(simulated::exceeds(got, oracle.output(0), column_bound(wrong, oracle)));
 }
 
 TEST(MergedStates, BoundsWithoutTheExponentialOrTheBaseAreRejected) {
@@ -166,7 +177,7 @@ TEST(MergedStates, BoundsWithoutTheExponentialOrTheBaseAreRejected) {
     const double got = merge(arithmetic, s, base, false).output;
     const auto bound = [&](const char* of) {
       const Contract by = parse_contract(of, Format::f32, Format::f32);
-      return upper(MergedStatesThreshold<UpperBound>(by, Format::f32, oracle).column(0).total());
+      return column_bound(threshold_of(by, Format::f32, oracle), oracle);
     };
     EXPECT_TRUE(simulated::holds(got, oracle.output(0), bound(words)));
     EXPECT_TRUE(simulated::exceeds(got, oracle.output(0), bound(wrong_words)));
@@ -180,20 +191,20 @@ TEST(MergedStates, TheBoundRejectsAWrongBaseAnInterpolationAndAForgottenPart) {
   const Contract contract = parse_contract("", Format::f32, Format::f32);
   const States s{{3, 1.5, -2}, {1, 100, -3}};
   const MergedStatesOracle natural(s.lse, s.outputs, 1), two(s.lse, s.outputs, 1, LseBase::two);
-  const MergedStatesThreshold<UpperBound> threshold(contract, Format::f32, natural);
+  const MergedStatesThreshold<UpperBound> threshold = threshold_of(contract, Format::f32, natural);
   Arithmetic arithmetic(contract, Errors::nearest);
   const Merged wrong_base = merge(arithmetic, s, LseBase::two, false);
-  EXPECT_TRUE(simulated::exceeds(wrong_base.output, natural.output(0), upper(threshold.column(0).total())));
+  EXPECT_TRUE(simulated::exceeds(wrong_base.output, natural.output(0), column_bound(threshold, natural)));
   const Merged forgotten = merge(arithmetic, {{3, 1.5}, {1, 100}}, LseBase::e, false);
-  EXPECT_TRUE(simulated::exceeds(forgotten.output, natural.output(0), upper(threshold.column(0).total())));
+  EXPECT_TRUE(simulated::exceeds(forgotten.output, natural.output(0), column_bound(threshold, natural)));
   // O_a - w (O_a - O_b) with |O_a| much larger than |O_b| and w nearly 1 leaves u |O_a|: another contract's.
   const States far{{-30, 0}, {4096.5, 0.7F}};
   const MergedStatesOracle oracle(far.lse, far.outputs, 1);
   const double weight = arithmetic.divide(1, arithmetic.add(1, arithmetic.exponential(-30)));
   const double interpolated = arithmetic.subtract(
       far.outputs[0], arithmetic.multiply(weight, arithmetic.subtract(far.outputs[0], far.outputs[1])));
-  const MergedStatesThreshold<UpperBound> of_far(contract, Format::f32, oracle);
-  EXPECT_TRUE(simulated::exceeds(interpolated, oracle.output(0), upper(of_far.column(0).total())));
+  const MergedStatesThreshold<UpperBound> of_far = threshold_of(contract, Format::f32, oracle);
+  EXPECT_TRUE(simulated::exceeds(interpolated, oracle.output(0), column_bound(of_far, oracle)));
 }
 
 TEST(MergedStates, EmptyPartsAreNotRead) {

@@ -163,6 +163,19 @@ TEST(CrossEntropyWitness, ACoarseTanhReachesTheSoftcapsShare) {
   EXPECT_GT(other.gradient_share, 0.5);
 }
 
+// Beyond its chord a coefficient is nothing but what underflows, however far below the maximum its logit is.
+TEST(CrossEntropyGradientBound, IsFiniteForEveryClassOfAnUnlikelyOne) {
+  for (const char* words : {"acc=f32 exp=1ulp", "acc=f32 exp=E:50,A:3 lse=uncentred", "acc=f64 exp=1ulp"}) {
+    const Format format = std::string_view(words).starts_with("acc=f64") ? Format::f64 : Format::f32;
+    const Contract contract = parse_contract(words, format, format);
+    for (const double deviation : {0x1p20, 0x1p40, 0x1p127}) {
+      const CrossEntropyOracle oracle(std::vector<double>{0, -deviation}, 0);
+      const CrossEntropyGradientThreshold<UpperBound> threshold(contract, {}, oracle.row<UpperBound>(1), UpperBound(1));
+      EXPECT_LT(upper(threshold.element(oracle.element<UpperBound>(1)).total()), 0x1p-120) << words << ' ' << deviation;
+    }
+  }
+}
+
 TEST(CrossEntropyRescalings, CountItemsThatMayExceedAllBeforeThemBehindACap) {
   const Contract contract = parse_contract("sum=sequential", Format::f32, Format::f32);
   const std::vector<double> equal(9, 500), rising{-3, 0, 3, 6}, masked{-INFINITY, 1};

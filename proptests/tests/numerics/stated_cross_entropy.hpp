@@ -90,12 +90,13 @@ inline ScalarThreshold<Real> loss_gradient(const Contract& contract, const Cross
   const bool smoothed = options.label_smoothing > 0, squared = options.z_loss > 0;
 
   const Real D = element.deviation + 2 * c.e, &p = element.coefficient;
-  const Real argument = logarithm.constant + logarithm.slope * D + logarithm.floor;
-  const Real steps = Real(std::max(contract.exp_argument_error - 1, 0.0)) * c.lambda;
-  const Real of_power = grown(argument + grown(steps) * (D + c.row.log_sum + argument) + c.lambda_e);
-  const Real own = of_p.constant + of_p.slope * D;
-  const Real wider = promises(own) && promises(of_power) ? maximum(own, of_power) : none();
-  const Real dp = p * (exp(2 * c.e) * (1 + wider) - 1), lost_p = of_p.floor + c.omega_x;
+  const Real steps = grown(Real(std::max(contract.exp_argument_error - 1, 0.0)) * c.lambda);
+  const Real c_0 = logarithm.constant + logarithm.floor, s_0 = logarithm.slope;
+  const ElementThreshold<Real> power =
+      softmax.chord(c_0 + steps * (c.row.log_sum + c_0) + c.lambda_e, s_0 + steps * (1 + s_0), c.omega_x);
+  const auto larger = [](const Real& a, const Real& b) { return promises(a) && promises(b) ? maximum(a, b) : none(); };
+  const Real wider = larger(of_p.constant + of_p.slope * D, power.constant + power.slope * D);
+  const Real dp = p * (exp(2 * c.e) * (1 + wider) - 1), lost_p = larger(of_p.floor, power.floor);
   Real error, lost;
   if (!smoothed && !squared && !row.weighted) {
     error = dp + c.u * (element.difference + dp);

@@ -1,0 +1,82 @@
+#include "kernels/call/version_2_views.hpp"
+
+#include <cmath>
+#include <initializer_list>
+
+namespace softcheck::kernels::call {
+namespace {
+
+// The whole of a call of this op with inputs in these roles and one output; NULL for any other.
+const softcheck_call_2* call_of(const softcheck_call* call, softcheck_op op,
+                                std::initializer_list<softcheck_role> roles) {
+  const softcheck_call_2* whole = call == nullptr ? nullptr : softcheck_version_2(call);
+  if (whole == nullptr || whole->op != static_cast<std::uint32_t>(op) || call->n_inputs != roles.size() ||
+      call->n_outputs != 1 || call->theta != 1 || call->scale != 1 || call->causal != 0) {
+    return nullptr;
+  }
+  const std::uint32_t* role = whole->input_roles;
+  for (const softcheck_role wanted : roles) {
+    if (*role++ != static_cast<std::uint32_t>(wanted)) {
+      return nullptr;
+    }
+  }
+  return whole;
+}
+
+bool is_like(const View& a, const View& b) {
+  return a.storage == b.storage && a.rows == b.rows && a.columns == b.columns;
+}
+
+// Values of rows have the logits' format or the wide one.
+bool is_of_rows(const View& logits, const View& values) {
+  const Storage wide = logits.storage == Storage::f64 ? Storage::f64 : Storage::f32;
+  return values.rows == logits.rows && (values.storage == logits.storage || values.storage == wide);
+}
+
+// An attribute that these kernels do not know must be off.
+bool are_known(const softcheck_attributes& attributes) {
+  return attributes.size >= sizeof(softcheck_attributes) && attributes.softcap == 0 && attributes.mean == 0 &&
+         attributes.label_smoothing >= 0 && attributes.label_smoothing <= 1 && std::isfinite(attributes.z_loss);
+}
+
+}  // namespace
+
+std::optional<SavedViews> saved_views(const softcheck_call* call, softcheck_op op) {
+  if (call_of(call, op, {SOFTCHECK_ROLE_SAVED, SOFTCHECK_ROLE_OUT_GRADIENT}) == nullptr) {
+    return std::nullopt;
+  }
+  const std::optional<View> saved = view_of(call->inputs[0], 2);
+  const std::optional<View> gradient = view_of(call->inputs[1], 2);
+  const std::optional<View> output = view_of(call->outputs[0], 2);
+  if (!saved || saved->storage == Storage::mask || !gradient || !is_like(*saved, *gradient) || !output ||
+      !is_like(*saved, *output)) {
+    return std::nullopt;
+  }
+  return SavedViews{*saved, *gradient, *output};
+}
+
+std::optional<LossViews> loss_views(const softcheck_call* call, softcheck_op op) {
+  const bool backward = op == SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD;
+  const softcheck_call_2* whole =
+      backward ? call_of(call, op, {SOFTCHECK_ROLE_LOGITS, SOFTCHECK_ROLE_LABELS, SOFTCHECK_ROLE_UPSTREAM})
+               : call_of(call, op, {SOFTCHECK_ROLE_LOGITS, SOFTCHECK_ROLE_LABELS});
+  if (whole == nullptr || !are_known(*whole->attributes)) {
+    return std::nullopt;
+  }
+  const std::optional<View> logits = view_of(call->inputs[0], 2);
+  const std::optional<Labels> labels = labels_of(call->inputs[1]);
+  const std::optional<View> output = view_of(call->outputs[0], backward ? 2 : 1);
+  if (!logits || logits->storage == Storage::mask || !labels || labels->rows() != logits->rows || !output ||
+      !(backward ? is_like(*logits, *output) : is_of_rows(*logits, *output))) {
+    return std::nullopt;
+  }
+  const std::optional<View> upstream = backward ? view_of(call->inputs[2], 1) : std::nullopt;
+  if (backward && (!upstream || !is_of_rows(*logits, *upstream))) {
+    return std::nullopt;
+  }
+  const softcheck_attributes& attributes = *whole->attributes;
+  return LossViews{
+      *logits, *labels, upstream, *output, attributes.label_smoothing, attributes.z_loss, attributes.ignore_index};
+}
+
+}  // namespace softcheck::kernels::call

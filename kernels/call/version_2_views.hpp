@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "kernels/abi/softcheck_kernel.h"
+#include "kernels/call/call_views.hpp"
+#include "kernels/call/elements.hpp"
+
+// The tensors of calls of version 2.
+namespace softcheck::kernels::call {
+
+/// softmax_backward and log_softmax_backward: all (rows, n), of one format.
+struct SavedViews {
+  View saved;     // what the forward pass returned
+  View gradient;  // of the loss by that
+  View output;
+};
+
+/// Nothing where a kernel of this op is to refuse the call.
+std::optional<SavedViews> saved_views(const softcheck_call* call, softcheck_op op);
+
+/// cross_entropy and cross_entropy_backward.
+struct LossViews {
+  View logits;  // (rows, V)
+  Labels labels;
+  std::optional<View> upstream;  // (rows), of cross_entropy_backward
+  View output;                   // (rows) or (rows, V)
+  double label_smoothing;        // in [0, 1]
+  double z_loss;                 // finite
+  std::int64_t ignore_index;
+};
+
+/// Nothing where a kernel of this op is to refuse the call: class weights, a softcap and a mean over the rows among
+/// others.
+std::optional<LossViews> loss_views(const softcheck_call* call, softcheck_op op);
+
+}  // namespace softcheck::kernels::call

@@ -1,0 +1,234 @@
+// Attention's attributes: what a query sees and scores by their definition, written down anew; what version 1 of a call
+// says is said by version 1; cases of theirs as text.
+#include "proptests/generators/attention_attributes.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "numerics/attention_oracle.hpp"
+#include "numerics/decision.hpp"
+#include "proptests/generators/attention.hpp"
+#include "proptests/judge/attention_call.hpp"
+#include "proptests/judge/attention_rows.hpp"
+#include "proptests/judge/attention_thresholds.hpp"
+#include "proptests/judge/kernel_judge.hpp"
+#include "proptests/judge/query_oracles.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using namespace numerics;
+
+std::vector<AttentionCase> cases_of(const std::string& words, int count) {
+  AttentionOptions options;
+  options.max_keys = options.long_keys = 40;
+  options.max_work = 4096;
+  options.attributes = options.blind_queries = options.layouts = true;
+  options.domain = parse_domain(words, true);
+  const auto generator = attention_cases(options);
+  rc::Random random(3);
+  std::vector<AttentionCase> cases;
+  for (int i = 0; i < count; ++i) cases.push_back(generator(random.split(), i % 100).value());
+  return cases;
+}
+
+const char* const everything = "window softcap sinks alibi bias causal=either";
+
+// The definition, by 256 bits and by nothing that the judge shares: whole numbers from a corner, one exponential each.
+struct ByDefinition {
+  std::vector<Enclosure> out;
+  Enclosure sum{0};
+  std::size_t seen = 0;
+
+  ByDefinition(const AttentionCase& a, std::size_t b, std::size_t h, std::size_t i) : out(a.shape.value_dim) {
+    const AttentionShape& s = a.shape;
+    const auto keys = static_cast<long>(s.keys), queries = static_cast<long>(s.queries);
+    const long own = a.attributes.top_left ? static_cast<long>(i) : keys - (queries - static_cast<long>(i));
+    const std::size_t key_head = b * s.kv_heads + h / s.group;
+    for (long j = 0; j < keys; ++j) {
+      if (a.causal && j > own) continue;
+      if (a.attributes.window_left && j < own - static_cast<long>(*a.attributes.window_left)) continue;
+      if (a.attributes.window_right && j > own + static_cast<long>(*a.attributes.window_right)) continue;
+      const auto column = static_cast<std::size_t>(j);
+      const std::size_t mask_head = a.mask_for_each_head ? b * s.heads() + h : b;
+      if (!a.mask.empty() && a.mask[(mask_head * s.queries + i) * s.keys + column] == 0) continue;
+      Enclosure x(0);
+      for (std::size_t t = 0; t < s.dim; ++t) {
+        x += Enclosure(a.queries[((b * s.heads() + h) * s.queries + i) * s.dim + t]) *
+             Enclosure(a.keys[(key_head * s.keys + column) * s.dim + t]);
+      }
+      x = x * Enclosure(a.scale);
+      if (a.attributes.softcap > 0) {
+        const Enclosure twice = exp(Enclosure(2) * x / Enclosure(a.attributes.softcap));
+        x = Enclosure(a.attributes.softcap) * (Enclosure(1) - Enclosure(2) / (twice + Enclosure(1)));
+      }
+      if (!a.attributes.slopes.empty()) x -= Enclosure(a.attributes.slopes[h]) * Enclosure(std::labs(own - j));
+      if (!a.attributes.bias.empty()) {
+        const std::size_t head = a.attributes.bias_for_each_head ? b * s.heads() + h : b;
+        x += Enclosure(a.attributes.bias[(head * s.queries + i) * s.keys + column]);
+      }
+      add(exp(x), &a.values[(key_head * s.keys + column) * s.value_dim]);
+    }
+    if (!a.attributes.sinks.empty()) add(exp(Enclosure(a.attributes.sinks[h])), nullptr);
+  }
+
+  void add(const Enclosure& weight, const double* value) {
+    ++seen;
+    sum += weight;
+    for (std::size_t c = 0; value != nullptr && c < out.size(); ++c) out[c] += weight * Enclosure(value[c]);
+  }
+};
+
+bool meet(const Enclosure& a, const Enclosure& b) {
+  return less(a, b) != Decision::proved && less(b, a) != Decision::proved &&
+         abs(a - b).upper_double() < 1e-25 * (1 + abs(a).upper_double());
+}
+
+TEST(AttentionAttributes, BothRoutesOfTheJudgeAgreeWithTheDefinition) {
+  const PrecisionScope precision(256);
+  std::size_t rows = 0, blind = 0, with_sinks_alone = 0;
+  AttentionTask task;
+  task.contract = parse_contract("", Format::f32, Format::f32);
+  for (const AttentionCase& a : cases_of(everything, 250)) {
+    each_row(a.shape, [&](std::size_t b, std::size_t h, std::size_t i) {
+      const ByDefinition defined(a, b, h, i);
+      const AttentionRow row = row_of(a, b, h, i);
+      const VisibleKeys visible(task.contract, row);
+      ASSERT_EQ(visible.items.size(), defined.seen) << to_text(a);
+      blind += defined.seen == 0 ? 1 : 0;
+      if (defined.seen == 0) return;
+      ++rows;
+      with_sinks_alone += visible.keys() == 0 ? 1 : 0;
+      const Enclosure lse = log(defined.sum);
+      QueryOracles oracles(task, row, std::span(visible.items).first(visible.keys()));
+      EXPECT_TRUE(meet(oracles.value(AttentionClaim::lse, 0), lse)) << to_text(a);
+      const AttentionThresholds thresholds(task, row, visible);
+      ASSERT_TRUE(thresholds.usable()) << to_text(a);
+      const auto close = [&](const Judgeable& value, const Enclosure& exact) {
+        const Enclosure error = abs(LongApproximation{value.exact.value, 0}.enclosure() - exact);
+        return less_equal(error, Enclosure(value.exact.error)) == Decision::proved;
+      };
+      EXPECT_TRUE(close(thresholds.logsumexp(), lse)) << to_text(a);
+      for (std::size_t c = 0; c < a.shape.value_dim; ++c) {
+        const Enclosure exact = defined.out[c] / defined.sum;
+        EXPECT_TRUE(meet(oracles.value(AttentionClaim::output, c), exact)) << to_text(a);
+        EXPECT_TRUE(close(thresholds.column(c), exact)) << to_text(a);
+      }
+    });
+  }
+  EXPECT_GT(rows, 3000u);
+  EXPECT_GT(blind, 50u);
+  EXPECT_GT(with_sinks_alone, 50u);
+}
+
+// Alone, a query sees the same keys and has the same scores; where it would not, it is not asked alone.
+TEST(AttentionAttributes, AQueryAloneStandsWhereItStood) {
+  std::size_t alone_rows = 0;
+  for (const AttentionCase& a : cases_of(everything, 250)) {
+    each_row(a.shape, [&](std::size_t b, std::size_t h, std::size_t i) {
+      const auto alone = query_alone(a, b, h, i);
+      if (!alone) return;
+      ++alone_rows;
+      const PrecisionScope precision(113);
+      const ByDefinition among(a, b, h, i), by_itself(*alone, 0, 0, 0);
+      ASSERT_EQ(among.seen, by_itself.seen) << to_text(a);
+      EXPECT_EQ(among.sum.midpoint(), by_itself.sum.midpoint()) << to_text(a);
+    });
+  }
+  EXPECT_GT(alone_rows, 500u);
+}
+
+TEST(AttentionAttributes, TextsReadBack) {
+  for (const AttentionCase& a : cases_of(everything, 200)) {
+    AttentionCase read;
+    from_text(to_text(a), read);
+    EXPECT_EQ(to_text(read), to_text(a));
+  }
+}
+
+TEST(AttentionAttributes, EachIsDrawnWithItsEdges) {
+  std::size_t none = 0, own = 0, beyond = 0, sinks = 0, far_sinks = 0, caps = 0, slopes = 0, biases = 0, top_left = 0;
+  for (const AttentionCase& a : cases_of(everything, 400)) {
+    const AttentionAttributes& of = a.attributes;
+    none += a.needs_version_2() ? 0 : 1;
+    own += of.window_left == 0u && of.window_right == 0u ? 1 : 0;
+    beyond += of.window_left >= a.shape.keys && of.window_left ? 1 : 0;
+    sinks += of.sinks.empty() ? 0 : 1;
+    for (const double sink : of.sinks) far_sinks += std::fabs(sink) == 100 ? 1 : 0;
+    caps += of.softcap != 0 ? 1 : 0;
+    slopes += of.slopes.empty() ? 0 : 1;
+    biases += of.bias.empty() ? 0 : 1;
+    top_left += a.is_top_left() ? 1 : 0;
+    EXPECT_FALSE(!of.sinks.empty() && a.outputs == 3);
+  }
+  EXPECT_EQ(none, 0u);
+  for (const std::size_t count : {own, beyond, far_sinks, top_left}) EXPECT_GT(count, 2u);
+  for (const std::size_t count : {sinks, caps, slopes, biases}) EXPECT_GT(count, 100u);
+}
+
+TEST(AttentionAttributes, WithoutTheirWordsNoneIsDrawnAndCallsAreOfVersionOne) {
+  for (const AttentionCase& a : cases_of("", 100)) {
+    EXPECT_FALSE(a.needs_version_2());
+    const TensorCall call = attention_call(a, Format::f32);
+    EXPECT_EQ(call.op, 0u);
+    EXPECT_TRUE(call.roles.empty());
+  }
+}
+
+TEST(AttentionAttributes, ACallOfVersionTwoHasTheRolesAndParameters) {
+  AttentionCase a;
+  a.shape = {1, 1, 2, 1, 3, 1, 1};
+  a.queries = {1, 1};
+  a.keys = a.values = {1, 2, 3};
+  a.attributes.window_left = 0;
+  a.attributes.softcap = 30;
+  a.attributes.sinks = {1, 2};
+  a.attributes.bias = {1, 2, 3};
+  a.attributes.bias_for_each_head = false;
+  const TensorCall call = attention_call(a, Format::f32);
+  EXPECT_EQ(call.op, static_cast<std::uint32_t>(SOFTCHECK_OP_ATTENTION));
+  EXPECT_EQ(call.roles, (std::vector<Role>{Role::query, Role::key, Role::value, Role::sinks, Role::bias}));
+  EXPECT_EQ(call.attributes.window_left_plus_1, 1);
+  EXPECT_EQ(call.attributes.window_right_plus_1, 0);
+  EXPECT_EQ(call.attributes.softcap, 30);
+  EXPECT_FALSE(call.attributes.causal_top_left);
+  EXPECT_EQ(call.inputs[4].place.shape, (std::vector<std::int64_t>{1, 1, 1, 3}));
+}
+
+// Where a query stands matters to causality, windows and slopes alone, and to lengths that differ.
+TEST(AttentionAttributes, VersionOneSaysTopLeftWhereBothAlignmentsAreOne) {
+  AttentionCase a;
+  a.shape = {1, 1, 1, 2, 2, 1, 1};
+  a.attributes.top_left = a.causal = true;
+  EXPECT_FALSE(a.needs_version_2());
+  a.shape.keys = 3;
+  EXPECT_TRUE(a.needs_version_2());
+  a.causal = false;
+  EXPECT_FALSE(a.needs_version_2());
+  a.attributes.window_right = 0;
+  EXPECT_TRUE(a.needs_version_2());
+}
+
+TEST(AttentionAttributes, TheDomainsWordsReadBack) {
+  const Domain domain = parse_domain("window softcap sinks alibi bias causal=top-left dim=64", true);
+  EXPECT_EQ(parse_domain(to_string(domain), true), domain);
+  EXPECT_TRUE(domain.has_attributes());
+  EXPECT_FALSE(parse_domain("nomask", true).has_attributes());
+  EXPECT_THROW(parse_domain("window", false), std::invalid_argument);
+  EXPECT_THROW(parse_domain("causal=left", true), std::invalid_argument);
+  EXPECT_THROW(domain_of("sinks", Op::adaptive_attention), std::invalid_argument);
+  EXPECT_NO_THROW(domain_of("nomask", Op::adaptive_attention));
+  CallTraits call;
+  call.lengths = {{"queries", 2}, {"keys", 3}};
+  call.causal = true;
+  EXPECT_EQ(domain.broken_by(call), "causal=top-left");
+  call.top_left = true;
+  EXPECT_TRUE(domain.admits(call));
+}
+
+}  // namespace
+}  // namespace softcheck::proptests

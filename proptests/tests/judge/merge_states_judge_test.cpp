@@ -1,0 +1,116 @@
+// Merges of partial states: how a call lies in memory, what is granted, what empty parts become.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "numerics/special_values.hpp"
+#include "proptests/judge/asked_row.hpp"
+#include "proptests/judge/ops/row_op.hpp"
+#include "proptests/judge/row_call.hpp"
+#include "proptests/judge/row_judge.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using namespace numerics;
+
+// The decisions of a row of these log-sum-exps, whose outputs are of one column: of out, then of lse.
+std::vector<Decision> decided(std::vector<double> lse, const std::vector<double>& outputs, double out, double merged,
+                              bool base_2 = false) {
+  const Contract contract = parse_contract("acc=f32 exp=1ulp masked=zero", Format::f32, Format::f32);
+  const std::vector<double> got{out, merged};
+  const std::vector<std::vector<double>> beside{outputs};
+  const RowVerdicts verdicts =
+      judge_values(Op::merge_states, contract, lse, 1, got, beside, Attributes{.lse_base2 = base_2});
+  std::vector<Decision> decisions;
+  for (const ValueFinding& finding : verdicts.findings) decisions.push_back(finding.decision);
+  return decisions;
+}
+
+constexpr Decision right = Decision::proved, wrong = Decision::violated;
+using Decisions = std::vector<Decision>;
+
+TEST(MergeStatesJudge, EqualPartsGiveTheirMeanAndTheLogarithmOfTheirNumber) {
+  const double two = std::log(2.0);
+  EXPECT_EQ(decided({3, 3}, {1, 2}, 1.5, round_to(Format::f32, 3 + two)), (Decisions{right, right}));
+  EXPECT_EQ(decided({3, 3}, {1, 2}, 1.5, 4, true), (Decisions{right, right}));
+  EXPECT_EQ(decided({3, 3}, {1, 2}, 1.5, 4), (Decisions{right, wrong}));
+  EXPECT_EQ(decided({3, 3}, {1, 2}, 1.5 + 0x1p-18, round_to(Format::f32, 3 + two)), (Decisions{wrong, right}));
+  // In base 2 a part that is 1 below has half the weight.
+  EXPECT_EQ(decided({1, 0}, {3, 0}, 2, round_to(Format::f32, std::log2(3.0)), true), (Decisions{right, right}));
+}
+
+TEST(MergeStatesJudge, AnEmptyPartIsNotThere) {
+  EXPECT_EQ(decided({-infinity, 2}, {nan, 5}, 5, 2), (Decisions{right, right}));
+  EXPECT_EQ(decided({-infinity, 2}, {nan, 5}, nan, 2), (Decisions{wrong, right}));
+  EXPECT_EQ(decided({-infinity, -infinity}, {nan, nan}, 0, -infinity), (Decisions{right}));
+  EXPECT_EQ(decided({-infinity, -infinity}, {nan, nan}, 0, 0), (Decisions{wrong}));
+  EXPECT_EQ(decided({-infinity, -infinity}, {nan, nan}, nan, -infinity), (Decisions{wrong}));
+}
+
+// Terms that cancel leave what they were rounded by, and no more.
+TEST(MergeStatesJudge, WhatCancelsIsComparedWithItsTerms) {
+  EXPECT_EQ(decided({0, 0}, {1, -1}, 0x1p-25, round_to(Format::f32, std::log(2.0))), (Decisions{right, right}));
+  EXPECT_EQ(decided({0, 0}, {1, -1}, 0x1p-18, round_to(Format::f32, std::log(2.0))), (Decisions{wrong, right}));
+}
+
+TEST(MergeStatesJudge, TheTensorsOfACallAreInTheOrderOfTheirRoles) {
+  RowMatrixCase matrix;
+  matrix.format = Format::f32;
+  matrix.columns = 2;
+  matrix.rows = RowCycle({RunLengthRow::of(std::vector<double>{1, 2}), RunLengthRow::of(std::vector<double>{3, 4}),
+                          RunLengthRow::of(std::vector<double>{5, 6})});
+  matrix.beside = 1 + 4 * 7;  // three columns, outputs that all differ
+  const TensorCall call = call_of(matrix, Op::merge_states, {Format::bf16, Format::bf16});
+  ASSERT_EQ(call.roles, (std::vector<Role>{Role::out, Role::lse}));
+  const InputTensor &outputs = call.inputs[0], &lse = call.inputs[1];
+  EXPECT_EQ(outputs.place.shape, (std::vector<std::int64_t>{2, 3, 3}));
+  EXPECT_EQ(outputs.place.format, Format::bf16);
+  EXPECT_EQ(lse.place.shape, (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(lse.place.format, Format::f32);
+  EXPECT_EQ(lse.values, (std::vector<double>{1, 3, 5, 2, 4, 6}));
+  EXPECT_EQ(call.outputs[0].place.shape, (std::vector<std::int64_t>{3, 3}));
+  EXPECT_EQ(call.outputs[0].place.format, Format::bf16);
+  EXPECT_EQ(call.outputs[1].place.shape, (std::vector<std::int64_t>{3}));
+  EXPECT_EQ(call.outputs[1].place.format, Format::f32);
+  // Row 1's outputs of both parts are what the judge takes for it.
+  const std::vector<double> of_row = inputs_of(matrix, Op::merge_states, Format::bf16, 1)[1];
+  const std::vector<double> passed{outputs.values[3],  outputs.values[4],  outputs.values[5],
+                                   outputs.values[12], outputs.values[13], outputs.values[14]};
+  EXPECT_EQ(of_row, passed);
+  EXPECT_EQ(std::set<double>(of_row.begin(), of_row.end()).size(), of_row.size());
+}
+
+TEST(MergeStatesJudge, ALogSumExpKeepsItsBitsWhereItIsHandedOverByParts) {
+  RowMatrixCase matrix;
+  matrix.format = Format::f32;
+  matrix.columns = 3;
+  matrix.rows =
+      RowCycle({RunLengthRow::of(std::vector<double>{1, 2, 3}), RunLengthRow::of(std::vector<double>{4, 5, 6})});
+  matrix.specials = {{1, 2, 0x7fc00001}};
+  matrix.in = {7, 2, 1, true};
+  const TensorCall call = call_of(matrix, Op::merge_states, {Format::f32, Format::f32});
+  EXPECT_EQ(call.inputs[1].patterns, (std::map<std::size_t, std::uint64_t>{{5, 0x7fc00001}}));
+  EXPECT_EQ(call.inputs[1].place.strides, (std::vector<std::int64_t>{2, 7}));
+}
+
+TEST(MergeStatesJudge, ADomainHasOneBaseOrBoth) {
+  const RowOp& op = Op::merge_states.rows();
+  const std::uint64_t base = op.set_besides(parse_domain("base=2", false));
+  EXPECT_TRUE(op.attributes(base).lse_base2);
+  EXPECT_EQ(op.closed_besides(parse_domain("base=e", false)), base);
+  EXPECT_EQ(op.closed_besides({}), 0u);
+  EXPECT_EQ(op.set_besides({}), 0u);
+  EXPECT_THROW(parse_domain("base=e base=2", false), std::invalid_argument);
+}
+
+TEST(MergeStatesJudge, AReportNamesTheOutputsAndTheBase) {
+  const RowMatrixCase matrix = matrix_of(RowCase{RunLengthRow::of(std::vector<double>{1, 0}), 1, Format::f32, "", 32});
+  EXPECT_EQ(asked_of(matrix, Op::merge_states, Format::f32, "", 0).remark,
+            " (lse 0x1p+0 0x0p+0, out 0x1p+0 0x1p+0, lse_base2)");
+}
+
+}  // namespace
+}  // namespace softcheck::proptests

@@ -1,0 +1,120 @@
+"""Attention with windows, softcap, sinks, ALiBi, bias and both alignments, as keywords."""
+
+import numpy as np
+import pytest
+import softcheck
+from softcheck import UsageError
+
+QUICK = {"effort": "quick", "progress": False}
+CONTRACT = "exp=2ulp sum=sequential masked=zero"
+
+
+def attention(
+    q,
+    k,
+    v,
+    mask=None,
+    scale=1.0,
+    causal=False,
+    window=(-1, -1),
+    softcap=0.0,
+    sinks=None,
+    alibi_slopes=None,
+    bias=None,
+    causal_top_left=False,
+):
+    kind = q.dtype.type
+    queries, keys, group = q.shape[2], k.shape[2], q.shape[1] // max(1, k.shape[1])
+    k, v = np.repeat(k, group, axis=1), np.repeat(v, group, axis=1)
+    place = np.arange(queries)[:, None] + (0 if causal_top_left else keys - queries)
+    key = np.arange(keys)[None, :]
+    seen = np.ones((queries, keys), bool)
+    if causal:
+        seen &= key <= place
+    left, right = window
+    if left >= 0:
+        seen &= place - key <= left
+    if right >= 0:
+        seen &= key - place <= right
+    seen = seen if mask is None else seen & mask
+    with np.errstate(all="ignore"):
+        x = np.matmul(q, k.swapaxes(-1, -2)) * kind(scale)
+        if softcap:
+            x = kind(softcap) * np.tanh(x / kind(softcap))
+        if alibi_slopes is not None:
+            x = x - alibi_slopes[:, None, None].astype(q.dtype) * np.abs(place - key).astype(q.dtype)
+        if bias is not None:
+            x = x + bias
+        x = np.where(seen, x, -np.inf)
+        m = x.max(axis=-1, keepdims=True, initial=-np.inf)
+        if sinks is not None:
+            m = np.maximum(m, sinks[:, None, None].astype(q.dtype))
+        w = np.where(seen, np.exp(x - np.where(np.isinf(m), 0, m)), 0).astype(q.dtype)
+        s = w.sum(axis=-1, keepdims=True, dtype=q.dtype)
+        if sinks is not None:
+            s = s + np.exp(sinks[:, None, None].astype(q.dtype) - m)
+        # A hidden value may hold a NaN: where it is hidden from all, it is 0; else products leave it out one by one.
+        out = np.zeros((*w.shape[:-1], v.shape[-1]), q.dtype)
+        for j in range(keys):
+            out += np.where(w[..., j : j + 1] == 0, 0, w[..., j : j + 1] * v[:, :, j : j + 1, :])
+        out = np.where(s == 0, 0, out / s)
+        missing = np.isnan(v)[:, :, None] & np.broadcast_to(seen, w.shape)[..., None]
+        return np.where(missing.any(axis=-2), np.nan, out).astype(q.dtype)
+
+
+def judged(function, **options):
+    return softcheck.check(function, op="attention", contract=CONTRACT, **QUICK, **options)
+
+
+def test_all_keywords_are_judged():
+    report = judged(attention)
+    assert report.verdict == "pass", report
+    assert "window softcap sinks alibi bias causal=either" in report.text
+
+
+def changed(**keywords):
+    def wrong(q, k, v, mask=None, scale=1.0, causal=False, **given):
+        return attention(q, k, v, mask, scale, causal, **{**given, **{n: f(given[n]) for n, f in keywords.items()}})
+
+    return wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("window", lambda window: (window[1], window[0])),
+        ("softcap", lambda softcap: softcap * 2),
+        ("sinks", lambda sinks: None),
+        ("alibi_slopes", lambda slopes: None if slopes is None else -slopes),
+        ("bias", lambda bias: None if bias is None else bias[:, :1]),
+        ("causal_top_left", lambda top_left: False),
+    ],
+)
+def test_each_keyword_shows_its_bug(name, wrong):
+    report = judged(changed(**{name: wrong}), takes=["mask", "scale", "causal", name])
+    assert report.verdict == "fail", report
+    if name in ("window", "softcap", "causal_top_left"):
+        assert name in report.data["counterexample"]["attributes"]
+    else:
+        tensors = {"alibi_slopes": "slopes"}
+        assert tensors.get(name, name) in report.counterexample.inputs
+
+
+def test_causality_may_always_begin_at_the_first_key():
+    def top_left(q, k, v, mask=None, scale=1.0, causal=False):
+        return attention(q, k, v, mask, scale, causal, causal_top_left=True)
+
+    assert judged(top_left, domain="causal=top-left").verdict == "pass"
+    assert judged(top_left).verdict == "fail"
+
+
+def test_a_keyword_that_is_not_taken_is_not_asked():
+    def plain(q, k, v, mask=None, scale=1.0, causal=False):
+        return attention(q, k, v, mask, scale, causal)
+
+    assert judged(plain).verdict == "pass"
+
+
+def test_adaptive_attention_has_none():
+    with pytest.raises(UsageError, match="takes: need names among"):
+        softcheck.check(attention, op="adaptive_attention", takes=["window"], **QUICK)
