@@ -13,7 +13,7 @@ UpperBound at_most(const LongApproximation& x) {
   return UpperBound(std::max(0.0, std::nextafter(static_cast<double>(x.value), infinity))) + UpperBound(x.error);
 }
 
-UpperBound size_of(const LongApproximation& x) { return at_most({std::fabs(x.value), x.error}); }
+UpperBound size_of(const LongApproximation& x) { return at_most(LongApproximation{std::fabs(x.value), x.error}); }
 
 RowStatistics<UpperBound> score_statistics(const LongSoftmax& row) {
   RowStatistics<UpperBound> result;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <memory>
 
 #include "numerics/rounding.hpp"
@@ -19,8 +18,6 @@ namespace softcheck::proptests {
 namespace {
 
 using namespace numerics;
-
-constexpr long double epsilon = std::numeric_limits<long double>::epsilon();  // two roundings
 
 // Bits of RowCase::beside.
 constexpr std::uint64_t smoothing_bit = 1, z_loss_bit = 2, first_ignored_bit = 4, small_upstream_bit = 8;
@@ -94,7 +91,7 @@ class Terms {
   long double logsumexp() const { return maximum_ + log_sum_.value; }
   // The maximum and ln S may cancel.
   long double logsumexp_error() const {
-    return 2 * epsilon * (std::fabs(static_cast<long double>(maximum_)) + log_sum_.value) + log_sum_.error;
+    return 2 * two_roundings * (std::fabs(static_cast<long double>(maximum_)) + log_sum_.value) + log_sum_.error;
   }
   // (1 - s) (L - x_y) + s mean(L - x)
   long double smoothed() const {
@@ -104,12 +101,12 @@ class Terms {
   // That of a plain sum of n terms of one sign, and a handful of operations.
   long double smoothed_error() const {
     const long double terms = options_.label_smoothing == 0 ? 0 : static_cast<long double>(logits_.size());
-    return epsilon * (8 + terms) * smoothed() + 2 * log_sum_.error;
+    return two_roundings * (8 + terms) * smoothed() + 2 * log_sum_.error;
   }
   // Of e^-negative_log(i), relative: the GNU C library documents at most 2 ulps for expl on x86-64; its argument errs
   // by two roundings and ln S.
   long double coefficient_error(std::size_t i) const {
-    return 4 * epsilon * (1 + negative_log(i)) + 2 * log_sum_.error;
+    return 4 * two_roundings * (1 + negative_log(i)) + 2 * log_sum_.error;
   }
 
   CrossEntropyRow<UpperBound> bounded() const {
@@ -141,7 +138,7 @@ class Terms {
 
   // No less than a number that is known to within n 2^-62 of itself.
   UpperBound at_most(long double value) const {
-    const long double above = value * (1 + epsilon * (16 + static_cast<long double>(logits_.size())));
+    const long double above = value * (1 + two_roundings * (16 + static_cast<long double>(logits_.size())));
     return UpperBound(std::nextafter(static_cast<double>(above), infinity));
   }
 
@@ -204,8 +201,8 @@ class LossElements final : public RowElements {
   Quick quick(std::size_t) override {
     const long double z = terms_.options().z_loss, l = terms_.logsumexp(), off = terms_.logsumexp_error();
     const long double smoothed = terms_.smoothed(), squared = z * l * l;
-    return {smoothed + squared, terms_.smoothed_error() + 4 * epsilon * squared + z * off * (2 * std::fabs(l) + off) +
-                                    epsilon * (smoothed + squared)};
+    return {smoothed + squared, terms_.smoothed_error() + 4 * two_roundings * squared +
+                                    z * off * (2 * std::fabs(l) + off) + two_roundings * (smoothed + squared)};
   }
   double threshold(std::size_t) override { return threshold_; }
   bool is_vacuous(std::size_t, double magnitude) override { return numerics::is_vacuous(rounding_, magnitude); }
@@ -236,8 +233,9 @@ class LossGradientElements final : public RowElements {
   Enclosure value(std::size_t j) override { return oracles_.now().gradient(j, Enclosure(upstream_)); }
   Quick quick(std::size_t j) override {
     const Difference& of = difference(j);
-    return {upstream_ * of.value,
-            std::fabs(static_cast<long double>(upstream_)) * (of.error + epsilon * std::fabs(of.value)) + 0x1p-1070L};
+    return {
+        upstream_ * of.value,
+        std::fabs(static_cast<long double>(upstream_)) * (of.error + two_roundings * std::fabs(of.value)) + 0x1p-1070L};
   }
   double threshold(std::size_t j) override {
     return promised ? upper(threshold_.element(element(j)).total()) : infinity;
@@ -268,7 +266,7 @@ class LossGradientElements final : public RowElements {
     of.value = alpha * of.coefficient - of.subtrahend;
     of.magnitude = std::fabs(alpha) * of.coefficient + of.subtrahend;
     // The least long double stands for a coefficient that vanishes.
-    of.error = std::fabs(alpha) * of.coefficient * terms_.coefficient_error(j) + 4 * epsilon * of.magnitude +
+    of.error = std::fabs(alpha) * of.coefficient * terms_.coefficient_error(j) + 4 * two_roundings * of.magnitude +
                2 * z * terms_.logsumexp_error() * of.coefficient + 0x1p-1070L;
     return of;
   }

@@ -1,6 +1,5 @@
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "numerics/special_values.hpp"
 #include "proptests/judge/judged_row.hpp"
@@ -39,7 +38,7 @@ class LogSoftmaxElements : public RowElements {
     const long double theta = row_.theta;
     const long double value = -((static_cast<long double>(maximum_) - row_.logits[i]) / theta + near_log_sum_.value);
     // A difference, a quotient, a sum of terms of one sign, and the logarithm's own.
-    return {value, 4 * std::numeric_limits<long double>::epsilon() * std::fabs(value) + near_log_sum_.error};
+    return {value, 4 * two_roundings * std::fabs(value) + near_log_sum_.error};
   }
   Enclosure value(std::size_t i) override {
     // 90 bits of ln S are as good as an oracle's until they are not enough.

@@ -21,7 +21,6 @@ namespace {
 
 using namespace numerics;
 
-constexpr long double epsilon = 0x1p-63L;  // two roundings
 constexpr long double log_of_two = 0.693147180559945309417232121458176568L;
 
 // Bits of RowCase::beside that all rows of a call share: the width's index, the outputs' kind, the base.
@@ -90,7 +89,7 @@ class Merge {
       // Relative to the largest: what is left is as accurate as a long double.
       const long double distance = static_cast<long double>(row.logits[k]) - maximum_;
       const long double natural = base_ == LseBase::e ? distance : distance * log_of_two;
-      scores.push_back({natural, static_cast<double>(2 * epsilon * std::fabs(natural))});
+      scores.push_back({natural, static_cast<double>(2 * two_roundings * std::fabs(natural))});
     }
     softmax_.emplace(scores);
   }
@@ -127,7 +126,7 @@ class Merge {
     const LongApproximation log = softmax_->log_sum();
     const long double in_base = base_ == LseBase::e ? log.value : log.value / log_of_two;
     const long double value = maximum_ + in_base;
-    return {value, 2 * (log.error + 2 * epsilon * std::fabs(in_base)) + epsilon * std::fabs(value)};
+    return {value, 2 * (log.error + 2 * two_roundings * std::fabs(in_base)) + two_roundings * std::fabs(value)};
   }
   double log_sum() const { return static_cast<double>(softmax_->log_sum().value); }
   double maximum_lse() const { return maximum_; }

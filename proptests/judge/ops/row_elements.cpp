@@ -51,7 +51,7 @@ Decision decide_element(const JudgedRow& row, RowElements& elements, std::size_t
 Decision Quick::within(double threshold, double got) const {
   // One rounding in the difference, one in the sum.
   const long double distance = std::fabs(got - value);
-  const long double margin = error + 2 * std::numeric_limits<long double>::epsilon() * (distance + error);
+  const long double margin = error + 2 * two_roundings * (distance + error);
   if (distance + margin <= threshold) return Decision::proved;
   return distance - margin > threshold ? Decision::violated : Decision::undecided;
 }

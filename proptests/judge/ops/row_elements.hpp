@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <map>
 #include <span>
 #include <string_view>
@@ -12,6 +13,9 @@
 #include "proptests/judge/ops/row_op.hpp"
 
 namespace softcheck::proptests {
+
+/// Two roundings of a long double, relative: what a quick value's error is counted in.
+inline constexpr long double two_roundings = std::numeric_limits<long double>::epsilon();
 
 /// A real and a bound on its distance from value.
 struct Quick {
