@@ -189,13 +189,16 @@ bool ContractSearch::find_summation(Contract& contract) {
   ContractStep step;
   for (const Summation& summation : summations()) {
     contract.summation = summation;
-    step.share = sums_.against(contract);
-    const ProbeShare rows = rows_.against(contract);
-    if (step.share.holds && rows.holds) {
-      steps_["sum"] = step;
-      return true;
+    // Rows first: one that no order explains stands at their front, and the long sums need not be judged.
+    step.share = rows_.against(contract);
+    if (step.share.holds) {
+      step.share = sums_.against(contract);
+      if (step.share.holds) {
+        steps_["sum"] = step;
+        return true;
+      }
     }
-    step.broken = BrokenCandidate{contract, rows.holds ? step.share : rows};
+    step.broken = BrokenCandidate{contract, step.share};
   }
   return false;
 }

@@ -321,7 +321,11 @@ JudgeOptions interruptible(JudgeOptions options) {
 }
 
 KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& given) {
-  const JudgeOptions options = interruptible(given);
+  JudgeOptions options = interruptible(given);
+  if (const std::uint64_t most = subject.op->quick_items; most != 0 && options.effort == Effort::quick) {
+    options.max_length = std::min(options.max_length, most);
+    options.max_edge_length = std::min(options.max_edge_length, most);
+  }
   if (subject.op->attention) {
     AttentionTrial trial(subject, options.limits);
     return judge(subject, options, trial);

@@ -87,13 +87,14 @@ struct OpTraits {
   bool has_theta = true;
   bool adaptive = false;  // beta follows from the entropy (Appendix G)
   bool takes_mask = true;
-  bool takes_infinities = true;  // -inf stands for a masked item
-  bool has_limit = true;         // and +inf has a limit
-  bool wide_rows = false;        // the drawn row is f32 where the other inputs are of 16 bits
-  bool items_first = false;      // its tensor is (n, rows), vectors' (n, rows, width)
-  bool row_comes_last = false;   // in a call the drawn row comes behind the other inputs
-  bool may_be_in_place = false;  // the output may be the first input
-  std::uint32_t number = 0;      // the ABI's op; 0: version 1 says it by the plug-in's own knowledge
+  bool takes_infinities = true;   // -inf stands for a masked item
+  bool has_limit = true;          // and +inf has a limit
+  bool wide_rows = false;         // the drawn row is f32 where the other inputs are of 16 bits
+  bool items_first = false;       // its tensor is (n, rows), vectors' (n, rows, width)
+  bool row_comes_last = false;    // in a call the drawn row comes behind the other inputs
+  bool may_be_in_place = false;   // the output may be the first input
+  std::uint64_t quick_items = 0;  // longest row at quick effort; 0: the effort's
+  std::uint32_t number = 0;       // the ABI's op; 0: version 1 says it by the plug-in's own knowledge
   ContractAnswers answers = {};
 };
 

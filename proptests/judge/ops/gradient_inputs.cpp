@@ -11,17 +11,17 @@ namespace {
 using numerics::Format;
 using numerics::round_to;
 
-// m and ln S of finite logits.
+// m and ln S of finite logits, as a kernel in double has them: any saved output may be asked.
 struct LogSum {
   double maximum = 0;
-  long double logarithm = 0;
+  double logarithm = 0;
 };
 
 LogSum log_sum_of(std::span<const double> logits) {
   LogSum result;
   result.maximum = logits.empty() ? 0 : *std::ranges::max_element(logits);
-  long double sum = 0;
-  for (const double x : logits) sum += std::exp(static_cast<long double>(x) - result.maximum);
+  double sum = 0;
+  for (const double x : logits) sum += std::exp(x - result.maximum);
   result.logarithm = std::log(sum);
   return result;
 }
@@ -39,14 +39,11 @@ std::uint64_t hashed(std::uint64_t number, std::uint64_t item) {
 double signed_unit(std::uint64_t bits) { return static_cast<double>(static_cast<std::int64_t>(bits)) * 0x1p-63; }
 
 std::vector<double> saved_softmax(Format format, std::span<const double> logits, std::uint64_t beside) {
-  static constexpr long double factors[] = {1, 1, 0.75L, 1.5L};
+  static constexpr double factors[] = {1, 1, 0.75, 1.5};
   const LogSum sum = log_sum_of(logits);
-  const long double factor = factors[beside / 16 % 4];
+  const double factor = factors[beside / 16 % 4];
   std::vector<double> y;
-  for (const double x : logits) {
-    const long double exponent = static_cast<long double>(x) - sum.maximum - sum.logarithm;
-    y.push_back(round_to(format, static_cast<double>(factor * std::exp(exponent))));
-  }
+  for (const double x : logits) y.push_back(round_to(format, factor * std::exp(x - sum.maximum - sum.logarithm)));
   return y;
 }
 
@@ -56,8 +53,8 @@ std::vector<double> saved_log_softmax(Format format, std::span<const double> log
   const LogSum sum = log_sum_of(logits);
   std::vector<double> y;
   for (const double x : logits) {
-    const long double value = static_cast<long double>(x) - sum.maximum - sum.logarithm + shifts[beside / 16 % 4];
-    y.push_back(round_to(format, std::max(static_cast<double>(value), -largest)));
+    const double value = x - sum.maximum - sum.logarithm + shifts[beside / 16 % 4];
+    y.push_back(round_to(format, std::max(value, -largest)));
   }
   return y;
 }

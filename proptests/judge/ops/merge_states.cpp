@@ -96,7 +96,8 @@ class Merge {
 
   std::size_t width() const { return row_.logits.empty() ? 0 : row_.beside[0].size() / row_.logits.size(); }
 
-  MergedStatesThreshold<UpperBound> threshold(Grants grants) const {
+  // What the thresholds are made of.
+  MergedStatesRow<UpperBound> bounds() const {
     const ItemBounds items(*softmax_);
     MergedStatesRow<UpperBound> bounds;
     const auto parts = row_.logits.size();
@@ -118,6 +119,10 @@ class Merge {
     s.maximum_magnitude = natural(maximum_);
     const Quick lse = logsumexp();
     s.logsumexp_magnitude = natural(1) * size_of(lse);
+    return bounds;
+  }
+
+  MergedStatesThreshold<UpperBound> threshold(const MergedStatesRow<UpperBound>& bounds, Grants grants) const {
     return {row_.contract, lse_, base_, bounds, grants};
   }
 
@@ -131,8 +136,8 @@ class Merge {
   double log_sum() const { return static_cast<double>(softmax_->log_sum().value); }
   double maximum_lse() const { return maximum_; }
   // ln S of a sum nearly 1 has no relative accuracy below this.
-  double sum_resolution() const {
-    const double error = upper(sum_error(row_.contract, statistics()));
+  double sum_resolution(const MergedStatesRow<UpperBound>& bounds) const {
+    const double error = upper(sum_error(row_.contract, bounds.statistics));
     return error < 1 ? error : 0;
   }
 
@@ -171,11 +176,13 @@ class Merge {
 struct MergeBounds {
   MergeBounds(const RowInputs& row, Format lse)
       : merge(row, lse),
-        threshold(merge.threshold(Grants::all)),
-        plain(merge.threshold(Grants::none)),
+        bounds(merge.bounds()),
+        threshold(merge.threshold(bounds, Grants::all)),
+        plain(merge.threshold(bounds, Grants::none)),
         oracles([this] { return merge.oracle(); }) {}
 
   Merge merge;
+  MergedStatesRow<UpperBound> bounds;
   MergedStatesThreshold<UpperBound> threshold, plain;
   OracleLadder<MergedStatesOracle> oracles;
 };
@@ -222,7 +229,7 @@ class MergedOutputs final : public RowElements {
 class MergedLogSumExp final : public RowElements {
  public:
   MergedLogSumExp(MergeBounds& of, Format output, std::string_view claim) : of_(of), claim_(claim), output_(output) {
-    resolution = of.merge.sum_resolution();
+    resolution = of.merge.sum_resolution(of.bounds);
   }
 
   std::string_view claim() const override { return claim_; }
@@ -260,6 +267,7 @@ class MergeStates final : public RowOp {
                .wide_rows = true,
                .items_first = true,
                .row_comes_last = true,
+               .quick_items = 1024,  // parts are splits of a sequence, or ranks
                .number = SOFTCHECK_OP_MERGE_STATES,
                .answers = {.dear = true}}) {}
 

@@ -24,11 +24,11 @@ JudgeOptions options_for(const ZooRow& row) {
       judge_options(std::max(row.is_planted() && asked == Effort::deep ? Effort::normal : asked, least));
   options.run = options_from_environment(options.run);
   options.run.shrinks = 300;  // enough for 8 logits; each of a row of 65,537 costs as much as a case
-  if (row.is_planted() && row.needs_effort()) {
-    // What it is for is enough: the other properties look as long and find nothing.
+  if (row.is_planted() && row.property != "-" && (row.needs_effort() || asked != Effort::deep)) {
+    // What it is for is enough: a deep run shows by which other properties it dies.
     options.only = split(row.property, '|');
-    options.run.shrinks = 40;
   }
+  if (row.is_planted() && row.needs_effort()) options.run.shrinks = 40;
   options.limits.seconds_per_call = 2;
   return options;
 }
