@@ -308,7 +308,8 @@ class Coverer {
 
   static RunLengthRow all_visible(const RunLengthRow& row) {
     std::vector<Run> runs = row.runs();
-    for (Run& run : runs) run.value = std::isinf(run.value) ? row.minimum() : run.value;
+    const double lowest = row.minimum();  // once: it looks at all runs
+    for (Run& run : runs) run.value = std::isinf(run.value) ? lowest : run.value;
     return RunLengthRow(std::move(runs));
   }
 

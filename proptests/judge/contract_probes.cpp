@@ -21,10 +21,17 @@ using numerics::Format;
 
 void ProbeSet::add(Probe probe) { probes_.push_back(std::move(probe)); }
 
-ProbeShare ProbeSet::against(const numerics::Contract& contract) {
+ProbeShare ProbeSet::against(const numerics::Contract& contract) { return compared(probes_.size(), contract); }
+
+ProbeShare ProbeSet::last_against(const numerics::Contract& contract) {
+  return compared(std::min<std::size_t>(probes_.size(), 1), contract);
+}
+
+// The first count of them.
+ProbeShare ProbeSet::compared(std::size_t count, const numerics::Contract& contract) {
   const numerics::PrecisionScope precision(113);
   ProbeShare result;
-  for (std::size_t i = 0; i < probes_.size(); ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     const RowVerdicts verdicts = probes_[i].judge(contract);
     for (const ValueFinding& finding : verdicts.findings) {
       const bool broken = finding.decision != numerics::Decision::proved;

@@ -37,10 +37,14 @@ class ProbeSet {
   std::size_t size() const { return probes_.size(); }
   /// Compares every result with its threshold under the contract, until one breaks it.
   ProbeShare against(const numerics::Contract& contract);
+  /// Compares the one that broke the last contract alone.
+  ProbeShare last_against(const numerics::Contract& contract);
   /// The threshold of the longest row's worst value; 0 where there is none.
   double threshold(const numerics::Contract& contract) const;
 
  private:
+  ProbeShare compared(std::size_t count, const numerics::Contract& contract);
+
   std::vector<Probe> probes_;
 };
 

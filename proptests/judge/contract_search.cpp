@@ -189,14 +189,14 @@ bool ContractSearch::find_summation(Contract& contract) {
   ContractStep step;
   for (const Summation& summation : summations()) {
     contract.summation = summation;
-    // Rows first: one that no order explains stands at their front, and the long sums need not be judged.
-    step.share = rows_.against(contract);
+    // What broke one order breaks most: all rows are compared only where these hold.
+    step.share = rows_.last_against(contract);
+    if (step.share.holds) step.share = sums_.last_against(contract);
+    if (step.share.holds) step.share = rows_.against(contract);
+    if (step.share.holds) step.share = sums_.against(contract);
     if (step.share.holds) {
-      step.share = sums_.against(contract);
-      if (step.share.holds) {
-        steps_["sum"] = step;
-        return true;
-      }
+      steps_["sum"] = step;
+      return true;
     }
     step.broken = BrokenCandidate{contract, step.share};
   }

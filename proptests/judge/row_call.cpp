@@ -262,7 +262,8 @@ RowMatrixCase all_visible(RowMatrixCase matrix) {
   matrix.rows.replace_each([](const RunLengthRow& row) {
     if (row.visible() == 0) return row;
     std::vector<Run> runs = row.runs();
-    for (Run& run : runs) run.value = std::isinf(run.value) ? row.minimum() : run.value;
+    const double lowest = row.minimum();  // once: it looks at all runs
+    for (Run& run : runs) run.value = std::isinf(run.value) ? lowest : run.value;
     return RunLengthRow(std::move(runs));
   });
   return matrix;

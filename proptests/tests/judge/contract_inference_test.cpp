@@ -214,6 +214,7 @@ TEST(InferContract, AWeakerWordIsFoundWhereTheFullRunBreaksWhatTheProbesSaw) {
   KernelSubject subject = subject_of("correct_log_softmax_lanes_from_64", Op::log_softmax);
   JudgeOptions options = few_cases();
   options.run.cases = 400;
+  options.run.shrinks = 40;  // of long rows, each as dear as a case
   const Inference inference = infer_contract(subject, options);
   ASSERT_TRUE(inference.contract) << inference.failure;
   EXPECT_EQ(inference.judgement.verdict, ReportVerdict::pass);
