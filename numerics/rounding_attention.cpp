@@ -226,14 +226,15 @@ ScalarThreshold<T> AttentionThreshold<T>::column(std::span<const T> values, cons
   }
   const FpEnvironmentGuard guard;
   T terms(0);
-  T lost(0);
+  T magnitude(0);
   T each = model_.product_floor + model_.sum_floor;
   if (model_.rescaled) each = each + 2 * model_.product_floor;
   each = each + (4 + model_.rescalings) * value_floor_;
   for (std::size_t j = 0; j < values.size(); ++j) {
     terms = terms + values[j] * term_errors_[j];
-    lost = lost + values[j] * lost_ + each;
+    magnitude = magnitude + values[j];
   }
+  const T lost = T(static_cast<double>(values.size())) * each + magnitude * lost_;
   const T amplification = exp(common_);
   const T rounding = expm1(common_) * output + amplification * terms;
   return model_.output(rounding, output, amplification * lost + 2 * model_.product_floor);
