@@ -183,7 +183,7 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& format
   if (op->number != 0) {
     call.op = op->number;
     for (const OpInput& input : op->inputs) call.roles.push_back(input.role);
-    call.attributes = op.rows().attributes(matrix.beside);
+    call.attributes = op.rows().attributes(matrix.beside, matrix.columns);
     add_beside(matrix, op, formats.input, call);
   }
   for (const SpecialLogit& one : matrix.specials) {
@@ -206,11 +206,17 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& format
   const Extent only[] = {op->one_value_per_row ? Extent::rows : Extent::items};
   const std::span<const Extent> extents = op->extents.empty() ? std::span<const Extent>(only) : op->extents;
   const std::size_t width = op.rows().width(matrix.columns, matrix.beside);
-  for (const Extent extent : extents) {
+  for (std::size_t k = 0; k < extents.size(); ++k) {
+    const Extent extent = extents[k];
     const bool beside_others = extent == Extent::rows && extents.size() > 1;
     const numerics::Format format = beside_others ? wide_format(formats.input) : formats.output;
     call.outputs.push_back({output_place(matrix, extent, width, format), std::nullopt});
-    call.outputs.back().place.alignment = form.alignment;
+    TensorPlace& place = call.outputs.back().place;
+    place.alignment = form.alignment;
+    if (!op->elements.empty() && op->elements[k] == OutputElement::index) {
+      place.format.reset();
+      place.integer_bits = 32;
+    }
   }
   return call;
 }
@@ -221,8 +227,10 @@ bool has_labels(Op op) {
 
 CallTraits traits_of(const RowMatrixCase& matrix, Op op) {
   CallTraits traits = traits_of(matrix);
-  const Attributes attributes = op.rows().attributes(matrix.beside);
+  const Attributes attributes = op.rows().attributes(matrix.beside, matrix.columns);
   traits.lse_base2 = attributes.lse_base2;
+  traits.renormalize = attributes.renormalize;
+  if (attributes.k != 0) traits.lengths["k"] = static_cast<std::uint64_t>(attributes.k);
   if (!has_labels(op)) return traits;
   traits.label_smoothing = attributes.label_smoothing;
   traits.z_loss = attributes.z_loss;
