@@ -27,8 +27,9 @@
  *                      (parts, rows)                     lse (rows): ln sum exp(L), or log2 sum 2^L where lse_base2
  *                                                        is 1. A part of L = -inf is empty: its O is not read. Where
  *                                                        all are, out is as masked= says and lse is -inf
- *   topk_softmax       logits (rows, n)                  weights (rows, k): of p = softmax of all n logits the k largest,
- *                                                        descending; where renormalize is 1 divided by their sum; ids
+ *   topk_softmax       logits (rows, n)                  weights (rows, k): of p = softmax of all n logits the k
+ *                                                        largest, descending; where renormalize is 1, divided by
+ *                                                        their sum; ids
  *                                                        (rows, k), int32 (kDLInt): the items' indices, each once.
  *                                                        1 <= k <= n, and k = 0 where n = 0. Weights are f64 for f64
  *                                                        logits, else f32. An item of logit -inf has p = +0 and is
@@ -135,8 +136,8 @@ typedef struct softcheck_attributes {
   int32_t causal_top_left; /* attention: query i stands at key i, for causal, window and slopes; else see above */
   int32_t lse_base2;
   int32_t renormalize; /* topk_softmax: weights are divided by their sum */
-  int32_t mean; /* the loss of a call is the mean over its rows */
-  int32_t k; /* topk_softmax: items chosen of each row */
+  int32_t mean;        /* the loss of a call is the mean over its rows */
+  int32_t k;           /* topk_softmax: items chosen of each row */
   int32_t reserved_2;
   int64_t ignore_index; /* read where SOFTCHECK_ROLE_LABELS is an input: a row of this label has loss and gradient 0 */
   int64_t page_size;

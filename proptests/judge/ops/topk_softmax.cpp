@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "numerics/rounding.hpp"
 #include "numerics/rounding_topk.hpp"
 #include "numerics/special_values.hpp"
 #include "numerics/upper_bound.hpp"
@@ -85,6 +86,26 @@ std::optional<ValueFinding> wrong_zero(std::span<const double> weights, const We
   return std::nullopt;
 }
 
+// No weight exceeds 1 by more than its own roundings (B2): the first that does.
+std::optional<ValueFinding> above_one(const Contract& contract, const Statistics& statistics,
+                                      std::span<const double> weights, const WeightElements& elements) {
+  for (std::size_t a = 0; a < weights.size(); ++a) {
+    if (!(weights[a] > 1) || elements.is_masked(a)) continue;
+    const double allowed = upper(coefficient_excess(contract, statistics, elements.deviation(a)));
+    if (weights[a] - 1 <= allowed) continue;
+    return ValueFinding{elements.claim(),
+                        a,
+                        Enclosure(1),
+                        weights[a],
+                        allowed,
+                        Decision::violated,
+                        {},
+                        false,
+                        "no weight exceeds 1 by more than its own roundings"};
+  }
+  return std::nullopt;
+}
+
 // sum r (largest chosen logit - x), and how the chosen items lie in the row.
 ChosenItems<UpperBound> chosen_items(std::size_t count, double maximum, std::span<const double> chosen,
                                      RowCascade& cascade) {
@@ -101,7 +122,7 @@ class TopkSoftmax final : public RowOp {
                                                           "kernel.topk_softmax.order"};
   static constexpr std::array extents{Extent::vectors, Extent::vectors};
   static constexpr std::array elements_of{OutputElement::number, OutputElement::index};
-  static constexpr std::array<std::string_view, 3> words{"weights", "total", "ties"};
+  static constexpr std::array<std::string_view, 2> words{"weights", "total"};
 
  public:
   constexpr TopkSoftmax()
@@ -142,6 +163,9 @@ class TopkSoftmax final : public RowOp {
     if (!row.attributes.renormalize) {
       WeightElements elements(row.logits, choice.items(), claims[0]);
       elements.set_thresholds(granted.weights(), plain.weights());
+      if (const auto wrong = above_one(row.contract, statistics, weights, elements)) {
+        return verdicts.findings.push_back(*wrong);
+      }
       return judge_weights(row, weights, elements, verdicts);
     }
     // Where a kernel may choose masked items alone, it divides 0 by 0.

@@ -93,6 +93,12 @@ TEST(TopkSoftmaxJudge, AWeightIsThatOfItsId) {
   EXPECT_EQ(broken(row, {weights_of(row, {1, 2}, false), {1, 2}, true}), Claims{"weight"});
   EXPECT_EQ(broken(row, {{3, 2}, {1, 2}}), Claims{"weight"});
   EXPECT_EQ(broken(row, {{nan, 2}, {1, 2}}), Claims{"weight"});
+  // A long sum grants more, but never a weight above 1.
+  std::vector<double> far(1000, -100);
+  far[0] = 0;
+  EXPECT_EQ(broken(far, {{1 + 0x1p-23}, {0}}), Claims{});
+  EXPECT_EQ(broken(far, {{1 + 0x1p-16}, {0}}), Claims{"weight"});
+  EXPECT_EQ(broken(far, {{1 - 0x1p-16}, {0}}), Claims{});
   const std::vector<double> sharp{0, -200};
   EXPECT_EQ(broken(sharp, {{1, 0}, {0, 1}}), Claims{});
   EXPECT_EQ(broken(sharp, {{1, -0.0}, {0, 1}}), Claims{"weight"});
