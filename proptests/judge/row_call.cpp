@@ -29,9 +29,9 @@ TensorPlace place_of(std::optional<numerics::Format> format, const RowMatrixCase
 }
 
 // Of vectors, one for each of some dimensions: what the layout of a matrix says of rows and columns is said of vectors
-// and their numbers.
+// and their numbers. They are compact, or contiguous, where the matrix is, as its traits say so of the call.
 TensorPlace place_of_vectors(numerics::Format format, std::vector<std::int64_t> shape, std::size_t width,
-                             const MatrixLayout& layout) {
+                             const MatrixLayout& layout, std::uint64_t columns) {
   TensorPlace place;
   place.format = format;
   place.shape = std::move(shape);
@@ -39,8 +39,9 @@ TensorPlace place_of_vectors(numerics::Format format, std::vector<std::int64_t> 
   place.offset = layout.offset;
   place.against_the_end = layout.against_the_end;
   if (layout.compact()) return place;
-  constexpr std::int64_t gap = 3;
-  std::int64_t stride = layout.column_stride != 1 ? 2 : 1;
+  const bool touching = layout.row_stride == static_cast<std::int64_t>(columns) && layout.column_stride == 1;
+  const std::int64_t gap = touching ? 0 : 3;
+  std::int64_t stride = layout.column_stride != 1 && columns > 1 ? 2 : 1;
   for (std::size_t d = place.shape.size(); d-- > 0;) {
     place.strides.insert(place.strides.begin(), stride);
     stride = std::max<std::int64_t>(place.shape[d], 1) * stride + gap;
@@ -76,7 +77,7 @@ double byte_of_visible(std::size_t element) {
 
 TensorPlace output_place(const RowMatrixCase& matrix, Extent extent, std::size_t width, numerics::Format format) {
   if (extent == Extent::vectors) {
-    return place_of_vectors(format, {static_cast<std::int64_t>(matrix.rows.size())}, width, matrix.out);
+    return place_of_vectors(format, {static_cast<std::int64_t>(matrix.rows.size())}, width, matrix.out, matrix.columns);
   }
   TensorPlace place = place_of(format, matrix, matrix.out);
   if (extent == Extent::items) return place;
@@ -114,7 +115,7 @@ void add_beside(const RowMatrixCase& matrix, Op op, numerics::Format format, Ten
     }
     if (inputs[k].extent == Extent::vectors) {
       place = place_of_vectors(format, {static_cast<std::int64_t>(matrix.columns), static_cast<std::int64_t>(rows)},
-                               width, matrix.visible);
+                               width, matrix.visible, matrix.columns);
       for (std::size_t i = 0; i < matrix.columns; ++i) {
         for (const std::vector<double>& row : vectors) {
           const auto begin = row.begin() + static_cast<std::ptrdiff_t>(i * width);

@@ -174,6 +174,30 @@ TEST(TopkSoftmaxJudge, ACallHasItsAttributesAndIdsOfInt32) {
             " (logits 0x1p+0 0x1p+1 0x1.8p+1, k 2, renormalize)");
 }
 
+// What the domain is told of the call's strides.
+TEST(TopkSoftmaxJudge, VectorsLieAsTheCallSays) {
+  RowMatrixCase matrix;
+  matrix.format = Format::f32;
+  matrix.columns = 3;
+  const std::vector<double> three{1, 2, 3};
+  matrix.rows = RowCycle({RunLengthRow::of(three), RunLengthRow::of(three)});
+  matrix.beside = 1;
+  const auto strides = [&](const MatrixLayout& out) {
+    matrix.out = out;
+    return call_of(matrix, Op::topk_softmax, {Format::f32, Format::f32}).outputs[1].place.strides;
+  };
+  EXPECT_EQ(strides({}), std::vector<std::int64_t>{});
+  EXPECT_EQ(strides({3, 1}), (std::vector<std::int64_t>{2, 1}));
+  EXPECT_EQ(strides({5, 1}), (std::vector<std::int64_t>{5, 1}));
+  EXPECT_EQ(strides({8, 2}), (std::vector<std::int64_t>{7, 2}));
+  EXPECT_EQ(traits_of(matrix, Op::topk_softmax).lengths.at("k"), 2u);
+  EXPECT_FALSE(traits_of(matrix, Op::topk_softmax).compact);
+  matrix.columns = 1;
+  matrix.rows = RowCycle({RunLengthRow::of(std::vector<double>{1})});
+  EXPECT_EQ(strides({4, 2}), (std::vector<std::int64_t>{4, 1}));
+  EXPECT_TRUE(traits_of(matrix, Op::topk_softmax).contiguous);
+}
+
 TEST(TopkSoftmaxJudge, EveryKOfARowIsDrawnAndADomainLeavesItsOwn) {
   const RowOp& op = Op::topk_softmax.rows();
   std::map<std::int32_t, int> met;
