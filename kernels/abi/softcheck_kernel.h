@@ -27,6 +27,14 @@
  *                      (parts, rows)                     lse (rows): ln sum exp(L), or log2 sum 2^L where lse_base2
  *                                                        is 1. A part of L = -inf is empty: its O is not read. Where
  *                                                        all are, out is as masked= says and lse is -inf
+ *   topk_softmax       logits (rows, n)                  weights (rows, k): of p = softmax of all n logits the k
+ *                                                        largest, descending; where renormalize is 1, divided by
+ *                                                        their sum; ids
+ *                                                        (rows, k), int32 (kDLInt): the items' indices, each once.
+ *                                                        1 <= k <= n, and k = 0 where n = 0. Weights are f64 for f64
+ *                                                        logits, else f32. An item of logit -inf has p = +0 and is
+ *                                                        chosen behind all others. Of a row that holds a NaN or no
+ *                                                        item the ids are any items, even one twice
  *   attention          q, k, v[, mask][, sinks (heads)]   as above; with sinks no entropy
  *                      [, slopes (heads)][, bias (batch,
  *                      heads or 1, queries, keys)]
@@ -89,7 +97,8 @@ enum softcheck_op {
   SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD = 9,
   SOFTCHECK_OP_CROSS_ENTROPY = 10,
   SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD = 11,
-  SOFTCHECK_OP_MERGE_STATES = 12
+  SOFTCHECK_OP_MERGE_STATES = 12,
+  SOFTCHECK_OP_TOPK_SOFTMAX = 14
 };
 
 /* softcheck_call_2.input_roles: what each input is to the op. */
@@ -113,7 +122,7 @@ enum softcheck_role {
 };
 
 /* The parameters of ops, zero where they are off. The judge sends the windows, softcap, causal_top_left,
- * label_smoothing, z_loss, ignore_index and lse_base2; the others are reserved. */
+ * label_smoothing, z_loss, ignore_index, lse_base2, k and renormalize; the others are reserved. */
 typedef struct softcheck_attributes {
   uint32_t size; /* sizeof(softcheck_attributes) of the caller: later versions append */
   int32_t reserved;
@@ -126,9 +135,9 @@ typedef struct softcheck_attributes {
   double min_p;
   int32_t causal_top_left; /* attention: query i stands at key i, for causal, window and slopes; else see above */
   int32_t lse_base2;
-  int32_t renormalize;
-  int32_t mean; /* the loss of a call is the mean over its rows */
-  int32_t k;
+  int32_t renormalize; /* topk_softmax: weights are divided by their sum */
+  int32_t mean;        /* the loss of a call is the mean over its rows */
+  int32_t k;           /* topk_softmax: items chosen of each row */
   int32_t reserved_2;
   int64_t ignore_index; /* read where SOFTCHECK_ROLE_LABELS is an input: a row of this label has loss and gradient 0 */
   int64_t page_size;

@@ -80,6 +80,12 @@ std::optional<View> view_of(const DLTensor* tensor, int rank) {
   return view;
 }
 
+std::optional<View> ids_of(const DLTensor* tensor) {
+  const std::optional<View> places = places_of(tensor, 2);
+  const bool fits = places && tensor->dtype.code == kDLInt && tensor->dtype.bits == 32 && tensor->dtype.lanes == 1;
+  return fits ? places : std::nullopt;
+}
+
 std::optional<Labels> labels_of(const DLTensor* tensor) {
   const std::optional<View> places = places_of(tensor, 1);
   if (!places || tensor->dtype.code != kDLInt || tensor->dtype.lanes != 1 ||

@@ -44,6 +44,9 @@ std::optional<Storage> storage_of(DLDataType type);
 /// A tensor of this rank on the CPU, of such elements, as a view; nothing where a kernel is to refuse it.
 std::optional<View> view_of(const DLTensor* tensor, int rank);
 
+/// The places of a matrix of int32 on the CPU, whose storage says nothing; nothing where a kernel is to refuse it.
+std::optional<View> ids_of(const DLTensor* tensor);
+
 /// Classes of rows, int32 or int64.
 class Labels {
  public:

@@ -2,16 +2,17 @@
 
 #include <cmath>
 #include <initializer_list>
+#include <limits>
 
 namespace softcheck::kernels::call {
 namespace {
 
-// The whole of a call of this op with inputs in these roles and one output; NULL for any other.
+// The whole of a call of this op with inputs in these roles and so many outputs; NULL for any other.
 const softcheck_call_2* call_of(const softcheck_call* call, softcheck_op op,
-                                std::initializer_list<softcheck_role> roles) {
+                                std::initializer_list<softcheck_role> roles, std::uint32_t outputs = 1) {
   const softcheck_call_2* whole = call == nullptr ? nullptr : softcheck_version_2(call);
   if (whole == nullptr || whole->op != static_cast<std::uint32_t>(op) || call->n_inputs != roles.size() ||
-      call->n_outputs != 1 || call->theta != 1 || call->scale != 1 || call->causal != 0) {
+      call->n_outputs != outputs || call->theta != 1 || call->scale != 1 || call->causal != 0) {
     return nullptr;
   }
   const std::uint32_t* role = whole->input_roles;
@@ -27,10 +28,14 @@ bool is_like(const View& a, const View& b) {
   return a.storage == b.storage && a.rows == b.rows && a.columns == b.columns;
 }
 
-// Values of rows have the logits' format or the wide one.
-bool is_of_rows(const View& logits, const View& values) {
+// Have the values the logits' format or the wide one?
+bool is_wide_or(const View& logits, const View& values) {
   const Storage wide = logits.storage == Storage::f64 ? Storage::f64 : Storage::f32;
-  return values.rows == logits.rows && (values.storage == logits.storage || values.storage == wide);
+  return values.storage == logits.storage || values.storage == wide;
+}
+
+bool is_of_rows(const View& logits, const View& values) {
+  return values.rows == logits.rows && is_wide_or(logits, values);
 }
 
 // An attribute that these kernels do not know must be off.
@@ -77,6 +82,24 @@ std::optional<LossViews> loss_views(const softcheck_call* call, softcheck_op op)
   const softcheck_attributes& attributes = *whole->attributes;
   return LossViews{
       *logits, *labels, upstream, *output, attributes.label_smoothing, attributes.z_loss, attributes.ignore_index};
+}
+
+std::optional<TopkViews> topk_views(const softcheck_call* call) {
+  const softcheck_call_2* whole = call_of(call, SOFTCHECK_OP_TOPK_SOFTMAX, {SOFTCHECK_ROLE_LOGITS}, 2);
+  if (whole == nullptr || whole->attributes->size < sizeof(softcheck_attributes)) {
+    return std::nullopt;
+  }
+  const std::int64_t k = whole->attributes->k;
+  const std::optional<View> logits = view_of(call->inputs[0], 2);
+  const std::optional<View> weights = view_of(call->outputs[0], 2);
+  const std::optional<View> ids = ids_of(call->outputs[1]);
+  const auto has_k = [&](const View& view) { return view.rows == logits->rows && view.columns == k; };
+  if (!logits || logits->storage == Storage::mask || k < 0 || k > logits->columns ||
+      logits->columns > std::numeric_limits<std::int32_t>::max() || !weights || !is_wide_or(*logits, *weights) ||
+      !has_k(*weights) || !ids || !has_k(*ids)) {
+    return std::nullopt;
+  }
+  return TopkViews{*logits, *weights, *ids, k, whole->attributes->renormalize != 0};
 }
 
 }  // namespace softcheck::kernels::call

@@ -35,4 +35,16 @@ struct LossViews {
 /// others.
 std::optional<LossViews> loss_views(const softcheck_call* call, softcheck_op op);
 
+/// topk_softmax.
+struct TopkViews {
+  View logits;   // (rows, n)
+  View weights;  // (rows, k), of the logits' format or the wide one
+  View ids;      // (rows, k), int32
+  std::int64_t k;
+  bool renormalize;
+};
+
+/// Nothing where a kernel of the op is to refuse the call.
+std::optional<TopkViews> topk_views(const softcheck_call* call);
+
 }  // namespace softcheck::kernels::call

@@ -3,6 +3,7 @@
 //   f32, f16, bf16   acc=f32 exp=1ulp sum=blocks:32 masked=nan subnormal=kept
 //   f64              acc=f64 exp=1ulp sum=blocks:32 masked=nan subnormal=kept
 //   saved outputs    acc=f32 (f64) sum=blocks:32 subnormal=kept, for the gradients of softmax and log-softmax
+//   ties=lowest for softcheck_topk_softmax
 //   entropy=exact for softcheck_adaptive_softmax; lse=centred for softcheck_log_softmax and softcheck_cross_entropy
 //
 // All are deterministic and batch-invariant: a row's bits depend on its logits, mask and theta alone.
@@ -17,6 +18,7 @@
 #include "kernels/cpu/probability_ops.hpp"
 #include "kernels/cpu/saved_backward.hpp"
 #include "kernels/cpu/state_ops.hpp"
+#include "kernels/cpu/topk_ops.hpp"
 #include "kernels/entry/ops.hpp"
 
 namespace softcheck::kernels::cpu {
@@ -106,6 +108,9 @@ struct RowOps {
     return run(saved_views(call, SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD), &SavedViews::saved,
                saved_rows<float, &SavedRow<float>::put_log_gradient>,
                saved_rows<double, &SavedRow<double>::put_log_gradient>);
+  }
+  static int topk_softmax(const softcheck_call* call) {
+    return run(topk_views(call), &TopkViews::logits, topk_softmax_rows<float>, topk_softmax_rows<double>);
   }
 };
 

@@ -14,7 +14,7 @@
 namespace softcheck::proptests {
 namespace {
 
-constexpr std::array<std::string_view, 2> row_lengths{"n", "rows"};
+constexpr std::array<std::string_view, 3> row_lengths{"n", "rows", "k"};
 constexpr std::array<std::string_view, 7> attention_lengths{"batch", "heads", "group", "queries",
                                                             "keys",  "dim",   "values"};
 constexpr std::uint64_t most_alignment = 4096;  // a page: no buffer begins at a rounder address
@@ -26,7 +26,7 @@ std::string known_words(bool attention) {
   return "a length (" + names.substr(0, names.size() - 1) +
          ") with =V, =V|V|..., <=V, >=V or =Vk, compact, contiguous, align=V, finite, nomask, nooffset, " +
          (attention ? "nocausal, scale=1/sqrt(dim), window, softcap, sinks, alibi, bias or causal=top-left|either"
-                    : "theta=1, nosmoothing, nozloss, ignore=-100, base=e or base=2");
+                    : "theta=1, nosmoothing, nozloss, ignore=-100, base=e, base=2, renormalize=0 or renormalize=1");
 }
 
 [[noreturn]] void refuse_word(std::string_view word, const std::string& need) {
@@ -134,6 +134,9 @@ void read_word(std::string_view word, bool attention, Domain& domain) {
   } else if ((word == "base=e" || word == "base=2") && !attention) {
     (word == "base=e" ? domain.base_e : domain.base_2) = true;
     if (domain.base_e && domain.base_2) refuse_word(word, "one base");
+  } else if ((word == "renormalize=0" || word == "renormalize=1") && !attention) {
+    (word == "renormalize=0" ? domain.plain_weights : domain.renormalized) = true;
+    if (domain.plain_weights && domain.renormalized) refuse_word(word, "one of renormalize=0 and renormalize=1");
   } else if (word == "nocausal" && attention) {
     domain.no_causal = true;
   } else if (word == "scale=1/sqrt(dim)" && attention) {
@@ -212,6 +215,8 @@ void each_part(const Domain& domain, const CallTraits& call, Each each_written) 
   if (domain.one_ignore_index) each("ignore=-100", call.ignore_index == usual_ignore_index);
   if (domain.base_e) each("base=e", !call.lse_base2);
   if (domain.base_2) each("base=2", call.lse_base2);
+  if (domain.plain_weights) each("renormalize=0", !call.renormalize);
+  if (domain.renormalized) each("renormalize=1", call.renormalize);
   for (const auto& [name, member] : attribute_words) {
     if (domain.*member) each(name.data(), true);
   }
@@ -281,6 +286,7 @@ std::string to_string(const CallTraits& call) {
   if (call.label_smoothing != 0) text += ", with label smoothing";
   if (call.z_loss != 0) text += ", with a z-loss";
   if (call.lse_base2) text += ", in base 2";
+  if (call.renormalize) text += ", renormalized";
   if (call.ignore_index != usual_ignore_index) text += ", ignore_index " + std::to_string(call.ignore_index);
   return text;
 }

@@ -40,7 +40,7 @@ enum class CausalAlignment { bottom_right, top_left, either };
 
 /// What of a call a domain speaks of.
 struct CallTraits {
-  /// "n" and "rows"; of attention "batch", "heads", "group", "queries", "keys", "dim" and "values".
+  /// "n" and "rows", of top-k "k"; of attention "batch", "heads", "group", "queries", "keys", "dim" and "values".
   std::map<std::string, std::uint64_t, std::less<>> lengths;
   double theta = 1;
   double scale = 1;
@@ -56,6 +56,7 @@ struct CallTraits {
   double z_loss = 0;
   std::int64_t ignore_index = usual_ignore_index;
   bool lse_base2 = false;
+  bool renormalize = false;
   // Attention's attributes: are they there?
   bool window = false, softcap = false, sinks = false, alibi = false, bias = false;
   bool top_left = false;
@@ -77,6 +78,8 @@ struct Domain {
   bool one_ignore_index = false;  // ignore_index = usual_ignore_index
   bool base_e = false;            // lse_base2 = 0
   bool base_2 = false;            // lse_base2 = 1
+  bool plain_weights = false;     // renormalize = 0
+  bool renormalized = false;      // renormalize = 1
   // Of attention: attributes that calls may have beside what version 1 of the ABI says. Without their words none has.
   bool window = false, softcap = false, sinks = false, alibi = false, bias = false;
   CausalAlignment causal = CausalAlignment::bottom_right;
@@ -100,7 +103,8 @@ std::string to_string(const CallTraits& call);
 
 /// Reads words separated by blanks or commas:
 ///
-///   NAME=V  NAME<=V  NAME>=V   a length; rows: n, rows; attention: batch, heads (of the queries), group (query heads
+///   NAME=V  NAME<=V  NAME>=V   a length; rows: n, rows, of top-k k; attention: batch, heads (of the queries), group
+///   (query heads
 ///                              for each key head), queries, keys, dim, values
 ///   NAME=Vk                    the length is a multiple of V: n=16k
 ///   NAME=V|V|...               the length is one of these: n=1|17|1000
@@ -114,6 +118,7 @@ std::string to_string(const CallTraits& call);
 ///   nosmoothing  nozloss       of losses: label_smoothing is 0, z_loss is 0
 ///   ignore=-100                of losses: ignore_index is -100
 ///   base=e  base=2             of merges: lse_base2 is 0, is 1
+///   renormalize=0  renormalize=1   of top-k: the attribute is 0, is 1
 ///   window  softcap  sinks  alibi  bias   of attention: calls may have these, too
 ///   causal=top-left            of attention: query i stands at key i in every call
 ///   causal=either              of attention: there, or at key i + keys - queries, as the call says

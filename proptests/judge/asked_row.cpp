@@ -15,8 +15,10 @@ std::string in_row(std::size_t row, std::size_t rows) {
 
 // ", label_smoothing 0x1.999999999999ap-4, ignore_index -100": attributes that are on, and ignore_index of labels.
 std::string attributes_text(const RowMatrixCase& matrix, Op op) {
-  const Attributes attributes = op.rows().attributes(matrix.beside);
+  const Attributes attributes = op.rows().attributes(matrix.beside, matrix.columns);
   std::string text = attributes.lse_base2 ? ", lse_base2" : "";
+  if (attributes.k != 0) text += ", k " + std::to_string(attributes.k);
+  if (attributes.renormalize) text += ", renormalize";
   if (!has_labels(op)) return text;
   if (attributes.label_smoothing != 0) text += ", label_smoothing " + numerics::hex_float(attributes.label_smoothing);
   if (attributes.z_loss != 0) text += ", z_loss " + numerics::hex_float(attributes.z_loss);
@@ -25,7 +27,7 @@ std::string attributes_text(const RowMatrixCase& matrix, Op op) {
 
 std::string inputs_text(const RowMatrixCase& matrix, Op op, numerics::Format input, std::size_t row) {
   constexpr std::size_t shown = 8;
-  if (op->inputs.size() < 2 || matrix.columns > shown) return "";
+  if (op->number == 0 || matrix.columns > shown) return "";
   if (matrix.columns * op.rows().width(matrix.columns, matrix.beside) > 4 * shown) return "";
   std::vector<std::vector<double>> inputs = inputs_of(matrix, op, input, row);
   for (const SpecialLogit& one : matrix.specials) {

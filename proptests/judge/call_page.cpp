@@ -113,6 +113,8 @@ const softcheck_call* CallPage::write(const ChildRequest& request) {
     content.attributes.label_smoothing = request.attributes.label_smoothing;
     content.attributes.z_loss = request.attributes.z_loss;
     content.attributes.lse_base2 = request.attributes.lse_base2 ? 1 : 0;
+    content.attributes.k = request.attributes.k;
+    content.attributes.renormalize = request.attributes.renormalize ? 1 : 0;
     content.attributes.ignore_index = request.attributes.ignore_index;
     content.whole.input_roles = content.roles.data();
     content.whole.attributes = &content.attributes;

@@ -164,7 +164,8 @@ void Prober::ask(const std::vector<std::vector<double>>& given, double theta, Pr
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const auto begin = got.begin() + static_cast<std::ptrdiff_t>(r * results);
     const RowCase row_case{matrix.rows[r], theta, matrix.format, "", beside_of_row(beside, r)};
-    probes.add(probe_of(op_, to_text(row_case), inputs_of(matrix, op_, input_, r), theta, op_.rows().attributes(beside),
+    probes.add(probe_of(op_, to_text(row_case), inputs_of(matrix, op_, input_, r), theta,
+                        op_.rows().attributes(beside, matrix.columns),
                         {begin, begin + static_cast<std::ptrdiff_t>(results)}));
   }
 }
@@ -189,8 +190,8 @@ void Prober::ask_masked(bool by_mask, ProbeSet& probes) {
   const std::string text = std::to_string(nothing.size()) + (by_mask ? " logits behind the mask" : " logits of -inf");
   const std::vector<double> got = by_row(outputs, matrix.rows.size());
   const auto results = static_cast<std::ptrdiff_t>(got.size() / matrix.rows.size());
-  probes.add(probe_of(op_, text, inputs_of(matrix, op_, input_, 0), 1, op_.rows().attributes(matrix.beside),
-                      {got.begin(), got.begin() + results}));
+  probes.add(probe_of(op_, text, inputs_of(matrix, op_, input_, 0), 1,
+                      op_.rows().attributes(matrix.beside, matrix.columns), {got.begin(), got.begin() + results}));
 }
 
 void ask_scores(Prober& prober, Format input, ProbeSet& probes) {

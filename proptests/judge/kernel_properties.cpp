@@ -25,7 +25,7 @@ RowOptions rows_for(const KernelSubject& subject, const JudgeOptions& options) {
   // The reciprocal of theta must be a number of the accumulator: beyond that no contract promises anything.
   if (subject.contract.accumulator == numerics::Format::f16) rows.theta_exponent = 12;
   if (!subject.op->has_theta) rows.theta_exponent = 0;
-  if (subject.op->inputs.size() > 1) {
+  if (subject.op->number != 0) {
     rows.besides = most_beside & ~subject.op.rows().closed_besides(subject.domain);
     rows.besides_set = subject.op.rows().set_besides(subject.domain);
   }

@@ -180,8 +180,9 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
     if (like->second != r && same_bits(values, row_of(got, matrix, like->second))) continue;
     like->second = r;
     const std::vector<std::vector<double>> inputs = inputs_of(matrix, r);
-    RowVerdicts verdicts = judge_values(subject_.op, subject_.contract, inputs[0], matrix.theta, values,
-                                        std::span(inputs).subspan(1), subject_.op.rows().attributes(matrix.beside));
+    RowVerdicts verdicts =
+        judge_values(subject_.op, subject_.contract, inputs[0], matrix.theta, values, std::span(inputs).subspan(1),
+                     subject_.op.rows().attributes(matrix.beside, matrix.columns));
     vacuity_ += verdicts.vacuity;
     ++judged_rows_;
     for (ValueFinding& finding : verdicts.findings) {
@@ -203,8 +204,8 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
 bool KernelTrial::is_ignored(const RowMatrixCase& matrix, std::size_t row) const {
   const RowOp& op = subject_.op.rows();
   const std::vector<std::vector<double>> inputs = inputs_of(matrix, row);
-  return op.ignores(
-      {subject_.contract, inputs[0], matrix.theta, std::span(inputs).subspan(1), op.attributes(matrix.beside)});
+  return op.ignores({subject_.contract, inputs[0], matrix.theta, std::span(inputs).subspan(1),
+                     op.attributes(matrix.beside, matrix.columns)});
 }
 
 void KernelTrial::judge_nan_rows(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,
@@ -221,15 +222,18 @@ void KernelTrial::judge_nan_rows(const RowMatrixCase& matrix, const std::vector<
     std::span<const double> values = row_of(got, matrix, one.row);
     if (!fills) values = values.subspan(begin, 1);
     const bool ignored = is_ignored(matrix, one.row);
-    const auto is_wrong = [&](double value) { return ignored ? value != 0 : !std::isnan(value); };
-    const auto first = std::ranges::find_if(values, is_wrong);
-    if (first != values.end() && wrong == 0) {
-      const std::size_t item = begin + static_cast<std::size_t>(first - values.begin());
+    const std::size_t width = subject_.op.rows().width(matrix.columns, matrix.beside);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const bool is_index = is_index_value(*subject_.op.operator->(), begin + i, matrix.columns, width);
+      const bool right = is_index  ? is_item(values[i], matrix.columns)
+                         : ignored ? values[i] == 0
+                                   : std::isnan(values[i]);
+      if (right) continue;
+      if (wrong++ > 0) continue;
+      const char* due = is_index ? "an item's index" : ignored ? "0" : "NaN";
       evidence.asked = asked_of(matrix, remark, one.row);
-      evidence.value =
-          ShownValue{item, std::nullopt, ignored ? "0" : "NaN", *first, std::nullopt, subject_.contract.output};
+      evidence.value = ShownValue{begin + i, std::nullopt, due, values[i], std::nullopt, subject_.contract.output};
     }
-    wrong += static_cast<std::size_t>(std::ranges::count_if(values, is_wrong));
   }
   if (before) certificates.push_back(observed("kernel.nan_row", std::move(evidence), wrong));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <stdexcept>
 
 namespace softcheck::proptests {
@@ -20,10 +21,15 @@ const std::vector<Op>& list() {
       Op::cross_entropy,           //
       Op::cross_entropy_backward,  //
       Op::merge_states,            //
+      Op::topk_softmax,            //
       Op::attention,               //
       Op::adaptive_attention,      //
   };
   return ops;
+}
+
+std::size_t values_of(Extent extent, std::size_t n, std::size_t width) {
+  return extent == Extent::rows ? 1 : extent == Extent::items ? n : width;
 }
 
 }  // namespace
@@ -37,7 +43,7 @@ std::span<const Op> row_ops() {
 
 std::vector<Op> logits_ops() {
   std::vector<Op> ops(row_ops().begin(), row_ops().end());
-  std::erase_if(ops, [](Op op) { return op->inputs.size() > 1; });
+  std::erase_if(ops, [](Op op) { return op->number != 0; });
   return ops;
 }
 
@@ -49,10 +55,21 @@ const RowOp& Op::rows() const {
 std::size_t values_of_row(const OpTraits& op, std::size_t n, std::size_t width) {
   if (op.extents.empty()) return op.one_value_per_row ? 1 : n;
   std::size_t count = 0;
-  for (const Extent extent : op.extents) {
-    count += extent == Extent::rows ? 1 : extent == Extent::items ? n : width;
-  }
+  for (const Extent extent : op.extents) count += values_of(extent, n, width);
   return count;
+}
+
+bool is_index_value(const OpTraits& op, std::size_t i, std::size_t n, std::size_t width) {
+  for (std::size_t k = 0; k < op.elements.size(); ++k) {
+    const std::size_t count = values_of(op.extents[k], n, width);
+    if (i < count) return op.elements[k] == OutputElement::index;
+    i -= count;
+  }
+  return false;
+}
+
+bool is_item(double value, std::size_t n) {
+  return value >= 0 && value < static_cast<double>(n) && value == std::floor(value);
 }
 
 std::string_view to_string(Role role) {
@@ -82,7 +99,7 @@ numerics::Format wide_format(numerics::Format input) {
 numerics::Format row_format(Op op, numerics::Format input) { return op->wide_rows ? wide_format(input) : input; }
 
 numerics::Format output_format(Op op, numerics::Format input) {
-  return op->one_value_per_row || op->attention ? wide_format(input) : input;
+  return op->one_value_per_row || op->attention || op->wide_output ? wide_format(input) : input;
 }
 
 }  // namespace softcheck::proptests

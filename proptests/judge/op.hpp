@@ -40,6 +40,9 @@ enum class Extent { items, rows, vectors };
 /// What a NaN in an input makes NaN: every value of its row, or that of its own item.
 enum class NanReach { row, item };
 
+/// What an output's elements are: numbers of its format, or int32, each the index of one of the row's items.
+enum class OutputElement { number, index };
+
 /// An input of an op.
 struct OpInput {
   Role role;
@@ -58,6 +61,9 @@ struct Attributes {
   std::int64_t window_left_plus_1 = 0, window_right_plus_1 = 0;
   double softcap = 0;  // >= 0
   bool causal_top_left = false;
+  // Of top-k.
+  std::int32_t k = 0;  // items chosen of each row, at most as many as it has
+  bool renormalize = false;
 };
 
 /// The name of a tensor in this role: "logits", "q".
@@ -78,17 +84,19 @@ struct ContractAnswers {
 /// What is fixed of an op.
 struct OpTraits {
   std::string_view name;
-  std::span<const OpInput> inputs;            // in the ABI's order, without the mask; the first is the drawn row
-  std::span<const std::string_view> outputs;  // names, in the ABI's order
-  std::span<const Extent> extents = {};       // of outputs, where there are several of a row
-  std::span<const std::string_view> claims;   // on values, the first output's first
-  bool attention = false;                     // of queries, keys and values; else of rows
-  bool one_value_per_row = false;             // not one for each element
+  std::span<const OpInput> inputs;               // in the ABI's order, without the mask; the first is the drawn row
+  std::span<const std::string_view> outputs;     // names, in the ABI's order
+  std::span<const Extent> extents = {};          // of outputs, where there are several of a row
+  std::span<const OutputElement> elements = {};  // of outputs; empty: all are numbers
+  std::span<const std::string_view> claims;      // on values, the first output's first
+  bool attention = false;                        // of queries, keys and values; else of rows
+  bool one_value_per_row = false;                // not one for each element
   bool has_theta = true;
   bool adaptive = false;  // beta follows from the entropy (Appendix G)
   bool takes_mask = true;
   bool takes_infinities = true;   // -inf stands for a masked item
   bool has_limit = true;          // and +inf has a limit
+  bool wide_output = false;       // numbers of the output are f64 for f64 inputs, else f32
   bool wide_rows = false;         // the drawn row is f32 where the other inputs are of 16 bits
   bool items_first = false;       // its tensor is (n, rows), vectors' (n, rows, width)
   bool row_comes_last = false;    // in a call the drawn row comes behind the other inputs
@@ -100,6 +108,10 @@ struct OpTraits {
 
 /// Values of all outputs for a row of n items and vectors of so many numbers.
 std::size_t values_of_row(const OpTraits& op, std::size_t n, std::size_t width);
+/// Is value i of them an index? It then names one of the n items, whatever the row holds.
+bool is_index_value(const OpTraits& op, std::size_t i, std::size_t n, std::size_t width);
+/// Is the number the index of one of n items?
+bool is_item(double value, std::size_t n);
 
 /// An op: one object in proptests/judge/ops/. Nothing outside asks which one it is.
 class OpDefinition {
@@ -121,7 +133,7 @@ class OpDefinition {
 class Op {
  public:
   static const Op softmax, log_softmax, logsumexp, entropy, adaptive_softmax, attention, adaptive_attention,
-      softmax_backward, log_softmax_backward, cross_entropy, cross_entropy_backward, merge_states;
+      softmax_backward, log_softmax_backward, cross_entropy, cross_entropy_backward, merge_states, topk_softmax;
 
   constexpr Op(const OpDefinition& definition) : definition_(&definition) {}  // NOLINT(google-explicit-constructor)
 
@@ -138,7 +150,7 @@ class Op {
 /// All that are shipped, those of rows first.
 std::span<const Op> all_ops();
 std::span<const Op> row_ops();
-/// Those of rows of logits and nothing else.
+/// Those of rows of logits and nothing else: neither other inputs nor attributes.
 std::vector<Op> logits_ops();
 
 std::string_view to_string(Op op);

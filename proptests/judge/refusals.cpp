@@ -42,7 +42,7 @@ void add_lengths(const std::vector<CallTraits>& accepted, const std::string& nam
 
 // Those that no accepted call breaks, the plainest first.
 Words possible_words(const std::vector<CallTraits>& accepted) {
-  Words words(13);
+  Words words(15);
   words[0].no_mask = true;
   words[1].unit_theta = true;
   words[2].compact = true;
@@ -56,6 +56,8 @@ Words possible_words(const std::vector<CallTraits>& accepted) {
   words[10].one_ignore_index = true;
   words[11].base_e = true;
   words[12].base_2 = true;
+  words[13].plain_weights = true;
+  words[14].renormalized = true;
   std::set<std::string> names;
   for (const CallTraits& call : accepted) {
     for (const auto& [name, length] : call.lengths) names.insert(name);
@@ -85,6 +87,8 @@ void join(Domain& domain, const Domain& word) {
   domain.one_ignore_index |= word.one_ignore_index;
   domain.base_e |= word.base_e;
   domain.base_2 |= word.base_2;
+  domain.plain_weights |= word.plain_weights;
+  domain.renormalized |= word.renormalized;
   domain.alignment = std::max(domain.alignment, word.alignment);
   for (const auto& [name, range] : word.lengths) {
     LengthRange& joined = domain.lengths[name];

@@ -29,9 +29,9 @@ TensorPlace place_of(std::optional<numerics::Format> format, const RowMatrixCase
 }
 
 // Of vectors, one for each of some dimensions: what the layout of a matrix says of rows and columns is said of vectors
-// and their numbers.
+// and their numbers. They are compact, or contiguous, where the matrix is, as its traits say so of the call.
 TensorPlace place_of_vectors(numerics::Format format, std::vector<std::int64_t> shape, std::size_t width,
-                             const MatrixLayout& layout) {
+                             const MatrixLayout& layout, std::uint64_t columns) {
   TensorPlace place;
   place.format = format;
   place.shape = std::move(shape);
@@ -39,8 +39,9 @@ TensorPlace place_of_vectors(numerics::Format format, std::vector<std::int64_t> 
   place.offset = layout.offset;
   place.against_the_end = layout.against_the_end;
   if (layout.compact()) return place;
-  constexpr std::int64_t gap = 3;
-  std::int64_t stride = layout.column_stride != 1 ? 2 : 1;
+  const bool touching = layout.row_stride == static_cast<std::int64_t>(columns) && layout.column_stride == 1;
+  const std::int64_t gap = touching ? 0 : 3;
+  std::int64_t stride = layout.column_stride != 1 && columns > 1 ? 2 : 1;
   for (std::size_t d = place.shape.size(); d-- > 0;) {
     place.strides.insert(place.strides.begin(), stride);
     stride = std::max<std::int64_t>(place.shape[d], 1) * stride + gap;
@@ -76,7 +77,7 @@ double byte_of_visible(std::size_t element) {
 
 TensorPlace output_place(const RowMatrixCase& matrix, Extent extent, std::size_t width, numerics::Format format) {
   if (extent == Extent::vectors) {
-    return place_of_vectors(format, {static_cast<std::int64_t>(matrix.rows.size())}, width, matrix.out);
+    return place_of_vectors(format, {static_cast<std::int64_t>(matrix.rows.size())}, width, matrix.out, matrix.columns);
   }
   TensorPlace place = place_of(format, matrix, matrix.out);
   if (extent == Extent::items) return place;
@@ -114,7 +115,7 @@ void add_beside(const RowMatrixCase& matrix, Op op, numerics::Format format, Ten
     }
     if (inputs[k].extent == Extent::vectors) {
       place = place_of_vectors(format, {static_cast<std::int64_t>(matrix.columns), static_cast<std::int64_t>(rows)},
-                               width, matrix.visible);
+                               width, matrix.visible, matrix.columns);
       for (std::size_t i = 0; i < matrix.columns; ++i) {
         for (const std::vector<double>& row : vectors) {
           const auto begin = row.begin() + static_cast<std::ptrdiff_t>(i * width);
@@ -183,7 +184,7 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& format
   if (op->number != 0) {
     call.op = op->number;
     for (const OpInput& input : op->inputs) call.roles.push_back(input.role);
-    call.attributes = op.rows().attributes(matrix.beside);
+    call.attributes = op.rows().attributes(matrix.beside, matrix.columns);
     add_beside(matrix, op, formats.input, call);
   }
   for (const SpecialLogit& one : matrix.specials) {
@@ -206,11 +207,17 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& format
   const Extent only[] = {op->one_value_per_row ? Extent::rows : Extent::items};
   const std::span<const Extent> extents = op->extents.empty() ? std::span<const Extent>(only) : op->extents;
   const std::size_t width = op.rows().width(matrix.columns, matrix.beside);
-  for (const Extent extent : extents) {
+  for (std::size_t k = 0; k < extents.size(); ++k) {
+    const Extent extent = extents[k];
     const bool beside_others = extent == Extent::rows && extents.size() > 1;
     const numerics::Format format = beside_others ? wide_format(formats.input) : formats.output;
     call.outputs.push_back({output_place(matrix, extent, width, format), std::nullopt});
-    call.outputs.back().place.alignment = form.alignment;
+    TensorPlace& place = call.outputs.back().place;
+    place.alignment = form.alignment;
+    if (!op->elements.empty() && op->elements[k] == OutputElement::index) {
+      place.format.reset();
+      place.integer_bits = 32;
+    }
   }
   return call;
 }
@@ -221,8 +228,10 @@ bool has_labels(Op op) {
 
 CallTraits traits_of(const RowMatrixCase& matrix, Op op) {
   CallTraits traits = traits_of(matrix);
-  const Attributes attributes = op.rows().attributes(matrix.beside);
+  const Attributes attributes = op.rows().attributes(matrix.beside, matrix.columns);
   traits.lse_base2 = attributes.lse_base2;
+  traits.renormalize = attributes.renormalize;
+  if (attributes.k != 0) traits.lengths["k"] = static_cast<std::uint64_t>(attributes.k);
   if (!has_labels(op)) return traits;
   traits.label_smoothing = attributes.label_smoothing;
   traits.z_loss = attributes.z_loss;

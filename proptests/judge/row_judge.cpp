@@ -20,7 +20,11 @@ using namespace numerics;
 bool may_be_uniform(const RowOp& op) { return op.traits.answers.masked_rows && op.traits.inputs.size() == 1; }
 
 // Value i of count.
-bool is_masked_value(const RowOp& op, MaskedRows masked, double value, std::size_t i, std::size_t count) {
+bool is_masked_value(const RowOp& op, const JudgedRow& row, std::size_t i) {
+  const std::size_t n = row.logits.size(), count = row.got.size();
+  const double value = row.got[i];
+  const MaskedRows masked = row.contract.masked;
+  if (is_index_value(op.traits, i, n, op.width_of(row))) return is_item(value, n);
   const double due = op.nothing_at(i, count);
   const bool same = value == due && std::signbit(value) == std::signbit(due);
   if (!op.has_masked_value(i, count)) return same;
@@ -33,7 +37,7 @@ bool is_masked_value(const RowOp& op, MaskedRows masked, double value, std::size
 std::size_t not_uniform(const RowOp& op, const JudgedRow& row) {
   const std::vector<double> zeros(row.logits.size(), 0.0);
   RowVerdicts verdicts;
-  op.judge({{row.contract, zeros, 1}, row.got}, verdicts);
+  op.judge({{row.contract, zeros, 1, row.beside, row.attributes}, row.got}, verdicts);
   return static_cast<std::size_t>(std::ranges::count_if(
       verdicts.findings, [](const ValueFinding& found) { return found.decision != Decision::proved; }));
 }
@@ -44,7 +48,7 @@ void judge_masked_row(const RowOp& op, const JudgedRow& row, RowVerdicts& verdic
   const MaskedRows masked = row.contract.masked;
   const std::size_t count = row.got.size();
   auto wrong = row.got.begin();
-  for (std::size_t i = 0; i < count && is_masked_value(op, masked, *wrong, i, count); ++i) ++wrong;
+  for (std::size_t i = 0; i < count && is_masked_value(op, row, i); ++i) ++wrong;
   const bool uniform = masked == MaskedRows::uniform && may_be_uniform(op) && !row.logits.empty();
   if (wrong != row.got.end() && uniform && not_uniform(op, row) == 0) wrong = row.got.end();
   const bool right = wrong == row.got.end();
@@ -80,8 +84,8 @@ RowVerdicts judge_values(Op op, const Contract& contract, std::span<const double
   const std::size_t n = logits.size();
   // The vectors of an input say how many numbers an output's have; there is none beside no items.
   const bool unknown = n == 0 && !op->extents.empty();
-  const std::size_t width = beside.empty() || n == 0 ? 0 : beside[0].size() / n;
-  const std::size_t expected = unknown ? got.size() : values_of_row(*op.operator->(), n, width);
+  const JudgedRow row{{contract, logits, theta, beside, attributes}, got};
+  const std::size_t expected = unknown ? got.size() : values_of_row(*op.operator->(), n, rows.width_of(row));
   if (got.size() != expected) {
     throw std::invalid_argument("judge_row: need " + std::to_string(expected) + " values, got " +
                                 std::to_string(got.size()));
@@ -91,7 +95,6 @@ RowVerdicts judge_values(Op op, const Contract& contract, std::span<const double
                                 std::to_string(beside.size() + 1));
   }
   RowVerdicts verdicts;
-  const JudgedRow row{{contract, logits, theta, beside, attributes}, got};
   if (nothing_visible(logits) && (op->takes_infinities || logits.empty())) {
     judge_masked_row(rows, row, verdicts);
   } else {

@@ -24,7 +24,7 @@ struct TensorPlace {
   std::vector<std::int64_t> strides;  // >= 1, in elements, keeping the elements apart; empty: compact, passed as NULL
   std::int64_t offset = 0;            // elements of byte_offset in front of the view
   bool against_the_end = true;        // the view ends (else begins) at a page that cannot be touched
-  int integer_bits = 8;               // 8: uint8, a mask; 32 and 64: signed, labels
+  int integer_bits = 8;               // 8: uint8, a mask; 32 and 64: signed, labels and ids
   std::size_t alignment = 1;          // of the first element's address: bytes, a power of two up to a page
 
   std::size_t elements() const;

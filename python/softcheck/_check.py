@@ -20,6 +20,8 @@ from ._function import (
     MERGE_OPS,
     PARAMETERS,
     ROW_VALUE_OPS,
+    TOPK_ATTRIBUTES,
+    TOPK_OPS,
     Adapter,
     ForkedCall,
     Request,
@@ -81,7 +83,7 @@ def _adapter(
         known = [
             name
             for name in PARAMETERS
-            if name in parameters_of_op(op) or name not in (*ATTRIBUTES, *MERGE_ATTRIBUTES, *ATTENTION_ATTRIBUTES)
+            if name in parameters_of_op(op) or name not in (*ATTRIBUTES, *MERGE_ATTRIBUTES, *TOPK_ATTRIBUTES, *ATTENTION_ATTRIBUTES)
         ]
         unknown = [name for name in taken if name not in known]
         if unknown:
@@ -90,7 +92,7 @@ def _adapter(
         taken.setdefault("out", "out")
     if "out" in taken and library not in ("numpy", "torch"):
         raise UsageError(f"out: need arrays over the judge's memory, numpy or torch, got {library}")
-    return Adapter(function, op, library, taken, 2 if op in MERGE_OPS else outputs, tuple(refuses), device)
+    return Adapter(function, op, library, taken, 2 if op in (*MERGE_OPS, *TOPK_OPS) else outputs, tuple(refuses), device)
 
 
 def _domain(adapter: Adapter, domain: str | None, strides: bool) -> str:
@@ -117,11 +119,22 @@ def _domain(adapter: Adapter, domain: str | None, strides: bool) -> str:
         adapter.base_2 = "base=2" in given
         if not adapter.base_2:
             implied.append("base=e")
+    if adapter.op in TOPK_OPS:
+        implied += _topk_words(adapter, given)
     if "mask" not in adapter.takes:
         implied.append("nomask")
     if not strides:
         implied.append("compact")
     return " ".join(words + [word for word in implied if word not in given])
+
+
+def _topk_words(adapter: Adapter, given: set[str]) -> list[str]:
+    if "k" not in adapter.takes and not any(word.startswith("k=") for word in given):
+        raise UsageError("k: need a function with the parameter k, or one k in the domain, 'k=2', got neither")
+    if "renormalize" in adapter.takes:
+        return []
+    adapter.renormalizes = "renormalize=1" in given
+    return [] if adapter.renormalizes else ["renormalize=0"]
 
 
 def _few_shapes(op: str, domain: str | None) -> str | None:
@@ -257,7 +270,11 @@ def _warm_up(adapter: Adapter, dtype: str) -> None:
         wide = "f64" if dtype == "f64" else "f32"
         inputs = [(np.zeros((2, 4, 16), kind), dtype), (np.zeros((2, 4), _arrays.bits_dtype(wide)), wide)]
         results = [(np.zeros((4, 16), kind), dtype), (np.zeros(4, _arrays.bits_dtype(wide)), wide)]
-    request = Request(inputs, None, results, 1.0, 0.25, False, {**ATTRIBUTES, **MERGE_ATTRIBUTES})
+    if adapter.op in TOPK_OPS:  # two of the items of four rows
+        wide = "f64" if dtype == "f64" else "f32"
+        results = [(np.zeros((4, 2), _arrays.bits_dtype(wide)), wide), (np.zeros((4, 2), np.int32), "i32")]
+    attributes = {**ATTRIBUTES, **MERGE_ATTRIBUTES, "k": 2, "renormalize": adapter.renormalizes}
+    request = Request(inputs, None, results, 1.0, 0.25, False, attributes)
     with contextlib.suppress(Exception):  # what it raises, the judgement will show
         adapter.answer(request)
 
@@ -298,12 +315,14 @@ def check(
     function    of arrays: (rows, n) logits for the softmax family, which it treats along the last axis; for its
                 gradients the saved output and its upstream gradient, each (rows, n); for cross-entropy logits (rows, V)
                 and labels (rows) of int32 or int64, and for its gradient also upstream (rows); for merge_states the
-                parts' out (parts, rows, dim) and lse (parts, rows), to out (rows, dim) and lse (rows); for attention
+                parts' out (parts, rows, dim) and lse (parts, rows), to out (rows, dim) and lse (rows); for topk_softmax
+                (rows, n) logits, to weights (rows, k), float64 for float64 logits and else float32, and ids (rows, k),
+                int32 or int64; for attention
                 q, k, v of (batch, heads, length, dim). It returns an array of the same dtype, or with out=True fills
                 the one that it is given as out. Or "LIB:SYMBOL" of a C plug-in.
     op          "softmax", "log_softmax", "logsumexp", "entropy", "adaptive_softmax", "softmax_backward",
-                "log_softmax_backward", "cross_entropy", "cross_entropy_backward", "merge_states", "attention",
-                "adaptive_attention"
+                "log_softmax_backward", "cross_entropy", "cross_entropy_backward", "merge_states", "topk_softmax",
+                "attention", "adaptive_attention"
     dtype       of the arrays: "float64", "float32", "float16", "bfloat16", or a library's own
     contract    what the kernel promises of its arithmetic: "acc=f32 exp=2ulp sum=tree masked=zero"
     domain      the calls that it is made for: "n=16k n<=8192"; inside it is judged fully. theta=1, nomask and the like
@@ -318,11 +337,12 @@ def check(
                 of dtype or of the function itself, else numpy
     takes       which of mask (bool, True = visible), theta, scale, causal and out, and of a loss label_smoothing, z_loss
                 and ignore_index (-100 where it is not taken), of merge_states lse_base2 (False where it is not taken,
-                unless the domain says base=2), and of attention window ((left, right), keys beside its
+                unless the domain says base=2), of topk_softmax k (where it is not taken the domain's, k=2) and
+                renormalize (False where it is not taken, unless the domain says renormalize=1), and of attention window ((left, right), keys beside its
                 own that a query sees, -1 for all), softcap (0: none), sinks and alibi_slopes ((heads) or None), bias
                 ((batch, heads or 1, queries, keys) or None) and causal_top_left, the function takes, as names or as
                 {"mask": "attn_mask"}; by default those that its signature has
-    outputs     arrays that it returns: attention's lse and entropy follow out; two of merge_states
+    outputs     arrays that it returns: attention's lse and entropy follow out; two of merge_states and topk_softmax
     strides     whether views with strides are tried; else all arrays are compact
     refuses     exceptions by which it refuses a call; any other is a crash
     shapes      "few": at most 40 shapes in all, for a function that is compiled anew for each; lengths that the domain

@@ -32,6 +32,7 @@ INPUTS = {
     "cross_entropy": _LOSS,
     "cross_entropy_backward": _LOSS_GRADIENT,
     "merge_states": _PARTS,
+    "topk_softmax": _LOGITS,
     "attention": _ATTENTION,
     "adaptive_attention": _ATTENTION,
 }
@@ -44,6 +45,8 @@ GRADIENT_OPS = tuple(op for op in OPS if INPUTS[op] == _GRADIENT)
 LOSS_OPS = tuple(op for op in OPS if INPUTS[op][0:2] == _LOSS)
 MERGE_OPS = tuple(op for op in OPS if INPUTS[op] == _PARTS)
 """Ops that return an array of vectors and one of log-sum-exps."""
+TOPK_OPS = ("topk_softmax",)
+"""Ops that return an array of weights and one of ids."""
 ROW_VALUE_OPS = ("logsumexp", "entropy", "cross_entropy")
 """Ops with one value for each row."""
 
@@ -61,6 +64,8 @@ ATTENTION_ATTRIBUTES: dict[str, Any] = {
 """Of attention; with the values of a call that has none."""
 MERGE_ATTRIBUTES = {"lse_base2": False}
 """Of merges; with the value of a function that does not take it."""
+TOPK_ATTRIBUTES: dict[str, Any] = {"k": None, "renormalize": False}
+"""Of top-k; with the values of a function that does not take them: its k is the domain's, k=2."""
 ATTENTION_WORDS = {
     "window": "window",
     "softcap": "softcap",
@@ -71,7 +76,7 @@ ATTENTION_WORDS = {
 }
 """The domain's words by which calls have them."""
 _TENSORS = ("sinks", "alibi_slopes", "bias")
-PARAMETERS = ("mask", "theta", "scale", "causal", "out", *ATTRIBUTES, *MERGE_ATTRIBUTES, *ATTENTION_ATTRIBUTES)
+PARAMETERS = ("mask", "theta", "scale", "causal", "out", *ATTRIBUTES, *MERGE_ATTRIBUTES, *TOPK_ATTRIBUTES, *ATTENTION_ATTRIBUTES)
 
 _NAMES = {(2, 64): "f64", (2, 32): "f32", (2, 16): "f16", (4, 16): "bf16", (0, 32): "i32", (0, 64): "i64"}
 
@@ -151,6 +156,7 @@ class Adapter:
     refuses  exceptions that refuse a call; all others are crashes
     top_left causality always aligns the first query with the first key
     base_2   log-sum-exps are of base 2 where the function is not told which they are
+    renormalizes  weights of top-k are divided by their sum where the function is not told whether they are
     """
 
     function: Callable[..., Any]
@@ -162,6 +168,7 @@ class Adapter:
     device: str | None = None
     top_left: bool = False
     base_2: bool = False
+    renormalizes: bool = False
 
     @property
     def own_inputs(self) -> int:
@@ -183,7 +190,7 @@ class Adapter:
         for name in ("theta", "scale", "causal"):
             if name in self.takes:
                 keywords[self.takes[name]] = getattr(request, name)
-        for name in (*ATTRIBUTES, *MERGE_ATTRIBUTES):
+        for name in (*ATTRIBUTES, *MERGE_ATTRIBUTES, *TOPK_ATTRIBUTES):
             if name in self.takes:
                 keywords[self.takes[name]] = request.attributes[name]
         for name, usual in ATTENTION_ATTRIBUTES.items():
@@ -215,6 +222,8 @@ class Adapter:
             needs |= {name: request.attributes[name] != usual for name, usual in ATTRIBUTES.items()}
         if self.op in MERGE_OPS:
             needs["lse_base2"] = request.attributes["lse_base2"] != self.base_2
+        if self.op in TOPK_OPS:  # the domain says which k a function has that does not take it
+            needs["renormalize"] = request.attributes["renormalize"] != self.renormalizes
         if self.op in ATTENTION_OPS:
             needs |= {
                 name: name in request.attributes and (name in _TENSORS or request.attributes[name] != usual)
@@ -240,6 +249,10 @@ class Adapter:
                 raise WrongResult(str(error)) from None
             if got.shape != output.shape:
                 raise WrongResult(f"need shape {output.shape}, got {got.shape}")
+            if dtype == "i32" and got_dtype == "int64":  # as torch.topk and NumPy have them
+                got, got_dtype = np.clip(got, -(2**31), 2**31 - 1).astype(np.int32), "i32"
+            if got_dtype == "int32":
+                got_dtype = "i32"
             if got_dtype != dtype:
                 row_value = dtype == "f32" and self.op in ROW_VALUE_OPS
                 hint = f"; out_dtype={got_dtype!r} asks for that" if row_value else ""
@@ -264,6 +277,8 @@ def parameters_of_op(op: str) -> tuple[str, ...]:
         return ("out", *ATTRIBUTES)
     if op in MERGE_OPS:
         return tuple(MERGE_ATTRIBUTES)
+    if op in TOPK_OPS:
+        return tuple(TOPK_ATTRIBUTES)
     if op == "attention":
         return ("mask", "theta", "scale", "causal", "out", *ATTENTION_ATTRIBUTES)
     if op in ATTENTION_OPS:

@@ -8,7 +8,7 @@ from typing import Any, Sequence
 import numpy as np
 
 from . import _arrays, _library
-from ._function import ATTENTION_OPS, INPUTS, LOSS_OPS, MERGE_OPS, require_op, words_of
+from ._function import ATTENTION_OPS, INPUTS, LOSS_OPS, MERGE_OPS, TOPK_OPS, require_op, words_of
 from ._library import UsageError
 from .report import Report, Violation, report_of
 
@@ -19,7 +19,7 @@ def _tensors(
     require_op(op)
     if op in LOSS_OPS:
         raise UsageError(f"op: need one whose inputs are numbers, got {op!r}: check() judges the function itself")
-    if op in MERGE_OPS:
+    if op in (*MERGE_OPS, *TOPK_OPS):
         raise UsageError(f"op: need one with an output for each row alone, got {op!r}: check() judges the function itself")
     several = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
     names = INPUTS[op]

@@ -291,7 +291,7 @@ class LossGradientElements final : public RowElements {
 // What the two ops have in common.
 class LabelledOp : public RowOp {
  public:
-  Attributes attributes(std::uint64_t beside) const override { return drawn_attributes(beside); }
+  Attributes attributes(std::uint64_t beside, std::size_t) const override { return drawn_attributes(beside); }
   bool ignores(const RowInputs& row) const override { return is_ignored(row); }
   std::uint64_t closed_besides(const Domain& domain) const override {
     return (domain.no_smoothing ? smoothing_bit : 0) | (domain.no_z_loss ? z_loss_bit : 0) |

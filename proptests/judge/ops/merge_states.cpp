@@ -271,7 +271,9 @@ class MergeStates final : public RowOp {
                .number = SOFTCHECK_OP_MERGE_STATES,
                .answers = {.dear = true}}) {}
 
-  Attributes attributes(std::uint64_t beside) const override { return {.lse_base2 = (beside & base_2_bit) != 0}; }
+  Attributes attributes(std::uint64_t beside, std::size_t) const override {
+    return {.lse_base2 = (beside & base_2_bit) != 0};
+  }
   std::uint64_t closed_besides(const Domain& domain) const override { return domain.base_e ? base_2_bit : 0; }
   std::uint64_t set_besides(const Domain& domain) const override { return domain.base_2 ? base_2_bit : 0; }
   std::size_t width(std::size_t parts, std::uint64_t beside) const override { return drawn_width(parts, beside); }

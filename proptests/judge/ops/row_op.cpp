@@ -19,6 +19,10 @@ std::size_t RowOp::values(std::size_t n, std::uint64_t beside) const {
   return values_of_row(traits, n, width(n, beside));
 }
 
+std::size_t RowOp::width_of(const RowInputs& row) const {
+  return row.beside.empty() || row.logits.empty() ? 0 : row.beside[0].size() / row.logits.size();
+}
+
 std::unique_ptr<RowElements> RowOp::elements(const RowInputs&) const {
   throw std::logic_error(std::string(traits.name) +
                          ": need an op that gives its elements, or overrides what uses them");

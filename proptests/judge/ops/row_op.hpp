@@ -43,8 +43,9 @@ class RowOp : public OpDefinition {
   virtual std::vector<std::vector<double>> input_values(numerics::Format format, std::span<const double> logits,
                                                         std::uint64_t beside) const;
 
-  /// The attributes of a call. They follow from the low six bits of the number, which all rows of a call share.
-  virtual Attributes attributes(std::uint64_t) const { return {}; }
+  /// The attributes of a call of rows of n items. They follow from n and the low six bits of the number, which all rows
+  /// of a call share.
+  virtual Attributes attributes(std::uint64_t, std::size_t) const { return {}; }
 
   /// The bits of RowCase::beside that no call of the domain may have, and those that every one has.
   virtual std::uint64_t closed_besides(const Domain&) const { return 0; }
@@ -52,6 +53,8 @@ class RowOp : public OpDefinition {
 
   /// Numbers of a vector (Extent::vectors) beside a row of n items.
   virtual std::size_t width(std::size_t, std::uint64_t) const { return 0; }
+  /// The same of a row at hand: by default of its inputs' vectors.
+  virtual std::size_t width_of(const RowInputs& row) const;
   /// Values of all outputs for a row of n items.
   std::size_t values(std::size_t n, std::uint64_t beside) const;
 

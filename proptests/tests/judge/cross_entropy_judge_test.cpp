@@ -87,7 +87,8 @@ TEST(CrossEntropyJudge, TheQuickValueIsWithinItsErrorOfTheOracles) {
       for (const std::vector<double>& logits : rows) {
         const std::vector<std::vector<double>> inputs = op.rows().input_values(Format::f32, logits, beside);
         const Contract contract = f32_contract();
-        const RowInputs row{contract, inputs[0], 1, std::span(inputs).subspan(1), op.rows().attributes(beside)};
+        const RowInputs row{contract, inputs[0], 1, std::span(inputs).subspan(1),
+                            op.rows().attributes(beside, logits.size())};
         const auto elements = op.rows().elements(row);
         for (std::size_t i = 0; i < (op->one_value_per_row ? 1 : logits.size()); ++i) {
           const Quick quick = elements->quick(i);

@@ -99,7 +99,7 @@ TEST(MergeStatesJudge, ALogSumExpKeepsItsBitsWhereItIsHandedOverByParts) {
 TEST(MergeStatesJudge, ADomainHasOneBaseOrBoth) {
   const RowOp& op = Op::merge_states.rows();
   const std::uint64_t base = op.set_besides(parse_domain("base=2", false));
-  EXPECT_TRUE(op.attributes(base).lse_base2);
+  EXPECT_TRUE(op.attributes(base, 2).lse_base2);
   EXPECT_EQ(op.closed_besides(parse_domain("base=e", false)), base);
   EXPECT_EQ(op.closed_besides({}), 0u);
   EXPECT_EQ(op.set_besides({}), 0u);

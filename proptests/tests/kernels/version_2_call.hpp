@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ struct Call2 {
       : inputs(std::move(tensors)), roles(std::move(tensor_roles)), outputs{&out} {
     attributes.size = sizeof attributes;
     attributes.ignore_index = -100;
-    whole.call = {SOFTCHECK_KERNEL_ABI_VERSION_2, 0, 1, nullptr, outputs, 1.0, 1.0, 0, nullptr};
+    whole.call = {SOFTCHECK_KERNEL_ABI_VERSION_2, 0, 0, nullptr, nullptr, 1.0, 1.0, 0, nullptr};
     whole.op = op;
   }
   Call2(const Call2&) = delete;
@@ -25,11 +26,18 @@ struct Call2 {
 
   /// Whether the kernel takes it.
   bool run() {
-    const char* names[] = {"softmax_backward", "log_softmax_backward", "cross_entropy", "cross_entropy_backward"};
-    const softcheck_kernel kernel = cpu_kernel(std::string("softcheck_") + names[whole.op - 8]);
+    static const std::map<std::uint32_t, std::string> names{
+        {SOFTCHECK_OP_SOFTMAX_BACKWARD, "softmax_backward"},
+        {SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, "log_softmax_backward"},
+        {SOFTCHECK_OP_CROSS_ENTROPY, "cross_entropy"},
+        {SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, "cross_entropy_backward"},
+        {SOFTCHECK_OP_TOPK_SOFTMAX, "topk_softmax"}};
+    const softcheck_kernel kernel = cpu_kernel("softcheck_" + names.at(whole.op));
     if (kernel == nullptr) ADD_FAILURE() << "no kernel for op " << whole.op;
     whole.call.n_inputs = static_cast<std::uint32_t>(inputs.size());
     whole.call.inputs = inputs.data();
+    whole.call.n_outputs = static_cast<std::uint32_t>(outputs.size());
+    whole.call.outputs = outputs.data();
     whole.input_roles = roles.data();
     whole.attributes = &attributes;
     return kernel != nullptr && kernel(&whole.call) == 0;
@@ -37,7 +45,7 @@ struct Call2 {
 
   std::vector<const DLTensor*> inputs;
   std::vector<std::uint32_t> roles;
-  DLTensor* outputs[1];
+  std::vector<DLTensor*> outputs;
   softcheck_attributes attributes{};
   softcheck_call_2 whole{};
 };

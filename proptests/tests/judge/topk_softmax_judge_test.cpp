@@ -1,0 +1,225 @@
+// Top-k: what a kernel may choose and weigh, how a call says k, what ids a row without a softmax has.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "numerics/special_values.hpp"
+#include "proptests/judge/asked_row.hpp"
+#include "proptests/judge/ops/row_op.hpp"
+#include "proptests/judge/ops/topk_choice.hpp"
+#include "proptests/judge/row_call.hpp"
+#include "proptests/judge/row_judge.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using namespace numerics;
+
+constexpr const char* usual = "acc=f32 exp=1ulp masked=zero";
+
+struct Answer {
+  std::vector<double> weights, ids;
+  bool renormalize = false;
+};
+
+// Those of the claims that a row does not keep, without their "kernel.topk_softmax.".
+std::vector<std::string> broken(const std::vector<double>& logits, const Answer& answer, const char* words = usual) {
+  const Contract contract = parse_contract(words, Format::f32, Format::f32);
+  std::vector<double> got = answer.weights;
+  got.insert(got.end(), answer.ids.begin(), answer.ids.end());
+  const auto k = static_cast<std::int32_t>(answer.ids.size());
+  Attributes attributes;
+  attributes.k = k;
+  attributes.renormalize = answer.renormalize;
+  std::vector<std::string> claims;
+  for (const ValueFinding& finding :
+       judge_values(Op::topk_softmax, contract, logits, 1, got, {}, attributes).findings) {
+    if (finding.decision == Decision::proved) continue;
+    claims.emplace_back(finding.claim.substr(finding.claim.rfind('.') + 1));
+  }
+  return claims;
+}
+
+// softmax at these items, rounded to f32.
+std::vector<double> weights_of(const std::vector<double>& logits, const std::vector<double>& ids, bool renormalize) {
+  const double maximum = *std::ranges::max_element(logits);
+  double sum = 0, chosen = 0;
+  for (const double x : logits) sum += std::exp(x - maximum);
+  std::vector<double> weights;
+  for (const double id : ids) weights.push_back(std::exp(logits[static_cast<std::size_t>(id)] - maximum) / sum);
+  for (const double w : weights) chosen += w;
+  for (double& w : weights) w = round_to(Format::f32, renormalize ? w / chosen : w);
+  return weights;
+}
+
+Answer answer_of(const std::vector<double>& logits, const std::vector<double>& ids, bool renormalize = false) {
+  return {weights_of(logits, ids, renormalize), ids, renormalize};
+}
+
+using Claims = std::vector<std::string>;
+const std::vector<double> row{1, 3, 2, 0};
+
+TEST(TopkSoftmaxJudge, TheLargestItemsInTheirOrderAreRight) {
+  for (const bool renormalize : {false, true}) {
+    EXPECT_EQ(broken(row, answer_of(row, {1}, renormalize)), Claims{});
+    EXPECT_EQ(broken(row, answer_of(row, {1, 2}, renormalize)), Claims{});
+    EXPECT_EQ(broken(row, answer_of(row, {1, 2, 0, 3}, renormalize)), Claims{});
+  }
+}
+
+TEST(TopkSoftmaxJudge, AnotherSetOrOrderIsFoundThoughItsWeightsAreRight) {
+  EXPECT_EQ(broken(row, answer_of(row, {1, 0})), Claims{"ids"});
+  EXPECT_EQ(broken(row, answer_of(row, {2, 1})), Claims{"order"});
+  EXPECT_EQ(broken(row, answer_of(row, {0, 3})), Claims{"ids"});
+  EXPECT_EQ(broken(row, answer_of(row, {0, 1, 2, 3})), Claims{"order"});
+  EXPECT_EQ(broken(row, answer_of(row, {1, 0}, true)), Claims{"ids"});
+}
+
+TEST(TopkSoftmaxJudge, AnIdIsAnItemAndStandsOnce) {
+  const std::vector<double> weights = weights_of(row, {1, 2}, false);
+  EXPECT_EQ(broken(row, {weights, {1, 1}}), Claims{"ids"});
+  EXPECT_EQ(broken(row, {weights, {1, 4}}), Claims{"ids"});
+  EXPECT_EQ(broken(row, {weights, {1, -1}}), Claims{"ids"});
+}
+
+// By the item's own softmax, not by the rank's.
+TEST(TopkSoftmaxJudge, AWeightIsThatOfItsId) {
+  EXPECT_EQ(broken(row, {weights_of(row, {1, 1}, false), {1, 2}}), Claims{"weight"});
+  EXPECT_EQ(broken(row, {weights_of(row, {1, 2}, true), {1, 2}, false}), Claims{"weight"});
+  EXPECT_EQ(broken(row, {weights_of(row, {1, 2}, false), {1, 2}, true}), Claims{"weight"});
+  EXPECT_EQ(broken(row, {{3, 2}, {1, 2}}), Claims{"weight"});
+  EXPECT_EQ(broken(row, {{nan, 2}, {1, 2}}), Claims{"weight"});
+  // A long sum grants more, but never a weight above 1.
+  std::vector<double> far(1000, -100);
+  far[0] = 0;
+  EXPECT_EQ(broken(far, {{1 + 0x1p-23}, {0}}), Claims{});
+  EXPECT_EQ(broken(far, {{1 + 0x1p-16}, {0}}), Claims{"weight"});
+  EXPECT_EQ(broken(far, {{1 - 0x1p-16}, {0}}), Claims{});
+  const std::vector<double> sharp{0, -200};
+  EXPECT_EQ(broken(sharp, {{1, 0}, {0, 1}}), Claims{});
+  EXPECT_EQ(broken(sharp, {{1, -0.0}, {0, 1}}), Claims{"weight"});
+}
+
+TEST(TopkSoftmaxJudge, EqualItemsAreExchangedUnlessTheContractSaysTheLowest) {
+  const std::vector<double> ties{1, 2, 2, 2};
+  const char* lowest = "acc=f32 exp=1ulp masked=zero ties=lowest";
+  EXPECT_EQ(broken(ties, answer_of(ties, {3, 1})), Claims{});
+  EXPECT_EQ(broken(ties, answer_of(ties, {1, 2}), lowest), Claims{});
+  EXPECT_EQ(broken(ties, answer_of(ties, {1, 3}), lowest), Claims{"ids"});
+  EXPECT_EQ(broken(ties, answer_of(ties, {2, 1}), lowest), Claims{"order"});
+}
+
+// One unit in the last place is less than two exponentials err by; 2^-16 is more.
+TEST(TopkSoftmaxJudge, NearlyEqualItemsAreExchangedWithinWhatIsGranted) {
+  const std::vector<double> close{1, 1 - 0x1p-24, 1 - 0x1p-16};
+  EXPECT_EQ(broken(close, answer_of(close, {1})), Claims{});
+  EXPECT_EQ(broken(close, answer_of(close, {1, 0})), Claims{});
+  EXPECT_EQ(broken(close, answer_of(close, {2})), Claims{"ids"});
+  EXPECT_EQ(broken(close, answer_of(close, {2, 0})), (Claims{"ids", "order"}));
+  // Coefficients that bf16 holds are equal more often.
+  EXPECT_EQ(broken(close, answer_of(close, {2}), "acc=f32 exp=1ulp weights=bf16"), Claims{});
+}
+
+TEST(TopkSoftmaxJudge, AnItemOfMinusInfinityComesLastAndWeighsNothing) {
+  const std::vector<double> hidden{-infinity, 1, -infinity, 2};
+  EXPECT_EQ(broken(hidden, {weights_of(hidden, {3, 1, 0}, false), {3, 1, 0}}), Claims{});
+  EXPECT_EQ(broken(hidden, {weights_of(hidden, {3, 1, 2}, true), {3, 1, 2}, true}), Claims{});
+  EXPECT_EQ(broken(hidden, answer_of(hidden, {3, 0})), Claims{"ids"});
+  EXPECT_EQ(broken(hidden, answer_of(hidden, {3, 0, 1})), Claims{"order"});
+  EXPECT_EQ(broken(hidden, {{weights_of(hidden, {3, 1}, false)[0], 0.25, 1e-30}, {3, 1, 2}}), Claims{"weight"});
+  // A coefficient below all numbers of the format is no larger than one of an item that is not there.
+  const std::vector<double> lost{0, -200, -infinity};
+  EXPECT_EQ(broken(lost, {{1, 0}, {0, 2}}), Claims{});
+}
+
+TEST(TopkSoftmaxJudge, ARowWithNothingVisibleHasTheWeightsOfTheContractAndAnyItems) {
+  const std::vector<double> nothing(3, -infinity);
+  EXPECT_EQ(broken(nothing, {{0, 0}, {0, 0}}), Claims{});
+  EXPECT_EQ(broken(nothing, {{0, 0}, {0, 3}}), Claims{"masked_row"});
+  EXPECT_EQ(broken(nothing, {{nan, nan}, {0, 1}}), Claims{"masked_row"});
+  EXPECT_EQ(broken(nothing, {{nan, nan}, {0, 1}}, "masked=nan"), Claims{});
+  EXPECT_EQ(broken(nothing, {{nan, nan}, {0, -1}}, "masked=nan"), Claims{"masked_row"});
+  const double third = round_to(Format::f32, 1.0 / 3);
+  EXPECT_EQ(broken(nothing, {{third, third}, {0, 1}}, "masked=uniform"), Claims{});
+  EXPECT_EQ(broken(nothing, {{0.5, 0.5}, {0, 1}, true}, "masked=uniform"), Claims{});
+  EXPECT_EQ(broken(nothing, {{0.5, 0.5}, {0, 1}}, "masked=uniform"), Claims{"masked_row"});
+}
+
+TEST(TopkSoftmaxJudge, ACallHasItsAttributesAndIdsOfInt32) {
+  RowMatrixCase matrix;
+  matrix.format = Format::bf16;
+  matrix.columns = 3;
+  matrix.rows =
+      RowCycle({RunLengthRow::of(std::vector<double>{1, 2, 3}), RunLengthRow::of(std::vector<double>{4, 5, 6})});
+  matrix.beside = 32 + 1;
+  const TensorCall call =
+      call_of(matrix, Op::topk_softmax, {Format::bf16, output_format(Op::topk_softmax, Format::bf16)});
+  EXPECT_EQ(call.roles, (std::vector<Role>{Role::logits}));
+  EXPECT_EQ(call.inputs[0].values, (std::vector<double>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(call.attributes.k, 2);
+  EXPECT_TRUE(call.attributes.renormalize);
+  EXPECT_EQ(call.outputs[0].place.format, Format::f32);
+  EXPECT_EQ(call.outputs[0].place.shape, (std::vector<std::int64_t>{2, 2}));
+  EXPECT_EQ(call.outputs[1].place.format, std::nullopt);
+  EXPECT_EQ(call.outputs[1].place.integer_bits, 32);
+  EXPECT_EQ(call.outputs[1].place.shape, (std::vector<std::int64_t>{2, 2}));
+  EXPECT_EQ(by_row({{1, 2, 3, 4}, {5, 6, 7, 8}}, 2), (std::vector<double>{1, 2, 5, 6, 3, 4, 7, 8}));
+  EXPECT_TRUE(is_index_value(*Op::topk_softmax.operator->(), 2, 3, 2));
+  EXPECT_FALSE(is_index_value(*Op::topk_softmax.operator->(), 1, 3, 2));
+  EXPECT_EQ(asked_of(matrix, Op::topk_softmax, Format::bf16, "", 0).remark,
+            " (logits 0x1p+0 0x1p+1 0x1.8p+1, k 2, renormalize)");
+}
+
+// What the domain is told of the call's strides.
+TEST(TopkSoftmaxJudge, VectorsLieAsTheCallSays) {
+  RowMatrixCase matrix;
+  matrix.format = Format::f32;
+  matrix.columns = 3;
+  const std::vector<double> three{1, 2, 3};
+  matrix.rows = RowCycle({RunLengthRow::of(three), RunLengthRow::of(three)});
+  matrix.beside = 1;
+  const auto strides = [&](const MatrixLayout& out) {
+    matrix.out = out;
+    return call_of(matrix, Op::topk_softmax, {Format::f32, Format::f32}).outputs[1].place.strides;
+  };
+  EXPECT_EQ(strides({}), std::vector<std::int64_t>{});
+  EXPECT_EQ(strides({3, 1}), (std::vector<std::int64_t>{2, 1}));
+  EXPECT_EQ(strides({5, 1}), (std::vector<std::int64_t>{5, 1}));
+  EXPECT_EQ(strides({8, 2}), (std::vector<std::int64_t>{7, 2}));
+  EXPECT_EQ(traits_of(matrix, Op::topk_softmax).lengths.at("k"), 2u);
+  EXPECT_FALSE(traits_of(matrix, Op::topk_softmax).compact);
+  matrix.columns = 1;
+  matrix.rows = RowCycle({RunLengthRow::of(std::vector<double>{1})});
+  EXPECT_EQ(strides({4, 2}), (std::vector<std::int64_t>{4, 1}));
+  EXPECT_TRUE(traits_of(matrix, Op::topk_softmax).contiguous);
+}
+
+TEST(TopkSoftmaxJudge, EveryKOfARowIsDrawnAndADomainLeavesItsOwn) {
+  const RowOp& op = Op::topk_softmax.rows();
+  std::map<std::int32_t, int> met;
+  for (std::uint64_t beside = 0; beside < 64; ++beside) ++met[op.attributes(beside, 40).k];
+  for (const std::int32_t k : {1, 2, 6, 8, 16, 20, 32, 39, 40}) EXPECT_GT(met[k], 0) << k;
+  EXPECT_LE(met.rbegin()->first, 40);
+  EXPECT_EQ(op.attributes(7, 0).k, 0);
+  EXPECT_EQ(op.attributes(31, 1).k, 1);
+  const auto left = [&](const char* words) {
+    const Domain domain = parse_domain(words, false);
+    std::map<std::pair<std::int32_t, bool>, int> ks;
+    for (std::uint64_t beside = 0; beside < 64; ++beside) {
+      const Attributes a = op.attributes((beside & ~op.closed_besides(domain)) | op.set_besides(domain), 4000);
+      ++ks[{a.k, a.renormalize}];
+    }
+    return ks;
+  };
+  EXPECT_EQ(left("k=6 renormalize=1"), (std::map<std::pair<std::int32_t, bool>, int>{{{6, true}, 64}}));
+  EXPECT_EQ(left("k<=2 renormalize=0").size(), 2u);
+  EXPECT_EQ(left("").size(), 48u);
+  EXPECT_THROW(parse_domain("renormalize=0 renormalize=1", false), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace softcheck::proptests

@@ -1,0 +1,104 @@
+"""Routers of mixtures of experts: functions to the k largest coefficients of a softmax and their ids."""
+
+import numpy as np
+import pytest
+import softcheck
+
+QUICK = {
+    "effort": "quick",
+    "cases": 20,
+    "max_length": 600,
+    "progress": False,
+    "contract": "acc=f32 exp=2ulp sum=sequential masked=nan",
+}
+
+
+def wide(logits):
+    return logits.astype(np.float64 if logits.dtype == np.float64 else np.float32)
+
+
+def softmax(x):
+    if x.shape[-1] == 0:
+        return x
+    with np.errstate(all="ignore"):
+        weights = np.exp(x - x.max(axis=-1, keepdims=True))
+        return weights / weights.sum(axis=-1, keepdims=True, dtype=x.dtype)
+
+
+def topk(logits, k, renormalize):
+    p = softmax(wide(logits))
+    ids = np.argsort(-p, axis=-1, kind="stable")[:, :k]
+    weights = np.take_along_axis(p, ids, axis=-1)
+    if renormalize and k > 0:
+        weights = weights / weights.sum(axis=-1, keepdims=True, dtype=p.dtype)
+    return weights, ids.astype(np.int32)
+
+
+def plain(logits, k):
+    return topk(logits, k, False)
+
+
+def two_experts(logits):
+    return topk(logits, 2, True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_a_right_router_passes(dtype):
+    report = softcheck.check(topk, "topk_softmax", dtype, **QUICK)
+    assert report.verdict == "pass", report
+
+
+def test_a_function_has_the_attributes_that_it_takes():
+    assert softcheck.check(plain, "topk_softmax", **QUICK).verdict == "pass"
+    assert softcheck.check(two_experts, "topk_softmax", domain="k=2 renormalize=1", **QUICK).verdict == "pass"
+    assert softcheck.check(two_experts, "topk_softmax", domain="k=2", **QUICK).verdict == "fail"
+    with pytest.raises(softcheck.UsageError, match="k=2"):
+        softcheck.check(two_experts, "topk_softmax", **QUICK)
+
+
+def test_ids_of_int64_are_ids():
+    def long_ids(logits, k, renormalize):
+        weights, ids = topk(logits, k, renormalize)
+        return weights, ids.astype(np.int64)
+
+    assert softcheck.check(long_ids, "topk_softmax", **QUICK).verdict == "pass"
+
+
+def test_weights_in_bf16_are_found():
+    def rounded(logits, k, renormalize):
+        weights, ids = topk(logits, k, renormalize)
+        with np.errstate(all="ignore"):
+            bits = weights.astype(np.float32).view(np.uint32)
+            return ((bits + 0x8000) & 0xFFFF0000).astype(np.uint32).view(np.float32), ids
+
+    report = softcheck.check(rounded, "topk_softmax", domain="finite", **QUICK)
+    assert report.verdict == "fail"
+
+
+def test_an_id_twice_is_found():
+    def twice(logits, k, renormalize):
+        weights, ids = topk(logits, k, renormalize)
+        if k > 1:
+            ids[:, 1] = ids[:, 0]
+        return weights, ids
+
+    report = softcheck.check(twice, "topk_softmax", **QUICK)
+    assert report.verdict == "fail"
+    assert "kernel.topk_softmax.ids" in str(report)
+
+
+def test_ties_are_as_the_contract_says():
+    def highest_first(logits, k, renormalize):
+        weights, ids = topk(logits[:, ::-1], k, renormalize)
+        return weights, (logits.shape[1] - 1 - ids).astype(np.int32)
+
+    words = {**QUICK, "contract": QUICK["contract"] + " ties=lowest"}
+    assert softcheck.check(topk, "topk_softmax", **words).verdict == "pass"
+    assert softcheck.check(highest_first, "topk_softmax", **QUICK).verdict == "pass"
+    assert softcheck.check(highest_first, "topk_softmax", **words).verdict == "fail"
+
+
+def test_results_at_hand_are_refused_in_one_line():
+    logits = np.zeros((2, 3), np.float32)
+    with pytest.raises(softcheck.UsageError, match="topk_softmax"):
+        softcheck.assert_output("topk_softmax", logits, logits)
