@@ -121,6 +121,8 @@ void add_file_flags(Verb verb, CheckFlags& flags) {
   file("--logits", flags.logits, "Rows of logits (..., n): .npy, .npz:name or .safetensors:name");
   file("--saved", flags.saved, "Gradients of rows: the forward pass's output (..., n)");
   file("--out-gradient", flags.out_gradient, "Gradients of rows: the loss's gradient by that output, of its shape");
+  file("--labels", flags.labels, "Losses: the class of each row (...), int32 or int64");
+  file("--upstream", flags.upstream, "cross_entropy_backward: the gradient by the loss of each row (...)");
   file("--query", flags.query, "Attention: (..., queries, dim), as (batch, heads, queries, dim) from the right");
   file("--key", flags.key, "Attention: (..., keys, dim)");
   file("--value", flags.value, "Attention: (..., keys, value dim)");
@@ -147,6 +149,11 @@ void add_check_verb(Verb app, int& exit_code) {
                   "Attention: softmax(scale q k^T), the number the kernel had (default 1/sqrt(dim) as a double)")
       .within(-largest, largest);
   verb.add_flag("--causal", asked.causal, "Attention: the last query is aligned with the last key");
+  verb.add_option("--label-smoothing", asked.label_smoothing, "Losses: the weight of the mean over all classes (0)")
+      .within(0.0, 1.0);
+  verb.add_option("--z-loss", asked.z_loss, "Losses: this times the squared log-sum-exp is added (0)")
+      .within(0.0, largest);
+  verb.add_option("--ignore-index", asked.ignore_index, "Losses: rows of this label have loss and gradient 0 (-100)");
   verb.add_option("--dtype", asked.dtype,
                   "The inputs must be of it: f64, f32, f16 or bf16; bf16 reads NumPy's '|V2' as such");
   verb.add_option("--contract", asked.contract,

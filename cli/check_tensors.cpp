@@ -10,6 +10,7 @@
 #include "cli/dtype.hpp"
 #include "cli/exit_code.hpp"
 #include "proptests/judge/op.hpp"
+#include "proptests/judge/row_call.hpp"
 
 namespace softcheck::cli {
 
@@ -38,6 +39,8 @@ std::vector<FileFlag> file_flags(const CheckFlags& flags, Op op) {
   return {input("logits", flags.logits, Role::logits),
           input("saved", flags.saved, Role::saved),
           input("out-gradient", flags.out_gradient, Role::out_gradient),
+          input("labels", flags.labels, Role::labels),
+          input("upstream", flags.upstream, Role::upstream),
           input("query", flags.query, Role::query),
           input("key", flags.key, Role::key),
           input("value", flags.value, Role::value),
@@ -59,6 +62,11 @@ std::string needed_flags(const CheckFlags& flags, Op op) {
 }
 
 void require_flags(const CheckFlags& flags, Op op) {
+  if (!op->extents.empty()) {
+    throw InputError(usage,
+                     fmt::format("--op: need one with a single output for each row, got {}: judge the kernel itself",
+                                 to_string(op)));
+  }
   for (const FileFlag& flag : file_flags(flags, op)) {
     if (flag.is_needed && flag.place.empty()) {
       throw InputError(usage, fmt::format("check: --op {} needs {}", to_string(op), needed_flags(flags, op)));
@@ -74,6 +82,12 @@ void require_flags(const CheckFlags& flags, Op op) {
   if (!op->attention && flags.scale) throw InputError(usage, fmt::format("--scale: --op {} has none", to_string(op)));
   if (!op->attention && flags.causal) {
     throw InputError(usage, fmt::format("--causal: --op {} has none", to_string(op)));
+  }
+  for (const auto& [name, is_given] :
+       {std::pair("label-smoothing", flags.label_smoothing.has_value()), std::pair("z-loss", flags.z_loss.has_value()),
+        std::pair("ignore-index", flags.ignore_index.has_value())}) {
+    if (is_given && !has_labels(op))
+      throw InputError(usage, fmt::format("--{}: --op {} has none", name, to_string(op)));
   }
 }
 
@@ -92,7 +106,7 @@ FileTensor read_one(const FileFlag& flag, std::optional<numerics::Format> two_by
 void require_dtype(const FileFlag& flag, const FileTensor& file, std::optional<numerics::Format> dtype) {
   const bool is_input = flag.role != std::string_view("mask") && flag.role != std::string_view("output") &&
                         flag.role != std::string_view("lse") && flag.role != std::string_view("entropy");
-  if (!dtype || !is_input || file.tensor.format == dtype) return;
+  if (!dtype || !is_input || file.tensor.integer_bits != 0 || file.tensor.format == dtype) return;
   throw InputError(malformed,
                    fmt::format("--{}: {}: need {} as --dtype says, got {}", flag.role, file.place(),
                                numerics::properties(*dtype).name,
@@ -142,6 +156,9 @@ CheckedTensors read_tensors(const CheckFlags& flags) {
   result.task.theta = flags.theta.value_or(1);
   result.task.scale = flags.scale.value_or(op->attention ? usual_scale(result.task.inputs[0]) : 1);
   result.task.causal = flags.causal;
+  result.task.attributes.label_smoothing = flags.label_smoothing.value_or(0);
+  result.task.attributes.z_loss = flags.z_loss.value_or(0);
+  result.task.attributes.ignore_index = flags.ignore_index.value_or(usual_ignore_index);
   result.contract = contract_of_files(flags, result);
   return result;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,11 +15,12 @@ namespace softcheck::cli {
 /// What `softcheck check` was asked, as its flags have it.
 struct CheckFlags {
   std::string op = "softmax";
-  std::string logits, saved, out_gradient, query, key, value, mask;
+  std::string logits, saved, out_gradient, labels, upstream, query, key, value, mask;
   std::string output, lse, entropy;
   std::string dtype;
   std::string contract;
-  std::optional<double> theta, scale;
+  std::optional<double> theta, scale, label_smoothing, z_loss;
+  std::optional<std::int64_t> ignore_index;
   bool causal = false;
 };
 

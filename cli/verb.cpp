@@ -69,6 +69,7 @@ template Flag Verb::add_option(const std::string&, double&, const std::string&);
 template Flag Verb::add_option(const std::string&, std::string&, const std::string&);
 template Flag Verb::add_option(const std::string&, std::vector<std::string>&, const std::string&);
 template Flag Verb::add_option(const std::string&, std::optional<int>&, const std::string&);
+template Flag Verb::add_option(const std::string&, std::optional<std::int64_t>&, const std::string&);
 template Flag Verb::add_option(const std::string&, std::optional<std::uint64_t>&, const std::string&);
 template Flag Verb::add_option(const std::string&, std::optional<double>&, const std::string&);
 

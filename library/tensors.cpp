@@ -7,6 +7,7 @@
 #include "library/answer.hpp"
 #include "library/options.hpp"
 #include "numerics/contract.hpp"
+#include "proptests/judge/row_call.hpp"
 #include "proptests/tensors/slack_picture.hpp"
 #include "proptests/tensors/tensor_judge.hpp"
 #include "proptests/tensors/tensor_report.hpp"
@@ -43,6 +44,24 @@ auto reading(Function function) {
   }
 }
 
+// Those of a loss; without a call of version 2 they are off.
+void set_attributes(const softcheck_call* call, TensorTask& task) {
+  const softcheck_call_2* const second = softcheck_version_2(call);
+  if (!has_labels(task.op) || second == nullptr) return;
+  const softcheck_attributes* const given = second->attributes;
+  if (given == nullptr) throw UsageError("attributes: need those of a call of version 2, got NULL");
+  if (given->size < sizeof(softcheck_attributes)) {
+    throw UsageError("attributes: need size " + std::to_string(sizeof(softcheck_attributes)) + ", got " +
+                     std::to_string(given->size));
+  }
+  if (given->mean != 0) {
+    throw UsageError("attributes: need mean 0, as " + std::string(to_string(task.op)) + " has a value for each row");
+  }
+  task.attributes.label_smoothing = given->label_smoothing;
+  task.attributes.z_loss = given->z_loss;
+  task.attributes.ignore_index = given->ignore_index;
+}
+
 TensorTask task_of(const softcheck_call* call, const softcheck_options& options) {
   if (call == nullptr) throw UsageError("call: need one, got NULL");
   TensorTask task;
@@ -50,6 +69,7 @@ TensorTask task_of(const softcheck_call* call, const softcheck_options& options)
   task.theta = call->theta;
   task.scale = call->scale;
   task.causal = call->causal != 0;
+  set_attributes(call, task);
   for (std::uint32_t i = 0; i < call->n_inputs; ++i) {
     if (call->inputs == nullptr || call->inputs[i] == nullptr) {
       throw UsageError("call: need " + std::to_string(call->n_inputs) + " inputs, got NULL for one");

@@ -125,12 +125,12 @@ RowVerdicts judge_limit(Op op, const Contract& contract, std::span<const double>
 }
 
 void exact_row(Op op, const Contract& contract, std::span<const double> logits, double theta, std::span<double> lower,
-               std::span<double> upper, std::span<const std::vector<double>> beside) {
+               std::span<double> upper, std::span<const std::vector<double>> beside, const Attributes& attributes) {
   const RowOp& rows = op.rows();
   std::ranges::fill(lower, rows.nothing());
   std::ranges::fill(upper, rows.nothing());
   if (std::ranges::find(logits, infinity) == logits.end()) {
-    return rows.enclose({contract, logits, theta, beside}, lower, upper);
+    return rows.enclose({contract, logits, theta, beside, attributes}, lower, upper);
   }
   if (op->answers.at_the_logits) {
     std::ranges::fill(lower, infinity);
@@ -157,9 +157,9 @@ void exact_masked_row(Op op, const Contract& contract, std::size_t n, std::span<
 }
 
 void granted_row(Op op, const Contract& contract, std::span<const double> logits, double theta,
-                 std::span<double> allowed, std::span<const std::vector<double>> beside) {
+                 std::span<double> allowed, std::span<const std::vector<double>> beside, const Attributes& attributes) {
   if (std::ranges::find(logits, infinity) == logits.end()) {
-    return op.rows().grant({contract, logits, theta, beside}, allowed);
+    return op.rows().grant({contract, logits, theta, beside, attributes}, allowed);
   }
   if (op->answers.at_the_logits) {
     std::ranges::fill(allowed, 0);

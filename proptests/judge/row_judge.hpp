@@ -42,7 +42,8 @@ RowVerdicts judge_limit(Op op, const numerics::Contract& contract, std::span<con
 /// logits   (n) at least one finite, no NaN; or +inf, whose limit it is then
 /// error    at most four doubles, but for values that cancel beyond 512 bits
 void exact_row(Op op, const numerics::Contract& contract, std::span<const double> logits, double theta,
-               std::span<double> lower, std::span<double> upper, std::span<const std::vector<double>> beside = {});
+               std::span<double> lower, std::span<double> upper, std::span<const std::vector<double>> beside = {},
+               const Attributes& attributes = {});
 
 /// What stands in place of them for a row of n items with nothing visible, as masked= says.
 void exact_masked_row(Op op, const numerics::Contract& contract, std::size_t n, std::span<double> lower,
@@ -52,7 +53,8 @@ void exact_masked_row(Op op, const numerics::Contract& contract, std::size_t n, 
 ///
 /// logits   as for exact_row
 void granted_row(Op op, const numerics::Contract& contract, std::span<const double> logits, double theta,
-                 std::span<double> allowed, std::span<const std::vector<double>> beside = {});
+                 std::span<double> allowed, std::span<const std::vector<double>> beside = {},
+                 const Attributes& attributes = {});
 
 struct RowFindings {
   std::vector<numerics::Certificate> certificates;

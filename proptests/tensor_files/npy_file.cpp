@@ -22,8 +22,9 @@ constexpr std::size_t npy_length_at = 8;
 constexpr std::size_t largest_npy_header = 1 << 16;
 
 struct NpyDtype {
-  std::optional<Format> format;  // nothing: a mask
+  std::optional<Format> format;  // nothing: integers, or a mask
   std::uint64_t bytes = 1;
+  unsigned integer_bits = 0;
 };
 
 // What the header's dictionary says.
@@ -152,12 +153,14 @@ NpyDtype npy_dtype(const std::string& descr, const std::string& name, std::optio
   if (descr == "<f4") return {Format::f32, 4};
   if (descr == "<f2") return {Format::f16, 2};
   if (descr == "|u1" || descr == "|b1") return {std::nullopt, 1};
+  if (descr == "<i4") return {std::nullopt, 4, 32};
+  if (descr == "<i8") return {std::nullopt, 8, 64};
   if (descr == "|V2" || descr == "<V2") {
     if (two_byte_voids) return {two_byte_voids, 2};
     refuse_npy(name, "need --dtype bf16 to read '" + descr + "': elements of two bytes, as ml_dtypes stores bfloat16");
   }
-  const bool big = descr == ">f8" || descr == ">f4" || descr == ">f2";
-  refuse_npy(name, "need dtype '<f8', '<f4', '<f2', '|u1', '|b1' or, with --dtype bf16, '|V2', got '" +
+  const bool big = descr.size() == 3 && descr[0] == '>';
+  refuse_npy(name, "need dtype '<f8', '<f4', '<f2', '<i8', '<i4', '|u1', '|b1' or, with --dtype bf16, '|V2', got '" +
                        shortened(descr) + "'" +
                        (big ? ", which is big endian: array.astype('<" + descr.substr(1) + "') is not" : ""));
 }
@@ -226,7 +229,7 @@ NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& name, st
   const NpyDtype dtype = npy_dtype(header.descr, name, two_byte_voids);
   const std::span<const std::byte> data = bytes.subspan(begin + length);
   require_npy_size(header, dtype.bytes, data.size(), name);
-  return {HeldTensor{data.data(), dtype.format, header.shape, npy_strides(header)}, header.descr};
+  return {HeldTensor{data.data(), dtype.format, header.shape, npy_strides(header), dtype.integer_bits}, header.descr};
 }
 
 }  // namespace softcheck::proptests

@@ -14,13 +14,15 @@ namespace {
 using models::SafetensorsEntry;
 using numerics::Format;
 
-std::optional<Format> format_of(const models::SafetensorsEntry& entry, const std::string& place) {
-  if (entry.dtype == "F64") return Format::f64;
-  if (entry.dtype == "F32") return Format::f32;
-  if (entry.dtype == "F16") return Format::f16;
-  if (entry.dtype == "BF16") return Format::bf16;
-  if (entry.dtype == "U8" || entry.dtype == "BOOL") return std::nullopt;
-  throw models::TensorFileError(place + ": need dtype F64, F32, F16, BF16, U8 or BOOL, got " + entry.dtype);
+void set_dtype(HeldTensor& tensor, const models::SafetensorsEntry& entry, const std::string& place) {
+  if (entry.dtype == "F64") tensor.format = Format::f64;
+  if (entry.dtype == "F32") tensor.format = Format::f32;
+  if (entry.dtype == "F16") tensor.format = Format::f16;
+  if (entry.dtype == "BF16") tensor.format = Format::bf16;
+  if (entry.dtype == "I64") tensor.integer_bits = 64;
+  if (entry.dtype == "I32") tensor.integer_bits = 32;
+  if (!tensor.is_mask() || entry.dtype == "U8" || entry.dtype == "BOOL") return;
+  throw models::TensorFileError(place + ": need dtype F64, F32, F16, BF16, I64, I32, U8 or BOOL, got " + entry.dtype);
 }
 
 }  // namespace
@@ -31,8 +33,9 @@ SafetensorsTensor parse_safetensors_tensor(std::span<const std::byte> bytes, con
   std::vector<std::string> names;
   for (const models::SafetensorsEntry& entry : header.tensors) names.push_back(entry.name);
   const models::SafetensorsEntry& entry = header.tensors[place_of_name(names, wanted, name)];
-  HeldTensor tensor{bytes.data() + header.data_begin + entry.begin, format_of(entry, name + ":" + entry.name),
-                    entry.shape, std::vector<std::int64_t>(entry.shape.size())};
+  HeldTensor tensor{bytes.data() + header.data_begin + entry.begin, std::nullopt, entry.shape,
+                    std::vector<std::int64_t>(entry.shape.size())};
+  set_dtype(tensor, entry, name + ":" + entry.name);
   if (std::ranges::find(entry.shape, 0) == entry.shape.end()) {
     std::int64_t stride = 1;
     for (std::size_t axis = entry.shape.size(); axis-- > 0;) {

@@ -11,7 +11,7 @@ namespace {
 // DLPack's code of bool, which the header knows from version 0.8 on.
 constexpr int bool_code = 6;
 
-constexpr const char* known_dtypes = "need dtype f64, f32, f16, bf16, uint8 or bool on the CPU, got ";
+constexpr const char* known_dtypes = "need dtype f64, f32, f16, bf16, int32, int64, uint8 or bool on the CPU, got ";
 
 std::string name_of(const DLDataType& dtype) {
   static constexpr const char* names[] = {"int", "uint", "float", "opaque", "bfloat", "complex", "bool"};
@@ -20,21 +20,27 @@ std::string name_of(const DLDataType& dtype) {
   return code + std::to_string(dtype.bits) + lanes;
 }
 
-// Nothing: a mask.
-std::optional<numerics::Format> format_of(const DLDataType& dtype, const std::string& name) {
+void set_dtype(HeldTensor& held, const DLDataType& dtype, const std::string& name) {
   using numerics::Format;
   const int code = dtype.code, bits = dtype.bits;
   if (dtype.lanes == 1) {
-    if (code == kDLFloat && bits == 64) return Format::f64;
-    if (code == kDLFloat && bits == 32) return Format::f32;
-    if (code == kDLFloat && bits == 16) return Format::f16;
-    if (code == kDLBfloat && bits == 16) return Format::bf16;
-    if ((code == kDLUInt || code == bool_code) && bits == 8) return std::nullopt;
+    if (code == kDLFloat && bits == 64) held.format = Format::f64;
+    if (code == kDLFloat && bits == 32) held.format = Format::f32;
+    if (code == kDLFloat && bits == 16) held.format = Format::f16;
+    if (code == kDLBfloat && bits == 16) held.format = Format::bf16;
+    if (code == kDLInt && (bits == 32 || bits == 64)) held.integer_bits = dtype.bits;
+    const bool is_mask = (code == kDLUInt || code == bool_code) && bits == 8;
+    if (held.format || held.integer_bits != 0 || is_mask) return;
   }
   throw std::invalid_argument(name + ": " + known_dtypes + name_of(dtype));
 }
 
 }  // namespace
+
+std::string dtype_name(const HeldTensor& tensor) {
+  if (tensor.format) return std::string(numerics::properties(*tensor.format).name);
+  return tensor.integer_bits != 0 ? "int" + std::to_string(tensor.integer_bits) : "a mask of bytes";
+}
 
 HeldTensor held_tensor(const DLTensor& tensor, std::string_view given_name) {
   const std::string name(given_name);
@@ -43,7 +49,7 @@ HeldTensor held_tensor(const DLTensor& tensor, std::string_view given_name) {
                                 std::to_string(static_cast<int>(tensor.device.device_type)));
   }
   HeldTensor held;
-  held.format = format_of(tensor.dtype, name);
+  set_dtype(held, tensor.dtype, name);
   if (tensor.ndim < 0 || (tensor.ndim > 0 && tensor.shape == nullptr)) {
     throw std::invalid_argument(name + ": need a shape, got " + std::to_string(tensor.ndim) + " dimensions" +
                                 (tensor.ndim < 0 ? "" : " and none"));

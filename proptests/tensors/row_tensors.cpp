@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "numerics/special_values.hpp"
+#include "proptests/judge/ops/row_op.hpp"
 #include "proptests/tensors/task_checks.hpp"
 #include "proptests/tensors/tensor_elements.hpp"
 
@@ -33,18 +34,43 @@ RowTensors::RowTensors(const TensorTask& task)
       logits_(logits_of(task)),
       columns_(static_cast<std::size_t>(logits_.shape.back())),
       walk_(all_but_last(logits_.shape)) {
-  for (std::size_t k = 1; k < task.op->inputs.size(); ++k) {
-    const bool of_items = task.op->inputs[k].extent == Extent::items;
-    require_shape(input_name(task.op, k), task.inputs[k].shape, of_items ? logits_.shape : all_but_last(logits_.shape));
-  }
+  for (std::size_t k = 1; k < task.op->inputs.size(); ++k) require_beside(k);
   if (!has_mask(task)) return;
   mask_ = task.inputs[task.op->inputs.size()];
   mask_.strides = broadcast_strides("mask", mask_.shape, mask_.strides, logits_.shape);
   mask_.shape = logits_.shape;
 }
 
+void RowTensors::require_beside(std::size_t k) const {
+  const HeldTensor& tensor = task_.inputs[k];
+  const bool of_items = task_.op->inputs[k].extent == Extent::items;
+  require_shape(input_name(task_.op, k), tensor.shape, of_items ? logits_.shape : all_but_last(logits_.shape));
+  if (!task_.op->inputs[k].is_index) return;
+  const std::int64_t classes = logits_.shape.back(), ignored = task_.attributes.ignore_index;
+  for (std::size_t row = 0; row < rows(); ++row) {
+    const std::int64_t label = integer_at(tensor, walk_.offset(row, tensor.strides));
+    if ((label >= 0 && label < classes) || label == ignored) continue;
+    throw std::invalid_argument(input_name(task_.op, k) + ": need one of " + std::to_string(classes) +
+                                " classes, or ignore_index " + std::to_string(ignored) + ", got " +
+                                std::to_string(label) + " at " + shape_text(index(row)));
+  }
+}
+
 Shape RowTensors::output_shape() const {
   return task_.op->one_value_per_row ? all_but_last(logits_.shape) : logits_.shape;
+}
+
+void RowTensors::load_beside(std::size_t row, std::size_t k, std::vector<double>& values) const {
+  const HeldTensor& tensor = task_.inputs[k];
+  const OpInput& input = task_.op->inputs[k];
+  const bool of_items = input.extent == Extent::items;
+  values.resize(of_items ? columns_ : 1);
+  const std::int64_t offset = walk_.offset(row, tensor.strides);
+  if (input.is_index) {
+    values[0] = static_cast<double>(integer_at(tensor, offset));
+  } else {
+    decode_elements(tensor, offset, of_items ? tensor.strides.back() : 0, values);
+  }
 }
 
 RowKind RowTensors::load(std::size_t row, std::span<double> logits, std::vector<std::vector<double>>& beside) const {
@@ -62,16 +88,15 @@ RowKind RowTensors::load(std::size_t row, std::span<double> logits, std::vector<
   bool has_infinity = std::ranges::any_of(logits, [](double logit) { return std::isinf(logit); });
   beside.resize(task_.op->inputs.size() - 1);
   for (std::size_t k = 0; k < beside.size(); ++k) {
-    const HeldTensor& tensor = task_.inputs[k + 1];
-    const bool of_items = task_.op->inputs[k + 1].extent == Extent::items;
-    beside[k].resize(of_items ? columns_ : 1);
-    decode_elements(tensor, walk_.offset(row, tensor.strides), of_items ? tensor.strides.back() : 0, beside[k]);
+    load_beside(row, k + 1, beside[k]);
     for (const double value : beside[k]) {
       has_nan |= std::isnan(value);
       has_infinity |= std::isinf(value);
     }
   }
   if (columns_ == 0) return RowKind::nothing;
+  const numerics::Contract unread;  // the inputs tell
+  if (task_.op.rows().ignores({unread, logits, task_.theta, beside, task_.attributes})) return RowKind::ignored;
   if (has_nan) return RowKind::nan;
   if (!task_.op->takes_infinities && has_infinity) return RowKind::unasked;
   if (has_nan_items) return RowKind::nan_items;

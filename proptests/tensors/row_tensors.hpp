@@ -17,6 +17,7 @@ enum class RowKind {
   nan_items,  // visible NaNs, each of which makes its own item's value NaN
   infinite,   // a visible +inf, and no NaN
   unasked,    // an infinity in a row of an op that promises nothing of one
+  ignored,    // its label is ignore_index, which makes every value 0
 };
 
 /// The rows of logits of a task of the softmax family, read where they lie.
@@ -44,6 +45,10 @@ class RowTensors {
   void load_output(const HeldTensor& output, std::size_t row, std::span<double> values) const;
 
  private:
+  // Of the op's other inputs: their shapes, and labels that are no class.
+  void require_beside(std::size_t k) const;
+  void load_beside(std::size_t row, std::size_t k, std::vector<double>& values) const;
+
   const TensorTask& task_;
   const HeldTensor& logits_;
   std::size_t columns_;

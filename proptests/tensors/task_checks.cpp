@@ -4,14 +4,11 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "proptests/judge/row_call.hpp"
 #include "proptests/tensors/tensor_shape.hpp"
 
 namespace softcheck::proptests {
 namespace {
-
-std::string format_name(const std::optional<numerics::Format>& format) {
-  return format ? std::string(numerics::properties(*format).name) : "a mask of bytes";
-}
 
 std::size_t own_inputs(Op op) { return op->inputs.size(); }
 
@@ -35,15 +32,22 @@ void require_memory(const HeldTensor& tensor, const std::string& name) {
 }
 
 void require_mask(const HeldTensor& mask) {
-  if (mask.format) throw std::invalid_argument("mask: need dtype uint8 or bool, got " + format_name(mask.format));
+  if (!mask.is_mask()) throw std::invalid_argument("mask: need dtype uint8 or bool, got " + dtype_name(mask));
   require_memory(mask, "mask");
+}
+
+void require_indices(const HeldTensor& tensor, const std::string& name) {
+  if (tensor.integer_bits == 0) {
+    throw std::invalid_argument(name + ": need dtype int32 or int64, got " + dtype_name(tensor));
+  }
+  require_memory(tensor, name);
 }
 
 void require_same_format(const HeldTensor& tensor, const std::string& name, numerics::Format format,
                          const std::string& as) {
   if (tensor.format == format) return;
-  throw std::invalid_argument(name + ": need dtype " + format_name(format) + ", as " + as + ", got " +
-                              format_name(tensor.format));
+  throw std::invalid_argument(name + ": need dtype " + std::string(numerics::properties(format).name) + ", as " + as +
+                              ", got " + dtype_name(tensor));
 }
 
 [[noreturn]] void refuse_parameter(const char* name, const std::string& need, double got) {
@@ -61,6 +65,16 @@ void require_parameters(const TensorTask& task) {
   if (!task.op->attention && task.scale != 1) refuse_parameter("scale", "1, as " + op + " has none", task.scale);
   if (!std::isfinite(task.scale)) refuse_parameter("scale", "a finite number", task.scale);
   if (!task.op->attention && task.causal) throw std::invalid_argument("causal: need false, as " + op + " has none");
+  const Attributes& attributes = task.attributes;
+  const bool labels = has_labels(task.op);
+  if (!(labels ? attributes.label_smoothing >= 0 && attributes.label_smoothing <= 1
+               : attributes.label_smoothing == 0)) {
+    refuse_parameter("label_smoothing", labels ? "a number in [0, 1]" : "0, as " + op + " has none",
+                     attributes.label_smoothing);
+  }
+  if (!(labels ? attributes.z_loss >= 0 && std::isfinite(attributes.z_loss) : attributes.z_loss == 0)) {
+    refuse_parameter("z_loss", labels ? "a finite number >= 0" : "0, as " + op + " has none", attributes.z_loss);
+  }
 }
 
 }  // namespace
@@ -77,21 +91,17 @@ numerics::Format input_format(const TensorTask& task) {
   const std::string name = input_name(task.op, 0);
   if (task.inputs.empty()) throw std::invalid_argument("inputs: need " + name + ", got no tensor");
   if (!task.inputs[0].format) {
-    throw std::invalid_argument(name + ": need a dtype of numbers, got " + format_name(std::nullopt));
+    throw std::invalid_argument(name + ": need a dtype of numbers, got " + dtype_name(task.inputs[0]));
   }
   return *task.inputs[0].format;
 }
 
 void require_numbers(const HeldTensor& tensor, const std::string& name) {
-  if (!tensor.format) throw std::invalid_argument(name + ": need a dtype of numbers, got " + format_name(std::nullopt));
+  if (!tensor.format) throw std::invalid_argument(name + ": need a dtype of numbers, got " + dtype_name(tensor));
   require_memory(tensor, name);
 }
 
 void require_task(const TensorTask& task) {
-  if (std::ranges::any_of(task.op->inputs, [](const OpInput& input) { return input.is_index; })) {
-    throw std::invalid_argument("op: need one whose inputs are numbers, got " + std::string(to_string(task.op)) +
-                                ": judge the kernel itself");
-  }
   if (!task.op->extents.empty()) {
     throw std::invalid_argument("op: need one with a single output for each row, got " +
                                 std::string(to_string(task.op)) + ": judge the kernel itself");
@@ -104,6 +114,10 @@ void require_task(const TensorTask& task) {
   }
   const numerics::Format format = input_format(task);
   for (std::size_t k = 0; k < own; ++k) {
+    if (task.op->inputs[k].is_index) {
+      require_indices(task.inputs[k], input_name(task.op, k));
+      continue;
+    }
     require_numbers(task.inputs[k], input_name(task.op, k));
     require_same_format(task.inputs[k], input_name(task.op, k), format, input_name(task.op, 0) + " has it");
   }

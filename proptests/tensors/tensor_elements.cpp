@@ -61,6 +61,18 @@ void decode_elements(const HeldTensor& tensor, std::int64_t offset, std::int64_t
   }
 }
 
+std::int64_t integer_at(const HeldTensor& tensor, std::int64_t offset) {
+  const std::byte* const first = tensor.first + offset * static_cast<std::int64_t>(tensor.integer_bits / 8);
+  if (tensor.integer_bits == 32) {
+    std::int32_t value = 0;
+    std::memcpy(&value, first, sizeof value);
+    return value;
+  }
+  std::int64_t value = 0;
+  std::memcpy(&value, first, sizeof value);
+  return value;
+}
+
 void hide_masked(const HeldTensor& mask, std::int64_t offset, std::int64_t stride, double hidden,
                  std::span<double> items) {
   const std::byte* byte = mask.first + offset;

@@ -16,6 +16,9 @@ namespace softcheck::proptests {
 /// stride   in elements, of any sign
 void decode_elements(const HeldTensor& tensor, std::int64_t offset, std::int64_t stride, std::span<double> values);
 
+/// Element of a tensor of integers.
+std::int64_t integer_at(const HeldTensor& tensor, std::int64_t offset);
+
 /// The items that a mask hides: masked_items[i] becomes hidden where the byte is 0, and stays as it is elsewhere.
 void hide_masked(const HeldTensor& mask, std::int64_t offset, std::int64_t stride, double hidden,
                  std::span<double> items);

@@ -42,6 +42,16 @@ ValueFinding nan_finding(std::span<const double> got, std::size_t elements) {
   return by_identity("kernel.nan_row", holds, shown, item, "a NaN is visible, so that NaN is due");
 }
 
+// The first value that is not 0, where the row's label says that all are.
+ValueFinding ignored_finding(const TensorTask& task, std::span<const double> got) {
+  const auto other = std::ranges::find_if(got, [](double value) { return value != 0; });
+  const bool holds = other == got.end();
+  const auto item =
+      holds || task.op->one_value_per_row ? std::nullopt : std::optional<std::size_t>(other - got.begin());
+  return by_identity(task.op->claims[0], holds, holds ? 0 : *other, item,
+                     "the row's label is ignored, so that 0 is due");
+}
+
 // The first item of a NaN whose value is a number.
 ValueFinding nan_items_finding(std::span<const double> logits, std::span<const double> got) {
   std::size_t i = 0;
@@ -84,13 +94,15 @@ TensorJudgement judge_rows(const TensorTask& task, const Contract& contract, con
   for (std::size_t row = 0; row < tensors.rows() && tally.goes_on(row); ++row) {
     const RowKind kind = tensors.load(row, logits, beside);
     tensors.load_output(output, row, got);
-    if (kind == RowKind::nan) {
+    if (kind == RowKind::ignored) {
+      tally.add(row, {{ignored_finding(task, got)}, {}});
+    } else if (kind == RowKind::nan) {
       tally.add(row, {{nan_finding(got, task.op->one_value_per_row ? 0 : got.size())}, {}});
     } else if (kind == RowKind::nan_items) {
       const ValueFinding due = nan_items_finding(logits, got);
       // The ABI lets the row's other values be NaN, too.
       for (std::size_t i = 0; i < got.size(); ++i) logits[i] = std::isnan(got[i]) ? numerics::nan : logits[i];
-      RowVerdicts verdicts = judge_values(task.op, contract, logits, task.theta, got, beside);
+      RowVerdicts verdicts = judge_values(task.op, contract, logits, task.theta, got, beside, task.attributes);
       verdicts.findings.push_back(due);
       tally.add(row, std::move(verdicts));
     } else if (kind == RowKind::unasked) {
@@ -98,7 +110,7 @@ TensorJudgement judge_rows(const TensorTask& task, const Contract& contract, con
     } else if (kind == RowKind::infinite) {
       tally.add(row, limit_verdicts(task, contract, logits, got));
     } else if (!is_quick(task, contract, kind, row, logits, got, tally)) {
-      tally.add(row, judge_values(task.op, contract, logits, task.theta, got, beside));
+      tally.add(row, judge_values(task.op, contract, logits, task.theta, got, beside, task.attributes));
     }
   }
   return tally.judgement();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "numerics/contract.hpp"
+#include "proptests/generators/domain.hpp"
 #include "proptests/judge/op.hpp"
 #include "proptests/judge/value_certificate.hpp"
 #include "proptests/report.hpp"
@@ -19,8 +20,8 @@ namespace softcheck::proptests {
 
 /// What somebody asked of a kernel: op, inputs and parameters. No kernel is called.
 ///
-/// inputs   softmax family: logits (..., n)[, mask]; its gradients: saved (..., n), out_gradient (..., n); attention: q
-/// (..., queries, dim), k (..., keys, dim),
+/// inputs   softmax family: logits (..., n)[, mask]; its gradients: saved (..., n), out_gradient (..., n); losses:
+///          logits (..., n), labels (...)[, upstream (...)]; attention: q (..., queries, dim), k (..., keys, dim),
 ///          v (..., keys, value dim)[, mask (..., queries, keys)], two to four dimensions: (batch, heads, length, dim)
 ///          from the right, k's and v's heads divide q's. A mask is broadcast as NumPy does
 struct TensorTask {
@@ -29,6 +30,7 @@ struct TensorTask {
   double theta = 1;     // > 0: softmax(logits / theta)
   double scale = 1;     // attention: softmax(scale q k^T)
   bool causal = false;  // attention: the last query is aligned with the last key
+  Attributes attributes = {.ignore_index = usual_ignore_index};  // of losses
 };
 
 struct TensorOptions {

@@ -165,10 +165,13 @@ void reference(const TensorTask& task, const Contract& contract, std::size_t whi
     if (kind == RowKind::nan || kind == RowKind::unasked) {
       std::ranges::fill(low, nan);
       std::ranges::fill(high, nan);
+    } else if (kind == RowKind::ignored) {
+      std::ranges::fill(low, 0);
+      std::ranges::fill(high, 0);
     } else if (kind == RowKind::nothing) {
       exact_masked_row(task.op, contract, logits.size(), low, high);
     } else {
-      exact_row(task.op, contract, logits, task.theta, low, high, beside);
+      exact_row(task.op, contract, logits, task.theta, low, high, beside, task.attributes);
     }
   });
 }
@@ -189,8 +192,10 @@ void thresholds(const TensorTask& task, const Contract& contract, std::size_t wh
     const std::span<double> granted = allowed.subspan(at, n);
     if (kind == RowKind::nan || kind == RowKind::nothing || kind == RowKind::unasked) {
       std::ranges::fill(granted, nan);
+    } else if (kind == RowKind::ignored) {
+      std::ranges::fill(granted, 0);
     } else {
-      granted_row(task.op, contract, logits, task.theta, granted, beside);
+      granted_row(task.op, contract, logits, task.theta, granted, beside, task.attributes);
     }
   });
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "proptests/judge/row_call.hpp"
 #include "proptests/tensors/shown_row.hpp"
 #include "proptests/tensors/tensor_shape.hpp"
 
@@ -107,7 +108,12 @@ std::size_t rows_of_task(const TensorTask& task) {
 
 std::string parameters_text(const TensorTask& task) {
   if (task.op->attention) return fmt::format(", scale {}{}", task.scale, task.causal ? ", causal" : "");
-  return task.theta == 1 ? "" : fmt::format(", theta {}", task.theta);
+  std::string text = task.theta == 1 ? "" : fmt::format(", theta {}", task.theta);
+  if (!has_labels(task.op)) return text;
+  const Attributes& attributes = task.attributes;
+  if (attributes.label_smoothing != 0) text += fmt::format(", label_smoothing {}", attributes.label_smoothing);
+  if (attributes.z_loss != 0) text += fmt::format(", z_loss {}", attributes.z_loss);
+  return text + fmt::format(", ignore_index {}", attributes.ignore_index);
 }
 
 std::vector<RowRun> failing_runs(const TensorJudgement& judgement, const TensorTask& task) {
@@ -142,9 +148,8 @@ std::string tensors_text(std::span<const ReportedTensor> tensors) {
   }
   std::string text;
   for (const ReportedTensor& one : tensors) {
-    const auto& format = one.tensor->format;
     text += fmt::format("  {:<{}}  {:<{}}  {:<5} {}\n", one.role, role_width, escaped_text(one.place), place_width,
-                        format ? numerics::properties(*format).name : "mask", shape_text(one.tensor->shape));
+                        one.tensor->is_mask() ? "mask" : dtype_name(*one.tensor), shape_text(one.tensor->shape));
   }
   return text;
 }

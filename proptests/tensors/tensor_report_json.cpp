@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "proptests/judge/row_call.hpp"
 #include "proptests/tensors/shown_row.hpp"
 #include "proptests/tensors/tensor_report.hpp"
 
@@ -18,7 +19,7 @@ OrderedJson tensor_json(const ReportedTensor& one) {
   OrderedJson result;
   result["role"] = one.role;
   result["place"] = printable_utf8(one.place);
-  result["dtype"] = one.tensor->format ? std::string(numerics::properties(*one.tensor->format).name) : "mask";
+  result["dtype"] = one.tensor->is_mask() ? "mask" : dtype_name(*one.tensor);
   result["shape"] = one.tensor->shape;
   return result;
 }
@@ -53,6 +54,11 @@ std::string tensors_json(const TensorJudgement& judgement, const TensorTask& tas
     result["causal"] = task.causal;
   } else {
     result["theta"] = task.theta;
+  }
+  if (has_labels(task.op)) {
+    result["label_smoothing"] = task.attributes.label_smoothing;
+    result["z_loss"] = task.attributes.z_loss;
+    result["ignore_index"] = task.attributes.ignore_index;
   }
   result["tensors"] = OrderedJson::array();
   for (const ReportedTensor& one : tensors) result["tensors"].push_back(tensor_json(one));

@@ -309,7 +309,14 @@ DTYPES = {
     "f16": "f16",
     "bf16": "bf16",
 }
-_TYPES = {"f64": (_FLOAT, 64), "f32": (_FLOAT, 32), "f16": (_FLOAT, 16), "bf16": (_BFLOAT, 16)}
+_TYPES = {
+    "f64": (_FLOAT, 64),
+    "f32": (_FLOAT, 32),
+    "f16": (_FLOAT, 16),
+    "bf16": (_BFLOAT, 16),
+    "int64": (_INT, 64),
+    "int32": (_INT, 32),
+}
 _NUMPY = {"f64": np.dtype(np.float64), "f32": np.dtype(np.float32), "f16": np.dtype(np.float16)}
 
 
@@ -339,16 +346,28 @@ class Tensor:
 
 
 class TensorCall:
-    """A softcheck_call with tensors of the caller's."""
+    """A softcheck_call with tensors of the caller's; with attributes one of version 2."""
 
     def __init__(
-        self, inputs: Sequence[Tensor], outputs: Sequence[Tensor], theta: float, scale: float, causal: bool
+        self,
+        inputs: Sequence[Tensor],
+        outputs: Sequence[Tensor],
+        theta: float,
+        scale: float,
+        causal: bool,
+        attributes: dict[str, Any] | None = None,
     ) -> None:
         self._keep = (inputs, outputs)
         pointer = ctypes.POINTER(DLTensor)
         self._inputs = (pointer * max(len(inputs), 1))(*(ctypes.pointer(t.tensor) for t in inputs))
         self._outputs = (pointer * max(len(outputs), 1))(*(ctypes.pointer(t.tensor) for t in outputs))
         self.call = Call(1, len(inputs), len(outputs), self._inputs, self._outputs, theta, scale, int(causal), None)
+        if attributes is not None:
+            self._attributes = Attributes(size=ctypes.sizeof(Attributes), **attributes)
+            self.call.abi_version = 2
+            # The library reads neither the op nor the roles of results at hand.
+            self._whole = Call2(self.call, 0, None, ctypes.pointer(self._attributes))
+            self.call = self._whole.call
 
 
 def judge_tensors(call: TensorCall, words: dict[str, Any]) -> dict[str, Any]:

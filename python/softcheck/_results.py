@@ -8,17 +8,22 @@ from typing import Any, Sequence
 import numpy as np
 
 from . import _arrays, _library
-from ._function import ATTENTION_OPS, INPUTS, LOSS_OPS, MERGE_OPS, TOPK_OPS, require_op, words_of
+from ._function import ATTENTION_OPS, ATTRIBUTES, INPUTS, LOSS_OPS, MERGE_OPS, TOPK_OPS, require_op, words_of
 from ._library import UsageError
 from .report import Report, Violation, report_of
 
 
 def _tensors(
-    op: str, inputs: Any, outputs: Any, mask: Any, theta: float, scale: float | None, causal: bool
+    op: str,
+    inputs: Any,
+    outputs: Any,
+    mask: Any,
+    theta: float,
+    scale: float | None,
+    causal: bool,
+    attributes: dict[str, Any],
 ) -> _library.TensorCall:
     require_op(op)
-    if op in LOSS_OPS:
-        raise UsageError(f"op: need one whose inputs are numbers, got {op!r}: check() judges the function itself")
     if op in (*MERGE_OPS, *TOPK_OPS):
         raise UsageError(f"op: need one with an output for each row alone, got {op!r}: check() judges the function itself")
     several = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
@@ -37,7 +42,18 @@ def _tensors(
         scale = 1.0
         if op in ATTENTION_OPS:
             scale = 1 / math.sqrt(max(1, tensors[0].array.shape[-1] if tensors[0].array.ndim else 1))
-    return _library.TensorCall(tensors, written, float(theta), float(scale), causal)
+    given = _attributes(op, attributes)
+    return _library.TensorCall(tensors, written, float(theta), float(scale), causal, given)
+
+
+def _attributes(op: str, attributes: dict[str, Any]) -> dict[str, Any] | None:
+    """Those of a loss; None for an op that has none."""
+    if op in LOSS_OPS:
+        return {name: type(usual)(attributes[name]) for name, usual in ATTRIBUTES.items()}
+    for name, usual in ATTRIBUTES.items():
+        if attributes[name] != usual:
+            raise UsageError(f"{name}: {op} has none")
+    return None
 
 
 def _tensor(name: str, array: Any) -> _library.Tensor:
@@ -45,7 +61,10 @@ def _tensor(name: str, array: Any) -> _library.Tensor:
         bits, dtype = _arrays.to_bits(array)
     except TypeError as error:
         raise UsageError(f"{name}: {error}") from None
-    if dtype not in ("f64", "f32", "f16", "bf16"):
+    if name == "labels":
+        if dtype not in ("int32", "int64"):
+            raise UsageError(f"labels: need int32 or int64, got {dtype}")
+    elif dtype not in ("f64", "f32", "f16", "bf16"):
         raise UsageError(f"{name}: need float64, float32, float16 or bfloat16, got {dtype}")
     if any(step % bits.itemsize for step in bits.strides):
         bits = bits.copy()
@@ -62,6 +81,9 @@ def assert_output(
     theta: float = 1.0,
     scale: float | None = None,
     causal: bool = False,
+    label_smoothing: float = 0.0,
+    z_loss: float = 0.0,
+    ignore_index: int = -100,
     exempt: str | Sequence[str] | None = None,
     worst: int = 10,
 ) -> Report:
@@ -69,15 +91,18 @@ def assert_output(
 
         softcheck.assert_output("softmax", x, my_softmax(x))
         softcheck.assert_output("attention", (q, k, v), out, causal=True)
+        softcheck.assert_output("cross_entropy", (x, labels), losses, label_smoothing=0.1)
 
-    inputs   logits (..., n); for attention q, k, v of (..., length, dim)
+    inputs   logits (..., n); for attention q, k, v of (..., length, dim); for losses logits, labels (...) of int32 or
+             int64[, upstream (...)], where losses have reduction "none": a value for each row
     output   of the op, along the last axis; for attention out, or (out, lse) or (out, lse, entropy)
     mask     bool, True = visible, broadcast as NumPy does
     scale    of attention; 1 / sqrt(dim) by default
 
     Returns the report. Raises Violation (an AssertionError) that shows the worst rows; UsageError.
     """
-    call = _tensors(op, inputs, output, mask, theta, scale, causal)
+    attributes = {"label_smoothing": label_smoothing, "z_loss": z_loss, "ignore_index": ignore_index}
+    call = _tensors(op, inputs, output, mask, theta, scale, causal, attributes)
     words = {"op": op, "contract": words_of(contract), "exempt": words_of(exempt), "worst": worst}
     report = report_of(_library.judge_tensors(call, words))
     if not report:
@@ -92,6 +117,9 @@ def reference(
     theta: float = 1.0,
     scale: float | None = None,
     causal: bool = False,
+    label_smoothing: float = 0.0,
+    z_loss: float = 0.0,
+    ignore_index: int = -100,
     contract: str | Sequence[str] | None = None,
     which: int = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -102,7 +130,8 @@ def reference(
     which      0 for the result; of attention 1 for lse and 2 for entropy
     contract   of it only masked= is read, and entropy= for adaptive ops
     """
-    call = _tensors(op, inputs, None, mask, theta, scale, causal)
+    attributes = {"label_smoothing": label_smoothing, "z_loss": z_loss, "ignore_index": ignore_index}
+    call = _tensors(op, inputs, None, mask, theta, scale, causal, attributes)
     return _library.reference(call, which, {"op": op, "contract": words_of(contract)})
 
 
@@ -115,6 +144,9 @@ def threshold(
     theta: float = 1.0,
     scale: float | None = None,
     causal: bool = False,
+    label_smoothing: float = 0.0,
+    z_loss: float = 0.0,
+    ignore_index: int = -100,
     which: int = 0,
 ) -> np.ndarray:
     """What the contract grants each element: |got - exact| <= threshold, in float64.
@@ -124,5 +156,6 @@ def threshold(
 
     output   an array of the result's dtype, where that is not what the op writes for such inputs
     """
-    call = _tensors(op, inputs, output, mask, theta, scale, causal)
+    attributes = {"label_smoothing": label_smoothing, "z_loss": z_loss, "ignore_index": ignore_index}
+    call = _tensors(op, inputs, output, mask, theta, scale, causal, attributes)
     return _library.threshold(call, which, {"op": op, "contract": words_of(contract)})

@@ -84,8 +84,38 @@ def test_a_function_that_ignores_minus_100_alone_is_not_asked_for_other_labels()
     assert "ignore=-100" in str(report.data), report
 
 
-def test_results_at_hand_are_refused_in_one_line():
-    logits, labels = np.zeros((2, 3), np.float32), np.zeros(2, np.int64)
-    for judge in (softcheck.reference, softcheck.threshold):
-        with pytest.raises(softcheck.UsageError, match="op: need one whose inputs are numbers, got 'cross_entropy'"):
-            judge("cross_entropy", logits, labels)
+LOGITS = np.random.default_rng(1).normal(size=(2, 3, 7)).astype(np.float32)
+LABELS = np.array([[0, 6, -100], [3, 3, 5]])
+
+
+def test_losses_at_hand_are_judged_by_their_labels():
+    losses = plain_cross_entropy(LOGITS.reshape(6, 7), LABELS.reshape(6)).reshape(2, 3)
+    for labels in (LABELS, LABELS.astype(np.int32)):
+        assert softcheck.assert_output("cross_entropy", (LOGITS, labels), losses).data["judged"] == 6
+    smoothed = cross_entropy(LOGITS.reshape(6, 7), LABELS.reshape(6), 0.1, -100).reshape(2, 3)
+    assert softcheck.assert_output("cross_entropy", (LOGITS, LABELS), smoothed, label_smoothing=0.1, contract="lse=uncentred")
+    with pytest.raises(softcheck.Violation) as violation:
+        softcheck.assert_output("cross_entropy", (LOGITS, LABELS), smoothed)
+    assert violation.value.report.data["failed"] == 5  # the ignored one is 0 in both
+
+
+def test_gradients_at_hand_are_judged_by_their_upstream():
+    upstream = np.linspace(0.5, 2, 6).astype(np.float32).reshape(2, 3)
+    lower, upper = softcheck.reference("cross_entropy_backward", LOGITS, LABELS, upstream)
+    gradient = ((lower + upper) / 2).astype(np.float32)
+    assert (gradient[0, 2] == 0).all()
+    assert softcheck.assert_output("cross_entropy_backward", (LOGITS, LABELS, upstream), gradient)
+    allowed = softcheck.threshold("cross_entropy_backward", LOGITS, LABELS, upstream)
+    assert (np.abs(gradient - lower) <= allowed).all() and allowed.max() < 1e-5
+    with pytest.raises(softcheck.Violation):
+        softcheck.assert_output("cross_entropy_backward", (LOGITS, LABELS, np.ones_like(upstream)), gradient)
+
+
+def test_what_is_no_label_is_refused():
+    losses = np.zeros((2, 3), np.float32)
+    with pytest.raises(softcheck.UsageError, match="labels: need int32 or int64, got f32"):
+        softcheck.assert_output("cross_entropy", (LOGITS, LABELS.astype(np.float32)), losses)
+    with pytest.raises(softcheck.UsageError, match="ignore_index 3, got -100 at"):
+        softcheck.assert_output("cross_entropy", (LOGITS, LABELS), losses, ignore_index=3)
+    with pytest.raises(softcheck.UsageError, match="label_smoothing: softmax has none"):
+        softcheck.assert_output("softmax", LOGITS, LOGITS, label_smoothing=0.1)

@@ -126,15 +126,18 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
                                            char** report);
 
 /* Judges existing results. call describes a finished call: its inputs, its outputs as the kernel wrote them, and its
- * theta, scale and causal. stream and abi_version are not read. No kernel is called.
+ * theta, scale and causal. stream is not read. No kernel is called.
  *
  *   softmax family         logits (..., n)[, mask]; out (..., n), or (...) for row values
  *   its gradients          saved (..., n), out_gradient (..., n); out (..., n)
+ *   losses                 logits (..., n), labels (...)[, upstream (...)]; out (...), of the gradient (..., n)
  *   attention              q (..., queries, dim), k (..., keys, dim), v (..., keys, value dim)[, mask (..., queries,
  *                          keys)], two to four dimensions: batch and heads first; out[, lse[, entropy]]
  *
  * Tensors are on the CPU and may have any strides, including 0 and negative ones. A mask is uint8 or bool and is
- * broadcast. The function reads these options: op, contract, exempt, worst, interrupted, progress and context.
+ * broadcast. Labels are int32 or int64. For losses a call whose abi_version is 2 is a softcheck_call_2, of which the
+ * function reads label_smoothing, z_loss and ignore_index; otherwise ignore_index is -100. For other ops the function
+ * does not read abi_version. It reads these options: op, contract, exempt, worst, interrupted, progress and context.
  * Adds "judged", "failed", "worst": [{"index", "claim", "item", "got", "expected", "threshold", "share", "verdict"}],
  * "profile" and "histogram" (proptests/tensors/tensor_judge.hpp), "picture", an SVG of them, and "contract". */
 SOFTCHECK_API int softcheck_judge_tensors(const softcheck_call* call, const softcheck_options* options, char** report);

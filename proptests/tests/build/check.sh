@@ -65,6 +65,27 @@ says 'kernel.attention.lse'
 says '^  scale 1, causal$'
 expect 1 check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --lse lse.npy --scale 2
 
+# Losses: two equal logits lose ln 2; the row whose label is ignored loses nothing.
+two='\030\162\061\077' # ln 2
+npy_header labels.npy '<i8' '(2, 4)'
+{ repeat 56 '\000'; printf '\234\377\377\377\377\377\377\377'; } >>labels.npy # -100, the last
+npy_header losses.npy '<f4' '(2, 4)'
+{ repeat 7 "$two"; printf "$zero"; } >>losses.npy
+expect 0 check --op cross_entropy --logits logits.npy --labels labels.npy --output losses.npy
+says '^  labels  labels.npy  int64 (2, 4)$'
+says '^  ignore_index -100$'
+expect 0 check --op cross_entropy --logits logits.npy --labels labels.npy --output losses.npy --label-smoothing 0.5
+expect 1 check --op cross_entropy --logits logits.npy --labels labels.npy --output losses.npy --z-loss 0.5
+says '^7 of 8 rows fail'
+refuses 3 'labels: need one of 2 classes, or ignore_index 1, got -100 at (1, 3)' check --op cross_entropy --logits logits.npy --labels labels.npy --output losses.npy --ignore-index 1
+refuses 3 'labels: need dtype int32 or int64, got f32' check --op cross_entropy --logits logits.npy --labels losses.npy --output losses.npy
+refuses 3 'logits: need a dtype of numbers, got int64' check --logits labels.npy --output losses.npy
+refuses 2 'needs --logits, --labels, --upstream and --output' check --op cross_entropy_backward --logits logits.npy
+refuses 2 '--labels: --op softmax has none' check --logits logits.npy --output right.npy --labels labels.npy
+refuses 2 '--z-loss: --op softmax has none' check --logits logits.npy --output right.npy --z-loss 1
+refuses 2 '--label-smoothing' check --op cross_entropy --logits logits.npy --labels labels.npy --output losses.npy --label-smoothing 2
+refuses 2 '--op: need one with a single output for each row, got merge_states' check --op merge_states --output right.npy
+
 # Flags that are wrong, or have no meaning for the op.
 refuses 2 'needs --logits and --output' check --logits logits.npy
 refuses 2 'needs --query, --key, --value and --output' check --op attention --output v.npy

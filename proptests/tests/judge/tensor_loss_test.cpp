@@ -1,0 +1,168 @@
+// Losses and their gradients at hand: labels are integers, and rows of ignore_index are 0.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "numerics/special_values.hpp"
+#include "proptests/tests/judge/tensor_samples.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Format;
+using numerics::nan;
+
+// Labels of int64 or int32, at a stride.
+template <class Integer>
+struct Labels {
+  explicit Labels(const std::vector<std::int64_t>& labels, std::int64_t stride = 1)
+      : memory(labels.size() * static_cast<std::size_t>(stride), -7),
+        held{reinterpret_cast<const std::byte*>(memory.data()),
+             std::nullopt,
+             {static_cast<std::int64_t>(labels.size())},
+             {stride},
+             8 * sizeof(Integer)} {
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      memory[i * static_cast<std::size_t>(stride)] = static_cast<Integer>(labels[i]);
+    }
+  }
+
+  std::vector<Integer> memory;
+  HeldTensor held;
+};
+
+// Four rows of five logits; the third row's label is ignored.
+struct Sample {
+  StoredTensor logits = stored(Format::f32, {4, 5}, sample_numbers(Format::f32, 20, 8, 1));
+  Labels<std::int64_t> labels{{0, 4, -100, 2}};
+  StoredTensor upstream = stored(Format::f32, {4}, {1, -2, 0.5, 3});
+  TensorTask loss{.op = Op::cross_entropy, .inputs = {logits.held(), labels.held}};
+  TensorTask gradient{.op = Op::cross_entropy_backward, .inputs = {logits.held(), labels.held, upstream.held()}};
+};
+
+std::vector<double> ideal(const TensorTask& task) { return ideal_output(task, contract_for(task, ""), 0, Format::f32); }
+
+ReportVerdict verdict_of(const TensorTask& task, const std::vector<double>& values) {
+  const StoredTensor output = stored(Format::f32, output_shape(task), values);
+  const std::vector<HeldTensor> outputs{output.held()};
+  return judge_tensors(task, contract_for(task, ""), outputs).verdict;
+}
+
+std::string refusal_of(const TensorTask& task) {
+  try {
+    verdict_of(task, {});
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "not refused";
+}
+
+TEST(TensorLoss, IsZeroWhereIgnoredAndAnotherLabelsElsewhere) {
+  Sample sample;
+  std::vector<double> losses = ideal(sample.loss);
+  ASSERT_EQ(losses.size(), 4u);
+  EXPECT_EQ(losses[2], 0);
+  EXPECT_EQ(verdict_of(sample.loss, losses), ReportVerdict::pass);
+  losses[2] = 0x1p-140;
+  EXPECT_EQ(verdict_of(sample.loss, losses), ReportVerdict::fail);
+  // Every other label of the last row has another loss.
+  const std::vector<double> right = ideal(sample.loss);
+  for (const std::int64_t other : {0, 1, 3, 4}) {
+    const Labels<std::int64_t> labels({0, 4, -100, other});
+    sample.loss.inputs[1] = labels.held;
+    EXPECT_EQ(verdict_of(sample.loss, right), ReportVerdict::fail) << other;
+  }
+}
+
+TEST(TensorLoss, LabelsAreReadInBothWidthsAndAtAnyStride) {
+  Sample sample;
+  const std::vector<double> right = ideal(sample.loss), gradients = ideal(sample.gradient);
+  const Labels<std::int32_t> narrow({0, 4, -100, 2}, 3);
+  const Labels<std::int64_t> wide({0, 4, -100, 2}, 2);
+  for (const HeldTensor& labels : {narrow.held, wide.held}) {
+    sample.loss.inputs[1] = sample.gradient.inputs[1] = labels;
+    EXPECT_EQ(verdict_of(sample.loss, right), ReportVerdict::pass);
+    EXPECT_EQ(verdict_of(sample.gradient, gradients), ReportVerdict::pass);
+  }
+}
+
+TEST(TensorLoss, AttributesAreThoseOfTheTask) {
+  Sample sample;
+  const std::vector<double> plain = ideal(sample.loss);
+  for (const Attributes& attributes :
+       {Attributes{.label_smoothing = 0.25, .ignore_index = -100}, Attributes{.z_loss = 0.5, .ignore_index = -100}}) {
+    sample.loss.attributes = attributes;
+    EXPECT_EQ(verdict_of(sample.loss, ideal(sample.loss)), ReportVerdict::pass);
+    EXPECT_EQ(verdict_of(sample.loss, plain), ReportVerdict::fail);
+  }
+  // Then the second row is the one that is ignored.
+  const Labels<std::int64_t> labels({0, 4, 1, 2});
+  sample.loss.inputs[1] = labels.held;
+  sample.loss.attributes = {.ignore_index = 4};
+  EXPECT_EQ(ideal(sample.loss)[1], 0);
+  std::vector<double> granted(4, nan);
+  thresholds(sample.loss, contract_for(sample.loss, ""), 0, granted);
+  EXPECT_EQ(granted[1], 0);
+  EXPECT_GT(granted[0], 0);
+}
+
+TEST(TensorLoss, EachRowsGradientIsTimesItsOwnUpstream) {
+  Sample sample;
+  std::vector<double> gradients = ideal(sample.gradient);
+  EXPECT_EQ(verdict_of(sample.gradient, gradients), ReportVerdict::pass);
+  for (std::size_t i = 5; i < 10; ++i) gradients[i] = -gradients[i] / 2;  // as if it were the first row's
+  EXPECT_EQ(verdict_of(sample.gradient, gradients), ReportVerdict::fail);
+}
+
+TEST(TensorLoss, OfEqualLogitsIsTheirNumbersLogarithm) {
+  const StoredTensor logits = stored(Format::f64, {1, 4}, {2, 2, 2, 2});
+  const Labels<std::int64_t> labels({3});
+  const TensorTask task{.op = Op::cross_entropy, .inputs = {logits.held(), labels.held}};
+  std::vector<double> lower(1), upper(1);
+  reference(task, contract_for(task, ""), 0, lower, upper);
+  const double once = std::log(4.0);  // 2 ln 2, whose nearest double it is to within one
+  EXPECT_LE(lower[0], std::nextafter(once, numerics::infinity));
+  EXPECT_GE(upper[0], std::nextafter(once, -numerics::infinity));
+  EXPECT_LE(upper[0], std::nextafter(std::nextafter(lower[0], 2.0), 2.0));
+}
+
+TEST(TensorLoss, ANanInAnIgnoredRowHasNoEffect) {
+  Sample sample;
+  std::vector<double> losses = ideal(sample.loss), gradients = ideal(sample.gradient);
+  sample.logits.set(10, nan);
+  sample.loss.inputs[0] = sample.gradient.inputs[0] = sample.logits.held();
+  EXPECT_EQ(verdict_of(sample.loss, losses), ReportVerdict::pass);
+  EXPECT_EQ(verdict_of(sample.gradient, gradients), ReportVerdict::pass);
+  losses[2] = gradients[10] = nan;
+  EXPECT_EQ(verdict_of(sample.loss, losses), ReportVerdict::fail);
+  EXPECT_EQ(verdict_of(sample.gradient, gradients), ReportVerdict::fail);
+}
+
+TEST(TensorLoss, WhatIsNoLabelIsRefusedWithItsPlace) {
+  Sample sample;
+  for (const std::int64_t wrong : {std::int64_t{5}, std::int64_t{-1}, std::int64_t{1} << 40}) {
+    const Labels<std::int64_t> labels({0, wrong, -100, 2});
+    sample.loss.inputs[1] = labels.held;
+    EXPECT_EQ(refusal_of(sample.loss),
+              "labels: need one of 5 classes, or ignore_index -100, got " + std::to_string(wrong) + " at (1,)");
+  }
+  const Labels<std::int64_t> fewer({0, 1, 2});
+  sample.loss.inputs[1] = fewer.held;
+  EXPECT_EQ(refusal_of(sample.loss), "labels: need shape (4,), got (3,)");
+  sample.loss.inputs[1] = sample.upstream.held();
+  EXPECT_EQ(refusal_of(sample.loss), "labels: need dtype int32 or int64, got f32");
+  Sample other;
+  other.loss.attributes.label_smoothing = 1.5;
+  EXPECT_EQ(refusal_of(other.loss), "label_smoothing: need a number in [0, 1], got 1.500000");
+  other.loss = {.op = Op::softmax, .inputs = {other.logits.held()}, .attributes = {.z_loss = 1}};
+  EXPECT_EQ(refusal_of(other.loss), "z_loss: need 0, as softmax has none, got 1.000000");
+  other.loss = {.op = Op::softmax, .inputs = {other.labels.held}};
+  EXPECT_EQ(refusal_of(other.loss), "logits: need a dtype of numbers, got int64");
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
