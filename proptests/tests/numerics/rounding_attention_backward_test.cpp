@@ -78,6 +78,15 @@ TEST(RoundingAttentionBackward, HoldsWithALogSumExpSavedInSixteenBits) {
   report(most);
 }
 
+TEST(RoundingAttentionBackward, HoldsThroughBaseTwo) {
+  Shares most;
+  for (BackwardCase c : shapes()) {
+    c.base_two = true;
+    expect_held(c, most);
+  }
+  report(most);
+}
+
 // The planted bound is exceeded where the right one holds.
 void expect_needs(const BackwardCase& c, const Left& left) {
   EXPECT_LE(judged(c, nullptr).largest(), 1);

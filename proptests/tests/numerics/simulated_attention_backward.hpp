@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "numerics/enclosure.hpp"
@@ -25,6 +26,7 @@ struct BackwardCase {
   double values = 1;  // the v are about that much
   // The kernel.
   bool saved_lse = true, saved_out = true;
+  bool base_two = false;  // p = 2^(x log2(e) - L log2(e)), with L saved
   Format lse = Format::f32, out = Format::f32, weights = Format::f32, score_gradients = Format::f32;
   Format result = Format::f32, inputs = Format::f32;
 };
@@ -155,6 +157,7 @@ struct Computed {
 };
 
 // A kernel in f32 that adds from the front.
+inline constexpr float log2_e = 1.44269504F;
 inline Computed kernel(const BackwardCase& c, const Problem& p, const Exact& exact) {
   Computed r{std::vector<float>(c.queries * size), std::vector<float>(c.keys * size),
              std::vector<float>(c.keys * size)};
@@ -173,7 +176,12 @@ inline Computed kernel(const BackwardCase& c, const Problem& p, const Exact& exa
     std::vector<float> weights;
     for (const std::size_t j : keys) {
       const float score = p.scale * product(p.q, i, p.k, j);
-      weights.push_back(c.saved_lse ? std::exp(score - saved) : std::exp(score - top) / sum);
+      if (c.saved_lse && c.base_two) {
+        const float folded = p.scale * log2_e * product(p.q, i, p.k, j), subtrahend = saved * log2_e;
+        weights.push_back(std::exp2(folded - subtrahend));
+      } else {
+        weights.push_back(c.saved_lse ? std::exp(score - saved) : std::exp(score - top) / sum);
+      }
       if (!c.saved_out) delta += weights.back() * product(p.dout, i, p.v, j);
     }
     for (std::size_t t = 0; t < size && c.saved_out; ++t) {
@@ -219,7 +227,8 @@ struct Left {
 
 inline Shares judged(const BackwardCase& c, const Left* left) {
   const PrecisionScope scope(160);
-  Contract contract = parse_contract("sum=sequential exp=1ulp subnormal=kept", c.inputs, c.result);
+  Contract contract = parse_contract(
+      std::string("sum=sequential subnormal=kept exp=") + (c.base_two ? "E:2,A:3" : "1ulp"), c.inputs, c.result);
   const Problem p = problem(c);
   Exact exact = exact_gradient(c, contract, p);
   const Computed got = kernel(c, p, exact);
