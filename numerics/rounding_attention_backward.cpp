@@ -1,0 +1,222 @@
+// B17: the gradient of attention. Derivation: docs/tolerances/attention_backward.md, whose letters this file uses.
+
+#include "numerics/rounding_attention_backward.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "numerics/fp_environment.hpp"
+
+namespace softcheck::numerics {
+namespace {
+
+using Model = OperationModel<UpperBound>;
+
+UpperBound bound(std::uint64_t count) { return UpperBound(static_cast<double>(count)); }
+
+// e^log (magnitude + error) - magnitude.
+UpperBound grown(const UpperBound& log, const UpperBound& magnitude, const UpperBound& error) {
+  return expm1(log) * magnitude + exp(log) * error;
+}
+
+// A saved tensor as the accumulator reads it: the log error of its format and of the reading, and the underflow.
+StorageError<UpperBound> saved_error(const Contract& contract, const Model& model, Format format) {
+  StorageError<UpperBound> error = storage_error<UpperBound>(contract, format);
+  if (!embeds(format, contract.accumulator)) error.unit = error.unit + model.unit;
+  error.floor = error.floor + 2 * model.product_floor;
+  return error;
+}
+
+// omega_j: the log error of p_j by any of the ways that are granted.
+class CoefficientLogs {
+ public:
+  CoefficientLogs(const Contract& contract, const AttentionBackwardArithmetic& arithmetic, const Model& model,
+                  const BackwardRow& row)
+      : model_(model), row_(row) {
+    const double steps = std::max(contract.exp_argument_error, 1.0);
+    argument_unit_ = UpperBound(steps) * model.unit;
+    slope_ = expm1(argument_unit_);
+    base_ = 2 * exp(model.unit) * expm1(UpperBound(steps - 1) * model.unit);
+    underflow_ = exp(argument_unit_) * (3 * model.product_floor + model.sum_floor);
+    for (const BackwardPair& pair : row.pairs) largest_ = maximum(largest_, pair.score_error);
+    set_denominator(contract);
+
+    const StorageError<UpperBound> saved = saved_error(contract, model, arithmetic.lse_saved);
+    logsumexp_ = maximum(expm1(saved.unit) * row.lse_magnitude + saved.floor, recomputed_logsumexp());
+    if (!(row.lse_magnitude.value() < properties(arithmetic.lse_saved).largest / 2)) {
+      logsumexp_ = UpperBound::infinity();
+    }
+  }
+
+  UpperBound of(const BackwardPair& pair) const {
+    return maximum(through_logsumexp(pair), item(pair) + denominator_ + quotient_);
+  }
+
+ private:
+  // s_j of an item of the sum, which the running maximum rescales R times.
+  UpperBound item(const BackwardPair& pair) const {
+    const UpperBound rescalings = bound(row_.rescalings);
+    return pair.score_error + model_.exp_unit + slope_ * (pair.deviation + 2 * largest_) +
+           (rescalings + 1) * underflow_ + rescalings * (model_.exp_unit + model_.unit);
+  }
+
+  void set_denominator(const Contract& contract) {
+    const UpperBound height = bound(summation_height(contract, row_.pairs.size())) * model_.unit;
+    UpperBound mean;  // of e^(s_j + h lambda) - 1
+    UpperBound most;
+    for (const BackwardPair& pair : row_.pairs) {
+      mean = mean + pair.coefficient * expm1(item(pair) + height);
+      most = maximum(most, item(pair) + height);
+    }
+    // The p_j are upper bounds: their sum may exceed 1, which only adds to the mean. The computed sum holds a 1.
+    const UpperBound lost = bound(row_.pairs.size()) * (2 * bound(row_.rescalings) + 1) *
+                            (model_.exp_floor + model_.product_floor + model_.sum_floor);
+    const UpperBound amplified = (bound(row_.rescalings) + 1) * (model_.exp_unit + model_.unit);
+    denominator_ = log1p(mean) + minus_log1m(exp(2 * height + amplified) * lost);
+    const UpperBound sum = exp(row_.log_sum + denominator_);
+    quotient_ = model_.unit + minus_log1m(model_.roundoff + model_.product_floor * sum);
+  }
+
+  UpperBound recomputed_logsumexp() const {
+    const UpperBound logarithm = denominator_ + model_.log_roundoff * (row_.log_sum + denominator_) + model_.sum_floor;
+    return logarithm + model_.roundoff * (row_.lse_magnitude + logarithm) + model_.sum_floor;
+  }
+
+  // e^(x - L): with D the deviation, L - x = D + ln S.
+  UpperBound through_logsumexp(const BackwardPair& pair) const {
+    return exp(argument_unit_) * (pair.score_error + logsumexp_) + base_ * row_.lse_magnitude +
+           slope_ * (pair.deviation + row_.log_sum) + model_.exp_unit + underflow_;
+  }
+
+  const Model& model_;
+  const BackwardRow& row_;
+  UpperBound argument_unit_, slope_, base_, underflow_, largest_, denominator_, quotient_, logsumexp_;
+};
+
+// E_delta and what underflows: the larger of delta from the saved O and from a recomputed one.
+UpperBound delta_error(const Contract& contract, const AttentionBackwardArithmetic& arithmetic, const Model& model,
+                       const BackwardRow& row, std::span<const UpperBound> logs, const UpperBound& lost) {
+  const UpperBound products = (bound(arithmetic.value_size) + 1) * model.unit + 2 * model.reading_unit;
+  const StorageError<UpperBound> saved = saved_error(contract, model, arithmetic.out_saved);
+  const UpperBound each = bound(arithmetic.value_size) * (2 * model.product_floor + model.sum_floor);
+  UpperBound output_sum;  // of |O_c|
+  for (const BackwardPair& pair : row.pairs) output_sum = output_sum + pair.coefficient * pair.value_sum;
+  const UpperBound read = model.reading_floor * exp(saved.unit) * output_sum;
+  const UpperBound from_saved = expm1(products + saved.unit) * row.output_product +
+                                exp(products) * (saved.floor * (row.gradient_sum + model.reading_floor) + read + each);
+
+  const UpperBound stored = storage_error<UpperBound>(contract, contract.weights).unit;
+  const UpperBound sum = (bound(arithmetic.key_sum_height) + 2) * model.unit + stored + products;
+  UpperBound recomputed;
+  for (std::size_t j = 0; j < row.pairs.size(); ++j) {
+    const BackwardPair& pair = row.pairs[j];
+    recomputed = recomputed + expm1(logs[j] + sum) * (pair.coefficient * pair.gradient_magnitude) +
+                 exp(logs[j] + sum) * (lost * pair.gradient_magnitude + (row.gradient_sum + 2) * each +
+                                       (pair.coefficient + lost) * model.reading_floor * pair.value_sum);
+  }
+  return maximum(from_saved, recomputed);
+}
+
+void require_lengths(const char* function, std::size_t pairs, std::size_t got) {
+  if (pairs == got) return;
+  throw std::invalid_argument(std::string(function) + ": need " + std::to_string(pairs) + " factors, got " +
+                              std::to_string(got));
+}
+
+}  // namespace
+
+std::vector<BackwardPairError> attention_backward_pairs(const Contract& contract,
+                                                        const AttentionBackwardArithmetic& arithmetic,
+                                                        const BackwardRow& row) {
+  if (row.pairs.empty() || !std::isfinite(arithmetic.scale)) {
+    throw std::invalid_argument("attention_backward_pairs: need a visible key and a finite scale, got " +
+                                std::to_string(row.pairs.size()) + " keys and scale " +
+                                std::to_string(arithmetic.scale));
+  }
+  const FpEnvironmentGuard guard;
+  const Model model(contract);
+  const CoefficientLogs coefficient(contract, arithmetic, model, row);
+  const StorageError<UpperBound> weights = storage_error<UpperBound>(contract, contract.weights);
+  const StorageError<UpperBound> stored = storage_error<UpperBound>(contract, arithmetic.score_gradients);
+  // An exponential, its rescalings and its quotient; what a rescaling multiplies is at most 1.
+  const UpperBound lost =
+      (bound(row.rescalings) + 1) * (model.exp_floor + 2 * model.product_floor) + model.product_floor + weights.floor;
+  std::vector<UpperBound> logs;
+  logs.reserve(row.pairs.size());
+  for (const BackwardPair& pair : row.pairs) logs.push_back(coefficient.of(pair));
+  const UpperBound delta = delta_error(contract, arithmetic, model, row, logs, lost);
+  const UpperBound products = (bound(arithmetic.value_size) + 1) * model.unit + 2 * model.reading_unit;
+  const UpperBound product_floors = exp(products) * bound(arithmetic.value_size) *
+                                    (2 * model.product_floor + model.sum_floor) * (1 + row.gradient_sum);
+
+  std::vector<BackwardPairError> errors;
+  errors.reserve(row.pairs.size());
+  for (std::size_t j = 0; j < row.pairs.size(); ++j) {
+    const BackwardPair& pair = row.pairs[j];
+    const UpperBound read = exp(products) * (model.reading_floor * pair.value_sum);
+    const UpperBound gamma = expm1(products) * pair.gradient_magnitude + product_floors + read;
+    const UpperBound log = logs[j] + 2 * model.unit + stored.unit;
+    const UpperBound off = gamma + delta;
+    BackwardPairError error;
+    error.coefficient = pair.coefficient;
+    error.coefficient_log = logs[j];
+    error.coefficient_floor = exp(logs[j]) * lost;
+    error.score_gradient = pair.coefficient * pair.difference;
+    error.score_gradient_error = pair.coefficient * grown(log, pair.difference, off);
+    error.score_gradient_floor =
+        exp(log) * (lost * (pair.difference + off) + (1 + pair.coefficient + lost) * model.sum_floor +
+                    2 * model.product_floor) +
+        stored.floor;
+    errors.push_back(error);
+  }
+  return errors;
+}
+
+ScalarThreshold<UpperBound> score_gradient_sum_error(const Contract& contract,
+                                                     const AttentionBackwardArithmetic& arithmetic,
+                                                     std::span<const BackwardPairError> pairs,
+                                                     std::span<const UpperBound> factors, std::uint64_t height,
+                                                     const UpperBound& result) {
+  require_lengths("score_gradient_sum_error", pairs.size(), factors.size());
+  const FpEnvironmentGuard guard;
+  const Model model(contract);
+  const UpperBound scale(std::fabs(arithmetic.scale));
+  const StorageError<UpperBound> stored = storage_error<UpperBound>(contract, arithmetic.score_gradients);
+  // A product, the additions, the scale's product and its own rounding; the factor as it is read.
+  const UpperBound log = (bound(height) + 3) * model.unit + model.reading_unit;
+  const UpperBound each = model.product_floor + model.sum_floor;
+  UpperBound error, lost;
+  for (std::size_t j = 0; j < pairs.size(); ++j) {
+    const BackwardPairError& pair = pairs[j];
+    error = error + factors[j] * grown(log, pair.score_gradient, pair.score_gradient_error);
+    // The scale may meet dS before it is stored, or the factor, or the sum.
+    const UpperBound size = pair.score_gradient + pair.score_gradient_error + pair.score_gradient_floor;
+    lost = lost + scale * (factors[j] * pair.score_gradient_floor) + factors[j] * (model.product_floor + stored.floor) +
+           size * (1 + scale) * (each + model.reading_floor) + (1 + scale) * each;
+  }
+  return model.output(scale * error, result, exp(log + stored.unit) * lost + 2 * model.product_floor);
+}
+
+ScalarThreshold<UpperBound> value_gradient_error(const Contract& contract,
+                                                 const AttentionBackwardArithmetic& arithmetic,
+                                                 std::span<const BackwardPairError> pairs,
+                                                 std::span<const UpperBound> gradients, const UpperBound& result) {
+  require_lengths("value_gradient_error", pairs.size(), gradients.size());
+  const FpEnvironmentGuard guard;
+  const Model model(contract);
+  const UpperBound stored = storage_error<UpperBound>(contract, contract.weights).unit;
+  const UpperBound log = (bound(arithmetic.query_sum_height) + 1) * model.unit + model.reading_unit + stored;
+  UpperBound error, lost;
+  for (std::size_t j = 0; j < pairs.size(); ++j) {
+    const BackwardPairError& pair = pairs[j];
+    error = error + gradients[j] * (expm1(pair.coefficient_log + log) * pair.coefficient);
+    const UpperBound size = exp(pair.coefficient_log) * pair.coefficient + pair.coefficient_floor;
+    lost = lost + gradients[j] * pair.coefficient_floor + size * model.reading_floor + model.product_floor +
+           model.sum_floor;
+  }
+  return model.output(error, result, exp(log) * lost);
+}
+
+}  // namespace softcheck::numerics

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "numerics/rounding_operations.hpp"
+
+/// B17: the gradient of attention. Derivation: docs/tolerances/attention_backward.md.
+namespace softcheck::numerics {
+
+/// How a kernel computes the gradient, beyond its contract.
+struct AttentionBackwardArithmetic {
+  std::uint64_t value_size = 1;           // d_v >= 1
+  std::uint64_t key_sum_height = 0;       // of sums over keys: delta and dq
+  std::uint64_t query_sum_height = 0;     // of sums over the queries of a group's heads: dk and dv
+  double scale = 1;                       // of the scores, finite
+  Format out_saved = Format::f32;         // in which O is handed over
+  Format lse_saved = Format::f32;         // in which L is
+  std::optional<Format> score_gradients;  // in which dS meets q and k; nothing: the accumulator
+};
+
+/// A visible pair of a query and a key. Each is an upper bound.
+struct BackwardPair {
+  UpperBound coefficient;         // p_j
+  UpperBound deviation;           // D_j = max x - x_j
+  UpperBound score_error;         // e_j of B9
+  UpperBound difference;          // |g_j - delta|, g_j = <dO, v_j>, delta = sum p g
+  UpperBound gradient_magnitude;  // sum_c |dO_c v_jc|
+  UpperBound value_sum;           // sum_c |v_jc|
+};
+
+/// A query with at least one visible key. Each is an upper bound.
+struct BackwardRow {
+  std::span<const BackwardPair> pairs;
+  std::uint64_t rescalings = 0;  // rescaling_count of the scores
+  UpperBound log_sum;            // ln S = L - max x
+  UpperBound lse_magnitude;      // |L|
+  UpperBound output_product;     // sum_c |dO_c O_c|, of the exact O
+  UpperBound gradient_sum;       // sum_c |dO_c|
+};
+
+/// What a kernel's p and dS may differ by, for one pair.
+struct BackwardPairError {
+  UpperBound coefficient;           // p_j
+  UpperBound coefficient_log;       // |ln(computed p_j / p_j)|, underflow apart
+  UpperBound coefficient_floor;     // what underflows in p_j
+  UpperBound score_gradient;        // |dS_j|
+  UpperBound score_gradient_error;  // |computed dS_j - dS_j|, underflow apart
+  UpperBound score_gradient_floor;  // what underflows in dS_j
+};
+
+/// The pairs of one query. Granted are: p from the saved L, from a recomputed L, or as a quotient by a recomputed sum;
+/// delta from the saved O, from a recomputed O, or as sum p g; any order within the heights.
+///
+/// contract   acc, exp, sum, subnormal, weights (of P as it meets dO), input
+/// throws     std::invalid_argument when there is no pair or the scale is not finite
+std::vector<BackwardPairError> attention_backward_pairs(const Contract& contract,
+                                                        const AttentionBackwardArithmetic& arithmetic,
+                                                        const BackwardRow& row);
+
+/// |computed dq_t - dq_t| of one query: over its keys. |computed dk_t - dk_t| of one key: over the queries of all heads
+/// of its group.
+///
+/// factors    |k_jt|, or |q_it|, of the pairs         result    |dq_t|, or |dk_t|
+/// height     additions that a term passes through
+/// throws     std::invalid_argument when the lengths differ
+ScalarThreshold<UpperBound> score_gradient_sum_error(const Contract& contract,
+                                                     const AttentionBackwardArithmetic& arithmetic,
+                                                     std::span<const BackwardPairError> pairs,
+                                                     std::span<const UpperBound> factors, std::uint64_t height,
+                                                     const UpperBound& result);
+
+/// |computed dv_c - dv_c| of one key: over the queries of all heads of its group, within query_sum_height.
+///
+/// gradients  |dO_ic| of the pairs                     result    |dv_c|
+/// throws     std::invalid_argument when the lengths differ
+ScalarThreshold<UpperBound> value_gradient_error(const Contract& contract,
+                                                 const AttentionBackwardArithmetic& arithmetic,
+                                                 std::span<const BackwardPairError> pairs,
+                                                 std::span<const UpperBound> gradients, const UpperBound& result);
+
+}  // namespace softcheck::numerics

@@ -1,0 +1,137 @@
+// B17 against simulated kernels: no kernel that keeps its contract exceeds the bound, and each term that is left out is
+// missed by one that does.
+
+#include "numerics/rounding_attention_backward.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "proptests/tests/numerics/simulated_attention_backward.hpp"
+
+namespace softcheck::numerics {
+namespace {
+
+using simulated_backward::BackwardCase;
+using simulated_backward::judged;
+using simulated_backward::Left;
+using simulated_backward::Shares;
+
+std::vector<BackwardCase> shapes() {
+  return {{.spread = 1},
+          {.spread = 20},
+          {.queries = 1, .keys = 1},
+          {.queries = 30, .keys = 7, .causal = true},
+          {.queries = 5, .keys = 130},
+          {.queries = 3, .keys = 20, .shift = 100.3},
+          {.queries = 3, .keys = 20, .shift = 9000.7},
+          {.gradient_shift = 1000},
+          {.spread = 8, .values = 1e6}};
+}
+
+void expect_held(BackwardCase c, Shares& most) {
+  for (const bool saved_lse : {true, false}) {
+    for (const bool saved_out : {true, false}) {
+      c.saved_lse = saved_lse;
+      c.saved_out = saved_out;
+      const Shares got = judged(c, nullptr);
+      EXPECT_LE(got.largest(), 1) << c.queries << " x " << c.keys << " spread " << c.spread << " shift " << c.shift;
+      most = {std::max(most.dq, got.dq), std::max(most.dk, got.dk), std::max(most.dv, got.dv)};
+    }
+  }
+}
+
+void report(const Shares& most) {
+  testing::Test::RecordProperty("dq", std::to_string(most.dq));
+  testing::Test::RecordProperty("dk", std::to_string(most.dk));
+  testing::Test::RecordProperty("dv", std::to_string(most.dv));
+  EXPECT_GT(most.largest(), 0.02) << "a bound that nothing comes near";
+}
+
+TEST(RoundingAttentionBackward, HoldsInSinglePrecision) {
+  Shares most;
+  for (const BackwardCase& c : shapes()) expect_held(c, most);
+  report(most);
+}
+
+TEST(RoundingAttentionBackward, HoldsWithNarrowWeightsGradientsAndResults) {
+  Shares most;
+  for (BackwardCase c : shapes()) {
+    for (const Format format : {Format::bf16, Format::f16}) {
+      if (format == Format::f16 && c.shift + c.values > 1000) continue;  // overflows there
+      c.inputs = c.result = c.weights = c.score_gradients = c.out = format;
+      expect_held(c, most);
+    }
+  }
+  report(most);
+}
+
+TEST(RoundingAttentionBackward, HoldsWithALogSumExpSavedInSixteenBits) {
+  Shares most;
+  for (BackwardCase c : shapes()) {
+    c.lse = Format::bf16;
+    if (c.shift < 1000) expect_held(c, most);
+  }
+  report(most);
+}
+
+TEST(RoundingAttentionBackward, HoldsThroughBaseTwo) {
+  Shares most;
+  for (BackwardCase c : shapes()) {
+    c.base_two = true;
+    expect_held(c, most);
+  }
+  report(most);
+}
+
+// The planted bound is exceeded where the right one holds.
+void expect_needs(const BackwardCase& c, const Left& left) {
+  EXPECT_LE(judged(c, nullptr).largest(), 1);
+  EXPECT_GT(judged(c, &left).largest(), 1);
+}
+
+TEST(PlantedAttentionBackwardBound, WithoutTheSizeOfTheSavedLogSumExpIsRejected) {
+  expect_needs({.queries = 3, .keys = 20, .lse = Format::bf16},
+               {.arithmetic = [](AttentionBackwardArithmetic& a) { a.lse_saved = Format::f32; }});
+}
+
+TEST(PlantedAttentionBackwardBound, WithoutTheRoundingOfTheSavedOutputIsRejected) {
+  expect_needs({.spread = 20, .out = Format::bf16},
+               {.arithmetic = [](AttentionBackwardArithmetic& a) { a.out_saved = Format::f32; }});
+}
+
+TEST(PlantedAttentionBackwardBound, WithoutTheStoredWeightsIsRejected) {
+  expect_needs({.weights = Format::bf16}, {.contract = [](Contract& c) { c.weights.reset(); }});
+}
+
+TEST(PlantedAttentionBackwardBound, WithoutTheStoredScoreGradientsIsRejected) {
+  expect_needs({.score_gradients = Format::bf16},
+               {.arithmetic = [](AttentionBackwardArithmetic& a) { a.score_gradients.reset(); }});
+}
+
+TEST(PlantedAttentionBackwardBound, WithoutTheOutputIsRejected) {
+  expect_needs({.result = Format::bf16}, {.contract = [](Contract& c) { c.output = Format::f32; }});
+}
+
+TEST(PlantedAttentionBackwardBound, WithoutTheScoresErrorsIsRejected) {
+  expect_needs({.queries = 3, .keys = 20, .shift = 9000.7, .saved_lse = false},
+               {.pair = [](BackwardPair& pair) { pair.score_error = UpperBound(); }});
+}
+
+TEST(PlantedAttentionBackwardBound, RelativeToTheGradientItselfIsRejected) {
+  // Where p is nearly one-hot dS is nothing but the error of two sums that cancel.
+  expect_needs({.spread = 20, .out = Format::bf16},
+               {.row = [](BackwardRow& row) { row.output_product = UpperBound(); },
+                .pair = [](BackwardPair& pair) { pair.gradient_magnitude = UpperBound(); }});
+}
+
+TEST(RoundingAttentionBackward, ARowWithoutKeysIsRefused) {
+  EXPECT_THROW((void)attention_backward_pairs(parse_contract("", Format::f32, Format::f32), {}, {}),
+               std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace softcheck::numerics
