@@ -5,6 +5,7 @@
 
     Examples
     - [b1_is_reached] ... [b6_is_reached]   all premises of the theorem, and its right-hand side as an equality
+    - [bracket_is_reached]                  the same of Lemma 2.1's bracket, from above
 
     A row of different logits, with arguments that err and with underflow, is in inhabited_library.v.
 
@@ -203,6 +204,21 @@ Proof.
   split; [apply single_sound|]. split; [apply half_sound|]. split; [apply far_sum_of_row; lra|].
   split; [rewrite nothing_lost; lra|]. split; [easy|]. split; [now apply far_element_of_row|].
   intros quantum _. rewrite element_floor_is, (far_element_error 0 inx). ring.
+Qed.
+
+(** Lemma 2.1's own bounds are reached where all logits are equal. *)
+Example bracket_is_reached :
+  exists s p, sound single /\ sound_output half /\ sum_of_row single 0 0 level s 1 1 /\ lost_sum single 0 0 level 1 1 < 1 /\
+    spread_at_most 0 level /\ In 0 level /\ computed_element single half 0 0 1 s 0 p /\
+    p = exp (element_log single half 0 0 level 1 1 + slope single * 0) * (exp 0 / size level)
+        + element_floor single half 0 0 level 1 1.
+Proof.
+  exists (far_sum (-1)), far_element. assert (inx : In 0 level) by now left.
+  split; [apply single_sound|]. split; [apply half_sound|]. split; [apply far_sum_of_row; lra|].
+  split; [rewrite nothing_lost; lra|]. split; [|split; [easy|split; [now apply far_element_of_row|]]].
+  - intros x y hx hy. destruct hx as [<-|[<-|[]]], hy as [<-|[<-|[]]]; lra.
+  - rewrite far_element_is, element_floor_is, exp_0, Rmult_0_r, !Rplus_0_r.
+    replace (size level) with 2 by (unfold size; cbn; lra). field.
 Qed.
 
 Example b3_is_reached :
