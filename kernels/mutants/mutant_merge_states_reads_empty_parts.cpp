@@ -1,4 +1,4 @@
-// Bug: an empty part is given weight 0, and its output, which nobody has written, is multiplied with that.
+// Bug: an empty part has weight 0, and the kernel multiplies its output by that, though no kernel wrote the output.
 #include "kernels/mutants/merge_rows.hpp"
 
 using namespace softcheck::kernels::mutants;

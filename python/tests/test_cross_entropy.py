@@ -106,7 +106,9 @@ def test_gradients_at_hand_are_judged_by_their_upstream():
     assert (gradient[0, 2] == 0).all()
     assert softcheck.assert_output("cross_entropy_backward", (LOGITS, LABELS, upstream), gradient)
     allowed = softcheck.threshold("cross_entropy_backward", LOGITS, LABELS, upstream)
-    assert (np.abs(gradient - lower) <= allowed).all() and allowed.max() < 1e-5
+    assert (np.abs(gradient - lower) <= allowed).all() and (allowed[0, 2] == 0).all()
+    # A threshold as wide as the gradient would grant anything.
+    assert (allowed[0, 0] > 0).all() and (allowed[0, 0] < np.abs(gradient[0, 0])).all()
     with pytest.raises(softcheck.Violation):
         softcheck.assert_output("cross_entropy_backward", (LOGITS, LABELS, np.ones_like(upstream)), gradient)
 

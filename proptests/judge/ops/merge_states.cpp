@@ -32,7 +32,7 @@ std::size_t drawn_width(std::size_t parts, std::uint64_t beside) {
   return (parts <= 40 ? of_few : of_many)[beside & width_bits];
 }
 
-// The outputs of the parts, (parts, width); NaN where a part is empty, as nobody has written them.
+// The outputs of the parts, (parts, width); NaN where a part is empty: no kernel wrote them.
 std::vector<double> drawn_outputs(Format format, std::span<const double> lse, std::uint64_t beside) {
   const std::size_t width = drawn_width(lse.size(), beside);
   const std::uint64_t kind = beside / first_kind_bit % 8;

@@ -174,7 +174,7 @@ TEST(TopkSoftmaxJudge, ACallHasItsAttributesAndIdsOfInt32) {
             " (logits 0x1p+0 0x1p+1 0x1.8p+1, k 2, renormalize)");
 }
 
-// What the domain is told of the call's strides.
+// Vectors of a call have the layout of its rows; traits_of() holds what a domain compares.
 TEST(TopkSoftmaxJudge, VectorsLieAsTheCallSays) {
   RowMatrixCase matrix;
   matrix.format = Format::f32;

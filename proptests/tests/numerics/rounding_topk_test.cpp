@@ -179,50 +179,48 @@ TEST(RoundingTopk, KernelsThatChooseByTheirCoefficientsKeepTheBounds) {
   }
 }
 
-// Of two items the smaller exponential errs upwards, the larger one downwards, and the kernel prefers the smaller one.
-TEST(RoundingTopk, ExponentialsThatErrApartReachTheExchange) {
-  const PrecisionScope scope(113);
-  const Contract contract = parse_contract("exp=E:50,A:1 subnormal=kept", Format::f32, Format::f32);
-  const Contract wrong = parse_contract("exp=E:25,A:1 subnormal=kept", Format::f32, Format::f32);
-  double share = 0, wrong_share = 0;
-  for (int step = 1; step < 120; ++step) {
-    const double high = -1, low = -1 - step * 0x1p-23;
+struct ExchangeShares {
+  double contract = 0, wrong = 0;
+};
+
+// Of two items the smaller exponential errs upwards, the larger one downwards. Where the kernel then prefers the
+// smaller item: by how much its logit is smaller, over what the contract and a wrong one allow.
+ExchangeShares exchange_shares(const char* words, const char* wrong_words, double high, double step) {
+  const Contract contract = parse_contract(words, Format::f32, Format::f32);
+  const Contract wrong = parse_contract(wrong_words, Format::f32, Format::f32);
+  ExchangeShares shares;
+  for (int steps = 1; steps < 120; ++steps) {
+    const double low = high - steps * step;
     const std::vector<double> logits{0, high, low, 0};  // no maximum rises from either end
     Arithmetic up(contract, Errors::up), down(contract, Errors::down);
     if (!(up.exponential(low) >= down.exponential(high))) continue;
-    const auto allowed = [&](const Contract& of) {
-      return upper(threshold_of(of, logits).exchange(UpperBound(-high), UpperBound(-low)));
+    const auto share_of = [&](const Contract& of) {
+      return (high - low) / upper(threshold_of(of, logits).exchange(UpperBound(-high), UpperBound(-low)));
     };
-    ASSERT_LE(high - low, allowed(contract));
-    share = std::max(share, (high - low) / allowed(contract));
-    wrong_share = std::max(wrong_share, (high - low) / allowed(wrong));
+    shares.contract = std::max(shares.contract, share_of(contract));
+    shares.wrong = std::max(shares.wrong, share_of(wrong));
   }
-  std::cout << "exponentials apart: exchanged " << share << ", planted " << wrong_share << '\n';
-  EXPECT_GT(share, 0.8);
-  EXPECT_GT(wrong_share, 1);
+  std::cout << words << ": exchanged " << shares.contract << ", planted " << shares.wrong << '\n';
+  return shares;
+}
+
+TEST(RoundingTopk, ExponentialsThatErrApartReachTheExchange) {
+  const PrecisionScope scope(113);
+  const ExchangeShares shares =
+      exchange_shares("exp=E:50,A:1 subnormal=kept", "exp=E:25,A:1 subnormal=kept", -1, 0x1p-23);
+  EXPECT_LE(shares.contract, 1);
+  EXPECT_GT(shares.contract, 0.8);
+  EXPECT_GT(shares.wrong, 1);
 }
 
 // A long argument: A roundings of D each, in opposite directions.
 TEST(RoundingTopk, ArgumentsThatErrApartAreExchangedByTheirDeviations) {
   const PrecisionScope scope(113);
-  const Contract contract = parse_contract("exp=E:1,A:50 subnormal=kept", Format::f32, Format::f32);
-  const Contract wrong = parse_contract("exp=E:1,A:1 subnormal=kept", Format::f32, Format::f32);
-  double share = 0, wrong_share = 0;
-  for (int step = 1; step < 120; ++step) {
-    const double high = -32, low = -32 - step * 0x1p-18;
-    const std::vector<double> logits{0, high, low, 0};  // no maximum rises from either end
-    Arithmetic up(contract, Errors::up), down(contract, Errors::down);
-    if (!(up.exponential(low) >= down.exponential(high))) continue;
-    const auto allowed = [&](const Contract& of) {
-      return upper(threshold_of(of, logits).exchange(UpperBound(-high), UpperBound(-low)));
-    };
-    ASSERT_LE(high - low, allowed(contract));
-    share = std::max(share, (high - low) / allowed(contract));
-    wrong_share = std::max(wrong_share, (high - low) / allowed(wrong));
-  }
-  std::cout << "arguments apart: exchanged " << share << ", planted " << wrong_share << '\n';
-  EXPECT_GT(share, 0.8);
-  EXPECT_GT(wrong_share, 1);
+  const ExchangeShares shares =
+      exchange_shares("exp=E:1,A:50 subnormal=kept", "exp=E:1,A:1 subnormal=kept", -32, 0x1p-18);
+  EXPECT_LE(shares.contract, 1);
+  EXPECT_GT(shares.contract, 0.8);
+  EXPECT_GT(shares.wrong, 1);
 }
 
 // Each of the other weights is a little above half of the last place of the first, which is a little below 1: every
