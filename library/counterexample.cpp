@@ -3,8 +3,8 @@
 #include <string_view>
 
 #include "library/answer.hpp"
-#include "proptests/judge/attention_call.hpp"
 #include "proptests/judge/kernel_report.hpp"
+#include "proptests/judge/ops/attention_op.hpp"
 #include "proptests/judge/row_call.hpp"
 
 namespace softcheck::library {
@@ -46,7 +46,8 @@ TensorCall call_of_case(const KernelSubject& subject, std::string_view text) {
   if (subject.op->attention) {
     AttentionCase attention;
     from_text(text, attention);
-    return attention_call(attention, output_format(subject.op, attention.format));
+    AttentionTask task{subject.op, subject.contract, output_format(subject.op, attention.format)};
+    return subject.op.attention_op().call(task, attention);
   }
   RowMatrixCase matrix;
   if (text.starts_with("matrix")) {

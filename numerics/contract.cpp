@@ -17,7 +17,7 @@ constexpr std::string_view known_words =
     "acc=f64|f32|f16|bf16 exp=Kulp|E:e,A:a sum=sequential|lanes:K|blocks:K|tree masked=zero|nan|uniform "
     "subnormal=flushed|kept entropy=any|exact|paper lse=centred|uncentred theta=fused|before "
     "entropy_from=deviations|logits|coefficients scale=whole|split|stored "
-    "weights|total|scores|values|products=f64|f32|f16|bf16 tanh=Kulp ties=any|lowest";
+    "weights|total|scores|values|products|ds=f64|f32|f16|bf16 tanh=Kulp ties=any|lowest";
 
 [[noreturn]] void refuse(std::string_view need, std::string_view got) {
   throw ContractError("need " + std::string(need) + ", got '" + std::string(got) + "'");
@@ -48,11 +48,12 @@ struct Stored {
   std::string_view word;
   std::optional<Format> Contract::*format;
 };
-constexpr std::array<Stored, 5> stored_words{{{"weights", &Contract::weights},
+constexpr std::array<Stored, 6> stored_words{{{"weights", &Contract::weights},
                                               {"total", &Contract::total},
                                               {"scores", &Contract::scores},
                                               {"values", &Contract::values},
-                                              {"products", &Contract::products}}};
+                                              {"products", &Contract::products},
+                                              {"ds", &Contract::score_gradients}}};
 
 template <class Value, std::size_t N>
 Value named(const Names<Value, N>& names, std::string_view word, std::string_view text) {

@@ -62,6 +62,7 @@ struct Contract {
   std::optional<Format> scores;    // attention: the scores, before their softmax
   std::optional<Format> values;    // attention: the sums of weighted values
   std::optional<Format> products;  // gradients: the products that are added up, before they are
+  std::optional<Format> score_gradients;  // attention's gradient: dS, as it meets queries and keys
 
   friend bool operator==(const Contract&, const Contract&) = default;
 };
@@ -80,7 +81,7 @@ class ContractError : public std::invalid_argument {
 
 /// Reads the words a kernel declares, over its defaults: `acc=f32 exp=1ulp sum=lanes:8 masked=nan subnormal=kept
 /// entropy=any lse=centred theta=before entropy_from=logits scale=split weights=bf16 total=bf16 scores=bf16
-/// values=bf16 products=bf16 tanh=2ulp ties=lowest`. exp=Kulp means E = 2 K and A = 1; exp=E:e,A:a gives both. Words
+/// values=bf16 products=bf16 ds=bf16 tanh=2ulp ties=lowest`. exp=Kulp means E = 2 K and A = 1; exp=E:e,A:a gives both. Words
 /// are separated by blanks or commas, each may come once.
 ///
 /// throws   ContractError naming the word and listing what exists

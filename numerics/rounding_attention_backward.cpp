@@ -139,7 +139,7 @@ std::vector<BackwardPairError> attention_backward_pairs(const Contract& contract
   const Model model(contract);
   const CoefficientLogs coefficient(contract, arithmetic, model, row);
   const StorageError<UpperBound> weights = storage_error<UpperBound>(contract, contract.weights);
-  const StorageError<UpperBound> stored = storage_error<UpperBound>(contract, arithmetic.score_gradients);
+  const StorageError<UpperBound> stored = storage_error<UpperBound>(contract, contract.score_gradients);
   // An exponential, its rescalings and its quotient; what a rescaling multiplies is at most 1.
   const UpperBound lost =
       (bound(row.rescalings) + 1) * (model.exp_floor + 2 * model.product_floor) + model.product_floor + weights.floor;
@@ -174,49 +174,62 @@ std::vector<BackwardPairError> attention_backward_pairs(const Contract& contract
   return errors;
 }
 
-ScalarThreshold<UpperBound> score_gradient_sum_error(const Contract& contract,
-                                                     const AttentionBackwardArithmetic& arithmetic,
-                                                     std::span<const BackwardPairError> pairs,
-                                                     std::span<const UpperBound> factors, std::uint64_t height,
-                                                     const UpperBound& result) {
-  require_lengths("score_gradient_sum_error", pairs.size(), factors.size());
+ScoreGradientSum::ScoreGradientSum(const Contract& contract, const AttentionBackwardArithmetic& arithmetic,
+                                   std::span<const BackwardPairError> pairs, std::uint64_t height)
+    : model_(contract), scale_(std::fabs(arithmetic.scale)) {
   const FpEnvironmentGuard guard;
-  const Model model(contract);
-  const UpperBound scale(std::fabs(arithmetic.scale));
-  const StorageError<UpperBound> stored = storage_error<UpperBound>(contract, arithmetic.score_gradients);
+  const StorageError<UpperBound> stored = storage_error<UpperBound>(contract, contract.score_gradients);
   // A product, the additions, the scale's product and its own rounding; the factor as it is read.
-  const UpperBound log = (bound(height) + 3) * model.unit + model.reading_unit;
-  const UpperBound each = model.product_floor + model.sum_floor;
-  UpperBound error, lost;
-  for (std::size_t j = 0; j < pairs.size(); ++j) {
-    const BackwardPairError& pair = pairs[j];
-    error = error + factors[j] * grown(log, pair.score_gradient, pair.score_gradient_error);
+  const UpperBound log = (bound(height) + 3) * model_.unit + model_.reading_unit;
+  const UpperBound grown_by = expm1(log), times = exp(log), each = model_.product_floor + model_.sum_floor;
+  amplified_ = exp(log + stored.unit);
+  terms_.reserve(pairs.size());
+  for (const BackwardPairError& pair : pairs) {
     // The scale may meet dS before it is stored, or the factor, or the sum.
     const UpperBound size = pair.score_gradient + pair.score_gradient_error + pair.score_gradient_floor;
-    lost = lost + scale * (factors[j] * pair.score_gradient_floor) + factors[j] * (model.product_floor + stored.floor) +
-           size * (1 + scale) * (each + model.reading_floor) + (1 + scale) * each;
+    terms_.push_back({grown_by * pair.score_gradient + times * pair.score_gradient_error,
+                      scale_ * pair.score_gradient_floor + model_.product_floor + stored.floor,
+                      size * (1 + scale_) * (each + model_.reading_floor) + (1 + scale_) * each});
   }
-  return model.output(scale * error, result, exp(log + stored.unit) * lost + 2 * model.product_floor);
 }
 
-ScalarThreshold<UpperBound> value_gradient_error(const Contract& contract,
-                                                 const AttentionBackwardArithmetic& arithmetic,
-                                                 std::span<const BackwardPairError> pairs,
-                                                 std::span<const UpperBound> gradients, const UpperBound& result) {
-  require_lengths("value_gradient_error", pairs.size(), gradients.size());
+ScalarThreshold<UpperBound> ScoreGradientSum::error(std::span<const UpperBound> factors,
+                                                    const UpperBound& result) const {
+  require_lengths("ScoreGradientSum", terms_.size(), factors.size());
   const FpEnvironmentGuard guard;
-  const Model model(contract);
-  const UpperBound stored = storage_error<UpperBound>(contract, contract.weights).unit;
-  const UpperBound log = (bound(arithmetic.query_sum_height) + 1) * model.unit + model.reading_unit + stored;
   UpperBound error, lost;
-  for (std::size_t j = 0; j < pairs.size(); ++j) {
-    const BackwardPairError& pair = pairs[j];
-    error = error + gradients[j] * (expm1(pair.coefficient_log + log) * pair.coefficient);
-    const UpperBound size = exp(pair.coefficient_log) * pair.coefficient + pair.coefficient_floor;
-    lost = lost + gradients[j] * pair.coefficient_floor + size * model.reading_floor + model.product_floor +
-           model.sum_floor;
+  for (std::size_t j = 0; j < terms_.size(); ++j) {
+    error = error + factors[j] * terms_[j].error;
+    lost = lost + factors[j] * terms_[j].floor + terms_[j].lost;
   }
-  return model.output(error, result, exp(log) * lost);
+  return model_.output(scale_ * error, result, amplified_ * lost + 2 * model_.product_floor);
+}
+
+ValueGradientSum::ValueGradientSum(const Contract& contract, const AttentionBackwardArithmetic& arithmetic,
+                                   std::span<const BackwardPairError> pairs)
+    : model_(contract) {
+  const FpEnvironmentGuard guard;
+  const UpperBound stored = storage_error<UpperBound>(contract, contract.weights).unit;
+  const UpperBound log = (bound(arithmetic.query_sum_height) + 1) * model_.unit + model_.reading_unit + stored;
+  amplified_ = exp(log);
+  terms_.reserve(pairs.size());
+  for (const BackwardPairError& pair : pairs) {
+    const UpperBound size = exp(pair.coefficient_log) * pair.coefficient + pair.coefficient_floor;
+    terms_.push_back({expm1(pair.coefficient_log + log) * pair.coefficient, pair.coefficient_floor,
+                      size * model_.reading_floor + model_.product_floor + model_.sum_floor});
+  }
+}
+
+ScalarThreshold<UpperBound> ValueGradientSum::error(std::span<const UpperBound> gradients,
+                                                    const UpperBound& result) const {
+  require_lengths("ValueGradientSum", terms_.size(), gradients.size());
+  const FpEnvironmentGuard guard;
+  UpperBound error, lost;
+  for (std::size_t j = 0; j < terms_.size(); ++j) {
+    error = error + gradients[j] * terms_[j].error;
+    lost = lost + gradients[j] * terms_[j].floor + terms_[j].lost;
+  }
+  return model_.output(error, result, amplified_ * lost);
 }
 
 }  // namespace softcheck::numerics

@@ -18,7 +18,6 @@ struct AttentionBackwardArithmetic {
   double scale = 1;                       // of the scores, finite
   Format out_saved = Format::f32;         // in which O is handed over
   Format lse_saved = Format::f32;         // in which L is
-  std::optional<Format> score_gradients;  // in which dS meets q and k; nothing: the accumulator
 };
 
 /// A visible pair of a query and a key. Each is an upper bound.
@@ -54,31 +53,51 @@ struct BackwardPairError {
 /// The pairs of one query. Granted are: p from the saved L, from a recomputed L, or as a quotient by a recomputed sum;
 /// delta from the saved O, from a recomputed O, or as sum p g; any order within the heights.
 ///
-/// contract   acc, exp, sum, subnormal, weights (of P as it meets dO), input
+/// contract   acc, exp, sum, subnormal, weights (of P as it meets dO), ds, input
 /// throws     std::invalid_argument when there is no pair or the scale is not finite
 std::vector<BackwardPairError> attention_backward_pairs(const Contract& contract,
                                                         const AttentionBackwardArithmetic& arithmetic,
                                                         const BackwardRow& row);
 
 /// |computed dq_t - dq_t| of one query: over its keys. |computed dk_t - dk_t| of one key: over the queries of all heads
-/// of its group.
-///
-/// factors    |k_jt|, or |q_it|, of the pairs         result    |dq_t|, or |dk_t|
-/// height     additions that a term passes through
-/// throws     std::invalid_argument when the lengths differ
-ScalarThreshold<UpperBound> score_gradient_sum_error(const Contract& contract,
-                                                     const AttentionBackwardArithmetic& arithmetic,
-                                                     std::span<const BackwardPairError> pairs,
-                                                     std::span<const UpperBound> factors, std::uint64_t height,
-                                                     const UpperBound& result);
+/// of its group. What is the same for each t is worked out once.
+class ScoreGradientSum {
+ public:
+  /// height     additions that a term passes through
+  ScoreGradientSum(const Contract& contract, const AttentionBackwardArithmetic& arithmetic,
+                   std::span<const BackwardPairError> pairs, std::uint64_t height);
+
+  /// factors    |k_jt|, or |q_it|, of the pairs         result    |dq_t|, or |dk_t|
+  /// throws     std::invalid_argument when the lengths differ
+  ScalarThreshold<UpperBound> error(std::span<const UpperBound> factors, const UpperBound& result) const;
+
+ private:
+  // What a pair adds: times its factor, underflow apart, and beside it.
+  struct Term {
+    UpperBound error, floor, lost;
+  };
+  OperationModel<UpperBound> model_;
+  std::vector<Term> terms_;
+  UpperBound scale_, amplified_;
+};
 
 /// |computed dv_c - dv_c| of one key: over the queries of all heads of its group, within query_sum_height.
-///
-/// gradients  |dO_ic| of the pairs                     result    |dv_c|
-/// throws     std::invalid_argument when the lengths differ
-ScalarThreshold<UpperBound> value_gradient_error(const Contract& contract,
-                                                 const AttentionBackwardArithmetic& arithmetic,
-                                                 std::span<const BackwardPairError> pairs,
-                                                 std::span<const UpperBound> gradients, const UpperBound& result);
+class ValueGradientSum {
+ public:
+  ValueGradientSum(const Contract& contract, const AttentionBackwardArithmetic& arithmetic,
+                   std::span<const BackwardPairError> pairs);
+
+  /// gradients  |dO_ic| of the pairs                     result    |dv_c|
+  /// throws     std::invalid_argument when the lengths differ
+  ScalarThreshold<UpperBound> error(std::span<const UpperBound> gradients, const UpperBound& result) const;
+
+ private:
+  struct Term {
+    UpperBound error, floor, lost;
+  };
+  OperationModel<UpperBound> model_;
+  std::vector<Term> terms_;
+  UpperBound amplified_;
+};
 
 }  // namespace softcheck::numerics

@@ -46,6 +46,16 @@
  *                      query that sees no key has output 0 and the sink as lse. The bias has q's dtype; sinks and
  *                      slopes are f64 for f64 inputs, else f32. All are finite.
  *
+ *   attention_backward q, k, v, out, lse,              dq, dk, dv, like q, k, v: the gradient of the loss by them, with
+ *                      out_gradient (like out)[, mask]   p = softmax(scale q k), g_j = <out_gradient, v_j>, delta =
+ *                                                        sum p g and ds = p (g - delta): dq = scale sum ds k,
+ *                                                        dk = scale sum ds q, dv = sum p out_gradient; dk and dv over
+ *                                                        the queries of all heads of a group. out (the inputs' dtype)
+ *                                                        and lse (batch, heads, queries) are what the forward pass
+ *                                                        returned: each may be read or computed again. A query that
+ *                                                        sees no key has out 0, lse -inf and gradient 0, and so has a
+ *                                                        key that no query sees. windows and causal_top_left as above
+ *
  * Types     f64, f32, f16 (kDLFloat, bits 64, 32, 16) or bf16 (kDLBfloat, bits 16), lanes 1. Element outputs have the
  *           inputs' dtype. logsumexp, entropy, losses and lse (of merge_states the input, too) are f64 for f64 inputs,
  *           else f32. With --out-dtype the judge calls the kernel with the inputs' dtype there. A mask is uint8
@@ -98,6 +108,7 @@ enum softcheck_op {
   SOFTCHECK_OP_CROSS_ENTROPY = 10,
   SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD = 11,
   SOFTCHECK_OP_MERGE_STATES = 12,
+  SOFTCHECK_OP_ATTENTION_BACKWARD = 13,
   SOFTCHECK_OP_TOPK_SOFTMAX = 14
 };
 

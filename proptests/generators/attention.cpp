@@ -13,6 +13,7 @@ bool sizes_agree(const AttentionCase& a) {
   return a.queries.size() == s.batch * s.heads() * s.queries * s.dim &&
          a.keys.size() == s.batch * s.kv_heads * s.keys * s.dim &&
          a.values.size() == s.batch * s.kv_heads * s.keys * s.value_dim &&
+         (a.gradients.empty() || a.gradients.size() == s.batch * s.heads() * s.queries * s.value_dim) &&
          (a.mask.empty() || a.mask.size() == s.batch * a.mask_heads() * s.queries * s.keys) &&
          (a.attributes.sinks.empty() || a.attributes.sinks.size() == s.heads()) &&
          (a.attributes.slopes.empty() || a.attributes.slopes.size() == s.heads()) &&
@@ -67,6 +68,8 @@ bool operator==(const AttentionCase& a, const AttentionCase& b) { return to_text
 bool admits(const AttentionOptions& options, const AttentionCase& attention) {
   const AttentionShape& s = attention.shape;
   if (attention.format != options.format || !sizes_agree(attention)) return false;
+  const bool of_nothing = attention.shape.batch * attention.shape.queries == 0;
+  if (attention.gradients.empty() == options.gradients && !of_nothing) return false;
   if (s.batch == 0 || s.kv_heads == 0 || s.group == 0 || s.dim == 0 || s.value_dim == 0) return false;
   if (!std::isfinite(attention.scale)) return false;
   if (!options.domain.everything()) {
@@ -98,7 +101,7 @@ CallTraits traits_of(const AttentionCase& a) {
                     {"keys", s.keys},   {"dim", s.dim},       {"values", s.value_dim}};
   traits.scale = a.scale;
   traits.compact = a.layout == 0;
-  traits.finite = all_finite(a.queries) && all_finite(a.keys) && all_finite(a.values);
+  traits.finite = all_finite(a.queries) && all_finite(a.keys) && all_finite(a.values) && all_finite(a.gradients);
   traits.masked = !a.mask.empty();
   traits.causal = a.causal;
   traits.window = a.attributes.window();

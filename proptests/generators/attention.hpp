@@ -41,6 +41,7 @@ struct AttentionCase {
   std::vector<double> queries;     // (batch, heads, queries, dim)
   std::vector<double> keys;        // (batch, kv_heads, keys, dim)
   std::vector<double> values;      // (batch, kv_heads, keys, value_dim)
+  std::vector<double> gradients;   // (batch, heads, queries, value_dim), of the loss by out; none of a forward pass
   bool mask_for_each_head = true;  // else one mask for all heads of a batch
   std::vector<std::uint8_t> mask;  // (batch, heads or 1, queries, keys), 1 = visible; empty: there is none
   std::uint64_t mask_byte = 1;     // how 1 is passed: 1 to 255 as this byte, from 256 on as each of them in turn
@@ -79,6 +80,7 @@ struct AttentionOptions {
   bool always_causal = false;  // is, with at least as many keys as queries
   bool blind_queries = false;  // some queries may see nothing, there may be no keys or no queries
   bool layouts = false;        // else all tensors are compact
+  bool gradients = false;      // the op is a gradient: cases have them, and do not choose their outputs
   /// The scores' unit roundoff: (dim + 4) unit |scale| sum |q k| stays below 1/16, so that thresholds say something.
   double score_unit = 0x1p-24;
   bool attributes = false;         // those that the domain names are drawn
@@ -106,7 +108,7 @@ rc::Seq<AttentionCase> shrink_attention_case(const AttentionCase& attention, con
 /// "attention f32 batch=1 kv=1 group=1 queries=1 keys=2 dim=1 values=1 scale=0x1p+0 causal=0 outputs=1 layout=0
 /// mask=none q 0x1p+0 k 0x0p+0*2 v 0x1p+0 0x1p+1"; a mask is mask=heads:10... or mask=shared:10..., its visible byte
 /// byte=255 behind it, a NaN nan=1, attributes window=3:all alignment=top-left softcap=0x1p+5 sinks slopes bias=heads,
-/// the last three with their numbers behind v's. What repeats is written once: "[ 0x1p+0 0x1p+1 ]*40", in a mask
+/// the last three with their numbers behind v's, and behind these a gradient's dout. What repeats is written once: "[ 0x1p+0 0x1p+1 ]*40", in a mask
 /// "(10)*40,".
 std::string to_text(const AttentionCase& attention);
 /// The same up to the mask, without the numbers.

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "proptests/generators/attention_classes.hpp"
+#include "proptests/generators/attention_gradients.hpp"
 #include "proptests/generators/attention_heights.hpp"
 #include "proptests/generators/attention_nan.hpp"
 #include "proptests/generators/case_text.hpp"
@@ -66,7 +67,7 @@ class ClassDraw {
     a_.causal = of(Trait::causal) == 1;
     a_.attributes.top_left = options_.domain.causal == CausalAlignment::top_left;
     a_.scale = scale();
-    a_.outputs = static_cast<int>(of(Trait::outputs)) + 1;
+    a_.outputs = options_.gradients ? 1 : static_cast<int>(of(Trait::outputs)) + 1;
     a_.layout = layout();
     if (!options_.domain.finite) {
       a_.nan = NanPlace{static_cast<NanPlace::Tensor>(of(Trait::nan_tensor)),
@@ -80,6 +81,7 @@ class ClassDraw {
     a_.queries = repeated(queries_, a_.shape.dim, a_.shape.batch * a_.shape.heads() * a_.shape.queries);
     draw_values();
     if (of(Trait::mask) > 0) draw_mask();
+    if (options_.gradients) draw_gradients(draw_, a_, distinct_.rows);
     return std::move(a_);
   }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "proptests/generators/attention.hpp"
+#include "proptests/generators/attention_gradients.hpp"
 #include "proptests/generators/attention_heights.hpp"
 #include "proptests/generators/draw.hpp"
 #include "proptests/generators/row_families.hpp"
@@ -257,7 +258,7 @@ AttentionCase draw_case(const rc::Random& random, int size, const AttentionOptio
     fit(s.keys, options.domain.length("keys"));
     a.causal = a.causal && s.keys >= s.queries;
   }
-  a.outputs = static_cast<int>(1 + draw.below(3));
+  a.outputs = options.gradients ? 1 : static_cast<int>(1 + draw.below(3));
   if (options.layouts && !options.domain.compact) a.layout = 1 + draw.below(1000);
   a.scale = options.domain.usual_scale ? 1 / std::sqrt(static_cast<double>(s.dim)) : draw_scale(draw, s.dim);
   a.queries.resize(s.batch * s.heads() * s.queries * s.dim);
@@ -272,6 +273,7 @@ AttentionCase draw_case(const rc::Random& random, int size, const AttentionOptio
   draw_values_of(draw, a);
   if (options.masks && !options.domain.no_mask && draw.one_in(2)) draw_mask(draw, a, options);
   if (options.attributes) draw_attributes(draw, a, options);
+  if (options.gradients) draw_gradients(draw, a, s.batch * s.heads() * s.queries);
   return a;
 }
 

@@ -53,11 +53,13 @@ struct AttentionStep {
 using AttentionWay = AttentionStep::Way;
 
 std::vector<double>& tensor(AttentionCase& a, int which) {
-  return which == 0 ? a.queries : which == 1 ? a.keys : a.values;
+  return which == 0 ? a.queries : which == 1 ? a.keys : which == 2 ? a.values : a.gradients;
 }
 
+constexpr int tensors = 4;
+
 void add_simpler_numbers(std::vector<AttentionStep>& steps) {
-  for (int which = 0; which < 3; ++which) steps.push_back({AttentionWay::zero_all, which});
+  for (int which = 0; which < tensors; ++which) steps.push_back({AttentionWay::zero_all, which});
   for (const std::size_t bits : {1, 2, 4, 8, 16}) steps.push_back({AttentionWay::round_all, 0, 0, bits});
 }
 
@@ -106,7 +108,7 @@ std::vector<AttentionStep> steps_of(AttentionCase a, const Domain& domain) {
     if (axis == (dear ? query : key)) add_simpler_numbers(steps);
   }
   steps.push_back({AttentionWay::shared_mask});
-  for (int which = 0; which < 3; ++which) {
+  for (int which = 0; which < tensors; ++which) {
     const std::vector<double>& entries = tensor(a, which);
     if (entries.size() > 64) continue;  // one by one only what is nearly there
     for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -147,6 +149,8 @@ bool drop_along(AttentionCase& a, const AttentionStep& step) {
   drop(a.queries, q, a.shape, step);
   drop(a.keys, k, a.shape, step);
   drop(a.values, v, a.shape, step);
+  static constexpr std::array<int, 5> gradients{batch, kv, group, query, value_dim};
+  drop(a.gradients, gradients, a.shape, step);
   if (!a.mask.empty()) {
     drop(a.mask, a.mask_for_each_head ? std::span<const int>(mask) : std::span<const int>(shared_mask), a.shape, step);
   }
@@ -237,7 +241,8 @@ bool take_step(AttentionCase& a, const AttentionStep& step) {
       return change(tensor(a, step.axis), [](double) { return 0.0; });
     case AttentionWay::round_all: {
       const bool q = change(a.queries, rounded), k = change(a.keys, rounded), v = change(a.values, rounded);
-      return q || k || v;
+      const bool g = change(a.gradients, rounded);
+      return q || k || v || g;
     }
     case AttentionWay::simplify: {
       double& entry = tensor(a, step.axis)[step.first];

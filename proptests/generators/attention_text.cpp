@@ -78,7 +78,7 @@ std::vector<double> read_numbers(std::span<const std::string_view> words, std::s
     refuse(std::string(name) + " and its numbers", at == words.size() ? "" : words[at]);
   Repeats<double> values(most_numbers);
   const auto is_name = [](std::string_view word) {
-    return word == "k" || word == "v" || word == "sinks" || word == "slopes" || word == "bias";
+    return word == "k" || word == "v" || word == "sinks" || word == "slopes" || word == "bias" || word == "dout";
   };
   for (++at; at < words.size() && !is_name(words[at]); ++at) {
     if (words[at] == "[") {
@@ -124,7 +124,8 @@ std::string to_text(const AttentionCase& a) {
          head_text(a.attributes) + " q" + numbers_text(a.queries, s.dim, s.queries * s.dim) + " k" +
          numbers_text(a.keys, s.dim, s.keys * s.dim) + " v" +
          numbers_text(a.values, s.value_dim, s.keys * s.value_dim) + named(" sinks", a.attributes.sinks, 1, 1) +
-         named(" slopes", a.attributes.slopes, 1, 1) + named(" bias", a.attributes.bias, s.keys, s.keys * s.queries);
+         named(" slopes", a.attributes.slopes, 1, 1) + named(" bias", a.attributes.bias, s.keys, s.keys * s.queries) +
+         named(" dout", a.gradients, s.value_dim, s.queries * s.value_dim);
 }
 
 namespace {
@@ -207,6 +208,7 @@ void from_text(std::string_view text, AttentionCase& attention) {
   if (behind.sinks) result.attributes.sinks = read_numbers(words, at, "sinks", wide);
   if (behind.slopes) result.attributes.slopes = read_numbers(words, at, "slopes", wide);
   if (behind.bias) result.attributes.bias = read_numbers(words, at, "bias", result.format);
+  if (at < words.size()) result.gradients = read_numbers(words, at, "dout", result.format);
   if (at != words.size() || !std::isfinite(result.scale) || !sizes_agree(result)) {
     refuse("a finite scale and as many numbers and mask digits as the sizes say", text.substr(0, 120));
   }

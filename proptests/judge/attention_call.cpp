@@ -55,28 +55,25 @@ void lay_out(Draw& draw, std::optional<std::size_t> wanted, TensorPlace& place) 
   place.against_the_end = !draw.one_in(4);
 }
 
-TensorPlace place_of(std::optional<numerics::Format> format, std::initializer_list<std::size_t> shape) {
+}  // namespace
+
+TensorPlace compact_place(std::optional<numerics::Format> format, std::initializer_list<std::size_t> shape) {
   TensorPlace place;
   place.format = format;
   for (const std::size_t size : shape) place.shape.push_back(static_cast<std::int64_t>(size));
   return place;
 }
 
-std::vector<double> mask_bytes(const AttentionCase& a) {
-  std::vector<double> bytes;
-  bytes.reserve(a.mask.size());
-  for (std::size_t entry = 0; entry < a.mask.size(); ++entry) bytes.push_back(a.byte_of(entry));
-  return bytes;
+InputTensor mask_tensor(const AttentionCase& a) {
+  InputTensor mask{compact_place(std::nullopt, {a.shape.batch, a.mask_heads(), a.shape.queries, a.shape.keys}), {}};
+  mask.values.reserve(a.mask.size());
+  for (std::size_t entry = 0; entry < a.mask.size(); ++entry) mask.values.push_back(a.byte_of(entry));
+  return mask;
 }
 
-// What version 1 cannot say, and the roles of all inputs.
 void add_attributes(const AttentionCase& a, TensorCall& call) {
-  if (!a.needs_version_2()) return;
   const AttentionShape& s = a.shape;
   const AttentionAttributes& of = a.attributes;
-  call.op = SOFTCHECK_OP_ATTENTION;
-  call.roles = {Role::query, Role::key, Role::value};
-  if (!a.mask.empty()) call.roles.push_back(Role::mask);
   const auto plus_1 = [](const std::optional<std::size_t>& keys) {
     return keys ? static_cast<std::int64_t>(*keys) + 1 : 0;
   };
@@ -89,38 +86,47 @@ void add_attributes(const AttentionCase& a, TensorCall& call) {
     call.inputs.push_back({std::move(place), values});
     call.roles.push_back(role);
   };
-  add(Role::sinks, place_of(scalars_of(a.format), {s.heads()}), of.sinks);
-  add(Role::slopes, place_of(scalars_of(a.format), {s.heads()}), of.slopes);
-  add(Role::bias, place_of(a.format, {s.batch, a.bias_heads(), s.queries, s.keys}), of.bias);
+  add(Role::sinks, compact_place(scalars_of(a.format), {s.heads()}), of.sinks);
+  add(Role::slopes, compact_place(scalars_of(a.format), {s.heads()}), of.slopes);
+  add(Role::bias, compact_place(a.format, {s.batch, a.bias_heads(), s.queries, s.keys}), of.bias);
 }
 
-}  // namespace
+void lay_out(const AttentionCase& a, TensorCall& call) {
+  if (a.layout == 0) return;
+  Draw draw(a.layout);
+  constexpr std::size_t of_mask = 3, first_output = 4;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const bool is_mask = !call.inputs[i].place.format && call.inputs[i].place.integer_bits == 8;
+    const auto kind = is_mask       ? layout_kind(a.layout, of_mask)
+                      : i < of_mask ? layout_kind(a.layout, i)
+                                    : std::nullopt;
+    lay_out(draw, kind, call.inputs[i].place);
+  }
+  for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+    lay_out(draw, layout_kind(a.layout, first_output + i), call.outputs[i].place);
+  }
+}
 
 TensorCall attention_call(const AttentionCase& a, numerics::Format scalars) {
   const AttentionShape& s = a.shape;
   TensorCall call;
   call.scale = a.scale;
   call.causal = a.causal;
-  call.inputs.push_back({place_of(a.format, {s.batch, s.heads(), s.queries, s.dim}), a.queries});
-  call.inputs.push_back({place_of(a.format, {s.batch, s.kv_heads, s.keys, s.dim}), a.keys});
-  call.inputs.push_back({place_of(a.format, {s.batch, s.kv_heads, s.keys, s.value_dim}), a.values});
-  if (!a.mask.empty()) {
-    call.inputs.push_back({place_of(std::nullopt, {s.batch, a.mask_heads(), s.queries, s.keys}), mask_bytes(a)});
+  call.inputs.push_back({compact_place(a.format, {s.batch, s.heads(), s.queries, s.dim}), a.queries});
+  call.inputs.push_back({compact_place(a.format, {s.batch, s.kv_heads, s.keys, s.dim}), a.keys});
+  call.inputs.push_back({compact_place(a.format, {s.batch, s.kv_heads, s.keys, s.value_dim}), a.values});
+  if (!a.mask.empty()) call.inputs.push_back(mask_tensor(a));
+  if (a.needs_version_2()) {
+    call.op = SOFTCHECK_OP_ATTENTION;
+    call.roles = {Role::query, Role::key, Role::value};
+    if (!a.mask.empty()) call.roles.push_back(Role::mask);
+    add_attributes(a, call);
   }
-  add_attributes(a, call);
-  call.outputs.push_back({place_of(a.format, {s.batch, s.heads(), s.queries, s.value_dim}), std::nullopt});
+  call.outputs.push_back({compact_place(a.format, {s.batch, s.heads(), s.queries, s.value_dim}), std::nullopt});
   for (int i = 1; i < a.outputs; ++i) {
-    call.outputs.push_back({place_of(scalars, {s.batch, s.heads(), s.queries}), std::nullopt});
+    call.outputs.push_back({compact_place(scalars, {s.batch, s.heads(), s.queries}), std::nullopt});
   }
-  if (a.layout == 0) return call;
-  Draw draw(a.layout);
-  constexpr std::size_t first_output = 4;
-  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    lay_out(draw, i < first_output ? layout_kind(a.layout, i) : std::nullopt, call.inputs[i].place);
-  }
-  for (std::size_t i = 0; i < call.outputs.size(); ++i) {
-    lay_out(draw, layout_kind(a.layout, first_output + i), call.outputs[i].place);
-  }
+  lay_out(a, call);
   return call;
 }
 

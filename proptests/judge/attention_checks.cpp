@@ -77,6 +77,7 @@ Certificates AttentionTrial::after_others(const AttentionCase& attention) {
   AttentionCase swapped = attention;
   std::ranges::reverse(swapped.queries);
   std::ranges::reverse(swapped.values);
+  std::ranges::reverse(swapped.gradients);
   call_and_judge(swapped, " (queries and values backwards)", certificates);
   AttentionCase other = attention;
   other.mask.clear();
@@ -150,6 +151,7 @@ Certificates AttentionTrial::empty(const AttentionCase& attention) {
   if (which == 2) nothing.shape.batch = 0;
   const AttentionShape& s = nothing.shape;
   nothing.queries.resize(s.batch * s.heads() * s.queries * s.dim);
+  if (!nothing.gradients.empty()) nothing.gradients.resize(s.batch * s.heads() * s.queries * s.value_dim);
   nothing.keys.resize(s.batch * s.kv_heads * s.keys * s.dim);
   nothing.values.resize(s.batch * s.kv_heads * s.keys * s.value_dim);
   call_and_judge(nothing, "", certificates);
@@ -169,12 +171,11 @@ Certificates AttentionTrial::of_classes(const AttentionCase& attention) {
 Certificates AttentionTrial::with_a_nan(const AttentionCase& attention) {
   Certificates certificates;
   const PoisonedCase poisoned(attention);
-  TensorCall tensors = attention_call(poisoned.attention, task_.scalars);
+  TensorCall tensors = op().call(task_, poisoned.attention);
   tensors.inputs[poisoned.tensor].patterns = {{poisoned.element, poisoned.bits}};
   const Outputs got = call(poisoned.attention, std::move(tensors), poisoned.remark, certificates);
   if (got.empty()) return certificates;
-  const auto meets = [&](std::size_t b, std::size_t h, std::size_t i) { return poisoned.meets(b, h, i); };
-  certificates.push_back(are_nan(poisoned.attention, got, poisoned.remark, meets, poisoned.column));
+  certificates.push_back(are_nan(poisoned, got));
   judge(poisoned.attention, got, poisoned.remark, certificates,
         [&](std::size_t b, std::size_t h, std::size_t i) { return poisoned.leaves_alone(b, h, i); });
   if (attention.nan != 0) meet_nan(coverage_, attention.nan);
@@ -189,7 +190,7 @@ Certificates AttentionTrial::far_apart(const AttentionCase& attention) {
   if (s.batch < 2 && s.kv_heads < 2) return certificates;
   const std::string remark = " (batches or heads 2^30 to 2^32 elements apart)";
   try {
-    const Outputs got = call(two, proptests::far_apart(attention_call(two, task_.scalars)), remark, certificates);
+    const Outputs got = call(two, proptests::far_apart(op().call(task_, two)), remark, certificates);
     judge(two, got, remark, certificates);
   } catch (const std::system_error& error) {
     not_tried_.insert(std::string("indices beyond 2^31: ") + error.what());

@@ -33,50 +33,69 @@ Classes classes_of(const AttentionCase& a, std::size_t outputs) {
   return classes;
 }
 
-const AttentionDimension& dimension(Trait trait) { return attention_dimensions()[static_cast<std::size_t>(trait)]; }
+constexpr std::size_t first_output = static_cast<std::size_t>(Trait::layout) + 4;
 
-void meet(Coverage& coverage, Trait trait, std::size_t index) {
-  coverage.meet(dimension(trait).name, dimension(trait).classes[index]);
+// The dimension as the op has it; nothing where it has no such choice.
+std::optional<CoverageDimension> dimension(Op op, Trait trait) {
+  const auto index = static_cast<std::size_t>(trait);
+  const AttentionDimension& one = attention_dimensions()[index];
+  if (!op->all_outputs) return CoverageDimension{one.name, one.classes};
+  if (trait == Trait::outputs) return std::nullopt;
+  const bool of_output = index >= first_output && index < first_output + op->outputs.size();
+  return CoverageDimension{of_output ? "layout of " + std::string(op->outputs[index - first_output]) : one.name,
+                           one.classes};
+}
+
+void meet(Coverage& coverage, Op op, Trait trait, std::size_t index) {
+  if (const auto of = dimension(op, trait)) coverage.meet(of->name, of->classes[index]);
+}
+
+void excuse(Coverage& coverage, Op op, Trait trait, std::size_t index, const std::string& reason) {
+  if (const auto of = dimension(op, trait)) coverage.excuse(of->name, of->classes[index], reason);
 }
 
 }  // namespace
 
-Coverage attention_coverage() {
+Coverage attention_coverage(Op op) {
   std::vector<CoverageDimension> dimensions;
-  for (const AttentionDimension& one : attention_dimensions()) dimensions.push_back({one.name, one.classes});
+  for (std::size_t d = 0; d < attention_traits; ++d) {
+    if (auto of = dimension(op, static_cast<Trait>(d))) dimensions.push_back(std::move(*of));
+  }
   return Coverage(std::move(dimensions));
 }
 
-void meet_classes(Coverage& coverage, const AttentionCase& attention, std::size_t outputs) {
+void meet_classes(Coverage& coverage, Op op, const AttentionCase& attention, std::size_t outputs) {
   if (attention.shape.scores() == 0) return;  // of nothing
-  for (const auto& [trait, index] : classes_of(attention, outputs)) meet(coverage, trait, index);
+  for (const auto& [trait, index] : classes_of(attention, outputs)) meet(coverage, op, trait, index);
 }
 
 void meet_nan(Coverage& coverage, std::uint64_t nan) {
   const NanPlace place = NanPlace::of(nan);
-  meet(coverage, Trait::nan_tensor, static_cast<std::size_t>(place.tensor));
-  meet(coverage, Trait::nan_place, static_cast<std::size_t>(place.position));
-  meet(coverage, Trait::nan_bits, static_cast<std::size_t>(place.bits));
+  const auto met = [&](Trait trait, std::size_t index) {
+    const AttentionDimension& one = attention_dimensions()[static_cast<std::size_t>(trait)];
+    coverage.meet(one.name, one.classes[index]);
+  };
+  met(Trait::nan_tensor, static_cast<std::size_t>(place.tensor));
+  met(Trait::nan_place, static_cast<std::size_t>(place.position));
+  met(Trait::nan_bits, static_cast<std::size_t>(place.bits));
 }
 
-void excuse_refused(Coverage& coverage, const AttentionCase& attention) {
+void excuse_refused(Coverage& coverage, Op op, const AttentionCase& attention) {
   if (attention.shape.scores() == 0) return;
   for (const auto& [trait, index] : classes_of(attention, static_cast<std::size_t>(attention.outputs))) {
-    coverage.excuse(dimension(trait).name, dimension(trait).classes[index],
-                    "the kernel refused every call that had it");
+    excuse(coverage, op, trait, index, "the kernel refused every call that had it");
   }
 }
 
-void excuse_outputs(Coverage& coverage, std::size_t outputs) {
+void excuse_outputs(Coverage& coverage, Op op, std::size_t outputs) {
   constexpr const char* reason = "the kernel refused every call for so many outputs";
-  const AttentionDimension& counts = dimension(Trait::outputs);
-  coverage.excuse(counts.name, counts.classes[outputs - 1], reason);
-  const AttentionDimension& layouts =
-      dimension(static_cast<Trait>(static_cast<std::size_t>(Trait::layout) + 3 + outputs));
-  for (const std::string& kind : layouts.classes) coverage.excuse(layouts.name, kind, reason);
+  excuse(coverage, op, Trait::outputs, outputs - 1, reason);
+  for (std::size_t kind = 0; kind < attention_layouts; ++kind) {
+    excuse(coverage, op, static_cast<Trait>(first_output + outputs - 1), kind, reason);
+  }
 }
 
-void excuse_impossible(Coverage& coverage, const AttentionOptions& options, const AttentionBudget& budget) {
+void excuse_impossible(Coverage& coverage, Op op, const AttentionOptions& options, const AttentionBudget& budget) {
   ClassChoice choice(attention_traits);
   for (std::size_t d = 0; d < attention_traits; ++d) {
     const AttentionDimension& one = attention_dimensions()[d];
@@ -84,8 +103,8 @@ void excuse_impossible(Coverage& coverage, const AttentionOptions& options, cons
       choice[d] = c;
       const bool of_a_nan = d >= static_cast<std::size_t>(Trait::nan_tensor);
       if (is_possible(choice, options, budget) && !(of_a_nan && options.domain.finite)) continue;
-      coverage.excuse(one.name, one.classes[c],
-                      options.domain.everything() ? "larger than this effort draws" : "outside the domain");
+      excuse(coverage, op, static_cast<Trait>(d), c,
+             options.domain.everything() ? "larger than this effort draws" : "outside the domain");
     }
     choice[d].reset();
   }

@@ -8,6 +8,7 @@
 #include "numerics/decision.hpp"
 #include "numerics/special_values.hpp"
 #include "proptests/judge/attention_thresholds.hpp"
+#include "proptests/judge/claim_verdict.hpp"
 #include "proptests/judge/judged_row.hpp"
 #include "proptests/judge/query_oracles.hpp"
 
@@ -21,15 +22,6 @@ using Claim = AttentionClaim;
 using enum AttentionClaim;
 
 std::string_view claim_of(Op op, Claim claim) { return op->claims[static_cast<std::size_t>(claim)]; }
-
-// What long double tells.
-Decision decide(double got, const LongApproximation& exact, double threshold) {
-  const long double difference = std::fabs(static_cast<long double>(got) - exact.value);
-  const auto low = static_cast<double>(difference * (1 - 0x1p-40L)),
-             high = static_cast<double>(difference * (1 + 0x1p-40L));
-  if (high + exact.error <= threshold * (1 - 0x1p-40)) return Decision::proved;
-  return low - exact.error > threshold * (1 + 0x1p-40) ? Decision::violated : Decision::undecided;
-}
 
 // One query whose softmax exists.
 class QueryJudge {
@@ -61,46 +53,10 @@ class QueryJudge {
   }
 
  private:
-  struct Verdict {
-    Decision decision = Decision::proved;
-    bool overflow = false;  // rightly
-    bool close = false;     // decided by an enclosure
-    double share = 0;       // of the threshold that was used
-
-    bool worse_than(const Verdict& other) const {
-      return severity(decision) != severity(other.decision) ? severity(decision) > severity(other.decision)
-                                                            : share > other.share;
-    }
-  };
-
-  Verdict verdict_of(Claim claim, std::size_t column, const Judgeable& value, double got, const Contract& contract) {
-    if (std::isinf(got) && overflows_rightly(contract, got, value.exact.enclosure(), value.threshold)) {
-      return {Decision::proved, true, false, 0};
-    }
-    if (!std::isfinite(got)) return {Decision::violated, false, false, infinity};
-    const auto error = static_cast<double>(std::fabs(static_cast<long double>(got) - value.exact.value));
-    const double share = value.threshold > 0 ? error / value.threshold : error > 0 ? infinity : 0;
-    Decision decision = decide(got, value.exact, value.threshold);
-    const bool close = decision == Decision::undecided;
-    if (close) {
-      decision = escalate(
-          [&] { return less_equal(abs(Enclosure(got) - oracles_.value(claim, column)), Enclosure(value.threshold)); });
-    }
-    return {decision, false, close, share};
-  }
-
-  void report(Claim claim, std::optional<std::size_t> item, const Judgeable& value, double got, const Verdict& verdict,
-              const ErrorSums& errors) {
-    ValueFinding finding;
-    finding.claim = claim_of(task_.op, claim);
-    finding.item = item;
-    finding.got = got;
-    finding.threshold = value.threshold;
-    finding.expected = verdict.close ? oracles_.value(claim, item.value_or(0)) : value.exact.enclosure();
-    finding.decision = verdict.decision;
-    finding.by_identity = verdict.overflow;
-    finding.errors = errors;
-    verdicts_.findings.push_back(std::move(finding));
+  ClaimVerdict verdict_of(Claim claim, const Contract& contract) {
+    return {claim_of(task_.op, claim), contract,
+            [this, claim](std::optional<std::size_t> item) { return oracles_.value(claim, item.value_or(0)); },
+            verdicts_};
   }
 
   // A value that no threshold excuses.
@@ -117,50 +73,18 @@ class QueryJudge {
                                   reason});
   }
 
-  void refuse_infinite(Claim claim, std::optional<std::size_t> item, const Judgeable& value, double got,
-                       const Contract& contract) {
-    const auto found = infinite_value(claim_of(task_.op, claim), item, contract, got, value.exact.enclosure());
-    if (found) verdicts_.findings.push_back(*found);
-  }
-
   void judge_output(const AttentionThresholds& thresholds, std::span<const double> got) {
-    struct Worst {
-      std::size_t column;
-      Judgeable value;
-      Verdict verdict;
-    };
-    std::optional<Worst> worst;
-    ErrorSums errors;
-    for (std::size_t c = 0; c < got.size(); ++c) {
-      const Judgeable value = thresholds.column(c);
-      verdicts_.vacuity.add(task_.contract, value.magnitude, value.resolution, value.vacuous);
-      if (value.threshold == infinity) {
-        refuse_infinite(output, c, value, got[c], task_.contract);
-        continue;
-      }
-      count(errors, task_.contract.output, value, got[c], c);
-      const Verdict verdict = verdict_of(output, c, value, got[c], task_.contract);
-      if (!worst || verdict.worse_than(worst->verdict)) worst = Worst{c, value, verdict};
-    }
-    if (worst) report(output, worst->column, worst->value, got[worst->column], worst->verdict, errors);
+    ClaimVerdict verdict = verdict_of(output, task_.contract);
+    for (std::size_t c = 0; c < got.size(); ++c) verdict.add(c, thresholds.column(c), got[c]);
+    verdict.report();
   }
 
   void judge_scalar(Claim claim, const Judgeable& value, double got) {
     Contract contract = task_.contract;
     contract.output = task_.scalars;
-    verdicts_.vacuity.add(contract, value.magnitude, value.resolution, value.vacuous);
-    if (value.threshold == infinity) return refuse_infinite(claim, std::nullopt, value, got, contract);
-    ErrorSums errors;
-    count(errors, task_.scalars, value, got, 0);
-    report(claim, std::nullopt, value, got, verdict_of(claim, 0, value, got, contract), errors);
-  }
-
-  // What is left when terms cancel has no ulps worth telling.
-  static void count(ErrorSums& errors, Format format, const Judgeable& value, double got, std::size_t element) {
-    const auto exact = static_cast<double>(value.exact.value);
-    if (!(2 * std::fabs(exact) >= value.magnitude && std::fabs(exact) >= value.resolution)) return;
-    errors.add(format, exact, static_cast<double>(static_cast<long double>(got) - value.exact.value), element,
-               value.threshold);
+    ClaimVerdict verdict = verdict_of(claim, contract);
+    verdict.add(std::nullopt, value, got);
+    verdict.report();
   }
 
   const AttentionTask& task_;

@@ -10,7 +10,8 @@ namespace {
 NanPlace place_in(const AttentionCase& a) {
   if (a.nan != 0) return NanPlace::of(a.nan);
   const AttentionShape& s = a.shape;
-  return {static_cast<NanPlace::Tensor>(s.scores() % NanPlace::tensors),
+  const std::size_t tensors = NanPlace::tensors + (a.gradients.empty() ? 0 : 1);
+  return {static_cast<NanPlace::Tensor>(s.scores() % tensors),
           static_cast<NanPlace::Position>(s.keys % NanPlace::positions),
           static_cast<NanPlace::Bits>((s.queries + s.dim) % NanPlace::patterns)};
 }
@@ -21,7 +22,7 @@ PoisonedCase::PoisonedCase(const AttentionCase& original) : attention(original),
   const AttentionShape& s = attention.shape;
   batch_ = place.along(s.batch);
   const std::size_t kv = place.along(s.kv_heads), in_key = place.along(s.dim);
-  head_ = place.tensor == NanPlace::Tensor::query ? kv * s.group + place.along(s.group) : kv;
+  head_ = is_of_a_query() ? kv * s.group + place.along(s.group) : kv;
   query_ = place.along(s.queries);
   key_ = place.along(s.keys);
   bits = nan_bits(attention.format, place.bits);
@@ -35,6 +36,13 @@ PoisonedCase::PoisonedCase(const AttentionCase& original) : attention(original),
     element = key_row * s.dim + in_key;
     attention.keys[element] = numerics::nan;
     remark = " (a NaN in key " + std::to_string(key_) + ")";
+  } else if (place.tensor == NanPlace::Tensor::out_gradient) {
+    constexpr std::size_t of_inputs = 5;  // behind q, k, v, out and lse
+    tensor = of_inputs;
+    column = place.along(s.value_dim);
+    element = ((batch_ * s.heads() + head_) * s.queries + query_) * s.value_dim + *column;
+    attention.gradients[element] = numerics::nan;
+    remark = " (a NaN in dout " + std::to_string(query_) + ")";
   } else {
     // All weights alike, so that none is 0.
     std::ranges::fill(attention.queries, 0.0);
@@ -43,6 +51,10 @@ PoisonedCase::PoisonedCase(const AttentionCase& original) : attention(original),
     attention.values[element] = numerics::nan;
     remark = " (a NaN in value " + std::to_string(key_) + ")";
   }
+}
+
+bool PoisonedCase::is_of_a_query() const {
+  return place.tensor == NanPlace::Tensor::query || place.tensor == NanPlace::Tensor::out_gradient;
 }
 
 bool PoisonedCase::is_its_query(std::size_t b, std::size_t h, std::size_t i) const {
@@ -57,12 +69,12 @@ bool PoisonedCase::sees_a_key(std::size_t b, std::size_t h, std::size_t i) const
 }
 
 bool PoisonedCase::meets(std::size_t b, std::size_t h, std::size_t i) const {
-  if (place.tensor == NanPlace::Tensor::query) return is_its_query(b, h, i) && sees_a_key(b, h, i);
+  if (is_of_a_query()) return is_its_query(b, h, i) && sees_a_key(b, h, i);
   return b == batch_ && h / attention.shape.group == head_ && attention.sees(b, h, i, key_);
 }
 
 bool PoisonedCase::leaves_alone(std::size_t b, std::size_t h, std::size_t i) const {
-  return place.tensor == NanPlace::Tensor::query ? !is_its_query(b, h, i) : !meets(b, h, i);
+  return is_of_a_query() ? !is_its_query(b, h, i) : !meets(b, h, i);
 }
 
 }  // namespace softcheck::proptests

@@ -14,10 +14,10 @@ namespace softcheck::proptests {
 struct PoisonedCase {
   AttentionCase attention;
   NanPlace place;
-  std::size_t tensor = 0;   // q, k or v
+  std::size_t tensor = 0;   // which input of the call
   std::size_t element = 0;  // of it, row-major
   std::uint64_t bits = 0;
-  std::optional<std::size_t> column;  // the only one that becomes NaN: the NaN is in a value
+  std::optional<std::size_t> column;  // the NaN is in this one of a value, or of dout
   std::string remark;
 
   /// The NaN that attention.nan numbers; without a number, one that the lengths choose.
@@ -29,6 +29,7 @@ struct PoisonedCase {
   bool leaves_alone(std::size_t b, std::size_t h, std::size_t i) const;
 
  private:
+  bool is_of_a_query() const;
   bool is_its_query(std::size_t b, std::size_t h, std::size_t i) const;
   bool sees_a_key(std::size_t b, std::size_t h, std::size_t i) const;
 

@@ -15,6 +15,8 @@ AttentionOptions cases_for(const KernelSubject& subject) {
   AttentionOptions cases;
   cases.format = subject.contract.input;
   cases.domain = subject.domain;
+  cases.gradients = std::ranges::any_of(subject.op->inputs,
+                                        [](const OpInput& input) { return input.role == Role::out_gradient; });
   // What scores err by, beta's error multiplies.
   const double more = subject.op->adaptive ? 8 : 1;
   const numerics::Contract& contract = subject.contract;
@@ -42,8 +44,10 @@ struct CoveringSize {
   std::size_t times = 1;            // that every choice is drawn
 };
 
-CoveringSize covering_size(Effort effort) {
-  const AttentionBudget full;
+CoveringSize covering_size(Effort effort, bool gradients) {
+  AttentionBudget full;
+  // A gradient has thresholds for every key, too, of sums over all queries, and a forward pass before its call.
+  if (gradients) full = {full.work / 8, full.numbers / 8, full.judged / 8};
   switch (effort) {
     case Effort::quick:
       return {{full.work / 8, full.numbers / 2, full.judged / 4}, 2, 1};
@@ -77,9 +81,13 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   std::vector<std::string> all = calls;
   for (const std::string& claim : value_claims(subject.op)) all.push_back(claim);
   const auto with = [](std::vector<std::string> claims, const std::vector<std::string>& more, bool wanted = true) {
-    if (wanted) claims.insert(claims.end(), more.begin(), more.end());
+    for (const std::string& claim : more) {
+      if (wanted && std::ranges::find(claims, claim) == claims.end()) claims.push_back(claim);
+    }
     return claims;
   };
+  // In any call there may be a key that no query sees.
+  all = with(all, {"kernel.masked_row"}, cases.gradients);
 
   using Check = Certificates (AttentionTrial::*)(const AttentionCase&);
   std::vector<KernelProperty> properties;
@@ -120,7 +128,7 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   if (!domain.finite) {
     add("ANanReachesWhoeverMeetsIt", with(all, {"kernel.nan_row"}), plain, &AttentionTrial::with_a_nan);
   }
-  const CoveringSize size = covering_size(options.effort);
+  const CoveringSize size = covering_size(options.effort, cases.gradients);
   AttentionOptions covering = cases;
   covering.blind_queries = true;
   std::vector<ClassChoice> choices = attention_choices(covering, size.budget, options.run.seed, size.each);
@@ -161,7 +169,8 @@ void require_replayable_attention(const KernelSubject& subject, std::string_view
   AttentionOptions options = cases_for(subject);
   options.blind_queries = true;
   if (!admits(options, attention)) {
-    throw std::invalid_argument("need lengths from 1 on, a finite scale, and a case inside the domain");
+    throw std::invalid_argument(
+        "need lengths from 1 on, a finite scale, dout for a gradient alone, and a case inside the domain");
   }
 }
 

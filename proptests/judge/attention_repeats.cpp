@@ -57,11 +57,15 @@ bool RepeatedRows::same_results(std::size_t row, std::size_t other) const {
   return true;
 }
 
-bool RepeatedRows::repeats(std::size_t b, std::size_t h, std::size_t i) {
-  if (attention_.needs_version_2()) return false;  // a row's attributes are part of its question
+std::size_t RepeatedRows::first_like(std::size_t b, std::size_t h, std::size_t i) {
   const std::size_t row = row_number(attention_.shape, b, h, i);
-  const auto [first, is_new] = asked_.try_emplace(question_of(b, h, i), row);
-  return !is_new && same_results(row, first->second);
+  if (attention_.needs_version_2()) return row;  // a row's attributes are part of its question
+  return asked_.try_emplace(question_of(b, h, i), row).first->second;
+}
+
+bool RepeatedRows::repeats(std::size_t b, std::size_t h, std::size_t i) {
+  const std::size_t row = row_number(attention_.shape, b, h, i), first = first_like(b, h, i);
+  return first != row && same_results(row, first);
 }
 
 std::vector<bool> judged_queries(const AttentionCase& attention) {

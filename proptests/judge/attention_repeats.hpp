@@ -18,6 +18,8 @@ class RepeatedRows {
 
   /// Does the row repeat one of an earlier call of this function? If not, the caller judges it.
   bool repeats(std::size_t b, std::size_t h, std::size_t i);
+  /// The first row of this function's or that function's calls that asks the same; the row itself if none did.
+  std::size_t first_like(std::size_t b, std::size_t h, std::size_t i);
 
  private:
   std::string question_of(std::size_t b, std::size_t h, std::size_t i) const;

@@ -9,7 +9,16 @@ std::size_t row_number(const AttentionShape& s, std::size_t b, std::size_t h, st
   return (b * s.heads() + h) * s.queries + i;
 }
 
+std::size_t key_number(const AttentionShape& s, std::size_t b, std::size_t kv, std::size_t j) {
+  return s.batch * s.heads() * s.queries + (b * s.kv_heads + kv) * s.keys + j;
+}
+
 std::string place_of(const AttentionShape& s, std::size_t row) {
+  if (const std::size_t queries = s.batch * s.heads() * s.queries; row >= queries) {
+    const std::size_t j = (row - queries) % s.keys, head = (row - queries) / s.keys;
+    return " at batch=" + std::to_string(head / s.kv_heads) + " key head=" + std::to_string(head % s.kv_heads) +
+           " key=" + std::to_string(j);
+  }
   const std::size_t i = row % s.queries, h = row / s.queries % s.heads(), b = row / s.queries / s.heads();
   return " at batch=" + std::to_string(b) + " head=" + std::to_string(h) + " query=" + std::to_string(i);
 }
@@ -72,6 +81,9 @@ AttentionCase part_of(const AttentionCase& a, std::size_t b, std::size_t h, std:
   part.queries = cut(a.queries, row_number(s, b, h, first) * s.dim, part.shape.queries * s.dim);
   part.keys = cut(a.keys, head * s.dim, keys * s.dim);
   part.values = cut(a.values, head * s.value_dim, keys * s.value_dim);
+  if (!a.gradients.empty()) {
+    part.gradients = cut(a.gradients, row_number(s, b, h, first) * s.value_dim, part.shape.queries * s.value_dim);
+  }
   AttentionAttributes& of = part.attributes;
   if (!of.sinks.empty()) of.sinks = {a.attributes.sinks[h]};
   if (!of.slopes.empty()) of.slopes = {a.attributes.slopes[h]};

@@ -28,18 +28,6 @@ std::uint64_t possible_records(const VisibleKeys& keys, bool backwards) {
   return count;
 }
 
-std::uint64_t rescalings_of(const Contract& contract, const VisibleKeys& keys, std::size_t n) {
-  // A sink may be the first item of a kernel that then goes on with the first key.
-  const std::uint64_t records =
-      std::max(possible_records(keys, false), possible_records(keys, true)) + (keys.sink ? 1 : 0);
-  if (contract.summation.kind == Summation::Kind::sequential) return records;
-  const bool exact = std::ranges::all_of(keys.score_errors, [](const UpperBound& e) { return upper(e) == 0; });
-  if (!exact) return std::min<std::uint64_t>(summation_height(contract, n), keys.items.size() - 1);
-  std::vector<double> scores;
-  for (const LongApproximation& score : keys.scores) scores.push_back(static_cast<double>(score.value));
-  return rescaling_count(contract, scores);
-}
-
 // An enclosure as a number and its error; a few units of long double wider.
 LongApproximation approximation_of(const Enclosure& x) {
   const double high = x.midpoint();
@@ -71,6 +59,18 @@ ScoreTerms terms_of(const AttentionRow& row, std::size_t j) {
 }
 
 }  // namespace
+
+std::uint64_t rescalings_of(const Contract& contract, const VisibleKeys& keys, std::size_t n) {
+  // A sink may be the first item of a kernel that then goes on with the first key.
+  const std::uint64_t records =
+      std::max(possible_records(keys, false), possible_records(keys, true)) + (keys.sink ? 1 : 0);
+  if (contract.summation.kind == Summation::Kind::sequential) return records;
+  const bool exact = std::ranges::all_of(keys.score_errors, [](const UpperBound& e) { return upper(e) == 0; });
+  if (!exact) return std::min<std::uint64_t>(summation_height(contract, n), keys.items.size() - 1);
+  std::vector<double> scores;
+  for (const LongApproximation& score : keys.scores) scores.push_back(static_cast<double>(score.value));
+  return rescaling_count(contract, scores);
+}
 
 EntropyDefinition definition_of(const Contract& contract) {
   return contract.entropy == EntropyForm::paper ? EntropyDefinition::paper : EntropyDefinition::exact;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "numerics/special_values.hpp"
 #include "proptests/judge/attention_judge.hpp"
 #include "proptests/judge/attention_softmax.hpp"
+#include "proptests/judge/claim_verdict.hpp"
 
 namespace softcheck::proptests {
 
@@ -32,16 +34,8 @@ struct VisibleKeys {
   void add_sink(const numerics::Contract& contract, const AttentionRow& row);
 };
 
-/// A value and its threshold.
-struct Judgeable {
-  LongApproximation exact;
-  double threshold = 0;  // absolute; infinite where nothing is promised
-  // For vacuity: the size that the threshold is held against, below which size no kernel has any accuracy, and whether
-  // the threshold without grants is as wide.
-  double magnitude = 0;
-  double resolution = 0;
-  bool vacuous = false;
-};
+/// How often a running maximum may grow over n items of which these are visible.
+std::uint64_t rescalings_of(const numerics::Contract& contract, const VisibleKeys& keys, std::size_t n);
 
 /// Exact values and thresholds of one query: B9, with B10 for adaptive attention.
 class AttentionThresholds {

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "proptests/judge/attention_call.hpp"
-#include "proptests/judge/attention_repeats.hpp"
 #include "proptests/judge/attention_rows.hpp"
 #include "proptests/judge/row_call.hpp"
 
@@ -13,7 +11,10 @@ namespace softcheck::proptests {
 namespace {
 
 std::string kind_of(const AttentionCase& a) {
-  std::string kind = a.outputs == 1 ? "for out" : a.outputs == 2 ? "for out and lse" : "for out, lse and entropy";
+  std::string kind = !a.gradients.empty() ? "for the gradients"
+                     : a.outputs == 1     ? "for out"
+                     : a.outputs == 2     ? "for out and lse"
+                                          : "for out, lse and entropy";
   if (a.shape.queries == 0 || a.shape.keys == 0 || a.shape.batch == 0) return kind + " of nothing";
   if (!a.mask.empty()) kind += ", with a mask";
   if (a.causal) kind += ", causal";
@@ -31,7 +32,8 @@ std::string kind_of(const AttentionCase& a) {
 }  // namespace
 
 AttentionTrial::AttentionTrial(const KernelSubject& subject, const KernelLimits& limits)
-    : required_(subject.required), domain_(subject.domain), kernel_(subject.source, limits, subject.exempt) {
+    : required_(subject.required), domain_(subject.domain), kernel_(subject.source, limits, subject.exempt),
+      coverage_(attention_coverage(subject.op)) {
   task_.op = subject.op;
   task_.contract = subject.contract;
   task_.contract.output = subject.contract.input;
@@ -69,7 +71,7 @@ bool AttentionTrial::is_in_domain(const AttentionCase& attention, const TensorCa
 
 void AttentionTrial::log_answer(const AttentionCase& attention, const TensorCall& tensors, bool refused) {
   // With one output more it may be refused for that alone.
-  if (refused && tensors.outputs.size() > 1) return;
+  if (refused && tensors.outputs.size() > fewest_outputs()) return;
   CallTraits traits = traits_of_call(attention, tensors);
   traits.alignment = alignment_of(tensors);
   refusals_.add(std::move(traits), refused);
@@ -77,6 +79,7 @@ void AttentionTrial::log_answer(const AttentionCase& attention, const TensorCall
 
 void AttentionTrial::count_answer(std::size_t outputs, bool refused) {
   ++(refused ? refused_ : accepted_)[outputs];
+  if (task_.op->all_outputs) return;
   for (const auto& [least, what] : {std::pair{2, "log-sum-exps"}, std::pair{3, "entropies"}}) {
     const std::string text = std::string(what) + ": the kernel refuses to return them";
     const std::string claim = proptests::value_claims(task_.op)[static_cast<std::size_t>(least) - 1];
@@ -91,7 +94,7 @@ void AttentionTrial::count_answer(std::size_t outputs, bool refused) {
 bool AttentionTrial::is_not_offered(const std::string& claim) const {
   const std::vector<std::string> claims = proptests::value_claims(task_.op);
   const auto found = std::ranges::find(claims, claim);
-  if (found == claims.end() || found == claims.begin()) return false;
+  if (task_.op->all_outputs || found == claims.end() || found == claims.begin()) return false;
   std::size_t accepted = 0, refused = 0;
   for (auto outputs = static_cast<std::size_t>(found - claims.begin()) + 1; outputs <= most_outputs; ++outputs) {
     accepted += accepted_[outputs];
@@ -122,14 +125,14 @@ auto AttentionTrial::call(const AttentionCase& attention, TensorCall tensors, co
     return got;
   }
   if (kernel_.timed_out()) return {};
-  if (tensors.outputs.size() > 1) {
-    if (refused) excuse_outputs(coverage_, tensors.outputs.size());
+  if (tensors.outputs.size() > fewest_outputs()) {
+    if (refused) excuse_outputs(coverage_, task_.op, tensors.outputs.size());
     AttentionCase fewer = attention;
     --fewer.outputs;
     tensors.outputs.pop_back();
     return call(fewer, std::move(tensors), remark, certificates);
   }
-  if (refused) excuse_refused(coverage_, attention);
+  if (refused) excuse_refused(coverage_, task_.op, attention);
   if (refused && limited)
     certificates.push_back(observed("kernel.accepts", asked_of(attention, remark + " (refused)"), 1));
   return {};
@@ -137,24 +140,15 @@ auto AttentionTrial::call(const AttentionCase& attention, TensorCall tensors, co
 
 auto AttentionTrial::call(const AttentionCase& attention, const std::string& remark, Certificates& certificates)
     -> Outputs {
-  return call(attention, attention_call(attention, task_.scalars), remark, certificates);
+  return call(attention, op().call(task_, attention), remark, certificates);
 }
 
 void AttentionTrial::judge(const AttentionCase& attention, const Outputs& got, const std::string& remark,
-                           Certificates& certificates, const Rows& chosen) {
+                           Certificates& certificates, const Queries& chosen) {
   if (got.empty()) return;
-  if (!chosen) meet_classes(coverage_, attention, got.size());
+  if (!chosen) meet_classes(coverage_, task_.op, attention, got.size());
   WorstFindings worst;
-  RepeatedRows repeated(attention, got);
-  const std::vector<bool> judged = judged_queries(attention);
-  each_row(attention.shape, [&](std::size_t b, std::size_t h, std::size_t i) {
-    if ((chosen && !chosen(b, h, i)) || !judged[i]) return;
-    if (repeated.repeats(b, h, i)) {
-      ++judged_rows_;
-      return;
-    }
-    const std::size_t row = row_number(attention.shape, b, h, i);
-    RowVerdicts verdicts = judge_attention(task_, row_of(attention, b, h, i), values_of(attention, got, row));
+  op().judge(task_, attention, got, chosen, [&](std::size_t row, RowVerdicts verdicts) {
     vacuity_ += verdicts.vacuity;
     ++judged_rows_;
     for (ValueFinding& finding : verdicts.findings) {
@@ -164,9 +158,9 @@ void AttentionTrial::judge(const AttentionCase& attention, const Outputs& got, c
   });
   const numerics::PrecisionScope precision(113);
   for (const auto& [claim, of] : worst.by_claim()) {
-    const bool is_output = claim.ends_with(".output");
+    const bool is_scalar = claim.ends_with(".lse") || claim.ends_with(".entropy");
     certificates.push_back(certificate_of(of.finding, asked_of(attention, remark, of.row),
-                                          is_output ? task_.contract.output : task_.scalars));
+                                          is_scalar ? task_.scalars : task_.contract.output));
   }
 }
 
@@ -175,27 +169,14 @@ void AttentionTrial::call_and_judge(const AttentionCase& attention, const std::s
   judge(attention, call(attention, remark, certificates), remark, certificates);
 }
 
-numerics::Certificate AttentionTrial::are_nan(const AttentionCase& attention, const Outputs& got,
-                                              const std::string& remark, const Rows& chosen,
-                                              std::optional<std::size_t> column) const {
+numerics::Certificate AttentionTrial::are_nan(const PoisonedCase& poisoned, const Outputs& got) const {
   KernelEvidence evidence;
-  evidence.asked = asked_of(attention, remark);
+  evidence.asked = asked_of(poisoned.attention, poisoned.remark);
   std::size_t numbers = 0;
-  each_row(attention.shape, [&](std::size_t b, std::size_t h, std::size_t i) {
-    if (!chosen(b, h, i)) return;
-    const std::size_t row = row_number(attention.shape, b, h, i);
-    const auto look_at = [&](double value, std::optional<std::size_t> item, numerics::Format format) {
-      if (std::isnan(value) || ++numbers > 1) return;
-      evidence.asked = asked_of(attention, remark, row);
-      evidence.value = ShownValue{item, std::nullopt, "NaN", value, std::nullopt, format};
-    };
-    const AttentionValues values = values_of(attention, got, row);
-    for (std::size_t k = 0; k < values.out.size(); ++k) {
-      if (!column || k == *column) look_at(values.out[k], k, task_.contract.output);
-    }
-    if (column) return;
-    if (values.lse) look_at(*values.lse, std::nullopt, task_.scalars);
-    if (values.entropy) look_at(*values.entropy, std::nullopt, task_.scalars);
+  op().reached(task_, poisoned, got, [&](const AttentionOp::Reached& one) {
+    if (std::isnan(one.value) || ++numbers > 1) return;
+    evidence.asked = asked_of(poisoned.attention, poisoned.remark, one.row);
+    evidence.value = ShownValue{one.item, std::nullopt, "NaN", one.value, std::nullopt, one.format};
   });
   return observed("kernel.nan_row", std::move(evidence), numbers);
 }
@@ -209,13 +190,10 @@ void AttentionTrial::compare_alone(const AttentionCase& attention, const Outputs
   const AttentionCase& alone = *query;
   const Outputs single = call(alone, " (one query alone)", certificates);
   if (single.empty()) return;
-  std::vector<double> among, by_itself;
-  for (std::size_t k = 0; k < single.size(); ++k) {
-    const std::size_t size = k == 0 ? s.value_dim : 1;
-    const auto first = got[k].begin() + static_cast<std::ptrdiff_t>(last * size);
-    among.insert(among.end(), first, first + static_cast<std::ptrdiff_t>(size));
-    by_itself.insert(by_itself.end(), single[k].begin(), single[k].end());
-  }
+  // The outputs that a call of one query has: it may have been refused with as many as the first.
+  const Outputs same_outputs(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(single.size()));
+  const std::vector<double> among = op().results_of_query(attention, same_outputs, last),
+                            by_itself = op().results_of_query(alone, single, 0);
   if (!same_bits(among, by_itself)) judge(alone, single, " (one query alone)", certificates);
   kernel_.compare(among, by_itself, required_.batch_invariant, "kernel.batch_invariant",
                   "a query's bits depend on its layout or its neighbours", asked_of(attention, "", last), certificates);

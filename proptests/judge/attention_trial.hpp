@@ -14,6 +14,7 @@
 #include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 #include "proptests/judge/kernel_properties.hpp"
+#include "proptests/judge/ops/attention_op.hpp"
 #include "proptests/judge/refusals.hpp"
 #include "proptests/judge/value_tally.hpp"
 #include "proptests/judge/watched_kernel.hpp"
@@ -68,15 +69,14 @@ class AttentionTrial {
   const Coverage& coverage() const { return coverage_; }
   /// Classes that no case of the options can have get a reason.
   void excuse_classes(const AttentionOptions& options, const AttentionBudget& budget) {
-    excuse_impossible(coverage_, options, budget);
+    excuse_impossible(coverage_, task_.op, options, budget);
   }
   /// The checks that this machine did not allow, as "what: why".
   const std::set<std::string>& not_tried() const { return not_tried_; }
 
  private:
-  using Outputs = std::vector<std::vector<double>>;  // out, lse, entropy; none unless the call was done
-  /// Batch, head and query of a row, which is the same as their number.
-  using Rows = std::function<bool(std::size_t b, std::size_t h, std::size_t i)>;
+  using Outputs = AttentionOp::Outputs;  // none unless the call was done
+  using Queries = AttentionOp::Queries;
 
   /// Where the kernel refuses, with one output less, and again: it may have no entropy, or no lse. In a domain a
   /// refusal of out alone is a finding, and no call is made outside it.
@@ -87,13 +87,15 @@ class AttentionTrial {
   /// Notes what of the call a domain speaks of, and whether it was refused.
   void log_answer(const AttentionCase& attention, const TensorCall& tensors, bool refused);
   void count_answer(std::size_t outputs, bool refused);
-  /// A certificate of each claim on the values of the rows chosen: of the one that used most of its threshold.
+  const AttentionOp& op() const { return task_.op.attention_op(); }
+  /// The fewest that a call of the op asks for.
+  std::size_t fewest_outputs() const { return task_.op->all_outputs ? task_.op->outputs.size() : 1; }
+  /// A certificate of each claim on the values of the queries chosen: of the one that used most of its threshold.
   void judge(const AttentionCase& attention, const Outputs& got, const std::string& remark, Certificates& certificates,
-             const Rows& chosen = {});
+             const Queries& chosen = {});
   void call_and_judge(const AttentionCase& attention, const std::string& remark, Certificates& certificates);
-  /// Are the values of the rows chosen NaN, all of a row, or one column of its output? Shows the first that is not.
-  numerics::Certificate are_nan(const AttentionCase& attention, const Outputs& got, const std::string& remark,
-                                const Rows& chosen, std::optional<std::size_t> column) const;
+  /// Are the results NaN that a NaN must have reached? Shows the first that is not.
+  numerics::Certificate are_nan(const PoisonedCase& poisoned, const Outputs& got) const;
   void compare_alone(const AttentionCase& attention, const Outputs& got, std::size_t b, std::size_t h,
                      Certificates& certificates);
 
@@ -106,7 +108,7 @@ class AttentionTrial {
   ErrorTally tally_;
   std::set<std::string> not_tried_;
   RefusalLog refusals_;
-  Coverage coverage_ = attention_coverage();
+  Coverage coverage_;
   std::array<std::size_t, most_outputs + 1> accepted_{}, refused_{};  // calls, by the number of outputs
 };
 

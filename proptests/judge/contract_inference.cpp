@@ -1,5 +1,6 @@
 #include "proptests/judge/contract_inference.hpp"
 
+#include <stdexcept>
 #include <utility>
 
 #include "proptests/judge/kernel_report.hpp"
@@ -70,6 +71,10 @@ std::vector<ReportRow> rows_of(const Inference& inference) {
 }
 
 Inference infer_contract(const KernelSubject& subject, const JudgeOptions& options) {
+  if (subject.op->answers.none) {
+    throw std::invalid_argument("--infer: need an op that it has questions for, got " +
+                                std::string(to_string(subject.op)) + ": name its contract");
+  }
   ContractSearch search(subject, interruptible(options));
   Inference result;
   result.subject = subject;

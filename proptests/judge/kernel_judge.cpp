@@ -183,8 +183,11 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 Domain domain_of(std::string_view words, Op op) {
   Domain domain = parse_domain(words, op->attention);
-  if (!domain.has_attributes() || op == Op::attention) return domain;
-  throw std::invalid_argument("domain: window, softcap, sinks, alibi, bias and causal= need --op attention, got " +
+  const bool terms = domain.softcap || domain.sinks || domain.alibi || domain.bias;
+  if (!domain.has_attributes() || op->attributes == TakenAttributes::all) return domain;
+  if (op->attributes == TakenAttributes::places && !terms) return domain;
+  throw std::invalid_argument("domain: softcap, sinks, alibi and bias need --op attention, window and causal= that or "
+                              "--op attention_backward, got " +
                               std::string(to_string(op)));
 }
 

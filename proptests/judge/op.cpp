@@ -24,6 +24,7 @@ const std::vector<Op>& list() {
       Op::topk_softmax,            //
       Op::attention,               //
       Op::adaptive_attention,      //
+      Op::attention_backward,      //
   };
   return ops;
 }
@@ -50,6 +51,12 @@ std::vector<Op> logits_ops() {
 const RowOp& Op::rows() const {
   if (const RowOp* op = definition_->rows()) return *op;
   throw std::logic_error("Op::rows: need an op of rows, got " + std::string(definition_->traits.name));
+}
+
+const AttentionOp& Op::attention_op() const {
+  if (const AttentionOp* op = definition_->attention()) return *op;
+  throw std::logic_error("Op::attention_op: need an op of queries, keys and values, got " +
+                         std::string(definition_->traits.name));
 }
 
 std::size_t values_of_row(const OpTraits& op, std::size_t n, std::size_t width) {

@@ -12,6 +12,7 @@
 namespace softcheck::proptests {
 
 class RowOp;
+class AttentionOp;
 
 /// What a tensor of a call is to its op: the ABI's softcheck_role (kernels/abi/softcheck_kernel.h).
 enum class Role : std::uint32_t {
@@ -69,6 +70,10 @@ struct Attributes {
 /// The name of a tensor in this role: "logits", "q".
 std::string_view to_string(Role role);
 
+/// Which of attention's attributes an op has: windows and alignment say which keys a query sees, the others what its
+/// scores are.
+enum class TakenAttributes { none, places, all };
+
 /// What of a contract an op's results can tell (--infer).
 struct ContractAnswers {
   /// Words that the op's arithmetic has beside acc, exp, sum and subnormal, for the search to try.
@@ -79,6 +84,7 @@ struct ContractAnswers {
   bool dear = false;              // elements are enclosed one by one: few rows are asked
   bool at_the_logits = false;     // results are as large as the logits, and rounded there
   bool masked_rows = true;        // masked= says what a row with nothing visible becomes
+  bool none = false;              // there are no probes for it
 };
 
 /// What is fixed of an op.
@@ -90,6 +96,8 @@ struct OpTraits {
   std::span<const OutputElement> elements = {};  // of outputs; empty: all are numbers
   std::span<const std::string_view> claims;      // on values, the first output's first
   bool attention = false;                        // of queries, keys and values; else of rows
+  TakenAttributes attributes = TakenAttributes::none;
+  bool all_outputs = false;        // a call of attention asks for all of them, else for the first ones
   bool one_value_per_row = false;                // not one for each element
   bool has_theta = true;
   bool adaptive = false;  // beta follows from the entropy (Appendix G)
@@ -120,6 +128,8 @@ class OpDefinition {
 
   /// Nothing unless the op is one of rows.
   virtual const RowOp* rows() const { return nullptr; }
+  /// Nothing unless it is one of queries, keys and values.
+  virtual const AttentionOp* attention() const { return nullptr; }
 
   OpDefinition(const OpDefinition&) = delete;
   OpDefinition& operator=(const OpDefinition&) = delete;
@@ -133,13 +143,16 @@ class OpDefinition {
 class Op {
  public:
   static const Op softmax, log_softmax, logsumexp, entropy, adaptive_softmax, attention, adaptive_attention,
-      softmax_backward, log_softmax_backward, cross_entropy, cross_entropy_backward, merge_states, topk_softmax;
+      softmax_backward, log_softmax_backward, cross_entropy, cross_entropy_backward, merge_states, topk_softmax,
+      attention_backward;
 
   constexpr Op(const OpDefinition& definition) : definition_(&definition) {}  // NOLINT(google-explicit-constructor)
 
   const OpTraits* operator->() const { return &definition_->traits; }
   /// throws   std::logic_error unless the op is one of rows
   const RowOp& rows() const;
+  /// throws   std::logic_error unless it is one of queries, keys and values
+  const AttentionOp& attention_op() const;
 
   friend bool operator==(Op a, Op b) { return a.definition_ == b.definition_; }
 

@@ -12,6 +12,7 @@ import numpy as np
 from . import _arrays, _library
 from ._function import (
     ATTENTION_ATTRIBUTES,
+    ATTENTION_GRADIENT_OPS,
     ATTENTION_OPS,
     ATTENTION_WORDS,
     ATTRIBUTES,
@@ -92,7 +93,11 @@ def _adapter(
         taken.setdefault("out", "out")
     if "out" in taken and library not in ("numpy", "torch"):
         raise UsageError(f"out: need arrays over the judge's memory, numpy or torch, got {library}")
-    return Adapter(function, op, library, taken, 2 if op in (*MERGE_OPS, *TOPK_OPS) else outputs, tuple(refuses), device)
+    if op in (*MERGE_OPS, *TOPK_OPS):
+        outputs = 2
+    if op in ATTENTION_GRADIENT_OPS:
+        outputs = 3
+    return Adapter(function, op, library, taken, outputs, tuple(refuses), device)
 
 
 def _domain(adapter: Adapter, domain: str | None, strides: bool) -> str:
@@ -266,6 +271,10 @@ def _warm_up(adapter: Adapter, dtype: str) -> None:
         inputs[1] = (np.zeros(4, np.int64), "i64")
         inputs[2:] = [(np.ones(4, kind), dtype) for _ in inputs[2:]]
     results = [(output, dtype)]
+    if adapter.op in ATTENTION_GRADIENT_OPS:
+        wide = "f64" if dtype == "f64" else "f32"
+        inputs[4] = (np.zeros(shapes[0][:-1], _arrays.bits_dtype(wide)), wide)
+        results = [(np.zeros(shapes[0], kind), dtype) for _ in range(3)]
     if adapter.op in MERGE_OPS:  # two parts of four rows
         wide = "f64" if dtype == "f64" else "f32"
         inputs = [(np.zeros((2, 4, 16), kind), dtype), (np.zeros((2, 4), _arrays.bits_dtype(wide)), wide)]
@@ -318,11 +327,13 @@ def check(
                 parts' out (parts, rows, dim) and lse (parts, rows), to out (rows, dim) and lse (rows); for topk_softmax
                 (rows, n) logits, to weights (rows, k), float64 for float64 logits and else float32, and ids (rows, k),
                 int32 or int64; for attention
-                q, k, v of (batch, heads, length, dim). It returns an array of the same dtype, or with out=True fills
+                q, k, v of (batch, heads, length, dim); for attention_backward q, k, v, what the forward pass returned, out
+                like q with v's dim and lse (batch, heads, queries), float32 (float64 for float64), and the loss's
+                gradient by out, to the three gradients by q, k and v. It returns an array of the same dtype, or with out=True fills
                 the one that it is given as out. Or "LIB:SYMBOL" of a C plug-in.
     op          "softmax", "log_softmax", "logsumexp", "entropy", "adaptive_softmax", "softmax_backward",
                 "log_softmax_backward", "cross_entropy", "cross_entropy_backward", "merge_states", "topk_softmax",
-                "attention", "adaptive_attention"
+                "attention", "adaptive_attention", "attention_backward"
     dtype       of the arrays: "float64", "float32", "float16", "bfloat16", or a library's own
     contract    what the kernel promises of its arithmetic: "acc=f32 exp=2ulp sum=tree masked=zero"
     domain      the calls that it is made for: "n=16k n<=8192"; inside it is judged fully. theta=1, nomask and the like
@@ -342,7 +353,7 @@ def check(
                 own that a query sees, -1 for all), softcap (0: none), sinks and alibi_slopes ((heads) or None), bias
                 ((batch, heads or 1, queries, keys) or None) and causal_top_left, the function takes, as names or as
                 {"mask": "attn_mask"}; by default those that its signature has
-    outputs     arrays that it returns: attention's lse and entropy follow out; two of merge_states and topk_softmax
+    outputs     arrays that it returns: attention's lse and entropy follow out; two of merge_states and topk_softmax, three of attention_backward
     strides     whether views with strides are tried; else all arrays are compact
     refuses     exceptions by which it refuses a call; any other is a crash
     shapes      "few": at most 40 shapes in all, for a function that is compiled anew for each; lengths that the domain

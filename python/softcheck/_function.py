@@ -21,6 +21,7 @@ _LOSS = ("logits", "labels")
 _LOSS_GRADIENT = ("logits", "labels", "upstream")
 _PARTS = ("out", "lse")
 _ATTENTION = ("q", "k", "v")
+_ATTENTION_GRADIENT = (*_ATTENTION, "out", "lse", "out_gradient")
 INPUTS = {
     "softmax": _LOGITS,
     "log_softmax": _LOGITS,
@@ -35,16 +36,19 @@ INPUTS = {
     "topk_softmax": _LOGITS,
     "attention": _ATTENTION,
     "adaptive_attention": _ATTENTION,
+    "attention_backward": _ATTENTION_GRADIENT,
 }
 """The arrays that a function of each op gets, in this order."""
 
 OPS = tuple(INPUTS)
-ATTENTION_OPS = tuple(op for op in OPS if INPUTS[op] == _ATTENTION)
+ATTENTION_OPS = tuple(op for op in OPS if INPUTS[op][0:3] == _ATTENTION)
 ROW_OPS = tuple(op for op in OPS if op not in ATTENTION_OPS)
 GRADIENT_OPS = tuple(op for op in OPS if INPUTS[op] == _GRADIENT)
 LOSS_OPS = tuple(op for op in OPS if INPUTS[op][0:2] == _LOSS)
 MERGE_OPS = tuple(op for op in OPS if INPUTS[op] == _PARTS)
 """Ops that return an array of vectors and one of log-sum-exps."""
+ATTENTION_GRADIENT_OPS = tuple(op for op in OPS if INPUTS[op] == _ATTENTION_GRADIENT)
+"""Ops that return an array for each of q, k and v."""
 TOPK_OPS = ("topk_softmax",)
 """Ops that return an array of weights and one of ids."""
 ROW_VALUE_OPS = ("logsumexp", "entropy", "cross_entropy")
@@ -152,7 +156,7 @@ class Adapter:
     """How a function is called: of what library its arrays are, and what it takes beside them.
 
     takes    softcheck's names of PARAMETERS to the function's own; one that it lacks is not asked of it
-    outputs  how many arrays it returns: attention's lse and entropy follow out
+    outputs  how many arrays it returns: attention's lse and entropy follow out; its gradient's are dq, dk and dv
     refuses  exceptions that refuse a call; all others are crashes
     top_left causality always aligns the first query with the first key
     base_2   log-sum-exps are of base 2 where the function is not told which they are
@@ -281,6 +285,8 @@ def parameters_of_op(op: str) -> tuple[str, ...]:
         return tuple(TOPK_ATTRIBUTES)
     if op == "attention":
         return ("mask", "theta", "scale", "causal", "out", *ATTENTION_ATTRIBUTES)
+    if op in ATTENTION_GRADIENT_OPS:  # one of its arrays is called out
+        return ("mask", "scale", "causal", "window", "causal_top_left")
     if op in ATTENTION_OPS:
         return ("mask", "theta", "scale", "causal", "out")
     return ("mask", "theta", "out")

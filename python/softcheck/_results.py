@@ -8,7 +8,7 @@ from typing import Any, Sequence
 import numpy as np
 
 from . import _arrays, _library
-from ._function import ATTENTION_OPS, ATTRIBUTES, INPUTS, LOSS_OPS, MERGE_OPS, TOPK_OPS, require_op, words_of
+from ._function import ATTENTION_GRADIENT_OPS, ATTENTION_OPS, ATTRIBUTES, INPUTS, LOSS_OPS, MERGE_OPS, TOPK_OPS, require_op, words_of
 from ._library import UsageError
 from .report import Report, Violation, report_of
 
@@ -24,7 +24,7 @@ def _tensors(
     attributes: dict[str, Any],
 ) -> _library.TensorCall:
     require_op(op)
-    if op in (*MERGE_OPS, *TOPK_OPS):
+    if op in (*MERGE_OPS, *TOPK_OPS, *ATTENTION_GRADIENT_OPS):
         raise UsageError(f"op: need one with an output for each row alone, got {op!r}: check() judges the function itself")
     several = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
     names = INPUTS[op]

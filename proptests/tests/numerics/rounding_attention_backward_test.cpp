@@ -109,7 +109,7 @@ TEST(PlantedAttentionBackwardBound, WithoutTheStoredWeightsIsRejected) {
 
 TEST(PlantedAttentionBackwardBound, WithoutTheStoredScoreGradientsIsRejected) {
   expect_needs({.score_gradients = Format::bf16},
-               {.arithmetic = [](AttentionBackwardArithmetic& a) { a.score_gradients.reset(); }});
+               {.contract = [](Contract& c) { c.score_gradients.reset(); }});
 }
 
 TEST(PlantedAttentionBackwardBound, WithoutTheOutputIsRejected) {

@@ -232,8 +232,9 @@ inline Shares judged(const BackwardCase& c, const Left* left) {
   const Problem p = problem(c);
   Exact exact = exact_gradient(c, contract, p);
   const Computed got = kernel(c, p, exact);
-  AttentionBackwardArithmetic arithmetic{size, c.keys, c.queries, p.scale, c.out, c.lse, c.score_gradients};
+  AttentionBackwardArithmetic arithmetic{size, c.keys, c.queries, p.scale, c.out, c.lse};
   contract.weights = c.weights;
+  contract.score_gradients = c.score_gradients;
   if (left != nullptr) {
     left->contract(contract);
     left->arithmetic(arithmetic);
@@ -251,16 +252,17 @@ inline Shares judged(const BackwardCase& c, const Left* left) {
       of_keys[exact.keys[i][n]].push_back(errors[n]);
       queries[exact.keys[i][n]].push_back(i);
     }
+    const ScoreGradientSum sum(contract, arithmetic, errors, arithmetic.key_sum_height);
     for (std::size_t t = 0; t < size; ++t) {
       std::vector<UpperBound> factors;
       for (const std::size_t j : exact.keys[i]) factors.push_back(above(at(p.k, j, t)));
       const auto& dq = exact.dq[i * size + t];
-      shares.dq = std::max(shares.dq, look(got.dq[i * size + t], dq,
-                                           score_gradient_sum_error(contract, arithmetic, errors, factors,
-                                                                    arithmetic.key_sum_height, above(dq))));
+      shares.dq = std::max(shares.dq, look(got.dq[i * size + t], dq, sum.error(factors, above(dq))));
     }
   }
   for (std::size_t j = 0; j < c.keys; ++j) {
+    const ScoreGradientSum sum(contract, arithmetic, of_keys[j], arithmetic.query_sum_height);
+    const ValueGradientSum of_values(contract, arithmetic, of_keys[j]);
     for (std::size_t t = 0; t < size && !of_keys[j].empty(); ++t) {
       std::vector<UpperBound> of_q, of_dout;
       for (const std::size_t i : queries[j]) {
@@ -268,11 +270,8 @@ inline Shares judged(const BackwardCase& c, const Left* left) {
         of_dout.push_back(above(at(p.dout, i, t)));
       }
       const auto &dk = exact.dk[j * size + t], &dv = exact.dv[j * size + t];
-      shares.dk = std::max(shares.dk, look(got.dk[j * size + t], dk,
-                                           score_gradient_sum_error(contract, arithmetic, of_keys[j], of_q,
-                                                                    arithmetic.query_sum_height, above(dk))));
-      shares.dv = std::max(shares.dv, look(got.dv[j * size + t], dv,
-                                           value_gradient_error(contract, arithmetic, of_keys[j], of_dout, above(dv))));
+      shares.dk = std::max(shares.dk, look(got.dk[j * size + t], dk, sum.error(of_q, above(dk))));
+      shares.dv = std::max(shares.dv, look(got.dv[j * size + t], dv, of_values.error(of_dout, above(dv))));
     }
   }
   return shares;

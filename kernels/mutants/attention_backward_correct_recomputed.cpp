@@ -1,0 +1,37 @@
+// Correct under sum=sequential: nothing saved is read. Maximum and sum are computed again, and delta is sum p g.
+#include "kernels/mutants/attention_gradients.hpp"
+
+using namespace softcheck::kernels::mutants::attention;
+
+namespace {
+
+template <class Real>
+struct RecomputedGradients final : Gradients<Real> {
+  using Gradients<Real>::Gradients;
+  using Gradients<Real>::head;
+
+  void query(std::size_t i) override {
+    const std::vector<Real> x = scores(head.rows[i]);
+    const Real m = largest(x);
+    std::vector<Real> p, g;
+    Real sum = 0, delta = 0;
+    for (std::size_t j = 0; j < head.items; ++j) {
+      p.push_back(this->sees(i, j) ? std::exp(x[j] - m) : 0);
+      sum += p[j];
+    }
+    for (std::size_t j = 0; j < head.items; ++j) {
+      g.push_back(this->sees(i, j) ? this->product(i, j) : 0);
+      p[j] = this->sees(i, j) ? p[j] / sum : 0;
+      delta += p[j] * g[j];
+    }
+    for (std::size_t j = 0; j < head.items; ++j) {
+      if (this->sees(i, j)) this->add(i, j, p[j], p[j] * (g[j] - delta));
+    }
+  }
+};
+
+}  // namespace
+
+SOFTCHECK_MUTANT attention_backward_correct_recomputed(const softcheck_call* call) {
+  return gradients_by<RecomputedGradients>(call);
+}

@@ -1,0 +1,8 @@
+// The forward pass has the window, its gradient does not.
+#include "kernels/mutants/attention_gradients.hpp"
+
+using namespace softcheck::kernels::mutants::attention;
+
+SOFTCHECK_MUTANT mutant_attention_backward_window_ignored(const softcheck_call* call) {
+  return gradients_by<Gradients>(call, [](GradientCall& a) { a.left = a.right = -1; });
+}

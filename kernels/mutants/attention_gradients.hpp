@@ -1,0 +1,219 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "kernels/mutants/attention_states.hpp"
+
+// Glue of the zoo's gradients of attention: every dtype, strides, offsets, masks, windows and grouped heads, one key
+// head at a time, so that each file holds its one idea (or its one bug) and nothing else.
+namespace softcheck::kernels::mutants::attention {
+
+/// A call, unpacked. A mutant of layouts or parameters changes a field.
+struct GradientCall {
+  Attention plain;  // q, k, v, mask; its outputs are not there
+  View saved_out, saved_lse, out_gradient;
+  View dq, dk, dv;
+  std::int64_t left = -1, right = -1;  // keys beside its own that a query sees; -1: all
+};
+
+/// The queries that look at one key head: head by head, query by query.
+template <class Real>
+struct GradientHead {
+  std::vector<Row<Real>> rows;  // (m)
+  std::vector<Real> saved_out;  // (m, dv)
+  std::vector<Real> saved_lse;  // (m)
+  std::vector<Real> gradients;  // (m, dv)
+  std::size_t items = 0, dim = 0, value_dim = 0, queries = 0;
+  // The results; at first what their memory held.
+  std::vector<Real> dq, dk, dv;  // (m, d), (n, d), (n, dv)
+};
+
+inline bool unpack_gradient(const softcheck_call& call, GradientCall& a) {
+  constexpr std::uint32_t roles[] = {SOFTCHECK_ROLE_QUERY, SOFTCHECK_ROLE_KEY, SOFTCHECK_ROLE_VALUE,
+                                     SOFTCHECK_ROLE_OUT,   SOFTCHECK_ROLE_LSE, SOFTCHECK_ROLE_OUT_GRADIENT,
+                                     SOFTCHECK_ROLE_MASK};
+  const softcheck_call_2* whole = softcheck_version_2(&call);
+  if (whole == nullptr || whole->op != SOFTCHECK_OP_ATTENTION_BACKWARD || call.n_outputs != 3) return false;
+  if (call.n_inputs < 6 || call.n_inputs > 7 || whole->attributes->softcap != 0) return false;
+  for (std::uint32_t i = 0; i < call.n_inputs; ++i) {
+    if (whole->input_roles[i] != roles[i]) return false;
+  }
+  const DLTensor* inputs[] = {call.inputs[0], call.inputs[1], call.inputs[2],
+                              call.n_inputs == 7 ? call.inputs[6] : nullptr};
+  softcheck_call first = call;
+  first.abi_version = SOFTCHECK_KERNEL_ABI_VERSION;
+  first.inputs = inputs;
+  first.n_inputs = call.n_inputs == 7 ? 4 : 3;
+  first.n_outputs = 1;
+  if (!accepts(first)) return false;
+  a.plain = unpack(first);
+  a.saved_out = View(*call.inputs[3]);
+  a.saved_lse = View(*call.inputs[4]);
+  a.out_gradient = View(*call.inputs[5]);
+  a.dq = View(*call.outputs[0]);
+  a.dk = View(*call.outputs[1]);
+  a.dv = View(*call.outputs[2]);
+  a.left = whole->attributes->window_left_plus_1 - 1;
+  a.right = whole->attributes->window_right_plus_1 - 1;
+  if (whole->attributes->causal_top_left != 0) a.plain.diagonal = 0;
+  return true;
+}
+
+template <class Real>
+std::vector<Real> read_rows(const View& view, std::int64_t b, std::int64_t h, std::int64_t rows, std::int64_t size) {
+  std::vector<Real> numbers;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t c = 0; c < size; ++c) numbers.push_back(load<Real>(view.type, view.at(b, h, i, c)));
+  }
+  return numbers;
+}
+
+template <class Real>
+void write_rows(const View& view, std::int64_t b, std::int64_t h, const std::vector<Real>& numbers, std::size_t first,
+                std::int64_t rows, std::int64_t size) {
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t c = 0; c < size; ++c) {
+      store(view.type, numbers[first + static_cast<std::size_t>(i * size + c)], view.at(b, h, i, c));
+    }
+  }
+}
+
+template <class Real>
+GradientHead<Real> gather_head(const GradientCall& call, std::int64_t b, std::int64_t kv) {
+  const Attention& a = call.plain;
+  const std::int64_t queries = a.q.shape[2], group = a.q.shape[1] / a.k.shape[1], dim = a.q.shape[3], dv = a.v.shape[3];
+  GradientHead<Real> head;
+  head.items = static_cast<std::size_t>(a.keys);
+  head.dim = static_cast<std::size_t>(dim);
+  head.value_dim = static_cast<std::size_t>(dv);
+  head.queries = static_cast<std::size_t>(queries);
+  const auto append = [](std::vector<Real>& to, const std::vector<Real>& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  for (std::int64_t h = kv * group; h < (kv + 1) * group; ++h) {
+    for (std::int64_t i = 0; i < queries; ++i) {
+      Row<Real> row = gather<Real>(a, b, h, i);
+      for (std::int64_t j = 0; j < a.keys; ++j) {
+        const std::int64_t beside = j - (i + a.diagonal);
+        const bool outside = (call.left >= 0 && -beside > call.left) || (call.right >= 0 && beside > call.right);
+        if (outside) row.visible[static_cast<std::size_t>(j)] = 0;
+      }
+      head.rows.push_back(std::move(row));
+      head.saved_lse.push_back(load<Real>(call.saved_lse.type, call.saved_lse.at(b, h, i)));
+    }
+    append(head.saved_out, read_rows<Real>(call.saved_out, b, h, queries, dv));
+    append(head.gradients, read_rows<Real>(call.out_gradient, b, h, queries, dv));
+    append(head.dq, read_rows<Real>(call.dq, b, h, queries, dim));
+  }
+  head.dk = read_rows<Real>(call.dk, b, kv, a.keys, dim);
+  head.dv = read_rows<Real>(call.dv, b, kv, a.keys, dv);
+  return head;
+}
+
+/// A right kernel, of sum=sequential: p = exp(x - L) and delta = <dO, O> from what was saved. A mutant overrides a
+/// step.
+template <class Real>
+struct Gradients {
+  GradientHead<Real>& head;
+
+  explicit Gradients(GradientHead<Real>& of) : head(of) {}
+  virtual ~Gradients() = default;
+
+  Real gradient(std::size_t i, std::size_t c) const { return head.gradients[i * head.value_dim + c]; }
+  Real score_of(std::size_t i, std::size_t j) const { return score(head.rows[i], j); }
+  /// g_j = <dO_i, v_j>.
+  Real product(std::size_t i, std::size_t j) const {
+    Real sum = 0;
+    for (std::size_t c = 0; c < head.value_dim; ++c)
+      sum += gradient(i, c) * head.rows[i].values[j * head.value_dim + c];
+    return sum;
+  }
+
+  virtual bool sees(std::size_t i, std::size_t j) const { return head.rows[i].visible[j] != 0; }
+  virtual Real probability(std::size_t i, std::size_t j) const { return std::exp(score_of(i, j) - head.saved_lse[i]); }
+  virtual Real delta(std::size_t i) const {
+    Real sum = 0;
+    for (std::size_t c = 0; c < head.value_dim; ++c) sum += gradient(i, c) * head.saved_out[i * head.value_dim + c];
+    return sum;
+  }
+  /// dS_j of p_j.
+  virtual Real score_gradient(std::size_t i, std::size_t j, Real p, Real own_delta) const {
+    return p * (product(i, j) - own_delta);
+  }
+  virtual Real stored_weight(Real p) const { return p; }
+  virtual void add(std::size_t i, std::size_t j, Real weight, Real ds) {
+    const Row<Real>& row = head.rows[i];
+    for (std::size_t t = 0; t < head.dim; ++t) {
+      head.dq[i * head.dim + t] += ds * row.keys[j * head.dim + t];
+      head.dk[j * head.dim + t] += ds * row.query[t];
+    }
+    for (std::size_t c = 0; c < head.value_dim; ++c) head.dv[j * head.value_dim + c] += weight * gradient(i, c);
+  }
+  virtual void clear() {
+    std::fill(head.dq.begin(), head.dq.end(), Real(0));
+    std::fill(head.dk.begin(), head.dk.end(), Real(0));
+    std::fill(head.dv.begin(), head.dv.end(), Real(0));
+  }
+  virtual void query(std::size_t i) {
+    const Real own_delta = delta(i);
+    for (std::size_t j = 0; j < head.items; ++j) {
+      if (!sees(i, j)) continue;
+      const Real p = probability(i, j);
+      add(i, j, stored_weight(p), score_gradient(i, j, p, own_delta));
+    }
+  }
+  virtual void finish_sums(Real scale) {
+    for (Real& x : head.dq) x *= scale;
+    for (Real& x : head.dk) x *= scale;
+  }
+  virtual void run(Real scale) {
+    clear();
+    for (std::size_t i = 0; i < head.rows.size(); ++i) query(i);
+    finish_sums(scale);
+  }
+};
+
+template <template <class> class Kernel, class Real>
+void each_key_head(const GradientCall& call) {
+  const Attention& a = call.plain;
+  const std::int64_t key_heads = a.k.shape[1], queries = a.q.shape[2];
+  if (key_heads == 0) return;
+  const std::int64_t group = a.q.shape[1] / key_heads;
+  for (std::int64_t b = 0; b < a.q.shape[0]; ++b) {
+    for (std::int64_t kv = 0; kv < key_heads; ++kv) {
+      GradientHead<Real> head = gather_head<Real>(call, b, kv);
+      Kernel<Real>(head).run(static_cast<Real>(a.scale));
+      for (std::int64_t g = 0; g < group; ++g) {
+        const auto first = static_cast<std::size_t>(g * queries) * head.dim;
+        write_rows(call.dq, b, kv * group + g, head.dq, first, queries, a.q.shape[3]);
+      }
+      write_rows(call.dk, b, kv, head.dk, 0, a.keys, a.k.shape[3]);
+      write_rows(call.dv, b, kv, head.dv, 0, a.keys, a.v.shape[3]);
+    }
+  }
+}
+
+/// Runs the kernel on every key head; before that, change(GradientCall&) may spoil the call.
+template <template <class> class Kernel, class Change>
+int gradients_by(const softcheck_call* call, Change change) {
+  GradientCall a;
+  if (!unpack_gradient(*call, a)) return 1;
+  change(a);
+  if (is_f64(a.plain.q.type)) {
+    each_key_head<Kernel, double>(a);
+  } else {
+    each_key_head<Kernel, float>(a);
+  }
+  return 0;
+}
+
+template <template <class> class Kernel>
+int gradients_by(const softcheck_call* call) {
+  return gradients_by<Kernel>(call, [](GradientCall&) {});
+}
+
+}  // namespace softcheck::kernels::mutants::attention

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "numerics/attention_oracle.hpp"
+
+namespace softcheck::numerics {
+
+/// What one query has in attention's gradient: with p its softmax, g_j = <dO, v_j> and delta = sum p g, the gradient of
+/// its scores dS_j = p_j (g_j - delta). (dq = scale sum dS k; what the query adds to dk_j is scale dS_j q, to dv_j
+/// p_j dO.)
+struct QueryGradient {
+  std::vector<Enclosure> coefficients;     // (n) p
+  std::vector<Enclosure> score_gradients;  // (n) dS
+};
+
+/// Enclosures at the working precision.
+///
+/// inputs         no sink, no softcap; at least one visible item
+/// out_gradient   (dv) dO, finite
+/// throws         std::invalid_argument when shapes disagree or an input is not finite
+QueryGradient query_gradient(const AttentionInputs& inputs, std::span<const double> out_gradient);
+
+}  // namespace softcheck::numerics

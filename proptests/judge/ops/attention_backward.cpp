@@ -1,0 +1,139 @@
+// The gradient of attention by its queries, keys and values: judged key head by key head (attention_gradient.hpp).
+#include <array>
+
+#include "proptests/judge/attention_call.hpp"
+#include "proptests/judge/attention_gradient.hpp"
+#include "proptests/judge/attention_rows.hpp"
+#include "proptests/judge/ops/attention_op.hpp"
+#include "proptests/judge/saved_outputs.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+// Calls callback(b, kv, first) for each key head of each batch; first numbers the first query that looks at it. The
+// queries of a key head's group lie one behind the other.
+template <class Callback>
+void each_group(const AttentionShape& s, Callback callback) {
+  for (std::size_t b = 0; b < s.batch; ++b) {
+    for (std::size_t kv = 0; kv < s.kv_heads; ++kv) callback(b, kv, row_number(s, b, kv * s.group, 0));
+  }
+}
+
+class AttentionBackward final : public AttentionOp {
+  static constexpr std::array inputs{OpInput{Role::query}, OpInput{Role::key}, OpInput{Role::value},
+                                     OpInput{Role::out},   OpInput{Role::lse}, OpInput{Role::out_gradient}};
+  static constexpr std::array<std::string_view, 3> outputs{"dq", "dk", "dv"},
+      claims{"kernel.attention_backward.dq", "kernel.attention_backward.dk", "kernel.attention_backward.dv"};
+  static constexpr std::array extents{Extent::vectors, Extent::vectors, Extent::vectors};
+
+ public:
+  constexpr AttentionBackward()
+      : AttentionOp({.name = "attention_backward",
+                     .inputs = inputs,
+                     .outputs = outputs,
+                     .extents = extents,
+                     .claims = claims,
+                     .attention = true,
+                     .attributes = TakenAttributes::places,
+                     .all_outputs = true,
+                     .has_theta = false,
+                     .number = SOFTCHECK_OP_ATTENTION_BACKWARD,
+                     .answers = {.none = true}}) {}
+
+  TensorCall call(const AttentionTask& task, const AttentionCase& a) const override {
+    const AttentionShape& s = a.shape;
+    SavedOutputs saved = saved_outputs(task, a);
+    TensorCall call;
+    call.scale = a.scale;
+    call.causal = a.causal;
+    call.op = traits.number;
+    const auto add = [&](Role role, std::initializer_list<std::size_t> shape, std::vector<double> values) {
+      const auto format = role == Role::lse ? task.scalars : a.format;
+      call.inputs.push_back({compact_place(format, shape), std::move(values)});
+      call.roles.push_back(role);
+    };
+    add(Role::query, {s.batch, s.heads(), s.queries, s.dim}, a.queries);
+    add(Role::key, {s.batch, s.kv_heads, s.keys, s.dim}, a.keys);
+    add(Role::value, {s.batch, s.kv_heads, s.keys, s.value_dim}, a.values);
+    add(Role::out, {s.batch, s.heads(), s.queries, s.value_dim}, std::move(saved.out));
+    add(Role::lse, {s.batch, s.heads(), s.queries}, std::move(saved.lse));
+    add(Role::out_gradient, {s.batch, s.heads(), s.queries, s.value_dim}, a.gradients);
+    if (!a.mask.empty()) {
+      call.inputs.push_back(mask_tensor(a));
+      call.roles.push_back(Role::mask);
+    }
+    add_attributes(a, call);
+    for (const std::size_t tensor : {0, 1, 2}) {
+      TensorPlace place = call.inputs[tensor].place;
+      call.outputs.push_back({std::move(place), std::nullopt});
+    }
+    lay_out(a, call);
+    return call;
+  }
+
+  void judge(const AttentionTask& task, const AttentionCase& a, const Outputs& got, const Queries& chosen,
+             const std::function<void(std::size_t, RowVerdicts)>& each) const override {
+    const AttentionShape& s = a.shape;
+    const std::size_t m = s.group * s.queries;
+    each_group(s, [&](std::size_t b, std::size_t kv, std::size_t first) {
+      GradientGroup group;
+      group.keys = s.keys;
+      for (std::size_t q = 0; q < m; ++q) {
+        const std::size_t h = kv * s.group + q / s.queries, i = q % s.queries;
+        group.rows.push_back(row_of(a, b, h, i));
+        if (chosen) group.chosen.push_back(chosen(b, h, i));
+      }
+      group.out_gradients = std::span(a.gradients).subspan(first * s.value_dim, m * s.value_dim);
+      const std::size_t head = b * s.kv_heads + kv;
+      const GradientValues values{std::span(got[0]).subspan(first * s.dim, m * s.dim),
+                                  std::span(got[1]).subspan(head * s.keys * s.dim, s.keys * s.dim),
+                                  std::span(got[2]).subspan(head * s.keys * s.value_dim, s.keys * s.value_dim)};
+      judge_attention_gradient(
+          task, group, values,
+          [&](std::size_t q, RowVerdicts verdicts) { each(first + q, std::move(verdicts)); },
+          [&](std::size_t j, RowVerdicts verdicts) { each(key_number(s, b, kv, j), std::move(verdicts)); });
+    });
+  }
+
+  void reached(const AttentionTask& task, const PoisonedCase& poisoned, const Outputs& got,
+               const std::function<void(const Reached&)>& each) const override {
+    const AttentionCase& a = poisoned.attention;
+    const AttentionShape& s = a.shape;
+    const auto all_of = [&](std::size_t output, std::size_t row, std::size_t in_output, std::size_t size,
+                            std::optional<std::size_t> only) {
+      for (std::size_t c = 0; c < size; ++c) {
+        if (!only || c == *only) each({row, c, got[output][in_output * size + c], task.contract.output});
+      }
+    };
+    std::vector<bool> keys(s.batch * s.kv_heads * s.keys);  // seen by a query that the NaN reached
+    each_row(s, [&](std::size_t b, std::size_t h, std::size_t i) {
+      if (!poisoned.meets(b, h, i)) return;
+      const std::size_t row = row_number(s, b, h, i);
+      all_of(0, row, row, s.dim, {});
+      for (std::size_t j = 0; j < s.keys; ++j) {
+        if (a.sees(b, h, i, j)) keys[(b * s.kv_heads + h / s.group) * s.keys + j] = true;
+      }
+    });
+    const bool of_value = poisoned.place.tensor == NanPlace::Tensor::value;  // no part of p, nor of dO
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      if (!keys[k]) continue;
+      const std::size_t row = s.batch * s.heads() * s.queries + k;
+      all_of(1, row, k, s.dim, {});
+      if (!of_value) all_of(2, row, k, s.value_dim, poisoned.column);
+    }
+  }
+
+  std::vector<double> results_of_query(const AttentionCase& attention, const Outputs& got,
+                                       std::size_t row) const override {
+    const auto first = got[0].begin() + static_cast<std::ptrdiff_t>(row * attention.shape.dim);
+    return {first, first + static_cast<std::ptrdiff_t>(attention.shape.dim)};
+  }
+};
+
+constinit const AttentionBackward backward_op;
+
+}  // namespace
+
+constinit const Op Op::attention_backward = backward_op;
+
+}  // namespace softcheck::proptests

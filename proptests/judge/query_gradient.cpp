@@ -1,0 +1,136 @@
+#include "proptests/judge/query_gradient.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "numerics/special_values.hpp"
+#include "proptests/judge/softmax_bounds.hpp"
+
+namespace softcheck::proptests {
+
+using namespace numerics;
+
+namespace {
+
+// Unit roundoff of long double; what first-order terms leave out; and what an underflow loses.
+constexpr double unit = 0x1p-64, second_order = 1.01, lost = 0x1p-1040;
+
+double above(long double x) { return std::nextafter(static_cast<double>(x), infinity); }
+
+// sum dO v, exact factors.
+LongApproximation dot(std::span<const double> a, std::span<const double> b, double& size) {
+  long double value = 0, sizes = 0;
+  for (std::size_t c = 0; c < a.size(); ++c) {
+    const long double product = static_cast<long double>(a[c]) * static_cast<long double>(b[c]);
+    value += product;
+    sizes += std::fabs(product);
+  }
+  const double roundings = second_order * static_cast<double>(a.size() + 1) * unit;
+  size = above(sizes) * (1 + roundings);
+  return {value, roundings * size};
+}
+
+LongApproximation difference(const LongApproximation& a, const LongApproximation& b) {
+  const long double value = a.value - b.value;
+  return {value, second_order * (a.error + b.error + unit * above(std::fabs(value)))};
+}
+
+LongApproximation product(const LongApproximation& a, const LongApproximation& b) {
+  const long double value = a.value * b.value;
+  return {value, second_order * (a.error * above(std::fabs(b.value)) + above(std::fabs(a.value)) * b.error +
+                                 a.error * b.error + unit * above(std::fabs(value))) +
+                     lost};
+}
+
+}  // namespace
+
+void ProductSum::add(const LongApproximation& x, double factor) {
+  const long double term = x.value * static_cast<long double>(factor);
+  value_ += term;
+  size_ += std::fabs(term);
+  error_ += x.error * std::fabs(factor);
+  ++terms_;
+}
+
+void ProductSum::add(const LongApproximation& x, const LongApproximation& y) {
+  const long double term = x.value * y.value;
+  value_ += term;
+  size_ += std::fabs(term);
+  error_ += x.error * above(std::fabs(y.value)) + (above(std::fabs(x.value)) + x.error) * y.error;
+  ++terms_;
+}
+
+double ProductSum::size() const { return second_order * above(size_); }
+
+LongApproximation ProductSum::total() const {
+  const auto n = static_cast<double>(terms_);
+  return {value_, second_order * (error_ + (n + 1) * unit * size()) + n * lost};
+}
+
+QueryPairs::QueryPairs(const AttentionTask& task, const AttentionRow& row, std::span<const double> out_gradient,
+                       const AttentionBackwardArithmetic& arithmetic)
+    : visible_(task.contract, row), pair_of_(row.visible.size()) {
+  for (std::size_t k = 0; k < visible_.items.size(); ++k) pair_of_[visible_.items[k]] = k + 1;
+  if (visible_.items.empty()) return;
+  const LongSoftmax softmax(visible_.scores);
+  usable_ = softmax.usable();
+  if (!usable_) return;
+  add_pairs(softmax, row, out_gradient);
+  add_errors(task, row, softmax, arithmetic, out_gradient);
+}
+
+std::optional<std::size_t> QueryPairs::pair_of(std::size_t j) const {
+  if (pair_of_[j] == 0) return std::nullopt;
+  return pair_of_[j] - 1;
+}
+
+void QueryPairs::add_pairs(const LongSoftmax& softmax, const AttentionRow& row, std::span<const double> out_gradient) {
+  std::vector<LongApproximation> products;
+  ProductSum sum;
+  for (std::size_t k = 0; k < visible_.items.size(); ++k) {
+    const std::span<const double> value = row.values.subspan(visible_.items[k] * row.value_size, row.value_size);
+    products.push_back(dot(out_gradient, value, magnitudes_.emplace_back()));
+    coefficients_.push_back(softmax.coefficient(k));
+    sum.add(coefficients_[k], products[k]);
+  }
+  const LongApproximation delta = sum.total();
+  for (std::size_t k = 0; k < products.size(); ++k) {
+    differences_.push_back(difference(products[k], delta));
+    score_gradients_.push_back(product(coefficients_[k], differences_[k]));
+  }
+}
+
+void QueryPairs::add_errors(const AttentionTask& task, const AttentionRow& row, const LongSoftmax& softmax,
+                            const AttentionBackwardArithmetic& arithmetic, std::span<const double> out_gradient) {
+  BackwardRow bounds;
+  for (std::size_t c = 0; c < row.value_size; ++c) {
+    std::vector<double> column;
+    column.reserve(visible_.items.size());
+    for (const std::size_t j : visible_.items) column.push_back(row.values[j * row.value_size + c]);
+    double size = 0;
+    const UpperBound gradient(std::fabs(out_gradient[c]));
+    bounds.output_product = bounds.output_product + gradient * size_of(softmax.weighted(column, size));
+    bounds.gradient_sum = bounds.gradient_sum + gradient;
+  }
+  const ItemBounds items(softmax);
+  std::vector<BackwardPair> pairs;
+  for (std::size_t k = 0; k < visible_.items.size(); ++k) {
+    UpperBound value_sum;
+    for (const double v : row.values.subspan(visible_.items[k] * row.value_size, row.value_size)) {
+      value_sum = value_sum + UpperBound(std::fabs(v));
+    }
+    pairs.push_back({items.coefficients[k], items.deviations[k], visible_.score_errors[k], size_of(differences_[k]),
+                     UpperBound(magnitudes_[k]), value_sum});
+    sizes_.push_back((items.coefficients[k] * (pairs[k].difference + bounds.output_product)).value());
+  }
+  bounds.pairs = pairs;
+  bounds.rescalings = rescalings_of(task.contract, visible_, row.visible.size());
+  bounds.log_sum = at_most(softmax.log_sum());
+  bounds.lse_magnitude = size_of(softmax.logsumexp());
+  errors_ = attention_backward_pairs(task.contract, arithmetic, bounds);
+  unbounded_ = std::ranges::any_of(errors_, [](const BackwardPairError& pair) {
+    return pair.score_gradient_error.value() == infinity || pair.coefficient_log.value() == infinity;
+  });
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "numerics/rounding_attention_backward.hpp"
+#include "proptests/judge/attention_judge.hpp"
+#include "proptests/judge/attention_thresholds.hpp"
+
+namespace softcheck::proptests {
+
+/// A sum of products of approximations, with its error.
+class ProductSum {
+ public:
+  void add(const LongApproximation& x, double factor);
+  void add(const LongApproximation& x, const LongApproximation& y);
+  LongApproximation total() const;
+  /// sum |x factor|, at least.
+  double size() const;
+
+ private:
+  long double value_ = 0, size_ = 0;
+  double error_ = 0;
+  std::size_t terms_ = 0;
+};
+
+/// One query's pairs: p_j and dS_j = p_j (g_j - delta) of the keys that it sees, and by how much a kernel's may differ
+/// (B17).
+class QueryPairs {
+ public:
+  /// row           its visible keys and values are finite
+  /// out_gradient  (dv)
+  QueryPairs(const AttentionTask& task, const AttentionRow& row, std::span<const double> out_gradient,
+             const numerics::AttentionBackwardArithmetic& arithmetic);
+
+  std::span<const std::size_t> keys() const { return visible_.items; }
+  /// Which of keys() is key j, if any.
+  std::optional<std::size_t> pair_of(std::size_t j) const;
+  /// False where the scores' errors are too large for any threshold; do not call the functions below then.
+  bool usable() const { return usable_; }
+  /// Is a threshold infinite?
+  bool unbounded() const { return unbounded_; }
+  const LongApproximation& coefficient(std::size_t pair) const { return coefficients_[pair]; }
+  const LongApproximation& score_gradient(std::size_t pair) const { return score_gradients_[pair]; }
+  /// p_j (|g_j - delta| + sum |dO O|): what dS_j's error is held against, as dS_j itself may cancel to nothing.
+  double size(std::size_t pair) const { return sizes_[pair]; }
+  const std::vector<numerics::BackwardPairError>& errors() const { return errors_; }
+
+ private:
+  void add_pairs(const LongSoftmax& softmax, const AttentionRow& row, std::span<const double> out_gradient);
+  void add_errors(const AttentionTask& task, const AttentionRow& row, const LongSoftmax& softmax,
+                  const numerics::AttentionBackwardArithmetic& arithmetic, std::span<const double> out_gradient);
+
+  VisibleKeys visible_;
+  bool usable_ = false, unbounded_ = false;
+  std::vector<std::size_t> pair_of_;  // (n) 1 + the pair, or 0
+  std::vector<LongApproximation> coefficients_, differences_, score_gradients_;
+  std::vector<double> magnitudes_;  // sum |dO v_j|, at least
+  std::vector<double> sizes_;
+  std::vector<numerics::BackwardPairError> errors_;
+};
+
+}  // namespace softcheck::proptests

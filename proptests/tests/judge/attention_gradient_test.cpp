@@ -1,0 +1,292 @@
+// Attention's gradient judged: the exact value against the difference quotient of the forward pass, what an ideal kernel
+// returns holds, and a value beyond its threshold does not.
+#include "proptests/judge/attention_gradient.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "numerics/attention_gradient_oracle.hpp"
+#include "proptests/generators/attention.hpp"
+#include "proptests/judge/attention_rows.hpp"
+#include "proptests/judge/contract_inference.hpp"
+#include "proptests/judge/kernel_judge.hpp"
+#include "proptests/judge/ops/attention_op.hpp"
+#include "proptests/judge/query_oracles.hpp"
+#include "proptests/judge/saved_outputs.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using namespace numerics;
+
+AttentionTask gradient_task(Format format) {
+  AttentionTask task;
+  task.op = Op::attention_backward;
+  task.contract = parse_contract("masked=zero", format, format);
+  task.scalars = wide_format(format);
+  return task;
+}
+
+std::vector<AttentionCase> gradient_cases(Format format, int count, std::size_t work = 1024) {
+  AttentionOptions options;
+  options.format = format;
+  options.max_keys = options.long_keys = 40;
+  options.max_work = work;
+  options.score_unit = format == Format::f64 ? 0x1p-53 : 0x1p-24;
+  options.gradients = options.blind_queries = true;
+  const auto generator = attention_cases(options);
+  rc::Random random(11);
+  std::vector<AttentionCase> cases;
+  for (int i = 0; i < count; ++i) cases.push_back(generator(random.split(), 100).value());
+  return cases;
+}
+
+// <dO, out> of all queries, with 2^exponent added to one number.
+Enclosure loss(const AttentionCase& a, const double* changed, long exponent) {
+  const AttentionShape& s = a.shape;
+  Enclosure total;
+  each_row(s, [&](std::size_t b, std::size_t h, std::size_t i) {
+    const AttentionRow row = row_of(a, b, h, i);
+    const auto number = [&](const double& x) {
+      return &x == changed ? Enclosure(x) + Enclosure::power_of_two(exponent) : Enclosure(x);
+    };
+    Enclosure sum, weighted;
+    for (std::size_t j = 0; j < s.keys; ++j) {
+      if (row.visible[j] == 0) continue;
+      Enclosure score, product;
+      for (std::size_t t = 0; t < s.dim; ++t) score += number(row.query[t]) * number(row.keys[j * s.dim + t]);
+      for (std::size_t c = 0; c < s.value_dim; ++c) {
+        product += Enclosure(a.gradients[row_number(s, b, h, i) * s.value_dim + c]) *
+                   number(row.values[j * s.value_dim + c]);
+      }
+      const Enclosure weight = exp(Enclosure(a.scale) * score);
+      sum += weight;
+      weighted += weight * product;
+    }
+    if (sum.certainly_positive()) total += weighted / sum;
+  });
+  return total;
+}
+
+using Outputs = AttentionOp::Outputs;
+
+Outputs zeros(const AttentionCase& a) {
+  return {std::vector<double>(a.queries.size()), std::vector<double>(a.keys.size()),
+          std::vector<double>(a.values.size())};
+}
+
+// dq, dk and dv by enclosures.
+std::vector<std::vector<Enclosure>> exact_gradient(const AttentionCase& a) {
+  const AttentionShape& s = a.shape;
+  std::vector<std::vector<Enclosure>> result{std::vector<Enclosure>(a.queries.size()),
+                                             std::vector<Enclosure>(a.keys.size()),
+                                             std::vector<Enclosure>(a.values.size())};
+  each_row(s, [&](std::size_t b, std::size_t h, std::size_t i) {
+    const AttentionRow row = row_of(a, b, h, i);
+    if (std::ranges::count(row.visible, 1) == 0) return;
+    const std::size_t number = row_number(s, b, h, i), head = b * s.kv_heads + h / s.group;
+    const auto gradient = std::span(a.gradients).subspan(number * s.value_dim, s.value_dim);
+    const QueryGradient query = query_gradient({.query = row.query,
+                                                .keys = row.keys,
+                                                .values = row.values,
+                                                .value_size = s.value_dim,
+                                                .scale = a.scale,
+                                                .visible = row.visible,
+                                                .items = s.keys},
+                                               gradient);
+    for (std::size_t j = 0; j < s.keys; ++j) {
+      const Enclosure ds = Enclosure(a.scale) * query.score_gradients[j];
+      for (std::size_t t = 0; t < s.dim; ++t) {
+        result[0][number * s.dim + t] += ds * Enclosure(row.keys[j * s.dim + t]);
+        result[1][(head * s.keys + j) * s.dim + t] += ds * Enclosure(row.query[t]);
+      }
+      for (std::size_t c = 0; c < s.value_dim; ++c) {
+        result[2][(head * s.keys + j) * s.value_dim + c] += query.coefficients[j] * Enclosure(gradient[c]);
+      }
+    }
+  });
+  return result;
+}
+
+struct Worst {
+  ValueFinding finding;
+  std::size_t row;
+};
+
+// The worst finding of each claim of the call.
+std::map<std::string, Worst> findings_of(const AttentionTask& task, const AttentionCase& a, const Outputs& got) {
+  std::map<std::string, Worst> worst;
+  task.op.attention_op().judge(task, a, got, {}, [&](std::size_t row, const RowVerdicts& verdicts) {
+    for (const ValueFinding& finding : verdicts.findings) {
+      const auto [at, is_new] = worst.try_emplace(std::string(finding.claim), Worst{finding, row});
+      if (!is_new && finding.share() > at->second.finding.share()) at->second = {finding, row};
+    }
+  });
+  return worst;
+}
+
+TEST(AttentionGradient, TheExactValueIsThatOfADifferenceQuotient) {
+  const PrecisionScope precision(900);
+  constexpr long step = -300;
+  std::size_t compared = 0;
+  for (const AttentionCase& a : gradient_cases(Format::f64, 40, 200)) {
+    const std::vector<double>* const inputs[] = {&a.queries, &a.keys, &a.values};
+    const Enclosure before = loss(a, nullptr, step);
+    const std::vector<std::vector<Enclosure>> exact = exact_gradient(a);
+    for (std::size_t which = 0; which < 3; ++which) {
+      const std::size_t element = inputs[which]->size() / 2;
+      const Enclosure after = loss(a, inputs[which]->data() + element, step);
+      const Enclosure quotient = (after - before) * Enclosure::power_of_two(-step);
+      // What a difference quotient errs by: 2^-300 times the second derivative, whose numbers are far below 2^100.
+      EXPECT_TRUE((exact[which][element] + Enclosure::between(-0x1p-200, 0x1p-200)).overlaps(quotient))
+          << which << " of " << to_text(a);
+      EXPECT_LT(quotient.width(), 0x1p-200);
+      ++compared;
+    }
+  }
+  EXPECT_EQ(compared, 120u);
+}
+
+class GradientJudge : public ::testing::TestWithParam<Format> {};
+
+TEST_P(GradientJudge, WhatAnIdealKernelReturnsHoldsAndWhatLiesBeyondDoesNot) {
+  const AttentionTask task = gradient_task(GetParam());
+  std::size_t broken = 0;
+  for (const AttentionCase& a : gradient_cases(GetParam(), 25)) {
+    Outputs ideal = zeros(a);
+    std::vector<std::vector<Enclosure>> exact;
+    {
+      const PrecisionScope precision(256);
+      exact = exact_gradient(a);
+      for (std::size_t which = 0; which < 3; ++which) {
+        std::ranges::transform(exact[which], ideal[which].begin(),
+                               [&](const Enclosure& x) { return round_to(a.format, x.midpoint()); });
+      }
+    }
+    const std::size_t sizes[] = {a.shape.dim, a.shape.dim, a.shape.value_dim};
+    const std::size_t queries = a.shape.batch * a.shape.heads() * a.shape.queries;
+    for (const auto& [claim, worst] : findings_of(task, a, ideal)) {
+      EXPECT_EQ(worst.finding.decision, Decision::proved) << claim << " of " << to_text(a);
+      const auto which = static_cast<std::size_t>(std::ranges::find(task.op->claims, claim) - task.op->claims.begin());
+      if (which == 3) continue;  // of a row that must be 0
+      const std::size_t row = which == 0 ? worst.row : worst.row - queries;
+      const std::size_t element = row * sizes[which] + *worst.finding.item;
+      EXPECT_TRUE(worst.finding.expected.overlaps(exact[which][element])) << claim << " of " << to_text(a);
+      Outputs wrong = ideal;
+      const FormatProperties& format = properties(a.format);
+      const double by = 2 * worst.finding.threshold + 4 * format.unit_roundoff * std::fabs(ideal[which][element]) +
+                        4 * format.smallest_subnormal;
+      wrong[which][element] = round_to(a.format, ideal[which][element] + by);
+      EXPECT_EQ(findings_of(task, a, wrong).at(claim).finding.decision, Decision::violated) << claim << to_text(a);
+      ++broken;
+    }
+  }
+  EXPECT_GT(broken, 50u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, GradientJudge,
+                         ::testing::Values(Format::f64, Format::f32, Format::f16, Format::bf16),
+                         [](const auto& format) { return std::string(properties(format.param).name); });
+
+TEST(AttentionGradient, WhatNobodySeesIsZero) {
+  AttentionCase a;
+  a.shape = {1, 1, 1, 2, 3, 1, 1};
+  a.queries = {1, 2};
+  a.keys = {0, 1, 2};
+  a.values = {1, 2, 3};
+  a.gradients = {1, 1};
+  a.mask = {1, 1, 0, 0, 0, 0};
+  const AttentionTask task = gradient_task(Format::f32);
+  EXPECT_EQ(findings_of(task, a, zeros(a)).at("kernel.masked_row").finding.decision, Decision::proved);
+  for (const auto& [which, element] : {std::pair{0, 1}, std::pair{1, 2}, std::pair{2, 2}}) {
+    Outputs got = zeros(a);
+    got[static_cast<std::size_t>(which)][static_cast<std::size_t>(element)] = 0x1p-149;
+    std::size_t violated = 0;
+    task.op.attention_op().judge(task, a, got, {}, [&](std::size_t, const RowVerdicts& verdicts) {
+      for (const ValueFinding& finding : verdicts.findings) {
+        violated += finding.claim == "kernel.masked_row" && finding.decision == Decision::violated ? 1 : 0;
+      }
+    });
+    EXPECT_EQ(violated, 1u) << which;
+  }
+}
+
+TEST(AttentionGradient, SavedOutputsAreRoundedOnce) {
+  for (const Format format : {Format::f64, Format::f32, Format::bf16}) {
+    const AttentionTask task = gradient_task(format);
+    for (const AttentionCase& a : gradient_cases(format, 30)) {
+      const SavedOutputs saved = saved_outputs(task, a);
+      each_row(a.shape, [&](std::size_t b, std::size_t h, std::size_t i) {
+        const std::size_t row = row_number(a.shape, b, h, i);
+        const AttentionRow query = row_of(a, b, h, i);
+        std::vector<std::size_t> items;
+        for (std::size_t j = 0; j < a.shape.keys; ++j) {
+          if (query.visible[j] != 0) items.push_back(j);
+        }
+        if (items.empty()) {
+          EXPECT_EQ(saved.lse[row], -std::numeric_limits<double>::infinity());
+          return;
+        }
+        const PrecisionScope precision(512);
+        QueryOracles oracles(task, query, items);
+        const auto is_rounded = [](double got, const Enclosure& exact, Format to) {
+          const double u = properties(to).unit_roundoff;
+          // u / (1 - u) of itself, and half of the smallest number.
+          const Enclosure room = Enclosure(u) / (Enclosure(1) - Enclosure(u)) * abs(exact) +
+                                 Enclosure(properties(to).smallest_subnormal) * Enclosure(0.5);
+          return less_equal(abs(Enclosure(got) - exact), room) != Decision::violated;
+        };
+        EXPECT_TRUE(is_rounded(saved.lse[row], oracles.value(AttentionClaim::lse, 0), task.scalars)) << to_text(a);
+        for (std::size_t c = 0; c < a.shape.value_dim; ++c) {
+          EXPECT_TRUE(is_rounded(saved.out[row * a.shape.value_dim + c], oracles.value(AttentionClaim::output, c),
+                                 format))
+              << to_text(a);
+        }
+      });
+    }
+  }
+}
+
+TEST(AttentionGradient, ACaseIsItsTextAndShrinksWithItsGradient) {
+  AttentionOptions options;
+  options.gradients = true;
+  for (const AttentionCase& a : gradient_cases(Format::f32, 20)) {
+    AttentionCase read;
+    from_text(to_text(a), read);
+    EXPECT_EQ(read.gradients, a.gradients);
+    EXPECT_EQ(read, a);
+    auto shrinks = shrink_attention_case(a, options);
+    for (int k = 0; k < 50; ++k) {
+      const rc::Maybe<AttentionCase> smaller = shrinks.next();
+      if (!smaller) break;
+      EXPECT_TRUE(sizes_agree(*smaller)) << to_text(*smaller);
+      EXPECT_EQ(smaller->gradients.empty(), smaller->shape.queries == 0);
+    }
+  }
+  AttentionCase forward = gradient_cases(Format::f32, 1).front();
+  forward.gradients.clear();
+  EXPECT_FALSE(admits(options, forward));
+}
+
+TEST(AttentionGradient, ADomainMaySayWhichKeysAreSeenAndNotWhatScoresAre) {
+  EXPECT_NO_THROW(domain_of("window causal=either", Op::attention_backward));
+  for (const char* words : {"softcap", "sinks", "alibi", "bias"}) {
+    EXPECT_THROW(domain_of(words, Op::attention_backward), std::invalid_argument) << words;
+  }
+  EXPECT_THROW(domain_of("window", Op::adaptive_attention), std::invalid_argument);
+}
+
+TEST(AttentionGradient, ItsContractIsNotInferred) {
+  KernelSubject subject;
+  subject.op = Op::attention_backward;
+  EXPECT_THROW(infer_contract(subject, judge_options(Effort::quick)), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
