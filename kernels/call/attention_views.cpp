@@ -1,6 +1,7 @@
 #include "kernels/call/attention_views.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "kernels/call/call_views.hpp"
@@ -177,7 +178,52 @@ std::optional<AttentionViews> attention_views(const softcheck_call* call, Layout
   return fits(*views) ? views : std::nullopt;
 }
 
+namespace {
+
+/// q, k, v, dL/dout[, mask] of a call of version 2, which has what the forward pass returned in front of dL/dout: these
+/// kernels compute it again.
+class SavedGradientCall {
+ public:
+  explicit SavedGradientCall(const softcheck_call& call) : plain_(call) {
+    plain_.abi_version = SOFTCHECK_KERNEL_ABI_VERSION;
+    plain_.inputs = inputs_.data();
+    plain_.n_inputs = call.n_inputs - 2;
+    for (std::uint32_t i = 0; i < plain_.n_inputs; ++i) {
+      inputs_[i] = call.inputs[i < 3 ? i : i + 2];
+    }
+  }
+  SavedGradientCall(const SavedGradientCall&) = delete;
+  SavedGradientCall& operator=(const SavedGradientCall&) = delete;
+
+  const softcheck_call* plain() const { return &plain_; }
+
+  /// Is it one that these kernels take? They have neither windows nor another alignment.
+  static bool fits(const softcheck_call_2& whole) {
+    static constexpr std::array<std::uint32_t, 7> roles{SOFTCHECK_ROLE_QUERY,        SOFTCHECK_ROLE_KEY,
+                                                        SOFTCHECK_ROLE_VALUE,        SOFTCHECK_ROLE_OUT,
+                                                        SOFTCHECK_ROLE_LSE,          SOFTCHECK_ROLE_OUT_GRADIENT,
+                                                        SOFTCHECK_ROLE_MASK};
+    const std::uint32_t count = whole.call.n_inputs;
+    const softcheck_attributes& of = *whole.attributes;
+    return whole.op == SOFTCHECK_OP_ATTENTION_BACKWARD && (count == 6 || count == 7) &&
+           std::equal(whole.input_roles, whole.input_roles + count, roles.begin()) && of.window_left_plus_1 == 0 &&
+           of.window_right_plus_1 == 0 && of.softcap == 0 && of.causal_top_left == 0;
+  }
+
+ private:
+  softcheck_call plain_;
+  std::array<const DLTensor*, 5> inputs_{};
+};
+
+}  // namespace
+
 std::optional<AttentionGradientViews> attention_gradient_views(const softcheck_call* call, Layout layout) {
+  if (const softcheck_call_2* whole = call == nullptr ? nullptr : softcheck_version_2(call)) {
+    if (layout != Layout::batched || !SavedGradientCall::fits(*whole)) {
+      return std::nullopt;
+    }
+    return attention_gradient_views(SavedGradientCall(*call).plain(), layout);
+  }
   if (!call_fits(call, 4, 3, layout)) {
     return std::nullopt;
   }

@@ -68,7 +68,7 @@ enum class Layout { batched, packed };
 
 /// The tensors of a call as views; nothing where the call is to be refused.
 std::optional<AttentionViews> attention_views(const softcheck_call* call, Layout layout = Layout::batched);
-/// q, k, v, dL/dout[, mask] to dL/dq, dL/dk, dL/dv.
+/// q, k, v, dL/dout[, mask] to dL/dq, dL/dk, dL/dv; or the judge's op by version 2, of which out and lse are not read.
 std::optional<AttentionGradientViews> attention_gradient_views(const softcheck_call* call,
                                                                Layout layout = Layout::batched);
 /// q, k[, mask] to m, S - 1, T, U.
