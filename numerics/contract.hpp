@@ -57,11 +57,11 @@ struct Contract {
   ScaleUse scale = ScaleUse::whole;
   Ties ties = Ties::any;
   // Formats in which something is stored on its way; nothing: the accumulator.
-  std::optional<Format> weights;   // exponentials, once they are computed; attention: as they meet the values
-  std::optional<Format> total;     // S, before its logarithm is taken or something is divided by it
-  std::optional<Format> scores;    // attention: the scores, before their softmax
-  std::optional<Format> values;    // attention: the sums of weighted values
-  std::optional<Format> products;  // gradients: the products that are added up, before they are
+  std::optional<Format> weights;          // exponentials, once they are computed; attention: as they meet the values
+  std::optional<Format> total;            // S, before its logarithm is taken or something is divided by it
+  std::optional<Format> scores;           // attention: the scores, before their softmax
+  std::optional<Format> values;           // attention: the sums of weighted values
+  std::optional<Format> products;         // gradients: the products that are added up, before they are
   std::optional<Format> score_gradients;  // attention's gradient: dS, as it meets queries and keys
 
   friend bool operator==(const Contract&, const Contract&) = default;
@@ -81,8 +81,8 @@ class ContractError : public std::invalid_argument {
 
 /// Reads the words a kernel declares, over its defaults: `acc=f32 exp=1ulp sum=lanes:8 masked=nan subnormal=kept
 /// entropy=any lse=centred theta=before entropy_from=logits scale=split weights=bf16 total=bf16 scores=bf16
-/// values=bf16 products=bf16 ds=bf16 tanh=2ulp ties=lowest`. exp=Kulp means E = 2 K and A = 1; exp=E:e,A:a gives both. Words
-/// are separated by blanks or commas, each may come once.
+/// values=bf16 products=bf16 ds=bf16 tanh=2ulp ties=lowest`. exp=Kulp means E = 2 K and A = 1; exp=E:e,A:a gives both.
+/// Words are separated by blanks or commas, each may come once.
 ///
 /// throws   ContractError naming the word and listing what exists
 Contract parse_contract(std::string_view words, Format input, Format output);

@@ -174,13 +174,29 @@ std::vector<BackwardPairError> attention_backward_pairs(const Contract& contract
   return errors;
 }
 
+namespace {
+
+// What the scale costs a term beyond a product and its own rounding: its root, computed in double, is narrowed twice
+// and enters two products, and a factor times it may be stored.
+StorageError<UpperBound> split_scale_error(const Contract& contract, const Model& model) {
+  if (contract.scale == ScaleUse::whole) return {};
+  StorageError<UpperBound> error;
+  if (contract.scale == ScaleUse::stored) error = storage_error<UpperBound>(contract, contract.input);
+  error.unit = error.unit + 2 * model.unit + 2 * minus_log1m(UpperBound(properties(Format::f64).unit_roundoff));
+  error.floor = error.floor + model.product_floor;
+  return error;
+}
+
+}  // namespace
+
 ScoreGradientSum::ScoreGradientSum(const Contract& contract, const AttentionBackwardArithmetic& arithmetic,
                                    std::span<const BackwardPairError> pairs, std::uint64_t height)
     : model_(contract), scale_(std::fabs(arithmetic.scale)) {
   const FpEnvironmentGuard guard;
   const StorageError<UpperBound> stored = storage_error<UpperBound>(contract, contract.score_gradients);
   // A product, the additions, the scale's product and its own rounding; the factor as it is read.
-  const UpperBound log = (bound(height) + 3) * model_.unit + model_.reading_unit;
+  const StorageError<UpperBound> split = split_scale_error(contract, model_);
+  const UpperBound log = (bound(height) + 3) * model_.unit + model_.reading_unit + split.unit;
   const UpperBound grown_by = expm1(log), times = exp(log), each = model_.product_floor + model_.sum_floor;
   amplified_ = exp(log + stored.unit);
   terms_.reserve(pairs.size());
@@ -189,7 +205,7 @@ ScoreGradientSum::ScoreGradientSum(const Contract& contract, const AttentionBack
     const UpperBound size = pair.score_gradient + pair.score_gradient_error + pair.score_gradient_floor;
     terms_.push_back({grown_by * pair.score_gradient + times * pair.score_gradient_error,
                       scale_ * pair.score_gradient_floor + model_.product_floor + stored.floor,
-                      size * (1 + scale_) * (each + model_.reading_floor) + (1 + scale_) * each});
+                      size * (1 + scale_) * (each + model_.reading_floor + split.floor) + (1 + scale_) * each});
   }
 }
 

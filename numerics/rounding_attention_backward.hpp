@@ -12,12 +12,12 @@ namespace softcheck::numerics {
 
 /// How a kernel computes the gradient, beyond its contract.
 struct AttentionBackwardArithmetic {
-  std::uint64_t value_size = 1;           // d_v >= 1
-  std::uint64_t key_sum_height = 0;       // of sums over keys: delta and dq
-  std::uint64_t query_sum_height = 0;     // of sums over the queries of a group's heads: dk and dv
-  double scale = 1;                       // of the scores, finite
-  Format out_saved = Format::f32;         // in which O is handed over
-  Format lse_saved = Format::f32;         // in which L is
+  std::uint64_t value_size = 1;        // d_v >= 1
+  std::uint64_t key_sum_height = 0;    // of sums over keys: delta and dq
+  std::uint64_t query_sum_height = 0;  // of sums over the queries of a group's heads: dk and dv
+  double scale = 1;                    // of the scores, finite
+  Format out_saved = Format::f32;      // in which O is handed over
+  Format lse_saved = Format::f32;      // in which L is
 };
 
 /// A visible pair of a query and a key. Each is an upper bound.

@@ -199,10 +199,9 @@ class SavedGradientCall {
 
   /// Is it one that these kernels take? They have neither windows nor another alignment.
   static bool fits(const softcheck_call_2& whole) {
-    static constexpr std::array<std::uint32_t, 7> roles{SOFTCHECK_ROLE_QUERY,        SOFTCHECK_ROLE_KEY,
-                                                        SOFTCHECK_ROLE_VALUE,        SOFTCHECK_ROLE_OUT,
-                                                        SOFTCHECK_ROLE_LSE,          SOFTCHECK_ROLE_OUT_GRADIENT,
-                                                        SOFTCHECK_ROLE_MASK};
+    static constexpr std::array<std::uint32_t, 7> roles{
+        SOFTCHECK_ROLE_QUERY, SOFTCHECK_ROLE_KEY,          SOFTCHECK_ROLE_VALUE, SOFTCHECK_ROLE_OUT,
+        SOFTCHECK_ROLE_LSE,   SOFTCHECK_ROLE_OUT_GRADIENT, SOFTCHECK_ROLE_MASK};
     const std::uint32_t count = whole.call.n_inputs;
     const softcheck_attributes& of = *whole.attributes;
     return whole.op == SOFTCHECK_OP_ATTENTION_BACKWARD && (count == 6 || count == 7) &&

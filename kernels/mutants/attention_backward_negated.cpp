@@ -18,4 +18,6 @@ struct NegatedGradients final : Gradients<Real> {
 
 }  // namespace
 
-SOFTCHECK_MUTANT mutant_attention_backward_negated(const softcheck_call* call) { return gradients_by<NegatedGradients>(call); }
+SOFTCHECK_MUTANT mutant_attention_backward_negated(const softcheck_call* call) {
+  return gradients_by<NegatedGradients>(call);
+}

@@ -108,7 +108,8 @@ rc::Seq<AttentionCase> shrink_attention_case(const AttentionCase& attention, con
 /// "attention f32 batch=1 kv=1 group=1 queries=1 keys=2 dim=1 values=1 scale=0x1p+0 causal=0 outputs=1 layout=0
 /// mask=none q 0x1p+0 k 0x0p+0*2 v 0x1p+0 0x1p+1"; a mask is mask=heads:10... or mask=shared:10..., its visible byte
 /// byte=255 behind it, a NaN nan=1, attributes window=3:all alignment=top-left softcap=0x1p+5 sinks slopes bias=heads,
-/// the last three with their numbers behind v's, and behind these a gradient's dout. What repeats is written once: "[ 0x1p+0 0x1p+1 ]*40", in a mask
+/// the last three with their numbers behind v's, and behind these a gradient's dout. What repeats is written once: "[
+/// 0x1p+0 0x1p+1 ]*40", in a mask
 /// "(10)*40,".
 std::string to_text(const AttentionCase& attention);
 /// The same up to the mask, without the numbers.

@@ -11,7 +11,7 @@ namespace softcheck::proptests {
 /// A NaN in one number of a call: in which tensor, where, and which of the format's NaNs.
 struct NanPlace {
   enum class Tensor { query, key, value, out_gradient };  // the last of a gradient alone; no number has it
-  enum class Position { first, middle, last };  // along every axis of the tensor
+  enum class Position { first, middle, last };            // along every axis of the tensor
   enum class Bits { quiet, quiet_negative, signalling, signalling_negative, payload, payload_negative };
   static constexpr std::size_t tensors = 3, positions = 3, patterns = 6;
 

@@ -97,9 +97,7 @@ void lay_out(const AttentionCase& a, TensorCall& call) {
   constexpr std::size_t of_mask = 3, first_output = 4;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const bool is_mask = !call.inputs[i].place.format && call.inputs[i].place.integer_bits == 8;
-    const auto kind = is_mask       ? layout_kind(a.layout, of_mask)
-                      : i < of_mask ? layout_kind(a.layout, i)
-                                    : std::nullopt;
+    const auto kind = is_mask ? layout_kind(a.layout, of_mask) : i < of_mask ? layout_kind(a.layout, i) : std::nullopt;
     lay_out(draw, kind, call.inputs[i].place);
   }
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {

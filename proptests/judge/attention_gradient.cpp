@@ -25,7 +25,8 @@ enum class Part : std::size_t { queries, keys, values };  // dq, dk, dv: the ord
 // The exact p and dS of a group's queries by enclosures, at each working precision made when first asked for.
 class GroupOracles {
  public:
-  GroupOracles(const GradientGroup& group, const std::vector<std::shared_ptr<const QueryPairs>>& pairs) : group_(group), pairs_(pairs) {}
+  GroupOracles(const GradientGroup& group, const std::vector<std::shared_ptr<const QueryPairs>>& pairs)
+      : group_(group), pairs_(pairs) {}
 
   const QueryGradient& of(std::size_t query) {
     std::unique_ptr<QueryGradient>& made = made_[{working_precision(), query}];

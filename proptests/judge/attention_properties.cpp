@@ -15,8 +15,8 @@ AttentionOptions cases_for(const KernelSubject& subject) {
   AttentionOptions cases;
   cases.format = subject.contract.input;
   cases.domain = subject.domain;
-  cases.gradients = std::ranges::any_of(subject.op->inputs,
-                                        [](const OpInput& input) { return input.role == Role::out_gradient; });
+  cases.gradients =
+      std::ranges::any_of(subject.op->inputs, [](const OpInput& input) { return input.role == Role::out_gradient; });
   // What scores err by, beta's error multiplies.
   const double more = subject.op->adaptive ? 8 : 1;
   const numerics::Contract& contract = subject.contract;

@@ -32,7 +32,9 @@ std::string kind_of(const AttentionCase& a) {
 }  // namespace
 
 AttentionTrial::AttentionTrial(const KernelSubject& subject, const KernelLimits& limits)
-    : required_(subject.required), domain_(subject.domain), kernel_(subject.source, limits, subject.exempt),
+    : required_(subject.required),
+      domain_(subject.domain),
+      kernel_(subject.source, limits, subject.exempt),
       coverage_(attention_coverage(subject.op)) {
   task_.op = subject.op;
   task_.contract = subject.contract;

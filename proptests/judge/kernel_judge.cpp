@@ -186,9 +186,10 @@ Domain domain_of(std::string_view words, Op op) {
   const bool terms = domain.softcap || domain.sinks || domain.alibi || domain.bias;
   if (!domain.has_attributes() || op->attributes == TakenAttributes::all) return domain;
   if (op->attributes == TakenAttributes::places && !terms) return domain;
-  throw std::invalid_argument("domain: softcap, sinks, alibi and bias need --op attention, window and causal= that or "
-                              "--op attention_backward, got " +
-                              std::string(to_string(op)));
+  throw std::invalid_argument(
+      "domain: softcap, sinks, alibi and bias need --op attention, window and causal= that or "
+      "--op attention_backward, got " +
+      std::string(to_string(op)));
 }
 
 Requirements parse_requirements(std::string_view words) {

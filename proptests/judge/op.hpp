@@ -98,7 +98,7 @@ struct OpTraits {
   bool attention = false;                        // of queries, keys and values; else of rows
   TakenAttributes attributes = TakenAttributes::none;
   bool all_outputs = false;        // a call of attention asks for all of them, else for the first ones
-  bool one_value_per_row = false;                // not one for each element
+  bool one_value_per_row = false;  // not one for each element
   bool has_theta = true;
   bool adaptive = false;  // beta follows from the entropy (Appendix G)
   bool takes_mask = true;

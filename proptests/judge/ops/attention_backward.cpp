@@ -89,8 +89,7 @@ class AttentionBackward final : public AttentionOp {
                                   std::span(got[1]).subspan(head * s.keys * s.dim, s.keys * s.dim),
                                   std::span(got[2]).subspan(head * s.keys * s.value_dim, s.keys * s.value_dim)};
       judge_attention_gradient(
-          task, group, values,
-          [&](std::size_t q, RowVerdicts verdicts) { each(first + q, std::move(verdicts)); },
+          task, group, values, [&](std::size_t q, RowVerdicts verdicts) { each(first + q, std::move(verdicts)); },
           [&](std::size_t j, RowVerdicts verdicts) { each(key_number(s, b, kv, j), std::move(verdicts)); });
     });
   }

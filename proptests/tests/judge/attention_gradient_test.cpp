@@ -1,5 +1,5 @@
-// Attention's gradient judged: the exact value against the difference quotient of the forward pass, what an ideal kernel
-// returns holds, and a value beyond its threshold does not.
+// Attention's gradient judged: the exact value against the difference quotient of the forward pass, what an ideal
+// kernel returns holds, and a value beyond its threshold does not.
 #include "proptests/judge/attention_gradient.hpp"
 
 #include <gtest/gtest.h>
@@ -62,8 +62,8 @@ Enclosure loss(const AttentionCase& a, const double* changed, long exponent) {
       Enclosure score, product;
       for (std::size_t t = 0; t < s.dim; ++t) score += number(row.query[t]) * number(row.keys[j * s.dim + t]);
       for (std::size_t c = 0; c < s.value_dim; ++c) {
-        product += Enclosure(a.gradients[row_number(s, b, h, i) * s.value_dim + c]) *
-                   number(row.values[j * s.value_dim + c]);
+        product +=
+            Enclosure(a.gradients[row_number(s, b, h, i) * s.value_dim + c]) * number(row.values[j * s.value_dim + c]);
       }
       const Enclosure weight = exp(Enclosure(a.scale) * score);
       sum += weight;
@@ -190,8 +190,7 @@ TEST_P(GradientJudge, WhatAnIdealKernelReturnsHoldsAndWhatLiesBeyondDoesNot) {
   EXPECT_GT(broken, 50u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, GradientJudge,
-                         ::testing::Values(Format::f64, Format::f32, Format::f16, Format::bf16),
+INSTANTIATE_TEST_SUITE_P(Formats, GradientJudge, ::testing::Values(Format::f64, Format::f32, Format::f16, Format::bf16),
                          [](const auto& format) { return std::string(properties(format.param).name); });
 
 TEST(AttentionGradient, WhatNobodySeesIsZero) {
@@ -244,8 +243,8 @@ TEST(AttentionGradient, SavedOutputsAreRoundedOnce) {
         };
         EXPECT_TRUE(is_rounded(saved.lse[row], oracles.value(AttentionClaim::lse, 0), task.scalars)) << to_text(a);
         for (std::size_t c = 0; c < a.shape.value_dim; ++c) {
-          EXPECT_TRUE(is_rounded(saved.out[row * a.shape.value_dim + c], oracles.value(AttentionClaim::output, c),
-                                 format))
+          EXPECT_TRUE(
+              is_rounded(saved.out[row * a.shape.value_dim + c], oracles.value(AttentionClaim::output, c), format))
               << to_text(a);
         }
       });

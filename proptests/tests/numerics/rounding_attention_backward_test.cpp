@@ -78,6 +78,15 @@ TEST(RoundingAttentionBackward, HoldsWithALogSumExpSavedInSixteenBits) {
   report(most);
 }
 
+TEST(RoundingAttentionBackward, HoldsWithTheScalesRootInEachFactor) {
+  Shares most;
+  for (BackwardCase c : shapes()) {
+    c.split = true;
+    expect_held(c, most);
+  }
+  report(most);
+}
+
 TEST(RoundingAttentionBackward, HoldsThroughBaseTwo) {
   Shares most;
   for (BackwardCase c : shapes()) {
@@ -108,8 +117,7 @@ TEST(PlantedAttentionBackwardBound, WithoutTheStoredWeightsIsRejected) {
 }
 
 TEST(PlantedAttentionBackwardBound, WithoutTheStoredScoreGradientsIsRejected) {
-  expect_needs({.score_gradients = Format::bf16},
-               {.contract = [](Contract& c) { c.score_gradients.reset(); }});
+  expect_needs({.score_gradients = Format::bf16}, {.contract = [](Contract& c) { c.score_gradients.reset(); }});
 }
 
 TEST(PlantedAttentionBackwardBound, WithoutTheOutputIsRejected) {

@@ -27,13 +27,14 @@ struct BackwardCase {
   // The kernel.
   bool saved_lse = true, saved_out = true;
   bool base_two = false;  // p = 2^(x log2(e) - L log2(e)), with L saved
+  bool split = false;     // the root of the scale is a factor of query and key each
   Format lse = Format::f32, out = Format::f32, weights = Format::f32, score_gradients = Format::f32;
   Format result = Format::f32, inputs = Format::f32;
 };
 
 struct Problem {
   std::vector<float> q, k, v, dout;  // (n, size)
-  float scale = 0.5F;
+  float scale = 0.7F;
 };
 
 inline Problem problem(const BackwardCase& c) {
@@ -166,16 +167,23 @@ inline Computed kernel(const BackwardCase& c, const Problem& p, const Exact& exa
     for (std::size_t t = 0; t < size; ++t) sum += a[i * size + t] * b[j * size + t];
     return sum;
   };
+  Problem scaled = p;  // what the kernel multiplies
+  if (c.split) {
+    scaled.scale = 1;
+    for (std::vector<float>* factors : {&scaled.q, &scaled.k}) {
+      for (float& x : *factors) x *= std::sqrt(p.scale);
+    }
+  }
   for (std::size_t i = 0; i < c.queries; ++i) {
     const std::vector<std::size_t>& keys = exact.keys[i];
     if (keys.empty()) continue;
     float top = -INFINITY, sum = 0, delta = 0;
-    for (const std::size_t j : keys) top = std::max(top, p.scale * product(p.q, i, p.k, j));
-    for (const std::size_t j : keys) sum += std::exp(p.scale * product(p.q, i, p.k, j) - top);
+    for (const std::size_t j : keys) top = std::max(top, scaled.scale * product(scaled.q, i, scaled.k, j));
+    for (const std::size_t j : keys) sum += std::exp(scaled.scale * product(scaled.q, i, scaled.k, j) - top);
     const auto saved = static_cast<float>(round_to(c.lse, exact.lse[i].upper_double()));
     std::vector<float> weights;
     for (const std::size_t j : keys) {
-      const float score = p.scale * product(p.q, i, p.k, j);
+      const float score = scaled.scale * product(scaled.q, i, scaled.k, j);
       if (c.saved_lse && c.base_two) {
         const float folded = p.scale * log2_e * product(p.q, i, p.k, j), subtrahend = saved * log2_e;
         weights.push_back(std::exp2(folded - subtrahend));
@@ -192,14 +200,15 @@ inline Computed kernel(const BackwardCase& c, const Problem& p, const Exact& exa
       const float ds = narrowed(c.score_gradients, weights[n] * (product(p.dout, i, p.v, j) - delta));
       const float weight = narrowed(c.weights, weights[n]);
       for (std::size_t t = 0; t < size; ++t) {
-        r.dq[i * size + t] += ds * p.k[j * size + t];
-        r.dk[j * size + t] += ds * p.q[i * size + t];
+        r.dq[i * size + t] += ds * scaled.k[j * size + t];
+        r.dk[j * size + t] += ds * scaled.q[i * size + t];
         r.dv[j * size + t] += weight * p.dout[i * size + t];
       }
     }
   }
-  for (float& x : r.dq) x = narrowed(c.result, p.scale * x);
-  for (float& x : r.dk) x = narrowed(c.result, p.scale * x);
+  const float factor = c.split ? std::sqrt(p.scale) : p.scale;
+  for (float& x : r.dq) x = narrowed(c.result, factor * x);
+  for (float& x : r.dk) x = narrowed(c.result, factor * x);
   for (float& x : r.dv) x = narrowed(c.result, x);
   return r;
 }
@@ -227,8 +236,9 @@ struct Left {
 
 inline Shares judged(const BackwardCase& c, const Left* left) {
   const PrecisionScope scope(160);
-  Contract contract = parse_contract(
-      std::string("sum=sequential subnormal=kept exp=") + (c.base_two ? "E:2,A:3" : "1ulp"), c.inputs, c.result);
+  Contract contract = parse_contract(std::string("sum=sequential subnormal=kept exp=") +
+                                         (c.base_two ? "E:2,A:3" : "1ulp") + (c.split ? " scale=split" : ""),
+                                     c.inputs, c.result);
   const Problem p = problem(c);
   Exact exact = exact_gradient(c, contract, p);
   const Computed got = kernel(c, p, exact);
