@@ -108,7 +108,8 @@ UpperBound delta_error(const Contract& contract, const AttentionBackwardArithmet
                                 exp(products) * (saved.floor * (row.gradient_sum + model.reading_floor) + read + each);
 
   const UpperBound stored = storage_error<UpperBound>(contract, contract.weights).unit;
-  const UpperBound sum = (bound(arithmetic.key_sum_height) + 2) * model.unit + stored + products;
+  // A recomputed output may be stored, too, before it is read.
+  const UpperBound sum = (bound(arithmetic.key_sum_height) + 2) * model.unit + stored + products + saved.unit;
   UpperBound recomputed;
   for (std::size_t j = 0; j < row.pairs.size(); ++j) {
     const BackwardPair& pair = row.pairs[j];
@@ -116,6 +117,7 @@ UpperBound delta_error(const Contract& contract, const AttentionBackwardArithmet
                  exp(logs[j] + sum) * (lost * pair.gradient_magnitude + (row.gradient_sum + 2) * each +
                                        (pair.coefficient + lost) * model.reading_floor * pair.value_sum);
   }
+  recomputed = recomputed + exp(products) * (saved.floor * (row.gradient_sum + model.reading_floor));
   return maximum(from_saved, recomputed);
 }
 

@@ -69,6 +69,16 @@ TEST(RoundingAttentionBackward, HoldsWithNarrowWeightsGradientsAndResults) {
   report(most);
 }
 
+TEST(RoundingAttentionBackward, HoldsWithAnOutputOfTheKernelsOwn) {
+  Shares most;
+  for (BackwardCase c : shapes()) {
+    c.inputs = c.result = c.weights = c.score_gradients = c.out = Format::bf16;
+    c.own_out = true;
+    expect_held(c, most);
+  }
+  report(most);
+}
+
 TEST(RoundingAttentionBackward, HoldsWithALogSumExpSavedInSixteenBits) {
   Shares most;
   for (BackwardCase c : shapes()) {
@@ -110,6 +120,11 @@ TEST(PlantedAttentionBackwardBound, WithoutTheSizeOfTheSavedLogSumExpIsRejected)
 TEST(PlantedAttentionBackwardBound, WithoutTheRoundingOfTheSavedOutputIsRejected) {
   expect_needs({.spread = 20, .out = Format::bf16},
                {.arithmetic = [](AttentionBackwardArithmetic& a) { a.out_saved = Format::f32; }});
+}
+
+TEST(PlantedAttentionBackwardBound, WithoutTheStoredWeightsInTheOutputIsRejected) {
+  expect_needs({.spread = 20, .own_out = true, .weights = Format::bf16},
+               {.contract = [](Contract& c) { c.weights.reset(); }});
 }
 
 TEST(PlantedAttentionBackwardBound, WithoutTheStoredWeightsIsRejected) {

@@ -26,6 +26,7 @@ struct BackwardCase {
   double values = 1;  // the v are about that much
   // The kernel.
   bool saved_lse = true, saved_out = true;
+  bool own_out = false;   // what was saved is the kernel's own output, of its stored weights
   bool base_two = false;  // p = 2^(x log2(e) - L log2(e)), with L saved
   bool split = false;     // the root of the scale is a factor of query and key each
   Format lse = Format::f32, out = Format::f32, weights = Format::f32, score_gradients = Format::f32;
@@ -193,7 +194,10 @@ inline Computed kernel(const BackwardCase& c, const Problem& p, const Exact& exa
       if (!c.saved_out) delta += weights.back() * product(p.dout, i, p.v, j);
     }
     for (std::size_t t = 0; t < size && c.saved_out; ++t) {
-      delta += p.dout[i * size + t] * static_cast<float>(round_to(c.out, exact.out[i * size + t].upper_double()));
+      float own = 0;
+      for (std::size_t n = 0; n < keys.size(); ++n) own += narrowed(c.weights, weights[n]) * p.v[keys[n] * size + t];
+      const double out = c.own_out ? static_cast<double>(own) : exact.out[i * size + t].upper_double();
+      delta += p.dout[i * size + t] * static_cast<float>(round_to(c.out, out));
     }
     for (std::size_t n = 0; n < keys.size(); ++n) {
       const std::size_t j = keys[n];
