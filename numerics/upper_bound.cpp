@@ -1,8 +1,12 @@
 #include "numerics/upper_bound.hpp"
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace softcheck::numerics {
 namespace {
@@ -19,6 +23,20 @@ UpperBound four_up(double computed) {
 
 void UpperBound::refuse(double value) {
   throw std::invalid_argument("UpperBound: need a value >= 0, got " + std::to_string(value));
+}
+
+// In units of the smallest subnormal number, so that no operand and no result of the processor's is subnormal. From
+// product >= k + 1 follows rounded >= k + 1 for every whole k < 2^52, which is a double: the next whole number above
+// the rounded product is above the product.
+UpperBound UpperBound::small_product(double a, double b) {
+  constexpr double smallest_normal = std::numeric_limits<double>::min();
+  constexpr double half_way = 0x1p537;  // its square is 2^1074
+  const auto units = [](double x) { return static_cast<double>(std::bit_cast<std::uint64_t>(x)); };
+  if (a > b) std::swap(a, b);
+  if (b < smallest_normal) return UpperBound(std::numeric_limits<double>::denorm_min());
+  const double product = a < smallest_normal ? units(a) * b : (a * half_way) * (b * half_way);
+  if (!(product < 0x1p52)) return UpperBound(a * b).next();
+  return UpperBound(std::bit_cast<double>(static_cast<std::uint64_t>(product) + 1));  // the bits of so many units
 }
 
 UpperBound exp(UpperBound x) { return x.value() == 0 ? UpperBound(1) : four_up(std::exp(x.value())); }

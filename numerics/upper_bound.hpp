@@ -38,11 +38,15 @@ class UpperBound {
   }
   friend UpperBound operator*(UpperBound a, UpperBound b) {
     if (a.value_ == 0 || b.value_ == 0) return UpperBound();  // 0 * infinity = 0: an absent term
+    // Below 2^-969, as products of what a kernel loses to underflow are: a processor takes 30 times as long for them.
+    if (exponent_bits(a.value_) + exponent_bits(b.value_) <= 1075) return small_product(a.value_, b.value_);
     return UpperBound(a.value_ * b.value_).next();
   }
 
  private:
   [[noreturn]] static void refuse(double value);
+  static UpperBound small_product(double a, double b);
+  static std::uint64_t exponent_bits(double x) { return std::bit_cast<std::uint64_t>(x) >> 52; }
 
   double value_ = 0;
 };

@@ -287,6 +287,39 @@ TEST(RoundingScalars, UpperBoundRoundsUpAndRefusesNegativeNumbers) {
   EXPECT_THROW(UpperBound(std::nan("")), std::invalid_argument);
 }
 
+TEST(RoundingScalars, AProductThatUnderflowsIsTheNextNumberUpOrTheOneBehindIt) {
+  const PrecisionScope scope(128);
+  const double smallest = std::numeric_limits<double>::denorm_min(), normal = std::numeric_limits<double>::min();
+  const std::vector<double> factors{smallest,
+                                    3 * smallest,
+                                    0x1.8p-1060,
+                                    0x1.fffffffffffffp-1023,
+                                    normal,
+                                    0x1.8p-1022,
+                                    0x1.3p-900,
+                                    0x1.5p-538,
+                                    0x1.fffffffffffffp-538,
+                                    0x1p-53,
+                                    1.0 / 3,
+                                    1,
+                                    1.75,
+                                    3,
+                                    0x1p52,
+                                    0x1.7p53,
+                                    0x1.0001p300,
+                                    std::numeric_limits<double>::max()};
+  for (const double a : factors) {
+    for (const double b : factors) {
+      const double bound = (UpperBound(a) * UpperBound(b)).value();
+      if (std::isinf(bound)) continue;
+      const Enclosure exact = Enclosure(a) * Enclosure(b);
+      EXPECT_EQ(less_equal(exact, Enclosure(bound)), Decision::proved) << a << " * " << b;
+      const double before = std::nextafter(std::nextafter(bound, 0), 0);
+      EXPECT_EQ(less_equal(Enclosure(before), exact), Decision::proved) << a << " * " << b;
+    }
+  }
+}
+
 TEST(RoundingBound, GrantsNoOverflowAndPromisesNothingOfStalledSums) {
   const PrecisionScope scope(64);
   const std::vector<double> logits(std::size_t{1} << 17, 0.0);
