@@ -5,11 +5,24 @@
 
 namespace softcheck::numerics {
 
+namespace {
+
+// d(softcap tanh(s / softcap)) / ds of s = scale <q, k_j>.
+Enclosure slope_of(const AttentionInputs& inputs, std::size_t j) {
+  if (inputs.softcap == 0) return Enclosure(1);
+  Enclosure dot;
+  for (std::size_t t = 0; t < inputs.query.size(); ++t) {
+    dot += Enclosure(inputs.query[t]) * Enclosure(inputs.keys[j * inputs.query.size() + t]);
+  }
+  return Enclosure(1) - square(tanh(Enclosure(inputs.scale) * dot / Enclosure(inputs.softcap)));
+}
+
+}  // namespace
+
 QueryGradient query_gradient(const AttentionInputs& inputs, std::span<const double> out_gradient) {
-  if (out_gradient.size() != inputs.value_size || inputs.sink || inputs.softcap != 0) {
-    throw std::invalid_argument("query_gradient: need " + std::to_string(inputs.value_size) +
-                                " gradients, no sink and no softcap, got " + std::to_string(out_gradient.size()) +
-                                " gradients");
+  if (out_gradient.size() != inputs.value_size) {
+    throw std::invalid_argument("query_gradient: need " + std::to_string(inputs.value_size) + " gradients, got " +
+                                std::to_string(out_gradient.size()));
   }
   const AttentionOracle oracle(inputs);
   if (oracle.fully_masked()) throw std::invalid_argument("query_gradient: need a visible item, got none");
@@ -26,7 +39,7 @@ QueryGradient query_gradient(const AttentionInputs& inputs, std::span<const doub
     delta += result.coefficients[j] * product;
   }
   for (std::size_t j = 0; j < inputs.items; ++j) {
-    result.score_gradients.push_back(result.coefficients[j] * (products[j] - delta));
+    result.score_gradients.push_back(result.coefficients[j] * (products[j] - delta) * slope_of(inputs, j));
   }
   return result;
 }

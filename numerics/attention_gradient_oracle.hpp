@@ -8,8 +8,8 @@
 namespace softcheck::numerics {
 
 /// What one query has in attention's gradient: with p its softmax, g_j = <dO, v_j> and delta = sum p g, the gradient of
-/// its scores dS_j = p_j (g_j - delta). (dq = scale sum dS k; what the query adds to dk_j is scale dS_j q, to dv_j
-/// p_j dO.)
+/// its scores scale <q, k_j>: dS_j = p_j (g_j - delta), times 1 - tanh(score / softcap)^2 under a softcap. (dq = scale
+/// sum dS k; what the query adds to dk_j is scale dS_j q, to dv_j p_j dO.)
 struct QueryGradient {
   std::vector<Enclosure> coefficients;     // (n) p
   std::vector<Enclosure> score_gradients;  // (n) dS
@@ -17,7 +17,7 @@ struct QueryGradient {
 
 /// Enclosures at the working precision.
 ///
-/// inputs         no sink, no softcap; at least one visible item
+/// inputs         at least one visible item, or a sink
 /// out_gradient   (dv) dO, finite
 /// throws         std::invalid_argument when shapes disagree or an input is not finite
 QueryGradient query_gradient(const AttentionInputs& inputs, std::span<const double> out_gradient);

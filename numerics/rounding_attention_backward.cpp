@@ -129,6 +129,21 @@ void require_lengths(const char* function, std::size_t pairs, std::size_t got) {
 
 }  // namespace
 
+CapSlope cap_slope(const Contract& contract, const UpperBound& slope, const UpperBound& magnitude,
+                   const UpperBound& score_error) {
+  const FpEnvironmentGuard guard;
+  const Model model(contract);
+  // A reciprocal and a product in front of tanh, whose relative condition is at most 1; a product behind it, and again
+  // a reciprocal and a product where it is taken from the capped score; the square.
+  constexpr int roundings = 11;
+  const UpperBound tanh_unit =
+      minus_log1m(UpperBound(contract.tanh_error * properties(contract.accumulator).unit_roundoff));
+  const UpperBound log = 2 * tanh_unit + roundings * model.unit;
+  const UpperBound moved = 2 * magnitude * score_error + score_error * score_error;
+  const UpperBound square = expm1(log) * (magnitude * magnitude) + exp(log) * moved;
+  return {slope, expm1(model.unit) * slope + exp(model.unit) * square + 4 * (model.product_floor + model.sum_floor)};
+}
+
 std::vector<BackwardPairError> attention_backward_pairs(const Contract& contract,
                                                         const AttentionBackwardArithmetic& arithmetic,
                                                         const BackwardRow& row) {
@@ -159,17 +174,20 @@ std::vector<BackwardPairError> attention_backward_pairs(const Contract& contract
     const BackwardPair& pair = row.pairs[j];
     const UpperBound read = exp(products) * (model.reading_floor * pair.value_sum);
     const UpperBound gamma = expm1(products) * pair.gradient_magnitude + product_floors + read;
-    const UpperBound log = logs[j] + 2 * model.unit + stored.unit;
-    const UpperBound off = gamma + delta;
+    // A softcap's slope is one product more.
+    const CapSlope cap = pair.cap.value_or(CapSlope{});
+    const UpperBound log = logs[j] + (pair.cap ? 3 : 2) * model.unit + stored.unit;
+    const UpperBound off = (gamma + delta) * (cap.slope + cap.error) + pair.difference * cap.error;
+    const UpperBound difference = pair.difference * cap.slope;
     BackwardPairError error;
     error.coefficient = pair.coefficient;
     error.coefficient_log = logs[j];
     error.coefficient_floor = exp(logs[j]) * lost;
-    error.score_gradient = pair.coefficient * pair.difference;
-    error.score_gradient_error = pair.coefficient * grown(log, pair.difference, off);
+    error.score_gradient = pair.coefficient * difference;
+    error.score_gradient_error = pair.coefficient * grown(log, difference, off);
     error.score_gradient_floor =
-        exp(log) * (lost * (pair.difference + off) + (1 + pair.coefficient + lost) * model.sum_floor +
-                    2 * model.product_floor) +
+        exp(log) * ((lost * (difference + off) + (1 + pair.coefficient + lost) * model.sum_floor) * (1 + cap.error) +
+                    3 * model.product_floor) +
         stored.floor;
     errors.push_back(error);
   }

@@ -20,7 +20,22 @@ struct AttentionBackwardArithmetic {
   Format lse_saved = Format::f32;      // in which L is
 };
 
-/// A visible pair of a query and a key. Each is an upper bound.
+/// 1 - tanh(s / c)^2, by which a softcap c multiplies the gradient of a score s. Each is an upper bound.
+struct CapSlope {
+  UpperBound slope = UpperBound(1);
+  UpperBound error;  // |computed - exact|
+};
+
+/// The error of a softcap's slope, of a tanh that is computed again or taken from the capped score.
+///
+/// slope         1 - tanh(s / c)^2
+/// magnitude     |tanh(s / c)|
+/// score_error   |computed s - s| / c
+CapSlope cap_slope(const Contract& contract, const UpperBound& slope, const UpperBound& magnitude,
+                   const UpperBound& score_error);
+
+/// A visible pair of a query and a key, or of a query and its sink, of which magnitude and sum are 0. Each is an upper
+/// bound.
 struct BackwardPair {
   UpperBound coefficient;         // p_j
   UpperBound deviation;           // D_j = max x - x_j
@@ -28,6 +43,7 @@ struct BackwardPair {
   UpperBound difference;          // |g_j - delta|, g_j = <dO, v_j>, delta = sum p g
   UpperBound gradient_magnitude;  // sum_c |dO_c v_jc|
   UpperBound value_sum;           // sum_c |v_jc|
+  std::optional<CapSlope> cap = {};
 };
 
 /// A query with at least one visible key. Each is an upper bound.

@@ -54,7 +54,9 @@
  *                                                        and lse (batch, heads, queries) are what the forward pass
  *                                                        returned: each may be read or computed again. A query that
  *                                                        sees no key has out 0, lse -inf and gradient 0, and so has a
- *                                                        key that no query sees. windows and causal_top_left as above
+ *                                                        key that no query sees. Sinks, slopes, bias and attributes
+ *                                                        as above, behind the mask; ds is that of the scores of which
+ *                                                        a softcap is taken
  *
  * Types     f64, f32, f16 (kDLFloat, bits 64, 32, 16) or bf16 (kDLBfloat, bits 16), lanes 1. Element outputs have the
  *           inputs' dtype. logsumexp, entropy, losses and lse (of merge_states the input, too) are f64 for f64 inputs,

@@ -5,5 +5,5 @@
 using namespace softcheck::kernels::mutants::attention;
 
 SOFTCHECK_MUTANT mutant_attention_backward_causal_top_left(const softcheck_call* call) {
-  return gradients_by<Gradients>(call, [](GradientCall& a) { a.plain.diagonal = 0; });
+  return gradients_by<Gradients>(call, [](GradientCall& a) { a.of.plain.diagonal = 0; });
 }

@@ -12,7 +12,7 @@ struct ByKeysGradients final : Gradients<Real> {
   using Gradients<Real>::head;
 
   Real score_gradient(std::size_t i, std::size_t j, Real p, Real own_delta) const override {
-    return head.rows[i].scale * (p * (this->product(i, j) - own_delta));
+    return head.rows[i].scale * (p * (this->product(i, j) - own_delta) * this->slope_of(i, j));
   }
   void finish_sums(Real) override {}
   void run(Real) override {

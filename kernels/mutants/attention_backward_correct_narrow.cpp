@@ -13,7 +13,7 @@ struct NarrowGradients final : Gradients<Real> {
 
   Real stored_weight(Real p) const override { return rounded_to_bf16(static_cast<float>(p)); }
   Real score_gradient(std::size_t i, std::size_t j, Real p, Real own_delta) const override {
-    return rounded_to_bf16(static_cast<float>(p * (this->product(i, j) - own_delta)));
+    return rounded_to_bf16(static_cast<float>(p * (this->product(i, j) - own_delta) * this->slope_of(i, j)));
   }
 };
 

@@ -11,10 +11,11 @@ struct RecomputedGradients final : Gradients<Real> {
   using Gradients<Real>::head;
 
   void query(std::size_t i) override {
-    const std::vector<Real> x = scores(head.rows[i]);
-    const Real m = largest(x);
+    const std::vector<Real> x = scores_by(head.rows[i], usual_score);
+    Real m = largest(x);
+    if (head.rows[i].sink && !std::isnan(m)) m = std::max(m, *head.rows[i].sink);
     std::vector<Real> p, g;
-    Real sum = 0, delta = 0;
+    Real sum = head.rows[i].sink ? std::exp(*head.rows[i].sink - m) : 0, delta = 0;
     for (std::size_t j = 0; j < head.items; ++j) {
       p.push_back(this->sees(i, j) ? std::exp(x[j] - m) : 0);
       sum += p[j];
@@ -25,7 +26,7 @@ struct RecomputedGradients final : Gradients<Real> {
       delta += p[j] * g[j];
     }
     for (std::size_t j = 0; j < head.items; ++j) {
-      if (this->sees(i, j)) this->add(i, j, p[j], p[j] * (g[j] - delta));
+      if (this->sees(i, j)) this->add(i, j, p[j], p[j] * (g[j] - delta) * this->slope_of(i, j));
     }
   }
 };

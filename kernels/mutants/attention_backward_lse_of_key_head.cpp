@@ -5,7 +5,7 @@ using namespace softcheck::kernels::mutants::attention;
 
 SOFTCHECK_MUTANT mutant_attention_backward_lse_of_key_head(const softcheck_call* call) {
   return gradients_by<Gradients>(call, [](GradientCall& a) {
-    a.saved_lse.shape[1] = a.plain.k.shape[1];
-    a.saved_lse.strides[1] = a.plain.k.shape[1] == a.plain.q.shape[1] ? a.saved_lse.strides[1] : 0;
+    a.saved_lse.shape[1] = a.of.plain.k.shape[1];
+    a.saved_lse.strides[1] = a.of.plain.k.shape[1] == a.of.plain.q.shape[1] ? a.saved_lse.strides[1] : 0;
   });
 }

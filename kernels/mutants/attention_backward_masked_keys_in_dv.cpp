@@ -15,9 +15,9 @@ struct MaskedKeysInDv final : Gradients<Real> {
     Gradients<Real>::query(i);
     for (std::size_t j = 0; j < head.items; ++j) {
       if (this->sees(i, j)) continue;
-      Row<Real> open = head.rows[i];
+      AttributedRow<Real> open = head.rows[i];
       open.visible[j] = 1;
-      const Real p = std::exp(score(open, j) - head.saved_lse[i]);
+      const Real p = std::exp(attributed_score(open, j) - head.saved_lse[i]);
       for (std::size_t c = 0; c < head.value_dim; ++c) head.dv[j * head.value_dim + c] += p * this->gradient(i, c);
     }
   }

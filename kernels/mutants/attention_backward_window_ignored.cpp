@@ -4,5 +4,5 @@
 using namespace softcheck::kernels::mutants::attention;
 
 SOFTCHECK_MUTANT mutant_attention_backward_window_ignored(const softcheck_call* call) {
-  return gradients_by<Gradients>(call, [](GradientCall& a) { a.left = a.right = -1; });
+  return gradients_by<Gradients>(call, [](GradientCall& a) { a.of.left = a.of.right = -1; });
 }

@@ -5,6 +5,6 @@ using namespace softcheck::kernels::mutants::attention;
 
 SOFTCHECK_MUTANT mutant_attention_backward_window_one_key_more(const softcheck_call* call) {
   return gradients_by<Gradients>(call, [](GradientCall& a) {
-    if (a.left >= 0) ++a.left;
+    if (a.of.left >= 0) ++a.of.left;
   });
 }

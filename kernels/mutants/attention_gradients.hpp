@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/mutants/attention_states.hpp"
+#include "kernels/mutants/attention_attributed.hpp"
 
 // Glue of the zoo's gradients of attention: every dtype, strides, offsets, masks, windows and grouped heads, one key
 // head at a time, so that each file holds its one idea (or its one bug) and nothing else.
@@ -14,19 +14,18 @@ namespace softcheck::kernels::mutants::attention {
 
 /// A call, unpacked. A mutant of layouts or parameters changes a field.
 struct GradientCall {
-  Attention plain;  // q, k, v, mask; its outputs are not there
+  AttributedCall of;  // q, k, v, mask and attributes; its outputs are not there
   View saved_out, saved_lse, out_gradient;
   View dq, dk, dv;
-  std::int64_t left = -1, right = -1;  // keys beside its own that a query sees; -1: all
 };
 
 /// The queries that look at one key head: head by head, query by query.
 template <class Real>
 struct GradientHead {
-  std::vector<Row<Real>> rows;  // (m)
-  std::vector<Real> saved_out;  // (m, dv)
-  std::vector<Real> saved_lse;  // (m)
-  std::vector<Real> gradients;  // (m, dv)
+  std::vector<AttributedRow<Real>> rows;  // (m)
+  std::vector<Real> saved_out;            // (m, dv)
+  std::vector<Real> saved_lse;            // (m)
+  std::vector<Real> gradients;            // (m, dv)
   std::size_t items = 0, dim = 0, value_dim = 0, queries = 0;
   // The results; at first what their memory held.
   std::vector<Real> dq, dk, dv;  // (m, d), (n, d), (n, dv)
@@ -34,32 +33,35 @@ struct GradientHead {
 
 inline bool unpack_gradient(const softcheck_call& call, GradientCall& a) {
   constexpr std::uint32_t roles[] = {SOFTCHECK_ROLE_QUERY, SOFTCHECK_ROLE_KEY, SOFTCHECK_ROLE_VALUE,
-                                     SOFTCHECK_ROLE_OUT,   SOFTCHECK_ROLE_LSE, SOFTCHECK_ROLE_OUT_GRADIENT,
-                                     SOFTCHECK_ROLE_MASK};
+                                     SOFTCHECK_ROLE_OUT,   SOFTCHECK_ROLE_LSE, SOFTCHECK_ROLE_OUT_GRADIENT};
+  constexpr std::uint32_t own = 6;
   const softcheck_call_2* whole = softcheck_version_2(&call);
-  if (whole == nullptr || whole->op != SOFTCHECK_OP_ATTENTION_BACKWARD || call.n_outputs != 3) return false;
-  if (call.n_inputs < 6 || call.n_inputs > 7 || whole->attributes->softcap != 0) return false;
-  for (std::uint32_t i = 0; i < call.n_inputs; ++i) {
-    if (whole->input_roles[i] != roles[i]) return false;
+  if (whole == nullptr || whole->op != SOFTCHECK_OP_ATTENTION_BACKWARD || call.n_inputs < own || call.n_outputs != 3) {
+    return false;
   }
-  const DLTensor* inputs[] = {call.inputs[0], call.inputs[1], call.inputs[2],
-                              call.n_inputs == 7 ? call.inputs[6] : nullptr};
-  softcheck_call first = call;
-  first.abi_version = SOFTCHECK_KERNEL_ABI_VERSION;
-  first.inputs = inputs;
-  first.n_inputs = call.n_inputs == 7 ? 4 : 3;
-  first.n_outputs = 1;
-  if (!accepts(first)) return false;
-  a.plain = unpack(first);
+  if (!std::equal(roles, roles + own, whole->input_roles)) return false;
+  // The forward pass's call, without its outputs.
+  std::vector<const DLTensor*> inputs{call.inputs[0], call.inputs[1], call.inputs[2]};
+  std::vector<std::uint32_t> forward_roles{roles[0], roles[1], roles[2]};
+  for (std::uint32_t i = own; i < call.n_inputs; ++i) {
+    inputs.push_back(call.inputs[i]);
+    forward_roles.push_back(whole->input_roles[i]);
+  }
+  softcheck_call_2 forward = *whole;
+  forward.op = SOFTCHECK_OP_ATTENTION;
+  forward.call.inputs = inputs.data();
+  forward.call.n_inputs = static_cast<std::uint32_t>(inputs.size());
+  forward.call.n_outputs = 1;
+  forward.input_roles = forward_roles.data();
+  const std::optional<AttributedCall> of = unpack_attributed(forward.call);
+  if (!of) return false;
+  a.of = *of;
   a.saved_out = View(*call.inputs[3]);
   a.saved_lse = View(*call.inputs[4]);
   a.out_gradient = View(*call.inputs[5]);
   a.dq = View(*call.outputs[0]);
   a.dk = View(*call.outputs[1]);
   a.dv = View(*call.outputs[2]);
-  a.left = whole->attributes->window_left_plus_1 - 1;
-  a.right = whole->attributes->window_right_plus_1 - 1;
-  if (whole->attributes->causal_top_left != 0) a.plain.diagonal = 0;
   return true;
 }
 
@@ -84,7 +86,7 @@ void write_rows(const View& view, std::int64_t b, std::int64_t h, const std::vec
 
 template <class Real>
 GradientHead<Real> gather_head(const GradientCall& call, std::int64_t b, std::int64_t kv) {
-  const Attention& a = call.plain;
+  const Attention& a = call.of.plain;
   const std::int64_t queries = a.q.shape[2], group = a.q.shape[1] / a.k.shape[1], dim = a.q.shape[3], dv = a.v.shape[3];
   GradientHead<Real> head;
   head.items = static_cast<std::size_t>(a.keys);
@@ -96,13 +98,7 @@ GradientHead<Real> gather_head(const GradientCall& call, std::int64_t b, std::in
   };
   for (std::int64_t h = kv * group; h < (kv + 1) * group; ++h) {
     for (std::int64_t i = 0; i < queries; ++i) {
-      Row<Real> row = gather<Real>(a, b, h, i);
-      for (std::int64_t j = 0; j < a.keys; ++j) {
-        const std::int64_t beside = j - (i + a.diagonal);
-        const bool outside = (call.left >= 0 && -beside > call.left) || (call.right >= 0 && beside > call.right);
-        if (outside) row.visible[static_cast<std::size_t>(j)] = 0;
-      }
-      head.rows.push_back(std::move(row));
+      head.rows.push_back(gather<Real>(call.of, b, h, i));
       head.saved_lse.push_back(load<Real>(call.saved_lse.type, call.saved_lse.at(b, h, i)));
     }
     append(head.saved_out, read_rows<Real>(call.saved_out, b, h, queries, dv));
@@ -124,7 +120,14 @@ struct Gradients {
   virtual ~Gradients() = default;
 
   Real gradient(std::size_t i, std::size_t c) const { return head.gradients[i * head.value_dim + c]; }
-  Real score_of(std::size_t i, std::size_t j) const { return score(head.rows[i], j); }
+  Real score_of(std::size_t i, std::size_t j) const { return attributed_score(head.rows[i], j); }
+  /// By which a softcap multiplies a score's gradient: 1 - tanh(score / softcap)^2.
+  Real slope_of(std::size_t i, std::size_t j) const {
+    const AttributedRow<Real>& row = head.rows[i];
+    if (row.softcap == 0) return 1;
+    const Real tangent = std::tanh(score<Real>(row, j) / row.softcap);
+    return 1 - tangent * tangent;
+  }
   /// g_j = <dO_i, v_j>.
   Real product(std::size_t i, std::size_t j) const {
     Real sum = 0;
@@ -142,11 +145,11 @@ struct Gradients {
   }
   /// dS_j of p_j.
   virtual Real score_gradient(std::size_t i, std::size_t j, Real p, Real own_delta) const {
-    return p * (product(i, j) - own_delta);
+    return p * (product(i, j) - own_delta) * slope_of(i, j);
   }
   virtual Real stored_weight(Real p) const { return p; }
   virtual void add(std::size_t i, std::size_t j, Real weight, Real ds) {
-    const Row<Real>& row = head.rows[i];
+    const AttributedRow<Real>& row = head.rows[i];
     for (std::size_t t = 0; t < head.dim; ++t) {
       head.dq[i * head.dim + t] += ds * row.keys[j * head.dim + t];
       head.dk[j * head.dim + t] += ds * row.query[t];
@@ -179,7 +182,7 @@ struct Gradients {
 
 template <template <class> class Kernel, class Real>
 void each_key_head(const GradientCall& call) {
-  const Attention& a = call.plain;
+  const Attention& a = call.of.plain;
   const std::int64_t key_heads = a.k.shape[1], queries = a.q.shape[2];
   if (key_heads == 0) return;
   const std::int64_t group = a.q.shape[1] / key_heads;
@@ -203,7 +206,7 @@ int gradients_by(const softcheck_call* call, Change change) {
   GradientCall a;
   if (!unpack_gradient(*call, a)) return 1;
   change(a);
-  if (is_f64(a.plain.q.type)) {
+  if (is_f64(a.of.plain.q.type)) {
     each_key_head<Kernel, double>(a);
   } else {
     each_key_head<Kernel, float>(a);

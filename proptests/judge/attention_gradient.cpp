@@ -1,6 +1,7 @@
 #include "proptests/judge/attention_gradient.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <string_view>
 
 #include "numerics/attention_gradient_oracle.hpp"
+#include "numerics/rounding_score_terms.hpp"
 #include "numerics/special_values.hpp"
 #include "proptests/judge/claim_verdict.hpp"
 #include "proptests/judge/query_gradient.hpp"
@@ -37,7 +39,7 @@ class GroupOracles {
  private:
   QueryGradient make(std::size_t query) const {
     const AttentionRow& row = group_.rows[query];
-    std::vector<double> keys, values;  // the visible ones: others may be NaN
+    std::vector<double> keys, values, distances, bias;  // the visible ones: others may be NaN
     for (const std::size_t j : pairs_[query]->keys()) {
       const auto take = [j](std::vector<double>& to, std::span<const double> from, std::size_t size) {
         const std::span<const double> taken = from.subspan(j * size, size);
@@ -45,13 +47,20 @@ class GroupOracles {
       };
       take(keys, row.keys, row.query.size());
       take(values, row.values, row.value_size);
+      if (row.slope != 0) take(distances, row.distances, 1);
+      if (!row.bias.empty()) take(bias, row.bias, 1);
     }
     const AttentionInputs inputs{.query = row.query,
                                  .keys = keys,
                                  .values = values,
                                  .value_size = row.value_size,
                                  .scale = row.scale,
-                                 .items = pairs_[query]->keys().size()};
+                                 .items = pairs_[query]->keys().size(),
+                                 .softcap = row.softcap,
+                                 .slope = row.slope,
+                                 .distances = distances,
+                                 .bias = bias,
+                                 .sink = row.sink};
     return query_gradient(inputs, group_.out_gradients.subspan(query * row.value_size, row.value_size));
   }
 
@@ -77,7 +86,7 @@ class GroupJudge {
     arithmetic_.scale = first.scale;
     arithmetic_.out_saved = task.contract.input;
     arithmetic_.lse_saved = task.scalars;
-    arithmetic_.key_sum_height = summation_height(task.contract, group.keys);
+    arithmetic_.key_sum_height = summation_height(task.contract, size_with_sink(task.contract, group.keys));
     arithmetic_.query_sum_height = summation_height(task.contract, group.rows.size());
     for (std::size_t i = 0; i < group.rows.size(); ++i) add_pairs(i);
   }
@@ -153,6 +162,9 @@ class GroupJudge {
     append(row.query);
     append(gradient);
     append(row.visible);
+    append(row.distances);
+    append(row.bias);
+    append(std::array{row.softcap, row.slope, row.sink.value_or(0)});
     std::shared_ptr<const QueryPairs>& known = known_[question];
     if (!known) known = std::make_shared<const QueryPairs>(pairs(i));
     pairs_.push_back(known);

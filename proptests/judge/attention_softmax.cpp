@@ -60,6 +60,15 @@ LongApproximation capped_score(const LongApproximation& score, double softcap) {
   return {value, second_order * (score.error + 4 * unit * above(std::fabs(value)))};
 }
 
+LongApproximation capped_slope(const LongApproximation& score, double softcap) {
+  if (softcap == 0) return {1, 0};
+  const LongApproximation capped = capped_score(score, softcap);
+  const long double tangent = capped.value / static_cast<long double>(softcap);
+  const double error = second_order * (capped.error / softcap + unit * above(std::fabs(tangent)));
+  const double size = above(std::fabs(tangent));
+  return {1 - tangent * tangent, second_order * (2 * size * error + error * error + 2 * unit)};
+}
+
 LongApproximation shifted_score(const LongApproximation& score, double slope, double distance, double bias) {
   if (slope == 0 && bias == 0) return score;
   const long double shift = static_cast<long double>(slope) * static_cast<long double>(distance);

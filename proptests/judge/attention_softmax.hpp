@@ -21,6 +21,8 @@ struct LongApproximation {
 /// distance
 /// + bias.
 LongApproximation capped_score(const LongApproximation& score, double softcap);
+/// 1 - tanh(score / softcap)^2, the first one's derivative; 1 where softcap is 0.
+LongApproximation capped_slope(const LongApproximation& score, double softcap);
 LongApproximation shifted_score(const LongApproximation& score, double slope, double distance, double bias);
 
 /// Softmax of one row of approximate logits in long double, with certified errors. It decides all but the closest

@@ -108,6 +108,11 @@ void VisibleKeys::add_score(const Contract& contract, const AttentionRow& row, s
   if (row.has_terms()) {
     const ScoreTerms terms = terms_of(row, j);
     const LongApproximation capped = capped_score(score, row.softcap);
+    if (row.softcap != 0) {
+      const UpperBound relative = error * UpperBound(std::nextafter(1 / row.softcap, infinity));
+      caps.push_back({capped_slope(score, row.softcap), std::nextafter(size_of(capped).value() / row.softcap, infinity),
+                      relative});
+    }
     scores.push_back(shifted_score(capped, terms.slope, terms.distance, terms.bias));
     score_errors.push_back(attributed_score_error(contract, terms, error, size_of(capped), size_of(scores.back())));
     size += std::fabs(terms.slope) * terms.distance + std::fabs(terms.bias);

@@ -24,7 +24,14 @@ struct VisibleKeys {
   std::vector<LongApproximation> scores;
   std::vector<numerics::UpperBound> score_errors;  // e_j of a kernel of the contract; 0 where any kernel is exact
   double largest_dot = 0;                          // max |scale| sum |q_t k_jt|, and the sizes of what is added to it
-  bool sink = false;                               // the last one is the row's sink, which is no key: its item is n
+  // Of a softcap, for each key: its slope, what it is of a tanh, and the error of what that is of, by the softcap.
+  struct Cap {
+    LongApproximation slope;
+    double magnitude = 0;  // |tanh|, at least
+    numerics::UpperBound score_error;
+  };
+  std::vector<Cap> caps;
+  bool sink = false;  // the last one is the row's sink, which is no key: its item is n
 
   VisibleKeys(const numerics::Contract& contract, const AttentionRow& row);
   std::size_t keys() const { return items.size() - (sink ? 1 : 0); }

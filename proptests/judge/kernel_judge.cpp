@@ -183,12 +183,9 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 Domain domain_of(std::string_view words, Op op) {
   Domain domain = parse_domain(words, op->attention);
-  const bool terms = domain.softcap || domain.sinks || domain.alibi || domain.bias;
-  if (!domain.has_attributes() || op->attributes == TakenAttributes::all) return domain;
-  if (op->attributes == TakenAttributes::places && !terms) return domain;
+  if (!domain.has_attributes() || op->attributes) return domain;
   throw std::invalid_argument(
-      "domain: softcap, sinks, alibi and bias need --op attention, window and causal= that or "
-      "--op attention_backward, got " +
+      "domain: window, softcap, sinks, alibi, bias and causal= need --op attention or attention_backward, got " +
       std::string(to_string(op)));
 }
 

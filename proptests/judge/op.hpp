@@ -70,10 +70,6 @@ struct Attributes {
 /// The name of a tensor in this role: "logits", "q".
 std::string_view to_string(Role role);
 
-/// Which of attention's attributes an op has: windows and alignment say which keys a query sees, the others what its
-/// scores are.
-enum class TakenAttributes { none, places, all };
-
 /// What of a contract an op's results can tell (--infer).
 struct ContractAnswers {
   /// Words that the op's arithmetic has beside acc, exp, sum and subnormal, for the search to try.
@@ -96,9 +92,9 @@ struct OpTraits {
   std::span<const OutputElement> elements = {};  // of outputs; empty: all are numbers
   std::span<const std::string_view> claims;      // on values, the first output's first
   bool attention = false;                        // of queries, keys and values; else of rows
-  TakenAttributes attributes = TakenAttributes::none;
-  bool all_outputs = false;        // a call of attention asks for all of them, else for the first ones
-  bool one_value_per_row = false;  // not one for each element
+  bool attributes = false;                       // of attention: windows, softcap, sinks, slopes, bias, alignment
+  bool all_outputs = false;                      // a call of attention asks for all of them, else for the first ones
+  bool one_value_per_row = false;                // not one for each element
   bool has_theta = true;
   bool adaptive = false;  // beta follows from the entropy (Appendix G)
   bool takes_mask = true;

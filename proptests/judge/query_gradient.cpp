@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "numerics/rounding_score_terms.hpp"
 #include "numerics/special_values.hpp"
 #include "proptests/judge/softmax_bounds.hpp"
 
@@ -70,8 +71,8 @@ LongApproximation ProductSum::total() const {
 QueryPairs::QueryPairs(const AttentionTask& task, const AttentionRow& row, std::span<const double> out_gradient,
                        const AttentionBackwardArithmetic& arithmetic)
     : visible_(task.contract, row), pair_of_(row.visible.size()) {
-  for (std::size_t k = 0; k < visible_.items.size(); ++k) pair_of_[visible_.items[k]] = k + 1;
-  if (visible_.items.empty()) return;
+  for (std::size_t k = 0; k < visible_.keys(); ++k) pair_of_[visible_.items[k]] = k + 1;
+  if (visible_.keys() == 0) return;
   const LongSoftmax softmax(visible_.scores);
   usable_ = softmax.usable();
   if (!usable_) return;
@@ -88,15 +89,21 @@ void QueryPairs::add_pairs(const LongSoftmax& softmax, const AttentionRow& row, 
   std::vector<LongApproximation> products;
   ProductSum sum;
   for (std::size_t k = 0; k < visible_.items.size(); ++k) {
-    const std::span<const double> value = row.values.subspan(visible_.items[k] * row.value_size, row.value_size);
-    products.push_back(dot(out_gradient, value, magnitudes_.emplace_back()));
+    double& magnitude = magnitudes_.emplace_back();
+    if (k == visible_.keys()) {
+      products.push_back({});  // a sink's value is 0
+    } else {
+      const std::span<const double> value = row.values.subspan(visible_.items[k] * row.value_size, row.value_size);
+      products.push_back(dot(out_gradient, value, magnitude));
+    }
     coefficients_.push_back(softmax.coefficient(k));
     sum.add(coefficients_[k], products[k]);
   }
   const LongApproximation delta = sum.total();
   for (std::size_t k = 0; k < products.size(); ++k) {
     differences_.push_back(difference(products[k], delta));
-    score_gradients_.push_back(product(coefficients_[k], differences_[k]));
+    const LongApproximation gradient = product(coefficients_[k], differences_[k]);
+    score_gradients_.push_back(k < visible_.caps.size() ? product(gradient, visible_.caps[k].slope) : gradient);
   }
 }
 
@@ -106,7 +113,8 @@ void QueryPairs::add_errors(const AttentionTask& task, const AttentionRow& row, 
   for (std::size_t c = 0; c < row.value_size; ++c) {
     std::vector<double> column;
     column.reserve(visible_.items.size());
-    for (const std::size_t j : visible_.items) column.push_back(row.values[j * row.value_size + c]);
+    for (const std::size_t j : keys()) column.push_back(row.values[j * row.value_size + c]);
+    if (visible_.sink) column.push_back(0);
     double size = 0;
     const UpperBound gradient(std::fabs(out_gradient[c]));
     bounds.output_product = bounds.output_product + gradient * size_of(softmax.weighted(column, size));
@@ -116,15 +124,20 @@ void QueryPairs::add_errors(const AttentionTask& task, const AttentionRow& row, 
   std::vector<BackwardPair> pairs;
   for (std::size_t k = 0; k < visible_.items.size(); ++k) {
     UpperBound value_sum;
-    for (const double v : row.values.subspan(visible_.items[k] * row.value_size, row.value_size)) {
-      value_sum = value_sum + UpperBound(std::fabs(v));
+    for (std::size_t c = 0; c < row.value_size && k < visible_.keys(); ++c) {
+      value_sum = value_sum + UpperBound(std::fabs(row.values[visible_.items[k] * row.value_size + c]));
     }
     pairs.push_back({items.coefficients[k], items.deviations[k], visible_.score_errors[k], size_of(differences_[k]),
                      UpperBound(magnitudes_[k]), value_sum});
+    if (k < visible_.caps.size()) {
+      const VisibleKeys::Cap& cap = visible_.caps[k];
+      pairs.back().cap = cap_slope(task.contract, at_most(cap.slope), UpperBound(cap.magnitude), cap.score_error);
+    }
     sizes_.push_back((items.coefficients[k] * (pairs[k].difference + bounds.output_product)).value());
   }
   bounds.pairs = pairs;
-  bounds.rescalings = rescalings_of(task.contract, visible_, row.visible.size());
+  bounds.rescalings = rescalings_of(
+      task.contract, visible_, visible_.sink ? size_with_sink(task.contract, row.visible.size()) : row.visible.size());
   bounds.log_sum = at_most(softmax.log_sum());
   bounds.lse_magnitude = size_of(softmax.logsumexp());
   errors_ = attention_backward_pairs(task.contract, arithmetic, bounds);

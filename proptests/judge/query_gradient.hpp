@@ -27,8 +27,8 @@ class ProductSum {
   std::size_t terms_ = 0;
 };
 
-/// One query's pairs: p_j and dS_j = p_j (g_j - delta) of the keys that it sees, and by how much a kernel's may differ
-/// (B17).
+/// One query's pairs: p_j and dS_j = p_j (g_j - delta), times a softcap's slope, of the keys that it sees, and by how
+/// much a kernel's may differ (B17).
 class QueryPairs {
  public:
   /// row           its visible keys and values are finite
@@ -36,7 +36,7 @@ class QueryPairs {
   QueryPairs(const AttentionTask& task, const AttentionRow& row, std::span<const double> out_gradient,
              const numerics::AttentionBackwardArithmetic& arithmetic);
 
-  std::span<const std::size_t> keys() const { return visible_.items; }
+  std::span<const std::size_t> keys() const { return std::span(visible_.items).first(visible_.keys()); }
   /// Which of keys() is key j, if any.
   std::optional<std::size_t> pair_of(std::size_t j) const;
   /// False where the scores' errors are too large for any threshold; do not call the functions below then.
@@ -47,7 +47,8 @@ class QueryPairs {
   const LongApproximation& score_gradient(std::size_t pair) const { return score_gradients_[pair]; }
   /// p_j (|g_j - delta| + sum |dO O|): what dS_j's error is held against, as dS_j itself may cancel to nothing.
   double size(std::size_t pair) const { return sizes_[pair]; }
-  const std::vector<numerics::BackwardPairError>& errors() const { return errors_; }
+  /// Of keys().
+  std::span<const numerics::BackwardPairError> errors() const { return std::span(errors_).first(visible_.keys()); }
 
  private:
   void add_pairs(const LongSoftmax& softmax, const AttentionRow& row, std::span<const double> out_gradient);

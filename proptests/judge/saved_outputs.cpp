@@ -61,7 +61,7 @@ class SavedQuery {
         values_(row.values.begin(), row.values.end()),
         visible_(task.contract, row),
         softmax_(visible_.scores),
-        oracles_(task, finite(), visible_.items) {}
+        oracles_(task, finite(), std::span(visible_.items).first(visible_.keys())) {}
 
   double logsumexp() {
     return rounded(task_.scalars, told(softmax_.logsumexp()), [&] { return oracles_.value(AttentionClaim::lse, 0); });
@@ -69,7 +69,10 @@ class SavedQuery {
 
   double output(std::size_t column) {
     std::vector<double> values;
-    for (const std::size_t j : visible_.items) values.push_back(row_.values[j * row_.value_size + column]);
+    for (std::size_t k = 0; k < visible_.keys(); ++k) {
+      values.push_back(row_.values[visible_.items[k] * row_.value_size + column]);
+    }
+    if (visible_.sink) values.push_back(0);
     if (has_nan(values)) return nan;
     double size = 0;
     return rounded(task_.contract.input, told(softmax_.weighted(values, size)),
@@ -118,7 +121,7 @@ SavedOutputs saved_outputs(const AttentionTask& task, const AttentionCase& atten
     const AttentionRow row = row_of(attention, b, h, i);
     const auto out = std::span(saved.out).subspan(number * s.value_dim, s.value_dim);
     if (!sees_a_key(row)) {
-      saved.lse[number] = -infinity;
+      saved.lse[number] = row.sink.value_or(-infinity);
     } else if (is_nan_row(row)) {
       std::ranges::fill(out, nan);
       saved.lse[number] = nan;

@@ -286,7 +286,7 @@ def parameters_of_op(op: str) -> tuple[str, ...]:
     if op == "attention":
         return ("mask", "theta", "scale", "causal", "out", *ATTENTION_ATTRIBUTES)
     if op in ATTENTION_GRADIENT_OPS:  # one of its arrays is called out
-        return ("mask", "scale", "causal", "window", "causal_top_left")
+        return ("mask", "scale", "causal", *ATTENTION_ATTRIBUTES)
     if op in ATTENTION_OPS:
         return ("mask", "theta", "scale", "causal", "out")
     return ("mask", "theta", "out")

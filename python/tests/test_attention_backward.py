@@ -62,6 +62,11 @@ def without_window(q, k, v, out, lse, out_gradient, mask=None, scale=1.0, causal
     return right(q, k, v, out, lse, out_gradient, mask, scale, causal)
 
 
+def with_bias(q, k, v, out, lse, out_gradient, mask=None, scale=1.0, causal=False, bias=None):
+    """A bias that is handed over and forgotten."""
+    return right(q, k, v, out, lse, out_gradient, mask, scale, causal)
+
+
 def without_delta(q, k, v, out, lse, out_gradient, mask=None, scale=1.0, causal=False):
     nothing = np.zeros(q.shape[:3], lse.dtype)
     return gradients(q, k, v, lse, out, out_gradient, scale, visible_of(q, k, mask, causal), nothing)
@@ -81,6 +86,10 @@ def test_windows_are_passed_to_a_function_that_has_them():
     words = {"domain": "finite", **QUICK}
     assert softcheck.check(with_windows, "attention_backward", **words).verdict == "pass"
     assert softcheck.check(without_window, "attention_backward", **words).verdict == "fail"
+
+
+def test_a_bias_is_passed_to_a_function_that_has_it():
+    assert softcheck.check(with_bias, "attention_backward", domain="finite", **QUICK).verdict == "fail"
 
 
 def test_a_gradient_without_its_mean_fails_and_shows_its_inputs():

@@ -26,7 +26,7 @@ class Attention final : public AttentionOp {
                      .outputs = outputs,
                      .claims = claims,
                      .attention = true,
-                     .attributes = adaptive ? TakenAttributes::none : TakenAttributes::all,
+                     .attributes = !adaptive,
                      .has_theta = false,
                      .adaptive = adaptive,
                      .answers = {.words = words, .coefficients = true, .dear = true}}) {}

@@ -34,7 +34,7 @@ class AttentionBackward final : public AttentionOp {
                      .extents = extents,
                      .claims = claims,
                      .attention = true,
-                     .attributes = TakenAttributes::places,
+                     .attributes = true,
                      .all_outputs = true,
                      .has_theta = false,
                      .number = SOFTCHECK_OP_ATTENTION_BACKWARD,

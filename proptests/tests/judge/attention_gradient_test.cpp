@@ -33,6 +33,7 @@ AttentionTask gradient_task(Format format) {
   return task;
 }
 
+// Every second one has attributes.
 std::vector<AttentionCase> gradient_cases(Format format, int count, std::size_t work = 1024) {
   AttentionOptions options;
   options.format = format;
@@ -40,10 +41,13 @@ std::vector<AttentionCase> gradient_cases(Format format, int count, std::size_t 
   options.max_work = work;
   options.score_unit = format == Format::f64 ? 0x1p-53 : 0x1p-24;
   options.gradients = options.blind_queries = true;
-  const auto generator = attention_cases(options);
+  const auto plain = attention_cases(options);
+  options.attributes = true;
+  options.domain = parse_domain("window softcap sinks alibi bias causal=either", true);
+  const auto attributed = attention_cases(options);
   rc::Random random(11);
   std::vector<AttentionCase> cases;
-  for (int i = 0; i < count; ++i) cases.push_back(generator(random.split(), 100).value());
+  for (int i = 0; i < count; ++i) cases.push_back((i % 2 == 0 ? plain : attributed)(random.split(), 100).value());
   return cases;
 }
 
@@ -65,10 +69,15 @@ Enclosure loss(const AttentionCase& a, const double* changed, long exponent) {
         product +=
             Enclosure(a.gradients[row_number(s, b, h, i) * s.value_dim + c]) * number(row.values[j * s.value_dim + c]);
       }
-      const Enclosure weight = exp(Enclosure(a.scale) * score);
+      Enclosure x = Enclosure(a.scale) * score;
+      if (row.softcap != 0) x = Enclosure(row.softcap) * tanh(x / Enclosure(row.softcap));
+      if (row.slope != 0) x -= Enclosure(row.slope) * Enclosure(row.distances[j]);
+      if (!row.bias.empty()) x += Enclosure(row.bias[j]);
+      const Enclosure weight = exp(x);
       sum += weight;
       weighted += weight * product;
     }
+    if (row.sink) sum += exp(Enclosure(*row.sink));
     if (sum.certainly_positive()) total += weighted / sum;
   });
   return total;
@@ -98,7 +107,12 @@ std::vector<std::vector<Enclosure>> exact_gradient(const AttentionCase& a) {
                                                 .value_size = s.value_dim,
                                                 .scale = a.scale,
                                                 .visible = row.visible,
-                                                .items = s.keys},
+                                                .items = s.keys,
+                                                .softcap = row.softcap,
+                                                .slope = row.slope,
+                                                .distances = row.distances,
+                                                .bias = row.bias,
+                                                .sink = row.sink},
                                                gradient);
     for (std::size_t j = 0; j < s.keys; ++j) {
       const Enclosure ds = Enclosure(a.scale) * query.score_gradients[j];
@@ -229,7 +243,7 @@ TEST(AttentionGradient, SavedOutputsAreRoundedOnce) {
           if (query.visible[j] != 0) items.push_back(j);
         }
         if (items.empty()) {
-          EXPECT_EQ(saved.lse[row], -std::numeric_limits<double>::infinity());
+          EXPECT_EQ(saved.lse[row], query.sink.value_or(-std::numeric_limits<double>::infinity()));
           return;
         }
         const PrecisionScope precision(512);
@@ -273,11 +287,8 @@ TEST(AttentionGradient, ACaseIsItsTextAndShrinksWithItsGradient) {
   EXPECT_FALSE(admits(options, forward));
 }
 
-TEST(AttentionGradient, ADomainMaySayWhichKeysAreSeenAndNotWhatScoresAre) {
-  EXPECT_NO_THROW(domain_of("window causal=either", Op::attention_backward));
-  for (const char* words : {"softcap", "sinks", "alibi", "bias"}) {
-    EXPECT_THROW(domain_of(words, Op::attention_backward), std::invalid_argument) << words;
-  }
+TEST(AttentionGradient, ADomainMayNameItsAttributes) {
+  EXPECT_NO_THROW(domain_of("window softcap sinks alibi bias causal=either", Op::attention_backward));
   EXPECT_THROW(domain_of("window", Op::adaptive_attention), std::invalid_argument);
 }
 

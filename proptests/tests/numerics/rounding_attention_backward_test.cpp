@@ -97,6 +97,17 @@ TEST(RoundingAttentionBackward, HoldsWithTheScalesRootInEachFactor) {
   report(most);
 }
 
+TEST(RoundingAttentionBackward, HoldsUnderASoftcap) {
+  Shares most;
+  for (BackwardCase c : shapes()) {
+    for (const float cap : {0.3F, 2.0F, 50.0F}) {
+      c.softcap = cap;
+      if (c.shift == 0) expect_held(c, most);
+    }
+  }
+  report(most);
+}
+
 TEST(RoundingAttentionBackward, HoldsThroughBaseTwo) {
   Shares most;
   for (BackwardCase c : shapes()) {
@@ -125,6 +136,10 @@ TEST(PlantedAttentionBackwardBound, WithoutTheRoundingOfTheSavedOutputIsRejected
 TEST(PlantedAttentionBackwardBound, WithoutTheStoredWeightsInTheOutputIsRejected) {
   expect_needs({.spread = 20, .own_out = true, .weights = Format::bf16},
                {.contract = [](Contract& c) { c.weights.reset(); }});
+}
+
+TEST(PlantedAttentionBackwardBound, WithoutTheErrorOfASoftcapsSlopeIsRejected) {
+  expect_needs({.spread = 20, .softcap = 0.3F}, {.pair = [](BackwardPair& pair) { pair.cap->error = UpperBound(); }});
 }
 
 TEST(PlantedAttentionBackwardBound, WithoutTheStoredWeightsIsRejected) {

@@ -12,6 +12,7 @@
 #include "numerics/enclosure.hpp"
 #include "numerics/rounding_attention.hpp"
 #include "numerics/rounding_attention_backward.hpp"
+#include "numerics/rounding_score_terms.hpp"
 
 namespace softcheck::numerics::simulated_backward {
 
@@ -28,6 +29,7 @@ struct BackwardCase {
   bool saved_lse = true, saved_out = true;
   bool own_out = false;   // what was saved is the kernel's own output, of its stored weights
   bool base_two = false;  // p = 2^(x log2(e) - L log2(e)), with L saved
+  float softcap = 0;      // 0: none
   bool split = false;     // the root of the scale is a factor of query and key each
   Format lse = Format::f32, out = Format::f32, weights = Format::f32, score_gradients = Format::f32;
   Format result = Format::f32, inputs = Format::f32;
@@ -82,14 +84,16 @@ inline Enclosure dot(const std::vector<float>& a, std::size_t i, const std::vect
 
 inline void add_row(const BackwardCase& c, const Contract& contract, const Problem& p, std::size_t i, Exact& exact) {
   const Enclosure scale(static_cast<double>(p.scale));
-  std::vector<Enclosure> scores, gradients;
+  std::vector<Enclosure> scores, slopes, gradients;
   std::vector<double> near;
   std::vector<std::size_t> keys;
   Enclosure sum(0), out_product(0), gradient_sum(0), delta(0);
   for (std::size_t j = 0; j < c.keys; ++j) {
     if (!visible(c, i, j)) continue;
     keys.push_back(j);
-    scores.push_back(scale * dot(p.q, i, p.k, j, false));
+    const Enclosure score = scale * dot(p.q, i, p.k, j, false), cap(static_cast<double>(c.softcap));
+    slopes.push_back(c.softcap == 0 ? Enclosure(1) : Enclosure(1) - square(tanh(score / cap)));
+    scores.push_back(c.softcap == 0 ? score : cap * tanh(score / cap));
     gradients.push_back(dot(p.dout, i, p.v, j, false));
     near.push_back(scores.back().upper_double());
   }
@@ -118,7 +122,7 @@ inline void add_row(const BackwardCase& c, const Contract& contract, const Probl
   arithmetic.scale = p.scale;
   std::vector<BackwardPair> pairs;
   for (std::size_t n = 0; n < keys.size(); ++n) {
-    const Enclosure ds = p_row[n] * (gradients[n] - delta);
+    const Enclosure ds = p_row[n] * (gradients[n] - delta) * slopes[n];
     Enclosure value_sum(0);
     for (std::size_t t = 0; t < size; ++t) {
       exact.dq[i * size + t] = exact.dq[i * size + t] + scale * ds * at(p.k, keys[n], t);
@@ -126,8 +130,15 @@ inline void add_row(const BackwardCase& c, const Contract& contract, const Probl
       value_sum = value_sum + abs(at(p.v, keys[n], t));
     }
     const UpperBound magnitude = above(dot(p.q, i, p.k, keys[n], true));
-    pairs.push_back({above(p_row[n]), above(top - scores[n]), score_error(contract, arithmetic, magnitude),
+    const UpperBound error = score_error(contract, arithmetic, magnitude), size = above(scores[n]);
+    const ScoreTerms terms{.softcap = c.softcap};
+    pairs.push_back({above(p_row[n]), above(top - scores[n]),
+                     c.softcap == 0 ? error : attributed_score_error(contract, terms, error, size, size),
                      above(gradients[n] - delta), above(dot(p.dout, i, p.v, keys[n], true)), above(value_sum)});
+    if (c.softcap != 0) {
+      const UpperBound over(std::nextafter(1 / static_cast<double>(c.softcap), INFINITY));
+      pairs.back().cap = cap_slope(contract, above(slopes[n]), size * over, error * over);
+    }
   }
   for (std::size_t t = 0; t < size; ++t) {
     out_product = out_product + abs(at(p.dout, i, t) * exact.out[i * size + t]);
@@ -175,16 +186,23 @@ inline Computed kernel(const BackwardCase& c, const Problem& p, const Exact& exa
       for (float& x : *factors) x *= std::sqrt(p.scale);
     }
   }
+  const auto score_of = [&](std::size_t i, std::size_t j) {
+    const float raw = scaled.scale * product(scaled.q, i, scaled.k, j);
+    return c.softcap == 0 ? raw : c.softcap * std::tanh(raw / c.softcap);
+  };
+  const auto slope_of = [&](float score) {  // from the capped score
+    return c.softcap == 0 ? 1 : 1 - (score / c.softcap) * (score / c.softcap);
+  };
   for (std::size_t i = 0; i < c.queries; ++i) {
     const std::vector<std::size_t>& keys = exact.keys[i];
     if (keys.empty()) continue;
     float top = -INFINITY, sum = 0, delta = 0;
-    for (const std::size_t j : keys) top = std::max(top, scaled.scale * product(scaled.q, i, scaled.k, j));
-    for (const std::size_t j : keys) sum += std::exp(scaled.scale * product(scaled.q, i, scaled.k, j) - top);
+    for (const std::size_t j : keys) top = std::max(top, score_of(i, j));
+    for (const std::size_t j : keys) sum += std::exp(score_of(i, j) - top);
     const auto saved = static_cast<float>(round_to(c.lse, exact.lse[i].upper_double()));
     std::vector<float> weights;
     for (const std::size_t j : keys) {
-      const float score = scaled.scale * product(scaled.q, i, scaled.k, j);
+      const float score = score_of(i, j);
       if (c.saved_lse && c.base_two) {
         const float folded = p.scale * log2_e * product(p.q, i, p.k, j), subtrahend = saved * log2_e;
         weights.push_back(std::exp2(folded - subtrahend));
@@ -201,7 +219,8 @@ inline Computed kernel(const BackwardCase& c, const Problem& p, const Exact& exa
     }
     for (std::size_t n = 0; n < keys.size(); ++n) {
       const std::size_t j = keys[n];
-      const float ds = narrowed(c.score_gradients, weights[n] * (product(p.dout, i, p.v, j) - delta));
+      const float ds =
+          narrowed(c.score_gradients, weights[n] * (product(p.dout, i, p.v, j) - delta) * slope_of(score_of(i, j)));
       const float weight = narrowed(c.weights, weights[n]);
       for (std::size_t t = 0; t < size; ++t) {
         r.dq[i * size + t] += ds * scaled.k[j * size + t];
