@@ -113,9 +113,9 @@ TEST(InferContract, TheOrderOfSummationIsMeasured) {
 
 // Before any judgement: one that fails would put a wrong answer right, and hide it.
 TEST(InferContract, TheOrderOfSummationFollowsFromTheQuestionsAlone) {
-  for (const auto& [sum, expected] : {std::pair{Sum(sum_in_lanes<1>), "sum=sequential"},
-                                      std::pair{Sum(sum_in_lanes<8>), "sum=lanes:8"},
-                                      std::pair{Sum(sum_in_blocks<64>), "sum=blocks:64"}}) {
+  for (const auto& [sum, expected] :
+       {std::pair{Sum(sum_in_lanes<1>), "sum=sequential"}, std::pair{Sum(sum_in_lanes<8>), "sum=lanes:8"},
+        std::pair{Sum(sum_in_blocks<64>), "sum=blocks:64"}}) {
     ContractSearch search(adding_by(sum), judge_options(Effort::quick));
     const std::optional<numerics::Contract> found = search.first();
     ASSERT_TRUE(found) << expected;
