@@ -76,8 +76,8 @@ class CoefficientLogs {
     const UpperBound lost = bound(row_.pairs.size()) * (2 * bound(row_.rescalings) + 1) *
                             (model_.exp_floor + model_.product_floor + model_.sum_floor);
     const UpperBound rescalings = bound(row_.rescalings);
-    const UpperBound direct = height + model_.exp_unit + rescalings * (model_.exp_unit + model_.unit) +
-                              (rescalings + 1) * underflow_;
+    const UpperBound direct =
+        height + model_.exp_unit + rescalings * (model_.exp_unit + model_.unit) + (rescalings + 1) * underflow_;
     denominator_ = log1p(mean) + minus_log1m(exp(2 * direct) * lost);
     // Relative to the maximum as it is computed, the sum is S e^(+-largest_).
     const UpperBound sum = exp(row_.log_sum + largest_ + denominator_);
