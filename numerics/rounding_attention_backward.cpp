@@ -40,6 +40,8 @@ class CoefficientLogs {
     slope_ = expm1(argument_unit_);
     base_ = 2 * exp(model.unit) * expm1(UpperBound(steps - 1) * model.unit);
     underflow_ = exp(argument_unit_) * (3 * model.product_floor + model.sum_floor);
+    // What the theorems ask of an arithmetic: sound in theory/proofs/floating_point/standard_model.v.
+    if (slope_.value() > 0.25 || underflow_.value() > 0.5) slope_ = underflow_ = UpperBound::infinity();
     for (const BackwardPair& pair : row.pairs) largest_ = maximum(largest_, pair.score_error);
     set_denominator(contract);
 
@@ -73,14 +75,18 @@ class CoefficientLogs {
     // The p_j are upper bounds: their sum may exceed 1, which only adds to the mean. The computed sum holds a 1.
     const UpperBound lost = bound(row_.pairs.size()) * (2 * bound(row_.rescalings) + 1) *
                             (model_.exp_floor + model_.product_floor + model_.sum_floor);
-    const UpperBound amplified = (bound(row_.rescalings) + 1) * (model_.exp_unit + model_.unit);
-    denominator_ = log1p(mean) + minus_log1m(exp(2 * height + amplified) * lost);
-    const UpperBound sum = exp(row_.log_sum + denominator_);
+    const UpperBound rescalings = bound(row_.rescalings);
+    const UpperBound direct =
+        height + model_.exp_unit + rescalings * (model_.exp_unit + model_.unit) + (rescalings + 1) * underflow_;
+    denominator_ = log1p(mean) + minus_log1m(exp(2 * direct) * lost);
+    // Relative to the maximum as it is computed, the sum is S e^(+-largest_).
+    const UpperBound sum = exp(row_.log_sum + largest_ + denominator_);
     quotient_ = model_.unit + minus_log1m(model_.roundoff + model_.product_floor * sum);
   }
 
   UpperBound recomputed_logsumexp() const {
-    const UpperBound logarithm = denominator_ + model_.log_roundoff * (row_.log_sum + denominator_) + model_.sum_floor;
+    const UpperBound size = row_.log_sum + largest_ + denominator_;
+    const UpperBound logarithm = denominator_ + model_.log_roundoff * size + model_.sum_floor;
     return logarithm + model_.roundoff * (row_.lse_magnitude + logarithm) + model_.sum_floor;
   }
 

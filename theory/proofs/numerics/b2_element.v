@@ -45,6 +45,21 @@ Inductive ratio (M : arithmetic) (v s : R) : R -> Prop :=
 Definition computed_element (M : arithmetic) (out : output_format) (kappa m : R) (j : nat) (s x p : R) : Prop :=
   exists D v q, Rabs (D - (m - x)) <= kappa /\ numerator M j D v /\ ratio M v s q /\ computed_output out q p.
 
+(** The chord of a log error C + t D, of the softmax of any row. *)
+Lemma coefficient_threshold quantum C t m logits x :
+  0 < quantum <= 1 -> 0 <= C -> 0 <= t < 1 -> is_maximum m logits -> In x logits ->
+  coefficient logits x * (exp (C + t * (m - x)) - 1)
+  <= (threshold_constant C + threshold_slope quantum C t * (m - x)) * coefficient logits x + threshold_floor quantum.
+Proof.
+  intros hq hC ht max inx. pose proof (S_at_least_one m logits max).
+  apply (element_threshold quantum C t hq hC ht (m - x) (coefficient logits x)); [pose proof (proj2 max x inx); lra|].
+  rewrite (coefficient_from_weight m logits max). replace (x - m) with (- (m - x)) by ring.
+  pose proof (exp_pos (- (m - x))). unfold Rdiv.
+  assert (0 < / weight_sum m logits <= 1).
+  { split; [apply Rinv_0_lt_compat; lra|]. rewrite <- Rinv_1. apply Rinv_le_contravar; lra. }
+  split; [apply Rmult_le_pos; lra|]. rewrite <- (Rmult_1_r (exp (- (m - x)))) at 2. apply Rmult_le_compat_l; lra.
+Qed.
+
 Section B2.
   Context (M : arithmetic) (out : output_format).
   Hypothesis good : sound M.
@@ -186,13 +201,13 @@ Section B2.
     pose proof (exp_above_tangent (s0' - ln (1 - lost_sum M kappa m logits h j))). lra.
   Qed.
 
-  (** v / s as computed: W / S e^t + loss, where v = W + e. *)
+  (** v / s as computed: W / s e^t + loss, where v = W + e. *)
   Lemma ratio_error W e v q :
     0 <= W <= exp numerator_log -> Rabs e <= exp numerator_log * numerator_loss -> v = W + e -> ratio M v s q ->
-    exists w e', Rabs w <= sig + IZR division_roundings * lambda /\
+    exists w e', Rabs w <= IZR division_roundings * lambda /\
       Rabs e' <= exp (numerator_log + sig + IZR division_roundings * lambda)
                  * (numerator_loss + IZR division_losses * product_floor M) /\
-      q = W / S * exp w + e'.
+      q = W / s * exp w + e'.
   Proof using good hs some.
     intros hW he -> quotient. facts. pose proof sigma_above as [sigma_range sigma_big].
     pose proof (S_at_least_one m logits (row_maximum _ _ _ _ _ _ _ hs)) as S1.
@@ -219,7 +234,7 @@ Section B2.
     assert (spread : N <= N * G) by (apply grown; lra).
     destruct quotient as [q [t1 [e1 [bt1 [be1 ->]]]]|i q [t1 [e1 [bt1 [be1 ->]]]] [t2 [e2 [bt2 [be2 ->]]]]].
     - apply abs_between in bt1. assert (exp t1 <= L) by (apply exp_le; lra). pose proof (exp_pos t1).
-      exists (ts + t1), (e * / s * exp t1 + e1). repeat split.
+      exists t1, (e * / s * exp t1 + e1). repeat split.
       + apply Rabs_le. lra.
       + eapply Rle_trans; [apply Rabs_triang|].
         rewrite !Rabs_mult, (Rabs_right (/ s)), (Rabs_right (exp t1)) by lra.
@@ -229,10 +244,10 @@ Section B2.
         assert (1 <= N * G * L * L) by (repeat apply one_le_product; easy).
         assert (N * numerator_loss * G * L <= N * numerator_loss * G * L * L) by now apply grown.
         assert (1 * product_floor M <= N * G * L * L * product_floor M) by (apply Rmult_le_compat_r; lra). lra.
-      + unfold Rdiv. rewrite inverse, exp_plus. ring.
+      + unfold Rdiv. ring.
     - apply abs_between in bt1. assert (exp t1 <= L) by (apply exp_le; lra). pose proof (exp_pos t1).
       apply abs_between in bt2. assert (exp t2 <= L) by (apply exp_le; lra). pose proof (exp_pos t2).
-      exists (ts + t1 + t2), (e * / s * exp t1 * exp t2 + (W + e) * e1 * exp t2 + e2). repeat split.
+      exists (t1 + t2), (e * / s * exp t1 * exp t2 + (W + e) * e1 * exp t2 + e2). repeat split.
       + apply Rabs_le. lra.
       + eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
         rewrite !Rabs_mult, (Rabs_right (/ s)), (Rabs_right (exp t1)), (Rabs_right (exp t2)) by lra.
@@ -250,13 +265,14 @@ Section B2.
         assert (N * G * L * product_floor M <= N * G * L * L * product_floor M) by (apply Rmult_le_compat_r; lra).
         assert (1 * product_floor M <= N * G * L * L * product_floor M) by (apply Rmult_le_compat_r; lra).
         lra.
-      + unfold Rdiv. rewrite Rmult_1_l, inverse, !exp_plus. ring.
+      + unfold Rdiv. rewrite Rmult_1_l, !exp_plus. ring.
   Qed.
 
-  Theorem element_error x p :
+  (** All coefficients of a row share 1 / s; this is what each errs by on its own. *)
+  Lemma shared_error x p :
     In x logits -> computed_element M out kappa m j s x p ->
-    exists w e, Rabs w <= element_log + t * (m - x) /\ Rabs e <= element_floor /\
-      p = exp (- (m - x)) / S * exp w + e.
+    exists w e, Rabs w <= numerator_log + ratio_log + t * (m - x) /\ Rabs e <= element_floor /\
+      p = exp (- (m - x)) / s * exp w + e.
   Proof using good good_out hs some.
     intros inx [D [v [q [close [num [quotient [t3 [e3 [bt3 [be3 ->]]]]]]]]]].
     facts. destruct good_out as [uo fo].
@@ -266,13 +282,25 @@ Section B2.
     { split; [left; apply Rmult_lt_0_compat; apply exp_pos|]. rewrite <- exp_plus. apply exp_le.
       apply abs_between in bw. nra. }
     exists (w + w' + t3), (e' * exp t3 + e3). apply abs_between in bt3. repeat split.
-    - unfold element_log, ratio_log. apply abs_between in bw. apply abs_between in bw'. apply Rabs_le. lra.
+    - unfold ratio_log. apply abs_between in bw. apply abs_between in bw'. apply Rabs_le. lra.
     - eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_mult, (Rabs_right (exp t3)) by (left; apply exp_pos).
       assert (exp t3 <= exp (output_unit out)) by (apply exp_le; lra).
       unfold element_floor. apply Rplus_le_compat; [|easy].
       eapply Rle_trans; [apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos|apply be'|eassumption]|].
       right. unfold element_log, ratio_log. rewrite !exp_plus. ring.
     - rewrite !exp_plus. unfold Rdiv. ring.
+  Qed.
+
+  Theorem element_error x p :
+    In x logits -> computed_element M out kappa m j s x p ->
+    exists w e, Rabs w <= element_log + t * (m - x) /\ Rabs e <= element_floor /\
+      p = exp (- (m - x)) / S * exp w + e.
+  Proof using good good_out hs some.
+    intros inx elem. destruct (shared_error x p inx elem) as [w [e [bw [be ->]]]].
+    destruct (rel_inv _ _ _ (b1_sum M good kappa m logits s h j hs some)) as [ts [bts inverse]].
+    exists (ts + w), e. apply abs_between in bw. apply abs_between in bts. repeat split; [|easy|].
+    - unfold element_log. apply Rabs_le. lra.
+    - unfold Rdiv. rewrite inverse, exp_plus. ring.
   Qed.
 
   Lemma element_log_nonneg : 0 <= element_log.
@@ -305,18 +333,8 @@ Section B2.
        + (element_floor + threshold_floor quantum).
   Proof using good good_out hs some.
     intros hq inx elem. eapply Rle_trans; [now apply element_absolute|].
-    pose proof (row_maximum _ _ _ _ _ _ _ hs) as max. pose proof (slope_nonneg M good). facts.
-    pose proof (S_at_least_one m logits max).
-    pose proof (element_threshold quantum element_log t hq element_log_nonneg ltac:(lra) (m - x) (coefficient logits x)) as chord.
-    enough (coefficient logits x * (exp (element_log + t * (m - x)) - 1)
-            <= (threshold_constant element_log + threshold_slope quantum element_log t * (m - x)) * coefficient logits x
-               + threshold_floor quantum) by lra.
-    apply chord.
-    - pose proof (proj2 max x inx). lra.
-    - rewrite (coefficient_from_weight m logits max). replace (x - m) with (- (m - x)) by ring.
-      pose proof (exp_pos (- (m - x))). unfold Rdiv.
-      assert (0 < / S <= 1).
-      { split; [apply Rinv_0_lt_compat; lra|]. rewrite <- Rinv_1. apply Rinv_le_contravar; lra. }
-      split; [apply Rmult_le_pos; lra|]. rewrite <- (Rmult_1_r (exp (- (m - x)))) at 2. apply Rmult_le_compat_l; lra.
+    pose proof (slope_nonneg M good). facts.
+    pose proof (coefficient_threshold quantum element_log t m logits x hq element_log_nonneg ltac:(lra)
+                  (row_maximum _ _ _ _ _ _ _ hs) inx). lra.
   Qed.
 End B2.

@@ -1,0 +1,208 @@
+(** * B17: the sums of attention's gradient, dq = scale sum dS k, dk = scale sum dS q, dv = sum p dO.
+
+    Main results, over any tree of height h, each term with an error of its own
+    - [product_approximates]    a product of two factors that err: their log errors and a rounding
+    - [b17_weighted_sum]        sum p x, p within e^(+-omega_j) and l_j: |y - sum p x| <= sum |x| p (e^(omega_j + (h + 1) lambda + r) - 1)
+                                + what is lost
+    - [b17_value_gradient]      dv, that behind the output's rounding; omega_j holds the format in which p meets dO
+    - [b17_gradient_sum]        dS within eps_j: |y - scale sum dS x| <= |scale| sum |x| (e^((h + 3) lambda + r) (|dS| + eps) - |dS|)
+                                + what is lost, whether the scale meets dS, the factor or the sum
+    - [b17_score_gradient_sum]  dq and dk, that behind the output's rounding
+
+    Source: docs/tolerances/attention_backward.md, "Sums"; score_gradient_sum_error and value_gradient_error in
+    numerics/rounding_attention_backward.cpp. r is the log error of a factor as it is read. *)
+
+From Coq Require Import Reals List Lra Psatz.
+From softcheck Require Import softmax.
+From softcheck.floating_point Require Import relative_error standard_model.
+From softcheck.numerics Require Import score_error b5_logsumexp added_terms.
+Import ListNotations.
+Local Open Scope R_scope.
+
+Lemma perturbed_map {A : Type} (l : list A) (f' f d : A -> R) :
+  (forall a, In a l -> Rabs (f' a - f a) <= d a) -> perturbed (map f' l) (map f l) (map d l).
+Proof.
+  induction l as [|a l IH]; intros close; constructor; [apply close; now left|].
+  apply IH. intros b inb. apply close. now right.
+Qed.
+
+Lemma added_loss_of M {A : Type} lt h (l : list A) (f g : A -> R) : added_loss M lt h (map f l) = added_loss M lt h (map g l).
+Proof. unfold added_loss, size. now rewrite !map_length. Qed.
+
+Lemma magnitude_map {A : Type} (l : list A) (f : A -> R) : magnitude (map f l) = sum (map (fun a => Rabs (f a)) l).
+Proof. unfold magnitude. now rewrite map_map. Qed.
+
+(** The growth of a term that errs by itself, under what all share. *)
+Lemma shared_growth K w x : 0 <= K -> 0 <= w -> 0 <= x -> (exp K - 1) * x + exp K * (x * (exp w - 1)) = x * (exp (w + K) - 1).
+Proof. intros. rewrite exp_plus. ring. Qed.
+
+Section Sums.
+  Context (M : arithmetic).
+  Hypothesis good : sound M.
+  Notation lambda := (unit M).
+  Notation wm := (product_floor M).
+
+  Theorem product_approximates a1 l1 a2 l2 X Y x y x' y' z :
+    0 <= a1 -> 0 <= a2 -> 0 <= l1 -> 0 <= l2 -> Rabs x <= X -> Rabs y <= Y ->
+    approximates a1 l1 x x' -> approximates a2 l2 y y' -> computed_product M (x' * y') z ->
+    approximates (a1 + a2 + lambda) (exp (a1 + a2 + lambda) * (l1 * (Y + l2) + l2 * X + wm)) (x * y) z.
+  Proof using good.
+    intros ha1 ha2 hl1 hl2 hx hy [t1 [e1 [b1 [c1 ->]]]] [t2 [e2 [b2 [c2 ->]]]] [t3 [e3 [b3 [c3 ->]]]].
+    pose proof (unit_nonneg M good) as fl. assert (fm : 0 <= wm) by (unfold sound in good; lra).
+    apply abs_between in b1. apply abs_between in b2. apply abs_between in b3.
+    set (E := exp (a1 + a2 + lambda)). assert (E1 : 1 <= E) by (apply exp_at_least_one; lra).
+    assert (up : forall v V c, 0 <= V -> Rabs v <= V -> c <= a1 + a2 + lambda -> Rabs (v * exp c) <= V * E).
+    { intros v V c hV hv hc. rewrite Rabs_mult, (Rabs_right (exp c)) by (left; apply exp_pos).
+      apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos|easy|now apply exp_le]. }
+    assert (many : forall v V w W, Rabs v <= V -> Rabs w <= W -> Rabs (v * w) <= V * W).
+    { intros v V w W hv hw. rewrite Rabs_mult. apply Rmult_le_compat; try apply Rabs_pos; easy. }
+    pose proof (Rabs_pos x). pose proof (Rabs_pos y).
+    exists (t1 + t2 + t3), (e1 * y * exp (t2 + t3) + e1 * e2 * exp t3 + x * e2 * exp (t1 + t3) + e3).
+    repeat split; [apply Rabs_le; lra| |rewrite !exp_plus; ring].
+    pose proof (up (e1 * y) (l1 * Y) (t2 + t3) ltac:(apply Rmult_le_pos; lra) (many _ _ _ _ c1 hy) ltac:(lra)).
+    pose proof (up (e1 * e2) (l1 * l2) t3 ltac:(apply Rmult_le_pos; lra) (many _ _ _ _ c1 c2) ltac:(lra)).
+    pose proof (up (x * e2) (X * l2) (t1 + t3) ltac:(apply Rmult_le_pos; lra) (many _ _ _ _ hx c2) ltac:(lra)).
+    assert (1 * wm <= E * wm) by (apply Rmult_le_compat_r; lra).
+    eapply Rle_trans; [apply Rabs_triang|]. eapply Rle_trans; [apply Rplus_le_compat_r, Rabs_triang|].
+    eapply Rle_trans; [apply Rplus_le_compat_r, Rplus_le_compat_r, Rabs_triang|]. lra.
+  Qed.
+
+  Context {A : Type} (pairs : list A).
+  Context (r lt : R) (h : nat).
+  Hypothesis reading : 0 <= r.
+  Hypothesis lt_nonneg : 0 <= lt.
+  Notation lost xs := (added_loss M lt h xs).
+
+  Section Weighted.
+    Context (p p_hat omega l x : A -> R) (y : R).
+    Hypothesis weights : forall a, In a pairs ->
+      0 <= p a /\ 0 <= omega a /\ 0 <= l a /\ approximates (omega a) (l a) (p a) (p_hat a).
+    Hypothesis tree : added M (r + lambda) lt (map (fun a => p_hat a * x a) pairs) y h.
+    Notation exact := (sum (map (fun a => p a * x a) pairs)).
+    Notation K := (r + (INR h + 1) * lambda).
+
+    Definition weighted_rounding : R := sum (map (fun a => Rabs (x a) * (p a * (exp (omega a + K) - 1))) pairs).
+    Definition weighted_loss : R := exp K * sum (map (fun a => Rabs (x a) * l a) pairs) + lost (map x pairs).
+
+    Theorem b17_weighted_sum : Rabs (y - exact) <= weighted_rounding + weighted_loss.
+    Proof using good reading lt_nonneg weights tree.
+      pose proof (unit_nonneg M good) as fl. assert (hh : 0 <= INR h * lambda) by (apply Rmult_le_pos; [apply pos_INR|easy]).
+      set (d := fun a => Rabs (x a) * (p a * (exp (omega a) - 1) + l a)).
+      assert (near : perturbed (map (fun a => p_hat a * x a) pairs) (map (fun a => p a * x a) pairs) (map d pairs)).
+      { apply perturbed_map. intros a ina. destruct (weights a ina) as [hp [hw [hl [t [e [bt [be ->]]]]]]]. unfold d.
+        replace ((p a * exp t + e) * x a - p a * x a) with (x a * (p a * (exp t - 1) + e)) by ring.
+        rewrite Rabs_mult. apply Rmult_le_compat_l; [apply Rabs_pos|]. eapply Rle_trans; [apply Rabs_triang|].
+        apply Rplus_le_compat; [|easy]. rewrite Rabs_mult, (Rabs_right (p a)) by lra.
+        apply Rmult_le_compat_l; [easy|now apply expm1_abs]. }
+      pose proof (perturbed_sum M good (r + lambda) lt _ _ _ y h ltac:(lra) lt_nonneg near tree) as bound.
+      unfold perturbed_rounding in bound.
+      rewrite magnitude_map, (added_loss_of M lt h pairs (fun a => p a * x a) x) in bound.
+      replace (r + lambda + INR h * lambda) with K in bound by ring.
+      assert (same : exp K * (sum (map (fun a => Rabs (p a * x a)) pairs) + sum (map d pairs)) - sum (map (fun a => Rabs (p a * x a)) pairs)
+                     = weighted_rounding + exp K * sum (map (fun a => Rabs (x a) * l a) pairs)).
+      { transitivity (sum (map (fun a => exp K * (Rabs (p a * x a) + d a) - Rabs (p a * x a)) pairs)).
+        - rewrite sum_map_minus, sum_map_mult_l, sum_map_plus. ring.
+        - unfold weighted_rounding. rewrite <- sum_map_mult_l, <- sum_map_plus. apply sum_map_ext. intros a ina.
+          destruct (weights a ina) as [hp _]. unfold d. rewrite Rabs_mult, (Rabs_right (p a)) by lra. rewrite (exp_plus (omega a)). ring. }
+      unfold weighted_loss. lra.
+    Qed.
+
+    Theorem b17_value_gradient u_out floor_out dv :
+      rounded_output u_out floor_out y dv ->
+      Rabs (dv - exact)
+      <= weighted_rounding + u_out * (Rabs exact + weighted_rounding) + (weighted_loss * (1 + u_out) + floor_out).
+    Proof using good reading lt_nonneg weights tree.
+      intros [d [e [bd [be ->]]]]. apply rounded_error; try easy. apply b17_weighted_sum.
+    Qed.
+  End Weighted.
+
+  Section Gradient.
+    Context (dS dS_hat eps x : A -> R) (scale y : R).
+    Hypothesis gradients : forall a, In a pairs -> Rabs (dS_hat a - dS a) <= eps a.
+    Notation K := ((INR h + 3) * lambda + r).
+
+    (** The scale, rounded where it must be: with each term, or behind the sum. *)
+    Inductive scaled_sum : R -> Prop :=
+    | scaled_terms z : added M (r + 3 * lambda) lt (map (fun a => scale * (dS_hat a * x a)) pairs) z h -> scaled_sum z
+    | scaled_total y0 t z :
+        added M (r + lambda) lt (map (fun a => dS_hat a * x a) pairs) y0 h -> Rabs t <= lambda ->
+        computed_product M (y0 * (scale * exp t)) z -> scaled_sum z.
+    Hypothesis form : scaled_sum y.
+
+    Notation exact := (scale * sum (map (fun a => dS a * x a) pairs)).
+    Definition gradient_sum_rounding : R :=
+      Rabs scale * sum (map (fun a => Rabs (x a) * (exp K * (Rabs (dS a) + eps a) - Rabs (dS a))) pairs).
+    Definition gradient_sum_loss : R := (1 + Rabs scale) * (exp (2 * lambda) * lost (map x pairs)) + wm.
+
+    Let near : perturbed (map (fun a => dS_hat a * x a) pairs) (map (fun a => dS a * x a) pairs)
+                 (map (fun a => Rabs (x a) * eps a) pairs).
+    Proof using gradients.
+      apply perturbed_map. intros a ina. replace (dS_hat a * x a - dS a * x a) with (x a * (dS_hat a - dS a)) by ring.
+      rewrite Rabs_mult. apply Rmult_le_compat_l; [apply Rabs_pos|now apply gradients].
+    Qed.
+
+    Let rounding_is :
+      gradient_sum_rounding
+      = Rabs scale * (exp K * (magnitude (map (fun a => dS a * x a) pairs) + sum (map (fun a => Rabs (x a) * eps a) pairs))
+                      - magnitude (map (fun a => dS a * x a) pairs)).
+    Proof using.
+      unfold gradient_sum_rounding. f_equal. rewrite magnitude_map, <- sum_map_plus, <- sum_map_mult_l, <- sum_map_minus.
+      apply sum_map_ext. intros a _. rewrite Rabs_mult. ring.
+    Qed.
+
+    Theorem b17_gradient_sum : Rabs (y - exact) <= gradient_sum_rounding + gradient_sum_loss.
+    Proof using good reading lt_nonneg gradients form.
+      pose proof (unit_nonneg M good) as fl. assert (hh : 0 <= INR h * lambda) by (apply Rmult_le_pos; [apply pos_INR|easy]).
+      assert (fm : 0 <= wm) by (unfold sound in good; lra). rewrite rounding_is. unfold gradient_sum_loss.
+      pose proof (Rabs_pos scale) as ps. pose proof (exp_at_least_one (2 * lambda) ltac:(lra)) as two.
+      set (Y := magnitude (map (fun a => dS a * x a) pairs)). set (G := sum (map (fun a => Rabs (x a) * eps a) pairs)).
+      destruct form as [z tree|y0 t z tree bt [t1 [e1 [bt1 [be1 ->]]]]].
+      - assert (scaled : perturbed (map (fun a => scale * (dS_hat a * x a)) pairs) (map (fun a => scale * (dS a * x a)) pairs)
+                           (map (fun a => Rabs scale * (Rabs (x a) * eps a)) pairs)).
+        { apply perturbed_map. intros a ina.
+          replace (scale * (dS_hat a * x a) - scale * (dS a * x a)) with (scale * (x a * (dS_hat a - dS a))) by ring.
+          rewrite !Rabs_mult. apply Rmult_le_compat_l; [easy|]. apply Rmult_le_compat_l; [apply Rabs_pos|now apply gradients]. }
+        pose proof (perturbed_sum M good (r + 3 * lambda) lt _ _ _ z h ltac:(lra) lt_nonneg scaled tree) as bound.
+        destruct (added_nonneg M good (r + 3 * lambda) lt _ z h ltac:(lra) lt_nonneg tree) as [_ l0].
+        rewrite (added_loss_of M lt h pairs _ x) in l0.
+        unfold perturbed_rounding in bound. rewrite (added_loss_of M lt h pairs _ x) in bound. rewrite !sum_map_mult_l in bound.
+        assert (Y' : magnitude (map (fun a => scale * (dS a * x a)) pairs) = Rabs scale * Y).
+        { unfold Y. rewrite !magnitude_map, <- sum_map_mult_l. apply sum_map_ext. intros. apply Rabs_mult. }
+        rewrite Y' in bound. fold G in bound. replace (r + 3 * lambda + INR h * lambda) with K in bound by ring.
+        assert (1 * lost (map x pairs) <= exp (2 * lambda) * lost (map x pairs)) by (apply Rmult_le_compat_r; lra).
+        assert (0 <= Rabs scale * (exp (2 * lambda) * lost (map x pairs))) by (apply Rmult_le_pos; [easy|apply Rmult_le_pos; lra]). lra.
+      - pose proof (perturbed_sum M good (r + lambda) lt _ _ _ y0 h ltac:(lra) lt_nonneg near tree) as bound.
+        destruct (added_nonneg M good (r + lambda) lt _ y0 h ltac:(lra) lt_nonneg tree) as [_ l0].
+        rewrite (added_loss_of M lt h pairs _ x) in l0.
+        unfold perturbed_rounding in bound. rewrite (added_loss_of M lt h pairs _ x) in bound. fold Y G in bound.
+        set (S0 := sum (map (fun a => dS a * x a) pairs)) in *. set (k := r + lambda + INR h * lambda) in *.
+        apply abs_between in bt. apply abs_between in bt1.
+        assert (YS : Rabs S0 <= Y) by apply sum_below_magnitude.
+        assert (e2 : exp (t + t1) <= exp (2 * lambda)) by (apply exp_le; lra).
+        pose proof (expm1_abs (t + t1) (2 * lambda) ltac:(apply Rabs_le; lra)) as m2.
+        assert (whole : exp K = exp k * exp (2 * lambda)) by (rewrite <- exp_plus; f_equal; unfold k; ring).
+        replace (y0 * (scale * exp t) * exp t1 + e1 - scale * S0)
+          with (scale * ((y0 - S0) * exp (t + t1) + S0 * (exp (t + t1) - 1)) + e1) by (rewrite exp_plus; ring).
+        eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_mult.
+        assert (inner : Rabs ((y0 - S0) * exp (t + t1) + S0 * (exp (t + t1) - 1))
+                        <= exp K * (Y + G) - Y + exp (2 * lambda) * lost (map x pairs)).
+        { eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult, (Rabs_right (exp (t + t1))) by (left; apply exp_pos).
+          assert (Rabs (y0 - S0) * exp (t + t1) <= (exp k * (Y + G) - Y + lost (map x pairs)) * exp (2 * lambda)).
+          { apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos|easy|easy]. }
+          assert (Rabs S0 * Rabs (exp (t + t1) - 1) <= Y * (exp (2 * lambda) - 1)).
+          { apply Rmult_le_compat; [apply Rabs_pos|apply Rabs_pos|easy|easy]. }
+          rewrite whole. lra. }
+        assert (Rabs scale * Rabs ((y0 - S0) * exp (t + t1) + S0 * (exp (t + t1) - 1))
+                <= Rabs scale * (exp K * (Y + G) - Y + exp (2 * lambda) * lost (map x pairs))) by now apply Rmult_le_compat_l.
+        assert (0 <= exp (2 * lambda) * lost (map x pairs)) by (apply Rmult_le_pos; lra). lra.
+    Qed.
+
+    Theorem b17_score_gradient_sum u_out floor_out dq :
+      rounded_output u_out floor_out y dq ->
+      Rabs (dq - exact)
+      <= gradient_sum_rounding + u_out * (Rabs exact + gradient_sum_rounding) + (gradient_sum_loss * (1 + u_out) + floor_out).
+    Proof using good reading lt_nonneg gradients form.
+      intros [d [e [bd [be ->]]]]. apply rounded_error; try easy. apply b17_gradient_sum.
+    Qed.
+  End Gradient.
+End Sums.
