@@ -110,13 +110,16 @@ def topk_of_softmax(logits, k):
     return numpy.asarray(weights)[:rows], numpy.asarray(ids)[:rows]
 
 
+_FEW = "n=1|3|17|64|1000|4097|70000 rows=1|3|513"
+
+
 def _new_kernels():
     loss = "rows padded by -inf to a power of four; an ignored row's logits, label and loss are replaced by 0 (jnp.where)"
     optax_docs = "https://optax.readthedocs.io/en/latest/api/losses.html#optax.losses.softmax_cross_entropy_with_integer_labels"
     return [
-        *kernels_of("optax.softmax_cross_entropy_with_integer_labels", "cross_entropy", cross_entropy, optax_docs, notes=loss, arguments={"domain": "n>=1 rows>=1"}),
-        *kernels_of("optax.softmax_cross_entropy_with_integer_labels, gradient", "cross_entropy_backward", cross_entropy_backward, optax_docs, notes=loss, arguments={"domain": "n>=1 rows>=1"}),
-        *kernels_of("lax.top_k(nn.softmax)", "topk_softmax", topk_of_softmax, _DOCS + "jax.lax.top_k.html", notes="of the softmax in float32 at least; rows padded by -inf to a power of four", arguments={"domain": "n>=2 rows>=1 k=2"}),
+        *kernels_of("optax.softmax_cross_entropy_with_integer_labels", "cross_entropy", cross_entropy, optax_docs, notes=loss, arguments={"domain": _FEW}),
+        *kernels_of("optax.softmax_cross_entropy_with_integer_labels, gradient", "cross_entropy_backward", cross_entropy_backward, optax_docs, notes=loss, arguments={"domain": _FEW}),
+        *kernels_of("lax.top_k(nn.softmax)", "topk_softmax", topk_of_softmax, _DOCS + "jax.lax.top_k.html", notes="of the softmax in float32 at least; rows padded by -inf to a power of four", arguments={"domain": "n=3|17|64|1000|4097 rows=1|3|513 k=2"}),
         *kernels_of(
             "nn.dot_product_attention(bias, is_causal, local_window_size)",
             "attention",

@@ -67,7 +67,7 @@ def _new_kernels():
     return [
         *kernels_of("nn.losses.cross_entropy", "cross_entropy", cross_entropy, losses, **loss),
         *kernels_of("nn.losses.cross_entropy, gradient", "cross_entropy_backward", cross_entropy_backward, losses, **loss),
-        *kernels_of("fast.scaled_dot_product_attention(sinks, mask=bias)", "attention", attention_sinks, fast, ("float32",), arrays="mlx", arguments={"domain": domain + " sinks bias"}, exempt=("kernel.masked_row",), notes="without sinks a query that sees no key gives 0 under mask='causal', and the mean of all values under a mask of -inf"),
+        *kernels_of("fast.scaled_dot_product_attention(sinks, mask=bias)", "attention", attention_sinks, fast, ("float32",), arrays="mlx", arguments={"domain": domain + " sinks bias"}, exempt=("kernel.masked_row",), notes="without sinks a query that sees no key gives the mean of all values under mask='causal', and NaN under a mask of -inf"),
     ]
 
 

@@ -161,10 +161,10 @@ def topk_of_softmax(logits, k, renormalize):
 
 
 def merge_states(out, lse):
-    """The merger of context-parallel (ring) attention, which has no public name."""
+    """The merger of context-parallel (ring) attention, which has no public name; the output of an empty part is 0 there."""
     merger = _SDPAMerger(convert_to_f32=out.dtype != torch.float64, seq_dim=0)
     for one_out, one_lse in zip(out, lse):
-        merger.step(one_out, one_lse, partial=False)
+        merger.step(torch.where(torch.isneginf(one_lse)[:, None], 0, one_out), one_lse, partial=False)
     merged, one_lse = merger.results()
     return merged.clone(), one_lse.clone()
 
@@ -197,7 +197,7 @@ def _gradients_and_losses():
         *kernels_of("cross_entropy", "cross_entropy", cross_entropy, docs, **loss),
         *kernels_of("cross_entropy, gradient", "cross_entropy_backward", cross_entropy_backward, docs, **loss),
         *kernels_of("topk(softmax)", "topk_softmax", topk_of_softmax, _DOCS + "generated/torch.topk.html", arrays="torch", notes="of the softmax in float32 at least, as Mixtral's router has it"),
-        *kernels_of("ring attention's merger", "merge_states", merge_states, _DOCS + "distributed.tensor.html", arrays="torch", notes="_SDPAMerger of torch.distributed.tensor.experimental"),
+        *kernels_of("ring attention's merger", "merge_states", merge_states, _DOCS + "distributed.tensor.html", arrays="torch", notes="_SDPAMerger of torch.distributed.tensor.experimental; the outputs of empty parts are 0", arguments={"domain": "n>=2 rows>=1"}),
     ]
 
 
