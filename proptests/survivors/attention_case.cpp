@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <span>
 
@@ -20,12 +21,14 @@ double dot(Row a, Row b) {
   return sum;
 }
 
-// One query of one head of one batch.
+// One query of one head of one batch, with the keys that it sees: those of a row from one to another.
 struct Query {
   Row query;             // (dim)
-  Row keys;              // (keys, dim)
-  Row values;            // (keys, dim)
+  Row keys;              // (visible, dim)
+  Row values;            // (visible, dim)
   std::int64_t visible;  // keys
+  std::int64_t own;      // its own key, counted from the first that it sees
+  double slope;          // ALiBi's
 };
 
 // The values of q, k and v are row-major in (batch, heads, length, dim), whatever their strides.
@@ -36,12 +39,41 @@ void each_query(const AttentionTensors& tensors, const TensorCall& call, Take ta
   const Row q(call.inputs[0].values), k(call.inputs[1].values), v(call.inputs[2].values);
   for (std::int64_t head = 0; head < tensors.batch * tensors.heads; ++head) {
     const auto first = static_cast<std::size_t>(head) * length;
+    const double slope = tensors.slopes.empty() ? 0 : tensors.slopes[static_cast<std::size_t>(head % tensors.heads)];
     for (std::int64_t i = 0; i < tensors.queries; ++i) {
       const auto row = static_cast<std::size_t>(head * tensors.queries + i) * dim;
-      take(Query{q.subspan(row, dim), k.subspan(first, length), v.subspan(first, length),
-                 tensors.causal ? tensors.keys - tensors.queries + i + 1 : tensors.keys});
+      const std::int64_t own = tensors.keys - tensors.queries + i;
+      const std::int64_t from = tensors.window_left < 0 ? 0 : std::max<std::int64_t>(0, own - tensors.window_left);
+      std::int64_t end = tensors.causal ? own + 1 : tensors.keys;
+      if (tensors.window_right >= 0) end = std::min(end, own + tensors.window_right + 1);
+      const auto skipped = static_cast<std::size_t>(from) * dim, seen = static_cast<std::size_t>(end - from) * dim;
+      take(Query{q.subspan(row, dim), k.subspan(first + skipped, seen), v.subspan(first + skipped, seen), end - from,
+                 own - from, slope});
     }
   }
+}
+
+// What the attributes make of key j's score, each step as round makes it.
+template <class Round>
+double attributed(const AttentionTensors& tensors, const Query& query, std::int64_t j, double score, Round round) {
+  if (tensors.softcap > 0) score = round(tensors.softcap * round(std::tanh(round(score / tensors.softcap))));
+  const auto distance = static_cast<double>(std::abs(query.own - j));
+  return query.slope == 0 ? score : round(score - round(query.slope * distance));
+}
+
+void add_attributes(const AttentionTensors& tensors, TensorCall& call) {
+  if (tensors.softcap == 0 && tensors.slopes.empty() && tensors.window_left < 0 && tensors.window_right < 0) return;
+  call.op = SOFTCHECK_OP_ATTENTION;
+  call.roles = {Role::query, Role::key, Role::value};
+  call.attributes.softcap = tensors.softcap;
+  call.attributes.window_left_plus_1 = tensors.window_left + 1;
+  call.attributes.window_right_plus_1 = tensors.window_right + 1;
+  if (tensors.slopes.empty()) return;
+  InputTensor slopes{{}, tensors.slopes};
+  slopes.place.shape = {tensors.heads};
+  slopes.place.against_the_end = false;
+  call.inputs.push_back(std::move(slopes));
+  call.roles.push_back(Role::slopes);
 }
 
 std::vector<double> coefficients(const std::vector<double>& scores) {
@@ -102,13 +134,15 @@ CriterionCase attention_case(const AttentionTensors& tensors, const std::functio
   result.call.outputs.push_back({place_of(tensors, tensors.queries), {}});
   result.call.scale = tensors.scale;
   result.call.causal = tensors.causal;
+  add_attributes(tensors, result.call);
   result.row_length = static_cast<std::size_t>(tensors.dim);
   result.comparisons = std::move(comparisons);
   each_query(tensors, result.call, [&](const Query& query) {
     std::vector<double> scores;
     for (std::int64_t j = 0; j < query.visible; ++j) {
       const auto first = static_cast<std::size_t>(j * tensors.dim);
-      scores.push_back(tensors.scale * dot(query.query, query.keys.subspan(first, query.query.size())));
+      const double score = tensors.scale * dot(query.query, query.keys.subspan(first, query.query.size()));
+      scores.push_back(attributed(tensors, query, j, score, [](double x) { return x; }));
     }
     weigh(
         query, scores, [](double p) { return p; }, result.expected);
@@ -125,7 +159,7 @@ double error_of_unfused(const AttentionTensors& tensors, const CriterionCase& cr
     for (std::int64_t j = 0; j < query.visible; ++j) {
       const Row plain = query.keys.subspan(static_cast<std::size_t>(j * tensors.dim), key.size());
       std::ranges::transform(plain, key.begin(), [&](double x) { return round(tensors.scale * x); });
-      scores.push_back(round(dot(query.query, key)));
+      scores.push_back(attributed(tensors, query, j, round(dot(query.query, key)), round));
     }
     weigh(query, scores, round, out);
   });

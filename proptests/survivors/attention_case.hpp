@@ -19,6 +19,9 @@ struct AttentionTensors {
   double scale = 1;
   bool causal = false;        // the last query sees all keys
   bool heads_inside = false;  // in memory (batch, length, heads, dim), else (batch, heads, length, dim)
+  double softcap = 0;         // 0: none
+  std::int64_t window_left = -1, window_right = -1;  // keys beside a query's own that it sees; -1: all
+  std::vector<double> slopes = {};                   // ALiBi's (heads), f32 values; empty: none
 };
 
 /// What is taken of published tensors: at most two batches (one where the keys would have more than 2^20 elements) and
@@ -31,8 +34,8 @@ AttentionTensors taken(AttentionTensors published);
 CriterionCase attention_case(const AttentionTensors& tensors, const std::function<double()>& value,
                              std::vector<Comparison> comparisons);
 
-/// The largest error of attention whose scaled keys, scores, coefficients and outputs are each rounded to the format:
-/// what PyTorch computes of 16-bit tensors without a fused kernel.
+/// The largest error of attention whose scaled keys, scores, each step of them, coefficients and outputs are each
+/// rounded to the format: what PyTorch computes of 16-bit tensors without a fused kernel.
 double error_of_unfused(const AttentionTensors& tensors, const CriterionCase& criterion_case);
 
 }  // namespace softcheck::proptests

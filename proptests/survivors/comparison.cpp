@@ -52,6 +52,12 @@ bool accepts(const Comparison& comparison, Elements got, Elements expected, std:
     case Comparison::Rule::allclose:
       return each(got, expected,
                   [&](double g, double e) { return std::fabs(g - e) <= absolute + relative * std::fabs(e); });
+    case Comparison::Rule::allclose_of_got:
+      return each(got, expected,
+                  [&](double g, double e) { return std::fabs(g - e) <= absolute + relative * std::fabs(g); });
+    case Comparison::Rule::squares:
+      return each(got, expected,
+                  [&](double g, double e) { return std::fabs(g * g - e * e) <= absolute + relative * e * e; });
     case Comparison::Rule::larger_of_both:
       return each(got, expected,
                   [&](double g, double e) { return std::fabs(g - e) <= std::max(absolute, relative * std::fabs(e)); });

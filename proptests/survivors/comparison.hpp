@@ -9,6 +9,8 @@ namespace softcheck::proptests {
 struct Comparison {
   enum class Rule {
     allclose,              // |got - expected| <= absolute + relative |expected|, each element (NumPy, PyTorch)
+    allclose_of_got,       // |got - expected| <= absolute + relative |got|: torch.allclose(expected, got)
+    squares,               // allclose of got^2 and expected^2
     larger_of_both,        // |got - expected| <= max(absolute, relative |expected|), each element (XNNPACK)
     mean_square,           // sum (got - expected)^2 / sum got^2 <= relative, nothing NaN or infinite (ggml)
     relative_or_epsilon,   // benchdnn: relative where |expected| > 1e-5, absolute below; or within an f32 epsilon

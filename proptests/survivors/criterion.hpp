@@ -13,13 +13,20 @@
 
 namespace softcheck::proptests {
 
-/// One call that a published test makes, and what it asks of the first output.
+/// What a published test asks of one output.
+struct OutputWanted {
+  std::vector<double> expected;         // values of the output's format
+  std::vector<Comparison> comparisons;  // all must accept
+};
+
+/// One call that a published test makes, and what it asks of the outputs.
 struct CriterionCase {
   TensorCall call;
-  std::vector<double> expected;         // of the first output, values of its format
-  std::optional<std::size_t> same_as;   // in place of expected: what an earlier case's call returned
-  std::size_t row_length = 1;           // of the first output
-  std::vector<Comparison> comparisons;  // all must accept
+  std::vector<double> expected;           // of the first output, values of its format
+  std::optional<std::size_t> same_as;     // in place of expected: what an earlier case's call returned
+  std::size_t row_length = 1;             // of the first output
+  std::vector<Comparison> comparisons;    // all must accept
+  std::vector<OutputWanted> others = {};  // of the outputs behind the first
 };
 
 /// A published test of a kernel, re-enacted: its generator, shapes, dtype, tolerances and number of trials.
@@ -28,9 +35,10 @@ struct Criterion {
   std::string source;  // repository, file and version that the facts are from
   std::string op = "softmax";
   numerics::Format format = numerics::Format::f32;
-  std::string inputs;     // the generator, in words
-  std::string shapes;     // in words; rows x columns
-  std::string tolerance;  // in words
+  std::string inputs;          // the generator, in words
+  std::string shapes;          // in words; rows x columns
+  std::string tolerance;       // in words
+  std::string attribute = {};  // of attention: the domain's word for what its calls have; empty: calls have none
   std::string deviation =
       {};  // where the re-enactment differs from the source, beyond what holds for all; may be empty
   std::function<std::vector<CriterionCase>(Draw&)> cases;

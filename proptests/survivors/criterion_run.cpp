@@ -1,6 +1,7 @@
 #include "proptests/survivors/criterion_run.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "proptests/judge/isolated_kernel.hpp"
 
@@ -8,6 +9,10 @@ namespace softcheck::proptests {
 namespace {
 
 using numerics::Format;
+
+bool has_word(const std::string& words, const std::string& word) {
+  return (" " + words + " ").find(" " + word + " ") != std::string::npos;
+}
 
 bool is_narrow(Format format) { return format == Format::f16 || format == Format::bf16; }
 
@@ -54,6 +59,7 @@ class CriterionRun::Trial {
     TensorReply reply = kernel_.call(call);
     if (reply.end != CallEnd::done) return reply.end;
     got_ = std::move(reply.outputs.at(0));
+    others_.assign(std::make_move_iterator(reply.outputs.begin() + 1), std::make_move_iterator(reply.outputs.end()));
     const std::optional<Format> published = run_.cases_[index].call.outputs[0].place.format;
     if (published != call.outputs[0].place.format) {
       for (double& value : got_) value = numerics::round_to(*published, value);
@@ -70,9 +76,17 @@ class CriterionRun::Trial {
         criterion_case.same_as ? returned_[*criterion_case.same_as] : criterion_case.expected;
     // Where the earlier call did not come back there is nothing to compare with.
     if (expected.size() != got_.size()) return CriterionVerdict::values;
-    const bool accepted = std::ranges::all_of(criterion_case.comparisons, [&](const Comparison& comparison) {
-      return accepts(comparison, got_, expected, criterion_case.row_length);
-    });
+    const auto accepted_by = [&](const std::vector<Comparison>& comparisons, const std::vector<double>& got,
+                                 const std::vector<double>& wanted) {
+      return std::ranges::all_of(comparisons, [&](const Comparison& comparison) {
+        return accepts(comparison, got, wanted, criterion_case.row_length);
+      });
+    };
+    bool accepted = accepted_by(criterion_case.comparisons, got_, expected);
+    for (std::size_t i = 0; i < criterion_case.others.size(); ++i) {
+      const OutputWanted& wanted = criterion_case.others[i];
+      accepted = accepted && accepted_by(wanted.comparisons, others_.at(i), wanted.expected);
+    }
     return accepted ? CriterionVerdict::accepted : CriterionVerdict::values;
   }
 
@@ -88,6 +102,7 @@ class CriterionRun::Trial {
   std::vector<std::size_t> wanted_;            // cases that others are compared with
   std::vector<std::vector<double>> returned_;  // of those
   std::vector<double> got_;
+  std::vector<std::vector<double>> others_;  // outputs behind the first
 };
 
 const char* to_string(CriterionVerdict verdict) {
@@ -110,8 +125,9 @@ const char* to_string(CriterionVerdict verdict) {
 
 bool applies(const Criterion& criterion, const Specimen& kernel, const std::vector<Specimen>& zoo) {
   if (kernel.op != criterion.op) return false;
-  // No published test has these: its calls say nothing about such a bug.
-  if (kernel.domain != "-" && parse_domain(kernel.domain, parse_op(kernel.op)->attention).has_attributes())
+  // A test whose calls have no attribute says nothing about a bug of one, and one that has it nothing about others.
+  const Domain domain = kernel.domain == "-" ? Domain{} : parse_domain(kernel.domain, parse_op(kernel.op)->attention);
+  if (criterion.attribute.empty() ? domain.has_attributes() : !has_word(kernel.domain, criterion.attribute))
     return false;
   const std::string dtype(numerics::properties(criterion.format).name);
   if (kernel.dtype == dtype) return true;

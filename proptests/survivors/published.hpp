@@ -10,6 +10,10 @@ namespace softcheck::proptests {
 std::vector<Criterion> benchmark_criteria();    // benchmarks and teaching code
 std::vector<Criterion> gpu_library_criteria();  // kernel libraries and frameworks for GPUs
 std::vector<Criterion> cpu_library_criteria();  // those that run on CPUs, too
+std::vector<Criterion> gradient_criteria();     // of the gradient of softmax
+std::vector<Criterion> loss_criteria();         // of cross-entropy and its gradient
+std::vector<Criterion> serving_criteria();      // of merged states and of routers
+std::vector<Criterion> attribute_criteria();    // of attention with a softcap, a window or slopes
 std::vector<Criterion> attention_criteria();    // of attention
 
 }  // namespace softcheck::proptests

@@ -22,9 +22,11 @@ namespace {
 
 constexpr const char* judge_name = "softcheck";
 
-// Softmax, what is made of it, attention.
+// Softmax, what is made of it, gradients and losses, merges and routers, attention.
 std::size_t order_of(const std::string& op) {
-  constexpr const char* order[] = {"softmax", "log_softmax", "logsumexp"};
+  constexpr const char* order[] = {"softmax",          "log_softmax",   "logsumexp",
+                                   "softmax_backward", "cross_entropy", "cross_entropy_backward",
+                                   "merge_states",     "topk_softmax"};
   return static_cast<std::size_t>(std::ranges::find(order, op) - std::begin(order));
 }
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Callable, Mapping, Sequence
 
+from .._function import ROW_VALUE_OPS
+
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 
 
@@ -36,9 +38,9 @@ class Kernel:
 def kernels_of(
     name: str, op: str, function: Callable[..., Any], link: str, dtypes: Sequence[str] = DTYPES, **rest: Any
 ) -> list[Kernel]:
-    """The kernel in each dtype. Row values (logsumexp, entropy) have the inputs' dtype here."""
+    """The kernel in each dtype. Row values (logsumexp, entropy, losses) have the inputs' dtype here."""
     arguments = rest.pop("arguments", {})
-    scalar = op in ("logsumexp", "entropy")
+    scalar = op in ROW_VALUE_OPS
     return [
         Kernel(name, op, dtype, function, link, arguments={"out_dtype": dtype if scalar else None, **arguments}, **rest)
         for dtype in dtypes

@@ -15,8 +15,8 @@ from typing import Any, Sequence
 from .judge import judge
 from .kernel import Library
 
-LIBRARIES = ("torch", "onnxruntime", "jax", "tensorflow", "openvino", "mlx", "scipy", "sklearn")
-NEEDS = {"onnxruntime": ("onnx",)}
+LIBRARIES = ("torch", "onnxruntime", "jax", "tensorflow", "openvino", "mlx", "liger_kernel", "scipy", "sklearn")
+NEEDS = {"onnxruntime": ("onnx",), "jax": ("optax",), "liger_kernel": ("torch", "triton")}
 
 
 def installed(name: str) -> bool:

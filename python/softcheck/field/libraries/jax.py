@@ -5,6 +5,7 @@ import functools
 
 import jax
 import numpy
+import optax
 
 from ..kernel import Library, kernels_of
 
@@ -60,6 +61,79 @@ def attention(q, k, v, mask, scale):
     return jax.nn.dot_product_attention(*swapped, mask=mask, scale=scale).swapaxes(1, 2)
 
 
+def attention_attributes(q, k, v, scale, causal, window, bias):
+    sides = tuple(None if side < 0 else side for side in window)
+    swapped = (a.swapaxes(1, 2) for a in (q, k, v))
+    return jax.nn.dot_product_attention(
+        *swapped, bias=bias, scale=scale, is_causal=causal, local_window_size=None if sides == (None, None) else sides
+    ).swapaxes(1, 2)
+
+
+def _padded_loss(function):
+    """Padded as above; an ignored row has the label 0, logits of 0 and a loss that is replaced by 0."""
+
+    @functools.wraps(function)
+    def called(x, labels, *upstream):
+        rows, n = x.shape
+        shape = (_power_of_four(rows), _power_of_four(n))
+        logits = numpy.full(shape, -numpy.inf, x.dtype)
+        logits[:rows, :n] = x
+        logits[rows:] = 0
+        given = [numpy.pad(a, (0, shape[0] - rows)) for a in (numpy.maximum(labels, 0).astype(numpy.int32), labels >= 0, *upstream)]
+        result = numpy.asarray(function(logits, *given))
+        return result[:rows] if result.ndim == 1 else result[:rows, :n]
+
+    return called
+
+
+def _losses(logits, labels, counted):
+    logits = jax.numpy.where(counted[:, None], logits, 0)
+    return jax.numpy.where(counted, optax.softmax_cross_entropy_with_integer_labels(logits, labels), 0)
+
+
+@_padded_loss
+def cross_entropy(logits, labels, counted):
+    return _losses(logits, labels, counted)
+
+
+@_padded_loss
+def cross_entropy_backward(logits, labels, counted, upstream):
+    return jax.vjp(lambda x: _losses(x, labels, counted), jax.numpy.asarray(logits))[1](jax.numpy.asarray(upstream))[0]
+
+
+def topk_of_softmax(logits, k):
+    rows, n = logits.shape
+    padded = numpy.full((_power_of_four(rows), _power_of_four(n)), -numpy.inf, logits.dtype)
+    padded[:rows, :n] = logits
+    wide = jax.numpy.asarray(padded, jax.numpy.float64 if logits.dtype == numpy.float64 else jax.numpy.float32)
+    weights, ids = jax.lax.top_k(jax.nn.softmax(wide, axis=-1), k)
+    return numpy.asarray(weights)[:rows], numpy.asarray(ids)[:rows]
+
+
+_FEW = "n=1|3|17|64|1000|4097|70000 rows=1|3|513"
+
+
+def _new_kernels():
+    loss = "rows padded by -inf to a power of four; an ignored row's logits, label and loss are replaced by 0 (jnp.where)"
+    optax_docs = "https://optax.readthedocs.io/en/latest/api/losses.html#optax.losses.softmax_cross_entropy_with_integer_labels"
+    return [
+        *kernels_of("optax.softmax_cross_entropy_with_integer_labels", "cross_entropy", cross_entropy, optax_docs, notes=loss, arguments={"domain": _FEW}),
+        *kernels_of("optax.softmax_cross_entropy_with_integer_labels, gradient", "cross_entropy_backward", cross_entropy_backward, optax_docs, notes=loss, arguments={"domain": _FEW}),
+        *kernels_of("lax.top_k(nn.softmax)", "topk_softmax", topk_of_softmax, _DOCS + "jax.lax.top_k.html", notes="of the softmax in float32 at least; rows padded by -inf to a power of four", arguments={"domain": "n=3|17|64|1000|4097 rows=1|3|513 k=2"}),
+        *kernels_of(
+            "nn.dot_product_attention(bias, is_causal, local_window_size)",
+            "attention",
+            attention_attributes,
+            _DOCS + "jax.nn.dot_product_attention.html",
+            ("float32", "float16", "bfloat16"),
+            arrays="jax",
+            arguments={"domain": "finite nomask causal=top-left window bias keys>=1", "refuses": (ValueError,)},
+            exempt=("kernel.accepts", "kernel.masked_row"),
+            notes="causal and windows at the upper left",
+        ),
+    ]
+
+
 def library() -> Library:
     jax.config.update("jax_enable_x64", True)
     rows = dict(notes="rows padded by -inf to a power of four")
@@ -82,5 +156,6 @@ def library() -> Library:
                 exempt=("kernel.accepts",),  # "value shape should be" where the values' dimension is not the keys'
                 notes="a NaN behind a mask is not hidden",
             ),
+            *_new_kernels(),
         ],
     )

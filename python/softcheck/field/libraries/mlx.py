@@ -39,6 +39,38 @@ def attention(q, k, v, mask, scale, causal):
     return mx.fast.scaled_dot_product_attention(q, k, v, scale=scale, mask=mask)
 
 
+def cross_entropy(logits, labels, label_smoothing):
+    """An ignored row has the label 0, logits of 0 and a loss that is replaced by 0."""
+    labels = labels.astype(mx.int32)
+    logits = mx.where((labels >= 0)[:, None], logits, mx.zeros_like(logits))
+    losses = mlx.nn.losses.cross_entropy(logits, mx.maximum(labels, 0), label_smoothing=label_smoothing, reduction="none")
+    return mx.where(labels >= 0, losses, mx.zeros_like(losses))
+
+
+def cross_entropy_backward(logits, labels, upstream, label_smoothing):
+    return mx.vjp(lambda x: cross_entropy(x, labels, label_smoothing), [logits], [upstream])[1][0]
+
+
+def attention_sinks(q, k, v, scale, causal, sinks, bias):
+    if bias is not None and causal:
+        seen = mx.tri(q.shape[2], k.shape[2], k.shape[2] - q.shape[2], dtype=mx.bool_)
+        bias = mx.where(seen, bias, mx.array(-mx.inf, dtype=bias.dtype))
+    mask = "causal" if causal and bias is None else bias
+    return mx.fast.scaled_dot_product_attention(q, k, v, scale=scale, mask=mask, sinks=sinks)
+
+
+def _new_kernels():
+    fast = _DOCS + "mlx.core.fast.scaled_dot_product_attention.html"
+    losses = "https://ml-explore.github.io/mlx/build/html/python/nn/_autosummary_functions/mlx.nn.losses.cross_entropy.html"
+    loss = dict(arrays="mlx", dtypes=_DTYPES, arguments={"domain": "n>=1 rows>=1"}, notes="an ignored row's logits, label and loss are replaced by 0 (where)")
+    domain = "finite nomask batch>=1 heads>=1 keys>=1 queries>=1 dim>=1 values>=1"
+    return [
+        *kernels_of("nn.losses.cross_entropy", "cross_entropy", cross_entropy, losses, **loss),
+        *kernels_of("nn.losses.cross_entropy, gradient", "cross_entropy_backward", cross_entropy_backward, losses, **loss),
+        *kernels_of("fast.scaled_dot_product_attention(sinks, mask=bias)", "attention", attention_sinks, fast, ("float32",), arrays="mlx", arguments={"domain": domain + " sinks bias"}, exempt=("kernel.masked_row",), notes="without sinks a query that sees no key gives the mean of all values under mask='causal', and NaN under a mask of -inf"),
+    ]
+
+
 def library() -> Library:
     mx.set_default_device(mx.cpu)
     rows = dict(arrays="mlx", dtypes=_DTYPES, arguments={"domain": "n>=1 rows>=1"})
@@ -62,5 +94,6 @@ def library() -> Library:
                 arguments={"domain": "finite batch>=1 heads>=1 keys>=1 queries>=1 dim>=1 values>=1"},
                 notes="a NaN behind a mask is not hidden",
             ),
+            *_new_kernels(),
         ],
     )

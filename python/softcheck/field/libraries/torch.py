@@ -1,8 +1,12 @@
 """PyTorch on the CPU, one thread."""
 
+import warnings
+
 import torch
+from torch.distributed.tensor.experimental._context_parallel._attention import _SDPAMerger
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.attention.bias import causal_lower_right
+from torch.nn.attention.flex_attention import AuxRequest, flex_attention
 
 from ..kernel import Library, kernels_of
 
@@ -60,9 +64,148 @@ def attention_flash(q, k, v, mask, scale, causal):
     return _attention(SDPBackend.FLASH_ATTENTION, q, k, v, mask, scale, causal)
 
 
+def attention_top_left(backend, q, k, v, scale, causal):
+    with sdpa_kernel(backend):
+        return torch.nn.functional.scaled_dot_product_attention(
+            q, k, v, is_causal=causal, scale=scale, enable_gqa=q.shape[1] != k.shape[1]
+        )
+
+
+def attention_top_left_math(q, k, v, scale, causal):
+    return attention_top_left(SDPBackend.MATH, q, k, v, scale, causal)
+
+
+def attention_top_left_flash(q, k, v, scale, causal):
+    return attention_top_left(SDPBackend.FLASH_ATTENTION, q, k, v, scale, causal)
+
+
+def attention_top_left_flash_scaled(q, k, v, scale, causal):
+    if causal and scale <= 0:
+        raise RuntimeError("the kernel above shows it")
+    return attention_top_left(SDPBackend.FLASH_ATTENTION, q, k, v, scale, causal)
+
+
+def attention_bias(backend, q, k, v, scale, bias):
+    with sdpa_kernel(backend):
+        return torch.nn.functional.scaled_dot_product_attention(
+            q, k, v, attn_mask=bias, scale=scale, enable_gqa=q.shape[1] != k.shape[1]
+        )
+
+
+def attention_bias_math(q, k, v, scale, bias):
+    return attention_bias(SDPBackend.MATH, q, k, v, scale, bias)
+
+
+def attention_bias_flash(q, k, v, scale, bias):
+    return attention_bias(SDPBackend.FLASH_ATTENTION, q, k, v, scale, bias)
+
+
+def attention_flex(q, k, v, scale, causal, window, softcap, alibi_slopes, bias):
+    """Not compiled. Each attribute as its documentation writes it, in a score_mod."""
+    offset = k.shape[-2] - q.shape[-2]
+
+    def score_mod(score, batch, head, i, j):
+        place = i + offset
+        if softcap:
+            score = softcap * torch.tanh(score / softcap)
+        if alibi_slopes is not None:
+            score = score - alibi_slopes[head] * (place - j).abs()
+        if bias is not None:
+            score = score + bias[batch, head if bias.shape[1] > 1 else 0, i, j]
+        if causal:
+            score = torch.where(j <= place, score, -torch.inf)
+        if window[0] >= 0:
+            score = torch.where(place - j <= window[0], score, -torch.inf)
+        if window[1] >= 0:
+            score = torch.where(j - place <= window[1], score, -torch.inf)
+        return score
+
+    out, aux = flex_attention(
+        q, k, v, score_mod=score_mod, scale=scale, enable_gqa=q.shape[1] != k.shape[1], return_aux=AuxRequest(lse=True)
+    )
+    return out, aux.lse
+
+
+def softmax_backward(y, g):
+    return torch.ops.aten._softmax_backward_data(g, y, -1, y.dtype)
+
+
+def softmax_backward_along_columns(y, g):
+    return torch.ops.aten._softmax_backward_data(g.T.contiguous(), y.T.contiguous(), 0, y.dtype).T
+
+
+def log_softmax_backward(y, g):
+    return torch.ops.aten._log_softmax_backward_data(g, y, -1, y.dtype)
+
+
+def log_softmax_backward_along_columns(y, g):
+    return torch.ops.aten._log_softmax_backward_data(g.T.contiguous(), y.T.contiguous(), 0, y.dtype).T
+
+
+def cross_entropy(logits, labels, label_smoothing, ignore_index):
+    return torch.nn.functional.cross_entropy(
+        logits, labels.long(), reduction="none", label_smoothing=label_smoothing, ignore_index=ignore_index
+    )
+
+
+def cross_entropy_backward(logits, labels, upstream, label_smoothing, ignore_index):
+    with torch.enable_grad():
+        leaf = logits.detach().requires_grad_()
+        return torch.autograd.grad(cross_entropy(leaf, labels, label_smoothing, ignore_index), leaf, upstream)[0]
+
+
+def topk_of_softmax(logits, k, renormalize):
+    """The router of Mixtral and of most that followed it."""
+    weights, ids = torch.topk(torch.softmax(logits, -1, dtype=None if logits.dtype == torch.float64 else torch.float32), k, -1)
+    return (weights / weights.sum(-1, keepdim=True) if renormalize else weights), ids
+
+
+def merge_states(out, lse):
+    """The merger of context-parallel (ring) attention, which has no public name; the output of an empty part is 0 there."""
+    merger = _SDPAMerger(convert_to_f32=out.dtype != torch.float64, seq_dim=0)
+    for one_out, one_lse in zip(out, lse):
+        merger.step(torch.where(torch.isneginf(one_lse)[:, None], 0, one_out), one_lse, partial=False)
+    merged, one_lse = merger.results()
+    return merged.clone(), one_lse.clone()
+
+
+def _attention_attributes():
+    seen = "finite nomask"
+    common = dict(arrays="torch", exempt=("kernel.accepts", "kernel.masked_row"))
+    top_left = {**common, "notes": "is_causal stands at the upper left", "arguments": {"domain": seen + " causal=top-left", "refuses": (RuntimeError,)}}
+    bias = {**common, "notes": "attn_mask is a tensor of the queries' dtype", "arguments": {"domain": seen + " nocausal bias", "refuses": (RuntimeError,)}}
+    flex = {**common, "notes": "not compiled; attributes in a score_mod", "arguments": {"domain": seen + " window softcap alibi bias keys>=1 queries>=1 batch>=1", "outputs": 2}}
+    return [
+        *kernels_of("scaled_dot_product_attention(is_causal=True), MATH", "attention", attention_top_left_math, _ATTENTION, **top_left),
+        *kernels_of("scaled_dot_product_attention(is_causal=True), FLASH", "attention", attention_top_left_flash, _ATTENTION, **top_left),
+        *kernels_of("scaled_dot_product_attention(is_causal=True), FLASH, scale > 0", "attention", attention_top_left_flash_scaled, _ATTENTION, **top_left),
+        *kernels_of("scaled_dot_product_attention(attn_mask=bias), MATH", "attention", attention_bias_math, _ATTENTION, **bias),
+        *kernels_of("scaled_dot_product_attention(attn_mask=bias), FLASH", "attention", attention_bias_flash, _ATTENTION, **bias),
+        *kernels_of("flex_attention(score_mod)", "attention", attention_flex, _DOCS + "nn.attention.flex_attention.html", **flex),
+    ]
+
+
+def _gradients_and_losses():
+    rows = dict(arrays="torch")
+    loss = dict(arrays="torch", arguments={"domain": "n>=1"})
+    docs = _DOCS + "generated/torch.nn.functional.cross_entropy.html"
+    return [
+        *kernels_of("softmax(dim=-1), gradient", "softmax_backward", softmax_backward, _DOCS + "generated/torch.softmax.html", **rows),
+        *kernels_of("softmax(dim=0), gradient", "softmax_backward", softmax_backward_along_columns, _DOCS + "generated/torch.softmax.html", **rows),
+        *kernels_of("log_softmax(dim=-1), gradient", "log_softmax_backward", log_softmax_backward, _DOCS + "generated/torch.nn.functional.log_softmax.html", **rows),
+        *kernels_of("log_softmax(dim=0), gradient", "log_softmax_backward", log_softmax_backward_along_columns, _DOCS + "generated/torch.nn.functional.log_softmax.html", **rows),
+        *kernels_of("cross_entropy", "cross_entropy", cross_entropy, docs, **loss),
+        *kernels_of("cross_entropy, gradient", "cross_entropy_backward", cross_entropy_backward, docs, **loss),
+        *kernels_of("topk(softmax)", "topk_softmax", topk_of_softmax, _DOCS + "generated/torch.topk.html", arrays="torch", notes="of the softmax in float32 at least, as Mixtral's router has it"),
+        *kernels_of("ring attention's merger", "merge_states", merge_states, _DOCS + "distributed.tensor.html", arrays="torch", notes="_SDPAMerger of torch.distributed.tensor.experimental; the outputs of empty parts are 0", arguments={"domain": "n>=2 rows>=1"}),
+    ]
+
+
 def library() -> Library:
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
+    warnings.filterwarnings("ignore", "flex_attention called without torch.compile")
+    torch.compiler.set_stance("force_eager")  # else flex_attention is traced anew for each shape, as JAX's functions are
     rows = dict(arrays="torch")
     seen = "finite"  # 0 * NaN: a NaN or an infinity behind a mask reaches the result, see notes
     attention = dict(
@@ -87,6 +230,8 @@ def library() -> Library:
             *kernels_of("distributions.Categorical.entropy", "entropy", categorical_entropy, _DOCS + "distributions.html#categorical", arguments={"domain": "n>=1"}, **rows),
             *kernels_of("scaled_dot_product_attention, MATH", "attention", attention_math, _ATTENTION, **attention),
             *kernels_of("scaled_dot_product_attention, FLASH", "attention", attention_flash, _ATTENTION, **flash),
+            *_attention_attributes(),
+            *_gradients_and_losses(),
         ],
         isolation="fork",
     )

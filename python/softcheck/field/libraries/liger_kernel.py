@@ -1,0 +1,60 @@
+"""Liger Kernel: Triton's kernels in Triton's interpreter, on the CPU. The interpreter's arithmetic is NumPy's: what a GPU's
+exp2 and tanh lose is not seen here, nor are races."""
+
+import importlib.metadata
+import os
+
+os.environ["TRITON_INTERPRET"] = "1"
+import torch  # noqa: E402: the environment comes first
+from liger_kernel.ops.cross_entropy import LigerCrossEntropyFunction  # noqa: E402
+from liger_kernel.ops.softmax import LigerSoftmaxFunction, _softmax_backward  # noqa: E402
+from liger_kernel.ops.utils import calculate_settings  # noqa: E402
+
+from ..kernel import Library, kernels_of  # noqa: E402
+
+_DOCS = "https://linkedin.github.io/Liger-Kernel/Low-Level-APIs/"
+_FEW = "n=1|3|17|64|1000|4097 rows=1|3"  # the interpreter takes milliseconds a row
+
+
+def _cross_entropy(logits, labels, label_smoothing, z_loss, ignore_index):
+    words = (None, ignore_index, z_loss, label_smoothing, "none", None, False, False, False)
+    return LigerCrossEntropyFunction.apply(logits, labels.long(), *words)[0]
+
+
+def cross_entropy(logits, labels, label_smoothing, z_loss, ignore_index):
+    return _cross_entropy(logits.clone(), labels, label_smoothing, z_loss, ignore_index)
+
+
+def cross_entropy_backward(logits, labels, upstream, label_smoothing, z_loss, ignore_index):
+    """The forward pass writes the gradient over its logits."""
+    with torch.enable_grad():
+        leaf = logits.clone().requires_grad_()
+        losses = _cross_entropy(leaf, labels, label_smoothing, z_loss, ignore_index)
+        return torch.autograd.grad(losses, leaf, upstream)[0]
+
+
+def softmax(x):
+    return LigerSoftmaxFunction.apply(x)
+
+
+def softmax_backward(y, g):
+    return _softmax_backward(g, y, *calculate_settings(y.shape[-1]), False)
+
+
+def library() -> Library:
+    torch.set_num_threads(1)
+    torch.set_grad_enabled(False)
+    loss = dict(dtypes=("float32", "float16", "bfloat16"), arrays="torch", notes="in Triton's interpreter", arguments={"domain": _FEW, "time_limit": 60})
+    # Arithmetic of bfloat16 that is not cast to float32 first is wrong in the interpreter, not in the kernel.
+    rows = {**loss, "dtypes": ("float32", "float16")}
+    return Library(
+        "liger_kernel",
+        importlib.metadata.version("liger_kernel"),
+        [
+            *kernels_of("LigerSoftmaxFunction", "softmax", softmax, _DOCS, **rows),
+            *kernels_of("LigerSoftmaxFunction, gradient", "softmax_backward", softmax_backward, _DOCS, **rows),
+            *kernels_of("LigerCrossEntropyFunction", "cross_entropy", cross_entropy, _DOCS, **loss),
+            *kernels_of("LigerCrossEntropyFunction, gradient", "cross_entropy_backward", cross_entropy_backward, _DOCS, **loss),
+        ],
+        isolation="fork",
+    )
