@@ -1,7 +1,7 @@
 """torch 2.15.0: the gradient of scaled_dot_product_attention in bfloat16 on the CPU (FLASH) adds dk and dv up in bfloat16, block of queries by block.
 
 class: within a weaker contract
-kernels: scaled_dot_product_attention's gradient, FLASH bfloat16
+kernels: scaled_dot_product_attention, gradient, FLASH bfloat16
 """
 import sys, torch
 from torch.nn.attention import SDPBackend, sdpa_kernel

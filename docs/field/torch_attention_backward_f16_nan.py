@@ -1,7 +1,7 @@
 """torch 2.15.0: the gradient of scaled_dot_product_attention in float16 on the CPU (FLASH) is NaN where a score's gradient exceeds 65504; the exact one is 0.
 
 class: wrong
-kernels: scaled_dot_product_attention's gradient, FLASH float16
+kernels: scaled_dot_product_attention, gradient, FLASH float16
 """
 import sys, torch
 from torch.nn.attention import SDPBackend, sdpa_kernel

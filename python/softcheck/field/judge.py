@@ -32,7 +32,7 @@ ATTENTION = (
     "acc={0} weights={0} scores={0} values={0} scale=stored exp=64ulp sum=sequential",
 )
 # Words by which a contract grants more than f32 arithmetic of a 16-bit result, or than a shifted row loses.
-WEAK = ("acc=f16", "acc=bf16", "total=", "weights=", "scores=", "values=", "products=", "theta=before", "lse=uncentred", "scale=stored")
+WEAK = ("acc=f16", "acc=bf16", "total=", "weights=", "scores=", "values=", "products=", "ds=", "theta=before", "lse=uncentred", "scale=stored")
 _SHORT = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
 

@@ -126,6 +126,28 @@ def attention_flex(q, k, v, scale, causal, window, softcap, alibi_slopes, bias):
     return out, aux.lse
 
 
+def attention_gradient(backend, q, k, v, out_gradient, mask, scale, causal):
+    """Of what the forward pass saves itself."""
+    bias = mask
+    if causal:
+        seen = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril(k.shape[-2] - q.shape[-2])
+        bias = seen if mask is None else mask & seen
+    with torch.enable_grad(), sdpa_kernel(backend):
+        leaves = [x.detach().requires_grad_() for x in (q, k, v)]
+        result = torch.nn.functional.scaled_dot_product_attention(
+            *leaves, attn_mask=bias, scale=scale, enable_gqa=q.shape[1] != k.shape[1]
+        )
+        return torch.autograd.grad(result, leaves, out_gradient)
+
+
+def attention_gradient_math(q, k, v, out, lse, out_gradient, mask, scale, causal):
+    return attention_gradient(SDPBackend.MATH, q, k, v, out_gradient, mask, scale, causal)
+
+
+def attention_gradient_flash(q, k, v, out, lse, out_gradient, mask, scale, causal):
+    return attention_gradient(SDPBackend.FLASH_ATTENTION, q, k, v, out_gradient, mask, scale, causal)
+
+
 def softmax_backward(y, g):
     return torch.ops.aten._softmax_backward_data(g, y, -1, y.dtype)
 
@@ -185,6 +207,25 @@ def _attention_attributes():
     ]
 
 
+def _attention_gradients():
+    # No contract of attention's gradient is inferred. Where FLASH stores P and dS, its source says so.
+    narrow = "exp=4ulp sum=sequential scale=split masked=zero subnormal=flushed"
+    common = dict(arrays="torch", exempt=("kernel.accepts",))
+    math = {**common, "arguments": {"domain": "finite"}}
+    flash = {**common, "arguments": {"domain": "finite dim=64 values=64 heads=4 group=1", "refuses": (RuntimeError,)}}
+    name = "scaled_dot_product_attention, gradient"
+    stored = [
+        kernel
+        for dtype, word in (("float16", "f16"), ("bfloat16", "bf16"))
+        for kernel in kernels_of(f"{name}, FLASH", "attention_backward", attention_gradient_flash, _ATTENTION, [dtype], contract=f"{narrow} weights={word} ds={word}", **flash)
+    ]
+    return [
+        *kernels_of(f"{name}, MATH", "attention_backward", attention_gradient_math, _ATTENTION, contract=narrow, **math),
+        *kernels_of(f"{name}, FLASH", "attention_backward", attention_gradient_flash, _ATTENTION, ["float64", "float32"], contract=narrow, **flash),
+        *stored,
+    ]
+
+
 def _gradients_and_losses():
     rows = dict(arrays="torch")
     loss = dict(arrays="torch", arguments={"domain": "n>=1"})
@@ -231,6 +272,7 @@ def library() -> Library:
             *kernels_of("scaled_dot_product_attention, MATH", "attention", attention_math, _ATTENTION, **attention),
             *kernels_of("scaled_dot_product_attention, FLASH", "attention", attention_flash, _ATTENTION, **flash),
             *_attention_attributes(),
+            *_attention_gradients(),
             *_gradients_and_losses(),
         ],
         isolation="fork",
