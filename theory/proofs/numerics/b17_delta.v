@@ -199,7 +199,8 @@ Section Delta.
     set (Y := sum (map (fun c => Rabs (dO c * output c)) components)) in *.
     set (N := sum (map (fun c => Rabs (dO c) * ol c) components)) in *.
     assert (N0 : 0 <= N) by (apply sum_map_nonneg; intros c inc; apply Rmult_le_pos; [apply Rabs_pos|now apply hol]).
-    rewrite split_sum, rounds in bound. set (Q := sum (map (fun a => p a * value_size a * (exp (omega a + (r + (INR height + 1) * lambda)) - 1)) keys)) in *.
+    rewrite split_sum, rounds in bound.
+    set (Q := sum (map (fun a => p a * value_size a * (exp (omega a + (r + (INR height + 1) * lambda)) - 1)) keys)) in *.
     assert (both : (exp k - 1) * sum (map (fun a => p a * value_size a) keys) + exp k * Q <= recomputed_delta_rounding).
     { unfold Q, recomputed_delta_rounding. rewrite <- !sum_map_mult_l, <- sum_map_plus. apply sum_map_le. intros a ina.
       destruct (weights a ina) as [hp [hw _]].
