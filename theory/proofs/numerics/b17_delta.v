@@ -158,18 +158,18 @@ Section Delta.
   Definition output_rounding (c : B) : R :=
     sum (map (fun a => Rabs (v a c) * (p a * (exp (omega a + (r + (INR height + 1) * lambda)) - 1))) keys).
 
-  Theorem b17_delta_of_output (O_hat : B -> R) ol lt z h :
-    0 <= ol -> 0 <= lt -> (h <= d)%nat ->
-    (forall c, In c components -> Rabs (O_hat c - output c) <= output_rounding c + ol) ->
+  Theorem b17_delta_of_output (O_hat ol : B -> R) lt z h :
+    (forall c, In c components -> 0 <= ol c) -> 0 <= lt -> (h <= d)%nat ->
+    (forall c, In c components -> Rabs (O_hat c - output c) <= output_rounding c + ol c) ->
     added M (r + lambda) lt (map (fun c => dO c * O_hat c) components) z h ->
     Rabs (z - delta)
     <= recomputed_delta_rounding
-       + (exp ((INR d + 1) * lambda + r) * (ol * sum (map (fun c => Rabs (dO c)) components)) + added_loss M lt h (map dO components)).
+       + (exp ((INR d + 1) * lambda + r) * sum (map (fun c => Rabs (dO c) * ol c) components) + added_loss M lt h (map dO components)).
   Proof using good reading weights.
     intros hol hlt low computed tree. facts. pose proof (pos_INR height) as fh.
     assert (fhl : 0 <= INR height * lambda) by (apply Rmult_le_pos; lra).
     assert (near : perturbed (map (fun c => dO c * O_hat c) components) (map (fun c => dO c * output c) components)
-                     (map (fun c => Rabs (dO c) * (output_rounding c + ol)) components)).
+                     (map (fun c => Rabs (dO c) * (output_rounding c + ol c)) components)).
     { apply perturbed_map. intros c inc. replace (dO c * O_hat c - dO c * output c) with (dO c * (O_hat c - output c)) by ring.
       rewrite Rabs_mult. apply Rmult_le_compat_l; [apply Rabs_pos|now apply computed]. }
     pose proof (perturbed_sum M good (r + lambda) lt _ _ _ z h ltac:(lra) hlt near tree) as bound.
@@ -180,9 +180,9 @@ Section Delta.
     { unfold k, K. assert (INR h * lambda <= INR d * lambda) by (apply Rmult_le_compat_r; [easy|now apply le_INR]). lra. }
     assert (k0 : 0 <= k) by (unfold k; assert (0 <= INR h * lambda) by (apply Rmult_le_pos; [apply pos_INR|easy]); lra).
     pose proof (exp_at_least_one k k0) as E1. pose proof (exp_le _ _ kK) as EK.
-    assert (split_sum : sum (map (fun c => Rabs (dO c) * (output_rounding c + ol)) components)
-                        = sum (map (fun c => Rabs (dO c) * output_rounding c) components) + ol * sum (map (fun c => Rabs (dO c)) components)).
-    { rewrite <- sum_map_mult_l, <- sum_map_plus. apply sum_map_ext. intros. ring. }
+    assert (split_sum : sum (map (fun c => Rabs (dO c) * (output_rounding c + ol c)) components)
+                        = sum (map (fun c => Rabs (dO c) * output_rounding c) components) + sum (map (fun c => Rabs (dO c) * ol c) components)).
+    { rewrite <- sum_map_plus. apply sum_map_ext. intros. ring. }
     (* |O_c| <= sum p |v_c|: both parts as sums over the keys *)
     assert (sizes : sum (map (fun c => Rabs (dO c * output c)) components) <= sum (map (fun a => p a * value_size a) keys)).
     { apply Rle_trans with (sum (map (fun c => sum (map (fun a => p a * Rabs (dO c * v a c)) keys)) components)).
@@ -197,9 +197,10 @@ Section Delta.
       - apply sum_map_ext. intros c _. rewrite <- sum_map_mult_l. apply sum_map_ext. intros. rewrite Rabs_mult. ring.
       - rewrite sum_swapped. apply sum_map_ext. intros a _. rewrite sum_map_mult_r. unfold value_size. ring. }
     set (Y := sum (map (fun c => Rabs (dO c * output c)) components)) in *.
-    set (N := sum (map (fun c => Rabs (dO c)) components)) in *.
-    assert (N0 : 0 <= N) by (apply sum_map_nonneg; intros; apply Rabs_pos).
-    rewrite split_sum, rounds in bound. set (Q := sum (map (fun a => p a * value_size a * (exp (omega a + (r + (INR height + 1) * lambda)) - 1)) keys)) in *.
+    set (N := sum (map (fun c => Rabs (dO c) * ol c) components)) in *.
+    assert (N0 : 0 <= N) by (apply sum_map_nonneg; intros c inc; apply Rmult_le_pos; [apply Rabs_pos|now apply hol]).
+    rewrite split_sum, rounds in bound.
+    set (Q := sum (map (fun a => p a * value_size a * (exp (omega a + (r + (INR height + 1) * lambda)) - 1)) keys)) in *.
     assert (both : (exp k - 1) * sum (map (fun a => p a * value_size a) keys) + exp k * Q <= recomputed_delta_rounding).
     { unfold Q, recomputed_delta_rounding. rewrite <- !sum_map_mult_l, <- sum_map_plus. apply sum_map_le. intros a ina.
       destruct (weights a ina) as [hp [hw _]].
@@ -208,8 +209,7 @@ Section Delta.
       replace ((exp k - 1) * (p a * value_size a) + exp k * (p a * value_size a * (exp (omega a + (r + (INR height + 1) * lambda)) - 1)))
         with (p a * value_size a * (exp (omega a + (r + (INR height + 1) * lambda)) * exp k - 1)) by ring.
       apply Rmult_le_compat_l; [easy|]. rewrite <- exp_plus. apply Rplus_le_compat_r, exp_le. unfold K in kK. lra. }
-    assert (olN : 0 <= ol * N) by now apply Rmult_le_pos.
-    assert (exp k * (ol * N) <= exp K * (ol * N)) by now apply Rmult_le_compat_r.
+    assert (exp k * N <= exp K * N) by now apply Rmult_le_compat_r.
     assert ((exp k - 1) * Y <= (exp k - 1) * sum (map (fun a => p a * value_size a) keys)) by (apply Rmult_le_compat_l; lra).
     lra.
   Qed.

@@ -215,7 +215,7 @@ Example b17_delta_is_inhabited :
        <= (exp (products_log single l 0) - 1) * value_size [tt] one_unit ones a + 0) /\
     added single l 0 (map (fun _ => exp l * exp (2 * l + l)) [tt]) z 0 /\ (0 <= 0)%nat /\
     (forall c, In c [tt] -> Rabs (exp (3 * l) - output [tt] ones one_unit c)
-                            <= output_rounding single [tt] ones one_unit (fun _ => l) l 0 c + 0) /\
+                            <= output_rounding single [tt] ones one_unit (fun _ => l) l 0 c + no_loss c) /\
     added single (l + l) 0 (map (fun c => one_unit c * exp (3 * l)) [tt]) z' 0 /\ z = z' /\
     1 + Rabs (z - delta [tt] [tt] one_unit ones one_unit) = (1 + rounding) * exp (- l).
 Proof.

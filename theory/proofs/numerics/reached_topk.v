@@ -6,14 +6,15 @@
     - [exchange_is_reached]       two logits, as far apart as a kernel may exchange them, of equal coefficients
     - [exchange_falls]            the same two, of a row with a smaller logit left out
     - [renormalised_is_reached]   two equal logits: a coefficient as much too large as their sum is too small
+    - [softmax_of_chosen_is_inhabited]   the same two alone
 
-    Source: b18_topk_choice.v, b18_topk_weights.v. *)
+    Source: b18_topk_choice.v, b18_topk_weights.v, b18_chosen_alone.v. *)
 
 From Coq Require Import Reals List Permutation Lra Lia.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction converted_row constants b1_sum b2_element element_threshold
-  added_terms b18_topk_choice b18_topk_weights reached_bounds.
+  added_terms b18_topk_choice b18_topk_weights b18_chosen_alone reached_bounds.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -206,4 +207,18 @@ Proof.
   assert (0 <= renormalised_log single half 0 0 same 1 0 same 0).
   { rewrite same_log. pose proof own_above. pose proof units. pose proof half_sound as [pos _]. lra. }
   pose proof (exp_at_least_one _ H). rewrite Rabs_right by lra. field.
+Qed.
+
+Example softmax_of_chosen_is_inhabited :
+  exists r, sound single /\ sound_output half /\ sum_of_row single 0 0 same 2 1 0 /\ lost_sum single 0 0 same 1 0 < 1 /\
+    is_maximum 0 same /\ incl same same /\
+    chosen_lost single half 0 0 same 1 0 same 0 * exp (2 * chosen_direct single half 0 0 0 same 0) < 1 /\
+    (1 <= length same - 1)%nat /\ lost single 0 <= element_floor single half 0 0 same 1 0 + sum_floor single /\
+    In 0 same /\ computed_element single half 0 0 0 2 0 r /\ r = / 2 * exp own_of_single.
+Proof.
+  exists (element_off 2 0 1). split; [apply single_sound|]. split; [apply half_sound|]. split; [apply same_sum|].
+  split; [rewrite pair_loses_nothing; lra|]. split; [apply pair_maximum; lra|]. split; [now intros x|].
+  split; [rewrite same_loses_nothing; lra|]. split; [cbn; lia|]. split; [rewrite pair_floor; unfold lost; cbn; lra|].
+  split; [now left|]. split; [rewrite <- Ropp_0 at 3; apply element_off_computed; lra|].
+  rewrite element_off_is, Ropp_0, exp_0, Rmult_1_l. field.
 Qed.

@@ -1,0 +1,167 @@
+(** * B17: the gradient of one query, from the errors of its coefficients to dq.
+
+    Main results
+    - [b17_delta]   delta from a saved O, as sum p g or from a recomputed O: within E_delta, the largest of the three errors
+    - [b17_query]   dq = scale sum p (g - delta) k: b17_value_product, b17_delta and b17_score_gradient put together, behind
+                    b17_score_gradient_sum
+
+    The coefficients and omega_j are those of b17_coefficient; p meets g and v in a format of its own.
+
+    Source: docs/tolerances/attention_backward.md; attention_backward_pairs and score_gradient_sum_error in
+    numerics/rounding_attention_backward.cpp. *)
+
+From Coq Require Import Reals List Lra Lia Psatz.
+From softcheck Require Import softmax.
+From softcheck.floating_point Require Import relative_error standard_model.
+From softcheck.numerics Require Import b5_logsumexp added_terms b17_sums b17_delta b17_score_gradient.
+Import ListNotations.
+Local Open Scope R_scope.
+
+Lemma approximates_twice a l b l' x y z :
+  approximates a l x y -> approximates b l' y z -> approximates (a + b) (l * exp b + l') x z.
+Proof.
+  intros [t [e [bt [be ->]]]] [t' [e' [bt' [be' ->]]]]. exists (t + t'), (e * exp t' + e').
+  apply abs_between in bt. apply abs_between in bt' as range. repeat split; [apply Rabs_le; lra| |rewrite exp_plus; ring].
+  eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [|easy].
+  rewrite Rabs_mult, (Rabs_right (exp t')) by (left; apply exp_pos).
+  apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos|easy|apply exp_le; lra].
+Qed.
+
+Section Query.
+  Context (M : arithmetic).
+  Hypothesis good : sound M.
+  Notation lambda := (unit M).
+  Context {A B : Type} (keys : list A) (components : list B).
+  Hypothesis visible : components <> [].
+  Context (dO : B -> R) (v : A -> B -> R) (k : A -> R) (scale : R).
+  Context (p p_hat p_met omega : A -> R) (lost : R).
+  (** r and lt of the products and sums; the formats of p, of a saved O and of dS; the heights d, over components, and h, over keys. *)
+  Context (r lt unit_P floor_P lambda_O unit_dS floor_dS : R) (d h : nat).
+  Hypothesis losses : 0 <= r /\ 0 <= lt /\ 0 <= lost /\ 0 <= unit_P /\ 0 <= floor_P /\ 0 <= lambda_O /\ 0 <= unit_dS /\ 0 <= floor_dS.
+  Hypothesis coefficients : forall a, In a keys ->
+    0 <= p a /\ 0 <= omega a /\ approximates (omega a) (exp (omega a) * lost) (p a) (p_hat a) /\
+    approximates unit_P floor_P (p_hat a) (p_met a).
+  Context (g_hat : A -> R).
+  Hypothesis products : forall a, In a keys ->
+    exists h', (h' <= d)%nat /\ added M (2 * r + lambda) lt (map (fun c => dO c * v a c) components) (g_hat a) h'.
+
+  Notation g := (value_product components dO v).
+  Notation mu := (value_size components dO v).
+  Notation exact_delta := (delta keys components dO v p).
+  Notation exact_output := (output keys v p).
+  Definition met_log (a : A) : R := omega a + unit_P.
+  Definition met_loss (a : A) : R := exp (omega a) * lost * exp unit_P + floor_P.
+  Definition product_loss : R := added_loss M lt d (map dO components).
+  Definition gamma (a : A) : R := (exp (products_log M r d) - 1) * mu a + product_loss.
+  Definition output_loss (c : B) : R := weighted_loss M keys r lt h met_loss (fun a => v a c).
+
+  Lemma loss_growing h' (f : B -> R) : (h' <= d)%nat -> 0 <= added_loss M lt h' (map f components) <= product_loss.
+  Proof using good visible losses.
+    intros low. destruct losses as [hr [hlt _]]. pose proof (unit_nonneg M good) as fl.
+    assert (fa : 0 <= sum_floor M) by (unfold sound in good; lra). unfold product_loss, added_loss.
+    assert (many : 1 <= size (map dO components)).
+    { apply size_at_least_one. intros none. apply map_eq_nil in none. contradiction. }
+    replace (size (map f components)) with (size (map dO components)) by (unfold size; now rewrite !map_length).
+    set (n := size (map dO components)) in *.
+    assert (g0 : 0 <= n * lt + (n - 1) * sum_floor M).
+    { assert (0 <= n * lt) by (apply Rmult_le_pos; lra). assert (0 <= (n - 1) * sum_floor M) by (apply Rmult_le_pos; lra). lra. }
+    split; [apply Rmult_le_pos; [left; apply exp_pos|easy]|]. apply Rmult_le_compat_r; [easy|]. apply exp_le.
+    apply Rmult_le_compat_r; [easy|now apply le_INR].
+  Qed.
+
+  Lemma met a : In a keys -> 0 <= p a /\ 0 <= met_log a /\ 0 <= met_loss a /\ approximates (met_log a) (met_loss a) (p a) (p_met a).
+  Proof using losses coefficients.
+    intros ina. destruct (coefficients a ina) as [hp [hw [near stored]]]. destruct losses as [_ [_ [hl [hu [hf _]]]]].
+    split; [easy|]. split; [unfold met_log; lra|]. split.
+    - unfold met_loss. assert (0 <= exp (omega a) * lost * exp unit_P); [|lra].
+      apply Rmult_le_pos; [apply Rmult_le_pos; [left; apply exp_pos|easy]|left; apply exp_pos].
+    - now apply approximates_twice with (p_hat a).
+  Qed.
+
+  Lemma product_near a : In a keys -> Rabs (g_hat a - g a) <= gamma a.
+  Proof using good visible losses products.
+    intros ina. destruct (products a ina) as [h' [low tree]]. destruct losses as [hr [hlt _]].
+    pose proof (b17_value_product M good components dO v r d hr a lt _ h' hlt low tree).
+    pose proof (loss_growing h' dO low). unfold gamma. lra.
+  Qed.
+
+  Inductive computed_delta : R -> Prop :=
+  | delta_saved z h' :
+      (h' <= d)%nat -> added M (2 * r + lambda_O + lambda) lt (map (fun c => dO c * exact_output c) components) z h' ->
+      computed_delta z
+  | delta_of_products z : added M lambda lt (map (fun a => p_met a * g_hat a) keys) z h -> computed_delta z
+  | delta_of_output O_hat z h' :
+      (forall c, In c components -> added M (r + lambda) lt (map (fun a => p_met a * v a c) keys) (O_hat c) h) ->
+      (h' <= d)%nat -> added M (r + lambda) lt (map (fun c => dO c * O_hat c) components) z h' -> computed_delta z.
+
+  Notation recomputed := (recomputed_delta_rounding M keys components dO v p met_log r d h).
+  Definition saved_delta_error : R :=
+    (exp (products_log M r d + lambda_O) - 1) * sum (map (fun c => Rabs (dO c * exact_output c)) components) + product_loss.
+  Definition products_delta_error : R :=
+    recomputed + (products_delta_loss M keys components dO v p met_log met_loss r d h product_loss + added_loss M lt h (map p keys)).
+  Definition output_delta_error : R :=
+    recomputed + (exp ((INR d + 1) * lambda + r) * sum (map (fun c => Rabs (dO c) * output_loss c) components) + product_loss).
+  (** E_delta *)
+  Definition delta_error : R := Rmax saved_delta_error (Rmax products_delta_error output_delta_error).
+
+  Theorem b17_delta z : computed_delta z -> Rabs (z - exact_delta) <= delta_error.
+  Proof using good visible losses coefficients products.
+    destruct losses as [hr [hlt [hl [hu [hf [hO _]]]]]]. pose proof (loss_growing d dO (Nat.le_refl d)) as [gl0 _].
+    change (added_loss M lt d (map dO components)) with product_loss in gl0.
+    assert (signs : forall a, In a keys -> 0 <= p a /\ 0 <= met_log a /\ 0 <= met_loss a).
+    { intros a ina. destruct (met a ina) as [x1 [x2 [x3 _]]]. easy. }
+    intros [z' h' low tree|z' tree|O_hat z' h' outs low tree]; unfold delta_error.
+    - eapply Rle_trans; [|apply Rmax_l]. pose proof (loss_growing h' dO low).
+      pose proof (b17_delta_saved M good keys components dO v p r d hr lambda_O lt z' h' hO hlt low tree).
+      unfold saved_delta_error. lra.
+    - eapply Rle_trans; [|eapply Rle_trans; [apply Rmax_l|apply Rmax_r]]. unfold products_delta_error.
+      apply (b17_delta_of_products M good keys components dO v p met_log met_loss r d hr h signs p_met g_hat product_loss lt z' gl0 hlt);
+        [|easy].
+      intros a ina. split; [apply (met a ina)|]. now apply product_near.
+    - eapply Rle_trans; [|eapply Rle_trans; [apply Rmax_r|apply Rmax_r]]. unfold output_delta_error.
+      pose proof (loss_growing h' dO low) as [_ grows].
+      assert (each : forall c, In c components ->
+                Rabs (O_hat c - exact_output c) <= output_rounding M keys v p met_log r h c + output_loss c /\ 0 <= output_loss c).
+      { intros c inc. split.
+        - apply (b17_weighted_sum M good keys r lt h hr hlt p p_met met_log met_loss (fun a => v a c) (O_hat c)); [|now apply outs].
+          intros a ina. now apply met.
+        - unfold output_loss, weighted_loss. assert (rl : 0 <= r + lambda) by (pose proof (unit_nonneg M good); lra).
+          destruct (added_nonneg M good (r + lambda) lt _ (O_hat c) h rl hlt (outs c inc)) as [_ n0].
+          rewrite (added_loss_of M lt h keys _ (fun a => v a c)) in n0.
+          assert (0 <= exp (r + (INR h + 1) * lambda) * sum (map (fun a => Rabs (v a c) * met_loss a) keys)); [|lra].
+          apply Rmult_le_pos; [left; apply exp_pos|]. apply sum_map_nonneg. intros a ina.
+          apply Rmult_le_pos; [apply Rabs_pos|apply (signs a ina)]. }
+      pose proof (b17_delta_of_output M good keys components dO v p met_log met_loss r d hr h signs O_hat output_loss lt z' h'
+                    ltac:(intros c inc; apply (each c inc)) hlt low ltac:(intros c inc; apply (each c inc)) tree). lra.
+  Qed.
+
+  (** ** dS of each key, and dq *)
+
+  Context (delta_hat : R) (dS_hat : A -> R) (z : R).
+  Hypothesis common : computed_delta delta_hat.
+  Hypothesis gradients : forall a, In a keys -> exists difference product,
+    computed_sum M (g_hat a - delta_hat) difference /\ computed_product M (p_hat a * difference) product /\
+    approximates unit_dS floor_dS product (dS_hat a).
+  Hypothesis total : scaled_sum M keys r lt h dS_hat k scale z.
+
+  (** eps_j *)
+  Definition pair_error (a : A) : R :=
+    score_gradient_error M (p a) (omega a) (g a) exact_delta (gamma a) delta_error unit_dS
+    + score_gradient_loss M (p a) (omega a) lost (g a) exact_delta (gamma a) delta_error unit_dS floor_dS.
+  Notation dS := (fun a => p a * (g a - exact_delta)).
+  Definition query_rounding : R := gradient_sum_rounding M keys r h dS pair_error k scale.
+  Definition query_loss : R := gradient_sum_loss M keys lt h k scale.
+
+  Theorem b17_query u_out floor_out dq :
+    rounded_output u_out floor_out z dq ->
+    let exact := scale * sum (map (fun a => p a * (g a - exact_delta) * k a) keys) in
+    Rabs (dq - exact) <= query_rounding + u_out * (Rabs exact + query_rounding) + (query_loss * (1 + u_out) + floor_out).
+  Proof using good visible losses coefficients products common gradients total.
+    intros out exact. destruct losses as [hr [hlt [hl [hu [hf [hO [hdS hfS]]]]]]].
+    apply (b17_score_gradient_sum M good keys r lt h hr hlt dS dS_hat pair_error k scale z); [|easy|easy].
+    intros a ina. destruct (coefficients a ina) as [hp [hw [near _]]]. destruct (gradients a ina) as [x [y [hx [hy store]]]].
+    apply (b17_score_gradient M good (p a) (omega a) lost (g a) exact_delta (gamma a) delta_error unit_dS floor_dS hp);
+      [easy|].
+    apply score_gradient_computed with (p_hat a) (g_hat a) delta_hat x y; try easy; [now apply product_near|now apply b17_delta].
+  Qed.
+End Query.
