@@ -3,25 +3,21 @@
 #include <mpfr.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 
+#include "proptests/judge/long_error.hpp"
+
 namespace softcheck::proptests {
+
+using namespace long_error;
+
 namespace {
 
 static_assert(std::numeric_limits<long double>::digits >= 64 && std::numeric_limits<long double>::max_exponent >= 16384,
               "long double must hold products of doubles");
 
-// Unit roundoff of long double, at least that of IEEE's and of the x87's.
-constexpr double unit = 0x1p-64;
-// Errors are sums of first-order terms, each below 2^-10: what they leave out, and their own rounding, is less than
-// this much of them.
-constexpr double second_order = 1.01;
 constexpr double largest_error = 0x1p-10;
-// What an error of a sum loses as its own terms underflow, an item.
-constexpr double lost = 0x1p-1040;
 
 // e^x and ln x with a relative error of at most 2^-63.
 long double by_mpfr(int (*function)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t), long double x) {
@@ -32,15 +28,6 @@ long double by_mpfr(int (*function)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t), long dou
   const long double result = mpfr_get_ld(number, MPFR_RNDN);
   mpfr_clear(number);
   return result;
-}
-
-double above(long double x) {
-  const auto near = static_cast<double>(x);
-  // By its bits: std::nextafter is a call, made for each item of a row.
-  if (near > 0 && near < std::numeric_limits<double>::max()) {
-    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(near) + 1);
-  }
-  return std::nextafter(near, std::numeric_limits<double>::infinity());
 }
 
 }  // namespace

@@ -5,18 +5,15 @@
 
 #include "numerics/rounding_score_terms.hpp"
 #include "numerics/special_values.hpp"
+#include "proptests/judge/long_error.hpp"
 #include "proptests/judge/softmax_bounds.hpp"
 
 namespace softcheck::proptests {
 
 using namespace numerics;
+using namespace long_error;
 
 namespace {
-
-// Unit roundoff of long double; what first-order terms leave out; and what an underflow loses.
-constexpr double unit = 0x1p-64, second_order = 1.01, lost = 0x1p-1040;
-
-double above(long double x) { return std::nextafter(static_cast<double>(x), infinity); }
 
 // sum dO v, exact factors.
 LongApproximation dot(std::span<const double> a, std::span<const double> b, double& size) {
