@@ -86,7 +86,8 @@ class GroupJudge {
     arithmetic_.scale = first.scale;
     arithmetic_.out_saved = task.contract.input;
     arithmetic_.lse_saved = task.scalars;
-    arithmetic_.key_sum_height = summation_height(task.contract, size_with_sink(task.contract, group.keys));
+    const std::uint64_t summed = first.sink ? size_with_sink(task.contract, group.keys) : group.keys;
+    arithmetic_.key_sum_height = summation_height(task.contract, summed);
     arithmetic_.query_sum_height = summation_height(task.contract, group.rows.size());
     for (std::size_t i = 0; i < group.rows.size(); ++i) add_pairs(i);
   }

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "numerics/attention_gradient_oracle.hpp"
+#include "numerics/rounding_attention_backward.hpp"
 #include "proptests/generators/attention.hpp"
 #include "proptests/judge/attention_rows.hpp"
 #include "proptests/judge/contract_inference.hpp"
@@ -227,6 +228,51 @@ TEST(AttentionGradient, WhatNobodySeesIsZero) {
       }
     });
     EXPECT_EQ(violated, 1u) << which;
+  }
+}
+
+TEST(AttentionGradient, AQueryThatSeesItsSinkAloneHasThatAsLogSumExp) {
+  AttentionCase a;
+  a.shape = {1, 1, 1, 1, 1, 1, 1};
+  a.queries = a.keys = a.values = a.gradients = {1};
+  a.mask = {0};
+  a.attributes.sinks = {3};
+  const SavedOutputs saved = saved_outputs(gradient_task(Format::f32), a);
+  EXPECT_EQ(saved.lse, std::vector<double>{3});
+  EXPECT_EQ(saved.out, std::vector<double>{0});
+}
+
+// Of two equal keys, by B17 with everything put in by hand.
+TEST(AttentionGradient, ThresholdsAreThoseOfTheBound) {
+  AttentionCase a;
+  a.shape = {1, 1, 1, 1, 2, 1, 1};
+  a.queries = {0};
+  a.keys = {1, 1};
+  a.values = {1, -1};
+  a.gradients = {1};
+  const AttentionTask task = gradient_task(Format::f32);
+  const AttentionBackwardArithmetic arithmetic{.key_sum_height = 1};
+  BackwardPair pair{UpperBound(0.5), {}, {}, UpperBound(1), UpperBound(1), UpperBound(1)};
+  const std::vector<BackwardPair> pairs{pair, pair};
+  const UpperBound log_two = log(UpperBound(2));
+  const auto errors = attention_backward_pairs(
+      task.contract, arithmetic,
+      {pairs, rescaling_count(task.contract, std::vector<double>{0, 0}), log_two, log_two, {}, UpperBound(1)});
+  const std::vector<UpperBound> one{UpperBound(1)}, zero{UpperBound(0)}, ones{UpperBound(1), UpperBound(1)};
+  const double expected[] = {
+      upper(ScoreGradientSum(task.contract, arithmetic, errors, 1).error(ones, UpperBound(0)).total()),
+      upper(ScoreGradientSum(task.contract, arithmetic, std::span(errors).first(1), 0).error(zero, {}).total()),
+      upper(
+          ValueGradientSum(task.contract, arithmetic, std::span(errors).first(1)).error(one, UpperBound(0.5)).total())};
+  Outputs got = zeros(a);
+  got[1] = {1, 1};
+  got[2] = {0.5, 0.5};
+  got[0] = {1};
+  const auto found = findings_of(task, a, got);
+  for (std::size_t which = 0; which < 3; ++which) {
+    const double threshold = found.at(std::string(task.op->claims[which])).finding.threshold;
+    EXPECT_GE(threshold, expected[which] * (1 - 0x1p-30)) << which;
+    EXPECT_LE(threshold, expected[which] * (1 + 0x1p-30)) << which;
   }
 }
 
