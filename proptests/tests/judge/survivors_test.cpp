@@ -90,6 +90,37 @@ TEST(Survivors, TheSameSeedGivesTheSameBytes) {
   EXPECT_EQ(files(), files());
 }
 
+// What stands in docs/kernels/survivors.md of the tests of losses, merges and routers.
+TEST(Survivors, TestsOfOtherOpsAcceptWhatTheyAccept) {
+  const auto accepted_by = [](const char* criterion, const Names& kernels, SpecimenKind kind) {
+    return accepted(survivor_matrix({published(criterion)}, specimens(kernels), options()), criterion, kind);
+  };
+  const Names gradients{"mutant_cross_entropy_backward_zeros", "mutant_cross_entropy_backward_negated",
+                        "correct_cross_entropy_backward"};
+  EXPECT_EQ(accepted_by("Liger fused linear, sum bf16", gradients, SpecimenKind::bug),
+            (Names{"mutant_cross_entropy_backward_zeros", "mutant_cross_entropy_backward_negated"}));
+  EXPECT_EQ(accepted_by("Liger gradient bf16", gradients, SpecimenKind::bug), Names{});
+
+  const Names merges{"mutant_merge_states_all_empty_is_nan", "mutant_merge_states_mean", "correct_merge_states"};
+  EXPECT_EQ(accepted_by("vLLM merge_attn_states", merges, SpecimenKind::bug),
+            Names{"mutant_merge_states_all_empty_is_nan"});
+  EXPECT_EQ(accepted_by("vLLM merge_attn_states", merges, SpecimenKind::correct), Names{"correct_merge_states"});
+
+  const Names routers{"mutant_topk_softmax_epsilon", "mutant_topk_softmax_ids_from_1", "correct_topk_softmax"};
+  EXPECT_EQ(accepted_by("sglang topk_softmax", routers, SpecimenKind::bug), Names{"mutant_topk_softmax_epsilon"});
+  EXPECT_EQ(accepted_by("sglang topk_softmax", routers, SpecimenKind::correct), Names{"correct_topk_softmax"});
+}
+
+TEST(Survivors, ATestOfAnAttributeAppliesToKernelsThatHaveIt) {
+  const std::vector<Specimen> zoo = specimens({"mutant_attention_softcap_clamps", "mutant_attention_sink_dropped"});
+  const auto row = [&](const char* symbol) {
+    return *std::ranges::find_if(zoo, [&](const Specimen& s) { return s.symbol == symbol; });
+  };
+  EXPECT_TRUE(applies(published("FlashAttention, softcap"), row("mutant_attention_softcap_clamps"), zoo));
+  EXPECT_FALSE(applies(published("FlashAttention, softcap"), row("mutant_attention_sink_dropped"), zoo));
+  EXPECT_FALSE(applies(published("FlashAttention"), row("mutant_attention_softcap_clamps"), zoo));
+}
+
 // Whatever comes back within an infinite tolerance is accepted: only what does not come back is told apart.
 TEST(Survivors, AnInfiniteToleranceAcceptsEveryWrongValue) {
   Criterion crippled = published("llm.c");
@@ -158,6 +189,10 @@ TEST(Comparisons, FollowTheirRules) {
   EXPECT_TRUE(holds({Rule::allclose, 0.25, 0.5}, {1.75}, {1}));
   EXPECT_FALSE(holds({Rule::allclose, 0.25, 0.5}, {1.8}, {1}));
   EXPECT_FALSE(holds({Rule::allclose, 0.25, 0.5}, {nan}, {1}));
+  EXPECT_TRUE(holds({Rule::allclose_of_got, 0, 0.5}, {2}, {1}));
+  EXPECT_FALSE(holds({Rule::allclose_of_got, 0, 0.5}, {0}, {1}));
+  EXPECT_TRUE(holds({Rule::squares, 0.5, 0}, {1.2}, {1}));
+  EXPECT_FALSE(holds({Rule::squares, 0.5, 0}, {1.3}, {1}));
   EXPECT_TRUE(holds({Rule::mean_square, 0, 0.25}, {2, 0}, {1, 0}));
   EXPECT_FALSE(holds({Rule::mean_square, 0, 0.2}, {2, 0}, {1, 0}));
   EXPECT_FALSE(holds({Rule::mean_square, 0, 1}, {nan, 0}, {1, 0}));

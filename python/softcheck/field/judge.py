@@ -71,6 +71,7 @@ def judge(kernel: Kernel, isolation: str, budget: float, effort: str = "quick") 
         found += broken
     elif not report:
         found += _findings(report, report.contract, exempt)
+        contract = contract if report.verdict == "undecided" else None
     words = (contract or "").split()
     return {
         "kernel": kernel.name,
@@ -101,6 +102,8 @@ def _widened(
     ladder = ATTENTION if kernel.op == "attention" else ROWS
     if kernel.dtype not in ("float16", "bfloat16"):
         ladder = ladder[:1] if kernel.dtype == "float32" else (ladder[0], f"acc=f32 {ladder[0]}")
+    if kernel.op == "cross_entropy":  # most subtract the label's logit from a log-sum-exp
+        ladder = (ladder[0], f"{ladder[0]} lse=uncentred", *ladder[1:])
     broken: list[dict[str, Any]] = []
     for words in ladder:
         own = words.replace(" lse=uncentred", "") if entropy else words

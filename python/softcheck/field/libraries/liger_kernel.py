@@ -1,5 +1,5 @@
 """Liger Kernel: Triton's kernels in Triton's interpreter, on the CPU. The interpreter's arithmetic is NumPy's: what a GPU's
-exp2 and tanh lose is not seen here, nor are races."""
+exp2 and tanh lose is not seen here, nor are races. It truncates float32 to bfloat16: that dtype is not judged."""
 
 import importlib.metadata
 import os
@@ -44,9 +44,16 @@ def softmax_backward(y, g):
 def library() -> Library:
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
-    loss = dict(dtypes=("float32", "float16", "bfloat16"), arrays="torch", notes="in Triton's interpreter", arguments={"domain": _FEW, "time_limit": 60})
-    # Arithmetic of bfloat16 that is not cast to float32 first is wrong in the interpreter, not in the kernel.
-    rows = {**loss, "dtypes": ("float32", "float16")}
+    # Its sources: logits cast to float32, powers of two, the loss is the log-sum-exp less the logit.
+    loss = dict(
+        dtypes=("float32", "float16"),
+        arrays="torch",
+        contract="acc=f32 exp=E:4,A:3 sum=sequential lse=uncentred",
+        notes="in Triton's interpreter; the contract is read off its source",
+        arguments={"domain": _FEW, "time_limit": 60},
+    )
+    # Arithmetic of 16 bits that is not cast to float32 first is the interpreter's own.
+    rows = {**loss, "dtypes": ("float32",), "contract": "acc=f32 exp=E:4,A:3 sum=sequential"}
     return Library(
         "liger_kernel",
         importlib.metadata.version("liger_kernel"),
