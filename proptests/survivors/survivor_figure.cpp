@@ -79,7 +79,7 @@ struct Picture {
   int lines() const { return static_cast<int>(matrix.lines.size()); }
   int column(std::size_t index) const { return left_margin + static_cast<int>(index) * cell_width; }
   int line(int index) const { return head + index * cell_height + (index + 1 == lines() ? 6 : 0); }
-  int bars() const { return bugs.empty() ? left_margin + 110 : column(bugs.size()) + bar_gap; }
+  int bars() const { return bugs.empty() ? left_margin + 170 : column(bugs.size()) + bar_gap; }
   int bottom() const { return line(lines() - 1) + cell_height; }
   int width() const { return bars() + bar_width + 116; }
   int height() const { return bottom() + foot; }
