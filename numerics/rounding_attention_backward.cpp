@@ -67,11 +67,7 @@ class CoefficientLogs {
   void set_denominator(const Contract& contract) {
     const UpperBound height = bound(summation_height(contract, row_.pairs.size())) * model_.unit;
     UpperBound mean;  // of e^(s_j + h lambda) - 1
-    UpperBound most;
-    for (const BackwardPair& pair : row_.pairs) {
-      mean = mean + pair.coefficient * expm1(item(pair) + height);
-      most = maximum(most, item(pair) + height);
-    }
+    for (const BackwardPair& pair : row_.pairs) mean = mean + pair.coefficient * expm1(item(pair) + height);
     // The p_j are upper bounds: their sum may exceed 1, which only adds to the mean. The computed sum holds a 1.
     const UpperBound lost = bound(row_.pairs.size()) * (2 * bound(row_.rescalings) + 1) *
                             (model_.exp_floor + model_.product_floor + model_.sum_floor);
