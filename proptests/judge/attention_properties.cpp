@@ -170,7 +170,9 @@ void require_replayable_attention(const KernelSubject& subject, std::string_view
   options.blind_queries = true;
   if (!admits(options, attention)) {
     throw std::invalid_argument(
-        "need lengths from 1 on, a finite scale, dout for a gradient alone, and a case inside the domain");
+        "need lengths of 1 or more, a finite scale, a gradient of the output (dout) for an op that is a gradient and "
+        "for no "
+        "other, and values inside the domain");
   }
 }
 

@@ -72,8 +72,8 @@ std::vector<ReportRow> rows_of(const Inference& inference) {
 
 Inference infer_contract(const KernelSubject& subject, const JudgeOptions& options) {
   if (subject.op->answers.none) {
-    throw std::invalid_argument("--infer: need an op that it has questions for, got " +
-                                std::string(to_string(subject.op)) + ": name its contract");
+    throw std::invalid_argument("--infer: need an op whose contract it can find, got " +
+                                std::string(to_string(subject.op)) + ": state the contract with --contract");
   }
   ContractSearch search(subject, interruptible(options));
   Inference result;

@@ -1,7 +1,7 @@
 (** * The premises of b17_query hold of something.
 
     Example
-    - [b17_query_is_inhabited]   one key of p = 1, every operation of the kernel [single] as far off as it may be; delta each
+    - [b17_query_is_inhabited]   one key of p = 1, each operation of the kernel [single] with its largest error; delta each
                                  way. g - delta is 0 exactly: dS is nothing but its error, and dq is not 0
 
     Source: b17_query.v. *)

@@ -5,7 +5,7 @@
     Examples
     - [terms_are_reached]         a term that is stored, a slope, two terms and their addition
     - [biased_is_reached]         a score and a bias, one addition and another base
-    - [attributed_is_inhabited]   all premises behind a softcap, ALiBi and a bias, every operation as far off as it may be;
+    - [attributed_is_inhabited]   all premises behind a softcap, ALiBi and a bias, each operation with its largest error;
                                   tanh passes on less than its argument's error, so that the bound is not reached
 
     Source: b9_softcap.v, b9_score_terms.v. *)
