@@ -170,9 +170,8 @@ void require_replayable_attention(const KernelSubject& subject, std::string_view
   options.blind_queries = true;
   if (!admits(options, attention)) {
     throw std::invalid_argument(
-        "need lengths of 1 or more, a finite scale, a gradient of the output (dout) for an op that is a gradient and "
-        "for no "
-        "other, and values inside the domain");
+        "need lengths of 1 or more, a finite scale, values inside the domain, and dout where the op is a gradient, "
+        "only");
   }
 }
 

@@ -1,5 +1,5 @@
-// B17: the code's bound is the document's (docs/tolerances/attention_backward.md), but for what underflows: these rows
-// hold nothing near it.
+// B17: the code's bound is the document's (docs/tolerances/attention_backward.md). The floors, for what underflows, are
+// not compared: the values here lie far above them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -44,7 +44,7 @@ const std::vector<StatedPair> stated_pairs{{0.5, 0, 0x1p-20, 0.25, 3, 2, 0.75, 0
 constexpr double stated_log_sum = 0.693, stated_product = 1.25, stated_gradient_sum = 2;
 constexpr std::uint64_t stated_rescalings = 2, stated_dim = 5, stated_keys = 2, stated_queries = 7;
 
-/// The document's letters.
+/// What the document says of one query, by its letters.
 class StatedBackward {
  public:
   StatedBackward(const Contract& contract, const BackwardSetting& setting, double lse)
