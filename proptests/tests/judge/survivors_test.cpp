@@ -92,23 +92,31 @@ TEST(Survivors, TheSameSeedGivesTheSameBytes) {
 
 // What stands in docs/kernels/survivors.md of the tests of losses, merges and routers.
 TEST(Survivors, TestsOfOtherOpsAcceptWhatTheyAccept) {
-  const auto accepted_by = [](const char* criterion, const Names& kernels, SpecimenKind kind) {
-    return accepted(survivor_matrix({published(criterion)}, specimens(kernels), options()), criterion, kind);
+  // One matrix for the kernels of an op: the judge, which is a line of each, judges them once.
+  const auto matrix = [](const Names& criteria, const Names& kernels) {
+    std::vector<Criterion> rows;
+    for (const std::string& name : criteria) rows.push_back(published(name));
+    return survivor_matrix(rows, specimens(kernels), options());
   };
-  const Names gradients{"mutant_cross_entropy_backward_zeros", "mutant_cross_entropy_backward_negated",
-                        "correct_cross_entropy_backward"};
-  EXPECT_EQ(accepted_by("Liger fused linear, sum bf16", gradients, SpecimenKind::bug),
+  const SurvivorMatrix gradients = matrix({"Liger fused linear, sum bf16", "Liger gradient bf16"},
+                                          {"mutant_cross_entropy_backward_zeros",
+                                           "mutant_cross_entropy_backward_negated", "correct_cross_entropy_backward"});
+  EXPECT_EQ(accepted(gradients, "Liger fused linear, sum bf16", SpecimenKind::bug),
             (Names{"mutant_cross_entropy_backward_zeros", "mutant_cross_entropy_backward_negated"}));
-  EXPECT_EQ(accepted_by("Liger gradient bf16", gradients, SpecimenKind::bug), Names{});
+  EXPECT_EQ(accepted(gradients, "Liger gradient bf16", SpecimenKind::bug), Names{});
 
-  const Names merges{"mutant_merge_states_all_empty_is_nan", "mutant_merge_states_mean", "correct_merge_states"};
-  EXPECT_EQ(accepted_by("vLLM merge_attn_states", merges, SpecimenKind::bug),
+  const SurvivorMatrix merges =
+      matrix({"vLLM merge_attn_states"},
+             {"mutant_merge_states_all_empty_is_nan", "mutant_merge_states_mean", "correct_merge_states"});
+  EXPECT_EQ(accepted(merges, "vLLM merge_attn_states", SpecimenKind::bug),
             Names{"mutant_merge_states_all_empty_is_nan"});
-  EXPECT_EQ(accepted_by("vLLM merge_attn_states", merges, SpecimenKind::correct), Names{"correct_merge_states"});
+  EXPECT_EQ(accepted(merges, "vLLM merge_attn_states", SpecimenKind::correct), Names{"correct_merge_states"});
 
-  const Names routers{"mutant_topk_softmax_epsilon", "mutant_topk_softmax_ids_from_1", "correct_topk_softmax"};
-  EXPECT_EQ(accepted_by("sglang topk_softmax", routers, SpecimenKind::bug), Names{"mutant_topk_softmax_epsilon"});
-  EXPECT_EQ(accepted_by("sglang topk_softmax", routers, SpecimenKind::correct), Names{"correct_topk_softmax"});
+  const SurvivorMatrix routers =
+      matrix({"sglang topk_softmax"},
+             {"mutant_topk_softmax_epsilon", "mutant_topk_softmax_ids_from_1", "correct_topk_softmax"});
+  EXPECT_EQ(accepted(routers, "sglang topk_softmax", SpecimenKind::bug), Names{"mutant_topk_softmax_epsilon"});
+  EXPECT_EQ(accepted(routers, "sglang topk_softmax", SpecimenKind::correct), Names{"correct_topk_softmax"});
 }
 
 TEST(Survivors, ATestOfAnAttributeAppliesToKernelsThatHaveIt) {
