@@ -43,131 +43,188 @@ inline double rest_of(const double* weights, std::size_t count) {
   return sum;
 }
 
-/// Merges rows of a call, one after the other. Weights and their sum are in double, sums of outputs in T.
+/// ln(1 + x) of some numbers, in place. For results in f32 a library's logarithm of 3 ulp of double is exact enough.
+inline void logarithms(float /*result*/, double* values, std::size_t count) { narrow_logarithms(values, count); }
+inline void logarithms(double /*result*/, double* values, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    values[i] = std::log1p(values[i]);
+  }
+}
+
+/// Merges rows of a call, some at a time. Weights and their sums are in double, sums of outputs in T.
 template <class T>
 class StateMerger {
  public:
   explicit StateMerger(const MergeViews& views)
       : views_(views),
-        weights_(rounded_up(static_cast<std::size_t>(views.parts()), block_lanes<double>)),
-        coefficients_(static_cast<std::size_t>(views.parts())),
-        staging_(part_block * merged_columns<T>, T(0)) {
-    seen_.reserve(static_cast<std::size_t>(views.parts()));
-  }
+        parts_(static_cast<std::size_t>(views.parts())),
+        most_(std::clamp<std::size_t>(batch_items / std::max<std::size_t>(parts_, 1), 1, merged_rows)),
+        weights_(rounded_up(most_ * parts_, block_lanes<double>)),
+        coefficients_(parts_),
+        stride_(
+            std::min(merged_columns<T>, rounded_up(static_cast<std::size_t>(views.merged.columns), column_group<T>))),
+        staging_(std::min(part_block, parts_) * stride_),
+        seen_(most_ * parts_) {}
 
-  void merge(std::int64_t row) {
-    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-    const double maximum = read(row);
-    if (!(maximum < std::numeric_limits<double>::infinity())) {
-      return put_all(row, static_cast<T>(nan), nan);
+  void merge(std::int64_t begin, std::int64_t end) {
+    for (std::int64_t first = begin; first < end; first += static_cast<std::int64_t>(most_)) {
+      first_ = first;
+      rows_ = std::min(most_, static_cast<std::size_t>(end - first));
+      read();
+      exponentials(weights_.get(), rounded_up(rows_ * parts_, block_lanes<double>), views_.base_2);
+      for (std::size_t r = 0; r < rows_; ++r) {
+        logs_[r] = counts_[r] == 0 ? 0 : sum_minus_one(r);
+        scales_[r] = 1 / (1 + logs_[r]);
+      }
+      logarithms(T(), logs_.data(), rows_);
+      for (std::size_t r = 0; r < rows_; ++r) {
+        put(r);
+      }
     }
-    if (seen_.empty()) {
-      return put_all(row, T(0), maximum);  // contract masked=zero
-    }
-    const double sum_minus_one = weigh(maximum);
-    for (std::int64_t first = 0; first < views_.merged.columns; first += columns) {
-      alignas(64) std::array<T, merged_columns<T>> sums;
-      const auto count = static_cast<std::size_t>(std::min(columns, views_.merged.columns - first));
-      add(row, first, count, 0, seen_.size(), sums.data());
-      store_elements(sums.data(), count, views_.merged.at(row, first), views_.merged.storage,
-                     views_.merged.column_stride);
-    }
-    constexpr double log2_e = 0x1.71547652b82fep+0;
-    const double log = std::log1p(sum_minus_one) * (views_.base_2 ? log2_e : 1);
-    put_lse(row, maximum + log);
   }
 
  private:
-  static constexpr auto columns = static_cast<std::int64_t>(merged_columns<T>);
+  /// Rows at a time, as long as they have no more parts than these together.
+  static constexpr std::size_t merged_rows = 32, batch_items = 512;
+  static constexpr double none = -std::numeric_limits<double>::infinity();
 
-  /// Finds the parts that are not empty and the largest log-sum-exp: NaN where one is NaN.
-  double read(std::int64_t row) {
-    seen_.clear();
-    double maximum = -std::numeric_limits<double>::infinity();
-    for (std::int64_t part = 0; part < views_.parts(); ++part) {
-      const auto lse = load_element<double>(views_.lse.at(part, row), views_.lse.storage);
-      if (lse == -std::numeric_limits<double>::infinity()) {
-        continue;
+  /// Finds the parts that are not empty, the largest log-sum-exp of each row, NaN where one is NaN, and how far the
+  /// others are below it.
+  void read() {
+    std::fill(counts_.begin(), counts_.end(), 0);
+    std::fill(maxima_.begin(), maxima_.end(), none);
+    std::fill(weights_.get(), weights_.get() + rounded_up(rows_ * parts_, block_lanes<double>), none);
+    for (std::size_t part = 0; part < parts_; ++part) {
+      for (std::size_t r = 0; r < rows_; ++r) {
+        const std::byte* from = views_.lse.at(static_cast<std::int64_t>(part), row(r));
+        const auto lse = load_element<double>(from, views_.lse.storage);
+        if (lse != none) {
+          maxima_[r] = std::isnan(maxima_[r]) || maxima_[r] > lse ? maxima_[r] : lse;
+          const std::size_t at = r * parts_ + counts_[r]++;
+          weights_.get()[at] = lse;
+          seen_[at] = static_cast<std::int64_t>(part);
+        }
       }
-      maximum = std::isnan(lse) || lse > maximum ? lse : maximum;
-      if (std::isnan(maximum)) {
-        return maximum;
-      }
-      weights_.get()[seen_.size()] = lse;
-      seen_.push_back(part);
     }
-    return maximum;
+    for (std::size_t r = 0; r < rows_; ++r) {
+      for (std::size_t k = 0; k < counts_[r]; ++k) {
+        weights_.get()[r * parts_ + k] -= maxima_[r];
+      }
+    }
   }
 
-  /// The coefficients of the parts; S - 1.
-  double weigh(double maximum) {
-    double* weights = weights_.get();
-    const std::size_t count = seen_.size(), padded = rounded_up(count, block_lanes<double>);
-    for (std::size_t k = 0; k < count; ++k) {
-      weights[k] -= maximum;
-    }
-    std::fill(weights + count, weights + padded, -std::numeric_limits<double>::infinity());
-    exponentials(weights, padded, views_.base_2);
-    const auto ones = static_cast<double>(std::count(weights, weights + count, 1.0));
-    const double sum_minus_one = (ones - 1) + rest_of(weights, count);
-    for (std::size_t k = 0; k < count; ++k) {
-      coefficients_.get()[k] = static_cast<T>(weights[k] / (1 + sum_minus_one));
-    }
-    return sum_minus_one;
+  double sum_minus_one(std::size_t r) const {
+    const double* weights = weights_.get() + r * parts_;
+    const auto ones = static_cast<double>(std::count(weights, weights + counts_[r], 1.0));
+    return (ones - 1) + rest_of(weights, counts_[r]);
   }
 
-  /// to = the sum over parts [begin, begin + parts) of those seen, of count columns.
-  void add(std::int64_t row, std::int64_t first, std::size_t count, std::size_t begin, std::size_t parts, T* to) {
-    const std::size_t width = rounded_up(count, column_group<T>);
+  void put(std::size_t r) {
+    if (!(maxima_[r] < std::numeric_limits<double>::infinity())) {
+      return put_all(r, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN());
+    }
+    if (counts_[r] == 0) {
+      return put_all(r, 0, none);  // contract masked=zero
+    }
+    for (std::size_t k = 0; k < counts_[r]; ++k) {
+      coefficients_.get()[k] = static_cast<T>(weights_.get()[r * parts_ + k] * scales_[r]);
+    }
+    fetch_beyond(r);
+    for (std::int64_t column = 0; column < views_.merged.columns; column += columns) {
+      alignas(64) std::array<T, merged_columns<T>> sums;
+      const auto count = static_cast<std::size_t>(std::min(columns, views_.merged.columns - column));
+      add({r, column, count}, 0, counts_[r], sums.data());
+      store_elements(sums.data(), count, views_.merged.at(row(r), column), views_.merged.storage,
+                     views_.merged.column_stride);
+    }
+    constexpr double log2_e = 0x1.71547652b82fep+0;
+    put_lse(r, maxima_[r] + logs_[r] * (views_.base_2 ? log2_e : 1));
+  }
+
+  /// Fetches what a later row reads and writes: rows of few parts wait for memory. Always inline, as fetch.
+  [[gnu::always_inline]] void fetch_beyond(std::size_t r) const {
+    constexpr std::int64_t ahead = 4, line = 64 / sizeof(T);
+    const std::int64_t next = row(r) + ahead;
+    if (next >= views_.merged.rows) {
+      return;
+    }
+    for (std::int64_t c = 0; c < views_.merged.columns; c += line) {
+      __builtin_prefetch(views_.merged.at(next, c), 1, 2);
+      for (std::size_t k = 0; k < parts_; ++k) {
+        fetch(views_.outputs.at(static_cast<std::int64_t>(k), next, c));
+      }
+    }
+  }
+
+  /// Some columns of a row of the batch.
+  struct Piece {
+    std::size_t row;
+    std::int64_t column;
+    std::size_t count;
+  };
+
+  /// to = the sum over parts [begin, begin + parts) of those seen.
+  void add(const Piece& piece, std::size_t begin, std::size_t parts, T* to) {
+    const std::size_t width = rounded_up(piece.count, column_group<T>);
     if (parts > part_block) {
       const std::size_t half = first_half(parts, part_block);
       alignas(64) std::array<T, merged_columns<T>> right;
-      add(row, first, count, begin, half, to);
-      add(row, first, count, begin + half, parts - half, right.data());
+      add(piece, begin, half, to);
+      add(piece, begin + half, parts - half, right.data());
       return add_elements(right.data(), width, to);
     }
     for (std::size_t k = 0; k < parts; ++k) {
-      at_[k] = outputs(seen_[begin + k], row, first, count, staging_.get() + k * merged_columns<T>);
+      const std::int64_t part = seen_[piece.row * parts_ + begin + k];
+      at_[k] = outputs(part, piece, staging_.get() + k * stride_);
     }
     weighted_sum(at_.data(), coefficients_.get() + begin, parts, width, to);
   }
 
-  /// A part's columns where they lie, or in buffer; what fills a group of columns up is anything.
-  const T* outputs(std::int64_t part, std::int64_t row, std::int64_t first, std::size_t count, T* buffer) const {
+  /// A part's columns where they lie, or in buffer, filled up with 0 to a group of columns.
+  const T* outputs(std::int64_t part, const Piece& piece, T* buffer) const {
     const View4& view = views_.outputs;
-    const std::byte* from = view.at(part, row, first);
+    const std::byte* from = view.at(part, row(piece.row), piece.column);
     // In place only where nothing beyond the columns would be read.
-    if (count % column_group<T> == 0) {
-      return read_elements(from, view.storage, view.strides[2], count, buffer);
+    if (piece.count % column_group<T> == 0) {
+      return read_elements(from, view.storage, view.strides[2], piece.count, buffer);
     }
-    copy_elements(from, view.storage, view.strides[2], count, count, buffer);
+    const std::size_t width = rounded_up(piece.count, column_group<T>);
+    copy_elements(from, view.storage, view.strides[2], piece.count, width, buffer);
     return buffer;
   }
 
-  void put_all(std::int64_t row, T value, double lse) const {
+  void put_all(std::size_t r, double value, double lse) const {
     for (std::int64_t c = 0; c < views_.merged.columns; ++c) {
-      store_element(views_.merged.at(row, c), views_.merged.storage, value);
+      store_element(views_.merged.at(row(r), c), views_.merged.storage, value);
     }
-    put_lse(row, lse);
+    put_lse(r, lse);
   }
-  void put_lse(std::int64_t row, double lse) const {
-    store_element(views_.merged_lse.at(row, 0), views_.merged_lse.storage, lse);
+  void put_lse(std::size_t r, double lse) const {
+    store_element(views_.merged_lse.at(row(r), 0), views_.merged_lse.storage, lse);
   }
 
+  std::int64_t row(std::size_t r) const { return first_ + static_cast<std::int64_t>(r); }
+
+  static constexpr auto columns = static_cast<std::int64_t>(merged_columns<T>);
+
   const MergeViews& views_;
-  AlignedArray<double> weights_;  // first the log-sum-exps
-  AlignedArray<T> coefficients_, staging_;
-  std::vector<std::int64_t> seen_;  // parts that are not empty
+  std::size_t parts_, most_;
+  AlignedArray<double> weights_;  // (rows, parts): first the log-sum-exps; those of a row's empty parts are left out
+  AlignedArray<T> coefficients_;
+  std::size_t stride_;  // between the parts of staging
+  AlignedArray<T> staging_;
+  std::vector<std::int64_t> seen_;  // (rows, parts): the parts of the weights
+  std::array<std::size_t, merged_rows> counts_{};
+  std::array<double, merged_rows> maxima_{}, logs_{}, scales_{};
   std::array<const T*, part_block> at_{};
+  std::int64_t first_ = 0;
+  std::size_t rows_ = 0;
 };
 
 /// Rows [begin, end) of a call.
 template <class T>
 void merge_states_rows(const MergeViews& views, std::int64_t begin, std::int64_t end) {
-  StateMerger<T> merger(views);
-  for (std::int64_t row = begin; row < end; ++row) {
-    merger.merge(row);
-  }
+  StateMerger<T>(views).merge(begin, end);
 }
 
 }  // namespace softcheck::kernels::cpu

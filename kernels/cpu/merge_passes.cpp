@@ -2,8 +2,10 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/merge_passes.cpp"
 #include <hwy/foreach_target.h>
 // foreach_target comes first: it includes this file once per instruction set.
+#include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
+#include <cmath>
 #include <cstddef>
 
 #include "kernels/arithmetic/exp_constants.hpp"
@@ -43,6 +45,26 @@ void Exponentials(double* values, std::size_t count, bool base_2) {
   }
 }
 
+// Below 2^-20 the sum 1 + x would lose what the result needs.
+void NarrowLogarithms(double* values, std::size_t count) {
+  const hn::CappedTag<double, 8> d;
+  const auto one = hn::Set(d, 1.0);
+  std::size_t i = 0;
+  for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
+    const auto x = hn::LoadU(d, values + i);
+    if (!hn::AllTrue(d, hn::Gt(x, hn::Set(d, 0x1p-20)))) {
+      for (std::size_t j = i; j < i + hn::Lanes(d); ++j) {
+        values[j] = std::log1p(values[j]);
+      }
+    } else {
+      hn::StoreU(hn::Log(d, hn::Add(one, x)), d, values + i);
+    }
+  }
+  for (; i < count; ++i) {
+    values[i] = std::log1p(values[i]);
+  }
+}
+
 template <class T, std::size_t vectors>
 HWY_INLINE void weighted_columns(const T* const* parts, const T* weights, std::size_t count, std::size_t first,
                                  T* out) {
@@ -68,12 +90,13 @@ HWY_INLINE void weighted_columns(const T* const* parts, const T* weights, std::s
 template <class T>
 HWY_INLINE void weighted_sum_of(const T* const* parts, const T* weights, std::size_t count, std::size_t width, T* out) {
   constexpr std::size_t lanes = hn::MaxLanes(hn::CappedTag<T, column_group<T>>());
-  constexpr std::size_t most = merged_columns<T> / lanes, least = column_group<T> / lanes;
-  if (width == merged_columns<T>) {
-    return weighted_columns<T, most>(parts, weights, count, 0, out);
+  constexpr std::size_t group = column_group<T>, groups = 4;
+  std::size_t first = 0;
+  for (; first + groups * group <= width; first += groups * group) {
+    weighted_columns<T, groups * group / lanes>(parts, weights, count, first, out);
   }
-  for (std::size_t first = 0; first < width; first += column_group<T>) {
-    weighted_columns<T, least>(parts, weights, count, first, out);
+  for (; first < width; first += group) {
+    weighted_columns<T, group / lanes>(parts, weights, count, first, out);
   }
 }
 
@@ -93,12 +116,14 @@ HWY_AFTER_NAMESPACE();
 namespace softcheck::kernels::cpu {
 
 HWY_EXPORT(Exponentials);
+HWY_EXPORT(NarrowLogarithms);
 HWY_EXPORT(WeightedSum32);
 HWY_EXPORT(WeightedSum64);
 
 void exponentials(double* values, std::size_t count, bool base_2) {
   HWY_DYNAMIC_DISPATCH(Exponentials)(values, count, base_2);
 }
+void narrow_logarithms(double* values, std::size_t count) { HWY_DYNAMIC_DISPATCH(NarrowLogarithms)(values, count); }
 void weighted_sum(const float* const* parts, const float* weights, std::size_t count, std::size_t width, float* out) {
   HWY_DYNAMIC_DISPATCH(WeightedSum32)(parts, weights, count, width, out);
 }
