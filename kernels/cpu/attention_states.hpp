@@ -87,7 +87,7 @@ class MergedStates {
   }
 
   std::vector<OwnedState<T>> levels_;
-  std::array<std::size_t, 64> at_{};  // of each state the level of the tree
+  std::array<std::size_t, 64> at_;  // of each state the level of the tree
   std::size_t used_ = 0;
   std::size_t count_ = 0;
 };

@@ -64,7 +64,8 @@ class StateMerger {
         stride_(
             std::min(merged_columns<T>, rounded_up(static_cast<std::size_t>(views.merged.columns), column_group<T>))),
         staging_(std::min(part_block, parts_) * stride_),
-        seen_(most_ * parts_) {}
+        seen_(most_ * parts_),
+        is_large_(views.parts() * views.merged.rows * views.merged.columns > cached_elements) {}
 
   void merge(std::int64_t begin, std::int64_t end) {
     for (std::int64_t first = begin; first < end; first += static_cast<std::int64_t>(most_)) {
@@ -86,6 +87,8 @@ class StateMerger {
  private:
   /// Rows at a time, as long as they have no more parts than these together.
   static constexpr std::size_t merged_rows = 32, batch_items = 512;
+  /// More than these are not expected in a second-level cache.
+  static constexpr std::int64_t cached_elements = std::int64_t{1} << 20;
   static constexpr double none = -std::numeric_limits<double>::infinity();
 
   /// Finds the parts that are not empty, the largest log-sum-exp of each row, NaN where one is NaN, and how far the
@@ -145,7 +148,7 @@ class StateMerger {
   [[gnu::always_inline]] void fetch_beyond(std::size_t r) const {
     constexpr std::int64_t ahead = 4, line = 64 / sizeof(T);
     const std::int64_t next = row(r) + ahead;
-    if (next >= views_.merged.rows) {
+    if (!is_large_ || next >= views_.merged.rows) {
       return;
     }
     for (std::int64_t c = 0; c < views_.merged.columns; c += line) {
@@ -217,6 +220,7 @@ class StateMerger {
   std::array<std::size_t, merged_rows> counts_{};
   std::array<double, merged_rows> maxima_{}, logs_{}, scales_{};
   std::array<const T*, part_block> at_{};
+  bool is_large_;
   std::int64_t first_ = 0;
   std::size_t rows_ = 0;
 };

@@ -16,17 +16,24 @@ bool lie_in_place(const std::byte* from, Storage storage, std::int64_t stride) {
          reinterpret_cast<std::uintptr_t>(from) % alignof(T) == 0;
 }
 
+/// count elements, stride bytes apart, as T in buffer.
+template <class T>
+[[gnu::noinline]] void convert_elements(const std::byte* from, Storage storage, std::int64_t stride, std::size_t count,
+                                        T* buffer) {
+  if (!widen_elements(from, storage, stride, count, buffer)) {
+    for (std::size_t i = 0; i < count; ++i) {
+      buffer[i] = load_element<T>(from + static_cast<std::int64_t>(i) * stride, storage);
+    }
+  }
+}
+
 /// count elements, stride bytes apart: where they lie if that can be read as an array of T, else in buffer.
 template <class T>
 const T* read_elements(const std::byte* from, Storage storage, std::int64_t stride, std::size_t count, T* buffer) {
   if (lie_in_place<T>(from, storage, stride)) {
     return reinterpret_cast<const T*>(from);
   }
-  if (!widen_elements(from, storage, stride, count, buffer)) {
-    for (std::size_t i = 0; i < count; ++i) {
-      buffer[i] = load_element<T>(from + static_cast<std::int64_t>(i) * stride, storage);
-    }
-  }
+  convert_elements(from, storage, stride, count, buffer);
   return buffer;
 }
 

@@ -45,8 +45,11 @@ class ScoreTile {
         staging_(key_block * std::max(views.dim(), views.value_dim())),
         scores_(tile_rows * key_block),
         mask_(tile_rows * key_block),
-        bias_(views.attributes.bias ? tile_rows * key_block : 0),
-        undefined_(tile_rows) {}
+        undefined_(tile_rows) {
+    if (!views.attributes.are_plain()) {
+      terms_.emplace(views.attributes.bias ? tile_rows * key_block : 0);
+    }
+  }
 
   /// Takes the queries. views stays with the caller, for as long as this tile is worked on. twice: whether blocks will
   /// be scored again: the scores of a few rows are then kept, O(keys) of them, as K costs these more than they do.
@@ -187,6 +190,14 @@ class ScoreTile {
   /// So few rows that K is not worth turning for them.
   static constexpr std::size_t few_rows = 4;
 
+  /// What ScoreTerms points to.
+  struct TermRows {
+    explicit TermRows(std::size_t biases) : bias(biases) {}
+    AlignedArray<T> bias;
+    std::array<std::int64_t, tile_rows> offsets;
+    std::array<T, tile_rows> slopes;
+  };
+
   /// Scores of a block, and a row's room for their maxima.
   std::size_t kept_of_block() const { return (rows() + 1) * key_block; }
 
@@ -198,14 +209,19 @@ class ScoreTile {
   /// Where the rows of a block are, in staging where they cannot be read as they lie; zeros beyond its count.
   const T* const* rows_at(const View4& view, const KeySpan& keys, std::size_t width) {
     const auto dim = static_cast<std::size_t>(view.shape[3]);
-    for (std::size_t j = 0; j < width; ++j) {
-      T* buffer = staging_.get() + j * dim;
-      if (j < keys.count) {
-        key_rows_[j] = elements(view, place_.key_head, keys.begin + static_cast<std::int64_t>(j), dim, buffer);
-      } else {
-        std::fill(buffer, buffer + dim, T(0));
-        key_rows_[j] = buffer;
+    const std::byte* from = view.at(place_.batch, place_.key_head, keys.begin);
+    const bool in_place = lie_in_place<T>(from, view.storage, view.strides[3]) && view.strides[2] % alignof(T) == 0;
+    for (std::size_t j = 0; j < keys.count; ++j, from += view.strides[2]) {
+      key_rows_[j] = reinterpret_cast<const T*>(from);
+      if (!in_place) {
+        T* buffer = staging_.get() + j * dim;
+        key_rows_[j] = read_elements(from, view.storage, view.strides[3], dim, buffer);
       }
+    }
+    for (std::size_t j = keys.count; j < width; ++j) {
+      T* buffer = staging_.get() + j * dim;
+      std::fill(buffer, buffer + dim, T(0));
+      key_rows_[j] = buffer;
     }
     return key_rows_.data();
   }
@@ -259,34 +275,34 @@ class ScoreTile {
   /// What comes behind the scores of a block.
   ScoreTerms<T> terms_of(const KeySpan& keys, std::size_t width) {
     const AttentionAttributes& of = views_->attributes;
+    TermRows& to = *terms_;
     for (std::size_t row = 0; row < rows(); ++row) {
-      offsets_[row] = keys.begin - place_of(row);
-      slopes_[row] = of.slopes ? load_element<T>(of.slopes->at(head_of(row), 0), of.slopes->storage) : T(0);
+      to.offsets[row] = keys.begin - place_of(row);
+      to.slopes[row] = of.slopes ? load_element<T>(of.slopes->at(head_of(row), 0), of.slopes->storage) : T(0);
     }
     if (of.bias) {
       load_bias(*of.bias, keys, width);
     }
-    return {static_cast<T>(of.softcap), of.slopes ? slopes_.data() : nullptr, offsets_.data(),
-            of.bias ? bias_.get() : nullptr};
+    return {static_cast<T>(of.softcap), of.slopes ? to.slopes.data() : nullptr, to.offsets.data(),
+            of.bias ? to.bias.get() : nullptr};
   }
 
   void load_bias(const View4& bias, const KeySpan& keys, std::size_t width) {
     for (std::size_t row = 0; row < rows(); ++row) {
       const std::int64_t head = bias.shape[1] == 1 ? 0 : head_of(row);
       copy_elements(bias.at(place_.batch, head, query_of(row), keys.begin), bias.storage, bias.strides[3], keys.count,
-                    width, bias_.get() + row * key_block);
+                    width, terms_->bias.get() + row * key_block);
     }
   }
 
   const AttentionViews* views_ = nullptr;
   TilePlace place_{};
   std::size_t width_;  // of a query, with its padding
-  AlignedArray<T> queries_, keys_, staging_, scores_, mask_, bias_, undefined_;
+  AlignedArray<T> queries_, keys_, staging_, scores_, mask_, undefined_;
   std::array<const T*, key_block + fetched_rows<T>> key_rows_{};
   SeenKeys seen_;
   std::array<std::uint32_t, tile_rows> begins_{}, limits_{};
-  std::array<std::int64_t, tile_rows> offsets_{};
-  std::array<T, tile_rows> slopes_{};
+  std::optional<TermRows> terms_;
   AlignedArray<T> kept_{0};
   std::size_t kept_size_ = 0;
   bool partial_ = false;

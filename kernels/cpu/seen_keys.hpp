@@ -57,7 +57,7 @@ class SeenKeys {
  private:
   static constexpr auto block = static_cast<std::int64_t>(key_block);
 
-  std::array<std::int64_t, tile_rows> begins_{}, ends_{};
+  std::array<std::int64_t, tile_rows> begins_, ends_;  // of the rows added
   std::size_t rows_ = 0;
   std::int64_t first_ = 0, last_ = 0;  // 0, 0: no row sees a key
 };
