@@ -51,14 +51,19 @@ TEST(CpuAttributes, AWindowHasTheBitsOfItsMask) {
   }
 }
 
-// Keys 0 to 511 lie in memory that cannot be read, four blocks; the queries see 600 to 700.
-TEST(CpuAttributes, BlocksBesideTheWindowAreNotRead) {
+// Keys 0 to 511 lie in memory that cannot be read, four blocks; what the queries do not see of the next one is NaN.
+TEST(CpuAttributes, KeysBesideTheWindowAreNotThere) {
   constexpr std::int64_t keys = 701, dim = 64, hidden = 512;
   for (const std::int64_t queries : {1, 60}) {
     AttributedAttention call(1, 1, queries, keys, dim);
     call.set_window(40, 0);
     ASSERT_TRUE(call.run());
     const std::vector<float> expected = call.out;
+    for (std::int64_t key = 0; key < keys - queries - 40; ++key) {
+      for (Tensor<float>* tensor : {&call.k, &call.v}) {
+        std::fill_n(tensor->elements.begin() + key * dim, dim, std::numeric_limits<float>::quiet_NaN());
+      }
+    }
     const std::size_t bytes = keys * dim * sizeof(float), closed = hidden * dim * sizeof(float);
     std::vector<void*> pages;
     for (Tensor<float>* tensor : {&call.k, &call.v}) {
