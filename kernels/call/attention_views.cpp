@@ -7,8 +7,6 @@
 #include "kernels/call/call_views.hpp"
 
 namespace softcheck::kernels::call {
-namespace {
-
 std::optional<View4> view4_of(const DLTensor* tensor, int rank) {
   if (tensor == nullptr || tensor->ndim != rank || tensor->device.device_type != kDLCPU || tensor->shape == nullptr) {
     return std::nullopt;
@@ -41,6 +39,8 @@ std::optional<View4> view4_of(const DLTensor* tensor, int rank) {
   view.data = static_cast<std::byte*>(tensor->data) + tensor->byte_offset;
   return view;
 }
+
+namespace {
 
 bool shapes_fit(const AttentionViews& views) {
   const View4 &q = views.q, &k = views.k, &v = views.v, &out = views.out;

@@ -22,6 +22,23 @@ struct View4 {
   }
 };
 
+/// A tensor of this rank on the CPU as a view; nothing where a kernel is to refuse it.
+std::optional<View4> view4_of(const DLTensor* tensor, int rank);
+
+/// What a call of version 2 adds to attention. Query i stands at key i + keys - queries, or at key i.
+struct AttentionAttributes {
+  static constexpr std::int64_t all = std::int64_t{1} << 62;
+
+  std::int64_t left = all, right = all;  // keys beside its own that a query sees
+  bool top_left = false;
+  double softcap = 0;                 // softcap tanh(score / softcap); 0: none
+  std::optional<View> sinks, slopes;  // (heads)
+  std::optional<View4> bias;          // (batch, heads or 1, queries, keys)
+
+  /// Whether scores are no more than scale q k, up to some key.
+  bool are_plain() const { return left == all && softcap == 0 && !slopes && !bias; }
+};
+
 /// A call of attention: q (batch, heads, queries, dim), k and v (batch, key heads, keys, dim), out like q.
 struct AttentionViews {
   View4 q, k, v;
@@ -30,6 +47,7 @@ struct AttentionViews {
   std::optional<View4> lse, entropy, maximum;  // (batch, heads, queries)
   double scale = 1;
   bool causal = false;
+  AttentionAttributes attributes;
 
   std::int64_t batch() const { return q.shape[0]; }
   std::int64_t heads() const { return q.shape[1]; }
@@ -38,6 +56,8 @@ struct AttentionViews {
   std::int64_t keys() const { return k.shape[2]; }
   std::size_t dim() const { return static_cast<std::size_t>(q.shape[3]); }
   std::size_t value_dim() const { return static_cast<std::size_t>(v.shape[3]); }
+  /// The key that query 0 stands at.
+  std::int64_t diagonal() const { return attributes.top_left ? 0 : keys() - queries(); }
   /// Query heads that share a key head.
   std::int64_t group() const { return key_heads() == 0 ? 0 : heads() / key_heads(); }
 };
@@ -68,6 +88,8 @@ enum class Layout { batched, packed };
 
 /// The tensors of a call as views; nothing where the call is to be refused.
 std::optional<AttentionViews> attention_views(const softcheck_call* call, Layout layout = Layout::batched);
+/// The same, by version 2 with attributes, too.
+std::optional<AttentionViews> attributed_attention_views(const softcheck_call* call);
 /// q, k, v, dL/dout[, mask] to dL/dq, dL/dk, dL/dv; or the judge's op by version 2, of which out and lse are not read.
 std::optional<AttentionGradientViews> attention_gradient_views(const softcheck_call* call,
                                                                Layout layout = Layout::batched);

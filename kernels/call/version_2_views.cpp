@@ -102,4 +102,25 @@ std::optional<TopkViews> topk_views(const softcheck_call* call) {
   return TopkViews{*logits, *weights, *ids, k, whole->attributes->renormalize != 0};
 }
 
+std::optional<MergeViews> merge_views(const softcheck_call* call) {
+  const softcheck_call_2* whole = call_of(call, SOFTCHECK_OP_MERGE_STATES, {SOFTCHECK_ROLE_OUT, SOFTCHECK_ROLE_LSE}, 2);
+  if (whole == nullptr || whole->attributes->size < sizeof(softcheck_attributes)) {
+    return std::nullopt;
+  }
+  const std::optional<View4> outputs = view4_of(call->inputs[0], 3);
+  const std::optional<View> lse = view_of(call->inputs[1], 2);
+  const std::optional<View> merged = view_of(call->outputs[0], 2);
+  const std::optional<View> merged_lse = view_of(call->outputs[1], 1);
+  if (!outputs || outputs->storage == Storage::mask || !lse || !merged || !merged_lse) {
+    return std::nullopt;
+  }
+  const auto [parts, rows, dim, one] = outputs->shape;
+  if (lse->rows != parts || lse->columns != rows || merged->rows != rows || merged->columns != dim ||
+      merged->storage != outputs->storage || merged_lse->rows != rows || !is_wide_or(*merged, *lse) ||
+      !is_wide_or(*merged, *merged_lse)) {
+    return std::nullopt;
+  }
+  return MergeViews{*outputs, *lse, *merged, *merged_lse, whole->attributes->lse_base2 != 0};
+}
+
 }  // namespace softcheck::kernels::call

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "kernels/abi/softcheck_kernel.h"
+#include "kernels/call/attention_views.hpp"
 #include "kernels/call/call_views.hpp"
 #include "kernels/call/elements.hpp"
 
@@ -46,5 +47,19 @@ struct TopkViews {
 
 /// Nothing where a kernel of the op is to refuse the call.
 std::optional<TopkViews> topk_views(const softcheck_call* call);
+
+/// merge_states.
+struct MergeViews {
+  View4 outputs;    // (parts, rows, dim)
+  View lse;         // (parts, rows), of the outputs' format or the wide one
+  View merged;      // (rows, dim), of the outputs' format
+  View merged_lse;  // (rows), as lse
+  bool base_2;
+
+  std::int64_t parts() const { return outputs.shape[0]; }
+};
+
+/// Nothing where a kernel of the op is to refuse the call.
+std::optional<MergeViews> merge_views(const softcheck_call* call);
 
 }  // namespace softcheck::kernels::call

@@ -2,6 +2,7 @@
 //
 //   f32, f16, bf16   acc=f32 exp=1ulp sum=blocks:128 masked=zero subnormal=kept entropy=exact
 //   f64              acc=f64 and the same
+//   softcap          tanh=3ulp: softcheck_attention has the attributes of version 2 of a call; the others refuse them
 //
 // Deterministic and batch-invariant: a query's bits depend on its row of scores, the values and the mask alone.
 #include <algorithm>
@@ -88,7 +89,7 @@ int run(const std::optional<PackedCall<Views>>& packed, const Op& op) try {
 }
 
 struct AttentionOps {
-  static int attention(const softcheck_call* call) { return run(attention_views(call), Attend{false}); }
+  static int attention(const softcheck_call* call) { return run(attributed_attention_views(call), Attend{false}); }
   static int adaptive_attention(const softcheck_call* call) { return run(attention_views(call), Attend{true}); }
   static int attention_varlen(const softcheck_call* call) { return run(packed_call(call), Attend{false}); }
   static int adaptive_attention_varlen(const softcheck_call* call) { return run(packed_call(call), Attend{true}); }

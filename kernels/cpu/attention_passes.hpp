@@ -36,6 +36,7 @@ struct TileScores {
   const std::uint32_t* limit;  // (rows) of the block's keys the first so many are seen,
   const T* mask;               // and of these where it is not 0; nullptr: all
   T* undefined;                // (rows) set to 1 where a score that is seen is NaN or +inf
+  const std::uint32_t* begin;  // (rows) keys in front of this one are not seen; all 0 for mask_scores
 };
 
 /// Scales and masks the scores and finds each row's largest, -inf where it sees nothing.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <vector>
@@ -41,7 +42,8 @@ class OwnedState {
   bool squared_;
 };
 
-/// The states of blocks of keys. Blocks in which a row sees nothing change none of its bits.
+/// The states of blocks of keys. Blocks in which a row sees nothing change none of its bits, whether they come or are
+/// skipped: a block has its place in the tree by its number.
 template <class T>
 class MergedStates {
  public:
@@ -51,16 +53,24 @@ class MergedStates {
     }
   }
 
-  void clear() { used_ = count_ = 0; }
+  /// skipped: how many blocks will not come, the first ones.
+  void clear(std::size_t skipped = 0) {
+    used_ = 0;
+    count_ = skipped;
+  }
 
   /// Where the next block's state is to be written.
   TileState<T> next() { return levels_[used_].state(); }
   /// Takes what was written there. width: the columns that are wanted, 0 for the statistics alone.
   void push(std::size_t rows, std::size_t width) {
     ++used_;
-    for (std::size_t carry = count_++; (carry & 1) != 0; carry >>= 1) {
-      merge_last(rows, width);
+    std::size_t level = 0;
+    for (std::size_t carry = count_++; (carry & 1) != 0; carry >>= 1, ++level) {
+      if (used_ > 1 && at_[used_ - 2] == level) {  // else all that it would be merged with was skipped
+        merge_last(rows, width);
+      }
     }
+    at_[used_ - 1] = level;
   }
   /// Of at least one block.
   TileState<T> total(std::size_t rows, std::size_t width) {
@@ -77,6 +87,7 @@ class MergedStates {
   }
 
   std::vector<OwnedState<T>> levels_;
+  std::array<std::size_t, 64> at_;  // of each state the level of the tree
   std::size_t used_ = 0;
   std::size_t count_ = 0;
 };

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "kernels/arithmetic/adaptive_beta.hpp"
 #include "kernels/cpu/attention_states.hpp"
 #include "kernels/cpu/machine.hpp"
@@ -19,7 +21,7 @@ class WeightPass {
   /// maximum: where it is known already, else each block has its own. each(keys, weights, state) adds width columns.
   template <class Each>
   TileState<T> run(ScoreTile<T>& tile, const T* maximum, const T* beta, std::size_t width, Each each) {
-    states_.clear();
+    states_.clear(tile.skipped_blocks());
     tile.each_block([&](const KeySpan& keys) {
       const TileState<T> state = states_.next();
       TileScores<T> scores = tile.score(keys, state.maximum, maximum != nullptr);
@@ -68,11 +70,14 @@ class AttentionTile {
         beta[row] = static_cast<T>(adaptive_beta(entropy_of(state, row)));
       }
     }
-    finish(pass_.run(tile_, adaptive ? maximum : nullptr, beta, width_,
-                     [this](const KeySpan& keys, const T* weights, const TileState<T>& state) {
-                       weigh_values(keys, weights, state);
-                     }),
-           beta);
+    const TileState<T> state = pass_.run(tile_, adaptive ? maximum : nullptr, beta, width_,
+                                         [this](const KeySpan& keys, const T* weights, const TileState<T>& block) {
+                                           weigh_values(keys, weights, block);
+                                         });
+    if (views.attributes.sinks) {
+      add_sinks(*views.attributes.sinks, state);
+    }
+    finish(state, beta);
   }
 
  private:
@@ -81,6 +86,20 @@ class AttentionTile {
     const RowMajor<T> values = tile_.keys_in_rows(tile_.views().v, keys, width_, values_.get());
     const TileProduct<T> product{weights, key_block, 1, values.data, values.stride, keys.count, state.values, width_};
     partial_product(product, tile_.partial(), tile_.scores(), tile_.rows(), width_);
+  }
+
+  /// A head's sink is one item more, of value 0.
+  void add_sinks(const View& sinks, const TileState<T>& state) {
+    if (!sink_) {
+      sink_.emplace(width_, false);
+      std::fill(sink_->state().values, sink_->state().values + tile_rows * width_, T(0));
+    }
+    const TileState<T> sink = sink_->state();
+    for (std::size_t row = 0; row < tile_.rows(); ++row) {
+      sink.maximum[row] = load_element<T>(sinks.at(tile_.head_of(row), 0), sinks.storage);
+      sink.ones[row] = T(1);
+    }
+    merge_states(state, sink, tile_.rows(), width_);
   }
 
   void finish(const TileState<T>& state, const T* beta) {
@@ -120,6 +139,7 @@ class AttentionTile {
   std::size_t width_;  // of V, with its padding
   AlignedArray<T> values_, row_numbers_;
   WeightPass<T> pass_;
+  std::optional<OwnedState<T>> sink_;
 };
 
 }  // namespace softcheck::kernels::cpu

@@ -3,6 +3,7 @@
 //   f32, f16, bf16   acc=f32 exp=1ulp sum=blocks:32 masked=nan subnormal=kept
 //   f64              acc=f64 exp=1ulp sum=blocks:32 masked=nan subnormal=kept
 //   saved outputs    acc=f32 (f64) sum=blocks:32 subnormal=kept, for the gradients of softmax and log-softmax
+//   masked=zero sum=blocks:128 for softcheck_merge_states
 //   ties=lowest for softcheck_topk_softmax
 //   entropy=exact for softcheck_adaptive_softmax; lse=centred for softcheck_log_softmax and softcheck_cross_entropy
 //
@@ -15,6 +16,7 @@
 #include "kernels/cpu/adaptive_backward.hpp"
 #include "kernels/cpu/loss_ops.hpp"
 #include "kernels/cpu/machine.hpp"
+#include "kernels/cpu/merge_ops.hpp"
 #include "kernels/cpu/probability_ops.hpp"
 #include "kernels/cpu/saved_backward.hpp"
 #include "kernels/cpu/state_ops.hpp"
@@ -111,6 +113,9 @@ struct RowOps {
   }
   static int topk_softmax(const softcheck_call* call) {
     return run(topk_views(call), &TopkViews::logits, topk_softmax_rows<float>, topk_softmax_rows<double>);
+  }
+  static int merge_states(const softcheck_call* call) {
+    return run(merge_views(call), &MergeViews::merged, merge_states_rows<float>, merge_states_rows<double>);
   }
 };
 

@@ -10,6 +10,9 @@
 #include "kernels/call/attention_views.hpp"
 #include "kernels/cpu/attention_passes.hpp"
 #include "kernels/cpu/machine.hpp"
+#include "kernels/cpu/read_elements.hpp"
+#include "kernels/cpu/score_terms.hpp"
+#include "kernels/cpu/seen_keys.hpp"
 
 namespace softcheck::kernels::cpu {
 
@@ -20,12 +23,6 @@ struct TilePlace {
 };
 
 inline std::int64_t rows_of(const AttentionViews& views) { return views.queries() * views.group(); }
-
-/// Some keys, or what belongs to them.
-struct KeySpan {
-  std::int64_t begin;
-  std::size_t count;  // at most key_block
-};
 
 /// (count, width) numbers of T.
 template <class T>
@@ -48,20 +45,21 @@ class ScoreTile {
         staging_(key_block * std::max(views.dim(), views.value_dim())),
         scores_(tile_rows * key_block),
         mask_(tile_rows * key_block),
-        undefined_(tile_rows) {}
+        undefined_(tile_rows) {
+    if (!views.attributes.are_plain()) {
+      terms_.emplace(views.attributes.bias ? tile_rows * key_block : 0);
+    }
+  }
 
   /// Takes the queries. views stays with the caller, for as long as this tile is worked on. twice: whether blocks will
   /// be scored again: the scores of a few rows are then kept, O(keys) of them, as K costs these more than they do.
   void begin(const AttentionViews& views, const TilePlace& place, bool twice = false) {
     views_ = &views;
     place_ = place;
-    last_key_ = 0;
-    const std::int64_t diagonal = views.keys() - views.queries();
     load_rows(views.q, width_, queries_.get());
+    seen_.clear();
     for (std::size_t row = 0; row < place.rows; ++row) {
-      sees_[row] =
-          views.causal ? std::clamp<std::int64_t>(query_of(row) + diagonal + 1, 0, views.keys()) : views.keys();
-      last_key_ = std::max(last_key_, sees_[row]);
+      seen_.add(views, place_of(row));
     }
     std::fill(undefined_.get(), undefined_.get() + tile_rows, T(0));
     keeps_ = twice && place.rows <= few_rows;
@@ -82,21 +80,25 @@ class ScoreTile {
   std::int64_t query_of(std::size_t row) const {
     return (place_.first + static_cast<std::int64_t>(row)) / views_->group();
   }
+  /// The key that the row's query stands at.
+  std::int64_t place_of(std::size_t row) const { return query_of(row) + views_->diagonal(); }
   /// Of the blocks scored since begin.
   bool undefined(std::size_t row) const { return undefined_.get()[row] != 0; }
   /// (rows, width), filled up with 0.
   RowMajor<T> queries() const { return {queries_.get(), width_}; }
   const T* scores() const { return scores_.get(); }
 
-  /// Calls each(span) for the blocks of keys that any row sees, and at least once.
+  /// Calls each(span) for the blocks of keys from the first to the last that any row sees, and at least once.
   template <class Each>
   void each_block(Each each) const {
-    std::int64_t begin = 0;
+    std::int64_t begin = seen_.first_block();
     do {
       each(block_at(begin));
       begin += static_cast<std::int64_t>(key_block);
-    } while (begin < last_key_);
+    } while (begin < seen_.last());
   }
+  /// How many blocks of the call's keys are in front of those.
+  std::size_t skipped_blocks() const { return static_cast<std::size_t>(seen_.first_block()) / key_block; }
   KeySpan block_at(std::int64_t begin) const {
     return {begin, static_cast<std::size_t>(std::min<std::int64_t>(key_block, views_->keys() - begin))};
   }
@@ -188,37 +190,38 @@ class ScoreTile {
   /// So few rows that K is not worth turning for them.
   static constexpr std::size_t few_rows = 4;
 
+  /// What ScoreTerms points to.
+  struct TermRows {
+    explicit TermRows(std::size_t biases) : bias(biases) {}
+    AlignedArray<T> bias;
+    std::array<std::int64_t, tile_rows> offsets;
+    std::array<T, tile_rows> slopes;
+  };
+
   /// Scores of a block, and a row's room for their maxima.
   std::size_t kept_of_block() const { return (rows() + 1) * key_block; }
 
   /// count elements of the last dimension: in place where they lie as T, else in buffer.
   const T* elements(const View4& view, std::int64_t head, std::int64_t row, std::size_t count, T* buffer) const {
-    const std::byte* from = view.at(place_.batch, head, row);
-    const auto stride = static_cast<std::size_t>(view.strides[3]);
-    const bool aligned = reinterpret_cast<std::uintptr_t>(from) % alignof(T) == 0;
-    if (view.storage == native_storage<T> && stride == sizeof(T) && aligned) {
-      return reinterpret_cast<const T*>(from);
-    }
-    if (widen_elements(from, view.storage, view.strides[3], count, buffer)) {
-      return buffer;
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-      buffer[i] = load_element<T>(from + i * stride, view.storage);
-    }
-    return buffer;
+    return read_elements(view.at(place_.batch, head, row), view.storage, view.strides[3], count, buffer);
   }
 
   /// Where the rows of a block are, in staging where they cannot be read as they lie; zeros beyond its count.
   const T* const* rows_at(const View4& view, const KeySpan& keys, std::size_t width) {
     const auto dim = static_cast<std::size_t>(view.shape[3]);
-    for (std::size_t j = 0; j < width; ++j) {
-      T* buffer = staging_.get() + j * dim;
-      if (j < keys.count) {
-        key_rows_[j] = elements(view, place_.key_head, keys.begin + static_cast<std::int64_t>(j), dim, buffer);
-      } else {
-        std::fill(buffer, buffer + dim, T(0));
-        key_rows_[j] = buffer;
+    const std::byte* from = view.at(place_.batch, place_.key_head, keys.begin);
+    const bool in_place = lie_in_place<T>(from, view.storage, view.strides[3]) && view.strides[2] % alignof(T) == 0;
+    for (std::size_t j = 0; j < keys.count; ++j, from += view.strides[2]) {
+      key_rows_[j] = reinterpret_cast<const T*>(from);
+      if (!in_place) {
+        T* buffer = staging_.get() + j * dim;
+        key_rows_[j] = read_elements(from, view.storage, view.strides[3], dim, buffer);
       }
+    }
+    for (std::size_t j = keys.count; j < width; ++j) {
+      T* buffer = staging_.get() + j * dim;
+      std::fill(buffer, buffer + dim, T(0));
+      key_rows_[j] = buffer;
     }
     return key_rows_.data();
   }
@@ -227,7 +230,7 @@ class ScoreTile {
   std::size_t known_rows(const KeySpan& keys, std::size_t width) {
     const T* staged = staging_.get();
     const std::int64_t next = keys.begin + static_cast<std::int64_t>(keys.count);
-    if (width != key_block || next >= last_key_ || key_rows_[0] == staged) {
+    if (width != key_block || next >= seen_.last() || key_rows_[0] == staged) {
       return width;
     }
     const auto more = static_cast<std::size_t>(
@@ -241,13 +244,8 @@ class ScoreTile {
 
   /// What the rows see of a block.
   TileScores<T> block_of(const KeySpan& keys, std::size_t width) {
-    partial_ = views_->mask.has_value();
-    for (std::size_t row = 0; row < rows(); ++row) {
-      limits_[row] = static_cast<std::uint32_t>(
-          std::clamp<std::int64_t>(sees_[row] - keys.begin, 0, static_cast<std::int64_t>(keys.count)));
-      partial_ = partial_ || limits_[row] != keys.count;
-    }
-    return {rows(), width, scores_.get(), nullptr, limits_.data(), nullptr, undefined_.get()};
+    partial_ = !seen_.find_limits(keys, begins_.data(), limits_.data()) || views_->mask.has_value();
+    return {rows(), width, scores_.get(), nullptr, limits_.data(), nullptr, undefined_.get(), begins_.data()};
   }
 
   TileScores<T> masked(const KeySpan& keys, std::size_t width, T* maximum) {
@@ -256,7 +254,12 @@ class ScoreTile {
       load_mask(keys, width);
       tile.mask = mask_.get();
     }
-    mask_scores(tile, static_cast<T>(views_->scale), maximum);
+    const auto scale = static_cast<T>(views_->scale);
+    if (views_->attributes.are_plain()) {
+      mask_scores(tile, scale, maximum);
+    } else {
+      attribute_scores(tile, terms_of(keys, width), scale, maximum);
+    }
     return tile;
   }
 
@@ -264,12 +267,31 @@ class ScoreTile {
     const View4& mask = *views_->mask;
     for (std::size_t row = 0; row < rows(); ++row) {
       const std::int64_t head = mask.shape[1] == 1 ? 0 : head_of(row);
-      const std::byte* from = mask.at(place_.batch, head, query_of(row), keys.begin);
-      T* visible = mask_.get() + row * key_block;
-      for (std::size_t j = 0; j < keys.count; ++j) {
-        visible[j] = from[static_cast<std::int64_t>(j) * mask.strides[3]] == std::byte{0} ? T(0) : T(1);
-      }
-      std::fill(visible + keys.count, visible + width, T(0));
+      copy_mask(mask.at(place_.batch, head, query_of(row), keys.begin), mask.strides[3], keys.count, width,
+                mask_.get() + row * key_block);
+    }
+  }
+
+  /// What comes behind the scores of a block.
+  ScoreTerms<T> terms_of(const KeySpan& keys, std::size_t width) {
+    const AttentionAttributes& of = views_->attributes;
+    TermRows& to = *terms_;
+    for (std::size_t row = 0; row < rows(); ++row) {
+      to.offsets[row] = keys.begin - place_of(row);
+      to.slopes[row] = of.slopes ? load_element<T>(of.slopes->at(head_of(row), 0), of.slopes->storage) : T(0);
+    }
+    if (of.bias) {
+      load_bias(*of.bias, keys, width);
+    }
+    return {static_cast<T>(of.softcap), of.slopes ? to.slopes.data() : nullptr, to.offsets.data(),
+            of.bias ? to.bias.get() : nullptr};
+  }
+
+  void load_bias(const View4& bias, const KeySpan& keys, std::size_t width) {
+    for (std::size_t row = 0; row < rows(); ++row) {
+      const std::int64_t head = bias.shape[1] == 1 ? 0 : head_of(row);
+      copy_elements(bias.at(place_.batch, head, query_of(row), keys.begin), bias.storage, bias.strides[3], keys.count,
+                    width, terms_->bias.get() + row * key_block);
     }
   }
 
@@ -278,11 +300,11 @@ class ScoreTile {
   std::size_t width_;  // of a query, with its padding
   AlignedArray<T> queries_, keys_, staging_, scores_, mask_, undefined_;
   std::array<const T*, key_block + fetched_rows<T>> key_rows_{};
-  std::array<std::int64_t, tile_rows> sees_{};
-  std::array<std::uint32_t, tile_rows> limits_{};
+  SeenKeys seen_;
+  std::array<std::uint32_t, tile_rows> begins_{}, limits_{};
+  std::optional<TermRows> terms_;
   AlignedArray<T> kept_{0};
   std::size_t kept_size_ = 0;
-  std::int64_t last_key_ = 0;
   bool partial_ = false;
   bool keeps_ = false;
 };

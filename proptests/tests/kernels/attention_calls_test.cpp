@@ -32,8 +32,9 @@ struct Tensors {
 struct AttentionCall {
   explicit AttentionCall(Pass pass)
       : inputs{&t.q.view, &t.k.view, &t.v.view, &t.mask.view, &t.mask.view},
-        outputs{&t.out.view, &t.lse.view, &t.entropy.view, &t.maximum.view, &t.maximum.view},
-        call{SOFTCHECK_KERNEL_ABI_VERSION, 4, 4, inputs, outputs, 1.0, 0.5, 0, nullptr} {
+        outputs{&t.out.view, &t.lse.view, &t.entropy.view, &t.maximum.view, &t.maximum.view} {
+    call = {SOFTCHECK_KERNEL_ABI_VERSION, 4, 4, inputs, outputs, 1.0, 0.5, 0, nullptr};
+    attributes.size = sizeof attributes;
     if (pass == Pass::backward) {
       inputs[3] = &t.out.view;
       outputs[0] = &t.dq.view, outputs[1] = &t.dk.view, outputs[2] = &t.dv.view;
@@ -50,7 +51,10 @@ struct AttentionCall {
   Tensors t;
   const DLTensor* inputs[5];
   DLTensor* outputs[5];
-  softcheck_call call;
+  std::array<std::uint32_t, 6> roles{};
+  softcheck_attributes attributes{};
+  softcheck_call_2 whole{{}, 0, roles.data(), &attributes};  // of no op, where its version is 2
+  softcheck_call& call = whole.call;
 };
 
 struct Spoilt {
@@ -63,6 +67,7 @@ const std::vector<Spoilt>& in_every_pass() {
   static const std::vector<Spoilt> list = {
       {"version 0", [](AttentionCall& c) { c.call.abi_version = 0; }},
       {"version 2", [](AttentionCall& c) { c.call.abi_version = 2; }},
+      {"version 3", [](AttentionCall& c) { c.call.abi_version = 3; }},
       {"an input too few", [](AttentionCall& c) { c.call.n_inputs -= 2; }},
       {"an input too many", [](AttentionCall& c) { c.call.n_inputs += 1; }},
       {"no output", [](AttentionCall& c) { c.call.n_outputs = 0; }},

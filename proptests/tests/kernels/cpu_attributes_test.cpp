@@ -1,0 +1,276 @@
+// Attention's attributes on the CPU kernel: what must have the same bits, what is not read, and scores that are known.
+// The judge judges the rest.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+#include "numerics/rounding_score_terms.hpp"
+#include "numerics/upper_bound.hpp"
+#include "proptests/tests/kernels/attributed_call.hpp"
+
+namespace softcheck::kernel_tests {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+struct Window {
+  std::int64_t left, right;  // -1: all
+};
+
+// Windows of less than a block, of some, and of none of the keys; queries beside all keys.
+const std::vector<Window>& windows() {
+  static const std::vector<Window> list{{0, 0}, {3, 0}, {-1, 5}, {100, -1}, {200, 40}, {700, 700}, {129, 1}};
+  return list;
+}
+
+TEST(CpuAttributes, AWindowHasTheBitsOfItsMask) {
+  for (const auto& [queries, keys] : {std::pair(5, 700), std::pair(300, 300), std::pair(400, 150), std::pair(1, 500)}) {
+    for (const Window& window : windows()) {
+      for (const int kind : {0, 1, 2, 3}) {
+        AttributedAttention call(2, 1, queries, keys, 5);
+        call.set_window(window.left, window.right);
+        call.causal = kind % 2 != 0;
+        call.attributes.causal_top_left = kind / 2;
+        ASSERT_TRUE(call.run());
+        AttributedAttention masked(2, 1, queries, keys, 5);
+        for (std::int64_t h = 0; h < 2; ++h) {
+          for (std::int64_t i = 0; i < queries; ++i) {
+            for (std::int64_t j = 0; j < keys; ++j) masked.mask.push_back(call.sees(i, j) ? 1 : 0);
+          }
+        }
+        ASSERT_TRUE(masked.run());
+        EXPECT_TRUE(same_bits(call.out, masked.out)) << queries << " " << keys << " " << window.left << " " << kind;
+        EXPECT_TRUE(same_bits(call.lse, masked.lse)) << queries << " " << keys << " " << window.left << " " << kind;
+      }
+    }
+  }
+}
+
+// Keys 0 to 511 lie in memory that cannot be read, four blocks; what the queries do not see of the next one is NaN.
+TEST(CpuAttributes, KeysBesideTheWindowAreNotThere) {
+  constexpr std::int64_t keys = 701, dim = 64, hidden = 512;
+  for (const std::int64_t queries : {1, 60}) {
+    AttributedAttention call(1, 1, queries, keys, dim);
+    call.set_window(40, 0);
+    ASSERT_TRUE(call.run());
+    const std::vector<float> expected = call.out;
+    for (std::int64_t key = 0; key < keys - queries - 40; ++key) {
+      for (Tensor<float>* tensor : {&call.k, &call.v}) {
+        std::fill_n(tensor->elements.begin() + key * dim, dim, std::numeric_limits<float>::quiet_NaN());
+      }
+    }
+    const std::size_t bytes = keys * dim * sizeof(float), closed = hidden * dim * sizeof(float);
+    std::vector<void*> pages;
+    for (Tensor<float>* tensor : {&call.k, &call.v}) {
+      void* page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      ASSERT_NE(page, MAP_FAILED);
+      std::memcpy(page, tensor->elements.data(), bytes);
+      ASSERT_EQ(mprotect(page, closed, PROT_NONE), 0);
+      tensor->view.data = page;
+      pages.push_back(page);
+    }
+    ASSERT_TRUE(call.run());
+    EXPECT_TRUE(same_bits(call.out, expected)) << queries;
+    for (void* page : pages) munmap(page, bytes);
+  }
+}
+
+// A slope that is a power of two times a distance is exact: the call with this bias makes the same additions.
+TEST(CpuAttributes, AlibiHasTheBitsOfItsBias) {
+  for (const int top_left : {0, 1}) {
+    AttributedAttention call(4, 2, 61, 301, 7), biased(4, 2, 61, 301, 7);
+    call.attributes.causal_top_left = biased.attributes.causal_top_left = top_left;
+    call.slopes = {0.5, 0.25, 0.0625, 2};
+    for (const float slope : call.slopes) {
+      for (std::int64_t i = 0; i < 61; ++i) {
+        for (std::int64_t j = 0; j < 301; ++j) {
+          biased.bias.push_back(-slope * static_cast<float>(std::abs(call.place_of(i) - j)));
+        }
+      }
+    }
+    ASSERT_TRUE(call.run());
+    ASSERT_TRUE(biased.run());
+    EXPECT_TRUE(same_bits(call.out, biased.out));
+    EXPECT_TRUE(same_bits(call.lse, biased.lse));
+  }
+}
+
+TEST(CpuAttributes, ABiasOfAllHeadsIsThatOfEach) {
+  AttributedAttention shared(3, 3, 50, 200, 4), each(3, 3, 50, 200, 4), plain(3, 3, 50, 200, 4);
+  shared.bias = uneven_row<float>(50 * 200, 9);
+  for (int h = 0; h < 3; ++h) each.bias.insert(each.bias.end(), shared.bias.begin(), shared.bias.end());
+  ASSERT_TRUE(shared.run() && each.run() && plain.run());
+  EXPECT_TRUE(same_bits(shared.out, each.out));
+  EXPECT_FALSE(same_bits(shared.out, plain.out));
+  shared.bias.assign(50 * 200, 0);
+  ASSERT_TRUE(shared.run());
+  EXPECT_TRUE(same_bits(shared.out, plain.out));
+}
+
+/// The scores of queries of one key behind a softcap: their log-sum-exps, which add ln 1 = 0.
+std::vector<float> capped(const std::vector<float>& scores, double softcap) {
+  AttributedAttention call(1, 1, static_cast<std::int64_t>(scores.size()), 1, 1);
+  call.q.elements = scores;
+  call.q.view.data = call.q.elements.data();
+  call.k.elements = {1};
+  call.scale = 1;
+  call.attributes.softcap = softcap;
+  EXPECT_TRUE(call.run());
+  return call.lse;
+}
+
+// Relative to itself, from the smallest numbers to where tanh is 1.
+TEST(CpuAttributes, ASoftcapIsWithinItsError) {
+  const auto contract =
+      numerics::parse_contract("acc=f32 tanh=3ulp subnormal=kept", numerics::Format::f32, numerics::Format::f32);
+  std::vector<float> scores;
+  for (int exponent = -140; exponent <= 9; ++exponent) {
+    for (int i = 0; i < 96; ++i) {
+      const float x = std::ldexp(1 + static_cast<float>(i) / 96, exponent);
+      scores.insert(scores.end(), {x, -x});
+    }
+  }
+  for (const double softcap : {1.0, 30.0, 50.0, 0.125}) {
+    const std::vector<float> got = capped(scores, softcap);
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      const long double exact = softcap * std::tanh(scores[i] / static_cast<long double>(softcap));
+      // What a long double's tanh, quotient and product err by.
+      const double reference = 0x1p-61 * std::fabs(static_cast<double>(exact));
+      const numerics::UpperBound size(std::nextafter(std::fabs(static_cast<double>(exact)), 1e9));
+      numerics::ScoreTerms terms;
+      terms.softcap = softcap;
+      const double bound =
+          upper(numerics::attributed_score_error(contract, terms, numerics::UpperBound(0), size, size));
+      ASSERT_LE(std::fabs(static_cast<double>(got[i] - exact)), bound + reference) << scores[i] << " " << softcap;
+      ASSERT_LE(std::fabs(got[i]), softcap);
+    }
+  }
+  EXPECT_EQ(capped({1000, -1000}, 30), (std::vector<float>{30, -30}));
+}
+
+TEST(CpuAttributes, InfiniteScoresAreWhatTheyAreWithoutASoftcap) {
+  const std::vector<float> got = capped({infinity, -infinity, std::numeric_limits<float>::quiet_NaN()}, 30);
+  EXPECT_TRUE(std::isnan(got[0]));
+  EXPECT_EQ(got[1], -infinity);
+  EXPECT_TRUE(std::isnan(got[2]));
+}
+
+// n scores of 0 and a sink of 0: coefficients 1 / (n + 1), of which the sink's has no value.
+TEST(CpuAttributes, ASinkIsAnItemWithoutAValue) {
+  for (const std::int64_t keys : {1, 2, 127, 128, 700}) {
+    AttributedAttention call(2, 1, 2, keys, 3);
+    std::fill(call.q.elements.begin(), call.q.elements.end(), 0.0F);
+    std::fill(call.v.elements.begin(), call.v.elements.end(), 1.0F);
+    call.sinks = {0, 200};
+    ASSERT_TRUE(call.run());
+    const auto n = static_cast<double>(keys);
+    EXPECT_EQ(call.out[0], static_cast<float>(keys) / static_cast<float>(keys + 1)) << keys;
+    EXPECT_EQ(call.lse[0], static_cast<float>(std::log1p(n))) << keys;
+    EXPECT_EQ(call.out[9], 0) << keys;
+    EXPECT_EQ(call.lse[3], 200) << keys;
+  }
+}
+
+TEST(CpuAttributes, AQueryThatSeesNothingHasItsSink) {
+  AttributedAttention call(2, 2, 60, 20, 3);  // queries 0 to 39 stand before the first key
+  call.causal = true;
+  call.sinks = {-3, 5};
+  ASSERT_TRUE(call.run());
+  EXPECT_TRUE(same_bits(call.result(0), {0, 0, 0, -3}));
+  EXPECT_TRUE(same_bits(call.result(60 + 39), {0, 0, 0, 5}));
+  EXPECT_NE(call.result(60 + 40)[0], 0);
+}
+
+// Tiles, blocks that other queries see, threads: none of them shows in a query's bits.
+TEST(CpuAttributes, BitsDependOnTheQuerysRowAlone) {
+  constexpr std::int64_t queries = 300, keys = 900, dim = 6;
+  const auto prepare = [](AttributedAttention& call) {
+    call.set_window(300, 10);
+    call.attributes.softcap = 2;
+    call.slopes = {0.01F};
+    call.sinks = {0.5};
+  };
+  AttributedAttention all(1, 1, queries, keys, dim);
+  prepare(all);
+  ASSERT_TRUE(all.run());
+  const std::vector<float> once = all.out;
+  setenv("SOFTCHECK_THREADS", "3", 1);
+  ASSERT_TRUE(all.run());
+  unsetenv("SOFTCHECK_THREADS");
+  EXPECT_TRUE(same_bits(all.out, once));
+  for (const std::int64_t first : {0, 1, 47, 48, 100, 299}) {
+    // The last queries from this one on stand where they stood.
+    AttributedAttention last(1, 1, queries - first, keys, dim);
+    prepare(last);
+    std::copy(all.q.elements.begin() + first * dim, all.q.elements.end(), last.q.elements.begin());
+    ASSERT_TRUE(last.run());
+    for (const std::int64_t i : {first, queries - 1}) {
+      EXPECT_TRUE(same_bits(last.result(static_cast<std::size_t>(i - first)), all.result(static_cast<std::size_t>(i))))
+          << first << " " << i;
+    }
+  }
+}
+
+TEST(CpuAttributes, WhatIsNotSupportedIsRefused) {
+  AttributedAttention call(2, 1, 3, 4, 5);
+  EXPECT_TRUE(call.run());
+  const auto takes = [&](auto change) {
+    AttributedAttention spoilt(2, 1, 3, 4, 5);
+    change(spoilt);
+    return spoilt.run();
+  };
+  EXPECT_TRUE(takes([](auto& c) { c.attributes.window_left_plus_1 = std::numeric_limits<std::int64_t>::max(); }));
+  EXPECT_FALSE(takes([](auto& c) { c.attributes.window_left_plus_1 = -1; }));
+  EXPECT_FALSE(takes([](auto& c) { c.attributes.window_right_plus_1 = -1; }));
+  for (const double softcap : {-1.0, std::numeric_limits<double>::quiet_NaN(), 1e39, 1e-60}) {
+    EXPECT_FALSE(takes([&](auto& c) { c.attributes.softcap = softcap; })) << softcap;
+  }
+  EXPECT_FALSE(takes([](auto& c) { c.attributes.page_size = 16; }));
+  EXPECT_FALSE(takes([](auto& c) { c.v.view.dtype.bits = 64; }));
+}
+
+// Inputs of a call of version 2 by role, each f32; sinks twice, of another shape, an unknown role, and adaptive
+// attention, which has no attributes.
+TEST(CpuAttributes, OnlyItsOwnInputsAreTaken) {
+  Tensor<float> q(dtype_of<float>(), {1, 2, 3, 4}), k(dtype_of<float>(), {1, 2, 5, 4}), v(dtype_of<float>(), k.shape),
+      out(dtype_of<float>(), q.shape), lse(dtype_of<float>(), {1, 2, 3}), entropy(dtype_of<float>(), {1, 2, 3}),
+      heads(dtype_of<float>(), {2}), fewer(dtype_of<float>(), {1}), bias(dtype_of<float>(), {1, 1, 3, 5}),
+      short_bias(dtype_of<float>(), {1, 1, 3, 4});
+  Tensor<double> wide(dtype_of<double>(), {2});
+  struct Further {
+    std::uint32_t role;
+    const DLTensor* tensor;
+  };
+  const auto takes = [&](const std::vector<Further>& more, bool with_entropy = false, bool adaptive = false) {
+    Call2 call(SOFTCHECK_OP_ATTENTION, {&q.view, &k.view, &v.view},
+               {SOFTCHECK_ROLE_QUERY, SOFTCHECK_ROLE_KEY, SOFTCHECK_ROLE_VALUE}, out.view);
+    for (const Further& further : more) {
+      call.inputs.push_back(further.tensor);
+      call.roles.push_back(further.role);
+    }
+    call.outputs.push_back(&lse.view);
+    if (with_entropy) call.outputs.push_back(&entropy.view);
+    if (!adaptive) return call.run();
+    call.run();  // fills the call in
+    const softcheck_kernel kernel = cpu_kernel("softcheck_adaptive_attention");
+    call.whole.op = SOFTCHECK_OP_ADAPTIVE_ATTENTION;
+    return kernel(&call.whole.call) == 0;
+  };
+  EXPECT_TRUE(takes({}, true));
+  EXPECT_FALSE(takes({}, true, true));
+  EXPECT_TRUE(takes({{SOFTCHECK_ROLE_BIAS, &bias.view}, {SOFTCHECK_ROLE_SINKS, &heads.view}}));
+  EXPECT_FALSE(takes({{SOFTCHECK_ROLE_SINKS, &heads.view}}, true));
+  EXPECT_FALSE(takes({{SOFTCHECK_ROLE_SINKS, &heads.view}, {SOFTCHECK_ROLE_SINKS, &heads.view}}));
+  EXPECT_FALSE(takes({{SOFTCHECK_ROLE_SINKS, &fewer.view}}));
+  EXPECT_FALSE(takes({{SOFTCHECK_ROLE_SLOPES, &wide.view}}));
+  EXPECT_FALSE(takes({{SOFTCHECK_ROLE_BIAS, &short_bias.view}}));
+  EXPECT_FALSE(takes({{SOFTCHECK_ROLE_LABELS, &heads.view}}));
+}
+
+}  // namespace
+}  // namespace softcheck::kernel_tests
