@@ -137,7 +137,7 @@ Enclosure CrossEntropyOracle::gradient(std::size_t j, const Enclosure& upstream)
 }
 
 Enclosure CrossEntropyOracle::gradient_metric(std::size_t j, const Enclosure& upstream) const {
-  return abs(upstream) * (abs(alpha()) * softmax(j) + subtrahend(j)) * slope(j);
+  return abs(upstream) * (abs(alpha()) * softmax(j) + subtrahend(j));
 }
 
 template <class T>
