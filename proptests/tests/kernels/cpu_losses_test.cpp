@@ -28,15 +28,16 @@ struct Options {
 template <class Bits>
 struct Weights {
   explicit Weights(const Options& options)
-      : tensor(Stored<Bits>::type, {static_cast<std::int64_t>(options.weights.size())}) {
+      : any(!options.weights.empty()), tensor(Stored<Bits>::type, {static_cast<std::int64_t>(options.weights.size())}) {
     for (std::size_t j = 0; j < options.weights.size(); ++j) tensor.elements[j] = Stored<Bits>::of(options.weights[j]);
   }
   void add_to(Call2& call) const {
-    if (tensor.elements.empty()) return;
+    if (!any) return;
     call.inputs.push_back(&tensor.view);
     call.roles.push_back(SOFTCHECK_ROLE_CLASS_WEIGHTS);
   }
 
+  bool any;
   Tensor<Bits> tensor;
 };
 
