@@ -38,8 +38,22 @@ CappedSums sums_of(std::span<const long double> capped, std::size_t largest, lon
   return sums;
 }
 
-// What a loss adds up is rounded once for each class, in the judge's own sums, too.
-long double roundings(std::size_t additions) { return two_roundings * static_cast<long double>(additions); }
+long double roundings(std::size_t operations) { return two_roundings * static_cast<long double>(operations); }
+
+// A sum of terms that are at least 0, within two roundings of itself and n^2 2^-128 (Neumaier's): the bound of a plain
+// sum grows with n, and beyond what an f64 contract grants a long row.
+class CompensatedSum {
+ public:
+  void add(long double term) {
+    const long double next = sum_ + term;
+    rest_ += sum_ >= term ? (sum_ - next) + term : (term - next) + sum_;
+    sum_ = next;
+  }
+  long double value() const { return sum_ + rest_; }
+
+ private:
+  long double sum_ = 0, rest_ = 0;
+};
 
 }  // namespace
 
@@ -103,14 +117,17 @@ void LossTerms::take_capped(const Contract& contract) {
 }
 
 void LossTerms::take_means() {
-  mean_weight_ = 0;
+  CompensatedSum weights, deviations, magnitudes;
   for (std::size_t i = 0; i < size(); ++i) {
     const long double x = capped_.empty() ? logits_[i] : capped_[i];
-    mean_weight_ += weight(i);
-    mean_deviation_ += weight(i) * deviation(i);
-    mean_magnitude_ += weight(i) * std::fabs(x);
+    weights.add(weight(i));
+    deviations.add(weight(i) * deviation(i));
+    magnitudes.add(weight(i) * std::fabs(x));
   }
-  for (long double* sum : {&mean_weight_, &mean_deviation_, &mean_magnitude_}) *sum /= static_cast<long double>(size());
+  const auto classes = static_cast<long double>(size());
+  mean_weight_ = weights.value() / classes;
+  mean_deviation_ = deviations.value() / classes;
+  mean_magnitude_ = magnitudes.value() / classes;
 }
 
 long double LossTerms::deviation(std::size_t i) const {
@@ -122,7 +139,7 @@ long double LossTerms::logsumexp_error() const {
   return 2 * two_roundings * (std::fabs(maximum_) + log_sum_.value) + log_sum_.error + cap_error_;
 }
 
-// A plain sum of n terms of one sign, and a handful of operations.
+// Sums of terms of one sign, and a handful of operations.
 Quick LossTerms::smoothed() const {
   const long double s = options_.label_smoothing;
   const long double value = (1 - s) * weight(label_) * negative_log(label_) +
@@ -136,7 +153,8 @@ long double LossTerms::total_weight() const {
   return (1 - s) * weight(label_) + s * mean_weight_;
 }
 
-long double LossTerms::sum_error() const { return roundings(10 + (is_smoothed() ? 2 * size() : 0)); }
+// A difference, a product, the sum, the division and what the means meet in the loss.
+long double LossTerms::sum_error() const { return roundings(16); }
 
 long double LossTerms::subtrahend(std::size_t j) const {
   const long double s = options_.label_smoothing;
