@@ -123,6 +123,8 @@ void add_file_flags(Verb verb, CheckFlags& flags) {
   file("--out-gradient", flags.out_gradient, "Gradients of rows: the loss's gradient by that output, of its shape");
   file("--labels", flags.labels, "Losses: the class of each row (...), int32 or int64");
   file("--upstream", flags.upstream, "cross_entropy_backward: the gradient by the loss of each row (...)");
+  file("--class-weights", flags.class_weights,
+       "Losses: a weight of each class (n), of the logits' dtype or a wider one");
   file("--query", flags.query, "Attention: (..., queries, dim), as (batch, heads, queries, dim) from the right");
   file("--key", flags.key, "Attention: (..., keys, dim)");
   file("--value", flags.value, "Attention: (..., keys, value dim)");
@@ -152,6 +154,8 @@ void add_check_verb(Verb app, int& exit_code) {
   verb.add_option("--label-smoothing", asked.label_smoothing, "Losses: the weight of the mean over all classes (0)")
       .within(0.0, 1.0);
   verb.add_option("--z-loss", asked.z_loss, "Losses: this times the squared log-sum-exp is added (0)")
+      .within(0.0, largest);
+  verb.add_option("--softcap", asked.softcap, "Losses: the logits x become softcap tanh(x / softcap) (0: they stay)")
       .within(0.0, largest);
   verb.add_option("--ignore-index", asked.ignore_index, "Losses: rows of this label have loss and gradient 0 (-100)");
   verb.add_option("--dtype", asked.dtype,

@@ -26,14 +26,16 @@ struct FileFlag {
   bool is_needed;
 };
 
-bool has_input(Op op, Role role) {
-  return std::ranges::any_of(op->inputs, [role](const OpInput& input) { return input.role == role; });
+const OpInput* input_of(Op op, Role role) {
+  const auto found = std::ranges::find(op->inputs, role, &OpInput::role);
+  return found == op->inputs.end() ? nullptr : &*found;
 }
 
 // The files in the ABI's order: inputs, mask, outputs.
 std::vector<FileFlag> file_flags(const CheckFlags& flags, Op op) {
   const auto input = [&](const char* name, const std::string& place, Role role) {
-    return FileFlag{name, place, has_input(op, role), has_input(op, role)};
+    const OpInput* const found = input_of(op, role);
+    return FileFlag{name, place, found != nullptr, found != nullptr && !found->optional};
   };
   const bool attention = op->attention;
   return {input("logits", flags.logits, Role::logits),
@@ -41,6 +43,7 @@ std::vector<FileFlag> file_flags(const CheckFlags& flags, Op op) {
           input("out-gradient", flags.out_gradient, Role::out_gradient),
           input("labels", flags.labels, Role::labels),
           input("upstream", flags.upstream, Role::upstream),
+          input("class-weights", flags.class_weights, Role::class_weights),
           input("query", flags.query, Role::query),
           input("key", flags.key, Role::key),
           input("value", flags.value, Role::value),
@@ -85,7 +88,7 @@ void require_flags(const CheckFlags& flags, Op op) {
   }
   for (const auto& [name, is_given] :
        {std::pair("label-smoothing", flags.label_smoothing.has_value()), std::pair("z-loss", flags.z_loss.has_value()),
-        std::pair("ignore-index", flags.ignore_index.has_value())}) {
+        std::pair("softcap", flags.softcap.has_value()), std::pair("ignore-index", flags.ignore_index.has_value())}) {
     if (is_given && !has_labels(op))
       throw InputError(usage, fmt::format("--{}: --op {} has none", name, to_string(op)));
   }
@@ -105,7 +108,8 @@ FileTensor read_one(const FileFlag& flag, std::optional<numerics::Format> two_by
 
 void require_dtype(const FileFlag& flag, const FileTensor& file, std::optional<numerics::Format> dtype) {
   const bool is_input = flag.role != std::string_view("mask") && flag.role != std::string_view("output") &&
-                        flag.role != std::string_view("lse") && flag.role != std::string_view("entropy");
+                        flag.role != std::string_view("lse") && flag.role != std::string_view("entropy") &&
+                        flag.role != std::string_view("class-weights");
   if (!dtype || !is_input || file.tensor.integer_bits != 0 || file.tensor.format == dtype) return;
   throw InputError(malformed,
                    fmt::format("--{}: {}: need {} as --dtype says, got {}", flag.role, file.place(),
@@ -158,6 +162,7 @@ CheckedTensors read_tensors(const CheckFlags& flags) {
   result.task.causal = flags.causal;
   result.task.attributes.label_smoothing = flags.label_smoothing.value_or(0);
   result.task.attributes.z_loss = flags.z_loss.value_or(0);
+  result.task.attributes.softcap = flags.softcap.value_or(0);
   result.task.attributes.ignore_index = flags.ignore_index.value_or(usual_ignore_index);
   result.contract = contract_of_files(flags, result);
   return result;

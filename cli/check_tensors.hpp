@@ -15,11 +15,11 @@ namespace softcheck::cli {
 /// What `softcheck check` was asked, as its flags have it.
 struct CheckFlags {
   std::string op = "softmax";
-  std::string logits, saved, out_gradient, labels, upstream, query, key, value, mask;
+  std::string logits, saved, out_gradient, labels, upstream, class_weights, query, key, value, mask;
   std::string output, lse, entropy;
   std::string dtype;
   std::string contract;
-  std::optional<double> theta, scale, label_smoothing, z_loss;
+  std::optional<double> theta, scale, label_smoothing, z_loss, softcap;
   std::optional<std::int64_t> ignore_index;
   bool causal = false;
 };

@@ -35,6 +35,7 @@ Json attributes_json(Op op, const Attributes& attributes) {
   if (!op->attention) {
     return {{"label_smoothing", attributes.label_smoothing},
             {"z_loss", attributes.z_loss},
+            {"softcap", attributes.softcap},
             {"ignore_index", attributes.ignore_index}};
   }
   return {{"window", Json::array({attributes.window_left_plus_1 - 1, attributes.window_right_plus_1 - 1})},

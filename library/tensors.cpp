@@ -59,6 +59,7 @@ void set_attributes(const softcheck_call* call, TensorTask& task) {
   }
   task.attributes.label_smoothing = given->label_smoothing;
   task.attributes.z_loss = given->z_loss;
+  task.attributes.softcap = given->softcap;
   task.attributes.ignore_index = given->ignore_index;
 }
 

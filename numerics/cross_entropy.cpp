@@ -48,7 +48,10 @@ std::optional<Enclosure> capped_logit(double logit, double cap) {
 EnclosedRow capped_row(std::span<const double> logits, double cap) {
   std::vector<std::optional<Enclosure>> row;
   row.reserve(logits.size());
-  for (const double logit : logits) row.push_back(capped_logit(logit, cap));
+  // Long rows are runs of equal logits.
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    row.push_back(i > 0 && logits[i] == logits[i - 1] ? row.back() : capped_logit(logits[i], cap));
+  }
   return EnclosedRow(std::move(row));
 }
 
@@ -137,7 +140,7 @@ Enclosure CrossEntropyOracle::gradient(std::size_t j, const Enclosure& upstream)
 }
 
 Enclosure CrossEntropyOracle::gradient_metric(std::size_t j, const Enclosure& upstream) const {
-  return abs(upstream) * (abs(alpha()) * softmax(j) + subtrahend(j)) * slope(j);
+  return abs(upstream) * (abs(alpha()) * softmax(j) + subtrahend(j));
 }
 
 template <class T>

@@ -6,6 +6,14 @@
 #include "numerics/deviation_sums.hpp"
 
 namespace softcheck::numerics {
+namespace {
+
+// Rows of runs of equal logits take one exponential for each run.
+bool is_same(const Enclosure& a, const Enclosure& b) {
+  return mpfr_equal_p(&a.data()->left, &b.data()->left) != 0 && mpfr_equal_p(&a.data()->right, &b.data()->right) != 0;
+}
+
+}  // namespace
 
 EnclosedRow::EnclosedRow(std::vector<std::optional<Enclosure>> logits) : exponents_(std::move(logits)) {
   for (std::size_t i = 0; i < exponents_.size(); ++i) {
@@ -36,7 +44,8 @@ void EnclosedRow::add_up() {
   weights_.assign(exponents_.size(), std::nullopt);
   for (std::size_t i = 0; i < exponents_.size(); ++i) {
     if (!exponents_[i]) continue;
-    weights_[i] = weight_of(*exponents_[i]);
+    const bool repeats = i > 0 && exponents_[i - 1] && is_same(*exponents_[i], *exponents_[i - 1]);
+    weights_[i] = repeats ? *weights_[i - 1] : weight_of(*exponents_[i]);
     if (i != reference_) sums.add(*exponents_[i], *weights_[i]);
   }
   sum_minus_one_ = sums.sum();

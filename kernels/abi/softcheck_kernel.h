@@ -18,9 +18,14 @@
  *                                                        NaN, and may make the row's others; one in g makes the
  *                                                        row NaN
  *   cross_entropy      logits x (rows, V), labels (rows)  (rows): (1 - s) (L - x_y) + s mean(L - x) + z L^2 with L the
- *                                                        log-sum-exp of x, y the label, s label_smoothing, z z_loss
- *   cross_entropy_backward  the same, upstream (rows)    dx (rows, V): upstream ((1 + 2 z L) softmax(x) - (1 - s) [j =
- *                                                        y] - s / V)
+ *                      [, class_weights (V)]             log-sum-exp of x, y the label, s label_smoothing, z z_loss
+ *   cross_entropy_backward  logits, labels, upstream     dx (rows, V): upstream ((1 + 2 z L) softmax(x) - (1 - s) [j =
+ *                      (rows)[, class_weights (V)]       y] - s / V)
+ *                      Where softcap != 0, x is softcap tanh(logits / softcap), and dx_j is multiplied by
+ *                      1 - tanh^2(logits_j / softcap): it is the gradient by the logits. With class weights w the loss
+ *                      is (1 - s) w_y (L - x_y) + s mean(w (L - x)) + z L^2, and the gradient
+ *                      upstream (((1 - s) w_y + s mean(w) + 2 z L) softmax(x) - (1 - s) w_y [j = y] - s w_j / V). The
+ *                      z-loss has no weight. Weights have the logits' dtype, are finite and at least 0.
  *                      Labels are int32 or int64 (kDLInt), in [0, V) or ignore_index: such a row has loss and gradient
  *                      0, even if a logit is NaN.
  *   merge_states       out O (parts, rows, dim), lse L   out (rows, dim): sum w O with w = softmax(L) over the parts;
@@ -141,7 +146,7 @@ typedef struct softcheck_attributes {
   int32_t reserved;
   int64_t window_left_plus_1;  /* attention: keys to the left of a query's own that it sees, plus 1; 0: all */
   int64_t window_right_plus_1; /* and to the right */
-  double softcap;              /* softcap tanh(score / softcap) */
+  double softcap;              /* softcap tanh(x / softcap) for x: attention's scores, a loss's logits */
   double label_smoothing;
   double z_loss;
   double top_p;

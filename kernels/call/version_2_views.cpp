@@ -40,8 +40,9 @@ bool is_of_rows(const View& logits, const View& values) {
 
 // An attribute that these kernels do not know must be off.
 bool are_known(const softcheck_attributes& attributes) {
-  return attributes.size >= sizeof(softcheck_attributes) && attributes.softcap == 0 && attributes.mean == 0 &&
-         attributes.label_smoothing >= 0 && attributes.label_smoothing <= 1 && std::isfinite(attributes.z_loss);
+  return attributes.size >= sizeof(softcheck_attributes) && attributes.softcap >= 0 &&
+         std::isfinite(attributes.softcap) && attributes.mean == 0 && attributes.label_smoothing >= 0 &&
+         attributes.label_smoothing <= 1 && std::isfinite(attributes.z_loss);
 }
 
 }  // namespace
@@ -62,9 +63,14 @@ std::optional<SavedViews> saved_views(const softcheck_call* call, softcheck_op o
 
 std::optional<LossViews> loss_views(const softcheck_call* call, softcheck_op op) {
   const bool backward = op == SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD;
+  const auto with_or_without_weights = [&](auto... roles) {
+    const softcheck_call_2* without = call_of(call, op, {roles...});
+    return without != nullptr ? without : call_of(call, op, {roles..., SOFTCHECK_ROLE_CLASS_WEIGHTS});
+  };
+  const std::uint32_t others = backward ? 3 : 2;
   const softcheck_call_2* whole =
-      backward ? call_of(call, op, {SOFTCHECK_ROLE_LOGITS, SOFTCHECK_ROLE_LABELS, SOFTCHECK_ROLE_UPSTREAM})
-               : call_of(call, op, {SOFTCHECK_ROLE_LOGITS, SOFTCHECK_ROLE_LABELS});
+      backward ? with_or_without_weights(SOFTCHECK_ROLE_LOGITS, SOFTCHECK_ROLE_LABELS, SOFTCHECK_ROLE_UPSTREAM)
+               : with_or_without_weights(SOFTCHECK_ROLE_LOGITS, SOFTCHECK_ROLE_LABELS);
   if (whole == nullptr || !are_known(*whole->attributes)) {
     return std::nullopt;
   }
@@ -79,9 +85,21 @@ std::optional<LossViews> loss_views(const softcheck_call* call, softcheck_op op)
   if (backward && (!upstream || !is_of_rows(*logits, *upstream))) {
     return std::nullopt;
   }
+  const bool weighted = call->n_inputs > others;
+  const std::optional<View> weights = weighted ? view_of(call->inputs[others], 1) : std::nullopt;
+  if (weighted && (!weights || weights->rows != logits->columns || !is_wide_or(*logits, *weights))) {
+    return std::nullopt;
+  }
   const softcheck_attributes& attributes = *whole->attributes;
-  return LossViews{
-      *logits, *labels, upstream, *output, attributes.label_smoothing, attributes.z_loss, attributes.ignore_index};
+  return LossViews{*logits,
+                   *labels,
+                   upstream,
+                   weights,
+                   *output,
+                   attributes.label_smoothing,
+                   attributes.z_loss,
+                   attributes.softcap,
+                   attributes.ignore_index};
 }
 
 std::optional<TopkViews> topk_views(const softcheck_call* call) {

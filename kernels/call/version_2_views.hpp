@@ -26,14 +26,15 @@ struct LossViews {
   View logits;  // (rows, V)
   Labels labels;
   std::optional<View> upstream;  // (rows), of cross_entropy_backward
+  std::optional<View> weights;   // (V), of the logits' format or the wide one: each class's
   View output;                   // (rows) or (rows, V)
   double label_smoothing;        // in [0, 1]
   double z_loss;                 // finite
+  double softcap;                // finite, >= 0; 0: none
   std::int64_t ignore_index;
 };
 
-/// Nothing where a kernel of this op is to refuse the call: class weights, a softcap and a mean over the rows among
-/// others.
+/// Nothing where a kernel of this op is to refuse the call: a mean over the rows among others.
 std::optional<LossViews> loss_views(const softcheck_call* call, softcheck_op op);
 
 /// topk_softmax.

@@ -8,7 +8,7 @@ SOFTCHECK_MUTANT correct_cross_entropy_uncentred(const softcheck_call* call) {
     if (row.ignored()) return;
     const auto m = row.maximum(), log = std::log(row.sum(m));
     const auto lse = m + log;
-    auto result = lse - row.target();
+    auto result = row.target_weight() * (lse - row.target());
     if (row.smoothing != 0) result = (1 - row.smoothing) * result + row.smoothing * row.mean_negative_log(m, log);
     row.out[0] = row.z == 0 ? result : result + row.z * lse * lse;
   });

@@ -8,7 +8,8 @@ SOFTCHECK_MUTANT mutant_cross_entropy_backward_smooths_target_alone(const softch
     if (row.ignored()) return;
     put_gradient(row);
     for (std::size_t j = 0; j < row.out.size(); ++j) {
-      if (static_cast<std::int64_t>(j) != row.label) row.out[j] += row.upstream * row.smoothing / row.classes();
+      if (static_cast<std::int64_t>(j) != row.label)
+        row.out[j] += row.upstream * row.cap_slope(j) * row.weight(j) * row.smoothing / row.classes();
     }
   });
 }

@@ -9,6 +9,7 @@ SOFTCHECK_MUTANT mutant_cross_entropy_of_probability(const softcheck_call* call)
     const auto m = row.maximum(), log = std::log(row.sum(m));
     const auto p = std::exp(row.target() - m - log);
     const auto lse = m + log;
-    row.out[0] = (1 - row.smoothing) * -std::log(p) + row.smoothing * row.mean_negative_log(m, log) + row.z * lse * lse;
+    row.out[0] = (1 - row.smoothing) * row.target_weight() * -std::log(p) +
+                 row.smoothing * row.mean_negative_log(m, log) + row.z * lse * lse;
   });
 }

@@ -1,5 +1,5 @@
 /* Judges a cross-entropy in C by libsoftcheck: exits 0 where it keeps its contract. It has label smoothing and any
- * label to ignore, but no z-loss, and its domain says so.
+ * label to ignore, but no z-loss, no softcap and no class weights, and its domain says so.
  *
  *   cc -std=c11 cross_entropy.c -o cross_entropy $(pkg-config --cflags --libs softcheck) -lm && ./cross_entropy
  */
@@ -33,7 +33,7 @@ static int my_cross_entropy(const softcheck_call* call, void* context) {
   if (whole->input_roles[0] != SOFTCHECK_ROLE_LOGITS || whole->input_roles[1] != SOFTCHECK_ROLE_LABELS) return 1;
   const DLTensor *logits = call->inputs[0], *labels = call->inputs[1], *out = call->outputs[0];
   if (logits->dtype.code != kDLFloat || logits->dtype.bits != 32 || labels->dtype.code != kDLInt) return 1;
-  if (whole->attributes->z_loss != 0) return 1;
+  if (whole->attributes->z_loss != 0 || whole->attributes->softcap != 0) return 1;
   const int64_t rows = logits->shape[0], v = logits->shape[1];
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t label = label_at(labels, r);
@@ -50,7 +50,7 @@ int main(void) {
       .op = "cross_entropy",
       .dtype = "f32",
       .contract = "exp=1ulp sum=sequential",
-      .domain = "compact nozloss",
+      .domain = "compact nozloss nosoftcap noweights",
       .effort = "quick",
       .name = "my_cross_entropy",
   };

@@ -26,7 +26,8 @@ std::string known_words(bool attention) {
   return "a length (" + names.substr(0, names.size() - 1) +
          ") with =V, =V|V|..., <=V, >=V or =Vk, compact, contiguous, align=V, finite, nomask, nooffset, " +
          (attention ? "nocausal, scale=1/sqrt(dim), window, softcap, sinks, alibi, bias or causal=top-left|either"
-                    : "theta=1, nosmoothing, nozloss, ignore=-100, base=e, base=2, renormalize=0 or renormalize=1");
+                    : "theta=1, nosmoothing, nozloss, nosoftcap, noweights, ignore=-100, base=e, base=2, renormalize=0 "
+                      "or renormalize=1");
 }
 
 [[noreturn]] void refuse_word(std::string_view word, const std::string& need) {
@@ -129,6 +130,10 @@ void read_word(std::string_view word, bool attention, Domain& domain) {
     domain.no_smoothing = true;
   } else if (word == "nozloss" && !attention) {
     domain.no_z_loss = true;
+  } else if (word == "nosoftcap" && !attention) {
+    domain.no_softcap = true;
+  } else if (word == "noweights" && !attention) {
+    domain.no_class_weights = true;
   } else if (word == "ignore=-100" && !attention) {
     domain.one_ignore_index = true;
   } else if ((word == "base=e" || word == "base=2") && !attention) {
@@ -212,6 +217,8 @@ void each_part(const Domain& domain, const CallTraits& call, Each each_written) 
   if (domain.no_causal) each("nocausal", !call.causal);
   if (domain.no_smoothing) each("nosmoothing", call.label_smoothing == 0);
   if (domain.no_z_loss) each("nozloss", call.z_loss == 0);
+  if (domain.no_softcap) each("nosoftcap", !call.softcap);
+  if (domain.no_class_weights) each("noweights", !call.class_weights);
   if (domain.one_ignore_index) each("ignore=-100", call.ignore_index == usual_ignore_index);
   if (domain.base_e) each("base=e", !call.lse_base2);
   if (domain.base_2) each("base=2", call.lse_base2);
@@ -285,6 +292,7 @@ std::string to_string(const CallTraits& call) {
   if (call.bias) text += ", with a bias";
   if (call.label_smoothing != 0) text += ", with label smoothing";
   if (call.z_loss != 0) text += ", with a z-loss";
+  if (call.class_weights) text += ", with class weights";
   if (call.lse_base2) text += ", in base 2";
   if (call.renormalize) text += ", renormalized";
   if (call.ignore_index != usual_ignore_index) text += ", ignore_index " + std::to_string(call.ignore_index);

@@ -51,13 +51,14 @@ struct CallTraits {
   bool finite = true;           // no input holds a NaN or an infinity, behind a mask either
   bool offset = false;          // some tensor has a byte offset
   bool masked = false;          // a mask is passed
+  bool class_weights = false;   // a loss has them
   bool causal = false;
   double label_smoothing = 0;
   double z_loss = 0;
   std::int64_t ignore_index = usual_ignore_index;
   bool lse_base2 = false;
   bool renormalize = false;
-  // Attention's attributes: are they there?
+  // Attention's attributes, softcap a loss's, too: are they there?
   bool window = false, softcap = false, sinks = false, alibi = false, bias = false;
   bool top_left = false;
 };
@@ -76,10 +77,12 @@ struct Domain {
   bool no_smoothing = false;      // label_smoothing = 0
   bool no_z_loss = false;         // z_loss = 0
   bool one_ignore_index = false;  // ignore_index = usual_ignore_index
-  bool base_e = false;            // lse_base2 = 0
-  bool base_2 = false;            // lse_base2 = 1
-  bool plain_weights = false;     // renormalize = 0
-  bool renormalized = false;      // renormalize = 1
+  bool no_softcap = false;        // a loss's softcap = 0
+  bool no_class_weights = false;
+  bool base_e = false;         // lse_base2 = 0
+  bool base_2 = false;         // lse_base2 = 1
+  bool plain_weights = false;  // renormalize = 0
+  bool renormalized = false;   // renormalize = 1
   // Of attention: attributes that calls may have beside what version 1 of the ABI says. Without their words none has.
   bool window = false, softcap = false, sinks = false, alibi = false, bias = false;
   CausalAlignment causal = CausalAlignment::bottom_right;
@@ -117,6 +120,7 @@ std::string to_string(const CallTraits& call);
 ///   nocausal                   causal is 0
 ///   nosmoothing  nozloss       of losses: label_smoothing is 0, z_loss is 0
 ///   ignore=-100                of losses: ignore_index is -100
+///   nosoftcap  noweights       of losses: softcap is 0, no class weights are passed
 ///   base=e  base=2             of merges: lse_base2 is 0, is 1
 ///   renormalize=0  renormalize=1   of top-k: the attribute is 0, is 1
 ///   window  softcap  sinks  alibi  bias   of attention: calls may have these, too

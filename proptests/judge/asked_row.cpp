@@ -22,6 +22,7 @@ std::string attributes_text(const RowMatrixCase& matrix, Op op) {
   if (!has_labels(op)) return text;
   if (attributes.label_smoothing != 0) text += ", label_smoothing " + numerics::hex_float(attributes.label_smoothing);
   if (attributes.z_loss != 0) text += ", z_loss " + numerics::hex_float(attributes.z_loss);
+  if (attributes.softcap != 0) text += ", softcap " + numerics::hex_float(attributes.softcap);
   return text + ", ignore_index " + std::to_string(attributes.ignore_index);
 }
 
@@ -35,6 +36,7 @@ std::string inputs_text(const RowMatrixCase& matrix, Op op, numerics::Format inp
   }
   std::string text;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
+    if (!op.rows().has_input(k, matrix.beside)) continue;
     text += (k == 0 ? " (" : ", ") + std::string(to_string(op->inputs[k].role));
     for (const double value : inputs[k]) text += " " + numerics::hex_float(value);
   }

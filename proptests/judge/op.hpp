@@ -35,8 +35,9 @@ enum class Role : std::uint32_t {
 };
 
 /// How many values of an input or output belong to a row: one for each item, one, or vectors of RowOp::width numbers,
-/// an input's one for each item, an output's one.
-enum class Extent { items, rows, vectors };
+/// an input's one for each item, an output's one. An input of classes has one for each item, which all rows of a call
+/// share.
+enum class Extent { items, rows, vectors, classes };
 
 /// What a NaN in an input makes NaN: every value of its row, or that of its own item.
 enum class NanReach { row, item };
@@ -50,6 +51,7 @@ struct OpInput {
   Extent extent = Extent::items;
   bool is_index = false;  // integers: int32 or int64, as the call draws; else numbers of the first input's dtype
   NanReach nan_reach = NanReach::row;
+  bool optional = false;  // a call may lack it (RowOp::has_input); those that may stand last
 };
 
 /// The ABI's softcheck_attributes, as far as ops read them; zero is off.
@@ -58,9 +60,9 @@ struct Attributes {
   double z_loss = 0;              // >= 0
   std::int64_t ignore_index = 0;  // read where labels are an input
   bool lse_base2 = false;         // log-sum-exps are log2 sum 2^x
+  double softcap = 0;             // >= 0; of attention's scores, or of the logits of a loss
   // Of attention.
   std::int64_t window_left_plus_1 = 0, window_right_plus_1 = 0;
-  double softcap = 0;  // >= 0
   bool causal_top_left = false;
   // Of top-k.
   std::int32_t k = 0;  // items chosen of each row, at most as many as it has

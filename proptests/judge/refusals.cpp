@@ -42,7 +42,7 @@ void add_lengths(const std::vector<CallTraits>& accepted, const std::string& nam
 
 // Those that no accepted call breaks, the plainest first.
 Words possible_words(const std::vector<CallTraits>& accepted) {
-  Words words(15);
+  Words words(17);
   words[0].no_mask = true;
   words[1].unit_theta = true;
   words[2].compact = true;
@@ -58,6 +58,8 @@ Words possible_words(const std::vector<CallTraits>& accepted) {
   words[12].base_2 = true;
   words[13].plain_weights = true;
   words[14].renormalized = true;
+  words[15].no_softcap = true;
+  words[16].no_class_weights = true;
   std::set<std::string> names;
   for (const CallTraits& call : accepted) {
     for (const auto& [name, length] : call.lengths) names.insert(name);
@@ -85,6 +87,8 @@ void join(Domain& domain, const Domain& word) {
   domain.no_smoothing |= word.no_smoothing;
   domain.no_z_loss |= word.no_z_loss;
   domain.one_ignore_index |= word.one_ignore_index;
+  domain.no_softcap |= word.no_softcap;
+  domain.no_class_weights |= word.no_class_weights;
   domain.base_e |= word.base_e;
   domain.base_2 |= word.base_2;
   domain.plain_weights |= word.plain_weights;

@@ -101,6 +101,8 @@ void add_beside(const RowMatrixCase& matrix, Op op, numerics::Format format, Ten
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       if (inputs[k].extent == Extent::vectors) {
         vectors[r] = std::move(of_row[k]);
+      } else if (inputs[k].extent == Extent::classes) {
+        values[k] = std::move(of_row[k]);  // each row has the same
       } else {
         values[k].insert(values[k].end(), of_row[k].begin(), of_row[k].end());
       }
@@ -108,7 +110,13 @@ void add_beside(const RowMatrixCase& matrix, Op op, numerics::Format format, Ten
   }
   call.inputs[0].values = std::move(values[0]);
   for (std::size_t k = 1; k < inputs.size(); ++k) {
+    if (!op.rows().has_input(k, matrix.beside)) continue;
     TensorPlace place = place_of(format, matrix, matrix.visible);
+    if (inputs[k].extent == Extent::classes) {
+      place.shape.erase(place.shape.begin());
+      if (!place.strides.empty()) place.strides.erase(place.strides.begin());
+      values[k].resize(matrix.columns);  // of no row
+    }
     if (inputs[k].extent == Extent::rows) {
       place = place_of(format, matrix, {});
       place.shape.pop_back();
@@ -183,7 +191,9 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& format
   call.inputs.push_back({place_of(matrix.format, matrix, matrix.in), std::move(logits), {}});
   if (op->number != 0) {
     call.op = op->number;
-    for (const OpInput& input : op->inputs) call.roles.push_back(input.role);
+    for (std::size_t k = 0; k < op->inputs.size(); ++k) {
+      if (op.rows().has_input(k, matrix.beside)) call.roles.push_back(op->inputs[k].role);
+    }
     call.attributes = op.rows().attributes(matrix.beside, matrix.columns);
     add_beside(matrix, op, formats.input, call);
   }
@@ -236,6 +246,10 @@ CallTraits traits_of(const RowMatrixCase& matrix, Op op) {
   traits.label_smoothing = attributes.label_smoothing;
   traits.z_loss = attributes.z_loss;
   traits.ignore_index = attributes.ignore_index;
+  traits.softcap = attributes.softcap != 0;
+  for (std::size_t k = 0; k < op->inputs.size(); ++k) {
+    traits.class_weights |= op->inputs[k].role == Role::class_weights && op.rows().has_input(k, matrix.beside);
+  }
   return traits;
 }
 

@@ -90,8 +90,11 @@ RowVerdicts judge_values(Op op, const Contract& contract, std::span<const double
     throw std::invalid_argument("judge_row: need " + std::to_string(expected) + " values, got " +
                                 std::to_string(got.size()));
   }
-  if (beside.size() + 1 != op->inputs.size()) {
-    throw std::invalid_argument("judge_row: need " + std::to_string(op->inputs.size()) + " inputs, got " +
+  const std::span<const OpInput> all = op->inputs;
+  // An optional one may be left out, or be there with no values.
+  const auto least = static_cast<std::size_t>(std::ranges::count(all, false, &OpInput::optional));
+  if (beside.size() + 1 < least || beside.size() + 1 > all.size()) {
+    throw std::invalid_argument("judge_row: need " + std::to_string(all.size()) + " inputs, got " +
                                 std::to_string(beside.size() + 1));
   }
   RowVerdicts verdicts;

@@ -34,7 +34,7 @@ RowTensors::RowTensors(const TensorTask& task)
       logits_(logits_of(task)),
       columns_(static_cast<std::size_t>(logits_.shape.back())),
       walk_(all_but_last(logits_.shape)) {
-  for (std::size_t k = 1; k < task.op->inputs.size(); ++k) require_beside(k);
+  for (std::size_t k = 1; k < std::min(task.op->inputs.size(), task.inputs.size()); ++k) require_beside(k);
   if (!has_mask(task)) return;
   mask_ = task.inputs[task.op->inputs.size()];
   mask_.strides = broadcast_strides("mask", mask_.shape, mask_.strides, logits_.shape);
@@ -43,7 +43,9 @@ RowTensors::RowTensors(const TensorTask& task)
 
 void RowTensors::require_beside(std::size_t k) const {
   const HeldTensor& tensor = task_.inputs[k];
-  const bool of_items = task_.op->inputs[k].extent == Extent::items;
+  const Extent extent = task_.op->inputs[k].extent;
+  if (extent == Extent::classes) return require_weights(k);
+  const bool of_items = extent == Extent::items;
   require_shape(input_name(task_.op, k), tensor.shape, of_items ? logits_.shape : all_but_last(logits_.shape));
   if (!task_.op->inputs[k].is_index) return;
   const std::int64_t classes = logits_.shape.back(), ignored = task_.attributes.ignore_index;
@@ -56,6 +58,18 @@ void RowTensors::require_beside(std::size_t k) const {
   }
 }
 
+void RowTensors::require_weights(std::size_t k) const {
+  const HeldTensor& tensor = task_.inputs[k];
+  require_shape(input_name(task_.op, k), tensor.shape, Shape{logits_.shape.back()});
+  std::vector<double> weights(columns_);
+  decode_elements(tensor, 0, tensor.strides[0], weights);
+  for (std::size_t j = 0; j < columns_; ++j) {
+    if (weights[j] >= 0 && std::isfinite(weights[j])) continue;
+    throw std::invalid_argument(input_name(task_.op, k) + ": need finite numbers >= 0, got " +
+                                std::to_string(weights[j]) + " at (" + std::to_string(j) + ",)");
+  }
+}
+
 Shape RowTensors::output_shape() const {
   return task_.op->one_value_per_row ? all_but_last(logits_.shape) : logits_.shape;
 }
@@ -63,9 +77,9 @@ Shape RowTensors::output_shape() const {
 void RowTensors::load_beside(std::size_t row, std::size_t k, std::vector<double>& values) const {
   const HeldTensor& tensor = task_.inputs[k];
   const OpInput& input = task_.op->inputs[k];
-  const bool of_items = input.extent == Extent::items;
+  const bool of_classes = input.extent == Extent::classes, of_items = input.extent == Extent::items || of_classes;
   values.resize(of_items ? columns_ : 1);
-  const std::int64_t offset = walk_.offset(row, tensor.strides);
+  const std::int64_t offset = of_classes ? 0 : walk_.offset(row, tensor.strides);
   if (input.is_index) {
     values[0] = static_cast<double>(integer_at(tensor, offset));
   } else {
@@ -86,7 +100,7 @@ RowKind RowTensors::load(std::size_t row, std::span<double> logits, std::vector<
   }
   if (task_.op->inputs[0].nan_reach == NanReach::item) std::swap(has_nan, has_nan_items);
   bool has_infinity = std::ranges::any_of(logits, [](double logit) { return std::isinf(logit); });
-  beside.resize(task_.op->inputs.size() - 1);
+  beside.resize(std::min(task_.op->inputs.size(), task_.inputs.size()) - 1);  // without an optional one
   for (std::size_t k = 0; k < beside.size(); ++k) {
     load_beside(row, k + 1, beside[k]);
     for (const double value : beside[k]) {

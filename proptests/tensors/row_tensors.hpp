@@ -47,6 +47,7 @@ class RowTensors {
  private:
   // Of the op's other inputs: their shapes, and labels that are no class.
   void require_beside(std::size_t k) const;
+  void require_weights(std::size_t k) const;
   void load_beside(std::size_t row, std::size_t k, std::vector<double>& values) const;
 
   const TensorTask& task_;

@@ -12,10 +12,17 @@ namespace {
 
 std::size_t own_inputs(Op op) { return op->inputs.size(); }
 
+// Those that every task has.
+std::size_t needed_inputs(Op op) {
+  return static_cast<std::size_t>(std::ranges::count(op->inputs, false, &OpInput::optional));
+}
+
+// "logits, labels[, class_weights]"
 std::string names_of(Op op) {
   std::string names;
   for (const OpInput& input : op->inputs) {
-    names += (names.empty() ? "" : ", ") + std::string(to_string(input.role));
+    const std::string name((names.empty() ? "" : ", ") + std::string(to_string(input.role)));
+    names += input.optional ? "[" + name + "]" : name;
   }
   return names;
 }
@@ -72,6 +79,9 @@ void require_parameters(const TensorTask& task) {
     refuse_parameter("label_smoothing", labels ? "a number in [0, 1]" : "0, as " + op + " has none",
                      attributes.label_smoothing);
   }
+  if (!(labels ? attributes.softcap >= 0 && std::isfinite(attributes.softcap) : attributes.softcap == 0)) {
+    refuse_parameter("softcap", labels ? "a finite number >= 0" : "0, as " + op + " has none here", attributes.softcap);
+  }
   if (!(labels ? attributes.z_loss >= 0 && std::isfinite(attributes.z_loss) : attributes.z_loss == 0)) {
     refuse_parameter("z_loss", labels ? "a finite number >= 0" : "0, as " + op + " has none", attributes.z_loss);
   }
@@ -106,19 +116,21 @@ void require_task(const TensorTask& task) {
     throw std::invalid_argument("op: need one with a single output for each row, got " +
                                 std::string(to_string(task.op)) + ": judge the kernel itself");
   }
-  const std::size_t own = own_inputs(task.op);
-  if (task.inputs.size() != own && !(task.op->takes_mask && task.inputs.size() == own + 1)) {
+  const std::size_t own = own_inputs(task.op), given = task.inputs.size();
+  if ((given < needed_inputs(task.op) || given > own) && !(task.op->takes_mask && task.inputs.size() == own + 1)) {
     throw std::invalid_argument("inputs: need " + names_of(task.op) +
                                 (task.op->takes_mask ? "[, mask], got " : ", got ") +
                                 std::to_string(task.inputs.size()) + " tensors");
   }
   const numerics::Format format = input_format(task);
-  for (std::size_t k = 0; k < own; ++k) {
+  for (std::size_t k = 0; k < std::min(own, given); ++k) {
     if (task.op->inputs[k].is_index) {
       require_indices(task.inputs[k], input_name(task.op, k));
       continue;
     }
     require_numbers(task.inputs[k], input_name(task.op, k));
+    // Weights of classes may be wide, as a kernel's own parameters are.
+    if (task.op->inputs[k].extent == Extent::classes && task.inputs[k].format == wide_format(format)) continue;
     require_same_format(task.inputs[k], input_name(task.op, k), format, input_name(task.op, 0) + " has it");
   }
   if (has_mask(task)) require_mask(task.inputs[own]);

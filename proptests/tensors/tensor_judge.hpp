@@ -21,9 +21,9 @@ namespace softcheck::proptests {
 /// What somebody asked of a kernel: op, inputs and parameters. No kernel is called.
 ///
 /// inputs   softmax family: logits (..., n)[, mask]; its gradients: saved (..., n), out_gradient (..., n); losses:
-///          logits (..., n), labels (...)[, upstream (...)]; attention: q (..., queries, dim), k (..., keys, dim),
-///          v (..., keys, value dim)[, mask (..., queries, keys)], two to four dimensions: (batch, heads, length, dim)
-///          from the right, k's and v's heads divide q's. A mask is broadcast as NumPy does
+///          logits (..., n), labels (...)[, upstream (...)][, class_weights (n)]; attention: q (..., queries, dim), k
+///          (..., keys, dim), v (..., keys, value dim)[, mask (..., queries, keys)], two to four dimensions: (batch,
+///          heads, length, dim) from the right, k's and v's heads divide q's. A mask is broadcast as NumPy does
 struct TensorTask {
   Op op = Op::softmax;
   std::vector<HeldTensor> inputs;

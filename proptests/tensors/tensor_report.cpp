@@ -113,6 +113,7 @@ std::string parameters_text(const TensorTask& task) {
   const Attributes& attributes = task.attributes;
   if (attributes.label_smoothing != 0) text += fmt::format(", label_smoothing {}", attributes.label_smoothing);
   if (attributes.z_loss != 0) text += fmt::format(", z_loss {}", attributes.z_loss);
+  if (attributes.softcap != 0) text += fmt::format(", softcap {}", attributes.softcap);
   return text + fmt::format(", ignore_index {}", attributes.ignore_index);
 }
 

@@ -58,6 +58,7 @@ std::string tensors_json(const TensorJudgement& judgement, const TensorTask& tas
   if (has_labels(task.op)) {
     result["label_smoothing"] = task.attributes.label_smoothing;
     result["z_loss"] = task.attributes.z_loss;
+    result["softcap"] = task.attributes.softcap;
     result["ignore_index"] = task.attributes.ignore_index;
   }
   result["tensors"] = OrderedJson::array();

@@ -11,17 +11,17 @@ import numpy as np
 
 from . import _arrays, _library
 from ._function import (
-    ATTENTION_ATTRIBUTES,
+    ALL_ATTRIBUTES,
     ATTENTION_GRADIENT_OPS,
     ATTENTION_OPS,
     ATTENTION_WORDS,
     ATTRIBUTES,
     LOSS_OPS,
+    LOSS_WORDS,
     MERGE_ATTRIBUTES,
     MERGE_OPS,
     PARAMETERS,
     ROW_VALUE_OPS,
-    TOPK_ATTRIBUTES,
     TOPK_OPS,
     Adapter,
     ForkedCall,
@@ -84,7 +84,7 @@ def _adapter(
         known = [
             name
             for name in PARAMETERS
-            if name in parameters_of_op(op) or name not in (*ATTRIBUTES, *MERGE_ATTRIBUTES, *TOPK_ATTRIBUTES, *ATTENTION_ATTRIBUTES)
+            if name in parameters_of_op(op) or name not in ALL_ATTRIBUTES
         ]
         unknown = [name for name in taken if name not in known]
         if unknown:
@@ -118,8 +118,7 @@ def _domain(adapter: Adapter, domain: str | None, strides: bool) -> str:
         ]
         adapter.top_left = "causal=top-left" in given
     if adapter.op in LOSS_OPS:
-        without = {"label_smoothing": "nosmoothing", "z_loss": "nozloss", "ignore_index": "ignore=-100"}
-        implied += [word for name, word in without.items() if name not in adapter.takes]
+        implied += [word for name, word in LOSS_WORDS.items() if name not in adapter.takes]
     if adapter.op in MERGE_OPS and "lse_base2" not in adapter.takes:
         adapter.base_2 = "base=2" in given
         if not adapter.base_2:
@@ -346,8 +345,9 @@ def check(
     out_dtype   of row values (logsumexp, entropy, attention's lse): by default float32 for 16-bit inputs
     arrays      what the function takes: "numpy", "torch", "jax", "mlx", "tensorflow", "cupy"; by default the library
                 of dtype or of the function itself, else numpy
-    takes       which of mask (bool, True = visible), theta, scale, causal and out, and of a loss label_smoothing, z_loss
-                and ignore_index (-100 where it is not taken), of merge_states lse_base2 (False where it is not taken,
+    takes       which of mask (bool, True = visible), theta, scale, causal and out, and of a loss label_smoothing, z_loss,
+                softcap (0: none), class_weights ((n) of the logits' dtype, or None) and ignore_index (-100 where it is
+                not taken), of merge_states lse_base2 (False where it is not taken,
                 unless the domain says base=2), of topk_softmax k (where it is not taken the domain's, k=2) and
                 renormalize (False where it is not taken, unless the domain says renormalize=1), and of attention window ((left, right), keys beside its
                 own that a query sees, -1 for all), softcap (0: none), sinks and alibi_slopes ((heads) or None), bias

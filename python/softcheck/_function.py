@@ -55,8 +55,10 @@ ROW_VALUE_OPS = ("logsumexp", "entropy", "cross_entropy")
 """Ops with one value for each row."""
 
 # What a function may take beside its arrays, by softcheck's names.
-ATTRIBUTES = {"label_smoothing": 0.0, "z_loss": 0.0, "ignore_index": -100}
+ATTRIBUTES = {"label_smoothing": 0.0, "z_loss": 0.0, "softcap": 0.0, "ignore_index": -100}
 """Of losses; with the values of a function that does not take them."""
+LOSS_TENSORS = {"class_weights": None}
+"""What a call of losses may have beside them; with the value of a call that has none."""
 ATTENTION_ATTRIBUTES: dict[str, Any] = {
     "window": (-1, -1),
     "softcap": 0.0,
@@ -79,8 +81,19 @@ ATTENTION_WORDS = {
     "causal_top_left": "causal=either",
 }
 """The domain's words by which calls have them."""
-_TENSORS = ("sinks", "alibi_slopes", "bias")
-PARAMETERS = ("mask", "theta", "scale", "causal", "out", *ATTRIBUTES, *MERGE_ATTRIBUTES, *TOPK_ATTRIBUTES, *ATTENTION_ATTRIBUTES)
+LOSS_WORDS = {
+    "label_smoothing": "nosmoothing",
+    "z_loss": "nozloss",
+    "softcap": "nosoftcap",
+    "class_weights": "noweights",
+    "ignore_index": "ignore=-100",
+}
+"""The domain's words by which calls of losses lack them."""
+_TENSORS = ("sinks", "alibi_slopes", "bias", *LOSS_TENSORS)
+ALL_ATTRIBUTES = tuple(
+    dict.fromkeys((*ATTRIBUTES, *LOSS_TENSORS, *MERGE_ATTRIBUTES, *TOPK_ATTRIBUTES, *ATTENTION_ATTRIBUTES))
+)
+PARAMETERS = ("mask", "theta", "scale", "causal", "out", *ALL_ATTRIBUTES)
 
 _NAMES = {(2, 64): "f64", (2, 32): "f32", (2, 16): "f16", (4, 16): "bf16", (0, 32): "i32", (0, 64): "i64"}
 
@@ -194,10 +207,7 @@ class Adapter:
         for name in ("theta", "scale", "causal"):
             if name in self.takes:
                 keywords[self.takes[name]] = getattr(request, name)
-        for name in (*ATTRIBUTES, *MERGE_ATTRIBUTES, *TOPK_ATTRIBUTES):
-            if name in self.takes:
-                keywords[self.takes[name]] = request.attributes[name]
-        for name, usual in ATTENTION_ATTRIBUTES.items():
+        for name, usual in _usual_attributes(self.op).items():
             if name in self.takes:
                 value = request.attributes.get(name, usual)
                 keywords[self.takes[name]] = self._array(*value) if name in _TENSORS and value is not None else value
@@ -224,6 +234,7 @@ class Adapter:
         }
         if self.op in LOSS_OPS:
             needs |= {name: request.attributes[name] != usual for name, usual in ATTRIBUTES.items()}
+            needs |= {name: name in request.attributes for name in LOSS_TENSORS}
         if self.op in MERGE_OPS:
             needs["lse_base2"] = request.attributes["lse_base2"] != self.base_2
         if self.op in TOPK_OPS:  # the domain says which k a function has that does not take it
@@ -264,6 +275,17 @@ class Adapter:
             output[...] = got
 
 
+def _usual_attributes(op: str) -> dict[str, Any]:
+    """What calls of the op may have beside its arrays, with the values of one that has none."""
+    if op in LOSS_OPS:
+        return {**ATTRIBUTES, **LOSS_TENSORS}
+    if op in MERGE_OPS:
+        return MERGE_ATTRIBUTES
+    if op in TOPK_OPS:
+        return TOPK_ATTRIBUTES
+    return ATTENTION_ATTRIBUTES if op in ATTENTION_OPS else {}
+
+
 def parameters_of(function: Callable[..., Any], op: str) -> dict[str, str]:
     """Those of PARAMETERS that the function's signature has by their own names; none where it cannot be read."""
     try:
@@ -278,7 +300,7 @@ def parameters_of_op(op: str) -> tuple[str, ...]:
     if op in GRADIENT_OPS:
         return ("out",)
     if op in LOSS_OPS:
-        return ("out", *ATTRIBUTES)
+        return ("out", *ATTRIBUTES, *LOSS_TENSORS)
     if op in MERGE_OPS:
         return tuple(MERGE_ATTRIBUTES)
     if op in TOPK_OPS:

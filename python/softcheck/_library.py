@@ -92,7 +92,7 @@ class Call2(ctypes.Structure):
     ]
 
 
-_ROLES = {1: "mask", 13: "sinks", 14: "alibi_slopes", 15: "bias"}
+_ROLES = {1: "mask", 11: "class_weights", 13: "sinks", 14: "alibi_slopes", 15: "bias"}
 
 
 def attributes_of(call: Call) -> dict[str, Any]:

@@ -31,6 +31,10 @@ def _tensors(
     if len(several) != len(names):
         raise UsageError(f"inputs: need {', '.join(names)}, got {len(several)} arrays")
     tensors = [_tensor(name, array) for name, array in zip(names, several)]
+    if attributes["class_weights"] is not None:
+        if op not in LOSS_OPS:
+            raise UsageError(f"class_weights: {op} has none")
+        tensors.append(_tensor("class_weights", attributes["class_weights"]))
     if mask is not None:
         seen, dtype = _arrays.to_bits(mask)
         if dtype not in ("bool", "uint8"):
@@ -83,6 +87,8 @@ def assert_output(
     causal: bool = False,
     label_smoothing: float = 0.0,
     z_loss: float = 0.0,
+    softcap: float = 0.0,
+    class_weights: Any = None,
     ignore_index: int = -100,
     exempt: str | Sequence[str] | None = None,
     worst: int = 10,
@@ -98,10 +104,19 @@ def assert_output(
     output   of the op, along the last axis; for attention out, or (out, lse) or (out, lse, entropy)
     mask     bool, True = visible, broadcast as NumPy does
     scale    of attention; 1 / sqrt(dim) by default
+    softcap  of losses: the logits x become softcap tanh(x / softcap), whose gradient is that by the logits
+    class_weights  of losses: (n), finite and >= 0, of the logits' dtype or float32 (float64 for float64 logits). Rows
+             are weighted as torch's reduction "none" has them; the z-loss is not
 
     Returns the report. Raises Violation (an AssertionError) that shows the worst rows; UsageError.
     """
-    attributes = {"label_smoothing": label_smoothing, "z_loss": z_loss, "ignore_index": ignore_index}
+    attributes = {
+        "label_smoothing": label_smoothing,
+        "z_loss": z_loss,
+        "softcap": softcap,
+        "ignore_index": ignore_index,
+        "class_weights": class_weights,
+    }
     call = _tensors(op, inputs, output, mask, theta, scale, causal, attributes)
     words = {"op": op, "contract": words_of(contract), "exempt": words_of(exempt), "worst": worst}
     report = report_of(_library.judge_tensors(call, words))
@@ -119,6 +134,8 @@ def reference(
     causal: bool = False,
     label_smoothing: float = 0.0,
     z_loss: float = 0.0,
+    softcap: float = 0.0,
+    class_weights: Any = None,
     ignore_index: int = -100,
     contract: str | Sequence[str] | None = None,
     which: int = 0,
@@ -130,7 +147,13 @@ def reference(
     which      0 for the result; of attention 1 for lse and 2 for entropy
     contract   of it only masked= is read, and entropy= for adaptive ops
     """
-    attributes = {"label_smoothing": label_smoothing, "z_loss": z_loss, "ignore_index": ignore_index}
+    attributes = {
+        "label_smoothing": label_smoothing,
+        "z_loss": z_loss,
+        "softcap": softcap,
+        "ignore_index": ignore_index,
+        "class_weights": class_weights,
+    }
     call = _tensors(op, inputs, None, mask, theta, scale, causal, attributes)
     return _library.reference(call, which, {"op": op, "contract": words_of(contract)})
 
@@ -146,6 +169,8 @@ def threshold(
     causal: bool = False,
     label_smoothing: float = 0.0,
     z_loss: float = 0.0,
+    softcap: float = 0.0,
+    class_weights: Any = None,
     ignore_index: int = -100,
     which: int = 0,
 ) -> np.ndarray:
@@ -156,6 +181,12 @@ def threshold(
 
     output   an array of the result's dtype, where that is not what the op writes for such inputs
     """
-    attributes = {"label_smoothing": label_smoothing, "z_loss": z_loss, "ignore_index": ignore_index}
+    attributes = {
+        "label_smoothing": label_smoothing,
+        "z_loss": z_loss,
+        "softcap": softcap,
+        "ignore_index": ignore_index,
+        "class_weights": class_weights,
+    }
     call = _tensors(op, inputs, output, mask, theta, scale, causal, attributes)
     return _library.threshold(call, which, {"op": op, "contract": words_of(contract)})

@@ -72,6 +72,52 @@ def test_smoothing_that_is_dropped_is_found():
     assert report.data["counterexample"]["attributes"]["label_smoothing"] == 0.1
 
 
+def full_cross_entropy(logits, labels, label_smoothing, z_loss, softcap, class_weights, ignore_index):
+    """With all that a loss may have."""
+    if logits.shape[1] == 0:
+        return np.zeros(len(logits), logits.dtype)
+    kind = logits.dtype.type
+    ignored, chosen = safe(labels, ignore_index)
+    weights = np.ones(logits.shape[1], kind) if class_weights is None else class_weights
+    with np.errstate(all="ignore"):
+        x = kind(softcap) * np.tanh(logits / kind(softcap)) if softcap else logits
+        logs = log_probabilities(x)
+        loss = weights[chosen[:, 0]] * -np.take_along_axis(logs, chosen, axis=1)[:, 0]
+        if label_smoothing:
+            s = kind(label_smoothing)
+            loss = (1 - s) * loss + s * (weights * -logs).mean(axis=-1, dtype=kind)
+        if z_loss:
+            loss = loss + kind(z_loss) * (x - logs)[:, 0] ** 2
+    return np.where(ignored, 0, loss).astype(logits.dtype)
+
+
+def test_a_function_is_given_a_softcap_and_class_weights_where_it_takes_them():
+    asked = []
+
+    def capped_and_weighted(logits, labels, softcap, class_weights):
+        asked.append((softcap, None if class_weights is None else class_weights.shape))
+        return full_cross_entropy(logits, labels, 0.0, 0.0, softcap, class_weights, -100)
+
+    report = softcheck.check(capped_and_weighted, op="cross_entropy", contract=CONTRACT, isolation="none", **QUICK)
+    assert report.verdict == "pass", report
+    assert {softcap for softcap, _ in asked} >= {0.0, 30.0, 50.0, 2.3}
+    assert {shape is None for _, shape in asked} == {True, False}
+
+
+@pytest.mark.parametrize("dropped", ["softcap", "class_weights"])
+def test_a_softcap_or_weights_that_are_dropped_are_found(dropped):
+    def wrong(logits, labels, label_smoothing, softcap, class_weights):
+        given = {"softcap": softcap, "class_weights": class_weights, dropped: None}
+        return full_cross_entropy(logits, labels, label_smoothing, 0.0, ignore_index=-100, **given)
+
+    report = softcheck.check(wrong, op="cross_entropy", contract=CONTRACT, **QUICK)
+    assert report.verdict == "fail"
+    if dropped == "softcap":
+        assert report.data["counterexample"]["attributes"]["softcap"] > 0
+    else:
+        assert list(report.counterexample.inputs) == ["logits", "labels", "class_weights"]
+
+
 def test_an_upstream_gradient_of_the_first_row_for_all_is_found():
     def wrong(logits, labels, upstream):
         return cross_entropy_backward(logits, labels, np.repeat(upstream[:1], len(upstream)))
@@ -111,6 +157,26 @@ def test_gradients_at_hand_are_judged_by_their_upstream():
     assert (allowed[0, 0] > 0).all() and (allowed[0, 0] < np.abs(gradient[0, 0])).all()
     with pytest.raises(softcheck.Violation):
         softcheck.assert_output("cross_entropy_backward", (LOGITS, LABELS, np.ones_like(upstream)), gradient)
+
+
+def test_losses_at_hand_have_a_softcap_and_class_weights():
+    weights = np.array([1, 2, 0.5, 0, 3, 1, 4], np.float32)
+    logits, labels = LOGITS.reshape(6, 7), LABELS.reshape(6)
+    losses = full_cross_entropy(logits, labels, 0.0, 0.0, 2.0, weights, -100)
+    given = {"softcap": 2.0, "class_weights": weights}
+    assert softcheck.assert_output("cross_entropy", (logits, labels), losses, **given)
+    for left_out in given:
+        less = {name: value for name, value in given.items() if name != left_out}
+        with pytest.raises(softcheck.Violation):
+            softcheck.assert_output("cross_entropy", (logits, labels), losses, **less)
+    lower, upper = softcheck.reference("cross_entropy_backward", logits, labels, np.ones(6, np.float32), **given)
+    allowed = softcheck.threshold("cross_entropy_backward", logits, labels, np.ones(6, np.float32), **given)
+    gradient = ((lower + upper) / 2).astype(np.float32)
+    assert (np.abs(gradient - lower) <= allowed).all() and allowed.max() < 1e-5
+    with pytest.raises(softcheck.UsageError, match=r"class_weights: need shape \(7,\), got \(6,\)"):
+        softcheck.assert_output("cross_entropy", (logits, labels), losses, class_weights=weights[:6])
+    with pytest.raises(softcheck.UsageError, match="class_weights: softmax has none"):
+        softcheck.assert_output("softmax", LOGITS, LOGITS, class_weights=weights)
 
 
 def test_what_is_no_label_is_refused():

@@ -130,13 +130,15 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  *
  *   softmax family         logits (..., n)[, mask]; out (..., n), or (...) for row values
  *   its gradients          saved (..., n), out_gradient (..., n); out (..., n)
- *   losses                 logits (..., n), labels (...)[, upstream (...)]; out (...), of the gradient (..., n)
+ *   losses                 logits (..., n), labels (...)[, upstream (...)][, class_weights (n)]; out (...), of the
+ *                          gradient (..., n)
  *   attention              q (..., queries, dim), k (..., keys, dim), v (..., keys, value dim)[, mask (..., queries,
  *                          keys)], two to four dimensions: batch and heads first; out[, lse[, entropy]]
  *
  * Tensors are on the CPU and may have any strides, including 0 and negative ones. A mask is uint8 or bool and is
  * broadcast. Labels are int32 or int64. For losses a call whose abi_version is 2 is a softcheck_call_2, of which the
- * function reads label_smoothing, z_loss and ignore_index; otherwise ignore_index is -100. For other ops the function
+ * function reads label_smoothing, z_loss, softcap and ignore_index; otherwise ignore_index is -100. Class weights have
+ * the logits' dtype, or float64 for float64 logits and else float32. For other ops the function
  * does not read abi_version. It reads these options: op, contract, exempt, worst, interrupted, progress and context.
  * Adds "judged", "failed", "worst": [{"index", "claim", "item", "got", "expected", "threshold", "share", "verdict"}],
  * "profile" and "histogram" (proptests/tensors/tensor_judge.hpp), "picture", an SVG of them, and "contract". */

@@ -21,7 +21,7 @@ struct RowInputs {
   const numerics::Contract& contract;
   std::span<const double> logits;  // (n) of the first input
   double theta = 1;
-  std::span<const std::vector<double>> beside = {};  // of the other inputs: (n) or (1)
+  std::span<const std::vector<double>> beside = {};  // of the other inputs: (n) or (1), () of one that the call lacks
   Attributes attributes = {};
 };
 
@@ -36,7 +36,8 @@ class RowOp : public OpDefinition {
  public:
   const RowOp* rows() const final { return this; }
 
-  /// The values of all inputs for a row of drawn logits; the first input's first.
+  /// The values of all inputs for a row of drawn logits; the first input's first. Nothing for one that the call lacks;
+  /// of an input of classes the same for all rows of a call.
   ///
   /// format   of the numbers beside the drawn row
   /// beside   any number stands for other inputs beside the same logits (RowCase::beside); 0 is the simplest
@@ -46,6 +47,9 @@ class RowOp : public OpDefinition {
   /// The attributes of a call of rows of n items. They follow from n and the low six bits of the number, which all rows
   /// of a call share.
   virtual Attributes attributes(std::uint64_t, std::size_t) const { return {}; }
+
+  /// Has the call its input k, if that is optional? Follows from the same six bits.
+  virtual bool has_input(std::size_t, std::uint64_t) const { return true; }
 
   /// The bits of RowCase::beside that no call of the domain may have, and those that every one has.
   virtual std::uint64_t closed_besides(const Domain&) const { return 0; }

@@ -77,12 +77,24 @@ says '^  ignore_index -100$'
 expect 0 check --op cross_entropy --logits logits.npy --labels labels.npy --output losses.npy --label-smoothing 0.5
 expect 1 check --op cross_entropy --logits logits.npy --labels labels.npy --output losses.npy --z-loss 0.5
 says '^7 of 8 rows fail'
+expect 0 check --op cross_entropy --logits logits.npy --labels labels.npy --output losses.npy --softcap 30
+says '^  softcap 30, ignore_index -100$'
+npy_header ones.npy '<f4' '(2,)'
+repeat 2 '\000\000\200\077' >>ones.npy
+npy_header twos.npy '<f4' '(2,)'
+repeat 2 '\000\000\000\100' >>twos.npy
+expect 0 check --op cross_entropy --logits logits.npy --labels labels.npy --class-weights ones.npy --output losses.npy
+expect 1 check --op cross_entropy --logits logits.npy --labels labels.npy --class-weights twos.npy --output losses.npy
+says '^7 of 8 rows fail'
+refuses 3 'class_weights: need shape (2,), got (2, 4)' check --op cross_entropy --logits logits.npy --labels labels.npy --class-weights losses.npy --output losses.npy
 refuses 3 'labels: need one of 2 classes, or ignore_index 1, got -100 at (1, 3)' check --op cross_entropy --logits logits.npy --labels labels.npy --output losses.npy --ignore-index 1
 refuses 3 'labels: need dtype int32 or int64, got f32' check --op cross_entropy --logits logits.npy --labels losses.npy --output losses.npy
 refuses 3 'logits: need a dtype of numbers, got int64' check --logits labels.npy --output losses.npy
 refuses 2 'needs --logits, --labels, --upstream and --output' check --op cross_entropy_backward --logits logits.npy
 refuses 2 '--labels: --op softmax has none' check --logits logits.npy --output right.npy --labels labels.npy
 refuses 2 '--z-loss: --op softmax has none' check --logits logits.npy --output right.npy --z-loss 1
+refuses 2 '--softcap: --op softmax has none' check --logits logits.npy --output right.npy --softcap 1
+refuses 2 '--class-weights: --op softmax has none' check --logits logits.npy --output right.npy --class-weights ones.npy
 refuses 2 '--label-smoothing' check --op cross_entropy --logits logits.npy --labels labels.npy --output losses.npy --label-smoothing 2
 refuses 2 '--op: need one with a single output for each row, got merge_states' check --op merge_states --output right.npy
 

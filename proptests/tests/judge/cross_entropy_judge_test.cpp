@@ -58,6 +58,89 @@ TEST(CrossEntropyJudge, TheGradientIsTimesItsUpstream) {
   EXPECT_EQ(decided(Op::cross_entropy_backward, {0, 0}, {{0}, {1}}, smoothed, {-0.375, 0.375}), Decision::proved);
 }
 
+// Behind a cap of 2 the logits 2 atanh(+-1/2) are 1 and -1: L - x_y and the slope 1 - 1/4 are those of them.
+TEST(CrossEntropyJudge, ASoftcapComesBeforeTheLossAndHasItsSlope) {
+  const double x = round_to(Format::f32, 2 * std::atanh(0.5));
+  const std::vector<double> logits{x, -x};
+  const Attributes capped{.ignore_index = -100, .softcap = 2};
+  const double p = 1 / (1 + std::exp(-2.0)), loss = round_to(Format::f32, -std::log(p));
+  EXPECT_EQ(decided(Op::cross_entropy, logits, {{0}}, capped, {loss}), Decision::proved);
+  EXPECT_EQ(decided(Op::cross_entropy, logits, {{0}}, {.ignore_index = -100}, {loss}), Decision::violated);
+  const double slope = round_to(Format::f32, (p - 1) * 0.75), whole = round_to(Format::f32, p - 1);
+  EXPECT_EQ(decided(Op::cross_entropy_backward, logits, {{0}, {1}}, capped, {slope, -slope}), Decision::proved);
+  EXPECT_EQ(decided(Op::cross_entropy_backward, logits, {{0}, {1}}, capped, {whole, -whole}), Decision::violated);
+}
+
+// Equal logits, V = 2: the smoothed loss is ln 2 ((1 - s) w_y + s mean(w)), alpha that factor, b_j the weights' shares.
+TEST(CrossEntropyJudge, ClassWeightsAreThoseOfTheTargetAndOfTheSmoothing) {
+  const std::vector<double> logits{0, 0}, weights{3, 0.5};
+  const Attributes smoothed{.label_smoothing = 0.25, .ignore_index = -100}, hard{.ignore_index = -100};
+  const auto of = [](double factor) { return std::vector{round_to(Format::f32, factor * std::log(2.0))}; };
+  EXPECT_EQ(decided(Op::cross_entropy, logits, {{0}, weights}, hard, of(3)), Decision::proved);
+  EXPECT_EQ(decided(Op::cross_entropy, logits, {{1}, weights}, hard, of(3)), Decision::violated);
+  EXPECT_EQ(decided(Op::cross_entropy, logits, {{0}, weights}, smoothed, of(2.25 + 0.4375)), Decision::proved);
+  EXPECT_EQ(decided(Op::cross_entropy, logits, {{0}, weights}, smoothed, of(3)), Decision::violated);
+  // alpha p = 2.6875 / 2; b = 2.25 + 0.375 and 0.0625.
+  const std::vector<double> gradient{1.34375 - 2.625, 1.34375 - 0.0625};
+  EXPECT_EQ(decided(Op::cross_entropy_backward, logits, {{0}, {1}, weights}, smoothed, gradient), Decision::proved);
+  EXPECT_EQ(decided(Op::cross_entropy_backward, logits, {{0}, {1}}, smoothed, gradient), Decision::violated);
+}
+
+TEST(CrossEntropyJudge, ClassWeightsAreOneTensorOfTheCallsThatHaveThem) {
+  RowMatrixCase matrix;
+  matrix.format = Format::bf16;
+  matrix.columns = 5;
+  matrix.rows = RowCycle({RunLengthRow::of(std::vector<double>{1, 5, 2, 4, 3})}, 3);
+  matrix.visible = {11, 2, 1, true};
+  matrix.beside = 32 + 64;
+  const CallFormats formats{Format::bf16, Format::f32};
+  const TensorCall call = call_of(matrix, Op::cross_entropy_backward, formats);
+  ASSERT_EQ(call.inputs.size(), 4u);
+  EXPECT_EQ(call.roles, (std::vector{Role::logits, Role::labels, Role::upstream, Role::class_weights}));
+  const TensorPlace& place = call.inputs[3].place;
+  EXPECT_EQ(place.shape, std::vector<std::int64_t>{5});
+  EXPECT_EQ(place.strides, std::vector<std::int64_t>{2});
+  EXPECT_EQ(place.format, Format::bf16);
+  for (std::size_t r = 0; r < 3; ++r) {
+    EXPECT_EQ(inputs_of(matrix, Op::cross_entropy_backward, Format::bf16, r)[3], call.inputs[3].values);
+  }
+  EXPECT_TRUE(traits_of(matrix, Op::cross_entropy).class_weights);
+  EXPECT_FALSE(traits_of(matrix, Op::cross_entropy).softcap);
+  matrix.beside = 16 + 64;
+  EXPECT_EQ(call_of(matrix, Op::cross_entropy_backward, formats).inputs.size(), 3u);
+  EXPECT_EQ(call_of(matrix, Op::cross_entropy, formats).attributes.softcap, 2.3);
+  EXPECT_TRUE(traits_of(matrix, Op::cross_entropy).softcap);
+  EXPECT_FALSE(traits_of(matrix, Op::cross_entropy).class_weights);
+}
+
+TEST(CrossEntropyJudge, ADomainExcludesASoftcapAndClassWeights) {
+  const RowOp& op = Op::cross_entropy.rows();
+  for (const char* words : {"nosoftcap", "noweights"}) {
+    const Domain domain = parse_domain(words, false);
+    EXPECT_EQ(to_string(domain), words);
+    for (std::uint64_t beside = 0; beside < 64; ++beside) {
+      RowMatrixCase matrix =
+          matrix_of(RowCase{RunLengthRow::of(std::vector<double>{1, 0}), 1, Format::f32, "", beside});
+      const bool closed = (beside & op.closed_besides(domain)) != 0;
+      EXPECT_EQ(domain.admits(traits_of(matrix, Op::cross_entropy)), !closed) << words << ' ' << beside;
+    }
+  }
+  EXPECT_EQ(op.closed_besides({}), 0u);
+}
+
+// The slope of a saturated logit is nothing but its error. Such elements are judged, and are no reason to call a
+// contract vacuous.
+TEST(CrossEntropyJudge, SaturatedLogitsMakeNoContractVacuous) {
+  const Attributes capped{.ignore_index = -100, .softcap = 30};
+  const std::vector<std::vector<double>> beside{{0}, {1}};
+  const std::vector<double> logits{1000, 1000, -1000}, zeros{0, 0, 0};
+  const RowVerdicts verdicts =
+      judge_values(Op::cross_entropy_backward, f32_contract(), logits, 1, zeros, beside, capped);
+  EXPECT_EQ(verdicts.findings.at(0).decision, Decision::proved);
+  EXPECT_EQ(verdicts.vacuity.judged, 3u);
+  EXPECT_EQ(verdicts.vacuity.vacuous, 0u);
+}
+
 // The overflow is the form's, whatever the contract says: such rows are counted apart, and make no verdict vacuous.
 TEST(CrossEntropyJudge, ARowWhoseLossOverflowsOnTheWayCountsApart) {
   const std::vector<double> wide{0x1.8p+127, -0x1.8p+127}, large{0x1p+70, 0};

@@ -118,6 +118,53 @@ TEST(TensorLoss, EachRowsGradientIsTimesItsOwnUpstream) {
   EXPECT_EQ(verdict_of(sample.gradient, gradients), ReportVerdict::fail);
 }
 
+TEST(TensorLoss, ASoftcapIsThatOfTheTask) {
+  Sample sample;
+  const std::vector<double> plain = ideal(sample.loss), gradients = ideal(sample.gradient);
+  sample.loss.attributes.softcap = sample.gradient.attributes.softcap = 3;
+  EXPECT_EQ(verdict_of(sample.loss, ideal(sample.loss)), ReportVerdict::pass);
+  EXPECT_EQ(verdict_of(sample.loss, plain), ReportVerdict::fail);
+  EXPECT_EQ(verdict_of(sample.gradient, ideal(sample.gradient)), ReportVerdict::pass);
+  EXPECT_EQ(verdict_of(sample.gradient, gradients), ReportVerdict::fail);
+}
+
+TEST(TensorLoss, ClassWeightsStandBehindTheOtherInputs) {
+  Sample sample;
+  const StoredTensor weights = stored(Format::f32, {5}, {1, 2, 0.5, 0, 3}),
+                     others = stored(Format::f32, {5}, {1, 1, 1, 1, 1});
+  const std::vector<double> plain = ideal(sample.loss), gradients = ideal(sample.gradient);
+  sample.loss.inputs.push_back(weights.held());
+  sample.gradient.inputs.push_back(weights.held());
+  const std::vector<double> losses = ideal(sample.loss);
+  EXPECT_EQ(losses[0], plain[0]);  // w_0 = 1
+  EXPECT_EQ(losses[2], 0);
+  EXPECT_EQ(verdict_of(sample.loss, losses), ReportVerdict::pass);
+  EXPECT_EQ(verdict_of(sample.loss, plain), ReportVerdict::fail);
+  EXPECT_EQ(verdict_of(sample.gradient, ideal(sample.gradient)), ReportVerdict::pass);
+  EXPECT_EQ(verdict_of(sample.gradient, gradients), ReportVerdict::fail);
+  sample.loss.inputs[2] = others.held();
+  EXPECT_EQ(verdict_of(sample.loss, plain), ReportVerdict::pass);
+}
+
+TEST(TensorLoss, WhatIsNoClassWeightIsRefused) {
+  Sample sample;
+  const auto with = [&](const StoredTensor& weights) {
+    TensorTask task = sample.loss;
+    task.inputs.push_back(weights.held());
+    return refusal_of(task);
+  };
+  EXPECT_EQ(with(stored(Format::f32, {4}, {1, 1, 1, 1})), "class_weights: need shape (5,), got (4,)");
+  EXPECT_EQ(with(stored(Format::f32, {5}, {1, 1, -1, 1, 1})),
+            "class_weights: need finite numbers >= 0, got -1.000000 at (2,)");
+  EXPECT_EQ(with(stored(Format::f64, {5}, {1, 1, 1, 1, 1})),
+            "class_weights: need dtype f32, as logits has it, got f64");
+  TensorTask task = sample.loss;
+  task.attributes.softcap = -1;
+  EXPECT_EQ(refusal_of(task), "softcap: need a finite number >= 0, got -1.000000");
+  task.inputs.resize(1);
+  EXPECT_EQ(refusal_of(task), "inputs: need logits, labels[, class_weights], got 1 tensors");
+}
+
 TEST(TensorLoss, OfEqualLogitsIsTheirNumbersLogarithm) {
   const StoredTensor logits = stored(Format::f64, {1, 4}, {2, 2, 2, 2});
   const Labels<std::int64_t> labels({3});

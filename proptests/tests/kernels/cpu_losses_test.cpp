@@ -20,7 +20,25 @@ const std::vector<std::int64_t>& powers() {
 }
 
 struct Options {
-  double label_smoothing = 0, z_loss = 0, upstream = 1;
+  double label_smoothing = 0, z_loss = 0, upstream = 1, softcap = 0;
+  std::vector<double> weights = {};
+};
+
+/// Class weights, none or one for each class, that the call is given where there are any.
+template <class Bits>
+struct Weights {
+  explicit Weights(const Options& options)
+      : any(!options.weights.empty()), tensor(Stored<Bits>::type, {static_cast<std::int64_t>(options.weights.size())}) {
+    for (std::size_t j = 0; j < options.weights.size(); ++j) tensor.elements[j] = Stored<Bits>::of(options.weights[j]);
+  }
+  void add_to(Call2& call) const {
+    if (!any) return;
+    call.inputs.push_back(&tensor.view);
+    call.roles.push_back(SOFTCHECK_ROLE_CLASS_WEIGHTS);
+  }
+
+  bool any;
+  Tensor<Bits> tensor;
 };
 
 /// One row of logits; the loss, f32 or f64.
@@ -33,6 +51,9 @@ Loss loss_of(const std::vector<double>& logits, std::int64_t label, Options opti
   Call2 call(SOFTCHECK_OP_CROSS_ENTROPY, {&x.view, &y.view}, loss_roles(), loss.view);
   call.attributes.label_smoothing = options.label_smoothing;
   call.attributes.z_loss = options.z_loss;
+  call.attributes.softcap = options.softcap;
+  const Weights<Bits> weights(options);
+  weights.add_to(call);
   EXPECT_TRUE(call.run());
   return loss.elements[0];
 }
@@ -50,6 +71,9 @@ std::vector<Bits> gradient_of(const std::vector<double>& logits, std::int64_t la
   Call2 call(SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, {&x.view, &y.view, &upstream.view}, loss_gradient_roles(), out.view);
   call.attributes.label_smoothing = options.label_smoothing;
   call.attributes.z_loss = options.z_loss;
+  call.attributes.softcap = options.softcap;
+  const Weights<Bits> weights(options);
+  weights.add_to(call);
   EXPECT_TRUE(call.run());
   return out.row(0);
 }
@@ -104,6 +128,52 @@ TEST(CpuLosses, GradientsOfTiesAreExact) {
   gradients_of_ties_are_exact<float>();
   gradients_of_ties_are_exact<double>();
   gradients_of_ties_are_exact<std::uint16_t>();
+}
+
+// 4 for the label, and of the others 2 for every odd class. Of equal logits p = 1 / V.
+template <class Bits>
+void class_weights_are_those_of_the_classes() {
+  for (const std::int64_t n : powers()) {
+    const std::vector<double> logits(static_cast<std::size_t>(n), -7.25);
+    const double p = 1 / static_cast<double>(n), log = std::log(static_cast<double>(n));
+    for (const std::int64_t label : {std::int64_t{0}, n - 1}) {
+      std::vector<double> weights(logits.size());
+      double mean = 0;
+      for (std::size_t j = 0; j < weights.size(); ++j) {
+        weights[j] = static_cast<std::int64_t>(j) == label ? 4 : j % 2 == 1 ? 2 : 0;
+        mean += weights[j] * p;
+      }
+      for (const double smoothing : {0.0, 0.5}) {
+        const Options options{.label_smoothing = smoothing, .upstream = -2, .weights = weights};
+        const double factor = (1 - smoothing) * 4 + smoothing * mean;
+        EXPECT_EQ((loss_of<Bits, float>(logits, label, options)), static_cast<float>(factor * log)) << n;
+        std::vector<Bits> expected;
+        for (std::size_t j = 0; j < weights.size(); ++j) {
+          const double target = static_cast<std::int64_t>(j) == label ? (1 - smoothing) * 4 : 0;
+          expected.push_back(Stored<Bits>::of(-2 * (factor * p - target - smoothing * p * weights[j])));
+        }
+        EXPECT_TRUE(same_bits(gradient_of<Bits>(logits, label, options), expected)) << n << " label " << label;
+      }
+    }
+  }
+}
+
+TEST(CpuLosses, ClassWeightsAreThoseOfTheClasses) {
+  class_weights_are_those_of_the_classes<float>();
+  class_weights_are_those_of_the_classes<std::uint16_t>();
+}
+
+// A saturated logit is the cap, and has no slope; one of 0 stays 0, and has the slope 1.
+TEST(CpuLosses, ASoftcapSaturatesAndLeavesZeroAsItIs) {
+  for (const double smoothing : {0.0, 0.25}) {
+    const Options capped{.label_smoothing = smoothing, .softcap = 4}, plain{.label_smoothing = smoothing};
+    EXPECT_EQ((loss_of<float, float>({1e30, -1e30, 1e30}, 1, capped)), (loss_of<float, float>({4, -4, 4}, 1, plain)));
+    EXPECT_EQ((loss_of<double, double>({900, -900}, 0, capped)), (loss_of<double, double>({4, -4}, 0, plain)));
+    for (const float dx : gradient_of<float>({1e30, -1e30, 1e30}, 1, capped)) EXPECT_EQ(dx, 0);
+    EXPECT_TRUE(same_bits(gradient_of<float>({0, 0, 0}, 1, capped), gradient_of<float>({0, 0, 0}, 1, plain)));
+  }
+  EXPECT_EQ((loss_of<float, float>({3, -infinity}, 0, {.softcap = 4})), 0);
+  EXPECT_TRUE(std::isnan(loss_of<float, float>({3, nan}, 0, {.softcap = 4})));
 }
 
 // L = 3, p = 1: 2 z L.
@@ -197,7 +267,8 @@ TEST(CpuLosses, WhatIsNotSupportedIsRefused) {
     return call.run();
   };
   EXPECT_TRUE(forward([](Call2&) {}));
-  EXPECT_FALSE(forward([](Call2& call) { call.attributes.softcap = 30; }));
+  EXPECT_FALSE(forward([](Call2& call) { call.attributes.softcap = -1; }));
+  EXPECT_FALSE(forward([](Call2& call) { call.attributes.softcap = infinity; }));
   EXPECT_FALSE(forward([](Call2& call) { call.attributes.mean = 1; }));
   EXPECT_FALSE(forward([](Call2& call) { call.attributes.label_smoothing = 1.5; }));
   EXPECT_FALSE(forward([](Call2& call) { call.attributes.z_loss = infinity; }));
