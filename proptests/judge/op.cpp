@@ -22,6 +22,7 @@ const std::vector<Op>& list() {
       Op::cross_entropy_backward,  //
       Op::merge_states,            //
       Op::topk_softmax,            //
+      Op::top_p_softmax,           //
       Op::attention,               //
       Op::adaptive_attention,      //
       Op::attention_backward,      //

@@ -34,6 +34,7 @@ INPUTS = {
     "cross_entropy_backward": _LOSS_GRADIENT,
     "merge_states": _PARTS,
     "topk_softmax": _LOGITS,
+    "top_p_softmax": _LOGITS,
     "attention": _ATTENTION,
     "adaptive_attention": _ATTENTION,
     "attention_backward": _ATTENTION_GRADIENT,
@@ -51,6 +52,8 @@ ATTENTION_GRADIENT_OPS = tuple(op for op in OPS if INPUTS[op] == _ATTENTION_GRAD
 """Ops that return an array for each of q, k and v."""
 TOPK_OPS = ("topk_softmax",)
 """Ops that return an array of weights and one of ids."""
+TOP_P_OPS = ("top_p_softmax",)
+"""Ops of the items that top_p and min_p keep."""
 ROW_VALUE_OPS = ("logsumexp", "entropy", "cross_entropy")
 """Ops with one value for each row."""
 
@@ -70,6 +73,8 @@ MERGE_ATTRIBUTES = {"lse_base2": False}
 """Of merges; with the value of a function that does not take it."""
 TOPK_ATTRIBUTES: dict[str, Any] = {"k": None, "renormalize": False}
 """Of top-k; with the values of a function that does not take them: its k is the domain's, k=2."""
+TOP_P_ATTRIBUTES = {"top_p": 0.0, "min_p": 0.0}
+"""Of sampling; 0 is off, and the value of a function that does not take it."""
 ATTENTION_WORDS = {
     "window": "window",
     "softcap": "softcap",
@@ -80,7 +85,7 @@ ATTENTION_WORDS = {
 }
 """The domain's words by which calls have them."""
 _TENSORS = ("sinks", "alibi_slopes", "bias")
-PARAMETERS = ("mask", "theta", "scale", "causal", "out", *ATTRIBUTES, *MERGE_ATTRIBUTES, *TOPK_ATTRIBUTES, *ATTENTION_ATTRIBUTES)
+PARAMETERS = ("mask", "theta", "scale", "causal", "out", *ATTRIBUTES, *MERGE_ATTRIBUTES, *TOPK_ATTRIBUTES, *TOP_P_ATTRIBUTES, *ATTENTION_ATTRIBUTES)
 
 _NAMES = {(2, 64): "f64", (2, 32): "f32", (2, 16): "f16", (4, 16): "bf16", (0, 32): "i32", (0, 64): "i64"}
 
@@ -194,7 +199,7 @@ class Adapter:
         for name in ("theta", "scale", "causal"):
             if name in self.takes:
                 keywords[self.takes[name]] = getattr(request, name)
-        for name in (*ATTRIBUTES, *MERGE_ATTRIBUTES, *TOPK_ATTRIBUTES):
+        for name in (*ATTRIBUTES, *MERGE_ATTRIBUTES, *TOPK_ATTRIBUTES, *TOP_P_ATTRIBUTES):
             if name in self.takes:
                 keywords[self.takes[name]] = request.attributes[name]
         for name, usual in ATTENTION_ATTRIBUTES.items():
@@ -224,6 +229,8 @@ class Adapter:
         }
         if self.op in LOSS_OPS:
             needs |= {name: request.attributes[name] != usual for name, usual in ATTRIBUTES.items()}
+        if self.op in TOP_P_OPS:
+            needs |= {name: request.attributes[name] != off for name, off in TOP_P_ATTRIBUTES.items()}
         if self.op in MERGE_OPS:
             needs["lse_base2"] = request.attributes["lse_base2"] != self.base_2
         if self.op in TOPK_OPS:  # the domain says which k a function has that does not take it
@@ -283,6 +290,8 @@ def parameters_of_op(op: str) -> tuple[str, ...]:
         return tuple(MERGE_ATTRIBUTES)
     if op in TOPK_OPS:
         return tuple(TOPK_ATTRIBUTES)
+    if op in TOP_P_OPS:
+        return ("theta", "out", *TOP_P_ATTRIBUTES)
     if op == "attention":
         return ("mask", "theta", "scale", "causal", "out", *ATTENTION_ATTRIBUTES)
     if op in ATTENTION_GRADIENT_OPS:  # one of its arrays is called out
