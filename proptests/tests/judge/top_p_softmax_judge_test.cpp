@@ -164,6 +164,8 @@ TEST(TopPSoftmaxJudge, TheTemperatureComesFirst) {
   const Row row{1, 3, 2, 0};
   EXPECT_EQ(broken(row, kept(row, {1}, 0.25), {0.9, 0, 0.25}), Claims{});
   EXPECT_EQ(broken(row, kept(row, {1, 2, 0}, 0.25), {0.9, 0, 0.25}), Claims{"kept"});
+  // p of 0.27, 0.35, 0.21, 0.17.
+  EXPECT_EQ(broken(row, kept(row, {1, 2}, 4), {0.6, 0, 4}), Claims{});
 }
 
 TEST(TopPSoftmaxJudge, WeightsAreThoseOfTheKeptItemsAlone) {

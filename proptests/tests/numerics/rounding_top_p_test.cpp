@@ -253,8 +253,8 @@ TEST(RoundingTopP, ExponentialsThatErrApartReachTheLevel) {
     const Contract right = parse_contract(words, Format::f32, Format::f32);
     const Contract wrong = parse_contract(long_argument ? "exp=E:1,A:1 subnormal=kept" : "exp=E:25,A:1 subnormal=kept",
                                           Format::f32, Format::f32);
-    const double low = long_argument ? -32 : -1;
-    const std::vector<double> logits{0, low, 0};  // no maximum rises from either end
+    const double low = long_argument ? -32 : -0.125;  // short: min_p's logarithm errs by less
+    const std::vector<double> logits{0, low, 0};      // no maximum rises from either end
     Arithmetic up(right, Errors::up), down(right, Errors::down);
     const double smaller = up.exponential(low), larger = down.exponential(0);
     const double min_p = smaller / larger;  // it is kept
@@ -285,20 +285,64 @@ TEST(RoundingTopP, OnlyACoefficientThatMayBeLostMissesEveryLevel) {
 TEST(RoundingTopP, ABoundWithoutWhatItemsLoseIsRejected) {
   const PrecisionScope scope(113);
   const Contract contract = parse_contract("acc=f32 exp=1ulp sum=tree", Format::f32, Format::f16);
-  std::vector<double> logits(1000, -17.5);  // coefficients below half of the smallest number of f16
+  std::vector<double> logits(40000, -17.375);  // coefficients below half of the smallest number of f16
   logits[0] = 0;
   const TopPThreshold<UpperBound> threshold = threshold_of(contract, logits);
-  const RowOracle oracle(logits);
   const std::vector<double> p = Kernel(contract, Errors::nearest, {})(logits).coefficients;
-  double computed = 0;
-  Enclosure exact(0);
-  for (std::size_t i = 1; i < p.size(); ++i) {
-    computed += p[i];
-    exact += oracle.softmax(i);
-  }
+  const double computed = std::accumulate(p.begin() + 1, p.end(), 0.0);
+  const Enclosure exact = RowOracle(logits).softmax(1) * Enclosure(39999);
   EXPECT_TRUE(simulated::holds(computed, exact, upper(threshold.mass(UpperBound(0)))));
-  const Contract wide = parse_contract("acc=f32 exp=1ulp sum=tree", Format::f32, Format::f32);
-  EXPECT_TRUE(simulated::exceeds(computed, exact, upper(threshold_of(wide, logits).mass(UpperBound(0)))));
+  // The same without what underflows: f32's exponents, f16's rounding of each exponential.
+  const Contract wide = parse_contract("acc=f32 exp=E:8192,A:1 sum=tree", Format::f32, Format::f32);
+  const double roundings = upper(threshold_of(wide, std::vector<double>(2, 0)).mass(UpperBound(0)));
+  EXPECT_GT(roundings, 2 * properties(Format::f16).unit_roundoff);
+  EXPECT_TRUE(simulated::exceeds(computed, exact, roundings));
+}
+
+// The additions of what is kept, by the tree of the contract and a scan down it: every one rounds up until the sum
+// is 1.
+TEST(RoundingTopP, AKeptSumOfHalfUlpsReachesTheWeights) {
+  const PrecisionScope scope(113);
+  const Contract contract = parse_contract("exp=0.5ulp subnormal=kept sum=sequential", Format::f32, Format::f32);
+  std::vector<double> logits(2049, static_cast<float>(-25 * std::log(2.0) + 0x1p-7));
+  logits.front() = 0;
+  std::vector<double> kept(logits.begin(), logits.begin() + 1000);
+  const TopPThreshold<UpperBound> threshold = threshold_of(contract, logits);
+  const std::vector<double> p = Kernel(contract, Errors::nearest, {})(logits).coefficients;
+  const Arithmetic arithmetic(contract, Errors::nearest);
+  double sum = 0;
+  for (std::size_t i = 0; i < kept.size(); ++i) sum = arithmetic.add(sum, p[i]);
+  const double got = arithmetic.divide(p[0], sum);
+  const RowOracle oracle(kept);
+  const UpperBound none(0), mean = bound_of<UpperBound>(oracle.mean_deviation()),
+                            over_mass = bound_of<UpperBound>(RowOracle(logits).sum() / oracle.sum());
+  const UpperBound exact = bound_of<UpperBound>(oracle.softmax(0));
+  const auto bound = [&](const TopPThreshold<UpperBound>& granted) {
+    return upper(granted.kept(kept.size(), none, mean, over_mass).at(none, exact));
+  };
+  EXPECT_TRUE(simulated::holds(got, oracle.softmax(0), bound(threshold)));
+  const double share = simulated::used(got, oracle.softmax(0), bound(threshold));
+  std::cout << "half ulps: weight " << share << '\n';
+  EXPECT_GT(share, 0.45);
+  const Contract tree = parse_contract("exp=0.5ulp subnormal=kept sum=tree", Format::f32, Format::f32);
+  EXPECT_TRUE(simulated::exceeds(got, oracle.softmax(0), bound(threshold_of(tree, logits))));
+}
+
+// Equal logits, where the mass counts roundings alone: of S its height and an exponential, of a coefficient another one
+// and two of the quotient, of the prefix the height up and down, and two of what is compared.
+TEST(RoundingTopP, TheMassStatedASecondTime) {
+  const PrecisionScope scope(113);
+  const std::vector<double> logits(1024, 3);
+  for (const char* words : {"exp=E:1,A:1 subnormal=kept sum=tree", "exp=E:1,A:1 subnormal=kept sum=sequential"}) {
+    const Contract contract = parse_contract(words, Format::f32, Format::f32);
+    const double height = static_cast<double>(summation_height(contract, logits.size()));
+    const double roundings = (height + 1) + (1 + 2) + std::min(2 * height, 1023.0) + 2;
+    for (const double last : {0.0, 1.0}) {
+      const double stated = std::expm1(-roundings * std::log1p(-0x1p-24)) * (1 + last);
+      // Every operation of the bound rounds upward.
+      EXPECT_NEAR(upper(threshold_of(contract, logits).mass(UpperBound(last))) / stated, 1, 0x1p-40) << words;
+    }
+  }
 }
 
 }  // namespace
