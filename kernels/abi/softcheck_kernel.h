@@ -42,6 +42,7 @@
  *                                                        items of p >= min_p max p. Both are in (0, 1], or 0: off. Of
  *                                                        equal logits at the end of the former as many as suffice are
  *                                                        kept, or more of them. With both off it is softmax
+ *   sparsemax          logits (rows, n)                  (rows, n): max(x - tau, 0), tau such that they sum to 1
  *   attention          q, k, v[, mask][, sinks (heads)]   as above; with sinks no entropy
  *                      [, slopes (heads)][, bias (batch,
  *                      heads or 1, queries, keys)]

@@ -23,6 +23,7 @@ const std::vector<Op>& list() {
       Op::merge_states,            //
       Op::topk_softmax,            //
       Op::top_p_softmax,           //
+      Op::sparsemax,               //
       Op::attention,               //
       Op::adaptive_attention,      //
       Op::attention_backward,      //

@@ -338,7 +338,7 @@ def check(
                 the one that it is given as out. Or "LIB:SYMBOL" of a C plug-in.
     op          "softmax", "log_softmax", "logsumexp", "entropy", "adaptive_softmax", "softmax_backward",
                 "log_softmax_backward", "cross_entropy", "cross_entropy_backward", "merge_states", "topk_softmax",
-                "top_p_softmax", "attention", "adaptive_attention", "attention_backward"
+                "top_p_softmax", "sparsemax", "attention", "adaptive_attention", "attention_backward"
     dtype       of the arrays: "float64", "float32", "float16", "bfloat16", or a library's own
     contract    what the kernel promises of its arithmetic: "acc=f32 exp=2ulp sum=tree masked=zero"
     domain      the calls that it is made for: "n=16k n<=8192"; inside it is judged fully. theta=1, nomask and the like

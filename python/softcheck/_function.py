@@ -35,6 +35,7 @@ INPUTS = {
     "merge_states": _PARTS,
     "topk_softmax": _LOGITS,
     "top_p_softmax": _LOGITS,
+    "sparsemax": _LOGITS,
     "attention": _ATTENTION,
     "adaptive_attention": _ATTENTION,
     "attention_backward": _ATTENTION_GRADIENT,
@@ -290,6 +291,8 @@ def parameters_of_op(op: str) -> tuple[str, ...]:
         return tuple(MERGE_ATTRIBUTES)
     if op in TOPK_OPS:
         return tuple(TOPK_ATTRIBUTES)
+    if op == "sparsemax":  # neither a temperature nor a mask
+        return ("out",)
     if op in TOP_P_OPS:
         return ("theta", "out", *TOP_P_ATTRIBUTES)
     if op == "attention":
