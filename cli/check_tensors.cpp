@@ -65,6 +65,11 @@ std::string needed_flags(const CheckFlags& flags, Op op) {
 }
 
 void require_flags(const CheckFlags& flags, Op op) {
+  if (!op->at_hand) {
+    throw InputError(usage, fmt::format("--op: need one whose results can be judged at hand, got {}: judge the kernel "
+                                        "itself",
+                                        to_string(op)));
+  }
   if (!op->extents.empty()) {
     throw InputError(usage,
                      fmt::format("--op: need one with a single output for each row, got {}: judge the kernel itself",

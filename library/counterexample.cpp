@@ -33,10 +33,13 @@ Json tensor(std::string_view name, const InputTensor& input) {
 
 Json attributes_json(Op op, const Attributes& attributes) {
   if (!op->attention) {
-    return {{"label_smoothing", attributes.label_smoothing},
-            {"z_loss", attributes.z_loss},
-            {"softcap", attributes.softcap},
-            {"ignore_index", attributes.ignore_index}};
+    Json json{{"label_smoothing", attributes.label_smoothing},
+              {"z_loss", attributes.z_loss},
+              {"softcap", attributes.softcap},
+              {"ignore_index", attributes.ignore_index}};
+    if (attributes.top_p != 0) json["top_p"] = attributes.top_p;
+    if (attributes.min_p != 0) json["min_p"] = attributes.min_p;
+    return json;
   }
   return {{"window", Json::array({attributes.window_left_plus_1 - 1, attributes.window_right_plus_1 - 1})},
           {"softcap", attributes.softcap},

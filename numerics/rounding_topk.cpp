@@ -27,7 +27,7 @@ T TopkThreshold<T>::exchange(const T& higher, const T& lower) const {
 template <class T>
 ElementThreshold<T> TopkThreshold<T>::renormalised(const ChosenItems<T>& chosen) const {
   const FpEnvironmentGuard guard;
-  const T k(static_cast<double>(chosen.count)), steps(static_cast<double>(chosen.count - 1));
+  const T k(static_cast<double>(chosen.count)), steps(static_cast<double>(chosen.additions.value_or(chosen.count - 1)));
   const T& t = model_.slope;
   // (3) of docs/tolerances.md for the chosen items alone.
   const T second = formulas::square(log(k + exp(T(1))) * over_one_minus(t));
@@ -35,7 +35,7 @@ ElementThreshold<T> TopkThreshold<T>::renormalised(const ChosenItems<T>& chosen)
   const T constant = own_ + t * chosen.top_deviation;
   const T direct = steps * model_.unit + constant + shift;
   // 1 over the sum of the chosen coefficients is at most that over the largest of them.
-  const T over_chosen = magnified_ * exp(log_sum_ + chosen.top_deviation);
+  const T over_chosen = magnified_ * (chosen.over_mass ? *chosen.over_mass : exp(log_sum_ + chosen.top_deviation));
   const T lost = k * (bounds_.element_floor + model_.sum_floor) * over_chosen;
   const T sum = direct + minus_log1m(lost * exp(2 * direct));
   const T log = constant + sum + bounds_.ratio_log;

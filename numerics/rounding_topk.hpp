@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "numerics/rounding_model.hpp"
 
@@ -10,9 +11,11 @@ namespace softcheck::numerics {
 /// The chosen items of a row, each an upper bound. r are their exact weights divided by their sum.
 template <class T>
 struct ChosenItems {
-  std::uint64_t count = 0;  // k >= 1, masked ones counted
-  T top_deviation{};        // m less the largest chosen logit
-  T mean_deviation{};       // sum r_j D'_j, D'_j the largest chosen logit less x_j
+  std::uint64_t count = 0;                      // k >= 1, masked ones counted
+  T top_deviation{};                            // m less the largest chosen logit
+  T mean_deviation{};                           // sum r_j D'_j, D'_j the largest chosen logit less x_j
+  std::optional<std::uint64_t> additions = {};  // on a path of the tree that adds them; without: k - 1
+  std::optional<T> over_mass = {};              // 1 over the sum of their p; without: 1 over the largest p
 };
 
 /// What a kernel may choose, and how far its weights may be from those of the items that it names. Granted are: a

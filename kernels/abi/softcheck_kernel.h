@@ -40,6 +40,14 @@
  *                                                        logits, else f32. An item of logit -inf has p = +0 and is
  *                                                        chosen behind all others. Of a row that holds a NaN or no
  *                                                        item the ids are any items, even one twice
+ *   top_p_softmax      logits (rows, n)                  probs (rows, n): softmax(logits / theta) of the kept items,
+ *                                                        divided by their sum; +0 elsewhere. Where top_p != 0, kept
+ *                                                        are the fewest of the largest items whose p = softmax of all
+ *                                                        add up to top_p or more; where min_p != 0, of these the
+ *                                                        items of p >= min_p max p. Both are in (0, 1], or 0: off. Of
+ *                                                        equal logits at the end of the former as many as suffice are
+ *                                                        kept, or more of them. With both off it is softmax
+ *   sparsemax          logits (rows, n)                  (rows, n): max(x - tau, 0), tau such that they sum to 1
  *   attention          q, k, v[, mask][, sinks (heads)]   as above; with sinks no entropy
  *                      [, slopes (heads)][, bias (batch,
  *                      heads or 1, queries, keys)]
@@ -116,7 +124,9 @@ enum softcheck_op {
   SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD = 11,
   SOFTCHECK_OP_MERGE_STATES = 12,
   SOFTCHECK_OP_ATTENTION_BACKWARD = 13,
-  SOFTCHECK_OP_TOPK_SOFTMAX = 14
+  SOFTCHECK_OP_TOPK_SOFTMAX = 14,
+  SOFTCHECK_OP_TOP_P_SOFTMAX = 15,
+  SOFTCHECK_OP_SPARSEMAX = 16
 };
 
 /* softcheck_call_2.input_roles: what each input is to the op. */
@@ -140,7 +150,7 @@ enum softcheck_role {
 };
 
 /* The parameters of ops, zero where they are off. The judge sends the windows, softcap, causal_top_left,
- * label_smoothing, z_loss, ignore_index, lse_base2, k and renormalize; the others are reserved. */
+ * label_smoothing, z_loss, ignore_index, lse_base2, k, renormalize, top_p and min_p; the others are reserved. */
 typedef struct softcheck_attributes {
   uint32_t size; /* sizeof(softcheck_attributes) of the caller: later versions append */
   int32_t reserved;
@@ -149,8 +159,8 @@ typedef struct softcheck_attributes {
   double softcap;              /* softcap tanh(x / softcap) for x: attention's scores, a loss's logits */
   double label_smoothing;
   double z_loss;
-  double top_p;
-  double min_p;
+  double top_p;            /* top_p_softmax: the mass of the items that are kept */
+  double min_p;            /* top_p_softmax: the least p of a kept item, over the largest one */
   int32_t causal_top_left; /* attention: query i stands at key i, for causal, window and slopes; else see above */
   int32_t lse_base2;
   int32_t renormalize; /* topk_softmax: weights are divided by their sum */

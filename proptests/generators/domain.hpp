@@ -58,6 +58,7 @@ struct CallTraits {
   std::int64_t ignore_index = usual_ignore_index;
   bool lse_base2 = false;
   bool renormalize = false;
+  double top_p = 0, min_p = 0;
   // Attention's attributes, softcap a loss's, too: are they there?
   bool window = false, softcap = false, sinks = false, alibi = false, bias = false;
   bool top_left = false;
@@ -83,6 +84,8 @@ struct Domain {
   bool base_2 = false;         // lse_base2 = 1
   bool plain_weights = false;  // renormalize = 0
   bool renormalized = false;   // renormalize = 1
+  bool no_top_p = false;       // top_p = 0
+  bool no_min_p = false;       // min_p = 0
   // Of attention: attributes that calls may have beside what version 1 of the ABI says. Without their words none has.
   bool window = false, softcap = false, sinks = false, alibi = false, bias = false;
   CausalAlignment causal = CausalAlignment::bottom_right;
@@ -123,6 +126,7 @@ std::string to_string(const CallTraits& call);
 ///   nosoftcap  noweights       of losses: softcap is 0, no class weights are passed
 ///   base=e  base=2             of merges: lse_base2 is 0, is 1
 ///   renormalize=0  renormalize=1   of top-k: the attribute is 0, is 1
+///   top_p=0  min_p=0           of sampling: the attribute is off
 ///   window  softcap  sinks  alibi  bias   of attention: calls may have these, too
 ///   causal=top-left            of attention: query i stands at key i in every call
 ///   causal=either              of attention: there, or at key i + keys - queries, as the call says

@@ -19,6 +19,8 @@ std::string attributes_text(const RowMatrixCase& matrix, Op op) {
   std::string text = attributes.lse_base2 ? ", lse_base2" : "";
   if (attributes.k != 0) text += ", k " + std::to_string(attributes.k);
   if (attributes.renormalize) text += ", renormalize";
+  if (attributes.top_p != 0) text += ", top_p " + numerics::hex_float(attributes.top_p);
+  if (attributes.min_p != 0) text += ", min_p " + numerics::hex_float(attributes.min_p);
   if (!has_labels(op)) return text;
   if (attributes.label_smoothing != 0) text += ", label_smoothing " + numerics::hex_float(attributes.label_smoothing);
   if (attributes.z_loss != 0) text += ", z_loss " + numerics::hex_float(attributes.z_loss);

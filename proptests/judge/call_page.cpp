@@ -115,6 +115,8 @@ const softcheck_call* CallPage::write(const ChildRequest& request) {
     content.attributes.lse_base2 = request.attributes.lse_base2 ? 1 : 0;
     content.attributes.k = request.attributes.k;
     content.attributes.renormalize = request.attributes.renormalize ? 1 : 0;
+    content.attributes.top_p = request.attributes.top_p;
+    content.attributes.min_p = request.attributes.min_p;
     content.attributes.ignore_index = request.attributes.ignore_index;
     content.whole.input_roles = content.roles.data();
     content.whole.attributes = &content.attributes;

@@ -22,6 +22,8 @@ const std::vector<Op>& list() {
       Op::cross_entropy_backward,  //
       Op::merge_states,            //
       Op::topk_softmax,            //
+      Op::top_p_softmax,           //
+      Op::sparsemax,               //
       Op::attention,               //
       Op::adaptive_attention,      //
       Op::attention_backward,      //

@@ -67,6 +67,8 @@ struct Attributes {
   // Of top-k.
   std::int32_t k = 0;  // items chosen of each row, at most as many as it has
   bool renormalize = false;
+  // Of sampling: in (0, 1].
+  double top_p = 0, min_p = 0;
 };
 
 /// The name of a tensor in this role: "logits", "q".
@@ -107,6 +109,7 @@ struct OpTraits {
   bool items_first = false;       // its tensor is (n, rows), vectors' (n, rows, width)
   bool row_comes_last = false;    // in a call the drawn row comes behind the other inputs
   bool may_be_in_place = false;   // the output may be the first input
+  bool at_hand = true;            // results at hand can be judged, without the kernel
   std::uint64_t quick_items = 0;  // longest row at quick effort; 0: the effort's
   std::uint32_t number = 0;       // the ABI's op; 0: version 1 says it by the plug-in's own knowledge
   ContractAnswers answers = {};
@@ -142,7 +145,7 @@ class Op {
  public:
   static const Op softmax, log_softmax, logsumexp, entropy, adaptive_softmax, attention, adaptive_attention,
       softmax_backward, log_softmax_backward, cross_entropy, cross_entropy_backward, merge_states, topk_softmax,
-      attention_backward;
+      top_p_softmax, sparsemax, attention_backward;
 
   constexpr Op(const OpDefinition& definition) : definition_(&definition) {}  // NOLINT(google-explicit-constructor)
 

@@ -42,7 +42,7 @@ void add_lengths(const std::vector<CallTraits>& accepted, const std::string& nam
 
 // Those that no accepted call breaks, the plainest first.
 Words possible_words(const std::vector<CallTraits>& accepted) {
-  Words words(17);
+  Words words(19);
   words[0].no_mask = true;
   words[1].unit_theta = true;
   words[2].compact = true;
@@ -60,6 +60,8 @@ Words possible_words(const std::vector<CallTraits>& accepted) {
   words[14].renormalized = true;
   words[15].no_softcap = true;
   words[16].no_class_weights = true;
+  words[17].no_top_p = true;
+  words[18].no_min_p = true;
   std::set<std::string> names;
   for (const CallTraits& call : accepted) {
     for (const auto& [name, length] : call.lengths) names.insert(name);
@@ -93,6 +95,8 @@ void join(Domain& domain, const Domain& word) {
   domain.base_2 |= word.base_2;
   domain.plain_weights |= word.plain_weights;
   domain.renormalized |= word.renormalized;
+  domain.no_top_p |= word.no_top_p;
+  domain.no_min_p |= word.no_min_p;
   domain.alignment = std::max(domain.alignment, word.alignment);
   for (const auto& [name, range] : word.lengths) {
     LengthRange& joined = domain.lengths[name];

@@ -241,6 +241,8 @@ CallTraits traits_of(const RowMatrixCase& matrix, Op op) {
   const Attributes attributes = op.rows().attributes(matrix.beside, matrix.columns);
   traits.lse_base2 = attributes.lse_base2;
   traits.renormalize = attributes.renormalize;
+  traits.top_p = attributes.top_p;
+  traits.min_p = attributes.min_p;
   if (attributes.k != 0) traits.lengths["k"] = static_cast<std::uint64_t>(attributes.k);
   if (!has_labels(op)) return traits;
   traits.label_smoothing = attributes.label_smoothing;

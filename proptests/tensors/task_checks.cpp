@@ -112,6 +112,10 @@ void require_numbers(const HeldTensor& tensor, const std::string& name) {
 }
 
 void require_task(const TensorTask& task) {
+  if (!task.op->at_hand) {
+    throw std::invalid_argument("op: need one whose results can be judged at hand, got " +
+                                std::string(to_string(task.op)) + ": judge the kernel itself");
+  }
   if (!task.op->extents.empty()) {
     throw std::invalid_argument("op: need one with a single output for each row, got " +
                                 std::string(to_string(task.op)) + ": judge the kernel itself");

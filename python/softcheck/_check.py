@@ -23,6 +23,8 @@ from ._function import (
     PARAMETERS,
     ROW_VALUE_OPS,
     TOPK_OPS,
+    TOP_P_ATTRIBUTES,
+    TOP_P_OPS,
     Adapter,
     ForkedCall,
     Request,
@@ -123,6 +125,8 @@ def _domain(adapter: Adapter, domain: str | None, strides: bool) -> str:
         adapter.base_2 = "base=2" in given
         if not adapter.base_2:
             implied.append("base=e")
+    if adapter.op in TOP_P_OPS:
+        implied += [f"{name}=0" for name in TOP_P_ATTRIBUTES if name not in adapter.takes]
     if adapter.op in TOPK_OPS:
         implied += _topk_words(adapter, given)
     if "mask" not in adapter.takes:
@@ -281,7 +285,7 @@ def _warm_up(adapter: Adapter, dtype: str) -> None:
     if adapter.op in TOPK_OPS:  # two of the items of four rows
         wide = "f64" if dtype == "f64" else "f32"
         results = [(np.zeros((4, 2), _arrays.bits_dtype(wide)), wide), (np.zeros((4, 2), np.int32), "i32")]
-    attributes = {**ATTRIBUTES, **MERGE_ATTRIBUTES, "k": 2, "renormalize": adapter.renormalizes}
+    attributes = {**ATTRIBUTES, **MERGE_ATTRIBUTES, **TOP_P_ATTRIBUTES, "k": 2, "renormalize": adapter.renormalizes}
     request = Request(inputs, None, results, 1.0, 0.25, False, attributes)
     with contextlib.suppress(Exception):  # what it raises, the judgement will show
         adapter.answer(request)
@@ -325,14 +329,14 @@ def check(
                 and labels (rows) of int32 or int64, and for its gradient also upstream (rows); for merge_states the
                 parts' out (parts, rows, dim) and lse (parts, rows), to out (rows, dim) and lse (rows); for topk_softmax
                 (rows, n) logits, to weights (rows, k), float64 for float64 logits and else float32, and ids (rows, k),
-                int32 or int64; for attention
+                int32 or int64; for top_p_softmax (rows, n) logits, to the softmax of the kept ones, 0 elsewhere; for attention
                 q, k, v of (batch, heads, length, dim); for attention_backward q, k, v, what the forward pass returned, out
                 like q with v's dim and lse (batch, heads, queries), float32 (float64 for float64), and the loss's
                 gradient by out, to the three gradients by q, k and v. It returns an array of the same dtype, or with out=True fills
                 the one that it is given as out. Or "LIB:SYMBOL" of a C plug-in.
     op          "softmax", "log_softmax", "logsumexp", "entropy", "adaptive_softmax", "softmax_backward",
                 "log_softmax_backward", "cross_entropy", "cross_entropy_backward", "merge_states", "topk_softmax",
-                "attention", "adaptive_attention", "attention_backward"
+                "top_p_softmax", "sparsemax", "attention", "adaptive_attention", "attention_backward"
     dtype       of the arrays: "float64", "float32", "float16", "bfloat16", or a library's own
     contract    what the kernel promises of its arithmetic: "acc=f32 exp=2ulp sum=tree masked=zero"
     domain      the calls that it is made for: "n=16k n<=8192"; inside it is judged fully. theta=1, nomask and the like
@@ -349,7 +353,8 @@ def check(
                 softcap (0: none), class_weights ((n) of the logits' dtype, or None) and ignore_index (-100 where it is
                 not taken), of merge_states lse_base2 (False where it is not taken,
                 unless the domain says base=2), of topk_softmax k (where it is not taken the domain's, k=2) and
-                renormalize (False where it is not taken, unless the domain says renormalize=1), and of attention window ((left, right), keys beside its
+                renormalize (False where it is not taken, unless the domain says renormalize=1), of top_p_softmax
+                top_p and min_p (0: off, as where it is not taken), and of attention window ((left, right), keys beside its
                 own that a query sees, -1 for all), softcap (0: none), sinks and alibi_slopes ((heads) or None), bias
                 ((batch, heads or 1, queries, keys) or None) and causal_top_left, the function takes, as names or as
                 {"mask": "attn_mask"}; by default those that its signature has

@@ -34,6 +34,8 @@ INPUTS = {
     "cross_entropy_backward": _LOSS_GRADIENT,
     "merge_states": _PARTS,
     "topk_softmax": _LOGITS,
+    "top_p_softmax": _LOGITS,
+    "sparsemax": _LOGITS,
     "attention": _ATTENTION,
     "adaptive_attention": _ATTENTION,
     "attention_backward": _ATTENTION_GRADIENT,
@@ -51,6 +53,8 @@ ATTENTION_GRADIENT_OPS = tuple(op for op in OPS if INPUTS[op] == _ATTENTION_GRAD
 """Ops that return an array for each of q, k and v."""
 TOPK_OPS = ("topk_softmax",)
 """Ops that return an array of weights and one of ids."""
+TOP_P_OPS = ("top_p_softmax",)
+"""Ops of the items that top_p and min_p keep."""
 ROW_VALUE_OPS = ("logsumexp", "entropy", "cross_entropy")
 """Ops with one value for each row."""
 
@@ -72,6 +76,8 @@ MERGE_ATTRIBUTES = {"lse_base2": False}
 """Of merges; with the value of a function that does not take it."""
 TOPK_ATTRIBUTES: dict[str, Any] = {"k": None, "renormalize": False}
 """Of top-k; with the values of a function that does not take them: its k is the domain's, k=2."""
+TOP_P_ATTRIBUTES = {"top_p": 0.0, "min_p": 0.0}
+"""Of sampling; 0 is off, and the value of a function that does not take it."""
 ATTENTION_WORDS = {
     "window": "window",
     "softcap": "softcap",
@@ -91,7 +97,16 @@ LOSS_WORDS = {
 """The domain's words by which calls of losses lack them."""
 _TENSORS = ("sinks", "alibi_slopes", "bias", *LOSS_TENSORS)
 ALL_ATTRIBUTES = tuple(
-    dict.fromkeys((*ATTRIBUTES, *LOSS_TENSORS, *MERGE_ATTRIBUTES, *TOPK_ATTRIBUTES, *ATTENTION_ATTRIBUTES))
+    dict.fromkeys(
+        (
+            *ATTRIBUTES,
+            *LOSS_TENSORS,
+            *MERGE_ATTRIBUTES,
+            *TOPK_ATTRIBUTES,
+            *TOP_P_ATTRIBUTES,
+            *ATTENTION_ATTRIBUTES,
+        )
+    )
 )
 PARAMETERS = ("mask", "theta", "scale", "causal", "out", *ALL_ATTRIBUTES)
 
@@ -235,6 +250,8 @@ class Adapter:
         if self.op in LOSS_OPS:
             needs |= {name: request.attributes[name] != usual for name, usual in ATTRIBUTES.items()}
             needs |= {name: name in request.attributes for name in LOSS_TENSORS}
+        if self.op in TOP_P_OPS:
+            needs |= {name: request.attributes[name] != off for name, off in TOP_P_ATTRIBUTES.items()}
         if self.op in MERGE_OPS:
             needs["lse_base2"] = request.attributes["lse_base2"] != self.base_2
         if self.op in TOPK_OPS:  # the domain says which k a function has that does not take it
@@ -283,6 +300,8 @@ def _usual_attributes(op: str) -> dict[str, Any]:
         return MERGE_ATTRIBUTES
     if op in TOPK_OPS:
         return TOPK_ATTRIBUTES
+    if op in TOP_P_OPS:
+        return TOP_P_ATTRIBUTES
     return ATTENTION_ATTRIBUTES if op in ATTENTION_OPS else {}
 
 
@@ -305,6 +324,10 @@ def parameters_of_op(op: str) -> tuple[str, ...]:
         return tuple(MERGE_ATTRIBUTES)
     if op in TOPK_OPS:
         return tuple(TOPK_ATTRIBUTES)
+    if op == "sparsemax":  # neither a temperature nor a mask
+        return ("out",)
+    if op in TOP_P_OPS:
+        return ("theta", "out", *TOP_P_ATTRIBUTES)
     if op == "attention":
         return ("mask", "theta", "scale", "causal", "out", *ATTENTION_ATTRIBUTES)
     if op in ATTENTION_GRADIENT_OPS:  # one of its arrays is called out

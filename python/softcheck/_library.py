@@ -96,7 +96,7 @@ _ROLES = {1: "mask", 11: "class_weights", 13: "sinks", 14: "alibi_slopes", 15: "
 
 
 def attributes_of(call: Call) -> dict[str, Any]:
-    """The attributes of a call of version 2, those of losses, of merges, of top-k and of attention; none of a call of version 1."""
+    """The attributes of a call of version 2, those of losses, of merges, of top-k, of sampling and of attention; none of a call of version 1."""
     if call.abi_version != 2:
         return {}
     attributes = ctypes.cast(ctypes.pointer(call), ctypes.POINTER(Call2)).contents.attributes.contents
@@ -106,6 +106,8 @@ def attributes_of(call: Call) -> dict[str, Any]:
     found["lse_base2"] = bool(attributes.lse_base2)
     found["k"] = attributes.k
     found["renormalize"] = bool(attributes.renormalize)
+    found["top_p"] = attributes.top_p
+    found["min_p"] = attributes.min_p
     return found
 
 

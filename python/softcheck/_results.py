@@ -8,7 +8,7 @@ from typing import Any, Sequence
 import numpy as np
 
 from . import _arrays, _library
-from ._function import ATTENTION_GRADIENT_OPS, ATTENTION_OPS, ATTRIBUTES, INPUTS, LOSS_OPS, MERGE_OPS, TOPK_OPS, require_op, words_of
+from ._function import ATTENTION_GRADIENT_OPS, ATTENTION_OPS, ATTRIBUTES, INPUTS, LOSS_OPS, MERGE_OPS, TOP_P_OPS, TOPK_OPS, require_op, words_of
 from ._library import UsageError
 from .report import Report, Violation, report_of
 
@@ -26,6 +26,8 @@ def _tensors(
     require_op(op)
     if op in (*MERGE_OPS, *TOPK_OPS, *ATTENTION_GRADIENT_OPS):
         raise UsageError(f"op: need one with an output for each row alone, got {op!r}: check() judges the function itself")
+    if op in TOP_P_OPS:
+        raise UsageError(f"op: need one without top_p and min_p, got {op!r}: check() judges the function itself")
     several = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
     names = INPUTS[op]
     if len(several) != len(names):

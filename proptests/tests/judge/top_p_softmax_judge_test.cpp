@@ -1,0 +1,300 @@
+// Top-p and min-p: what a kernel may keep and weigh, how a call says them, what rows are drawn for them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "numerics/special_values.hpp"
+#include "proptests/judge/asked_row.hpp"
+#include "proptests/judge/contract_inference.hpp"
+#include "proptests/judge/kernel_judge.hpp"
+#include "proptests/judge/ops/kept_items.hpp"
+#include "proptests/judge/ops/row_op.hpp"
+#include "proptests/judge/row_call.hpp"
+#include "proptests/judge/row_judge.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using namespace numerics;
+
+constexpr const char* usual = "acc=f32 exp=1ulp masked=zero";
+constexpr const char* lowest = "acc=f32 exp=1ulp masked=zero ties=lowest";
+
+struct Filters {
+  double top_p = 0, min_p = 0;
+  double theta = 1;
+};
+
+using Claims = std::vector<std::string>;
+using Row = std::vector<double>;
+
+// Those of the claims that a row does not keep, without their "kernel.top_p_softmax.".
+Claims broken(const Row& logits, const Row& got, const Filters& filters, const char* words = usual,
+              Format output = Format::f32) {
+  const Contract contract = parse_contract(words, Format::f32, output);
+  Attributes attributes;
+  attributes.top_p = filters.top_p;
+  attributes.min_p = filters.min_p;
+  Claims claims;
+  for (const ValueFinding& finding :
+       judge_values(Op::top_p_softmax, contract, logits, filters.theta, got, {}, attributes).findings) {
+    if (finding.decision == Decision::proved) continue;
+    claims.emplace_back(finding.claim.substr(finding.claim.rfind('.') + 1));
+  }
+  return claims;
+}
+
+// softmax of some items alone, rounded.
+Row kept(const Row& logits, const std::vector<std::size_t>& items, double theta = 1, Format format = Format::f32) {
+  double maximum = -infinity, sum = 0;
+  for (const std::size_t i : items) maximum = std::max(maximum, logits[i]);
+  Row weights(logits.size(), 0);
+  for (const std::size_t i : items) sum += weights[i] = std::exp((logits[i] - maximum) / theta);
+  for (double& w : weights) w = round_to(format, w / sum);
+  return weights;
+}
+
+// p of 1/2, 1/4, 1/8 and 1/8, but for the logarithm's rounding.
+const Row halves{std::log(4.0), std::log(2.0), 0, 0};
+// Equal logits: p is 1/4.
+const Row equal{3, 3, 3, 3};
+
+TEST(TopPSoftmaxJudge, TheShortestPrefixThatReachesTopPIsKept) {
+  const Row row{1, 3, 2, 0};  // p of 0.087, 0.644, 0.237, 0.032
+  EXPECT_EQ(broken(row, kept(row, {1}), {0.6}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {1, 2}), {0.65}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {1, 2, 0}), {0.9}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {0, 1, 2, 3}), {1}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {0, 1, 2, 3}), {}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {1}), {0x1p-20}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {1}), {0.65}), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {1, 2}), {0.6}), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {1, 2}), {0.9}), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {1, 2, 0}), {1}), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {1, 2, 0}), {}), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {1, 2}), {0x1p-20}), Claims{"kept"});
+}
+
+TEST(TopPSoftmaxJudge, ASmallerItemInPlaceOfALargerOneIsFound) {
+  const Row row{1, 3, 2, 0};
+  EXPECT_EQ(broken(row, kept(row, {1, 0}), {0.65}), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {2}), {0x1p-20}), Claims{"kept"});
+}
+
+TEST(TopPSoftmaxJudge, SomeItemIsKeptAlways) {
+  EXPECT_EQ(broken(equal, {0, 0, 0, 0}, {0x1p-20}), Claims{"kept"});
+  EXPECT_EQ(broken(equal, {0, 0, 0, 0}, {0, 1}), Claims{"kept"});
+}
+
+// Mass exactly top_p: 1/4 and 1/4 of four equal logits; their exact sum may be computed as a little less or more.
+TEST(TopPSoftmaxJudge, AnItemWhosePrefixHasAMassOfTopPIsFree) {
+  for (const char* words : {usual, lowest}) {
+    EXPECT_EQ(broken(equal, kept(equal, {0, 1}), {0.5}, words), Claims{});
+    EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2}), {0.5}, words), Claims{});
+    EXPECT_EQ(broken(equal, kept(equal, {0}), {0.5}, words), Claims{"kept"});
+  }
+  EXPECT_EQ(broken(halves, kept(halves, {0}), {0.5}), Claims{});
+  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.5}), Claims{});
+  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.75}), Claims{});
+  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.75 + 0x1p-24}), Claims{});
+  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.75 + 0x1p-16}), Claims{"kept"});
+  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.5 - 0x1p-16}), Claims{"kept"});
+  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.75 + 0x1p-16}, "acc=f32 exp=1ulp weights=bf16"), Claims{});
+}
+
+// A kernel that looks for the least coefficient of the prefix keeps all that are equal to it.
+TEST(TopPSoftmaxJudge, OfEqualItemsAsManyAsSufficeAreKeptOrMore) {
+  EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2}), {0.6}), Claims{});
+  EXPECT_EQ(broken(equal, kept(equal, {3, 1, 2}), {0.6}), Claims{});
+  EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2, 3}), {0.6}), Claims{});
+  EXPECT_EQ(broken(equal, kept(equal, {0, 1}), {0.6}), Claims{"kept"});
+  const Row ties{2, 1, 1, 1};
+  EXPECT_EQ(broken(ties, kept(ties, {0, 1, 2, 3}), {0.5}), Claims{});
+  EXPECT_EQ(broken(ties, kept(ties, {0, 2}), {0.5}), Claims{});
+  EXPECT_EQ(broken(ties, kept(ties, {0}), {0.5}), Claims{"kept"});
+}
+
+TEST(TopPSoftmaxJudge, UnderTiesLowestTheyAreTheFirstAndNoMore) {
+  EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2}), {0.6}, lowest), Claims{});
+  EXPECT_EQ(broken(equal, kept(equal, {3, 1, 2}), {0.6}, lowest), Claims{"kept"});
+  EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2, 3}), {0.6}, lowest), Claims{"kept"});
+}
+
+TEST(TopPSoftmaxJudge, NearlyEqualItemsAreExchangedWithinWhatIsGranted) {
+  const Row close{1, 1 - 0x1p-24, 1 - 0x1p-16};
+  EXPECT_EQ(broken(close, kept(close, {1}), {0x1p-20}), Claims{});
+  EXPECT_EQ(broken(close, kept(close, {2}), {0x1p-20}), Claims{"kept"});
+}
+
+TEST(TopPSoftmaxJudge, MinPIsAShareOfTheLargestCoefficient) {
+  const Row row{0, -1, -2, -3};  // shares of 1, 0.368, 0.135, 0.050
+  EXPECT_EQ(broken(row, kept(row, {0, 1, 2}), {0, 0.1}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {0, 1}), {0, 0.1}), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {0, 1, 2, 3}), {0, 0.1}), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {0}), {0, 1}), Claims{});
+  // Within the error of D either answer is right, no further away.
+  for (const double off : {-0x1p-25, 0.0, 0x1p-25}) {
+    const Row at{0, std::log(0.1) + off};
+    EXPECT_EQ(broken(at, kept(at, {0, 1}), {0, 0.1}), Claims{});
+    EXPECT_EQ(broken(at, kept(at, {0}), {0, 0.1}), Claims{});
+  }
+  const Row above{0, std::log(0.1) + 0x1p-16}, below{0, std::log(0.1) - 0x1p-16};
+  EXPECT_EQ(broken(above, kept(above, {0}), {0, 0.1}), Claims{"kept"});
+  EXPECT_EQ(broken(below, kept(below, {0, 1}), {0, 0.1}), Claims{"kept"});
+}
+
+// Both: top_p is a share of all items, not of those that min_p leaves.
+TEST(TopPSoftmaxJudge, AnItemHasToPassBothFilters) {
+  const Row row{0, -1, -2, -3};  // p of 0.644, 0.237, 0.087, 0.032
+  EXPECT_EQ(broken(row, kept(row, {0, 1, 2}), {0.9, 0.1}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {0, 1}), {0.9, 0.2}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {0, 1}), {0.7, 0.1}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {0}), {0.7, 0.1}), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {0, 1, 2}), {0.7, 0.1}), Claims{"kept"});
+  // Behind min_p alone the first two would hold 0.90 of the mass.
+  EXPECT_EQ(broken(row, kept(row, {0, 1}), {0.895, 0.1}), Claims{"kept"});
+}
+
+TEST(TopPSoftmaxJudge, TheTemperatureComesFirst) {
+  const Row row{1, 3, 2, 0};
+  EXPECT_EQ(broken(row, kept(row, {1}, 0.25), {0.9, 0, 0.25}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {1, 2, 0}, 0.25), {0.9, 0, 0.25}), Claims{"kept"});
+  // p of 0.27, 0.35, 0.21, 0.17.
+  EXPECT_EQ(broken(row, kept(row, {1, 2}, 4), {0.6, 0, 4}), Claims{});
+}
+
+TEST(TopPSoftmaxJudge, WeightsAreThoseOfTheKeptItemsAlone) {
+  const Row row{1, 3, 2, 0};
+  Row plain = kept(row, {0, 1, 2, 3});
+  plain[0] = plain[3] = 0;
+  EXPECT_EQ(broken(row, plain, {0.65}), Claims{"element"});
+  Row off = kept(row, {1, 2});
+  off[1] += 0x1p-16;
+  EXPECT_EQ(broken(row, off, {0.65}), Claims{"element"});
+  const Row sharp{0, -200};
+  EXPECT_EQ(broken(sharp, {1, -0.0}, {0.5}), Claims{"element"});
+  EXPECT_EQ(broken(sharp, {nan, 0}, {0.5}), Claims{"element"});
+  EXPECT_EQ(broken({0, -infinity}, {1, 1e-30}, {0.5}), Claims{"element"});
+  EXPECT_EQ(broken({0, -infinity}, {1, 0}, {1}), Claims{});
+}
+
+// Kept, but below all numbers of the output: whether it was kept cannot be told, and need not.
+TEST(TopPSoftmaxJudge, AWeightThatUnderflowsMayHaveBeenKept) {
+  const Row row{0, -200};
+  EXPECT_EQ(broken(row, {1, 0}, {}), Claims{});
+  EXPECT_EQ(broken(row, {1, 0}, {1}), Claims{});
+  Row many(1000, -18);
+  many[0] = 0;  // weights of 1.5e-8 in f16
+  Row all = kept(many, {0}, 1, Format::f16);
+  EXPECT_EQ(broken(many, all, {1}, usual, Format::f16), Claims{});
+  EXPECT_EQ(broken(many, all, {0.5}, usual, Format::f16), Claims{});
+  EXPECT_EQ(broken(many, all, {1}, "acc=f32 exp=1ulp sum=tree"), Claims{"kept"});  // f32 holds them
+}
+
+TEST(TopPSoftmaxJudge, ARowWithNothingVisibleIsAsTheContractSays) {
+  const Row nothing(3, -infinity);
+  EXPECT_EQ(broken(nothing, {0, 0, 0}, {0.5}), Claims{});
+  EXPECT_EQ(broken(nothing, {nan, nan, nan}, {0.5}), Claims{"masked_row"});
+  EXPECT_EQ(broken(nothing, {nan, nan, nan}, {0.5}, "masked=nan"), Claims{});
+}
+
+TEST(TopPSoftmaxJudge, ACallHasItsAttributes) {
+  RowMatrixCase matrix;
+  matrix.format = Format::bf16;
+  matrix.columns = 3;
+  matrix.rows = RowCycle({RunLengthRow::of(Row{1, 2, 3})});
+  matrix.beside = 8 + 1;
+  const TensorCall call =
+      call_of(matrix, Op::top_p_softmax, {Format::bf16, output_format(Op::top_p_softmax, Format::bf16)});
+  EXPECT_EQ(call.op, static_cast<std::uint32_t>(SOFTCHECK_OP_TOP_P_SOFTMAX));
+  EXPECT_EQ(call.attributes.top_p, 0.9);
+  EXPECT_EQ(call.attributes.min_p, 0.1);
+  EXPECT_EQ(call.outputs[0].place.format, Format::bf16);
+  EXPECT_EQ(call.outputs[0].place.shape, (std::vector<std::int64_t>{1, 3}));
+  EXPECT_EQ(asked_of(matrix, Op::top_p_softmax, Format::bf16, "", 0).remark,
+            " (logits 0x1p+0 0x1p+1 0x1.8p+1, top_p 0x1.ccccccccccccdp-1, min_p 0x1.999999999999ap-4)");
+}
+
+TEST(TopPSoftmaxJudge, EveryPairOfFiltersIsDrawnAndADomainLeavesItsOwn) {
+  const RowOp& op = Op::top_p_softmax.rows();
+  const auto drawn = [&](const char* words) {
+    const Domain domain = parse_domain(words, false);
+    std::set<std::pair<double, double>> pairs;
+    for (std::uint64_t beside = 0; beside < 64; ++beside) {
+      const Attributes a = op.attributes(beside & ~op.closed_besides(domain), 10);
+      pairs.emplace(a.top_p, a.min_p);
+    }
+    return pairs;
+  };
+  EXPECT_EQ(drawn("").size(), 64u);
+  EXPECT_EQ(drawn("min_p=0").size(), 8u);
+  EXPECT_EQ(drawn("min_p=0 top_p=0"), (std::set<std::pair<double, double>>{{0, 0}}));
+  EXPECT_TRUE(drawn("").contains({1, 1}));
+  CallTraits call;
+  call.top_p = 0.5;
+  EXPECT_EQ(parse_domain("top_p=0 min_p=0", false).broken_by(call), "top_p=0");
+  EXPECT_EQ(to_string(parse_domain("min_p=0 top_p=0", false)), "top_p=0 min_p=0");
+  EXPECT_THROW(parse_domain("top_p=0.5", false), std::invalid_argument);
+}
+
+// Equal logits, halves of one another, and neighbours of the level stand in some rows of any kind.
+TEST(TopPSoftmaxJudge, RowsAtTheBoundaryAreDrawn) {
+  const Row row{0.25, -infinity, 1, -3};
+  const auto values = [&](std::uint64_t form) { return filtered_logits(Format::f32, row, form * 64 + 1); };
+  EXPECT_EQ(values(0), row);
+  EXPECT_EQ(values(5), (Row{1, -infinity, 1, 1}));
+  const Row level = values(6), half = values(7);
+  EXPECT_EQ(level[0], 1);
+  EXPECT_EQ(level[1], -infinity);
+  EXPECT_NEAR(level[2], 1 + std::log(0.1), 0x1p-20);
+  EXPECT_NE(level[2], level[3]);
+  EXPECT_EQ(half[2], round_to(Format::f32, 1 - std::log(2.0)));
+  EXPECT_EQ(half[3], round_to(Format::f32, 1 - 2 * std::log(2.0)));
+}
+
+TEST(TopPSoftmaxJudge, TheExactItemsAreEnclosed) {
+  const Contract contract = parse_contract(usual, Format::f32, Format::f32);
+  const auto exact = [&](const Row& logits, const Filters& filters) {
+    Attributes attributes;
+    attributes.top_p = filters.top_p;
+    attributes.min_p = filters.min_p;
+    Row lower(logits.size()), upper(logits.size()), allowed(logits.size());
+    exact_row(Op::top_p_softmax, contract, logits, filters.theta, lower, upper, {}, attributes);
+    granted_row(Op::top_p_softmax, contract, logits, filters.theta, allowed, {}, attributes);
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      EXPECT_LE(lower[i], upper[i]);
+      EXPECT_EQ(allowed[i] > 0, upper[i] > 0);
+      EXPECT_LT(allowed[i], 1e-5);
+    }
+    return lower;
+  };
+  EXPECT_EQ(exact(equal, {0.5}), (Row{0.5, 0.5, 0, 0}));
+  EXPECT_EQ(exact(equal, {0.5 + 0x1p-50})[2] > 0.3, true);
+  EXPECT_EQ(exact(equal, {0x1p-20, 1}), (Row{1, 0, 0, 0}));
+  EXPECT_EQ(exact(equal, {0, 1}), (Row{0.25, 0.25, 0.25, 0.25}));
+  EXPECT_EQ(exact({0, -1, -infinity}, {0, 0.5}), (Row{1, 0, 0}));
+  EXPECT_EQ(exact({0, 0, -1e4}, {1})[2], 0);
+}
+
+// The contract that is found is one that the kernel keeps to at other top_p and min_p, too.
+TEST(TopPSoftmaxJudge, AContractIsInferred) {
+  KernelSubject subject;
+  subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_mutants.so", "correct_top_p_softmax", {}};
+  subject.op = Op::top_p_softmax;
+  subject.contract = default_contract(Format::f32, output_format(subject.op, Format::f32));
+  JudgeOptions options = judge_options(Effort::quick);
+  options.run.cases = 40;
+  const Inference inference = infer_contract(subject, options);
+  ASSERT_TRUE(inference.contract) << inference.failure;
+  EXPECT_EQ(inference.contract->accumulator, Format::f32);
+  EXPECT_EQ(inference.contract->masked, MaskedRows::nan);
+  EXPECT_EQ(inference.contract->exp_error, 2);
+}
+
+}  // namespace
+}  // namespace softcheck::proptests
