@@ -60,6 +60,7 @@ struct CallTraits {
   // Attention's attributes: are they there?
   bool window = false, softcap = false, sinks = false, alibi = false, bias = false;
   bool top_left = false;
+  bool packed = false, pages = false;  // attention's sequences
 };
 
 /// The calls that a kernel is made for. Inside it a kernel is judged fully, and a refusal is a finding.
@@ -83,8 +84,11 @@ struct Domain {
   // Of attention: attributes that calls may have beside what version 1 of the ABI says. Without their words none has.
   bool window = false, softcap = false, sinks = false, alibi = false, bias = false;
   CausalAlignment causal = CausalAlignment::bottom_right;
+  bool packed = false, pages = false;  // every call holds its sequences so
   std::uint64_t alignment = 1;
 
+  /// Does every call hold sequences of different lengths?
+  bool has_sequences() const { return packed || pages; }
   /// May calls have an attribute?
   bool has_attributes() const;
   /// Every call is in it.
@@ -121,6 +125,9 @@ std::string to_string(const CallTraits& call);
 ///   renormalize=0  renormalize=1   of top-k: the attribute is 0, is 1
 ///   window  softcap  sinks  alibi  bias   of attention: calls may have these, too
 ///   causal=top-left            of attention: query i stands at key i in every call
+///   packed                     of attention: sequences stand one behind the other in every call; no mask, no bias
+///   pages                      of attention: keys and values lie in pages in every call; no mask, no bias; with packed
+///                              queries alone stand one sequence behind the other. The length page is a page's slots
 ///   causal=either              of attention: there, or at key i + keys - queries, as the call says
 ///
 /// throws   std::invalid_argument naming the word and listing what exists

@@ -116,6 +116,7 @@ const softcheck_call* CallPage::write(const ChildRequest& request) {
     content.attributes.k = request.attributes.k;
     content.attributes.renormalize = request.attributes.renormalize ? 1 : 0;
     content.attributes.ignore_index = request.attributes.ignore_index;
+    content.attributes.page_size = request.attributes.page_size;
     content.whole.input_roles = content.roles.data();
     content.whole.attributes = &content.attributes;
   }
