@@ -70,13 +70,10 @@ def test_pages_are_judged():
 
 
 def test_queries_may_be_packed_above_pages():
-    longest = []
-
     def both(q, k, v, cu_seqlens_q, max_seqlen_q, max_seqlen_k, block_table, lengths, scale=1.0, causal=False):
         starts = cu_seqlens_q
         assert max_seqlen_q == np.diff(starts).max(initial=0) and max_seqlen_k == lengths.max(initial=0)
-        longest.append(max_seqlen_q)
-        page, out = k.shape[1], np.zeros((*q.shape[:2], v.shape[2]), q.dtype)
+        page, out = k.shape[1], np.zeros((*q.shape[:2], v.shape[3]), q.dtype)
         lse = np.zeros((q.shape[1], q.shape[0]), q.dtype)
         for b, length in enumerate(lengths):
             of_q = slice(*starts[b : b + 2])
@@ -86,7 +83,8 @@ def test_queries_may_be_packed_above_pages():
             out[of_q], lse[:, of_q] = one_sequence(q[of_q], keys, values, scale, causal)
         return out, lse
 
-    assert judged(both).verdict == "pass"
+    report = judged(both)
+    assert report.verdict == "pass", report
 
 
 def test_lengths_of_the_wrong_side_show():
@@ -98,6 +96,7 @@ def test_lengths_of_the_wrong_side_show():
     assert report.verdict == "fail", report
     assert "sequence=" in report.text and "lengths=" in report.counterexample.replay
     assert {"q", "k", "v", "cu_q", "cu_k"} == set(report.counterexample.inputs)
+    assert report.counterexample.inputs["cu_k"].dtype == np.int32
     again = judged(wrong, replay=report.counterexample.replay)
     assert again.verdict == "fail"
 
