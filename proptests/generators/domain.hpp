@@ -40,7 +40,8 @@ enum class CausalAlignment { bottom_right, top_left, either };
 
 /// What of a call a domain speaks of.
 struct CallTraits {
-  /// "n" and "rows", of top-k "k"; of attention "batch", "heads", "group", "queries", "keys", "dim" and "values".
+  /// "n" and "rows", of top-k "k"; of attention "batch", "heads", "group", "queries", "keys", "dim" and "values",
+  /// and of pages "page".
   std::map<std::string, std::uint64_t, std::less<>> lengths;
   double theta = 1;
   double scale = 1;
@@ -109,7 +110,7 @@ std::string to_string(const CallTraits& call);
 ///
 ///   NAME=V  NAME<=V  NAME>=V   a length; rows: n, rows, of top-k k; attention: batch, heads (of the queries), group
 ///   (query heads
-///                              for each key head), queries, keys, dim, values
+///                              for each key head), queries, keys, dim, values, page (a page's slots)
 ///   NAME=Vk                    the length is a multiple of V: n=16k
 ///   NAME=V|V|...               the length is one of these: n=1|17|1000
 ///   theta=1  scale=1/sqrt(dim) the parameter has this value always
