@@ -63,7 +63,9 @@ inline std::optional<SequenceCall> unpack_sequences(const softcheck_call& call) 
   }
   SequenceCall c;
   for (std::uint32_t i = 3; i < call.n_inputs; ++i) {
-    const std::vector<std::int64_t> numbers = integers_of(*call.inputs[i]);
+    const bool whole_numbers = call.inputs[i]->dtype.code == kDLInt;
+    const std::vector<std::int64_t> numbers =
+        whole_numbers ? integers_of(*call.inputs[i]) : std::vector<std::int64_t>();
     switch (whole->input_roles[i]) {
       case SOFTCHECK_ROLE_CU_Q:
         c.cu_q = numbers;
@@ -80,6 +82,9 @@ inline std::optional<SequenceCall> unpack_sequences(const softcheck_call& call) 
       case SOFTCHECK_ROLE_LENGTHS:
         c.lengths = numbers;
         break;
+      case SOFTCHECK_ROLE_SINKS:
+      case SOFTCHECK_ROLE_SLOPES:
+        break;  // attention_sequence_attributes.hpp
       default:
         return std::nullopt;
     }
