@@ -1,5 +1,6 @@
 #include "library/counterexample.hpp"
 
+#include <string>
 #include <string_view>
 
 #include "library/answer.hpp"
@@ -21,7 +22,10 @@ constexpr std::size_t most_values = std::size_t{1} << 20;
 Json tensor(std::string_view name, const InputTensor& input) {
   Json result;
   result["name"] = name;
-  result["dtype"] = input.place.format ? std::string(numerics::properties(*input.place.format).name) : "u8";
+  const int bits = input.place.integer_bits;
+  result["dtype"] = input.place.format ? std::string(numerics::properties(*input.place.format).name)
+                    : bits == 8        ? "u8"
+                                       : "i" + std::to_string(bits);
   result["shape"] = input.place.shape;
   result["values"] = nullptr;
   if (input.values.size() > most_values) return result;

@@ -59,6 +59,28 @@
  *                      query that sees no key has output 0 and the sink as lse. The bias has q's dtype; sinks and
  *                      slopes are f64 for f64 inputs, else f32. All are finite.
  *
+ *   attention, packed  q (total_q, heads, dim), k, v      out (total_q, heads, v's dim); lse and entropy
+ *                      (total_k, kv heads, dim), cu_q,    (heads, total_q)
+ *                      cu_k (sequences + 1)[, sinks]
+ *                      [, slopes]
+ *                      Sequence b has the queries [cu_q[b], cu_q[b + 1]) and the keys [cu_k[b], cu_k[b + 1]) and is a
+ *                      call of attention of its own, a batch of one: a query sees keys of its sequence alone, and
+ *                      places, causality and windows count from that sequence's ends. Both arrays begin with 0 and
+ *                      never fall; a sequence may have no queries, no keys or neither.
+ *
+ *   attention, pages   q (batch, heads, queries, dim),    as above
+ *                      k, v (pages, page_size, kv heads,
+ *                      dim), block_table (batch,
+ *                      columns), lengths (batch)[, sinks]
+ *                      [, slopes]
+ *                      Sequence b has lengths[b] keys, of which number j lies in slot j % page_size of page
+ *                      block_table[b][j / page_size]. No page belongs to two sequences. Slots that no key has and pages
+ *                      that no sequence has hold anything, NaN too, and so do the pages that the table names behind the
+ *                      last one of a sequence: their numbers are valid. With cu_q behind v, queries are packed as above
+ *                      (vLLM's and FlashAttention's calls with a block table).
+ *                      cu_q, cu_k, block_table and lengths are int32 (kDLInt) and their innermost stride is 1. Such
+ *                      calls have no mask and no bias. The judge sends them where the domain says packed or pages.
+ *
  *   attention_backward q, k, v, out, lse,              dq, dk, dv, like q, k, v: the gradient of the loss by them, with
  *                      out_gradient (like out)[, mask]   p = softmax(scale q k), g_j = <out_gradient, v_j>, delta =
  *                                                        sum p g and ds = p (g - delta): dq = scale sum ds k,
@@ -146,10 +168,14 @@ enum softcheck_role {
   SOFTCHECK_ROLE_UPSTREAM = 12, /* of the loss by this op's loss */
   SOFTCHECK_ROLE_SINKS = 13,    /* attention: one logit a head */
   SOFTCHECK_ROLE_SLOPES = 14,   /* attention: ALiBi's, one a head */
-  SOFTCHECK_ROLE_BIAS = 15      /* attention: added to the scores */
+  SOFTCHECK_ROLE_BIAS = 15,     /* attention: added to the scores */
+  SOFTCHECK_ROLE_CU_Q = 16,     /* attention: where the queries of each sequence begin, and where the last ones end */
+  SOFTCHECK_ROLE_CU_K = 17,     /* the same of keys and values */
+  SOFTCHECK_ROLE_BLOCK_TABLE = 18, /* attention: the pages of each sequence */
+  SOFTCHECK_ROLE_LENGTHS = 19      /* attention: how many keys each sequence has, in pages */
 };
 
-/* The parameters of ops, zero where they are off. The judge sends the windows, softcap, causal_top_left,
+/* The parameters of ops, zero where they are off. The judge sends the windows, softcap, causal_top_left, page_size,
  * label_smoothing, z_loss, ignore_index, lse_base2, k, renormalize, top_p and min_p; the others are reserved. */
 typedef struct softcheck_attributes {
   uint32_t size; /* sizeof(softcheck_attributes) of the caller: later versions append */
@@ -168,7 +194,7 @@ typedef struct softcheck_attributes {
   int32_t k;           /* topk_softmax: items chosen of each row */
   int32_t reserved_2;
   int64_t ignore_index; /* read where SOFTCHECK_ROLE_LABELS is an input: a row of this label has loss and gradient 0 */
-  int64_t page_size;
+  int64_t page_size;    /* attention: slots of a page, where SOFTCHECK_ROLE_BLOCK_TABLE is an input; else 0 */
 } softcheck_attributes;
 
 /* For every DLTensor: shape is never NULL where ndim > 0. strides count elements, are positive, and may have any values

@@ -1,5 +1,8 @@
 #include "kernels/call/packed_views.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace softcheck::kernels::call {
 namespace {
 
@@ -99,10 +102,33 @@ AttentionGradientViews part_of(AttentionGradientViews views, const Places& of) {
   return views;
 }
 
+/// A call as one of version 1; nothing where version 2 says more than that its sequences are packed.
+std::optional<softcheck_call> packed_tensors(const softcheck_call* call, softcheck_op op) {
+  if (call == nullptr) {
+    return std::nullopt;
+  }
+  const softcheck_call_2* whole = softcheck_version_2(call);
+  if (whole == nullptr) {
+    return *call;
+  }
+  static constexpr std::array<std::uint32_t, 5> roles{SOFTCHECK_ROLE_QUERY, SOFTCHECK_ROLE_KEY, SOFTCHECK_ROLE_VALUE,
+                                                      SOFTCHECK_ROLE_CU_Q, SOFTCHECK_ROLE_CU_K};
+  const softcheck_attributes& a = *whole->attributes;
+  if (whole->op != static_cast<std::uint32_t>(op) || call->n_inputs != roles.size() ||
+      !std::equal(roles.begin(), roles.end(), whole->input_roles) || a.window_left_plus_1 != 0 ||
+      a.window_right_plus_1 != 0 || a.softcap != 0 || a.causal_top_left != 0 || a.page_size != 0) {
+    return std::nullopt;
+  }
+  softcheck_call tensors = *call;
+  tensors.abi_version = SOFTCHECK_KERNEL_ABI_VERSION;
+  return tensors;
+}
+
 }  // namespace
 
-std::optional<PackedCall<AttentionViews>> packed_call(const softcheck_call* call) {
-  return packed(call, attention_views(call, Layout::packed), 3);
+std::optional<PackedCall<AttentionViews>> packed_call(const softcheck_call* call, softcheck_op op) {
+  const std::optional<softcheck_call> tensors = packed_tensors(call, op);
+  return tensors ? packed(&*tensors, attention_views(&*tensors, Layout::packed), 3) : std::nullopt;
 }
 
 std::optional<PackedCall<AttentionGradientViews>> packed_gradient_call(const softcheck_call* call) {

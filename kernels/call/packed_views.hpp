@@ -26,8 +26,10 @@ struct PackedCall {
   std::int64_t sequences() const { return query_offsets.count - 1; }
 };
 
-/// q, k, v and the cumulative lengths of queries and of keys to out, lse and entropy.
-std::optional<PackedCall<AttentionViews>> packed_call(const softcheck_call* call);
+/// q, k, v and the cumulative lengths of queries and of keys to out, lse and entropy: by version 1 of a call, or by
+/// version 2 with op, the roles cu_q and cu_k and no attribute.
+std::optional<PackedCall<AttentionViews>> packed_call(const softcheck_call* call,
+                                                      softcheck_op op = SOFTCHECK_OP_ATTENTION);
 /// q, k, v, dL/dout and the lengths to dL/dq, dL/dk, dL/dv.
 std::optional<PackedCall<AttentionGradientViews>> packed_gradient_call(const softcheck_call* call);
 /// q, k and the lengths to m, S - 1, T, U.

@@ -92,7 +92,9 @@ struct AttentionOps {
   static int attention(const softcheck_call* call) { return run(attributed_attention_views(call), Attend{false}); }
   static int adaptive_attention(const softcheck_call* call) { return run(attention_views(call), Attend{true}); }
   static int attention_varlen(const softcheck_call* call) { return run(packed_call(call), Attend{false}); }
-  static int adaptive_attention_varlen(const softcheck_call* call) { return run(packed_call(call), Attend{true}); }
+  static int adaptive_attention_varlen(const softcheck_call* call) {
+    return run(packed_call(call, SOFTCHECK_OP_ADAPTIVE_ATTENTION), Attend{true});
+  }
   static int attention_statistics(const softcheck_call* call) {
     return run(attention_statistics_views(call), FindStatistics());
   }

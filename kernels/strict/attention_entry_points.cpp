@@ -83,7 +83,7 @@ struct AttentionOps {
   }
   static int attention_varlen(const softcheck_call* call) { return run(packed_call(call), Attend{parting, false}); }
   static int adaptive_attention_varlen(const softcheck_call* call) {
-    return run(packed_call(call), Attend{parting, true});
+    return run(packed_call(call, SOFTCHECK_OP_ADAPTIVE_ATTENTION), Attend{parting, true});
   }
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ostream>
+#include <utility>
 
 #include "proptests/generators/case_text.hpp"
 
@@ -17,7 +18,8 @@ bool sizes_agree(const AttentionCase& a) {
          (a.mask.empty() || a.mask.size() == s.batch * a.mask_heads() * s.queries * s.keys) &&
          (a.attributes.sinks.empty() || a.attributes.sinks.size() == s.heads()) &&
          (a.attributes.slopes.empty() || a.attributes.slopes.size() == s.heads()) &&
-         (a.attributes.bias.empty() || a.attributes.bias.size() == s.batch * a.bias_heads() * s.queries * s.keys);
+         (a.attributes.bias.empty() || a.attributes.bias.size() == s.batch * a.bias_heads() * s.queries * s.keys) &&
+         sequences_agree(a);
 }
 
 std::uint8_t AttentionCase::byte_of(std::size_t entry) const {
@@ -25,23 +27,29 @@ std::uint8_t AttentionCase::byte_of(std::size_t entry) const {
   return static_cast<std::uint8_t>(mask_byte < 256 ? mask_byte : 1 + (entry + mask_byte) % 255);
 }
 
-std::int64_t AttentionCase::place_of(std::size_t i) const {
+std::int64_t AttentionCase::place_of(std::size_t b, std::size_t i) const {
   const auto own = static_cast<std::int64_t>(i);
   if (attributes.top_left) return own;
-  return own + static_cast<std::int64_t>(shape.keys) - static_cast<std::int64_t>(shape.queries);
+  return own + static_cast<std::int64_t>(keys_of(b)) - static_cast<std::int64_t>(queries_of(b));
 }
 
-std::size_t AttentionCase::keys_shown(std::size_t i) const {
-  if (!causal) return shape.keys;
-  return static_cast<std::size_t>(std::clamp<std::int64_t>(place_of(i) + 1, 0, static_cast<std::int64_t>(shape.keys)));
+std::size_t AttentionCase::keys_shown(std::size_t b, std::size_t i) const {
+  const std::size_t keys_there = keys_of(b);
+  if (!causal) return keys_there;
+  return static_cast<std::size_t>(
+      std::clamp<std::int64_t>(place_of(b, i) + 1, 0, static_cast<std::int64_t>(keys_there)));
 }
 
 bool AttentionCase::is_top_left() const {
   const bool places_matter = causal || attributes.window() || !attributes.slopes.empty();
-  return attributes.top_left && places_matter && shape.queries != shape.keys;
+  if (!attributes.top_left || !places_matter) return false;
+  if (!sequences.any()) return shape.queries != shape.keys;
+  return sequences.queries != sequences.keys;
 }
 
-bool AttentionCase::needs_version_2() const {
+bool AttentionCase::needs_version_2() const { return has_attributes() || sequences.any(); }
+
+bool AttentionCase::has_attributes() const {
   const AttentionAttributes& a = attributes;
   return is_top_left() || a.window() || a.softcap != 0 || !a.sinks.empty() || !a.slopes.empty() || !a.bias.empty();
 }
@@ -52,8 +60,8 @@ std::size_t AttentionCase::bias_row(std::size_t b, std::size_t h, std::size_t i)
 }
 
 bool AttentionCase::sees(std::size_t b, std::size_t h, std::size_t i, std::size_t j) const {
-  if (j >= keys_shown(i)) return false;
-  const std::int64_t beside = static_cast<std::int64_t>(j) - place_of(i);
+  if (j >= keys_shown(b, i) || i >= queries_of(b)) return false;
+  const std::int64_t beside = static_cast<std::int64_t>(j) - place_of(b, i);
   const auto within = [](const std::optional<std::size_t>& window, std::int64_t keys) {
     return !window || keys <= static_cast<std::int64_t>(*window);
   };
@@ -75,18 +83,28 @@ bool admits(const AttentionOptions& options, const AttentionCase& attention) {
   if (!options.domain.everything()) {
     CallTraits traits = traits_of(attention);
     traits.alignment = options.domain.alignment;
-    if (!options.domain.admits(traits)) return false;
+    if (!lies_in(options.domain, attention, std::move(traits))) return false;
   }
   if (options.blind_queries) return true;
   if (s.queries == 0 || s.keys == 0) return false;
   for (std::size_t b = 0; b < s.batch; ++b) {
     for (std::size_t h = 0; h < s.heads(); ++h) {
-      for (std::size_t i = 0; i < s.queries; ++i) {
+      for (std::size_t i = 0; i < attention.queries_of(b); ++i) {
         bool any = false;
         for (std::size_t j = 0; j < s.keys && !any; ++j) any = attention.sees(b, h, i, j);
         if (!any) return false;
       }
     }
+  }
+  return true;
+}
+
+bool lies_in(const Domain& domain, const AttentionCase& attention, CallTraits traits) {
+  if (!domain.admits(traits)) return false;
+  for (std::size_t b = 0; b < attention.sequences.keys.size(); ++b) {
+    traits.lengths["queries"] = attention.queries_of(b);
+    traits.lengths["keys"] = attention.keys_of(b);
+    if (!domain.admits(traits)) return false;
   }
   return true;
 }
@@ -110,6 +128,9 @@ CallTraits traits_of(const AttentionCase& a) {
   traits.alibi = !a.attributes.slopes.empty();
   traits.bias = !a.attributes.bias.empty();
   traits.top_left = a.attributes.top_left;
+  traits.packed = a.sequences.packed;
+  traits.pages = a.sequences.page_size > 0;
+  if (traits.pages) traits.lengths["page"] = a.sequences.page_size;
   return traits;
 }
 

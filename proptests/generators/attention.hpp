@@ -9,6 +9,7 @@
 
 #include "numerics/format.hpp"
 #include "proptests/generators/attention_attributes.hpp"
+#include "proptests/generators/attention_sequences.hpp"
 #include "proptests/generators/domain.hpp"
 #include "proptests/generators/rapidcheck_types.hpp"
 
@@ -47,17 +48,23 @@ struct AttentionCase {
   std::uint64_t mask_byte = 1;     // how 1 is passed: 1 to 255 as this byte, from 256 on as each of them in turn
   std::uint64_t nan = 0;           // numbers a NaN that a property puts into a copy (attention_nan.hpp); 0: none
   AttentionAttributes attributes;
+  AttentionSequences sequences;
   std::string family;  // how it was drawn; no part of its text
 
   std::size_t mask_heads() const { return mask_for_each_head ? shape.heads() : 1; }
   /// The byte that is passed for an entry of the mask.
   std::uint8_t byte_of(std::size_t entry) const;
-  /// The key that query i stands at, which may lie before the first one or behind the last one.
-  std::int64_t place_of(std::size_t i) const;
+  /// How many of each sequence b has: the shape's, or its own.
+  std::size_t queries_of(std::size_t b) const { return sequences.any() ? sequences.queries[b] : shape.queries; }
+  std::size_t keys_of(std::size_t b) const { return sequences.any() ? sequences.keys[b] : shape.keys; }
+  /// The key that query i of sequence b stands at, which may lie before the first one or behind the last one.
+  std::int64_t place_of(std::size_t b, std::size_t i) const;
   /// How many keys, from the first on, causality shows to query i; all without it.
-  std::size_t keys_shown(std::size_t i) const;
+  std::size_t keys_shown(std::size_t b, std::size_t i) const;
   /// Do places matter that version 1 cannot say?
   bool is_top_left() const;
+  /// Is an attribute there?
+  bool has_attributes() const;
   /// Is there anything that version 1 of a call cannot say?
   bool needs_version_2() const;
   std::size_t bias_heads() const { return attributes.bias_for_each_head ? shape.heads() : 1; }
@@ -94,6 +101,9 @@ CallTraits traits_of(const AttentionCase& attention);
 /// Are there as many numbers of each tensor as the shape says?
 bool sizes_agree(const AttentionCase& attention);
 
+/// Does the domain have the call, and each of its sequences' lengths?
+bool lies_in(const Domain& domain, const AttentionCase& attention, CallTraits traits);
+
 /// Does the case keep to the options where a replay needs it: format, sizes, numbers of the format?
 bool admits(const AttentionOptions& options, const AttentionCase& attention);
 
@@ -108,7 +118,8 @@ rc::Seq<AttentionCase> shrink_attention_case(const AttentionCase& attention, con
 /// "attention f32 batch=1 kv=1 group=1 queries=1 keys=2 dim=1 values=1 scale=0x1p+0 causal=0 outputs=1 layout=0
 /// mask=none q 0x1p+0 k 0x0p+0*2 v 0x1p+0 0x1p+1"; a mask is mask=heads:10... or mask=shared:10..., its visible byte
 /// byte=255 behind it, a NaN nan=1, attributes window=3:all alignment=top-left softcap=0x1p+5 sinks slopes bias=heads,
-/// the last three with their numbers behind v's, and behind these a gradient's dout. What repeats is written once: "[
+/// the last three with their numbers behind v's, and behind these a gradient's dout; sequences packed pages=16 order=7
+/// lengths=2:3,0:1. What repeats is written once: "[
 /// 0x1p+0 0x1p+1 ]*40", in a mask
 /// "(10)*40,".
 std::string to_text(const AttentionCase& attention);

@@ -66,6 +66,7 @@ class ClassDraw {
     distinct_ = distinct_of(a_.shape, of(Trait::mask) > 0, budget_);
     a_.causal = of(Trait::causal) == 1;
     a_.attributes.top_left = options_.domain.causal == CausalAlignment::top_left;
+    draw_sequences(draw_, a_, options_);
     a_.scale = scale();
     a_.outputs = options_.gradients ? 1 : static_cast<int>(of(Trait::outputs)) + 1;
     a_.layout = layout();

@@ -194,7 +194,7 @@ void draw_mask(Draw& draw, AttentionCase& a, const AttentionOptions& options) {
   // A query keeps one key, with causality its first ones.
   for (std::size_t row = 0; row < a.mask.size() / s.keys; ++row) {
     const std::size_t i = row % s.queries;
-    const std::size_t reach = a.keys_shown(i);
+    const std::size_t reach = a.keys_shown(0, i);
     const auto begin = a.mask.begin() + static_cast<std::ptrdiff_t>(row * s.keys);
     if (std::all_of(begin, begin + static_cast<std::ptrdiff_t>(reach), [](std::uint8_t x) { return x == 0; })) {
       *(begin + static_cast<std::ptrdiff_t>(draw.below(reach))) = 1;
@@ -242,6 +242,20 @@ void choose_listed(Draw& draw, const AttentionOptions& options, AttentionShape& 
   }
 }
 
+// More sequences, each of fewer queries and keys.
+void choose_sequences(Draw& draw, const AttentionOptions& options, AttentionShape& s) {
+  AttentionShape chosen = s;
+  chosen.batch = draw_batch_of_sequences(draw);
+  fit(chosen.batch, options.domain.length("batch"));
+  for (int k = 0; k < 8 && chosen.scores() * (chosen.dim + chosen.value_dim) > options.max_work; ++k) {
+    std::size_t& length = k % 2 == 0 ? chosen.queries : chosen.keys;
+    length = (length + 1) / 2;
+  }
+  fit(chosen.queries, options.domain.length("queries"));
+  fit(chosen.keys, options.domain.length("keys"));
+  if (chosen.scores() * (chosen.dim + chosen.value_dim) <= options.max_work) s = chosen;
+}
+
 AttentionCase draw_case(const rc::Random& random, int size, const AttentionOptions& options) {
   Draw draw(random);
   AttentionCase a;
@@ -251,6 +265,7 @@ AttentionCase draw_case(const rc::Random& random, int size, const AttentionOptio
   AttentionShape& s = a.shape = draw_shape(draw, size, options);
   fit_shape(s, options.domain);
   choose_listed(draw, options, s);
+  if (options.domain.has_sequences()) choose_sequences(draw, options, s);
   a.causal = !options.domain.no_causal && (options.always_causal || (options.causal && draw.one_in(3)));
   a.attributes.top_left = options.domain.causal == CausalAlignment::top_left;
   if (a.causal && !options.blind_queries) s.keys = std::max(s.keys, s.queries);
@@ -258,6 +273,7 @@ AttentionCase draw_case(const rc::Random& random, int size, const AttentionOptio
     fit(s.keys, options.domain.length("keys"));
     a.causal = a.causal && s.keys >= s.queries;
   }
+  draw_sequences(draw, a, options);
   a.outputs = options.gradients ? 1 : static_cast<int>(1 + draw.below(3));
   if (options.layouts && !options.domain.compact) a.layout = 1 + draw.below(1000);
   a.scale = options.domain.usual_scale ? 1 / std::sqrt(static_cast<double>(s.dim)) : draw_scale(draw, s.dim);

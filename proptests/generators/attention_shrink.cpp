@@ -40,6 +40,10 @@ struct AttentionStep {
     no_slopes,
     no_bias,
     usual_terms,
+    clear_unsent,
+    shorten,
+    pages_in_order,
+    smaller_page,
     unit_scale,
     one_output,
     zero_all,
@@ -47,8 +51,8 @@ struct AttentionStep {
     simplify
   } way;
   int axis = 0;           // drop; which tensor: zero_all, simplify
-  std::size_t first = 0;  // drop: index along the axis; simplify: entry
-  std::size_t size = 0;   // drop: how many; round_all: bits; one_byte: it; simplify: which simpler number
+  std::size_t first = 0;  // drop: index along the axis; simplify: entry; shorten: sequence
+  std::size_t size = 0;   // drop: how many; round_all: bits; one_byte: it; simplify: which simpler number; shorten: to
 };
 using AttentionWay = AttentionStep::Way;
 
@@ -82,12 +86,31 @@ void add_listed_lengths(std::vector<AttentionStep>& steps, int axis, AttentionSh
   }
 }
 
+// To shorter sequences, one by one.
+void add_sequences(std::vector<AttentionStep>& steps, const AttentionCase& a) {
+  if (!a.sequences.any()) return;
+  steps.push_back({AttentionWay::clear_unsent});
+  steps.push_back({AttentionWay::pages_in_order});
+  for (const std::size_t size : {1, 2, 4, 16}) steps.push_back({AttentionWay::smaller_page, 0, 0, size});
+  const auto add = [&](int axis, std::size_t b, std::size_t length) {
+    for (const std::size_t shorter :
+         {std::size_t{0}, std::size_t{1}, length / 2, length - std::min<std::size_t>(length, 1)}) {
+      if (shorter < length) steps.push_back({AttentionWay::shorten, axis, b, shorter});
+    }
+  };
+  for (std::size_t b = 0; b < a.shape.batch; ++b) {
+    if (a.sequences.packed) add(query, b, a.sequences.queries[b]);
+    add(key, b, a.sequences.keys[b]);
+  }
+}
+
 std::vector<AttentionStep> steps_of(AttentionCase a, const Domain& domain) {
   std::vector<AttentionStep> steps{{AttentionWay::no_layout},  {AttentionWay::no_mask},     {AttentionWay::not_causal},
                                    {AttentionWay::no_window},  {AttentionWay::no_top_left}, {AttentionWay::no_softcap},
                                    {AttentionWay::no_sinks},   {AttentionWay::no_slopes},   {AttentionWay::no_bias},
                                    {AttentionWay::unit_scale}, {AttentionWay::one_output},  {AttentionWay::usual_byte},
                                    {AttentionWay::usual_terms}};
+  add_sequences(steps, a);
   for (const std::size_t byte : {2, 16, 128, 255}) steps.push_back({AttentionWay::one_byte, 0, 0, byte});
   // Of long lengths only the ends are dropped until few are left, and of very long ones only whole parts: each call
   // with them costs as much as a thousand others.
@@ -162,7 +185,33 @@ bool drop_along(AttentionCase& a, const AttentionStep& step) {
     drop(of.bias, of.bias_for_each_head ? std::span<const int>(mask) : std::span<const int>(shared_mask), a.shape,
          step);
   }
+  AttentionSequences& sequences = a.sequences;
+  if (sequences.any() && step.axis == batch) {
+    for (std::vector<std::size_t>* lengths : {&sequences.queries, &sequences.keys}) {
+      const auto first = lengths->begin() + static_cast<std::ptrdiff_t>(step.first);
+      lengths->erase(first, first + static_cast<std::ptrdiff_t>(dropped));
+    }
+  }
+  if (step.axis == query) drop_places(sequences.queries, step.first, dropped);
+  if (step.axis == key) drop_places(sequences.keys, step.first, dropped);
   length -= dropped;
+  return true;
+}
+
+// One sequence, and the shape with it where it was the longest.
+bool shorten(AttentionCase& a, const AttentionStep& step) {
+  std::vector<std::size_t>& lengths = step.axis == query ? a.sequences.queries : a.sequences.keys;
+  if (step.first >= lengths.size() || lengths[step.first] <= step.size) return false;
+  lengths[step.first] = step.size;
+  const std::size_t most = std::max<std::size_t>(1, *std::ranges::max_element(lengths));
+  const std::size_t whole = extent(a.shape, step.axis);
+  if (most < whole) drop_along(a, {AttentionWay::drop, step.axis, most, whole - most});
+  return true;
+}
+
+bool shrink_page(AttentionCase& a, std::size_t size) {
+  if (size >= a.sequences.page_size) return false;
+  a.sequences.page_size = size;
   return true;
 }
 
@@ -231,6 +280,14 @@ bool take_step(AttentionCase& a, const AttentionStep& step) {
       return !std::exchange(a.attributes.slopes, {}).empty();
     case AttentionWay::no_bias:
       return !std::exchange(a.attributes.bias, {}).empty();
+    case AttentionWay::clear_unsent:
+      return clear_unsent(a);
+    case AttentionWay::shorten:
+      return shorten(a, step);
+    case AttentionWay::pages_in_order:
+      return std::exchange(a.sequences.order, 0) != 0;
+    case AttentionWay::smaller_page:
+      return shrink_page(a, step.size);
     case AttentionWay::usual_terms:
       return round_terms(a.attributes);
     case AttentionWay::unit_scale:

@@ -121,8 +121,8 @@ std::string to_text(const AttentionCase& a) {
     return values.empty() ? "" : name + numbers_text(values, row, head);
   };
   return head_text(a) + " mask=" + mask_text(a) + (a.nan != 0 ? " nan=" + std::to_string(a.nan) : "") +
-         head_text(a.attributes) + " q" + numbers_text(a.queries, s.dim, s.queries * s.dim) + " k" +
-         numbers_text(a.keys, s.dim, s.keys * s.dim) + " v" +
+         head_text(a.attributes) + head_text(a.sequences) + " q" + numbers_text(a.queries, s.dim, s.queries * s.dim) +
+         " k" + numbers_text(a.keys, s.dim, s.keys * s.dim) + " v" +
          numbers_text(a.values, s.value_dim, s.keys * s.value_dim) + named(" sinks", a.attributes.sinks, 1, 1) +
          named(" slopes", a.attributes.slopes, 1, 1) + named(" bias", a.attributes.bias, s.keys, s.keys * s.queries) +
          named(" dout", a.gradients, s.value_dim, s.queries * s.value_dim);
@@ -141,7 +141,8 @@ struct NumbersBehind {
   bool sinks = false, slopes = false, bias = false;
 };
 
-NumbersBehind read_attributes(std::span<const std::string_view> words, std::size_t& at, AttentionAttributes& to) {
+NumbersBehind read_attributes(std::span<const std::string_view> words, std::size_t& at, AttentionCase& attention) {
+  AttentionAttributes& to = attention.attributes;
   NumbersBehind behind;
   for (; at < words.size() && words[at] != "q"; ++at) {
     const std::string_view word = words[at];
@@ -161,8 +162,11 @@ NumbersBehind read_attributes(std::span<const std::string_view> words, std::size
     } else if (word == "bias=heads" || word == "bias=shared") {
       behind.bias = true;
       to.bias_for_each_head = word == "bias=heads";
-    } else {
-      refuse("window=L:R, alignment=top-left, softcap=C, sinks, slopes or bias=heads|shared before q", word);
+    } else if (!read_sequences_word(word, attention.sequences)) {
+      refuse(
+          "window=L:R, alignment=top-left, softcap=C, sinks, slopes, bias=heads|shared, packed, pages=N, order=N, "
+          "unowned=finite or lengths=Q:K,... before q",
+          word);
     }
   }
   return behind;
@@ -200,7 +204,7 @@ void from_text(std::string_view text, AttentionCase& attention) {
   std::size_t at = 14;
   if (words[at].starts_with("byte=")) result.mask_byte = count(at++, "byte", 1, UINT64_MAX);
   if (words[at].starts_with("nan=")) result.nan = count(at++, "nan", 0, UINT64_MAX);
-  const NumbersBehind behind = read_attributes(words, at, result.attributes);
+  const NumbersBehind behind = read_attributes(words, at, result);
   result.queries = read_numbers(words, at, "q", result.format);
   result.keys = read_numbers(words, at, "k", result.format);
   result.values = read_numbers(words, at, "v", result.format);

@@ -15,8 +15,8 @@ namespace softcheck::proptests {
 namespace {
 
 constexpr std::array<std::string_view, 3> row_lengths{"n", "rows", "k"};
-constexpr std::array<std::string_view, 7> attention_lengths{"batch", "heads", "group", "queries",
-                                                            "keys",  "dim",   "values"};
+constexpr std::array<std::string_view, 8> attention_lengths{"batch", "heads", "group",  "queries",
+                                                            "keys",  "dim",   "values", "page"};
 constexpr std::uint64_t most_alignment = 4096;  // a page: no buffer begins at a rounder address
 
 std::string known_words(bool attention) {
@@ -26,7 +26,8 @@ std::string known_words(bool attention) {
   return "a length (" + names.substr(0, names.size() - 1) +
          ") with =V, =V|V|..., <=V, >=V or =Vk, compact, contiguous, align=V, finite, nomask, nooffset, " +
          (attention
-              ? "nocausal, scale=1/sqrt(dim), window, softcap, sinks, alibi, bias or causal=top-left|either"
+              ? "nocausal, scale=1/sqrt(dim), window, softcap, sinks, alibi, bias, causal=top-left|either, packed or "
+                "pages"
               : "theta=1, nosmoothing, nozloss, nosoftcap, noweights, ignore=-100, base=e, base=2, renormalize=0, "
                 "renormalize=1, top_p=0 or min_p=0");
 }
@@ -107,6 +108,10 @@ bool read_attribute(std::string_view word, bool attention, Domain& domain) {
   if (!attention) return false;
   for (const auto& [name, member] : attribute_words) {
     if (word == name) return domain.*member = true;
+  }
+  if (word == "packed" || word == "pages") {
+    (word == "packed" ? domain.packed : domain.pages) = true;
+    return true;
   }
   if (word == "causal=top-left") domain.causal = CausalAlignment::top_left;
   if (word == "causal=either") domain.causal = CausalAlignment::either;
@@ -236,6 +241,8 @@ void each_part(const Domain& domain, const CallTraits& call, Each each_written) 
   }
   if (domain.causal == CausalAlignment::top_left) each("causal=top-left", call.top_left || !counts_from_an_end(call));
   if (domain.causal == CausalAlignment::either) each("causal=either", true);
+  if (domain.packed) each("packed", call.packed);
+  if (domain.pages) each("pages", call.pages);
 }
 
 }  // namespace
@@ -270,6 +277,10 @@ Domain parse_domain(std::string_view words, bool attention) {
     if (end > 0) read_word(words.substr(0, end), attention, domain);
     words.remove_prefix(std::min(end + 1, words.size()));
   }
+  if (domain.has_sequences()) {  // the ABI has no such masks
+    domain.no_mask = true;
+    if (domain.bias) refuse_word("bias", "no bias beside packed or pages");
+  }
   for (auto& [name, range] : domain.lengths) {
     const LengthRange given = range;
     if (!range.listed.empty()) range = narrowed(std::move(range));
@@ -297,6 +308,8 @@ std::string to_string(const CallTraits& call) {
   if (call.sinks) text += ", with sinks";
   if (call.alibi) text += ", with slopes";
   if (call.bias) text += ", with a bias";
+  if (call.packed) text += ", packed";
+  if (call.pages) text += ", in pages";
   if (call.label_smoothing != 0) text += ", with label smoothing";
   if (call.z_loss != 0) text += ", with a z-loss";
   if (call.class_weights) text += ", with class weights";

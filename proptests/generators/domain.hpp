@@ -40,7 +40,8 @@ enum class CausalAlignment { bottom_right, top_left, either };
 
 /// What of a call a domain speaks of.
 struct CallTraits {
-  /// "n" and "rows", of top-k "k"; of attention "batch", "heads", "group", "queries", "keys", "dim" and "values".
+  /// "n" and "rows", of top-k "k"; of attention "batch", "heads", "group", "queries", "keys", "dim" and "values",
+  /// and of pages "page".
   std::map<std::string, std::uint64_t, std::less<>> lengths;
   double theta = 1;
   double scale = 1;
@@ -62,6 +63,7 @@ struct CallTraits {
   // Attention's attributes, softcap a loss's, too: are they there?
   bool window = false, softcap = false, sinks = false, alibi = false, bias = false;
   bool top_left = false;
+  bool packed = false, pages = false;  // attention's sequences
 };
 
 /// The calls that a kernel is made for. Inside it a kernel is judged fully, and a refusal is a finding.
@@ -89,8 +91,11 @@ struct Domain {
   // Of attention: attributes that calls may have beside what version 1 of the ABI says. Without their words none has.
   bool window = false, softcap = false, sinks = false, alibi = false, bias = false;
   CausalAlignment causal = CausalAlignment::bottom_right;
+  bool packed = false, pages = false;  // every call holds its sequences so
   std::uint64_t alignment = 1;
 
+  /// Does every call hold sequences of different lengths?
+  bool has_sequences() const { return packed || pages; }
   /// May calls have an attribute?
   bool has_attributes() const;
   /// Every call is in it.
@@ -111,7 +116,7 @@ std::string to_string(const CallTraits& call);
 ///
 ///   NAME=V  NAME<=V  NAME>=V   a length; rows: n, rows, of top-k k; attention: batch, heads (of the queries), group
 ///   (query heads
-///                              for each key head), queries, keys, dim, values
+///                              for each key head), queries, keys, dim, values, page (a page's slots)
 ///   NAME=Vk                    the length is a multiple of V: n=16k
 ///   NAME=V|V|...               the length is one of these: n=1|17|1000
 ///   theta=1  scale=1/sqrt(dim) the parameter has this value always
@@ -129,6 +134,9 @@ std::string to_string(const CallTraits& call);
 ///   top_p=0  min_p=0           of sampling: the attribute is off
 ///   window  softcap  sinks  alibi  bias   of attention: calls may have these, too
 ///   causal=top-left            of attention: query i stands at key i in every call
+///   packed                     of attention: sequences stand one behind the other in every call; no mask, no bias
+///   pages                      of attention: keys and values lie in pages in every call; no mask, no bias; with packed
+///                              queries alone stand one sequence behind the other. The length page is a page's slots
 ///   causal=either              of attention: there, or at key i + keys - queries, as the call says
 ///
 /// throws   std::invalid_argument naming the word and listing what exists

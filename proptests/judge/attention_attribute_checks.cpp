@@ -42,13 +42,13 @@ Certificates AttentionTrial::beside_the_window(const AttentionCase& attention) {
   Certificates certificates;
   const AttentionShape& s = attention.shape;
   if (s.queries == 0) return certificates;
-  const std::size_t query = s.queries / 2;
+  const auto query = [&](std::size_t b) { return attention.queries_of(b) / 2; };
   AttentionCase poisoned = attention;
   poisoned.mask.clear();
   if (!domain_.finite) {
     for (std::size_t head = 0; head < s.batch * s.kv_heads; ++head) {
       for (std::size_t j = 0; j < s.keys; ++j) {
-        if (poisoned.sees(0, 0, query, j)) continue;
+        if (poisoned.sees(head / s.kv_heads, 0, query(head / s.kv_heads), j)) continue;
         const std::size_t row = head * s.keys + j;
         std::fill_n(poisoned.keys.begin() + static_cast<std::ptrdiff_t>(row * s.dim), s.dim, numerics::nan);
         std::fill_n(poisoned.values.begin() + static_cast<std::ptrdiff_t>(row * s.value_dim), s.value_dim,
@@ -56,9 +56,11 @@ Certificates AttentionTrial::beside_the_window(const AttentionCase& attention) {
       }
     }
   }
-  const std::string remark = " (NaN where query " + std::to_string(query) + " does not look)";
+  const std::string remark = attention.sequences.any()
+                                 ? " (NaN where the middle query of each sequence does not look)"
+                                 : " (NaN where query " + std::to_string(s.queries / 2) + " does not look)";
   const Outputs got = call(poisoned, remark, certificates);
-  judge(poisoned, got, remark, certificates, [&](std::size_t, std::size_t, std::size_t i) { return i == query; });
+  judge(poisoned, got, remark, certificates, [&](std::size_t b, std::size_t, std::size_t i) { return i == query(b); });
   return certificates;
 }
 

@@ -9,6 +9,7 @@
 
 #include "proptests/generators/attention_classes.hpp"
 #include "proptests/generators/draw.hpp"
+#include "proptests/judge/sequence_layout.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -34,8 +35,17 @@ std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& shape, con
   return strides;
 }
 
+// Of whole numbers, whose innermost stride is 1: a gap behind a table's rows, an offset.
+void lay_out_integers(Draw& draw, TensorPlace& place) {
+  if (place.shape.size() == 2 && draw.one_in(2)) {
+    place.strides = {place.shape[1] + 1 + static_cast<std::int64_t>(draw.below(8)), 1};
+  }
+  place.offset = draw.one_in(2) ? 0 : 1 + static_cast<std::int64_t>(draw.below(7));
+  place.against_the_end = !draw.one_in(4);
+}
+
 // One of the layouts that kernels meet or get wrong, in the order of AttentionTrait::layout.
-void lay_out(Draw& draw, std::optional<std::size_t> wanted, TensorPlace& place) {
+void lay_out(Draw& draw, std::optional<std::size_t> wanted, bool packed, TensorPlace& place) {
   Order order;
   for (std::size_t axis = 0; axis < place.shape.size(); ++axis) order.axes.push_back(axis);
   const std::uint64_t kind = wanted ? *wanted : draw.below(attention_layouts);
@@ -44,7 +54,9 @@ void lay_out(Draw& draw, std::optional<std::size_t> wanted, TensorPlace& place) 
     place.offset = draw.one_in(2) ? 0 : 1 + static_cast<std::int64_t>(draw.below(7));
     return;
   }
-  if (kind == 1) std::swap(order.axes[1], order.axes[2]);  // (batch, length, heads, dim), as projections leave it
+  // (batch, length, heads, dim), as projections leave it; of packed tensors (heads, total, dim).
+  const std::size_t outer = packed && place.shape.size() < most_dimensions ? 0 : 1;
+  if (kind == 1) std::swap(order.axes[outer], order.axes[outer + 1]);
   if (kind == 2) order.step = 2 + static_cast<std::int64_t>(draw.below(2));
   if (kind == 3) std::swap(order.axes[place.shape.size() - 2], order.axes.back());
   if (kind == 4) order.row_gap = 1 + static_cast<std::int64_t>(draw.below(8));
@@ -96,16 +108,25 @@ void lay_out(const AttentionCase& a, TensorCall& call) {
   Draw draw(a.layout);
   constexpr std::size_t of_mask = 3, first_output = 4;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    if (!call.inputs[i].place.format && call.inputs[i].place.integer_bits == 32) {
+      lay_out_integers(draw, call.inputs[i].place);
+      continue;
+    }
     const bool is_mask = !call.inputs[i].place.format && call.inputs[i].place.integer_bits == 8;
     const auto kind = is_mask ? layout_kind(a.layout, of_mask) : i < of_mask ? layout_kind(a.layout, i) : std::nullopt;
-    lay_out(draw, kind, call.inputs[i].place);
+    lay_out(draw, kind, a.sequences.packed, call.inputs[i].place);
   }
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
-    lay_out(draw, layout_kind(a.layout, first_output + i), call.outputs[i].place);
+    lay_out(draw, layout_kind(a.layout, first_output + i), a.sequences.packed, call.outputs[i].place);
   }
 }
 
 TensorCall attention_call(const AttentionCase& a, numerics::Format scalars) {
+  if (a.sequences.any()) {
+    TensorCall sequences = SequenceLayout(a).call(scalars);
+    lay_out(a, sequences);
+    return sequences;
+  }
   const AttentionShape& s = a.shape;
   TensorCall call;
   call.scale = a.scale;
@@ -143,7 +164,10 @@ TensorCall far_apart(TensorCall call) {
     const std::int64_t hops = *axis - 1;
     place.strides[static_cast<std::size_t>(axis - place.shape.begin())] = distances[next++ % distances.size()] / hops;
   };
-  for (InputTensor& input : call.inputs) spread(input.place);
+  for (InputTensor& input : call.inputs) {
+    const bool is_index = !input.place.format && input.place.integer_bits == 32;
+    if (!is_index) spread(input.place);
+  }
   for (OutputTensor& output : call.outputs) spread(output.place);
   return call;
 }

@@ -12,6 +12,8 @@ namespace softcheck::proptests {
 /// them. Each tensor has a layout of its own, which attention.layout numbers: heads beside one another in memory, keys
 /// transposed, every second element, gaps of 70000 elements, odd offsets. Layout 0 is compact everywhere.
 ///
+/// Of sequences that are packed or in pages: what SequenceLayout says.
+///
 /// scalars    format of lse and entropy
 TensorCall attention_call(const AttentionCase& attention, numerics::Format scalars);
 

@@ -8,6 +8,7 @@
 #include "proptests/judge/attention_poison.hpp"
 #include "proptests/judge/attention_rows.hpp"
 #include "proptests/judge/attention_trial.hpp"
+#include "proptests/judge/sequence_layout.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -15,12 +16,12 @@ namespace {
 using numerics::nan;
 
 // The keys of every head from first on, by steps, become NaN, or every second of them the largest number.
-void poison(AttentionCase& a, const std::function<bool(std::size_t)>& chosen, bool largest_too) {
+void poison(AttentionCase& a, const std::function<bool(std::size_t b, std::size_t j)>& chosen, bool largest_too) {
   const AttentionShape& s = a.shape;
   const double largest = numerics::properties(a.format).largest;
   for (std::size_t head = 0; head < s.batch * s.kv_heads; ++head) {
     for (std::size_t j = 0; j < s.keys; ++j) {
-      if (!chosen(j)) continue;
+      if (!chosen(head / s.kv_heads, j)) continue;
       const double value = largest_too && j % 2 == 0 ? largest : nan;
       const auto key = a.keys.begin() + static_cast<std::ptrdiff_t>((head * s.keys + j) * s.dim);
       std::fill_n(key, s.dim, value);
@@ -28,6 +29,15 @@ void poison(AttentionCase& a, const std::function<bool(std::size_t)>& chosen, bo
       std::fill_n(first, s.value_dim, value);
     }
   }
+}
+
+// Is it so where a call is causal?
+bool every_query_sees_a_key(const AttentionCase& a) {
+  if (!a.sequences.any()) return a.shape.keys >= a.shape.queries;
+  for (std::size_t b = 0; b < a.shape.batch; ++b) {
+    if (a.keys_of(b) < a.queries_of(b)) return false;
+  }
+  return true;
 }
 
 // The first kept numbers of every size of them.
@@ -81,7 +91,7 @@ Certificates AttentionTrial::after_others(const AttentionCase& attention) {
   call_and_judge(swapped, " (queries and values backwards)", certificates);
   AttentionCase other = attention;
   other.mask.clear();
-  other.causal = !attention.causal && attention.shape.keys >= attention.shape.queries;
+  other.causal = !attention.causal && every_query_sees_a_key(attention);
   call_and_judge(other, other.causal ? " (causal)" : " (not causal)", certificates);
   call_and_judge(attention, " (after other calls)", certificates);
   return certificates;
@@ -96,26 +106,32 @@ Certificates AttentionTrial::masked_as_deleted(const AttentionCase& attention) {
   masked.mask_for_each_head = s.keys % 2 == 0;
   masked.mask.assign(s.batch * masked.mask_heads() * s.queries * s.keys, 1);
   for (std::size_t k = 0; k < masked.mask.size(); ++k) masked.mask[k] = hidden(k % s.keys) ? 0 : 1;
-  if (!domain_.finite) poison(masked, hidden, true);
+  if (!domain_.finite) {
+    poison(
+        masked, [&](std::size_t, std::size_t j) { return hidden(j); }, true);
+  }
   call_and_judge(masked, " (two of three keys masked, NaN and huge)", certificates);
   return certificates;
 }
 
 Certificates AttentionTrial::later_keys(const AttentionCase& attention) {
   Certificates certificates;
-  const AttentionShape& s = attention.shape;
-  if (s.keys < s.queries) return certificates;
+  if (!every_query_sees_a_key(attention)) return certificates;
   AttentionCase causal = attention;
   causal.causal = true;
-  const std::size_t seeing = s.queries / 2, first = causal.keys_shown(seeing) - 1;
+  const auto seeing = [&](std::size_t b) { return causal.queries_of(b) / 2; };
+  const auto first = [&](std::size_t b) { return causal.keys_shown(b, seeing(b)) - 1; };
   if (!domain_.finite) {
     poison(
-        causal, [&](std::size_t j) { return j >= first; }, false);
+        causal, [&](std::size_t b, std::size_t j) { return causal.queries_of(b) > 0 && j >= first(b); }, false);
   }
-  const std::string remark = " (NaN from key " + std::to_string(first) + " on)";
+  std::size_t whole = 0;  // the sequence that the remark speaks of
+  while (whole + 1 < causal.shape.batch && causal.queries_of(whole) == 0) ++whole;
+  const std::string remark = causal.sequences.any() ? " (NaN from the middle query's key on)"
+                                                    : " (NaN from key " + std::to_string(first(whole)) + " on)";
   const Outputs got = call(causal, remark, certificates);
   if (got.empty()) return certificates;
-  judge(causal, got, remark, certificates, [&](std::size_t, std::size_t, std::size_t i) { return i < seeing; });
+  judge(causal, got, remark, certificates, [&](std::size_t b, std::size_t, std::size_t i) { return i < seeing(b); });
   return certificates;
 }
 
@@ -137,6 +153,7 @@ Certificates AttentionTrial::blind(const AttentionCase& attention) {
   early.shape.keys = keys;
   early.keys = first_of_each(early.keys, s.keys * s.dim, keys * s.dim);
   early.values = first_of_each(early.values, s.keys * s.value_dim, keys * s.value_dim);
+  limit_lengths(early);
   call_and_judge(early, " (causal, more queries than keys)", certificates);
   return certificates;
 }
@@ -154,6 +171,7 @@ Certificates AttentionTrial::empty(const AttentionCase& attention) {
   if (!nothing.gradients.empty()) nothing.gradients.resize(s.batch * s.heads() * s.queries * s.value_dim);
   nothing.keys.resize(s.batch * s.kv_heads * s.keys * s.dim);
   nothing.values.resize(s.batch * s.kv_heads * s.keys * s.value_dim);
+  limit_lengths(nothing);
   call_and_judge(nothing, "", certificates);
   return certificates;
 }
@@ -170,9 +188,13 @@ Certificates AttentionTrial::of_classes(const AttentionCase& attention) {
 
 Certificates AttentionTrial::with_a_nan(const AttentionCase& attention) {
   Certificates certificates;
+  if (!PoisonedCase::is_possible(attention)) return certificates;
   const PoisonedCase poisoned(attention);
   TensorCall tensors = op().call(task_, poisoned.attention);
-  tensors.inputs[poisoned.tensor].patterns = {{poisoned.element, poisoned.bits}};
+  const std::size_t element = attention.sequences.any()
+                                  ? SequenceLayout(poisoned.attention).element_of(poisoned.tensor, poisoned.element)
+                                  : poisoned.element;
+  tensors.inputs[poisoned.tensor].patterns = {{element, poisoned.bits}};
   const Outputs got = call(poisoned.attention, std::move(tensors), poisoned.remark, certificates);
   if (got.empty()) return certificates;
   certificates.push_back(are_nan(poisoned, got));

@@ -16,15 +16,26 @@ NanPlace place_in(const AttentionCase& a) {
           static_cast<NanPlace::Bits>((s.queries + s.dim) % NanPlace::patterns)};
 }
 
+bool has_both(const AttentionCase& a, std::size_t b) { return a.queries_of(b) > 0 && a.keys_of(b) > 0; }
+
 }  // namespace
+
+bool PoisonedCase::is_possible(const AttentionCase& original) {
+  if (!original.sequences.any()) return true;
+  for (std::size_t b = 0; b < original.shape.batch; ++b) {
+    if (has_both(original, b)) return true;
+  }
+  return false;
+}
 
 PoisonedCase::PoisonedCase(const AttentionCase& original) : attention(original), place(place_in(original)) {
   const AttentionShape& s = attention.shape;
   batch_ = place.along(s.batch);
+  for (std::size_t tried = 0; tried < s.batch && !has_both(attention, batch_); ++tried) batch_ = (batch_ + 1) % s.batch;
   const std::size_t kv = place.along(s.kv_heads), in_key = place.along(s.dim);
   head_ = is_of_a_query() ? kv * s.group + place.along(s.group) : kv;
-  query_ = place.along(s.queries);
-  key_ = place.along(s.keys);
+  query_ = place.along(attention.queries_of(batch_));
+  key_ = place.along(attention.keys_of(batch_));
   bits = nan_bits(attention.format, place.bits);
   tensor = static_cast<std::size_t>(place.tensor);
   const std::size_t key_row = (batch_ * s.kv_heads + kv) * s.keys + key_;

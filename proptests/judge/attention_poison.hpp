@@ -20,6 +20,8 @@ struct PoisonedCase {
   std::optional<std::size_t> column;  // the NaN is in this one of a value, or of dout
   std::string remark;
 
+  /// Is there a sequence of both queries and keys?
+  static bool is_possible(const AttentionCase& original);
   /// The NaN that attention.nan numbers; without a number, one that the lengths choose.
   explicit PoisonedCase(const AttentionCase& original);
 

@@ -153,6 +153,18 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
       add("AKeyBesideTheWindowIsNotThere", with_blind, attributes, &AttentionTrial::beside_the_window, 4);
     }
   }
+  if (domain.has_sequences()) {
+    AttentionOptions sequences = strided;
+    sequences.blind_queries = true;
+    sequences.attributes = domain.has_attributes();
+    const std::vector<std::string> with_blind = with(all, {"kernel.masked_row"}, hides || no_keys || domain.window);
+    add("SequencesOfAnyLengthAreComputed", with(with_blind, {"kernel.deterministic"}, subject.required.deterministic),
+        sequences, &AttentionTrial::as_it_is, 1);
+    if (!domain.finite) {
+      add("AnotherSequenceIsNotThere", with_blind, sequences, &AttentionTrial::other_sequences);
+    }
+    add("EarlierLengthsDoNotMatter", with_blind, sequences, &AttentionTrial::after_other_lengths, 4);
+  }
   // Each case a child of its own.
   add("StridesBeyondAnIntegerAreFollowed", all, small, &AttentionTrial::far_apart, 4);
   return properties;

@@ -36,7 +36,7 @@ RepeatedRows::RepeatedRows(const AttentionCase& attention, const std::vector<std
 
 std::string RepeatedRows::question_of(std::size_t b, std::size_t h, std::size_t i) const {
   const AttentionShape& s = attention_.shape;
-  const std::size_t seen = attention_.keys_shown(i);
+  const std::size_t seen = attention_.keys_shown(b, i);
   const std::size_t numbers[] = {head_like_[b * s.kv_heads + h / s.group], seen};
   std::string text;
   append(text, numbers, std::size(numbers));
@@ -59,7 +59,7 @@ bool RepeatedRows::same_results(std::size_t row, std::size_t other) const {
 
 std::size_t RepeatedRows::first_like(std::size_t b, std::size_t h, std::size_t i) {
   const std::size_t row = row_number(attention_.shape, b, h, i);
-  if (attention_.needs_version_2()) return row;  // a row's attributes are part of its question
+  if (attention_.has_attributes()) return row;  // a row's attributes are part of its question
   return asked_.try_emplace(question_of(b, h, i), row).first->second;
 }
 

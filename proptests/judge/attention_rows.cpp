@@ -13,22 +13,24 @@ std::size_t key_number(const AttentionShape& s, std::size_t b, std::size_t kv, s
   return s.batch * s.heads() * s.queries + (b * s.kv_heads + kv) * s.keys + j;
 }
 
-std::string place_of(const AttentionShape& s, std::size_t row) {
+std::string place_of(const AttentionCase& attention, std::size_t row) {
+  const AttentionShape& s = attention.shape;
+  const std::string at = attention.sequences.any() ? " at sequence=" : " at batch=";
   if (const std::size_t queries = s.batch * s.heads() * s.queries; row >= queries) {
     const std::size_t j = (row - queries) % s.keys, head = (row - queries) / s.keys;
-    return " at batch=" + std::to_string(head / s.kv_heads) + " key head=" + std::to_string(head % s.kv_heads) +
+    return at + std::to_string(head / s.kv_heads) + " key head=" + std::to_string(head % s.kv_heads) +
            " key=" + std::to_string(j);
   }
   const std::size_t i = row % s.queries, h = row / s.queries % s.heads(), b = row / s.queries / s.heads();
-  return " at batch=" + std::to_string(b) + " head=" + std::to_string(h) + " query=" + std::to_string(i);
+  return at + std::to_string(b) + " head=" + std::to_string(h) + " query=" + std::to_string(i);
 }
 
 Asked asked_of(const AttentionCase& attention, const std::string& remark, std::optional<std::size_t> row) {
   std::string text = head_text(attention);
   if (!attention.mask.empty()) text += attention.mask_for_each_head ? " mask=heads" : " mask=shared";
   if (!attention.mask.empty() && attention.mask_byte != 1) text += " byte=" + std::to_string(attention.mask_byte);
-  text += head_text(attention.attributes);
-  return {text, remark, row, row ? place_of(attention.shape, *row) : ""};
+  text += head_text(attention.attributes) + head_text(attention.sequences);
+  return {text, remark, row, row ? place_of(attention, *row) : ""};
 }
 
 AttentionRow row_of(const AttentionCase& a, std::size_t b, std::size_t h, std::size_t i) {
@@ -46,7 +48,7 @@ AttentionRow row_of(const AttentionCase& a, std::size_t b, std::size_t h, std::s
   if (!of.sinks.empty()) row.sink = of.sinks[h];
   if (!of.slopes.empty()) {
     row.slope = of.slopes[h];
-    const auto place = static_cast<double>(a.place_of(i));
+    const auto place = static_cast<double>(a.place_of(b, i));
     for (std::size_t j = 0; j < s.keys; ++j) row.distances.push_back(std::fabs(place - static_cast<double>(j)));
   }
   if (!of.bias.empty()) {
@@ -60,11 +62,11 @@ namespace {
 
 /// Can queries up to number i stand in a call of their own, with the keys that causality shows them, and be at the same
 /// places? Only where the last of them stands at its last key, counted from that, or places do not matter.
-bool keeps_places(const AttentionCase& a, std::size_t i) {
+bool keeps_places(const AttentionCase& a, std::size_t b, std::size_t i) {
   const AttentionAttributes& of = a.attributes;
   if (of.top_left && (a.causal || of.window() || !of.slopes.empty())) return false;
   if (!of.window() && of.slopes.empty()) return true;
-  return a.place_of(i) + 1 == static_cast<std::int64_t>(a.keys_shown(i));
+  return a.place_of(b, i) + 1 == static_cast<std::int64_t>(a.keys_shown(b, i));
 }
 
 /// Queries first to last of one head, with so many keys.
@@ -83,6 +85,10 @@ AttentionCase part_of(const AttentionCase& a, std::size_t b, std::size_t h, std:
   part.values = cut(a.values, head * s.value_dim, keys * s.value_dim);
   if (!a.gradients.empty()) {
     part.gradients = cut(a.gradients, row_number(s, b, h, first) * s.value_dim, part.shape.queries * s.value_dim);
+  }
+  if (a.sequences.any()) {
+    part.sequences.queries = {part.shape.queries};
+    part.sequences.keys = {keys};
   }
   AttentionAttributes& of = part.attributes;
   if (!of.sinks.empty()) of.sinks = {a.attributes.sinks[h]};
@@ -105,8 +111,8 @@ AttentionCase part_of(const AttentionCase& a, std::size_t b, std::size_t h, std:
 }  // namespace
 
 std::optional<AttentionCase> query_alone(const AttentionCase& attention, std::size_t b, std::size_t h, std::size_t i) {
-  const std::size_t keys = attention.keys_shown(i);
-  if (keys == 0 || !keeps_places(attention, i)) return std::nullopt;
+  const std::size_t keys = attention.keys_shown(b, i);
+  if (keys == 0 || !keeps_places(attention, b, i)) return std::nullopt;
   AttentionCase alone = part_of(attention, b, h, i, i, keys);
   alone.layout = 0;
   return alone;
@@ -126,8 +132,8 @@ std::vector<AttentionCase> cases_named_by(const AttentionCase& attention, const 
     if (!alone) continue;
     AttentionCase strided = *alone;
     strided.layout = attention.layout;
-    std::vector<AttentionCase> named{*alone, strided, part_of(attention, b, h, 0, i, attention.keys_shown(i))};
-    std::erase_if(named, [&](const AttentionCase& one) { return !domain.admits(traits_of(one)); });
+    std::vector<AttentionCase> named{*alone, strided, part_of(attention, b, h, 0, i, attention.keys_shown(b, i))};
+    std::erase_if(named, [&](const AttentionCase& one) { return !lies_in(domain, one, traits_of(one)); });
     return named;
   }
   return {};

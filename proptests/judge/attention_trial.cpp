@@ -24,6 +24,8 @@ std::string kind_of(const AttentionCase& a) {
   if (!a.attributes.sinks.empty()) kind += ", with sinks";
   if (!a.attributes.slopes.empty()) kind += ", with slopes";
   if (!a.attributes.bias.empty()) kind += ", with a bias";
+  if (a.sequences.packed) kind += ", packed";
+  if (a.sequences.page_size > 0) kind += ", in pages";
   if (a.shape.group > 1) kind += ", with grouped heads";
   if (a.layout != 0) kind += ", with strides";
   return kind;
@@ -68,7 +70,7 @@ CallTraits traits_of_call(const AttentionCase& attention, const TensorCall& tens
 bool AttentionTrial::is_in_domain(const AttentionCase& attention, const TensorCall& tensors) const {
   CallTraits traits = traits_of_call(attention, tensors);
   traits.alignment = domain_.alignment;
-  return domain_.admits(traits);
+  return lies_in(domain_, attention, std::move(traits));
 }
 
 void AttentionTrial::log_answer(const AttentionCase& attention, const TensorCall& tensors, bool refused) {
@@ -116,6 +118,7 @@ auto AttentionTrial::call(const AttentionCase& attention, TensorCall tensors, co
   const std::size_t refused_before = kernel_.kernel().refused_calls(), calls_before = kernel_.kernel().calls();
   Outputs got = kernel_.call(
       tensors, kind_of(attention), [&] { return asked_of(attention, remark); }, certificates);
+  got = op().dense(attention, std::move(got));
   const bool refused = kernel_.kernel().refused_calls() > refused_before;
   const bool called = kernel_.kernel().calls() > calls_before;
   if (called) {
@@ -186,8 +189,10 @@ numerics::Certificate AttentionTrial::are_nan(const PoisonedCase& poisoned, cons
 void AttentionTrial::compare_alone(const AttentionCase& attention, const Outputs& got, std::size_t b, std::size_t h,
                                    Certificates& certificates) {
   const AttentionShape& s = attention.shape;
-  const std::size_t last = row_number(s, b, h, s.queries - 1);
-  const std::optional<AttentionCase> query = query_alone(attention, b, h, s.queries - 1);
+  const std::size_t queries = attention.queries_of(b);
+  if (queries == 0) return;
+  const std::size_t last = row_number(s, b, h, queries - 1);
+  const std::optional<AttentionCase> query = query_alone(attention, b, h, queries - 1);
   if (!query) return;  // there are no keys
   const AttentionCase& alone = *query;
   const Outputs single = call(alone, " (one query alone)", certificates);

@@ -53,6 +53,11 @@ class AttentionTrial {
   /// NaN in the keys and values that the middle query does not see.
   Certificates beside_the_window(const AttentionCase& attention);
 
+  /// NaN in every number of all sequences but one.
+  Certificates other_sequences(const AttentionCase& attention);
+  /// After a call whose lengths are the same ones in another order, at the same addresses.
+  Certificates after_other_lengths(const AttentionCase& attention);
+
   const AttentionTask& task() const { return task_; }
   /// The claim on values that no verdict goes without; a kernel may refuse to return lse and entropy.
   std::vector<std::string> value_claims() const { return {proptests::value_claims(task_.op).front()}; }

@@ -12,6 +12,7 @@
 #include "proptests/judge/attention_call.hpp"
 #include "proptests/judge/attention_judge.hpp"
 #include "proptests/judge/attention_rows.hpp"
+#include "proptests/judge/ops/attention_op.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 #include "proptests/judge/row_call.hpp"
 
@@ -114,17 +115,20 @@ AttentionCase attention_of(const std::vector<std::vector<double>>& rows, Format 
 }  // namespace
 
 void Prober::ask(const AttentionCase& attention, ProbeSet& probes) {
-  if (!domain_.admits(traits_of(attention))) return;
   const auto asked = std::make_shared<AttentionCase>(attention);
+  if (!asked->sequences.any()) hold_alike_sequences(*asked, domain_);
+  if (!lies_in(domain_, *asked, traits_of(*asked))) return;
   std::vector<std::vector<double>> outputs = call(attention_call(*asked, output_));
   while (outputs.empty() && !died_ && asked->outputs > 1) {
     --asked->outputs;
     outputs = call(attention_call(*asked, output_));
   }
   if (outputs.empty()) return;
-  const auto got = std::make_shared<const std::vector<std::vector<double>>>(std::move(outputs));
-  const AttentionShape& s = asked->shape;
-  for (std::size_t row = 0; row < s.batch * s.heads() * s.queries; ++row) probes.add(probe_of(op_, asked, got, row));
+  const auto got =
+      std::make_shared<const std::vector<std::vector<double>>>(op_.attention_op().dense(*asked, std::move(outputs)));
+  each_row(asked->shape, [&](std::size_t b, std::size_t h, std::size_t i) {
+    if (i < asked->queries_of(b)) probes.add(probe_of(op_, asked, got, row_number(asked->shape, b, h, i)));
+  });
 }
 
 void Prober::ask(const std::vector<std::vector<double>>& given, double theta, ProbeSet& probes, std::uint64_t beside) {

@@ -183,6 +183,9 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 Domain domain_of(std::string_view words, Op op) {
   Domain domain = parse_domain(words, op->attention);
+  if (domain.has_sequences() && !op->sequences) {
+    throw std::invalid_argument("domain: packed and pages need --op attention, got " + std::string(to_string(op)));
+  }
   if (!domain.has_attributes() || op->attributes) return domain;
   throw std::invalid_argument(
       "domain: window, softcap, sinks, alibi, bias and causal= need --op attention or attention_backward, got " +

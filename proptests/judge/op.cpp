@@ -82,9 +82,26 @@ bool is_item(double value, std::size_t n) {
 }
 
 std::string_view to_string(Role role) {
-  static constexpr std::array<std::string_view, 16> names{
-      "logits", "mask",          "q",        "k",     "v",      "out", "lse", "out_gradient", "lse_gradient", "saved",
-      "labels", "class_weights", "upstream", "sinks", "slopes", "bias"};
+  static constexpr std::array<std::string_view, 20> names{"logits",
+                                                          "mask",
+                                                          "q",
+                                                          "k",
+                                                          "v",
+                                                          "out",
+                                                          "lse",
+                                                          "out_gradient",
+                                                          "lse_gradient",
+                                                          "saved",
+                                                          "labels",
+                                                          "class_weights",
+                                                          "upstream",
+                                                          "sinks",
+                                                          "slopes",
+                                                          "bias",
+                                                          "cu_q",
+                                                          "cu_k",
+                                                          "block_table",
+                                                          "lengths"};
   return names.at(static_cast<std::size_t>(role));
 }
 

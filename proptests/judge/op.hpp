@@ -32,6 +32,10 @@ enum class Role : std::uint32_t {
   sinks = SOFTCHECK_ROLE_SINKS,
   slopes = SOFTCHECK_ROLE_SLOPES,
   bias = SOFTCHECK_ROLE_BIAS,
+  cu_q = SOFTCHECK_ROLE_CU_Q,
+  cu_k = SOFTCHECK_ROLE_CU_K,
+  block_table = SOFTCHECK_ROLE_BLOCK_TABLE,
+  lengths = SOFTCHECK_ROLE_LENGTHS,
 };
 
 /// How many values of an input or output belong to a row: one for each item, one, or vectors of RowOp::width numbers,
@@ -64,6 +68,7 @@ struct Attributes {
   // Of attention.
   std::int64_t window_left_plus_1 = 0, window_right_plus_1 = 0;
   bool causal_top_left = false;
+  std::int64_t page_size = 0;
   // Of top-k.
   std::int32_t k = 0;  // items chosen of each row, at most as many as it has
   bool renormalize = false;
@@ -97,6 +102,7 @@ struct OpTraits {
   std::span<const std::string_view> claims;      // on values, the first output's first
   bool attention = false;                        // of queries, keys and values; else of rows
   bool attributes = false;                       // of attention: windows, softcap, sinks, slopes, bias, alignment
+  bool sequences = false;                        // of attention: packed or in pages
   bool all_outputs = false;                      // a call of attention asks for all of them, else for the first ones
   bool one_value_per_row = false;                // not one for each element
   bool has_theta = true;

@@ -127,6 +127,7 @@ bool applies(const Criterion& criterion, const Specimen& kernel, const std::vect
   if (kernel.op != criterion.op) return false;
   // A test whose calls have no attribute says nothing about a bug of one, and one that has it nothing about others.
   const Domain domain = kernel.domain == "-" ? Domain{} : parse_domain(kernel.domain, parse_op(kernel.op)->attention);
+  if (domain.has_sequences()) return false;  // no published test of them is here
   if (criterion.attribute.empty() ? domain.has_attributes() : !has_word(kernel.domain, criterion.attribute))
     return false;
   const std::string dtype(numerics::properties(criterion.format).name);

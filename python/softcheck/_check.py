@@ -16,12 +16,15 @@ from ._function import (
     ATTENTION_OPS,
     ATTENTION_WORDS,
     ATTRIBUTES,
+    LONGEST,
     LOSS_OPS,
     LOSS_WORDS,
     MERGE_ATTRIBUTES,
     MERGE_OPS,
     PARAMETERS,
     ROW_VALUE_OPS,
+    SEQUENCE_WORDS,
+    SEQUENCES,
     TOPK_OPS,
     TOP_P_ATTRIBUTES,
     TOP_P_OPS,
@@ -119,6 +122,7 @@ def _domain(adapter: Adapter, domain: str | None, strides: bool) -> str:
             word for name, word in ATTENTION_WORDS.items() if name in adapter.takes and word.split("=")[0] not in named
         ]
         adapter.top_left = "causal=top-left" in given
+        implied += sorted({word for name, word in SEQUENCE_WORDS.items() if name in adapter.takes})
     if adapter.op in LOSS_OPS:
         implied += [word for name, word in LOSS_WORDS.items() if name not in adapter.takes]
     if adapter.op in MERGE_OPS and "lse_base2" not in adapter.takes:
@@ -286,6 +290,16 @@ def _warm_up(adapter: Adapter, dtype: str) -> None:
         wide = "f64" if dtype == "f64" else "f32"
         results = [(np.zeros((4, 2), _arrays.bits_dtype(wide)), wide), (np.zeros((4, 2), np.int32), "i32")]
     attributes = {**ATTRIBUTES, **MERGE_ATTRIBUTES, **TOP_P_ATTRIBUTES, "k": 2, "renormalize": adapter.renormalizes}
+    words = {SEQUENCE_WORDS.get(name) for name in adapter.takes}
+    if words & {"packed", "pages"}:  # one sequence of four queries and four keys
+        starts, one = (np.array([0, 4], np.int32), "i32"), (np.zeros((1, 1), np.int32), "i32")
+        tokens, page = np.zeros((4, 1, 16), kind), np.zeros((1, 4, 1, 16), kind)
+        inputs = [(tokens if "packed" in words else inputs[0][0], dtype)]
+        inputs += [(page if "pages" in words else tokens, dtype)] * 2
+        results = [(np.zeros_like(inputs[0][0]), dtype)]
+        attributes |= {"cu_seqlens_q": starts} if "packed" in words else {}
+        attributes |= {"block_table": one, "lengths": (np.array([4], np.int32), "i32")} if "pages" in words else {}
+        attributes |= {} if "pages" in words else {"cu_seqlens_k": starts}
     request = Request(inputs, None, results, 1.0, 0.25, False, attributes)
     with contextlib.suppress(Exception):  # what it raises, the judgement will show
         adapter.answer(request)
@@ -356,8 +370,12 @@ def check(
                 renormalize (False where it is not taken, unless the domain says renormalize=1), of top_p_softmax
                 top_p and min_p (0: off, as where it is not taken), and of attention window ((left, right), keys beside its
                 own that a query sees, -1 for all), softcap (0: none), sinks and alibi_slopes ((heads) or None), bias
-                ((batch, heads or 1, queries, keys) or None) and causal_top_left, the function takes, as names or as
-                {"mask": "attn_mask"}; by default those that its signature has
+                ((batch, heads or 1, queries, keys) or None) and causal_top_left, and of packed sequences cu_seqlens_q
+                and cu_seqlens_k (int32, where each begins, and the end), max_seqlen_q and max_seqlen_k (the longest
+                ones' lengths), and of pages block_table (batch, columns) and lengths (batch), the function takes, as
+                names or as {"mask": "attn_mask"}; by default those that its signature has. cu_seqlens_q or cu_seqlens_k
+                makes all calls packed: q (total, heads, dim), k and v alike; block_table has keys and values in pages
+                (pages, page size, kv heads, dim)
     outputs     arrays that it returns: attention's lse and entropy follow out; two of merge_states and topk_softmax, three of attention_backward
     strides     whether views with strides are tried; else all arrays are compact
     refuses     exceptions by which it refuses a call; any other is a crash

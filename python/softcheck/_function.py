@@ -95,7 +95,13 @@ LOSS_WORDS = {
     "ignore_index": "ignore=-100",
 }
 """The domain's words by which calls of losses lack them."""
-_TENSORS = ("sinks", "alibi_slopes", "bias", *LOSS_TENSORS)
+SEQUENCES = ("cu_seqlens_q", "cu_seqlens_k", "block_table", "lengths")
+"""Arrays of int32 by which a call of attention holds sequences of different lengths."""
+LONGEST = {"max_seqlen_q": "cu_seqlens_q", "max_seqlen_k": "cu_seqlens_k"}
+"""Numbers that follow from them."""
+SEQUENCE_WORDS = {"cu_seqlens_q": "packed", "cu_seqlens_k": "packed", "block_table": "pages"}
+"""The domain's words by which calls are so."""
+_TENSORS = ("sinks", "alibi_slopes", "bias", *LOSS_TENSORS, *SEQUENCES)
 ALL_ATTRIBUTES = tuple(
     dict.fromkeys(
         (
@@ -105,6 +111,8 @@ ALL_ATTRIBUTES = tuple(
             *TOPK_ATTRIBUTES,
             *TOP_P_ATTRIBUTES,
             *ATTENTION_ATTRIBUTES,
+            *SEQUENCES,
+            *LONGEST,
         )
     )
 )
@@ -226,6 +234,7 @@ class Adapter:
             if name in self.takes:
                 value = request.attributes.get(name, usual)
                 keywords[self.takes[name]] = self._array(*value) if name in _TENSORS and value is not None else value
+        keywords |= self._sequences(request)
         if "out" in self.takes:
             outs = [self._array(array, dtype) for array, dtype in request.outputs]
             keywords[self.takes["out"]] = outs[0] if len(outs) == 1 else tuple(outs)
@@ -235,6 +244,19 @@ class Adapter:
             raise Refused from error
         if "out" not in self.takes:
             self._write(results, request.outputs)
+
+    def _sequences(self, request: Request) -> dict[str, Any]:
+        """The arrays that say where sequences begin, and the longest ones' lengths, under the function's names."""
+        if not any(name in request.attributes for name in SEQUENCES):
+            return {}
+        given = {name: request.attributes[name][0] for name in SEQUENCES if name in request.attributes}
+        if "cu_seqlens_k" not in given:
+            given["cu_seqlens_k"] = np.concatenate([[0], np.cumsum(given["lengths"])]).astype(np.int32)
+        keywords = {self.takes[n]: self._array(given[n], "i32") for n in SEQUENCES if n in self.takes and n in given}
+        for name, starts in LONGEST.items():
+            if name in self.takes and starts in given:
+                keywords[self.takes[name]] = int(np.diff(given[starts]).max(initial=0))
+        return keywords
 
     def _lacks(self, request: Request) -> bool:
         """Does the call need a parameter that the function does not take?"""
@@ -261,6 +283,7 @@ class Adapter:
                 name: name in request.attributes and (name in _TENSORS or request.attributes[name] != usual)
                 for name, usual in ATTENTION_ATTRIBUTES.items()
             }
+            needs |= {name: name in request.attributes for name in SEQUENCES}
             needs["causal_top_left"] = needs["causal_top_left"] and not self.top_left
         return any(needed and name not in self.takes for name, needed in needs.items())
 
@@ -329,7 +352,7 @@ def parameters_of_op(op: str) -> tuple[str, ...]:
     if op in TOP_P_OPS:
         return ("theta", "out", *TOP_P_ATTRIBUTES)
     if op == "attention":
-        return ("mask", "theta", "scale", "causal", "out", *ATTENTION_ATTRIBUTES)
+        return ("mask", "theta", "scale", "causal", "out", *ATTENTION_ATTRIBUTES, *SEQUENCES, *LONGEST)
     if op in ATTENTION_GRADIENT_OPS:  # one of its arrays is called out
         return ("mask", "scale", "causal", *ATTENTION_ATTRIBUTES)
     if op in ATTENTION_OPS:

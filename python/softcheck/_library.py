@@ -92,7 +92,17 @@ class Call2(ctypes.Structure):
     ]
 
 
-_ROLES = {1: "mask", 11: "class_weights", 13: "sinks", 14: "alibi_slopes", 15: "bias"}
+_ROLES = {
+    1: "mask",
+    11: "class_weights",
+    13: "sinks",
+    14: "alibi_slopes",
+    15: "bias",
+    16: "cu_seqlens_q",
+    17: "cu_seqlens_k",
+    18: "block_table",
+    19: "lengths",
+}
 
 
 def attributes_of(call: Call) -> dict[str, Any]:

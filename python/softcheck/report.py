@@ -158,6 +158,8 @@ def _values(tensor: Mapping[str, Any], library: str) -> Any:
     values = np.array([number(v) for v in tensor["values"]], dtype=np.float64).reshape(tensor["shape"])
     if dtype == "u8":
         return _arrays.from_bits(values != 0, "bool", library)
+    if dtype in ("i32", "i64"):
+        return _arrays.from_bits(values.astype(np.int32 if dtype == "i32" else np.int64), dtype, library)
     if dtype == "bf16":  # exactly a bf16 number: the upper half of the f32 that has its value
         bits = (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
         return _arrays.from_bits(bits, dtype, library)

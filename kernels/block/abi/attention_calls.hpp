@@ -150,8 +150,9 @@ int run_attention_call(const softcheck_call* call, const Launcher& launcher) {
 /// they can be looked at, or nullptr where they are on a device.
 template <bool adaptive, class Launcher>
 int run_packed_attention_call(const softcheck_call* call, const softcheck_call* readable, const Launcher& launcher) {
-  const std::optional<call::PackedCall<call::AttentionViews>> packed = call::packed_call(call);
-  return packed && (readable == nullptr || call::lengths_fit(*call::packed_call(readable)))
+  constexpr softcheck_op op = adaptive ? SOFTCHECK_OP_ADAPTIVE_ATTENTION : SOFTCHECK_OP_ATTENTION;
+  const std::optional<call::PackedCall<call::AttentionViews>> packed = call::packed_call(call, op);
+  return packed && (readable == nullptr || call::lengths_fit(*call::packed_call(readable, op)))
              ? run_attention<adaptive>(packed->all, &*packed, launcher)
              : 1;
 }

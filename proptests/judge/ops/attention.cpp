@@ -1,10 +1,12 @@
 // Attention and adaptive attention: judged query by query (attention_judge.hpp).
 #include <array>
+#include <utility>
 
 #include "proptests/judge/attention_call.hpp"
 #include "proptests/judge/attention_repeats.hpp"
 #include "proptests/judge/attention_rows.hpp"
 #include "proptests/judge/ops/attention_op.hpp"
+#include "proptests/judge/sequence_layout.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -27,6 +29,7 @@ class Attention final : public AttentionOp {
                      .claims = claims,
                      .attention = true,
                      .attributes = !adaptive,
+                     .sequences = !adaptive,
                      .has_theta = false,
                      .adaptive = adaptive,
                      .answers = {.words = words, .coefficients = true, .dear = true}}) {}
@@ -35,12 +38,16 @@ class Attention final : public AttentionOp {
     return attention_call(attention, task.scalars);
   }
 
+  Outputs dense(const AttentionCase& attention, Outputs got) const override {
+    return attention.sequences.any() && !got.empty() ? SequenceLayout(attention).dense(got) : std::move(got);
+  }
+
   void judge(const AttentionTask& task, const AttentionCase& attention, const Outputs& got, const Queries& chosen,
              const std::function<void(std::size_t, RowVerdicts)>& each) const override {
     RepeatedRows repeated(attention, got);
     const std::vector<bool> judged = judged_queries(attention);
     each_row(attention.shape, [&](std::size_t b, std::size_t h, std::size_t i) {
-      if ((chosen && !chosen(b, h, i)) || !judged[i]) return;
+      if (i >= attention.queries_of(b) || (chosen && !chosen(b, h, i)) || !judged[i]) return;
       const std::size_t row = row_number(attention.shape, b, h, i);
       if (repeated.repeats(b, h, i)) return each(row, {});
       each(row, judge_attention(task, row_of(attention, b, h, i), values_of(attention, got, row)));

@@ -24,6 +24,9 @@ class AttentionOp : public OpDefinition {
 
   virtual TensorCall call(const AttentionTask& task, const AttentionCase& attention) const = 0;
 
+  /// Outputs of a call of the case as those of a dense batch.
+  virtual Outputs dense(const AttentionCase& /*attention*/, Outputs got) const { return got; }
+
   /// Calls each(row, verdicts) for the rows of which all that they depend on was chosen; without a choice for all. A
   /// row that repeats another bit for bit has no verdicts of its own.
   virtual void judge(const AttentionTask& task, const AttentionCase& attention, const Outputs& got,

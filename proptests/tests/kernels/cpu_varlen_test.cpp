@@ -1,6 +1,7 @@
 // Packed sequences of different lengths, forward and backward: the bits of a call for each, and what is refused.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <functional>
 
@@ -72,6 +73,49 @@ TEST(CpuVarlen, GivesWhatIsAskedFor) {
       }
     }
   }
+}
+
+// A call of version 1 handed on as one of version 2.
+struct SecondVersion {
+  static inline softcheck_kernel kernel = nullptr;
+  static inline std::uint32_t op = SOFTCHECK_OP_ATTENTION;
+  static inline std::array<std::uint32_t, 5> roles{};
+  static inline softcheck_attributes attributes{};
+
+  static void reset(softcheck_kernel to) {
+    kernel = to;
+    op = SOFTCHECK_OP_ATTENTION;
+    roles = {SOFTCHECK_ROLE_QUERY, SOFTCHECK_ROLE_KEY, SOFTCHECK_ROLE_VALUE, SOFTCHECK_ROLE_CU_Q, SOFTCHECK_ROLE_CU_K};
+    attributes = {};
+    attributes.size = sizeof attributes;
+  }
+  static int run(const softcheck_call* call) {
+    softcheck_call_2 whole{*call, op, roles.data(), &attributes};
+    whole.call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION_2;
+    return kernel(&whole.call);
+  }
+};
+
+TEST(CpuVarlen, VersionTwoOfACallSaysTheSame) {
+  const Direction forward{"softcheck_attention"};
+  Packed first(query_lengths, key_lengths), second(query_lengths, key_lengths);
+  ASSERT_TRUE(first.run(forward.packed(), Pass::forward, true));
+  SecondVersion::reset(forward.packed());
+  EXPECT_TRUE(second.run(SecondVersion::run, Pass::forward, true));
+  EXPECT_TRUE(second.same_results(first));
+  SecondVersion::attributes.window_left_plus_1 = 1;
+  EXPECT_FALSE(second.run(SecondVersion::run, Pass::forward, true));
+  SecondVersion::reset(forward.packed());
+  SecondVersion::attributes.softcap = 30;
+  EXPECT_FALSE(second.run(SecondVersion::run, Pass::forward, true));
+  SecondVersion::reset(forward.packed());
+  SecondVersion::roles[4] = SOFTCHECK_ROLE_LENGTHS;
+  EXPECT_FALSE(second.run(SecondVersion::run, Pass::forward, true));
+  // Another op has a symbol of its own.
+  SecondVersion::reset(cpu_kernel("softcheck_adaptive_attention_varlen"));
+  EXPECT_FALSE(second.run(SecondVersion::run, Pass::forward, true));
+  SecondVersion::op = SOFTCHECK_OP_ADAPTIVE_ATTENTION;
+  EXPECT_TRUE(second.run(SecondVersion::run, Pass::forward, true));
 }
 
 TEST(CpuVarlen, AQueryWithoutKeysIsZero) {

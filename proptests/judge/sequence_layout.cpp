@@ -1,0 +1,168 @@
+#include "proptests/judge/sequence_layout.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "numerics/special_values.hpp"
+#include "proptests/generators/draw.hpp"
+#include "proptests/judge/attention_call.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+InputTensor integers(std::initializer_list<std::size_t> shape, std::vector<double> values) {
+  InputTensor tensor{compact_place(std::nullopt, shape), std::move(values)};
+  tensor.place.integer_bits = 32;
+  return tensor;
+}
+
+std::vector<double> as_numbers(const std::vector<std::size_t>& lengths) { return {lengths.begin(), lengths.end()}; }
+
+}  // namespace
+
+SequenceLayout::SequenceLayout(const AttentionCase& attention) : case_(attention) {
+  const AttentionSequences& of = attention.sequences;
+  for (const std::size_t count : of.queries) query_starts_.push_back(query_starts_.back() + static_cast<double>(count));
+  for (const std::size_t count : of.keys) key_starts_.push_back(key_starts_.back() + static_cast<double>(count));
+  place_queries();
+  if (of.page_size > 0) {
+    place_pages();
+  } else {
+    place_keys();
+  }
+}
+
+void SequenceLayout::place_queries() {
+  const AttentionShape& s = case_.shape;
+  if (!case_.sequences.packed) {
+    queries_.resize(s.batch * s.heads() * s.queries);
+    for (std::size_t row = 0; row < queries_.size(); ++row) queries_[row] = row;
+    return;
+  }
+  for (std::size_t b = 0; b < s.batch; ++b) {
+    for (std::size_t i = 0; i < case_.queries_of(b); ++i) {
+      for (std::size_t h = 0; h < s.heads(); ++h) queries_.emplace_back((b * s.heads() + h) * s.queries + i);
+    }
+  }
+}
+
+void SequenceLayout::place_keys() {
+  const AttentionShape& s = case_.shape;
+  for (std::size_t b = 0; b < s.batch; ++b) {
+    for (std::size_t j = 0; j < case_.keys_of(b); ++j) {
+      for (std::size_t kv = 0; kv < s.kv_heads; ++kv) keys_.emplace_back((b * s.kv_heads + kv) * s.keys + j);
+    }
+  }
+}
+
+// Every sequence's row of the table ends in at least one entry more than it has pages, so that a kernel that reads one
+// page too many reads no number. Such entries name a page of nobody's, of which there are one or two.
+void SequenceLayout::place_pages() {
+  const AttentionShape& s = case_.shape;
+  const std::size_t size = case_.sequences.page_size;
+  const auto pages_of = [&](std::size_t b) { return (case_.keys_of(b) + size - 1) / size; };
+  std::size_t owned = 0;
+  for (std::size_t b = 0; b < s.batch; ++b) {
+    owned += pages_of(b);
+    columns_ = std::max(columns_, pages_of(b) + 1);
+  }
+  pages_ = owned + 2;
+  std::vector<std::size_t> numbers(pages_);
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  Draw draw(case_.sequences.order);
+  for (std::size_t k = pages_; case_.sequences.order != 0 && k > 1; --k)
+    std::swap(numbers[k - 1], numbers[draw.below(k)]);
+  keys_.resize(pages_ * size * s.kv_heads);
+  std::size_t next = 0;
+  for (std::size_t b = 0; b < s.batch; ++b) {
+    for (std::size_t column = 0; column < columns_; ++column) {
+      const bool own = column < pages_of(b);
+      const std::size_t page = numbers[own ? next++ : owned + column % 2];
+      table_.push_back(static_cast<double>(page));
+      for (std::size_t slot = 0; own && slot < size && column * size + slot < case_.keys_of(b); ++slot) {
+        for (std::size_t kv = 0; kv < s.kv_heads; ++kv) {
+          keys_[(page * size + slot) * s.kv_heads + kv] = (b * s.kv_heads + kv) * s.keys + column * size + slot;
+        }
+      }
+    }
+  }
+}
+
+std::vector<double> SequenceLayout::gathered(const std::vector<double>& numbers, const Rows& rows,
+                                             std::size_t size) const {
+  const double nobodys = case_.sequences.finite ? numerics::properties(case_.format).largest : numerics::nan;
+  std::vector<double> result;
+  result.reserve(rows.size() * size);
+  for (const std::optional<std::size_t>& row : rows) {
+    for (std::size_t t = 0; t < size; ++t) result.push_back(row ? numbers[*row * size + t] : nobodys);
+  }
+  return result;
+}
+
+TensorCall SequenceLayout::call(numerics::Format scalars) const {
+  const AttentionCase& a = case_;
+  const AttentionShape& s = a.shape;
+  const AttentionSequences& of = a.sequences;
+  TensorCall call;
+  call.op = SOFTCHECK_OP_ATTENTION;
+  call.scale = a.scale;
+  call.causal = a.causal;
+  const auto add = [&](Role role, InputTensor tensor) {
+    call.inputs.push_back(std::move(tensor));
+    call.roles.push_back(role);
+  };
+  const auto place_of_queries = [&](std::size_t size) {
+    return of.packed ? compact_place(a.format, {total_queries(), s.heads(), size})
+                     : compact_place(a.format, {s.batch, s.heads(), s.queries, size});
+  };
+  const auto place_of_keys = [&](std::size_t size) {
+    return of.page_size > 0 ? compact_place(a.format, {pages_, of.page_size, s.kv_heads, size})
+                            : compact_place(a.format, {total_keys(), s.kv_heads, size});
+  };
+  add(Role::query, {place_of_queries(s.dim), gathered(a.queries, queries_, s.dim)});
+  add(Role::key, {place_of_keys(s.dim), gathered(a.keys, keys_, s.dim)});
+  add(Role::value, {place_of_keys(s.value_dim), gathered(a.values, keys_, s.value_dim)});
+  if (of.packed) add(Role::cu_q, integers({s.batch + 1}, query_starts_));
+  if (of.page_size == 0) add(Role::cu_k, integers({s.batch + 1}, key_starts_));
+  if (of.page_size > 0) {
+    add(Role::block_table, integers({s.batch, columns_}, table_));
+    add(Role::lengths, integers({s.batch}, as_numbers(of.keys)));
+    call.attributes.page_size = static_cast<std::int64_t>(of.page_size);
+  }
+  add_attributes(a, call);
+  call.outputs.push_back({place_of_queries(s.value_dim), std::nullopt});
+  for (int i = 1; i < a.outputs; ++i) {
+    call.outputs.push_back({of.packed ? compact_place(scalars, {s.heads(), total_queries()})
+                                      : compact_place(scalars, {s.batch, s.heads(), s.queries}),
+                            std::nullopt});
+  }
+  return call;
+}
+
+std::vector<std::vector<double>> SequenceLayout::dense(const std::vector<std::vector<double>>& outputs) const {
+  const AttentionShape& s = case_.shape;
+  if (!case_.sequences.packed) return outputs;
+  std::vector<std::vector<double>> result;
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const std::size_t size = k == 0 ? s.value_dim : 1;
+    std::vector<double>& to = result.emplace_back(s.batch * s.heads() * s.queries * size);
+    for (std::size_t row = 0; row < queries_.size(); ++row) {
+      // out is (total, heads, dim), the others are (heads, total).
+      const std::size_t from = k == 0 ? row : row % s.heads() * total_queries() + row / s.heads();
+      for (std::size_t c = 0; c < size; ++c) to[*queries_[row] * size + c] = outputs[k][from * size + c];
+    }
+  }
+  return result;
+}
+
+std::size_t SequenceLayout::element_of(std::size_t tensor, std::size_t element) const {
+  const Rows& rows = tensor == 0 ? queries_ : keys_;
+  const std::size_t size = tensor == 2 ? case_.shape.value_dim : case_.shape.dim;
+  const auto row = std::ranges::find(rows, std::optional(element / size));
+  if (row == rows.end()) throw std::logic_error("SequenceLayout::element_of: need an element that the call holds");
+  return static_cast<std::size_t>(row - rows.begin()) * size + element % size;
+}
+
+}  // namespace softcheck::proptests
