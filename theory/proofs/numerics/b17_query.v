@@ -4,7 +4,8 @@
     - [b17_delta]   delta from a saved O, as sum p g or from a recomputed O: within E_delta, the largest of the three errors
     - [b17_pair]    dS of one key: within eps_j; b17_value_product, b17_delta and b17_score_gradient put together
     - [b17_query]   dq = scale sum p (g - delta) k: that behind b17_score_gradient_sum
-    - [b17_query_split]   the same where the scale's root meets both factors, or a factor is stored: b17_split_gradient_sum
+    - [b17_capped_pair], [b17_capped_query]   the same behind a softcap, dS = p (g - delta) slope: b17_softcap
+    - [b17_query_split]   dq where the scale's root meets both factors, or a factor is stored: b17_split_gradient_sum
 
     The coefficients and omega_j are those of b17_coefficient; p meets g and v in a format of its own.
 
@@ -14,7 +15,7 @@
 From Coq Require Import Reals List Lra Lia Psatz.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
-From softcheck.numerics Require Import b5_logsumexp added_terms b17_sums b17_delta b17_score_gradient.
+From softcheck.numerics Require Import b5_logsumexp added_terms b17_sums b17_delta b17_score_gradient b17_softcap.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -160,6 +161,47 @@ Section Query.
     destruct (coefficients a ina) as [hp [hw [near _]]].
     apply (b17_score_gradient M good (p a) (omega a) lost (g a) exact_delta (gamma a) delta_error unit_dS floor_dS hp); [easy|].
     apply score_gradient_computed with (p_hat a) (g_hat a) delta_hat x y; try easy; [now apply product_near|now apply b17_delta].
+  Qed.
+
+  (** Behind a softcap, whose slope as computed is s_hat. *)
+  Inductive computed_capped_pair (a : A) (s_hat : R) : R -> Prop :=
+  | capped_behind difference product sloped dS_hat :
+      computed_sum M (g_hat a - delta_hat) difference -> computed_product M (p_hat a * difference) product ->
+      computed_product M (product * s_hat) sloped -> approximates unit_dS floor_dS sloped dS_hat -> computed_capped_pair a s_hat dS_hat
+  | capped_first difference sloped product dS_hat :
+      computed_sum M (g_hat a - delta_hat) difference -> computed_product M (difference * s_hat) sloped ->
+      computed_product M (p_hat a * sloped) product -> approximates unit_dS floor_dS product dS_hat -> computed_capped_pair a s_hat dS_hat.
+
+  Definition capped_pair_error (slope off_slope : A -> R) (a : A) : R :=
+    capped_error M (p a) (omega a) (g a) exact_delta (gamma a) delta_error (slope a) (off_slope a) unit_dS
+    + capped_loss M (p a) (omega a) lost (g a) exact_delta (gamma a) delta_error (slope a) (off_slope a) unit_dS floor_dS.
+  Definition capped_pair_gradient (slope : A -> R) (a : A) : R := p a * ((g a - exact_delta) * slope a).
+
+  Theorem b17_capped_pair slope off_slope a s_hat dS_hat :
+    In a keys -> 0 <= slope a -> Rabs (s_hat - slope a) <= off_slope a -> computed_capped_pair a s_hat dS_hat ->
+    Rabs (dS_hat - capped_pair_gradient slope a) <= capped_pair_error slope off_slope a.
+  Proof using good visible losses coefficients products common.
+    intros ina hs close form. destruct losses as [hr [hlt [hl [hu [hf [hO [hdS hfS]]]]]]].
+    destruct (coefficients a ina) as [hp [hw [near _]]].
+    apply (b17_capped_gradient M good (p a) (omega a) lost (g a) exact_delta (gamma a) delta_error (slope a) (off_slope a)
+             unit_dS floor_dS hp); [easy|].
+    destruct form as [x y z dS h1 h2 h3 h4|x y z dS h1 h2 h3 h4].
+    - apply slope_behind with (p_hat a) (g_hat a) delta_hat s_hat x y z; try easy; [now apply product_near|now apply b17_delta].
+    - apply slope_first with (p_hat a) (g_hat a) delta_hat s_hat x y z; try easy; [now apply product_near|now apply b17_delta].
+  Qed.
+
+  Theorem b17_capped_query slope off_slope s_hat dS_hat z u_out floor_out dq :
+    (forall a, In a keys -> 0 <= slope a /\ Rabs (s_hat a - slope a) <= off_slope a /\ computed_capped_pair a (s_hat a) (dS_hat a)) ->
+    scaled_sum M keys r lt h dS_hat k scale z -> rounded_output u_out floor_out z dq ->
+    let exact := scale * sum (map (fun a => capped_pair_gradient slope a * k a) keys) in
+    let rounding := gradient_sum_rounding M keys r h (capped_pair_gradient slope) (capped_pair_error slope off_slope) k scale in
+    Rabs (dq - exact)
+    <= rounding + u_out * (Rabs exact + rounding) + (gradient_sum_loss M keys lt h k scale * (1 + u_out) + floor_out).
+  Proof using good visible losses coefficients products common.
+    intros each total out exact.
+    apply (b17_score_gradient_sum M good keys r lt h (proj1 losses) (proj1 (proj2 losses)) (capped_pair_gradient slope) dS_hat
+             (capped_pair_error slope off_slope) k scale z); [|easy|easy].
+    intros a ina. destruct (each a ina) as [hs [close form]]. now apply b17_capped_pair with (s_hat a).
   Qed.
 
   Context (dS_hat : A -> R) (z : R).
