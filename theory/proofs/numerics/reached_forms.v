@@ -6,14 +6,16 @@
     - [b4_shared_is_reached]   quotients of the two exponentials that were added: the exponentials' own error is gone
     - [b7_mean_is_reached]     E[x] of the row 1, 1 from factors that err, over a sum that errs the other way; with it an
                                entropy that is added from the last number on
+    - [b9_moved_is_inhabited]  two scores of which one errs by 1/8, computed as the row 0, 0, of which [b5_is_reached] and
+                               [b6_is_reached] say the rest
 
-    Source: b4_shared.v, b7_uncentred.v. *)
+    Source: b4_shared.v, b7_uncentred.v, perturbed_scores.v. *)
 
 From Coq Require Import Reals List Permutation Lra.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction converted_row constants b1_sum b2_element b5_logsumexp b6_entropy
-  b9_attention added_terms b4_shared b7_uncentred reached_bounds reached_losses.
+  b9_attention added_terms b4_shared b7_uncentred perturbed_scores reached_bounds reached_losses.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -149,4 +151,25 @@ Proof.
   split; [exists 0, 0; rewrite Rabs_R0; cbn -[ln one_sum one_mean]; repeat split; lra|].
   split; [exists 0, 0; rewrite Rabs_R0; repeat split; lra|]. split; [|unfold size; cbn; lra].
   intros a ina. destruct (factors a ina) as [_ [_ ->]]. rewrite Rabs_right; lra.
+Qed.
+
+(** ** Scores that err *)
+
+Definition exact_key : key := {| score := 0; computed_score := 0; value := 1 |}.
+Definition moved_key : key := {| score := - / 8; computed_score := 0; value := 1 |}.
+Definition moved_keys : list key := [exact_key; moved_key].
+Definition moved_by (a : key) : R := computed_score a - score a.
+
+Example b9_moved_is_inhabited :
+  is_maximum 0 (map score moved_keys) /\ is_maximum 0 (map computed_score moved_keys) /\
+    (forall a, In a moved_keys -> Rabs (computed_score a - score a) <= moved_by a /\ moved_by a <= / 8) /\
+    map computed_score moved_keys = level /\ moved_keys <> [] /\ 0 <= 1 <= 1 /\
+    ln (partition_function (map score moved_keys)) < ln (partition_function (map computed_score moved_keys)).
+Proof.
+  split; [split; [now left|]; intros x [<-|[<-|[]]]; cbn; lra|]. split; [exact level_maximum|]. split.
+  { intros a [<-|[<-|[]]]; unfold moved_by; cbn; rewrite Rabs_right; lra. }
+  split; [easy|]. split; [easy|]. split; [lra|].
+  assert (below : exp (- / 8) < 1) by (rewrite <- exp_0; apply exp_increasing; lra). pose proof (exp_pos (- / 8)).
+  apply ln_increasing; unfold partition_function, sum; cbn [map fold_right moved_keys score computed_score exact_key moved_key];
+    rewrite exp_0; lra.
 Qed.
