@@ -8,14 +8,15 @@
                                entropy that is added from the last number on
     - [b9_moved_is_inhabited]  two scores of which one errs by 1/8, computed as the row 0, 0, of which [b5_is_reached] and
                                [b6_is_reached] say the rest
+    - [b9_scaled_first_is_reached]   a query that is scaled before its product with the key
 
-    Source: b4_shared.v, b7_uncentred.v, perturbed_scores.v. *)
+    Source: b4_shared.v, b7_uncentred.v, perturbed_scores.v, b9_scaled_first.v. *)
 
-From Coq Require Import Reals List Permutation Lra.
+From Coq Require Import Reals List Permutation Lra Lia.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction converted_row constants b1_sum b2_element b5_logsumexp b6_entropy
-  b9_attention added_terms b4_shared b7_uncentred perturbed_scores reached_bounds reached_losses.
+  b9_attention added_terms b4_shared b7_uncentred perturbed_scores b9_scaled_first reached_bounds reached_losses.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -172,4 +173,29 @@ Proof.
   assert (below : exp (- / 8) < 1) by (rewrite <- exp_0; apply exp_increasing; lra). pose proof (exp_pos (- / 8)).
   apply ln_increasing; unfold partition_function, sum; cbn [map fold_right moved_keys score computed_score exact_key moved_key];
     rewrite exp_0; lra.
+Qed.
+
+(** ** (q scale) k, of 2 times 3, scaled by 2, each as it is read too large *)
+
+Definition scaled_factor : R := 2 * (2 * exp l) * exp l.
+Definition scaled_score : R := scaled_factor * (3 * exp (2 * l)) * exp l.
+
+Example b9_scaled_first_is_reached :
+  sound single /\ 0 <= 2 /\
+    (forall a : Datatypes.unit, In a [tt] -> scaled_term single (fun _ => 2) (fun _ => 3) 2 2 a scaled_score) /\
+    added single 0 0 (map (fun _ : Datatypes.unit => scaled_score) [tt]) scaled_score 0 /\ (0 <= length [tt] - 1)%nat /\ [tt] <> [] /\
+    Rabs (scaled_score - 2 * sum (map (fun _ => 2 * 3) [tt])) = scaled_first_error single [tt] (fun _ => 2) (fun _ => 3) 2 2.
+Proof.
+  pose proof units as [_ hl]. split; [apply single_sound|]. split; [lra|]. split.
+  { intros a _. apply scaled_term_computed with (2 * l) l scaled_factor (scaled_factor * (3 * exp (2 * l))); try easy.
+    - rewrite Rabs_right; lra.
+    - rewrite Rabs_right; lra.
+    - apply product_up.
+    - apply product_up. }
+  split; [apply added_term; exists 0, 0; rewrite Rabs_R0, exp_0; lra|]. split; [cbn; lia|]. split; [easy|].
+  unfold scaled_first_error, size, sum. cbn [map fold_right length]. simpl INR. simpl product_floor. simpl sum_floor.
+  assert (value : scaled_score = 12 * exp ((1 + 2 + 2) * l)).
+  { unfold scaled_score, scaled_factor. replace ((1 + 2 + 2) * l) with (l + l + 2 * l + l) by ring. rewrite !exp_plus. ring. }
+  pose proof (exp_at_least_one ((1 + 2 + 2) * l) ltac:(lra)).
+  rewrite value, (Rabs_right 2), (Rabs_right (2 * 3)), (Rabs_right 3), Rabs_right; lra.
 Qed.
