@@ -120,8 +120,17 @@ void ChangedBuild::compile(const std::string& object, const std::filesystem::pat
   // Quoted includes find the changed file first; what it warns of is no matter.
   replace_word(line, "-o " + object,
                "-iquote " + shell_word(places_.scratch.string()) + " -w -o " + shell_word(to.string()));
-  const std::string own = (places_.source / file).string();
-  if (line.ends_with(" " + own)) replace_word(line, own, shell_word((places_.scratch / file).string()));
+  const std::string own = (places_.source / file).string(), changed = (places_.scratch / file).string();
+  const std::string source = line.substr(line.rfind(' ') + 1), include = "#include \"" + own + "\"";
+  if (source == own) {
+    replace_word(line, source, shell_word(changed));
+  } else if (std::string several = contents_of(source); several.find(include) != std::string::npos) {
+    // CMake made this source, which includes the changed one beside others.
+    several.replace(several.find(include), include.size(), "#include \"" + changed + "\"");
+    const std::string copy = to.string() + ".cpp";
+    std::ofstream(copy, std::ios::binary) << several;
+    replace_word(line, source, shell_word(copy));
+  }
   checked("cd " + shell_word(places_.build.string()) + " && " + line, "it does not compile");
 }
 
