@@ -72,7 +72,10 @@ T score_error(const Contract& contract, const AttentionArithmetic& arithmetic, c
   // A product, d - 1 additions, the scaling and the scale's own representation; q and k as they are read.
   T log_error = (dimension + T(embeds(contract.input, contract.accumulator) ? 2 : 4)) * unit;
   if (contract.scale == ScaleUse::whole) {
-    return scale * (expm1(log_error) * dot_magnitude + exp(log_error) * dimension * lost) + lost;
+    // Where the scale meets a factor first, what underflows of it meets the other one; behind the sum, the scale meets
+    // what the products lost.
+    const T underflow = lost * T(arithmetic.factor_sum) + maximum(scale, T(1)) * dimension * lost;
+    return scale * expm1(log_error) * dot_magnitude + exp(log_error) * underflow + lost;
   }
   // A root, computed in double and narrowed, and a product on either side in place of the scaling.
   log_error = log_error + 2 * unit + 2 * minus_log1m(T(properties(Format::f64).unit_roundoff));

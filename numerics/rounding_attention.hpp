@@ -14,7 +14,7 @@ struct AttentionArithmetic {
   double scale = 1;                    // of the scores
   Format coefficients = Format::f32;   // in which the weights enter P V
   std::uint64_t value_sum_height = 0;  // of the sums over keys in P V; 0 is one key
-  double factor_sum = 0;               // sum_t |q_t| + |k_t|, for a scale that is split
+  double factor_sum = 0;               // sum_t |q_t| + |k_t|, of what underflows as it is scaled
 };
 
 /// B9's e_j: |computed score - score| for one query and one key.

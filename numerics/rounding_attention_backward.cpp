@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -131,19 +132,25 @@ void require_lengths(const char* function, std::size_t pairs, std::size_t got) {
 
 }  // namespace
 
-CapSlope cap_slope(const Contract& contract, const UpperBound& slope, const UpperBound& magnitude,
+CapSlope cap_slope(const Contract& contract, double softcap, const UpperBound& slope, const UpperBound& magnitude,
                    const UpperBound& score_error) {
+  if (!(softcap > 0)) throw std::invalid_argument("cap_slope: need a softcap > 0, got " + std::to_string(softcap));
   const FpEnvironmentGuard guard;
   const Model model(contract);
   // A reciprocal and a product in front of tanh, whose relative condition is at most 1; a product behind it, and again
-  // a reciprocal and a product where it is taken from the capped score; the square.
-  constexpr int roundings = 11;
-  const UpperBound tanh_unit =
-      minus_log1m(UpperBound(contract.tanh_error * properties(contract.accumulator).unit_roundoff));
-  const UpperBound log = 2 * tanh_unit + roundings * model.unit;
+  // a reciprocal and a product where it is taken from the capped score; the softcap, where it must be rounded.
+  const int roundings = round_to(contract.accumulator, softcap) == softcap ? 5 : 6;
+  const UpperBound tanh_log =
+      minus_log1m(UpperBound(contract.tanh_error * properties(contract.accumulator).unit_roundoff)) +
+      roundings * model.unit;
+  const UpperBound log = 2 * tanh_log + model.unit;  // of the square
   const UpperBound moved = 2 * magnitude * score_error + score_error * score_error;
   const UpperBound square = expm1(log) * (magnitude * magnitude) + exp(log) * moved;
-  return {slope, expm1(model.unit) * slope + exp(model.unit) * square + 4 * (model.product_floor + model.sum_floor)};
+  // What the capped score has lost grows as it is divided by a small softcap.
+  const UpperBound over(std::nextafter(1 / softcap, std::numeric_limits<double>::infinity()));
+  const UpperBound tanh_floor = exp(tanh_log) * (3 + over) * model.product_floor;
+  const UpperBound lost = exp(log) * (2 + tanh_floor) * tanh_floor + model.product_floor;
+  return {slope, expm1(model.unit) * slope + exp(model.unit) * (square + lost) + model.sum_floor};
 }
 
 std::vector<BackwardPairError> attention_backward_pairs(const Contract& contract,

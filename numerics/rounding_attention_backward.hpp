@@ -28,10 +28,12 @@ struct CapSlope {
 
 /// The error of a softcap's slope, of a tanh that is computed again or taken from the capped score.
 ///
+/// softcap       c > 0
 /// slope         1 - tanh(s / c)^2
 /// magnitude     |tanh(s / c)|
 /// score_error   |computed s - s| / c
-CapSlope cap_slope(const Contract& contract, const UpperBound& slope, const UpperBound& magnitude,
+/// throws        std::invalid_argument when c is not above 0
+CapSlope cap_slope(const Contract& contract, double softcap, const UpperBound& slope, const UpperBound& magnitude,
                    const UpperBound& score_error);
 
 /// A visible pair of a query and a key, or of a query and its sink, of which magnitude and sum are 0. Each is an upper

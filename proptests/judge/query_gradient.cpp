@@ -128,7 +128,8 @@ void QueryPairs::add_errors(const AttentionTask& task, const AttentionRow& row, 
                      UpperBound(magnitudes_[k]), value_sum});
     if (k < visible_.caps.size()) {
       const VisibleKeys::Cap& cap = visible_.caps[k];
-      pairs.back().cap = cap_slope(task.contract, at_most(cap.slope), UpperBound(cap.magnitude), cap.score_error);
+      pairs.back().cap =
+          cap_slope(task.contract, row.softcap, at_most(cap.slope), UpperBound(cap.magnitude), cap.score_error);
     }
     sizes_.push_back((items.coefficients[k] * (pairs[k].difference + bounds.output_product)).value());
   }

@@ -137,7 +137,7 @@ inline void add_row(const BackwardCase& c, const Contract& contract, const Probl
                      above(gradients[n] - delta), above(dot(p.dout, i, p.v, keys[n], true)), above(value_sum)});
     if (c.softcap != 0) {
       const UpperBound over(std::nextafter(1 / static_cast<double>(c.softcap), INFINITY));
-      pairs.back().cap = cap_slope(contract, above(slopes[n]), size * over, error * over);
+      pairs.back().cap = cap_slope(contract, c.softcap, above(slopes[n]), size * over, error * over);
     }
   }
   for (std::size_t t = 0; t < size; ++t) {

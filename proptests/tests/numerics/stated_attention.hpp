@@ -15,7 +15,8 @@ inline Real score(const Contract& contract, const AttentionArithmetic& arithmeti
   const Real lost = a.flushed ? 2 * a.smallest_normal : a.quantum;
   Real log_error = (d + 2 + (holds(a.format, contract.input) ? 0 : 2)) * a.lambda;
   if (contract.scale == ScaleUse::whole) {
-    return scale * (grown(log_error) * dot + exp(log_error) * d * lost) + lost;
+    const Real first = lost * Real(arithmetic.factor_sum) + maximum(scale, Real(1)) * d * lost;
+    return scale * grown(log_error) * dot + exp(log_error) * first + lost;
   }
   log_error = log_error + 2 * a.lambda + 2 * lambda_of(Real::power_of_two(-53));
   Real factor = lost;

@@ -1,6 +1,7 @@
 // B17: the code's bound is the document's (docs/tolerances/attention_backward.md).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -20,23 +21,22 @@ struct BackwardSetting {
   Format input, output;
   const char* words;
   Format out_saved, lse_saved;
-  bool capped;
+  double softcap;  // 0: none
 };
 
 const std::vector<BackwardSetting> backward_settings{
-    {Format::f32, Format::f32, "acc=f32 sum=sequential", Format::f32, Format::f32, false},
-    {Format::f32, Format::f32, "acc=f32 sum=tree scale=split", Format::f32, Format::f32, true},
+    {Format::f32, Format::f32, "acc=f32 sum=sequential", Format::f32, Format::f32, 0},
+    {Format::f32, Format::f32, "acc=f32 sum=tree scale=split", Format::f32, Format::f32, 2},
     {Format::bf16, Format::bf16, "acc=f32 exp=E:50,A:3 sum=blocks:4 weights=bf16 ds=bf16", Format::bf16, Format::f32,
-     false},
-    {Format::bf16, Format::bf16, "acc=f32 sum=sequential scale=stored tanh=4096ulp", Format::bf16, Format::bf16, true},
-    {Format::f64, Format::f32, "acc=f32 exp=2ulp sum=lanes:2 weights=bf16", Format::f64, Format::f64, false},
-    {Format::f64, Format::f64, "acc=f64 exp=E:3,A:2 sum=sequential ds=f32", Format::f64, Format::f64, true},
+     0},
+    {Format::bf16, Format::bf16, "acc=f32 sum=sequential scale=stored tanh=4096ulp", Format::bf16, Format::bf16, 0.3},
+    {Format::f64, Format::f32, "acc=f32 exp=2ulp sum=lanes:2 weights=bf16", Format::f64, Format::f64, 0},
+    {Format::f64, Format::f64, "acc=f64 exp=E:3,A:2 sum=sequential ds=f32", Format::f64, Format::f64, 0.3},
     // What underflows is not small here.
-    {Format::f16, Format::f16, "acc=f16 sum=sequential", Format::f16, Format::f16, false},
+    {Format::f16, Format::f16, "acc=f16 sum=sequential", Format::f16, Format::f16, 0},
     {Format::f64, Format::f16, "acc=f16 exp=E:2,A:2 sum=tree scale=split weights=bf16 ds=bf16", Format::f32,
-     Format::f32, true},
-    {Format::f16, Format::f16, "acc=f32 sum=sequential weights=f16 ds=f16 scale=stored", Format::f16, Format::f32,
-     true},
+     Format::f32, 0.3},
+    {Format::f16, Format::f16, "acc=f32 sum=sequential weights=f16 ds=f16 scale=stored", Format::f16, Format::f32, 50},
 };
 
 struct StatedPair {
@@ -94,11 +94,14 @@ class StatedBackward {
   }
 
   Real slope_error(const StatedPair& pair) const {
-    if (!setting_.capped) return Real(0);
-    const Real a = 2 * stated::lambda_of(Real(contract_.tanh_error) * s_.u) + 11 * s_.lambda;
+    if (setting_.softcap == 0) return Real(0);
+    const int roundings = round_to(s_.format, setting_.softcap) == setting_.softcap ? 5 : 6;
+    const Real tanh_log = stated::lambda_of(Real(contract_.tanh_error) * s_.u) + roundings * s_.lambda;
+    const Real a = 2 * tanh_log + s_.lambda, f = exp(tanh_log) * (3 + 1 / Real(setting_.softcap)) * s_.omega_m;
     const Real t(pair.tangent), moved = 2 * t * Real(pair.raw_error) + square(Real(pair.raw_error));
-    return grown(s_.lambda) * Real(pair.slope) + exp(s_.lambda) * (grown(a) * t * t + exp(a) * moved) +
-           4 * (s_.omega_m + s_.omega_a);
+    const Real lost = exp(a) * (2 + f) * f + s_.omega_m;
+    return grown(s_.lambda) * Real(pair.slope) + exp(s_.lambda) * (grown(a) * t * t + exp(a) * moved + lost) +
+           s_.omega_a;
   }
 
   // With a factor of 0.75 each.
@@ -152,7 +155,7 @@ class StatedBackward {
   }
 
   Real steps() const { return Real(std::max(contract_.exp_argument_error, 1.0)); }
-  Real slope(const StatedPair& pair) const { return Real(setting_.capped ? pair.slope : 1); }
+  Real slope(const StatedPair& pair) const { return Real(setting_.softcap != 0 ? pair.slope : 1); }
   Real stored(std::optional<Format> format) const { return stated::Storage(contract_, format).lambda; }
   Real lost(std::optional<Format> format) const { return stated::Storage(contract_, format).lost; }
   Real saved_log(Format format) const { return stored(format) + (holds(s_.format, format) ? Real(0) : s_.lambda); }
@@ -168,7 +171,7 @@ class StatedBackward {
     return (stated_rescalings + 1) * (s_.omega_x + 2 * s_.omega_m) + s_.omega_m + lost(contract_.weights);
   }
   Real score_log(const StatedPair& pair) const {
-    return omega(pair) + (setting_.capped ? 3 : 2) * s_.lambda + stored(contract_.score_gradients);
+    return omega(pair) + (setting_.softcap != 0 ? 3 : 2) * s_.lambda + stored(contract_.score_gradients);
   }
   // |g - delta| times the slope, both with their errors.
   Real met(const StatedPair& pair) const {
@@ -207,8 +210,9 @@ void expect_stated(const Contract& contract, const BackwardSetting& setting, dou
   for (const StatedPair& p : stated_pairs) {
     pairs.push_back({UpperBound(p.p), UpperBound(p.deviation), UpperBound(p.error), UpperBound(p.difference),
                      UpperBound(p.magnitude), UpperBound(p.value_sum)});
-    if (!setting.capped) continue;
-    pairs.back().cap = cap_slope(contract, UpperBound(p.slope), UpperBound(p.tangent), UpperBound(p.raw_error));
+    if (setting.softcap == 0) continue;
+    pairs.back().cap =
+        cap_slope(contract, setting.softcap, UpperBound(p.slope), UpperBound(p.tangent), UpperBound(p.raw_error));
     expect_same_bound(pairs.back().cap->error, said.slope_error(p), what + "slope");
   }
   const AttentionBackwardArithmetic arithmetic{.value_size = stated_dim,
@@ -251,6 +255,21 @@ TEST(StatedBounds, OfAttentionsGradientAreTheDocuments) {
       }
     }
   }
+}
+
+// Binary16 holds c tanh(s / c) in steps of 1/64 of c = 2^-18: so coarse is a slope that is taken from it.
+TEST(AttentionBackwardBound, ASmallSoftcapCostsTheSlopeWhatItsScoreLoses) {
+  const Contract contract = parse_contract("acc=f16 sum=sequential subnormal=kept", Format::f16, Format::f16);
+  constexpr double softcap = 0x1p-18, steps = 64;
+  double worst = 0;
+  for (int k = 1; k < steps; ++k) {
+    const double tangent = std::tanh(k / steps), capped = std::nearbyint(tangent * steps) / steps;
+    const double moved = std::fabs(capped * capped - tangent * tangent);
+    const UpperBound slope(std::nextafter(1 - tangent * tangent, 1)), size(std::nextafter(tangent, 1));
+    EXPECT_LE(moved, cap_slope(contract, softcap, slope, size, UpperBound()).error.value()) << k;
+    worst = std::max(worst, moved / cap_slope(contract, 1, slope, size, UpperBound()).error.value());
+  }
+  EXPECT_GT(worst, 2) << "a softcap of 1 loses so much, too";
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "proptests/tests/numerics/stated_rows.hpp"
 
 namespace softcheck::numerics {
@@ -10,6 +12,18 @@ namespace {
 
 using stated::expect_same;
 using stated::Real;
+
+// (q scale) k in binary16: q scale is a fifth above the smallest number, and 1024 times what it loses is not small.
+TEST(RoundingScores, AQueryThatIsScaledFirstLosesWhatItsKeyMultiplies) {
+  const Contract contract = parse_contract("acc=f16 sum=sequential subnormal=kept", Format::f16, Format::f16);
+  constexpr double query = 0x1p-22, key = 1024;
+  AttentionArithmetic arithmetic{.dimension = 1, .scale = round_to(Format::f16, 0.3)};
+  const double score = round_to(Format::f16, round_to(Format::f16, query * arithmetic.scale) * key);
+  const double error = std::fabs(score - arithmetic.scale * (query * key));
+  EXPECT_GT(error, score_error(contract, arithmetic, UpperBound(query * key)).value()) << "of a score scaled behind";
+  arithmetic.factor_sum = query + key;
+  EXPECT_LE(error, score_error(contract, arithmetic, UpperBound(query * key)).value());
+}
 
 TEST(StatedBounds, OfAScoreAreTheDocuments) {
   const PrecisionScope precision(256);

@@ -113,16 +113,7 @@ Section AddedPositive.
   Lemma added_of_computed f zs ys y h :
     Forall2 (fun z y => Rabs (y - z) <= f) zs ys -> added M 0 0 ys y h -> added M 0 f zs y h.
   Proof using.
-    intros near tree. revert zs near.
-    induction tree as [x y [t [e [bt [be ->]]]]|l1 l2 y1 y2 y h1 h2 T1 IH1 T2 IH2 sum|l1 l2 y h T IH same]; intros zs near.
-    - inversion near as [|z x' zs' l' close none]; subst. inversion none; subst. apply added_term.
-      apply abs_between in bt. apply abs_between in be. assert (t = 0) as -> by lra. assert (e = 0) as -> by lra.
-      exists 0, (x - z). rewrite Rabs_R0, exp_0. repeat split; [lra|easy|ring].
-    - apply Forall2_app_inv_r in near as [z1 [z2 [n1 [n2 ->]]]]. apply added_addition with y1 y2; auto.
-    - assert (swapped : Forall2 (fun y z => Rabs (y - z) <= f) l2 zs).
-      { clear - near. induction near; constructor; auto. }
-      destruct (Permutation_Forall2 (Permutation_sym same) swapped) as [zs' [p n]].
-      apply added_reordered with zs'; [|now apply Permutation_sym]. apply IH.
-      clear - n. induction n; constructor; auto.
+    intros near tree. apply added_of_terms with ys; [easy|]. clear tree. induction near as [|z y' zs ys close _ IH]; constructor; [|easy].
+    exists 0, (y' - z). rewrite Rabs_R0, exp_0. repeat split; [lra|easy|ring].
   Qed.
 End AddedPositive.

@@ -110,3 +110,23 @@ Section Added.
     assert ((E - 1) * magnitude xs' <= (E - 1) * (magnitude xs + sum ds)) by (apply Rmult_le_compat_l; lra). lra.
   Qed.
 End Added.
+
+(** A tree over computed terms is a tree over what they approximate. *)
+
+Section Terms.
+  Context (M : arithmetic) (a l : R).
+
+  Lemma added_of_terms ys y h :
+    added M 0 0 ys y h -> forall xs, Forall2 (approximates a l) xs ys -> added M a l xs y h.
+  Proof using.
+    induction 1 as [x y [t [e [bt [be ->]]]]|l1 l2 y1 y2 y h1 h2 _ IH1 _ IH2 sum|l1 l2 y h _ IH perm]; intros xs close.
+    - inversion close as [|x0 y0 xs0 ys0 first rest]; subst. inversion rest; subst. apply added_term.
+      apply abs_between in bt. apply abs_between in be. replace t with 0 by lra. replace e with 0 by lra.
+      rewrite exp_0, Rmult_1_r, Rplus_0_r. exact first.
+    - apply Forall2_app_inv_r in close. destruct close as [xs1 [xs2 [c1 [c2 ->]]]].
+      now apply added_addition with y1 y2; [apply IH1|apply IH2|].
+    - assert (other : Forall2 (fun v w => approximates a l w v) l2 xs) by (clear - close; induction close; now constructor).
+      destruct (Permutation_Forall2 (Permutation_sym perm) other) as [xs' [p f]].
+      apply added_reordered with xs'; [|now apply Permutation_sym]. apply IH. clear - f. induction f; now constructor.
+  Qed.
+End Terms.

@@ -68,6 +68,15 @@ Section Coefficient.
     Rmax (through_logsumexp M A m scores (error a) logsumexp_error (m - score a))
          (quotient_log M keys m error largest h j r a).
 
+  Lemma coefficient_log_nonneg a : In a keys -> 0 <= coefficient_log a.
+  Proof using good max max' errs hs enough loses leaves.
+    intros ina. eapply Rle_trans; [|apply Rmax_r]. unfold quotient_log.
+    pose proof (item_above M good keys m m' max max' error largest errs s h j hs a ina) as i0.
+    pose proof (carried_nonneg M good j) as [c0 _]. pose proof (exp_unit_nonneg M good).
+    pose proof (rho_nonneg M good keys m m' max max' error largest errs s h j hs enough).
+    pose proof (quotient_unit_nonneg M r good loses leaves). pose proof (unit_nonneg M good). lra.
+  Qed.
+
   Theorem b17_coefficient a p :
     In a keys -> computed_coefficient a p ->
     approximates (coefficient_log a) (exp (coefficient_log a) * coefficient_lost M j) (weight keys m a) p.
@@ -76,15 +85,10 @@ Section Coefficient.
     assert (fx : 0 <= exp_floor M) by (unfold sound in good; lra).
     assert (fm : 0 <= product_floor M) by (unfold sound in good; lra).
     assert (above : 0 <= coefficient_log a /\ exp_floor M <= coefficient_lost M j).
-    { split.
-      - eapply Rle_trans; [|apply Rmax_r]. unfold quotient_log.
-        pose proof (item_above M good keys m m' max max' error largest errs s h j hs a ina) as i0.
-        pose proof (carried_nonneg M good j) as [c0 _]. pose proof (exp_unit_nonneg M good).
-        pose proof (rho_nonneg M good keys m m' max max' error largest errs s h j hs enough).
-        pose proof (quotient_unit_nonneg M r good loses leaves). pose proof (unit_nonneg M good). lra.
-      - unfold coefficient_lost, carried_loss. pose proof (pos_INR j).
-        assert (0 <= INR j * exp_floor M) by (apply Rmult_le_pos; lra).
-        assert (0 <= INR j * product_floor M) by (apply Rmult_le_pos; lra). lra. }
+    { split; [now apply coefficient_log_nonneg|].
+      unfold coefficient_lost, carried_loss. pose proof (pos_INR j).
+      assert (0 <= INR j * exp_floor M) by (apply Rmult_le_pos; lra).
+      assert (0 <= INR j * product_floor M) by (apply Rmult_le_pos; lra). lra. }
     destruct above as [w0 lost0].
     destruct form as [x' L' b p bx inuse arg ex|k v p early num ratio].
     - pose proof (b17_logsumexp L' inuse) as bL.

@@ -4,7 +4,8 @@
     - [b17_value_product]      |g_hat - g| <= (e^((d + 1) lambda + 2 r) - 1) mu + lost, mu = sum_c |dO_c v_jc|
     - [b17_delta_saved]        delta from an O that was saved: (e^((d + 1) lambda + 2 r + lambda_O) - 1) sum |dO_c O_c| + lost
     - [b17_delta_of_products]  recomputed as sum p g: sum p mu (e^(omega_j + (h + d + 3) lambda + 2 r) - 1) + lost
-    - [b17_delta_of_output]    recomputed as <dO, O>, O = sum p v recomputed: the same rounding
+    - [b17_delta_of_output]    recomputed as <dO, O>, O = sum p v recomputed: the same rounding, and lambda_O where the kernel's
+                               own O is stored before delta is taken from it
 
     omega_j is the log error of p_j as it meets g_j or v_j (b17_coefficient and the format of the weights), r that of a number as
     it is read; E_delta is the larger of the errors by a saved O and by a recomputed delta.
@@ -92,7 +93,9 @@ Section Delta.
   Context (height : nat).
   Hypothesis weights : forall a, In a keys -> 0 <= p a /\ 0 <= omega a /\ 0 <= l a.
   Notation whole := ((INR height + INR d + 3) * lambda + 2 * r).
-  Definition recomputed_delta_rounding : R := sum (map (fun a => p a * value_size a * (exp (omega a + whole) - 1)) keys).
+  (** stored: the log error of an O that is stored before it is read. *)
+  Definition recomputed_delta_rounding (stored : R) : R :=
+    sum (map (fun a => p a * value_size a * (exp (omega a + (whole + stored)) - 1)) keys).
 
   (** gl is what a product loses; in the sum over keys the terms are exact products of what was computed. *)
   Definition products_delta_loss (gl : R) : R :=
@@ -104,7 +107,7 @@ Section Delta.
     (forall a, In a keys -> approximates (omega a) (l a) (p a) (p_hat a) /\
        Rabs (g_hat a - value_product a) <= (exp products_log - 1) * value_size a + gl) ->
     added M lambda lt (map (fun a => p_hat a * g_hat a) keys) z height ->
-    Rabs (z - delta) <= recomputed_delta_rounding + (products_delta_loss gl + added_loss M lt height (map p keys)).
+    Rabs (z - delta) <= recomputed_delta_rounding 0 + (products_delta_loss gl + added_loss M lt height (map p keys)).
   Proof using good reading weights.
     intros hgl hlt computed tree. facts. pose proof (pos_INR height) as fh.
     assert (fhl : 0 <= INR height * lambda) by (apply Rmult_le_pos; lra).
@@ -138,7 +141,7 @@ Section Delta.
     assert (K0 : 0 <= K) by (apply Rmult_le_pos; lra). pose proof (exp_at_least_one K K0) as K1.
     assert (same : exp K * (sum (map (fun a => Rabs (p a * value_product a)) keys) + sum (map e keys))
                    - sum (map (fun a => Rabs (p a * value_product a)) keys)
-                   <= recomputed_delta_rounding + products_delta_loss gl).
+                   <= recomputed_delta_rounding 0 + products_delta_loss gl).
     { apply Rle_trans with (sum (map (fun a => exp K * (Rabs (p a * value_product a) + e a) - Rabs (p a * value_product a)) keys)).
       - right. rewrite sum_map_minus, sum_map_mult_l, sum_map_plus. ring.
       - unfold recomputed_delta_rounding, products_delta_loss. fold b. fold K. rewrite <- sum_map_mult_l, <- sum_map_plus.
@@ -147,7 +150,7 @@ Section Delta.
         set (mu := value_size a) in *. set (g := Rabs (value_product a)) in *.
         assert (p a * ((exp K - 1) * g) <= p a * ((exp K - 1) * mu))
           by (apply Rmult_le_compat_l; [easy|]; apply Rmult_le_compat_l; lra).
-        assert (p a * (mu * exp (omega a + b + K)) <= p a * (mu * exp (omega a + whole))).
+        assert (p a * (mu * exp (omega a + b + K)) <= p a * (mu * exp (omega a + (whole + 0)))).
         { apply Rmult_le_compat_l; [easy|]. apply Rmult_le_compat_l; [assert (0 <= g) by apply Rabs_pos; lra|].
           apply exp_le. unfold b, products_log, K. lra. }
         rewrite (exp_plus (omega a + b)) in *. lra. }
@@ -158,24 +161,25 @@ Section Delta.
   Definition output_rounding (c : B) : R :=
     sum (map (fun a => Rabs (v a c) * (p a * (exp (omega a + (r + (INR height + 1) * lambda)) - 1))) keys).
 
-  Theorem b17_delta_of_output (O_hat ol : B -> R) lt z h :
-    (forall c, In c components -> 0 <= ol c) -> 0 <= lt -> (h <= d)%nat ->
+  (** As in [b17_delta_saved], the format in which O is stored is a part of its terms' log error. *)
+  Theorem b17_delta_of_output lambda_O (O_hat ol : B -> R) lt z h :
+    0 <= lambda_O -> (forall c, In c components -> 0 <= ol c) -> 0 <= lt -> (h <= d)%nat ->
     (forall c, In c components -> Rabs (O_hat c - output c) <= output_rounding c + ol c) ->
-    added M (r + lambda) lt (map (fun c => dO c * O_hat c) components) z h ->
+    added M (r + lambda_O + lambda) lt (map (fun c => dO c * O_hat c) components) z h ->
     Rabs (z - delta)
-    <= recomputed_delta_rounding
-       + (exp ((INR d + 1) * lambda + r) * sum (map (fun c => Rabs (dO c) * ol c) components) + added_loss M lt h (map dO components)).
+    <= recomputed_delta_rounding lambda_O
+       + (exp ((INR d + 1) * lambda + r + lambda_O) * sum (map (fun c => Rabs (dO c) * ol c) components) + added_loss M lt h (map dO components)).
   Proof using good reading weights.
-    intros hol hlt low computed tree. facts. pose proof (pos_INR height) as fh.
+    intros hO hol hlt low computed tree. facts. pose proof (pos_INR height) as fh.
     assert (fhl : 0 <= INR height * lambda) by (apply Rmult_le_pos; lra).
     assert (near : perturbed (map (fun c => dO c * O_hat c) components) (map (fun c => dO c * output c) components)
                      (map (fun c => Rabs (dO c) * (output_rounding c + ol c)) components)).
     { apply perturbed_map. intros c inc. replace (dO c * O_hat c - dO c * output c) with (dO c * (O_hat c - output c)) by ring.
       rewrite Rabs_mult. apply Rmult_le_compat_l; [apply Rabs_pos|now apply computed]. }
-    pose proof (perturbed_sum M good (r + lambda) lt _ _ _ z h ltac:(lra) hlt near tree) as bound.
+    pose proof (perturbed_sum M good (r + lambda_O + lambda) lt _ _ _ z h ltac:(lra) hlt near tree) as bound.
     rewrite <- delta_as_output in bound. unfold perturbed_rounding in bound.
     rewrite magnitude_map, (added_loss_of M lt h components _ dO) in bound.
-    set (k := r + lambda + INR h * lambda) in *. set (K := (INR d + 1) * lambda + r).
+    set (k := r + lambda_O + lambda + INR h * lambda) in *. set (K := (INR d + 1) * lambda + r + lambda_O).
     assert (kK : k <= K).
     { unfold k, K. assert (INR h * lambda <= INR d * lambda) by (apply Rmult_le_compat_r; [easy|now apply le_INR]). lra. }
     assert (k0 : 0 <= k) by (unfold k; assert (0 <= INR h * lambda) by (apply Rmult_le_pos; [apply pos_INR|easy]); lra).
@@ -201,7 +205,7 @@ Section Delta.
     assert (N0 : 0 <= N) by (apply sum_map_nonneg; intros c inc; apply Rmult_le_pos; [apply Rabs_pos|now apply hol]).
     rewrite split_sum, rounds in bound.
     set (Q := sum (map (fun a => p a * value_size a * (exp (omega a + (r + (INR height + 1) * lambda)) - 1)) keys)) in *.
-    assert (both : (exp k - 1) * sum (map (fun a => p a * value_size a) keys) + exp k * Q <= recomputed_delta_rounding).
+    assert (both : (exp k - 1) * sum (map (fun a => p a * value_size a) keys) + exp k * Q <= recomputed_delta_rounding lambda_O).
     { unfold Q, recomputed_delta_rounding. rewrite <- !sum_map_mult_l, <- sum_map_plus. apply sum_map_le. intros a ina.
       destruct (weights a ina) as [hp [hw _]].
       assert (s0 : 0 <= p a * value_size a).

@@ -2,8 +2,10 @@
 
     Main results
     - [b17_delta]   delta from a saved O, as sum p g or from a recomputed O: within E_delta, the largest of the three errors
-    - [b17_query]   dq = scale sum p (g - delta) k: b17_value_product, b17_delta and b17_score_gradient put together, behind
-                    b17_score_gradient_sum
+    - [b17_pair]    dS of one key: within eps_j; b17_value_product, b17_delta and b17_score_gradient put together
+    - [b17_query]   dq = scale sum p (g - delta) k: that behind b17_score_gradient_sum
+    - [b17_capped_pair], [b17_capped_query]   the same behind a softcap, dS = p (g - delta) slope: b17_softcap
+    - [b17_query_split]   dq where the scale's root meets both factors, or a factor is stored: b17_split_gradient_sum
 
     The coefficients and omega_j are those of b17_coefficient; p meets g and v in a format of its own.
 
@@ -13,7 +15,7 @@
 From Coq Require Import Reals List Lra Lia Psatz.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
-From softcheck.numerics Require Import b5_logsumexp added_terms b17_sums b17_delta b17_score_gradient.
+From softcheck.numerics Require Import b5_logsumexp added_terms b17_sums b17_delta b17_score_gradient b17_softcap.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -90,17 +92,18 @@ Section Query.
       (h' <= d)%nat -> added M (2 * r + lambda_O + lambda) lt (map (fun c => dO c * exact_output c) components) z h' ->
       computed_delta z
   | delta_of_products z : added M lambda lt (map (fun a => p_met a * g_hat a) keys) z h -> computed_delta z
+  (** The format in which it is stored, if it is, is a part of its terms' log error and of lt. *)
   | delta_of_output O_hat z h' :
       (forall c, In c components -> added M (r + lambda) lt (map (fun a => p_met a * v a c) keys) (O_hat c) h) ->
-      (h' <= d)%nat -> added M (r + lambda) lt (map (fun c => dO c * O_hat c) components) z h' -> computed_delta z.
+      (h' <= d)%nat -> added M (r + lambda_O + lambda) lt (map (fun c => dO c * O_hat c) components) z h' -> computed_delta z.
 
   Notation recomputed := (recomputed_delta_rounding M keys components dO v p met_log r d h).
   Definition saved_delta_error : R :=
     (exp (products_log M r d + lambda_O) - 1) * sum (map (fun c => Rabs (dO c * exact_output c)) components) + product_loss.
   Definition products_delta_error : R :=
-    recomputed + (products_delta_loss M keys components dO v p met_log met_loss r d h product_loss + added_loss M lt h (map p keys)).
+    recomputed 0 + (products_delta_loss M keys components dO v p met_log met_loss r d h product_loss + added_loss M lt h (map p keys)).
   Definition output_delta_error : R :=
-    recomputed + (exp ((INR d + 1) * lambda + r) * sum (map (fun c => Rabs (dO c) * output_loss c) components) + product_loss).
+    recomputed lambda_O + (exp ((INR d + 1) * lambda + r + lambda_O) * sum (map (fun c => Rabs (dO c) * output_loss c) components) + product_loss).
   (** E_delta *)
   Definition delta_error : R := Rmax saved_delta_error (Rmax products_delta_error output_delta_error).
 
@@ -131,37 +134,104 @@ Section Query.
           assert (0 <= exp (r + (INR h + 1) * lambda) * sum (map (fun a => Rabs (v a c) * met_loss a) keys)); [|lra].
           apply Rmult_le_pos; [left; apply exp_pos|]. apply sum_map_nonneg. intros a ina.
           apply Rmult_le_pos; [apply Rabs_pos|apply (signs a ina)]. }
-      pose proof (b17_delta_of_output M good keys components dO v p met_log met_loss r d hr h signs O_hat output_loss lt z' h'
+      pose proof (b17_delta_of_output M good keys components dO v p met_log met_loss r d hr h signs lambda_O O_hat output_loss lt z' h' hO
                     ltac:(intros c inc; apply (each c inc)) hlt low ltac:(intros c inc; apply (each c inc)) tree). lra.
   Qed.
 
   (** ** dS of each key, and dq *)
 
-  Context (delta_hat : R) (dS_hat : A -> R) (z : R).
+  Context (delta_hat : R).
   Hypothesis common : computed_delta delta_hat.
-  Hypothesis gradients : forall a, In a keys -> exists difference product,
-    computed_sum M (g_hat a - delta_hat) difference /\ computed_product M (p_hat a * difference) product /\
-    approximates unit_dS floor_dS product (dS_hat a).
-  Hypothesis total : scaled_sum M keys r lt h dS_hat k scale z.
+
+  (** dS_a as it meets queries and keys. *)
+  Inductive computed_pair (a : A) : R -> Prop :=
+  | pair_computed difference product dS_hat :
+      computed_sum M (g_hat a - delta_hat) difference -> computed_product M (p_hat a * difference) product ->
+      approximates unit_dS floor_dS product dS_hat -> computed_pair a dS_hat.
 
   (** eps_j *)
   Definition pair_error (a : A) : R :=
     score_gradient_error M (p a) (omega a) (g a) exact_delta (gamma a) delta_error unit_dS
     + score_gradient_loss M (p a) (omega a) lost (g a) exact_delta (gamma a) delta_error unit_dS floor_dS.
-  Notation dS := (fun a => p a * (g a - exact_delta)).
-  Definition query_rounding : R := gradient_sum_rounding M keys r h dS pair_error k scale.
+  Definition pair_gradient (a : A) : R := p a * (g a - exact_delta).
+
+  Theorem b17_pair a dS_hat : In a keys -> computed_pair a dS_hat -> Rabs (dS_hat - pair_gradient a) <= pair_error a.
+  Proof using good visible losses coefficients products common.
+    intros ina [x y dS hx hy store]. destruct losses as [hr [hlt [hl [hu [hf [hO [hdS hfS]]]]]]].
+    destruct (coefficients a ina) as [hp [hw [near _]]].
+    apply (b17_score_gradient M good (p a) (omega a) lost (g a) exact_delta (gamma a) delta_error unit_dS floor_dS hp); [easy|].
+    apply score_gradient_computed with (p_hat a) (g_hat a) delta_hat x y; try easy; [now apply product_near|now apply b17_delta].
+  Qed.
+
+  (** Behind a softcap, whose slope as computed is s_hat. *)
+  Inductive computed_capped_pair (a : A) (s_hat : R) : R -> Prop :=
+  | capped_behind difference product sloped dS_hat :
+      computed_sum M (g_hat a - delta_hat) difference -> computed_product M (p_hat a * difference) product ->
+      computed_product M (product * s_hat) sloped -> approximates unit_dS floor_dS sloped dS_hat -> computed_capped_pair a s_hat dS_hat
+  | capped_first difference sloped product dS_hat :
+      computed_sum M (g_hat a - delta_hat) difference -> computed_product M (difference * s_hat) sloped ->
+      computed_product M (p_hat a * sloped) product -> approximates unit_dS floor_dS product dS_hat -> computed_capped_pair a s_hat dS_hat.
+
+  Definition capped_pair_error (slope off_slope : A -> R) (a : A) : R :=
+    capped_error M (p a) (omega a) (g a) exact_delta (gamma a) delta_error (slope a) (off_slope a) unit_dS
+    + capped_loss M (p a) (omega a) lost (g a) exact_delta (gamma a) delta_error (slope a) (off_slope a) unit_dS floor_dS.
+  Definition capped_pair_gradient (slope : A -> R) (a : A) : R := p a * ((g a - exact_delta) * slope a).
+
+  Theorem b17_capped_pair slope off_slope a s_hat dS_hat :
+    In a keys -> 0 <= slope a -> Rabs (s_hat - slope a) <= off_slope a -> computed_capped_pair a s_hat dS_hat ->
+    Rabs (dS_hat - capped_pair_gradient slope a) <= capped_pair_error slope off_slope a.
+  Proof using good visible losses coefficients products common.
+    intros ina hs close form. destruct losses as [hr [hlt [hl [hu [hf [hO [hdS hfS]]]]]]].
+    destruct (coefficients a ina) as [hp [hw [near _]]].
+    apply (b17_capped_gradient M good (p a) (omega a) lost (g a) exact_delta (gamma a) delta_error (slope a) (off_slope a)
+             unit_dS floor_dS hp); [easy|].
+    destruct form as [x y z dS h1 h2 h3 h4|x y z dS h1 h2 h3 h4].
+    - apply slope_behind with (p_hat a) (g_hat a) delta_hat s_hat x y z; try easy; [now apply product_near|now apply b17_delta].
+    - apply slope_first with (p_hat a) (g_hat a) delta_hat s_hat x y z; try easy; [now apply product_near|now apply b17_delta].
+  Qed.
+
+  Theorem b17_capped_query slope off_slope s_hat dS_hat z u_out floor_out dq :
+    (forall a, In a keys -> 0 <= slope a /\ Rabs (s_hat a - slope a) <= off_slope a /\ computed_capped_pair a (s_hat a) (dS_hat a)) ->
+    scaled_sum M keys r lt h dS_hat k scale z -> rounded_output u_out floor_out z dq ->
+    let exact := scale * sum (map (fun a => capped_pair_gradient slope a * k a) keys) in
+    let rounding := gradient_sum_rounding M keys r h (capped_pair_gradient slope) (capped_pair_error slope off_slope) k scale in
+    Rabs (dq - exact)
+    <= rounding + u_out * (Rabs exact + rounding) + (gradient_sum_loss M keys lt h k scale * (1 + u_out) + floor_out).
+  Proof using good visible losses coefficients products common.
+    intros each total out exact.
+    apply (b17_score_gradient_sum M good keys r lt h (proj1 losses) (proj1 (proj2 losses)) (capped_pair_gradient slope) dS_hat
+             (capped_pair_error slope off_slope) k scale z); [|easy|easy].
+    intros a ina. destruct (each a ina) as [hs [close form]]. now apply b17_capped_pair with (s_hat a).
+  Qed.
+
+  Context (dS_hat : A -> R) (z : R).
+  Hypothesis gradients : forall a, In a keys -> computed_pair a (dS_hat a).
+  Definition query_rounding : R := gradient_sum_rounding M keys r h pair_gradient pair_error k scale.
   Definition query_loss : R := gradient_sum_loss M keys lt h k scale.
 
   Theorem b17_query u_out floor_out dq :
-    rounded_output u_out floor_out z dq ->
-    let exact := scale * sum (map (fun a => p a * (g a - exact_delta) * k a) keys) in
+    scaled_sum M keys r lt h dS_hat k scale z -> rounded_output u_out floor_out z dq ->
+    let exact := scale * sum (map (fun a => pair_gradient a * k a) keys) in
     Rabs (dq - exact) <= query_rounding + u_out * (Rabs exact + query_rounding) + (query_loss * (1 + u_out) + floor_out).
-  Proof using good visible losses coefficients products common gradients total.
-    intros out exact. destruct losses as [hr [hlt [hl [hu [hf [hO [hdS hfS]]]]]]].
-    apply (b17_score_gradient_sum M good keys r lt h hr hlt dS dS_hat pair_error k scale z); [|easy|easy].
-    intros a ina. destruct (coefficients a ina) as [hp [hw [near _]]]. destruct (gradients a ina) as [x [y [hx [hy store]]]].
-    apply (b17_score_gradient M good (p a) (omega a) lost (g a) exact_delta (gamma a) delta_error unit_dS floor_dS hp);
-      [easy|].
-    apply score_gradient_computed with (p_hat a) (g_hat a) delta_hat x y; try easy; [now apply product_near|now apply b17_delta].
+  Proof using good visible losses coefficients products common gradients.
+    intros total out exact.
+    apply (b17_score_gradient_sum M good keys r lt h (proj1 losses) (proj1 (proj2 losses)) pair_gradient dS_hat pair_error k scale z);
+      [|easy|easy].
+    intros a ina. now apply b17_pair; [|apply gradients].
+  Qed.
+
+  Definition query_split_rounding (s1 s2 c1 c2 : R) : R := split_sum_rounding M keys r h pair_gradient pair_error k s1 s2 c1 c2.
+  Definition query_split_loss (s2 c2 : R) : R := split_sum_loss M keys lt h k s2 c2.
+
+  Theorem b17_query_split s1 s2 c1 c2 u_out floor_out dq :
+    0 <= c1 /\ 0 <= c2 -> split_sum M keys r lt h dS_hat k s1 s2 c1 c2 z -> rounded_output u_out floor_out z dq ->
+    let exact := s1 * s2 * sum (map (fun a => pair_gradient a * k a) keys) in
+    let rounding := query_split_rounding s1 s2 c1 c2 in
+    Rabs (dq - exact) <= rounding + u_out * (Rabs exact + rounding) + (query_split_loss s2 c2 * (1 + u_out) + floor_out).
+  Proof using good visible losses coefficients products common gradients.
+    intros factors total out exact.
+    apply (b17_split_gradient_output M good keys r lt h (proj1 losses) (proj1 (proj2 losses)) pair_gradient dS_hat pair_error k
+             s1 s2 c1 c2 z); [|easy|easy|easy].
+    intros a ina. now apply b17_pair; [|apply gradients].
   Qed.
 End Query.

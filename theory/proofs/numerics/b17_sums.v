@@ -5,7 +5,11 @@
     - [b17_weighted_sum]        sum p x, p within e^(+-omega_j) and l_j: |y - sum p x| <= sum |x| p (e^(omega_j + (h + 1) lambda + r) - 1)
                                 + what is lost
     - [b17_value_gradient]      dv, that behind the output's rounding; omega_j holds the format in which p meets dO
-    - [b17_gradient_sum]        dS within eps_j: |y - scale sum dS x| <= |scale| sum |x| (e^((h + 3) lambda + r) (|dS| + eps) - |dS|)
+    - [b17_split_gradient_sum]  dS within eps_j, s1 s2 the scale, s1 in the terms and s2 in the sum or in the terms, with log errors
+                                c1 and c2: |y - s1 s2 sum dS x| <= |s1 s2| sum |x| (e^((h + 1) lambda + c1 + c2 + r) (|dS| + eps) - |dS|)
+                                + what is lost
+    - [b17_split_gradient_output]   that behind the output's rounding
+    - [b17_gradient_sum]        a scale that is rounded once, dS within eps_j: |y - scale sum dS x| <= |scale| sum |x| (e^((h + 3) lambda + r) (|dS| + eps) - |dS|)
                                 + what is lost, whether the scale meets dS, the factor or the sum
     - [b17_score_gradient_sum]  dq and dk, that behind the output's rounding
 
@@ -116,6 +120,96 @@ Section Sums.
     Qed.
   End Weighted.
 
+  (** The scale as two factors, s1 with each term and s2 behind the sum, or both with each term; c1 and c2 are the log errors
+      that they bring, s1's with the products of a term. *)
+  Section Split.
+    Context (dS dS_hat eps x : A -> R) (s1 s2 c1 c2 y : R).
+    Hypothesis gradients : forall a, In a pairs -> Rabs (dS_hat a - dS a) <= eps a.
+    Hypothesis factors : 0 <= c1 /\ 0 <= c2.
+    Notation K := (INR h * lambda + r + (c1 + c2 + lambda)).
+
+    Inductive split_sum : R -> Prop :=
+    | split_terms z :
+        added M (r + (c1 + c2 + lambda)) lt (map (fun a => s1 * s2 * (dS_hat a * x a)) pairs) z h -> split_sum z
+    | split_total y0 t z :
+        added M (r + c1) lt (map (fun a => s1 * (dS_hat a * x a)) pairs) y0 h -> Rabs t <= c2 ->
+        computed_product M (y0 * (s2 * exp t)) z -> split_sum z.
+    Hypothesis form : split_sum y.
+
+    Notation exact := (s1 * s2 * sum (map (fun a => dS a * x a) pairs)).
+    Definition split_sum_rounding : R :=
+      Rabs (s1 * s2) * sum (map (fun a => Rabs (x a) * (exp K * (Rabs (dS a) + eps a) - Rabs (dS a))) pairs).
+    Definition split_sum_loss : R := (1 + Rabs s2) * (exp (c2 + lambda) * lost (map x pairs)) + wm.
+
+    Let near s :
+      perturbed (map (fun a => s * (dS_hat a * x a)) pairs) (map (fun a => s * (dS a * x a)) pairs)
+        (map (fun a => Rabs s * (Rabs (x a) * eps a)) pairs).
+    Proof using gradients.
+      apply perturbed_map. intros a ina.
+      replace (s * (dS_hat a * x a) - s * (dS a * x a)) with (s * (x a * (dS_hat a - dS a))) by ring.
+      rewrite !Rabs_mult. apply Rmult_le_compat_l; [apply Rabs_pos|]. apply Rmult_le_compat_l; [apply Rabs_pos|now apply gradients].
+    Qed.
+
+    Let size_of s : magnitude (map (fun a => s * (dS a * x a)) pairs) = Rabs s * magnitude (map (fun a => dS a * x a) pairs).
+    Proof using. rewrite !magnitude_map, <- sum_map_mult_l. apply sum_map_ext. intros. apply Rabs_mult. Qed.
+
+    Let rounding_is :
+      split_sum_rounding
+      = Rabs (s1 * s2) * (exp K * (magnitude (map (fun a => dS a * x a) pairs) + sum (map (fun a => Rabs (x a) * eps a) pairs))
+                          - magnitude (map (fun a => dS a * x a) pairs)).
+    Proof using.
+      unfold split_sum_rounding. f_equal. rewrite magnitude_map, <- sum_map_plus, <- sum_map_mult_l, <- sum_map_minus.
+      apply sum_map_ext. intros a _. rewrite Rabs_mult. ring.
+    Qed.
+
+    Theorem b17_split_gradient_sum : Rabs (y - exact) <= split_sum_rounding + split_sum_loss.
+    Proof using good reading lt_nonneg gradients factors form.
+      pose proof (unit_nonneg M good) as fl. assert (hh : 0 <= INR h * lambda) by (apply Rmult_le_pos; [apply pos_INR|easy]).
+      assert (fm : 0 <= wm) by (unfold sound in good; lra). rewrite rounding_is. unfold split_sum_loss.
+      pose proof (Rabs_pos s2) as ps. pose proof (exp_at_least_one (c2 + lambda) ltac:(lra)) as two.
+      set (Y := magnitude (map (fun a => dS a * x a) pairs)). set (G := sum (map (fun a => Rabs (x a) * eps a) pairs)).
+      destruct form as [z tree|y0 t z tree bt [t1 [e1 [bt1 [be1 ->]]]]].
+      - pose proof (perturbed_sum M good (r + (c1 + c2 + lambda)) lt _ _ _ z h ltac:(lra) lt_nonneg (near (s1 * s2)) tree) as bound.
+        destruct (added_nonneg M good (r + (c1 + c2 + lambda)) lt _ z h ltac:(lra) lt_nonneg tree) as [_ l0].
+        rewrite (added_loss_of M lt h pairs _ x) in l0. unfold perturbed_rounding in bound.
+        rewrite (added_loss_of M lt h pairs _ x), !sum_map_mult_l, size_of in bound. fold Y G in bound.
+        replace (r + (c1 + c2 + lambda) + INR h * lambda) with K in bound by ring.
+        assert (1 * lost (map x pairs) <= exp (c2 + lambda) * lost (map x pairs)) by (apply Rmult_le_compat_r; lra).
+        assert (0 <= Rabs s2 * (exp (c2 + lambda) * lost (map x pairs))) by (apply Rmult_le_pos; [easy|apply Rmult_le_pos; lra]). lra.
+      - pose proof (perturbed_sum M good (r + c1) lt _ _ _ y0 h ltac:(lra) lt_nonneg (near s1) tree) as bound.
+        destruct (added_nonneg M good (r + c1) lt _ y0 h ltac:(lra) lt_nonneg tree) as [_ l0].
+        rewrite (added_loss_of M lt h pairs _ x) in l0. unfold perturbed_rounding in bound.
+        rewrite (added_loss_of M lt h pairs _ x), !sum_map_mult_l, size_of in bound. fold Y G in bound.
+        set (S0 := sum (map (fun a => dS a * x a) pairs)) in *. set (k := r + c1 + INR h * lambda) in *.
+        apply abs_between in bt. apply abs_between in bt1. pose proof (Rabs_pos s1) as p1.
+        assert (YS : Rabs S0 <= Y) by apply sum_below_magnitude.
+        assert (e2 : exp (t + t1) <= exp (c2 + lambda)) by (apply exp_le; lra).
+        pose proof (expm1_abs (t + t1) (c2 + lambda) ltac:(apply Rabs_le; lra)) as m2.
+        assert (whole : exp K = exp k * exp (c2 + lambda)) by (rewrite <- exp_plus; f_equal; unfold k; ring).
+        replace (y0 * (s2 * exp t) * exp t1 + e1 - s1 * s2 * S0)
+          with (s2 * ((y0 - s1 * S0) * exp (t + t1) + s1 * S0 * (exp (t + t1) - 1)) + e1) by (rewrite exp_plus; ring).
+        eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_mult, (Rabs_mult s1 s2).
+        assert (inner : Rabs ((y0 - s1 * S0) * exp (t + t1) + s1 * S0 * (exp (t + t1) - 1))
+                        <= Rabs s1 * (exp K * (Y + G) - Y) + exp (c2 + lambda) * lost (map x pairs)).
+        { eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult, (Rabs_right (exp (t + t1))) by (left; apply exp_pos).
+          assert (Rabs (y0 - s1 * S0) * exp (t + t1) <= (Rabs s1 * (exp k * (Y + G) - Y) + lost (map x pairs)) * exp (c2 + lambda)).
+          { apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos|lra|easy]. }
+          assert (Rabs s1 * Rabs S0 * Rabs (exp (t + t1) - 1) <= Rabs s1 * Y * (exp (c2 + lambda) - 1)).
+          { apply Rmult_le_compat; [|apply Rabs_pos| |easy]; [apply Rmult_le_pos; [easy|apply Rabs_pos]|now apply Rmult_le_compat_l]. }
+          rewrite whole. lra. }
+        apply Rmult_le_compat_l with (r := Rabs s2) in inner; [|easy].
+        assert (0 <= exp (c2 + lambda) * lost (map x pairs)) by (apply Rmult_le_pos; lra). lra.
+    Qed.
+
+    Theorem b17_split_gradient_output u_out floor_out dq :
+      rounded_output u_out floor_out y dq ->
+      Rabs (dq - exact)
+      <= split_sum_rounding + u_out * (Rabs exact + split_sum_rounding) + (split_sum_loss * (1 + u_out) + floor_out).
+    Proof using good reading lt_nonneg gradients factors form.
+      intros [d [e [bd [be ->]]]]. apply rounded_error; try easy. apply b17_split_gradient_sum.
+    Qed.
+  End Split.
+
   Section Gradient.
     Context (dS dS_hat eps x : A -> R) (scale y : R).
     Hypothesis gradients : forall a, In a pairs -> Rabs (dS_hat a - dS a) <= eps a.
@@ -134,67 +228,21 @@ Section Sums.
       Rabs scale * sum (map (fun a => Rabs (x a) * (exp K * (Rabs (dS a) + eps a) - Rabs (dS a))) pairs).
     Definition gradient_sum_loss : R := (1 + Rabs scale) * (exp (2 * lambda) * lost (map x pairs)) + wm.
 
-    Let near : perturbed (map (fun a => dS_hat a * x a) pairs) (map (fun a => dS a * x a) pairs)
-                 (map (fun a => Rabs (x a) * eps a) pairs).
-    Proof using gradients.
-      apply perturbed_map. intros a ina. replace (dS_hat a * x a - dS a * x a) with (x a * (dS_hat a - dS a)) by ring.
-      rewrite Rabs_mult. apply Rmult_le_compat_l; [apply Rabs_pos|now apply gradients].
-    Qed.
-
-    Let rounding_is :
-      gradient_sum_rounding
-      = Rabs scale * (exp K * (magnitude (map (fun a => dS a * x a) pairs) + sum (map (fun a => Rabs (x a) * eps a) pairs))
-                      - magnitude (map (fun a => dS a * x a) pairs)).
-    Proof using.
-      unfold gradient_sum_rounding. f_equal. rewrite magnitude_map, <- sum_map_plus, <- sum_map_mult_l, <- sum_map_minus.
-      apply sum_map_ext. intros a _. rewrite Rabs_mult. ring.
+    Let whole_scale : split_sum dS_hat x 1 scale lambda lambda y.
+    Proof using form.
+      destruct form as [z tree|y0 t z tree bt product].
+      - apply split_terms. rewrite Rmult_1_l. now replace (lambda + lambda + lambda) with (3 * lambda) by ring.
+      - apply split_total with y0 t; [|easy|easy].
+        erewrite map_ext; [exact tree|]. intros a. cbv beta. ring.
     Qed.
 
     Theorem b17_gradient_sum : Rabs (y - exact) <= gradient_sum_rounding + gradient_sum_loss.
     Proof using good reading lt_nonneg gradients form.
-      pose proof (unit_nonneg M good) as fl. assert (hh : 0 <= INR h * lambda) by (apply Rmult_le_pos; [apply pos_INR|easy]).
-      assert (fm : 0 <= wm) by (unfold sound in good; lra). rewrite rounding_is. unfold gradient_sum_loss.
-      pose proof (Rabs_pos scale) as ps. pose proof (exp_at_least_one (2 * lambda) ltac:(lra)) as two.
-      set (Y := magnitude (map (fun a => dS a * x a) pairs)). set (G := sum (map (fun a => Rabs (x a) * eps a) pairs)).
-      destruct form as [z tree|y0 t z tree bt [t1 [e1 [bt1 [be1 ->]]]]].
-      - assert (scaled : perturbed (map (fun a => scale * (dS_hat a * x a)) pairs) (map (fun a => scale * (dS a * x a)) pairs)
-                           (map (fun a => Rabs scale * (Rabs (x a) * eps a)) pairs)).
-        { apply perturbed_map. intros a ina.
-          replace (scale * (dS_hat a * x a) - scale * (dS a * x a)) with (scale * (x a * (dS_hat a - dS a))) by ring.
-          rewrite !Rabs_mult. apply Rmult_le_compat_l; [easy|]. apply Rmult_le_compat_l; [apply Rabs_pos|now apply gradients]. }
-        pose proof (perturbed_sum M good (r + 3 * lambda) lt _ _ _ z h ltac:(lra) lt_nonneg scaled tree) as bound.
-        destruct (added_nonneg M good (r + 3 * lambda) lt _ z h ltac:(lra) lt_nonneg tree) as [_ l0].
-        rewrite (added_loss_of M lt h pairs _ x) in l0.
-        unfold perturbed_rounding in bound. rewrite (added_loss_of M lt h pairs _ x) in bound. rewrite !sum_map_mult_l in bound.
-        assert (Y' : magnitude (map (fun a => scale * (dS a * x a)) pairs) = Rabs scale * Y).
-        { unfold Y. rewrite !magnitude_map, <- sum_map_mult_l. apply sum_map_ext. intros. apply Rabs_mult. }
-        rewrite Y' in bound. fold G in bound. replace (r + 3 * lambda + INR h * lambda) with K in bound by ring.
-        assert (1 * lost (map x pairs) <= exp (2 * lambda) * lost (map x pairs)) by (apply Rmult_le_compat_r; lra).
-        assert (0 <= Rabs scale * (exp (2 * lambda) * lost (map x pairs))) by (apply Rmult_le_pos; [easy|apply Rmult_le_pos; lra]). lra.
-      - pose proof (perturbed_sum M good (r + lambda) lt _ _ _ y0 h ltac:(lra) lt_nonneg near tree) as bound.
-        destruct (added_nonneg M good (r + lambda) lt _ y0 h ltac:(lra) lt_nonneg tree) as [_ l0].
-        rewrite (added_loss_of M lt h pairs _ x) in l0.
-        unfold perturbed_rounding in bound. rewrite (added_loss_of M lt h pairs _ x) in bound. fold Y G in bound.
-        set (S0 := sum (map (fun a => dS a * x a) pairs)) in *. set (k := r + lambda + INR h * lambda) in *.
-        apply abs_between in bt. apply abs_between in bt1.
-        assert (YS : Rabs S0 <= Y) by apply sum_below_magnitude.
-        assert (e2 : exp (t + t1) <= exp (2 * lambda)) by (apply exp_le; lra).
-        pose proof (expm1_abs (t + t1) (2 * lambda) ltac:(apply Rabs_le; lra)) as m2.
-        assert (whole : exp K = exp k * exp (2 * lambda)) by (rewrite <- exp_plus; f_equal; unfold k; ring).
-        replace (y0 * (scale * exp t) * exp t1 + e1 - scale * S0)
-          with (scale * ((y0 - S0) * exp (t + t1) + S0 * (exp (t + t1) - 1)) + e1) by (rewrite exp_plus; ring).
-        eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_mult.
-        assert (inner : Rabs ((y0 - S0) * exp (t + t1) + S0 * (exp (t + t1) - 1))
-                        <= exp K * (Y + G) - Y + exp (2 * lambda) * lost (map x pairs)).
-        { eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult, (Rabs_right (exp (t + t1))) by (left; apply exp_pos).
-          assert (Rabs (y0 - S0) * exp (t + t1) <= (exp k * (Y + G) - Y + lost (map x pairs)) * exp (2 * lambda)).
-          { apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos|easy|easy]. }
-          assert (Rabs S0 * Rabs (exp (t + t1) - 1) <= Y * (exp (2 * lambda) - 1)).
-          { apply Rmult_le_compat; [apply Rabs_pos|apply Rabs_pos|easy|easy]. }
-          rewrite whole. lra. }
-        assert (Rabs scale * Rabs ((y0 - S0) * exp (t + t1) + S0 * (exp (t + t1) - 1))
-                <= Rabs scale * (exp K * (Y + G) - Y + exp (2 * lambda) * lost (map x pairs))) by now apply Rmult_le_compat_l.
-        assert (0 <= exp (2 * lambda) * lost (map x pairs)) by (apply Rmult_le_pos; lra). lra.
+      pose proof (unit_nonneg M good) as fl.
+      pose proof (b17_split_gradient_sum dS dS_hat eps x 1 scale lambda lambda y gradients ltac:(lra) whole_scale) as bound.
+      unfold split_sum_rounding, split_sum_loss in bound. rewrite Rmult_1_l in bound.
+      replace (lambda + lambda) with (2 * lambda) in bound by ring.
+      replace (INR h * lambda + r + (2 * lambda + lambda)) with K in bound by ring. exact bound.
     Qed.
 
     Theorem b17_score_gradient_sum u_out floor_out dq :

@@ -208,7 +208,7 @@ Qed.
 (** A recomputed delta, each way, but for the one rounding of an addition to nothing that the bound grants. *)
 Example b17_delta_is_inhabited :
   let ones := fun _ : Datatypes.unit => one_unit in
-  let rounding := recomputed_delta_rounding single [tt] [tt] one_unit ones one_unit (fun _ => l) l 0 0 in
+  let rounding := recomputed_delta_rounding single [tt] [tt] one_unit ones one_unit (fun _ => l) l 0 0 0 in
   exists z z', sound single /\ 0 <= l /\ (forall a, In a [tt] -> 0 <= one_unit a /\ 0 <= l /\ 0 <= no_loss a) /\ 0 <= 0 /\
     (forall a, In a [tt] -> approximates l (no_loss a) (one_unit a) (exp l) /\
        Rabs (exp (2 * l + l) - value_product [tt] one_unit ones a)
@@ -216,7 +216,7 @@ Example b17_delta_is_inhabited :
     added single l 0 (map (fun _ => exp l * exp (2 * l + l)) [tt]) z 0 /\ (0 <= 0)%nat /\
     (forall c, In c [tt] -> Rabs (exp (3 * l) - output [tt] ones one_unit c)
                             <= output_rounding single [tt] ones one_unit (fun _ => l) l 0 c + no_loss c) /\
-    added single (l + l) 0 (map (fun c => one_unit c * exp (3 * l)) [tt]) z' 0 /\ z = z' /\
+    added single (l + 0 + l) 0 (map (fun c => one_unit c * exp (3 * l)) [tt]) z' 0 /\ z = z' /\
     1 + Rabs (z - delta [tt] [tt] one_unit ones one_unit) = (1 + rounding) * exp (- l).
 Proof.
   cbv zeta. pose proof units as [_ hl]. set (z := exp l * exp (2 * l + l) * exp l).
@@ -230,10 +230,10 @@ Proof.
   split; [exact (one_added l (exp l * exp (2 * l + l)) _ hl eq_refl)|]. split; [lia|]. split.
   { intros c _. unfold output_rounding. rewrite !one_of, Rmult_1_l, (Rabs_right 1) by lra. simpl INR.
     replace (l + (l + (0 + 1) * l)) with (3 * l) by ring. pose proof (exp_at_least_one (3 * l) ltac:(lra)). rewrite Rabs_right; lra. }
-  split; [exact (one_added (l + l) (1 * exp (3 * l)) _ ltac:(lra) eq_refl)|]. split; [easy|].
+  split; [rewrite Rplus_0_r; exact (one_added (l + l) (1 * exp (3 * l)) _ ltac:(lra) eq_refl)|]. split; [easy|].
   unfold recomputed_delta_rounding, value_size. rewrite !one_of, !Rmult_1_l, (Rabs_right 1) by lra. simpl INR.
-  replace (1 + 1 * (exp (l + ((0 + 0 + 3) * l + 2 * l)) - 1)) with (exp (l + ((0 + 0 + 3) * l + 2 * l))) by ring.
-  rewrite <- exp_plus. replace (l + ((0 + 0 + 3) * l + 2 * l) + - l) with (l + (2 * l + l) + l) by ring.
+  replace (1 + 1 * (exp (l + ((0 + 0 + 3) * l + 2 * l + 0)) - 1)) with (exp (l + ((0 + 0 + 3) * l + 2 * l + 0))) by ring.
+  rewrite <- exp_plus. replace (l + ((0 + 0 + 3) * l + 2 * l + 0) + - l) with (l + (2 * l + l) + l) by ring.
   assert (zz : z = exp (l + (2 * l + l) + l)) by (unfold z; now rewrite <- !exp_plus).
   pose proof (exp_at_least_one (l + (2 * l + l) + l) ltac:(lra)). rewrite zz, Rabs_right; lra.
 Qed.
