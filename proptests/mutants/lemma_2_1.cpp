@@ -16,10 +16,10 @@ using numerics::Enclosure;
 using numerics::Sides;
 using theory::TemperedRow;
 
-using Bound = std::function<Enclosure(const TemperedRow&, double theta)>;
+using CoefficientBound = std::function<Enclosure(const TemperedRow&, double theta)>;
 
 // The largest coefficient against any upper bound.
-RowCheck largest_at_most(const std::string& claim, const Bound& bound) {
+RowCheck largest_at_most(const std::string& claim, const CoefficientBound& bound) {
   return decided_only([=](const RowCase& row_case) {
     const theory::LevelRow levels = levels_of(row_case);
     return Certificates{certify_less_equal(claim, theory::witness_text(levels, row_case.theta), [&] {
@@ -29,7 +29,7 @@ RowCheck largest_at_most(const std::string& claim, const Bound& bound) {
   });
 }
 
-RowCheck smallest_at_least(const std::string& claim, const Bound& bound) {
+RowCheck smallest_at_least(const std::string& claim, const CoefficientBound& bound) {
   return decided_only([=](const RowCase& row_case) {
     const theory::LevelRow levels = levels_of(row_case);
     return Certificates{certify_less_equal(claim, theory::witness_text(levels, row_case.theta), [&] {

@@ -29,7 +29,7 @@ int value_of_the_last(const softcheck_call* call) {
   return 0;
 }
 
-int refuse(const softcheck_call*) { return 1; }
+int refuse_all(const softcheck_call*) { return 1; }
 
 // The ids in the table's rows: | `model.spread.exact` | ...
 std::set<std::string> documented_claims() {
@@ -62,7 +62,7 @@ TEST(CertifiedModel, ItsClaimsAreTheDocumentedOnesAndHold) {
 
 TEST(CertifiedModel, WithoutAKernelNoneIsClaimedToHaveRun) {
   ModelOptions refusing, without;
-  refusing.attention = refuse;
+  refusing.attention = refuse_all;
   for (const ModelOptions& options : {refusing, without}) {
     for (const ModelClaim& claim : certify_model(trained_network(), options)) {
       EXPECT_FALSE(claim.claim.ends_with(".kernel")) << claim.claim;

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const Floats& trained() {
+const Floats& fitted() {
   static const Floats parameters =
       read_model(SOFTCHECK_SOURCE_DIR "/experiments/models/seeds/seed-01.safetensors").parameters;
   return parameters;
@@ -59,10 +59,10 @@ TEST(TemperatureFit, SamplesAreTheSetsWhoseMaximalItemHasNotTheLargestLogit) {
   FitOptions options;
   options.sizes = {64, 256};
   options.sets = 100;
-  const std::vector<FitSample> samples = fit_samples(trained(), 7, options);
+  const std::vector<FitSample> samples = fit_samples(fitted(), 7, options);
   std::vector<FitSample> expected;
   for (const int size : options.sizes) {
-    for_each_row(trained(), {options.seed, 7}, size, 100, [&](const AttentionRow& row) {
+    for_each_row(fitted(), {options.seed, 7}, size, 100, [&](const AttentionRow& row) {
       const auto largest = static_cast<std::size_t>(std::ranges::max_element(row.logits) - row.logits.begin());
       const auto maximal = static_cast<std::size_t>(std::ranges::max_element(row.priorities) - row.priorities.begin());
       if (largest == maximal) return;
@@ -160,7 +160,7 @@ TEST(TemperatureFit, FittedHeadsAreNeverSofterThanSoftmax) {
 // On a crowd beyond the published polynomial's range its head is softmax, bit for bit; the line's is not.
 TEST(TemperatureFit, ThePublishedPolynomialIsOffOnALargeCrowd) {
   const TemperatureFit fit{"pooled", {}, {1, 0, 0, 0, 0}, {0.5, 0.7}};
-  const std::vector<CrowdedSize> sizes = measure_crowded_sizes(trained(), 1, fit);
+  const std::vector<CrowdedSize> sizes = measure_crowded_sizes(fitted(), 1, fit);
   const CrowdedSize& largest = sizes.back();
   EXPECT_EQ(largest.size, 16384);
   for (const CrowdedMeasure& set : largest.sets) {

@@ -18,8 +18,8 @@
 namespace softcheck::experiments {
 namespace {
 
-using Real = long double;
-using Derivative = Eigen::AutoDiffScalar<Eigen::Matrix<Real, 1, 1>>;  // a value and its slope in one direction
+using LongReal = long double;
+using Derivative = Eigen::AutoDiffScalar<Eigen::Matrix<LongReal, 1, 1>>;  // a value and its slope in one direction
 
 template <class Scalar>
 struct Sets {
@@ -34,9 +34,9 @@ struct Sets {
 };
 
 // Initial weights, and biases that are not zero: a zero hides what a wrong place would show.
-std::vector<Real> some_parameters(RandomWords& words) {
+std::vector<LongReal> some_parameters(RandomWords& words) {
   const Floats drawn = initial_parameters(words);
-  std::vector<Real> parameters(drawn.begin(), drawn.end());
+  std::vector<LongReal> parameters(drawn.begin(), drawn.end());
   for (const LayerPlace& layer : layers) {
     for (std::size_t i = layer.biases(); i < layer.end(); ++i) parameters[i] = uniform(words) - 0.5L;
   }
@@ -46,12 +46,12 @@ std::vector<Real> some_parameters(RandomWords& words) {
 // As Appendix A has it: every item gets its key and its value, and nothing is folded.
 class DirectNetwork {
  public:
-  using RealVector = Eigen::Matrix<Real, Eigen::Dynamic, 1>;
+  using RealVector = Eigen::Matrix<LongReal, Eigen::Dynamic, 1>;
 
-  explicit DirectNetwork(const std::vector<Real>& parameters) : parameters_(parameters) {}
+  explicit DirectNetwork(const std::vector<LongReal>& parameters) : parameters_(parameters) {}
 
-  Real loss(const RetrievalSets& sets) const {
-    Real total = 0;
+  LongReal loss(const RetrievalSets& sets) const {
+    LongReal total = 0;
     for (int s = 0; s < sets.count; ++s) total += loss_of_set(sets, s);
     return total / sets.count;
   }
@@ -70,17 +70,17 @@ class DirectNetwork {
   }
 
   static RealVector gelu_of(const RealVector& x) {
-    const Real pi = 3.141592653589793238462643383279502884L;
+    const LongReal pi = 3.141592653589793238462643383279502884L;
     return x.unaryExpr(
-        [&](Real v) { return v / 2 * (1 + std::tanh(std::sqrt(2 / pi) * (v + 0.044715L * v * v * v))); });
+        [&](LongReal v) { return v / 2 * (1 + std::tanh(std::sqrt(2 / pi) * (v + 0.044715L * v * v * v))); });
   }
 
-  Real loss_of_set(const RetrievalSets& sets, int s) const {
+  LongReal loss_of_set(const RetrievalSets& sets, int s) const {
     RealVector scalar(1);
     scalar << sets.queries[static_cast<std::size_t>(s)];
     const RealVector query =
         dense(attention_query, dense(query_2, gelu_of(dense(query_1, scalar)))) / std::sqrt(128.0L);
-    std::vector<Real> logits;
+    std::vector<LongReal> logits;
     std::vector<RealVector> values;
     for (int i = 0; i < sets.size; ++i) {
       const float* features = &sets.items[static_cast<std::size_t>((s * sets.size + i) * item_features)];
@@ -90,7 +90,7 @@ class DirectNetwork {
       logits.push_back(dense(attention_key, encoded).dot(query));
       values.push_back(dense(attention_value, encoded));
     }
-    Real sum = 0;
+    LongReal sum = 0;
     RealVector mixed = RealVector::Zero(width);
     for (std::size_t i = 0; i < logits.size(); ++i) {
       sum += std::exp(logits[i]);
@@ -100,22 +100,22 @@ class DirectNetwork {
     return std::log(scores.array().exp().sum()) - scores(sets.targets[static_cast<std::size_t>(s)]);
   }
 
-  const std::vector<Real>& parameters_;
+  const std::vector<LongReal>& parameters_;
 };
 
 // Both evaluate in long double, u = 2^-64. The longest path adds some 128 terms in each of 10 layers, each error
 // multiplied by what follows; 2^20 u, a million roundings of the full size, is far from any wrong formula.
-constexpr Real rounding = 0x1p-44L;
+constexpr LongReal rounding = 0x1p-44L;
 
 TEST(MaxRetrieval, FoldedAttentionIsDirectAttention) {
   RandomWords words(1);
-  Workspace<Real> workspace;
+  Workspace<LongReal> workspace;
   for (const int size : {1, 2, 5, 16}) {
-    const std::vector<Real> parameters = some_parameters(words);
+    const std::vector<LongReal> parameters = some_parameters(words);
     const RetrievalSets drawn = draw_sets(size, 2, words);
-    const Sets<Real> sets(drawn);
-    const Real folded = loss_and_gradient<Real>(parameters.data(), sets.view, nullptr, workspace);
-    const Real direct = DirectNetwork(parameters).loss(drawn);
+    const Sets<LongReal> sets(drawn);
+    const LongReal folded = loss_and_gradient<LongReal>(parameters.data(), sets.view, nullptr, workspace);
+    const LongReal direct = DirectNetwork(parameters).loss(drawn);
     EXPECT_LE(std::fabs(folded - direct), rounding * direct) << size;
   }
 }
@@ -124,12 +124,12 @@ TEST(MaxRetrieval, FoldedAttentionIsDirectAttention) {
 // each tensor, whose entries are random signs.
 TEST(MaxRetrieval, TheGradientIsTheDerivative) {
   RandomWords words(2);
-  const std::vector<Real> parameters = some_parameters(words);
+  const std::vector<LongReal> parameters = some_parameters(words);
   const RetrievalSets drawn = draw_sets(3, 2, words);
-  const Sets<Real> real_sets(drawn);
-  std::vector<Real> gradient(parameter_count);
-  Workspace<Real> workspace;
-  loss_and_gradient<Real>(parameters.data(), real_sets.view, gradient.data(), workspace);
+  const Sets<LongReal> real_sets(drawn);
+  std::vector<LongReal> gradient(parameter_count);
+  Workspace<LongReal> workspace;
+  loss_and_gradient<LongReal>(parameters.data(), real_sets.view, gradient.data(), workspace);
 
   const Sets<Derivative> sets(drawn);
   Workspace<Derivative> derivative_workspace;
@@ -137,17 +137,17 @@ TEST(MaxRetrieval, TheGradientIsTheDerivative) {
   for (const LayerPlace& layer : layers) {
     for (const auto& [begin, end] :
          {std::pair{layer.weights, layer.biases()}, std::pair{layer.biases(), layer.end()}}) {
-      Real expected = 0, size = 0;
+      LongReal expected = 0, size = 0;
       for (std::size_t i = 0; i < parameter_count; ++i) {
         const bool moves = begin <= i && i < end;
-        const Real sign = !moves ? 0 : words() % 2 == 0 ? 1 : -1;
+        const LongReal sign = !moves ? 0 : words() % 2 == 0 ? 1 : -1;
         moving[i].derivatives()(0) = sign;
         expected += sign * gradient[i];
         if (moves) size += std::fabs(gradient[i]);
       }
       const Derivative loss = loss_and_gradient<Derivative>(moving.data(), sets.view, nullptr, derivative_workspace);
       // b_K moves all logits of a set alike: its gradient is 0 in the code and a rounding error along the way.
-      const Real room = std::max(size, Real(1)) * rounding;
+      const LongReal room = std::max(size, LongReal(1)) * rounding;
       EXPECT_LE(std::fabs(loss.derivatives()(0) - expected), room) << layer.name << " from " << begin;
     }
   }
@@ -156,21 +156,21 @@ TEST(MaxRetrieval, TheGradientIsTheDerivative) {
 // The other heads, along one direction of all parameters at once; ten items, so that top-k leaves some out.
 TEST(MaxRetrieval, TheGradientIsTheDerivativeForEveryHead) {
   RandomWords words(6);
-  const std::vector<Real> parameters = some_parameters(words);
+  const std::vector<LongReal> parameters = some_parameters(words);
   const RetrievalSets drawn = draw_sets(10, 2, words);
   for (const HeadKind head : head_kinds()) {
-    Sets<Real> real_sets(drawn);
+    Sets<LongReal> real_sets(drawn);
     real_sets.view.head = head;
-    std::vector<Real> gradient(parameter_count);
-    Workspace<Real> workspace;
-    loss_and_gradient<Real>(parameters.data(), real_sets.view, gradient.data(), workspace);
+    std::vector<LongReal> gradient(parameter_count);
+    Workspace<LongReal> workspace;
+    loss_and_gradient<LongReal>(parameters.data(), real_sets.view, gradient.data(), workspace);
     Sets<Derivative> sets(drawn);
     sets.view.head = head;
     Workspace<Derivative> derivative_workspace;
     std::vector<Derivative> moving(parameters.begin(), parameters.end());
-    Real expected = 0, size = 1, key_bias = 0;
+    LongReal expected = 0, size = 1, key_bias = 0;
     for (std::size_t i = 0; i < parameter_count; ++i) {
-      const Real sign = words() % 2 == 0 ? 1 : -1;
+      const LongReal sign = words() % 2 == 0 ? 1 : -1;
       moving[i].derivatives()(0) = sign;
       expected += sign * gradient[i];
       size += std::fabs(gradient[i]);

@@ -26,7 +26,7 @@ const std::vector<TrainedModel>& seeds() {
   return models;
 }
 
-AttentionKernels kernels() {
+AttentionKernels shipped_kernels() {
   return AttentionKernels(std::filesystem::path(SOFTCHECK_KERNEL_DIR) / "libsoftcheck_cpu_kernels.so");
 }
 
@@ -61,7 +61,7 @@ TEST(ShippedModels, WhatThePaperSaysOfItsTableHolds) {
   options.threads = std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::vector<SizeMeasure>> measures;
   for (std::size_t m = 0; m < seeds().size(); ++m) {
-    measures.push_back(evaluate(seeds()[m].parameters, m + 1, kernels(), options));
+    measures.push_back(evaluate(seeds()[m].parameters, m + 1, shipped_kernels(), options));
   }
   const std::vector<AccuracyRow> table = accuracy_table(measures);
   for (const TableClaim& claim : claims_of(table)) EXPECT_TRUE(claim.holds) << claim.name << ":" << claim.detail;
@@ -83,7 +83,7 @@ TEST(ShippedModels, EveryCoefficientLiesWithinItsBounds) {
     options.sizes = {16, 256, 4096};
     options.sets = 2;
     options.others = {watching};
-    evaluate(model.parameters, 99, kernels(), options);
+    evaluate(model.parameters, 99, shipped_kernels(), options);
   }
   EXPECT_EQ(rows, 60U);
 }
@@ -98,7 +98,7 @@ TEST(ShippedModels, ASmokeModelLearnsAndDisperses) {
   EvaluationOptions options;
   options.sizes = {16, 256, 4096};
   options.sets = 128;
-  const std::vector<SizeMeasure> measures = evaluate(state.parameters, 1, kernels(), options);
+  const std::vector<SizeMeasure> measures = evaluate(state.parameters, 1, shipped_kernels(), options);
   std::vector<double> accuracy, entropy;
   for (const SizeMeasure& size : measures) {
     double right = 0, nats = 0;

@@ -10,7 +10,7 @@
 namespace softcheck::experiments {
 namespace {
 
-constexpr double u = 0x1p-24;
+constexpr double roundoff = 0x1p-24;
 
 struct Stepped {
   double weight;
@@ -32,13 +32,14 @@ Stepped adam(const TrainingOptions& options, std::int64_t step, bool decays, dou
   const double root = std::sqrt(square) / square_share, taken = rate * std::fabs(mean) / mean_share / (root + 1e-8);
 
   // No more than four roundings each, constants included; a sum's are relative to its terms.
-  const double slope_error = 4 * u * (std::fabs(g) + std::fabs(in_loss)) + 0x1p-110;
-  const double mean_error = 4 * u * (std::fabs(0.9 * m) + std::fabs(0.1 * slope)) + 0.1 * slope_error + 0x1p-126;
-  const double square_error = 4 * u * square + 0.001 * slope_error * (2 * std::fabs(slope) + slope_error) + 0x1p-126;
+  const double slope_error = 4 * roundoff * (std::fabs(g) + std::fabs(in_loss)) + 0x1p-110;
+  const double mean_error = 4 * roundoff * (std::fabs(0.9 * m) + std::fabs(0.1 * slope)) + 0.1 * slope_error + 0x1p-126;
+  const double square_error =
+      4 * roundoff * square + 0.001 * slope_error * (2 * std::fabs(slope) + slope_error) + 0x1p-126;
   const double least_root = std::sqrt(std::max(square - square_error, 0.0)) / square_share;
-  const double most = rate * (std::fabs(mean) + mean_error) / mean_share / (least_root + 1e-8) * (1 + 8 * u);
+  const double most = rate * (std::fabs(mean) + mean_error) / mean_share / (least_root + 1e-8) * (1 + 8 * roundoff);
   return {w - std::copysign(taken, mean) - beside,
-          most - taken + 2 * u * (std::fabs(w) + taken + 2 * std::fabs(beside))};
+          most - taken + 2 * roundoff * (std::fabs(w) + taken + 2 * std::fabs(beside))};
 }
 
 /// Makes some steps; each parameter before and after the step.

@@ -19,8 +19,8 @@ namespace {
 
 using namespace numerics;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double attention_infinity = std::numeric_limits<double>::infinity();
+constexpr double missing_value = std::numeric_limits<double>::quiet_NaN();
 
 AttentionTask task_of(Op op, Format format, const std::string& words = "") {
   AttentionTask task;
@@ -124,7 +124,7 @@ double beside(const Judgeable& value, double share) {
   const bool outside = std::fabs(share) > 1, above = share > 0;
   const bool is_above = static_cast<long double>(got) > target, is_below = static_cast<long double>(got) < target;
   const bool wrong_side = outside == above ? is_below : is_above;
-  return wrong_side ? std::nextafter(got, outside == above ? infinity : -infinity) : got;
+  return wrong_side ? std::nextafter(got, outside == above ? attention_infinity : -attention_infinity) : got;
 }
 
 // Each value in turn beyond its threshold by a hundredth of it, the others right.
@@ -162,7 +162,7 @@ TEST_P(AttentionJudge, NoNumberIsNoValue) {
   const AttentionTask task = task_of(Op::attention, GetParam());
   const AttentionCase a = cases_of(GetParam(), 3).back();
   const AttentionRow row = first_row(a);
-  for (const double wrong : {nan, infinity, -infinity}) {
+  for (const double wrong : {missing_value, attention_infinity, -attention_infinity}) {
     Ideal got = ideal_of(task, row);
     got.out[0] = got.lse = got.entropy = wrong;
     for (const std::string& claim : value_claims(Op::attention)) {
@@ -194,7 +194,7 @@ TEST(AttentionJudge, WhatIsNotAskedForIsNotJudged) {
 
 TEST(AttentionJudge, OfMaskedKeysNothingIsLookedAt) {
   TwoKeys two;
-  two.keys[0] = two.values[0] = nan;
+  two.keys[0] = two.values[0] = missing_value;
   const std::vector<double> out{1};
   const RowVerdicts verdicts = judge_attention(task_of(Op::attention, Format::f32), two.row({0, 1}), {out, 1.0, 0.0});
   EXPECT_EQ(verdicts.findings.size(), 3u);
@@ -208,19 +208,20 @@ TEST(AttentionJudge, AQueryThatSeesNothingIsAsDeclared) {
     return decision_of(judge_attention(task, TwoKeys().row({0, 0}), {values, lse, entropy}), "kernel.masked_row");
   };
   const double two = 0x1.62e43p-1;  // ln 2
-  EXPECT_EQ(verdict("zero", 0, -infinity, 0.0), Decision::proved);
-  EXPECT_EQ(verdict("nan", nan, -infinity, nan), Decision::proved);
-  EXPECT_EQ(verdict("uniform", 0.5, -infinity, two), Decision::proved);
-  EXPECT_EQ(verdict("uniform", 0.5, -infinity, 0.0), Decision::proved);
-  EXPECT_EQ(verdict("nan", nan, std::nullopt, std::nullopt), Decision::proved);
+  EXPECT_EQ(verdict("zero", 0, -attention_infinity, 0.0), Decision::proved);
+  EXPECT_EQ(verdict("nan", missing_value, -attention_infinity, missing_value), Decision::proved);
+  EXPECT_EQ(verdict("uniform", 0.5, -attention_infinity, two), Decision::proved);
+  EXPECT_EQ(verdict("uniform", 0.5, -attention_infinity, 0.0), Decision::proved);
+  EXPECT_EQ(verdict("nan", missing_value, std::nullopt, std::nullopt), Decision::proved);
   for (const char* masked : {"zero", "nan", "uniform"}) {
-    EXPECT_EQ(verdict(masked, 0.25, -infinity, 0.0), Decision::violated) << masked;
-    EXPECT_EQ(verdict(masked, masked == std::string("zero") ? 0 : nan, 0.0, std::nullopt), Decision::violated);
+    EXPECT_EQ(verdict(masked, 0.25, -attention_infinity, 0.0), Decision::violated) << masked;
+    EXPECT_EQ(verdict(masked, masked == std::string("zero") ? 0 : missing_value, 0.0, std::nullopt),
+              Decision::violated);
   }
-  EXPECT_EQ(verdict("zero", nan, -infinity, 0.0), Decision::violated);
-  EXPECT_EQ(verdict("nan", 0, -infinity, nan), Decision::violated);
-  EXPECT_EQ(verdict("nan", nan, -infinity, 0.0), Decision::violated);
-  EXPECT_EQ(verdict("nan", nan, infinity, nan), Decision::violated);
+  EXPECT_EQ(verdict("zero", missing_value, -attention_infinity, 0.0), Decision::violated);
+  EXPECT_EQ(verdict("nan", 0, -attention_infinity, missing_value), Decision::violated);
+  EXPECT_EQ(verdict("nan", missing_value, -attention_infinity, 0.0), Decision::violated);
+  EXPECT_EQ(verdict("nan", missing_value, attention_infinity, missing_value), Decision::violated);
 }
 
 TEST(AttentionJudge, AQueryWithoutKeysIsAsAFullyMaskedOne) {
@@ -228,12 +229,12 @@ TEST(AttentionJudge, AQueryWithoutKeysIsAsAFullyMaskedOne) {
   const auto verdict = [&](const char* masked, double out, double entropy) {
     const AttentionTask task = task_of(Op::attention, Format::f32, std::string("masked=") + masked);
     const std::vector<double> values{out};
-    return decision_of(judge_attention(task, row, {values, -infinity, entropy}), "kernel.masked_row");
+    return decision_of(judge_attention(task, row, {values, -attention_infinity, entropy}), "kernel.masked_row");
   };
-  EXPECT_EQ(verdict("nan", nan, nan), Decision::proved);
-  EXPECT_EQ(verdict("nan", nan, 0), Decision::violated);
+  EXPECT_EQ(verdict("nan", missing_value, missing_value), Decision::proved);
+  EXPECT_EQ(verdict("nan", missing_value, 0), Decision::violated);
   EXPECT_EQ(verdict("zero", 0, 0), Decision::proved);
-  EXPECT_EQ(verdict("zero", 0, nan), Decision::violated);
+  EXPECT_EQ(verdict("zero", 0, missing_value), Decision::violated);
   EXPECT_EQ(verdict("zero", -0.0, 0), Decision::violated);
   EXPECT_EQ(verdict("zero", 0, -0.0), Decision::violated);
 }

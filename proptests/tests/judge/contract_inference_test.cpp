@@ -12,15 +12,15 @@ namespace {
 
 using numerics::Format;
 
-JudgeOptions few_cases() {
+JudgeOptions inferred_cases() {
   JudgeOptions options = judge_options(Effort::quick);
   options.run.cases = 40;
   options.limits.seconds_per_call = 5;
   return options;
 }
 
-KernelSubject subject_of(const std::string& symbol, Op op = Op::softmax, Format format = Format::f32,
-                         const std::string& library = "softcheck_mutants") {
+KernelSubject inferred_subject(const std::string& symbol, Op op = Op::softmax, Format format = Format::f32,
+                               const std::string& library = "softcheck_mutants") {
   KernelSubject subject;
   subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/lib" + library + ".so", symbol, {}};
   subject.op = op;
@@ -29,7 +29,7 @@ KernelSubject subject_of(const std::string& symbol, Op op = Op::softmax, Format 
 }
 
 Inference inferred(const KernelSubject& subject) {
-  Inference inference = infer_contract(subject, few_cases());
+  Inference inference = infer_contract(subject, inferred_cases());
   for (const ReportRow& row : rows_of(inference)) {
     for (const std::string& line : row.details) std::cout << line << '\n';
   }
@@ -68,7 +68,7 @@ float sum_in_blocks(const float* w, std::int64_t n) {
 
 // A softmax in f32 with that sum, on compact rows alone.
 KernelSubject adding_by(Sum sum, int theta_roundings = 0) {
-  KernelSubject subject = subject_of("kernel");
+  KernelSubject subject = inferred_subject("kernel");
   subject.source.callable = [sum, theta_roundings](const softcheck_call* call) {
     const DLTensor &in = *call->inputs[0], &out = *call->outputs[0];
     if (call->n_inputs > 1 || in.strides != nullptr || out.strides != nullptr) return 1;
@@ -136,18 +136,19 @@ TEST(InferContract, AccumulatorsConventionsAndFormsAreMeasured) {
     EXPECT_TRUE(inference.contract) << subject.source.symbol << ": " << inference.failure;
     return words_of(inference)[key];
   };
-  EXPECT_EQ(word(subject_of("correct_double"), "acc"), "acc=f64 held");
-  EXPECT_EQ(word(subject_of("correct_two_pass"), "acc"), "acc=f32 measured");
-  EXPECT_EQ(word(subject_of("correct_pairwise"), "sum"), "sum=tree held");
-  EXPECT_EQ(word(subject_of("correct_masked_zero"), "masked"), "masked=zero measured");
-  EXPECT_EQ(word(subject_of("correct_lanes"), "sum"), "sum=lanes:8 measured");
-  EXPECT_EQ(word(subject_of("correct_log_softmax_uncentred", Op::log_softmax), "lse"), "lse=uncentred measured");
-  EXPECT_EQ(word(subject_of("correct_log_softmax", Op::log_softmax), "lse"), "lse=centred held");
-  EXPECT_EQ(word(subject_of("correct_log_softmax", Op::log_softmax), "sum"), "sum=sequential measured");
-  EXPECT_EQ(word(subject_of("correct_entropy", Op::entropy), "masked"), "masked=nan measured");
-  EXPECT_EQ(word(subject_of("softcheck_adaptive_softmax", Op::adaptive_softmax, Format::f32, "softcheck_cpu_kernels"),
-                 "entropy"),
-            "entropy=exact measured");
+  EXPECT_EQ(word(inferred_subject("correct_double"), "acc"), "acc=f64 held");
+  EXPECT_EQ(word(inferred_subject("correct_two_pass"), "acc"), "acc=f32 measured");
+  EXPECT_EQ(word(inferred_subject("correct_pairwise"), "sum"), "sum=tree held");
+  EXPECT_EQ(word(inferred_subject("correct_masked_zero"), "masked"), "masked=zero measured");
+  EXPECT_EQ(word(inferred_subject("correct_lanes"), "sum"), "sum=lanes:8 measured");
+  EXPECT_EQ(word(inferred_subject("correct_log_softmax_uncentred", Op::log_softmax), "lse"), "lse=uncentred measured");
+  EXPECT_EQ(word(inferred_subject("correct_log_softmax", Op::log_softmax), "lse"), "lse=centred held");
+  EXPECT_EQ(word(inferred_subject("correct_log_softmax", Op::log_softmax), "sum"), "sum=sequential measured");
+  EXPECT_EQ(word(inferred_subject("correct_entropy", Op::entropy), "masked"), "masked=nan measured");
+  EXPECT_EQ(
+      word(inferred_subject("softcheck_adaptive_softmax", Op::adaptive_softmax, Format::f32, "softcheck_cpu_kernels"),
+           "entropy"),
+      "entropy=exact measured");
 }
 
 TEST(InferContract, FormsAndWhatIsStoredAreMeasured) {
@@ -156,19 +157,20 @@ TEST(InferContract, FormsAndWhatIsStoredAreMeasured) {
     EXPECT_TRUE(inference.contract) << subject.source.symbol << ": " << inference.failure;
     return words_of(inference)[key];
   };
-  EXPECT_EQ(word(subject_of("correct_theta_before"), "theta"), "theta=before measured");
-  EXPECT_EQ(word(subject_of("correct_weights_stored", Op::softmax, Format::bf16), "weights"), "weights=bf16 measured");
-  EXPECT_EQ(word(subject_of("correct_log_softmax_total_stored", Op::log_softmax, Format::bf16), "total"),
+  EXPECT_EQ(word(inferred_subject("correct_theta_before"), "theta"), "theta=before measured");
+  EXPECT_EQ(word(inferred_subject("correct_weights_stored", Op::softmax, Format::bf16), "weights"),
+            "weights=bf16 measured");
+  EXPECT_EQ(word(inferred_subject("correct_log_softmax_total_stored", Op::log_softmax, Format::bf16), "total"),
             "total=bf16 measured");
-  EXPECT_EQ(word(subject_of("correct_entropy_from_logits", Op::entropy), "entropy_from"),
+  EXPECT_EQ(word(inferred_subject("correct_entropy_from_logits", Op::entropy), "entropy_from"),
             "entropy_from=logits measured");
-  EXPECT_EQ(word(subject_of("correct_entropy_of_log_probabilities", Op::entropy), "entropy_from"),
+  EXPECT_EQ(word(inferred_subject("correct_entropy_of_log_probabilities", Op::entropy), "entropy_from"),
             "entropy_from=coefficients measured");
 }
 
 // A softmax of 16 bits on compact rows, its weights numbers of another format.
 KernelSubject storing_weights(Format format, Format weights) {
-  KernelSubject subject = subject_of("kernel", Op::softmax, format);
+  KernelSubject subject = inferred_subject("kernel", Op::softmax, format);
   subject.source.callable = [format, weights](const softcheck_call* call) {
     const DLTensor &in = *call->inputs[0], &out = *call->outputs[0];
     if (call->n_inputs > 1 || in.strides != nullptr || out.strides != nullptr) return 1;
@@ -194,7 +196,7 @@ KernelSubject storing_weights(Format format, Format weights) {
 
 TEST(InferContract, TheStoredFormatIsTheInputs) {
   // In longer rows a sum in f32 and weights of f16 that are subnormal err alike, and no order of the sum is found.
-  JudgeOptions options = few_cases();
+  JudgeOptions options = inferred_cases();
   options.max_length = 1024;
   for (const Format format : {Format::f16, Format::bf16}) {
     const std::string name(numerics::properties(format).name);
@@ -216,15 +218,16 @@ TEST(InferContract, AttentionsContractIsFound) {
     EXPECT_TRUE(inference.contract) << subject.source.symbol << ": " << inference.failure;
     return words_of(inference)[key];
   };
-  EXPECT_EQ(word(subject_of("attention_correct_masked_zero", Op::attention), "masked"), "masked=zero measured");
-  EXPECT_EQ(word(subject_of("attention_correct_narrow_weights", Op::attention), "weights"), "weights=bf16 measured");
-  EXPECT_EQ(word(subject_of("attention_correct_stored_scores", Op::attention), "scores"), "scores=bf16 measured");
+  EXPECT_EQ(word(inferred_subject("attention_correct_masked_zero", Op::attention), "masked"), "masked=zero measured");
+  EXPECT_EQ(word(inferred_subject("attention_correct_narrow_weights", Op::attention), "weights"),
+            "weights=bf16 measured");
+  EXPECT_EQ(word(inferred_subject("attention_correct_stored_scores", Op::attention), "scores"), "scores=bf16 measured");
 }
 
 TEST(InferContract, AWeakerWordIsFoundWhereTheFullRunBreaksWhatTheProbesSaw) {
   // Rows of 64 and more are added in 16 lanes, and the witnesses are no shorter.
-  KernelSubject subject = subject_of("correct_log_softmax_lanes_from_64", Op::log_softmax);
-  JudgeOptions options = few_cases();
+  KernelSubject subject = inferred_subject("correct_log_softmax_lanes_from_64", Op::log_softmax);
+  JudgeOptions options = inferred_cases();
   options.run.cases = 400;
   options.run.shrinks = 40;  // of long rows, each as dear as a case
   const Inference inference = infer_contract(subject, options);
@@ -235,15 +238,15 @@ TEST(InferContract, AWeakerWordIsFoundWhereTheFullRunBreaksWhatTheProbesSaw) {
 }
 
 TEST(InferContract, AnOverflowFitsNoContract) {
-  const Inference inference =
-      infer_contract(subject_of("mutant_logsumexp_f16_sum_overflows", Op::logsumexp, Format::f16), few_cases());
+  const Inference inference = infer_contract(
+      inferred_subject("mutant_logsumexp_f16_sum_overflows", Op::logsumexp, Format::f16), inferred_cases());
   EXPECT_FALSE(inference.contract);
   EXPECT_EQ(Report{rows_of(inference)}.verdict(), ReportVerdict::fail);
 }
 
 TEST(InferContract, WhatNoAnswerCanTellIsAssumed) {
   const Inference inference =
-      inferred(subject_of("softcheck_softmax", Op::softmax, Format::bf16, "softcheck_cpu_kernels"));
+      inferred(inferred_subject("softcheck_softmax", Op::softmax, Format::bf16, "softcheck_cpu_kernels"));
   ASSERT_TRUE(inference.contract) << inference.failure;
   std::map<std::string, std::string> words = words_of(inference);
   EXPECT_EQ(words["acc"], "acc=f32 assumed");
@@ -255,17 +258,17 @@ TEST(InferContract, NoContractFitsAWrongKernel) {
   // Of values, of a declared word, of values far from the rows asked, of layouts, of NaN.
   for (const char* symbol : {"mutant_no_max_shift", "mutant_ignores_mask", "mutant_sentinel_5e4",
                              "mutant_ignores_row_stride", "mutant_nan_swallowed"}) {
-    const Inference inference = inferred(subject_of(symbol));
+    const Inference inference = inferred(inferred_subject(symbol));
     EXPECT_FALSE(inference.contract) << symbol;
     EXPECT_NE(inference.failure, "") << symbol;
     EXPECT_EQ(Report{rows_of(inference)}.verdict(), ReportVerdict::fail) << symbol;
   }
   // Its own contract says nothing of long rows.
-  const Inference narrow = inferred(subject_of("correct_bf16_accumulator"));
+  const Inference narrow = inferred(inferred_subject("correct_bf16_accumulator"));
   EXPECT_FALSE(narrow.contract);
   EXPECT_NE(narrow.failure.find("acc=bf16"), std::string::npos) << narrow.failure;
   for (const char* symbol : {"mutant_crashes", "mutant_refuses_everything"}) {
-    EXPECT_FALSE(infer_contract(subject_of(symbol), few_cases()).contract) << symbol;
+    EXPECT_FALSE(infer_contract(inferred_subject(symbol), inferred_cases()).contract) << symbol;
   }
 }
 

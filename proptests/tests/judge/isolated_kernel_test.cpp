@@ -15,7 +15,7 @@
 namespace softcheck::proptests {
 namespace {
 
-const std::string mutants = std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_mutants.so";
+const std::string isolated_mutants = std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_mutants.so";
 
 KernelCall two_logits() {
   KernelCall call;
@@ -31,7 +31,7 @@ KernelLimits short_limits() {
 }
 
 TensorReply reply_of(const std::string& symbol, const KernelCall& call = two_logits()) {
-  IsolatedKernel kernel({mutants, symbol}, short_limits());
+  IsolatedKernel kernel({isolated_mutants, symbol}, short_limits());
   return kernel.call(lowered(call));
 }
 
@@ -60,7 +60,7 @@ TEST(IsolatedKernel, EveryWayToDieIsACrash) {
 }
 
 TEST(IsolatedKernel, TheNextCallAfterACrashHasANewChild) {
-  IsolatedKernel kernel({mutants, "mutant_crashes"});
+  IsolatedKernel kernel({isolated_mutants, "mutant_crashes"});
   EXPECT_EQ(kernel.call(lowered(two_logits())).end, CallEnd::crashed);
   EXPECT_EQ(kernel.call(lowered(two_logits())).end, CallEnd::crashed);
   EXPECT_EQ(kernel.calls(), 2u);
@@ -75,7 +75,7 @@ TEST(IsolatedKernel, AHangCostsItsLimit) {
 }
 
 TEST(IsolatedKernel, ARefusalIsCounted) {
-  IsolatedKernel kernel({mutants, "mutant_refuses_everything"});
+  IsolatedKernel kernel({isolated_mutants, "mutant_refuses_everything"});
   const TensorReply reply = kernel.call(lowered(two_logits()));
   EXPECT_EQ(reply.end, CallEnd::refused);
   EXPECT_NE(reply.refusal, 0);
@@ -83,7 +83,7 @@ TEST(IsolatedKernel, ARefusalIsCounted) {
 }
 
 TEST(IsolatedKernel, WhatItPrintsIsCountedAndProvesNothing) {
-  IsolatedKernel kernel({mutants, "mutant_prints_pass_to_stdout"});
+  IsolatedKernel kernel({isolated_mutants, "mutant_prints_pass_to_stdout"});
   kernel.call(lowered(two_logits()));
   ::testing::internal::CaptureStdout();
   kernel.call(lowered(two_logits()));
@@ -122,11 +122,11 @@ TEST(IsolatedKernel, WhatCannotBeLoadedSaysWhy) {
   EXPECT_EQ(reason("no-such-file.so", "x"), Reason::no_such_file);
   EXPECT_EQ(reason(SOFTCHECK_SOURCE_DIR "/kernels/mutants/ZOO.tsv", "x"), Reason::not_a_library);
   EXPECT_EQ(reason(SOFTCHECK_SOURCE_DIR "/kernels", "x"), Reason::not_a_library);
-  EXPECT_EQ(reason(mutants, "no_such_symbol"), Reason::no_such_symbol);
+  EXPECT_EQ(reason(isolated_mutants, "no_such_symbol"), Reason::no_such_symbol);
 }
 
 TEST(IsolatedKernel, CallsThatDoNotFitAreWrongCalls) {
-  IsolatedKernel kernel({mutants, "correct_two_pass"});
+  IsolatedKernel kernel({isolated_mutants, "correct_two_pass"});
   KernelCall call = two_logits();
   call.columns = 3;
   EXPECT_THROW(kernel.call(lowered(call)), std::invalid_argument);
@@ -172,12 +172,12 @@ TEST(IsolatedKernel, AnOutputInPlaceIsItsInput) {
   EXPECT_FALSE(reply.inputs_changed || reply.wrote_outside);
   TensorCall other_place = lowered(call);
   other_place.outputs[0].place.offset = 1;
-  IsolatedKernel kernel({mutants, "correct_two_pass"});
+  IsolatedKernel kernel({isolated_mutants, "correct_two_pass"});
   EXPECT_THROW(kernel.call(other_place), std::invalid_argument);
 }
 
 TEST(IsolatedKernel, RowsMayLieBeyondTwoToTheThirtyTwoElements) {
-  IsolatedKernel kernel({mutants, "correct_two_pass"});
+  IsolatedKernel kernel({isolated_mutants, "correct_two_pass"});
   for (const bool against_the_end : {true, false}) {
     KernelCall call = three_rows();
     call.layout.row_gap = (std::int64_t{1} << 31) + 5;  // the third row lies beyond 2^32
@@ -215,7 +215,7 @@ TEST(IsolatedKernel, EmptyTensorsHaveNoData) {
 }
 
 TEST(IsolatedKernel, AWriteAfterTheReturnShowsLater) {
-  IsolatedKernel kernel({mutants, "mutant_writes_after_return"});
+  IsolatedKernel kernel({isolated_mutants, "mutant_writes_after_return"});
   EXPECT_FALSE(kernel.call(lowered(two_logits())).wrote_late);
   // The kernel's thread writes after some milliseconds, on a loaded machine after some more.
   bool seen = false;
@@ -236,7 +236,7 @@ TEST(IsolatedKernel, AWriteAfterTheReturnShowsLater) {
 TEST(IsolatedKernel, NothingIsLeftBehind) {
   const int before = open_descriptors();
   for (const char* symbol : {"correct_two_pass", "mutant_crashes", "mutant_closes_every_descriptor"}) reply_of(symbol);
-  EXPECT_THROW(IsolatedKernel({mutants, "no_such_symbol"}), KernelLoadError);
+  EXPECT_THROW(IsolatedKernel({isolated_mutants, "no_such_symbol"}), KernelLoadError);
   EXPECT_EQ(open_descriptors(), before);
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
 }

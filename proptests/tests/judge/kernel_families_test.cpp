@@ -10,7 +10,7 @@
 namespace softcheck::proptests {
 namespace {
 
-KernelSubject subject_of(const std::string& symbol, Op op = Op::softmax, const std::string& contract = "") {
+KernelSubject family_subject(const std::string& symbol, Op op = Op::softmax, const std::string& contract = "") {
   using numerics::Format;
   KernelSubject subject;
   subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_mutants.so", symbol};
@@ -34,7 +34,7 @@ std::vector<std::string> broken_properties(const KernelJudgement& judgement) {
   return broken;
 }
 
-constexpr const char* covering = "EveryPairOfClassesIsComputed";
+constexpr const char* covering_families = "EveryPairOfClassesIsComputed";
 
 struct OnlyOne {
   const char* symbol;
@@ -48,16 +48,16 @@ void PrintTo(const OnlyOne& bug, std::ostream* stream) { *stream << bug.symbol; 
 class KernelFamilies : public ::testing::TestWithParam<OnlyOne> {};
 
 TEST_P(KernelFamilies, OnlyOnePropertyFindsThisBug) {
-  KernelSubject subject = subject_of(GetParam().symbol, GetParam().op);
+  KernelSubject subject = family_subject(GetParam().symbol, GetParam().op);
   subject.required = parse_requirements(GetParam().required);
   const KernelJudgement judgement = judge_kernel(subject, with(Effort::quick));
   std::vector<std::string> broken = broken_properties(judgement);
-  // Calls of all classes meet many bugs; what tells them is the property that is for one.
-  if (std::string(GetParam().property) != covering) std::erase(broken, covering);
+  // Calls of all classes meet many family_bugs; what tells them is the property that is for one.
+  if (std::string(GetParam().property) != covering_families) std::erase(broken, covering_families);
   EXPECT_EQ(broken, std::vector<std::string>{GetParam().property});
 }
 
-const OnlyOne bugs[] = {
+const OnlyOne family_bugs[] = {
     {"mutant_nondeterministic", "EveryValueLiesWithinItsThreshold", Op::softmax, "deterministic"},
     {"mutant_not_batch_invariant", "LayoutsAndNeighboursDoNotMatter", Op::softmax, "batch-invariant"},
     {"mutant_results_kept_for_same_logits", "EarlierCallsDoNotMatter"},
@@ -73,18 +73,19 @@ const OnlyOne bugs[] = {
     {"mutant_in_place_read_after_write", "TheOutputMayBeTheInput", Op::softmax, "in-place"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Judge, KernelFamilies, ::testing::ValuesIn(bugs),
+INSTANTIATE_TEST_SUITE_P(Judge, KernelFamilies, ::testing::ValuesIn(family_bugs),
                          [](const auto& param_info) { return std::string(param_info.param.symbol); });
 
 TEST(KernelFamiliesTest, TheSmallestWrongWidthIsReported) {
-  const KernelJudgement judgement = judge_kernel(subject_of("mutant_one_width_drops_its_last"), with(Effort::normal));
+  const KernelJudgement judgement =
+      judge_kernel(family_subject("mutant_one_width_drops_its_last"), with(Effort::normal));
   ASSERT_TRUE(judgement.counterexample);
   EXPECT_EQ(judgement.counterexample->size, 513u);
   EXPECT_THAT(broken_properties(judgement), ::testing::Contains("EveryWidthIsComputed"));
 }
 
 TEST(KernelFamiliesTest, APassTellsItsErrorsAndWhatWasNotTried) {
-  const KernelJudgement judgement = judge_kernel(subject_of("correct_two_pass"), with(Effort::quick));
+  const KernelJudgement judgement = judge_kernel(family_subject("correct_two_pass"), with(Effort::quick));
   EXPECT_EQ(judgement.verdict, ReportVerdict::pass);
   EXPECT_GT(judgement.rows, 2048u);
   ASSERT_TRUE(judgement.errors.contains("kernel.softmax.element"));
@@ -97,7 +98,7 @@ TEST(KernelFamiliesTest, APassTellsItsErrorsAndWhatWasNotTried) {
 }
 
 TEST(KernelFamiliesTest, AMatrixReplays) {
-  const KernelSubject subject = subject_of("mutant_mask_of_first_row");
+  const KernelSubject subject = family_subject("mutant_mask_of_first_row");
   const KernelJudgement first = judge_kernel(subject, with(Effort::quick));
   ASSERT_TRUE(first.counterexample);
   EXPECT_LE(first.counterexample->size, 8u);
@@ -108,7 +109,7 @@ TEST(KernelFamiliesTest, AMatrixReplays) {
 }
 
 TEST(KernelFamiliesTest, AMatrixThatIsNoneIsAWrongCall) {
-  const KernelSubject subject = subject_of("correct_two_pass");
+  const KernelSubject subject = family_subject("correct_two_pass");
   const std::string head = "matrix f32 columns=2 theta=0x1p+0 mask=none ";
   for (const std::string& text :
        {std::string("matrix"), std::string("matrix f64 columns=2 theta=0x1p+0 mask=none ; 0x0p+0*2"), head + "; 0x0p+0",

@@ -15,14 +15,14 @@ namespace {
 
 using numerics::Format;
 
-KernelSubject subject_of(const std::string& symbol, const std::string& contract = "") {
+KernelSubject reported_subject(const std::string& symbol, const std::string& contract = "") {
   KernelSubject subject;
   subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_mutants.so", symbol, {}};
   subject.contract = numerics::parse_contract(contract, Format::f32, Format::f32);
   return subject;
 }
 
-JudgeOptions few_cases() {
+JudgeOptions reported_cases() {
   JudgeOptions options = judge_options(Effort::quick);
   options.run.cases = 60;
   options.rows = 512;
@@ -30,7 +30,7 @@ JudgeOptions few_cases() {
 }
 
 TEST(KernelReport, ACommandLineNamesWhatDiffersFromTheDefaults) {
-  KernelSubject subject = subject_of("f", "sum=tree exp=2ulp masked=nan");
+  KernelSubject subject = reported_subject("f", "sum=tree exp=2ulp masked=nan");
   subject.source.library = "/a b/it's.so";
   subject.required = parse_requirements("deterministic,in-place");
   EXPECT_EQ(command_line(subject),
@@ -57,8 +57,8 @@ TEST(KernelReport, WordsBeyondTheDefaultReadBack) {
 }
 
 TEST(KernelReport, APassTellsHowCloseItWasAndWhatWasNotTried) {
-  const KernelSubject subject = subject_of("correct_two_pass");
-  const KernelJudgement judgement = judge_kernel(subject, few_cases());
+  const KernelSubject subject = reported_subject("correct_two_pass");
+  const KernelJudgement judgement = judge_kernel(subject, reported_cases());
   EXPECT_EQ(summary_of(judgement), "pass");
   const Report report{rows_of(subject, judgement)};
   const auto element = std::ranges::find(report.rows, "kernel.softmax.element", &ReportRow::claim);
@@ -95,8 +95,8 @@ KernelEvidence evidence_in(const KernelJudgement& judgement, const std::string& 
 }
 
 TEST(KernelReport, EvidenceSaysHowACallEnded) {
-  const KernelSubject subject = subject_of("mutant_crashes");
-  const KernelJudgement judgement = judge_kernel(subject, few_cases());
+  const KernelSubject subject = reported_subject("mutant_crashes");
+  const KernelJudgement judgement = judge_kernel(subject, reported_cases());
   const KernelEvidence evidence = evidence_in(judgement, "kernel.returns");
   ASSERT_TRUE(evidence.ending);
   EXPECT_EQ(evidence.ending->end, CallEnd::crashed);
@@ -111,7 +111,7 @@ TEST(KernelReport, EvidenceSaysHowACallEnded) {
 
 TEST(KernelReport, EvidenceSaysWhatWasExpectedAndGot) {
   const KernelEvidence element =
-      evidence_in(judge_kernel(subject_of("mutant_sum_in_bf16"), few_cases()), "kernel.softmax.element");
+      evidence_in(judge_kernel(reported_subject("mutant_sum_in_bf16"), reported_cases()), "kernel.softmax.element");
   ASSERT_TRUE(element.value && element.value->expected && element.value->item && element.value->ulps);
   EXPECT_FALSE(element.value->expected->contains(element.value->got));
   EXPECT_GT(*element.value->ulps, 1);
@@ -119,8 +119,8 @@ TEST(KernelReport, EvidenceSaysWhatWasExpectedAndGot) {
 }
 
 TEST(KernelReport, ANumberInTheRowOfANanIsTold) {
-  const KernelSubject subject = subject_of("mutant_nan_swallowed");
-  const KernelJudgement judgement = judge_kernel(subject, few_cases());
+  const KernelSubject subject = reported_subject("mutant_nan_swallowed");
+  const KernelJudgement judgement = judge_kernel(subject, reported_cases());
   const KernelEvidence evidence = evidence_in(judgement, "kernel.nan_row");
   ASSERT_TRUE(evidence.value);
   EXPECT_EQ(evidence.value->due, "NaN");
@@ -130,8 +130,8 @@ TEST(KernelReport, ANumberInTheRowOfANanIsTold) {
 }
 
 TEST(KernelReport, AFailureIsToldByThePropertyThatAsksTheLeast) {
-  const KernelSubject subject = subject_of("mutant_sum_in_bf16");
-  const KernelJudgement judgement = judge_kernel(subject, few_cases());
+  const KernelSubject subject = reported_subject("mutant_sum_in_bf16");
+  const KernelJudgement judgement = judge_kernel(subject, reported_cases());
   EXPECT_EQ(judgement.failed_property, "Kernel.EveryValueLiesWithinItsThreshold");
   ASSERT_TRUE(judgement.counterexample);
   EXPECT_LE(judgement.counterexample->size, 8U);
@@ -139,13 +139,13 @@ TEST(KernelReport, AFailureIsToldByThePropertyThatAsksTheLeast) {
   const std::string table = to_table({rows_of(subject, judgement)});
   EXPECT_NE(table.find("Kernel.EveryValueLiesWithinItsThreshold fails on "), std::string::npos) << table;
   // What only a layout shows is told by the layout.
-  const KernelJudgement strided = judge_kernel(subject_of("mutant_ignores_column_stride"), few_cases());
+  const KernelJudgement strided = judge_kernel(reported_subject("mutant_ignores_column_stride"), reported_cases());
   EXPECT_EQ(strided.failed_property, "Kernel.LayoutsAndNeighboursDoNotMatter");
 }
 
 TEST(KernelReport, AFailureOfManyRowsIsToldByTheRowAndItsNumber) {
-  const KernelSubject subject = subject_of("mutant_row_index_in_8_bits");
-  const KernelJudgement judgement = judge_kernel(subject, few_cases());
+  const KernelSubject subject = reported_subject("mutant_row_index_in_8_bits");
+  const KernelJudgement judgement = judge_kernel(subject, reported_cases());
   const KernelEvidence evidence = evidence_in(judgement, "kernel.softmax.element");
   ASSERT_TRUE(evidence.asked.row);
   EXPECT_GE(*evidence.asked.row, 256U);
@@ -160,8 +160,8 @@ TEST(KernelReport, AFailureOfManyRowsIsToldByTheRowAndItsNumber) {
 }
 
 TEST(KernelReport, WhatAKernelPrintedBeforeItDiedIsTold) {
-  const KernelSubject subject = subject_of("mutant_explains_its_death");
-  const KernelJudgement judgement = judge_kernel(subject, few_cases());
+  const KernelSubject subject = reported_subject("mutant_explains_its_death");
+  const KernelJudgement judgement = judge_kernel(subject, reported_cases());
   EXPECT_EQ(judgement.verdict, ReportVerdict::crash);
   const KernelEvidence evidence = evidence_in(judgement, "kernel.returns");
   ASSERT_TRUE(evidence.ending);
@@ -194,8 +194,8 @@ TEST(KernelReport, UlpsAreCountedWhereTheThresholdLeavesADigit) {
 }
 
 TEST(KernelReport, AFailureIsToldOnceByItsSmallestCase) {
-  const KernelSubject subject = subject_of("mutant_no_max_shift");
-  const KernelJudgement judgement = judge_kernel(subject, few_cases());
+  const KernelSubject subject = reported_subject("mutant_no_max_shift");
+  const KernelJudgement judgement = judge_kernel(subject, reported_cases());
   const std::string table = to_table({rows_of(subject, judgement)});
   const std::string replay = "replay: softcheck kernel";
   const std::size_t first = table.find(replay);

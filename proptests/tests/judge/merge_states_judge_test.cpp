@@ -29,31 +29,33 @@ std::vector<Decision> decided(std::vector<double> lse, const std::vector<double>
   return decisions;
 }
 
-constexpr Decision right = Decision::proved, wrong = Decision::violated;
+constexpr Decision right_merge = Decision::proved, wrong = Decision::violated;
 using Decisions = std::vector<Decision>;
 
 TEST(MergeStatesJudge, EqualPartsGiveTheirMeanAndTheLogarithmOfTheirNumber) {
   const double two = std::log(2.0);
-  EXPECT_EQ(decided({3, 3}, {1, 2}, 1.5, round_to(Format::f32, 3 + two)), (Decisions{right, right}));
-  EXPECT_EQ(decided({3, 3}, {1, 2}, 1.5, 4, true), (Decisions{right, right}));
-  EXPECT_EQ(decided({3, 3}, {1, 2}, 1.5, 4), (Decisions{right, wrong}));
-  EXPECT_EQ(decided({3, 3}, {1, 2}, 1.5 + 0x1p-18, round_to(Format::f32, 3 + two)), (Decisions{wrong, right}));
+  EXPECT_EQ(decided({3, 3}, {1, 2}, 1.5, round_to(Format::f32, 3 + two)), (Decisions{right_merge, right_merge}));
+  EXPECT_EQ(decided({3, 3}, {1, 2}, 1.5, 4, true), (Decisions{right_merge, right_merge}));
+  EXPECT_EQ(decided({3, 3}, {1, 2}, 1.5, 4), (Decisions{right_merge, wrong}));
+  EXPECT_EQ(decided({3, 3}, {1, 2}, 1.5 + 0x1p-18, round_to(Format::f32, 3 + two)), (Decisions{wrong, right_merge}));
   // In base 2 a part that is 1 below has half the weight.
-  EXPECT_EQ(decided({1, 0}, {3, 0}, 2, round_to(Format::f32, std::log2(3.0)), true), (Decisions{right, right}));
+  EXPECT_EQ(decided({1, 0}, {3, 0}, 2, round_to(Format::f32, std::log2(3.0)), true),
+            (Decisions{right_merge, right_merge}));
 }
 
 TEST(MergeStatesJudge, AnEmptyPartIsNotThere) {
-  EXPECT_EQ(decided({-infinity, 2}, {nan, 5}, 5, 2), (Decisions{right, right}));
-  EXPECT_EQ(decided({-infinity, 2}, {nan, 5}, nan, 2), (Decisions{wrong, right}));
-  EXPECT_EQ(decided({-infinity, -infinity}, {nan, nan}, 0, -infinity), (Decisions{right}));
+  EXPECT_EQ(decided({-infinity, 2}, {nan, 5}, 5, 2), (Decisions{right_merge, right_merge}));
+  EXPECT_EQ(decided({-infinity, 2}, {nan, 5}, nan, 2), (Decisions{wrong, right_merge}));
+  EXPECT_EQ(decided({-infinity, -infinity}, {nan, nan}, 0, -infinity), (Decisions{right_merge}));
   EXPECT_EQ(decided({-infinity, -infinity}, {nan, nan}, 0, 0), (Decisions{wrong}));
   EXPECT_EQ(decided({-infinity, -infinity}, {nan, nan}, nan, -infinity), (Decisions{wrong}));
 }
 
 // Terms that cancel leave what they were rounded by, and no more.
 TEST(MergeStatesJudge, WhatCancelsIsComparedWithItsTerms) {
-  EXPECT_EQ(decided({0, 0}, {1, -1}, 0x1p-25, round_to(Format::f32, std::log(2.0))), (Decisions{right, right}));
-  EXPECT_EQ(decided({0, 0}, {1, -1}, 0x1p-18, round_to(Format::f32, std::log(2.0))), (Decisions{wrong, right}));
+  EXPECT_EQ(decided({0, 0}, {1, -1}, 0x1p-25, round_to(Format::f32, std::log(2.0))),
+            (Decisions{right_merge, right_merge}));
+  EXPECT_EQ(decided({0, 0}, {1, -1}, 0x1p-18, round_to(Format::f32, std::log(2.0))), (Decisions{wrong, right_merge}));
 }
 
 TEST(MergeStatesJudge, TheTensorsOfACallAreInTheOrderOfTheirRoles) {

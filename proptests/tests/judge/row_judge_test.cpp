@@ -17,7 +17,7 @@ namespace {
 
 using namespace numerics;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double row_infinity = std::numeric_limits<double>::infinity();
 constexpr Format kernel_formats[] = {Format::f64, Format::f32, Format::f16, Format::bf16};
 
 // What an ideal kernel returns before it rounds to its output: enclosures at the working precision.
@@ -47,7 +47,7 @@ std::vector<double> ideal(Op op, Format output, const std::vector<double>& logit
   for (const Enclosure& exact : exact_values(op, logits, theta)) {
     values.push_back(round_to(output, exact.midpoint()));
     const bool masked = !op->one_value_per_row && std::isinf(logits[values.size() - 1]);
-    if (masked) values.back() = op == Op::log_softmax ? -infinity : 0;
+    if (masked) values.back() = op == Op::log_softmax ? -row_infinity : 0;
   }
   return values;
 }
@@ -114,7 +114,7 @@ TEST_P(OpTest, WhatIsMovedBeyondItsThresholdFails) {
 
 TEST_P(OpTest, ANanInOnePlaceFails) {
   const Op op = GetParam();
-  const std::vector<double> logits{1, 2, 3, -infinity, 0};
+  const std::vector<double> logits{1, 2, 3, -row_infinity, 0};
   const Contract contract = default_contract(Format::f32, Format::f32);
   std::vector<double> got = ideal(op, Format::f32, logits, 1);
   got.back() = std::nan("");
@@ -167,9 +167,9 @@ TEST(RowJudge, AnInfinityIsWrongWhereTheExactValueIsFiniteUnderEveryContract) {
       const std::vector<double> got(op->one_value_per_row ? 1 : zeros.size(), value);
       return worst(judge_row(op, contract, zeros, 1, got, "").certificates);
     };
-    EXPECT_EQ(verdict(Op::logsumexp, infinity), Verdict::violated) << words;
-    EXPECT_EQ(verdict(Op::log_softmax, -infinity), Verdict::violated) << words;
-    EXPECT_EQ(verdict(Op::entropy, infinity), Verdict::violated) << words;
+    EXPECT_EQ(verdict(Op::logsumexp, row_infinity), Verdict::violated) << words;
+    EXPECT_EQ(verdict(Op::log_softmax, -row_infinity), Verdict::violated) << words;
+    EXPECT_EQ(verdict(Op::entropy, row_infinity), Verdict::violated) << words;
   }
   const Contract tree = parse_contract("acc=f16 sum=tree", Format::f16, Format::f16);
   const std::vector<double> nothing(zeros.size(), 0.0);
@@ -180,11 +180,11 @@ TEST(RowJudge, AResultThatRoundsToInfinityIsRightlyInfinite) {
   const Contract contract = parse_contract("", Format::f16, Format::f16);
   const auto verdict = [&](double logit) {
     const std::vector<double> logits(2048, logit);
-    return worst(judge_row(Op::logsumexp, contract, logits, 1, std::vector<double>{infinity}, "").certificates);
+    return worst(judge_row(Op::logsumexp, contract, logits, 1, std::vector<double>{row_infinity}, "").certificates);
   };
   EXPECT_EQ(verdict(65440), Verdict::violated);  // 65447.6, and a threshold of 32
   const std::vector<double> hotter(2048, 65504);
-  EXPECT_EQ(worst(judge_row(Op::logsumexp, contract, hotter, 0.5, std::vector<double>{infinity}, "").certificates),
+  EXPECT_EQ(worst(judge_row(Op::logsumexp, contract, hotter, 0.5, std::vector<double>{row_infinity}, "").certificates),
             Verdict::proved);
 }
 
@@ -227,7 +227,7 @@ TEST(RowJudge, AnEmptyRowIsAsAFullyMaskedOne) {
 }
 
 TEST(RowJudge, AMaskedItemIsZeroExactly) {
-  const std::vector<double> logits{0, -infinity};
+  const std::vector<double> logits{0, -row_infinity};
   const Contract contract = default_contract(Format::f32, Format::f32);  // flushed: its floor is 2^-126 and more
   const auto verdict = [&](double masked) {
     return worst(judge_row(Op::softmax, contract, logits, 1, std::vector<double>{1, masked}, "").certificates);
@@ -250,15 +250,15 @@ TEST(RowJudge, AFullyMaskedRowIsAsTheContractSays) {
       {Op::softmax, "masked=zero", {0, 0, 0}, {third, third, third}},
       {Op::softmax, "masked=uniform", {third, third, third}, {0, 0, 0}},
       {Op::softmax, "masked=uniform", {std::nextafter(third, 1), third, third}, {1, 0, 0}},
-      {Op::log_softmax, "masked=zero", {-infinity, -infinity, -infinity}, {0, 0, 0}},
+      {Op::log_softmax, "masked=zero", {-row_infinity, -row_infinity, -row_infinity}, {0, 0, 0}},
       {Op::log_softmax, "masked=uniform", {minus_ln_3, minus_ln_3, minus_ln_3}, {nan, nan, nan}},
       {Op::adaptive_softmax, "masked=uniform", {third, third, third}, {nan, nan, nan}},
-      {Op::logsumexp, "masked=nan", {-infinity}, {nan}},
+      {Op::logsumexp, "masked=nan", {-row_infinity}, {nan}},
       {Op::entropy, "masked=nan", {nan}, {0}},
       {Op::entropy, "masked=zero", {0}, {nan}},
       {Op::entropy, "masked=uniform", {-minus_ln_3}, {nan}},
   };
-  const std::vector<double> logits(3, -infinity);
+  const std::vector<double> logits(3, -row_infinity);
   for (const Expectation& e : expectations) {
     const Contract contract = parse_contract(e.word, Format::f32, Format::f32);
     EXPECT_EQ(worst(judge_row(e.op, contract, logits, 1, e.right, "").certificates), Verdict::proved)
@@ -271,19 +271,20 @@ TEST(RowJudge, AFullyMaskedRowIsAsTheContractSays) {
 TEST(RowJudge, AnInfinityIsRightOnlyWhereTheValueIsBeyondTheFormat) {
   const Contract contract = default_contract(Format::f16, Format::f16);
   const std::vector<double> far{-60000, 60000}, near{-100, 100};
-  EXPECT_EQ(worst(judge_row(Op::log_softmax, contract, far, 1, std::vector<double>{-infinity, 0}, "").certificates),
+  EXPECT_EQ(worst(judge_row(Op::log_softmax, contract, far, 1, std::vector<double>{-row_infinity, 0}, "").certificates),
             Verdict::proved);
-  EXPECT_EQ(worst(judge_row(Op::log_softmax, contract, far, 1, std::vector<double>{infinity, 0}, "").certificates),
+  EXPECT_EQ(worst(judge_row(Op::log_softmax, contract, far, 1, std::vector<double>{row_infinity, 0}, "").certificates),
             Verdict::violated);
-  EXPECT_EQ(worst(judge_row(Op::log_softmax, contract, near, 1, std::vector<double>{-infinity, 0}, "").certificates),
-            Verdict::violated);
+  EXPECT_EQ(
+      worst(judge_row(Op::log_softmax, contract, near, 1, std::vector<double>{-row_infinity, 0}, "").certificates),
+      Verdict::violated);
 }
 
 TEST(RowJudge, ADifferenceMayOverflowBeforeItIsDividedByTheta) {
   // Found by judging our own kernels with other seeds: -0x1p+126 is a number of f32, its difference is not.
   const Contract contract = default_contract(Format::f32, Format::f32);
   const std::vector<double> far{-0x1p+126, 0x1.8p+127}, near{-0x1p+100, 0x1p+100};
-  const std::vector<double> got{-infinity, 0};
+  const std::vector<double> got{-row_infinity, 0};
   EXPECT_EQ(worst(judge_row(Op::log_softmax, contract, far, 4, got, "").certificates), Verdict::proved);
   EXPECT_EQ(worst(judge_row(Op::log_softmax, contract, near, 4, got, "").certificates), Verdict::violated);
 }

@@ -18,7 +18,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double report_infinity = std::numeric_limits<double>::infinity();
 
 TensorTask task_of(std::vector<std::int64_t> shape) {
   TensorTask task;
@@ -54,7 +54,7 @@ std::string runs_text(const std::vector<RowRun>& runs) {
 }
 
 TEST(TensorReport, NeighboursThatFailAreOneRun) {
-  EXPECT_EQ(runs_text(failing_runs(judgement_of({0, 2, 2, 0.5, infinity, 1}, 3), task_of({6, 8}))), "1-2 4-4 ");
+  EXPECT_EQ(runs_text(failing_runs(judgement_of({0, 2, 2, 0.5, report_infinity, 1}, 3), task_of({6, 8}))), "1-2 4-4 ");
   EXPECT_EQ(runs_text(failing_runs(judgement_of({0, 0.5}, 0), task_of({2, 8}))), "");
 }
 
@@ -106,8 +106,13 @@ TEST(TensorReport, TheWorstRowsSayWhatWasGotAndDue) {
 
 TEST(TensorReport, ThePictureIsDrawnOfAnyProfile) {
   const numerics::Contract contract = numerics::default_contract(numerics::Format::f32, numerics::Format::bf16);
-  for (const std::vector<double>& profile :
-       {std::vector<double>{}, {0}, {0.5, 1}, {1e-9}, {1e300, 0.1}, {infinity, 0.5}, std::vector<double>(512, 3)}) {
+  for (const std::vector<double>& profile : {std::vector<double>{},
+                                             {0},
+                                             {0.5, 1},
+                                             {1e-9},
+                                             {1e300, 0.1},
+                                             {report_infinity, 0.5},
+                                             std::vector<double>(512, 3)}) {
     const std::string svg = slack_picture(judgement_of(profile, 0), task_of({6, 8}), contract);
     EXPECT_THAT(svg, AllOf(HasSubstr("<svg "), HasSubstr("</svg>"), HasSubstr("softmax f32"),
                            HasSubstr("the threshold"), Not(HasSubstr("\"nan")), Not(HasSubstr("\"inf"))));
@@ -115,7 +120,7 @@ TEST(TensorReport, ThePictureIsDrawnOfAnyProfile) {
   const auto marks = [&](std::vector<double> profile) {
     return slack_picture(judgement_of(std::move(profile), 1), task_of({6, 8}), contract);
   };
-  EXPECT_THAT(marks({infinity, 0.5}), HasSubstr("no threshold excuses it"));
+  EXPECT_THAT(marks({report_infinity, 0.5}), HasSubstr("no threshold excuses it"));
   EXPECT_THAT(marks({2, 0.5}), Not(HasSubstr("no threshold excuses it")));
 }
 

@@ -22,7 +22,7 @@ namespace {
 
 using namespace numerics;
 
-constexpr const char* usual = "acc=f32 exp=1ulp masked=zero";
+constexpr const char* usual_sampling = "acc=f32 exp=1ulp masked=zero";
 constexpr const char* lowest = "acc=f32 exp=1ulp masked=zero ties=lowest";
 
 struct Filters {
@@ -30,17 +30,17 @@ struct Filters {
   double theta = 1;
 };
 
-using Claims = std::vector<std::string>;
+using SamplingClaims = std::vector<std::string>;
 using Row = std::vector<double>;
 
 // Those of the claims that a row does not keep, without their "kernel.top_p_softmax.".
-Claims broken(const Row& logits, const Row& got, const Filters& filters, const char* words = usual,
-              Format output = Format::f32) {
+SamplingClaims broken(const Row& logits, const Row& got, const Filters& filters, const char* words = usual_sampling,
+                      Format output = Format::f32) {
   const Contract contract = parse_contract(words, Format::f32, output);
   Attributes attributes;
   attributes.top_p = filters.top_p;
   attributes.min_p = filters.min_p;
-  Claims claims;
+  SamplingClaims claims;
   for (const ValueFinding& finding :
        judge_values(Op::top_p_softmax, contract, logits, filters.theta, got, {}, attributes).findings) {
     if (finding.decision == Decision::proved) continue;
@@ -66,141 +66,141 @@ const Row equal{3, 3, 3, 3};
 
 TEST(TopPSoftmaxJudge, TheShortestPrefixThatReachesTopPIsKept) {
   const Row row{1, 3, 2, 0};  // p of 0.087, 0.644, 0.237, 0.032
-  EXPECT_EQ(broken(row, kept(row, {1}), {0.6}), Claims{});
-  EXPECT_EQ(broken(row, kept(row, {1, 2}), {0.65}), Claims{});
-  EXPECT_EQ(broken(row, kept(row, {1, 2, 0}), {0.9}), Claims{});
-  EXPECT_EQ(broken(row, kept(row, {0, 1, 2, 3}), {1}), Claims{});
-  EXPECT_EQ(broken(row, kept(row, {0, 1, 2, 3}), {}), Claims{});
-  EXPECT_EQ(broken(row, kept(row, {1}), {0x1p-20}), Claims{});
-  EXPECT_EQ(broken(row, kept(row, {1}), {0.65}), Claims{"kept"});
-  EXPECT_EQ(broken(row, kept(row, {1, 2}), {0.6}), Claims{"kept"});
-  EXPECT_EQ(broken(row, kept(row, {1, 2}), {0.9}), Claims{"kept"});
-  EXPECT_EQ(broken(row, kept(row, {1, 2, 0}), {1}), Claims{"kept"});
-  EXPECT_EQ(broken(row, kept(row, {1, 2, 0}), {}), Claims{"kept"});
-  EXPECT_EQ(broken(row, kept(row, {1, 2}), {0x1p-20}), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {1}), {0.6}), SamplingClaims{});
+  EXPECT_EQ(broken(row, kept(row, {1, 2}), {0.65}), SamplingClaims{});
+  EXPECT_EQ(broken(row, kept(row, {1, 2, 0}), {0.9}), SamplingClaims{});
+  EXPECT_EQ(broken(row, kept(row, {0, 1, 2, 3}), {1}), SamplingClaims{});
+  EXPECT_EQ(broken(row, kept(row, {0, 1, 2, 3}), {}), SamplingClaims{});
+  EXPECT_EQ(broken(row, kept(row, {1}), {0x1p-20}), SamplingClaims{});
+  EXPECT_EQ(broken(row, kept(row, {1}), {0.65}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {1, 2}), {0.6}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {1, 2}), {0.9}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {1, 2, 0}), {1}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {1, 2, 0}), {}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {1, 2}), {0x1p-20}), SamplingClaims{"kept"});
 }
 
 TEST(TopPSoftmaxJudge, ASmallerItemInPlaceOfALargerOneIsFound) {
   const Row row{1, 3, 2, 0};
-  EXPECT_EQ(broken(row, kept(row, {1, 0}), {0.65}), Claims{"kept"});
-  EXPECT_EQ(broken(row, kept(row, {2}), {0x1p-20}), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {1, 0}), {0.65}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {2}), {0x1p-20}), SamplingClaims{"kept"});
 }
 
 TEST(TopPSoftmaxJudge, SomeItemIsKeptAlways) {
-  EXPECT_EQ(broken(equal, {0, 0, 0, 0}, {0x1p-20}), Claims{"kept"});
-  EXPECT_EQ(broken(equal, {0, 0, 0, 0}, {0, 1}), Claims{"kept"});
+  EXPECT_EQ(broken(equal, {0, 0, 0, 0}, {0x1p-20}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(equal, {0, 0, 0, 0}, {0, 1}), SamplingClaims{"kept"});
 }
 
 // Mass exactly top_p: 1/4 and 1/4 of four equal logits; their exact sum may be computed as a little less or more.
 TEST(TopPSoftmaxJudge, AnItemWhosePrefixHasAMassOfTopPIsFree) {
-  for (const char* words : {usual, lowest}) {
-    EXPECT_EQ(broken(equal, kept(equal, {0, 1}), {0.5}, words), Claims{});
-    EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2}), {0.5}, words), Claims{});
-    EXPECT_EQ(broken(equal, kept(equal, {0}), {0.5}, words), Claims{"kept"});
+  for (const char* words : {usual_sampling, lowest}) {
+    EXPECT_EQ(broken(equal, kept(equal, {0, 1}), {0.5}, words), SamplingClaims{});
+    EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2}), {0.5}, words), SamplingClaims{});
+    EXPECT_EQ(broken(equal, kept(equal, {0}), {0.5}, words), SamplingClaims{"kept"});
   }
-  EXPECT_EQ(broken(halves, kept(halves, {0}), {0.5}), Claims{});
-  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.5}), Claims{});
-  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.75}), Claims{});
-  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.75 + 0x1p-24}), Claims{});
-  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.75 + 0x1p-16}), Claims{"kept"});
-  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.5 - 0x1p-16}), Claims{"kept"});
-  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.75 + 0x1p-16}, "acc=f32 exp=1ulp weights=bf16"), Claims{});
+  EXPECT_EQ(broken(halves, kept(halves, {0}), {0.5}), SamplingClaims{});
+  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.5}), SamplingClaims{});
+  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.75}), SamplingClaims{});
+  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.75 + 0x1p-24}), SamplingClaims{});
+  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.75 + 0x1p-16}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.5 - 0x1p-16}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(halves, kept(halves, {0, 1}), {0.75 + 0x1p-16}, "acc=f32 exp=1ulp weights=bf16"), SamplingClaims{});
 }
 
 // A kernel that looks for the least coefficient of the prefix keeps all that are equal to it.
 TEST(TopPSoftmaxJudge, OfEqualItemsAsManyAsSufficeAreKeptOrMore) {
-  EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2}), {0.6}), Claims{});
-  EXPECT_EQ(broken(equal, kept(equal, {3, 1, 2}), {0.6}), Claims{});
-  EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2, 3}), {0.6}), Claims{});
-  EXPECT_EQ(broken(equal, kept(equal, {0, 1}), {0.6}), Claims{"kept"});
+  EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2}), {0.6}), SamplingClaims{});
+  EXPECT_EQ(broken(equal, kept(equal, {3, 1, 2}), {0.6}), SamplingClaims{});
+  EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2, 3}), {0.6}), SamplingClaims{});
+  EXPECT_EQ(broken(equal, kept(equal, {0, 1}), {0.6}), SamplingClaims{"kept"});
   const Row ties{2, 1, 1, 1};
-  EXPECT_EQ(broken(ties, kept(ties, {0, 1, 2, 3}), {0.5}), Claims{});
-  EXPECT_EQ(broken(ties, kept(ties, {0, 2}), {0.5}), Claims{});
-  EXPECT_EQ(broken(ties, kept(ties, {0}), {0.5}), Claims{"kept"});
+  EXPECT_EQ(broken(ties, kept(ties, {0, 1, 2, 3}), {0.5}), SamplingClaims{});
+  EXPECT_EQ(broken(ties, kept(ties, {0, 2}), {0.5}), SamplingClaims{});
+  EXPECT_EQ(broken(ties, kept(ties, {0}), {0.5}), SamplingClaims{"kept"});
 }
 
 TEST(TopPSoftmaxJudge, UnderTiesLowestTheyAreTheFirstAndNoMore) {
-  EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2}), {0.6}, lowest), Claims{});
-  EXPECT_EQ(broken(equal, kept(equal, {3, 1, 2}), {0.6}, lowest), Claims{"kept"});
-  EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2, 3}), {0.6}, lowest), Claims{"kept"});
+  EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2}), {0.6}, lowest), SamplingClaims{});
+  EXPECT_EQ(broken(equal, kept(equal, {3, 1, 2}), {0.6}, lowest), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(equal, kept(equal, {0, 1, 2, 3}), {0.6}, lowest), SamplingClaims{"kept"});
 }
 
 TEST(TopPSoftmaxJudge, NearlyEqualItemsAreExchangedWithinWhatIsGranted) {
   const Row close{1, 1 - 0x1p-24, 1 - 0x1p-16};
-  EXPECT_EQ(broken(close, kept(close, {1}), {0x1p-20}), Claims{});
-  EXPECT_EQ(broken(close, kept(close, {2}), {0x1p-20}), Claims{"kept"});
+  EXPECT_EQ(broken(close, kept(close, {1}), {0x1p-20}), SamplingClaims{});
+  EXPECT_EQ(broken(close, kept(close, {2}), {0x1p-20}), SamplingClaims{"kept"});
 }
 
 TEST(TopPSoftmaxJudge, MinPIsAShareOfTheLargestCoefficient) {
   const Row row{0, -1, -2, -3};  // shares of 1, 0.368, 0.135, 0.050
-  EXPECT_EQ(broken(row, kept(row, {0, 1, 2}), {0, 0.1}), Claims{});
-  EXPECT_EQ(broken(row, kept(row, {0, 1}), {0, 0.1}), Claims{"kept"});
-  EXPECT_EQ(broken(row, kept(row, {0, 1, 2, 3}), {0, 0.1}), Claims{"kept"});
-  EXPECT_EQ(broken(row, kept(row, {0}), {0, 1}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {0, 1, 2}), {0, 0.1}), SamplingClaims{});
+  EXPECT_EQ(broken(row, kept(row, {0, 1}), {0, 0.1}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {0, 1, 2, 3}), {0, 0.1}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {0}), {0, 1}), SamplingClaims{});
   // Within the error of D either answer is right, no further away.
   for (const double off : {-0x1p-25, 0.0, 0x1p-25}) {
     const Row at{0, std::log(0.1) + off};
-    EXPECT_EQ(broken(at, kept(at, {0, 1}), {0, 0.1}), Claims{});
-    EXPECT_EQ(broken(at, kept(at, {0}), {0, 0.1}), Claims{});
+    EXPECT_EQ(broken(at, kept(at, {0, 1}), {0, 0.1}), SamplingClaims{});
+    EXPECT_EQ(broken(at, kept(at, {0}), {0, 0.1}), SamplingClaims{});
   }
   const Row above{0, std::log(0.1) + 0x1p-16}, below{0, std::log(0.1) - 0x1p-16};
-  EXPECT_EQ(broken(above, kept(above, {0}), {0, 0.1}), Claims{"kept"});
-  EXPECT_EQ(broken(below, kept(below, {0, 1}), {0, 0.1}), Claims{"kept"});
+  EXPECT_EQ(broken(above, kept(above, {0}), {0, 0.1}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(below, kept(below, {0, 1}), {0, 0.1}), SamplingClaims{"kept"});
 }
 
 // Both: top_p is a share of all items, not of those that min_p leaves.
 TEST(TopPSoftmaxJudge, AnItemHasToPassBothFilters) {
   const Row row{0, -1, -2, -3};  // p of 0.644, 0.237, 0.087, 0.032
-  EXPECT_EQ(broken(row, kept(row, {0, 1, 2}), {0.9, 0.1}), Claims{});
-  EXPECT_EQ(broken(row, kept(row, {0, 1}), {0.9, 0.2}), Claims{});
-  EXPECT_EQ(broken(row, kept(row, {0, 1}), {0.7, 0.1}), Claims{});
-  EXPECT_EQ(broken(row, kept(row, {0}), {0.7, 0.1}), Claims{"kept"});
-  EXPECT_EQ(broken(row, kept(row, {0, 1, 2}), {0.7, 0.1}), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {0, 1, 2}), {0.9, 0.1}), SamplingClaims{});
+  EXPECT_EQ(broken(row, kept(row, {0, 1}), {0.9, 0.2}), SamplingClaims{});
+  EXPECT_EQ(broken(row, kept(row, {0, 1}), {0.7, 0.1}), SamplingClaims{});
+  EXPECT_EQ(broken(row, kept(row, {0}), {0.7, 0.1}), SamplingClaims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {0, 1, 2}), {0.7, 0.1}), SamplingClaims{"kept"});
   // Behind min_p alone the first two would hold 0.90 of the mass.
-  EXPECT_EQ(broken(row, kept(row, {0, 1}), {0.895, 0.1}), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {0, 1}), {0.895, 0.1}), SamplingClaims{"kept"});
 }
 
 TEST(TopPSoftmaxJudge, TheTemperatureComesFirst) {
   const Row row{1, 3, 2, 0};
-  EXPECT_EQ(broken(row, kept(row, {1}, 0.25), {0.9, 0, 0.25}), Claims{});
-  EXPECT_EQ(broken(row, kept(row, {1, 2, 0}, 0.25), {0.9, 0, 0.25}), Claims{"kept"});
+  EXPECT_EQ(broken(row, kept(row, {1}, 0.25), {0.9, 0, 0.25}), SamplingClaims{});
+  EXPECT_EQ(broken(row, kept(row, {1, 2, 0}, 0.25), {0.9, 0, 0.25}), SamplingClaims{"kept"});
   // p of 0.27, 0.35, 0.21, 0.17.
-  EXPECT_EQ(broken(row, kept(row, {1, 2}, 4), {0.6, 0, 4}), Claims{});
+  EXPECT_EQ(broken(row, kept(row, {1, 2}, 4), {0.6, 0, 4}), SamplingClaims{});
 }
 
 TEST(TopPSoftmaxJudge, WeightsAreThoseOfTheKeptItemsAlone) {
   const Row row{1, 3, 2, 0};
   Row plain = kept(row, {0, 1, 2, 3});
   plain[0] = plain[3] = 0;
-  EXPECT_EQ(broken(row, plain, {0.65}), Claims{"element"});
+  EXPECT_EQ(broken(row, plain, {0.65}), SamplingClaims{"element"});
   Row off = kept(row, {1, 2});
   off[1] += 0x1p-16;
-  EXPECT_EQ(broken(row, off, {0.65}), Claims{"element"});
+  EXPECT_EQ(broken(row, off, {0.65}), SamplingClaims{"element"});
   const Row sharp{0, -200};
-  EXPECT_EQ(broken(sharp, {1, -0.0}, {0.5}), Claims{"element"});
-  EXPECT_EQ(broken(sharp, {nan, 0}, {0.5}), Claims{"element"});
-  EXPECT_EQ(broken({0, -infinity}, {1, 1e-30}, {0.5}), Claims{"element"});
-  EXPECT_EQ(broken({0, -infinity}, {1, 0}, {1}), Claims{});
+  EXPECT_EQ(broken(sharp, {1, -0.0}, {0.5}), SamplingClaims{"element"});
+  EXPECT_EQ(broken(sharp, {nan, 0}, {0.5}), SamplingClaims{"element"});
+  EXPECT_EQ(broken({0, -infinity}, {1, 1e-30}, {0.5}), SamplingClaims{"element"});
+  EXPECT_EQ(broken({0, -infinity}, {1, 0}, {1}), SamplingClaims{});
 }
 
 // Kept, but below all numbers of the output: whether it was kept cannot be told, and need not.
 TEST(TopPSoftmaxJudge, AWeightThatUnderflowsMayHaveBeenKept) {
   const Row row{0, -200};
-  EXPECT_EQ(broken(row, {1, 0}, {}), Claims{});
-  EXPECT_EQ(broken(row, {1, 0}, {1}), Claims{});
+  EXPECT_EQ(broken(row, {1, 0}, {}), SamplingClaims{});
+  EXPECT_EQ(broken(row, {1, 0}, {1}), SamplingClaims{});
   Row many(1000, -18);
   many[0] = 0;  // weights of 1.5e-8 in f16
   Row all = kept(many, {0}, 1, Format::f16);
-  EXPECT_EQ(broken(many, all, {1}, usual, Format::f16), Claims{});
-  EXPECT_EQ(broken(many, all, {0.5}, usual, Format::f16), Claims{});
-  EXPECT_EQ(broken(many, all, {1}, "acc=f32 exp=1ulp sum=tree"), Claims{"kept"});  // f32 holds them
+  EXPECT_EQ(broken(many, all, {1}, usual_sampling, Format::f16), SamplingClaims{});
+  EXPECT_EQ(broken(many, all, {0.5}, usual_sampling, Format::f16), SamplingClaims{});
+  EXPECT_EQ(broken(many, all, {1}, "acc=f32 exp=1ulp sum=tree"), SamplingClaims{"kept"});  // f32 holds them
 }
 
 TEST(TopPSoftmaxJudge, ARowWithNothingVisibleIsAsTheContractSays) {
   const Row nothing(3, -infinity);
-  EXPECT_EQ(broken(nothing, {0, 0, 0}, {0.5}), Claims{});
-  EXPECT_EQ(broken(nothing, {nan, nan, nan}, {0.5}), Claims{"masked_row"});
-  EXPECT_EQ(broken(nothing, {nan, nan, nan}, {0.5}, "masked=nan"), Claims{});
+  EXPECT_EQ(broken(nothing, {0, 0, 0}, {0.5}), SamplingClaims{});
+  EXPECT_EQ(broken(nothing, {nan, nan, nan}, {0.5}), SamplingClaims{"masked_row"});
+  EXPECT_EQ(broken(nothing, {nan, nan, nan}, {0.5}, "masked=nan"), SamplingClaims{});
 }
 
 TEST(TopPSoftmaxJudge, ACallHasItsAttributes) {
@@ -258,7 +258,7 @@ TEST(TopPSoftmaxJudge, RowsAtTheBoundaryAreDrawn) {
 }
 
 TEST(TopPSoftmaxJudge, TheExactItemsAreEnclosed) {
-  const Contract contract = parse_contract(usual, Format::f32, Format::f32);
+  const Contract contract = parse_contract(usual_sampling, Format::f32, Format::f32);
   const auto exact = [&](const Row& logits, const Filters& filters) {
     Attributes attributes;
     attributes.top_p = filters.top_p;

@@ -169,7 +169,7 @@ class ZooTest : public ::testing::Test {
 
 // Labelled full: Zoo.*:ZooMatrix.*
 // Before the matrix, so that in one process, too, each kernel is judged once.
-const bool registered = [] {
+const bool zoo_is_registered = [] {
   for (const ZooRow& row : read_zoo()) {
     ::testing::RegisterTest("Zoo", row.name().c_str(), nullptr, nullptr, __FILE__, __LINE__,
                             [row]() -> ::testing::Test* { return new ZooTest(row); });

@@ -13,7 +13,7 @@
 namespace softcheck::kernel_tests {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double statistics_infinity = std::numeric_limits<double>::infinity();
 
 /// Results of one number a query, row-major.
 using Rows = std::vector<double>;
@@ -123,7 +123,7 @@ void expect_within_errors(const numerics::Contract& contract, const Expected& of
   if (of.kind == ExactQuery::Kind::nan) {
     EXPECT_TRUE(std::ranges::all_of(got, [](double x) { return std::isnan(x); }));
   } else if (of.kind == ExactQuery::Kind::masked) {
-    EXPECT_EQ(got, (std::vector{-infinity, -1.0, 0.0, 0.0}));
+    EXPECT_EQ(got, (std::vector{-statistics_infinity, -1.0, 0.0, 0.0}));
   } else {
     const auto bound = [&](int k, double moment) {
       return moment_error(contract, of.moments, k, moment) + moved_by_scores(of.moments, k, of.score_error);
@@ -190,7 +190,7 @@ AttentionProblem with_queries(const std::vector<double>& q) {
 
 // A score of +inf leaves no statistics; one of -inf is a key that is not seen.
 TEST_P(AttentionStatistics, OfInfiniteScores) {
-  AttentionProblem p = with_queries({1, infinity, -infinity});
+  AttentionProblem p = with_queries({1, statistics_infinity, -statistics_infinity});
   p.k[7] = -1;  // query 1: +inf of all keys but this one; query 2: of this one alone
   std::vector<Rows> got = results_of(kernel_of(machine, "attention_statistics"), p, format, false, 4);
   for (const char* op : {"attention", "adaptive_attention"}) {

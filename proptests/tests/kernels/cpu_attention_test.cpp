@@ -10,8 +10,8 @@
 namespace softcheck::kernel_tests {
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+constexpr float attention_infinity = std::numeric_limits<float>::infinity();
+constexpr float attention_nan = std::numeric_limits<float>::quiet_NaN();
 
 /// f32 tensors of a call, compact; row r of out, lse and entropy together are result(r).
 struct Attention {
@@ -125,9 +125,9 @@ TEST(CpuAttention, AFullyMaskedQueryIsZero) {
     Attention call(1, 1, 1, 50, 140, 5);
     call.mask.assign(50 * 140, 1);
     std::fill_n(call.mask.begin() + 49 * 140, 140, std::uint8_t{0});
-    for (float& x : call.v) x = &x < call.v.data() + 10 ? nan : x;  // of keys 0 and 1
+    for (float& x : call.v) x = &x < call.v.data() + 10 ? attention_nan : x;  // of keys 0 and 1
     call.run(symbol);
-    EXPECT_TRUE(same_bits(call.result(49), {0, 0, 0, 0, 0, -infinity, 0})) << symbol;
+    EXPECT_TRUE(same_bits(call.result(49), {0, 0, 0, 0, 0, -attention_infinity, 0})) << symbol;
     EXPECT_TRUE(std::isnan(call.result(48)[0])) << symbol;
     EXPECT_FALSE(std::isnan(call.result(48)[6])) << symbol;
   }
@@ -137,8 +137,8 @@ TEST(CpuAttention, ANanReachesWhatSeesIt) {
   for (const std::string& symbol : attention_symbols()) {
     Attention call(1, 1, 1, 3, 140, 5);
     call.causal = true;  // queries see 138, 139 and 140 keys
-    call.k[138 * 5 + 2] = nan;
-    call.v[139 * 5 + 1] = nan;
+    call.k[138 * 5 + 2] = attention_nan;
+    call.v[139 * 5 + 1] = attention_nan;
     call.run(symbol);
     for (const float x : call.result(0)) EXPECT_FALSE(std::isnan(x)) << symbol;
     for (const float x : call.result(1)) EXPECT_TRUE(std::isnan(x)) << symbol;

@@ -16,7 +16,7 @@
 namespace softcheck::kernel_tests {
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float attribute_infinity = std::numeric_limits<float>::infinity();
 
 struct Window {
   std::int64_t left, right;  // -1: all
@@ -154,9 +154,10 @@ TEST(CpuAttributes, ASoftcapIsWithinItsError) {
 }
 
 TEST(CpuAttributes, InfiniteScoresAreWhatTheyAreWithoutASoftcap) {
-  const std::vector<float> got = capped({infinity, -infinity, std::numeric_limits<float>::quiet_NaN()}, 30);
+  const std::vector<float> got =
+      capped({attribute_infinity, -attribute_infinity, std::numeric_limits<float>::quiet_NaN()}, 30);
   EXPECT_TRUE(std::isnan(got[0]));
-  EXPECT_EQ(got[1], -infinity);
+  EXPECT_EQ(got[1], -attribute_infinity);
   EXPECT_TRUE(std::isnan(got[2]));
 }
 

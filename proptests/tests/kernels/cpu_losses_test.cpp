@@ -10,8 +10,8 @@
 namespace softcheck::kernel_tests {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double loss_nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double loss_infinity = std::numeric_limits<double>::infinity();
 
 // From one lane to more blocks than wait in a cache.
 const std::vector<std::int64_t>& powers() {
@@ -103,7 +103,7 @@ TEST(CpuLosses, LossesAreAsDefined) {
   losses_are_as_defined<std::uint16_t>();
   EXPECT_EQ((loss_of<double, double>({3}, 0, {.z_loss = 0.25})), 2.25);
   EXPECT_EQ((loss_of<double, double>({3, 3}, 1)), std::log1p(1.0));
-  EXPECT_EQ((loss_of<float, float>({3, -infinity}, 1)), infinity);
+  EXPECT_EQ((loss_of<float, float>({3, -loss_infinity}, 1)), loss_infinity);
 }
 
 template <class Bits>
@@ -172,8 +172,8 @@ TEST(CpuLosses, ASoftcapSaturatesAndLeavesZeroAsItIs) {
     for (const float dx : gradient_of<float>({1e30, -1e30, 1e30}, 1, capped)) EXPECT_EQ(dx, 0);
     EXPECT_TRUE(same_bits(gradient_of<float>({0, 0, 0}, 1, capped), gradient_of<float>({0, 0, 0}, 1, plain)));
   }
-  EXPECT_EQ((loss_of<float, float>({3, -infinity}, 0, {.softcap = 4})), 0);
-  EXPECT_TRUE(std::isnan(loss_of<float, float>({3, nan}, 0, {.softcap = 4})));
+  EXPECT_EQ((loss_of<float, float>({3, -loss_infinity}, 0, {.softcap = 4})), 0);
+  EXPECT_TRUE(std::isnan(loss_of<float, float>({3, loss_nan}, 0, {.softcap = 4})));
 }
 
 // L = 3, p = 1: 2 z L.
@@ -220,11 +220,12 @@ TEST(CpuLosses, LabelsAreReadWhereverTheyLie) {
 }
 
 TEST(CpuLosses, RowsWithoutALossAreNan) {
-  for (const std::vector<double>& logits : {std::vector<double>{nan, 1}, {infinity, 1}, {-infinity, -infinity}}) {
+  for (const std::vector<double>& logits :
+       {std::vector<double>{loss_nan, 1}, {loss_infinity, 1}, {-loss_infinity, -loss_infinity}}) {
     EXPECT_TRUE(std::isnan(loss_of<float, float>(logits, 1)));
     for (const double g : gradient_of<double>(logits, 1)) EXPECT_TRUE(std::isnan(g));
   }
-  for (const float g : gradient_of<float>({1, 2}, 1, {.upstream = nan})) EXPECT_TRUE(std::isnan(g));
+  for (const float g : gradient_of<float>({1, 2}, 1, {.upstream = loss_nan})) EXPECT_TRUE(std::isnan(g));
 }
 
 /// Rows of uneven logits, every fourth label ignored; in place or not, on so many threads.
@@ -268,10 +269,10 @@ TEST(CpuLosses, WhatIsNotSupportedIsRefused) {
   };
   EXPECT_TRUE(forward([](Call2&) {}));
   EXPECT_FALSE(forward([](Call2& call) { call.attributes.softcap = -1; }));
-  EXPECT_FALSE(forward([](Call2& call) { call.attributes.softcap = infinity; }));
+  EXPECT_FALSE(forward([](Call2& call) { call.attributes.softcap = loss_infinity; }));
   EXPECT_FALSE(forward([](Call2& call) { call.attributes.mean = 1; }));
   EXPECT_FALSE(forward([](Call2& call) { call.attributes.label_smoothing = 1.5; }));
-  EXPECT_FALSE(forward([](Call2& call) { call.attributes.z_loss = infinity; }));
+  EXPECT_FALSE(forward([](Call2& call) { call.attributes.z_loss = loss_infinity; }));
   EXPECT_FALSE(forward([](Call2& call) { call.attributes.size -= 8; }));
   EXPECT_FALSE(forward([](Call2& call) { call.whole.call.abi_version = 3; }));
   EXPECT_FALSE(forward([](Call2& call) { call.whole.call.theta = 2; }));

@@ -21,10 +21,10 @@ using Eigen::VectorXd;
 using models::HeadCertificate;
 using models::NormKind;
 using numerics::Enclosure;
-using Wide = WideMatrix;
+using EnumeratedWide = WideMatrix;
 
 // Sums of at most 32 products, three deep, in long double: 2^-50 of the sizes here is far above their rounding.
-constexpr long double room = 1 + 0x1p-50L;
+constexpr long double enumerated_room = 1 + 0x1p-50L;
 
 TEST(BoundsEnumerated, EveryInputLiesWithinWhatIsCertified) {
   Drawing drawing(41);
@@ -40,10 +40,10 @@ TEST(BoundsEnumerated, EveryInputLiesWithinWhatIsCertified) {
     const HeadCertificate c = certified(text.memory());
     const Largest largest = written_out(text);
     ASSERT_TRUE(c.enumerated_spread && c.enumerated_logit);
-    EXPECT_GE(c.enumerated_spread->upper * room, largest.spread);
-    EXPECT_GE(c.enumerated_logit->upper * room, largest.logit);
-    EXPECT_LE(c.enumerated_spread->lower, largest.texts * room);
-    EXPECT_LE(c.enumerated_logit->lower, largest.texts_logit * room);
+    EXPECT_GE(c.enumerated_spread->upper * enumerated_room, largest.spread);
+    EXPECT_GE(c.enumerated_logit->upper * enumerated_room, largest.logit);
+    EXPECT_LE(c.enumerated_spread->lower, largest.texts * enumerated_room);
+    EXPECT_LE(c.enumerated_logit->lower, largest.texts_logit * enumerated_room);
     EXPECT_LE(c.enumerated_spread->upper, c.spread.upper);
     EXPECT_LE(c.enumerated_logit->upper, c.logit.upper);
     EXPECT_GT(c.enumerated_spread->lower, 0);
@@ -64,8 +64,8 @@ TEST(BoundsEnumerated, LowerEndsAreReachedByTwoOtherItems) {
     text.causal = round % 3 == 0;
     const HeadCertificate c = certified(text.memory());
     const Largest largest = written_out(text);
-    EXPECT_LE(c.enumerated_spread->lower, largest.texts * room);
-    EXPECT_LE(c.enumerated_logit->lower, largest.texts_logit * room);
+    EXPECT_LE(c.enumerated_spread->lower, largest.texts * enumerated_room);
+    EXPECT_LE(c.enumerated_logit->lower, largest.texts_logit * enumerated_room);
     // Every one of the 16 inputs is in the sample, and tried as the query.
     EXPECT_GE(c.enumerated_spread->lower * (1 + 0x1p-40), largest.texts);
     EXPECT_GE(c.enumerated_logit->lower * (1 + 0x1p-40), largest.texts_logit);
@@ -85,7 +85,7 @@ TEST(BoundsEnumerated, HeadsOfOneNumberAreExact) {
     text.drawn.key_bias = drawing.vector(1);
     const HeadCertificate c = certified(text.memory());
     const Largest largest = written_out(text);
-    EXPECT_GE(c.enumerated_logit->upper * room, largest.logit);
+    EXPECT_GE(c.enumerated_logit->upper * enumerated_room, largest.logit);
     EXPECT_LE(c.enumerated_logit->upper, largest.logit * (1 + 0x1p-28L));
   }
 }
@@ -106,8 +106,8 @@ TEST(BoundsEnumerated, EveryTokenCounts) {
     const HeadCertificate c = certified(text.memory());
     Text alone = text;
     alone.tokens = text.tokens.row(last).replicate(2, 1);
-    EXPECT_GE(c.enumerated_logit->upper * room, written_out(alone).logit) << last;
-    EXPECT_GE(c.enumerated_spread->upper * room, written_out(alone).spread) << last;
+    EXPECT_GE(c.enumerated_logit->upper * enumerated_room, written_out(alone).logit) << last;
+    EXPECT_GE(c.enumerated_spread->upper * enumerated_room, written_out(alone).spread) << last;
     EXPECT_LE(c.enumerated_logit->upper, c.logit.upper);
   }
 }
@@ -125,19 +125,19 @@ TEST(BoundsEnumerated, TurnedKeysLieWithinWhatIsCertified) {
     text.rotary->frequencies = {{Enclosure(1), Enclosure(0.1)}};
     text.rotary->frequencies[0].resize(static_cast<std::size_t>(text.rotary->width / 2), Enclosure(1));
     const HeadCertificate c = certified(text.memory());
-    const Wide queries = text.image(text.drawn.query, text.drawn.query_bias);
-    const Wide keys = text.image(text.drawn.key, text.drawn.key_bias);
+    const EnumeratedWide queries = text.image(text.drawn.query, text.drawn.query_bias);
+    const EnumeratedWide keys = text.image(text.drawn.key, text.drawn.key_bias);
     const Index half = text.rotary->width / 2;
-    Wide high(queries.cols(), 300), low(queries.cols(), 300);
+    EnumeratedWide high(queries.cols(), 300), low(queries.cols(), 300);
     for (Index lag = 1; lag <= 300; ++lag) {
-      Wide turned = keys;
+      EnumeratedWide turned = keys;
       for (Index p = 0; p < half; ++p) {
         const double frequency = text.rotary->frequencies[0][static_cast<std::size_t>(p)].midpoint();
         const long double angle = -static_cast<long double>(lag) * frequency;
         turned.row(p) = std::cos(angle) * keys.row(p) - std::sin(angle) * keys.row(p + half);
         turned.row(p + half) = std::sin(angle) * keys.row(p) + std::cos(angle) * keys.row(p + half);
       }
-      const Wide logits = text.drawn.scale * (queries.transpose() * turned);
+      const EnumeratedWide logits = text.drawn.scale * (queries.transpose() * turned);
       high.col(lag - 1) = logits.rowwise().maxCoeff();
       low.col(lag - 1) = logits.rowwise().minCoeff();
     }
@@ -152,11 +152,11 @@ TEST(BoundsEnumerated, TurnedKeysLieWithinWhatIsCertified) {
       }
     }
     const long double logit = std::max(high.maxCoeff(), -low.minCoeff());
-    EXPECT_GE(c.enumerated_spread->upper * room, spread);
-    EXPECT_GE(c.enumerated_logit->upper * room, logit);
-    EXPECT_LE(c.enumerated_spread->lower, spread * room);
+    EXPECT_GE(c.enumerated_spread->upper * enumerated_room, spread);
+    EXPECT_GE(c.enumerated_logit->upper * enumerated_room, logit);
+    EXPECT_LE(c.enumerated_spread->lower, spread * enumerated_room);
     EXPECT_GE(c.enumerated_spread->lower * (1 + 0x1p-40), near);
-    EXPECT_LE(c.enumerated_logit->lower, logit * room);
+    EXPECT_LE(c.enumerated_logit->lower, logit * enumerated_room);
     EXPECT_LE(c.enumerated_spread->upper, c.spread.upper);
   }
 }
@@ -173,8 +173,8 @@ TEST(BoundsEnumerated, ARadiusOfStoredNumbersIsInTheBounds) {
   const HeadCertificate wide = certified(memory);
   ones.drawn.key *= 1.1;
   const Largest largest = written_out(ones);
-  EXPECT_GE(wide.enumerated_logit->upper * room, largest.logit);
-  EXPECT_GE(wide.enumerated_spread->upper * room, largest.spread);
+  EXPECT_GE(wide.enumerated_logit->upper * enumerated_room, largest.logit);
+  EXPECT_GE(wide.enumerated_spread->upper * enumerated_room, largest.spread);
 }
 
 TEST(BoundsEnumerated, TooFewItemsReachNothing) {
@@ -195,7 +195,7 @@ TEST(BoundsEnumerated, FormsAreDualForCertain) {
     const Index n = 1 + drawing.below(12);
     const MatrixXd l = drawing.matrix(n, n);
     const models::DualPair pair = models::dual_pair(l);
-    const Wide exact = l.cast<long double>().transpose().inverse();
+    const EnumeratedWide exact = l.cast<long double>().transpose().inverse();
     EXPECT_LE((exact - pair.key.cast<long double>()).norm(), pair.key_radius);
     EXPECT_LE(pair.key_radius, 1e-6 * pair.key.norm());
   }

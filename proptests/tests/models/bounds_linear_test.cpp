@@ -17,10 +17,10 @@ using Eigen::VectorXd;
 using models::AffineImage;
 using models::LargestSquare;
 using numerics::BallMatrix;
-using Wide = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+using LinearWide = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
 
-long double largest_of(const Wide& symmetric) {
-  return Eigen::SelfAdjointEigenSolver<Wide>(symmetric).eigenvalues().tail(1)(0);
+long double largest_of(const LinearWide& symmetric) {
+  return Eigen::SelfAdjointEigenSolver<LinearWide>(symmetric).eigenvalues().tail(1)(0);
 }
 
 // Eigenvalues in long double are off by a few n 2^-64 of the largest: 2^-55 for n <= 40.
@@ -37,9 +37,9 @@ TEST(BoundsLinear, EigenvaluesOfEveryMatrixOfTheBallLieBelowTheUpperEnd) {
     const models::LargestEigenvalue found = models::largest_eigenvalue(ball);
     // The ball's matrix that is farthest up: every entry moved towards the top eigenvector's own.
     const VectorXd signs = found.vector.cwiseSign();
-    const Wide up = ball.middle.cast<long double>() +
-                    (signs * signs.transpose()).cast<long double>().cwiseProduct(ball.radius.cast<long double>());
-    const Wide down = 2 * ball.middle.cast<long double>() - up;
+    const LinearWide up = ball.middle.cast<long double>() +
+                          (signs * signs.transpose()).cast<long double>().cwiseProduct(ball.radius.cast<long double>());
+    const LinearWide down = 2 * ball.middle.cast<long double>() - up;
     EXPECT_LE(largest_of(up) * (1 - wide_room), found.upper);
     // Semidefinite ones have none below 0.
     EXPECT_LE(found.lower, std::max(largest_of(down), 0.0L) * (1 + wide_room));
@@ -102,8 +102,8 @@ AffineImage image_of(const MatrixXd& m, const VectorXd& c, double radius_square)
 // max |M z + c|^2 over |z|^2 <= r from the eigenvalues of M M^T, in long double: least over lambda of
 // lambda r + lambda c^T (lambda I - M M^T)^(-1) c, which every lambda above the largest bounds from above.
 long double dual_value(const MatrixXd& m, const VectorXd& c, long double r) {
-  const Wide wide = m.cast<long double>();
-  const Eigen::SelfAdjointEigenSolver<Wide> solver(wide * wide.transpose());
+  const LinearWide wide = m.cast<long double>();
+  const Eigen::SelfAdjointEigenSolver<LinearWide> solver(wide * wide.transpose());
   const Eigen::Matrix<long double, Eigen::Dynamic, 1> shares =
       solver.eigenvectors().transpose() * c.cast<long double>();
   const auto value = [&](long double lambda) {
@@ -164,13 +164,13 @@ TEST(BoundsLinear, PointsLieInTheirBall) {
     const VectorXd w = drawing.vector(n);
     const BallMatrix point = image_of(m, VectorXd::Zero(n), r).point_towards(w);
     // The z of least norm with M z = point, in long double.
-    const Wide wide = m.cast<long double>();
-    const Wide gram = wide * wide.transpose();
-    const Wide middle = point.middle.cast<long double>();
+    const LinearWide wide = m.cast<long double>();
+    const LinearWide gram = wide * wide.transpose();
+    const LinearWide middle = point.middle.cast<long double>();
     const long double square = (middle.transpose() * gram.ldlt().solve(middle))(0, 0);
     // The solution loses the Gram matrix's condition times 2^-64; point and factor are off by a few n roundings, which
     // the same condition may carry into the square.
-    const auto values = Eigen::SelfAdjointEigenSolver<Wide>(gram).eigenvalues();
+    const auto values = Eigen::SelfAdjointEigenSolver<LinearWide>(gram).eigenvalues();
     const long double lost = 32 * 0x1p-52L * values.tail(1)(0) / values(0);
     EXPECT_LE(square, r * (1 + lost));
     EXPECT_GE(square, r * (1 - lost));

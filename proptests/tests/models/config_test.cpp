@@ -14,7 +14,7 @@ namespace {
 using models::Config;
 using ::testing::HasSubstr;
 
-std::string refusal_of(const std::function<void()>& call) {
+std::string config_refusal(const std::function<void()>& call) {
   try {
     call();
   } catch (const models::TensorFileError& error) {
@@ -45,21 +45,22 @@ TEST(CheckpointConfig, AnswersByPath) {
 TEST(CheckpointConfig, RefusesAnotherKindByItsKey) {
   const Config config = Config::parse(
       R"({"a": "1", "b": 1.5, "c": [1, "x"], "d": 9223372036854775808, "e": 9007199254740993, "f": 3})", "c.json");
-  EXPECT_EQ(refusal_of([&] { config.integer("a"); }), R"(c.json: key 'a': need an integer of 64 bits, got "1")");
-  EXPECT_THAT(refusal_of([&] { config.integer("b"); }), HasSubstr("key 'b'"));
-  EXPECT_THAT(refusal_of([&] { config.integer("d"); }), HasSubstr("key 'd'"));
-  EXPECT_THAT(refusal_of([&] { config.number("e"); }), HasSubstr("key 'e'"));  // no double
-  EXPECT_THAT(refusal_of([&] { config.numbers("c"); }), HasSubstr("got \"x\""));
-  EXPECT_THAT(refusal_of([&] { config.texts("a"); }), HasSubstr("an array of texts"));
-  EXPECT_THAT(refusal_of([&] { config.boolean("f"); }), HasSubstr("true or false"));
+  EXPECT_EQ(config_refusal([&] { config.integer("a"); }), R"(c.json: key 'a': need an integer of 64 bits, got "1")");
+  EXPECT_THAT(config_refusal([&] { config.integer("b"); }), HasSubstr("key 'b'"));
+  EXPECT_THAT(config_refusal([&] { config.integer("d"); }), HasSubstr("key 'd'"));
+  EXPECT_THAT(config_refusal([&] { config.number("e"); }), HasSubstr("key 'e'"));  // no double
+  EXPECT_THAT(config_refusal([&] { config.numbers("c"); }), HasSubstr("got \"x\""));
+  EXPECT_THAT(config_refusal([&] { config.texts("a"); }), HasSubstr("an array of texts"));
+  EXPECT_THAT(config_refusal([&] { config.boolean("f"); }), HasSubstr("true or false"));
   // A number where an object is due would else read as a key that is absent.
-  EXPECT_EQ(refusal_of([&] { config.has("f.type"); }), "c.json: key 'f': need an object, got 3");
-  EXPECT_THAT(refusal_of([&] { config.need_integer("x"); }), HasSubstr("key 'x': need an integer, it is not there"));
-  EXPECT_THAT(refusal_of([&] { config.need_number("x"); }), HasSubstr("key 'x': need a number, it is not there"));
+  EXPECT_EQ(config_refusal([&] { config.has("f.type"); }), "c.json: key 'f': need an object, got 3");
+  EXPECT_THAT(config_refusal([&] { config.need_integer("x"); }),
+              HasSubstr("key 'x': need an integer, it is not there"));
+  EXPECT_THAT(config_refusal([&] { config.need_number("x"); }), HasSubstr("key 'x': need a number, it is not there"));
 }
 
 TEST(CheckpointConfig, TextsThatAreNotStrictAreRefused) {
-  const auto parsing = [](const std::string& text) { return refusal_of([&] { Config::parse(text, "c"); }); };
+  const auto parsing = [](const std::string& text) { return config_refusal([&] { Config::parse(text, "c"); }); };
   EXPECT_THAT(parsing(""), HasSubstr("no JSON"));
   EXPECT_THAT(parsing("[]"), HasSubstr("no JSON object"));
   EXPECT_THAT(parsing(R"({"a": NaN})"), HasSubstr("no JSON"));
@@ -77,8 +78,8 @@ TEST(CheckpointConfig, ValuesOfFlatKeysKeepTheirKinds) {
   EXPECT_EQ(config.integer("a.c"), -1);
   EXPECT_EQ(config.number("a.d"), 0.5);
   EXPECT_EQ(config.boolean("a.e"), true);
-  EXPECT_THAT(refusal_of([&] { config.integer("a.b"); }), HasSubstr("key 'a.b'"));
-  EXPECT_THAT(refusal_of([&] { config.integer("a.f"); }), HasSubstr("key 'a.f'"));  // no UTF-8: shown all the same
+  EXPECT_THAT(config_refusal([&] { config.integer("a.b"); }), HasSubstr("key 'a.b'"));
+  EXPECT_THAT(config_refusal([&] { config.integer("a.f"); }), HasSubstr("key 'a.f'"));  // no UTF-8: shown all the same
 }
 
 }  // namespace

@@ -14,23 +14,23 @@
 namespace softcheck::numerics {
 namespace {
 
-struct Answers {
+struct RowAnswers {
   Enclosure sum_minus_one, weighted_deviation, second_moment, logsumexp, entropy, entropy_eps;
   std::vector<Enclosure> softmax, log_softmax;
 };
 
-using Oracle = std::function<Answers(const std::vector<double>&, double)>;
+using Oracle = std::function<RowAnswers(const std::vector<double>&, double)>;
 
 template <class Row>
-Answers answers_of(const Row& row, const Enclosure& entropy_eps, const std::vector<double>& logits) {
-  Answers answers{row.sum_minus_one(),
-                  row.weighted_deviation(),
-                  row.second_moment(),
-                  row.logsumexp(),
-                  row.entropy(),
-                  entropy_eps,
-                  {},
-                  {}};
+RowAnswers answers_of(const Row& row, const Enclosure& entropy_eps, const std::vector<double>& logits) {
+  RowAnswers answers{row.sum_minus_one(),
+                     row.weighted_deviation(),
+                     row.second_moment(),
+                     row.logsumexp(),
+                     row.entropy(),
+                     entropy_eps,
+                     {},
+                     {}};
   for (std::size_t i = 0; i < logits.size(); ++i) {
     answers.softmax.push_back(row.softmax(i));
     answers.log_softmax.push_back(std::isinf(logits[i]) ? Enclosure(0) : row.log_softmax(i));
@@ -38,17 +38,17 @@ Answers answers_of(const Row& row, const Enclosure& entropy_eps, const std::vect
   return answers;
 }
 
-Answers by_mpfi(const std::vector<double>& logits, double theta) {
+RowAnswers by_mpfi(const std::vector<double>& logits, double theta) {
   const RowOracle row(logits, theta);
   return answers_of(row, entropy_with_epsilon(row), logits);
 }
 
-Answers by_arb(const std::vector<double>& logits, double theta) {
+RowAnswers by_arb(const std::vector<double>& logits, double theta) {
   const ArbRowOracle row(logits, theta);
   return answers_of(row, row.entropy_eps(), logits);
 }
 
-bool agree(const Answers& a, const Answers& b) {
+bool agree(const RowAnswers& a, const RowAnswers& b) {
   bool same = a.sum_minus_one.overlaps(b.sum_minus_one) && a.weighted_deviation.overlaps(b.weighted_deviation) &&
               a.second_moment.overlaps(b.second_moment) && a.logsumexp.overlaps(b.logsumexp) &&
               a.entropy.overlaps(b.entropy) && a.entropy_eps.overlaps(b.entropy_eps);
@@ -93,7 +93,7 @@ TEST_F(OracleAgreement, LowPrecisionMeetsTheOtherRouteAt512Bits) {
         const PrecisionScope scope(bits);
         return oracle(logits, 0.7);
       };
-      const Answers mpfi = at(by_mpfi, 512), arb = at(by_arb, 512);
+      const RowAnswers mpfi = at(by_mpfi, 512), arb = at(by_arb, 512);
       EXPECT_TRUE(agree(mpfi, arb)) << name;
       for (const unsigned bits : {64u, 113u}) {
         EXPECT_TRUE(agree(at(by_mpfi, bits), arb)) << name;
@@ -112,21 +112,21 @@ TEST_F(OracleAgreement, ArbSaysSoWhereItCannotAnswer) {
 }
 
 // Planted wrong oracles, each with one slip of the kind people make.
-Answers entropy_without_its_second_term(const std::vector<double>& logits, double theta) {
-  Answers answers = by_mpfi(logits, theta);
+RowAnswers entropy_without_its_second_term(const std::vector<double>& logits, double theta) {
+  RowAnswers answers = by_mpfi(logits, theta);
   answers.entropy = log1p(answers.sum_minus_one);
   return answers;
 }
 
-Answers logsumexp_in_bits(const std::vector<double>& logits, double theta) {
-  Answers answers = by_mpfi(logits, theta);
+RowAnswers logsumexp_in_bits(const std::vector<double>& logits, double theta) {
+  RowAnswers answers = by_mpfi(logits, theta);
   const Enclosure log_sum = log1p(answers.sum_minus_one);
   answers.logsumexp = answers.logsumexp - log_sum + log_sum / log(Enclosure(2));
   return answers;
 }
 
-Answers sum_without_its_last_item(const std::vector<double>& logits, double theta) {
-  Answers answers = by_mpfi(logits, theta);
+RowAnswers sum_without_its_last_item(const std::vector<double>& logits, double theta) {
+  RowAnswers answers = by_mpfi(logits, theta);
   const RowOracle row(logits, theta);
   if (row.is_visible(logits.size() - 1) && row.argmax() + 1 != logits.size()) {
     answers.sum_minus_one -= exp(-row.deviation(logits.size() - 1));
@@ -134,28 +134,28 @@ Answers sum_without_its_last_item(const std::vector<double>& logits, double thet
   return answers;
 }
 
-Answers entropy_with_the_papers_epsilon(const std::vector<double>& logits, double theta) {
-  Answers answers = by_mpfi(logits, theta);
+RowAnswers entropy_with_the_papers_epsilon(const std::vector<double>& logits, double theta) {
+  RowAnswers answers = by_mpfi(logits, theta);
   answers.entropy = answers.entropy_eps;
   return answers;
 }
 
-Answers temperature_ignored(const std::vector<double>& logits, double) { return by_mpfi(logits, 1); }
+RowAnswers temperature_ignored(const std::vector<double>& logits, double) { return by_mpfi(logits, 1); }
 
-Answers logsumexp_without_its_maximum(const std::vector<double>& logits, double theta) {
-  Answers answers = by_mpfi(logits, theta);
+RowAnswers logsumexp_without_its_maximum(const std::vector<double>& logits, double theta) {
+  RowAnswers answers = by_mpfi(logits, theta);
   answers.logsumexp = log1p(answers.sum_minus_one);
   return answers;
 }
 
-Answers masked_items_read_as_zero(std::vector<double> logits, double theta) {
+RowAnswers masked_items_read_as_zero(std::vector<double> logits, double theta) {
   for (double& logit : logits) logit = std::isinf(logit) ? 0.0 : logit;
   return by_mpfi(logits, theta);
 }
 
 // Weights rounded to double: an oracle that is merely accurate.
-Answers weights_in_double(const std::vector<double>& logits, double theta) {
-  Answers answers = by_mpfi(logits, theta);
+RowAnswers weights_in_double(const std::vector<double>& logits, double theta) {
+  RowAnswers answers = by_mpfi(logits, theta);
   for (Enclosure& value : answers.softmax) value = Enclosure(value.midpoint());
   return answers;
 }

@@ -21,13 +21,13 @@ namespace {
 using simulated::Arithmetic;
 using simulated::Errors;
 
-struct Attention {
+struct SimulatedAttention {
   std::size_t keys, dimension;
   double scale;
   std::vector<double> query, key, value;  // one column of values
 };
 
-Attention random_attention(std::size_t keys, std::size_t dimension, double spread, std::uint64_t seed) {
+SimulatedAttention random_attention(std::size_t keys, std::size_t dimension, double spread, std::uint64_t seed) {
   std::mt19937_64 engine(seed);
   std::normal_distribution<double> normal(0, spread);
   const auto draw = [&](std::size_t n) {
@@ -39,8 +39,8 @@ Attention random_attention(std::size_t keys, std::size_t dimension, double sprea
 }
 
 // Keys that nearly cancel against the query: scores of a few units out of products of 10^4.
-Attention cancelling_attention(std::size_t keys) {
-  Attention in = random_attention(keys, 8, 1, 5);
+SimulatedAttention cancelling_attention(std::size_t keys) {
+  SimulatedAttention in = random_attention(keys, 8, 1, 5);
   for (double& q : in.query) q = 1e4f;
   for (std::size_t j = 0; j < keys; ++j) {
     for (std::size_t t = 0; t < in.dimension; t += 2) {
@@ -53,7 +53,7 @@ Attention cancelling_attention(std::size_t keys) {
 
 // One query: scores, an online softmax that rescales the output, coefficients rounded before they meet the values; the
 // values, their products with the weights and the sums of these each stored in a format.
-double simulate(Arithmetic& a, const Attention& in, Format coefficients, Format values = Format::f64) {
+double simulate(Arithmetic& a, const SimulatedAttention& in, Format coefficients, Format values = Format::f64) {
   const auto stored = [&](double x) { return round_to(values, x); };
   double maximum = -INFINITY;
   double sum = 0;
@@ -83,7 +83,7 @@ struct Bounded {
   double without_scores;  // the same threshold with e_j = 0
 };
 
-Bounded bound_of(const Contract& contract, const Attention& in, Format coefficients) {
+Bounded bound_of(const Contract& contract, const SimulatedAttention& in, Format coefficients) {
   std::vector<double> values = in.value;
   const AttentionOracle oracle(
       {.query = in.query, .keys = in.key, .values = values, .value_size = 1, .scale = in.scale, .items = in.keys});
@@ -134,7 +134,7 @@ TEST(RoundingAttention, OutputsKeepTheirBoundAndNeedTheScoresErrors) {
       for (const std::size_t dimension : {1, 8, 128}) {
         for (const double spread : {0.5, 2.0, 8.0}) {
           const Contract contract = parse_contract(words, Format::f32, Format::f32);
-          Attention in = random_attention(keys, dimension, spread, keys * 1000 + dimension);
+          SimulatedAttention in = random_attention(keys, dimension, spread, keys * 1000 + dimension);
           if (contract.accumulator == Format::bf16) {
             for (auto* values : {&in.query, &in.key, &in.value}) {
               for (double& x : *values) x = round_to(Format::bf16, x);
@@ -156,7 +156,7 @@ TEST(RoundingAttention, OutputsKeepTheirBoundAndNeedTheScoresErrors) {
     }
   }
   const Contract contract = default_contract(Format::f32, Format::f32);
-  const Attention cancelling = cancelling_attention(40);
+  const SimulatedAttention cancelling = cancelling_attention(40);
   const Bounded bounded = bound_of(contract, cancelling, Format::f32);
   Arithmetic arithmetic(contract, Errors::nearest);
   const double got = simulate(arithmetic, cancelling, Format::f32);
@@ -177,7 +177,7 @@ TEST(RoundingAttention, StoredSumsOfValuesKeepTheirBoundAndNeedIt) {
     for (const std::size_t keys : {1, 2, 7, 40}) {
       for (const double spread : {0.5, 2.0}) {
         for (std::uint64_t seed = 0; seed < 40; ++seed) {
-          const Attention in = random_attention(keys, 8, spread, seed);
+          const SimulatedAttention in = random_attention(keys, 8, spread, seed);
           Arithmetic arithmetic(contract, Errors::nearest);
           const double got = simulate(arithmetic, in, Format::f32, format);
           const Bounded bounded = bound_of(contract, in, Format::f32);

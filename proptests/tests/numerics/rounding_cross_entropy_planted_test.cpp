@@ -11,7 +11,7 @@
 namespace softcheck::numerics {
 namespace {
 
-using Case = simulated::CrossEntropyCase;
+using PlantedLossCase = simulated::CrossEntropyCase;
 using simulated::Errors;
 using simulated::half_ulp_logits;
 using simulated::judged;
@@ -19,12 +19,12 @@ using simulated::Judged;
 using LossLeft = simulated::Left;
 
 // The planted bound is exceeded where the right one holds.
-void expect_loss_needs(const Case& c, const LossLeft& left) {
+void expect_loss_needs(const PlantedLossCase& c, const LossLeft& left) {
   const Judged got = judged(c, left);
   EXPECT_TRUE(got.holds);
   EXPECT_TRUE(got.loss_exceeds) << got.loss_share;
 }
-void expect_gradient_needs(const Case& c, const LossLeft& left) {
+void expect_gradient_needs(const PlantedLossCase& c, const LossLeft& left) {
   const Judged got = judged(c, left);
   EXPECT_TRUE(got.holds);
   EXPECT_TRUE(got.gradient_exceeds) << got.gradient_share;

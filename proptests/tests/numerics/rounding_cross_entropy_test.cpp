@@ -23,7 +23,7 @@ using simulated::Arithmetic;
 using simulated::class_weights;
 using simulated::CrossEntropyPlan;
 using simulated::Errors;
-using Case = simulated::CrossEntropyCase;
+using SimulatedLoss = simulated::CrossEntropyCase;
 using simulated::half_ulp_logits;
 using simulated::judged;
 using simulated::Judged;
@@ -80,14 +80,14 @@ std::vector<LossCase> loss_cases(Format format, std::size_t n, std::uint64_t see
   return cases;
 }
 
-struct Shares {
+struct LossShares {
   double loss = 0, gradient = 0;
 };
 
 // The rows' own bounds, for a kernel that keeps its contract.
 void judge_loss(const Contract& contract, const Option& option, const LossCase& row, const CrossEntropyPlan& plan,
                 Errors errors, const CrossEntropyOracle& oracle, const CrossEntropyRow<UpperBound>& bounds,
-                Shares& shares) {
+                LossShares& shares) {
   const std::vector<double> weights = option.weighted ? class_weights(row.logits.size()) : std::vector<double>{};
   const double upstream = 1, divisor = 3;
   Arithmetic arithmetic(contract, errors);
@@ -114,9 +114,9 @@ TEST_P(CrossEntropyBounds, HoldOfLossAndGradient) {
   const PrecisionScope scope(113);
   const LossSetting& setting = loss_settings[GetParam()];
   const Contract contract = parse_contract(setting.words, setting.input, setting.input);
-  Shares best;
+  LossShares best;
   for (const Option& option : all_options) {
-    Shares shares;
+    LossShares shares;
     for (const std::size_t n : {1, 2, 3, 8, 33}) {
       for (const LossCase& row : loss_cases(setting.input, n, 7)) {
         const std::vector<double> weights = option.weighted ? class_weights(n) : std::vector<double>{};
@@ -142,8 +142,9 @@ TEST_P(CrossEntropyBounds, HoldOfLossAndGradient) {
 INSTANTIATE_TEST_SUITE_P(Contracts, CrossEntropyBounds, testing::Range<std::size_t>(0, loss_settings.size()));
 
 TEST(CrossEntropyWitness, HalfUlpsReachTheBounds) {
-  for (const Case& c : {Case{"exp=0.5ulp sum=sequential subnormal=kept", half_ulp_logits(65536, 24)},
-                        Case{"exp=0.5ulp sum=sequential subnormal=kept", half_ulp_logits(65536, 24), 1, 1}}) {
+  for (const SimulatedLoss& c :
+       {SimulatedLoss{"exp=0.5ulp sum=sequential subnormal=kept", half_ulp_logits(65536, 24)},
+        SimulatedLoss{"exp=0.5ulp sum=sequential subnormal=kept", half_ulp_logits(65536, 24), 1, 1}}) {
     const Judged got = judged(c);
     EXPECT_TRUE(got.holds);
     std::cout << "label " << c.label << ": largest error/bound B14 " << got.loss_share << ", B15 " << got.gradient_share

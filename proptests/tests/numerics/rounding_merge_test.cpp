@@ -60,7 +60,7 @@ double entropy_of_coefficients(Arithmetic& a, const std::vector<double>& logits,
   return -total;
 }
 
-constexpr std::array<Errors, 4> all_errors{Errors::nearest, Errors::up, Errors::down, Errors::up_below_one};
+constexpr std::array<Errors, 4> merge_errors{Errors::nearest, Errors::up, Errors::down, Errors::up_below_one};
 
 TEST(RoundingMerge, UncentredAndDirectEntropiesKeepTheirBounds) {
   const PrecisionScope scope(113);
@@ -74,7 +74,7 @@ TEST(RoundingMerge, UncentredAndDirectEntropiesKeepTheirBounds) {
         const auto row = row_statistics<UpperBound>(oracle);
         const double uncentred = upper(entropy_uncentred_error(contract, row).total());
         const double direct = upper(entropy_of_coefficients_error(contract, row).total());
-        for (const Errors errors : all_errors) {
+        for (const Errors errors : merge_errors) {
           Arithmetic arithmetic(contract, errors);
           const bool narrow = contract.accumulator != Format::f32;  // conversion of the logits is the other test's
           if (!narrow) {
@@ -118,7 +118,7 @@ TEST(RoundingMerge, WeightsFromLogSumExpsKeepTheirBoundAndNeedTheirMagnitude) {
   double share = 0;
   bool planted_rejected = false;
   for (const double shift : {0.0, 3.0, -700.0, 65536.0, 1e6}) {
-    for (const Errors errors : all_errors) {
+    for (const Errors errors : merge_errors) {
       Arithmetic a(contract, errors);
       // The parts' values are exact here; each may be off by part_error, here half a unit of 2^-20.
       const std::vector<double> parts{a.round(shift), a.round(shift - 1.375), a.round(shift - 9.5)};
@@ -185,7 +185,7 @@ TEST(RoundingMerge, AdaptiveSoftmaxKeepsItsBoundAndNeedsTheTemperaturesError) {
         const auto threshold = adaptive_temperature_error(contract, plain, scaled);
         // Planted: B2 of the scaled row alone, as if beta were exact.
         const auto planted = softmax_error(contract, scaled);
-        for (const Errors errors : all_errors) {
+        for (const Errors errors : merge_errors) {
           Arithmetic arithmetic(contract, errors);
           const AdaptiveSimulation got = adaptive_softmax(arithmetic, logits, paper ? 1e-9 : 0);
           for (std::size_t i = 0; i < n; ++i) {

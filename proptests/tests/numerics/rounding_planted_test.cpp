@@ -19,7 +19,7 @@ using simulated::Plan;
 using simulated::Results;
 using Row = RowStatistics<UpperBound>;
 
-struct Case {
+struct PlantedCase {
   const char* words;
   std::vector<double> logits;
   Errors errors = Errors::nearest;
@@ -33,7 +33,7 @@ struct Judged {
 };
 
 // The right bound must hold and the wrong one must certainly be exceeded.
-void expect_rejected(const Case& c, const std::function<Judged(const Results&, const RowOracle&)>& judged,
+void expect_rejected(const PlantedCase& c, const std::function<Judged(const Results&, const RowOracle&)>& judged,
                      const std::function<double(const Contract&, const Row&, const RowOracle&)>& bound,
                      const std::function<void(Contract&, Row&)>& plant) {
   const PrecisionScope scope(113);

@@ -22,14 +22,14 @@ namespace {
 using simulated::Arithmetic;
 using simulated::Errors;
 
-using Row = std::vector<double>;
+using SparsemaxRow = std::vector<double>;
 
 // Rows of one length of which some share the support, some do not.
-std::vector<Row> rows_of(Format format, std::size_t n) {
-  std::vector<Row> rows;
+std::vector<SparsemaxRow> rows_of(Format format, std::size_t n) {
+  std::vector<SparsemaxRow> rows;
   for (const tests::NamedRow& row : tests::row_families(n, 5)) {
     for (const double scale : {1.0, 0x1p-4, 0x1p-12}) {
-      Row logits;
+      SparsemaxRow logits;
       for (const double x : row.logits) {
         logits.push_back(std::isfinite(x) ? round_to(format, std::clamp(x, -1e4, 1e4) * scale) : x);
       }
@@ -43,7 +43,7 @@ TEST(Sparsemax, BothRoutesEncloseTheLargestCoefficient) {
   for (const unsigned bits : {64u, 113u, 256u}) {
     const PrecisionScope scope(bits);
     for (const std::size_t n : {1, 2, 3, 8, 40, 300}) {
-      for (const Row& logits : rows_of(Format::f64, n)) {
+      for (const SparsemaxRow& logits : rows_of(Format::f64, n)) {
         const SparsemaxOracle oracle(logits);
         EXPECT_TRUE(oracle.top().overlaps(sparsemax_top_by_elimination(logits)));
         Enclosure sum(0);
@@ -57,31 +57,31 @@ TEST(Sparsemax, BothRoutesEncloseTheLargestCoefficient) {
 
 TEST(Sparsemax, KnownValuesAreTheirs) {
   const PrecisionScope scope(113);
-  const Row pair{0.25, 0};
+  const SparsemaxRow pair{0.25, 0};
   EXPECT_TRUE(SparsemaxOracle(pair).value(0).contains(0.625));
   EXPECT_TRUE(SparsemaxOracle(pair).value(1).contains(0.375));
-  const Row edge{1, 0};  // an item at the edge of the support has coefficient 0
+  const SparsemaxRow edge{1, 0};  // an item at the edge of the support has coefficient 0
   EXPECT_TRUE(SparsemaxOracle(edge).top().contains(1));
   EXPECT_TRUE(SparsemaxOracle(edge).value(1).contains(0));
-  EXPECT_TRUE(SparsemaxOracle(Row(4, -3e300)).value(2).contains(0.25));
-  EXPECT_EQ(SparsemaxOracle(Row{0, tests::masked}).value(1).upper_double(), 0);
-  EXPECT_THROW(SparsemaxOracle(Row{tests::masked}), std::invalid_argument);
-  EXPECT_THROW(SparsemaxOracle(Row{NAN}), std::invalid_argument);
+  EXPECT_TRUE(SparsemaxOracle(SparsemaxRow(4, -3e300)).value(2).contains(0.25));
+  EXPECT_EQ(SparsemaxOracle(SparsemaxRow{0, tests::masked}).value(1).upper_double(), 0);
+  EXPECT_THROW(SparsemaxOracle(SparsemaxRow{tests::masked}), std::invalid_argument);
+  EXPECT_THROW(SparsemaxOracle(SparsemaxRow{NAN}), std::invalid_argument);
 }
 
 // A kernel that sorts, adds one after the other and stops at the first item that fails.
 struct Computed {
-  Row values;
+  SparsemaxRow values;
   std::size_t support = 0;
 };
 
-Computed simulated_sparsemax(const Arithmetic& a, const Row& logits, bool quotient_form) {
+Computed simulated_sparsemax(const Arithmetic& a, const SparsemaxRow& logits, bool quotient_form) {
   double maximum = tests::masked;
-  Row z = logits;
+  SparsemaxRow z = logits;
   for (double& x : z) x = std::isfinite(x) ? a.round(x) : x;
   for (const double x : z) maximum = std::max(maximum, x);
   for (double& x : z) x = std::isfinite(x) ? a.subtract(x, maximum) : x;
-  Row sorted = z;
+  SparsemaxRow sorted = z;
   std::ranges::sort(sorted, std::greater<>());
   double sum = 0, tau = 0;
   Computed result;
@@ -103,7 +103,7 @@ Computed simulated_sparsemax(const Arithmetic& a, const Row& logits, bool quotie
 
 // The bound of a row whose support a kernel found exactly, or to which it belongs with what that moved.
 struct Bound {
-  Bound(const Contract& contract, const Row& logits, std::size_t support)
+  Bound(const Contract& contract, const SparsemaxRow& logits, std::size_t support)
       : oracle(logits), threshold([&] {
           std::size_t visible = 0;
           for (const double x : logits) visible += std::isfinite(x) ? 1 : 0;
@@ -111,7 +111,7 @@ struct Bound {
           return SparsemaxThreshold<UpperBound>(contract,
                                                 {logits.size(), visible, bound_of<UpperBound>(oracle.top()), size});
         }()) {
-    Row sorted = logits;
+    SparsemaxRow sorted = logits;
     std::ranges::sort(sorted, std::greater<>());
     Enclosure sum(0);
     for (std::size_t k = 0; k < support; ++k) sum += Enclosure(oracle.maximum()) - Enclosure(sorted[k]);
@@ -130,8 +130,8 @@ struct Bound {
 };
 
 // Is a support that a kernel came to one that the bound lets it?
-void check_support(const Bound& bound, const Row& logits, std::size_t support) {
-  Row sorted = logits;
+void check_support(const Bound& bound, const SparsemaxRow& logits, std::size_t support) {
+  SparsemaxRow sorted = logits;
   std::ranges::sort(sorted, std::greater<>());
   const Enclosure largest(bound.oracle.maximum());
   if (support < sorted.size() && std::isfinite(sorted[support])) {
@@ -165,7 +165,7 @@ TEST(RoundingSparsemax, KernelsThatSortKeepTheBound) {
     const Arithmetic arithmetic(contract, Errors::nearest);
     double share = 0;
     for (const std::size_t n : {1, 2, 3, 8, 40}) {
-      for (const Row& logits : rows_of(c.input, n)) {
+      for (const SparsemaxRow& logits : rows_of(c.input, n)) {
         for (const bool form : {false, true}) {
           const Computed got = simulated_sparsemax(arithmetic, logits, form);
           const Bound bound(contract, logits, got.support);
@@ -190,7 +190,7 @@ TEST(RoundingSparsemax, KernelsThatSortKeepTheBound) {
 TEST(RoundingSparsemax, ASumThatRoundsOneWayReachesTheBound) {
   const PrecisionScope scope(113);
   const Contract contract = parse_contract("acc=f32 sum=sequential", Format::f32, Format::f32);
-  Row logits(16000, -0.5 - 0x1.02p-12);
+  SparsemaxRow logits(16000, -0.5 - 0x1.02p-12);
   logits[0] = 0;
   const Computed got = simulated_sparsemax(Arithmetic(contract, Errors::nearest), logits, false);
   const Bound bound(contract, logits, got.support);
@@ -206,7 +206,7 @@ TEST(RoundingSparsemax, ASumThatRoundsOneWayReachesTheBound) {
 // Logits that the accumulator cannot hold: each is rounded on its way in.
 TEST(RoundingSparsemax, ABoundWithoutTheConversionIsRejected) {
   const PrecisionScope scope(113);
-  const Row logits{1000.25, 1000, 999.875};
+  const SparsemaxRow logits{1000.25, 1000, 999.875};
   const Contract contract = parse_contract("acc=bf16 sum=sequential", Format::f32, Format::bf16);
   const Contract held = parse_contract("acc=bf16 sum=sequential", Format::bf16, Format::bf16);
   const Computed got = simulated_sparsemax(Arithmetic(contract, Errors::nearest), logits, false);

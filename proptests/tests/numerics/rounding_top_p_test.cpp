@@ -22,10 +22,10 @@ using simulated::Errors;
 using simulated::Kernel;
 using simulated::Plan;
 
-using Items = std::vector<std::size_t>;
+using SampledItems = std::vector<std::size_t>;
 
-Items descending(std::span<const double> values) {
-  Items order(values.size());
+SampledItems descending(std::span<const double> values) {
+  SampledItems order(values.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] > values[b]; });
   return order;
@@ -40,7 +40,7 @@ TopPThreshold<UpperBound> threshold_of(const Contract& contract, std::span<const
 enum class Mass { before, less_own, rest };
 
 // The masses of the items before each one in the order, as such a kernel has them; the last is that of all.
-std::vector<double> masses(const Arithmetic& a, std::span<const double> p, const Items& order, Mass mass) {
+std::vector<double> masses(const Arithmetic& a, std::span<const double> p, const SampledItems& order, Mass mass) {
   std::vector<double> result;
   if (mass == Mass::rest) {
     double rest = 0;
@@ -69,7 +69,7 @@ double share_of(const Enclosure& error, double bound) {
 
 // A top_p of exactly the computed mass is reached: the exact mass may be off by the bound.
 void check_masses(const TopPThreshold<UpperBound>& threshold, const RowOracle& oracle, const Arithmetic& arithmetic,
-                  std::span<const double> p, const Items& order, Shares& shares) {
+                  std::span<const double> p, const SampledItems& order, Shares& shares) {
   for (const Mass mass : {Mass::before, Mass::less_own, Mass::rest}) {
     const std::vector<double> computed = masses(arithmetic, p, order, mass);
     Enclosure exact(0);
@@ -86,7 +86,7 @@ void check_masses(const TopPThreshold<UpperBound>& threshold, const RowOracle& o
 
 // min_p is the ratio of two computed coefficients: an item is kept that is below it, or not though it is above.
 void check_levels(const TopPThreshold<UpperBound>& threshold, const RowOracle& oracle, const Arithmetic& arithmetic,
-                  std::span<const double> p, const Items& order, Shares& shares) {
+                  std::span<const double> p, const SampledItems& order, Shares& shares) {
   for (const std::size_t i : order) {
     if (!oracle.is_visible(i) || !(p[i] > 0)) continue;
     for (const double factor : {1.0, 1 + 0x1p-30, 1 - 0x1p-30}) {
@@ -105,8 +105,8 @@ void check_levels(const TopPThreshold<UpperBound>& threshold, const RowOracle& o
 
 // The weights of a prefix of the order, divided by their sum.
 void check_weights(const TopPThreshold<UpperBound>& threshold, std::span<const double> logits, const Plan& plan,
-                   const Arithmetic& arithmetic, std::span<const double> p, const Items& order, std::size_t count,
-                   Shares& shares) {
+                   const Arithmetic& arithmetic, std::span<const double> p, const SampledItems& order,
+                   std::size_t count, Shares& shares) {
   std::vector<double> kept(logits.size(), tests::masked);
   double sum = 0;
   for (std::size_t k = 0; k < count; ++k) {
@@ -140,7 +140,7 @@ void check_kernel(const Contract& contract, std::span<const double> logits, Erro
   const RowOracle oracle(logits, plan.theta);
   const Arithmetic arithmetic(contract, errors);
   const std::vector<double> p = Kernel(contract, errors, plan)(logits).coefficients;
-  const Items order = descending(p);
+  const SampledItems order = descending(p);
   check_masses(threshold, oracle, arithmetic, p, order, shares);
   check_levels(threshold, oracle, arithmetic, p, order, shares);
   for (const std::size_t count : {std::size_t{1}, (logits.size() + 1) / 2, logits.size()}) {
@@ -148,7 +148,7 @@ void check_kernel(const Contract& contract, std::span<const double> logits, Erro
   }
 }
 
-std::vector<std::vector<double>> rows_of(Format format, std::size_t n) {
+std::vector<std::vector<double>> sampled_rows(Format format, std::size_t n) {
   std::vector<std::vector<double>> rows;
   for (tests::NamedRow& row : tests::row_families(n, 11)) {
     for (double& x : row.logits) {
@@ -174,7 +174,7 @@ TEST(RoundingTopP, KernelsThatCompareWhatTheyComputedKeepTheBounds) {
     Shares shares;
     const Contract contract = parse_contract(c.words, c.input, c.output);
     for (const std::size_t n : {1, 2, 3, 8, 40}) {
-      for (const std::vector<double>& logits : rows_of(c.input, n)) {
+      for (const std::vector<double>& logits : sampled_rows(c.input, n)) {
         for (const Errors errors : {Errors::nearest, Errors::up, Errors::down, Errors::random, Errors::up_below_one}) {
           for (const double theta : {1.0, 0.75}) {
             for (const bool other : {false, true}) {
@@ -199,7 +199,7 @@ double mass_share(const Contract& contract, const Contract& granted, std::span<c
   const Plan plan{.recompute = recompute, .numerators = numerators};
   const std::vector<double> p = Kernel(contract, sum, plan)(logits).coefficients;
   const RowOracle oracle(logits);
-  const Items order = descending(p);
+  const SampledItems order = descending(p);
   const std::vector<double> computed = masses(Arithmetic(contract, Errors::nearest), p, order, Mass::before);
   Enclosure exact(0);
   double share = 0;
@@ -227,7 +227,7 @@ TEST(RoundingTopP, NumeratorsThatErrAgainstTheirSumReachTheMass) {
   EXPECT_GT(wrong, 1);
 }
 
-// Items a little above half of the last place of the first one: every addition of the sum rounds up, none of the
+// SampledItems a little above half of the last place of the first one: every addition of the sum rounds up, none of the
 // prefix.
 TEST(RoundingTopP, ASumOfHalfUlpsReachesTheMass) {
   const PrecisionScope scope(113);

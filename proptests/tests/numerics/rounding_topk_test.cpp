@@ -69,13 +69,13 @@ struct Renormalised {
   ElementThreshold<UpperBound> granted;
 };
 
-struct Shares {
+struct ChoiceShares {
   double plain = 0, renormalised = 0, exchange = 0;
 };
 
 // By how much a chosen item's logit lies below one that is not chosen, as a share of what may be exchanged.
 void check_exchange(const TopkThreshold<UpperBound>& threshold, std::span<const double> logits, const Items& items,
-                    Shares& shares) {
+                    ChoiceShares& shares) {
   const double maximum = *std::max_element(logits.begin(), logits.end());
   const std::vector<double> chosen = at(logits, items);
   const double least = *std::min_element(chosen.begin(), chosen.end());
@@ -90,7 +90,7 @@ void check_exchange(const TopkThreshold<UpperBound>& threshold, std::span<const 
 }
 
 void check_kernel(const Contract& contract, std::span<const double> logits, std::size_t k, Errors errors,
-                  const Plan& plan, Shares& shares) {
+                  const Plan& plan, ChoiceShares& shares) {
   const TopkThreshold<UpperBound> threshold = threshold_of(contract, logits);
   const RowOracle oracle(logits);
   const std::vector<double> p = Kernel(contract, errors, plan)(logits).coefficients;
@@ -141,8 +141,8 @@ std::vector<std::vector<double>> rows_of(Format format, std::size_t n) {
   return rows;
 }
 
-constexpr std::array<Errors, 5> all_errors{Errors::nearest, Errors::up, Errors::down, Errors::random,
-                                           Errors::up_below_one};
+constexpr std::array<Errors, 5> choice_errors{Errors::nearest, Errors::up, Errors::down, Errors::random,
+                                              Errors::up_below_one};
 
 TEST(RoundingTopk, KernelsThatChooseByTheirCoefficientsKeepTheBounds) {
   const PrecisionScope scope(113);
@@ -157,13 +157,13 @@ TEST(RoundingTopk, KernelsThatChooseByTheirCoefficientsKeepTheBounds) {
                         Case{"acc=f32 exp=1ulp", Format::bf16, Format::bf16},
                         Case{"acc=f16 exp=1ulp sum=tree", Format::f16, Format::f16},
                         Case{"acc=bf16 exp=1ulp sum=tree", Format::bf16, Format::f32}}) {
-    Shares shares;
+    ChoiceShares shares;
     const Contract contract = parse_contract(c.words, c.input, c.output);
     for (const std::size_t n : {1, 2, 3, 8, 40}) {
       for (const std::vector<double>& logits : rows_of(c.input, n)) {
         for (const std::size_t k : {std::size_t{1}, std::size_t{2}, (n + 1) / 2, n}) {
           if (k > n) continue;
-          for (const Errors errors : all_errors) {
+          for (const Errors errors : choice_errors) {
             for (const bool other : {false, true}) {
               check_kernel(contract, logits, k, errors, {.online = other, .recompute = other, .reciprocal = other},
                            shares);

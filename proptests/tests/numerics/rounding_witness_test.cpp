@@ -31,11 +31,11 @@ struct Witness {
   Plan plan;
 };
 
-struct Shares {
+struct WitnessShares {
   double sum = 0, element = 0, logsumexp = 0, entropy = 0;
 };
 
-Shares shares_of(const Witness& witness, std::size_t judged) {
+WitnessShares shares_of(const Witness& witness, std::size_t judged) {
   const PrecisionScope scope(113);
   const RowOracle oracle(witness.logits);
   const auto row = row_statistics<UpperBound>(oracle, rescaling_count(witness.contract, witness.logits));
@@ -47,7 +47,7 @@ Shares shares_of(const Witness& witness, std::size_t judged) {
   return {ratios.sum, ratios.element, ratios.logsumexp, ratios.entropy};
 }
 
-void expect_tight(const char* name, const Shares& shares) {
+void expect_tight(const char* name, const WitnessShares& shares) {
   std::cout << "witness " << name << ": error/bound B1 " << shares.sum << ", B2 " << shares.element << ", B5 "
             << shares.logsumexp << ", B6 " << shares.entropy << '\n';
   EXPECT_GE(shares.sum, required_share);
@@ -65,7 +65,7 @@ TEST(RoundingWitness, ASequentialSumOfHalfUlpsUsesItsHeight) {
 TEST(RoundingWitness, AMillionHalfUlpsStillDo) {
   // S itself doubles its error term's share to 6 %: B1, B2 and B5 alone; for B6 the errors of ln S and T / S cancel.
   const Contract contract = parse_contract("acc=f32 exp=1ulp sum=sequential", Format::f32, Format::f32);
-  const Shares shares = shares_of({contract, half_ulp_row(std::size_t{1} << 20), Errors::nearest, {}}, 4);
+  const WitnessShares shares = shares_of({contract, half_ulp_row(std::size_t{1} << 20), Errors::nearest, {}}, 4);
   std::cout << "witness half ulps, n = 2^20: error/bound B1 " << shares.sum << ", B2 " << shares.element << ", B5 "
             << shares.logsumexp << ", B6 " << shares.entropy << '\n';
   EXPECT_GE(shares.sum, required_share);
@@ -86,7 +86,7 @@ TEST(RoundingWitness, ArgumentsThatErrOneWayUseTheirAllowance) {
   const Contract contract = parse_contract("acc=f32 exp=E:1,A:200 sum=tree", Format::f32, Format::f32);
   std::vector<double> logits(1025, static_cast<float>(-std::log(1024.0)));
   logits.front() = 0;
-  const Shares shares = shares_of({contract, logits, Errors::up, {false, true, Errors::down, false, 1}}, 64);
+  const WitnessShares shares = shares_of({contract, logits, Errors::up, {false, true, Errors::down, false, 1}}, 64);
   std::cout << "witness arguments of one sign, n = 1025, A = 200: error/bound B1 " << shares.sum << ", B2 "
             << shares.element << ", B5 " << shares.logsumexp << '\n';
   EXPECT_GE(shares.sum, required_share);

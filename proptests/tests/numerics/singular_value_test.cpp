@@ -35,8 +35,8 @@ using test::normal_matrix;
 // What issue 2 promises of a matrix of 2048 x 2048, normal entries.
 constexpr double promised_width = 1e-8;
 
-const std::pair<Index, Index> shapes[] = {{2, 2},  {3, 3},  {5, 5},   {8, 8},  {13, 13},
-                                          {2, 60}, {60, 2}, {12, 31}, {31, 12}};
+const std::pair<Index, Index> matrix_shapes[] = {{2, 2},  {3, 3},  {5, 5},   {8, 8},  {13, 13},
+                                                 {2, 60}, {60, 2}, {12, 31}, {31, 12}};
 
 void expect_proved(const MatrixXd& matrix) {
   const SingularValueEnclosure sigma = largest_singular_value(matrix);
@@ -63,12 +63,12 @@ void expect_root(std::uint64_t square, const MatrixXd& matrix) {
 }
 
 TEST(LargestSingularValue, EnclosesThatOfNormalMatricesOfEveryShape) {
-  for (const auto& [rows, columns] : shapes)
+  for (const auto& [rows, columns] : matrix_shapes)
     for (std::uint64_t seed = 1; seed <= 4; ++seed) expect_proved(normal_matrix(rows, columns, seed));
 }
 
 TEST(LargestSingularValue, EnclosesThatOfFloatMatrices) {
-  for (const auto& [rows, columns] : shapes) {
+  for (const auto& [rows, columns] : matrix_shapes) {
     const MatrixXf matrix = normal_matrix(rows, columns, 7).cast<float>();
     EXPECT_TRUE(encloses_largest_singular_value(matrix.cast<double>(), largest_singular_value(matrix)));
     EXPECT_TRUE(encloses_largest_singular_value(matrix.cast<double>(), gram_iteration(matrix)));
@@ -195,7 +195,7 @@ TEST(LargestSingularValue, ScalesByPowersOfTwoExactly) {
 }
 
 TEST(LargestSingularValue, OfSmallIntegerMatricesIsWithinTwoUlp) {
-  for (const auto& [rows, columns] : shapes) {
+  for (const auto& [rows, columns] : matrix_shapes) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
       const MatrixXd matrix = integer_matrix(rows, columns, 9, seed);
       const SingularValueEnclosure sigma = largest_singular_value(matrix);

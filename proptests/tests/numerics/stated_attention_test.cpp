@@ -50,13 +50,13 @@ TEST(StatedBounds, OfAScoreAreTheDocuments) {
   }
 }
 
-struct Query {
+struct StatedQuery {
   std::vector<Real> p, D, e, values;
   Real output;
 };
 
 void compare(const Contract& contract, const AttentionArithmetic& arithmetic, const AttentionThreshold<Real>& bound,
-             const stated::Attention& said, const Query& query, Grants grants, const std::string& what) {
+             const stated::Attention& said, const StatedQuery& query, Grants grants, const std::string& what) {
   expect_same(bound.column(query.values, query.output),
               said.column(contract, arithmetic, query.values, query.output, grants), what + "column");
   for (const Format output : {Format::f32, Format::bf16}) {
@@ -75,11 +75,11 @@ void compare(const Contract& contract, const AttentionArithmetic& arithmetic, co
 
 TEST(StatedBounds, OfAttentionAreTheDocuments) {
   const PrecisionScope precision(256);
-  const Query query{{Real(0.5), Real(0.25), Real(0), Real(0.25)},
-                    {Real(0), Real(0.75), Real(9), Real(0.5)},
-                    {Real(0x1p-12), Real(0x1p-10), Real(1), Real(0x1p-11)},
-                    {Real(1), Real(3), Real(2), Real(0.5)},
-                    Real(1.25)};
+  const StatedQuery query{{Real(0.5), Real(0.25), Real(0), Real(0.25)},
+                          {Real(0), Real(0.75), Real(9), Real(0.5)},
+                          {Real(0x1p-12), Real(0x1p-10), Real(1), Real(0x1p-11)},
+                          {Real(1), Real(3), Real(2), Real(0.5)},
+                          Real(1.25)};
   for (const stated::Setting& setting : stated::settings) {
     for (const std::optional<Format> values :
          {std::optional<Format>(), std::optional<Format>(Format::bf16), std::optional<Format>(Format::f16)}) {

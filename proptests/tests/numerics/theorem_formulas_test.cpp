@@ -65,12 +65,12 @@ class Term : public Enclosure {
 
 using Quantities = theorems::Quantities<Term>;
 
-struct Setting {
+struct FormulaSetting {
   Format input;
   const char* words;
 };
 
-const std::vector<Setting> settings{
+const std::vector<FormulaSetting> formula_settings{
     {Format::f32, "acc=f32 exp=1ulp sum=sequential"},
     {Format::f32, "acc=f32 exp=0.5ulp sum=lanes:8 subnormal=kept"},
     {Format::f32, "acc=f32 exp=E:50,A:3 sum=blocks:64"},
@@ -200,7 +200,7 @@ TEST(TheoremFormulas, TheBoundsAreTheTheoremsRightHandSides) {
   std::size_t compared = 0;
   for (std::size_t n : {1, 2, 37, 300}) {
     for (const tests::NamedRow& row : tests::row_families(n, 20241001)) {
-      for (const Setting& setting : settings) {
+      for (const FormulaSetting& setting : formula_settings) {
         for (double theta : {1.0, 0.5, 3.0}) {
           if (n == 300 && theta != 1) continue;
           std::vector<double> logits = row.logits;
@@ -245,7 +245,7 @@ TEST(TheoremFormulas, TheBoundOfStreamedEntropyIsThatOfItsTheorems) {
 
 TEST(TheoremFormulas, TheErrorOfAScoreIsTheTheorems) {
   const PrecisionScope precision(128);
-  for (const Setting& setting : settings) {
+  for (const FormulaSetting& setting : formula_settings) {
     const Contract contract = parse_contract(setting.words, setting.input, setting.input);
     const FormatProperties& format = properties(contract.accumulator);
     const bool flushed = contract.subnormals == Subnormals::flushed;

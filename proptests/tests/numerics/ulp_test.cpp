@@ -15,7 +15,7 @@
 namespace softcheck::numerics {
 namespace {
 
-const std::vector<Format> small_formats{Format::f16, Format::bf16, Format::e4m3, Format::e5m2};
+const std::vector<Format> formats_of_16_bits{Format::f16, Format::bf16, Format::e4m3, Format::e5m2};
 
 // All finite numbers of the format, ascending, zero once.
 std::vector<double> numbers_of(Format format) {
@@ -45,7 +45,7 @@ std::size_t wrong_distances(Format format, const Distance& distance) {
 }
 
 TEST(Ulp, NeighboursOfEverySmallFormatAreOneApart) {
-  for (const Format format : small_formats) EXPECT_EQ(wrong_distances(format, ulp_distance), 0u);
+  for (const Format format : formats_of_16_bits) EXPECT_EQ(wrong_distances(format, ulp_distance), 0u);
 }
 
 std::uint64_t distance_by_quotient(Format format, double a, double b) {
@@ -58,14 +58,14 @@ std::uint64_t distance_of_patterns(Format format, double a, double b) {
 }
 
 TEST(Ulp, WrongDistancesAreRejected) {
-  for (const Format format : small_formats) {
+  for (const Format format : formats_of_16_bits) {
     EXPECT_GT(wrong_distances(format, distance_by_quotient), 0u);
     EXPECT_GT(wrong_distances(format, distance_of_patterns), 0u);
   }
 }
 
 TEST(Ulp, IsTheStepUpFromEveryNumber) {
-  for (const Format format : small_formats) {
+  for (const Format format : formats_of_16_bits) {
     const std::vector<double> numbers = numbers_of(format);
     for (std::size_t i = numbers.size() / 2; i + 1 < numbers.size(); ++i) {
       ASSERT_EQ(ulp(format, numbers[i]), numbers[i + 1] - numbers[i]);

@@ -97,7 +97,7 @@ bool register_all() {
 
 [[maybe_unused]] const bool registered = register_all();
 
-std::string text_of(const fs::path& path) {
+std::string page_text(const fs::path& path) {
   std::ifstream stream(path);
   std::ostringstream text;
   text << stream.rdbuf();
@@ -120,7 +120,7 @@ std::set<std::string> claims_of_theory() {
   std::set<std::string> claims;
   for (const fs::directory_entry& file : fs::directory_iterator(source_dir / "theory")) {
     if (file.path().extension() != ".hpp" && file.path().extension() != ".cpp") continue;
-    for (const std::string& id : matches(text_of(file.path()), "\"" + std::string(claim_id) + "\"")) {
+    for (const std::string& id : matches(page_text(file.path()), "\"" + std::string(claim_id) + "\"")) {
       if (fs::exists(source_dir / "theory" / (id.substr(0, id.find('.')) + ".hpp"))) claims.insert(id);
     }
   }
@@ -162,11 +162,11 @@ TEST(Registry, EveryPropertyHasAPlantedWrongVersionAndEveryPlantedVersionAProper
 TEST(Registry, EveryHeaderOfPropertiesAndMutantsIsInItsRegistry) {
   for (const char* folder : {"properties", "mutants"}) {
     const std::string registry =
-        text_of(source_dir / "proptests" / (std::string(folder) == "mutants" ? "mutants" : "") / "registry.cpp");
+        page_text(source_dir / "proptests" / (std::string(folder) == "mutants" ? "mutants" : "") / "registry.cpp");
     for (const fs::directory_entry& file : fs::directory_iterator(source_dir / "proptests" / folder)) {
       const std::string stem = file.path().stem().string();
       const std::string list = stem + (std::string(folder) == "mutants" ? "_planted" : "_properties");
-      if (file.path().extension() != ".hpp" || text_of(file.path()).find(list + "()") == std::string::npos) continue;
+      if (file.path().extension() != ".hpp" || page_text(file.path()).find(list + "()") == std::string::npos) continue;
       EXPECT_NE(registry.find(list), std::string::npos) << file.path();
     }
   }
@@ -180,7 +180,7 @@ TEST(TraceTable, EveryClaimOfTheoryIsDecidedByAProperty) {
 TEST(TraceTable, EveryClaimHasItsRowAndEveryPropertyInTheTableExists) {
   const fs::path path = source_dir / "theory/README.md";
   ASSERT_TRUE(fs::exists(path)) << path << ": the trace table of results, headers, proofs, properties and checks";
-  std::istringstream lines(text_of(path));
+  std::istringstream lines(page_text(path));
   std::string table;
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("|")) table += line + "\n";
@@ -208,11 +208,11 @@ std::vector<std::string> cells_of(const std::string& line) {
 
 /// A file of theory/proofs states a theorem of that name.
 bool proves(const fs::path& file, const std::string& name) {
-  return std::regex_search(text_of(file), std::regex("(^|\n) *(Theorem|Corollary) " + name + "\\b"));
+  return std::regex_search(page_text(file), std::regex("(^|\n) *(Theorem|Corollary) " + name + "\\b"));
 }
 
 TEST(TraceTable, EveryClaimNamesItsTheoremOrSaysWhatIsMissing) {
-  std::istringstream lines(text_of(source_dir / "theory/README.md"));
+  std::istringstream lines(page_text(source_dir / "theory/README.md"));
   std::size_t proved = 0;
   for (std::string line; std::getline(lines, line);) {
     std::smatch id;
