@@ -282,6 +282,7 @@ TEST(TopPSoftmaxJudge, TheExactItemsAreEnclosed) {
 }
 
 // The contract that is found is one that the kernel keeps to at other top_p and min_p, too.
+// Labelled full: TopPSoftmaxJudge.AContractIsInferred
 TEST(TopPSoftmaxJudge, AContractIsInferred) {
   KernelSubject subject;
   subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_mutants.so", "correct_top_p_softmax", {}};
