@@ -77,12 +77,6 @@ const OpInput* definition_of(Op op, Role role) {
   return found == op->inputs.end() ? nullptr : &*found;
 }
 
-// Is an input f64 for f64 and f32 for all others?
-bool is_wide(Op op, Role role) {
-  if (op->wide_rows) return role == op->inputs[0].role;
-  return op->attention && (role == Role::lse || role == Role::sinks || role == Role::slopes);
-}
-
 void require_roles(const TensorTask& task) {
   const std::vector<Role> roles = roles_of(task), needed = needed_roles(task.op);
   const auto has = [&](Role role) { return std::ranges::find(roles, role) != roles.end(); };
@@ -142,6 +136,11 @@ bool is_attention_gradient(Op op) { return op->attention && has_parts(op); }
 
 // The first but for rows that may be wider.
 Role role_of_format(Op op) { return op->wide_rows ? op->inputs[1].role : op->inputs[0].role; }
+
+bool is_wide(Op op, Role role) {
+  if (op->wide_rows) return role == op->inputs[0].role;
+  return op->attention && (role == Role::lse || role == Role::sinks || role == Role::slopes);
+}
 
 bool merges_states(Op op) { return !op->attention && op->inputs[0].role == Role::lse; }
 

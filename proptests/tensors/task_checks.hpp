@@ -31,6 +31,8 @@ bool is_optional(Op op, Role role);
 bool has_mask(const TensorTask& task);
 /// The input whose dtype is the contract's.
 Role role_of_format(Op op);
+/// Is an input f64 for f64 and f32 for all others?
+bool is_wide(Op op, Role role);
 /// throws   std::invalid_argument where there is none
 numerics::Format input_format(const TensorTask& task);
 

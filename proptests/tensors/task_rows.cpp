@@ -41,6 +41,12 @@ RowPlace place_of_row(const std::vector<RowBlock>& blocks, std::size_t row) {
   throw std::out_of_range("place_of_row: need a row of the task, got one " + std::to_string(row) + " beyond them");
 }
 
+std::string list_text(const std::vector<std::int64_t>& index) {
+  std::string text;
+  for (const std::int64_t i : index) text += (text.empty() ? "" : ", ") + std::to_string(i);
+  return "[" + text + "]";
+}
+
 std::string_view output_of_claim(Op op, std::string_view claim) {
   const auto found = std::ranges::find(op->claims, claim);
   if (!has_parts(op) || found == op->claims.end()) return {};

@@ -30,6 +30,9 @@ struct RowPlace {
 /// throws   std::out_of_range where there is no such row
 RowPlace place_of_row(const std::vector<RowBlock>& blocks, std::size_t row);
 
+/// "[0, 2, 17]"
+std::string list_text(const std::vector<std::int64_t>& index);
+
 /// The output that a claim is about: "dk", "weights"; empty where the op has one output, or it is about several.
 std::string_view output_of_claim(Op op, std::string_view claim);
 
