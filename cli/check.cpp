@@ -126,15 +126,17 @@ void add_file_flags(Verb verb, CheckFlags& flags) {
   file("--query,--q", flags.query, "Attention: (..., queries, dim), as (batch, heads, queries, dim) from the right");
   file("--key,--k", flags.key, "Attention: (..., keys, dim)");
   file("--value,--v", flags.value, "Attention: (..., keys, value dim)");
-  file("--out", flags.out, "attention_backward: the forward pass's output, if the kernel read it; merge_states: the "
-                           "parts' outputs (parts, ..., dim)");
+  file("--out", flags.out,
+       "attention_backward: the forward pass's output, if the kernel read it; merge_states: the "
+       "parts' outputs (parts, ..., dim)");
   file("--mask", flags.mask, "Bytes or booleans, nonzero = visible, broadcast as NumPy does");
   file("--sinks", flags.sinks, "attention_backward: one logit a head");
   file("--slopes", flags.slopes, "attention_backward: ALiBi's, one a head");
   file("--bias", flags.bias, "attention_backward: added to the scores, broadcast as NumPy does");
   file("--output", flags.output, "The results: of the logits' shape, a value a row (...) or (..., 1), or attention's");
-  file("--lse", flags.lse, "Attention's log-sum-exp of each query, of its gradient beside --out; merge_states: the "
-                           "parts' (parts, ...)");
+  file("--lse", flags.lse,
+       "Attention's log-sum-exp of each query, of its gradient beside --out; merge_states: the "
+       "parts' (parts, ...)");
   file("--output-lse", flags.output_lse, "merge_states: the merged log-sum-exps (...)");
   file("--weights", flags.weights, "topk_softmax: the results (..., k)");
   file("--ids", flags.ids, "topk_softmax: the items that have them (..., k), int32 or int64");

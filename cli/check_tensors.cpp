@@ -48,14 +48,11 @@ std::vector<FileFlag> file_flags(const CheckFlags& flags, Op op) {
     return FileFlag{name, place, of_op, of_op};
   };
   const bool merges = merges_states(op), whole = merges || !has_parts(op), returns_lse = op->attention && whole;
-  std::vector<FileFlag> all{input("logits", flags.logits, Role::logits),
-                            input("saved", flags.saved, Role::saved),
-                            input("labels", flags.labels, Role::labels),
-                            input("upstream", flags.upstream, Role::upstream),
-                            input("query", flags.query, Role::query),
-                            input("key", flags.key, Role::key),
-                            input("value", flags.value, Role::value),
-                            input("out", flags.out, Role::out)};
+  std::vector<FileFlag> all{
+      input("logits", flags.logits, Role::logits), input("saved", flags.saved, Role::saved),
+      input("labels", flags.labels, Role::labels), input("upstream", flags.upstream, Role::upstream),
+      input("query", flags.query, Role::query),    input("key", flags.key, Role::key),
+      input("value", flags.value, Role::value),    input("out", flags.out, Role::out)};
   if (!returns_lse) all.push_back(input("lse", flags.lse, Role::lse));
   all.push_back(input("out-gradient", flags.out_gradient, Role::out_gradient));
   all.push_back({"mask", flags.mask, op->takes_mask, false, Role::mask});
@@ -66,9 +63,11 @@ std::vector<FileFlag> file_flags(const CheckFlags& flags, Op op) {
   all.push_back({"output-lse", flags.output_lse, merges, merges});
   if (returns_lse) all.push_back({"lse", flags.lse, true, false});
   all.push_back({"entropy", flags.entropy, returns_lse, false});
-  for (const auto& [name, place] :
-       {std::pair<const char*, const std::string&>{"weights", flags.weights}, {"ids", flags.ids}, {"dq", flags.dq},
-        {"dk", flags.dk}, {"dv", flags.dv}}) {
+  for (const auto& [name, place] : {std::pair<const char*, const std::string&>{"weights", flags.weights},
+                                    {"ids", flags.ids},
+                                    {"dq", flags.dq},
+                                    {"dk", flags.dk},
+                                    {"dv", flags.dv}}) {
     all.push_back(part(name, place));
   }
   return all;

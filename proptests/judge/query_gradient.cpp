@@ -122,7 +122,8 @@ std::optional<SavedErrors> QueryPairs::saved_errors(const AttentionTask& task, c
   of_forward.contract.output = task.contract.input;
   std::optional<AttentionThresholds> forward;
   if (own) forward.emplace(of_forward, row, visible_);
-  if (own && !forward->usable()) return SavedErrors{UpperBound::infinity(), UpperBound::infinity(), UpperBound::infinity()};
+  if (own && !forward->usable())
+    return SavedErrors{UpperBound::infinity(), UpperBound::infinity(), UpperBound::infinity()};
   const auto distance = [](double got, const LongApproximation& exact) {
     const long double off = std::fabs(static_cast<long double>(got) - exact.value);
     return std::isfinite(off) ? UpperBound(second_order * (above(off) + exact.error)) : UpperBound::infinity();

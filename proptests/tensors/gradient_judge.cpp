@@ -39,12 +39,14 @@ void judge_special_queries(const GradientTensors& tensors, std::span<const doubl
     if (kind == QueryKind::nan) {
       const std::span<const double> got = row_of_values(dq, q, tensors.queries());
       tally.add(tensors.row_of_query(q),
-                {{nan_finding(got, got.size(), "a NaN is in the query, its gradient, or a key or value that it sees, so "
-                                               "that NaN is due in dq")},
+                {{nan_finding(got, got.size(),
+                              "a NaN is in the query, its gradient, or a key or value that it sees, so "
+                              "that NaN is due in dq")},
                  {}});
     } else if (kind == QueryKind::infinite || kind == QueryKind::unasked) {
-      tally.skip("a query that meets an infinity, or that sees no key and holds no number, of which the ABI promises "
-                 "nothing");
+      tally.skip(
+          "a query that meets an infinity, or that sees no key and holds no number, of which the ABI promises "
+          "nothing");
     }
   }
 }

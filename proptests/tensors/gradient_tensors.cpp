@@ -87,8 +87,13 @@ GradientTensors::GradientTensors(const TensorTask& task) : task_(task) {
   case_.attributes.softcap = task.attributes.softcap;
   case_.attributes.top_left = task.attributes.causal_top_left;
   group_ = key_heads() == 0 ? 1 : size_of(inputs_[0], of_heads) / key_heads();
-  case_.shape = {1, 1, group_, size_of(inputs_[0], of_length), size_of(inputs_[1], of_length),
-                 size_of(inputs_[0], of_dim), size_of(inputs_[2], of_dim)};
+  case_.shape = {1,
+                 1,
+                 group_,
+                 size_of(inputs_[0], of_length),
+                 size_of(inputs_[1], of_length),
+                 size_of(inputs_[0], of_dim),
+                 size_of(inputs_[2], of_dim)};
   require_scores();
 }
 

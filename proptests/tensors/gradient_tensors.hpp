@@ -17,9 +17,9 @@ namespace softcheck::proptests {
 
 /// What NaNs make of the results of one key.
 struct NanOfKey {
-  bool keys = false;            // dk is NaN
-  std::vector<bool> columns;    // those of dv that are NaN; empty: none
-  bool reached = false;         // a NaN or an infinity has a share in the results: no threshold judges them
+  bool keys = false;          // dk is NaN
+  std::vector<bool> columns;  // those of dv that are NaN; empty: none
+  bool reached = false;       // a NaN or an infinity has a share in the results: no threshold judges them
 };
 
 /// The tensors of a task of attention's gradient. The queries of all heads that look at one key head are decoded at a
@@ -74,7 +74,7 @@ class GradientTensors {
   std::size_t group_ = 1, batch_ = 0, key_head_ = 0, first_query_ = 0, first_key_ = 0;
   AttentionCase case_;
   std::vector<double> saved_out_, saved_lse_;
-  std::vector<QueryKind> kinds_;                                 // (m)
+  std::vector<QueryKind> kinds_;                                          // (m)
   std::vector<std::uint8_t> of_query_, of_gradient_, of_key_, of_value_;  // 1: an infinity, 2: a NaN
 };
 

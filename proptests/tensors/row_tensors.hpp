@@ -62,7 +62,7 @@ class RowTensors {
   std::size_t columns_;
   RowWalk walk_;
   bool masked_ = false;
-  HeldTensor mask_;  // as broadcast to the logits
+  HeldTensor mask_;                 // as broadcast to the logits
   std::vector<HeldTensor> beside_;  // the op's other inputs: (...), (..., n) or (..., n, width)
   std::size_t width_ = 0;           // numbers of a vector
 };

@@ -30,7 +30,8 @@ std::size_t first_item_of_claim(const TensorTask& task, std::string_view claim) 
 
 numerics::Format format_of_claim(std::string_view claim, const TensorTask& task, const numerics::Contract& contract,
                                  std::span<const HeldTensor> outputs) {
-  const bool is_scalar = (task.op->attention || has_parts(task.op)) && (claim.ends_with(".lse") || claim.ends_with(".entropy"));
+  const bool is_scalar =
+      (task.op->attention || has_parts(task.op)) && (claim.ends_with(".lse") || claim.ends_with(".entropy"));
   return is_scalar && outputs.size() > 1 && outputs[1].format ? *outputs[1].format : contract.output;
 }
 
@@ -54,7 +55,8 @@ ShownRow shown_row(const JudgedTensorRow& row, const TensorTask& task, const num
   // The items of a row's second vector follow those of the first.
   const std::size_t first = first_item_of_claim(task, finding.claim);
   if (shown.item && *shown.item >= first) *shown.item -= first;
-  if (finding.item && !task.op->attention && !has_parts(task.op)) shown.logit = logit_at(task.inputs[0], row.index, *finding.item);
+  if (finding.item && !task.op->attention && !has_parts(task.op))
+    shown.logit = logit_at(task.inputs[0], row.index, *finding.item);
   shown.got = finding.got;
   shown.share = row.share;
   shown.verdict = word_of_decision(finding.decision);

@@ -44,7 +44,7 @@ ValueFinding ignored_finding(const TensorTask& task, std::span<const double> got
   const auto item =
       holds || task.op->one_value_per_row ? std::nullopt : std::optional<std::size_t>(other - got.begin());
   return identity_finding(task.op->claims[0], holds, holds ? 0 : *other, item,
-                     "the row's label is ignored, so that 0 is due");
+                          "the row's label is ignored, so that 0 is due");
 }
 
 // The first item of a NaN whose value is a number.
@@ -52,8 +52,8 @@ ValueFinding nan_items_finding(std::span<const double> logits, std::span<const d
   std::size_t i = 0;
   while (i < got.size() && !(std::isnan(logits[i]) && !std::isnan(got[i]))) ++i;
   const bool holds = i == got.size();
-  return identity_finding("kernel.nan_row", holds, holds ? numerics::nan : got[i], holds ? std::nullopt : std::optional(i),
-                     "the item is NaN, so that NaN is due");
+  return identity_finding("kernel.nan_row", holds, holds ? numerics::nan : got[i],
+                          holds ? std::nullopt : std::optional(i), "the item is NaN, so that NaN is due");
 }
 
 RowVerdicts limit_verdicts(const TensorTask& task, const Contract& contract, std::span<const double> logits,
@@ -66,7 +66,8 @@ RowVerdicts limit_verdicts(const TensorTask& task, const Contract& contract, std
     finding.claim = claim;
     result.findings.push_back(std::move(finding));
   }
-  if (result.findings.empty()) result.findings.push_back(identity_finding(claim, true, numerics::nan, std::nullopt, ""));
+  if (result.findings.empty())
+    result.findings.push_back(identity_finding(claim, true, numerics::nan, std::nullopt, ""));
   return result;
 }
 
@@ -100,8 +101,9 @@ TensorJudgement judge_rows(const TensorTask& task, const Contract& contract, std
       verdicts.findings.push_back(due);
       tally.add(row, std::move(verdicts));
     } else if (kind == RowKind::unasked) {
-      tally.skip(has_parts(task.op) ? "a row with an infinity, or with a NaN in a vector, of which the ABI promises nothing"
-                                    : "a row with an infinity, of which the ABI promises nothing");
+      tally.skip(has_parts(task.op)
+                     ? "a row with an infinity, or with a NaN in a vector, of which the ABI promises nothing"
+                     : "a row with an infinity, of which the ABI promises nothing");
     } else if (kind == RowKind::infinite) {
       tally.add(row, limit_verdicts(task, contract, logits, got));
     } else if (!is_quick(task, contract, kind, row, logits, got, tally)) {
@@ -132,8 +134,8 @@ void judge_columns(const std::vector<ColumnKind>& columns, std::span<const doubl
     std::optional<ValueFinding>& found = nan ? nans : infinities;
     if (found && (holds || found->decision == Decision::violated)) continue;
     found = identity_finding(nan ? "kernel.nan_row" : "kernel.infinite_row", holds, out[c], c,
-                        nan ? "a NaN is visible in this column of v, so that NaN is due"
-                            : "an infinity is visible in this column of v, so that no finite number is due");
+                             nan ? "a NaN is visible in this column of v, so that NaN is due"
+                                 : "an infinity is visible in this column of v, so that no finite number is due");
   }
   for (const auto& found : {nans, infinities}) {
     if (found) verdicts.findings.push_back(*found);

@@ -74,8 +74,8 @@ struct TensorJudgement {
 /// Judges results at hand by the thresholds of a contract, each row by itself: no kernel is called.
 ///
 /// outputs   in the ABI's order (kernels/abi/softcheck_kernel.h): element outputs as the inputs' shapes have it, row
-///           scalars (...) or (..., 1); attention: out[, lse[, entropy]]; top-k: weights (..., k), ids (..., k) of int32
-///           or int64; merges: out (..., dim), lse (...); attention's gradient: dq, dk, dv
+///           scalars (...) or (..., 1); attention: out[, lse[, entropy]]; top-k: weights (..., k), ids (..., k) of
+///           int32 or int64; merges: out (..., dim), lse (...); attention's gradient: dq, dk, dv
 /// contract  its formats are those of the tensors (contract_for)
 /// throws    std::invalid_argument naming the tensor, what is needed and what was got, where shapes or dtypes disagree
 TensorJudgement judge_tensors(const TensorTask& task, const numerics::Contract& contract,

@@ -35,13 +35,14 @@ void require_room(const TensorTask& task, std::size_t which, std::size_t room) {
 
 void require_input(const TensorTask& task, const Contract& contract) {
   if (input_format(task) == contract.input) return;
-  throw std::invalid_argument(
-      std::string(to_string(role_of_format(task.op))) + ": need dtype " + std::string(numerics::properties(contract.input).name) +
-      ", as the contract has it, got " + std::string(numerics::properties(input_format(task)).name));
+  throw std::invalid_argument(std::string(to_string(role_of_format(task.op))) + ": need dtype " +
+                              std::string(numerics::properties(contract.input).name) +
+                              ", as the contract has it, got " +
+                              std::string(numerics::properties(input_format(task)).name));
 }
 
-// Calls fill(kind, logits, beside, values...) for every row, with room for the values of all outputs, and takes those of
-// one output.
+// Calls fill(kind, logits, beside, values...) for every row, with room for the values of all outputs, and takes those
+// of one output.
 template <class Fill, class... Values>
 void over_rows(const TensorTask& task, std::size_t which, Fill&& fill, Values... taken) {
   const RowTensors tensors(task);

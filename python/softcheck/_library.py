@@ -93,6 +93,8 @@ class Call2(ctypes.Structure):
 
 
 _ROLES = {1: "mask", 13: "sinks", 14: "alibi_slopes", 15: "bias"}
+# Those of attention's gradient, by the names of its arrays.
+GRADIENT_ROLES = {"q": 2, "k": 3, "v": 4, "out": 5, "lse": 6, "out_gradient": 7} | {name: role for role, name in _ROLES.items()}
 
 
 def attributes_of(call: Call) -> dict[str, Any]:
@@ -346,7 +348,7 @@ class Tensor:
 
 
 class TensorCall:
-    """A softcheck_call with tensors of the caller's; with attributes one of version 2."""
+    """A softcheck_call with tensors of the caller's; with attributes one of version 2, which may name its inputs' roles."""
 
     def __init__(
         self,
@@ -356,6 +358,7 @@ class TensorCall:
         scale: float,
         causal: bool,
         attributes: dict[str, Any] | None = None,
+        roles: Sequence[int] = (),
     ) -> None:
         self._keep = (inputs, outputs)
         pointer = ctypes.POINTER(DLTensor)
@@ -365,8 +368,9 @@ class TensorCall:
         if attributes is not None:
             self._attributes = Attributes(size=ctypes.sizeof(Attributes), **attributes)
             self.call.abi_version = 2
-            # The library reads neither the op nor the roles of results at hand.
-            self._whole = Call2(self.call, 0, None, ctypes.pointer(self._attributes))
+            # Of results at hand the library reads the roles of attention's gradient alone, and no op.
+            self._roles = (ctypes.c_uint32 * max(len(roles), 1))(*roles)
+            self._whole = Call2(self.call, 0, self._roles, ctypes.pointer(self._attributes))
             self.call = self._whole.call
 
 
