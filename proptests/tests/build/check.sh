@@ -90,7 +90,7 @@ npy_header nought.npy '<f4' '(1, 1)'
 printf "$zero" >>nought.npy
 gradient='check --op attention_backward --q q.npy --k k.npy --v v.npy --dout q.npy'
 expect 0 $gradient --dq nought.npy --dk nought.npy --dv q.npy --scale 1
-says '^  query  *q.npy  f32   (1, 1)$'
+says '^  query  *q.npy  *f32   (1, 1)$'
 says '^pass: all 2 rows keep to the contract; 2 of 2 rows judged'
 expect 1 $gradient --dq nought.npy --dk nought.npy --dv nought.npy --scale 1 --json report.json
 says '^  dv.0.  '

@@ -1,6 +1,7 @@
 // Attention's gradient at hand: what an exact kernel returns passes, planted wrong gradients fail at their places, and
 // saved tensors are granted their own errors and no more.
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +10,9 @@
 #include <string>
 
 #include "numerics/special_values.hpp"
+#include "proptests/generators/attention.hpp"
+#include "proptests/judge/ops/attention_op.hpp"
+#include "proptests/judge/saved_outputs.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {
@@ -275,6 +279,107 @@ TEST(TensorGradient, ANanReachesWhatItMustAndNothingElse) {
   judgement = sample.judged();
   EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
   EXPECT_EQ(judgement.judged, 44u - 6u);
+}
+
+// The tensors of a case, with what its forward pass returns, as the kernel judge hands it over.
+TensorTask task_of_case(const AttentionCase& a, const AttentionTask& by, std::vector<StoredTensor>& memory) {
+  const AttentionShape& s = a.shape;
+  const SavedOutputs saved = saved_outputs(by, a);
+  TensorTask task{.op = Op::attention_backward, .inputs = {}, .scale = a.scale, .causal = a.causal};
+  memory.reserve(16);
+  const auto add = [&](Role role, std::initializer_list<std::size_t> shape, const std::vector<double>& values,
+                       Format format) {
+    if (values.empty()) return;
+    memory.push_back(stored(format, {shape.begin(), shape.end()}, values));
+    task.inputs.push_back(memory.back().held());
+    task.roles.push_back(role);
+  };
+  const Format wide = wide_format(a.format);
+  add(Role::bias, {s.batch, a.bias_heads(), s.queries, s.keys}, a.attributes.bias, a.format);
+  add(Role::sinks, {s.heads()}, a.attributes.sinks, wide);
+  add(Role::slopes, {s.heads()}, a.attributes.slopes, wide);
+  add(Role::lse, {s.batch, s.heads(), s.queries, 1}, saved.lse, wide);
+  add(Role::out, {s.batch, s.heads(), s.queries, s.value_dim}, saved.out, a.format);
+  add(Role::query, {s.batch, s.heads(), s.queries, s.dim}, a.queries, a.format);
+  add(Role::key, {s.batch, s.kv_heads, s.keys, s.dim}, a.keys, a.format);
+  add(Role::value, {s.batch, s.kv_heads, s.keys, s.value_dim}, a.values, a.format);
+  add(Role::out_gradient, {s.batch, s.heads(), s.queries, s.value_dim}, a.gradients, a.format);
+  if (!a.mask.empty()) {
+    memory.push_back(stored_mask({static_cast<std::int64_t>(s.batch), static_cast<std::int64_t>(a.mask_heads()),
+                                  static_cast<std::int64_t>(s.queries), static_cast<std::int64_t>(s.keys)},
+                                 a.mask));
+    task.inputs.push_back(memory.back().held());
+    task.roles.push_back(Role::mask);
+  }
+  const auto plus_1 = [](const std::optional<std::size_t>& window) {
+    return window ? static_cast<std::int64_t>(*window) + 1 : 0;
+  };
+  task.attributes.window_left_plus_1 = plus_1(a.attributes.window_left);
+  task.attributes.window_right_plus_1 = plus_1(a.attributes.window_right);
+  task.attributes.softcap = a.attributes.softcap;
+  task.attributes.causal_top_left = a.attributes.top_left;
+  return task;
+}
+
+// The rows of a case that fail, as the kernel judge finds them.
+std::set<std::size_t> failed_of_call(const AttentionTask& by, const AttentionCase& a,
+                                     const std::vector<std::vector<double>>& got) {
+  std::set<std::size_t> failed;
+  Op::attention_backward.attention_op().judge(by, a, got, {}, [&](std::size_t row, const RowVerdicts& verdicts) {
+    for (const ValueFinding& finding : verdicts.findings) {
+      if (finding.decision == numerics::Decision::violated) failed.insert(row);
+    }
+  });
+  return failed;
+}
+
+std::vector<AttentionCase> cases_of(Format format) {
+  AttentionOptions options;
+  options.format = format;
+  options.max_keys = options.long_keys = 12;
+  options.max_work = 512;
+  options.gradients = options.blind_queries = options.attributes = true;
+  options.domain = parse_domain("window softcap sinks alibi bias causal=either", true);
+  const auto generator = attention_cases(options);
+  rc::Random random(23);
+  std::vector<AttentionCase> cases;
+  while (cases.size() < 40) {
+    AttentionCase one = generator(random.split(), 100).value();
+    const AttentionShape& s = one.shape;
+    if (s.batch * s.kv_heads * s.group * s.queries * s.keys * s.dim * s.value_dim != 0) cases.push_back(std::move(one));
+  }
+  return cases;
+}
+
+TEST(TensorGradient, EachRowIsJudgedAsTheKernelJudgeJudgesIt) {
+  for (const AttentionCase& a : cases_of(Format::f32)) {
+    AttentionTask by;
+    by.op = Op::attention_backward;
+    by.contract = numerics::parse_contract("", Format::f32, Format::f32);
+    std::vector<StoredTensor> memory;
+    const TensorTask task = task_of_case(a, by, memory);
+    std::vector<std::vector<double>> got;
+    for (std::size_t which = 0; which < 3; ++which) {
+      got.push_back(ideal_output(task, by.contract, which, Format::f32));
+    }
+    const auto failed_at_hand = [&] {
+      std::vector<StoredTensor> results;
+      for (std::size_t which = 0; which < 3; ++which) {
+        results.push_back(stored(Format::f32, output_shape(task, which), got[which]));
+      }
+      const std::vector<HeldTensor> held{results[0].held(), results[1].held(), results[2].held()};
+      std::set<std::size_t> failed;
+      for (const JudgedTensorRow& row : judge_tensors(task, by.contract, held, {.worst = 10'000}).worst) {
+        if (row.finding.decision == numerics::Decision::violated) failed.insert(row.row);
+      }
+      return failed;
+    };
+    EXPECT_EQ(failed_of_call(by, a, got), std::set<std::size_t>{}) << to_text(a);
+    EXPECT_EQ(failed_at_hand(), std::set<std::size_t>{}) << to_text(a);
+    // One value of each output far away, in the last of its rows.
+    for (std::vector<double>& values : got) values.back() += 1e6 * (1 + std::fabs(values.back()));
+    EXPECT_EQ(failed_at_hand(), failed_of_call(by, a, got)) << to_text(a);
+  }
 }
 
 TEST(TensorGradient, WhatDoesNotFitIsRefused) {

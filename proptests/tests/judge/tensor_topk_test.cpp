@@ -207,6 +207,15 @@ TEST(TensorMerge, WhatIsRoundedCorrectlyPassesInEveryDtypeBaseAndLayout) {
   }
 }
 
+TEST(TensorMerge, PartsComeFirstAndRowsBehindThem) {
+  // Two parts of two rows: the second row's parts weigh the same, of the first one's the second is empty.
+  const StoredTensor out = stored(Format::f64, {2, 2, 3}, {1, 2, 3, 4, 6, 8, nan, nan, nan, 8, 2, 16});
+  const StoredTensor lse = stored(Format::f64, {2, 2}, {0.5, 3, -infinity, 3});
+  const TensorTask task{.op = Op::merge_states, .inputs = {out.held(), lse.held()}, .attributes = {.lse_base2 = true}};
+  EXPECT_EQ(ideal_output(task, contract_for(task, ""), 0, Format::f64), (std::vector<double>{1, 2, 3, 6, 4, 12}));
+  EXPECT_EQ(ideal_output(task, contract_for(task, ""), 1, Format::f64), (std::vector<double>{0.5, 4}));
+}
+
 TEST(TensorMerge, TheOtherBaseFails) {
   for (const bool base_2 : {false, true}) {
     MergeSample sample(Format::f32, base_2);
