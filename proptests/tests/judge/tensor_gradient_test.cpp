@@ -220,6 +220,17 @@ TEST(TensorGradient, SavedTensorsAreGrantedTheirOwnErrors) {
   EXPECT_EQ(off.judged().verdict, ReportVerdict::pass) << details_text(off.judged());
   thresholds(off.task, off.contract, 2, moved);
   for (std::size_t i = 0; i < 60; ++i) EXPECT_GT(moved[i], exact[i]);
+  // An output that is off by 2^-6 moves delta, and so dq and dk.
+  GradientSample other;
+  other.save();
+  std::vector<double> of_exact(96), of_moved(96);
+  thresholds(other.task, other.contract, 0, of_exact);
+  for (std::size_t i = 0; i < 72; ++i) other.out.set(i, other.out.at(i) + 0x1p-6);
+  other.hold();
+  other.add(Role::out, other.out);
+  other.add(Role::lse, other.lse);
+  thresholds(other.task, other.contract, 0, of_moved);
+  for (std::size_t i = 0; i < 96; ++i) EXPECT_GT(of_moved[i], 100 * of_exact[i]);
   // No kernel that computes it again may be off by that, nor one that read the right one.
   off.hold();
   EXPECT_EQ(row_of_claim(off.judged(), "kernel.attention_backward.dv").verdict, ReportVerdict::fail);
@@ -273,6 +284,18 @@ TEST(TensorGradient, ANanReachesWhatItMustAndNothingElse) {
   EXPECT_EQ(judgement.failed, 1u);
   EXPECT_EQ(judgement.worst.at(0).index, (std::vector<std::int64_t>{1, 0, 2}));
   EXPECT_EQ(judgement.worst.at(0).finding.item, 1u);
+  // A NaN in a value is no part of p: dv is not reached.
+  GradientSample value;
+  value.rewrite();
+  value.v.set(2, nan);  // batch 0, key head 0, key 0
+  value.hold();
+  for (std::size_t i = 0; i < 2 * 12; ++i) value.outputs[0].set(i, nan);
+  for (std::size_t i = 0; i < 20; ++i) value.outputs[1].set(i, nan);
+  judgement = value.judged();
+  EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
+  EXPECT_EQ(row_of_claim(judgement, "kernel.nan_row").cases, 6u + 5u);
+  value.outputs[0].set(5, 0);
+  EXPECT_EQ(value.judged().verdict, ReportVerdict::fail);
   // An infinity promises nothing of what it meets.
   sample.q.set(((1 * 4 + 1) * 3 + 2) * 4, infinity);
   sample.hold();
