@@ -9,11 +9,10 @@
 #include <string>
 #include <string_view>
 
-#include "numerics/attention_gradient_oracle.hpp"
 #include "numerics/rounding_score_terms.hpp"
 #include "numerics/special_values.hpp"
-#include "proptests/judge/attention_rows.hpp"
 #include "proptests/judge/claim_verdict.hpp"
+#include "proptests/judge/group_oracles.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
 #include "proptests/judge/query_gradient.hpp"
 #include "proptests/judge/softmax_bounds.hpp"
@@ -25,51 +24,6 @@ using namespace numerics;
 namespace {
 
 using Part = GradientPart;
-
-// The exact p and dS of a group's queries by enclosures, at each working precision made when first asked for.
-class GroupOracles {
- public:
-  GroupOracles(const GradientGroup& group, const std::vector<std::shared_ptr<const QueryPairs>>& pairs)
-      : group_(group), pairs_(pairs) {}
-
-  const QueryGradient& of(std::size_t query) {
-    std::unique_ptr<QueryGradient>& made = made_[{working_precision(), query}];
-    if (!made) made = std::make_unique<QueryGradient>(make(query));
-    return *made;
-  }
-
- private:
-  QueryGradient make(std::size_t query) const {
-    const AttentionRow& row = group_.rows[query];
-    std::vector<double> keys, values, distances, bias;  // the visible ones: others may be NaN
-    for (const std::size_t j : pairs_[query]->keys()) {
-      const auto take = [j](std::vector<double>& to, std::span<const double> from, std::size_t size) {
-        const std::span<const double> taken = from.subspan(j * size, size);
-        to.insert(to.end(), taken.begin(), taken.end());
-      };
-      take(keys, row.keys, row.query.size());
-      take(values, row.values, row.value_size);
-      if (row.slope != 0) take(distances, row.distances, 1);
-      if (!row.bias.empty()) take(bias, row.bias, 1);
-    }
-    const AttentionInputs inputs{.query = row.query,
-                                 .keys = keys,
-                                 .values = values,
-                                 .value_size = row.value_size,
-                                 .scale = row.scale,
-                                 .items = pairs_[query]->keys().size(),
-                                 .softcap = row.softcap,
-                                 .slope = row.slope,
-                                 .distances = distances,
-                                 .bias = bias,
-                                 .sink = row.sink};
-    return query_gradient(inputs, group_.out_gradients.subspan(query * row.value_size, row.value_size));
-  }
-
-  const GradientGroup& group_;
-  const std::vector<std::shared_ptr<const QueryPairs>>& pairs_;
-  std::map<std::pair<unsigned, std::size_t>, std::unique_ptr<QueryGradient>> made_;
-};
 
 UpperBound magnitude(double x) { return UpperBound(std::fabs(x)); }
 
@@ -364,22 +318,6 @@ void over_part(const AttentionTask& task, const GradientGroup& group, GradientPa
 }
 
 }  // namespace
-
-GradientGroup gradient_group(const AttentionCase& a, std::size_t b, std::size_t kv,
-                             const std::function<bool(std::size_t, std::size_t)>& chosen) {
-  const AttentionShape& s = a.shape;
-  // The queries of a key head's group lie one behind the other.
-  const std::size_t first = row_number(s, b, kv * s.group, 0), m = s.group * s.queries;
-  GradientGroup group;
-  group.keys = s.keys;
-  for (std::size_t q = 0; q < m; ++q) {
-    const std::size_t h = kv * s.group + q / s.queries, i = q % s.queries;
-    group.rows.push_back(row_of(a, b, h, i));
-    if (chosen) group.chosen.push_back(chosen(h, i));
-  }
-  group.out_gradients = std::span(a.gradients).subspan(first * s.value_dim, m * s.value_dim);
-  return group;
-}
 
 void judge_attention_gradient(const AttentionTask& task, const GradientGroup& group, const GradientValues& got,
                               const std::function<void(std::size_t, RowVerdicts)>& of_query,

@@ -11,7 +11,7 @@
 namespace softcheck::proptests {
 namespace {
 
-// The pairs of one key head take some 200 bytes a score.
+// The pairs of one key head take some 300 bytes a score.
 constexpr std::size_t most_scores = std::size_t{1} << 24;
 constexpr std::uint8_t holds_infinity = 1, holds_nan = 2;
 

@@ -23,7 +23,7 @@ struct NanOfKey {
 };
 
 /// The tensors of a task of attention's gradient. The queries of all heads that look at one key head are decoded at a
-/// time, with its keys and values: some 200 bytes a score, once they are judged.
+/// time, with its keys and values: some 300 bytes a score, once they are judged.
 class GradientTensors {
  public:
   /// task     outlives this

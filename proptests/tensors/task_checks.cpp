@@ -15,7 +15,7 @@ namespace {
 std::vector<Role> own_roles(Op op) {
   std::vector<Role> roles;
   for (const OpInput& input : op->inputs) roles.push_back(input.role);
-  if (op->row_comes_last) std::ranges::rotate(roles, roles.begin() + 1);
+  if (op->row_comes_last) std::rotate(roles.begin(), roles.begin() + 1, roles.end());
   return roles;
 }
 
