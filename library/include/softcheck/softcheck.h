@@ -147,13 +147,14 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  * abi_version is 2 is a softcheck_call_2, of which the function reads the op's attributes (softcheck_kernel.h);
  * otherwise they are off, and ignore_index is -100. topk_softmax needs its k. For other ops the function does not read
  * abi_version. It reads these options: op, contract, exempt, worst, interrupted, progress and context.
- * Adds "judged", "failed", "worst": [{"index", "of", "claim", "item", "got", "expected", "threshold", "share", "verdict"}]
- * with "of" where there are several outputs: "dk", or "query" and "key" where a row is right by what it is,
+ * Adds "judged", "failed", "worst": [{"index", "of", "claim", "item", "got", "expected", "threshold", "share",
+ * "verdict"}] with "of" where there are several outputs: "dk", or "query" and "key" where a row is right by what it is,
  * "profile" and "histogram" (proptests/tensors/tensor_judge.hpp), "picture", an SVG of them, and "contract". */
 SOFTCHECK_API int softcheck_judge_tensors(const softcheck_call* call, const softcheck_options* options, char** report);
 
 /* The exact value of every element of output `which` (0 is the first; of attention 1 is lse and 2 entropy), between two
- * doubles, row-major. Of topk_softmax ids are those of the largest logits, of equal ones the lowest. The outputs of the call are not read. Both doubles are NaN where the value is NaN.
+ * doubles, row-major. Of topk_softmax ids are those of the largest logits, of equal ones the lowest. The outputs of the
+ * call are not read. Both doubles are NaN where the value is NaN.
  *
  * count   length of each array: the elements of the output. Any other count is SOFTCHECK_USAGE; the report's "shape"
  *         and "count" then have the right one. Pass count 0 to get them; lower and upper may then be NULL. */
