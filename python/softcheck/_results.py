@@ -211,7 +211,7 @@ def assert_output(
 
     Returns the report. Raises Violation (an AssertionError) that shows the worst rows; UsageError.
     """
-    given = locals()
+    given = locals()  # the keywords of this call
     attributes = {name: given[name] for name in _USUAL}
     call = _tensors(op, inputs, output, mask, theta, scale, causal, attributes)
     words = {"op": op, "contract": words_of(contract), "exempt": words_of(exempt), "worst": worst}
@@ -251,7 +251,7 @@ def reference(
     which      0 for the first result, 1 and 2 for those behind it: attention's lse and entropy, dk and dv, ids, lse
     contract   of it only masked= is read, and entropy= for adaptive ops
     """
-    given = locals()
+    given = locals()  # the keywords of this call
     attributes = {name: given[name] for name in _USUAL}
     call = _tensors(op, inputs, None, mask, theta, scale, causal, attributes)
     return _library.reference(call, which, {"op": op, "contract": words_of(contract)})
@@ -289,7 +289,7 @@ def threshold(
 
     output   an array of the result's dtype, where that is not what the op writes for such inputs
     """
-    given = locals()
+    given = locals()  # the keywords of this call
     attributes = {name: given[name] for name in _USUAL}
     call = _tensors(op, inputs, output, mask, theta, scale, causal, attributes)
     return _library.threshold(call, which, {"op": op, "contract": words_of(contract)})
