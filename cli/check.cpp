@@ -120,17 +120,31 @@ void add_file_flags(Verb verb, CheckFlags& flags) {
   };
   file("--logits", flags.logits, "Rows of logits (..., n): .npy, .npz:name or .safetensors:name");
   file("--saved", flags.saved, "Gradients of rows: the forward pass's output (..., n)");
-  file("--out-gradient", flags.out_gradient, "Gradients of rows: the loss's gradient by that output, of its shape");
+  file("--out-gradient,--dout", flags.out_gradient, "Gradients: the loss's gradient by that output, of its shape");
   file("--labels", flags.labels, "Losses: the class of each row (...), int32 or int64");
   file("--upstream", flags.upstream, "cross_entropy_backward: the gradient by the loss of each row (...)");
   file("--class-weights", flags.class_weights,
        "Losses: a weight of each class (n), of the logits' dtype or a wider one");
-  file("--query", flags.query, "Attention: (..., queries, dim), as (batch, heads, queries, dim) from the right");
-  file("--key", flags.key, "Attention: (..., keys, dim)");
-  file("--value", flags.value, "Attention: (..., keys, value dim)");
+  file("--query,--q", flags.query, "Attention: (..., queries, dim), as (batch, heads, queries, dim) from the right");
+  file("--key,--k", flags.key, "Attention: (..., keys, dim)");
+  file("--value,--v", flags.value, "Attention: (..., keys, value dim)");
+  file("--out", flags.out,
+       "attention_backward: the forward pass's output, if the kernel read it; merge_states: the "
+       "parts' outputs (parts, ..., dim)");
   file("--mask", flags.mask, "Bytes or booleans, nonzero = visible, broadcast as NumPy does");
+  file("--sinks", flags.sinks, "attention_backward: one logit a head");
+  file("--slopes", flags.slopes, "attention_backward: ALiBi's, one a head");
+  file("--bias", flags.bias, "attention_backward: added to the scores, broadcast as NumPy does");
   file("--output", flags.output, "The results: of the logits' shape, a value a row (...) or (..., 1), or attention's");
-  file("--lse", flags.lse, "Attention's log-sum-exp of each query");
+  file("--lse", flags.lse,
+       "Attention's log-sum-exp of each query, of its gradient beside --out; merge_states: the "
+       "parts' (parts, ...)");
+  file("--output-lse", flags.output_lse, "merge_states: the merged log-sum-exps (...)");
+  file("--weights", flags.weights, "topk_softmax: the results (..., k)");
+  file("--ids", flags.ids, "topk_softmax: the items that have them (..., k), int32 or int64");
+  file("--dq", flags.dq, "attention_backward: the results, of the query's shape");
+  file("--dk", flags.dk, "attention_backward: of the key's");
+  file("--dv", flags.dv, "attention_backward: of the value's");
   file("--entropy", flags.entropy, "Attention's entropy of each query; needs --lse");
 }
 
@@ -155,9 +169,18 @@ void add_check_verb(Verb app, int& exit_code) {
       .within(0.0, 1.0);
   verb.add_option("--z-loss", asked.z_loss, "Losses: this times the squared log-sum-exp is added (0)")
       .within(0.0, largest);
-  verb.add_option("--softcap", asked.softcap, "Losses: the logits x become softcap tanh(x / softcap) (0: they stay)")
+  verb.add_option("--softcap", asked.softcap,
+                  "Losses, attention_backward: logits or scores x become softcap tanh(x / softcap) (0: they stay)")
       .within(0.0, largest);
   verb.add_option("--ignore-index", asked.ignore_index, "Losses: rows of this label have loss and gradient 0 (-100)");
+  verb.add_option("--top-k", asked.top_k, "topk_softmax: items chosen of each row (as many as --ids has)")
+      .within(std::int64_t{0}, std::int64_t{1} << 30);
+  verb.add_flag("--renormalize", asked.renormalize, "topk_softmax: the weights are divided by their sum");
+  verb.add_flag("--base-2", asked.base_2, "merge_states: log-sum-exps are log2 sum 2^x");
+  verb.add_option("--window", asked.window,
+                  "attention_backward: keys to the left and right of its own that a query sees, as 127:0 or 3:all")
+      .type_name("LEFT:RIGHT");
+  verb.add_flag("--top-left", asked.top_left, "attention_backward: the first query is aligned with the first key");
   verb.add_option("--dtype", asked.dtype,
                   "The inputs must be of it: f64, f32, f16 or bf16; bf16 reads NumPy's '|V2' as such");
   verb.add_option("--contract", asked.contract,

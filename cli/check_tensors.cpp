@@ -4,13 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "cli/dtype.hpp"
 #include "cli/exit_code.hpp"
 #include "proptests/judge/op.hpp"
 #include "proptests/judge/row_call.hpp"
+#include "proptests/tensors/task_checks.hpp"
+#include "proptests/tensors/tensor_shape.hpp"
 
 namespace softcheck::cli {
 
@@ -20,10 +24,11 @@ namespace {
 
 // A flag that names a file, and whether the op has it.
 struct FileFlag {
-  const char* role;
+  const char* name;
   const std::string& place;
   bool of_op;
   bool is_needed;
+  std::optional<Role> role = {};  // of an input; nothing: an output
 };
 
 const OpInput* input_of(Op op, Role role) {
@@ -31,37 +36,82 @@ const OpInput* input_of(Op op, Role role) {
   return found == op->inputs.end() ? nullptr : &*found;
 }
 
-// The files in the ABI's order: inputs, mask, outputs.
+// The files in the ABI's order: inputs, mask and what attention's gradient has behind it, outputs.
 std::vector<FileFlag> file_flags(const CheckFlags& flags, Op op) {
   const auto input = [&](const char* name, const std::string& place, Role role) {
     const OpInput* const found = input_of(op, role);
-    return FileFlag{name, place, found != nullptr, found != nullptr && !found->optional};
+    return FileFlag{name, place, found != nullptr, found != nullptr && !is_optional(op, role), role};
   };
-  const bool attention = op->attention;
-  return {input("logits", flags.logits, Role::logits),
-          input("saved", flags.saved, Role::saved),
-          input("out-gradient", flags.out_gradient, Role::out_gradient),
-          input("labels", flags.labels, Role::labels),
-          input("upstream", flags.upstream, Role::upstream),
-          input("class-weights", flags.class_weights, Role::class_weights),
-          input("query", flags.query, Role::query),
-          input("key", flags.key, Role::key),
-          input("value", flags.value, Role::value),
-          {"mask", flags.mask, op->takes_mask, false},
-          {"output", flags.output, true, true},
-          {"lse", flags.lse, attention, false},
-          {"entropy", flags.entropy, attention, false}};
+  const auto term = [&](const char* name, const std::string& place, Role role) {
+    return FileFlag{name, place, is_attention_gradient(op), false, role};
+  };
+  const auto part = [&](const char* name, const std::string& place) {
+    const bool of_op = has_parts(op) && std::ranges::find(op->outputs, name) != op->outputs.end();
+    return FileFlag{name, place, of_op, of_op};
+  };
+  const bool merges = merges_states(op), whole = merges || !has_parts(op), returns_lse = op->attention && whole;
+  std::vector<FileFlag> all{input("logits", flags.logits, Role::logits),
+                            input("saved", flags.saved, Role::saved),
+                            input("labels", flags.labels, Role::labels),
+                            input("upstream", flags.upstream, Role::upstream),
+                            input("class-weights", flags.class_weights, Role::class_weights),
+                            input("query", flags.query, Role::query),
+                            input("key", flags.key, Role::key),
+                            input("value", flags.value, Role::value),
+                            input("out", flags.out, Role::out)};
+  if (!returns_lse) all.push_back(input("lse", flags.lse, Role::lse));
+  all.push_back(input("out-gradient", flags.out_gradient, Role::out_gradient));
+  all.push_back({"mask", flags.mask, op->takes_mask, false, Role::mask});
+  all.push_back(term("sinks", flags.sinks, Role::sinks));
+  all.push_back(term("slopes", flags.slopes, Role::slopes));
+  all.push_back(term("bias", flags.bias, Role::bias));
+  all.push_back({"output", flags.output, whole, whole});
+  all.push_back({"output-lse", flags.output_lse, merges, merges});
+  if (returns_lse) all.push_back({"lse", flags.lse, true, false});
+  all.push_back({"entropy", flags.entropy, returns_lse, false});
+  for (const auto& [name, place] : {std::pair<const char*, const std::string&>{"weights", flags.weights},
+                                    {"ids", flags.ids},
+                                    {"dq", flags.dq},
+                                    {"dk", flags.dk},
+                                    {"dv", flags.dv}}) {
+    all.push_back(part(name, place));
+  }
+  return all;
 }
 
 // "--logits and --output"
 std::string needed_flags(const CheckFlags& flags, Op op) {
   std::vector<std::string> names;
   for (const FileFlag& flag : file_flags(flags, op)) {
-    if (flag.is_needed) names.push_back(std::string("--") + flag.role);
+    if (flag.is_needed) names.push_back(std::string("--") + flag.name);
   }
   const std::string last = std::exchange(names.back(), "");
   names.pop_back();
   return fmt::format("{} and {}", fmt::join(names, ", "), last);
+}
+
+void require_parameter_flags(const CheckFlags& flags, Op op) {
+  const bool labels = has_labels(op), chooses = !op->elements.empty(), gradient = is_attention_gradient(op);
+  struct ParameterFlag {
+    const char* name;
+    bool is_given, of_op;
+  };
+  for (const ParameterFlag& flag : {ParameterFlag{"theta", flags.theta.has_value(), op->has_theta},
+                                    {"scale", flags.scale.has_value(), op->attention},
+                                    {"causal", flags.causal, op->attention},
+                                    {"label-smoothing", flags.label_smoothing.has_value(), labels},
+                                    {"z-loss", flags.z_loss.has_value(), labels},
+                                    {"ignore-index", flags.ignore_index.has_value(), labels},
+                                    {"top-k", flags.top_k.has_value(), chooses},
+                                    {"renormalize", flags.renormalize, chooses},
+                                    {"base-2", flags.base_2, merges_states(op)},
+                                    {"window", !flags.window.empty(), gradient},
+                                    {"softcap", flags.softcap.has_value(), labels || gradient},
+                                    {"top-left", flags.top_left, gradient}}) {
+    if (flag.is_given && !flag.of_op) {
+      throw InputError(usage, fmt::format("--{}: --op {} has none", flag.name, to_string(op)));
+    }
+  }
 }
 
 void require_flags(const CheckFlags& flags, Op op) {
@@ -70,54 +120,74 @@ void require_flags(const CheckFlags& flags, Op op) {
                                         "itself",
                                         to_string(op)));
   }
-  if (!op->extents.empty()) {
-    throw InputError(usage,
-                     fmt::format("--op: need one with a single output for each row, got {}: judge the kernel itself",
-                                 to_string(op)));
-  }
   for (const FileFlag& flag : file_flags(flags, op)) {
     if (flag.is_needed && flag.place.empty()) {
       throw InputError(usage, fmt::format("check: --op {} needs {}", to_string(op), needed_flags(flags, op)));
     }
     if (!flag.of_op && !flag.place.empty()) {
-      throw InputError(usage, fmt::format("--{}: --op {} has none", flag.role, to_string(op)));
+      throw InputError(usage, fmt::format("--{}: --op {} has none", flag.name, to_string(op)));
     }
   }
   if (!flags.entropy.empty() && flags.lse.empty()) {
     throw InputError(usage, "--entropy: need --lse beside it, as the ABI's attention has them in this order");
   }
-  if (flags.theta && !op->has_theta) throw InputError(usage, fmt::format("--theta: --op {} has none", to_string(op)));
-  if (!op->attention && flags.scale) throw InputError(usage, fmt::format("--scale: --op {} has none", to_string(op)));
-  if (!op->attention && flags.causal) {
-    throw InputError(usage, fmt::format("--causal: --op {} has none", to_string(op)));
+  if (is_attention_gradient(op) && flags.out.empty() != flags.lse.empty()) {
+    throw InputError(usage, "check: need --out and --lse, what the forward pass returned, or neither, got one of them");
   }
-  for (const auto& [name, is_given] :
-       {std::pair("label-smoothing", flags.label_smoothing.has_value()), std::pair("z-loss", flags.z_loss.has_value()),
-        std::pair("softcap", flags.softcap.has_value()), std::pair("ignore-index", flags.ignore_index.has_value())}) {
-    if (is_given && !has_labels(op))
-      throw InputError(usage, fmt::format("--{}: --op {} has none", name, to_string(op)));
+  require_parameter_flags(flags, op);
+}
+
+// LEFT:RIGHT as the ABI has them: 1 more than the keys, 0 for all.
+std::pair<std::int64_t, std::int64_t> window_of(const std::string& text) {
+  const auto side = [&](const std::string& word) -> std::int64_t {
+    if (word == "all") return 0;
+    const bool digits = !word.empty() && word.size() < 18 && word.find_first_not_of("0123456789") == std::string::npos;
+    if (digits) return std::stoll(word) + 1;
+    throw InputError(
+        usage, fmt::format("--window: need LEFT:RIGHT, each a number of keys or 'all', as 127:0, got '{}'", text));
+  };
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) return {side(""), 0};
+  return {side(text.substr(0, colon)), side(text.substr(colon + 1))};
+}
+
+Attributes attributes_of(const CheckFlags& flags, const TensorTask& task, const std::vector<HeldTensor>& outputs) {
+  Attributes attributes;
+  attributes.label_smoothing = flags.label_smoothing.value_or(0);
+  attributes.z_loss = flags.z_loss.value_or(0);
+  attributes.ignore_index = flags.ignore_index.value_or(usual_ignore_index);
+  attributes.lse_base2 = flags.base_2;
+  attributes.renormalize = flags.renormalize;
+  attributes.softcap = flags.softcap.value_or(0);
+  attributes.causal_top_left = flags.top_left;
+  if (!flags.window.empty()) {
+    std::tie(attributes.window_left_plus_1, attributes.window_right_plus_1) = window_of(flags.window);
   }
+  if (task.op->elements.empty()) return attributes;
+  // So many as were written.
+  const Shape& ids = outputs.back().shape;
+  const std::int64_t k = flags.top_k.value_or(ids.empty() ? 0 : ids.back());
+  attributes.k = static_cast<std::int32_t>(std::min<std::int64_t>(k, std::numeric_limits<std::int32_t>::max()));
+  return attributes;
 }
 
 FileTensor read_one(const FileFlag& flag, std::optional<numerics::Format> two_byte_voids) {
   try {
     return read_tensor(flag.place, two_byte_voids);
   } catch (const models::MissingTensorFile& error) {
-    throw InputError(usage, fmt::format("--{}: {}", flag.role, error.what()));
+    throw InputError(usage, fmt::format("--{}: {}", flag.name, error.what()));
   } catch (const models::UnsupportedTensorFile& error) {
-    throw InputError(unsupported, fmt::format("--{}: {}", flag.role, error.what()));
+    throw InputError(unsupported, fmt::format("--{}: {}", flag.name, error.what()));
   } catch (const models::TensorFileError& error) {
-    throw InputError(malformed, fmt::format("--{}: {}", flag.role, error.what()));
+    throw InputError(malformed, fmt::format("--{}: {}", flag.name, error.what()));
   }
 }
 
-void require_dtype(const FileFlag& flag, const FileTensor& file, std::optional<numerics::Format> dtype) {
-  const bool is_input = flag.role != std::string_view("mask") && flag.role != std::string_view("output") &&
-                        flag.role != std::string_view("lse") && flag.role != std::string_view("entropy") &&
-                        flag.role != std::string_view("class-weights");
-  if (!dtype || !is_input || file.tensor.integer_bits != 0 || file.tensor.format == dtype) return;
+void require_dtype(const FileFlag& flag, const FileTensor& file, Op op, std::optional<numerics::Format> dtype) {
+  if (!dtype || !flag.role || flag.role == Role::mask || is_wide(op, *flag.role)) return;
+  if (file.tensor.integer_bits != 0 || file.tensor.format == dtype) return;
   throw InputError(malformed,
-                   fmt::format("--{}: {}: need {} as --dtype says, got {}", flag.role, file.place(),
+                   fmt::format("--{}: {}: need {} as --dtype says, got {}", flag.name, file.place(),
                                numerics::properties(*dtype).name,
                                file.tensor.format ? numerics::properties(*file.tensor.format).name : file.dtype));
 }
@@ -156,19 +226,16 @@ CheckedTensors read_tensors(const CheckFlags& flags) {
   for (const FileFlag& flag : file_flags(flags, op)) {
     if (flag.place.empty()) continue;
     FileTensor file = read_one(flag, dtype == numerics::Format::bf16 ? dtype : std::nullopt);
-    require_dtype(flag, file, dtype);
-    const bool is_output = &flag.place == &flags.output || &flag.place == &flags.lse || &flag.place == &flags.entropy;
-    (is_output ? result.outputs : result.task.inputs).push_back(file.tensor);
-    result.roles.emplace_back(flag.role);
+    require_dtype(flag, file, op, dtype);
+    (flag.role ? result.task.inputs : result.outputs).push_back(file.tensor);
+    if (flag.role && is_attention_gradient(op)) result.task.roles.push_back(*flag.role);
+    result.roles.emplace_back(flag.name);
     result.files.push_back(std::move(file));
   }
   result.task.theta = flags.theta.value_or(1);
   result.task.scale = flags.scale.value_or(op->attention ? usual_scale(result.task.inputs[0]) : 1);
   result.task.causal = flags.causal;
-  result.task.attributes.label_smoothing = flags.label_smoothing.value_or(0);
-  result.task.attributes.z_loss = flags.z_loss.value_or(0);
-  result.task.attributes.softcap = flags.softcap.value_or(0);
-  result.task.attributes.ignore_index = flags.ignore_index.value_or(usual_ignore_index);
+  result.task.attributes = attributes_of(flags, result.task, result.outputs);
   result.contract = contract_of_files(flags, result);
   return result;
 }

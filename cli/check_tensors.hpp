@@ -16,12 +16,14 @@ namespace softcheck::cli {
 struct CheckFlags {
   std::string op = "softmax";
   std::string logits, saved, out_gradient, labels, upstream, class_weights, query, key, value, mask;
-  std::string output, lse, entropy;
+  std::string out, sinks, slopes, bias;
+  std::string output, lse, entropy, output_lse, weights, ids, dq, dk, dv;
   std::string dtype;
   std::string contract;
   std::optional<double> theta, scale, label_smoothing, z_loss, softcap;
-  std::optional<std::int64_t> ignore_index;
-  bool causal = false;
+  std::optional<std::int64_t> ignore_index, top_k;
+  std::string window;  // "LEFT:RIGHT"
+  bool causal = false, top_left = false, renormalize = false, base_2 = false;
 };
 
 /// The tensors of the files, and what they are.

@@ -8,7 +8,9 @@
 #include "library/options.hpp"
 #include "numerics/contract.hpp"
 #include "proptests/judge/row_call.hpp"
+#include "proptests/tensors/shown_row.hpp"
 #include "proptests/tensors/slack_picture.hpp"
+#include "proptests/tensors/task_checks.hpp"
 #include "proptests/tensors/tensor_judge.hpp"
 #include "proptests/tensors/tensor_report.hpp"
 
@@ -20,15 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string_view input_name(Op op, std::uint32_t index) {
-  const std::size_t own = op->inputs.size();
-  return index > own ? "input" : to_string(index < own ? op->inputs[index].role : Role::mask);
-}
-
-const char* output_name(std::uint32_t index) {
-  static constexpr const char* names[] = {"out", "lse", "entropy"};
-  return index < 3 ? names[index] : "output";
-}
+constexpr std::uint32_t known_roles = SOFTCHECK_ROLE_BIAS;
 
 // A function that reads tensors, its complaints as those of a malformed argument.
 template <class Function>
@@ -44,10 +38,15 @@ auto reading(Function function) {
   }
 }
 
-// Those of a loss; without a call of version 2 they are off.
+// Has the op attributes, and so its call of version 2 something that is read?
+bool has_attributes(Op op) {
+  return has_labels(op) || !op->elements.empty() || merges_states(op) || is_attention_gradient(op);
+}
+
+// Without a call of version 2 they are off.
 void set_attributes(const softcheck_call* call, TensorTask& task) {
   const softcheck_call_2* const second = softcheck_version_2(call);
-  if (!has_labels(task.op) || second == nullptr) return;
+  if (!has_attributes(task.op) || second == nullptr) return;
   const softcheck_attributes* const given = second->attributes;
   if (given == nullptr) throw UsageError("attributes: need those of a call of version 2, got NULL");
   if (given->size < sizeof(softcheck_attributes)) {
@@ -59,8 +58,29 @@ void set_attributes(const softcheck_call* call, TensorTask& task) {
   }
   task.attributes.label_smoothing = given->label_smoothing;
   task.attributes.z_loss = given->z_loss;
+  if (has_labels(task.op)) task.attributes.ignore_index = given->ignore_index;
+  task.attributes.lse_base2 = given->lse_base2 != 0;
+  task.attributes.window_left_plus_1 = given->window_left_plus_1;
+  task.attributes.window_right_plus_1 = given->window_right_plus_1;
   task.attributes.softcap = given->softcap;
-  task.attributes.ignore_index = given->ignore_index;
+  task.attributes.causal_top_left = given->causal_top_left != 0;
+  task.attributes.k = given->k;
+  task.attributes.renormalize = given->renormalize != 0;
+}
+
+// Those of attention's gradient, which may lack some of its inputs.
+void set_roles(const softcheck_call* call, TensorTask& task) {
+  const softcheck_call_2* const second = softcheck_version_2(call);
+  if (!is_attention_gradient(task.op) || second == nullptr) return;
+  if (second->input_roles == nullptr) throw UsageError("input_roles: need one for each input, got NULL");
+  for (std::uint32_t i = 0; i < call->n_inputs; ++i) {
+    const std::uint32_t role = second->input_roles[i];
+    if (role > known_roles) {
+      throw UsageError("input_roles: need roles of softcheck_role, got " + std::to_string(role) + " for input " +
+                       std::to_string(i));
+    }
+    task.roles.push_back(static_cast<Role>(role));
+  }
 }
 
 TensorTask task_of(const softcheck_call* call, const softcheck_options& options) {
@@ -71,22 +91,25 @@ TensorTask task_of(const softcheck_call* call, const softcheck_options& options)
   task.scale = call->scale;
   task.causal = call->causal != 0;
   set_attributes(call, task);
+  set_roles(call, task);
+  // Their names depend on how many there are.
+  task.inputs.resize(call->n_inputs);
   for (std::uint32_t i = 0; i < call->n_inputs; ++i) {
     if (call->inputs == nullptr || call->inputs[i] == nullptr) {
       throw UsageError("call: need " + std::to_string(call->n_inputs) + " inputs, got NULL for one");
     }
-    task.inputs.push_back(held_tensor(*call->inputs[i], input_name(task.op, i)));
+    task.inputs[i] = held_tensor(*call->inputs[i], input_name(task, i));
   }
   return task;
 }
 
-std::vector<HeldTensor> outputs_of(const softcheck_call& call) {
+std::vector<HeldTensor> outputs_of(Op op, const softcheck_call& call) {
   std::vector<HeldTensor> outputs;
   for (std::uint32_t i = 0; i < call.n_outputs; ++i) {
     if (call.outputs == nullptr || call.outputs[i] == nullptr) {
       throw UsageError("call: need " + std::to_string(call.n_outputs) + " outputs, got NULL for one");
     }
-    outputs.push_back(held_tensor(*call.outputs[i], output_name(i)));
+    outputs.push_back(held_tensor(*call.outputs[i], output_name(op, i)));
   }
   return outputs;
 }
@@ -109,12 +132,13 @@ const char* word_of(numerics::Decision decision) {
   }
 }
 
-Json row(const JudgedTensorRow& found) {
+Json row(const JudgedTensorRow& found, const ShownRow& shown) {
   const ValueFinding& finding = found.finding;
   Json result;
   result["index"] = found.index;
+  if (!shown.of.empty()) result["of"] = shown.of;
   result["claim"] = finding.claim;
-  result["item"] = finding.item ? Json(*finding.item) : Json(nullptr);
+  result["item"] = shown.item ? Json(*shown.item) : Json(nullptr);
   result["got"] = number(finding.got);
   result["expected"] = {number(finding.expected.lower_double()), number(finding.expected.upper_double())};
   result["by_identity"] = finding.by_identity;
@@ -127,7 +151,7 @@ Json row(const JudgedTensorRow& found) {
 
 Answer judge(const softcheck_call* call, const softcheck_options& options) {
   const TensorTask task = task_of(call, options);
-  const std::vector<HeldTensor> outputs = outputs_of(*call);
+  const std::vector<HeldTensor> outputs = outputs_of(task.op, *call);
   const numerics::Contract contract = contract_of(task, options, outputs);
   TensorOptions how;
   if (options.worst != 0) how.worst = options.worst;
@@ -151,7 +175,9 @@ Answer judge(const softcheck_call* call, const softcheck_options& options) {
   result.members["judged"] = judgement.judged;
   result.members["failed"] = judgement.failed;
   result.members["worst"] = Json::array();
-  for (const JudgedTensorRow& found : judgement.worst) result.members["worst"].push_back(row(found));
+  for (const JudgedTensorRow& found : judgement.worst) {
+    result.members["worst"].push_back(row(found, shown_row(found, task, contract, outputs)));
+  }
   result.members["profile"] = Json::array();
   for (const double share : judgement.profile) result.members["profile"].push_back(number(share));
   result.members["histogram"] = judgement.histogram;
@@ -177,7 +203,7 @@ template <class Fill>
 Answer filled(const softcheck_call* call, std::uint32_t which, const softcheck_options& options, std::size_t count,
               bool has_room, Fill fill) {
   const TensorTask task = task_of(call, options);
-  const std::vector<HeldTensor> outputs = outputs_of(*call);
+  const std::vector<HeldTensor> outputs = outputs_of(task.op, *call);
   const numerics::Contract contract = contract_of(task, options, outputs);
   Answer result;
   const std::size_t elements = elements_of(task, which, result);

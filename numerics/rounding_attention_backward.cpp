@@ -30,6 +30,11 @@ StorageError<UpperBound> saved_error(const Contract& contract, const Model& mode
   return error;
 }
 
+// The log error of the reading alone, of a saved tensor that is at hand.
+UpperBound saved_reading(const Contract& contract, const Model& model, Format format) {
+  return embeds(format, contract.accumulator) ? UpperBound(0) : model.unit;
+}
+
 // omega_j: the log error of p_j by any of the ways that are granted.
 class CoefficientLogs {
  public:
@@ -46,8 +51,7 @@ class CoefficientLogs {
     for (const BackwardPair& pair : row.pairs) largest_ = maximum(largest_, pair.score_error);
     set_denominator(contract);
 
-    const StorageError<UpperBound> saved = saved_error(contract, model, arithmetic.lse_saved);
-    logsumexp_ = maximum(expm1(saved.unit) * row.lse_magnitude + saved.floor, recomputed_logsumexp());
+    logsumexp_ = maximum(saved_logsumexp(contract, arithmetic.lse_saved), recomputed_logsumexp());
     if (!(row.lse_magnitude.value() < properties(arithmetic.lse_saved).largest / 2)) {
       logsumexp_ = UpperBound::infinity();
     }
@@ -81,6 +85,13 @@ class CoefficientLogs {
     quotient_ = model_.unit + minus_log1m(model_.roundoff + model_.product_floor * sum);
   }
 
+  UpperBound saved_logsumexp(const Contract& contract, Format format) const {
+    const StorageError<UpperBound> saved = saved_error(contract, model_, format);
+    if (!row_.saved) return expm1(saved.unit) * row_.lse_magnitude + saved.floor;
+    const UpperBound& off = row_.saved->logsumexp;
+    return off + expm1(saved_reading(contract, model_, format)) * (row_.lse_magnitude + off) + saved.floor;
+  }
+
   UpperBound recomputed_logsumexp() const {
     const UpperBound size = row_.log_sum + largest_ + denominator_;
     const UpperBound logarithm = denominator_ + model_.log_roundoff * size + model_.sum_floor;
@@ -106,9 +117,17 @@ UpperBound delta_error(const Contract& contract, const AttentionBackwardArithmet
   const UpperBound each = bound(arithmetic.value_size) * (2 * model.product_floor + model.sum_floor);
   UpperBound output_sum;  // of |O_c|
   for (const BackwardPair& pair : row.pairs) output_sum = output_sum + pair.coefficient * pair.value_sum;
-  const UpperBound read = model.reading_floor * exp(saved.unit) * output_sum;
-  const UpperBound from_saved = expm1(products + saved.unit) * row.output_product +
-                                exp(products) * (saved.floor * (row.gradient_sum + model.reading_floor) + read + each);
+  const UpperBound floors = saved.floor * (row.gradient_sum + model.reading_floor) + each;
+  UpperBound from_saved;
+  if (row.saved) {
+    const UpperBound& off = row.saved->output;
+    const UpperBound log = products + saved_reading(contract, model, arithmetic.out_saved);
+    const UpperBound read = model.reading_floor * (output_sum + row.saved->output_sum);
+    from_saved = off + expm1(log) * (row.output_product + off) + exp(log) * (floors + read);
+  } else {
+    const UpperBound read = model.reading_floor * exp(saved.unit) * output_sum;
+    from_saved = expm1(products + saved.unit) * row.output_product + exp(products) * (floors + read);
+  }
 
   const UpperBound stored = storage_error<UpperBound>(contract, contract.weights).unit;
   // A recomputed output may be stored, too, before it is read.

@@ -48,14 +48,22 @@ struct BackwardPair {
   std::optional<CapSlope> cap = {};
 };
 
+/// By how much saved tensors at hand differ from the exact ones, for one query. Each is an upper bound.
+struct SavedErrors {
+  UpperBound logsumexp;   // |saved L - L|
+  UpperBound output;      // sum_c |dO_c (saved O_c - O_c)|
+  UpperBound output_sum;  // sum_c |saved O_c - O_c|
+};
+
 /// A query with at least one visible key. Each is an upper bound.
 struct BackwardRow {
   std::span<const BackwardPair> pairs;
-  std::uint64_t rescalings = 0;  // rescaling_count of the scores
-  UpperBound log_sum;            // ln S = L - max x
-  UpperBound lse_magnitude;      // |L|
-  UpperBound output_product;     // sum_c |dO_c O_c|, of the exact O
-  UpperBound gradient_sum;       // sum_c |dO_c|
+  std::uint64_t rescalings = 0;           // rescaling_count of the scores
+  UpperBound log_sum;                     // ln S = L - max x
+  UpperBound lse_magnitude;               // |L|
+  UpperBound output_product;              // sum_c |dO_c O_c|, of the exact O
+  UpperBound gradient_sum;                // sum_c |dO_c|
+  std::optional<SavedErrors> saved = {};  // nothing: each is the exact one, rounded once to its format
 };
 
 /// What a kernel's p and dS may differ by, for one pair.

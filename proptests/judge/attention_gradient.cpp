@@ -9,10 +9,11 @@
 #include <string>
 #include <string_view>
 
-#include "numerics/attention_gradient_oracle.hpp"
 #include "numerics/rounding_score_terms.hpp"
 #include "numerics/special_values.hpp"
 #include "proptests/judge/claim_verdict.hpp"
+#include "proptests/judge/group_oracles.hpp"
+#include "proptests/judge/ops/row_elements.hpp"
 #include "proptests/judge/query_gradient.hpp"
 #include "proptests/judge/softmax_bounds.hpp"
 
@@ -22,52 +23,7 @@ using namespace numerics;
 
 namespace {
 
-enum class Part : std::size_t { queries, keys, values };  // dq, dk, dv: the order of outputs and claims
-
-// The exact p and dS of a group's queries by enclosures, at each working precision made when first asked for.
-class GroupOracles {
- public:
-  GroupOracles(const GradientGroup& group, const std::vector<std::shared_ptr<const QueryPairs>>& pairs)
-      : group_(group), pairs_(pairs) {}
-
-  const QueryGradient& of(std::size_t query) {
-    std::unique_ptr<QueryGradient>& made = made_[{working_precision(), query}];
-    if (!made) made = std::make_unique<QueryGradient>(make(query));
-    return *made;
-  }
-
- private:
-  QueryGradient make(std::size_t query) const {
-    const AttentionRow& row = group_.rows[query];
-    std::vector<double> keys, values, distances, bias;  // the visible ones: others may be NaN
-    for (const std::size_t j : pairs_[query]->keys()) {
-      const auto take = [j](std::vector<double>& to, std::span<const double> from, std::size_t size) {
-        const std::span<const double> taken = from.subspan(j * size, size);
-        to.insert(to.end(), taken.begin(), taken.end());
-      };
-      take(keys, row.keys, row.query.size());
-      take(values, row.values, row.value_size);
-      if (row.slope != 0) take(distances, row.distances, 1);
-      if (!row.bias.empty()) take(bias, row.bias, 1);
-    }
-    const AttentionInputs inputs{.query = row.query,
-                                 .keys = keys,
-                                 .values = values,
-                                 .value_size = row.value_size,
-                                 .scale = row.scale,
-                                 .items = pairs_[query]->keys().size(),
-                                 .softcap = row.softcap,
-                                 .slope = row.slope,
-                                 .distances = distances,
-                                 .bias = bias,
-                                 .sink = row.sink};
-    return query_gradient(inputs, group_.out_gradients.subspan(query * row.value_size, row.value_size));
-  }
-
-  const GradientGroup& group_;
-  const std::vector<std::shared_ptr<const QueryPairs>>& pairs_;
-  std::map<std::pair<unsigned, std::size_t>, std::unique_ptr<QueryGradient>> made_;
-};
+using Part = GradientPart;
 
 UpperBound magnitude(double x) { return UpperBound(std::fabs(x)); }
 
@@ -78,8 +34,8 @@ LongApproximation scaled(const LongApproximation& x, double scale) {
 
 class GroupJudge {
  public:
-  GroupJudge(const AttentionTask& task, const GradientGroup& group, const GradientValues& got)
-      : task_(task), group_(group), got_(got), oracles_(group, pairs_) {
+  GroupJudge(const AttentionTask& task, const GradientGroup& group)
+      : task_(task), group_(group), oracles_(group, pairs_) {
     if (group.rows.empty()) return;
     const AttentionRow& first = group.rows.front();
     arithmetic_.value_size = first.value_size;
@@ -94,90 +50,116 @@ class GroupJudge {
 
   bool is_chosen(std::size_t query) const { return group_.chosen.empty() || group_.chosen[query]; }
 
-  RowVerdicts of_query(std::size_t i) {
-    const AttentionRow& row = group_.rows[i];
-    const std::size_t d = row.query.size();
-    const std::span<const double> got = got_.queries.subspan(i * d, d);
+  // dq of query i.
+  RowVerdicts of_query(std::size_t i, std::span<const double> got) {
     RowVerdicts verdicts;
     if (pairs_[i]->keys().empty()) return must_be_zero({got});
-    if (!promised(pairs_[i]->usable(), d, verdicts)) return verdicts;
+    if (!promised(pairs_[i]->usable(), got.size(), verdicts)) return verdicts;
     verdicts.vacuity.add_row(pairs_[i]->unbounded());
-    const ScoreGradientSum threshold(task_.contract, arithmetic_, pairs_[i]->errors(), arithmetic_.key_sum_height);
-    ClaimVerdict verdict = verdict_of(Part::queries, i, verdicts);
-    std::vector<UpperBound> factors(pairs_[i]->keys().size());
-    for (std::size_t t = 0; t < d; ++t) {
-      ProductSum sum;
-      double size = 0;
-      for (std::size_t k = 0; k < factors.size(); ++k) {
-        const double key = row.keys[pairs_[i]->keys()[k] * d + t];
-        sum.add(pairs_[i]->score_gradient(k), key);
-        size += std::fabs(key) * pairs_[i]->size(k);
-        factors[k] = magnitude(key);
-      }
-      const LongApproximation exact = scaled(sum.total(), row.scale);
-      verdict.add(t, judgeable(exact, threshold.error(factors, size_of(exact)), std::fabs(row.scale) * size), got[t]);
-    }
-    verdict.report();
+    judge_part(Part::queries, i, {}, got, verdicts);
     return verdicts;
   }
 
-  // Nothing where a query that sees the key was not chosen.
-  std::optional<RowVerdicts> of_key(std::size_t j) {
-    const std::size_t d = got_.keys.size() / group_.keys, dv = got_.values.size() / group_.keys;
-    std::vector<Seen> seen;
-    bool usable = true, unbounded = false;
-    for (std::size_t i = 0; i < pairs_.size(); ++i) {
-      const std::optional<std::size_t> pair = pairs_[i]->pair_of(j);
-      if (!pair) continue;
-      if (!is_chosen(i)) return std::nullopt;
-      usable = usable && pairs_[i]->usable();
-      unbounded = unbounded || pairs_[i]->unbounded();
-      seen.push_back({i, *pair});
-    }
-    const std::span<const double> dk = got_.keys.subspan(j * d, d), dv_got = got_.values.subspan(j * dv, dv);
-    if (seen.empty()) return must_be_zero({dk, dv_got});
+  // dk and dv of key j; nothing where a query that sees the key was not chosen.
+  std::optional<RowVerdicts> of_key(std::size_t j, std::span<const double> dk, std::span<const double> dv) {
+    const Seers seers = seers_of(j);
+    if (!seers.all_chosen) return std::nullopt;
+    if (seers.pairs.empty()) return must_be_zero({dk, dv});
     RowVerdicts verdicts;
-    if (!promised(usable, d + dv, verdicts)) return verdicts;
-    verdicts.vacuity.add_row(unbounded);
-    std::vector<BackwardPairError> errors;
-    for (const Seen& one : seen) errors.push_back(pairs_[one.query]->errors()[one.pair]);
-    judge_key(j, seen, errors, dk, verdicts);
-    judge_value(j, seen, errors, dv_got, verdicts);
+    if (!promised(seers.usable, dk.size() + dv.size(), verdicts)) return verdicts;
+    verdicts.vacuity.add_row(seers.unbounded);
+    judge_part(Part::keys, j, seers.pairs, dk, verdicts);
+    judge_part(Part::values, j, seers.pairs, dv, verdicts);
     return verdicts;
+  }
+
+  void exact(Part part, std::size_t row, std::span<double> lower, std::span<double> upper) {
+    if (!is_known(part, row)) {
+      std::ranges::fill(lower, nan);
+      std::ranges::fill(upper, nan);
+      return;
+    }
+    for (std::size_t item = 0; item < lower.size(); ++item) {
+      const auto value = [&] { return enclosed(part, row, item); };
+      const Enclosure exact = refined(value(), value);
+      lower[item] = exact.lower_double();
+      upper[item] = exact.upper_double();
+    }
+  }
+
+  void granted(Part part, std::size_t row, std::span<double> allowed) {
+    const Seers seers = part == Part::queries ? Seers{} : seers_of(row);
+    const bool of_query = part == Part::queries, seen = of_query ? !pairs_[row]->keys().empty() : !seers.pairs.empty();
+    const bool usable = of_query ? pairs_[row]->usable() : seers.usable;
+    std::ranges::fill(allowed, !is_known(part, row) ? nan : !seen ? 0 : infinity);
+    if (!is_known(part, row) || !seen || !usable) return;
+    each_value(part, row, seers.pairs, [&](std::size_t t, const Judgeable& value) { allowed[t] = value.threshold; });
   }
 
  private:
   struct Seen {
     std::size_t query, pair;
   };
+  // The queries that see a key.
+  struct Seers {
+    std::vector<Seen> pairs;
+    bool all_chosen = true, usable = true, unbounded = false;
+  };
+
+  Seers seers_of(std::size_t j) const {
+    Seers seers;
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      const std::optional<std::size_t> pair = pairs_[i]->pair_of(j);
+      if (!pair) continue;
+      seers.all_chosen = seers.all_chosen && is_chosen(i);
+      seers.usable = seers.usable && pairs_[i]->usable();
+      seers.unbounded = seers.unbounded || pairs_[i]->unbounded();
+      seers.pairs.push_back({i, *pair});
+    }
+    return seers;
+  }
+
+  bool is_known(Part part, std::size_t row) const {
+    return part == Part::queries ? is_chosen(row) : seers_of(row).all_chosen;
+  }
 
   // Queries that repeat another share its pairs: in long calls most of them do.
   void add_pairs(std::size_t i) {
     const AttentionRow& row = group_.rows[i];
-    const std::size_t dv = arithmetic_.value_size;
-    const auto gradient = group_.out_gradients.subspan(i * dv, dv);
     std::string question(is_chosen(i) ? "c" : "u");
     const auto append = [&](const auto& numbers) {
       question.append(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(numbers[0]));
     };
     append(row.query);
-    append(gradient);
+    append(gradient_of(i));
     append(row.visible);
     append(row.distances);
     append(row.bias);
     append(std::array{row.softcap, row.slope, row.sink.value_or(0)});
+    const SavedForward saved = saved_of(i);
+    append(saved.out);
+    append(std::array{saved.lse});
     std::shared_ptr<const QueryPairs>& known = known_[question];
     if (!known) known = std::make_shared<const QueryPairs>(pairs(i));
     pairs_.push_back(known);
   }
 
-  QueryPairs pairs(std::size_t i) const {
+  std::span<const double> gradient_of(std::size_t i) const {
+    return group_.out_gradients.subspan(i * arithmetic_.value_size, arithmetic_.value_size);
+  }
+
+  SavedForward saved_of(std::size_t i) const {
+    if (group_.saved != SavedForward::Kind::given) return {group_.saved};
     const std::size_t dv = arithmetic_.value_size;
-    const auto gradient = group_.out_gradients.subspan(i * dv, dv);
-    if (is_chosen(i)) return {task_, group_.rows[i], gradient, arithmetic_};
+    return {group_.saved, group_.saved_out.subspan(i * dv, dv), group_.saved_lse[i]};
+  }
+
+  QueryPairs pairs(std::size_t i) const {
+    if (is_chosen(i)) return {task_, group_.rows[i], gradient_of(i), arithmetic_, saved_of(i)};
     // Of a query that is not judged only which keys it sees counts: its numbers may be NaN.
     AttentionRow even = group_.rows[i];
-    const std::vector<double> keys(even.keys.size()), values(even.values.size()), query(even.query.size()), none(dv);
+    const std::vector<double> keys(even.keys.size()), values(even.values.size()), query(even.query.size()),
+        none(arithmetic_.value_size);
     even.query = query;
     even.keys = keys;
     even.values = values;
@@ -216,18 +198,51 @@ class GroupJudge {
     return {exact, upper(threshold.total()), size, 0, is_vacuous(upper(threshold.rounding), size)};
   }
 
-  ClaimVerdict verdict_of(Part part, std::size_t row, RowVerdicts& verdicts) {
-    return {task_.op->claims[static_cast<std::size_t>(part)], task_.contract,
-            [this, part, row](std::optional<std::size_t> item) { return enclosed(part, row, *item); }, verdicts};
+  void judge_part(Part part, std::size_t row, const std::vector<Seen>& seen, std::span<const double> got,
+                  RowVerdicts& verdicts) {
+    ClaimVerdict verdict(
+        task_.op->claims[static_cast<std::size_t>(part)], task_.contract,
+        [this, part, row](std::optional<std::size_t> item) { return enclosed(part, row, *item); }, verdicts);
+    each_value(part, row, seen, [&](std::size_t t, const Judgeable& value) { verdict.add(t, value, got[t]); });
+    verdict.report();
   }
 
-  void judge_key(std::size_t j, const std::vector<Seen>& seen, const std::vector<BackwardPairError>& errors,
-                 std::span<const double> got, RowVerdicts& verdicts) {
+  // Calls each(t, value) for the values of a row of a part; seen are the pairs of a key.
+  template <class Each>
+  void each_value(Part part, std::size_t row, const std::vector<Seen>& seen, Each each) {
+    if (part == Part::queries) return each_of_query(row, each);
+    std::vector<BackwardPairError> errors;
+    for (const Seen& one : seen) errors.push_back(pairs_[one.query]->errors()[one.pair]);
+    if (part == Part::keys) return each_of_key(seen, errors, each);
+    each_of_value(seen, errors, each);
+  }
+
+  template <class Each>
+  void each_of_query(std::size_t i, Each each) {
+    const AttentionRow& row = group_.rows[i];
+    const std::size_t d = row.query.size();
+    const ScoreGradientSum threshold(task_.contract, arithmetic_, pairs_[i]->errors(), arithmetic_.key_sum_height);
+    std::vector<UpperBound> factors(pairs_[i]->keys().size());
+    for (std::size_t t = 0; t < d; ++t) {
+      ProductSum sum;
+      double size = 0;
+      for (std::size_t k = 0; k < factors.size(); ++k) {
+        const double key = row.keys[pairs_[i]->keys()[k] * d + t];
+        sum.add(pairs_[i]->score_gradient(k), key);
+        size += std::fabs(key) * pairs_[i]->size(k);
+        factors[k] = magnitude(key);
+      }
+      const LongApproximation exact = scaled(sum.total(), row.scale);
+      each(t, judgeable(exact, threshold.error(factors, size_of(exact)), std::fabs(row.scale) * size));
+    }
+  }
+
+  template <class Each>
+  void each_of_key(const std::vector<Seen>& seen, const std::vector<BackwardPairError>& errors, Each each) {
     const double scale = arithmetic_.scale;
     const ScoreGradientSum threshold(task_.contract, arithmetic_, errors, arithmetic_.query_sum_height);
-    ClaimVerdict verdict = verdict_of(Part::keys, j, verdicts);
     std::vector<UpperBound> factors(seen.size());
-    for (std::size_t t = 0; t < got.size(); ++t) {
+    for (std::size_t t = 0; t < group_.rows.front().query.size(); ++t) {
       ProductSum sum;
       double size = 0;
       for (std::size_t k = 0; k < seen.size(); ++k) {
@@ -237,34 +252,34 @@ class GroupJudge {
         factors[k] = magnitude(query);
       }
       const LongApproximation exact = scaled(sum.total(), scale);
-      verdict.add(t, judgeable(exact, threshold.error(factors, size_of(exact)), std::fabs(scale) * size), got[t]);
+      each(t, judgeable(exact, threshold.error(factors, size_of(exact)), std::fabs(scale) * size));
     }
-    verdict.report();
   }
 
-  void judge_value(std::size_t j, const std::vector<Seen>& seen, const std::vector<BackwardPairError>& errors,
-                   std::span<const double> got, RowVerdicts& verdicts) {
+  template <class Each>
+  void each_of_value(const std::vector<Seen>& seen, const std::vector<BackwardPairError>& errors, Each each) {
     const ValueGradientSum threshold(task_.contract, arithmetic_, errors);
-    ClaimVerdict verdict = verdict_of(Part::values, j, verdicts);
     std::vector<UpperBound> gradients(seen.size());
-    for (std::size_t c = 0; c < got.size(); ++c) {
+    for (std::size_t c = 0; c < arithmetic_.value_size; ++c) {
       ProductSum sum;
       for (std::size_t k = 0; k < seen.size(); ++k) {
-        const double gradient = group_.out_gradients[seen[k].query * arithmetic_.value_size + c];
+        const double gradient = gradient_of(seen[k].query)[c];
         sum.add(pairs_[seen[k].query]->coefficient(seen[k].pair), gradient);
         gradients[k] = magnitude(gradient);
       }
       const LongApproximation exact = sum.total();
-      verdict.add(c, judgeable(exact, threshold.error(gradients, size_of(exact)), sum.size()), got[c]);
+      each(c, judgeable(exact, threshold.error(gradients, size_of(exact)), sum.size()));
     }
-    verdict.report();
   }
 
   Enclosure enclosed(Part part, std::size_t row, std::size_t item) {
+    Enclosure sum;
+    if (group_.rows.empty()) return sum;
     const AttentionRow& first = group_.rows.front();
     const std::size_t d = first.query.size();
-    Enclosure sum;
     if (part == Part::queries) {
+      // A query that sees no key has no softmax.
+      if (pairs_[row]->keys().empty()) return sum;
       const QueryGradient& query = oracles_.of(row);
       for (std::size_t k = 0; k < query.score_gradients.size(); ++k) {
         sum += query.score_gradients[k] * Enclosure(first.keys[pairs_[row]->keys()[k] * d + item]);
@@ -278,7 +293,7 @@ class GroupJudge {
       if (part == Part::keys) {
         sum += query.score_gradients[*pair] * Enclosure(group_.rows[i].query[item]);
       } else {
-        sum += query.coefficients[*pair] * Enclosure(group_.out_gradients[i * arithmetic_.value_size + item]);
+        sum += query.coefficients[*pair] * Enclosure(gradient_of(i)[item]);
       }
     }
     return part == Part::keys ? Enclosure(first.scale) * sum : sum;
@@ -286,12 +301,21 @@ class GroupJudge {
 
   const AttentionTask& task_;
   const GradientGroup& group_;
-  const GradientValues& got_;
   AttentionBackwardArithmetic arithmetic_;
   std::map<std::string, std::shared_ptr<const QueryPairs>> known_;
   std::vector<std::shared_ptr<const QueryPairs>> pairs_;
   GroupOracles oracles_;
 };
+
+// Calls each(judge, row, first value, values) for every row of a part.
+template <class Each>
+void over_part(const AttentionTask& task, const GradientGroup& group, GradientPart part, std::size_t values,
+               Each each) {
+  const PrecisionScope precision(113);
+  GroupJudge judge(task, group);
+  const std::size_t rows = part == GradientPart::queries ? group.rows.size() : group.keys;
+  for (std::size_t row = 0; row < rows; ++row) each(judge, row, row * values / rows, values / rows);
+}
 
 }  // namespace
 
@@ -299,13 +323,32 @@ void judge_attention_gradient(const AttentionTask& task, const GradientGroup& gr
                               const std::function<void(std::size_t, RowVerdicts)>& of_query,
                               const std::function<void(std::size_t, RowVerdicts)>& of_key) {
   const PrecisionScope precision(113);
-  GroupJudge judge(task, group, got);
+  GroupJudge judge(task, group);
+  const auto row_of_part = [](std::span<const double> values, std::size_t row, std::size_t rows) {
+    return values.subspan(row * (values.size() / rows), values.size() / rows);
+  };
   for (std::size_t i = 0; i < group.rows.size(); ++i) {
-    if (judge.is_chosen(i)) of_query(i, judge.of_query(i));
+    if (judge.is_chosen(i)) of_query(i, judge.of_query(i, row_of_part(got.queries, i, group.rows.size())));
   }
   for (std::size_t j = 0; j < group.keys; ++j) {
-    if (std::optional<RowVerdicts> verdicts = judge.of_key(j)) of_key(j, std::move(*verdicts));
+    std::optional<RowVerdicts> verdicts =
+        judge.of_key(j, row_of_part(got.keys, j, group.keys), row_of_part(got.values, j, group.keys));
+    if (verdicts) of_key(j, std::move(*verdicts));
   }
+}
+
+void exact_attention_gradient(const AttentionTask& task, const GradientGroup& group, GradientPart part,
+                              std::span<double> lower, std::span<double> upper) {
+  over_part(task, group, part, lower.size(), [&](GroupJudge& judge, std::size_t row, std::size_t at, std::size_t n) {
+    judge.exact(part, row, lower.subspan(at, n), upper.subspan(at, n));
+  });
+}
+
+void granted_attention_gradient(const AttentionTask& task, const GradientGroup& group, GradientPart part,
+                                std::span<double> allowed) {
+  over_part(task, group, part, allowed.size(), [&](GroupJudge& judge, std::size_t row, std::size_t at, std::size_t n) {
+    judge.granted(part, row, allowed.subspan(at, n));
+  });
 }
 
 }  // namespace softcheck::proptests

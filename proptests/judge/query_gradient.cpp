@@ -66,7 +66,7 @@ LongApproximation ProductSum::total() const {
 }
 
 QueryPairs::QueryPairs(const AttentionTask& task, const AttentionRow& row, std::span<const double> out_gradient,
-                       const AttentionBackwardArithmetic& arithmetic)
+                       const AttentionBackwardArithmetic& arithmetic, const SavedForward& saved)
     : visible_(task.contract, row), pair_of_(row.visible.size()) {
   for (std::size_t k = 0; k < visible_.keys(); ++k) pair_of_[visible_.items[k]] = k + 1;
   if (visible_.keys() == 0) return;
@@ -74,7 +74,7 @@ QueryPairs::QueryPairs(const AttentionTask& task, const AttentionRow& row, std::
   usable_ = softmax.usable();
   if (!usable_) return;
   add_pairs(softmax, row, out_gradient);
-  add_errors(task, row, softmax, arithmetic, out_gradient);
+  add_errors(task, row, softmax, arithmetic, out_gradient, saved);
 }
 
 std::optional<std::size_t> QueryPairs::pair_of(std::size_t j) const {
@@ -104,17 +104,52 @@ void QueryPairs::add_pairs(const LongSoftmax& softmax, const AttentionRow& row, 
   }
 }
 
-void QueryPairs::add_errors(const AttentionTask& task, const AttentionRow& row, const LongSoftmax& softmax,
-                            const AttentionBackwardArithmetic& arithmetic, std::span<const double> out_gradient) {
-  BackwardRow bounds;
+// The values of the items in one column; a sink's is 0.
+std::vector<double> QueryPairs::column_of(const AttentionRow& row, std::size_t c) const {
+  std::vector<double> column;
+  column.reserve(visible_.items.size());
+  for (const std::size_t j : keys()) column.push_back(row.values[j * row.value_size + c]);
+  if (visible_.sink) column.push_back(0);
+  return column;
+}
+
+std::optional<SavedErrors> QueryPairs::saved_errors(const AttentionTask& task, const AttentionRow& row,
+                                                    const LongSoftmax& softmax, std::span<const double> out_gradient,
+                                                    const SavedForward& saved) const {
+  if (saved.kind == SavedForward::Kind::exact) return std::nullopt;
+  const bool own = saved.kind == SavedForward::Kind::own;
+  AttentionTask of_forward = task;
+  of_forward.contract.output = task.contract.input;
+  std::optional<AttentionThresholds> forward;
+  if (own) forward.emplace(of_forward, row, visible_);
+  if (own && !forward->usable())
+    return SavedErrors{UpperBound::infinity(), UpperBound::infinity(), UpperBound::infinity()};
+  const auto distance = [](double got, const LongApproximation& exact) {
+    const long double off = std::fabs(static_cast<long double>(got) - exact.value);
+    return std::isfinite(off) ? UpperBound(second_order * (above(off) + exact.error)) : UpperBound::infinity();
+  };
+  SavedErrors errors;
+  errors.logsumexp = own ? UpperBound(forward->logsumexp().threshold) : distance(saved.lse, softmax.logsumexp());
   for (std::size_t c = 0; c < row.value_size; ++c) {
-    std::vector<double> column;
-    column.reserve(visible_.items.size());
-    for (const std::size_t j : keys()) column.push_back(row.values[j * row.value_size + c]);
-    if (visible_.sink) column.push_back(0);
+    double size = 0;
+    const UpperBound off = own ? UpperBound(forward->column(c).threshold)
+                               : distance(saved.out[c], softmax.weighted(column_of(row, c), size));
+    errors.output_sum = errors.output_sum + off;
+    // A column whose gradient is 0 adds nothing, whatever was saved in it.
+    if (out_gradient[c] != 0) errors.output = errors.output + UpperBound(std::fabs(out_gradient[c])) * off;
+  }
+  return errors;
+}
+
+void QueryPairs::add_errors(const AttentionTask& task, const AttentionRow& row, const LongSoftmax& softmax,
+                            const AttentionBackwardArithmetic& arithmetic, std::span<const double> out_gradient,
+                            const SavedForward& saved) {
+  BackwardRow bounds;
+  bounds.saved = saved_errors(task, row, softmax, out_gradient, saved);
+  for (std::size_t c = 0; c < row.value_size; ++c) {
     double size = 0;
     const UpperBound gradient(std::fabs(out_gradient[c]));
-    bounds.output_product = bounds.output_product + gradient * size_of(softmax.weighted(column, size));
+    bounds.output_product = bounds.output_product + gradient * size_of(softmax.weighted(column_of(row, c), size));
     bounds.gradient_sum = bounds.gradient_sum + gradient;
   }
   const ItemBounds items(softmax);

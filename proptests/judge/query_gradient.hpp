@@ -27,6 +27,18 @@ class ProductSum {
   std::size_t terms_ = 0;
 };
 
+/// What a kernel read of the forward pass for one query.
+struct SavedForward {
+  enum class Kind {
+    exact,  // the exact output and log-sum-exp, each rounded once
+    own,    // those of a forward pass of the same contract
+    given   // these
+  };
+  Kind kind = Kind::exact;
+  std::span<const double> out = {};  // (dv), of `given`
+  double lse = 0;
+};
+
 /// One query's pairs: p_j and dS_j = p_j (g_j - delta), times a softcap's slope, of the keys that it sees, and by how
 /// much a kernel's may differ (B17).
 class QueryPairs {
@@ -34,7 +46,7 @@ class QueryPairs {
   /// row           its visible keys and values are finite
   /// out_gradient  (dv)
   QueryPairs(const AttentionTask& task, const AttentionRow& row, std::span<const double> out_gradient,
-             const numerics::AttentionBackwardArithmetic& arithmetic);
+             const numerics::AttentionBackwardArithmetic& arithmetic, const SavedForward& saved = {});
 
   std::span<const std::size_t> keys() const { return std::span(visible_.items).first(visible_.keys()); }
   /// Which of keys() is key j, if any.
@@ -53,7 +65,12 @@ class QueryPairs {
  private:
   void add_pairs(const LongSoftmax& softmax, const AttentionRow& row, std::span<const double> out_gradient);
   void add_errors(const AttentionTask& task, const AttentionRow& row, const LongSoftmax& softmax,
-                  const numerics::AttentionBackwardArithmetic& arithmetic, std::span<const double> out_gradient);
+                  const numerics::AttentionBackwardArithmetic& arithmetic, std::span<const double> out_gradient,
+                  const SavedForward& saved);
+  std::optional<numerics::SavedErrors> saved_errors(const AttentionTask& task, const AttentionRow& row,
+                                                    const LongSoftmax& softmax, std::span<const double> out_gradient,
+                                                    const SavedForward& saved) const;
+  std::vector<double> column_of(const AttentionRow& row, std::size_t c) const;
 
   VisibleKeys visible_;
   bool usable_ = false, unbounded_ = false;

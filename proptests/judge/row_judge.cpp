@@ -70,6 +70,27 @@ std::vector<double> limit_of(std::span<const double> logits) {
   return limit;
 }
 
+// exact_masked_row of an op of several outputs.
+void exact_masked_parts(const RowOp& op, const Contract& contract, std::size_t n, std::span<double> lower,
+                        std::span<double> upper, const Attributes& attributes) {
+  const std::vector<double> zeros(n, 0.0);
+  const RowInputs uniform{contract, zeros, 1, {}, attributes};
+  const std::size_t count = lower.size();
+  const bool is_uniform = contract.masked == MaskedRows::uniform && may_be_uniform(op) && n > 0;
+  // Equal items share all: their values, and ids from the lowest on.
+  if (is_uniform) return op.enclose(uniform, lower, upper);
+  std::size_t ids = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    double value = op.nothing_at(i, count);
+    if (is_index_value(op.traits, i, n, op.width_of(uniform))) {
+      value = static_cast<double>(ids++);
+    } else if (op.has_masked_value(i, count) && contract.masked == MaskedRows::nan) {
+      value = nan;
+    }
+    lower[i] = upper[i] = value;
+  }
+}
+
 bool nothing_visible(std::span<const double> logits) {
   return std::ranges::all_of(logits, [](double logit) { return std::isinf(logit); });
 }
@@ -143,9 +164,10 @@ void exact_row(Op op, const Contract& contract, std::span<const double> logits, 
   }
 }
 
-void exact_masked_row(Op op, const Contract& contract, std::size_t n, std::span<double> lower,
-                      std::span<double> upper) {
+void exact_masked_row(Op op, const Contract& contract, std::size_t n, std::span<double> lower, std::span<double> upper,
+                      const Attributes& attributes) {
   const RowOp& rows = op.rows();
+  if (!op->extents.empty()) return exact_masked_parts(rows, contract, n, lower, upper, attributes);
   const bool always = !op->answers.masked_rows;
   if (!always && contract.masked == MaskedRows::uniform && n > 0) {
     const PrecisionScope precision(113);

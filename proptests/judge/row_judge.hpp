@@ -45,9 +45,10 @@ void exact_row(Op op, const numerics::Contract& contract, std::span<const double
                std::span<double> lower, std::span<double> upper, std::span<const std::vector<double>> beside = {},
                const Attributes& attributes = {});
 
-/// What stands in place of them for a row of n items with nothing visible, as masked= says.
+/// What stands in place of them for a row of n items with nothing visible, as masked= says. Of ids, which may be any
+/// items', the lowest ones.
 void exact_masked_row(Op op, const numerics::Contract& contract, std::size_t n, std::span<double> lower,
-                      std::span<double> upper);
+                      std::span<double> upper, const Attributes& attributes = {});
 
 /// What the contract grants each value of a row: 0 where it must be exact, infinite where nothing is promised.
 ///

@@ -4,44 +4,17 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "proptests/tensors/four_dimensions.hpp"
 #include "proptests/tensors/task_checks.hpp"
 #include "proptests/tensors/tensor_elements.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-constexpr std::size_t of_batch = 0, of_heads = 1, of_length = 2, of_dim = 3;
-
-// With dimensions of size 1 in front: (batch, heads, length, dim).
-HeldTensor of_four(const HeldTensor& tensor, const std::string& name) {
-  if (tensor.shape.size() < 2 || tensor.shape.size() > 4) {
-    throw std::invalid_argument(name + ": need two to four dimensions (batch, heads, length, dim), got shape " +
-                                shape_text(tensor.shape));
-  }
-  HeldTensor result = tensor;
-  result.shape.insert(result.shape.begin(), 4 - tensor.shape.size(), 1);
-  result.strides.insert(result.strides.begin(), 4 - tensor.shape.size(), 0);
-  return result;
-}
-
-void require_size(const std::string& name, const HeldTensor& tensor, std::size_t dimension, std::int64_t need,
-                  const char* what) {
-  if (tensor.shape[dimension] == need) return;
-  throw std::invalid_argument(name + ": need " + what + " " + std::to_string(need) + ", got shape " +
-                              shape_text(tensor.shape) + " (batch, heads, length, dim)");
-}
-
-void require_heads(const std::string& name, const HeldTensor& tensor, std::int64_t heads) {
-  const std::int64_t own = tensor.shape[of_heads];
-  if (own == heads || (own > 0 && heads % own == 0)) return;
-  throw std::invalid_argument(name + ": need heads that divide q's " + std::to_string(heads) + ", got " +
-                              std::to_string(own));
-}
-
 std::array<HeldTensor, 3> inputs_of(const TensorTask& task) {
   require_task(task);
   std::array<HeldTensor, 3> all;
-  for (std::size_t k = 0; k < 3; ++k) all[k] = of_four(task.inputs[k], input_name(task.op, k));
+  for (std::size_t k = 0; k < 3; ++k) all[k] = of_four(task.inputs[k], input_name(task, k));
   const Shape &q = all[0].shape, &k = all[1].shape;
   require_size("k", all[1], of_batch, q[of_batch], "q's batch");
   require_size("k", all[1], of_dim, q[of_dim], "q's dim");
@@ -52,19 +25,12 @@ std::array<HeldTensor, 3> inputs_of(const TensorTask& task) {
   return all;
 }
 
-std::size_t size(const HeldTensor& tensor, std::size_t dimension) {
-  return static_cast<std::size_t>(tensor.shape[dimension]);
-}
+std::size_t size(const HeldTensor& tensor, std::size_t dimension) { return size_of(tensor, dimension); }
 
-// Rows of one head, compact.
-void decode_head(const HeldTensor& tensor, std::int64_t batch, std::int64_t head, std::vector<double>& values) {
-  const std::size_t length = size(tensor, of_length), dim = size(tensor, of_dim);
-  values.resize(length * dim);
-  const std::int64_t first = batch * tensor.strides[of_batch] + head * tensor.strides[of_heads];
-  for (std::size_t j = 0; j < length; ++j) {
-    const std::int64_t offset = first + static_cast<std::int64_t>(j) * tensor.strides[of_length];
-    decode_elements(tensor, offset, tensor.strides[of_dim], std::span(values).subspan(j * dim, dim));
-  }
+std::vector<double> decoded_head(const HeldTensor& tensor, std::int64_t batch, std::int64_t head) {
+  std::vector<double> values(size(tensor, of_length) * size(tensor, of_dim));
+  decode_head(tensor, batch, head, values);
+  return values;
 }
 
 constexpr std::uint8_t has_infinity = 1, has_nan = 2;
@@ -90,7 +56,7 @@ AttentionTensors::AttentionTensors(const TensorTask& task)
   Shape scores = inputs_[0].shape;
   scores.back() = inputs_[1].shape[of_length];
   if (has_mask(task)) {
-    mask_ = task.inputs[3];
+    mask_ = *input_of(task, Role::mask);
     mask_.strides = broadcast_strides("mask", mask_.shape, mask_.strides, scores);
     mask_.shape = scores;
   }
@@ -130,8 +96,8 @@ void AttentionTensors::load_head(std::size_t batch, std::size_t head) {
                                            static_cast<std::int64_t>(batch), head_in(inputs_[2])};
   if (wanted == loaded_) return;
   loaded_ = wanted;
-  decode_head(inputs_[1], wanted[0], wanted[1], head_keys_);
-  decode_head(inputs_[2], wanted[2], wanted[3], head_values_);
+  head_keys_ = decoded_head(inputs_[1], wanted[0], wanted[1]);
+  head_values_ = decoded_head(inputs_[2], wanted[2], wanted[3]);
   key_kinds_.resize(keys_);
   for (std::size_t j = 0; j < keys_; ++j) {
     key_kinds_[j] = kind_of_numbers(std::span<const double>(head_keys_).subspan(j * dim_, dim_));

@@ -20,7 +20,7 @@ enum class RowKind {
   ignored,    // its label is ignore_index, which makes every value 0
 };
 
-/// The rows of logits of a task of the softmax family, read where they lie.
+/// The rows of a task of an op of rows, read where they lie.
 class RowTensors {
  public:
   /// task     outlives this
@@ -30,31 +30,42 @@ class RowTensors {
   std::size_t rows() const { return walk_.rows(); }
   std::size_t columns() const { return columns_; }
   std::vector<std::int64_t> index(std::size_t row) const { return walk_.index(row); }
-  /// Of the op's output.
-  Shape output_shape() const;
-  /// How many values the op has for a row.
-  std::size_t values() const { return task_.op->one_value_per_row ? 1 : columns_; }
+  /// Of output number which.
+  Shape output_shape(std::size_t which = 0) const;
+  /// How many values the op has for a row, of all its outputs or of one.
+  std::size_t values() const;
+  std::size_t values_of(std::size_t which) const;
+  /// Are they an output's elements, one for each item or of a vector, and not one for the row?
+  bool has_items() const { return !task_.op->one_value_per_row; }
+  /// Is value i of them an index?
+  bool is_index(std::size_t i) const;
 
   /// logits   (columns) of the first input, -inf where an item is masked
   /// beside   of the op's other inputs
   RowKind load(std::size_t row, std::span<double> logits, std::vector<std::vector<double>>& beside) const;
 
-  /// throws   std::invalid_argument unless the tensor has the shape of the op's output, or (..., 1) of a row scalar
-  void require_output(const HeldTensor& output) const;
-  /// values   (values()) of the row
-  void load_output(const HeldTensor& output, std::size_t row, std::span<double> values) const;
+  /// throws   std::invalid_argument unless each tensor has the shape of the op's output, or (..., 1) of a row scalar
+  void require_outputs(std::span<const HeldTensor> outputs) const;
+  /// values   (values()) of the row, those of the outputs one behind the other
+  void load_outputs(std::span<const HeldTensor> outputs, std::size_t row, std::span<double> values) const;
 
  private:
   // Of the op's other inputs: their shapes, and labels that are no class.
-  void require_beside(std::size_t k) const;
-  void require_weights(std::size_t k) const;
+  void require_beside(std::size_t k);
+  void require_weights(const HeldTensor& tensor, const std::string& name) const;
   void load_beside(std::size_t row, std::size_t k, std::vector<double>& values) const;
+  // Is number i of another input that of an item that is not there, which is not read?
+  bool is_unread(std::size_t k, std::size_t i, std::span<const double> logits) const;
+  Extent extent_of(std::size_t which) const;
 
   const TensorTask& task_;
-  const HeldTensor& logits_;
+  HeldTensor logits_;  // (..., n), whatever the order of the tensor's dimensions
   std::size_t columns_;
   RowWalk walk_;
-  HeldTensor mask_;  // as broadcast to the logits
+  bool masked_ = false;
+  HeldTensor mask_;                 // as broadcast to the logits
+  std::vector<HeldTensor> beside_;  // the op's other inputs: (...), (..., n) or (..., n, width)
+  std::size_t width_ = 0;           // numbers of a vector
 };
 
 }  // namespace softcheck::proptests

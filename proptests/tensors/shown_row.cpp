@@ -4,6 +4,8 @@
 
 #include "numerics/enclosure.hpp"
 #include "proptests/judge/evidence.hpp"
+#include "proptests/tensors/task_checks.hpp"
+#include "proptests/tensors/task_rows.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -19,9 +21,17 @@ std::optional<double> logit_at(const HeldTensor& logits, std::span<const std::in
   return numerics::decode(*logits.format, bits);
 }
 
+// Ids stand behind as many weights.
+std::size_t first_item_of_claim(const TensorTask& task, std::string_view claim) {
+  const std::string_view output = output_of_claim(task.op, claim);
+  return !task.op->elements.empty() && output == task.op->outputs.back() ? static_cast<std::size_t>(task.attributes.k)
+                                                                         : 0;
+}
+
 numerics::Format format_of_claim(std::string_view claim, const TensorTask& task, const numerics::Contract& contract,
                                  std::span<const HeldTensor> outputs) {
-  const bool is_scalar = task.op->attention && (claim.ends_with(".lse") || claim.ends_with(".entropy"));
+  const bool is_scalar =
+      (task.op->attention || has_parts(task.op)) && (claim.ends_with(".lse") || claim.ends_with(".entropy"));
   return is_scalar && outputs.size() > 1 && outputs[1].format ? *outputs[1].format : contract.output;
 }
 
@@ -36,11 +46,17 @@ ShownRow shown_row(const JudgedTensorRow& row, const TensorTask& task, const num
   const numerics::PrecisionScope precision(113);
   const ValueFinding& finding = row.finding;
   ShownRow shown;
-  for (const std::int64_t i : row.index) shown.index += (shown.index.empty() ? "" : ", ") + std::to_string(i);
-  shown.index = "[" + shown.index + "]";
+  const std::vector<RowBlock> blocks = row_blocks(task);
+  shown.of = output_of_claim(task.op, finding.claim);
+  if (shown.of.empty() && blocks.size() > 1) shown.of = place_of_row(blocks, row.row).kind;
+  shown.index = shown.of + list_text(row.index);
   shown.claim = finding.claim;
   shown.item = finding.item;
-  if (finding.item && !task.op->attention) shown.logit = logit_at(task.inputs[0], row.index, *finding.item);
+  // The items of a row's second vector follow those of the first.
+  const std::size_t first = first_item_of_claim(task, finding.claim);
+  if (shown.item && *shown.item >= first) *shown.item -= first;
+  if (finding.item && !task.op->attention && !has_parts(task.op))
+    shown.logit = logit_at(task.inputs[0], row.index, *finding.item);
   shown.got = finding.got;
   shown.share = row.share;
   shown.verdict = word_of_decision(finding.decision);

@@ -10,7 +10,8 @@ namespace softcheck::proptests {
 
 /// What a report says of one judged row.
 struct ShownRow {
-  std::string index;  // "[3, 17]"
+  std::string index;  // "[3, 17]"; of an op of several outputs with what it is of: "dk[0, 1, 3]"
+  std::string of;     // that: an output's name, or "query", "key"; empty where there is one output
   std::string claim;
   std::optional<std::size_t> item;
   std::optional<double> logit;  // of that item, where rows of logits are judged

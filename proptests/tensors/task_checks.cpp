@@ -5,26 +5,40 @@
 #include <stdexcept>
 
 #include "proptests/judge/row_call.hpp"
+#include "proptests/tensors/task_parameters.hpp"
 #include "proptests/tensors/tensor_shape.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
-std::size_t own_inputs(Op op) { return op->inputs.size(); }
-
-// Those that every task has.
-std::size_t needed_inputs(Op op) {
-  return static_cast<std::size_t>(std::ranges::count(op->inputs, false, &OpInput::optional));
+// The op's own inputs in the ABI's order.
+std::vector<Role> own_roles(Op op) {
+  std::vector<Role> roles;
+  for (const OpInput& input : op->inputs) roles.push_back(input.role);
+  if (op->row_comes_last) std::rotate(roles.begin(), roles.begin() + 1, roles.end());
+  return roles;
 }
 
-// "logits, labels[, class_weights]"
-std::string names_of(Op op) {
+std::vector<Role> needed_roles(Op op) {
+  std::vector<Role> roles = own_roles(op);
+  std::erase_if(roles, [op](Role role) { return is_optional(op, role); });
+  return roles;
+}
+
+std::string list_of(const std::vector<Role>& roles) {
   std::string names;
-  for (const OpInput& input : op->inputs) {
-    const std::string name((names.empty() ? "" : ", ") + std::string(to_string(input.role)));
-    names += input.optional ? "[" + name + "]" : name;
-  }
+  for (const Role role : roles) names += (names.empty() ? "" : ", ") + std::string(to_string(role));
   return names;
+}
+
+// "q, k, v, out_gradient[, out, lse][, mask]"
+std::string names_of(Op op) {
+  const std::vector<Role> needed = needed_roles(op);
+  std::vector<Role> optional = own_roles(op);
+  std::erase_if(optional, [op](Role role) { return !is_optional(op, role); });
+  std::string names = list_of(needed);
+  if (!optional.empty()) names += "[, " + list_of(optional) + "]";
+  return names + (op->takes_mask ? "[, mask]" : "");
 }
 
 void require_memory(const HeldTensor& tensor, const std::string& name) {
@@ -57,53 +71,121 @@ void require_same_format(const HeldTensor& tensor, const std::string& name, nume
                               ", got " + dtype_name(tensor));
 }
 
-[[noreturn]] void refuse_parameter(const char* name, const std::string& need, double got) {
-  throw std::invalid_argument(std::string(name) + ": need " + need + ", got " + std::to_string(got));
+// The op's definition of an input; nothing of a mask and of attention's attributes.
+const OpInput* definition_of(Op op, Role role) {
+  const auto found = std::ranges::find(op->inputs, role, &OpInput::role);
+  return found == op->inputs.end() ? nullptr : &*found;
 }
 
-void require_parameters(const TensorTask& task) {
-  const std::string op(to_string(task.op));
-  if (!task.op->has_theta && task.theta != 1)
-    refuse_parameter("theta", "1, as " + op + " has no temperature", task.theta);
-  // The judge's own arithmetic holds in this range (numerics/row_filter.hpp).
-  if (!(task.theta >= 0x1p-1000 && task.theta <= 0x1p1000)) {
-    refuse_parameter("theta", "a temperature in [2^-1000, 2^1000]", task.theta);
+void require_roles(const TensorTask& task) {
+  const std::vector<Role> roles = roles_of(task), needed = needed_roles(task.op);
+  const auto has = [&](Role role) { return std::ranges::find(roles, role) != roles.end(); };
+  bool fits = roles.size() == task.inputs.size() && std::ranges::all_of(needed, has);
+  for (const Role role : roles) {
+    const bool term = role == Role::sinks || role == Role::slopes || role == Role::bias;
+    const bool known = definition_of(task.op, role) != nullptr || (role == Role::mask && task.op->takes_mask) ||
+                       (term && is_attention_gradient(task.op));
+    if (!known) {
+      throw std::invalid_argument(std::string(to_string(role)) + ": need no such input, as " +
+                                  std::string(to_string(task.op)) + " at hand has none");
+    }
+    fits = fits && std::ranges::count(roles, role) == 1;
   }
-  if (!task.op->attention && task.scale != 1) refuse_parameter("scale", "1, as " + op + " has none", task.scale);
-  if (!std::isfinite(task.scale)) refuse_parameter("scale", "a finite number", task.scale);
-  if (!task.op->attention && task.causal) throw std::invalid_argument("causal: need false, as " + op + " has none");
-  const Attributes& attributes = task.attributes;
-  const bool labels = has_labels(task.op);
-  if (!(labels ? attributes.label_smoothing >= 0 && attributes.label_smoothing <= 1
-               : attributes.label_smoothing == 0)) {
-    refuse_parameter("label_smoothing", labels ? "a number in [0, 1]" : "0, as " + op + " has none",
-                     attributes.label_smoothing);
+  if (is_attention_gradient(task.op)) fits = fits && has(Role::out) == has(Role::lse);
+  if (fits) return;
+  throw std::invalid_argument("inputs: need " + names_of(task.op) + ", got " +
+                              (task.roles.empty() ? std::to_string(task.inputs.size()) + " tensors" : list_of(roles)));
+}
+
+void require_input(const TensorTask& task, Role role, const HeldTensor& tensor, numerics::Format format) {
+  const std::string name(to_string(role)), first(to_string(role_of_format(task.op)));
+  const OpInput* const definition = definition_of(task.op, role);
+  if (role == Role::mask) return require_mask(tensor);
+  if (definition != nullptr && definition->is_index) return require_indices(tensor, name);
+  require_numbers(tensor, name);
+  // Weights of classes may be wide, as a kernel's own parameters are.
+  const bool of_classes = definition != nullptr && definition->extent == Extent::classes;
+  if (of_classes && tensor.format == wide_format(format)) return;
+  if (!is_wide(task.op, role)) return require_same_format(tensor, name, format, first + " has it");
+  require_same_format(tensor, name, wide_format(format),
+                      first + " is " + std::string(numerics::properties(format).name));
+}
+
+// Of an op of several outputs: those beside the first.
+void require_beside(const TensorTask& task, const numerics::Contract& contract, const HeldTensor& output,
+                    std::size_t k) {
+  const std::string name = output_name(task.op, k);
+  if (!task.op->elements.empty() && task.op->elements[k] == OutputElement::index) return require_indices(output, name);
+  require_numbers(output, name);
+  if (task.op->extents[k] != Extent::rows) {
+    return require_same_format(output, name, contract.output, output_name(task.op, 0) + " has it");
   }
-  if (!(labels ? attributes.softcap >= 0 && std::isfinite(attributes.softcap) : attributes.softcap == 0)) {
-    refuse_parameter("softcap", labels ? "a finite number >= 0" : "0, as " + op + " has none here", attributes.softcap);
-  }
-  if (!(labels ? attributes.z_loss >= 0 && std::isfinite(attributes.z_loss) : attributes.z_loss == 0)) {
-    refuse_parameter("z_loss", labels ? "a finite number >= 0" : "0, as " + op + " has none", attributes.z_loss);
-  }
+  require_same_format(output, name, wide_format(contract.input),
+                      "the inputs are " + std::string(numerics::properties(contract.input).name));
+}
+
+std::string outputs_needed(Op op) {
+  if (!has_parts(op)) return op->outputs.size() == 1 ? "one tensor" : "output[, lse[, entropy]]";
+  std::string names;
+  for (const std::string_view name : op->outputs) names += (names.empty() ? "" : ", ") + std::string(name);
+  return names;
 }
 
 }  // namespace
 
-std::string input_name(Op op, std::size_t k) {
-  return std::string(to_string(k < own_inputs(op) ? op->inputs[k].role : Role::mask));
+bool has_parts(Op op) { return !op->extents.empty(); }
+
+bool is_attention_gradient(Op op) { return op->attention && has_parts(op); }
+
+// The first but for rows that may be wider.
+Role role_of_format(Op op) { return op->wide_rows ? op->inputs[1].role : op->inputs[0].role; }
+
+bool is_wide(Op op, Role role) {
+  if (op->wide_rows) return role == op->inputs[0].role;
+  return op->attention && (role == Role::lse || role == Role::sinks || role == Role::slopes);
+}
+
+bool merges_states(Op op) { return !op->attention && op->inputs[0].role == Role::lse; }
+
+bool is_optional(Op op, Role role) {
+  if (is_attention_gradient(op)) return role == Role::out || role == Role::lse;
+  const OpInput* const definition = definition_of(op, role);
+  return definition != nullptr && definition->optional;
+}
+
+std::vector<Role> roles_of(const TensorTask& task) {
+  if (!task.roles.empty()) return task.roles;
+  std::vector<Role> roles = own_roles(task.op);
+  // Without what may be absent, and with or without a mask.
+  if (task.inputs.size() < roles.size()) roles = needed_roles(task.op);
+  if (task.inputs.size() == roles.size() + 1 && task.op->takes_mask) roles.push_back(Role::mask);
+  return roles;
+}
+
+const HeldTensor* input_of(const TensorTask& task, Role role) {
+  const std::vector<Role> roles = roles_of(task);
+  const auto place = static_cast<std::size_t>(std::ranges::find(roles, role) - roles.begin());
+  return place < roles.size() && place < task.inputs.size() ? &task.inputs[place] : nullptr;
+}
+
+const HeldTensor& own_input(const TensorTask& task, std::size_t k) { return *input_of(task, task.op->inputs[k].role); }
+
+std::string input_name(const TensorTask& task, std::size_t k) {
+  const std::vector<Role> roles = roles_of(task);
+  return k < roles.size() ? std::string(to_string(roles[k])) : "input";
 }
 
 std::string output_name(Op op, std::size_t k) { return std::string(op->outputs[std::min(k, op->outputs.size() - 1)]); }
 
-bool has_mask(const TensorTask& task) { return task.inputs.size() > own_inputs(task.op); }
+bool has_mask(const TensorTask& task) { return input_of(task, Role::mask) != nullptr; }
 
 numerics::Format input_format(const TensorTask& task) {
-  const std::string name = input_name(task.op, 0);
-  if (task.inputs.empty()) throw std::invalid_argument("inputs: need " + name + ", got no tensor");
-  if (!task.inputs[0].format) {
-    throw std::invalid_argument(name + ": need a dtype of numbers, got " + dtype_name(task.inputs[0]));
-  }
-  return *task.inputs[0].format;
+  const Role role = role_of_format(task.op);
+  const std::string name(to_string(role));
+  const HeldTensor* const tensor = input_of(task, role);
+  if (tensor == nullptr) throw std::invalid_argument("inputs: need " + name + ", got no tensor");
+  if (!tensor->format) throw std::invalid_argument(name + ": need a dtype of numbers, got " + dtype_name(*tensor));
+  return *tensor->format;
 }
 
 void require_numbers(const HeldTensor& tensor, const std::string& name) {
@@ -116,41 +198,33 @@ void require_task(const TensorTask& task) {
     throw std::invalid_argument("op: need one whose results can be judged at hand, got " +
                                 std::string(to_string(task.op)) + ": judge the kernel itself");
   }
-  if (!task.op->extents.empty()) {
-    throw std::invalid_argument("op: need one with a single output for each row, got " +
-                                std::string(to_string(task.op)) + ": judge the kernel itself");
-  }
-  const std::size_t own = own_inputs(task.op), given = task.inputs.size();
-  if ((given < needed_inputs(task.op) || given > own) && !(task.op->takes_mask && task.inputs.size() == own + 1)) {
-    throw std::invalid_argument("inputs: need " + names_of(task.op) +
-                                (task.op->takes_mask ? "[, mask], got " : ", got ") +
-                                std::to_string(task.inputs.size()) + " tensors");
-  }
+  require_roles(task);
   const numerics::Format format = input_format(task);
-  for (std::size_t k = 0; k < std::min(own, given); ++k) {
-    if (task.op->inputs[k].is_index) {
-      require_indices(task.inputs[k], input_name(task.op, k));
-      continue;
-    }
-    require_numbers(task.inputs[k], input_name(task.op, k));
-    // Weights of classes may be wide, as a kernel's own parameters are.
-    if (task.op->inputs[k].extent == Extent::classes && task.inputs[k].format == wide_format(format)) continue;
-    require_same_format(task.inputs[k], input_name(task.op, k), format, input_name(task.op, 0) + " has it");
-  }
-  if (has_mask(task)) require_mask(task.inputs[own]);
+  const std::vector<Role> roles = roles_of(task);
+  for (std::size_t k = 0; k < roles.size(); ++k) require_input(task, roles[k], task.inputs[k], format);
   require_parameters(task);
 }
 
 void require_formats(const TensorTask& task, const numerics::Contract& contract, std::span<const HeldTensor> outputs) {
-  const std::size_t most = task.op->outputs.size();
-  if (outputs.empty() || outputs.size() > most) {
-    throw std::invalid_argument("outputs: need " + std::string(most == 1 ? "one tensor" : "output[, lse[, entropy]]") +
-                                ", got " + std::to_string(outputs.size()) + " tensors");
+  const std::size_t most = task.op->outputs.size(), least = has_parts(task.op) ? most : 1;
+  if (outputs.size() < least || outputs.size() > most) {
+    throw std::invalid_argument("outputs: need " + outputs_needed(task.op) + ", got " + std::to_string(outputs.size()) +
+                                " tensors");
   }
-  for (std::size_t k = 0; k < outputs.size(); ++k) require_numbers(outputs[k], output_name(task.op, k));
-  require_same_format(task.inputs[0], input_name(task.op, 0), contract.input, "the contract has it");
+  const Role first = role_of_format(task.op);
+  require_same_format(*input_of(task, first), std::string(to_string(first)), contract.input, "the contract has it");
+  require_numbers(outputs[0], output_name(task.op, 0));
   require_same_format(outputs[0], output_name(task.op, 0), contract.output, "the contract has it");
-  if (outputs.size() == 3) require_same_format(outputs[2], "entropy", *outputs[1].format, "lse has it");
+  for (std::size_t k = 1; k < outputs.size(); ++k) {
+    if (has_parts(task.op)) {
+      require_beside(task, contract, outputs[k], k);
+    } else {
+      require_numbers(outputs[k], output_name(task.op, k));
+    }
+  }
+  if (!has_parts(task.op) && outputs.size() == 3) {
+    require_same_format(outputs[2], "entropy", *outputs[1].format, "lse has it");
+  }
 }
 
 }  // namespace softcheck::proptests

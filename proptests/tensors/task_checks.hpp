@@ -2,17 +2,37 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "proptests/tensors/tensor_judge.hpp"
 
 namespace softcheck::proptests {
 
-/// Of input or output number k of an op: "logits", "k", "lse".
-std::string input_name(Op op, std::size_t k);
+/// Of input number k of a task, or of output number k of an op: "logits", "k", "lse".
+std::string input_name(const TensorTask& task, std::size_t k);
 std::string output_name(Op op, std::size_t k);
 
-/// Is the last input a mask?
+/// The roles of the task's inputs, in their order.
+std::vector<Role> roles_of(const TensorTask& task);
+/// The input in a role; nothing where there is none.
+const HeldTensor* input_of(const TensorTask& task, Role role);
+/// The op's own input number k (OpTraits::inputs); the task has it.
+const HeldTensor& own_input(const TensorTask& task, std::size_t k);
+/// Has the op several outputs, all of which are needed?
+bool has_parts(Op op);
+/// Of queries, keys and values, are they gradients by these?
+bool is_attention_gradient(Op op);
+/// Are its rows the log-sum-exps of partial results?
+bool merges_states(Op op);
+/// May the op be judged at hand without its input in this role: what the forward pass returned, class weights?
+bool is_optional(Op op, Role role);
+
+/// Is there a mask?
 bool has_mask(const TensorTask& task);
+/// The input whose dtype is the contract's.
+Role role_of_format(Op op);
+/// Is an input f64 for f64 and f32 for all others?
+bool is_wide(Op op, Role role);
 /// throws   std::invalid_argument where there is none
 numerics::Format input_format(const TensorTask& task);
 

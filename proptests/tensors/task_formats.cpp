@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "proptests/tensors/attention_tensors.hpp"
+#include "proptests/tensors/gradient_tensors.hpp"
 #include "proptests/tensors/row_tensors.hpp"
 #include "proptests/tensors/task_checks.hpp"
 #include "proptests/tensors/tensor_judge.hpp"
@@ -21,7 +22,9 @@ std::vector<std::int64_t> output_shape(const TensorTask& task, std::size_t which
     throw std::invalid_argument("output_shape: need an output from 0 to " + std::to_string(most) + ", got " +
                                 std::to_string(which));
   }
-  return task.op->attention ? AttentionTensors(task).output_shape(which) : RowTensors(task).output_shape();
+  if (!task.op->attention) return RowTensors(task).output_shape(which);
+  return is_attention_gradient(task.op) ? GradientTensors(task).output_shape(which)
+                                        : AttentionTensors(task).output_shape(which);
 }
 
 }  // namespace softcheck::proptests

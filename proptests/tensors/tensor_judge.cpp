@@ -8,6 +8,8 @@
 #include "proptests/judge/attention_judge.hpp"
 #include "proptests/judge/row_judge.hpp"
 #include "proptests/tensors/attention_tensors.hpp"
+#include "proptests/tensors/gradient_judge.hpp"
+#include "proptests/tensors/identity_finding.hpp"
 #include "proptests/tensors/quick_softmax.hpp"
 #include "proptests/tensors/row_tensors.hpp"
 #include "proptests/tensors/task_checks.hpp"
@@ -20,26 +22,19 @@ using numerics::Contract;
 using numerics::Decision;
 using numerics::Enclosure;
 
-ValueFinding by_identity(std::string_view claim, bool holds, double got, std::optional<std::size_t> item,
-                         std::string_view reason) {
-  ValueFinding finding;
-  finding.claim = claim;
-  finding.item = item;
-  finding.got = got;
-  finding.decision = holds ? Decision::proved : Decision::violated;
-  finding.by_identity = true;
-  finding.reason = holds ? "" : reason;
-  return finding;
-}
+constexpr std::string_view nan_is_due = "a NaN is visible, so that NaN is due";
 
-// The first value that is a number, where every one is due as NaN; the first of them are elements of the output.
-ValueFinding nan_finding(std::span<const double> got, std::size_t elements) {
-  const auto number = std::ranges::find_if(got, [](double value) { return !std::isnan(value); });
-  const bool holds = number == got.end();
-  const double shown = holds ? numerics::nan : *number;
-  const auto place = static_cast<std::size_t>(number - got.begin());
-  const auto item = holds || place >= elements ? std::nullopt : std::optional(place);
-  return by_identity("kernel.nan_row", holds, shown, item, "a NaN is visible, so that NaN is due");
+// A row with a NaN: its numbers are NaN, and its indices those of any items.
+RowVerdicts nan_verdicts(const RowTensors& tensors, std::span<const double> got) {
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (!tensors.is_index(i)) {
+      numbers.push_back(got[i]);
+    } else if (!is_item(got[i], tensors.columns())) {
+      return {{identity_finding("kernel.nan_row", false, got[i], i, "an id is no item's index")}, {}};
+    }
+  }
+  return {{nan_finding(numbers, tensors.has_items() ? numbers.size() : 0, nan_is_due)}, {}};
 }
 
 // The first value that is not 0, where the row's label says that all are.
@@ -48,8 +43,8 @@ ValueFinding ignored_finding(const TensorTask& task, std::span<const double> got
   const bool holds = other == got.end();
   const auto item =
       holds || task.op->one_value_per_row ? std::nullopt : std::optional<std::size_t>(other - got.begin());
-  return by_identity(task.op->claims[0], holds, holds ? 0 : *other, item,
-                     "the row's label is ignored, so that 0 is due");
+  return identity_finding(task.op->claims[0], holds, holds ? 0 : *other, item,
+                          "the row's label is ignored, so that 0 is due");
 }
 
 // The first item of a NaN whose value is a number.
@@ -57,8 +52,8 @@ ValueFinding nan_items_finding(std::span<const double> logits, std::span<const d
   std::size_t i = 0;
   while (i < got.size() && !(std::isnan(logits[i]) && !std::isnan(got[i]))) ++i;
   const bool holds = i == got.size();
-  return by_identity("kernel.nan_row", holds, holds ? numerics::nan : got[i], holds ? std::nullopt : std::optional(i),
-                     "the item is NaN, so that NaN is due");
+  return identity_finding("kernel.nan_row", holds, holds ? numerics::nan : got[i],
+                          holds ? std::nullopt : std::optional(i), "the item is NaN, so that NaN is due");
 }
 
 RowVerdicts limit_verdicts(const TensorTask& task, const Contract& contract, std::span<const double> logits,
@@ -71,7 +66,8 @@ RowVerdicts limit_verdicts(const TensorTask& task, const Contract& contract, std
     finding.claim = claim;
     result.findings.push_back(std::move(finding));
   }
-  if (result.findings.empty()) result.findings.push_back(by_identity(claim, true, numerics::nan, std::nullopt, ""));
+  if (result.findings.empty())
+    result.findings.push_back(identity_finding(claim, true, numerics::nan, std::nullopt, ""));
   return result;
 }
 
@@ -83,21 +79,20 @@ bool is_quick(const TensorTask& task, const Contract& contract, RowKind kind, st
   return quick && tally.add_quick(row, *quick);
 }
 
-TensorJudgement judge_rows(const TensorTask& task, const Contract& contract, const HeldTensor& output,
+TensorJudgement judge_rows(const TensorTask& task, const Contract& contract, std::span<const HeldTensor> outputs,
                            const TensorOptions& options) {
   const RowTensors tensors(task);
-  tensors.require_output(output);
-  TensorTally tally(task, contract, contract.output, tensors.rows(), options,
-                    [&](std::size_t row) { return tensors.index(row); });
+  tensors.require_outputs(outputs);
+  TensorTally tally(task, contract, wide_format(contract.input), options);
   std::vector<double> logits(tensors.columns()), got(tensors.values());
   std::vector<std::vector<double>> beside;
   for (std::size_t row = 0; row < tensors.rows() && tally.goes_on(row); ++row) {
     const RowKind kind = tensors.load(row, logits, beside);
-    tensors.load_output(output, row, got);
+    tensors.load_outputs(outputs, row, got);
     if (kind == RowKind::ignored) {
       tally.add(row, {{ignored_finding(task, got)}, {}});
     } else if (kind == RowKind::nan) {
-      tally.add(row, {{nan_finding(got, task.op->one_value_per_row ? 0 : got.size())}, {}});
+      tally.add(row, nan_verdicts(tensors, got));
     } else if (kind == RowKind::nan_items) {
       const ValueFinding due = nan_items_finding(logits, got);
       // The ABI lets the row's other values be NaN, too.
@@ -106,7 +101,9 @@ TensorJudgement judge_rows(const TensorTask& task, const Contract& contract, con
       verdicts.findings.push_back(due);
       tally.add(row, std::move(verdicts));
     } else if (kind == RowKind::unasked) {
-      tally.skip("a row with an infinity, of which the ABI promises nothing");
+      tally.skip(has_parts(task.op)
+                     ? "a row with an infinity, or with a NaN in a vector, of which the ABI promises nothing"
+                     : "a row with an infinity, of which the ABI promises nothing");
     } else if (kind == RowKind::infinite) {
       tally.add(row, limit_verdicts(task, contract, logits, got));
     } else if (!is_quick(task, contract, kind, row, logits, got, tally)) {
@@ -136,9 +133,9 @@ void judge_columns(const std::vector<ColumnKind>& columns, std::span<const doubl
     const bool nan = columns[c] == ColumnKind::nan, holds = nan ? std::isnan(out[c]) : !std::isfinite(out[c]);
     std::optional<ValueFinding>& found = nan ? nans : infinities;
     if (found && (holds || found->decision == Decision::violated)) continue;
-    found = by_identity(nan ? "kernel.nan_row" : "kernel.infinite_row", holds, out[c], c,
-                        nan ? "a NaN is visible in this column of v, so that NaN is due"
-                            : "an infinity is visible in this column of v, so that no finite number is due");
+    found = identity_finding(nan ? "kernel.nan_row" : "kernel.infinite_row", holds, out[c], c,
+                             nan ? "a NaN is visible in this column of v, so that NaN is due"
+                                 : "an infinity is visible in this column of v, so that no finite number is due");
   }
   for (const auto& found : {nans, infinities}) {
     if (found) verdicts.findings.push_back(*found);
@@ -174,7 +171,7 @@ void judge_query(const AttentionTask& task, AttentionTensors& tensors, std::size
   if (kind == QueryKind::nan) {
     std::vector<double> all = got.out;
     all.insert(all.end(), got.scalars.begin(), got.scalars.end());
-    return tally.add(row, {{nan_finding(all, got.out.size())}, {}});
+    return tally.add(row, {{nan_finding(all, got.out.size(), nan_is_due)}, {}});
   }
   tally.add(row, judge_usual_query(task, tensors, got));
 }
@@ -185,8 +182,7 @@ TensorJudgement judge_queries(const TensorTask& task, const Contract& contract, 
   tensors.require_outputs(outputs);
   AttentionTask by{task.op, contract, output_format(task.op, contract.input)};
   if (outputs.size() > 1) by.scalars = *outputs[1].format;
-  TensorTally tally(task, contract, by.scalars, tensors.rows(), options,
-                    [&](std::size_t row) { return tensors.index(row); });
+  TensorTally tally(task, contract, by.scalars, options);
   QueryValues got;
   got.out.resize(tensors.value_size());
   got.scalars.resize(outputs.size() - 1);
@@ -208,8 +204,9 @@ TensorJudgement judge_tensors(const TensorTask& task, const Contract& contract, 
   const numerics::FpEnvironmentGuard environment;
   require_task(task);
   require_formats(task, contract, outputs);
-  return task.op->attention ? judge_queries(task, contract, outputs, options)
-                            : judge_rows(task, contract, outputs[0], options);
+  if (!task.op->attention) return judge_rows(task, contract, outputs, options);
+  return is_attention_gradient(task.op) ? judge_gradients(task, contract, outputs, options)
+                                        : judge_queries(task, contract, outputs, options);
 }
 
 }  // namespace softcheck::proptests

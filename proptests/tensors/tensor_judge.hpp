@@ -23,14 +23,20 @@ namespace softcheck::proptests {
 /// inputs   softmax family: logits (..., n)[, mask]; its gradients: saved (..., n), out_gradient (..., n); losses:
 ///          logits (..., n), labels (...)[, upstream (...)][, class_weights (n)]; attention: q (..., queries, dim), k
 ///          (..., keys, dim), v (..., keys, value dim)[, mask (..., queries, keys)], two to four dimensions: (batch,
-///          heads, length, dim) from the right, k's and v's heads divide q's. A mask is broadcast as NumPy does
+///          heads, length, dim) from the right, k's and v's heads divide q's. A mask is broadcast as NumPy does. Top-k:
+///          logits (..., n); attributes k and renormalize. Merges: out (parts, ..., dim), lse (parts, ...); attribute
+///          lse_base2. Attention's gradient: q, k, v[, out, lse], out_gradient (like out)[, mask], and in any order by
+///          their roles sinks (heads), slopes (heads) and bias, broadcast to (batch, heads, queries, keys); k and v
+///          have the same heads; attributes window_*_plus_1, softcap and causal_top_left. With out and lse it is judged
+///          as one that read them, else as one that read those of a forward pass of the same contract
 struct TensorTask {
   Op op = Op::softmax;
   std::vector<HeldTensor> inputs;
   double theta = 1;     // > 0: softmax(logits / theta)
   double scale = 1;     // attention: softmax(scale q k^T)
   bool causal = false;  // attention: the last query is aligned with the last key
-  Attributes attributes = {.ignore_index = usual_ignore_index};  // of losses
+  Attributes attributes = {.ignore_index = usual_ignore_index};  // as far as the op has them
+  std::vector<Role> roles = {};                                  // of the inputs; none: the op's own, then the mask
 };
 
 struct TensorOptions {
@@ -40,11 +46,13 @@ struct TensorOptions {
   std::function<bool()> interrupted = {};  // true: what is known by then is the judgement, undecided unless it failed
 };
 
-/// One row of a tensor, and what was found of it.
+/// One row of a tensor, and what was found of it. Of attention's gradient the rows are the queries, with their dq, and
+/// behind them the keys, with their dk and dv.
 struct JudgedTensorRow {
   std::vector<std::int64_t> index;  // in the leading dimensions of the outputs
   ValueFinding finding;             // the worst
   double share = 0;                 // of its threshold
+  std::size_t row = 0;              // its number
 };
 
 struct TensorJudgement {
@@ -66,7 +74,8 @@ struct TensorJudgement {
 /// Judges results at hand by the thresholds of a contract, each row by itself: no kernel is called.
 ///
 /// outputs   in the ABI's order (kernels/abi/softcheck_kernel.h): element outputs as the inputs' shapes have it, row
-///           scalars (...) or (..., 1); attention: out[, lse[, entropy]]
+///           scalars (...) or (..., 1); attention: out[, lse[, entropy]]; top-k: weights (..., k), ids (..., k) of
+///           int32 or int64; merges: out (..., dim), lse (...); attention's gradient: dq, dk, dv
 /// contract  its formats are those of the tensors (contract_for)
 /// throws    std::invalid_argument naming the tensor, what is needed and what was got, where shapes or dtypes disagree
 TensorJudgement judge_tensors(const TensorTask& task, const numerics::Contract& contract,
@@ -79,11 +88,12 @@ TensorJudgement judge_tensors(const TensorTask& task, const numerics::Contract& 
 numerics::Contract contract_for(const TensorTask& task, std::string_view words,
                                 std::optional<numerics::Format> output = std::nullopt);
 
-/// Elements of an output of the task: which = 0 is out, of attention 1 is lse and 2 entropy.
+/// Elements of an output of the task: which = 0 is the first, of attention 1 is lse and 2 entropy.
 std::vector<std::int64_t> output_shape(const TensorTask& task, std::size_t which = 0);
 
 /// The exact values, each between two doubles: compact and row-major. NaN where the ABI asks for NaN; a row with
-/// nothing visible is what masked= says; of a visible +inf the limit.
+/// nothing visible is what masked= says; of a visible +inf the limit. Of top-k the items chosen are the largest, of
+/// equal ones those of the lowest indices.
 ///
 /// contract       says what a fully masked row is, and which entropy adaptive ops look at
 /// lower, upper   as many as output_shape has elements
@@ -92,7 +102,8 @@ void reference(const TensorTask& task, const numerics::Contract& contract, std::
                std::span<double> upper);
 
 /// What the contract grants at each value: |got - exact| <= threshold. 0 where a value must be exact (masked items),
-/// infinite where nothing is promised, NaN where a row has no threshold (NaN, nothing visible).
+/// infinite where nothing is promised, NaN where a value has no threshold (NaN, nothing visible, an id: equal items and
+/// nearly equal ones may be exchanged).
 void thresholds(const TensorTask& task, const numerics::Contract& contract, std::size_t which,
                 std::span<double> allowed);
 

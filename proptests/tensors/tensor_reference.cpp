@@ -1,14 +1,17 @@
 // Exact values and thresholds of every element, row by row.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <stdexcept>
+#include <tuple>
 
 #include "numerics/fp_environment.hpp"
 #include "numerics/special_values.hpp"
 #include "proptests/judge/attention_thresholds.hpp"
 #include "proptests/tensors/attention_tensors.hpp"
 #include "proptests/tensors/exact_query.hpp"
+#include "proptests/tensors/gradient_judge.hpp"
 #include "proptests/tensors/row_tensors.hpp"
 #include "proptests/tensors/task_checks.hpp"
 #include "proptests/tensors/tensor_judge.hpp"
@@ -32,21 +35,32 @@ void require_room(const TensorTask& task, std::size_t which, std::size_t room) {
 
 void require_input(const TensorTask& task, const Contract& contract) {
   if (input_format(task) == contract.input) return;
-  throw std::invalid_argument(
-      input_name(task.op, 0) + ": need dtype " + std::string(numerics::properties(contract.input).name) +
-      ", as the contract has it, got " + std::string(numerics::properties(input_format(task)).name));
+  throw std::invalid_argument(std::string(to_string(role_of_format(task.op))) + ": need dtype " +
+                              std::string(numerics::properties(contract.input).name) +
+                              ", as the contract has it, got " +
+                              std::string(numerics::properties(input_format(task)).name));
 }
 
-// Calls each(kind, logits, beside, first value, values) for every row.
-template <class Each>
-void over_rows(const TensorTask& task, Each&& each) {
+// Calls fill(kind, logits, beside, values...) for every row, with room for the values of all outputs, and takes those
+// of one output.
+template <class Fill, class... Values>
+void over_rows(const TensorTask& task, std::size_t which, Fill&& fill, Values... taken) {
   const RowTensors tensors(task);
   std::vector<double> logits(tensors.columns());
   std::vector<std::vector<double>> beside;
+  std::size_t first = 0;
+  for (std::size_t before = 0; before < which; ++before) first += tensors.values_of(before);
+  const std::size_t n = tensors.values_of(which);
+  std::array<std::vector<double>, sizeof...(taken)> rooms;
+  for (std::vector<double>& room : rooms) room.resize(tensors.values());
+  const std::array<std::span<double>, sizeof...(taken)> targets{taken...};
   for (std::size_t row = 0; row < tensors.rows(); ++row) {
     const RowKind kind = tensors.load(row, logits, beside);
-    each(kind, std::span<const double>(logits), std::span<const std::vector<double>>(beside), row * tensors.values(),
-         tensors.values());
+    std::apply([&](auto&... room) { fill(kind, std::span<const double>(logits), beside, std::span<double>(room)...); },
+               rooms);
+    for (std::size_t k = 0; k < rooms.size(); ++k) {
+      std::ranges::copy(std::span(rooms[k]).subspan(first, n), targets[k].subspan(row * n, n).begin());
+    }
   }
 }
 
@@ -153,15 +167,15 @@ void reference(const TensorTask& task, const Contract& contract, std::size_t whi
   require_room(task, which, upper.size());
   require_input(task, contract);
   const numerics::PrecisionScope precision(113);
+  if (is_attention_gradient(task.op)) return reference_of_gradient(task, contract, which, lower, upper);
   if (task.op->attention) {
     const AttentionTask by = attention_task(task, contract);
     return over_queries(task, which, [&](AttentionTensors& tensors, QueryKind kind, std::size_t at, std::size_t n) {
       exact_query(by, tensors, kind, which, lower.subspan(at, n), upper.subspan(at, n));
     });
   }
-  over_rows(task, [&](RowKind kind, std::span<const double> logits, std::span<const std::vector<double>> beside,
-                      std::size_t at, std::size_t n) {
-    const std::span<double> low = lower.subspan(at, n), high = upper.subspan(at, n);
+  const auto fill = [&](RowKind kind, std::span<const double> logits, std::span<const std::vector<double>> beside,
+                        std::span<double> low, std::span<double> high) {
     if (kind == RowKind::nan || kind == RowKind::unasked) {
       std::ranges::fill(low, nan);
       std::ranges::fill(high, nan);
@@ -169,11 +183,12 @@ void reference(const TensorTask& task, const Contract& contract, std::size_t whi
       std::ranges::fill(low, 0);
       std::ranges::fill(high, 0);
     } else if (kind == RowKind::nothing) {
-      exact_masked_row(task.op, contract, logits.size(), low, high);
+      exact_masked_row(task.op, contract, logits.size(), low, high, task.attributes);
     } else {
       exact_row(task.op, contract, logits, task.theta, low, high, beside, task.attributes);
     }
-  });
+  };
+  over_rows(task, which, fill, lower, upper);
 }
 
 void thresholds(const TensorTask& task, const Contract& contract, std::size_t which, std::span<double> allowed) {
@@ -181,15 +196,15 @@ void thresholds(const TensorTask& task, const Contract& contract, std::size_t wh
   require_room(task, which, allowed.size());
   require_input(task, contract);
   const numerics::PrecisionScope precision(113);
+  if (is_attention_gradient(task.op)) return thresholds_of_gradient(task, contract, which, allowed);
   if (task.op->attention) {
     const AttentionTask by = attention_task(task, contract);
     return over_queries(task, which, [&](AttentionTensors& tensors, QueryKind kind, std::size_t at, std::size_t n) {
       granted_query(by, tensors, kind, which, allowed.subspan(at, n));
     });
   }
-  over_rows(task, [&](RowKind kind, std::span<const double> logits, std::span<const std::vector<double>> beside,
-                      std::size_t at, std::size_t n) {
-    const std::span<double> granted = allowed.subspan(at, n);
+  const auto fill = [&](RowKind kind, std::span<const double> logits, std::span<const std::vector<double>> beside,
+                        std::span<double> granted) {
     if (kind == RowKind::nan || kind == RowKind::nothing || kind == RowKind::unasked) {
       std::ranges::fill(granted, nan);
     } else if (kind == RowKind::ignored) {
@@ -197,7 +212,8 @@ void thresholds(const TensorTask& task, const Contract& contract, std::size_t wh
     } else {
       granted_row(task.op, contract, logits, task.theta, granted, beside, task.attributes);
     }
-  });
+  };
+  over_rows(task, which, fill, allowed);
 }
 
 }  // namespace softcheck::proptests

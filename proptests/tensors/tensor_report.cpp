@@ -8,6 +8,7 @@
 
 #include "proptests/judge/row_call.hpp"
 #include "proptests/tensors/shown_row.hpp"
+#include "proptests/tensors/task_checks.hpp"
 #include "proptests/tensors/tensor_shape.hpp"
 
 namespace softcheck::proptests {
@@ -15,27 +16,17 @@ namespace {
 
 constexpr std::size_t most_runs_told = 8;
 
-std::vector<std::int64_t> leading_shape(const TensorTask& task) {
-  if (task.inputs.empty() || task.inputs[0].shape.empty()) return {};
-  return {task.inputs[0].shape.begin(), task.inputs[0].shape.end() - 1};
+// A row's number, and its place where that says more: "517 [0, 2, 17]", "3 (key [0, 0, 3])".
+std::string row_text(std::size_t row, const std::vector<RowBlock>& blocks) {
+  const RowPlace place = place_of_row(blocks, row);
+  const std::string text = std::to_string(row);
+  if (blocks.size() == 1) return place.index.size() < 2 ? text : text + " " + list_text(place.index);
+  return text + " (" + std::string(place.kind) + " " + list_text(place.index) + ")";
 }
 
-// A row's number in each leading dimension, where there are several: " [0, 2, 17]".
-std::string index_text(std::size_t row, const std::vector<std::int64_t>& shape) {
-  if (shape.size() < 2) return "";
-  std::string text;
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    const auto size = static_cast<std::size_t>(std::max<std::int64_t>(shape[axis], 1));
-    text = std::to_string(row % size) + (text.empty() ? "" : ", ") + text;
-    row /= size;
-  }
-  return " [" + text + "]";
-}
-
-std::string run_text(const RowRun& run, const std::vector<std::int64_t>& shape) {
-  const std::string first = std::to_string(run.first) + index_text(run.first, shape);
-  if (run.first == run.last) return first;
-  return first + " to " + std::to_string(run.last) + index_text(run.last, shape);
+std::string run_text(const RowRun& run, const std::vector<RowBlock>& blocks) {
+  const std::string first = row_text(run.first, blocks);
+  return run.first == run.last ? first : first + " to " + row_text(run.last, blocks);
 }
 
 // Decimals enough to tell any two numbers of the format apart.
@@ -54,15 +45,10 @@ void append_run(std::vector<RowRun>& runs, std::size_t first, std::size_t last) 
   }
 }
 
-std::vector<RowRun> runs_of_worst(const TensorJudgement& judgement, const std::vector<std::int64_t>& shape) {
+std::vector<RowRun> runs_of_worst(const TensorJudgement& judgement) {
   std::vector<std::size_t> failed;
   for (const JudgedTensorRow& row : judgement.worst) {
-    if (row.finding.decision != numerics::Decision::violated) continue;
-    std::size_t number = 0;
-    for (std::size_t axis = 0; axis < std::min(shape.size(), row.index.size()); ++axis) {
-      number = number * static_cast<std::size_t>(shape[axis]) + static_cast<std::size_t>(row.index[axis]);
-    }
-    failed.push_back(number);
+    if (row.finding.decision == numerics::Decision::violated) failed.push_back(row.row);
   }
   std::ranges::sort(failed);
   std::vector<RowRun> runs;
@@ -100,26 +86,31 @@ Cells cells_of(const ShownRow& row) {
 
 }  // namespace
 
-std::size_t rows_of_task(const TensorTask& task) {
-  std::size_t rows = 1;
-  for (const std::int64_t size : leading_shape(task)) rows *= static_cast<std::size_t>(size);
-  return rows;
-}
-
 std::string parameters_text(const TensorTask& task) {
-  if (task.op->attention) return fmt::format(", scale {}{}", task.scale, task.causal ? ", causal" : "");
-  std::string text = task.theta == 1 ? "" : fmt::format(", theta {}", task.theta);
+  const Attributes& a = task.attributes;
+  std::string text;
+  if (task.op->attention) {
+    text = fmt::format(", scale {}{}", task.scale, task.causal ? ", causal" : "");
+    const auto window = [](std::int64_t plus_1) { return plus_1 == 0 ? "all" : std::to_string(plus_1 - 1); };
+    if (a.window_left_plus_1 != 0 || a.window_right_plus_1 != 0) {
+      text += fmt::format(", window {}:{}", window(a.window_left_plus_1), window(a.window_right_plus_1));
+    }
+    if (a.softcap != 0) text += fmt::format(", softcap {}", a.softcap);
+    return text + (a.causal_top_left ? ", top-left" : "");
+  }
+  if (task.theta != 1) text = fmt::format(", theta {}", task.theta);
+  if (a.k != 0) text += fmt::format(", k {}{}", a.k, a.renormalize ? ", renormalized" : "");
+  if (merges_states(task.op)) text += a.lse_base2 ? ", base 2" : ", base e";
   if (!has_labels(task.op)) return text;
-  const Attributes& attributes = task.attributes;
-  if (attributes.label_smoothing != 0) text += fmt::format(", label_smoothing {}", attributes.label_smoothing);
-  if (attributes.z_loss != 0) text += fmt::format(", z_loss {}", attributes.z_loss);
-  if (attributes.softcap != 0) text += fmt::format(", softcap {}", attributes.softcap);
-  return text + fmt::format(", ignore_index {}", attributes.ignore_index);
+  if (a.label_smoothing != 0) text += fmt::format(", label_smoothing {}", a.label_smoothing);
+  if (a.z_loss != 0) text += fmt::format(", z_loss {}", a.z_loss);
+  if (a.softcap != 0) text += fmt::format(", softcap {}", a.softcap);
+  return text + fmt::format(", ignore_index {}", a.ignore_index);
 }
 
 std::vector<RowRun> failing_runs(const TensorJudgement& judgement, const TensorTask& task) {
   if (judgement.failed == 0) return {};
-  return judgement.failed <= judgement.worst.size() ? runs_of_worst(judgement, leading_shape(task))
+  return judgement.failed <= judgement.worst.size() ? runs_of_worst(judgement)
                                                     : runs_of_profile(judgement, rows_of_task(task));
 }
 
@@ -127,12 +118,12 @@ std::string failing_text(const TensorJudgement& judgement, const TensorTask& tas
   const std::size_t rows = rows_of_task(task);
   const std::vector<RowRun> runs = failing_runs(judgement, task);
   if (runs.empty()) return "";
-  const std::vector<std::int64_t> shape = leading_shape(task);
+  const std::vector<RowBlock> blocks = row_blocks(task);
   std::string list;
   std::size_t inside = 0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     inside += runs[i].last - runs[i].first + 1;
-    if (i < most_runs_told) list += (list.empty() ? "" : ", ") + run_text(runs[i], shape);
+    if (i < most_runs_told) list += (list.empty() ? "" : ", ") + run_text(runs[i], blocks);
   }
   if (runs.size() > most_runs_told) list += fmt::format(" and {} more places", runs.size() - most_runs_told);
   const std::string count = fmt::format("{} of {} rows fail", judgement.failed, rows);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "proptests/tensors/task_rows.hpp"
 #include "proptests/tensors/tensor_judge.hpp"
 
 namespace softcheck::proptests {
@@ -18,9 +19,6 @@ struct ReportedTensor {
   std::string place;  // "x.npy", or where else it stands
   const HeldTensor* tensor = nullptr;
 };
-
-/// Rows that are judged: the product of the leading dimensions of the first input.
-std::size_t rows_of_task(const TensorTask& task);
 
 /// ", theta 0.7" or ", scale 0.125, causal": what the task has beside its tensors; empty where that says nothing.
 std::string parameters_text(const TensorTask& task);
@@ -50,7 +48,7 @@ std::string worst_text(const TensorJudgement& judgement, const TensorTask& task,
 
 /// to_json of the claims with all else that is known: "op", "contract", "theta", "scale", "causal", "tensors":
 /// [{"role", "place", "dtype", "shape"}], "rows": {"all", "judged", "failed", "failing": [[first, last]]}, "worst":
-/// [{"row", "claim", "verdict", "item", "logit", "got", "got_text", "expected": [lower, upper], "ulps", "share",
+/// [{"row", "of", "claim", "verdict", "item", "logit", "got", "got_text", "expected": [lower, upper], "ulps", "share",
 /// "reason"}], "profile" (null: infinite), "histogram": {"bin_width", "rows"}, "ended_early", "seconds".
 std::string tensors_json(const TensorJudgement& judgement, const TensorTask& task, const numerics::Contract& contract,
                          std::span<const HeldTensor> outputs, std::span<const ReportedTensor> tensors,

@@ -6,6 +6,7 @@
 
 #include "proptests/judge/row_call.hpp"
 #include "proptests/tensors/shown_row.hpp"
+#include "proptests/tensors/task_checks.hpp"
 #include "proptests/tensors/tensor_report.hpp"
 
 namespace softcheck::proptests {
@@ -27,6 +28,7 @@ OrderedJson tensor_json(const ReportedTensor& one) {
 OrderedJson worst_json(const JudgedTensorRow& row, const ShownRow& shown) {
   OrderedJson result;
   result["row"] = row.index;
+  if (!shown.of.empty()) result["of"] = shown.of;
   result["claim"] = shown.claim;
   result["verdict"] = shown.verdict;
   if (shown.item) result["item"] = *shown.item;
@@ -52,6 +54,16 @@ std::string tensors_json(const TensorJudgement& judgement, const TensorTask& tas
   if (task.op->attention) {
     result["scale"] = task.scale;
     result["causal"] = task.causal;
+    if (is_attention_gradient(task.op)) {
+      result["window"] = {task.attributes.window_left_plus_1 - 1, task.attributes.window_right_plus_1 - 1};
+      result["softcap"] = task.attributes.softcap;
+      result["causal_top_left"] = task.attributes.causal_top_left;
+    }
+  } else if (!task.op->elements.empty()) {
+    result["k"] = task.attributes.k;
+    result["renormalize"] = task.attributes.renormalize;
+  } else if (merges_states(task.op)) {
+    result["lse_base2"] = task.attributes.lse_base2;
   } else {
     result["theta"] = task.theta;
   }

@@ -42,21 +42,22 @@ std::string of_rows(std::size_t count) { return std::to_string(count) + (count =
 }  // namespace
 
 TensorTally::TensorTally(const TensorTask& task, const numerics::Contract& contract, numerics::Format scalars,
-                         std::size_t rows, const TensorOptions& options, IndexOf index_of)
+                         const TensorOptions& options)
     : task_(task),
       contract_(contract),
       scalars_(scalars),
-      rows_(rows),
-      options_(options),
-      index_of_(std::move(index_of)) {
-  judgement_.profile.assign(std::min(rows, most_stretches), 0);
+      blocks_(row_blocks(task)),
+      rows_(rows_of_task(task)),
+      options_(options) {
+  judgement_.profile.assign(std::min(rows_, most_stretches), 0);
   judgement_.histogram.assign(bins, 0);
 }
 
 std::string TensorTally::name_of(std::size_t row) const {
   std::string text;
-  for (const std::int64_t i : index_of_(row)) text += (text.empty() ? "" : ", ") + std::to_string(i);
-  return "row (" + text + ")";
+  const RowPlace place = place_of_row(blocks_, row);
+  for (const std::int64_t i : place.index) text += (text.empty() ? "" : ", ") + std::to_string(i);
+  return std::string(place.kind) + " (" + text + ")";
 }
 
 numerics::Format TensorTally::format_of(std::string_view claim) const {
@@ -200,7 +201,7 @@ std::vector<std::string> TensorTally::reasons_for_vacuity() const {
     reasons.emplace_back("every claim on values is exempt");
   }
   // Of attention's claims those on lse and entropy need tensors that the caller need not have.
-  const std::size_t needed = task_.op->attention ? 1 : claims.size();
+  const std::size_t needed = task_.op->attention && !task_.op->all_outputs ? 1 : claims.size();
   for (std::size_t k = 0; vacuity.rows > 0 && k < needed; ++k) {
     if (!decided_or_exempt(claims[k])) reasons.push_back(claims[k] + " was decided in no row");
   }
@@ -237,7 +238,9 @@ ReportRow TensorTally::whole(const TensorJudgement& judgement) const {
 TensorJudgement TensorTally::judgement() const {
   TensorJudgement result = judgement_;
   result.seconds = seconds_from(start_);
-  for (const Shown& one : worst_) result.worst.push_back({index_of_(one.row), one.finding, one.share});
+  for (const Shown& one : worst_) {
+    result.worst.push_back({place_of_row(blocks_, one.row).index, one.finding, one.share, one.row});
+  }
   const bool partial = !result.ended_early.empty() || undecided_ > 0;
   result.verdict = result.failed > 0               ? ReportVerdict::fail
                    : partial                       ? ReportVerdict::undecided

@@ -9,6 +9,7 @@
 
 #include "proptests/judge/row_judge.hpp"
 #include "proptests/tensors/quick_softmax.hpp"
+#include "proptests/tensors/task_rows.hpp"
 #include "proptests/tensors/tensor_judge.hpp"
 
 namespace softcheck::proptests {
@@ -16,13 +17,10 @@ namespace softcheck::proptests {
 /// What the rows of tensors came to, together.
 class TensorTally {
  public:
-  using IndexOf = std::function<std::vector<std::int64_t>(std::size_t row)>;
-
-  /// rows       that there are
-  /// scalars    format of the claims on row scalars beside an output; the contract's where there are none
-  /// index_of   of a row in the outputs' leading dimensions; outlives this, as do the options
-  TensorTally(const TensorTask& task, const numerics::Contract& contract, numerics::Format scalars, std::size_t rows,
-              const TensorOptions& options, IndexOf index_of);
+  /// scalars    format of the claims on row scalars beside an output; not read where there are none
+  /// options    outlive this, as do the task and the contract
+  TensorTally(const TensorTask& task, const numerics::Contract& contract, numerics::Format scalars,
+              const TensorOptions& options);
 
   /// What was found of the next row, or of one later on.
   void add(std::size_t row, RowVerdicts verdicts);
@@ -64,9 +62,9 @@ class TensorTally {
   const TensorTask& task_;
   const numerics::Contract& contract_;
   numerics::Format scalars_;
+  std::vector<RowBlock> blocks_;
   std::size_t rows_;
   const TensorOptions& options_;
-  IndexOf index_of_;
   std::map<std::string_view, OfClaim> claims_;
   std::map<std::string_view, std::size_t> broken_exempt_;
   std::map<std::string, std::size_t> skipped_;

@@ -103,6 +103,8 @@ _ROLES = {
     18: "block_table",
     19: "lengths",
 }
+# Those of attention's gradient, by the names of its arrays.
+GRADIENT_ROLES = {"q": 2, "k": 3, "v": 4, "out": 5, "lse": 6, "out_gradient": 7} | {name: role for role, name in _ROLES.items()}
 
 
 def attributes_of(call: Call) -> dict[str, Any]:
@@ -358,7 +360,7 @@ class Tensor:
 
 
 class TensorCall:
-    """A softcheck_call with tensors of the caller's; with attributes one of version 2."""
+    """A softcheck_call with tensors of the caller's; with attributes one of version 2, which may name its inputs' roles."""
 
     def __init__(
         self,
@@ -368,6 +370,7 @@ class TensorCall:
         scale: float,
         causal: bool,
         attributes: dict[str, Any] | None = None,
+        roles: Sequence[int] = (),
     ) -> None:
         self._keep = (inputs, outputs)
         pointer = ctypes.POINTER(DLTensor)
@@ -377,8 +380,9 @@ class TensorCall:
         if attributes is not None:
             self._attributes = Attributes(size=ctypes.sizeof(Attributes), **attributes)
             self.call.abi_version = 2
-            # The library reads neither the op nor the roles of results at hand.
-            self._whole = Call2(self.call, 0, None, ctypes.pointer(self._attributes))
+            # Of results at hand the library reads the roles of attention's gradient alone, and no op.
+            self._roles = (ctypes.c_uint32 * max(len(roles), 1))(*roles)
+            self._whole = Call2(self.call, 0, self._roles, ctypes.pointer(self._attributes))
             self.call = self._whole.call
 
 

@@ -8,9 +8,49 @@ from typing import Any, Sequence
 import numpy as np
 
 from . import _arrays, _library
-from ._function import ATTENTION_GRADIENT_OPS, ATTENTION_OPS, ATTRIBUTES, INPUTS, LOSS_OPS, MERGE_OPS, TOP_P_OPS, TOPK_OPS, require_op, words_of
+from ._function import (
+    ATTENTION_ATTRIBUTES,
+    ATTENTION_GRADIENT_OPS,
+    ATTENTION_OPS,
+    ATTRIBUTES,
+    INPUTS,
+    LOSS_OPS,
+    LOSS_TENSORS,
+    MERGE_ATTRIBUTES,
+    MERGE_OPS,
+    TOPK_ATTRIBUTES,
+    TOP_P_OPS,
+    TOPK_OPS,
+    require_op,
+    words_of,
+)
 from ._library import UsageError
 from .report import Report, Violation, report_of
+
+_USUAL: dict[str, Any] = {**ATTRIBUTES, **LOSS_TENSORS, **MERGE_ATTRIBUTES, **TOPK_ATTRIBUTES, **ATTENTION_ATTRIBUTES}
+_TERMS = ("sinks", "alibi_slopes", "bias")
+
+
+def _names(op: str, count: int) -> tuple[str, ...]:
+    """Of the op's arrays; attention's gradient may come without what the forward pass returned."""
+    names = INPUTS[op]
+    if count == len(names):
+        return names
+    short = tuple(name for name in names if name not in ("out", "lse"))
+    if op in ATTENTION_GRADIENT_OPS and count == len(short):
+        return short
+    several = ", ".join(names)
+    if op in ATTENTION_GRADIENT_OPS:
+        several = ", ".join(short) + f", or {several}"
+    raise UsageError(f"inputs: need {several}, got {count} arrays")
+
+
+def _output_names(op: str) -> tuple[str, ...]:
+    if op in ATTENTION_GRADIENT_OPS:
+        return ("dq", "dk", "dv")
+    if op in TOPK_OPS:
+        return ("weights", "ids")
+    return ("out", "lse") if op in MERGE_OPS else ("output", "lse", "entropy")
 
 
 def _tensors(
@@ -24,42 +64,90 @@ def _tensors(
     attributes: dict[str, Any],
 ) -> _library.TensorCall:
     require_op(op)
-    if op in (*MERGE_OPS, *TOPK_OPS, *ATTENTION_GRADIENT_OPS):
-        raise UsageError(f"op: need one with an output for each row alone, got {op!r}: check() judges the function itself")
     if op in TOP_P_OPS:
         raise UsageError(f"op: need one without top_p and min_p, got {op!r}: check() judges the function itself")
     several = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
-    names = INPUTS[op]
-    if len(several) != len(names):
-        raise UsageError(f"inputs: need {', '.join(names)}, got {len(several)} arrays")
+    names = list(_names(op, len(several)))
     tensors = [_tensor(name, array) for name, array in zip(names, several)]
-    if attributes["class_weights"] is not None:
-        if op not in LOSS_OPS:
-            raise UsageError(f"class_weights: {op} has none")
+    if op in LOSS_OPS and attributes["class_weights"] is not None:
         tensors.append(_tensor("class_weights", attributes["class_weights"]))
     if mask is not None:
         seen, dtype = _arrays.to_bits(mask)
         if dtype not in ("bool", "uint8"):
             raise UsageError(f"mask: need bool or uint8, got {dtype}")
         tensors.append(_library.Tensor(seen.view(np.uint8), "u8"))
+        names.append("mask")
     results = outputs if isinstance(outputs, (tuple, list)) else () if outputs is None else (outputs,)
-    written = [_tensor(("output", "lse", "entropy")[min(i, 2)], array) for i, array in enumerate(results)]
+    called = _output_names(op)
+    written = [_tensor(called[min(i, len(called) - 1)], array) for i, array in enumerate(results)]
     if scale is None:
         scale = 1.0
         if op in ATTENTION_OPS:
             scale = 1 / math.sqrt(max(1, tensors[0].array.shape[-1] if tensors[0].array.ndim else 1))
-    given = _attributes(op, attributes)
-    return _library.TensorCall(tensors, written, float(theta), float(scale), causal, given)
+    given = _attributes(op, attributes, written)
+    roles: list[int] = []
+    if op in ATTENTION_GRADIENT_OPS:
+        for name in _TERMS:
+            if attributes[name] is not None:
+                tensors.append(_tensor(name, attributes[name]))
+                names.append(name)
+        roles = [_library.GRADIENT_ROLES[name] for name in names]
+    return _library.TensorCall(tensors, written, float(theta), float(scale), causal, given, roles)
 
 
-def _attributes(op: str, attributes: dict[str, Any]) -> dict[str, Any] | None:
-    """Those of a loss; None for an op that has none."""
+def _attributes(op: str, attributes: dict[str, Any], written: list[_library.Tensor]) -> dict[str, Any] | None:
+    """Those of the op, as the library has them; None for an op that has none."""
+    usual: dict[str, Any] = (
+        {**ATTRIBUTES, **LOSS_TENSORS}
+        if op in LOSS_OPS
+        else MERGE_ATTRIBUTES
+        if op in MERGE_OPS
+        else TOPK_ATTRIBUTES
+        if op in TOPK_OPS
+        else ATTENTION_ATTRIBUTES
+        if op in ATTENTION_GRADIENT_OPS
+        else {}
+    )
+    for name, off in _USUAL.items():
+        if name not in usual and not _is_off(attributes[name], off):
+            raise UsageError(f"{name}: {op} has none" + (" at hand" if name in ATTENTION_ATTRIBUTES else ""))
     if op in LOSS_OPS:
-        return {name: type(usual)(attributes[name]) for name, usual in ATTRIBUTES.items()}
-    for name, usual in ATTRIBUTES.items():
-        if attributes[name] != usual:
-            raise UsageError(f"{name}: {op} has none")
+        return {name: type(off)(attributes[name]) for name, off in ATTRIBUTES.items()}
+    if op in MERGE_OPS:
+        return {"lse_base2": int(bool(attributes["lse_base2"]))}
+    if op in TOPK_OPS:
+        return {"k": _chosen(attributes["k"], written), "renormalize": int(bool(attributes["renormalize"]))}
+    if op in ATTENTION_GRADIENT_OPS:
+        left, right = _window(attributes["window"])
+        return {
+            "window_left_plus_1": left + 1,
+            "window_right_plus_1": right + 1,
+            "softcap": float(attributes["softcap"]),
+            "causal_top_left": int(bool(attributes["causal_top_left"])),
+        }
     return None
+
+
+def _is_off(value: Any, off: Any) -> bool:
+    if off is None or value is None:
+        return value is off
+    return bool((tuple(value) if isinstance(off, tuple) else value) == off)
+
+
+def _chosen(k: Any, written: list[_library.Tensor]) -> int:
+    """k, or as many items as were written."""
+    if k is not None:
+        return int(k)
+    if not written or written[-1].array.ndim == 0:
+        raise UsageError("k: need how many items are chosen of each row, got None")
+    return int(written[-1].array.shape[-1])
+
+
+def _window(window: Any) -> tuple[int, int]:
+    sides = tuple(window) if isinstance(window, (tuple, list)) else ()
+    if len(sides) != 2 or any(int(side) != side or side < -1 for side in sides):
+        raise UsageError(f"window: need (left, right), each a number of keys or -1 for all, got {window!r}")
+    return int(sides[0]), int(sides[1])
 
 
 def _tensor(name: str, array: Any) -> _library.Tensor:
@@ -67,9 +155,9 @@ def _tensor(name: str, array: Any) -> _library.Tensor:
         bits, dtype = _arrays.to_bits(array)
     except TypeError as error:
         raise UsageError(f"{name}: {error}") from None
-    if name == "labels":
+    if name in ("labels", "ids"):
         if dtype not in ("int32", "int64"):
-            raise UsageError(f"labels: need int32 or int64, got {dtype}")
+            raise UsageError(f"{name}: need int32 or int64, got {dtype}")
     elif dtype not in ("f64", "f32", "f16", "bf16"):
         raise UsageError(f"{name}: need float64, float32, float16 or bfloat16, got {dtype}")
     if any(step % bits.itemsize for step in bits.strides):
@@ -92,6 +180,14 @@ def assert_output(
     softcap: float = 0.0,
     class_weights: Any = None,
     ignore_index: int = -100,
+    lse_base2: bool = False,
+    k: int | None = None,
+    renormalize: bool = False,
+    window: tuple[int, int] = (-1, -1),
+    sinks: Any = None,
+    alibi_slopes: Any = None,
+    bias: Any = None,
+    causal_top_left: bool = False,
     exempt: str | Sequence[str] | None = None,
     worst: int = 10,
 ) -> Report:
@@ -100,25 +196,35 @@ def assert_output(
         softcheck.assert_output("softmax", x, my_softmax(x))
         softcheck.assert_output("attention", (q, k, v), out, causal=True)
         softcheck.assert_output("cross_entropy", (x, labels), losses, label_smoothing=0.1)
+        softcheck.assert_output("attention_backward", (q, k, v, out, lse, dout), (dq, dk, dv), causal=True)
+        softcheck.assert_output("attention_backward", (q, k, v, dout), (dq, dk, dv), causal=True)
+        softcheck.assert_output("topk_softmax", x, (weights, ids), renormalize=True)
+        softcheck.assert_output("merge_states", (outs, lses), (merged, merged_lse))
 
     inputs   logits (..., n); for attention q, k, v of (..., length, dim); for losses logits, labels (...) of int32 or
-             int64[, upstream (...)], where losses have reduction "none": a value for each row
-    output   of the op, along the last axis; for attention out, or (out, lse) or (out, lse, entropy)
+             int64[, upstream (...)], where losses have reduction "none": a value for each row; for attention_backward
+             q, k, v[, out, lse], out_gradient; for merge_states out (parts, ..., dim), lse (parts, ...)
+    output   of the op, along the last axis; for attention out, or (out, lse) or (out, lse, entropy); for
+             attention_backward (dq, dk, dv); for topk_softmax (weights, ids), both (..., k), ids of int32 or int64;
+             for merge_states (out, lse)
     mask     bool, True = visible, broadcast as NumPy does
     scale    of attention; 1 / sqrt(dim) by default
-    softcap  of losses: the logits x become softcap tanh(x / softcap), whose gradient is that by the logits
+    k        of topk_softmax: items chosen of each row; as many as ids has by default
+
+    softcap  of losses: the logits x become softcap tanh(x / softcap), whose gradient is that by the logits; of
+             attention_backward: the scores
     class_weights  of losses: (n), finite and >= 0, of the logits' dtype or float32 (float64 for float64 logits). Rows
              are weighted as torch's reduction "none" has them; the z-loss is not
 
+    label_smoothing, z_loss and ignore_index are of losses, lse_base2 of merges, renormalize of top-k. window (left,
+    right; -1 is all), sinks (heads), alibi_slopes (heads), bias and causal_top_left are of attention_backward.
+    With out and lse, attention_backward is judged as a function that read them, whatever their own errors; without, as
+    one whose forward pass keeps the same contract.
+
     Returns the report. Raises Violation (an AssertionError) that shows the worst rows; UsageError.
     """
-    attributes = {
-        "label_smoothing": label_smoothing,
-        "z_loss": z_loss,
-        "softcap": softcap,
-        "ignore_index": ignore_index,
-        "class_weights": class_weights,
-    }
+    given = locals()  # the keywords of this call
+    attributes = {name: given[name] for name in _USUAL}
     call = _tensors(op, inputs, output, mask, theta, scale, causal, attributes)
     words = {"op": op, "contract": words_of(contract), "exempt": words_of(exempt), "worst": worst}
     report = report_of(_library.judge_tensors(call, words))
@@ -139,23 +245,27 @@ def reference(
     softcap: float = 0.0,
     class_weights: Any = None,
     ignore_index: int = -100,
+    lse_base2: bool = False,
+    k: int | None = None,
+    renormalize: bool = False,
+    window: tuple[int, int] = (-1, -1),
+    sinks: Any = None,
+    alibi_slopes: Any = None,
+    bias: Any = None,
+    causal_top_left: bool = False,
     contract: str | Sequence[str] | None = None,
     which: int = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The exact value of every element of an op's result, between two float64 arrays: lower <= exact <= upper.
 
         lower, upper = softcheck.reference("softmax", x)
+        lower, upper = softcheck.reference("attention_backward", q, k, v, dout, which=1)  # dk
 
-    which      0 for the result; of attention 1 for lse and 2 for entropy
+    which      0 for the first result, 1 and 2 for those behind it: attention's lse and entropy, dk and dv, ids, lse
     contract   of it only masked= is read, and entropy= for adaptive ops
     """
-    attributes = {
-        "label_smoothing": label_smoothing,
-        "z_loss": z_loss,
-        "softcap": softcap,
-        "ignore_index": ignore_index,
-        "class_weights": class_weights,
-    }
+    given = locals()  # the keywords of this call
+    attributes = {name: given[name] for name in _USUAL}
     call = _tensors(op, inputs, None, mask, theta, scale, causal, attributes)
     return _library.reference(call, which, {"op": op, "contract": words_of(contract)})
 
@@ -174,21 +284,26 @@ def threshold(
     softcap: float = 0.0,
     class_weights: Any = None,
     ignore_index: int = -100,
+    lse_base2: bool = False,
+    k: int | None = None,
+    renormalize: bool = False,
+    window: tuple[int, int] = (-1, -1),
+    sinks: Any = None,
+    alibi_slopes: Any = None,
+    bias: Any = None,
+    causal_top_left: bool = False,
     which: int = 0,
 ) -> np.ndarray:
     """What the contract grants each element: |got - exact| <= threshold, in float64.
 
+        allowed = softcheck.threshold("attention_backward", q, k, v, dout, contract="sum=tree")  # of dq
+
     0 where a value must be exact, infinite where nothing is promised, NaN where a value is right by what it is (a NaN,
-    a fully masked row).
+    a fully masked row, an id, as equal and nearly equal items may be exchanged).
 
     output   an array of the result's dtype, where that is not what the op writes for such inputs
     """
-    attributes = {
-        "label_smoothing": label_smoothing,
-        "z_loss": z_loss,
-        "softcap": softcap,
-        "ignore_index": ignore_index,
-        "class_weights": class_weights,
-    }
+    given = locals()  # the keywords of this call
+    attributes = {name: given[name] for name in _USUAL}
     call = _tensors(op, inputs, output, mask, theta, scale, causal, attributes)
     return _library.threshold(call, which, {"op": op, "contract": words_of(contract)})

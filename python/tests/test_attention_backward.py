@@ -104,7 +104,109 @@ def test_all_three_arrays_are_needed():
     assert "need 3 arrays, got 2" in str(report)
 
 
-def test_results_at_hand_are_refused_in_one_line():
-    array = np.zeros((1, 1, 1, 1), np.float32)
-    with pytest.raises(softcheck.UsageError, match="attention_backward"):
-        softcheck.assert_output("attention_backward", (array,) * 6, array)
+RNG = np.random.default_rng(5)
+Q, DOUT = (RNG.normal(size=(2, 4, 5, 3)).astype(np.float32) for _ in range(2))
+K, V = (RNG.normal(size=(2, 2, 6, 3)).astype(np.float32) for _ in range(2))
+SCALE = 0.5
+
+
+def forward(causal=False):
+    """out and lse in float32."""
+    seen = visible_of(Q, K, None, causal)
+    k, v = (np.repeat(x, 2, axis=1) for x in (K, V))
+    x = np.where(seen, np.einsum("bhid,bhjd->bhij", Q, k) * np.float32(SCALE), -np.inf)
+    largest = x.max(axis=-1, keepdims=True)
+    e = np.exp(x - largest)
+    total = e.sum(axis=-1, keepdims=True, dtype=np.float32)
+    return np.einsum("bhij,bhjc->bhic", e / total, v), (largest + np.log(total))[..., 0].astype(np.float32)
+
+
+def at_hand(causal=False, window=(-1, -1)):
+    out, lse = forward(causal) if window == (-1, -1) else (None, None)
+    if lse is None:
+        seen = visible_of(Q, K, None, causal, window)
+        x = np.where(seen, np.einsum("bhid,bhjd->bhij", Q, np.repeat(K, 2, axis=1)) * np.float32(SCALE), -np.inf)
+        lse = np.log(np.exp(x).sum(axis=-1, dtype=np.float32))
+        out = np.einsum("bhij,bhjc->bhic", np.exp(x - lse[..., None]), np.repeat(V, 2, axis=1))
+    return gradients(Q, K, V, lse, out, DOUT, SCALE, visible_of(Q, K, None, causal, window))
+
+
+WORDS = {"scale": SCALE, "contract": "exp=2ulp sum=sequential"}
+
+
+def test_gradients_at_hand_pass_with_and_without_what_was_saved():
+    for causal in (False, True):
+        results = at_hand(causal)
+        report = softcheck.assert_output("attention_backward", (Q, K, V, DOUT), results, causal=causal, **WORDS)
+        assert report.data["judged"] == 2 * 4 * 5 + 2 * 2 * 6
+        saved = (Q, K, V, *forward(causal), DOUT)
+        assert softcheck.assert_output("attention_backward", saved, results, causal=causal, **WORDS)
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+@pytest.mark.parametrize("factor", [-1, 0, 1000])
+def test_wrong_gradients_at_hand_fail_by_their_names(which, factor):
+    results = list(at_hand())
+    results[which] = factor * results[which]
+    with pytest.raises(softcheck.Violation) as violation:
+        softcheck.assert_output("attention_backward", (Q, K, V, DOUT), results, **WORDS)
+    name = ("dq", "dk", "dv")[which]
+    worst = violation.value.report.data["worst"][0]
+    assert worst["of"] == name and worst["claim"] == f"kernel.attention_backward.{name}"
+    assert worst["verdict"] == "fail" and len(worst["index"]) == 3
+    assert f"{name}[" in str(violation.value)
+
+
+def test_a_query_head_that_is_left_out_of_dk_fails():
+    dq, dk, dv = at_hand()
+    dout = DOUT.copy()
+    dout[:, 1::2] = 0
+    lower, upper = softcheck.reference("attention_backward", Q, K, V, dout, scale=SCALE, which=1)
+    with pytest.raises(softcheck.Violation) as violation:
+        softcheck.assert_output("attention_backward", (Q, K, V, DOUT), (dq, ((lower + upper) / 2).astype(np.float32), dv), **WORDS)
+    assert violation.value.report.data["failed"] == 24
+
+
+def test_attributes_at_hand_are_those_of_the_call():
+    results = at_hand(window=(2, 1))
+    assert softcheck.assert_output("attention_backward", (Q, K, V, DOUT), results, window=(2, 1), **WORDS)
+    for wrong in ({}, {"window": (2, 0)}, {"window": (2, 1), "causal_top_left": True}, {"window": (2, 1), "softcap": 1.0}):
+        with pytest.raises(softcheck.Violation):
+            softcheck.assert_output("attention_backward", (Q, K, V, DOUT), results, **wrong, **WORDS)
+    bias = RNG.normal(size=(5, 6)).astype(np.float32)
+    sinks = np.array([0.5, 0, -1, 2], np.float32)
+    terms = {"bias": bias, "sinks": sinks, "alibi_slopes": np.abs(sinks), "scale": SCALE}
+    exact = [softcheck.reference("attention_backward", Q, K, V, DOUT, which=i, **terms) for i in range(3)]
+    right = tuple(((lower + upper) / 2).astype(np.float32) for lower, upper in exact)
+    assert softcheck.assert_output("attention_backward", (Q, K, V, DOUT), right, **terms)
+    for name in ("bias", "sinks", "alibi_slopes"):
+        with pytest.raises(softcheck.Violation):
+            softcheck.assert_output("attention_backward", (Q, K, V, DOUT), right, **{**terms, name: None})
+
+
+def test_thresholds_at_hand_say_something():
+    for which, result in enumerate(at_hand()):
+        lower, upper = softcheck.reference("attention_backward", Q, K, V, DOUT, scale=SCALE, which=which)
+        allowed = softcheck.threshold("attention_backward", Q, K, V, DOUT, which=which, **WORDS)
+        assert lower.shape == result.shape and (lower <= upper).all()
+        assert (np.abs(result - lower) <= allowed).all()
+        assert np.median(allowed / np.abs(lower)) < 1e-4
+
+
+def test_what_does_not_fit_is_refused_in_one_line():
+    results = at_hand()
+    for inputs, outputs, words, message in (
+        ((Q, K, V), results, {}, "inputs: need q, k, v, out_gradient, or q, k, v, out, lse, out_gradient, got 3 arrays"),
+        ((Q, K, V, DOUT[..., :2]), results, {}, r"out_gradient: need shape \(2, 4, 5, 3\), got \(2, 4, 5, 2\)"),
+        ((Q, K, V, DOUT.astype(np.float64)), results, {}, "out_gradient: need dtype f32, as q has it, got f64"),
+        ((Q, K, V, DOUT), results[:2], {}, "outputs: need dq, dk, dv, got 2 tensors"),
+        ((Q, K, V, DOUT), (results[0], results[2][..., :1], results[2]), {}, "dk: need shape"),
+        ((Q, K, V, DOUT), results, {"window": 3}, r"window: need \(left, right\)"),
+        ((Q, K, V, DOUT), results, {"k": 3}, "k: attention_backward has none"),
+        ((Q, K, V, DOUT), results, {"sinks": np.zeros(3, np.float32)}, r"sinks: need shape \(4,\), got \(3,\)"),
+    ):
+        with pytest.raises(softcheck.UsageError, match=message) as error:
+            softcheck.assert_output("attention_backward", inputs, outputs, **words)
+        assert "\n" not in str(error.value)
+    with pytest.raises(softcheck.UsageError, match="softcap: attention has none at hand"):
+        softcheck.assert_output("attention", (Q, K, V), Q, softcap=2.0)

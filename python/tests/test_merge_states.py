@@ -63,7 +63,44 @@ def test_an_empty_part_that_is_read_is_found():
     assert softcheck.check(reads, "merge_states", domain="n>=1", **QUICK).verdict == "fail"
 
 
-def test_results_at_hand_are_refused_in_one_line():
-    states = np.ones((2, 3, 4), np.float32), np.zeros((2, 3), np.float32)
-    with pytest.raises(softcheck.UsageError, match="merge_states"):
-        softcheck.assert_output("merge_states", states, states)
+OUTS = np.random.default_rng(2).normal(size=(3, 5, 4)).astype(np.float32)
+LSES = np.random.default_rng(3).normal(size=(3, 5)).astype(np.float32)
+
+
+@pytest.mark.parametrize("base", [np.e, 2])
+def test_merges_at_hand_are_judged_in_their_base(base):
+    results = merge(OUTS, LSES, base)
+    words = {"contract": "exp=2ulp sum=sequential masked=zero"}
+    report = softcheck.assert_output("merge_states", (OUTS, LSES), results, lse_base2=base == 2, **words)
+    assert report.data["judged"] == 5
+    with pytest.raises(softcheck.Violation) as violation:
+        softcheck.assert_output("merge_states", (OUTS, LSES), results, lse_base2=base != 2, **words)
+    assert violation.value.report.data["failed"] == 5
+
+
+def test_rows_at_hand_may_have_any_leading_dimensions():
+    outs, lses = OUTS.reshape(3, 5, 1, 4), LSES.reshape(3, 5, 1)
+    for which, result in enumerate(merge(OUTS, LSES)):
+        lower, upper = softcheck.reference("merge_states", outs, lses, which=which)
+        allowed = softcheck.threshold("merge_states", outs, lses, which=which, contract="exp=2ulp")
+        assert lower.shape == ((5, 1, 4), (5, 1))[which]
+        assert (np.abs(result.reshape(lower.shape) - lower) <= allowed).all() and (allowed < 1e-4).all()
+
+
+def test_a_wrong_value_at_hand_is_named():
+    out, lse = merge(OUTS, LSES)
+    out[3, 2] += 0.01
+    with pytest.raises(softcheck.Violation) as violation:
+        softcheck.assert_output("merge_states", (OUTS, LSES), (out, lse), contract="exp=2ulp")
+    worst = violation.value.report.data["worst"][0]
+    assert (worst["of"], worst["index"], worst["item"]) == ("out", [3], 2)
+
+
+def test_what_does_not_fit_is_refused_in_one_line():
+    out, lse = merge(OUTS, LSES)
+    with pytest.raises(softcheck.UsageError, match=r"out: need shape \(3, 5, 4\), got \(2, 5, 4\)"):
+        softcheck.assert_output("merge_states", (OUTS[:2], LSES), (out, lse))
+    with pytest.raises(softcheck.UsageError, match="outputs: need out, lse, got 1 tensors"):
+        softcheck.assert_output("merge_states", (OUTS, LSES), out)
+    with pytest.raises(softcheck.UsageError, match="lse_base2: softmax has none"):
+        softcheck.assert_output("softmax", OUTS, OUTS, lse_base2=True)

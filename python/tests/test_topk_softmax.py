@@ -98,7 +98,46 @@ def test_ties_are_as_the_contract_says():
     assert softcheck.check(highest_first, "topk_softmax", **words).verdict == "fail"
 
 
-def test_results_at_hand_are_refused_in_one_line():
-    logits = np.zeros((2, 3), np.float32)
-    with pytest.raises(softcheck.UsageError, match="topk_softmax"):
-        softcheck.assert_output("topk_softmax", logits, logits)
+LOGITS = np.random.default_rng(4).normal(size=(2, 3, 9)).astype(np.float32)
+
+
+@pytest.mark.parametrize("renormalize", [False, True])
+@pytest.mark.parametrize("ids_of", [np.int32, np.int64])
+def test_choices_at_hand_are_judged(renormalize, ids_of):
+    weights, ids = (x.reshape(2, 3, 4) for x in topk(LOGITS.reshape(6, 9), 4, renormalize))
+    ids = ids.astype(ids_of)
+    words = {"renormalize": renormalize, "contract": "exp=2ulp sum=sequential"}
+    assert softcheck.assert_output("topk_softmax", LOGITS, (weights, ids), **words).data["judged"] == 6
+    with pytest.raises(softcheck.Violation):
+        softcheck.assert_output("topk_softmax", LOGITS, (weights, ids), **{**words, "renormalize": not renormalize})
+    # Two ids exchanged, though their logits are no tie.
+    ids[1, 2, [0, 3]] = ids[1, 2, [3, 0]]
+    with pytest.raises(softcheck.Violation) as violation:
+        softcheck.assert_output("topk_softmax", LOGITS, (weights, ids), **words)
+    assert violation.value.report.data["failed"] == 1
+    assert violation.value.report.data["worst"][0]["index"] == [1, 2]
+    assert violation.value.report.data["worst"][0]["of"] in ("weights", "ids")
+
+
+def test_the_exact_choice_and_what_is_granted():
+    weights, ids = (x.reshape(2, 3, 4) for x in topk(LOGITS.reshape(6, 9), 4, False))
+    lower, upper = softcheck.reference("topk_softmax", LOGITS, k=4)
+    allowed = softcheck.threshold("topk_softmax", LOGITS, k=4, contract="exp=2ulp")
+    assert (np.abs(weights - lower) <= allowed).all() and (allowed < lower / 1000).all() and (lower <= upper).all()
+    lower, upper = softcheck.reference("topk_softmax", LOGITS, k=4, which=1)
+    assert (lower == ids).all() and (upper == ids).all()
+    assert np.isnan(softcheck.threshold("topk_softmax", LOGITS, k=4, which=1)).all()
+
+
+def test_what_does_not_fit_is_refused_in_one_line():
+    weights, ids = topk(LOGITS[0], 4, False)
+    with pytest.raises(softcheck.UsageError, match="outputs: need weights, ids, got 0 tensors|k: need how many items"):
+        softcheck.assert_output("topk_softmax", LOGITS[0], ())
+    with pytest.raises(softcheck.UsageError, match="ids: need int32 or int64, got f32"):
+        softcheck.assert_output("topk_softmax", LOGITS[0], (weights, weights))
+    with pytest.raises(softcheck.UsageError, match=r"weights: need shape \(3, 2\), got \(3, 4\)"):
+        softcheck.assert_output("topk_softmax", LOGITS[0], (weights, ids), k=2)
+    with pytest.raises(softcheck.UsageError, match="k: need how many items"):
+        softcheck.reference("topk_softmax", LOGITS)
+    with pytest.raises(softcheck.UsageError, match="k: need a number of items from 1 to 9, got 12"):
+        softcheck.reference("topk_softmax", LOGITS, k=12)

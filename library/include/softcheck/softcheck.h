@@ -132,20 +132,31 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  *   its gradients          saved (..., n), out_gradient (..., n); out (..., n)
  *   losses                 logits (..., n), labels (...)[, upstream (...)][, class_weights (n)]; out (...), of the
  *                          gradient (..., n)
+ *   merge_states           out (parts, ..., dim), lse (parts, ...); out (..., dim), lse (...)
+ *   topk_softmax           logits (..., n); weights (..., k), ids (..., k) of int32 or int64
  *   attention              q (..., queries, dim), k (..., keys, dim), v (..., keys, value dim)[, mask (..., queries,
  *                          keys)], two to four dimensions: batch and heads first; out[, lse[, entropy]]
+ *   attention_backward     q, k, v[, out, lse], out_gradient[, mask]; dq, dk, dv. In a call of version 2 input_roles
+ *                          names the inputs, in any order: also sinks and slopes (heads), and bias, broadcast to
+ *                          (batch, heads, queries, keys). k and v have the same heads. out and lse are what the kernel
+ *                          read of the forward pass: their own errors are granted. Without them, those that the
+ *                          contract grants a forward pass are. Rows are queries, with their dq, and keys, with their
+ *                          dk and dv: at most 2^24 scores for each key head
  *
  * Tensors are on the CPU and may have any strides, including 0 and negative ones. A mask is uint8 or bool and is
- * broadcast. Labels are int32 or int64. For losses a call whose abi_version is 2 is a softcheck_call_2, of which the
- * function reads label_smoothing, z_loss, softcap and ignore_index; otherwise ignore_index is -100. Class weights have
- * the logits' dtype, or float64 for float64 logits and else float32. For other ops the function
- * does not read abi_version. It reads these options: op, contract, exempt, worst, interrupted, progress and context.
- * Adds "judged", "failed", "worst": [{"index", "claim", "item", "got", "expected", "threshold", "share", "verdict"}],
+ * broadcast. Labels are int32 or int64. For losses, merge_states, topk_softmax and attention_backward a call whose
+ * abi_version is 2 is a softcheck_call_2, of which the function reads the op's attributes (softcheck_kernel.h);
+ * otherwise they are off, and ignore_index is -100. Class weights have the logits' dtype, or float64 for float64 logits
+ * and else float32. topk_softmax needs its k. For other ops the function does not read
+ * abi_version. It reads these options: op, contract, exempt, worst, interrupted, progress and context.
+ * Adds "judged", "failed", "worst": [{"index", "of", "claim", "item", "got", "expected", "threshold", "share",
+ * "verdict"}] with "of" where there are several outputs: "dk", or "query" and "key" where a row is right by what it is,
  * "profile" and "histogram" (proptests/tensors/tensor_judge.hpp), "picture", an SVG of them, and "contract". */
 SOFTCHECK_API int softcheck_judge_tensors(const softcheck_call* call, const softcheck_options* options, char** report);
 
-/* The exact value of every element of output `which` (0; of attention 1 is lse and 2 entropy), between two doubles,
- * row-major. The outputs of the call are not read. Both doubles are NaN where the value is NaN.
+/* The exact value of every element of output `which` (0 is the first; of attention 1 is lse and 2 entropy), between two
+ * doubles, row-major. Of topk_softmax ids are those of the largest logits, of equal ones the lowest. The outputs of the
+ * call are not read. Both doubles are NaN where the value is NaN.
  *
  * count   length of each array: the elements of the output. Any other count is SOFTCHECK_USAGE; the report's "shape"
  *         and "count" then have the right one. Pass count 0 to get them; lower and upper may then be NULL. */
@@ -153,7 +164,8 @@ SOFTCHECK_API int softcheck_reference(const softcheck_call* call, uint32_t which
                                       double* lower, double* upper, size_t count, char** report);
 
 /* The error that the contract allows each element of output `which`: |got - exact| <= allowed. 0 where the value must
- * be exact, infinite where the contract promises nothing, NaN where no threshold applies (NaN, a fully masked row). The
+ * be exact, infinite where the contract promises nothing, NaN where no threshold applies (NaN, a fully masked row, an
+ * id: the judge lets equal and nearly equal items be exchanged). The
  * output's dtype is that of the call's output, if it has one. */
 SOFTCHECK_API int softcheck_threshold(const softcheck_call* call, uint32_t which, const softcheck_options* options,
                                       double* allowed, size_t count, char** report);

@@ -76,14 +76,9 @@ class AttentionBackward final : public AttentionOp {
     const AttentionShape& s = a.shape;
     const std::size_t m = s.group * s.queries;
     each_group(s, [&](std::size_t b, std::size_t kv, std::size_t first) {
-      GradientGroup group;
-      group.keys = s.keys;
-      for (std::size_t q = 0; q < m; ++q) {
-        const std::size_t h = kv * s.group + q / s.queries, i = q % s.queries;
-        group.rows.push_back(row_of(a, b, h, i));
-        if (chosen) group.chosen.push_back(chosen(b, h, i));
-      }
-      group.out_gradients = std::span(a.gradients).subspan(first * s.value_dim, m * s.value_dim);
+      std::function<bool(std::size_t, std::size_t)> of_batch;
+      if (chosen) of_batch = [&](std::size_t h, std::size_t i) { return chosen(b, h, i); };
+      const GradientGroup group = gradient_group(a, b, kv, of_batch);
       const std::size_t head = b * s.kv_heads + kv;
       const GradientValues values{std::span(got[0]).subspan(first * s.dim, m * s.dim),
                                   std::span(got[1]).subspan(head * s.keys * s.dim, s.keys * s.dim),

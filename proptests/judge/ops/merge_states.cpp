@@ -298,6 +298,33 @@ class MergeStates final : public RowOp {
     judge_elements(*this, Extent::rows, {of_lse, row.got.subspan(width)}, logsumexp, verdicts);
   }
 
+  void enclose(const RowInputs& row, std::span<double> lower, std::span<double> upper) const override {
+    const PrecisionScope precision(113);
+    std::ranges::fill(lower, -infinity);
+    std::ranges::fill(upper, infinity);
+    if (!is_in_range(row.logits)) return;
+    MergeBounds of(row, wide_format(row.contract.input));
+    for (std::size_t i = 0; i < lower.size(); ++i) {
+      const bool is_lse = i + 1 == lower.size();
+      const auto value = [&] { return is_lse ? of.oracles.now().logsumexp() : of.oracles.now().output(i); };
+      const Enclosure exact = refined(value(), value);
+      lower[i] = exact.lower_double();
+      upper[i] = exact.upper_double();
+    }
+  }
+
+  void grant(const RowInputs& row, std::span<double> allowed) const override {
+    const PrecisionScope precision(113);
+    std::ranges::fill(allowed, infinity);
+    if (!is_in_range(row.logits)) return;
+    const Format lse = wide_format(row.contract.input);
+    MergeBounds of(row, lse);
+    MergedOutputs out(of, claims[0]);
+    MergedLogSumExp logsumexp(of, lse, claims[1]);
+    for (std::size_t c = 0; c + 1 < allowed.size(); ++c) allowed[c] = out.threshold(c);
+    allowed.back() = logsumexp.threshold(0);
+  }
+
   // L of no parts is -inf whatever masked= says of O.
   bool has_masked_value(std::size_t i, std::size_t count) const override { return i + 1 < count; }
   double nothing_at(std::size_t i, std::size_t count) const override { return i + 1 < count ? 0 : -infinity; }

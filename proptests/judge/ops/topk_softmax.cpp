@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -153,13 +154,13 @@ class TopkSoftmax final : public RowOp {
     if (const auto wrong = choice.wrong_index()) return verdicts.findings.push_back(*wrong);
     const RowCascade cascade(row.logits, 1);
     const Statistics statistics = statistics_of(cascade.statistics(), row.contract, row.logits, 1);
-    const TopkThreshold<UpperBound> granted(row.contract, statistics), plain(row.contract, statistics, Grants::none);
+    const TopkThreshold<UpperBound> granted(row.contract, statistics);
     verdicts.findings.push_back(choice.set(row.contract, granted));
     verdicts.findings.push_back(choice.order(row.contract, granted));
     const std::vector<double> chosen = choice.logits();
     if (!row.attributes.renormalize) {
-      WeightElements elements(row.logits, choice.items(), claims[0]);
-      elements.set_thresholds(granted.weights(), plain.weights());
+      WeightElements elements = weights_of(row, choice.items(), chosen);
+      set_thresholds(row, statistics, cascade, chosen, elements);
       if (const auto wrong = above_one(row.contract, statistics, weights, elements)) {
         return verdicts.findings.push_back(*wrong);
       }
@@ -167,17 +168,75 @@ class TopkSoftmax final : public RowOp {
     }
     // Where a kernel may choose masked items alone, it divides 0 by 0.
     if (std::ranges::all_of(chosen, [](double x) { return std::isinf(x); })) return verdicts.vacuity.add_row(true);
-    std::vector<std::size_t> places(k);
-    for (std::size_t a = 0; a < k; ++a) places[a] = a;
-    WeightElements elements(chosen, std::move(places), claims[0]);
-    const auto items = chosen_items(k, cascade.statistics().maximum, chosen, elements.cascade());
-    elements.set_thresholds(granted.renormalised(items), plain.renormalised(items));
+    WeightElements elements = weights_of(row, choice.items(), chosen);
+    set_thresholds(row, statistics, cascade, chosen, elements);
     judge_weights(row, weights, elements, verdicts);
+  }
+
+  // Of equal items those of the lowest indices are chosen.
+  void enclose(const RowInputs& row, std::span<double> lower, std::span<double> upper) const override {
+    const PrecisionScope precision(113);
+    const std::vector<std::size_t> items = largest_items(row.logits, lower.size() / 2);
+    std::vector<double> chosen;
+    for (const std::size_t item : items) chosen.push_back(row.logits[item]);
+    if (items.empty()) return;
+    WeightElements elements = weights_of(row, items, chosen);
+    for (std::size_t a = 0; a < items.size(); ++a) {
+      const auto value = [&] { return elements.value(a); };
+      const Enclosure exact = elements.is_masked(a) ? Enclosure(0) : refined(value(), value);
+      lower[a] = exact.lower_double();
+      upper[a] = exact.upper_double();
+      lower[items.size() + a] = upper[items.size() + a] = static_cast<double>(items[a]);
+    }
+  }
+
+  void grant(const RowInputs& row, std::span<double> allowed) const override {
+    const PrecisionScope precision(113);
+    const std::vector<std::size_t> items = largest_items(row.logits, allowed.size() / 2);
+    std::vector<double> chosen;
+    for (const std::size_t item : items) chosen.push_back(row.logits[item]);
+    if (items.empty()) return;
+    const RowCascade cascade(row.logits, 1);
+    const Statistics statistics = statistics_of(cascade.statistics(), row.contract, row.logits, 1);
+    WeightElements elements = weights_of(row, items, chosen);
+    set_thresholds(row, statistics, cascade, chosen, elements);
+    // An id has no error: another one is right where the two items' weights may be exchanged.
+    std::ranges::fill(allowed, nan);
+    for (std::size_t a = 0; a < items.size(); ++a) allowed[a] = elements.threshold(a);
   }
 
   bool has_masked_value(std::size_t, std::size_t) const override { return true; }
 
  private:
+  // The k largest items, descending; of equal ones the lowest indices.
+  static std::vector<std::size_t> largest_items(std::span<const double> logits, std::size_t k) {
+    std::vector<std::size_t> items(logits.size());
+    std::iota(items.begin(), items.end(), std::size_t{0});
+    const auto before = [&](std::size_t a, std::size_t b) {
+      return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
+    };
+    std::partial_sort(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(k), items.end(), before);
+    items.resize(k);
+    return items;
+  }
+
+  // Of all items of the row, or of the chosen ones alone.
+  static WeightElements weights_of(const RowInputs& row, const std::vector<std::size_t>& items,
+                                   std::span<const double> chosen) {
+    if (!row.attributes.renormalize) return {row.logits, items, claims[0]};
+    std::vector<std::size_t> places(items.size());
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    return {chosen, std::move(places), claims[0]};
+  }
+
+  static void set_thresholds(const RowInputs& row, const Statistics& statistics, const RowCascade& cascade,
+                             std::span<const double> chosen, WeightElements& elements) {
+    const TopkThreshold<UpperBound> granted(row.contract, statistics), plain(row.contract, statistics, Grants::none);
+    if (!row.attributes.renormalize) return elements.set_thresholds(granted.weights(), plain.weights());
+    const auto items = chosen_items(chosen.size(), cascade.statistics().maximum, chosen, elements.cascade());
+    elements.set_thresholds(granted.renormalised(items), plain.renormalised(items));
+  }
+
   void judge_weights(const JudgedRow& row, std::span<const double> weights, WeightElements& elements,
                      RowVerdicts& verdicts) const {
     if (elements.promised) {

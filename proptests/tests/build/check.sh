@@ -96,7 +96,63 @@ refuses 2 '--z-loss: --op softmax has none' check --logits logits.npy --output r
 refuses 2 '--softcap: --op softmax has none' check --logits logits.npy --output right.npy --softcap 1
 refuses 2 '--class-weights: --op softmax has none' check --logits logits.npy --output right.npy --class-weights ones.npy
 refuses 2 '--label-smoothing' check --op cross_entropy --logits logits.npy --labels labels.npy --output losses.npy --label-smoothing 2
-refuses 2 '--op: need one with a single output for each row, got merge_states' check --op merge_states --output right.npy
+
+# Attention's gradient: one query and one key, both 0.5: p = 1, so that dv is the gradient by the output, and dq = dk = 0.
+npy_header nought.npy '<f4' '(1, 1)'
+printf "$zero" >>nought.npy
+gradient='check --op attention_backward --q q.npy --k k.npy --v v.npy --dout q.npy'
+expect 0 $gradient --dq nought.npy --dk nought.npy --dv q.npy --scale 1
+says '^  query  *q.npy  *f32   (1, 1)$'
+says '^pass: all 2 rows keep to the contract; 2 of 2 rows judged'
+expect 1 $gradient --dq nought.npy --dk nought.npy --dv nought.npy --scale 1 --json report.json
+says '^  dv.0.  '
+says '^1 of 2 rows fail: row 1 (key .0.)$'
+grep -q '"of": "dv"' report.json || complain "the JSON report does not name dv"
+expect 0 $gradient --dq nought.npy --dk nought.npy --dv q.npy --out v.npy --lse lse.npy --scale 1 --causal --window 0:all --softcap 2
+says '^  scale 1, causal, window 0:all, softcap 2$'
+refuses 2 'needs --query, --key, --value, --out-gradient, --dq, --dk and --dv' $gradient --dq nought.npy
+refuses 2 'need --out and --lse, what the forward pass returned, or neither, got one of them' $gradient --dq nought.npy --dk nought.npy --dv q.npy --lse lse.npy
+refuses 2 "--window: need LEFT:RIGHT, each a number of keys or 'all', as 127:0, got '3'" $gradient --dq nought.npy --dk nought.npy --dv q.npy --window 3
+refuses 2 '--softcap: --op attention has none' check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --softcap 2
+refuses 2 '--dq: --op softmax has none' check --logits logits.npy --output right.npy --dq nought.npy
+refuses 3 'dk: need shape (1, 1), got (1,)' $gradient --dq nought.npy --dk lse.npy --dv q.npy
+refuses 3 'sinks: need shape (1,), got (1, 1)' $gradient --dq nought.npy --dk nought.npy --dv q.npy --sinks q.npy
+
+# Top-k: of two equal logits either one; k is what --ids has.
+npy_header weights.npy '<f4' '(2, 4, 1)'
+repeat 8 "$half" >>weights.npy
+npy_header ids.npy '<i4' '(2, 4, 1)'
+{ repeat 7 "$zero"; printf '\001\000\000\000'; } >>ids.npy
+expect 0 check --op topk_softmax --logits logits.npy --weights weights.npy --ids ids.npy
+says '^  k 1$'
+expect 1 check --op topk_softmax --logits logits.npy --weights weights.npy --ids ids.npy --contract ties=lowest
+says '^  ids.1, 3.  '
+says '^1 of 8 rows fail: row 7 .1, 3.$'
+expect 1 check --op topk_softmax --logits logits.npy --weights weights.npy --ids ids.npy --renormalize
+refuses 3 'weights: need shape (2, 4, 2), got (2, 4, 1)' check --op topk_softmax --logits logits.npy --weights weights.npy --ids ids.npy --top-k 2
+refuses 3 'ids: need dtype int32 or int64, got f32' check --op topk_softmax --logits logits.npy --weights weights.npy --ids weights.npy
+refuses 2 'needs --logits, --weights and --ids' check --op topk_softmax --logits logits.npy
+refuses 2 '--top-k: --op softmax has none' check --logits logits.npy --output right.npy --top-k 2
+
+# A merge of two equal parts: their output, and a log-sum-exp larger by ln 2, or by 1 in base 2.
+npy_header parts.npy '<f4' '(2, 1, 2)'
+repeat 4 "$half" >>parts.npy
+npy_header part_lses.npy '<f4' '(2, 1)'
+repeat 2 "$zero" >>part_lses.npy
+npy_header merged.npy '<f4' '(1, 2)'
+repeat 2 "$half" >>merged.npy
+npy_header merged_lse.npy '<f4' '(1,)'
+printf "$two" >>merged_lse.npy
+npy_header one.npy '<f4' '(1,)'
+printf '\000\000\200\077' >>one.npy
+merge='check --op merge_states --out parts.npy --lse part_lses.npy --output merged.npy'
+expect 0 $merge --output-lse merged_lse.npy
+says '^  base e$'
+expect 0 $merge --output-lse one.npy --base-2
+expect 1 $merge --output-lse merged_lse.npy --base-2
+says '^  lse.0.  '
+refuses 2 'needs --out, --lse, --output and --output-lse' $merge
+refuses 3 'out: need shape (2, 1, 2), got (1, 2)' check --op merge_states --out merged.npy --lse part_lses.npy --output merged.npy --output-lse one.npy
 
 # Flags that are wrong, or have no meaning for the op.
 refuses 2 'needs --logits and --output' check --logits logits.npy

@@ -38,8 +38,8 @@ TensorJudgement judgement_of(std::vector<double> profile, std::size_t failed) {
   return judgement;
 }
 
-JudgedTensorRow failed_row(std::vector<std::int64_t> index) {
-  JudgedTensorRow row{std::move(index), {}, 2};
+JudgedTensorRow failed_row(std::vector<std::int64_t> index, std::size_t number) {
+  JudgedTensorRow row{std::move(index), {}, 2, number};
   row.finding.claim = "kernel.softmax.element";
   row.finding.decision = numerics::Decision::violated;
   row.finding.threshold = 0.25;
@@ -70,7 +70,7 @@ TEST(TensorReport, AStretchOfManyRowsIsToldWhole) {
 TEST(TensorReport, RowsThatAreAllAmongTheWorstAreNamed) {
   TensorJudgement judgement = judgement_of(std::vector<double>(512, 2), 3);
   for (const std::vector<std::int64_t>& index : {std::vector<std::int64_t>{1, 5}, {0, 9}, {1, 4}}) {
-    judgement.worst.push_back(failed_row(index));
+    judgement.worst.push_back(failed_row(index, static_cast<std::size_t>(1000 * index[0] + index[1])));
   }
   EXPECT_EQ(failing_text(judgement, task_of({2, 1000, 8})),
             "3 of 2000 rows fail: rows 9 [0, 9], 1004 [1, 4] to 1005 [1, 5]");
@@ -89,7 +89,7 @@ TEST(TensorReport, TheWorstRowsSayWhatWasGotAndDue) {
   task.inputs[0].first = reinterpret_cast<const std::byte*>(logits.data());
   task.inputs[0].strides = {2, 1};
   TensorJudgement judgement = judgement_of({0, 2}, 1);
-  judgement.worst.push_back(failed_row({1}));
+  judgement.worst.push_back(failed_row({1}, 1));
   judgement.worst[0].finding.item = 1;
   judgement.worst[0].finding.expected = numerics::Enclosure(1);
   const numerics::Contract contract = numerics::default_contract(numerics::Format::f32, numerics::Format::f32);

@@ -1,0 +1,69 @@
+"""The calls in the docstrings of assert_output, reference and threshold, as they stand there."""
+
+import re
+
+import numpy as np
+import pytest
+import softcheck
+
+
+def calls_of(function):
+    return re.findall(r"^ {8}((?:lower, upper = |allowed = )?softcheck\..*?)(?:  #.*)?$", function.__doc__, re.M)
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True, dtype=x.dtype)
+
+
+@pytest.fixture
+def names():
+    """Results that are exact, each rounded once."""
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(4, 9)).astype(np.float32)
+    q, k, v, dout = rng.normal(size=(4, 1, 2, 5, 3)).astype(np.float32)
+    labels = np.array([0, 8, -100, 3])
+    outs, lses = rng.normal(size=(3, 5, 4)).astype(np.float32), rng.normal(size=(3, 5)).astype(np.float32)
+
+    def exact(op, *inputs, which=0, dtype=np.float32, **words):
+        lower, upper = softcheck.reference(op, *inputs, which=which, **words)
+        return ((lower + upper) / 2).astype(dtype)
+
+    causal = {"causal": True}
+    gradients = [exact("attention_backward", q, k, v, dout, which=i, **causal) for i in range(3)]
+    return {
+        "softcheck": softcheck,
+        "my_softmax": lambda x: exact("softmax", x),
+        "x": x,
+        "q": q,
+        "k": k,
+        "v": v,
+        "dout": dout,
+        "labels": labels,
+        "losses": exact("cross_entropy", x, labels, label_smoothing=0.1),
+        "out": exact("attention", q, k, v, **causal),
+        "lse": exact("attention", q, k, v, which=1, **causal),
+        "dq": gradients[0],
+        "dk": gradients[1],
+        "dv": gradients[2],
+        "weights": exact("topk_softmax", x, k=3, renormalize=True),
+        "ids": exact("topk_softmax", x, k=3, which=1, dtype=np.int32),
+        "outs": outs,
+        "lses": lses,
+        "merged": exact("merge_states", outs, lses),
+        "merged_lse": exact("merge_states", outs, lses, which=1),
+    }
+
+
+@pytest.mark.parametrize("function", [softcheck.assert_output, softcheck.reference, softcheck.threshold])
+def test_the_calls_of_a_docstring_run(function, names):
+    calls = calls_of(function)
+    assert calls
+    for call in calls:
+        exec(call, dict(names))
+
+
+def test_the_ops_of_several_outputs_are_among_them():
+    text = " ".join(calls_of(softcheck.assert_output))
+    for op in ("attention_backward", "topk_softmax", "merge_states", "cross_entropy"):
+        assert op in text
