@@ -178,8 +178,16 @@ void Prober::ask_masked(bool by_mask, ProbeSet& probes) {
   if (by_mask ? !op_->takes_mask : !op_->takes_infinities) return;
   if (op_->attention) {
     AttentionCase attention = attention_of({{0, 0, 0}}, input_);
-    attention.mask = {0, 0, 0};
-    if (by_mask) ask(attention, probes);
+    if (by_mask) {
+      attention.mask = {0, 0, 0};
+    } else if (domain_.no_mask) {  // of a kernel without masks a query of no keys says it
+      attention.shape.keys = 0;
+      attention.keys.clear();
+      attention.values.clear();
+    } else {
+      return;
+    }
+    ask(attention, probes);
     return;
   }
   const std::vector<double> nothing(domain_.length("n").nearest(3), -std::numeric_limits<double>::infinity());
