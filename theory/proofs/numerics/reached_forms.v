@@ -9,14 +9,15 @@
     - [b9_moved_is_inhabited]  two scores of which one errs by 1/8, computed as the row 0, 0, of which [b5_is_reached] and
                                [b6_is_reached] say the rest
     - [b9_scaled_first_is_reached]   a query that is scaled before its product with the key
+    - [b8_is_inhabited]        the weight of the part that errs, from the L that both parts give; two exact parts
 
-    Source: b4_shared.v, b7_uncentred.v, perturbed_scores.v, b9_scaled_first.v. *)
+    Source: b4_shared.v, b7_uncentred.v, perturbed_scores.v, b9_scaled_first.v, b8_merge.v. *)
 
 From Coq Require Import Reals List Permutation Lra Lia.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction converted_row constants b1_sum b2_element b5_logsumexp b6_entropy
-  b9_attention added_terms b4_shared b7_uncentred perturbed_scores b9_scaled_first reached_bounds reached_losses.
+  b9_attention added_terms b4_shared b7_uncentred perturbed_scores b8_merge b9_scaled_first reached_bounds reached_losses.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -198,4 +199,28 @@ Proof.
   { unfold scaled_score, scaled_factor. replace ((1 + 2 + 2) * l) with (l + l + 2 * l + l) by ring. rewrite !exp_plus. ring. }
   pose proof (exp_at_least_one ((1 + 2 + 2) * l) ltac:(lra)).
   rewrite value, (Rabs_right 2), (Rabs_right (2 * 3)), (Rabs_right 3), Rabs_right; lra.
+Qed.
+
+(** ** A merge *)
+
+Example b8_is_inhabited :
+  let z := (0 + far_log) * (1 + roundoff single) in
+  exists b p, sound single /\ is_maximum 0 (map score moved_keys) /\ is_maximum 0 (map computed_score moved_keys) /\
+    (forall a, In a moved_keys -> Rabs (computed_score a - score a) <= / 8) /\
+    sum_of_row single 0 0 (map computed_score moved_keys) (far_sum 1) 1 1 /\
+    lost_sum single 0 0 (map computed_score moved_keys) 1 1 < 1 /\ computed_maximum single 0 0 1 0 0 /\
+    computed_log single (far_sum 1) far_log /\ rounded_sum single (0 + far_log) z /\ In moved_key moved_keys /\
+    rounded_sum single (computed_score moved_key - z) b /\ computed_exp single (- b) p /\
+    (forall l : list (R * R), In l [[(0, 1); (0, 2)]; [(1, 3)]] -> l <> []).
+Proof.
+  cbv zeta. pose proof units as [hE _]. set (z := (0 + far_log) * (1 + roundoff single)).
+  exists ((0 - z) * (1 + roundoff single)), (exp ((0 - z) * (1 + roundoff single) + E)).
+  change (map computed_score moved_keys) with level. destruct b9_moved_is_inhabited as [m1 [_ [near _]]].
+  split; [apply single_sound|]. split; [easy|]. split; [apply level_maximum|].
+  split; [intros a ina; destruct (near a ina); lra|].
+  split; [apply far_sum_of_row; lra|]. split; [rewrite nothing_lost; lra|].
+  split; [unfold computed_maximum; rewrite no_argument_floor, Rminus_0_r, Rabs_R0; cbn; lra|].
+  split; [apply far_log_of_sum|]. split; [apply sum_up|]. split; [right; now left|]. split; [apply sum_up|]. split.
+  { exists E, 0. rewrite Rabs_R0, Ropp_involutive, (Rabs_right E) by lra. cbn -[exp_unit z]. repeat split; try lra; try easy. }
+  intros l [<-|[<-|[]]]; easy.
 Qed.
