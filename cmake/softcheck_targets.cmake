@@ -156,7 +156,7 @@ endfunction()
 # softcheck_benchmark(NAME SOURCES... LINK ...): a Google Benchmark program that `./run bench` runs.
 function(softcheck_benchmark name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
-  add_executable(${name} ${arg_SOURCES})
+  add_executable(${name} EXCLUDE_FROM_ALL ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE softcheck_compile_options benchmark::benchmark ${arg_LINK})
   set_property(GLOBAL APPEND PROPERTY softcheck_benchmark_programs ${name})
 endfunction()

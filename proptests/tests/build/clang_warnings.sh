@@ -5,8 +5,8 @@
 # precompiled, once for all whose flags are the same but for our own folders and definitions. A source that forgets one of
 # these may pass here, but not g++, which builds it without. Sources of a library are read a folder at a time, one behind
 # the other in one file, as tidy.sh does: not included, for clang says less of what is unused in an included file. So are
-# planted bugs, which CMake hands to g++ some at a time, and the checks that a header stands alone, which g++ makes one by
-# one: here they are for warnings in headers that no source includes.
+# sources that CMake hands to g++ some at a time, and the checks that a header stands alone, which g++ makes one by one:
+# here they are for warnings in headers that no source includes.
 set -eu
 build=$1
 here=$(dirname "$0")

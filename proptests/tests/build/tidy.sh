@@ -32,7 +32,7 @@ if $tidy "$work/planted.cpp" -- -std=c++20 >"$work/log" 2>&1 ||
 fi
 
 sh "$here/library_sources.sh" | sed "s|^|$PWD/|" >"$work/sources"
-sh "$here/compile_flags.sh" "$build" |
+sh "$here/compile_flags.sh" "$build" each |
   awk -F '\t' -v work="$work" -v tidy="$tidy" '
     BEGIN { while ((getline source < (work "/sources")) > 0) left[source] = 1 }
     !($2 in left) { next }
