@@ -39,7 +39,8 @@ std::string refusal_at(const std::string& place, std::optional<Format> voids = s
 }
 
 // Of a file of these bytes, without the folder.
-std::string refusal_of(const std::string& name, const std::string& bytes, std::optional<Format> voids = std::nullopt) {
+std::string file_refusal(const std::string& name, const std::string& bytes,
+                         std::optional<Format> voids = std::nullopt) {
   const TensorFolder folder;
   std::string text = refusal_at(folder.write(name, bytes), voids);
   const std::string prefix = folder / "";
@@ -63,7 +64,7 @@ double value_at(const HeldTensor& tensor, std::int64_t offset) {
 
 const std::array<float, 6> six{1, -2, 0x1p-149F, 4, 5, 6};
 
-bool has_libzip() { return !refusal_of("x.npz", zip_file({})).starts_with("unsupported"); }
+bool has_libzip() { return !file_refusal("x.npz", zip_file({})).starts_with("unsupported"); }
 
 struct NpyDtypeCase {
   const char* descr;
@@ -107,44 +108,46 @@ TEST(TensorFile, ShapesOfNoElementAndOfOne) {
 }
 
 TEST(TensorFile, ABigEndianOrOtherDtypeSaysWhatIsNeeded) {
-  EXPECT_THAT(refusal_of("x.npy", npy_file(">f4", "(1,)", "abcd")), AllOf(HasSubstr("big endian"), HasSubstr("'<f4'")));
-  EXPECT_THAT(refusal_of("x.npy", npy_file("<i2", "(1,)", "ab")), HasSubstr("need dtype '<f8', '<f4'"));
-  EXPECT_THAT(refusal_of("x.npy", npy_file("<c8", "(1,)", "abcdefgh")), HasSubstr("got '<c8'"));
-  EXPECT_THAT(refusal_of("x.npy", npy_file("|O", "(1,)", "abcdefgh")), HasSubstr("got '|O'"));
-  EXPECT_THAT(refusal_of("x.npy", npy_file("|V2", "(1,)", "ab")), HasSubstr("need --dtype bf16"));
-  EXPECT_EQ(refusal_of("x.npy", npy_file("|V2", "(1,)", "ab"), Format::bf16), "accepted");
+  EXPECT_THAT(file_refusal("x.npy", npy_file(">f4", "(1,)", "abcd")),
+              AllOf(HasSubstr("big endian"), HasSubstr("'<f4'")));
+  EXPECT_THAT(file_refusal("x.npy", npy_file("<i2", "(1,)", "ab")), HasSubstr("need dtype '<f8', '<f4'"));
+  EXPECT_THAT(file_refusal("x.npy", npy_file("<c8", "(1,)", "abcdefgh")), HasSubstr("got '<c8'"));
+  EXPECT_THAT(file_refusal("x.npy", npy_file("|O", "(1,)", "abcdefgh")), HasSubstr("got '|O'"));
+  EXPECT_THAT(file_refusal("x.npy", npy_file("|V2", "(1,)", "ab")), HasSubstr("need --dtype bf16"));
+  EXPECT_EQ(file_refusal("x.npy", npy_file("|V2", "(1,)", "ab"), Format::bf16), "accepted");
   EXPECT_THAT(
-      refusal_of("x.npy", npy_around("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "abcd")),
+      file_refusal("x.npy", npy_around("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "abcd")),
       HasSubstr("structured dtype"));
 }
 
 TEST(TensorFile, ADamagedNpyHeaderIsRefused) {
   const std::string whole = npy_file("<f4", "(2, 3)", bytes_of_values<float>(six));
-  EXPECT_THAT(refusal_of("x.npy", "\x93NUMP"), StartsWith("x.npy: need a .npy file"));
-  EXPECT_THAT(refusal_of("x.npy", "text"), HasSubstr("begins with"));
-  EXPECT_THAT(refusal_of("x.npy", whole.substr(0, 6) + "\x04" + whole.substr(7)), HasSubstr("got 4.0"));
-  EXPECT_THAT(refusal_of("x.npy", whole.substr(0, 7) + "\x01" + whole.substr(8)), HasSubstr("got 1.1"));
-  EXPECT_THAT(refusal_of("x.npy", whole.substr(0, 9)), HasSubstr("ends within"));
-  EXPECT_THAT(refusal_of("x.npy", whole.substr(0, 40)), HasSubstr("its length says"));
-  EXPECT_THAT(refusal_of("x.npy", whole + "x"), HasSubstr("holds 25 bytes of data, shape (2, 3) of '<f4' needs 24"));
-  EXPECT_THAT(refusal_of("x.npy", whole.substr(0, whole.size() - 1)), HasSubstr("holds 23 bytes of data, fewer than"));
-  EXPECT_THAT(refusal_of("x.npy", npy_file("<f4", "(4611686018427387904, 4)", "")), HasSubstr("fewer than"));
-  EXPECT_THAT(refusal_of("x.npy", npy_file("<f4", "(0, 4611686018427387904, 4)", "")), HasSubstr("more than 2^56"));
-  EXPECT_THAT(refusal_of("x.npy", npy_file("<f4", "(9223372036854775808,)", "")), HasSubstr("below 2^63"));
-  EXPECT_THAT(refusal_of("x.npy", npy_file("<f4", "(-1,)", "")), HasSubstr("non-negative"));
-  EXPECT_THAT(refusal_of("x.npy", npy_file("<f4", "(1)", "abcd")), HasSubstr("no tuple"));
-  EXPECT_THAT(refusal_of("x.npy", npy_file("<f4", "[1]", "abcd")), HasSubstr("no dictionary"));
+  EXPECT_THAT(file_refusal("x.npy", "\x93NUMP"), StartsWith("x.npy: need a .npy file"));
+  EXPECT_THAT(file_refusal("x.npy", "text"), HasSubstr("begins with"));
+  EXPECT_THAT(file_refusal("x.npy", whole.substr(0, 6) + "\x04" + whole.substr(7)), HasSubstr("got 4.0"));
+  EXPECT_THAT(file_refusal("x.npy", whole.substr(0, 7) + "\x01" + whole.substr(8)), HasSubstr("got 1.1"));
+  EXPECT_THAT(file_refusal("x.npy", whole.substr(0, 9)), HasSubstr("ends within"));
+  EXPECT_THAT(file_refusal("x.npy", whole.substr(0, 40)), HasSubstr("its length says"));
+  EXPECT_THAT(file_refusal("x.npy", whole + "x"), HasSubstr("holds 25 bytes of data, shape (2, 3) of '<f4' needs 24"));
+  EXPECT_THAT(file_refusal("x.npy", whole.substr(0, whole.size() - 1)),
+              HasSubstr("holds 23 bytes of data, fewer than"));
+  EXPECT_THAT(file_refusal("x.npy", npy_file("<f4", "(4611686018427387904, 4)", "")), HasSubstr("fewer than"));
+  EXPECT_THAT(file_refusal("x.npy", npy_file("<f4", "(0, 4611686018427387904, 4)", "")), HasSubstr("more than 2^56"));
+  EXPECT_THAT(file_refusal("x.npy", npy_file("<f4", "(9223372036854775808,)", "")), HasSubstr("below 2^63"));
+  EXPECT_THAT(file_refusal("x.npy", npy_file("<f4", "(-1,)", "")), HasSubstr("non-negative"));
+  EXPECT_THAT(file_refusal("x.npy", npy_file("<f4", "(1)", "abcd")), HasSubstr("no tuple"));
+  EXPECT_THAT(file_refusal("x.npy", npy_file("<f4", "[1]", "abcd")), HasSubstr("no dictionary"));
   std::string deep = "(";
   for (int i = 0; i < 65; ++i) deep += "1, ";
-  EXPECT_THAT(refusal_of("x.npy", npy_file("<f4", deep + ")", "abcd")), HasSubstr("64 dimensions"));
-  const auto header = [](const std::string& text) { return refusal_of("x.npy", npy_around(text, "abcd")); };
+  EXPECT_THAT(file_refusal("x.npy", npy_file("<f4", deep + ")", "abcd")), HasSubstr("64 dimensions"));
+  const auto header = [](const std::string& text) { return file_refusal("x.npy", npy_around(text, "abcd")); };
   EXPECT_EQ(header("{\"shape\": (1,), 'fortran_order': True, 'descr': '<f4'}"), "accepted");
   EXPECT_THAT(header("{'descr': '<f4', 'fortran_order': False}"), HasSubstr("lacks a key"));
   EXPECT_THAT(header("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,)}"), HasSubstr("twice"));
   EXPECT_THAT(header("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'x': 1}"), HasSubstr("key 'x'"));
   EXPECT_THAT(header("{'descr': '<f4', 'fortran_order': 0, 'shape': (1,)}"), HasSubstr("True or False"));
   EXPECT_THAT(header("{'descr': '<f4', 'fortran_order': False, 'shape': (1,)} x"), HasSubstr("goes on"));
-  EXPECT_THAT(refusal_of("x.npy", npy_around(std::string(100'000, '{'), "", 2)), HasSubstr("its length says"));
+  EXPECT_THAT(file_refusal("x.npy", npy_around(std::string(100'000, '{'), "", 2)), HasSubstr("its length says"));
   EXPECT_THAT(header(std::string(50'000, '[')), HasSubstr("no dictionary"));
 }
 
@@ -205,14 +208,14 @@ TEST(TensorFile, ATensorOfASafetensorsFileIsFoundByItsName) {
   EXPECT_THAT(refusal_at(file), HasSubstr("need FILE:NAME, as it holds 4 tensors: 'a', 'b', 'ids', 'm'"));
   EXPECT_THAT(refusal_at(file + ":c"), HasSubstr("holds no tensor 'c', but 'a', 'b'"));
   EXPECT_EQ(read_tensor(file + ":ids").tensor.integer_bits, 64u);
-  EXPECT_THAT(
-      refusal_of("w.safetensors", safetensors_file(R"({"a":{"dtype":"I16","shape":[1],"data_offsets":[0,2]}})", "ab")),
-      HasSubstr("need dtype F64, F32, F16, BF16, I64, I32, U8 or BOOL, got I16"));
+  EXPECT_THAT(file_refusal("w.safetensors",
+                           safetensors_file(R"({"a":{"dtype":"I16","shape":[1],"data_offsets":[0,2]}})", "ab")),
+              HasSubstr("need dtype F64, F32, F16, BF16, I64, I32, U8 or BOOL, got I16"));
   const std::string alone = R"({"only":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}})";
   EXPECT_EQ(read_tensor(folder.write("y.safetensors", safetensors_file(alone, "ab"))).name, "only");
   EXPECT_THAT(refusal_at(folder.write("z.safetensors", safetensors_file("{}", ""))), HasSubstr("holds no tensor"));
   EXPECT_THAT(
-      refusal_of("x.safetensors", safetensors_file(R"({"a":{"dtype":"F5","shape":[2],"data_offsets":[0,1]}})", "a")),
+      file_refusal("x.safetensors", safetensors_file(R"({"a":{"dtype":"F5","shape":[2],"data_offsets":[0,1]}})", "a")),
       HasSubstr("need dtype \"F4\""));
 }
 
@@ -230,14 +233,14 @@ TEST(TensorFile, MembersOfAnNpzAreUnpacked) {
   }
   EXPECT_THAT(refusal_at(file), HasSubstr("2 tensors: 'logits', 'p'"));
   EXPECT_THAT(refusal_at(file + ":q"), HasSubstr("holds no tensor 'q'"));
-  EXPECT_EQ(refusal_of("x.npz", zip_file(std::span(members).first(1))), "accepted");
+  EXPECT_EQ(file_refusal("x.npz", zip_file(std::span(members).first(1))), "accepted");
 }
 
 TEST(TensorFile, AnArchiveThatIsWrongIsRefused) {
   if (!has_libzip()) GTEST_SKIP() << "no libzip";
   const std::string array = npy_file("<f4", "(2, 3)", bytes_of_values<float>(six));
-  const auto refusal = [&](std::vector<ZipMember> members) { return refusal_of("x.npz", zip_file(members)); };
-  EXPECT_THAT(refusal_of("x.npz", "text"), HasSubstr("is no .npz archive"));
+  const auto refusal = [&](std::vector<ZipMember> members) { return file_refusal("x.npz", zip_file(members)); };
+  EXPECT_THAT(file_refusal("x.npz", "text"), HasSubstr("is no .npz archive"));
   EXPECT_THAT(refusal({}), HasSubstr("holds no tensor"));
   EXPECT_THAT(refusal({{"a.npy", array}, {"a.npy", array}}), Not("accepted"));
   EXPECT_THAT(refusal({{"a.npy", array, false, 1}}), HasSubstr("encrypted"));
@@ -245,13 +248,13 @@ TEST(TensorFile, AnArchiveThatIsWrongIsRefused) {
   EXPECT_THAT(refusal({{"a.npy", "text"}}), HasSubstr("x.npz:a: need a .npy file"));
   std::string damaged = zip_file(std::vector<ZipMember>{{"a.npy", array}});
   damaged[30 + 5 + array.size() - 1] ^= 1;  // the last byte of the member, behind its name: the sum is another
-  EXPECT_THAT(refusal_of("x.npz", damaged), HasSubstr("member 'a': CRC error"));
+  EXPECT_THAT(file_refusal("x.npz", damaged), HasSubstr("member 'a': CRC error"));
   // A size in the header that the file cannot hold is refused.
   for (const bool is_deflated : {false, true}) {
     std::string bomb = zip_file(std::vector<ZipMember>{{"a.npy", array, is_deflated}});
     const std::size_t directory = bomb.find("PK\x01\x02");
     for (const std::size_t at : {std::size_t{22}, directory + 24}) bomb.replace(at, 4, little_endian(0xfffffff0, 4));
-    EXPECT_THAT(refusal_of("x.npz", bomb), Not("accepted"));
+    EXPECT_THAT(file_refusal("x.npz", bomb), Not("accepted"));
   }
 }
 

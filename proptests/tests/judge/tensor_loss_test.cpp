@@ -52,7 +52,7 @@ ReportVerdict verdict_of(const TensorTask& task, const std::vector<double>& valu
   return judge_tensors(task, contract_for(task, ""), outputs).verdict;
 }
 
-std::string refusal_of(const TensorTask& task) {
+std::string loss_refusal(const TensorTask& task) {
   try {
     verdict_of(task, {});
   } catch (const std::invalid_argument& error) {
@@ -151,7 +151,7 @@ TEST(TensorLoss, WhatIsNoClassWeightIsRefused) {
   const auto with = [&](const StoredTensor& weights) {
     TensorTask task = sample.loss;
     task.inputs.push_back(weights.held());
-    return refusal_of(task);
+    return loss_refusal(task);
   };
   EXPECT_EQ(with(stored(Format::f32, {4}, {1, 1, 1, 1})), "class_weights: need shape (5,), got (4,)");
   EXPECT_EQ(with(stored(Format::f32, {5}, {1, 1, -1, 1, 1})),
@@ -160,9 +160,9 @@ TEST(TensorLoss, WhatIsNoClassWeightIsRefused) {
             "class_weights: need dtype f32, as logits has it, got f64");
   TensorTask task = sample.loss;
   task.attributes.softcap = -1;
-  EXPECT_EQ(refusal_of(task), "softcap: need a finite number >= 0, got -1.000000");
+  EXPECT_EQ(loss_refusal(task), "softcap: need a finite number >= 0, got -1.000000");
   task.inputs.resize(1);
-  EXPECT_EQ(refusal_of(task), "inputs: need logits, labels[, class_weights], got 1 tensors");
+  EXPECT_EQ(loss_refusal(task), "inputs: need logits, labels[, class_weights], got 1 tensors");
 }
 
 TEST(TensorLoss, OfEqualLogitsIsTheirNumbersLogarithm) {
@@ -194,21 +194,21 @@ TEST(TensorLoss, WhatIsNoLabelIsRefusedWithItsPlace) {
   for (const std::int64_t wrong : {std::int64_t{5}, std::int64_t{-1}, std::int64_t{1} << 40}) {
     const Labels<std::int64_t> labels({0, wrong, -100, 2});
     sample.loss.inputs[1] = labels.held;
-    EXPECT_EQ(refusal_of(sample.loss),
+    EXPECT_EQ(loss_refusal(sample.loss),
               "labels: need one of 5 classes, or ignore_index -100, got " + std::to_string(wrong) + " at (1,)");
   }
   const Labels<std::int64_t> fewer({0, 1, 2});
   sample.loss.inputs[1] = fewer.held;
-  EXPECT_EQ(refusal_of(sample.loss), "labels: need shape (4,), got (3,)");
+  EXPECT_EQ(loss_refusal(sample.loss), "labels: need shape (4,), got (3,)");
   sample.loss.inputs[1] = sample.upstream.held();
-  EXPECT_EQ(refusal_of(sample.loss), "labels: need dtype int32 or int64, got f32");
+  EXPECT_EQ(loss_refusal(sample.loss), "labels: need dtype int32 or int64, got f32");
   Sample other;
   other.loss.attributes.label_smoothing = 1.5;
-  EXPECT_EQ(refusal_of(other.loss), "label_smoothing: need a number in [0, 1], got 1.500000");
+  EXPECT_EQ(loss_refusal(other.loss), "label_smoothing: need a number in [0, 1], got 1.500000");
   other.loss = {.op = Op::softmax, .inputs = {other.logits.held()}, .attributes = {.z_loss = 1}};
-  EXPECT_EQ(refusal_of(other.loss), "z_loss: need 0, as softmax has none, got 1.000000");
+  EXPECT_EQ(loss_refusal(other.loss), "z_loss: need 0, as softmax has none, got 1.000000");
   other.loss = {.op = Op::softmax, .inputs = {other.labels.held}};
-  EXPECT_EQ(refusal_of(other.loss), "logits: need a dtype of numbers, got int64");
+  EXPECT_EQ(loss_refusal(other.loss), "logits: need a dtype of numbers, got int64");
 }
 
 }  // namespace

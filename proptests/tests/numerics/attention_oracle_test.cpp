@@ -60,13 +60,13 @@ struct Answers {
 
 using Attention = std::function<Answers(const Problem&, std::optional<EntropyDefinition>)>;
 
-Answers by_oracle(const Problem& problem, std::optional<EntropyDefinition> adaptive) {
+Answers query_by_oracle(const Problem& problem, std::optional<EntropyDefinition> adaptive) {
   const AttentionOracle oracle(problem.inputs(), adaptive);
   return {oracle.maximum(), oracle.logsumexp(), oracle.entropy(), oracle.output()};
 }
 
 // The definition, unshifted, at 512 bits: exponentials of the scores themselves, entropy as -sum p ln p.
-Answers by_definition(const Problem& problem, std::optional<EntropyDefinition> adaptive) {
+Answers query_by_definition(const Problem& problem, std::optional<EntropyDefinition> adaptive) {
   const PrecisionScope scope(512);
   std::vector<Enclosure> scores;
   std::vector<std::size_t> items;
@@ -108,11 +108,11 @@ Answers by_definition(const Problem& problem, std::optional<EntropyDefinition> a
   return answers;
 }
 
-std::size_t disagreements(const Attention& attention, std::optional<EntropyDefinition> adaptive, unsigned bits) {
+std::size_t query_disagreements(const Attention& attention, std::optional<EntropyDefinition> adaptive, unsigned bits) {
   std::size_t found = 0;
   for (const Problem& problem : problems()) {
     const PrecisionScope scope(bits);
-    const Answers got = attention(problem, adaptive), truth = by_definition(problem, adaptive);
+    const Answers got = attention(problem, adaptive), truth = query_by_definition(problem, adaptive);
     bool same = got.maximum.overlaps(truth.maximum) && got.logsumexp.overlaps(truth.logsumexp) &&
                 got.entropy.overlaps(truth.entropy);
     for (std::size_t c = 0; c < truth.output.size(); ++c) same = same && got.output[c].overlaps(truth.output[c]);
@@ -126,7 +126,8 @@ const std::vector<std::optional<EntropyDefinition>> kinds{std::nullopt, EntropyD
 
 TEST(AttentionOracle, EnclosesTheDefinition) {
   for (const auto& kind : kinds) {
-    for (const unsigned bits : {64u, 113u, 256u}) EXPECT_EQ(disagreements(by_oracle, kind, bits), 0u) << bits;
+    for (const unsigned bits : {64u, 113u, 256u})
+      EXPECT_EQ(query_disagreements(query_by_oracle, kind, bits), 0u) << bits;
   }
 }
 
@@ -147,30 +148,30 @@ TEST(AttentionOracle, IsAsNarrowAsItsSteps) {
 
 Answers scale_forgotten(Problem problem, std::optional<EntropyDefinition> adaptive) {
   problem.scale = 1;
-  return by_oracle(problem, adaptive);
+  return query_by_oracle(problem, adaptive);
 }
 
 Answers mask_ignored(Problem problem, std::optional<EntropyDefinition> adaptive) {
   problem.visible.clear();
-  return by_oracle(problem, adaptive);
+  return query_by_oracle(problem, adaptive);
 }
 
 Answers values_of_the_next_item(Problem problem, std::optional<EntropyDefinition> adaptive) {
   std::rotate(problem.values.begin(), problem.values.begin() + static_cast<std::ptrdiff_t>(problem.value_size),
               problem.values.end());
-  return by_oracle(problem, adaptive);
+  return query_by_oracle(problem, adaptive);
 }
 
-Answers never_adapts(const Problem& problem, std::optional<EntropyDefinition>) {
-  return by_oracle(problem, std::nullopt);
+Answers query_never_adapts(const Problem& problem, std::optional<EntropyDefinition>) {
+  return query_by_oracle(problem, std::nullopt);
 }
 
 TEST(AttentionOracle, WrongVersionsAreRejected) {
   for (const Attention& wrong :
        {Attention(scale_forgotten), Attention(mask_ignored), Attention(values_of_the_next_item)}) {
-    EXPECT_GT(disagreements(wrong, std::nullopt, 113), 0u);
+    EXPECT_GT(query_disagreements(wrong, std::nullopt, 113), 0u);
   }
-  EXPECT_GT(disagreements(never_adapts, EntropyDefinition::exact, 113), 0u);
+  EXPECT_GT(query_disagreements(query_never_adapts, EntropyDefinition::exact, 113), 0u);
 }
 
 TEST(AttentionOracle, WrongCallsSayWhatTheyNeed) {

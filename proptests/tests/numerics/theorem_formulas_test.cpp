@@ -135,7 +135,7 @@ Quantities quantities_of(const Contract& contract, const RowStatistics<Enclosure
 bool promises(const Enclosure& bound) { return !bound.is_nan() && std::isfinite(bound.upper_double()); }
 
 /// The bound is the theorem's: never less, and not more by a part in a million either.
-void expect_same(const Enclosure& bound, const Enclosure& theorem, const std::string& what) {
+void expect_same_value(const Enclosure& bound, const Enclosure& theorem, const std::string& what) {
   if (!promises(bound)) return;
   ASSERT_TRUE(promises(theorem)) << what << ": a bound where the theorem promises nothing";
   EXPECT_FALSE((bound - theorem).certainly_negative())
@@ -161,16 +161,16 @@ std::size_t compare(const Contract& contract, const std::vector<double>& logits,
 
   const Enclosure sum = sum_error(contract, row);
   if (!promises(sum)) return 0;
-  expect_same(sum, exp(theorems::sum_log(q)) - Enclosure(1), what + "B1");
+  expect_same_value(sum, exp(theorems::sum_log(q)) - Enclosure(1), what + "B1");
   const auto element = softmax_error(contract, row);
-  expect_same(element.constant, theorems::threshold_constant(q), what + "B2 constant");
-  expect_same(element.slope, theorems::threshold_slope(q), what + "B2 slope");
-  expect_same(element.floor, theorems::element_floor(q) + theorems::threshold_floor(q), what + "B2 floor");
+  expect_same_value(element.constant, theorems::threshold_constant(q), what + "B2 constant");
+  expect_same_value(element.slope, theorems::threshold_slope(q), what + "B2 slope");
+  expect_same_value(element.floor, theorems::element_floor(q) + theorems::threshold_floor(q), what + "B2 floor");
   const auto row_sum = row_sum_error(contract, row);
-  expect_same(row_sum.total(), theorems::row_sum(q), what + "B4");
+  expect_same_value(row_sum.total(), theorems::row_sum(q), what + "B4");
   const auto logsumexp = logsumexp_error(contract, row);
   expect_not_less(logsumexp.total(), theorems::logsumexp(q), what + "B5");
-  expect_same(
+  expect_same_value(
       logsumexp.rounding,
       theorems::logsumexp(q) - theorems::logsumexp_floor(q) * (Enclosure(1) + q.output_roundoff) - q.output_floor,
       what + "B5 without underflow");
@@ -183,14 +183,16 @@ std::size_t compare(const Contract& contract, const std::vector<double>& logits,
     expect_not_less(log_softmax.at(q.deviation), theorems::log_softmax(q), what + "B5 log-softmax");
     expect_not_less(uncentred.at(q.deviation), theorems::log_softmax_uncentred(q), what + "B5 uncentred");
     const Enclosure second = theorems::uncentred_second(q);
-    expect_same(uncentred.constant + uncentred.slope * q.deviation,
-                second + q.output_roundoff * (q.deviation + q.log_sum + second), what + "B5 uncentred, no underflow");
+    expect_same_value(uncentred.constant + uncentred.slope * q.deviation,
+                      second + q.output_roundoff * (q.deviation + q.log_sum + second),
+                      what + "B5 uncentred, no underflow");
   }
   const auto entropy = entropy_error(contract, row);
   expect_not_less(entropy.total(), theorems::entropy(q), what + "B6");
-  expect_same(entropy.rounding,
-              theorems::entropy_rounding(q) + q.output_roundoff * (q.entropy_magnitude + theorems::entropy_rounding(q)),
-              what + "B6 without underflow");
+  expect_same_value(
+      entropy.rounding,
+      theorems::entropy_rounding(q) + q.output_roundoff * (q.entropy_magnitude + theorems::entropy_rounding(q)),
+      what + "B6 without underflow");
   return 1;
 }
 
@@ -267,7 +269,7 @@ TEST(TheoremFormulas, TheErrorOfAScoreIsTheTheorems) {
         const Enclosure bound = score_error(contract, arithmetic, dot_magnitude);
         expect_not_less(bound, theorems::score(q), what);
         // Only f16's simpler floors are large enough beside its roundings to tell the two apart.
-        if (contract.accumulator != Format::f16) expect_same(bound, theorems::score(q), what);
+        if (contract.accumulator != Format::f16) expect_same_value(bound, theorems::score(q), what);
       }
     }
   }

@@ -15,7 +15,7 @@
 namespace softcheck::proptests {
 namespace {
 
-ReportRow row(const std::string& claim, ReportVerdict verdict = ReportVerdict::pass) {
+ReportRow part_row(const std::string& claim, ReportVerdict verdict = ReportVerdict::pass) {
   ReportRow result;
   result.claim = claim;
   result.subject = "a kernel";
@@ -27,8 +27,8 @@ ReportRow row(const std::string& claim, ReportVerdict verdict = ReportVerdict::p
 }
 
 /// A row that has all that a passing one can have.
-ReportRow full_row() {
-  ReportRow result = row("toy.full");
+ReportRow full_part_row() {
+  ReportRow result = part_row("toy.full");
   result.slack = std::numeric_limits<double>::infinity();
   result.seconds = 0.1;
   result.details = {"a line", "bytes that are no UTF-8: \xff"};
@@ -75,10 +75,10 @@ TEST(ReportParts, RowsAreTheSameWhateverTheNumberOfProcesses) {
   for (int i = 0; i < 9; ++i) {
     parts.push_back({[i, &places] {
                        if (places != nullptr) places->in_fork();
-                       std::vector<ReportRow> rows(i == 4 ? 0 : 1 + i % 3, row("toy." + std::to_string(i)));
-                       if (i == 2) rows.push_back(full_row());
+                       std::vector<ReportRow> rows(i == 4 ? 0 : 1 + i % 3, part_row("toy." + std::to_string(i)));
+                       if (i == 2) rows.push_back(full_part_row());
                        if (i == 5) rows.front().slack = std::nan("");
-                       if (i == 6) rows.front() = row("toy.fails", ReportVerdict::fail);
+                       if (i == 6) rows.front() = part_row("toy.fails", ReportVerdict::fail);
                        if (i == 7) rows.front().verdict = ReportVerdict::undecided;
                        return rows;
                      },
@@ -96,14 +96,14 @@ TEST(ReportParts, RowsAreTheSameWhateverTheNumberOfProcesses) {
 TEST(ReportParts, ARowLosesNothingBetweenProcesses) {
   const Places places;
   const Report report = report_of([&] {
-    ReportRow made = full_row();
+    ReportRow made = full_part_row();
     made.subject = places.in_fork() ? "a fork" : "this process";
     return made;
   });
   int from_fork = 0;
   for (const ReportRow& got : report.rows) {
     from_fork += got.subject == "a fork";
-    ReportRow expected = full_row();
+    ReportRow expected = full_part_row();
     expected.subject = got.subject;
     EXPECT_EQ(to_json({{got}}), to_json({{expected}}));
     ASSERT_TRUE(got.errors.has_value());
@@ -116,7 +116,7 @@ TEST(ReportParts, WhatFailsInAForkHasItsCertificates) {
   const Places places;
   const Report report = report_of([&] {
     places.in_fork();
-    return row("toy.fails", ReportVerdict::fail);
+    return part_row("toy.fails", ReportVerdict::fail);
   });
   ASSERT_EQ(report.rows.size(), 2U);
   for (const ReportRow& got : report.rows) EXPECT_EQ(got.failed.size(), 1U);
@@ -125,7 +125,7 @@ TEST(ReportParts, WhatFailsInAForkHasItsCertificates) {
 TEST(ReportParts, WhatFailsOnlyInAForkIsNotLost) {
   const Places places;
   const Report report = report_of([&] {
-    ReportRow made = row("toy.sometimes", places.in_fork() ? ReportVerdict::fail : ReportVerdict::pass);
+    ReportRow made = part_row("toy.sometimes", places.in_fork() ? ReportVerdict::fail : ReportVerdict::pass);
     made.details = {"why"};
     return made;
   });
@@ -142,7 +142,7 @@ TEST(ReportParts, APartThatAForkDiedOfIsMadeAgain) {
         if (dies) _exit(3);
         throw std::runtime_error("only in a fork");
       }
-      return row("toy.made_again");
+      return part_row("toy.made_again");
     });
     EXPECT_EQ(report.rows.size(), 2U);
     EXPECT_EQ(report.verdict(), ReportVerdict::pass);
