@@ -17,6 +17,6 @@ make_wheel() {
   rm -rf "$2" "$2-bare"
   SOFTCHECK_BUILD_TESTS=ON SOFTCHECK_BUILD_BENCHMARKS=ON SOFTCHECK_UNITY="$(grep -s '^SOFTCHECK_UNITY:' "$1/CMakeCache.txt" | cut -d= -f2)" "$3/bin/python" -m pip wheel --disable-pip-version-check \
     --no-build-isolation --no-deps -q -C "build-dir=$1" -w "$2-bare" . >build/python/wheel.log 2>&1 || return 1
-  PATH="$PWD/$3/bin:$PATH" "$3/bin/python" -m auditwheel repair --strip -w "$2" "$2-bare"/*.whl >>build/python/wheel.log 2>&1 || return 1
+  PATH="$PWD/$3/bin:$PATH" "$3/bin/python" -m auditwheel repair -z 9 --strip -w "$2" "$2-bare"/*.whl >>build/python/wheel.log 2>&1 || return 1
   rm -rf "$2-bare"
 }
