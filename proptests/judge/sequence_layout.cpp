@@ -58,7 +58,7 @@ void SequenceLayout::place_keys() {
 }
 
 // Every sequence's row of the table ends in at least one entry more than it has pages, so that a kernel that reads one
-// page too many reads no number. Such entries name a page of nobody's, of which there are one or two.
+// page too many reads no number. Such entries name a page that no sequence has; there are one or two of these.
 void SequenceLayout::place_pages() {
   const AttentionShape& s = case_.shape;
   const std::size_t size = case_.sequences.page_size;

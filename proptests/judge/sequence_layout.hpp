@@ -25,7 +25,8 @@ class SequenceLayout {
   std::size_t element_of(std::size_t tensor, std::size_t element) const;
 
  private:
-  using Rows = std::vector<std::optional<std::size_t>>;  // the case's row in each of the call's; nothing: nobody's
+  using Rows =
+      std::vector<std::optional<std::size_t>>;  // of the case, for each row of the call; nothing: of no sequence
 
   void place_queries();
   void place_keys();

@@ -104,7 +104,8 @@ _ROLES = {
     19: "lengths",
 }
 # Those of attention's gradient, by the names of its arrays.
-GRADIENT_ROLES = {"q": 2, "k": 3, "v": 4, "out": 5, "lse": 6, "out_gradient": 7} | {name: role for role, name in _ROLES.items()}
+GRADIENT_ROLES = {"q": 2, "k": 3, "v": 4, "out": 5, "lse": 6, "out_gradient": 7}
+GRADIENT_ROLES |= {name: role for role, name in _ROLES.items()}
 
 
 def attributes_of(call: Call) -> dict[str, Any]:

@@ -27,7 +27,7 @@ judged() {
   shift 2
   "$@" KERNEL="$kernel" EFFORT=quick bash -eo pipefail judge.sh >out 2>&1 || status=$?
   [ $status = "$want" ] || { cat out; echo "$kernel: need exit $want, got $status"; exit 1; }
-  grep -q '<testsuite' softcheck.xml || { echo "$kernel: no JUnit in softcheck.xml"; exit 1; }
+  grep -qs '<testsuite' softcheck.xml || { echo "$kernel: no JUnit in softcheck.xml"; exit 1; }
   rm softcheck.xml
 }
 judged 0 "$build/kernels/libsoftcheck_mutants.so:correct_double"

@@ -96,7 +96,7 @@ TEST(SparsemaxJudge, RowsWithASupportAreDrawn) {
   const Row edge = values(6 + 8);  // two items share the largest logit
   EXPECT_EQ(edge[0], 0);
   EXPECT_EQ(edge[2], 0);
-  EXPECT_NEAR(edge[3], -0.5, 0x1p-20);
+  EXPECT_EQ(edge[3], -0.5 + 0x1p-23);  // the third item: two units of f32 above where the support ends
   EXPECT_EQ(op.input_values(Format::f32, Row{}, 6)[0], Row{});
 }
 
