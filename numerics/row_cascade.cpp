@@ -11,6 +11,7 @@
 #include "numerics/element_decision.hpp"
 #include "numerics/enclosure.hpp"
 #include "numerics/fp_environment.hpp"
+#include "numerics/next_double.hpp"
 #include "numerics/row_stages.hpp"
 
 namespace softcheck::numerics {
@@ -31,7 +32,7 @@ Approximation approximate(const Enclosure& value) {
   const double centre = value.midpoint();
   if (!std::isfinite(centre)) return {centre < 0 ? -largest : largest, std::numeric_limits<double>::infinity()};
   const double radius = std::fmax(value.upper_double() - centre, centre - value.lower_double());
-  return {centre, std::nextafter(radius, std::numeric_limits<double>::infinity())};
+  return {centre, next_above(radius)};
 }
 
 template <class T>

@@ -7,6 +7,7 @@
 
 #include "numerics/integer_gram.hpp"
 #include "numerics/lanczos.hpp"
+#include "numerics/next_double.hpp"
 #include "numerics/scaled_matrix.hpp"
 #include "numerics/special_values.hpp"
 #include "numerics/verified_cholesky.hpp"
@@ -19,8 +20,6 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr double roundoff = 0x1p-53;
-
-double next_above(double value) { return std::nextafter(value, infinity); }
 
 // No double lies strictly between the ends: nothing better can be said in doubles.
 bool is_tightest(const SingularValueEnclosure& sigma) { return sigma.upper <= next_above(sigma.lower); }

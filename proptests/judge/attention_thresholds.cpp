@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "numerics/next_double.hpp"
 #include "numerics/rounding.hpp"
 #include "numerics/rounding_score_terms.hpp"
 #include "numerics/special_values.hpp"
@@ -109,9 +110,8 @@ void VisibleKeys::add_score(const Contract& contract, const AttentionRow& row, s
     const ScoreTerms terms = terms_of(row, j);
     const LongApproximation capped = capped_score(score, row.softcap);
     if (row.softcap != 0) {
-      const UpperBound relative = error * UpperBound(std::nextafter(1 / row.softcap, infinity));
-      caps.push_back({capped_slope(score, row.softcap), std::nextafter(size_of(capped).value() / row.softcap, infinity),
-                      relative});
+      const UpperBound relative = error * UpperBound(next_above(1 / row.softcap));
+      caps.push_back({capped_slope(score, row.softcap), next_above(size_of(capped).value() / row.softcap), relative});
     }
     scores.push_back(shifted_score(capped, terms.slope, terms.distance, terms.bias));
     score_errors.push_back(attributed_score_error(contract, terms, error, size_of(capped), size_of(scores.back())));

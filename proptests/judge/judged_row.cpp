@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "numerics/next_double.hpp"
 #include "numerics/special_values.hpp"
 
 namespace softcheck::proptests {
@@ -17,8 +18,8 @@ UpperBound at_most(const Approximation& value) {
   return UpperBound(std::max(0.0, value.value)) + UpperBound(value.error);
 }
 
-double below(double value) { return std::nextafter(value, -infinity); }
-double above(double value) { return std::nextafter(value, infinity); }
+double below(double value) { return next_below(value); }
+double above(double value) { return next_above(value); }
 
 // a / divisor, rounded upward; the quotient of nothing and of 1 is exact.
 UpperBound over(UpperBound a, double divisor) {
@@ -65,7 +66,7 @@ Statistics statistics_of(const FilterStatistics& filter, const Contract& contrac
 
 UpperBound deviation_at_most(double maximum, double logit, double theta) {
   // The quotient errs by two roundings at most.
-  return UpperBound(std::nextafter((maximum - logit) / theta * (1 + 0x1p-51), infinity));
+  return UpperBound(next_above((maximum - logit) / theta * (1 + 0x1p-51)));
 }
 
 double resolution_of_logarithms(const Contract& contract, const Statistics& statistics) {

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <bit>
-#include <cmath>
-#include <cstdint>
-#include <limits>
+#include "numerics/next_double.hpp"
 
 // The arithmetic of certified errors of long double: sums of first-order terms, as doubles.
 namespace softcheck::proptests::long_error {
@@ -17,13 +14,6 @@ inline constexpr double second_order = 1.01;
 inline constexpr double lost = 0x1p-1040;
 
 /// No less than x.
-inline double above(long double x) {
-  const auto near = static_cast<double>(x);
-  // By its bits: std::nextafter is a call, made for each item of a row.
-  if (near > 0 && near < std::numeric_limits<double>::max()) {
-    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(near) + 1);
-  }
-  return std::nextafter(near, std::numeric_limits<double>::infinity());
-}
+inline double above(long double x) { return numerics::next_above(static_cast<double>(x)); }
 
 }  // namespace softcheck::proptests::long_error

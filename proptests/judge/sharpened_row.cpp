@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "numerics/next_double.hpp"
 #include "numerics/special_values.hpp"
 
 namespace softcheck::proptests {
@@ -46,7 +47,7 @@ SharpenedRow::SharpenedRow(RowCascade& plain, std::span<const double> logits, En
   near_beta_ = nearest(beta_);
   near_sum_ = nearest(sum_);
   const Approximation mean = cascade_.mean_deviation();
-  mean_deviation_ = std::nextafter(mean.value + mean.error, infinity);
+  mean_deviation_ = next_above(mean.value + mean.error);
   bounds_ = filter_softmax(logits, cascade_.statistics());
 }
 
@@ -70,7 +71,7 @@ Statistics SharpenedRow::statistics(const Contract& contract, std::uint64_t resc
 
 double SharpenedRow::deviation_bound(std::size_t i) const {
   // Two roundings and d.
-  return std::nextafter((maximum_ - logits_[i]) / theta_ * (1 + 0x1p-50), infinity);
+  return next_above((maximum_ - logits_[i]) / theta_ * (1 + 0x1p-50));
 }
 
 UpperBound SharpenedRow::deviation_ceiling(std::size_t i) const {
@@ -80,7 +81,7 @@ UpperBound SharpenedRow::deviation_ceiling(std::size_t i) const {
 
 UpperBound SharpenedRow::coefficient_ceiling(std::size_t i) const {
   const Near value = near(i);
-  const double filtered = std::fmin(1, std::nextafter(value.value + value.error, infinity));
+  const double filtered = std::fmin(1, next_above(value.value + value.error));
   return UpperBound(value.value > 0 ? filtered : softmax(i).upper_double());
 }
 

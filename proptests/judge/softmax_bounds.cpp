@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "numerics/next_double.hpp"
 #include "numerics/special_values.hpp"
 
 namespace softcheck::proptests {
@@ -10,7 +11,7 @@ namespace softcheck::proptests {
 using namespace numerics;
 
 UpperBound at_most(const LongApproximation& x) {
-  return UpperBound(std::max(0.0, std::nextafter(static_cast<double>(x.value), infinity))) + UpperBound(x.error);
+  return UpperBound(std::max(0.0, next_above(static_cast<double>(x.value)))) + UpperBound(x.error);
 }
 
 UpperBound size_of(const LongApproximation& x) { return at_most(LongApproximation{std::fabs(x.value), x.error}); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "numerics/next_double.hpp"
 #include "numerics/special_values.hpp"
 
 namespace softcheck::proptests {
@@ -61,7 +62,7 @@ std::vector<double> saved_log_softmax(Format format, std::span<const double> log
 
 numerics::UpperBound LongSum::size() const {
   const auto above = static_cast<double>((std::fabs(value) + error()) * (1 + 0x1p-50L));
-  return numerics::UpperBound(std::nextafter(above, numerics::infinity));
+  return numerics::UpperBound(numerics::next_above(above));
 }
 
 LongSum long_sum(std::span<const double> a, std::span<const double> b) {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "numerics/decision.hpp"
+#include "numerics/next_double.hpp"
 #include "numerics/special_values.hpp"
 #include "proptests/generators/row_families.hpp"
 #include "proptests/judge/judged_row.hpp"
@@ -187,7 +188,7 @@ Enclosure KeptItems::mass(const std::vector<bool>& items) {
 
 // By how much D_i may miss -ln(min_p).
 UpperBound KeptItems::slack(std::size_t i) const {
-  const double inverse = std::nextafter(1 / row_.attributes.min_p, infinity);
+  const double inverse = next_above(1 / row_.attributes.min_p);
   const UpperBound level = log(UpperBound(inverse)), own = deviation(i);
   return granted_.level(own, level, level.value() < own.value() ? level : own);
 }

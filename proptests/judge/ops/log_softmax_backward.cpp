@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "numerics/next_double.hpp"
 #include "numerics/rounding.hpp"
 #include "numerics/softmax_gradient.hpp"
 #include "numerics/special_values.hpp"
@@ -61,9 +62,7 @@ class LogSoftmaxBackwardElements : public RowElements {
 
  private:
   // No less than e^y: the library's exp errs by less than an ulp.
-  UpperBound power(std::size_t i) const {
-    return UpperBound(std::nextafter(std::nextafter(std::exp(y_[i]), infinity), infinity));
-  }
+  UpperBound power(std::size_t i) const { return UpperBound(next_above(next_above(std::exp(y_[i])))); }
   UpperBound upstream(std::size_t i) const { return UpperBound(std::fabs(g_[i])); }
   const ScalarThreshold<UpperBound>& element(std::size_t i) {
     return last_.of(i, [this](std::size_t j) {

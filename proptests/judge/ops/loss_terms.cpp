@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "numerics/next_double.hpp"
 #include "numerics/rounding.hpp"
 #include "numerics/special_values.hpp"
 #include "proptests/judge/attention_softmax.hpp"
@@ -102,7 +103,7 @@ void LossTerms::take_capped(const Contract& contract) {
       2 * (deviation_error() + two_roundings * sums.largest_deviation) + roundings(4) + roundings(sums.runs + 2);
   const auto error = static_cast<double>(relative * sums.sum_minus_one);
   const PrecisionScope precision(113);
-  const LongApproximation rest{sums.sum_minus_one, std::nextafter(error, infinity)};
+  const LongApproximation rest{sums.sum_minus_one, next_above(error)};
   log_sum_ = quick_of(log1p(numerics::maximum(rest.enclosure(), Enclosure(0))));
   // Relative to S, which is at least 1, and to the numerator.
   const long double sum = 1 + sums.sum_minus_one, growth = 1 + 4 * relative + roundings(8);
@@ -210,7 +211,7 @@ double LossTerms::largest_of_gradient() const {
 
 UpperBound LossTerms::at_most(long double value) const {
   const long double above = value * (1 + roundings(16 + size()));
-  return UpperBound(std::nextafter(static_cast<double>(above), infinity));
+  return UpperBound(next_above(static_cast<double>(above)));
 }
 
 }  // namespace softcheck::proptests

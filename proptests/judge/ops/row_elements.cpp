@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "numerics/next_double.hpp"
 #include "numerics/special_values.hpp"
 #include "proptests/judge/judged_row.hpp"
 
@@ -35,7 +36,7 @@ std::optional<ValueFinding> broken_rule(const RowOp& op, Extent extent, const Ju
 
 Enclosure enclosed(const Quick& quick) {
   const auto high = static_cast<double>(quick.value);
-  const double error = std::nextafter(static_cast<double>(quick.error), infinity);
+  const double error = next_above(static_cast<double>(quick.error));
   return Enclosure(high) + Enclosure(static_cast<double>(quick.value - high)) + Enclosure::between(-error, error);
 }
 
@@ -58,7 +59,7 @@ Decision Quick::within(double threshold, double got) const {
 
 UpperBound size_of(const Quick& quick) {
   const auto above = static_cast<double>((std::fabs(quick.value) + quick.error) * (1 + 0x1p-50L));
-  return UpperBound(std::nextafter(above, infinity));
+  return UpperBound(next_above(above));
 }
 
 Quick RowElements::quick(std::size_t i) { return quick_of(value(i)); }
@@ -124,7 +125,7 @@ void judge_elements(const RowOp& op, Extent extent, const JudgedRow& row, RowEle
 
 bool is_narrow(const Enclosure& value) {
   double end = value.lower_double();
-  for (int k = 0; k < 4; ++k) end = std::nextafter(end, infinity);
+  for (int k = 0; k < 4; ++k) end = next_above(end);
   return value.upper_double() <= end;
 }
 

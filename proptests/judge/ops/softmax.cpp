@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "numerics/certified_sum.hpp"
+#include "numerics/next_double.hpp"
 #include "numerics/special_values.hpp"
 #include "proptests/judge/judged_row.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
@@ -73,7 +74,7 @@ void judge_coefficients(const JudgedRow& row, RowCascade& cascade, const Statist
     finding.item = i;
   }
   const auto excess = [&](std::size_t i) {
-    const UpperBound deviation(std::nextafter((maximum - row.logits[i]) / row.theta, infinity));
+    const UpperBound deviation(next_above((maximum - row.logits[i]) / row.theta));
     return upper(coefficient_excess(row.contract, statistics, deviation));
   };
   verdicts.vacuity.add_row(!promised, resolved);

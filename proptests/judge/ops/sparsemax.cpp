@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "numerics/next_double.hpp"
 #include "numerics/rounding_sparsemax.hpp"
 #include "numerics/special_values.hpp"
 #include "numerics/upper_bound.hpp"
@@ -93,7 +94,7 @@ class SparsemaxElements final : public RowElements {
     if (own.value() > far_) return 0;
     const double allowed = upper(threshold_->element(own, size_of(quick(i)), support_));
     const double beyond = (maximum_ - logits_[i]) * (1 - 0x1p-52) - high_;
-    return beyond <= 0 ? allowed : std::max(0.0, std::nextafter(allowed - beyond * (1 - 0x1p-52), infinity));
+    return beyond <= 0 ? allowed : std::max(0.0, next_above(allowed - beyond * (1 - 0x1p-52)));
   }
   // What is left of the largest coefficient and of a deviation that cancel.
   double metric(std::size_t, double magnitude) override { return magnitude == 0 ? 0 : high_; }

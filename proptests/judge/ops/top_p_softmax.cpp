@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "numerics/next_double.hpp"
 #include "numerics/rounding.hpp"
 #include "numerics/rounding_top_p.hpp"
 #include "numerics/special_values.hpp"
@@ -63,7 +64,7 @@ class KeptElements final : public RowElements {
     UpperBound allowed = thresholds_.kept.at(own, r);
     if (thresholds_.whole) allowed = numerics::maximum(allowed, thresholds_.whole->at(own, r));
     if (thresholds_.scale.value() == 1) return upper(allowed);
-    const UpperBound more(std::nextafter(thresholds_.scale.value() - 1, infinity));
+    const UpperBound more(next_above(thresholds_.scale.value() - 1));
     return upper(thresholds_.kept.at(own, r * thresholds_.scale) + r * more);
   }
   bool is_vacuous(std::size_t a, double) override { return !(upper(thresholds_.plain.relative(deviation(a))) < 1); }
