@@ -44,6 +44,7 @@ struct KernelFlags {
   double seconds_to_load = KernelLimits{}.seconds_to_load;
   double budget = 0;  // none
   std::string isolation = "full";
+  std::string device = "cpu";
   double memory_gib = std::ldexp(static_cast<double>(KernelLimits{}.additional_memory), -30);
   std::optional<std::uint64_t> max_length;
   CaseFlags cases;
@@ -92,9 +93,16 @@ Domain parsed_domain(const std::string& words, Op op) {
   }
 }
 
+Device device_of(const std::string& word) {
+  if (word == "cpu") return Device::cpu;
+  if (word == "cuda") return Device::cuda;
+  throw InputError(usage, fmt::format("--device: need cpu or cuda, got '{}'", word));
+}
+
 KernelSubject subject_of(const KernelFlags& flags) {
   KernelSubject subject;
   subject.source = parse_kernel_source(flags.source);
+  subject.source.device = device_of(flags.device);
   subject.op = parse_op(flags.op);
   const numerics::Format input = dtype_of("--dtype", flags.dtype);
   subject.contract = contract_of(flags.contract, input, out_dtype_of(flags, subject.op, input));
@@ -239,6 +247,10 @@ void add_subject_flags(Verb verb, KernelFlags& flags) {
   verb.add_option("--dtype", flags.dtype, "Of the logits: f64, f32, f16 or bf16").capture_default_str();
   verb.add_option("--out-dtype", flags.out_dtype,
                   "Of logsumexp, entropy and lse: the logits' own dtype (f32 for f16 and bf16 logits otherwise)");
+  verb.add_option(
+          "--device", flags.device,
+          "Whose memory the tensors lie in: cpu, or cuda, device 0 by its driver (CUDA_VISIBLE_DEVICES chooses)")
+      .capture_default_str();
   verb.add_option("--contract", flags.contract,
                   "What the kernel promises, as 'acc=f32 exp=1ulp sum=lanes:8 masked=nan subnormal=kept'")
       .type_name("WORDS");

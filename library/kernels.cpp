@@ -73,8 +73,18 @@ KernelSubject with_source(const softcheck_options& options, KernelSource source)
   if (!source.callable && !source.forwarded && (isolation == "none" || isolation == "elsewhere")) {
     throw UsageError("isolation: need full or process for a library, got '" + isolation + "'");
   }
+  const std::string device = text_of(options.device);
+  if (!device.empty() && device != "cpu" && device != "cuda") {
+    throw UsageError("device: need cpu or cuda, got '" + device + "'");
+  }
   KernelSubject subject = subject_of(options);
   subject.source = std::move(source);
+  if (device == "cuda") {
+    if (subject.source.callable || subject.source.forwarded) {
+      throw UsageError("device: cuda needs a kernel of a library, got a function");
+    }
+    subject.source.device = Device::cuda;
+  }
   return subject;
 }
 

@@ -33,11 +33,11 @@ DLDataType dlpack_type(int integer_bits) {
 }
 
 // Shape and strides stay where they are.
-DLTensor dlpack_tensor(ChildTensor& from) {
+DLTensor dlpack_tensor(ChildTensor& from, Device device) {
   DLTensor tensor{};
   tensor.data = from.data == nullptr ? nullptr : static_cast<std::byte*>(from.data) - from.byte_offset;
   tensor.byte_offset = static_cast<std::uint64_t>(from.byte_offset);
-  tensor.device = {kDLCPU, 0};
+  tensor.device = {device == Device::cuda ? kDLCUDA : kDLCPU, 0};
   tensor.ndim = from.dimensions;
   tensor.dtype = from.integer_bits == 0 ? dlpack_type(from.format) : dlpack_type(from.integer_bits);
   tensor.shape = from.shape.data();
@@ -85,7 +85,7 @@ const softcheck_call* CallPage::write(const ChildRequest& request) {
     const bool is_input = i < most_inputs;
     content.places[i] = is_input ? request.inputs[i] : request.outputs[i - most_inputs];
     if (is_input ? i >= request.n_inputs : i - most_inputs >= request.n_outputs) continue;
-    content.tensors[i] = dlpack_tensor(content.places[i]);
+    content.tensors[i] = dlpack_tensor(content.places[i], request.device);
     if (is_input) {
       content.inputs[i] = &content.tensors[i];
     } else {

@@ -60,7 +60,7 @@ Prober::Prober(const KernelSource& source, Op op, Format input, Format output, c
 std::vector<std::vector<double>> Prober::call(const TensorCall& tensors) {
   if (died_) return {};
   TensorReply reply = kernel_.call(tensors);
-  died_ = reply.end != CallEnd::done && reply.end != CallEnd::refused;
+  died_ = reply.end != CallEnd::done && reply.end != CallEnd::refused && reply.end != CallEnd::not_made;
   return reply.end == CallEnd::done ? std::move(reply.outputs) : std::vector<std::vector<double>>{};
 }
 

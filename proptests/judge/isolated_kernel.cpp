@@ -109,6 +109,7 @@ int exit_code(KernelLoadError::Reason reason) {
     case KernelLoadError::Reason::not_a_library:
       return 3;
     case KernelLoadError::Reason::no_such_symbol:
+    case KernelLoadError::Reason::no_device:
       return 4;
     case KernelLoadError::Reason::died_while_loading:
       return 6;
@@ -305,9 +306,10 @@ TensorReply IsolatedKernel::call(const TensorCall& call) {
   state_->open_pages(request, in_use);
   const ChildReply answer = state_->ask(std::move(request));
   ++state_->calls;
-  if (answer.end == CallEnd::refused) ++state_->refused;
+  const bool accepted = answer.end != CallEnd::refused && answer.end != CallEnd::not_made;
+  if (!accepted) ++state_->refused;
   // A child that goes on after a crash of its kernel has printed all of it.
-  if (answer.end != CallEnd::done && answer.end != CallEnd::refused) reply.printed = state_->printed_lines();
+  if (answer.end != CallEnd::done && accepted) reply.printed = state_->printed_lines();
 
   reply.end = answer.end;
   reply.refusal = answer.returned;

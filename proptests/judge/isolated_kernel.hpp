@@ -41,6 +41,8 @@ struct KernelSource {
   /// The call that judges a kernel of a program again; empty: by softcheck::conforms. In it "{contract}" stands for
   /// ", contract='WORDS'" and "{replay}" for ", replay='PROPERTY CASE'", or for nothing.
   std::string again = {};
+  /// Of a library's kernel. Where it is CUDA's, the call has copies of the tensors there.
+  Device device = Device::cpu;
 };
 
 /// Splits "LIB:SYMBOL" at its last colon; throws std::invalid_argument when either part is missing.
@@ -49,12 +51,13 @@ KernelSource parse_kernel_source(std::string_view text);
 /// Why a kernel cannot be called at all.
 class KernelLoadError : public std::runtime_error {
  public:
-  enum class Reason { no_such_file, not_a_library, no_such_symbol, died_while_loading };
+  enum class Reason { no_such_file, not_a_library, no_such_symbol, no_device, died_while_loading };
   KernelLoadError(Reason reason, const std::string& text) : std::runtime_error(text), reason(reason) {}
   Reason reason;
 };
 
-/// Exit code of a verb that could not call its kernel: 2 no such file, 3 no library, 4 no such symbol, 6 it died.
+/// Exit code of a verb that could not call its kernel: 2 no such file, 3 no library, 4 no such symbol or no device, 6
+/// it died.
 int exit_code(KernelLoadError::Reason reason);
 
 struct KernelLimits {
@@ -101,6 +104,7 @@ class IsolatedKernel {
   /// The last lines of that.
   std::vector<std::string> printed_lines() const;
   std::size_t calls() const;
+  /// And those that were not made.
   std::size_t refused_calls() const;
 
  private:

@@ -166,8 +166,11 @@ void KernelChild::wait_for_library(const KernelSource& source) {
     throw KernelLoadError(Reason::no_such_symbol,
                           "kernel: " + source.library + " has no symbol '" + source.symbol + "' (need extern \"C\")");
   }
+  message.text.back() = '\0';
+  if (received == Received::message && message.kind == Kind::no_device) {
+    throw KernelLoadError(Reason::no_device, "kernel: a CUDA device is needed: " + std::string(message.text.data()));
+  }
   if (received == Received::message && message.kind == Kind::not_a_library) {
-    message.text.back() = '\0';
     throw KernelLoadError(Reason::not_a_library, "kernel: not a loadable library: " + std::string(message.text.data()));
   }
   const std::string death = received == Received::death ? await_end(seconds_to_follow) : "a message of its own";
@@ -188,12 +191,17 @@ ChildReply KernelChild::call(ChildRequest request) {
   Received received = Received::death;
   if (send_request(request)) received = receive(limits_.seconds_per_call, message);
   if (received == Received::message && message.kind == ServerMessage::Kind::died) return died(received, message);
+  const bool no_memory = received == Received::message && message.kind == ServerMessage::Kind::no_memory;
   if (received == Received::message &&
-      (message.kind != ServerMessage::Kind::answered || message.number != request.number)) {
+      ((message.kind != ServerMessage::Kind::answered && !no_memory) || message.number != request.number)) {
     received = Received::forged;
   }
   if (received != Received::message) return died(received, message);
   ChildReply reply;
+  if (no_memory) {
+    reply.end = CallEnd::not_made;
+    return reply;
+  }
   reply.end = message.returned == 0 ? CallEnd::done : CallEnd::refused;
   if (is_callable_ && message.returned == returned_malformed) {
     reply.end = CallEnd::malformed;

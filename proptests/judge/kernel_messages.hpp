@@ -53,11 +53,12 @@ struct ChildRequest {
   std::uint32_t op = 0;  // 0: a call of version 1
   std::array<std::uint32_t, most_inputs> roles{};
   Attributes attributes{};
+  Device device = Device::cpu;  // whose addresses the tensors have
 };
 
 /// A message of the child, always of the same size.
 struct ServerMessage {
-  enum class Kind : std::int32_t { contained, loaded, not_a_library, no_such_symbol, answered, died, ready };
+  enum class Kind : std::int32_t { contained, loaded, not_a_library, no_such_symbol, no_device, answered, no_memory, died, ready };
 
   Kind kind = Kind::contained;
   Containment containment{};         // contained: sent before any code of the kernel has run
@@ -66,7 +67,7 @@ struct ServerMessage {
   std::int32_t returned = 0;         // answered
   std::int32_t status = 0;           // died: as waitpid gives it
   std::uint64_t number = 0;          // answered: the request's
-  std::array<char, 400> text{};      // why it cannot be loaded
+  std::array<char, 400> text{};      // why it cannot be loaded, or there is no device
 };
 
 /// The number of a request that only asks for a new process after one has died.

@@ -200,6 +200,7 @@ std::string command_line(const KernelSubject& subject, std::string_view replay) 
   std::string line = "softcheck kernel " + shell_quoted(subject.source.library + ":" + subject.source.symbol) +
                      " --op " + std::string(to_string(subject.op)) + " --dtype " + name_of(input);
   if (output != output_format(subject.op, input)) line += " --out-dtype " + name_of(output);
+  if (subject.source.device == Device::cuda) line += " --device cuda";
   if (!contract.empty()) line += " --contract " + shell_quoted(contract);
   if (!required.empty()) line += " --require " + required;
   for (const std::string& claim : subject.exempt) line += " --exempt " + claim;

@@ -15,8 +15,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <optional>
+#include <stdexcept>
 
 #include "proptests/judge/call_page.hpp"
+#include "proptests/judge/device_tensors.hpp"
 #include "proptests/judge/environment_bits.hpp"
 #include "proptests/judge/process_keeper.hpp"
 
@@ -37,17 +40,38 @@ using Kernel = std::function<int(const softcheck_call*)>;
 // Of the descriptors the kernel's process has: nothing to read from, a file to print to, twice, and the channel.
 constexpr int channel = 3;
 
-ServerMessage answer(const Kernel& kernel, const ChildRequest& request, CallPage& page, OpenPages& pages) {
+// A fault on the device ends the process, as one of the CPU does: no later call could be made in it.
+template <class Step>
+auto on_device(Step step) {
+  try {
+    return step();
+  } catch (const std::runtime_error& error) {
+    std::fprintf(stderr, "CUDA: %s\n", error.what());
+    std::abort();
+  }
+}
+
+ServerMessage answer(const Kernel& kernel, const ChildRequest& request, CallPage& page, OpenPages& pages,
+                     DeviceTensors* device) {
   pages.open(request);
-  const softcheck_call* call = page.write(request);
   ServerMessage message;
   message.kind = Kind::answered;
   message.number = request.number;
+  std::optional<ChildRequest> staged;
+  if (device != nullptr) {
+    staged = on_device([&] { return device->stage(request); });
+    if (!staged) {
+      message.kind = Kind::no_memory;
+      return message;
+    }
+  }
+  const softcheck_call* call = page.write(staged ? *staged : request);
   const EnvironmentBits before = environment_bits();
   const int returned = kernel(call);
   const EnvironmentBits after = environment_bits();
   message.returned = returned;
   message.environment_changed = after != before;
+  if (device != nullptr) on_device([&] { device->fetch(); });
   return message;
 }
 
@@ -100,13 +124,13 @@ bool can_be_forked() {
   return count_entries("/proc/self/task") == 1 && descriptors == channel + 1;
 }
 
-[[noreturn]] void serve(const Kernel& kernel) {
+[[noreturn]] void serve(const Kernel& kernel, DeviceTensors* device = nullptr) {
   CallPage page;
   OpenPages pages;
   for (;;) {
     const ChildRequest request = next_request();
     if (request.number == resume) _exit(0);
-    send_message(answer(kernel, request, page, pages));
+    send_message(answer(kernel, request, page, pages, device));
   }
 }
 
@@ -176,7 +200,8 @@ void serve_kernel(int socket, int printed, const KernelSource& source, const Ker
   // What the kernel prints shows at once, with the call that it came from.
   std::setvbuf(stdout, nullptr, _IONBF, 0);
   isolate_descriptors(socket, printed);
-  limit_memory(limits);
+  // CUDA reserves more addresses than a machine has memory.
+  if (source.device == Device::cpu) limit_memory(limits);
   if (limits.isolation == Isolation::full) give_up_rights(containment);
   // The last step took the signal that ends this process with its parent, where it changed the user.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -186,11 +211,23 @@ void serve_kernel(int socket, int printed, const KernelSource& source, const Ker
   send_message(contained);
   ServerMessage loaded;
   const Kernel kernel = load(source, loaded);
-  loaded.forks = containment.processes && can_be_forked();
+  std::optional<DeviceTensors> device;
+  if (kernel && source.device == Device::cuda) {
+    try {
+      device.emplace();
+    } catch (const std::runtime_error& error) {
+      loaded.kind = Kind::no_device;
+      std::snprintf(loaded.text.data(), loaded.text.size(), "%s", error.what());
+      send_message(loaded);
+      _exit(0);
+    }
+  }
+  // A device's context does not survive a fork.
+  loaded.forks = containment.processes && !device && can_be_forked();
   send_message(loaded);
   if (!kernel) _exit(0);
   if (loaded.forks) serve_from_forks(kernel);
-  serve(kernel);
+  serve(kernel, device ? &*device : nullptr);
 }
 
 }  // namespace softcheck::proptests

@@ -17,6 +17,9 @@ inline constexpr std::size_t most_dimensions = 4;
 inline constexpr std::size_t most_inputs = 10;
 inline constexpr std::size_t most_outputs = 3;
 
+/// Whose memory a kernel's tensors lie in.
+enum class Device : std::int32_t { cpu, cuda };
+
 /// A tensor's shape and its layout in memory. Every argument of a call has its own.
 struct TensorPlace {
   std::optional<numerics::Format> format = numerics::Format::f32;  // nothing: integers of integer_bits
@@ -64,8 +67,8 @@ struct TensorCall {
 };
 
 /// How a call ended. Only a function of the judge's own program can report `malformed`: the wrapped function returned a
-/// wrong shape or dtype.
-enum class CallEnd { done, refused, crashed, timed_out, malformed };
+/// wrong shape or dtype. not_made: the device has no memory for the tensors, and the kernel was not called.
+enum class CallEnd { done, refused, crashed, timed_out, malformed, not_made };
 
 struct TensorReply {
   CallEnd end = CallEnd::done;

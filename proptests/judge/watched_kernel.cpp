@@ -69,6 +69,10 @@ std::vector<std::vector<double>> WatchedKernel::call(const TensorCall& call, con
     late.remark += " (an earlier call wrote after it returned)";
     certificates.push_back(observed("kernel.stays_inside", std::move(late), 1));
   }
+  if (reply.end == CallEnd::not_made) {
+    note("calls whose tensors the device has no memory for were not made, and count as refused");
+    return {};
+  }
   if (reply.end == CallEnd::refused) {
     ++answers.refused;
     if (must_accept_) {

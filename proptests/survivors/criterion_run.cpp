@@ -21,6 +21,7 @@ CriterionVerdict verdict_of(CallEnd end) {
     case CallEnd::done:
       return CriterionVerdict::accepted;
     case CallEnd::refused:
+    case CallEnd::not_made:
       return CriterionVerdict::refused;
     case CallEnd::crashed:
     case CallEnd::malformed:  // no library's kernel ends so

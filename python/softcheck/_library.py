@@ -165,6 +165,7 @@ class Options(ctypes.Structure):
         ("interrupted", _INTERRUPTED),
         ("progress", _PROGRESS),
         ("context", ctypes.c_void_p),
+        ("device", ctypes.c_char_p),
     ]
 
 

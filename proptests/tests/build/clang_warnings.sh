@@ -22,9 +22,10 @@ sh "$here/compile_flags.sh" "$build" |
       if ((group, file) in visited) return
       visited[group, file]
       while ((getline line < file) > 0) {
-        if (!match(line, /^#include [<"][^.>"]*(\.h|\.hpp)?[>"]/)) continue
+        if (!match(line, /^#include [<"][^.>"]*(\.h|\.hpp|\.cpp)?[>"]/)) continue
         name = substr(line, 10, RLENGTH - 9)
-        if (name ~ /^"/) collect(group, root "/" substr(name, 2, length(name) - 2))
+        if (name ~ /^"\//) collect(group, substr(name, 2, length(name) - 2))
+        else if (name ~ /^"/) collect(group, root "/" substr(name, 2, length(name) - 2))
         else if (!((group, name) in headers)) {
           headers[group, name]
           printf "#if __has_include(%s)\n#include %s\n#endif\n", name, name >(work "/headers_" group ".hpp")
@@ -49,7 +50,7 @@ sh "$here/compile_flags.sh" "$build" |
       close(source)
     }
     {
-      gsub(/ -O[0-9]| -fPIC| -fvisibility[^ ]*/, "", $1)  # of code, and none is made
+      gsub(/ -O[0-9]| -fPIC| -fvisibility[^ ]*| -Wno-subobject-linkage/, "", $1)  # of code, and none is made
       flags[NR] = $1
       source[NR] = $2
       # Our own, or of linking: nothing that is read in headers that are not ours.
@@ -63,7 +64,7 @@ sh "$here/compile_flags.sh" "$build" |
         alone = stands_alone(source[i])
         header = source[i] ~ /_verify_interface_header_sets\//  # includes a header of ours and nothing else
         several = source[i] ~ /\/Unity\/unity_/  # made of the sources that it includes
-        if (flags[i] ~ /^clang\+\+/ && size[shared[i]] > 3 && !alone && !header && !several) {  # few gain nothing
+        if (flags[i] ~ /^clang\+\+/ && size[shared[i]] > 3 && !alone && !header) {  # few gain nothing
           if (!(shared[i] in group)) {
             group[shared[i]] = ++groups
             file = work "/headers_" groups ".hpp"
