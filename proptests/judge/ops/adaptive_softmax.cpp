@@ -1,5 +1,6 @@
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "numerics/adaptive_oracle.hpp"
 #include "numerics/special_values.hpp"
@@ -15,7 +16,8 @@ using namespace numerics;
 class AdaptiveSoftmaxElements : public RowElements {
  public:
   explicit AdaptiveSoftmaxElements(const RowInputs& row)
-      : definition_(row.contract.entropy == EntropyForm::paper ? EntropyDefinition::paper : EntropyDefinition::exact),
+      : logits_(row.logits),
+        definition_(row.contract.entropy == EntropyForm::paper ? EntropyDefinition::paper : EntropyDefinition::exact),
         plain_cascade_(row.logits, 1),
         plain_(statistics_of(plain_cascade_.statistics(), row.contract, row.logits, 1)),
         sharp_(plain_cascade_, row.logits, definition_),
@@ -40,11 +42,13 @@ class AdaptiveSoftmaxElements : public RowElements {
   double threshold(std::size_t i) override {
     return upper(threshold_.at(sharp_.deviation_ceiling(i), sharp_.coefficient_ceiling(i)));
   }
+  bool repeats(std::size_t i) const override { return logits_[i] == logits_[i - 1]; }
   bool is_vacuous(std::size_t i, double) override { return !(upper(bare_.relative(sharp_.deviation_ceiling(i))) < 1); }
   bool are_coefficients() const override { return true; }
   double excess(std::size_t i) override { return upper(threshold_.at(sharp_.deviation_ceiling(i), UpperBound(1))); }
 
  private:
+  const std::span<const double> logits_;
   const EntropyDefinition definition_;
   RowCascade plain_cascade_;
   const Statistics plain_;

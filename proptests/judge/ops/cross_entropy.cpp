@@ -170,6 +170,7 @@ class LossGradientElements final : public RowElements {
     return promised ? upper(threshold_.element(element(j)).total()) : infinity;
   }
   bool overflows(std::size_t) override { return !promised; }
+  bool repeats(std::size_t j) const override { return terms_.repeats(j); }
   // Without the slope of a cap, which is a difference itself: 1 less tanh^2.
   double metric(std::size_t j, double) override {
     const Difference& of = difference(j);

@@ -46,6 +46,7 @@ class LogSoftmaxElements : public RowElements {
                                       : oracles_.now().log_softmax(i);
   }
   double threshold(std::size_t i) override { return upper(threshold_.at(deviation(i))); }
+  bool repeats(std::size_t i) const override { return row_.logits[i] == row_.logits[i - 1]; }
   bool is_vacuous(std::size_t i, double magnitude) override {
     return numerics::is_vacuous(upper(plain_.rounding(deviation(i))), magnitude);
   }

@@ -55,6 +55,7 @@ class LogSoftmaxBackwardElements : public RowElements {
     return {g_[i] - power * total_.value, roundings + 2 * power * total_.error() + 0x1p-1070L};
   }
   double threshold(std::size_t i) override { return upper(element(i).total()); }
+  bool repeats(std::size_t i) const override { return y_[i] == y_[i - 1] && g_[i] == g_[i - 1]; }
   double metric(std::size_t i, double) override { return upper(threshold_.metric(power(i), upstream(i))); }
   bool is_vacuous(std::size_t i, double metric) override {
     return numerics::is_vacuous(upper(element(i).rounding), metric);

@@ -27,6 +27,10 @@ class LossTerms {
   std::size_t size() const { return logits_.size(); }
   bool is_smoothed() const { return options_.label_smoothing > 0; }
   double weight(std::size_t i) const { return weights_.empty() ? 1 : weights_[i]; }
+  /// Have items i - 1 and i equal logits and weights, and is neither the label?
+  bool repeats(std::size_t i) const {
+    return logits_[i] == logits_[i - 1] && i != label_ && i - 1 != label_ && weight(i) == weight(i - 1);
+  }
 
   /// m - x_i; one rounding, and deviation_error().
   long double deviation(std::size_t i) const;

@@ -47,6 +47,29 @@ Decision decide_element(const JudgedRow& row, RowElements& elements, std::size_t
   return decision == Decision::undecided ? decide(got, allowed, [&] { return elements.value(i); }) : decision;
 }
 
+// What an op says of one item, and what was decided of a value there.
+struct SaidOfItem {
+  struct Grants {
+    Quick quick{0, 0};
+    double allowed = 0, metric = 0;
+    bool vacuous = false;
+  };
+  std::optional<std::size_t> item;
+  Grants grants;
+  double got = 0;
+  std::optional<Decision> decision;  // of got; never of a NaN, which is not equal to itself
+};
+
+SaidOfItem said_of(RowElements& elements, std::size_t i) {
+  SaidOfItem said;
+  said.item = i;
+  said.grants.quick = elements.quick(i);
+  said.grants.allowed = elements.threshold(i);
+  said.grants.metric = elements.metric(i, std::fabs(static_cast<double>(said.grants.quick.value)));
+  said.grants.vacuous = said.grants.allowed == infinity || elements.is_vacuous(i, said.grants.metric);
+  return said;
+}
+
 }  // namespace
 
 Decision Quick::within(double threshold, double got) const {
@@ -83,14 +106,20 @@ void judge_elements(const RowOp& op, Extent extent, const JudgedRow& row, RowEle
   ValueFinding worst{elements.claim(), std::nullopt, Enclosure(0), 0, 0, Decision::proved, {}, false};
   double most_used = 0;
   std::optional<std::size_t> shown;
+  SaidOfItem said;
   for (std::size_t i = 0; i < row.got.size(); ++i) {
     if (extent == Extent::items && !std::isfinite(row.logits[i])) continue;
-    const Quick quick = elements.quick(i);
-    const double allowed = elements.threshold(i), got = row.got[i];
+    const double got = row.got[i];
+    if (!said.item || *said.item + 1 != i || !elements.repeats(i)) {
+      said = said_of(elements, i);
+    } else {
+      said.item = i;
+      if (said.got != got) said.decision.reset();
+    }
+    said.got = got;
+    const auto& [quick, allowed, metric, vacuous] = said.grants;
     const auto exact = static_cast<double>(quick.value);
-    const double metric = elements.metric(i, std::fabs(exact));
-    const bool counted = verdicts.vacuity.add(row.contract, metric, elements.resolution,
-                                              allowed == infinity || elements.is_vacuous(i, metric));
+    const bool counted = verdicts.vacuity.add(row.contract, metric, elements.resolution, vacuous);
     if (counted) worst.errors.add(row.contract.output, exact, static_cast<double>(got - quick.value), i, allowed);
     if (allowed == infinity) {
       const auto infinite = infinite_value(elements.claim(), i, row.contract, got, elements.value(i));
@@ -100,7 +129,8 @@ void judge_elements(const RowOp& op, Extent extent, const JudgedRow& row, RowEle
     }
     if (std::isinf(got) && overflows_rightly(row.contract, got, elements.value(i), allowed)) continue;
     if (got == -infinity && elements.overflows(i)) continue;
-    const Decision decision = decide_element(row, elements, i, quick, allowed);
+    if (!said.decision) said.decision = decide_element(row, elements, i, quick, allowed);
+    const Decision decision = *said.decision;
     const double used = std::isfinite(got) ? std::fabs(static_cast<double>(got - quick.value)) / allowed : infinity;
     const bool worse =
         !shown || severity(decision) > severity(worst.decision) || (decision == worst.decision && used > most_used);

@@ -48,6 +48,9 @@ class RowElements {
   /// What value i is compared with to see whether its threshold says anything: its own magnitude, or that of terms
   /// which cancel in it.
   virtual double metric(std::size_t, double magnitude) { return magnitude; }
+  /// Is all that is said of element i what is said of element i - 1, because all that it depends on is equal? Rows have
+  /// long runs of equal items. i >= 1.
+  virtual bool repeats(std::size_t) const { return false; }
   /// Is the threshold, without what the contract grants for subnormals and overflow, as wide as the metric?
   virtual bool is_vacuous(std::size_t i, double metric) = 0;
   /// May it come out as -inf, because something overflows before the value does?

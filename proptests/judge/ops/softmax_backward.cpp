@@ -45,6 +45,7 @@ class SoftmaxBackwardElements : public RowElements {
     return {y_[i] * (g_[i] - mean_.value), roundings + 2 * size * mean_.error() + 0x1p-1070L};
   }
   double threshold(std::size_t i) override { return upper(element(i).total()); }
+  bool repeats(std::size_t i) const override { return y_[i] == y_[i - 1] && g_[i] == g_[i - 1]; }
   double metric(std::size_t i, double) override { return upper(threshold_.metric(coefficient(i), upstream(i))); }
   bool is_vacuous(std::size_t i, double metric) override {
     return numerics::is_vacuous(upper(element(i).rounding), metric);
