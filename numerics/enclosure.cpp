@@ -2,8 +2,10 @@
 
 #include <mpfr.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <ostream>
 #include <stdexcept>
@@ -14,10 +16,43 @@ namespace {
 constexpr unsigned default_precision = 113;
 thread_local unsigned thread_precision = default_precision;
 
-// What MPFR caches for a thread goes with it.
-struct CacheOwner {
-  ~CacheOwner() { mpfr_free_cache2(MPFR_FREE_LOCAL_CACHE); }
+// Intervals that this thread's enclosures have given back: most live for one operation, and to allocate their ends and
+// to free them took longer than a sum. Of the default precision, which nearly all have.
+class Spare {
+ public:
+  Spare() { is_there = true; }
+  // An enclosure of static storage outlives this. What MPFR caches for a thread goes with it.
+  ~Spare() {
+    is_there = false;
+    for (std::size_t i = 0; i < count_; ++i) mpfi_clear(&intervals_[i]);
+    mpfr_free_cache2(MPFR_FREE_LOCAL_CACHE);
+  }
+  Spare(const Spare&) = delete;
+  Spare& operator=(const Spare&) = delete;
+
+  bool take(mpfi_ptr interval, unsigned precision) {
+    if (count_ == 0 || precision != default_precision) return false;
+    *interval = intervals_[--count_];
+    return true;
+  }
+  bool keep(mpfi_srcptr interval) {
+    if (count_ == intervals_.size() || mpfr_get_prec(&interval->left) != default_precision ||
+        mpfr_get_prec(&interval->right) != default_precision) {
+      return false;
+    }
+    intervals_[count_++] = *interval;
+    return true;
+  }
+
+  static thread_local bool is_there;
+
+ private:
+  std::array<__mpfi_struct, 64> intervals_;
+  std::size_t count_ = 0;
 };
+
+thread_local bool Spare::is_there = false;
+thread_local Spare spare;
 
 // value == integer * 2^exponent, from the bits alone.
 void set_by_bits(mpfi_ptr target, double value) {
@@ -70,16 +105,24 @@ PrecisionScope::~PrecisionScope() { thread_precision = saved_; }
 
 unsigned working_precision() { return thread_precision; }
 
+void Enclosure::take(unsigned precision) {
+  if (!spare.take(interval_, precision)) mpfi_init2(interval_, precision);
+}
+
+void Enclosure::give_back() noexcept {
+  if (!Spare::is_there || !spare.keep(interval_)) mpfi_clear(interval_);
+}
+
 Enclosure::Enclosure() {
-  thread_local const CacheOwner cache;
-  mpfi_init2(interval_, thread_precision);
-  mpfi_set_ui(interval_, 0);
+  take(thread_precision);
+  mpfr_set_zero(&interval_->left, 1);
+  mpfr_set_zero(&interval_->right, 1);
 }
 
 Enclosure::Enclosure(double value) : Enclosure() { set_by_bits(data(), value); }
 
 Enclosure::Enclosure(const Enclosure& other) {
-  mpfi_init2(interval_, mpfi_get_prec(other.interval_));
+  take(static_cast<unsigned>(mpfi_get_prec(other.interval_)));
   mpfi_set(interval_, other.interval_);
 }
 

@@ -64,7 +64,7 @@ class Enclosure {
     return *this;
   }
   ~Enclosure() {
-    if (interval_->left._mpfr_d) mpfi_clear(interval_);
+    if (interval_->left._mpfr_d) give_back();
   }
 
   static Enclosure integer(std::uint64_t value);
@@ -121,6 +121,8 @@ class Enclosure {
   mpfi_ptr data() { return interval_; }
 
  private:
+  void take(unsigned precision);
+  void give_back() noexcept;
   void set(std::int64_t value);
   void set(std::uint64_t value);
 

@@ -311,6 +311,33 @@ TEST(Enclosure, SubnormalNumbersComeInWholeUnderDenormalsAreZero) {
 }
 #endif
 
+// What an enclosure is made of is used again: here it comes from another thread, from one that has ended, and from
+// enclosures of another precision.
+TEST(Enclosure, ValuesSurviveWhateverMadeAndEndedTheOnesBefore) {
+  std::vector<Enclosure> from_thread;
+  std::thread([&from_thread] {
+    for (int i = 0; i < 200; ++i) from_thread.push_back(Enclosure(i) + Enclosure(0.5));
+  }).join();
+  std::vector<Enclosure> here;
+  for (int i = 0; i < 200; ++i) here.push_back(from_thread[static_cast<std::size_t>(i)] - Enclosure(0.5));
+  std::thread([from_thread = std::move(from_thread)]() mutable { from_thread.clear(); }).join();
+  {
+    const PrecisionScope precision(300);
+    for (Enclosure& number : here) number = number + Enclosure::power_of_two(-250);
+  }
+  std::vector<Enclosure> after;
+  for (int i = 0; i < 200; ++i) after.push_back(here[static_cast<std::size_t>(i)] * Enclosure(2));
+  for (int i = 0; i < 200; ++i) {
+    const Enclosure& number = here[static_cast<std::size_t>(i)];
+    EXPECT_EQ(number.precision(), 300U);
+    EXPECT_TRUE(number.is_point());
+    EXPECT_FALSE(number.contains(i));
+    EXPECT_EQ(std::round(number.midpoint()), i);
+    EXPECT_EQ(after[static_cast<std::size_t>(i)].precision(), working_precision());
+    EXPECT_TRUE((after[static_cast<std::size_t>(i)] - Enclosure(2 * i)).upper_double() < 0x1p-100);
+  }
+}
+
 TEST(Enclosure, TextRoundsOutward) {
   EXPECT_EQ((Enclosure(1) / 3).to_string(3), "[0.333, 0.334]");
   EXPECT_EQ((Enclosure(-1) / 3).to_string(3), "[-0.334, -0.333]");
