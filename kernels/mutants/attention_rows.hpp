@@ -117,6 +117,8 @@ Row<Real> gather(const Attention& a, std::int64_t b, std::int64_t h, std::int64_
   row.type = a.q.type;
   row.scale = static_cast<Real>(a.scale);
   const std::int64_t head = a.key_head[static_cast<std::size_t>(h)];
+  row.keys.reserve(static_cast<std::size_t>(a.k.shape[2] * a.k.shape[3]));
+  row.values.reserve(static_cast<std::size_t>(a.v.shape[2] * a.v.shape[3]));
   for (std::int64_t t = 0; t < a.q.shape[3]; ++t) row.query.push_back(load<Real>(a.q.type, a.q.at(b, h, i, t)));
   for (std::int64_t j = 0; j < a.keys; ++j) {
     for (std::int64_t t = 0; t < a.k.shape[3]; ++t) row.keys.push_back(load<Real>(a.k.type, a.k.at(b, head, j, t)));
