@@ -9,64 +9,13 @@
 #include <fstream>
 #include <iostream>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 
 #include "proptests/tests/planted/bug_table.hpp"
-#include "proptests/tests/planted/changed_build.hpp"
+#include "proptests/tests/planted/changed_tests.hpp"
 
 namespace softcheck::planted {
 namespace {
-
-/// The judge on a kernel by its line in kernels/mutants/ZOO.tsv: "judge SYMBOL DTYPE".
-std::string judge_command(const Places& places, const std::string& symbol, const std::string& dtype) {
-  std::istringstream lines(contents_of(places.source / "kernels/mutants/ZOO.tsv"));
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream fields(line);
-    std::string library, name, op, format, contract, require;
-    for (std::string* field : {&library, &name, &op, &format, &contract, &require}) std::getline(fields, *field, '\t');
-    if (name != symbol || format != dtype) continue;
-    const std::string path = (places.scratch / "kernels" / ("lib" + library + ".so")).string();
-    return shell_word((places.build / "softcheck").string()) + " kernel " + shell_word(path + ":" + symbol) + " --op " +
-           op + " --dtype " + dtype + " --contract " + shell_word(contract) + " --require " + require +
-           " --effort quick";
-  }
-  throw std::runtime_error("no line for " + symbol + " " + dtype + " in kernels/mutants/ZOO.tsv");
-}
-
-/// What runs a test against the changed target.
-std::string test_command(const Places& places, const std::string& test) {
-  std::istringstream words(test);
-  std::string program, filter, dtype;
-  words >> program >> filter >> dtype;
-  if (program == "judge") return judge_command(places, filter, dtype);
-  const std::filesystem::path path = std::filesystem::path("proptests") / program;
-  const std::filesystem::path from = path == places.target ? places.scratch : places.build;
-  return "SOFTCHECK_KERNEL_DIR=" + shell_word((places.scratch / "kernels").string()) + " " +
-         shell_word((from / path).string()) + " --gtest_fail_fast --gtest_filter=" + shell_word(filter);
-}
-
-Outcome run_test(const Places& places, const std::string& test) {
-  // Longer than any of them takes: a bug may make a loop endless. timeout's own failures are 124 to 127.
-  return run_command("cd " + shell_word(places.scratch.string()) + " && timeout -k 1 200 env " +
-                     test_command(places, test) + " </dev/null");
-}
-
-/// The plug-ins beside the changed one.
-void link_other_plugins(const Places& places) {
-  std::filesystem::create_directories(places.scratch / "kernels");
-  for (const auto& entry : std::filesystem::directory_iterator(places.build / "kernels")) {
-    const std::filesystem::path name = entry.path().filename();
-    if (name.extension() == ".so" && "kernels" / name != places.target) {
-      std::filesystem::create_symlink(entry.path(), places.scratch / "kernels" / name);
-    }
-  }
-}
-
-void plant(ChangedBuild& build, const Places& places, const std::filesystem::path& file, const std::string& contents) {
-  build.build(file, contents);
-  link_other_plugins(places);
-}
 
 /// Without a bug, built in the same way, every test passes and there is one.
 void check_control(ChangedBuild& build, const Places& places, const std::vector<Bug>& bugs) {

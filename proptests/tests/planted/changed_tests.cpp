@@ -1,0 +1,69 @@
+#include "proptests/tests/planted/changed_tests.hpp"
+
+#include <sstream>
+#include <stdexcept>
+
+#include "proptests/tests/planted/bug_table.hpp"
+
+namespace softcheck::planted {
+namespace {
+
+std::string judge_command(const Places& places, const std::string& symbol, const std::string& dtype) {
+  std::istringstream lines(contents_of(places.source / "kernels/mutants/ZOO.tsv"));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string library, name, op, format, contract, require;
+    for (std::string* field : {&library, &name, &op, &format, &contract, &require}) std::getline(fields, *field, '\t');
+    if (name != symbol || format != dtype) continue;
+    const std::string path = (places.scratch / "kernels" / ("lib" + library + ".so")).string();
+    return shell_word((places.build / "softcheck").string()) + " kernel " + shell_word(path + ":" + symbol) + " --op " +
+           op + " --dtype " + dtype + " --contract " + shell_word(contract) + " --require " + require +
+           " --effort quick";
+  }
+  throw std::runtime_error("no line for " + symbol + " " + dtype + " in kernels/mutants/ZOO.tsv");
+}
+
+// The target where it is the one that was built anew, else as the build has it.
+std::filesystem::path of(const Places& places, const std::filesystem::path& program) {
+  return (program == places.target ? places.scratch : places.build) / program;
+}
+
+std::string test_command(const Places& places, const std::string& test) {
+  std::istringstream words(test);
+  std::string program, filter, dtype;
+  words >> program >> filter >> dtype;
+  if (program == "judge") return judge_command(places, filter, dtype);
+  if (program == "shell") {
+    return "sh " + shell_word((places.source / filter).string()) + " " + shell_word(of(places, "softcheck").string()) +
+           " " + shell_word((places.build / "kernels").string());
+  }
+  return "SOFTCHECK_KERNEL_DIR=" + shell_word((places.scratch / "kernels").string()) + " " +
+         shell_word(of(places, std::filesystem::path("proptests") / program).string()) +
+         " --gtest_fail_fast --gtest_filter=" + shell_word(filter);
+}
+
+void link_other_plugins(const Places& places) {
+  std::filesystem::create_directories(places.scratch / "kernels");
+  for (const auto& entry : std::filesystem::directory_iterator(places.build / "kernels")) {
+    const std::filesystem::path name = entry.path().filename();
+    if (name.extension() == ".so" && "kernels" / name != places.target) {
+      std::filesystem::create_symlink(entry.path(), places.scratch / "kernels" / name);
+    }
+  }
+}
+
+}  // namespace
+
+void plant(ChangedBuild& build, const Places& places, const std::filesystem::path& file, const std::string& contents) {
+  build.build(file, contents);
+  link_other_plugins(places);
+}
+
+Outcome run_test(const Places& places, const std::string& test, int seconds) {
+  // A shell test stands where the sources are, as ctest runs it.
+  const std::filesystem::path& where = test.starts_with("shell ") ? places.source : places.scratch;
+  return run_command("cd " + shell_word(where.string()) + " && timeout -k 1 " + std::to_string(seconds) + " env " +
+                     test_command(places, test) + " </dev/null");
+}
+
+}  // namespace softcheck::planted

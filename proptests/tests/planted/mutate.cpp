@@ -1,0 +1,279 @@
+// mutate NINJA SOURCE BUILD SCRATCH LOG [--count N] [--seed S] [--folder NAME] [--list]: draws small changes of our own
+// code by a seed, the same number from each folder, and asks the tests of the folder whether they notice. What became
+// of each is added to LOG, tab-separated, and a later run does not try it again. --list: draws, and tries nothing.
+// Exit: 0 in every folder nine of ten were killed, 1 not, 2 usage.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <iomanip>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+#include "proptests/tests/planted/bug_table.hpp"
+#include "proptests/tests/planted/changed_tests.hpp"
+#include "proptests/tests/planted/mutant_sites.hpp"
+
+namespace softcheck::planted {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Longer than the tests of any folder take.
+constexpr int seconds_of_tests = 1200;
+
+struct Folder {
+  const char* name;    // in the log and the table
+  const char* path;    // of the sources, with what lies below, but for the folders that have a line of their own
+  const char* target;  // what is built anew
+  const char* test;    // changed_tests.hpp
+};
+
+constexpr Folder folders[] = {
+    {"theory", "theory", "proptests/test_theory", "test_theory *"},
+    {"numerics", "numerics", "proptests/test_numerics", "test_numerics *"},
+    {"generators", "proptests/generators", "proptests/test_judge", "test_judge -Zoo.*:ZooMatrix.*:Survivors.*"},
+    {"judge", "proptests/judge", "proptests/test_judge", "test_judge -Zoo.*:ZooMatrix.*:Survivors.*"},
+    {"kernels", "kernels/cpu", "kernels/libsoftcheck_cpu_kernels.so", "test_kernels *"},
+    {"models", "models", "proptests/test_models", "test_models *"},
+    {"experiments", "experiments", "proptests/test_experiments", "test_experiments *"},
+    {"cli", "cli", "softcheck", "shell proptests/tests/build/cli.sh"},
+};
+
+struct Request {
+  Places places;
+  fs::path log;
+  std::size_t count = 300;
+  std::uint64_t seed = 20241001;
+  std::string folder;
+  bool list = false;
+};
+
+struct Tried {
+  std::string folder, file, kind, before, after, verdict;
+
+  std::string key() const { return file + '\t' + before + '\t' + after; }
+};
+
+std::vector<std::string> fields_of(const std::string& line) {
+  std::vector<std::string> fields;
+  std::istringstream in(line);
+  for (std::string field; std::getline(in, field, '\t');) fields.push_back(field);
+  return fields;
+}
+
+// A line of the log: folder, file, kind, the line before and after, the verdict.
+std::vector<Tried> read_log(const fs::path& log) {
+  std::vector<Tried> tried;
+  std::ifstream in(log);
+  for (std::string line; std::getline(in, line);) {
+    const std::vector<std::string> fields = fields_of(line);
+    if (fields.size() == 6) tried.push_back({fields[0], fields[1], fields[2], fields[3], fields[4], fields[5]});
+  }
+  return tried;
+}
+
+// Changes that no test can notice, and why: file, the line before and after, the reason.
+std::map<std::string, std::string> read_equivalents(const fs::path& source) {
+  std::map<std::string, std::string> reasons;
+  std::ifstream in(source / "proptests/tests/planted/equivalent_mutants.tsv");
+  std::string line;
+  std::getline(in, line);  // the names of the columns
+  while (std::getline(in, line)) {
+    const std::vector<std::string> fields = fields_of(line);
+    if (fields.size() != 4) throw std::runtime_error("equivalent_mutants.tsv: need four columns, got: " + line);
+    reasons[fields[0] + '\t' + fields[1] + '\t' + fields[2]] = fields[3];
+  }
+  return reasons;
+}
+
+std::vector<Mutant> drawn(const fs::path& source, const Folder& folder, std::uint64_t seed) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(source / folder.path)) {
+    const fs::path file = fs::relative(entry.path(), source);
+    const bool other = std::ranges::any_of(file, [](const fs::path& part) { return part == "bench"; });
+    if (file.extension() == ".cpp" && !other) files.push_back(file);
+  }
+  std::ranges::sort(files);
+  std::vector<Mutant> mutants;
+  for (const fs::path& file : files) {
+    for (Mutant& mutant : mutants_of(file, contents_of(source / file))) mutants.push_back(std::move(mutant));
+  }
+  // By our own draw: std::shuffle's differs among libraries.
+  std::mt19937_64 random(seed);
+  for (std::size_t i = mutants.size(); i > 1; --i) std::swap(mutants[i - 1], mutants[random() % i]);
+  return mutants;
+}
+
+Tried described(const Places& places, const Folder& folder, const Mutant& mutant) {
+  const std::string source = contents_of(places.source / mutant.file);
+  return {folder.name,
+          mutant.file.string(),
+          mutant.kind,
+          line_of(source, mutant.offset),
+          line_of(with_mutant(source, mutant), mutant.offset),
+          ""};
+}
+
+// "killed", "survived", or "no code" of what does not compile or link.
+std::string verdict_of(ChangedBuild& build, const Places& places, const Folder& folder, const Mutant& mutant) {
+  try {
+    plant(build, places, mutant.file, with_mutant(contents_of(places.source / mutant.file), mutant));
+  } catch (const std::runtime_error&) {
+    return "no code";
+  }
+  const Outcome outcome = run_test(places, folder.test, seconds_of_tests);
+  if (outcome.status == 126 || outcome.status == 127) throw std::runtime_error("the tests did not run");
+  return outcome.status == 0 ? "survived" : "killed";
+}
+
+void check_control(ChangedBuild& build, const Places& places, const Folder& folder, const fs::path& file) {
+  plant(build, places, file, contents_of(places.source / file));
+  const Outcome outcome = run_test(places, folder.test, seconds_of_tests);
+  if (outcome.status == 0) return;
+  throw std::runtime_error(
+      "without a change '" + std::string(folder.test) + "' must pass, got exit status " +
+      std::to_string(outcome.status) + ":\n" +
+      outcome.output.substr(outcome.output.size() - std::min<std::size_t>(outcome.output.size(), 2000)));
+}
+
+void try_folder(const Request& request, const Folder& folder, std::size_t share) {
+  Places places = request.places;
+  places.target = folder.target;
+  const std::vector<Mutant> mutants = drawn(places.source, folder, request.seed);
+  std::map<std::string, std::string> known;
+  for (const Tried& tried : read_log(request.log)) known[tried.key()] = tried.verdict;
+  std::optional<ChangedBuild> build;
+  std::size_t counted = 0;
+  for (const Mutant& mutant : mutants) {
+    if (counted == share) break;
+    Tried tried = described(places, folder, mutant);
+    if (request.list) {
+      std::cout << tried.key() << '\n';
+      ++counted;
+      continue;
+    }
+    const auto before = known.find(tried.key());
+    if (before == known.end()) {
+      if (!build) {
+        build.emplace(places);
+        check_control(*build, places, folder, mutant.file);
+      }
+      const auto start = std::chrono::steady_clock::now();
+      tried.verdict = verdict_of(*build, places, folder, mutant);
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      std::ofstream(request.log, std::ios::app)
+          << tried.folder << '\t' << tried.file << '\t' << tried.kind << '\t' << tried.before << '\t' << tried.after
+          << '\t' << tried.verdict << std::endl;
+      std::cout << std::left << std::setw(9) << tried.verdict << ' ' << mutant.file.string() << ':' << mutant.line
+                << ' ' << tried.before << "  ->  " << tried.after << "  (" << std::lround(seconds) << " s)"
+                << std::endl;
+    } else {
+      tried.verdict = before->second;
+    }
+    if (tried.verdict != "no code") ++counted;
+  }
+  fs::remove_all(places.scratch);
+}
+
+struct Tally {
+  std::size_t killed = 0, equivalent = 0, survived = 0;
+
+  std::size_t tried() const { return killed + equivalent + survived; }
+  bool enough() const { return 10 * killed >= 9 * (killed + survived); }
+};
+
+int report(const Request& request) {
+  const std::map<std::string, std::string> equivalents = read_equivalents(request.places.source);
+  std::map<std::string, Tally> tallies;
+  for (const Tried& tried : read_log(request.log)) {
+    if (tried.verdict == "no code") continue;
+    Tally& tally = tallies[tried.folder];
+    if (tried.verdict == "killed") {
+      ++tally.killed;
+    } else if (equivalents.contains(tried.key())) {
+      ++tally.equivalent;
+    } else {
+      ++tally.survived;
+      std::cout << "survived: " << tried.file << ": " << tried.before << "  ->  " << tried.after << '\n';
+    }
+  }
+  bool enough = true;
+  std::cout << "folder        tried  killed  equivalent  survived  killed of the others\n";
+  for (const Folder& folder : folders) {
+    const Tally& tally = tallies[folder.name];
+    if (tally.tried() == 0) continue;
+    const std::size_t others = std::max<std::size_t>(tally.killed + tally.survived, 1);
+    std::cout << std::left << std::setw(12) << folder.name << std::right << std::setw(7) << tally.tried()
+              << std::setw(8) << tally.killed << std::setw(12) << tally.equivalent << std::setw(10) << tally.survived
+              << std::setw(20) << 100 * tally.killed / others << " %\n";
+    enough = enough && tally.enough();
+  }
+  return enough ? 0 : 1;
+}
+
+Request request_of(int count, char** words) {
+  if (count < 6) throw std::invalid_argument("need NINJA SOURCE BUILD SCRATCH LOG");
+  Request request;
+  request.places = {words[2], words[3], words[4], "", words[1]};
+  request.log = words[5];
+  for (int i = 6; i < count; ++i) {
+    const std::string word = words[i];
+    if (word == "--list") {
+      request.list = true;
+      continue;
+    }
+    if (i + 1 == count) throw std::invalid_argument(word + " needs a value");
+    const std::string value = words[++i];
+    if (word == "--folder") {
+      request.folder = value;
+    } else if (word == "--count" || word == "--seed") {
+      std::size_t used = 0;
+      const unsigned long long number =
+          value.find_first_not_of("0123456789") == std::string::npos
+              ? std::stoull(value, &used)
+              : throw std::invalid_argument(word + ": need a number, got '" + value + "'");
+      if (word == "--count") request.count = number;
+      if (word == "--seed") request.seed = number;
+    } else {
+      throw std::invalid_argument("need --count, --seed, --folder or --list, got '" + word + "'");
+    }
+  }
+  const auto named = [&](const Folder& folder) { return request.folder == folder.name; };
+  if (!request.folder.empty() && std::ranges::none_of(folders, named)) {
+    throw std::invalid_argument("--folder: no folder '" + request.folder + "'");
+  }
+  return request;
+}
+
+int run(const Request& request) {
+  constexpr std::size_t number = std::size(folders);
+  for (std::size_t i = 0; i < number; ++i) {
+    if (!request.folder.empty() && request.folder != folders[i].name) continue;
+    // All of the count to one folder that is asked for by name.
+    const std::size_t share = request.folder.empty() ? (request.count + number - 1 - i) / number : request.count;
+    try_folder(request, folders[i], share);
+  }
+  return request.list ? 0 : report(request);
+}
+
+}  // namespace
+}  // namespace softcheck::planted
+
+int main(int count, char** words) {
+  using namespace softcheck::planted;
+  try {
+    return run(request_of(count, words));
+  } catch (const std::invalid_argument& error) {
+    std::cerr << "mutate: " << error.what() << '\n';
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "mutate: " << error.what() << '\n';
+    return 1;
+  }
+}
