@@ -30,6 +30,18 @@ TEST(Proposition32, EveryHardRowIsDecided) {
   }
 }
 
+// Of two logits 1 apart the distance to the larger one has mean 1 / (1 + e^beta); beta is asked for in units of 1/2,
+// and the step is 1/128.
+TEST(Proposition32, TheDerivativesClaimIsAboutTheTemperatureAskedFor) {
+  const LevelRow row(std::vector<double>{0, 1});
+  for (const double beta : {0.0, 1.0, 5.5, -16.0}) {
+    const numerics::Certificate claim = certify_derivatives(row, beta).at(1);
+    const Enclosure mean = Enclosure(1) / (Enclosure(1) + exp(Enclosure(std::fabs(beta) / 2)));
+    EXPECT_TRUE(claim.right.overlaps(mean / 128)) << beta << " " << claim.right.to_string();
+    EXPECT_LT(claim.right.width(), 1e-20);
+  }
+}
+
 TEST(Proposition32, EntropyIsNotMonotoneAcrossSigns) {
   const LevelRow row(std::vector<double>{0, 0, 1});
   const Enclosure positive = TemperedRow(row, Enclosure(10)).entropy();

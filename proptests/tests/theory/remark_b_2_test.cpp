@@ -48,6 +48,11 @@ TEST(RemarkB2, TheBoundOfTheFirstGptTokenNeverVanishes) {
   EXPECT_TRUE((distances.back().front() - distances.back().back()).certainly_positive());
 }
 
+TEST(RemarkB2, NoTokensHaveNoDistances) {
+  const auto model = small_transformer(shape_with(AttentionMask::gpt));
+  for (const auto& layer : ForgettingBounds(model, 0, 1).gpt_distances(0)) EXPECT_TRUE(layer.empty());
+}
+
 TEST(RemarkB2, RefusesSymbolsItDoesNotKnow) {
   const auto model = small_transformer(shape_with(AttentionMask::bert));
   EXPECT_THROW(ForgettingBounds(model, 0, 3), std::invalid_argument);
