@@ -29,7 +29,8 @@ struct Accusation {
 };
 
 // Or why they do not.
-std::optional<Accusation> accusation_of(const KernelSubject& subject, const Certificate& certificate, std::string& why) {
+std::optional<Accusation> accusation_of(const KernelSubject& subject, const Certificate& certificate,
+                                        std::string& why) {
   const KernelEvidence* evidence = evidence_of(certificate);
   why = outside_the_theorems(subject.op, subject.contract, 1);
   if (!why.empty()) return std::nullopt;
@@ -75,7 +76,8 @@ Certification certified(const KernelSubject& subject, const ExtractedJudge& judg
       const std::string question = contract + "\n" + judge_row_line(row.logits, row.theta, bits) + "\n" +
                                    judge_value_line(subject.op, logit, value.got) + "\n";
       const std::vector<bool> answers = judge.ask(question);
-      if (answers.size() != 1) return not_covered("it gave " + std::to_string(answers.size()) + " answers to one question");
+      if (answers.size() != 1)
+        return not_covered("it gave " + std::to_string(answers.size()) + " answers to one question");
       if (answers[0]) return {Certification::Outcome::proved, "proved by the extracted judge"};
     }
   } catch (const JudgeUnavailable& error) {

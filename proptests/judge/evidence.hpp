@@ -18,11 +18,11 @@ struct JudgedNumbers {
 
 /// A kernel's call: the case, the judge's changes to it, and the row of the certificate.
 struct Asked {
-  std::string case_text;                // one line that names the case
-  std::string remark = {};              // as it follows the case: " (second call)"
-  std::optional<std::size_t> row = {};  // which of the call's rows; none: all of them, or the only one
-  std::string place = {};               // of that row, as it follows the remark: " row 3 of 12"
-  std::string row_text = {};            // that row as a case of its own
+  std::string case_text;                      // one line that names the case
+  std::string remark = {};                    // as it follows the case: " (second call)"
+  std::optional<std::size_t> row = {};        // which of the call's rows; none: all of them, or the only one
+  std::string place = {};                     // of that row, as it follows the remark: " row 3 of 12"
+  std::string row_text = {};                  // that row as a case of its own
   std::optional<JudgedNumbers> numbers = {};  // that row, where a value of it failed
 
   std::string text() const { return case_text + remark + place; }

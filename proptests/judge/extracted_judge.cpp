@@ -101,7 +101,8 @@ std::vector<bool> ExtractedJudge::ask(const std::string& lines) const {
   int status = 0;
   while (::waitpid(judge.process, &status, 0) < 0 && errno == EINTR) {
   }
-  if (!text) fail_to_ask(program_, "took longer than " + std::to_string(static_cast<long>(seconds_)) + " s for one answer");
+  if (!text)
+    fail_to_ask(program_, "took longer than " + std::to_string(static_cast<long>(seconds_)) + " s for one answer");
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fail_to_ask(program_, "could not read a question");
   std::vector<bool> verdicts;
   std::istringstream words(*text);

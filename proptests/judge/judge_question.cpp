@@ -18,7 +18,7 @@ using namespace numerics;
 namespace {
 
 UpperBound over_temperature(double value, double theta) {
-  return theta == 1 ? UpperBound(value) : UpperBound(value / theta).next();
+  return theta == 1 || value == 0 ? UpperBound(value) : UpperBound(value / theta).next();
 }
 
 double largest_visible(std::span<const double> logits) {
@@ -151,7 +151,8 @@ std::string judge_value_line(Op op, std::optional<double> logit, double output) 
 
 std::string outside_the_theorems(Op op, const Contract& contract, double theta) {
   const std::string_view name = to_string(op);
-  if (name != "softmax" && name != "logsumexp" && name != "entropy") return "it has no theorem about " + std::string(name);
+  if (name != "softmax" && name != "logsumexp" && name != "entropy")
+    return "it has no theorem about " + std::string(name);
   if (contract.weights) return of_a_word("weights=");
   if (contract.total) return of_a_word("total=");
   if (contract.theta == ThetaUse::before && theta != 1) return of_a_word("theta=before");

@@ -16,22 +16,22 @@ namespace softcheck::proptests {
 
 /// The contract's own numbers, or upper bounds of them: a larger number accuses less. All are exactly doubles.
 struct JudgeNumbers {
-  double accumulator_roundoff = 0;  // u
-  double exponential_error = 0;     // E u
-  double logarithm_error = 0;       // E_l u
-  double argument_roundings = 0;    // A'
-  double argument_extra = 0;        // unit roundoff of one more, of a reciprocal made in double
-  double difference_loss = 0;       // absolute, of an argument, each time a difference is taken
-  double sum_loss = 0;              // omega_a
-  double product_loss = 0;          // omega_m
-  double exponential_loss = 0;      // omega_x
-  double last_argument = 0;         // D_0
-  double conversion_error = 0;      // kappa
-  double scaling_error = 0;         // g
-  double reciprocal_loss = 0;       // r
-  double result_roundoff = 0;       // u_out
-  double result_loss = 0;           // what underflow in the output takes
-  double smallest_number = 0;       // of the accumulator
+  double accumulator_roundoff = 0;    // u
+  double exponential_error = 0;       // E u
+  double logarithm_error = 0;         // E_l u
+  double argument_roundings = 0;      // A'
+  double argument_extra = 0;          // unit roundoff of one more, of a reciprocal made in double
+  double difference_loss = 0;         // absolute, of an argument, each time a difference is taken
+  double sum_loss = 0;                // omega_a
+  double product_loss = 0;            // omega_m
+  double exponential_loss = 0;        // omega_x
+  double last_argument = 0;           // D_0
+  double conversion_error = 0;        // kappa
+  double scaling_error = 0;           // g
+  double reciprocal_loss = 0;         // r
+  double result_roundoff = 0;         // u_out
+  double result_loss = 0;             // what underflow in the output takes
+  double smallest_number = 0;         // of the accumulator
   std::uint64_t most_additions = 0;   // h
   std::uint64_t most_rescalings = 0;  // R
 

@@ -12,7 +12,7 @@
     Idea: a long row of a counterexample has few distinct logits; so each exponential is computed once. Beyond a deviation
     of 8192 it lies between 0 and e^-8192, whatever it is. *)
 
-From Coq Require Import Reals List ZArith NArith Lra Lia Permutation Mergesort Orders Bool.
+From Coq Require Import Reals List ZArith NArith Lra Lia Bool.
 From Flocq Require Import Core.
 From Interval Require Import Interval.Interval Real.Xreal.
 From softcheck Require Import softmax.
@@ -131,53 +131,39 @@ Qed.
 
 (** ** Distinct logits with their counts *)
 
-Module Representation <: TotalLeBool.
-  Definition t := dyadic.
-  Definition leb (x y : dyadic) : bool := Z.ltb (snd x) (snd y) || (Z.eqb (snd x) (snd y) && Z.leb (fst x) (fst y)).
-  Lemma leb_total x y : leb x y = true \/ leb y x = true.
-  Proof.
-    unfold leb. rewrite !orb_true_iff, !andb_true_iff, !Z.ltb_lt, !Z.eqb_eq, !Z.leb_le. lia.
-  Qed.
-End Representation.
-Module Sorted := Sort Representation.
-
 Definition run := (dyadic * N)%type.
-Definition in_front (x : dyadic) (runs : list run) : list run :=
+Fixpoint counted_in (x : dyadic) (runs : list run) : list run :=
   match runs with
-  | (y, count) :: rest => if same x y then (y, N.succ count) :: rest else (x, 1%N) :: runs
   | [] => [(x, 1%N)]
+  | (y, count) :: rest => if same x y then (y, N.succ count) :: rest else (y, count) :: counted_in x rest
   end.
-Definition runs_of (logits : list dyadic) : list run := fold_right in_front [] (Sorted.sort logits).
+Definition runs_of (logits : list dyadic) : list run := fold_right counted_in [] logits.
 
 Definition times (r : run) : R := IZR (Z.of_N (snd r)).
 
-Lemma sum_in_front f x runs : sum (map (fun r => times r * f (fst r)) (in_front x runs)) = f x + sum (map (fun r => times r * f (fst r)) runs).
+Lemma sum_counted_in f x runs :
+  sum (map (fun r => times r * f (fst r)) (counted_in x runs)) = f x + sum (map (fun r => times r * f (fst r)) runs).
 Proof.
-  unfold in_front, times. destruct runs as [|[y count] rest]; [unfold sum; cbn; ring|].
-  destruct (same x y) eqn:equal; [|unfold sum; cbn; ring].
-  apply same_is in equal as <-. unfold sum. cbn [map fold_right fst snd]. rewrite N2Z.inj_succ, succ_IZR. ring.
+  unfold sum. induction runs as [|[y count] rest IH]; cbn [counted_in]; [unfold times; cbn; ring|].
+  destruct (same x y) eqn:equal; cbn [map fold_right]; [|rewrite IH; ring].
+  apply same_is in equal as <-. unfold times at 1 3. cbn [fst snd]. rewrite N2Z.inj_succ, succ_IZR. ring.
 Qed.
 
 Theorem sum_of_runs (f : dyadic -> R) logits :
   sum (map f logits) = sum (map (fun r => times r * f (fst r)) (runs_of logits)).
 Proof.
-  rewrite (sum_map_permutation f logits (Sorted.sort logits) (Sorted.Permuted_sort logits)). unfold runs_of.
-  induction (Sorted.sort logits) as [|x rest IH]; [easy|].
-  cbn [fold_right]. rewrite sum_in_front, <- IH. reflexivity.
+  unfold runs_of. induction logits as [|x rest IH]; [easy|]. cbn [fold_right]. now rewrite sum_counted_in, <- IH.
 Qed.
 
-Lemma in_in_front x y runs : In x (map fst (in_front y runs)) <-> y = x \/ In x (map fst runs).
+Lemma in_counted_in x y runs : In x (map fst (counted_in y runs)) <-> y = x \/ In x (map fst runs).
 Proof.
-  unfold in_front. destruct runs as [|[z count] others]; [cbn; tauto|].
-  destruct (same y z) eqn:equal; [|cbn; tauto]. apply same_is in equal as <-. cbn. tauto.
+  induction runs as [|[z count] rest IH]; cbn [counted_in]; [cbn; tauto|].
+  destruct (same y z) eqn:equal; cbn [map fst In]; [apply same_is in equal as <-; tauto|]. rewrite IH. tauto.
 Qed.
 
 Lemma in_runs x logits : In x (map fst (runs_of logits)) <-> In x logits.
 Proof.
-  transitivity (In x (Sorted.sort logits)).
-  - unfold runs_of. induction (Sorted.sort logits) as [|y rest IH]; [easy|]. cbn [fold_right In].
-    now rewrite in_in_front, IH.
-  - pose proof (Sorted.Permuted_sort logits) as same_items. split; apply Permutation_in; [apply Permutation_sym|]; exact same_items.
+  unfold runs_of. induction logits as [|y rest IH]; [easy|]. cbn [fold_right In]. now rewrite in_counted_in, IH.
 Qed.
 
 (** ** The row at its temperature *)
