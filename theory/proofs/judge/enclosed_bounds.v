@@ -8,8 +8,10 @@
     - [shared_holds]             what follows from the contract alone
     - [summary_holds]            S, Dbar, sigma and the rest of a row
     - [element_enclosed]         B2: the log error, the chord and what underflows
-    - [logsumexp_enclosed]       B5
-    - [entropy_enclosed]         B6 *)
+    - [logsumexp_enclosed]       B5, its exact value and its right-hand side
+    - [entropy_enclosed]         B6, the same
+
+    Source: the right-hand sides as kept_contract.v has them. *)
 
 From Coq Require Import Reals List ZArith NArith Lra Lia Bool.
 From Flocq Require Import Core.
