@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <iostream>
 
 #include "numerics/fp_environment.hpp"
@@ -56,7 +57,7 @@ TEST(JudgeNumbers, AreTheQuantitiesOfTheBounds) {
   for (const JudgedContract& one : judged_contracts()) {
     const Contract contract = one.contract();
     for (const double theta : temperatures) {
-      for (const std::size_t n : {1, 2, 17, 300}) {
+      for (const std::size_t n : std::initializer_list<std::size_t>{1, 2, 17, 300}) {
         const std::vector<double> row = judged_row(contract.input, n, 2, engine);
         const Statistics statistics =
             statistics_of(numerics::RowCascade(row, theta).statistics(), contract, row, theta);
