@@ -3,12 +3,14 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
-#include "numerics/special_values.hpp"
 #include "proptests/judge/judge_question.hpp"
 #include "proptests/judge/op.hpp"
+#include "proptests/judge/row_judge.hpp"
 
 namespace softcheck::proptests {
 namespace {

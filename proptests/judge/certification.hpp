@@ -2,8 +2,9 @@
 
 #include <cstddef>
 #include <string>
-#include <vector>
 
+#include "numerics/certificate.hpp"
+#include "proptests/judge/evidence.hpp"
 #include "proptests/judge/extracted_judge.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 
