@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,8 +14,10 @@
 #include "cli/exit_code.hpp"
 #include "cli/interruption.hpp"
 #include "cli/output.hpp"
+#include "cli/places.hpp"
 #include "cli/verbs.hpp"
 #include "proptests/generators/row.hpp"
+#include "proptests/judge/certification.hpp"
 #include "proptests/judge/contract_inference.hpp"
 #include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/kernel_judge.hpp"
@@ -40,6 +43,8 @@ struct KernelFlags {
   bool infer = false;
   std::string effort = "default";
   std::string replay;
+  bool certify = false;
+  std::string extracted_judge;
   double seconds_per_call = KernelLimits{}.seconds_per_call;
   double seconds_to_load = KernelLimits{}.seconds_to_load;
   double budget = 0;  // none
@@ -167,6 +172,7 @@ std::optional<KernelJudgement> fails_on_corpus(const KernelFlags& flags, const K
 }
 
 int infer(const KernelFlags& flags, const KernelSubject& subject, const JudgeOptions& options) {
+  if (flags.certify) throw InputError(usage, "--infer accuses no kernel: need no --certify beside it");
   if (!flags.contract.empty()) throw InputError(usage, "--infer finds the contract: need no --contract beside it");
   if (!flags.replay.empty()) throw InputError(usage, "--infer judges by what it finds: need no --replay beside it");
   const Inference inference = infer_contract(subject, options);
@@ -178,6 +184,17 @@ int infer(const KernelFlags& flags, const KernelSubject& subject, const JudgeOpt
                         inference.answers, numerics::to_string(*inference.contract), command_line(inference.subject))
           : fmt::format("{}: no standard contract fits: {}", to_string(report.verdict()), inference.failure);
   return publish(report, flags.output, closing);
+}
+
+// The certification's line: what the extracted judge said of the failures, or why it was not asked.
+std::string certification_of(const KernelFlags& flags, const KernelSubject& subject, KernelJudgement& judgement) {
+  const ExtractedJudge judge(flags.extracted_judge.empty() ? extracted_judge_program()
+                                                           : std::filesystem::path(flags.extracted_judge));
+  if (judge.exists()) return fmt::format("certification: {}", certify_failures(subject, judge, judgement).text());
+  return fmt::format(
+      "certification: none, there is no extracted judge at '{}': the tests of the proofs build it where Coq, OCaml and "
+      "Zarith are installed (./run test proofs); --extracted-judge or SOFTCHECK_EXTRACTED_JUDGE names another",
+      judge.program().string());
 }
 
 // " (exempt: kernel.nan_row)": no verdict goes without what it does not speak of.
@@ -213,10 +230,11 @@ int run_kernel(const KernelFlags& flags) {
     std::size_t corpus_cases = 0;
     std::optional<KernelJudgement> of_corpus = fails_on_corpus(flags, subject, options, corpus_cases);
     const bool from_corpus = of_corpus.has_value();
-    const KernelJudgement judgement = from_corpus            ? std::move(*of_corpus)
-                                      : flags.replay.empty() ? judge_kernel(subject, options)
-                                                             : replay(subject, flags.replay, options);
+    KernelJudgement judgement = from_corpus            ? std::move(*of_corpus)
+                                : flags.replay.empty() ? judge_kernel(subject, options)
+                                                       : replay(subject, flags.replay, options);
     progress.show("");
+    if (flags.certify) judgement.notes.push_back(certification_of(flags, subject, judgement));
     const Report report{rows_of(subject, judgement)};
     std::string how = from_corpus ? "a case of the corpus"
                       : flags.replay.empty()
@@ -295,6 +313,11 @@ void add_kernel_verb(Verb app, int& exit_code) {
       .capture_default_str();
   verb.add_flag("--verbose", flags->output.verbose, "Print what classes of calls were met, and why others were not");
   verb.add_option("--replay", flags->replay, "Check one case, as a failure printed it").type_name("'PROPERTY CASE'");
+  verb.add_flag("--certify", flags->certify,
+                "Have each failed value of softmax, logsumexp or entropy judged again by the judge that Coq proved");
+  verb.add_option("--extracted-judge", flags->extracted_judge,
+                  "That judge's program (default: SOFTCHECK_EXTRACTED_JUDGE, or the one of the build)")
+      .type_name("FILE");
   add_case_flags(verb, flags->cases);
   add_output_flags(verb, flags->output);
   verb.callback([flags, &exit_code] { exit_code = run_kernel(*flags); });

@@ -1,5 +1,7 @@
 #include "cli/places.hpp"
 
+#include <cstdlib>
+
 namespace softcheck::cli {
 namespace {
 
@@ -18,6 +20,15 @@ std::filesystem::path kernel_folder() {
 
 std::filesystem::path model_folder() {
   return source_or_installed(SOFTCHECK_SOURCE_MODELS, SOFTCHECK_INSTALLED_MODELS);
+}
+
+std::filesystem::path extracted_judge_program() {
+  const char* named = std::getenv("SOFTCHECK_EXTRACTED_JUDGE");
+  if (named != nullptr && *named != '\0') return named;
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  std::filesystem::path beside = self.parent_path() / "softcheck-extracted-judge";
+  return std::filesystem::exists(beside, error) ? beside : SOFTCHECK_BUILD_JUDGE;
 }
 
 }  // namespace softcheck::cli

@@ -10,4 +10,8 @@ std::filesystem::path kernel_folder();
 /// Where the trained models of this project stand: in its source tree, else in the installed one.
 std::filesystem::path model_folder();
 
+/// Where the judge stands that is extracted from the proofs: what SOFTCHECK_EXTRACTED_JUDGE names; else beside the
+/// command, or else in the build's folder of the proofs. It need not be there.
+std::filesystem::path extracted_judge_program();
+
 }  // namespace softcheck::cli

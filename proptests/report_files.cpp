@@ -69,6 +69,11 @@ Json evidence_json(const KernelEvidence& evidence) {
   if (evidence.asked.row) result["row"] = *evidence.asked.row;
   if (!evidence.asked.row_text.empty()) result["row_text"] = evidence.asked.row_text;
   if (evidence.value) result["value"] = value_json(*evidence.value);
+  if (evidence.certification) {
+    static constexpr const char* outcomes[] = {"proved", "not covered", "disagreement"};
+    result["certification"] = {{"outcome", outcomes[static_cast<std::size_t>(evidence.certification->outcome)]},
+                               {"text", printable_utf8(evidence.certification->text)}};
+  }
   if (evidence.ending) {
     result["end"] = end_word(evidence.ending->end);
     result["death"] = printable_utf8(evidence.ending->death);

@@ -58,7 +58,17 @@ struct ChildRequest {
 
 /// A message of the child, always of the same size.
 struct ServerMessage {
-  enum class Kind : std::int32_t { contained, loaded, not_a_library, no_such_symbol, no_device, answered, no_memory, died, ready };
+  enum class Kind : std::int32_t {
+    contained,
+    loaded,
+    not_a_library,
+    no_such_symbol,
+    no_device,
+    answered,
+    no_memory,
+    died,
+    ready
+  };
 
   Kind kind = Kind::contained;
   Containment containment{};         // contained: sent before any code of the kernel has run

@@ -196,8 +196,9 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
   for (const auto& [claim, of] : worst.by_claim()) {
     // A thousand rows are written out only where there is something to tell of them.
     const bool told = of.finding.decision != Decision::proved;
-    certificates.push_back(
-        certificate_of(of.finding, told ? asked_of(matrix, remark, of.row) : Asked{}, subject_.contract.output));
+    Asked asked = told ? asked_of(matrix, remark, of.row) : Asked{};
+    if (told) asked.numbers = JudgedNumbers{inputs_of(matrix, of.row)[0], matrix.theta};
+    certificates.push_back(certificate_of(of.finding, std::move(asked), subject_.contract.output));
   }
 }
 

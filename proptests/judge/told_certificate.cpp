@@ -53,12 +53,19 @@ std::vector<std::string> told(const Certificate& certificate) {
     lines.push_back("ended by " + evidence->ending->death);
     for (const std::string& line : evidence->ending->printed) lines.push_back("  | " + line);
   }
-  if (!evidence->value) return lines;
+  const auto certification = [&] {
+    if (evidence->certification) lines.push_back("certified: " + evidence->certification->text);
+  };
+  if (!evidence->value) {
+    certification();
+    return lines;
+  }
   const ShownValue& value = *evidence->value;
   if (value.item) lines.front() += " item=" + std::to_string(*value.item);
   for (const auto& [name, text] : value_lines(value, certificate)) {
     lines.push_back(name + std::string(9 - name.size(), ' ') + text);
   }
+  certification();
   return lines;
 }
 

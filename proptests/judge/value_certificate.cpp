@@ -73,7 +73,8 @@ Certificate certificate_of(const ValueFinding& finding, Asked asked, Format usua
   const bool has_share = finite && finding.threshold > 0;
   result.slack = has_share ? (result.left / result.right).upper_double() : proved ? 0 : infinity;
   result.precision = working_precision();
-  evidence.value = ShownValue{finding.item, exact, "", finding.got, ulps_of(output, exact, finding.got), output};
+  evidence.value = ShownValue{
+      finding.item, exact, "", finding.got, ulps_of(output, exact, finding.got), output, !finding.reason.empty()};
   return with_evidence(std::move(result), std::move(evidence));
 }
 

@@ -94,7 +94,7 @@ typedef struct softcheck_options {
   int (*interrupted)(void* context);
   /* The library calls it from time to time. For tensors, property is NULL and cases are rows. */
   void (*progress)(void* context, const char* property, uint64_t done, uint64_t cases, double seconds);
-  void* context; /* of both */
+  void* context;      /* of both */
   const char* device; /* of a library's kernel: "cpu" (default), or "cuda": the tensors lie on device 0 of its driver */
 } softcheck_options;
 

@@ -16,6 +16,7 @@ says 'Exit codes'
 expect 0 kernel --help
 says '--contract'
 says '--infer'
+says '--certify'
 says 'adaptive_softmax'
 refuses 2 'verb'
 refuses 2 "verb.*'prove'" prove

@@ -141,6 +141,7 @@ mkdir "$work/altered"
 build=$(cd "$2" && pwd)
 compiles() { (cd "$work/altered" && coqc -q -Q "$build" softcheck -w none "$1") >"$work/log" 2>&1; }
 false_statement() { # FILE FROM TO: FROM stands once in the file
+  mkdir -p "$work/altered/$(dirname "$1")"
   awk -v from="$2" -v to="$3" '
     { at = index($0, from) }
     at { $0 = substr($0, 1, at - 1) to substr($0, at + length(from)); found++ }
@@ -150,8 +151,10 @@ false_statement() { # FILE FROM TO: FROM stands once in the file
   if grep -q 'Syntax error' "$work/log"; then cat "$work/log"; exit 1; fi
   echo "$1 must not compile: $3"
 }
-for file in normalised_vectors norm_ellipsoid rotary_positions attention_variants theorem_2_2; do
-  cp "$proofs/$file.v" "$work/altered/"
+mkdir "$work/altered/judge"
+for file in normalised_vectors norm_ellipsoid rotary_positions attention_variants theorem_2_2 judge/enclosed_row \
+  judge/kept_contract judge/enclosed_bounds judge/judge; do
+  cp "$proofs/$file.v" "$work/altered/$file.v"
   compiles "$file.v" || { cat "$work/log"; exit 1; }
 done
 false_statement normalised_vectors.v 'c v ^ 2 <= lambda * dot rows v v.' 'c v ^ 2 <= 2 * lambda * dot rows v v.'
@@ -166,3 +169,26 @@ false_statement attention_variants.v 'softcap c y) <= 2 * softcap' 'softcap c y)
 false_statement attention_variants.v '(Rmax hi sink - Rmin lo sink) <=' '(hi - lo) <='
 false_statement attention_variants.v '(length logits <= W)%nat' '(length logits <= S W)%nat'
 false_statement theorem_2_2.v '-> in_ball d (INR d) (f x).' '-> in_ball d (INR d / 2) (f x).'
+# The judge: another weight beyond the cut-off, a kernel of more rescalings, a rounding less of the quotient, an accusation
+# of what lies within, a sum that may lose everything.
+false_statement judge/enclosed_row.v 'I.bnd (number (0, 0)%Z) (number (1, 0)%Z).' 'I.bnd (number (1, 0)%Z) (number (1, 0)%Z).'
+false_statement judge/kept_contract.v '/\\ (j <= N.to_nat (most_rescalings c))%nat.' '/\\ (N.to_nat (most_rescalings c) <= j)%nat.'
+false_statement judge/enclosed_bounds.v '(#division_roundings [*] its_unit s' '(#1 [*] its_unit s'
+false_statement judge/judge.v 'less p allowed (I.abs' 'less p (integer p 0) (I.abs'
+false_statement judge/judge.v 'less p (its_lost_sum r) (integer p 1).' 'less p (integer p 0) (its_lost_sum r).'
+
+# Its reader in OCaml: every number twice as large, the first value for all, a word for the other, decimal
+# numbers.
+if ocamlfind query zarith >/dev/null 2>&1; then
+  mkdir -p "$work/judged/judge" "$work/program"
+  cp "$build"/judge_of_values.ml* "$work/program/"
+  misread() { # FROM TO
+    sed "s/$1/$2/" "$proofs/judge/extracted_judge.ml" >"$work/judged/judge/extracted_judge.ml"
+    if cmp -s "$work/judged/judge/extracted_judge.ml" "$proofs/judge/extracted_judge.ml"; then echo "nothing changed: $1"; exit 1; fi
+    says "a judge that reads $2" sh "$here/judge.sh" "$work/judged" "$work/program"
+  }
+  misread 'exponent - 53 + zeros' 'exponent - 52 + zeros'
+  misread 'verdict (dyadic_of output)' 'verdict (dyadic_of (List.hd outputs))'
+  misread 'Judge.Violated -> "violated"' 'Judge.Violated -> "not_violated"'
+  misread "String.contains text 'x'" "String.contains text '0'"
+fi
