@@ -20,4 +20,6 @@ std::filesystem::path model_folder() {
   return source_or_installed(SOFTCHECK_SOURCE_MODELS, SOFTCHECK_INSTALLED_MODELS);
 }
 
+std::filesystem::path proof_folder() { return SOFTCHECK_BUILD_PROOFS; }
+
 }  // namespace softcheck::cli
