@@ -76,7 +76,8 @@ Proof.
     by (cbn; unfold rounded; now rewrite !map_length).
   assert (nonneg_grown : (0 <= above 16 (sigma * radius b + rounding_share * norm_above (centre b)))%Z).
   { unfold above. rewrite Z.shiftr_div_pow2 by lia. pose proof (Z.sqrt_up_nonneg (dot_product (centre b) (centre b))).
-    unfold norm_above, rounding_share. enough (- (sigma * radius b + 64 * Z.sqrt_up (dot_product (centre b) (centre b))) / 2 ^ 16 <= 0)%Z by lia.
+    unfold norm_above, rounding_share.
+    enough (- (sigma * radius b + 64 * Z.sqrt_up (dot_product (centre b) (centre b))) / 2 ^ 16 <= 0)%Z by lia.
     apply Z.div_le_upper_bound; nia. }
   split; [|split].
   - cbn. rewrite map_length, combine_length. unfold rounded. rewrite !map_length. lia.
@@ -104,7 +105,8 @@ Proof.
         rewrite <- (place_shift 16 14) by lia. rewrite <- place_plus. apply (nearest_error 14 16); lia.
     + assert (rest : 12 * half_unit + 12 * (/ 2 / IZR (2 ^ 14)) <= place 14 8).
       { unfold half_unit, place. change (IZR (2 ^ 16)) with 65536. change (IZR (2 ^ 14)) with 16384. lra. }
-      pose proof (above_le 14 16 (sigma * radius b + rounding_share * norm_above (centre b)) ltac:(lia) ltac:(lia)) as up.
+      pose proof (above_le 14 16 (sigma * radius b + rounding_share * norm_above (centre b)) ltac:(lia) ltac:(lia))
+        as up.
       rewrite place_plus, (Z.add_comm 14 16), !place_mult in up by lia. lra.
 Qed.
 
@@ -149,12 +151,14 @@ Proof.
   assert (nonneg' : (0 <= (radius b * 23 + 19) / 20)%Z) by (apply Z.div_pos; lia).
   split; [lia|]. split; [lia|]. set (x := real_vector 14 (centre b)) in *.
   eapply Rle_trans.
-  { rewrite (norm_ext width _ (add (subtract (pointwise_gelu v) (pointwise_gelu x)) (subtract (pointwise_gelu x) (real_vector 14 c))))
+  { rewrite (norm_ext width _ (add (subtract (pointwise_gelu v) (pointwise_gelu x))
+        (subtract (pointwise_gelu x) (real_vector 14 c))))
       by (intros; unfold subtract, add; ring). apply norm_add. }
   rewrite place_plus. apply Rplus_le_compat.
   - apply Rle_trans with (23 / 20 * norm width (subtract v x)).
     + rewrite <- (Rabs_pos_eq (23 / 20)), <- norm_scale by lra. unfold norm. apply sqrt_le_1_alt. unfold dot.
-      apply sum_map_le. intros i _. apply Rsqr_le_abs_1. unfold subtract, scale, pointwise_gelu. rewrite Rabs_mult, (Rabs_pos_eq (23 / 20)) by lra.
+      apply sum_map_le. intros i _. apply Rsqr_le_abs_1. unfold subtract, scale, pointwise_gelu.
+      rewrite Rabs_mult, (Rabs_pos_eq (23 / 20)) by lra.
       apply gelu_lipschitz.
     + apply Rle_trans with (23 / 20 * place 14 (radius b)); [lra|]. unfold place.
       assert (IZR (radius b) * 23 / 20 <= IZR ((radius b * 23 + 19) / 20)).

@@ -118,7 +118,8 @@ Proof.
     replace (nth i [] 0%Z) with 0%Z by now destruct i. apply place_zero.
   - destruct n as [|n]; [cbn in short; lia|]. cbn [length] in short. unfold dot. rewrite sum_seq_shift.
     destruct y as [|b y].
-    + cbn [dot_product]. rewrite place_zero. unfold real_vector at 2, entry. cbn [nth]. rewrite place_zero, Rmult_0_r, Rplus_0_l.
+    + cbn [dot_product]. rewrite place_zero. unfold real_vector at 2, entry. cbn [nth].
+      rewrite place_zero, Rmult_0_r, Rplus_0_l.
       rewrite (sum_map_ext _ (fun _ => 0)); [rewrite sum_map_const; ring|].
       intros i _. unfold real_vector, entry. cbn [nth]. rewrite place_zero. ring.
     + cbn [dot_product]. rewrite place_plus, place_mult, <- (IH y n) by (easy || lia). reflexivity.

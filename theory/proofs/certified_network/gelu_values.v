@@ -12,7 +12,7 @@ From Interval Require Import Float.Basic Float.Specific_ops Interval.Interval Re
 From Coquelicot Require Import Rcomplements.
 From softcheck Require Import small_transformer.
 From softcheck.oracle Require Import interval_oracle.
-From softcheck.certified_network Require Import fixed_point gelu_slope.
+From softcheck.certified_network Require Import fixed_point dyadic_rounding gelu_slope.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -80,40 +80,9 @@ Qed.
 (* A tactic that computes would try to compute these of an unknown number. *)
 Local Opaque gelu_interval steepness_interval cubic_interval bounds.
 
-(** mantissa * 2^exponent in units of 2^-14, rounded down and up. *)
-Definition units_below (d : dyadic) : Z := Z.shiftl (fst d) (snd d + 14).
-Definition units_above (d : dyadic) : Z := (- Z.shiftl (- fst d) (snd d + 14))%Z.
-
-Lemma shift_below m s : IZR (Z.shiftl m s) <= IZR m * bpow radix2 s.
-Proof.
-  destruct (Z.le_gt_cases 0 s) as [up | down].
-  - rewrite Z.shiftl_mul_pow2, mult_IZR, (IZR_Zpower radix2) by easy. lra.
-  - rewrite Z.shiftl_div_pow2 by lia. apply Rmult_le_reg_r with (bpow radix2 (- s)); [apply bpow_gt_0|].
-    rewrite Rmult_assoc, <- bpow_plus, Z.add_opp_diag_r, Rmult_1_r, <- (IZR_Zpower radix2), <- mult_IZR by lia.
-    apply IZR_le. rewrite Z.mul_comm. apply Z.mul_div_le. apply Z.pow_pos_nonneg; cbn; lia.
-Qed.
-
-Lemma value_in_units d : value d = IZR (fst d) * bpow radix2 (snd d + 14) / IZR (2 ^ 14).
-Proof.
-  unfold value, F2R. cbn [Defs.Fnum Defs.Fexp]. rewrite bpow_plus. change (bpow radix2 14) with (IZR (2 ^ 14)).
-  change (IZR (2 ^ 14)) with 16384. field.
-Qed.
-
-Lemma units_below_holds d : place 14 (units_below d) <= value d.
-Proof.
-  rewrite value_in_units. apply Rmult_le_compat_r; [apply Rlt_le, Rinv_0_lt_compat, two_pos; lia | apply shift_below].
-Qed.
-
-Lemma units_above_holds d : value d <= place 14 (units_above d).
-Proof.
-  rewrite value_in_units. apply Rmult_le_compat_r; [apply Rlt_le, Rinv_0_lt_compat, two_pos; lia|].
-  unfold units_above. rewrite opp_IZR. pose proof (shift_below (- fst d) (snd d + 14)) as below.
-  rewrite opp_IZR in below. lra.
-Qed.
-
 Definition gelu_point (steep cubic : I.type) (z : Z) : option Z :=
   match bounds (gelu_interval steep cubic z) with
-  | Some (l, u) => let g := units_below l in if (units_above u <=? g + 2)%Z then Some g else None
+  | Some (l, u) => let g := floor_at 14 l in if (ceiling_at 14 u <=? g + 2)%Z then Some g else None
   | None => None
   end.
 
@@ -122,10 +91,10 @@ Theorem gelu_point_holds z g :
 Proof.
   unfold gelu_point. pose proof (gelu_encloses z) as inside.
   destruct (bounds _) as [[l u]|] eqn:ends; [|discriminate]. cbv zeta.
-  destruct (Z.leb_spec (units_above u) (units_below l + 2)); [|discriminate]. intros [= <-].
+  destruct (Z.leb_spec (ceiling_at 14 u) (floor_at 14 l + 2)); [|discriminate]. intros [= <-].
   destruct (bounds_hold _ _ _ _ inside ends) as [below above_it]. split.
-  - eapply Rle_trans; [apply units_below_holds | exact below].
-  - eapply Rle_trans; [exact above_it|]. eapply Rle_trans; [apply units_above_holds|]. apply place_le; [lia | assumption].
+  - eapply Rle_trans; [apply (floor_at_holds 14); lia | exact below].
+  - eapply Rle_trans; [exact above_it|]. eapply Rle_trans; [apply (ceiling_at_holds 14); lia|]. apply place_le; [lia | assumption].
 Qed.
 
 (** ** The table *)
@@ -161,8 +130,10 @@ Proof. unfold counted. now rewrite map_length, seq_length. Qed.
 
 Lemma nth_counted {A} (f : Z -> A) n i none : (i < n)%nat -> nth i (map f (counted n)) none = f (Z.of_nat i).
 Proof.
-  intros less. unfold counted. rewrite map_map. rewrite (nth_indep _ none (f (Z.of_nat 0))) by now rewrite map_length, seq_length.
-  transitivity ((fun k => f (Z.of_nat k)) (nth i (seq 0 n) 0%nat)); [exact (map_nth (fun k => f (Z.of_nat k)) (seq 0 n) 0%nat i)|].
+  intros less. unfold counted. rewrite map_map.
+  rewrite (nth_indep _ none (f (Z.of_nat 0))) by now rewrite map_length, seq_length.
+  transitivity ((fun k => f (Z.of_nat k)) (nth i (seq 0 n) 0%nat)).
+  { exact (map_nth (fun k => f (Z.of_nat k)) (seq 0 n) 0%nat i). }
   cbv beta. now rewrite seq_nth.
 Qed.
 
@@ -212,7 +183,8 @@ Proof.
   replace ((IZR b - IZR a) * IZR t / 128) with ((IZR b - IZR a) * share) in floored by (unfold share; field).
   apply Rabs_le_between in chord. apply Rabs_le.
   set (s := IZR (Z.shiftr ((b - a) * t) 7)) in *.
-  assert (mix : 0 <= (ga + (gb - ga) * share) - (IZR a / 16384 + (IZR b / 16384 - IZR a / 16384) * share) <= 2 / 16384) by nra.
+  assert (mix : 0 <= (ga + (gb - ga) * share) - (IZR a / 16384 + (IZR b / 16384 - IZR a / 16384) * share)
+                <= 2 / 16384) by nra.
   lra.
 Qed.
 

@@ -24,7 +24,8 @@ Proof.
   intros i less. unfold multiply. apply dot_ext; [|easy]. intros j less'. now rewrite same.
 Qed.
 
-Lemma operator_bound_weaken rows columns A s t : s <= t -> operator_bound rows columns A s -> operator_bound rows columns A t.
+Lemma operator_bound_weaken rows columns A s t :
+  s <= t -> operator_bound rows columns A s -> operator_bound rows columns A t.
 Proof.
   intros wider [nonneg bound]. split; [lra|]. intros x. eapply Rle_trans; [apply bound|].
   apply Rmult_le_compat_r; [apply norm_nonneg | easy].
@@ -182,10 +183,12 @@ Lemma gram_square_of_all rows :
   = fold_right (fun r total => (fold_right (fun o total => (square_of_pair r o + total)%Z) 0%Z rows + total)%Z) 0%Z rows.
 Proof.
   induction rows as [|row rows IH]; [easy|]. cbn [gram_square fold_right]. cbv zeta. rewrite IH.
-  rewrite <- (fold_add (fun r => square_of_pair r row) (fun r => fold_right (fun o total => (square_of_pair r o + total)%Z) 0%Z rows)).
+  rewrite <- (fold_add (fun r => square_of_pair r row)
+    (fun r => fold_right (fun o total => (square_of_pair r o + total)%Z) 0%Z rows)).
   assert (mirrored : fold_right (fun r total => (square_of_pair r row + total)%Z) 0%Z rows
                      = fold_right (fun o total => (square_of_pair row o + total)%Z) 0%Z rows).
-  { clear. induction rows as [|r rows IH]; cbn; [easy|]. unfold square_of_pair at 1 3. rewrite IH, (dot_product_comm r row). easy. }
+  { clear. induction rows as [|r rows IH]; cbn; [easy|]. unfold square_of_pair at 1 3.
+    rewrite IH, (dot_product_comm r row). easy. }
   rewrite mirrored. unfold square_of_pair. lia.
 Qed.
 
@@ -275,7 +278,8 @@ Lemma folded_close K Q i j :
 Proof.
   intros few less less'. unfold real_matrix at 3, real_vector. rewrite entry_folded by easy.
   unfold joint_matrix, product, transpose.
-  rewrite (dot_ext 128 _ _ (real_vector 16 (map (fun row => entry row i) K)) (real_vector 16 (map (fun row => entry row j) Q)))
+  rewrite (dot_ext 128 _ _ (real_vector 16 (map (fun row => entry row i) K))
+    (real_vector 16 (map (fun row => entry row j) Q)))
     by (intros; unfold real_matrix, real_vector; now rewrite entry_of_column).
   rewrite dot_of_integers by (rewrite ?map_length; easy || lia). apply (nearest_error 16 16); lia.
 Qed.

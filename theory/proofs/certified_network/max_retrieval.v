@@ -5,7 +5,9 @@
     - [admissible]            an item of the domain: a priority in [0, 1], one of ten classes
     Main results
     - [item_covered]    every item behind its branch lies in one of the computed balls
-    - [query_covered]   every query behind its branch lies in the computed ball *)
+    - [query_covered]   every query behind its branch lies in the computed ball
+
+    Source: paper, Appendix A; experiments/max_retrieval_layout.hpp has the same layers. *)
 
 From Coq Require Import Reals List ZArith Bool Lra Lia.
 From Coquelicot Require Import Rcomplements.
@@ -57,13 +59,13 @@ Qed.
 Definition simple_sigma (r : dense_layer) : Z := (frobenius_above (weights r) + rounding_share)%Z.
 
 Lemma simple_sigma_nonneg r : (0 <= simple_sigma r)%Z.
-Proof. unfold simple_sigma, frobenius_above, rounding_share. pose proof (Z.sqrt_up_nonneg (fold_right (fun row total => (dot_product row row + total)%Z) 0%Z (weights r))). lia. Qed.
+Proof. apply Z.add_nonneg_nonneg; [apply Z.sqrt_up_nonneg | easy]. Qed.
 
 (** The same from the Gram matrix: sharper, for as many products as the matrix has pairs of rows. *)
 Definition sharp_sigma (r : dense_layer) : Z := (gram_above (weights r) + rounding_share)%Z.
 
 Lemma sharp_sigma_nonneg r : (0 <= sharp_sigma r)%Z.
-Proof. unfold sharp_sigma, gram_above, rounding_share. pose proof (Z.sqrt_up_nonneg (Z.sqrt_up (gram_square (weights r)))). lia. Qed.
+Proof. apply Z.add_nonneg_nonneg; [apply Z.sqrt_up_nonneg | easy]. Qed.
 
 Lemma layer_holds l columns b v :
   sized l columns = true -> holds columns b v ->
@@ -109,10 +111,12 @@ Qed.
 Fixpoint covered_to (from : Z) (cells : list cell) : Z :=
   match cells with
   | [] => from
-  | c :: cells => if ((at_ c - half c <=? from) && (0 <=? half c))%Z then covered_to (Z.max from (at_ c + half c)) cells else from
+  | c :: cells =>
+      if ((at_ c - half c <=? from) && (0 <=? half c))%Z then covered_to (Z.max from (at_ c + half c)) cells else from
   end.
 
-Lemma covered cells : forall from t, place 14 from < t <= place 14 (covered_to from cells) -> exists c, In c cells /\ in_cell t c.
+Lemma covered cells : forall from t,
+  place 14 from < t <= place 14 (covered_to from cells) -> exists c, In c cells /\ in_cell t c.
 Proof.
   induction cells as [|c cells IH]; cbn [covered_to]; intros from t [low high]; [lra|].
   destruct (Z.leb_spec (at_ c - half c) from); destruct (Z.leb_spec 0 (half c)); cbn [andb] in high; try lra.

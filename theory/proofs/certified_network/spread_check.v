@@ -8,7 +8,7 @@
 
 From Coq Require Import Reals List ZArith Bool Lra Lia.
 From softcheck Require Import softmax vectors proposition_3_1.
-From softcheck.certified_network Require Import fixed_point matrix_norms gelu_values ball_layers max_retrieval.
+From softcheck.certified_network Require Import fixed_point matrix_norms gelu_values ball_layers ball_distances max_retrieval.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -37,26 +37,6 @@ Record norms := {
   of_item : Z;
   of_difference : Z
 }.
-
-Definition ball_norm (b : ball) : Z := (norm_above (centre b) + radius b)%Z.
-
-Fixpoint difference (x y : list Z) : list Z :=
-  match x, y with
-  | a :: x, b :: y => (a - b)%Z :: difference x y
-  | [], y => map Z.opp y
-  | x, [] => x
-  end.
-
-Definition ball_distance (b c : ball) : Z := (norm_above (difference (centre b) (centre c)) + (radius b + radius c))%Z.
-
-Fixpoint largest (xs : list Z) : Z := match xs with [] => 0%Z | x :: xs => Z.max x (largest xs) end.
-
-(** Each pair once, a ball with itself included. *)
-Fixpoint largest_distance (balls : list ball) : Z :=
-  match balls with
-  | [] => 0%Z
-  | b :: rest => Z.max (largest (map (ball_distance b) balls)) (largest_distance rest)
-  end.
 
 Definition measured (N : network) (query : ball) (balls : list ball) : norms :=
   let Q := rounded (weights (attention_query N)) in
@@ -100,70 +80,6 @@ Definition spread_check (N : network) (cells : list (list cell)) (product_bound 
        | _, _ => false
        end
   else false.
-
-(** ** Balls *)
-
-Lemma largest_ge xs x : In x xs -> (x <= largest xs)%Z.
-Proof. induction xs as [|y xs IH]; [easy|]. cbn. intros [-> | inside]; [lia|]. specialize (IH inside). lia. Qed.
-
-Lemma largest_nonneg xs : (0 <= largest xs)%Z.
-Proof. induction xs; cbn; lia. Qed.
-
-Lemma ball_norm_holds b v : holds 128 b v -> norm 128 v <= place 14 (ball_norm b).
-Proof.
-  intros (fits & _ & close). unfold ball_norm. rewrite place_plus.
-  rewrite (norm_ext 128 v (add (real_vector 14 (centre b)) (subtract v (real_vector 14 (centre b)))))
-    by (intros; unfold add, subtract; ring).
-  eapply Rle_trans; [apply norm_add|]. apply Rplus_le_compat; [now apply norm_of_integers; [lia|] | easy].
-Qed.
-
-Lemma difference_is x y i : real_vector 14 (difference x y) i = subtract (real_vector 14 x) (real_vector 14 y) i.
-Proof.
-  unfold subtract, real_vector. rewrite <- place_minus. f_equal. unfold entry. revert y i.
-  induction x as [|a x IH]; intros [|b y] [|i]; cbn [difference nth map]; try lia; try apply IH.
-  change 0%Z with (Z.opp 0) at 1. rewrite map_nth. lia.
-Qed.
-
-Lemma difference_length x y n : (length x <= n)%nat -> (length y <= n)%nat -> (length (difference x y) <= n)%nat.
-Proof.
-  revert y n. induction x as [|a x IH]; intros [|b y] n fits fits'; cbn in *; rewrite ?map_length; try lia.
-  destruct n; [lia|]. specialize (IH y n). lia.
-Qed.
-
-Lemma ball_distance_holds b c v w : holds 128 b v -> holds 128 c w -> norm 128 (subtract v w) <= place 14 (ball_distance b c).
-Proof.
-  intros (fits & _ & close) (fits' & _ & close'). unfold ball_distance. rewrite !place_plus.
-  set (x := real_vector 14 (centre b)) in *. set (z := real_vector 14 (centre c)) in *.
-  rewrite (norm_ext 128 _ (add (subtract x z) (subtract (subtract v x) (subtract w z)))) by (intros; unfold add, subtract; ring).
-  eapply Rle_trans; [apply norm_add|]. apply Rplus_le_compat.
-  - rewrite (norm_ext 128 _ (real_vector 14 (difference (centre b) (centre c)))) by (intros; symmetry; apply difference_is).
-    apply norm_of_integers; [lia | now apply difference_length].
-  - eapply Rle_trans; [apply norm_subtract|]. lra.
-Qed.
-
-Lemma ball_distance_comm b c : ball_distance b c = ball_distance c b.
-Proof.
-  unfold ball_distance, norm_above. rewrite (Z.add_comm (radius b)). f_equal. f_equal.
-  assert (opposite : forall x y, difference y x = map Z.opp (difference x y)).
-  { induction x as [|a x IH]; intros [|e y]; cbn [difference map]; try easy.
-    - f_equal; [lia|]. rewrite map_map. rewrite <- (map_id y) at 1. apply map_ext. intros. lia.
-    - rewrite IH. f_equal. lia. }
-  rewrite (opposite (centre b)). generalize (difference (centre b) (centre c)). intros x.
-  induction x as [|a x IH]; cbn; [easy|]. rewrite <- IH. nia.
-Qed.
-
-Lemma largest_distance_ge balls b c : In b balls -> In c balls -> (ball_distance b c <= largest_distance balls)%Z.
-Proof.
-  induction balls as [|first rest IH]; [easy|]. cbn [largest_distance]. intros inb inc.
-  assert (of_first : forall d, In d (first :: rest) -> (ball_distance first d <= largest (map (ball_distance first) (first :: rest)))%Z)
-    by (intros; now apply largest_ge, in_map).
-  destruct inb as [<- | inb]; [specialize (of_first c inc); lia|].
-  destruct inc as [<- | inc]; [rewrite ball_distance_comm; specialize (of_first b (or_intror inb)); lia|].
-  specialize (IH inb inc). lia.
-Qed.
-
-Lemma largest_distance_nonneg balls : (0 <= largest_distance balls)%Z.
-Proof. induction balls; cbn [largest_distance]; [lia|]. lia. Qed.
 
 (** ** Soundness *)
 
@@ -217,7 +133,8 @@ Section Sound.
   Proof.
     replace (place 16 6) with (12 * half_unit) by (unfold place, half_unit; change (IZR (2 ^ 16)) with 65536; field).
     apply entries_bound_norm; [lia | | apply half_unit_nonneg]. intros i _.
-    unfold subtract, b_Q, bias_vector, real_vector, rounded_bias. rewrite entry_map by easy. apply (nearest_error 16 133); lia.
+    unfold subtract, b_Q, bias_vector, real_vector, rounded_bias.
+    rewrite entry_map by easy. apply (nearest_error 16 133); lia.
   Qed.
 
   Lemma query_bias_bound : norm 128 b_Q <= place 16 (of_query_bias m + 6).
@@ -246,11 +163,14 @@ Section Sound.
       + intros i less. unfold multiply, transpose, b. unfold real_vector at 2.
         rewrite (entry_map_rows (fun k => dot_product k rounded_bias)), row_of_columns by easy.
         rewrite (dot_ext 128 _ (real_vector 16 rounded_bias)
-          (real_vector 16 (map (fun row => entry row i) (rounded (weights (attention_key N))))) (real_vector 16 rounded_bias));
+          (real_vector 16 (map (fun row => entry row i) (rounded (weights (attention_key N)))))
+          (real_vector 16 rounded_bias));
           [|intros; unfold Kr, real_matrix, real_vector; now rewrite entry_of_column | easy].
         apply (dot_of_integers 16 16); [lia | lia|]. unfold rounded. rewrite !map_length. lia.
-    - destruct (operator_bound_transpose _ _ _ _ (rounding_bounds 128 128 (weights (attention_key N)) ltac:(lia) ltac:(lia))) as [_ bound].
-      eapply Rle_trans; [apply bound|]. apply Rmult_le_compat_l; [apply place_nonneg; unfold rounding_share; lia | exact rounded_bias_norm].
+    - pose proof (rounding_bounds 128 128 (weights (attention_key N)) ltac:(lia) ltac:(lia)) as close.
+      destruct (operator_bound_transpose _ _ _ _ close) as [_ bound].
+      eapply Rle_trans; [apply bound|]. apply Rmult_le_compat_l; [|exact rounded_bias_norm].
+      apply place_nonneg; unfold rounding_share; lia.
     - destruct (operator_bound_transpose _ _ _ _ key_matrix_bound) as [nonneg bound].
       eapply Rle_trans; [apply bound|]. now apply Rmult_le_compat_l.
   Qed.
@@ -298,7 +218,8 @@ Section Sound.
     Lemma product_form_bounded bound : product_fits m bound = true -> product_form N y items <= place 10 bound.
     Proof.
       unfold product_fits. cbv zeta. rewrite andb_true_iff, !Z.leb_le. intros [nonneg squares].
-      pose proof (sigma_least _ _ _ _ query_matrix_bound) as low_Q. pose proof (sigma_least _ _ _ _ key_matrix_bound) as low_K.
+      pose proof (sigma_least _ _ _ _ query_matrix_bound) as low_Q.
+      pose proof (sigma_least _ _ _ _ key_matrix_bound) as low_K.
       pose proof query_bound as low_y. pose proof item_bound as low_x. pose proof query_bias_bound as low_b.
       fold Q in low_Q. fold K in low_K. unfold product_form, biased_form. fold Q K b_Q.
       set (s_Q := (of_query_matrix m + rounding_share)%Z) in *. set (s_K := (of_key_matrix m + rounding_share)%Z) in *.
@@ -317,7 +238,8 @@ Section Sound.
         apply Rmult_le_compat_l; [lra|].
         pose proof (norm_nonneg 128 (encode_query N y)). pose proof (norm_nonneg 128 b_Q).
         pose proof (sigma_nonneg 128 128 Q). pose proof (sigma_nonneg 128 128 K).
-        pose proof (largest_of_nonneg (norm 128) (map (encode_item N) items)) as nonneg_x. fold (largest_norm 128 (map (encode_item N) items)) in nonneg_x.
+        pose proof (largest_of_nonneg (norm 128) (map (encode_item N) items)) as nonneg_x.
+        fold (largest_norm 128 (map (encode_item N) items)) in nonneg_x.
         assert (0 <= sigma 128 128 Q * norm 128 (encode_query N y)) by now apply Rmult_le_pos.
         apply Rmult_le_compat; [apply Rmult_le_pos; lra | easy | | easy].
         apply Rmult_le_compat; [lra | easy | | easy]. apply Rplus_le_compat; [now apply Rmult_le_compat | easy].
@@ -332,13 +254,17 @@ Section Sound.
       pose proof (sigma_least _ _ _ _ joint_matrix_bound) as low_J. pose proof joint_bias_bound as low_b.
       pose proof query_bound as low_y. pose proof difference_bound as low_x.
       unfold folded_form, joint_form. fold Q K b_Q.
-      apply Rle_trans with (place 44 ((of_joint_matrix m * of_query m + of_joint_bias m * 2 ^ 14) * of_difference m) / sqrt (INR 128)).
+      apply Rle_trans with
+        (place 44 ((of_joint_matrix m * of_query m + of_joint_bias m * 2 ^ 14) * of_difference m) / sqrt (INR 128)).
       - replace (place 44 ((of_joint_matrix m * of_query m + of_joint_bias m * 2 ^ 14) * of_difference m))
-          with ((place 16 (of_joint_matrix m) * place 14 (of_query m) + place 16 (of_joint_bias m)) * place 14 (of_difference m)).
-        2: { rewrite <- (place_shift 16 14 (of_joint_bias m)), <- !place_mult, <- place_plus, <- place_mult by lia. reflexivity. }
+          with ((place 16 (of_joint_matrix m) * place 14 (of_query m) + place 16 (of_joint_bias m))
+                * place 14 (of_difference m)).
+        2: { rewrite <- (place_shift 16 14 (of_joint_bias m)), <- !place_mult, <- place_plus, <- place_mult by lia.
+             reflexivity. }
         replace (1 / sqrt (INR 128) * (sigma 128 128 (joint_matrix 128 Q K) * norm 128 (encode_query N y)
                    + norm 128 (multiply 128 (transpose K) b_Q)) * largest_difference 128 (map (encode_item N) items))
-          with ((sigma 128 128 (joint_matrix 128 Q K) * norm 128 (encode_query N y) + norm 128 (multiply 128 (transpose K) b_Q))
+          with ((sigma 128 128 (joint_matrix 128 Q K) * norm 128 (encode_query N y)
+                 + norm 128 (multiply 128 (transpose K) b_Q))
                 * largest_difference 128 (map (encode_item N) items) / sqrt (INR 128)) by (unfold Rdiv; ring).
         apply Rmult_le_compat_r.
         { apply Rlt_le, Rinv_0_lt_compat, sqrt_lt_R0, lt_0_INR. lia. }
@@ -373,11 +299,13 @@ Qed.
 (** The product of singular values, Proposition 3.1. *)
 Theorem product_proved N cells product_bound folded_bound :
   spread_check N cells product_bound folded_bound = true ->
-  (forall y items, 0 <= y <= 1 -> (forall x, In x items -> admissible x) -> product_form N y items <= place 10 product_bound) /\
+  (forall y items, 0 <= y <= 1 -> (forall x, In x items -> admissible x) ->
+     product_form N y items <= place 10 product_bound) /\
   spread_bounded N (place 10 product_bound).
 Proof.
   intros checked. destruct (spread_check_parts _ _ _ _ checked) as (query & balls & shapes & queries & items & fits & _).
-  assert (form : forall y items, 0 <= y <= 1 -> (forall x, In x items -> admissible x) -> product_form N y items <= place 10 product_bound)
+  assert (form : forall y items, 0 <= y <= 1 -> (forall x, In x items -> admissible x) ->
+            product_form N y items <= place 10 product_bound)
     by (intros; eapply (product_form_bounded N query balls); eassumption).
   split; [exact form|]. intros y set inside admitted.
   eapply spread_wider; [apply form; eassumption|]. unfold product_form, logits.
@@ -387,11 +315,13 @@ Qed.
 (** W_K^T W_Q as one matrix. *)
 Theorem folded_proved N cells product_bound folded_bound :
   spread_check N cells product_bound folded_bound = true ->
-  (forall y items, 0 <= y <= 1 -> (forall x, In x items -> admissible x) -> folded_form N y items <= place 10 folded_bound) /\
+  (forall y items, 0 <= y <= 1 -> (forall x, In x items -> admissible x) ->
+     folded_form N y items <= place 10 folded_bound) /\
   spread_bounded N (place 10 folded_bound).
 Proof.
   intros checked. destruct (spread_check_parts _ _ _ _ checked) as (query & balls & shapes & queries & items & _ & fits).
-  assert (form : forall y items, 0 <= y <= 1 -> (forall x, In x items -> admissible x) -> folded_form N y items <= place 10 folded_bound)
+  assert (form : forall y items, 0 <= y <= 1 -> (forall x, In x items -> admissible x) ->
+            folded_form N y items <= place 10 folded_bound)
     by (intros; eapply (folded_form_bounded N query balls); eassumption).
   split; [exact form|]. intros y set inside admitted.
   eapply spread_wider; [apply form; eassumption|]. unfold folded_form, logits.
