@@ -102,18 +102,21 @@ std::string wrong_gate(const std::string& text) {
 }
 
 int run_proof(const ModelFlags& flags) {
-  if (flags.files.size() != 1 || is_checkpoint(flags.files.front())) {
-    throw InputError(usage, "model: --prove needs one max-retrieval network");
-  }
+  if (flags.files.size() != 1) throw InputError(usage, "model: --prove needs one max-retrieval network");
   if (!flags.output.json.empty() || !flags.output.junit.empty()) {
     throw InputError(usage, "model: --prove writes its Coq file alone, got --json or --junit");
+  }
+  if (flags.options.eps != ModelOptions{}.eps) {
+    throw InputError(usage, fmt::format("model: --prove states N(1/10), got --eps {}", flags.options.eps));
   }
   return prove_network(flags.files.front(), flags.prove, flags.items.value_or(flags.options.items), flags.options.seed);
 }
 
 int run_model(const ModelFlags& flags) {
-  if (!flags.prove.file.empty()) return run_proof(flags);
   const auto checkpoints = static_cast<std::size_t>(std::ranges::count_if(flags.files, is_checkpoint));
+  const bool proves = !flags.prove.file.empty();
+  if (!proves && !flags.prove.proofs.empty()) throw InputError(usage, "model: --proofs needs --prove");
+  if (proves && checkpoints != 0) throw InputError(usage, "model: --prove needs one max-retrieval network");
   if (checkpoints == flags.files.size()) return run_checkpoints(flags);
   if (checkpoints != 0) {
     throw InputError(usage, "model: need either checkpoints of Transformers or max-retrieval networks, got both");
@@ -130,6 +133,7 @@ int run_model(const ModelFlags& flags) {
                        fmt::format("model: {} needs a checkpoint of a Transformer, got max-retrieval networks", flag));
     }
   }
+  if (proves) return run_proof(flags);
   const std::vector<TrainedModel> models = read(flags.files);
   const AttentionKernels kernels(kernel_folder() / "libsoftcheck_cpu_kernels.so");
   ModelOptions options = flags.options;
