@@ -20,7 +20,7 @@ namespace {
 
 // The units of the checker: activations, weights, bounds (fixed_point.v, matrix_norms.v, spread_check.v).
 constexpr double activation_unit = 0x1p-14, weight_unit = 0x1p-16, bound_unit = 0x1p-10;
-constexpr std::int64_t one = std::int64_t{1} << 14;
+constexpr std::int64_t full_priority = std::int64_t{1} << 14;
 // What the checker adds: to an operator norm for rounded weights, and to the radius of a ball in each layer.
 constexpr double rounded_weights = 64 * weight_unit, gelu_slope_bound = 1.15;
 constexpr double dense_share = 9 * activation_unit, gelu_share = 62 * activation_unit;
@@ -86,7 +86,7 @@ class ItemBranch {
 // The items on a grid of priorities, and the largest distance of each from any other.
 struct ItemGrid {
   static constexpr std::int64_t step = 64;
-  static constexpr Index points = one / step + 1;
+  static constexpr Index points = full_priority / step + 1;
   MatrixXd items;  // (width, classes * points)
   VectorXd farthest;
   double largest_norm = 0;
@@ -114,7 +114,7 @@ ItemGrid item_grid(const ItemBranch& branch) {
 
 // From 0 to 1, each cell as wide as its ball allows.
 std::vector<ProofCell> cells_of_class(const ItemBranch& branch, const ItemGrid& grid, int c) {
-  const double least_radius = branch.ball(c, {one, 0}).radius;
+  const double least_radius = branch.ball(c, {full_priority, 0}).radius;
   const double norm_target = grid.largest_norm * (1 + allowed_excess) + least_radius;
   const double distance_target = grid.largest_distance * (1 + allowed_excess) + 2 * least_radius;
   const auto fits = [&](const ProofCell& cell) {
@@ -124,11 +124,11 @@ std::vector<ProofCell> cells_of_class(const ItemBranch& branch, const ItemGrid& 
   };
   std::vector<ProofCell> cells;
   std::int64_t reached = -1;
-  while (reached < one) {
+  while (reached < full_priority) {
     // Eight units always: the checker's bounds are then what they are.
     std::int64_t half = 8;
-    const auto cell_of = [&](std::int64_t h) { return ProofCell{std::min(reached + h, one), h}; };
-    for (std::int64_t wider = half + half / 4; reached + 2 * half < one && fits(cell_of(wider));
+    const auto cell_of = [&](std::int64_t h) { return ProofCell{std::min(reached + h, full_priority), h}; };
+    for (std::int64_t wider = half + half / 4; reached + 2 * half < full_priority && fits(cell_of(wider));
          wider += wider / 4 + 1) {
       half = wider;
     }
