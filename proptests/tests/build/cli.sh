@@ -257,6 +257,13 @@ refuses 2 '--n' model "$net" --n 0
 expect 5 model "$net" --prove "$scratch/net.v" --proofs "$scratch/no-proofs"
 says '^not checked: need softcheck.s compiled proofs'
 grep -q '^Theorem norm_product ' "$scratch/net.v" || complain "no theorem in the file of --prove"
+mkdir -p "$scratch/proofs/certified_network"
+: >"$scratch/proofs/certified_network/set_sizes.vo"
+full_path=$PATH
+PATH=$scratch/no-programs
+expect 5 model "$net" --prove "$scratch/net.v" --proofs "$scratch/proofs"
+PATH=$full_path
+says '^not checked: need coqc'
 refuses 2 'name Coq takes' model "$net" --prove "$scratch/net-1.v"
 refuses 2 'name Coq takes' model "$net" --prove "$scratch/net.txt"
 refuses 2 'needs one max-retrieval network' model "$net" "$net" --prove "$scratch/two.v"
