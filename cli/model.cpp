@@ -14,6 +14,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/figure_files.hpp"
 #include "cli/model_rows.hpp"
+#include "cli/network_proof.hpp"
 #include "cli/output.hpp"
 #include "cli/places.hpp"
 #include "cli/streams.hpp"
@@ -38,6 +39,7 @@ struct ModelFlags {
   ModelOptions options;
   std::optional<std::uint64_t> items;
   CheckpointFlags checkpoint;
+  ProveFlags prove;
   OutputFlags output;
 };
 
@@ -99,8 +101,22 @@ std::string wrong_gate(const std::string& text) {
   }
 }
 
+int run_proof(const ModelFlags& flags) {
+  if (flags.files.size() != 1) throw InputError(usage, "model: --prove needs one max-retrieval network");
+  if (!flags.output.json.empty() || !flags.output.junit.empty()) {
+    throw InputError(usage, "model: --prove writes its Coq file alone, got --json or --junit");
+  }
+  if (flags.options.eps != ModelOptions{}.eps) {
+    throw InputError(usage, fmt::format("model: --prove states N(1/10), got --eps {}", flags.options.eps));
+  }
+  return prove_network(flags.files.front(), flags.prove, flags.items.value_or(flags.options.items), flags.options.seed);
+}
+
 int run_model(const ModelFlags& flags) {
   const auto checkpoints = static_cast<std::size_t>(std::ranges::count_if(flags.files, is_checkpoint));
+  const bool proves = !flags.prove.file.empty();
+  if (!proves && !flags.prove.proofs.empty()) throw InputError(usage, "model: --proofs needs --prove");
+  if (proves && checkpoints != 0) throw InputError(usage, "model: --prove needs one max-retrieval network");
   if (checkpoints == flags.files.size()) return run_checkpoints(flags);
   if (checkpoints != 0) {
     throw InputError(usage, "model: need either checkpoints of Transformers or max-retrieval networks, got both");
@@ -117,6 +133,7 @@ int run_model(const ModelFlags& flags) {
                        fmt::format("model: {} needs a checkpoint of a Transformer, got max-retrieval networks", flag));
     }
   }
+  if (proves) return run_proof(flags);
   const std::vector<TrainedModel> models = read(flags.files);
   const AttentionKernels kernels(kernel_folder() / "libsoftcheck_cpu_kernels.so");
   ModelOptions options = flags.options;
@@ -205,6 +222,12 @@ void add_model_verb(Verb app, int& exit_code) {
   verb.add_option("--n", flags->items, "Items of the entropy floor [a checkpoint's context, 1024 of a network]")
       .within(std::uint64_t{1}, std::uint64_t{1} << 62);
   verb.add_option("--seed", flags->options.seed, "Seed of what is sampled of a network").capture_default_str();
+  verb.add_option(
+          "--prove", flags->prove.file,
+          "Write theorems about one of our own networks to FILE.v, and have coqc prove them where it is installed")
+      .type_name("FILE.v")
+      .check(wrong_proof_file);
+  verb.add_option("--proofs", flags->prove.proofs, "Compiled theory/proofs for --prove [the build's]").type_name("DIR");
   verb.add_option("--resume", flags->checkpoint.question.resume,
                   "Keep what is certified in FILE, go on from it, and remove it when all is done")
       .type_name("FILE")

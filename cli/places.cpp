@@ -31,4 +31,6 @@ std::filesystem::path extracted_judge_program() {
   return std::filesystem::exists(beside, error) ? beside : SOFTCHECK_BUILD_JUDGE;
 }
 
+std::filesystem::path proof_folder() { return SOFTCHECK_BUILD_PROOFS; }
+
 }  // namespace softcheck::cli

@@ -14,4 +14,7 @@ std::filesystem::path model_folder();
 /// command, or else in the build's folder of the proofs. It need not be there.
 std::filesystem::path extracted_judge_program();
 
+/// Where the compiled proofs of this project stand, if someone has built them.
+std::filesystem::path proof_folder();
+
 }  // namespace softcheck::cli

@@ -254,5 +254,24 @@ test -s "$scratch/out" && complain "certificates beside a file that cannot be re
 refuses 2 'not there' model "$scratch/missing"
 refuses 2 '--eps' model "$net" --eps 1
 refuses 2 '--n' model "$net" --n 0
+# Theorems for Coq: written without it, and what cannot be a file of Coq's is refused.
+expect 5 model "$net" --prove "$scratch/net.v" --proofs "$scratch/no-proofs"
+says '^not checked: need softcheck.s compiled proofs'
+grep -q '^Theorem norm_product ' "$scratch/net.v" || complain "no theorem in the file of --prove"
+mkdir -p "$scratch/proofs/certified_network"
+: >"$scratch/proofs/certified_network/set_sizes.vo"
+printf '#!/bin/sh\nPATH=%s exec %s "$@"\n' "$scratch/no-programs" "$(realpath "$softcheck")" >"$scratch/without-coqc"
+chmod +x "$scratch/without-coqc"
+command=$softcheck
+softcheck=$scratch/without-coqc
+expect 5 model "$net" --prove "$scratch/net.v" --proofs "$scratch/proofs"
+softcheck=$command
+says '^not checked: need coqc'
+refuses 2 'name Coq takes' model "$net" --prove "$scratch/net-1.v"
+refuses 2 'name Coq takes' model "$net" --prove "$scratch/net.txt"
+refuses 2 'needs one max-retrieval network' model "$net" "$net" --prove "$scratch/two.v"
+refuses 2 'states N(1/10)' model "$net" --prove "$scratch/eps.v" --eps 0.01
+refuses 2 'needs --prove' model "$net" --proofs "$scratch"
+refuses 3 'cut: ' model "$scratch/cut" --prove "$scratch/cut.v"
 
 test "$failures" = 0

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "experiments/max_retrieval_sets.hpp"
+
+namespace softcheck::experiments {
+
+// A network as a Coq file: its numbers, and statements about it that theory/proofs/certified_network/ checks by
+// computing. What stands here is a proposal: numbers that are not so are refused by Coq, never believed.
+
+/// One cell of priorities in units of 2^-14: [at - half, at + half].
+struct ProofCell {
+  std::int64_t at = 0;
+  std::int64_t half = 0;
+};
+
+/// What the file states. Bounds of the spread are in units of 2^-10.
+struct ProofClaims {
+  std::vector<std::vector<ProofCell>> cells;  // of each class, from priority 0 to 1 without a gap
+  std::int64_t product = 0;                   // Proposition 3.1's product of singular values
+  std::int64_t folded = 0;                    // the form with W_K^T W_Q as one matrix
+  std::string length;  // the smallest number of items below 1/10 at the folded spread, in decimals
+  double log10_length = 0;
+  std::uint64_t items = 0;          // of the entropy floor; fewer than two: none is stated
+  std::int64_t floor_mantissa = 0;  // floor_mantissa 2^-floor_bits nats
+  std::int64_t floor_bits = 0;
+};
+
+/// The bounds as numbers.
+double product_bound(const ProofClaims& claims);
+double folded_bound(const ProofClaims& claims);
+double entropy_floor(const ProofClaims& claims);
+
+/// Chooses cells and bounds that Coq's checker will accept, by a few percent of its own forms.
+///
+/// parameters   (parameter_count), finite
+/// throws       std::range_error when the spread is too large for the checker (beyond 2^20), or no number
+ProofClaims propose_claims(const Floats& parameters, std::uint64_t items);
+
+/// The Coq file.
+///
+/// name   of the network, for the file's opening comment
+std::string proof_text(const Floats& parameters, const ProofClaims& claims, const std::string& name);
+
+}  // namespace softcheck::experiments
