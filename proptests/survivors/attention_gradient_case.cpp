@@ -24,7 +24,7 @@ std::span<const double> vector_of(const InputTensor& tensor, std::int64_t row, s
   return std::span(tensor.values).subspan(static_cast<std::size_t>(row * dim), static_cast<std::size_t>(dim));
 }
 
-double dot(std::span<const double> a, std::span<const double> b) {
+double inner_product_of(std::span<const double> a, std::span<const double> b) {
   double sum = 0;
   for (std::size_t t = 0; t < a.size(); ++t) sum += a[t] * b[t];
   return sum;
@@ -53,12 +53,12 @@ Gradients gradients_of(const AttentionTensors& tensors, const std::vector<InputT
       std::vector<double> scores, products;
       for (std::int64_t j = first + from; j < first + end; ++j) {
         const auto key = std::span(scaled_keys).subspan(static_cast<std::size_t>(j * dim), query.size());
-        scores.push_back(round(dot(query, key)));
-        products.push_back(round(dot(g, vector_of(v, j, dim))));
+        scores.push_back(round(inner_product_of(query, key)));
+        products.push_back(round(inner_product_of(g, vector_of(v, j, dim))));
       }
       std::vector<double> p = exact_coefficients(scores);
       std::ranges::transform(p, p.begin(), round);
-      const double delta = dot(p, products);
+      const double delta = inner_product_of(p, products);
       for (std::size_t n = 0; n < p.size(); ++n) {
         const std::int64_t j = first + from + static_cast<std::int64_t>(n);
         const double ds = round(p[n] * (products[n] - delta));
