@@ -160,7 +160,7 @@ std::vector<bool> CriterionRun::counted_cases(const Specimen& kernel) {
   if (kernel.kind() != SpecimenKind::bug) return counted;
   const auto control = std::ranges::find_if(setting_.zoo, [&](const Specimen& other) {
     return other.kind() == SpecimenKind::correct && other.op == kernel.op && other.dtype == kernel.dtype &&
-           other.contract == kernel.contract;
+           other.contract == kernel.contract && applies(criterion_, other, setting_.zoo);
   });
   if (control == setting_.zoo.end()) return counted;
   const auto [place, is_new] = controls_.try_emplace(control->symbol + " " + control->dtype, counted);
