@@ -366,10 +366,8 @@ class Coverer {
   std::uint64_t bits_of(NanClass wanted, numerics::Format format) {
     const numerics::FormatProperties& facts = numerics::properties(format);
     const std::uint64_t sign = std::uint64_t{1} << (facts.storage_bits - 1);
-    if (!facts.has_infinity) {
-      const std::uint64_t only = numerics::encode(format, numerics::nan);
-      return wanted == NanClass::quiet_negative ? sign | only : only;
-    }
+    const std::uint64_t only = numerics::encode(format, numerics::nan);
+    if (!facts.has_infinity) return wanted == NanClass::quiet_negative ? sign | only : only;
     const std::uint64_t quiet = std::uint64_t{1} << (facts.precision - 2), payload = 1 + draw_.below(quiet - 1);
     const std::uint64_t exponent = numerics::encode(format, std::numeric_limits<double>::infinity());
     switch (wanted) {

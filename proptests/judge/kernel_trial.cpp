@@ -71,9 +71,8 @@ Asked KernelTrial::asked_of(const RowMatrixCase& matrix, const std::string& rema
 
 bool KernelTrial::in_domain(const RowMatrixCase& matrix) const {
   const CallTraits traits = traits_of(matrix, subject_.op);
-  // What a mask hides may not become an infinity that the format lacks, in a simpler form of a refused call either.
-  if (traits.infinite && !numerics::properties(matrix.format).has_infinity) return false;
-  return subject_.domain.admits(traits);
+  // A simpler form of a refused call may have what a mask hid as an infinity, which the format lacks.
+  return (!traits.infinite || numerics::properties(matrix.format).has_infinity) && subject_.domain.admits(traits);
 }
 
 CallForm KernelTrial::form() const {

@@ -44,7 +44,9 @@ TEST(CpuEightBits, EveryMiddleOfTwoNumbersIsRoundedToNearestEven) {
       const double expected = numerics::round_to(format, exact);
       // Of two zeros the sum of the products decides the sign.
       ASSERT_EQ(result, expected) << a << " " << b;
-      if (exact != 0) ASSERT_EQ(got[i], numerics::encode(format, exact)) << a << " " << b;
+      if (exact != 0) {
+        ASSERT_EQ(got[i], numerics::encode(format, exact)) << a << " " << b;
+      }
       ties += i / 256 + 1 == i % 256 && expected != exact ? 1 : 0;
     }
     EXPECT_GT(ties, 240u);
