@@ -182,7 +182,8 @@ void add_check_verb(Verb app, int& exit_code) {
       .type_name("LEFT:RIGHT");
   verb.add_flag("--top-left", asked.top_left, "attention_backward: the first query is aligned with the first key");
   verb.add_option("--dtype", asked.dtype,
-                  "The inputs must be of it: f64, f32, f16 or bf16; bf16 reads NumPy's '|V2' as such");
+                  "The inputs must be of it: " + numerics::format_names() +
+                      "; bf16 reads NumPy's '|V2' as such, e4m3 and e5m2 its '|V1'");
   verb.add_option("--contract", asked.contract,
                   "What the kernel promises, as 'acc=f32 exp=2ulp sum=lanes:8 masked=zero'")
       .type_name("WORDS");

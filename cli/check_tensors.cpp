@@ -171,9 +171,9 @@ Attributes attributes_of(const CheckFlags& flags, const TensorTask& task, const 
   return attributes;
 }
 
-FileTensor read_one(const FileFlag& flag, std::optional<numerics::Format> two_byte_voids) {
+FileTensor read_one(const FileFlag& flag, std::optional<numerics::Format> voids) {
   try {
-    return read_tensor(flag.place, two_byte_voids);
+    return read_tensor(flag.place, voids);
   } catch (const models::MissingTensorFile& error) {
     throw InputError(usage, fmt::format("--{}: {}", flag.name, error.what()));
   } catch (const models::UnsupportedTensorFile& error) {
@@ -225,7 +225,7 @@ CheckedTensors read_tensors(const CheckFlags& flags) {
   result.task.op = op;
   for (const FileFlag& flag : file_flags(flags, op)) {
     if (flag.place.empty()) continue;
-    FileTensor file = read_one(flag, dtype == numerics::Format::bf16 ? dtype : std::nullopt);
+    FileTensor file = read_one(flag, dtype);
     require_dtype(flag, file, op, dtype);
     (flag.role ? result.task.inputs : result.outputs).push_back(file.tensor);
     if (flag.role && is_attention_gradient(op)) result.task.roles.push_back(*flag.role);

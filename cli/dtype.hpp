@@ -6,7 +6,7 @@
 
 namespace softcheck::cli {
 
-/// The format that a flag names: f64, f32, f16 or bf16.
+/// The format that a flag names.
 /// throws   InputError (usage) naming the flag
 numerics::Format dtype_of(const std::string& flag, const std::string& text);
 

@@ -262,9 +262,9 @@ void add_subject_flags(Verb verb, KernelFlags& flags) {
   std::string ops;
   for (const Op op : all_ops()) ops += fmt::format("{}{}", ops.empty() ? "" : ", ", to_string(op));
   verb.add_option("--op", flags.op, ops).capture_default_str();
-  verb.add_option("--dtype", flags.dtype, "Of the logits: f64, f32, f16 or bf16").capture_default_str();
+  verb.add_option("--dtype", flags.dtype, "Of the logits: " + numerics::format_names()).capture_default_str();
   verb.add_option("--out-dtype", flags.out_dtype,
-                  "Of logsumexp, entropy and lse: the logits' own dtype (f32 for f16 and bf16 logits otherwise)");
+                  "Of logsumexp, entropy and lse: the logits' own dtype (f32 for narrower logits otherwise)");
   verb.add_option(
           "--device", flags.device,
           "Whose memory the tensors lie in: cpu, or cuda, device 0 by its driver (CUDA_VISIBLE_DEVICES chooses)")

@@ -38,11 +38,8 @@ auto reading(std::string_view option, Function function) {
 
 numerics::Format dtype_of(std::string_view option, const char* text, numerics::Format otherwise) {
   if (text == nullptr || *text == '\0') return otherwise;
-  for (const numerics::Format format :
-       {numerics::Format::f64, numerics::Format::f32, numerics::Format::f16, numerics::Format::bf16}) {
-    if (numerics::properties(format).name == text) return format;
-  }
-  refuse(option, "f64, f32, f16 or bf16", text);
+  if (const std::optional<numerics::Format> format = numerics::find_format(text)) return *format;
+  refuse(option, numerics::format_names(), text);
 }
 
 numerics::Format output_of(const softcheck_options& options, Op op, numerics::Format input) {

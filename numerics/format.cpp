@@ -2,6 +2,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -16,20 +17,15 @@ constexpr double power_of_two(int exponent) {
   return value;
 }
 
-constexpr FormatProperties describe(std::string_view name, int storage_bits, int precision, int exponent_bits,
-                                    int max_exponent, double largest, bool has_infinity) {
+constexpr FormatProperties describe(std::string_view name, std::string_view file_name, int dlpack_code,
+                                    int storage_bits, int precision, int exponent_bits, int max_exponent,
+                                    double largest, bool has_infinity) {
   const int min_exponent = 2 - (1 << (exponent_bits - 1));
-  return {name,
-          storage_bits,
-          precision,
-          exponent_bits,
-          max_exponent,
-          min_exponent,
-          power_of_two(-precision),
-          power_of_two(min_exponent),
-          power_of_two(min_exponent - precision + 1),
-          largest,
-          has_infinity};
+  return {name, file_name, dlpack_code, storage_bits, precision, exponent_bits, max_exponent, min_exponent,
+          power_of_two(-precision), power_of_two(min_exponent), power_of_two(min_exponent - precision + 1), largest,
+          has_infinity,
+          // CUDA's cvt to 8 bits always saturates, ONNX's Cast by default; torch's and ml_dtypes' never do.
+          storage_bits == 8};
 }
 
 // Largest value of a format whose top significand is all ones: (2 - 2^(1 - precision)) 2^max_exponent.
@@ -38,13 +34,13 @@ constexpr double all_ones(int precision, int max_exponent) {
 }
 
 constexpr std::array<FormatProperties, 6> table{
-    describe("f64", 64, 53, 11, 1023, std::numeric_limits<double>::max(), true),
-    describe("f32", 32, 24, 8, 127, all_ones(24, 127), true),
-    describe("f16", 16, 11, 5, 15, all_ones(11, 15), true),
-    describe("bf16", 16, 8, 8, 127, all_ones(8, 127), true),
+    describe("f64", "F64", 2, 64, 53, 11, 1023, std::numeric_limits<double>::max(), true),
+    describe("f32", "F32", 2, 32, 24, 8, 127, all_ones(24, 127), true),
+    describe("f16", "F16", 2, 16, 11, 5, 15, all_ones(11, 15), true),
+    describe("bf16", "BF16", 4, 16, 8, 8, 127, all_ones(8, 127), true),
     // The all-ones significand of the top binade is NaN: the largest value is 1.75 * 2^8 = 448.
-    describe("e4m3", 8, 4, 4, 8, 448, false),
-    describe("e5m2", 8, 3, 5, 15, all_ones(3, 15), true),
+    describe("e4m3", "F8_E4M3", 10, 8, 4, 4, 8, 448, false),
+    describe("e5m2", "F8_E5M2", 12, 8, 3, 5, 15, all_ones(3, 15), true),
 };
 
 constexpr std::array<Format, 6> formats{Format::f64,  Format::f32,  Format::f16,
@@ -85,14 +81,25 @@ const FormatProperties& properties(Format format) { return table[static_cast<std
 
 std::span<const Format> all_formats() { return formats; }
 
-Format parse_format(std::string_view name) {
-  std::string known;
-  for (Format format : formats) {
-    if (properties(format).name == name) return format;
-    known += ' ';
-    known += properties(format).name;
+std::string format_names() {
+  std::string names;
+  for (const Format format : formats) {
+    names += format == formats.front() ? "" : format == formats.back() ? " or " : ", ";
+    names += properties(format).name;
   }
-  throw std::invalid_argument("parse_format: need one of" + known + ", got '" + std::string(name) + "'");
+  return names;
+}
+
+std::optional<Format> find_format(std::string_view name) {
+  for (const Format format : formats) {
+    if (properties(format).name == name) return format;
+  }
+  return std::nullopt;
+}
+
+Format parse_format(std::string_view name) {
+  if (const std::optional<Format> format = find_format(name)) return *format;
+  throw std::invalid_argument("parse_format: need " + format_names() + ", got '" + std::string(name) + "'");
 }
 
 double decode(Format format, std::uint64_t bits) {
@@ -150,5 +157,12 @@ std::uint64_t encode(Format format, double value) {
 }
 
 double round_to(Format format, double value) { return decode(format, encode(format, value)); }
+
+bool is_overflow(Format format, double number, bool negative) {
+  const FormatProperties& p = properties(format);
+  if (std::isnan(number)) return !p.has_infinity;
+  if (std::signbit(number) != negative) return false;
+  return std::isinf(number) || (p.may_saturate && std::fabs(number) == p.largest);
+}
 
 }  // namespace softcheck::numerics

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace softcheck::numerics {
@@ -12,6 +14,8 @@ enum class Format { f64, f32, f16, bf16, e4m3, e5m2 };
 
 struct FormatProperties {
   std::string_view name;
+  std::string_view file_name;  // of safetensors
+  int dlpack_code;             // DLDataTypeCode of DLPack 1.1; its bits are storage_bits
   int storage_bits;
   int precision;  // bits of the significand, the hidden one included
   int exponent_bits;
@@ -22,6 +26,7 @@ struct FormatProperties {
   double smallest_subnormal;  // 2^(min_exponent - precision + 1)
   double largest;
   bool has_infinity;
+  bool may_saturate;  // conversions in use also give the largest number for what lies beyond it
 };
 
 /// Constants of a format. Source: IEEE 754-2019 (f64, f32, f16), the bfloat16 hardware numerics definition, and the OCP
@@ -30,7 +35,12 @@ const FormatProperties& properties(Format format);
 
 std::span<const Format> all_formats();
 
-/// Format of a name such as "f32".
+/// "f64, f32, f16, bf16, e4m3 or e5m2", for messages.
+std::string format_names();
+
+/// Format of a name such as "f32"; nothing where there is none.
+std::optional<Format> find_format(std::string_view name);
+
 /// throws   std::invalid_argument naming the known formats
 Format parse_format(std::string_view name);
 
@@ -46,5 +56,9 @@ std::uint64_t encode(Format format, double value);
 
 /// decode(format, encode(format, value)): the value of the format nearest to value.
 double round_to(Format format, double value);
+
+/// Is a number what a conversion may make of a real that lies beyond those of the format? Infinity of its sign; where
+/// the format may saturate, its largest number too; where it has no infinity, NaN.
+bool is_overflow(Format format, double number, bool negative);
 
 }  // namespace softcheck::numerics

@@ -135,13 +135,22 @@ T entropy_undershoot(const Contract& contract, const RowStatistics<T>& row) {
 }
 
 double overflow_limit(const Contract& contract) {
-  return std::min(properties(contract.accumulator).largest, properties(contract.output).largest) / 2;
+  const double largest = properties(contract.accumulator).largest;
+  if (properties(contract.output).storage_bits == 8) return largest / 2;
+  return std::min(largest, properties(contract.output).largest) / 2;
 }
 
 double infinity_from(Format format) {
   const FormatProperties& p = properties(format);
   // f64's own would be no double.
   return std::min(p.largest + std::ldexp(1.0, p.max_exponent - p.precision), std::numeric_limits<double>::max());
+}
+
+double error_before_output(const Contract& contract, double allowed, double magnitude) {
+  if (properties(contract.output).precision >= properties(contract.accumulator).precision) return allowed;
+  const double unit = properties(contract.output).unit_roundoff;
+  // Two roundings of doubles in what is left, and what cancels is relative to the threshold.
+  return std::max(0.0, (allowed - unit * magnitude) / (1 + unit)) + 0x1p-50 * allowed;
 }
 
 bool is_vacuous(double rounding, double value_magnitude) { return !(rounding < value_magnitude); }

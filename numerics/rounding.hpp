@@ -115,11 +115,16 @@ LinearThreshold<T> log_softmax_error(const Contract& contract, const RowStatisti
                                      Grants grants = Grants::all);
 
 /// Half the largest number of accumulator and output, whichever is less: from there on a difference x - max may
-/// overflow before it is divided by a temperature.
+/// overflow before it is divided by a temperature. An output of 8 bits holds no such difference.
 double overflow_limit(const Contract& contract);
 
-/// The magnitude from which on a real rounds to infinity in a format: the largest number and half of its last place.
+/// The magnitude from which on a real is beyond the numbers of a format: the largest one and half of its last place. A
+/// real of that magnitude itself rounds to infinity; in e4m3 it rounds to the largest number, whose last bit is 0.
 double infinity_from(Format format);
+
+/// Bound on the error of a result before it was rounded to the output's format, from its threshold: what is left of
+/// allowed <= e + u (magnitude + e), u the output's unit roundoff where it is narrower than the accumulator, else 0.
+double error_before_output(const Contract& contract, double allowed, double magnitude);
 
 /// B6: entropy as ln S + T / S with T = sum w D.
 template <class T>

@@ -93,11 +93,11 @@
  *                                                        as above, behind the mask; ds is that of the scores of which
  *                                                        a softcap is taken
  *
- * Types     f64, f32, f16 (kDLFloat, bits 64, 32, 16) or bf16 (kDLBfloat, bits 16), lanes 1. Element outputs have the
- *           inputs' dtype. logsumexp, entropy, losses and lse (of merge_states the input, too) are f64 for f64 inputs,
- *           else f32. With --out-dtype the judge calls the kernel with the inputs' dtype there. A mask is uint8
- *           (kDLUInt, bits 8), nonzero = visible, of shape (rows, n), or (batch, heads or 1, queries, keys) for
- *           attention.
+ * Types     f64, f32, f16 (kDLFloat, bits 64, 32, 16), bf16 (kDLBfloat, bits 16), e4m3 or e5m2 (softcheck_dtype_code,
+ *           bits 8), lanes 1. Element outputs have the inputs' dtype. logsumexp, entropy, losses and lse (of
+ *           merge_states the input, too) are f64 for f64 inputs, else f32. With --out-dtype the judge calls the kernel
+ *           with the inputs' dtype there. A mask is uint8 (kDLUInt, bits 8), nonzero = visible, of shape (rows, n), or
+ *           (batch, heads or 1, queries, keys) for attention.
  * Values    Logarithms are natural. A logit of -inf means the same as a masked one: the item does not count, even if
  *           its masked logit is NaN. A visible NaN makes its whole row NaN. A visible +inf makes it NaN or the limit.
  *           A row with every item masked is all zero, all NaN or uniform, as the contract word masked= says; its
@@ -105,14 +105,19 @@
  *           is -inf, its entropy 0 under masked=zero and masked=uniform, and NaN under masked=nan. A zero is +0.
  *           K's and V's heads divide Q's (grouped heads). Causal with unequal lengths aligns the last query with the
  *           last key (but for causal_top_left). Attention over no keys is a fully masked row. A NaN in a query or a
- * visible key makes the query's row NaN; a NaN in a visible value makes its column NaN. lse and entropy are those of
- * the weights of V: for adaptive attention, of softmax(beta x). Memory    The caller owns everything: the call, the
- * tensors, their shape and stride arrays and their data, all valid until the kernel returns (for device tensors: until
- * the stream has passed the call). A kernel keeps no pointer, writes no input, and reads and writes nothing outside the
- * views. Outputs do not overlap inputs, except under --in-place: then the first output and the first input are one
- * view. Refusal   A nonzero return refuses this call: the kernel does not support it. That is not a failure; the
- * outputs are then undefined. A kernel refuses an unknown abi_version, dtype, device or rank. State     A kernel leaves
- * the control bits of the floating-point environment unchanged. It throws no exception.
+ *           visible key makes the query's row NaN; a NaN in a visible value makes its column NaN. lse and entropy are
+ *           those of the weights of V: for adaptive attention, of softmax(beta x).
+ * 8 bits    e4m3 has no infinity: an item is hidden by the mask alone, and no input is infinite. Of a result that is
+ *           infinite or that rounds beyond the largest number, 448 in e4m3 and 57344 in e5m2, a kernel may make that
+ *           number with its sign, or NaN in e4m3 and infinity in e5m2; from one result to the next either. NaN is 0x7f
+ *           or 0xff in e4m3. A result that is NaN is NaN: no conversion replaces it by a number.
+ * Memory    The caller owns everything: the call, the tensors, their shape and stride arrays and their data, all valid
+ *           until the kernel returns (for device tensors: until the stream has passed the call). A kernel keeps no
+ *           pointer, writes no input, and reads and writes nothing outside the views. Outputs do not overlap inputs,
+ *           except under --in-place: then the first output and the first input are one view.
+ * Refusal   A nonzero return refuses this call: the kernel does not support it. That is not a failure; the outputs are
+ *           then undefined. A kernel refuses an unknown abi_version, dtype, device or rank.
+ * State     A kernel leaves the control bits of the floating-point environment unchanged. It throws no exception.
  */
 #ifndef SOFTCHECK_KERNELS_ABI_SOFTCHECK_KERNEL_H
 #define SOFTCHECK_KERNELS_ABI_SOFTCHECK_KERNEL_H
@@ -129,6 +134,13 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* DLDataType.code of the formats of 8 bits of the OCP specification (OFP8, revision 1.0). Source: DLDataTypeCode of
+ * DLPack 1.1, kDLFloat8_e4m3fn and kDLFloat8_e5m2, which an older dlpack.h does not name. */
+enum softcheck_dtype_code {
+  SOFTCHECK_DTYPE_E4M3 = 10, /* bias 7, largest 448, no infinity */
+  SOFTCHECK_DTYPE_E5M2 = 12  /* bias 15, largest 57344, infinities and NaNs as IEEE 754 has them */
+};
 
 /* softcheck_call_2.op. The judge calls the first seven by version 1, attention by version 2 where one of its attributes
  * or of its inputs beside q, k, v and mask is there. */

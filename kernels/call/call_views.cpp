@@ -22,6 +22,12 @@ std::optional<Storage> storage_of(DLDataType type) {
   if (type.code == kDLBfloat && type.bits == 16) {
     return Storage::bf16;
   }
+  if (type.code == SOFTCHECK_DTYPE_E4M3 && type.bits == 8) {
+    return Storage::e4m3;
+  }
+  if (type.code == SOFTCHECK_DTYPE_E5M2 && type.bits == 8) {
+    return Storage::e5m2;
+  }
   if (type.code == kDLUInt && type.bits == 8) {
     return Storage::mask;
   }

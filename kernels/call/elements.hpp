@@ -12,7 +12,7 @@
 
 namespace softcheck::kernels::call {
 
-enum class Storage { f64, f32, f16, bf16, mask };
+enum class Storage { f64, f32, f16, bf16, e4m3, e5m2, mask };
 
 /// A strided view of rank 2 (a rank-1 view has one column); strides in bytes.
 struct View {
@@ -47,6 +47,10 @@ T load_element(const std::byte* from, Storage storage) {
       return static_cast<T>(arithmetic::f16_to_f32(load_bits<std::uint16_t>(from)));
     case Storage::bf16:
       return static_cast<T>(arithmetic::bf16_to_f32(load_bits<std::uint16_t>(from)));
+    case Storage::e4m3:
+      return static_cast<T>(arithmetic::e4m3_to_f32(load_bits<std::uint8_t>(from)));
+    case Storage::e5m2:
+      return static_cast<T>(arithmetic::e5m2_to_f32(load_bits<std::uint8_t>(from)));
     case Storage::mask:
       break;
   }
@@ -66,6 +70,12 @@ void store_element(std::byte* to, Storage storage, T value) {
     return;
   }
   const float narrow = static_cast<float>(value);
+  if (storage == Storage::e4m3 || storage == Storage::e5m2) {
+    const std::uint8_t byte =
+        storage == Storage::e4m3 ? arithmetic::f32_to_e4m3(narrow) : arithmetic::f32_to_e5m2(narrow);
+    std::memcpy(to, &byte, sizeof byte);
+    return;
+  }
   const std::uint16_t bits = storage == Storage::f16 ? arithmetic::f32_to_f16(narrow) : arithmetic::f32_to_bf16(narrow);
   std::memcpy(to, &bits, sizeof bits);
 }

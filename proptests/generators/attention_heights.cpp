@@ -46,8 +46,11 @@ double depth_at_resolution(Draw& draw, Format format) {
 std::vector<double> rising(Draw& draw, Format format, std::size_t keys) {
   const double start = std::ldexp(1 + draw.unit(), draw.between(-2, 3));
   const std::uint64_t first = numerics::encode(format, into_format(format, start));
+  // From there to the largest number a format of 8 bits has fewer.
+  const std::uint64_t last = numerics::encode(format, numerics::properties(format).largest);
+  const std::uint64_t count = std::min<std::uint64_t>(4096, last - first + 1);
   std::vector<double> heights;
-  for (std::size_t j = 0; j < keys; ++j) heights.push_back(numerics::decode(format, first + j % 4096));
+  for (std::size_t j = 0; j < keys; ++j) heights.push_back(numerics::decode(format, first + j % count));
   return heights;
 }
 

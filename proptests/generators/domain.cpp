@@ -222,6 +222,7 @@ void each_part(const Domain& domain, const CallTraits& call, Each each_written) 
     each_written([&] { return "align=" + std::to_string(domain.alignment); }, call.alignment >= domain.alignment);
   }
   if (domain.finite) each("finite", call.finite);
+  if (domain.no_infinity) each("its dtype's numbers", !call.infinite);
   if (domain.no_mask) each("nomask", !call.masked);
   if (domain.no_offset) each("nooffset", !call.offset);
   if (domain.no_causal) each("nocausal", !call.causal);

@@ -50,6 +50,7 @@ struct CallTraits {
   bool side_by_side = true;     // its elements are; the stride of a dimension with one element may be anything
   bool contiguous = true;       // elements of one row stand side by side, whatever stands between rows
   bool finite = true;           // no input holds a NaN or an infinity, behind a mask either
+  bool infinite = false;        // a logit that no mask hides is infinite
   bool offset = false;          // some tensor has a byte offset
   bool masked = false;          // a mask is passed
   bool class_weights = false;   // a loss has them
@@ -74,6 +75,7 @@ struct Domain {
   bool compact = false;
   bool contiguous = false;
   bool finite = false;
+  bool no_infinity = false;  // no word: logits are of a dtype that has none
   bool no_mask = false;
   bool no_offset = false;
   bool no_causal = false;
@@ -94,6 +96,8 @@ struct Domain {
   bool packed = false, pages = false;  // every call holds its sequences so
   std::uint64_t alignment = 1;
 
+  /// May an item be hidden by a logit of -inf?
+  bool hides_by_infinity() const { return !finite && !no_infinity; }
   /// Does every call hold sequences of different lengths?
   bool has_sequences() const { return packed || pages; }
   /// May calls have an attribute?

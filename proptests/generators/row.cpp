@@ -143,7 +143,7 @@ bool admits(const RowOptions& options, const RowCase& row_case) {
   if (!(row_case.theta >= 1 / limit && row_case.theta <= limit)) return false;
   const Domain& domain = options.domain;
   if (!domain.length("n").contains(size) || (domain.unit_theta && row_case.theta != 1)) return false;
-  if (domain.finite && visible < size) return false;
+  if (!domain.hides_by_infinity() && visible < size) return false;
   const double spread = row.spread();
   if (!(spread <= options.max_spread && spread / row_case.theta <= options.max_deviation)) return false;
   if (std::find(options.formats.begin(), options.formats.end(), row_case.format) == options.formats.end()) return false;

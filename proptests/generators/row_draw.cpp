@@ -214,7 +214,7 @@ RowCase conformed(const RowOptions& options, RowCase row_case) {
     fitting = RunLengthRow({{row_case.row.maximum(), std::max<std::uint64_t>(fitting.size(), 1)}});
   }
   row_case.row = std::move(fitting);
-  if (domain.finite && row_case.row.visible() < row_case.row.size()) {
+  if (!domain.hides_by_infinity() && row_case.row.visible() < row_case.row.size()) {
     const double lowest = row_case.row.visible() == 0 ? 0 : row_case.row.minimum();
     std::vector<Run> runs = row_case.row.runs();
     for (Run& run : runs) run.value = std::isinf(run.value) ? lowest : run.value;

@@ -60,6 +60,10 @@ bool keeps_apart(const MatrixLayout& layout, std::int64_t rows, std::int64_t col
 
 // "ROW,ITEM"
 SpecialLogit parse_infinity(std::string_view text, numerics::Format format) {
+  if (!numerics::properties(format).has_infinity) {
+    throw std::invalid_argument("matrix case: need a format with an infinity for inf=, got " +
+                                std::string(numerics::properties(format).name));
+  }
   const std::size_t comma = text.find(',');
   if (comma == std::string_view::npos) {
     throw std::invalid_argument("matrix case: need inf=ROW,ITEM, got inf=" + std::string(text));
@@ -149,6 +153,9 @@ CallTraits traits_of(const RowMatrixCase& matrix) {
   // What stands behind a mask is the caller's choice, except for the items that are hidden by -inf.
   const bool infinite = matrix.mask != MaskUse::tensor && std::ranges::any_of(matrix.rows.cycle(), hides);
   traits.finite = matrix.specials.empty() && !infinite;
+  traits.infinite = infinite || std::ranges::any_of(matrix.specials, [&](const SpecialLogit& one) {
+                      return is_infinite(one, matrix.format);
+                    });
   return traits;
 }
 
@@ -174,7 +181,7 @@ bool admits(const RowMatrixOptions& options, const RowMatrixCase& matrix) {
 }
 
 bool is_infinite(const SpecialLogit& logit, numerics::Format format) {
-  return logit.bits == numerics::encode(format, numerics::infinity);
+  return numerics::properties(format).has_infinity && logit.bits == numerics::encode(format, numerics::infinity);
 }
 
 std::string to_text(const RowMatrixCase& matrix) {

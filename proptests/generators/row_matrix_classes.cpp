@@ -50,6 +50,7 @@ NanClass nan_of(const RowMatrixCase& matrix) {
   const std::uint64_t bits = matrix.specials[0].bits;
   const numerics::FormatProperties& facts = numerics::properties(matrix.format);
   const bool negative = (bits >> (facts.storage_bits - 1) & 1) != 0, quiet = has_quiet_bit(matrix, bits);
+  if (!facts.has_infinity) return negative ? NanClass::quiet_negative : NanClass::quiet;
   const std::uint64_t payload = bits & ((std::uint64_t{1} << (facts.precision - 2)) - 1);
   if (quiet && payload != 0) return NanClass::payload;
   return quiet ? (negative ? NanClass::quiet_negative : NanClass::quiet)

@@ -159,7 +159,7 @@ class Possibilities {
       if (whole && !options_.rows.fully_masked) return false;
       // One row of it is to hold a NaN, or to show what stands beside the one that is hidden.
       if (whole && choice[rows] && *choice[rows] == 0) return false;
-      if ((infinite && domain.finite) || (masked && domain.no_mask)) return false;
+      if ((infinite && !domain.hides_by_infinity()) || (masked && domain.no_mask)) return false;
       if (choice[visible] && options_.rows.besides == 0 && (*choice[visible] != 0) != masked) return false;
     }
     return !choice[values] || *choice[values] < kernel_row_families().size();  // none is listed
@@ -186,7 +186,12 @@ class Possibilities {
     if (!some) return true;
     if (options_.rows.domain.finite) return false;
     if (!choice[nan]) return options_.nans || options_.infinities;
-    return static_cast<NanClass>(*choice[nan]) == NanClass::infinite ? options_.infinities : options_.nans;
+    const auto kind = static_cast<NanClass>(*choice[nan]);
+    if (kind == NanClass::infinite) return options_.infinities;
+    // Of a format without infinity each sign has one NaN.
+    const bool of_one_kind =
+        kind != NanClass::signalling && kind != NanClass::signalling_negative && kind != NanClass::payload;
+    return options_.nans && (of_one_kind || numerics::properties(options_.rows.formats.front()).has_infinity);
   }
 
   const RowMatrixOptions& options_;
@@ -281,7 +286,7 @@ class Coverer {
     of_one.theta_exponent = 0;
     of_one.fully_masked = false;
     of_one.max_edge_length = 0;
-    of_one.masks = of_one.masks && family == RowFamily::masked && !options_.rows.domain.finite;
+    of_one.masks = of_one.masks && family == RowFamily::masked && options_.rows.domain.hides_by_infinity();
     if (family == RowFamily::masked && !of_one.masks) of_one.families = {RowFamily::normal};
     if (draws_runs(family)) {  // these look at the temperature
       return RunLengthRow(draw_runs(draw_, family, matrix.format, matrix.theta, matrix.columns));
@@ -361,6 +366,8 @@ class Coverer {
   std::uint64_t bits_of(NanClass wanted, numerics::Format format) {
     const numerics::FormatProperties& facts = numerics::properties(format);
     const std::uint64_t sign = std::uint64_t{1} << (facts.storage_bits - 1);
+    const std::uint64_t only = numerics::encode(format, numerics::nan);
+    if (!facts.has_infinity) return wanted == NanClass::quiet_negative ? sign | only : only;
     const std::uint64_t quiet = std::uint64_t{1} << (facts.precision - 2), payload = 1 + draw_.below(quiet - 1);
     const std::uint64_t exponent = numerics::encode(format, std::numeric_limits<double>::infinity());
     switch (wanted) {

@@ -157,7 +157,7 @@ struct Generator {
 
   void change(Draw& draw, RunLengthRow& one, numerics::Format format) const {
     if (options.shifts && draw.one_in(8)) one = shifted(draw, one, format);
-    const bool may_hide = !(options.rows.domain.finite && options.rows.domain.no_mask);
+    const bool may_hide = options.rows.domain.hides_by_infinity() || !options.rows.domain.no_mask;
     if (options.mask_patterns && may_hide) one = masked_row(draw, one, options.rows.fully_masked);
   }
 
@@ -167,7 +167,7 @@ struct Generator {
     const bool hidden = std::ranges::any_of(result.rows.cycle(), hides);
     if (!domain.no_mask && options.rows.masks && (options.mask_patterns || hidden)) {
       result.mask = draw.one_in(4) ? MaskUse::none : draw.one_in(2) ? MaskUse::tensor : MaskUse::mixed;
-      if (domain.finite) result.mask = MaskUse::tensor;
+      if (!domain.hides_by_infinity()) result.mask = MaskUse::tensor;
     }
     if (!options.layouts || domain.compact) return;
     const auto count = static_cast<std::int64_t>(result.rows.size());
@@ -247,6 +247,7 @@ std::uint64_t draw_nan_bits(Draw& draw, numerics::Format format) {
   const std::uint64_t exponent = numerics::encode(format, infinity);
   const std::uint64_t sign = draw.one_in(2) ? std::uint64_t{1} << (facts.storage_bits - 1) : 0;
   const std::uint64_t payload = draw.one_in(2) ? 0 : draw.bits() & below_quiet;
+  if (!facts.has_infinity) return sign | exponent;  // which is NaN
   if (draw.one_in(2)) return sign | exponent | quiet | payload;
   return sign | exponent | std::max<std::uint64_t>(payload, 1);  // signalling: without the quiet bit, but no infinity
 }

@@ -14,18 +14,8 @@ namespace {
 using numerics::Format;
 
 DLDataType dlpack_type(Format format) {
-  switch (format) {
-    case Format::f64:
-      return {kDLFloat, 64, 1};
-    case Format::f32:
-      return {kDLFloat, 32, 1};
-    case Format::f16:
-      return {kDLFloat, 16, 1};
-    case Format::bf16:
-      return {kDLBfloat, 16, 1};
-    default:
-      throw std::invalid_argument("kernel: dtype must be f64, f32, f16 or bf16");
-  }
+  const numerics::FormatProperties& facts = numerics::properties(format);
+  return {static_cast<std::uint8_t>(facts.dlpack_code), static_cast<std::uint8_t>(facts.storage_bits), 1};
 }
 
 DLDataType dlpack_type(int integer_bits) {

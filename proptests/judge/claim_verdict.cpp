@@ -43,7 +43,8 @@ ClaimVerdict::ClaimVerdict(std::string_view claim, const Contract& contract,
 
 ClaimVerdict::Verdict ClaimVerdict::verdict_of(std::optional<std::size_t> item, const Judgeable& value,
                                                double got) const {
-  if (std::isinf(got) && overflows_rightly(contract_, got, value.exact.enclosure(), value.threshold)) {
+  if (is_overflow(contract_.output, got, std::signbit(got)) &&
+      overflows_rightly(contract_, got, value.exact.enclosure(), value.threshold)) {
     return {Decision::proved, true, false, 0};
   }
   if (!std::isfinite(got)) return {Decision::violated, false, false, infinity};

@@ -147,7 +147,9 @@ void Prober::ask(const std::vector<std::vector<double>>& given, double theta, Pr
   const std::uint64_t size = rows.at(0).size();
   const std::uint64_t length = op_->attention ? size : domain_.length("n").at_least(size).value_or(size);
   if (length > size) {
-    for (std::vector<double>& row : rows) row.resize(length, -std::numeric_limits<double>::infinity());
+    const numerics::FormatProperties& facts = numerics::properties(row_format(op_, input_));
+    const double least = facts.has_infinity ? -std::numeric_limits<double>::infinity() : -facts.largest;
+    for (std::vector<double>& row : rows) row.resize(length, least);
   }
   if (op_->attention) {
     if (theta == 1) ask(attention_of(rows, input_), probes);
@@ -175,7 +177,8 @@ void Prober::ask(const std::vector<std::vector<double>>& given, double theta, Pr
 }
 
 void Prober::ask_masked(bool by_mask, ProbeSet& probes) {
-  if (by_mask ? !op_->takes_mask : !op_->takes_infinities) return;
+  const bool has_infinity = numerics::properties(row_format(op_, input_)).has_infinity;
+  if (by_mask ? !op_->takes_mask : !(op_->takes_infinities && has_infinity)) return;
   if (op_->attention) {
     AttentionCase attention = attention_of({{0, 0, 0}}, input_);
     if (by_mask) {

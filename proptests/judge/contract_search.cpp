@@ -110,7 +110,7 @@ std::vector<Format> ContractSearch::accumulators() const {
 
 // What is stored in 16 bits on its way: in the inputs' own format, or in bf16.
 Format ContractSearch::stored_format() const {
-  return properties(base_.input).precision < properties(Format::f32).precision ? base_.input : Format::bf16;
+  return properties(base_.input).storage_bits == 16 ? base_.input : Format::bf16;
 }
 
 // What a kernel's arithmetic may look like beside its accumulator, exponential and order, as changes to a contract: the

@@ -106,11 +106,15 @@ ExactSums::ExactSums(RowCascade& cascade) {
 
 std::optional<ValueFinding> masked_item_that_is_not(double expected, std::string_view claim, const JudgedRow& row) {
   for (std::size_t i = 0; i < row.got.size(); ++i) {
-    const bool same = row.got[i] == expected && std::signbit(row.got[i]) == std::signbit(expected);
-    if (!std::isinf(row.logits[i]) || same) continue;
+    if (!std::isinf(row.logits[i]) || is_held_as(row.contract.output, row.got[i], expected)) continue;
     return ValueFinding{claim, i, Enclosure(0), row.got[i], 0, Decision::violated, {}, false, "a masked item"};
   }
   return std::nullopt;
+}
+
+bool is_held_as(Format format, double got, double exact) {
+  if (got == exact && std::signbit(got) == std::signbit(exact)) return true;
+  return std::isinf(exact) && is_overflow(format, got, exact < 0);
 }
 
 std::optional<ValueFinding> coefficient_out_of_range(std::string_view claim, const JudgedRow& row,

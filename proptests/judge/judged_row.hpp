@@ -60,6 +60,9 @@ std::optional<ValueFinding> coefficient_out_of_range(std::string_view claim, con
 /// undershoot   entropy_undershoot
 std::optional<std::string_view> entropy_out_of_range(const numerics::Contract& contract, double got, double undershoot);
 
+/// Is got the value, its zero's sign included, or what the output's format may hold in place of an infinite one?
+bool is_held_as(numerics::Format output, double got, double exact);
+
 /// An infinite value under a threshold that promises nothing, where the exact one is a number of the output's format.
 std::optional<ValueFinding> infinite_value(std::string_view claim, std::optional<std::size_t> item,
                                            const numerics::Contract& contract, double got,

@@ -32,6 +32,7 @@ RowOptions rows_for(const KernelSubject& subject, const JudgeOptions& options) {
   rows.masks = subject.op->takes_infinities;
   if (!subject.op->takes_mask) rows.domain.no_mask = true;
   if (!subject.op->takes_infinities) rows.domain.finite = true;
+  rows.domain.no_infinity = !numerics::properties(rows.formats.front()).has_infinity;
   return rows;
 }
 
@@ -56,7 +57,7 @@ RowMatrixOptions in_domain(RowMatrixOptions matrices) {
 }
 
 /// May a call hide items? Without masks and without -inf nothing is ever hidden.
-bool may_hide(const Domain& domain) { return !(domain.finite && domain.no_mask); }
+bool may_hide(const Domain& domain) { return domain.hides_by_infinity() || !domain.no_mask; }
 
 std::vector<std::uint64_t> widths_for(const JudgeOptions& options) {
   const std::uint64_t dense = options.effort == Effort::quick ? 129 : 1025;
@@ -175,7 +176,7 @@ class PropertyList {
       property.shrinkable = [rows = rows_](const Case& c) { return with_shrinks(c, rows); };
     }
     if (property.shrinkable) {
-      property.pointed_at = [domain = subject_.domain, op = subject_.op](const Case& c, const Certificates& failed) {
+      property.pointed_at = [domain = rows_.domain, op = subject_.op](const Case& c, const Certificates& failed) {
         return cases_named_by(c, failed, domain, op);
       };
     }
@@ -196,7 +197,7 @@ class PropertyList {
       if (!subject_.op->takes_infinities) matrix = without(std::move(matrix), infinities);
     }
     std::erase_if(listed,
-                  [&](const RowMatrixCase& matrix) { return !subject_.domain.admits(traits_of(matrix, subject_.op)); });
+                  [&](const RowMatrixCase& matrix) { return !rows_.domain.admits(traits_of(matrix, subject_.op)); });
     if (listed.empty()) return;
     add(sentence, std::move(claims), rc::gen::just(RowMatrixCase{}), &KernelTrial::together, 0, std::move(listed),
         std::move(shrinkable));
@@ -268,7 +269,8 @@ void add_covers(const RowOptions& rows, const ClaimLists& claims, const KernelSu
   covered.max_elements = options.cover_elements;
   covered.rows.fully_masked = may_hide(rows.domain);
   covered.nans = !rows.domain.finite && !subject.exempt.contains("kernel.nan_row");
-  covered.infinities = !rows.domain.finite && subject.op->has_limit && !subject.exempt.contains("kernel.infinite_row");
+  covered.infinities =
+      rows.domain.hides_by_infinity() && subject.op->has_limit && !subject.exempt.contains("kernel.infinite_row");
   const auto made = [covered, &trial, run = options,
                      seed = options.run.seed](const std::function<bool()>& asked_to_end) {
     std::vector<RowMatrixCase> matrices;
@@ -316,7 +318,7 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   list.add("EarlierCallsDoNotMatter", claims.values, row_cases(short_rows), &KernelTrial::after_others);
   if (may_hide(rows.domain)) add_masks(rows, claims, list);
   if (!subject.domain.finite) {
-    add_specials(rows, claims, subject.op->takes_infinities && subject.op->has_limit, list);
+    add_specials(rows, claims, rows.domain.hides_by_infinity() && subject.op->has_limit, list);
   }
   list.add_listed("EveryWidthIsComputed", claims.values, sweep_for(subject, options), of_any_sign);
   const bool empty_rows = subject.domain.length("n").contains(0);

@@ -8,6 +8,7 @@
 #include "numerics/enclosure.hpp"
 #include "numerics/format.hpp"
 #include "numerics/special_values.hpp"
+#include "proptests/judge/judged_row.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 #include "proptests/judge/value_certificate.hpp"
 
@@ -26,7 +27,7 @@ bool is_masked_value(const RowOp& op, const JudgedRow& row, std::size_t i) {
   const MaskedRows masked = row.contract.masked;
   if (is_index_value(op.traits, i, n, op.width_of(row))) return is_item(value, n);
   const double due = op.nothing_at(i, count);
-  const bool same = value == due && std::signbit(value) == std::signbit(due);
+  const bool same = is_held_as(row.contract.output, value, due);
   if (!op.has_masked_value(i, count)) return same;
   if (masked == MaskedRows::nan) return std::isnan(value);
   if (masked == MaskedRows::uniform && may_be_uniform(op)) return op.traits.one_value_per_row && same;

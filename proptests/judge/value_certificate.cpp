@@ -79,10 +79,15 @@ Certificate certificate_of(const ValueFinding& finding, Asked asked, Format usua
 }
 
 bool overflows_rightly(const Contract& contract, double got, const Enclosure& exact, double threshold) {
-  if (!std::isinf(got)) return false;
-  const Enclosure magnitude = got > 0 ? exact : -exact;
-  const double allowed = std::isfinite(threshold) ? threshold : 0;
-  return less(magnitude + Enclosure(allowed), Enclosure(infinity_from(contract.output))) != Decision::proved;
+  const bool negative = std::isnan(got) ? exact.midpoint() < 0 : std::signbit(got);
+  if (!is_overflow(contract.output, got, negative)) return false;
+  const Enclosure magnitude = negative ? -exact : exact, limit(infinity_from(contract.output));
+  const double allowed =
+      std::isfinite(threshold) ? error_before_output(contract, threshold, magnitude.lower_double()) : 0;
+  const Enclosure most = magnitude + Enclosure(allowed);
+  // The number halfway beyond the largest one is no overflow where the largest one is even.
+  const bool has_infinity = properties(contract.output).has_infinity;
+  return (has_infinity ? less(most, limit) : less_equal(most, limit)) != Decision::proved;
 }
 
 bool VacuityCount::add(const Contract& contract, double magnitude, double resolution, bool is_vacuous) {

@@ -54,8 +54,9 @@ struct ValueFinding {
 /// output   the contract's
 numerics::Certificate certificate_of(const ValueFinding& finding, Asked asked, numerics::Format output);
 
-/// An infinite value of the right sign where the true one, or one that a finite threshold allows, rounds to infinity in
-/// the output's format. Under no contract may anything else be infinite.
+/// What a conversion may make of a result beyond the output's format (numerics::is_overflow), of the right sign, where
+/// the true value, or one that a finite threshold allows a kernel to have before it rounds to the output, lies there.
+/// Under no contract may anything else be infinite.
 bool overflows_rightly(const numerics::Contract& contract, double got, const numerics::Enclosure& exact,
                        double threshold);
 

@@ -43,9 +43,7 @@ void each_query(const AttentionTensors& tensors, const TensorCall& call, Take ta
     for (std::int64_t i = 0; i < tensors.queries; ++i) {
       const auto row = static_cast<std::size_t>(head * tensors.queries + i) * dim;
       const std::int64_t own = tensors.keys - tensors.queries + i;
-      const std::int64_t from = tensors.window_left < 0 ? 0 : std::max<std::int64_t>(0, own - tensors.window_left);
-      std::int64_t end = tensors.causal ? own + 1 : tensors.keys;
-      if (tensors.window_right >= 0) end = std::min(end, own + tensors.window_right + 1);
+      const auto [from, end] = seen_keys(tensors, i);
       const auto skipped = static_cast<std::size_t>(from) * dim, seen = static_cast<std::size_t>(end - from) * dim;
       take(Query{q.subspan(row, dim), k.subspan(first + skipped, seen), v.subspan(first + skipped, seen), end - from,
                  own - from, slope});
@@ -61,33 +59,10 @@ double attributed(const AttentionTensors& tensors, const Query& query, std::int6
   return query.slope == 0 ? score : round(score - round(query.slope * distance));
 }
 
-void add_attributes(const AttentionTensors& tensors, TensorCall& call) {
-  if (tensors.softcap == 0 && tensors.slopes.empty() && tensors.window_left < 0 && tensors.window_right < 0) return;
-  call.op = SOFTCHECK_OP_ATTENTION;
-  call.roles = {Role::query, Role::key, Role::value};
-  call.attributes.softcap = tensors.softcap;
-  call.attributes.window_left_plus_1 = tensors.window_left + 1;
-  call.attributes.window_right_plus_1 = tensors.window_right + 1;
-  if (tensors.slopes.empty()) return;
-  InputTensor slopes{{}, tensors.slopes};
-  slopes.place.shape = {tensors.heads};
-  slopes.place.against_the_end = false;
-  call.inputs.push_back(std::move(slopes));
-  call.roles.push_back(Role::slopes);
-}
-
-std::vector<double> coefficients(const std::vector<double>& scores) {
-  std::vector<double> values;
-  for (const auto& [lower, upper] : numerics::filter_softmax(scores, numerics::filter_row(scores))) {
-    values.push_back(lower + (upper - lower) / 2);
-  }
-  return values;
-}
-
 // sum p_j v_j into out; the coefficients as round makes them.
 template <class Round>
 void weigh(const Query& query, const std::vector<double>& scores, Round round, std::vector<double>& out) {
-  const std::vector<double> p = coefficients(scores);
+  const std::vector<double> p = exact_coefficients(scores);
   const std::size_t dim = query.query.size();
   std::vector<double> sum(dim);
   for (std::size_t j = 0; j < p.size(); ++j) {
@@ -108,13 +83,45 @@ TensorPlace place_of(const AttentionTensors& tensors, std::int64_t length) {
   return place;
 }
 
-InputTensor input(const AttentionTensors& tensors, std::int64_t length, const std::function<double()>& value) {
+}  // namespace
+
+SeenKeys seen_keys(const AttentionTensors& tensors, std::int64_t query) {
+  const std::int64_t own = tensors.keys - tensors.queries + query;
+  const std::int64_t from = tensors.window_left < 0 ? 0 : std::max<std::int64_t>(0, own - tensors.window_left);
+  std::int64_t end = tensors.causal ? own + 1 : tensors.keys;
+  if (tensors.window_right >= 0) end = std::min(end, own + tensors.window_right + 1);
+  return {from, end};
+}
+
+InputTensor attention_input(const AttentionTensors& tensors, std::int64_t length,
+                            const std::function<double()>& value) {
   InputTensor result{place_of(tensors, length), {}};
   for (std::size_t i = 0; i < result.place.elements(); ++i) result.values.push_back(round_to(tensors.format, value()));
   return result;
 }
 
-}  // namespace
+std::vector<double> exact_coefficients(const std::vector<double>& scores) {
+  std::vector<double> values;
+  for (const auto& [lower, upper] : numerics::filter_softmax(scores, numerics::filter_row(scores))) {
+    values.push_back(lower + (upper - lower) / 2);
+  }
+  return values;
+}
+
+void add_attributes(const AttentionTensors& tensors, TensorCall& call) {
+  if (tensors.softcap == 0 && tensors.slopes.empty() && tensors.window_left < 0 && tensors.window_right < 0) return;
+  call.op = SOFTCHECK_OP_ATTENTION;
+  call.roles = {Role::query, Role::key, Role::value};
+  call.attributes.softcap = tensors.softcap;
+  call.attributes.window_left_plus_1 = tensors.window_left + 1;
+  call.attributes.window_right_plus_1 = tensors.window_right + 1;
+  if (tensors.slopes.empty()) return;
+  InputTensor slopes{{}, tensors.slopes};
+  slopes.place.shape = {tensors.heads};
+  slopes.place.against_the_end = false;
+  call.inputs.push_back(std::move(slopes));
+  call.roles.push_back(Role::slopes);
+}
 
 AttentionTensors taken(AttentionTensors published) {
   constexpr std::int64_t most = std::int64_t{1} << 20;
@@ -129,7 +136,7 @@ CriterionCase attention_case(const AttentionTensors& tensors, const std::functio
                              std::vector<Comparison> comparisons) {
   CriterionCase result;
   for (const std::int64_t length : {tensors.queries, tensors.keys, tensors.keys}) {
-    result.call.inputs.push_back(input(tensors, length, value));
+    result.call.inputs.push_back(attention_input(tensors, length, value));
   }
   result.call.outputs.push_back({place_of(tensors, tensors.queries), {}});
   result.call.scale = tensors.scale;

@@ -24,6 +24,21 @@ struct AttentionTensors {
   std::vector<double> slopes = {};                   // ALiBi's (heads), f32 values; empty: none
 };
 
+/// The keys that a query sees: from one to another.
+struct SeenKeys {
+  std::int64_t from, end;
+};
+SeenKeys seen_keys(const AttentionTensors& tensors, std::int64_t query);
+
+/// A tensor of so many positions, in memory as the tensors say, of values that are rounded to the format.
+InputTensor attention_input(const AttentionTensors& tensors, std::int64_t length, const std::function<double()>& value);
+
+/// softmax of scores, as exact as beside a published tolerance it has to be.
+std::vector<double> exact_coefficients(const std::vector<double>& scores);
+
+/// Makes the call one of version 2 where the tensors have attributes: roles of q, k and v, the attributes, and slopes.
+void add_attributes(const AttentionTensors& tensors, TensorCall& call);
+
 /// What is taken of published tensors: at most two batches (one where the keys would have more than 2^20 elements) and
 /// two heads, and of the queries as many as keep batch * heads * queries * keys * dim within 2^20, but two at least.
 AttentionTensors taken(AttentionTensors published);

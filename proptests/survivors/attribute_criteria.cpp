@@ -70,6 +70,7 @@ Criterion flash_attention_with(const char* name, const char* attribute, const ch
           .shapes = "4 x 4 x {(113, 203) ... (2048, 2048)} x {59, 128}, causal and not",
           .tolerance = "twice the largest error of PyTorch in fp16",
           .attribute = attribute,
+          .from_the_end = true,
           .deviation =
               "two of its eleven dimensions; no dropout, no grouped heads; only lengths at which every query has a key "
               "of its own; slopes of heads, where the source has them of heads and batches; PyTorch in fp16 is "

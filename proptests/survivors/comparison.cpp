@@ -26,6 +26,26 @@ bool mean_square(const Comparison& comparison, Elements got, Elements expected) 
   return difference / size <= comparison.relative;
 }
 
+double square_sum(Elements got, Elements expected) {
+  double sum = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) sum += (got[i] - expected[i]) * (got[i] - expected[i]);
+  return sum;
+}
+
+bool kept_counts(const Comparison& comparison, Elements got, Elements expected, std::size_t length) {
+  if (std::ranges::any_of(got, [](double g) { return std::isnan(g); })) return false;
+  const auto kept = [&](Elements values, std::size_t first) {
+    const Elements row = values.subspan(first, length);
+    return static_cast<double>(row.size()) - static_cast<double>(std::ranges::count(row, 0.0));
+  };
+  double difference = 0, most = 0;
+  for (std::size_t first = 0; first < got.size(); first += length) {
+    difference = std::max(difference, std::fabs(kept(got, first) - kept(expected, first)));
+    most = std::max(most, kept(expected, first));
+  }
+  return difference <= comparison.absolute || difference < comparison.relative * most;
+}
+
 // tests/benchdnn/utils/compare.cpp and the softmax driver's own check, which lets an f32 epsilon pass.
 bool relative_or_epsilon(const Comparison& comparison, double got, double expected) {
   const double difference = std::fabs(got - expected);
@@ -61,6 +81,10 @@ bool accepts(const Comparison& comparison, Elements got, Elements expected, std:
     case Comparison::Rule::larger_of_both:
       return each(got, expected,
                   [&](double g, double e) { return std::fabs(g - e) <= std::max(absolute, relative * std::fabs(e)); });
+    case Comparison::Rule::square_sum:
+      return square_sum(got, expected) <= absolute;
+    case Comparison::Rule::kept_counts:
+      return kept_counts(comparison, got, expected, row_length);
     case Comparison::Rule::mean_square:
       return mean_square(comparison, got, expected);
     case Comparison::Rule::relative_or_epsilon:

@@ -39,6 +39,9 @@ struct Criterion {
   std::string shapes;          // in words; rows x columns
   std::string tolerance;       // in words
   std::string attribute = {};  // of attention: the domain's word for what its calls have; empty: calls have none
+  /// Of attention: fewer queries than keys, and causality or a window that counts from the last ones. It says nothing
+  /// of a kernel that counts from the first ones.
+  bool from_the_end = false;
   std::string deviation =
       {};  // where the re-enactment differs from the source, beyond what holds for all; may be empty
   std::function<std::vector<CriterionCase>(Draw&)> cases;

@@ -61,9 +61,11 @@ class CriterionRun::Trial {
     if (reply.end != CallEnd::done) return reply.end;
     got_ = std::move(reply.outputs.at(0));
     others_.assign(std::make_move_iterator(reply.outputs.begin() + 1), std::make_move_iterator(reply.outputs.end()));
-    const std::optional<Format> published = run_.cases_[index].call.outputs[0].place.format;
-    if (published != call.outputs[0].place.format) {
-      for (double& value : got_) value = numerics::round_to(*published, value);
+    const std::vector<OutputTensor>& published = run_.cases_[index].call.outputs;
+    for (std::size_t k = 0; k < published.size(); ++k) {
+      const std::optional<Format> format = published[k].place.format;
+      if (format == call.outputs[k].place.format) continue;
+      for (double& value : k == 0 ? got_ : others_[k - 1]) value = numerics::round_to(*format, value);
     }
     if (std::ranges::find(wanted_, index) != wanted_.end()) returned_[index] = got_;
     return CallEnd::done;
@@ -128,9 +130,15 @@ bool applies(const Criterion& criterion, const Specimen& kernel, const std::vect
   if (kernel.op != criterion.op) return false;
   // A test whose calls have no attribute says nothing about a bug of one, and one that has it nothing about others.
   const Domain domain = kernel.domain == "-" ? Domain{} : parse_domain(kernel.domain, parse_op(kernel.op)->attention);
-  if (domain.has_sequences()) return false;  // no published test of them is here
-  if (criterion.attribute.empty() ? domain.has_attributes() : !has_word(kernel.domain, criterion.attribute))
+  if (criterion.from_the_end && domain.causal == CausalAlignment::top_left) return false;
+  const bool of_sequences = criterion.attribute == "packed" || criterion.attribute == "pages";
+  if (domain.has_sequences() || of_sequences) {
+    const bool alike = domain.packed == (criterion.attribute == "packed") &&
+                       domain.pages == (criterion.attribute == "pages") && !domain.has_attributes();
+    if (!alike) return false;
+  } else if (criterion.attribute.empty() ? domain.has_attributes() : !has_word(kernel.domain, criterion.attribute)) {
     return false;
+  }
   const std::string dtype(numerics::properties(criterion.format).name);
   if (kernel.dtype == dtype) return true;
   return is_narrow(criterion.format) && kernel.dtype == "f32" && std::ranges::none_of(zoo, [&](const Specimen& other) {
@@ -153,7 +161,7 @@ std::vector<bool> CriterionRun::counted_cases(const Specimen& kernel) {
   if (kernel.kind() != SpecimenKind::bug) return counted;
   const auto control = std::ranges::find_if(setting_.zoo, [&](const Specimen& other) {
     return other.kind() == SpecimenKind::correct && other.op == kernel.op && other.dtype == kernel.dtype &&
-           other.contract == kernel.contract;
+           other.contract == kernel.contract && applies(criterion_, other, setting_.zoo);
   });
   if (control == setting_.zoo.end()) return counted;
   const auto [place, is_new] = controls_.try_emplace(control->symbol + " " + control->dtype, counted);

@@ -33,7 +33,15 @@ TensorCall call_of(const LossBatch& batch, const LossLogits& logit) {
   call.attributes.label_smoothing = batch.label_smoothing;
   call.attributes.z_loss = batch.z_loss;
   call.attributes.ignore_index = batch.ignore_index;
+  call.attributes.softcap = batch.softcap;
   return call;
+}
+
+std::vector<double> capped(const LossBatch& batch, std::span<const double> logits) {
+  std::vector<double> result(logits.begin(), logits.end());
+  if (batch.softcap == 0) return result;
+  for (double& x : result) x = batch.softcap * std::tanh(x / batch.softcap);
+  return result;
 }
 
 // What a row's loss and gradient are made of: in long double, as a loss near 0 is a small difference.
@@ -65,25 +73,28 @@ std::vector<double> losses_of(const LossBatch& batch, const TensorCall& call) {
   const auto columns = static_cast<std::size_t>(batch.columns);
   for (std::size_t row = 0; row < batch.labels.size(); ++row) {
     const bool ignored = batch.labels[row] == batch.ignore_index;
-    const LossOfRow terms(logits.subspan(row * columns, columns));
+    const std::vector<double> of_row = capped(batch, logits.subspan(row * columns, columns));
+    const LossOfRow terms(of_row);
     losses.push_back(ignored ? 0 : static_cast<double>(terms.loss(batch, batch.labels[row])));
   }
   return losses;
 }
 
-void append_gradient(const LossBatch& batch, std::span<const double> logits, std::int64_t label, double upstream,
+void append_gradient(const LossBatch& batch, std::span<const double> given, std::int64_t label, double upstream,
                      std::vector<double>& gradient) {
   if (label == batch.ignore_index) {
-    gradient.resize(gradient.size() + logits.size());
+    gradient.resize(gradient.size() + given.size());
     return;
   }
+  const std::vector<double> logits = capped(batch, given);
   const LossOfRow row(logits);
   const double even = batch.label_smoothing / static_cast<double>(batch.columns);
   const double slope = 1 + 2 * batch.z_loss * static_cast<double>(row.lse());
   std::int64_t column = 0;
   for (const auto& [lower, upper] : numerics::filter_softmax(logits, row.statistics)) {
+    const double share = batch.softcap == 0 ? 0 : logits[static_cast<std::size_t>(column)] / batch.softcap;
     const double hit = column++ == label ? 1 - batch.label_smoothing : 0;
-    const double exact = upstream * (slope * (lower + (upper - lower) / 2) - hit - even);
+    const double exact = upstream * (slope * (lower + (upper - lower) / 2) - hit - even) * (1 - share * share);
     gradient.push_back(round_to(batch.format, exact));
   }
 }

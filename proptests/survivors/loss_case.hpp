@@ -16,6 +16,7 @@ struct LossBatch {
   double label_smoothing = 0;
   double z_loss = 0;
   std::int64_t ignore_index = -100;
+  double softcap = 0;                     // logits x become softcap tanh(x / softcap)
   std::vector<std::int64_t> labels = {};  // (rows), int64
 };
 

@@ -75,6 +75,30 @@ Criterion liger_cross_entropy(const char* name, Format format, double relative, 
           .cases = [=](Draw& draw) { return liger_cases(draw, format, relative, gradient); }};
 }
 
+// test_correctness_with_softcap_once: a softcap of 30, losses of rows, and the gradient of their sum.
+Criterion liger_softcap(const char* name, Format format, double relative, const char* tolerance, bool gradient) {
+  return {.name = name,
+          .source = "linkedin/Liger-Kernel test/transformers/test_cross_entropy.py@af35a6c",
+          .op = gradient ? "cross_entropy_backward" : "cross_entropy",
+          .format = format,
+          .inputs = "normal, sd 1; softcap 30",
+          .shapes = "8192 x 32000, 1269 x 32000",
+          .tolerance = tolerance,
+          .deviation = "8 rows",
+          .cases = [=](Draw& draw) {
+            const LossBatch batch{.format = format,
+                                  .rows = rows_of_losses,
+                                  .columns = 32000,
+                                  .softcap = 30,
+                                  .labels = random_labels(draw, rows_of_losses, 32000)};
+            const LossLogits normal = [&] { return draw.normal(); };
+            const std::vector<Comparison> rule{{Rule::allclose_of_got, 1e-8, relative}};
+            if (!gradient) return std::vector{loss_case(batch, normal, rule)};
+            return std::vector{loss_gradient_case(
+                batch, normal, [](double) { return 1.0; }, rule)};
+          }};
+}
+
 // test_fused_linear_cross_entropy.py: hidden states normal, weights uniform in [0, 1), so that a logit is nearly normal
 // about half the sum of the hidden states, with a variance of a twelfth of their squares' sum.
 std::vector<CriterionCase> fused_linear_cases(Draw& draw, Format format, double absolute, double relative, bool mean) {
@@ -174,6 +198,10 @@ std::vector<Criterion> loss_criteria() {
       fused_linear("Liger fused linear, mean bf16", Format::bf16, 5e-3, 5e-2, "5e-3 + 5e-2 |got|", true),
       fused_linear("Liger fused linear, sum fp32", Format::f32, 1e-3, 5e-2, "1e-3 + 5e-2 |got|", false),
       transformer_engine("TE parallel gradient", true),
+      liger_softcap("Liger softcap fp32", Format::f32, 1e-6, "1e-8 + 1e-6 |got|", false),
+      liger_softcap("Liger softcap bf16", Format::bf16, 5e-2, "1e-8 + 5e-2 |got|", false),
+      liger_softcap("Liger softcap gradient fp32", Format::f32, 1e-6, "1e-8 + 1e-6 |got|", true),
+      liger_softcap("Liger softcap gradient bf16", Format::bf16, 5e-2, "1e-8 + 5e-2 |got|", true),
   };
 }
 

@@ -14,6 +14,9 @@ std::vector<Criterion> gradient_criteria();     // of the gradient of softmax
 std::vector<Criterion> loss_criteria();         // of cross-entropy and its gradient
 std::vector<Criterion> serving_criteria();      // of merged states and of routers
 std::vector<Criterion> attribute_criteria();    // of attention with a softcap, a window or slopes
+std::vector<Criterion> filter_criteria();       // of top-p and of sparsemax
 std::vector<Criterion> attention_criteria();    // of attention
+std::vector<Criterion> attention_gradient_criteria();
+std::vector<Criterion> sequence_criteria();  // of attention over packed sequences and pages
 
 }  // namespace softcheck::proptests

@@ -7,7 +7,8 @@ namespace softcheck::proptests {
 std::vector<Criterion> published_criteria() {
   std::vector<Criterion> criteria = benchmark_criteria();
   for (auto& more : {gpu_library_criteria(), cpu_library_criteria(), gradient_criteria(), loss_criteria(),
-                     serving_criteria(), attention_criteria(), attribute_criteria()}) {
+                     serving_criteria(), filter_criteria(), attention_criteria(), attribute_criteria(),
+                     sequence_criteria(), attention_gradient_criteria()}) {
     criteria.insert(criteria.end(), more.begin(), more.end());
   }
   return criteria;

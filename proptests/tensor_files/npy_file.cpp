@@ -148,21 +148,33 @@ class NpyHeaderParser {
   const std::string& name_;
 };
 
-NpyDtype npy_dtype(const std::string& descr, const std::string& name, std::optional<Format> two_byte_voids) {
+// What ml_dtypes' types are to NumPy, which has none of their names: bytes without a meaning, float8_e5m2 also "f1".
+bool is_void(const std::string& descr) {
+  return descr.size() == 3 && (descr[0] == '|' || descr[0] == '<') && (descr[1] == 'V' || descr.substr(1) == "f1") &&
+         (descr[2] == '1' || descr[2] == '2');
+}
+
+NpyDtype npy_dtype(const std::string& descr, const std::string& name, std::optional<Format> voids) {
   if (descr == "<f8") return {Format::f64, 8};
   if (descr == "<f4") return {Format::f32, 4};
   if (descr == "<f2") return {Format::f16, 2};
   if (descr == "|u1" || descr == "|b1") return {std::nullopt, 1};
   if (descr == "<i4") return {std::nullopt, 4, 32};
   if (descr == "<i8") return {std::nullopt, 8, 64};
-  if (descr == "|V2" || descr == "<V2") {
-    if (two_byte_voids) return {two_byte_voids, 2};
-    refuse_npy(name, "need --dtype bf16 to read '" + descr + "': elements of two bytes, as ml_dtypes stores bfloat16");
+  if (is_void(descr)) {
+    const std::size_t bytes = descr[2] == '1' ? 1 : 2;
+    const int bits = voids && *voids != Format::f16 ? numerics::properties(*voids).storage_bits : 0;
+    if (static_cast<std::size_t>(bits) == 8 * bytes) return {voids, bytes};
+    refuse_npy(name, bytes == 2 ? "need --dtype bf16 to read '" + descr +
+                                      "': elements of two bytes, as ml_dtypes stores bfloat16"
+                                : "need --dtype e4m3 or e5m2 to read '" + descr +
+                                      "': elements of one byte, as ml_dtypes stores float8_e4m3fn and float8_e5m2");
   }
   const bool big = descr.size() == 3 && descr[0] == '>';
-  refuse_npy(name, "need dtype '<f8', '<f4', '<f2', '<i8', '<i4', '|u1', '|b1' or, with --dtype bf16, '|V2', got '" +
-                       shortened(descr) + "'" +
-                       (big ? ", which is big endian: array.astype('<" + descr.substr(1) + "') is not" : ""));
+  refuse_npy(name,
+             "need dtype '<f8', '<f4', '<f2', '<i8', '<i4', '|u1', '|b1' or, with --dtype, '|V2' or '|V1', got '" +
+                 shortened(descr) + "'" +
+                 (big ? ", which is big endian: array.astype('<" + descr.substr(1) + "') is not" : ""));
 }
 
 std::vector<std::int64_t> npy_strides(const NpyHeader& header) {
@@ -203,7 +215,7 @@ void require_npy_size(const NpyHeader& header, std::uint64_t element, std::uint6
 
 }  // namespace
 
-NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& name, std::optional<Format> two_byte_voids) {
+NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& name, std::optional<Format> voids) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!text.starts_with(npy_magic) || text.size() < npy_length_at) {
     refuse_npy(name, "need a .npy file, which begins with '\\x93NUMPY' and a version");
@@ -226,7 +238,7 @@ NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& name, st
                          std::to_string(length));
   }
   const NpyHeader header = NpyHeaderParser(text.substr(begin, length), name).parse();
-  const NpyDtype dtype = npy_dtype(header.descr, name, two_byte_voids);
+  const NpyDtype dtype = npy_dtype(header.descr, name, voids);
   const std::span<const std::byte> data = bytes.subspan(begin + length);
   require_npy_size(header, dtype.bytes, data.size(), name);
   return {HeldTensor{data.data(), dtype.format, header.shape, npy_strides(header), dtype.integer_bits}, header.descr};

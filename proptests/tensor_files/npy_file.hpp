@@ -20,10 +20,10 @@ struct NpyArray {
 /// Fortran order, as many bytes of data as the shape needs and not one more.
 /// Format: numpy/lib/format.py, "Format Version 1.0" to "3.0".
 ///
-/// name             of the file, for errors
-/// two_byte_voids   what '|V2' is; nothing: refused
-/// throws           models::TensorFileError
+/// name     of the file, for errors
+/// voids    what '|V2' or '|V1' is, a format of as many bytes; nothing: refused
+/// throws   models::TensorFileError
 NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& name,
-                   std::optional<numerics::Format> two_byte_voids = std::nullopt);
+                   std::optional<numerics::Format> voids = std::nullopt);
 
 }  // namespace softcheck::proptests

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,14 +16,16 @@ using models::SafetensorsEntry;
 using numerics::Format;
 
 void set_dtype(HeldTensor& tensor, const models::SafetensorsEntry& entry, const std::string& place) {
-  if (entry.dtype == "F64") tensor.format = Format::f64;
-  if (entry.dtype == "F32") tensor.format = Format::f32;
-  if (entry.dtype == "F16") tensor.format = Format::f16;
-  if (entry.dtype == "BF16") tensor.format = Format::bf16;
+  std::string known;
+  for (const Format format : numerics::all_formats()) {
+    const std::string_view name = numerics::properties(format).file_name;
+    if (entry.dtype == name) tensor.format = format;
+    known += std::string(name) + ", ";
+  }
   if (entry.dtype == "I64") tensor.integer_bits = 64;
   if (entry.dtype == "I32") tensor.integer_bits = 32;
   if (!tensor.is_mask() || entry.dtype == "U8" || entry.dtype == "BOOL") return;
-  throw models::TensorFileError(place + ": need dtype F64, F32, F16, BF16, I64, I32, U8 or BOOL, got " + entry.dtype);
+  throw models::TensorFileError(place + ": need dtype " + known + "I64, I32, U8 or BOOL, got " + entry.dtype);
 }
 
 }  // namespace

@@ -43,19 +43,18 @@ void require_countable(const FileTensor& found) {
   }
 }
 
-FileTensor read_named(const std::string& file, const std::string& name,
-                      std::optional<numerics::Format> two_byte_voids) {
+FileTensor read_named(const std::string& file, const std::string& name, std::optional<numerics::Format> voids) {
   const std::shared_ptr<const MappedFile> mapped = MappedFile::open(file);
   const std::string ending = std::filesystem::path(file).extension().string();
   if (ending == ".npy") {
     if (!name.empty())
       throw models::TensorFileError(file + ": a .npy file holds one array without a name, got '" + name + "'");
-    NpyArray array = parse_npy(mapped->bytes(), file, two_byte_voids);
+    NpyArray array = parse_npy(mapped->bytes(), file, voids);
     return {std::move(array.tensor), file, "", std::move(array.descr), mapped};
   }
   if (ending == ".npz") {
     NpzMember member = read_npz_member(mapped->bytes(), file, name);
-    NpyArray array = parse_npy(member.bytes, file + ":" + member.name, two_byte_voids);
+    NpyArray array = parse_npy(member.bytes, file + ":" + member.name, voids);
     return {std::move(array.tensor), file, std::move(member.name), std::move(array.descr), std::move(member.holder)};
   }
   if (ending == ".safetensors") {
@@ -67,9 +66,9 @@ FileTensor read_named(const std::string& file, const std::string& name,
 
 }  // namespace
 
-FileTensor read_tensor(const std::string& place, std::optional<numerics::Format> two_byte_voids) {
+FileTensor read_tensor(const std::string& place, std::optional<numerics::Format> voids) {
   const auto [file, name] = file_and_name(place);
-  FileTensor found = read_named(file, name, two_byte_voids);
+  FileTensor found = read_named(file, name, voids);
   require_countable(found);
   return found;
 }

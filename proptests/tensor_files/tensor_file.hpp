@@ -29,12 +29,10 @@ constexpr std::size_t most_file_dimensions = 64;
 /// The tensor at "x.npy", "x.npz:name" or "x.safetensors:name"; without a name the only tensor that the file holds.
 /// .npy and .safetensors are mapped, members of an .npz are read. A colon in the file's own name does no harm.
 ///
-/// two_byte_voids   what elements of two bytes without a meaning ('|V2') are: NumPy has no bf16, and ml_dtypes stores
-/// it
-///                  so. Nothing: they are refused
-/// throws           models::TensorFileError naming the file and what is wrong with it; models::MissingTensorFile;
-///                  models::UnsupportedTensorFile; std::system_error and std::bad_alloc where the system gives no
-///                  memory
-FileTensor read_tensor(const std::string& place, std::optional<numerics::Format> two_byte_voids = std::nullopt);
+/// voids    what elements without a meaning ('|V2', '|V1') are, a format of as many bytes: NumPy has no bf16 and no
+///          format of 8 bits, and ml_dtypes stores them so. Nothing: they are refused
+/// throws   models::TensorFileError naming the file and what is wrong with it; models::MissingTensorFile;
+///          models::UnsupportedTensorFile; std::system_error and std::bad_alloc where the system gives no memory
+FileTensor read_tensor(const std::string& place, std::optional<numerics::Format> voids = std::nullopt);
 
 }  // namespace softcheck::proptests

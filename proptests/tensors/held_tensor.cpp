@@ -11,8 +11,6 @@ namespace {
 // DLPack's code of bool, which the header knows from version 0.8 on.
 constexpr int bool_code = 6;
 
-constexpr const char* known_dtypes = "need dtype f64, f32, f16, bf16, int32, int64, uint8 or bool on the CPU, got ";
-
 std::string name_of(const DLDataType& dtype) {
   static constexpr const char* names[] = {"int", "uint", "float", "opaque", "bfloat", "complex", "bool"};
   const std::string code = dtype.code < std::size(names) ? names[dtype.code] : "code " + std::to_string(dtype.code);
@@ -21,18 +19,18 @@ std::string name_of(const DLDataType& dtype) {
 }
 
 void set_dtype(HeldTensor& held, const DLDataType& dtype, const std::string& name) {
-  using numerics::Format;
   const int code = dtype.code, bits = dtype.bits;
   if (dtype.lanes == 1) {
-    if (code == kDLFloat && bits == 64) held.format = Format::f64;
-    if (code == kDLFloat && bits == 32) held.format = Format::f32;
-    if (code == kDLFloat && bits == 16) held.format = Format::f16;
-    if (code == kDLBfloat && bits == 16) held.format = Format::bf16;
+    for (const numerics::Format format : numerics::all_formats()) {
+      const numerics::FormatProperties& facts = numerics::properties(format);
+      if (facts.dlpack_code == code && facts.storage_bits == bits) held.format = format;
+    }
     if (code == kDLInt && (bits == 32 || bits == 64)) held.integer_bits = dtype.bits;
     const bool is_mask = (code == kDLUInt || code == bool_code) && bits == 8;
     if (held.format || held.integer_bits != 0 || is_mask) return;
   }
-  throw std::invalid_argument(name + ": " + known_dtypes + name_of(dtype));
+  throw std::invalid_argument(name + ": need dtype " + numerics::format_names() +
+                              ", int32, int64, uint8 or bool on the CPU, got " + name_of(dtype));
 }
 
 }  // namespace

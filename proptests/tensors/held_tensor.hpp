@@ -31,7 +31,7 @@ std::string dtype_name(const HeldTensor& tensor);
 ///
 /// name     of the tensor, for errors: "logits"
 /// throws   std::invalid_argument naming the tensor, what is needed and what was got: another device than the CPU, a
-///          dtype that is no f64, f32, f16, bf16, int32, int64, uint8 or bool, lanes, a negative size, no data
+///          dtype that is no format, int32, int64, uint8 or bool, lanes, a negative size, no data
 HeldTensor held_tensor(const DLTensor& tensor, std::string_view name);
 
 }  // namespace softcheck::proptests

@@ -54,8 +54,7 @@ void decode_elements(const HeldTensor& tensor, std::int64_t offset, std::int64_t
       return decode_each<std::uint16_t>(first, stride, values, half_to_double);
     case Format::bf16:
       return decode_each<std::uint16_t>(first, stride, values, brain_to_double);
-    case Format::e4m3:
-    case Format::e5m2:
+    default:  // of 8 bits
       return decode_each<std::uint8_t>(first, stride, values,
                                        [format](std::uint8_t bits) { return numerics::decode(format, bits); });
   }

@@ -1,4 +1,4 @@
-"""Arrays of any library as NumPy arrays of the same bits, and back. bf16 is uint16 in NumPy's place."""
+"""Arrays of any library as NumPy arrays of the same bits, and back. bf16 is uint16 in NumPy's place, e4m3 and e5m2 uint8."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from ._library import DTYPES, bits_dtype
+from ._library import DTYPES, FORMAT_NAMES, LONG_NAMES, OF_BITS, bits_dtype
 
 # Libraries whose processes may not be forked: they have threads of their own, or a device.
 NOT_FORKED = frozenset({"jax", "mlx", "tensorflow", "cupy"})
@@ -17,7 +17,7 @@ LIBRARIES = ("numpy", "torch", "jax", "mlx", "tensorflow", "cupy")
 
 
 def dtype_of(name: Any) -> str:
-    """ "f64", "f32", "f16" or "bf16" of a dtype's name, a NumPy dtype or any library's.
+    """ "f64", "bf16", "e4m3" and the like of a dtype's name, a NumPy dtype or any library's.
 
     Raises ValueError naming what exists.
     """
@@ -27,7 +27,7 @@ def dtype_of(name: Any) -> str:
     text = text.rsplit(".", 1)[-1].strip("'>")  # "torch.float32", "<class 'jax.numpy.float32'>"
     if text in DTYPES:
         return DTYPES[text]
-    raise ValueError(f"dtype: need float64, float32, float16 or bfloat16, got {name!r}")
+    raise ValueError(f"dtype: need {FORMAT_NAMES}, got {name!r}")
 
 
 def library_of(array_or_dtype: Any) -> str:
@@ -41,23 +41,32 @@ def library_of(array_or_dtype: Any) -> str:
     return "numpy"
 
 
-def _bfloat16() -> np.dtype:
+def named_dtype(dtype: str) -> np.dtype:
+    """The type with a format's own numbers: NumPy's, or that of ml_dtypes."""
+    name = LONG_NAMES[dtype]
+    if dtype not in OF_BITS:
+        return np.dtype(name)
     try:
         import ml_dtypes
     except ImportError:
-        raise ImportError("bfloat16 in NumPy arrays needs ml_dtypes: pip install ml_dtypes") from None
-    return np.dtype(ml_dtypes.bfloat16)
+        raise ImportError(f"{name} in NumPy arrays needs ml_dtypes: pip install ml_dtypes") from None
+    return np.dtype(getattr(ml_dtypes, name))
+
+
+def _is_of_bits(array: np.ndarray, dtype: str) -> bool:
+    return dtype in OF_BITS and array.dtype == bits_dtype(dtype)
 
 
 def _numpy_from_bits(array: np.ndarray, dtype: str) -> np.ndarray:
-    return array.view(_bfloat16()) if dtype == "bf16" and array.dtype == np.uint16 else array
+    return array.view(named_dtype(dtype)) if _is_of_bits(array, dtype) else array
 
 
 def _torch_from_bits(array: np.ndarray, dtype: str) -> Any:
     import torch
 
-    if dtype == "bf16" and array.dtype == np.uint16:
-        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    if _is_of_bits(array, dtype):  # torch has no uint16 that it reads from NumPy everywhere
+        signed = array.view(np.dtype(f"int{8 * array.itemsize}"))
+        return torch.from_numpy(signed).view(getattr(torch, LONG_NAMES[dtype]))
     return torch.from_numpy(array)
 
 
@@ -74,7 +83,11 @@ def _mlx_from_bits(array: np.ndarray, dtype: str) -> Any:
     import mlx.core
 
     result = mlx.core.array(np.ascontiguousarray(array))
-    return result.view(mlx.core.bfloat16) if dtype == "bf16" and array.dtype == np.uint16 else result
+    if not _is_of_bits(array, dtype):
+        return result
+    if not hasattr(mlx.core, LONG_NAMES[dtype]):
+        raise ValueError(f"dtype: MLX has no {LONG_NAMES[dtype]}")
+    return result.view(getattr(mlx.core, LONG_NAMES[dtype]))
 
 
 def _tensorflow_from_bits(array: np.ndarray, dtype: str) -> Any:
@@ -102,8 +115,8 @@ _FROM_BITS: dict[str, Callable[[np.ndarray, str], Any]] = {
 def from_bits(array: np.ndarray, dtype: str, library: str) -> Any:
     """An array of the library with the same elements; over the same memory for numpy and torch.
 
-    array    any shape and strides; bf16 as uint16, a mask as bool
-    dtype    "f64", "f32", "f16", "bf16" or "bool"
+    array    any shape and strides; bf16 as uint16, e4m3 and e5m2 as uint8, a mask as bool
+    dtype    one of softcheck's, or "bool"
     """
     if library not in _FROM_BITS:
         raise ValueError(f"arrays: need one of {', '.join(LIBRARIES)}, got {library!r}")
@@ -114,15 +127,17 @@ def _bits_of_torch(array: Any) -> tuple[np.ndarray, str]:
     import torch
 
     array = array.detach().cpu()
-    if array.dtype == torch.bfloat16:
-        return array.view(torch.int16).numpy().view(np.uint16), "bf16"
+    dtype = DTYPES.get(str(array.dtype).rsplit(".", 1)[-1])
+    if dtype in OF_BITS:
+        signed = torch.int16 if array.element_size() == 2 else torch.int8
+        return array.view(signed).numpy().view(bits_dtype(dtype)), dtype
     result = array.numpy()
     return result, DTYPES.get(result.dtype.name, result.dtype.name)
 
 
 def to_bits(array: Any) -> tuple[np.ndarray, str]:
-    """The array's elements in NumPy, and their dtype: "f64", "f32", "f16", "bf16" (as uint16), "bool", or as NumPy
-    names what is none of these. Arrays on a device are copied to the CPU, once their stream has come to them.
+    """The array's elements in NumPy, and their dtype: softcheck's (those that NumPy lacks as their bits), "bool", or as
+    NumPy names what is none of these. Arrays on a device are copied to the CPU, once their stream has come to them.
 
     Raises TypeError for what is no array.
     """
@@ -148,9 +163,8 @@ def to_bits(array: Any) -> tuple[np.ndarray, str]:
     else:
         raise TypeError(f"need an array, got {type(array).__name__}")
     name = result.dtype.name
-    if name == "bfloat16":
-        return result.view(np.uint16), "bf16"
-    return result, DTYPES.get(name, name)
+    dtype = DTYPES.get(name, name)
+    return (result.view(bits_dtype(dtype)) if dtype in OF_BITS else result), dtype
 
 
 def quiet_threads() -> None:

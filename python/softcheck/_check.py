@@ -351,7 +351,8 @@ def check(
     op          "softmax", "log_softmax", "logsumexp", "entropy", "adaptive_softmax", "softmax_backward",
                 "log_softmax_backward", "cross_entropy", "cross_entropy_backward", "merge_states", "topk_softmax",
                 "top_p_softmax", "sparsemax", "attention", "adaptive_attention", "attention_backward"
-    dtype       of the arrays: "float64", "float32", "float16", "bfloat16", or a library's own
+    dtype       of the arrays: "float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", or
+                a library's own
     contract    what the kernel promises of its arithmetic: "acc=f32 exp=2ulp sum=tree masked=zero"
     domain      the calls that it is made for: "n=16k n<=8192"; inside it is judged fully. theta=1, nomask and the like
                 follow from the parameters that the function lacks

@@ -118,7 +118,7 @@ ALL_ATTRIBUTES = tuple(
 )
 PARAMETERS = ("mask", "theta", "scale", "causal", "out", *ALL_ATTRIBUTES)
 
-_NAMES = {(2, 64): "f64", (2, 32): "f32", (2, 16): "f16", (4, 16): "bf16", (0, 32): "i32", (0, 64): "i64"}
+_NAMES = {**_library.FORMATS_BY_TYPE, (0, 32): "i32", (0, 64): "i64"}
 
 
 def _bits_of(tensor: _library.DLTensor) -> tuple[np.ndarray, str]:

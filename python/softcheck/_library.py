@@ -22,7 +22,7 @@ CALL_MALFORMED = -1000003
 CALL_REFUSED = 1
 
 _CPU = 1  # kDLCPU
-_INT, _UINT, _FLOAT, _BFLOAT, _BOOL = 0, 1, 2, 4, 6
+_INT, _UINT, _FLOAT, _BFLOAT, _BOOL, _FLOAT8_E4M3FN, _FLOAT8_E5M2 = 0, 1, 2, 4, 6, 10, 12
 
 
 class DLDevice(ctypes.Structure):
@@ -314,35 +314,32 @@ def judge(what: str | Callable, words: dict[str, Any], infer: bool, progress: Ca
     return result
 
 
-# The element types of softcheck, by the names that NumPy, ml_dtypes and softcheck's command have for them.
-DTYPES = {
-    "float64": "f64",
-    "float32": "f32",
-    "float16": "f16",
-    "bfloat16": "bf16",
-    "f64": "f64",
-    "f32": "f32",
-    "f16": "f16",
-    "bf16": "bf16",
-}
-_TYPES = {
-    "f64": (_FLOAT, 64),
-    "f32": (_FLOAT, 32),
-    "f16": (_FLOAT, 16),
-    "bf16": (_BFLOAT, 16),
-    "int64": (_INT, 64),
-    "int32": (_INT, 32),
-}
-_NUMPY = {"f64": np.dtype(np.float64), "f32": np.dtype(np.float32), "f16": np.dtype(np.float16)}
+# The element types: the name of softcheck's command, that of NumPy or ml_dtypes, DLPack's code and bits.
+_FORMATS = (
+    ("f64", "float64", _FLOAT, 64),
+    ("f32", "float32", _FLOAT, 32),
+    ("f16", "float16", _FLOAT, 16),
+    ("bf16", "bfloat16", _BFLOAT, 16),
+    ("e4m3", "float8_e4m3fn", _FLOAT8_E4M3FN, 8),
+    ("e5m2", "float8_e5m2", _FLOAT8_E5M2, 8),
+)
+FORMAT_NAMES = ", ".join(long for _, long, _, _ in _FORMATS[:-1]) + " or " + _FORMATS[-1][1]
+# softcheck's names by both.
+DTYPES = {long: short for short, long, _, _ in _FORMATS} | {short: short for short, _, _, _ in _FORMATS}
+LONG_NAMES = {short: long for short, long, _, _ in _FORMATS}
+FORMATS_BY_TYPE = {(code, bits): short for short, _, code, bits in _FORMATS}
+# Of which NumPy has no type: their arrays are of their bits, and ml_dtypes has the types.
+OF_BITS = frozenset(short for short, _, code, _ in _FORMATS if code != _FLOAT)
+_TYPES = {short: (code, bits) for short, _, code, bits in _FORMATS} | {"int64": (_INT, 64), "int32": (_INT, 32)}
 
 
 def bits_dtype(name: str) -> np.dtype:
-    """The NumPy type that stands for a softcheck dtype; bf16 as its bits, for NumPy has none."""
-    return _NUMPY.get(name, np.dtype(np.uint16))
+    """The NumPy type that stands for a softcheck dtype; one of OF_BITS as an unsigned integer."""
+    return np.dtype(f"uint{_TYPES[name][1]}" if name in OF_BITS else LONG_NAMES[name])
 
 
 class Tensor:
-    """A DLTensor over a NumPy array, which it keeps alive. bf16 comes as the bits, in uint16."""
+    """A DLTensor over a NumPy array, which it keeps alive. A dtype that NumPy has not comes as its bits."""
 
     def __init__(self, array: np.ndarray, dtype: str) -> None:
         self.array = array

@@ -158,8 +158,8 @@ def _tensor(name: str, array: Any) -> _library.Tensor:
     if name in ("labels", "ids"):
         if dtype not in ("int32", "int64"):
             raise UsageError(f"{name}: need int32 or int64, got {dtype}")
-    elif dtype not in ("f64", "f32", "f16", "bf16"):
-        raise UsageError(f"{name}: need float64, float32, float16 or bfloat16, got {dtype}")
+    elif dtype not in _library.LONG_NAMES:
+        raise UsageError(f"{name}: need {_library.FORMAT_NAMES}, got {dtype}")
     if any(step % bits.itemsize for step in bits.strides):
         bits = bits.copy()
     return _library.Tensor(bits, dtype)

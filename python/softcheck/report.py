@@ -163,7 +163,8 @@ def _values(tensor: Mapping[str, Any], library: str) -> Any:
     if dtype == "bf16":  # exactly a bf16 number: the upper half of the f32 that has its value
         bits = (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
         return _arrays.from_bits(bits, dtype, library)
-    return _arrays.from_bits(values.astype(_arrays.bits_dtype(dtype)), dtype, library)
+    numbers = values.astype(_arrays.named_dtype(dtype))
+    return _arrays.from_bits(numbers.view(_arrays.bits_dtype(dtype)), dtype, library)
 
 
 def _counterexample(found: Mapping[str, Any] | None, library: str) -> Counterexample | None:

@@ -33,6 +33,27 @@ def test_bfloat16_comes_as_ml_dtypes():
     assert seen == {np.dtype(ml_dtypes.bfloat16)}
 
 
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2"])
+def test_formats_of_eight_bits_come_as_ml_dtypes(dtype):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    seen = set()
+
+    def softmax(x, mask):
+        seen.add(x.dtype)
+        return kernels.softmax_at(x.astype(np.float32), np.float32(1), mask).astype(x.dtype)
+
+    report = softcheck.check(softmax, "softmax", dtype, isolation="none")
+    assert report.verdict == "pass", str(report)
+    assert seen == {np.dtype(getattr(ml_dtypes, dtype))}
+
+    def truncated(x):
+        return np.floor(kernels.softmax(x.astype(np.float32)) * 16).astype(np.float32).astype(x.dtype) / x.dtype.type(16)
+
+    report = softcheck.check(truncated, "softmax", dtype, isolation="none")
+    assert report.verdict == "fail"
+    assert next(iter(report.counterexample.inputs.values())).dtype == np.dtype(getattr(ml_dtypes, dtype))
+
+
 def test_parameters_that_the_function_has_are_asked_for():
     report = softcheck.check(kernels.softmax_at, contract="exp=E:2,A:4")
     assert report.verdict == "pass", str(report)
@@ -178,7 +199,7 @@ def test_reports(tmp_path):
     "arguments, message",
     [
         ({"op": "softmx"}, "op: need one of softmax,"),
-        ({"dtype": "int8"}, "dtype: need float64, float32, float16 or bfloat16, got 'int8'"),
+        ({"dtype": "int8"}, "dtype: need float64, float32, float16, bfloat16, float8_e4m3fn or float8_e5m2, got 'int8'"),
         ({"contract": "acc=f3"}, "contract: need acc="),
         ({"domain": "m=3"}, "domain: "),
         ({"effort": "long"}, "effort: "),

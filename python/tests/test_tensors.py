@@ -87,6 +87,18 @@ def test_bfloat16():
     assert softcheck.assert_output("softmax", x, result)
 
 
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2"])
+def test_formats_of_eight_bits(name):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    dtype = np.dtype(getattr(ml_dtypes, name))
+    x = X.astype(dtype)
+    result = kernels.softmax(x.astype(np.float32)).astype(dtype)
+    assert softcheck.assert_output("softmax", x, result)
+    result[0, 0, 0] = dtype.type(1)
+    with pytest.raises(AssertionError):
+        softcheck.assert_output("softmax", x, result)
+
+
 @pytest.mark.parametrize(
     "call, message",
     [

@@ -7,7 +7,8 @@
 
 namespace softcheck::kernels {
 
-/// take(std::type_identity<Element>()) for the type that holds the storage's elements; 1, a refusal, for a mask's.
+/// take(std::type_identity<Element>()) for the type that holds the storage's elements; 1, a refusal, for a mask's and
+/// for formats of 8 bits.
 template <class Take>
 int with_element(call::Storage storage, const Take& take) {
   switch (storage) {
@@ -19,6 +20,8 @@ int with_element(call::Storage storage, const Take& take) {
       return take(std::type_identity<Half>());
     case call::Storage::bf16:
       return take(std::type_identity<BFloat>());
+    case call::Storage::e4m3:
+    case call::Storage::e5m2:
     case call::Storage::mask:
       break;
   }

@@ -68,7 +68,7 @@ typedef struct softcheck_options {
                             "softmax_backward", "log_softmax_backward", "cross_entropy",
                             "cross_entropy_backward", "merge_states", "topk_softmax", "top_p_softmax",
                             "sparsemax", "attention", "adaptive_attention", "attention_backward" */
-  const char* dtype;     /* of the inputs: "f64", "f32" (default), "f16", "bf16"; tensors bring their own */
+  const char* dtype;     /* of the inputs: "f64", "f32" (default), "f16", "bf16", "e4m3", "e5m2"; tensors have theirs */
   const char* out_dtype; /* of logsumexp, entropy and lse, if it is the inputs' dtype */
   const char* contract;  /* the kernel's contract: "acc=f32 exp=2ulp sum=lanes:8 masked=zero" */
   const char* domain;    /* calls that the kernel is made for: "n=16k n<=8192 theta=1 compact" */

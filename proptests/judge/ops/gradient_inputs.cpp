@@ -5,6 +5,7 @@
 
 #include "numerics/next_double.hpp"
 #include "numerics/special_values.hpp"
+#include "proptests/generators/row_families.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -116,7 +117,7 @@ std::vector<double> upstream_gradient(Format format, std::size_t n, std::uint64_
     }
   };
   std::vector<double> g;
-  for (std::size_t i = 0; i < n; ++i) g.push_back(round_to(format, value(i)));
+  for (std::size_t i = 0; i < n; ++i) g.push_back(into_format(format, value(i)));
   return g;
 }
 

@@ -38,6 +38,7 @@ class KeptItems {
             numerics::RowCascade& whole, std::string_view claim);
 
   bool none() const { return kept_.empty(); }
+  bool may_all_be_lost() const;
 
   /// Is every item kept that must be, and none that must not?
   ValueFinding set();

@@ -10,6 +10,7 @@
 #include "numerics/merged_states.hpp"
 #include "numerics/special_values.hpp"
 #include "numerics/upper_bound.hpp"
+#include "proptests/generators/row_families.hpp"
 #include "proptests/judge/attention_softmax.hpp"
 #include "proptests/judge/judged_row.hpp"
 #include "proptests/judge/ops/gradient_inputs.hpp"
@@ -62,7 +63,7 @@ std::vector<double> drawn_outputs(Format format, std::span<const double> lse, st
   for (std::size_t k = 0; k < lse.size(); ++k) {
     for (std::size_t c = 0; c < width; ++c) {
       const double number = value(k, hashed(beside, k * width + c));
-      outputs.push_back(std::isinf(lse[k]) ? nan : round_to(format, number));
+      outputs.push_back(std::isinf(lse[k]) ? nan : into_format(format, number));
     }
   }
   return outputs;

@@ -127,8 +127,9 @@ void judge_elements(const RowOp& op, Extent extent, const JudgedRow& row, RowEle
       verdicts.findings.push_back(*infinite);
       return;
     }
-    if (std::isinf(got) && overflows_rightly(row.contract, got, elements.value(i), allowed)) continue;
-    if (got == -infinity && elements.overflows(i)) continue;
+    const bool overflow = is_overflow(row.contract.output, got, std::signbit(exact));
+    if (overflow && overflows_rightly(row.contract, got, elements.value(i), allowed)) continue;
+    if (is_overflow(row.contract.output, got, true) && elements.overflows(i)) continue;
     if (!said.decision) said.decision = decide_element(row, elements, i, quick, allowed);
     const Decision decision = *said.decision;
     const double used = std::isfinite(got) ? std::fabs(static_cast<double>(got - quick.value)) / allowed : infinity;

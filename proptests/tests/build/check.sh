@@ -191,15 +191,23 @@ head -c 130 logits.npy >short.npy
 npy_header big.npy '>f4' '(1,)'
 npy_header voids.npy '|V2' '(1, 2)'
 printf '\000\000\000\000' >>voids.npy
+npy_header bytes.npy '|V1' '(1, 2)'
+printf '\000\000' >>bytes.npy
+npy_header halves.npy '|V1' '(1, 2)'
+printf '\060\060' >>halves.npy
 for refused in 'pipe.npy:need a regular file' '/dev/zero:need a regular file' './:need a regular file' 'empty.npy:an empty one' \
   'text.npy:need a .npy file' 'text.safetensors:need a safetensors file' 'text.bin:ends in .npy, .npz or .safetensors' \
   'short.npy:holds 2 bytes of data, fewer than shape (2, 4, 2)' 'long.npy:holds 65 bytes of data' \
-  'big.npy:big endian' "voids.npy:need --dtype bf16"; do
+  'big.npy:big endian' "voids.npy:need --dtype bf16" \
+  'bytes.npy:need --dtype e4m3 or e5m2'; do
   file=${refused%%:*}
   refuses 3 "--logits: $file: .*${refused#*:}" check --logits "$file" --output right.npy
   refuses 3 "--output: $file: .*${refused#*:}" check --logits logits.npy --output "$file"
 done
 expect 1 check --logits voids.npy --output voids.npy --dtype bf16
+# 0x30 is 1/2 in e4m3 and 1/8 in e5m2.
+expect 0 check --logits bytes.npy --output halves.npy --dtype e4m3
+expect 1 check --logits bytes.npy --output halves.npy --dtype e5m2
 "$softcheck" check --logits text.npz --output right.npy >out 2>err
 case $? in 3 | 4) ;; *) complain "a text is taken for an archive" ;; esac
 test "$(wc -l <err)" = 1 || complain "not one line on standard error"

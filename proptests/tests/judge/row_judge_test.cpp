@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 
 #include "numerics/adaptive_oracle.hpp"
 #include "numerics/rounding.hpp"
@@ -18,7 +19,7 @@ namespace {
 using namespace numerics;
 
 constexpr double row_infinity = std::numeric_limits<double>::infinity();
-constexpr Format kernel_formats[] = {Format::f64, Format::f32, Format::f16, Format::bf16};
+const std::span<const Format> kernel_formats = all_formats();
 
 // What an ideal kernel returns before it rounds to its output: enclosures at the working precision.
 std::vector<Enclosure> exact_values(Op op, const std::vector<double>& logits, double theta) {
@@ -174,6 +175,48 @@ TEST(RowJudge, AnInfinityIsWrongWhereTheExactValueIsFiniteUnderEveryContract) {
   const Contract tree = parse_contract("acc=f16 sum=tree", Format::f16, Format::f16);
   const std::vector<double> nothing(zeros.size(), 0.0);
   EXPECT_EQ(worst(judge_row(Op::softmax, tree, zeros, 1, nothing, "").certificates), Verdict::violated);
+}
+
+// Logits 0 and -x / theta: the second one's logarithm is the exact value, to within 2^-100.
+TEST(RowJudge, WhatIsBeyondEightBitsSaturatesOrIsInfiniteOrNan) {
+  const double nan = std::nan("");
+  const auto verdict = [&](Format format, double x, double theta, double got) {
+    const std::vector<double> logits{0, -x}, row{0, got};
+    const Contract contract = default_contract(format, format);
+    return worst(judge_row(Op::log_softmax, contract, logits, theta, row, "").certificates);
+  };
+  for (const double right : {-448.0, nan}) EXPECT_EQ(verdict(Format::e4m3, 448, 0.5, right), Verdict::proved) << right;
+  for (const double wrong : {-416.0, 448.0, -240.0, 0.0, row_infinity}) {
+    EXPECT_EQ(verdict(Format::e4m3, 448, 0.5, wrong), Verdict::violated) << wrong;
+  }
+  for (const double right : {-57344.0, -row_infinity}) {
+    EXPECT_EQ(verdict(Format::e5m2, 57344, 0.5, right), Verdict::proved) << right;
+  }
+  for (const double wrong : {nan, 57344.0, -49152.0, row_infinity}) {
+    EXPECT_EQ(verdict(Format::e5m2, 57344, 0.5, wrong), Verdict::violated) << wrong;
+  }
+  // Below the middle between the largest number and the next one nothing overflows, however wide the last rounding is.
+  EXPECT_EQ(verdict(Format::e4m3, 448, 1, nan), Verdict::violated);
+  EXPECT_EQ(verdict(Format::e4m3, 256, 1, nan), Verdict::violated);
+  EXPECT_EQ(verdict(Format::e4m3, 256, 1, -448), Verdict::violated);
+  EXPECT_EQ(verdict(Format::e4m3, 448, 1, -448), Verdict::proved);
+  EXPECT_EQ(verdict(Format::e5m2, 57344, 1, -row_infinity), Verdict::violated);
+  EXPECT_EQ(verdict(Format::e4m3, 416, 0.875, nan), Verdict::proved);  // 475.4
+}
+
+// A masked item's logarithm is infinite.
+TEST(RowJudge, AMaskedLogarithmIsWhatEightBitsHoldInPlaceOfInfinity) {
+  const auto verdict = [&](Format format, double got) {
+    const std::vector<double> logits{0, -row_infinity}, row{0, got};
+    return worst(judge_row(Op::log_softmax, default_contract(format, format), logits, 1, row, "").certificates);
+  };
+  for (const double right : {-448.0, std::nan(""), -row_infinity}) {
+    EXPECT_EQ(verdict(Format::e4m3, right), Verdict::proved) << right;
+  }
+  for (const double wrong : {448.0, -240.0, 0.0}) EXPECT_EQ(verdict(Format::e4m3, wrong), Verdict::violated) << wrong;
+  EXPECT_EQ(verdict(Format::e5m2, -57344), Verdict::proved);
+  EXPECT_EQ(verdict(Format::e5m2, std::nan("")), Verdict::violated);
+  EXPECT_EQ(verdict(Format::f16, -65504), Verdict::violated);
 }
 
 TEST(RowJudge, AResultThatRoundsToInfinityIsRightlyInfinite) {

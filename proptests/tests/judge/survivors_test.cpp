@@ -119,6 +119,21 @@ TEST(Survivors, TestsOfOtherOpsAcceptWhatTheyAccept) {
   EXPECT_EQ(accepted(routers, "sglang topk_softmax", SpecimenKind::correct), Names{"correct_topk_softmax"});
 }
 
+TEST(Survivors, ATestThatCountsFromTheLastKeyLeavesOutKernelsThatCountFromTheFirst) {
+  const std::vector<Specimen> zoo =
+      specimens({"attention_correct_attributes_top_left", "attention_correct_attributes_base_2",
+                 "attention_correct_packed_online", "mutant_attention_pages_whole"});
+  const auto row = [&](const char* symbol) {
+    return *std::ranges::find_if(zoo, [&](const Specimen& s) { return s.symbol == symbol; });
+  };
+  EXPECT_FALSE(applies(published("FlashAttention, window"), row("attention_correct_attributes_top_left"), zoo));
+  EXPECT_TRUE(applies(published("FlashAttention, window"), row("attention_correct_attributes_base_2"), zoo));
+  EXPECT_TRUE(applies(published("FlashAttention varlen"), row("attention_correct_packed_online"), zoo));
+  EXPECT_FALSE(applies(published("FlashAttention varlen"), row("mutant_attention_pages_whole"), zoo));
+  EXPECT_FALSE(applies(published("FlashAttention varlen"), row("attention_correct_attributes_base_2"), zoo));
+  EXPECT_TRUE(applies(published("vLLM paged_attention"), row("mutant_attention_pages_whole"), zoo));
+}
+
 TEST(Survivors, ATestOfAnAttributeAppliesToKernelsThatHaveIt) {
   const std::vector<Specimen> zoo = specimens({"mutant_attention_softcap_clamps", "mutant_attention_sink_dropped"});
   const auto row = [&](const char* symbol) {

@@ -111,10 +111,15 @@ TEST(TensorErrors, ADLTensorIsTakenAsItLies) {
   EXPECT_EQ(held_tensor(tensor, "x").format, std::nullopt);
   tensor.dtype = {kDLFloat, 32, 4};
   EXPECT_EQ(refusal_of([&] { held_tensor(tensor, "x"); }),
-            "x: need dtype f64, f32, f16, bf16, int32, int64, uint8 or bool on the CPU, got float32 in lanes of 4");
+            "x: need dtype f64, f32, f16, bf16, e4m3 or e5m2, int32, int64, uint8 or bool on the CPU, got float32 in "
+            "lanes of 4");
   tensor.dtype = {kDLInt, 16, 1};
   EXPECT_EQ(refusal_of([&] { held_tensor(tensor, "x"); }),
-            "x: need dtype f64, f32, f16, bf16, int32, int64, uint8 or bool on the CPU, got int16");
+            "x: need dtype f64, f32, f16, bf16, e4m3 or e5m2, int32, int64, uint8 or bool on the CPU, got int16");
+  tensor.dtype = {10, 8, 1};
+  EXPECT_EQ(held_tensor(tensor, "x").format, Format::e4m3);
+  tensor.dtype = {12, 8, 1};
+  EXPECT_EQ(held_tensor(tensor, "x").format, Format::e5m2);
   tensor.dtype = {kDLInt, 64, 1};
   EXPECT_EQ(held_tensor(tensor, "x").integer_bits, 64u);
   tensor.dtype = {kDLFloat, 32, 1};

@@ -77,12 +77,14 @@ TEST(TensorFile, EveryDtypeOfNumpyIsRead) {
   for (const auto& [descr, format, bytes] :
        {NpyDtypeCase{"<f8", Format::f64, 8}, NpyDtypeCase{"<f4", Format::f32, 4}, NpyDtypeCase{"<f2", Format::f16, 2},
         NpyDtypeCase{"|u1", std::nullopt, 1}, NpyDtypeCase{"|b1", std::nullopt, 1},
-        NpyDtypeCase{"|V2", Format::bf16, 2}, NpyDtypeCase{"<V2", Format::bf16, 2}}) {
+        NpyDtypeCase{"|V2", Format::bf16, 2}, NpyDtypeCase{"<V2", Format::bf16, 2},
+        NpyDtypeCase{"|V1", Format::e4m3, 1}, NpyDtypeCase{"<V1", Format::e4m3, 1},
+        NpyDtypeCase{"|V1", Format::e5m2, 1}, NpyDtypeCase{"<f1", Format::e5m2, 1}}) {
     std::string data;
     for (std::size_t i = 0; i < 6 * bytes; ++i) data += static_cast<char>(i % 64);
     for (const int version : {1, 2, 3}) {
       const FileTensor read =
-          read_tensor(folder.write("x.npy", npy_file(descr, "(2, 3)", data, false, version)), Format::bf16);
+          read_tensor(folder.write("x.npy", npy_file(descr, "(2, 3)", data, false, version)), format);
       EXPECT_EQ(read.tensor.format, format) << descr;
       EXPECT_EQ(read.dtype, descr);
       EXPECT_THAT(read.tensor.shape, ElementsAre(2, 3));
@@ -115,6 +117,9 @@ TEST(TensorFile, ABigEndianOrOtherDtypeSaysWhatIsNeeded) {
   EXPECT_THAT(file_refusal("x.npy", npy_file("|O", "(1,)", "abcdefgh")), HasSubstr("got '|O'"));
   EXPECT_THAT(file_refusal("x.npy", npy_file("|V2", "(1,)", "ab")), HasSubstr("need --dtype bf16"));
   EXPECT_EQ(file_refusal("x.npy", npy_file("|V2", "(1,)", "ab"), Format::bf16), "accepted");
+  EXPECT_THAT(file_refusal("x.npy", npy_file("|V2", "(1,)", "ab"), Format::e4m3), HasSubstr("need --dtype bf16"));
+  EXPECT_THAT(file_refusal("x.npy", npy_file("|V1", "(1,)", "a"), Format::bf16),
+              HasSubstr("need --dtype e4m3 or e5m2"));
   EXPECT_THAT(
       file_refusal("x.npy", npy_around("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "abcd")),
       HasSubstr("structured dtype"));
@@ -210,7 +215,12 @@ TEST(TensorFile, ATensorOfASafetensorsFileIsFoundByItsName) {
   EXPECT_EQ(read_tensor(file + ":ids").tensor.integer_bits, 64u);
   EXPECT_THAT(file_refusal("w.safetensors",
                            safetensors_file(R"({"a":{"dtype":"I16","shape":[1],"data_offsets":[0,2]}})", "ab")),
-              HasSubstr("need dtype F64, F32, F16, BF16, I64, I32, U8 or BOOL, got I16"));
+              HasSubstr("need dtype F64, F32, F16, BF16, F8_E4M3, F8_E5M2, I64, I32, U8 or BOOL, got I16"));
+  const std::string short_ones = R"({"a":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]},)"
+                                 R"("b":{"dtype":"F8_E5M2","shape":[1],"data_offsets":[1,2]}})";
+  const std::string eight = folder.write("eight.safetensors", safetensors_file(short_ones, "\x7e\x7b"));
+  EXPECT_EQ(value_at(read_tensor(eight + ":a").tensor, 0), 448);
+  EXPECT_EQ(value_at(read_tensor(eight + ":b").tensor, 0), 57344);
   const std::string alone = R"({"only":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}})";
   EXPECT_EQ(read_tensor(folder.write("y.safetensors", safetensors_file(alone, "ab"))).name, "only");
   EXPECT_THAT(refusal_at(folder.write("z.safetensors", safetensors_file("{}", ""))), HasSubstr("holds no tensor"));

@@ -236,6 +236,55 @@ TEST(Format, NotANumberStaysOne) {
   EXPECT_EQ(round_to(Format::e4m3, 464.0), 448.0);  // the tie beside the NaN pattern goes to the even 448
 }
 
+// What the OFP8 specification (revision 1.0, tables 1 and 2) says of single patterns.
+TEST(Format, FormatsOfEightBitsAreThoseOfTheOcp) {
+  EXPECT_EQ(decode(Format::e4m3, 0x7e), 448);
+  EXPECT_TRUE(std::isnan(decode(Format::e4m3, 0x7f)) && std::isnan(decode(Format::e4m3, 0xff)));
+  EXPECT_EQ(decode(Format::e4m3, 0x08), 0x1p-6);
+  EXPECT_EQ(decode(Format::e4m3, 0x01), 0x1p-9);
+  EXPECT_TRUE(same_number(decode(Format::e4m3, 0x80), -0.0));
+  EXPECT_EQ(decode(Format::e5m2, 0x7b), 57344);
+  EXPECT_EQ(decode(Format::e5m2, 0x7c), HUGE_VAL);
+  EXPECT_TRUE(std::isnan(decode(Format::e5m2, 0x7d)) && std::isnan(decode(Format::e5m2, 0xff)));
+  EXPECT_EQ(decode(Format::e5m2, 0x01), 0x1p-16);
+}
+
+TEST(Format, EveryE5m2IsTheUpperHalfOfAHalf) {
+  for (std::uint32_t bits = 0; bits < 0x100; ++bits) {
+    ASSERT_TRUE(same_number(decode(Format::e5m2, bits), decode(Format::f16, bits << 8))) << bits;
+  }
+}
+
+TEST(Format, AnOverflowIsWhatConversionsMakeOfIt) {
+  for (const Format format : small_formats) {
+    const FormatProperties& p = properties(format);
+    const bool eight = p.storage_bits == 8;
+    for (const double sign : {1.0, -1.0}) {
+      const double beyond = round_to(format, sign * 4 * p.largest);
+      EXPECT_TRUE(is_overflow(format, beyond, sign < 0)) << p.name;
+      EXPECT_EQ(is_overflow(format, sign * p.largest, sign < 0), eight) << p.name;
+      EXPECT_FALSE(is_overflow(format, -sign * p.largest, sign < 0)) << p.name;
+      EXPECT_FALSE(is_overflow(format, -sign * HUGE_VAL, sign < 0)) << p.name;
+      EXPECT_FALSE(is_overflow(format, sign * p.largest / 2, sign < 0)) << p.name;
+      EXPECT_EQ(is_overflow(format, NAN, sign < 0), !p.has_infinity) << p.name;
+    }
+  }
+}
+
+TEST(Format, NamesTellFormatsApart) {
+  EXPECT_EQ(format_names(), "f64, f32, f16, bf16, e4m3 or e5m2");
+  for (const Format one : all_formats()) {
+    EXPECT_EQ(find_format(properties(one).name), one);
+    for (const Format other : all_formats()) {
+      const FormatProperties &a = properties(one), &b = properties(other);
+      const bool same_type = a.dlpack_code == b.dlpack_code && a.storage_bits == b.storage_bits;
+      EXPECT_EQ(same_type, one == other) << a.name << " " << b.name;
+      EXPECT_EQ(a.file_name == b.file_name, one == other) << a.name << " " << b.name;
+    }
+  }
+  EXPECT_EQ(find_format("f8"), std::nullopt);
+}
+
 TEST(Format, WrongCallsSayWhatTheyNeed) {
   EXPECT_THROW(decode(Format::f16, 0x10000), std::invalid_argument);
   EXPECT_THROW(parse_format("f17"), std::invalid_argument);

@@ -79,12 +79,29 @@ TEST(StatedRows, UpperBoundsOfTheStatisticsAreTheNextDoubles) {
 TEST(StatedRows, LimitsAreThoseOfTheFormats) {
   EXPECT_EQ(overflow_limit(words("acc=f32", Format::f16)), 32752);
   EXPECT_EQ(overflow_limit(parse_contract("acc=f16", Format::f32, Format::f32)), 32752);
+  EXPECT_EQ(overflow_limit(words("acc=f16", Format::e4m3)), 32752);  // 8 bits hold no difference x - max
   EXPECT_EQ(infinity_from(Format::f16), 65520);
+  EXPECT_EQ(infinity_from(Format::e4m3), 464);
+  EXPECT_EQ(infinity_from(Format::e5m2), 61440);
   EXPECT_EQ(infinity_from(Format::f32), 0x1.ffffffp127);
   EXPECT_EQ(infinity_from(Format::f64), std::numeric_limits<double>::max());
   EXPECT_TRUE(is_vacuous(1, 1));
   EXPECT_FALSE(is_vacuous(1, 2));
   EXPECT_TRUE(is_vacuous(std::numeric_limits<double>::quiet_NaN(), 2));
+}
+
+// A kernel within e of the exact value before it rounds errs by e + u (magnitude + e) behind it.
+TEST(StatedRows, TheErrorBeforeTheOutputIsFoundAgain) {
+  const Contract narrow = words("acc=f32", Format::e4m3), same = parse_contract("acc=f32", Format::f32, Format::f32);
+  for (const double magnitude : {0.0, 1.0, 100.0, 440.0}) {
+    for (const double e : {0.0, 0x1p-20, 0.75, 30.0}) {
+      const double allowed = e + 0x1p-4 * (magnitude + e), found = error_before_output(narrow, allowed, magnitude);
+      EXPECT_GE(found, e);
+      EXPECT_LE(found, e + 0x1p-49 * allowed);
+      EXPECT_EQ(error_before_output(same, allowed, magnitude), allowed);
+    }
+  }
+  EXPECT_EQ(error_before_output(narrow, 1, 448), 0x1p-50);
 }
 
 bool exact(const Contract& contract, double scale, std::vector<double> query, std::vector<double> key) {
