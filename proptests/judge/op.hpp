@@ -89,7 +89,6 @@ struct ContractAnswers {
   bool dear = false;              // elements are enclosed one by one: few rows are asked
   bool at_the_logits = false;     // results are as large as the logits, and rounded there
   bool masked_rows = true;        // masked= says what a row with nothing visible becomes
-  bool none = false;              // there are no probes for it
 };
 
 /// What is fixed of an op.
