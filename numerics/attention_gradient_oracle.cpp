@@ -41,6 +41,7 @@ QueryGradient query_gradient(const AttentionInputs& inputs, std::span<const doub
   for (std::size_t j = 0; j < inputs.items; ++j) {
     result.score_gradients.push_back(result.coefficients[j] * (products[j] - delta) * slope_of(inputs, j));
   }
+  if (inputs.sink) result.sink_gradient = -(oracle.weights().softmax(inputs.items) * delta);
   return result;
 }
 

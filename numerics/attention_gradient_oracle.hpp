@@ -13,6 +13,7 @@ namespace softcheck::numerics {
 struct QueryGradient {
   std::vector<Enclosure> coefficients;     // (n) p
   std::vector<Enclosure> score_gradients;  // (n) dS
+  Enclosure sink_gradient;                 // -p_sink delta of a sink, whose g is 0; 0 without one
 };
 
 /// Enclosures at the working precision.

@@ -296,4 +296,18 @@ ScalarThreshold<UpperBound> ValueGradientSum::error(std::span<const UpperBound> 
   return model_.output(error, result, amplified_ * lost);
 }
 
+ScalarThreshold<UpperBound> sink_gradient_error(const Contract& contract, std::span<const BackwardPairError> sinks,
+                                                std::uint64_t height, const UpperBound& result) {
+  const FpEnvironmentGuard guard;
+  const Model model(contract);
+  // The additions alone: the product is a part of dS, and a sign costs nothing.
+  const UpperBound log = bound(height) * model.unit;
+  UpperBound error, lost;
+  for (const BackwardPairError& sink : sinks) {
+    error = error + grown(log, sink.score_gradient, sink.score_gradient_error);
+    lost = lost + sink.score_gradient_floor + model.sum_floor;
+  }
+  return model.output(error, result, exp(log) * lost);
+}
+
 }  // namespace softcheck::numerics

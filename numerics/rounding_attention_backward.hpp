@@ -126,4 +126,14 @@ class ValueGradientSum {
   UpperBound amplified_;
 };
 
+/// |computed dsink - dsink| of one head, dsink = -sum p_sink delta over all its queries: those of every batch. A query
+/// whose only item is the sink has delta = 0 and is left out.
+///
+/// contract   its output is the gradient's format
+/// sinks      of the sink's pair of each query, whose score gradient is -p_sink delta
+/// height     additions that a term passes through
+/// result     |dsink|
+ScalarThreshold<UpperBound> sink_gradient_error(const Contract& contract, std::span<const BackwardPairError> sinks,
+                                                std::uint64_t height, const UpperBound& result);
+
 }  // namespace softcheck::numerics

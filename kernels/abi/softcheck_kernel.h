@@ -91,7 +91,15 @@
  *                                                        sees no key has out 0, lse -inf and gradient 0, and so has a
  *                                                        key that no query sees. Sinks, slopes, bias and attributes
  *                                                        as above, behind the mask; ds is that of the scores of which
- *                                                        a softcap is taken
+ *                                                        a softcap is taken. Then, where n_outputs is 4, dsinks
+ *                                                        (heads), f64 for f64 inputs, else f32: -sum p_sink delta over
+ *                                                        the head's queries in all batches, with p_sink = exp(sink -
+ *                                                        lse). Only a call with sinks asks for it, and the judge asks
+ *                                                        where the domain says dsinks
+ *   attention_backward, packed                          the same of tokens, with out and out_gradient like q, lse
+ *                                                        (heads, total_q), and cu_q and cu_k behind out_gradient; no
+ *                                                        mask and no bias. Every token of k has its gradients, also
+ *                                                        where its sequence has no queries: 0
  *
  * Types     f64, f32, f16 (kDLFloat, bits 64, 32, 16), bf16 (kDLBfloat, bits 16), e4m3 or e5m2 (softcheck_dtype_code,
  *           bits 8), lanes 1. Element outputs have the inputs' dtype. logsumexp, entropy, losses and lse (of

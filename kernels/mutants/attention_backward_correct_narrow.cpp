@@ -12,6 +12,9 @@ struct NarrowGradients final : Gradients<Real> {
   using Gradients<Real>::head;
 
   Real stored_weight(Real p) const override { return rounded_to_bf16(static_cast<float>(p)); }
+  Real sink_term(std::size_t i) const override {
+    return rounded_to_bf16(static_cast<float>(Gradients<Real>::sink_term(i)));
+  }
   Real score_gradient(std::size_t i, std::size_t j, Real p, Real own_delta) const override {
     return rounded_to_bf16(static_cast<float>(p * (this->product(i, j) - own_delta) * this->slope_of(i, j)));
   }

@@ -17,6 +17,7 @@ struct GradientCall {
   AttributedCall of;  // q, k, v, mask and attributes; its outputs are not there
   View saved_out, saved_lse, out_gradient;
   View dq, dk, dv;
+  std::optional<View> dsinks;  // (heads), where the call asks for it
 };
 
 /// The queries that look at one key head: head by head, query by query.
@@ -36,7 +37,8 @@ inline bool unpack_gradient(const softcheck_call& call, GradientCall& a) {
                                      SOFTCHECK_ROLE_OUT,   SOFTCHECK_ROLE_LSE, SOFTCHECK_ROLE_OUT_GRADIENT};
   constexpr std::uint32_t own = 6;
   const softcheck_call_2* whole = softcheck_version_2(&call);
-  if (whole == nullptr || whole->op != SOFTCHECK_OP_ATTENTION_BACKWARD || call.n_inputs < own || call.n_outputs != 3) {
+  if (whole == nullptr || whole->op != SOFTCHECK_OP_ATTENTION_BACKWARD || call.n_inputs < own || call.n_outputs < 3 ||
+      call.n_outputs > 4) {
     return false;
   }
   if (!std::equal(roles, roles + own, whole->input_roles)) return false;
@@ -62,7 +64,8 @@ inline bool unpack_gradient(const softcheck_call& call, GradientCall& a) {
   a.dq = View(*call.outputs[0]);
   a.dk = View(*call.outputs[1]);
   a.dv = View(*call.outputs[2]);
-  return true;
+  if (call.n_outputs > 3) a.dsinks.emplace(*call.outputs[3]);
+  return !a.dsinks || a.of.sinks;
 }
 
 template <class Real>
@@ -120,6 +123,14 @@ struct Gradients {
   virtual ~Gradients() = default;
 
   Real gradient(std::size_t i, std::size_t c) const { return head.gradients[i * head.value_dim + c]; }
+  virtual Real sink_probability(std::size_t i) const { return std::exp(*head.rows[i].sink - head.saved_lse[i]); }
+  /// What query i adds to its sink's gradient.
+  virtual Real sink_term(std::size_t i) const { return -(sink_probability(i) * delta(i)); }
+  /// Adds the terms of the group's head g, in one batch, to the gradient by its sink.
+  virtual void add_sink(std::size_t g, Real& sum) const {
+    for (std::size_t i = g * head.queries; i < (g + 1) * head.queries; ++i) sum += sink_term(i);
+  }
+
   Real score_of(std::size_t i, std::size_t j) const { return attributed_score(head.rows[i], j); }
   /// By which a softcap multiplies a score's gradient: 1 - tanh(score / softcap)^2.
   Real slope_of(std::size_t i, std::size_t j) const {
@@ -186,17 +197,25 @@ void each_key_head(const GradientCall& call) {
   const std::int64_t key_heads = a.k.shape[1], queries = a.q.shape[2];
   if (key_heads == 0) return;
   const std::int64_t group = a.q.shape[1] / key_heads;
+  std::vector<Real> dsinks(static_cast<std::size_t>(a.q.shape[1]));
   for (std::int64_t b = 0; b < a.q.shape[0]; ++b) {
     for (std::int64_t kv = 0; kv < key_heads; ++kv) {
       GradientHead<Real> head = gather_head<Real>(call, b, kv);
-      Kernel<Real>(head).run(static_cast<Real>(a.scale));
+      Kernel<Real> kernel(head);
+      kernel.run(static_cast<Real>(a.scale));
       for (std::int64_t g = 0; g < group; ++g) {
+        if (call.dsinks) {
+          kernel.add_sink(static_cast<std::size_t>(g), dsinks[static_cast<std::size_t>(kv * group + g)]);
+        }
         const auto first = static_cast<std::size_t>(g * queries) * head.dim;
         write_rows(call.dq, b, kv * group + g, head.dq, first, queries, a.q.shape[3]);
       }
       write_rows(call.dk, b, kv, head.dk, 0, a.keys, a.k.shape[3]);
       write_rows(call.dv, b, kv, head.dv, 0, a.keys, a.v.shape[3]);
     }
+  }
+  for (std::int64_t h = 0; h < a.q.shape[1] && call.dsinks; ++h) {
+    store(call.dsinks->type, dsinks[static_cast<std::size_t>(h)], call.dsinks->at(h, 0, 0));
   }
 }
 

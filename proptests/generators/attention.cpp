@@ -125,6 +125,7 @@ CallTraits traits_of(const AttentionCase& a) {
   traits.window = a.attributes.window();
   traits.softcap = a.attributes.softcap != 0;
   traits.sinks = !a.attributes.sinks.empty();
+  traits.sink_gradients = a.asks_sink_gradients();
   traits.alibi = !a.attributes.slopes.empty();
   traits.bias = !a.attributes.bias.empty();
   traits.top_left = a.attributes.top_left;

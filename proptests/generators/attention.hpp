@@ -37,7 +37,7 @@ struct AttentionCase {
   AttentionShape shape;
   double scale = 1;
   bool causal = false;             // a query sees the keys up to its own place
-  int outputs = 1;                 // 1: out; 2: and lse; 3: and entropy
+  int outputs = 1;                 // 1: out; 2: and lse; 3: and entropy. Of a gradient 2: that by the sinks, too
   std::uint64_t layout = 0;        // numbers how the tensors lie in memory; 0: all compact
   std::vector<double> queries;     // (batch, heads, queries, dim)
   std::vector<double> keys;        // (batch, kv_heads, keys, dim)
@@ -65,6 +65,8 @@ struct AttentionCase {
   bool is_top_left() const;
   /// Is an attribute there?
   bool has_attributes() const;
+  /// Of a gradient: is that by the sinks asked for?
+  bool asks_sink_gradients() const { return outputs > 1 && !attributes.sinks.empty(); }
   /// Is there anything that version 1 of a call cannot say?
   bool needs_version_2() const;
   std::size_t bias_heads() const { return attributes.bias_for_each_head ? shape.heads() : 1; }

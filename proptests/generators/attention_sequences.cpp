@@ -125,7 +125,8 @@ bool sequences_agree(const AttentionCase& a) {
   if (of.queries.size() != a.shape.batch || of.keys.size() != a.shape.batch) return false;
   if (!within(of.queries, a.shape.queries) || !within(of.keys, a.shape.keys)) return false;
   const bool whole = std::ranges::all_of(of.queries, [&](std::size_t count) { return count == a.shape.queries; });
-  return (of.packed || whole) && a.mask.empty() && a.attributes.bias.empty() && a.gradients.empty();
+  return (of.packed || whole) && a.mask.empty() && a.attributes.bias.empty() &&
+         (a.gradients.empty() || of.page_size == 0);
 }
 
 std::size_t draw_batch_of_sequences(Draw& draw) { return draw.one_in(8) ? 1 : 2 + draw.below(4); }
@@ -187,7 +188,9 @@ bool clear_unsent(AttentionCase& a) {
   const bool q = clear_behind(a.queries, s, s.heads(), s.queries, s.dim, a.sequences.queries);
   const bool k = clear_behind(a.keys, s, s.kv_heads, s.keys, s.dim, a.sequences.keys);
   const bool v = clear_behind(a.values, s, s.kv_heads, s.keys, s.value_dim, a.sequences.keys);
-  return q || k || v;
+  const bool g =
+      !a.gradients.empty() && clear_behind(a.gradients, s, s.heads(), s.queries, s.value_dim, a.sequences.queries);
+  return q || k || v || g;
 }
 
 }  // namespace softcheck::proptests

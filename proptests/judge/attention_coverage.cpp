@@ -33,7 +33,7 @@ Classes classes_of(const AttentionCase& a, std::size_t outputs) {
   return classes;
 }
 
-constexpr std::size_t first_output = static_cast<std::size_t>(Trait::layout) + 4;
+constexpr std::size_t first_output = static_cast<std::size_t>(Trait::layout) + 4, first_of_nan = first_output + 3;
 
 // The dimension as the op has it; nothing where it has no such choice.
 std::optional<CoverageDimension> dimension(Op op, Trait trait) {
@@ -41,7 +41,7 @@ std::optional<CoverageDimension> dimension(Op op, Trait trait) {
   const AttentionDimension& one = attention_dimensions()[index];
   if (!op->all_outputs) return CoverageDimension{one.name, one.classes};
   if (trait == Trait::outputs) return std::nullopt;
-  const bool of_output = index >= first_output && index < first_output + op->outputs.size();
+  const bool of_output = index >= first_output && index < std::min(first_output + op->outputs.size(), first_of_nan);
   return CoverageDimension{of_output ? "layout of " + std::string(op->outputs[index - first_output]) : one.name,
                            one.classes};
 }

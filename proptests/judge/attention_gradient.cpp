@@ -1,18 +1,14 @@
 #include "proptests/judge/attention_gradient.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <map>
-#include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 
-#include "numerics/rounding_score_terms.hpp"
 #include "numerics/special_values.hpp"
 #include "proptests/judge/claim_verdict.hpp"
 #include "proptests/judge/group_oracles.hpp"
+#include "proptests/judge/group_pairs.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
 #include "proptests/judge/query_gradient.hpp"
 #include "proptests/judge/softmax_bounds.hpp"
@@ -35,27 +31,16 @@ LongApproximation scaled(const LongApproximation& x, double scale) {
 class GroupJudge {
  public:
   GroupJudge(const AttentionTask& task, const GradientGroup& group)
-      : task_(task), group_(group), oracles_(group, pairs_) {
-    if (group.rows.empty()) return;
-    const AttentionRow& first = group.rows.front();
-    arithmetic_.value_size = first.value_size;
-    arithmetic_.scale = first.scale;
-    arithmetic_.out_saved = task.contract.input;
-    arithmetic_.lse_saved = task.scalars;
-    const std::uint64_t summed = first.sink ? size_with_sink(task.contract, group.keys) : group.keys;
-    arithmetic_.key_sum_height = summation_height(task.contract, summed);
-    arithmetic_.query_sum_height = summation_height(task.contract, group.rows.size());
-    for (std::size_t i = 0; i < group.rows.size(); ++i) add_pairs(i);
-  }
+      : task_(task), group_(group), pairs_(task, group), oracles_(group, pairs_.all()) {}
 
-  bool is_chosen(std::size_t query) const { return group_.chosen.empty() || group_.chosen[query]; }
+  bool is_chosen(std::size_t query) const { return pairs_.is_chosen(query); }
 
   // dq of query i.
   RowVerdicts of_query(std::size_t i, std::span<const double> got) {
     RowVerdicts verdicts;
-    if (pairs_[i]->keys().empty()) return must_be_zero({got});
-    if (!promised(pairs_[i]->usable(), got.size(), verdicts)) return verdicts;
-    verdicts.vacuity.add_row(pairs_[i]->unbounded());
+    if (pairs_[i].keys().empty()) return must_be_zero({got});
+    if (!promised(pairs_[i].usable(), got.size(), verdicts)) return verdicts;
+    verdicts.vacuity.add_row(pairs_[i].unbounded());
     judge_part(Part::queries, i, {}, got, verdicts);
     return verdicts;
   }
@@ -89,8 +74,8 @@ class GroupJudge {
 
   void granted(Part part, std::size_t row, std::span<double> allowed) {
     const Seers seers = part == Part::queries ? Seers{} : seers_of(row);
-    const bool of_query = part == Part::queries, seen = of_query ? !pairs_[row]->keys().empty() : !seers.pairs.empty();
-    const bool usable = of_query ? pairs_[row]->usable() : seers.usable;
+    const bool of_query = part == Part::queries, seen = of_query ? !pairs_[row].keys().empty() : !seers.pairs.empty();
+    const bool usable = of_query ? pairs_[row].usable() : seers.usable;
     std::ranges::fill(allowed, !is_known(part, row) ? nan : !seen ? 0 : infinity);
     if (!is_known(part, row) || !seen || !usable) return;
     each_value(part, row, seers.pairs, [&](std::size_t t, const Judgeable& value) { allowed[t] = value.threshold; });
@@ -109,11 +94,11 @@ class GroupJudge {
   Seers seers_of(std::size_t j) const {
     Seers seers;
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
-      const std::optional<std::size_t> pair = pairs_[i]->pair_of(j);
+      const std::optional<std::size_t> pair = pairs_[i].pair_of(j);
       if (!pair) continue;
       seers.all_chosen = seers.all_chosen && is_chosen(i);
-      seers.usable = seers.usable && pairs_[i]->usable();
-      seers.unbounded = seers.unbounded || pairs_[i]->unbounded();
+      seers.usable = seers.usable && pairs_[i].usable();
+      seers.unbounded = seers.unbounded || pairs_[i].unbounded();
       seers.pairs.push_back({i, *pair});
     }
     return seers;
@@ -121,49 +106,6 @@ class GroupJudge {
 
   bool is_known(Part part, std::size_t row) const {
     return part == Part::queries ? is_chosen(row) : seers_of(row).all_chosen;
-  }
-
-  // Queries that repeat another share its pairs: in long calls most of them do.
-  void add_pairs(std::size_t i) {
-    const AttentionRow& row = group_.rows[i];
-    std::string question(is_chosen(i) ? "c" : "u");
-    const auto append = [&](const auto& numbers) {
-      question.append(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(numbers[0]));
-    };
-    append(row.query);
-    append(gradient_of(i));
-    append(row.visible);
-    append(row.distances);
-    append(row.bias);
-    append(std::array{row.softcap, row.slope, row.sink.value_or(0)});
-    const SavedForward saved = saved_of(i);
-    append(saved.out);
-    append(std::array{saved.lse});
-    std::shared_ptr<const QueryPairs>& known = known_[question];
-    if (!known) known = std::make_shared<const QueryPairs>(pairs(i));
-    pairs_.push_back(known);
-  }
-
-  std::span<const double> gradient_of(std::size_t i) const {
-    return group_.out_gradients.subspan(i * arithmetic_.value_size, arithmetic_.value_size);
-  }
-
-  SavedForward saved_of(std::size_t i) const {
-    if (group_.saved != SavedForward::Kind::given) return {group_.saved};
-    const std::size_t dv = arithmetic_.value_size;
-    return {group_.saved, group_.saved_out.subspan(i * dv, dv), group_.saved_lse[i]};
-  }
-
-  QueryPairs pairs(std::size_t i) const {
-    if (is_chosen(i)) return {task_, group_.rows[i], gradient_of(i), arithmetic_, saved_of(i)};
-    // Of a query that is not judged only which keys it sees counts: its numbers may be NaN.
-    AttentionRow even = group_.rows[i];
-    const std::vector<double> keys(even.keys.size()), values(even.values.size()), query(even.query.size()),
-        none(arithmetic_.value_size);
-    even.query = query;
-    even.keys = keys;
-    even.values = values;
-    return {task_, even, none, arithmetic_};
   }
 
   // False where the scores' own errors are that large: no contract promises anything.
@@ -212,7 +154,7 @@ class GroupJudge {
   void each_value(Part part, std::size_t row, const std::vector<Seen>& seen, Each each) {
     if (part == Part::queries) return each_of_query(row, each);
     std::vector<BackwardPairError> errors;
-    for (const Seen& one : seen) errors.push_back(pairs_[one.query]->errors()[one.pair]);
+    for (const Seen& one : seen) errors.push_back(pairs_[one.query].errors()[one.pair]);
     if (part == Part::keys) return each_of_key(seen, errors, each);
     each_of_value(seen, errors, each);
   }
@@ -221,15 +163,16 @@ class GroupJudge {
   void each_of_query(std::size_t i, Each each) {
     const AttentionRow& row = group_.rows[i];
     const std::size_t d = row.query.size();
-    const ScoreGradientSum threshold(task_.contract, arithmetic_, pairs_[i]->errors(), arithmetic_.key_sum_height);
-    std::vector<UpperBound> factors(pairs_[i]->keys().size());
+    const ScoreGradientSum threshold(task_.contract, pairs_.arithmetic(), pairs_[i].errors(),
+                                     pairs_.arithmetic().key_sum_height);
+    std::vector<UpperBound> factors(pairs_[i].keys().size());
     for (std::size_t t = 0; t < d; ++t) {
       ProductSum sum;
       double size = 0;
       for (std::size_t k = 0; k < factors.size(); ++k) {
-        const double key = row.keys[pairs_[i]->keys()[k] * d + t];
-        sum.add(pairs_[i]->score_gradient(k), key);
-        size += std::fabs(key) * pairs_[i]->size(k);
+        const double key = row.keys[pairs_[i].keys()[k] * d + t];
+        sum.add(pairs_[i].score_gradient(k), key);
+        size += std::fabs(key) * pairs_[i].size(k);
         factors[k] = magnitude(key);
       }
       const LongApproximation exact = scaled(sum.total(), row.scale);
@@ -239,16 +182,16 @@ class GroupJudge {
 
   template <class Each>
   void each_of_key(const std::vector<Seen>& seen, const std::vector<BackwardPairError>& errors, Each each) {
-    const double scale = arithmetic_.scale;
-    const ScoreGradientSum threshold(task_.contract, arithmetic_, errors, arithmetic_.query_sum_height);
+    const double scale = pairs_.arithmetic().scale;
+    const ScoreGradientSum threshold(task_.contract, pairs_.arithmetic(), errors, pairs_.arithmetic().query_sum_height);
     std::vector<UpperBound> factors(seen.size());
     for (std::size_t t = 0; t < group_.rows.front().query.size(); ++t) {
       ProductSum sum;
       double size = 0;
       for (std::size_t k = 0; k < seen.size(); ++k) {
         const double query = group_.rows[seen[k].query].query[t];
-        sum.add(pairs_[seen[k].query]->score_gradient(seen[k].pair), query);
-        size += std::fabs(query) * pairs_[seen[k].query]->size(seen[k].pair);
+        sum.add(pairs_[seen[k].query].score_gradient(seen[k].pair), query);
+        size += std::fabs(query) * pairs_[seen[k].query].size(seen[k].pair);
         factors[k] = magnitude(query);
       }
       const LongApproximation exact = scaled(sum.total(), scale);
@@ -258,13 +201,13 @@ class GroupJudge {
 
   template <class Each>
   void each_of_value(const std::vector<Seen>& seen, const std::vector<BackwardPairError>& errors, Each each) {
-    const ValueGradientSum threshold(task_.contract, arithmetic_, errors);
+    const ValueGradientSum threshold(task_.contract, pairs_.arithmetic(), errors);
     std::vector<UpperBound> gradients(seen.size());
-    for (std::size_t c = 0; c < arithmetic_.value_size; ++c) {
+    for (std::size_t c = 0; c < pairs_.arithmetic().value_size; ++c) {
       ProductSum sum;
       for (std::size_t k = 0; k < seen.size(); ++k) {
-        const double gradient = gradient_of(seen[k].query)[c];
-        sum.add(pairs_[seen[k].query]->coefficient(seen[k].pair), gradient);
+        const double gradient = pairs_.gradient_of(seen[k].query)[c];
+        sum.add(pairs_[seen[k].query].coefficient(seen[k].pair), gradient);
         gradients[k] = magnitude(gradient);
       }
       const LongApproximation exact = sum.total();
@@ -279,21 +222,21 @@ class GroupJudge {
     const std::size_t d = first.query.size();
     if (part == Part::queries) {
       // A query that sees no key has no softmax.
-      if (pairs_[row]->keys().empty()) return sum;
+      if (pairs_[row].keys().empty()) return sum;
       const QueryGradient& query = oracles_.of(row);
       for (std::size_t k = 0; k < query.score_gradients.size(); ++k) {
-        sum += query.score_gradients[k] * Enclosure(first.keys[pairs_[row]->keys()[k] * d + item]);
+        sum += query.score_gradients[k] * Enclosure(first.keys[pairs_[row].keys()[k] * d + item]);
       }
       return Enclosure(first.scale) * sum;
     }
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
-      const std::optional<std::size_t> pair = pairs_[i]->pair_of(row);
+      const std::optional<std::size_t> pair = pairs_[i].pair_of(row);
       if (!pair) continue;
       const QueryGradient& query = oracles_.of(i);
       if (part == Part::keys) {
         sum += query.score_gradients[*pair] * Enclosure(group_.rows[i].query[item]);
       } else {
-        sum += query.coefficients[*pair] * Enclosure(gradient_of(i)[item]);
+        sum += query.coefficients[*pair] * Enclosure(pairs_.gradient_of(i)[item]);
       }
     }
     return part == Part::keys ? Enclosure(first.scale) * sum : sum;
@@ -301,9 +244,7 @@ class GroupJudge {
 
   const AttentionTask& task_;
   const GradientGroup& group_;
-  AttentionBackwardArithmetic arithmetic_;
-  std::map<std::string, std::shared_ptr<const QueryPairs>> known_;
-  std::vector<std::shared_ptr<const QueryPairs>> pairs_;
+  GroupPairs pairs_;
   GroupOracles oracles_;
 };
 

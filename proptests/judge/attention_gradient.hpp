@@ -11,7 +11,7 @@
 
 namespace softcheck::proptests {
 
-/// The queries of all heads that look at one key head, and its keys and values.
+/// The queries of some heads that look at one key head, all of them where its keys are judged, and its keys and values.
 struct GradientGroup {
   std::size_t keys = 0;                   // n
   std::vector<AttentionRow> rows;         // (m) they share keys (n, d) and values (n, dv)
@@ -28,6 +28,9 @@ struct GradientGroup {
 /// chosen   of head h, query i; empty: all
 GradientGroup gradient_group(const AttentionCase& attention, std::size_t b, std::size_t kv,
                              const std::function<bool(std::size_t h, std::size_t i)>& chosen = {});
+
+/// The queries of head h in batch b alone.
+GradientGroup head_queries(const AttentionCase& attention, std::size_t b, std::size_t h);
 
 /// dq, dk and dv, in the order of the op's outputs and claims.
 enum class GradientPart : std::size_t { queries, keys, values };

@@ -79,7 +79,11 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   std::vector<std::string> calls = WatchedKernel::claims();
   if (!domain.everything()) calls.emplace_back("kernel.accepts");
   std::vector<std::string> all = calls;
-  for (const std::string& claim : value_claims(subject.op)) all.push_back(claim);
+  std::vector<std::string> of_values = value_claims(subject.op), asked;
+  of_values.resize(of_values.size() - subject.op->asked_outputs);
+  // Only calls with sinks have a gradient by them.
+  if (domain.sink_gradients) asked = {value_claims(subject.op).back()};
+  all.insert(all.end(), of_values.begin(), of_values.end());
   const auto with = [](std::vector<std::string> claims, const std::vector<std::string>& more, bool wanted = true) {
     for (const std::string& claim : more) {
       if (wanted && std::ranges::find(claims, claim) == claims.end()) claims.push_back(claim);
@@ -142,7 +146,7 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   if (domain.has_attributes()) {
     AttentionOptions attributes = shorter, in_strides = strided;
     attributes.attributes = attributes.blind_queries = in_strides.attributes = in_strides.blind_queries = true;
-    std::vector<std::string> with_blind = with(all, {"kernel.masked_row"}, hides || domain.window);
+    const std::vector<std::string> with_blind = with(with(all, asked), {"kernel.masked_row"}, hides || domain.window);
     add("AttributesAreComputedAsDefined", with(with_blind, {"kernel.deterministic"}, subject.required.deterministic),
         attributes, &AttentionTrial::as_it_is, 1);
     add("AttributesReachEveryLayoutAndNeighbour",
@@ -157,7 +161,8 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
     AttentionOptions sequences = strided;
     sequences.blind_queries = true;
     sequences.attributes = domain.has_attributes();
-    const std::vector<std::string> with_blind = with(all, {"kernel.masked_row"}, hides || no_keys || domain.window);
+    const std::vector<std::string> with_blind =
+        with(with(all, asked), {"kernel.masked_row"}, hides || no_keys || domain.window);
     add("SequencesOfAnyLengthAreComputed", with(with_blind, {"kernel.deterministic"}, subject.required.deterministic),
         sequences, &AttentionTrial::as_it_is, 1);
     if (!domain.finite) {

@@ -13,9 +13,12 @@ std::size_t key_number(const AttentionShape& s, std::size_t b, std::size_t kv, s
   return s.batch * s.heads() * s.queries + (b * s.kv_heads + kv) * s.keys + j;
 }
 
+std::size_t sink_number(const AttentionShape& s, std::size_t h) { return key_number(s, s.batch, 0, h); }
+
 std::string place_of(const AttentionCase& attention, std::size_t row) {
   const AttentionShape& s = attention.shape;
   const std::string at = attention.sequences.any() ? " at sequence=" : " at batch=";
+  if (row >= sink_number(s, 0)) return " at head=" + std::to_string(row - sink_number(s, 0));
   if (const std::size_t queries = s.batch * s.heads() * s.queries; row >= queries) {
     const std::size_t j = (row - queries) % s.keys, head = (row - queries) / s.keys;
     return at + std::to_string(head / s.kv_heads) + " key head=" + std::to_string(head % s.kv_heads) +

@@ -16,7 +16,10 @@ namespace softcheck::proptests {
 std::size_t row_number(const AttentionShape& shape, std::size_t b, std::size_t h, std::size_t i);
 /// Number of a key among those of all heads and batches; the queries come before the keys.
 std::size_t key_number(const AttentionShape& shape, std::size_t b, std::size_t kv, std::size_t j);
-/// " at batch=0 head=1 query=2", or " at batch=0 key head=0 key=1"; of packed sequences and of pages " at sequence=0
+/// Number of a query head, of its sink; behind the keys.
+std::size_t sink_number(const AttentionShape& shape, std::size_t h);
+/// " at batch=0 head=1 query=2", " at head=1" of a sink, or " at batch=0 key head=0 key=1"; of packed sequences and of
+/// pages " at sequence=0
 /// ..."
 std::string place_of(const AttentionCase& attention, std::size_t row);
 /// The case without its numbers (the replay line has them), a remark on the judge's changes to it, and the row of the

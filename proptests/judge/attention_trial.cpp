@@ -11,10 +11,11 @@ namespace softcheck::proptests {
 namespace {
 
 std::string kind_of(const AttentionCase& a) {
-  std::string kind = !a.gradients.empty() ? "for the gradients"
-                     : a.outputs == 1     ? "for out"
-                     : a.outputs == 2     ? "for out and lse"
-                                          : "for out, lse and entropy";
+  std::string kind = !a.gradients.empty()
+                         ? a.asks_sink_gradients() ? "for the gradients and the sinks'" : "for the gradients"
+                     : a.outputs == 1 ? "for out"
+                     : a.outputs == 2 ? "for out and lse"
+                                      : "for out, lse and entropy";
   if (a.shape.queries == 0 || a.shape.keys == 0 || a.shape.batch == 0) return kind + " of nothing";
   if (!a.mask.empty()) kind += ", with a mask";
   if (a.causal) kind += ", causal";
@@ -75,7 +76,7 @@ bool AttentionTrial::is_in_domain(const AttentionCase& attention, const TensorCa
 
 void AttentionTrial::log_answer(const AttentionCase& attention, const TensorCall& tensors, bool refused) {
   // With one output more it may be refused for that alone.
-  if (refused && tensors.outputs.size() > fewest_outputs()) return;
+  if (refused && tensors.outputs.size() > fewest_outputs(tensors)) return;
   CallTraits traits = traits_of_call(attention, tensors);
   traits.alignment = alignment_of(tensors);
   refusals_.add(std::move(traits), refused);
@@ -130,7 +131,7 @@ auto AttentionTrial::call(const AttentionCase& attention, TensorCall tensors, co
     return got;
   }
   if (kernel_.timed_out()) return {};
-  if (tensors.outputs.size() > fewest_outputs()) {
+  if (tensors.outputs.size() > fewest_outputs(tensors)) {
     if (refused) excuse_outputs(coverage_, task_.op, tensors.outputs.size());
     AttentionCase fewer = attention;
     --fewer.outputs;
@@ -163,7 +164,7 @@ void AttentionTrial::judge(const AttentionCase& attention, const Outputs& got, c
   });
   const numerics::PrecisionScope precision(113);
   for (const auto& [claim, of] : worst.by_claim()) {
-    const bool is_scalar = claim.ends_with(".lse") || claim.ends_with(".entropy");
+    const bool is_scalar = claim.ends_with(".lse") || claim.ends_with(".entropy") || claim.ends_with(".dsinks");
     certificates.push_back(certificate_of(of.finding, asked_of(attention, remark, of.row),
                                           is_scalar ? task_.scalars : task_.contract.output));
   }

@@ -93,8 +93,8 @@ class AttentionTrial {
   void log_answer(const AttentionCase& attention, const TensorCall& tensors, bool refused);
   void count_answer(std::size_t outputs, bool refused);
   const AttentionOp& op() const { return task_.op.attention_op(); }
-  /// The fewest that a call of the op asks for.
-  std::size_t fewest_outputs() const { return task_.op->all_outputs ? task_.op->outputs.size() : 1; }
+  /// The fewest outputs that it could ask for in place of those that it has.
+  std::size_t fewest_outputs(const TensorCall& call) const { return task_.op->all_outputs ? call.outputs.size() : 1; }
   /// A certificate of each claim on the values of the queries chosen: of the one that used most of its threshold.
   void judge(const AttentionCase& attention, const Outputs& got, const std::string& remark, Certificates& certificates,
              const Queries& chosen = {});

@@ -9,9 +9,9 @@
 
 #include "numerics/ulp.hpp"
 #include "proptests/generators/row.hpp"
-#include "proptests/judge/attention_call.hpp"
 #include "proptests/judge/attention_judge.hpp"
 #include "proptests/judge/attention_rows.hpp"
+#include "proptests/judge/gradient_probes.hpp"
 #include "proptests/judge/ops/attention_op.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 #include "proptests/judge/row_call.hpp"
@@ -51,6 +51,10 @@ double ProbeSet::threshold(const numerics::Contract& contract) const {
   if (probes_.empty()) return 0;
   const RowVerdicts verdicts = std::ranges::max_element(probes_, {}, &Probe::size)->judge(contract);
   return verdicts.findings.empty() ? std::numeric_limits<double>::infinity() : verdicts.findings[0].threshold;
+}
+
+bool is_gradient(Op op) {
+  return op->attention && std::ranges::find(op->inputs, Role::out_gradient, &OpInput::role) != op->inputs.end();
 }
 
 Prober::Prober(const KernelSource& source, Op op, Format input, Format output, const Domain& domain,
@@ -93,11 +97,11 @@ Probe probe_of(Op op, std::shared_ptr<const AttentionCase> attention,
           }};
 }
 
-// Rows as the keys of a query each.
-AttentionCase attention_of(const std::vector<std::vector<double>>& rows, Format input) {
+// Rows as the keys of a query each; of a gradient dv is that by out = (first weight, last weight), times 1 and 0.
+AttentionCase attention_of(const std::vector<std::vector<double>>& rows, Format input, bool gradient) {
   AttentionCase attention;
   attention.format = input;
-  attention.outputs = 3;
+  attention.outputs = gradient ? 1 : 3;
   attention.shape.batch = rows.size();
   attention.shape.keys = rows.at(0).size();
   attention.shape.value_dim = 2;
@@ -108,6 +112,7 @@ AttentionCase attention_of(const std::vector<std::vector<double>>& rows, Format 
       attention.values.push_back(j == 0 ? 1 : 0);
       attention.values.push_back(j + 1 == row.size() ? 1 : 0);
     }
+    if (gradient) attention.gradients.insert(attention.gradients.end(), {1.0, 0.0});
   }
   return attention;
 }
@@ -118,14 +123,19 @@ void Prober::ask(const AttentionCase& attention, ProbeSet& probes) {
   const auto asked = std::make_shared<AttentionCase>(attention);
   if (!asked->sequences.any()) hold_alike_sequences(*asked, domain_);
   if (!lies_in(domain_, *asked, traits_of(*asked))) return;
-  std::vector<std::vector<double>> outputs = call(attention_call(*asked, output_));
-  while (outputs.empty() && !died_ && asked->outputs > 1) {
+  const AttentionOp& op = op_.attention_op();
+  AttentionTask task{op_, numerics::default_contract(input_, input_), output_};
+  std::vector<std::vector<double>> outputs = call(op.call(task, *asked));
+  while (outputs.empty() && !died_ && asked->outputs > 1 && !op_->all_outputs) {
     --asked->outputs;
-    outputs = call(attention_call(*asked, output_));
+    outputs = call(op.call(task, *asked));
   }
   if (outputs.empty()) return;
-  const auto got =
-      std::make_shared<const std::vector<std::vector<double>>>(op_.attention_op().dense(*asked, std::move(outputs)));
+  const auto got = std::make_shared<const std::vector<std::vector<double>>>(op.dense(*asked, std::move(outputs)));
+  if (is_gradient(op_)) {
+    for (Probe& probe : gradient_probes(op_, output_, *asked, *got)) probes.add(std::move(probe));
+    return;
+  }
   each_row(asked->shape, [&](std::size_t b, std::size_t h, std::size_t i) {
     if (i < asked->queries_of(b)) probes.add(probe_of(op_, asked, got, row_number(asked->shape, b, h, i)));
   });
@@ -152,7 +162,7 @@ void Prober::ask(const std::vector<std::vector<double>>& given, double theta, Pr
     for (std::vector<double>& row : rows) row.resize(length, least);
   }
   if (op_->attention) {
-    if (theta == 1) ask(attention_of(rows, input_), probes);
+    if (theta == 1) ask(attention_of(rows, input_, is_gradient(op_)), probes);
     return;
   }
   RowMatrixCase matrix;
@@ -180,7 +190,8 @@ void Prober::ask_masked(bool by_mask, ProbeSet& probes) {
   const bool has_infinity = numerics::properties(row_format(op_, input_)).has_infinity;
   if (by_mask ? !op_->takes_mask : !(op_->takes_infinities && has_infinity)) return;
   if (op_->attention) {
-    AttentionCase attention = attention_of({{0, 0, 0}}, input_);
+    if (!op_->answers.masked_rows) return;
+    AttentionCase attention = attention_of({{0, 0, 0}}, input_, false);
     if (by_mask) {
       attention.mask = {0, 0, 0};
     } else if (domain_.no_mask) {  // of a kernel without masks a query of no keys says it
@@ -219,12 +230,14 @@ void ask_scores(Prober& prober, Format input, ProbeSet& probes) {
     for (const double scale : {0.3, 1.0, 0.7, 0.25}) {  // the last as 1 / sqrt(dim) has it
       AttentionCase attention;
       attention.format = input;
-      attention.outputs = 3;
+      const bool gradient = is_gradient(prober.op());
+      attention.outputs = gradient ? 1 : 3;
       attention.scale = scale;
       attention.shape = {.batch = 1, .kv_heads = 4, .group = 1, .queries = 4, .keys = keys, .dim = 16, .value_dim = 4};
       fill(attention.queries, 4 * 4 * 16);
       fill(attention.keys, 4 * keys * 16);
       fill(attention.values, 4 * keys * 4);
+      if (gradient) fill(attention.gradients, 4 * 4 * 4);
       prober.ask(attention, probes);
     }
   }

@@ -61,7 +61,8 @@ class Prober {
   /// beside  what stands beside the logits (RowCase::beside)
   void ask(const std::vector<std::vector<double>>& rows, double theta, ProbeSet& probes, std::uint64_t beside = 0);
   void ask_masked(bool by_mask, ProbeSet& probes);
-  /// For attention: every query is a result. If the kernel refuses lse or entropy, the call is made without them.
+  /// For attention: every query is a result, of its gradient every batch. If the kernel refuses lse or entropy, the
+  /// call is made without them.
   void ask(const AttentionCase& attention, ProbeSet& probes);
   Op op() const { return op_; }
   /// A call crashed or took too long: no more calls are made.
@@ -78,6 +79,9 @@ class Prober {
   Domain domain_;
   bool died_ = false;
 };
+
+/// Is it attention's gradient? Its results show coefficients in dv, and have the inputs' format.
+bool is_gradient(Op op);
 
 /// Pairs of logits D theta apart: their error does not depend on the order of summation, but on the exponential.
 ///

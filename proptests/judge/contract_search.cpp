@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "proptests/judge/gradient_probes.hpp"
+
 namespace softcheck::proptests {
 
 using namespace numerics;
@@ -17,10 +19,6 @@ namespace {
 constexpr std::array exponentials{"exp=1ulp",    "exp=2ulp",  "exp=4ulp",     "exp=E:2,A:3", "exp=8ulp",
                                   "exp=E:8,A:3", "exp=16ulp", "exp=E:32,A:3", "exp=64ulp"};
 constexpr const char* widest_exponential = exponentials.back();
-
-bool has_word(Op op, std::string_view word) {
-  return std::ranges::find(op->answers.words, word) != op->answers.words.end();
-}
 
 std::string short_number(double value) {
   char text[40];
@@ -34,11 +32,6 @@ Contract with_exponential(Contract contract, const char* word) {
   contract.exp_argument_error = read.exp_argument_error;
   contract.log_error = read.log_error;
   return contract;
-}
-
-bool stores(const Contract& contract) {
-  return contract.weights || contract.total || contract.scores || contract.values || contract.products ||
-         contract.scale == ScaleUse::stored;
 }
 
 std::string told(const BrokenCandidate& broken, const std::string& words) {
@@ -64,7 +57,7 @@ ContractSearch::ContractSearch(const KernelSubject& subject, const JudgeOptions&
 void ContractSearch::choose_lengths(std::uint64_t max_length) {
   // Several, to tell lanes, whose height grows with n, from blocks, whose does not. A result of 16 bits shows the sum's
   // error at a million items only; rows whose elements are enclosed one by one are dear.
-  const bool narrow = properties(base_.output).precision < properties(base_.accumulator).precision;
+  const bool narrow = properties(results()).precision < properties(base_.accumulator).precision;
   const std::uint64_t longest = op_->answers.dear ? 4096 : std::uint64_t{1} << (narrow ? 20 : 16);
   // Rows shorter than a vector register are often added in another order than all others.
   lengths_ = {7, 15, 31};
@@ -74,7 +67,7 @@ void ContractSearch::choose_lengths(std::uint64_t max_length) {
 }
 
 void ContractSearch::ask(std::uint64_t max_length) {
-  const FormatProperties &output = properties(base_.output), &accumulator = properties(base_.accumulator);
+  const FormatProperties &output = properties(results()), &accumulator = properties(base_.accumulator);
   const FormatProperties& narrow = output.min_exponent > accumulator.min_exponent ? output : accumulator;
   const double normal = -narrow.min_exponent * std::log(2.0) - 1, smallest = normal + narrow.precision * std::log(2.0);
   const std::size_t count = op_->answers.dear ? 256 : 2048;
@@ -86,7 +79,9 @@ void ContractSearch::ask(std::uint64_t max_length) {
   for (const std::uint64_t n : lengths_) {
     for (const Format format : accumulators()) {
       // Beyond 1/u additions the sum stands still, and no bound is tight.
-      if (n < std::uint64_t{1} << properties(format).precision) ask_half_ulps(prober_, base_.input, format, n, sums_);
+      if (n >= std::uint64_t{1} << properties(format).precision) continue;
+      ask_half_ulps(prober_, base_.input, format, n, sums_);
+      if (is_gradient(op_)) ask_gradient_sums(prober_, base_.input, format, n, sums_);
     }
   }
   if (op_->adaptive && !op_->attention) {
@@ -98,71 +93,6 @@ void ContractSearch::ask(std::uint64_t max_length) {
   if (op_->attention) ask_scores(prober_, base_.input, scores_);
   prober_.ask_masked(false, masked_);
   prober_.ask_masked(true, masked_);
-}
-
-std::vector<Format> ContractSearch::accumulators() const {
-  std::vector<Format> result{Format::f32, Format::f16, Format::bf16};
-  // A result of 16 bits does not tell an f64 accumulator from an f32 one.
-  const bool wide = properties(base_.output).precision >= properties(Format::f32).precision;
-  if (wide) result.insert(result.begin(), Format::f64);
-  return result;
-}
-
-// What is stored in 16 bits on its way: in the inputs' own format, or in bf16.
-Format ContractSearch::stored_format() const {
-  return properties(base_.input).storage_bits == 16 ? base_.input : Format::bf16;
-}
-
-// What a kernel's arithmetic may look like beside its accumulator, exponential and order, as changes to a contract: the
-// plain form, then those that differ in one word, then in more.
-std::vector<ContractSearch::Form> ContractSearch::forms() const {
-  std::vector<Form> forms{[](Contract&) {}};
-  const Format stored = stored_format();
-  const auto either = [&](const Form& form) {
-    const std::size_t before = forms.size();
-    for (std::size_t i = 0; i < before; ++i) {
-      forms.push_back([first = forms[i], form](Contract& contract) {
-        first(contract);
-        form(contract);
-      });
-    }
-  };
-  const auto has = [&](std::string_view word) { return has_word(op_, word); };
-  if (has("lse")) either([](Contract& contract) { contract.lse = LseForm::uncentred; });
-  if (has("entropy_from")) {
-    forms.push_back([](Contract& contract) { contract.entropy_from = EntropyFrom::logits; });
-    forms.push_back([](Contract& contract) {
-      contract.entropy_from = EntropyFrom::coefficients;
-      contract.lse = LseForm::uncentred;
-    });
-  }
-  if (has("weights")) either([=](Contract& contract) { contract.weights = stored; });
-  if (has("total")) either([=](Contract& contract) { contract.total = stored; });
-  if (has("values")) either([=](Contract& contract) { contract.values = stored; });
-  if (has("scores")) either([=](Contract& contract) { contract.scores = stored; });
-  if (has("products")) either([=](Contract& contract) { contract.products = stored; });
-  if (has("scale")) {
-    either([](Contract& contract) { contract.scale = ScaleUse::split; });
-    if (stored == base_.input) either([](Contract& contract) { contract.scale = ScaleUse::stored; });
-  }
-  if (has("theta")) either([](Contract& contract) { contract.theta = ThetaUse::before; });
-  // Fewest words first.
-  std::ranges::stable_sort(forms, {}, [&](const Form& form) {
-    Contract contract = base_;
-    form(contract);
-    return words_set(contract).size();
-  });
-  return forms;
-}
-
-// The keys of the words by which a form differs from the plain one.
-std::vector<std::string> ContractSearch::words_set(const Contract& contract) const {
-  std::vector<std::string> keys;
-  for (const char* key :
-       {"lse", "theta", "entropy_from", "scale", "weights", "total", "scores", "values", "products"}) {
-    if (word_of(contract, key) != word_of(base_, key)) keys.emplace_back(key);
-  }
-  return keys;
 }
 
 // All orders; those of the lowest trees, over the lengths that were asked, first.
@@ -227,28 +157,6 @@ std::optional<Contract> ContractSearch::find_exponential(const Contract& form, s
     broken = BrokenCandidate{candidate, share};
   }
   return std::nullopt;
-}
-
-// Accumulators and forms in the order that they are tried: what is stored in 16 bits grants more than f32 everywhere,
-// and less than 16 bits everywhere.
-std::vector<Contract> ContractSearch::arithmetics(const Contract& contract) const {
-  std::vector<Contract> wide, stored, narrow;
-  for (const Format accumulator : accumulators()) {
-    const bool is_wide = properties(accumulator).precision >= properties(Format::f32).precision;
-    for (const Form& form : forms()) {
-      Contract candidate = contract;
-      candidate.accumulator = accumulator;
-      form(candidate);
-      if (!stores(candidate)) {
-        (is_wide ? wide : narrow).push_back(candidate);
-      } else if (accumulator == base_.accumulator) {
-        stored.push_back(candidate);
-      }
-    }
-  }
-  wide.insert(wide.end(), stored.begin(), stored.end());
-  wide.insert(wide.end(), narrow.begin(), narrow.end());
-  return wide;
 }
 
 bool ContractSearch::find_arithmetic(Contract& contract) {
@@ -388,9 +296,9 @@ InferredWord ContractSearch::word(const Contract& found, const char* key, const 
 
 std::vector<InferredWord> ContractSearch::words(const Contract& found) {
   const std::string no_part = std::string("it has no part in ") + std::string(to_string(op_));
-  const bool hidden = properties(found.output).precision < properties(found.accumulator).precision;
+  const bool hidden = properties(results()).precision < properties(found.accumulator).precision;
   const std::string rounded =
-      "results are rounded to " + std::string(properties(found.output).name) + ", which hides what is narrower";
+      "results are rounded to " + std::string(properties(results()).name) + ", which hides what is narrower";
   const auto used = [&](const ProbeSet& probes, const char* key) {
     return "nothing tighter is standard; " + std::to_string(probes.size()) + " rows use at most " +
            short_number(steps_[key].share.share) + " of its thresholds";
@@ -411,7 +319,7 @@ std::vector<InferredWord> ContractSearch::words(const Contract& found) {
   if (op_->adaptive && !op_->attention && found.entropy == EntropyForm::any) {
     result.back() = {word_of(found, "entropy"), Evidence::assumed, "no row told the two forms apart"};
   }
-  result.push_back(word(found, "lse", has_word(op_, "lse") ? "" : no_part, used(pairs_, "lse")));
+  result.push_back(word(found, "lse", has_word("lse") ? "" : no_part, used(pairs_, "lse")));
   for (const std::string& key : words_set(found)) {
     if (key != "lse") result.push_back(word(found, key.c_str(), "", used(pairs_, key.c_str())));
   }

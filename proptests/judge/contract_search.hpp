@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "numerics/contract.hpp"
@@ -71,6 +72,10 @@ class ContractSearch {
  private:
   void choose_lengths(std::uint64_t max_length);
   void ask(std::uint64_t max_length);
+  // What results are rounded to, and by which they are told apart.
+  numerics::Format results() const { return is_gradient(op_) ? base_.input : base_.output; }
+  // Is it a word of the op's arithmetic?
+  bool has_word(std::string_view word) const;
   std::vector<numerics::Format> accumulators() const;
   using Form = std::function<void(numerics::Contract&)>;
   numerics::Format stored_format() const;

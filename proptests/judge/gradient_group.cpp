@@ -1,23 +1,37 @@
-// The queries of a case that look at one key head.
+// The queries of a case that look at one key head: of all heads, or of one.
 #include "proptests/judge/attention_gradient.hpp"
 #include "proptests/judge/attention_rows.hpp"
 
 namespace softcheck::proptests {
 
-GradientGroup gradient_group(const AttentionCase& a, std::size_t b, std::size_t kv,
-                             const std::function<bool(std::size_t, std::size_t)>& chosen) {
+namespace {
+
+// Those of count heads from the first on, which look at one key head.
+GradientGroup queries_of_heads(const AttentionCase& a, std::size_t b, std::size_t first_head, std::size_t count,
+                               const std::function<bool(std::size_t, std::size_t)>& chosen) {
   const AttentionShape& s = a.shape;
-  // The queries of a key head's group lie one behind the other.
-  const std::size_t first = row_number(s, b, kv * s.group, 0), m = s.group * s.queries;
+  // The queries of heads lie one behind the other.
+  const std::size_t first = row_number(s, b, first_head, 0), m = count * s.queries;
   GradientGroup group;
   group.keys = s.keys;
   for (std::size_t q = 0; q < m; ++q) {
-    const std::size_t h = kv * s.group + q / s.queries, i = q % s.queries;
+    const std::size_t h = first_head + q / s.queries, i = q % s.queries;
     group.rows.push_back(row_of(a, b, h, i));
     if (chosen) group.chosen.push_back(chosen(h, i));
   }
   group.out_gradients = std::span(a.gradients).subspan(first * s.value_dim, m * s.value_dim);
   return group;
+}
+
+}  // namespace
+
+GradientGroup gradient_group(const AttentionCase& a, std::size_t b, std::size_t kv,
+                             const std::function<bool(std::size_t, std::size_t)>& chosen) {
+  return queries_of_heads(a, b, kv * a.shape.group, a.shape.group, chosen);
+}
+
+GradientGroup head_queries(const AttentionCase& a, std::size_t b, std::size_t h) {
+  return queries_of_heads(a, b, h, 1, {});
 }
 
 }  // namespace softcheck::proptests

@@ -183,8 +183,13 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 Domain domain_of(std::string_view words, Op op) {
   Domain domain = parse_domain(words, op->attention);
-  if (domain.has_sequences() && !op->sequences) {
-    throw std::invalid_argument("domain: packed and pages need --op attention, got " + std::string(to_string(op)));
+  if ((domain.packed && !op->packed) || (domain.pages && !op->pages)) {
+    throw std::invalid_argument(
+        "domain: packed needs --op attention or attention_backward, and pages --op attention, got " +
+        std::string(to_string(op)));
+  }
+  if (domain.sink_gradients && op->asked_outputs == 0) {
+    throw std::invalid_argument("domain: dsinks needs --op attention_backward, got " + std::string(to_string(op)));
   }
   if (!domain.has_attributes() || op->attributes) return domain;
   throw std::invalid_argument(

@@ -89,7 +89,6 @@ struct ContractAnswers {
   bool dear = false;              // elements are enclosed one by one: few rows are asked
   bool at_the_logits = false;     // results are as large as the logits, and rounded there
   bool masked_rows = true;        // masked= says what a row with nothing visible becomes
-  bool none = false;              // there are no probes for it
 };
 
 /// What is fixed of an op.
@@ -102,8 +101,10 @@ struct OpTraits {
   std::span<const std::string_view> claims;      // on values, the first output's first
   bool attention = false;                        // of queries, keys and values; else of rows
   bool attributes = false;                       // of attention: windows, softcap, sinks, slopes, bias, alignment
-  bool sequences = false;                        // of attention: packed or in pages
-  bool all_outputs = false;                      // a call of attention asks for all of them, else for the first ones
+  bool packed = false;                           // of attention: sequences may be packed
+  bool pages = false;                            // of attention: and keys may lie in pages
+  std::size_t asked_outputs = 0;                 // the last ones, of which a call has those that its domain asks for
+  bool all_outputs = false;                      // a call of attention asks for all others, else for the first ones
   bool one_value_per_row = false;                // not one for each element
   bool has_theta = true;
   bool adaptive = false;  // beta follows from the entropy (Appendix G)

@@ -59,6 +59,10 @@ class QueryPairs {
   const LongApproximation& score_gradient(std::size_t pair) const { return score_gradients_[pair]; }
   /// p_j (|g_j - delta| + sum |dO O|): what dS_j's error is held against, as dS_j itself may cancel to nothing.
   double size(std::size_t pair) const { return sizes_[pair]; }
+  /// The same of a sink behind the keys, which the row has: -p_sink delta.
+  const LongApproximation& sink_gradient() const { return score_gradients_[visible_.keys()]; }
+  double sink_size() const { return sizes_[visible_.keys()]; }
+  const numerics::BackwardPairError& sink_error() const { return errors_[visible_.keys()]; }
   /// Of keys().
   std::span<const numerics::BackwardPairError> errors() const { return std::span(errors_).first(visible_.keys()); }
 

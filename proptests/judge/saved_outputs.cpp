@@ -111,6 +111,7 @@ SavedOutputs saved_outputs(const AttentionTask& task, const AttentionCase& atten
   const std::vector<std::vector<double>> none;
   RepeatedRows repeated(attention, none);
   each_row(s, [&](std::size_t b, std::size_t h, std::size_t i) {
+    if (i >= attention.queries_of(b)) return;  // of no sequence: it sees nothing, whatever its numbers are
     const std::size_t number = row_number(s, b, h, i), like = repeated.first_like(b, h, i);
     if (like != number) {
       saved.lse[number] = saved.lse[like];

@@ -10,6 +10,9 @@
 #include "proptests/judge/attention_call.hpp"
 
 namespace softcheck::proptests {
+
+using numerics::Format;
+
 namespace {
 
 InputTensor integers(std::initializer_list<std::size_t> shape, std::vector<double> values) {
@@ -101,65 +104,103 @@ std::vector<double> SequenceLayout::gathered(const std::vector<double>& numbers,
   return result;
 }
 
-TensorCall SequenceLayout::call(numerics::Format scalars) const {
-  const AttentionCase& a = case_;
-  const AttentionShape& s = a.shape;
-  const AttentionSequences& of = a.sequences;
-  TensorCall call;
-  call.op = SOFTCHECK_OP_ATTENTION;
-  call.scale = a.scale;
-  call.causal = a.causal;
+TensorPlace SequenceLayout::place_of_queries(std::size_t size) const {
+  const AttentionShape& s = case_.shape;
+  return case_.sequences.packed ? compact_place(case_.format, {total_queries(), s.heads(), size})
+                                : compact_place(case_.format, {s.batch, s.heads(), s.queries, size});
+}
+
+TensorPlace SequenceLayout::place_of_keys(std::size_t size) const {
+  const std::size_t heads = case_.shape.kv_heads, page = case_.sequences.page_size;
+  return page > 0 ? compact_place(case_.format, {pages_, page, heads, size})
+                  : compact_place(case_.format, {total_keys(), heads, size});
+}
+
+TensorPlace SequenceLayout::place_of_scalars(Format format) const {
+  const AttentionShape& s = case_.shape;
+  return case_.sequences.packed ? compact_place(format, {s.heads(), total_queries()})
+                                : compact_place(format, {s.batch, s.heads(), s.queries});
+}
+
+InputTensor SequenceLayout::of_queries(const std::vector<double>& numbers, std::size_t size) const {
+  return {place_of_queries(size), gathered(numbers, queries_, size)};
+}
+
+InputTensor SequenceLayout::of_keys(const std::vector<double>& numbers, std::size_t size) const {
+  return {place_of_keys(size), gathered(numbers, keys_, size)};
+}
+
+InputTensor SequenceLayout::of_scalars(const std::vector<double>& numbers, Format format) const {
+  InputTensor tensor{place_of_scalars(format), std::vector<double>(queries_.size())};
+  for (std::size_t row = 0; row < queries_.size(); ++row) tensor.values[scalar_of(row)] = numbers[*queries_[row]];
+  return tensor;
+}
+
+void SequenceLayout::add_sequences(TensorCall& call) const {
+  const AttentionSequences& of = case_.sequences;
+  const std::size_t batch = case_.shape.batch;
   const auto add = [&](Role role, InputTensor tensor) {
     call.inputs.push_back(std::move(tensor));
     call.roles.push_back(role);
   };
-  const auto place_of_queries = [&](std::size_t size) {
-    return of.packed ? compact_place(a.format, {total_queries(), s.heads(), size})
-                     : compact_place(a.format, {s.batch, s.heads(), s.queries, size});
-  };
-  const auto place_of_keys = [&](std::size_t size) {
-    return of.page_size > 0 ? compact_place(a.format, {pages_, of.page_size, s.kv_heads, size})
-                            : compact_place(a.format, {total_keys(), s.kv_heads, size});
-  };
-  add(Role::query, {place_of_queries(s.dim), gathered(a.queries, queries_, s.dim)});
-  add(Role::key, {place_of_keys(s.dim), gathered(a.keys, keys_, s.dim)});
-  add(Role::value, {place_of_keys(s.value_dim), gathered(a.values, keys_, s.value_dim)});
-  if (of.packed) add(Role::cu_q, integers({s.batch + 1}, query_starts_));
-  if (of.page_size == 0) add(Role::cu_k, integers({s.batch + 1}, key_starts_));
-  if (of.page_size > 0) {
-    add(Role::block_table, integers({s.batch, columns_}, table_));
-    add(Role::lengths, integers({s.batch}, as_numbers(of.keys)));
-    call.attributes.page_size = static_cast<std::int64_t>(of.page_size);
-  }
+  if (of.packed) add(Role::cu_q, integers({batch + 1}, query_starts_));
+  if (of.page_size == 0) add(Role::cu_k, integers({batch + 1}, key_starts_));
+  if (of.page_size == 0) return;
+  add(Role::block_table, integers({batch, columns_}, table_));
+  add(Role::lengths, integers({batch}, as_numbers(of.keys)));
+  call.attributes.page_size = static_cast<std::int64_t>(of.page_size);
+}
+
+TensorCall SequenceLayout::call(Format scalars) const {
+  const AttentionCase& a = case_;
+  TensorCall call;
+  call.op = SOFTCHECK_OP_ATTENTION;
+  call.scale = a.scale;
+  call.causal = a.causal;
+  call.inputs = {of_queries(a.queries, a.shape.dim), of_keys(a.keys, a.shape.dim),
+                 of_keys(a.values, a.shape.value_dim)};
+  call.roles = {Role::query, Role::key, Role::value};
+  add_sequences(call);
   add_attributes(a, call);
-  call.outputs.push_back({place_of_queries(s.value_dim), std::nullopt});
-  for (int i = 1; i < a.outputs; ++i) {
-    call.outputs.push_back({of.packed ? compact_place(scalars, {s.heads(), total_queries()})
-                                      : compact_place(scalars, {s.batch, s.heads(), s.queries}),
-                            std::nullopt});
-  }
+  call.outputs.push_back({place_of_queries(a.shape.value_dim), std::nullopt});
+  for (int i = 1; i < a.outputs; ++i) call.outputs.push_back({place_of_scalars(scalars), std::nullopt});
   return call;
+}
+
+std::vector<double> SequenceLayout::scattered(const std::vector<double>& numbers, const Rows& rows, std::size_t size,
+                                              std::size_t dense_rows) {
+  std::vector<double> result(dense_rows * size);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    for (std::size_t c = 0; c < size && rows[row]; ++c) result[*rows[row] * size + c] = numbers[row * size + c];
+  }
+  return result;
+}
+
+std::vector<double> SequenceLayout::dense_queries(const std::vector<double>& numbers, std::size_t size) const {
+  const AttentionShape& s = case_.shape;
+  return scattered(numbers, queries_, size, s.batch * s.heads() * s.queries);
+}
+
+std::vector<double> SequenceLayout::dense_keys(const std::vector<double>& numbers, std::size_t size) const {
+  const AttentionShape& s = case_.shape;
+  return scattered(numbers, keys_, size, s.batch * s.kv_heads * s.keys);
 }
 
 std::vector<std::vector<double>> SequenceLayout::dense(const std::vector<std::vector<double>>& outputs) const {
   const AttentionShape& s = case_.shape;
   if (!case_.sequences.packed) return outputs;
-  std::vector<std::vector<double>> result;
-  for (std::size_t k = 0; k < outputs.size(); ++k) {
-    const std::size_t size = k == 0 ? s.value_dim : 1;
-    std::vector<double>& to = result.emplace_back(s.batch * s.heads() * s.queries * size);
-    for (std::size_t row = 0; row < queries_.size(); ++row) {
-      // out is (total, heads, dim), the others are (heads, total).
-      const std::size_t from = k == 0 ? row : row % s.heads() * total_queries() + row / s.heads();
-      for (std::size_t c = 0; c < size; ++c) to[*queries_[row] * size + c] = outputs[k][from * size + c];
-    }
+  std::vector<std::vector<double>> result{dense_queries(outputs[0], s.value_dim)};
+  for (std::size_t k = 1; k < outputs.size(); ++k) {
+    std::vector<double>& to = result.emplace_back(s.batch * s.heads() * s.queries);
+    for (std::size_t row = 0; row < queries_.size(); ++row) to[*queries_[row]] = outputs[k][scalar_of(row)];
   }
   return result;
 }
 
 std::size_t SequenceLayout::element_of(std::size_t tensor, std::size_t element) const {
-  const Rows& rows = tensor == 0 ? queries_ : keys_;
-  const std::size_t size = tensor == 2 ? case_.shape.value_dim : case_.shape.dim;
+  constexpr std::size_t of_values = 2;  // and on, as vectors are: out and the gradient by it
+  const Rows& rows = tensor == 0 || tensor > of_values ? queries_ : keys_;
+  const std::size_t size = tensor >= of_values ? case_.shape.value_dim : case_.shape.dim;
   const auto row = std::ranges::find(rows, std::optional(element / size));
   if (row == rows.end()) throw std::logic_error("SequenceLayout::element_of: need an element that the call holds");
   return static_cast<std::size_t>(row - rows.begin()) * size + element % size;

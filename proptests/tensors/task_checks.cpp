@@ -127,7 +127,8 @@ void require_beside(const TensorTask& task, const numerics::Contract& contract, 
 std::string outputs_needed(Op op) {
   if (!has_parts(op)) return op->outputs.size() == 1 ? "one tensor" : "output[, lse[, entropy]]";
   std::string names;
-  for (const std::string_view name : op->outputs) names += (names.empty() ? "" : ", ") + std::string(name);
+  for (const std::string_view name : op->outputs.first(op->outputs.size() - op->asked_outputs))
+    names += (names.empty() ? "" : ", ") + std::string(name);
   return names;
 }
 
@@ -206,7 +207,7 @@ void require_task(const TensorTask& task) {
 }
 
 void require_formats(const TensorTask& task, const numerics::Contract& contract, std::span<const HeldTensor> outputs) {
-  const std::size_t most = task.op->outputs.size(), least = has_parts(task.op) ? most : 1;
+  const std::size_t most = task.op->outputs.size() - task.op->asked_outputs, least = has_parts(task.op) ? most : 1;
   if (outputs.size() < least || outputs.size() > most) {
     throw std::invalid_argument("outputs: need " + outputs_needed(task.op) + ", got " + std::to_string(outputs.size()) +
                                 " tensors");

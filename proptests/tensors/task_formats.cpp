@@ -17,7 +17,7 @@ numerics::Contract contract_for(const TensorTask& task, std::string_view words,
 }
 
 std::vector<std::int64_t> output_shape(const TensorTask& task, std::size_t which) {
-  const std::size_t most = task.op->outputs.size() - 1;
+  const std::size_t most = task.op->outputs.size() - task.op->asked_outputs - 1;
   if (which > most) {
     throw std::invalid_argument("output_shape: need an output from 0 to " + std::to_string(most) + ", got " +
                                 std::to_string(which));

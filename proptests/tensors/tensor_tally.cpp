@@ -201,7 +201,8 @@ std::vector<std::string> TensorTally::reasons_for_vacuity() const {
     reasons.emplace_back("every claim on values is exempt");
   }
   // Of attention's claims those on lse and entropy need tensors that the caller need not have.
-  const std::size_t needed = task_.op->attention && !task_.op->all_outputs ? 1 : claims.size();
+  const std::size_t needed =
+      task_.op->attention && !task_.op->all_outputs ? 1 : claims.size() - task_.op->asked_outputs;
   for (std::size_t k = 0; vacuity.rows > 0 && k < needed; ++k) {
     if (!decided_or_exempt(claims[k])) reasons.push_back(claims[k] + " was decided in no row");
   }

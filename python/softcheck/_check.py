@@ -101,7 +101,7 @@ def _adapter(
     if op in (*MERGE_OPS, *TOPK_OPS):
         outputs = 2
     if op in ATTENTION_GRADIENT_OPS:
-        outputs = 3
+        outputs = 4 if outputs == 4 else 3
     return Adapter(function, op, library, taken, outputs, tuple(refuses), device)
 
 
@@ -123,6 +123,13 @@ def _domain(adapter: Adapter, domain: str | None, strides: bool) -> str:
         ]
         adapter.top_left = "causal=top-left" in given
         implied += sorted({word for name, word in SEQUENCE_WORDS.items() if name in adapter.takes})
+    if adapter.op in ATTENTION_GRADIENT_OPS:
+        if "dsinks" in given:
+            adapter.outputs = 4
+        if adapter.outputs == 4:
+            if "sinks" not in adapter.takes:
+                raise UsageError("outputs: need a function that takes sinks where it returns their gradient")
+            implied.append("dsinks")
     if adapter.op in LOSS_OPS:
         implied += [word for name, word in LOSS_WORDS.items() if name not in adapter.takes]
     if adapter.op in MERGE_OPS and "lse_base2" not in adapter.takes:
@@ -297,6 +304,11 @@ def _warm_up(adapter: Adapter, dtype: str) -> None:
         inputs = [(tokens if "packed" in words else inputs[0][0], dtype)]
         inputs += [(page if "pages" in words else tokens, dtype)] * 2
         results = [(np.zeros_like(inputs[0][0]), dtype)]
+        if adapter.op in ATTENTION_GRADIENT_OPS:
+            wide = "f64" if dtype == "f64" else "f32"
+            lse = (np.zeros((1, 4), _arrays.bits_dtype(wide)), wide)
+            inputs += [(tokens, dtype), lse, (tokens, dtype)]
+            results = [(np.zeros_like(tokens), dtype) for _ in range(3)]
         attributes |= {"cu_seqlens_q": starts} if "packed" in words else {}
         attributes |= {"block_table": one, "lengths": (np.array([4], np.int32), "i32")} if "pages" in words else {}
         attributes |= {} if "pages" in words else {"cu_seqlens_k": starts}
@@ -376,8 +388,11 @@ def check(
                 ones' lengths), and of pages block_table (batch, columns) and lengths (batch), the function takes, as
                 names or as {"mask": "attn_mask"}; by default those that its signature has. cu_seqlens_q or cu_seqlens_k
                 makes all calls packed: q (total, heads, dim), k and v alike; block_table has keys and values in pages
-                (pages, page size, kv heads, dim)
-    outputs     arrays that it returns: attention's lse and entropy follow out; two of merge_states and topk_softmax, three of attention_backward
+                (pages, page size, kv heads, dim). attention_backward takes those of attention but pages; packed, its
+                lse is (heads, total)
+    outputs     arrays that it returns: attention's lse and entropy follow out; two of merge_states and topk_softmax, three of attention_backward,
+                to which outputs=4 (or the domain's word dsinks) adds the gradient by the sinks, (heads): float64 for
+                float64 inputs, else float32
     strides     whether views with strides are tried; else all arrays are compact
     refuses     exceptions by which it refuses a call; any other is a crash
     shapes      "few": at most 40 shapes in all, for a function that is compiled anew for each; lengths that the domain

@@ -192,7 +192,8 @@ class Adapter:
     """How a function is called: of what library its arrays are, and what it takes beside them.
 
     takes    softcheck's names of PARAMETERS to the function's own; one that it lacks is not asked of it
-    outputs  how many arrays it returns: attention's lse and entropy follow out; its gradient's are dq, dk and dv
+    outputs  how many arrays it returns: attention's lse and entropy follow out; its gradient's are dq, dk and dv,
+             and dsinks where the domain asks for it
     refuses  exceptions that refuse a call; all others are crashes
     top_left causality always aligns the first query with the first key
     base_2   log-sum-exps are of base 2 where the function is not told which they are
@@ -354,7 +355,7 @@ def parameters_of_op(op: str) -> tuple[str, ...]:
     if op == "attention":
         return ("mask", "theta", "scale", "causal", "out", *ATTENTION_ATTRIBUTES, *SEQUENCES, *LONGEST)
     if op in ATTENTION_GRADIENT_OPS:  # one of its arrays is called out
-        return ("mask", "scale", "causal", *ATTENTION_ATTRIBUTES)
+        return ("mask", "scale", "causal", *ATTENTION_ATTRIBUTES, "cu_seqlens_q", "cu_seqlens_k", *LONGEST)
     if op in ATTENTION_OPS:
         return ("mask", "theta", "scale", "causal", "out")
     return ("mask", "theta", "out")

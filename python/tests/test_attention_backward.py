@@ -104,6 +104,67 @@ def test_all_three_arrays_are_needed():
     assert "need 3 arrays, got 2" in str(report)
 
 
+def with_sinks(q, k, v, out, lse, out_gradient, mask=None, scale=1.0, causal=False, sinks=None):
+    """dsinks = -sum p_sink delta, in float32: a function without sinks in the call has none."""
+    dq, dk, dv = right(q, k, v, out, lse, out_gradient, mask, scale, causal)
+    if sinks is None:
+        return dq, dk, dv
+    wide = lse.dtype
+    delta = np.sum(out_gradient.astype(wide) * out.astype(wide), axis=-1, dtype=wide)
+    with np.errstate(all="ignore"):
+        p_sink = np.exp(sinks[None, :, None] - lse)
+    return dq, dk, dv, -np.sum(p_sink * delta, axis=(0, 2), dtype=wide)
+
+
+def of_the_last_batch(q, k, v, out, lse, out_gradient, mask=None, scale=1.0, causal=False, sinks=None):
+    results = with_sinks(q, k, v, out, lse, out_gradient, mask, scale, causal, sinks)
+    if sinks is None or q.shape[0] == 0:
+        return results
+    last = [x[-1:] for x in (q, k, v, out, lse, out_gradient)]
+    return *results[:3], with_sinks(*last, None if mask is None else mask[-1:], scale, causal, sinks)[3]
+
+
+def packed(q, k, v, out, lse, out_gradient, cu_seqlens_q, cu_seqlens_k, scale=1.0, causal=False):
+    """Each sequence as a batch of one."""
+    dq, dk, dv = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
+    for b in range(len(cu_seqlens_q) - 1):
+        i, j = slice(*cu_seqlens_q[b : b + 2]), slice(*cu_seqlens_k[b : b + 2])
+        dense = [x[None].swapaxes(1, 2) for x in (q[i], k[j], v[j], out[i])]
+        gradient = out_gradient[i][None].swapaxes(1, 2)
+        results = right(*dense, lse[None, :, i], gradient, None, scale, causal)
+        dq[i], dk[j], dv[j] = (x[0].swapaxes(0, 1) for x in results)
+    return dq, dk, dv
+
+
+def packed_by_query_offsets(q, k, v, out, lse, out_gradient, cu_seqlens_q, cu_seqlens_k, scale=1.0, causal=False):
+    """The keys' offsets are those of the queries, as far as there are keys."""
+    starts = np.minimum(cu_seqlens_q, len(k))
+    return packed(q, k, v, out, lse, out_gradient, cu_seqlens_q, starts, scale, causal)
+
+
+def test_the_gradient_by_the_sinks_is_a_fourth_array():
+    words = {"domain": "finite", "outputs": 4, **QUICK}
+    report = softcheck.check(with_sinks, "attention_backward", **words)
+    assert report.verdict == "pass", report
+    report = softcheck.check(of_the_last_batch, "attention_backward", **words)
+    assert report.verdict == "fail"
+    assert "kernel.attention_backward.dsinks" in str(report)
+    with pytest.raises(softcheck.UsageError, match="outputs: need a function that takes sinks"):
+        softcheck.check(right, "attention_backward", **words)
+
+
+def test_sinks_alone_ask_for_three_arrays():
+    words = {"domain": "finite", **QUICK}
+    assert softcheck.check(with_sinks, "attention_backward", **words).verdict == "pass"
+
+
+def test_packed_sequences_are_named_by_their_offsets():
+    words = {"domain": "finite", **QUICK}
+    report = softcheck.check(packed, "attention_backward", **words)
+    assert report.verdict == "pass", report
+    assert softcheck.check(packed_by_query_offsets, "attention_backward", **words).verdict == "fail"
+
+
 RNG = np.random.default_rng(5)
 Q, DOUT = (RNG.normal(size=(2, 4, 5, 3)).astype(np.float32) for _ in range(2))
 K, V = (RNG.normal(size=(2, 2, 6, 3)).astype(np.float32) for _ in range(2))

@@ -29,7 +29,8 @@ class Attention final : public AttentionOp {
                      .claims = claims,
                      .attention = true,
                      .attributes = !adaptive,
-                     .sequences = !adaptive,
+                     .packed = !adaptive,
+                     .pages = !adaptive,
                      .has_theta = false,
                      .adaptive = adaptive,
                      .answers = {.words = words, .coefficients = true, .dear = true}}) {}

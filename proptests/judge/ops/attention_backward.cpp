@@ -1,11 +1,17 @@
-// The gradient of attention by its queries, keys and values: judged key head by key head (attention_gradient.hpp).
+// The gradient of attention by its queries, keys and values: judged key head by key head (attention_gradient.hpp). That
+// by its sinks: head by head (sink_gradient.hpp).
 #include <array>
+#include <functional>
+#include <optional>
+#include <utility>
 
 #include "proptests/judge/attention_call.hpp"
 #include "proptests/judge/attention_gradient.hpp"
 #include "proptests/judge/attention_rows.hpp"
 #include "proptests/judge/ops/attention_op.hpp"
 #include "proptests/judge/saved_outputs.hpp"
+#include "proptests/judge/sequence_layout.hpp"
+#include "proptests/judge/sink_gradient.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -22,53 +28,62 @@ void each_group(const AttentionShape& s, Callback callback) {
 class AttentionBackward final : public AttentionOp {
   static constexpr std::array inputs{OpInput{Role::query}, OpInput{Role::key}, OpInput{Role::value},
                                      OpInput{Role::out},   OpInput{Role::lse}, OpInput{Role::out_gradient}};
-  static constexpr std::array<std::string_view, 3> outputs{"dq", "dk", "dv"},
-      claims{"kernel.attention_backward.dq", "kernel.attention_backward.dk", "kernel.attention_backward.dv"};
-  static constexpr std::array extents{Extent::vectors, Extent::vectors, Extent::vectors};
+  static constexpr std::array<std::string_view, 4> outputs{"dq", "dk", "dv", "dsinks"},
+      claims{"kernel.attention_backward.dq", "kernel.attention_backward.dk", "kernel.attention_backward.dv",
+             "kernel.attention_backward.dsinks"};
+  static constexpr std::array extents{Extent::vectors, Extent::vectors, Extent::vectors, Extent::rows};
+
+  static constexpr std::array<std::string_view, 3> words{"weights", "ds", "scale"};
 
  public:
   constexpr AttentionBackward()
-      : AttentionOp({.name = "attention_backward",
-                     .inputs = inputs,
-                     .outputs = outputs,
-                     .extents = extents,
-                     .claims = claims,
-                     .attention = true,
-                     .attributes = true,
-                     .all_outputs = true,
-                     .has_theta = false,
-                     .number = SOFTCHECK_OP_ATTENTION_BACKWARD,
-                     .answers = {.none = true}}) {}
+      : AttentionOp(
+            {.name = "attention_backward",
+             .inputs = inputs,
+             .outputs = outputs,
+             .extents = extents,
+             .claims = claims,
+             .attention = true,
+             .attributes = true,
+             .packed = true,
+             .asked_outputs = 1,
+             .all_outputs = true,
+             .has_theta = false,
+             .number = SOFTCHECK_OP_ATTENTION_BACKWARD,
+             .answers = {
+                 .words = words, .coefficients = true, .dear = true, .at_the_logits = true, .masked_rows = false}}) {}
 
   TensorCall call(const AttentionTask& task, const AttentionCase& a) const override {
-    const AttentionShape& s = a.shape;
     SavedOutputs saved = saved_outputs(task, a);
     TensorCall call;
     call.scale = a.scale;
     call.causal = a.causal;
     call.op = traits.number;
-    const auto add = [&](Role role, std::initializer_list<std::size_t> shape, std::vector<double> values) {
-      const auto format = role == Role::lse ? task.scalars : a.format;
-      call.inputs.push_back({compact_place(format, shape), std::move(values)});
-      call.roles.push_back(role);
-    };
-    add(Role::query, {s.batch, s.heads(), s.queries, s.dim}, a.queries);
-    add(Role::key, {s.batch, s.kv_heads, s.keys, s.dim}, a.keys);
-    add(Role::value, {s.batch, s.kv_heads, s.keys, s.value_dim}, a.values);
-    add(Role::out, {s.batch, s.heads(), s.queries, s.value_dim}, std::move(saved.out));
-    add(Role::lse, {s.batch, s.heads(), s.queries}, std::move(saved.lse));
-    add(Role::out_gradient, {s.batch, s.heads(), s.queries, s.value_dim}, a.gradients);
-    if (!a.mask.empty()) {
-      call.inputs.push_back(mask_tensor(a));
-      call.roles.push_back(Role::mask);
+    call.roles = {Role::query, Role::key, Role::value, Role::out, Role::lse, Role::out_gradient};
+    if (a.sequences.any()) {
+      add_packed(task, a, saved, call);
+    } else {
+      add_dense(task, a, std::move(saved), call);
     }
     add_attributes(a, call);
     for (const std::size_t tensor : {0, 1, 2}) {
       TensorPlace place = call.inputs[tensor].place;
       call.outputs.push_back({std::move(place), std::nullopt});
     }
+    if (a.asks_sink_gradients()) {
+      call.outputs.push_back({compact_place(task.scalars, {a.shape.heads()}), std::nullopt});
+    }
     lay_out(a, call);
     return call;
+  }
+
+  Outputs dense(const AttentionCase& a, Outputs got) const override {
+    if (!a.sequences.any() || got.empty()) return got;
+    const SequenceLayout layout(a);
+    got[0] = layout.dense_queries(got[0], a.shape.dim);
+    got[1] = layout.dense_keys(got[1], a.shape.dim);
+    got[2] = layout.dense_keys(got[2], a.shape.value_dim);
+    return got;
   }
 
   void judge(const AttentionTask& task, const AttentionCase& a, const Outputs& got, const Queries& chosen,
@@ -84,9 +99,20 @@ class AttentionBackward final : public AttentionOp {
                                   std::span(got[1]).subspan(head * s.keys * s.dim, s.keys * s.dim),
                                   std::span(got[2]).subspan(head * s.keys * s.value_dim, s.keys * s.value_dim)};
       judge_attention_gradient(
-          task, group, values, [&](std::size_t q, RowVerdicts verdicts) { each(first + q, std::move(verdicts)); },
-          [&](std::size_t j, RowVerdicts verdicts) { each(key_number(s, b, kv, j), std::move(verdicts)); });
+          task, group, values,
+          [&](std::size_t q, RowVerdicts verdicts) {
+            if (q % s.queries < a.queries_of(b)) each(first + q, std::move(verdicts));
+          },
+          [&](std::size_t j, RowVerdicts verdicts) {
+            if (j < a.keys_of(b)) each(key_number(s, b, kv, j), std::move(verdicts));
+          });
     });
+    for (std::size_t h = 0; h < s.heads() && got.size() > 3; ++h) {
+      std::function<bool(std::size_t, std::size_t)> of_head;
+      if (chosen) of_head = [&](std::size_t b, std::size_t i) { return chosen(b, h, i); };
+      std::optional<RowVerdicts> verdicts = judge_sink_gradient(task, a, h, got[3][h], of_head);
+      if (verdicts) each(sink_number(s, h), std::move(*verdicts));
+    }
   }
 
   void reached(const AttentionTask& task, const PoisonedCase& poisoned, const Outputs& got,
@@ -104,6 +130,7 @@ class AttentionBackward final : public AttentionOp {
       if (!poisoned.meets(b, h, i)) return;
       const std::size_t row = row_number(s, b, h, i);
       all_of(0, row, row, s.dim, {});
+      if (got.size() > 3) each({sink_number(s, h), std::nullopt, got[3][h], task.scalars});
       for (std::size_t j = 0; j < s.keys; ++j) {
         if (a.sees(b, h, i, j)) keys[(b * s.kv_heads + h / s.group) * s.keys + j] = true;
       }
@@ -121,6 +148,34 @@ class AttentionBackward final : public AttentionOp {
                                        std::size_t row) const override {
     const auto first = got[0].begin() + static_cast<std::ptrdiff_t>(row * attention.shape.dim);
     return {first, first + static_cast<std::ptrdiff_t>(attention.shape.dim)};
+  }
+
+ private:
+  static void add_dense(const AttentionTask& task, const AttentionCase& a, SavedOutputs saved, TensorCall& call) {
+    const AttentionShape& s = a.shape;
+    const auto add = [&](numerics::Format format, std::initializer_list<std::size_t> shape,
+                         std::vector<double> values) {
+      call.inputs.push_back({compact_place(format, shape), std::move(values)});
+    };
+    add(a.format, {s.batch, s.heads(), s.queries, s.dim}, a.queries);
+    add(a.format, {s.batch, s.kv_heads, s.keys, s.dim}, a.keys);
+    add(a.format, {s.batch, s.kv_heads, s.keys, s.value_dim}, a.values);
+    add(a.format, {s.batch, s.heads(), s.queries, s.value_dim}, std::move(saved.out));
+    add(task.scalars, {s.batch, s.heads(), s.queries}, std::move(saved.lse));
+    add(a.format, {s.batch, s.heads(), s.queries, s.value_dim}, a.gradients);
+    if (a.mask.empty()) return;
+    call.inputs.push_back(mask_tensor(a));
+    call.roles.push_back(Role::mask);
+  }
+
+  static void add_packed(const AttentionTask& task, const AttentionCase& a, const SavedOutputs& saved,
+                         TensorCall& call) {
+    const AttentionShape& s = a.shape;
+    const SequenceLayout layout(a);
+    call.inputs = {layout.of_queries(a.queries, s.dim),        layout.of_keys(a.keys, s.dim),
+                   layout.of_keys(a.values, s.value_dim),      layout.of_queries(saved.out, s.value_dim),
+                   layout.of_scalars(saved.lse, task.scalars), layout.of_queries(a.gradients, s.value_dim)};
+    layout.add_sequences(call);
   }
 };
 

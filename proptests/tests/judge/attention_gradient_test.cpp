@@ -15,7 +15,6 @@
 #include "numerics/rounding_attention_backward.hpp"
 #include "proptests/generators/attention.hpp"
 #include "proptests/judge/attention_rows.hpp"
-#include "proptests/judge/contract_inference.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 #include "proptests/judge/ops/attention_op.hpp"
 #include "proptests/judge/query_oracles.hpp"
@@ -44,7 +43,7 @@ std::vector<AttentionCase> gradient_cases(Format format, int count, std::size_t 
   options.gradients = options.blind_queries = true;
   const auto plain = attention_cases(options);
   options.attributes = true;
-  options.domain = parse_domain("window softcap sinks alibi bias causal=either", true);
+  options.domain = parse_domain("window softcap dsinks alibi bias causal=either", true);
   const auto attributed = attention_cases(options);
   rc::Random random(11);
   std::vector<AttentionCase> cases;
@@ -78,7 +77,7 @@ Enclosure loss(const AttentionCase& a, const double* changed, long exponent) {
       sum += weight;
       weighted += weight * product;
     }
-    if (row.sink) sum += exp(Enclosure(*row.sink));
+    if (row.sink) sum += exp(number(a.attributes.sinks[h]));
     if (sum.certainly_positive()) total += weighted / sum;
   });
   return total;
@@ -87,16 +86,18 @@ Enclosure loss(const AttentionCase& a, const double* changed, long exponent) {
 using Outputs = AttentionOp::Outputs;
 
 Outputs zeros(const AttentionCase& a) {
-  return {std::vector<double>(a.queries.size()), std::vector<double>(a.keys.size()),
-          std::vector<double>(a.values.size())};
+  Outputs all{std::vector<double>(a.queries.size()), std::vector<double>(a.keys.size()),
+              std::vector<double>(a.values.size())};
+  if (a.asks_sink_gradients()) all.emplace_back(a.shape.heads());
+  return all;
 }
 
-// dq, dk and dv by enclosures.
+// dq, dk, dv and dsinks by enclosures.
 std::vector<std::vector<Enclosure>> exact_gradient(const AttentionCase& a) {
   const AttentionShape& s = a.shape;
-  std::vector<std::vector<Enclosure>> result{std::vector<Enclosure>(a.queries.size()),
-                                             std::vector<Enclosure>(a.keys.size()),
-                                             std::vector<Enclosure>(a.values.size())};
+  std::vector<std::vector<Enclosure>> result{
+      std::vector<Enclosure>(a.queries.size()), std::vector<Enclosure>(a.keys.size()),
+      std::vector<Enclosure>(a.values.size()), std::vector<Enclosure>(a.attributes.sinks.size())};
   each_row(s, [&](std::size_t b, std::size_t h, std::size_t i) {
     const AttentionRow row = row_of(a, b, h, i);
     if (std::ranges::count(row.visible, 1) == 0) return;
@@ -115,6 +116,7 @@ std::vector<std::vector<Enclosure>> exact_gradient(const AttentionCase& a) {
                                                 .bias = row.bias,
                                                 .sink = row.sink},
                                                gradient);
+    if (row.sink) result[3][h] += query.sink_gradient;
     for (std::size_t j = 0; j < s.keys; ++j) {
       const Enclosure ds = Enclosure(a.scale) * query.score_gradients[j];
       for (std::size_t t = 0; t < s.dim; ++t) {
@@ -149,12 +151,13 @@ std::map<std::string, Worst> findings_of(const AttentionTask& task, const Attent
 TEST(AttentionGradient, TheExactValueIsThatOfADifferenceQuotient) {
   const PrecisionScope precision(900);
   constexpr long step = -300;
-  std::size_t compared = 0;
+  std::size_t compared = 0, sinks = 0;
   for (const AttentionCase& a : gradient_cases(Format::f64, 40, 200)) {
-    const std::vector<double>* const inputs[] = {&a.queries, &a.keys, &a.values};
+    const std::vector<double>* const inputs[] = {&a.queries, &a.keys, &a.values, &a.attributes.sinks};
     const Enclosure before = loss(a, nullptr, step);
     const std::vector<std::vector<Enclosure>> exact = exact_gradient(a);
-    for (std::size_t which = 0; which < 3; ++which) {
+    for (std::size_t which = 0; which < std::size(inputs); ++which) {
+      if (inputs[which]->empty()) continue;
       const std::size_t element = inputs[which]->size() / 2;
       const Enclosure after = loss(a, inputs[which]->data() + element, step);
       const Enclosure quotient = (after - before) * Enclosure::power_of_two(-step);
@@ -162,26 +165,28 @@ TEST(AttentionGradient, TheExactValueIsThatOfADifferenceQuotient) {
       EXPECT_TRUE((exact[which][element] + Enclosure::between(-0x1p-200, 0x1p-200)).overlaps(quotient))
           << which << " of " << to_text(a);
       EXPECT_LT(quotient.width(), 0x1p-200);
-      ++compared;
+      ++(which < 3 ? compared : sinks);
     }
   }
   EXPECT_EQ(compared, 120u);
+  EXPECT_GT(sinks, 5u);
 }
 
 class GradientJudge : public ::testing::TestWithParam<Format> {};
 
 TEST_P(GradientJudge, WhatAnIdealKernelReturnsHoldsAndWhatLiesBeyondDoesNot) {
   const AttentionTask task = gradient_task(GetParam());
-  std::size_t broken = 0;
+  std::size_t broken = 0, of_sinks = 0;
   for (const AttentionCase& a : gradient_cases(GetParam(), 25)) {
     Outputs ideal = zeros(a);
     std::vector<std::vector<Enclosure>> exact;
     {
       const PrecisionScope precision(256);
       exact = exact_gradient(a);
-      for (std::size_t which = 0; which < 3; ++which) {
+      for (std::size_t which = 0; which < ideal.size(); ++which) {
+        const Format format = which < 3 ? a.format : task.scalars;
         std::ranges::transform(exact[which], ideal[which].begin(),
-                               [&](const Enclosure& x) { return round_to(a.format, x.midpoint()); });
+                               [&](const Enclosure& x) { return round_to(format, x.midpoint()); });
       }
     }
     const std::size_t sizes[] = {a.shape.dim, a.shape.dim, a.shape.value_dim};
@@ -189,20 +194,23 @@ TEST_P(GradientJudge, WhatAnIdealKernelReturnsHoldsAndWhatLiesBeyondDoesNot) {
     for (const auto& [claim, worst] : findings_of(task, a, ideal)) {
       EXPECT_EQ(worst.finding.decision, Decision::proved) << claim << " of " << to_text(a);
       const auto which = static_cast<std::size_t>(std::ranges::find(task.op->claims, claim) - task.op->claims.begin());
-      if (which == 3) continue;  // of a row that must be 0
+      if (which > 3) continue;  // of a row that must be 0
       const std::size_t row = which == 0 ? worst.row : worst.row - queries;
-      const std::size_t element = row * sizes[which] + *worst.finding.item;
+      const std::size_t element =
+          which == 3 ? worst.row - sink_number(a.shape, 0) : row * sizes[which] + *worst.finding.item;
       EXPECT_TRUE(worst.finding.expected.overlaps(exact[which][element])) << claim << " of " << to_text(a);
       Outputs wrong = ideal;
-      const FormatProperties& format = properties(a.format);
+      const Format of_result = which < 3 ? a.format : task.scalars;
+      const FormatProperties& format = properties(of_result);
       const double by = 2 * worst.finding.threshold + 4 * format.unit_roundoff * std::fabs(ideal[which][element]) +
                         4 * format.smallest_subnormal;
-      wrong[which][element] = round_to(a.format, ideal[which][element] + by);
+      wrong[which][element] = round_to(of_result, ideal[which][element] + by);
       EXPECT_EQ(findings_of(task, a, wrong).at(claim).finding.decision, Decision::violated) << claim << to_text(a);
-      ++broken;
+      ++(which < 3 ? broken : of_sinks);
     }
   }
   EXPECT_GT(broken, 50u);
+  EXPECT_GT(of_sinks, 3u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, GradientJudge, ::testing::Values(Format::f64, Format::f32, Format::f16, Format::bf16),
@@ -338,12 +346,6 @@ TEST(AttentionGradient, ACaseIsItsTextAndShrinksWithItsGradient) {
 TEST(AttentionGradient, ADomainMayNameItsAttributes) {
   EXPECT_NO_THROW(domain_of("window softcap sinks alibi bias causal=either", Op::attention_backward));
   EXPECT_THROW(domain_of("window", Op::adaptive_attention), std::invalid_argument);
-}
-
-TEST(AttentionGradient, ItsContractIsNotInferred) {
-  KernelSubject subject;
-  subject.op = Op::attention_backward;
-  EXPECT_THROW(infer_contract(subject, judge_options(Effort::quick)), std::invalid_argument);
 }
 
 }  // namespace

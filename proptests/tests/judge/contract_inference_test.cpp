@@ -224,6 +224,28 @@ TEST(InferContract, AttentionsContractIsFound) {
   EXPECT_EQ(word(inferred_subject("attention_correct_stored_scores", Op::attention), "scores"), "scores=bf16 measured");
 }
 
+TEST(InferContract, TheContractOfAttentionsGradientIsFound) {
+  const auto words = [](const std::string& symbol, Format format) {
+    const Inference inference = inferred(inferred_subject(symbol, Op::attention_backward, format));
+    EXPECT_TRUE(inference.contract) << symbol << ": " << inference.failure;
+    return words_of(inference);
+  };
+  for (const char* symbol : {"attention_backward_correct_saved", "attention_backward_correct_recomputed"}) {
+    std::map<std::string, std::string> found = words(symbol, Format::f32);
+    EXPECT_EQ(found["acc"], "acc=f32 measured") << symbol;
+    EXPECT_EQ(found["exp"], "exp=1ulp held") << symbol;
+    EXPECT_EQ(found["sum"], "sum=sequential measured") << symbol;
+    EXPECT_TRUE(found["masked"].ends_with("assumed")) << symbol;
+    EXPECT_FALSE(found.contains("weights") || found.contains("ds") || found.contains("scale")) << symbol;
+  }
+  EXPECT_EQ(words("attention_backward_correct_saved", Format::f64)["acc"], "acc=f64 held");
+  // Results of 16 bits: an accumulator of f64 would hold, too.
+  EXPECT_EQ(words("attention_backward_correct_saved", Format::bf16)["acc"], "acc=f32 assumed");
+  std::map<std::string, std::string> narrow = words("attention_backward_correct_narrow", Format::f32);
+  EXPECT_EQ(narrow["weights"], "weights=bf16 measured");
+  EXPECT_EQ(narrow["ds"], "ds=bf16 measured");
+}
+
 TEST(InferContract, AWeakerWordIsFoundWhereTheFullRunBreaksWhatTheProbesSaw) {
   // Rows of 64 and more are added in 16 lanes, and the witnesses are no shorter.
   KernelSubject subject = inferred_subject("correct_log_softmax_lanes_from_64", Op::log_softmax);

@@ -39,7 +39,8 @@ void expect_held(BackwardCase c, Shares& most) {
       c.saved_out = saved_out;
       const Shares got = judged(c, nullptr);
       EXPECT_LE(got.largest(), 1) << c.queries << " x " << c.keys << " spread " << c.spread << " shift " << c.shift;
-      most = {std::max(most.dq, got.dq), std::max(most.dk, got.dk), std::max(most.dv, got.dv)};
+      most = {std::max(most.dq, got.dq), std::max(most.dk, got.dk), std::max(most.dv, got.dv),
+              std::max(most.dsink, got.dsink)};
     }
   }
 }
@@ -48,6 +49,7 @@ void report(const Shares& most) {
   testing::Test::RecordProperty("dq", std::to_string(most.dq));
   testing::Test::RecordProperty("dk", std::to_string(most.dk));
   testing::Test::RecordProperty("dv", std::to_string(most.dv));
+  testing::Test::RecordProperty("dsink", std::to_string(most.dsink));
   EXPECT_GT(most.largest(), 0.02) << "a bound that nothing comes near";
 }
 
@@ -117,10 +119,82 @@ TEST(RoundingAttentionBackward, HoldsThroughBaseTwo) {
   report(most);
 }
 
+// Sinks below, among and above the scores.
+void expect_held_with_sinks(BackwardCase c, Shares& most) {
+  for (const float sink : {-3.0F, 0.7F, 12.0F}) {
+    c.sink = static_cast<float>(2 * c.shift * 0.7) + sink;
+    expect_held(c, most);
+  }
+}
+
+TEST(RoundingAttentionBackward, HoldsBesideASink) {
+  Shares most;
+  for (BackwardCase c : shapes()) {
+    expect_held_with_sinks(c, most);
+    c.base_two = true;
+    expect_held_with_sinks(c, most);
+  }
+  // Equal terms: each addition rounds as the ones before it.
+  BackwardCase equal{.queries = 1000, .keys = 1, .spread = 0, .gradient_shift = 1000.3, .gradients = 0, .sink = -3.0F};
+  expect_held(equal, most);
+  report(most);
+  EXPECT_GT(most.dsink, 0.1);
+}
+
+TEST(RoundingAttentionBackward, HoldsBesideASinkInSixteenBits) {
+  Shares most;
+  for (BackwardCase c : shapes()) {
+    if (c.shift + c.values > 1000) continue;
+    c.inputs = c.result = c.weights = c.score_gradients = c.out = Format::bf16;
+    expect_held_with_sinks(c, most);
+    c.own_out = true;
+    expect_held_with_sinks(c, most);
+  }
+  // Columns that are all alike round alike: the weight, the output and p delta add up.
+  BackwardCase alike{.queries = 1, .keys = 1, .spread = 0, .gradient_shift = 1, .gradients = 0, .values = 0};
+  alike.inputs = alike.result = alike.weights = alike.score_gradients = alike.out = Format::bf16;
+  alike.own_out = true;
+  for (const double value : {1.0, 1.25, 1.625}) {
+    alike.value_shift = value;
+    for (int k = -40; k <= 40; ++k) {
+      alike.sink = static_cast<float>(k) / 16;
+      expect_held(alike, most);
+    }
+  }
+  report(most);
+  EXPECT_GT(most.dsink, 0.5);
+}
+
 // The planted bound is exceeded where the right one holds.
 void expect_needs(const BackwardCase& c, const Left& left) {
   EXPECT_LE(judged(c, nullptr).largest(), 1);
   EXPECT_GT(judged(c, &left).largest(), 1);
+}
+
+void expect_sink_needs(const BackwardCase& c, const Left& left) {
+  EXPECT_LE(judged(c, nullptr).largest(), 1);
+  EXPECT_GT(judged(c, &left).dsink, 1);
+}
+
+TEST(PlantedAttentionBackwardBound, OfASinkWithoutTheErrorOfDeltaIsRejected) {
+  expect_sink_needs({.sink = 0.5F, .out = Format::bf16},
+                    {.arithmetic = [](AttentionBackwardArithmetic& a) { a.out_saved = Format::f32; }});
+}
+
+TEST(PlantedAttentionBackwardBound, OfASinkWithoutTheSavedLogSumExpIsRejected) {
+  expect_sink_needs({.queries = 3, .keys = 20, .sink = 0.5F, .lse = Format::bf16},
+                    {.arithmetic = [](AttentionBackwardArithmetic& a) { a.lse_saved = Format::f32; }});
+}
+
+TEST(PlantedAttentionBackwardBound, OfASinkWithoutItsStoredScoreGradientsIsRejected) {
+  expect_sink_needs({.queries = 1, .sink = 0.5F, .score_gradients = Format::bf16},
+                    {.contract = [](Contract& c) { c.score_gradients.reset(); }});
+}
+
+TEST(PlantedAttentionBackwardBound, OfASinkWithoutItsAdditionsIsRejected) {
+  // Equal terms: each addition rounds as the ones before it.
+  expect_sink_needs({.queries = 3000, .keys = 2, .spread = 0, .gradient_shift = 1000.3, .gradients = 0, .sink = 0.3F},
+                    {.sink_additions = true});
 }
 
 TEST(PlantedAttentionBackwardBound, WithoutTheSizeOfTheSavedLogSumExpIsRejected) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -23,14 +24,17 @@ struct BackwardCase {
   double spread = 1;                   // of q
   double shift = 0;                    // of the scores: |L|
   double gradient_shift = 0;           // of dO
+  double gradients = 1;                // dO differ by about that much
   bool causal = false;
-  double values = 1;  // the v are about that much
+  double values = 1;       // the v are about that much
+  double value_shift = 0;  // around this
   // The kernel.
   bool saved_lse = true, saved_out = true;
   bool own_out = false;   // what was saved is the kernel's own output, of its stored weights
   bool base_two = false;  // p = 2^(x log2(e) - L log2(e)), with L saved
   float softcap = 0;      // 0: none
   bool split = false;     // the root of the scale is a factor of query and key each
+  std::optional<float> sink = {};
   Format lse = Format::f32, out = Format::f32, weights = Format::f32, score_gradients = Format::f32;
   Format result = Format::f32, inputs = Format::f32;
 };
@@ -48,8 +52,8 @@ inline Problem problem(const BackwardCase& c) {
     for (float& value : x) value = static_cast<float>(round_to(c.inputs, factor * normal(engine) + shift));
     return x;
   };
-  Problem p{fill(c.queries, c.spread, 0), fill(c.keys, 1, 0), fill(c.keys, c.values, 0),
-            fill(c.queries, 1, c.gradient_shift)};
+  Problem p{fill(c.queries, c.spread, 0), fill(c.keys, 1, 0), fill(c.keys, c.values, c.value_shift),
+            fill(c.queries, c.gradients, c.gradient_shift)};
   if (c.shift != 0) {
     for (std::size_t i = 0; i < c.queries; ++i) p.q[i * size] = static_cast<float>(c.shift);
     for (std::size_t j = 0; j < c.keys; ++j) p.k[j * size] = 2;
@@ -63,8 +67,9 @@ inline bool visible(const BackwardCase& c, std::size_t i, std::size_t j) {
 
 struct Exact {
   std::vector<Enclosure> dq, dk, dv, out, lse;
+  Enclosure dsink;
   std::vector<BackwardRow> rows;
-  std::vector<std::vector<BackwardPair>> pairs;  // of each query
+  std::vector<std::vector<BackwardPair>> pairs;  // of each query, its sink's behind its keys'
   std::vector<std::vector<std::size_t>> keys;    // which they are
 };
 
@@ -104,6 +109,10 @@ inline void add_row(const BackwardCase& c, const Contract& contract, const Probl
     exact.lse.emplace_back(0);
     return;
   }
+  if (c.sink) {
+    scores.emplace_back(static_cast<double>(*c.sink));
+    near.push_back(scores.back().upper_double());
+  }
   Enclosure top = scores.front();
   for (const Enclosure& x : scores) top = maximum(top, x);
   for (const Enclosure& x : scores) sum = sum + exp(x - top);
@@ -140,6 +149,12 @@ inline void add_row(const BackwardCase& c, const Contract& contract, const Probl
       pairs.back().cap = cap_slope(contract, c.softcap, above(slopes[n]), size * over, error * over);
     }
   }
+  if (c.sink) {
+    const Enclosure p_sink = exp(scores.back() - lse);
+    exact.dsink = exact.dsink - p_sink * delta;
+    pairs.push_back(
+        {above(p_sink), above(top - scores.back()), UpperBound(), above(delta), UpperBound(), UpperBound()});
+  }
   for (std::size_t t = 0; t < size; ++t) {
     out_product = out_product + abs(at(p.dout, i, t) * exact.out[i * size + t]);
     gradient_sum = gradient_sum + abs(at(p.dout, i, t));
@@ -157,7 +172,7 @@ inline void add_row(const BackwardCase& c, const Contract& contract, const Probl
 
 inline Exact exact_gradient(const BackwardCase& c, const Contract& contract, const Problem& p) {
   const std::vector<Enclosure> of_queries(c.queries * size, Enclosure(0)), of_keys(c.keys * size, Enclosure(0));
-  Exact exact{of_queries, of_keys, of_keys, of_queries, {}, {}, {}, {}};
+  Exact exact{of_queries, of_keys, of_keys, of_queries, {}, Enclosure(0), {}, {}, {}};
   for (std::size_t i = 0; i < c.queries; ++i) add_row(c, contract, p, i, exact);
   for (std::size_t i = 0; i < c.queries; ++i) exact.rows[i].pairs = exact.pairs[i];
   return exact;
@@ -167,13 +182,14 @@ inline float narrowed(Format format, float x) { return static_cast<float>(round_
 
 struct Computed {
   std::vector<float> dq, dk, dv;
+  float dsink = 0;
 };
 
 // A kernel in f32 that adds from the front.
 inline constexpr float log2_e = 1.44269504F;
 inline Computed kernel(const BackwardCase& c, const Problem& p, const Exact& exact) {
-  Computed r{std::vector<float>(c.queries * size), std::vector<float>(c.keys * size),
-             std::vector<float>(c.keys * size)};
+  Computed r{std::vector<float>(c.queries * size), std::vector<float>(c.keys * size), std::vector<float>(c.keys * size),
+             0};
   const auto product = [](const std::vector<float>& a, std::size_t i, const std::vector<float>& b, std::size_t j) {
     float sum = 0;
     for (std::size_t t = 0; t < size; ++t) sum += a[i * size + t] * b[j * size + t];
@@ -198,7 +214,9 @@ inline Computed kernel(const BackwardCase& c, const Problem& p, const Exact& exa
     if (keys.empty()) continue;
     float top = -INFINITY, sum = 0, delta = 0;
     for (const std::size_t j : keys) top = std::max(top, score_of(i, j));
+    if (c.sink) top = std::max(top, *c.sink);
     for (const std::size_t j : keys) sum += std::exp(score_of(i, j) - top);
+    if (c.sink) sum += std::exp(*c.sink - top);
     const auto saved = static_cast<float>(round_to(c.lse, exact.lse[i].upper_double()));
     std::vector<float> weights;
     for (const std::size_t j : keys) {
@@ -216,6 +234,12 @@ inline Computed kernel(const BackwardCase& c, const Problem& p, const Exact& exa
       for (std::size_t n = 0; n < keys.size(); ++n) own += narrowed(c.weights, weights[n]) * p.v[keys[n] * size + t];
       const double out = c.own_out ? static_cast<double>(own) : exact.out[i * size + t].upper_double();
       delta += p.dout[i * size + t] * static_cast<float>(round_to(c.out, out));
+    }
+    if (c.sink) {
+      const float p_sink = c.saved_lse && c.base_two ? std::exp2(log2_e * *c.sink - saved * log2_e)
+                           : c.saved_lse             ? std::exp(*c.sink - saved)
+                                                     : std::exp(*c.sink - top) / sum;
+      r.dsink -= narrowed(c.score_gradients, p_sink * delta);
     }
     for (std::size_t n = 0; n < keys.size(); ++n) {
       const std::size_t j = keys[n];
@@ -237,8 +261,8 @@ inline Computed kernel(const BackwardCase& c, const Problem& p, const Exact& exa
 }
 
 struct Shares {
-  double dq = 0, dk = 0, dv = 0;
-  double largest() const { return std::max({dq, dk, dv}); }
+  double dq = 0, dk = 0, dv = 0, dsink = 0;
+  double largest() const { return std::max({dq, dk, dv, dsink}); }
 };
 
 // The least of |got - exact| over the bound, at least: above 1 the bound is broken for certain.
@@ -255,6 +279,7 @@ struct Left {
   std::function<void(AttentionBackwardArithmetic&)> arithmetic = [](AttentionBackwardArithmetic&) {};
   std::function<void(BackwardRow&)> row = [](BackwardRow&) {};
   std::function<void(BackwardPair&)> pair = [](BackwardPair&) {};
+  bool sink_additions = false;
 };
 
 inline Shares judged(const BackwardCase& c, const Left* left) {
@@ -278,9 +303,14 @@ inline Shares judged(const BackwardCase& c, const Left* left) {
   const auto look = left == nullptr ? at_most : share;
   std::vector<std::vector<BackwardPairError>> of_keys(c.keys);
   std::vector<std::vector<std::size_t>> queries(c.keys);
+  std::vector<BackwardPairError> of_sink;
   for (std::size_t i = 0; i < c.queries; ++i) {
     if (exact.keys[i].empty()) continue;
-    const auto errors = attention_backward_pairs(contract, arithmetic, exact.rows[i]);
+    auto errors = attention_backward_pairs(contract, arithmetic, exact.rows[i]);
+    if (c.sink) {
+      of_sink.push_back(errors.back());
+      errors.pop_back();
+    }
     for (std::size_t n = 0; n < errors.size(); ++n) {
       of_keys[exact.keys[i][n]].push_back(errors[n]);
       queries[exact.keys[i][n]].push_back(i);
@@ -306,6 +336,11 @@ inline Shares judged(const BackwardCase& c, const Left* left) {
       shares.dk = std::max(shares.dk, look(got.dk[j * size + t], dk, sum.error(of_q, above(dk))));
       shares.dv = std::max(shares.dv, look(got.dv[j * size + t], dv, of_values.error(of_dout, above(dv))));
     }
+  }
+  if (!of_sink.empty()) {
+    contract.output = Format::f32;
+    const std::uint64_t height = left != nullptr && left->sink_additions ? 0 : c.queries - 1;
+    shares.dsink = look(got.dsink, exact.dsink, sink_gradient_error(contract, of_sink, height, above(exact.dsink)));
   }
   return shares;
 }

@@ -134,6 +134,18 @@ class StatedBackward {
     return s_.then_output(sum, Real(1), exp(fixed) * below);
   }
 
+  // The pairs as those of a sink in as many queries.
+  ScalarThreshold<Real> sink_sum_error(std::uint64_t height) const {
+    const Real log = Real::integer(height) * s_.lambda;
+    Real sum, below;
+    for (const StatedPair& pair : stated_pairs) {
+      const Real ds = score_gradient(pair);
+      sum += exp(log) * (ds + score_gradient_error(pair)) - ds;
+      below += score_gradient_floor(pair) + s_.omega_a;
+    }
+    return s_.then_output(sum, Real(1), exp(log) * below);
+  }
+
  private:
   void set_delta() {
     const Real gradient(stated_gradient_sum);
@@ -237,6 +249,7 @@ void expect_stated(const Contract& contract, const BackwardSetting& setting, dou
                     said.score_sum_error(std::fabs(scale), 4), what + "dq");
   expect_same_bound(ValueGradientSum(contract, arithmetic, errors).error(factors, UpperBound(1)),
                     said.value_sum_error(), what + "dv");
+  expect_same_bound(sink_gradient_error(contract, errors, 5, UpperBound(1)), said.sink_sum_error(5), what + "dsink");
 }
 
 TEST(StatedBounds, OfAttentionsGradientAreTheDocuments) {
