@@ -128,7 +128,7 @@ def test_one_page_size_is_said_by_the_domain():
 
 
 def test_other_ops_and_biases_are_refused():
-    with pytest.raises(UsageError, match="packed and pages need --op attention"):
+    with pytest.raises(UsageError, match="packed needs --op attention or attention_backward"):
         softcheck.check(lambda q, k, v: q, op="adaptive_attention", domain="packed", **QUICK)
     with pytest.raises(UsageError, match="no bias beside packed or pages"):
         judged(packed, domain="bias")

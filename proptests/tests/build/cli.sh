@@ -51,7 +51,7 @@ says '^refused: no standard contract fits: every call was refused'
 
 # Flags that are wrong say what exists.
 refuses 2 '--op: .*logsumexp' kernel "$mutants:correct_two_pass" --op softmin
-refuses 2 '--dtype: .*bf16' kernel "$mutants:correct_two_pass" --dtype e4m3
+refuses 2 '--dtype: .*e4m3' kernel "$mutants:correct_two_pass" --dtype e3m4
 refuses 2 '--dtype: .*bf16' kernel "$mutants:correct_two_pass" --dtype float
 refuses 2 '--contract: .*masked=zero|nan|uniform' kernel "$mutants:correct_two_pass" --contract 'speed=high'
 refuses 2 '--contract: .*lanes:K' kernel "$mutants:correct_two_pass" --contract 'sum=lanes:0'

@@ -175,7 +175,7 @@ class PlacedTensor {
 };
 
 inline DLDataType dlpack_type(numerics::Format format) {
-  return {static_cast<std::uint8_t>(format == numerics::Format::bf16 ? kDLBfloat : kDLFloat),
+  return {static_cast<std::uint8_t>(numerics::properties(format).dlpack_code),
           static_cast<std::uint8_t>(numerics::properties(format).storage_bits), 1};
 }
 

@@ -15,7 +15,7 @@ namespace softcheck::kernel_tests {
 
 inline DLDataType type_of(numerics::Format format) {
   const auto bits = static_cast<std::uint8_t>(numerics::properties(format).storage_bits);
-  return {static_cast<std::uint8_t>(format == numerics::Format::bf16 ? kDLBfloat : kDLFloat), bits, 1};
+  return {static_cast<std::uint8_t>(numerics::properties(format).dlpack_code), bits, 1};
 }
 
 /// One row: a mask where visible has items, an incoming gradient where that has.
