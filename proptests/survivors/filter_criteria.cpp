@@ -95,8 +95,8 @@ Criterion tensorflow_sparsemax() {
                 {.rows = 1, .columns = 10}, [] { return 0.0; }, rule));
             int place = 0;
             const auto pair = [&] {
-              const int k = place++;
-              return k % 2 == 0 ? -2 + 4.0 * (k / 2) / 16 : 0.0;
+              const int k = place++, row = k / 2;
+              return k % 2 == 0 ? -2 + 4.0 * row / 16 : 0.0;
             };
             cases.push_back(sparsemax_case({.rows = 17, .columns = 2}, pair, rule));
             return cases;
