@@ -72,7 +72,7 @@ class ContractSearch {
  private:
   void choose_lengths(std::uint64_t max_length);
   void ask(std::uint64_t max_length);
-  // What results are rounded to, and by which they are told apart.
+  // The format of the results. Arithmetic that differs by less than its last place looks the same.
   numerics::Format results() const { return is_gradient(op_) ? base_.input : base_.output; }
   // Is it a word of the op's arithmetic?
   bool has_word(std::string_view word) const;

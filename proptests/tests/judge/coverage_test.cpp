@@ -94,6 +94,22 @@ TEST(Coverage, AtDefaultEffortEveryClassIsMet) {
   }
 }
 
+// A dtype without infinity is sent none: its bits would be those of a NaN.
+TEST(Coverage, NoCallInE4m3HasAnInfinity) {
+  KernelSubject subject;
+  subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_cpu_kernels.so", "softcheck_softmax"};
+  subject.contract = parse_contract("sum=blocks:32 subnormal=kept", Format::e4m3, Format::e4m3);
+  const KernelJudgement judgement = judge_kernel(subject, judge_options(Effort::quick));
+  EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << joined(judgement.notes);
+  std::size_t classes = 0;
+  for (const Coverage::Entry& entry : judgement.coverage.entries()) {
+    if (entry.name.find("inf") == std::string::npos) continue;
+    ++classes;
+    EXPECT_EQ(entry.calls + entry.refused, 0u) << entry.dimension << ": " << entry.name;
+  }
+  EXPECT_GE(classes, 2u);
+}
+
 // "| rows | 1, 2 to 3, ... |" for each dimension: what the page promises is what the test above requires.
 TEST(Coverage, TheClassesAreThoseOfThePage) {
   std::ifstream page(SOFTCHECK_SOURCE_DIR "/docs/kernels/judging.md");

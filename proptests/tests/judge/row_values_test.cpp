@@ -69,6 +69,24 @@ TEST(JudgeValues, ErrorsAreCountedInSignedUlps) {
   }
 }
 
+// Equal items are asked for once, but each value is judged: wherever a wrong one stands among right ones, and a right
+// one behind it.
+TEST(JudgeValues, OneWrongValueAmongEqualItemsIsSeen) {
+  const std::vector<double> logits(7, 1.0);
+  const double right = round_to(Format::f32, -std::log(7.0));
+  const Contract contract = contract_of();
+  EXPECT_TRUE(holds(judge_values(Op::log_softmax, contract, logits, 1, std::vector<double>(7, right))));
+  for (std::size_t place = 0; place < logits.size(); ++place) {
+    for (const double wrong : {right * 1.5, nan, infinity}) {
+      std::vector<double> got(7, right);
+      got[place] = wrong;
+      const RowVerdicts verdicts = judge_values(Op::log_softmax, contract, logits, 1, got);
+      EXPECT_FALSE(holds(verdicts)) << wrong << " at " << place;
+      EXPECT_EQ(verdicts.findings.front().item, place) << wrong;
+    }
+  }
+}
+
 TEST(JudgeValues, NothingIsSaidOfMaskedItemsWhereTheLogSumExpOverflows) {
   const Contract contract = contract_of("lse=uncentred");
   const std::vector<double> logits{-infinity, -0x1p+68};  // over 2^-60: beyond f32
