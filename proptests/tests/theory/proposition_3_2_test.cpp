@@ -38,6 +38,7 @@ TEST(Proposition32, TheDerivativesClaimIsAboutTheTemperatureAskedFor) {
     const numerics::Certificate claim = certify_derivatives(row, beta).at(1);
     const Enclosure mean = Enclosure(1) / (Enclosure(1) + exp(Enclosure(std::fabs(beta) / 2)));
     EXPECT_TRUE(claim.right.overlaps(mean / 128)) << beta << " " << claim.right.to_string();
+    // Narrow enough to tell temperatures apart: means at two of them differ by 2^-10 and more.
     EXPECT_LT(claim.right.width(), 1e-20);
   }
 }
