@@ -27,8 +27,9 @@ RowStatistics<UpperBound> score_statistics(const LongSoftmax& row) {
   result.largest_magnitude = result.maximum_magnitude;
   for (std::size_t j = 0; j < row.size(); ++j) {
     const LongApproximation deviation = row.deviation(j), maximum = row.maximum();
-    result.largest_magnitude = numerics::maximum(
-        result.largest_magnitude, size_of({maximum.value - deviation.value, maximum.error + deviation.error}));
+    result.largest_magnitude =
+        numerics::maximum(result.largest_magnitude,
+                          size_of(LongApproximation{maximum.value - deviation.value, maximum.error + deviation.error}));
   }
   return result;
 }

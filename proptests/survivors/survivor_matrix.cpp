@@ -146,7 +146,8 @@ class Matrix {
       }
       for (const std::size_t i : mine) {
         tell(worker, std::string(judge_name) + ": " + title_of(matrix_.kernels[i]));
-        verdicts_->values()[matrix_.criteria.size() * matrix_.kernels.size() + i] = judge(matrix_.kernels[i]);
+        verdicts_->values()[matrix_.criteria.size() * matrix_.kernels.size() + i] =
+            options_.judged ? judge(matrix_.kernels[i]) : CriterionVerdict::not_applicable;
       }
       return 0;
     } catch (const std::exception& error) {

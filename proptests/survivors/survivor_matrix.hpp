@@ -38,6 +38,7 @@ struct SurvivorMatrix {
 
 struct SurvivorOptions {
   std::uint64_t seed = RunOptions{}.seed;
+  bool judged = true;                              // false: the judge's own line says that it does not apply
   Effort effort = Effort::quick;                   // of the judge
   double seconds_per_call = 3;                     // a kernel that takes longer hangs
   std::filesystem::path folder;                    // of the libraries

@@ -21,13 +21,10 @@ def one_sequence(q, k, v, scale, causal):
             if seen == 0:
                 continue
             with np.errstate(all="ignore"):
-                x = np.array([np.dot(q[i, h], k[j, own]) for j in range(seen)], q.dtype) * kind(scale)
+                x = (k[:seen, own] @ q[i, h]) * kind(scale)
                 w = np.exp(x - x.max())
-                s = kind(0)
-                for j in range(seen):
-                    s += w[j]
-                    out[i, h] += w[j] * v[j, own]
-                out[i, h] /= s
+                s = w.sum()
+                out[i, h] = (w @ v[:seen, own]) / s
                 lse[h, i] = x.max() + np.log(s)
     return out, lse
 

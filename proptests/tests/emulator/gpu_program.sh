@@ -3,7 +3,7 @@
 # comparisons hold on the emulator; its report is JSON. With a device only the second half is run: `./run gpu` is the rest.
 set -eu
 program=$1 folder=$2
-[ -x "$program" ] || { echo "Skipped: no nvcc when this was built"; exit 77; }
+[ -x "$program" ] || { echo "Skipped: softcheck_gpu, which ./run gpu and ./run test --deep build where nvcc is"; exit 77; }
 rm -rf "$folder"
 if [ ! -e /dev/nvidiactl ]; then
   status=0

@@ -69,7 +69,7 @@ std::vector<Bug> chosen(const Places& places, const std::vector<Bug>& all, const
     }
     if (ids.empty() ? deep || bug.quick : ids.contains(bug.id)) bugs.push_back(bug);
   }
-  if (bugs.empty()) throw std::runtime_error("no bug of the table is to be planted");
+  if (all.empty()) throw std::runtime_error("the table has no bug");
   return bugs;
 }
 
@@ -98,7 +98,7 @@ int run(const Places& places, const std::filesystem::path& table, const std::set
   const std::vector<Bug> all = read_table(table), bugs = chosen(places, all, ids);
   Log log;
   ChangedBuild build(places);
-  check_control(build, places, bugs);
+  if (!bugs.empty()) check_control(build, places, bugs);
   const auto caught = std::count_if(bugs.begin(), bugs.end(), [&](const Bug& bug) {
     if (log.has(bug)) return true;
     const bool found = try_bug(build, places, bug);
