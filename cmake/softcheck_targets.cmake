@@ -37,7 +37,8 @@ endforeach()
 
 # softcheck_unity(TARGET SOURCES...): up to SOFTCHECK_UNITY of these sources, where it is not 0, become one for each
 # folder: most of their time goes into the headers that they share. Names in anonymous namespaces do not clash within a
-# folder (Build.ClangTidyFindsNothing). A source that Highway includes again for each instruction set is compiled alone.
+# folder (Build.ClangTidyFindsNothing). A source that Highway includes again for each instruction set is compiled alone, as
+# is one with a line `// Compiled alone: REASON`.
 function(softcheck_unity target)
   if(NOT SOFTCHECK_UNITY)
     return()
@@ -50,8 +51,8 @@ function(softcheck_unity target)
   set(folder)
   foreach(source IN LISTS ARGN)
     cmake_path(ABSOLUTE_PATH source)
-    file(STRINGS ${source} for_each_set REGEX "foreach_target\\.h" LIMIT_COUNT 1)
-    if(for_each_set OR source IN_LIST softcheck_planted_sources)
+    file(STRINGS ${source} alone REGEX "foreach_target\\.h|^// Compiled alone: " LIMIT_COUNT 1)
+    if(alone OR source IN_LIST softcheck_planted_sources)
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
       continue()
     endif()

@@ -1,3 +1,4 @@
+// Compiled alone: it includes the bodies of the network.
 // Networks evaluated by the kernels, against the same sets evaluated in long double and against themselves.
 #include "experiments/evaluation.hpp"
 

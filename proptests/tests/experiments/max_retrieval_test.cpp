@@ -1,3 +1,4 @@
+// Compiled alone: it includes the bodies of the network.
 // The network's forward and backward pass against its definition and against derivatives carried along.
 #include <gtest/gtest.h>
 

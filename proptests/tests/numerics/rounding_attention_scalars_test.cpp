@@ -1,3 +1,4 @@
+// Compiled alone: what it simulates bears the names that other tests of bounds have.
 // B9's log-sum-exp, entropy and adaptive weights against simulated attention kernels; when a score is exact.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Compiled alone: what it simulates bears the names that other tests of bounds have.
 // B12 and B13 with a term left out, each with a kernel that keeps its contract and breaks the wrong bound - while the
 // right one holds.
 

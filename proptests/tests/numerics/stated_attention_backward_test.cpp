@@ -1,3 +1,4 @@
+// Compiled alone: its quantities bear the names that other tests of bounds have.
 // B17: the code's bound is the document's (docs/tolerances/attention_backward.md).
 #include <gtest/gtest.h>
 

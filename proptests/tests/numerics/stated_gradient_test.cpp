@@ -1,3 +1,4 @@
+// Compiled alone: its quantities bear the names that other tests of bounds have.
 // B12 and B13: the code's bounds are the document's, what underflows included.
 #include <gtest/gtest.h>
 
