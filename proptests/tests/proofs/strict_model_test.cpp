@@ -165,7 +165,7 @@ TEST_P(StrictModel, HasTheBitsOfTheKernel) {
   const std::vector<ModelRow> rows = rows_of_every_family(wanted);
   std::size_t items = 0;
   std::map<std::string, std::size_t> compared;
-  constexpr std::size_t at_once = 500;
+  constexpr std::size_t at_once = 100;
   for (std::size_t begin = 0; begin < rows.size(); begin += at_once) {
     const std::size_t end = std::min(rows.size(), begin + at_once);
     std::string questions;

@@ -7,7 +7,6 @@
     - [plain_added]      two numbers added
     - [item_added]       a number added to a compensated sum
     - [sums_added]       two compensated sums added
-    - [sum_rescaled]     a compensated sum about a larger reference
 
     For at most 2^22 items and 2^15 operations on a path. Source: kernels/block/compensated_sum.hpp. *)
 

@@ -4,9 +4,10 @@
 
     Main results
     - [add_value], [sub_value], [mul_value], [fused_value], [quotient_value]   each operation rounds the exact result
-                       once, to nearest, unless that is beyond 2^127
+      once, to nearest, unless that is beyond 2^127
     - [dyadic_value]   m 2^e is itself where it has 24 bits
     - [two_sum]        sum and remainder of an addition of any two numbers are its exact result
+    - [quick_two_sum]  so they are by fewer operations where the first number is no smaller
 
     Source: Flocq's correctness theorems of its binary floats, and TwoSum_correct. *)
 

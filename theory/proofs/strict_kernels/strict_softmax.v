@@ -4,6 +4,8 @@
     is left: a row of finite or masked items, at most 2^22 of them, some of them finite, and a scale from 2^-119 on.
 
     Main results, with h <= 2 ceil(n / 512) + 17 additions and j <= ceil(n / 512) + 8 rescalings on a path
+    - [strict_lost_sum]          what underflow takes of the sum is less than it
+    - [strict_sum_computes]      maximum and sum are those of a tree of the model
     - [strict_softmax_computes]  the results are coefficients that the model of arithmetic computes; masked items get 0
     - [strict_softmax_b2]        each errs by at most B2
     - [strict_softmax_bracket]   each lies in Lemma 2.1's bracket, up to its rounding

@@ -1,14 +1,11 @@
-(** * Compensated sums of the strict kernels are sums of the model of arithmetic.
-
-    [carried s l r H J K]: value and rest of s together are what a tree of at most H additions and J rescalings on a path,
-    K rescalings in all, may make of the exponentials of l about r; the rest is small beside the value.
+(** * A compensated sum of the strict kernels errs as one addition or one product of the model does.
 
     Main results
-    - [item_added]      adding a number of no more than its items adds their trees
-    - [sums_added]      so does adding another compensated sum
-    - [sum_rescaled]    multiplying by a factor and its rest is one rescaling
+    - [plus_item_value]    value and rest after an addition, from Knuth's two-sum: only the rest is rounded
+    - [sums_added_real]    value and rest of two sums added are together a computed sum, and the rest stays small
+    - [sum_rescaled_real]  value and rest times a factor and its rest are together a computed product, likewise
 
-    For at most 2^22 items and 2^15 operations on a path. Source: kernels/block/compensated_sum.hpp. *)
+    For at most 2^22 rescalings and 2^15 operations on a path. Source: kernels/block/compensated_sum.hpp. *)
 
 From Coq Require Import Reals List ZArith Lra Lia.
 From Flocq Require Import Core BinarySingleNaN.
@@ -170,7 +167,7 @@ Section Sums.
     split; [|split; assumption]. unfold rest_floor. rewrite both, plus_INR. ring.
   Qed.
 
-  Lemma sums_added_real v1 e1 v2 e2 v d e' e :
+  Theorem sums_added_real v1 e1 v2 e2 v d e' e :
     0 <= v1 -> 0 <= v2 -> small_rest v1 e1 N K1 -> small_rest v2 e2 N K2 ->
     v + d = v1 + v2 -> Rabs d <= u32 * (v1 + v2) ->
     Rabs (e' - (e1 + d)) <= u32 * Rabs (e1 + d) -> Rabs (e - (e' + e2)) <= u32 * Rabs (e' + e2) ->
@@ -198,7 +195,7 @@ Section Sums.
 
   (** ** A sum times a factor, of numbers *)
 
-  Lemma sum_rescaled_real v1 e1 f g v q m e :
+  Theorem sum_rescaled_real v1 e1 f g v q m e :
     0 <= v1 -> small_rest v1 e1 N K -> 0 <= f <= 1 -> Rabs g <= 9 * u32 * f -> 0 <= v ->
     Rabs (v - v1 * f) <= u32 * Rabs (v1 * f) + half_quantum ->
     Rabs (q - (v1 * f - v)) <= u32 * Rabs (v1 * f - v) + half_quantum ->
