@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iostream>
 #include <map>
 #include <sstream>
@@ -46,7 +45,8 @@ std::string word(float x) {
 
 std::string question(const std::string& op, const ModelRow& row) {
   char theta[17];
-  std::snprintf(theta, sizeof theta, "%016llx", static_cast<unsigned long long>(std::bit_cast<std::uint64_t>(row.theta)));
+  std::snprintf(theta, sizeof theta, "%016llx",
+                static_cast<unsigned long long>(std::bit_cast<std::uint64_t>(row.theta)));
   std::string line = op + " " + theta;
   for (const float x : row.logits) line += " " + word(x);
   return line + "\n";
