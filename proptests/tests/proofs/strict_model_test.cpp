@@ -1,0 +1,204 @@
+// The strict kernels against their models, which Coq has proved bounds of and OCaml runs: bit for bit, on rows of every
+// family and on rows with NaN, infinities and nothing visible.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <sstream>
+
+#include "numerics/fp_environment.hpp"
+#include "proptests/generators/row_families.hpp"
+#include "proptests/judge/effort.hpp"
+#include "proptests/tests/kernels/loaded_kernel.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+struct ModelRow {
+  std::string family;
+  double theta = 1;
+  std::vector<float> logits;
+};
+
+/// The program of the models; planted bugs of the models put another in its place.
+fs::path model_program() {
+  const char* elsewhere = std::getenv("SOFTCHECK_STRICT_MODEL");
+  return elsewhere == nullptr ? SOFTCHECK_STRICT_MODEL_PROGRAM : elsewhere;
+}
+
+std::string word(float x) {
+  char text[9];
+  std::snprintf(text, sizeof text, "%08x", std::bit_cast<std::uint32_t>(x));
+  return text;
+}
+
+std::string question(const std::string& op, const ModelRow& row) {
+  char theta[17];
+  std::snprintf(theta, sizeof theta, "%016llx",
+                static_cast<unsigned long long>(std::bit_cast<std::uint64_t>(row.theta)));
+  std::string line = op + " " + theta;
+  for (const float x : row.logits) line += " " + word(x);
+  return line + "\n";
+}
+
+/// One process for all questions.
+std::vector<std::string> answers_to(const std::string& questions) {
+  const fs::path folder = fs::path(::testing::TempDir());
+  const std::string stem = (folder / ("strict_model." + std::to_string(getpid()))).string();
+  std::ofstream(stem + ".in") << questions;
+  const std::string command = "'" + model_program().string() + "' <'" + stem + ".in' >'" + stem + ".out'";
+  const int status = std::system(command.c_str());
+  std::vector<std::string> lines;
+  std::ifstream answers(stem + ".out");
+  for (std::string line; std::getline(answers, line);) lines.push_back(line);
+  fs::remove(stem + ".in");
+  fs::remove(stem + ".out");
+  EXPECT_EQ(status, 0) << "the program of the models gave up";
+  return lines;
+}
+
+std::string kernel_words(const std::string& op, const ModelRow& row) {
+  const auto n = static_cast<std::int64_t>(row.logits.size());
+  kernel_tests::Tensor<float> in(kernel_tests::dtype_of<float>(), {1, n});
+  in.set_row(0, row.logits);
+  const bool of_items = op == "softmax";
+  kernel_tests::Tensor<float> out(kernel_tests::dtype_of<float>(),
+                                  of_items ? std::vector<std::int64_t>{1, n} : std::vector<std::int64_t>{1});
+  kernel_tests::Call call(in.view, out.view);
+  call.call.theta = row.theta;
+  const softcheck_kernel kernel = kernel_tests::load_kernel("softcheck_strict_kernels", "softcheck_strict_" + op);
+  if (kernel == nullptr || kernel(&call.call) != 0) return "refused";
+  std::string line;
+  for (const float x : out.row(0)) line += (line.empty() ? "" : " ") + word(std::isnan(x) ? std::nanf("") : x);
+  return line;
+}
+
+double drawn_theta(Draw& draw) {
+  switch (draw.below(4)) {
+    case 0:
+      return std::ldexp(1.0, draw.between(-8, 8));
+    case 1:
+      return 0.1 + 10 * draw.unit();
+    default:
+      return 1;
+  }
+}
+
+/// Mostly short: what is beyond 128 threads or 4096 items is met once in a while.
+std::uint64_t drawn_length(Draw& draw) {
+  return draw.one_in(50) ? draw.log_uniform(512, 6000) : draw.log_uniform(1, 48);
+}
+
+std::vector<float> finite_row(Draw& draw, RowFamily family, double theta) {
+  const std::uint64_t length = drawn_length(draw);
+  std::vector<double> row;
+  if (draws_runs(family)) {
+    row = RunLengthRow(draw_runs(draw, family, numerics::Format::f32, theta, length)).expand();
+  } else {
+    row = draw_values(draw, family == RowFamily::masked ? RowFamily::normal : family, numerics::Format::f32, length);
+  }
+  std::vector<float> logits(row.begin(), row.end());
+  if (family == RowFamily::masked) {
+    for (float& x : logits) x = draw.one_in(3) ? -infinity : x;
+  }
+  return logits;
+}
+
+/// What no family has: rows that are undefined, or nearly, and the largest differences.
+enum class Special { nan, infinite, hidden, zeros, overflowing, count };
+constexpr const char* special_names[] = {"with NaN", "with +inf", "all masked", "zeros of both signs", "overflowing"};
+
+std::vector<float> special_row(Draw& draw, Special kind) {
+  std::vector<float> logits = finite_row(draw, RowFamily::normal, 1);
+  float& some = logits[draw.below(logits.size())];
+  switch (kind) {
+    case Special::nan:
+      some = std::nanf("");
+      break;
+    case Special::infinite:
+      some = infinity;
+      break;
+    case Special::hidden:
+      for (float& x : logits) x = -infinity;
+      break;
+    case Special::zeros:
+      for (float& x : logits) x = draw.one_in(2) ? 0.0F : -0.0F;
+      break;
+    default:
+      for (float& x : logits) x *= draw.one_in(2) ? 0x1p121F : 1;
+  }
+  return logits;
+}
+
+std::vector<ModelRow> rows_of_every_family(std::size_t wanted) {
+  Draw draw(20241125);
+  std::vector<ModelRow> rows;
+  const std::span<const RowFamily> families = kernel_row_families();
+  while (rows.size() < wanted) {
+    for (const RowFamily family : families) {
+      const double theta = drawn_theta(draw);
+      rows.push_back({to_string(family), theta, finite_row(draw, family, theta)});
+    }
+    for (int kind = 0; kind < static_cast<int>(Special::count); ++kind) {
+      rows.push_back({special_names[kind], drawn_theta(draw), special_row(draw, static_cast<Special>(kind))});
+    }
+  }
+  return rows;
+}
+
+class StrictModel : public testing::TestWithParam<const char*> {};
+
+void expect_the_bits_of_the_kernel(const std::string& op, std::size_t wanted) {
+  const std::vector<ModelRow> rows = rows_of_every_family(wanted);
+  std::size_t items = 0;
+  std::map<std::string, std::size_t> compared;
+  constexpr std::size_t at_once = 100;
+  for (std::size_t begin = 0; begin < rows.size(); begin += at_once) {
+    const std::size_t end = std::min(rows.size(), begin + at_once);
+    std::string questions;
+    for (std::size_t i = begin; i < end; ++i) questions += question(op, rows[i]);
+    const std::vector<std::string> answers = answers_to(questions);
+    ASSERT_EQ(answers.size(), end - begin);
+    for (std::size_t i = begin; i < end; ++i) {
+      ASSERT_EQ(answers[i - begin], kernel_words(op, rows[i]))
+          << rows[i].family << ", " << rows[i].logits.size() << " items, theta " << std::hexfloat << rows[i].theta
+          << "; the model's answer comes first";
+      ++compared[rows[i].family];
+      items += rows[i].logits.size();
+    }
+  }
+  EXPECT_EQ(compared.size(), kernel_row_families().size() + static_cast<std::size_t>(Special::count));
+  std::cout << rows.size() << " rows of " << compared.size() << " families, " << items << " items\n";
+}
+
+#define SKIP_WITHOUT_MODELS() \
+  if (!fs::exists(model_program())) GTEST_SKIP() << "no extracted models (Coq, OCaml and Zarith make them)"
+
+TEST_P(StrictModel, HasTheBitsOfTheKernel) {
+  SKIP_WITHOUT_MODELS();
+  expect_the_bits_of_the_kernel(GetParam(), 1'000);
+}
+
+TEST_P(StrictModel, HasThemOnManyRows) {
+  SKIP_WITHOUT_MODELS();
+  if (effort_from_environment() != Effort::deep)
+    GTEST_SKIP() << "a hundred thousand rows are for SOFTCHECK_EFFORT=deep";
+  expect_the_bits_of_the_kernel(GetParam(), 100'000);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, StrictModel, testing::Values("softmax", "logsumexp", "entropy"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace softcheck::proptests

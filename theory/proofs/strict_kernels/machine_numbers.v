@@ -1,0 +1,70 @@
+(** * The numbers of the strict kernels, as bits and as values, and their operations.
+
+    Flocq's binary floats with one NaN: a payload depends on the machine, and the kernels return one. Every operation
+    rounds to nearest, ties to even. A word is the number's bits in memory, read as an integer.
+
+    Source: IEEE 754-2019; kernels/block/device.hpp for what the kernels ask of their machine. *)
+
+From Coq Require Import ZArith Bool.
+From Flocq Require Import Core BinarySingleNaN.
+From Flocq Require Binary Bits.
+
+Definition f32 : Type := binary_float 24 128.
+Definition f64 : Type := binary_float 53 1024.
+
+Definition positive_24 : Prec_gt_0 24 := eq_refl.
+Definition positive_53 : Prec_gt_0 53 := eq_refl.
+Definition below_128 : Prec_lt_emax 24 128 := eq_refl.
+Definition below_1024 : Prec_lt_emax 53 1024 := eq_refl.
+
+Definition add (x y : f32) : f32 := @Bplus 24 128 positive_24 below_128 mode_NE x y.
+Definition sub (x y : f32) : f32 := @Bminus 24 128 positive_24 below_128 mode_NE x y.
+Definition mul (x y : f32) : f32 := @Bmult 24 128 positive_24 below_128 mode_NE x y.
+Definition quotient (x y : f32) : f32 := @Bdiv 24 128 positive_24 below_128 mode_NE x y.
+(** x y + z, rounded once. *)
+Definition fused (x y z : f32) : f32 := @Bfma 24 128 positive_24 below_128 mode_NE x y z.
+Definition neg (x : f32) : f32 := Bopp x.
+
+Definition add_64 (x y : f64) : f64 := @Bplus 53 1024 positive_53 below_1024 mode_NE x y.
+Definition sub_64 (x y : f64) : f64 := @Bminus 53 1024 positive_53 below_1024 mode_NE x y.
+Definition mul_64 (x y : f64) : f64 := @Bmult 53 1024 positive_53 below_1024 mode_NE x y.
+Definition quotient_64 (x y : f64) : f64 := @Bdiv 53 1024 positive_53 below_1024 mode_NE x y.
+Definition fused_64 (x y z : f64) : f64 := @Bfma 53 1024 positive_53 below_1024 mode_NE x y z.
+Definition neg_64 (x : f64) : f64 := Bopp x.
+
+(** m 2^e, rounded. *)
+Definition dyadic (m e : Z) : f32 := binary_normalize 24 128 positive_24 below_128 mode_NE m e false.
+Definition dyadic_64 (m e : Z) : f64 := binary_normalize 53 1024 positive_53 below_1024 mode_NE m e false.
+
+Definition widened (x : f32) : f64 :=
+  match x with
+  | B754_zero s => B754_zero s
+  | B754_infinity s => B754_infinity s
+  | B754_nan => B754_nan
+  | B754_finite s m e _ => dyadic_64 (cond_Zopp s (Zpos m)) e
+  end.
+
+Definition narrowed (x : f64) : f32 :=
+  match x with
+  | B754_zero s => B754_zero s
+  | B754_infinity s => B754_infinity s
+  | B754_nan => B754_nan
+  | B754_finite s m e _ => dyadic (cond_Zopp s (Zpos m)) e
+  end.
+
+(** A number by its word and back; every NaN has the word of the quiet one without a payload. *)
+Definition f32_of_word (w : Z) : f32 := Binary.B2BSN 24 128 (Bits.b32_of_bits w).
+Definition word_of_f32 (x : f32) : Z := Bits.bits_of_b32 (Binary.BSN2B 24 128 Bits.default_nan_pl32 x).
+Definition f64_of_word (w : Z) : f64 := Binary.B2BSN 53 1024 (Bits.b64_of_bits w).
+Definition word_of_f64 (x : f64) : Z := Bits.bits_of_b64 (Binary.BSN2B 53 1024 Bits.default_nan_pl64 x).
+
+Definition zero : f32 := B754_zero false.
+Definition one : f32 := dyadic 1 0.
+Definition minus_infinity : f32 := B754_infinity true.
+Definition plus_infinity : f32 := B754_infinity false.
+Definition one_64 : f64 := dyadic_64 1 0.
+
+(** x < y and x = y as the machine compares: false of a NaN, and 0 = -0. *)
+Definition less (x y : f32) : bool := Bltb x y.
+Definition same (x y : f32) : bool := Beqb x y.
+Definition less_64 (x y : f64) : bool := Bltb x y.

@@ -1,0 +1,374 @@
+(** * The strict kernels' softmax keeps its contract: every result is as near to softmax as B2 says, and Lemma 2.1 holds.
+
+    Of the executable function of block_row.v, whose bits a test compares with the kernel's. No premise about arithmetic
+    is left: a row of finite or masked items, at most 2^22 of them, some of them finite, and a scale from 2^-119 on.
+
+    Main results, with h <= 2 ceil(n / 512) + 17 additions and j <= ceil(n / 512) + 8 rescalings on a path
+    - [strict_lost_sum]          what underflow takes of the sum is less than it
+    - [strict_sum_computes]      maximum and sum are those of a tree of the model
+    - [strict_softmax_computes]  the results are coefficients that the model of arithmetic computes; masked items get 0
+    - [strict_softmax_b2]        each errs by at most B2
+    - [strict_softmax_bracket]   each lies in Lemma 2.1's bracket, up to its rounding
+
+    Source: kernels/block/softmax.hpp; numerics/b2_element.v, bracket.v. *)
+
+From Coq Require Import Reals List ZArith Permutation Lra Lia.
+From Flocq Require Import Core BinarySingleNaN Mult_error.
+From softcheck Require Import standard_interval softmax entropy_bounds.
+From softcheck.floating_point Require Import relative_error standard_model formats.
+From softcheck.numerics Require Import row tilted_row atoms reduction converted_row b1_sum element_threshold b2_element bracket.
+From softcheck.certified Require Import rounded_operations.
+From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
+From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_carried.
+From softcheck.strict_kernels Require Import strict_state strict_groups strict_row strict_argument.
+Import ListNotations.
+Local Open Scope R_scope.
+
+(** What the kernel's arithmetic is in the model, and its output: binary32, as the accumulator. *)
+Definition strict_model : arithmetic := strict_arithmetic 2 step_32.
+Definition strict_output : output_format := {| output_unit := 0; output_floor := 0 |}.
+
+Lemma strict_model_sound : sound strict_model.
+Proof. apply strict_arithmetic_sound; [lia|apply step_32_range]. Qed.
+
+Lemma strict_output_sound : sound_output strict_output.
+Proof. unfold sound_output. cbn. lra. Qed.
+
+Definition row_of (unit : R) (row : list f32) : list R := flat_map (visible unit) row.
+
+(** ** Rounding a product by 2^-64 *)
+
+Lemma unscaled_error x : number binary32 x -> Rabs (fl32 (x * two_to (-64)) - x * two_to (-64)) <= half_quantum.
+Proof.
+  intros is_number. destruct (Rle_dec (Rabs (x * two_to (-64))) (two_to (-125))) as [small|large].
+  - apply (rounding_error binary32 positive_precision_32 _ (-125)); [cbn; lia|easy].
+  - rewrite fl_number; [rewrite Rminus_diag_eq, Rabs_R0 by easy; left; apply half_quantum_positive|].
+    apply (mult_bpow_exact_FLT radix2 (-149) 24); [easy|].
+    apply Rnot_le_lt in large. rewrite Rabs_mult, (Rabs_right (two_to (-64))) in large by (apply Rle_ge, bpow_ge_0).
+    assert (big : two_to (-61) <= Rabs x).
+    { apply Rmult_le_reg_r with (two_to (-64)); [apply bpow_gt_0|]. rewrite <- bpow_plus. left. exact large. }
+    pose proof (mag_ge_bpow radix2 x (-60) big). lia.
+Qed.
+
+(** ** What may get lost is far less than the sum *)
+
+Lemma units_small : 0 <= unit strict_model <= 2 * u32 /\ 0 <= exp_unit strict_model <= 4 * u32 /\
+  0 <= slope strict_model <= 3 * u32.
+Proof.
+  pose proof u32_range as u0. pose proof strict_model_sound as good.
+  pose proof (unit_nonneg _ good). pose proof (exp_unit_nonneg _ good). pose proof (slope_nonneg _ good).
+  assert (log : forall x, 0 <= x <= / 4 -> log_unit x <= 2 * x).
+  { intros x range. unfold log_unit. pose proof (ln_below_tangent (/ (1 - x)) ltac:(apply Rinv_0_lt_compat; lra)) as tangent.
+    rewrite ln_Rinv in tangent by lra. assert (/ (1 - x) <= 1 + 2 * x); [|lra].
+    apply Rmult_le_reg_r with (1 - x); [lra|]. rewrite Rinv_l by lra. nra. }
+  split; [split; [easy|apply (log u32); lra]|]. split; [split; [easy|]|split; [easy|]].
+  - change (exp_unit strict_model) with (log_unit (2 * u32)). specialize (log (2 * u32) ltac:(lra)). lra.
+  - unfold slope. change (argument_unit strict_model) with (INR 2 * log_unit u32).
+    eapply Rle_trans; [apply (expm1_lambda_gamma u32 2); cbn [INR]; lra|]. unfold gamma. cbn [INR].
+    apply Rmult_le_reg_r with (1 - (1 + 1) * u32); [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. nra.
+Qed.
+
+Section Lost.
+  Context (m : R) (logits : list R) (h j : nat).
+  Hypothesis max : is_maximum m logits.
+  Hypothesis few_items : (Z.of_nat (length logits) <= 2 ^ 22)%Z.
+  Hypothesis few_additions : (Z.of_nat h <= 2 ^ 15)%Z.
+  Hypothesis few_scalings : (Z.of_nat j <= 2 ^ 14)%Z.
+
+  Let some_items : logits <> [].
+  Proof using max. intros ->. destruct max as [[] _]. Qed.
+
+  Let items : 1 <= size logits <= 4194304.
+  Proof using max few_items some_items.
+    split; [now apply size_at_least_one|]. unfold size. rewrite INR_IZR_INZ. now apply (IZR_le _ 4194304).
+  Qed.
+
+  Lemma strict_sigma_0 : 0 <= sigma_0 strict_model 0 m logits h j <= 6 / 5.
+  Proof using max few_items few_additions few_scalings some_items items.
+    destruct units_small as [[l0 l1] [[e0 e1] [t0 t1]]]. pose proof half_quantum_range as h0.
+    assert (hh : 0 <= INR h <= 32768) by (split; [apply pos_INR|rewrite INR_IZR_INZ; now apply (IZR_le _ 32768)]).
+    assert (hj : 0 <= INR j <= 16384) by (split; [apply pos_INR|rewrite INR_IZR_INZ; now apply (IZR_le _ 16384)]).
+    assert (step : argument_step strict_model = half_quantum) by easy.
+    change u32 with (/ 16777216) in *.
+    set (l := unit strict_model) in *. set (e := exp_unit strict_model) in *. set (t := slope strict_model) in *.
+    assert (direct : 0 <= direct_log strict_model 0 h j <= / 100).
+    { unfold direct_log, rescale_unit, argument_floor. rewrite step. fold l e t.
+      assert (0 <= INR h * l <= 32768 * (2 * / 16777216)) by (split; [apply Rmult_le_pos|apply Rmult_le_compat]; lra).
+      assert (0 <= INR j * (e + l) <= 16384 * (6 * / 16777216)) by (split; [apply Rmult_le_pos|apply Rmult_le_compat]; lra).
+      assert (0 <= (INR j + 1) * half_quantum <= 16385 * / 1000000000000) by (split; [apply Rmult_le_pos|apply Rmult_le_compat]; lra).
+      lra. }
+    pose proof (mean_deviation_nonneg m logits max) as d0.
+    assert (d1 : mean_deviation m logits <= 4194304).
+    { pose proof (ceiling logits some_items) as top. rewrite (entropy_from_statistics m logits max) in top.
+      assert (0 <= ln (weight_sum m logits)) by (rewrite <- ln_1; apply ln_le; [lra|now apply S_at_least_one]).
+      pose proof (ln_below_tangent (size logits) ltac:(lra)). lra. }
+    assert (sec : 0 <= second logits t <= 4194308 * 4194308).
+    { unfold second. pose proof (exp_at_least_one 1 ltac:(lra)). pose proof exp_le_3.
+      assert (0 <= ln (size logits + exp 1)) by (rewrite <- ln_1; apply ln_le; lra).
+      pose proof (ln_below_tangent (size logits + exp 1) ltac:(lra)).
+      assert (ratio : 0 <= ln (size logits + exp 1) / (1 - t) <= 4194308).
+      { split; [apply Rmult_le_pos; [easy|left; apply Rinv_0_lt_compat; lra]|].
+        apply Rmult_le_reg_r with (1 - t); [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. nra. }
+      simpl. rewrite Rmult_1_r. split; [apply Rmult_le_pos; lra|apply Rmult_le_compat; lra]. }
+    unfold sigma_0, shift. fold t.
+    assert (0 <= t * mean_deviation m logits <= 3 * / 16777216 * 4194304) by (split; [apply Rmult_le_pos|apply Rmult_le_compat]; lra).
+    assert (tt : 0 <= t ^ 2 / 2 <= 9 * / 16777216 * / 16777216 / 2) by (simpl; nra).
+    assert (0 <= t ^ 2 / 2 * second logits t <= 9 * / 16777216 * / 16777216 / 2 * (4194308 * 4194308))
+      by (split; [apply Rmult_le_pos|apply Rmult_le_compat]; lra).
+    lra.
+  Qed.
+
+  Theorem strict_lost_sum : lost_sum strict_model 0 m logits h j < 1.
+  Proof using max few_items few_additions few_scalings some_items items.
+    pose proof strict_sigma_0 as small. pose proof half_quantum_range as h0.
+    assert (lost_range : 0 <= lost strict_model j <= 108 * half_quantum) by (unfold lost; cbn -[half_quantum]; destruct j; lra).
+    assert (power : exp (2 * sigma_0 strict_model 0 m logits h j) <= 16).
+    { apply Rle_trans with (exp (12 / 5)); [apply exp_le; lra|]. enclose. }
+    pose proof (exp_pos (2 * sigma_0 strict_model 0 m logits h j)). unfold lost_sum.
+    assert (tiny : half_quantum <= / 1000000000000) by lra.
+    assert (size logits * lost strict_model j <= 4194304 * (108 * / 1000000000000)) by (apply Rmult_le_compat; lra).
+    assert (0 <= size logits * lost strict_model j) by (apply Rmult_le_pos; lra).
+    apply Rle_lt_trans with (4194304 * (108 * / 1000000000000) * 16); [apply Rmult_le_compat; lra|lra].
+  Qed.
+End Lost.
+
+(** ** The row *)
+
+Section Softmax.
+  Context (scale : f32) (unit : R) (row : list f32).
+  Hypothesis scale_value : is_value scale unit.
+  Hypothesis large : two_to (-119) <= unit.
+  Hypothesis items : Forall admissible row.
+  Hypothesis few_items : (Z.of_nat (length row) <= 2 ^ 22)%Z.
+  Hypothesis some : exists x, In x row /\ is_finite x = true.
+  Notation M := strict_model.
+  Notation logits := (row_of unit row).
+
+  Lemma visible_length : (length logits <= length row)%nat.
+  Proof.
+    clear. induction row as [|x rest IH]; [easy|]. unfold row_of in *. cbn [flat_map]. rewrite app_length.
+    unfold visible at 1. destruct (is_finite x); cbn; lia.
+  Qed.
+
+  Lemma visible_in x : In x row -> is_finite x = true -> In (val x * unit) logits.
+  Proof.
+    intros inx finite. apply in_flat_map. exists x. split; [easy|]. unfold visible. rewrite finite. now left.
+  Qed.
+
+  Let unit_pos : 0 < unit := unit_is_positive unit large.
+
+  Lemma exact_exponential : computed_exp M 0 1.
+  Proof.
+    apply (exponential_of_contract M strict_model_sound). left. exists 0. rewrite Rabs_R0, Ropp_0, exp_0.
+    pose proof strict_model_sound as good. unfold sound in good. split; [apply good|ring].
+  Qed.
+
+  Let rounds := rounds_of (length row).
+
+  Lemma rounds_few : (Z.of_nat rounds <= 8192)%Z.
+  Proof using few_items.
+    unfold rounds, rounds_of. rewrite Nat2Z.inj_div, Nat2Z.inj_add.
+    change (Z.of_nat 512) with 512%Z. change (Z.of_nat 511) with 511%Z. change (2 ^ 22)%Z with 4194304%Z in few_items.
+    apply Z.lt_succ_r, Z.div_lt_upper_bound; lia.
+  Qed.
+
+  Theorem strict_sum_computes :
+    exists m s h j, is_value (maximum (statistics scale row)) m /\
+      is_value (add one (total (weights (statistics scale row)))) s /\ / 2 <= s <= 8388608 /\
+      sum_of_row M 0 (m * unit) logits s h j /\ (h <= 2 * rounds + 17)%nat /\ (j <= rounds + 8)%nat.
+  Proof using scale_value large items few_items some unit_pos.
+    pose proof rounds_few as rounds_range. pose proof visible_length as visible_few.
+    pose proof (statistics_hold 2 step_32 ltac:(lia) step_32_range scale unit scale_value unit_pos
+                  (strict_argument scale unit scale_value large) row items few_items) as held.
+    change (visible_row unit row) with logits in held. fold rounds in held.
+    set (all := statistics scale row) in *.
+    destruct held as [nothing _ _|m l' K hm perm above hK [v [e [hv [he [range small none tree]]]]]].
+    { exfalso. destruct some as [x [inx finite]]. pose proof (visible_in x inx finite) as inl. now rewrite nothing in inl. }
+    pose proof (Permutation_length perm) as count. cbn in count.
+    assert (few_steps : (Z.of_nat (2 * rounds + 16 + (rounds + 7)) <= 2 ^ 15)%Z) by lia.
+    destruct (limits _ K few_steps ltac:(lia)) as [slope_range [_ [floor0 [tiny _]]]].
+    destruct (counted_number 2 ltac:(lia) l') as [_ l_range]; [unfold short; lia|].
+    pose proof half_quantum_range as h0. pose proof half_quantum_positive. change u32 with (/ 16777216) in *.
+    unfold small_rest in small. set (N := (2 * rounds + 16 + (rounds + 7))%nat) in *.
+    assert (slope_v : 0 <= rest_slope N * v <= / 40 * v) by (split; [apply Rmult_le_pos|apply Rmult_le_compat_r]; lra).
+    assert (e_range : - (/ 40 * v) - / 1000 <= e <= / 40 * v + / 1000) by (apply Rabs_le_inv in small; lra).
+    assert (v_within : Rabs v <= two_to 60) by (apply wider with 22%Z; [lia|apply within_22; lra]).
+    assert (e_within : Rabs e <= two_to 60).
+    { apply wider with 22%Z; [lia|]. change (two_to 22) with 4194304. apply Rabs_le. lra. }
+    pose proof (near_add _ _ v e hv he v_within e_within) as h_total. set (T := fl32 (v + e)) in *.
+    pose proof (fl_sum_error v e (value_number _ _ hv) (value_number _ _ he)) as T_err. fold T in T_err.
+    change u32 with (/ 16777216) in T_err.
+    assert (ve_size : Rabs (v + e) <= 4299163) by (apply Rabs_le; lra).
+    assert (T_range : - / 100 <= T <= 4299164).
+    { apply Rabs_le_inv in T_err. assert (- / 500 <= v + e) by lra.
+      assert (Rabs (v + e) <= v + e + / 250) by (apply Rabs_le; lra). lra. }
+    assert (T_within : Rabs T <= two_to 60).
+    { apply wider with 23%Z; [lia|]. change (two_to 23) with 8388608. apply Rabs_le. lra. }
+    pose proof (near_add _ _ 1 T one_value h_total ltac:(apply wider with 0%Z; [lia|rewrite Rabs_R1; now right]) T_within) as hs.
+    set (s := fl32 (1 + T)) in *.
+    pose proof (fl_sum_error 1 T (value_number _ _ one_value) (value_number _ _ h_total)) as s_err. fold s in s_err.
+    change u32 with (/ 16777216) in s_err. rewrite (Rabs_right (1 + T)) in s_err by lra.
+    assert (s_range : / 2 <= s <= 8388608) by (apply Rabs_le_inv in s_err; lra).
+    assert (is_max : is_maximum (m * unit) logits).
+    { split; [apply (Permutation_in _ (Permutation_sym perm)); now left|]. intros x inx.
+      apply (Permutation_in _ perm) in inx as [<-|inx]; [lra|now apply above]. }
+    assert (itself : summed M [m * unit] (m * unit) 1 0 0 0).
+    { apply summed_item with 0; [lra| |apply exact_exponential].
+      replace (m * unit - m * unit) with 0 by ring. apply exact_argument. }
+    assert (sized : size logits = INR (S (length l'))) by (unfold size; now rewrite count).
+    destruct tree as [[-> zero_sum]|[h [j [k [hh [hj [hk tree]]]]]]].
+    - exists m, s, 0%nat, 0%nat. repeat (split; [assumption|]). split; [|lia].
+      assert (s = 1) as ->.
+      { unfold s, T. rewrite zero_sum, fl_0, Rplus_0_r. apply fl_number, (value_number one), one_value. }
+      constructor; [easy|]. exists (m * unit), logits, 0%nat. split; [easy|]. split; [apply converted_same|].
+      split; [now apply summed_reordered with [m * unit]; [|apply Permutation_sym]|]. split; [|easy].
+      rewrite sized. cbn. lra.
+    - exists m, s, (S (max 0 h)), (max 0 (S j)). repeat (split; [assumption|]). split; [|lia].
+      constructor; [easy|]. exists (m * unit), logits, (0 + S k)%nat. split; [easy|]. split; [apply converted_same|].
+      split; [|split; [|lia]].
+      + apply summed_reordered with ([m * unit] ++ l'); [|now apply Permutation_sym].
+        apply summed_addition with 1 T; [easy| |].
+        * apply summed_rescaled with (m * unit) (v + e) 0 1; [easy|lra| |apply exact_exponential|].
+          -- replace (m * unit - m * unit) with 0 by ring. apply exact_argument.
+          -- apply (product_within 2 step_32 ltac:(lia) step_32_range). rewrite Rmult_1_r.
+             change u32 with (/ 16777216). lra.
+        * apply (sum_within 2 step_32 ltac:(lia) step_32_range). change u32 with (/ 16777216).
+          rewrite (Rabs_right (1 + T)) by lra. lra.
+      + rewrite sized. apply Rle_trans with (INR (S (length l'))); [apply le_INR; lia|]. pose proof (pos_INR (S (length l'))). lra.
+  Qed.
+
+  (** What a coefficient's operations compute of its numerator. *)
+  Lemma coefficient_value z v s b D :
+    computed_argument M D b -> computed_exp M b v -> is_value (scaled_exponential z) (v * two_to 64) -> 0 <= v <= 2 ->
+    is_value (add one (total (weights (statistics scale row)))) s -> / 2 <= s <= 8388608 -> 0 <= D ->
+    exists p, is_value (mul (mul (scaled_exponential z) (softmax_factor (statistics scale row))) exp_unscale) p /\
+      (v = 0 -> p = 0) /\ forall j, exists w, numerator M j D w /\ ratio M w s p.
+  Proof using.
+    intros arg exps hv v_range hs s_range hD. pose proof half_quantum_range as h0. pose proof u32_range as u0.
+    assert (inverse : / 8388608 <= 1 / s <= 2).
+    { unfold Rdiv. rewrite Rmult_1_l. split; [apply Rinv_le_contravar; lra|].
+      replace 2 with (/ / 2) by lra. apply Rinv_le_contravar; lra. }
+    assert (hi : is_value (softmax_factor (statistics scale row)) (fl32 (1 / s))).
+    { apply quotient_value; [apply one_value|easy|lra|]. rewrite Rabs_right by lra.
+      apply Rle_trans with (two_to 1); [cbn; lra|apply bpow_le; lia]. }
+    pose proof (fl_error (1 / s)) as i_err. rewrite (Rabs_right (1 / s)) in i_err by lra. set (i := fl32 (1 / s)) in *.
+    assert (i_range : 0 <= i <= 3) by (apply Rabs_le_inv in i_err; split; [unfold i; apply fl_nonneg; lra|]; nra).
+    assert (p64 : 0 < two_to 64) by apply bpow_gt_0. assert (down : 0 < two_to (-64) <= 1) by (split; [apply bpow_gt_0|apply (bpow_le radix2 (-64) 0); lia]).
+    assert (back : two_to 64 * two_to (-64) = 1) by (rewrite <- bpow_plus; reflexivity).
+    assert (vi : 0 <= v * i <= 8) by nra.
+    assert (X_size : Rabs (v * two_to 64 * i) <= two_to 67).
+    { replace (v * two_to 64 * i) with (v * i * two_to 64) by ring. rewrite Rabs_right by (apply Rle_ge, Rmult_le_pos; lra).
+      change 67%Z with (3 + 64)%Z. rewrite bpow_plus. apply Rmult_le_compat_r; [lra|]. cbn. lra. }
+    pose proof (mul_value _ _ _ _ hv hi ltac:(now apply wider with 67%Z; [lia|])) as hX.
+    pose proof (fl_error (v * two_to 64 * i)) as X_err. set (X := fl32 (v * two_to 64 * i)) in *.
+    assert (X_within : Rabs X <= two_to 67) by (apply fl_within; [lia|easy]).
+    assert (hp : is_value (mul (mul (scaled_exponential z) (softmax_factor (statistics scale row))) exp_unscale) (fl32 (X * two_to (-64)))).
+    { apply mul_value; [exact hX|apply unscale_value|]. rewrite Rabs_mult, (Rabs_right (two_to (-64))) by lra.
+      apply Rle_trans with (two_to 67 * 1); [apply Rmult_le_compat; try lra; apply Rabs_pos|].
+      rewrite Rmult_1_r. apply bpow_le. lia. }
+    pose proof (unscaled_error X (value_number _ _ hX)) as last. exists (fl32 (X * two_to (-64))). split; [exact hp|]. split.
+    - intros ->. unfold X. now rewrite !Rmult_0_l, fl_0, Rmult_0_l, fl_0.
+    - intros j. exists v. split; [now apply numerator_direct with b|]. apply ratio_reciprocal with i.
+      + apply (product_within 2 step_32 ltac:(lia) step_32_range). rewrite (Rabs_right (1 / s)) by lra. lra.
+      + apply (product_within 2 step_32 ltac:(lia) step_32_range).
+        replace (fl32 (X * two_to (-64)) - v * i) with
+          ((fl32 (X * two_to (-64)) - X * two_to (-64)) + (X - v * two_to 64 * i) * two_to (-64)).
+        * eapply Rle_trans; [apply Rabs_triang|]. rewrite (Rabs_mult (X - _)), (Rabs_right (two_to (-64))) by lra.
+          apply (Rmult_le_compat_r (two_to (-64))) in X_err; [|lra].
+          assert (same : Rabs (v * two_to 64 * i) * two_to (-64) = Rabs (v * i)).
+          { replace (v * two_to 64 * i) with (v * i * two_to 64) by ring.
+            rewrite Rabs_mult, (Rabs_right (two_to 64)), Rmult_assoc, back by lra. ring. }
+          assert (u32 * Rabs (v * two_to 64 * i) * two_to (-64) = u32 * Rabs (v * i)) by (rewrite Rmult_assoc; now rewrite same).
+          assert (half_quantum * two_to (-64) <= half_quantum * 1) by (apply Rmult_le_compat_l; lra). lra.
+        * rewrite Rmult_minus_distr_r. replace (v * two_to 64 * i * two_to (-64)) with (v * i * (two_to 64 * two_to (-64))) by ring.
+          rewrite back. ring.
+  Qed.
+
+  (** Every result: of a visible item a computed coefficient, of a masked one 0. *)
+  Theorem strict_softmax_computes :
+    exists m s h j,
+      sum_of_row M 0 m logits s h j /\ lost_sum M 0 m logits h j < 1 /\
+      (h <= 2 * rounds_of (length row) + 17)%nat /\ (j <= rounds_of (length row) + 8)%nat /\
+      exists result, strict_softmax scale row = map result row /\
+        forall x, In x row -> exists p, is_value (result x) p /\
+          (is_finite x = true -> computed_element M strict_output 0 m j s (val x * unit) p) /\
+          (x = minus_infinity -> p = 0).
+  Proof using scale_value large items few_items some unit_pos.
+    destruct strict_sum_computes as [m [s [h [j [hm [hs [s_range [sum [hh hj]]]]]]]]].
+    pose proof rounds_few as rounds_range. unfold rounds in *. pose proof visible_length as visible_few.
+    pose proof (row_maximum _ _ _ _ _ _ _ sum) as is_max.
+    exists (m * unit), s, h, j. split; [easy|]. split; [apply strict_lost_sum; [easy|lia|lia|lia]|]. split; [easy|]. split; [easy|].
+    set (all := statistics scale row) in *.
+    exists (coefficient_of scale (maximum all) (softmax_factor all)). split.
+    { unfold strict_softmax. fold all. destruct hm as [finite _]. now rewrite (proj1 (hidden_below _ finite)). }
+    intros x inx. pose proof (proj1 (Forall_forall admissible row) items x inx) as adm. unfold coefficient_of.
+    set (z := mul (sub x (maximum all)) scale). destruct adm as [finite|hidden].
+    - assert (below : val x <= m).
+      { apply Rmult_le_reg_r with unit; [easy|]. now apply is_max, visible_in. }
+      assert (D0 : 0 <= m * unit - val x * unit) by nra.
+      destruct (strict_argument scale unit scale_value large x (maximum all) (val x) m ltac:(easy) hm below)
+        as [[a [hz [le arg]]]|[far [b [beyond arg]]]]; [fold z in hz|fold z in far].
+      + destruct (numerator_is_computed 2 step_32 ltac:(lia) step_32_range z a hz le) as [v [hv [exps range]]].
+        assert (v_range : 0 <= v <= 2) by (destruct range as [->|range]; [lra|pose proof (bpow_gt_0 radix2 (-161)); lra]).
+        destruct (coefficient_value z v s (- a) _ arg exps hv v_range hs s_range D0) as [p [hp [_ computed]]].
+        exists p. split; [exact hp|]. split; [|intros ->; discriminate]. intros _. destruct (computed j) as [w [num rat]].
+        exists (m * unit - val x * unit), w, p. split; [rewrite Rminus_diag_eq, Rabs_R0 by easy; lra|]. split; [easy|].
+        split; [easy|]. exists 0, 0. cbn. rewrite Rabs_R0, exp_0. repeat split; lra.
+      + assert (hv : is_value (scaled_exponential z) (0 * two_to 64)) by (rewrite Rmult_0_l; now apply far_parts).
+        destruct (coefficient_value z 0 s b _ arg (nothing_is_computed 2 step_32 ltac:(lia) step_32_range b beyond) hv
+                    ltac:(lra) hs s_range D0) as [p [hp [_ computed]]].
+        exists p. split; [exact hp|]. split; [|intros ->; discriminate]. intros _. destruct (computed j) as [w [num rat]].
+        exists (m * unit - val x * unit), w, p. split; [rewrite Rminus_diag_eq, Rabs_R0 by easy; lra|]. split; [easy|].
+        split; [easy|]. exists 0, 0. cbn. rewrite Rabs_R0, exp_0. repeat split; lra.
+    - assert (far : less exp_lowest z = false).
+      { unfold z. rewrite hidden. destruct hm as [fm _].
+        replace (sub minus_infinity (maximum all)) with (B754_infinity true : f32);
+          [now apply (infinite_product scale unit)|]. destruct (maximum all) as [| | |]; easy. }
+      assert (hv : is_value (scaled_exponential z) (0 * two_to 64)) by (rewrite Rmult_0_l; now apply far_parts).
+      destruct (coefficient_value z 0 s 110 110 (exact_argument 110)
+                  (nothing_is_computed 2 step_32 ltac:(lia) step_32_range 110 ltac:(lra)) hv ltac:(lra) hs s_range ltac:(lra))
+        as [p [hp [gone _]]].
+      exists p. split; [exact hp|]. split; [intros finite; rewrite hidden in finite; discriminate|].
+      intros _. now apply gone.
+  Qed.
+
+  Theorem strict_softmax_b2 :
+    exists m h j, is_maximum m logits /\
+      (h <= 2 * rounds_of (length row) + 17)%nat /\ (j <= rounds_of (length row) + 8)%nat /\
+      exists result, strict_softmax scale row = map result row /\
+        forall x quantum, In x row -> is_finite x = true -> 0 < quantum <= 1 ->
+          is_finite (result x) = true /\
+          let C := element_log M strict_output 0 m logits h j in
+          let value := coefficient logits (val x * unit) in
+          Rabs (val (result x) - value)
+          <= (threshold_constant C + threshold_slope quantum C (slope M) * (m - val x * unit)) * value
+             + (element_floor M strict_output 0 m logits h j + threshold_floor quantum).
+  Proof using scale_value large items few_items some unit_pos.
+    destruct strict_softmax_computes as [m [s [h [j [sum [lost_some [hh [hj [result [same each]]]]]]]]]].
+    exists m, h, j. split; [apply (row_maximum _ _ _ _ _ _ _ sum)|]. split; [easy|]. split; [easy|].
+    exists result. split; [easy|]. intros x quantum inx finite hq.
+    destruct (each x inx) as [p [[fp vp] [computed _]]]. split; [easy|]. cbv zeta. rewrite vp.
+    apply (b2_element M strict_output strict_model_sound strict_output_sound 0 m logits s h j sum lost_some quantum _ p hq);
+      [now apply visible_in|now apply computed].
+  Qed.
+
+  Theorem strict_softmax_bracket delta :
+    spread_at_most delta logits ->
+    exists m h j, is_maximum m logits /\
+      (h <= 2 * rounds_of (length row) + 17)%nat /\ (j <= rounds_of (length row) + 8)%nat /\
+      exists result, strict_softmax scale row = map result row /\
+        forall x, In x row -> is_finite x = true ->
+          let C := element_log M strict_output 0 m logits h j in let f := element_floor M strict_output 0 m logits h j in
+          exp (- (C + slope M * delta)) * (exp (- delta) / size logits) - f <= val (result x)
+          <= exp (C + slope M * delta) * (exp delta / size logits) + f.
+  Proof using scale_value large items few_items some unit_pos.
+    intros within.
+    destruct strict_softmax_computes as [m [s [h [j [sum [lost_some [hh [hj [result [same each]]]]]]]]]].
+    exists m, h, j. split; [apply (row_maximum _ _ _ _ _ _ _ sum)|]. split; [easy|]. split; [easy|].
+    exists result. split; [easy|]. intros x inx finite.
+    destruct (each x inx) as [p [[fp vp] [computed _]]]. cbv zeta. rewrite vp. specialize (computed finite).
+    pose proof (visible_in x inx finite) as inl. split.
+    - now apply (bracket_lower M strict_output strict_model_sound strict_output_sound 0 m logits s h j delta sum lost_some within (val x * unit)).
+    - now apply (bracket_upper M strict_output strict_model_sound strict_output_sound 0 m logits s h j delta sum lost_some within (val x * unit)).
+  Qed.
+End Softmax.
