@@ -167,8 +167,9 @@ HWY_INLINE hn::Mask<Lanes> judge_at(Lane& lane, std::size_t i, std::size_t count
     const Real scaled = rows.maximum.empty() ? zero : hn::Div(at(rows.maximum), hn::Set(d, lane.pass.question->theta));
     const auto threshold_at = [&](Real steepness) {
       const Real size = hn::Abs(hn::Add(scaled, log_sum));
-      const Real magnitudes =
-          hn::MulAdd(hn::Set(d, table.per_value), size, hn::Mul(hn::Set(d, table.per_maximum), hn::Abs(scaled)));
+      const Real magnitudes = hn::MulAdd(
+          hn::Set(d, table.per_value), size,
+          hn::MulAdd(hn::Set(d, table.per_maximum), hn::Abs(scaled), hn::Mul(hn::Set(d, table.per_log_sum), log_sum)));
       return hn::Add(hn::MulAdd(slope, steepness, hn::Add(constant, floor)), magnitudes);
     };
     const auto ask = [&](Real got, Real value, Real steepness) {
@@ -291,7 +292,8 @@ ArgumentTable::ArgumentTable()
       floor(entries, 0),
       row_sum(entries, 0),
       per_value(std::numeric_limits<double>::infinity()),
-      per_maximum(std::numeric_limits<double>::infinity()) {}
+      per_maximum(std::numeric_limits<double>::infinity()),
+      per_log_sum(std::numeric_limits<double>::infinity()) {}
 
 double ArgumentTable::lower_end(std::size_t entry) {
   if (entry < 2) return 0;
@@ -319,6 +321,7 @@ void ArgumentTable::set(std::size_t entry, const ArgumentThreshold& threshold) {
   row_sum.at(entry) = threshold.row_sum;
   per_value = std::min(per_value, threshold.per_value);
   per_maximum = std::min(per_maximum, threshold.per_maximum);
+  per_log_sum = std::min(per_log_sum, threshold.per_log_sum);
 }
 
 ArgumentFindings judge_arguments(const ArgumentRows& rows, const ArgumentTable& table,
@@ -342,21 +345,22 @@ void argument_weights(std::span<const double> deviation, std::span<double> weigh
   HWY_DYNAMIC_DISPATCH(weigh_all)(deviation.data(), deviation.size(), weights.data());
 }
 
-// In units of 2^-53. A weight errs by 2, and by 2 D where D is a rounded difference and quotient; S by as much and its
-// additions; 1 / S and p by one rounding each. Of two items ln S errs by half of its weight's error and by 2 of
-// log_of_one_plus; of more by S's and by an ulp of the library's log, 2 ln S. A moment sum w D / S <= ln n (0.28 of two
-// items) errs by its weights, a product, its additions, S and a quotient; by a D that moves as second moments do, which
-// are at most (ln n + 1)^2.
-ArgumentErrors argument_errors(ArgumentValue value, bool exact, std::size_t items, double additions) {
+// In units of 2^-53. A weight errs by 2, and by D for each rounding of D; S as its weights do on the average, whose D
+// is at most ln n, and by its additions; 1 / S and p by one rounding each. Of two items ln S errs by half of its
+// weight's error and by 2 of log_of_one_plus; of more by S's and by an ulp of the library's log, 2 ln S. A moment sum w
+// D / S <= ln n (0.28 of two items) errs by its weights, a product, its additions, S and a quotient; by roundings of D
+// as second moments do, which are at most (ln n + 1)^2.
+ArgumentErrors argument_errors(ArgumentValue value, int roundings, std::size_t items, double additions) {
   const bool pair = items <= 2;
-  const double log_items = std::log(static_cast<double>(std::max<std::size_t>(items, 2))), moved = exact ? 0 : 4;
+  const double log_items = std::log(static_cast<double>(std::max<std::size_t>(items, 2)));
   ArgumentErrors errors;
-  errors.relative = 6 + additions;
-  errors.per_deviation = moved;
-  errors.rounding = 2 + moved / 2;
-  errors.absolute = 3 + additions + moved + (pair ? 0 : 2 * log_items + 1);
+  errors.relative = 6 + additions + roundings * log_items;
+  errors.per_deviation = 2 * roundings;
+  errors.rounding = 2 + roundings;
+  errors.absolute = 3 + additions + roundings * log_items + (pair ? 0 : 2 * log_items + 1);
   if (value == ArgumentValue::entropy) {
-    errors.absolute += (8 + 2 * additions) * (pair ? 0.28 : log_items) + moved * (log_items + 1) * (log_items + 1);
+    errors.absolute += (8 + 2 * additions) * (pair ? 0.28 : log_items);
+    errors.absolute += 2 * roundings * (log_items + 1) * (log_items + 1);
   }
   return errors;
 }

@@ -17,9 +17,11 @@ struct ArgumentThreshold {
   double slope = 0;
   double floor = 0;
   double row_sum;  // of |sum of a row's values - 1|; infinite where nothing is promised of it
-  // What |m / theta + ln S| and |m| / theta add, m the maximum; of coefficients nothing.
+  // What |m / theta + ln S| and |m| / theta add, m the maximum, and ln S beyond that of the least row; of coefficients
+  // nothing.
   double per_value = 0;
   double per_maximum = 0;
+  double per_log_sum = 0;
 };
 
 /// Thresholds over the deviations of a row's smallest item: each entry's hold for all rows whose deviations lie in it.
@@ -41,7 +43,7 @@ class ArgumentTable {
 
   // Column by column, for gathers.
   std::vector<double> constant, slope, floor, row_sum;
-  double per_value = 0, per_maximum = 0;  // no more than those of any entry
+  double per_value = 0, per_maximum = 0, per_log_sum = 0;  // no more than those of any entry
 };
 
 /// Rows, or items of rows, side by side; all spans of the size of deviation, or empty.
@@ -98,8 +100,8 @@ void argument_weights(std::span<const double> deviation, std::span<double> weigh
 
 /// How far those of rows of so many items are off.
 ///
-/// exact       the deviations are
+/// roundings   that a deviation had: 0 where it is exact, one for a difference, one for a quotient
 /// additions   the most that any weight passed through on its way into S, where there are more than two items
-ArgumentErrors argument_errors(ArgumentValue value, bool exact, std::size_t items, double additions = 0);
+ArgumentErrors argument_errors(ArgumentValue value, int roundings, std::size_t items, double additions = 0);
 
 }  // namespace softcheck::numerics

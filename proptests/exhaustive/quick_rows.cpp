@@ -51,15 +51,16 @@ QuickRows::QuickRows(const ArgumentForm& form, const Contract& contract, const R
     : form_(form), contract_(contract), shape_(shape) {
   const FpEnvironmentGuard guard;
   const bool pair = shape.kind == RowKind::pairs;
-  // Differences of f32 numbers and 0 are exact; others are rounded, and quotients.
-  const bool exact = shape.theta == 1 && (shape.kind == RowKind::beside_maximum || shape.kind == RowKind::odd_one);
+  // All but pairs and rows of any kind stand beside a maximum of 0; and so do pairs of more than 16 bits.
+  const bool beside_zero = pair ? properties(contract.input).storage_bits > 16 : shape.kind != RowKind::any;
+  const int roundings = (beside_zero ? 0 : 1) + (shape.theta == 1 ? 0 : 1);
   const std::size_t items = pair ? 2 : shape.columns;
   const double additions = pair ? 0 : static_cast<double>(items / lanes + lanes + lanes + 1);
   question_.value = form.value;
   question_.theta = shape.theta;
   question_.precision = properties(contract.output).precision;
   question_.smallest_normal = properties(contract.output).smallest_normal;
-  question_.errors = argument_errors(form.value, exact, std::max<std::size_t>(items, pair ? 2 : 3), additions);
+  question_.errors = argument_errors(form.value, roundings, std::max<std::size_t>(items, pair ? 2 : 3), additions);
   fill_table();
 }
 

@@ -30,6 +30,10 @@ ArgumentThreshold with_magnitudes(const ArgumentForm& form, const Contract& cont
   larger = statistics;
   larger.maximum_magnitude = UpperBound(1);
   result.per_maximum = added(form.threshold(contract, larger), result);
+  if (statistics.log_sum.value() > 0) return result;
+  larger = statistics;
+  larger.log_sum = UpperBound(1);
+  result.per_log_sum = added(form.threshold(contract, larger), result);
   return result;
 }
 

@@ -14,8 +14,8 @@ struct ArgumentForm {
   numerics::ArgumentThreshold (*threshold)(const numerics::Contract&, const Statistics&);
 };
 
-/// A threshold with what the magnitudes |m / theta + ln S| and |m| / theta add, of an op whose threshold is affine in
-/// both: what 1 of each adds to it.
+/// A threshold with what the magnitudes |m / theta + ln S| and |m| / theta add, and ln S where the statistics have
+/// none, of an op whose threshold is affine in them: what 1 of each adds to it.
 ///
 /// statistics   their magnitudes of the maximum and of the log-sum-exp are 0
 numerics::ArgumentThreshold with_magnitudes(const ArgumentForm& form, const numerics::Contract& contract,

@@ -45,7 +45,7 @@ ArgumentFindings ask(ArgumentValue value, const std::vector<double>& deviation, 
                      const ArgumentTable& table) {
   ArgumentQuestion question;
   question.value = value;
-  question.errors = argument_errors(value, true, 2);
+  question.errors = argument_errors(value, 0, 2);
   ArgumentRows rows{deviation};
   const bool item = value == ArgumentValue::coefficient || value == ArgumentValue::log_coefficient;
   (item ? rows.of_other : rows.of_maximum) = got;
