@@ -324,6 +324,24 @@ void ArgumentTable::set(std::size_t entry, const ArgumentThreshold& threshold) {
   per_log_sum = std::min(per_log_sum, threshold.per_log_sum);
 }
 
+double ArgumentTable::least_part(const ArgumentTable& other) const {
+  // A threshold is a sum of products with these, each of which the other table has this part of, or more.
+  double part = 1;
+  const auto compare = [&part](double own, double others) {
+    if (!(others >= own)) part = std::isfinite(own) ? std::min(part, others / own * (1 - 0x1p-50)) : 0;
+  };
+  for (std::size_t entry = 0; entry < entries; ++entry) {
+    compare(constant[entry], other.constant[entry]);
+    compare(slope[entry], other.slope[entry]);
+    compare(floor[entry], other.floor[entry]);
+    compare(row_sum[entry], other.row_sum[entry]);
+  }
+  compare(per_value, other.per_value);
+  compare(per_maximum, other.per_maximum);
+  compare(per_log_sum, other.per_log_sum);
+  return part;
+}
+
 ArgumentFindings judge_arguments(const ArgumentRows& rows, const ArgumentTable& table,
                                  const ArgumentQuestion& question) {
   const FpEnvironmentGuard guard;

@@ -41,6 +41,9 @@ class ArgumentTable {
   ArgumentTable();
   void set(std::size_t entry, const ArgumentThreshold& threshold);
 
+  /// No more than the least part of its own threshold that another table grants any value: at most 1.
+  double least_part(const ArgumentTable& other) const;
+
   // Column by column, for gathers.
   std::vector<double> constant, slope, floor, row_sum;
   double per_value = 0, per_maximum = 0, per_log_sum = 0;  // no more than those of any entry

@@ -22,6 +22,11 @@ void raise(double& largest, double value) { largest = std::isnan(largest) ? valu
 
 }  // namespace
 
+bool is_nan_as_due(const EnumeratedRow& row) {
+  const auto is_nan = [](double x) { return x != x; };
+  return std::ranges::any_of(row.logits, is_nan) && std::ranges::all_of(row.got, is_nan);
+}
+
 RowOpinion opinion_of(Op op, const Contract& contract, const EnumeratedRow& row) {
   RowOpinion opinion;
   const bool has_nan = std::ranges::any_of(row.logits, [](double x) { return std::isnan(x); });
@@ -55,6 +60,13 @@ void ClaimTallies::add_proved(std::uint64_t rows, double share, double row_sum_s
   }
 }
 
+void ClaimTallies::add_nan_rows(std::uint64_t rows) {
+  if (rows == 0) return;
+  ClaimSummary& summary = claims_[std::string(nan_claim)];
+  summary.decided += rows;
+  raise(summary.tightest_slack, 0);
+}
+
 void ClaimTallies::add_errors(const QuickFindings& found, const std::string& worst) {
   const ErrorSums sums{static_cast<std::size_t>(found.ulps), found.worst_ulps, found.total_ulps, found.worst_allowed,
                        0};
@@ -85,7 +97,6 @@ void ClaimTallies::fail(const EnumeratedRow& row, const ValueFinding& finding, b
 ClaimTallies::Worst ClaimTallies::add(const EnumeratedRow& row, RowOpinion opinion, bool counted) {
   Worst worst;
   vacuity_ += opinion.vacuity;
-  if (opinion.special && counted) ++special_rows_;
   const bool failed_before = failure_.has_value();
   for (ValueFinding& finding : opinion.findings) {
     const std::string claim(finding.claim);

@@ -29,6 +29,9 @@ struct RowOpinion {
   bool special = false;  // a NaN or +inf among its logits
 };
 
+/// Has the row a NaN, and is every value of it NaN?
+bool is_nan_as_due(const EnumeratedRow& row);
+
 /// judge_values, judge_limit, or whether every value of a row with a NaN is NaN.
 RowOpinion opinion_of(Op op, const numerics::Contract& contract, const EnumeratedRow& row);
 
@@ -39,6 +42,8 @@ class ClaimTallies {
 
   /// Rows that the quick test proved.
   void add_proved(std::uint64_t rows, double share, double row_sum_share);
+  /// Rows that are NaN as they are to be.
+  void add_nan_rows(std::uint64_t rows);
   void add_errors(const QuickFindings& found, const std::string& worst);
   /// A row that was judged by enclosures; counted unless it was proved before.
   ///
@@ -48,8 +53,6 @@ class ClaimTallies {
     double share = 0;
   };
   Worst add(const EnumeratedRow& row, RowOpinion opinion, bool counted);
-  /// The number of rows with a NaN or +inf that hold.
-  std::uint64_t special_rows() const { return special_rows_; }
 
   /// A row that breaks a claim, or that 512 bits cannot decide: the first.
   struct Failure {
@@ -72,7 +75,6 @@ class ClaimTallies {
   std::map<std::string, ClaimSummary> claims_;
   std::map<std::string, ErrorStatistics> errors_;
   VacuityCount vacuity_;
-  std::uint64_t special_rows_ = 0;
   std::optional<Failure> failure_;
   std::set<std::string> notes_;
 };

@@ -127,7 +127,7 @@ class ExhaustiveTrial {
     const QuickFindings found = quick_->judge(logits_, got_);
     add(shape, count, found, statement);
     if (block % blocks_between_samples == 0 && found.open.empty()) enclose(shape, 0, false, statement);
-    if (ladder_ && !is_over()) measure(shape);
+    if (ladder_ && !is_over()) measure(shape, found);
     draw(rows.argument(block), found);
     statement.judged += count;
     return true;
@@ -161,7 +161,15 @@ class ExhaustiveTrial {
   void add(const RowShape& shape, std::size_t count, const QuickFindings& found, ExhaustiveStatement& statement) {
     tallies_.add_proved(count - found.open.size(), found.share, found.row_sum_share);
     if (found.ulps > 0) tallies_.add_errors(found, worst_of(shape, found));
-    for (const std::size_t row : found.open) enclose(shape, row, true, statement);
+    std::uint64_t nans = 0;
+    for (const std::size_t row : found.open) {
+      if (is_nan_as_due(row_at(shape, row))) {
+        ++nans;
+      } else {
+        enclose(shape, row, true, statement);
+      }
+    }
+    tallies_.add_nan_rows(nans);
     // The share of the row that used most is made exact; others are known not to use more than that, as they were
     // measured against less than their threshold.
     if (found.share > statement.share) enclose(shape, found.share_row, false, statement);
@@ -174,9 +182,9 @@ class ExhaustiveTrial {
     return text_at(shape, found.worst_row);
   }
 
-  void measure(const RowShape& shape) {
+  void measure(const RowShape& shape, const QuickFindings& found) {
     ladder_->judge(
-        logits_, got_, [&](std::size_t row) { return row_at(shape, row); },
+        *quick_, found, logits_, got_, [&](std::size_t row) { return row_at(shape, row); },
         [&](std::size_t row) { return text_at(shape, row); });
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 namespace softcheck::proptests {
@@ -28,23 +29,28 @@ Contract ExponentialLadder::contract_of(std::size_t rung) const {
 void ExponentialLadder::set_rung(std::size_t rung) {
   rung_ = rung;
   quick_.reset();
+  part_.reset();
   if (rung < rungs.size()) quick_.emplace(*subject_.op.rows().arguments(), contract_of(rung), shape_);
 }
 
 bool ExponentialLadder::holds(const EnumeratedRow& row) const {
+  if (std::ranges::any_of(row.logits, [](double x) { return std::isnan(x); })) return true;
   const RowOpinion opinion = opinion_of(subject_.op, contract_of(rung_), row);
   return opinion.special || std::ranges::all_of(opinion.findings, [](const ValueFinding& finding) {
            return finding.decision == Decision::proved || finding.by_identity;
          });
 }
 
-void ExponentialLadder::judge(std::span<const double> logits, std::span<const double> got,
+void ExponentialLadder::judge(const QuickRows& contract, const QuickFindings& found_by_contract,
+                              std::span<const double> logits, std::span<const double> got,
                               const std::function<EnumeratedRow(std::size_t)>& row,
                               const std::function<std::string(std::size_t)>& text) {
   // A row that needs a higher rung needs it beside all others: those that lower ones proved hold there, too.
   std::size_t first = 0;
   while (quick_) {
-    const QuickFindings found = quick_->judge(logits, got);
+    if (!part_) part_ = contract.least_part(*quick_);
+    const double share = std::fmax(found_by_contract.share, found_by_contract.row_sum_share);
+    const QuickFindings found = share <= *part_ ? found_by_contract : quick_->judge(logits, got);
     const auto next = std::ranges::find_if(found.open, [&](std::size_t r) { return r >= first && !holds(row(r)); });
     if (next == found.open.end()) return;
     first = *next;

@@ -19,10 +19,13 @@ class ExponentialLadder {
  public:
   ExponentialLadder(const KernelSubject& subject, const RowShape& shape);
 
+  /// Rows of which the contract's own quick test found all that `found` says. Most such rows hold by the word, too.
+  ///
   /// logits, got   of all rows, as QuickRows::judge takes them
   /// row, text     one of them
-  void judge(std::span<const double> logits, std::span<const double> got,
-             const std::function<EnumeratedRow(std::size_t)>& row, const std::function<std::string(std::size_t)>& text);
+  void judge(const QuickRows& contract, const QuickFindings& found, std::span<const double> logits,
+             std::span<const double> got, const std::function<EnumeratedRow(std::size_t)>& row,
+             const std::function<std::string(std::size_t)>& text);
 
   /// Empty where the last one allows too little.
   std::string word() const;
@@ -38,6 +41,7 @@ class ExponentialLadder {
   const RowShape shape_;
   std::size_t rung_ = 0;
   std::optional<QuickRows> quick_;
+  std::optional<double> part_;  // of the contract's thresholds that this word's are
   std::string broken_at_;
 };
 

@@ -51,6 +51,10 @@ class QuickRows {
   /// got      (rows, columns) or (rows)
   QuickFindings judge(std::span<const double> logits, std::span<const double> got);
 
+  /// The part of its thresholds, at most 1, that those of the same rows by another contract are no less than: rows that
+  /// use no more of the one hold by the other.
+  double least_part(const QuickRows& other) const { return table_.least_part(other.table_); }
+
  private:
   void fill_table();
   numerics::ArgumentThreshold threshold_of(double lowest, double highest, std::uint64_t rescalings) const;
