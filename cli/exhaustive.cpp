@@ -81,6 +81,7 @@ int run_exhaustive(const ExhaustiveFlags& flags) {
   std::string text;
   for (const std::string& dtype : dtypes) {
     for (const Op op : ops) {
+      if (Interruption::requested()) break;
       KernelSubject subject;
       subject.source = {library.string(), fmt::format("softcheck_{}", to_string(op))};
       subject.op = op;

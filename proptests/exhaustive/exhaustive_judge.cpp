@@ -34,6 +34,12 @@ std::string short_number(double value) {
   return text;
 }
 
+// Of a row, as far as a line may be.
+std::string shortened(const std::string& text) {
+  constexpr std::size_t most = 160;
+  return text.size() <= most ? text : text.substr(0, most) + "...";
+}
+
 // A row in so many is judged by enclosures though the quick test proved it: whether thresholds say anything is counted
 // on these, and a quick test that is wrong shows.
 constexpr std::uint64_t blocks_between_samples = 16;
@@ -327,12 +333,12 @@ std::string ExhaustiveStatement::text() const {
   if (verdict == ReportVerdict::undecided) text += ", so far within the contract";
   if (verdict == ReportVerdict::refused) text += ", the rest refused";
   if (!worst.empty() && std::isfinite(share)) {
-    text += "; worst " + short_number(share) + " of the threshold of " + claim + " at " + worst;
+    text += "; worst " + short_number(share) + " of the threshold of " + claim + " at " + shortened(worst);
     if (share_at_most > share) text += ", no row above " + short_number(share_at_most * (1 + 5e-5));
   }
   if (!least_exponential.empty()) {
     text += "; the least word that holds for all of them is " + least_exponential;
-    text += exponential_at.empty() ? ", the lowest that is tried" : ", as " + exponential_at + " needs it";
+    text += exponential_at.empty() ? ", the lowest that is tried" : ", as " + shortened(exponential_at) + " needs it";
   }
   return text;
 }
