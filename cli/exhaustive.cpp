@@ -2,12 +2,13 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "cli/claims.hpp"
 #include "cli/dtype.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/interruption.hpp"
@@ -19,7 +20,6 @@
 #include "numerics/contract.hpp"
 #include "proptests/exhaustive/exhaustive_judge.hpp"
 #include "proptests/exhaustive/exhaustive_picture.hpp"
-#include "proptests/judge/kernel_report.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 
 namespace softcheck::cli {

@@ -1,4 +1,5 @@
 // Exhaustive effort: every argument is there once, and one that is wrong by an ulp is found.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,9 +18,12 @@
 #include "proptests/exhaustive/enumerated_kernel.hpp"
 #include "proptests/exhaustive/enumeration.hpp"
 #include "proptests/exhaustive/exhaustive_judge.hpp"
+#include "proptests/judge/effort.hpp"
 #include "proptests/judge/row_judge.hpp"
 
 namespace softcheck::proptests {
+// Sources of this folder are compiled as one: the names below are common ones.
+namespace every_argument {
 namespace {
 
 using numerics::Format;
@@ -142,6 +146,46 @@ TEST(Exhaustive, FindsItInLongRowsAndAtAnotherTemperature) {
     EXPECT_EQ(verdict_with("n=65", theta, Op::softmax, true), ReportVerdict::fail) << theta;
     EXPECT_EQ(verdict_with("n=65", theta, Op::softmax, false), ReportVerdict::pass) << theta;
   }
+}
+
+// Our own softmax, but for the one argument: at the speed of a kernel.
+ReportVerdict verdict_among(const ArgumentRange& range, bool beyond, std::uint64_t& rows) {
+  KernelSubject subject =
+      subject_of(Op::softmax, Format::f32, "n=2 theta=1", {}, "exp=1ulp sum=blocks:32 masked=nan subnormal=kept");
+  const auto wrong = static_cast<float>(at_the_edge(subject, {0, odd_argument}, 1, 1, beyond));
+  subject.source.callable = [wrong](const softcheck_call* call) {
+    static const auto kernel = reinterpret_cast<softcheck_kernel>(
+        dlsym(dlopen(SOFTCHECK_KERNEL_DIR "/libsoftcheck_cpu_kernels.so", RTLD_NOW), "softcheck_softmax"));
+    const int returned = kernel(call);
+    const DLTensor &in = *call->inputs[0], &out = *call->outputs[0];
+    const auto* logits = reinterpret_cast<const float*>(static_cast<const char*>(in.data) + in.byte_offset);
+    auto* values = reinterpret_cast<float*>(static_cast<char*>(out.data) + out.byte_offset);
+    for (std::int64_t i = 1; i < 2 * in.shape[0]; i += 2) {
+      if (logits[i] == static_cast<float>(odd_argument)) values[i] = wrong;
+    }
+    return returned;
+  };
+  JudgeOptions options = judge_options(Effort::exhaustive);
+  options.arguments = range;
+  const ExhaustiveJudgement judged = judge_exhaustively(subject, options);
+  rows = judged.judgement.rows;
+  return judged.judgement.verdict;
+}
+
+TEST(Exhaustive, FindsItAmongAMillionOfOurOwn) {
+  std::uint64_t rows = 0;
+  const ArgumentRange range{bits_of_one - (1 << 19), bits_of_one + (1 << 19)};
+  EXPECT_EQ(verdict_among(range, true, rows), ReportVerdict::fail);
+  EXPECT_LT(rows, 1u << 20);
+  EXPECT_EQ(verdict_among(range, false, rows), ReportVerdict::pass);
+  EXPECT_EQ(rows, 1u << 20);
+}
+
+TEST(Exhaustive, FindsItAmongAllArguments) {
+  if (effort_from_environment() != Effort::deep) GTEST_SKIP() << "takes minutes: SOFTCHECK_EFFORT=deep";
+  std::uint64_t rows = 0;
+  EXPECT_EQ(verdict_among({}, true, rows), ReportVerdict::fail);
+  EXPECT_EQ(verdict_among({}, false, rows), ReportVerdict::pass);
 }
 
 TEST(Exhaustive, FindsOnePairInOneOrder) {
@@ -295,4 +339,5 @@ TEST(Exhaustive, EnumeratesEverySumOnce) {
 }
 
 }  // namespace
+}  // namespace every_argument
 }  // namespace softcheck::proptests
