@@ -16,6 +16,7 @@
 #include "cli/output.hpp"
 #include "cli/places.hpp"
 #include "cli/verbs.hpp"
+#include "proptests/exhaustive/exhaustive_judge.hpp"
 #include "proptests/generators/row.hpp"
 #include "proptests/judge/certification.hpp"
 #include "proptests/judge/contract_inference.hpp"
@@ -213,10 +214,22 @@ std::string line_of(const JudgeProgress& progress) {
   return line + ": " + progress.property;
 }
 
+// Exhaustive effort is of some ops, and of judging alone.
+void require_askable(const KernelFlags& flags, const KernelSubject& subject, const JudgeOptions& options) {
+  if (options.effort != Effort::exhaustive || !flags.replay.empty()) return;
+  if (flags.infer) throw InputError(usage, "--effort: exhaustive judges by a contract: need no --infer beside it");
+  try {
+    require_enumerable(subject);
+  } catch (const std::invalid_argument& error) {
+    throw InputError(usage, fmt::format("--{}", error.what()));
+  }
+}
+
 int run_kernel(const KernelFlags& flags) {
   const Interruption interruption;
   const KernelSubject subject = subject_of(flags);
   JudgeOptions options = options_of(flags);
+  require_askable(flags, subject, options);
   Progress progress;
   options.progress = [&, last = std::chrono::steady_clock::time_point()](const JudgeProgress& now) mutable {
     constexpr std::chrono::milliseconds between(100);
@@ -236,7 +249,8 @@ int run_kernel(const KernelFlags& flags) {
     progress.show("");
     if (flags.certify) judgement.notes.push_back(certification_of(flags, subject, judgement));
     const Report report{rows_of(subject, judgement)};
-    std::string how = from_corpus ? "a case of the corpus"
+    std::string how = from_corpus                                                    ? "a case of the corpus"
+                      : flags.replay.empty() && options.effort == Effort::exhaustive ? "exhaustive effort"
                       : flags.replay.empty()
                           ? fmt::format("{} effort, seed {}, {} cases for each property", to_string(options.effort),
                                         options.run.seed, options.run.cases)
@@ -291,7 +305,9 @@ void add_kernel_verb(Verb app, int& exit_code) {
   const auto flags = std::make_shared<KernelFlags>();
   add_subject_flags(verb, *flags);
   verb.add_flag("--infer", flags->infer, "Find the standard contract that the kernel keeps to, and judge it by that");
-  verb.add_option("--effort", flags->effort, "quick (seconds), default, or deep (at least a million rows)")
+  verb.add_option("--effort", flags->effort,
+                  "quick (seconds), default, deep (at least a million rows), or exhaustive: all arguments of softmax, "
+                  "log_softmax, logsumexp and entropy (minutes)")
       .capture_default_str();
   verb.add_option("--max-length", flags->max_length, "Longest row (default: the effort's)")
       .within(std::uint64_t{1}, RowOptions{}.max_length);

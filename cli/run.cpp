@@ -62,6 +62,9 @@ std::vector<Specimen> zoo() {
 
 int run_survivors(const SurvivorFlags& flags) {
   const Effort effort = effort_of(flags.effort);
+  if (effort == Effort::exhaustive) {
+    throw InputError(usage, "--effort: need quick, default or deep, got 'exhaustive', which is of one kernel");
+  }
   const std::vector<Specimen> rows = zoo();
   const OutputFolder folder(flags.folder);
   SurvivorMatrix matrix;
@@ -121,7 +124,8 @@ void add_run_verb(Verb app, int& exit_code) {
   verb.require_subcommand(0, 1);
   verb.callback([verb] {
     if (verb.has_subcommand()) return;
-    throw InputError(usage, "run: need survivors, train, field, or a table or figure that softcheck run --help lists");
+    throw InputError(
+        usage, "run: need survivors, exhaustive, train, field, or a table or figure that softcheck run --help lists");
   });
   Verb survivors = verb.add_subcommand(
       "survivors", "How many planted bugs published tests of softmax kernels accept, and how many softcheck does");
@@ -145,6 +149,7 @@ void add_run_verb(Verb app, int& exit_code) {
   all.add_option("--out", *out, "Folder with a folder for each").type_name("DIR").capture_default_str();
   all.callback([out, &exit_code] { exit_code = run_all(*out); });
   add_certificate_run(verb, exit_code);
+  add_exhaustive_run(verb, exit_code);
   add_figure_runs(verb, exit_code);
   add_head_figure_run(verb, exit_code);
   add_table_runs(verb, exit_code);

@@ -6,6 +6,7 @@
 #include "library/counterexample.hpp"
 #include "library/options.hpp"
 #include "numerics/contract.hpp"
+#include "proptests/exhaustive/exhaustive_judge.hpp"
 #include "proptests/judge/contract_inference.hpp"
 #include "proptests/judge/kernel_report.hpp"
 
@@ -117,6 +118,13 @@ Answer judge(const softcheck_options& options, KernelSource source) {
   const KernelSubject subject = with_source(options, std::move(source));
   const JudgeOptions how = judge_options_of(options);
   const std::string text = text_of(options.replay);
+  if (how.effort == Effort::exhaustive && text.empty()) {
+    try {
+      require_enumerable(subject);
+    } catch (const std::invalid_argument& error) {
+      throw UsageError(error.what());
+    }
+  }
   const KernelJudgement judgement = text.empty() ? judge_kernel(subject, how) : replay(subject, text, how);
   Answer result = answer_of({rows_of(subject, judgement)}, summary_of(judgement));
   add_judgement(subject, judgement, result.members);
@@ -126,6 +134,9 @@ Answer judge(const softcheck_options& options, KernelSource source) {
 Answer infer(const softcheck_options& options, KernelSource source) {
   if (!text_of(options.contract).empty()) throw UsageError("contract: infer finds it: need none beside it");
   if (!text_of(options.replay).empty()) throw UsageError("replay: infer judges by what it finds: need none beside it");
+  if (text_of(options.effort) == to_string(Effort::exhaustive)) {
+    throw UsageError("effort: exhaustive judges by a contract: infer needs quick, default or deep");
+  }
   const KernelSubject subject = with_source(options, std::move(source));
   const Inference inference = infer_contract(subject, judge_options_of(options));
   const std::string found = inference.contract ? numerics::to_string(*inference.contract) : "";

@@ -54,6 +54,7 @@ CoveringSize covering_size(Effort effort, bool gradients) {
     case Effort::normal:
       break;
     case Effort::deep:
+    case Effort::exhaustive:
       return {full, std::nullopt, 4};
   }
   return {full, std::nullopt, 1};

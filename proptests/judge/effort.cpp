@@ -8,7 +8,7 @@
 namespace softcheck::proptests {
 namespace {
 
-constexpr std::array<Effort, 3> efforts{Effort::quick, Effort::normal, Effort::deep};
+constexpr std::array<Effort, 4> efforts{Effort::quick, Effort::normal, Effort::deep, Effort::exhaustive};
 
 }  // namespace
 
@@ -20,6 +20,8 @@ const char* to_string(Effort effort) {
       return "default";
     case Effort::deep:
       return "deep";
+    case Effort::exhaustive:
+      return "exhaustive";
   }
   return "?";
 }
@@ -28,7 +30,7 @@ Effort parse_effort(std::string_view word) {
   for (const Effort effort : efforts) {
     if (word == to_string(effort)) return effort;
   }
-  throw std::invalid_argument("effort: need quick, default or deep, got '" + std::string(word) + "'");
+  throw std::invalid_argument("effort: need quick, default, deep or exhaustive, got '" + std::string(word) + "'");
 }
 
 Effort effort_from_environment(Effort otherwise) {
@@ -48,6 +50,7 @@ EffortSize size_of(Effort effort) {
     case Effort::normal:
       return {400, std::uint64_t{1} << 17, 20'480, 1'000'001, std::uint64_t{1} << 20, 1};
     case Effort::deep:
+    case Effort::exhaustive:
       break;
   }
   return {4000, std::uint64_t{1} << 20, 1'000'000, std::uint64_t{1} << 20, std::uint64_t{1} << 22, 4};

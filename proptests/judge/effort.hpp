@@ -6,10 +6,11 @@
 namespace softcheck::proptests {
 
 /// How many calls the judge makes. quick: seconds, for every change; normal ("default"): a first verdict within ten
-/// seconds for an f32 softmax on one core; deep: at least a million rows of every kernel.
-enum class Effort { quick, normal, deep };
+/// seconds for an f32 softmax on one core; deep: at least a million rows of every kernel; exhaustive: no sample, but all
+/// arguments of the ops that RowOp::arguments has a form for (proptests/exhaustive/).
+enum class Effort { quick, normal, deep, exhaustive };
 
-const char* to_string(Effort effort);  // "quick", "default", "deep"
+const char* to_string(Effort effort);  // "quick", "default", "deep", "exhaustive"
 
 /// throws   std::invalid_argument naming what exists
 Effort parse_effort(std::string_view word);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cfenv>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -40,6 +41,8 @@ class PlacedTensor {
     wipe(*place_, offsets_, pages_->filling(), data_);
     return pages_->restore();
   }
+
+  std::byte* data() const { return data_; }
 
   ChildTensor request() const {
     ChildTensor result;
@@ -227,6 +230,21 @@ struct IsolatedKernel::State {
     return !intact;
   }
 
+  /// How the call ended, without what it wrote; counts it.
+  TensorReply reply_of(const ChildReply& answer) {
+    TensorReply reply;
+    ++calls;
+    const bool accepted = answer.end != CallEnd::refused && answer.end != CallEnd::not_made;
+    if (!accepted) ++refused;
+    // A child that goes on after a crash of its kernel has printed all of it.
+    if (answer.end != CallEnd::done && accepted) reply.printed = printed_lines();
+    reply.end = answer.end;
+    reply.refusal = answer.returned;
+    reply.death = answer.death;
+    reply.environment_changed = answer.environment_changed;
+    return reply;
+  }
+
   bool is_dense(const TensorPlace& place) const { return place.bytes() <= limits.buffer_bytes; }
 
   // index    of the tensor, the inputs first
@@ -305,16 +323,9 @@ TensorReply IsolatedKernel::call(const TensorCall& call) {
   ChildRequest request = request_of(call, inputs, outputs);
   state_->open_pages(request, in_use);
   const ChildReply answer = state_->ask(std::move(request));
-  ++state_->calls;
-  const bool accepted = answer.end != CallEnd::refused && answer.end != CallEnd::not_made;
-  if (!accepted) ++state_->refused;
-  // A child that goes on after a crash of its kernel has printed all of it.
-  if (answer.end != CallEnd::done && accepted) reply.printed = state_->printed_lines();
-
-  reply.end = answer.end;
-  reply.refusal = answer.returned;
-  reply.death = answer.death;
-  reply.environment_changed = answer.environment_changed;
+  const bool wrote_late = reply.wrote_late;
+  reply = state_->reply_of(answer);
+  reply.wrote_late = wrote_late;
   for (const PlacedTensor& output : outputs) {
     if (answer.end == CallEnd::done) reply.outputs.push_back(output.read());
   }
@@ -324,6 +335,33 @@ TensorReply IsolatedKernel::call(const TensorCall& call) {
     (overwritten[i] ? reply.wrote_outside : reply.inputs_changed) |= !intact;
   }
   for (PlacedTensor& output : outputs) reply.wrote_outside |= !output.clear();
+  return reply;
+}
+
+TensorReply IsolatedKernel::call_bytes(const TensorCall& call, std::span<const std::byte> input,
+                                       std::span<std::byte> output) {
+  const TensorPlace &from = call.inputs.at(0).place, &to = call.outputs.at(0).place;
+  const bool fits = from.strides.empty() && to.strides.empty() && input.size() == from.bytes() &&
+                    output.size() == to.bytes() && state_->is_dense(from) && state_->is_dense(to);
+  if (!fits || call.inputs.size() != 1 || call.outputs.size() != 1) {
+    throw std::invalid_argument("IsolatedKernel::call_bytes: need one compact input and output, and their bytes");
+  }
+  state_->sparse = {};
+  // No offsets: elements stand side by side, and are copied as they are.
+  const PlacedTensor in(from, *state_->inputs[0], {0}), out(to, *state_->outputs[0], {0});
+  std::memcpy(in.data(), input.data(), input.size());
+  ChildRequest request = request_of(call, {in}, {out});
+  std::vector<bool> in_use(most_inputs + most_outputs);
+  in_use[0] = in_use[most_inputs] = true;
+  state_->open_pages(request, in_use);
+  const ChildReply answer = state_->ask(std::move(request));
+  TensorReply reply = state_->reply_of(answer);
+  reply.inputs_changed = std::memcmp(in.data(), input.data(), input.size()) != 0;
+  if (answer.end == CallEnd::done) std::memcpy(output.data(), out.data(), output.size());
+  std::fill_n(in.data(), input.size(), state_->inputs[0]->filling());
+  std::fill_n(out.data(), output.size(), state_->outputs[0]->filling());
+  reply.inputs_changed |= !state_->inputs[0]->restore();
+  reply.wrote_outside = !state_->outputs[0]->restore();
   return reply;
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "proptests/exhaustive/exhaustive_judge.hpp"
 #include "proptests/generators/row_matrix_classes.hpp"
 #include "proptests/judge/attention_trial.hpp"
 #include "proptests/judge/kernel_properties.hpp"
@@ -331,6 +332,7 @@ JudgeOptions interruptible(JudgeOptions options) {
 
 KernelJudgement judge_kernel(const KernelSubject& subject, const JudgeOptions& given) {
   JudgeOptions options = interruptible(given);
+  if (options.effort == Effort::exhaustive) return judge_exhaustively(subject, options).judgement;
   if (const std::uint64_t most = subject.op->quick_items; most != 0 && options.effort == Effort::quick) {
     options.max_length = std::min(options.max_length, most);
     options.max_edge_length = std::min(options.max_edge_length, most);

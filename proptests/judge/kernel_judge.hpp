@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -55,6 +56,15 @@ struct JudgeProgress {
   double seconds = 0;     // so far
 };
 
+/// Part of the arguments of exhaustive effort, for tests: numbers from first to before last, by their bits. Of formats
+/// of 32 bits and more these are those of -x, of others those of a row's first logit. Widths are then left out.
+struct ArgumentRange {
+  std::uint64_t first = 0;
+  std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
+  bool everything() const { return *this == ArgumentRange{}; }
+  friend bool operator==(const ArgumentRange&, const ArgumentRange&) = default;
+};
+
 struct JudgeOptions {
   RunOptions run;                                     // cases of each property
   std::uint64_t max_length = std::uint64_t{1} << 17;  // of a row
@@ -65,6 +75,7 @@ struct JudgeOptions {
   std::uint64_t max_edge_length = std::uint64_t{1} << 17;
   std::uint64_t cover_elements = std::uint64_t{1} << 17;
   int covers = 0;
+  ArgumentRange arguments = {};  // of exhaustive effort
   /// Only the properties of these names, "EveryWidthIsComputed"; empty: all.
   std::vector<std::string> only = {};
   std::function<void(const JudgeProgress&)> progress = {};  // told before each case

@@ -12,7 +12,7 @@ from ._mark import Mark
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("softcheck")
-    group.addoption("--softcheck-effort", default="quick", choices=["quick", "default", "deep"],
+    group.addoption("--softcheck-effort", default="quick", choices=["quick", "default", "deep", "exhaustive"],
                     help="how long each kernel is looked at (quick)")
     group.addoption("--softcheck-seed", type=int, default=None, help="seed of the random cases")
     group.addoption("--softcheck-budget", type=float, default=None, help="seconds for each kernel")

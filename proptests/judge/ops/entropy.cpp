@@ -1,6 +1,8 @@
 #include <array>
 #include <optional>
 
+#include "numerics/special_values.hpp"
+#include "proptests/judge/ops/argument_form.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 #include "proptests/judge/ops/row_scalar.hpp"
 
@@ -10,6 +12,11 @@ namespace {
 using namespace numerics;
 
 class Entropy final : public RowOp {
+  static ArgumentThreshold threshold(const Contract& contract, const Statistics& statistics) {
+    const auto value = contracted_entropy_error(contract, statistics);
+    return {upper(value.rounding), 0, upper(value.floor), infinity};
+  }
+  static constexpr ArgumentForm form{ArgumentValue::entropy, &threshold};
   static constexpr std::array inputs{OpInput{Role::logits}};
   static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.entropy.value"};
   static constexpr std::array<std::string_view, 2> words{"entropy_from", "theta"};
@@ -27,6 +34,8 @@ class Entropy final : public RowOp {
                .claims = claims,
                .one_value_per_row = true,
                .answers = {.words = words}}) {}
+
+  const ArgumentForm* arguments() const override { return &form; }
 
   void judge(const JudgedRow& row, RowVerdicts& verdicts) const override {
     RowCascade cascade(row.logits, row.theta);

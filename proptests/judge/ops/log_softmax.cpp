@@ -3,6 +3,7 @@
 
 #include "numerics/special_values.hpp"
 #include "proptests/judge/judged_row.hpp"
+#include "proptests/judge/ops/argument_form.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
 
 namespace softcheck::proptests {
@@ -71,6 +72,11 @@ class LogSoftmaxElements : public RowElements {
 };
 
 class LogSoftmax final : public RowOp {
+  static ArgumentThreshold threshold(const Contract& contract, const Statistics& statistics) {
+    const auto element = log_softmax_error(contract, statistics);
+    return {upper(element.constant), upper(element.slope), upper(element.floor), infinity};
+  }
+  static constexpr ArgumentForm form{ArgumentValue::log_coefficient, &threshold};
   static constexpr std::array inputs{OpInput{Role::logits}};
   static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.log_softmax.element"};
   static constexpr std::array<std::string_view, 3> words{"lse", "total", "theta"};
@@ -83,6 +89,8 @@ class LogSoftmax final : public RowOp {
                .claims = claims,
                .may_be_in_place = true,
                .answers = {.words = words, .dear = true}}) {}
+
+  const ArgumentForm* arguments() const override { return &form; }
 
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
     return std::make_unique<LogSoftmaxElements>(row);

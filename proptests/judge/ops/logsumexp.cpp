@@ -1,6 +1,7 @@
 #include <array>
 
 #include "numerics/special_values.hpp"
+#include "proptests/judge/ops/argument_form.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 #include "proptests/judge/ops/row_scalar.hpp"
 
@@ -10,6 +11,11 @@ namespace {
 using namespace numerics;
 
 class LogSumExp final : public RowOp {
+  static ArgumentThreshold threshold(const Contract& contract, const Statistics& statistics) {
+    const auto value = logsumexp_error(contract, statistics);
+    return {upper(value.rounding), 0, upper(value.floor), infinity};
+  }
+  static constexpr ArgumentForm form{ArgumentValue::logsumexp, &threshold};
   static constexpr std::array inputs{OpInput{Role::logits}};
   static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{"kernel.logsumexp.value"};
   static constexpr std::array<std::string_view, 2> words{"total", "theta"};
@@ -26,6 +32,8 @@ class LogSumExp final : public RowOp {
                .claims = claims,
                .one_value_per_row = true,
                .answers = {.words = words, .at_the_logits = true, .masked_rows = false}}) {}
+
+  const ArgumentForm* arguments() const override { return &form; }
 
   void judge(const JudgedRow& row, RowVerdicts& verdicts) const override {
     RowCascade cascade(row.logits, row.theta);

@@ -15,6 +15,7 @@
 namespace softcheck::proptests {
 
 class RowElements;
+struct ArgumentForm;
 
 /// One row of a call. Items that are not there are logits of -inf.
 struct RowInputs {
@@ -69,6 +70,9 @@ class RowOp : public OpDefinition {
   ///
   /// row   at least one finite logit, no +inf; NaN only under NanReach::item, and then no caller asks for that item
   virtual std::unique_ptr<RowElements> elements(const RowInputs& row) const;
+
+  /// How rows of all arguments are judged quickly (--effort exhaustive); nothing for an op that has no such effort.
+  virtual const ArgumentForm* arguments() const { return nullptr; }
 
   /// One finding for each claim, of the element that used most of its threshold.
   virtual void judge(const JudgedRow& row, RowVerdicts& verdicts) const;

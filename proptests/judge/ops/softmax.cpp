@@ -7,6 +7,7 @@
 #include "numerics/next_double.hpp"
 #include "numerics/special_values.hpp"
 #include "proptests/judge/judged_row.hpp"
+#include "proptests/judge/ops/argument_form.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
 
 namespace softcheck::proptests {
@@ -112,6 +113,12 @@ void judge_row_total(const JudgedRow& row, const Statistics& statistics, RowVerd
 }
 
 class Softmax final : public RowOp {
+  static ArgumentThreshold threshold(const Contract& contract, const Statistics& statistics) {
+    const auto element = softmax_error(contract, statistics);
+    return {upper(element.constant), upper(element.slope), upper(element.floor),
+            upper(row_sum_error(contract, statistics).total())};
+  }
+  static constexpr ArgumentForm form{ArgumentValue::coefficient, &threshold};
   static constexpr std::array inputs{OpInput{Role::logits}};
   static constexpr std::array<std::string_view, 1> outputs{"output"};
   static constexpr std::array<std::string_view, 2> claims{"kernel.softmax.element", "kernel.softmax.row_sum"};
@@ -125,6 +132,8 @@ class Softmax final : public RowOp {
                .claims = claims,
                .may_be_in_place = true,
                .answers = {.words = words, .coefficients = true}}) {}
+
+  const ArgumentForm* arguments() const override { return &form; }
 
   void judge(const JudgedRow& row, RowVerdicts& verdicts) const override {
     RowCascade cascade(row.logits, row.theta);

@@ -60,7 +60,12 @@ refuses 2 '--contract: .*sum=sequential|lanes:K|blocks:K|tree' kernel "$mutants:
 refuses 2 '--contract: .*subnormal=flushed|kept' kernel "$mutants:correct_two_pass" --contract 'precise'
 refuses 2 '--out-dtype: .*f32 or f16' kernel "$mutants:correct_logsumexp" --op logsumexp --dtype f16 --out-dtype f64
 refuses 2 '--out-dtype: .*bf16' kernel "$mutants:correct_two_pass" --out-dtype half
-refuses 2 '--effort: .*quick, default or deep' kernel "$mutants:correct_two_pass" --effort most
+refuses 2 '--effort: .*quick, default, deep or exhaustive' kernel "$mutants:correct_two_pass" --effort most
+refuses 2 '--effort: exhaustive needs one of the ops softmax, log_softmax, logsumexp, entropy, got adaptive_softmax' \
+  kernel "$mutants:correct_adaptive" --op adaptive_softmax --effort exhaustive
+refuses 2 '--effort: exhaustive judges by a contract' kernel "$mutants:correct_two_pass" --effort exhaustive --infer
+refuses 2 '--effort: exhaustive asks for each row once' \
+  kernel "$mutants:correct_two_pass" --effort exhaustive --require deterministic
 refuses 2 '--infer.*--contract' kernel "$mutants:correct_two_pass" --infer --contract 'acc=f32'
 refuses 2 '--infer.*--replay' kernel "$mutants:correct_two_pass" --infer --replay "x row"
 refuses 2 '--in-place' kernel "$mutants:correct_logsumexp" --op logsumexp --in-place

@@ -1,0 +1,143 @@
+// softcheck run exhaustive: our kernels at exhaustive effort, as statements, a table and a picture for each.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/dtype.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/interruption.hpp"
+#include "cli/output.hpp"
+#include "cli/output_folder.hpp"
+#include "cli/places.hpp"
+#include "cli/streams.hpp"
+#include "cli/verbs.hpp"
+#include "numerics/contract.hpp"
+#include "proptests/exhaustive/exhaustive_judge.hpp"
+#include "proptests/exhaustive/exhaustive_picture.hpp"
+#include "proptests/judge/ops/row_op.hpp"
+
+namespace softcheck::cli {
+
+using namespace proptests;
+
+namespace {
+
+// Derived in kernels/README.md.
+constexpr const char* contract_of_ours = "exp=1ulp sum=blocks:32 masked=nan subnormal=kept";
+
+struct ExhaustiveFlags {
+  std::string folder = "results/exhaustive";
+  std::vector<std::string> ops, dtypes;
+  double budget = 0;
+};
+
+double processor_seconds() {
+  double seconds = 0;
+  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage usage{};
+    getrusage(who, &usage);
+    for (const timeval& time : {usage.ru_utime, usage.ru_stime}) {
+      seconds += static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+    }
+  }
+  return seconds;
+}
+
+std::vector<Op> ops_of(const ExhaustiveFlags& flags) {
+  std::vector<Op> ops;
+  if (flags.ops.empty()) {
+    for (const Op op : row_ops()) {
+      if (op.rows().arguments() != nullptr) ops.push_back(op);
+    }
+  }
+  for (const std::string& name : flags.ops) {
+    KernelSubject subject;
+    try {
+      subject.op = parse_op(name);
+      require_enumerable(subject);
+    } catch (const std::invalid_argument& error) {
+      throw InputError(usage, fmt::format("run exhaustive: --op: {}", error.what()));
+    }
+    ops.push_back(subject.op);
+  }
+  return ops;
+}
+
+int run_exhaustive(const ExhaustiveFlags& flags) {
+  const Interruption interruption;
+  const std::filesystem::path library = kernel_folder() / "libsoftcheck_cpu_kernels.so";
+  const OutputFolder folder(flags.folder);
+  const std::vector<Op> ops = ops_of(flags);
+  const std::vector<std::string> dtypes =
+      flags.dtypes.empty() ? std::vector<std::string>{"f32", "bf16", "f16", "e4m3", "e5m2"} : flags.dtypes;
+  Progress progress;
+  ReportVerdict verdict = ReportVerdict::pass;
+  std::string text;
+  for (const std::string& dtype : dtypes) {
+    for (const Op op : ops) {
+      if (Interruption::requested()) break;
+      KernelSubject subject;
+      subject.source = {library.string(), fmt::format("softcheck_{}", to_string(op))};
+      subject.op = op;
+      const numerics::Format input = dtype_of("--dtype", dtype);
+      subject.contract = numerics::parse_contract(contract_of_ours, input, output_format(op, input));
+      JudgeOptions options = judge_options(Effort::exhaustive);
+      options.interrupted = Interruption::requested;
+      if (flags.budget > 0) {
+        using Clock = std::chrono::steady_clock;
+        options.deadline =
+            Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(flags.budget));
+      }
+      options.progress = [&](const JudgeProgress& now) {
+        progress.show(fmt::format("{} {}: {} of {} calls", subject.source.symbol, dtype, now.done, now.cases));
+      };
+      const double before = processor_seconds();
+      const ExhaustiveJudgement judged = judge_exhaustively(subject, interruptible(options));
+      progress.show("");
+      const std::string command = fmt::format("softcheck run exhaustive --op {} --dtype {}", to_string(op), dtype);
+      const std::string heading = fmt::format("{} {} [{}]", subject.source.symbol, dtype, contract_of_ours);
+      text += fmt::format("{}: {}, {} rows, {:.0f} s of a processor\n", heading, to_string(judged.judgement.verdict),
+                          judged.judgement.rows, processor_seconds() - before);
+      for (const ExhaustiveStatement& statement : judged.statements) text += "  " + statement.text() + "\n";
+      for (const std::string& what : judged.judgement.not_tried) text += "  not tried: " + what + "\n";
+      verdict = std::min(verdict, judged.judgement.verdict);
+      const std::string name = fmt::format("exhaustive_{}_{}", to_string(op), dtype);
+      if (!judged.errors.empty()) {
+        folder.write(name + ".csv", to_csv(judged, origin_lines(command)));
+        folder.write(name + ".svg", to_svg(judged, heading, origin_lines(command)));
+      }
+    }
+  }
+  folder.write("exhaustive.txt", origin_lines("softcheck run exhaustive") + text);
+  say("{}exhaustive.txt, and a picture and its numbers for each kernel of many arguments, are in {}\n", text,
+      flags.folder);
+  return proptests::exit_code(verdict);
+}
+
+}  // namespace
+
+void add_exhaustive_run(Verb run, int& exit_code) {
+  Verb verb = run.add_subcommand("exhaustive",
+                                 "Our kernels on all arguments: statements, worst rows, and errors against arguments");
+  const auto flags = std::make_shared<ExhaustiveFlags>();
+  verb.add_option("--out", flags->folder, "Folder for exhaustive.txt and the .csv and .svg of each kernel")
+      .type_name("DIR")
+      .capture_default_str();
+  verb.add_option("--op", flags->ops, "softmax, log_softmax, logsumexp or entropy; repeated (default: all)")
+      .type_name("OP")
+      .once_each();
+  verb.add_option("--dtype", flags->dtypes, "f32, f64, bf16, f16, e4m3 or e5m2; repeated (default: all but f64)")
+      .type_name("DTYPE")
+      .once_each();
+  verb.add_option("--budget", flags->budget, "Seconds that each kernel may take: then what is known is reported")
+      .within(0.001, 1e7);
+  verb.callback([flags, &exit_code] { exit_code = run_exhaustive(*flags); });
+}
+
+}  // namespace softcheck::cli

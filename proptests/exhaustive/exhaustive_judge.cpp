@@ -1,0 +1,368 @@
+#include "proptests/exhaustive/exhaustive_judge.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "numerics/special_values.hpp"
+#include "proptests/exhaustive/claim_tallies.hpp"
+#include "proptests/exhaustive/enumeration.hpp"
+#include "proptests/exhaustive/exponential_ladder.hpp"
+#include "proptests/judge/kernel_properties.hpp"
+#include "proptests/judge/ops/row_op.hpp"
+#include "proptests/judge/plain_telling.hpp"
+
+namespace softcheck::proptests {
+
+using namespace numerics;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+std::string short_number(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+// Of a row, as far as a line may be.
+std::string shortened(const std::string& text) {
+  constexpr std::size_t most = 160;
+  return text.size() <= most ? text : text.substr(0, most) + "...";
+}
+
+// A row in so many is judged by enclosures though the quick test proved it: whether thresholds say anything is counted
+// on these, and a quick test that is wrong shows.
+constexpr std::uint64_t blocks_between_samples = 16;
+// A picture has so many places for each binade of arguments.
+constexpr int places_of_binade = 16;
+
+class ExhaustiveTrial {
+ public:
+  ExhaustiveTrial(const KernelSubject& subject, const JudgeOptions& options)
+      : subject_(subject),
+        options_(options),
+        form_(*subject.op.rows().arguments()),
+        kernel_(subject, options.limits),
+        tallies_(subject) {
+    enumerations_ = enumerations_of(subject, options.arguments, skipped_);
+    for (const auto& one : enumerations_) progress_.cases += one->blocks();
+  }
+
+  ExhaustiveJudgement run() {
+    for (const auto& enumeration : enumerations_) {
+      if (!reason_.empty() || is_over()) break;
+      try {
+        run(*enumeration);
+      } catch (const Interrupted&) {
+        reason_ = "interrupted";
+      }
+      finish_statement();
+    }
+    weigh();
+    return std::move(result_);
+  }
+
+ private:
+  bool is_over() const { return tallies_.failure() || !kernel_.broken().empty() || kernel_.is_lost(); }
+
+  void run(const Enumeration& rows) {
+    const Clock::time_point start = Clock::now();
+    ExhaustiveStatement& statement = result_.statements.emplace_back();
+    statement.name = rows.name();
+    for (std::uint64_t block = 0; block < rows.blocks(); ++block) statement.rows += rows.rows(block);
+    quick_.reset();
+    ladder_.reset();
+    for (std::uint64_t block = 0; block < rows.blocks() && !is_over(); ++block) {
+      if (options_.run.interrupted && options_.run.interrupted()) {
+        reason_ = "interrupted, or the time budget was spent";
+        break;
+      }
+      tell(rows, block);
+      if (!judge(rows, block, statement)) break;
+      statement.seconds = seconds_since(start);
+    }
+    if (ladder_) {
+      statement.least_exponential = ladder_->word();
+      statement.exponential_at = ladder_->broken_at();
+    }
+    ladder_.reset();
+  }
+
+  void tell(const Enumeration& rows, std::uint64_t block) {
+    progress_.done += block == 0 ? 0 : 1;
+    if (!options_.progress || block % 8 != 0) return;
+    progress_.property = rows.name();
+    progress_.seconds = seconds_since(start_);
+    options_.progress(progress_);
+  }
+
+  // One call, or as many as the domain needs for its rows. False where the rest of the enumeration is not asked.
+  bool judge(const Enumeration& rows, std::uint64_t block, ExhaustiveStatement& statement) {
+    const RowShape shape = rows.shape(block);
+    const std::size_t count = rows.rows(block), logits = count * shape.columns;
+    const bool scalar = subject_.op->one_value_per_row;
+    bytes_.resize(logits * static_cast<std::size_t>(properties(subject_.contract.input).storage_bits) / 8);
+    results_.resize(kernel_.result_bytes(shape, count));
+    rows.fill(block, bytes_);
+    const std::size_t refused_before = kernel_.refused();
+    if (!kernel_.call(shape, count, bytes_, results_)) {
+      if (kernel_.refused() > refused_before) refused_.insert(rows.name());
+      return false;
+    }
+    logits_.resize(logits);
+    got_.resize(scalar ? count : logits);
+    decode_all(subject_.contract.input, bytes_, logits_);
+    decode_all(subject_.contract.output, results_, got_);
+    if (!quick_ || quick_shape_.columns != shape.columns) {
+      quick_.emplace(form_, subject_.contract, shape);
+      quick_shape_ = shape;
+      // A double's own errors leave nothing to measure of an f64 kernel's.
+      const bool measured = rows.is_measured() && properties(subject_.contract.output).precision <= 24;
+      if (measured && !ladder_) ladder_ = std::make_unique<ExponentialLadder>(subject_, shape);
+    }
+    const QuickFindings found = quick_->judge(logits_, got_);
+    add(shape, count, found, statement);
+    if (block % blocks_between_samples == 0 && found.open.empty()) enclose(shape, 0, false, statement);
+    if (ladder_ && !is_over()) measure(shape, found);
+    draw(rows.argument(block), found);
+    statement.judged += count;
+    return true;
+  }
+
+  EnumeratedRow row_at(const RowShape& shape, std::size_t row) const {
+    const std::size_t columns = shape.columns, values = subject_.op->one_value_per_row ? 1 : columns;
+    const std::size_t bytes = bytes_.size() / logits_.size();
+    return {std::span(bytes_).subspan(row * columns * bytes, columns * bytes),
+            std::span(logits_).subspan(row * columns, columns), std::span(got_).subspan(row * values, values),
+            shape.theta};
+  }
+
+  std::string text_at(const RowShape& shape, std::size_t row) const {
+    const EnumeratedRow one = row_at(shape, row);
+    const RowMatrixCase matrix = row_as_case(subject_.contract.input, one.bytes, one.theta);
+    return matrix.specials.empty() ? to_text(case_of(matrix, 0)) : to_text(matrix);
+  }
+
+  // By enclosures; counted where the quick test has not.
+  void enclose(const RowShape& shape, std::size_t row, bool counted, ExhaustiveStatement& statement) {
+    const EnumeratedRow one = row_at(shape, row);
+    const ClaimTallies::Worst worst = tallies_.add(one, opinion_of(subject_.op, subject_.contract, one), counted);
+    statement.share_at_most = std::fmax(statement.share_at_most, worst.share);
+    if (!(worst.share > statement.share)) return;
+    statement.share = worst.share;
+    statement.claim = worst.claim;
+    statement.worst = text_at(shape, row);
+  }
+
+  void add(const RowShape& shape, std::size_t count, const QuickFindings& found, ExhaustiveStatement& statement) {
+    tallies_.add_proved(count - found.open.size(), found.share, found.row_sum_share);
+    if (found.ulps > 0) tallies_.add_errors(found, worst_of(shape, found));
+    std::uint64_t nans = 0;
+    for (const std::size_t row : found.open) {
+      if (is_nan_as_due(row_at(shape, row))) {
+        ++nans;
+      } else {
+        enclose(shape, row, true, statement);
+      }
+    }
+    tallies_.add_nan_rows(nans);
+    // The share of the row that used most is made exact; others are known not to use more than that, as they were
+    // measured against less than their threshold.
+    if (found.share > statement.share) enclose(shape, found.share_row, false, statement);
+    statement.share_at_most = std::fmax(statement.share_at_most, found.share);
+  }
+
+  std::string worst_of(const RowShape& shape, const QuickFindings& found) {
+    if (!(found.worst_ulps > worst_ulps_)) return "";
+    worst_ulps_ = found.worst_ulps;
+    return text_at(shape, found.worst_row);
+  }
+
+  void measure(const RowShape& shape, const QuickFindings& found) {
+    ladder_->judge(
+        *quick_, found, logits_, got_, [&](std::size_t row) { return row_at(shape, row); },
+        [&](std::size_t row) { return text_at(shape, row); });
+  }
+
+  void draw(double argument, const QuickFindings& found) {
+    if (!(argument > 0) || found.ulps == 0) return;
+    const int place = static_cast<int>(std::floor(std::log2(argument) * places_of_binade));
+    ArgumentError& error = places_[{result_.statements.size() - 1, place}];
+    error.enumeration = result_.statements.size() - 1;
+    if (error.argument == 0) error.argument = argument;
+    if (found.worst_ulps > error.ulps) {
+      error.ulps = found.worst_ulps;
+      error.allowed_ulps = found.worst_allowed;
+    }
+    error.share = std::fmax(error.share, found.share);
+  }
+
+  void finish_statement() {
+    ExhaustiveStatement& statement = result_.statements.back();
+    const bool whole = statement.judged == statement.rows;
+    statement.verdict = whole ? ReportVerdict::pass : ReportVerdict::undecided;
+    if (refused_.contains(statement.name)) statement.verdict = ReportVerdict::refused;
+    if (is_over()) statement.verdict = ReportVerdict::fail;
+  }
+
+  // A finding of the property by which its case replays.
+  void add_finding(const std::string& property, const std::string& case_text, std::size_t size, Certificates failed) {
+    Outcome outcome;
+    outcome.verdict = worst(failed);
+    outcome.cases = 1;
+    outcome.counterexample = Counterexample{case_text, size, std::move(failed), "", 0, case_text};
+    const ReportVerdict verdict = verdict_of_outcome(outcome);
+    KernelJudgement& judgement = result_.judgement;
+    if (verdict < judgement.verdict) {
+      judgement.verdict = verdict;
+      judgement.failed_property = std::string(kernel_suite) + "." + property;
+      judgement.counterexample = outcome.counterexample;
+    }
+    judgement.properties.push_back({std::string(kernel_suite) + "." + property, std::move(outcome), verdict});
+  }
+
+  void add_claims() {
+    Outcome outcome;
+    outcome.verdict = Verdict::proved;
+    outcome.seconds = seconds_since(start_);
+    outcome.claims = tallies_.claims();
+    const std::size_t calls = kernel_.kernel().calls() - kernel_.refused();
+    for (const char* claim :
+         {"kernel.returns", "kernel.keeps_inputs", "kernel.stays_inside", "kernel.keeps_environment"}) {
+      if (!subject_.exempt.contains(claim)) outcome.claims[claim] = {calls, 0, 0};
+    }
+    if (!subject_.domain.everything()) outcome.claims["kernel.accepts"] = {calls, 0, 0};
+    for (const auto& [claim, summary] : outcome.claims) outcome.cases += static_cast<int>(summary.decided > 0);
+    result_.judgement.properties.push_back(
+        {std::string(kernel_suite) + "." + plainest_property, std::move(outcome), ReportVerdict::pass});
+  }
+
+  void weigh() {
+    KernelJudgement& judgement = result_.judgement;
+    judgement.verdict = ReportVerdict::pass;
+    add_claims();
+    if (tallies_.failure()) {
+      const ClaimTallies::Failure& failure = *tallies_.failure();
+      // What has a NaN, an infinity or nothing visible replays as a call of a property that has all three.
+      add_finding(failure.special ? "EveryPairOfClassesIsComputed" : plainest_property, failure.case_text, failure.size,
+                  failure.failed);
+    }
+    for (const EnumeratedKernel::Broken& broken : kernel_.broken()) {
+      add_finding(broken.case_text.starts_with("matrix") ? "EveryPairOfClassesIsComputed" : plainest_property,
+                  broken.case_text, 0, {broken.certificate});
+    }
+    judgement.errors = tallies_.errors();
+    judgement.vacuity = tallies_.vacuity();
+    judgement.calls = kernel_.kernel().calls();
+    judgement.refused = kernel_.refused();
+    judgement.printed_bytes = kernel_.kernel().printed_bytes();
+    judgement.printed_lines = kernel_.kernel().printed_lines();
+    judgement.isolation = kernel_.kernel().isolation();
+    for (const ExhaustiveStatement& statement : result_.statements) {
+      judgement.rows += statement.judged;
+      judgement.notes.push_back(statement.text());
+    }
+    for (const std::set<std::string>* notes : {&tallies_.notes(), &kernel_.notes()}) {
+      judgement.notes.insert(judgement.notes.end(), notes->begin(), notes->end());
+    }
+    weigh_what_is_left();
+    for (const auto& [place, error] : places_) result_.errors.push_back(error);
+    judgement.seconds = seconds_since(start_);
+  }
+
+  void weigh_what_is_left() {
+    KernelJudgement& judgement = result_.judgement;
+    judgement.not_tried = skipped_;
+    const auto at_least = [&](ReportVerdict verdict) { judgement.verdict = std::min(judgement.verdict, verdict); };
+    if (!reason_.empty()) {
+      judgement.ended_early = reason_;
+      at_least(ReportVerdict::undecided);
+    }
+    for (std::size_t k = result_.statements.size(); k < enumerations_.size(); ++k) {
+      judgement.not_tried.push_back(enumerations_[k]->name() + ": " +
+                                    (reason_.empty() ? "the judge ended before" : reason_));
+    }
+    for (const std::string& name : refused_) judgement.notes.push_back("refused, and so not judged: " + name);
+    if (judgement.rows == 0 && !refused_.empty()) at_least(ReportVerdict::refused);
+    if (judgement.rows == 0 && refused_.empty()) at_least(ReportVerdict::vacuous);
+    if (judgement.vacuity.too_many() || judgement.vacuity.too_many_unbounded()) {
+      at_least(ReportVerdict::vacuous);
+      judgement.notes.emplace_back("the contract's thresholds are as wide as the values that they judge");
+    }
+  }
+
+  const KernelSubject& subject_;
+  const JudgeOptions& options_;
+  const Clock::time_point start_ = Clock::now();
+  const ArgumentForm form_;
+  EnumeratedKernel kernel_;
+  ClaimTallies tallies_;
+  std::vector<std::unique_ptr<Enumeration>> enumerations_;
+  std::vector<std::string> skipped_;
+  std::set<std::string> refused_;
+  std::string reason_;
+  JudgeProgress progress_;
+  ExhaustiveJudgement result_;
+  std::optional<QuickRows> quick_;
+  RowShape quick_shape_;
+  std::unique_ptr<ExponentialLadder> ladder_;
+  std::map<std::pair<std::size_t, int>, ArgumentError> places_;
+  double worst_ulps_ = 0;
+  std::vector<std::byte> bytes_, results_;
+  std::vector<double> logits_, got_;
+};
+
+}  // namespace
+
+std::string ExhaustiveStatement::text() const {
+  std::string text = name + ": " + std::to_string(judged);
+  if (judged < rows) text += " of " + std::to_string(rows);
+  text += " rows";
+  if (verdict == ReportVerdict::pass) text += ", all within the contract";
+  if (verdict == ReportVerdict::fail) text += " before the first that is not within the contract";
+  if (verdict == ReportVerdict::undecided) text += ", so far within the contract";
+  if (verdict == ReportVerdict::refused) text += ", the rest refused";
+  if (!worst.empty() && std::isfinite(share)) {
+    text += "; worst " + short_number(share) + " of the threshold of " + claim + " at " + shortened(worst);
+    if (share_at_most > share) text += ", no row above " + short_number(share_at_most * (1 + 5e-5));
+  }
+  if (!least_exponential.empty()) {
+    text += "; the least word that holds for all of them is " + least_exponential;
+    text += exponential_at.empty() ? ", the lowest that is tried" : ", as " + shortened(exponential_at) + " needs it";
+  }
+  return text;
+}
+
+void require_enumerable(const KernelSubject& subject) {
+  const Requirements& required = subject.required;
+  if (required.deterministic || required.batch_invariant || required.in_place) {
+    throw std::invalid_argument(
+        "effort: exhaustive asks for each row once: need nothing required beside it, deterministic, "
+        "batch-invariant or in-place");
+  }
+  std::string known;
+  for (const Op op : row_ops()) {
+    if (op.rows().arguments() == nullptr) continue;
+    if (op == subject.op) return;
+    known += (known.empty() ? "" : ", ") + std::string(to_string(op));
+  }
+  throw std::invalid_argument("effort: exhaustive needs one of the ops " + known + ", got " +
+                              std::string(to_string(subject.op)));
+}
+
+ExhaustiveJudgement judge_exhaustively(const KernelSubject& subject, const JudgeOptions& options) {
+  require_enumerable(subject);
+  return ExhaustiveTrial(subject, options).run();
+}
+
+}  // namespace softcheck::proptests
