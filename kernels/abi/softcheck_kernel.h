@@ -48,6 +48,7 @@
  *                                                        equal logits at the end of the former as many as suffice are
  *                                                        kept, or more of them. With both off it is softmax
  *   sparsemax          logits (rows, n)                  (rows, n): max(x - tau, 0), tau such that they sum to 1
+ *   entmax15           logits (rows, n)                  (rows, n): max(x / 2 - tau, 0)^2, tau such that they sum to 1
  *   attention          q, k, v[, mask][, sinks (heads)]   as above; with sinks no entropy
  *                      [, slopes (heads)][, bias (batch,
  *                      heads or 1, queries, keys)]
@@ -168,7 +169,8 @@ enum softcheck_op {
   SOFTCHECK_OP_ATTENTION_BACKWARD = 13,
   SOFTCHECK_OP_TOPK_SOFTMAX = 14,
   SOFTCHECK_OP_TOP_P_SOFTMAX = 15,
-  SOFTCHECK_OP_SPARSEMAX = 16
+  SOFTCHECK_OP_SPARSEMAX = 16,
+  SOFTCHECK_OP_ENTMAX15 = 17
 };
 
 /* softcheck_call_2.input_roles: what each input is to the op. */

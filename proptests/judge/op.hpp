@@ -152,7 +152,7 @@ class Op {
  public:
   static const Op softmax, log_softmax, logsumexp, entropy, adaptive_softmax, attention, adaptive_attention,
       softmax_backward, log_softmax_backward, cross_entropy, cross_entropy_backward, merge_states, topk_softmax,
-      top_p_softmax, sparsemax, attention_backward;
+      top_p_softmax, sparsemax, entmax15, attention_backward;
 
   constexpr Op(const OpDefinition& definition) : definition_(&definition) {}  // NOLINT(google-explicit-constructor)
 

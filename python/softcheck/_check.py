@@ -362,7 +362,7 @@ def check(
                 the one that it is given as out. Or "LIB:SYMBOL" of a C plug-in.
     op          "softmax", "log_softmax", "logsumexp", "entropy", "adaptive_softmax", "softmax_backward",
                 "log_softmax_backward", "cross_entropy", "cross_entropy_backward", "merge_states", "topk_softmax",
-                "top_p_softmax", "sparsemax", "attention", "adaptive_attention", "attention_backward"
+                "top_p_softmax", "sparsemax", "entmax15", "attention", "adaptive_attention", "attention_backward"
     dtype       of the arrays: "float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", or
                 a library's own
     contract    what the kernel promises of its arithmetic: "acc=f32 exp=2ulp sum=tree masked=zero"
