@@ -116,7 +116,7 @@ struct OpTraits {
   bool items_first = false;       // its tensor is (n, rows), vectors' (n, rows, width)
   bool row_comes_last = false;    // in a call the drawn row comes behind the other inputs
   bool may_be_in_place = false;   // the output may be the first input
-  bool at_hand = true;            // results at hand can be judged, without the kernel
+  bool filters = false;           // of sampling: top_p and min_p are its attributes
   std::uint64_t quick_items = 0;  // longest row at quick effort; 0: the effort's
   std::uint32_t number = 0;       // the ABI's op; 0: version 1 says it by the plug-in's own knowledge
   ContractAnswers answers = {};

@@ -46,7 +46,7 @@ TEST(Entmax15Judge, AZeroBeyondTheSupportIsExact) {
   EXPECT_TRUE(is_entmax({2, 0}, {1, 0}));
   EXPECT_TRUE(is_entmax({2, 0}, {1, 0x1p-46}));
   EXPECT_FALSE(is_entmax({2, 0}, {1, 0x1p-36}));
-  EXPECT_FALSE(is_entmax({2 + 0x1p-18, 0}, {1, 0x1p-46}));
+  EXPECT_FALSE(is_entmax({2 + 0x1p-16, 0}, {1, 0x1p-46}));
 }
 
 // Items that a kernel cannot tell from the edge move the others by what they may weigh.
@@ -90,7 +90,7 @@ TEST(Entmax15Judge, RowsWithASupportAreDrawn) {
   EXPECT_EQ(edge[0], 0);
   EXPECT_EQ(edge[3], 0);
   const EntmaxRow beyond = Op::entmax15.rows().input_values(Format::f32, {EntmaxRow{8, 0, 1}}, 6)[0];
-  EXPECT_EQ(beyond[1], -2 + 3 * 0x1p-24);
+  EXPECT_EQ(beyond[1], -2 + 0x1p-22);  // three units of f32 inside the support, to even
 }
 
 TEST(Entmax15Judge, ItsValuesAreEnclosed) {
