@@ -49,15 +49,18 @@ TEST(Entmax15Judge, AZeroBeyondTheSupportIsExact) {
   EXPECT_FALSE(is_entmax({2 + 0x1p-16, 0}, {1, 0x1p-46}));
 }
 
-// Items that a kernel cannot tell from the edge move the others by what they may weigh.
-TEST(Entmax15Judge, ItemsAtTheEdgeMoveTheOthers) {
-  // Each of them has a root of nearly 2^-9, and the largest coefficient is less by the sum of their squares, 2^-8.
-  EntmaxRow logits(1025, -2 + 0x1p-7), dropped(logits.size(), 0);
+// A kernel that cannot tell items from the edge takes in all of them, and its root has the errors of their sums.
+TEST(Entmax15Judge, ItemsThatMayBeTakenInWidenTheError) {
+  const double beyond = -2 - 0x1p-21;
+  EntmaxRow logits(1001, beyond), less(logits.size(), 0);
   logits[0] = 0;
-  dropped[0] = 1;
-  EXPECT_TRUE(is_entmax(logits, dropped));
-  EXPECT_FALSE(is_entmax(logits, dropped, "acc=f32 sum=tree"));
-  EXPECT_FALSE(is_entmax(EntmaxRow{0, -2 + 0x1p-7}, EntmaxRow{1, 0}));
+  less[0] = 1 - 0x1p-17;
+  EXPECT_TRUE(is_entmax(logits, less));
+  EXPECT_FALSE(is_entmax({0, beyond}, {less[0], 0}));
+  // In f64 they are far smaller, and items farther away have no part in it.
+  EXPECT_FALSE(is_entmax(logits, less, "acc=f64"));
+  std::fill(logits.begin() + 1, logits.end(), -2.5);
+  EXPECT_FALSE(is_entmax(logits, less));
 }
 
 TEST(Entmax15Judge, LogitsThatAreLargeCostNothing) {

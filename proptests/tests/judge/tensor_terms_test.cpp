@@ -75,7 +75,7 @@ std::vector<AttentionCase> forward_cases(const char* words) {
   const auto generator = attention_cases(options);
   rc::Random random(29);
   std::vector<AttentionCase> cases;
-  while (cases.size() < 30) {
+  while (cases.size() < 80) {
     AttentionCase one = generator(random.split(), 100).value();
     const AttentionShape& s = one.shape;
     if (s.batch * s.kv_heads * s.group * s.queries * s.keys * s.dim * s.value_dim != 0) cases.push_back(std::move(one));

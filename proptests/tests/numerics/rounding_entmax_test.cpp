@@ -62,7 +62,9 @@ TEST(Entmax, KnownValuesAreTheirs) {
   const EntmaxRow edge{2, 0};  // an item at the edge of the support has coefficient 0
   EXPECT_TRUE(EntmaxOracle(edge).top().contains(1));
   EXPECT_TRUE(EntmaxOracle(edge).value(1).contains(0));
-  // The quadratic of both has the root 0.974, which is the support's of neither.
+  // The quadratic of all three has the root 0.704.
+  EXPECT_TRUE(EntmaxOracle(EntmaxRow{0, 0, -1.6}).value(0).contains(0.5));
+  EXPECT_LT(EntmaxOracle(EntmaxRow{0, 0, -1.6}).value(0).width(), 1e-20);
   EXPECT_TRUE(EntmaxOracle(EntmaxRow{2.4, 0}).top().contains(1));
   EXPECT_TRUE(EntmaxOracle(EntmaxRow(4, -3e300)).value(2).contains(0.25));
   EXPECT_EQ(EntmaxOracle(EntmaxRow{0, tests::masked}).value(1).upper_double(), 0);
