@@ -92,11 +92,14 @@
  *                                                        sees no key has out 0, lse -inf and gradient 0, and so has a
  *                                                        key that no query sees. Sinks, slopes, bias and attributes
  *                                                        as above, behind the mask; ds is that of the scores of which
- *                                                        a softcap is taken. Then, where n_outputs is 4, dsinks
- *                                                        (heads), f64 for f64 inputs, else f32: -sum p_sink delta over
- *                                                        the head's queries in all batches, with p_sink = exp(sink -
- *                                                        lse). Only a call with sinks asks for it, and the judge asks
- *                                                        where the domain says dsinks
+ *                                                        a softcap is taken. Then those that the domain asks for.
+ *                                                        Of a call with sinks, where it says dsinks: dsinks (heads),
+ *                                                        f64 for f64 inputs, else f32: -sum p_sink delta over the
+ *                                                        head's queries in all batches, with p_sink = exp(sink - lse).
+ *                                                        Of a call with a bias, where it says dbias: dbias, of the
+ *                                                        bias's shape and dtype and the last output: p (g - delta)
+ *                                                        for the query and the key, without a softcap's slope, which
+ *                                                        the bias stands behind; summed over the heads that share it
  *   attention_backward, packed                          the same of tokens, with out and out_gradient like q, lse
  *                                                        (heads, total_q), and cu_q and cu_k behind out_gradient; no
  *                                                        mask and no bias. Every token of k has its gradients, also
