@@ -132,9 +132,9 @@ void add_file_flags(Verb verb, CheckFlags& flags) {
        "attention_backward: the forward pass's output, if the kernel read it; merge_states: the "
        "parts' outputs (parts, ..., dim)");
   file("--mask", flags.mask, "Bytes or booleans, nonzero = visible, broadcast as NumPy does");
-  file("--sinks", flags.sinks, "attention_backward: one logit a head");
-  file("--slopes", flags.slopes, "attention_backward: ALiBi's, one a head");
-  file("--bias", flags.bias, "attention_backward: added to the scores, broadcast as NumPy does");
+  file("--sinks", flags.sinks, "Attention and its gradient: one logit a head");
+  file("--slopes", flags.slopes, "Attention and its gradient: ALiBi's, one a head");
+  file("--bias", flags.bias, "Attention and its gradient: added to the scores, broadcast as NumPy does");
   file("--output", flags.output, "The results: of the logits' shape, a value a row (...) or (..., 1), or attention's");
   file("--lse", flags.lse,
        "Attention's log-sum-exp of each query, of its gradient beside --out; merge_states: the "
@@ -170,17 +170,22 @@ void add_check_verb(Verb app, int& exit_code) {
   verb.add_option("--z-loss", asked.z_loss, "Losses: this times the squared log-sum-exp is added (0)")
       .within(0.0, largest);
   verb.add_option("--softcap", asked.softcap,
-                  "Losses, attention_backward: logits or scores x become softcap tanh(x / softcap) (0: they stay)")
+                  "Losses, attention: logits or scores x become softcap tanh(x / softcap) (0: they stay)")
       .within(0.0, largest);
   verb.add_option("--ignore-index", asked.ignore_index, "Losses: rows of this label have loss and gradient 0 (-100)");
   verb.add_option("--top-k", asked.top_k, "topk_softmax: items chosen of each row (as many as --ids has)")
       .within(std::int64_t{0}, std::int64_t{1} << 30);
   verb.add_flag("--renormalize", asked.renormalize, "topk_softmax: the weights are divided by their sum");
+  verb.add_option("--top-p", asked.top_p, "top_p_softmax: the mass of the items that are kept (0: all are)")
+      .within(0.0, 1.0);
+  verb.add_option("--min-p", asked.min_p,
+                  "top_p_softmax: the least coefficient of a kept item, over the largest (0: any)")
+      .within(0.0, 1.0);
   verb.add_flag("--base-2", asked.base_2, "merge_states: log-sum-exps are log2 sum 2^x");
   verb.add_option("--window", asked.window,
-                  "attention_backward: keys to the left and right of its own that a query sees, as 127:0 or 3:all")
+                  "Attention: keys to the left and right of its own that a query sees, as 127:0 or 3:all")
       .type_name("LEFT:RIGHT");
-  verb.add_flag("--top-left", asked.top_left, "attention_backward: the first query is aligned with the first key");
+  verb.add_flag("--top-left", asked.top_left, "Attention: the first query is aligned with the first key");
   verb.add_option("--dtype", asked.dtype,
                   "The inputs must be of it: " + numerics::format_names() +
                       "; bf16 reads NumPy's '|V2' as such, e4m3 and e5m2 its '|V1'");

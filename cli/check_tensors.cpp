@@ -36,14 +36,14 @@ const OpInput* input_of(Op op, Role role) {
   return found == op->inputs.end() ? nullptr : &*found;
 }
 
-// The files in the ABI's order: inputs, mask and what attention's gradient has behind it, outputs.
+// The files in the ABI's order: inputs, mask and what attention has behind it, outputs.
 std::vector<FileFlag> file_flags(const CheckFlags& flags, Op op) {
   const auto input = [&](const char* name, const std::string& place, Role role) {
     const OpInput* const found = input_of(op, role);
     return FileFlag{name, place, found != nullptr, found != nullptr && !is_optional(op, role), role};
   };
   const auto term = [&](const char* name, const std::string& place, Role role) {
-    return FileFlag{name, place, is_attention_gradient(op), false, role};
+    return FileFlag{name, place, op->attributes, false, role};
   };
   const auto part = [&](const char* name, const std::string& place) {
     const bool of_op = has_parts(op) && std::ranges::find(op->outputs, name) != op->outputs.end();
@@ -91,7 +91,7 @@ std::string needed_flags(const CheckFlags& flags, Op op) {
 }
 
 void require_parameter_flags(const CheckFlags& flags, Op op) {
-  const bool labels = has_labels(op), chooses = !op->elements.empty(), gradient = is_attention_gradient(op);
+  const bool labels = has_labels(op), chooses = !op->elements.empty(), scores = op->attributes;
   struct ParameterFlag {
     const char* name;
     bool is_given, of_op;
@@ -105,9 +105,11 @@ void require_parameter_flags(const CheckFlags& flags, Op op) {
                                     {"top-k", flags.top_k.has_value(), chooses},
                                     {"renormalize", flags.renormalize, chooses},
                                     {"base-2", flags.base_2, merges_states(op)},
-                                    {"window", !flags.window.empty(), gradient},
-                                    {"softcap", flags.softcap.has_value(), labels || gradient},
-                                    {"top-left", flags.top_left, gradient}}) {
+                                    {"top-p", flags.top_p.has_value(), op->filters},
+                                    {"min-p", flags.min_p.has_value(), op->filters},
+                                    {"window", !flags.window.empty(), scores},
+                                    {"softcap", flags.softcap.has_value(), labels || scores},
+                                    {"top-left", flags.top_left, scores}}) {
     if (flag.is_given && !flag.of_op) {
       throw InputError(usage, fmt::format("--{}: --op {} has none", flag.name, to_string(op)));
     }
@@ -115,11 +117,6 @@ void require_parameter_flags(const CheckFlags& flags, Op op) {
 }
 
 void require_flags(const CheckFlags& flags, Op op) {
-  if (!op->at_hand) {
-    throw InputError(usage, fmt::format("--op: need one whose results can be judged at hand, got {}: judge the kernel "
-                                        "itself",
-                                        to_string(op)));
-  }
   for (const FileFlag& flag : file_flags(flags, op)) {
     if (flag.is_needed && flag.place.empty()) {
       throw InputError(usage, fmt::format("check: --op {} needs {}", to_string(op), needed_flags(flags, op)));
@@ -159,6 +156,8 @@ Attributes attributes_of(const CheckFlags& flags, const TensorTask& task, const 
   attributes.lse_base2 = flags.base_2;
   attributes.renormalize = flags.renormalize;
   attributes.softcap = flags.softcap.value_or(0);
+  attributes.top_p = flags.top_p.value_or(0);
+  attributes.min_p = flags.min_p.value_or(0);
   attributes.causal_top_left = flags.top_left;
   if (!flags.window.empty()) {
     std::tie(attributes.window_left_plus_1, attributes.window_right_plus_1) = window_of(flags.window);
@@ -228,7 +227,7 @@ CheckedTensors read_tensors(const CheckFlags& flags) {
     FileTensor file = read_one(flag, dtype);
     require_dtype(flag, file, op, dtype);
     (flag.role ? result.task.inputs : result.outputs).push_back(file.tensor);
-    if (flag.role && is_attention_gradient(op)) result.task.roles.push_back(*flag.role);
+    if (flag.role && op->attributes) result.task.roles.push_back(*flag.role);
     result.roles.emplace_back(flag.name);
     result.files.push_back(std::move(file));
   }

@@ -20,7 +20,7 @@ struct CheckFlags {
   std::string output, lse, entropy, output_lse, weights, ids, dq, dk, dv;
   std::string dtype;
   std::string contract;
-  std::optional<double> theta, scale, label_smoothing, z_loss, softcap;
+  std::optional<double> theta, scale, label_smoothing, z_loss, softcap, top_p, min_p;
   std::optional<std::int64_t> ignore_index, top_k;
   std::string window;  // "LEFT:RIGHT"
   bool causal = false, top_left = false, renormalize = false, base_2 = false;

@@ -40,7 +40,7 @@ auto reading(Function function) {
 
 // Has the op attributes, and so its call of version 2 something that is read?
 bool has_attributes(Op op) {
-  return has_labels(op) || !op->elements.empty() || merges_states(op) || is_attention_gradient(op);
+  return has_labels(op) || !op->elements.empty() || merges_states(op) || op->attributes || op->filters;
 }
 
 // Without a call of version 2 they are off.
@@ -66,12 +66,16 @@ void set_attributes(const softcheck_call* call, TensorTask& task) {
   task.attributes.causal_top_left = given->causal_top_left != 0;
   task.attributes.k = given->k;
   task.attributes.renormalize = given->renormalize != 0;
+  task.attributes.top_p = given->top_p;
+  task.attributes.min_p = given->min_p;
 }
 
-// Those of attention's gradient, which may lack some of its inputs.
+// Those of attention, which may have terms of its scores, and of its gradient, which may lack some of its inputs. Where
+// attention's call says none they are q, k, v and a mask.
 void set_roles(const softcheck_call* call, TensorTask& task) {
   const softcheck_call_2* const second = softcheck_version_2(call);
-  if (!is_attention_gradient(task.op) || second == nullptr) return;
+  if (!task.op->attributes || second == nullptr) return;
+  if (second->input_roles == nullptr && !is_attention_gradient(task.op)) return;
   if (second->input_roles == nullptr) throw UsageError("input_roles: need one for each input, got NULL");
   for (std::uint32_t i = 0; i < call->n_inputs; ++i) {
     const std::uint32_t role = second->input_roles[i];

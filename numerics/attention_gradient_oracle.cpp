@@ -39,7 +39,8 @@ QueryGradient query_gradient(const AttentionInputs& inputs, std::span<const doub
     delta += result.coefficients[j] * product;
   }
   for (std::size_t j = 0; j < inputs.items; ++j) {
-    result.score_gradients.push_back(result.coefficients[j] * (products[j] - delta) * slope_of(inputs, j));
+    result.bias_gradients.push_back(result.coefficients[j] * (products[j] - delta));
+    result.score_gradients.push_back(result.bias_gradients[j] * slope_of(inputs, j));
   }
   if (inputs.sink) result.sink_gradient = -(oracle.weights().softmax(inputs.items) * delta);
   return result;

@@ -13,7 +13,8 @@ namespace softcheck::numerics {
 struct QueryGradient {
   std::vector<Enclosure> coefficients;     // (n) p
   std::vector<Enclosure> score_gradients;  // (n) dS
-  Enclosure sink_gradient;                 // -p_sink delta of a sink, whose g is 0; 0 without one
+  std::vector<Enclosure> bias_gradients;  // (n) p (g - delta): dS without a softcap's slope, as a bias stands behind it
+  Enclosure sink_gradient;                // -p_sink delta of a sink, whose g is 0; 0 without one
 };
 
 /// Enclosures at the working precision.

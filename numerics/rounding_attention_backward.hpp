@@ -129,8 +129,11 @@ class ValueGradientSum {
 /// |computed dsink - dsink| of one head, dsink = -sum p_sink delta over all its queries: those of every batch. A query
 /// whose only item is the sink has delta = 0 and is left out.
 ///
+/// The same of a number of a bias, sum p (g - delta) over the heads that share it, of one query and key.
+///
 /// contract   its output is the gradient's format
-/// sinks      of the sink's pair of each query, whose score gradient is -p_sink delta
+/// sinks      of the sink's pair of each query, whose score gradient is -p_sink delta; of a bias the pair of each head,
+///            without a softcap's slope
 /// height     additions that a term passes through
 /// result     |dsink|
 ScalarThreshold<UpperBound> sink_gradient_error(const Contract& contract, std::span<const BackwardPairError> sinks,

@@ -58,6 +58,11 @@ UpperBound over_one_minus(UpperBound x) {
   return UpperBound(1 / std::nextafter(1 - x.value(), 0.0)).next();
 }
 
+// IEEE 754 rounds it correctly.
+UpperBound sqrt(UpperBound x) { return x.value() == 0 ? UpperBound() : UpperBound(std::sqrt(x.value())).next(); }
+
 UpperBound maximum(UpperBound a, UpperBound b) { return a.value() >= b.value() ? a : b; }
+
+UpperBound minimum(UpperBound a, UpperBound b) { return a.value() <= b.value() ? a : b; }
 
 }  // namespace softcheck::numerics

@@ -63,6 +63,8 @@ UpperBound log1p(UpperBound x);
 UpperBound minus_log1m(UpperBound x);
 /// 1 / (1 - x); infinity from x = 1 on.
 UpperBound over_one_minus(UpperBound x);
+UpperBound sqrt(UpperBound x);
 UpperBound maximum(UpperBound a, UpperBound b);
+UpperBound minimum(UpperBound a, UpperBound b);
 
 }  // namespace softcheck::numerics

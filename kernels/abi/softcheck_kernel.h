@@ -48,6 +48,7 @@
  *                                                        equal logits at the end of the former as many as suffice are
  *                                                        kept, or more of them. With both off it is softmax
  *   sparsemax          logits (rows, n)                  (rows, n): max(x - tau, 0), tau such that they sum to 1
+ *   entmax15           logits (rows, n)                  (rows, n): max(x / 2 - tau, 0)^2, tau such that they sum to 1
  *   attention          q, k, v[, mask][, sinks (heads)]   as above; with sinks no entropy
  *                      [, slopes (heads)][, bias (batch,
  *                      heads or 1, queries, keys)]
@@ -91,11 +92,14 @@
  *                                                        sees no key has out 0, lse -inf and gradient 0, and so has a
  *                                                        key that no query sees. Sinks, slopes, bias and attributes
  *                                                        as above, behind the mask; ds is that of the scores of which
- *                                                        a softcap is taken. Then, where n_outputs is 4, dsinks
- *                                                        (heads), f64 for f64 inputs, else f32: -sum p_sink delta over
- *                                                        the head's queries in all batches, with p_sink = exp(sink -
- *                                                        lse). Only a call with sinks asks for it, and the judge asks
- *                                                        where the domain says dsinks
+ *                                                        a softcap is taken. Then those that the domain asks for.
+ *                                                        Of a call with sinks, where it says dsinks: dsinks (heads),
+ *                                                        f64 for f64 inputs, else f32: -sum p_sink delta over the
+ *                                                        head's queries in all batches, with p_sink = exp(sink - lse).
+ *                                                        Of a call with a bias, where it says dbias: dbias, of the
+ *                                                        bias's shape and dtype and the last output: p (g - delta)
+ *                                                        for the query and the key, without a softcap's slope, which
+ *                                                        the bias stands behind; summed over the heads that share it
  *   attention_backward, packed                          the same of tokens, with out and out_gradient like q, lse
  *                                                        (heads, total_q), and cu_q and cu_k behind out_gradient; no
  *                                                        mask and no bias. Every token of k has its gradients, also
@@ -168,7 +172,8 @@ enum softcheck_op {
   SOFTCHECK_OP_ATTENTION_BACKWARD = 13,
   SOFTCHECK_OP_TOPK_SOFTMAX = 14,
   SOFTCHECK_OP_TOP_P_SOFTMAX = 15,
-  SOFTCHECK_OP_SPARSEMAX = 16
+  SOFTCHECK_OP_SPARSEMAX = 16,
+  SOFTCHECK_OP_ENTMAX15 = 17
 };
 
 /* softcheck_call_2.input_roles: what each input is to the op. */

@@ -18,6 +18,7 @@ struct GradientCall {
   View saved_out, saved_lse, out_gradient;
   View dq, dk, dv;
   std::optional<View> dsinks;  // (heads), where the call asks for it
+  std::optional<View> dbias;   // (batch, heads or 1, queries, keys), the same
 };
 
 /// The queries that look at one key head: head by head, query by query.
@@ -38,7 +39,7 @@ inline bool unpack_gradient(const softcheck_call& call, GradientCall& a) {
   constexpr std::uint32_t own = 6;
   const softcheck_call_2* whole = softcheck_version_2(&call);
   if (whole == nullptr || whole->op != SOFTCHECK_OP_ATTENTION_BACKWARD || call.n_inputs < own || call.n_outputs < 3 ||
-      call.n_outputs > 4) {
+      call.n_outputs > 5) {
     return false;
   }
   if (!std::equal(roles, roles + own, whole->input_roles)) return false;
@@ -64,8 +65,11 @@ inline bool unpack_gradient(const softcheck_call& call, GradientCall& a) {
   a.dq = View(*call.outputs[0]);
   a.dk = View(*call.outputs[1]);
   a.dv = View(*call.outputs[2]);
-  if (call.n_outputs > 3) a.dsinks.emplace(*call.outputs[3]);
-  return !a.dsinks || a.of.sinks;
+  // One that is asked for is known by its rank.
+  for (std::uint32_t i = 3; i < call.n_outputs; ++i) {
+    (call.outputs[i]->ndim == 1 ? a.dsinks : a.dbias).emplace(*call.outputs[i]);
+  }
+  return (!a.dsinks || a.of.sinks) && (!a.dbias || a.of.bias);
 }
 
 template <class Real>
@@ -131,6 +135,18 @@ struct Gradients {
     for (std::size_t i = g * head.queries; i < (g + 1) * head.queries; ++i) sum += sink_term(i);
   }
 
+  /// What the pair adds to its number of the bias: dS before a softcap's slope.
+  virtual Real bias_term(std::size_t i, std::size_t j, Real p, Real own_delta) const {
+    return p * (product(i, j) - own_delta);
+  }
+  /// Adds query i's terms to its row of the gradient by the bias.
+  virtual void add_bias(std::size_t i, Real* sums) const {
+    const Real own_delta = delta(i);
+    for (std::size_t j = 0; j < head.items; ++j) {
+      if (sees(i, j)) sums[j] += bias_term(i, j, probability(i, j), own_delta);
+    }
+  }
+
   Real score_of(std::size_t i, std::size_t j) const { return attributed_score(head.rows[i], j); }
   /// By which a softcap multiplies a score's gradient: 1 - tanh(score / softcap)^2.
   Real slope_of(std::size_t i, std::size_t j) const {
@@ -191,6 +207,33 @@ struct Gradients {
   }
 };
 
+/// The sums of one call's gradient by its bias, of its shape.
+template <class Real>
+struct BiasSums {
+  const GradientCall& call;
+  std::vector<Real> sums;
+
+  explicit BiasSums(const GradientCall& of) : call(of) {
+    if (of.dbias) sums.resize(static_cast<std::size_t>(of.of.plain.q.shape[0] * heads() * queries() * keys()));
+  }
+  std::int64_t heads() const { return call.dbias->shape[1]; }
+  std::int64_t queries() const { return call.of.plain.q.shape[2]; }
+  std::int64_t keys() const { return call.of.plain.keys; }
+  Real* row(std::int64_t b, std::int64_t h, std::int64_t i) {
+    return sums.data() + ((b * heads() + (heads() == 1 ? 0 : h)) * queries() + i) * keys();
+  }
+  void write() {
+    for (std::int64_t b = 0; call.dbias && b < call.of.plain.q.shape[0]; ++b) {
+      for (std::int64_t h = 0; h < heads(); ++h) {
+        for (std::int64_t i = 0; i < queries(); ++i) {
+          for (std::int64_t j = 0; j < keys(); ++j)
+            store(call.dbias->type, row(b, h, i)[j], call.dbias->at(b, h, i, j));
+        }
+      }
+    }
+  }
+};
+
 template <template <class> class Kernel, class Real>
 void each_key_head(const GradientCall& call) {
   const Attention& a = call.of.plain;
@@ -198,6 +241,7 @@ void each_key_head(const GradientCall& call) {
   if (key_heads == 0) return;
   const std::int64_t group = a.q.shape[1] / key_heads;
   std::vector<Real> dsinks(static_cast<std::size_t>(a.q.shape[1]));
+  BiasSums<Real> dbias(call);
   for (std::int64_t b = 0; b < a.q.shape[0]; ++b) {
     for (std::int64_t kv = 0; kv < key_heads; ++kv) {
       GradientHead<Real> head = gather_head<Real>(call, b, kv);
@@ -207,6 +251,9 @@ void each_key_head(const GradientCall& call) {
         if (call.dsinks) {
           kernel.add_sink(static_cast<std::size_t>(g), dsinks[static_cast<std::size_t>(kv * group + g)]);
         }
+        for (std::int64_t i = 0; call.dbias && i < queries; ++i) {
+          kernel.add_bias(static_cast<std::size_t>(g * queries + i), dbias.row(b, kv * group + g, i));
+        }
         const auto first = static_cast<std::size_t>(g * queries) * head.dim;
         write_rows(call.dq, b, kv * group + g, head.dq, first, queries, a.q.shape[3]);
       }
@@ -214,6 +261,7 @@ void each_key_head(const GradientCall& call) {
       write_rows(call.dv, b, kv, head.dv, 0, a.keys, a.v.shape[3]);
     }
   }
+  dbias.write();
   for (std::int64_t h = 0; h < a.q.shape[1] && call.dsinks; ++h) {
     store(call.dsinks->type, dsinks[static_cast<std::size_t>(h)], call.dsinks->at(h, 0, 0));
   }

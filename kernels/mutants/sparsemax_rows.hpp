@@ -67,11 +67,11 @@ struct SparsemaxRow {
   }
 };
 
-/// Calls compute(SparsemaxRow<Real>&) for every row of a call, 1 for a call of another op.
-template <class Compute>
-int each_sparsemax_row(const softcheck_call* call, Compute compute) {
+/// Calls compute(Row<Real>&) for every row of a call, 1 for a call of another op than that of the ABI's number.
+template <template <class> class Row, class Compute>
+int each_projected_row(const softcheck_call* call, std::uint32_t op, Compute compute) {
   const softcheck_call_2* whole = softcheck_version_2(call);
-  if (whole == nullptr || whole->op != SOFTCHECK_OP_SPARSEMAX || call->n_inputs != 1 || call->n_outputs != 1 ||
+  if (whole == nullptr || whole->op != op || call->n_inputs != 1 || call->n_outputs != 1 ||
       call->inputs[0]->ndim != 2 || !is_float(*call->inputs[0]) || !is_float(*call->outputs[0])) {
     return 1;
   }
@@ -79,7 +79,7 @@ int each_sparsemax_row(const softcheck_call* call, Compute compute) {
   const auto run = [&](auto real) {
     using Real = decltype(real);
     for (std::int64_t r = 0; r < logits.rows; ++r) {
-      SparsemaxRow<Real> row;
+      Row<Real> row;
       for (std::int64_t i = 0; i < logits.columns; ++i) row.logits.push_back(logits.get<Real>(r, i));
       row.out.assign(row.size(), 0);
       if (row.size() > 0) compute(row);
@@ -88,6 +88,11 @@ int each_sparsemax_row(const softcheck_call* call, Compute compute) {
     return 0;
   };
   return is_f64(logits.type) ? run(double{}) : run(float{});
+}
+
+template <class Compute>
+int each_sparsemax_row(const softcheck_call* call, Compute compute) {
+  return each_projected_row<SparsemaxRow>(call, SOFTCHECK_OP_SPARSEMAX, compute);
 }
 
 }  // namespace softcheck::kernels::mutants

@@ -126,6 +126,7 @@ CallTraits traits_of(const AttentionCase& a) {
   traits.softcap = a.attributes.softcap != 0;
   traits.sinks = !a.attributes.sinks.empty();
   traits.sink_gradients = a.asks_sink_gradients();
+  traits.bias_gradient = a.asks_bias_gradient();
   traits.alibi = !a.attributes.slopes.empty();
   traits.bias = !a.attributes.bias.empty();
   traits.top_left = a.attributes.top_left;

@@ -36,13 +36,13 @@ struct AttentionCase {
   numerics::Format format = numerics::Format::f32;
   AttentionShape shape;
   double scale = 1;
-  bool causal = false;             // a query sees the keys up to its own place
-  int outputs = 1;                 // 1: out; 2: and lse; 3: and entropy. Of a gradient 2: that by the sinks, too
-  std::uint64_t layout = 0;        // numbers how the tensors lie in memory; 0: all compact
-  std::vector<double> queries;     // (batch, heads, queries, dim)
-  std::vector<double> keys;        // (batch, kv_heads, keys, dim)
-  std::vector<double> values;      // (batch, kv_heads, keys, value_dim)
-  std::vector<double> gradients;   // (batch, heads, queries, value_dim), of the loss by out; none of a forward pass
+  bool causal = false;            // a query sees the keys up to its own place
+  int outputs = 1;                // 1: out; 2: and lse; 3: and entropy. Of a gradient 2: dsinks, too; 3: dbias; 4: both
+  std::uint64_t layout = 0;       // numbers how the tensors lie in memory; 0: all compact
+  std::vector<double> queries;    // (batch, heads, queries, dim)
+  std::vector<double> keys;       // (batch, kv_heads, keys, dim)
+  std::vector<double> values;     // (batch, kv_heads, keys, value_dim)
+  std::vector<double> gradients;  // (batch, heads, queries, value_dim), of the loss by out; none of a forward pass
   bool mask_for_each_head = true;  // else one mask for all heads of a batch
   std::vector<std::uint8_t> mask;  // (batch, heads or 1, queries, keys), 1 = visible; empty: there is none
   std::uint64_t mask_byte = 1;     // how 1 is passed: 1 to 255 as this byte, from 256 on as each of them in turn
@@ -66,7 +66,9 @@ struct AttentionCase {
   /// Is an attribute there?
   bool has_attributes() const;
   /// Of a gradient: is that by the sinks asked for?
-  bool asks_sink_gradients() const { return outputs > 1 && !attributes.sinks.empty(); }
+  bool asks_sink_gradients() const { return outputs % 2 == 0 && !attributes.sinks.empty(); }
+  /// And that by the bias?
+  bool asks_bias_gradient() const { return outputs > 2 && !attributes.bias.empty(); }
   /// Is there anything that version 1 of a call cannot say?
   bool needs_version_2() const;
   std::size_t bias_heads() const { return attributes.bias_for_each_head ? shape.heads() : 1; }

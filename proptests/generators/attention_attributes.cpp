@@ -131,10 +131,12 @@ void draw_attributes(Draw& draw, AttentionCase& a, const AttentionOptions& optio
   if (chosen[2]) {
     a.attributes.sinks = draw_sinks(draw, a.shape);
     a.outputs = std::min(a.outputs, 2);  // of weights that do not add up to 1 no entropy is asked
-    if (options.gradients) a.outputs = domain.sink_gradients ? 2 : 1;
   }
   if (chosen[3]) a.attributes.slopes = draw_slopes(draw, a.shape, options);
   if (chosen[4]) draw_bias(draw, a);
+  if (options.gradients) {
+    a.outputs = 1 + (chosen[2] && domain.sink_gradients ? 1 : 0) + (chosen[4] && domain.bias_gradient ? 2 : 0);
+  }
 }
 
 }  // namespace softcheck::proptests

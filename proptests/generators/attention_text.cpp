@@ -198,7 +198,7 @@ void from_text(std::string_view text, AttentionCase& attention) {
   s.value_dim = count(8, "values", 1, longest);
   result.scale = parse_number(value_of(words[9], "scale"));
   result.causal = count(10, "causal", 0, 1) == 1;
-  result.outputs = static_cast<int>(count(11, "outputs", 1, 3));
+  result.outputs = static_cast<int>(count(11, "outputs", 1, 4));
   result.layout = count(12, "layout", 0, UINT64_MAX);
   read_mask(value_of(words[13], "mask"), result);
   std::size_t at = 14;
@@ -213,8 +213,10 @@ void from_text(std::string_view text, AttentionCase& attention) {
   if (behind.slopes) result.attributes.slopes = read_numbers(words, at, "slopes", wide);
   if (behind.bias) result.attributes.bias = read_numbers(words, at, "bias", result.format);
   if (at < words.size()) result.gradients = read_numbers(words, at, "dout", result.format);
-  if (at != words.size() || !std::isfinite(result.scale) || !sizes_agree(result)) {
-    refuse("a finite scale and as many numbers and mask digits as the sizes say", text.substr(0, 120));
+  const bool too_many = result.outputs > 3 && result.gradients.empty() && !result.queries.empty();
+  if (at != words.size() || too_many || !std::isfinite(result.scale) || !sizes_agree(result)) {
+    refuse("a finite scale, at most 3 outputs of a forward pass, and as many numbers and mask digits as the sizes say",
+           text.substr(0, 120));
   }
   attention = std::move(result);
 }

@@ -26,7 +26,8 @@ std::string known_words(bool attention) {
   return "a length (" + names.substr(0, names.size() - 1) +
          ") with =V, =V|V|..., <=V, >=V or =Vk, compact, contiguous, align=V, finite, nomask, nooffset, " +
          (attention
-              ? "nocausal, scale=1/sqrt(dim), window, softcap, sinks, dsinks, alibi, bias, causal=top-left|either, "
+              ? "nocausal, scale=1/sqrt(dim), window, softcap, sinks, dsinks, alibi, bias, dbias, "
+                "causal=top-left|either, "
                 "packed or pages"
               : "theta=1, nosmoothing, nozloss, nosoftcap, noweights, ignore=-100, base=e, base=2, renormalize=0, "
                 "renormalize=1, top_p=0 or min_p=0");
@@ -110,6 +111,7 @@ bool read_attribute(std::string_view word, bool attention, Domain& domain) {
     if (word == name) return domain.*member = true;
   }
   if (word == "dsinks") return domain.sinks = domain.sink_gradients = true;
+  if (word == "dbias") return domain.bias = domain.bias_gradient = true;
   if (word == "packed" || word == "pages") {
     (word == "packed" ? domain.packed : domain.pages) = true;
     return true;
@@ -239,10 +241,12 @@ void each_part(const Domain& domain, const CallTraits& call, Each each_written) 
   if (domain.no_top_p) each("top_p=0", call.top_p == 0);
   if (domain.no_min_p) each("min_p=0", call.min_p == 0);
   for (const auto& [name, member] : attribute_words) {
-    const bool in_dsinks = member == &Domain::sinks && domain.sink_gradients;
-    if (domain.*member && !in_dsinks) each(name.data(), true);
+    const bool implied =
+        (member == &Domain::sinks && domain.sink_gradients) || (member == &Domain::bias && domain.bias_gradient);
+    if (domain.*member && !implied) each(name.data(), true);
   }
   if (domain.sink_gradients) each("dsinks", call.sink_gradients == call.sinks);
+  if (domain.bias_gradient) each("dbias", call.bias_gradient == call.bias);
   if (domain.causal == CausalAlignment::top_left) each("causal=top-left", call.top_left || !counts_from_an_end(call));
   if (domain.causal == CausalAlignment::either) each("causal=either", true);
   if (domain.packed) each("packed", call.packed);

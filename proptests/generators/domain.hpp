@@ -64,6 +64,7 @@ struct CallTraits {
   // Attention's attributes, softcap a loss's, too: are they there?
   bool window = false, softcap = false, sinks = false, alibi = false, bias = false;
   bool sink_gradients = false;  // of attention's gradient: that by the sinks is asked for
+  bool bias_gradient = false;   // and that by the bias
   bool top_left = false;
   bool packed = false, pages = false;  // attention's sequences
 };
@@ -94,6 +95,7 @@ struct Domain {
   // Of attention: attributes that calls may have beside what version 1 of the ABI says. Without their words none has.
   bool window = false, softcap = false, sinks = false, alibi = false, bias = false;
   bool sink_gradients = false;  // of attention's gradient: calls with sinks, which there are, ask for theirs
+  bool bias_gradient = false;   // and those with a bias for its
   CausalAlignment causal = CausalAlignment::bottom_right;
   bool packed = false, pages = false;  // every call holds its sequences so
   std::uint64_t alignment = 1;
@@ -139,7 +141,7 @@ std::string to_string(const CallTraits& call);
 ///   renormalize=0  renormalize=1   of top-k: the attribute is 0, is 1
 ///   top_p=0  min_p=0           of sampling: the attribute is off
 ///   window  softcap  sinks  alibi  bias   of attention: calls may have these, too
-///   dsinks                     of attention_backward: calls may have sinks, and those ask for their gradient, too
+///   dsinks  dbias              of attention_backward: calls may have sinks, a bias, and then ask for its gradient
 ///   causal=top-left            of attention: query i stands at key i in every call
 ///   packed                     of attention: sequences stand one behind the other in every call; no mask, no bias
 ///   pages                      of attention: keys and values lie in pages in every call; no mask, no bias; with packed

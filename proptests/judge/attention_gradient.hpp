@@ -30,7 +30,8 @@ GradientGroup gradient_group(const AttentionCase& attention, std::size_t b, std:
                              const std::function<bool(std::size_t h, std::size_t i)>& chosen = {});
 
 /// The queries of head h in batch b alone.
-GradientGroup head_queries(const AttentionCase& attention, std::size_t b, std::size_t h);
+GradientGroup head_queries(const AttentionCase& attention, std::size_t b, std::size_t h,
+                           const std::function<bool(std::size_t h, std::size_t i)>& chosen = {});
 
 /// dq, dk and dv, in the order of the op's outputs and claims.
 enum class GradientPart : std::size_t { queries, keys, values };

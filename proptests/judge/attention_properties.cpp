@@ -82,8 +82,9 @@ std::vector<KernelProperty> attention_properties(const KernelSubject& subject, c
   std::vector<std::string> all = calls;
   std::vector<std::string> of_values = value_claims(subject.op), asked;
   of_values.resize(of_values.size() - subject.op->asked_outputs);
-  // Only calls with sinks have a gradient by them.
-  if (domain.sink_gradients) asked = {value_claims(subject.op).back()};
+  // Only calls with sinks have a gradient by them, and only those with a bias one by it.
+  if (domain.sink_gradients) asked.push_back(value_claims(subject.op)[of_values.size()]);
+  if (domain.bias_gradient) asked.push_back(value_claims(subject.op)[of_values.size() + 1]);
   all.insert(all.end(), of_values.begin(), of_values.end());
   const auto with = [](std::vector<std::string> claims, const std::vector<std::string>& more, bool wanted = true) {
     for (const std::string& claim : more) {

@@ -15,9 +15,18 @@ std::size_t key_number(const AttentionShape& s, std::size_t b, std::size_t kv, s
 
 std::size_t sink_number(const AttentionShape& s, std::size_t h) { return key_number(s, s.batch, 0, h); }
 
+std::size_t bias_number(const AttentionCase& a, std::size_t b, std::size_t h, std::size_t i) {
+  return sink_number(a.shape, a.shape.heads()) + (b * a.bias_heads() + h) * a.shape.queries + i;
+}
+
 std::string place_of(const AttentionCase& attention, std::size_t row) {
   const AttentionShape& s = attention.shape;
   const std::string at = attention.sequences.any() ? " at sequence=" : " at batch=";
+  if (const std::size_t first = bias_number(attention, 0, 0, 0); row >= first) {
+    const std::size_t head = (row - first) / s.queries, heads = attention.bias_heads();
+    return at + std::to_string(head / heads) + " bias head=" + std::to_string(head % heads) +
+           " query=" + std::to_string((row - first) % s.queries);
+  }
   if (row >= sink_number(s, 0)) return " at head=" + std::to_string(row - sink_number(s, 0));
   if (const std::size_t queries = s.batch * s.heads() * s.queries; row >= queries) {
     const std::size_t j = (row - queries) % s.keys, head = (row - queries) / s.keys;

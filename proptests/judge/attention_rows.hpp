@@ -18,8 +18,10 @@ std::size_t row_number(const AttentionShape& shape, std::size_t b, std::size_t h
 std::size_t key_number(const AttentionShape& shape, std::size_t b, std::size_t kv, std::size_t j);
 /// Number of a query head, of its sink; behind the keys.
 std::size_t sink_number(const AttentionShape& shape, std::size_t h);
-/// " at batch=0 head=1 query=2", " at head=1" of a sink, or " at batch=0 key head=0 key=1"; of packed sequences and of
-/// pages " at sequence=0
+/// Number of a row of the bias, of which there is one a query for each of its heads; behind the sinks.
+std::size_t bias_number(const AttentionCase& attention, std::size_t b, std::size_t h, std::size_t i);
+/// " at batch=0 head=1 query=2", the same with "bias head" of a bias, " at head=1" of a sink, or " at batch=0 key
+/// head=0 key=1"; of packed sequences and of pages " at sequence=0
 /// ..."
 std::string place_of(const AttentionCase& attention, std::size_t row);
 /// The case without its numbers (the replay line has them), a remark on the judge's changes to it, and the row of the

@@ -11,11 +11,12 @@ namespace softcheck::proptests {
 namespace {
 
 std::string kind_of(const AttentionCase& a) {
-  std::string kind = !a.gradients.empty()
-                         ? a.asks_sink_gradients() ? "for the gradients and the sinks'" : "for the gradients"
-                     : a.outputs == 1 ? "for out"
-                     : a.outputs == 2 ? "for out and lse"
-                                      : "for out, lse and entropy";
+  std::string kind = !a.gradients.empty() ? "for the gradients"
+                     : a.outputs == 1     ? "for out"
+                     : a.outputs == 2     ? "for out and lse"
+                                          : "for out, lse and entropy";
+  if (!a.gradients.empty() && a.asks_sink_gradients()) kind += ", the sinks'";
+  if (!a.gradients.empty() && a.asks_bias_gradient()) kind += ", the bias's";
   if (a.shape.queries == 0 || a.shape.keys == 0 || a.shape.batch == 0) return kind + " of nothing";
   if (!a.mask.empty()) kind += ", with a mask";
   if (a.causal) kind += ", causal";

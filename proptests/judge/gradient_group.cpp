@@ -30,8 +30,9 @@ GradientGroup gradient_group(const AttentionCase& a, std::size_t b, std::size_t 
   return queries_of_heads(a, b, kv * a.shape.group, a.shape.group, chosen);
 }
 
-GradientGroup head_queries(const AttentionCase& a, std::size_t b, std::size_t h) {
-  return queries_of_heads(a, b, h, 1, {});
+GradientGroup head_queries(const AttentionCase& a, std::size_t b, std::size_t h,
+                           const std::function<bool(std::size_t, std::size_t)>& chosen) {
+  return queries_of_heads(a, b, h, 1, chosen);
 }
 
 }  // namespace softcheck::proptests

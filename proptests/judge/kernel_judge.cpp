@@ -189,8 +189,9 @@ Domain domain_of(std::string_view words, Op op) {
         "domain: packed needs --op attention or attention_backward, and pages --op attention, got " +
         std::string(to_string(op)));
   }
-  if (domain.sink_gradients && op->asked_outputs == 0) {
-    throw std::invalid_argument("domain: dsinks needs --op attention_backward, got " + std::string(to_string(op)));
+  if ((domain.sink_gradients || domain.bias_gradient) && op->asked_outputs == 0) {
+    throw std::invalid_argument("domain: dsinks and dbias need --op attention_backward, got " +
+                                std::string(to_string(op)));
   }
   if (!domain.has_attributes() || op->attributes) return domain;
   throw std::invalid_argument(

@@ -24,6 +24,7 @@ const std::vector<Op>& list() {
       Op::topk_softmax,            //
       Op::top_p_softmax,           //
       Op::sparsemax,               //
+      Op::entmax15,                //
       Op::attention,               //
       Op::adaptive_attention,      //
       Op::attention_backward,      //

@@ -116,7 +116,7 @@ struct OpTraits {
   bool items_first = false;       // its tensor is (n, rows), vectors' (n, rows, width)
   bool row_comes_last = false;    // in a call the drawn row comes behind the other inputs
   bool may_be_in_place = false;   // the output may be the first input
-  bool at_hand = true;            // results at hand can be judged, without the kernel
+  bool filters = false;           // of sampling: top_p and min_p are its attributes
   std::uint64_t quick_items = 0;  // longest row at quick effort; 0: the effort's
   std::uint32_t number = 0;       // the ABI's op; 0: version 1 says it by the plug-in's own knowledge
   ContractAnswers answers = {};
@@ -152,7 +152,7 @@ class Op {
  public:
   static const Op softmax, log_softmax, logsumexp, entropy, adaptive_softmax, attention, adaptive_attention,
       softmax_backward, log_softmax_backward, cross_entropy, cross_entropy_backward, merge_states, topk_softmax,
-      top_p_softmax, sparsemax, attention_backward;
+      top_p_softmax, sparsemax, entmax15, attention_backward;
 
   constexpr Op(const OpDefinition& definition) : definition_(&definition) {}  // NOLINT(google-explicit-constructor)
 

@@ -100,6 +100,7 @@ void QueryPairs::add_pairs(const LongSoftmax& softmax, const AttentionRow& row, 
   for (std::size_t k = 0; k < products.size(); ++k) {
     differences_.push_back(difference(products[k], delta));
     const LongApproximation gradient = product(coefficients_[k], differences_[k]);
+    bias_gradients_.push_back(gradient);
     score_gradients_.push_back(k < visible_.caps.size() ? product(gradient, visible_.caps[k].slope) : gradient);
   }
 }
@@ -174,6 +175,10 @@ void QueryPairs::add_errors(const AttentionTask& task, const AttentionRow& row, 
   bounds.log_sum = at_most(softmax.log_sum());
   bounds.lse_magnitude = size_of(softmax.logsumexp());
   errors_ = attention_backward_pairs(task.contract, arithmetic, bounds);
+  if (!row.bias.empty() && row.softcap != 0) {
+    for (BackwardPair& pair : pairs) pair.cap.reset();
+    bias_errors_ = attention_backward_pairs(task.contract, arithmetic, bounds);
+  }
   unbounded_ = std::ranges::any_of(errors_, [](const BackwardPairError& pair) {
     return pair.score_gradient_error.value() == infinity || pair.coefficient_log.value() == infinity;
   });

@@ -65,6 +65,11 @@ class QueryPairs {
   const numerics::BackwardPairError& sink_error() const { return errors_[visible_.keys()]; }
   /// Of keys().
   std::span<const numerics::BackwardPairError> errors() const { return std::span(errors_).first(visible_.keys()); }
+  /// p_j (g_j - delta), without a softcap's slope: by the bias, which the row has.
+  const LongApproximation& bias_gradient(std::size_t pair) const { return bias_gradients_[pair]; }
+  const numerics::BackwardPairError& bias_error(std::size_t pair) const {
+    return bias_errors_.empty() ? errors_[pair] : bias_errors_[pair];
+  }
 
  private:
   void add_pairs(const LongSoftmax& softmax, const AttentionRow& row, std::span<const double> out_gradient);
@@ -79,10 +84,10 @@ class QueryPairs {
   VisibleKeys visible_;
   bool usable_ = false, unbounded_ = false;
   std::vector<std::size_t> pair_of_;  // (n) 1 + the pair, or 0
-  std::vector<LongApproximation> coefficients_, differences_, score_gradients_;
+  std::vector<LongApproximation> coefficients_, differences_, score_gradients_, bias_gradients_;
   std::vector<double> magnitudes_;  // sum |dO v_j|, at least
   std::vector<double> sizes_;
-  std::vector<numerics::BackwardPairError> errors_;
+  std::vector<numerics::BackwardPairError> errors_, bias_errors_;  // the latter where they are others
 };
 
 }  // namespace softcheck::proptests

@@ -62,7 +62,7 @@ class SinkJudge {
     const ScalarThreshold<UpperBound> threshold =
         sink_gradient_error(task_.contract, errors, summation_height(task_.contract, queries_), size_of(exact));
     ClaimVerdict verdict(
-        task_.op->claims.back(), task_.contract, [this](std::optional<std::size_t>) { return enclosed(); }, verdicts);
+        task_.op->claims[3], task_.contract, [this](std::optional<std::size_t>) { return enclosed(); }, verdicts);
     verdict.add(std::nullopt, {exact, upper(threshold.total()), size, 0, is_vacuous(upper(threshold.rounding), size)},
                 got);
     verdict.report();

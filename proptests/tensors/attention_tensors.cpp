@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "proptests/tensors/four_dimensions.hpp"
+#include "proptests/tensors/score_terms.hpp"
 #include "proptests/tensors/task_checks.hpp"
 #include "proptests/tensors/tensor_elements.hpp"
 
@@ -14,7 +15,10 @@ namespace {
 std::array<HeldTensor, 3> inputs_of(const TensorTask& task) {
   require_task(task);
   std::array<HeldTensor, 3> all;
-  for (std::size_t k = 0; k < 3; ++k) all[k] = of_four(task.inputs[k], input_name(task, k));
+  static constexpr std::array roles{Role::query, Role::key, Role::value};
+  for (std::size_t k = 0; k < roles.size(); ++k) {
+    all[k] = of_four(*input_of(task, roles[k]), std::string(to_string(roles[k])));
+  }
   const Shape &q = all[0].shape, &k = all[1].shape;
   require_size("k", all[1], of_batch, q[of_batch], "q's batch");
   require_size("k", all[1], of_dim, q[of_dim], "q's dim");
@@ -55,30 +59,34 @@ AttentionTensors::AttentionTensors(const TensorTask& task)
       value_dim_(size(inputs_[2], of_dim)) {
   Shape scores = inputs_[0].shape;
   scores.back() = inputs_[1].shape[of_length];
-  if (has_mask(task)) {
-    mask_ = *input_of(task, Role::mask);
-    mask_.strides = broadcast_strides("mask", mask_.shape, mask_.strides, scores);
-    mask_.shape = scores;
-  }
+  if (has_mask(task)) mask_ = broadcast_to(*input_of(task, Role::mask), "mask", scores);
+  if (const HeldTensor* const bias = input_of(task, Role::bias)) bias_ = broadcast_to(*bias, "bias", scores);
+  const std::int64_t heads = scores[of_heads];
+  sinks_ = vector_of_heads(input_of(task, Role::sinks), "sinks", heads, 0, static_cast<std::size_t>(heads));
+  slopes_ = vector_of_heads(input_of(task, Role::slopes), "slopes", heads, 0, static_cast<std::size_t>(heads));
   query_.resize(dim_);
   row_.value_size = value_dim_;
   row_.scale = task.scale;
+  row_.softcap = task.attributes.softcap;
 }
 
 std::vector<std::int64_t> AttentionTensors::index(std::size_t row) const {
   const std::vector<std::int64_t> all = walk_.index(row);
-  const auto used = static_cast<std::ptrdiff_t>(task_.inputs[0].shape.size()) - 1;
+  const auto used = static_cast<std::ptrdiff_t>(input_of(task_, Role::query)->shape.size()) - 1;
   return {all.end() - used, all.end()};
 }
 
 Shape AttentionTensors::output_shape(std::size_t which) const {
-  Shape shape = task_.inputs[0].shape;
+  Shape shape = input_of(task_, Role::query)->shape;
   shape.pop_back();
   if (which == 0) shape.push_back(static_cast<std::int64_t>(value_dim_));
   return shape;
 }
 
 void AttentionTensors::require_outputs(std::span<const HeldTensor> outputs) const {
+  if (!sinks_.empty() && outputs.size() > 2) {
+    throw std::invalid_argument("entropy: need none beside sinks, whose weights do not add up to 1");
+  }
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const Shape need = output_shape(k);
     Shape column = need;
@@ -115,11 +123,39 @@ void AttentionTensors::load_visible(std::size_t batch, std::size_t head, std::si
       row_.visible[j] = mask_shows(mask_, first + static_cast<std::int64_t>(j) * mask_.strides[3]) ? 1 : 0;
     }
   }
-  if (!task_.causal) return;
-  // The last query is aligned with the last key: query i sees keys 0 to i + keys - queries.
-  const std::size_t queries = size(inputs_[0], of_length);
-  const std::size_t seen = query + 1 + keys_ > queries ? std::min(query + 1 + keys_ - queries, keys_) : 0;
-  std::fill(row_.visible.begin() + static_cast<std::ptrdiff_t>(seen), row_.visible.end(), std::uint8_t{0});
+  const std::int64_t place = place_of(query), left = task_.attributes.window_left_plus_1,
+                     right = task_.attributes.window_right_plus_1;
+  for (std::size_t j = 0; j < keys_; ++j) {
+    const std::int64_t before = place - static_cast<std::int64_t>(j);  // keys from j to the query's own
+    const bool hidden =
+        (task_.causal && before < 0) || (left != 0 && before >= left) || (right != 0 && -before >= right);
+    if (hidden) row_.visible[j] = 0;
+  }
+}
+
+// The key that a query stands at: the last query at the last key, or the first at the first.
+std::int64_t AttentionTensors::place_of(std::size_t query) const {
+  const auto place = static_cast<std::int64_t>(query);
+  if (task_.attributes.causal_top_left) return place;
+  return place + static_cast<std::int64_t>(keys_) - inputs_[0].shape[of_length];
+}
+
+void AttentionTensors::load_terms(std::size_t batch, std::size_t head, std::size_t query) {
+  if (!sinks_.empty()) row_.sink = sinks_[head];
+  row_.distances.clear();
+  if (!slopes_.empty()) row_.slope = slopes_[head];
+  if (row_.slope != 0) {
+    for (std::size_t j = 0; j < keys_; ++j) {
+      row_.distances.push_back(std::fabs(static_cast<double>(place_of(query) - static_cast<std::int64_t>(j))));
+    }
+  }
+  if (!bias_) return;
+  row_.bias.resize(keys_);
+  const std::int64_t first = static_cast<std::int64_t>(batch) * bias_->strides[0] +
+                             static_cast<std::int64_t>(head) * bias_->strides[1] +
+                             static_cast<std::int64_t>(query) * bias_->strides[2];
+  decode_elements(*bias_, first, bias_->strides[3], row_.bias);
+  require_finite("bias", row_.bias);
 }
 
 void AttentionTensors::find_columns() {
@@ -143,6 +179,7 @@ QueryKind AttentionTensors::load(std::size_t number) {
   const auto batch = static_cast<std::size_t>(at[0]), head = static_cast<std::size_t>(at[1]);
   load_head(batch, head);
   load_visible(batch, head, static_cast<std::size_t>(at[2]));
+  load_terms(batch, head, static_cast<std::size_t>(at[2]));
   decode_elements(inputs_[0], walk_.offset(number, inputs_[0].strides), inputs_[0].strides[of_dim], query_);
   row_.query = query_;
   row_.keys = head_keys_;
@@ -181,7 +218,7 @@ void AttentionTensors::load_output(const HeldTensor& output, std::size_t which, 
                                    std::span<double> values) const {
   HeldTensor four = output;
   // A scalar's own column of one, where it has that, is not walked over.
-  if (which > 0 && output.shape.size() == task_.inputs[0].shape.size()) four.strides.pop_back();
+  if (which > 0 && output.shape.size() == input_of(task_, Role::query)->shape.size()) four.strides.pop_back();
   const std::size_t wanted = which == 0 ? 4 : 3;
   four.strides.insert(four.strides.begin(), wanted - four.strides.size(), 0);
   decode_elements(four, walk_.offset(row, four.strides), which == 0 ? four.strides.back() : 0, values);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,6 +43,8 @@ class AttentionTensors {
   Shape output_shape(std::size_t which) const;
 
   /// Makes the row the current one: rows in order are quickest.
+  ///
+  /// throws   std::invalid_argument where a bias is not finite
   QueryKind load(std::size_t row);
   /// The current row; a NaN or an infinity may stand among its keys and values.
   const AttentionRow& row() const { return row_; }
@@ -59,12 +62,16 @@ class AttentionTensors {
  private:
   void load_head(std::size_t batch, std::size_t head);
   void load_visible(std::size_t batch, std::size_t head, std::size_t query);
+  void load_terms(std::size_t batch, std::size_t head, std::size_t query);
+  std::int64_t place_of(std::size_t query) const;
   void find_columns();
 
   const TensorTask& task_;
-  std::array<HeldTensor, 3> inputs_;  // q, k, v of four dimensions
-  HeldTensor mask_;                   // (batch, heads, queries, keys)
-  RowWalk walk_;                      // (batch, heads, queries)
+  std::array<HeldTensor, 3> inputs_;    // q, k, v of four dimensions
+  HeldTensor mask_;                     // (batch, heads, queries, keys)
+  std::optional<HeldTensor> bias_;      // the same
+  std::vector<double> sinks_, slopes_;  // (heads) or none
+  RowWalk walk_;                        // (batch, heads, queries)
   std::size_t dim_ = 0, keys_ = 0, value_dim_ = 0;
   std::array<std::int64_t, 4> loaded_{-1, -1, -1, -1};  // batch and head of the keys, and of the values
   std::vector<double> query_, head_keys_, head_values_, usual_values_;

@@ -30,7 +30,7 @@ class ExactQuery {
   const AttentionTask& task_;
   const AttentionRow& row_;
   std::span<const std::size_t> items_;
-  std::optional<numerics::EnclosedRow> weights_;  // nothing where a score is beyond the doubles
+  std::optional<numerics::EnclosedRow> weights_;  // nothing where a score has terms or is beyond the doubles
   std::optional<QueryOracles> oracles_;
 };
 

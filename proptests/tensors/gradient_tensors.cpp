@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "proptests/tensors/four_dimensions.hpp"
+#include "proptests/tensors/score_terms.hpp"
 #include "proptests/tensors/task_checks.hpp"
 #include "proptests/tensors/tensor_elements.hpp"
 
@@ -41,29 +42,6 @@ HeldTensor as_column(HeldTensor tensor, const std::string& name, const Shape& qu
   tensor.shape = column;
   tensor.strides.push_back(1);
   return tensor;
-}
-
-void require_finite(const std::string& name, std::span<const double> numbers) {
-  const auto wrong = std::ranges::find_if(numbers, [](double x) { return !std::isfinite(x); });
-  if (wrong == numbers.end()) return;
-  throw std::invalid_argument(name + ": need finite numbers (a mask hides keys), got " + std::to_string(*wrong));
-}
-
-HeldTensor broadcast(const HeldTensor& tensor, const std::string& name, const Shape& shape) {
-  HeldTensor result = tensor;
-  result.strides = broadcast_strides(name, tensor.shape, tensor.strides, shape);
-  result.shape = shape;
-  return result;
-}
-
-std::vector<double> vector_of_heads(const HeldTensor* tensor, const std::string& name, std::int64_t heads,
-                                    std::size_t first, std::size_t count) {
-  if (tensor == nullptr) return {};
-  require_shape(name, tensor->shape, Shape{heads});
-  std::vector<double> values(count);
-  decode_elements(*tensor, static_cast<std::int64_t>(first) * tensor->strides[0], tensor->strides[0], values);
-  require_finite(name, values);
-  return values;
 }
 
 std::optional<std::size_t> window_of(std::int64_t plus_1) {
@@ -120,10 +98,10 @@ void GradientTensors::require_shapes() {
   Shape scores = q;
   scores.back() = k[of_length];
   masked_ = has_mask(task_);
-  if (masked_) mask_ = broadcast(*input_of(task_, Role::mask), "mask", scores);
+  if (masked_) mask_ = broadcast_to(*input_of(task_, Role::mask), "mask", scores);
   const HeldTensor* const bias = input_of(task_, Role::bias);
   biased_ = bias != nullptr;
-  if (biased_) bias_ = broadcast(*bias, "bias", scores);
+  if (biased_) bias_ = broadcast_to(*bias, "bias", scores);
   for (const Role role : {Role::sinks, Role::slopes}) {
     vector_of_heads(input_of(task_, role), std::string(to_string(role)), q[of_heads], 0,
                     static_cast<std::size_t>(q[of_heads]));

@@ -84,7 +84,7 @@ void require_roles(const TensorTask& task) {
   for (const Role role : roles) {
     const bool term = role == Role::sinks || role == Role::slopes || role == Role::bias;
     const bool known = definition_of(task.op, role) != nullptr || (role == Role::mask && task.op->takes_mask) ||
-                       (term && is_attention_gradient(task.op));
+                       (term && task.op->attributes);
     if (!known) {
       throw std::invalid_argument(std::string(to_string(role)) + ": need no such input, as " +
                                   std::string(to_string(task.op)) + " at hand has none");
@@ -195,10 +195,6 @@ void require_numbers(const HeldTensor& tensor, const std::string& name) {
 }
 
 void require_task(const TensorTask& task) {
-  if (!task.op->at_hand) {
-    throw std::invalid_argument("op: need one whose results can be judged at hand, got " +
-                                std::string(to_string(task.op)) + ": judge the kernel itself");
-  }
   require_roles(task);
   const numerics::Format format = input_format(task);
   const std::vector<Role> roles = roles_of(task);

@@ -23,7 +23,7 @@ void require_within(const char* name, Op op, bool of_op, double value, bool is_r
 void require_attributes(const TensorTask& task) {
   const Attributes& a = task.attributes;
   const Op op = task.op;
-  const bool labels = has_labels(op), chooses = !op->elements.empty(), gradient = is_attention_gradient(op);
+  const bool labels = has_labels(op), chooses = !op->elements.empty(), scores = op->attributes;
   const auto within = [&](const char* name, bool of_op, double value, bool is_right, const std::string& range) {
     require_within(name, op, of_op, value, is_right, range);
   };
@@ -37,13 +37,18 @@ void require_attributes(const TensorTask& task) {
   const std::int64_t least = std::min<std::int64_t>(items, 1);
   within("k", chooses, a.k, a.k >= least && a.k <= items,
          "a number of items from " + std::to_string(least) + " to " + std::to_string(items));
-  within("softcap", labels || gradient, a.softcap, a.softcap >= 0 && std::isfinite(a.softcap), "a finite number >= 0");
+  const auto share = [&](const char* name, double value) {
+    within(name, op->filters, value, value >= 0 && value <= 1, "a number in (0, 1], or 0 for none");
+  };
+  share("top_p", a.top_p);
+  share("min_p", a.min_p);
+  within("softcap", labels || scores, a.softcap, a.softcap >= 0 && std::isfinite(a.softcap), "a finite number >= 0");
   const auto window = [&](const char* name, std::int64_t plus_1) {
-    within(name, gradient, static_cast<double>(plus_1), plus_1 >= 0, "a number of keys, or 0 for all");
+    within(name, scores, static_cast<double>(plus_1), plus_1 >= 0, "a number of keys, or 0 for all");
   };
   window("window_left_plus_1", a.window_left_plus_1);
   window("window_right_plus_1", a.window_right_plus_1);
-  within("causal_top_left", gradient, a.causal_top_left ? 1 : 0, true, "");
+  within("causal_top_left", scores, a.causal_top_left ? 1 : 0, true, "");
 }
 
 }  // namespace

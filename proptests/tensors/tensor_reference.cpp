@@ -71,6 +71,7 @@ AttentionTask attention_task(const TensorTask& task, const Contract& contract) {
 // Of a query with nothing visible: value number c of its output, its lse or its entropy.
 DoubleBounds masked_value(const Contract& contract, const AttentionRow& row, std::size_t which, std::size_t c) {
   const std::size_t n = row.visible.size();
+  if (row.sink) return which == 1 ? DoubleBounds{*row.sink, *row.sink} : DoubleBounds{0, 0};
   if (which == 1) return {-infinity, -infinity};
   if (contract.masked == MaskedRows::nan) return {nan, nan};
   if (contract.masked == MaskedRows::zero || n == 0) return {0, 0};

@@ -99,6 +99,8 @@ std::string parameters_text(const TensorTask& task) {
     return text + (a.causal_top_left ? ", top-left" : "");
   }
   if (task.theta != 1) text = fmt::format(", theta {}", task.theta);
+  if (a.top_p != 0) text += fmt::format(", top_p {}", a.top_p);
+  if (a.min_p != 0) text += fmt::format(", min_p {}", a.min_p);
   if (a.k != 0) text += fmt::format(", k {}{}", a.k, a.renormalize ? ", renormalized" : "");
   if (merges_states(task.op)) text += a.lse_base2 ? ", base 2" : ", base e";
   if (!has_labels(task.op)) return text;

@@ -54,7 +54,7 @@ std::string tensors_json(const TensorJudgement& judgement, const TensorTask& tas
   if (task.op->attention) {
     result["scale"] = task.scale;
     result["causal"] = task.causal;
-    if (is_attention_gradient(task.op)) {
+    if (task.op->attributes) {
       result["window"] = {task.attributes.window_left_plus_1 - 1, task.attributes.window_right_plus_1 - 1};
       result["softcap"] = task.attributes.softcap;
       result["causal_top_left"] = task.attributes.causal_top_left;
@@ -66,6 +66,10 @@ std::string tensors_json(const TensorJudgement& judgement, const TensorTask& tas
     result["lse_base2"] = task.attributes.lse_base2;
   } else {
     result["theta"] = task.theta;
+  }
+  if (task.op->filters) {
+    result["top_p"] = task.attributes.top_p;
+    result["min_p"] = task.attributes.min_p;
   }
   if (has_labels(task.op)) {
     result["label_smoothing"] = task.attributes.label_smoothing;

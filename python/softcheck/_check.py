@@ -101,7 +101,7 @@ def _adapter(
     if op in (*MERGE_OPS, *TOPK_OPS):
         outputs = 2
     if op in ATTENTION_GRADIENT_OPS:
-        outputs = 4 if outputs == 4 else 3
+        outputs = outputs if outputs in (4, 5) else 3
     return Adapter(function, op, library, taken, outputs, tuple(refuses), device)
 
 
@@ -124,12 +124,7 @@ def _domain(adapter: Adapter, domain: str | None, strides: bool) -> str:
         adapter.top_left = "causal=top-left" in given
         implied += sorted({word for name, word in SEQUENCE_WORDS.items() if name in adapter.takes})
     if adapter.op in ATTENTION_GRADIENT_OPS:
-        if "dsinks" in given:
-            adapter.outputs = 4
-        if adapter.outputs == 4:
-            if "sinks" not in adapter.takes:
-                raise UsageError("outputs: need a function that takes sinks where it returns their gradient")
-            implied.append("dsinks")
+        implied += _asked_gradients(adapter, given)
     if adapter.op in LOSS_OPS:
         implied += [word for name, word in LOSS_WORDS.items() if name not in adapter.takes]
     if adapter.op in MERGE_OPS and "lse_base2" not in adapter.takes:
@@ -145,6 +140,20 @@ def _domain(adapter: Adapter, domain: str | None, strides: bool) -> str:
     if not strides:
         implied.append("compact")
     return " ".join(words + [word for word in implied if word not in given])
+
+
+def _asked_gradients(adapter: Adapter, given: set[str]) -> list[str]:
+    """The words by which calls ask for the gradients by sinks and bias: outputs=4 and 5 say them, too."""
+    words = [word for word in ("dsinks", "dbias") if word in given]
+    if adapter.outputs == 5:
+        words = ["dsinks", "dbias"]
+    elif adapter.outputs == 4 and not words:
+        words = ["dsinks"]
+    for word, name in (("dsinks", "sinks"), ("dbias", "bias")):
+        if word in words and name not in adapter.takes:
+            raise UsageError(f"outputs: need a function that takes {name} where it returns their gradient")
+    adapter.outputs = 3 + len(words)
+    return words
 
 
 def _topk_words(adapter: Adapter, given: set[str]) -> list[str]:
@@ -362,7 +371,7 @@ def check(
                 the one that it is given as out. Or "LIB:SYMBOL" of a C plug-in.
     op          "softmax", "log_softmax", "logsumexp", "entropy", "adaptive_softmax", "softmax_backward",
                 "log_softmax_backward", "cross_entropy", "cross_entropy_backward", "merge_states", "topk_softmax",
-                "top_p_softmax", "sparsemax", "attention", "adaptive_attention", "attention_backward"
+                "top_p_softmax", "sparsemax", "entmax15", "attention", "adaptive_attention", "attention_backward"
     dtype       of the arrays: "float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", or
                 a library's own
     contract    what the kernel promises of its arithmetic: "acc=f32 exp=2ulp sum=tree masked=zero"
@@ -392,7 +401,8 @@ def check(
                 (pages, page size, kv heads, dim). attention_backward takes those of attention but pages; packed, its
                 lse is (heads, total)
     outputs     arrays that it returns: attention's lse and entropy follow out; two of merge_states and topk_softmax, three of attention_backward,
-                to which outputs=4 (or the domain's word dsinks) adds the gradient by the sinks, (heads): float64 for
+                to which outputs=4 (or the domain's word dsinks) adds the gradient by the sinks, (heads), and outputs=5 (or
+                the word dbias) that by the bias, of its shape, each in calls that have them. dsinks is float64 for
                 float64 inputs, else float32
     strides     whether views with strides are tried; else all arrays are compact
     refuses     exceptions by which it refuses a call; any other is a crash

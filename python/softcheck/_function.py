@@ -36,6 +36,7 @@ INPUTS = {
     "topk_softmax": _LOGITS,
     "top_p_softmax": _LOGITS,
     "sparsemax": _LOGITS,
+    "entmax15": _LOGITS,
     "attention": _ATTENTION,
     "adaptive_attention": _ATTENTION,
     "attention_backward": _ATTENTION_GRADIENT,
@@ -348,7 +349,7 @@ def parameters_of_op(op: str) -> tuple[str, ...]:
         return tuple(MERGE_ATTRIBUTES)
     if op in TOPK_OPS:
         return tuple(TOPK_ATTRIBUTES)
-    if op == "sparsemax":  # neither a temperature nor a mask
+    if op in ("sparsemax", "entmax15"):  # neither a temperature nor a mask
         return ("out",)
     if op in TOP_P_OPS:
         return ("theta", "out", *TOP_P_ATTRIBUTES)

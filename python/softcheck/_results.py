@@ -18,8 +18,9 @@ from ._function import (
     LOSS_TENSORS,
     MERGE_ATTRIBUTES,
     MERGE_OPS,
-    TOPK_ATTRIBUTES,
+    TOP_P_ATTRIBUTES,
     TOP_P_OPS,
+    TOPK_ATTRIBUTES,
     TOPK_OPS,
     require_op,
     words_of,
@@ -27,7 +28,16 @@ from ._function import (
 from ._library import UsageError
 from .report import Report, Violation, report_of
 
-_USUAL: dict[str, Any] = {**ATTRIBUTES, **LOSS_TENSORS, **MERGE_ATTRIBUTES, **TOPK_ATTRIBUTES, **ATTENTION_ATTRIBUTES}
+_USUAL: dict[str, Any] = {
+    **ATTRIBUTES,
+    **LOSS_TENSORS,
+    **MERGE_ATTRIBUTES,
+    **TOPK_ATTRIBUTES,
+    **TOP_P_ATTRIBUTES,
+    **ATTENTION_ATTRIBUTES,
+}
+_TERM_OPS = ("attention", *ATTENTION_GRADIENT_OPS)
+"""Ops of scores that may have attention's attributes."""
 _TERMS = ("sinks", "alibi_slopes", "bias")
 
 
@@ -64,8 +74,6 @@ def _tensors(
     attributes: dict[str, Any],
 ) -> _library.TensorCall:
     require_op(op)
-    if op in TOP_P_OPS:
-        raise UsageError(f"op: need one without top_p and min_p, got {op!r}: check() judges the function itself")
     several = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
     names = list(_names(op, len(several)))
     tensors = [_tensor(name, array) for name, array in zip(names, several)]
@@ -86,7 +94,7 @@ def _tensors(
             scale = 1 / math.sqrt(max(1, tensors[0].array.shape[-1] if tensors[0].array.ndim else 1))
     given = _attributes(op, attributes, written)
     roles: list[int] = []
-    if op in ATTENTION_GRADIENT_OPS:
+    if op in _TERM_OPS:
         for name in _TERMS:
             if attributes[name] is not None:
                 tensors.append(_tensor(name, attributes[name]))
@@ -104,20 +112,24 @@ def _attributes(op: str, attributes: dict[str, Any], written: list[_library.Tens
         if op in MERGE_OPS
         else TOPK_ATTRIBUTES
         if op in TOPK_OPS
+        else TOP_P_ATTRIBUTES
+        if op in TOP_P_OPS
         else ATTENTION_ATTRIBUTES
-        if op in ATTENTION_GRADIENT_OPS
+        if op in _TERM_OPS
         else {}
     )
     for name, off in _USUAL.items():
         if name not in usual and not _is_off(attributes[name], off):
-            raise UsageError(f"{name}: {op} has none" + (" at hand" if name in ATTENTION_ATTRIBUTES else ""))
+            raise UsageError(f"{name}: {op} has none")
     if op in LOSS_OPS:
         return {name: type(off)(attributes[name]) for name, off in ATTRIBUTES.items()}
     if op in MERGE_OPS:
         return {"lse_base2": int(bool(attributes["lse_base2"]))}
     if op in TOPK_OPS:
         return {"k": _chosen(attributes["k"], written), "renormalize": int(bool(attributes["renormalize"]))}
-    if op in ATTENTION_GRADIENT_OPS:
+    if op in TOP_P_OPS:
+        return {name: float(attributes[name]) for name in TOP_P_ATTRIBUTES}
+    if op in _TERM_OPS:
         left, right = _window(attributes["window"])
         return {
             "window_left_plus_1": left + 1,
@@ -183,6 +195,8 @@ def assert_output(
     lse_base2: bool = False,
     k: int | None = None,
     renormalize: bool = False,
+    top_p: float = 0.0,
+    min_p: float = 0.0,
     window: tuple[int, int] = (-1, -1),
     sinks: Any = None,
     alibi_slopes: Any = None,
@@ -199,6 +213,7 @@ def assert_output(
         softcheck.assert_output("attention_backward", (q, k, v, out, lse, dout), (dq, dk, dv), causal=True)
         softcheck.assert_output("attention_backward", (q, k, v, dout), (dq, dk, dv), causal=True)
         softcheck.assert_output("topk_softmax", x, (weights, ids), renormalize=True)
+        softcheck.assert_output("top_p_softmax", x, probabilities, top_p=0.9)
         softcheck.assert_output("merge_states", (outs, lses), (merged, merged_lse))
 
     inputs   logits (..., n); for attention q, k, v of (..., length, dim); for losses logits, labels (...) of int32 or
@@ -212,12 +227,13 @@ def assert_output(
     k        of topk_softmax: items chosen of each row; as many as ids has by default
 
     softcap  of losses: the logits x become softcap tanh(x / softcap), whose gradient is that by the logits; of
-             attention_backward: the scores
+             attention and attention_backward: the scores
     class_weights  of losses: (n), finite and >= 0, of the logits' dtype or float32 (float64 for float64 logits). Rows
              are weighted as torch's reduction "none" has them; the z-loss is not
 
-    label_smoothing, z_loss and ignore_index are of losses, lse_base2 of merges, renormalize of top-k. window (left,
-    right; -1 is all), sinks (heads), alibi_slopes (heads), bias and causal_top_left are of attention_backward.
+    label_smoothing, z_loss and ignore_index are of losses, lse_base2 of merges, renormalize of top-k, top_p and min_p (0: off)
+    of top_p_softmax. window (left, right; -1 is all), sinks (heads), alibi_slopes (heads), bias and causal_top_left are
+    of attention and attention_backward.
     With out and lse, attention_backward is judged as a function that read them, whatever their own errors; without, as
     one whose forward pass keeps the same contract.
 
@@ -248,6 +264,8 @@ def reference(
     lse_base2: bool = False,
     k: int | None = None,
     renormalize: bool = False,
+    top_p: float = 0.0,
+    min_p: float = 0.0,
     window: tuple[int, int] = (-1, -1),
     sinks: Any = None,
     alibi_slopes: Any = None,
@@ -287,6 +305,8 @@ def threshold(
     lse_base2: bool = False,
     k: int | None = None,
     renormalize: bool = False,
+    top_p: float = 0.0,
+    min_p: float = 0.0,
     window: tuple[int, int] = (-1, -1),
     sinks: Any = None,
     alibi_slopes: Any = None,

@@ -118,3 +118,31 @@ def test_a_keyword_that_is_not_taken_is_not_asked():
 def test_adaptive_attention_has_none():
     with pytest.raises(UsageError, match="takes: need names among"):
         softcheck.check(attention, op="adaptive_attention", takes=["window"], **QUICK)
+
+
+def test_results_at_hand_are_judged_with_their_attributes():
+    random = np.random.default_rng(5)
+    q, k, v = (random.normal(size=(2, heads, 5, 3)).astype(np.float32) for heads in (4, 2, 2))
+    keywords = {
+        "window": (2, 0),
+        "softcap": 1.5,
+        "sinks": random.normal(size=4).astype(np.float32),
+        "alibi_slopes": np.float32([0.5, 0.25, 0.125, 0.0625]),
+        "bias": random.normal(size=(2, 1, 5, 5)).astype(np.float32),
+    }
+    words = {"scale": 0.5, "contract": CONTRACT}
+    out = attention(q, k, v, scale=0.5, **keywords)
+    assert softcheck.assert_output("attention", (q, k, v), out, **words, **keywords)
+    for name, value in (("window", (1, 0)), ("softcap", 2.0), ("sinks", None), ("alibi_slopes", None), ("bias", None)):
+        with pytest.raises(softcheck.Violation):
+            softcheck.assert_output("attention", (q, k, v), out, **words, **{**keywords, name: value})
+    top_left = attention(q[:, :, :3], k, v, scale=0.5, causal=True, causal_top_left=True)
+    for aligned, error in ((True, None), (False, softcheck.Violation)):
+        given = {"causal": True, "causal_top_left": aligned, **words}
+        if error is None:
+            softcheck.assert_output("attention", (q[:, :, :3], k, v), top_left, **given)
+        else:
+            with pytest.raises(error):
+                softcheck.assert_output("attention", (q[:, :, :3], k, v), top_left, **given)
+    with pytest.raises(UsageError, match="softcap: adaptive_attention has none"):
+        softcheck.assert_output("adaptive_attention", (q, k, v), out, softcap=1.0)

@@ -27,8 +27,8 @@ def visible_of(q, k, mask, causal, window=(-1, -1)):
     return seen if mask is None else seen & mask
 
 
-def gradients(q, k, v, lse, out, dout, scale, seen, delta=None):
-    """In float32 (float64 for float64), rounded to q's dtype at the end."""
+def gradients(q, k, v, lse, out, dout, scale, seen, delta=None, bias=None):
+    """In float32 (float64 for float64), rounded to q's dtype at the end; that by a bias is the fourth."""
     wide = np.float64 if q.dtype == np.float64 else np.float32
     group = q.shape[1] // max(1, k.shape[1])
     q_, k_, v_, dout_ = (x.astype(wide) for x in (q, k, v, dout))
@@ -38,6 +38,7 @@ def gradients(q, k, v, lse, out, dout, scale, seen, delta=None):
     v_ = np.where(seen.any(axis=2)[..., None], v_, 0)
     with np.errstate(all="ignore"):
         scores = np.einsum("bhid,bhjd->bhij", q_, k_) * wide(scale)
+        scores = scores if bias is None else scores + bias.astype(wide)
         p = np.where(seen, np.exp(scores - lse[..., None]), 0).astype(wide)
         if delta is None:
             delta = np.sum(dout_ * out.astype(wide), axis=-1)
@@ -47,7 +48,10 @@ def gradients(q, k, v, lse, out, dout, scale, seen, delta=None):
         dv = np.einsum("bhij,bhic->bhjc", p, dout_)
         batch, heads = k.shape[:2]
         dk, dv = (x.reshape(batch, heads, group, *x.shape[2:]).sum(axis=2) for x in (dk, dv))
-    return dq.astype(q.dtype), dk.astype(q.dtype), dv.astype(q.dtype)
+    results = tuple(x.astype(q.dtype) for x in (dq, dk, dv))
+    if bias is None:
+        return results
+    return *results, (ds.sum(axis=1, keepdims=True, dtype=wide) if bias.shape[1] == 1 else ds).astype(q.dtype)
 
 
 def right(q, k, v, out, lse, out_gradient, mask=None, scale=1.0, causal=False):
@@ -124,6 +128,18 @@ def of_the_last_batch(q, k, v, out, lse, out_gradient, mask=None, scale=1.0, cau
     return *results[:3], with_sinks(*last, None if mask is None else mask[-1:], scale, causal, sinks)[3]
 
 
+def by_bias(q, k, v, out, lse, out_gradient, mask=None, scale=1.0, causal=False, bias=None):
+    return gradients(q, k, v, lse, out, out_gradient, scale, visible_of(q, k, mask, causal), bias=bias)
+
+
+def by_the_first_head(q, k, v, out, lse, out_gradient, mask=None, scale=1.0, causal=False, bias=None):
+    results = by_bias(q, k, v, out, lse, out_gradient, mask, scale, causal, bias)
+    if bias is None or bias.shape[1] == q.shape[1]:
+        return results
+    every = np.broadcast_to(bias, (*q.shape[:3], k.shape[2]))
+    return *results[:3], by_bias(q, k, v, out, lse, out_gradient, mask, scale, causal, every)[3][:, :1]
+
+
 def packed(q, k, v, out, lse, out_gradient, cu_seqlens_q, cu_seqlens_k, scale=1.0, causal=False):
     """Each sequence as a batch of one."""
     dq, dk, dv = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
@@ -150,6 +166,17 @@ def test_the_gradient_by_the_sinks_is_a_fourth_array():
     assert report.verdict == "fail"
     assert "kernel.attention_backward.dsinks" in str(report)
     with pytest.raises(softcheck.UsageError, match="outputs: need a function that takes sinks"):
+        softcheck.check(right, "attention_backward", **words)
+
+
+def test_the_gradient_by_the_bias_is_asked_for_by_its_word():
+    words = {"domain": "finite dbias", **QUICK}
+    report = softcheck.check(by_bias, "attention_backward", **words)
+    assert report.verdict == "pass", report
+    report = softcheck.check(by_the_first_head, "attention_backward", **words)
+    assert report.verdict == "fail"
+    assert "kernel.attention_backward.dbias" in str(report)
+    with pytest.raises(softcheck.UsageError, match="outputs: need a function that takes bias"):
         softcheck.check(right, "attention_backward", **words)
 
 
@@ -269,5 +296,5 @@ def test_what_does_not_fit_is_refused_in_one_line():
         with pytest.raises(softcheck.UsageError, match=message) as error:
             softcheck.assert_output("attention_backward", inputs, outputs, **words)
         assert "\n" not in str(error.value)
-    with pytest.raises(softcheck.UsageError, match="softcap: attention has none at hand"):
-        softcheck.assert_output("attention", (Q, K, V), Q, softcap=2.0)
+    with pytest.raises(softcheck.UsageError, match="softcap: adaptive_attention has none"):
+        softcheck.assert_output("adaptive_attention", (Q, K, V), Q, softcap=2.0)

@@ -96,7 +96,18 @@ def test_min_p_of_one_is_not_min_p_of_the_largest():
     assert "kernel.top_p_softmax.kept" in str(report)
 
 
-def test_results_at_hand_are_refused_in_one_line():
-    logits = np.zeros((2, 3), np.float32)
-    with pytest.raises(softcheck.UsageError, match="top_p_softmax"):
-        softcheck.assert_output("top_p_softmax", logits, logits)
+def test_results_at_hand_are_judged():
+    logits = np.log(np.array([[8, 4, 2, 2], [1, 8, 4, 3]], np.float32))
+    got = sampled(logits, top_p=0.6)
+    softcheck.assert_output("top_p_softmax", logits, got, top_p=0.6)
+    lower, upper = softcheck.reference("top_p_softmax", logits, top_p=0.6)
+    assert ((lower > 0) == [[True, True, False, False], [False, True, True, False]]).all()
+    assert np.allclose(upper[0, 0], 2 / 3)
+    with pytest.raises(softcheck.Violation, match="kernel.top_p_softmax.kept"):
+        softcheck.assert_output("top_p_softmax", logits, softmax(logits), top_p=0.6)
+    with pytest.raises(softcheck.Violation):
+        softcheck.assert_output("top_p_softmax", logits, got, min_p=0.3)
+    with pytest.raises(softcheck.UsageError, match=r"top_p: need a number in \(0, 1\]"):
+        softcheck.assert_output("top_p_softmax", logits, got, top_p=1.5)
+    with pytest.raises(softcheck.UsageError, match="top_p: softmax has none"):
+        softcheck.assert_output("softmax", logits, got, top_p=0.5)

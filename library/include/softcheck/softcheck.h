@@ -67,7 +67,7 @@ typedef struct softcheck_options {
   const char* op;        /* "softmax" (default), "log_softmax", "logsumexp", "entropy", "adaptive_softmax",
                             "softmax_backward", "log_softmax_backward", "cross_entropy",
                             "cross_entropy_backward", "merge_states", "topk_softmax", "top_p_softmax",
-                            "sparsemax", "attention", "adaptive_attention", "attention_backward" */
+                            "sparsemax", "entmax15", "attention", "adaptive_attention", "attention_backward" */
   const char* dtype;     /* of the inputs: "f64", "f32" (default), "f16", "bf16", "e4m3", "e5m2"; tensors have theirs */
   const char* out_dtype; /* of logsumexp, entropy and lse, if it is the inputs' dtype */
   const char* contract;  /* the kernel's contract: "acc=f32 exp=2ulp sum=lanes:8 masked=zero" */
@@ -137,7 +137,9 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  *   merge_states           out (parts, ..., dim), lse (parts, ...); out (..., dim), lse (...)
  *   topk_softmax           logits (..., n); weights (..., k), ids (..., k) of int32 or int64
  *   attention              q (..., queries, dim), k (..., keys, dim), v (..., keys, value dim)[, mask (..., queries,
- *                          keys)], two to four dimensions: batch and heads first; out[, lse[, entropy]]
+ *                          keys)], two to four dimensions: batch and heads first; out[, lse[, entropy]]. In a call of
+ *                          version 2 input_roles may name the inputs, in any order: also sinks, beside which there is
+ *                          no entropy, slopes and bias, as below
  *   attention_backward     q, k, v[, out, lse], out_gradient[, mask]; dq, dk, dv. In a call of version 2 input_roles
  *                          names the inputs, in any order: also sinks and slopes (heads), and bias, broadcast to
  *                          (batch, heads, queries, keys). k and v have the same heads. out and lse are what the kernel
@@ -146,8 +148,8 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  *                          dk and dv: at most 2^24 scores for each key head
  *
  * Tensors are on the CPU and may have any strides, including 0 and negative ones. A mask is uint8 or bool and is
- * broadcast. Labels are int32 or int64. For losses, merge_states, topk_softmax and attention_backward a call whose
- * abi_version is 2 is a softcheck_call_2, of which the function reads the op's attributes (softcheck_kernel.h);
+ * broadcast. Labels are int32 or int64. For losses, merge_states, topk_softmax, top_p_softmax, attention and
+ * attention_backward a call whose abi_version is 2 is a softcheck_call_2, of which the function reads the op's attributes (softcheck_kernel.h);
  * otherwise they are off, and ignore_index is -100. Class weights have the logits' dtype, or float64 for float64 logits
  * and else float32. topk_softmax needs its k. For other ops the function does not read
  * abi_version. It reads these options: op, contract, exempt, worst, interrupted, progress and context.

@@ -1,5 +1,5 @@
 // The gradient of attention by its queries, keys and values: judged key head by key head (attention_gradient.hpp). That
-// by its sinks: head by head (sink_gradient.hpp).
+// by its sinks: head by head (sink_gradient.hpp). That by its bias: row by row (bias_gradient.hpp).
 #include <array>
 #include <functional>
 #include <optional>
@@ -8,6 +8,7 @@
 #include "proptests/judge/attention_call.hpp"
 #include "proptests/judge/attention_gradient.hpp"
 #include "proptests/judge/attention_rows.hpp"
+#include "proptests/judge/bias_gradient.hpp"
 #include "proptests/judge/ops/attention_op.hpp"
 #include "proptests/judge/saved_outputs.hpp"
 #include "proptests/judge/sequence_layout.hpp"
@@ -28,10 +29,10 @@ void each_group(const AttentionShape& s, Callback callback) {
 class AttentionBackward final : public AttentionOp {
   static constexpr std::array inputs{OpInput{Role::query}, OpInput{Role::key}, OpInput{Role::value},
                                      OpInput{Role::out},   OpInput{Role::lse}, OpInput{Role::out_gradient}};
-  static constexpr std::array<std::string_view, 4> outputs{"dq", "dk", "dv", "dsinks"},
+  static constexpr std::array<std::string_view, 5> outputs{"dq", "dk", "dv", "dsinks", "dbias"},
       claims{"kernel.attention_backward.dq", "kernel.attention_backward.dk", "kernel.attention_backward.dv",
-             "kernel.attention_backward.dsinks"};
-  static constexpr std::array extents{Extent::vectors, Extent::vectors, Extent::vectors, Extent::rows};
+             "kernel.attention_backward.dsinks", "kernel.attention_backward.dbias"};
+  static constexpr std::array extents{Extent::vectors, Extent::vectors, Extent::vectors, Extent::rows, Extent::vectors};
 
   static constexpr std::array<std::string_view, 3> words{"weights", "ds", "scale"};
 
@@ -46,7 +47,7 @@ class AttentionBackward final : public AttentionOp {
              .attention = true,
              .attributes = true,
              .packed = true,
-             .asked_outputs = 1,
+             .asked_outputs = 2,
              .all_outputs = true,
              .has_theta = false,
              .number = SOFTCHECK_OP_ATTENTION_BACKWARD,
@@ -72,6 +73,10 @@ class AttentionBackward final : public AttentionOp {
     }
     if (a.asks_sink_gradients()) {
       call.outputs.push_back({compact_place(task.scalars, {a.shape.heads()}), std::nullopt});
+    }
+    if (a.asks_bias_gradient()) {
+      const AttentionShape& s = a.shape;
+      call.outputs.push_back({compact_place(a.format, {s.batch, a.bias_heads(), s.queries, s.keys}), std::nullopt});
     }
     lay_out(a, call);
     return call;
@@ -107,12 +112,17 @@ class AttentionBackward final : public AttentionOp {
             if (j < a.keys_of(b)) each(key_number(s, b, kv, j), std::move(verdicts));
           });
     });
-    for (std::size_t h = 0; h < s.heads() && got.size() > 3; ++h) {
+    for (std::size_t h = 0; h < s.heads() && a.asks_sink_gradients(); ++h) {
       std::function<bool(std::size_t, std::size_t)> of_head;
       if (chosen) of_head = [&](std::size_t b, std::size_t i) { return chosen(b, h, i); };
       std::optional<RowVerdicts> verdicts = judge_sink_gradient(task, a, h, got[3][h], of_head);
       if (verdicts) each(sink_number(s, h), std::move(*verdicts));
     }
+    if (!a.asks_bias_gradient()) return;
+    judge_bias_gradient(task, a, got.back(), chosen,
+                        [&](std::size_t b, std::size_t h, std::size_t i, RowVerdicts verdicts) {
+                          each(bias_number(a, b, h, i), std::move(verdicts));
+                        });
   }
 
   void reached(const AttentionTask& task, const PoisonedCase& poisoned, const Outputs& got,
@@ -130,9 +140,14 @@ class AttentionBackward final : public AttentionOp {
       if (!poisoned.meets(b, h, i)) return;
       const std::size_t row = row_number(s, b, h, i);
       all_of(0, row, row, s.dim, {});
-      if (got.size() > 3) each({sink_number(s, h), std::nullopt, got[3][h], task.scalars});
+      if (a.asks_sink_gradients()) each({sink_number(s, h), std::nullopt, got[3][h], task.scalars});
       for (std::size_t j = 0; j < s.keys; ++j) {
-        if (a.sees(b, h, i, j)) keys[(b * s.kv_heads + h / s.group) * s.keys + j] = true;
+        if (!a.sees(b, h, i, j)) continue;
+        if (a.asks_bias_gradient()) {
+          const std::size_t of = a.attributes.bias_for_each_head ? h : 0;
+          each({bias_number(a, b, of, i), j, got.back()[a.bias_row(b, h, i) + j], task.contract.output});
+        }
+        keys[(b * s.kv_heads + h / s.group) * s.keys + j] = true;
       }
     });
     const bool of_value = poisoned.place.tensor == NanPlace::Tensor::value;  // no part of p, nor of dO

@@ -10,11 +10,9 @@
 
 #include "numerics/next_double.hpp"
 #include "numerics/rounding_sparsemax.hpp"
-#include "numerics/special_values.hpp"
 #include "numerics/upper_bound.hpp"
-#include "proptests/generators/row_families.hpp"
 #include "proptests/judge/judged_row.hpp"
-#include "proptests/judge/ops/row_elements.hpp"
+#include "proptests/judge/ops/projection.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -23,38 +21,8 @@ using namespace numerics;
 
 constexpr std::string_view sparsemax_claim = "kernel.sparsemax.element";
 
-// What a row becomes by the number beside it: as it was drawn; its deviations scaled to some largest one; all but the
-// first items at the edge of the support.
-constexpr std::uint64_t first_scaled = 2, at_the_edge = 5;
-constexpr std::array<double, 3> largest_deviations{0.5, 1, 4};
-
-std::vector<double> supported_logits(Format format, std::span<const double> logits, std::uint64_t beside) {
-  std::vector<double> values(logits.begin(), logits.end());
-  const std::uint64_t form = beside % 8;
-  double maximum = -infinity, minimum = infinity;
-  for (const double x : values) {
-    if (!std::isfinite(x)) continue;
-    maximum = std::max(maximum, x);
-    minimum = std::min(minimum, x);
-  }
-  if (form < first_scaled || !std::isfinite(maximum)) return values;
-  // From half of the largest deviation to the whole of it: the maximum near 0 and elsewhere.
-  const double base = form % 2 == 0 ? 0 : into_format(format, std::clamp(maximum, -4.0, 4.0));
-  const double spread = std::max(maximum / 2 - minimum / 2, properties(Format::f64).smallest_normal);
-  const std::size_t level = 1 + beside / 8 % 4;  // items that share the largest logit
-  const double edge = 1 / static_cast<double>(level), step = properties(format).unit_roundoff * std::max(1.0, base);
-  std::size_t place = 0;
-  for (double& x : values) {
-    if (!std::isfinite(x)) continue;
-    const std::size_t k = place++;
-    const double deviation = form < at_the_edge
-                                 ? (maximum / 2 - x / 2) / spread * largest_deviations[form - first_scaled]
-                             : k < level ? 0
-                                         : edge + (static_cast<double>(k % 9) - 4) * step;
-    x = into_format(format, base - deviation);
-  }
-  return values;
-}
+// An item at 1 / k below k equal largest ones has coefficient 0.
+constexpr SupportScale sparsemax_support{1, [](double largest) { return 1 / largest; }};
 
 class SparsemaxElements final : public RowElements {
  public:
@@ -144,24 +112,6 @@ class SparsemaxElements final : public RowElements {
   SparsemaxSupport<UpperBound> support_;
 };
 
-// Those of a row's elements that may differ from the exact value; the others are exactly 0.
-class FreeElements final : public RowElements {
- public:
-  FreeElements(SparsemaxElements& all, std::span<const std::size_t> places) : all_(all), places_(places) {
-    promised = all.promised;
-  }
-  std::string_view claim() const override { return all_.claim(); }
-  Enclosure value(std::size_t a) override { return all_.value(places_[a]); }
-  Quick quick(std::size_t a) override { return all_.quick(places_[a]); }
-  double threshold(std::size_t a) override { return all_.threshold(places_[a]); }
-  double metric(std::size_t a, double magnitude) override { return all_.metric(places_[a], magnitude); }
-  bool is_vacuous(std::size_t a, double metric) override { return all_.is_vacuous(places_[a], metric); }
-
- private:
-  SparsemaxElements& all_;
-  std::span<const std::size_t> places_;
-};
-
 class Sparsemax final : public RowOp {
   static constexpr std::array inputs{OpInput{Role::logits}};
   static constexpr std::array<std::string_view, 1> outputs{"output"}, claims{sparsemax_claim};
@@ -181,7 +131,7 @@ class Sparsemax final : public RowOp {
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t beside) const override {
-    return {supported_logits(format, logits, beside)};
+    return {supported_logits(format, logits, beside, sparsemax_support)};
   }
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
     return std::make_unique<SparsemaxElements>(row);
@@ -189,33 +139,8 @@ class Sparsemax final : public RowOp {
 
   void judge(const JudgedRow& row, RowVerdicts& verdicts) const override {
     const PrecisionScope precision(113);
-    SparsemaxElements all(row);
-    std::vector<std::size_t> places;
-    std::vector<double> got;
-    for (std::size_t i = 0; i < row.got.size(); ++i) {
-      const bool masked = std::isinf(row.logits[i]), zero = masked || all.threshold(i) == 0;
-      const bool wrong =
-          all.promised && (zero ? row.got[i] != 0 || std::signbit(row.got[i]) : std::signbit(row.got[i]));
-      if (wrong && !(std::isnan(row.got[i]) && !zero)) {
-        const std::string_view reason = masked ? "a masked item"
-                                        : zero ? "an item beyond the support"
-                                               : "no coefficient is negative or -0";
-        verdicts.findings.push_back(
-            {sparsemax_claim, i, Enclosure(0), row.got[i], 0, Decision::violated, {}, false, reason});
-        return;
-      }
-      if (zero) continue;
-      places.push_back(i);
-      got.push_back(row.got[i]);
-    }
-    FreeElements elements(all, places);
-    const std::size_t before = verdicts.findings.size();
-    judge_elements(*this, Extent::vectors, {row, got}, elements, verdicts);
-    for (std::size_t k = before; k < verdicts.findings.size(); ++k) {
-      ValueFinding& found = verdicts.findings[k];
-      if (found.item) found.item = places[*found.item];
-      found.errors.worst_element = places[found.errors.worst_element];
-    }
+    SparsemaxElements elements(row);
+    judge_projection(*this, row, elements, verdicts);
   }
 };
 

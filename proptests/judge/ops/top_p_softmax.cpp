@@ -123,7 +123,7 @@ class TopPSoftmax final : public RowOp {
                .takes_mask = false,
                .has_limit = false,
                .may_be_in_place = true,
-               .at_hand = false,
+               .filters = true,
                .number = SOFTCHECK_OP_TOP_P_SOFTMAX,
                .answers = {.words = words, .coefficients = true, .dear = true}}) {}
 
@@ -163,6 +163,8 @@ class TopPSoftmax final : public RowOp {
     const ExactWeights exact(row);
     OracleLadder<RowOracle> oracles([&] { return RowOracle(exact.logits, row.theta); });
     const PrecisionScope precision(113);
+    std::ranges::fill(lower, 0);
+    std::ranges::fill(upper, 0);
     for (const std::size_t i : exact.places) {
       const Enclosure best = refined(oracles.now().softmax(i), [&] { return oracles.now().softmax(i); });
       lower[i] = best.lower_double();

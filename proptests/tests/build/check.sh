@@ -65,6 +65,14 @@ says 'kernel.attention.lse'
 says '^  scale 1, causal$'
 expect 1 check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --lse lse.npy --scale 2
 
+# Attributes: of one key a window and a cap change nothing, and a sink of 0.25 beside a score of 0.25 halves v.
+expect 0 check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --scale 1 --window 0:0 --softcap 30 --top-left
+npy_header quarter.npy '<f4' '(1, 1)'
+printf '\000\000\200\076' >>quarter.npy
+expect 0 check --op attention --query q.npy --key k.npy --value v.npy --output quarter.npy --scale 1 --sinks lse.npy
+expect 1 check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --scale 1 --sinks lse.npy
+refuses 3 'entropy: need none beside sinks' check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --lse lse.npy --entropy lse.npy --scale 1 --sinks lse.npy
+
 # Losses: two equal logits lose ln 2; the row whose label is ignored loses nothing.
 two='\030\162\061\077' # ln 2
 npy_header labels.npy '<i8' '(2, 4)'
@@ -113,7 +121,7 @@ says '^  scale 1, causal, window 0:all, softcap 2$'
 refuses 2 'needs --query, --key, --value, --out-gradient, --dq, --dk and --dv' $gradient --dq nought.npy
 refuses 2 'need --out and --lse, what the forward pass returned, or neither, got one of them' $gradient --dq nought.npy --dk nought.npy --dv q.npy --lse lse.npy
 refuses 2 "--window: need LEFT:RIGHT, each a number of keys or 'all', as 127:0, got '3'" $gradient --dq nought.npy --dk nought.npy --dv q.npy --window 3
-refuses 2 '--softcap: --op attention has none' check --op attention --query q.npy --key k.npy --value v.npy --output v.npy --softcap 2
+refuses 2 '--softcap: --op adaptive_attention has none' check --op adaptive_attention --query q.npy --key k.npy --value v.npy --output v.npy --softcap 2
 refuses 2 '--dq: --op softmax has none' check --logits logits.npy --output right.npy --dq nought.npy
 refuses 3 'dk: need shape (1, 1), got (1,)' $gradient --dq nought.npy --dk lse.npy --dv q.npy
 refuses 3 'sinks: need shape (1,), got (1, 1)' $gradient --dq nought.npy --dk nought.npy --dv q.npy --sinks q.npy
@@ -133,6 +141,13 @@ refuses 3 'weights: need shape (2, 4, 2), got (2, 4, 1)' check --op topk_softmax
 refuses 3 'ids: need dtype int32 or int64, got f32' check --op topk_softmax --logits logits.npy --weights weights.npy --ids weights.npy
 refuses 2 'needs --logits, --weights and --ids' check --op topk_softmax --logits logits.npy
 refuses 2 '--top-k: --op softmax has none' check --logits logits.npy --output right.npy --top-k 2
+
+# Sampling: of two equal logits either one, or both.
+expect 0 check --op top_p_softmax --logits logits.npy --output right.npy --top-p 0.9
+says '^  top_p 0.9$'
+expect 0 check --op top_p_softmax --logits logits.npy --output right.npy --min-p 1
+refuses 2 '--top-p' check --op top_p_softmax --logits logits.npy --output right.npy --top-p 2
+refuses 2 '--min-p: --op softmax has none' check --logits logits.npy --output right.npy --min-p 0.5
 
 # A merge of two equal parts: their output, and a log-sum-exp larger by ln 2, or by 1 in base 2.
 npy_header parts.npy '<f4' '(2, 1, 2)'

@@ -78,7 +78,7 @@ TEST(KernelJudge, TheClaimsThatCanBeExemptedAreThoseThatAreJudged) {
     KernelSubject subject = subject_of(op->attention ? "attention_correct_online" : "correct_two_pass");
     subject.op = op;
     subject.required = {true, true, !op->one_value_per_row && !op->attention};
-    if (op == Op::attention_backward) subject.domain = domain_of("dsinks", op);  // one output more, asked for by a word
+    if (op == Op::attention_backward) subject.domain = domain_of("dsinks dbias", op);  // outputs that words ask for
     JudgeOptions options = judge_options(Effort::quick);
     options.run.cases = 1;
     std::set<std::string> judged{"kernel.accepts"};  // of kernels with a domain alone

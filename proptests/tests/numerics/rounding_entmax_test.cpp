@@ -1,0 +1,279 @@
+// Entmax: two routes to the exact values, and B21 against simulated kernels, with wrong versions of it.
+
+#include "numerics/rounding_entmax.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <vector>
+
+#include "numerics/entmax.hpp"
+#include "proptests/tests/numerics/bound_ratio.hpp"
+#include "proptests/tests/numerics/row_families.hpp"
+
+namespace softcheck::numerics {
+namespace {
+
+using simulated::Arithmetic;
+using simulated::Errors;
+
+using EntmaxRow = std::vector<double>;
+
+std::vector<EntmaxRow> entmax_rows(Format format, std::size_t n) {
+  std::vector<EntmaxRow> rows;
+  for (const tests::NamedRow& row : tests::row_families(n, 5)) {
+    for (const double scale : {1.0, 0x1p-3, 0x1p-11}) {
+      EntmaxRow logits;
+      for (const double x : row.logits) {
+        logits.push_back(std::isfinite(x) ? round_to(format, std::clamp(x, -1e4, 1e4) * scale) : x);
+      }
+      rows.push_back(std::move(logits));
+    }
+  }
+  return rows;
+}
+
+TEST(Entmax, BothRoutesEncloseTheLargestRoot) {
+  for (const unsigned bits : {64u, 113u}) {
+    const PrecisionScope scope(bits);
+    for (const std::size_t n : {1, 2, 3, 8, 40}) {
+      for (const EntmaxRow& logits : entmax_rows(Format::f64, n)) {
+        const EntmaxOracle oracle(logits);
+        const Enclosure other = entmax_top_by_bisection(logits);
+        EXPECT_TRUE(oracle.top().overlaps(other)) << oracle.top() << " " << other;
+        EXPECT_LT(oracle.top().width(), 0x1p-40);
+        EXPECT_LT(other.width(), 0x1p-40);
+        Enclosure sum(0);
+        for (std::size_t i = 0; i < n; ++i) sum += oracle.value(i);
+        EXPECT_TRUE(sum.contains(1)) << sum;
+      }
+    }
+  }
+}
+
+TEST(Entmax, KnownValuesAreTheirs) {
+  const PrecisionScope scope(113);
+  // t = 4/5 and t - 1/5 = 3/5.
+  const EntmaxRow pair{0.4, 0};
+  EXPECT_LT(abs(EntmaxOracle(pair).value(0) - Enclosure(16) / 25).upper_double(), 1e-16);
+  EXPECT_LT(abs(EntmaxOracle(pair).value(1) - Enclosure(9) / 25).upper_double(), 1e-16);
+  const EntmaxRow edge{2, 0};  // an item at the edge of the support has coefficient 0
+  EXPECT_TRUE(EntmaxOracle(edge).top().contains(1));
+  EXPECT_TRUE(EntmaxOracle(edge).value(1).contains(0));
+  // The quadratic of all three has the root 0.704.
+  EXPECT_TRUE(EntmaxOracle(EntmaxRow{0, 0, -1.6}).value(0).contains(0.5));
+  EXPECT_LT(EntmaxOracle(EntmaxRow{0, 0, -1.6}).value(0).width(), 1e-20);
+  EXPECT_TRUE(EntmaxOracle(EntmaxRow{2.4, 0}).top().contains(1));
+  EXPECT_TRUE(EntmaxOracle(EntmaxRow(4, -3e300)).value(2).contains(0.25));
+  EXPECT_EQ(EntmaxOracle(EntmaxRow{0, tests::masked}).value(1).upper_double(), 0);
+  EXPECT_THROW(EntmaxOracle(EntmaxRow{tests::masked}), std::invalid_argument);
+  EXPECT_THROW(EntmaxOracle(EntmaxRow{NAN}), std::invalid_argument);
+}
+
+// Both bounds of a square root: the slope at an exact radicand, the root of the error beside 0.
+TEST(Entmax, ASquareRootIsRoundedUpward) {
+  for (const double x : {0.0, 0x1p-1074, 0.25, 2.0, 1e300}) {
+    const PrecisionScope scope(256);
+    EXPECT_GE(square(Enclosure(sqrt(UpperBound(x)).value())).lower_double(), x);
+    EXPECT_LE(sqrt(UpperBound(x)).value(), std::sqrt(x) * (1 + 0x1p-51));
+  }
+  EXPECT_EQ(minimum(UpperBound(2), UpperBound::infinity()).value(), 2);
+}
+
+// How a kernel makes a root of sums.
+enum class Form { variance, quadratic };
+
+// A kernel that sorts, adds one after the other and stops at the first item beyond the root of its own prefix.
+struct Computed {
+  EntmaxRow values;
+  std::size_t support = 0;
+};
+
+double computed_root(const Arithmetic& a, Form form, double sum, double squares, double k) {
+  const double count = a.round(k);
+  if (form == Form::quadratic) {
+    const double radicand = a.subtract(a.multiply(sum, sum), a.multiply(count, a.subtract(squares, 1)));
+    return a.multiply(a.add(sum, a.round(std::sqrt(std::max(radicand, 0.0)))), a.divide(1, count));
+  }
+  const double mean = a.divide(sum, count);
+  const double variance = a.subtract(a.divide(squares, count), a.multiply(mean, mean));
+  const double radicand = a.divide(a.subtract(1, a.multiply(count, variance)), count);
+  return a.add(mean, a.round(std::sqrt(std::max(radicand, 0.0))));
+}
+
+Computed simulated_entmax(const Arithmetic& a, const EntmaxRow& logits, Form form) {
+  double maximum = tests::masked;
+  EntmaxRow d = logits;
+  for (double& x : d) x = std::isfinite(x) ? a.round(x) : x;
+  for (const double x : d) maximum = std::max(maximum, x);
+  for (double& x : d) x = std::isfinite(x) ? a.multiply(a.subtract(maximum, x), 0.5) : -x;
+  EntmaxRow sorted = d;
+  std::ranges::sort(sorted);
+  double sum = 0, squares = 0, top = 0;
+  Computed result;
+  for (std::size_t k = 0; k < sorted.size() && std::isfinite(sorted[k]); ++k) {
+    sum = a.add(sum, sorted[k]);
+    squares = a.add(squares, a.multiply(sorted[k], sorted[k]));
+    const double root = computed_root(a, form, sum, squares, static_cast<double>(k + 1));
+    if (!(sorted[k] <= root)) break;  // squares of items far beyond the support may overflow
+    top = root;
+    result.support = k + 1;
+  }
+  for (const double x : d) {
+    const double rest = std::isfinite(x) ? std::max(a.subtract(top, x), 0.0) : 0;
+    result.values.push_back(a.output(a.multiply(rest, rest)));
+  }
+  return result;
+}
+
+// The prefix that a kernel ended with, exactly, and what it makes of the row's coefficients.
+struct Bound {
+  Bound(const Contract& contract, const EntmaxRow& logits, std::size_t support)
+      : oracle(logits), threshold([&] {
+          std::uint64_t visible = 0;
+          for (const double x : logits) visible += std::isfinite(x) ? 1 : 0;
+          const UpperBound size = bound_of<UpperBound>(abs(Enclosure(oracle.maximum())));
+          return EntmaxThreshold<UpperBound>(contract, logits.size(), visible, size);
+        }()) {
+    EntmaxRow sorted = logits;
+    std::ranges::sort(sorted, std::greater<>());
+    Enclosure sum(0), squares(0);
+    for (std::size_t k = 0; k < support; ++k) {
+      const Enclosure d = (Enclosure(oracle.maximum()) - Enclosure(sorted[k])) / 2;
+      sum += d;
+      squares += square(d);
+    }
+    const Enclosure count = Enclosure::integer(support), mean = sum / count, square_mean = squares / count;
+    const Enclosure variance = square_mean - square(mean), spread = sqrt(maximum(Enclosure(0), 1 / count - variance));
+    const bool none = !spread.certainly_positive();
+    prefix = {support,
+              bound_of<UpperBound>(mean),
+              bound_of<UpperBound>(square_mean),
+              bound_of<UpperBound>(1 / count + variance),
+              bound_of<UpperBound>(spread),
+              none ? UpperBound::infinity() : bound_of<UpperBound>(1 / spread),
+              bound_of<UpperBound>(mean + spread)};
+    own = threshold.root(prefix);
+    top = own + bound_of<UpperBound>(abs(mean + spread - oracle.top()));
+  }
+  double at(std::size_t i) const {
+    const UpperBound d = bound_of<UpperBound>(oracle.half_deviation(i));
+    const Enclosure rest = oracle.top() - oracle.half_deviation(i);
+    const UpperBound root = bound_of<UpperBound>(maximum(Enclosure(0), rest));
+    return upper(threshold.coefficient(root, threshold.difference(d, root, top)));
+  }
+  EntmaxOracle oracle;
+  EntmaxThreshold<UpperBound> threshold;
+  EntmaxPrefix<UpperBound> prefix;
+  UpperBound own, top;
+};
+
+// Ends a support where the bound lets it? Neither is its last item beyond the root of its prefix by more than the
+// error, nor is the next one within its own by more.
+void check_support(const Contract& contract, const EntmaxRow& logits, std::size_t support) {
+  EntmaxRow sorted = logits;
+  std::ranges::sort(sorted, std::greater<>());
+  for (const std::size_t k : {support, support + 1}) {
+    if (k > sorted.size() || !std::isfinite(sorted[k - 1])) continue;
+    const Bound bound(contract, logits, k);
+    const Enclosure d = (Enclosure(bound.oracle.maximum()) - Enclosure(sorted[k - 1])) / 2;
+    const UpperBound error = bound.own + bound.threshold.half_deviation(bound_of<UpperBound>(d));
+    const Enclosure root(bound.prefix.root.value()), off(upper(error) * (1 + 0x1p-20));
+    if (k == support) {
+      ASSERT_NE(less(root + off, d), Decision::proved) << k;
+    } else {
+      ASSERT_NE(less(d, root - off), Decision::proved) << k;
+    }
+  }
+}
+
+TEST(RoundingEntmax, KernelsThatSortKeepTheBound) {
+  const PrecisionScope scope(113);
+  struct Case {
+    const char* words;
+    Format input, output;
+    double share;
+  };
+  for (const Case& c : {Case{"acc=f32 sum=sequential", Format::f32, Format::f32, 0.19},
+                        Case{"acc=f64 sum=sequential", Format::f64, Format::f64, 0.17},
+                        Case{"acc=f32 sum=sequential", Format::bf16, Format::bf16, 0.9},
+                        Case{"acc=bf16 sum=sequential", Format::f32, Format::bf16, 0.05},
+                        Case{"acc=f16 sum=sequential subnormal=flushed", Format::f16, Format::f16, 0.1}}) {
+    const Contract contract = parse_contract(c.words, c.input, c.output);
+    const Arithmetic arithmetic(contract, Errors::nearest);
+    double share = 0;
+    for (const std::size_t n : {1, 2, 3, 8, 40}) {
+      for (const EntmaxRow& logits : entmax_rows(c.input, n)) {
+        for (const Form form : {Form::variance, Form::quadratic}) {
+          const Computed got = simulated_entmax(arithmetic, logits, form);
+          check_support(contract, logits, got.support);
+          if (HasFatalFailure()) return;
+          const Bound bound(contract, logits, got.support);
+          for (std::size_t i = 0; i < n; ++i) {
+            if (!std::isfinite(logits[i])) continue;
+            const Enclosure exact = bound.oracle.value(i);
+            ASSERT_TRUE(simulated::holds(got.values[i], exact, bound.at(i)))
+                << c.words << " " << n << " " << got.values[i] << " " << exact.to_string() << " " << bound.at(i);
+            share = std::max(share, simulated::used(got.values[i], exact, bound.at(i)));
+          }
+        }
+      }
+    }
+    std::cout << c.words << ": largest error/bound B21 " << share << '\n';
+    EXPECT_GT(share, c.share);
+  }
+}
+
+// Many items just inside the support of a single largest one: means of d and of its square cancel down to 1 / k^2.
+TEST(RoundingEntmax, ItemsAtTheEdgeReachTheBound) {
+  const PrecisionScope scope(113);
+  const Contract contract = parse_contract("acc=f32 sum=sequential", Format::f32, Format::f32);
+  const Contract tree = parse_contract("acc=f32 sum=tree", Format::f32, Format::f32);
+  double share = 0, slope = 0, of_tree = 0;
+  for (const std::size_t n : {50, 300, 1000}) {
+    for (const double below : {0x1p-6, 0x1.8p-8, 0x1p-10}) {
+      EntmaxRow logits(n, round_to(Format::f32, -2 + 3 * below));
+      logits[0] = 0;
+      for (std::size_t i = 1; i < n; i += 2) logits[i] = round_to(Format::f32, -2 + below);
+      for (const Form form : {Form::variance, Form::quadratic}) {
+        const Computed got = simulated_entmax(Arithmetic(contract, Errors::nearest), logits, form);
+        const Bound bound(contract, logits, got.support), other(tree, logits, got.support);
+        const Enclosure exact = bound.oracle.value(0);
+        EXPECT_TRUE(simulated::holds(got.values[0], exact, bound.at(0)));
+        share = std::max(share, simulated::used(got.values[0], exact, bound.at(0)));
+        of_tree = std::max(of_tree, simulated::used(got.values[0], exact, other.at(0)));
+        // The wrong bound: as if the mean alone carried the sums' errors.
+        EntmaxPrefix<UpperBound> without = bound.prefix;
+        without.inverse_spread = UpperBound(1);
+        const UpperBound moved(std::fabs(bound.top.value() - bound.own.value()));
+        const UpperBound d = bound_of<UpperBound>(bound.oracle.half_deviation(0));
+        const UpperBound root = bound_of<UpperBound>(bound.oracle.top());
+        const UpperBound error = bound.threshold.difference(d, root, bound.threshold.root(without) + moved);
+        slope = std::max(slope, simulated::used(got.values[0], exact, upper(bound.threshold.coefficient(root, error))));
+      }
+    }
+  }
+  std::cout << "at the edge: " << share << ", of a tree's bound " << of_tree << ", without the slope " << slope << '\n';
+  EXPECT_GT(slope, 1);
+}
+
+// Logits that the accumulator cannot hold: each is rounded on its way in.
+TEST(RoundingEntmax, ABoundWithoutTheConversionIsRejected) {
+  const PrecisionScope scope(113);
+  const EntmaxRow logits{1000.25, 1000, 999.875};
+  const Contract contract = parse_contract("acc=bf16 sum=sequential", Format::f32, Format::bf16);
+  const Contract held = parse_contract("acc=bf16 sum=sequential", Format::bf16, Format::bf16);
+  const Computed got = simulated_entmax(Arithmetic(contract, Errors::nearest), logits, Form::variance);
+  const Bound right(contract, logits, got.support), wrong(held, logits, got.support);
+  double worst = 0;
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    EXPECT_TRUE(simulated::holds(got.values[i], right.oracle.value(i), right.at(i)));
+    worst = std::max(worst, simulated::used(got.values[i], wrong.oracle.value(i), wrong.at(i)));
+  }
+  EXPECT_GT(worst, 1);
+}
+
+}  // namespace
+}  // namespace softcheck::numerics
