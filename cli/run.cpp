@@ -147,6 +147,7 @@ void add_run_verb(Verb app, int& exit_code) {
   add_certificate_run(verb, exit_code);
   add_figure_runs(verb, exit_code);
   add_head_figure_run(verb, exit_code);
+  add_accuracy_figure_run(verb, exit_code);
   add_table_runs(verb, exit_code);
   add_train_run(verb, exit_code);
   add_language_train_run(verb, exit_code);

@@ -123,8 +123,8 @@ void add_language_train_run(Verb run, int& exit_code) {
   train.add_option("--tokens", options.tokens_per_step, "Tokens of a step, at least")
       .within(1, 1 << 20)
       .capture_default_str();
-  train.add_option("--smallest", options.smallest, "Smallest problems").within(2, 99).capture_default_str();
-  train.add_option("--largest", options.largest, "Largest problems").within(2, 99).capture_default_str();
+  train.add_option("--smallest", options.smallest, "Smallest problems").within(2, 61).capture_default_str();
+  train.add_option("--largest", options.largest, "Largest problems").within(2, 61).capture_default_str();
   train.add_option("--learning-rate", options.learning_rate, "Behind the warm-up; then it falls to 0 along a cosine")
       .within(1e-9, 10.0)
       .capture_default_str();

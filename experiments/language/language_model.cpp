@@ -96,14 +96,14 @@ TurnTable<Real>::TurnTable(const LanguageShape& shape) {
 template struct TurnTable<float>;
 template struct TurnTable<double>;
 
-void add_text(TokenBatch& batch, const std::string& question, const std::string& response) {
+void add_text(TokenBatch& batch, const std::string& text, std::size_t first) {
   const int begin = batch.tokens();
-  const std::vector<int> ids = ids_of(question + response);
+  const std::vector<int> ids = ids_of(text);
   // The last character is predicted and never seen.
   for (std::size_t i = 0; i + 1 < ids.size(); ++i) {
     batch.ids.push_back(ids[i]);
     batch.positions.push_back(static_cast<int>(i));
-    if (i + 1 < question.size()) continue;
+    if (i + 1 < first) continue;
     batch.places.push_back(begin + static_cast<int>(i));
     batch.labels.push_back(ids[i + 1]);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -61,8 +62,8 @@ struct TokenBatch {
   int targets() const { return static_cast<int>(places.size()); }
 };
 
-/// Adds question and response; the response's characters are to be predicted. Positions are 0, 1, 2, ...
-void add_text(TokenBatch& batch, const std::string& question, const std::string& response);
+/// Adds a text whose characters from first >= 1 on are to be predicted. Positions are 0, 1, 2, ...
+void add_text(TokenBatch& batch, const std::string& text, std::size_t first);
 
 /// Gives every token the position that the kind of positions asks for in training.
 void place_for_training(TokenBatch& batch, Positions positions, RandomWords& words);

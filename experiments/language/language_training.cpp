@@ -16,10 +16,10 @@ constexpr double beta2 = 0.98;
 void check(const LanguageTrainingOptions& options, const TrainingState& state) {
   check_shape(options.design.shape);
   if (options.steps < 0 || options.warm_up < 0 || options.tokens_per_step < 1 || options.smallest < 2 ||
-      options.largest < options.smallest || options.largest > 99 || !(options.learning_rate > 0) ||
+      options.largest < options.smallest || options.largest > 61 || !(options.learning_rate > 0) ||
       !(options.weight_decay >= 0) || !(options.clip > 0)) {
     throw std::invalid_argument(
-        "train: need steps and a warm-up >= 0, tokens >= 1, sizes from 2 to 99, a rate and a clip > 0 and a decay >= "
+        "train: need steps and a warm-up >= 0, tokens >= 1, sizes from 2 to 61, a rate and a clip > 0 and a decay >= "
         "0, "
         "got " +
         to_text(options));
@@ -95,7 +95,7 @@ TokenBatch draw_batch(const LanguageTrainingOptions& options, RandomWords& words
     const Algorithm& algorithm = algorithms()[uniform_below(words, algorithms().size())];
     const int size = options.smallest + static_cast<int>(uniform_below(words, sizes));
     const Problem problem = draw_problem(algorithm, size, words);
-    add_text(batch, problem.question, problem.response);
+    add_text(batch, problem.question + problem.response, problem.trace_begin);
   }
   place_for_training(batch, options.design.positions, words);
   return batch;

@@ -28,9 +28,9 @@ const Algorithm& algorithm_named(std::string_view name) {
 Problem pose(const Algorithm& algorithm, const AlgorithmInputs& inputs) {
   const Worked worked = algorithm.work(inputs);
   Problem problem;
-  problem.question = std::string(algorithm.name) + ":\n" + algorithm.input_text(inputs) +
-                     ", initial_trace: " + worked.states.front() + "\ntrace | " + std::string(algorithm.outputs) +
-                     ":\n";
+  problem.question = std::string(algorithm.name) + ":\n" + algorithm.input_text(inputs) + ", initial_trace: ";
+  problem.trace_begin = problem.question.size();
+  problem.question += worked.states.front() + "\ntrace | " + std::string(algorithm.outputs) + ":\n";
   for (std::size_t i = 1; i < worked.states.size(); ++i) {
     problem.response += (i == 1 ? "" : ", ") + worked.states[i];
   }
@@ -41,8 +41,8 @@ Problem pose(const Algorithm& algorithm, const AlgorithmInputs& inputs) {
 }
 
 Problem draw_problem(const Algorithm& algorithm, int size, RandomWords& words) {
-  if (size < 2 || size > 99) {
-    throw std::invalid_argument("draw_problem: need a size from 2 to 99, got " + std::to_string(size));
+  if (size < 2 || size > 61) {
+    throw std::invalid_argument("draw_problem: need a size from 2 to 61, got " + std::to_string(size));
   }
   return pose(algorithm, algorithm.draw(size, words));
 }

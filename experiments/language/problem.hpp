@@ -51,13 +51,14 @@ const Algorithm& algorithm_named(std::string_view name);
 /// and an empty line. The question ends behind the third line.
 struct Problem {
   std::string question = {};
+  std::size_t trace_begin = 0;   // of the first state, in the question: what follows depends on the inputs alone
   std::string response = {};     // the rest
   std::size_t answer_begin = 0;  // in the response, behind the bar and a space
 };
 
 Problem pose(const Algorithm& algorithm, const AlgorithmInputs& inputs);
 
-/// throws   std::invalid_argument for a size below 2 or above 99
+/// throws   std::invalid_argument for a size below 2 or above 61
 Problem draw_problem(const Algorithm& algorithm, int size, RandomWords& words);
 
 }  // namespace softcheck::experiments

@@ -12,7 +12,7 @@ AlgorithmInputs draw_points(int size, RandomWords& words) {
   AlgorithmInputs inputs;
   std::set<std::pair<int, int>> drawn;
   while (static_cast<int>(inputs.first.size()) < size) {
-    const int x = below(words, 100), y = below(words, 100);
+    const int x = below(words, symbol_count), y = below(words, symbol_count);
     if (!drawn.emplace(x, y).second) continue;
     inputs.first.push_back(x);
     inputs.second.push_back(y);
@@ -21,7 +21,7 @@ AlgorithmInputs draw_points(int size, RandomWords& words) {
 }
 
 std::string points_text(const AlgorithmInputs& inputs) {
-  return "x: " + in_two_digits(inputs.first) + ", y: " + in_two_digits(inputs.second);
+  return "x: " + listed(inputs.first) + ", y: " + listed(inputs.second);
 }
 
 struct Step {
@@ -41,7 +41,7 @@ Worked work_jarvis(const AlgorithmInputs& inputs) {
     if (to.y < 0 || (to.y == 0 && to.x < 0)) start = i;
   }
   std::vector<int> in_hull(n);
-  Worked worked{.states = {std::to_string(start)}};
+  Worked worked{.states = {{symbol(static_cast<int>(start))}}};
   for (std::size_t corner = start;;) {
     in_hull[corner] = 1;
     std::size_t next = corner == 0 ? 1 : 0;
@@ -54,9 +54,9 @@ Worked work_jarvis(const AlgorithmInputs& inputs) {
     }
     if (next == start) break;
     corner = next;
-    worked.states.push_back(std::to_string(corner));
+    worked.states.emplace_back(1, symbol(static_cast<int>(corner)));
   }
-  worked.answer = digits(in_hull);
+  worked.answer = listed(in_hull);
   return worked;
 }
 

@@ -31,7 +31,7 @@ std::vector<int> all_to_themselves(std::size_t n) {
 }
 
 std::string source_text(const AlgorithmInputs& inputs) {
-  return "s: " + std::to_string(inputs.single) + ", A: " + digit_rows(inputs.matrix);
+  return std::string("s: ") + symbol(inputs.single) + ", A: " + listed_rows(inputs.matrix);
 }
 
 AlgorithmInputs draw_bfs(int size, RandomWords& words) {
@@ -53,7 +53,7 @@ Worked work_bfs(const AlgorithmInputs& inputs) {
   std::vector<bool> reached(n);
   std::vector<std::size_t> level{static_cast<std::size_t>(inputs.single)};
   reached[level[0]] = true;
-  Worked worked{.states = {in_brackets(pi)}};
+  Worked worked{.states = {listed(pi)}};
   for (;;) {
     std::vector<std::size_t> next;
     for (std::size_t v = 0; v < n; ++v) {
@@ -66,13 +66,13 @@ Worked work_bfs(const AlgorithmInputs& inputs) {
     }
     if (next.empty()) return without_last_state(worked);
     level = next;
-    worked.states.push_back(in_brackets(pi));
+    worked.states.push_back(listed(pi));
   }
 }
 
 AlgorithmInputs draw_dfs(int size, RandomWords& words) { return {.matrix = draw_graph(size, true, 1, words)}; }
 
-std::string graph_text(const AlgorithmInputs& inputs) { return "A: " + digit_rows(inputs.matrix); }
+std::string graph_text(const AlgorithmInputs& inputs) { return "A: " + listed_rows(inputs.matrix); }
 
 class DepthFirst {
  public:
@@ -81,7 +81,7 @@ class DepthFirst {
 
   // A state is the predecessors after each vertex that is found from another one.
   Worked run() {
-    worked_.states.push_back(in_brackets(pi_));
+    worked_.states.push_back(listed(pi_));
     for (std::size_t u = 0; u < matrix_.size(); ++u) {
       if (!seen_[u]) visit(u);
     }
@@ -94,7 +94,7 @@ class DepthFirst {
     for (std::size_t v = 0; v < matrix_.size(); ++v) {
       if (matrix_[u][v] == 0 || seen_[v]) continue;
       pi_[v] = static_cast<int>(u);
-      worked_.states.push_back(in_brackets(pi_));
+      worked_.states.push_back(listed(pi_));
       visit(v);
     }
   }
@@ -120,7 +120,7 @@ Worked work_bellman_ford(const AlgorithmInputs& inputs) {
   std::vector<int> pi = all_to_themselves(n);
   std::vector<std::optional<int>> before(n);
   before[static_cast<std::size_t>(inputs.single)] = 0;
-  Worked worked{.states = {in_brackets(pi)}};
+  Worked worked{.states = {listed(pi)}};
   for (;;) {
     std::vector<std::optional<int>> distance = before;
     for (std::size_t u = 0; u < n; ++u) {
@@ -133,7 +133,7 @@ Worked work_bellman_ford(const AlgorithmInputs& inputs) {
     }
     if (distance == before) return without_last_state(worked);
     before = distance;
-    worked.states.push_back(in_brackets(pi));
+    worked.states.push_back(listed(pi));
   }
 }
 

@@ -1,38 +1,40 @@
 #include <cstdint>
+#include <stdexcept>
+#include <string_view>
 
 #include "experiments/language/algorithms/specifications.hpp"
 
 namespace softcheck::experiments {
-namespace {
 
-template <class Text>
-std::string listed(const std::vector<int>& numbers, Text text) {
-  std::string list = "[";
-  for (std::size_t i = 0; i < numbers.size(); ++i) list += (i == 0 ? "" : " ") + text(numbers[i]);
-  return list + "]";
+char symbol(int number) {
+  constexpr std::string_view symbols = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  static_assert(symbols.size() == symbol_count);
+  if (number < 0 || number >= symbol_count) {
+    throw std::invalid_argument("symbol: need a number from 0 to 61, got " + std::to_string(number));
+  }
+  return symbols[static_cast<std::size_t>(number)];
 }
 
-}  // namespace
-
-std::string in_two_digits(const std::vector<int>& numbers) {
-  return listed(numbers, [](int number) { return (number < 10 ? "0" : "") + std::to_string(number); });
-}
-
-std::string in_brackets(const std::vector<int>& numbers) {
-  return listed(numbers, [](int number) { return std::to_string(number); });
-}
-
-std::string digits(const std::vector<int>& numbers) {
+std::string listed(const std::vector<int>& numbers) {
   std::string text = "[";
-  for (const int number : numbers) text += std::to_string(number);
+  for (const int number : numbers) text += symbol(number);
   return text + "]";
 }
 
-std::string digit_rows(const std::vector<std::vector<int>>& rows) {
+std::string listed_with_signs(const std::vector<int>& numbers) {
+  std::string text = "[";
+  for (const int number : numbers) {
+    text += number < 0 ? '-' : '+';
+    text += symbol(number < 0 ? -number : number);
+  }
+  return text + "]";
+}
+
+std::string listed_rows(const std::vector<std::vector<int>>& rows) {
   std::string text = "[";
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (i > 0) text += ' ';
-    for (const int number : rows[i]) text += std::to_string(number);
+    for (const int number : rows[i]) text += symbol(number);
   }
   return text + "]";
 }
@@ -43,7 +45,7 @@ std::string letters(const std::vector<int>& numbers) {
   return text;
 }
 
-std::string pair_of(int first, int second) { return "(" + std::to_string(first) + ", " + std::to_string(second) + ")"; }
+std::string pair_of(int first, int second) { return std::string("(") + symbol(first) + ", " + symbol(second) + ")"; }
 
 int below(RandomWords& words, int bound) {
   return static_cast<int>(uniform_below(words, static_cast<std::uint64_t>(bound)));

@@ -6,9 +6,11 @@
 namespace softcheck::experiments {
 namespace {
 
-AlgorithmInputs draw_minimum(int size, RandomWords& words) { return {.first = numbers_below(words, size, 100)}; }
+AlgorithmInputs draw_minimum(int size, RandomWords& words) {
+  return {.first = numbers_below(words, size, symbol_count)};
+}
 
-std::string minimum_text(const AlgorithmInputs& inputs) { return "key: " + in_two_digits(inputs.first); }
+std::string minimum_text(const AlgorithmInputs& inputs) { return "key: " + listed(inputs.first); }
 
 // Where the smallest number so far is, the first of equal ones.
 Worked work_minimum(const AlgorithmInputs& inputs) {
@@ -16,22 +18,21 @@ Worked work_minimum(const AlgorithmInputs& inputs) {
   std::size_t least = 0;
   for (std::size_t i = 0; i < inputs.first.size(); ++i) {
     if (inputs.first[i] < inputs.first[least]) least = i;
-    if (i == 0 || i + 1 < inputs.first.size()) worked.states.push_back(std::to_string(least));
+    if (i == 0 || i + 1 < inputs.first.size()) worked.states.push_back(std::string(1, symbol(static_cast<int>(least))));
   }
-  worked.answer = std::to_string(least);
+  worked.answer = std::string(1, symbol(static_cast<int>(least)));
   return worked;
 }
 
 AlgorithmInputs draw_search(int size, RandomWords& words) {
-  AlgorithmInputs inputs{.first = numbers_below(words, size, 100)};
+  AlgorithmInputs inputs{.first = numbers_below(words, size, symbol_count)};
   std::ranges::sort(inputs.first);
-  inputs.single = below(words, 100);
+  inputs.single = below(words, symbol_count);
   return inputs;
 }
 
 std::string search_text(const AlgorithmInputs& inputs) {
-  const std::string target = in_two_digits({inputs.single});
-  return "key: " + in_two_digits(inputs.first) + ", target: " + target.substr(1, target.size() - 2);
+  return "key: " + listed(inputs.first) + ", target: " + symbol(inputs.single);
 }
 
 // low and high, until they meet at the first number that is not below the target, or at the last number.
@@ -59,7 +60,7 @@ AlgorithmInputs draw_subarray(int size, RandomWords& words) {
   return inputs;
 }
 
-std::string subarray_text(const AlgorithmInputs& inputs) { return "key: " + in_brackets(inputs.first); }
+std::string subarray_text(const AlgorithmInputs& inputs) { return "key: " + listed_with_signs(inputs.first); }
 
 // First and last place of the best sum so far, the first of equal ones; a sum below 0 is not carried on.
 Worked work_subarray(const AlgorithmInputs& inputs) {

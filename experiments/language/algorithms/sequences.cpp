@@ -12,7 +12,7 @@ constexpr int alphabet = 4;
 AlgorithmInputs draw_activities(int size, RandomWords& words) {
   AlgorithmInputs inputs;
   for (int i = 0; i < size; ++i) {
-    const int one = below(words, 100), other = below(words, 99);
+    const int one = below(words, symbol_count), other = below(words, symbol_count - 1);
     const int second = other < one ? other : other + 1;  // not one
     inputs.first.push_back(std::min(one, second));
     inputs.second.push_back(std::max(one, second));
@@ -21,7 +21,7 @@ AlgorithmInputs draw_activities(int size, RandomWords& words) {
 }
 
 std::string activities_text(const AlgorithmInputs& inputs) {
-  return "s: " + in_two_digits(inputs.first) + ", f: " + in_two_digits(inputs.second);
+  return "s: " + listed(inputs.first) + ", f: " + listed(inputs.second);
 }
 
 // By finish times, the first of equal ones: an activity that starts when the last one has ended is selected. A state is
@@ -31,13 +31,13 @@ Worked work_activities(const AlgorithmInputs& inputs) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return inputs.second[i]; });
   std::vector<int> selected(inputs.first.size());
-  Worked worked{.states = {digits(selected)}};
+  Worked worked{.states = {listed(selected)}};
   int end = 0;
   for (const std::size_t i : order) {
     if (inputs.first[i] < end) continue;
     selected[i] = 1;
     end = inputs.second[i];
-    worked.states.push_back(digits(selected));
+    worked.states.push_back(listed(selected));
   }
   worked.answer = worked.states.back();
   worked.states.pop_back();  // the activity of the first finish time is always selected
@@ -58,7 +58,7 @@ std::string strings_text(const AlgorithmInputs& inputs) {
 Worked work_lcs(const AlgorithmInputs& inputs) {
   const std::size_t columns = inputs.second.size();
   std::vector<int> above(columns + 1), row(columns + 1);
-  const auto shown = [&] { return in_brackets(std::vector<int>(above.begin() + 1, above.end())); };
+  const auto shown = [&] { return listed(std::vector<int>(above.begin() + 1, above.end())); };
   Worked worked{.states = {shown()}};
   for (const int letter : inputs.first) {
     for (std::size_t j = 1; j <= columns; ++j) {
@@ -67,7 +67,7 @@ Worked work_lcs(const AlgorithmInputs& inputs) {
     above = row;
     worked.states.push_back(shown());
   }
-  worked.answer = std::to_string(above.back());
+  worked.answer = symbol(above.back());
   return worked;
 }
 
@@ -89,7 +89,7 @@ std::string pattern_text(const AlgorithmInputs& inputs) {
 Worked work_pattern(const AlgorithmInputs& inputs) {
   Worked worked;
   for (std::size_t s = 0; s + inputs.second.size() <= inputs.first.size(); ++s) {
-    worked.answer = std::to_string(s);
+    worked.answer = symbol(static_cast<int>(s));
     const bool match =
         std::equal(inputs.second.begin(), inputs.second.end(), inputs.first.begin() + static_cast<std::ptrdiff_t>(s));
     if (s == 0 || !match) worked.states.push_back(worked.answer);

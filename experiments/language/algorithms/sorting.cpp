@@ -6,9 +6,9 @@
 namespace softcheck::experiments {
 namespace {
 
-AlgorithmInputs draw_key(int size, RandomWords& words) { return {.first = numbers_below(words, size, 100)}; }
+AlgorithmInputs draw_key(int size, RandomWords& words) { return {.first = numbers_below(words, size, symbol_count)}; }
 
-std::string key_text(const AlgorithmInputs& inputs) { return "key: " + in_two_digits(inputs.first); }
+std::string key_text(const AlgorithmInputs& inputs) { return "key: " + listed(inputs.first); }
 
 // The last state is the answer.
 Worked sorted(std::vector<std::string> states) {
@@ -19,25 +19,25 @@ Worked sorted(std::vector<std::string> states) {
 
 Worked work_insertion_sort(const AlgorithmInputs& inputs) {
   std::vector<int> key = inputs.first;
-  std::vector<std::string> states{in_two_digits(key)};
+  std::vector<std::string> states{listed(key)};
   for (std::size_t j = 1; j < key.size(); ++j) {
     const int moved = key[j];
     std::size_t i = j;
     for (; i > 0 && key[i - 1] > moved; --i) key[i] = key[i - 1];
     key[i] = moved;
-    states.push_back(in_two_digits(key));
+    states.push_back(listed(key));
   }
   return sorted(std::move(states));
 }
 
 Worked work_bubble_sort(const AlgorithmInputs& inputs) {
   std::vector<int> key = inputs.first;
-  std::vector<std::string> states{in_two_digits(key)};
+  std::vector<std::string> states{listed(key)};
   for (std::size_t i = 0; i + 1 < key.size(); ++i) {
     for (std::size_t j = key.size() - 1; j > i; --j) {
       if (key[j] < key[j - 1]) std::swap(key[j], key[j - 1]);
     }
-    states.push_back(in_two_digits(key));
+    states.push_back(listed(key));
   }
   return sorted(std::move(states));
 }
@@ -58,13 +58,13 @@ void sink(std::vector<int>& key, std::size_t at, std::size_t size) {
 // The heap once it is built, then the key after each number that is taken off it.
 Worked work_heapsort(const AlgorithmInputs& inputs) {
   std::vector<int> key = inputs.first;
-  std::vector<std::string> states{in_two_digits(key)};
+  std::vector<std::string> states{listed(key)};
   for (std::size_t i = key.size() / 2; i-- > 0;) sink(key, i, key.size());
-  states.push_back(in_two_digits(key));
+  states.push_back(listed(key));
   for (std::size_t size = key.size() - 1; size > 0; --size) {
     std::swap(key[0], key[size]);
     sink(key, 0, size);
-    states.push_back(in_two_digits(key));
+    states.push_back(listed(key));
   }
   return sorted(std::move(states));
 }

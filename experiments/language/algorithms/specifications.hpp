@@ -11,17 +11,19 @@ namespace softcheck::experiments {
 extern const Algorithm activity_selector, bellman_ford, bfs, binary_search, bubble_sort, dfs, find_maximum_subarray,
     heapsort, insertion_sort, jarvis_march, lcs_length, minimum, naive_string_matcher;
 
-/// "[07 42]": numbers below 100 in two digits.
-std::string in_two_digits(const std::vector<int>& numbers);
-/// "[7 -3]": numbers as they are.
-std::string in_brackets(const std::vector<int>& numbers);
-/// "[0110]": digits without anything between.
-std::string digits(const std::vector<int>& numbers);
-/// "[010 100 000]": the rows of a matrix of digits.
-std::string digit_rows(const std::vector<std::vector<int>>& rows);
+/// The symbols of the numbers 0 to 61: the digits, then A to Z, then a to z, as ASCII orders them.
+inline constexpr int symbol_count = 62;
+char symbol(int number);
+
+/// "[0Zz]": a symbol for each number.
+std::string listed(const std::vector<int>& numbers);
+/// "[+7-3]": numbers from -9 to 9.
+std::string listed_with_signs(const std::vector<int>& numbers);
+/// "[010 100 000]": the rows of a matrix.
+std::string listed_rows(const std::vector<std::vector<int>>& rows);
 /// "abca": 0 is a.
 std::string letters(const std::vector<int>& numbers);
-/// "(3, 5)".
+/// "(3, a)".
 std::string pair_of(int first, int second);
 
 /// Uniform in {0, ..., bound - 1}.
