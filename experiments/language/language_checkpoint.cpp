@@ -10,6 +10,7 @@
 
 #include "experiments/language/language_training.hpp"
 #include "experiments/trained_models.hpp"
+#include "models/read/file_source.hpp"
 
 namespace softcheck::experiments {
 namespace {
@@ -202,6 +203,18 @@ void write_language_model(const std::filesystem::path& folder, const LanguageSha
   }
   std::filesystem::rename(beside, config);
   write_safetensors(folder / "model.safetensors", file, "BF16");
+}
+
+bool is_language_model(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / "model.safetensors";
+  if (!std::filesystem::is_regular_file(path)) return false;
+  try {
+    const auto metadata = models::read_safetensors_header(models::open_file_source(path), path.string()).metadata;
+    const auto options = metadata.find("options");
+    return options != metadata.end() && options->second.starts_with("model=language ");
+  } catch (const models::TensorFileError&) {
+    return false;  // a reader of checkpoints says what is wrong
+  }
 }
 
 LanguageModel read_language_model(const std::filesystem::path& folder) {

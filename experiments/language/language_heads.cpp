@@ -1,5 +1,7 @@
 #include "experiments/language/language_heads.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -9,12 +11,16 @@
 #include "experiments/language/problem.hpp"
 #include "models/architectures/architectures.hpp"
 #include "models/bounds/certify_checkpoint.hpp"
+#include "theory/adaptive_temperature.hpp"
 #include "theory/entropy_bounds.hpp"
 
 namespace softcheck::experiments {
 namespace {
 
 constexpr std::int64_t fewest_seen = 16;
+
+// What beta is at most, rounded up.
+const double most_beta = std::stod(theory::largest_beta);
 
 double floor_of_spread(std::int64_t items, double spread) {
   return std::max(0.0, theory::entropy_floor(static_cast<std::uint64_t>(items), {spread, 0}).lower_double());
@@ -38,6 +44,18 @@ std::vector<double> scores_of_query(const LanguageShape& shape, const float* pro
 double HeadRow::spread() const {
   const auto [least, largest] = std::ranges::minmax(scores);
   return largest - least;
+}
+
+double beta_of(const HeadRow& row, bool adaptive) {
+  if (!adaptive) return 1;
+  const double largest = std::ranges::max(row.scores);
+  double sum = 0, weighted = 0;
+  for (const double score : row.scores) {
+    const double weight = std::exp(score - largest);
+    sum += weight;
+    weighted += weight * (score - largest);
+  }
+  return theory::inverse_temperature<double>(std::log(sum) - weighted / sum);
 }
 
 void observe_rows(const LanguageModel& model, bool adaptive, const LanguageKernels& kernels, const std::string& text,
@@ -104,14 +122,16 @@ std::vector<LanguageHeadPoint> observe_heads(const LanguageModel& model, const L
                    .head = row.head,
                    .items = count,
                    .least = row.entropy,
-                   .certified_floor = floor_of_spread(count, point.certified_spread)};
+                   .certified_floor =
+                       floor_of_spread(count, point.certified_spread * (model.design.adaptive ? most_beta : 1))};
       }
       ++entropy.rows;
       entropy.sum += row.entropy;
       entropy.least = std::min(entropy.least, row.entropy);
       entropy.largest = std::max(entropy.largest, row.entropy);
-      // Of plain softmax: what adaptive temperature makes of it is not kept.
-      entropy.largest_coefficient = std::max(entropy.largest_coefficient, std::exp(row.largest_score - row.log_sum));
+      const double beta = beta_of(row, model.design.adaptive);
+      entropy.largest_coefficient =
+          std::max(entropy.largest_coefficient, std::exp(beta * row.largest_score - row.log_sum));
       point.mean_spread += (row.spread() - point.mean_spread) / static_cast<double>(entropy.rows);
       point.largest_spread = std::max(point.largest_spread, row.spread());
     });
@@ -119,6 +139,20 @@ std::vector<LanguageHeadPoint> observe_heads(const LanguageModel& model, const L
   std::vector<LanguageHeadPoint> result;
   for (const auto& [place, point] : points) result.push_back(point);
   return result;
+}
+
+Figure heads_figure(const std::string& name, const std::vector<LanguageHeadPoint>& points) {
+  std::vector<HeadEntropy> entropies;
+  std::string csv = "layer,head,items,rows,mean spread,largest spread,certified spread\n";
+  for (const LanguageHeadPoint& point : points) {
+    const HeadEntropy& at = point.entropy;
+    entropies.push_back(at);
+    csv += fmt::format("{},{},{},{},{:.9g},{:.9g},{:.9g}\n", at.layer, at.head, at.items, at.rows, point.mean_spread,
+                       point.largest_spread, point.certified_spread);
+  }
+  Figure figure = entropy_of_heads(name, entropies);
+  figure.tables.push_back({"figure_3_spreads", csv});
+  return figure;
 }
 
 std::vector<double> certified_spreads(const std::filesystem::path& folder, unsigned threads) {

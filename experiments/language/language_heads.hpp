@@ -30,18 +30,25 @@ struct HeadRow {
 void observe_rows(const LanguageModel& model, bool adaptive, const LanguageKernels& kernels, const std::string& text,
                   std::span<const std::int64_t> items, const std::function<void(const HeadRow&)>& row);
 
+/// beta of Fig. 4 for a row's scores; 1 where the model has no adaptive temperature.
+double beta_of(const HeadRow& row, bool adaptive);
+
 /// A point of figure 3, and the spreads seen there.
 struct LanguageHeadPoint {
   HeadEntropy entropy = {};
-  double mean_spread = 0, largest_spread = 0;
+  double mean_spread = 0, largest_spread = 0;  // of the scores, without beta
   double certified_spread = 0;
 };
+
+/// The floors and the largest coefficients of the points of an adaptive model are those of softmax(beta e): its spread
+/// is at most 2.42139 times that of e.
+Figure heads_figure(const std::string& name, const std::vector<LanguageHeadPoint>& points);
 
 /// Texts that are at least so long, of the algorithms that write them, one of each and so many draws.
 std::vector<std::string> long_texts(std::size_t length, int draws, std::uint64_t seed);
 
-/// Heads by layer, then by number, fewest items first: the queries that see 16, 32, ... up to largest characters of
-/// each text.
+/// As LanguageHeadPoint has them: heads by layer, then by number, fewest items first: the queries that see 16, 32, ...
+/// up to largest characters of each text.
 ///
 /// spreads   certified, of each head: layer * heads + head
 std::vector<LanguageHeadPoint> observe_heads(const LanguageModel& model, const LanguageKernels& kernels,

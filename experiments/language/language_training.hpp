@@ -77,6 +77,9 @@ struct LanguageModel {
 void write_language_model(const std::filesystem::path& folder, const LanguageShape& shape, const Floats& parameters,
                           const std::map<std::string, std::string>& metadata);
 
+/// Does the folder hold a model that train() made? Reads the header alone.
+bool is_language_model(const std::filesystem::path& folder);
+
 /// throws   models::TensorFileError as language_parameters() does, and where the metadata has no options
 LanguageModel read_language_model(const std::filesystem::path& folder);
 

@@ -240,14 +240,8 @@ TEST(LanguageTraining, EveryCoefficientLiesWithinItsBounds) {
     std::size_t rows = 0, warmer = 0;
     observe_rows(smoke().model, adaptive, training_kernels(), texts[0], items, [&](const HeadRow& row) {
       const theory::LevelRow levels(row.scores);
-      double sum = 0, weighted = 0;
       const double largest = std::ranges::max(row.scores);
-      for (const double score : row.scores) {
-        sum += std::exp(score - largest);
-        weighted += std::exp(score - largest) * (score - largest);
-      }
-      const double plain = std::log(sum) - weighted / sum;
-      const double beta = adaptive ? theory::inverse_temperature<double>(plain) : 1;
+      const double beta = beta_of(row, adaptive);
       warmer += beta > 1 ? 1 : 0;
       for (const numerics::Certificate& bound : theory::certify_coefficient_bounds(levels, 1 / beta)) {
         EXPECT_EQ(bound.verdict, numerics::Verdict::proved) << bound.claim;
