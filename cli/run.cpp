@@ -106,8 +106,8 @@ int run_all(const std::string& out) {
     const int own = run_command(arguments);
     if (code == holds) code = own;
   };
-  for (const char* name : {"table-1", "sensitivity", "variants", "figure-2", "figure-5", "figure-6", "figure-7",
-                           "figure-9", "certificates"}) {
+  for (const char* name : {"table-1", "sensitivity", "variants", "figure-2", "figure-3", "figure-5", "figure-6",
+                           "figure-7", "figure-8", "figure-9", "certificates"}) {
     run({"run", name}, folder.path() / name);
   }
   run({"report", "--results", out}, folder.path() / "softcheck.html");

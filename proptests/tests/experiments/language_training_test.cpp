@@ -239,6 +239,7 @@ TEST(LanguageTraining, EveryCoefficientLiesWithinItsBounds) {
   for (const bool adaptive : {false, true}) {
     std::size_t rows = 0, warmer = 0;
     observe_rows(smoke().model, adaptive, training_kernels(), texts[0], items, [&](const HeadRow& row) {
+      EXPECT_EQ(std::ranges::count(items, static_cast<std::int64_t>(row.scores.size())), 1);
       const theory::LevelRow levels(row.scores);
       const double largest = std::ranges::max(row.scores);
       const double beta = beta_of(row, adaptive);
@@ -299,7 +300,7 @@ TEST(LanguageTraining, ScoresCountWhatIsRight) {
   options.problems = 2;
   const std::vector<LanguageCell> cells = evaluate_language(smoke().model, false, 1, training_kernels(), options);
   ASSERT_EQ(cells.size(), 2 * algorithms().size());
-  int right = 0, all = 0;
+  int right = 0, all = 0, wrong_answers = 0;
   for (const LanguageCell& cell : cells) {
     ASSERT_EQ(cell.problems.size(), 2U);
     for (const ProblemScore& score : cell.problems) {
@@ -307,8 +308,10 @@ TEST(LanguageTraining, ScoresCountWhatIsRight) {
       EXPECT_TRUE(score.whole || score.right < score.characters);
       right += score.right;
       all += score.characters;
+      wrong_answers += score.answer ? 0 : 1;
     }
   }
+  EXPECT_GT(wrong_answers, 0);
   EXPECT_GT(right, all / 4);
   options.threads = 2;
   const std::vector<LanguageCell> again = evaluate_language(smoke().model, false, 1, training_kernels(), options);
