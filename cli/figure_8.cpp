@@ -23,7 +23,7 @@ using namespace experiments;
 
 namespace {
 
-constexpr int sets_of_each_seed = 4;
+constexpr int sets_of_each_seed = 8;
 
 struct AccuracyFlags {
   std::string models = language_folder().string();

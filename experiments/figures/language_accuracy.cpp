@@ -56,7 +56,9 @@ LanguageRow row_of(const std::string& algorithm, int size, const std::array<SetS
     const SetShares& shares = uses[use];
     if (shares.whole.empty()) continue;
     row.uses[use] = {mean_of(shares.whole), mean_of(shares.answer), mean_of(shares.characters)};
-    if (use > 0) row.p_values[use] = paired_p_value(uses[0].characters, shares.characters);
+    if (use == 0) continue;
+    row.p_whole[use] = paired_p_value(uses[0].whole, shares.whole);
+    row.p_characters[use] = paired_p_value(uses[0].characters, shares.characters);
   }
   return row;
 }
@@ -77,7 +79,7 @@ std::string csv_of(const std::vector<LanguageRow>& rows) {
       text += fmt::format(",{0} {1},{0} {1} half width", use, part);
     }
   }
-  text += ",p inference,p both\n";
+  text += ",p inference whole,p inference characters,p both whole,p both characters\n";
   for (const LanguageRow& row : rows) {
     text += fmt::format("{},{},{}", row.algorithm, row.size, row.problems);
     for (const std::optional<LanguageSummary>& use : row.uses) {
@@ -86,23 +88,25 @@ std::string csv_of(const std::vector<LanguageRow>& rows) {
       }
     }
     for (const std::size_t use : {std::size_t{1}, std::size_t{2}}) {
-      text += row.p_values[use] ? fmt::format(",{:.6g}", *row.p_values[use]) : ",";
+      for (const std::optional<double>& p : {row.p_whole[use], row.p_characters[use]}) {
+        text += p ? fmt::format(",{:.6g}", *p) : ",";
+      }
     }
     text += "\n";
   }
   return text;
 }
 
-constexpr int size_panel_width = 300, size_panel_height = 215, size_columns = 4, top = 45, size_left = 55;
+constexpr int size_panel_width = 300, size_panel_height = 235, size_columns = 4, top = 45, size_left = 55;
 constexpr std::array panel_colours{Colour::blue, Colour::green, Colour::vermillion};
 constexpr std::array<const char*, 3> column_words{"plain", "inference", "both"};
 
 std::string size_panel(const std::string& block, const std::string& title, bool has_both) {
-  std::string text = fmt::format("set title {} offset 0, -0.8\nplot ", quoted(title));
+  std::string text = fmt::format("set title {} offset 0, -0.8 noenhanced\nplot ", quoted(title));
   for (std::size_t use = 0; use < (has_both ? 3U : 2U); ++use) {
     text += fmt::format(
         "{0}${1} using 'n':'{2} whole':'{2} whole half width' with yerrorlines linewidth 2 pointtype {3} pointsize 0.6 "
-        "linecolor rgb '{4}', ${1} using 'n':'{2} characters' with lines dashtype 3 linewidth 1.5 linecolor rgb '{4}'",
+        "linecolor rgb '{4}', ${1} using 'n':'{2} characters' with lines dashtype 2 linewidth 1.5 linecolor rgb '{4}'",
         use == 0 ? "" : ", ", block, column_words[use], 5 + 2 * use, code_of(panel_colours[use]));
   }
   return text + "\n";
@@ -116,7 +120,8 @@ std::string size_legend(bool has_both) {
     text += fmt::format("NaN with linespoints linewidth 2 pointtype {} linecolor rgb '{}' title '{}', ", 5 + 2 * use,
                         code_of(panel_colours[use]), temperature_words[use]);
   }
-  return text + "NaN with lines dashtype 3 linewidth 1.5 linecolor rgb '#555555' title 'dotted: characters'\n";
+  return text +
+         "NaN with lines dashtype 2 linewidth 1.5 linecolor rgb '#555555' title 'dashed: characters of the response'\n";
 }
 
 }  // namespace
@@ -152,17 +157,17 @@ std::vector<LanguageRow> language_totals(const LanguageCells& cells, int sets) {
 }
 
 std::string to_text(const std::vector<LanguageRow>& rows) {
-  std::string text = fmt::format("{:<22} {:>3} {:>5}  {:<50}  {:<50}  {:>8} {:>8}\n", "", "n", "of each",
-                                 "exact trace and answer, %: plain, inference, both",
-                                 "characters, %: plain, inference, both", "p inf.", "p both");
+  std::string text =
+      fmt::format("{:<22} {:>3} {:>5}  {:<40} {:<19} {:<40} {:<17}\n", "p: inference, both", "n", "texts",
+                  "exact, %: plain, inference, both", "p", "characters, %: plain, inference, both", "p");
   for (const LanguageRow& row : rows) {
-    const auto three = [&](Mean LanguageSummary::*part) {
-      return fmt::format("{:<16} {:<16} {:<16}", percent_text(row.uses[0], part), percent_text(row.uses[1], part),
-                         percent_text(row.uses[2], part));
+    const auto three = [&](Mean LanguageSummary::*part, const std::array<std::optional<double>, 3>& p) {
+      return fmt::format("{:<13} {:<13} {:<13} {:>8} {:>8}", percent_text(row.uses[0], part),
+                         percent_text(row.uses[1], part), percent_text(row.uses[2], part), p_text(p[1]), p_text(p[2]));
     };
-    text += fmt::format("{:<22} {:>3} {:>7}  {}  {}  {:>8} {:>8}\n", row.algorithm, row.size, row.problems,
-                        three(&LanguageSummary::whole), three(&LanguageSummary::characters), p_text(row.p_values[1]),
-                        p_text(row.p_values[2]));
+    text +=
+        fmt::format("{:<22} {:>3} {:>5}  {}  {}\n", row.algorithm, row.size, row.problems,
+                    three(&LanguageSummary::whole, row.p_whole), three(&LanguageSummary::characters, row.p_characters));
   }
   return text;
 }
@@ -190,7 +195,7 @@ Figure language_accuracy(const std::vector<LanguageRow>& rows, const std::vector
       "set object 1 rectangle from {},graph 0 to {},graph 1 behind fillcolor rgb '#eeeeee' fillstyle solid noborder\n",
       lines, size_columns, static_cast<double>(size_left) / (size_columns * size_panel_width),
       30.0 / (top + lines * size_panel_height), 1 - static_cast<double>(top + 25) / (top + lines * size_panel_height),
-      45.0 / (top + lines * size_panel_height), smallest, largest);
+      75.0 / (top + lines * size_panel_height), smallest, largest);
   for (std::size_t i = 0; i < panels.size(); ++i) {
     script +=
         size_panel(fmt::format("panel{}", i), panels[i].first == "all" ? "all algorithms" : panels[i].first, has_both);

@@ -33,9 +33,8 @@ struct LanguageRow {
   int size = 0;
   std::size_t problems = 0;  // of each use
   std::array<std::optional<LanguageSummary>, 3> uses = {};
-  /// Two-sided p of the paired t-test over the sets, of characters, `nowhere` against the other two; as
-  /// paired_p_value().
-  std::array<std::optional<double>, 3> p_values = {};
+  /// Two-sided p of the paired t-test over the sets, `nowhere` against the other two; as paired_p_value().
+  std::array<std::optional<double>, 3> p_whole = {}, p_characters = {};
 };
 
 /// sets   of each seed: consecutive problems; a set is one number of the intervals and tests
