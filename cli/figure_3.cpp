@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -12,11 +13,14 @@
 #include "cli/checkpoints.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/figure_files.hpp"
+#include "cli/language_models.hpp"
 #include "cli/output.hpp"
 #include "cli/output_folder.hpp"
+#include "cli/streams.hpp"
 #include "cli/trained_inputs.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/figures/entropy_of_heads.hpp"
+#include "experiments/language/language_heads.hpp"
 #include "experiments/sha256.hpp"
 
 namespace softcheck::cli {
@@ -25,6 +29,8 @@ namespace fs = std::filesystem;
 using namespace experiments;
 
 namespace {
+
+constexpr std::int64_t longest_text = 2048;  // of our own models, where --largest is not given
 
 struct HeadFlags {
   std::string out = "results/figure-3";
@@ -53,10 +59,74 @@ std::string hashes_of_files(const HeadEntropyOptions& options) {
   return text;
 }
 
-int run_heads(HeadFlags flags) {
-  if (flags.options.model.empty()) {
-    throw InputError(usage, "run figure-3: need --model, a folder with a BERT- or GPT-2-like checkpoint");
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+// From how many characters on no coefficient reaches a tenth: by the spreads that were seen, and by those that are
+// certified. N(eps) = 1 + e^spread (1 - eps) / eps.
+std::string typical_lengths(const std::vector<LanguageHeadPoint>& points) {
+  std::vector<double> seen, certified;
+  for (const LanguageHeadPoint& point : points) {
+    seen.push_back(point.largest_spread);
+    certified.push_back(point.certified_spread);
   }
+  const auto digits = [](double spread) { return std::log10(1 + 9 * std::exp(spread)); };
+  return fmt::format(
+      "spread of the scores, largest seen at a point: median {:.2f}, all {:.2f} to {:.2f}; certified: median {:.1f}. "
+      "No "
+      "coefficient reaches 0.1 beyond 10^{:.1f} characters of the median seen spread, 10^{:.1f} of the certified one",
+      median(seen), std::ranges::min(seen), std::ranges::max(seen), median(certified), digits(median(seen)),
+      digits(median(certified)));
+}
+
+// One of our own language models, on texts of its own kind.
+int run_language_heads(const HeadFlags& flags, const fs::path& path) {
+  const HeadEntropyOptions& options = flags.options;
+  if (!options.tokens.empty()) {
+    throw InputError(usage, fmt::format("run figure-3: --tokens: {} reads the texts of algorithms that --seed and "
+                                        "--inputs draw",
+                                        path.string()));
+  }
+  const std::int64_t largest = options.largest == 0 ? longest_text : options.largest;
+  std::vector<LanguageHeadPoint> points;
+  std::string name;
+  {
+    Progress progress;
+    progress.show(fmt::format("{}: certificates", path.string()));
+    points = of_checkpoint("run figure-3", path.string(), [&] {
+      const LanguageModel model = read_language_model(path);
+      name = model.name;
+      const std::vector<double> spreads = certified_spreads(path, options.threads);
+      progress.show(fmt::format("{}: texts", path.string()));
+      return observe_heads(model, language_kernels(),
+                           long_texts(static_cast<std::size_t>(largest), options.inputs, options.seed), largest,
+                           spreads);
+    });
+  }
+  if (points.empty()) {
+    throw InputError(usage, fmt::format("--largest: no algorithm writes texts of {} characters", largest));
+  }
+  const auto is_within = [](const LanguageHeadPoint& point) {
+    return point.largest_spread <= point.certified_spread && point.entropy.least >= point.entropy.certified_floor;
+  };
+  const bool all_within = std::ranges::all_of(points, is_within);
+  say("{}: {} points of heads, spreads and entropies {} their certificates\n", name, points.size(),
+      all_within ? "within" : "NOT within");
+  say("{}\n", typical_lengths(points));
+  const std::string command = fmt::format("softcheck run figure-3 --model {} --seed {} --inputs {} --largest {}", name,
+                                          options.seed, options.inputs, largest);
+  publish_figure(heads_figure(name, points), OutputFolder(flags.out),
+                 origin_lines(command, fmt::format("models (sha256): model.safetensors {}",
+                                                   sha256_of_file(path / "model.safetensors"))));
+  return all_within ? holds : violated;
+}
+
+int run_heads(HeadFlags flags) {
+  if (flags.options.model.empty()) flags.options.model = (language_folder() / "plain-1").string();
+  if (is_language_model(flags.options.model)) return run_language_heads(flags, flags.options.model);
   const AttentionKernels kernels = attention_kernels();
   flags.options.kernel = kernels.plain();
   std::vector<HeadEntropy> points;
@@ -84,12 +154,18 @@ void add_head_figure_run(Verb run, int& exit_code) {
   flags->options.threads = std::max(1U, std::thread::hardware_concurrency());
   Verb figure =
       run.add_subcommand("figure-3", "Entropy of a language model's heads against the number of items, by layer");
-  figure.add_option("--model", flags->options.model, "A checkpoint of BERT, RoBERTa, DistilBERT or GPT-2")
+  figure
+      .add_option("--model", flags->options.model,
+                  "A checkpoint of BERT, RoBERTa, DistilBERT or GPT-2, or a model of run train-language [plain-1]")
       .type_name("DIR|FILE");
   figure.add_option("--tokens", flags->options.tokens, "Ids of tokens, a line for each input [drawn]")
       .type_name("FILE");
   figure.add_option("--seed", flags->options.seed, "Seed of the ids that are drawn").capture_default_str();
-  figure.add_option("--inputs", flags->options.inputs, "Inputs that are drawn").within(1, 1024).capture_default_str();
+  figure
+      .add_option("--inputs", flags->options.inputs,
+                  "Inputs that are drawn; of our own models, texts of each algorithm")
+      .within(1, 1024)
+      .capture_default_str();
   figure.add_option("--largest", flags->options.largest, "Most items; they are 16, 32, ... up to it [the context]")
       .within(std::int64_t{16}, std::int64_t{1} << 20);
   figure.add_option("--threads", flags->options.threads, "Threads; the results do not depend on it").within(1U, 1024U);

@@ -109,8 +109,8 @@ int run_all(const std::string& out) {
     const int own = run_command(arguments);
     if (code == holds) code = own;
   };
-  for (const char* name : {"table-1", "sensitivity", "variants", "figure-2", "figure-5", "figure-6", "figure-7",
-                           "figure-9", "certificates"}) {
+  for (const char* name : {"table-1", "sensitivity", "variants", "figure-2", "figure-3", "figure-5", "figure-6",
+                           "figure-7", "figure-8", "figure-9", "certificates"}) {
     run({"run", name}, folder.path() / name);
   }
   run({"report", "--results", out}, folder.path() / "softcheck.html");
@@ -152,8 +152,10 @@ void add_run_verb(Verb app, int& exit_code) {
   add_exhaustive_run(verb, exit_code);
   add_figure_runs(verb, exit_code);
   add_head_figure_run(verb, exit_code);
+  add_accuracy_figure_run(verb, exit_code);
   add_table_runs(verb, exit_code);
   add_train_run(verb, exit_code);
+  add_language_train_run(verb, exit_code);
 }
 
 }  // namespace softcheck::cli

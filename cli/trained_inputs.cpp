@@ -26,4 +26,12 @@ experiments::AttentionKernels attention_kernels() {
   }
 }
 
+experiments::LanguageKernels language_kernels() {
+  try {
+    return experiments::LanguageKernels(kernel_folder() / "libsoftcheck_cpu_kernels.so");
+  } catch (const std::runtime_error& error) {
+    throw InputError(unsupported, error.what());
+  }
+}
+
 }  // namespace softcheck::cli

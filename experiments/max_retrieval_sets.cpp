@@ -1,24 +1,17 @@
 #include "experiments/max_retrieval_sets.hpp"
 
 #include <cmath>
-#include <numbers>
 #include <stdexcept>
 #include <string>
+
+#include "experiments/normal_draws.hpp"
 
 namespace softcheck::experiments {
 namespace {
 
-// Box and Muller's transform, one value of the two: a standard library's normal_distribution is its own affair, and
-// these draws are to be the same everywhere that log and cos are.
-double normal(RandomWords& words) {
-  const double u = (static_cast<double>(words() >> 11) + 1) * 0x1p-53;  // (0, 1]
-  const double v = static_cast<double>(words() >> 11) * 0x1p-53;
-  return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
-}
-
 double truncated_normal(RandomWords& words) {
-  double value = normal(words);
-  while (std::fabs(value) > 2) value = normal(words);
+  double value = normal_draw(words);
+  while (std::fabs(value) > 2) value = normal_draw(words);
   return value;
 }
 

@@ -1,5 +1,6 @@
 #include "experiments/safetensors.hpp"
 
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -19,25 +20,55 @@ constexpr std::size_t length_bytes = 8;
 // A thousand times our largest network. What is larger is none of ours, and is not taken into memory.
 constexpr std::uint64_t largest_data = std::uint64_t{1} << 30;
 
-TensorFile read_all(const models::ByteSource& source, const std::string& name) {
-  const models::SafetensorsHeader header = models::read_safetensors_header(source, name, "F32");
+std::size_t bytes_of(std::string_view dtype) { return dtype == "BF16" ? 2 : 4; }
+
+// A number of bf16 is the upper half of a float.
+std::vector<float> widened(const std::vector<std::uint16_t>& halves) {
+  std::vector<float> values;
+  values.reserve(halves.size());
+  for (const std::uint16_t half : halves) values.push_back(std::bit_cast<float>(std::uint32_t{half} << 16));
+  return values;
+}
+
+std::vector<std::uint16_t> upper_halves(const std::vector<float>& values) {
+  std::vector<std::uint16_t> halves;
+  halves.reserve(values.size());
+  for (const float value : values) {
+    halves.push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(nearest_bf16(value)) >> 16));
+  }
+  return halves;
+}
+
+TensorFile read_all(const models::ByteSource& source, const std::string& name, std::string_view dtype) {
+  const models::SafetensorsHeader header = models::read_safetensors_header(source, name, dtype);
   if (header.data_size > largest_data) {
     throw models::TensorFileError(name + ": need at most " + std::to_string(largest_data) + " bytes of tensors, got " +
                                   std::to_string(header.data_size));
   }
   TensorFile file{{}, header.metadata};
   for (const models::SafetensorsEntry& entry : header.tensors) {
-    Tensor tensor{entry.shape, std::vector<float>((entry.end - entry.begin) / sizeof(float))};
+    Tensor tensor{entry.shape, {}};
+    const std::size_t count = (entry.end - entry.begin) / bytes_of(dtype);
     // little-endian, as every machine that this is built for
-    if (!source.read(header.data_begin + entry.begin, std::as_writable_bytes(std::span(tensor.values)))) {
-      throw models::TensorFileError(name + ": cannot be read");
+    const auto read = [&](auto& numbers) {
+      numbers.resize(count);
+      if (!source.read(header.data_begin + entry.begin, std::as_writable_bytes(std::span(numbers)))) {
+        throw models::TensorFileError(name + ": cannot be read");
+      }
+    };
+    if (dtype == "BF16") {
+      std::vector<std::uint16_t> halves;
+      read(halves);
+      tensor.values = widened(halves);
+    } else {
+      read(tensor.values);
     }
     file.tensors.emplace(entry.name, std::move(tensor));
   }
   return file;
 }
 
-std::string header_of(const TensorFile& file) {
+std::string header_of(const TensorFile& file, std::string_view dtype) {
   Json header = Json::object();
   if (!file.metadata.empty()) header["__metadata__"] = file.metadata;
   std::uint64_t offset = 0;
@@ -48,8 +79,8 @@ std::string header_of(const TensorFile& file) {
       throw std::invalid_argument("write_safetensors: tensor '" + name + "' needs " + std::to_string(elements) +
                                   " values, got " + std::to_string(tensor.values.size()));
     }
-    const std::uint64_t end = offset + elements * sizeof(float);
-    header[name] = {{"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
+    const std::uint64_t end = offset + elements * bytes_of(dtype);
+    header[name] = {{"dtype", dtype}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
     offset = end;
   }
   std::string text = header.dump();
@@ -60,13 +91,23 @@ std::string header_of(const TensorFile& file) {
 }  // namespace
 
 TensorFile parse_safetensors(std::span<const std::byte> bytes, const std::string& name) {
-  return read_all(models::bytes_at_hand(bytes), name);
+  return read_all(models::bytes_at_hand(bytes), name, "F32");
 }
 
-TensorFile read_safetensors(const fs::path& path) { return read_all(models::open_file_source(path), path.string()); }
+TensorFile read_safetensors(const fs::path& path, std::string_view dtype) {
+  return read_all(models::open_file_source(path), path.string(), dtype);
+}
 
-void write_safetensors(const fs::path& path, const TensorFile& file) {
-  const std::string header = header_of(file);
+float nearest_bf16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return std::bit_cast<float>((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000);
+}
+
+void write_safetensors(const fs::path& path, const TensorFile& file, std::string_view dtype) {
+  if (dtype != "F32" && dtype != "BF16") {
+    throw std::invalid_argument("write_safetensors: need F32 or BF16, got " + std::string(dtype));
+  }
+  const std::string header = header_of(file, dtype);
   // The rename below would put a file in a device's place.
   std::error_code unknown;
   const fs::file_status status = fs::status(path, unknown);
@@ -80,8 +121,15 @@ void write_safetensors(const fs::path& path, const TensorFile& file) {
   for (std::size_t i = 0; i < length_bytes; ++i, length >>= 8) stream.put(static_cast<char>(length & 0xff));
   stream << header;
   for (const auto& [name, tensor] : file.tensors) {
-    stream.write(reinterpret_cast<const char*>(tensor.values.data()),
-                 static_cast<std::streamsize>(tensor.values.size() * sizeof(float)));
+    const auto write = [&](const auto& numbers) {
+      const auto bytes = std::as_bytes(std::span(numbers));
+      stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    };
+    if (dtype == "BF16") {
+      write(upper_halves(tensor.values));
+    } else {
+      write(tensor.values);
+    }
   }
   stream.close();
   if (!stream) {

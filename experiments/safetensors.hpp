@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/read/safetensors_header.hpp"
@@ -25,17 +26,21 @@ struct TensorFile {
 
 /// Reads as strictly as models::read_safetensors_header, which sees the whole header before any tensor is read.
 ///
-/// throws   models::TensorFileError on anything else: what is no regular file, a dtype other than F32, more than 1 GiB
-/// of
+/// dtype    of all tensors, "F32" or "BF16"
+/// throws   models::TensorFileError on anything else: what is no regular file, another dtype, more than 1 GiB of
 ///          tensors
-TensorFile read_safetensors(const std::filesystem::path& path);
+TensorFile read_safetensors(const std::filesystem::path& path, std::string_view dtype = "F32");
 
 /// The same from memory; name stands for the file in errors.
 TensorFile parse_safetensors(std::span<const std::byte> bytes, const std::string& name);
 
+/// The nearest number of bf16, ties to even: what of a finite float a BF16 file keeps.
+float nearest_bf16(float value);
+
 /// Writes beside the file and renames, so that no reader ever sees half of it. The same contents give the same bytes.
 ///
+/// dtype    "F32", or "BF16" for nearest_bf16 of every value
 /// throws   std::invalid_argument when a tensor's values do not fill its shape; std::system_error when it cannot write
-void write_safetensors(const std::filesystem::path& path, const TensorFile& file);
+void write_safetensors(const std::filesystem::path& path, const TensorFile& file, std::string_view dtype = "F32");
 
 }  // namespace softcheck::experiments

@@ -5,35 +5,13 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "experiments/adam.hpp"
 #include "experiments/network_lane.hpp"
-
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
 
 namespace softcheck::experiments {
 namespace {
 
-constexpr double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-
-// Subnormal numbers, of which Adam's moments of dead weights are full, flushed for the length of a scope.
-class FlushSubnormals {
- public:
-#if defined(__x86_64__)
-  FlushSubnormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040); }  // flush-to-zero, denormals-are-zero
-  ~FlushSubnormals() { _mm_setcsr(before_); }
-
- private:
-  unsigned before_;
-#else
-  FlushSubnormals() {}
-  ~FlushSubnormals() {}
-
- public:
-#endif
-  FlushSubnormals(const FlushSubnormals&) = delete;
-  FlushSubnormals& operator=(const FlushSubnormals&) = delete;
-};
+constexpr double beta2 = 0.999;
 
 double learning_rate_at(const TrainingOptions& options, std::int64_t step) {
   if (!options.cosine_schedule) return options.learning_rate;
@@ -53,35 +31,16 @@ void check(const TrainingOptions& options, const TrainingState& state) {
   }
 }
 
-// One step of Adam over [begin, end), with 2 factor lambda w added to the gradient or lambda rate w taken off the
-// weight.
-void adam(TrainingState& state, const Floats& gradient, std::size_t begin, std::size_t end, float coupled,
-          float decoupled, float rate, float correction) {
-  float* const w = state.parameters.data();
-  float* const m = state.first_moment.data();
-  float* const v = state.second_moment.data();
-  const float* const g = gradient.data();
-  for (std::size_t i = begin; i < end; ++i) {
-    const float slope = g[i] + coupled * w[i];
-    m[i] = static_cast<float>(beta1) * m[i] + static_cast<float>(1 - beta1) * slope;
-    v[i] = static_cast<float>(beta2) * v[i] + static_cast<float>(1 - beta2) * slope * slope;
-    w[i] -= rate * m[i] / (std::sqrt(v[i]) * correction + static_cast<float>(epsilon)) + decoupled * w[i];
-  }
-}
-
 void adam_step(TrainingState& state, const Floats& gradient, const TrainingOptions& options) {
   const double rate = learning_rate_at(options, state.step);
-  const auto t = static_cast<double>(state.step + 1);
-  const auto stepped = static_cast<float>(rate / (1 - std::pow(beta1, t)));
-  const auto correction = static_cast<float>(1 / std::sqrt(1 - std::pow(beta2, t)));
+  const AdamStep step(rate, beta2, state.step);
   const double factor = options.decay == Decay::loss ? 2 : options.decay == Decay::half_loss ? 1 : 0;
   const auto coupled = static_cast<float>(factor * options.lambda);
   const auto decoupled = static_cast<float>(options.decay == Decay::decoupled ? rate * options.lambda : 0);
   for (const LayerPlace& layer : layers) {
-    adam(state, gradient, layer.weights, layer.biases(), coupled, decoupled, stepped, correction);
+    adam(step, state, gradient, layer.weights, layer.biases(), coupled, decoupled);
     const bool biases = options.decay_biases;
-    adam(state, gradient, layer.biases(), layer.end(), biases ? coupled : 0, biases ? decoupled : 0, stepped,
-         correction);
+    adam(step, state, gradient, layer.biases(), layer.end(), biases ? coupled : 0, biases ? decoupled : 0);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/adam.hpp"
 #include "experiments/max_retrieval_sets.hpp"
 #include "experiments/safetensors.hpp"
 
@@ -26,15 +27,6 @@ struct TrainingOptions {
   int smallest_set = 5;
   int largest_set = 16;
   HeadKind head = HeadKind::softmax;
-};
-
-/// Everything that the next step depends on.
-struct TrainingState {
-  std::int64_t step = 0;
-  Floats parameters;
-  Floats first_moment;   // Adam's, of the gradient
-  Floats second_moment;  // of its square
-  RandomWords words;
 };
 
 /// Words of a line such as "decay=loss,lambda=0.001", in results and in metadata.

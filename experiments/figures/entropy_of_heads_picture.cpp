@@ -94,9 +94,10 @@ Figure entropy_of_heads(const std::string& name, const std::vector<HeadEntropy>&
   for (const auto& [number, layer] : layers) script += layer_block(fmt::format("layer{}", number), layer);
   script += fmt::format(
       "set multiplot\nset label 1 {} at screen 0.5, screen {:.4f} center\n"
-      "set logscale x 2\nset xrange [14:{}]\nset yrange [-0.25:{:.3f}]\nset ytics 2\nset xtics offset 0, 0.3\n",
+      "set logscale x 2\nset xrange [14:{}]\nset yrange [-0.25:{:.3f}]\nset ytics 2\nset xtics {}offset 0, 0.3\n",
       quoted("Entropy of the attention heads of " + name + " against the number of items"), 1 - 22.0 / height,
-      largest * 1.15, std::log(static_cast<double>(largest)) * 1.08);
+      largest * 1.15, std::log(static_cast<double>(largest)) * 1.08,
+      largest > 512 ? "16, 4 " : "");  // numbers of four digits are wider than an octave
   int place = 0;
   for (const auto& [number, layer] : layers) {
     const int column = place % columns, row = place / columns;

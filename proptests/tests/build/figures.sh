@@ -21,9 +21,8 @@ mkdir "$scratch/bad"
 printf 'no model' >"$scratch/bad/seed.safetensors"
 refuses 3 '--models: .*seed.safetensors' run figure-6 --models "$scratch/bad" --out "$scratch/a"
 
-# Figure 3 needs a model that runs on tokens.
+# Figure 3 needs a model that runs on tokens, or one of our own.
 checkpoints=$(dirname "$0")/../models/checkpoints
-refuses 2 'need --model, a folder' run figure-3 --out "$scratch/a"
 refuses 2 'missing' run figure-3 --model "$scratch/missing" --out "$scratch/a"
 refuses 4 'only bert, distilbert, gpt2, roberta, xlm-roberta' run figure-3 --model "$checkpoints/llama" --out "$scratch/a"
 refuses 2 'inputs' run figure-3 --model "$checkpoints/bert" --inputs 0
@@ -39,6 +38,32 @@ for name in bert gpt2; do
   test "$(grep -c "^[01],[0-3],64,$rows," "$scratch/f3/figure_3.csv")" = 8 || complain "$name: not 8 lines of 64 items and $rows rows"
   test "$(grep -vc '^#' "$scratch/f3/figure_3.csv")" = 25 || complain "$name: figure_3.csv has not a line of names and 24 rows"
 done
+
+# A language model of our own: trained for two steps, it is certified, read and asked like the shipped ones.
+refuses 2 '--temperature: need plain or adaptive' run train-language --temperature warm --out "$scratch/own"
+refuses 2 'positions: need rotary, randomised or none' run train-language --positions learned --out "$scratch/own"
+refuses 2 'heads that divide the width' run train-language --heads 3 --out "$scratch/own"
+refuses 2 '--largest: need at least --smallest' run train-language --smallest 9 --largest 8 --out "$scratch/own"
+refuses 2 '--out: need a folder' run train-language --out "$scratch/file"
+for temperature in plain adaptive; do
+  expect 0 run train-language --steps 2 --tokens 64 --layers 1 --width 16 --heads 1 --inner 16 --largest 5 \
+    --temperature $temperature --out "$scratch/own/$temperature"
+  test ! -e "$scratch/own/$temperature/training.checkpoint" || complain "a finished training left its checkpoint"
+done
+expect 0 model "$scratch/own/plain"
+holds "$scratch/out" '1 of 1 heads certified'
+refuses 3 '--models: .*need folders with a model.safetensors' run figure-8 --models "$scratch/own/plain" --out "$scratch/a"
+refuses 2 'problems' run figure-8 --problems 0
+PATH=/nonexistent "$softcheck" run figure-8 --models "$scratch/own" --problems 2 --tokens 200 --out "$scratch/f8" >"$scratch/out" 2>"$scratch/err"
+test $? = 4 || complain "no exit 4 without gnuplot"
+holds "$scratch/f8/figure_8.csv" '^# softcheck run figure-8 --seed 1 --problems 2 --tokens 200'
+holds "$scratch/f8/figure_8.csv" '^# models (sha256): adaptive [0-9a-f]\{64\} plain [0-9a-f]\{64\}'
+holds "$scratch/f8/figure_8.csv" '^minimum,4,2,0,0,'
+refuses 2 '--tokens' run figure-3 --model "$scratch/own/plain" --tokens "$scratch/short" --out "$scratch/a"
+PATH=/nonexistent "$softcheck" run figure-3 --model "$scratch/own/adaptive" --inputs 1 --largest 64 --out "$scratch/f3" >"$scratch/out" 2>"$scratch/err"
+test $? = 4 || complain "no exit 4 without gnuplot"
+holds "$scratch/out" 'adaptive: 3 points of heads, spreads and entropies within their certificates'
+holds "$scratch/f3/figure_3_spreads.csv" '^0,0,64,'
 
 # Without gnuplot the data are written, and that is said.
 PATH=/nonexistent "$softcheck" run figure-5 --out "$scratch/results/figure-5" >"$scratch/out" 2>"$scratch/err"

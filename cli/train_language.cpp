@@ -1,0 +1,146 @@
+// softcheck run train-language: a small language model on CLRS-Text's algorithms, from a seed to a folder.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "cli/exit_code.hpp"
+#include "cli/interruption.hpp"
+#include "cli/output.hpp"
+#include "cli/streams.hpp"
+#include "cli/trained_inputs.hpp"
+#include "cli/verbs.hpp"
+#include "experiments/language/language_training.hpp"
+#include "experiments/training.hpp"
+#include "library/build_info.hpp"
+
+namespace softcheck::cli {
+
+namespace fs = std::filesystem;
+using namespace experiments;
+
+namespace {
+
+struct LanguageFlags {
+  LanguageTrainingOptions training;
+  std::string positions = to_string(Positions::rotary);
+  std::string temperature = "plain";
+  std::string out;
+};
+
+LanguageTrainingOptions options_of(const LanguageFlags& flags) {
+  LanguageTrainingOptions options = flags.training;
+  try {
+    options.design.positions = parse_positions(flags.positions);
+    check_shape(options.design.shape);
+  } catch (const std::invalid_argument& error) {
+    throw InputError(usage, fmt::format("run train-language: {}", error.what()));
+  }
+  if (flags.temperature != "plain" && flags.temperature != "adaptive") {
+    throw InputError(usage, fmt::format("--temperature: need plain or adaptive, got '{}'", flags.temperature));
+  }
+  options.design.adaptive = flags.temperature == "adaptive";
+  if (options.largest < options.smallest) {
+    throw InputError(usage,
+                     fmt::format("--largest: need at least --smallest, {}, got {}", options.smallest, options.largest));
+  }
+  return options;
+}
+
+TrainingState begin(const fs::path& checkpoint, const LanguageTrainingOptions& options) {
+  if (!fs::exists(checkpoint)) return start_training(options);
+  try {
+    return read_checkpoint(checkpoint, options);
+  } catch (const models::TensorFileError& error) {
+    throw InputError(malformed, fmt::format("{} (remove it to begin anew)", error.what()));
+  }
+}
+
+int run_language_training(const LanguageFlags& flags) {
+  const LanguageTrainingOptions options = options_of(flags);
+  const fs::path folder(flags.out), checkpoint = folder / "training.checkpoint";
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!fs::is_directory(folder)) {
+    throw InputError(usage, fmt::format("--out: need a folder that can be made, got '{}'", flags.out));
+  }
+  const LanguageKernels kernels = language_kernels();
+  TrainingState state = begin(checkpoint, options);
+  const std::int64_t first = state.step;
+  const auto start = std::chrono::steady_clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  float last_loss = 0;
+  {
+    const Interruption interruption;
+    Progress progress;
+    double recent = 0;
+    train(state, options, kernels, [&](const TrainingState& now, float loss) {
+      last_loss = loss;
+      recent = recent == 0 ? loss : 0.95 * recent + 0.05 * loss;
+      if (now.step % 10 == 0) {
+        progress.show(fmt::format("step {} of {}, loss {:.4f}, {:.1f} steps/s", now.step, options.steps, recent,
+                                  static_cast<double>(now.step - first) / seconds()));
+      }
+      if (now.step % 200 == 0) write_checkpoint(checkpoint, now, options);
+      return !Interruption::requested();
+    });
+  }
+  if (state.step < options.steps) {
+    write_checkpoint(checkpoint, state, options);
+    say("interrupted at step {} of {}; the same command goes on from {}\n", state.step, options.steps,
+        checkpoint.string());
+    return 130;  // as a shell calls a command that SIGINT ended
+  }
+  write_language_model(folder, options.design.shape, state.parameters,
+                       {{"made_by", fmt::format("softcheck {} (commit {})", this_build().version, this_build().commit)},
+                        {"options", to_text(options)},
+                        {"instructions", training_instructions()},
+                        {"last_loss", fmt::format("{}", last_loss)}});
+  fs::remove(checkpoint);
+  say("{}: {} steps, last loss {:.4f}, {:.1f} s with {} instructions ({})\n", (folder / "model.safetensors").string(),
+      state.step - first, last_loss, seconds(), training_instructions(), to_text(options));
+  return holds;
+}
+
+}  // namespace
+
+void add_language_train_run(Verb run, int& exit_code) {
+  Verb train = run.add_subcommand("train-language", "Train a small language model on the texts of 13 algorithms");
+  const auto flags = std::make_shared<LanguageFlags>();
+  LanguageTrainingOptions& options = flags->training;
+  LanguageShape& shape = options.design.shape;
+  train.add_option("--out", flags->out, "Folder for model.safetensors and config.json, as transformers loads them")
+      .type_name("DIR")
+      .required();
+  train.add_option("--seed", options.seed, "Seed of weights and problems").capture_default_str();
+  train.add_option("--temperature", flags->temperature, "Of every head: plain or adaptive").capture_default_str();
+  train.add_option("--steps", options.steps, "Steps of AdamW")
+      .within(std::int64_t{1}, std::int64_t{1} << 40)
+      .capture_default_str();
+  train.add_option("--tokens", options.tokens_per_step, "Tokens of a step, at least")
+      .within(1, 1 << 20)
+      .capture_default_str();
+  train.add_option("--smallest", options.smallest, "Smallest problems").within(2, 61).capture_default_str();
+  train.add_option("--largest", options.largest, "Largest problems").within(2, 61).capture_default_str();
+  train.add_option("--learning-rate", options.learning_rate, "Behind the warm-up; then it falls to 0 along a cosine")
+      .within(1e-9, 10.0)
+      .capture_default_str();
+  train.add_option("--warm-up", options.warm_up, "Steps in which the learning rate rises")
+      .within(std::int64_t{0}, std::int64_t{1} << 40)
+      .capture_default_str();
+  train.add_option("--decay", options.weight_decay, "AdamW's, of the matrices").within(0.0, 1e3).capture_default_str();
+  train.add_option("--clip", options.clip, "Largest norm of a step's gradient").within(1e-9, 1e9).capture_default_str();
+  train.add_option("--positions", flags->positions, "rotary, randomised or none").capture_default_str();
+  train.add_option("--layers", shape.layers, "Layers").within(1, most_layers).capture_default_str();
+  train.add_option("--width", shape.width, "Numbers of a token").within(16, 4096).capture_default_str();
+  train.add_option("--heads", shape.heads, "Heads of a layer").within(1, 256).capture_default_str();
+  train.add_option("--inner", shape.inner, "Numbers inside a feed-forward half")
+      .within(16, 16384)
+      .capture_default_str();
+  train.callback([flags, &exit_code] { exit_code = run_language_training(*flags); });
+}
+
+}  // namespace softcheck::cli

@@ -1,0 +1,48 @@
+#include "experiments/adam.hpp"
+
+#include <cmath>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace softcheck::experiments {
+namespace {
+
+constexpr double beta1 = 0.9, epsilon = 1e-8;
+
+}  // namespace
+
+AdamStep::AdamStep(double learning_rate, double beta_2, std::int64_t step)
+    : beta2(static_cast<float>(beta_2)), beta2_rest(static_cast<float>(1 - beta_2)) {
+  const auto t = static_cast<double>(step + 1);
+  rate = static_cast<float>(learning_rate / (1 - std::pow(beta1, t)));
+  correction = static_cast<float>(1 / std::sqrt(1 - std::pow(beta_2, t)));
+}
+
+void adam(const AdamStep& step, TrainingState& state, const Floats& gradient, std::size_t begin, std::size_t end,
+          float coupled, float decoupled) {
+  const float rate = step.rate, correction = step.correction, beta2 = step.beta2, beta2_rest = step.beta2_rest;
+  float* const w = state.parameters.data();
+  float* const m = state.first_moment.data();
+  float* const v = state.second_moment.data();
+  const float* const g = gradient.data();
+  for (std::size_t i = begin; i < end; ++i) {
+    const float slope = g[i] + coupled * w[i];
+    m[i] = static_cast<float>(beta1) * m[i] + static_cast<float>(1 - beta1) * slope;
+    v[i] = beta2 * v[i] + beta2_rest * slope * slope;
+    w[i] -= rate * m[i] / (std::sqrt(v[i]) * correction + static_cast<float>(epsilon)) + decoupled * w[i];
+  }
+}
+
+#if defined(__x86_64__)
+FlushSubnormals::FlushSubnormals() : before_(_mm_getcsr()) {
+  _mm_setcsr(before_ | 0x8040);  // flush-to-zero, denormals-are-zero
+}
+FlushSubnormals::~FlushSubnormals() { _mm_setcsr(before_); }
+#else
+FlushSubnormals::FlushSubnormals() = default;
+FlushSubnormals::~FlushSubnormals() = default;
+#endif
+
+}  // namespace softcheck::experiments

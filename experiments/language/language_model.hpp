@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "experiments/language/language_layout.hpp"
+#include "experiments/max_retrieval_sets.hpp"
+
+namespace softcheck::experiments {
+
+/// Where the tokens of a text stand.
+enum class Positions {
+  rotary,      // 0, 1, 2, ...
+  randomised,  // in training, as many positions in order as there are tokens, drawn from 0 ... most_positions - 1
+               // (Ruoss et al. 2023); else as rotary
+  none         // queries and keys are not turned
+};
+inline constexpr int most_positions = 8192;
+
+std::string to_string(Positions positions);
+/// throws   std::invalid_argument that lists the words
+Positions parse_positions(const std::string& word);
+
+/// What makes a language model besides its numbers.
+struct LanguageDesign {
+  LanguageShape shape = {};
+  Positions positions = Positions::rotary;
+  bool adaptive = false;  // temperature, in every head
+
+  friend bool operator==(const LanguageDesign&, const LanguageDesign&) = default;
+};
+
+/// throws   std::invalid_argument where sizes are not positive, heads do not divide the width into even parts, or there
+///          are more layers than most_layers
+void check_shape(const LanguageShape& shape);
+
+/// Matrices normal with variance 1 / inputs (embeddings: 1 / width), those that add to a token's vector
+/// (2 layers)^(-1/2) of that; gains 1.
+Floats initial_language_parameters(const LanguageShape& shape, RandomWords& words);
+
+/// Cosines and sines of each pair of a head's numbers at each position: (most_positions, head_width / 2) each, in
+/// double before they are rounded.
+template <class Real>
+struct TurnTable {
+  explicit TurnTable(const LanguageShape& shape);
+  std::vector<Real, AlignedAllocator<Real>> cosines, sines;
+};
+extern template struct TurnTable<float>;
+extern template struct TurnTable<double>;
+
+/// Texts of any lengths, one behind the other, and what is predicted of them.
+struct TokenBatch {
+  std::vector<int> ids = {};
+  std::vector<int> positions = {};            // empty: none
+  std::vector<std::int64_t> begins = {0};     // of each text, and the end of the last
+  std::vector<int> places = {}, labels = {};  // tokens whose next one is predicted, and that one
+
+  int tokens() const { return static_cast<int>(ids.size()); }
+  int texts() const { return static_cast<int>(begins.size()) - 1; }
+  int targets() const { return static_cast<int>(places.size()); }
+};
+
+/// Adds a text whose characters from first >= 1 on are to be predicted. Positions are 0, 1, 2, ...
+void add_text(TokenBatch& batch, const std::string& text, std::size_t first);
+
+/// Gives every token the position that the kind of positions asks for in training.
+void place_for_training(TokenBatch& batch, Positions positions, RandomWords& words);
+
+}  // namespace softcheck::experiments

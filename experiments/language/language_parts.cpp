@@ -1,0 +1,186 @@
+#include "experiments/language/language_parts.hpp"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <cmath>
+#include <initializer_list>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+namespace softcheck::experiments {
+namespace {
+
+template <class Number>
+DLDataType type_of() {
+  const auto bits = static_cast<std::uint8_t>(8 * sizeof(Number));
+  return {static_cast<std::uint8_t>(std::is_integral_v<Number> ? kDLInt : kDLFloat), bits, 1};
+}
+
+// DLPack has one pointer for what is read and what is written.
+class StridedTensor {
+ public:
+  template <class Number>
+  StridedTensor(const Number* data, std::initializer_list<std::int64_t> shape,
+                std::initializer_list<std::int64_t> strides) {
+    std::copy(shape.begin(), shape.end(), shape_.begin());
+    std::copy(strides.begin(), strides.end(), strides_.begin());
+    tensor_.data = const_cast<Number*>(data);
+    tensor_.device = {kDLCPU, 0};
+    tensor_.ndim = static_cast<int>(shape.size());
+    tensor_.dtype = type_of<Number>();
+    tensor_.shape = shape_.data();
+    tensor_.strides = strides_.data();
+  }
+  StridedTensor(const StridedTensor&) = delete;
+  StridedTensor& operator=(const StridedTensor&) = delete;
+  DLTensor* get() { return &tensor_; }
+
+ private:
+  std::array<std::int64_t, 3> shape_{}, strides_{};
+  DLTensor tensor_{};
+};
+
+softcheck_call call_of(std::span<const DLTensor* const> inputs, std::span<DLTensor* const> outputs, double scale,
+                       bool causal) {
+  softcheck_call call{};
+  call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION;
+  call.n_inputs = static_cast<std::uint32_t>(inputs.size());
+  call.n_outputs = static_cast<std::uint32_t>(outputs.size());
+  call.inputs = inputs.data();
+  call.outputs = outputs.data();
+  call.theta = 1;
+  call.scale = scale;
+  call.causal = causal ? 1 : 0;
+  return call;
+}
+
+void require_done(int code, const char* kernel) {
+  if (code != 0) throw std::runtime_error(std::string("the kernel of ") + kernel + " refused a call");
+}
+
+void run_loss(softcheck_kernel kernel, softcheck_op op, std::span<const DLTensor* const> inputs,
+              std::span<DLTensor* const> outputs) {
+  const std::array<std::uint32_t, 3> roles{SOFTCHECK_ROLE_LOGITS, SOFTCHECK_ROLE_LABELS, SOFTCHECK_ROLE_UPSTREAM};
+  softcheck_attributes attributes{};
+  attributes.size = sizeof(attributes);
+  attributes.ignore_index = -1;
+  softcheck_call_2 call{call_of(inputs, outputs, 1, false), static_cast<std::uint32_t>(op), roles.data(), &attributes};
+  call.call.abi_version = SOFTCHECK_KERNEL_ABI_VERSION_2;
+  require_done(kernel(&call.call), "cross-entropy");
+}
+
+}  // namespace
+
+LanguageKernels::LanguageKernels(const std::filesystem::path& library) {
+  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) throw std::runtime_error("need the kernels of this project: " + std::string(dlerror()));
+  const auto find = [&](const char* name) {
+    void* const symbol = dlsym(handle, name);
+    if (symbol == nullptr) throw std::runtime_error(library.string() + ": need the kernel " + name + ", it has none");
+    return reinterpret_cast<softcheck_kernel>(symbol);
+  };
+  attention[0] = find("softcheck_attention_varlen");
+  attention[1] = find("softcheck_adaptive_attention_varlen");
+  attention_back[0] = find("softcheck_attention_backward_varlen");
+  attention_back[1] = find("softcheck_adaptive_attention_backward_varlen");
+  cross_entropy = find("softcheck_cross_entropy");
+  cross_entropy_back = find("softcheck_cross_entropy_backward");
+}
+
+template <class Real>
+LanguageParts<Real>::LanguageParts(const LanguageKernels& kernels, const LanguageDesign& design,
+                                   const TokenBatch& batch)
+    : kernels_(kernels), design_(design), batch_(batch) {
+  const auto rows = static_cast<std::size_t>(design.shape.heads) * batch.ids.size();
+  log_sum_.resize(rows);
+  entropy_.resize(rows);
+  largest_.resize(rows);
+}
+
+template <class Real>
+void LanguageParts<Real>::attend(int layer, const Real* projected, int tokens, Real* attended) {
+  const std::int64_t d = design_.shape.width, heads = design_.shape.heads, dim = design_.shape.head_width();
+  const auto count = static_cast<std::int64_t>(batch_.begins.size());
+  const auto part = [&](std::int64_t place) {
+    return StridedTensor(projected + place * d, {tokens, heads, dim}, {3 * d, dim, 1});
+  };
+  const auto numbers = [&](std::vector<Real>& of) {
+    return StridedTensor(of.data(), {heads, tokens}, {tokens, std::int64_t{1}});
+  };
+  StridedTensor q = part(0), k = part(1), v = part(2), lengths(batch_.begins.data(), {count}, {1});
+  StridedTensor out(attended, {tokens, heads, dim}, {d, dim, 1});
+  StridedTensor lse = numbers(log_sum_), entropy = numbers(entropy_), largest = numbers(largest_);
+  const std::array<const DLTensor*, 5> inputs{q.get(), k.get(), v.get(), lengths.get(), lengths.get()};
+  const std::array<DLTensor*, 4> outputs{out.get(), lse.get(), entropy.get(), largest.get()};
+  const softcheck_call call = call_of(inputs, outputs, 1 / std::sqrt(static_cast<double>(dim)), true);
+  require_done(kernels_.attention[design_.adaptive](&call), "attention");
+  if constexpr (std::is_same_v<Real, float>) {
+    if (seen) seen({layer, projected, log_sum_.data(), entropy_.data(), largest_.data()});
+  }
+}
+
+template <class Real>
+void LanguageParts<Real>::attend_back(int, const Real* projected, const Real* d_attended, int tokens,
+                                      Real* d_projected) {
+  const std::int64_t d = design_.shape.width, heads = design_.shape.heads, dim = design_.shape.head_width();
+  const auto count = static_cast<std::int64_t>(batch_.begins.size());
+  const auto part = [&](const Real* of, std::int64_t place) {
+    return StridedTensor(of + place * d, {tokens, heads, dim}, {3 * d, dim, 1});
+  };
+  StridedTensor q = part(projected, 0), k = part(projected, 1), v = part(projected, 2);
+  StridedTensor dq = part(d_projected, 0), dk = part(d_projected, 1), dv = part(d_projected, 2);
+  StridedTensor d_out(d_attended, {tokens, heads, dim}, {d, dim, 1}), lengths(batch_.begins.data(), {count}, {1});
+  const std::array<const DLTensor*, 6> inputs{q.get(), k.get(), v.get(), d_out.get(), lengths.get(), lengths.get()};
+  const std::array<DLTensor*, 3> outputs{dq.get(), dk.get(), dv.get()};
+  const softcheck_call call = call_of(inputs, outputs, 1 / std::sqrt(static_cast<double>(dim)), true);
+  require_done(kernels_.attention_back[design_.adaptive](&call), "attention's gradient");
+}
+
+template <class Real>
+Real LanguageParts<Real>::cross_entropy(const Real* logits, int targets, const int* labels, Real* d_logits) {
+  losses_.resize(static_cast<std::size_t>(targets));
+  const std::int64_t rows = targets, columns = character_count;
+  StridedTensor x(logits, {rows, columns}, {columns, 1}), y(labels, {rows}, {1}), loss(losses_.data(), {rows}, {1});
+  run_loss(kernels_.cross_entropy, SOFTCHECK_OP_CROSS_ENTROPY, std::array<const DLTensor*, 2>{x.get(), y.get()},
+           std::array<DLTensor*, 1>{loss.get()});
+  double sum = 0;
+  for (const Real value : losses_) sum += static_cast<double>(value);
+  if (d_logits != nullptr) {
+    shares_.assign(static_cast<std::size_t>(targets), Real(1) / static_cast<Real>(targets));
+    StridedTensor upstream(shares_.data(), {rows}, {1}), dx(d_logits, {rows, columns}, {columns, 1});
+    run_loss(kernels_.cross_entropy_back, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD,
+             std::array<const DLTensor*, 3>{x.get(), y.get(), upstream.get()}, std::array<DLTensor*, 1>{dx.get()});
+  }
+  return static_cast<Real>(sum / targets);
+}
+
+template <class Real>
+softcheck_language_parts LanguageParts<Real>::calls() {
+  if constexpr (!std::is_same_v<Real, float>) {
+    throw std::invalid_argument("LanguageParts::calls: need float");
+  } else {
+    return {
+        this,
+        [](void* context, int layer, const float* projected, int tokens, float* attended) {
+          static_cast<LanguageParts*>(context)->attend(layer, projected, tokens, attended);
+        },
+        [](void* context, int layer, const float* projected, const float* d_attended, int tokens, float* d_projected) {
+          static_cast<LanguageParts*>(context)->attend_back(layer, projected, d_attended, tokens, d_projected);
+        },
+        [](void* context, const float* logits, int targets, const int* labels, float* d_logits) {
+          return static_cast<LanguageParts*>(context)->cross_entropy(logits, targets, labels, d_logits);
+        }};
+  }
+}
+template class LanguageParts<float>;
+template class LanguageParts<double>;
+
+softcheck_language_batch lane_batch(const TokenBatch& batch, const TurnTable<float>& turns) {
+  return {batch.tokens(),       batch.ids.data(),    batch.positions.empty() ? nullptr : batch.positions.data(),
+          batch.targets(),      batch.places.data(), batch.labels.data(),
+          turns.cosines.data(), turns.sines.data()};
+}
+
+}  // namespace softcheck::experiments

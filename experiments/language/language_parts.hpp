@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+#include "experiments/language/language_lane.hpp"
+#include "experiments/language/language_model.hpp"
+#include "kernels/abi/softcheck_kernel.h"
+
+namespace softcheck::experiments {
+
+/// The kernels of this project that a language model is made of.
+struct LanguageKernels {
+  /// throws   std::runtime_error naming the library, or the kernel it lacks
+  explicit LanguageKernels(const std::filesystem::path& library);
+
+  softcheck_kernel attention[2];       // over packed texts; plain, adaptive
+  softcheck_kernel attention_back[2];  // its gradient
+  softcheck_kernel cross_entropy, cross_entropy_back;
+};
+
+/// A layer's attention as the kernel computed it.
+struct LayerSeen {
+  int layer = 0;
+  const float* projected = nullptr;  // (tokens, 3 width): turned queries, keys, values of all heads
+  const float* log_sum = nullptr;    // (heads, tokens), of the weights that meet the values: softmax of beta e
+  const float* entropy = nullptr;    // (heads, tokens), in nats, of them
+  const float* largest = nullptr;    // (heads, tokens): the largest score of each query, without beta
+};
+
+/// Attention and cross-entropy of a model over the texts of a batch, by the kernels. Real is float or double.
+template <class Real>
+class LanguageParts {
+ public:
+  /// kernels, batch   outlive it
+  LanguageParts(const LanguageKernels& kernels, const LanguageDesign& design, const TokenBatch& batch);
+
+  /// throws   std::runtime_error where a kernel refuses, here and below
+  void attend(int layer, const Real* projected, int tokens, Real* attended);
+  void attend_back(int layer, const Real* projected, const Real* d_attended, int tokens, Real* d_projected);
+  /// The mean over the targets, and its gradient where that is not null.
+  Real cross_entropy(const Real* logits, int targets, const int* labels, Real* d_logits);
+
+  /// Called behind each layer's attention, of float.
+  std::function<void(const LayerSeen&)> seen = {};
+
+  /// Of float, as a lane calls it.
+  softcheck_language_parts calls();
+
+ private:
+  const LanguageKernels& kernels_;
+  const LanguageDesign& design_;
+  const TokenBatch& batch_;
+  std::vector<Real> log_sum_, entropy_, largest_, losses_, shares_;
+};
+extern template class LanguageParts<float>;
+extern template class LanguageParts<double>;
+
+/// A batch as a lane has it. The batch and the turns outlive it.
+softcheck_language_batch lane_batch(const TokenBatch& batch, const TurnTable<float>& turns);
+
+}  // namespace softcheck::experiments

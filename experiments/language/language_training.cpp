@@ -1,0 +1,124 @@
+#include "experiments/language/language_training.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numbers>
+#include <stdexcept>
+
+#include "experiments/language/problem.hpp"
+
+namespace softcheck::experiments {
+namespace {
+
+constexpr double beta2 = 0.98;
+
+void check(const LanguageTrainingOptions& options, const TrainingState& state) {
+  check_shape(options.design.shape);
+  if (options.steps < 0 || options.warm_up < 0 || options.tokens_per_step < 1 || options.smallest < 2 ||
+      options.largest < options.smallest || options.largest > 61 || !(options.learning_rate > 0) ||
+      !(options.weight_decay >= 0) || !(options.clip > 0)) {
+    throw std::invalid_argument(
+        "train: need steps and a warm-up >= 0, tokens >= 1, sizes from 2 to 61, a rate and a clip > 0 and a decay >= "
+        "0, "
+        "got " +
+        to_text(options));
+  }
+  const std::size_t count = LanguagePlaces{options.design.shape}.count();
+  if (state.parameters.size() != count) {
+    throw std::invalid_argument(fmt::format("train: need {} parameters, got {}", count, state.parameters.size()));
+  }
+}
+
+// By how much a gradient is shortened.
+float shortened(const Floats& gradient, double clip) {
+  double squares = 0;
+  for (const float slope : gradient) squares += static_cast<double>(slope) * static_cast<double>(slope);
+  const double norm = std::sqrt(squares);
+  return static_cast<float>(norm > clip ? clip / norm : 1);
+}
+
+void adam_step(TrainingState& state, Floats& gradient, const LanguageTrainingOptions& options) {
+  const float share = shortened(gradient, options.clip);
+  for (float& slope : gradient) slope *= share;
+  const double rate = learning_rate_at(options, state.step);
+  const AdamStep step(rate, beta2, state.step);
+  const auto decay = static_cast<float>(rate * options.weight_decay);
+  const LanguagePlaces places{options.design.shape};
+  const auto move = [&](std::size_t begin, std::size_t end, float decoupled) {
+    adam(step, state, gradient, begin, end, 0, decoupled);
+  };
+  move(places.embedding(), places.layer(0), decay);
+  for (int layer = 0; layer < options.design.shape.layers; ++layer) {
+    move(places.input_norm(layer), places.projections(layer), 0);
+    move(places.projections(layer), places.middle_norm(layer), decay);
+    move(places.middle_norm(layer), places.gate(layer), 0);
+    move(places.gate(layer), places.layer(layer + 1), decay);
+  }
+  move(places.last_norm(), places.count(), 0);
+}
+
+}  // namespace
+
+std::string to_text(const LanguageTrainingOptions& options) {
+  const LanguageShape& shape = options.design.shape;
+  return fmt::format(
+      "model=language seed={} steps={} rate={} warm-up={} decay={} clip={} tokens={} sizes={}-{} layers={} width={} "
+      "heads={} inner={} positions={} temperature={}",
+      options.seed, options.steps, options.learning_rate, options.warm_up, options.weight_decay, options.clip,
+      options.tokens_per_step, options.smallest, options.largest, shape.layers, shape.width, shape.heads, shape.inner,
+      to_string(options.design.positions), options.design.adaptive ? "adaptive" : "plain");
+}
+
+double learning_rate_at(const LanguageTrainingOptions& options, std::int64_t step) {
+  if (step < options.warm_up) {
+    return options.learning_rate * static_cast<double>(step + 1) / static_cast<double>(options.warm_up);
+  }
+  const double done = static_cast<double>(step - options.warm_up) /
+                      static_cast<double>(std::max<std::int64_t>(1, options.steps - options.warm_up));
+  return options.learning_rate * (1 + std::cos(std::numbers::pi * done)) / 2;
+}
+
+TrainingState start_training(const LanguageTrainingOptions& options) {
+  TrainingState state;
+  state.words.seed(options.seed);
+  state.parameters = initial_language_parameters(options.design.shape, state.words);
+  state.first_moment.assign(state.parameters.size(), 0);
+  state.second_moment.assign(state.parameters.size(), 0);
+  return state;
+}
+
+TokenBatch draw_batch(const LanguageTrainingOptions& options, RandomWords& words) {
+  TokenBatch batch;
+  const auto sizes = static_cast<std::uint64_t>(options.largest - options.smallest + 1);
+  while (batch.tokens() < options.tokens_per_step) {
+    const Algorithm& algorithm = algorithms()[uniform_below(words, algorithms().size())];
+    const int size = options.smallest + static_cast<int>(uniform_below(words, sizes));
+    const Problem problem = draw_problem(algorithm, size, words);
+    add_text(batch, problem.question + problem.response, problem.trace_begin);
+  }
+  place_for_training(batch, options.design.positions, words);
+  return batch;
+}
+
+void train(TrainingState& state, const LanguageTrainingOptions& options, const LanguageKernels& kernels,
+           const std::function<bool(const TrainingState&, float loss)>& watch) {
+  check(options, state);
+  const TurnTable<float> turns(options.design.shape);
+  Floats gradient(state.parameters.size());
+  while (state.step < options.steps) {
+    const TokenBatch batch = draw_batch(options, state.words);
+    LanguageParts<float> parts(kernels, options.design, batch);
+    float loss = 0;
+    {
+      const FlushSubnormals scope;
+      loss = language_lane().loss_and_gradient(options.design.shape, state.parameters.data(), lane_batch(batch, turns),
+                                               parts.calls(), gradient.data());
+      adam_step(state, gradient, options);
+    }
+    ++state.step;
+    if (!watch(state, loss)) return;
+  }
+}
+
+}  // namespace softcheck::experiments

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "experiments/adam.hpp"
+#include "experiments/language/language_model.hpp"
+#include "experiments/language/language_parts.hpp"
+#include "experiments/safetensors.hpp"
+
+namespace softcheck::experiments {
+
+struct LanguageTrainingOptions {
+  LanguageDesign design = {};
+  std::uint64_t seed = 1;
+  std::int64_t steps = 2000;
+  double learning_rate = 3e-3;  // after the warm-up, and then along a cosine to 0
+  std::int64_t warm_up = 100;   // steps in which it rises from 0
+  double weight_decay = 0.1;    // AdamW's, of the matrices: the rate times it is taken off
+  double clip = 1;              // the largest norm of a step's gradient; what is longer is made as long
+  int tokens_per_step = 2048;   // problems are drawn until a step has as many
+  int smallest = 4, largest = 12;
+};
+
+/// Words of a line such as "seed=1,steps=2000", in results and in metadata.
+std::string to_text(const LanguageTrainingOptions& options);
+
+/// The design of a model by such a line.
+///
+/// throws   std::invalid_argument where it has none
+LanguageDesign design_of(const std::string& options);
+
+TrainingState start_training(const LanguageTrainingOptions& options);
+
+/// The problems of a step: algorithms and sizes uniform.
+TokenBatch draw_batch(const LanguageTrainingOptions& options, RandomWords& words);
+
+/// The learning rate of a step, from 0 on.
+double learning_rate_at(const LanguageTrainingOptions& options, std::int64_t step);
+
+/// AdamW (beta1 0.9, beta2 0.98, epsilon 1e-8) from state to options.steps. Bits and floating-point environment as
+/// train() of max retrieval has them.
+///
+/// watch    called after every step with the state and the mean cross-entropy of the step; false stops
+/// throws   std::invalid_argument where an option or the state makes no sense
+void train(TrainingState& state, const LanguageTrainingOptions& options, const LanguageKernels& kernels,
+           const std::function<bool(const TrainingState&, float loss)>& watch);
+
+/// Tensors as transformers names them in LlamaForCausalLM with tied embeddings, and back.
+///
+/// throws   models::TensorFileError when a tensor is missing, foreign, of another shape or not finite
+TensorFile language_tensors(const LanguageShape& shape, const Floats& parameters);
+Floats language_parameters(const LanguageShape& shape, const TensorFile& file, const std::string& name);
+
+/// A checkpoint: parameters, moments, step and generator, with the options in its metadata.
+void write_checkpoint(const std::filesystem::path& path, const TrainingState& state,
+                      const LanguageTrainingOptions& options);
+
+/// throws   models::TensorFileError also when the checkpoint was made with other options
+TrainingState read_checkpoint(const std::filesystem::path& path, const LanguageTrainingOptions& options);
+
+/// A trained language model.
+struct LanguageModel {
+  std::string name;     // of its folder
+  std::string options;  // the words it was trained with
+  LanguageDesign design;
+  Floats parameters;
+};
+
+/// A folder that transformers loads: model.safetensors, in bf16, and config.json of a LlamaForCausalLM. transformers
+/// does not know the adaptive temperature: it runs such a model with softmax.
+///
+/// metadata   of the safetensors file; has "options"
+void write_language_model(const std::filesystem::path& folder, const LanguageShape& shape, const Floats& parameters,
+                          const std::map<std::string, std::string>& metadata);
+
+/// Does the folder hold a model that train() made? Reads the header alone.
+bool is_language_model(const std::filesystem::path& folder);
+
+/// throws   models::TensorFileError as language_parameters() does, and where the metadata has no options
+LanguageModel read_language_model(const std::filesystem::path& folder);
+
+}  // namespace softcheck::experiments
