@@ -43,7 +43,7 @@ std::uint64_t bits_at(std::span<const std::byte> bytes, std::size_t each, std::s
   return bits;
 }
 
-// A chunk that the domain has not as many rows as: the judge asks no more often to look for late writes.
+// To look through all pages for late writes takes as long as a call.
 constexpr std::size_t calls_between_looks = 64;
 
 }  // namespace
