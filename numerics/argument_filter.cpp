@@ -173,8 +173,9 @@ HWY_INLINE hn::Mask<Lanes> judge_at(Lane& lane, std::size_t i, std::size_t count
       return hn::Add(hn::MulAdd(slope, steepness, hn::Add(constant, floor)), magnitudes);
     };
     const auto ask = [&](Real got, Real value, Real steepness) {
-      const Real error =
-          hn::MulAdd(hn::Set(d, errors.rounding * stages::unit), hn::Add(hn::Abs(value), hn::Abs(scaled)), absolute);
+      // Only a log-sum-exp has the maximum as a part of it.
+      const Real parts = kValue == ArgumentValue::logsumexp ? hn::Add(hn::Abs(value), hn::Abs(scaled)) : hn::Abs(value);
+      const Real error = hn::MulAdd(hn::Set(d, errors.rounding * stages::unit), parts, absolute);
       proved = hn::And(proved, lane.within<kValue == ArgumentValue::entropy>(got, value, error, threshold_at(steepness),
                                                                              place, asked));
     };

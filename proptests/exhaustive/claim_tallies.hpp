@@ -62,7 +62,6 @@ class ClaimTallies {
     Certificates failed;
   };
   const std::optional<Failure>& failure() const { return failure_; }
-  std::optional<Failure>& failure() { return failure_; }
   const std::map<std::string, ClaimSummary>& claims() const { return claims_; }
   const std::map<std::string, ErrorStatistics>& errors() const { return errors_; }
   const VacuityCount& vacuity() const { return vacuity_; }

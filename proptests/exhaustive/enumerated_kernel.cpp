@@ -43,7 +43,7 @@ std::uint64_t bits_at(std::span<const std::byte> bytes, std::size_t each, std::s
   return bits;
 }
 
-// A chunk that the domain has not as many rows as: the judge asks no more often to look for late writes.
+// To look through all pages for late writes takes as long as a call.
 constexpr std::size_t calls_between_looks = 64;
 
 }  // namespace
@@ -116,7 +116,7 @@ void EnumeratedKernel::add(const std::string& claim, const RowShape& shape, std:
   if (rows > 1) evidence.asked.remark += " (the first of " + std::to_string(rows) + " rows of the call)";
   if (ending != nullptr) evidence.ending = CallEnding{ending->end, ending->death, ending->printed};
   std::string case_text = evidence.asked.case_text;
-  broken_.push_back({std::move(case_text), observed(claim, std::move(evidence), 1)});
+  broken_.push_back({std::move(case_text), shape.columns, observed(claim, std::move(evidence), 1)});
 }
 
 // Halves of the rows, as long as one of them ends the kernel, too.

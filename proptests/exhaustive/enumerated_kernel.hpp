@@ -40,6 +40,7 @@ class EnumeratedKernel {
   /// What broke: a certificate of each claim on calls, once. With the case that shows it.
   struct Broken {
     std::string case_text;
+    std::size_t size = 0;  // logits of the case
     numerics::Certificate certificate;
   };
   const std::vector<Broken>& broken() const { return broken_; }

@@ -259,7 +259,7 @@ class ExhaustiveTrial {
     }
     for (const EnumeratedKernel::Broken& broken : kernel_.broken()) {
       add_finding(broken.case_text.starts_with("matrix") ? "EveryPairOfClassesIsComputed" : plainest_property,
-                  broken.case_text, 0, {broken.certificate});
+                  broken.case_text, broken.size, {broken.certificate});
     }
     judgement.errors = tallies_.errors();
     judgement.vacuity = tallies_.vacuity();

@@ -24,6 +24,9 @@ struct Axis {
   double at(double logarithm) const { return begin + (logarithm - from) / (to - from) * (end - begin); }
 };
 
+// Nearer to the maximum all weights are alike, and farther from it there are none.
+bool is_shown(const ArgumentError& error) { return error.argument >= 0x1p-30 && error.argument <= 0x1p10; }
+
 double shown_ulps(double ulps) { return std::log10(std::max(ulps, 0.01)); }
 
 std::string text_at(double x, double y, const char* anchor, const std::string& text) {
@@ -32,7 +35,7 @@ std::string text_at(double x, double y, const char* anchor, const std::string& t
 
 std::string grid(const Axis& across, const Axis& up) {
   std::string svg;
-  for (double k = std::ceil(across.from / 16) * 16; k <= across.to; k += 16) {
+  for (double k = std::ceil(across.from / 4) * 4; k <= across.to; k += 4) {
     svg += fmt::format("<line x1=\"{0:.1f}\" y1=\"{1}\" x2=\"{0:.1f}\" y2=\"{2}\" stroke=\"#DDDDDD\"/>\n", across.at(k),
                        top, bottom);
     svg += text_at(across.at(k), bottom + 16, "middle", fmt::format("2^{}", k));
@@ -52,7 +55,7 @@ std::string line_of(const ExhaustiveJudgement& judgement, std::size_t enumeratio
                     Height height_of, const std::string& style) {
   std::string points;
   for (const ArgumentError& error : judgement.errors) {
-    if (error.enumeration != enumeration || !(height_of(error) > 0)) continue;
+    if (error.enumeration != enumeration || !is_shown(error) || !(height_of(error) > 0)) continue;
     points += fmt::format("{:.1f},{:.1f} ", across.at(std::log2(error.argument)), up.at(shown_ulps(height_of(error))));
   }
   return points.empty()
@@ -66,6 +69,7 @@ std::string to_svg(const ExhaustiveJudgement& judgement, const std::string& titl
   Axis across{0, 1, left, right}, up{-2, 1, bottom, top};
   bool first = true;
   for (const ArgumentError& error : judgement.errors) {
+    if (!is_shown(error)) continue;
     const double place = std::log2(error.argument);
     across.from = first ? place : std::min(across.from, place);
     across.to = first ? place + 1 : std::max(across.to, place);

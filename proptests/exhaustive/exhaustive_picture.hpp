@@ -6,8 +6,8 @@
 
 namespace softcheck::proptests {
 
-/// The worst error of each sixteenth of a binade against |x|, a line for each enumeration that has arguments, and what
-/// the contract allows there; as SVG. Both axes by powers of two and of ten.
+/// The worst error of each sixteenth of a binade against |x|, from 2^-30 to 2^10, a line for each enumeration that has
+/// arguments, and what the contract allows there; as SVG. Both axes by powers of two and of ten.
 ///
 /// title    a line above it
 /// origin   what made it, for the file's description

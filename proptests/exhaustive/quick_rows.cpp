@@ -193,7 +193,9 @@ void QuickRows::judge_long(std::span<const double> logits, std::span<const doubl
   weight_.resize(logits.size());
   for (std::size_t r = 0; r < rows; ++r) {
     const double maximum = maximum_[r], theta = shape_.theta;
-    for (std::size_t i = r * n; i < (r + 1) * n; ++i) deviation_[i] = (maximum - logits[i]) / theta;
+    for (std::size_t i = r * n; i < (r + 1) * n; ++i) deviation_[i] = maximum - logits[i];
+    if (theta == 1) continue;
+    for (std::size_t i = r * n; i < (r + 1) * n; ++i) deviation_[i] /= theta;
   }
   argument_weights(deviation_, weight_);
   log_sum_.resize(coefficient ? 0 : rows);

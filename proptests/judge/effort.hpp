@@ -6,8 +6,8 @@
 namespace softcheck::proptests {
 
 /// How many calls the judge makes. quick: seconds, for every change; normal ("default"): a first verdict within ten
-/// seconds for an f32 softmax on one core; deep: at least a million rows of every kernel; exhaustive: no sample, but all
-/// arguments of the ops that RowOp::arguments has a form for (proptests/exhaustive/).
+/// seconds for an f32 softmax on one core; deep: at least a million rows of every kernel; exhaustive: not a sample, but
+/// all arguments of the ops that RowOp::arguments has a form for (proptests/exhaustive/).
 enum class Effort { quick, normal, deep, exhaustive };
 
 const char* to_string(Effort effort);  // "quick", "default", "deep", "exhaustive"

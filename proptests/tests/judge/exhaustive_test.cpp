@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -249,6 +250,18 @@ TEST(Exhaustive, MeasuresTheLeastExponential) {
   EXPECT_EQ(judged.statements.at(0).exponential_at, "row f32 theta=0x1p+0 0x0p+0 -0x1.0074f6p+0");
   EXPECT_EQ(judged.statements.at(0).least_exponential, "exp=1.25ulp");
   EXPECT_EQ(judged.statements.at(0).worst, "row f32 theta=0x1p+0 0x0p+0 -0x1.0074f6p+0");
+}
+
+TEST(Exhaustive, NarrowsACrashDownToItsRow) {
+  const auto crashes = [](std::span<const double> logits, double, std::vector<double>&) {
+    if (logits[1] == odd_argument) std::abort();
+  };
+  const ExhaustiveJudgement judged = judge_exhaustively(subject_of(Op::softmax, Format::f32, "n=2 theta=1", crashes),
+                                                        options_for(bits_of_one, 1 << 15));
+  EXPECT_EQ(judged.judgement.verdict, ReportVerdict::crash);
+  ASSERT_TRUE(judged.judgement.counterexample);
+  EXPECT_EQ(judged.judgement.counterexample->case_text, "row f32 theta=0x1p+0 0x0p+0 -0x1.0074f6p+0");
+  EXPECT_EQ(judged.judgement.counterexample->size, 2u);
 }
 
 TEST(Exhaustive, RefusesOtherOps) {

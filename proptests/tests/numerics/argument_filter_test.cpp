@@ -116,6 +116,22 @@ TEST(ArgumentFilter, LeavesSignsAndSpecialsToOthers) {
   EXPECT_EQ(ask(ArgumentValue::coefficient, {1}, {1 + 0x1p-52}, same_everywhere(9, 0, 1)).open.size(), 1u);
 }
 
+// ln p of a maximum of 2^40 is as small as that of any other.
+TEST(ArgumentFilter, OnlyLogSumExpsAreAsInaccurateAsTheirMaximum) {
+  const std::vector<double> deviation{1}, maximum{0x1p40}, got{-0.3132616875182229}, sum{0x1p40 + 0.3132616875182229};
+  const ArgumentTable table = same_everywhere(0x1p-40, 0, 0);
+  ArgumentRows rows{deviation};
+  rows.maximum = maximum;
+  for (const ArgumentValue value : {ArgumentValue::log_coefficient, ArgumentValue::logsumexp}) {
+    ArgumentQuestion question;
+    question.value = value;
+    question.errors = argument_errors(value, 1, 2);
+    rows.of_maximum = value == ArgumentValue::logsumexp ? sum : got;
+    const std::size_t open = judge_arguments(rows, table, question).open.size();
+    EXPECT_EQ(open, value == ArgumentValue::logsumexp ? 1u : 0u);
+  }
+}
+
 TEST(ArgumentFilter, ShowsTheLargestShareAndWhereItStands) {
   const PrecisionScope precision(113);
   std::vector<double> all(100, 1), got(100);
