@@ -401,9 +401,9 @@ def check(
                 (pages, page size, kv heads, dim). attention_backward takes those of attention but pages; packed, its
                 lse is (heads, total)
     outputs     arrays that it returns: attention's lse and entropy follow out; two of merge_states and topk_softmax, three of attention_backward,
-                to which outputs=4 (or the domain's word dsinks) adds the gradient by the sinks, (heads), and outputs=5 (or
-                the word dbias) that by the bias, of its shape, each in calls that have them. dsinks is float64 for
-                float64 inputs, else float32
+                to which outputs=4 (or the domain's word dsinks) adds the gradient by the sinks, (heads), float64 for
+                float64 inputs, else float32, and the word dbias that by the bias, of its shape, last; outputs=5 says
+                both. Each is there in calls that have sinks, or a bias
     strides     whether views with strides are tried; else all arrays are compact
     refuses     exceptions by which it refuses a call; any other is a crash
     shapes      "few": at most 40 shapes in all, for a function that is compiled anew for each; lengths that the domain

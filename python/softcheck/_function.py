@@ -194,7 +194,7 @@ class Adapter:
 
     takes    softcheck's names of PARAMETERS to the function's own; one that it lacks is not asked of it
     outputs  how many arrays it returns: attention's lse and entropy follow out; its gradient's are dq, dk and dv,
-             and dsinks where the domain asks for it
+             and dsinks and dbias where the domain asks for them
     refuses  exceptions that refuse a call; all others are crashes
     top_left causality always aligns the first query with the first key
     base_2   log-sum-exps are of base 2 where the function is not told which they are

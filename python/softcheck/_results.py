@@ -231,9 +231,9 @@ def assert_output(
     class_weights  of losses: (n), finite and >= 0, of the logits' dtype or float32 (float64 for float64 logits). Rows
              are weighted as torch's reduction "none" has them; the z-loss is not
 
-    label_smoothing, z_loss and ignore_index are of losses, lse_base2 of merges, renormalize of top-k, top_p and min_p (0: off)
-    of top_p_softmax. window (left, right; -1 is all), sinks (heads), alibi_slopes (heads), bias and causal_top_left are
-    of attention and attention_backward.
+    label_smoothing, z_loss and ignore_index are of losses, lse_base2 of merges, renormalize of top-k, top_p and min_p
+    (0: off) of top_p_softmax. window (left, right; -1 is all), sinks (heads), alibi_slopes (heads), bias and
+    causal_top_left are of attention and attention_backward.
     With out and lse, attention_backward is judged as a function that read them, whatever their own errors; without, as
     one whose forward pass keeps the same contract.
 
