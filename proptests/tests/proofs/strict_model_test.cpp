@@ -11,9 +11,7 @@
 #include <fstream>
 #include <iostream>
 #include <map>
-#include <sstream>
 
-#include "numerics/fp_environment.hpp"
 #include "proptests/generators/row_families.hpp"
 #include "proptests/judge/effort.hpp"
 #include "proptests/tests/kernels/loaded_kernel.hpp"

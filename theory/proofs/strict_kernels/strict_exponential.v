@@ -1,10 +1,8 @@
-(** * The strict kernels' exponential is the certified one, and errs by less than 2 u.
+(** * The strict kernels' exponential is the certified one, its power of two included.
 
     Main results
     - [operations_are_certified]   its operations on binary32 numbers are those of certified/exp_kernel_f32.v, step by step
     - [power_is_made_of_bits]      the bits of the count, shifted, are those of 2^(k + 64)
-    - [weight_is_computed]         exponential(z) is a computed exponential of the model of arithmetic, for every z <= 0
-    - [parts_are_computed]         so is the sum of exponential_parts(z), whose rest is at most 8 u of its value
 
     Source: kernels/block/exponential.hpp; certified/computed_exp.v. *)
 

@@ -3,7 +3,7 @@
     Main results, for a number z <= 0 of binary32, beyond the exponential's range, too
     - [strict_arithmetic_sound]  the kernels' arithmetic is one of the model
     - [weight_is_computed]     exponential(z) is a number in [0, 1], and a computed exponential of its argument
-    - [factor_is_computed]     so is the sum of exponential_parts(z), whose rest is at most 8 u of its value
+    - [factor_is_computed]     so is the sum of exponential_parts(z), whose rest is at most 9 u of its value
     - [numerator_is_computed]  scaled_exponential(z) is 2^64 times a computed exponential, or 0
 
     Source: kernels/block/exponential.hpp; floating_point/standard_model.v. *)
