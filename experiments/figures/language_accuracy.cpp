@@ -114,7 +114,7 @@ std::string size_panel(const std::string& block, const std::string& title, bool 
 
 std::string size_legend(bool has_both) {
   std::string text =
-      "unset title\nunset border\nunset tics\nunset grid\nunset xlabel\nunset ylabel\nunset object\nset key center "
+      "unset title\nunset border\nunset tics\nunset grid\nunset xlabel\nunset ylabel\nunset object\nset key left "
       "center vertical spacing 1.3\nplot ";
   for (std::size_t use = 0; use < (has_both ? 3U : 2U); ++use) {
     text += fmt::format("NaN with linespoints linewidth 2 pointtype {} linecolor rgb '{}' title '{}', ", 5 + 2 * use,

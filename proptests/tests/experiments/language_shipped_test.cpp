@@ -46,9 +46,9 @@ TEST(ShippedLanguageModels, AreThoseOfTheirCommand) {
   EXPECT_EQ(plain, adaptive);
 }
 
-// At fixed weights the mean entropy of the heads grows with every fourfold of the characters that they see; each
-// entropy is between its certified floor and ln n, each spread within its certificate, each coefficient within
-// Lemma 2.1 of its own row.
+// At fixed weights, and without a temperature that answers to it, the mean entropy of the heads grows with every
+// fourfold of the characters that they see. Each entropy is between its certified floor and ln n, each spread within
+// its certificate, each coefficient within Lemma 2.1 of its own row.
 TEST(ShippedLanguageModels, HeadsDisperseWithinTheirCertificates) {
   const LanguageKernels kernels = shipped_language_kernels();
   const std::vector<std::string> texts = long_texts(1024, 1, 5);
@@ -66,6 +66,7 @@ TEST(ShippedLanguageModels, HeadsDisperseWithinTheirCertificates) {
     }
     EXPECT_EQ(entropies.size(), 7U);
     for (const auto& [items, sum] : entropies) {
+      if (model.design.adaptive) continue;
       EXPECT_GT(sum, items >= 64 ? entropies.at(items / 4) : 0) << name << " at " << items;
     }
     const std::vector<std::int64_t> items{3, 64, 600};
