@@ -1,3 +1,4 @@
+// Compiled alone: its quantities bear the names that other tests of bounds have.
 // The quick test of rows by the million proves what is within a threshold, and nothing beyond it.
 #include "numerics/argument_filter.hpp"
 
