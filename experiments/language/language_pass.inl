@@ -121,7 +121,9 @@ void swiglu_gradient(const TokenMatrix<Scalar>& gated, const TokenMatrix<Scalar>
   const Eigen::Index size = gated.rows() / 2;
   d_gated.resize(gated.rows(), gated.cols());
   for (Eigen::Index t = 0; t < gated.cols(); ++t) {
-    const auto gate = gated.col(t).head(size).array(), up = gated.col(t).tail(size).array(), d = d_inner.col(t).array();
+    const auto gate = gated.col(t).head(size).array();
+    const auto up = gated.col(t).tail(size).array();
+    const auto d = d_inner.col(t).array();
     // The tail holds the logistic function of the gates for a moment.
     auto sigmoid = d_gated.col(t).tail(size).array();
     sigmoid = Scalar(1) / (Scalar(1) + (-gate).exp());
