@@ -48,6 +48,7 @@ def names():
         "dv": gradients[2],
         "weights": exact("topk_softmax", x, k=3, renormalize=True),
         "ids": exact("topk_softmax", x, k=3, which=1, dtype=np.int32),
+        "probabilities": exact("top_p_softmax", x, top_p=0.9),
         "outs": outs,
         "lses": lses,
         "merged": exact("merge_states", outs, lses),
