@@ -149,13 +149,13 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  *
  * Tensors are on the CPU and may have any strides, including 0 and negative ones. A mask is uint8 or bool and is
  * broadcast. Labels are int32 or int64. For losses, merge_states, topk_softmax, top_p_softmax, attention and
- * attention_backward a call whose abi_version is 2 is a softcheck_call_2, of which the function reads the op's attributes (softcheck_kernel.h);
- * otherwise they are off, and ignore_index is -100. Class weights have the logits' dtype, or float64 for float64 logits
- * and else float32. topk_softmax needs its k. For other ops the function does not read
- * abi_version. It reads these options: op, contract, exempt, worst, interrupted, progress and context.
- * Adds "judged", "failed", "worst": [{"index", "of", "claim", "item", "got", "expected", "threshold", "share",
- * "verdict"}] with "of" where there are several outputs: "dk", or "query" and "key" where a row is right by what it is,
- * "profile" and "histogram" (proptests/tensors/tensor_judge.hpp), "picture", an SVG of them, and "contract". */
+ * attention_backward a call whose abi_version is 2 is a softcheck_call_2, of which the function reads the op's
+ * attributes (softcheck_kernel.h); otherwise they are off, and ignore_index is -100. Class weights have the logits'
+ * dtype, or float64 for float64 logits and else float32. topk_softmax needs its k. For other ops the function does not
+ * read abi_version. It reads these options: op, contract, exempt, worst, interrupted, progress and context. Adds
+ * "judged", "failed", "worst": [{"index", "of", "claim", "item", "got", "expected", "threshold", "share", "verdict"}]
+ * with "of" where there are several outputs: "dk", or "query" and "key" where a row is right by what it is, "profile"
+ * and "histogram" (proptests/tensors/tensor_judge.hpp), "picture", an SVG of them, and "contract". */
 SOFTCHECK_API int softcheck_judge_tensors(const softcheck_call* call, const softcheck_options* options, char** report);
 
 /* The exact value of every element of output `which` (0 is the first; of attention 1 is lse and 2 entropy), between two
