@@ -222,8 +222,8 @@ void QuickRows::judge_long(std::span<const double> logits, std::span<const doubl
   }
   found.open.insert(found.open.end(), unsaid.begin(), unsaid.end());
   std::ranges::sort(found.open);
-  const auto [first, last] = std::ranges::unique(found.open);
-  found.open.erase(first, last);
+  // clang 14 does not read the range that std::ranges::unique returns.
+  found.open.erase(std::unique(found.open.begin(), found.open.end()), found.open.end());
 }
 
 // Each item with its row's sum. The maximum's threshold is that of its row, whose lowest item says which: where it
