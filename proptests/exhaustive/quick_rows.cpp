@@ -55,7 +55,8 @@ QuickRows::QuickRows(const ArgumentForm& form, const Contract& contract, const R
   const bool beside_zero = pair ? properties(contract.input).storage_bits > 16 : shape.kind != RowKind::any;
   const int roundings = (beside_zero ? 0 : 1) + (shape.theta == 1 ? 0 : 1);
   const std::size_t items = pair ? 2 : shape.columns;
-  const double additions = pair ? 0 : static_cast<double>(items / lanes + lanes + lanes + 1);
+  const std::size_t most_additions = items / lanes + lanes + lanes + 1;  // rounded down, and the 1 rounds up
+  const double additions = pair ? 0 : static_cast<double>(most_additions);
   question_.value = form.value;
   question_.theta = shape.theta;
   question_.precision = properties(contract.output).precision;
