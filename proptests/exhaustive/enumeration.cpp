@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t logits_of_call = std::size_t{1} << 15;
 // Arguments of -x: all finite f32 numbers of a sign, zero among them.
 constexpr std::uint64_t f32_arguments = 0x7f80'0000;
-// A temperature that is no number of f32.
+// A temperature that f32 cannot hold.
 constexpr double odd_theta = 0.7;
 
 float negated(std::uint64_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) | 0x8000'0000u); }

@@ -39,7 +39,8 @@ TEST(LanguageFigure, MeansAndTestsAreOverTheSetsOfAllSeeds) {
   EXPECT_NEAR(*rows[0].p_whole[1], 0.5 - 1 / std::numbers::pi, 64 * 0x1p-53);
   EXPECT_FALSE(rows[0].p_whole[2]);
   EXPECT_FALSE(rows[0].p_whole[0]);
-  EXPECT_NEAR(rows[0].uses[0]->characters.value, (100 + 80 + 95 + 80) / 4.0, 1000 * 0x1p-53);
+  // A sum of four quotients and its quotient: eight roundings of numbers below 512, each by at most 2^-45.
+  EXPECT_NEAR(rows[0].uses[0]->characters.value, (100 + 80 + 95 + 80) / 4.0, 8 * 0x1p-45);
   const std::vector<LanguageRow> totals = language_totals(cells, 2);
   ASSERT_EQ(totals.size(), 1U);
   EXPECT_EQ(totals[0].uses[1]->whole.value, 62.5);
