@@ -1,14 +1,21 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
+#include "cli/verb.hpp"
+
 namespace softcheck::cli {
+
+/// Adds a verb to the command line and, when the verb is given, does its job and sets exit_code.
+using AddVerb = void (*)(Verb app, int& exit_code);
 
 /// The whole command: reads the verb and its flags, does the job, and returns the exit code (docs/design.md). What goes
 /// wrong is one line on standard error.
 ///
 /// arguments   without the program's own name
-int run_command(const std::vector<std::string>& arguments);
+/// verbs       those that the program has, in the order of its help
+int run_command(const std::vector<std::string>& arguments, std::span<const AddVerb> verbs);
 
 }  // namespace softcheck::cli

@@ -59,9 +59,13 @@ std::vector<Op> ops_of(const ExhaustiveFlags& flags) {
     KernelSubject subject;
     try {
       subject.op = parse_op(name);
-      require_enumerable(subject);
     } catch (const std::invalid_argument& error) {
       throw InputError(usage, fmt::format("run exhaustive: --op: {}", error.what()));
+    }
+    try {
+      require_enumerable(subject);
+    } catch (const std::invalid_argument& error) {
+      throw InputError(usage, fmt::format("run exhaustive: {}", error.what()));
     }
     ops.push_back(subject.op);
   }

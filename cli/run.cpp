@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "cli/claims.hpp"
-#include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
 #include "cli/output_folder.hpp"
@@ -106,7 +105,7 @@ int run_all(const std::string& out) {
   const auto run = [&](std::vector<std::string> arguments, const std::filesystem::path& to) {
     arguments.insert(arguments.end(), {"--out", to.string()});
     say("\n== softcheck {}\n", fmt::join(arguments, " "));
-    const int own = run_command(arguments);
+    const int own = run_command(arguments, every_verb);
     if (code == holds) code = own;
   };
   for (const char* name : {"table-1", "sensitivity", "variants", "figure-2", "figure-3", "figure-5", "figure-6",

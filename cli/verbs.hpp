@@ -1,10 +1,10 @@
 #pragma once
 
-#include "cli/verb.hpp"
+#include "cli/command.hpp"
 
 namespace softcheck::cli {
 
-// Each adds its verb to the command line and, when the verb is given, does its job and sets exit_code.
+// Each is an AddVerb.
 void add_test_verb(Verb app, int& exit_code);
 void add_kernel_verb(Verb app, int& exit_code);
 void add_check_verb(Verb app, int& exit_code);
@@ -21,5 +21,9 @@ void add_accuracy_figure_run(Verb run, int& exit_code);  // below `run`
 void add_language_train_run(Verb run, int& exit_code);   // below `run`
 void add_report_verb(Verb app, int& exit_code);
 void add_version_verb(Verb app, int& exit_code);
+
+/// The verbs of `softcheck`.
+inline constexpr AddVerb every_verb[] = {add_test_verb,   add_kernel_verb, add_check_verb,  add_model_verb,
+                                         add_verify_verb, add_run_verb,    add_report_verb, add_version_verb};
 
 }  // namespace softcheck::cli
