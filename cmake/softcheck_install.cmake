@@ -1,4 +1,4 @@
-# find_package(softcheck) for other projects: softcheck::numerics, softcheck::theory, softcheck::experiments, softcheck::proptests.
+# find_package(softcheck) for other projects: softcheck::proptests, the judge and its matcher, and the other libraries.
 include(CMakePackageConfigHelpers)
 get_property(targets GLOBAL PROPERTY softcheck_installed_targets)
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/softcheck)

@@ -81,13 +81,13 @@ std::string to_table(const Report& report, const TableOptions& options = {});
 /// rounded outward. What is no number is null.
 std::string to_json(const Report& report);
 
-/// One <testsuite> a subject, one <testcase> a claim; refused is skipped, crash and timeout are errors.
+/// One `testsuite` a subject, one `testcase` a claim; refused is skipped, crash and timeout are errors.
 std::string to_junit(const Report& report);
 
 /// text with what is no UTF-8, and what XML does not allow, replaced by U+FFFD: kernels may print anything.
 std::string printable_utf8(std::string_view text);
 
-/// text on one line of a terminal: control characters and bytes that are no UTF-8 as \xNN.
+/// text on one line of a terminal: control characters and bytes that are no UTF-8 as `\xNN`.
 std::string escaped_text(std::string_view text);
 
 /// The same as XML and HTML have it between tags and between double quotes.

@@ -1,5 +1,33 @@
 #pragma once
 
+// Attention of a query by a block of threads, without a matrix of scores: the online softmax, with the entropy that
+// Appendix G of the paper streams beside it.
+//
+// Keys pass in tiles, one key a thread. Each thread holds (HeldOutput)
+//
+//     m   the largest score so far, the same in all threads      maximum
+//     L   sum e^(x - m) over its own keys                         sums.weights
+//     T   sum (m - x) e^(x - m) over them, Appendix G's -K        sums.deviations
+//     o   sum e^(x - m) v over all keys, in its own columns       out
+//
+// A tile with a larger maximum m' rescales them by c = e^(m - m') (HeldOutput::raise):
+//
+//     T <- c (T + (m' - m) L)      L <- c L      o <- c o
+//
+// Then a score x of weight w = e^(x - m) adds to them (attend):
+//
+//     L <- L + w      T <- T + (m - x) w      o <- o + w v
+//
+// After the last tile the block adds its threads' L and T (write_query), and
+//
+//     out = o / L      lse = m + ln L      H = ln L + T / L
+//
+// All terms of L and T are at least 0 and L is at least 1: nothing cancels, not in H either. A masked key has no weight
+// and is skipped, and a query whose keys are all masked keeps m = -inf: no -inf is subtracted from another.
+//
+// Adaptive temperature needs H before the first weight. A first pass over the keys finds m and H (row_statistics), and
+// beta = beta(H). The second pass weighs by w = e^(beta (x - m)); m is final, so that nothing is rescaled.
+
 #include "kernels/arithmetic/adaptive_beta.hpp"
 #include "kernels/block/attention_arguments.hpp"
 #include "kernels/block/entropy.hpp"

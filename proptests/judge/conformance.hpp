@@ -21,7 +21,7 @@
 //     }
 namespace softcheck {
 
-/// ::testing::AssertionResult, without a need for its header here.
+/// GoogleTest's AssertionResult, without a need for its header here.
 template <class Result>
 concept AssertionResult = std::constructible_from<Result, bool> && requires(Result result, const std::string& text) {
   { result.failure_message() } -> std::convertible_to<const char*>;

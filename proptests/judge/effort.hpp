@@ -15,7 +15,7 @@ const char* to_string(Effort effort);  // "quick", "default", "deep", "exhaustiv
 /// throws   std::invalid_argument naming what exists
 Effort parse_effort(std::string_view word);
 
-/// The effort in SOFTCHECK_EFFORT (`./run test --deep` sets it), or `otherwise` if it is not set.
+/// The effort in SOFTCHECK_EFFORT, or otherwise if it is not set. (`./run test --deep` sets it.)
 /// throws   std::invalid_argument when it is not the name of an effort
 Effort effort_from_environment(Effort otherwise = Effort::quick);
 

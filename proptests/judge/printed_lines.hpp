@@ -18,7 +18,7 @@ inline constexpr std::size_t most_printed_lines = 10;
 std::string last_bytes(int descriptor);
 
 /// The last most_printed_lines lines that are not empty. Control characters and bytes that are no UTF-8 are written as
-/// \xNN: what a kernel prints cannot move the reader's cursor or change its colours.
+/// `\xNN`: what a kernel prints cannot move the reader's cursor or change its colours.
 std::vector<std::string> last_lines(std::string_view text);
 
 }  // namespace softcheck::proptests
