@@ -1,6 +1,5 @@
 // softcheck run exhaustive: our kernels at exhaustive effort, as statements, a table and a picture for each.
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -20,6 +19,7 @@
 #include "numerics/contract.hpp"
 #include "proptests/exhaustive/exhaustive_judge.hpp"
 #include "proptests/exhaustive/exhaustive_picture.hpp"
+#include "proptests/exhaustive/exhaustive_state.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 
 namespace softcheck::cli {
@@ -36,17 +36,6 @@ struct ExhaustiveFlags {
   std::vector<std::string> ops, dtypes;
   double budget = 0;
 };
-
-// Of this process: the kernel's own time is not in it.
-double processor_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  double seconds = 0;
-  for (const timeval& time : {usage.ru_utime, usage.ru_stime}) {
-    seconds += static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  }
-  return seconds;
-}
 
 std::vector<Op> ops_of(const ExhaustiveFlags& flags) {
   std::vector<Op> ops;
@@ -72,6 +61,14 @@ std::vector<Op> ops_of(const ExhaustiveFlags& flags) {
   return ops;
 }
 
+ExhaustiveJudgement judge_whole(const KernelSubject& subject, const JudgeOptions& options) {
+  try {
+    return judge_exhaustively(subject, interruptible(options));
+  } catch (const ResumeError& error) {
+    throw InputError(malformed, fmt::format("run exhaustive: {}", error.what()));
+  }
+}
+
 int run_exhaustive(const ExhaustiveFlags& flags) {
   const Interruption interruption;
   const std::filesystem::path library = kernel_folder() / "libsoftcheck_cpu_kernels.so";
@@ -82,9 +79,14 @@ int run_exhaustive(const ExhaustiveFlags& flags) {
   Progress progress;
   ReportVerdict verdict = ReportVerdict::pass;
   std::string text;
+  std::vector<std::filesystem::path> states;
+  bool whole = true;
   for (const std::string& dtype : dtypes) {
     for (const Op op : ops) {
-      if (Interruption::requested()) break;
+      if (Interruption::requested()) {
+        whole = false;
+        break;
+      }
       KernelSubject subject;
       subject.source = {library.string(), fmt::format("softcheck_{}", to_string(op))};
       subject.op = op;
@@ -100,22 +102,28 @@ int run_exhaustive(const ExhaustiveFlags& flags) {
       options.progress = [&](const JudgeProgress& now) {
         progress.show(fmt::format("{} {}: {} of {} calls", subject.source.symbol, dtype, now.done, now.cases));
       };
-      const double before = processor_seconds();
-      const ExhaustiveJudgement judged = judge_exhaustively(subject, interruptible(options));
+      const std::string name = fmt::format("exhaustive_{}_{}", to_string(op), dtype);
+      // An interrupted run, or one of a budget, goes on from these; they go when all is done.
+      states.push_back(folder.path() / (name + ".resume"));
+      options.resume = states.back().string();
+      const ExhaustiveJudgement judged = judge_whole(subject, options);
+      whole = whole && judged.judgement.ended_early.empty();
       progress.show("");
       const std::string command = fmt::format("softcheck run exhaustive --op {} --dtype {}", to_string(op), dtype);
       const std::string heading = fmt::format("{} {} [{}]", subject.source.symbol, dtype, contract_of_ours);
       text += fmt::format("{}: {}, {} rows; the judge took {:.0f} s of a processor\n", heading,
-                          to_string(judged.judgement.verdict), judged.judgement.rows, processor_seconds() - before);
+                          to_string(judged.judgement.verdict), judged.judgement.rows, judged.processor_seconds);
       for (const ExhaustiveStatement& statement : judged.statements) text += "  " + statement.text() + "\n";
       for (const std::string& what : judged.judgement.not_tried) text += "  not tried: " + what + "\n";
       verdict = std::min(verdict, judged.judgement.verdict);
-      const std::string name = fmt::format("exhaustive_{}_{}", to_string(op), dtype);
       if (!judged.errors.empty()) {
         folder.write(name + ".csv", to_csv(judged, origin_lines(command)));
         folder.write(name + ".svg", to_svg(judged, heading, origin_lines(command)));
       }
     }
+  }
+  for (const std::filesystem::path& state : states) {
+    if (whole) std::filesystem::remove(state);
   }
   folder.write("exhaustive.txt", origin_lines("softcheck run exhaustive") + text);
   say("{}exhaustive.txt, and a picture and its numbers for each kernel of many arguments, are in {}\n", text,

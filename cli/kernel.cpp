@@ -17,6 +17,7 @@
 #include "cli/places.hpp"
 #include "cli/verbs.hpp"
 #include "proptests/exhaustive/exhaustive_judge.hpp"
+#include "proptests/exhaustive/exhaustive_state.hpp"
 #include "proptests/generators/row.hpp"
 #include "proptests/judge/certification.hpp"
 #include "proptests/judge/contract_inference.hpp"
@@ -49,6 +50,7 @@ struct KernelFlags {
   double seconds_per_call = KernelLimits{}.seconds_per_call;
   double seconds_to_load = KernelLimits{}.seconds_to_load;
   double budget = 0;  // none
+  std::string resume;
   std::string isolation = "full";
   std::string device = "cpu";
   double memory_gib = std::ldexp(static_cast<double>(KernelLimits{}.additional_memory), -30);
@@ -144,6 +146,7 @@ JudgeOptions options_of(const KernelFlags& flags) {
   options.limits.isolation = isolation_of(flags.isolation);
   options.deadline = deadline_of(flags.budget);
   options.interrupted = Interruption::requested;
+  options.resume = flags.resume;
   options.limits.additional_memory = static_cast<std::size_t>(std::ldexp(flags.memory_gib, 30));
   return options;
 }
@@ -216,6 +219,9 @@ std::string line_of(const JudgeProgress& progress) {
 
 // Exhaustive effort is of some ops, and of judging alone.
 void require_askable(const KernelFlags& flags, const KernelSubject& subject, const JudgeOptions& options) {
+  if (!flags.resume.empty() && (options.effort != Effort::exhaustive || !flags.replay.empty())) {
+    throw InputError(usage, "--resume: need --effort exhaustive, and no --replay");
+  }
   if (options.effort != Effort::exhaustive || !flags.replay.empty()) return;
   if (flags.infer) throw InputError(usage, "--effort: exhaustive judges by a contract: need no --infer beside it");
   try {
@@ -247,6 +253,8 @@ int run_kernel(const KernelFlags& flags) {
                                 : flags.replay.empty() ? judge_kernel(subject, options)
                                                        : replay(subject, flags.replay, options);
     progress.show("");
+    // Nothing is left to do.
+    if (!flags.resume.empty() && judgement.ended_early.empty()) std::filesystem::remove(flags.resume);
     if (flags.certify) judgement.notes.push_back(certification_of(flags, subject, judgement));
     const Report report{rows_of(subject, judgement)};
     std::string how = from_corpus                                                    ? "a case of the corpus"
@@ -264,6 +272,8 @@ int run_kernel(const KernelFlags& flags) {
                     separator, judgement.calls, judgement.refused, judgement.rows, judgement.seconds, how));
   } catch (const Interrupted&) {
     throw InputError(undecided, "kernel: ended, by the user or --budget, before there was anything to report");
+  } catch (const ResumeError& error) {
+    throw InputError(malformed, fmt::format("--{}", error.what()));
   } catch (const KernelLoadError& error) {
     throw InputError(static_cast<ExitCode>(exit_code(error.reason)), error.what());
   }
@@ -320,6 +330,10 @@ void add_kernel_verb(Verb app, int& exit_code) {
   verb.add_option("--budget", flags->budget,
                   "Seconds the whole judgement may take: then what is known is reported, as Ctrl-C does")
       .within(0.001, 1e7);
+  verb.add_option("--resume", flags->resume,
+                  "Of --effort exhaustive: keep what is judged in FILE, go on from it, and remove it when all is done")
+      .type_name("FILE")
+      .check(unwritable);
   verb.add_option("--isolation", flags->isolation,
                   "full, or process: for a kernel that must write files, or open sockets, with your own rights")
       .capture_default_str();

@@ -54,7 +54,7 @@ RowOpinion opinion_of(Op op, const Contract& contract, const EnumeratedRow& row)
 
 void ClaimTallies::add_proved(std::uint64_t rows, double share, double row_sum_share) {
   for (std::size_t k = 0; k < subject_.op->claims.size(); ++k) {
-    ClaimSummary& summary = claims_[std::string(subject_.op->claims[k])];
+    ClaimSummary& summary = sums_.claims[std::string(subject_.op->claims[k])];
     summary.decided += rows;
     raise(summary.tightest_slack, k == 0 ? share : row_sum_share);
   }
@@ -62,7 +62,7 @@ void ClaimTallies::add_proved(std::uint64_t rows, double share, double row_sum_s
 
 void ClaimTallies::add_nan_rows(std::uint64_t rows) {
   if (rows == 0) return;
-  ClaimSummary& summary = claims_[std::string(nan_claim)];
+  ClaimSummary& summary = sums_.claims[std::string(nan_claim)];
   summary.decided += rows;
   raise(summary.tightest_slack, 0);
 }
@@ -70,7 +70,7 @@ void ClaimTallies::add_nan_rows(std::uint64_t rows) {
 void ClaimTallies::add_errors(const QuickFindings& found, const std::string& worst) {
   const ErrorSums sums{static_cast<std::size_t>(found.ulps), found.worst_ulps, found.total_ulps, found.worst_allowed,
                        0};
-  proptests::add_errors(errors_[std::string(subject_.op->claims[0])], sums, found.share, [&] { return worst; });
+  proptests::add_errors(sums_.errors[std::string(subject_.op->claims[0])], sums, found.share, [&] { return worst; });
 }
 
 void ClaimTallies::fail(const EnumeratedRow& row, const ValueFinding& finding, bool special) {
@@ -96,20 +96,20 @@ void ClaimTallies::fail(const EnumeratedRow& row, const ValueFinding& finding, b
 
 ClaimTallies::Worst ClaimTallies::add(const EnumeratedRow& row, RowOpinion opinion, bool counted) {
   Worst worst;
-  vacuity_ += opinion.vacuity;
+  sums_.vacuity += opinion.vacuity;
   const bool failed_before = failure_.has_value();
   for (ValueFinding& finding : opinion.findings) {
     const std::string claim(finding.claim);
     if (finding.decision != Decision::proved && subject_.exempt.contains(claim)) {
-      notes_.insert("does not hold, as known: " + claim);
+      sums_.notes.insert("does not hold, as known: " + claim);
       continue;
     }
-    ClaimSummary& summary = claims_[claim];
+    ClaimSummary& summary = sums_.claims[claim];
     const double share = finding.share();
     if (counted) {
       ++(finding.decision == Decision::undecided ? summary.undecided : summary.decided);
       if (!finding.by_identity) {
-        proptests::add_errors(errors_[claim], finding.errors, share,
+        proptests::add_errors(sums_.errors[claim], finding.errors, share,
                               [&] { return text_of(row_as_case(subject_.contract.input, row.bytes, row.theta)); });
       }
     }

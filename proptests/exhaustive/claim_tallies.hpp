@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "proptests/exhaustive/enumerated_kernel.hpp"
@@ -62,20 +63,24 @@ class ClaimTallies {
     Certificates failed;
   };
   const std::optional<Failure>& failure() const { return failure_; }
-  const std::map<std::string, ClaimSummary>& claims() const { return claims_; }
-  const std::map<std::string, ErrorStatistics>& errors() const { return errors_; }
-  const VacuityCount& vacuity() const { return vacuity_; }
-  const std::set<std::string>& notes() const { return notes_; }
+
+  /// What there is while nothing has failed.
+  struct Sums {
+    std::map<std::string, ClaimSummary> claims;
+    std::map<std::string, ErrorStatistics> errors;
+    VacuityCount vacuity;
+    std::set<std::string> notes;
+  };
+  const Sums& sums() const { return sums_; }
+  /// Goes on from sums of rows that need not be added again.
+  void restore(Sums sums) { sums_ = std::move(sums); }
 
  private:
   void fail(const EnumeratedRow& row, const ValueFinding& finding, bool special);
 
   const KernelSubject& subject_;
-  std::map<std::string, ClaimSummary> claims_;
-  std::map<std::string, ErrorStatistics> errors_;
-  VacuityCount vacuity_;
+  Sums sums_;
   std::optional<Failure> failure_;
-  std::set<std::string> notes_;
 };
 
 }  // namespace softcheck::proptests

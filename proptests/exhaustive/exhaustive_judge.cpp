@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
-#include <map>
+#include <ctime>
 #include <memory>
 #include <set>
 #include <stdexcept>
@@ -13,6 +12,7 @@
 #include "numerics/special_values.hpp"
 #include "proptests/exhaustive/claim_tallies.hpp"
 #include "proptests/exhaustive/enumeration.hpp"
+#include "proptests/exhaustive/exhaustive_state.hpp"
 #include "proptests/exhaustive/exponential_ladder.hpp"
 #include "proptests/judge/kernel_properties.hpp"
 #include "proptests/judge/ops/row_op.hpp"
@@ -28,23 +28,13 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-std::string short_number(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
-}
-
-// Of a row, as far as a line may be.
-std::string shortened(const std::string& text) {
-  constexpr std::size_t most = 160;
-  return text.size() <= most ? text : text.substr(0, most) + "...";
-}
-
 // A row in so many is judged by enclosures though the quick test proved it: whether thresholds say anything is counted
 // on these, and a quick test that is wrong shows.
 constexpr std::uint64_t blocks_between_samples = 16;
 // A picture has so many places for each binade of arguments.
 constexpr int places_of_binade = 16;
+// What a kill -9 may cost.
+constexpr std::chrono::seconds between_states(20);
 
 class ExhaustiveTrial {
  public:
@@ -56,19 +46,28 @@ class ExhaustiveTrial {
         tallies_(subject) {
     enumerations_ = enumerations_of(subject, options.arguments, skipped_);
     for (const auto& one : enumerations_) progress_.cases += one->blocks();
+    if (!options.resume.empty()) restore();
   }
 
   ExhaustiveJudgement run() {
-    for (const auto& enumeration : enumerations_) {
-      if (!reason_.empty() || is_over()) break;
+    while (state_.enumeration < enumerations_.size() && reason_.empty() && !is_over()) {
       try {
-        run(*enumeration);
+        run(*enumerations_[state_.enumeration]);
       } catch (const Interrupted&) {
         reason_ = "interrupted";
       }
       finish_statement();
+      if (reason_.empty() && !is_over()) {
+        ++state_.enumeration;
+        state_.block = 0;
+        state_.ladder.reset();
+        ladder_.reset();
+      }
     }
+    keep();
     weigh();
+    result_.statements = std::move(state_.statements);
+    result_.processor_seconds = processor_seconds();
     return std::move(result_);
   }
 
@@ -77,31 +76,67 @@ class ExhaustiveTrial {
 
   void run(const Enumeration& rows) {
     const Clock::time_point start = Clock::now();
-    ExhaustiveStatement& statement = result_.statements.emplace_back();
-    statement.name = rows.name();
-    for (std::uint64_t block = 0; block < rows.blocks(); ++block) statement.rows += rows.rows(block);
+    if (state_.statements.size() == state_.enumeration) {
+      state_.statements.emplace_back().name = rows.name();
+      for (std::uint64_t block = 0; block < rows.blocks(); ++block) state_.statements.back().rows += rows.rows(block);
+    }
+    ExhaustiveStatement& statement = state_.statements.back();
+    const double seconds_before = statement.seconds;
     quick_.reset();
-    ladder_.reset();
-    for (std::uint64_t block = 0; block < rows.blocks() && !is_over(); ++block) {
+    for (; state_.block < rows.blocks() && !is_over(); ++state_.block) {
       if (options_.run.interrupted && options_.run.interrupted()) {
         reason_ = "interrupted, or the time budget was spent";
         break;
       }
-      tell(rows, block);
-      if (!judge(rows, block, statement)) break;
-      statement.seconds = seconds_since(start);
+      if (Clock::now() - kept_ > between_states) keep();
+      tell(rows, state_.block);
+      if (!judge(rows, state_.block, statement)) break;
+      statement.seconds = seconds_before + seconds_since(start);
     }
     if (ladder_) {
       statement.least_exponential = ladder_->word();
       statement.exponential_at = ladder_->broken_at();
     }
-    ladder_.reset();
   }
 
+  // Not of a kernel that failed: it is asked again where it did.
+  void keep() {
+    kept_ = Clock::now();
+    if (options_.resume.empty() || is_over()) return;
+    state_.sums = tallies_.sums();
+    state_.notes.insert(kernel_.notes().begin(), kernel_.notes().end());
+    if (ladder_) state_.ladder = {ladder_->rung(), ladder_->broken_at()};
+    ExhaustiveState now = state_;
+    now.calls += kernel_.kernel().calls();
+    now.refused_calls += kernel_.refused();
+    now.seconds += seconds_since(start_);
+    now.processor_seconds = processor_seconds();
+    write_state(now, options_.resume);
+  }
+
+  void restore() {
+    state_.subject = identity_of(subject_, enumerations_);
+    std::optional<ExhaustiveState> known = read_state(options_.resume, state_.subject);
+    if (!known) return;
+    const std::size_t begun = known->statements.size(), done = known->enumeration;
+    if (done > enumerations_.size() || begun < done || begun > std::min(done + 1, enumerations_.size())) {
+      throw ResumeError("resume: need an undamaged file of this judgement, got " + options_.resume);
+    }
+    state_ = std::move(*known);
+    tallies_.restore(state_.sums);
+  }
+
+  double processor_seconds() const {
+    return state_.processor_seconds + static_cast<double>(std::clock() - processor_start_) / CLOCKS_PER_SEC;
+  }
+  std::size_t calls() { return state_.calls + kernel_.kernel().calls(); }
+  std::size_t refused_calls() const { return state_.refused_calls + kernel_.refused(); }
+
   void tell(const Enumeration& rows, std::uint64_t block) {
-    progress_.done += block == 0 ? 0 : 1;
     if (!options_.progress || block % 8 != 0) return;
     progress_.property = rows.name();
+    progress_.done = block;
+    for (std::size_t k = 0; k < state_.enumeration; ++k) progress_.done += enumerations_[k]->blocks();
     progress_.seconds = seconds_since(start_);
     options_.progress(progress_);
   }
@@ -116,7 +151,7 @@ class ExhaustiveTrial {
     rows.fill(block, bytes_);
     const std::size_t refused_before = kernel_.refused();
     if (!kernel_.call(shape, count, bytes_, results_)) {
-      if (kernel_.refused() > refused_before) refused_.insert(rows.name());
+      if (kernel_.refused() > refused_before) state_.refused.insert(rows.name());
       return false;
     }
     logits_.resize(logits);
@@ -128,7 +163,10 @@ class ExhaustiveTrial {
       quick_shape_ = shape;
       // A double's own errors leave nothing to measure of an f64 kernel's.
       const bool measured = rows.is_measured() && properties(subject_.contract.output).precision <= 24;
-      if (measured && !ladder_) ladder_ = std::make_unique<ExponentialLadder>(subject_, shape);
+      if (measured && !ladder_) {
+        ladder_ = std::make_unique<ExponentialLadder>(subject_, shape);
+        if (state_.ladder) ladder_->restore(state_.ladder->rung, state_.ladder->broken_at);
+      }
     }
     const QuickFindings found = quick_->judge(logits_, got_);
     add(shape, count, found, statement);
@@ -183,8 +221,8 @@ class ExhaustiveTrial {
   }
 
   std::string worst_of(const RowShape& shape, const QuickFindings& found) {
-    if (!(found.worst_ulps > worst_ulps_)) return "";
-    worst_ulps_ = found.worst_ulps;
+    if (!(found.worst_ulps > state_.worst_ulps)) return "";
+    state_.worst_ulps = found.worst_ulps;
     return text_at(shape, found.worst_row);
   }
 
@@ -197,8 +235,8 @@ class ExhaustiveTrial {
   void draw(double argument, const QuickFindings& found) {
     if (!(argument > 0) || found.ulps == 0) return;
     const int place = static_cast<int>(std::floor(std::log2(argument) * places_of_binade));
-    ArgumentError& error = places_[{result_.statements.size() - 1, place}];
-    error.enumeration = result_.statements.size() - 1;
+    ArgumentError& error = state_.places[{state_.statements.size() - 1, place}];
+    error.enumeration = state_.statements.size() - 1;
     if (error.argument == 0) error.argument = argument;
     if (found.worst_ulps > error.ulps) {
       error.ulps = found.worst_ulps;
@@ -208,10 +246,10 @@ class ExhaustiveTrial {
   }
 
   void finish_statement() {
-    ExhaustiveStatement& statement = result_.statements.back();
+    ExhaustiveStatement& statement = state_.statements.back();
     const bool whole = statement.judged == statement.rows;
     statement.verdict = whole ? ReportVerdict::pass : ReportVerdict::undecided;
-    if (refused_.contains(statement.name)) statement.verdict = ReportVerdict::refused;
+    if (state_.refused.contains(statement.name)) statement.verdict = ReportVerdict::refused;
     if (is_over()) statement.verdict = ReportVerdict::fail;
   }
 
@@ -234,14 +272,14 @@ class ExhaustiveTrial {
   void add_claims() {
     Outcome outcome;
     outcome.verdict = Verdict::proved;
-    outcome.seconds = seconds_since(start_);
-    outcome.claims = tallies_.claims();
-    const std::size_t calls = kernel_.kernel().calls() - kernel_.refused();
+    outcome.seconds = state_.seconds + seconds_since(start_);
+    outcome.claims = tallies_.sums().claims;
+    const std::size_t answered = calls() - refused_calls();
     for (const char* claim :
          {"kernel.returns", "kernel.keeps_inputs", "kernel.stays_inside", "kernel.keeps_environment"}) {
-      if (!subject_.exempt.contains(claim)) outcome.claims[claim] = {calls, 0, 0};
+      if (!subject_.exempt.contains(claim)) outcome.claims[claim] = {answered, 0, 0};
     }
-    if (!subject_.domain.everything()) outcome.claims["kernel.accepts"] = {calls, 0, 0};
+    if (!subject_.domain.everything()) outcome.claims["kernel.accepts"] = {answered, 0, 0};
     for (const auto& [claim, summary] : outcome.claims) outcome.cases += static_cast<int>(summary.decided > 0);
     result_.judgement.properties.push_back(
         {std::string(kernel_suite) + "." + plainest_property, std::move(outcome), ReportVerdict::pass});
@@ -261,23 +299,24 @@ class ExhaustiveTrial {
       add_finding(broken.case_text.starts_with("matrix") ? "EveryPairOfClassesIsComputed" : plainest_property,
                   broken.case_text, broken.size, {broken.certificate});
     }
-    judgement.errors = tallies_.errors();
-    judgement.vacuity = tallies_.vacuity();
-    judgement.calls = kernel_.kernel().calls();
-    judgement.refused = kernel_.refused();
+    judgement.errors = tallies_.sums().errors;
+    judgement.vacuity = tallies_.sums().vacuity;
+    judgement.calls = calls();
+    judgement.refused = refused_calls();
     judgement.printed_bytes = kernel_.kernel().printed_bytes();
     judgement.printed_lines = kernel_.kernel().printed_lines();
     judgement.isolation = kernel_.kernel().isolation();
-    for (const ExhaustiveStatement& statement : result_.statements) {
+    for (const ExhaustiveStatement& statement : state_.statements) {
       judgement.rows += statement.judged;
       judgement.notes.push_back(statement.text());
     }
-    for (const std::set<std::string>* notes : {&tallies_.notes(), &kernel_.notes()}) {
+    state_.notes.insert(kernel_.notes().begin(), kernel_.notes().end());
+    for (const std::set<std::string>* notes : {&tallies_.sums().notes, &std::as_const(state_.notes)}) {
       judgement.notes.insert(judgement.notes.end(), notes->begin(), notes->end());
     }
     weigh_what_is_left();
-    for (const auto& [place, error] : places_) result_.errors.push_back(error);
-    judgement.seconds = seconds_since(start_);
+    for (const auto& [place, error] : state_.places) result_.errors.push_back(error);
+    judgement.seconds = state_.seconds + seconds_since(start_);
   }
 
   void weigh_what_is_left() {
@@ -288,13 +327,13 @@ class ExhaustiveTrial {
       judgement.ended_early = reason_;
       at_least(ReportVerdict::undecided);
     }
-    for (std::size_t k = result_.statements.size(); k < enumerations_.size(); ++k) {
+    for (std::size_t k = state_.statements.size(); k < enumerations_.size(); ++k) {
       judgement.not_tried.push_back(enumerations_[k]->name() + ": " +
                                     (reason_.empty() ? "the judge ended before" : reason_));
     }
-    for (const std::string& name : refused_) judgement.notes.push_back("refused, and so not judged: " + name);
-    if (judgement.rows == 0 && !refused_.empty()) at_least(ReportVerdict::refused);
-    if (judgement.rows == 0 && refused_.empty()) at_least(ReportVerdict::vacuous);
+    for (const std::string& name : state_.refused) judgement.notes.push_back("refused, and so not judged: " + name);
+    if (judgement.rows == 0 && !state_.refused.empty()) at_least(ReportVerdict::refused);
+    if (judgement.rows == 0 && state_.refused.empty()) at_least(ReportVerdict::vacuous);
     if (judgement.vacuity.too_many() || judgement.vacuity.too_many_unbounded()) {
       at_least(ReportVerdict::vacuous);
       judgement.notes.emplace_back("the contract's thresholds are as wide as the values that they judge");
@@ -304,44 +343,25 @@ class ExhaustiveTrial {
   const KernelSubject& subject_;
   const JudgeOptions& options_;
   const Clock::time_point start_ = Clock::now();
+  const std::clock_t processor_start_ = std::clock();
   const ArgumentForm form_;
   EnumeratedKernel kernel_;
   ClaimTallies tallies_;
   std::vector<std::unique_ptr<Enumeration>> enumerations_;
   std::vector<std::string> skipped_;
-  std::set<std::string> refused_;
+  ExhaustiveState state_;  // calls, refused_calls and seconds: of those before this process
+  Clock::time_point kept_ = Clock::now();
   std::string reason_;
   JudgeProgress progress_;
   ExhaustiveJudgement result_;
   std::optional<QuickRows> quick_;
   RowShape quick_shape_;
   std::unique_ptr<ExponentialLadder> ladder_;
-  std::map<std::pair<std::size_t, int>, ArgumentError> places_;
-  double worst_ulps_ = 0;
   std::vector<std::byte> bytes_, results_;
   std::vector<double> logits_, got_;
 };
 
 }  // namespace
-
-std::string ExhaustiveStatement::text() const {
-  std::string text = name + ": " + std::to_string(judged);
-  if (judged < rows) text += " of " + std::to_string(rows);
-  text += " rows";
-  if (verdict == ReportVerdict::pass) text += ", all within the contract";
-  if (verdict == ReportVerdict::fail) text += " before the first that is not within the contract";
-  if (verdict == ReportVerdict::undecided) text += ", so far within the contract";
-  if (verdict == ReportVerdict::refused) text += ", the rest refused";
-  if (!worst.empty() && std::isfinite(share)) {
-    text += "; worst " + short_number(share) + " of the threshold of " + claim + " at " + shortened(worst);
-    if (share_at_most > share) text += ", no row above " + short_number(share_at_most * (1 + 5e-5));
-  }
-  if (!least_exponential.empty()) {
-    text += "; the least word that holds for all of them is " + least_exponential;
-    text += exponential_at.empty() ? ", the lowest that is tried" : ", as " + shortened(exponential_at) + " needs it";
-  }
-  return text;
-}
 
 void require_enumerable(const KernelSubject& subject) {
   const Requirements& required = subject.required;

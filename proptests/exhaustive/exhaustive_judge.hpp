@@ -41,6 +41,7 @@ struct ExhaustiveJudgement {
   KernelJudgement judgement;
   std::vector<ExhaustiveStatement> statements;
   std::vector<ArgumentError> errors;  // merged to no more than a few hundred for each enumeration
+  double processor_seconds = 0;       // of the judge, not of the kernel
 };
 
 /// throws   std::invalid_argument naming the ops that have exhaustive effort, unless the subject's is one of them
@@ -49,7 +50,8 @@ void require_enumerable(const KernelSubject& subject);
 /// Judges all rows of each enumeration: the quick test proves most, enclosures decide the others. Ends at the first row
 /// that breaks a claim.
 ///
-/// throws   std::invalid_argument as require_enumerable; KernelLoadError; Interrupted before the kernel was loaded
+/// throws   std::invalid_argument as require_enumerable; KernelLoadError; ResumeError (exhaustive_state.hpp);
+///          Interrupted before the kernel was loaded
 ExhaustiveJudgement judge_exhaustively(const KernelSubject& subject, const JudgeOptions& options);
 
 }  // namespace softcheck::proptests

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 namespace softcheck::proptests {
 
@@ -18,6 +19,11 @@ constexpr std::array rungs{0.125, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0
 ExponentialLadder::ExponentialLadder(const KernelSubject& subject, const RowShape& shape)
     : subject_(subject), shape_(shape) {
   set_rung(0);
+}
+
+void ExponentialLadder::restore(std::size_t rung, std::string broken_at) {
+  set_rung(std::min(rung, rungs.size()));
+  broken_at_ = std::move(broken_at);
 }
 
 Contract ExponentialLadder::contract_of(std::size_t rung) const {

@@ -27,6 +27,9 @@ class ExponentialLadder {
              std::span<const double> got, const std::function<EnumeratedRow(std::size_t)>& row,
              const std::function<std::string(std::size_t)>& text);
 
+  /// Goes on with a ladder that reached this rung, where a row needed it.
+  void restore(std::size_t rung, std::string broken_at);
+  std::size_t rung() const { return rung_; }
   /// Empty where the last one allows too little.
   std::string word() const;
   /// The last row that needed a higher word; empty: none did.

@@ -76,6 +76,9 @@ struct JudgeOptions {
   std::uint64_t cover_elements = std::uint64_t{1} << 17;
   int covers = 0;
   ArgumentRange arguments = {};  // of exhaustive effort
+  /// Of exhaustive effort: a file that keeps what is known, and that a second judgement goes on from; empty: none. It
+  /// stays, also of a judgement that is done.
+  std::string resume = {};
   /// Only the properties of these names, "EveryWidthIsComputed"; empty: all.
   std::vector<std::string> only = {};
   std::function<void(const JudgeProgress&)> progress = {};  // told before each case

@@ -63,6 +63,8 @@ refuses 2 '--out-dtype: .*bf16' kernel "$mutants:correct_two_pass" --out-dtype h
 refuses 2 '--effort: .*quick, default, deep or exhaustive' kernel "$mutants:correct_two_pass" --effort most
 refuses 2 '--effort: exhaustive needs one of the ops softmax, log_softmax, logsumexp, entropy, got adaptive_softmax' \
   kernel "$mutants:correct_adaptive" --op adaptive_softmax --effort exhaustive
+refuses 2 '--resume: need --effort exhaustive' kernel "$mutants:correct_two_pass" --resume "$scratch/state"
+refuses 3 '--resume: need a file of an exhaustive judgement' kernel "$mutants:correct_two_pass" --effort exhaustive --resume "$scratch/text.so"
 refuses 2 '--effort: exhaustive judges by a contract' kernel "$mutants:correct_two_pass" --effort exhaustive --infer
 refuses 2 '--effort: exhaustive asks for each row once' \
   kernel "$mutants:correct_two_pass" --effort exhaustive --require deterministic

@@ -1,0 +1,187 @@
+#include "proptests/exhaustive/exhaustive_state.hpp"
+
+#include <unistd.h>
+
+#include <bit>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace softcheck::proptests {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int version = 1;
+
+// A number's bits: JSON has no NaN.
+std::uint64_t bits(double number) { return std::bit_cast<std::uint64_t>(number); }
+double number(const Json& json) { return std::bit_cast<double>(json.get<std::uint64_t>()); }
+
+Json json_of(const ExhaustiveStatement& one) {
+  return {one.name,           one.rows,
+          one.judged,         static_cast<int>(one.verdict),
+          bits(one.share),    one.claim,
+          one.worst,          bits(one.share_at_most),
+          one.exponential_at, one.least_exponential,
+          bits(one.seconds)};
+}
+
+ExhaustiveStatement statement_of(const Json& json) {
+  ExhaustiveStatement one;
+  one.name = json.at(0);
+  one.rows = json.at(1);
+  one.judged = json.at(2);
+  const int verdict = json.at(3);
+  if (verdict < 0 || verdict > static_cast<int>(ReportVerdict::pass)) throw std::out_of_range("no such verdict");
+  one.verdict = static_cast<ReportVerdict>(verdict);
+  one.share = number(json.at(4));
+  one.claim = json.at(5);
+  one.worst = json.at(6);
+  one.share_at_most = number(json.at(7));
+  one.exponential_at = json.at(8);
+  one.least_exponential = json.at(9);
+  one.seconds = number(json.at(10));
+  return one;
+}
+
+Json json_of(const ClaimTallies::Sums& sums) {
+  Json claims = Json::object(), errors = Json::object();
+  for (const auto& [claim, one] : sums.claims) claims[claim] = {one.decided, one.undecided, bits(one.tightest_slack)};
+  for (const auto& [claim, one] : sums.errors) {
+    errors[claim] = {one.values,          bits(one.largest_share),      bits(one.worst_ulps),
+                     bits(one.bias_ulps), bits(one.worst_allowed_ulps), one.worst_witness};
+  }
+  const VacuityCount& v = sums.vacuity;
+  return {{"claims", claims},
+          {"errors", errors},
+          {"vacuity", {v.judged, v.vacuous, v.rows, v.unbounded, v.unresolved}},
+          {"notes", sums.notes}};
+}
+
+ClaimTallies::Sums sums_of(const Json& json) {
+  ClaimTallies::Sums sums;
+  for (const auto& [claim, one] : json.at("claims").items()) {
+    sums.claims[claim] = {one.at(0), one.at(1), number(one.at(2))};
+  }
+  for (const auto& [claim, one] : json.at("errors").items()) {
+    sums.errors[claim] = {one.at(0),         number(one.at(1)), number(one.at(2)),
+                          number(one.at(3)), number(one.at(4)), one.at(5)};
+  }
+  const Json& v = json.at("vacuity");
+  sums.vacuity.judged = v.at(0);
+  sums.vacuity.vacuous = v.at(1);
+  sums.vacuity.rows = v.at(2);
+  sums.vacuity.unbounded = v.at(3);
+  sums.vacuity.unresolved = v.at(4);
+  sums.notes = json.at("notes").get<std::set<std::string>>();
+  return sums;
+}
+
+Json json_of(const ExhaustiveState& state) {
+  Json statements = Json::array(), places = Json::array();
+  for (const ExhaustiveStatement& one : state.statements) statements.push_back(json_of(one));
+  for (const auto& [place, error] : state.places) {
+    places.push_back({place.first, place.second, bits(error.argument), bits(error.ulps), bits(error.allowed_ulps),
+                      bits(error.share)});
+  }
+  Json json = {{"version", version},
+               {"subject", state.subject},
+               {"enumeration", state.enumeration},
+               {"block", state.block},
+               {"statements", statements},
+               {"sums", json_of(state.sums)},
+               {"refused", state.refused},
+               {"notes", state.notes},
+               {"places", places},
+               {"worst_ulps", bits(state.worst_ulps)},
+               {"calls", {state.calls, state.refused_calls}},
+               {"seconds", {bits(state.seconds), bits(state.processor_seconds)}}};
+  if (state.ladder) json["ladder"] = {state.ladder->rung, state.ladder->broken_at};
+  return json;
+}
+
+ExhaustiveState state_of(const Json& json) {
+  ExhaustiveState state;
+  state.subject = json.at("subject");
+  state.enumeration = json.at("enumeration");
+  state.block = json.at("block");
+  for (const Json& one : json.at("statements")) state.statements.push_back(statement_of(one));
+  state.sums = sums_of(json.at("sums"));
+  state.refused = json.at("refused").get<std::set<std::string>>();
+  state.notes = json.at("notes").get<std::set<std::string>>();
+  for (const Json& one : json.at("places")) {
+    state.places[{one.at(0), one.at(1)}] = {one.at(0), number(one.at(2)), number(one.at(3)), number(one.at(4)),
+                                            number(one.at(5))};
+  }
+  state.worst_ulps = number(json.at("worst_ulps"));
+  state.calls = json.at("calls").at(0);
+  state.refused_calls = json.at("calls").at(1);
+  state.seconds = number(json.at("seconds").at(0));
+  state.processor_seconds = number(json.at("seconds").at(1));
+  if (json.contains("ladder")) state.ladder = {json.at("ladder").at(0), json.at("ladder").at(1)};
+  return state;
+}
+
+}  // namespace
+
+std::string identity_of(const KernelSubject& subject, const std::vector<std::unique_ptr<Enumeration>>& enumerations) {
+  const KernelSource& source = subject.source;
+  if (source.callable || source.forwarded) {
+    throw std::invalid_argument("resume: need a library's kernel, got a function of this program");
+  }
+  std::error_code error;
+  const auto size = std::filesystem::file_size(source.library, error);
+  const auto made = std::filesystem::last_write_time(source.library, error).time_since_epoch().count();
+  const auto name = [](numerics::Format format) { return std::string(numerics::properties(format).name); };
+  std::string text = source.library + ":" + source.symbol + " (" + std::to_string(size) + " bytes, of time " +
+                     std::to_string(made) + ") " + std::string(to_string(subject.op)) + " " +
+                     name(subject.contract.input) + " to " + name(subject.contract.output) + " [" +
+                     numerics::to_string(subject.contract) + "] domain [" + to_string(subject.domain) + "]";
+  for (const std::string& claim : subject.exempt) text += " exempt " + claim;
+  for (const auto& one : enumerations) text += "; " + one->name() + ", calls: " + std::to_string(one->blocks());
+  return text;
+}
+
+void write_state(const ExhaustiveState& state, const std::string& file) {
+  const std::string unfinished = file + "." + std::to_string(getpid());
+  {
+    std::ofstream out(unfinished, std::ios::binary);
+    // What a kernel's name or a note holds may be no UTF-8.
+    out << json_of(state).dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+    out.flush();
+    if (!out) {
+      std::filesystem::remove(unfinished);
+      throw ResumeError("resume: need a file that can be written, got " + file);
+    }
+  }
+  std::error_code error;
+  std::filesystem::rename(unfinished, file, error);
+  if (!error) return;
+  std::filesystem::remove(unfinished);
+  throw ResumeError("resume: need a file that can be written, got " + file + " (" + error.message() + ")");
+}
+
+std::optional<ExhaustiveState> read_state(const std::string& file, const std::string& subject) {
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) return std::nullopt;
+  std::ifstream in(file, std::ios::binary);
+  ExhaustiveState state;
+  try {
+    const Json json = Json::parse(in);
+    if (json.at("version") != version) throw std::out_of_range("another version");
+    state = state_of(json);
+  } catch (const std::exception&) {  // of the reader of JSON, or a member that is missing
+    throw ResumeError("resume: need a file of an exhaustive judgement, got " + file + ", which is none or damaged");
+  }
+  if (state.subject != subject) {
+    // Without the names of enumerations, which may all be the same.
+    const auto head = [](const std::string& text) { return text.substr(0, text.find(';')); };
+    throw ResumeError("resume: need a file of this judgement, of " + head(subject) + ", got " + file + " of " +
+                      (head(state.subject) == head(subject) ? "other arguments" : head(state.subject)));
+  }
+  return state;
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,176 @@
+// An exhaustive judgement that is interrupted goes on from its file, and ends as one that was not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "proptests/exhaustive/exhaustive_judge.hpp"
+#include "proptests/exhaustive/exhaustive_state.hpp"
+#include "proptests/judge/effort.hpp"
+
+namespace softcheck::proptests {
+namespace resumed_judgements {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+class ExhaustiveResume : public ::testing::Test {
+ protected:
+  ExhaustiveResume() : file_(std::filesystem::temp_directory_path() / ("resume." + std::to_string(getpid()))) {}
+  ~ExhaustiveResume() override { std::filesystem::remove(file_); }
+
+  static KernelSubject subject_of(const char* symbol, const char* dtype, const char* contract) {
+    KernelSubject subject;
+    subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_mutants.so", symbol};
+    const numerics::Format format = numerics::parse_format(dtype);
+    subject.contract = numerics::parse_contract(contract, format, format);
+    return subject;
+  }
+
+  JudgeOptions options() const {
+    JudgeOptions options = judge_options(Effort::exhaustive);
+    options.resume = file_.string();
+    options.arguments = {0x3f80, 0x3f82};
+    return options;
+  }
+
+  // Ends at the first question after so many.
+  ExhaustiveJudgement judge_some(const KernelSubject& subject, JudgeOptions options, int questions) const {
+    options.run.interrupted = [questions]() mutable { return questions-- <= 0; };
+    return judge_exhaustively(subject, options);
+  }
+
+  const std::filesystem::path file_;
+};
+
+using Claims = std::map<std::string, std::tuple<std::size_t, std::size_t, double>>;
+
+Claims claims_of(const KernelJudgement& judgement) {
+  Claims claims;
+  for (const PropertyFinding& property : judgement.properties) {
+    for (const auto& [claim, one] : property.outcome.claims) {
+      claims[claim] = {one.decided, one.undecided, one.tightest_slack};
+    }
+  }
+  return claims;
+}
+
+void expect_equal(const ExhaustiveJudgement& one, const ExhaustiveJudgement& other) {
+  ASSERT_EQ(one.statements.size(), other.statements.size());
+  for (std::size_t k = 0; k < one.statements.size(); ++k) {
+    EXPECT_EQ(one.statements[k].text(), other.statements[k].text());
+    EXPECT_EQ(one.statements[k].share, other.statements[k].share);
+    EXPECT_EQ(one.statements[k].share_at_most, other.statements[k].share_at_most);
+  }
+  EXPECT_EQ(one.judgement.verdict, other.judgement.verdict);
+  EXPECT_EQ(one.judgement.rows, other.judgement.rows);
+  EXPECT_EQ(one.judgement.calls, other.judgement.calls);
+  EXPECT_EQ(one.judgement.refused, other.judgement.refused);
+  EXPECT_EQ(one.judgement.notes, other.judgement.notes);
+  EXPECT_EQ(one.judgement.not_tried, other.judgement.not_tried);
+  EXPECT_EQ(one.judgement.vacuity.judged, other.judgement.vacuity.judged);
+  EXPECT_EQ(one.judgement.vacuity.vacuous, other.judgement.vacuity.vacuous);
+  EXPECT_EQ(one.judgement.vacuity.rows, other.judgement.vacuity.rows);
+  EXPECT_EQ(claims_of(one.judgement), claims_of(other.judgement));
+  ASSERT_EQ(one.judgement.errors.size(), other.judgement.errors.size());
+  for (const auto& [claim, errors] : one.judgement.errors) {
+    const ErrorStatistics& same = other.judgement.errors.at(claim);
+    EXPECT_EQ(errors.values, same.values);
+    EXPECT_EQ(errors.largest_share, same.largest_share);
+    EXPECT_EQ(errors.worst_ulps, same.worst_ulps);
+    EXPECT_EQ(errors.bias_ulps, same.bias_ulps);
+    EXPECT_EQ(errors.worst_witness, same.worst_witness);
+  }
+  ASSERT_EQ(one.errors.size(), other.errors.size());
+  for (std::size_t k = 0; k < one.errors.size(); ++k) {
+    EXPECT_EQ(one.errors[k].argument, other.errors[k].argument);
+    EXPECT_EQ(one.errors[k].ulps, other.errors[k].ulps);
+    EXPECT_EQ(one.errors[k].share, other.errors[k].share);
+  }
+}
+
+TEST_F(ExhaustiveResume, EndsAsAJudgementThatWasNotInterrupted) {
+  // Its exponentials err by more than the lowest word, which a part alone does not tell.
+  const KernelSubject subject =
+      subject_of("mutant_exp_coefficient_perturbed", "f32", "acc=f32 exp=64ulp sum=sequential masked=nan");
+  JudgeOptions asked = options();
+  // From 1 to 1.125: pairs, long rows at two temperatures, some hundred calls.
+  asked.arguments = {0x3f800000, 0x3f900000};
+  JudgeOptions at_once = asked;
+  at_once.resume.clear();
+  const ExhaustiveJudgement whole = judge_exhaustively(subject, at_once);
+  EXPECT_EQ(whole.judgement.verdict, ReportVerdict::pass);
+  ASSERT_FALSE(whole.statements[0].exponential_at.empty()) << whole.statements[0].text();
+  ExhaustiveJudgement resumed;
+  int parts = 0;
+  do {
+    resumed = judge_some(subject, asked, 7);
+    ++parts;
+    ASSERT_LT(parts, 1000);
+  } while (!resumed.judgement.ended_early.empty());
+  EXPECT_GT(parts, 5);
+  expect_equal(whole, resumed);
+  // All is done: asked again, it only tells.
+  expect_equal(whole, judge_some(subject, asked, 0));
+}
+
+TEST_F(ExhaustiveResume, FindsAgainWhatFailed) {
+  const KernelSubject subject = subject_of("mutant_shifts_by_first_logit", "f32", "acc=f32 sum=sequential masked=nan");
+  JudgeOptions asked = options();
+  asked.arguments = {0x42a00000, 0x42b00000};  // from 80 to 88: exp(88 / 0.7) overflows
+  std::ignore = judge_some(subject, asked, 1);
+  const ExhaustiveJudgement first = judge_exhaustively(subject, asked);
+  const ExhaustiveJudgement second = judge_exhaustively(subject, asked);
+  ASSERT_EQ(first.judgement.verdict, ReportVerdict::fail);
+  ASSERT_EQ(second.judgement.verdict, ReportVerdict::fail);
+  EXPECT_EQ(first.judgement.counterexample->case_text, second.judgement.counterexample->case_text);
+}
+
+TEST_F(ExhaustiveResume, RefusesAFileOfAnotherJudgement) {
+  const KernelSubject subject = subject_of("correct_two_pass", "f16", "acc=f32 sum=sequential masked=nan");
+  std::ignore = judge_some(subject, options(), 1);
+  const auto judge = [this](const KernelSubject& other) {
+    return [this, other] { std::ignore = judge_exhaustively(other, options()); };
+  };
+  for (const KernelSubject& other :
+       {subject_of("correct_online", "f16", "acc=f32 sum=sequential masked=nan"),
+        subject_of("correct_two_pass", "bf16", "acc=f32 sum=sequential masked=nan"),
+        subject_of("correct_two_pass", "f16", "exp=2ulp acc=f32 sum=sequential masked=nan")}) {
+    EXPECT_THAT(judge(other), ThrowsMessage<ResumeError>(HasSubstr("need a file of this judgement")));
+  }
+  KernelSubject inside = subject;
+  inside.domain = domain_of("theta=1", subject.op);
+  EXPECT_THAT(judge(inside), ThrowsMessage<ResumeError>(HasSubstr("need a file of this judgement")));
+}
+
+TEST_F(ExhaustiveResume, RefusesADamagedFileAndKeepsIt) {
+  const KernelSubject subject = subject_of("correct_two_pass", "f16", "acc=f32 sum=sequential masked=nan");
+  std::ignore = judge_some(subject, options(), 1);
+  std::ifstream in(file_);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  for (const std::string& damaged : {text.substr(0, text.size() / 2), std::string("{}"), std::string()}) {
+    std::ofstream(file_, std::ios::trunc) << damaged;
+    EXPECT_THAT([&] { std::ignore = judge_exhaustively(subject, options()); },
+                ThrowsMessage<ResumeError>(HasSubstr("none or damaged")));
+    std::ifstream again(file_);
+    EXPECT_EQ((std::string{std::istreambuf_iterator<char>(again), {}}), damaged);
+  }
+}
+
+TEST_F(ExhaustiveResume, NeedsAKernelOfALibrary) {
+  KernelSubject subject = subject_of("", "f32", "acc=f32 sum=sequential masked=nan");
+  subject.source.callable = [](const softcheck_call*) { return 0; };
+  EXPECT_THAT([&] { std::ignore = judge_exhaustively(subject, options()); },
+              ThrowsMessage<std::invalid_argument>(HasSubstr("need a library's kernel")));
+}
+
+}  // namespace
+}  // namespace resumed_judgements
+}  // namespace softcheck::proptests
