@@ -28,6 +28,7 @@ struct LanguageFlags {
   LanguageTrainingOptions training;
   std::string positions = to_string(Positions::rotary);
   std::string temperature = "plain";
+  std::string weights = to_string(HeadWeights::softmax);
   std::string out;
 };
 
@@ -35,6 +36,7 @@ LanguageTrainingOptions options_of(const LanguageFlags& flags) {
   LanguageTrainingOptions options = flags.training;
   try {
     options.design.positions = parse_positions(flags.positions);
+    options.design.weights = parse_head_weights(flags.weights);
     check_shape(options.design.shape);
   } catch (const std::invalid_argument& error) {
     throw InputError(usage, fmt::format("run train-language: {}", error.what()));
@@ -116,6 +118,10 @@ void add_language_train_run(Verb run, int& exit_code) {
       .type_name("DIR")
       .required();
   train.add_option("--seed", options.seed, "Seed of weights and problems").capture_default_str();
+  train
+      .add_option("--attention", flags->weights,
+                  "Of every head: softmax, log-n (scores grow with the keys) or sink (an item of score 0 beside them)")
+      .capture_default_str();
   train.add_option("--temperature", flags->temperature, "Of every head: plain or adaptive").capture_default_str();
   train.add_option("--steps", options.steps, "Steps of AdamW")
       .within(std::int64_t{1}, std::int64_t{1} << 40)

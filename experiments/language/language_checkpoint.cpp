@@ -138,6 +138,8 @@ LanguageDesign design_of(const std::string& options) {
   LanguageDesign design{.shape = {number("layers"), number("width"), number("heads"), number("inner")},
                         .positions = parse_positions(word("positions")),
                         .adaptive = word("temperature") == "adaptive"};
+  const std::string weights = option_of(words, "attention");
+  if (!weights.empty()) design.weights = parse_head_weights(weights);
   check_shape(design.shape);
   return design;
 }

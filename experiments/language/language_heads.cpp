@@ -60,6 +60,10 @@ double beta_of(const HeadRow& row, bool adaptive) {
 
 void observe_rows(const LanguageModel& model, bool adaptive, const LanguageKernels& kernels, const std::string& text,
                   std::span<const std::int64_t> items, const std::function<void(const HeadRow&)>& row) {
+  if (model.design.weights != HeadWeights::softmax) {
+    throw std::invalid_argument("observe_rows: need a model with plain softmax, got " +
+                                to_string(model.design.weights));
+  }
   LanguageDesign design = model.design;
   design.adaptive = adaptive;
   TokenBatch batch;

@@ -44,6 +44,17 @@ Positions parse_positions(const std::string& word) {
   throw std::invalid_argument("positions: need rotary, randomised or none, got '" + word + "'");
 }
 
+std::string to_string(HeadWeights weights) {
+  return weights == HeadWeights::log_n ? "log-n" : weights == HeadWeights::sink ? "sink" : "softmax";
+}
+
+HeadWeights parse_head_weights(const std::string& word) {
+  for (const HeadWeights weights : {HeadWeights::softmax, HeadWeights::log_n, HeadWeights::sink}) {
+    if (word == to_string(weights)) return weights;
+  }
+  throw std::invalid_argument("attention: need softmax, log-n or sink, got '" + word + "'");
+}
+
 void check_shape(const LanguageShape& shape) {
   const auto need = [](bool holds, const std::string& what) {
     if (!holds) throw std::invalid_argument("language model: need " + what);

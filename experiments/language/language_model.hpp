@@ -23,11 +23,24 @@ std::string to_string(Positions positions);
 /// throws   std::invalid_argument that lists the words
 Positions parse_positions(const std::string& word);
 
+/// How scores become weights, in every head.
+enum class HeadWeights {
+  softmax,
+  log_n,  // softmax of scores times ln n / ln log_n_unit for a query that sees n keys (Chiang and Cholak 2022)
+  sink    // softmax beside an item of score 0 and value 0 (Miller 2023)
+};
+inline constexpr double log_n_unit = 256;  // keys: as many as a text of training has
+
+std::string to_string(HeadWeights weights);
+/// throws   std::invalid_argument that lists the words
+HeadWeights parse_head_weights(const std::string& word);
+
 /// What makes a language model besides its numbers.
 struct LanguageDesign {
   LanguageShape shape = {};
   Positions positions = Positions::rotary;
   bool adaptive = false;  // temperature, in every head
+  HeadWeights weights = HeadWeights::softmax;
 
   friend bool operator==(const LanguageDesign&, const LanguageDesign&) = default;
 };

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <initializer_list>
+#include <iterator>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -99,22 +100,107 @@ LanguageParts<Real>::LanguageParts(const LanguageKernels& kernels, const Languag
   log_sum_.resize(rows);
   entropy_.resize(rows);
   largest_.resize(rows);
+  key_begins_ = batch.begins;
+  for (int text = 0; text < batch.texts(); ++text) {
+    const auto place = static_cast<std::size_t>(text);
+    if (design.weights == HeadWeights::sink) key_begins_[place + 1] += text + 1;
+    for (std::int64_t seen = 1; seen <= batch.begins[place + 1] - batch.begins[place]; ++seen) {
+      scales_.push_back(static_cast<Real>(std::log(static_cast<double>(seen)) / std::log(log_n_unit)));
+    }
+  }
+}
+
+template <class Real>
+std::int64_t LanguageParts<Real>::keys() const {
+  return key_begins_.back();
+}
+
+template <class Real>
+typename LanguageParts<Real>::template Projections<const Real> LanguageParts<Real>::projections(const Real* projected) {
+  const std::int64_t d = design_.shape.width;
+  Projections<const Real> from{projected, projected + d, projected + 2 * d, 3 * d, 3 * d};
+  if (design_.weights == HeadWeights::log_n) {
+    queries_.clear();
+    for (std::size_t t = 0; t < scales_.size(); ++t) {
+      const Real* const query = projected + 3 * d * static_cast<std::int64_t>(t);
+      std::transform(query, query + d, std::back_inserter(queries_), [&](Real x) { return x * scales_[t]; });
+    }
+    from.queries = queries_.data();
+    from.query_stride = d;
+  }
+  if (design_.weights == HeadWeights::sink) {
+    keys_.assign(static_cast<std::size_t>(keys() * d), Real(0));  // each text's first stays so
+    values_ = keys_;
+    for_each_key([&](std::int64_t token, std::int64_t key) {
+      const Real* const of = projected + 3 * d * token;
+      std::copy(of + d, of + 2 * d, keys_.data() + key * d);
+      std::copy(of + 2 * d, of + 3 * d, values_.data() + key * d);
+    });
+    from.keys = keys_.data();
+    from.values = values_.data();
+    from.key_stride = d;
+  }
+  return from;
+}
+
+template <class Real>
+typename LanguageParts<Real>::template Projections<Real> LanguageParts<Real>::gradients(Real* d_projected) {
+  const std::int64_t d = design_.shape.width;
+  Projections<Real> to{d_projected, d_projected + d, d_projected + 2 * d, 3 * d, 3 * d};
+  if (design_.weights == HeadWeights::sink) {
+    d_keys_.resize(static_cast<std::size_t>(keys() * d));
+    d_values_.resize(d_keys_.size());
+    to.keys = d_keys_.data();
+    to.values = d_values_.data();
+    to.key_stride = d;
+  }
+  return to;
+}
+
+template <class Real>
+void LanguageParts<Real>::take_back(Real* d_projected) {
+  const std::int64_t d = design_.shape.width;
+  if (design_.weights == HeadWeights::log_n) {
+    for (std::size_t t = 0; t < scales_.size(); ++t) {
+      Real* const query = d_projected + 3 * d * static_cast<std::int64_t>(t);
+      std::transform(query, query + d, query, [&](Real x) { return x * scales_[t]; });
+    }
+  }
+  if (design_.weights == HeadWeights::sink) {
+    for_each_key([&](std::int64_t token, std::int64_t key) {
+      Real* const to = d_projected + 3 * d * token;
+      std::copy_n(d_keys_.data() + key * d, d, to + d);
+      std::copy_n(d_values_.data() + key * d, d, to + 2 * d);
+    });
+  }
+}
+
+template <class Real>
+template <class Visit>
+void LanguageParts<Real>::for_each_key(Visit visit) const {
+  for (int text = 0; text < batch_.texts(); ++text) {
+    const auto place = static_cast<std::size_t>(text);
+    for (std::int64_t token = batch_.begins[place]; token < batch_.begins[place + 1]; ++token) {
+      visit(token, token + text + 1);
+    }
+  }
 }
 
 template <class Real>
 void LanguageParts<Real>::attend(int layer, const Real* projected, int tokens, Real* attended) {
   const std::int64_t d = design_.shape.width, heads = design_.shape.heads, dim = design_.shape.head_width();
   const auto count = static_cast<std::int64_t>(batch_.begins.size());
-  const auto part = [&](std::int64_t place) {
-    return StridedTensor(projected + place * d, {tokens, heads, dim}, {3 * d, dim, 1});
-  };
+  const Projections<const Real> of = projections(projected);
   const auto numbers = [&](std::vector<Real>& of) {
     return StridedTensor(of.data(), {heads, tokens}, {tokens, std::int64_t{1}});
   };
-  StridedTensor q = part(0), k = part(1), v = part(2), lengths(batch_.begins.data(), {count}, {1});
+  StridedTensor q(of.queries, {tokens, heads, dim}, {of.query_stride, dim, 1});
+  StridedTensor k(of.keys, {keys(), heads, dim}, {of.key_stride, dim, 1});
+  StridedTensor v(of.values, {keys(), heads, dim}, {of.key_stride, dim, 1});
+  StridedTensor lengths(batch_.begins.data(), {count}, {1}), key_lengths(key_begins_.data(), {count}, {1});
   StridedTensor out(attended, {tokens, heads, dim}, {d, dim, 1});
   StridedTensor lse = numbers(log_sum_), entropy = numbers(entropy_), largest = numbers(largest_);
-  const std::array<const DLTensor*, 5> inputs{q.get(), k.get(), v.get(), lengths.get(), lengths.get()};
+  const std::array<const DLTensor*, 5> inputs{q.get(), k.get(), v.get(), lengths.get(), key_lengths.get()};
   const std::array<DLTensor*, 4> outputs{out.get(), lse.get(), entropy.get(), largest.get()};
   const softcheck_call call = call_of(inputs, outputs, 1 / std::sqrt(static_cast<double>(dim)), true);
   require_done(kernels_.attention[design_.adaptive](&call), "attention");
@@ -128,16 +214,23 @@ void LanguageParts<Real>::attend_back(int, const Real* projected, const Real* d_
                                       Real* d_projected) {
   const std::int64_t d = design_.shape.width, heads = design_.shape.heads, dim = design_.shape.head_width();
   const auto count = static_cast<std::int64_t>(batch_.begins.size());
-  const auto part = [&](const Real* of, std::int64_t place) {
-    return StridedTensor(of + place * d, {tokens, heads, dim}, {3 * d, dim, 1});
+  const auto queries = [&](const auto& of) {
+    return StridedTensor(of.queries, {tokens, heads, dim}, {of.query_stride, dim, 1});
   };
-  StridedTensor q = part(projected, 0), k = part(projected, 1), v = part(projected, 2);
-  StridedTensor dq = part(d_projected, 0), dk = part(d_projected, 1), dv = part(d_projected, 2);
-  StridedTensor d_out(d_attended, {tokens, heads, dim}, {d, dim, 1}), lengths(batch_.begins.data(), {count}, {1});
-  const std::array<const DLTensor*, 6> inputs{q.get(), k.get(), v.get(), d_out.get(), lengths.get(), lengths.get()};
+  const auto part = [&](const Real* data, std::int64_t stride) {
+    return StridedTensor(data, {keys(), heads, dim}, {stride, dim, 1});
+  };
+  const Projections<const Real> of = projections(projected);
+  const Projections<Real> to = gradients(d_projected);
+  StridedTensor q = queries(of), k = part(of.keys, of.key_stride), v = part(of.values, of.key_stride);
+  StridedTensor dq = queries(to), dk = part(to.keys, to.key_stride), dv = part(to.values, to.key_stride);
+  StridedTensor d_out(d_attended, {tokens, heads, dim}, {d, dim, 1});
+  StridedTensor lengths(batch_.begins.data(), {count}, {1}), key_lengths(key_begins_.data(), {count}, {1});
+  const std::array<const DLTensor*, 6> inputs{q.get(), k.get(), v.get(), d_out.get(), lengths.get(), key_lengths.get()};
   const std::array<DLTensor*, 3> outputs{dq.get(), dk.get(), dv.get()};
   const softcheck_call call = call_of(inputs, outputs, 1 / std::sqrt(static_cast<double>(dim)), true);
   require_done(kernels_.attention_back[design_.adaptive](&call), "attention's gradient");
+  take_back(d_projected);
 }
 
 template <class Real>

@@ -50,10 +50,30 @@ class LanguageParts {
   softcheck_language_parts calls();
 
  private:
+  // What the kernel reads and writes in place of a layer's projections, which are that with plain softmax.
+  template <class Value>
+  struct Projections {
+    Value *queries, *keys, *values;
+    std::int64_t query_stride, key_stride;
+  };
+  std::int64_t keys() const;
+  Projections<const Real> projections(const Real* projected);
+  // Room for the gradients by what projections() gives.
+  Projections<Real> gradients(Real* d_projected);
+  // Takes them to those by the layer's projections.
+  void take_back(Real* d_projected);
+  // visit(token, its key beside the sinks)
+  template <class Visit>
+  void for_each_key(Visit visit) const;
+
   const LanguageKernels& kernels_;
   const LanguageDesign& design_;
   const TokenBatch& batch_;
   std::vector<Real> log_sum_, entropy_, largest_, losses_, shares_;
+  std::vector<Real> scales_, queries_;    // of log_n: (tokens), (tokens, width)
+  std::vector<Real> keys_, values_;       // of sink: (keys, width)
+  std::vector<Real> d_keys_, d_values_;   // likewise
+  std::vector<std::int64_t> key_begins_;  // as TokenBatch::begins
 };
 extern template class LanguageParts<float>;
 extern template class LanguageParts<double>;

@@ -62,12 +62,15 @@ void adam_step(TrainingState& state, Floats& gradient, const LanguageTrainingOpt
 
 std::string to_text(const LanguageTrainingOptions& options) {
   const LanguageShape& shape = options.design.shape;
+  // No word where there was none before there were others.
+  const HeadWeights weights = options.design.weights;
+  const std::string attention = weights == HeadWeights::softmax ? "" : " attention=" + to_string(weights);
   return fmt::format(
       "model=language seed={} steps={} rate={} warm-up={} decay={} clip={} tokens={} sizes={}-{} layers={} width={} "
-      "heads={} inner={} positions={} temperature={}",
+      "heads={} inner={} positions={} temperature={}{}",
       options.seed, options.steps, options.learning_rate, options.warm_up, options.weight_decay, options.clip,
       options.tokens_per_step, options.smallest, options.largest, shape.layers, shape.width, shape.heads, shape.inner,
-      to_string(options.design.positions), options.design.adaptive ? "adaptive" : "plain");
+      to_string(options.design.positions), options.design.adaptive ? "adaptive" : "plain", attention);
 }
 
 double learning_rate_at(const LanguageTrainingOptions& options, std::int64_t step) {

@@ -107,7 +107,10 @@ class DirectLanguage {
       Derivative score(0);
       for (std::size_t c = head * dim; c < (head + 1) * dim; ++c) score += projected[i][c] * projected[j][d + c];
       scores.push_back(score / std::sqrt(static_cast<LongReal>(dim)));
+      if (design_.weights == HeadWeights::log_n) scores.back() *= std::log(LongReal(i + 1)) / std::log(LongReal(256));
     }
+    // Behind the others, where the sum over their values ends before it.
+    if (design_.weights == HeadWeights::sink) scores.emplace_back(0);
     Vector p = softmax(scores, Derivative(1));
     if (design_.adaptive) p = softmax(scores, temperature(p));
     for (std::size_t c = head * dim; c < (head + 1) * dim; ++c) {
@@ -243,7 +246,10 @@ TEST_P(LanguageGradient, IsTheDerivativeOfTheDefinition) {
 INSTANTIATE_TEST_SUITE_P(OfEach, LanguageGradient,
                          ::testing::Values(LanguageDesign{small, Positions::rotary, false},
                                            LanguageDesign{small, Positions::randomised, true},
-                                           LanguageDesign{small, Positions::none, true}));
+                                           LanguageDesign{small, Positions::none, true},
+                                           LanguageDesign{small, Positions::rotary, false, HeadWeights::log_n},
+                                           LanguageDesign{small, Positions::rotary, false, HeadWeights::sink},
+                                           LanguageDesign{small, Positions::randomised, true, HeadWeights::sink}));
 
 struct FloatRun {
   float loss = 0;
@@ -370,6 +376,10 @@ TEST(LanguageModel, BadShapesAndPositionsAreNamed) {
   EXPECT_THROW(check_shape({.layers = 1, .width = 128, .heads = 3}), std::invalid_argument);
   EXPECT_THROW(check_shape({.layers = 1, .width = 128, .heads = 4, .inner = 0}), std::invalid_argument);
   EXPECT_THROW(parse_positions("learned"), std::invalid_argument);
+  EXPECT_THROW(parse_head_weights("linear"), std::invalid_argument);
+  for (const HeadWeights weights : {HeadWeights::softmax, HeadWeights::log_n, HeadWeights::sink}) {
+    EXPECT_EQ(parse_head_weights(to_string(weights)), weights);
+  }
 }
 
 }  // namespace
