@@ -42,6 +42,7 @@ done
 # A language model of our own: trained for two steps, it is certified, read and asked like the shipped ones.
 refuses 2 '--temperature: need plain or adaptive' run train-language --temperature warm --out "$scratch/own"
 refuses 2 'positions: need rotary, randomised or none' run train-language --positions learned --out "$scratch/own"
+refuses 2 'attention: need softmax, log-n or sink' run train-language --attention linear --out "$scratch/own"
 refuses 2 'heads that divide the width' run train-language --heads 3 --out "$scratch/own"
 refuses 2 '--largest: need at least --smallest' run train-language --smallest 9 --largest 8 --out "$scratch/own"
 refuses 2 '--out: need a folder' run train-language --out "$scratch/file"

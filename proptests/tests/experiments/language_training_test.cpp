@@ -168,6 +168,8 @@ TEST(LanguageTraining, BadOptionsAreNamed) {
   EXPECT_THROW(design_of("layers=x width=64 heads=2 inner=128 positions=none temperature=plain"),
                std::invalid_argument);
   EXPECT_EQ(design_of(to_text(options)), options.design);
+  options.design.weights = HeadWeights::sink;
+  EXPECT_EQ(design_of(to_text(options)), options.design);
 }
 
 // What is trained once for the tests below: 200 steps.
