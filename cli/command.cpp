@@ -59,11 +59,12 @@ int run_verb(const std::vector<std::string>& arguments) {
   add_check_verb(Verb(&app), exit_code);
   add_model_verb(Verb(&app), exit_code);
   add_verify_verb(Verb(&app), exit_code);
+  add_campaign_verb(Verb(&app), exit_code);
   add_run_verb(Verb(&app), exit_code);
   add_report_verb(Verb(&app), exit_code);
   add_version_verb(Verb(&app), exit_code);
   constexpr const char* verbs =
-      "test, kernel, check, model, verify, run, report or version; softcheck VERB --help lists the flags";
+      "test, kernel, check, model, verify, campaign, run, report or version; softcheck VERB --help lists the flags";
   if (const char* verb = unknown_verb(app, arguments)) {
     complain("softcheck: need a verb out of {}, got '{}'\n", verbs, verb);
     return usage;

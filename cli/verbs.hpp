@@ -10,6 +10,7 @@ void add_kernel_verb(Verb app, int& exit_code);
 void add_check_verb(Verb app, int& exit_code);
 void add_model_verb(Verb app, int& exit_code);
 void add_verify_verb(Verb app, int& exit_code);
+void add_campaign_verb(Verb app, int& exit_code);
 void add_run_verb(Verb app, int& exit_code);
 void add_certificate_run(Verb run, int& exit_code);      // below `run`
 void add_exhaustive_run(Verb run, int& exit_code);       // below `run`
