@@ -60,17 +60,22 @@ std::vector<ReportRow> rows_of_one(const Answers& answers) {
   return rows;
 }
 
+/// As the plan names it.
+std::string library_of(const AskedJudgement& asked) {
+  const std::string& library = asked.subject.source.library;
+  return library.starts_with("./") ? library.substr(2) : library;
+}
+
 MergedCampaign::Answer described(const AskedJudgement& asked, std::vector<ReportRow> rows) {
   const KernelSubject& subject = asked.subject;
-  std::string library = subject.source.library;
-  if (library.starts_with("./")) library.erase(0, 2);
   std::string dtype(numerics::properties(subject.contract.input).name);
   if (subject.contract.output != output_format(subject.op, subject.contract.input)) {
     dtype += " -> " + std::string(numerics::properties(subject.contract.output).name);
   }
   std::string words = numerics::to_string(subject.contract);
   if (!subject.domain.everything()) words += " on " + to_string(subject.domain);
-  return {library + ":" + subject.source.symbol, std::string(to_string(subject.op)), dtype, words, std::move(rows)};
+  return {library_of(asked) + ":" + subject.source.symbol, std::string(to_string(subject.op)), dtype, words,
+          std::move(rows)};
 }
 
 void add_hosts(const Plan& plan, const std::vector<ShardFile>& files, MergedCampaign& merged) {
@@ -109,7 +114,7 @@ MergedCampaign merge(const Plan& plan, const std::vector<ShardFile>& files) {
         complete = false;
         continue;
       }
-      std::string& digest = libraries[asked.subject.source.library];
+      std::string& digest = libraries[library_of(asked)];
       for (const JudgedAnswer* answer : found->second) require_one("file of a library", digest, answer->library_sha256);
       merged.answers.push_back(described(asked, rows_of_one(found->second)));
     }

@@ -104,7 +104,7 @@ TEST(CampaignPlan, SharesAreAPartition) {
         for (const std::size_t number : share_of(shards, share, shares)) seen.insert(number);
       }
       EXPECT_EQ(seen.size(), shards);
-      if (shards > 0) EXPECT_EQ(*seen.rbegin(), shards);
+      EXPECT_EQ(seen.empty() ? 0 : *seen.rbegin(), shards);
       EXPECT_EQ(std::set<std::size_t>(seen.begin(), seen.end()).size(), shards);
     }
   }
