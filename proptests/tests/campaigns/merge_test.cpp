@@ -121,7 +121,8 @@ TEST(MergedCampaigns, TheTableHasTheWorstOfAllSeeds) {
   const SampleCampaign sample = sample_campaign(2);
   const std::string text = to_text(merge(sample.plan, sample.files));
   EXPECT_THAT(text, ::testing::HasSubstr("campaign sample: 4 judgements: 2 fail, 2 pass\n"));
-  EXPECT_THAT(text, ::testing::HasSubstr("a.so:f0 f32  fail             fail inf\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("a.so:f0 f32  fail              fail inf\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("library a.so d1\n"));
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
 

@@ -17,8 +17,9 @@ namespace {
 
 constexpr const char* kernels = R"(
 seed = [7, 8]
-cases = 12
+cases = 6
 shard = 2
+domain = "n<=32 theta=1 compact nomask"
 [[kernels]]
 kernel = ["libsoftcheck_mutants.so:correct_two_pass", "libsoftcheck_mutants.so:mutant_no_max_shift"]
 )";
