@@ -115,7 +115,7 @@ def _ended(client: Any, futures: list[Any]) -> Iterator[Any]:
     """Futures as they end; CampaignError if the scheduler is gone."""
     from distributed import as_completed
 
-    waiting = as_completed(futures)
+    waiting = as_completed(futures, loop=client.loop)
     last_heard = time.monotonic()
     count = 0
     while count < len(futures):
