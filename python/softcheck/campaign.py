@@ -103,9 +103,11 @@ class Progress:
 def _client(address: str) -> Any:
     try:
         from distributed import Client
+        from distributed.comm.registry import get_backend
     except ImportError:
         raise CampaignError(UNSUPPORTED, "--scheduler needs Dask: pip install distributed") from None
     try:
+        get_backend(address.split("://")[0] if "://" in address else "tcp")  # a Client that fails at that hangs later
         return Client(address, timeout=LONGEST_SILENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise CampaignError(USAGE, f"--scheduler: no scheduler answers at '{address}': {error}") from None

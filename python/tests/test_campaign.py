@@ -289,6 +289,22 @@ def test_everything_is_killed_and_the_plain_command_goes_on(distributed, plan, e
     assert reports(out) == expected
 
 
+def test_shards_of_ten_seconds_keep_a_thousand_workers_busy(monkeypatch):
+    """docs/scale.md's advice, and that the simulation loses no shard and notices what costs."""
+    monkeypatch.syspath_prepend(str(pathlib.Path(__file__).parents[1] / "examples" / "cluster"))
+    import simulated_scale as scale
+
+    judgements = scale.Judgements(count=400_000)
+    of_size = {size: scale.simulate(scale.Cluster(), judgements, size) for size in (5, 100)}
+    assert 0.95 <= of_size[5].efficiency <= 1
+    assert of_size[100].efficiency < 0.9
+    few = scale.Judgements(count=2000)
+    ideal = scale.Cluster(workers=1, dispatch=0, delay=0, deaths=0)
+    assert scale.simulate(ideal, few, 3).efficiency == pytest.approx(1, rel=1e-9)  # every second of one worker is used
+    mortal = scale.simulate(scale.Cluster(workers=20, deaths=0.5, absence=1), few, 3)
+    assert mortal.deaths > 0 and mortal.efficiency < scale.simulate(scale.Cluster(workers=20, deaths=0), few, 3).efficiency
+
+
 def test_wrong_input_is_one_line(tmp_path, plan):
     wrong = tmp_path / "wrong.toml"
     wrong.write_text("[[kernels]]\n")
