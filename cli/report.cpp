@@ -20,6 +20,7 @@
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "library/build_info.hpp"
+#include "proptests/report_page.hpp"
 
 namespace softcheck::cli {
 namespace {
@@ -115,32 +116,10 @@ std::map<std::string, std::vector<std::filesystem::path>> files_in(const std::fi
   return sections;
 }
 
-constexpr const char* head = R"(<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width">
-<title>softcheck: results</title>
-<style>
-body { font: 16px/1.5 sans-serif; color: #222; background: #fff; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; }
-h2 { margin-top: 3rem; border-bottom: 1px solid #ccc; }
-pre, .wide { overflow-x: auto; }
-pre { background: #f6f6f6; padding: 0.6rem; font-size: 13px; line-height: 1.35; }
-table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
-td, th { padding: 0.1rem 0.6rem; border-bottom: 1px solid #e4e4e4; text-align: right; }
-figure { margin: 1rem 0; }
-img { max-width: 100%; }
-figcaption { color: #555; font-size: 14px; }
-</style>
-</head>
-<body>
-)";
-
 std::string page(const std::filesystem::path& results) {
   const auto sections = files_in(results);
   const BuildInfo& build = this_build();
-  std::string text = head;
+  std::string text = proptests::page_head("softcheck: results");
   text += fmt::format(
       "<h1>softcheck: results</h1>\n<p>Collected by softcheck {} (commit {}, {}, {}). Each text and table begins with "
       "the "

@@ -10,6 +10,7 @@ void add_kernel_verb(Verb app, int& exit_code);
 void add_check_verb(Verb app, int& exit_code);
 void add_model_verb(Verb app, int& exit_code);
 void add_verify_verb(Verb app, int& exit_code);
+void add_campaign_verb(Verb app, int& exit_code);
 void add_run_verb(Verb app, int& exit_code);
 void add_certificate_run(Verb run, int& exit_code);      // below `run`
 void add_exhaustive_run(Verb run, int& exit_code);       // below `run`
@@ -23,7 +24,8 @@ void add_report_verb(Verb app, int& exit_code);
 void add_version_verb(Verb app, int& exit_code);
 
 /// The verbs of `softcheck`.
-inline constexpr AddVerb every_verb[] = {add_test_verb,   add_kernel_verb, add_check_verb,  add_model_verb,
-                                         add_verify_verb, add_run_verb,    add_report_verb, add_version_verb};
+inline constexpr AddVerb every_verb[] = {add_test_verb,  add_kernel_verb, add_check_verb,
+                                         add_model_verb, add_verify_verb, add_campaign_verb,
+                                         add_run_verb,   add_report_verb, add_version_verb};
 
 }  // namespace softcheck::cli

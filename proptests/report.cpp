@@ -18,15 +18,6 @@ std::string format(const char* pattern, double value) {
   return buffer.data();
 }
 
-/// Four digits, upward: 1 means that the bound was attained or exceeded, never that it was nearly so.
-std::string slack_text(double slack) {
-  if (std::isnan(slack)) return "-";
-  if (!(std::fabs(slack) < 1 && slack > 0)) return format("%.4g", slack);
-  const double unit = std::pow(10.0, std::floor(std::log10(slack)) - 3);
-  const double upward = std::ceil(slack / unit) * unit;
-  return upward >= 1 ? "<1" : format("%.4g", upward);
-}
-
 const char* colour_of(ReportVerdict verdict) {
   switch (verdict) {
     case ReportVerdict::pass:
@@ -97,6 +88,14 @@ std::string coverage_text(const std::vector<Coverage::Entry>& coverage) {
 }
 
 }  // namespace
+
+std::string slack_text(double slack) {
+  if (std::isnan(slack)) return "-";
+  if (!(std::fabs(slack) < 1 && slack > 0)) return format("%.4g", slack);
+  const double unit = std::pow(10.0, std::floor(std::log10(slack)) - 3);
+  const double upward = std::ceil(slack / unit) * unit;
+  return upward >= 1 ? "<1" : format("%.4g", upward);
+}
 
 const char* to_string(ReportVerdict verdict) {
   static constexpr const char* names[] = {"fail", "crash", "timeout", "refused", "undecided", "vacuous", "pass"};
@@ -232,11 +231,15 @@ std::string to_table(const Report& report, const TableOptions& options) {
     const std::string worst = has_ulps ? format("%.4g", row.errors->worst_ulps) : "-";
     const std::string allowed = has_ulps ? format("%.4g", row.errors->worst_allowed_ulps) : "-";
     const std::string bias = has_ulps ? format("%+.2g", row.errors->bias_ulps) : "-";
-    text +=
-        TableLine{
-            escaped_text(row.claim),    std::to_string(row.cases), slack_text(row.slack), worst, allowed, bias, verdict,
-            format("%.2f", row.seconds)}
-            .text(width, with_errors);
+    text += TableLine{escaped_text(row.claim),
+                      std::to_string(row.cases),
+                      slack_text(row.slack),
+                      worst,
+                      allowed,
+                      bias,
+                      verdict,
+                      std::isnan(row.seconds) ? "-" : format("%.2f", row.seconds)}
+                .text(width, with_errors);
     for (const std::string& line : row.details) text += "      " + escaped_text(line) + "\n";
     for (const std::string& line : row.not_tried) text += "      not tried: " + escaped_text(line) + "\n";
     if (options.coverage) text += coverage_text(row.coverage);

@@ -37,7 +37,7 @@ struct ReportRow {
   std::size_t cases = 0;                                    // certificates decided
   double slack = std::numeric_limits<double>::quiet_NaN();  // the tightest; NaN where it means nothing
   ReportVerdict verdict = ReportVerdict::vacuous;
-  double seconds = 0;
+  double seconds = 0;                          // NaN: not part of this report
   std::vector<std::string> details;            // lines for a reader: why, the witness, how to replay it
   Certificates failed;                         // the certificates behind the verdict
   std::optional<ErrorStatistics> errors = {};  // where values of a kernel were judged
@@ -83,6 +83,9 @@ std::string to_json(const Report& report);
 
 /// One `testsuite` a subject, one `testcase` a claim; refused is skipped, crash and timeout are errors.
 std::string to_junit(const Report& report);
+
+/// Four digits, upward: 1 means that a bound was attained or exceeded, never that it was nearly so; "-" for NaN.
+std::string slack_text(double slack);
 
 /// text with what is no UTF-8, and what XML does not allow, replaced by U+FFFD: kernels may print anything.
 std::string printable_utf8(std::string_view text);

@@ -174,8 +174,8 @@ std::string system_out(const ReportRow& row) {
 }
 
 std::string testcase(const ReportRow& row) {
-  std::string text = "    <testcase classname=\"" + xml_text(row.subject) + "\" name=\"" + xml_text(row.claim) +
-                     "\" time=\"" + seconds_text(row.seconds) + "\"";
+  std::string text = "    <testcase classname=\"" + xml_text(row.subject) + "\" name=\"" + xml_text(row.claim) + "\"";
+  if (!std::isnan(row.seconds)) text += " time=\"" + seconds_text(row.seconds) + "\"";
   const char* element = junit_element(row.verdict);
   const std::string out = system_out(row);
   if (element == nullptr && out.empty()) return text + "/>\n";
@@ -192,14 +192,16 @@ std::string testcase(const ReportRow& row) {
 std::string counts(const std::vector<const ReportRow*>& rows) {
   std::map<std::string, int> count;
   double seconds = 0;
+  const bool timed =
+      rows.empty() || std::ranges::any_of(rows, [](const auto* row) { return !std::isnan(row->seconds); });
   for (const ReportRow* row : rows) {
     const char* element = junit_element(row->verdict);
     if (element != nullptr) ++count[element];
-    seconds += row->seconds;
+    if (!std::isnan(row->seconds)) seconds += row->seconds;
   }
   return " tests=\"" + std::to_string(rows.size()) + "\" failures=\"" + std::to_string(count["failure"]) +
-         "\" errors=\"" + std::to_string(count["error"]) + "\" skipped=\"" + std::to_string(count["skipped"]) +
-         "\" time=\"" + seconds_text(seconds) + "\"";
+         "\" errors=\"" + std::to_string(count["error"]) + "\" skipped=\"" + std::to_string(count["skipped"]) + "\"" +
+         (timed ? " time=\"" + seconds_text(seconds) + "\"" : "");
 }
 
 [[noreturn]] void fail(const std::filesystem::path& path, const std::string& why) {

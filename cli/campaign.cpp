@@ -1,0 +1,311 @@
+// softcheck campaign: a plan of judgements, split into shards that any number of processes and machines share.
+#include <fmt/format.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cli/exit_code.hpp"
+#include "cli/interruption.hpp"
+#include "cli/output.hpp"
+#include "cli/streams.hpp"
+#include "cli/verbs.hpp"
+#include "library/build_info.hpp"
+#include "proptests/campaigns/campaign_report.hpp"
+#include "proptests/campaigns/merge.hpp"
+#include "proptests/campaigns/plan.hpp"
+#include "proptests/campaigns/shard_folder.hpp"
+#include "proptests/campaigns/shard_run.hpp"
+#include "proptests/campaigns/worker_pool.hpp"
+#include "proptests/interrupted.hpp"
+
+namespace softcheck::cli {
+
+using namespace proptests;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CampaignFlags {
+  std::string plan;
+  std::string out;
+  std::string kernels;  // empty: the plan's folder
+  std::string shard;    // "I/N"
+  std::string print;    // a shard's key
+  bool list = false;
+  unsigned processes = 1;
+};
+
+struct MergeFlags {
+  std::string plan;
+  std::vector<std::string> folders;
+  std::string out;  // empty: the first folder
+};
+
+Plan plan_of(const std::string& path) {
+  if (path.empty()) throw InputError(usage, "campaign: need a plan: softcheck campaign PLAN.toml --out DIR");
+  std::ifstream file(path, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (!file) throw InputError(usage, fmt::format("campaign: need a plan that can be read, got '{}'", path));
+  try {
+    return parse_plan(text, path);
+  } catch (const PlanError& error) {
+    throw InputError(malformed, error.what());
+  }
+}
+
+fs::path kernels_of(const CampaignFlags& flags) {
+  const fs::path folder = !flags.kernels.empty() ? fs::path(flags.kernels) : fs::absolute(flags.plan).parent_path();
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    throw InputError(usage, fmt::format("--kernels: need a folder, got '{}'", folder.string()));
+  }
+  return fs::absolute(folder);
+}
+
+ShardRun run_of(const Plan& plan, const CampaignFlags& flags) {
+  const fs::path kernels = kernels_of(flags);
+  return {plan.hash, std::string(this_build().version), std::string(this_build().commit),
+          kernels,   library_digests(plan, kernels),    Interruption::requested};
+}
+
+// The shards that --shard names, all without it, by their places in the plan.
+std::vector<std::size_t> asked_shards(const Plan& plan, const std::string& share) {
+  std::size_t one = 1, all = 1;
+  if (!share.empty()) {
+    const char* end = share.data() + share.size();
+    const auto [slash, error] = std::from_chars(share.data(), end, one);
+    const bool half = error == std::errc() && slash != end && *slash == '/';
+    const auto [last, other] = half ? std::from_chars(slash + 1, end, all) : std::from_chars_result{slash, error};
+    if (!half || other != std::errc() || last != end || one < 1 || one > all) {
+      throw InputError(usage, fmt::format("--shard: need I/N with 1 <= I <= N, got '{}'", share));
+    }
+  }
+  std::vector<std::size_t> places = share_of(plan.shards.size(), one, all);
+  for (std::size_t& place : places) --place;
+  return places;
+}
+
+void list(const Plan& plan, const CampaignFlags& flags) {
+  const std::vector<std::size_t> places = asked_shards(plan, flags.shard);
+  std::vector<ShardState> states;
+  if (!flags.out.empty()) {
+    const ShardRun run = run_of(plan, flags);
+    states = ShardFolder(flags.out).states(plan, run.commit, run.digests);
+  }
+  std::string text;
+  for (const std::size_t place : places) {
+    const Shard& shard = plan.shards[place];
+    text += fmt::format("{}\t{}\t{}\t{}\n", shard.key, states.empty() ? "-" : to_string(states[place]),
+                        shard.judgements.size(), escaped_text(shard.judgements.front().text()));
+  }
+  say_text(text);
+}
+
+// For Dask's workers: one shard, to standard output; it ends with the process that asks for it.
+int print_shard(const Plan& plan, const CampaignFlags& flags) {
+  const auto shard = std::ranges::find(plan.shards, flags.print, &Shard::key);
+  if (shard == plan.shards.end()) {
+    throw InputError(usage, fmt::format("--print: the plan has no shard '{}'", flags.print));
+  }
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const Interruption interruption;
+  try {
+    say_text(to_text(judge_shard(*shard, run_of(plan, flags))));
+  } catch (const KernelLoadError& error) {
+    throw InputError(static_cast<ExitCode>(exit_code(error.reason)), error.what());
+  } catch (const Interrupted&) {
+    throw InputError(undecided, "campaign: ended by the user; this shard is not finished");
+  }
+  return holds;
+}
+
+std::string progress_line(std::size_t done, std::size_t todo, double seconds) {
+  std::string line = fmt::format("{} of {} shards", done, todo);
+  if (done == 0 || seconds <= 0) return line;
+  const double rate = static_cast<double>(done) / seconds;
+  return line + fmt::format(", {:.2g} a second, about {:.0f} s left", rate, static_cast<double>(todo - done) / rate);
+}
+
+// Judges what is missing of the asked shards; returns how that ended.
+PoolOutcome judge_missing(const Plan& plan, const ShardFolder& folder, const std::vector<std::size_t>& missing,
+                          const ShardRun& run, unsigned processes) {
+  PoolOptions options;
+  options.processes = processes;
+  options.interrupted = Interruption::requested;
+  Progress progress;
+  const auto start = std::chrono::steady_clock::now();
+  options.progress = [&](std::size_t done) {
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    progress.show(progress_line(done, missing.size(), seconds.count()));
+  };
+  const auto job = [&](std::size_t number) {
+    const Shard& shard = plan.shards[missing[number]];
+    const std::string text = to_text(judge_shard(shard, run));
+    try {
+      write_shard_file(folder.path_of(shard), text);
+    } catch (const std::runtime_error& error) {
+      throw CannotGoOn(error.what());
+    }
+  };
+  return run_in_forks(missing.size(), job, options);
+}
+
+// What went wrong, a line each; the first says how the command ends.
+std::optional<InputError> trouble_of(const Plan& plan, const std::vector<std::size_t>& missing,
+                                     const PoolOutcome& outcome) {
+  const std::string finished =
+      fmt::format("{} of {} shards were finished; the same command goes on from there", outcome.done, missing.size());
+  if (!outcome.stopped.empty()) return InputError(usage, fmt::format("campaign: {}; {}", outcome.stopped, finished));
+  if (outcome.interrupted) return InputError(undecided, fmt::format("campaign: ended by the user; {}", finished));
+  if (outcome.failures.empty()) return std::nullopt;
+  const PoolOutcome::Failure& first = outcome.failures.front();
+  const std::string& key = plan.shards[missing[first.job]].key;
+  const bool died = std::ranges::any_of(outcome.failures, &PoolOutcome::Failure::died);
+  return InputError(
+      died ? crashed : usage,
+      fmt::format("campaign: {} shards could not be judged, the first is {}: {}{}; {}", outcome.failures.size(), key,
+                  first.died ? "its process died again and again: " : "", first.what, finished));
+}
+
+ExitCode publish_merged(const MergedCampaign& merged, const fs::path& out) {
+  const Report report = merged.report();
+  const std::string text = to_text(merged);
+  std::error_code error;
+  fs::create_directories(out, error);
+  const auto file = [&](const char* name, std::string contents, bool has_report) {
+    return OutputFile{"--out", (out / name).string(), std::move(contents), has_report};
+  };
+  return static_cast<ExitCode>(
+      publish(text, report.verdict(),
+              {file("report.txt", text, true), file("report.json", to_json(merged), true),
+               file("report.xml", to_junit(report), true), file("report.html", to_html(merged), true),
+               file("hosts.tsv", hosts_to_tsv(merged), false)}));
+}
+
+int merge_folders(const Plan& plan, const std::vector<std::string>& folders, const fs::path& out) {
+  std::vector<ShardFile> files;
+  for (const std::string& folder : folders) {
+    std::vector<ShardFile> more = ShardFolder(folder).read(plan);
+    files.insert(files.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
+  MergedCampaign merged;
+  try {
+    merged = merge(plan, files);
+  } catch (const MergeError& error) {
+    throw InputError(malformed, fmt::format("campaign: {}", error.what()));
+  }
+  if (!merged.missing.empty()) {
+    throw InputError(undecided, fmt::format("campaign: {} of {} shards are missing, the first is {}: no report yet",
+                                            merged.missing.size(), plan.shards.size(), merged.missing.front()));
+  }
+  if (merged.hosts.size() > 1) {
+    complain("softcheck: machines of {} classes judged, whose answers may differ in slack (hosts.tsv)\n",
+             merged.hosts.size());
+  }
+  return publish_merged(merged, out);
+}
+
+void make_folder(const std::string& out) {
+  std::error_code error;
+  fs::create_directories(fs::path(out) / "shards", error);
+  if (!fs::is_directory(fs::path(out) / "shards")) {
+    throw InputError(usage, fmt::format("--out: need a folder that can be made, got '{}'", out));
+  }
+}
+
+int run_campaign(CampaignFlags flags) {
+  const Plan plan = plan_of(flags.plan);
+  if (flags.list) {
+    list(plan, flags);
+    return holds;
+  }
+  if (!flags.print.empty()) return print_shard(plan, flags);
+  if (flags.out.empty()) throw InputError(usage, "campaign: need --out DIR for results, or --list");
+  const std::vector<std::size_t> places = asked_shards(plan, flags.shard);
+  flags.out = fs::absolute(flags.out).string();  // a shard's process goes to the folder of the kernels
+  make_folder(flags.out);
+  const Interruption interruption;
+  const ShardRun run = run_of(plan, flags);
+  const ShardFolder folder(flags.out);
+  const std::vector<ShardState> states = folder.states(plan, run.commit, run.digests);
+  std::vector<std::size_t> missing;
+  std::map<ShardState, std::size_t> again;
+  for (const std::size_t place : places) {
+    if (states[place] == ShardState::finished) continue;
+    missing.push_back(place);
+    ++again[states[place]];
+  }
+  if (again.contains(ShardState::damaged)) {
+    complain("softcheck: {} damaged shards are judged again\n", again[ShardState::damaged]);
+  }
+  if (again.contains(ShardState::other)) {
+    complain("softcheck: {} shards of another commit or library are judged again\n", again[ShardState::other]);
+  }
+  const PoolOutcome outcome = judge_missing(plan, folder, missing, run, flags.processes);
+  if (const std::optional<InputError> trouble = trouble_of(plan, missing, outcome)) throw InputError(*trouble);
+  if (flags.shard.empty()) return merge_folders(plan, {flags.out}, flags.out);
+  say("{} of {} shards of share {} were judged now, all are finished\n", outcome.done, places.size(), flags.shard);
+  return holds;
+}
+
+int run_merge(const MergeFlags& flags) {
+  const Plan plan = plan_of(flags.plan);
+  for (const std::string& folder : flags.folders) {
+    std::error_code error;
+    if (fs::is_directory(folder, error)) continue;
+    throw InputError(usage, fmt::format("campaign merge: need a folder of a campaign, got '{}'", folder));
+  }
+  return merge_folders(plan, flags.folders, flags.out.empty() ? flags.folders.front() : flags.out);
+}
+
+void add_merge_verb(Verb campaign, int& exit_code) {
+  Verb verb = campaign.add_subcommand("merge", "The report of a plan, from the folders of all who judged its shards");
+  const auto flags = std::make_shared<MergeFlags>();
+  verb.add_option("plan", flags->plan, "The plan that they judged").type_name("PLAN").required();
+  verb.add_option("folder", flags->folders, "What was their --out").type_name("DIR").required();
+  verb.add_option("--out", flags->out, "Folder of the report (default: the first DIR)").type_name("DIR");
+  verb.callback([flags, &exit_code] { exit_code = run_merge(*flags); });
+}
+
+}  // namespace
+
+void add_campaign_verb(Verb app, int& exit_code) {
+  Verb verb = app.add_subcommand("campaign", "Judge all kernels of a plan, in shards that machines can share");
+  verb.require_subcommand(0, 1);
+  const auto flags = std::make_shared<CampaignFlags>();
+  verb.add_option("plan", flags->plan, "Kernels, ops, dtypes, contracts, efforts and seeds, in TOML").type_name("PLAN");
+  verb.add_option("--out", flags->out, "Folder of the results: shards/ and the report; what is finished there stays")
+      .type_name("DIR");
+  verb.add_option("--kernels", flags->kernels,
+                  "The folder that the plan's libraries are named from (default: the plan's)")
+      .type_name("DIR");
+  verb.add_option("--shard", flags->shard, "Judge the I-th of N shares of the shards, and merge nothing")
+      .type_name("I/N");
+  verb.add_flag("--list", flags->list,
+                "Print key, state in --out, number of judgements and first judgement of each shard");
+  verb.add_option("--print", flags->print, "Judge this shard and print its file: for schedulers").type_name("KEY");
+  flags->processes = std::max(std::thread::hardware_concurrency(), 1U);
+  verb.add_option("--processes", flags->processes,
+                  "Shards that are judged at a time [one a core]; no result depends on it")
+      .within(1, 1024);
+  verb.callback([verb, flags, &exit_code] {
+    if (!verb.has_subcommand()) exit_code = run_campaign(*flags);
+  });
+  add_merge_verb(verb, exit_code);
+}
+
+}  // namespace softcheck::cli

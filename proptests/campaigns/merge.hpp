@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "proptests/campaigns/plan.hpp"
+#include "proptests/campaigns/shard_file.hpp"
+#include "proptests/report.hpp"
+
+namespace softcheck::proptests {
+
+/// What a class of machines did. It stays out of the report.
+struct HostShare {
+  std::string host;
+  std::size_t judgements = 0;
+  double seconds = 0;
+};
+
+/// The answers of a plan. All but `hosts` depends on the plan and the answers alone: not on who judged what, or when.
+struct MergedCampaign {
+  std::string name, plan, version, commit;
+  std::vector<std::pair<std::string, std::string>> libraries;  // as the plan names them, and their SHA-256
+
+  struct Answer {
+    std::string kernel;            // "lib.so:f"
+    std::string op, dtype, asked;  // asked: the contract, and the domain
+    std::vector<ReportRow> rows;
+  };
+  std::vector<Answer> answers;  // in the plan's order
+
+  std::vector<std::string> missing;  // keys of the shards without a file, in the plan's order
+  std::vector<HostShare> hosts;      // by name
+
+  /// All rows, in the plan's order.
+  Report report() const;
+};
+
+/// Files that do not belong together: of two commits of softcheck, or of two files of one library.
+class MergeError : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
+
+/// Each shard of the plan once. Of two files of one shard that agree, one counts. Where they do not, the answer with
+/// the worse verdict counts (of those the first by its text), and a row campaign.same_answer fails.
+///
+/// files    in any order; those of shards that the plan does not have are left out
+/// throws   MergeError
+MergedCampaign merge(const Plan& plan, const std::vector<ShardFile>& files);
+
+}  // namespace softcheck::proptests

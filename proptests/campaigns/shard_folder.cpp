@@ -1,0 +1,91 @@
+#include "proptests/campaigns/shard_folder.hpp"
+
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+namespace softcheck::proptests {
+namespace {
+
+std::optional<std::string> contents_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+}
+
+/// Is the file about this shard's judgements, in their order?
+bool is_about(const ShardFile& file, const Shard& shard) {
+  if (file.key != shard.key || file.answers.size() != shard.judgements.size()) return false;
+  for (std::size_t i = 0; i < file.answers.size(); ++i) {
+    if (file.answers[i].judgement != printable_utf8(shard.judgements[i].text())) return false;
+  }
+  return true;
+}
+
+std::optional<ShardFile> whole(const std::string& text, const Shard& shard) {
+  try {
+    ShardFile file = parse_shard_file(text);
+    if (is_about(file, shard)) return file;
+  } catch (const std::invalid_argument&) {
+    // As a file that is not there: it is judged again.
+  }
+  return std::nullopt;
+}
+
+bool is_of(const ShardFile& file, const Shard& shard, const std::string& commit,
+           const std::map<std::string, std::string>& digests) {
+  if (file.commit != commit) return false;
+  for (std::size_t i = 0; i < file.answers.size(); ++i) {
+    const auto here = digests.find(shard.judgements[i].subject.source.library);
+    const bool known = here != digests.end() && !here->second.empty();
+    if (known && here->second != file.answers[i].library_sha256) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const char* to_string(ShardState state) {
+  static constexpr const char* names[] = {"finished", "missing", "damaged", "other"};
+  return names[static_cast<std::size_t>(state)];
+}
+
+std::filesystem::path ShardFolder::path_of(const Shard& shard) const {
+  return folder_ / "shards" / (shard.key + ".jsonl");
+}
+
+std::vector<ShardState> ShardFolder::states(const Plan& plan, const std::string& commit,
+                                            const std::map<std::string, std::string>& digests) const {
+  std::vector<ShardState> states;
+  for (const Shard& shard : plan.shards) {
+    const std::optional<std::string> text = contents_of(path_of(shard));
+    const std::optional<ShardFile> file = text ? whole(*text, shard) : std::nullopt;
+    states.push_back(!text                                  ? ShardState::missing
+                     : !file                                ? ShardState::damaged
+                     : is_of(*file, shard, commit, digests) ? ShardState::finished
+                                                            : ShardState::other);
+  }
+  return states;
+}
+
+std::vector<ShardFile> ShardFolder::read(const Plan& plan) const {
+  std::vector<ShardFile> files;
+  for (const Shard& shard : plan.shards) {
+    const std::optional<std::string> text = contents_of(path_of(shard));
+    if (!text) continue;
+    if (std::optional<ShardFile> file = whole(*text, shard)) files.push_back(std::move(*file));
+  }
+  return files;
+}
+
+std::vector<std::size_t> share_of(std::size_t shards, std::size_t share, std::size_t shares) {
+  if (share < 1 || share > shares) throw std::invalid_argument("share_of: need 1 <= share <= shares");
+  std::vector<std::size_t> numbers;
+  for (std::size_t number = share; number <= shards; number += shares) numbers.push_back(number);
+  return numbers;
+}
+
+}  // namespace softcheck::proptests

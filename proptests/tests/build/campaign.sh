@@ -1,0 +1,84 @@
+#!/bin/sh
+# softcheck campaign answers right and wrong input as docs/campaigns.md says; python/tests/test_campaign.py kills it.
+#   campaign.sh SOFTCHECK KERNELS      the command, and the folder of the kernel modules
+set -u
+softcheck=$1
+kernels=$2
+. "$(dirname "$0")/command_checks.sh"
+root=$PWD
+cd "$scratch" || exit 1
+says() { grep -q -e "$1" "$scratch/out" || complain "the output does not say '$1'"; }
+
+cat >plan.toml <<'TOML'
+name = "shell"
+cases = 3
+shard = 2
+[[kernels]]
+kernel = ["libsoftcheck_mutants.so:correct_two_pass", "libsoftcheck_mutants.so:correct_online"]
+seed = [5, 6]
+TOML
+expect 0 campaign plan.toml --list
+test "$(wc -l <out)" = 2 || complain "not two shards"
+cut -f 1 out >keys
+says '	-	2	softcheck kernel .*correct_two_pass.* --seed 5 --cases 3$'
+
+# Wrong input.
+refuses 2 'campaign: need a plan' campaign
+refuses 2 'need a plan that can be read' campaign none.toml --out results
+refuses 2 'need --out DIR' campaign plan.toml
+refuses 2 '--kernels: need a folder' campaign plan.toml --out results --kernels "$scratch/none"
+for share in 0/2 3/2 2 1/ /2 1/2/3 a/b -1/2 1/0; do refuses 2 '--shard' campaign plan.toml --out results --shard=$share; done
+refuses 2 '--processes' campaign plan.toml --out results --processes 0
+refuses 2 '--out: need a folder' campaign plan.toml --out plan.toml --kernels "$kernels"
+refuses 2 'the plan has no shard' campaign plan.toml --print none
+refuses 2 'could not be judged.*no such file' campaign plan.toml --out nothing
+refuses 2 'need a folder of a campaign' campaign merge plan.toml none
+refuses 2 'plan' campaign merge
+printf 'name = "x"\n[[kernels]\n' >wrong.toml
+refuses 3 'wrong.toml:2: ' campaign wrong.toml --out results
+printf '[[kernels]]\nkernel = "a.so:f"\nspeed = 1\n' >wrong.toml
+refuses 3 "wrong.toml:3: .*got 'speed'" campaign wrong.toml --out results
+refuses 3 "wrong.toml:3: .*got 'speed'" campaign merge wrong.toml "$scratch"
+printf '[[kernels]]\nkernel = "a\033[2J:f"\n' >wrong.toml
+refuses 3 'wrong.toml' campaign wrong.toml --list
+if grep -q "$(printf '\033')" err; then complain "an escape reaches the terminal"; fi
+
+# Shares, then the report; what is finished is not judged again.
+expect 5 campaign merge plan.toml . --out none
+expect 0 campaign plan.toml --kernels "$kernels" --out results --shard 2/2
+says '^1 of 1 shards of share 2/2 were judged now'
+expect 5 campaign merge plan.toml results
+grep -q '1 of 2 shards are missing' err || complain "a missing shard is not told of"
+expect 0 campaign plan.toml --kernels "$kernels" --out results --shard 2/2
+says '^0 of 1 shards'
+expect 0 campaign plan.toml --kernels "$kernels" --out results
+says '^campaign shell: 4 judgements: 4 pass$'
+test ! -s err || complain "progress on a pipe"
+cat results/report.* >first
+for file in report.txt report.json report.xml report.html hosts.tsv; do test -s "results/$file" || complain "no $file"; done
+expect 0 campaign merge plan.toml results --out again
+cat again/report.* | cmp -s - first || complain "a merge makes another report"
+expect 0 campaign plan.toml --kernels "$kernels" --out results --list
+test "$(grep -c '	finished	' out)" = 2 || complain "not all is finished"
+
+# A shard by itself is the file that a run leaves, but for what the machine says.
+key=$(head -n 1 keys)
+expect 0 campaign plan.toml --kernels "$kernels" --print "$key"
+answers() { sed 's/,"machine":.*//; /^{"end"/d' "$1"; }
+answers out >printed
+answers "results/shards/$key.jsonl" | cmp -s - printed || complain "--print prints another shard"
+
+# A plan that grows keeps what was judged.
+sed 's/correct_two_pass"/&, "libsoftcheck_mutants.so:mutant_no_max_shift"/; s/shard = 2/shard = 2/' plan.toml >grown.toml
+expect 0 campaign grown.toml --kernels "$kernels" --out results --list
+test "$(grep -c '	finished	' out)" = 2 || complain "a larger plan forgets what was judged"
+expect 1 campaign grown.toml --kernels "$kernels" --out results
+says 'mutant_no_max_shift f32 *fail'
+says 'replay: softcheck kernel'
+
+if test -c /dev/full; then
+  "$softcheck" campaign plan.toml --kernels "$kernels" --out results >/dev/full 2>err
+  test $? = 0 || complain "a report in files does not make up for a full terminal"
+fi
+cd "$root" || exit 1
+test "$failures" = 0

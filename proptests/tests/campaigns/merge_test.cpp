@@ -1,0 +1,130 @@
+#include "proptests/campaigns/merge.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <string>
+
+#include "proptests/campaigns/campaign_report.hpp"
+#include "proptests/tests/campaigns/campaign_samples.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+std::string views(const MergedCampaign& campaign) {
+  return to_text(campaign) + to_json(campaign) + to_html(campaign) + to_junit(campaign.report());
+}
+
+std::size_t rows_with(const MergedCampaign& campaign, const std::string& claim) {
+  const Report report = campaign.report();
+  return static_cast<std::size_t>(std::ranges::count(report.rows, claim, &ReportRow::claim));
+}
+
+TEST(MergedCampaigns, NoOrderOfFilesIsSeen) {
+  SampleCampaign sample = sample_campaign(6);
+  const std::string expected = views(merge(sample.plan, sample.files));
+  std::mt19937 random(20241001);
+  for (int i = 0; i < 20; ++i) {
+    std::ranges::shuffle(sample.files, random);
+    EXPECT_EQ(views(merge(sample.plan, sample.files)), expected);
+  }
+}
+
+TEST(MergedCampaigns, NoMachineIsSeen) {
+  SampleCampaign sample = sample_campaign(4);
+  const std::string expected = views(merge(sample.plan, sample.files));
+  for (ShardFile& file : sample.files) {
+    file.host = "another machine";
+    for (JudgedAnswer& answer : file.answers) {
+      answer.seconds = 99;
+      answer.isolation = "none";
+    }
+  }
+  sample.files[0].host = "a third";
+  const MergedCampaign elsewhere = merge(sample.plan, sample.files);
+  EXPECT_EQ(views(elsewhere), expected);
+  EXPECT_EQ(hosts_to_tsv(elsewhere), "host\tjudgements\tseconds\na third\t2\t198.0\nanother machine\t6\t594.0\n");
+}
+
+TEST(MergedCampaigns, EveryJudgementIsThereOnce) {
+  const SampleCampaign sample = sample_campaign(6);
+  const MergedCampaign merged = merge(sample.plan, sample.files);
+  EXPECT_TRUE(merged.missing.empty());
+  ASSERT_EQ(merged.answers.size(), sample.plan.judgements());
+  EXPECT_EQ(rows_with(merged, "kernel.verdict"), 12U);
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(merged.answers[2 * i].kernel, "a.so:f" + std::to_string(i));
+    EXPECT_EQ(merged.answers[2 * i].rows[0].subject, "f" + std::to_string(i) + ", seed 1");
+    EXPECT_EQ(merged.answers[2 * i + 1].rows[0].slack, sample.files[i].answers[1].rows[0].slack);
+  }
+  EXPECT_EQ(merged.report().verdict(), ReportVerdict::fail);
+}
+
+TEST(MergedCampaigns, ADuplicateCountsOnce) {
+  SampleCampaign sample = sample_campaign(4);
+  const std::string expected = views(merge(sample.plan, sample.files));
+  sample.files.push_back(sample.files[2]);
+  sample.files.push_back(sample.files[0]);
+  sample.files.back().answers[0].seconds = 1000;
+  EXPECT_EQ(views(merge(sample.plan, sample.files)), expected);
+}
+
+TEST(MergedCampaigns, DuplicatesThatDifferAreAFinding) {
+  SampleCampaign sample = sample_campaign(3);
+  ShardFile other = sample.files[1];
+  other.answers[1].rows[0].slack = 0.99;
+  ShardFile worse = sample.files[1];
+  worse.answers[1].rows[0].verdict = ReportVerdict::fail;
+  std::vector<ShardFile> files = sample.files;
+  files.push_back(other);
+  files.push_back(worse);
+  const MergedCampaign merged = merge(sample.plan, files);
+  EXPECT_EQ(merged.answers.size(), 6U);
+  EXPECT_EQ(rows_with(merged, "campaign.same_answer"), 1U);
+  EXPECT_EQ(merged.answers[3].rows[0].verdict, ReportVerdict::fail);
+  std::ranges::reverse(files);
+  EXPECT_EQ(views(merge(sample.plan, files)), views(merged));
+}
+
+TEST(MergedCampaigns, WhatIsMissingIsNamed) {
+  SampleCampaign sample = sample_campaign(4);
+  const std::string key = sample.files[2].key;
+  sample.files.erase(sample.files.begin() + 2);
+  const MergedCampaign merged = merge(sample.plan, sample.files);
+  EXPECT_EQ(merged.missing, std::vector<std::string>{key});
+  EXPECT_EQ(merged.answers.size(), 6U);
+  EXPECT_THAT(to_text(merged), ::testing::HasSubstr("1 shards are missing"));
+}
+
+TEST(MergedCampaigns, FilesOfTwoBuildsAreNotMixed) {
+  SampleCampaign sample = sample_campaign(3);
+  const Plan& plan = sample.plan;
+  std::vector<ShardFile> files = sample.files;
+  files[1].commit = "abd";
+  EXPECT_THROW(merge(plan, files), MergeError);
+  files = sample.files;
+  files[2].answers[0].library_sha256 = "d2";
+  EXPECT_THROW(merge(plan, files), MergeError);
+  // A file of another plan is none of its business.
+  files = sample.files;
+  files.push_back(files[0]);
+  files.back().key = "0000000000000000";
+  files.back().commit = "abd";
+  for (JudgedAnswer& answer : files.back().answers) answer.judgement += " more";
+  EXPECT_EQ(views(merge(plan, files)), views(merge(plan, sample.files)));
+}
+
+TEST(MergedCampaigns, TheTableHasTheWorstOfAllSeeds) {
+  const SampleCampaign sample = sample_campaign(2);
+  const std::string text = to_text(merge(sample.plan, sample.files));
+  EXPECT_THAT(text, ::testing::HasSubstr("campaign sample: 4 judgements: 2 fail, 2 pass\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("a.so:f0 f32  fail              fail inf\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("library a.so d1\n"));
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace softcheck::proptests

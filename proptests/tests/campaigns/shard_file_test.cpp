@@ -1,0 +1,125 @@
+#include "proptests/campaigns/shard_file.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "proptests/campaigns/shard_folder.hpp"
+#include "proptests/tests/campaigns/campaign_samples.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Scratch {
+ public:
+  Scratch() : path_(fs::temp_directory_path() / ("softcheck-campaign-" + std::to_string(::getpid()))) {
+    fs::remove_all(path_);
+    fs::create_directories(path_ / "shards");
+  }
+  ~Scratch() { fs::remove_all(path_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+TEST(ShardFiles, ReadBackAsTheyWereWritten) {
+  for (const ShardFile& file : sample_campaign(3).files) {
+    const std::string text = to_text(file);
+    const ShardFile read = parse_shard_file(text);
+    EXPECT_EQ(to_text(read), text);
+    EXPECT_EQ(read.key, file.key);
+    EXPECT_EQ(read.plan, file.plan);
+    EXPECT_EQ(read.commit, file.commit);
+    EXPECT_EQ(read.host, file.host);
+    ASSERT_EQ(read.answers.size(), file.answers.size());
+    for (std::size_t i = 0; i < read.answers.size(); ++i) {
+      const JudgedAnswer &a = read.answers[i], &b = file.answers[i];
+      EXPECT_EQ(a.judgement, b.judgement);
+      EXPECT_EQ(a.seconds, b.seconds);
+      EXPECT_EQ(a.printed, b.printed);
+      ASSERT_EQ(a.rows.size(), b.rows.size());
+      EXPECT_EQ(a.rows[0].slack, b.rows[0].slack);
+      EXPECT_EQ(a.rows[0].errors->largest_share, b.rows[0].errors->largest_share);
+      EXPECT_TRUE(std::isnan(a.rows[0].errors->worst_ulps));
+      EXPECT_EQ(a.rows[1].not_tried, b.rows[1].not_tried);
+      EXPECT_TRUE(std::isnan(a.rows[1].slack));
+    }
+  }
+}
+
+// A disk that was full, a machine that lost its power, a hand that changed a verdict.
+TEST(ShardFiles, WhatWasCutOffOrChangedIsNoShard) {
+  const std::string text = to_text(sample_campaign(1).files.front());
+  for (std::size_t size = 0; size < text.size(); ++size) {
+    EXPECT_THROW(parse_shard_file(text.substr(0, size)), std::invalid_argument) << size;
+  }
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    std::string changed = text;
+    changed[at] = changed[at] == '1' ? '2' : '1';
+    EXPECT_THROW(parse_shard_file(changed), std::invalid_argument) << at;
+  }
+  EXPECT_THROW(parse_shard_file(text + text), std::invalid_argument);
+  EXPECT_THROW(parse_shard_file(text + "\n"), std::invalid_argument);
+  EXPECT_THROW(parse_shard_file("{}\n"), std::invalid_argument);
+}
+
+TEST(ShardFiles, TheMachineIsNoPartOfTheAnswer) {
+  JudgedAnswer here = sample_campaign(1).files.front().answers.front(), there = here;
+  there.seconds *= 2;
+  there.isolation = "none";
+  there.printed = {"0x7e"};
+  EXPECT_EQ(answer_text(here), answer_text(there));
+  there.rows[0].slack = std::nextafter(there.rows[0].errors->largest_share, 1);
+  EXPECT_NE(answer_text(here), answer_text(there));
+}
+
+TEST(ShardFiles, AFolderKnowsWhatIsFinished) {
+  const Scratch scratch;
+  const ShardFolder folder(scratch.path());
+  SampleCampaign sample = sample_campaign(5);
+  const auto states = [&](const std::string& digest) {
+    return folder.states(sample.plan, "abc", {{"./a.so", digest}});
+  };
+  for (const ShardState state : states("d1")) EXPECT_EQ(state, ShardState::missing);
+  const std::vector<Shard>& shards = sample.plan.shards;
+  write_shard_file(folder.path_of(shards[0]), to_text(sample.files[0]));
+  std::ofstream(folder.path_of(shards[1])) << to_text(sample.files[1]).substr(0, 300);
+  sample.files[2].commit = "abd";
+  write_shard_file(folder.path_of(shards[2]), to_text(sample.files[2]));
+  write_shard_file(folder.path_of(shards[3]), to_text(sample.files[0]));  // another shard's, by its name
+  using enum ShardState;
+  EXPECT_EQ(states("d1"), (std::vector{finished, damaged, other, damaged, missing}));
+  EXPECT_EQ(states("d2"), (std::vector{other, damaged, other, damaged, missing}));  // the library was built anew
+  EXPECT_EQ(states(""), states("d1"));                                              // it is not here: not compared
+  EXPECT_EQ(folder.read(sample.plan).size(), 2U);
+  // Only whole files have their names.
+  std::size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(scratch.path() / "shards")) {
+    files += entry.path().extension() == ".jsonl" ? 1 : 100;
+  }
+  EXPECT_EQ(files, 4U);
+}
+
+TEST(ShardFiles, AFullDiskLeavesNothing) {
+  const Scratch scratch;
+  const fs::path none = scratch.path() / "none" / "key.jsonl";
+  EXPECT_THROW(write_shard_file(none, "text"), std::runtime_error);
+  const fs::path folder = scratch.path() / "shards" / "key.jsonl";
+  fs::create_directory(folder);  // nothing can be renamed to it
+  EXPECT_THROW(write_shard_file(folder, "text"), std::runtime_error);
+  EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path() / "shards"), fs::directory_iterator()), 1);
+}
+
+}  // namespace
+}  // namespace softcheck::proptests

@@ -1,0 +1,105 @@
+#include "proptests/campaigns/shard_run.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "proptests/campaigns/worker_pool.hpp"
+#include "proptests/interrupted.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+constexpr const char* kernels = R"(
+seed = [7, 8]
+cases = 6
+shard = 2
+domain = "n<=32 theta=1 compact nomask"
+[[kernels]]
+kernel = ["libsoftcheck_mutants.so:correct_two_pass", "libsoftcheck_mutants.so:mutant_no_max_shift"]
+)";
+
+ShardRun run_of(const Plan& plan) {
+  return {plan.hash, "0.2.0", "abc", SOFTCHECK_KERNEL_DIR, library_digests(plan, SOFTCHECK_KERNEL_DIR)};
+}
+
+/// What each shard's answers are when every shard is judged in a process of its own.
+std::vector<std::string> judged_in_forks(const Plan& plan, unsigned processes) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("softcheck-shards-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  const ShardRun run = run_of(plan);
+  PoolOptions options;
+  options.processes = processes;
+  const auto job = [&](std::size_t shard) {
+    std::string text;
+    for (const JudgedAnswer& answer : judge_shard(plan.shards[shard], run).answers) text += answer_text(answer) + "\n";
+    std::ofstream(folder / std::to_string(shard)) << text;
+  };
+  EXPECT_EQ(run_in_forks(plan.shards.size(), job, options).done, plan.shards.size());
+  std::vector<std::string> answers;
+  for (std::size_t shard = 0; shard < plan.shards.size(); ++shard) {
+    std::ifstream file(folder / std::to_string(shard));
+    answers.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  }
+  std::filesystem::remove_all(folder);
+  return answers;
+}
+
+TEST(ShardRuns, AnswersDoNotDependOnTheWorker) {
+  const Plan plan = parse_plan(kernels, "plan.toml");
+  ASSERT_EQ(plan.shards.size(), 2U);
+  const std::vector<std::string> once = judged_in_forks(plan, 1);
+  EXPECT_EQ(judged_in_forks(plan, 2), once);
+  // The test could see a seed: two of them differ.
+  const std::string& correct = once[0];
+  const std::string first = correct.substr(0, correct.find('\n')), second = correct.substr(correct.find('\n') + 1);
+  const auto without_seed = [](std::string text) {
+    for (const char* seed : {"--seed 7", "--seed 8", "seed 7", "seed 8"}) {
+      for (std::size_t at = text.find(seed); at != std::string::npos; at = text.find(seed)) text.erase(at, 8);
+    }
+    return text;
+  };
+  EXPECT_NE(without_seed(first) + "\n", without_seed(second));
+}
+
+TEST(ShardRuns, AnswersHaveVerdictsAndNoMachine) {
+  const Plan plan = parse_plan(kernels, "plan.toml");
+  const std::vector<std::string> answers = judged_in_forks(plan, 2);
+  EXPECT_THAT(answers[0], ::testing::Not(::testing::HasSubstr("\"fail\"")));
+  EXPECT_THAT(answers[1], ::testing::HasSubstr("\"fail\""));
+  for (const std::string& text : answers) {
+    EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr(SOFTCHECK_KERNEL_DIR)));
+    EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("isolation")));
+    EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("seconds")));
+  }
+}
+
+TEST(ShardRuns, AMissingLibraryIsNoAnswerAndAMissingSymbolIsOne) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  const Plan none = parse_plan("[[kernels]]\nkernel = \"none.so:f\"\n", "plan.toml");
+  EXPECT_THROW(judge_shard(none.shards[0], run_of(none)), KernelLoadError);
+  const Plan symbol = parse_plan("[[kernels]]\nkernel = \"libsoftcheck_mutants.so:none\"\n", "plan.toml");
+  const ShardFile file = judge_shard(symbol.shards[0], run_of(symbol));
+  ASSERT_EQ(file.answers.size(), 1U);
+  EXPECT_EQ(Report{file.answers[0].rows}.verdict(), ReportVerdict::refused);
+  std::filesystem::current_path(before);
+}
+
+TEST(ShardRuns, AnInterruptedShardIsNoShard) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  const Plan plan = parse_plan(kernels, "plan.toml");
+  ShardRun run = run_of(plan);
+  int asked = 0;
+  run.interrupted = [&] { return ++asked > 20; };
+  EXPECT_THROW(judge_shard(plan.shards[0], run), Interrupted);
+  std::filesystem::current_path(before);
+}
+
+}  // namespace
+}  // namespace softcheck::proptests

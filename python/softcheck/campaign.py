@@ -1,0 +1,232 @@
+"""python -m softcheck.campaign plan.toml --out DIR --scheduler ADDRESS: a campaign on a cluster of Dask.
+
+Dask schedules the shards, gives those of dead workers to others and retries; the judging, the files and the report are
+the softcheck command's. Each worker needs this package and the plan's libraries, but shares no folder with this process,
+which writes the results. Without --scheduler this is `softcheck campaign`: docs/campaigns.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any, Iterator, NamedTuple
+
+from .__main__ import _command
+
+HOLDS, USAGE, UNSUPPORTED, UNDECIDED, CRASHED = 0, 2, 4, 5, 6
+# Seconds after which a scheduler that does not answer is given up.
+LONGEST_SILENCE = 30.0
+
+
+class CampaignError(Exception):
+    """One line for a reader, and the exit code of the command."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class Shard(NamedTuple):
+    key: str
+    state: str  # finished, missing, damaged or other
+    judgements: int
+
+
+def judge(plan: str, key: str, kernels: str) -> tuple[int, str, str]:
+    """On a worker: the exit code, the file of one shard of the plan's text, and what the command said beside it.
+
+    The command's process ends with the thread that waits for it, so that no killed worker leaves one behind.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "plan.toml"
+        file.write_text(plan)
+        command = [str(_command()), "campaign", str(file), "--print", key, "--kernels", kernels]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode < 0:  # killed: as a worker that died, another try may fare better
+        raise RuntimeError(f"softcheck was ended by signal {-done.returncode}")
+    return done.returncode, done.stdout, done.stderr
+
+
+def shards_of(plan: pathlib.Path, out: pathlib.Path, kernels: str) -> list[Shard]:
+    """All shards of the plan and their states in out."""
+    command = [str(_command()), "campaign", str(plan), "--list", "--out", str(out), "--kernels", kernels]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode != HOLDS:
+        raise CampaignError(done.returncode, done.stderr.strip().removeprefix("softcheck: "))
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    return [Shard(key, state, int(count)) for key, state, count, _ in lines]
+
+
+def write_shard(out: pathlib.Path, key: str, text: str) -> None:
+    """Beside its place, then renamed: no reader sees a part of it."""
+    folder = out / "shards"
+    beside = folder / f".{key}.jsonl.{socket.gethostname()}.{os.getpid()}"
+    try:
+        with open(beside, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, folder / f"{key}.jsonl")
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise CampaignError(USAGE, f"cannot write {folder / key}.jsonl: {error.strerror}") from error
+
+
+class Progress:
+    """A line on a terminal; nothing where standard error is piped."""
+
+    def __init__(self, todo: int) -> None:
+        self.todo, self.done, self.start = todo, 0, time.monotonic()
+        self.terminal = sys.stderr.isatty()
+
+    def step(self) -> None:
+        self.done += 1
+        rate = self.done / max(time.monotonic() - self.start, 1e-9)
+        left = (self.todo - self.done) / rate
+        self._show(f"{self.done} of {self.todo} shards, {rate:.2g} a second, about {left:.0f} s left")
+
+    def end(self) -> None:
+        self._show("")
+
+    def _show(self, text: str) -> None:
+        if self.terminal:
+            print(f"\r{text[:100]}\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _client(address: str) -> Any:
+    try:
+        from distributed import Client
+        from distributed.comm.registry import get_backend
+    except ImportError:
+        raise CampaignError(UNSUPPORTED, "--scheduler needs Dask: pip install distributed") from None
+    try:
+        get_backend(address.split("://")[0] if "://" in address else "tcp")  # a Client that fails at that hangs later
+        return Client(address, timeout=LONGEST_SILENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise CampaignError(USAGE, f"--scheduler: no scheduler answers at '{address}': {error}") from None
+
+
+def _ended(client: Any, futures: list[Any]) -> Iterator[Any]:
+    """Futures as they end; CampaignError if the scheduler is gone."""
+    from distributed import as_completed
+
+    waiting = as_completed(futures, loop=client.loop)
+    last_heard = time.monotonic()
+    count = 0
+    while count < len(futures):
+        if waiting.has_ready():
+            yield next(waiting)
+            count += 1
+            last_heard = time.monotonic()
+            continue
+        if client.status == "running":
+            last_heard = time.monotonic()
+        elif client.status == "closed" or time.monotonic() - last_heard > LONGEST_SILENCE:
+            raise CampaignError(UNDECIDED, "the scheduler is gone")
+        time.sleep(0.05)
+
+
+def _take(future: Any, key: str, out: pathlib.Path, commit: str) -> str:
+    """Writes what a worker made; returns what went wrong, "" for nothing."""
+    if future.status == "cancelled" or future.status == "lost":
+        raise CampaignError(UNDECIDED, "the scheduler is gone")
+    if future.status != "finished":
+        return f"{key}: {type(future.exception()).__name__}: {future.exception()}"
+    code, text, said = future.result()
+    if code != HOLDS:
+        return f"{key}: {said.strip().removeprefix('softcheck: ')}"
+    theirs = json.loads(text.split("\n", 1)[0])["commit"]
+    if commit and theirs != commit:
+        raise CampaignError(UNSUPPORTED, f"a worker has softcheck of commit {theirs}, this is of commit {commit}")
+    write_shard(out, key, text)
+    return ""
+
+
+def run(plan: pathlib.Path, out: pathlib.Path, client: Any, kernels: str | None = None) -> int:
+    """Judges what is missing of the plan in out on the client's cluster, then writes the report; the exit code of that.
+
+    plan      the file; workers get its text
+    kernels   the folder, on workers, that libraries are named from (default: the plan's, made absolute)
+
+    Raises CampaignError. What is finished stays, and the same call goes on from there.
+    """
+    kernels = kernels or str(plan.resolve().parent)
+    (out / "shards").mkdir(parents=True, exist_ok=True)
+    text = plan.read_text()
+    missing = [shard.key for shard in shards_of(plan, out, kernels) if shard.state != "finished"]
+    progress = Progress(len(missing))
+    futures = client.map(judge, [text] * len(missing), missing, [kernels] * len(missing), pure=False, retries=2)
+    keys = dict(zip((future.key for future in futures), missing))
+    commit = _commit()
+    troubles = []
+    try:
+        for future in _ended(client, futures):
+            trouble = _take(future, keys[future.key], out, commit)
+            if trouble:
+                troubles.append(trouble)
+            else:
+                progress.step()
+            future.release()
+    except (CampaignError, KeyboardInterrupt) as error:
+        told = error if isinstance(error, CampaignError) else CampaignError(UNDECIDED, "ended by the user")
+        raise CampaignError(told.code, f"{told}; {_so_far(progress)}") from None
+    finally:
+        progress.end()
+        if client.status == "running":
+            client.cancel(futures)
+    if troubles:
+        raise CampaignError(CRASHED, f"{len(troubles)} shards could not be judged, the first is {troubles[0]}; {_so_far(progress)}")
+    merge = [str(_command()), "campaign", "merge", str(plan), str(out)]
+    return subprocess.run(merge, stdin=subprocess.DEVNULL, check=False).returncode
+
+
+def _so_far(progress: Progress) -> str:
+    return f"{progress.done} of {progress.todo} shards were finished; the same command goes on from there"
+
+
+def _commit() -> str:
+    """That of the command here, as a shard's file has it."""
+    done = subprocess.run([str(_command()), "version"], capture_output=True, text=True, check=False)
+    words = done.stdout.replace(",", " ").replace(")", " ").split()
+    return words[words.index("(commit") + 1] if "(commit" in words else ""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns its exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if not any(word.split("=")[0] == "--scheduler" for word in arguments):
+        os.execv(_command(), ["softcheck", "campaign", *arguments])
+    parser = argparse.ArgumentParser(prog="python -m softcheck.campaign", description=__doc__.split("\n\n")[0])
+    parser.add_argument("plan", type=pathlib.Path)
+    parser.add_argument("--out", type=pathlib.Path, required=True, help="folder of the results; what is finished there stays")
+    parser.add_argument("--scheduler", required=True, help="of Dask, as tcp://host:8786")
+    parser.add_argument("--kernels", help="folder, on workers, that libraries are named from (default: the plan's)")
+    asked = parser.parse_args(arguments)
+    try:
+        if not asked.plan.is_file():
+            raise CampaignError(USAGE, f"need a plan that can be read, got '{asked.plan}'")
+        client = _client(asked.scheduler)
+        try:
+            return run(asked.plan, asked.out, client, asked.kernels)
+        finally:
+            client.close(timeout=2)
+    except CampaignError as error:
+        print(f"softcheck: campaign: {error}", file=sys.stderr)
+        return error.code
+    except OSError as error:
+        print(f"softcheck: campaign: --out: {error}", file=sys.stderr)
+        return USAGE
+
+
+if __name__ == "__main__":
+    # Workers find `judge` by the module's own name, which is not that of a program.
+    from softcheck import campaign
+
+    sys.exit(campaign.main())
