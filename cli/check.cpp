@@ -145,6 +145,8 @@ void add_file_flags(Verb verb, CheckFlags& flags) {
   file("--dq", flags.dq, "attention_backward: the results, of the query's shape");
   file("--dk", flags.dk, "attention_backward: of the key's");
   file("--dv", flags.dv, "attention_backward: of the value's");
+  file("--dsinks", flags.dsinks, "attention_backward: the gradient by --sinks (heads), where the kernel returned it");
+  file("--dbias", flags.dbias, "attention_backward: that by --bias, of the bias's own shape");
   file("--entropy", flags.entropy, "Attention's entropy of each query; needs --lse");
 }
 

@@ -57,7 +57,7 @@ def _names(op: str, count: int) -> tuple[str, ...]:
 
 def _output_names(op: str) -> tuple[str, ...]:
     if op in ATTENTION_GRADIENT_OPS:
-        return ("dq", "dk", "dv")
+        return ("dq", "dk", "dv", "dsinks", "dbias")
     if op in TOPK_OPS:
         return ("weights", "ids")
     return ("out", "lse") if op in MERGE_OPS else ("output", "lse", "entropy")
@@ -220,7 +220,9 @@ def assert_output(
              int64[, upstream (...)], where losses have reduction "none": a value for each row; for attention_backward
              q, k, v[, out, lse], out_gradient; for merge_states out (parts, ..., dim), lse (parts, ...)
     output   of the op, along the last axis; for attention out, or (out, lse) or (out, lse, entropy); for
-             attention_backward (dq, dk, dv); for topk_softmax (weights, ids), both (..., k), ids of int32 or int64;
+             attention_backward (dq, dk, dv), and behind these dsinks (heads) where sinks are given and dbias, of the
+             bias's own shape, where a bias is; of one of the two beside both inputs, an array of one dimension is
+             dsinks; for topk_softmax (weights, ids), both (..., k), ids of int32 or int64;
              for merge_states (out, lse)
     mask     bool, True = visible, broadcast as NumPy does
     scale    of attention; 1 / sqrt(dim) by default
@@ -279,7 +281,8 @@ def reference(
         lower, upper = softcheck.reference("softmax", x)
         lower, upper = softcheck.reference("attention_backward", q, k, v, dout, which=1)  # dk
 
-    which      0 for the first result, 1 and 2 for those behind it: attention's lse and entropy, dk and dv, ids, lse
+    which      0 for the first result, 1 and 2 for those behind it: attention's lse and entropy, dk and dv, ids, lse;
+               3 and 4 for dsinks and dbias
     contract   of it only masked= is read, and entropy= for adaptive ops
     """
     given = locals()  # the keywords of this call
