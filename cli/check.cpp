@@ -174,6 +174,11 @@ void add_check_verb(Verb app, int& exit_code) {
   verb.add_option("--softcap", asked.softcap,
                   "Losses, attention: logits or scores x become softcap tanh(x / softcap) (0: they stay)")
       .within(0.0, largest);
+  verb.add_option("--reduction", asked.reduction, "cross_entropy_mean and its gradient: mean or sum (mean)")
+      .type_name("mean|sum")
+      .check([](const std::string& word) {
+        return word == "mean" || word == "sum" ? std::string() : "need mean or sum, got '" + word + "'";
+      });
   verb.add_option("--ignore-index", asked.ignore_index, "Losses: rows of this label have loss and gradient 0 (-100)");
   verb.add_option("--top-k", asked.top_k, "topk_softmax: items chosen of each row (as many as --ids has)")
       .within(std::int64_t{0}, std::int64_t{1} << 30);

@@ -114,6 +114,7 @@ void require_parameter_flags(const CheckFlags& flags, Op op) {
                                     {"top-k", flags.top_k.has_value(), chooses},
                                     {"renormalize", flags.renormalize, chooses},
                                     {"base-2", flags.base_2, merges_states(op)},
+                                    {"reduction", !flags.reduction.empty(), op->of_whole_calls},
                                     {"top-p", flags.top_p.has_value(), op->filters},
                                     {"min-p", flags.min_p.has_value(), op->filters},
                                     {"window", !flags.window.empty(), scores},
@@ -170,6 +171,7 @@ Attributes attributes_of(const CheckFlags& flags, const TensorTask& task, const 
   attributes.ignore_index = flags.ignore_index.value_or(usual_ignore_index);
   attributes.lse_base2 = flags.base_2;
   attributes.renormalize = flags.renormalize;
+  attributes.mean = task.op->of_whole_calls && flags.reduction != "sum";
   attributes.softcap = flags.softcap.value_or(0);
   attributes.top_p = flags.top_p.value_or(0);
   attributes.min_p = flags.min_p.value_or(0);

@@ -22,7 +22,8 @@ struct CheckFlags {
   std::string contract;
   std::optional<double> theta, scale, label_smoothing, z_loss, softcap, top_p, min_p;
   std::optional<std::int64_t> ignore_index, top_k;
-  std::string window;  // "LEFT:RIGHT"
+  std::string window;     // "LEFT:RIGHT"
+  std::string reduction;  // "mean" or "sum"
   bool causal = false, top_left = false, renormalize = false, base_2 = false;
 };
 

@@ -53,12 +53,13 @@ void set_attributes(const softcheck_call* call, TensorTask& task) {
     throw UsageError("attributes: need size " + std::to_string(sizeof(softcheck_attributes)) + ", got " +
                      std::to_string(given->size));
   }
-  if (given->mean != 0) {
+  if (given->mean != 0 && !task.op->of_whole_calls) {
     throw UsageError("attributes: need mean 0, as " + std::string(to_string(task.op)) + " has a value for each row");
   }
   task.attributes.label_smoothing = given->label_smoothing;
   task.attributes.z_loss = given->z_loss;
   if (has_labels(task.op)) task.attributes.ignore_index = given->ignore_index;
+  task.attributes.mean = given->mean != 0;
   task.attributes.lse_base2 = given->lse_base2 != 0;
   task.attributes.window_left_plus_1 = given->window_left_plus_1;
   task.attributes.window_right_plus_1 = given->window_right_plus_1;

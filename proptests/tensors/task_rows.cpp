@@ -30,6 +30,7 @@ std::vector<RowBlock> row_blocks(const TensorTask& task) {
     }
     return blocks;
   }
+  if (has_one_value(task.op)) return {{"call", {}}};
   const HeldTensor* const first = input_of(task, task.op->inputs[0].role);
   if (!task.op->items_first) return {{"row", leading(first)}};
   if (first == nullptr || first->shape.empty()) return {{"row", {}}};

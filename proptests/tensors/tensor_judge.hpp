@@ -21,7 +21,8 @@ namespace softcheck::proptests {
 /// What somebody asked of a kernel: op, inputs and parameters. No kernel is called.
 ///
 /// inputs   softmax family: logits (..., n)[, mask]; its gradients: saved (..., n), out_gradient (..., n); losses:
-///          logits (..., n), labels (...)[, upstream (...)][, class_weights (n)]; attention: q (..., queries, dim), k
+///          logits (..., n), labels (...)[, upstream (...)][, class_weights (n)], upstream () where the attribute
+///          mean says how one loss is made of all rows; attention: q (..., queries, dim), k
 ///          (..., keys, dim), v (..., keys, value dim)[, mask (..., queries, keys)], two to four dimensions: (batch,
 ///          heads, length, dim) from the right, k's and v's heads divide q's. A mask is broadcast as NumPy does. Top-k:
 ///          logits (..., n); attributes k and renormalize. Merges: out (parts, ..., dim), lse (parts, ...); attribute
