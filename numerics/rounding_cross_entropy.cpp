@@ -205,7 +205,10 @@ template <class T>
 T cross_entropy_divisor_error(const Contract& contract, std::uint64_t rows, bool weighted) {
   const FpEnvironmentGuard guard;
   const OperationModel<T> model(contract);
-  if (!weighted) return expm1(model.unit) * (1 + cross_entropy_count_error<T>(contract, rows)) + cross_entropy_count_error<T>(contract, rows);
+  if (!weighted) {
+    const T count = cross_entropy_count_error<T>(contract, rows);
+    return expm1(model.unit) * (1 + count) + count;
+  }
   // Each weight is read with one rounding, and the reciprocal is one more.
   return expm1(T(static_cast<double>(summation_height(contract, rows)) + 2) * model.unit);
 }

@@ -107,7 +107,7 @@ class MeanElements final : public RowElements {
     if (!call_.attributes.mean) return of;
     // A count that the accumulator does not hold is rounded before it divides.
     const UpperBound more = cross_entropy_count_error<UpperBound>(call_.contract, weighted_ ? 1 : rows_);
-    of.rounding = of.rounding * (1 + more) + more * magnitude / UpperBound(divisor);
+    of.rounding = of.rounding * (1 + more) + more * magnitude * UpperBound((1 + 0x1p-40) / divisor);
     return of;
   }
 
