@@ -133,7 +133,8 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  *   softmax family         logits (..., n)[, mask]; out (..., n), or (...) for row values
  *   its gradients          saved (..., n), out_gradient (..., n); out (..., n)
  *   losses                 logits (..., n), labels (...)[, upstream (...)][, class_weights (n)]; out (...), of the
- *                          gradient (..., n)
+ *                          gradient (..., n). cross_entropy_mean has one loss, () or (1), and its gradient one
+ *                          upstream; their attribute mean says whether the losses' sum is divided
  *   merge_states           out (parts, ..., dim), lse (parts, ...); out (..., dim), lse (...)
  *   topk_softmax           logits (..., n); weights (..., k), ids (..., k) of int32 or int64
  *   attention              q (..., queries, dim), k (..., keys, dim), v (..., keys, value dim)[, mask (..., queries,

@@ -144,11 +144,11 @@ class ReducedLossOp : public RowOp {
   ~ReducedLossOp() = default;
 };
 
-constexpr std::array<std::string_view, 2> words{"lse", "total"};
-constexpr OpInput class_weights{Role::class_weights, Extent::classes, false, NanReach::row, true};
+constexpr std::array<std::string_view, 2> mean_words{"lse", "total"};
+constexpr OpInput mean_class_weights{Role::class_weights, Extent::classes, false, NanReach::row, true};
 
 class CrossEntropyMean final : public ReducedLossOp {
-  static constexpr std::array inputs{OpInput{Role::logits}, OpInput{Role::labels, Extent::rows, true}, class_weights};
+  static constexpr std::array inputs{OpInput{Role::logits}, OpInput{Role::labels, Extent::rows, true}, mean_class_weights};
   static constexpr std::array<std::string_view, 1> outputs{"loss"}, claims{"kernel.cross_entropy_mean.loss"};
 
  public:
@@ -163,7 +163,7 @@ class CrossEntropyMean final : public ReducedLossOp {
                        .takes_infinities = false,
                        .of_whole_calls = true,
                        .number = SOFTCHECK_OP_CROSS_ENTROPY_MEAN,
-                       .answers = {.words = words, .dear = true, .masked_rows = false}}) {}
+                       .answers = {.words = mean_words, .dear = true, .masked_rows = false}}) {}
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t beside) const override {
@@ -178,7 +178,7 @@ class CrossEntropyMean final : public ReducedLossOp {
 
 class CrossEntropyMeanBackward final : public ReducedLossOp {
   static constexpr std::array inputs{OpInput{Role::logits}, OpInput{Role::labels, Extent::rows, true},
-                                     OpInput{Role::upstream, Extent::call}, class_weights};
+                                     OpInput{Role::upstream, Extent::call}, mean_class_weights};
   static constexpr std::array<std::string_view, 1> outputs{"output"},
       claims{"kernel.cross_entropy_mean_backward.element"};
 
@@ -194,7 +194,7 @@ class CrossEntropyMeanBackward final : public ReducedLossOp {
                        .may_be_in_place = true,
                        .of_whole_calls = true,
                        .number = SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD,
-                       .answers = {.words = words, .dear = true, .masked_rows = false}}) {}
+                       .answers = {.words = mean_words, .dear = true, .masked_rows = false}}) {}
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t beside) const override {

@@ -13,14 +13,8 @@
 namespace softcheck::proptests {
 
 /// Bits of RowCase::beside that all rows of a call share: each attribute is on or off.
-enum LossBits : std::uint64_t {
-  smoothing_bit = 1,
-  z_loss_bit = 2,
-  first_ignored_bit = 4,
-  small_upstream_bit = 8,
-  softcap_bit = 16,
-  class_weights_bit = 32
-};
+inline constexpr std::uint64_t smoothing_bit = 1, z_loss_bit = 2, first_ignored_bit = 4, small_upstream_bit = 8,
+                               softcap_bit = 16, class_weights_bit = 32;
 
 /// The attributes of a call, and the label to ignore: one that no class has, or the first class.
 Attributes drawn_loss_attributes(std::uint64_t beside, std::size_t classes);

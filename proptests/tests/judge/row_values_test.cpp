@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "numerics/special_values.hpp"
 #include "numerics/ulp.hpp"
 #include "proptests/judge/row_judge.hpp"
 
@@ -12,9 +12,6 @@ namespace softcheck::proptests {
 namespace {
 
 using namespace numerics;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-const double nan = std::nan("");
 
 Contract contract_of(const char* words = "", Format format = Format::f32) {
   return parse_contract(words, format, format);
