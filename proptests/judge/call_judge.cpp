@@ -39,6 +39,7 @@ CountedRows counted_rows(Op op, const CallOfRows& call) {
   bool nan = false, infinite = false;
   double total = 0;
   call.each([&](const RowInputs& row) {
+    rows.empty = rows.empty && row.logits.empty();
     const std::optional<double> weight = op.rows().weight_in_call(row);
     if (!weight) return;
     rows.weights.push_back(*weight);
@@ -57,11 +58,12 @@ CountedRows counted_rows(Op op, const CallOfRows& call) {
 RowVerdicts judge_call(Op op, const CallOfRows& call, double got) {
   const FpEnvironmentGuard environment;
   const PrecisionScope precision(113);
-  switch (counted_rows(op, call).state) {
+  const CountedRows rows = counted_rows(op, call);
+  switch (rows.state) {
     case CallState::nan:
       return due_value("kernel.nan_row", got, true);
     case CallState::nothing:
-      return due_value("kernel.masked_row", got, is_nan_of_nothing(call));
+      return due_value(rows.empty ? "kernel.masked_row" : op->claims[0], got, is_nan_of_nothing(call));
     case CallState::unasked:
       return {};
     case CallState::usual:

@@ -23,13 +23,14 @@ struct CountedRows {
   CallState state = CallState::usual;
   std::vector<double> weights;
   bool divides_by_nothing = false;  // some rows count, and their weights add up to 0: nothing is promised
+  bool empty = true;                // no row has a logit
 };
 CountedRows counted_rows(Op op, const CallOfRows& call);
 
 /// Judges the one value of a call: by the thresholds of its contract, or by what it must be. A mean of nothing is what
 /// masked= says, NaN or 0; a sum of nothing is 0.
 ///
-/// Claims: the op's own, kernel.masked_row of a mean of nothing, kernel.nan_row. Nothing where nothing is promised.
+/// Claims: the op's own, kernel.masked_row of a call without logits, kernel.nan_row. Nothing where nothing is promised.
 RowVerdicts judge_call(Op op, const CallOfRows& call, double got);
 
 /// The exact value between two doubles, and what the contract grants: as exact_row and granted_row have them.

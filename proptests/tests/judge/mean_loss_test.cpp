@@ -155,7 +155,7 @@ TEST(MeanLoss, OfNothingIsAsTheContractSays) {
   sample.labels.assign(mean_rows, ignored_label);
   const TensorTask mean = sample.task(Op::cross_entropy_mean, true), sum = sample.task(Op::cross_entropy_mean, false);
   const auto claim = [&](const TensorTask& task, double value, const std::string& words) {
-    return row_of_claim(judged_mean(task, {value}, words), "kernel.masked_row").verdict;
+    return row_of_claim(judged_mean(task, {value}, words), "kernel.cross_entropy_mean.loss").verdict;
   };
   EXPECT_EQ(claim(mean, nan, "masked=nan"), ReportVerdict::pass);
   EXPECT_EQ(claim(mean, 0, "masked=nan"), ReportVerdict::fail);
