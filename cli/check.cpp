@@ -145,6 +145,8 @@ void add_file_flags(Verb verb, CheckFlags& flags) {
   file("--dq", flags.dq, "attention_backward: the results, of the query's shape");
   file("--dk", flags.dk, "attention_backward: of the key's");
   file("--dv", flags.dv, "attention_backward: of the value's");
+  file("--dsinks", flags.dsinks, "attention_backward: the gradient by --sinks (heads), where the kernel returned it");
+  file("--dbias", flags.dbias, "attention_backward: that by --bias, of the bias's own shape");
   file("--entropy", flags.entropy, "Attention's entropy of each query; needs --lse");
 }
 
@@ -172,6 +174,11 @@ void add_check_verb(Verb app, int& exit_code) {
   verb.add_option("--softcap", asked.softcap,
                   "Losses, attention: logits or scores x become softcap tanh(x / softcap) (0: they stay)")
       .within(0.0, largest);
+  verb.add_option("--reduction", asked.reduction, "cross_entropy_mean and its gradient: mean or sum (mean)")
+      .type_name("mean|sum")
+      .check([](const std::string& word) {
+        return word == "mean" || word == "sum" ? std::string() : "need mean or sum, got '" + word + "'";
+      });
   verb.add_option("--ignore-index", asked.ignore_index, "Losses: rows of this label have loss and gradient 0 (-100)");
   verb.add_option("--top-k", asked.top_k, "topk_softmax: items chosen of each row (as many as --ids has)")
       .within(std::int64_t{0}, std::int64_t{1} << 30);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -36,6 +37,12 @@ const OpInput* input_of(Op op, Role role) {
   return found == op->inputs.end() ? nullptr : &*found;
 }
 
+std::optional<std::size_t> output_number(Op op, std::string_view name) {
+  const auto found = std::ranges::find(op->outputs, name);
+  if (found == op->outputs.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - op->outputs.begin());
+}
+
 // The files in the ABI's order: inputs, mask and what attention has behind it, outputs.
 std::vector<FileFlag> file_flags(const CheckFlags& flags, Op op) {
   const auto input = [&](const char* name, const std::string& place, Role role) {
@@ -46,8 +53,8 @@ std::vector<FileFlag> file_flags(const CheckFlags& flags, Op op) {
     return FileFlag{name, place, op->attributes, false, role};
   };
   const auto part = [&](const char* name, const std::string& place) {
-    const bool of_op = has_parts(op) && std::ranges::find(op->outputs, name) != op->outputs.end();
-    return FileFlag{name, place, of_op, of_op};
+    const bool of_op = has_parts(op) && output_number(op, name).has_value();
+    return FileFlag{name, place, of_op, of_op && *output_number(op, name) < op->outputs.size() - op->asked_outputs};
   };
   const bool merges = merges_states(op), whole = merges || !has_parts(op), returns_lse = op->attention && whole;
   std::vector<FileFlag> all{input("logits", flags.logits, Role::logits),
@@ -73,7 +80,9 @@ std::vector<FileFlag> file_flags(const CheckFlags& flags, Op op) {
                                     {"ids", flags.ids},
                                     {"dq", flags.dq},
                                     {"dk", flags.dk},
-                                    {"dv", flags.dv}}) {
+                                    {"dv", flags.dv},
+                                    {"dsinks", flags.dsinks},
+                                    {"dbias", flags.dbias}}) {
     all.push_back(part(name, place));
   }
   return all;
@@ -105,6 +114,7 @@ void require_parameter_flags(const CheckFlags& flags, Op op) {
                                     {"top-k", flags.top_k.has_value(), chooses},
                                     {"renormalize", flags.renormalize, chooses},
                                     {"base-2", flags.base_2, merges_states(op)},
+                                    {"reduction", !flags.reduction.empty(), op->of_whole_calls},
                                     {"top-p", flags.top_p.has_value(), op->filters},
                                     {"min-p", flags.min_p.has_value(), op->filters},
                                     {"window", !flags.window.empty(), scores},
@@ -131,6 +141,12 @@ void require_flags(const CheckFlags& flags, Op op) {
   if (is_attention_gradient(op) && flags.out.empty() != flags.lse.empty()) {
     throw InputError(usage, "check: need --out and --lse, what the forward pass returned, or neither, got one of them");
   }
+  if (!flags.dsinks.empty() && flags.sinks.empty()) {
+    throw InputError(usage, "--dsinks: need --sinks, which it is the gradient by");
+  }
+  if (!flags.dbias.empty() && flags.bias.empty()) {
+    throw InputError(usage, "--dbias: need --bias, which it is the gradient by");
+  }
   require_parameter_flags(flags, op);
 }
 
@@ -155,6 +171,7 @@ Attributes attributes_of(const CheckFlags& flags, const TensorTask& task, const 
   attributes.ignore_index = flags.ignore_index.value_or(usual_ignore_index);
   attributes.lse_base2 = flags.base_2;
   attributes.renormalize = flags.renormalize;
+  attributes.mean = task.op->of_whole_calls && flags.reduction != "sum";
   attributes.softcap = flags.softcap.value_or(0);
   attributes.top_p = flags.top_p.value_or(0);
   attributes.min_p = flags.min_p.value_or(0);
@@ -227,6 +244,7 @@ CheckedTensors read_tensors(const CheckFlags& flags) {
     FileTensor file = read_one(flag, dtype);
     require_dtype(flag, file, op, dtype);
     (flag.role ? result.task.inputs : result.outputs).push_back(file.tensor);
+    if (!flag.role && has_parts(op) && !flag.is_needed) result.task.asked.push_back(*output_number(op, flag.name));
     if (flag.role && op->attributes) result.task.roles.push_back(*flag.role);
     result.roles.emplace_back(flag.name);
     result.files.push_back(std::move(file));

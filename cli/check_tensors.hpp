@@ -17,12 +17,13 @@ struct CheckFlags {
   std::string op = "softmax";
   std::string logits, saved, out_gradient, labels, upstream, class_weights, query, key, value, mask;
   std::string out, sinks, slopes, bias;
-  std::string output, lse, entropy, output_lse, weights, ids, dq, dk, dv;
+  std::string output, lse, entropy, output_lse, weights, ids, dq, dk, dv, dsinks, dbias;
   std::string dtype;
   std::string contract;
   std::optional<double> theta, scale, label_smoothing, z_loss, softcap, top_p, min_p;
   std::optional<std::int64_t> ignore_index, top_k;
-  std::string window;  // "LEFT:RIGHT"
+  std::string window;     // "LEFT:RIGHT"
+  std::string reduction;  // "mean" or "sum"
   bool causal = false, top_left = false, renormalize = false, base_2 = false;
 };
 

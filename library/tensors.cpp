@@ -53,12 +53,13 @@ void set_attributes(const softcheck_call* call, TensorTask& task) {
     throw UsageError("attributes: need size " + std::to_string(sizeof(softcheck_attributes)) + ", got " +
                      std::to_string(given->size));
   }
-  if (given->mean != 0) {
+  if (given->mean != 0 && !task.op->of_whole_calls) {
     throw UsageError("attributes: need mean 0, as " + std::string(to_string(task.op)) + " has a value for each row");
   }
   task.attributes.label_smoothing = given->label_smoothing;
   task.attributes.z_loss = given->z_loss;
   if (has_labels(task.op)) task.attributes.ignore_index = given->ignore_index;
+  task.attributes.mean = given->mean != 0;
   task.attributes.lse_base2 = given->lse_base2 != 0;
   task.attributes.window_left_plus_1 = given->window_left_plus_1;
   task.attributes.window_right_plus_1 = given->window_right_plus_1;
@@ -107,13 +108,34 @@ TensorTask task_of(const softcheck_call* call, const softcheck_options& options)
   return task;
 }
 
-std::vector<HeldTensor> outputs_of(Op op, const softcheck_call& call) {
+// Which of the outputs that a call need not have are at hand: behind the others, those that their inputs allow. Where
+// one is that two could be, it is that of numbers of heads if it has one dimension.
+void set_asked(const softcheck_call& call, TensorTask& task) {
+  const std::size_t always = task.op->outputs.size() - task.op->asked_outputs;
+  if (call.outputs == nullptr || call.n_outputs <= always) return;
+  const std::size_t given = call.n_outputs - always;
+  for (std::size_t k = 0; k < task.op->asked_outputs; ++k) {
+    if (proptests::input_of(task, task.op->asked_by[k]) != nullptr) task.asked.push_back(always + k);
+  }
+  const DLTensor* const last = call.outputs[call.n_outputs - 1];
+  if (task.asked.size() > 1 && given == 1 && last != nullptr) {
+    const bool of_heads = last->ndim == 1;
+    std::erase_if(task.asked, [&](std::size_t which) { return (task.op->extents[which] == Extent::rows) != of_heads; });
+  }
+  // Fewer than there may be: the first; more, or none: the judge names what it needs.
+  if (task.asked.size() > given) task.asked.resize(given);
+}
+
+std::vector<HeldTensor> outputs_of(const softcheck_call& call, TensorTask& task) {
+  set_asked(call, task);
+  const std::size_t most = task.op->outputs.size() - task.op->asked_outputs + task.asked.size();
   std::vector<HeldTensor> outputs;
   for (std::uint32_t i = 0; i < call.n_outputs; ++i) {
     if (call.outputs == nullptr || call.outputs[i] == nullptr) {
       throw UsageError("call: need " + std::to_string(call.n_outputs) + " outputs, got NULL for one");
     }
-    outputs.push_back(held_tensor(*call.outputs[i], output_name(op, i)));
+    const std::size_t which = has_parts(task.op) && i < most ? number_of_output(task, i) : i;
+    outputs.push_back(held_tensor(*call.outputs[i], output_name(task.op, which)));
   }
   return outputs;
 }
@@ -154,8 +176,8 @@ Json row(const JudgedTensorRow& found, const ShownRow& shown) {
 }
 
 Answer judge(const softcheck_call* call, const softcheck_options& options) {
-  const TensorTask task = task_of(call, options);
-  const std::vector<HeldTensor> outputs = outputs_of(task.op, *call);
+  TensorTask task = task_of(call, options);
+  const std::vector<HeldTensor> outputs = outputs_of(*call, task);
   const numerics::Contract contract = contract_of(task, options, outputs);
   TensorOptions how;
   if (options.worst != 0) how.worst = options.worst;
@@ -206,8 +228,8 @@ std::size_t elements_of(const TensorTask& task, std::uint32_t which, Answer& res
 template <class Fill>
 Answer filled(const softcheck_call* call, std::uint32_t which, const softcheck_options& options, std::size_t count,
               bool has_room, Fill fill) {
-  const TensorTask task = task_of(call, options);
-  const std::vector<HeldTensor> outputs = outputs_of(task.op, *call);
+  TensorTask task = task_of(call, options);
+  const std::vector<HeldTensor> outputs = outputs_of(*call, task);
   const numerics::Contract contract = contract_of(task, options, outputs);
   Answer result;
   const std::size_t elements = elements_of(task, which, result);

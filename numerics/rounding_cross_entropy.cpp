@@ -195,6 +195,25 @@ ScalarThreshold<T> cross_entropy_mean_error(const Contract& contract, std::uint6
 }
 
 template <class T>
+T cross_entropy_count_error(const Contract& contract, std::uint64_t count) {
+  const FpEnvironmentGuard guard;
+  const auto exact = static_cast<double>(count);
+  return round_to(contract.accumulator, exact) == exact ? T(0) : expm1(OperationModel<T>(contract).unit);
+}
+
+template <class T>
+T cross_entropy_divisor_error(const Contract& contract, std::uint64_t rows, bool weighted) {
+  const FpEnvironmentGuard guard;
+  const OperationModel<T> model(contract);
+  if (!weighted) {
+    const T count = cross_entropy_count_error<T>(contract, rows);
+    return expm1(model.unit) * (1 + count) + count;
+  }
+  // Each weight is read with one rounding, and the reciprocal is one more.
+  return expm1(T(static_cast<double>(summation_height(contract, rows)) + 2) * model.unit);
+}
+
+template <class T>
 CrossEntropyGradientThreshold<T>::CrossEntropyGradientThreshold(const Contract& contract,
                                                                 const CrossEntropyOptions& options,
                                                                 const CrossEntropyRow<T>& row, const T& upstream,
@@ -276,6 +295,10 @@ template ScalarThreshold<UpperBound> cross_entropy_error<UpperBound>(const Contr
                                                                      const CrossEntropyRow<UpperBound>&, Grants);
 template ScalarThreshold<Enclosure> cross_entropy_error<Enclosure>(const Contract&, const CrossEntropyOptions&,
                                                                    const CrossEntropyRow<Enclosure>&, Grants);
+template UpperBound cross_entropy_count_error<UpperBound>(const Contract&, std::uint64_t);
+template Enclosure cross_entropy_count_error<Enclosure>(const Contract&, std::uint64_t);
+template UpperBound cross_entropy_divisor_error<UpperBound>(const Contract&, std::uint64_t, bool);
+template Enclosure cross_entropy_divisor_error<Enclosure>(const Contract&, std::uint64_t, bool);
 template ScalarThreshold<UpperBound> cross_entropy_mean_error<UpperBound>(const Contract&, std::uint64_t,
                                                                           const UpperBound&, const UpperBound&, double,
                                                                           bool);

@@ -28,6 +28,13 @@
  *                      z-loss has no weight. Weights have the logits' dtype, are finite and at least 0.
  *                      Labels are int32 or int64 (kDLInt), in [0, V) or ignore_index: such a row has loss and gradient
  *                      0, even if a logit is NaN.
+ *   cross_entropy_mean logits, labels                    (1): the sum of cross_entropy's losses of the rows whose label
+ *                      [, class_weights (V)]             is not ignore_index; where mean is 1, divided by the number of
+ *                                                        these rows, or with class weights by the sum of w_y over
+ *                                                        them. z_loss is 0 beside class weights. Where all rows are
+ *                                                        ignored, a sum is 0 and a mean as masked= says: NaN, or 0
+ *   cross_entropy_mean_backward  logits, labels,         dx (rows, V): that of cross_entropy_backward with upstream, or
+ *                      upstream (1)[, class_weights (V)] upstream over that divisor, for each row
  *   merge_states       out O (parts, rows, dim), lse L   out (rows, dim): sum w O with w = softmax(L) over the parts;
  *                      (parts, rows)                     lse (rows): ln sum exp(L), or log2 sum 2^L where lse_base2
  *                                                        is 1. A part of L = -inf is empty: its O is not read. Where
@@ -173,7 +180,9 @@ enum softcheck_op {
   SOFTCHECK_OP_TOPK_SOFTMAX = 14,
   SOFTCHECK_OP_TOP_P_SOFTMAX = 15,
   SOFTCHECK_OP_SPARSEMAX = 16,
-  SOFTCHECK_OP_ENTMAX15 = 17
+  SOFTCHECK_OP_ENTMAX15 = 17,
+  SOFTCHECK_OP_CROSS_ENTROPY_MEAN = 18,
+  SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD = 19
 };
 
 /* softcheck_call_2.input_roles: what each input is to the op. */
@@ -201,7 +210,7 @@ enum softcheck_role {
 };
 
 /* The parameters of ops, zero where they are off. The judge sends the windows, softcap, causal_top_left, page_size,
- * label_smoothing, z_loss, ignore_index, lse_base2, k, renormalize, top_p and min_p; the others are reserved. */
+ * label_smoothing, z_loss, ignore_index, lse_base2, mean, k, renormalize, top_p and min_p; the others are reserved. */
 typedef struct softcheck_attributes {
   uint32_t size; /* sizeof(softcheck_attributes) of the caller: later versions append */
   int32_t reserved;
@@ -215,7 +224,7 @@ typedef struct softcheck_attributes {
   int32_t causal_top_left; /* attention: query i stands at key i, for causal, window and slopes; else see above */
   int32_t lse_base2;
   int32_t renormalize; /* topk_softmax: weights are divided by their sum */
-  int32_t mean;        /* the loss of a call is the mean over its rows */
+  int32_t mean;        /* cross_entropy_mean: the losses' sum is divided; for all other ops 0 */
   int32_t k;           /* topk_softmax: items chosen of each row */
   int32_t reserved_2;
   int64_t ignore_index; /* read where SOFTCHECK_ROLE_LABELS is an input: a row of this label has loss and gradient 0 */

@@ -30,7 +30,7 @@ std::string known_words(bool attention) {
                 "causal=top-left|either, "
                 "packed or pages"
               : "theta=1, nosmoothing, nozloss, nosoftcap, noweights, ignore=-100, base=e, base=2, renormalize=0, "
-                "renormalize=1, top_p=0 or min_p=0");
+                "renormalize=1, reduction=mean, reduction=sum, top_p=0 or min_p=0");
 }
 
 [[noreturn]] void refuse_word(std::string_view word, const std::string& need) {
@@ -151,6 +151,9 @@ void read_word(std::string_view word, bool attention, Domain& domain) {
   } else if ((word == "renormalize=0" || word == "renormalize=1") && !attention) {
     (word == "renormalize=0" ? domain.plain_weights : domain.renormalized) = true;
     if (domain.plain_weights && domain.renormalized) refuse_word(word, "one of renormalize=0 and renormalize=1");
+  } else if ((word == "reduction=mean" || word == "reduction=sum") && !attention) {
+    (word == "reduction=mean" ? domain.mean_only : domain.sum_only) = true;
+    if (domain.mean_only && domain.sum_only) refuse_word(word, "one of reduction=mean and reduction=sum");
   } else if (word == "top_p=0" && !attention) {
     domain.no_top_p = true;
   } else if (word == "min_p=0" && !attention) {
@@ -238,6 +241,8 @@ void each_part(const Domain& domain, const CallTraits& call, Each each_written) 
   if (domain.base_2) each("base=2", call.lse_base2);
   if (domain.plain_weights) each("renormalize=0", !call.renormalize);
   if (domain.renormalized) each("renormalize=1", call.renormalize);
+  if (domain.mean_only) each("reduction=mean", call.mean);
+  if (domain.sum_only) each("reduction=sum", !call.mean);
   if (domain.no_top_p) each("top_p=0", call.top_p == 0);
   if (domain.no_min_p) each("min_p=0", call.min_p == 0);
   for (const auto& [name, member] : attribute_words) {
@@ -323,6 +328,7 @@ std::string to_string(const CallTraits& call) {
   if (call.class_weights) text += ", with class weights";
   if (call.lse_base2) text += ", in base 2";
   if (call.renormalize) text += ", renormalized";
+  if (call.mean) text += ", a mean";
   if (call.top_p != 0) text += ", with top_p";
   if (call.min_p != 0) text += ", with min_p";
   if (call.ignore_index != usual_ignore_index) text += ", ignore_index " + std::to_string(call.ignore_index);

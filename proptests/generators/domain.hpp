@@ -60,6 +60,7 @@ struct CallTraits {
   std::int64_t ignore_index = usual_ignore_index;
   bool lse_base2 = false;
   bool renormalize = false;
+  bool mean = false;  // a loss of whole calls is divided
   double top_p = 0, min_p = 0;
   // Attention's attributes, softcap a loss's, too: are they there?
   bool window = false, softcap = false, sinks = false, alibi = false, bias = false;
@@ -90,6 +91,8 @@ struct Domain {
   bool base_2 = false;         // lse_base2 = 1
   bool plain_weights = false;  // renormalize = 0
   bool renormalized = false;   // renormalize = 1
+  bool mean_only = false;      // mean = 1
+  bool sum_only = false;       // mean = 0
   bool no_top_p = false;       // top_p = 0
   bool no_min_p = false;       // min_p = 0
   // Of attention: attributes that calls may have beside what version 1 of the ABI says. Without their words none has.
@@ -139,6 +142,7 @@ std::string to_string(const CallTraits& call);
 ///   nosoftcap  noweights       of losses: softcap is 0, no class weights are passed
 ///   base=e  base=2             of merges: lse_base2 is 0, is 1
 ///   renormalize=0  renormalize=1   of top-k: the attribute is 0, is 1
+///   reduction=mean  reduction=sum   of losses of whole calls: mean is 1, is 0
 ///   top_p=0  min_p=0           of sampling: the attribute is off
 ///   window  softcap  sinks  alibi  bias   of attention: calls may have these, too
 ///   dsinks  dbias              of attention_backward: calls may have sinks, a bias, and then ask for its gradient

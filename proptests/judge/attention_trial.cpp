@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "proptests/judge/attention_rows.hpp"
+#include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/row_call.hpp"
 
 namespace softcheck::proptests {
@@ -165,9 +166,9 @@ void AttentionTrial::judge(const AttentionCase& attention, const Outputs& got, c
   });
   const numerics::PrecisionScope precision(113);
   for (const auto& [claim, of] : worst.by_claim()) {
-    const bool is_scalar = claim.ends_with(".lse") || claim.ends_with(".entropy") || claim.ends_with(".dsinks");
-    certificates.push_back(certificate_of(of.finding, asked_of(attention, remark, of.row),
-                                          is_scalar ? task_.scalars : task_.contract.output));
+    certificates.push_back(
+        certificate_of(of.finding, asked_of(attention, remark, of.row),
+                       is_scalar_claim(task_.op, claim) ? task_.scalars : task_.contract.output));
   }
 }
 

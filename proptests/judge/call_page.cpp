@@ -103,6 +103,7 @@ const softcheck_call* CallPage::write(const ChildRequest& request) {
     content.attributes.label_smoothing = request.attributes.label_smoothing;
     content.attributes.z_loss = request.attributes.z_loss;
     content.attributes.lse_base2 = request.attributes.lse_base2 ? 1 : 0;
+    content.attributes.mean = request.attributes.mean ? 1 : 0;
     content.attributes.k = request.attributes.k;
     content.attributes.renormalize = request.attributes.renormalize ? 1 : 0;
     content.attributes.top_p = request.attributes.top_p;

@@ -11,6 +11,7 @@
 #include "proptests/generators/row.hpp"
 #include "proptests/judge/attention_judge.hpp"
 #include "proptests/judge/attention_rows.hpp"
+#include "proptests/judge/call_judge.hpp"
 #include "proptests/judge/gradient_probes.hpp"
 #include "proptests/judge/ops/attention_op.hpp"
 #include "proptests/judge/ops/row_op.hpp"
@@ -85,6 +86,29 @@ Probe probe_of(Op op, std::string text, std::vector<std::vector<double>> inputs,
   return {std::move(text), size, judge};
 }
 
+// A call of an op that looks at all of its rows.
+Probe probe_of_call(Op op, RowMatrixCase matrix, std::vector<double> got) {
+  const std::size_t size = matrix.columns;
+  std::string text = to_text(matrix);
+  const auto judge = [op, matrix = std::move(matrix), got = std::move(got)](const numerics::Contract& contract) {
+    const CallOfRows call = rows_of_call(matrix, op, contract);
+    if (has_one_value(op)) return judge_call(op, call, got.at(0));
+    const CountedRows counted = counted_rows(op, call);
+    RowVerdicts all;
+    std::size_t r = 0;
+    call.each([&](const RowInputs& row) {
+      const std::span<const double> values = std::span(got).subspan(r++ * matrix.columns, matrix.columns);
+      if (counted.divides_by_nothing) return;
+      RowVerdicts verdicts =
+          judge_values(op, contract, row.logits, row.theta, values, row.beside, row.attributes, counted.weights);
+      all.vacuity += verdicts.vacuity;
+      for (ValueFinding& finding : verdicts.findings) all.findings.push_back(std::move(finding));
+    });
+    return all;
+  };
+  return {std::move(text), size, judge};
+}
+
 Probe probe_of(Op op, std::shared_ptr<const AttentionCase> attention,
                std::shared_ptr<const std::vector<std::vector<double>>> got, std::size_t row) {
   const AttentionShape& s = attention->shape;
@@ -143,7 +167,9 @@ void Prober::ask(const AttentionCase& attention, ProbeSet& probes) {
 
 void Prober::ask(const std::vector<std::vector<double>>& given, double theta, ProbeSet& probes, std::uint64_t beside) {
   std::vector<std::vector<double>> rows = given;
-  const std::uint64_t together = op_->attention ? rows.size() : domain_.length("rows").nearest(rows.size());
+  // Each loss of a mean shows best alone.
+  const std::uint64_t wanted = !op_->attention && has_one_value(op_) ? 1 : rows.size();
+  const std::uint64_t together = op_->attention ? rows.size() : domain_.length("rows").nearest(wanted);
   if (together == 0) return;
   // As many as the domain has: the last row fills what is missing.
   while (rows.size() % together != 0) rows.push_back(rows.back());
@@ -176,6 +202,7 @@ void Prober::ask(const std::vector<std::vector<double>>& given, double theta, Pr
   const std::vector<std::vector<double>> outputs = call(matrix);
   if (outputs.empty()) return;
   const std::vector<double> got = by_row(outputs, rows.size());
+  if (op_->of_whole_calls) return probes.add(probe_of_call(op_, std::move(matrix), got));
   const std::size_t results = got.size() / rows.size();
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const auto begin = got.begin() + static_cast<std::ptrdiff_t>(r * results);

@@ -9,6 +9,11 @@ namespace softcheck::proptests {
 
 std::vector<std::string> value_claims(Op op) { return {op->claims.begin(), op->claims.end()}; }
 
+bool is_scalar_claim(Op op, std::string_view claim) {
+  if (!op->attention && op->extents.empty()) return false;
+  return claim.ends_with(".lse") || claim.ends_with(".entropy") || claim.ends_with(".dsinks");
+}
+
 std::vector<std::string> kernel_claims(Op op) {
   std::vector<std::string> claims = value_claims(op);
   claims.insert(claims.end(), WatchedKernel::claims().begin(), WatchedKernel::claims().end());

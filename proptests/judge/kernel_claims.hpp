@@ -2,6 +2,7 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "proptests/judge/op.hpp"
@@ -10,6 +11,9 @@ namespace softcheck::proptests {
 
 /// The claims on values of the op's rows; for attention those on out, lse and entropy.
 std::vector<std::string> value_claims(Op op);
+
+/// Is the claim on a number of a whole row beside an output of vectors: lse, entropy, dsinks?
+bool is_scalar_claim(Op op, std::string_view claim);
 
 /// Every claim that the judge may check for a kernel of the op, sorted: those on values, on how a call ended, on masked
 /// rows, on NaN and on infinities, and those that --require adds.

@@ -8,6 +8,7 @@
 #include "numerics/special_values.hpp"
 #include "proptests/generators/row_matrix_classes.hpp"
 #include "proptests/judge/asked_row.hpp"
+#include "proptests/judge/call_judge.hpp"
 #include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 #include "proptests/judge/row_call.hpp"
@@ -168,6 +169,12 @@ void KernelTrial::note_output(const RowMatrixCase& matrix, const std::string& re
 
 void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,
                         Certificates& certificates, std::optional<std::size_t> but) {
+  if (has_one_value(subject_.op)) return judge_call(matrix, got, remark, certificates);
+  CountedRows counted;
+  if (!rows_stand_alone()) {
+    counted = counted_rows(subject_.op, rows_of_call(matrix, subject_.op, subject_.contract));
+    if (counted.divides_by_nothing) return;
+  }
   WorstFindings worst;
   const std::size_t rows = matrix.rows.size();
   // A row for each that stands in turn, with each of its inputs beside the logits.
@@ -184,7 +191,7 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
     const std::vector<std::vector<double>> inputs = inputs_of(matrix, r);
     RowVerdicts verdicts =
         judge_values(subject_.op, subject_.contract, inputs[0], matrix.theta, values, std::span(inputs).subspan(1),
-                     subject_.op.rows().attributes(matrix.beside, matrix.columns));
+                     subject_.op.rows().attributes(matrix.beside, matrix.columns), counted.weights);
     vacuity_ += verdicts.vacuity;
     ++judged_rows_;
     for (ValueFinding& finding : verdicts.findings) {
@@ -201,6 +208,21 @@ void KernelTrial::judge(const RowMatrixCase& matrix, const std::vector<double>& 
     Asked asked = told ? asked_of(matrix, remark, of.row) : Asked{};
     if (told) asked.numbers = JudgedNumbers{inputs_of(matrix, of.row)[0], matrix.theta};
     certificates.push_back(certificate_of(of.finding, std::move(asked), subject_.contract.output));
+  }
+}
+
+void KernelTrial::judge_call(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,
+                             Certificates& certificates) {
+  RowVerdicts verdicts =
+      proptests::judge_call(subject_.op, rows_of_call(matrix, subject_.op, subject_.contract), got.at(0));
+  vacuity_ += verdicts.vacuity;
+  ++judged_rows_;
+  const numerics::PrecisionScope precision(113);
+  for (const ValueFinding& finding : verdicts.findings) {
+    errors_.add(finding, [&] { return text_of(matrix); });
+    Asked asked;
+    if (finding.decision != Decision::proved) asked = {text_of(matrix), remark};
+    certificates.push_back(certificate_of(finding, std::move(asked), subject_.contract.output));
   }
 }
 
@@ -357,6 +379,7 @@ Certificates KernelTrial::among_neighbours(const RowMatrixCase& matrix) {
   const Outputs got = call(matrix, "", certificates);
   if (!got) return certificates;
   judge(matrix, *got, "", certificates);
+  if (!rows_stand_alone()) return certificates;
   RowMatrixCase single = matrix;
   const RowCase last = case_of(matrix, matrix.rows.size() - 1);
   single.rows = {last.row};

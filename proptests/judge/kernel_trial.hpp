@@ -70,6 +70,11 @@ class KernelTrial {
   /// judged by itself.
   void judge(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,
              Certificates& certificates, std::optional<std::size_t> but = std::nullopt);
+  /// The same of an op with one value for a call.
+  void judge_call(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,
+                  Certificates& certificates);
+  /// Do the bits of a row follow from that row alone?
+  bool rows_stand_alone() const { return !subject_.op->of_whole_calls; }
   bool is_ignored(const RowMatrixCase& matrix, std::size_t row) const;
   void judge_nan_rows(const RowMatrixCase& matrix, const std::vector<double>& got, const std::string& remark,
                       Certificates& certificates) const;

@@ -20,6 +20,8 @@ const std::vector<Op>& list() {
       Op::log_softmax_backward,    //
       Op::cross_entropy,           //
       Op::cross_entropy_backward,  //
+      Op::cross_entropy_mean,           //
+      Op::cross_entropy_mean_backward,  //
       Op::merge_states,            //
       Op::topk_softmax,            //
       Op::top_p_softmax,           //
@@ -33,7 +35,7 @@ const std::vector<Op>& list() {
 }
 
 std::size_t values_of(Extent extent, std::size_t n, std::size_t width) {
-  return extent == Extent::rows ? 1 : extent == Extent::items ? n : width;
+  return extent == Extent::rows || extent == Extent::call ? 1 : extent == Extent::items ? n : width;
 }
 
 }  // namespace
@@ -117,6 +119,8 @@ Op parse_op(std::string_view name) {
   }
   throw std::invalid_argument("--op: need one of" + known + ", got '" + std::string(name) + "'");
 }
+
+bool has_one_value(Op op) { return op->of_whole_calls && op->one_value_per_row; }
 
 numerics::Format wide_format(numerics::Format input) {
   using numerics::Format;

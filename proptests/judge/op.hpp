@@ -40,8 +40,8 @@ enum class Role : std::uint32_t {
 
 /// How many values of an input or output belong to a row: one for each item, one, or vectors of RowOp::width numbers,
 /// an input's one for each item, an output's one. An input of classes has one for each item, which all rows of a call
-/// share.
-enum class Extent { items, rows, vectors, classes };
+/// share; one of a call has one number, which they share, too.
+enum class Extent { items, rows, vectors, classes, call };
 
 /// What a NaN in an input makes NaN: every value of its row, or that of its own item.
 enum class NanReach { row, item };
@@ -72,6 +72,7 @@ struct Attributes {
   // Of top-k.
   std::int32_t k = 0;  // items chosen of each row, at most as many as it has
   bool renormalize = false;
+  bool mean = false;  // of a loss of whole calls: it is divided
   // Of sampling: in (0, 1].
   double top_p = 0, min_p = 0;
 };
@@ -104,6 +105,7 @@ struct OpTraits {
   bool packed = false;                           // of attention: sequences may be packed
   bool pages = false;                            // of attention: and keys may lie in pages
   std::size_t asked_outputs = 0;                 // the last ones, of which a call has those that its domain asks for
+  std::span<const Role> asked_by = {};           // of each of these: the input that a call with it has
   bool all_outputs = false;                      // a call of attention asks for all others, else for the first ones
   bool one_value_per_row = false;                // not one for each element
   bool has_theta = true;
@@ -116,6 +118,7 @@ struct OpTraits {
   bool items_first = false;       // its tensor is (n, rows), vectors' (n, rows, width)
   bool row_comes_last = false;    // in a call the drawn row comes behind the other inputs
   bool may_be_in_place = false;   // the output may be the first input
+  bool of_whole_calls = false;    // its one value is made of all rows of a call, or its rows depend on all
   bool filters = false;           // of sampling: top_p and min_p are its attributes
   std::uint64_t quick_items = 0;  // longest row at quick effort; 0: the effort's
   std::uint32_t number = 0;       // the ABI's op; 0: version 1 says it by the plug-in's own knowledge
@@ -151,8 +154,8 @@ class OpDefinition {
 class Op {
  public:
   static const Op softmax, log_softmax, logsumexp, entropy, adaptive_softmax, attention, adaptive_attention,
-      softmax_backward, log_softmax_backward, cross_entropy, cross_entropy_backward, merge_states, topk_softmax,
-      top_p_softmax, sparsemax, entmax15, attention_backward;
+      softmax_backward, log_softmax_backward, cross_entropy, cross_entropy_backward, cross_entropy_mean,
+      cross_entropy_mean_backward, merge_states, topk_softmax, top_p_softmax, sparsemax, entmax15, attention_backward;
 
   constexpr Op(const OpDefinition& definition) : definition_(&definition) {}  // NOLINT(google-explicit-constructor)
 
@@ -178,6 +181,9 @@ std::string_view to_string(Op op);
 
 /// throws   std::invalid_argument naming the known ops
 Op parse_op(std::string_view name);
+
+/// Has a call one value, made of all its rows?
+bool has_one_value(Op op);
 
 /// f64 of f64, f32 of the others: that of values of whole rows.
 numerics::Format wide_format(numerics::Format input);

@@ -42,7 +42,7 @@ void add_lengths(const std::vector<CallTraits>& accepted, const std::string& nam
 
 // Those that no accepted call breaks, the plainest first.
 Words possible_words(const std::vector<CallTraits>& accepted) {
-  Words words(19);
+  Words words(21);
   words[0].no_mask = true;
   words[1].unit_theta = true;
   words[2].compact = true;
@@ -62,6 +62,8 @@ Words possible_words(const std::vector<CallTraits>& accepted) {
   words[16].no_class_weights = true;
   words[17].no_top_p = true;
   words[18].no_min_p = true;
+  words[19].mean_only = true;
+  words[20].sum_only = true;
   std::set<std::string> names;
   for (const CallTraits& call : accepted) {
     for (const auto& [name, length] : call.lengths) names.insert(name);
@@ -95,6 +97,8 @@ void join(Domain& domain, const Domain& word) {
   domain.base_2 |= word.base_2;
   domain.plain_weights |= word.plain_weights;
   domain.renormalized |= word.renormalized;
+  domain.mean_only |= word.mean_only;
+  domain.sum_only |= word.sum_only;
   domain.no_top_p |= word.no_top_p;
   domain.no_min_p |= word.no_min_p;
   domain.alignment = std::max(domain.alignment, word.alignment);

@@ -101,7 +101,7 @@ void add_beside(const RowMatrixCase& matrix, Op op, numerics::Format format, Ten
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       if (inputs[k].extent == Extent::vectors) {
         vectors[r] = std::move(of_row[k]);
-      } else if (inputs[k].extent == Extent::classes) {
+      } else if (inputs[k].extent == Extent::classes || inputs[k].extent == Extent::call) {
         values[k] = std::move(of_row[k]);  // each row has the same
       } else {
         values[k].insert(values[k].end(), of_row[k].begin(), of_row[k].end());
@@ -120,6 +120,11 @@ void add_beside(const RowMatrixCase& matrix, Op op, numerics::Format format, Ten
     if (inputs[k].extent == Extent::rows) {
       place = place_of(format, matrix, {});
       place.shape.pop_back();
+    }
+    if (inputs[k].extent == Extent::call) {
+      place = place_of(format, matrix, {});
+      place.shape = {1};
+      values[k].resize(1);  // of no row
     }
     if (inputs[k].extent == Extent::vectors) {
       place = place_of_vectors(format, {static_cast<std::int64_t>(matrix.columns), static_cast<std::int64_t>(rows)},
@@ -150,6 +155,20 @@ std::size_t special_input(const RowMatrixCase& matrix, Op op, std::size_t row) {
 std::vector<std::vector<double>> inputs_of(const RowMatrixCase& matrix, Op op, numerics::Format input,
                                            std::size_t row) {
   return op.rows().input_values(input, matrix.rows[row].expand(), beside_of_row(matrix.beside, row));
+}
+
+CallOfRows rows_of_call(const RowMatrixCase& matrix, Op op, const numerics::Contract& contract) {
+  const Attributes attributes = op.rows().attributes(matrix.beside, matrix.columns);
+  const auto each = [&matrix, op, &contract, attributes](const std::function<void(const RowInputs&)>& visit) {
+    auto special = matrix.specials.begin();
+    for (std::size_t r = 0; r < matrix.rows.size(); ++r) {
+      std::vector<std::vector<double>> inputs = inputs_of(matrix, op, contract.input, r);
+      for (; special != matrix.specials.end() && special->row == r; ++special)
+        inputs[0][special->item] = is_infinite(*special, matrix.format) ? infinity : nan;
+      visit({contract, inputs[0], matrix.theta, std::span(inputs).subspan(1), attributes});
+    }
+  };
+  return {contract, attributes, each};
 }
 
 std::vector<double> by_row(const std::vector<std::vector<double>>& outputs, std::size_t rows) {
@@ -222,6 +241,10 @@ TensorCall call_of(const RowMatrixCase& matrix, Op op, const CallFormats& format
     const bool beside_others = extent == Extent::rows && extents.size() > 1;
     const numerics::Format format = beside_others ? wide_format(formats.input) : formats.output;
     call.outputs.push_back({output_place(matrix, extent, width, format), std::nullopt});
+    if (has_one_value(op)) {
+      call.outputs.back().place.shape = {1};
+      call.outputs.back().place.strides.clear();
+    }
     TensorPlace& place = call.outputs.back().place;
     place.alignment = form.alignment;
     if (!op->elements.empty() && op->elements[k] == OutputElement::index) {
@@ -241,6 +264,7 @@ CallTraits traits_of(const RowMatrixCase& matrix, Op op) {
   const Attributes attributes = op.rows().attributes(matrix.beside, matrix.columns);
   traits.lse_base2 = attributes.lse_base2;
   traits.renormalize = attributes.renormalize;
+  traits.mean = attributes.mean;
   traits.top_p = attributes.top_p;
   traits.min_p = attributes.min_p;
   if (attributes.k != 0) traits.lengths["k"] = static_cast<std::uint64_t>(attributes.k);

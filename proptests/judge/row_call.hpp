@@ -6,6 +6,7 @@
 
 #include "proptests/generators/row_matrix.hpp"
 #include "proptests/judge/op.hpp"
+#include "proptests/judge/ops/row_op.hpp"
 #include "proptests/judge/tensor_call.hpp"
 #include "proptests/judge/watched_kernel.hpp"
 
@@ -33,6 +34,9 @@ InputTensor& drawn_rows(TensorCall& call, Op op);
 /// The input in which a row's NaN or +inf stands: the first, or of every second row the second, where that has as many
 /// numbers.
 std::size_t special_input(const RowMatrixCase& matrix, Op op, std::size_t row);
+
+/// All rows of the call, NaNs in their places; the matrix and the contract outlive it.
+CallOfRows rows_of_call(const RowMatrixCase& matrix, Op op, const numerics::Contract& contract);
 
 /// The values of all outputs, those of each row side by side.
 std::vector<double> by_row(const std::vector<std::vector<double>>& outputs, std::size_t rows);

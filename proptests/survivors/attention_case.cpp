@@ -33,7 +33,7 @@ struct Query {
 
 // The values of q, k and v are row-major in (batch, heads, length, dim), whatever their strides.
 template <class Take>
-void each_query(const AttentionTensors& tensors, const TensorCall& call, Take take) {
+void each_query(const PublishedTensors& tensors, const TensorCall& call, Take take) {
   const auto dim = static_cast<std::size_t>(tensors.dim);
   const auto length = static_cast<std::size_t>(tensors.keys) * dim;
   const Row q(call.inputs[0].values), k(call.inputs[1].values), v(call.inputs[2].values);
@@ -53,7 +53,7 @@ void each_query(const AttentionTensors& tensors, const TensorCall& call, Take ta
 
 // What the attributes make of key j's score, each step as round makes it.
 template <class Round>
-double attributed(const AttentionTensors& tensors, const Query& query, std::int64_t j, double score, Round round) {
+double attributed(const PublishedTensors& tensors, const Query& query, std::int64_t j, double score, Round round) {
   if (tensors.softcap > 0) score = round(tensors.softcap * round(std::tanh(round(score / tensors.softcap))));
   const auto distance = static_cast<double>(std::abs(query.own - j));
   return query.slope == 0 ? score : round(score - round(query.slope * distance));
@@ -72,7 +72,7 @@ void weigh(const Query& query, const std::vector<double>& scores, Round round, s
   out.insert(out.end(), sum.begin(), sum.end());
 }
 
-TensorPlace place_of(const AttentionTensors& tensors, std::int64_t length) {
+TensorPlace place_of(const PublishedTensors& tensors, std::int64_t length) {
   TensorPlace place;
   place.format = tensors.format;
   place.shape = {tensors.batch, tensors.heads, length, tensors.dim};
@@ -85,7 +85,7 @@ TensorPlace place_of(const AttentionTensors& tensors, std::int64_t length) {
 
 }  // namespace
 
-SeenKeys seen_keys(const AttentionTensors& tensors, std::int64_t query) {
+SeenKeys seen_keys(const PublishedTensors& tensors, std::int64_t query) {
   const std::int64_t own = tensors.keys - tensors.queries + query;
   const std::int64_t from = tensors.window_left < 0 ? 0 : std::max<std::int64_t>(0, own - tensors.window_left);
   std::int64_t end = tensors.causal ? own + 1 : tensors.keys;
@@ -93,7 +93,7 @@ SeenKeys seen_keys(const AttentionTensors& tensors, std::int64_t query) {
   return {from, end};
 }
 
-InputTensor attention_input(const AttentionTensors& tensors, std::int64_t length,
+InputTensor attention_input(const PublishedTensors& tensors, std::int64_t length,
                             const std::function<double()>& value) {
   InputTensor result{place_of(tensors, length), {}};
   for (std::size_t i = 0; i < result.place.elements(); ++i) result.values.push_back(round_to(tensors.format, value()));
@@ -108,7 +108,7 @@ std::vector<double> exact_coefficients(const std::vector<double>& scores) {
   return values;
 }
 
-void add_attributes(const AttentionTensors& tensors, TensorCall& call) {
+void add_attributes(const PublishedTensors& tensors, TensorCall& call) {
   if (tensors.softcap == 0 && tensors.slopes.empty() && tensors.window_left < 0 && tensors.window_right < 0) return;
   call.op = SOFTCHECK_OP_ATTENTION;
   call.roles = {Role::query, Role::key, Role::value};
@@ -123,7 +123,7 @@ void add_attributes(const AttentionTensors& tensors, TensorCall& call) {
   call.roles.push_back(Role::slopes);
 }
 
-AttentionTensors taken(AttentionTensors published) {
+PublishedTensors taken(PublishedTensors published) {
   constexpr std::int64_t most = std::int64_t{1} << 20;
   published.heads = std::min<std::int64_t>(published.heads, 2);
   const std::int64_t of_a_batch = published.heads * published.keys * published.dim;
@@ -132,7 +132,7 @@ AttentionTensors taken(AttentionTensors published) {
   return published;
 }
 
-CriterionCase attention_case(const AttentionTensors& tensors, const std::function<double()>& value,
+CriterionCase attention_case(const PublishedTensors& tensors, const std::function<double()>& value,
                              std::vector<Comparison> comparisons) {
   CriterionCase result;
   for (const std::int64_t length : {tensors.queries, tensors.keys, tensors.keys}) {
@@ -158,7 +158,7 @@ CriterionCase attention_case(const AttentionTensors& tensors, const std::functio
   return result;
 }
 
-double error_of_unfused(const AttentionTensors& tensors, const CriterionCase& criterion_case) {
+double error_of_unfused(const PublishedTensors& tensors, const CriterionCase& criterion_case) {
   const auto round = [&](double x) { return round_to(tensors.format, x); };
   std::vector<double> out;
   each_query(tensors, criterion_case.call, [&](const Query& query) {

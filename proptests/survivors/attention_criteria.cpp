@@ -23,7 +23,7 @@ Criterion kernelbench() {
           .shapes = "32 x 32 x 512 x 512 x 1024, 5 trials",
           .tolerance = "1e-2 + 1e-2 |o|",
           .cases = [](Draw& draw) {
-            const AttentionTensors tensors = taken(
+            const PublishedTensors tensors = taken(
                 {.batch = 32, .heads = 32, .queries = 512, .keys = 512, .dim = 1024, .scale = standard_scale(1024)});
             std::vector<CriterionCase> cases;
             for (int trial = 0; trial < 5; ++trial) {
@@ -144,7 +144,7 @@ std::vector<CriterionCase> flash_attention_cases(Draw& draw) {
     for (const int dim : {59, 128}) {
       for (const bool causal : {false, true}) {
         if (causal && lengths.queries > lengths.keys) continue;
-        const AttentionTensors tensors = taken({.batch = 4,
+        const PublishedTensors tensors = taken({.batch = 4,
                                                 .heads = 6,
                                                 .queries = lengths.queries,
                                                 .keys = lengths.keys,

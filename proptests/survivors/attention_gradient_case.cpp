@@ -37,7 +37,7 @@ void add(std::vector<double>& to, std::int64_t row, double factor, std::span<con
 
 // Each step as round makes it; saved is left out where it is nullptr.
 template <class Round>
-Gradients gradients_of(const AttentionTensors& tensors, const std::vector<InputTensor>& in, const InputTensor& upstream,
+Gradients gradients_of(const PublishedTensors& tensors, const std::vector<InputTensor>& in, const InputTensor& upstream,
                        Round round, Saved* saved) {
   const std::int64_t dim = tensors.dim;
   const InputTensor &q = in[0], &k = in[1], &v = in[2];
@@ -96,7 +96,7 @@ double largest_error(const std::vector<double>& got, const std::vector<double>& 
 
 }  // namespace
 
-GradientCase attention_gradient_case(const AttentionTensors& tensors, const std::function<double()>& value,
+GradientCase attention_gradient_case(const PublishedTensors& tensors, const std::function<double()>& value,
                                      const std::function<double()>& upstream) {
   const numerics::Format format = tensors.format;
   std::vector<InputTensor> in;

@@ -19,7 +19,7 @@ struct GradientCase {
 /// Without softcap and slopes. Each query sees a key.
 ///
 /// value, upstream   elements of q, k and v, and of the gradient by the output, to be rounded to the format
-GradientCase attention_gradient_case(const AttentionTensors& tensors, const std::function<double()>& value,
+GradientCase attention_gradient_case(const PublishedTensors& tensors, const std::function<double()>& value,
                                      const std::function<double()>& upstream);
 
 /// Asks dq, dk and dv for one rule each.

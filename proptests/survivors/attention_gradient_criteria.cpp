@@ -22,7 +22,7 @@ std::vector<CriterionCase> flash_gradient_cases(Draw& draw, bool windows) {
         GradientLengths{1024, 1024}, GradientLengths{1023, 1024}}) {
     for (const int dim : {59, 128}) {
       for (const bool causal : {false, true}) {
-        AttentionTensors tensors = taken({.batch = 4,
+        PublishedTensors tensors = taken({.batch = 4,
                                           .heads = 6,
                                           .queries = lengths.queries,
                                           .keys = lengths.keys,

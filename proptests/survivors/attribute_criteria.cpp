@@ -19,7 +19,7 @@ constexpr AttributeLengths attribute_lengths[] = {{113, 203}, {128, 217},   {113
 
 // Queries are multiplied by the softcap, so that scores reach it; windows are two lengths below that of the keys;
 // slopes are 0.3 times uniform ones.
-AttentionTensors with_attribute(Draw& draw, const std::string& attribute, AttentionTensors tensors) {
+PublishedTensors with_attribute(Draw& draw, const std::string& attribute, PublishedTensors tensors) {
   const auto keys = static_cast<std::uint64_t>(tensors.keys);
   if (attribute == "softcap") tensors.softcap = 50;
   if (attribute == "window") {
@@ -37,7 +37,7 @@ std::vector<CriterionCase> attributed_cases(Draw& draw, const std::string& attri
   for (const AttributeLengths lengths : attribute_lengths) {
     for (const int dim : {59, 128}) {
       for (const bool causal : {false, true}) {
-        const AttentionTensors tensors = with_attribute(draw, attribute,
+        const PublishedTensors tensors = with_attribute(draw, attribute,
                                                         taken({.batch = 4,
                                                                .heads = 4,
                                                                .queries = lengths.queries,

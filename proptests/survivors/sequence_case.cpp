@@ -18,7 +18,7 @@ TensorPlace place_of(std::optional<Format> format, std::vector<std::int64_t> sha
 }
 
 // (heads, length, dim) becomes (length, heads, dim), behind what is there.
-void append_tokens(const std::vector<double>& values, const AttentionTensors& of, std::int64_t length,
+void append_tokens(const std::vector<double>& values, const PublishedTensors& of, std::int64_t length,
                    std::vector<double>& tokens) {
   for (std::int64_t i = 0; i < length; ++i) {
     for (std::int64_t head = 0; head < of.heads; ++head) {
@@ -32,7 +32,7 @@ InputTensor integers(std::vector<std::int64_t> shape, std::vector<double> values
   return {place_of(std::nullopt, std::move(shape)), std::move(values)};
 }
 
-void finish(const AttentionTensors& of, std::vector<Comparison> comparisons, CriterionCase& result) {
+void finish(const PublishedTensors& of, std::vector<Comparison> comparisons, CriterionCase& result) {
   result.call.op = SOFTCHECK_OP_ATTENTION;
   result.call.scale = of.scale;
   result.call.causal = of.causal;
@@ -42,13 +42,13 @@ void finish(const AttentionTensors& of, std::vector<Comparison> comparisons, Cri
 
 }  // namespace
 
-CriterionCase packed_case(const std::vector<AttentionTensors>& sequences, const std::function<double()>& value,
+CriterionCase packed_case(const std::vector<PublishedTensors>& sequences, const std::function<double()>& value,
                           std::vector<Comparison> comparisons, double factor) {
-  const AttentionTensors& first = sequences.front();
+  const PublishedTensors& first = sequences.front();
   CriterionCase result;
   std::vector<double> tokens[3], starts_q{0}, starts_k{0};
   double error = 0;
-  for (const AttentionTensors& sequence : sequences) {
+  for (const PublishedTensors& sequence : sequences) {
     const CriterionCase alone = attention_case(sequence, value, {});
     const std::int64_t lengths[] = {sequence.queries, sequence.keys, sequence.keys};
     for (std::size_t t = 0; t < 3; ++t) append_tokens(alone.call.inputs[t].values, sequence, lengths[t], tokens[t]);
@@ -71,12 +71,12 @@ CriterionCase packed_case(const std::vector<AttentionTensors>& sequences, const 
   return result;
 }
 
-CriterionCase paged_case(const std::vector<AttentionTensors>& sequences, std::int64_t page_size, Draw& draw,
+CriterionCase paged_case(const std::vector<PublishedTensors>& sequences, std::int64_t page_size, Draw& draw,
                          const std::function<double()>& value, std::vector<Comparison> comparisons) {
-  const AttentionTensors& first = sequences.front();
+  const PublishedTensors& first = sequences.front();
   const auto batch = static_cast<std::int64_t>(sequences.size());
   std::int64_t used = 0, columns = 0;
-  for (const AttentionTensors& sequence : sequences) {
+  for (const PublishedTensors& sequence : sequences) {
     const std::int64_t own = (sequence.keys + page_size - 1) / page_size;
     used += own;
     columns = std::max(columns, own);
@@ -93,7 +93,7 @@ CriterionCase paged_case(const std::vector<AttentionTensors>& sequences, std::in
   InputTensor caches[] = {cache, std::move(cache)};
   std::vector<double> table, lengths;
   std::size_t next = 0;
-  for (const AttentionTensors& sequence : sequences) {
+  for (const PublishedTensors& sequence : sequences) {
     const CriterionCase alone = attention_case(sequence, value, {});
     q.values.insert(q.values.end(), alone.call.inputs[0].values.begin(), alone.call.inputs[0].values.end());
     result.expected.insert(result.expected.end(), alone.expected.begin(), alone.expected.end());

@@ -22,7 +22,7 @@ std::vector<CriterionCase> varlen_cases(Draw& draw) {
     for (const int dim : {59, 128}) {
       for (const bool causal : {false, true}) {
         if (causal && longest.queries > longest.keys) continue;
-        std::vector<AttentionTensors> sequences;
+        std::vector<PublishedTensors> sequences;
         for (int b = 0; b < 2; ++b) {
           sequences.push_back(taken({.heads = 6,
                                      .queries = longest.queries - static_cast<std::int64_t>(draw.below(21)),
@@ -62,7 +62,7 @@ std::vector<CriterionCase> paged_cases(Draw& draw) {
   for (const int dim : {64, 128}) {
     for (const std::int64_t page : {16, 32}) {
       const double scale = 1 / std::sqrt(static_cast<double>(dim));
-      std::vector<AttentionTensors> sequences;
+      std::vector<PublishedTensors> sequences;
       for (int b = 0; b < 2; ++b) {
         const auto drawn = 1 + static_cast<std::int64_t>(draw.below(static_cast<std::uint64_t>(longest)));
         sequences.push_back({.heads = 1, .keys = b == 1 ? longest : drawn, .dim = dim, .scale = scale});

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "proptests/judge/attention_gradient.hpp"
+#include "proptests/tensors/gradient_sums.hpp"
 #include "proptests/tensors/gradient_tensors.hpp"
 #include "proptests/tensors/identity_finding.hpp"
 #include "proptests/tensors/tensor_tally.hpp"
@@ -84,6 +85,7 @@ TensorJudgement judge_gradients(const TensorTask& task, const numerics::Contract
   const AttentionTask by = gradient_task(task, contract);
   TensorTally tally(task, contract, by.scalars, options);
   std::size_t done = 0;
+  bool goes_on = true;
   over_groups(tensors, [&] {
     const std::vector<double> dq = tensors.load_output(outputs[0], 0), dk = tensors.load_output(outputs[1], 1),
                               dv = tensors.load_output(outputs[2], 2);
@@ -94,13 +96,16 @@ TensorJudgement judge_gradients(const TensorTask& task, const numerics::Contract
     judge_special_queries(tensors, dq, tally);
     judge_special_keys(tensors, dk, dv, tally);
     done += tensors.queries() + tensors.keys();
-    return done == rows_of_task(task) || tally.goes_on(done);
+    goes_on = done == rows_of_task(task) || tally.goes_on(done);
+    return goes_on;
   });
+  if (goes_on) judge_gradient_sums(task, by, outputs, tally);
   return tally.judgement();
 }
 
 void reference_of_gradient(const TensorTask& task, const numerics::Contract& contract, std::size_t which,
                            std::span<double> lower, std::span<double> upper) {
+  if (is_gradient_sum(task, which)) return reference_of_sum(task, gradient_task(task, contract), which, lower, upper);
   GradientTensors tensors(task);
   over_groups(tensors, [&] {
     const GradientGroup group = tensors.group();
@@ -113,6 +118,7 @@ void reference_of_gradient(const TensorTask& task, const numerics::Contract& con
 
 void thresholds_of_gradient(const TensorTask& task, const numerics::Contract& contract, std::size_t which,
                             std::span<double> allowed) {
+  if (is_gradient_sum(task, which)) return thresholds_of_sum(task, gradient_task(task, contract), which, allowed);
   GradientTensors tensors(task);
   over_groups(tensors, [&] {
     const GradientGroup group = tensors.group();

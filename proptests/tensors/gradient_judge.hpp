@@ -9,7 +9,8 @@
 namespace softcheck::proptests {
 
 /// judge_tensors, reference and thresholds of attention's gradient; the task and its formats have been checked. Rows
-/// are queries, then keys: judge_attention_gradient judges a call's in the same way.
+/// are queries, then keys: judge_attention_gradient judges a call's in the same way. Then sinks, then rows of the bias
+/// (gradient_sums.hpp).
 TensorJudgement judge_gradients(const TensorTask& task, const numerics::Contract& contract,
                                 std::span<const HeldTensor> outputs, const TensorOptions& options);
 

@@ -117,13 +117,14 @@ void GradientTensors::require_scores() const {
 }
 
 Shape GradientTensors::output_shape(std::size_t which) const {
-  static constexpr std::array roles{Role::query, Role::key, Role::value};
+  static constexpr std::array roles{Role::query, Role::key, Role::value, Role::sinks, Role::bias};
   return input_of(task_, roles.at(which))->shape;
 }
 
 void GradientTensors::require_outputs(std::span<const HeldTensor> outputs) const {
   for (std::size_t k = 0; k < outputs.size(); ++k) {
-    require_shape(output_name(task_.op, k), outputs[k].shape, output_shape(k));
+    const std::size_t which = number_of_output(task_, k);
+    require_shape(output_name(task_.op, which), outputs[k].shape, output_shape(which));
   }
 }
 
@@ -232,14 +233,30 @@ NanOfKey GradientTensors::nan_of_key(std::size_t key) const {
   return result;
 }
 
-GradientGroup GradientTensors::group() const {
-  GradientGroup group = gradient_group(case_, 0, 0, [&](std::size_t h, std::size_t i) {
+// Of a head of the group and its query: can a threshold judge it?
+std::function<bool(std::size_t, std::size_t)> GradientTensors::judged_queries() const {
+  return [this](std::size_t h, std::size_t i) {
     const QueryKind kind = kinds_[h * case_.shape.queries + i];
     return kind == QueryKind::usual || kind == QueryKind::nothing;
-  });
+  };
+}
+
+GradientGroup GradientTensors::group() const {
+  GradientGroup group = gradient_group(case_, 0, 0, judged_queries());
   group.saved = saved_ ? SavedForward::Kind::given : SavedForward::Kind::own;
   group.saved_out = saved_out_;
   group.saved_lse = saved_lse_;
+  return group;
+}
+
+GradientGroup GradientTensors::head(std::size_t head) const {
+  const AttentionShape& s = case_.shape;
+  GradientGroup group = head_queries(case_, 0, head, judged_queries());
+  group.saved = saved_ ? SavedForward::Kind::given : SavedForward::Kind::own;
+  if (!saved_) return group;
+  const std::size_t first = head * s.queries;
+  group.saved_out = std::span(saved_out_).subspan(first * s.value_dim, s.queries * s.value_dim);
+  group.saved_lse = std::span(saved_lse_).subspan(first, s.queries);
   return group;
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,7 +33,8 @@ class GradientTensors {
 
   std::size_t batches() const { return size_of(inputs_[0], of_batch); }
   std::size_t key_heads() const { return size_of(inputs_[1], of_heads); }
-  /// Of dq, dk or dv.
+  std::size_t heads() const { return size_of(inputs_[0], of_heads); }
+  /// Of dq, dk, dv, dsinks or dbias; the task has what the last two are gradients by.
   Shape output_shape(std::size_t which) const;
   void require_outputs(std::span<const HeldTensor> outputs) const;
 
@@ -46,12 +48,15 @@ class GradientTensors {
   std::size_t keys() const { return case_.shape.keys; }
   QueryKind kind(std::size_t query) const { return kinds_[query]; }
   NanOfKey nan_of_key(std::size_t key) const;
+  bool sees(std::size_t query, std::size_t key) const;
   /// Numbers among all rows of the task (task_rows.hpp).
   std::size_t row_of_query(std::size_t query) const { return first_query_ + query; }
   std::size_t row_of_key(std::size_t key) const { return first_key_ + key; }
 
   /// The queries are chosen that a threshold can judge. Points into this.
   GradientGroup group() const;
+  /// Those of one of its heads.
+  GradientGroup head(std::size_t head) const;
   /// Their part of dq, dk or dv, row-major, and where it begins in the whole of that.
   std::vector<double> load_output(const HeldTensor& output, std::size_t which) const;
   std::size_t first_value(std::size_t which) const;
@@ -64,7 +69,7 @@ class GradientTensors {
   void classify();
   // Where in queries and their saved tensors the current ones are.
   std::vector<double> heads_of(const HeldTensor& tensor, std::size_t first, std::size_t count) const;
-  bool sees(std::size_t query, std::size_t key) const;
+  std::function<bool(std::size_t, std::size_t)> judged_queries() const;
 
   const TensorTask& task_;
   std::array<HeldTensor, 4> inputs_;  // q, k, v and out_gradient of four dimensions

@@ -77,6 +77,11 @@ void RowTensors::require_beside(std::size_t k) {
     beside_.push_back(std::move(tensor));
     return;
   }
+  if (extent == Extent::call) {  // one number, () or (1,)
+    if (!tensor.shape.empty()) require_shape(name, tensor.shape, Shape{1});
+    beside_.push_back(std::move(tensor));
+    return;
+  }
   const bool of_items = extent == Extent::items;
   if (extent == Extent::vectors) {
     // Its last dimension is its own; a tensor of none gets a shape that it cannot have.
@@ -125,6 +130,7 @@ std::size_t RowTensors::values() const { return values_of_row(*task_.op.operator
 bool RowTensors::is_index(std::size_t i) const { return is_index_value(*task_.op.operator->(), i, columns_, width_); }
 
 Shape RowTensors::output_shape(std::size_t which) const {
+  if (has_one_value(task_.op)) return {};
   Shape shape = all_but_last(logits_.shape);
   if (extent_of(which) != Extent::rows) shape.push_back(static_cast<std::int64_t>(values_of(which)));
   return shape;
@@ -133,8 +139,9 @@ Shape RowTensors::output_shape(std::size_t which) const {
 void RowTensors::load_beside(std::size_t row, std::size_t k, std::vector<double>& values) const {
   const HeldTensor& tensor = beside_[k - 1];
   const OpInput& input = task_.op->inputs[k];
-  const bool of_classes = input.extent == Extent::classes;  // the same of every row
-  const std::int64_t offset = of_classes ? 0 : walk_.offset(row, tensor.strides);
+  const bool of_classes = input.extent == Extent::classes;
+  const bool of_call = of_classes || input.extent == Extent::call;  // the same of every row
+  const std::int64_t offset = of_call ? 0 : walk_.offset(row, tensor.strides);
   if (input.extent == Extent::vectors) {
     values.resize(columns_ * width_);
     const std::int64_t of_item = tensor.strides[tensor.strides.size() - 2];
@@ -196,6 +203,18 @@ RowKind RowTensors::load(std::size_t row, std::span<double> logits, std::vector<
   if (!task_.op->takes_infinities) return RowKind::usual;
   if (highest == numerics::infinity) return RowKind::infinite;
   return highest == -numerics::infinity ? RowKind::nothing : RowKind::usual;
+}
+
+CallOfRows RowTensors::call(const numerics::Contract& contract) const {
+  const auto each = [this, &contract](const std::function<void(const RowInputs&)>& visit) {
+    std::vector<double> logits(columns_);
+    std::vector<std::vector<double>> beside;
+    for (std::size_t row = 0; row < rows(); ++row) {
+      load(row, logits, beside);
+      visit({contract, logits, task_.theta, beside, task_.attributes});
+    }
+  };
+  return {contract, task_.attributes, each};
 }
 
 void RowTensors::require_outputs(std::span<const HeldTensor> outputs) const {

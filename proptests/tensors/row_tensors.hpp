@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "proptests/judge/ops/row_op.hpp"
 #include "proptests/tensors/tensor_judge.hpp"
 #include "proptests/tensors/tensor_shape.hpp"
 
@@ -43,6 +44,9 @@ class RowTensors {
   /// logits   (columns) of the first input, -inf where an item is masked
   /// beside   of the op's other inputs
   RowKind load(std::size_t row, std::span<double> logits, std::vector<std::vector<double>>& beside) const;
+
+  /// All of them, of an op that looks at whole calls; this and the contract outlive it.
+  CallOfRows call(const numerics::Contract& contract) const;
 
   /// throws   std::invalid_argument unless each tensor has the shape of the op's output, or (..., 1) of a row scalar
   void require_outputs(std::span<const HeldTensor> outputs) const;

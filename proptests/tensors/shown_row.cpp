@@ -4,6 +4,7 @@
 
 #include "numerics/enclosure.hpp"
 #include "proptests/judge/evidence.hpp"
+#include "proptests/judge/kernel_claims.hpp"
 #include "proptests/tensors/task_checks.hpp"
 #include "proptests/tensors/task_rows.hpp"
 
@@ -28,11 +29,16 @@ std::size_t first_item_of_claim(const TensorTask& task, std::string_view claim) 
                                                                          : 0;
 }
 
+// The results of whole rows have the format of the first of them that is at hand.
 numerics::Format format_of_claim(std::string_view claim, const TensorTask& task, const numerics::Contract& contract,
                                  std::span<const HeldTensor> outputs) {
-  const bool is_scalar =
-      (task.op->attention || has_parts(task.op)) && (claim.ends_with(".lse") || claim.ends_with(".entropy"));
-  return is_scalar && outputs.size() > 1 && outputs[1].format ? *outputs[1].format : contract.output;
+  if (!is_scalar_claim(task.op, claim)) return contract.output;
+  for (std::size_t k = 1; k < outputs.size(); ++k) {
+    const std::size_t which = number_of_output(task, k);
+    const bool of_rows = !has_parts(task.op) || task.op->extents[which] == Extent::rows;
+    if (of_rows && outputs[k].format) return *outputs[k].format;
+  }
+  return contract.output;
 }
 
 const char* word_of_decision(numerics::Decision decision) {

@@ -12,6 +12,11 @@ namespace softcheck::proptests {
 std::string input_name(const TensorTask& task, std::size_t k);
 std::string output_name(Op op, std::size_t k);
 
+/// Which of the op's outputs is output number k at hand.
+std::size_t number_of_output(const TensorTask& task, std::size_t k);
+/// throws   std::invalid_argument where the op has no such output, or the task not the input that it is a gradient by
+void require_output_number(const TensorTask& task, std::size_t which);
+
 /// The roles of the task's inputs, in their order.
 std::vector<Role> roles_of(const TensorTask& task);
 /// The input in a role; nothing where there is none.

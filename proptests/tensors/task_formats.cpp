@@ -1,6 +1,4 @@
 // What of a task follows from its tensors: the contract's formats and the outputs' shapes.
-#include <stdexcept>
-
 #include "proptests/tensors/attention_tensors.hpp"
 #include "proptests/tensors/gradient_tensors.hpp"
 #include "proptests/tensors/row_tensors.hpp"
@@ -17,11 +15,7 @@ numerics::Contract contract_for(const TensorTask& task, std::string_view words,
 }
 
 std::vector<std::int64_t> output_shape(const TensorTask& task, std::size_t which) {
-  const std::size_t most = task.op->outputs.size() - task.op->asked_outputs - 1;
-  if (which > most) {
-    throw std::invalid_argument("output_shape: need an output from 0 to " + std::to_string(most) + ", got " +
-                                std::to_string(which));
-  }
+  require_output_number(task, which);
   if (!task.op->attention) return RowTensors(task).output_shape(which);
   return is_attention_gradient(task.op) ? GradientTensors(task).output_shape(which)
                                         : AttentionTensors(task).output_shape(which);

@@ -30,6 +30,9 @@ void require_attributes(const TensorTask& task) {
   within("label_smoothing", labels, a.label_smoothing, a.label_smoothing >= 0 && a.label_smoothing <= 1,
          "a number in [0, 1]");
   within("z_loss", labels, a.z_loss, a.z_loss >= 0 && std::isfinite(a.z_loss), "a finite number >= 0");
+  within("mean", op->of_whole_calls, a.mean ? 1 : 0, true, "");
+  const bool weighted_z = op->of_whole_calls && input_of(task, Role::class_weights) != nullptr && a.z_loss != 0;
+  if (weighted_z) refuse_parameter("z_loss", "0 beside class_weights, whose mean no two libraries agree on", a.z_loss);
   within("lse_base2", merges_states(op), a.lse_base2 ? 1 : 0, true, "");
   within("renormalize", chooses, a.renormalize ? 1 : 0, true, "");
   const HeldTensor* const row = chooses ? input_of(task, op->inputs[0].role) : nullptr;

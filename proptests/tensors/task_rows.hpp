@@ -12,11 +12,12 @@ namespace softcheck::proptests {
 
 /// Rows of one kind, row-major over the leading dimensions of the outputs that hold their results.
 struct RowBlock {
-  std::string_view kind;  // a literal: "row", "query", "key"
+  std::string_view kind;  // a literal: "row", "query", "key", "sinks", "bias"
   std::vector<std::int64_t> shape;
 };
 
-/// The rows of a task: the leading dimensions of the first input; of attention's gradient those of q, then those of k.
+/// The rows of a task: the leading dimensions of the first input; of attention's gradient those of q, those
+/// of k, and then the sinks and the rows of the bias, where their gradients are at hand.
 std::vector<RowBlock> row_blocks(const TensorTask& task);
 
 /// How many rows there are.

@@ -6,6 +6,7 @@
 #include "numerics/fp_environment.hpp"
 #include "numerics/special_values.hpp"
 #include "proptests/judge/attention_judge.hpp"
+#include "proptests/judge/call_judge.hpp"
 #include "proptests/judge/row_judge.hpp"
 #include "proptests/tensors/attention_tensors.hpp"
 #include "proptests/tensors/gradient_judge.hpp"
@@ -13,6 +14,7 @@
 #include "proptests/tensors/quick_softmax.hpp"
 #include "proptests/tensors/row_tensors.hpp"
 #include "proptests/tensors/task_checks.hpp"
+#include "proptests/tensors/tensor_elements.hpp"
 #include "proptests/tensors/tensor_tally.hpp"
 
 namespace softcheck::proptests {
@@ -79,10 +81,28 @@ bool is_quick(const TensorTask& task, const Contract& contract, RowKind kind, st
   return quick && tally.add_quick(row, *quick);
 }
 
+// The one value of all rows.
+TensorJudgement judge_one_value(const TensorTask& task, const Contract& contract, const HeldTensor& output,
+                                const RowTensors& tensors, const TensorOptions& options) {
+  TensorTally tally(task, contract, wide_format(contract.input), options);
+  std::vector<double> got(1);
+  decode_elements(output, 0, 1, got);
+  RowVerdicts verdicts = judge_call(task.op, tensors.call(contract), got[0]);
+  if (verdicts.findings.empty() && verdicts.vacuity.rows == 0) {
+    tally.skip("an infinity in a row that counts, or a divisor of 0, of which the ABI promises nothing");
+  } else {
+    tally.add(0, std::move(verdicts));
+  }
+  return tally.judgement();
+}
+
 TensorJudgement judge_rows(const TensorTask& task, const Contract& contract, std::span<const HeldTensor> outputs,
                            const TensorOptions& options) {
   const RowTensors tensors(task);
   tensors.require_outputs(outputs);
+  if (has_one_value(task.op)) return judge_one_value(task, contract, outputs[0], tensors, options);
+  CountedRows counted;
+  if (task.op->of_whole_calls) counted = counted_rows(task.op, tensors.call(contract));
   TensorTally tally(task, contract, wide_format(contract.input), options);
   std::vector<double> logits(tensors.columns()), got(tensors.values());
   std::vector<std::vector<double>> beside;
@@ -100,6 +120,8 @@ TensorJudgement judge_rows(const TensorTask& task, const Contract& contract, std
       RowVerdicts verdicts = judge_values(task.op, contract, logits, task.theta, got, beside, task.attributes);
       verdicts.findings.push_back(due);
       tally.add(row, std::move(verdicts));
+    } else if (counted.divides_by_nothing) {
+      tally.skip("a row of a call whose divisor is 0, of which the ABI promises nothing");
     } else if (kind == RowKind::unasked) {
       tally.skip(has_parts(task.op)
                      ? "a row with an infinity, or with a NaN in a vector, of which the ABI promises nothing"
@@ -107,7 +129,8 @@ TensorJudgement judge_rows(const TensorTask& task, const Contract& contract, std
     } else if (kind == RowKind::infinite) {
       tally.add(row, limit_verdicts(task, contract, logits, got));
     } else if (!is_quick(task, contract, kind, row, logits, got, tally)) {
-      tally.add(row, judge_values(task.op, contract, logits, task.theta, got, beside, task.attributes));
+      tally.add(
+          row, judge_values(task.op, contract, logits, task.theta, got, beside, task.attributes, counted.weights));
     }
   }
   return tally.judgement();

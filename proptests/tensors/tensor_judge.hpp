@@ -21,7 +21,8 @@ namespace softcheck::proptests {
 /// What somebody asked of a kernel: op, inputs and parameters. No kernel is called.
 ///
 /// inputs   softmax family: logits (..., n)[, mask]; its gradients: saved (..., n), out_gradient (..., n); losses:
-///          logits (..., n), labels (...)[, upstream (...)][, class_weights (n)]; attention: q (..., queries, dim), k
+///          logits (..., n), labels (...)[, upstream (...)][, class_weights (n)], upstream () where the attribute
+///          mean says how one loss is made of all rows; attention: q (..., queries, dim), k
 ///          (..., keys, dim), v (..., keys, value dim)[, mask (..., queries, keys)], two to four dimensions: (batch,
 ///          heads, length, dim) from the right, k's and v's heads divide q's. A mask is broadcast as NumPy does. Top-k:
 ///          logits (..., n); attributes k and renormalize. Merges: out (parts, ..., dim), lse (parts, ...); attribute
@@ -37,6 +38,9 @@ struct TensorTask {
   bool causal = false;  // attention: the last query is aligned with the last key
   Attributes attributes = {.ignore_index = usual_ignore_index};  // as far as the op has them
   std::vector<Role> roles = {};                                  // of the inputs; none: the op's own, then the mask
+  /// Of the outputs that a call need not have, those that are at hand, by their numbers, in order: of attention's
+  /// gradient 3 (dsinks) and 4 (dbias).
+  std::vector<std::size_t> asked = {};
 };
 
 struct TensorOptions {
@@ -47,7 +51,7 @@ struct TensorOptions {
 };
 
 /// One row of a tensor, and what was found of it. Of attention's gradient the rows are the queries, with their dq, and
-/// behind them the keys, with their dk and dv.
+/// behind them the keys, with their dk and dv, the sinks and the rows of the bias, as far as their gradients are at hand.
 struct JudgedTensorRow {
   std::vector<std::int64_t> index;  // in the leading dimensions of the outputs
   ValueFinding finding;             // the worst
@@ -75,7 +79,8 @@ struct TensorJudgement {
 ///
 /// outputs   in the ABI's order (kernels/abi/softcheck_kernel.h): element outputs as the inputs' shapes have it, row
 ///           scalars (...) or (..., 1); attention: out[, lse[, entropy]]; top-k: weights (..., k), ids (..., k) of
-///           int32 or int64; merges: out (..., dim), lse (...); attention's gradient: dq, dk, dv
+///           int32 or int64; merges: out (..., dim), lse (...); attention's gradient: dq, dk, dv[, dsinks][, dbias], the
+///           last two of the shapes of the sinks and of the bias, as TensorTask::asked has them
 /// contract  its formats are those of the tensors (contract_for)
 /// throws    std::invalid_argument naming the tensor, what is needed and what was got, where shapes or dtypes disagree
 TensorJudgement judge_tensors(const TensorTask& task, const numerics::Contract& contract,
@@ -88,7 +93,10 @@ TensorJudgement judge_tensors(const TensorTask& task, const numerics::Contract& 
 numerics::Contract contract_for(const TensorTask& task, std::string_view words,
                                 std::optional<numerics::Format> output = std::nullopt);
 
-/// Elements of an output of the task: which = 0 is the first, of attention 1 is lse and 2 entropy.
+/// Elements of an output of the task: which = 0 is the first, of attention 1 is lse and 2 entropy, of its gradient 3 is
+/// dsinks and 4 dbias, whether they are at hand or not.
+///
+/// throws   std::invalid_argument where the op has no such output, or the task not what it is a gradient by
 std::vector<std::int64_t> output_shape(const TensorTask& task, std::size_t which = 0);
 
 /// The exact values, each between two doubles: compact and row-major. NaN where the ABI asks for NaN; a row with

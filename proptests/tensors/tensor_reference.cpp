@@ -9,6 +9,7 @@
 #include "numerics/fp_environment.hpp"
 #include "numerics/special_values.hpp"
 #include "proptests/judge/attention_thresholds.hpp"
+#include "proptests/judge/call_judge.hpp"
 #include "proptests/tensors/attention_tensors.hpp"
 #include "proptests/tensors/exact_query.hpp"
 #include "proptests/tensors/gradient_judge.hpp"
@@ -62,6 +63,11 @@ void over_rows(const TensorTask& task, std::size_t which, Fill&& fill, Values...
       std::ranges::copy(std::span(rooms[k]).subspan(first, n), targets[k].subspan(row * n, n).begin());
     }
   }
+}
+
+// Of an op that looks at whole calls; of others nothing.
+CountedRows counted_of(const TensorTask& task, const Contract& contract) {
+  return task.op->of_whole_calls ? counted_rows(task.op, RowTensors(task).call(contract)) : CountedRows{};
 }
 
 AttentionTask attention_task(const TensorTask& task, const Contract& contract) {
@@ -175,9 +181,11 @@ void reference(const TensorTask& task, const Contract& contract, std::size_t whi
       exact_query(by, tensors, kind, which, lower.subspan(at, n), upper.subspan(at, n));
     });
   }
+  if (has_one_value(task.op)) return exact_call(task.op, RowTensors(task).call(contract), lower[0], upper[0]);
+  const CountedRows counted = counted_of(task, contract);
   const auto fill = [&](RowKind kind, std::span<const double> logits, std::span<const std::vector<double>> beside,
                         std::span<double> low, std::span<double> high) {
-    if (kind == RowKind::nan || kind == RowKind::unasked) {
+    if (kind == RowKind::nan || kind == RowKind::unasked || (counted.divides_by_nothing && kind == RowKind::usual)) {
       std::ranges::fill(low, nan);
       std::ranges::fill(high, nan);
     } else if (kind == RowKind::ignored) {
@@ -186,7 +194,7 @@ void reference(const TensorTask& task, const Contract& contract, std::size_t whi
     } else if (kind == RowKind::nothing) {
       exact_masked_row(task.op, contract, logits.size(), low, high, task.attributes);
     } else {
-      exact_row(task.op, contract, logits, task.theta, low, high, beside, task.attributes);
+      exact_row(task.op, contract, logits, task.theta, low, high, beside, task.attributes, counted.weights);
     }
   };
   over_rows(task, which, fill, lower, upper);
@@ -204,14 +212,20 @@ void thresholds(const TensorTask& task, const Contract& contract, std::size_t wh
       granted_query(by, tensors, kind, which, allowed.subspan(at, n));
     });
   }
+  if (has_one_value(task.op)) {
+    allowed[0] = granted_call(task.op, RowTensors(task).call(contract));
+    return;
+  }
+  const CountedRows counted = counted_of(task, contract);
   const auto fill = [&](RowKind kind, std::span<const double> logits, std::span<const std::vector<double>> beside,
                         std::span<double> granted) {
-    if (kind == RowKind::nan || kind == RowKind::nothing || kind == RowKind::unasked) {
+    if (kind == RowKind::nan || kind == RowKind::nothing || kind == RowKind::unasked ||
+        (counted.divides_by_nothing && kind == RowKind::usual)) {
       std::ranges::fill(granted, nan);
     } else if (kind == RowKind::ignored) {
       std::ranges::fill(granted, 0);
     } else {
-      granted_row(task.op, contract, logits, task.theta, granted, beside, task.attributes);
+      granted_row(task.op, contract, logits, task.theta, granted, beside, task.attributes, counted.weights);
     }
   };
   over_rows(task, which, fill, allowed);

@@ -72,6 +72,7 @@ std::string tensors_json(const TensorJudgement& judgement, const TensorTask& tas
     result["min_p"] = task.attributes.min_p;
   }
   if (has_labels(task.op)) {
+    if (task.op->of_whole_calls) result["mean"] = task.attributes.mean;
     result["label_smoothing"] = task.attributes.label_smoothing;
     result["z_loss"] = task.attributes.z_loss;
     result["softcap"] = task.attributes.softcap;

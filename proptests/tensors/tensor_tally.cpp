@@ -61,7 +61,7 @@ std::string TensorTally::name_of(std::size_t row) const {
 }
 
 numerics::Format TensorTally::format_of(std::string_view claim) const {
-  return claim.ends_with(".lse") || (task_.op->attention && claim.ends_with(".entropy")) ? scalars_ : contract_.output;
+  return is_scalar_claim(task_.op, claim) ? scalars_ : contract_.output;
 }
 
 void TensorTally::add_finding(std::size_t row, ValueFinding finding, double share) {
@@ -203,8 +203,11 @@ std::vector<std::string> TensorTally::reasons_for_vacuity() const {
   // Of attention's claims those on lse and entropy need tensors that the caller need not have.
   const std::size_t needed =
       task_.op->attention && !task_.op->all_outputs ? 1 : claims.size() - task_.op->asked_outputs;
-  for (std::size_t k = 0; vacuity.rows > 0 && k < needed; ++k) {
-    if (!decided_or_exempt(claims[k])) reasons.push_back(claims[k] + " was decided in no row");
+  const auto is_needed = [&](std::size_t k) {
+    return k < needed || std::ranges::find(task_.asked, k) != task_.asked.end();
+  };
+  for (std::size_t k = 0; vacuity.rows > 0 && k < claims.size(); ++k) {
+    if (is_needed(k) && !decided_or_exempt(claims[k])) reasons.push_back(claims[k] + " was decided in no row");
   }
   return reasons;
 }

@@ -19,6 +19,7 @@ from ._function import (
     LONGEST,
     LOSS_OPS,
     LOSS_WORDS,
+    MEAN_OPS,
     MERGE_ATTRIBUTES,
     MERGE_OPS,
     PARAMETERS,
@@ -127,6 +128,9 @@ def _domain(adapter: Adapter, domain: str | None, strides: bool) -> str:
         implied += _asked_gradients(adapter, given)
     if adapter.op in LOSS_OPS:
         implied += [word for name, word in LOSS_WORDS.items() if name not in adapter.takes]
+    if adapter.op in MEAN_OPS and "reduction" not in adapter.takes:
+        adapter.reduction = "sum" if "reduction=sum" in given else "mean"
+        implied.append(f"reduction={adapter.reduction}")
     if adapter.op in MERGE_OPS and "lse_base2" not in adapter.takes:
         adapter.base_2 = "base=2" in given
         if not adapter.base_2:
@@ -292,7 +296,9 @@ def _warm_up(adapter: Adapter, dtype: str) -> None:
     inputs = [(np.zeros(shape, kind), dtype) for shape in shapes]
     if adapter.op in LOSS_OPS:
         inputs[1] = (np.zeros(4, np.int64), "i64")
-        inputs[2:] = [(np.ones(4, kind), dtype) for _ in inputs[2:]]
+        inputs[2:] = [(np.ones(1 if adapter.op in MEAN_OPS else 4, kind), dtype) for _ in inputs[2:]]
+    if adapter.op in MEAN_OPS and scalar:
+        output = np.zeros(1, kind)
     results = [(output, dtype)]
     if adapter.op in ATTENTION_GRADIENT_OPS:
         wide = "f64" if dtype == "f64" else "f32"
@@ -306,6 +312,7 @@ def _warm_up(adapter: Adapter, dtype: str) -> None:
         wide = "f64" if dtype == "f64" else "f32"
         results = [(np.zeros((4, 2), _arrays.bits_dtype(wide)), wide), (np.zeros((4, 2), np.int32), "i32")]
     attributes = {**ATTRIBUTES, **MERGE_ATTRIBUTES, **TOP_P_ATTRIBUTES, "k": 2, "renormalize": adapter.renormalizes}
+    attributes["reduction"] = adapter.reduction
     words = {SEQUENCE_WORDS.get(name) for name in adapter.takes}
     if words & {"packed", "pages"}:  # one sequence of four queries and four keys
         starts, one = (np.array([0, 4], np.int32), "i32"), (np.zeros((1, 1), np.int32), "i32")
@@ -388,7 +395,8 @@ def check(
                 of dtype or of the function itself, else numpy
     takes       which of mask (bool, True = visible), theta, scale, causal and out, and of a loss label_smoothing, z_loss,
                 softcap (0: none), class_weights ((n) of the logits' dtype, or None) and ignore_index (-100 where it is
-                not taken), of merge_states lse_base2 (False where it is not taken,
+                not taken), of cross_entropy_mean and its gradient reduction ("mean" or "sum"; where it is not taken
+                "mean", unless the domain says reduction=sum), of merge_states lse_base2 (False where it is not taken,
                 unless the domain says base=2), of topk_softmax k (where it is not taken the domain's, k=2) and
                 renormalize (False where it is not taken, unless the domain says renormalize=1), of top_p_softmax
                 top_p and min_p (0: off, as where it is not taken), and of attention window ((left, right), keys beside its

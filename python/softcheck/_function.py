@@ -32,6 +32,8 @@ INPUTS = {
     "log_softmax_backward": _GRADIENT,
     "cross_entropy": _LOSS,
     "cross_entropy_backward": _LOSS_GRADIENT,
+    "cross_entropy_mean": _LOSS,
+    "cross_entropy_mean_backward": _LOSS_GRADIENT,
     "merge_states": _PARTS,
     "topk_softmax": _LOGITS,
     "top_p_softmax": _LOGITS,
@@ -48,6 +50,8 @@ ATTENTION_OPS = tuple(op for op in OPS if INPUTS[op][0:3] == _ATTENTION)
 ROW_OPS = tuple(op for op in OPS if op not in ATTENTION_OPS)
 GRADIENT_OPS = tuple(op for op in OPS if INPUTS[op] == _GRADIENT)
 LOSS_OPS = tuple(op for op in OPS if INPUTS[op][0:2] == _LOSS)
+MEAN_OPS = ("cross_entropy_mean", "cross_entropy_mean_backward")
+"""Losses of all rows of a call together, and their gradient."""
 MERGE_OPS = tuple(op for op in OPS if INPUTS[op] == _PARTS)
 """Ops that return an array of vectors and one of log-sum-exps."""
 ATTENTION_GRADIENT_OPS = tuple(op for op in OPS if INPUTS[op] == _ATTENTION_GRADIENT)
@@ -56,12 +60,14 @@ TOPK_OPS = ("topk_softmax",)
 """Ops that return an array of weights and one of ids."""
 TOP_P_OPS = ("top_p_softmax",)
 """Ops of the items that top_p and min_p keep."""
-ROW_VALUE_OPS = ("logsumexp", "entropy", "cross_entropy")
-"""Ops with one value for each row."""
+ROW_VALUE_OPS = ("logsumexp", "entropy", "cross_entropy", "cross_entropy_mean")
+"""Ops with one value for each row, or for all of them."""
 
 # What a function may take beside its arrays, by softcheck's names.
 ATTRIBUTES = {"label_smoothing": 0.0, "z_loss": 0.0, "softcap": 0.0, "ignore_index": -100}
 """Of losses; with the values of a function that does not take them."""
+MEAN_ATTRIBUTES = {"reduction": "mean"}
+"""Of means: "mean" or "sum"; with the value of a function that does not take it."""
 LOSS_TENSORS = {"class_weights": None}
 """What a call of losses may have beside them; with the value of a call that has none."""
 ATTENTION_ATTRIBUTES: dict[str, Any] = {
@@ -108,6 +114,7 @@ ALL_ATTRIBUTES = tuple(
         (
             *ATTRIBUTES,
             *LOSS_TENSORS,
+            *MEAN_ATTRIBUTES,
             *MERGE_ATTRIBUTES,
             *TOPK_ATTRIBUTES,
             *TOP_P_ATTRIBUTES,
@@ -198,6 +205,7 @@ class Adapter:
     refuses  exceptions that refuse a call; all others are crashes
     top_left causality always aligns the first query with the first key
     base_2   log-sum-exps are of base 2 where the function is not told which they are
+    reduction  "mean" or "sum": of a loss of whole calls that is not told which it is
     renormalizes  weights of top-k are divided by their sum where the function is not told whether they are
     """
 
@@ -211,6 +219,7 @@ class Adapter:
     top_left: bool = False
     base_2: bool = False
     renormalizes: bool = False
+    reduction: str = "mean"
 
     @property
     def own_inputs(self) -> int:
@@ -274,6 +283,8 @@ class Adapter:
         if self.op in LOSS_OPS:
             needs |= {name: request.attributes[name] != usual for name, usual in ATTRIBUTES.items()}
             needs |= {name: name in request.attributes for name in LOSS_TENSORS}
+        if self.op in MEAN_OPS:
+            needs["reduction"] = request.attributes["reduction"] != self.reduction
         if self.op in TOP_P_OPS:
             needs |= {name: request.attributes[name] != off for name, off in TOP_P_ATTRIBUTES.items()}
         if self.op in MERGE_OPS:
@@ -304,6 +315,8 @@ class Adapter:
                 got, got_dtype = _arrays.to_bits(result)
             except TypeError as error:
                 raise WrongResult(str(error)) from None
+            if self.op in MEAN_OPS and got.shape == () and output.shape == (1,):  # one number
+                got = got.reshape(1)
             if got.shape != output.shape:
                 raise WrongResult(f"need shape {output.shape}, got {got.shape}")
             if dtype == "i32" and got_dtype == "int64":  # as torch.topk and NumPy have them
@@ -319,6 +332,8 @@ class Adapter:
 
 def _usual_attributes(op: str) -> dict[str, Any]:
     """What calls of the op may have beside its arrays, with the values of one that has none."""
+    if op in MEAN_OPS:
+        return {**ATTRIBUTES, **LOSS_TENSORS, **MEAN_ATTRIBUTES}
     if op in LOSS_OPS:
         return {**ATTRIBUTES, **LOSS_TENSORS}
     if op in MERGE_OPS:
@@ -344,7 +359,7 @@ def parameters_of_op(op: str) -> tuple[str, ...]:
     if op in GRADIENT_OPS:
         return ("out",)
     if op in LOSS_OPS:
-        return ("out", *ATTRIBUTES, *LOSS_TENSORS)
+        return ("out", *ATTRIBUTES, *LOSS_TENSORS, *(MEAN_ATTRIBUTES if op in MEAN_OPS else ()))
     if op in MERGE_OPS:
         return tuple(MERGE_ATTRIBUTES)
     if op in TOPK_OPS:

@@ -117,6 +117,7 @@ def attributes_of(call: Call) -> dict[str, Any]:
     found["window"] = (attributes.window_left_plus_1 - 1, attributes.window_right_plus_1 - 1)
     found["causal_top_left"] = bool(attributes.causal_top_left)
     found["lse_base2"] = bool(attributes.lse_base2)
+    found["reduction"] = "mean" if attributes.mean else "sum"
     found["k"] = attributes.k
     found["renormalize"] = bool(attributes.renormalize)
     found["top_p"] = attributes.top_p

@@ -16,6 +16,8 @@ from ._function import (
     INPUTS,
     LOSS_OPS,
     LOSS_TENSORS,
+    MEAN_ATTRIBUTES,
+    MEAN_OPS,
     MERGE_ATTRIBUTES,
     MERGE_OPS,
     TOP_P_ATTRIBUTES,
@@ -31,6 +33,7 @@ from .report import Report, Violation, report_of
 _USUAL: dict[str, Any] = {
     **ATTRIBUTES,
     **LOSS_TENSORS,
+    **MEAN_ATTRIBUTES,
     **MERGE_ATTRIBUTES,
     **TOPK_ATTRIBUTES,
     **TOP_P_ATTRIBUTES,
@@ -57,7 +60,7 @@ def _names(op: str, count: int) -> tuple[str, ...]:
 
 def _output_names(op: str) -> tuple[str, ...]:
     if op in ATTENTION_GRADIENT_OPS:
-        return ("dq", "dk", "dv")
+        return ("dq", "dk", "dv", "dsinks", "dbias")
     if op in TOPK_OPS:
         return ("weights", "ids")
     return ("out", "lse") if op in MERGE_OPS else ("output", "lse", "entropy")
@@ -106,7 +109,7 @@ def _tensors(
 def _attributes(op: str, attributes: dict[str, Any], written: list[_library.Tensor]) -> dict[str, Any] | None:
     """Those of the op, as the library has them; None for an op that has none."""
     usual: dict[str, Any] = (
-        {**ATTRIBUTES, **LOSS_TENSORS}
+        {**ATTRIBUTES, **LOSS_TENSORS, **(MEAN_ATTRIBUTES if op in MEAN_OPS else {})}
         if op in LOSS_OPS
         else MERGE_ATTRIBUTES
         if op in MERGE_OPS
@@ -122,7 +125,12 @@ def _attributes(op: str, attributes: dict[str, Any], written: list[_library.Tens
         if name not in usual and not _is_off(attributes[name], off):
             raise UsageError(f"{name}: {op} has none")
     if op in LOSS_OPS:
-        return {name: type(off)(attributes[name]) for name, off in ATTRIBUTES.items()}
+        given = {name: type(off)(attributes[name]) for name, off in ATTRIBUTES.items()}
+        if op not in MEAN_OPS:
+            return given
+        if attributes["reduction"] not in ("mean", "sum"):
+            raise UsageError(f"reduction: need 'mean' or 'sum', got {attributes['reduction']!r}")
+        return {**given, "mean": int(attributes["reduction"] == "mean")}
     if op in MERGE_OPS:
         return {"lse_base2": int(bool(attributes["lse_base2"]))}
     if op in TOPK_OPS:
@@ -192,6 +200,7 @@ def assert_output(
     softcap: float = 0.0,
     class_weights: Any = None,
     ignore_index: int = -100,
+    reduction: str = "mean",
     lse_base2: bool = False,
     k: int | None = None,
     renormalize: bool = False,
@@ -217,10 +226,13 @@ def assert_output(
         softcheck.assert_output("merge_states", (outs, lses), (merged, merged_lse))
 
     inputs   logits (..., n); for attention q, k, v of (..., length, dim); for losses logits, labels (...) of int32 or
-             int64[, upstream (...)], where losses have reduction "none": a value for each row; for attention_backward
+             int64[, upstream (...)], where losses have reduction "none": a value for each row (upstream of
+             cross_entropy_mean_backward is one number, and cross_entropy_mean's loss another); for attention_backward
              q, k, v[, out, lse], out_gradient; for merge_states out (parts, ..., dim), lse (parts, ...)
     output   of the op, along the last axis; for attention out, or (out, lse) or (out, lse, entropy); for
-             attention_backward (dq, dk, dv); for topk_softmax (weights, ids), both (..., k), ids of int32 or int64;
+             attention_backward (dq, dk, dv), and behind these dsinks (heads) where sinks are given and dbias, of the
+             bias's own shape, where a bias is; of one of the two beside both inputs, an array of one dimension is
+             dsinks; for topk_softmax (weights, ids), both (..., k), ids of int32 or int64;
              for merge_states (out, lse)
     mask     bool, True = visible, broadcast as NumPy does
     scale    of attention; 1 / sqrt(dim) by default
@@ -230,6 +242,8 @@ def assert_output(
              attention and attention_backward: the scores
     class_weights  of losses: (n), finite and >= 0, of the logits' dtype or float32 (float64 for float64 logits). Rows
              are weighted as torch's reduction "none" has them; the z-loss is not
+
+    reduction  of cross_entropy_mean and its gradient: "mean" or "sum" over the rows that are not ignored
 
     label_smoothing, z_loss and ignore_index are of losses, lse_base2 of merges, renormalize of top-k, top_p and min_p
     (0: off) of top_p_softmax. window (left, right; -1 is all), sinks (heads), alibi_slopes (heads), bias and
@@ -261,6 +275,7 @@ def reference(
     softcap: float = 0.0,
     class_weights: Any = None,
     ignore_index: int = -100,
+    reduction: str = "mean",
     lse_base2: bool = False,
     k: int | None = None,
     renormalize: bool = False,
@@ -279,7 +294,8 @@ def reference(
         lower, upper = softcheck.reference("softmax", x)
         lower, upper = softcheck.reference("attention_backward", q, k, v, dout, which=1)  # dk
 
-    which      0 for the first result, 1 and 2 for those behind it: attention's lse and entropy, dk and dv, ids, lse
+    which      0 for the first result, 1 and 2 for those behind it: attention's lse and entropy, dk and dv, ids, lse;
+               3 and 4 for dsinks and dbias
     contract   of it only masked= is read, and entropy= for adaptive ops
     """
     given = locals()  # the keywords of this call
@@ -302,6 +318,7 @@ def threshold(
     softcap: float = 0.0,
     class_weights: Any = None,
     ignore_index: int = -100,
+    reduction: str = "mean",
     lse_base2: bool = False,
     k: int | None = None,
     renormalize: bool = False,

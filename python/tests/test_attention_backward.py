@@ -272,6 +272,28 @@ def test_attributes_at_hand_are_those_of_the_call():
             softcheck.assert_output("attention_backward", (Q, K, V, DOUT), right, **{**terms, name: None})
 
 
+def test_gradients_by_sinks_and_bias_at_hand():
+    sinks = np.array([0.5, 0, -1, 2], np.float32)
+    given = ("attention_backward", Q, K, V, DOUT)
+    for shape in ((2, 4, 5, 6), (4, 5, 6), (5, 6), (1, 4, 1, 6), (6,)):
+        terms = {"bias": RNG.normal(size=shape).astype(np.float32), "sinks": sinks, "scale": SCALE}
+        exact = [softcheck.reference(*given, which=i, **terms) for i in range(5)]
+        right = [((lower + upper) / 2).astype(np.float32) for lower, upper in exact]
+        assert right[3].shape == sinks.shape and right[4].shape == shape
+        assert (softcheck.threshold(*given, which=3, **terms) > 0).all()
+        report = softcheck.assert_output(given[0], given[1:], right, **terms)
+        assert "kernel.attention_backward.dsinks" in str(report) and "kernel.attention_backward.dbias" in str(report)
+        for which, name in ((3, "dsinks"), (4, "dbias")):
+            if (which, shape) != (4, (6,)):  # one dimension beside sinks is taken for dsinks
+                assert softcheck.assert_output(given[0], given[1:], [*right[:3], right[which]], **terms)
+            with pytest.raises(softcheck.Violation) as violation:
+                softcheck.assert_output(given[0], given[1:], [*right[:which], -right[which], *right[which + 1 :]], **terms)
+            assert violation.value.report.data["worst"][0]["of"] == name
+        del terms["sinks"]
+        with pytest.raises(softcheck.UsageError, match="dsinks: need sinks among the inputs"):
+            softcheck.reference(*given, which=3, **terms)
+
+
 def test_thresholds_at_hand_say_something():
     for which, result in enumerate(at_hand()):
         lower, upper = softcheck.reference("attention_backward", Q, K, V, DOUT, scale=SCALE, which=which)

@@ -28,6 +28,10 @@ std::unique_ptr<RowElements> RowOp::elements(const RowInputs&) const {
                          ": need an op that gives its elements, or overrides what uses them");
 }
 
+std::unique_ptr<RowElements> RowOp::call_elements(const CallOfRows&) const {
+  throw std::logic_error(std::string(traits.name) + ": need an op with one value for a call");
+}
+
 void RowOp::judge(const JudgedRow& row, RowVerdicts& verdicts) const {
   const PrecisionScope precision(113);
   const std::unique_ptr<RowElements> of = elements(row);

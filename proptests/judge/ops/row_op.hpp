@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,6 +26,16 @@ struct RowInputs {
   double theta = 1;
   std::span<const std::vector<double>> beside = {};  // of the other inputs: (n) or (1), () of one that the call lacks
   Attributes attributes = {};
+  // Of an op of whole calls: the weights of the call's rows that count (RowOp::weight_in_call).
+  std::span<const double> counted = {};
+};
+
+/// All rows of a call, for an op that looks at them together.
+struct CallOfRows {
+  const numerics::Contract& contract;
+  Attributes attributes;
+  /// Calls a function with each row in order, as often as it is asked to; a row's numbers live until that returns.
+  std::function<void(const std::function<void(const RowInputs&)>&)> each;
 };
 
 /// With what a kernel made of it.
@@ -65,6 +77,14 @@ class RowOp : public OpDefinition {
 
   /// Is the row's label the one to ignore? All its values are 0, even if a logit is NaN.
   virtual bool ignores(const RowInputs&) const { return false; }
+
+  /// Of an op of whole calls: the weight with which a row counts; nothing where its label is ignored.
+  virtual std::optional<double> weight_in_call(const RowInputs&) const { return std::nullopt; }
+
+  /// Of an op with one value for a call: that value and its threshold. The call outlives them.
+  ///
+  /// call   a row of it counts, none that counts holds a NaN or an infinity, and a divisor is not 0
+  virtual std::unique_ptr<RowElements> call_elements(const CallOfRows& call) const;
 
   /// The exact values of a row and their thresholds. The inputs outlive them.
   ///

@@ -103,6 +103,16 @@ refuses 2 '--labels: --op softmax has none' check --logits logits.npy --output r
 refuses 2 '--z-loss: --op softmax has none' check --logits logits.npy --output right.npy --z-loss 1
 refuses 2 '--softcap: --op softmax has none' check --logits logits.npy --output right.npy --softcap 1
 refuses 2 '--class-weights: --op softmax has none' check --logits logits.npy --output right.npy --class-weights ones.npy
+# Their mean: seven rows count, each of loss ln 2, whose value in f32 the first one is.
+head -c $(($(wc -c <losses.npy) - 28)) losses.npy | tail -c 4 >ln2.bytes
+npy_header mean.npy '<f4' '(1,)'
+cat ln2.bytes >>mean.npy
+expect 0 check --op cross_entropy_mean --logits logits.npy --labels labels.npy --output mean.npy
+says 'mean, ignore_index -100'
+says '^pass: all 1 rows keep to the contract; 1 of 1 rows judged'
+expect 1 check --op cross_entropy_mean --logits logits.npy --labels labels.npy --output mean.npy --reduction sum
+refuses 2 '--reduction: --op cross_entropy has none' check --op cross_entropy --logits logits.npy --labels labels.npy --output losses.npy --reduction sum
+refuses 2 '--reduction: need mean or sum' check --op cross_entropy_mean --logits logits.npy --labels labels.npy --output mean.npy --reduction none
 refuses 2 '--label-smoothing' check --op cross_entropy --logits logits.npy --labels labels.npy --output losses.npy --label-smoothing 2
 
 # Attention's gradient: one query and one key, both 0.5: p = 1, so that dv is the gradient by the output, and dq = dk = 0.
@@ -118,6 +128,18 @@ says '^1 of 2 rows fail: row 1 (key .0.)$'
 grep -q '"of": "dv"' report.json || complain "the JSON report does not name dv"
 expect 0 $gradient --dq nought.npy --dk nought.npy --dv q.npy --out v.npy --lse lse.npy --scale 1 --causal --window 0:all --softcap 2
 says '^  scale 1, causal, window 0:all, softcap 2$'
+# Beside a sink of -1000, which weighs nothing, and a bias of 0.
+npy_header zero1.npy '<f4' '(1,)'
+printf "$zero" >>zero1.npy
+npy_header far.npy '<f4' '(1,)'
+printf '\000\000\172\304' >>far.npy
+expect 0 $gradient --dq nought.npy --dk nought.npy --dv q.npy --scale 1 --sinks far.npy --dsinks zero1.npy --bias nought.npy --dbias nought.npy
+says '^pass: all 4 rows keep to the contract; 4 of 4 rows judged'
+expect 1 $gradient --dq nought.npy --dk nought.npy --dv q.npy --scale 1 --sinks far.npy --dsinks far.npy --bias nought.npy --dbias q.npy
+says '^2 of 4 rows fail: rows 2 (sinks .0.) to 3 (bias .0.)$'
+refuses 2 '--dsinks: need --sinks, which it is the gradient by' $gradient --dq nought.npy --dk nought.npy --dv q.npy --dsinks far.npy
+refuses 2 '--dbias: need --bias, which it is the gradient by' $gradient --dq nought.npy --dk nought.npy --dv q.npy --dbias q.npy
+refuses 3 'dbias: need shape (1, 1), got (1,)' $gradient --dq nought.npy --dk nought.npy --dv q.npy --bias nought.npy --dbias far.npy
 refuses 2 'needs --query, --key, --value, --out-gradient, --dq, --dk and --dv' $gradient --dq nought.npy
 refuses 2 'need --out and --lse, what the forward pass returned, or neither, got one of them' $gradient --dq nought.npy --dk nought.npy --dv q.npy --lse lse.npy
 refuses 2 "--window: need LEFT:RIGHT, each a number of keys or 'all', as 127:0, got '3'" $gradient --dq nought.npy --dk nought.npy --dv q.npy --window 3

@@ -13,6 +13,7 @@
 #include "proptests/generators/attention.hpp"
 #include "proptests/judge/ops/attention_op.hpp"
 #include "proptests/judge/saved_outputs.hpp"
+#include "proptests/tests/judge/held_gradient.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {
@@ -23,70 +24,6 @@ using numerics::Format;
 using numerics::infinity;
 using numerics::nan;
 
-// A task with the exact results, to be spoiled: two batches, two key heads, two query heads for each.
-struct GradientSample {
-  StoredTensor q, k, v, dout, out, lse, mask, sinks, slopes, bias;
-  std::vector<StoredTensor> outputs;  // dq, dk, dv
-  TensorTask task;
-  Contract contract;
-
-  explicit GradientSample(Format format = Format::f32, SampleLayout layout = SampleLayout::compact)
-      : q(filled(format, {2, 4, 3, 4}, 1, layout)),
-        k(filled(format, {2, 2, 5, 4}, 2, layout)),
-        v(filled(format, {2, 2, 5, 3}, 3, layout)),
-        dout(filled(format, {2, 4, 3, 3}, 4, layout)) {
-    task.op = Op::attention_backward;
-    task.scale = 0.5;
-    hold();
-    contract = contract_for(task, "");
-  }
-
-  static StoredTensor filled(Format format, const std::vector<std::int64_t>& shape, unsigned seed,
-                             SampleLayout layout = SampleLayout::compact) {
-    std::size_t count = 1;
-    for (const std::int64_t size : shape) count *= static_cast<std::size_t>(size);
-    return stored(format, shape, sample_numbers(format, count, 2, seed), layout);
-  }
-
-  void hold() {
-    task.roles = {Role::query, Role::key, Role::value, Role::out_gradient};
-    task.inputs = {q.held(), k.held(), v.held(), dout.held()};
-  }
-  void add(Role role, const StoredTensor& tensor) {
-    task.roles.push_back(role);
-    task.inputs.push_back(tensor.held());
-  }
-  // The forward pass's exact results, each rounded once.
-  void save() {
-    TensorTask forward{.op = Op::attention, .inputs = {q.held(), k.held(), v.held()}, .scale = task.scale};
-    forward.causal = task.causal;
-    const Contract of_forward = contract_for(forward, "");
-    out = stored(q.format, {2, 4, 3, 3}, ideal_output(forward, of_forward, 0, q.format));
-    lse = stored(wide_format(q.format), {2, 4, 3}, ideal_output(forward, of_forward, 1, wide_format(q.format)));
-    add(Role::out, out);
-    add(Role::lse, lse);
-  }
-  void rewrite(SampleLayout layout = SampleLayout::compact) {
-    outputs.clear();
-    for (std::size_t which = 0; which < 3; ++which) {
-      outputs.push_back(stored(contract.output, output_shape(task, which),
-                               ideal_output(task, contract, which, contract.output), layout));
-    }
-  }
-  TensorJudgement judged(const TensorOptions& options = {}) const {
-    const std::vector<HeldTensor> held{outputs[0].held(), outputs[1].held(), outputs[2].held()};
-    return judge_tensors(task, contract, held, options);
-  }
-  std::string refusal() const {
-    try {
-      judged();
-    } catch (const std::invalid_argument& error) {
-      return error.what();
-    }
-    return "not refused";
-  }
-};
-
 void change(StoredTensor& tensor, std::size_t elements, double (*change)(double)) {
   for (std::size_t i = 0; i < elements; ++i) tensor.set(i, change(tensor.at(i)));
 }
@@ -95,7 +32,7 @@ TEST(TensorGradient, WhatIsRoundedCorrectlyPassesInEveryDtypeAndLayout) {
   for (const Format format : {Format::f64, Format::f32, Format::f16, Format::bf16}) {
     for (const SampleLayout layout :
          {SampleLayout::compact, SampleLayout::column_major, SampleLayout::reversed, SampleLayout::gaps}) {
-      GradientSample sample(format, layout);
+      HeldGradient sample(format, layout);
       sample.rewrite(layout);
       const TensorJudgement judgement = sample.judged();
       EXPECT_EQ(judgement.verdict, ReportVerdict::pass) << details_text(judgement);
@@ -110,7 +47,7 @@ TEST(TensorGradient, WhatIsRoundedCorrectlyPassesInEveryDtypeAndLayout) {
 }
 
 TEST(TensorGradient, WrongGradientsFailAsWhatTheyAre) {
-  GradientSample sample;
+  HeldGradient sample;
   sample.rewrite();
   const std::vector<StoredTensor> right = sample.outputs;
   const char* const claims[] = {"kernel.attention_backward.dq", "kernel.attention_backward.dk",
@@ -133,7 +70,7 @@ TEST(TensorGradient, WrongGradientsFailAsWhatTheyAre) {
 }
 
 TEST(TensorGradient, AWrongValueIsShownAtItsPlace) {
-  GradientSample sample;
+  HeldGradient sample;
   sample.rewrite();
   // dk of batch 1, key head 0, key 3, component 2.
   const std::size_t element = ((1 * 2 + 0) * 5 + 3) * 4 + 2;
@@ -149,10 +86,10 @@ TEST(TensorGradient, AWrongValueIsShownAtItsPlace) {
 }
 
 TEST(TensorGradient, AQueryHeadThatIsLeftOutIsFound) {
-  GradientSample sample;
+  HeldGradient sample;
   sample.rewrite();
   // dk and dv as the sums over the first query head of each group alone.
-  GradientSample half = sample;
+  HeldGradient half = sample;
   for (std::size_t i = 0; i < 72; ++i) {
     if (i / 9 % 2 == 1) half.dout.set(i, 0);
   }
@@ -166,33 +103,33 @@ TEST(TensorGradient, AQueryHeadThatIsLeftOutIsFound) {
 }
 
 TEST(TensorGradient, AttributesAreThoseOfTheTask) {
-  GradientSample plain;
+  HeldGradient plain;
   plain.rewrite();
-  const std::vector<void (*)(GradientSample&)> attributes{
-      [](GradientSample& s) { s.task.attributes.window_left_plus_1 = 1; },
-      [](GradientSample& s) { s.task.attributes.window_right_plus_1 = 2; },
-      [](GradientSample& s) { s.task.attributes.softcap = 0.5; },
-      [](GradientSample& s) { s.task.causal = true; },
-      [](GradientSample& s) { s.task.causal = s.task.attributes.causal_top_left = true; },
-      [](GradientSample& s) {
+  const std::vector<void (*)(HeldGradient&)> attributes{
+      [](HeldGradient& s) { s.task.attributes.window_left_plus_1 = 1; },
+      [](HeldGradient& s) { s.task.attributes.window_right_plus_1 = 2; },
+      [](HeldGradient& s) { s.task.attributes.softcap = 0.5; },
+      [](HeldGradient& s) { s.task.causal = true; },
+      [](HeldGradient& s) { s.task.causal = s.task.attributes.causal_top_left = true; },
+      [](HeldGradient& s) {
         s.sinks = stored(Format::f32, {4}, {0.5, -1, 2, 0});
         s.add(Role::sinks, s.sinks);
       },
-      [](GradientSample& s) {
+      [](HeldGradient& s) {
         s.slopes = stored(Format::f32, {4}, {0.5, 0.25, 0.125, 1});
         s.add(Role::slopes, s.slopes);
       },
-      [](GradientSample& s) {
+      [](HeldGradient& s) {
         s.bias = stored(Format::f32, {1, 3, 5}, sample_numbers(Format::f32, 15, 1, 9));
         s.add(Role::bias, s.bias);
       },
-      [](GradientSample& s) {
+      [](HeldGradient& s) {
         s.mask = stored_mask({3, 5}, {1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0});
         s.add(Role::mask, s.mask);
       }};
   std::set<std::vector<std::byte>> different;
   for (std::size_t k = 0; k < attributes.size(); ++k) {
-    GradientSample sample;
+    HeldGradient sample;
     attributes[k](sample);
     sample.outputs = plain.outputs;
     EXPECT_EQ(sample.judged().verdict, ReportVerdict::fail) << k;
@@ -204,7 +141,7 @@ TEST(TensorGradient, AttributesAreThoseOfTheTask) {
 }
 
 TEST(TensorGradient, SavedTensorsAreGrantedTheirOwnErrors) {
-  GradientSample sample;
+  HeldGradient sample;
   sample.save();
   sample.rewrite();
   EXPECT_EQ(sample.judged().verdict, ReportVerdict::pass);
@@ -212,7 +149,7 @@ TEST(TensorGradient, SavedTensorsAreGrantedTheirOwnErrors) {
   thresholds(sample.task, sample.contract, 2, exact);
   // A log-sum-exp that is off by 2^-10 moves p, and so dv, by that much of p.
   for (std::size_t i = 0; i < 24; ++i) sample.lse.set(i, sample.lse.at(i) + 0x1p-10);
-  GradientSample off = sample;
+  HeldGradient off = sample;
   off.hold();
   off.add(Role::out, off.out);
   off.add(Role::lse, off.lse);
@@ -221,7 +158,7 @@ TEST(TensorGradient, SavedTensorsAreGrantedTheirOwnErrors) {
   thresholds(off.task, off.contract, 2, moved);
   for (std::size_t i = 0; i < 60; ++i) EXPECT_GT(moved[i], exact[i]);
   // An output that is off by 2^-6 moves delta, and so dq and dk.
-  GradientSample other;
+  HeldGradient other;
   other.save();
   std::vector<double> of_exact(96), of_moved(96);
   thresholds(other.task, other.contract, 0, of_exact);
@@ -237,7 +174,7 @@ TEST(TensorGradient, SavedTensorsAreGrantedTheirOwnErrors) {
 }
 
 TEST(TensorGradient, ALogSumExpOfBase2SaysNothing) {
-  GradientSample sample;
+  HeldGradient sample;
   sample.save();
   sample.rewrite();
   for (std::size_t i = 0; i < 24; ++i) sample.lse.set(i, sample.lse.at(i) * 1.4426950408889634 + 1);
@@ -249,7 +186,7 @@ TEST(TensorGradient, ALogSumExpOfBase2SaysNothing) {
 }
 
 TEST(TensorGradient, WhatTakesNoPartIsZero) {
-  GradientSample sample;
+  HeldGradient sample;
   sample.mask = stored_mask({3, 5}, {0, 0, 0, 0, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1});
   sample.add(Role::mask, sample.mask);
   sample.rewrite();
@@ -267,7 +204,7 @@ TEST(TensorGradient, WhatTakesNoPartIsZero) {
 }
 
 TEST(TensorGradient, ANanReachesWhatItMustAndNothingElse) {
-  GradientSample sample;
+  HeldGradient sample;
   sample.task.causal = true;
   sample.rewrite();
   // A NaN in the last query of batch 1, head 1: its dq, and dk and dv of all keys of key head 0.
@@ -285,7 +222,7 @@ TEST(TensorGradient, ANanReachesWhatItMustAndNothingElse) {
   EXPECT_EQ(judgement.worst.at(0).index, (std::vector<std::int64_t>{1, 0, 2}));
   EXPECT_EQ(judgement.worst.at(0).finding.item, 1u);
   // A NaN in a value is no part of p: dv is not reached.
-  GradientSample value;
+  HeldGradient value;
   value.rewrite();
   value.v.set(2, nan);  // batch 0, key head 0, key 0
   value.hold();
@@ -406,13 +343,13 @@ TEST(TensorGradient, EachRowIsJudgedAsTheKernelJudgeJudgesIt) {
 }
 
 TEST(TensorGradient, WhatDoesNotFitIsRefused) {
-  GradientSample sample;
+  HeldGradient sample;
   sample.rewrite();
   EXPECT_EQ(sample.refusal(), "not refused");
-  const StoredTensor three = GradientSample::filled(Format::f32, {2, 4, 3, 5}, 7);
+  const StoredTensor three = HeldGradient::filled(Format::f32, {2, 4, 3, 5}, 7);
   sample.task.inputs[3] = three.held();
   EXPECT_EQ(sample.refusal(), "out_gradient: need shape (2, 4, 3, 3), got (2, 4, 3, 5)");
-  const StoredTensor half = GradientSample::filled(Format::f16, {2, 4, 3, 3}, 7);
+  const StoredTensor half = HeldGradient::filled(Format::f16, {2, 4, 3, 3}, 7);
   sample.task.inputs[3] = half.held();
   EXPECT_EQ(sample.refusal(), "out_gradient: need dtype f32, as q has it, got f16");
   sample.hold();
@@ -427,7 +364,7 @@ TEST(TensorGradient, WhatDoesNotFitIsRefused) {
   sample.add(Role::bias, sample.bias);
   EXPECT_EQ(sample.refusal(), "bias: need finite numbers (a mask hides keys), got -inf");
   sample.hold();
-  const StoredTensor one = GradientSample::filled(Format::f32, {2, 1, 5, 3}, 7);
+  const StoredTensor one = HeldGradient::filled(Format::f32, {2, 1, 5, 3}, 7);
   sample.task.inputs[2] = one.held();
   EXPECT_EQ(sample.refusal(), "v: need k's heads 2, got shape (2, 1, 5, 3) (batch, heads, length, dim)");
   sample.hold();
