@@ -203,6 +203,31 @@ TEST(RoundingSparsemax, ASumThatRoundsOneWayReachesTheBound) {
   EXPECT_TRUE(simulated::exceeds(got.values[0], tree.oracle.value(0), tree.at(0)));
 }
 
+// Two largest logits and 5778 items 0.62 below them: the support is the two. The sum over all errs by more than 0.24, so
+// that elimination finds no item beyond the quotient, while a kernel that sorts never comes to such a sum.
+TEST(RoundingSparsemax, EliminationFromALongRowIsBeyondTheBound) {
+  const PrecisionScope scope(113);
+  const Contract contract = parse_contract("acc=f32 sum=sequential", Format::f32, Format::f32);
+  const Arithmetic a(contract, Errors::nearest);
+  SparsemaxRow logits(5780, a.round(-0.62));
+  logits[0] = logits[1] = 0;
+  SparsemaxRow left = logits;
+  double tau = 0;
+  for (std::size_t before = 0; before != left.size();) {
+    before = left.size();
+    double sum = 0;
+    for (const double x : left) sum = a.add(sum, x);
+    tau = a.divide(a.subtract(sum, 1), static_cast<double>(before));
+    std::erase_if(left, [tau](double x) { return x <= tau; });
+  }
+  EXPECT_EQ(left.size(), logits.size());
+  const Computed sorted = simulated_sparsemax(a, logits, false);
+  ASSERT_EQ(sorted.support, 2u);
+  const Bound bound(contract, logits, sorted.support);
+  EXPECT_TRUE(simulated::holds(sorted.values[0], bound.oracle.value(0), bound.at(0)));
+  EXPECT_TRUE(simulated::exceeds(-tau, bound.oracle.value(0), bound.at(0)));
+}
+
 // Logits that the accumulator cannot hold: each is rounded on its way in.
 TEST(RoundingSparsemax, ABoundWithoutTheConversionIsRejected) {
   const PrecisionScope scope(113);

@@ -406,10 +406,6 @@ Section Coefficients.
     pose proof (Rabs_triang (p1 + p2 + p3) e2). pose proof (Rabs_triang (p1 + p2) p3). pose proof (Rabs_triang p1 p2). lra.
   Qed.
 
-  (** top_hat - D_hat where that is positive: a rounded difference is no larger than 0 where the exact one is none. *)
-  Definition computed_item (t d q : R) : Prop :=
-    exists y, computed_sum M (t - d) y /\ (t <= d -> y <= 0) /\ q = Rmax y 0.
-
   (** moved bounds how far the support's quotient is above top, mean the mean D of its items. *)
   Definition element (top moved mean D p : R) : R :=
     (exp lambda - 1) * p + exp lambda * ((exp rho - 1) * D + a + quotient_error (top + moved) mean + moved) + wa.
@@ -417,10 +413,10 @@ Section Coefficients.
   Theorem b20_item top moved mean kept t D d q :
     kept <> [] -> Forall (fun x => 0 <= x) kept -> computed_top kept t ->
     top <= prefix_quotient kept <= top + moved -> prefix_mean kept <= mean ->
-    0 <= D -> approximates rho a D d -> computed_item t d q ->
+    0 <= D -> approximates rho a D d -> computed_item M t d q ->
     (top < D /\ q = 0) \/ Rabs (q - Rmax (top - D) 0) <= element top moved mean D (Rmax (top - D) 0) - Rmax (D - top) 0.
   Proof using good hrho ha.
-    intros some nonneg ct [g1 g2] means hD [td [ed [btd [bed ->]]]] [y [[ty [ey [bty [bey eqy]]]] [sign ->]]].
+    intros some nonneg ct [g1 g2] means hD [td [ed [btd [bed ->]]]] item.
     pose proof (unit_nonneg M good) as fl. assert (fa : 0 <= wa) by (unfold sound in good; lra).
     pose proof (b20_top kept t some nonneg ct) as close. set (g := prefix_quotient kept) in *.
     assert (H0 : 0 <= INR H * lambda) by (apply Rmult_le_pos; [apply pos_INR|easy]).
@@ -440,31 +436,7 @@ Section Coefficients.
       assert (Rabs (g - top) <= moved) by (rewrite Rabs_right; lra).
       pose proof (Rabs_triang (t - g + (g - top) + D * (1 - exp td)) (- ed)). rewrite Rabs_Ropp in *.
       pose proof (Rabs_triang (t - g + (g - top)) (D * (1 - exp td))). pose proof (Rabs_triang (t - g) (g - top)). lra. }
-    set (B := (exp rho - 1) * D + a + Q + moved) in *. set (z := t - (D * exp td + ed)) in *.
-    assert (B0 : 0 <= B) by (pose proof (Rabs_pos (z - (top - D))); lra).
-    unfold element. fold Q. fold B. apply abs_between in inner. apply abs_between in bey.
-    pose proof (expm1_abs ty lambda bty) as gy. apply abs_between in bty.
-    assert (up : exp ty <= exp lambda) by (apply exp_le; lra). pose proof (exp_pos ty). pose proof (exp_at_least_one lambda fl).
-    destruct (Rle_dec D top) as [inside_it|outside].
-    - right. rewrite (Rmax_left (top - D)), (Rmax_right (D - top)), Rminus_0_r by lra. set (v := top - D) in *.
-      apply Rle_trans with (Rabs (y - v)).
-      { unfold Rmax. destruct (Rle_dec y 0); [|lra]. rewrite Rabs_minus_sym, Rminus_0_r, (Rabs_right v) by (unfold v; lra).
-        rewrite Rabs_minus_sym. rewrite (Rabs_right (v - y)) by (unfold v; lra). lra. }
-      rewrite eqy. replace (z * exp ty + ey - v) with ((exp ty - 1) * v + (z - v) * exp ty + ey) by ring.
-      apply Rle_trans with (Rabs ((exp ty - 1) * v) + Rabs ((z - v) * exp ty) + wa).
-      { pose proof (Rabs_triang ((exp ty - 1) * v) ((z - v) * exp ty)). assert (Rabs ey <= wa) by (apply Rabs_le; lra).
-        pose proof (Rabs_triang ((exp ty - 1) * v + (z - v) * exp ty) ey). lra. }
-      rewrite !Rabs_mult, (Rabs_right v), (Rabs_right (exp ty)) by (unfold v; lra).
-      assert (Rabs (exp ty - 1) * v <= (exp lambda - 1) * v) by (apply Rmult_le_compat_r; unfold v; lra).
-      assert (Rabs (z - v) * exp ty <= B * exp lambda).
-      { apply Rmult_le_compat; [apply Rabs_pos|lra| |easy]. apply Rabs_le. lra. } lra.
-    - rewrite (Rmax_right (top - D)), (Rmax_left (D - top)), Rminus_0_r, Rmult_0_r by lra.
-      destruct (Rle_dec y 0) as [none|some_left]; [left; split; [lra|now apply Rmax_right]|right].
-      rewrite Rmax_left, Rabs_right by lra. destruct (Rle_dec z 0) as [none|positive]; [unfold z in none; pose proof (sign ltac:(lra)); lra|].
-      rewrite eqy.
-      assert (z * exp ty <= (B + (top - D)) * exp ty) by (apply Rmult_le_compat_r; lra).
-      assert ((B + (top - D)) * exp ty <= (B + (top - D)) * exp lambda) by (apply Rmult_le_compat_l; lra).
-      assert ((top - D) * exp lambda <= top - D) by nra. lra.
+    exact (clipped_difference M good top D t (D * exp td + ed) _ _ inner item).
   Qed.
 End Coefficients.
 
@@ -486,14 +458,11 @@ Section Sparsemax.
   Hypothesis quotient : prefix_quotient kept <= top + moved.
   Hypothesis mean_above : prefix_mean kept <= mean.
 
-  (** A zero is stored as a zero. *)
-  Definition stored (q p : R) : Prop := rounded_output u_out floor_out q p /\ (q = 0 -> p = 0).
-
   Definition stored_element (D p : R) : R :=
     let e := element M rho a H top moved mean D p in e + u_out * (p + e) + floor_out.
 
   Theorem b20_sparsemax t x d q p :
-    computed_top M rho a H kept t -> In x logits -> computed_deviation M P m x d -> computed_item M t d q -> stored q p ->
+    computed_top M rho a H kept t -> In x logits -> computed_deviation M P m x d -> computed_item M t d q -> stored u_out floor_out q p ->
     (x < tau /\ p = 0) \/ Rabs (p - Rmax (x - tau) 0) <= stored_element (m - x) (Rmax (x - tau) 0) - Rmax (tau - x) 0.
   Proof using good good_reading largest threshold support some quotient mean_above.
     intros ct inx dev item [[d1 [e1 [bd1 [be1 ->]]]] zero].

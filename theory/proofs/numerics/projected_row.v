@@ -3,6 +3,8 @@
     Main results
     - [read_deviation]       m - x of logits that are read, each within u_r |x| + omega_r: a log error of
                              lambda - ln(1 - u_r) and a loss of e^lambda (2 u_r |m| + 2 omega_r) + omega_a
+    - [clipped_difference]   max(top_hat - D_hat, 0) errs by at most (e^lambda - 1) of itself, e^lambda B, B the error of what is
+                             subtracted, and omega_a; D - top less than that where D > top, or it is 0
     - [mean_at_most_last]    in ascending order the deviations up to D add up to no more than their number times D
     - [quotients_between]    (1 + sum D) / k of a prefix is no larger than both that of a shorter and of a longer one
     - [threshold_below_quotient]   top <= (1 + sum D) / k of every part of a row, tau = m - top its threshold
@@ -12,7 +14,7 @@
 From Coq Require Import Reals List Permutation Sorted Lra Lia Psatz.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
-From softcheck.numerics Require Import score_error added_terms.
+From softcheck.numerics Require Import score_error b5_logsumexp added_terms.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -90,6 +92,53 @@ Section Deviation.
     assert (0 <= exp (unit M) * read_error m) by (apply Rmult_le_pos; [left; apply exp_pos|easy]). lra.
   Qed.
 End Deviation.
+
+(** ** What is left of the largest one *)
+
+Section Difference.
+  Context (M : arithmetic).
+  Hypothesis good : sound M.
+  Notation lambda := (unit M).
+
+  (** top_hat - D_hat where that is positive: a rounded difference is no larger than 0 where the exact one is none. *)
+  Definition computed_item (t d q : R) : Prop :=
+    exists y, computed_sum M (t - d) y /\ (t <= d -> y <= 0) /\ q = Rmax y 0.
+
+  Theorem clipped_difference top D t d B q :
+    Rabs (t - d - (top - D)) <= B -> computed_item t d q ->
+    (top < D /\ q = 0) \/
+    Rabs (q - Rmax (top - D) 0)
+    <= (exp lambda - 1) * Rmax (top - D) 0 + exp lambda * B + sum_floor M - Rmax (D - top) 0.
+  Proof using good.
+    intros inner [y [[ty [ey [bty [bey eqy]]]] [sign ->]]]. pose proof (unit_nonneg M good) as fl.
+    set (z := t - d) in *. assert (B0 : 0 <= B) by (pose proof (Rabs_pos (z - (top - D))); lra).
+    apply abs_between in inner. apply abs_between in bey. pose proof (expm1_abs ty lambda bty) as gy. apply abs_between in bty.
+    assert (up : exp ty <= exp lambda) by (apply exp_le; lra). pose proof (exp_pos ty). pose proof (exp_at_least_one lambda fl).
+    destruct (Rle_dec D top) as [inside_it|outside].
+    - right. rewrite (Rmax_left (top - D)), (Rmax_right (D - top)), Rminus_0_r by lra. set (v := top - D) in *.
+      apply Rle_trans with (Rabs (y - v)).
+      { unfold Rmax. destruct (Rle_dec y 0); [|lra]. rewrite Rabs_minus_sym, Rminus_0_r, (Rabs_right v) by (unfold v; lra).
+        rewrite Rabs_minus_sym. rewrite (Rabs_right (v - y)) by (unfold v; lra). lra. }
+      rewrite eqy. replace (z * exp ty + ey - v) with ((exp ty - 1) * v + (z - v) * exp ty + ey) by ring.
+      apply Rle_trans with (Rabs ((exp ty - 1) * v) + Rabs ((z - v) * exp ty) + sum_floor M).
+      { pose proof (Rabs_triang ((exp ty - 1) * v) ((z - v) * exp ty)). assert (Rabs ey <= sum_floor M) by (apply Rabs_le; lra).
+        pose proof (Rabs_triang ((exp ty - 1) * v + (z - v) * exp ty) ey). lra. }
+      rewrite !Rabs_mult, (Rabs_right v), (Rabs_right (exp ty)) by (unfold v; lra).
+      assert (Rabs (exp ty - 1) * v <= (exp lambda - 1) * v) by (apply Rmult_le_compat_r; unfold v; lra).
+      assert (Rabs (z - v) * exp ty <= B * exp lambda).
+      { apply Rmult_le_compat; [apply Rabs_pos|lra| |easy]. apply Rabs_le. lra. } lra.
+    - rewrite (Rmax_right (top - D)), (Rmax_left (D - top)), Rminus_0_r, Rmult_0_r by lra.
+      destruct (Rle_dec y 0) as [none|some_left]; [left; split; [lra|now apply Rmax_right]|right].
+      rewrite Rmax_left, Rabs_right by lra. destruct (Rle_dec z 0) as [none|positive]; [unfold z in none; pose proof (sign ltac:(lra)); lra|].
+      rewrite eqy.
+      assert (z * exp ty <= (B + (top - D)) * exp ty) by (apply Rmult_le_compat_r; lra).
+      assert ((B + (top - D)) * exp ty <= (B + (top - D)) * exp lambda) by (apply Rmult_le_compat_l; lra).
+      assert ((top - D) * exp lambda <= top - D) by nra. lra.
+  Qed.
+End Difference.
+
+(** A zero is stored as a zero. *)
+Definition stored (u_out floor_out q p : R) : Prop := rounded_output u_out floor_out q p /\ (q = 0 -> p = 0).
 
 (** ** Ascending lists *)
 

@@ -1,0 +1,78 @@
+// Compiled alone: its quantities bear the names that other tests of bounds have.
+// B20: the code's bounds are the document's, what underflows included.
+#include <gtest/gtest.h>
+
+#include "numerics/rounding_sparsemax.hpp"
+#include "proptests/tests/numerics/stated_arithmetic.hpp"
+
+namespace softcheck::numerics {
+namespace {
+
+using stated::Arithmetic;
+using stated::expect_same;
+using stated::grown;
+using stated::Real;
+
+struct ProjectionSetting {
+  Format input, output;
+  const char* words;
+};
+
+const std::vector<ProjectionSetting> projection_settings{
+    {Format::f32, Format::f32, "acc=f32 sum=sequential"},
+    {Format::f32, Format::bf16, "acc=bf16 sum=blocks:4 subnormal=kept"},
+    {Format::f64, Format::f16, "acc=f32 sum=tree subnormal=flushed"},
+    {Format::f16, Format::f16, "acc=f16 sum=sequential subnormal=flushed"},
+    {Format::f32, Format::bf16, "acc=f16 sum=lanes:2 subnormal=kept"},
+};
+
+// "a scan goes up and down the tree".
+Real scanned(const Contract& contract, std::uint64_t size, std::uint64_t count) {
+  return Real::integer(std::min(2 * summation_height(contract, size), count - 1));
+}
+
+// A deviation of logits that are read: its log error and its loss.
+struct Deviation {
+  Real rho, lost;
+  Deviation(const Arithmetic& s, const Contract& contract, const Real& maximum) : rho(s.lambda + s.read) {
+    const Real of_each = stated::holds(contract.accumulator, contract.input) ? Real(0) : s.u;
+    lost = exp(s.lambda) * (2 * of_each * maximum + 2 * s.omega_r) + s.omega_a;
+  }
+};
+
+TEST(StatedBounds, OfSparsemaxAreTheDocuments) {
+  const PrecisionScope precision(256);
+  for (const ProjectionSetting& setting : projection_settings) {
+    const Contract contract = parse_contract(setting.words, setting.input, setting.output);
+    const Arithmetic s(contract);
+    for (const auto& [size, visible, most] :
+         {std::array<std::uint64_t, 3>{1, 1, 1}, {9, 3, 2}, {6, 6, 6}, {40, 40, 7}}) {
+      const std::string what = std::string(setting.words) + " visible=" + std::to_string(visible) + " ";
+      const Real top(0.625), maximum(3), moved(0x1p-9), mean(0.375);
+      const Deviation d(s, contract, maximum);
+      const SparsemaxThreshold<Real> bound(contract, {size, visible, top, maximum});
+      const Real all = scanned(contract, size, visible), some = scanned(contract, size, most);
+      const Real item = exp((all + 2) * s.lambda) * (2 * d.lost + s.omega_a + s.omega_m);
+      const Real compared = grown(d.rho + 2 * s.lambda), summed = grown(d.rho + (all + 1) * s.lambda);
+      expect_same(bound.inside(), (2 * compared + summed) * top + item, what + "inside");
+      for (const double count : {1.0, 5.0}) {
+        const Real k(count), deviation(0.75), sum(1.25);
+        expect_same(bound.condition(k, deviation, sum),
+                    compared * (1 + k * deviation + sum) + summed * sum + k * item, what + "condition");
+      }
+      const Real quotient = grown(3 * s.lambda) * (top + moved) +
+                            exp(3 * s.lambda) * grown(d.rho + some * s.lambda) * mean +
+                            exp((some + 3) * s.lambda) * (d.lost + s.omega_a) + s.omega_m;
+      for (const double value : {0.0, 0.5}) {
+        const Real deviation(0.125);
+        const Real error = grown(s.lambda) * value +
+                           exp(s.lambda) * (grown(d.rho) * deviation + d.lost + quotient + moved) + s.omega_a;
+        expect_same(bound.element(deviation, Real(value), {most, mean, moved}),
+                    error + s.u_out * (Real(value) + error) + s.lost_out, what + "element");
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace softcheck::numerics
