@@ -2,6 +2,11 @@
 // B20: the code's bounds are the document's, what underflows included.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
 #include "numerics/rounding_sparsemax.hpp"
 #include "proptests/tests/numerics/stated_arithmetic.hpp"
 
@@ -65,7 +70,7 @@ TEST(StatedBounds, OfSparsemaxAreTheDocuments) {
                             exp((some + 3) * s.lambda) * (d.lost + s.omega_a) + s.omega_m;
       for (const double value : {0.0, 0.5}) {
         const Real deviation(0.125);
-        const Real error = grown(s.lambda) * value +
+        const Real error = grown(s.lambda) * Real(value) +
                            exp(s.lambda) * (grown(d.rho) * deviation + d.lost + quotient + moved) + s.omega_a;
         expect_same(bound.element(deviation, Real(value), {most, mean, moved}),
                     error + s.u_out * (Real(value) + error) + s.lost_out, what + "element");

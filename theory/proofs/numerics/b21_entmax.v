@@ -442,3 +442,408 @@ Section Radicand.
       pose proof (Rabs_triang (y1 + y2 + y3) y4). pose proof (Rabs_triang (y1 + y2) y3). pose proof (Rabs_triang y1 y2). lra.
   Qed.
 End Radicand.
+
+(** ** The root of a prefix *)
+
+Section PrefixRoot.
+  Context (M : arithmetic) (rho a : R) (H : nat).
+  Hypothesis good : sound M.
+  Hypothesis hrho : 0 <= rho.
+  Hypothesis ha : 0 <= a.
+  Notation lambda := (unit M).
+  Notation wa := (sum_floor M).
+  Notation wm := (product_floor M).
+
+  (** M + sqrt: where the radicand is negative, of 0; two roundings of a square root. *)
+  Definition computed_root (ks : list R) (t : R) : Prop :=
+    exists m m2 q r b e, computed_mean M rho a H ks m /\ computed_mean M rho a H ks m2 /\ computed_square M rho a H ks q /\
+      computed_radicand M (size ks) q m2 r /\ Rabs b <= 2 * lambda /\ Rabs e <= wm /\
+      computed_sum M (m + (sqrt (Rmax r 0) * exp b + e)) t.
+
+  Definition prefix_radicand_error (ks : list R) : R :=
+    radicand_error M rho a H (prefix_mean ks) (prefix_square ks) (/ size ks + variance_of ks).
+  Definition prefix_root_error (ks : list R) : R :=
+    root_error M rho a H (prefix_mean ks) (spread ks) (sqrt_error (spread ks) (prefix_radicand_error ks)) (root ks).
+
+  Lemma clamped x y : Rabs (Rmax x 0 - Rmax y 0) <= Rabs (x - y).
+  Proof using.
+    pose proof (Rle_abs (x - y)). pose proof (Rle_abs (- (x - y))) as other. rewrite Rabs_Ropp in other.
+    unfold Rmax. destruct (Rle_dec x 0), (Rle_dec y 0); apply Rabs_le; lra.
+  Qed.
+
+  Theorem b21_root ks t :
+    ks <> [] -> Forall (fun x => 0 <= x) ks -> computed_root ks t -> Rabs (t - root ks) <= prefix_root_error ks.
+  Proof using good hrho ha.
+    intros some nonneg [m [m2 [q [r [b [e [cm [cm2 [cq [cr [bb [be [t1 [e1 [bt [be1 ->]]]]]]]]]]]]]]]].
+    pose proof (unit_nonneg M good) as fl. pose proof (b21_mean M rho a H good hrho ha ks some nonneg m cm) as hm.
+    pose proof (b21_mean M rho a H good hrho ha ks some nonneg m2 cm2) as hm2.
+    pose proof (b21_square M rho a H good hrho ha ks some nonneg q cq) as hq.
+    pose proof (variance_nonneg ks some) as var. pose proof (size_at_least_one ks some) as k1.
+    pose proof (mean_nonneg ks some nonneg) as mean0. unfold variance_of in var.
+    assert (order : prefix_mean ks ^ 2 <= prefix_square ks) by lra.
+    pose proof (b21_radicand M good (size ks) q m2 r k1 cr _ _ _ _ mean0 order hm2 hq) as hr.
+    set (Em := mean_error M rho a H (prefix_mean ks)) in *. set (R := prefix_radicand_error ks).
+    assert (close : Rabs (r - radicand ks) <= R) by exact hr.
+    pose proof (sqrt_close (Rmax r 0) (Rmax (radicand ks) 0) R (Rmax_r _ _) (Rmax_r _ _)
+                  (Rle_trans _ _ _ (clamped r (radicand ks)) close)) as hs.
+    fold (spread ks) in hs. unfold prefix_root_error, root_error. fold Em R. set (S := sqrt_error (spread ks) R) in *.
+    pose proof (spread_nonneg ks) as s0. set (s := sqrt (Rmax r 0)) in *.
+    assert (inner : Rabs (s * exp b + e - spread ks) <= (exp (2 * lambda) - 1) * spread ks + exp (2 * lambda) * S + wm).
+    { replace (s * exp b + e - spread ks) with ((exp b - 1) * spread ks + (s - spread ks) * exp b + e) by ring.
+      assert (Rabs ((exp b - 1) * spread ks) <= (exp (2 * lambda) - 1) * spread ks).
+      { rewrite Rabs_mult, (Rabs_right (spread ks)) by lra. apply Rmult_le_compat_r; [lra|now apply expm1_abs]. }
+      assert (Rabs ((s - spread ks) * exp b) <= S * exp (2 * lambda)).
+      { rewrite Rabs_mult, (Rabs_right (exp b)) by (left; apply exp_pos).
+        apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos|easy|]. apply exp_le. apply abs_between in bb. lra. }
+      pose proof (Rabs_triang ((exp b - 1) * spread ks + (s - spread ks) * exp b) e).
+      pose proof (Rabs_triang ((exp b - 1) * spread ks) ((s - spread ks) * exp b)). lra. }
+    set (z := s * exp b + e) in *.
+    replace ((m + z) * exp t1 + e1 - root ks)
+      with ((exp t1 - 1) * root ks + ((m - prefix_mean ks) + (z - spread ks)) * exp t1 + e1) by (unfold root; ring).
+    assert (t0 : 0 <= root ks) by (unfold root; lra).
+    assert (p1 : Rabs ((exp t1 - 1) * root ks) <= (exp lambda - 1) * root ks).
+    { rewrite Rabs_mult, (Rabs_right (root ks)) by lra. apply Rmult_le_compat_r; [lra|now apply expm1_abs]. }
+    assert (p2 : Rabs (((m - prefix_mean ks) + (z - spread ks)) * exp t1)
+                 <= (Em + ((exp (2 * lambda) - 1) * spread ks + exp (2 * lambda) * S + wm)) * exp lambda).
+    { rewrite Rabs_mult, (Rabs_right (exp t1)) by (left; apply exp_pos).
+      apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos| |apply exp_le; apply abs_between in bt; lra].
+      eapply Rle_trans; [apply Rabs_triang|]. lra. }
+    pose proof (Rabs_triang ((exp t1 - 1) * root ks + ((m - prefix_mean ks) + (z - spread ks)) * exp t1) e1).
+    pose proof (Rabs_triang ((exp t1 - 1) * root ks) (((m - prefix_mean ks) + (z - spread ks)) * exp t1)). lra.
+  Qed.
+
+  (** ** A bound of all parts of a support *)
+
+  Definition root_within (support : list R) : R :=
+    root_error M rho a H (prefix_mean support) 1
+      (sqrt_error (spread support) (radicand_error M rho a H (prefix_mean support) (prefix_square support) 2)) 1.
+
+  Lemma errors_grow m m' q q' w w' :
+    0 <= m <= m' -> 0 <= q <= q' -> 0 <= w <= w' ->
+    0 <= mean_error M rho a H m <= mean_error M rho a H m' /\
+    0 <= radicand_error M rho a H m q w <= radicand_error M rho a H m' q' w'.
+  Proof using good hrho ha.
+    intros hm hq hw. pose proof (unit_nonneg M good) as fl. assert (fa : 0 <= wa) by (unfold sound in good; lra).
+    assert (fm : 0 <= wm) by (unfold sound in good; lra). pose proof (pos_INR H) as fH.
+    assert (H0 : 0 <= INR H * lambda) by now apply Rmult_le_pos.
+    pose proof (exp_at_least_one (rho + (INR H + 3) * lambda) ltac:(lra)) as x1. set (E1 := exp (rho + (INR H + 3) * lambda)) in *.
+    pose proof (exp_at_least_one ((INR H + 3) * lambda) ltac:(lra)) as x2. set (E2 := exp ((INR H + 3) * lambda)) in *.
+    pose proof (exp_at_least_one (2 * rho + (INR H + 4) * lambda) ltac:(lra)) as x3. set (E3 := exp (2 * rho + (INR H + 4) * lambda)) in *.
+    pose proof (exp_at_least_one ((INR H + 4) * lambda) ltac:(lra)) as x4. set (E4 := exp ((INR H + 4) * lambda)) in *.
+    pose proof (exp_at_least_one (6 * lambda) ltac:(lra)) as x5. set (E5 := exp (6 * lambda)) in *.
+    pose proof (exp_at_least_one rho hrho) as x6. set (E6 := exp rho) in *.
+    assert (am : 0 <= a * m <= a * m') by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_l; lra]).
+    assert (em : 0 <= E6 * (a * m) <= E6 * (a * m')) by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_l; lra]).
+    pose proof (pow2_ge_0 a) as a2.
+    assert (mean : 0 <= mean_error M rho a H m <= mean_error M rho a H m').
+    { unfold mean_error. fold E1 E2. assert (0 <= E2 * (a + wa)) by (apply Rmult_le_pos; lra).
+      assert (0 <= (E1 - 1) * m <= (E1 - 1) * m') by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_l; lra]). lra. }
+    split; [easy|]. unfold radicand_error, square_error. fold E5 E3 E4 E6.
+    set (e := mean_error M rho a H m) in *. set (e' := mean_error M rho a H m') in *.
+    assert (p1 : 0 <= (E5 - 1) * (w + q) <= (E5 - 1) * (w' + q')) by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_l; lra]).
+    assert (p2 : 0 <= (E3 - 1) * q <= (E3 - 1) * q') by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_l; lra]).
+    assert (p3 : 0 <= E4 * (2 * (E6 * (a * m)) + a ^ 2 + wa + wm) <= E4 * (2 * (E6 * (a * m')) + a ^ 2 + wa + wm))
+      by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_l; lra]).
+    assert (p4 : 0 <= e * (2 * m + e) <= e' * (2 * m' + e')) by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat; lra]).
+    assert (p5 : forall x y, 0 <= x <= y -> 0 <= E5 * x <= E5 * y)
+      by (intros x y hxy; split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_l; lra]).
+    match goal with |- 0 <= _ + E5 * ?x <= _ + E5 * ?y => pose proof (p5 x y ltac:(lra)) end. lra.
+  Qed.
+
+  Lemma sqrt_error_grows s s' e e' : 0 <= s' <= s -> 0 <= e <= e' -> 0 <= sqrt_error s e <= sqrt_error s' e'.
+  Proof using.
+    intros hs he. pose proof (sqrt_pos e). pose proof (sqrt_le_1_alt e e' ltac:(lra)). unfold sqrt_error.
+    assert (quot : forall x y, 0 < x -> 0 <= y -> 0 <= y / x) by (intros; apply Rmult_le_pos; [easy|left; now apply Rinv_0_lt_compat]).
+    destruct (Rlt_dec 0 s) as [pos|zero]; destruct (Rlt_dec 0 s') as [pos'|zero']; try lra.
+    - pose proof (quot s e pos ltac:(lra)). split; [apply Rmin_glb; lra|].
+      apply Rle_trans with (Rmin (e' / s') (sqrt e)); [|apply Rle_min_compat_l; lra]. apply Rle_min_compat_r.
+      unfold Rdiv. apply Rmult_le_compat; [lra|left; now apply Rinv_0_lt_compat|lra|now apply Rinv_le_contravar].
+    - pose proof (quot s e pos ltac:(lra)). split; [apply Rmin_glb; lra|]. eapply Rle_trans; [apply Rmin_r|lra].
+  Qed.
+
+  Lemma root_error_grows m m' s s' x x' t t' :
+    0 <= mean_error M rho a H m <= mean_error M rho a H m' -> 0 <= s <= s' -> 0 <= x <= x' -> 0 <= t <= t' ->
+    0 <= root_error M rho a H m s x t <= root_error M rho a H m' s' x' t'.
+  Proof using good.
+    intros hm hs hx ht. pose proof (unit_nonneg M good) as fl. assert (fa : 0 <= wa) by (unfold sound in good; lra).
+    assert (fm : 0 <= wm) by (unfold sound in good; lra). unfold root_error.
+    pose proof (exp_at_least_one lambda fl) as x1. pose proof (exp_at_least_one (2 * lambda) ltac:(lra)) as x2.
+    set (E1 := exp lambda) in *. set (E2 := exp (2 * lambda)) in *.
+    assert (p1 : 0 <= (E1 - 1) * t <= (E1 - 1) * t') by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_l; lra]).
+    assert (p2 : 0 <= (E2 - 1) * s <= (E2 - 1) * s') by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_l; lra]).
+    assert (p3 : 0 <= E2 * x <= E2 * x') by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_l; lra]).
+    assert (p4 : forall y z, 0 <= y <= z -> 0 <= E1 * y <= E1 * z)
+      by (intros y z hyz; split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_l; lra]).
+    match goal with |- 0 <= _ + E1 * ?y + _ <= _ + E1 * ?z + _ => pose proof (p4 y z ltac:(lra)) end. lra.
+  Qed.
+
+  (** A part of a support that begins with the largest item, all of whose items lie below top. *)
+  Theorem b21_within top part more outside :
+    In 0 part -> Forall (fun x => 0 <= x) (part ++ more) -> ascending (part ++ more) ->
+    (forall d, In d (part ++ more) -> d <= top) -> is_entmax_top top ((part ++ more) ++ outside) ->
+    top <= root part /\ 0 <= prefix_root_error part <= root_within (part ++ more).
+  Proof using good hrho ha.
+    intros in0 nonneg sorted below is. pose proof (in_not_nil 0 part in0) as some.
+    assert (someS : part ++ more <> []) by now destruct part.
+    destruct (support_root top _ outside someS below is) as [real above].
+    destruct (part_of_support part more some (proj1 (Forall_forall _ _) nonneg) sorted real
+                ltac:(intros d ind; pose proof (below d ind); lra)) as [realP [m [q s]]].
+    assert (nonnegP : Forall (fun x => 0 <= x) part) by now apply Forall_app in nonneg.
+    split.
+    - apply (support_root top part (more ++ outside) some); [intros d ind; apply below, in_or_app; now left|now rewrite app_assoc].
+    - pose proof (mean_nonneg part some nonnegP) as m0. pose proof (square_nonneg part some) as q0.
+      pose proof (width_at_most_two part some realP) as w2. pose proof (variance_nonneg part some) as v0.
+      pose proof (size_pos part some) as k0. assert (0 < / size part) by now apply Rinv_0_lt_compat.
+      assert (w0 : 0 <= / size part + variance_of part) by lra.
+      destruct (errors_grow _ _ _ _ _ 2 (conj m0 m) (conj q0 q) (conj w0 w2)) as [hm hr].
+      apply root_error_grows; try easy.
+      + split; [apply spread_nonneg|now apply spread_at_most_one].
+      + apply sqrt_error_grows; [split; [apply spread_nonneg|easy]|easy].
+      + pose proof (spread_nonneg part). split; [unfold root; lra|now apply root_at_most_one].
+  Qed.
+End PrefixRoot.
+
+(** ** Supports *)
+
+Section EntmaxSupports.
+  Context (M : arithmetic) (rho a : R).
+  Hypothesis good : sound M.
+  Hypothesis hrho : 0 <= rho.
+  Hypothesis ha : 0 <= a.
+  (** The height of a sum of so many items. *)
+  Context (height : nat -> nat) (n : nat).
+  Hypothesis highest : forall i, (height i <= height n)%nat.
+
+  Definition own_error (d : R) : R := (exp rho - 1) * d + a.
+  Definition root_error_of (ks : list R) : R := prefix_root_error M rho a (height (length ks)) ks.
+
+  (** Against the root of the items with d, or of those before it. *)
+  Inductive root_tested (before : list R) (d : R) : R -> R -> Prop :=
+  | root_tested_with d' t :
+      approximates rho a d d' -> computed_root M rho a (height (length (before ++ [d]))) (before ++ [d]) t ->
+      root_tested before d d' t
+  | root_tested_without d' t :
+      approximates rho a d d' -> computed_root M rho a (height (length before)) before t -> root_tested before d d' t.
+
+  Definition rooted_support (kept rest : list R) : Prop :=
+    kept <> [] /\
+    (forall before d others, kept = before ++ d :: others -> before <> [] -> exists d' t, root_tested before d d' t /\ d' <= t) /\
+    match rest with [] => True | d :: _ => exists d' t, root_tested kept d d' t /\ t <= d' end.
+
+  (** The largest and the smallest that a kernel may compare d with. *)
+  Definition above_roots (before : list R) (d : R) : R :=
+    Rmax (root (before ++ [d]) + root_error_of (before ++ [d])) (root before + root_error_of before).
+  Definition below_roots (before : list R) (d : R) : R :=
+    Rmin (root (before ++ [d]) - root_error_of (before ++ [d])) (root before - root_error_of before).
+
+  Lemma own_close d d' : 0 <= d -> approximates rho a d d' -> Rabs (d' - d) <= own_error d.
+  Proof using.
+    intros hd [t [e [bt [be ->]]]]. replace (d * exp t + e - d) with (d * (exp t - 1) + e) by ring.
+    eapply Rle_trans; [apply Rabs_triang|]. unfold own_error. apply Rplus_le_compat; [|easy].
+    rewrite Rabs_mult, (Rabs_right d), Rmult_comm by lra. apply Rmult_le_compat_r; [easy|now apply expm1_abs].
+  Qed.
+
+  Lemma tested_between before d d' t :
+    before <> [] -> Forall (fun x => 0 <= x) (before ++ [d]) -> root_tested before d d' t ->
+    (d' <= t -> d - own_error d <= above_roots before d) /\ (t <= d' -> below_roots before d <= d + own_error d).
+  Proof using good hrho ha.
+    intros some nonneg test. assert (parts := nonneg). apply Forall_app in parts as [n1 n2]. apply Forall_inv in n2. cbn in n2.
+    unfold above_roots, below_roots. set (t1 := root (before ++ [d])). set (t2 := root before).
+    destruct test as [d' t own comp|d' t own comp]; pose proof (own_close d d' n2 own) as close; apply abs_between in close.
+    - assert (some1 : before ++ [d] <> []) by now destruct before.
+      pose proof (b21_root M rho a _ good hrho ha _ t some1 nonneg comp) as near. fold (root_error_of (before ++ [d])) in near.
+      fold t1 in near. apply abs_between in near.
+      pose proof (Rmax_l (t1 + root_error_of (before ++ [d])) (t2 + root_error_of before)).
+      pose proof (Rmin_l (t1 - root_error_of (before ++ [d])) (t2 - root_error_of before)). split; intros; lra.
+    - pose proof (b21_root M rho a _ good hrho ha _ t some n1 comp) as near. fold (root_error_of before) in near.
+      fold t2 in near. apply abs_between in near.
+      pose proof (Rmax_r (t1 + root_error_of (before ++ [d])) (t2 + root_error_of before)).
+      pose proof (Rmin_r (t1 - root_error_of (before ++ [d])) (t2 - root_error_of before)). split; intros; lra.
+  Qed.
+
+  Definition within_of (support : list R) (top : R) : R := root_within M rho a (height n) support + own_error top.
+
+  (** More additions, a larger error. *)
+  Lemma higher ks :
+    ks <> [] -> Forall (fun x => 0 <= x) ks -> root_error_of ks <= prefix_root_error M rho a (height n) ks.
+  Proof using good hrho ha highest.
+    intros some nonneg. unfold root_error_of. set (H1 := height (length ks)). set (H2 := height n).
+    assert (le : INR H1 <= INR H2) by (apply le_INR, highest). pose proof (unit_nonneg M good) as fl.
+    assert (fa : 0 <= sum_floor M) by (unfold sound in good; lra). assert (fm : 0 <= product_floor M) by (unfold sound in good; lra).
+    pose proof (mean_nonneg ks some nonneg) as m0. pose proof (square_nonneg ks some) as q0. pose proof (variance_nonneg ks some) as v0.
+    pose proof (spread_nonneg ks) as s0. pose proof (size_pos ks some). assert (k0 : 0 < / size ks) by now apply Rinv_0_lt_compat.
+    assert (hl : INR H1 * unit M <= INR H2 * unit M) by now apply Rmult_le_compat_r.
+    assert (g : forall x, exp (x + (INR H1 + 3) * unit M) <= exp (x + (INR H2 + 3) * unit M)) by (intros; apply exp_le; lra).
+    assert (g4 : exp (2 * rho + (INR H1 + 4) * unit M) <= exp (2 * rho + (INR H2 + 4) * unit M)) by (apply exp_le; lra).
+    assert (g3' : exp ((INR H1 + 3) * unit M) <= exp ((INR H2 + 3) * unit M)) by (apply exp_le; lra).
+    assert (g4' : exp ((INR H1 + 4) * unit M) <= exp ((INR H2 + 4) * unit M)) by (apply exp_le; lra).
+    destruct (errors_grow M rho a H1 good hrho ha (prefix_mean ks) (prefix_mean ks) (prefix_square ks) (prefix_square ks)
+                (/ size ks + variance_of ks) (/ size ks + variance_of ks) ltac:(lra) ltac:(lra) ltac:(lra)) as [e1 r1].
+    set (m := prefix_mean ks) in *. set (q := prefix_square ks) in *. set (w := / size ks + variance_of ks) in *.
+    assert (e2 : mean_error M rho a H1 m <= mean_error M rho a H2 m).
+    { unfold mean_error. specialize (g rho).
+      assert ((exp (rho + (INR H1 + 3) * unit M) - 1) * m <= (exp (rho + (INR H2 + 3) * unit M) - 1) * m) by (apply Rmult_le_compat_r; lra).
+      assert (exp ((INR H1 + 3) * unit M) * (a + sum_floor M) <= exp ((INR H2 + 3) * unit M) * (a + sum_floor M))
+        by (apply Rmult_le_compat_r; lra). lra. }
+    assert (s2 : square_error M rho a H1 m q <= square_error M rho a H2 m q).
+    { unfold square_error.
+      assert ((exp (2 * rho + (INR H1 + 4) * unit M) - 1) * q <= (exp (2 * rho + (INR H2 + 4) * unit M) - 1) * q) by (apply Rmult_le_compat_r; lra).
+      assert (0 <= exp rho * (a * m)) by (apply Rmult_le_pos; [left; apply exp_pos|now apply Rmult_le_pos]). pose proof (pow2_ge_0 a).
+      assert (exp ((INR H1 + 4) * unit M) * (2 * (exp rho * (a * m)) + a ^ 2 + sum_floor M + product_floor M)
+              <= exp ((INR H2 + 4) * unit M) * (2 * (exp rho * (a * m)) + a ^ 2 + sum_floor M + product_floor M)) by (apply Rmult_le_compat_r; lra). lra. }
+    assert (r2 : radicand_error M rho a H1 m q w <= radicand_error M rho a H2 m q w).
+    { unfold radicand_error.
+      assert (mean_error M rho a H1 m * (2 * m + mean_error M rho a H1 m) <= mean_error M rho a H2 m * (2 * m + mean_error M rho a H2 m))
+        by (apply Rmult_le_compat; lra). pose proof (exp_pos (6 * unit M)). apply Rplus_le_compat_l, Rmult_le_compat_l; lra. }
+    unfold prefix_root_error, root_error, prefix_radicand_error. fold m q w.
+    pose proof (sqrt_error_grows (spread ks) (spread ks) (radicand_error M rho a H1 m q w) (radicand_error M rho a H2 m q w)
+                  (conj s0 (Rle_refl _)) (conj (proj1 r1) r2)) as [_ sq].
+    pose proof (exp_pos (unit M)). pose proof (exp_pos (2 * unit M)).
+    apply Rplus_le_compat_r, Rplus_le_compat_l, Rmult_le_compat_l; [lra|]. apply Rplus_le_compat_r.
+    apply Rplus_le_compat; [lra|]. apply Rmult_le_compat_l; lra.
+  Qed.
+
+  (** A prefix that begins with the largest item, 0, and items below top: none is left out below top less its bound. *)
+  Theorem b21_inside top kept d more outside d' t :
+    In 0 kept -> Forall (fun x => 0 <= x) (kept ++ d :: more) -> ascending (kept ++ d :: more) ->
+    (forall x, In x (kept ++ d :: more) -> x <= top) -> is_entmax_top top ((kept ++ d :: more) ++ outside) ->
+    root_tested kept d d' t -> t <= d' -> top - within_of (kept ++ d :: more) top <= d.
+  Proof using good hrho ha highest.
+    intros in0 nonneg sorted below is test fails. pose proof (in_not_nil 0 kept in0) as some.
+    pose proof (sorted_prefix_nonneg kept d more nonneg) as nonneg1.
+    assert (nonneg2 : Forall (fun x => 0 <= x) kept) by now apply Forall_app in nonneg1.
+    destruct (tested_between kept d d' t some nonneg1 test) as [_ low]. specialize (low fails).
+    destruct (b21_within M rho a (height n) good hrho ha top kept (d :: more) outside in0 nonneg sorted below is) as [t2 [_ w2]].
+    assert (split : kept ++ d :: more = (kept ++ [d]) ++ more) by now rewrite <- app_assoc.
+    assert (w1 : top <= root (kept ++ [d]) /\ prefix_root_error M rho a (height n) (kept ++ [d]) <= root_within M rho a (height n) (kept ++ d :: more)).
+    { rewrite split in nonneg, sorted, below, is |- *.
+      destruct (b21_within M rho a (height n) good hrho ha top (kept ++ [d]) more outside
+                  ltac:(apply in_or_app; now left) nonneg sorted below is) as [x [_ y]]. easy. }
+    pose proof (higher kept some nonneg2). assert (some1 : kept ++ [d] <> []) by now destruct kept.
+    pose proof (higher (kept ++ [d]) some1 nonneg1).
+    assert (d <= top) by (apply below, in_or_app; right; now left).
+    assert (own_error d <= own_error top).
+    { unfold own_error. pose proof (exp_at_least_one rho hrho). apply Rplus_le_compat_r, Rmult_le_compat_l; lra. }
+    unfold below_roots, within_of in *. destruct w1 as [t1 w1].
+    unfold Rmin in low. destruct (Rle_dec _ _); lra.
+  Qed.
+
+  Definition surely_rooted (W : R) (least : list R) : Prop :=
+    forall before d others, least = before ++ d :: others -> before <> [] -> d < W.
+  Definition surely_beyond (most rest : list R) : Prop :=
+    match rest with [] => True | d :: _ => most <> [] /\ above_roots most d < d - own_error d end.
+
+  Theorem b21_supports top ds kept rest least beyond most ended support outside :
+    Forall (fun x => 0 <= x) ds -> ascending ds -> is_entmax_top top ds ->
+    ds = kept ++ rest -> In 0 kept -> rooted_support kept rest ->
+    ds = support ++ outside -> (forall x, In x support -> x <= top) ->
+    (forall x, In x outside -> top - within_of support top <= x) ->
+    ds = least ++ beyond -> surely_rooted (top - within_of support top) least ->
+    ds = most ++ ended -> surely_beyond most ended ->
+    (length least <= length kept <= length most)%nat /\
+    match rest with [] => True | d :: _ => below_roots kept d <= d + own_error d end.
+  Proof using good hrho ha highest.
+    intros nonneg sorted is eq in0 [some [passed failed]] eqS belowS outS eq1 sure eq2 over. split; [split|].
+    - rewrite eq in eq1. apply app_eq_app in eq1 as [l [[e1 e2]|[e1 e2]]]; [rewrite e1, app_length; lia|].
+      destruct l as [|d l]; [rewrite e1, app_nil_r; lia|exfalso].
+      rewrite e2 in failed. destruct failed as [d' [t [test le]]]. pose proof (sure kept d l e1 some) as inner.
+      (* d lies in the support, as all beyond it are larger *)
+      rewrite eq, e2 in eqS. cbn [app] in eqS. pose proof eqS as eqS'. apply app_eq_app in eqS as [s [[s1 s2]|[s1 s2]]].
+      + assert (In d outside) by (rewrite s2; apply in_or_app; right; now left). pose proof (outS d H). lra.
+      + destruct s as [|d0 s]; [cbn in s2; assert (In d outside) by (rewrite <- s2; now left); pose proof (outS d H); lra|].
+        cbn in s2. injection s2 as -> s2. rewrite eq, e2 in nonneg, sorted, is. cbn [app] in *.
+        rewrite s2 in nonneg, sorted, is. rewrite s1 in belowS.
+        assert (assoc : kept ++ d0 :: s ++ outside = (kept ++ d0 :: s) ++ outside) by now rewrite <- app_assoc.
+        rewrite assoc in nonneg, sorted, is. rewrite s1 in inner.
+        pose proof (b21_inside top kept d0 s outside d' t in0 ltac:(now apply Forall_app in nonneg) (ascending_prefix _ _ sorted)
+                      belowS is test le). lra.
+    - rewrite eq in eq2. apply app_eq_app in eq2 as [l [[e1 e2]|[e1 e2]]]; [|rewrite e1, app_length; lia].
+      destruct l as [|d l]; [rewrite e1, app_nil_r; lia|exfalso].
+      rewrite e2 in over. destruct over as [some2 over]. destruct (passed most d l e1 some2) as [d' [t [test le]]].
+      rewrite eq, e1, <- app_assoc in nonneg. cbn [app] in nonneg.
+      destruct (tested_between most d d' t some2 (sorted_prefix_nonneg _ _ _ nonneg) test) as [up _]. specialize (up le). lra.
+    - destruct rest as [|d rest]; [easy|]. destruct failed as [d' [t [test le]]]. rewrite eq in nonneg.
+      destruct (tested_between kept d d' t some (sorted_prefix_nonneg _ _ _ nonneg) test) as [_ low]. auto.
+  Qed.
+End EntmaxSupports.
+
+(** ** The row's coefficient *)
+
+Section Entmax.
+  Context (M : arithmetic) (P : logit_reading) (H : nat).
+  Hypothesis good : sound M.
+  Hypothesis good_reading : sound_reading P.
+  Context (m tau top_error u_out floor_out : R) (logits kept rest : list R).
+  Hypothesis largest : forall x, In x logits -> x <= m.
+  Notation lambda := (unit M).
+  Notation top := (m / 2 - tau).
+  Notation rho := (deviation_log M P).
+  Notation a := (half_loss M P m).
+  Notation ds := (map (fun x => (m - x) / 2) logits).
+  Hypothesis support : Permutation ds (kept ++ rest).
+  Hypothesis some : kept <> [].
+  Hypothesis near_top : Rabs (root kept - top) + prefix_root_error M rho a H kept <= top_error.
+
+  Definition difference_error (d r : R) : R :=
+    (exp lambda - 1) * r + exp lambda * (own_error rho a d + top_error) + sum_floor M.
+  Definition square_coefficient_error (r e : R) : R :=
+    (exp lambda - 1) * (r * r) + exp lambda * (e * (2 * r + e)) + product_floor M.
+  Definition stored_coefficient_error (r e : R) : R :=
+    square_coefficient_error r e + u_out * (r * r + square_coefficient_error r e) + floor_out.
+
+  Theorem b21_difference t x d q :
+    computed_root M rho a H kept t -> In x logits -> computed_half_deviation M P m x d -> computed_item M t d q ->
+    (x / 2 < tau /\ q = 0) \/
+    Rabs (q - Rmax (x / 2 - tau) 0) <= difference_error ((m - x) / 2) (Rmax (x / 2 - tau) 0) - Rmax (tau - x / 2) 0.
+  Proof using good good_reading largest support some near_top.
+    intros ct inx dev item.
+    assert (nonneg : Forall (fun x => 0 <= x) kept).
+    { assert (all : Forall (fun x => 0 <= x) ds).
+      { apply Forall_forall. intros y iny. apply in_map_iff in iny as [w [<- inw]]. pose proof (largest w inw). lra. }
+      pose proof (Permutation_Forall support all) as split. now apply Forall_app in split. }
+    pose proof (b21_root M rho a H good (deviation_log_nonneg M P good good_reading) (half_loss_nonneg M P good good_reading m)
+                  kept t some nonneg ct) as close.
+    pose proof (b21_half_deviation M P good good_reading m x d (largest x inx) dev) as own.
+    pose proof (own_close rho a ((m - x) / 2) d ltac:(pose proof (largest x inx); lra) own) as near.
+    assert (inner : Rabs (t - d - (top - (m - x) / 2)) <= own_error rho a ((m - x) / 2) + top_error).
+    { replace (t - d - (top - (m - x) / 2)) with ((t - root kept) + (root kept - top) + - (d - (m - x) / 2)) by ring.
+      pose proof (Rabs_triang (t - root kept + (root kept - top)) (- (d - (m - x) / 2))). rewrite Rabs_Ropp in *.
+      pose proof (Rabs_triang (t - root kept) (root kept - top)). lra. }
+    pose proof (clipped_difference M good top ((m - x) / 2) t d _ q inner item) as bound.
+    replace (top - (m - x) / 2) with (x / 2 - tau) in bound by field.
+    replace ((m - x) / 2 - top) with (tau - x / 2) in bound by field.
+    destruct bound as [[outside ->]|bound]; [left; split; [lra|easy]|right; exact bound].
+  Qed.
+
+  (** The square, of which a zero is a zero. *)
+  Theorem b21_entmax t x d q w p :
+    computed_root M rho a H kept t -> In x logits -> computed_half_deviation M P m x d -> computed_item M t d q ->
+    computed_product M (q * q) w -> (q = 0 -> w = 0) -> stored u_out floor_out w p ->
+    let r := Rmax (x / 2 - tau) 0 in
+    (x / 2 < tau /\ p = 0) \/
+    Rabs (p - r ^ 2) <= stored_coefficient_error r (difference_error ((m - x) / 2) r - Rmax (tau - x / 2) 0).
+  Proof using good good_reading largest support some near_top.
+    intros ct inx dev item [t1 [e1 [bt [be eqw]]]] zero [[d2 [e2 [bd2 [be2 eqp]]]] zero2] r.
+    destruct (b21_difference t x d q ct inx dev item) as [[outside nothing]|bound]; [left; split; [easy|auto]|right].
+    fold r in bound. set (e := difference_error ((m - x) / 2) r - Rmax (tau - x / 2) 0) in *.
+    assert (r0 : 0 <= r) by apply Rmax_r. assert (e0 : 0 <= e) by (pose proof (Rabs_pos (q - r)); lra).
+    pose proof (unit_nonneg M good) as fl. pose proof (exp_at_least_one lambda fl).
+    assert (sq : Rabs (q * q - r * r) <= e * (2 * r + e)).
+    { replace (q * q - r * r) with ((q - r) * ((q - r) + 2 * r)) by ring. rewrite Rabs_mult.
+      apply Rmult_le_compat; try apply Rabs_pos; [easy|]. eapply Rle_trans; [apply Rabs_triang|].
+      rewrite (Rabs_right (2 * r)) by lra. lra. }
+    assert (rr : 0 <= r * r) by now apply Rmult_le_pos.
+    assert (inner : Rabs (w - r * r) <= square_coefficient_error r e + 0).
+    { rewrite eqw. replace (q * q * exp t1 + e1 - r * r) with ((exp t1 - 1) * (r * r) + (q * q - r * r) * exp t1 + e1) by ring.
+      assert (Rabs ((exp t1 - 1) * (r * r)) <= (exp lambda - 1) * (r * r)).
+      { rewrite Rabs_mult, (Rabs_right (r * r)) by lra. apply Rmult_le_compat_r; [lra|now apply expm1_abs]. }
+      assert (Rabs ((q * q - r * r) * exp t1) <= e * (2 * r + e) * exp lambda).
+      { rewrite Rabs_mult, (Rabs_right (exp t1)) by (left; apply exp_pos).
+        apply Rmult_le_compat; [apply Rabs_pos|left; apply exp_pos|easy|]. apply exp_le. apply abs_between in bt. lra. }
+      pose proof (Rabs_triang ((exp t1 - 1) * (r * r) + (q * q - r * r) * exp t1) e1).
+      pose proof (Rabs_triang ((exp t1 - 1) * (r * r)) ((q * q - r * r) * exp t1)). unfold square_coefficient_error. lra. }
+    pose proof (rounded_error u_out (r * r) w d2 e2 (square_coefficient_error r e) 0 floor_out bd2 be2 inner) as out.
+    rewrite <- eqp, (Rabs_right (r * r)) in out by lra. unfold stored_coefficient_error.
+    replace (r ^ 2) with (r * r) by ring. lra.
+  Qed.
+End Entmax.
