@@ -203,8 +203,8 @@ TEST(RoundingSparsemax, ASumThatRoundsOneWayReachesTheBound) {
   EXPECT_TRUE(simulated::exceeds(got.values[0], tree.oracle.value(0), tree.at(0)));
 }
 
-// Two largest logits and 5778 items 0.62 below them: the support is the two. The sum over all errs by more than 0.24, so
-// that elimination finds no item beyond the quotient, while a kernel that sorts never comes to such a sum.
+// Two largest logits and 5778 items 0.62 below them: the support is the two. The sum over all errs by more than 0.24,
+// so that elimination finds no item beyond the quotient, while a kernel that sorts never comes to such a sum.
 TEST(RoundingSparsemax, EliminationFromALongRowIsBeyondTheBound) {
   const PrecisionScope scope(113);
   const Contract contract = parse_contract("acc=f32 sum=sequential", Format::f32, Format::f32);

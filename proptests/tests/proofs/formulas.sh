@@ -136,6 +136,16 @@ Definition quantities := [roundoff; sum_floor; product_floor; read_roundoff; rea
 Definition every_quantity_is_there : forall q, In q quantities.
 Proof. destruct q; cbn; tauto. Qed.
 Definition every_formula_grows : forallb grows (deviation_formulas ++ support_formulas ++ element_formulas) = true := eq_refl.
+From softcheck.numerics Require entmax_formulas.
+Module Root := entmax_formulas.
+Definition of_roots := [Root.roundoff; Root.sum_floor; Root.product_floor; Root.read_roundoff; Root.read_loss;
+  Root.output_roundoff; Root.output_floor; Root.maximum_magnitude; Root.height; Root.half_deviation; Root.mean;
+  Root.mean_square; Root.width; Root.spread; Root.shift; Root.root; Root.difference; Root.top_error; Root.error].
+Definition every_quantity_of_roots_is_there : forall q, In q of_roots.
+Proof. destruct q; cbn; tauto. Qed.
+Definition every_formula_of_roots_grows :
+  forallb grows (Root.half_deviation_formulas ++ Root.own_formulas ++ Root.radicand_formulas ++ Root.root_formulas
+                 ++ Root.difference_formulas ++ Root.coefficient_formulas) = true := eq_refl.
 Definition line (text : string) := text ++ newline.
 Definition joined (texts : list string) := fold_right append "" texts.
 Definition header := joined [
@@ -153,6 +163,22 @@ Definition header := joined [
   line (structure name "SupportBounds" "DeviationBounds" deviation_formulas support_formulas);
   line "/// B20: a coefficient.";
   line (structure name "ElementBounds" "DeviationBounds" deviation_formulas element_formulas);
+  line "namespace roots {"; line "";
+  line "/// What the formulas of B21 speak of: theory/proofs/numerics/entmax_formulas.v.";
+  line "template <class T>"; line "struct Quantities {";
+  joined (map (fun q => line ("  T " ++ Root.name q ++ "{};")) of_roots);
+  line "};"; line "";
+  line "template <class T>"; line "T square(const T& x) {"; line "  return x * x;"; line "}"; line "";
+  line "/// Half of a deviation.";
+  line (structure Root.name "HalfDeviationBounds" "" [] Root.half_deviation_formulas);
+  line (structure Root.name "OwnBounds" "HalfDeviationBounds" Root.half_deviation_formulas Root.own_formulas);
+  line "/// B21: the radicand of a prefix, and its root; between the two is a square root.";
+  line (structure Root.name "RadicandBounds" "HalfDeviationBounds" Root.half_deviation_formulas Root.radicand_formulas);
+  line (structure Root.name "RootBounds" "HalfDeviationBounds" Root.half_deviation_formulas Root.root_formulas);
+  line "/// B21: the root of a coefficient, and its square.";
+  line (structure Root.name "DifferenceBounds" "HalfDeviationBounds" Root.half_deviation_formulas Root.difference_formulas);
+  line (structure Root.name "CoefficientBounds" "HalfDeviationBounds" Root.half_deviation_formulas Root.coefficient_formulas);
+  line "}  // namespace roots"; line "";
   "}  // namespace softcheck::numerics::formulas::projection"].
 Eval vm_compute in header.
 TEXT

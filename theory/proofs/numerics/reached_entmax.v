@@ -4,6 +4,7 @@
 
     Examples
     - [b21_supports_is_inhabited]   the row of one item
+    - [b21_inside_is_inhabited]     an item at the edge of the support that is left out
     - [b21_is_inhabited]   one logit, whose difference, square and output err upwards
 
     Source: b21_entmax.v. *)
@@ -119,4 +120,16 @@ Proof.
   split; [now left|]. split; [split; [easy|split; [|easy]]|split; [intros x [<-|[]]; lra|split; [|easy]]].
   - intros before d others eq some. now rewrite (alone before d others eq) in some.
   - intros before d others eq some. now rewrite (alone before d others eq) in some.
+Qed.
+
+(** d of 1, at the edge of the support: the kernel finds it no smaller than the root of the first item. *)
+Example b21_inside_is_inhabited :
+  exists d' t, sound single /\ 0 <= l /\ (forall i, ((fun _ : nat => 0) i <= (fun _ : nat => 0) 2)%nat) /\ In 0 [0] /\
+    Forall (fun x => 0 <= x) [0; 1] /\ ascending [0; 1] /\ (forall x, In x [0; 1] -> x <= 1) /\ is_entmax_top 1 ([0; 1] ++ []) /\
+    root_tested single l 0 (fun _ => 0%nat) [0] 1 d' t /\ t <= d'.
+Proof.
+  pose proof units as [_ l0]. exists 1, 1. split; [apply single_sound|]. split; [easy|]. split; [easy|]. split; [now left|].
+  split; [repeat constructor; lra|]. split; [repeat constructor; lra|]. split; [intros x [<-|[<-|[]]]; lra|].
+  split; [unfold is_entmax_top, sum; cbn [map fold_right app]; rewrite Rmax_left, Rmax_right by lra; ring|].
+  split; [|lra]. apply root_tested_without; [now apply term_itself|apply root_of_one].
 Qed.
