@@ -8,9 +8,10 @@
     - [b21_mean], [b21_square]   |M_hat - M| <= [mean_error], |Q_hat - Q| <= [square_error]
     - [b21_radicand]        1/k - V in three forms errs by at most [radicand_error]
     - [b21_root]            |t_hat - t_k| <= [prefix_root_error], t_k = M + sqrt(max(1/k - V, 0))
-    - [b21_within]          [root_within], of the whole support, is no less than that of its parts
+    - [b21_within]          the bound [root_within] of the whole support is no less than the root's error of each of its parts
     - [b21_inside]          a kernel leaves out no item below top - [root_within] - d's own error
-    - [b21_supports]        nor does it come to a prefix behind one whose next item is beyond both roots and their errors
+    - [b21_supports]        so it keeps at least the items below that, and comes to no prefix behind one whose next item is
+                            beyond both roots and their errors; the prefix that it ends with is one that may end
     - [b21_difference]      max(t_hat - d_hat, 0) errs by at most [difference_error], or is 0 where d > top
     - [b21_entmax]          its square behind the output's rounding
 

@@ -2,9 +2,9 @@
     numerics/rounding_entmax.cpp evaluates on upper bounds.
 
     Main results
-    - [own_error_is]             of d
+    - [own_error_is]             what d errs by
     - [radicand_error_is], [root_error_is]   the root of a prefix; between the two is a square root, [sqrt_error]
-    - [difference_error_is]      of max(top - d, 0)
+    - [difference_error_is]      what max(top - d, 0) errs by
     - [stored_coefficient_is]    B21's right-hand side
 
     Source: b21_entmax.v; printed by proptests/tests/proofs/formulas.sh. *)
