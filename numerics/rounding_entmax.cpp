@@ -1,4 +1,4 @@
-// B21: entmax of alpha = 1.5. Proofs: docs/tolerances/entmax.md.
+// B21: entmax of alpha = 1.5. Proofs: theory/proofs/numerics/b21_entmax.v, docs/tolerances/entmax.md.
 
 #include "numerics/rounding_entmax.hpp"
 
@@ -8,15 +8,24 @@
 
 namespace softcheck::numerics {
 
+namespace roots = formulas::projection::roots;
+
 template <class T>
 EntmaxThreshold<T>::EntmaxThreshold(const Contract& contract, std::uint64_t size, std::uint64_t visible,
                                     const T& maximum_magnitude)
-    : model_(contract), height_(2 * summation_height(contract, size)), visible_(visible) {
+    : height_(2 * summation_height(contract, size)), visible_(visible) {
   const FpEnvironmentGuard guard;
-  // Half of two logits that are read: the other one is larger by 2 d, which the error relative to d holds.
-  const bool read = !embeds(contract.input, contract.accumulator);
-  floors_ = 2 * model_.sum_floor + 2 * model_.product_floor;
-  absolute_ = (read ? model_.roundoff * (maximum_magnitude + T(2)) : T(0)) + model_.reading_floor + floors_;
+  const OperationModel<T> model(contract);
+  quantities_.roundoff = model.roundoff;
+  quantities_.sum_floor = model.sum_floor;
+  quantities_.product_floor = model.product_floor;
+  quantities_.read_roundoff = embeds(contract.input, contract.accumulator) ? T(0) : model.roundoff;
+  quantities_.read_loss = model.reading_floor;
+  quantities_.output_roundoff = model.output_roundoff;
+  quantities_.output_floor = model.output_floor;
+  quantities_.maximum_magnitude = maximum_magnitude;
+  half_ = roots::HalfDeviationBounds<T>(quantities_);
+  largest_ = model.largest;
 }
 
 template <class T>
@@ -27,24 +36,26 @@ T EntmaxThreshold<T>::additions(std::uint64_t count) const {
 template <class T>
 T EntmaxThreshold<T>::half_deviation(const T& exact) const {
   const FpEnvironmentGuard guard;
-  return expm1(2 * model_.unit) * exact + absolute_;
+  roots::Quantities<T> q = quantities_;
+  q.half_deviation = exact;
+  return roots::OwnBounds<T>(q, half_).own_error;
 }
 
 template <class T>
 T EntmaxThreshold<T>::root(const EntmaxPrefix<T>& prefix) const {
   const FpEnvironmentGuard guard;
-  if (static_cast<double>(prefix.count) > model_.largest) return unbounded<T>();  // k is no number of the accumulator
-  const T& unit = model_.unit;
-  const T in_mean = (additions(prefix.count) + T(4)) * unit, twice = 2 * in_mean + 2 * unit;
-  const T mean = expm1(in_mean) * prefix.mean + exp(in_mean) * absolute_ + floors_;
-  const T squares = expm1((additions(prefix.count) + T(7)) * unit) * prefix.mean_square +
-                    expm1(twice) * prefix.mean * prefix.mean +
-                    exp(twice) * (2 * absolute_ * (2 * prefix.mean + absolute_) + 3 * floors_);
-  const T radicand = expm1(6 * unit) * (prefix.width + prefix.mean_square) + exp(6 * unit) * squares;
-  // sqrt(a + e) and sqrt(a - e) are at most e / sqrt(a) and at most sqrt(e) from sqrt(a).
-  const T spread = minimum(radicand * prefix.inverse_spread, sqrt(radicand));
-  const T before = mean + expm1(2 * unit) * prefix.spread + exp(2 * unit) * spread;
-  return expm1(unit) * prefix.root + exp(unit) * before + floors_;
+  if (static_cast<double>(prefix.count) > largest_) return unbounded<T>();  // k is no number of the accumulator
+  roots::Quantities<T> q = quantities_;
+  q.height = additions(prefix.count);
+  q.mean = prefix.mean;
+  q.mean_square = prefix.mean_square;
+  q.width = prefix.width;
+  const T radicand = roots::RadicandBounds<T>(q, half_).radicand_error;
+  // sqrt_error: sqrt(a + e) and sqrt(a - e) are at most e / sqrt(a) and at most sqrt(e) from sqrt(a).
+  q.shift = minimum(radicand * prefix.inverse_spread, sqrt(radicand));
+  q.spread = prefix.spread;
+  q.root = prefix.root;
+  return roots::RootBounds<T>(q, half_).root_error;
 }
 
 template <class T>
@@ -60,16 +71,20 @@ T EntmaxThreshold<T>::root_within(const EntmaxPrefix<T>& support) const {
 template <class T>
 T EntmaxThreshold<T>::difference(const T& half_deviation, const T& difference, const T& top) const {
   const FpEnvironmentGuard guard;
-  const T before = this->half_deviation(half_deviation) + top;
-  return expm1(model_.unit) * difference + exp(model_.unit) * before + floors_;
+  roots::Quantities<T> q = quantities_;
+  q.half_deviation = half_deviation;
+  q.difference = difference;
+  q.top_error = top;
+  return roots::DifferenceBounds<T>(q, half_).difference_error;
 }
 
 template <class T>
 T EntmaxThreshold<T>::coefficient(const T& difference, const T& error) const {
   const FpEnvironmentGuard guard;
-  const T square = difference * difference;
-  const T off = expm1(model_.unit) * square + exp(model_.unit) * (error * (2 * difference + error)) + floors_;
-  return off + model_.output_roundoff * (square + off) + model_.output_floor;
+  roots::Quantities<T> q = quantities_;
+  q.difference = difference;
+  q.error = error;
+  return roots::CoefficientBounds<T>(q, half_).stored_coefficient;
 }
 
 template class EntmaxThreshold<UpperBound>;

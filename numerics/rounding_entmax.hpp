@@ -3,8 +3,9 @@
 #include <cstdint>
 
 #include "numerics/rounding_operations.hpp"
+#include "numerics/theorem_projection_bounds.hpp"
 
-/// B21: entmax of alpha = 1.5. Proofs: docs/tolerances/entmax.md.
+/// B21: entmax of alpha = 1.5. Proofs: theory/proofs/numerics/b21_entmax.v, docs/tolerances/entmax.md.
 namespace softcheck::numerics {
 
 /// The k items of the smallest d = (m - x) / 2, each T an upper bound.
@@ -51,8 +52,9 @@ class EntmaxThreshold {
  private:
   T additions(std::uint64_t count) const;
 
-  OperationModel<T> model_;
-  T absolute_, floors_;  // of d, and of what is computed of it
+  formulas::projection::roots::Quantities<T> quantities_;  // those of the contract and of the row
+  formulas::projection::roots::HalfDeviationBounds<T> half_;
+  double largest_;  // number of the accumulator
   std::uint64_t height_, visible_;
 };
 

@@ -1,4 +1,4 @@
-// B20: sparsemax. Proofs: docs/tolerances/sparsemax.md.
+// B20: sparsemax. Proofs: theory/proofs/numerics/b20_sparsemax.v, docs/tolerances/sparsemax.md.
 
 #include "numerics/rounding_sparsemax.hpp"
 
@@ -10,12 +10,20 @@ namespace softcheck::numerics {
 
 template <class T>
 SparsemaxThreshold<T>::SparsemaxThreshold(const Contract& contract, const SparsemaxRow<T>& row)
-    : model_(contract), top_(row.top), height_(2 * summation_height(contract, row.size)), visible_(row.visible) {
+    : height_(2 * summation_height(contract, row.size)), visible_(row.visible) {
   const FpEnvironmentGuard guard;
-  // Two logits are read; the largest coefficient is at most 1, and so are the deviations of a support.
-  const bool read = !embeds(contract.input, contract.accumulator);
-  conversion_ = read ? 2 * model_.roundoff * (row.maximum_magnitude + T(2)) : T(0);
-  floors_ = 2 * model_.sum_floor + 2 * model_.product_floor;
+  const OperationModel<T> model(contract);
+  quantities_.roundoff = model.roundoff;
+  quantities_.sum_floor = model.sum_floor;
+  quantities_.product_floor = model.product_floor;
+  quantities_.read_roundoff = embeds(contract.input, contract.accumulator) ? T(0) : model.roundoff;
+  quantities_.read_loss = model.reading_floor;
+  quantities_.output_roundoff = model.output_roundoff;
+  quantities_.output_floor = model.output_floor;
+  quantities_.maximum_magnitude = row.maximum_magnitude;
+  quantities_.top = row.top;
+  quantities_.height = additions(visible_);
+  deviation_ = formulas::projection::DeviationBounds<T>(quantities_);
 }
 
 template <class T>
@@ -26,26 +34,29 @@ T SparsemaxThreshold<T>::additions(std::uint64_t count) const {
 template <class T>
 T SparsemaxThreshold<T>::inside() const {
   const FpEnvironmentGuard guard;
-  const T relative = 2 * expm1(3 * model_.unit) + expm1((additions(visible_) + T(2)) * model_.unit);
-  return 2 * relative * top_ + 4 * (conversion_ + floors_);
+  return formulas::projection::SupportBounds<T>(quantities_, deviation_).inside;
 }
 
 template <class T>
 T SparsemaxThreshold<T>::condition(const T& count, const T& deviation, const T& sum) const {
   const FpEnvironmentGuard guard;
-  const T own = expm1(3 * model_.unit) * (T(1) + count * deviation + sum);
-  return own + expm1((additions(visible_) + T(2)) * model_.unit) * sum + 2 * count * (conversion_ + floors_);
+  formulas::projection::Quantities<T> q = quantities_;
+  q.count = count;
+  q.deviation = deviation;
+  q.total = sum;
+  return formulas::projection::SupportBounds<T>(q, deviation_).condition;
 }
 
 template <class T>
 T SparsemaxThreshold<T>::element(const T& deviation, const T& value, const SparsemaxSupport<T>& support) const {
   const FpEnvironmentGuard guard;
-  const T& unit = model_.unit;
-  const T quotient = expm1(3 * unit) * (top_ + support.moved) +
-                     exp(3 * unit) * (expm1((additions(support.most) + T(1)) * unit) * support.mean_deviation);
-  const T before = expm1(2 * unit) * deviation + quotient + support.moved + 2 * (conversion_ + floors_);
-  const T error = expm1(unit) * value + exp(unit) * before;
-  return error + model_.output_roundoff * (value + error) + model_.output_floor;
+  formulas::projection::Quantities<T> q = quantities_;
+  q.height = additions(support.most);
+  q.deviation = deviation;
+  q.value = value;
+  q.moved = support.moved;
+  q.mean_deviation = support.mean_deviation;
+  return formulas::projection::ElementBounds<T>(q, deviation_).stored_element;
 }
 
 template class SparsemaxThreshold<UpperBound>;

@@ -3,8 +3,9 @@
 #include <cstdint>
 
 #include "numerics/rounding_operations.hpp"
+#include "numerics/theorem_projection_bounds.hpp"
 
-/// B20: sparsemax. Proofs: docs/tolerances/sparsemax.md.
+/// B20: sparsemax. Proofs: theory/proofs/numerics/b20_sparsemax.v, docs/tolerances/sparsemax.md.
 namespace softcheck::numerics {
 
 /// What the bound needs of a row, each T an upper bound.
@@ -25,8 +26,8 @@ struct SparsemaxSupport {
 };
 
 /// How far a sparsemax may be from the exact one. Granted are: logits less their maximum; a support that ends at the
-/// first item that fails the condition on sorted ones, in any of its forms, or that elimination leaves; sums of
-/// deviations in an order of the contract; a quotient, and a difference.
+/// first item that fails the condition on sorted ones, in any of its forms; sums of deviations in an order of the
+/// contract; a quotient, and a difference.
 ///
 /// contract   acc, sum, subnormal, input (of the logits), output
 template <class T>
@@ -36,7 +37,7 @@ class SparsemaxThreshold {
 
   /// An item whose D is below the largest coefficient by more is in every kernel's support.
   T inside() const;
-  /// By how much the two sides of 1 + D_(1) + ... + D_(k) > k D_(k) may be off.
+  /// By how much the two sides of 1 + D_(1) + ... + D_(k) > k D_(k) may be off together.
   ///
   /// count, deviation, sum   k, D_(k) and D_(1) + ... + D_(k)
   T condition(const T& count, const T& deviation, const T& sum) const;
@@ -48,8 +49,8 @@ class SparsemaxThreshold {
  private:
   T additions(std::uint64_t count) const;
 
-  OperationModel<T> model_;
-  T top_, conversion_, floors_;
+  formulas::projection::Quantities<T> quantities_;  // those of the contract and of the row
+  formulas::projection::DeviationBounds<T> deviation_;
   std::uint64_t height_, visible_;
 };
 

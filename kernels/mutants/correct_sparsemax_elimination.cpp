@@ -1,4 +1,5 @@
-// Correct: no sort; items at or below the threshold of those that are left go, until none does.
+// Correct on short rows: no sort; items at or below the threshold of those that are left go, until none does. In long
+// rows the first sums, over items that have no part in the answer, err by more than what tells the two apart.
 #include "kernels/mutants/sparsemax_rows.hpp"
 
 using namespace softcheck::kernels::mutants;

@@ -126,6 +126,62 @@ Definition header := joined [
   line "}  // namespace softcheck::theorems::gradients"].
 Eval vm_compute in header.
 TEXT
+cat >"$work/print_projection.v" <<'TEXT'
+From Coq Require Import String List ZArith.
+From softcheck.numerics Require Import formula projection_formulas.
+Import ListNotations.
+Local Open Scope string_scope.
+Definition quantities := [roundoff; sum_floor; product_floor; read_roundoff; read_loss; output_roundoff; output_floor;
+  maximum_magnitude; height; count; deviation; total; value; top; moved; mean_deviation].
+Definition every_quantity_is_there : forall q, In q quantities.
+Proof. destruct q; cbn; tauto. Qed.
+Definition every_formula_grows : forallb grows (deviation_formulas ++ support_formulas ++ element_formulas) = true := eq_refl.
+From softcheck.numerics Require entmax_formulas.
+Module Root := entmax_formulas.
+Definition of_roots := [Root.roundoff; Root.sum_floor; Root.product_floor; Root.read_roundoff; Root.read_loss;
+  Root.output_roundoff; Root.output_floor; Root.maximum_magnitude; Root.height; Root.half_deviation; Root.mean;
+  Root.mean_square; Root.width; Root.spread; Root.shift; Root.root; Root.difference; Root.top_error; Root.error].
+Definition every_quantity_of_roots_is_there : forall q, In q of_roots.
+Proof. destruct q; cbn; tauto. Qed.
+Definition every_formula_of_roots_grows :
+  forallb grows (Root.half_deviation_formulas ++ Root.own_formulas ++ Root.radicand_formulas ++ Root.root_formulas
+                 ++ Root.difference_formulas ++ Root.coefficient_formulas) = true := eq_refl.
+Definition line (text : string) := text ++ newline.
+Definition joined (texts : list string) := fold_right append "" texts.
+Definition header := joined [
+  line "// Generated from theory/proofs by proptests/tests/proofs/formulas.sh: the right-hand sides of the theorems about";
+  line "// projections, as Coq prints them. Not to be edited.";
+  line "// clang-format off"; line "#pragma once"; line "";
+  line "namespace softcheck::numerics::formulas::projection {"; line "";
+  line "/// What the formulas speak of: theory/proofs/numerics/projection_formulas.v.";
+  line "template <class T>"; line "struct Quantities {";
+  joined (map (fun q => line ("  T " ++ name q ++ "{};")) quantities);
+  line "};"; line "";
+  line "/// A deviation, as it is read and subtracted.";
+  line (structure name "DeviationBounds" "" [] deviation_formulas);
+  line "/// B20: which items belong to the support.";
+  line (structure name "SupportBounds" "DeviationBounds" deviation_formulas support_formulas);
+  line "/// B20: a coefficient.";
+  line (structure name "ElementBounds" "DeviationBounds" deviation_formulas element_formulas);
+  line "namespace roots {"; line "";
+  line "/// What the formulas of B21 speak of: theory/proofs/numerics/entmax_formulas.v.";
+  line "template <class T>"; line "struct Quantities {";
+  joined (map (fun q => line ("  T " ++ Root.name q ++ "{};")) of_roots);
+  line "};"; line "";
+  line "template <class T>"; line "T square(const T& x) {"; line "  return x * x;"; line "}"; line "";
+  line "/// Half of a deviation.";
+  line (structure Root.name "HalfDeviationBounds" "" [] Root.half_deviation_formulas);
+  line (structure Root.name "OwnBounds" "HalfDeviationBounds" Root.half_deviation_formulas Root.own_formulas);
+  line "/// B21: the radicand of a prefix, and its root; between the two is a square root.";
+  line (structure Root.name "RadicandBounds" "HalfDeviationBounds" Root.half_deviation_formulas Root.radicand_formulas);
+  line (structure Root.name "RootBounds" "HalfDeviationBounds" Root.half_deviation_formulas Root.root_formulas);
+  line "/// B21: the root of a coefficient, and its square.";
+  line (structure Root.name "DifferenceBounds" "HalfDeviationBounds" Root.half_deviation_formulas Root.difference_formulas);
+  line (structure Root.name "CoefficientBounds" "HalfDeviationBounds" Root.half_deviation_formulas Root.coefficient_formulas);
+  line "}  // namespace roots"; line "";
+  "}  // namespace softcheck::numerics::formulas::projection"].
+Eval vm_compute in header.
+TEXT
 printed() { # VERNACULAR: the string it evaluates to, as lines
   coqc -q -Q "$build" softcheck -w none "$1" >"$work/printed"
   sed -e '1s/^ *= "//' -e '/^ *: string$/d' -e 's/"%string$//' -e '$s/"$//' "$work/printed" | sed -e 's/" *$//'
@@ -133,9 +189,12 @@ printed() { # VERNACULAR: the string it evaluates to, as lines
 printed "$work/print.v" >"$work/theorem_formulas.hpp"
 printed "$work/print_bounds.v" >"$work/theorem_bounds.hpp"
 printed "$work/print_gradient.v" >"$work/theorem_gradient_formulas.hpp"
-for name in theorem_formulas theorem_bounds theorem_gradient_formulas; do
-  header=$headers/$name.hpp
-  [ "$name" != theorem_bounds ] || header=$headers/../../../numerics/$name.hpp
+printed "$work/print_projection.v" >"$work/theorem_projection_bounds.hpp"
+for name in theorem_formulas theorem_bounds theorem_gradient_formulas theorem_projection_bounds; do
+  case $name in
+    *_bounds) header=$headers/../../../numerics/$name.hpp ;;
+    *) header=$headers/$name.hpp ;;
+  esac
   if [ "${3:-}" = --write ]; then
     cp "$work/$name.hpp" "$header.new" && mv "$header.new" "$header"
     continue

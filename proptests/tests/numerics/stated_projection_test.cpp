@@ -1,0 +1,132 @@
+// Compiled alone: its quantities bear the names that other tests of bounds have.
+// B20 and B21: the code's bounds are the documents', what underflows included.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "numerics/rounding_entmax.hpp"
+#include "numerics/rounding_sparsemax.hpp"
+#include "proptests/tests/numerics/stated_arithmetic.hpp"
+
+namespace softcheck::numerics {
+namespace {
+
+using stated::Arithmetic;
+using stated::expect_same;
+using stated::grown;
+using stated::Real;
+
+struct ProjectionSetting {
+  Format input, output;
+  const char* words;
+};
+
+const std::vector<ProjectionSetting> projection_settings{
+    {Format::f32, Format::f32, "acc=f32 sum=sequential"},
+    {Format::f32, Format::bf16, "acc=bf16 sum=blocks:4 subnormal=kept"},
+    {Format::f64, Format::f16, "acc=f32 sum=tree subnormal=flushed"},
+    {Format::f16, Format::f16, "acc=f16 sum=sequential subnormal=flushed"},
+    {Format::f32, Format::bf16, "acc=f16 sum=lanes:2 subnormal=kept"},
+};
+
+// "a scan goes up and down the tree".
+Real scanned(const Contract& contract, std::uint64_t size, std::uint64_t count) {
+  return Real::integer(std::min(2 * summation_height(contract, size), count - 1));
+}
+
+// A deviation of logits that are read: its log error and its loss.
+struct Deviation {
+  Real rho, lost;
+  Deviation(const Arithmetic& s, const Contract& contract, const Real& maximum) : rho(s.lambda + s.read) {
+    const Real of_each = stated::holds(contract.accumulator, contract.input) ? Real(0) : s.u;
+    lost = exp(s.lambda) * (2 * of_each * maximum + 2 * s.omega_r) + s.omega_a;
+  }
+};
+
+TEST(StatedBounds, OfSparsemaxAreTheDocuments) {
+  const PrecisionScope precision(256);
+  for (const ProjectionSetting& setting : projection_settings) {
+    const Contract contract = parse_contract(setting.words, setting.input, setting.output);
+    const Arithmetic s(contract);
+    for (const auto& [size, visible, most] :
+         {std::array<std::uint64_t, 3>{1, 1, 1}, {9, 3, 2}, {6, 6, 6}, {40, 40, 7}}) {
+      const std::string what = std::string(setting.words) + " visible=" + std::to_string(visible) + " ";
+      const Real top(0.625), maximum(3), moved(0x1p-9), mean(0.375);
+      const Deviation d(s, contract, maximum);
+      const SparsemaxThreshold<Real> bound(contract, {size, visible, top, maximum});
+      const Real all = scanned(contract, size, visible), some = scanned(contract, size, most);
+      const Real item = exp((all + 2) * s.lambda) * (2 * d.lost + s.omega_a + s.omega_m);
+      const Real compared = grown(d.rho + 2 * s.lambda), summed = grown(d.rho + (all + 1) * s.lambda);
+      expect_same(bound.inside(), (2 * compared + summed) * top + item, what + "inside");
+      for (const double count : {1.0, 5.0}) {
+        const Real k(count), deviation(0.75), sum(1.25);
+        expect_same(bound.condition(k, deviation, sum), compared * (1 + k * deviation + sum) + summed * sum + k * item,
+                    what + "condition");
+      }
+      const Real quotient = grown(3 * s.lambda) * (top + moved) +
+                            exp(3 * s.lambda) * grown(d.rho + some * s.lambda) * mean +
+                            exp((some + 3) * s.lambda) * (d.lost + s.omega_a) + s.omega_m;
+      for (const double value : {0.0, 0.5}) {
+        const Real deviation(0.125);
+        const Real error = grown(s.lambda) * Real(value) +
+                           exp(s.lambda) * (grown(d.rho) * deviation + d.lost + quotient + moved) + s.omega_a;
+        expect_same(bound.element(deviation, Real(value), {most, mean, moved}),
+                    error + s.u_out * (Real(value) + error) + s.lost_out, what + "element");
+      }
+    }
+  }
+}
+
+Real stated_root(const Arithmetic& s, const Deviation& d, const Real& a, const Real& h, const EntmaxPrefix<Real>& of) {
+  const Real mean = grown(d.rho + (h + 3) * s.lambda) * of.mean + exp((h + 3) * s.lambda) * (a + s.omega_a) + s.omega_m;
+  const Real squares = grown(2 * d.rho + (h + 4) * s.lambda) * of.mean_square +
+                       exp((h + 4) * s.lambda) * (2 * exp(d.rho) * a * of.mean + a * a + s.omega_a + s.omega_m) +
+                       s.omega_m;
+  const Real radicand = grown(6 * s.lambda) * (of.width + of.mean_square) +
+                        exp(6 * s.lambda) * (squares + mean * (2 * of.mean + mean) + 2 * s.omega_a + 3 * s.omega_m);
+  const Real spread = minimum(radicand * of.inverse_spread, sqrt(radicand));
+  return grown(s.lambda) * of.root +
+         exp(s.lambda) * (mean + grown(2 * s.lambda) * of.spread + exp(2 * s.lambda) * spread + s.omega_m) + s.omega_a;
+}
+
+TEST(StatedBounds, OfEntmaxAreTheDocuments) {
+  const PrecisionScope precision(256);
+  for (const ProjectionSetting& setting : projection_settings) {
+    const Contract contract = parse_contract(setting.words, setting.input, setting.output);
+    const Arithmetic s(contract);
+    for (const auto& [size, visible, count] :
+         {std::array<std::uint64_t, 3>{1, 1, 1}, {9, 3, 2}, {6, 6, 6}, {40, 40, 7}}) {
+      const std::string what = std::string(setting.words) + " count=" + std::to_string(count) + " ";
+      const Real maximum(3), top(0x1p-9), item(0.125);
+      const Deviation d(s, contract, maximum);
+      const Real read = (d.lost - s.omega_a) / exp(s.lambda);
+      const Real a = exp(s.lambda) * (read / 2 + 2 * s.omega_m) + s.omega_a;
+      const EntmaxThreshold<Real> bound(contract, size, visible, maximum);
+      EntmaxPrefix<Real> of{count, Real(0.25), Real(0.125), Real(0.5), Real(0.375), Real(1) / Real(0.375), Real(0.625)};
+      expect_same(bound.root(of), stated_root(s, d, a, scanned(contract, size, count), of), what + "root");
+      // A spread so small that the square root of the radicand's error is the smaller one.
+      EntmaxPrefix<Real> beside{count,     Real(0.25), Real(0.125), Real(0.5), Real(0), Real::power_of_two(900),
+                                Real(0.25)};
+      expect_same(bound.root(beside), stated_root(s, d, a, scanned(contract, size, count), beside),
+                  what + "root of none");
+      const Real own = grown(d.rho) * item + a;
+      expect_same(bound.half_deviation(item), own, what + "d");
+      of.width = Real(2);
+      of.spread = of.root = Real(1);
+      expect_same(bound.root_within(of), stated_root(s, d, a, scanned(contract, size, visible), of), what + "within");
+      for (const double value : {0.0, 0.5}) {
+        const Real r(value);
+        const Real error = grown(s.lambda) * r + exp(s.lambda) * (own + top) + s.omega_a;
+        expect_same(bound.difference(item, r, top), error, what + "difference");
+        const Real square = grown(s.lambda) * r * r + exp(s.lambda) * top * (2 * r + top) + s.omega_m;
+        expect_same(bound.coefficient(r, top), square + s.u_out * (r * r + square) + s.lost_out, what + "coefficient");
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace softcheck::numerics
