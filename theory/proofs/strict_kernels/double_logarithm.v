@@ -2,8 +2,9 @@
 
     Main results, u = 2^-53
     - [quick_two_sum_64]         sum and remainder of an addition are its exact result
-    - [small_logarithm], [large_logarithm]   below 1/4 it errs by 3.14 u, from there on by 6 u
-    - [logarithm_computed]       of s = 0 and from 2^-280 to 2^60
+    - [small_logarithm]          below 1/4 the logarithm errs by 3.14 u
+    - [large_logarithm]          from 1/4 on it errs by 6 u
+    - [logarithm_computed]       ln (1 + s) as computed errs by 6 u of it, for s = 0 and from 2^-280 to 2^60
 
     Where x = 1 + s is at least 2^(1/2), the worst is at its low end, where ln x is small against the roundings of k ln 2
     and of ln m. Counted by half ulps instead of by relative errors, the same steps give about 4.1 u.
@@ -198,15 +199,15 @@ Section Logarithm.
       assert (p * p = Rabs p * Rabs p) as -> by (rewrite <- Rabs_mult, Rabs_right; [ring|apply Rle_ge; nra]).
       assert (Rabs p * Rabs p <= 1001 / 1000 * u64 * (1001 / 1000 * u64)) by (apply Rmult_le_compat; auto using Rabs_pos). lra. }
     assert (total : ln (1 + a) = IZR k * ln 2 + ln m + ln (1 + p)).
-    { assert (0 < 1 + p) by (apply Rabs_le_inv in p_small; lra).
+    { assert (pos_p : 0 < 1 + p) by (apply Rabs_le_inv in p_small; lra).
       replace (1 + a) with (m * two_to k * (1 + p)) by (rewrite <- split; unfold p; field; lra).
-      rewrite ln_mult by first [easy|apply Rmult_lt_0_compat; [lra|apply bpow_gt_0]].
-      rewrite ln_mult by first [apply bpow_gt_0|lra].
+      rewrite ln_mult; [|apply Rmult_lt_0_compat; [lra|apply bpow_gt_0]|exact pos_p].
+      rewrite ln_mult; [|lra|apply bpow_gt_0].
       replace (ln (two_to k)) with (IZR k * ln 2); [ring|]. rewrite (bpow_exp radix2), ln_exp. reflexivity. }
     assert (ln_m : Rabs (ln m) <= 3466 / 10000) by (apply Rabs_le; split; enclose).
     (* its rounded quotient *)
     assert (hq : is_double (quotient_64 rest x) (fl64 p)).
-    { apply quotient_double; try easy; [lra|]. apply far_from_overflow. fold p. lra. }
+    { apply quotient_double; [exact hr|exact hx|lra|]. apply far_from_overflow. fold p. lra. }
     pose proof (double_error p) as q_close. set (q := fl64 p) in *.
     assert (u64 * Rabs p <= u64 * (1001 / 1000 * u64)) by (apply Rmult_le_compat_l; lra).
     (* the sum of both *)
@@ -217,7 +218,7 @@ Section Logarithm.
     { replace (l + q) with ((l + q - (ln m + p)) + (ln m + p)) by ring. eapply Rle_trans; [apply Rabs_triang|].
       pose proof (Rabs_triang (ln m) p). lra. }
     assert (hb : is_double (add_64 of_m (quotient_64 rest x)) (fl64 (l + q))).
-    { apply add_double; try easy. apply far_from_overflow. lra. }
+    { apply add_double; [exact hl|exact hq|]. apply far_from_overflow. lra. }
     pose proof (double_error (l + q)) as b_close. set (b := fl64 (l + q)) in *.
     assert (u64 * Rabs (l + q) <= u64 * (Rabs (ln m) + 3 * u64)) by (apply Rmult_le_compat_l; lra).
     assert (b_near : Rabs (b - (ln m + ln (1 + p))) <= 414 / 100 * (u64 * Rabs (ln m)) + 8 * (u64 * u64)).
@@ -232,7 +233,7 @@ Section Logarithm.
       pose proof (Rabs_triang (ln m) (ln (1 + p))). lra. }
     set (L := ln (1 + a)) in *.
     exists (fl64 (IZR k * c + b)). split.
-    { apply fused_double; try easy. apply far_from_overflow. eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_mult, (Rabs_right (IZR k)) by lra.
+    { apply fused_double; [exact hk|exact h2|exact hb|]. apply far_from_overflow. eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_mult, (Rabs_right (IZR k)) by lra.
       assert (Rabs c <= 1).
       { replace c with ((c - ln 2) + ln 2) by ring. eapply Rle_trans; [apply Rabs_triang|]. rewrite (Rabs_right (ln 2)); lra. }
       assert (IZR k * Rabs c <= 62 * 1) by (apply Rmult_le_compat; try lra; apply Rabs_pos). lra. }

@@ -6,6 +6,7 @@
     - [add_double], [sub_double], [mul_double], [fused_double], [quotient_double]   each operation rounds the exact result
       once, to nearest, unless that is beyond 2^1000
     - [rounded_double]     such a rounding errs by u = 2^-53 of the exact result, and by 2^-1075
+    - [dyadic_double]      m 2^e is itself where it has 53 bits
     - [widened_value]      a number of binary32 keeps its value in double
     - [narrowed_value]     a double is rounded to binary32 once
 

@@ -1,7 +1,8 @@
 (** * ln S of the strict kernels' log-sum-exp and entropy, in double, from a compensated sum.
 
     Main result
-    - [logarithm_of_held_sum]   it errs by 6 units of ln s, where s is as near to 1 and the sum as [held_sum] asks
+    - [logarithm_of_held_sum]   ln S in double errs by 6 units of ln s, where s is as near to 1 and the sum as [held_sum]
+                                asks
 
     Source: kernels/block/entropy.hpp, logarithm_of_sum. *)
 

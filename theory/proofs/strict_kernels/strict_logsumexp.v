@@ -5,8 +5,8 @@
     x / theta, of the double theta itself: the scale by which the kernel multiplies is 1 / theta, rounded twice.
 
     Main results, with h <= 2 ceil(n / 512) + 17 additions and j <= ceil(n / 512) + 7 rescalings on a path
-    - [strict_logsumexp_computes]  the result is what B5 is about
-    - [strict_logsumexp_b5]        so it errs by at most B5
+    - [strict_logsumexp_computes]  sum, maximum, logarithm and output are computed ones of the model
+    - [strict_logsumexp_b5]        the result errs by at most B5
 
     Source: kernels/block/log_softmax.hpp, logarithm.hpp; numerics/b5_logsumexp.v. *)
 
@@ -19,6 +19,7 @@ From softcheck.certified Require Import rounded_operations.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_carried.
 From softcheck.strict_kernels Require Import strict_state strict_row strict_argument strict_softmax strict_lost strict_unrounded.
+From softcheck.strict_kernels Require Import strict_special_rows.
 From softcheck.strict_kernels Require Import double_operations double_logarithm strict_theta strict_logarithm.
 Import ListNotations.
 Local Open Scope R_scope.
@@ -162,3 +163,25 @@ Section LogSumExp.
     now apply (b5_logsumexp M logsumexp_model_sound 0 m logits s h j sum lost_some (3 * u64) m_hat y z).
   Qed.
 End LogSumExp.
+
+(** 0, -1 and a masked item at theta = 1: the premises hold, and the word is the kernel's. *)
+Example short_row_has_a_logsumexp :
+  is_double (dyadic_64 1 0) 1 /\ two_to (-126) <= 1 <= two_to 119 /\ Forall admissible short_row /\
+  (Z.of_nat (length short_row) <= 2 ^ 22)%Z /\ (exists x, In x short_row /\ is_finite x = true) /\
+  (forall x, In x short_row -> is_finite x = true -> Rabs (val x / 1) <= two_to 125) /\
+  word_of_f32 (strict_logsumexp (dyadic_64 1 0) short_row) = 0x3ea063d6%Z.
+Proof.
+  destruct short_row_is_admissible as [_ [_ [items [few visible_one]]]].
+  split; [apply integer_double; lia|]. split.
+  { split; [apply (bpow_le radix2 (-126) 0); lia|apply (bpow_le radix2 0 119); lia]. }
+  split; [exact items|]. split; [exact few|]. split; [exact visible_one|]. split; [|vm_compute; reflexivity].
+  assert (low : is_value (dyadic (-2) 0) (-2)) by (eapply value_at; [apply dyadic_value; lia|cbn; lra]).
+  assert (high : is_value (dyadic 2 0) 2) by (eapply value_at; [apply dyadic_value; lia|cbn; lra]).
+  intros x inx finite.
+  assert (between : less (dyadic (-2) 0) x = true /\ less x (dyadic 2 0) = true).
+  { destruct inx as [<-|[<-|[<-|[]]]]; [vm_compute; now split|vm_compute; now split|discriminate finite]. }
+  destruct between as [above below].
+  apply (less_value _ _ _ _ low (conj finite eq_refl)) in above. apply (less_value _ _ _ _ (conj finite eq_refl) high) in below.
+  unfold Rdiv. rewrite Rinv_1, Rmult_1_r. apply Rle_trans with (two_to 1); [|apply bpow_le; lia].
+  change (two_to 1) with 2. apply Rabs_le. lra.
+Qed.

@@ -2,7 +2,7 @@
 
     Main results, for at most 4 roundings of an argument, 2^22 items, 2^15 additions and 2^14 rescalings on a path
     - [arithmetic_units]     the logarithms of one rounding of each kind
-    - [lost_less_than_sum]   what underflow takes is less than 1, and the sum is at least 1
+    - [lost_less_than_sum]   what underflow takes is less than 1, which the sum is at least
 
     Source: numerics/b1_sum.v. *)
 
