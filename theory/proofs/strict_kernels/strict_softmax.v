@@ -4,7 +4,6 @@
     is left: a row of finite or masked items, at most 2^22 of them, some of them finite, and a scale from 2^-119 on.
 
     Main results, with h <= 2 ceil(n / 512) + 17 additions and j <= ceil(n / 512) + 8 rescalings on a path
-    - [strict_lost_sum]          what underflow takes of the sum is less than it
     - [strict_sum_computes]      maximum and sum are those of a tree of the model
     - [strict_softmax_computes]  the results are coefficients that the model of arithmetic computes; masked items get 0
     - [strict_softmax_b2]        each errs by at most B2
@@ -14,13 +13,13 @@
 
 From Coq Require Import Reals List ZArith Permutation Lra Lia.
 From Flocq Require Import Core BinarySingleNaN Mult_error.
-From softcheck Require Import standard_interval softmax entropy_bounds.
+From softcheck Require Import softmax entropy_bounds.
 From softcheck.floating_point Require Import relative_error standard_model formats.
 From softcheck.numerics Require Import row tilted_row atoms reduction converted_row b1_sum element_threshold b2_element bracket.
 From softcheck.certified Require Import rounded_operations.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_carried.
-From softcheck.strict_kernels Require Import strict_state strict_groups strict_row strict_argument.
+From softcheck.strict_kernels Require Import strict_state strict_groups strict_row strict_argument strict_lost.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -49,88 +48,6 @@ Proof.
     { apply Rmult_le_reg_r with (two_to (-64)); [apply bpow_gt_0|]. rewrite <- bpow_plus. left. exact large. }
     pose proof (mag_ge_bpow radix2 x (-60) big). lia.
 Qed.
-
-(** ** What may get lost is far less than the sum *)
-
-Lemma units_small : 0 <= unit strict_model <= 2 * u32 /\ 0 <= exp_unit strict_model <= 4 * u32 /\
-  0 <= slope strict_model <= 3 * u32.
-Proof.
-  pose proof u32_range as u0. pose proof strict_model_sound as good.
-  pose proof (unit_nonneg _ good). pose proof (exp_unit_nonneg _ good). pose proof (slope_nonneg _ good).
-  assert (log : forall x, 0 <= x <= / 4 -> log_unit x <= 2 * x).
-  { intros x range. unfold log_unit. pose proof (ln_below_tangent (/ (1 - x)) ltac:(apply Rinv_0_lt_compat; lra)) as tangent.
-    rewrite ln_Rinv in tangent by lra. assert (/ (1 - x) <= 1 + 2 * x); [|lra].
-    apply Rmult_le_reg_r with (1 - x); [lra|]. rewrite Rinv_l by lra. nra. }
-  split; [split; [easy|apply (log u32); lra]|]. split; [split; [easy|]|split; [easy|]].
-  - change (exp_unit strict_model) with (log_unit (2 * u32)). specialize (log (2 * u32) ltac:(lra)). lra.
-  - unfold slope. change (argument_unit strict_model) with (INR 2 * log_unit u32).
-    eapply Rle_trans; [apply (expm1_lambda_gamma u32 2); cbn [INR]; lra|]. unfold gamma. cbn [INR].
-    apply Rmult_le_reg_r with (1 - (1 + 1) * u32); [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. nra.
-Qed.
-
-Section Lost.
-  Context (m : R) (logits : list R) (h j : nat).
-  Hypothesis max : is_maximum m logits.
-  Hypothesis few_items : (Z.of_nat (length logits) <= 2 ^ 22)%Z.
-  Hypothesis few_additions : (Z.of_nat h <= 2 ^ 15)%Z.
-  Hypothesis few_scalings : (Z.of_nat j <= 2 ^ 14)%Z.
-
-  Let some_items : logits <> [].
-  Proof using max. intros ->. destruct max as [[] _]. Qed.
-
-  Let items : 1 <= size logits <= 4194304.
-  Proof using max few_items some_items.
-    split; [now apply size_at_least_one|]. unfold size. rewrite INR_IZR_INZ. now apply (IZR_le _ 4194304).
-  Qed.
-
-  Lemma strict_sigma_0 : 0 <= sigma_0 strict_model 0 m logits h j <= 6 / 5.
-  Proof using max few_items few_additions few_scalings some_items items.
-    destruct units_small as [[l0 l1] [[e0 e1] [t0 t1]]]. pose proof half_quantum_range as h0.
-    assert (hh : 0 <= INR h <= 32768) by (split; [apply pos_INR|rewrite INR_IZR_INZ; now apply (IZR_le _ 32768)]).
-    assert (hj : 0 <= INR j <= 16384) by (split; [apply pos_INR|rewrite INR_IZR_INZ; now apply (IZR_le _ 16384)]).
-    assert (step : argument_step strict_model = half_quantum) by easy.
-    change u32 with (/ 16777216) in *.
-    set (l := unit strict_model) in *. set (e := exp_unit strict_model) in *. set (t := slope strict_model) in *.
-    assert (direct : 0 <= direct_log strict_model 0 h j <= / 100).
-    { unfold direct_log, rescale_unit, argument_floor. rewrite step. fold l e t.
-      assert (0 <= INR h * l <= 32768 * (2 * / 16777216)) by (split; [apply Rmult_le_pos|apply Rmult_le_compat]; lra).
-      assert (0 <= INR j * (e + l) <= 16384 * (6 * / 16777216)) by (split; [apply Rmult_le_pos|apply Rmult_le_compat]; lra).
-      assert (0 <= (INR j + 1) * half_quantum <= 16385 * / 1000000000000) by (split; [apply Rmult_le_pos|apply Rmult_le_compat]; lra).
-      lra. }
-    pose proof (mean_deviation_nonneg m logits max) as d0.
-    assert (d1 : mean_deviation m logits <= 4194304).
-    { pose proof (ceiling logits some_items) as top. rewrite (entropy_from_statistics m logits max) in top.
-      assert (0 <= ln (weight_sum m logits)) by (rewrite <- ln_1; apply ln_le; [lra|now apply S_at_least_one]).
-      pose proof (ln_below_tangent (size logits) ltac:(lra)). lra. }
-    assert (sec : 0 <= second logits t <= 4194308 * 4194308).
-    { unfold second. pose proof (exp_at_least_one 1 ltac:(lra)). pose proof exp_le_3.
-      assert (0 <= ln (size logits + exp 1)) by (rewrite <- ln_1; apply ln_le; lra).
-      pose proof (ln_below_tangent (size logits + exp 1) ltac:(lra)).
-      assert (ratio : 0 <= ln (size logits + exp 1) / (1 - t) <= 4194308).
-      { split; [apply Rmult_le_pos; [easy|left; apply Rinv_0_lt_compat; lra]|].
-        apply Rmult_le_reg_r with (1 - t); [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. nra. }
-      simpl. rewrite Rmult_1_r. split; [apply Rmult_le_pos; lra|apply Rmult_le_compat; lra]. }
-    unfold sigma_0, shift. fold t.
-    assert (0 <= t * mean_deviation m logits <= 3 * / 16777216 * 4194304) by (split; [apply Rmult_le_pos|apply Rmult_le_compat]; lra).
-    assert (tt : 0 <= t ^ 2 / 2 <= 9 * / 16777216 * / 16777216 / 2) by (simpl; nra).
-    assert (0 <= t ^ 2 / 2 * second logits t <= 9 * / 16777216 * / 16777216 / 2 * (4194308 * 4194308))
-      by (split; [apply Rmult_le_pos|apply Rmult_le_compat]; lra).
-    lra.
-  Qed.
-
-  Theorem strict_lost_sum : lost_sum strict_model 0 m logits h j < 1.
-  Proof using max few_items few_additions few_scalings some_items items.
-    pose proof strict_sigma_0 as small. pose proof half_quantum_range as h0.
-    assert (lost_range : 0 <= lost strict_model j <= 108 * half_quantum) by (unfold lost; cbn -[half_quantum]; destruct j; lra).
-    assert (power : exp (2 * sigma_0 strict_model 0 m logits h j) <= 16).
-    { apply Rle_trans with (exp (12 / 5)); [apply exp_le; lra|]. enclose. }
-    pose proof (exp_pos (2 * sigma_0 strict_model 0 m logits h j)). unfold lost_sum.
-    assert (tiny : half_quantum <= / 1000000000000) by lra.
-    assert (size logits * lost strict_model j <= 4194304 * (108 * / 1000000000000)) by (apply Rmult_le_compat; lra).
-    assert (0 <= size logits * lost strict_model j) by (apply Rmult_le_pos; lra).
-    apply Rle_lt_trans with (4194304 * (108 * / 1000000000000) * 16); [apply Rmult_le_compat; lra|lra].
-  Qed.
-End Lost.
 
 (** ** The row *)
 
@@ -297,7 +214,7 @@ Section Softmax.
     destruct strict_sum_computes as [m [s [h [j [hm [hs [s_range [sum [hh hj]]]]]]]]].
     pose proof rounds_few as rounds_range. unfold rounds in *. pose proof visible_length as visible_few.
     pose proof (row_maximum _ _ _ _ _ _ _ sum) as is_max.
-    exists (m * unit), s, h, j. split; [easy|]. split; [apply strict_lost_sum; [easy|lia|lia|lia]|]. split; [easy|]. split; [easy|].
+    exists (m * unit), s, h, j. split; [easy|]. split; [apply (lost_less_than_sum 2 ltac:(lia)); [easy|lia|lia|lia]|]. split; [easy|]. split; [easy|].
     set (all := statistics scale row) in *.
     exists (coefficient_of scale (maximum all) (softmax_factor all)). split.
     { unfold strict_softmax. fold all. destruct hm as [finite _]. now rewrite (proj1 (hidden_below _ finite)). }

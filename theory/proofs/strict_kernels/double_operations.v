@@ -1,0 +1,202 @@
+(** * What the strict kernels' operations in double compute, as real numbers.
+
+    [is_double x a]: x is finite and its value is a.
+
+    Main results
+    - [add_double], [sub_double], [mul_double], [fused_double], [quotient_double]   each operation rounds the exact result
+      once, to nearest, unless that is beyond 2^1000
+    - [rounded_double]     such a rounding errs by u = 2^-53 of the exact result, and by 2^-1075
+    - [dyadic_double]      m 2^e is itself where it has 53 bits
+    - [widened_value]      a number of binary32 keeps its value in double
+    - [narrowed_value]     a double is rounded to binary32 once
+
+    Source: Flocq's correctness theorems of its binary floats. *)
+
+From Coq Require Import Reals ZArith Lra Lia.
+From Flocq Require Import Core BinarySingleNaN.
+From softcheck.floating_point Require Import relative_error formats.
+From softcheck.certified Require Import rounded_operations.
+From softcheck.strict_kernels Require Import machine_numbers strict_operations.
+Local Open Scope R_scope.
+
+Notation fl64 := (fl binary64).
+Notation val64 := (@B2R 53 1024).
+Notation u64 := (two_to (-53)).
+
+Definition is_double (x : f64) (a : R) : Prop := is_finite x = true /\ val64 x = a.
+
+(** Half the smallest subnormal double. *)
+Definition half_quantum_64 : R := two_to (-1075).
+
+Lemma u64_range : 0 < u64 <= / 9000000000000000.
+Proof. split; [apply bpow_gt_0|]. change u64 with (/ 9007199254740992). lra. Qed.
+
+Lemma half_quantum_64_range : 0 < half_quantum_64 <= two_to (-1000).
+Proof. split; [apply bpow_gt_0|apply bpow_le; lia]. Qed.
+
+Lemma positive_precision_64 : (0 < prec binary64)%Z.
+Proof. reflexivity. Qed.
+Global Instance precision_64 : Prec_gt_0 (prec binary64) := positive_precision_64.
+
+Lemma double_number x a : is_double x a -> number binary64 a.
+Proof. intros [_ <-]. apply (generic_format_B2R 53 1024 x). Qed.
+
+Lemma double_at x a b : is_double x a -> a = b -> is_double x b.
+Proof. now intros h <-. Qed.
+
+Lemma rounded_within a e : (-1074 <= e)%Z -> Rabs a <= two_to e -> Rabs (fl64 a) <= two_to e.
+Proof.
+  intros low bound. apply abs_round_le_generic; try typeclasses eauto; [|easy].
+  apply generic_format_bpow. unfold FLT_exp. cbn. lia.
+Qed.
+
+Lemma double_no_overflow a : Rabs a <= two_to 1000 -> Rlt_bool (Rabs (fl64 a)) (two_to 1024) = true.
+Proof.
+  intros bound. apply Rlt_bool_true. apply Rle_lt_trans with (two_to 1000); [now apply rounded_within|].
+  apply bpow_lt. lia.
+Qed.
+
+Theorem rounded_double a : exists d e,
+  Rabs d <= u64 /\ Rabs e <= half_quantum_64 /\ d * e = 0 /\ fl64 a = a * (1 + d) + e.
+Proof.
+  destruct (nearest_any binary64 positive_precision_64 (fun n => negb (Z.even n)) a) as [d [e [bd [be [one eq]]]]].
+  exists d, e. split; [easy|]. split; [|now split]. eapply Rle_trans; [apply be|]. right.
+  unfold smallest_subnormal, half_quantum_64. cbn -[bpow].
+  change (-1075)%Z with (-1074 + -1)%Z. rewrite bpow_plus. change (two_to (-1)) with (/ 2). ring.
+Qed.
+
+Lemma double_error a : Rabs (fl64 a - a) <= u64 * Rabs a + half_quantum_64.
+Proof.
+  destruct (rounded_double a) as [d [e [bd [be [_ ->]]]]].
+  replace (a * (1 + d) + e - a) with (d * a + e) by ring. eapply Rle_trans; [apply Rabs_triang|].
+  rewrite Rabs_mult. apply Rplus_le_compat; [|easy]. apply Rmult_le_compat_r; [apply Rabs_pos|easy].
+Qed.
+
+Lemma double_nonneg a : 0 <= a -> 0 <= fl64 a.
+Proof. intros. rewrite <- (fl_0 binary64). now apply fl_monotone. Qed.
+
+Section Operations.
+  Context (x y z : f64) (a b c : R).
+  Hypothesis hx : is_double x a.
+  Hypothesis hy : is_double y b.
+  Hypothesis hz : is_double z c.
+
+  Theorem add_double : Rabs (a + b) <= two_to 1000 -> is_double (add_64 x y) (fl64 (a + b)).
+  Proof using hx hy.
+    destruct hx as [fx <-], hy as [fy <-]. intros bound.
+    pose proof (@Bplus_correct 53 1024 positive_53 below_1024 mode_NE x y fx fy) as correct.
+    change (round radix2 _ _ (val64 x + val64 y)) with (fl64 (val64 x + val64 y)) in correct.
+    rewrite double_no_overflow in correct by easy. now destruct correct as [v [f _]].
+  Qed.
+
+  Theorem sub_double : Rabs (a - b) <= two_to 1000 -> is_double (sub_64 x y) (fl64 (a - b)).
+  Proof using hx hy.
+    destruct hx as [fx <-], hy as [fy <-]. intros bound.
+    pose proof (@Bminus_correct 53 1024 positive_53 below_1024 mode_NE x y fx fy) as correct.
+    change (round radix2 _ _ (val64 x - val64 y)) with (fl64 (val64 x - val64 y)) in correct.
+    rewrite double_no_overflow in correct by easy. now destruct correct as [v [f _]].
+  Qed.
+
+  Theorem mul_double : Rabs (a * b) <= two_to 1000 -> is_double (mul_64 x y) (fl64 (a * b)).
+  Proof using hx hy.
+    destruct hx as [fx <-], hy as [fy <-]. intros bound.
+    pose proof (@Bmult_correct 53 1024 positive_53 below_1024 mode_NE x y) as correct.
+    change (round radix2 _ _ (val64 x * val64 y)) with (fl64 (val64 x * val64 y)) in correct.
+    rewrite double_no_overflow in correct by easy. destruct correct as [v [f _]]. split; [|easy].
+    unfold mul_64. now rewrite f, fx, fy.
+  Qed.
+
+  Theorem quotient_double : b <> 0 -> Rabs (a / b) <= two_to 1000 -> is_double (quotient_64 x y) (fl64 (a / b)).
+  Proof using hx hy.
+    destruct hx as [fx <-], hy as [fy <-]. intros nonzero bound.
+    pose proof (@Bdiv_correct 53 1024 positive_53 below_1024 mode_NE x y nonzero) as correct.
+    change (round radix2 _ _ (val64 x / val64 y)) with (fl64 (val64 x / val64 y)) in correct.
+    rewrite double_no_overflow in correct by easy. destruct correct as [v [f _]]. split; [|easy].
+    unfold quotient_64. now rewrite f.
+  Qed.
+
+  Theorem fused_double : Rabs (a * b + c) <= two_to 1000 -> is_double (fused_64 x y z) (fl64 (a * b + c)).
+  Proof using hx hy hz.
+    destruct hx as [fx <-], hy as [fy <-], hz as [fz <-]. intros bound.
+    pose proof (@Bfma_correct 53 1024 positive_53 below_1024 mode_NE x y z fx fy fz) as correct. cbv zeta in correct.
+    change (round radix2 _ _ (val64 x * val64 y + val64 z)) with (fl64 (val64 x * val64 y + val64 z)) in correct.
+    rewrite double_no_overflow in correct by easy. now destruct correct as [v [f _]].
+  Qed.
+
+  Lemma neg_double : is_double (neg_64 x) (- a).
+  Proof using hx.
+    destruct hx as [fx <-]. split; [unfold neg_64; now rewrite is_finite_Bopp|apply B2R_Bopp].
+  Qed.
+
+  Lemma less_double : less_64 x y = true <-> a < b.
+  Proof using hx hy.
+    destruct hx as [fx <-], hy as [fy <-]. unfold less_64. rewrite Bltb_correct by easy.
+    case Rlt_bool_spec; intuition (try discriminate; lra).
+  Qed.
+
+  Lemma not_less_double : less_64 x y = false <-> b <= a.
+  Proof using hx hy.
+    destruct (less_64 x y) eqn:less; split; intros h; try easy.
+    - apply less_double in less. lra.
+    - apply Rnot_lt_le. intros lt. apply less_double in lt. rewrite lt in less. discriminate.
+  Qed.
+End Operations.
+
+Lemma double_of_integer m e : (Z.abs m <= 2 ^ 53)%Z -> (-1074 <= e)%Z -> number binary64 (IZR m * two_to e).
+Proof.
+  intros few low. destruct (Z.eq_dec (Z.abs m) (2 ^ 53)) as [top|other].
+  - apply generic_format_abs_inv. rewrite Rabs_mult, <- abs_IZR, top, (Rabs_right (two_to e)) by (apply Rle_ge, bpow_ge_0).
+    change (IZR (2 ^ 53)) with (two_to 53). rewrite <- bpow_plus. apply generic_format_bpow. unfold FLT_exp. cbn [prec emin binary64]. lia.
+  - apply (number_of_integer binary64 m e); cbn [prec emin binary64]; lia.
+Qed.
+
+Theorem dyadic_double m e :
+  (Z.abs m <= 2 ^ 53)%Z -> (-1074 <= e <= 900)%Z -> is_double (dyadic_64 m e) (IZR m * two_to e).
+Proof.
+  intros few range.
+  pose proof (@binary_normalize_correct 53 1024 positive_53 below_1024 mode_NE m e false) as correct. cbv zeta in correct.
+  change (F2R (Float radix2 m e)) with (IZR m * two_to e) in correct.
+  change (round radix2 _ _ (IZR m * two_to e)) with (fl64 (IZR m * two_to e)) in correct.
+  rewrite double_no_overflow in correct.
+  - destruct correct as [v [f _]]. split; [easy|]. unfold dyadic_64. rewrite v. apply fl_number. now apply double_of_integer.
+  - rewrite Rabs_mult, <- abs_IZR, (Rabs_right (two_to e)) by (apply Rle_ge, bpow_ge_0).
+    apply Rle_trans with (two_to 53 * two_to e).
+    + apply Rmult_le_compat_r; [apply bpow_ge_0|]. change (two_to 53) with (IZR (2 ^ 53)). now apply IZR_le.
+    + rewrite <- bpow_plus. apply bpow_le. lia.
+Qed.
+
+Lemma one_double : is_double one_64 1.
+Proof. apply (double_at _ (IZR 1 * two_to 0)); [apply dyadic_double; lia|cbn; ring]. Qed.
+
+Lemma integer_double m : (Z.abs m <= 2 ^ 53)%Z -> is_double (dyadic_64 m 0) (IZR m).
+Proof. intros few. apply (double_at _ (IZR m * two_to 0)); [apply dyadic_double; [easy|lia]|cbn; ring]. Qed.
+
+(** ** Between the formats *)
+
+Lemma binary32_in_binary64 x : number binary32 x -> number binary64 x.
+Proof. apply generic_inclusion_mag. intros _. unfold FLT_exp. cbn. lia. Qed.
+
+Theorem widened_value x a : is_value x a -> is_double (widened x) a.
+Proof.
+  intros [finite <-]. destruct x as [s| | |s m e bounded]; try discriminate; [easy|]. cbn [widened].
+  pose proof bounded as kept. unfold SpecFloat.bounded in kept. apply andb_prop in kept as [canonical high].
+  apply Zeq_bool_eq in canonical. apply Zle_bool_imp_le in high. change (SpecFloat.digits2_pos m) with (Digits.digits2_pos m) in canonical.
+  rewrite Digits.Zpos_digits2_pos in canonical. unfold SpecFloat.fexp, SpecFloat.emin in canonical.
+  pose proof (Digits.Zdigits_correct radix2 (Zpos m)) as size. rewrite Z.abs_eq in size by lia.
+  set (d := Digits.Zdigits radix2 (Zpos m)) in *. change (Zpower radix2 d) with (2 ^ d)%Z in size.
+  assert (digits : (2 ^ d <= 2 ^ 24)%Z) by (apply Z.pow_le_mono_r; lia). change (2 ^ 24)%Z with 16777216%Z in digits.
+  assert (few : (Z.abs (cond_Zopp s (Zpos m)) <= 2 ^ 53)%Z).
+  { rewrite abs_cond_Zopp. cbn [Z.abs]. lia. }
+  eapply double_at; [apply dyadic_double; [exact few|lia]|reflexivity].
+Qed.
+
+Theorem narrowed_value x a : is_double x a -> Rabs a <= two_to 127 -> is_value (narrowed x) (fl32 a).
+Proof.
+  intros [finite <-] bound. destruct x as [s| | |s m e bounded]; try discriminate.
+  - cbn. split; [easy|]. cbn. now rewrite fl_0.
+  - cbn [narrowed]. unfold dyadic.
+    pose proof (@binary_normalize_correct 24 128 positive_24 below_128 mode_NE (cond_Zopp s (Zpos m)) e false) as correct.
+    cbv zeta in correct. change (F2R (Float radix2 (cond_Zopp s (Zpos m)) e)) with (val64 (B754_finite s m e bounded)) in correct.
+    change (round radix2 _ _ (val64 (B754_finite s m e bounded))) with (fl32 (val64 (B754_finite s m e bounded))) in correct.
+    rewrite no_overflow in correct by easy. now destruct correct as [v [f _]].
+Qed.

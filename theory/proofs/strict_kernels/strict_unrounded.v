@@ -1,0 +1,128 @@
+(** * What the strict kernels' log-sum-exp and entropy start from: 1 and the compensated sum, before they are rounded to
+    one number.
+
+    Main results
+    - [scaled_tree]   a tree over items is one over the items times e^t, where t counts as roundings of the argument
+    - [held_sum]      1 and value and rest of a state's weights, with the error of half a rounding, are the sum of a tree
+                      of the model with as many additions and rescalings on a path
+
+    Source: kernels/block/entropy.hpp, in_double. *)
+
+From Coq Require Import Reals List ZArith Permutation Lra Lia.
+From Flocq Require Import Core BinarySingleNaN.
+From softcheck Require Import softmax.
+From softcheck.floating_point Require Import relative_error standard_model formats.
+From softcheck.numerics Require Import row atoms reduction converted_row b1_sum.
+From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
+From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_carried.
+From softcheck.strict_kernels Require Import strict_state.
+Import ListNotations.
+Local Open Scope R_scope.
+
+Lemma no_rescaling M l r s h j K : summed M l r s h j K -> j = 0%nat -> K = 0%nat.
+Proof. induction 1; intros none; try easy; [|auto]. lia. Qed.
+
+Section Scaled.
+  Context (A B : nat) (step t : R).
+  Hypothesis within : Rabs t <= INR B * log_unit u32.
+
+  Lemma scaled_argument d b :
+    computed_argument (strict_arithmetic A step) d b -> computed_argument (strict_arithmetic (A + B) step) (exp t * d) b.
+  Proof using within.
+    intros [ta [c [bta [bc ->]]]]. cbn [argument_unit argument_step strict_arithmetic] in bta, bc.
+    exists (ta - t), c. split; [|split; [exact bc|]].
+    - cbn [argument_unit strict_arithmetic]. rewrite plus_INR. apply abs_between in bta.
+      pose proof (abs_between _ _ within). apply Rabs_le. lra.
+    - unfold Rminus. rewrite exp_plus, exp_Ropp. field. apply Rgt_not_eq, exp_pos.
+  Qed.
+
+  Theorem scaled_tree l r s h j K :
+    summed (strict_arithmetic A step) l r s h j K ->
+    summed (strict_arithmetic (A + B) step) (map (Rmult (exp t)) l) (exp t * r) s h j K.
+  Proof using within.
+    pose proof (exp_pos t) as pos.
+    induction 1 as [x r b s le arg ex|l1 l2 r s1 s2 s h1 h2 j1 j2 K1 K2 _ IH1 _ IH2 added
+                   |l r r' s b f s' h j K _ IH le arg ex prod|l l' r s h j K _ IH same].
+    - cbn [map]. apply summed_item with b; [apply Rmult_le_compat_l; lra| |exact ex].
+      rewrite <- Rmult_minus_distr_l. now apply scaled_argument.
+    - rewrite map_app. now apply summed_addition with s1 s2.
+    - apply summed_rescaled with (exp t * r) s b f; [exact IH|apply Rmult_le_compat_l; lra| |exact ex|exact prod].
+      rewrite <- Rmult_minus_distr_l. now apply scaled_argument.
+    - apply summed_reordered with (map (Rmult (exp t)) l); [exact IH|now apply Permutation_map].
+  Qed.
+End Scaled.
+
+Section Held.
+  Context (A B : nat) (step t : R).
+  Hypothesis few : (A <= 12)%nat.
+  Hypothesis few_all : (A + B <= 12)%nat.
+  Hypothesis small_step : 0 <= step <= / 2.
+  Hypothesis within : Rabs t <= INR B * log_unit u32.
+  Context (unit : R).
+  Notation M := (strict_arithmetic (A + B) step).
+
+  Lemma floor_small N K :
+    (Z.of_nat N <= 2 ^ 15)%Z -> (Z.of_nat K <= 2 ^ 22)%Z -> 0 <= rest_floor N K <= two_to (-120).
+  Proof.
+    intros few_steps few_scalings. destruct (limits N K few_steps few_scalings) as [_ [_ [floor0 [tiny _]]]].
+    split; [exact floor0|]. assert (back : two_to 24 * u32 = 1) by (rewrite <- bpow_plus; reflexivity).
+    apply (Rmult_le_compat_l (two_to 24)) in tiny; [|apply bpow_ge_0].
+    rewrite <- Rmult_assoc, back, Rmult_1_l in tiny. eapply Rle_trans; [exact tiny|].
+    replace (two_to 24 * (21 / 10 * half_quantum)) with (21 / 10 * (two_to 24 * half_quantum)) by ring.
+    unfold half_quantum. rewrite <- bpow_plus. change (24 + -150)%Z with (-126)%Z.
+    replace (two_to (-120)) with (two_to 6 * two_to (-126)) by (rewrite <- bpow_plus; reflexivity).
+    apply Rmult_le_compat_r; [apply bpow_ge_0|]. cbn. lra.
+  Qed.
+
+  Theorem held_sum st logits H J :
+    holds A step unit st logits H J -> logits <> [] -> (Z.of_nat (length logits) <= 2 ^ 22)%Z ->
+    (Z.of_nat (H + J) <= 2 ^ 15)%Z ->
+    exists m v e,
+      is_value (maximum st) m /\ is_value (sum_value (weights st)) v /\ is_value (sum_rest (weights st)) e /\
+      0 <= v <= 4194304 /\ Rabs e <= v / 40 + two_to (-120) /\ In (m * unit) logits /\
+      forall s, Rabs (s - (1 + (v + e))) <= / 2 * u32 * (1 + v) -> (v + e = 0 -> s = 1) ->
+        exists h j, (h <= S H)%nat /\ (j <= J)%nat /\
+          sum_of_row M 0 (exp t * (m * unit)) (map (Rmult (exp t)) logits) s h j.
+  Proof using few few_all small_step within.
+    intros held some few_items few_steps.
+    destruct held as [nothing _ _|m l' K hm perm above hK [v [e [hv [he [range small none tree]]]]]]; [easy|].
+    pose proof (Permutation_length perm) as count. cbn in count.
+    destruct (limits (H + J) K few_steps ltac:(lia)) as [slope_range _].
+    destruct (floor_small (H + J) K few_steps ltac:(lia)) as [floor0 floor].
+    destruct (counted_number A few l') as [_ l_range]; [unfold short; lia|].
+    assert (v_range : 0 <= v <= 4194304) by lra.
+    assert (e_small : Rabs e <= v / 40 + two_to (-120)).
+    { unfold small_rest in small. assert (rest_slope (H + J) * v <= / 40 * v) by (apply Rmult_le_compat_r; lra). lra. }
+    exists m, v, e. split; [easy|]. split; [easy|]. split; [easy|]. split; [easy|]. split; [easy|].
+    assert (inm : In (m * unit) logits) by (apply (Permutation_in _ (Permutation_sym perm)); now left).
+    split; [easy|]. intros s close exactly. pose proof (exp_pos t) as pos.
+    set (top := exp t * (m * unit)). set (scaled := map (Rmult (exp t)) logits).
+    assert (is_max : is_maximum top scaled).
+    { split; [now apply in_map|]. intros x inx. apply in_map_iff in inx as [x0 [<- inx]].
+      apply Rmult_le_compat_l; [lra|]. apply (Permutation_in _ perm) in inx as [<-|inx]; [lra|now apply above]. }
+    assert (perm' : Permutation (top :: map (Rmult (exp t)) l') scaled).
+    { apply Permutation_sym. exact (Permutation_map (Rmult (exp t)) perm). }
+    destruct (item_itself (A + B) step few_all small_step top) as [x [[_ vx] [_ [[empty _]|[h0 [j0 [k0 [b1 [b2 [b3 itself]]]]]]]]]];
+      [discriminate|].
+    assert (x = 1) as -> by (rewrite <- vx; apply one_value).
+    assert (h0 = 0 /\ j0 = 0 /\ k0 = 0)%nat as [-> [-> ->]] by lia.
+    assert (sized : size scaled = INR (S (length l'))) by (unfold size, scaled; now rewrite map_length, count).
+    destruct tree as [[-> zero_sum]|[h [j [k [hh [hj [hk tree]]]]]]].
+    - exists 0%nat, 0%nat. split; [lia|]. split; [lia|]. rewrite (exactly zero_sum). constructor; [easy|].
+      exists top, scaled, 0%nat. split; [easy|]. split; [apply converted_same|].
+      split; [now apply summed_reordered with [top]|]. split; [|easy]. rewrite sized. cbn. lra.
+    - apply (scaled_tree A B step t within) in tree. exists (S (max 0 h)), (max 0 j). split; [lia|]. split; [lia|].
+      constructor; [easy|]. exists top, scaled, (0 + k)%nat. split; [easy|]. split; [apply converted_same|].
+      split; [|split].
+      + apply summed_reordered with ([top] ++ map (Rmult (exp t)) l'); [|exact perm'].
+        apply summed_addition with 1 (v + e); [exact itself|exact tree|].
+        apply (sum_within (A + B) step few_all small_step). eapply Rle_trans; [exact close|].
+        pose proof half_quantum_positive. pose proof u32_range as u0. pose proof (Rle_abs (1 + (v + e))) as size_low.
+        apply Rabs_le_inv in e_small.
+        assert (two_to (-120) <= / 1000) by (apply Rle_trans with (two_to (-10)); [apply bpow_le; lia|cbn; lra]).
+        assert (u32 * (/ 2 * (1 + v)) <= u32 * Rabs (1 + (v + e))) by (apply Rmult_le_compat_l; lra). lra.
+      + rewrite sized. apply Rle_trans with (INR (S (length l'))); [apply le_INR; lia|].
+        pose proof (pos_INR (S (length l'))). lra.
+      + intros no. apply (no_rescaling _ _ _ _ _ _ _ tree). lia.
+  Qed.
+End Held.
