@@ -1,4 +1,4 @@
-// B21: entmax of alpha = 1.5. Proofs: theory/proofs/numerics/b21_entmax.v, docs/tolerances/entmax.md.
+// B21: entmax of alpha = 1.5. Proofs: theory/proofs/numerics/b21_*.v, docs/tolerances/entmax.md.
 
 #include "numerics/rounding_entmax.hpp"
 

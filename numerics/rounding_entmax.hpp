@@ -5,7 +5,7 @@
 #include "numerics/rounding_operations.hpp"
 #include "numerics/theorem_projection_bounds.hpp"
 
-/// B21: entmax of alpha = 1.5. Proofs: theory/proofs/numerics/b21_entmax.v, docs/tolerances/entmax.md.
+/// B21: entmax of alpha = 1.5. Proofs: theory/proofs/numerics/b21_*.v, docs/tolerances/entmax.md.
 namespace softcheck::numerics {
 
 /// The k items of the smallest d = (m - x) / 2, each T an upper bound.

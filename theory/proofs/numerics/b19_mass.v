@@ -4,7 +4,8 @@
     - [mass_of_chosen]     coefficients as they are stored, added by any tree of height at most H:
                            |M_hat - M| <= e^(s - 2 lambda) - 1 + e^(H lambda) (k f + (k - 1) omega_a)
     - [mass_before_last]   the sum up to and including an item, less its coefficient as it was added: the same for k + 1 items
-    - [b19_mass]           what a kernel concludes from comparing a mass, such a difference, or 1 - top_p and the rest with the
+    - [b19_mass], [b19_mass_before], [b19_mass_behind]   what a kernel concludes from comparing
+                           a mass, such a difference, or 1 - top_p and the rest with the
                            level top_p holds within [mass_bound] = e^s - 1 + (n + 1) (f + omega_a) e^s
 
     Source: docs/tolerances/top_p.md; TopPThreshold::mass in numerics/rounding_top_p.cpp, which adds e^s - 1 of the last item.

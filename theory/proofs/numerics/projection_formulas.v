@@ -5,12 +5,12 @@
     - [condition_is], [inside_is]   what B20 says of supports
     - [stored_element_is]           B20's right-hand side
 
-    Source: b20_sparsemax.v; printed by proptests/tests/proofs/formulas.sh. *)
+    Source: b20_supports.v, b20_sparsemax.v; printed by proptests/tests/proofs/formulas.sh. *)
 
 From Coq Require Import Reals ZArith String List Lra.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
-From softcheck.numerics Require Import formula projected_row b20_sparsemax.
+From softcheck.numerics Require Import formula projected_row b20_supports b20_sparsemax.
 Import ListNotations.
 Local Open Scope string_scope.
 

@@ -7,12 +7,12 @@
     - [b21_inside_is_inhabited]     an item at the edge of the support that is left out
     - [b21_is_inhabited]   one logit, whose difference, square and output err upwards
 
-    Source: b21_entmax.v. *)
+    Source: b21_means.v, b21_root.v, b21_entmax.v. *)
 
 From Coq Require Import Reals List Permutation Sorted Lra Lia.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
-From softcheck.numerics Require Import score_error b5_logsumexp added_terms projected_row entmax_roots b21_entmax reached_bounds
+From softcheck.numerics Require Import score_error b5_logsumexp added_terms projected_row entmax_roots b21_means b21_root b21_entmax reached_bounds
   reached_sparsemax.
 Import ListNotations.
 Local Open Scope R_scope.

@@ -6,12 +6,12 @@
     - [b20_is_reached]             one logit: a sum, a quotient by a k that is rounded, a difference, all upwards
     - [b20_supports_is_inhabited]  deviations 0, 1/2 and 2: the first two are kept, from surely kept and surely ended ones
 
-    Source: b20_sparsemax.v. *)
+    Source: b20_supports.v, b20_sparsemax.v. *)
 
 From Coq Require Import Reals List Permutation Sorted Lra Lia.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
-From softcheck.numerics Require Import score_error b5_logsumexp added_terms projected_row b20_sparsemax reached_bounds.
+From softcheck.numerics Require Import score_error b5_logsumexp added_terms projected_row b20_supports b20_sparsemax reached_bounds.
 Import ListNotations.
 Local Open Scope R_scope.
 

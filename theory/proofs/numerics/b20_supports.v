@@ -1,0 +1,329 @@
+(** * B20, sparsemax: which items a kernel takes into the support.
+
+    D = m - x, off by e^(+-rho) and a (projected_row.read_deviation); a support of k items; sums by any tree of height at
+    most H.
+
+    Main results
+    - [b20_condition]   the two numbers that a kernel compares for 1 + sum D > k D, in one of four forms, say no other
+                        thing than this, unless both sides are within the bound condition
+    - [b20_inside]      an item is left out only where D >= top - inside
+    - [b20_supports]    a kernel that stops at the first item that fails keeps at least the items that are inside and no
+                        item behind one whose condition is beyond the error: its quotient lies between top and the larger
+                        one of these two supports'
+
+    Source: docs/tolerances/sparsemax.md; SparsemaxThreshold in numerics/rounding_sparsemax.cpp. Not covered: a support by
+    elimination, or by counting the items that meet the condition. *)
+
+From Coq Require Import Reals List Permutation Sorted Lra Lia Psatz.
+From softcheck Require Import softmax.
+From softcheck.floating_point Require Import relative_error standard_model.
+From softcheck.numerics Require Import score_error b5_logsumexp added_terms added_positive projected_row.
+Import ListNotations.
+Local Open Scope R_scope.
+
+(** d and s are the computed D and sum of k deviations: the number on D's side and the one on the sum's. k may be off,
+    too: as it is read, or as the 1/k it is multiplied by. *)
+Inductive compared (M : arithmetic) (k d s : R) : R -> R -> Prop :=
+| compared_product b v r :
+    Rabs b <= unit M -> computed_product M (k * exp b * d) v -> computed_sum M (1 + s) r -> compared M k d s v r
+| compared_difference b v y :
+    Rabs b <= unit M -> computed_product M (k * exp b * d) v -> computed_sum M (1 - v) y -> compared M k d s (- s) y
+| compared_quotient b v q :
+    Rabs b <= unit M -> computed_sum M (1 + s) v -> computed_product M (v / k * exp b) q -> compared M k d s d q.
+
+Section Condition.
+  Context (M : arithmetic) (rho a : R) (H : nat).
+  Hypothesis good : sound M.
+  Hypothesis hrho : 0 <= rho.
+  Hypothesis ha : 0 <= a.
+  Notation lambda := (unit M).
+  Notation wa := (sum_floor M).
+  Notation wm := (product_floor M).
+
+  Definition compared_log : R := rho + 2 * lambda.
+  Definition summed_log : R := rho + (INR H + 1) * lambda.
+  (** What underflow and the conversion take from each item. *)
+  Definition item_loss : R := exp ((INR H + 2) * lambda) * (2 * a + wa + wm).
+  Definition condition (k D total : R) : R :=
+    (exp compared_log - 1) * (1 + k * D + total) + (exp summed_log - 1) * total + k * item_loss.
+  Definition inside (top : R) : R := (2 * (exp compared_log - 1) + (exp summed_log - 1)) * top + item_loss.
+
+  Local Ltac facts :=
+    pose proof (unit_nonneg M good) as fl; assert (fa : 0 <= wa) by (unfold sound in good; lra);
+    assert (fm : 0 <= wm) by (unfold sound in good; lra).
+
+  Lemma hl_nonneg : 0 <= INR H * lambda.
+  Proof using good. facts. apply Rmult_le_pos; [apply pos_INR|easy]. Qed.
+
+  Lemma item_loss_nonneg : 0 <= item_loss.
+  Proof using good ha. facts. apply Rmult_le_pos; [left; apply exp_pos|lra]. Qed.
+
+  (** The difference of the two numbers has the sign of an exact condition whose parts err. *)
+  Lemma sides k d s l r : 1 <= k -> compared M k d s l r ->
+    exists c b t0 t e, 0 < c /\ Rabs b <= 2 * lambda /\ Rabs t0 <= lambda /\ Rabs t <= lambda /\
+      Rabs e <= exp (2 * lambda) * (wa + k * wm) /\ r - l = c * (exp t0 + s * exp t + e - k * d * exp b).
+  Proof using good.
+    facts. intros hk form. pose proof (exp_at_least_one (2 * lambda) ltac:(lra)) as E2.
+    assert (kw : wm <= k * wm) by (rewrite <- (Rmult_1_l wm) at 1; now apply Rmult_le_compat_r).
+    assert (loss : forall e1 e2 t1 t2, Rabs e1 <= wa -> Rabs e2 <= k * wm -> t1 <= 2 * lambda -> t2 <= 2 * lambda ->
+              Rabs (e1 * exp t1 + e2 * exp t2) <= exp (2 * lambda) * (wa + k * wm)).
+    { intros e1 e2 t1 t2 b1 b2 h1 h2. eapply Rle_trans; [apply Rabs_triang|]. rewrite Rmult_plus_distr_l, !Rabs_mult.
+      rewrite !(Rabs_right (exp _)) by (left; apply exp_pos). rewrite !(Rmult_comm _ (exp _)).
+      apply Rplus_le_compat; (apply Rmult_le_compat; [left; apply exp_pos|apply Rabs_pos|now apply exp_le|easy]). }
+    destruct form as [b v r bb [t2 [e2 [bt2 [be2 ->]]]] [t1 [e1 [bt1 [be1 ->]]]]
+                     |b v y bb [t2 [e2 [bt2 [be2 ->]]]] [t1 [e1 [bt1 [be1 ->]]]]
+                     |b v q bb [t1 [e1 [bt1 [be1 ->]]]] [t2 [e2 [bt2 [be2 ->]]]]];
+      apply abs_between in bb; apply abs_between in bt1; apply abs_between in bt2.
+    - exists 1, (b + t2), t1, t1, (e1 * exp 0 + - e2 * exp 0). repeat split; try lra; try (apply Rabs_le; lra).
+      + apply loss; try lra. rewrite Rabs_Ropp. lra.
+      + rewrite !exp_plus, exp_0. ring.
+    - exists (exp t1), (b + t2), 0, (- t1), (e1 * exp (- t1) + - e2 * exp 0). repeat split; try apply exp_pos; try (apply Rabs_le; lra).
+      + apply loss; try lra. rewrite Rabs_Ropp. lra.
+      + rewrite exp_Ropp, !exp_plus, exp_0. field. apply Rgt_not_eq, exp_pos.
+    - assert (pos : 0 < exp (b + t2)) by apply exp_pos.
+      exists (exp (b + t2) / k), (- (b + t2)), t1, t1, (e1 * exp 0 + k * e2 * exp (- (b + t2))).
+      repeat split; try (apply Rabs_le; lra).
+      + apply Rdiv_lt_0_compat; lra.
+      + apply loss; try lra. rewrite Rabs_mult, (Rabs_right k) by lra. apply Rmult_le_compat_l; lra.
+      + rewrite exp_0, exp_Ropp, exp_plus. field. repeat split; try lra; apply Rgt_not_eq, exp_pos.
+  Qed.
+
+  Context (ds : list R) (D d s : R) (h : nat).
+  Hypothesis nonneg : Forall (fun x => 0 <= x) ds.
+  Hypothesis some : ds <> [].
+  Hypothesis hD : 0 <= D.
+  Hypothesis computed : approximates rho a D d.
+  Hypothesis tree : added M rho a ds s h.
+  Hypothesis low : (h <= H)%nat.
+  Notation k := (size ds).
+
+  Lemma sum_sides :
+    0 <= sum ds /\ exp (- (rho + INR H * lambda)) * sum ds - exp (INR H * lambda) * (k * a + (k - 1) * wa) <= s
+    <= exp (rho + INR H * lambda) * sum ds + exp (INR H * lambda) * (k * a + (k - 1) * wa).
+  Proof using good hrho ha nonneg some tree low.
+    facts. destruct (added_positive M good rho a ds s h hrho ha nonneg tree) as [down up]. unfold added_loss in *.
+    pose proof (sum_nonneg ds nonneg) as s0. split; [easy|].
+    pose proof (size_at_least_one ds some). apply le_INR in low.
+    assert (hl : INR h * lambda <= INR H * lambda) by now apply Rmult_le_compat_r.
+    assert (0 <= k * a) by (apply Rmult_le_pos; lra). assert (0 <= (k - 1) * wa) by (apply Rmult_le_pos; lra).
+    assert (exp (INR h * lambda) * (k * a + (k - 1) * wa) <= exp (INR H * lambda) * (k * a + (k - 1) * wa))
+      by (apply Rmult_le_compat_r; [lra|now apply exp_le]).
+    assert (exp (rho + INR h * lambda) * sum ds <= exp (rho + INR H * lambda) * sum ds)
+      by (apply Rmult_le_compat_r; [easy|apply exp_le; lra]).
+    assert (exp (- (rho + INR H * lambda)) * sum ds <= exp (- (rho + INR h * lambda)) * sum ds)
+      by (apply Rmult_le_compat_r; [easy|apply exp_le; lra]). lra.
+  Qed.
+
+  Lemma condition_parts :
+    (exp compared_log - 1) * (k * D) + (exp lambda - 1) + (exp summed_log - 1) * sum ds
+    + (exp ((INR H + 1) * lambda) * (k * a + (k - 1) * wa) + exp (2 * lambda) * (wa + k * wm) + exp (2 * lambda) * (k * a))
+    <= condition k D (sum ds).
+  Proof using good hrho ha nonneg some hD tree low.
+    facts. destruct sum_sides as [s0 _]. pose proof (size_at_least_one ds some) as k1. pose proof hl_nonneg as hl.
+    unfold condition, compared_log, item_loss. set (E := exp ((INR H + 2) * lambda)).
+    assert (e1 : exp ((INR H + 1) * lambda) <= E) by (apply exp_le; lra).
+    assert (e2 : exp (2 * lambda) <= E) by (apply exp_le; lra).
+    assert (e3 : exp lambda <= exp (rho + 2 * lambda)) by (apply exp_le; lra).
+    assert (e4 : 1 <= exp (rho + 2 * lambda)) by (apply exp_at_least_one; lra).
+    assert (0 <= k * a) by (apply Rmult_le_pos; lra). assert (0 <= (k - 1) * wa) by (apply Rmult_le_pos; lra).
+    assert (0 <= k * wm) by (apply Rmult_le_pos; lra).
+    assert (exp ((INR H + 1) * lambda) * (k * a + (k - 1) * wa) <= E * (k * a + (k - 1) * wa)) by (apply Rmult_le_compat_r; lra).
+    assert (exp (2 * lambda) * (wa + k * wm) <= E * (wa + k * wm)) by (apply Rmult_le_compat_r; lra).
+    assert (exp (2 * lambda) * (k * a) <= E * (k * a)) by (apply Rmult_le_compat_r; lra).
+    assert (0 <= (exp (rho + 2 * lambda) - 1) * sum ds) by (apply Rmult_le_pos; lra). lra.
+  Qed.
+
+  Theorem b20_condition l r :
+    compared M k d s l r ->
+    (l <= r -> k * D <= 1 + sum ds + condition k D (sum ds)) /\
+    (r <= l -> 1 + sum ds - condition k D (sum ds) <= k * D).
+  Proof using good hrho ha nonneg some hD computed tree low.
+    facts. intros form. pose proof condition_parts as parts. destruct sum_sides as [s0 [down up]].
+    pose proof (size_at_least_one ds some) as k1. pose proof hl_nonneg as hl.
+    destruct (sides k d s l r k1 form) as [c [b [t0 [t [e [c0 [bb [bt0 [bt [be eq]]]]]]]]]].
+    destruct computed as [td [ed [btd [bed dis]]]].
+    apply abs_between in bb. apply abs_between in bt0. apply abs_between in bt. apply abs_between in be.
+    apply abs_between in btd. apply abs_between in bed. unfold compared_log, summed_log in *.
+    set (loss := k * a + (k - 1) * wa) in *.
+    assert (l0 : 0 <= loss).
+    { unfold loss. assert (0 <= k * a) by (apply Rmult_le_pos; lra). assert (0 <= (k - 1) * wa) by (apply Rmult_le_pos; lra). lra. }
+    assert (kD : 0 <= k * D) by (apply Rmult_le_pos; lra).
+    assert (growth : exp ((INR H + 1) * lambda) = exp (INR H * lambda) * exp lambda) by (rewrite <- exp_plus; f_equal; ring).
+    pose proof (exp_pos t) as pt. pose proof (exp_pos b) as pb. pose proof (exp_pos (INR H * lambda)) as pH.
+    assert (tl : exp t <= exp lambda) by (apply exp_le; lra). assert (tl' : exp (- lambda) <= exp t) by (apply exp_le; lra).
+    assert (bl : exp b <= exp (2 * lambda)) by (apply exp_le; lra).
+    assert (t0l : exp t0 <= exp lambda) by (apply exp_le; lra). assert (t0l' : exp (- lambda) <= exp t0) by (apply exp_le; lra).
+    pose proof (exp_down_up lambda). pose proof (exp_down_up (rho + 2 * lambda)). pose proof (exp_down_up (rho + (INR H + 1) * lambda)).
+    assert (Lt : exp (INR H * lambda) * loss * exp t <= exp (INR H * lambda) * loss * exp lambda)
+      by (apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|easy]).
+    (* the item's side *)
+    assert (item_up : k * d * exp b <= exp (rho + 2 * lambda) * (k * D) + exp (2 * lambda) * (k * a)).
+    { rewrite dis. assert (exp (td + b) * (k * D) <= exp (rho + 2 * lambda) * (k * D)) by (apply Rmult_le_compat_r; [easy|apply exp_le; lra]).
+      assert (k * ed <= k * a) by (apply Rmult_le_compat_l; lra). 
+      assert (k * ed * exp b <= k * a * exp b) by (apply Rmult_le_compat_r; lra).
+      assert (k * a * exp b <= k * a * exp (2 * lambda)) by (apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|easy]).
+      rewrite (exp_plus td b) in *. lra. }
+    assert (item_down : exp (- (rho + 2 * lambda)) * (k * D) - exp (2 * lambda) * (k * a) <= k * d * exp b).
+    { rewrite dis. assert (exp (- (rho + 2 * lambda)) * (k * D) <= exp (td + b) * (k * D)) by (apply Rmult_le_compat_r; [easy|apply exp_le; lra]).
+      assert (k * - a <= k * ed) by (apply Rmult_le_compat_l; lra). 
+      assert (k * - a * exp b <= k * ed * exp b) by (apply Rmult_le_compat_r; lra).
+      assert (k * a * exp b <= k * a * exp (2 * lambda)) by (apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|easy]).
+      rewrite (exp_plus td b) in *. lra. }
+    (* the sum's side *)
+    assert (sum_up : s * exp t <= exp (rho + (INR H + 1) * lambda) * sum ds + exp ((INR H + 1) * lambda) * loss).
+    { apply Rle_trans with ((exp (rho + INR H * lambda) * sum ds + exp (INR H * lambda) * loss) * exp t); [apply Rmult_le_compat_r; lra|].
+      rewrite growth. replace (rho + (INR H + 1) * lambda) with (rho + INR H * lambda + lambda) by ring. rewrite (exp_plus _ lambda).
+      assert (exp (rho + INR H * lambda) * sum ds * exp t <= exp (rho + INR H * lambda) * sum ds * exp lambda)
+        by (apply Rmult_le_compat_l; [apply Rmult_le_pos; [left; apply exp_pos|easy]|easy]). lra. }
+    assert (sum_down : exp (- (rho + (INR H + 1) * lambda)) * sum ds - exp ((INR H + 1) * lambda) * loss <= s * exp t).
+    { apply Rle_trans with ((exp (- (rho + INR H * lambda)) * sum ds - exp (INR H * lambda) * loss) * exp t); [|apply Rmult_le_compat_r; lra].
+      rewrite growth. replace (- (rho + (INR H + 1) * lambda)) with (- (rho + INR H * lambda) + - lambda) by ring. rewrite (exp_plus _ (- lambda)).
+      assert (exp (- (rho + INR H * lambda)) * sum ds * exp (- lambda) <= exp (- (rho + INR H * lambda)) * sum ds * exp t)
+        by (apply Rmult_le_compat_l; [apply Rmult_le_pos; [left; apply exp_pos|easy]|easy]). lra. }
+    assert (shrunk : (1 - exp (- (rho + 2 * lambda))) * (k * D) <= (exp (rho + 2 * lambda) - 1) * (k * D)) by (apply Rmult_le_compat_r; lra).
+    assert (shrunk2 : (1 - exp (- (rho + (INR H + 1) * lambda))) * sum ds <= (exp (rho + (INR H + 1) * lambda) - 1) * sum ds)
+      by (apply Rmult_le_compat_r; lra).
+    set (X := exp t0 + s * exp t + e - k * d * exp b) in *. split; intros cmp.
+    - assert (0 <= X) by (apply Rmult_le_reg_l with c; [easy|lra]). unfold X in *. lra.
+    - assert (X <= 0) by (apply Rmult_le_reg_l with c; [easy|lra]). unfold X in *. lra.
+  Qed.
+
+  (** All items of the prefix lie below D, and D's side is not the smaller one. *)
+  Theorem b20_inside top l r :
+    (forall x, In x ds -> x <= D) -> top <= prefix_quotient ds -> 0 <= top -> compared M k d s l r -> r <= l ->
+    top - inside top <= D.
+  Proof using good hrho ha nonneg some hD computed tree low.
+    facts. intros below above t0 form cmp. destruct (b20_condition l r form) as [_ left_out]. specialize (left_out cmp).
+    destruct sum_sides as [s0 _]. pose proof (size_at_least_one ds some) as k1. pose proof hl_nonneg as hl.
+    pose proof item_loss_nonneg as fi. pose proof (sum_at_most ds D below) as means.
+    unfold condition, inside in *.
+    assert (r1 : 0 <= exp compared_log - 1).
+    { pose proof (exp_at_least_one compared_log ltac:(unfold compared_log; lra)). lra. }
+    assert (r2 : 0 <= exp summed_log - 1).
+    { pose proof (exp_at_least_one summed_log ltac:(unfold summed_log; lra)). lra. }
+    set (R1 := exp compared_log - 1) in *. set (R2 := exp summed_log - 1) in *. set (F := item_loss) in *.
+    destruct (Rle_dec top D) as [easy_case|inner].
+    { assert (0 <= (2 * R1 + R2) * top) by (apply Rmult_le_pos; lra). lra. }
+    destruct (Rle_dec R1 1) as [small|large].
+    - set (g := prefix_quotient ds) in *.
+      assert (gk : 1 + sum ds = k * g) by (symmetry; now apply quotient_times).
+      replace (1 + k * D + sum ds) with (k * g + k * D) in left_out by lra. rewrite gk in left_out.
+      assert (R2 * sum ds <= R2 * (k * D)) by (apply Rmult_le_compat_l; lra).
+      assert (scaled : k * (g - R1 * g - R1 * D - R2 * D - F) <= k * D) by lra.
+      apply Rmult_le_reg_l in scaled; [|lra].
+      assert (g0 : (1 - R1) * top <= (1 - R1) * g) by (apply Rmult_le_compat_l; lra).
+      assert (R1 * D <= R1 * top) by (apply Rmult_le_compat_l; lra). assert (R2 * D <= R2 * top) by (apply Rmult_le_compat_l; lra). lra.
+    - assert (1 * top <= R1 * top) by (apply Rmult_le_compat_r; lra). assert (0 <= R2 * top) by (apply Rmult_le_pos; lra). lra.
+  Qed.
+End Condition.
+
+(** ** Supports *)
+
+Section Supports.
+  Context (M : arithmetic) (rho a : R) (H : nat).
+  Hypothesis good : sound M.
+  Hypothesis hrho : 0 <= rho.
+  Hypothesis ha : 0 <= a.
+
+  (** Whether D belongs to the support, given the items before it: from their sum with it, or without it. *)
+  Inductive tested (before : list R) (D : R) : R -> R -> Prop :=
+  | tested_with d s h l r :
+      approximates rho a D d -> added M rho a (before ++ [D]) s h -> (h <= H)%nat ->
+      compared M (size (before ++ [D])) d s l r -> tested before D l r
+  | tested_without d s h l r :
+      approximates rho a D d -> added M rho a before s h -> (h <= H)%nat ->
+      compared M (size before) d s l r -> tested before D l r.
+
+  (** The kernel ends before the first item that fails; the largest one needs no test. *)
+  Definition kept_support (kept rest : list R) : Prop :=
+    kept <> [] /\
+    (forall before d others, kept = before ++ d :: others -> before <> [] -> exists l r, tested before d l r /\ l <= r) /\
+    match rest with [] => True | d :: _ => exists l r, tested kept d l r /\ r <= l end.
+
+  Definition surely_kept (top : R) (least : list R) : Prop :=
+    forall before d others, least = before ++ d :: others -> before <> [] -> d < top - inside M rho a H top.
+
+  Definition surely_ended (most rest : list R) : Prop :=
+    match rest with
+    | [] => True
+    | d :: _ => most <> [] /\
+                1 + sum (most ++ [d]) + condition M rho a H (size (most ++ [d])) d (sum (most ++ [d])) < size (most ++ [d]) * d
+    end.
+
+  Lemma condition_grows k k' D total total' :
+    0 <= D -> k <= k' -> 0 <= total <= total' -> condition M rho a H k D total <= condition M rho a H k' D total'.
+  Proof using good hrho ha.
+    intros hD hk ht. pose proof (unit_nonneg M good). pose proof (item_loss_nonneg M a H good ha). pose proof (hl_nonneg M H good).
+    unfold condition. pose proof (exp_at_least_one (compared_log M rho) ltac:(unfold compared_log; lra)).
+    pose proof (exp_at_least_one (summed_log M rho H) ltac:(unfold summed_log; lra)).
+    assert (k * D <= k' * D) by now apply Rmult_le_compat_r.
+    assert ((exp (compared_log M rho) - 1) * (1 + k * D + total) <= (exp (compared_log M rho) - 1) * (1 + k' * D + total'))
+      by (apply Rmult_le_compat_l; lra).
+    assert ((exp (summed_log M rho H) - 1) * total <= (exp (summed_log M rho H) - 1) * total') by (apply Rmult_le_compat_l; lra).
+    assert (k * item_loss M a H <= k' * item_loss M a H) by now apply Rmult_le_compat_r. lra.
+  Qed.
+
+  Lemma with_item before D : sum (before ++ [D]) = sum before + D /\ size (before ++ [D]) = size before + 1.
+  Proof using. rewrite sum_app, size_app. split; [f_equal; unfold sum; simpl; ring|easy]. Qed.
+
+  Lemma tested_kept before D l r :
+    before <> [] -> Forall (fun x => 0 <= x) (before ++ [D]) -> tested before D l r -> l <= r ->
+    size (before ++ [D]) * D <= 1 + sum (before ++ [D]) + condition M rho a H (size (before ++ [D])) D (sum (before ++ [D])).
+  Proof using good hrho ha.
+    intros some nonneg test le. assert (n1 := proj1 (Forall_app _ _ _) nonneg). destruct n1 as [n1 n2]. apply Forall_inv in n2.
+    destruct test as [d s h l r computed tree low form|d s h l r computed tree low form].
+    - now apply (b20_condition M rho a H good hrho ha _ D d s h nonneg ltac:(now destruct before) n2 computed tree low l r form).
+    - destruct (b20_condition M rho a H good hrho ha _ D d s h n1 some n2 computed tree low l r form) as [kept _].
+      specialize (kept le). destruct (with_item before D) as [-> ->]. pose proof (sum_nonneg before n1).
+      pose proof (condition_grows (size before) (size before + 1) D (sum before) (sum before + D) n2 ltac:(lra) ltac:(lra)). lra.
+  Qed.
+
+  Lemma tested_left_out before D others top l r :
+    before <> [] -> Forall (fun x => 0 <= x) (before ++ [D]) -> ascending (before ++ D :: others) -> 
+    is_sparsemax_top top (before ++ D :: others) -> 0 <= top -> tested before D l r -> r <= l ->
+    top - inside M rho a H top <= D.
+  Proof using good hrho ha.
+    intros some nonneg sorted is t0 test le. assert (n1 := proj1 (Forall_app _ _ _) nonneg). destruct n1 as [n1 n2].
+    apply Forall_inv in n2. destruct (ascending_around _ _ _ sorted) as [below _].
+    destruct test as [d s h l r computed tree low form|d s h l r computed tree low form].
+    - assert (some2 : before ++ [D] <> []) by now destruct before.
+      apply (b20_inside M rho a H good hrho ha (before ++ [D]) D d s h nonneg some2 n2 computed tree low top l r);
+        try easy.
+      + intros x inx. apply in_app_or in inx as [inx|[<-|[]]]; [auto|lra].
+      + apply threshold_below_quotient with others; [easy|]. now rewrite <- app_assoc.
+    - apply (b20_inside M rho a H good hrho ha before D d s h n1 some n2 computed tree low top l r); try easy.
+      apply threshold_below_quotient with (D :: others); easy.
+  Qed.
+
+  Lemma sorted_prefix_nonneg before D others :
+    Forall (fun x => 0 <= x) (before ++ D :: others) -> Forall (fun x => 0 <= x) (before ++ [D]).
+  Proof using. rewrite !Forall_app. intros [b o]. split; [easy|]. apply Forall_inv in o. now constructor. Qed.
+
+  Theorem b20_supports top ds kept rest least beyond most ended :
+    Forall (fun x => 0 <= x) ds -> ascending ds -> is_sparsemax_top top ds ->
+    ds = kept ++ rest -> kept_support kept rest ->
+    ds = least ++ beyond -> least <> [] -> surely_kept top least ->
+    ds = most ++ ended -> surely_ended most ended ->
+    (length least <= length kept <= length most)%nat /\
+    top <= prefix_quotient kept <= Rmax (prefix_quotient least) (prefix_quotient most).
+  Proof using good hrho ha.
+    intros nonneg sorted is eq [some [passed failed]] eq1 some1 sure eq2 over. pose proof (top_nonneg top ds nonneg is) as t0.
+    assert (longer : exists l, kept = least ++ l).
+    { rewrite eq in eq1. apply app_eq_app in eq1 as [l [[e1 e2]|[e1 e2]]]; [now exists l|].
+      destruct l as [|d l]; [exists []; now rewrite app_nil_r in *|exfalso].
+      rewrite e2 in failed. destruct failed as [x [y [test le]]]. pose proof (sure kept d l e1 some).
+      rewrite eq, e2 in nonneg, sorted, is. cbn [app] in *.
+      pose proof (tested_left_out kept d (l ++ beyond) top x y some (sorted_prefix_nonneg _ _ _ nonneg) sorted is t0 test le). lra. }
+    assert (shorter : exists l, most = kept ++ l).
+    { rewrite eq in eq2. apply app_eq_app in eq2 as [l [[e1 e2]|[e1 e2]]]; [|now exists l].
+      destruct l as [|d l]; [exists []; now rewrite app_nil_r in *|exfalso].
+      rewrite e2 in over. destruct over as [some2 over]. destruct (passed most d l e1 some2) as [x [y [test le]]].
+      rewrite eq, e1, <- app_assoc in nonneg. cbn [app] in nonneg.
+      pose proof (tested_kept most d x y some2 (sorted_prefix_nonneg _ _ _ nonneg) test le). lra. }
+    destruct longer as [l1 e1]. destruct shorter as [l2 e2]. split; [|split].
+    - rewrite e2, e1, !app_length. lia.
+    - apply threshold_below_quotient with rest; [easy|]. now rewrite <- eq.
+    - rewrite e2, e1, <- app_assoc. apply quotients_between; [easy|]. rewrite eq2, e2, e1, <- !app_assoc in sorted.
+      apply ascending_prefix with ended. rewrite <- !app_assoc. exact sorted.
+  Qed.
+End Supports.
