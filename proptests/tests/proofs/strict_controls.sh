@@ -41,7 +41,7 @@ other_bits block_row.v logsumexp 'add_64 (widened (sum_value s)) (widened (sum_r
 other_bits block_exponential.v softmax 'fused (mul r r) (fused_horner exp_coefficients r) r' \
   'add (mul (mul r r) (fused_horner exp_coefficients r)) r'
 other_bits block_exponential.v softmax '0x1fffffc' '0x1fffffa'
-# What a thousand drawn rows do not show: the test's rows at the edge of a rounding do.
+# What drawn rows seldom show: the test's rows at the edge of a rounding do.
 other_bits block_row.v logsumexp 'quotient_64 (fused_64 (neg_64 q) theta m) theta' 'quotient_64 (add_64 (mul_64 (neg_64 q) theta) m) theta'
 other_bits block_row.v logsumexp 'fused_64 (dyadic_64 k 0) (dyadic_64 0x162e42fefa39ef (-53)) (add_64' \
   'add_64 (mul_64 (dyadic_64 k 0) (dyadic_64 0x162e42fefa39ef (-53))) (add_64'

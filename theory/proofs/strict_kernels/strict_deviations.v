@@ -1,21 +1,72 @@
-(** * The strict kernels' sum of w D: what a raised maximum adds to it, in the model of arithmetic.
+(** * The strict kernels' sum of w D: an item's term, and what a raised maximum adds, in the model of arithmetic.
 
     The weights, times the rise b of the maximum, join the sum T: b times the total is rounded twice, where the model of
     b6_entropy.v has one product. The sum that it joins is compensated and needs little of its own roundoff: it takes the
     second rounding.
 
     Main results
+    - [item_streamed]               w and w D of an item, whose argument may have overflowed
     - [deviations_raised_real]      the twice rounded term and the addition are one product and one sum of the model, and the
                                     rest stays small
     - [deviations_rescaled_real]    so are these and the product by the factor and its rest: the step of [streamed] for T
 
-    Source: kernels/block/row_statistics.hpp, raise_maximum; numerics/moments.v. *)
+    Source: kernels/block/row_statistics.hpp, add_items and raise_maximum; numerics/moments.v. *)
 
 From Coq Require Import Reals List ZArith Lra Lia.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums.
+From softcheck.certified Require Import rounded_operations.
+From softcheck.strict_kernels Require Import machine_numbers block_exponential.
+From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_carried.
 Local Open Scope R_scope.
+
+Section Item.
+  Context (A : nat) (step : R).
+  Hypothesis few : (A <= 12)%nat.
+  Hypothesis small_step : 0 <= step <= / 2.
+  Notation M := (strict_arithmetic A step).
+
+  (** w D of an item, from z = -D as computed: weight_of of block_row.v. *)
+  Definition deviation_of (z : f32) : f32 :=
+    mul (exponential z) (if less zero (exponential z) then neg z else zero).
+
+  Lemma no_weight z b :
+    is_value (exponential z) 0 -> is_value (deviation_of z) 0 /\ computed_product M (0 * b) 0.
+  Proof using few small_step.
+    intros hw. unfold deviation_of.
+    assert (less zero (exponential z) = false) as ->.
+    { destruct (less zero (exponential z)) eqn:counts; [|easy]. apply (less_value _ _ _ _ zero_value hw) in counts. lra. }
+    split.
+    - apply (value_at _ (fl32 (0 * 0))); [|now rewrite Rmult_0_l, fl_0].
+      apply mul_value; [exact hw|apply zero_value|]. rewrite Rmult_0_l, Rabs_R0. apply bpow_ge_0.
+    - apply (product_within A step few small_step). rewrite Rmult_0_l, Rminus_0_r, Rabs_R0. pose proof half_quantum_positive. lra.
+  Qed.
+
+  Theorem item_streamed z D :
+    argued A step z D ->
+    exists b w y, computed_argument M D b /\ computed_exp M b w /\ computed_product M (w * b) y /\
+      is_value (exponential z) w /\ is_value (deviation_of z) y /\ 0 <= w <= 1 /\ 0 <= y <= 110.
+  Proof using few small_step.
+    intros [[a [hz [le arg]]]|[far [b [beyond arg]]]].
+    - destruct (weight_is_computed A step few small_step z a hz le) as [w [hw [range exps]]]. exists (- a), w.
+      destruct (Req_dec w 0) as [none|some].
+      + rewrite none in *. destruct (no_weight z (- a) hw) as [hy product]. exists 0. repeat (split; [assumption|]). split; lra.
+      + assert (near : -110 < a).
+        { apply Rnot_le_lt. intros far. apply some. destruct hw as [_ <-]. apply (far_exponential z).
+          destruct (less exp_lowest z) eqn:counts; [|easy]. apply (less_value _ _ _ _ lowest_value hz) in counts. lra. }
+        assert (counts : less zero (exponential z) = true) by (apply (less_value _ _ _ _ zero_value hw); lra).
+        assert (product : 0 <= w * - a <= 110) by (split; [apply Rmult_le_pos; lra|apply Rle_trans with (1 * 110); [apply Rmult_le_compat; lra|lra]]).
+        assert (hy : is_value (deviation_of z) (fl32 (w * - a))).
+        { unfold deviation_of. rewrite counts. apply mul_value; [exact hw|now apply neg_value|].
+          apply Rle_trans with (two_to 7); [rewrite Rabs_right; cbn; lra|apply bpow_le; lia]. }
+        exists (fl32 (w * - a)). split; [easy|]. split; [easy|]. split; [|split; [easy|split; [easy|split; [easy|]]]].
+        * apply (product_within A step few small_step). pose proof (fl_error (w * - a)). pose proof half_quantum_positive. lra.
+        * split; [apply fl_nonneg; lra|]. rewrite <- (fl_number binary32 110) by (apply (integer_number 110); lia).
+          apply fl_monotone; [easy|lra].
+    - pose proof (far_exponential z far) as hw. destruct (no_weight z b hw) as [hy product]. exists b, 0, 0.
+      split; [easy|]. split; [now apply nothing_is_computed|]. repeat (split; [assumption|]). repeat split; lra.
+  Qed.
+End Item.
 
 (** What a rounding to nearest errs by, relative to what is rounded: a little less than u. *)
 Definition nearest_unit : R := u32 / (1 + u32).
