@@ -59,12 +59,14 @@ template <class T>
 ScalarThreshold<T> cross_entropy_mean_error(const Contract& contract, std::uint64_t rows, const T& magnitude,
                                             const T& error, double divisor, bool weighted);
 
-/// A count that the accumulator does not hold is rounded before it divides: |count_hat / count - 1|; 0 where it holds it.
+/// A count that the accumulator does not hold is rounded before it divides: |count_hat / count - 1|; 0 where it holds
+/// it.
 template <class T>
 T cross_entropy_count_error(const Contract& contract, std::uint64_t count);
 
-/// Of the gradient of a mean: |w_hat / w - 1|, w = upstream / divisor, beyond the quotient and the product that B15 has.
-/// Granted is a reciprocal, and the divisor as the number of rows or, weighted, as a computed sum of their weights.
+/// Of the gradient of a mean: |w_hat / w - 1|, w = upstream / divisor, beyond the quotient and the product that B15
+/// has. Granted is a reciprocal, and the divisor as the number of rows or, weighted, as a computed sum of their
+/// weights.
 ///
 /// rows   whose label is not ignored, >= 1
 template <class T>

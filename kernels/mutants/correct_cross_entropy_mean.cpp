@@ -4,7 +4,6 @@
 using namespace softcheck::kernels::mutants;
 
 SOFTCHECK_MUTANT correct_cross_entropy_mean(const softcheck_call* asked) {
-  return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN, [](auto& call) {
-    return call.sum_of_losses() / call.divisor();
-  });
+  return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN,
+                        [](auto& call) { return call.sum_of_losses() / call.divisor(); });
 }

@@ -92,7 +92,8 @@ int each_mean_call(const softcheck_call* call, std::uint32_t op, Compute compute
     if (!backward) out.put(0, 0, value);
     for (std::size_t r = 0; backward && r < all.rows.size(); ++r) {
       const std::vector<Real>& of_row = all.rows[r].out;
-      for (std::size_t i = 0; i < of_row.size(); ++i) out.put(static_cast<std::int64_t>(r), static_cast<std::int64_t>(i), of_row[i]);
+      for (std::size_t i = 0; i < of_row.size(); ++i)
+        out.put(static_cast<std::int64_t>(r), static_cast<std::int64_t>(i), of_row[i]);
     }
     return 0;
   };

@@ -166,9 +166,8 @@ void AttentionTrial::judge(const AttentionCase& attention, const Outputs& got, c
   });
   const numerics::PrecisionScope precision(113);
   for (const auto& [claim, of] : worst.by_claim()) {
-    certificates.push_back(
-        certificate_of(of.finding, asked_of(attention, remark, of.row),
-                       is_scalar_claim(task_.op, claim) ? task_.scalars : task_.contract.output));
+    certificates.push_back(certificate_of(of.finding, asked_of(attention, remark, of.row),
+                                          is_scalar_claim(task_.op, claim) ? task_.scalars : task_.contract.output));
   }
 }
 

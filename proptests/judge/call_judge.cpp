@@ -48,10 +48,10 @@ CountedRows counted_rows(Op op, const CallOfRows& call) {
     infinite = infinite || std::ranges::any_of(row.logits, [](double x) { return std::isinf(x); });
   });
   rows.divides_by_nothing = call.attributes.mean && total == 0 && !rows.weights.empty();
-  rows.state = rows.weights.empty()             ? CallState::nothing
-               : nan                            ? CallState::nan
+  rows.state = rows.weights.empty()                  ? CallState::nothing
+               : nan                                 ? CallState::nan
                : infinite || rows.divides_by_nothing ? CallState::unasked
-                                                : CallState::usual;
+                                                     : CallState::usual;
   return rows;
 }
 

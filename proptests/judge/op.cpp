@@ -11,25 +11,25 @@ namespace {
 // A line for each op; those of rows first.
 const std::vector<Op>& list() {
   static const std::vector<Op> ops{
-      Op::softmax,                 //
-      Op::log_softmax,             //
-      Op::logsumexp,               //
-      Op::entropy,                 //
-      Op::adaptive_softmax,        //
-      Op::softmax_backward,        //
-      Op::log_softmax_backward,    //
-      Op::cross_entropy,           //
-      Op::cross_entropy_backward,  //
+      Op::softmax,                      //
+      Op::log_softmax,                  //
+      Op::logsumexp,                    //
+      Op::entropy,                      //
+      Op::adaptive_softmax,             //
+      Op::softmax_backward,             //
+      Op::log_softmax_backward,         //
+      Op::cross_entropy,                //
+      Op::cross_entropy_backward,       //
       Op::cross_entropy_mean,           //
       Op::cross_entropy_mean_backward,  //
-      Op::merge_states,            //
-      Op::topk_softmax,            //
-      Op::top_p_softmax,           //
-      Op::sparsemax,               //
-      Op::entmax15,                //
-      Op::attention,               //
-      Op::adaptive_attention,      //
-      Op::attention_backward,      //
+      Op::merge_states,                 //
+      Op::topk_softmax,                 //
+      Op::top_p_softmax,                //
+      Op::sparsemax,                    //
+      Op::entmax15,                     //
+      Op::attention,                    //
+      Op::adaptive_attention,           //
+      Op::attention_backward,           //
   };
   return ops;
 }

@@ -116,8 +116,7 @@ std::array<std::size_t, 4> shape_of_bias(const TensorTask& task) {
 // One head of the bias in one batch of it.
 class BiasAtHand {
  public:
-  BiasAtHand(const TensorTask& task, const GradientTensors& all, const AttentionTask& by, std::size_t b,
-             std::size_t h)
+  BiasAtHand(const TensorTask& task, const GradientTensors& all, const AttentionTask& by, std::size_t b, std::size_t h)
       : keys_(all.keys()) {
     const std::array<std::size_t, 4> bias = shape_of_bias(task);
     const auto shared = [](std::size_t of_bias, std::size_t all_of_them, std::size_t one) {

@@ -129,8 +129,8 @@ TensorJudgement judge_rows(const TensorTask& task, const Contract& contract, std
     } else if (kind == RowKind::infinite) {
       tally.add(row, limit_verdicts(task, contract, logits, got));
     } else if (!is_quick(task, contract, kind, row, logits, got, tally)) {
-      tally.add(
-          row, judge_values(task.op, contract, logits, task.theta, got, beside, task.attributes, counted.weights));
+      tally.add(row,
+                judge_values(task.op, contract, logits, task.theta, got, beside, task.attributes, counted.weights));
     }
   }
   return tally.judgement();

@@ -51,7 +51,8 @@ struct TensorOptions {
 };
 
 /// One row of a tensor, and what was found of it. Of attention's gradient the rows are the queries, with their dq, and
-/// behind them the keys, with their dk and dv, the sinks and the rows of the bias, as far as their gradients are at hand.
+/// behind them the keys, with their dk and dv, the sinks and the rows of the bias, as far as their gradients are at
+/// hand.
 struct JudgedTensorRow {
   std::vector<std::int64_t> index;  // in the leading dimensions of the outputs
   ValueFinding finding;             // the worst
@@ -79,8 +80,8 @@ struct TensorJudgement {
 ///
 /// outputs   in the ABI's order (kernels/abi/softcheck_kernel.h): element outputs as the inputs' shapes have it, row
 ///           scalars (...) or (..., 1); attention: out[, lse[, entropy]]; top-k: weights (..., k), ids (..., k) of
-///           int32 or int64; merges: out (..., dim), lse (...); attention's gradient: dq, dk, dv[, dsinks][, dbias], the
-///           last two of the shapes of the sinks and of the bias, as TensorTask::asked has them
+///           int32 or int64; merges: out (..., dim), lse (...); attention's gradient: dq, dk, dv[, dsinks][, dbias],
+///           the last two of the shapes of the sinks and of the bias, as TensorTask::asked has them
 /// contract  its formats are those of the tensors (contract_for)
 /// throws    std::invalid_argument naming the tensor, what is needed and what was got, where shapes or dtypes disagree
 TensorJudgement judge_tensors(const TensorTask& task, const numerics::Contract& contract,

@@ -19,9 +19,7 @@ class LabelledOp : public RowOp {
     return !traits.inputs[k].optional || (beside & class_weights_bit) != 0;
   }
   bool ignores(const RowInputs& row) const override { return has_ignored_label(row); }
-  std::uint64_t closed_besides(const Domain& domain) const override {
-    return closed_loss_bits(domain);
-  }
+  std::uint64_t closed_besides(const Domain& domain) const override { return closed_loss_bits(domain); }
 
  protected:
   using RowOp::RowOp;
@@ -50,8 +48,9 @@ class CrossEntropy final : public LabelledOp {
 
   std::vector<std::vector<double>> input_values(Format format, std::span<const double> logits,
                                                 std::uint64_t beside) const override {
-    return {
-        {logits.begin(), logits.end()}, {drawn_label(logits, beside)}, drawn_class_weights(format, logits.size(), beside)};
+    return {{logits.begin(), logits.end()},
+            {drawn_label(logits, beside)},
+            drawn_class_weights(format, logits.size(), beside)};
   }
   std::unique_ptr<RowElements> elements(const RowInputs& row) const override {
     if (has_ignored_label(row)) return ignored_elements(claims[0]);

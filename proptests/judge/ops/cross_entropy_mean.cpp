@@ -148,7 +148,8 @@ constexpr std::array<std::string_view, 2> mean_words{"lse", "total"};
 constexpr OpInput mean_class_weights{Role::class_weights, Extent::classes, false, NanReach::row, true};
 
 class CrossEntropyMean final : public ReducedLossOp {
-  static constexpr std::array inputs{OpInput{Role::logits}, OpInput{Role::labels, Extent::rows, true}, mean_class_weights};
+  static constexpr std::array inputs{OpInput{Role::logits}, OpInput{Role::labels, Extent::rows, true},
+                                     mean_class_weights};
   static constexpr std::array<std::string_view, 1> outputs{"loss"}, claims{"kernel.cross_entropy_mean.loss"};
 
  public:

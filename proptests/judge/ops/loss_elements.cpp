@@ -64,8 +64,7 @@ Quick LossElements::quick(std::size_t) {
   const long double z = terms_.options().z_loss, l = terms_.logsumexp(), off = terms_.logsumexp_error();
   const Quick smoothed = terms_.smoothed();
   const long double squared = z * l * l;
-  return {smoothed.value + squared, smoothed.error + 4 * two_roundings * squared +
-                                        z * off * (2 * std::fabs(l) + off) +
+  return {smoothed.value + squared, smoothed.error + 4 * two_roundings * squared + z * off * (2 * std::fabs(l) + off) +
                                         two_roundings * (smoothed.value + squared)};
 }
 

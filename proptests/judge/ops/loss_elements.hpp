@@ -56,11 +56,11 @@ struct LossUpstream {
 
   double number;
   std::span<const double> counted = {};
-  long double value = 0, error = 0;   // the latter absolute
-  numerics::UpperBound magnitude;     // no less than |value| of a kernel
-  numerics::UpperBound relative;      // how far that may be from the exact one, relative
-  numerics::UpperBound lost;          // and absolute, where it underflows
-  bool in_range = true;               // does the accumulator hold the divisor?
+  long double value = 0, error = 0;  // the latter absolute
+  numerics::UpperBound magnitude;    // no less than |value| of a kernel
+  numerics::UpperBound relative;     // how far that may be from the exact one, relative
+  numerics::UpperBound lost;         // and absolute, where it underflows
+  bool in_range = true;              // does the accumulator hold the divisor?
 };
 
 /// The gradient of the loss of a row that counts (B15).

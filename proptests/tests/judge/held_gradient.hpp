@@ -10,8 +10,8 @@
 
 namespace softcheck::proptests {
 
-/// A task of attention's gradient with the exact results, to be spoiled: two batches, two key heads, two query heads for
-/// each, three queries and five keys.
+/// A task of attention's gradient with the exact results, to be spoiled: two batches, two key heads, two query heads
+/// for each, three queries and five keys.
 struct HeldGradient {
   StoredTensor q, k, v, dout, out, lse, mask, sinks, slopes, bias;
   std::vector<StoredTensor> outputs;  // dq, dk, dv, and what the task asks for beside these

@@ -56,7 +56,8 @@ struct PlainMean {
       if (sample.labels[r] == ignored_label) continue;
       const auto y = static_cast<std::size_t>(sample.labels[r]);
       long double sum = 0, all = 0, total = 0;
-      for (std::size_t j = 0; j < mean_classes; ++j) sum += std::exp(static_cast<long double>(sample.logits.at(r * mean_classes + j)));
+      for (std::size_t j = 0; j < mean_classes; ++j)
+        sum += std::exp(static_cast<long double>(sample.logits.at(r * mean_classes + j)));
       const long double lse = std::log(sum);
       for (std::size_t j = 0; j < mean_classes; ++j) {
         const long double w = weighted ? sample.weights.at(j) : 1;
@@ -69,7 +70,8 @@ struct PlainMean {
       for (std::size_t j = 0; j < mean_classes; ++j) {
         const long double w = weighted ? sample.weights.at(j) : 1;
         const long double p = std::exp(sample.logits.at(r * mean_classes + j) - lse);
-        slopes[r * mean_classes + j] = ((1 - s) * w_y + s * total) * p - (j == y ? (1 - s) * w_y : 0) - s * w / mean_classes;
+        slopes[r * mean_classes + j] =
+            ((1 - s) * w_y + s * total) * p - (j == y ? (1 - s) * w_y : 0) - s * w / mean_classes;
       }
     }
     if (!mean) divisor = 1;

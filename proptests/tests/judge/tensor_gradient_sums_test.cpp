@@ -1,4 +1,5 @@
-// The gradients of attention by its sinks and by its bias, at hand: sums over the heads and batches that share a number.
+// The gradients of attention by its sinks and by its bias, at hand: sums over the heads and batches that share a
+// number.
 #include <gtest/gtest.h>
 
 #include <array>
