@@ -29,16 +29,16 @@ struct Line {
 
 struct Block {
   std::string op;
-  std::vector<Line> lines;          // in the plan's order
-  std::vector<std::string> claims;  // sorted
+  std::vector<Line> lines;                    // in the plan's order
+  std::map<std::string, std::size_t> places;  // of lines, by what they are about
+  std::vector<std::string> claims;            // sorted
 };
 
 Line& line_of(const MergedCampaign::Answer& answer, Block& block) {
-  const auto found = std::ranges::find_if(block.lines, [&](const Line& line) {
-    return line.kernel == answer.kernel && line.dtype == answer.dtype && line.asked == answer.asked;
-  });
-  if (found != block.lines.end()) return *found;
-  return block.lines.emplace_back(Line{answer.kernel, answer.dtype, answer.asked, ReportVerdict::pass, {}});
+  const std::string name = answer.kernel + "\n" + answer.dtype + "\n" + answer.asked;
+  const auto [place, added] = block.places.try_emplace(name, block.lines.size());
+  if (added) block.lines.push_back({answer.kernel, answer.dtype, answer.asked, ReportVerdict::pass, {}});
+  return block.lines[place->second];
 }
 
 void add(const ReportRow& row, Line& line) {
@@ -53,7 +53,7 @@ std::vector<Block> blocks_of(const MergedCampaign& campaign) {
   std::vector<Block> blocks;
   for (const MergedCampaign::Answer& answer : campaign.answers) {
     auto block = std::ranges::find(blocks, answer.op, &Block::op);
-    if (block == blocks.end()) block = blocks.insert(blocks.end(), {answer.op, {}, {}});
+    if (block == blocks.end()) block = blocks.insert(blocks.end(), {answer.op, {}, {}, {}});
     Line& line = line_of(answer, *block);
     for (const ReportRow& row : answer.rows) add(row, line);
   }

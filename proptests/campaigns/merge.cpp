@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <stdexcept>
+#include <utility>
 
 #include "proptests/judge/op.hpp"
 
@@ -19,14 +21,22 @@ void require_one(const char* what, std::string& first, const std::string& other)
                    std::max(first, other) + "'");
 }
 
-/// By judgement: what all files say of it.
-std::map<std::string, Answers> answers_of(const Plan& plan, const std::vector<ShardFile>& files) {
-  std::map<std::string, std::size_t> wanted;
-  for (const Shard& shard : plan.shards) wanted.emplace(shard.key, shard.judgements.size());
-  std::map<std::string, Answers> answers;
+/// Those of the plan's shards.
+std::vector<const ShardFile*> files_of(const Plan& plan, const std::vector<ShardFile>& files) {
+  std::set<std::string> keys;
+  for (const Shard& shard : plan.shards) keys.insert(shard.key);
+  std::vector<const ShardFile*> wanted;
   for (const ShardFile& file : files) {
-    if (!wanted.contains(file.key)) continue;
-    for (const JudgedAnswer& answer : file.answers) answers[answer.judgement].push_back(&answer);
+    if (keys.contains(file.key)) wanted.push_back(&file);
+  }
+  return wanted;
+}
+
+/// By judgement: what all files say of it.
+std::map<std::string, Answers> answers_of(const std::vector<const ShardFile*>& files) {
+  std::map<std::string, Answers> answers;
+  for (const ShardFile* file : files) {
+    for (const JudgedAnswer& answer : file->answers) answers[answer.judgement].push_back(&answer);
   }
   return answers;
 }
@@ -78,18 +88,19 @@ MergedCampaign::Answer described(const AskedJudgement& asked, std::vector<Report
           std::move(rows)};
 }
 
-void add_hosts(const Plan& plan, const std::vector<ShardFile>& files, MergedCampaign& merged) {
-  std::map<std::string, HostShare> hosts;
-  for (const ShardFile& file : files) {
-    if (std::ranges::find(plan.shards, file.key, &Shard::key) == plan.shards.end()) continue;
-    HostShare& host = hosts[file.host];
-    host.host = file.host;
-    for (const JudgedAnswer& answer : file.answers) {
+std::vector<HostShare> hosts_of(const std::vector<const ShardFile*>& files) {
+  std::map<std::string, HostShare> by_name;
+  for (const ShardFile* file : files) {
+    HostShare& host = by_name[file->host];
+    host.host = file->host;
+    for (const JudgedAnswer& answer : file->answers) {
       ++host.judgements;
       host.seconds += answer.seconds;
     }
   }
-  for (auto& [name, host] : hosts) merged.hosts.push_back(std::move(host));
+  std::vector<HostShare> hosts;
+  for (auto& [name, host] : by_name) hosts.push_back(std::move(host));
+  return hosts;
 }
 
 }  // namespace
@@ -104,7 +115,8 @@ MergedCampaign merge(const Plan& plan, const std::vector<ShardFile>& files) {
   MergedCampaign merged;
   merged.name = plan.name;
   merged.plan = plan.hash;
-  const std::map<std::string, Answers> answers = answers_of(plan, files);
+  const std::vector<const ShardFile*> wanted = files_of(plan, files);
+  const std::map<std::string, Answers> answers = answers_of(wanted);
   std::map<std::string, std::string> libraries;
   for (const Shard& shard : plan.shards) {
     bool complete = true;
@@ -120,13 +132,12 @@ MergedCampaign merge(const Plan& plan, const std::vector<ShardFile>& files) {
     }
     if (!complete) merged.missing.push_back(shard.key);
   }
-  for (const ShardFile& file : files) {
-    if (std::ranges::find(plan.shards, file.key, &Shard::key) == plan.shards.end()) continue;
-    require_one("commit", merged.commit, file.commit);
-    require_one("version", merged.version, file.version);
+  for (const ShardFile* file : wanted) {
+    require_one("commit", merged.commit, file->commit);
+    require_one("version", merged.version, file->version);
   }
   merged.libraries.assign(libraries.begin(), libraries.end());
-  add_hosts(plan, files, merged);
+  merged.hosts = hosts_of(wanted);
   return merged;
 }
 
