@@ -27,14 +27,14 @@ LanguageKernels shipped_language_kernels() {
   return LanguageKernels(std::filesystem::path(SOFTCHECK_KERNEL_DIR) / "libsoftcheck_cpu_kernels.so");
 }
 
-// softcheck run train-language --tokens 1024 --steps 3000 --temperature T --seed N, in T-N.
+// softcheck run train-language --tokens 1024 --steps 6000 --temperature T --seed N, in T-N.
 TEST(ShippedLanguageModels, AreThoseOfTheirCommand) {
   int plain = 0, adaptive = 0;
   for (const std::filesystem::path& path : shipped_models()) {
     ASSERT_TRUE(is_language_model(path)) << path;
     const LanguageModel model = read_language_model(path);
     LanguageTrainingOptions options;
-    options.steps = 3000;
+    options.steps = 6000;
     options.tokens_per_step = 1024;
     options.design.adaptive = model.design.adaptive;
     int& seeds = model.design.adaptive ? adaptive : plain;
