@@ -321,7 +321,8 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
     add_specials(rows, claims, rows.domain.hides_by_infinity() && subject.op->has_limit, list);
   }
   list.add_listed("EveryWidthIsComputed", claims.values, sweep_for(subject, options), of_any_sign);
-  const bool empty_rows = subject.domain.length("n").contains(0);
+  // A call without rows is one without logits, whatever its width.
+  const bool empty_rows = subject.domain.length("n").contains(0) || subject.op->of_whole_calls;
   list.add_listed("AnEmptyCallHasItsValues", ClaimLists::with(claims.clean, "kernel.masked_row", empty_rows),
                   empty_matrices(format), of_any_sign);
   list.add_listed("StridesBeyondAnIntegerAreFollowed", claims.values, distant_matrices(format), of_any_sign);

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "numerics/special_values.hpp"
+#include "proptests/judge/effort.hpp"
+#include "proptests/judge/kernel_judge.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {
@@ -224,6 +226,21 @@ TEST(MeanLoss, WhatDoesNotFitIsRefused) {
   TensorTask plain{.op = Op::cross_entropy, .inputs = {sample.logits.held(), sample.labels_held()}};
   plain.attributes.mean = true;
   EXPECT_EQ(refusal(plain).substr(0, 13), "mean: need 0,");
+}
+
+// A call without rows has no logits, also in a domain of rows that are not empty.
+TEST(MeanLoss, OfNoRowsIsJudgedInADomainOfLogits) {
+  KernelSubject subject;
+  subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_mutants.so", "correct_cross_entropy_mean"};
+  subject.op = Op::cross_entropy_mean;
+  subject.contract = numerics::parse_contract("acc=f32 exp=1ulp sum=sequential masked=nan", Format::f32, Format::f32);
+  subject.domain = domain_of("n>=1", subject.op);
+  JudgeOptions options = judge_options(Effort::quick);
+  options.only = {"AnEmptyCallHasItsValues"};
+  const KernelJudgement judgement = judge_kernel(subject, options);
+  EXPECT_EQ(judgement.verdict, ReportVerdict::pass);
+  ASSERT_EQ(judgement.properties.size(), 1U);
+  EXPECT_GT(judgement.properties[0].outcome.claims.at("kernel.masked_row").decided, 0U);
 }
 
 }  // namespace
