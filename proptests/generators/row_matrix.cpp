@@ -175,6 +175,7 @@ bool admits(const RowMatrixOptions& options, const RowMatrixCase& matrix) {
   // A row may hide items by the mask even where no logit may be infinite.
   RowOptions of_rows = options.rows;
   of_rows.domain = {};
+  of_rows.besides_set = 0;  // the matrix has what its rows share
   return std::ranges::all_of(matrix.rows.cycle(), [&](const RunLengthRow& row) {
     return row.size() == matrix.columns && admits(of_rows, RowCase{row, matrix.theta, matrix.format, ""});
   });

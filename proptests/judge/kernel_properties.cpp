@@ -28,6 +28,8 @@ RowOptions rows_for(const KernelSubject& subject, const JudgeOptions& options) {
   if (subject.op->number != 0) {
     rows.besides = most_beside & ~subject.op.rows().closed_besides(subject.domain);
     rows.besides_set = subject.op.rows().set_besides(subject.domain);
+    // These bits say it already. A generator's call has no attributes, which none of these words would admit.
+    rows.domain.base_2 = rows.domain.renormalized = rows.domain.mean_only = false;
   }
   rows.masks = subject.op->takes_infinities;
   if (!subject.op->takes_mask) rows.domain.no_mask = true;
