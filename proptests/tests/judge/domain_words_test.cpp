@@ -41,7 +41,7 @@ TEST_P(DomainWords, ThatAskForAnAttributeKeepNansAndLayouts) {
     if (found != property.outcome.claims.end()) nans += found->second.decided;
   }
   for (const Coverage::Entry& entry : judgement.coverage) {
-    if (entry.dimension == "layout" && entry.name != "compact") strided += entry.calls;
+    if (entry.dimension == "input layout" && entry.name == "column stride") strided += entry.calls;
   }
   EXPECT_GT(nans, 0U);
   EXPECT_GT(strided, 0U);
