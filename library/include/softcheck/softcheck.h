@@ -143,15 +143,13 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  *                          no entropy, slopes and bias, as below
  *   attention_backward     q, k, v[, out, lse], out_gradient[, mask]; dq, dk, dv[, dsinks][, dbias]. In a call of
  *                          version 2 input_roles names the inputs, in any order: also sinks and slopes (heads), and
- *                          bias, broadcast to (batch, heads, queries, keys). k and v have the same heads. out and lse are what the kernel
- *                          read of the forward pass: their own errors are granted. Without them, those that the
- *                          contract grants a forward pass are. Rows are queries, with their dq, and keys, with their
- *                          dk and dv: at most 2^24 scores for each key head. Behind them may stand dsinks (heads) of
- *                          a call with sinks, float64 for float64 inputs and else float32, and dbias of one with a
- *                          bias, of the bias's own shape and dq's dtype: each of its numbers is a sum over all pairs of
- *                          query and key that have it. Where sinks and bias are inputs and one of the two is at hand,
- *                          it is dsinks if it has one dimension. At most 2^24 scores may share a sink or a head of the
- *                          bias
+ *                          bias, broadcast to (batch, heads, queries, keys). k and v have the same heads. out and lse
+ * are what the kernel read of the forward pass: their own errors are granted. Without them, those that the contract
+ * grants a forward pass are. Rows are queries, with their dq, and keys, with their dk and dv: at most 2^24 scores for
+ * each key head. Behind them may stand dsinks (heads) of a call with sinks, float64 for float64 inputs and else
+ * float32, and dbias of one with a bias, of the bias's own shape and dq's dtype: each of its numbers is a sum over all
+ * pairs of query and key that have it. Where sinks and bias are inputs and one of the two is at hand, it is dsinks if
+ * it has one dimension. At most 2^24 scores may share a sink or a head of the bias
  *
  * Tensors are on the CPU and may have any strides, including 0 and negative ones. A mask is uint8 or bool and is
  * broadcast. Labels are int32 or int64. For losses, merge_states, topk_softmax, top_p_softmax, attention and
@@ -160,14 +158,14 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  * dtype, or float64 for float64 logits and else float32. topk_softmax needs its k. For other ops the function does not
  * read abi_version. It reads these options: op, contract, exempt, worst, interrupted, progress and context. Adds
  * "judged", "failed", "worst": [{"index", "of", "claim", "item", "got", "expected", "threshold", "share", "verdict"}]
- * with "of" where there are several outputs: "dk", or "query", "key", "sinks" and "bias" where a row is right by what it
- * is, "profile"
- * and "histogram" (proptests/tensors/tensor_judge.hpp), "picture", an SVG of them, and "contract". */
+ * with "of" where there are several outputs: "dk", or "query", "key", "sinks" and "bias" where a row is right by what
+ * it is, "profile" and "histogram" (proptests/tensors/tensor_judge.hpp), "picture", an SVG of them, and "contract". */
 SOFTCHECK_API int softcheck_judge_tensors(const softcheck_call* call, const softcheck_options* options, char** report);
 
 /* The exact value of every element of output `which` (0 is the first; of attention 1 is lse and 2 entropy; of
- * attention_backward 3 is dsinks and 4 dbias), between two doubles, row-major. Of topk_softmax ids are those of the largest logits, of equal ones the lowest. The outputs of the
- * call are not read. Both doubles are NaN where the value is NaN.
+ * attention_backward 3 is dsinks and 4 dbias), between two doubles, row-major. Of topk_softmax ids are those of the
+ * largest logits, of equal ones the lowest. The outputs of the call are not read. Both doubles are NaN where the value
+ * is NaN.
  *
  * count   length of each array: the elements of the output. Any other count is SOFTCHECK_USAGE; the report's "shape"
  *         and "count" then have the right one. Pass count 0 to get them; lower and upper may then be NULL. */
