@@ -144,12 +144,14 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  *   attention_backward     q, k, v[, out, lse], out_gradient[, mask]; dq, dk, dv[, dsinks][, dbias]. In a call of
  *                          version 2 input_roles names the inputs, in any order: also sinks and slopes (heads), and
  *                          bias, broadcast to (batch, heads, queries, keys). k and v have the same heads. out and lse
- * are what the kernel read of the forward pass: their own errors are granted. Without them, those that the contract
- * grants a forward pass are. Rows are queries, with their dq, and keys, with their dk and dv: at most 2^24 scores for
- * each key head. Behind them may stand dsinks (heads) of a call with sinks, float64 for float64 inputs and else
- * float32, and dbias of one with a bias, of the bias's own shape and dq's dtype: each of its numbers is a sum over all
- * pairs of query and key that have it. Where sinks and bias are inputs and one of the two is at hand, it is dsinks if
- * it has one dimension. At most 2^24 scores may share a sink or a head of the bias
+ *                          are what the kernel read of the forward pass: their own errors are granted. Without them,
+ *                          those that the contract grants a forward pass are. Rows are queries, with their dq, and
+ *                          keys, with their dk and dv: at most 2^24 scores for each key head. Behind them may stand
+ *                          dsinks (heads) of a call with sinks, float64 for float64 inputs and else float32, and dbias
+ *                          of one with a bias, of the bias's own shape and dq's dtype: each of its numbers is a sum
+ *                          over all pairs of query and key that have it. Where sinks and bias are inputs and one of the
+ *                          two is at hand, it is dsinks if it has one dimension. At most 2^24 scores may share a sink
+ *                          or a head of the bias
  *
  * Tensors are on the CPU and may have any strides, including 0 and negative ones. A mask is uint8 or bool and is
  * broadcast. Labels are int32 or int64. For losses, merge_states, topk_softmax, top_p_softmax, attention and
