@@ -69,8 +69,8 @@ std::vector<double> drawn_outputs(Format format, std::span<const double> lse, st
   return outputs;
 }
 
-// Beyond this a difference of two log-sum-exps may be no double.
-bool is_in_range(std::span<const double> lse) {
+// May every difference of two of them be a double? Beyond this limit it may not.
+bool differences_are_doubles(std::span<const double> lse) {
   constexpr double limit = std::numeric_limits<double>::max() / 4;
   return std::ranges::all_of(lse, [](double x) { return x == -infinity || std::fabs(x) < limit; });
 }
@@ -286,7 +286,7 @@ class MergeStates final : public RowOp {
 
   void judge(const JudgedRow& row, RowVerdicts& verdicts) const override {
     const PrecisionScope precision(113);
-    if (!is_in_range(row.logits)) return verdicts.vacuity.add_row(true, false);
+    if (!differences_are_doubles(row.logits)) return verdicts.vacuity.add_row(true, false);
     const Format lse = wide_format(row.contract.input);
     const std::size_t width = row.got.size() - 1;
     MergeBounds of(row, lse);
@@ -303,7 +303,7 @@ class MergeStates final : public RowOp {
     const PrecisionScope precision(113);
     std::ranges::fill(lower, -infinity);
     std::ranges::fill(upper, infinity);
-    if (!is_in_range(row.logits)) return;
+    if (!differences_are_doubles(row.logits)) return;
     MergeBounds of(row, wide_format(row.contract.input));
     for (std::size_t i = 0; i < lower.size(); ++i) {
       const bool is_lse = i + 1 == lower.size();
@@ -317,7 +317,7 @@ class MergeStates final : public RowOp {
   void grant(const RowInputs& row, std::span<double> allowed) const override {
     const PrecisionScope precision(113);
     std::ranges::fill(allowed, infinity);
-    if (!is_in_range(row.logits)) return;
+    if (!differences_are_doubles(row.logits)) return;
     const Format lse = wide_format(row.contract.input);
     MergeBounds of(row, lse);
     MergedOutputs out(of, claims[0]);
