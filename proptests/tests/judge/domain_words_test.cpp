@@ -40,7 +40,7 @@ TEST_P(DomainWords, ThatAskForAnAttributeKeepNansAndLayouts) {
     const auto found = property.outcome.claims.find("kernel.nan_row");
     if (found != property.outcome.claims.end()) nans += found->second.decided;
   }
-  for (const Coverage::Entry& entry : judgement.coverage) {
+  for (const Coverage::Entry& entry : judgement.coverage.entries()) {
     if (entry.dimension == "input layout" && entry.name == "column stride") strided += entry.calls;
   }
   EXPECT_GT(nans, 0U);
