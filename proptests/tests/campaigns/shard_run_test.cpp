@@ -96,8 +96,14 @@ TEST(ShardRuns, AnInterruptedShardIsNoShard) {
   const Plan plan = parse_plan(kernels, "plan.toml");
   ShardRun run = run_of(plan);
   int asked = 0;
-  run.interrupted = [&] { return ++asked > 20; };
-  EXPECT_THROW(judge_shard(plan.shards[0], run), Interrupted);
+  run.interrupted = [&] { return ++asked < 0; };
+  EXPECT_NO_THROW(judge_shard(plan.shards[0], run));
+  // At the begin, and when some properties have an outcome.
+  for (const int last : {20, asked / 2}) {
+    asked = 0;
+    run.interrupted = [&] { return ++asked > last; };
+    EXPECT_THROW(judge_shard(plan.shards[0], run), Interrupted) << last;
+  }
   std::filesystem::current_path(before);
 }
 
