@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
-#include <limits>
 #include <optional>
 #include <stdexcept>
 
@@ -28,7 +27,7 @@ RowOptions rows_for(const KernelSubject& subject, const JudgeOptions& options) {
   if (subject.op->number != 0) {
     rows.besides = most_beside & ~subject.op.rows().closed_besides(subject.domain);
     rows.besides_set = subject.op.rows().set_besides(subject.domain);
-    // These bits say it already. A generator's call has no attributes, which none of these words would admit.
+    // These bits say it; a generator's call has no attributes, and the words would admit none.
     rows.domain.base_2 = rows.domain.renormalized = rows.domain.mean_only = false;
   }
   rows.masks = subject.op->takes_infinities;
@@ -302,8 +301,7 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
   const RowOptions rows = rows_for(subject, options);
   const numerics::Format format = row_format(subject.op, subject.contract.input);
   const ClaimLists claims(trial);
-  // RowCase::beside: upstream gradients of any sign.
-  constexpr std::uint64_t of_any_sign = 8;
+  constexpr std::uint64_t of_any_sign = 8;  // RowCase::beside: upstream gradients of any sign
   PropertyList list(subject, rows, options.run.cases, trial);
 
   list.add("EveryValueLiesWithinItsThreshold",
@@ -323,8 +321,8 @@ std::vector<KernelProperty> kernel_properties(const KernelSubject& subject, cons
     add_specials(rows, claims, rows.domain.hides_by_infinity() && subject.op->has_limit, list);
   }
   list.add_listed("EveryWidthIsComputed", claims.values, sweep_for(subject, options), of_any_sign);
-  // A call without rows is one without logits, whatever its width.
-  const bool empty_rows = subject.domain.length("n").contains(0) || subject.op->of_whole_calls;
+  // A whole call without rows has no logits, whatever its width.
+  const bool empty_rows = subject.op->of_whole_calls || subject.domain.length("n").contains(0);
   list.add_listed("AnEmptyCallHasItsValues", ClaimLists::with(claims.clean, "kernel.masked_row", empty_rows),
                   empty_matrices(format), of_any_sign);
   list.add_listed("StridesBeyondAnIntegerAreFollowed", claims.values, distant_matrices(format), of_any_sign);
