@@ -22,7 +22,7 @@ SOFTCHECK_BODY double atanh_series(double t) {
 /// ln(1 + s) for finite s >= 0, in double on every machine: own arithmetic, so that the bits are the same.
 ///
 /// ln x = k ln 2 + 2 atanh((m - 1) / (m + 1)), x = 2^k m, m in [0.707, 1.415]. What 1 + s rounds away is
-/// brought back through its own slope. Error at most 6 u of ln(1 + s) (theory/proofs/strict_kernels/double_logarithm.v).
+/// brought back through its own slope. Error at most 6 u (theory/proofs/strict_kernels/double_logarithm.v).
 SOFTCHECK_BODY double logarithm_of_one_plus(double s) {
   if (s < 0.25) {
     const double z = s / (2 + s);
