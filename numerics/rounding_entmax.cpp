@@ -44,7 +44,7 @@ T EntmaxThreshold<T>::half_deviation(const T& exact) const {
 template <class T>
 T EntmaxThreshold<T>::root(const EntmaxPrefix<T>& prefix) const {
   const FpEnvironmentGuard guard;
-  if (static_cast<double>(prefix.count) > largest_) return unbounded<T>();  // k is no number of the accumulator
+  if (static_cast<double>(prefix.count) > largest_) return unbounded<T>();  // the accumulator cannot hold k
   roots::Quantities<T> q = quantities_;
   q.height = additions(prefix.count);
   q.mean = prefix.mean;

@@ -35,7 +35,7 @@ class ShardFolder {
   std::vector<ShardState> states(const Plan& plan, const std::string& commit,
                                  const std::map<std::string, std::string>& digests) const;
 
-  /// The files of the plan's shards that are whole, whoever judged them, in the plan's order.
+  /// The whole files of the plan's shards, of any worker or machine, in the plan's order.
   std::vector<ShardFile> read(const Plan& plan) const;
 
  private:

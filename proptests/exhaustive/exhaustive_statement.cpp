@@ -1,4 +1,4 @@
-// What a reader is told of one enumeration.
+// The line of a report about one enumeration.
 #include <cmath>
 #include <cstdio>
 #include <string>

@@ -22,7 +22,8 @@ constexpr std::uint64_t sum_bit = small_upstream_bit;
 // The bits that all rows of a call share.
 constexpr std::uint64_t shared_bits = 63;
 
-// A z-loss is not weighted, and nobody agrees on what its mean is beside class weights.
+// Libraries weight a z-loss by its class or not: beside class weights its mean has no common definition, so none is
+// asked.
 Attributes drawn_mean_attributes(std::uint64_t beside, std::size_t classes) {
   Attributes attributes = drawn_loss_attributes(beside, classes);
   attributes.mean = (beside & sum_bit) == 0;

@@ -4,7 +4,7 @@
 
     Examples
     - [mass_is_inhabited]    the mass of one of the two, by itself, less its own coefficient, and as what is left of 1
-    - [level_is_inhabited]   a coefficient that is as large as the level: both are told from it either way
+    - [level_is_inhabited]   a coefficient equal to the level: the premises of both comparisons hold
 
     Source: b19_mass.v, b19_level.v. *)
 
