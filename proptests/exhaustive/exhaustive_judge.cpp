@@ -33,6 +33,7 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 constexpr std::uint64_t blocks_between_samples = 16;
 // A picture has so many places for each binade of arguments.
 constexpr int places_of_binade = 16;
+constexpr const char* ended = "interrupted, or the time budget was spent";
 // What a kill -9 may cost.
 constexpr std::chrono::seconds between_states(20);
 
@@ -54,7 +55,7 @@ class ExhaustiveTrial {
       try {
         run(*enumerations_[state_.enumeration]);
       } catch (const Interrupted&) {
-        reason_ = "interrupted";
+        reason_ = ended;
       }
       finish_statement();
       if (reason_.empty() && !is_over()) {
@@ -85,7 +86,7 @@ class ExhaustiveTrial {
     quick_.reset();
     for (; state_.block < rows.blocks() && !is_over(); ++state_.block) {
       if (options_.run.interrupted && options_.run.interrupted()) {
-        reason_ = "interrupted, or the time budget was spent";
+        reason_ = ended;
         break;
       }
       if (Clock::now() - kept_ > between_states) keep();

@@ -135,11 +135,11 @@ std::string identity_of(const KernelSubject& subject, const std::vector<std::uni
   const auto size = std::filesystem::file_size(source.library, error);
   const auto made = std::filesystem::last_write_time(source.library, error).time_since_epoch().count();
   const auto name = [](numerics::Format format) { return std::string(numerics::properties(format).name); };
-  std::string text = source.library + ":" + source.symbol + " (" + std::to_string(size) + " bytes, of time " +
-                     std::to_string(made) + ") " + std::string(to_string(subject.op)) + " " +
+  std::string text = source.library + ":" + source.symbol + " " + std::string(to_string(subject.op)) + " " +
                      name(subject.contract.input) + " to " + name(subject.contract.output) + " [" +
                      numerics::to_string(subject.contract) + "] domain [" + to_string(subject.domain) + "]";
   for (const std::string& claim : subject.exempt) text += " exempt " + claim;
+  text += "; " + std::to_string(size) + " bytes, of time " + std::to_string(made);
   for (const auto& one : enumerations) text += "; " + one->name() + ", calls: " + std::to_string(one->blocks());
   return text;
 }
@@ -176,10 +176,11 @@ std::optional<ExhaustiveState> read_state(const std::string& file, const std::st
     throw ResumeError("resume: need a file of an exhaustive judgement, got " + file + ", which is none or damaged");
   }
   if (state.subject != subject) {
-    // Without the names of enumerations, which may all be the same.
+    // Without the library's size and time and the enumerations, which no reader compares.
     const auto head = [](const std::string& text) { return text.substr(0, text.find(';')); };
     throw ResumeError("resume: need a file of this judgement, of " + head(subject) + ", got " + file + " of " +
-                      (head(state.subject) == head(subject) ? "other arguments" : head(state.subject)));
+                      (head(state.subject) == head(subject) ? "another build of the library, or of other arguments"
+                                                            : head(state.subject)));
   }
   return state;
 }
