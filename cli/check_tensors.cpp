@@ -12,8 +12,8 @@
 
 #include "cli/dtype.hpp"
 #include "cli/exit_code.hpp"
+#include "proptests/judge/calls/row_call.hpp"
 #include "proptests/judge/op.hpp"
-#include "proptests/judge/row_call.hpp"
 #include "proptests/tensors/task_checks.hpp"
 #include "proptests/tensors/tensor_shape.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "numerics/contract.hpp"
+#include "numerics/rounding/contract.hpp"
 #include "proptests/tensor_files/tensor_file.hpp"
 #include "proptests/tensors/tensor_judge.hpp"
 #include "proptests/tensors/tensor_report.hpp"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "numerics/format.hpp"
+#include "numerics/formats/format.hpp"
 
 namespace softcheck::cli {
 

@@ -16,7 +16,7 @@
 #include "cli/places.hpp"
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
-#include "numerics/contract.hpp"
+#include "numerics/rounding/contract.hpp"
 #include "proptests/exhaustive/exhaustive_judge.hpp"
 #include "proptests/exhaustive/exhaustive_picture.hpp"
 #include "proptests/exhaustive/exhaustive_state.hpp"

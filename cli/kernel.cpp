@@ -19,12 +19,12 @@
 #include "proptests/exhaustive/exhaustive_judge.hpp"
 #include "proptests/exhaustive/exhaustive_state.hpp"
 #include "proptests/generators/row.hpp"
-#include "proptests/judge/certification.hpp"
-#include "proptests/judge/contract_inference.hpp"
+#include "proptests/judge/inference/contract_inference.hpp"
 #include "proptests/judge/kernel_claims.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 #include "proptests/judge/kernel_properties.hpp"
-#include "proptests/judge/kernel_report.hpp"
+#include "proptests/judge/verdict/certification.hpp"
+#include "proptests/judge/verdict/kernel_report.hpp"
 
 namespace softcheck::cli {
 

@@ -9,7 +9,7 @@
 #include "library/options.hpp"
 #include "models/read/file_errors.hpp"
 #include "proptests/interrupted.hpp"
-#include "proptests/judge/isolated_kernel.hpp"
+#include "proptests/judge/isolation/isolated_kernel.hpp"
 
 namespace softcheck::library {
 

@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include "library/answer.hpp"
-#include "proptests/judge/kernel_report.hpp"
+#include "proptests/judge/calls/row_call.hpp"
 #include "proptests/judge/ops/attention_op.hpp"
-#include "proptests/judge/row_call.hpp"
+#include "proptests/judge/verdict/kernel_report.hpp"
 
 namespace softcheck::library {
 

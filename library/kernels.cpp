@@ -5,10 +5,10 @@
 #include "library/answer.hpp"
 #include "library/counterexample.hpp"
 #include "library/options.hpp"
-#include "numerics/contract.hpp"
+#include "numerics/rounding/contract.hpp"
 #include "proptests/exhaustive/exhaustive_judge.hpp"
-#include "proptests/judge/contract_inference.hpp"
-#include "proptests/judge/kernel_report.hpp"
+#include "proptests/judge/inference/contract_inference.hpp"
+#include "proptests/judge/verdict/kernel_report.hpp"
 
 namespace softcheck::library {
 

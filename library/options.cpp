@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "numerics/contract.hpp"
-#include "numerics/format.hpp"
+#include "numerics/formats/format.hpp"
+#include "numerics/rounding/contract.hpp"
 #include "proptests/generators/row.hpp"
 #include "proptests/judge/kernel_claims.hpp"
 

@@ -6,8 +6,8 @@
 
 #include "library/answer.hpp"
 #include "library/options.hpp"
-#include "numerics/contract.hpp"
-#include "proptests/judge/row_call.hpp"
+#include "numerics/rounding/contract.hpp"
+#include "proptests/judge/calls/row_call.hpp"
 #include "proptests/tensors/shown_row.hpp"
 #include "proptests/tensors/slack_picture.hpp"
 #include "proptests/tensors/task_checks.hpp"

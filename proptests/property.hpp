@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "numerics/certificate.hpp"
+#include "numerics/enclosures/certificate.hpp"
 #include "proptests/generators/rapidcheck_types.hpp"
 #include "proptests/interrupted.hpp"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "numerics/certificate.hpp"
+#include "numerics/enclosures/certificate.hpp"
 #include "proptests/judge/coverage.hpp"
 #include "proptests/property.hpp"
 

@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "proptests/judge/evidence.hpp"
+#include "proptests/judge/calls/evidence.hpp"
 #include "proptests/report.hpp"
 
 namespace softcheck::proptests {

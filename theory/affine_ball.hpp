@@ -3,7 +3,7 @@
 #include <Eigen/Core>
 #include <vector>
 
-#include "numerics/enclosure.hpp"
+#include "numerics/enclosures/enclosure.hpp"
 #include "theory/enclosed_matrix.hpp"
 #include "theory/scalar.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "numerics/enclosure.hpp"
+#include "numerics/enclosures/enclosure.hpp"
 #include "theory/small_transformer.hpp"
 
 namespace softcheck::theory {

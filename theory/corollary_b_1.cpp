@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "numerics/row_oracle.hpp"
-#include "numerics/ulp.hpp"
+#include "numerics/enclosures/ulp.hpp"
+#include "numerics/rows/row_oracle.hpp"
 #include "theory/theorem_2_2.hpp"
 
 namespace softcheck::theory {

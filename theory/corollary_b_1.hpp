@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "numerics/certificate.hpp"
-#include "numerics/format.hpp"
+#include "numerics/enclosures/certificate.hpp"
+#include "numerics/formats/format.hpp"
 #include "theory/scalar.hpp"
 
 namespace softcheck::theory {

@@ -2,8 +2,8 @@
 
 #include <sstream>
 
-#include "numerics/certificate.hpp"
-#include "numerics/singular_value.hpp"
+#include "numerics/enclosures/certificate.hpp"
+#include "numerics/matrices/singular_value.hpp"
 
 namespace softcheck::theory {
 

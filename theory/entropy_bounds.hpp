@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "numerics/certificate.hpp"
+#include "numerics/enclosures/certificate.hpp"
 #include "theory/lemma_2_1.hpp"
 #include "theory/level_row.hpp"
 #include "theory/scalar.hpp"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "numerics/certificate.hpp"
+#include "numerics/enclosures/certificate.hpp"
 
 namespace softcheck::theory {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "numerics/enclosure.hpp"
+#include "numerics/enclosures/enclosure.hpp"
 
 namespace softcheck::theory {
 

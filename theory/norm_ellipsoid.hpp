@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "numerics/certificate.hpp"
+#include "numerics/enclosures/certificate.hpp"
 #include "theory/affine_ball.hpp"
 #include "theory/proposition_3_1.hpp"
 #include "theory/scalar.hpp"

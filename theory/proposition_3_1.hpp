@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "numerics/certificate.hpp"
-#include "numerics/enclosure.hpp"
+#include "numerics/enclosures/certificate.hpp"
+#include "numerics/enclosures/enclosure.hpp"
 #include "theory/enclosed_matrix.hpp"
 #include "theory/scalar.hpp"
 

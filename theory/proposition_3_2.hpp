@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "numerics/certificate.hpp"
+#include "numerics/enclosures/certificate.hpp"
 #include "theory/level_row.hpp"
 #include "theory/scalar.hpp"
 

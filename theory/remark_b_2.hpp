@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "numerics/certificate.hpp"
+#include "numerics/enclosures/certificate.hpp"
 #include "theory/small_transformer.hpp"
 #include "theory/theorem_2_2.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "numerics/certificate.hpp"
+#include "numerics/enclosures/certificate.hpp"
 #include "theory/scalar.hpp"
 #include "theory/small_transformer.hpp"
 #include "theory/theorem_2_2.hpp"

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "numerics/certificate.hpp"
+#include "numerics/enclosures/certificate.hpp"
 #include "theory/norm_ellipsoid.hpp"
 #include "theory/scalar.hpp"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <concepts>
 
-#include "numerics/format.hpp"
+#include "numerics/formats/format.hpp"
 
 namespace softcheck::theory {
 
@@ -47,7 +47,7 @@ T minimum(T a, T b) {
   return std::min(a, b);
 }
 
-/// A value of one of the formats of numerics/format.hpp, every operation rounded to it, ties to even.
+/// A value of one of the formats of numerics/formats/format.hpp, every operation rounded to it, ties to even.
 ///
 /// Each operation is one of double, rounded again by round_to. Rounding twice is innocuous for + - * / and sqrt where
 /// 2 p + 2 <= 53 for the precision p of the format (Figueroa, "When is double rounding innocuous?", SIGNUM Newsletter

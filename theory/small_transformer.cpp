@@ -4,7 +4,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "numerics/certificate.hpp"
+#include "numerics/enclosures/certificate.hpp"
 
 namespace softcheck::theory {
 namespace {

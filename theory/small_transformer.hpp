@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "numerics/enclosure.hpp"
+#include "numerics/enclosures/enclosure.hpp"
 #include "theory/scalar.hpp"
 #include "theory/vectors.hpp"
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string>
 
-#include "numerics/rounding.hpp"
-#include "numerics/row_oracle.hpp"
+#include "numerics/rounding/rounding.hpp"
+#include "numerics/rows/row_oracle.hpp"
 
 namespace softcheck::theory {
 

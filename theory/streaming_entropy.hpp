@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "numerics/certificate.hpp"
-#include "numerics/contract.hpp"
+#include "numerics/enclosures/certificate.hpp"
+#include "numerics/rounding/contract.hpp"
 #include "theory/level_row.hpp"
 #include "theory/scalar.hpp"
 
@@ -178,7 +178,7 @@ std::vector<numerics::Certificate> certify_every_tree(std::span<const double> lo
 
 /// streaming_entropy.rounding_f32, .rounding_f64, .rounding_bf16: logits of that format, accumulated in float (f32,
 /// bf16) or double: streamed by the plan and computed in two passes, both lie within B6 of the exact entropy
-/// (numerics/rounding.hpp). Nothing is returned where B6 promises nothing.
+/// (numerics/rounding/rounding.hpp). Nothing is returned where B6 promises nothing.
 ///
 /// throws   std::invalid_argument when a logit is not a number of the format, or for other formats
 std::vector<numerics::Certificate> certify_streaming_rounding(std::span<const double> logits, const MergePlan& plan,

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "numerics/deviation_sums.hpp"
+#include "numerics/rows/deviation_sums.hpp"
 
 namespace softcheck::theory {
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "numerics/enclosure.hpp"
+#include "numerics/enclosures/enclosure.hpp"
 #include "theory/level_row.hpp"
 
 namespace softcheck::theory {

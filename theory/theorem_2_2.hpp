@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "numerics/certificate.hpp"
+#include "numerics/enclosures/certificate.hpp"
 #include "theory/coordinate_box.hpp"
 #include "theory/norm_ellipsoid.hpp"
 #include "theory/scalar.hpp"

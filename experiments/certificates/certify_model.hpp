@@ -7,7 +7,7 @@
 
 #include "experiments/max_retrieval_sets.hpp"
 #include "kernels/abi/softcheck_kernel.h"
-#include "numerics/certificate.hpp"
+#include "numerics/enclosures/certificate.hpp"
 
 namespace softcheck::experiments {
 

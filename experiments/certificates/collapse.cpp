@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "experiments/certificates/gelu.hpp"
-#include "numerics/ulp.hpp"
+#include "numerics/enclosures/ulp.hpp"
 #include "theory/corollary_b_1.hpp"
 
 namespace softcheck::experiments {

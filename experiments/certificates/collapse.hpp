@@ -7,8 +7,8 @@
 
 #include "experiments/certificates/logit_bounds.hpp"
 #include "kernels/abi/softcheck_kernel.h"
-#include "numerics/certificate.hpp"
-#include "numerics/format.hpp"
+#include "numerics/enclosures/certificate.hpp"
+#include "numerics/formats/format.hpp"
 
 namespace softcheck::experiments {
 

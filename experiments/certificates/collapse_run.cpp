@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "experiments/certificates/collapse.hpp"
-#include "numerics/fp_environment.hpp"
+#include "numerics/formats/fp_environment.hpp"
 
 namespace softcheck::experiments {
 

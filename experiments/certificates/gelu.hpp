@@ -1,7 +1,7 @@
 #pragma once
 
-#include "numerics/ball_matrix.hpp"
-#include "numerics/enclosure.hpp"
+#include "numerics/enclosures/enclosure.hpp"
+#include "numerics/matrices/ball_matrix.hpp"
 
 namespace softcheck::experiments {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "experiments/max_retrieval_sets.hpp"
-#include "numerics/ball_matrix.hpp"
+#include "numerics/matrices/ball_matrix.hpp"
 
 namespace softcheck::experiments {
 

@@ -1,6 +1,6 @@
 #include "experiments/certificates/overflow.hpp"
 
-#include "numerics/enclosure.hpp"
+#include "numerics/enclosures/enclosure.hpp"
 
 namespace softcheck::experiments {
 

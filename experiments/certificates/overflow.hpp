@@ -1,8 +1,8 @@
 #pragma once
 
 #include "experiments/certificates/logit_bounds.hpp"
-#include "numerics/certificate.hpp"
-#include "numerics/format.hpp"
+#include "numerics/enclosures/certificate.hpp"
+#include "numerics/formats/format.hpp"
 
 namespace softcheck::experiments {
 

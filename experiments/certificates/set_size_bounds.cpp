@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "experiments/certificates/logit_bounds.hpp"
-#include "numerics/enclosed_row.hpp"
+#include "numerics/rows/enclosed_row.hpp"
 #include "theory/adaptive_temperature.hpp"
 #include "theory/corollary_b_1.hpp"
 #include "theory/entropy_bounds.hpp"

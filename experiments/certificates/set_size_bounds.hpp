@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "experiments/certificates/network_cells.hpp"
-#include "numerics/certificate.hpp"
+#include "numerics/enclosures/certificate.hpp"
 
 namespace softcheck::experiments {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "experiments/certificates/logit_bounds.hpp"
-#include "numerics/certificate.hpp"
-#include "numerics/singular_value.hpp"
+#include "numerics/enclosures/certificate.hpp"
+#include "numerics/matrices/singular_value.hpp"
 
 namespace softcheck::experiments {
 

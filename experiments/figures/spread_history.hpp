@@ -5,7 +5,7 @@
 
 #include "experiments/figures/gnuplot.hpp"
 #include "experiments/max_retrieval_sets.hpp"
-#include "numerics/certificate.hpp"
+#include "numerics/enclosures/certificate.hpp"
 
 namespace softcheck::experiments {
 

@@ -12,7 +12,7 @@
 #include <cstddef>
 
 #include "kernels/arithmetic/exp_constants.hpp"
-#include "kernels/cpu/block_passes.hpp"
+#include "kernels/cpu/rows/block_passes.hpp"
 #include "kernels/cpu/machine.hpp"
 
 HWY_BEFORE_NAMESPACE();

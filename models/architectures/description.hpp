@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/read/checkpoint.hpp"
-#include "numerics/enclosure.hpp"
+#include "numerics/enclosures/enclosure.hpp"
 
 namespace softcheck::models {
 

@@ -5,7 +5,7 @@
 
 #include "models/architectures/description.hpp"
 #include "models/architectures/view.hpp"
-#include "numerics/enclosure.hpp"
+#include "numerics/enclosures/enclosure.hpp"
 
 namespace softcheck::models {
 

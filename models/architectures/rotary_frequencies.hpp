@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "numerics/enclosure.hpp"
+#include "numerics/enclosures/enclosure.hpp"
 
 namespace softcheck::models {
 

@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "numerics/lanczos.hpp"
-#include "numerics/verified_cholesky.hpp"
+#include "numerics/matrices/lanczos.hpp"
+#include "numerics/matrices/verified_cholesky.hpp"
 
 namespace softcheck::models {
 

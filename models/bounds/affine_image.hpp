@@ -2,8 +2,8 @@
 
 #include <Eigen/Core>
 
-#include "numerics/ball_matrix.hpp"
-#include "numerics/enclosure.hpp"
+#include "numerics/enclosures/enclosure.hpp"
+#include "numerics/matrices/ball_matrix.hpp"
 
 namespace softcheck::models {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "models/bounds/head_values.hpp"
-#include "numerics/enclosure.hpp"
+#include "numerics/enclosures/enclosure.hpp"
 
 namespace softcheck::models {
 

@@ -7,7 +7,7 @@
 
 #include "models/architectures/description.hpp"
 #include "models/bounds/affine_image.hpp"
-#include "numerics/enclosure.hpp"
+#include "numerics/enclosures/enclosure.hpp"
 
 namespace softcheck::models {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "models/bounds/turned.hpp"
-#include "numerics/lanczos.hpp"
-#include "numerics/verified_cholesky.hpp"
+#include "numerics/matrices/lanczos.hpp"
+#include "numerics/matrices/verified_cholesky.hpp"
 
 namespace softcheck::models {
 

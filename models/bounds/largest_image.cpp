@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "numerics/enclosure.hpp"
-#include "numerics/fp_environment.hpp"
+#include "numerics/enclosures/enclosure.hpp"
+#include "numerics/formats/fp_environment.hpp"
 
 namespace softcheck::models {
 

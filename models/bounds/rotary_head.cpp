@@ -6,7 +6,7 @@
 #include "models/bounds/head_bounds.hpp"
 #include "models/bounds/plane_weights.hpp"
 #include "models/bounds/turned.hpp"
-#include "numerics/lanczos.hpp"
+#include "numerics/matrices/lanczos.hpp"
 #include "theory/norm_ellipsoid.hpp"
 #include "theory/rotary_positions.hpp"
 

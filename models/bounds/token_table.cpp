@@ -1,6 +1,6 @@
 #include "models/bounds/token_table.hpp"
 
-#include "numerics/enclosure.hpp"
+#include "numerics/enclosures/enclosure.hpp"
 
 namespace softcheck::models {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "models/architectures/description.hpp"
-#include "numerics/ball_matrix.hpp"
+#include "numerics/matrices/ball_matrix.hpp"
 #include "theory/rotary_positions.hpp"
 
 namespace softcheck::models {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "numerics/format.hpp"
+#include "numerics/formats/format.hpp"
 
 namespace softcheck::models {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "models/bounds/head_certificate.hpp"
 #include "models/report/observed.hpp"
-#include "numerics/ball_matrix.hpp"
+#include "numerics/matrices/ball_matrix.hpp"
 
 namespace softcheck::models {
 

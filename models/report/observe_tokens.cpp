@@ -4,7 +4,7 @@
 
 #include "models/forward/in_parallel.hpp"
 #include "models/report/head_observer.hpp"
-#include "numerics/ball_matrix.hpp"
+#include "numerics/matrices/ball_matrix.hpp"
 
 namespace softcheck::models {
 

@@ -7,7 +7,7 @@
 #include "models/read/file_source.hpp"
 #include "models/read/tensor_reader.hpp"
 #include "models/report/head_observer.hpp"
-#include "numerics/ball_matrix.hpp"
+#include "numerics/matrices/ball_matrix.hpp"
 
 namespace softcheck::models {
 

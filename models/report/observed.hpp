@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/bounds/head_certificate.hpp"
-#include "numerics/certificate.hpp"
+#include "numerics/enclosures/certificate.hpp"
 
 namespace softcheck::models {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "numerics/rounding.hpp"
+#include "numerics/rounding/rounding.hpp"
 
 namespace {
 

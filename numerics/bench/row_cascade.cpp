@@ -1,4 +1,4 @@
-#include "numerics/row_cascade.hpp"
+#include "numerics/filter/row_cascade.hpp"
 
 #include <benchmark/benchmark.h>
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "numerics/simd_target.hpp"
+#include "numerics/formats/simd_target.hpp"
 
 #if defined(SOFTCHECK_HAS_QUADMATH) && __has_include(<quadmath.h>)
 #include <quadmath.h>

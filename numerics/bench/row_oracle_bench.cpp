@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "numerics/row_oracle.hpp"
+#include "numerics/rows/row_oracle.hpp"
 
 namespace softcheck::numerics {
 namespace {

@@ -1,4 +1,4 @@
-#include "numerics/singular_value.hpp"
+#include "numerics/matrices/singular_value.hpp"
 
 #include <benchmark/benchmark.h>
 
@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "numerics/gram_iteration.hpp"
+#include "numerics/matrices/gram_iteration.hpp"
 
 #ifdef SOFTCHECK_HAS_LAPACK
 // Values only, workspace query and call (LAPACK Users' Guide, xGESDD).

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "numerics/row_filter.hpp"
+#include "numerics/filter/row_filter.hpp"
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include "experiments/sha256.hpp"
 #include "proptests/exhaustive/exhaustive_judge.hpp"
 #include "proptests/judge/kernel_claims.hpp"
-#include "proptests/judge/kernel_report.hpp"
+#include "proptests/judge/verdict/kernel_report.hpp"
 
 namespace softcheck::proptests {
 namespace {

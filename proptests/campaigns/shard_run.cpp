@@ -9,7 +9,7 @@
 #include "experiments/sha256.hpp"
 #include "proptests/campaigns/host_class.hpp"
 #include "proptests/interrupted.hpp"
-#include "proptests/judge/evidence.hpp"
+#include "proptests/judge/calls/evidence.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <utility>
 
-#include "numerics/enclosure.hpp"
-#include "numerics/special_values.hpp"
-#include "proptests/judge/asked_row.hpp"
-#include "proptests/judge/watched_kernel.hpp"
+#include "numerics/enclosures/enclosure.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "proptests/judge/calls/asked_row.hpp"
+#include "proptests/judge/calls/watched_kernel.hpp"
 
 namespace softcheck::proptests {
 

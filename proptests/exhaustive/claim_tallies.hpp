@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "proptests/exhaustive/enumerated_kernel.hpp"
-#include "proptests/judge/row_judge.hpp"
-#include "proptests/judge/value_tally.hpp"
+#include "proptests/judge/verdict/row_judge.hpp"
+#include "proptests/judge/verdict/value_tally.hpp"
 
 namespace softcheck::proptests {
 

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <utility>
 
-#include "numerics/special_values.hpp"
-#include "proptests/judge/asked_row.hpp"
-#include "proptests/judge/watched_kernel.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "proptests/judge/calls/asked_row.hpp"
+#include "proptests/judge/calls/watched_kernel.hpp"
 
 namespace softcheck::proptests {
 

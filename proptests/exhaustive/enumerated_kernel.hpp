@@ -9,7 +9,7 @@
 
 #include "proptests/exhaustive/quick_rows.hpp"
 #include "proptests/generators/row_matrix.hpp"
-#include "proptests/judge/isolated_kernel.hpp"
+#include "proptests/judge/isolation/isolated_kernel.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 #include "proptests/property.hpp"
 

@@ -8,8 +8,8 @@
 #include <map>
 #include <optional>
 
-#include "numerics/certificate.hpp"
-#include "numerics/format.hpp"
+#include "numerics/enclosures/certificate.hpp"
+#include "numerics/formats/format.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 
 namespace softcheck::proptests {

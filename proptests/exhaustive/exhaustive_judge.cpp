@@ -9,14 +9,14 @@
 #include <stdexcept>
 #include <utility>
 
-#include "numerics/special_values.hpp"
+#include "numerics/formats/special_values.hpp"
 #include "proptests/exhaustive/claim_tallies.hpp"
 #include "proptests/exhaustive/enumeration.hpp"
 #include "proptests/exhaustive/exhaustive_state.hpp"
 #include "proptests/exhaustive/exponential_ladder.hpp"
 #include "proptests/judge/kernel_properties.hpp"
 #include "proptests/judge/ops/row_op.hpp"
-#include "proptests/judge/plain_telling.hpp"
+#include "proptests/judge/verdict/plain_telling.hpp"
 
 namespace softcheck::proptests {
 

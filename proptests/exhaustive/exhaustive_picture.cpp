@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "numerics/certificate.hpp"
+#include "numerics/enclosures/certificate.hpp"
 #include "proptests/report.hpp"
 
 namespace softcheck::proptests {

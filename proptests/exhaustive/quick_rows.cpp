@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "numerics/fp_environment.hpp"
-#include "numerics/rounding.hpp"
+#include "numerics/formats/fp_environment.hpp"
+#include "numerics/rounding/rounding.hpp"
 
 namespace softcheck::proptests {
 

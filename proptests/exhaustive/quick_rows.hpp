@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "numerics/argument_filter.hpp"
-#include "numerics/contract.hpp"
+#include "numerics/filter/argument_filter.hpp"
+#include "numerics/rounding/contract.hpp"
 #include "proptests/judge/ops/argument_form.hpp"
 
 namespace softcheck::proptests {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "numerics/format.hpp"
+#include "numerics/formats/format.hpp"
 #include "proptests/generators/attention_attributes.hpp"
 #include "proptests/generators/attention_sequences.hpp"
 #include "proptests/generators/domain.hpp"

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "numerics/certificate.hpp"
+#include "numerics/enclosures/certificate.hpp"
 #include "proptests/generators/attention.hpp"
 #include "proptests/generators/draw.hpp"
 #include "proptests/generators/row_families.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "numerics/format.hpp"
+#include "numerics/formats/format.hpp"
 
 namespace softcheck::proptests {
 

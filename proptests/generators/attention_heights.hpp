@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "numerics/format.hpp"
+#include "numerics/formats/format.hpp"
 #include "proptests/generators/draw.hpp"
 
 namespace softcheck::proptests {

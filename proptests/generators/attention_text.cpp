@@ -4,7 +4,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "numerics/certificate.hpp"
+#include "numerics/enclosures/certificate.hpp"
 #include "proptests/generators/attention.hpp"
 #include "proptests/generators/case_text.hpp"
 #include "proptests/generators/repeats_text.hpp"

@@ -5,7 +5,7 @@
 #include <ostream>
 #include <stdexcept>
 
-#include "numerics/certificate.hpp"
+#include "numerics/enclosures/certificate.hpp"
 #include "proptests/generators/blocks.hpp"
 #include "proptests/generators/case_text.hpp"
 #include "proptests/generators/eigen_matrix.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "numerics/certificate.hpp"
+#include "numerics/enclosures/certificate.hpp"
 #include "proptests/generators/case_text.hpp"
 
 namespace softcheck::proptests {

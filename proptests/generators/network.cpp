@@ -9,7 +9,7 @@
 #include <ostream>
 #include <stdexcept>
 
-#include "numerics/certificate.hpp"
+#include "numerics/enclosures/certificate.hpp"
 #include "proptests/generators/case_text.hpp"
 #include "proptests/generators/draw.hpp"
 #include "theory/small_transformer.hpp"

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "numerics/certificate.hpp"
+#include "numerics/enclosures/certificate.hpp"
 #include "proptests/generators/blocks.hpp"
 #include "proptests/generators/case_text.hpp"
 #include "proptests/generators/draw.hpp"

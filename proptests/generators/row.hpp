@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "numerics/format.hpp"
+#include "numerics/formats/format.hpp"
 #include "proptests/generators/domain.hpp"
 #include "proptests/generators/rapidcheck_types.hpp"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "numerics/special_values.hpp"
+#include "numerics/formats/special_values.hpp"
 #include "proptests/generators/case_text.hpp"
 #include "proptests/generators/row_families.hpp"
 

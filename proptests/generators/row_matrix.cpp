@@ -8,8 +8,8 @@
 #include <ostream>
 #include <stdexcept>
 
-#include "numerics/certificate.hpp"
-#include "numerics/special_values.hpp"
+#include "numerics/enclosures/certificate.hpp"
+#include "numerics/formats/special_values.hpp"
 #include "proptests/generators/case_text.hpp"
 
 namespace softcheck::proptests {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "numerics/special_values.hpp"
+#include "numerics/formats/special_values.hpp"
 #include "proptests/generators/matrix_class.hpp"
 
 namespace softcheck::proptests {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-#include "numerics/special_values.hpp"
+#include "numerics/formats/special_values.hpp"
 #include "proptests/generators/covering.hpp"
 #include "proptests/generators/draw.hpp"
 #include "proptests/generators/matrix_class.hpp"

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <optional>
 
-#include "numerics/special_values.hpp"
+#include "numerics/formats/special_values.hpp"
 #include "proptests/generators/draw.hpp"
 #include "proptests/generators/row_matrix.hpp"
 

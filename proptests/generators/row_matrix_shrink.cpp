@@ -4,7 +4,7 @@
 #include <numeric>
 #include <optional>
 
-#include "numerics/special_values.hpp"
+#include "numerics/formats/special_values.hpp"
 #include "proptests/generators/case_text.hpp"
 #include "proptests/generators/lazy_shrinks.hpp"
 #include "proptests/generators/row_matrix.hpp"

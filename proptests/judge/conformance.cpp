@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "proptests/judge/kernel_claims.hpp"
-#include "proptests/judge/kernel_report.hpp"
+#include "proptests/judge/verdict/kernel_report.hpp"
 
 namespace softcheck {
 

@@ -104,9 +104,9 @@ Conformance judge(proptests::KernelSource source, std::string_view words, const 
 ///          f16 and bf16 (results of logsumexp and entropy are float there). It runs in a fork of this process: its
 ///          changes to the program's state are lost.
 /// words    "OP DTYPE WORDS...": "softmax f32", "entropy bf16 acc=f32 sum=tree deterministic". Words are those of the
-///          contract (numerics/contract.hpp); deterministic, batch-invariant and in-place, which the judge then
-///          requires; out=DTYPE for row values in the logits' own format; and exempt=CLAIM for a claim that the kernel
-///          is known to break.
+///          contract (numerics/rounding/contract.hpp); deterministic, batch-invariant and in-place, which the judge
+///          then requires; out=DTYPE for row values in the logits' own format; and exempt=CLAIM for a claim that the
+///          kernel is known to break.
 /// throws   std::invalid_argument for unknown words or a replay that is none; calls of another DTYPE than T are refused
 template <class Function>
 requires(!std::convertible_to<Function, std::string_view>) Conformance

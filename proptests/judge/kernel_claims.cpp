@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "proptests/judge/watched_kernel.hpp"
+#include "proptests/judge/calls/watched_kernel.hpp"
 
 namespace softcheck::proptests {
 

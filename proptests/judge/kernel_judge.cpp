@@ -8,12 +8,12 @@
 
 #include "proptests/exhaustive/exhaustive_judge.hpp"
 #include "proptests/generators/row_matrix_classes.hpp"
-#include "proptests/judge/attention_trial.hpp"
+#include "proptests/judge/attention/attention_trial.hpp"
 #include "proptests/judge/kernel_properties.hpp"
-#include "proptests/judge/kernel_report.hpp"
 #include "proptests/judge/kernel_trial.hpp"
 #include "proptests/judge/loading_property.hpp"
-#include "proptests/judge/plain_telling.hpp"
+#include "proptests/judge/verdict/kernel_report.hpp"
+#include "proptests/judge/verdict/plain_telling.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -11,12 +11,12 @@
 #include <string_view>
 #include <vector>
 
-#include "numerics/contract.hpp"
+#include "numerics/rounding/contract.hpp"
 #include "proptests/generators/domain.hpp"
 #include "proptests/judge/coverage.hpp"
 #include "proptests/judge/effort.hpp"
-#include "proptests/judge/isolated_kernel.hpp"
-#include "proptests/judge/row_judge.hpp"
+#include "proptests/judge/isolation/isolated_kernel.hpp"
+#include "proptests/judge/verdict/row_judge.hpp"
 #include "proptests/property.hpp"
 #include "proptests/report.hpp"
 

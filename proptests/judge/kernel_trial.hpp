@@ -11,11 +11,11 @@
 
 #include "proptests/generators/row.hpp"
 #include "proptests/generators/row_matrix.hpp"
+#include "proptests/judge/calls/refusals.hpp"
+#include "proptests/judge/calls/row_call.hpp"
+#include "proptests/judge/calls/watched_kernel.hpp"
 #include "proptests/judge/kernel_judge.hpp"
-#include "proptests/judge/refusals.hpp"
-#include "proptests/judge/row_call.hpp"
-#include "proptests/judge/value_tally.hpp"
-#include "proptests/judge/watched_kernel.hpp"
+#include "proptests/judge/verdict/value_tally.hpp"
 
 namespace softcheck::proptests {
 

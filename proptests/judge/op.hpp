@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/abi/softcheck_kernel.h"
-#include "numerics/format.hpp"
+#include "numerics/formats/format.hpp"
 
 namespace softcheck::proptests {
 

@@ -4,13 +4,13 @@
 #include <utility>
 #include <vector>
 
-#include "numerics/special_values.hpp"
-#include "proptests/judge/asked_row.hpp"
-#include "proptests/judge/call_judge.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "proptests/judge/calls/asked_row.hpp"
+#include "proptests/judge/calls/row_call.hpp"
 #include "proptests/judge/kernel_trial.hpp"
 #include "proptests/judge/ops/row_op.hpp"
-#include "proptests/judge/row_call.hpp"
-#include "proptests/judge/row_judge.hpp"
+#include "proptests/judge/verdict/call_judge.hpp"
+#include "proptests/judge/verdict/row_judge.hpp"
 
 namespace softcheck::proptests {
 

@@ -2,7 +2,7 @@
 
 #include <rapidcheck.h>
 
-#include "numerics/ulp.hpp"
+#include "numerics/enclosures/ulp.hpp"
 #include "proptests/properties/corollary_b_1.hpp"
 #include "theory/theorem_2_2.hpp"
 

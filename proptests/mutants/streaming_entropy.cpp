@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "numerics/row_oracle.hpp"
+#include "numerics/rows/row_oracle.hpp"
 #include "proptests/properties/streaming_entropy.hpp"
 #include "theory/streaming_entropy.hpp"
 

@@ -7,7 +7,7 @@
 #include <ostream>
 #include <stdexcept>
 
-#include "numerics/ulp.hpp"
+#include "numerics/enclosures/ulp.hpp"
 #include "proptests/generators/case_text.hpp"
 #include "proptests/generators/draw.hpp"
 

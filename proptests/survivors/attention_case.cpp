@@ -6,7 +6,7 @@
 #include <limits>
 #include <span>
 
-#include "numerics/row_filter.hpp"
+#include "numerics/filter/row_filter.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "proptests/generators/draw.hpp"
-#include "proptests/judge/tensor_call.hpp"
+#include "proptests/judge/calls/tensor_call.hpp"
 #include "proptests/survivors/comparison.hpp"
 
 namespace softcheck::proptests {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "proptests/judge/isolated_kernel.hpp"
+#include "proptests/judge/isolation/isolated_kernel.hpp"
 
 namespace softcheck::proptests {
 namespace {

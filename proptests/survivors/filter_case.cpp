@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "numerics/row_filter.hpp"
+#include "numerics/filter/row_filter.hpp"
 
 namespace softcheck::proptests {
 namespace {

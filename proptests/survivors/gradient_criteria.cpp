@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "numerics/row_filter.hpp"
+#include "numerics/filter/row_filter.hpp"
 #include "proptests/survivors/published.hpp"
 #include "proptests/survivors/softmax_case.hpp"
 

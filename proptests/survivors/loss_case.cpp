@@ -4,7 +4,7 @@
 #include <numeric>
 #include <span>
 
-#include "numerics/row_filter.hpp"
+#include "numerics/filter/row_filter.hpp"
 
 namespace softcheck::proptests {
 namespace {

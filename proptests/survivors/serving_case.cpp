@@ -5,7 +5,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "numerics/row_filter.hpp"
+#include "numerics/filter/row_filter.hpp"
 
 namespace softcheck::proptests {
 namespace {

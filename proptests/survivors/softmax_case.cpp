@@ -5,14 +5,14 @@
 #include <span>
 #include <stdexcept>
 
-#include "numerics/row_filter.hpp"
+#include "numerics/filter/row_filter.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
 using numerics::FilterStatistics;
 
-// numerics/row_filter.hpp certifies the values to about 2^-47: beside any published tolerance they are exact.
+// numerics/filter/row_filter.hpp certifies the values to about 2^-47: beside any published tolerance they are exact.
 std::vector<double> softmax_of(std::span<const double> logits, const FilterStatistics& statistics) {
   std::vector<double> values;
   for (const auto& [lower, upper] : numerics::filter_softmax(logits, statistics)) {

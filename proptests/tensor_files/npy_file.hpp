@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "numerics/format.hpp"
+#include "numerics/formats/format.hpp"
 #include "proptests/tensors/held_tensor.hpp"
 
 namespace softcheck::proptests {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "models/read/file_errors.hpp"
-#include "numerics/format.hpp"
+#include "numerics/formats/format.hpp"
 #include "proptests/tensors/held_tensor.hpp"
 
 namespace softcheck::proptests {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "proptests/judge/attention_judge.hpp"
+#include "proptests/judge/attention/attention_judge.hpp"
 #include "proptests/tensors/tensor_judge.hpp"
 #include "proptests/tensors/tensor_shape.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "numerics/enclosure.hpp"
+#include "numerics/enclosures/enclosure.hpp"
 
 namespace softcheck::proptests {
 

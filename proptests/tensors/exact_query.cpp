@@ -3,9 +3,9 @@
 #include <cmath>
 #include <vector>
 
-#include "numerics/adaptive_oracle.hpp"
-#include "numerics/special_values.hpp"
-#include "proptests/judge/attention_thresholds.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "numerics/oracles/adaptive_oracle.hpp"
+#include "proptests/judge/attention/attention_thresholds.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
 #include "proptests/tensors/paired_sums.hpp"
 

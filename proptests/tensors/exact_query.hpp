@@ -4,8 +4,8 @@
 #include <optional>
 #include <span>
 
-#include "numerics/enclosed_row.hpp"
-#include "proptests/judge/query_oracles.hpp"
+#include "numerics/rows/enclosed_row.hpp"
+#include "proptests/judge/attention/query_oracles.hpp"
 #include "proptests/tensors/double_bounds.hpp"
 
 namespace softcheck::proptests {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "proptests/judge/attention_gradient.hpp"
+#include "proptests/judge/attention/attention_gradient.hpp"
 #include "proptests/tensors/gradient_sums.hpp"
 #include "proptests/tensors/gradient_tensors.hpp"
 #include "proptests/tensors/identity_finding.hpp"

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "numerics/contract.hpp"
+#include "numerics/rounding/contract.hpp"
 #include "proptests/tensors/tensor_judge.hpp"
 
 namespace softcheck::proptests {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "numerics/special_values.hpp"
-#include "proptests/judge/bias_gradient.hpp"
-#include "proptests/judge/sink_gradient.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "proptests/judge/attention/bias_gradient.hpp"
+#include "proptests/judge/attention/sink_gradient.hpp"
 #include "proptests/tensors/gradient_tensors.hpp"
 #include "proptests/tensors/identity_finding.hpp"
 #include "proptests/tensors/task_checks.hpp"

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "proptests/judge/attention_judge.hpp"
+#include "proptests/judge/attention/attention_judge.hpp"
 #include "proptests/tensors/tensor_judge.hpp"
 #include "proptests/tensors/tensor_tally.hpp"
 

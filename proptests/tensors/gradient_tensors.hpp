@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "proptests/generators/attention.hpp"
-#include "proptests/judge/attention_gradient.hpp"
+#include "proptests/judge/attention/attention_gradient.hpp"
 #include "proptests/tensors/attention_tensors.hpp"
 #include "proptests/tensors/four_dimensions.hpp"
 #include "proptests/tensors/tensor_judge.hpp"

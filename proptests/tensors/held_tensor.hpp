@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "numerics/format.hpp"
+#include "numerics/formats/format.hpp"
 
 namespace softcheck::proptests {
 

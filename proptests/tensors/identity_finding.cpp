@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "numerics/special_values.hpp"
+#include "numerics/formats/special_values.hpp"
 
 namespace softcheck::proptests {
 

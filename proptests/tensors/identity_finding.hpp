@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "proptests/judge/value_certificate.hpp"
+#include "proptests/judge/verdict/value_certificate.hpp"
 
 namespace softcheck::proptests {
 

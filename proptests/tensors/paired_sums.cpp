@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "numerics/special_values.hpp"
+#include "numerics/formats/special_values.hpp"
 
 namespace softcheck::proptests {
 

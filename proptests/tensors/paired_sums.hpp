@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "numerics/enclosure.hpp"
+#include "numerics/enclosures/enclosure.hpp"
 
 namespace softcheck::proptests {
 

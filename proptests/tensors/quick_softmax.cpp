@@ -2,10 +2,10 @@
 
 #include <cmath>
 
-#include "numerics/certified_sum.hpp"
-#include "numerics/filter_errors.hpp"
-#include "numerics/rounding.hpp"
-#include "proptests/judge/judged_row.hpp"
+#include "numerics/filter/certified_sum.hpp"
+#include "numerics/filter/filter_errors.hpp"
+#include "numerics/rounding/rounding.hpp"
+#include "proptests/judge/verdict/judged_row.hpp"
 
 namespace softcheck::proptests {
 

@@ -3,8 +3,8 @@
 #include <optional>
 #include <span>
 
-#include "numerics/contract.hpp"
-#include "proptests/judge/value_certificate.hpp"
+#include "numerics/rounding/contract.hpp"
+#include "proptests/judge/verdict/value_certificate.hpp"
 
 namespace softcheck::proptests {
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "numerics/special_values.hpp"
+#include "numerics/formats/special_values.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 #include "proptests/tensors/task_checks.hpp"
 #include "proptests/tensors/tensor_elements.hpp"
@@ -34,7 +34,7 @@ HeldTensor logits_of(const TensorTask& task) {
     throw std::invalid_argument(name + ": need shape " + (items_first ? "(n, ...)" : "(..., n)") + ", got ()");
   }
   const std::int64_t items = items_first ? logits.shape.front() : logits.shape.back();
-  // The cascade's limit (numerics/row_cascade.hpp).
+  // The cascade's limit (numerics/filter/row_cascade.hpp).
   if (items > std::int64_t{1} << 30) {
     throw std::invalid_argument(name + ": need rows of at most 2^30 items, got shape " + shape_text(logits.shape));
   }

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "numerics/enclosure.hpp"
-#include "proptests/judge/evidence.hpp"
+#include "numerics/enclosures/enclosure.hpp"
+#include "proptests/judge/calls/evidence.hpp"
 #include "proptests/judge/kernel_claims.hpp"
 #include "proptests/tensors/task_checks.hpp"
 #include "proptests/tensors/task_rows.hpp"

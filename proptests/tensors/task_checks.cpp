@@ -4,7 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "proptests/judge/row_call.hpp"
+#include "proptests/judge/calls/row_call.hpp"
 #include "proptests/tensors/task_parameters.hpp"
 #include "proptests/tensors/tensor_shape.hpp"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "proptests/judge/row_call.hpp"
+#include "proptests/judge/calls/row_call.hpp"
 #include "proptests/tensors/task_checks.hpp"
 
 namespace softcheck::proptests {
@@ -60,7 +60,7 @@ void require_parameters(const TensorTask& task) {
   const std::string op(to_string(task.op));
   if (!task.op->has_theta && task.theta != 1)
     refuse_parameter("theta", "1, as " + op + " has no temperature", task.theta);
-  // The judge's own arithmetic holds in this range (numerics/row_filter.hpp).
+  // The judge's own arithmetic holds in this range (numerics/filter/row_filter.hpp).
   if (!(task.theta >= 0x1p-1000 && task.theta <= 0x1p1000)) {
     refuse_parameter("theta", "a temperature in [2^-1000, 2^1000]", task.theta);
   }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "numerics/format.hpp"
+#include "numerics/formats/format.hpp"
 #include "proptests/tensors/held_tensor.hpp"
 
 namespace softcheck::proptests {

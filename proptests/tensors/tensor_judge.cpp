@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "numerics/fp_environment.hpp"
-#include "numerics/special_values.hpp"
-#include "proptests/judge/attention_judge.hpp"
-#include "proptests/judge/call_judge.hpp"
-#include "proptests/judge/row_judge.hpp"
+#include "numerics/formats/fp_environment.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "proptests/judge/attention/attention_judge.hpp"
+#include "proptests/judge/verdict/call_judge.hpp"
+#include "proptests/judge/verdict/row_judge.hpp"
 #include "proptests/tensors/attention_tensors.hpp"
 #include "proptests/tensors/gradient_judge.hpp"
 #include "proptests/tensors/identity_finding.hpp"

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "numerics/contract.hpp"
+#include "numerics/rounding/contract.hpp"
 #include "proptests/generators/domain.hpp"
 #include "proptests/judge/op.hpp"
-#include "proptests/judge/value_certificate.hpp"
+#include "proptests/judge/verdict/value_certificate.hpp"
 #include "proptests/report.hpp"
 #include "proptests/tensors/held_tensor.hpp"
 

@@ -6,10 +6,10 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "numerics/fp_environment.hpp"
-#include "numerics/special_values.hpp"
-#include "proptests/judge/attention_thresholds.hpp"
-#include "proptests/judge/call_judge.hpp"
+#include "numerics/formats/fp_environment.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "proptests/judge/attention/attention_thresholds.hpp"
+#include "proptests/judge/verdict/call_judge.hpp"
 #include "proptests/tensors/attention_tensors.hpp"
 #include "proptests/tensors/exact_query.hpp"
 #include "proptests/tensors/gradient_judge.hpp"

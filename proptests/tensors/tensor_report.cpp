@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "proptests/judge/row_call.hpp"
+#include "proptests/judge/calls/row_call.hpp"
 #include "proptests/tensors/shown_row.hpp"
 #include "proptests/tensors/task_checks.hpp"
 #include "proptests/tensors/tensor_shape.hpp"

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "proptests/judge/row_call.hpp"
+#include "proptests/judge/calls/row_call.hpp"
 #include "proptests/tensors/shown_row.hpp"
 #include "proptests/tensors/task_checks.hpp"
 #include "proptests/tensors/tensor_report.hpp"

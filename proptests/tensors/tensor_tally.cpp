@@ -4,10 +4,10 @@
 #include <cmath>
 #include <utility>
 
-#include "numerics/special_values.hpp"
+#include "numerics/formats/special_values.hpp"
 #include "proptests/judge/kernel_claims.hpp"
-#include "proptests/judge/told_certificate.hpp"
-#include "proptests/judge/value_tally.hpp"
+#include "proptests/judge/verdict/told_certificate.hpp"
+#include "proptests/judge/verdict/value_tally.hpp"
 
 namespace softcheck::proptests {
 namespace {

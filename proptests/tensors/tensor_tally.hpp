@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "proptests/judge/row_judge.hpp"
+#include "proptests/judge/verdict/row_judge.hpp"
 #include "proptests/tensors/quick_softmax.hpp"
 #include "proptests/tensors/task_rows.hpp"
 #include "proptests/tensors/tensor_judge.hpp"

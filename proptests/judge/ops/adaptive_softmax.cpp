@@ -2,11 +2,11 @@
 #include <cmath>
 #include <span>
 
-#include "numerics/adaptive_oracle.hpp"
-#include "numerics/special_values.hpp"
-#include "proptests/judge/judged_row.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "numerics/oracles/adaptive_oracle.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
-#include "proptests/judge/sharpened_row.hpp"
+#include "proptests/judge/verdict/judged_row.hpp"
+#include "proptests/judge/verdict/sharpened_row.hpp"
 
 namespace softcheck::proptests {
 namespace {

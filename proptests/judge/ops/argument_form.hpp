@@ -1,12 +1,12 @@
 #pragma once
 
-#include "numerics/argument_filter.hpp"
-#include "numerics/contract.hpp"
-#include "proptests/judge/judged_row.hpp"
+#include "numerics/filter/argument_filter.hpp"
+#include "numerics/rounding/contract.hpp"
+#include "proptests/judge/verdict/judged_row.hpp"
 
 namespace softcheck::proptests {
 
-/// What an op's rows need to be judged by the millions (numerics/argument_filter.hpp).
+/// What an op's rows need to be judged by the millions (numerics/filter/argument_filter.hpp).
 struct ArgumentForm {
   numerics::ArgumentValue value;
   /// The threshold of rows with these statistics, of the magnitudes nothing: it grows with each of the statistics, so

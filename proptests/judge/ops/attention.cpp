@@ -2,11 +2,11 @@
 #include <array>
 #include <utility>
 
-#include "proptests/judge/attention_call.hpp"
-#include "proptests/judge/attention_repeats.hpp"
-#include "proptests/judge/attention_rows.hpp"
+#include "proptests/judge/attention/attention_repeats.hpp"
+#include "proptests/judge/attention/attention_rows.hpp"
+#include "proptests/judge/calls/attention_call.hpp"
+#include "proptests/judge/calls/sequence_layout.hpp"
 #include "proptests/judge/ops/attention_op.hpp"
-#include "proptests/judge/sequence_layout.hpp"
 
 namespace softcheck::proptests {
 namespace {

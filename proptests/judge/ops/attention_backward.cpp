@@ -5,14 +5,14 @@
 #include <optional>
 #include <utility>
 
-#include "proptests/judge/attention_call.hpp"
-#include "proptests/judge/attention_gradient.hpp"
-#include "proptests/judge/attention_rows.hpp"
-#include "proptests/judge/bias_gradient.hpp"
+#include "proptests/judge/attention/attention_gradient.hpp"
+#include "proptests/judge/attention/attention_rows.hpp"
+#include "proptests/judge/attention/bias_gradient.hpp"
+#include "proptests/judge/attention/saved_outputs.hpp"
+#include "proptests/judge/attention/sink_gradient.hpp"
+#include "proptests/judge/calls/attention_call.hpp"
+#include "proptests/judge/calls/sequence_layout.hpp"
 #include "proptests/judge/ops/attention_op.hpp"
-#include "proptests/judge/saved_outputs.hpp"
-#include "proptests/judge/sequence_layout.hpp"
-#include "proptests/judge/sink_gradient.hpp"
 
 namespace softcheck::proptests {
 namespace {

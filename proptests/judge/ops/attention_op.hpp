@@ -5,10 +5,10 @@
 #include <optional>
 #include <vector>
 
-#include "proptests/judge/attention_judge.hpp"
-#include "proptests/judge/attention_poison.hpp"
+#include "proptests/judge/attention/attention_judge.hpp"
+#include "proptests/judge/attention/attention_poison.hpp"
+#include "proptests/judge/calls/tensor_call.hpp"
 #include "proptests/judge/op.hpp"
-#include "proptests/judge/tensor_call.hpp"
 
 namespace softcheck::proptests {
 

@@ -5,12 +5,12 @@
 #include <optional>
 #include <vector>
 
-#include "numerics/rounding.hpp"
-#include "numerics/special_values.hpp"
-#include "proptests/judge/judged_row.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "numerics/rounding/rounding.hpp"
 #include "proptests/judge/ops/gradient_inputs.hpp"
 #include "proptests/judge/ops/loss_elements.hpp"
 #include "proptests/judge/ops/loss_inputs.hpp"
+#include "proptests/judge/verdict/judged_row.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -6,12 +6,12 @@
 #include <optional>
 #include <vector>
 
-#include "numerics/entmax.hpp"
-#include "numerics/rounding_entmax.hpp"
-#include "numerics/special_values.hpp"
-#include "numerics/upper_bound.hpp"
-#include "proptests/judge/judged_row.hpp"
+#include "numerics/enclosures/upper_bound.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "numerics/oracles/entmax.hpp"
+#include "numerics/rounding/rounding_entmax.hpp"
 #include "proptests/judge/ops/projection.hpp"
+#include "proptests/judge/verdict/judged_row.hpp"
 
 namespace softcheck::proptests {
 namespace {

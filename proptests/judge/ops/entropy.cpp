@@ -1,7 +1,7 @@
 #include <array>
 #include <optional>
 
-#include "numerics/special_values.hpp"
+#include "numerics/formats/special_values.hpp"
 #include "proptests/judge/ops/argument_form.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 #include "proptests/judge/ops/row_scalar.hpp"

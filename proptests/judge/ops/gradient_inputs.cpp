@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "numerics/next_double.hpp"
-#include "numerics/special_values.hpp"
+#include "numerics/formats/next_double.hpp"
+#include "numerics/formats/special_values.hpp"
 #include "proptests/generators/row_families.hpp"
 
 namespace softcheck::proptests {

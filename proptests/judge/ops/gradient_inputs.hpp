@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "numerics/format.hpp"
-#include "numerics/upper_bound.hpp"
+#include "numerics/enclosures/upper_bound.hpp"
+#include "numerics/formats/format.hpp"
 
 namespace softcheck::proptests {
 

@@ -6,11 +6,11 @@
 #include <map>
 #include <numeric>
 
-#include "numerics/decision.hpp"
-#include "numerics/next_double.hpp"
-#include "numerics/special_values.hpp"
+#include "numerics/enclosures/decision.hpp"
+#include "numerics/formats/next_double.hpp"
+#include "numerics/formats/special_values.hpp"
 #include "proptests/generators/row_families.hpp"
-#include "proptests/judge/judged_row.hpp"
+#include "proptests/judge/verdict/judged_row.hpp"
 
 namespace softcheck::proptests {
 

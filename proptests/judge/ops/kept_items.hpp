@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "numerics/enclosure.hpp"
-#include "numerics/rounding_top_p.hpp"
-#include "numerics/row_cascade.hpp"
-#include "numerics/upper_bound.hpp"
+#include "numerics/enclosures/enclosure.hpp"
+#include "numerics/enclosures/upper_bound.hpp"
+#include "numerics/filter/row_cascade.hpp"
+#include "numerics/rounding/rounding_top_p.hpp"
 #include "proptests/judge/ops/row_op.hpp"
-#include "proptests/judge/value_certificate.hpp"
+#include "proptests/judge/verdict/value_certificate.hpp"
 
 namespace softcheck::proptests {
 

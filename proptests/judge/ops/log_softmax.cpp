@@ -1,10 +1,10 @@
 #include <array>
 #include <cmath>
 
-#include "numerics/special_values.hpp"
-#include "proptests/judge/judged_row.hpp"
+#include "numerics/formats/special_values.hpp"
 #include "proptests/judge/ops/argument_form.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
+#include "proptests/judge/verdict/judged_row.hpp"
 
 namespace softcheck::proptests {
 namespace {

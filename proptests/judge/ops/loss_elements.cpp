@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "numerics/rounding_operations.hpp"
-#include "numerics/special_values.hpp"
-#include "proptests/judge/judged_row.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "numerics/rounding/rounding_operations.hpp"
+#include "proptests/judge/verdict/judged_row.hpp"
 
 namespace softcheck::proptests {
 

@@ -6,9 +6,9 @@
 #include <span>
 #include <string_view>
 
-#include "numerics/cross_entropy.hpp"
-#include "numerics/rounding.hpp"
-#include "numerics/upper_bound.hpp"
+#include "numerics/enclosures/upper_bound.hpp"
+#include "numerics/oracles/cross_entropy.hpp"
+#include "numerics/rounding/rounding.hpp"
 #include "proptests/judge/ops/last_item.hpp"
 #include "proptests/judge/ops/loss_terms.hpp"
 #include "proptests/judge/ops/row_elements.hpp"

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "numerics/format.hpp"
+#include "numerics/formats/format.hpp"
 #include "proptests/generators/domain.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 

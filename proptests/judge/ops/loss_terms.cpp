@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "numerics/next_double.hpp"
-#include "numerics/rounding.hpp"
-#include "numerics/special_values.hpp"
-#include "proptests/judge/attention_softmax.hpp"
+#include "numerics/formats/next_double.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "numerics/rounding/rounding.hpp"
+#include "proptests/judge/attention/attention_softmax.hpp"
 
 namespace softcheck::proptests {
 

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "numerics/cross_entropy.hpp"
-#include "numerics/upper_bound.hpp"
-#include "proptests/judge/judged_row.hpp"
+#include "numerics/enclosures/upper_bound.hpp"
+#include "numerics/oracles/cross_entropy.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
+#include "proptests/judge/verdict/judged_row.hpp"
 
 namespace softcheck::proptests {
 

@@ -7,15 +7,15 @@
 #include <optional>
 #include <vector>
 
-#include "numerics/merged_states.hpp"
-#include "numerics/special_values.hpp"
-#include "numerics/upper_bound.hpp"
+#include "numerics/enclosures/upper_bound.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "numerics/oracles/merged_states.hpp"
 #include "proptests/generators/row_families.hpp"
-#include "proptests/judge/attention_softmax.hpp"
-#include "proptests/judge/judged_row.hpp"
+#include "proptests/judge/attention/attention_softmax.hpp"
+#include "proptests/judge/attention/softmax_bounds.hpp"
 #include "proptests/judge/ops/gradient_inputs.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
-#include "proptests/judge/softmax_bounds.hpp"
+#include "proptests/judge/verdict/judged_row.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "numerics/special_values.hpp"
+#include "numerics/formats/special_values.hpp"
 #include "proptests/generators/row_families.hpp"
 
 namespace softcheck::proptests {

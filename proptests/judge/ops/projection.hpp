@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "numerics/format.hpp"
-#include "proptests/judge/judged_row.hpp"
+#include "numerics/formats/format.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
+#include "proptests/judge/verdict/judged_row.hpp"
 
 /// What the projections of a row on the simplex share: rows whose support ends somewhere, and coefficients that are
 /// exactly 0 beyond it.

@@ -5,9 +5,9 @@
 #include <limits>
 #include <utility>
 
-#include "numerics/next_double.hpp"
-#include "numerics/special_values.hpp"
-#include "proptests/judge/judged_row.hpp"
+#include "numerics/formats/next_double.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "proptests/judge/verdict/judged_row.hpp"
 
 namespace softcheck::proptests {
 

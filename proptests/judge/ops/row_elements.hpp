@@ -7,9 +7,9 @@
 #include <span>
 #include <string_view>
 
-#include "numerics/decision.hpp"
-#include "numerics/enclosure.hpp"
-#include "numerics/upper_bound.hpp"
+#include "numerics/enclosures/decision.hpp"
+#include "numerics/enclosures/enclosure.hpp"
+#include "numerics/enclosures/upper_bound.hpp"
 #include "proptests/judge/ops/row_op.hpp"
 
 namespace softcheck::proptests {

@@ -8,11 +8,11 @@
 #include <span>
 #include <vector>
 
-#include "numerics/contract.hpp"
-#include "numerics/enclosure.hpp"
+#include "numerics/enclosures/enclosure.hpp"
+#include "numerics/rounding/contract.hpp"
 #include "proptests/generators/domain.hpp"
 #include "proptests/judge/op.hpp"
-#include "proptests/judge/row_judge.hpp"
+#include "proptests/judge/verdict/row_judge.hpp"
 
 namespace softcheck::proptests {
 

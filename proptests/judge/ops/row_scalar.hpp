@@ -3,10 +3,10 @@
 #include <span>
 #include <string_view>
 
-#include "numerics/decision.hpp"
-#include "numerics/enclosure.hpp"
-#include "numerics/rounding.hpp"
-#include "proptests/judge/judged_row.hpp"
+#include "numerics/enclosures/decision.hpp"
+#include "numerics/enclosures/enclosure.hpp"
+#include "numerics/rounding/rounding.hpp"
+#include "proptests/judge/verdict/judged_row.hpp"
 
 namespace softcheck::proptests {
 

@@ -3,12 +3,12 @@
 #include <array>
 #include <cmath>
 
-#include "numerics/certified_sum.hpp"
-#include "numerics/next_double.hpp"
-#include "numerics/special_values.hpp"
-#include "proptests/judge/judged_row.hpp"
+#include "numerics/filter/certified_sum.hpp"
+#include "numerics/formats/next_double.hpp"
+#include "numerics/formats/special_values.hpp"
 #include "proptests/judge/ops/argument_form.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
+#include "proptests/judge/verdict/judged_row.hpp"
 
 namespace softcheck::proptests {
 

@@ -2,10 +2,10 @@
 #include <array>
 #include <cmath>
 
-#include "numerics/rounding.hpp"
-#include "numerics/softmax_gradient.hpp"
-#include "numerics/special_values.hpp"
-#include "numerics/upper_bound.hpp"
+#include "numerics/enclosures/upper_bound.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "numerics/oracles/softmax_gradient.hpp"
+#include "numerics/rounding/rounding.hpp"
 #include "proptests/judge/ops/gradient_inputs.hpp"
 #include "proptests/judge/ops/last_item.hpp"
 #include "proptests/judge/ops/row_elements.hpp"

@@ -1,5 +1,5 @@
 // sparsemax: max(x - tau, 0), tau such that it sums to 1 (B20). No exponential is in it.
-#include "numerics/sparsemax.hpp"
+#include "numerics/oracles/sparsemax.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,11 +8,11 @@
 #include <optional>
 #include <vector>
 
-#include "numerics/next_double.hpp"
-#include "numerics/rounding_sparsemax.hpp"
-#include "numerics/upper_bound.hpp"
-#include "proptests/judge/judged_row.hpp"
+#include "numerics/enclosures/upper_bound.hpp"
+#include "numerics/formats/next_double.hpp"
+#include "numerics/rounding/rounding_sparsemax.hpp"
 #include "proptests/judge/ops/projection.hpp"
+#include "proptests/judge/verdict/judged_row.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -6,14 +6,14 @@
 #include <optional>
 #include <vector>
 
-#include "numerics/next_double.hpp"
-#include "numerics/rounding.hpp"
-#include "numerics/rounding_top_p.hpp"
-#include "numerics/special_values.hpp"
-#include "numerics/upper_bound.hpp"
-#include "proptests/judge/judged_row.hpp"
+#include "numerics/enclosures/upper_bound.hpp"
+#include "numerics/formats/next_double.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "numerics/rounding/rounding.hpp"
+#include "numerics/rounding/rounding_top_p.hpp"
 #include "proptests/judge/ops/kept_items.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
+#include "proptests/judge/verdict/judged_row.hpp"
 
 namespace softcheck::proptests {
 namespace {

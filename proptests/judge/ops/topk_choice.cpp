@@ -6,9 +6,9 @@
 #include <map>
 #include <numeric>
 
-#include "numerics/enclosure.hpp"
-#include "numerics/special_values.hpp"
-#include "proptests/judge/judged_row.hpp"
+#include "numerics/enclosures/enclosure.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "proptests/judge/verdict/judged_row.hpp"
 
 namespace softcheck::proptests {
 

@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "numerics/contract.hpp"
-#include "numerics/rounding_topk.hpp"
-#include "numerics/upper_bound.hpp"
+#include "numerics/enclosures/upper_bound.hpp"
+#include "numerics/rounding/contract.hpp"
+#include "numerics/rounding/rounding_topk.hpp"
 #include "proptests/generators/domain.hpp"
 #include "proptests/judge/op.hpp"
-#include "proptests/judge/value_certificate.hpp"
+#include "proptests/judge/verdict/value_certificate.hpp"
 
 namespace softcheck::proptests {
 

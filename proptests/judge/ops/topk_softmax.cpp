@@ -7,13 +7,13 @@
 #include <optional>
 #include <vector>
 
-#include "numerics/rounding.hpp"
-#include "numerics/rounding_topk.hpp"
-#include "numerics/special_values.hpp"
-#include "numerics/upper_bound.hpp"
-#include "proptests/judge/judged_row.hpp"
+#include "numerics/enclosures/upper_bound.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "numerics/rounding/rounding.hpp"
+#include "numerics/rounding/rounding_topk.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
 #include "proptests/judge/ops/topk_choice.hpp"
+#include "proptests/judge/verdict/judged_row.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -7,12 +7,12 @@ trap 'rm -rf "$tree"' EXIT
 plant() { # folder, include line
   rm -rf "$tree"/*
   mkdir -p "$tree/$1" "$tree/theory"
-  echo '#include "numerics/format.hpp"' >"$tree/theory/allowed.hpp"
+  echo '#include "numerics/formats/format.hpp"' >"$tree/theory/allowed.hpp"
   echo "$2" >"$tree/$1/planted.hpp"
 }
 check() { "$cmake" -DROOT="$tree" -P cmake/check_layers.cmake >"$tree/log" 2>&1; }
 
-plant theory '#include "numerics/enclosure.hpp"'
+plant theory '#include "numerics/enclosures/enclosure.hpp"'
 check || { cat "$tree/log"; echo "an allowed include was refused"; exit 1; }
 while read -r folder header; do
   plant "$folder" "  #  include \"$header\""
@@ -22,9 +22,13 @@ done <<'LIST'
 numerics theory/lemma_2_1.hpp
 theory proptests/property.hpp
 theory kernels/abi/softcheck_kernel.h
-kernels numerics/format.hpp
-kernels/strict kernels/cpu/row_access.hpp
-kernels/call kernels/cpu/row_access.hpp
+kernels numerics/formats/format.hpp
+numerics/formats numerics/enclosures/enclosure.hpp
+numerics/rows numerics/rounding/rounding.hpp
+numerics/rounding numerics/filter/row_filter.hpp
+numerics/matrices numerics/rows/row_oracle.hpp
+kernels/strict kernels/cpu/rows/row_access.hpp
+kernels/call kernels/cpu/rows/row_access.hpp
 kernels/arithmetic kernels/call/elements.hpp
 kernels/block kernels/emulator/block.hpp
 proptests kernels/cpu/softmax.hpp

@@ -8,8 +8,8 @@
 
 #include "certificates_oracle.hpp"
 #include "experiments/certificates/gelu.hpp"
-#include "numerics/ball_matrix.hpp"
-#include "numerics/decision.hpp"
+#include "numerics/enclosures/decision.hpp"
+#include "numerics/matrices/ball_matrix.hpp"
 
 namespace softcheck::experiments {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "certificates_oracle.hpp"
 #include "experiments/certificates/collapse.hpp"
-#include "numerics/fp_environment.hpp"
+#include "numerics/formats/fp_environment.hpp"
 #include "theory/corollary_b_1.hpp"
 
 namespace softcheck::experiments {

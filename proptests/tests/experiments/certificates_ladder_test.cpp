@@ -6,7 +6,7 @@
 
 #include "certificates_oracle.hpp"
 #include "experiments/certificates/spread_ladder.hpp"
-#include "numerics/fp_environment.hpp"
+#include "numerics/formats/fp_environment.hpp"
 
 namespace softcheck::experiments {
 namespace {

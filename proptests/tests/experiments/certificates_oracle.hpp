@@ -7,7 +7,7 @@
 #include "experiments/certificates/logit_bounds.hpp"
 #include "experiments/max_retrieval_sets.hpp"
 #include "experiments/trained_models.hpp"
-#include "numerics/enclosure.hpp"
+#include "numerics/enclosures/enclosure.hpp"
 
 namespace softcheck::experiments {
 

@@ -14,7 +14,7 @@
 #include "experiments/certificates/network_proof.hpp"
 #include "experiments/certificates/spread_ladder.hpp"
 #include "experiments/max_retrieval_layout.hpp"
-#include "numerics/fp_environment.hpp"
+#include "numerics/formats/fp_environment.hpp"
 
 namespace softcheck::experiments {
 namespace {

@@ -8,7 +8,7 @@
 #include "certificates_oracle.hpp"
 #include "experiments/certificates/logit_bounds.hpp"
 #include "experiments/certificates/set_size_bounds.hpp"
-#include "numerics/fp_environment.hpp"
+#include "numerics/formats/fp_environment.hpp"
 #include "theory/adaptive_temperature.hpp"
 #include "theory/entropy_bounds.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "certificates_oracle.hpp"
 #include "experiments/certificates/overflow.hpp"
-#include "numerics/fp_environment.hpp"
+#include "numerics/formats/fp_environment.hpp"
 
 namespace softcheck::experiments {
 namespace {

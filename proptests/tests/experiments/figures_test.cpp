@@ -19,7 +19,7 @@
 #include "experiments/sha256.hpp"
 #include "experiments/trained_models.hpp"
 #include "experiments/training.hpp"
-#include "numerics/enclosure.hpp"
+#include "numerics/enclosures/enclosure.hpp"
 #include "theory/adaptive_temperature.hpp"
 
 namespace softcheck::experiments {

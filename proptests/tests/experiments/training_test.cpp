@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "experiments/network_lane.hpp"
-#include "numerics/fp_environment.hpp"
+#include "numerics/formats/fp_environment.hpp"
 
 namespace softcheck::experiments {
 namespace {

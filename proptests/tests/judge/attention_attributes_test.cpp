@@ -10,14 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "numerics/attention_oracle.hpp"
-#include "numerics/decision.hpp"
+#include "numerics/enclosures/decision.hpp"
+#include "numerics/oracles/attention_oracle.hpp"
 #include "proptests/generators/attention.hpp"
-#include "proptests/judge/attention_call.hpp"
-#include "proptests/judge/attention_rows.hpp"
-#include "proptests/judge/attention_thresholds.hpp"
+#include "proptests/judge/attention/attention_rows.hpp"
+#include "proptests/judge/attention/attention_thresholds.hpp"
+#include "proptests/judge/attention/query_oracles.hpp"
+#include "proptests/judge/calls/attention_call.hpp"
 #include "proptests/judge/kernel_judge.hpp"
-#include "proptests/judge/query_oracles.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "proptests/generators/attention.hpp"
-#include "proptests/judge/attention_call.hpp"
+#include "proptests/judge/calls/attention_call.hpp"
 
 namespace softcheck::proptests {
 namespace {

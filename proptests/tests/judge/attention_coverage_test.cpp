@@ -13,7 +13,7 @@
 
 #include "proptests/generators/attention_classes.hpp"
 #include "proptests/generators/attention_nan.hpp"
-#include "proptests/judge/attention_repeats.hpp"
+#include "proptests/judge/attention/attention_repeats.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 
 namespace softcheck::proptests {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "proptests/generators/attention.hpp"
-#include "proptests/judge/attention_rows.hpp"
+#include "proptests/judge/attention/attention_rows.hpp"
+#include "proptests/judge/calls/watched_kernel.hpp"
 #include "proptests/judge/kernel_judge.hpp"
-#include "proptests/judge/watched_kernel.hpp"
 
 namespace softcheck::proptests {
 namespace {

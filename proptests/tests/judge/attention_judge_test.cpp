@@ -1,5 +1,5 @@
 // One query judged: what an ideal kernel returns holds, in every format, and a value beyond its threshold does not.
-#include "proptests/judge/attention_judge.hpp"
+#include "proptests/judge/attention/attention_judge.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -9,9 +9,9 @@
 #include <limits>
 #include <optional>
 
-#include "numerics/attention_oracle.hpp"
+#include "numerics/oracles/attention_oracle.hpp"
 #include "proptests/generators/attention.hpp"
-#include "proptests/judge/attention_thresholds.hpp"
+#include "proptests/judge/attention/attention_thresholds.hpp"
 #include "proptests/judge/kernel_claims.hpp"
 
 namespace softcheck::proptests {

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "proptests/generators/attention.hpp"
-#include "proptests/judge/attention_call.hpp"
-#include "proptests/judge/attention_rows.hpp"
+#include "proptests/judge/attention/attention_rows.hpp"
+#include "proptests/judge/calls/attention_call.hpp"
+#include "proptests/judge/calls/sequence_layout.hpp"
 #include "proptests/judge/kernel_judge.hpp"
-#include "proptests/judge/sequence_layout.hpp"
 
 namespace softcheck::proptests {
 namespace {

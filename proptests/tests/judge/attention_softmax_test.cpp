@@ -1,4 +1,4 @@
-#include "proptests/judge/attention_softmax.hpp"
+#include "proptests/judge/attention/attention_softmax.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <functional>
 #include <random>
 
-#include "numerics/adaptive_oracle.hpp"
-#include "numerics/decision.hpp"
-#include "numerics/enclosed_row.hpp"
+#include "numerics/enclosures/decision.hpp"
+#include "numerics/oracles/adaptive_oracle.hpp"
+#include "numerics/rows/enclosed_row.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -1,5 +1,5 @@
 // The gradient by attention's bias: what a call asks for, and what the judge sums.
-#include "proptests/judge/bias_gradient.hpp"
+#include "proptests/judge/attention/bias_gradient.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "proptests/generators/attention.hpp"
-#include "proptests/judge/attention_rows.hpp"
+#include "proptests/judge/attention/attention_rows.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 #include "proptests/judge/ops/attention_op.hpp"
 

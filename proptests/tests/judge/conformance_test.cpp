@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "numerics/format.hpp"
+#include "numerics/formats/format.hpp"
 
 namespace softcheck {
 namespace {

@@ -1,6 +1,6 @@
 // What a kernel's process can reach: kernels of this program attack the judge, the machine and the caller's memory, and
 // say in a page that both share what they achieved.
-#include "proptests/judge/containment.hpp"
+#include "proptests/judge/isolation/containment.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 #include <memory>
 #include <thread>
 
-#include "proptests/judge/isolated_kernel.hpp"
+#include "proptests/judge/isolation/isolated_kernel.hpp"
 #include "proptests/tests/judge/kernel_call.hpp"
 
 namespace softcheck::proptests {

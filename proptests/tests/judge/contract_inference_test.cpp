@@ -1,4 +1,4 @@
-#include "proptests/judge/contract_inference.hpp"
+#include "proptests/judge/inference/contract_inference.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "kernels/abi/softcheck_kernel.h"
-#include "proptests/judge/isolated_kernel.hpp"
-#include "proptests/judge/kernel_messages.hpp"
+#include "proptests/judge/isolation/isolated_kernel.hpp"
+#include "proptests/judge/isolation/kernel_messages.hpp"
 #include "proptests/tests/judge/kernel_call.hpp"
 
 namespace softcheck::proptests {

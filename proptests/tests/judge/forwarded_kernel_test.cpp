@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "proptests/judge/contract_inference.hpp"
-#include "proptests/judge/isolated_kernel.hpp"
+#include "proptests/judge/inference/contract_inference.hpp"
+#include "proptests/judge/isolation/isolated_kernel.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 
 namespace softcheck::proptests {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "numerics/softmax_gradient.hpp"
-#include "numerics/special_values.hpp"
-#include "proptests/judge/contract_inference.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "numerics/oracles/softmax_gradient.hpp"
+#include "proptests/judge/inference/contract_inference.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {

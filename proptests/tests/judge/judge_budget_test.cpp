@@ -8,7 +8,7 @@
 #include "proptests/generators/row_matrix_classes.hpp"
 #include "proptests/interrupted.hpp"
 #include "proptests/judge/kernel_judge.hpp"
-#include "proptests/judge/kernel_report.hpp"
+#include "proptests/judge/verdict/kernel_report.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "proptests/judge/calls/tensor_call.hpp"
 #include "proptests/judge/op.hpp"
-#include "proptests/judge/tensor_call.hpp"
 
 namespace softcheck::proptests {
 

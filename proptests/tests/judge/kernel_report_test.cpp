@@ -1,4 +1,4 @@
-#include "proptests/judge/kernel_report.hpp"
+#include "proptests/judge/verdict/kernel_report.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "proptests/judge/evidence.hpp"
-#include "proptests/judge/printed_lines.hpp"
-#include "proptests/judge/value_certificate.hpp"
+#include "proptests/judge/calls/evidence.hpp"
+#include "proptests/judge/isolation/printed_lines.hpp"
+#include "proptests/judge/verdict/value_certificate.hpp"
 
 namespace softcheck::proptests {
 namespace {

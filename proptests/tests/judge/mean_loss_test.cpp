@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "numerics/special_values.hpp"
+#include "numerics/formats/special_values.hpp"
 #include "proptests/judge/effort.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "proptests/judge/row_call.hpp"
+#include "proptests/judge/calls/row_call.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "proptests/judge/ops/row_op.hpp"
-#include "proptests/judge/row_judge.hpp"
+#include "proptests/judge/verdict/row_judge.hpp"
 
 namespace softcheck::proptests {
 // Sources of this folder are compiled as one: the names below are common ones.

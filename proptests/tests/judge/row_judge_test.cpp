@@ -1,4 +1,4 @@
-#include "proptests/judge/row_judge.hpp"
+#include "proptests/judge/verdict/row_judge.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -8,9 +8,9 @@
 #include <optional>
 #include <span>
 
-#include "numerics/adaptive_oracle.hpp"
-#include "numerics/rounding.hpp"
-#include "numerics/row_oracle.hpp"
+#include "numerics/oracles/adaptive_oracle.hpp"
+#include "numerics/rounding/rounding.hpp"
+#include "numerics/rows/row_oracle.hpp"
 #include "proptests/generators/row.hpp"
 
 namespace softcheck::proptests {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "numerics/special_values.hpp"
-#include "numerics/ulp.hpp"
-#include "proptests/judge/row_judge.hpp"
+#include "numerics/enclosures/ulp.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "proptests/judge/verdict/row_judge.hpp"
 
 namespace softcheck::proptests {
 namespace {

@@ -1,4 +1,4 @@
-#include "proptests/judge/sharpened_row.hpp"
+#include "proptests/judge/verdict/sharpened_row.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "numerics/adaptive_oracle.hpp"
+#include "numerics/oracles/adaptive_oracle.hpp"
 #include "proptests/generators/row.hpp"
 
 namespace softcheck::proptests {

@@ -1,6 +1,6 @@
 // The gradient by attention's sinks, and gradients of packed sequences: what a call asks for and holds, and what the
 // judge sums.
-#include "proptests/judge/sink_gradient.hpp"
+#include "proptests/judge/attention/sink_gradient.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "numerics/special_values.hpp"
+#include "numerics/formats/special_values.hpp"
 #include "proptests/generators/attention.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 #include "proptests/judge/ops/attention_op.hpp"

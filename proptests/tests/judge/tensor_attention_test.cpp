@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "proptests/judge/attention_rows.hpp"
+#include "proptests/judge/attention/attention_rows.hpp"
 #include "proptests/tensors/tensor_judge.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 

@@ -9,10 +9,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "numerics/special_values.hpp"
+#include "numerics/formats/special_values.hpp"
 #include "proptests/generators/attention.hpp"
+#include "proptests/judge/attention/saved_outputs.hpp"
 #include "proptests/judge/ops/attention_op.hpp"
-#include "proptests/judge/saved_outputs.hpp"
 #include "proptests/tests/judge/held_gradient.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 

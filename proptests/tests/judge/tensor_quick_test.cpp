@@ -6,10 +6,10 @@
 #include <limits>
 #include <random>
 
-#include "numerics/rounding.hpp"
-#include "numerics/row_filter.hpp"
-#include "numerics/simd_target.hpp"
-#include "proptests/judge/row_judge.hpp"
+#include "numerics/filter/row_filter.hpp"
+#include "numerics/formats/simd_target.hpp"
+#include "numerics/rounding/rounding.hpp"
+#include "proptests/judge/verdict/row_judge.hpp"
 #include "proptests/tensors/quick_softmax.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "numerics/adaptive_oracle.hpp"
-#include "numerics/attention_oracle.hpp"
-#include "numerics/row_oracle.hpp"
+#include "numerics/oracles/adaptive_oracle.hpp"
+#include "numerics/oracles/attention_oracle.hpp"
+#include "numerics/rows/row_oracle.hpp"
 #include "proptests/tensors/tensor_judge.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "numerics/special_values.hpp"
+#include "numerics/formats/special_values.hpp"
 #include "proptests/generators/attention.hpp"
-#include "proptests/judge/attention_rows.hpp"
-#include "proptests/judge/query_oracles.hpp"
+#include "proptests/judge/attention/attention_rows.hpp"
+#include "proptests/judge/attention/query_oracles.hpp"
 #include "proptests/tests/judge/tensor_samples.hpp"
 
 namespace softcheck::proptests {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "numerics/rounding.hpp"
-#include "numerics/special_values.hpp"
-#include "numerics/upper_bound.hpp"
-#include "proptests/judge/contract_inference.hpp"
+#include "numerics/enclosures/upper_bound.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "numerics/rounding/rounding.hpp"
+#include "proptests/judge/inference/contract_inference.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
 

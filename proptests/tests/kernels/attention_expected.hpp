@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "numerics/attention_oracle.hpp"
-#include "numerics/rounding_attention.hpp"
+#include "numerics/oracles/attention_oracle.hpp"
+#include "numerics/rounding/rounding_attention.hpp"
 #include "proptests/tests/kernels/attention_problems.hpp"
 
 // What the queries of a problem must give, and how near a contract's results must come to it.

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "kernels/abi/softcheck_kernel.h"
-#include "numerics/format.hpp"
+#include "numerics/formats/format.hpp"
 
 // Calls of attention with fixed shapes, values and layouts, each there for a bug that only it shows.
 namespace softcheck::kernel_tests {

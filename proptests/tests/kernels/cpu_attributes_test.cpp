@@ -9,8 +9,8 @@
 #include <cstring>
 #include <limits>
 
-#include "numerics/rounding_score_terms.hpp"
-#include "numerics/upper_bound.hpp"
+#include "numerics/enclosures/upper_bound.hpp"
+#include "numerics/rounding/rounding_score_terms.hpp"
 #include "proptests/tests/kernels/attributed_call.hpp"
 
 namespace softcheck::kernel_tests {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "numerics/format.hpp"
+#include "numerics/formats/format.hpp"
 #include "proptests/tests/kernels/loaded_kernel.hpp"
 
 namespace softcheck::kernel_tests {

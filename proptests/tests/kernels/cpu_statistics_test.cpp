@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "numerics/rounding.hpp"
+#include "numerics/rounding/rounding.hpp"
 #include "proptests/tests/kernels/moment_bounds.hpp"
 #include "proptests/tests/kernels/row_kernel_call.hpp"
 #include "proptests/tests/numerics/bound_ratio.hpp"

@@ -11,7 +11,7 @@
 #include <functional>
 #include <limits>
 
-#include "numerics/format.hpp"
+#include "numerics/formats/format.hpp"
 #include "proptests/tests/kernels/loaded_kernel.hpp"
 
 namespace softcheck::kernel_tests {

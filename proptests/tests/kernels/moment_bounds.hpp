@@ -4,8 +4,8 @@
 #include <bit>
 #include <cmath>
 
-#include "numerics/contract.hpp"
-#include "numerics/format.hpp"
+#include "numerics/formats/format.hpp"
+#include "numerics/rounding/contract.hpp"
 
 // How far a row's sums of w D^k, D = m - x, w = exp(-D), may be from exact under a contract.
 namespace softcheck::kernel_tests {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "numerics/contract.hpp"
+#include "numerics/rounding/contract.hpp"
 #include "proptests/tests/kernels/attention_problems.hpp"
 #include "proptests/tests/kernels/loaded_kernel.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "numerics/format.hpp"
+#include "numerics/formats/format.hpp"
 #include "proptests/tests/kernels/loaded_kernel.hpp"
 
 namespace softcheck::kernel_tests {

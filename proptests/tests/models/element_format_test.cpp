@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "models/read/checkpoint.hpp"
-#include "numerics/format.hpp"
+#include "numerics/formats/format.hpp"
 #include "proptests/tests/models/checkpoint_files.hpp"
 
 namespace softcheck::proptests {

@@ -1,4 +1,4 @@
-#include "numerics/adaptive_oracle.hpp"
+#include "numerics/oracles/adaptive_oracle.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "numerics/decision.hpp"
+#include "numerics/enclosures/decision.hpp"
 #include "proptests/tests/numerics/oracle_rows.hpp"
 
 namespace softcheck::numerics {

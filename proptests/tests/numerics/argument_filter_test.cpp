@@ -1,6 +1,6 @@
 // Compiled alone: its quantities bear the names that other tests of bounds have.
 // The quick test of rows by the million proves what is within a threshold, and nothing beyond it.
-#include "numerics/argument_filter.hpp"
+#include "numerics/filter/argument_filter.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "numerics/enclosure.hpp"
+#include "numerics/enclosures/enclosure.hpp"
 
 namespace softcheck::numerics {
 namespace {

@@ -1,4 +1,4 @@
-#include "numerics/attention_gradient_oracle.hpp"
+#include "numerics/oracles/attention_gradient_oracle.hpp"
 
 #include <gtest/gtest.h>
 

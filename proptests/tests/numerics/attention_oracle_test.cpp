@@ -1,4 +1,4 @@
-#include "numerics/attention_oracle.hpp"
+#include "numerics/oracles/attention_oracle.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "numerics/decision.hpp"
+#include "numerics/enclosures/decision.hpp"
 
 namespace softcheck::numerics {
 namespace {

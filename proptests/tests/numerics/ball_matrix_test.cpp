@@ -1,12 +1,12 @@
-#include "numerics/ball_matrix.hpp"
+#include "numerics/matrices/ball_matrix.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "numerics/decision.hpp"
-#include "numerics/fp_environment.hpp"
+#include "numerics/enclosures/decision.hpp"
+#include "numerics/formats/fp_environment.hpp"
 
 namespace softcheck::numerics {
 namespace {

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "numerics/decision.hpp"
-#include "numerics/rounding.hpp"
+#include "numerics/enclosures/decision.hpp"
+#include "numerics/rounding/rounding.hpp"
 #include "proptests/tests/numerics/simulated_softmax.hpp"
 
 namespace softcheck::numerics::simulated {

@@ -1,4 +1,4 @@
-#include "numerics/certificate.hpp"
+#include "numerics/enclosures/certificate.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "numerics/contract.hpp"
+#include "numerics/rounding/contract.hpp"
 
 namespace softcheck::numerics {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "numerics/cross_entropy.hpp"
+#include "numerics/oracles/cross_entropy.hpp"
 #include "proptests/tests/numerics/bound_ratio.hpp"
 #include "proptests/tests/numerics/simulated_cross_entropy.hpp"
 

@@ -1,6 +1,6 @@
 // The exact cross-entropy and its gradient by two routes: MPFI's, and Arb's softmax with the definition written out.
 
-#include "numerics/cross_entropy.hpp"
+#include "numerics/oracles/cross_entropy.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <random>
 #include <vector>
 
-#include "numerics/arb_row_oracle.hpp"
-#include "numerics/decision.hpp"
+#include "numerics/enclosures/decision.hpp"
+#include "numerics/rows/arb_row_oracle.hpp"
 
 namespace softcheck::numerics {
 namespace {

@@ -1,4 +1,4 @@
-#include "numerics/decision.hpp"
+#include "numerics/enclosures/decision.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "numerics/enclosure.hpp"
+#include "numerics/enclosures/enclosure.hpp"
 
 #include <gtest/gtest.h>
 

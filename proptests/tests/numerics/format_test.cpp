@@ -1,4 +1,4 @@
-#include "numerics/format.hpp"
+#include "numerics/formats/format.hpp"
 
 #include <gtest/gtest.h>
 #include <mpfr.h>

@@ -1,4 +1,4 @@
-#include "numerics/fp_environment.hpp"
+#include "numerics/formats/fp_environment.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "numerics/arb_row_oracle.hpp"
-#include "numerics/attention_oracle.hpp"
-#include "numerics/certificate.hpp"
-#include "numerics/row_oracle.hpp"
-#include "numerics/ulp.hpp"
+#include "numerics/enclosures/certificate.hpp"
+#include "numerics/enclosures/ulp.hpp"
+#include "numerics/oracles/attention_oracle.hpp"
+#include "numerics/rows/arb_row_oracle.hpp"
+#include "numerics/rows/row_oracle.hpp"
 #include "proptests/tests/numerics/oracle_rows.hpp"
 
 #if defined(__x86_64__)

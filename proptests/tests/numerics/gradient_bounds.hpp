@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "numerics/softmax_gradient.hpp"
+#include "numerics/oracles/softmax_gradient.hpp"
 #include "proptests/tests/numerics/gradient_rows.hpp"
 
 namespace softcheck::numerics::simulated {

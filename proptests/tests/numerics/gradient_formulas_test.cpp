@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "numerics/decision.hpp"
-#include "numerics/rounding_gradient.hpp"
-#include "numerics/softmax_gradient.hpp"
+#include "numerics/enclosures/decision.hpp"
+#include "numerics/oracles/softmax_gradient.hpp"
+#include "numerics/rounding/rounding_gradient.hpp"
 #include "proptests/tests/numerics/gradient_rows.hpp"
 #include "proptests/tests/numerics/theorem_gradient_formulas.hpp"
 

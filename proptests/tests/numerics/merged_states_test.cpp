@@ -1,6 +1,6 @@
 // B16: merged states by two routes, and their bounds against simulated merges in base e and 2.
 
-#include "numerics/merged_states.hpp"
+#include "numerics/oracles/merged_states.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "numerics/arb_row_oracle.hpp"
+#include "numerics/rows/arb_row_oracle.hpp"
 #include "proptests/tests/numerics/bound_ratio.hpp"
 #include "proptests/tests/numerics/simulated_gradient.hpp"
 

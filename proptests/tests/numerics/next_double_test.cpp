@@ -1,4 +1,4 @@
-#include "numerics/next_double.hpp"
+#include "numerics/formats/next_double.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,9 @@
 #include <functional>
 #include <vector>
 
-#include "numerics/adaptive_oracle.hpp"
-#include "numerics/arb_row_oracle.hpp"
-#include "numerics/row_oracle.hpp"
+#include "numerics/oracles/adaptive_oracle.hpp"
+#include "numerics/rows/arb_row_oracle.hpp"
+#include "numerics/rows/row_oracle.hpp"
 #include "proptests/tests/numerics/oracle_rows.hpp"
 
 namespace softcheck::numerics {

@@ -1,7 +1,7 @@
 // B17 against simulated kernels: no kernel that keeps its contract exceeds the bound, and each term that is left out is
 // missed by one that does.
 
-#include "numerics/rounding_attention_backward.hpp"
+#include "numerics/rounding/rounding_attention_backward.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "numerics/attention_oracle.hpp"
-#include "numerics/rounding_attention.hpp"
+#include "numerics/oracles/attention_oracle.hpp"
+#include "numerics/rounding/rounding_attention.hpp"
 #include "proptests/tests/numerics/bound_ratio.hpp"
 
 namespace softcheck::numerics {

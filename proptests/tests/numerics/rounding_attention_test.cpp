@@ -1,6 +1,6 @@
 // B9 against a simulated attention kernel, and UpperBound against enclosures of the same formulas.
 
-#include "numerics/rounding_attention.hpp"
+#include "numerics/rounding/rounding_attention.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <set>
 #include <vector>
 
-#include "numerics/attention_oracle.hpp"
+#include "numerics/oracles/attention_oracle.hpp"
 #include "proptests/tests/numerics/bound_ratio.hpp"
 #include "proptests/tests/numerics/row_families.hpp"
 

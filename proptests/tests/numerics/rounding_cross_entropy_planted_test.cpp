@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "numerics/cross_entropy.hpp"
+#include "numerics/oracles/cross_entropy.hpp"
 #include "proptests/tests/numerics/cross_entropy_bounds.hpp"
 
 namespace softcheck::numerics {

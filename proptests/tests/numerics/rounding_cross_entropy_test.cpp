@@ -1,6 +1,6 @@
 // B14 and B15 against simulated kernels: no error exceeds its bound.
 
-#include "numerics/rounding_cross_entropy.hpp"
+#include "numerics/rounding/rounding_cross_entropy.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "numerics/cross_entropy.hpp"
+#include "numerics/oracles/cross_entropy.hpp"
 #include "proptests/tests/numerics/bound_ratio.hpp"
 #include "proptests/tests/numerics/cross_entropy_bounds.hpp"
 #include "proptests/tests/numerics/row_families.hpp"

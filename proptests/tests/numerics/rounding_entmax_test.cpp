@@ -1,6 +1,6 @@
 // Entmax: two routes to the exact values, and B21 against simulated kernels, with wrong versions of it.
 
-#include "numerics/rounding_entmax.hpp"
+#include "numerics/rounding/rounding_entmax.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <iostream>
 #include <vector>
 
-#include "numerics/entmax.hpp"
+#include "numerics/oracles/entmax.hpp"
 #include "proptests/tests/numerics/bound_ratio.hpp"
 #include "proptests/tests/numerics/row_families.hpp"
 

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "numerics/rounding_gradient.hpp"
+#include "numerics/rounding/rounding_gradient.hpp"
 #include "proptests/tests/numerics/bound_ratio.hpp"
 #include "proptests/tests/numerics/gradient_bounds.hpp"
 #include "proptests/tests/numerics/simulated_gradient.hpp"

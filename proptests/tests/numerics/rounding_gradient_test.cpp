@@ -1,6 +1,6 @@
 // B12 and B13 against simulated kernels: no error exceeds its bound.
 
-#include "numerics/rounding_gradient.hpp"
+#include "numerics/rounding/rounding_gradient.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <iostream>
 #include <vector>
 
-#include "numerics/softmax_gradient.hpp"
+#include "numerics/oracles/softmax_gradient.hpp"
 #include "proptests/tests/numerics/bound_ratio.hpp"
 #include "proptests/tests/numerics/gradient_bounds.hpp"
 #include "proptests/tests/numerics/gradient_rows.hpp"

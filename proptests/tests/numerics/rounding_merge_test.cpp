@@ -7,7 +7,7 @@
 #include <iostream>
 #include <vector>
 
-#include "numerics/adaptive_oracle.hpp"
+#include "numerics/oracles/adaptive_oracle.hpp"
 #include "proptests/tests/numerics/bound_ratio.hpp"
 #include "proptests/tests/numerics/row_families.hpp"
 

@@ -1,5 +1,5 @@
 // The error of a score behind softcap, ALiBi and bias, against simulated kernels in several orders of operation.
-#include "numerics/rounding_score_terms.hpp"
+#include "numerics/rounding/rounding_score_terms.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "numerics/rounding_attention.hpp"
+#include "numerics/rounding/rounding_attention.hpp"
 #include "proptests/tests/numerics/bound_ratio.hpp"
 
 namespace softcheck::numerics {

@@ -1,6 +1,6 @@
 // Sparsemax: two routes to the exact values, and B20 against simulated kernels, with wrong versions of it.
 
-#include "numerics/rounding_sparsemax.hpp"
+#include "numerics/rounding/rounding_sparsemax.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <numeric>
 #include <vector>
 
-#include "numerics/sparsemax.hpp"
+#include "numerics/oracles/sparsemax.hpp"
 #include "proptests/tests/numerics/bound_ratio.hpp"
 #include "proptests/tests/numerics/row_families.hpp"
 

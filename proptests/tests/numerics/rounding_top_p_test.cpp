@@ -1,7 +1,7 @@
 // Compiled alone: what it simulates bears the names that other tests of bounds have.
 // B19 against simulated kernels that compare masses and levels in every granted way, with wrong versions of it.
 
-#include "numerics/rounding_top_p.hpp"
+#include "numerics/rounding/rounding_top_p.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Compiled alone: what it simulates bears the names that other tests of bounds have.
 // B18 against simulated kernels that choose and weigh in every granted way, with wrong versions of it.
 
-#include "numerics/rounding_topk.hpp"
+#include "numerics/rounding/rounding_topk.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "numerics/row_cascade.hpp"
+#include "numerics/filter/row_cascade.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "numerics/certificate.hpp"
-#include "numerics/simd_target.hpp"
+#include "numerics/enclosures/certificate.hpp"
+#include "numerics/formats/simd_target.hpp"
 #include "proptests/tests/numerics/row_families.hpp"
 
 namespace softcheck {

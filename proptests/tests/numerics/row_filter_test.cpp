@@ -1,4 +1,4 @@
-#include "numerics/row_filter.hpp"
+#include "numerics/filter/row_filter.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "numerics/decision.hpp"
-#include "numerics/double_double.hpp"
-#include "numerics/enclosure.hpp"
-#include "numerics/row_oracle.hpp"
-#include "numerics/simd_target.hpp"
+#include "numerics/enclosures/decision.hpp"
+#include "numerics/enclosures/enclosure.hpp"
+#include "numerics/filter/double_double.hpp"
+#include "numerics/formats/simd_target.hpp"
+#include "numerics/rows/row_oracle.hpp"
 #include "proptests/tests/numerics/row_families.hpp"
 
 namespace softcheck {

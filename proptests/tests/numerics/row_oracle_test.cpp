@@ -1,4 +1,4 @@
-#include "numerics/row_oracle.hpp"
+#include "numerics/rows/row_oracle.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "numerics/decision.hpp"
+#include "numerics/enclosures/decision.hpp"
 #include "proptests/tests/numerics/oracle_rows.hpp"
 
 namespace softcheck::numerics {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <random>
 
-#include "numerics/contract.hpp"
+#include "numerics/rounding/contract.hpp"
 
 namespace softcheck::numerics::simulated {
 

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "numerics/enclosure.hpp"
-#include "numerics/rounding_attention.hpp"
-#include "numerics/rounding_attention_backward.hpp"
-#include "numerics/rounding_score_terms.hpp"
+#include "numerics/enclosures/enclosure.hpp"
+#include "numerics/rounding/rounding_attention.hpp"
+#include "numerics/rounding/rounding_attention_backward.hpp"
+#include "numerics/rounding/rounding_score_terms.hpp"
 
 namespace softcheck::numerics::simulated_backward {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "numerics/rounding_cross_entropy.hpp"
+#include "numerics/rounding/rounding_cross_entropy.hpp"
 #include "proptests/tests/numerics/simulated_gradient.hpp"
 
 namespace softcheck::numerics::simulated {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "numerics/contract.hpp"
+#include "numerics/rounding/contract.hpp"
 
 namespace softcheck::numerics::simulated {
 

@@ -6,8 +6,8 @@
 #include <ostream>
 #include <vector>
 
-#include "numerics/decision.hpp"
-#include "numerics/singular_value.hpp"
+#include "numerics/enclosures/decision.hpp"
+#include "numerics/matrices/singular_value.hpp"
 
 // An independent judge of bounds of sigma_max for small matrices: the signs of the pivots of t^2 I - A A^T in
 // enclosures (Sylvester's law of inertia). It knows nothing of how a bound was found.

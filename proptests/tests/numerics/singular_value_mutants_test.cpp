@@ -6,10 +6,10 @@
 #include <Eigen/Eigenvalues>
 #include <cmath>
 
-#include "numerics/integer_gram.hpp"
-#include "numerics/scaled_matrix.hpp"
-#include "numerics/singular_value.hpp"
-#include "numerics/verified_cholesky.hpp"
+#include "numerics/matrices/integer_gram.hpp"
+#include "numerics/matrices/scaled_matrix.hpp"
+#include "numerics/matrices/singular_value.hpp"
+#include "numerics/matrices/verified_cholesky.hpp"
 #include "proptests/tests/numerics/singular_value_inertia.hpp"
 #include "proptests/tests/numerics/singular_value_matrices.hpp"
 

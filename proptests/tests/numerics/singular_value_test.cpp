@@ -1,4 +1,4 @@
-#include "numerics/singular_value.hpp"
+#include "numerics/matrices/singular_value.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "numerics/fp_environment.hpp"
-#include "numerics/gram_iteration.hpp"
-#include "numerics/scaled_matrix.hpp"
+#include "numerics/formats/fp_environment.hpp"
+#include "numerics/matrices/gram_iteration.hpp"
+#include "numerics/matrices/scaled_matrix.hpp"
 #include "proptests/tests/numerics/singular_value_inertia.hpp"
 #include "proptests/tests/numerics/singular_value_matrices.hpp"
 #if defined(__x86_64__)

@@ -1,6 +1,6 @@
 // The exact gradients of softmax and log-softmax by two routes, and the double stage against them.
 
-#include "numerics/softmax_gradient.hpp"
+#include "numerics/oracles/softmax_gradient.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <random>
 #include <vector>
 
-#include "numerics/arb_row_oracle.hpp"
-#include "numerics/decision.hpp"
+#include "numerics/enclosures/decision.hpp"
+#include "numerics/rows/arb_row_oracle.hpp"
 #include "proptests/tests/numerics/gradient_rows.hpp"
 
 namespace softcheck::numerics {

@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "numerics/contract.hpp"
-#include "numerics/decision.hpp"
-#include "numerics/rounding.hpp"
+#include "numerics/enclosures/decision.hpp"
+#include "numerics/rounding/contract.hpp"
+#include "numerics/rounding/rounding.hpp"
 
 /// The bounds of docs/tolerances.md stated a second time, in exact reals, by an author who had read the code: no
 /// function of numerics/rounding*.cpp is called. A bound in the code that is smaller or wider by a part in 2^40 is

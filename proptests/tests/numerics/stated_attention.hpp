@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "numerics/rounding_attention.hpp"
+#include "numerics/rounding/rounding_attention.hpp"
 #include "proptests/tests/numerics/stated_temperature.hpp"
 
 namespace softcheck::numerics::stated {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "numerics/rounding_attention_backward.hpp"
+#include "numerics/rounding/rounding_attention_backward.hpp"
 #include "proptests/tests/numerics/stated_arithmetic.hpp"
 
 namespace softcheck::numerics {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "numerics/rounding_cross_entropy.hpp"
+#include "numerics/rounding/rounding_cross_entropy.hpp"
 #include "proptests/tests/numerics/stated_attention.hpp"
 
 namespace softcheck::numerics::stated {

@@ -2,7 +2,7 @@
 // B12 and B13: the code's bounds are the document's, what underflows included.
 #include <gtest/gtest.h>
 
-#include "numerics/rounding_gradient.hpp"
+#include "numerics/rounding/rounding_gradient.hpp"
 #include "proptests/tests/numerics/stated_arithmetic.hpp"
 
 namespace softcheck::numerics {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "numerics/rounding_entmax.hpp"
-#include "numerics/rounding_sparsemax.hpp"
+#include "numerics/rounding/rounding_entmax.hpp"
+#include "numerics/rounding/rounding_sparsemax.hpp"
 #include "proptests/tests/numerics/stated_arithmetic.hpp"
 
 namespace softcheck::numerics {

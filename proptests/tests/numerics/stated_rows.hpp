@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "numerics/rounding.hpp"
+#include "numerics/rounding/rounding.hpp"
 
 namespace softcheck::numerics::stated {
 

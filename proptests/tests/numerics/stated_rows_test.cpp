@@ -5,10 +5,10 @@
 #include <limits>
 #include <vector>
 
-#include "numerics/rounding_attention.hpp"
-#include "numerics/rounding_cross_entropy.hpp"
-#include "numerics/rounding_gradient.hpp"
-#include "numerics/special_values.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "numerics/rounding/rounding_attention.hpp"
+#include "numerics/rounding/rounding_cross_entropy.hpp"
+#include "numerics/rounding/rounding_gradient.hpp"
 #include "proptests/tests/numerics/stated_arithmetic.hpp"
 
 namespace softcheck::numerics {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "numerics/rounding_model.hpp"
+#include "numerics/rounding/rounding_model.hpp"
 #include "proptests/tests/numerics/stated_rows.hpp"
 
 namespace softcheck::numerics {

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "numerics/rounding.hpp"
-#include "numerics/rounding_attention.hpp"
-#include "numerics/rounding_model.hpp"
+#include "numerics/rounding/rounding.hpp"
+#include "numerics/rounding/rounding_attention.hpp"
+#include "numerics/rounding/rounding_model.hpp"
 #include "proptests/tests/numerics/row_families.hpp"
 #include "theory/adaptive_temperature.hpp"
 #include "theory/streaming_entropy.hpp"

@@ -1,4 +1,4 @@
-#include "numerics/ulp.hpp"
+#include "numerics/enclosures/ulp.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "numerics/decision.hpp"
+#include "numerics/enclosures/decision.hpp"
 
 namespace softcheck::numerics {
 namespace {

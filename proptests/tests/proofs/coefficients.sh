@@ -46,8 +46,8 @@ kernel_in_cpp() { # ROOT float|double
   for name in log2_e rounder ln2_high ln2_low q lowest; do echo "$text" | defined $name; done
 }
 filter_in_cpp() { # ROOT
-  lanes=$(flat "$1/numerics/row_lanes.inl" "$1/numerics/filter_lanes.inl")
-  stages=$(flat "$1/numerics/row_stages.hpp")
+  lanes=$(flat "$1/numerics/filter/row_lanes.inl" "$1/numerics/filter/filter_lanes.inl")
+  stages=$(flat "$1/numerics/filter/row_stages.hpp")
   for name in log2_e rounding_shift ln_2_first ln_2_rest; do echo "$lanes" | defined $name; done
   echo "$stages" | grep -oE 'exponential_coefficients = \{[^}]*' | sed 's/^[^=]*=//' | numbers
   echo "$stages" | defined largest_deviation | sed 's/^/-/'
@@ -98,7 +98,7 @@ cat "$work/f32" "$work/f64" "$work/filter" "$work/quartic" | wc -w | sed 's/ *$/
 # The controls, on a copy that the comparison accepts.
 copy() {
   rm -rf "$work/root" && mkdir -p "$work/root/kernels/arithmetic" "$work/root/numerics" "$work/root/proofs"
-  for file in kernels/arithmetic/exp_constants.hpp numerics/row_lanes.inl numerics/filter_lanes.inl numerics/row_stages.hpp; do
+  for file in kernels/arithmetic/exp_constants.hpp numerics/filter/row_lanes.inl numerics/filter/filter_lanes.inl numerics/filter/row_stages.hpp; do
     cp "$root/$file" "$work/root/$file"
   done
   cp -r "$proofs/certified" "$proofs/numerics" "$proofs/adaptive_temperature.v" "$work/root/proofs/"
@@ -118,11 +118,11 @@ planted kernels/arithmetic/exp_constants.hpp 0x1.7f7d1cp-20 0x1.7f7d1ep-20
 planted kernels/arithmetic/exp_constants.hpp 0x1.1e3d3231467cep-29 0x1.1e3d3231467cfp-29
 planted kernels/arithmetic/exp_constants.hpp '512 + 1023' '512 + 1022'
 planted kernels/arithmetic/exp_constants.hpp '= -760.0' '= -761.0'
-planted numerics/row_stages.hpp 0x1.a019ab342ffffp-16 0x1.a019ab342fffep-16
-planted numerics/row_stages.hpp 'largest_deviation = 700' 'largest_deviation = 701'
-planted numerics/row_lanes.inl 0x1.62e42fefa3800p-1 0x1.62e42fefa3900p-1
-planted numerics/row_lanes.inl 0x1.8p52 0x1.9p52
-planted numerics/filter_lanes.inl 0x1.ef35793c76730p-45 -0x1.ef35793c76730p-45
+planted numerics/filter/row_stages.hpp 0x1.a019ab342ffffp-16 0x1.a019ab342fffep-16
+planted numerics/filter/row_stages.hpp 'largest_deviation = 700' 'largest_deviation = 701'
+planted numerics/filter/row_lanes.inl 0x1.62e42fefa3800p-1 0x1.62e42fefa3900p-1
+planted numerics/filter/row_lanes.inl 0x1.8p52 0x1.9p52
+planted numerics/filter/filter_lanes.inl 0x1.ef35793c76730p-45 -0x1.ef35793c76730p-45
 planted proofs/certified/exp_filter.v 'log2_e := 0x1.71547652b82fep+0' 'log2_e := 0x1.71547652b82ffp+0'
 planted proofs/numerics/gappa/filter_exponential.g 6004799503160577b 6004799503160578b
 planted proofs/numerics/gappa/quartic_binary32_fma.g 'rnd(4.917)' 'rnd(4.918)'

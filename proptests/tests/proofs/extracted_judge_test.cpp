@@ -1,6 +1,6 @@
 // The judge that Coq proved and OCaml runs, against ours: its numbers are the contract's, its thresholds ours, and it
 // accuses what ours fails and nothing that ours passes.
-#include "proptests/judge/extracted_judge.hpp"
+#include "proptests/judge/verdict/extracted_judge.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,10 +10,10 @@
 #include <initializer_list>
 #include <iostream>
 
-#include "numerics/fp_environment.hpp"
-#include "numerics/special_values.hpp"
-#include "proptests/judge/certification.hpp"
+#include "numerics/formats/fp_environment.hpp"
+#include "numerics/formats/special_values.hpp"
 #include "proptests/judge/effort.hpp"
+#include "proptests/judge/verdict/certification.hpp"
 #include "proptests/tests/judge/zoo_rows.hpp"
 #include "proptests/tests/proofs/judge_rows.hpp"
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "numerics/enclosure.hpp"
-#include "numerics/row_oracle.hpp"
+#include "numerics/enclosures/enclosure.hpp"
+#include "numerics/rows/row_oracle.hpp"
 #include "proptests/tests/numerics/row_families.hpp"
 
 namespace softcheck::numerics {

@@ -11,7 +11,7 @@
 
 #include "proptests/corpus.hpp"
 #include "proptests/generators/row.hpp"
-#include "proptests/judge/evidence.hpp"
+#include "proptests/judge/calls/evidence.hpp"
 #include "proptests/report.hpp"
 
 namespace softcheck::proptests {

@@ -3,7 +3,7 @@
     Main results
     - [exp_filter]   e^-D to 1.75 u for 0 <= D <= 700, with and without FMA
 
-    Constants as in numerics/row_stages.hpp, row_lanes.inl and filter_lanes.inl (a test compares them); the proof is in
+    Constants as in numerics/filter/row_stages.hpp, row_lanes.inl and filter_lanes.inl (a test compares them); the proof is in
     computed_exp.v, the polynomial's own error in numerics/exponential_polynomials.v.
     Source: docs/tolerances/cascade.md, "The exponential of the filter". *)
 

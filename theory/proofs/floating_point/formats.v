@@ -7,7 +7,7 @@
     - [binary32_sound], [binary16_sound], [bfloat16_sound], [binary64_sound]   the arithmetic of each format satisfies
                           [sound], gradual or flushed, for every E < 1 / u and up to A' = 12 roundings of the argument
 
-    Source: docs/tolerances.md, "The model"; set_operations in numerics/rounding_model.cpp. Flocq's FLT formats. *)
+    Source: docs/tolerances.md, "The model"; set_operations in numerics/rounding/rounding_model.cpp. Flocq's FLT formats. *)
 
 From Coq Require Import Reals ZArith Lra Lia Psatz.
 From Flocq Require Import Core Relative Plus_error.

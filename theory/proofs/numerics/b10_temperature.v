@@ -10,7 +10,7 @@
     - [b10_temperature]    |p_hat_j - p_j| <= (k_0 + k_1 D_j) p_j + f: B2 for the row at beta_hat, with tau (D_j + Dbar')
                            and the slope t (1 + tau) + tau
 
-    Source: docs/tolerances.md, B10; temperature_error, adaptive_temperature_error in numerics/rounding_temperature.cpp. *)
+    Source: docs/tolerances.md, B10; temperature_error, adaptive_temperature_error in numerics/rounding/rounding_temperature.cpp. *)
 
 From Coq Require Import Reals List ZArith Lra Lia Psatz.
 From softcheck Require Import softmax adaptive_temperature.

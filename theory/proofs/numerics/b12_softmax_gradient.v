@@ -11,7 +11,7 @@
     Nothing is assumed of sum y: y is what the caller saved. r is the log error of a number as it is read, lambda_P that
     of a product as it is stored.
 
-    Source: docs/tolerances/softmax_gradient.md; SoftmaxGradientThreshold in numerics/rounding_gradient.cpp. *)
+    Source: docs/tolerances/softmax_gradient.md; SoftmaxGradientThreshold in numerics/rounding/rounding_gradient.cpp. *)
 
 From Coq Require Import Reals List Lra Lia Psatz.
 From softcheck Require Import softmax.

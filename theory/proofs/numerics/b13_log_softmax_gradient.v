@@ -6,7 +6,7 @@
                          k = (e^q - 1) |y| + r_0 + lambda_E + lambda, q the argument's log error, r_0 what reading y loses
     - [b13_log_softmax_gradient]   the difference, in the accumulator and behind the output's rounding
 
-    Source: docs/tolerances/softmax_gradient.md; LogSoftmaxGradientThreshold in numerics/rounding_gradient.cpp. *)
+    Source: docs/tolerances/softmax_gradient.md; LogSoftmaxGradientThreshold in numerics/rounding/rounding_gradient.cpp. *)
 
 From Coq Require Import Reals List Lra Lia Psatz.
 From softcheck Require Import softmax.

@@ -9,7 +9,7 @@
     - [b14_square]       z L^2 from an L that errs by e: z e (2 |L| + e)
     - [b14_mean]         a mean of losses that err, over a divisor that is a sum itself or exact
 
-    Source: docs/tolerances/cross_entropy.md; cross_entropy_error in numerics/rounding_cross_entropy.cpp. What a softcap
+    Source: docs/tolerances/cross_entropy.md; cross_entropy_error in numerics/rounding/rounding_cross_entropy.cpp. What a softcap
     adds to each logit is a premise here. *)
 
 From Coq Require Import Reals List Lra Lia Psatz.

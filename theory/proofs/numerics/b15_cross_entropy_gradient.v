@@ -9,7 +9,7 @@
     - [b15_gradient]       times upstream, a quotient and a product, behind the output's rounding
     - [b15_cross_entropy_gradient]   a hard label from the logits to the output, p by B2
 
-    Source: docs/tolerances/cross_entropy.md; CrossEntropyGradientThreshold in numerics/rounding_cross_entropy.cpp. What a
+    Source: docs/tolerances/cross_entropy.md; CrossEntropyGradientThreshold in numerics/rounding/rounding_cross_entropy.cpp. What a
     softcap adds to each logit is a premise here: the error of p. *)
 
 From Coq Require Import Reals List Lra Lia Psatz.

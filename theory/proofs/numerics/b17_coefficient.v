@@ -5,7 +5,7 @@
     - [b17_coefficient]   p_hat_j = p_j e^w + loss, |w| <= omega_j, |loss| <= e^omega_j lost: omega_j is the larger of the
                           errors by a log-sum-exp (b17_saved_logsumexp) and by a recomputed sum (b17_recomputed_sum)
 
-    Source: docs/tolerances/attention_backward.md; CoefficientLogs::of in numerics/rounding_attention_backward.cpp. *)
+    Source: docs/tolerances/attention_backward.md; CoefficientLogs::of in numerics/rounding/rounding_attention_backward.cpp. *)
 
 From Coq Require Import Reals List Lra.
 From softcheck Require Import softmax.

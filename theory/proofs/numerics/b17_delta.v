@@ -10,7 +10,7 @@
     omega_j is the log error of p_j as it meets g_j or v_j (b17_coefficient and the format of the weights), r that of a number as
     it is read; E_delta is the larger of the errors by a saved O and by a recomputed delta.
 
-    Source: docs/tolerances/attention_backward.md, "g and delta"; delta_error in numerics/rounding_attention_backward.cpp. *)
+    Source: docs/tolerances/attention_backward.md, "g and delta"; delta_error in numerics/rounding/rounding_attention_backward.cpp. *)
 
 From Coq Require Import Reals List Lra Lia Psatz.
 From softcheck Require Import softmax.

@@ -8,7 +8,7 @@
     The sums over queries are trees of any shape and order within a height of their own: atomics and splits are such trees.
 
     Source: docs/tolerances/attention_backward.md, "Sums"; ScoreGradientSum and ValueGradientSum in
-    numerics/rounding_attention_backward.cpp. *)
+    numerics/rounding/rounding_attention_backward.cpp. *)
 
 From Coq Require Import Reals List Lra.
 From softcheck Require Import softmax.

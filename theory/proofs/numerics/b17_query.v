@@ -10,7 +10,7 @@
     The coefficients and omega_j are those of b17_coefficient; p meets g and v in a format of its own.
 
     Source: docs/tolerances/attention_backward.md; attention_backward_pairs and score_gradient_sum_error in
-    numerics/rounding_attention_backward.cpp. *)
+    numerics/rounding/rounding_attention_backward.cpp. *)
 
 From Coq Require Import Reals List Lra Lia Psatz.
 From softcheck Require Import softmax.

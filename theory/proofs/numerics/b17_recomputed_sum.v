@@ -9,7 +9,7 @@
 
     Above by the weights' own mean, below by the harmonic mean: sum p e^-s >= 1 / sum p e^s.
 
-    Source: docs/tolerances/attention_backward.md; CoefficientLogs in numerics/rounding_attention_backward.cpp. *)
+    Source: docs/tolerances/attention_backward.md; CoefficientLogs in numerics/rounding/rounding_attention_backward.cpp. *)
 
 From Coq Require Import Reals List Lra Lia Psatz.
 From softcheck Require Import softmax.

@@ -9,7 +9,7 @@
     The larger of two ways to p, by this and by the sum (b17_recomputed_sum), is omega_j.
 
     Source: docs/tolerances/attention_backward.md; CoefficientLogs::through_logsumexp in
-    numerics/rounding_attention_backward.cpp. *)
+    numerics/rounding/rounding_attention_backward.cpp. *)
 
 From Coq Require Import Reals List Lra Psatz.
 From softcheck Require Import softmax.

@@ -8,7 +8,7 @@
     nearly one-hot, g - delta cancels.
 
     Source: docs/tolerances/attention_backward.md, "dS"; attention_backward_pairs in
-    numerics/rounding_attention_backward.cpp. *)
+    numerics/rounding/rounding_attention_backward.cpp. *)
 
 From Coq Require Import Reals Lra Psatz.
 From softcheck.floating_point Require Import relative_error standard_model.

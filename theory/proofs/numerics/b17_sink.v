@@ -9,7 +9,7 @@
     Without sinks the last is b17_query from the scores on.
 
     Source: docs/tolerances/attention_backward.md, "A sink"; attention_backward_pairs in
-    numerics/rounding_attention_backward.cpp, where a sink is a pair whose magnitude and sum are 0. *)
+    numerics/rounding/rounding_attention_backward.cpp, where a sink is a pair whose magnitude and sum are 0. *)
 
 From Coq Require Import Reals List Lra.
 From softcheck Require Import softmax.

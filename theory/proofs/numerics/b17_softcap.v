@@ -9,7 +9,7 @@
                               + what is lost, W = omega + 3 lambda + lambda_dS: the slope meets the difference or the product
 
     Source: docs/tolerances/attention_backward.md, "A softcap"; cap_slope and attention_backward_pairs in
-    numerics/rounding_attention_backward.cpp, where alpha = 2 lambda in front of tanh, 3 lambda behind it, and lambda more
+    numerics/rounding/rounding_attention_backward.cpp, where alpha = 2 lambda in front of tanh, 3 lambda behind it, and lambda more
     where the accumulator does not hold c. *)
 
 From Coq Require Import Reals Lra Psatz.

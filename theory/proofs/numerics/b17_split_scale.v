@@ -10,7 +10,7 @@
     lambda_in and floor_in are 0 where the scaled factor is not stored (scale=split), those of the inputs' format where it is
     (scale=stored).
 
-    Source: docs/tolerances/attention_backward.md, "Sums"; split_scale_error in numerics/rounding_attention_backward.cpp. *)
+    Source: docs/tolerances/attention_backward.md, "Sums"; split_scale_error in numerics/rounding/rounding_attention_backward.cpp. *)
 
 From Coq Require Import Reals List Permutation Lra.
 From softcheck Require Import softmax.

@@ -14,7 +14,7 @@
     - [b17_score_gradient_sum]  dq and dk, that behind the output's rounding
 
     Source: docs/tolerances/attention_backward.md, "Sums"; score_gradient_sum_error and value_gradient_error in
-    numerics/rounding_attention_backward.cpp. r is the log error of a factor as it is read. *)
+    numerics/rounding/rounding_attention_backward.cpp. r is the log error of a factor as it is read. *)
 
 From Coq Require Import Reals List Lra Psatz.
 From softcheck Require Import softmax.

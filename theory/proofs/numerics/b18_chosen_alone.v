@@ -7,7 +7,7 @@
     Where the running maximum over the chosen items rises no more often than in the row, and an item's underflow in a sum is no more
     than a coefficient's (so without rescalings, or where an exponential loses no more than a product).
 
-    Source: docs/tolerances/topk.md; TopkThreshold::renormalised in numerics/rounding_topk.cpp. *)
+    Source: docs/tolerances/topk.md; TopkThreshold::renormalised in numerics/rounding/rounding_topk.cpp. *)
 
 From Coq Require Import Reals List Lra Lia Psatz.
 From softcheck Require Import softmax.

@@ -8,7 +8,7 @@
 
     C is B2's log error without what all coefficients of a row share, 1 / S_hat; it grants R rescalings besides.
 
-    Source: docs/tolerances/topk.md; TopkThreshold::exchange in numerics/rounding_topk.cpp. *)
+    Source: docs/tolerances/topk.md; TopkThreshold::exchange in numerics/rounding/rounding_topk.cpp. *)
 
 From Coq Require Import Reals List Lra Psatz.
 From softcheck Require Import softmax.

@@ -9,7 +9,7 @@
     Weights that are not renormalised are B2's, b2_element. P_hat is any sum of k coefficients as they are stored, in any
     order; 1 / P_hat does not underflow, since no such sum exceeds the inverse of the smallest normal number.
 
-    Source: docs/tolerances/topk.md; TopkThreshold::renormalised in numerics/rounding_topk.cpp. *)
+    Source: docs/tolerances/topk.md; TopkThreshold::renormalised in numerics/rounding/rounding_topk.cpp. *)
 
 From Coq Require Import Reals List Permutation Lra Lia Psatz.
 From softcheck Require Import softmax.

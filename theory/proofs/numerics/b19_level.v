@@ -7,7 +7,7 @@
     A kernel compares coefficients as they are stored, min_p times the largest one; exponentials with min_p; or a deviation
     with -ln(min_p).
 
-    Source: docs/tolerances/top_p.md; TopPThreshold::level in numerics/rounding_top_p.cpp. *)
+    Source: docs/tolerances/top_p.md; TopPThreshold::level in numerics/rounding/rounding_top_p.cpp. *)
 
 From Coq Require Import Reals List Lra Psatz.
 From softcheck Require Import softmax.

@@ -8,7 +8,7 @@
                            a mass, such a difference, or 1 - top_p and the rest with the
                            level top_p holds within [mass_bound] = e^s - 1 + (n + 1) (f + omega_a) e^s
 
-    Source: docs/tolerances/top_p.md; TopPThreshold::mass in numerics/rounding_top_p.cpp, which adds e^s - 1 of the last item.
+    Source: docs/tolerances/top_p.md; TopPThreshold::mass in numerics/rounding/rounding_top_p.cpp, which adds e^s - 1 of the last item.
     A coefficient that is computed again to be subtracted is not covered. *)
 
 From Coq Require Import Reals List Permutation Lra Lia Psatz.

@@ -6,7 +6,7 @@
                  for any tree of height h and any number of rescalings, R on a path
     - [b1_sum_relative]   |S_hat - S| / S <= e^sigma - 1, as sum_error returns it
 
-    Source: docs/tolerances.md, B1; sum_error in numerics/rounding.cpp, RoundingModel::set_row. *)
+    Source: docs/tolerances.md, B1; sum_error in numerics/rounding/rounding.cpp, RoundingModel::set_row. *)
 
 From Coq Require Import Reals List Lra Lia Psatz.
 From softcheck Require Import softmax.

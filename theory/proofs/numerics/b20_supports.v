@@ -11,7 +11,7 @@
                         item behind one whose condition is beyond the error: its quotient lies between top and the larger
                         one of these two supports'
 
-    Source: docs/tolerances/sparsemax.md; SparsemaxThreshold in numerics/rounding_sparsemax.cpp. Not covered: a support by
+    Source: docs/tolerances/sparsemax.md; SparsemaxThreshold in numerics/rounding/rounding_sparsemax.cpp. Not covered: a support by
     elimination, or by counting the items that meet the condition. *)
 
 From Coq Require Import Reals List Permutation Sorted Lra Lia Psatz.

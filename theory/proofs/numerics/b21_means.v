@@ -8,7 +8,7 @@
     - [b21_mean]            |M_hat - M| <= the mean's error, mean_error
     - [b21_square]          |Q_hat - Q| <= the mean square's, square_error
 
-    Source: docs/tolerances/entmax.md; EntmaxThreshold in numerics/rounding_entmax.cpp. *)
+    Source: docs/tolerances/entmax.md; EntmaxThreshold in numerics/rounding/rounding_entmax.cpp. *)
 
 From Coq Require Import Reals List Permutation Sorted Lra Lia Psatz.
 From softcheck Require Import softmax.

@@ -9,7 +9,7 @@
     The brackets are for numerators stored at a stale maximum and rescaled once, late. Shared or recomputed exponentials,
     a division or a reciprocal and its product: all are covered.
 
-    Source: docs/tolerances.md, B2; softmax_error in numerics/rounding.cpp. *)
+    Source: docs/tolerances.md, B2; softmax_error in numerics/rounding/rounding.cpp. *)
 
 From Coq Require Import Reals List Lra Lia Psatz.
 From softcheck Require Import softmax.

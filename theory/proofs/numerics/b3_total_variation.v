@@ -5,7 +5,7 @@
     - [b4_row_sum]           |sum p_hat_j - 1| <= e^(nu + mu + sigma + 2 lambda + lambda_out) - 1 + n f, nu the log error of
                              a numerator: exponentials recomputed, or shared, or both
 
-    Source: docs/tolerances.md, B3 and B4; total_variation_error, row_sum_error in numerics/rounding.cpp. *)
+    Source: docs/tolerances.md, B3 and B4; total_variation_error, row_sum_error in numerics/rounding/rounding.cpp. *)
 
 From Coq Require Import Reals List Lra Lia Psatz.
 From softcheck Require Import softmax.

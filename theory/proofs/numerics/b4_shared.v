@@ -6,7 +6,7 @@
     - [shared_weights]  the exponentials of a row, added exactly, are at least e^-(sigma - h lambda)
     - [b4_shared_row]   both: the loss is n omega_a e^(h lambda + sigma), and f that of a recomputed element
 
-    What the exponentials err by cancels. Source: docs/tolerances.md, B4; row_sum_error in numerics/rounding.cpp. *)
+    What the exponentials err by cancels. Source: docs/tolerances.md, B4; row_sum_error in numerics/rounding/rounding.cpp. *)
 
 From Coq Require Import Reals List Lra Lia.
 From softcheck Require Import softmax.

@@ -6,7 +6,7 @@
     - [b5_log_softmax]    x - m - ln S, centred: constant + slope D_j, then the two roundings at the result's size
     - [b5_log_softmax_uncentred]   x - L: what L errs by, g (|m| + D_j) + c, then the same two roundings
 
-    Source: docs/tolerances.md, B5; accumulated_logsumexp, log_softmax_error in numerics/rounding_entropy.cpp. *)
+    Source: docs/tolerances.md, B5; accumulated_logsumexp, log_softmax_error in numerics/rounding/rounding_entropy.cpp. *)
 
 From Coq Require Import Reals List Lra Lia Psatz.
 From softcheck Require Import softmax.

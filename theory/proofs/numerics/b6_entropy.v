@@ -9,7 +9,7 @@
     - [reciprocal_of_sum]     1 / S errs by at most lambda_r = -ln (1 - u - r), r = omega_m S_hat, and r = 0 where it is a
                               normal number: binary16 with sums beyond 2^14 is where it is not
 
-    Source: docs/tolerances.md, B6; entropy_error in numerics/rounding_entropy.cpp, RoundingModel::set_quotient. *)
+    Source: docs/tolerances.md, B6; entropy_error in numerics/rounding/rounding_entropy.cpp, RoundingModel::set_quotient. *)
 
 From Coq Require Import Reals List Lra Lia Psatz.
 From softcheck Require Import softmax.

@@ -12,7 +12,7 @@
 
     That its error must be so large says b7_uncentred_failure.v.
 
-    Source: docs/tolerances.md, B7; entropy_uncentred_error in numerics/rounding_entropy.cpp, where F = |m| + D_0. *)
+    Source: docs/tolerances.md, B7; entropy_uncentred_error in numerics/rounding/rounding_entropy.cpp, where F = |m| + D_0. *)
 
 From Coq Require Import Reals List Permutation Lra Lia Psatz.
 From softcheck Require Import softmax.

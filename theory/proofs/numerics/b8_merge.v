@@ -8,7 +8,7 @@
 
     B16 is b9_attention and [b8_logsumexp] of keys whose scores are the L_k as they are read and whose values are the O_k.
 
-    Source: docs/tolerances.md, B8, and docs/tolerances/merged_states.md; merge_by_lse_error in numerics/rounding_temperature.cpp. *)
+    Source: docs/tolerances.md, B8, and docs/tolerances/merged_states.md; merge_by_lse_error in numerics/rounding/rounding_temperature.cpp. *)
 
 From Coq Require Import Reals List Lra.
 From softcheck Require Import softmax.

@@ -8,7 +8,7 @@
     - [b9_attention]       |O_hat - O| <= (e^k - 1) |O| + e^k (sum p_j |v_j| (e^(s_j) - 1) + loss) + omega_m, then the
                            output, with s_j = e_j + b + t (D_j + 2 e_max), k = sigma' + ebar e^e_max + 2 lambda
 
-    Source: docs/tolerances.md, B9; AttentionThreshold in numerics/rounding_attention.cpp, where e^(s_j) - 1 is replaced by
+    Source: docs/tolerances.md, B9; AttentionThreshold in numerics/rounding/rounding_attention.cpp, where e^(s_j) - 1 is replaced by
     its chord ([element_threshold]). *)
 
 From Coq Require Import Reals List Permutation Lra Lia Psatz.

@@ -7,7 +7,7 @@
     The roundings are those of [score_error]; what underflows is not: a scaled factor that underflows is multiplied by the other
     one, and no product is scaled any more.
 
-    Source: docs/tolerances.md, B9; score_error in numerics/rounding_attention.cpp. *)
+    Source: docs/tolerances.md, B9; score_error in numerics/rounding/rounding_attention.cpp. *)
 
 From Coq Require Import Reals List Lra Lia.
 From softcheck Require Import softmax.

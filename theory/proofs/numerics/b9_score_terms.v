@@ -10,7 +10,7 @@
     - [b9_biased]          a score and a bias alone: one addition, of x itself
 
     Masks, causality and windows round nothing. Source: docs/tolerances/attention_attributes.md; attributed_score_error and
-    sink_error in numerics/rounding_score_terms.cpp. *)
+    sink_error in numerics/rounding/rounding_score_terms.cpp. *)
 
 From Coq Require Import Reals List Permutation Lra Lia Psatz.
 From softcheck Require Import softmax attention_variants.

@@ -5,7 +5,7 @@
     - [b9_softcap]    |x_hat - x| <= e + (e^(lambda_tanh + k) - 1) (|x| + e) + e^(lambda_tanh + k) 3 l (1 + c), s within e,
                       k the log errors of the argument, of c as it is held and of the product; each of the three loses l
 
-    Source: docs/tolerances/attention_attributes.md, "Softcap"; capped_error in numerics/rounding_score_terms.cpp, where
+    Source: docs/tolerances/attention_attributes.md, "Softcap"; capped_error in numerics/rounding/rounding_score_terms.cpp, where
     k = 3 lambda (a reciprocal of c and its product, the product with c), 4 lambda where c is rounded, 2 lambda more in another
     base. *)
 

@@ -6,7 +6,7 @@
                             k_0 = e^C - 1, k_1 = t e^(C + y/2 + y^2/24), y = t D_1, D_1 = (C + ln (2^11 / q)) / (1 - t):
                             below the chord up to D_1, below q / 2^11 from there on
 
-    Source: docs/tolerances.md, B2; RoundingModel::element in numerics/rounding_model.cpp. *)
+    Source: docs/tolerances.md, B2; RoundingModel::element in numerics/rounding/rounding_model.cpp. *)
 
 From Coq Require Import Reals Lra Psatz.
 From Coquelicot Require Import Coquelicot.

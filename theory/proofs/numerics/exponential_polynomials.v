@@ -5,7 +5,7 @@
     - [cpu_binary32_method_error]  the CPU kernels' binary32 polynomial, |r| <= ln(2)/2 (1 + 1e-4): 0.065 u, u = 2^-24
     - [cpu_binary64_method_error]  their binary64 polynomial: 0.0066 u, u = 2^-53
 
-    The coefficients are the doubles and floats of numerics/row_stages.cpp and kernels/arithmetic/exp_constants.hpp, exactly.
+    The coefficients are the doubles and floats of numerics/filter/row_stages.cpp and kernels/arithmetic/exp_constants.hpp, exactly.
     Source: docs/tolerances/cascade.md, "The exponential of the filter"; kernels/README.md, "Why the contract holds". *)
 
 From Coq Require Import Reals Lra.

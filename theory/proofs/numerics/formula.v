@@ -9,7 +9,7 @@
     Main result
     - [upper_bounds_give_an_upper_bound]   a formula of growing functions, at upper bounds of its quantities
 
-    Source: UpperBound, numerics/upper_bound.hpp. *)
+    Source: UpperBound, numerics/enclosures/upper_bound.hpp. *)
 
 From Coq Require Import Reals ZArith String List DecimalString Decimal Lra.
 From softcheck.floating_point Require Import relative_error.

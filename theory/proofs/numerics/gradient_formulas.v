@@ -5,7 +5,7 @@
     - [softmax_gradient_is]       the right-hand side of [b12_softmax_gradient]
     - [log_softmax_gradient_is]   the right-hand side of [b13_log_softmax_gradient]
 
-    Source: b12_softmax_gradient.v, b13_log_softmax_gradient.v; compared with numerics/rounding_gradient.hpp by
+    Source: b12_softmax_gradient.v, b13_log_softmax_gradient.v; compared with numerics/rounding/rounding_gradient.hpp by
     proptests/tests/numerics/gradient_formulas_test.cpp. *)
 
 From Coq Require Import Reals ZArith String List Lra.

@@ -10,7 +10,7 @@
     - [lost_moment_total]  underflow takes at most n (omega_x D_0 + omega_m + omega_a [+ 4 omega_x D_0 + 3 omega_m +
                          omega_a]), for every R, as long as K <= n; what underflow took from S returns here as D e^-D
 
-    Source: docs/tolerances.md, B6; moment_log and lost_moment in numerics/rounding_entropy.cpp. *)
+    Source: docs/tolerances.md, B6; moment_log and lost_moment in numerics/rounding/rounding_entropy.cpp. *)
 
 From Coq Require Import Reals List Permutation Lra Lia Psatz.
 From softcheck Require Import softmax.

@@ -10,7 +10,7 @@
 
     The entropy by the mean value theorem along x + s (x' - x): its derivative is - Cov(x, x' - x), as in Proposition 3.2.
 
-    Source: docs/tolerances.md, B9; perturbed and of_scores in numerics/rounding_attention.cpp. *)
+    Source: docs/tolerances.md, B9; perturbed and of_scores in numerics/rounding/rounding_attention.cpp. *)
 
 From Coq Require Import Reals List Lra Psatz.
 From Coquelicot Require Import Coquelicot.

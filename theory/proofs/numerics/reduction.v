@@ -11,7 +11,7 @@
     - [lost_total]     the lost atoms weigh at most n (omega_x + omega_a [+ 2 omega_x + 2 omega_m]), for every R, as long
                        as K <= 2 n: a factor that underflows has faded what came before, and the next finds less
 
-    Source: docs/tolerances.md, B1; lost in RoundingModel::set_row, numerics/rounding_model.cpp. *)
+    Source: docs/tolerances.md, B1; lost in RoundingModel::set_row, numerics/rounding/rounding_model.cpp. *)
 
 From Coq Require Import Reals List Permutation Lra Lia Psatz.
 From softcheck Require Import softmax.

@@ -7,7 +7,7 @@
                             |score - scale sum x| <= |scale| ((e^((d + 2 + r) lambda) - 1) sum |x| + e^((d + 2 + r) lambda)
                             d (omega_m + omega_a)) + omega_m
 
-    Source: docs/tolerances.md, B9, "Scores"; score_error in numerics/rounding_attention.cpp. The sum's order is free. A scale
+    Source: docs/tolerances.md, B9, "Scores"; score_error in numerics/rounding/rounding_attention.cpp. The sum's order is free. A scale
     that enters with the query costs no more roundings; a query times the scale must then be a normal number. *)
 
 From Coq Require Import Reals List Lra Lia Psatz.

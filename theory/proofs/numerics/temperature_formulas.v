@@ -4,7 +4,7 @@
     - [beta_error_is]    the right-hand side of [b10_beta]
     - [wider_mean_is]    Dbar' of [b10_coefficient]
 
-    Source: b10_temperature.v; temperature_error in numerics/rounding_temperature.cpp. *)
+    Source: b10_temperature.v; temperature_error in numerics/rounding/rounding_temperature.cpp. *)
 
 From Coq Require Import Reals ZArith String List Lra.
 From softcheck Require Import softmax adaptive_temperature.

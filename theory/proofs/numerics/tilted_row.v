@@ -8,7 +8,7 @@
     - [tilted_mean]         sum p D e^(tD) <= Dbar + t V2 + t^2/2 e^mu ln^3(n + e^2) / (1 - t)^3        (4)
     - [hotter_mean]         E_(1-t)[D] <= Dbar + t ln^2(n + e) / (1 - t)^2
 
-    Source: docs/tolerances.md, "The tilted row"; RoundingModel::set_row in numerics/rounding_model.cpp. *)
+    Source: docs/tolerances.md, "The tilted row"; RoundingModel::set_row in numerics/rounding/rounding_model.cpp. *)
 
 From Coq Require Import Reals List Lra Lia Psatz.
 From Coquelicot Require Import Coquelicot.

@@ -2,7 +2,7 @@
 #include <iostream>
 #include <vector>
 
-#include "numerics/row_oracle.hpp"
+#include "numerics/rows/row_oracle.hpp"
 #include "proptests/registry.hpp"
 #include "theory/lemma_2_1.hpp"
 

@@ -1,0 +1,110 @@
+// Attention behind the ABI. Contracts, in the words of docs/design.md; derivations in docs/kernels/attention.md:
+//
+//   f32, f16, bf16   acc=f32 exp=1ulp sum=blocks:128 masked=zero subnormal=kept entropy=exact
+//   f64              acc=f64 and the same
+//   softcap          tanh=3ulp: softcheck_attention has the attributes of version 2 of a call; the others refuse them
+//
+// Deterministic and batch-invariant: a query's bits depend on its row of scores, the values and the mask alone.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "kernels/call/packed_views.hpp"
+#include "kernels/call/parallel_tasks.hpp"
+#include "kernels/cpu/attention/attention_tile.hpp"
+#include "kernels/cpu/attention/statistics_tile.hpp"
+#include "kernels/cpu/machine.hpp"
+#include "kernels/entry/ops.hpp"
+
+namespace softcheck::kernels::cpu {
+namespace {
+
+constexpr int done = 0;
+constexpr int refused = 1;
+
+/// one(tile, views, place) for each tile of all calls; each thread has a Tile of its own.
+template <class Tile, class Views, class One>
+void each_tile(const Calls<Views>& calls, One one) {
+  const auto most = static_cast<std::int64_t>(tile_rows);
+  const auto tiles_of = [&](const AttentionViews& views) { return (rows_of(views) + most - 1) / most; };
+  CallTasks tasks;
+  for (std::int64_t i = 0; i < calls.count(); ++i) {
+    const Views call = calls[i];
+    const AttentionViews& views = forward_of(call);
+    tasks.add(views.batch() * views.key_heads() * tiles_of(views));
+  }
+  parallel_tasks(tasks.count(), thread_count(), [&] {
+    return [&, tile = std::make_shared<Tile>(calls.largest())](std::int64_t task) {
+      const auto [index, own] = tasks[task];
+      const Views call = calls[index];
+      const AttentionViews& views = forward_of(call);
+      const std::int64_t first = own % tiles_of(views) * most, head = own / tiles_of(views);
+      const auto count = static_cast<std::size_t>(std::min(most, rows_of(views) - first));
+      one(*tile, call, TilePlace{head / views.key_heads(), head % views.key_heads(), first, count});
+    };
+  });
+}
+
+/// A call's op: run<T>(calls).
+struct Attend {
+  bool adaptive;
+
+  template <class T>
+  void run(const Calls<AttentionViews>& calls) const {
+    each_tile<AttentionTile<T>>(calls, [&](AttentionTile<T>& tile, const AttentionViews& views,
+                                           const TilePlace& place) { tile.attend(views, place, adaptive); });
+  }
+};
+
+struct FindStatistics {
+  template <class T>
+  void run(const Calls<AttentionStatisticsViews>& calls) const {
+    each_tile<StatisticsTile<T>>(calls, [](StatisticsTile<T>& tile, const AttentionStatisticsViews& views,
+                                           const TilePlace& place) { tile.find(views, place); });
+  }
+};
+
+template <class Views, class Op>
+int run_calls(const Calls<Views>& calls, const Op& op) {
+  if (forward_of(calls.largest()).q.storage == Storage::f64) {
+    op.template run<double>(calls);
+  } else {
+    op.template run<float>(calls);
+  }
+  return done;
+}
+
+template <class Views, class Op>
+int run(const std::optional<Views>& views, const Op& op) try {
+  return views ? run_calls(Calls(*views), op) : refused;
+} catch (...) {
+  return refused;  // out of memory
+}
+
+template <class Views, class Op>
+int run(const std::optional<PackedCall<Views>>& packed, const Op& op) try {
+  return packed && lengths_fit(*packed) ? run_calls(Calls(*packed), op) : refused;
+} catch (...) {
+  return refused;  // out of memory
+}
+
+struct AttentionOps {
+  static int attention(const softcheck_call* call) { return run(attributed_attention_views(call), Attend{false}); }
+  static int adaptive_attention(const softcheck_call* call) { return run(attention_views(call), Attend{true}); }
+  static int attention_varlen(const softcheck_call* call) { return run(packed_call(call), Attend{false}); }
+  static int adaptive_attention_varlen(const softcheck_call* call) {
+    return run(packed_call(call, SOFTCHECK_OP_ADAPTIVE_ATTENTION), Attend{true});
+  }
+  static int attention_statistics(const softcheck_call* call) {
+    return run(attention_statistics_views(call), FindStatistics());
+  }
+  static int attention_statistics_varlen(const softcheck_call* call) {
+    return run(packed_statistics_call(call), FindStatistics());
+  }
+};
+
+}  // namespace
+}  // namespace softcheck::kernels::cpu
+
+SOFTCHECK_ATTENTION_ENTRIES(softcheck_, softcheck::kernels::cpu::AttentionOps)
+SOFTCHECK_STATISTICS_ENTRIES(softcheck_, softcheck::kernels::cpu::AttentionOps)

@@ -1,0 +1,256 @@
+#pragma once
+
+#include <vector>
+
+#include "kernels/cpu/attention/attention_tile.hpp"
+#include "kernels/cpu/rows/gradient_terms.hpp"
+
+// The gradient of attention. With g_j = <dO, v_j> and dx the gradient with respect to a query's scores,
+//
+//   dq = scale sum_j dx_j k_j,   dk_j = scale sum over queries of dx_j q,   dv_j = sum over queries of p_j dO.
+//
+// dx is that of a row of (adaptive) softmax, adaptive_backward.hpp: it needs the row's GradientTerms beside its scores
+// and g. A first pass over tiles of queries finds them and dq, a second one over blocks of keys dk and dv; both compute
+// the scores anew, so that nothing of size queries times keys is kept.
+namespace softcheck::kernels::cpu {
+
+/// A tile's scores and g against blocks of keys.
+template <class T>
+class GradientTile {
+ public:
+  explicit GradientTile(const AttentionViews& views)
+      : scores_(views),
+        incoming_width_(rounded_up(views.value_dim(), column_group<T>)),
+        keys_(key_stride<T> * views.dim()),
+        values_(key_stride<T> * views.value_dim()),
+        incoming_(tile_rows * incoming_width_, T(0)),
+        gradients_(tile_rows * key_block),
+        maximum_(tile_rows) {}
+
+  void begin(const AttentionViews& views, const TilePlace& place) {
+    scores_.begin(views, place);
+    scores_.load_rows(views.out, incoming_width_, incoming_.get());
+  }
+
+  /// K and V of a block, for this tile and others of its key head.
+  void load(const KeySpan& keys) {
+    scores_.load_keys(scores_.views().k, keys, keys_.get());
+    scores_.load_keys(scores_.views().v, keys, values_.get());
+  }
+
+  /// Scores and g against the loaded block.
+  void score(const KeySpan& keys) {
+    width_ = scores_.score_with(keys_.get(), keys, maximum_.get()).width;
+    tile_product(TileProduct<T>{incoming_.get(), incoming_width_, 1, values_.get(), key_stride<T>,
+                                scores_.views().value_dim(), gradients_.get(), key_block},
+                 scores_.rows(), width_);
+  }
+  // Of a row against the block scored last: its largest score, its sums relative to m, and dx instead of g.
+  T maximum(std::size_t row) const { return maximum_.get()[row]; }
+  GradientSums<T> sums(std::size_t row, T m, T beta) const {
+    return gradient_sums(scores_.scores() + row * key_block, gradients_.get() + row * key_block, width_, m, beta);
+  }
+  void differentiate(std::size_t row, const GradientTerms<T>& terms, T* probabilities) {
+    T* g = gradients_.get() + row * key_block;
+    block_gradient(scores_.scores() + row * key_block, g, width_, terms, g, probabilities);
+  }
+
+  ScoreTile<T>& scores() { return scores_; }
+  /// dO, (rows, value dim) filled up with 0.
+  RowMajor<T> incoming() const { return {incoming_.get(), incoming_width_}; }
+  /// (rows, key_block): g, then dx.
+  const T* gradients() const { return gradients_.get(); }
+
+ private:
+  ScoreTile<T> scores_;
+  std::size_t incoming_width_;
+  AlignedArray<T> keys_, values_, incoming_, gradients_, maximum_;
+  std::size_t width_ = 0;
+};
+
+/// to = scale from; -0 becomes 0, so that blocks of keys which a row does not see show in no bit.
+template <class T>
+void write_scaled(const View4& to, std::int64_t batch, std::int64_t head, std::int64_t row, const T* from, T scale) {
+  for (std::int64_t c = 0; c < to.shape[3]; ++c) {
+    store_element(to.at(batch, head, row, c), to.storage, scale * from[c] + T(0));
+  }
+}
+
+/// The terms of queries, and dq.
+template <class T>
+class QueryGradient {
+ public:
+  /// views: of the call with the most keys.
+  explicit QueryGradient(const AttentionGradientViews& views)
+      : tile_(views.forward),
+        statistics_(views.forward.keys(), 0),
+        width_(tile_.scores().queries().stride),
+        keys_(key_block * width_, T(0)),
+        beta_(tile_rows, T(1)),
+        sums_(static_cast<std::size_t>(views.forward.keys()) / key_block + 1, tile_rows * width_) {}
+
+  /// terms: (rows)
+  void run(const AttentionGradientViews& views, const TilePlace& place, bool adaptive, GradientTerms<T>* terms) {
+    tile_.begin(views.forward, place);
+    if (adaptive) {
+      find_adaptive_terms(terms);
+    } else {
+      find_terms(terms);
+    }
+    ScoreTile<T>& scores = tile_.scores();
+    sums_.clear();
+    scores.each_block([&](const KeySpan& keys) {
+      tile_.load(keys);
+      tile_.score(keys);
+      for (std::size_t row = 0; row < place.rows; ++row) {
+        tile_.differentiate(row, terms[row], nullptr);
+      }
+      const RowMajor<T> k = scores.keys_in_rows(views.forward.k, keys, width_, keys_.get());
+      partial_product(
+          TileProduct<T>{tile_.gradients(), key_block, 1, k.data, k.stride, keys.count, sums_.next(), width_},
+          scores.partial(), scores.scores(), place.rows, width_);
+      sums_.push();
+    });
+    const T* dq = sums_.total();
+    for (std::size_t row = 0; row < place.rows; ++row) {
+      write_scaled(views.dq, place.batch, scores.head_of(row), scores.query_of(row), dq + row * width_,
+                   static_cast<T>(views.forward.scale));
+    }
+  }
+
+ private:
+  void find_terms(GradientTerms<T>* terms) {
+    const std::vector<GradientTotals> totals = gradient_totals(nullptr, beta_.get());
+    for (std::size_t row = 0; row < totals.size(); ++row) {
+      terms[row] = is_plain(row, totals[row]) ? gradient_terms<T>(totals[row], {1, 0}, 1, 0) : without_sum(row);
+    }
+  }
+
+  void find_adaptive_terms(GradientTerms<T>* terms) {
+    ScoreTile<T>& scores = tile_.scores();
+    std::fill(beta_.get(), beta_.get() + tile_rows, T(1));
+    const TileState<T> state = statistics_.run(scores, nullptr, beta_.get());
+    AdaptiveBeta betas[tile_rows];
+    for (std::size_t row = 0; row < scores.rows(); ++row) {
+      betas[row] = adaptive_beta_and_slope(entropy_of(state, row));
+      beta_.get()[row] = static_cast<T>(betas[row].value);
+    }
+    const std::vector<GradientTotals> totals = gradient_totals(state.maximum, beta_.get());
+    for (std::size_t row = 0; row < totals.size(); ++row) {
+      terms[row] =
+          is_plain(row, totals[row])
+              ? gradient_terms<T>(totals[row], betas[row], 1 + sum_minus_one(state, row), mean_deviation(state, row))
+              : without_sum(row);
+    }
+  }
+
+  /// maximum: as of WeightPass.
+  std::vector<GradientTotals> gradient_totals(const T* maximum, const T* beta) {
+    std::vector<GradientTotals> totals(tile_.scores().rows());
+    tile_.scores().each_block([&](const KeySpan& keys) {
+      tile_.load(keys);
+      tile_.score(keys);
+      for (std::size_t row = 0; row < totals.size(); ++row) {
+        if (tile_.maximum(row) != ScoreTile<T>::none) {
+          const T m = maximum == nullptr ? tile_.maximum(row) : maximum[row];
+          totals[row].add(m, tile_.sums(row, m, beta[row]));
+        }
+      }
+    });
+    return totals;
+  }
+
+  bool is_plain(std::size_t row, const GradientTotals& totals) {
+    return !tile_.scores().undefined(row) && totals.sums.weights > 0;
+  }
+  /// Of a row that sees nothing: all 0; of one whose softmax is NaN: NaN wherever it sees.
+  GradientTerms<T> without_sum(std::size_t row) {
+    const T value = tile_.scores().undefined(row) ? std::numeric_limits<T>::quiet_NaN() : T(0);
+    return {T(0), T(1), value, value, value, T(0), T(0)};
+  }
+
+  GradientTile<T> tile_;
+  WeightPass<T> statistics_;
+  std::size_t width_;  // of a query, with its padding
+  AlignedArray<T> keys_, beta_;
+  PairwiseSums<T> sums_;
+};
+
+/// dk and dv of a block of keys: sums over all rows of their key head, tile by tile, in an order that depends on the
+/// shapes alone.
+template <class T>
+class KeyGradient {
+ public:
+  /// views: of the call with the most queries.
+  explicit KeyGradient(const AttentionGradientViews& views)
+      : tile_(views.forward),
+        probabilities_(tile_rows * key_block),
+        dk_(tiles_of(views.forward), key_block * tile_.scores().queries().stride),
+        dv_(tiles_of(views.forward), key_block * tile_.incoming().stride) {}
+
+  /// terms: of the key head's rows.
+  void run(const AttentionGradientViews& views, std::int64_t batch, std::int64_t key_head, const KeySpan& keys,
+           const GradientTerms<T>* terms) {
+    const AttentionViews& forward = views.forward;
+    dk_.clear();
+    dv_.clear();
+    const std::int64_t rows = rows_of(forward);
+    const std::int64_t begin = first_row(forward, keys);
+    for (std::int64_t first = begin; first < rows; first += most) {
+      tile_.begin(forward, {batch, key_head, first, static_cast<std::size_t>(std::min(most, rows - first))});
+      if (first == begin) {
+        tile_.load(keys);
+      }
+      add_tile(keys, terms + first, views.dv.has_value());
+    }
+    write(views.dk, batch, key_head, keys, dk_.total(), tile_.scores().queries().stride, static_cast<T>(forward.scale));
+    write(views.dv, batch, key_head, keys, dv_.total(), tile_.incoming().stride, T(1));
+  }
+
+ private:
+  static constexpr auto most = static_cast<std::int64_t>(tile_rows);
+
+  static std::size_t tiles_of(const AttentionViews& views) {
+    return static_cast<std::size_t>((rows_of(views) + most - 1) / most);
+  }
+
+  /// Of the first tile that sees any of the keys.
+  static std::int64_t first_row(const AttentionViews& forward, const KeySpan& keys) {
+    const std::int64_t diagonal = forward.keys() - forward.queries();
+    const std::int64_t first_query = forward.causal ? std::max<std::int64_t>(keys.begin - diagonal, 0) : 0;
+    return first_query * forward.group() / most * most;
+  }
+
+  void add_tile(const KeySpan& keys, const GradientTerms<T>* terms, bool of_values) {
+    tile_.score(keys);
+    ScoreTile<T>& scores = tile_.scores();
+    for (std::size_t row = 0; row < scores.rows(); ++row) {
+      tile_.differentiate(row, terms[row], probabilities_.get() + row * key_block);
+    }
+    add_product(keys, tile_.gradients(), scores.queries(), dk_);
+    if (of_values) {
+      add_product(keys, probabilities_.get(), tile_.incoming(), dv_);
+    }
+  }
+
+  /// The next of sums: a^T b, a (rows, key_block).
+  void add_product(const KeySpan& keys, const T* a, const RowMajor<T>& b, PairwiseSums<T>& sums) {
+    ScoreTile<T>& scores = tile_.scores();
+    partial_product(TileProduct<T>{a, 1, key_block, b.data, b.stride, scores.rows(), sums.next(), b.stride},
+                    scores.partial(), scores.scores(), keys.count, b.stride);
+    sums.push();
+  }
+
+  static void write(const std::optional<View4>& to, std::int64_t batch, std::int64_t key_head, const KeySpan& keys,
+                    const T* from, std::size_t stride, T scale) {
+    for (std::size_t j = 0; to && j < keys.count; ++j) {
+      write_scaled(*to, batch, key_head, keys.begin + static_cast<std::int64_t>(j), from + j * stride, scale);
+    }
+  }
+
+  GradientTile<T> tile_;
+  AlignedArray<T> probabilities_;
+  PairwiseSums<T> dk_, dv_;
+};
+
+}  // namespace softcheck::kernels::cpu

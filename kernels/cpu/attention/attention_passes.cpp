@@ -1,0 +1,240 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/attention/attention_passes.cpp"
+#include <hwy/foreach_target.h>
+// foreach_target comes first: it includes this file once per instruction set.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/arithmetic/exp_constants.hpp"
+#include "kernels/cpu/attention/attention_passes.hpp"
+#include "kernels/cpu/exp_lanes.inl"
+#include "kernels/cpu/machine.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace softcheck::kernels::cpu {
+namespace HWY_NAMESPACE {
+
+template <class T>
+using ColumnTag = hn::CappedTag<T, column_group<T>>;
+
+template <class T>
+HWY_INLINE void mask_row(const TileScores<T>& tile, std::size_t row, T scale_factor, T* maximum) {
+  const Tag<T> d;
+  using V = hn::Vec<Tag<T>>;
+  const V lowest = hn::Set(d, -std::numeric_limits<T>::infinity());
+  const V scale = hn::Set(d, scale_factor);
+  const V limit = hn::Set(d, static_cast<T>(tile.limit[row]));
+  T* x = tile.scores + row * key_block;
+  const T* visible = tile.mask == nullptr ? nullptr : tile.mask + row * key_block;
+  V best = lowest;
+  auto undefined = hn::Lt(hn::Zero(d), hn::Zero(d));
+  for (std::size_t i = 0; i < tile.width; i += hn::Lanes(d)) {
+    auto seen = hn::Lt(hn::Iota(d, static_cast<T>(i)), limit);
+    if (visible != nullptr) {
+      seen = hn::And(seen, hn::Ne(hn::LoadU(d, visible + i), hn::Zero(d)));
+    }
+    const V score = hn::IfThenElse(seen, hn::Mul(scale, hn::LoadU(d, x + i)), lowest);
+    undefined = hn::Or(undefined, hn::Or(hn::IsNaN(score), hn::Eq(score, hn::Neg(lowest))));
+    best = hn::Max(best, score);
+    hn::StoreU(score, d, x + i);
+  }
+  maximum[row] = hn::GetLane(hn::MaxOfLanes(d, best));
+  if (!hn::AllFalse(d, undefined)) {
+    tile.undefined[row] = T(1);
+  }
+}
+
+template <bool squared, class T>
+HWY_INLINE void weigh_row(const TileScores<T>& tile, std::size_t row, T maximum, T inverse_temperature,
+                          const TileState<T>& state) {
+  const Tag<T> d;
+  using V = hn::Vec<Tag<T>>;
+  constexpr std::size_t lanes = hn::MaxLanes(Tag<T>());
+  constexpr std::size_t vectors = block_lanes<T> / lanes;
+  // Nothing seen: every score is -inf, and so is score - 0.
+  const V m = hn::Set(d, maximum == -std::numeric_limits<T>::infinity() ? T(0) : maximum);
+  const V beta = hn::Set(d, inverse_temperature);
+  const V zero = hn::Zero(d);
+  const T* x = tile.scores + row * key_block;
+  T* weights = tile.weights + row * key_block;
+  V ones[vectors];
+  V rest[vectors];
+  V deviations[vectors];
+  V squares[vectors];
+  for (std::size_t v = 0; v < vectors; ++v) {
+    ones[v] = rest[v] = deviations[v] = squares[v] = zero;
+  }
+  for (std::size_t i = 0; i < tile.width; i += block_lanes<T>) {
+    V z[vectors];
+    V w[vectors];
+    for (std::size_t v = 0; v < vectors; ++v) {
+      z[v] = bounded_below<T>(d, hn::Mul(hn::Sub(hn::LoadU(d, x + i + v * lanes), m), beta));
+    }
+    scaled_exps<T>(d, z, w);
+    for (std::size_t v = 0; v < vectors; ++v) {
+      const auto one = hn::Eq(z[v], zero);
+      w[v] = hn::Mul(w[v], hn::Set(d, ExpConstants<T>::unscale));
+      hn::StoreU(w[v], d, weights + i + v * lanes);
+      ones[v] = hn::Add(ones[v], hn::IfThenElseZero(one, w[v]));
+      rest[v] = hn::Add(rest[v], hn::IfThenZeroElse(one, w[v]));
+      deviations[v] = hn::NegMulAdd(w[v], z[v], deviations[v]);
+      if constexpr (squared) {
+        squares[v] = hn::MulAdd(hn::Mul(w[v], z[v]), z[v], squares[v]);
+      }
+    }
+  }
+  state.ones[row] = sum_of_lanes<T>(d, ones);
+  state.rest[row] = sum_of_lanes<T>(d, rest);
+  state.deviations[row] = sum_of_lanes<T>(d, deviations);
+  if constexpr (squared) {
+    state.squares[row] = sum_of_lanes<T>(d, squares);
+  }
+}
+
+template <class T>
+HWY_INLINE void weigh_rows(const TileScores<T>& tile, const T* maximum, const T* beta, const TileState<T>& state) {
+  for (std::size_t row = 0; row < tile.rows; ++row) {
+    if (state.squares != nullptr) {
+      weigh_row<true, T>(tile, row, maximum[row], beta[row], state);
+    } else {
+      weigh_row<false, T>(tile, row, maximum[row], beta[row], state);
+    }
+  }
+}
+
+// One side of a merge: its sums relative to the larger maximum m.
+template <class T, class V>
+struct Rescaled {
+  V factor, ones, rest, deviations, squares;
+};
+
+template <class T>
+HWY_INLINE auto rescaled_of(Tag<T> d, const TileState<T>& side, std::size_t i, hn::Vec<Tag<T>> m) {
+  using V = hn::Vec<Tag<T>>;
+  const V own = hn::Load(d, side.maximum + i);
+  const V ones = hn::Load(d, side.ones + i);
+  const V rest = hn::Load(d, side.rest + i);
+  const V deviations = hn::Load(d, side.deviations + i);
+  const V squares = side.squares == nullptr ? hn::Zero(d) : hn::Load(d, side.squares + i);
+  const auto same = hn::Eq(own, m);
+  const V z = bounded_below<T>(d, hn::Sub(own, m));
+  const V factor = hn::Mul(scaled_exp<T>(d, z), hn::Set(d, ExpConstants<T>::unscale));
+  const V sum = hn::Add(ones, rest);
+  const V raised = hn::NegMulAdd(z, sum, deviations);
+  return Rescaled<T, V>{
+      hn::IfThenElse(same, hn::Set(d, T(1)), factor), hn::IfThenElseZero(same, ones),
+      hn::IfThenElse(same, rest, hn::Mul(factor, sum)), hn::IfThenElse(same, deviations, hn::Mul(factor, raised)),
+      // sum w (D - z)^2 = U - z (T + (T - z S)).
+      hn::IfThenElse(same, squares, hn::Mul(factor, hn::NegMulAdd(z, hn::Add(deviations, raised), squares)))};
+}
+
+// O = a O + b O', where either side may have seen nothing.
+template <class T>
+HWY_INLINE void merge_values(T* left, const T* right, std::size_t width, T a, T b, bool left_seen) {
+  const ColumnTag<T> d;
+  const auto times = hn::Set(d, b);
+  if (!left_seen) {
+    std::copy(right, right + width, left);
+    return;
+  }
+  const auto keep = hn::Set(d, a);
+  for (std::size_t i = 0; i < width; i += hn::Lanes(d)) {
+    hn::StoreU(hn::MulAdd(times, hn::LoadU(d, right + i), hn::Mul(keep, hn::LoadU(d, left + i))), d, left + i);
+  }
+}
+
+template <class T>
+HWY_INLINE void merge_of(const TileState<T>& left, const TileState<T>& right, std::size_t rows, std::size_t width) {
+  const Tag<T> d;
+  constexpr T none = -std::numeric_limits<T>::infinity();
+  alignas(64) T a[tile_rows];
+  alignas(64) T b[tile_rows];
+  alignas(64) T before[tile_rows];
+  std::copy(left.maximum, left.maximum + rows, before);
+  for (std::size_t i = 0; i < rows; i += hn::Lanes(d)) {
+    const auto m = hn::Max(hn::Load(d, left.maximum + i), hn::Load(d, right.maximum + i));
+    const auto from_left = rescaled_of<T>(d, left, i, m);
+    const auto from_right = rescaled_of<T>(d, right, i, m);
+    hn::Store(m, d, left.maximum + i);
+    hn::Store(hn::Add(from_left.ones, from_right.ones), d, left.ones + i);
+    hn::Store(hn::Add(from_left.rest, from_right.rest), d, left.rest + i);
+    hn::Store(hn::Add(from_left.deviations, from_right.deviations), d, left.deviations + i);
+    if (left.squares != nullptr) {
+      hn::Store(hn::Add(from_left.squares, from_right.squares), d, left.squares + i);
+    }
+    hn::Store(from_left.factor, d, a + i);
+    hn::Store(from_right.factor, d, b + i);
+  }
+  for (std::size_t row = 0; width != 0 && row < rows; ++row) {
+    if (right.maximum[row] != none) {
+      merge_values(left.values + row * width, right.values + row * width, width, a[row], b[row], before[row] != none);
+    }
+  }
+}
+
+// One plain function per pass and type: what the dispatch table can point to.
+void Mask32(const TileScores<float>& tile, float scale, float* maximum) {
+  for (std::size_t row = 0; row < tile.rows; ++row) {
+    mask_row<float>(tile, row, scale, maximum);
+  }
+}
+void Mask64(const TileScores<double>& tile, double scale, double* maximum) {
+  for (std::size_t row = 0; row < tile.rows; ++row) {
+    mask_row<double>(tile, row, scale, maximum);
+  }
+}
+void Weigh32(const TileScores<float>& tile, const float* maximum, const float* beta, const TileState<float>& state) {
+  weigh_rows<float>(tile, maximum, beta, state);
+}
+void Weigh64(const TileScores<double>& tile, const double* maximum, const double* beta,
+             const TileState<double>& state) {
+  weigh_rows<double>(tile, maximum, beta, state);
+}
+void Merge32(const TileState<float>& left, const TileState<float>& right, std::size_t rows, std::size_t width) {
+  merge_of<float>(left, right, rows, width);
+}
+void Merge64(const TileState<double>& left, const TileState<double>& right, std::size_t rows, std::size_t width) {
+  merge_of<double>(left, right, rows, width);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace softcheck::kernels::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace softcheck::kernels::cpu {
+
+HWY_EXPORT(Mask32);
+HWY_EXPORT(Mask64);
+HWY_EXPORT(Weigh32);
+HWY_EXPORT(Weigh64);
+HWY_EXPORT(Merge32);
+HWY_EXPORT(Merge64);
+
+void mask_scores(const TileScores<float>& tile, float scale, float* maximum) {
+  HWY_DYNAMIC_DISPATCH(Mask32)(tile, scale, maximum);
+}
+void mask_scores(const TileScores<double>& tile, double scale, double* maximum) {
+  HWY_DYNAMIC_DISPATCH(Mask64)(tile, scale, maximum);
+}
+void weigh_scores(const TileScores<float>& tile, const float* maximum, const float* beta,
+                  const TileState<float>& state) {
+  HWY_DYNAMIC_DISPATCH(Weigh32)(tile, maximum, beta, state);
+}
+void weigh_scores(const TileScores<double>& tile, const double* maximum, const double* beta,
+                  const TileState<double>& state) {
+  HWY_DYNAMIC_DISPATCH(Weigh64)(tile, maximum, beta, state);
+}
+void merge_states(const TileState<float>& left, const TileState<float>& right, std::size_t rows, std::size_t width) {
+  HWY_DYNAMIC_DISPATCH(Merge32)(left, right, rows, width);
+}
+void merge_states(const TileState<double>& left, const TileState<double>& right, std::size_t rows, std::size_t width) {
+  HWY_DYNAMIC_DISPATCH(Merge64)(left, right, rows, width);
+}
+
+}  // namespace softcheck::kernels::cpu
+#endif

@@ -1,0 +1,162 @@
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "kernels/arithmetic/aligned_array.hpp"
+#include "kernels/cpu/attention/attention_passes.hpp"
+#include "kernels/cpu/machine.hpp"
+
+// Results of blocks, merged pairwise in the order of a binary counter: the tree depends on the number of blocks alone.
+namespace softcheck::kernels::cpu {
+
+/// Levels of such a counter: never more than one for each bit of the count, and the next block's.
+constexpr std::size_t counter_levels(std::size_t blocks) {
+  std::size_t levels = 1;
+  for (; blocks != 0; blocks >>= 1) {
+    ++levels;
+  }
+  return levels;
+}
+
+/// A TileState and its memory.
+template <class T>
+class OwnedState {
+ public:
+  OwnedState(std::size_t width, bool squared)
+      : rows_(5 * tile_rows, T(0)), values_(tile_rows * width), squared_(squared) {}
+  TileState<T> state() const {
+    T* rows = rows_.get();
+    return {rows,
+            rows + tile_rows,
+            rows + 2 * tile_rows,
+            rows + 3 * tile_rows,
+            squared_ ? rows + 4 * tile_rows : nullptr,
+            values_.get()};
+  }
+
+ private:
+  AlignedArray<T> rows_, values_;
+  bool squared_;
+};
+
+/// The states of blocks of keys. Blocks in which a row sees nothing change none of its bits, whether they come or are
+/// skipped: a block has its place in the tree by its number.
+template <class T>
+class MergedStates {
+ public:
+  MergedStates(std::size_t blocks, std::size_t width, bool squared) {
+    for (std::size_t level = counter_levels(blocks); level-- > 0;) {
+      levels_.emplace_back(width, squared);
+    }
+  }
+
+  /// skipped: how many blocks will not come, the first ones.
+  void clear(std::size_t skipped = 0) {
+    used_ = 0;
+    count_ = skipped;
+  }
+
+  /// Where the next block's state is to be written.
+  TileState<T> next() { return levels_[used_].state(); }
+  /// Takes what was written there. width: the columns that are wanted, 0 for the statistics alone.
+  void push(std::size_t rows, std::size_t width) {
+    ++used_;
+    std::size_t level = 0;
+    for (std::size_t carry = count_++; (carry & 1) != 0; carry >>= 1, ++level) {
+      if (used_ > 1 && at_[used_ - 2] == level) {  // else all that it would be merged with was skipped
+        merge_last(rows, width);
+      }
+    }
+    at_[used_ - 1] = level;
+  }
+  /// Of at least one block.
+  TileState<T> total(std::size_t rows, std::size_t width) {
+    while (used_ > 1) {
+      merge_last(rows, width);
+    }
+    return levels_[0].state();
+  }
+
+ private:
+  void merge_last(std::size_t rows, std::size_t width) {
+    --used_;
+    merge_states(levels_[used_ - 1].state(), levels_[used_].state(), rows, width);
+  }
+
+  std::vector<OwnedState<T>> levels_;
+  std::array<std::size_t, 64> at_;  // of each state the level of the tree
+  std::size_t used_ = 0;
+  std::size_t count_ = 0;
+};
+
+/// Arrays of a size added element by element. Blocks of zeros change no sum.
+template <class T>
+class PairwiseSums {
+ public:
+  PairwiseSums(std::size_t blocks, std::size_t size) : size_(size) {
+    for (std::size_t level = counter_levels(blocks); level-- > 0;) {
+      levels_.emplace_back(size);
+    }
+  }
+
+  void clear() { used_ = count_ = 0; }
+
+  /// Where the next block is to be written; push() takes what is there.
+  T* next() { return levels_[used_].get(); }
+  void push() {
+    ++used_;
+    for (std::size_t carry = count_++; (carry & 1) != 0; carry >>= 1) {
+      add_last();
+    }
+  }
+  /// All zero where no block came.
+  const T* total() {
+    if (used_ == 0) {
+      std::fill(next(), next() + size_, T(0));
+    }
+    while (used_ > 1) {
+      add_last();
+    }
+    return levels_[0].get();
+  }
+
+ private:
+  void add_last() {
+    --used_;
+    add_elements(levels_[used_].get(), size_, levels_[used_ - 1].get());
+  }
+
+  std::vector<AlignedArray<T>> levels_;
+  std::size_t size_;
+  std::size_t used_ = 0;
+  std::size_t count_ = 0;
+};
+
+/// m of a row. Which of two zeros is the larger one is nobody's concern: 0 has no sign.
+template <class T>
+double told_maximum(const TileState<T>& state, std::size_t row) {
+  return static_cast<double>(state.maximum[row]) + 0.0;
+}
+
+/// S - 1 of a row.
+template <class T>
+double sum_minus_one(const TileState<T>& state, std::size_t row) {
+  return (static_cast<double>(state.ones[row]) - 1) + static_cast<double>(state.rest[row]);
+}
+
+/// T / S.
+template <class T>
+double mean_deviation(const TileState<T>& state, std::size_t row) {
+  return static_cast<double>(state.deviations[row]) / (1 + sum_minus_one(state, row));
+}
+
+/// ln S + T / S: both terms are >= 0.
+template <class T>
+double entropy_of(const TileState<T>& state, std::size_t row) {
+  return std::log1p(sum_minus_one(state, row)) + mean_deviation(state, row);
+}
+
+}  // namespace softcheck::kernels::cpu

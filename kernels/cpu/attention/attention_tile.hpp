@@ -1,0 +1,145 @@
+#pragma once
+
+#include <optional>
+
+#include "kernels/arithmetic/adaptive_beta.hpp"
+#include "kernels/cpu/attention/attention_states.hpp"
+#include "kernels/cpu/attention/score_tile.hpp"
+#include "kernels/cpu/attention/seen_product.hpp"
+#include "kernels/cpu/machine.hpp"
+
+namespace softcheck::kernels::cpu {
+
+/// The weights of a tile and what is summed with them, over all blocks of keys.
+template <class T>
+class WeightPass {
+ public:
+  /// keys: the most of any tile. width: the most columns. squared: with U.
+  WeightPass(std::int64_t keys, std::size_t width, bool squared = false)
+      : weights_(tile_rows * key_block), states_(static_cast<std::size_t>(keys) / key_block + 1, width, squared) {}
+
+  /// maximum: where it is known already, else each block has its own. each(keys, weights, state) adds width columns.
+  template <class Each>
+  TileState<T> run(ScoreTile<T>& tile, const T* maximum, const T* beta, std::size_t width, Each each) {
+    states_.clear(tile.skipped_blocks());
+    tile.each_block([&](const KeySpan& keys) {
+      const TileState<T> state = states_.next();
+      TileScores<T> scores = tile.score(keys, state.maximum, maximum != nullptr);
+      scores.weights = weights_.get();
+      for (std::size_t row = 0; maximum != nullptr && row < tile.rows(); ++row) {
+        state.maximum[row] = state.maximum[row] == tile.none ? tile.none : maximum[row];
+      }
+      weigh_scores(scores, state.maximum, beta, state);
+      each(keys, weights_.get(), state);
+      states_.push(tile.rows(), width);
+    });
+    return states_.total(tile.rows(), width);
+  }
+  /// The statistics alone.
+  TileState<T> run(ScoreTile<T>& tile, const T* maximum, const T* beta) {
+    return run(tile, maximum, beta, 0, [](const KeySpan&, const T*, const TileState<T>&) {});
+  }
+
+ private:
+  AlignedArray<T> weights_;
+  MergedStates<T> states_;
+};
+
+/// Attention for one tile after the other, block of keys by block. Memory: O(dim (tile_rows + key_block) + dim log
+/// keys), whatever the call.
+template <class T>
+class AttentionTile {
+ public:
+  /// views: of the call with the most keys.
+  explicit AttentionTile(const AttentionViews& views)
+      : tile_(views),
+        width_(rounded_up(views.value_dim(), column_group<T>)),
+        values_(key_block * width_, T(0)),
+        row_numbers_(2 * tile_rows),
+        pass_(views.keys(), width_) {}
+
+  void attend(const AttentionViews& views, const TilePlace& place, bool adaptive) {
+    tile_.begin(views, place, adaptive);
+    T* maximum = row_numbers_.get();
+    T* beta = maximum + tile_rows;
+    std::fill(beta, beta + place.rows, T(1));
+    if (adaptive) {
+      const TileState<T> state = pass_.run(tile_, nullptr, beta);
+      std::copy(state.maximum, state.maximum + place.rows, maximum);
+      for (std::size_t row = 0; row < place.rows; ++row) {
+        beta[row] = static_cast<T>(adaptive_beta(entropy_of(state, row)));
+      }
+    }
+    const TileState<T> state = pass_.run(tile_, adaptive ? maximum : nullptr, beta, width_,
+                                         [this](const KeySpan& keys, const T* weights, const TileState<T>& block) {
+                                           weigh_values(keys, weights, block);
+                                         });
+    if (views.attributes.sinks) {
+      add_sinks(*views.attributes.sinks, state);
+    }
+    finish(state, beta);
+  }
+
+ private:
+  /// O of a block: the weights times V, of which what a row does not see may be infinite or NaN.
+  void weigh_values(const KeySpan& keys, const T* weights, const TileState<T>& state) {
+    const RowMajor<T> values = tile_.keys_in_rows(tile_.views().v, keys, width_, values_.get());
+    const TileProduct<T> product{weights, key_block, 1, values.data, values.stride, keys.count, state.values, width_};
+    partial_product(product, tile_.partial(), tile_.scores(), tile_.rows(), width_);
+  }
+
+  /// A head's sink is one item more, of value 0.
+  void add_sinks(const View& sinks, const TileState<T>& state) {
+    if (!sink_) {
+      sink_.emplace(width_, false);
+      std::fill(sink_->state().values, sink_->state().values + tile_rows * width_, T(0));
+    }
+    const TileState<T> sink = sink_->state();
+    for (std::size_t row = 0; row < tile_.rows(); ++row) {
+      sink.maximum[row] = load_element<T>(sinks.at(tile_.head_of(row), 0), sinks.storage);
+      sink.ones[row] = T(1);
+    }
+    merge_states(state, sink, tile_.rows(), width_);
+  }
+
+  void finish(const TileState<T>& state, const T* beta) {
+    for (std::size_t row = 0; row < tile_.rows(); ++row) {
+      T* out = state.values + row * width_;
+      double lse = -std::numeric_limits<double>::infinity();
+      double entropy = 0;
+      double maximum = told_maximum(state, row);
+      if (tile_.undefined(row)) {
+        lse = entropy = maximum = std::numeric_limits<double>::quiet_NaN();
+        std::fill(out, out + width_, std::numeric_limits<T>::quiet_NaN());
+      } else if (state.maximum[row] == tile_.none) {
+        std::fill(out, out + width_, T(0));  // contract masked=zero
+      } else {
+        const T sum = static_cast<T>(1 + sum_minus_one(state, row));
+        for (std::size_t c = 0; c < width_; ++c) {
+          out[c] /= sum;
+        }
+        lse = static_cast<double>(beta[row]) * static_cast<double>(state.maximum[row]) +
+              std::log1p(sum_minus_one(state, row));
+        entropy = entropy_of(state, row);
+      }
+      write(row, out, lse, entropy, maximum);
+    }
+  }
+
+  void write(std::size_t row, const T* out, double lse, double entropy, double maximum) const {
+    const AttentionViews& views = tile_.views();
+    store_elements(out, views.value_dim(), views.out.at(tile_.place().batch, tile_.head_of(row), tile_.query_of(row)),
+                   views.out.storage, views.out.strides[3]);
+    tile_.store(views.lse, row, lse);
+    tile_.store(views.entropy, row, entropy);
+    tile_.store(views.maximum, row, maximum);
+  }
+
+  ScoreTile<T> tile_;
+  std::size_t width_;  // of V, with its padding
+  AlignedArray<T> values_, row_numbers_;
+  WeightPass<T> pass_;
+  std::optional<OwnedState<T>> sink_;
+};
+
+}  // namespace softcheck::kernels::cpu

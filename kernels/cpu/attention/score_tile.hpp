@@ -1,0 +1,312 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "kernels/arithmetic/aligned_array.hpp"
+#include "kernels/call/attention_views.hpp"
+#include "kernels/cpu/attention/attention_passes.hpp"
+#include "kernels/cpu/attention/score_terms.hpp"
+#include "kernels/cpu/attention/seen_keys.hpp"
+#include "kernels/cpu/machine.hpp"
+#include "kernels/cpu/rows/read_elements.hpp"
+
+namespace softcheck::kernels::cpu {
+
+/// Rows of one key head, (query, head) pairs numbered query by query, the heads of the group one after the other.
+struct TilePlace {
+  std::int64_t batch, key_head, first;
+  std::size_t rows;  // at most tile_rows
+};
+
+inline std::int64_t rows_of(const AttentionViews& views) { return views.queries() * views.group(); }
+
+/// (count, width) numbers of T.
+template <class T>
+struct RowMajor {
+  const T* data;
+  std::size_t stride;
+};
+
+/// The queries of a tile and their scores against blocks of keys. Memory: O(dim (tile_rows + key_block)).
+template <class T>
+class ScoreTile {
+ public:
+  static constexpr T none = -std::numeric_limits<T>::infinity();
+
+  /// views: of the call, or of one with as many dimensions.
+  explicit ScoreTile(const AttentionViews& views)
+      : width_(rounded_up(views.dim(), column_group<T>)),
+        queries_(tile_rows * width_, T(0)),
+        keys_(key_stride<T> * views.dim()),
+        staging_(key_block * std::max(views.dim(), views.value_dim())),
+        scores_(tile_rows * key_block),
+        mask_(tile_rows * key_block),
+        undefined_(tile_rows) {
+    if (!views.attributes.are_plain()) {
+      terms_.emplace(views.attributes.bias ? tile_rows * key_block : 0);
+    }
+  }
+
+  /// Takes the queries. views stays with the caller, for as long as this tile is worked on. twice: whether blocks will
+  /// be scored again: the scores of a few rows are then kept, O(keys) of them, as K costs these more than they do.
+  void begin(const AttentionViews& views, const TilePlace& place, bool twice = false) {
+    views_ = &views;
+    place_ = place;
+    load_rows(views.q, width_, queries_.get());
+    seen_.clear();
+    for (std::size_t row = 0; row < place.rows; ++row) {
+      seen_.add(views, place_of(row));
+    }
+    std::fill(undefined_.get(), undefined_.get() + tile_rows, T(0));
+    keeps_ = twice && place.rows <= few_rows;
+    // At least one block, if of no keys.
+    const std::size_t blocks = static_cast<std::size_t>(views.keys()) / key_block + 1;
+    if (keeps_ && kept_size_ < blocks * kept_of_block()) {
+      kept_size_ = blocks * kept_of_block();
+      kept_ = AlignedArray<T>(kept_size_);
+    }
+  }
+
+  const AttentionViews& views() const { return *views_; }
+  const TilePlace& place() const { return place_; }
+  std::size_t rows() const { return place_.rows; }
+  std::int64_t head_of(std::size_t row) const {
+    return place_.key_head * views_->group() + (place_.first + static_cast<std::int64_t>(row)) % views_->group();
+  }
+  std::int64_t query_of(std::size_t row) const {
+    return (place_.first + static_cast<std::int64_t>(row)) / views_->group();
+  }
+  /// The key that the row's query stands at.
+  std::int64_t place_of(std::size_t row) const { return query_of(row) + views_->diagonal(); }
+  /// Of the blocks scored since begin.
+  bool undefined(std::size_t row) const { return undefined_.get()[row] != 0; }
+  /// (rows, width), filled up with 0.
+  RowMajor<T> queries() const { return {queries_.get(), width_}; }
+  const T* scores() const { return scores_.get(); }
+
+  /// Calls each(span) for the blocks of keys from the first to the last that any row sees, and at least once.
+  template <class Each>
+  void each_block(Each each) const {
+    std::int64_t begin = seen_.first_block();
+    do {
+      each(block_at(begin));
+      begin += static_cast<std::int64_t>(key_block);
+    } while (begin < seen_.last());
+  }
+  /// How many blocks of the call's keys are in front of those.
+  std::size_t skipped_blocks() const { return static_cast<std::size_t>(seen_.first_block()) / key_block; }
+  KeySpan block_at(std::int64_t begin) const {
+    return {begin, static_cast<std::size_t>(std::min<std::int64_t>(key_block, views_->keys() - begin))};
+  }
+
+  /// The scores of a block and each row's largest of them. The weights are left to the caller. again: whether this
+  /// block was scored before, since begin.
+  TileScores<T> score(const KeySpan& keys, T* maximum, bool again = false) {
+    const std::size_t width = rounded_up(keys.count, row_group<T>);
+    if (rows() > few_rows) {
+      load_keys(views_->k, keys, keys_.get());
+      return score_with(keys_.get(), keys, maximum);
+    }
+    const std::size_t scores = rows() * key_block;
+    T* kept = keeps_ ? kept_.get() + static_cast<std::size_t>(keys.begin) / key_block * kept_of_block() : nullptr;
+    if (keeps_ && again) {
+      std::copy(kept, kept + scores, scores_.get());
+      std::copy(kept + scores, kept + scores + rows(), maximum);
+      return block_of(keys, width);
+    }
+    const T* const* at = rows_at(views_->k, keys, width);
+    row_product(
+        RowProduct<T>{queries_.get(), width_, at, known_rows(keys, width), views_->dim(), scores_.get(), key_block},
+        rows(), width);
+    const TileScores<T> tile = masked(keys, width, maximum);
+    if (keeps_) {
+      std::copy(scores_.get(), scores_.get() + scores, kept);
+      std::copy(maximum, maximum + rows(), kept + scores);
+    }
+    return tile;
+  }
+  /// The same with keys that load_keys has loaded.
+  TileScores<T> score_with(const T* transposed, const KeySpan& keys, T* maximum) {
+    const std::size_t width = rounded_up(keys.count, row_group<T>);
+    tile_product(
+        TileProduct<T>{queries_.get(), width_, 1, transposed, key_stride<T>, views_->dim(), scores_.get(), key_block},
+        rows(), width);
+    return masked(keys, width, maximum);
+  }
+  /// Whether some row does not see all of a block that was scored last.
+  bool partial() const { return partial_; }
+
+  /// A block of K or V, transposed: (dim, key_block) at key_stride, 0 beyond its count.
+  void load_keys(const View4& view, const KeySpan& keys, T* to) {
+    const std::size_t width = rounded_up(keys.count, row_group<T>);
+    const T* const* rows = rows_at(view, keys, width);
+    for (std::size_t j = 0; j < width; j += transposed_rows<T>) {
+      transpose_rows(rows + j, static_cast<std::size_t>(view.shape[3]), to + j);
+    }
+  }
+
+  /// A block of K or V as it lies, where that is row-major with width columns; else in buffer, whose columns beyond its
+  /// own are 0.
+  RowMajor<T> keys_in_rows(const View4& view, const KeySpan& keys, std::size_t width, T* buffer) const {
+    const auto dim = static_cast<std::size_t>(view.shape[3]);
+    const auto row_stride = static_cast<std::size_t>(view.strides[2]);
+    const T* first = elements(view, place_.key_head, keys.begin, keys.count == 0 ? 0 : dim, buffer);
+    if (first != buffer && dim == width && row_stride % sizeof(T) == 0) {
+      return {first, row_stride / sizeof(T)};
+    }
+    for (std::size_t j = 0; j < keys.count; ++j) {
+      T* to = buffer + j * width;
+      const T* from = elements(view, place_.key_head, keys.begin + static_cast<std::int64_t>(j), dim, to);
+      if (from != to) {
+        std::copy(from, from + dim, to);
+      }
+    }
+    return {buffer, width};
+  }
+
+  /// The tile's rows of a view like q: (rows, width), columns beyond its own as they are.
+  void load_rows(const View4& view, std::size_t width, T* to) const {
+    const auto dim = static_cast<std::size_t>(view.shape[3]);
+    for (std::size_t row = 0; row < rows(); ++row, to += width) {
+      const T* read = elements(view, head_of(row), query_of(row), dim, to);
+      if (read != to) {
+        std::copy(read, read + dim, to);
+      }
+    }
+  }
+
+  /// A row's number where it is asked for.
+  void store(const std::optional<View4>& to, std::size_t row, double value) const {
+    if (to) {
+      store_element(to->at(place_.batch, head_of(row), query_of(row)), to->storage, value);
+    }
+  }
+
+ private:
+  /// So few rows that K is not worth turning for them.
+  static constexpr std::size_t few_rows = 4;
+
+  /// What ScoreTerms points to.
+  struct TermRows {
+    explicit TermRows(std::size_t biases) : bias(biases) {}
+    AlignedArray<T> bias;
+    std::array<std::int64_t, tile_rows> offsets;
+    std::array<T, tile_rows> slopes;
+  };
+
+  /// Scores of a block, and a row's room for their maxima.
+  std::size_t kept_of_block() const { return (rows() + 1) * key_block; }
+
+  /// count elements of the last dimension: in place where they lie as T, else in buffer.
+  const T* elements(const View4& view, std::int64_t head, std::int64_t row, std::size_t count, T* buffer) const {
+    return read_elements(view.at(place_.batch, head, row), view.storage, view.strides[3], count, buffer);
+  }
+
+  /// Where the rows of a block are, in staging where they cannot be read as they lie; zeros beyond its count.
+  const T* const* rows_at(const View4& view, const KeySpan& keys, std::size_t width) {
+    const auto dim = static_cast<std::size_t>(view.shape[3]);
+    const std::byte* from = view.at(place_.batch, place_.key_head, keys.begin);
+    const bool in_place = lie_in_place<T>(from, view.storage, view.strides[3]) && view.strides[2] % alignof(T) == 0;
+    for (std::size_t j = 0; j < keys.count; ++j, from += view.strides[2]) {
+      key_rows_[j] = reinterpret_cast<const T*>(from);
+      if (!in_place) {
+        T* buffer = staging_.get() + j * dim;
+        key_rows_[j] = read_elements(from, view.storage, view.strides[3], dim, buffer);
+      }
+    }
+    for (std::size_t j = keys.count; j < width; ++j) {
+      T* buffer = staging_.get() + j * dim;
+      std::fill(buffer, buffer + dim, T(0));
+      key_rows_[j] = buffer;
+    }
+    return key_rows_.data();
+  }
+
+  /// How many rows rows_at has given, those of the next block with them where these lie in place as well.
+  std::size_t known_rows(const KeySpan& keys, std::size_t width) {
+    const T* staged = staging_.get();
+    const std::int64_t next = keys.begin + static_cast<std::int64_t>(keys.count);
+    if (width != key_block || next >= seen_.last() || key_rows_[0] == staged) {
+      return width;
+    }
+    const auto more = static_cast<std::size_t>(
+        std::min<std::int64_t>(static_cast<std::int64_t>(fetched_rows<T>), views_->keys() - next));
+    for (std::size_t j = 0; j < more; ++j) {
+      const std::byte* row = views_->k.at(place_.batch, place_.key_head, next + static_cast<std::int64_t>(j));
+      key_rows_[width + j] = reinterpret_cast<const T*>(row);
+    }
+    return width + more;
+  }
+
+  /// What the rows see of a block.
+  TileScores<T> block_of(const KeySpan& keys, std::size_t width) {
+    partial_ = !seen_.find_limits(keys, begins_.data(), limits_.data()) || views_->mask.has_value();
+    return {rows(), width, scores_.get(), nullptr, limits_.data(), nullptr, undefined_.get(), begins_.data()};
+  }
+
+  TileScores<T> masked(const KeySpan& keys, std::size_t width, T* maximum) {
+    TileScores<T> tile = block_of(keys, width);
+    if (views_->mask) {
+      load_mask(keys, width);
+      tile.mask = mask_.get();
+    }
+    const auto scale = static_cast<T>(views_->scale);
+    if (views_->attributes.are_plain()) {
+      mask_scores(tile, scale, maximum);
+    } else {
+      attribute_scores(tile, terms_of(keys, width), scale, maximum);
+    }
+    return tile;
+  }
+
+  void load_mask(const KeySpan& keys, std::size_t width) {
+    const View4& mask = *views_->mask;
+    for (std::size_t row = 0; row < rows(); ++row) {
+      const std::int64_t head = mask.shape[1] == 1 ? 0 : head_of(row);
+      copy_mask(mask.at(place_.batch, head, query_of(row), keys.begin), mask.strides[3], keys.count, width,
+                mask_.get() + row * key_block);
+    }
+  }
+
+  /// What comes behind the scores of a block.
+  ScoreTerms<T> terms_of(const KeySpan& keys, std::size_t width) {
+    const AttentionAttributes& of = views_->attributes;
+    TermRows& to = *terms_;
+    for (std::size_t row = 0; row < rows(); ++row) {
+      to.offsets[row] = keys.begin - place_of(row);
+      to.slopes[row] = of.slopes ? load_element<T>(of.slopes->at(head_of(row), 0), of.slopes->storage) : T(0);
+    }
+    if (of.bias) {
+      load_bias(*of.bias, keys, width);
+    }
+    return {static_cast<T>(of.softcap), of.slopes ? to.slopes.data() : nullptr, to.offsets.data(),
+            of.bias ? to.bias.get() : nullptr};
+  }
+
+  void load_bias(const View4& bias, const KeySpan& keys, std::size_t width) {
+    for (std::size_t row = 0; row < rows(); ++row) {
+      const std::int64_t head = bias.shape[1] == 1 ? 0 : head_of(row);
+      copy_elements(bias.at(place_.batch, head, query_of(row), keys.begin), bias.storage, bias.strides[3], keys.count,
+                    width, terms_->bias.get() + row * key_block);
+    }
+  }
+
+  const AttentionViews* views_ = nullptr;
+  TilePlace place_{};
+  std::size_t width_;  // of a query, with its padding
+  AlignedArray<T> queries_, keys_, staging_, scores_, mask_, undefined_;
+  std::array<const T*, key_block + fetched_rows<T>> key_rows_{};
+  SeenKeys seen_;
+  std::array<std::uint32_t, tile_rows> begins_{}, limits_{};
+  std::optional<TermRows> terms_;
+  AlignedArray<T> kept_{0};
+  std::size_t kept_size_ = 0;
+  bool partial_ = false;
+  bool keeps_ = false;
+};
+
+}  // namespace softcheck::kernels::cpu

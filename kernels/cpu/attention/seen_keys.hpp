@@ -1,0 +1,65 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "kernels/call/attention_views.hpp"
+#include "kernels/cpu/attention/attention_passes.hpp"
+#include "kernels/cpu/machine.hpp"
+
+namespace softcheck::kernels::cpu {
+
+/// Some keys, or what belongs to them.
+struct KeySpan {
+  std::int64_t begin;
+  std::size_t count;  // at most key_block
+};
+
+/// The keys that the rows of a tile see by causality and windows: of each row all from one key to another.
+class SeenKeys {
+ public:
+  void clear() {
+    rows_ = 0;
+    first_ = last_ = 0;
+  }
+  /// Adds a row, of a query that stands at this key.
+  void add(const AttentionViews& views, std::int64_t place) {
+    const AttentionAttributes& of = views.attributes;
+    const std::int64_t keys = views.keys(), right = views.causal ? std::min<std::int64_t>(of.right, 0) : of.right;
+    const std::int64_t end = std::clamp<std::int64_t>(place + right + 1, 0, keys);
+    const std::int64_t begin = std::clamp<std::int64_t>(place - of.left, 0, end);
+    begins_[rows_] = begin;
+    ends_[rows_] = end;
+    if (begin < end) {
+      first_ = last_ == 0 ? begin : std::min(first_, begin);
+      last_ = std::max(last_, end);
+    }
+    ++rows_;
+  }
+
+  /// The blocks of keys that some row sees go from this key to that one.
+  std::int64_t first_block() const { return first_ / block * block; }
+  std::int64_t last() const { return last_; }
+
+  /// Where the rows' keys begin and end in a block. Returns whether every row sees all of it.
+  bool find_limits(const KeySpan& keys, std::uint32_t* begin, std::uint32_t* end) const {
+    bool all = true;
+    for (std::size_t row = 0; row < rows_; ++row) {
+      const auto count = static_cast<std::int64_t>(keys.count);
+      begin[row] = static_cast<std::uint32_t>(std::clamp<std::int64_t>(begins_[row] - keys.begin, 0, count));
+      end[row] = static_cast<std::uint32_t>(std::clamp<std::int64_t>(ends_[row] - keys.begin, 0, count));
+      all = all && begin[row] == 0 && end[row] == keys.count;
+    }
+    return all;
+  }
+
+ private:
+  static constexpr auto block = static_cast<std::int64_t>(key_block);
+
+  std::array<std::int64_t, tile_rows> begins_, ends_;  // of the rows added
+  std::size_t rows_ = 0;
+  std::int64_t first_ = 0, last_ = 0;  // 0, 0: no row sees a key
+};
+
+}  // namespace softcheck::kernels::cpu

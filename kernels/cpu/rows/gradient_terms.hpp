@@ -1,0 +1,62 @@
+#pragma once
+
+#include <limits>
+
+#include "kernels/arithmetic/adaptive_beta.hpp"
+#include "kernels/cpu/machine.hpp"
+#include "kernels/cpu/rows/block_passes.hpp"
+#include "kernels/cpu/rows/gradient_passes.hpp"
+
+namespace softcheck::kernels::cpu {
+
+/// A row's sums, of blocks in the accumulator's format, in double.
+struct GradientTotals {
+  double maximum = -std::numeric_limits<double>::infinity();  // of the blocks: none yet
+  GradientSums<double> sums{0, 0, 0, 0};
+
+  /// A block relative to its own maximum, at beta = 1 if that is not every block's: deviations and products are then of
+  /// no use.
+  template <class T>
+  void add(T block_maximum, const GradientSums<T>& block) {
+    const auto m = static_cast<double>(block_maximum);
+    double factor = 1;
+    if (m > maximum) {
+      const double kept = block_exp(maximum - m);
+      sums.weights *= kept;
+      sums.gradients *= kept;
+      maximum = m;
+    } else if (m < maximum) {
+      factor = block_exp(m - maximum);
+    }
+    sums.weights += factor * static_cast<double>(block.weights);
+    sums.gradients += factor * static_cast<double>(block.gradients);
+    sums.deviations += static_cast<double>(block.deviations);
+    sums.products += static_cast<double>(block.products);
+  }
+};
+
+/// The terms of a row of softmax(beta x).
+///
+/// sum, mean_deviation    S and T / S at beta = 1; not looked at where beta has no slope
+template <class T>
+GradientTerms<T> gradient_terms(const GradientTotals& totals, const AdaptiveBeta& beta, double sum,
+                                double mean_deviation) {
+  const GradientSums<double>& s = totals.sums;
+  const T rounded_beta = static_cast<T>(beta.value);
+  const double mean_gradient = s.gradients / s.weights;
+  GradientTerms<T> terms{static_cast<T>(totals.maximum),
+                         rounded_beta,
+                         static_cast<T>(1 / s.weights),
+                         static_cast<T>(static_cast<double>(rounded_beta) / s.weights),
+                         static_cast<T>(mean_gradient),
+                         T(0),
+                         T(0)};
+  if (beta.slope != 0) {
+    const double by_beta = mean_gradient * (s.deviations / s.weights) - s.products / s.weights;
+    terms.entropic = static_cast<T>(beta.slope * by_beta / sum);
+    terms.mean_deviation = static_cast<T>(mean_deviation);
+  }
+  return terms;
+}
+
+}  // namespace softcheck::kernels::cpu

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/cpu/rows/block_passes.hpp"
+
+namespace softcheck::kernels::cpu {
+
+/// Rows of one block each that are taken together, so that the steps of one fill the waits of another.
+inline constexpr std::size_t batch_rows = 16;
+
+/// Such rows, and what the passes find of them; a row in which NaN or no finite maximum was found has a NaN among
+/// deviations, and its results mean nothing.
+template <class T>
+struct ShortRows {
+  ShortRows() {
+    for (std::size_t r = 0; r < batch_rows; ++r) {
+      maxima[r] = weights[r] = deviations[r] = 0;
+      ones[r] = 1 / ExpConstants<T>::unscale;
+    }
+  }
+
+  std::size_t rows = 0;   // at most batch_rows
+  std::size_t count = 0;  // of each row, with its filling
+  T scale = 1;
+  const T* in[batch_rows];
+  T* out[batch_rows];  // may be in
+
+  // The members of BlockSums, row by row: vectors go over rows.
+  alignas(64) T maxima[batch_rows];
+  alignas(64) T ones[batch_rows];
+  alignas(64) T weights[batch_rows];
+  alignas(64) T deviations[batch_rows];
+  alignas(64) double entropies[batch_rows];
+};
+
+/// Maxima, weights and normalisation: the bits of the three passes.
+void short_softmax(ShortRows<float>& rows);
+void short_softmax(ShortRows<double>& rows);
+
+/// Their maxima and sums alone.
+void short_states(ShortRows<float>& rows);
+void short_states(ShortRows<double>& rows);
+
+/// entropies from the sums.
+void short_entropies(ShortRows<float>& rows);
+void short_entropies(ShortRows<double>& rows);
+
+/// exp((x - m) beta) / S at beta of each row's entropy; the bits of short_softmax where beta is 1. wanted: entropies,
+/// at beta, are asked for.
+void short_adaptive(ShortRows<float>& rows, bool wanted);
+void short_adaptive(ShortRows<double>& rows, bool wanted);
+
+}  // namespace softcheck::kernels::cpu

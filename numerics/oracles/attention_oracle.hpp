@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "numerics/oracles/adaptive_oracle.hpp"
+#include "numerics/rows/enclosed_row.hpp"
+
+namespace softcheck::numerics {
+
+/// One query against n keys and values, row-major.
+struct AttentionInputs {
+  std::span<const double> query;               // (d), finite
+  std::span<const double> keys;                // (n, d), finite
+  std::span<const double> values;              // (n, dv), finite
+  std::size_t value_size = 0;                  // dv
+  double scale = 1;                            // finite
+  std::span<const std::uint8_t> visible = {};  // (n), nonzero = visible; empty: all are
+  std::size_t items = 0;                       // n
+  // x_j = softcap tanh(s_j / softcap) - slope distance_j + bias_j of s_j = scale <q, k_j>, as far as there are any.
+  double softcap = 0;                      // finite, >= 0; 0: none
+  double slope = 0;                        // finite
+  std::span<const double> distances = {};  // (n) where slope is not 0
+  std::span<const double> bias = {};       // (n) or none, finite
+  std::optional<double> sink = {};         // the score of one item more, always visible, whose value is 0
+};
+
+/// One row of attention: x_j = scale <q, k_j> and what follows it, p = softmax(x), out_c = sum_j p_j v_jc.
+/// With a form given, adaptive attention: p = softmax(beta x) and beta = beta(entropy of softmax(x)).
+///
+/// error    enclosures at the working precision of the moment of construction; a logit's width is about
+///          d 2^-(precision + 64) |scale| sum |q_t k_jt|
+/// throws   std::invalid_argument when shapes disagree or an input is not finite
+class AttentionOracle {
+ public:
+  explicit AttentionOracle(const AttentionInputs& inputs, std::optional<EntropyDefinition> adaptive = std::nullopt);
+
+  /// softmax(x): its maximum is the largest logit.
+  const EnclosedRow& scores() const { return scores_; }
+  /// The row whose softmax weights the values: beta x, or x itself where attention is not adaptive.
+  const EnclosedRow& weights() const { return sharpened_ ? *sharpened_ : scores_; }
+
+  bool fully_masked() const { return scores_.fully_masked(); }
+  // The rest needs a visible item and throws std::logic_error otherwise.
+  Enclosure maximum() const { return scores_.maximum(); }
+  Enclosure logsumexp() const { return weights().logsumexp(); }
+  Enclosure entropy() const { return weights().entropy(); }
+  Enclosure beta() const;                 // 1 where attention is not adaptive
+  std::vector<Enclosure> output() const;  // (dv)
+
+ private:
+  EnclosedRow scores_;
+  std::optional<Enclosure> beta_;
+  std::optional<EnclosedRow> sharpened_;
+  std::vector<double> values_;
+  std::size_t value_size_;
+};
+
+}  // namespace softcheck::numerics

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "numerics/enclosures/enclosure.hpp"
+
+namespace softcheck::numerics {
+
+/// entmax of alpha = 1.5 (Peters, Niculae and Martins, arXiv 1905.05702, eq. 10 and algorithm 2): max(x / 2 - tau,
+/// 0)^2, tau such that they sum to 1, as enclosures at the working precision of the moment of construction. With m the
+/// largest logit and d_i = (m - x_i) / 2, masked items (-inf) left out, coefficient i is max(top - d_i, 0)^2, where top
+/// = m / 2 - tau, the root of the largest coefficient, follows from the items of the support. They are the k smallest d
+/// for the largest k with (d_(k) - d_(1))^2 + ... + (d_(k) - d_(k))^2 <= 1:
+///
+///   top = mean d + sqrt(1 / k - variance d).
+///
+/// logits   (n) finite or -inf, at least one finite
+/// throws   std::invalid_argument otherwise
+class EntmaxOracle {
+ public:
+  explicit EntmaxOracle(std::span<const double> logits);
+
+  double maximum() const { return maximum_; }
+  const Enclosure& top() const { return top_; }
+  /// d_i; i visible.
+  Enclosure half_deviation(std::size_t i) const;
+  /// max(top - d_i, 0)^2; the point 0 for a masked item.
+  Enclosure value(std::size_t i) const;
+
+ private:
+  std::span<const double> logits_;
+  double maximum_;
+  Enclosure top_;
+};
+
+/// The same top by another route: halvings of [0, 1], in which the sum of max(t - d_i, 0)^2 rises with t, until it
+/// cannot be told from 1.
+Enclosure entmax_top_by_bisection(std::span<const double> logits);
+
+}  // namespace softcheck::numerics

@@ -1,0 +1,69 @@
+#include "numerics/oracles/sparsemax.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "numerics/enclosures/decision.hpp"
+
+namespace softcheck::numerics {
+namespace {
+
+double largest_logit(std::span<const double> logits) {
+  double maximum = -INFINITY;
+  for (const double x : logits) {
+    if (std::isnan(x) || x == INFINITY)
+      throw std::invalid_argument("SparsemaxOracle: need logits that are finite or -inf");
+    maximum = std::max(maximum, x);
+  }
+  if (std::isinf(maximum)) throw std::invalid_argument("SparsemaxOracle: need a visible item, got none");
+  return maximum;
+}
+
+// The visible logits that may have a coefficient: D <= 1, as a difference of doubles that are rounded outward tells.
+std::vector<double> candidates(std::span<const double> logits, double maximum) {
+  std::vector<double> near;
+  for (const double x : logits) {
+    if (std::isfinite(x) && (maximum - x) * (1 - 0x1p-52) <= 1) near.push_back(x);
+  }
+  return near;
+}
+
+}  // namespace
+
+SparsemaxOracle::SparsemaxOracle(std::span<const double> logits)
+    : logits_(logits), maximum_(largest_logit(logits)), top_(1) {
+  std::vector<double> near = candidates(logits, maximum_);
+  std::ranges::sort(near, std::greater<>());
+  const Enclosure largest(maximum_);
+  Enclosure sum(1);
+  for (std::size_t k = 0; k < near.size(); ++k) {
+    sum += largest - Enclosure(near[k]);
+    top_ = minimum(top_, sum / Enclosure::integer(k + 1));
+  }
+}
+
+Enclosure SparsemaxOracle::deviation(std::size_t i) const { return Enclosure(maximum_) - Enclosure(logits_[i]); }
+
+Enclosure SparsemaxOracle::value(std::size_t i) const {
+  if (std::isinf(logits_[i])) return Enclosure(0);
+  return numerics::maximum(Enclosure(0), top_ - deviation(i));
+}
+
+Enclosure sparsemax_top_by_elimination(std::span<const double> logits) {
+  const Enclosure largest(largest_logit(logits));
+  std::vector<double> kept = candidates(logits, largest.midpoint());
+  while (true) {
+    Enclosure sum(1);
+    for (const double x : kept) sum += largest - Enclosure(x);
+    const Enclosure top = sum / Enclosure::integer(kept.size());
+    // The quotient of these items is no less than top: what reaches it has no coefficient.
+    const auto beyond = std::remove_if(kept.begin(), kept.end(), [&](double x) {
+      return less_equal(top, largest - Enclosure(x)) == Decision::proved;
+    });
+    if (beyond == kept.end()) return top;
+    kept.erase(beyond, kept.end());
+  }
+}
+
+}  // namespace softcheck::numerics

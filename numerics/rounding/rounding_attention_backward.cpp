@@ -1,0 +1,313 @@
+// B17: the gradient of attention. Derivation: docs/tolerances/attention_backward.md, whose letters this file uses.
+
+#include "numerics/rounding/rounding_attention_backward.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include "numerics/formats/fp_environment.hpp"
+
+namespace softcheck::numerics {
+namespace {
+
+using Model = OperationModel<UpperBound>;
+
+UpperBound bound(std::uint64_t count) { return UpperBound(static_cast<double>(count)); }
+
+// e^log (magnitude + error) - magnitude.
+UpperBound grown(const UpperBound& log, const UpperBound& magnitude, const UpperBound& error) {
+  return expm1(log) * magnitude + exp(log) * error;
+}
+
+// A saved tensor as the accumulator reads it: the log error of its format and of the reading, and the underflow.
+StorageError<UpperBound> saved_error(const Contract& contract, const Model& model, Format format) {
+  StorageError<UpperBound> error = storage_error<UpperBound>(contract, format);
+  if (!embeds(format, contract.accumulator)) error.unit = error.unit + model.unit;
+  error.floor = error.floor + 2 * model.product_floor;
+  return error;
+}
+
+// The log error of the reading alone, of a saved tensor that is at hand.
+UpperBound saved_reading(const Contract& contract, const Model& model, Format format) {
+  return embeds(format, contract.accumulator) ? UpperBound(0) : model.unit;
+}
+
+// omega_j: the log error of p_j by any of the ways that are granted.
+class CoefficientLogs {
+ public:
+  CoefficientLogs(const Contract& contract, const AttentionBackwardArithmetic& arithmetic, const Model& model,
+                  const BackwardRow& row)
+      : model_(model), row_(row) {
+    const double steps = std::max(contract.exp_argument_error, 1.0);
+    argument_unit_ = UpperBound(steps) * model.unit;
+    slope_ = expm1(argument_unit_);
+    base_ = 2 * exp(model.unit) * expm1(UpperBound(steps - 1) * model.unit);
+    underflow_ = exp(argument_unit_) * (3 * model.product_floor + model.sum_floor);
+    // What the theorems ask of an arithmetic: sound in theory/proofs/floating_point/standard_model.v.
+    if (slope_.value() > 0.25 || underflow_.value() > 0.5) slope_ = underflow_ = UpperBound::infinity();
+    for (const BackwardPair& pair : row.pairs) largest_ = maximum(largest_, pair.score_error);
+    set_denominator(contract);
+
+    logsumexp_ = maximum(saved_logsumexp(contract, arithmetic.lse_saved), recomputed_logsumexp());
+    if (!(row.lse_magnitude.value() < properties(arithmetic.lse_saved).largest / 2)) {
+      logsumexp_ = UpperBound::infinity();
+    }
+  }
+
+  UpperBound of(const BackwardPair& pair) const {
+    return maximum(through_logsumexp(pair), item(pair) + denominator_ + quotient_);
+  }
+
+ private:
+  // s_j of an item of the sum, which the running maximum rescales R times.
+  UpperBound item(const BackwardPair& pair) const {
+    const UpperBound rescalings = bound(row_.rescalings);
+    return pair.score_error + model_.exp_unit + slope_ * (pair.deviation + 2 * largest_) +
+           (rescalings + 1) * underflow_ + rescalings * (model_.exp_unit + model_.unit);
+  }
+
+  void set_denominator(const Contract& contract) {
+    const UpperBound height = bound(summation_height(contract, row_.pairs.size())) * model_.unit;
+    UpperBound mean;  // of e^(s_j + h lambda) - 1
+    for (const BackwardPair& pair : row_.pairs) mean = mean + pair.coefficient * expm1(item(pair) + height);
+    // The p_j are upper bounds: their sum may exceed 1, which only adds to the mean. The computed sum holds a 1.
+    const UpperBound lost = bound(row_.pairs.size()) * (2 * bound(row_.rescalings) + 1) *
+                            (model_.exp_floor + model_.product_floor + model_.sum_floor);
+    const UpperBound rescalings = bound(row_.rescalings);
+    const UpperBound direct =
+        height + model_.exp_unit + rescalings * (model_.exp_unit + model_.unit) + (rescalings + 1) * underflow_;
+    denominator_ = log1p(mean) + minus_log1m(exp(2 * direct) * lost);
+    // Relative to the maximum as it is computed, the sum is S e^(+-largest_).
+    const UpperBound sum = exp(row_.log_sum + largest_ + denominator_);
+    quotient_ = model_.unit + minus_log1m(model_.roundoff + model_.product_floor * sum);
+  }
+
+  UpperBound saved_logsumexp(const Contract& contract, Format format) const {
+    const StorageError<UpperBound> saved = saved_error(contract, model_, format);
+    if (!row_.saved) return expm1(saved.unit) * row_.lse_magnitude + saved.floor;
+    const UpperBound& off = row_.saved->logsumexp;
+    return off + expm1(saved_reading(contract, model_, format)) * (row_.lse_magnitude + off) + saved.floor;
+  }
+
+  UpperBound recomputed_logsumexp() const {
+    const UpperBound size = row_.log_sum + largest_ + denominator_;
+    const UpperBound logarithm = denominator_ + model_.log_roundoff * size + model_.sum_floor;
+    return logarithm + model_.roundoff * (row_.lse_magnitude + logarithm) + model_.sum_floor;
+  }
+
+  // e^(x - L): with D the deviation, L - x = D + ln S.
+  UpperBound through_logsumexp(const BackwardPair& pair) const {
+    return exp(argument_unit_) * (pair.score_error + logsumexp_) + base_ * row_.lse_magnitude +
+           slope_ * (pair.deviation + row_.log_sum) + model_.exp_unit + underflow_;
+  }
+
+  const Model& model_;
+  const BackwardRow& row_;
+  UpperBound argument_unit_, slope_, base_, underflow_, largest_, denominator_, quotient_, logsumexp_;
+};
+
+// E_delta and what underflows: the larger of delta from the saved O and from a recomputed one.
+UpperBound delta_error(const Contract& contract, const AttentionBackwardArithmetic& arithmetic, const Model& model,
+                       const BackwardRow& row, std::span<const UpperBound> logs, const UpperBound& lost) {
+  const UpperBound products = (bound(arithmetic.value_size) + 1) * model.unit + 2 * model.reading_unit;
+  const StorageError<UpperBound> saved = saved_error(contract, model, arithmetic.out_saved);
+  const UpperBound each = bound(arithmetic.value_size) * (2 * model.product_floor + model.sum_floor);
+  UpperBound output_sum;  // of |O_c|
+  for (const BackwardPair& pair : row.pairs) output_sum = output_sum + pair.coefficient * pair.value_sum;
+  const UpperBound floors = saved.floor * (row.gradient_sum + model.reading_floor) + each;
+  UpperBound from_saved;
+  if (row.saved) {
+    const UpperBound& off = row.saved->output;
+    const UpperBound log = products + saved_reading(contract, model, arithmetic.out_saved);
+    const UpperBound read = model.reading_floor * (output_sum + row.saved->output_sum);
+    from_saved = off + expm1(log) * (row.output_product + off) + exp(log) * (floors + read);
+  } else {
+    const UpperBound read = model.reading_floor * exp(saved.unit) * output_sum;
+    from_saved = expm1(products + saved.unit) * row.output_product + exp(products) * (floors + read);
+  }
+
+  const UpperBound stored = storage_error<UpperBound>(contract, contract.weights).unit;
+  // A recomputed output may be stored, too, before it is read.
+  const UpperBound sum = (bound(arithmetic.key_sum_height) + 2) * model.unit + stored + products + saved.unit;
+  UpperBound recomputed;
+  for (std::size_t j = 0; j < row.pairs.size(); ++j) {
+    const BackwardPair& pair = row.pairs[j];
+    recomputed = recomputed + expm1(logs[j] + sum) * (pair.coefficient * pair.gradient_magnitude) +
+                 exp(logs[j] + sum) * (lost * pair.gradient_magnitude + (row.gradient_sum + 2) * each +
+                                       (pair.coefficient + lost) * model.reading_floor * pair.value_sum);
+  }
+  recomputed = recomputed + exp(products) * (saved.floor * (row.gradient_sum + model.reading_floor));
+  return maximum(from_saved, recomputed);
+}
+
+void require_lengths(const char* function, std::size_t pairs, std::size_t got) {
+  if (pairs == got) return;
+  throw std::invalid_argument(std::string(function) + ": need " + std::to_string(pairs) + " factors, got " +
+                              std::to_string(got));
+}
+
+}  // namespace
+
+CapSlope cap_slope(const Contract& contract, double softcap, const UpperBound& slope, const UpperBound& magnitude,
+                   const UpperBound& score_error) {
+  if (!(softcap > 0)) throw std::invalid_argument("cap_slope: need a softcap > 0, got " + std::to_string(softcap));
+  const FpEnvironmentGuard guard;
+  const Model model(contract);
+  // A reciprocal and a product in front of tanh, whose relative condition is at most 1; a product behind it, and again
+  // a reciprocal and a product where it is taken from the capped score; the softcap, where it must be rounded.
+  const int roundings = round_to(contract.accumulator, softcap) == softcap ? 5 : 6;
+  const UpperBound tanh_log =
+      minus_log1m(UpperBound(contract.tanh_error * properties(contract.accumulator).unit_roundoff)) +
+      roundings * model.unit;
+  const UpperBound log = 2 * tanh_log + model.unit;  // of the square
+  const UpperBound moved = 2 * magnitude * score_error + score_error * score_error;
+  const UpperBound square = expm1(log) * (magnitude * magnitude) + exp(log) * moved;
+  // What the capped score has lost grows as it is divided by a small softcap.
+  const UpperBound over(std::nextafter(1 / softcap, std::numeric_limits<double>::infinity()));
+  const UpperBound tanh_floor = exp(tanh_log) * (3 + over) * model.product_floor;
+  const UpperBound lost = exp(log) * (2 + tanh_floor) * tanh_floor + model.product_floor;
+  return {slope, expm1(model.unit) * slope + exp(model.unit) * (square + lost) + model.sum_floor};
+}
+
+std::vector<BackwardPairError> attention_backward_pairs(const Contract& contract,
+                                                        const AttentionBackwardArithmetic& arithmetic,
+                                                        const BackwardRow& row) {
+  if (row.pairs.empty() || !std::isfinite(arithmetic.scale)) {
+    throw std::invalid_argument("attention_backward_pairs: need a visible key and a finite scale, got " +
+                                std::to_string(row.pairs.size()) + " keys and scale " +
+                                std::to_string(arithmetic.scale));
+  }
+  const FpEnvironmentGuard guard;
+  const Model model(contract);
+  const CoefficientLogs coefficient(contract, arithmetic, model, row);
+  const StorageError<UpperBound> weights = storage_error<UpperBound>(contract, contract.weights);
+  const StorageError<UpperBound> stored = storage_error<UpperBound>(contract, contract.score_gradients);
+  // An exponential, its rescalings and its quotient; what a rescaling multiplies is at most 1.
+  const UpperBound lost =
+      (bound(row.rescalings) + 1) * (model.exp_floor + 2 * model.product_floor) + model.product_floor + weights.floor;
+  std::vector<UpperBound> logs;
+  logs.reserve(row.pairs.size());
+  for (const BackwardPair& pair : row.pairs) logs.push_back(coefficient.of(pair));
+  const UpperBound delta = delta_error(contract, arithmetic, model, row, logs, lost);
+  const UpperBound products = (bound(arithmetic.value_size) + 1) * model.unit + 2 * model.reading_unit;
+  const UpperBound product_floors = exp(products) * bound(arithmetic.value_size) *
+                                    (2 * model.product_floor + model.sum_floor) * (1 + row.gradient_sum);
+
+  std::vector<BackwardPairError> errors;
+  errors.reserve(row.pairs.size());
+  for (std::size_t j = 0; j < row.pairs.size(); ++j) {
+    const BackwardPair& pair = row.pairs[j];
+    const UpperBound read = exp(products) * (model.reading_floor * pair.value_sum);
+    const UpperBound gamma = expm1(products) * pair.gradient_magnitude + product_floors + read;
+    // A softcap's slope is one product more.
+    const CapSlope cap = pair.cap.value_or(CapSlope{});
+    const UpperBound log = logs[j] + (pair.cap ? 3 : 2) * model.unit + stored.unit;
+    const UpperBound off = (gamma + delta) * (cap.slope + cap.error) + pair.difference * cap.error;
+    const UpperBound difference = pair.difference * cap.slope;
+    BackwardPairError error;
+    error.coefficient = pair.coefficient;
+    error.coefficient_log = logs[j];
+    error.coefficient_floor = exp(logs[j]) * lost;
+    error.score_gradient = pair.coefficient * difference;
+    error.score_gradient_error = pair.coefficient * grown(log, difference, off);
+    error.score_gradient_floor =
+        exp(log) * ((lost * (difference + off) + (1 + pair.coefficient + lost) * model.sum_floor) * (1 + cap.error) +
+                    3 * model.product_floor) +
+        stored.floor;
+    errors.push_back(error);
+  }
+  return errors;
+}
+
+namespace {
+
+// What the scale costs a term beyond a product and its own rounding: its root, computed in double, is narrowed twice
+// and enters two products, and a factor times it may be stored.
+StorageError<UpperBound> split_scale_error(const Contract& contract, const Model& model) {
+  if (contract.scale == ScaleUse::whole) return {};
+  StorageError<UpperBound> error;
+  if (contract.scale == ScaleUse::stored) error = storage_error<UpperBound>(contract, contract.input);
+  error.unit = error.unit + 2 * model.unit + 2 * minus_log1m(UpperBound(properties(Format::f64).unit_roundoff));
+  error.floor = error.floor + model.product_floor;
+  return error;
+}
+
+}  // namespace
+
+ScoreGradientSum::ScoreGradientSum(const Contract& contract, const AttentionBackwardArithmetic& arithmetic,
+                                   std::span<const BackwardPairError> pairs, std::uint64_t height)
+    : model_(contract), scale_(std::fabs(arithmetic.scale)) {
+  const FpEnvironmentGuard guard;
+  const StorageError<UpperBound> stored = storage_error<UpperBound>(contract, contract.score_gradients);
+  // A product, the additions, the scale's product and its own rounding; the factor as it is read.
+  const StorageError<UpperBound> split = split_scale_error(contract, model_);
+  const UpperBound log = (bound(height) + 3) * model_.unit + model_.reading_unit + split.unit;
+  const UpperBound grown_by = expm1(log), times = exp(log), each = model_.product_floor + model_.sum_floor;
+  amplified_ = exp(log + stored.unit);
+  terms_.reserve(pairs.size());
+  for (const BackwardPairError& pair : pairs) {
+    // The scale may meet dS before it is stored, or the factor, or the sum.
+    const UpperBound size = pair.score_gradient + pair.score_gradient_error + pair.score_gradient_floor;
+    terms_.push_back({grown_by * pair.score_gradient + times * pair.score_gradient_error,
+                      scale_ * pair.score_gradient_floor + model_.product_floor + stored.floor,
+                      size * (1 + scale_) * (each + model_.reading_floor + split.floor) + (1 + scale_) * each});
+  }
+}
+
+ScalarThreshold<UpperBound> ScoreGradientSum::error(std::span<const UpperBound> factors,
+                                                    const UpperBound& result) const {
+  require_lengths("ScoreGradientSum", terms_.size(), factors.size());
+  const FpEnvironmentGuard guard;
+  UpperBound error, lost;
+  for (std::size_t j = 0; j < terms_.size(); ++j) {
+    error = error + factors[j] * terms_[j].error;
+    lost = lost + factors[j] * terms_[j].floor + terms_[j].lost;
+  }
+  return model_.output(scale_ * error, result, amplified_ * lost + 2 * model_.product_floor);
+}
+
+ValueGradientSum::ValueGradientSum(const Contract& contract, const AttentionBackwardArithmetic& arithmetic,
+                                   std::span<const BackwardPairError> pairs)
+    : model_(contract) {
+  const FpEnvironmentGuard guard;
+  const UpperBound stored = storage_error<UpperBound>(contract, contract.weights).unit;
+  const UpperBound log = (bound(arithmetic.query_sum_height) + 1) * model_.unit + model_.reading_unit + stored;
+  amplified_ = exp(log);
+  terms_.reserve(pairs.size());
+  for (const BackwardPairError& pair : pairs) {
+    const UpperBound size = exp(pair.coefficient_log) * pair.coefficient + pair.coefficient_floor;
+    terms_.push_back({expm1(pair.coefficient_log + log) * pair.coefficient, pair.coefficient_floor,
+                      size * model_.reading_floor + model_.product_floor + model_.sum_floor});
+  }
+}
+
+ScalarThreshold<UpperBound> ValueGradientSum::error(std::span<const UpperBound> gradients,
+                                                    const UpperBound& result) const {
+  require_lengths("ValueGradientSum", terms_.size(), gradients.size());
+  const FpEnvironmentGuard guard;
+  UpperBound error, lost;
+  for (std::size_t j = 0; j < terms_.size(); ++j) {
+    error = error + gradients[j] * terms_[j].error;
+    lost = lost + gradients[j] * terms_[j].floor + terms_[j].lost;
+  }
+  return model_.output(error, result, amplified_ * lost);
+}
+
+ScalarThreshold<UpperBound> sink_gradient_error(const Contract& contract, std::span<const BackwardPairError> sinks,
+                                                std::uint64_t height, const UpperBound& result) {
+  const FpEnvironmentGuard guard;
+  const Model model(contract);
+  // The additions alone: the product is a part of dS, and a sign costs nothing.
+  const UpperBound log = bound(height) * model.unit;
+  UpperBound error, lost;
+  for (const BackwardPairError& sink : sinks) {
+    error = error + grown(log, sink.score_gradient, sink.score_gradient_error);
+    lost = lost + sink.score_gradient_floor + model.sum_floor;
+  }
+  return model.output(error, result, exp(log) * lost);
+}
+
+}  // namespace softcheck::numerics

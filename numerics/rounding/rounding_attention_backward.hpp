@@ -1,0 +1,142 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "numerics/rounding/rounding_operations.hpp"
+
+/// B17: the gradient of attention. Derivation: docs/tolerances/attention_backward.md.
+namespace softcheck::numerics {
+
+/// How a kernel computes the gradient, beyond its contract.
+struct AttentionBackwardArithmetic {
+  std::uint64_t value_size = 1;        // d_v >= 1
+  std::uint64_t key_sum_height = 0;    // of sums over keys: delta and dq
+  std::uint64_t query_sum_height = 0;  // of sums over the queries of a group's heads: dk and dv
+  double scale = 1;                    // of the scores, finite
+  Format out_saved = Format::f32;      // in which O is handed over
+  Format lse_saved = Format::f32;      // in which L is
+};
+
+/// 1 - tanh(s / c)^2, by which a softcap c multiplies the gradient of a score s. Each is an upper bound.
+struct CapSlope {
+  UpperBound slope = UpperBound(1);
+  UpperBound error;  // |computed - exact|
+};
+
+/// The error of a softcap's slope, of a tanh that is computed again or taken from the capped score.
+///
+/// softcap       c > 0
+/// slope         1 - tanh(s / c)^2
+/// magnitude     |tanh(s / c)|
+/// score_error   |computed s - s| / c
+/// throws        std::invalid_argument when c is not above 0
+CapSlope cap_slope(const Contract& contract, double softcap, const UpperBound& slope, const UpperBound& magnitude,
+                   const UpperBound& score_error);
+
+/// A visible pair of a query and a key, or of a query and its sink, of which magnitude and sum are 0. Each is an upper
+/// bound.
+struct BackwardPair {
+  UpperBound coefficient;         // p_j
+  UpperBound deviation;           // D_j = max x - x_j
+  UpperBound score_error;         // e_j of B9
+  UpperBound difference;          // |g_j - delta|, g_j = <dO, v_j>, delta = sum p g
+  UpperBound gradient_magnitude;  // sum_c |dO_c v_jc|
+  UpperBound value_sum;           // sum_c |v_jc|
+  std::optional<CapSlope> cap = {};
+};
+
+/// By how much saved tensors at hand differ from the exact ones, for one query. Each is an upper bound.
+struct SavedErrors {
+  UpperBound logsumexp;   // |saved L - L|
+  UpperBound output;      // sum_c |dO_c (saved O_c - O_c)|
+  UpperBound output_sum;  // sum_c |saved O_c - O_c|
+};
+
+/// A query with at least one visible key. Each is an upper bound.
+struct BackwardRow {
+  std::span<const BackwardPair> pairs;
+  std::uint64_t rescalings = 0;           // rescaling_count of the scores
+  UpperBound log_sum;                     // ln S = L - max x
+  UpperBound lse_magnitude;               // |L|
+  UpperBound output_product;              // sum_c |dO_c O_c|, of the exact O
+  UpperBound gradient_sum;                // sum_c |dO_c|
+  std::optional<SavedErrors> saved = {};  // nothing: each is the exact one, rounded once to its format
+};
+
+/// What a kernel's p and dS may differ by, for one pair.
+struct BackwardPairError {
+  UpperBound coefficient;           // p_j
+  UpperBound coefficient_log;       // |ln(computed p_j / p_j)|, underflow apart
+  UpperBound coefficient_floor;     // what underflows in p_j
+  UpperBound score_gradient;        // |dS_j|
+  UpperBound score_gradient_error;  // |computed dS_j - dS_j|, underflow apart
+  UpperBound score_gradient_floor;  // what underflows in dS_j
+};
+
+/// The pairs of one query. Granted are: p from the saved L, from a recomputed L, or as a quotient by a recomputed sum;
+/// delta from the saved O, from a recomputed O, or as sum p g; any order within the heights.
+///
+/// contract   acc, exp, sum, subnormal, weights (of P as it meets dO), ds, input
+/// throws     std::invalid_argument when there is no pair or the scale is not finite
+std::vector<BackwardPairError> attention_backward_pairs(const Contract& contract,
+                                                        const AttentionBackwardArithmetic& arithmetic,
+                                                        const BackwardRow& row);
+
+/// |computed dq_t - dq_t| of one query: over its keys. |computed dk_t - dk_t| of one key: over the queries of all heads
+/// of its group. What is the same for each t is worked out once.
+class ScoreGradientSum {
+ public:
+  /// height     additions that a term passes through
+  ScoreGradientSum(const Contract& contract, const AttentionBackwardArithmetic& arithmetic,
+                   std::span<const BackwardPairError> pairs, std::uint64_t height);
+
+  /// factors    |k_jt|, or |q_it|, of the pairs         result    |dq_t|, or |dk_t|
+  /// throws     std::invalid_argument when the lengths differ
+  ScalarThreshold<UpperBound> error(std::span<const UpperBound> factors, const UpperBound& result) const;
+
+ private:
+  // What a pair adds: times its factor, underflow apart, and beside it.
+  struct Term {
+    UpperBound error, floor, lost;
+  };
+  OperationModel<UpperBound> model_;
+  std::vector<Term> terms_;
+  UpperBound scale_, amplified_;
+};
+
+/// |computed dv_c - dv_c| of one key: over the queries of all heads of its group, within query_sum_height.
+class ValueGradientSum {
+ public:
+  ValueGradientSum(const Contract& contract, const AttentionBackwardArithmetic& arithmetic,
+                   std::span<const BackwardPairError> pairs);
+
+  /// gradients  |dO_ic| of the pairs                     result    |dv_c|
+  /// throws     std::invalid_argument when the lengths differ
+  ScalarThreshold<UpperBound> error(std::span<const UpperBound> gradients, const UpperBound& result) const;
+
+ private:
+  struct Term {
+    UpperBound error, floor, lost;
+  };
+  OperationModel<UpperBound> model_;
+  std::vector<Term> terms_;
+  UpperBound amplified_;
+};
+
+/// |computed dsink - dsink| of one head, dsink = -sum p_sink delta over all its queries: those of every batch. A query
+/// whose only item is the sink has delta = 0 and is left out.
+///
+/// The same of a number of a bias, sum p (g - delta) over the heads that share it, of one query and key.
+///
+/// contract   its output is the gradient's format
+/// sinks      of the sink's pair of each query, whose score gradient is -p_sink delta; of a bias the pair of each head,
+///            without a softcap's slope
+/// height     additions that a term passes through
+/// result     |dsink|
+ScalarThreshold<UpperBound> sink_gradient_error(const Contract& contract, std::span<const BackwardPairError> sinks,
+                                                std::uint64_t height, const UpperBound& result);
+
+}  // namespace softcheck::numerics

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "numerics/rounding/rounding_model.hpp"
+
+/// B14 and B15: cross-entropy and its gradient. Proofs: docs/tolerances/cross_entropy.md.
+namespace softcheck::numerics {
+
+/// The attributes of a cross-entropy; zero is off.
+struct CrossEntropyOptions {
+  double label_smoothing = 0;  // s in [0, 1]
+  double z_loss = 0;           // z >= 0, finite
+  double softcap = 0;          // c >= 0, finite
+  double tanh_error = 2;       // of a computed tanh, in units of u; 1 ulp = 2 u
+};
+
+/// throws   std::invalid_argument naming the option that is out of its range
+void require_options(const CrossEntropyOptions& options);
+
+/// By how much a kernel's logit behind the softcap may differ from c tanh(logit / c), for any logit; 0 without a
+/// softcap.
+double softcap_error(const Contract& contract, const CrossEntropyOptions& options);
+
+/// rescaling_count of the logits behind the softcap, where near-ties may fall on either side: for sum=sequential an
+/// item counts that may exceed all before it, as in B9.
+std::uint64_t cross_entropy_rescalings(const Contract& contract, const CrossEntropyOptions& options,
+                                       std::span<const double> logits);
+
+/// What the bounds need to know of a row, each an upper bound. x are the logits behind the softcap.
+template <class T>
+struct CrossEntropyRow {
+  RowStatistics<T> statistics;  // of x, at theta = 1
+  T target_deviation{};         // D_y = m - x_y
+  T target_weight{1};           // w_y
+  bool weighted = false;        // are there class weights?
+  T mean_weight{1};             // mean over the V classes of w
+  T mean_deviation{};           // of w (m - x); looked at where s > 0
+  T mean_magnitude{};           // of w |x|; where s > 0
+  T loss_magnitude{};           // |loss|
+};
+
+/// B14: |computed loss - loss| of one row. Granted are: L - x_y as B5 has it (lse=); under label smoothing the mean of
+/// the log-probabilities, and L less the mean of the logits; the z-loss from L as computed; any order of the terms.
+///
+/// contract   acc, exp, sum, subnormal, lse, weights, total, input (of the logits), output
+template <class T>
+ScalarThreshold<T> cross_entropy_error(const Contract& contract, const CrossEntropyOptions& options,
+                                       const CrossEntropyRow<T>& row, Grants grants = Grants::all);
+
+/// |computed mean - mean| (or sum) of the losses of many rows, each computed in the accumulator.
+///
+/// rows      whose label is not ignored, >= 1        magnitude   sum of |loss_i|
+/// error     sum of the rows' thresholds (total())   divisor     of the sum: their number, their weights' sum, or 1;
+///                                                               a double that is not above it
+/// weighted  is the divisor itself a computed sum?
+template <class T>
+ScalarThreshold<T> cross_entropy_mean_error(const Contract& contract, std::uint64_t rows, const T& magnitude,
+                                            const T& error, double divisor, bool weighted);
+
+/// A count that the accumulator does not hold is rounded before it divides: |count_hat / count - 1|; 0 where it holds
+/// it.
+template <class T>
+T cross_entropy_count_error(const Contract& contract, std::uint64_t count);
+
+/// Of the gradient of a mean: |w_hat / w - 1|, w = upstream / divisor, beyond the quotient and the product that B15
+/// has. Granted is a reciprocal, and the divisor as the number of rows or, weighted, as a computed sum of their
+/// weights.
+///
+/// rows   whose label is not ignored, >= 1
+template <class T>
+T cross_entropy_divisor_error(const Contract& contract, std::uint64_t rows, bool weighted);
+
+/// One class of a row, each an upper bound.
+template <class T>
+struct CrossEntropyElement {
+  T coefficient{};  // p_j
+  T deviation{};    // D_j = m - x_j; 0 for a masked class
+  T subtrahend{};   // b_j
+  T difference{};   // |alpha p_j - b_j|
+  T cap_slope{1};   // 1 - tanh^2
+  T cap_square{};   // tanh^2
+};
+
+/// B15: |computed dx_j - dx_j|. Granted are: p as B2 has it, and under lse=uncentred also e^(x - L); alpha p - b with
+/// or without the factor alpha; then the product with upstream, a quotient of two exact numbers.
+///
+/// contract   as for cross_entropy_error
+template <class T>
+class CrossEntropyGradientThreshold {
+ public:
+  /// upstream   |upstream|, exact: an upper bound
+  CrossEntropyGradientThreshold(const Contract& contract, const CrossEntropyOptions& options,
+                                const CrossEntropyRow<T>& row, const T& upstream, Grants grants = Grants::all);
+
+  ScalarThreshold<T> element(const CrossEntropyElement<T>& element) const;
+
+ private:
+  CrossEntropyOptions options_;
+  OperationModel<T> model_;
+  T upstream_;
+  bool plain_;                       // a hard label and nothing else
+  ElementThreshold<T> coefficient_;  // of p
+  ElementThreshold<T> power_;        // of p as the exponential of a log-probability
+  T cap_unit_;                       // log error of tanh, argument and factor included
+  T logit_error_;                    // max |x_hat - x| under a softcap
+  T factor_;                         // (1 - s) w_y + s mean(w) + 2 z |L|
+  T factor_error_;                   // 2 z E_L
+  T term_unit_;                      // log error of a term of alpha p - b
+};
+
+}  // namespace softcheck::numerics

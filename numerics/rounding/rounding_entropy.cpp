@@ -1,0 +1,212 @@
+// B5, B6 and B7: log-sum-exp, log-softmax and entropy. Proofs: docs/tolerances.md.
+
+#include "numerics/formats/fp_environment.hpp"
+#include "numerics/rounding/rounding_model.hpp"
+
+namespace softcheck::numerics {
+namespace {
+
+// The paper's 1e-9, rounded up.
+constexpr double paper_epsilon = 0x1.12e0be826d695p-30;
+
+// m / theta + ln S before the output's rounding. A scaled maximum carries the argument's roundings but the subtraction.
+template <class T>
+ScalarThreshold<T> accumulated_logsumexp(const RoundingModel<T>& model) {
+  const T floor = (model.exp_floor + 2 * model.product_floor + model.sum_floor) * exp(2 * model.unit);
+  return {model.logarithm_bounds().logsumexp_rounding, floor};
+}
+
+// ln of the factor by which one term of a computed sum of w D, or of w x, may be off, the exponential's argument aside:
+// product, additions, exponential, rescalings and, in T <- a (T + d S), one more addition a rescaling.
+template <class T>
+T moment_log(const RoundingModel<T>& model) {
+  return model.height + model.item_unit + model.rescale_unit + model.rescalings * model.unit + model.unit +
+         model.argument_floor;
+}
+
+// What underflows in sum w D, in units of S >= 1. D <= D_0 wherever the computed exponential is not 0.
+template <class T>
+T lost_moment(const RoundingModel<T>& model, const T& largest_factor) {
+  T lost = model.item_floor * largest_factor + model.product_floor + model.sum_floor;
+  if (model.rescaled) lost = lost + 4 * model.exp_floor * largest_factor + 3 * model.product_floor + model.sum_floor;
+  return model.visible * lost;
+}
+
+// What an absolute error of every D adds to sum w D, in units of S: the weights carry their own errors.
+template <class T>
+T shifted_deviations(const RoundingModel<T>& model) {
+  return model.argument_floor * (exp(model.shift) + model.sum_loss);
+}
+
+template <class T>
+T quotient_log(const RoundingModel<T>& model) {
+  return model.sum_log + model.quotient;
+}
+
+template <class T>
+T underflow_of_a_sum(const RoundingModel<T>& model) {
+  return (model.exp_floor + 3 * model.product_floor + 2 * model.sum_floor) * exp(2 * model.unit);
+}
+
+}  // namespace
+
+template <class T>
+ScalarThreshold<T> logsumexp_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
+  const FpEnvironmentGuard guard;
+  const RoundingModel<T> model(contract, row, grants);
+  const ScalarThreshold<T> accumulated = accumulated_logsumexp(model);
+  return model.output(accumulated.rounding, row.logsumexp_magnitude, accumulated.floor);
+}
+
+template <class T>
+LinearThreshold<T> log_softmax_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
+  const FpEnvironmentGuard guard;
+  const RoundingModel<T> model(contract, row, grants);
+  T constant;
+  T slope;
+  T floor = underflow_of_a_sum(model);
+  if (contract.lse == LseForm::centred) {
+    constant = model.logarithm_bounds().log_sum_error + model.argument_floor;
+    slope = model.slope;
+  } else {
+    const ScalarThreshold<T> accumulated = accumulated_logsumexp(model);
+    // A log-sum-exp that is no number leaves nothing of x - L.
+    const bool lost = !(upper(row.maximum_magnitude + accumulated.rounding) < model.largest);
+    constant =
+        (lost ? unbounded<T>() : accumulated.rounding) + model.scaling * row.maximum_magnitude + model.argument_floor;
+    slope = model.scaling;
+    floor = floor + accumulated.floor;
+  }
+  // The last subtraction and the output round a result of size D + ln S.
+  for (const T& roundoff : {model.roundoff, model.output_roundoff}) {
+    constant = constant + roundoff * (row.log_sum + constant);
+    slope = slope + roundoff * (1 + slope);
+  }
+  return {constant, slope, floor * (1 + model.output_roundoff) + model.output_floor};
+}
+
+template <class T>
+ScalarThreshold<T> entropy_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
+  const FpEnvironmentGuard guard;
+  const RoundingModel<T> model(contract, row, grants);
+  // T_hat / S_hat against Dbar: its own roundings, the argument's t V2 + ..., an absolute error of D, underflow.
+  const T rounding = model.moment_bounds().entropy_rounding;
+  return model.output(rounding, row.log_sum + row.mean_deviation, underflow_of_a_sum(model));
+}
+
+template <class T>
+ScalarThreshold<T> entropy_uncentred_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
+  const FpEnvironmentGuard guard;
+  const RoundingModel<T> model(contract, row, grants);
+  const T quotient = moment_log(model) + minus_log1m(model.scaling) + quotient_log(model);
+  // |x_i| / theta <= |m| / theta + D_i, whence E_p|x|, E_p(|x| D) and the rest of the series.
+  const T& magnitude = row.maximum_magnitude;
+  const T mean_magnitude = magnitude + row.mean_deviation;
+  const T half_square = model.slope * model.slope * T(0.5);
+  const T excess = model.slope * (magnitude * row.mean_deviation + row.mean_square_deviation) +
+                   half_square * exp(model.shift) * (magnitude * model.second + model.third);
+  const T mean = expm1(quotient) * mean_magnitude + exp(quotient) * (excess + shifted_deviations(model) +
+                                                                     lost_moment(model, magnitude + model.exp_cutoff));
+  const T parts = model.logarithm_bounds().log_sum_error + model.scaling * magnitude + model.argument_floor + mean;
+  // Two additions: the first of a size of at most |m| + ln S + E_p|x|, the second of the result's.
+  T first = parts + model.roundoff * (magnitude + row.log_sum + mean_magnitude + parts);
+  // A maximum over theta that is no number leaves nothing.
+  if (!(upper(magnitude + first) < model.largest)) first = unbounded<T>();
+  const T entropy = row.log_sum + row.mean_deviation;
+  return model.output(first + model.roundoff * (entropy + first), entropy, underflow_of_a_sum(model));
+}
+
+template <class T>
+ScalarThreshold<T> entropy_of_coefficients_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
+  const FpEnvironmentGuard guard;
+  const RoundingModel<T> model(contract, row, grants);
+  // |ln(computed p_j / p_j)| <= constant + t D_j; the numerators as in B2.
+  // What a subnormal reciprocal takes from a coefficient is absolute.
+  T constant = model.item_unit + model.argument_floor + model.sum_log + (model.reciprocal ? 2 : 1) * model.unit;
+  if (model.rescaled) constant = constant + model.exp_unit + model.unit;
+  const T factor = constant + model.height + model.unit;  // of p_j ln p_j: the product and the additions
+  const T epsilon(paper_epsilon);
+  const T entropy = row.log_sum + row.mean_deviation;
+  // sum p e^(t D) |ln p| - H <= first_excess-like terms of the second moment + ln S (M(t) - 1).
+  const T moment_excess = model.first_excess + row.log_sum * expm1(model.shift);
+  const T first_moment = row.mean_deviation + model.first_excess;
+  // ln(p + 1e-9) as computed: the error of p, the addition of 1e-9 and its own representation, the logarithm's.
+  const T absolute = constant + 2 * model.unit;
+  const T log_part = (absolute * exp(model.shift) + model.slope * first_moment) * (1 + model.log_roundoff) +
+                     model.log_roundoff * (entropy + moment_excess + epsilon * exp(model.shift));
+  T parts =
+      expm1(factor) * (entropy + epsilon) + exp(factor) * (moment_excess + epsilon * expm1(model.shift) + log_part);
+  // Where 1e-9 is not a normal number of the accumulator it may be lost.
+  if (properties(contract.accumulator).smallest_normal > paper_epsilon) {
+    parts = parts + epsilon_entropy_gap<T>(row.visible);
+  }
+  // A coefficient that errs by f absolutely moves p ln p by at most f (|ln f| + 1) <= f (D_0 + 1).
+  T lost = 2 * model.item_floor + 3 * model.product_floor;
+  const T floor = model.visible * (lost * (model.exp_cutoff + 1) + model.sum_floor) * exp(factor);
+  return model.output(parts, entropy, floor);
+}
+
+namespace {
+
+// -sum p ln p with ln p from a log-softmax, p from it or by itself: sum p (e^(a + t D) (|ln p| + b + s D) - |ln p|).
+template <class T>
+ScalarThreshold<T> entropy_of_log_softmax_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
+  Contract inner = contract;
+  inner.output = contract.accumulator;  // the logarithms never leave the accumulator
+  const LinearThreshold<T> logarithm = log_softmax_error(inner, row, grants);
+  const T absolute = logarithm.constant + logarithm.floor;
+  // A logarithm's own slope is less than (A' + 2) lambda: with 2 A' + 4 roundings of the argument both are granted. A'
+  // is A, and 3 more for a temperature.
+  inner.exp_argument_error = 2 * contract.exp_argument_error + 7;
+  const RoundingModel<T> model(inner, row, grants);
+  T factor = model.item_unit + model.argument_floor + model.sum_log + (model.reciprocal ? 2 : 1) * model.unit +
+             2 * absolute + model.shift + model.height + model.unit;
+  if (model.rescaled) factor = factor + model.exp_unit + model.unit;
+  const T entropy = row.log_sum + row.mean_deviation;
+  const T first_moment = row.mean_deviation + model.first_excess;
+  const T excess = model.first_excess + row.log_sum * expm1(model.shift) + absolute * exp(model.shift) +
+                   logarithm.slope * first_moment;
+  const T parts = expm1(factor) * entropy + exp(factor) * excess;
+  const T lost = (2 * model.item_floor + 3 * model.product_floor) * (model.exp_cutoff + 1 + absolute);
+  return RoundingModel<T>(contract, row, grants)
+      .output(parts, entropy, model.visible * (lost + model.sum_floor) * exp(factor));
+}
+
+}  // namespace
+
+template <class T>
+ScalarThreshold<T> contracted_entropy_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
+  const FpEnvironmentGuard guard;
+  if (contract.entropy_from == EntropyFrom::deviations) return entropy_error(contract, row, grants);
+  if (contract.entropy_from == EntropyFrom::logits) return entropy_uncentred_error(contract, row, grants);
+  const ScalarThreshold<T> coefficients = entropy_of_coefficients_error(contract, row, grants);
+  const ScalarThreshold<T> logarithms = entropy_of_log_softmax_error(contract, row, grants);
+  return {maximum(coefficients.rounding, logarithms.rounding), maximum(coefficients.floor, logarithms.floor)};
+}
+
+template ScalarThreshold<UpperBound> contracted_entropy_error<UpperBound>(const Contract&,
+                                                                          const RowStatistics<UpperBound>&, Grants);
+template ScalarThreshold<Enclosure> contracted_entropy_error<Enclosure>(const Contract&,
+                                                                        const RowStatistics<Enclosure>&, Grants);
+template ScalarThreshold<UpperBound> logsumexp_error<UpperBound>(const Contract&, const RowStatistics<UpperBound>&,
+                                                                 Grants);
+template LinearThreshold<UpperBound> log_softmax_error<UpperBound>(const Contract&, const RowStatistics<UpperBound>&,
+                                                                   Grants);
+template ScalarThreshold<UpperBound> entropy_error<UpperBound>(const Contract&, const RowStatistics<UpperBound>&,
+                                                               Grants);
+template ScalarThreshold<UpperBound> entropy_uncentred_error<UpperBound>(const Contract&,
+                                                                         const RowStatistics<UpperBound>&, Grants);
+template ScalarThreshold<UpperBound> entropy_of_coefficients_error<UpperBound>(const Contract&,
+                                                                               const RowStatistics<UpperBound>&,
+                                                                               Grants);
+template ScalarThreshold<Enclosure> logsumexp_error<Enclosure>(const Contract&, const RowStatistics<Enclosure>&,
+                                                               Grants);
+template LinearThreshold<Enclosure> log_softmax_error<Enclosure>(const Contract&, const RowStatistics<Enclosure>&,
+                                                                 Grants);
+template ScalarThreshold<Enclosure> entropy_error<Enclosure>(const Contract&, const RowStatistics<Enclosure>&, Grants);
+template ScalarThreshold<Enclosure> entropy_uncentred_error<Enclosure>(const Contract&, const RowStatistics<Enclosure>&,
+                                                                       Grants);
+template ScalarThreshold<Enclosure> entropy_of_coefficients_error<Enclosure>(const Contract&,
+                                                                             const RowStatistics<Enclosure>&, Grants);
+
+}  // namespace softcheck::numerics

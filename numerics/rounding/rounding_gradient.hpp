@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+
+#include "numerics/rounding/rounding_operations.hpp"
+
+/// B12 and B13: the backward passes of softmax and log-softmax. Proofs: docs/tolerances/softmax_gradient.md. The saved
+/// output y and the upstream gradient g are exact inputs; nothing is assumed of sum y.
+namespace softcheck::numerics {
+
+/// What B12 needs to know of a row of y and g, each an upper bound. Items whose y or g is exactly 0 add an exact zero.
+template <class T>
+struct SoftmaxGradientRow {
+  std::uint64_t size = 0;   // n >= 1
+  std::uint64_t terms = 0;  // items with y g != 0
+  T product_magnitude{};    // sum |y_i g_i|
+  T mean_magnitude{};       // |M|, M = sum y_i g_i
+  T largest_coefficient{};  // max |y_i|
+  T largest_upstream{};     // max |g_i|
+};
+
+/// B12: |computed dx_j - y_j (g_j - M)|, M = sum y g, for a kernel that computes y (g - M) or y g - y M, with or
+/// without fused multiply-adds, its sum in the contract's order (sum=), its products stored as products= says.
+///
+/// contract    acc, sum, subnormal, products, input (of y and g), output; no exponential is used
+/// infinite    where e^(k lambda) is no double; no overflow is granted
+template <class T>
+class SoftmaxGradientThreshold {
+ public:
+  /// throws   std::invalid_argument when row.size is 0 or row.terms exceeds it
+  SoftmaxGradientThreshold(const Contract& contract, const SoftmaxGradientRow<T>& row);
+
+  /// coefficient   |y_j|          upstream   |g_j|          gradient   |dx_j|, exact; each an upper bound
+  ScalarThreshold<T> element(const T& coefficient, const T& upstream, const T& gradient) const;
+  /// |y_j| (|g_j| + sum |y g|): what a threshold is compared with (is_vacuous), as dx_j itself may cancel to nothing.
+  T metric(const T& coefficient, const T& upstream) const;
+
+ private:
+  OperationModel<T> model_;
+  SoftmaxGradientRow<T> row_;
+  T term_unit_;      // a: a product's readings, rounding and storage
+  T term_floor_;     // what it may lose to underflow
+  T mean_rounding_;  // of M, underflow apart
+  T mean_floor_;
+};
+
+/// What B13 needs to know of a row of g, each an upper bound.
+template <class T>
+struct LogSoftmaxGradientRow {
+  std::uint64_t size = 0;   // n >= 1
+  std::uint64_t terms = 0;  // items with g != 0
+  T upstream_magnitude{};   // sum |g_i|
+  T total_magnitude{};      // |T|, T = sum g_i
+};
+
+/// B13: |computed dx_j - (g_j - e^(y_j) T)|, T = sum g. The exponential's argument is y_j itself: A - 1 roundings, the
+/// subtraction that A counts being absent (base 2: A = 2).
+///
+/// contract    acc, exp, sum, subnormal, input (of y and g), output
+template <class T>
+class LogSoftmaxGradientThreshold {
+ public:
+  /// throws   std::invalid_argument when row.size is 0 or row.terms exceeds it
+  LogSoftmaxGradientThreshold(const Contract& contract, const LogSoftmaxGradientRow<T>& row);
+
+  /// power      e^(y_j); 0 for y_j = -inf       argument   |y_j|; any value for y_j = -inf
+  /// upstream   |g_j|                           gradient   |dx_j|, exact; each an upper bound
+  ScalarThreshold<T> element(const T& power, const T& argument, const T& upstream, const T& gradient) const;
+  /// |g_j| + e^(y_j) sum |g|.
+  T metric(const T& power, const T& upstream) const;
+
+ private:
+  OperationModel<T> model_;
+  LogSoftmaxGradientRow<T> row_;
+  T argument_slope_;  // the argument errs by this times |y_j|
+  T total_rounding_;  // of T, underflow apart
+  T total_floor_;
+};
+
+}  // namespace softcheck::numerics

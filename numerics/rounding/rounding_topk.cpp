@@ -1,0 +1,51 @@
+// B18: the k largest coefficients of a softmax. Proofs: docs/tolerances/topk.md.
+
+#include "numerics/rounding/rounding_topk.hpp"
+
+#include "numerics/formats/fp_environment.hpp"
+
+namespace softcheck::numerics {
+
+template <class T>
+TopkThreshold<T>::TopkThreshold(const Contract& contract, const RowStatistics<T>& row, Grants grants)
+    : model_(contract, row, grants), bounds_(model_.element_bounds()), log_sum_(row.log_sum) {
+  const FpEnvironmentGuard guard;
+  weights_ = model_.element(bounds_.element_log, model_.slope, bounds_.element_floor);
+  // Numerators that are stored and rescaled meet R rescalings at most, each item its own.
+  own_ = bounds_.numerator_log + model_.rescale_unit + bounds_.ratio_log;
+  magnified_ = exp(bounds_.element_log);
+}
+
+template <class T>
+T TopkThreshold<T>::exchange(const T& higher, const T& lower) const {
+  const FpEnvironmentGuard guard;
+  const T own = own_ + model_.slope * higher;
+  const T lost = 2 * bounds_.element_floor * magnified_ * exp(log_sum_ + higher + own);
+  return own + own_ + model_.slope * lower + minus_log1m(lost);
+}
+
+template <class T>
+ElementThreshold<T> TopkThreshold<T>::renormalised(const ChosenItems<T>& chosen) const {
+  const FpEnvironmentGuard guard;
+  const T k(static_cast<double>(chosen.count)), steps(static_cast<double>(chosen.additions.value_or(chosen.count - 1)));
+  const T& t = model_.slope;
+  // (3) of docs/tolerances.md for the chosen items alone.
+  const T second = formulas::square(log(k + exp(T(1))) * over_one_minus(t));
+  const T shift = t * chosen.mean_deviation + formulas::square(t) * T(0.5) * second;
+  const T constant = own_ + t * chosen.top_deviation;
+  const T direct = steps * model_.unit + constant + shift;
+  // 1 over the sum of the chosen coefficients is at most that over the largest of them.
+  const T over_chosen = magnified_ * (chosen.over_mass ? *chosen.over_mass : exp(log_sum_ + chosen.top_deviation));
+  const T lost = k * (bounds_.element_floor + model_.sum_floor) * over_chosen;
+  const T sum = direct + minus_log1m(lost * exp(2 * direct));
+  const T log = constant + sum + bounds_.ratio_log;
+  const T floor =
+      (bounds_.element_floor * over_chosen + model_.quantities.lost_quotients * model_.product_floor) * exp(log) +
+      model_.output_floor;
+  return model_.element(log, t, floor);
+}
+
+template class TopkThreshold<UpperBound>;
+template class TopkThreshold<Enclosure>;
+
+}  // namespace softcheck::numerics

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "numerics/enclosures/enclosure.hpp"
+
+namespace softcheck::numerics {
+
+/// Softmax of a row whose logits are themselves known only as enclosures: attention scores, or logits times an enclosed
+/// inverse temperature.
+///
+/// All values are relative to one item r, the one whose enclosure is highest. Softmax does not depend on the reference
+/// item, so r need not be the largest. With E_i = x_i - x_r and w_i = exp(E_i):
+///   S = sum w_i,  ln S = log1p(sum over i != r),  H = ln S - sum w_i E_i / S.
+///
+/// error    enclosures at the precision of construction, about 10 * 2^-precision relative while the logits' own
+///          widths are below 2^-precision; wider logits widen each w_i by as much
+class EnclosedRow {
+ public:
+  /// logits   (n) bounded, or nothing for a masked item
+  /// throws   std::invalid_argument when a logit is unbounded or not a number
+  explicit EnclosedRow(std::vector<std::optional<Enclosure>> logits);
+
+  std::size_t size() const { return exponents_.size(); }
+  std::size_t visible() const { return visible_; }
+  bool fully_masked() const { return visible_ == 0; }
+  /// Is item i visible?
+  bool is_visible(std::size_t i) const { return exponents_.at(i).has_value(); }
+
+  // The rest needs a visible item and throws std::logic_error otherwise.
+  Enclosure maximum() const;               // of the logits
+  Enclosure logit(std::size_t i) const;    // i visible
+  Enclosure softmax(std::size_t i) const;  // the point 0 for a masked item
+  Enclosure log_softmax(std::size_t i) const;
+  Enclosure logsumexp() const;
+  Enclosure entropy() const;  // nats
+  /// The row beta x.
+  EnclosedRow scaled(const Enclosure& beta) const;
+
+ private:
+  void add_up();
+  void require_visible(const char* function) const;
+
+  std::vector<std::optional<Enclosure>> exponents_;  // E_i
+  std::vector<std::optional<Enclosure>> weights_;
+  std::size_t visible_ = 0;
+  std::size_t reference_ = 0;
+  Enclosure reference_logit_;
+  Enclosure sum_minus_one_;
+  Enclosure weighted_deviation_;
+};
+
+}  // namespace softcheck::numerics

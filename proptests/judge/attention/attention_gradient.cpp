@@ -1,0 +1,295 @@
+#include "proptests/judge/attention/attention_gradient.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string_view>
+
+#include "numerics/formats/special_values.hpp"
+#include "proptests/judge/attention/group_oracles.hpp"
+#include "proptests/judge/attention/group_pairs.hpp"
+#include "proptests/judge/attention/query_gradient.hpp"
+#include "proptests/judge/attention/softmax_bounds.hpp"
+#include "proptests/judge/ops/row_elements.hpp"
+#include "proptests/judge/verdict/claim_verdict.hpp"
+
+namespace softcheck::proptests {
+
+using namespace numerics;
+
+namespace {
+
+using Part = GradientPart;
+
+UpperBound magnitude(double x) { return UpperBound(std::fabs(x)); }
+
+LongApproximation scaled(const LongApproximation& x, double scale) {
+  const long double value = static_cast<long double>(scale) * x.value;
+  return {value, 1.01 * (std::fabs(scale) * x.error + 0x1p-63 * std::fabs(static_cast<double>(value))) + 0x1p-1040};
+}
+
+class GroupJudge {
+ public:
+  GroupJudge(const AttentionTask& task, const GradientGroup& group)
+      : task_(task), group_(group), pairs_(task, group), oracles_(group, pairs_.all()) {}
+
+  bool is_chosen(std::size_t query) const { return pairs_.is_chosen(query); }
+
+  // dq of query i.
+  RowVerdicts of_query(std::size_t i, std::span<const double> got) {
+    RowVerdicts verdicts;
+    if (pairs_[i].keys().empty()) return must_be_zero({got});
+    if (!promised(pairs_[i].usable(), got.size(), verdicts)) return verdicts;
+    verdicts.vacuity.add_row(pairs_[i].unbounded());
+    judge_part(Part::queries, i, {}, got, verdicts);
+    return verdicts;
+  }
+
+  // dk and dv of key j; nothing where a query that sees the key was not chosen.
+  std::optional<RowVerdicts> of_key(std::size_t j, std::span<const double> dk, std::span<const double> dv) {
+    const Seers seers = seers_of(j);
+    if (!seers.all_chosen) return std::nullopt;
+    if (seers.pairs.empty()) return must_be_zero({dk, dv});
+    RowVerdicts verdicts;
+    if (!promised(seers.usable, dk.size() + dv.size(), verdicts)) return verdicts;
+    verdicts.vacuity.add_row(seers.unbounded);
+    judge_part(Part::keys, j, seers.pairs, dk, verdicts);
+    judge_part(Part::values, j, seers.pairs, dv, verdicts);
+    return verdicts;
+  }
+
+  void exact(Part part, std::size_t row, std::span<double> lower, std::span<double> upper) {
+    if (!is_known(part, row)) {
+      std::ranges::fill(lower, nan);
+      std::ranges::fill(upper, nan);
+      return;
+    }
+    for (std::size_t item = 0; item < lower.size(); ++item) {
+      const auto value = [&] { return enclosed(part, row, item); };
+      const Enclosure exact = refined(value(), value);
+      lower[item] = exact.lower_double();
+      upper[item] = exact.upper_double();
+    }
+  }
+
+  void granted(Part part, std::size_t row, std::span<double> allowed) {
+    const Seers seers = part == Part::queries ? Seers{} : seers_of(row);
+    const bool of_query = part == Part::queries, seen = of_query ? !pairs_[row].keys().empty() : !seers.pairs.empty();
+    const bool usable = of_query ? pairs_[row].usable() : seers.usable;
+    std::ranges::fill(allowed, !is_known(part, row) ? nan : !seen ? 0 : infinity);
+    if (!is_known(part, row) || !seen || !usable) return;
+    each_value(part, row, seers.pairs, [&](std::size_t t, const Judgeable& value) { allowed[t] = value.threshold; });
+  }
+
+ private:
+  struct Seen {
+    std::size_t query, pair;
+  };
+  // The queries that see a key.
+  struct Seers {
+    std::vector<Seen> pairs;
+    bool all_chosen = true, usable = true, unbounded = false;
+  };
+
+  Seers seers_of(std::size_t j) const {
+    Seers seers;
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      const std::optional<std::size_t> pair = pairs_[i].pair_of(j);
+      if (!pair) continue;
+      seers.all_chosen = seers.all_chosen && is_chosen(i);
+      seers.usable = seers.usable && pairs_[i].usable();
+      seers.unbounded = seers.unbounded || pairs_[i].unbounded();
+      seers.pairs.push_back({i, *pair});
+    }
+    return seers;
+  }
+
+  bool is_known(Part part, std::size_t row) const {
+    return part == Part::queries ? is_chosen(row) : seers_of(row).all_chosen;
+  }
+
+  // False where the scores' own errors are that large: no contract promises anything.
+  static bool promised(bool usable, std::size_t values, RowVerdicts& verdicts) {
+    if (usable) return true;
+    verdicts.vacuity.judged += values;
+    verdicts.vacuity.vacuous += values;
+    verdicts.vacuity.add_row(true);
+    return false;
+  }
+
+  // The gradients of what takes no part.
+  static RowVerdicts must_be_zero(std::initializer_list<std::span<const double>> parts) {
+    RowVerdicts verdicts;
+    ValueFinding finding;
+    finding.claim = "kernel.masked_row";
+    finding.by_identity = true;
+    finding.decision = Decision::proved;
+    for (const std::span<const double> part : parts) {
+      const auto wrong = std::ranges::find_if(part, [](double value) { return value != 0; });
+      if (wrong == part.end()) continue;
+      finding.decision = Decision::violated;
+      finding.got = *wrong;
+      break;
+    }
+    verdicts.findings.push_back(std::move(finding));
+    return verdicts;
+  }
+
+  static Judgeable judgeable(const LongApproximation& exact, const ScalarThreshold<UpperBound>& threshold,
+                             double size) {
+    return {exact, upper(threshold.total()), size, 0, is_vacuous(upper(threshold.rounding), size)};
+  }
+
+  void judge_part(Part part, std::size_t row, const std::vector<Seen>& seen, std::span<const double> got,
+                  RowVerdicts& verdicts) {
+    ClaimVerdict verdict(
+        task_.op->claims[static_cast<std::size_t>(part)], task_.contract,
+        [this, part, row](std::optional<std::size_t> item) { return enclosed(part, row, *item); }, verdicts);
+    each_value(part, row, seen, [&](std::size_t t, const Judgeable& value) { verdict.add(t, value, got[t]); });
+    verdict.report();
+  }
+
+  // Calls each(t, value) for the values of a row of a part; seen are the pairs of a key.
+  template <class Each>
+  void each_value(Part part, std::size_t row, const std::vector<Seen>& seen, Each each) {
+    if (part == Part::queries) return each_of_query(row, each);
+    std::vector<BackwardPairError> errors;
+    for (const Seen& one : seen) errors.push_back(pairs_[one.query].errors()[one.pair]);
+    if (part == Part::keys) return each_of_key(seen, errors, each);
+    each_of_value(seen, errors, each);
+  }
+
+  template <class Each>
+  void each_of_query(std::size_t i, Each each) {
+    const AttentionRow& row = group_.rows[i];
+    const std::size_t d = row.query.size();
+    const ScoreGradientSum threshold(task_.contract, pairs_.arithmetic(), pairs_[i].errors(),
+                                     pairs_.arithmetic().key_sum_height);
+    std::vector<UpperBound> factors(pairs_[i].keys().size());
+    for (std::size_t t = 0; t < d; ++t) {
+      ProductSum sum;
+      double size = 0;
+      for (std::size_t k = 0; k < factors.size(); ++k) {
+        const double key = row.keys[pairs_[i].keys()[k] * d + t];
+        sum.add(pairs_[i].score_gradient(k), key);
+        size += std::fabs(key) * pairs_[i].size(k);
+        factors[k] = magnitude(key);
+      }
+      const LongApproximation exact = scaled(sum.total(), row.scale);
+      each(t, judgeable(exact, threshold.error(factors, size_of(exact)), std::fabs(row.scale) * size));
+    }
+  }
+
+  template <class Each>
+  void each_of_key(const std::vector<Seen>& seen, const std::vector<BackwardPairError>& errors, Each each) {
+    const double scale = pairs_.arithmetic().scale;
+    const ScoreGradientSum threshold(task_.contract, pairs_.arithmetic(), errors, pairs_.arithmetic().query_sum_height);
+    std::vector<UpperBound> factors(seen.size());
+    for (std::size_t t = 0; t < group_.rows.front().query.size(); ++t) {
+      ProductSum sum;
+      double size = 0;
+      for (std::size_t k = 0; k < seen.size(); ++k) {
+        const double query = group_.rows[seen[k].query].query[t];
+        sum.add(pairs_[seen[k].query].score_gradient(seen[k].pair), query);
+        size += std::fabs(query) * pairs_[seen[k].query].size(seen[k].pair);
+        factors[k] = magnitude(query);
+      }
+      const LongApproximation exact = scaled(sum.total(), scale);
+      each(t, judgeable(exact, threshold.error(factors, size_of(exact)), std::fabs(scale) * size));
+    }
+  }
+
+  template <class Each>
+  void each_of_value(const std::vector<Seen>& seen, const std::vector<BackwardPairError>& errors, Each each) {
+    const ValueGradientSum threshold(task_.contract, pairs_.arithmetic(), errors);
+    std::vector<UpperBound> gradients(seen.size());
+    for (std::size_t c = 0; c < pairs_.arithmetic().value_size; ++c) {
+      ProductSum sum;
+      for (std::size_t k = 0; k < seen.size(); ++k) {
+        const double gradient = pairs_.gradient_of(seen[k].query)[c];
+        sum.add(pairs_[seen[k].query].coefficient(seen[k].pair), gradient);
+        gradients[k] = magnitude(gradient);
+      }
+      const LongApproximation exact = sum.total();
+      each(c, judgeable(exact, threshold.error(gradients, size_of(exact)), sum.size()));
+    }
+  }
+
+  Enclosure enclosed(Part part, std::size_t row, std::size_t item) {
+    Enclosure sum;
+    if (group_.rows.empty()) return sum;
+    const AttentionRow& first = group_.rows.front();
+    const std::size_t d = first.query.size();
+    if (part == Part::queries) {
+      // A query that sees no key has no softmax.
+      if (pairs_[row].keys().empty()) return sum;
+      const QueryGradient& query = oracles_.of(row);
+      for (std::size_t k = 0; k < query.score_gradients.size(); ++k) {
+        sum += query.score_gradients[k] * Enclosure(first.keys[pairs_[row].keys()[k] * d + item]);
+      }
+      return Enclosure(first.scale) * sum;
+    }
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      const std::optional<std::size_t> pair = pairs_[i].pair_of(row);
+      if (!pair) continue;
+      const QueryGradient& query = oracles_.of(i);
+      if (part == Part::keys) {
+        sum += query.score_gradients[*pair] * Enclosure(group_.rows[i].query[item]);
+      } else {
+        sum += query.coefficients[*pair] * Enclosure(pairs_.gradient_of(i)[item]);
+      }
+    }
+    return part == Part::keys ? Enclosure(first.scale) * sum : sum;
+  }
+
+  const AttentionTask& task_;
+  const GradientGroup& group_;
+  GroupPairs pairs_;
+  GroupOracles oracles_;
+};
+
+// Calls each(judge, row, first value, values) for every row of a part.
+template <class Each>
+void over_part(const AttentionTask& task, const GradientGroup& group, GradientPart part, std::size_t values,
+               Each each) {
+  const PrecisionScope precision(113);
+  GroupJudge judge(task, group);
+  const std::size_t rows = part == GradientPart::queries ? group.rows.size() : group.keys;
+  for (std::size_t row = 0; row < rows; ++row) each(judge, row, row * values / rows, values / rows);
+}
+
+}  // namespace
+
+void judge_attention_gradient(const AttentionTask& task, const GradientGroup& group, const GradientValues& got,
+                              const std::function<void(std::size_t, RowVerdicts)>& of_query,
+                              const std::function<void(std::size_t, RowVerdicts)>& of_key) {
+  const PrecisionScope precision(113);
+  GroupJudge judge(task, group);
+  const auto row_of_part = [](std::span<const double> values, std::size_t row, std::size_t rows) {
+    return values.subspan(row * (values.size() / rows), values.size() / rows);
+  };
+  for (std::size_t i = 0; i < group.rows.size(); ++i) {
+    if (judge.is_chosen(i)) of_query(i, judge.of_query(i, row_of_part(got.queries, i, group.rows.size())));
+  }
+  for (std::size_t j = 0; j < group.keys; ++j) {
+    std::optional<RowVerdicts> verdicts =
+        judge.of_key(j, row_of_part(got.keys, j, group.keys), row_of_part(got.values, j, group.keys));
+    if (verdicts) of_key(j, std::move(*verdicts));
+  }
+}
+
+void exact_attention_gradient(const AttentionTask& task, const GradientGroup& group, GradientPart part,
+                              std::span<double> lower, std::span<double> upper) {
+  over_part(task, group, part, lower.size(), [&](GroupJudge& judge, std::size_t row, std::size_t at, std::size_t n) {
+    judge.exact(part, row, lower.subspan(at, n), upper.subspan(at, n));
+  });
+}
+
+void granted_attention_gradient(const AttentionTask& task, const GradientGroup& group, GradientPart part,
+                                std::span<double> allowed) {
+  over_part(task, group, part, allowed.size(), [&](GroupJudge& judge, std::size_t row, std::size_t at, std::size_t n) {
+    judge.granted(part, row, allowed.subspan(at, n));
+  });
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,155 @@
+#include "proptests/judge/attention/attention_judge.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include "numerics/enclosures/decision.hpp"
+#include "numerics/formats/special_values.hpp"
+#include "proptests/judge/attention/attention_thresholds.hpp"
+#include "proptests/judge/attention/query_oracles.hpp"
+#include "proptests/judge/verdict/claim_verdict.hpp"
+#include "proptests/judge/verdict/judged_row.hpp"
+
+namespace softcheck::proptests {
+
+using namespace numerics;
+
+namespace {
+
+using Claim = AttentionClaim;
+using enum AttentionClaim;
+
+std::string_view claim_of(Op op, Claim claim) { return op->claims[static_cast<std::size_t>(claim)]; }
+
+// One query whose softmax exists.
+class QueryJudge {
+ public:
+  QueryJudge(const AttentionTask& task, const AttentionRow& row, const VisibleKeys& visible, RowVerdicts& verdicts)
+      : task_(task),
+        row_(row),
+        visible_(visible),
+        oracles_(task, row, std::span(visible.items).first(visible.keys())),
+        verdicts_(verdicts) {}
+
+  void judge(const AttentionValues& got) {
+    const AttentionThresholds thresholds(task_, row_, visible_);
+    if (!thresholds.usable()) {
+      // Scores whose own errors are that large: no contract promises anything.
+      verdicts_.vacuity.judged += got.out.size();
+      verdicts_.vacuity.vacuous += got.out.size();
+      verdicts_.vacuity.add_row(true);
+      return;
+    }
+    verdicts_.vacuity.add_row(!thresholds.promises());
+    judge_output(thresholds, got.out);
+    if (got.lse) judge_scalar(lse, thresholds.logsumexp(), *got.lse);
+    if (!got.entropy) return;
+    if (const auto reason = entropy_out_of_range(task_.contract, *got.entropy, thresholds.entropy_undershoot())) {
+      refuse(entropy, std::nullopt, thresholds.entropy(), *got.entropy, *reason);
+    }
+    judge_scalar(entropy, thresholds.entropy(), *got.entropy);
+  }
+
+ private:
+  ClaimVerdict verdict_of(Claim claim, const Contract& contract) {
+    return {claim_of(task_.op, claim), contract,
+            [this, claim](std::optional<std::size_t> item) { return oracles_.value(claim, item.value_or(0)); },
+            verdicts_};
+  }
+
+  // A value that no threshold excuses.
+  void refuse(Claim claim, std::optional<std::size_t> item, const Judgeable& value, double got,
+              std::string_view reason) {
+    verdicts_.findings.push_back({claim_of(task_.op, claim),
+                                  item,
+                                  value.exact.enclosure(),
+                                  got,
+                                  value.threshold,
+                                  Decision::violated,
+                                  {},
+                                  false,
+                                  reason});
+  }
+
+  void judge_output(const AttentionThresholds& thresholds, std::span<const double> got) {
+    ClaimVerdict verdict = verdict_of(output, task_.contract);
+    for (std::size_t c = 0; c < got.size(); ++c) verdict.add(c, thresholds.column(c), got[c]);
+    verdict.report();
+  }
+
+  void judge_scalar(Claim claim, const Judgeable& value, double got) {
+    Contract contract = task_.contract;
+    contract.output = task_.scalars;
+    ClaimVerdict verdict = verdict_of(claim, contract);
+    verdict.add(std::nullopt, value, got);
+    verdict.report();
+  }
+
+  const AttentionTask& task_;
+  const AttentionRow& row_;
+  const VisibleKeys& visible_;
+  QueryOracles oracles_;
+  RowVerdicts& verdicts_;
+};
+
+// Is the output, and the entropy, that of all keys alike?
+bool is_uniform(const AttentionTask& task, const AttentionRow& row, const AttentionValues& got) {
+  if (row.visible.empty()) return true;  // of no keys: there is nothing to compare with
+  AttentionRow even = row;
+  even.query = {};
+  even.keys = {};
+  even.softcap = even.slope = 0;
+  even.bias.clear();
+  std::ranges::fill(even.visible, 1);
+  AttentionTask plain = task;
+  plain.op = Op::attention;
+  AttentionValues of_values{got.out, std::nullopt, got.entropy};
+  if (got.entropy == 0.0) of_values.entropy.reset();
+  const RowVerdicts verdicts = judge_attention(plain, even, of_values);
+  return std::ranges::all_of(verdicts.findings,
+                             [](const ValueFinding& finding) { return finding.decision == Decision::proved; });
+}
+
+// A value of a row that sees nothing, where the contract says zero or NaN.
+bool is_declared(MaskedRows masked, double value) {
+  return masked == MaskedRows::nan ? std::isnan(value) : value == 0 && !std::signbit(value);
+}
+
+// The value to show of such a row: the first that is not as declared, else the first.
+double shown_of(const AttentionTask& task, std::span<const double> out) {
+  if (out.empty()) return 0;
+  const MaskedRows masked = task.contract.masked;
+  const auto wrong = std::ranges::find_if_not(out, [&](double value) { return is_declared(masked, value); });
+  return masked == MaskedRows::uniform || wrong == out.end() ? out[0] : *wrong;
+}
+
+// What stands in place of the softmax of nothing, as the contract says.
+bool is_as_declared(const AttentionTask& task, const AttentionRow& row, const AttentionValues& got) {
+  if (got.lse && *got.lse != -infinity) return false;
+  if (task.contract.masked == MaskedRows::uniform) return is_uniform(task, row, got);
+  const auto fits = [&](double value) { return is_declared(task.contract.masked, value); };
+  return (!got.entropy || fits(*got.entropy)) && std::ranges::all_of(got.out, fits);
+}
+
+}  // namespace
+
+RowVerdicts judge_attention(const AttentionTask& task, const AttentionRow& row, const AttentionValues& got) {
+  const PrecisionScope precision(113);
+  RowVerdicts verdicts;
+  const VisibleKeys visible(task.contract, row);
+  if (visible.items.empty()) {
+    ValueFinding finding;
+    finding.claim = "kernel.masked_row";
+    finding.by_identity = true;
+    finding.got = shown_of(task, got.out);
+    finding.decision = is_as_declared(task, row, got) ? Decision::proved : Decision::violated;
+    verdicts.findings.push_back(std::move(finding));
+    return verdicts;
+  }
+  QueryJudge(task, row, visible, verdicts).judge(got);
+  return verdicts;
+}
+
+}  // namespace softcheck::proptests

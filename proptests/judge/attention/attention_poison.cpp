@@ -1,0 +1,91 @@
+#include "proptests/judge/attention/attention_poison.hpp"
+
+#include <algorithm>
+
+#include "numerics/formats/special_values.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+NanPlace place_in(const AttentionCase& a) {
+  if (a.nan != 0) return NanPlace::of(a.nan);
+  const AttentionShape& s = a.shape;
+  const std::size_t tensors = NanPlace::tensors + (a.gradients.empty() ? 0 : 1);
+  return {static_cast<NanPlace::Tensor>(s.scores() % tensors),
+          static_cast<NanPlace::Position>(s.keys % NanPlace::positions),
+          static_cast<NanPlace::Bits>((s.queries + s.dim) % NanPlace::patterns)};
+}
+
+bool has_both(const AttentionCase& a, std::size_t b) { return a.queries_of(b) > 0 && a.keys_of(b) > 0; }
+
+}  // namespace
+
+bool PoisonedCase::is_possible(const AttentionCase& original) {
+  if (!original.sequences.any()) return true;
+  for (std::size_t b = 0; b < original.shape.batch; ++b) {
+    if (has_both(original, b)) return true;
+  }
+  return false;
+}
+
+PoisonedCase::PoisonedCase(const AttentionCase& original) : attention(original), place(place_in(original)) {
+  const AttentionShape& s = attention.shape;
+  batch_ = place.along(s.batch);
+  for (std::size_t tried = 0; tried < s.batch && !has_both(attention, batch_); ++tried) batch_ = (batch_ + 1) % s.batch;
+  const std::size_t kv = place.along(s.kv_heads), in_key = place.along(s.dim);
+  head_ = is_of_a_query() ? kv * s.group + place.along(s.group) : kv;
+  query_ = place.along(attention.queries_of(batch_));
+  key_ = place.along(attention.keys_of(batch_));
+  bits = nan_bits(attention.format, place.bits);
+  tensor = static_cast<std::size_t>(place.tensor);
+  const std::size_t key_row = (batch_ * s.kv_heads + kv) * s.keys + key_;
+  if (place.tensor == NanPlace::Tensor::query) {
+    element = ((batch_ * s.heads() + head_) * s.queries + query_) * s.dim + in_key;
+    attention.queries[element] = numerics::nan;
+    remark = " (a NaN in query " + std::to_string(query_) + ")";
+  } else if (place.tensor == NanPlace::Tensor::key) {
+    element = key_row * s.dim + in_key;
+    attention.keys[element] = numerics::nan;
+    remark = " (a NaN in key " + std::to_string(key_) + ")";
+  } else if (place.tensor == NanPlace::Tensor::out_gradient) {
+    constexpr std::size_t of_inputs = 5;  // behind q, k, v, out and lse
+    tensor = of_inputs;
+    column = place.along(s.value_dim);
+    element = ((batch_ * s.heads() + head_) * s.queries + query_) * s.value_dim + *column;
+    attention.gradients[element] = numerics::nan;
+    remark = " (a NaN in dout " + std::to_string(query_) + ")";
+  } else {
+    // All weights alike, so that none is 0.
+    std::ranges::fill(attention.queries, 0.0);
+    column = place.along(s.value_dim);
+    element = key_row * s.value_dim + *column;
+    attention.values[element] = numerics::nan;
+    remark = " (a NaN in value " + std::to_string(key_) + ")";
+  }
+}
+
+bool PoisonedCase::is_of_a_query() const {
+  return place.tensor == NanPlace::Tensor::query || place.tensor == NanPlace::Tensor::out_gradient;
+}
+
+bool PoisonedCase::is_its_query(std::size_t b, std::size_t h, std::size_t i) const {
+  return b == batch_ && h == head_ && i == query_;
+}
+
+bool PoisonedCase::sees_a_key(std::size_t b, std::size_t h, std::size_t i) const {
+  for (std::size_t j = 0; j < attention.shape.keys; ++j) {
+    if (attention.sees(b, h, i, j)) return true;
+  }
+  return false;
+}
+
+bool PoisonedCase::meets(std::size_t b, std::size_t h, std::size_t i) const {
+  if (is_of_a_query()) return is_its_query(b, h, i) && sees_a_key(b, h, i);
+  return b == batch_ && h / attention.shape.group == head_ && attention.sees(b, h, i, key_);
+}
+
+bool PoisonedCase::leaves_alone(std::size_t b, std::size_t h, std::size_t i) const {
+  return is_of_a_query() ? !is_its_query(b, h, i) : !meets(b, h, i);
+}
+
+}  // namespace softcheck::proptests

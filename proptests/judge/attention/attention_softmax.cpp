@@ -1,0 +1,210 @@
+#include "proptests/judge/attention/attention_softmax.hpp"
+
+#include <mpfr.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "proptests/judge/attention/long_error.hpp"
+
+namespace softcheck::proptests {
+
+using namespace long_error;
+
+namespace {
+
+static_assert(std::numeric_limits<long double>::digits >= 64 && std::numeric_limits<long double>::max_exponent >= 16384,
+              "long double must hold products of doubles");
+
+constexpr double largest_error = 0x1p-10;
+
+// The GNU C library documents at most 2 ulps for expl and logl on x86-64 ("Errors in Math Functions"): relative, and
+// made for every key of every query.
+constexpr double of_library = 4 * unit;
+
+// tanh x with a relative error of at most 2^-63: the library's errs by more.
+long double tanh_by_mpfr(long double x) {
+  mpfr_t number;
+  mpfr_init2(number, std::numeric_limits<long double>::digits);
+  mpfr_set_ld(number, x, MPFR_RNDN);
+  mpfr_tanh(number, number, MPFR_RNDN);
+  const long double result = mpfr_get_ld(number, MPFR_RNDN);
+  mpfr_clear(number);
+  return result;
+}
+
+}  // namespace
+
+numerics::Enclosure LongApproximation::enclosure() const {
+  using numerics::Enclosure;
+  const auto high = static_cast<double>(value);
+  const auto low = static_cast<double>(value - static_cast<long double>(high));
+  return Enclosure(high) + Enclosure(low) + Enclosure::between(-error, error);
+}
+
+LongApproximation capped_score(const LongApproximation& score, double softcap) {
+  if (softcap == 0) return score;
+  const auto cap = static_cast<long double>(softcap);
+  const long double value = cap * tanh_by_mpfr(score.value / cap);
+  // tanh has slope 1 at most, and so has its relative error: a quotient, tanh itself, a product.
+  return {value, second_order * (score.error + 4 * unit * above(std::fabs(value)))};
+}
+
+LongApproximation capped_slope(const LongApproximation& score, double softcap) {
+  if (softcap == 0) return {1, 0};
+  const LongApproximation capped = capped_score(score, softcap);
+  const long double tangent = capped.value / static_cast<long double>(softcap);
+  const double error = second_order * (capped.error / softcap + unit * above(std::fabs(tangent)));
+  const double size = above(std::fabs(tangent));
+  return {1 - tangent * tangent, second_order * (2 * size * error + error * error + 2 * unit)};
+}
+
+LongApproximation shifted_score(const LongApproximation& score, double slope, double distance, double bias) {
+  if (slope == 0 && bias == 0) return score;
+  const long double shift = static_cast<long double>(slope) * static_cast<long double>(distance);
+  const long double first = score.value - shift, value = first + static_cast<long double>(bias);
+  const double sizes = above(std::fabs(shift)) + above(std::fabs(first)) + above(std::fabs(value));
+  return {value, second_order * (score.error + unit * sizes)};
+}
+
+LongSoftmax::LongSoftmax(std::span<const LongApproximation> logits) {
+  const auto highest = std::ranges::max_element(logits, {}, &LongApproximation::value);
+  reference_ = *highest;
+  for (const LongApproximation& logit : logits) {
+    const long double deviation = reference_.value - logit.value;
+    const bool same = &logit == &*highest;
+    const double error = same ? 0 : second_order * (logit.error + reference_.error + unit * above(deviation));
+    deviations_.push_back({deviation, error});
+  }
+  add_up();
+}
+
+LongSoftmax::LongSoftmax(std::vector<LongApproximation> deviations, const LongApproximation& reference)
+    : reference_(reference), deviations_(std::move(deviations)) {
+  add_up();
+}
+
+LongSoftmax LongSoftmax::sharpened(const LongApproximation& beta) const {
+  const auto times = [&](const LongApproximation& x) {
+    const long double product = beta.value * x.value;
+    return LongApproximation{product,
+                             second_order * (above(beta.value) * x.error + above(std::fabs(x.value)) * beta.error +
+                                             unit * above(std::fabs(product)))};
+  };
+  std::vector<LongApproximation> deviations;
+  for (const LongApproximation& deviation : deviations_) deviations.push_back(times(deviation));
+  return LongSoftmax(std::move(deviations), times(reference_));
+}
+
+void LongSoftmax::add_up() {
+  const auto n = static_cast<double>(size());
+  const double sums = (n + 4) * unit;
+  usable_ = true;
+  double error = 0;
+  for (const LongApproximation& deviation : deviations_) {
+    // Beyond this an exponential is below 2^-16000, and so is whatever it may err by.
+    const bool gone = deviation.value - deviation.error > 11300;
+    const long double weight = gone ? 0 : std::exp(-deviation.value);
+    if (!gone && !(deviation.error < largest_error)) usable_ = false;
+    weights_.push_back(weight);
+    weight_errors_.push_back(gone ? 0 : second_order * (deviation.error + of_library + sums));
+    sum_ += weight;
+    error += above(weight) * weight_errors_.back();
+    slack_ = std::max(slack_, gone ? 0 : deviation.error - static_cast<double>(deviation.value));
+  }
+  sum_error_ = second_order * (error / static_cast<double>(sum_) + n * lost);
+}
+
+LongApproximation LongSoftmax::maximum() const { return {reference_.value, reference_.error + slack_}; }
+
+LongApproximation LongSoftmax::deviation(std::size_t j) const {
+  return {deviations_[j].value, deviations_[j].error + slack_};
+}
+
+// A sum of weights times something, over S.
+LongApproximation LongSoftmax::over_sum(long double numerator, double numerator_error) const {
+  const long double quotient = numerator / sum_;
+  return {quotient, second_order * (numerator_error / static_cast<double>(sum_) +
+                                    above(std::fabs(quotient)) * (sum_error_ + 2 * unit))};
+}
+
+LongApproximation LongSoftmax::coefficient(std::size_t j) const {
+  return over_sum(weights_[j], above(weights_[j]) * weight_errors_[j] + lost);
+}
+
+LongApproximation LongSoftmax::log_sum() const {
+  const long double logarithm = std::log(sum_);
+  return {logarithm, second_order * (sum_error_ + of_library * above(std::fabs(logarithm)))};
+}
+
+LongApproximation LongSoftmax::logsumexp() const {
+  const LongApproximation logarithm = log_sum();
+  const long double value = reference_.value + logarithm.value;
+  return {value, second_order * (reference_.error + logarithm.error + unit * above(std::fabs(value)))};
+}
+
+LongApproximation LongSoftmax::mean_deviation() const {
+  long double total = 0;
+  double error = 0;
+  for (std::size_t j = 0; j < size(); ++j) {
+    const long double term = weights_[j] * deviations_[j].value;
+    total += term;
+    error += above(std::fabs(term)) * weight_errors_[j] + above(weights_[j]) * (deviations_[j].error + slack_) + lost;
+  }
+  return over_sum(total, second_order * error);
+}
+
+LongApproximation LongSoftmax::mean_square_deviation() const {
+  long double total = 0;
+  double error = 0;
+  for (std::size_t j = 0; j < size(); ++j) {
+    const auto& [deviation, deviation_error] = deviations_[j];
+    const long double term = weights_[j] * deviation * deviation;
+    total += term;
+    const double moved = deviation_error + slack_;
+    error += above(term) * (weight_errors_[j] + unit) +
+             above(weights_[j]) * moved * (2 * above(std::fabs(deviation)) + moved) + lost;
+  }
+  return over_sum(total, second_order * error);
+}
+
+LongApproximation LongSoftmax::entropy() const {
+  // ln S and T / S relative to r, whose sum does not depend on which item that is.
+  const LongApproximation logarithm = log_sum(), mean = mean_deviation();
+  const long double value = logarithm.value + mean.value;
+  return {value, second_order * (logarithm.error + mean.error + unit * above(std::fabs(value)))};
+}
+
+LongApproximation LongSoftmax::entropy_with_epsilon() const {
+  constexpr long double epsilon = 1e-9L;  // to within a roundoff
+  long double total = 0;
+  double error = 0, sizes = 0;
+  for (std::size_t j = 0; j < size(); ++j) {
+    const LongApproximation p = coefficient(j);
+    const long double moved = p.value + epsilon, logarithm = std::log(moved);
+    const long double term = p.value * logarithm;
+    const double relative = p.error / static_cast<double>(moved) + 3 * unit;
+    total -= term;
+    sizes += above(std::fabs(term));
+    error +=
+        p.error * above(std::fabs(logarithm)) + above(p.value) * (relative + of_library * above(std::fabs(logarithm)));
+  }
+  return {total, second_order * (error + (static_cast<double>(size()) + 1) * unit * sizes)};
+}
+
+LongApproximation LongSoftmax::weighted(std::span<const double> values, double& magnitude) const {
+  long double total = 0, sizes = 0;
+  double error = 0;
+  for (std::size_t j = 0; j < size(); ++j) {
+    const long double term = weights_[j] * static_cast<long double>(values[j]);
+    total += term;
+    const long double term_size = std::fabs(term);
+    sizes += term_size;
+    error += static_cast<double>(term_size) * weight_errors_[j] + lost;
+  }
+  magnitude = second_order * above(sizes / sum_);
+  return over_sum(total, second_order * error);
+}
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "numerics/enclosures/enclosure.hpp"
+
+namespace softcheck::proptests {
+
+/// A real number to some 64 bits: |value - exact| <= error.
+struct LongApproximation {
+  long double value = 0;
+  double error = 0;
+
+  /// At a working precision of 64 bits or more.
+  numerics::Enclosure enclosure() const;
+};
+
+/// A score behind what follows scale <q, k>: softcap tanh(score / softcap) where softcap is not 0, then - slope
+/// distance
+/// + bias.
+LongApproximation capped_score(const LongApproximation& score, double softcap);
+/// 1 - tanh(score / softcap)^2, the first one's derivative; 1 where softcap is 0.
+LongApproximation capped_slope(const LongApproximation& score, double softcap);
+LongApproximation shifted_score(const LongApproximation& score, double slope, double distance, double bias);
+
+/// Softmax of one row of approximate logits in long double, with certified errors. It decides all but the closest
+/// values of attention without an enclosure. All values are relative to one item r, the highest: softmax does not
+/// depend on the reference item. Derivation: docs/tolerances/attention.md.
+class LongSoftmax {
+ public:
+  /// logits    (n) at least one; error and value finite
+  explicit LongSoftmax(std::span<const LongApproximation> logits);
+
+  /// Of the same row times an inverse temperature.
+  LongSoftmax sharpened(const LongApproximation& beta) const;
+
+  /// Are the logits' errors small enough (below 2^-10) for the other functions?
+  bool usable() const { return usable_; }
+  std::size_t size() const { return deviations_.size(); }
+  LongApproximation maximum() const;                   // of the logits
+  LongApproximation deviation(std::size_t j) const;    // maximum - logit
+  LongApproximation coefficient(std::size_t j) const;  // p_j
+  LongApproximation log_sum() const;                   // ln S, S = sum exp(-deviation)
+  LongApproximation logsumexp() const;
+  LongApproximation mean_deviation() const;         // Dbar = sum p D
+  LongApproximation mean_square_deviation() const;  // sum p D^2
+  LongApproximation entropy() const;
+  /// The paper's -sum p ln(p + 1e-9).
+  LongApproximation entropy_with_epsilon() const;
+  /// sum p_j v_j, and sum p_j |v_j| of which its error is a part.
+  LongApproximation weighted(std::span<const double> values, double& magnitude) const;
+
+ private:
+  LongSoftmax(std::vector<LongApproximation> deviations, const LongApproximation& reference);
+  void add_up();
+  LongApproximation over_sum(long double numerator, double numerator_error) const;
+
+  LongApproximation reference_;                // logit of r
+  std::vector<LongApproximation> deviations_;  // x_r - x_j
+  std::vector<long double> weights_;
+  std::vector<double> weight_errors_;  // relative, with the roundings of a product and of the sums over n items
+  double slack_ = 0;                   // how much higher than x_r the maximum may be
+  bool usable_ = false;
+  long double sum_ = 0;
+  double sum_error_ = 0;  // relative
+};
+
+}  // namespace softcheck::proptests

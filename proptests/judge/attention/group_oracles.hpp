@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "numerics/oracles/attention_gradient_oracle.hpp"
+#include "proptests/judge/attention/attention_gradient.hpp"
+#include "proptests/judge/attention/query_gradient.hpp"
+
+namespace softcheck::proptests {
+
+/// The exact p and dS of a group's queries by enclosures, at each working precision made when first asked for.
+class GroupOracles {
+ public:
+  /// Both outlive this.
+  GroupOracles(const GradientGroup& group, const std::vector<std::shared_ptr<const QueryPairs>>& pairs)
+      : group_(group), pairs_(pairs) {}
+
+  /// A query that sees a key.
+  const numerics::QueryGradient& of(std::size_t query);
+
+ private:
+  numerics::QueryGradient make(std::size_t query) const;
+
+  const GradientGroup& group_;
+  const std::vector<std::shared_ptr<const QueryPairs>>& pairs_;
+  std::map<std::pair<unsigned, std::size_t>, std::unique_ptr<numerics::QueryGradient>> made_;
+};
+
+}  // namespace softcheck::proptests

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "numerics/rounding/contract.hpp"
+#include "proptests/generators/attention.hpp"
+#include "proptests/generators/row_matrix.hpp"
+#include "proptests/judge/isolation/isolated_kernel.hpp"
+#include "proptests/judge/op.hpp"
+#include "proptests/judge/verdict/row_judge.hpp"
+
+namespace softcheck::proptests {
+
+/// A kernel's results for one row or one query. Any contract can be compared with them later, without another call.
+struct Probe {
+  std::string text;      // the row, for a reader
+  std::size_t size = 0;  // logits, or keys
+  std::function<RowVerdicts(const numerics::Contract&)> judge;
+};
+
+/// The share of a contract's thresholds that a set of results uses.
+struct ProbeShare {
+  bool holds = true;
+  double share = 0;     // largest error / threshold; of the first answer that broke it, where one did
+  std::string witness;  // of that answer
+};
+
+/// Results of one kernel. The result that broke the last contract is compared first with the next.
+class ProbeSet {
+ public:
+  void add(Probe probe);
+  std::size_t size() const { return probes_.size(); }
+  /// Compares every result with its threshold under the contract, until one breaks it.
+  ProbeShare against(const numerics::Contract& contract);
+  /// Compares the one that broke the last contract alone.
+  ProbeShare last_against(const numerics::Contract& contract);
+  /// The threshold of the longest row's worst value; 0 where there is none.
+  double threshold(const numerics::Contract& contract) const;
+
+ private:
+  ProbeShare compared(std::size_t count, const numerics::Contract& contract);
+
+  std::vector<Probe> probes_;
+};
+
+/// Calls a kernel with rows of an op, alone or many of one length together. Refused rows have no results.
+class Prober {
+ public:
+  /// domain   no call is made outside it; logits of -inf lengthen a row that is too short for it
+  /// throws   KernelLoadError
+  Prober(const KernelSource& source, Op op, numerics::Format input, numerics::Format output, const Domain& domain,
+         const KernelLimits& limits);
+
+  /// rows   at least one, each as long as the first. Of attention a row is the keys of one query, of dimension 1, at a
+  ///        scale of 1; the values pick the weights of the first and the last key. There is no theta but 1.
+  /// beside  what stands beside the logits (RowCase::beside)
+  void ask(const std::vector<std::vector<double>>& rows, double theta, ProbeSet& probes, std::uint64_t beside = 0);
+  void ask_masked(bool by_mask, ProbeSet& probes);
+  /// For attention: every query is a result, of its gradient every batch. If the kernel refuses lse or entropy, the
+  /// call is made without them.
+  void ask(const AttentionCase& attention, ProbeSet& probes);
+  Op op() const { return op_; }
+  /// A call crashed or took too long: no more calls are made.
+  bool died() const { return died_; }
+
+ private:
+  /// The results; none unless the call was done.
+  std::vector<std::vector<double>> call(const TensorCall& tensors);
+  std::vector<std::vector<double>> call(const RowMatrixCase& matrix);
+
+  IsolatedKernel kernel_;
+  Op op_;
+  numerics::Format input_, output_;
+  Domain domain_;
+  bool died_ = false;
+};
+
+/// Is it attention's gradient? Its results show coefficients in dv, and have the inputs' format.
+bool is_gradient(Op op);
+
+/// Pairs of logits D theta apart: their error does not depend on the order of summation, but on the exponential.
+///
+/// least, most   of D
+void ask_pairs(Prober& prober, numerics::Format input, double least, double most, std::size_t count,
+               std::span<const double> shifts, ProbeSet& probes);
+
+/// Queries and keys of several dimensions, whose scores round, at scales that are not powers of two.
+void ask_scores(Prober& prober, numerics::Format input, ProbeSet& probes);
+
+/// The tightness witness (docs/tolerances.md, B1): one logit of 0 and n - 1 a little less than p ln 2 below it, p the
+/// accumulator's precision, so that each of their weights is a little above half of the last place of 1 and every
+/// addition to the 1 rounds up. Once with the 0 first and once with it last, because kernels add in either direction.
+void ask_half_ulps(Prober& prober, numerics::Format input, numerics::Format accumulator, std::uint64_t n,
+                   ProbeSet& probes);
+
+}  // namespace softcheck::proptests

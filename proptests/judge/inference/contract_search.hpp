@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "numerics/rounding/contract.hpp"
+#include "proptests/generators/row.hpp"
+#include "proptests/judge/inference/contract_probes.hpp"
+#include "proptests/judge/kernel_judge.hpp"
+
+namespace softcheck::proptests {
+
+/// The reason for an inferred word.
+enum class Evidence {
+  measured,  // the next tighter standard word was seen to be broken
+  held,      // the tightest standard word, and nothing asked broke it
+  assumed    // no answer of this op and these formats could tell it: the default
+};
+
+const char* to_string(Evidence evidence);
+
+struct InferredWord {
+  std::string word;  // "sum=lanes:8"
+  Evidence evidence = Evidence::assumed;
+  std::string why;
+};
+
+/// A candidate that the results broke.
+struct BrokenCandidate {
+  numerics::Contract contract;
+  ProbeShare share;
+};
+
+/// How the search decided one word.
+struct ContractStep {
+  std::optional<BrokenCandidate> broken;  // the last that was, before the one that held
+  ProbeShare share;                       // of the one that held
+};
+
+/// The search of infer_contract (contract_inference.hpp): collects a kernel's results once, and compares them with one
+/// candidate after the other.
+class ContractSearch {
+ public:
+  /// subject  only the formats of its contract are read
+  /// throws   KernelLoadError
+  ContractSearch(const KernelSubject& subject, const JudgeOptions& options);
+
+  /// The first candidate, from tight to wide, that every result keeps.
+  std::optional<numerics::Contract> first();
+  /// Adds a row, or a call of attention, that a candidate must fit.
+  void add(const RowCase& row_case) { prober_.ask({row_case.row.expand()}, row_case.theta, rows_, row_case.beside); }
+  void add(const AttentionCase& attention) { prober_.ask(attention, rows_); }
+  /// Does any standard accumulator explain the added rows? None explains an infinity where the exact value is finite.
+  bool can_explain_rows();
+  /// The contract to judge the kernel by if there is none: the widest candidate of its own format's accumulator.
+  numerics::Contract widest() const;
+  /// The result that breaks even that contract; empty if none does.
+  std::string failure();
+  /// The reasons for each word of `found`, which first() returned.
+  std::vector<InferredWord> words(const numerics::Contract& found);
+  /// Rows whose results were compared with the candidates.
+  std::size_t answers() const {
+    return pairs_.size() + scores_.size() + tiny_.size() + sums_.size() + masked_.size() + paper_.size() + rows_.size();
+  }
+
+ private:
+  void choose_lengths(std::uint64_t max_length);
+  void ask(std::uint64_t max_length);
+  // The format of the results. Arithmetic that differs by less than its last place looks the same.
+  numerics::Format results() const { return is_gradient(op_) ? base_.input : base_.output; }
+  // Is it a word of the op's arithmetic?
+  bool has_word(std::string_view word) const;
+  std::vector<numerics::Format> accumulators() const;
+  using Form = std::function<void(numerics::Contract&)>;
+  numerics::Format stored_format() const;
+  std::vector<Form> forms() const;
+  std::vector<std::string> words_set(const numerics::Contract& contract) const;
+  std::vector<numerics::Summation> summations() const;
+  bool is_worse_than_narrower(const numerics::Contract& candidate) const;
+  bool tells_orders(numerics::Contract contract);
+  bool find_summation(numerics::Contract& contract);
+  std::optional<numerics::Contract> find_exponential(const numerics::Contract& form,
+                                                     std::optional<BrokenCandidate>& broken);
+  std::vector<numerics::Contract> arithmetics(const numerics::Contract& contract) const;
+  bool find_arithmetic(numerics::Contract& contract);
+  bool find_masked(numerics::Contract& contract);
+  bool find_subnormals(numerics::Contract& contract);
+  void find_entropy(numerics::Contract& contract);
+  InferredWord word(const numerics::Contract& found, const char* key, const std::string& assumed,
+                    const std::string& held);
+
+  Op op_;
+  numerics::Contract base_;
+  Prober prober_;
+  std::vector<std::uint64_t> lengths_;  // of the tightness witnesses
+  ProbeSet pairs_, scores_, tiny_, sums_, masked_, paper_, rows_;
+  std::map<std::string, ContractStep> steps_;  // by the word's key
+  numerics::MaskedRows masked_rows_ = numerics::MaskedRows::nan;
+};
+
+}  // namespace softcheck::proptests

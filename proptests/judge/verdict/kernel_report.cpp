@@ -1,0 +1,260 @@
+#include "proptests/judge/verdict/kernel_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "proptests/judge/calls/evidence.hpp"
+#include "proptests/judge/kernel_judge.hpp"
+#include "proptests/judge/verdict/told_certificate.hpp"
+
+namespace softcheck::proptests {
+namespace {
+
+using numerics::Certificate;
+using numerics::properties;
+
+std::string name_of(numerics::Format format) { return std::string(properties(format).name); }
+
+// For a shell, in single quotes.
+std::string shell_quoted(std::string_view text) {
+  std::string result = "'";
+  for (const char character : text) result += character == '\'' ? std::string("'\\''") : std::string(1, character);
+  return result + "'";
+}
+
+std::string requirement_words(const Requirements& required) {
+  std::string words;
+  if (required.deterministic) words += ",deterministic";
+  if (required.batch_invariant) words += ",batch-invariant";
+  if (required.in_place) words += ",in-place";
+  return words.empty() ? words : words.substr(1);
+}
+
+std::string call_of_conforms(const KernelSubject& subject, std::string_view replay) {
+  std::string words = std::string(to_string(subject.op)) + " " + name_of(subject.contract.input);
+  if (subject.contract.output != output_format(subject.op, subject.contract.input)) {
+    words += " out=" + name_of(subject.contract.output);
+  }
+  const std::string contract = words_beyond_default(subject.contract);
+  if (!contract.empty()) words += " " + contract;
+  std::string required = requirement_words(subject.required);
+  std::ranges::replace(required, ',', ' ');
+  if (!required.empty()) words += " " + required;
+  if (!subject.domain.everything()) words += " on " + to_string(subject.domain);
+  for (const std::string& claim : subject.exempt) words += " exempt=" + claim;
+  const std::string one_case = replay.empty() ? "" : ", {.replay = \"" + std::string(replay) + "\"}";
+  return "softcheck::conforms(" + subject.source.symbol + ", \"" + words + "\"" + one_case + ")";
+}
+
+// In the program's own words.
+std::string judged_again(const KernelSubject& subject, std::string_view replay) {
+  std::string line = subject.source.again;
+  const auto fill = [&line](std::string_view place, std::string_view name, std::string_view text) {
+    const std::size_t found = line.find(place);
+    if (found == std::string::npos) return;
+    const std::string argument = text.empty() ? "" : ", " + std::string(name) + "='" + std::string(text) + "'";
+    line.replace(found, place.size(), argument);
+  };
+  fill("{contract}", "contract", words_beyond_default(subject.contract));
+  fill("{replay}", "replay", replay);
+  return line;
+}
+
+std::string subject_name(const KernelSubject& subject) {
+  const std::string library = subject.source.callable || subject.source.forwarded
+                                  ? ""
+                                  : std::filesystem::path(subject.source.library).filename().string() + ":";
+  const numerics::Format input = subject.contract.input, output = subject.contract.output;
+  return library + subject.source.symbol + " " + std::string(to_string(subject.op)) + " " + name_of(input) +
+         (output == output_format(subject.op, input) ? "" : " -> " + name_of(output)) + " [" +
+         numerics::to_string(subject.contract) + "]" +
+         (subject.domain.everything() ? "" : " on " + to_string(subject.domain));
+}
+
+std::string logits(std::size_t count) { return std::to_string(count) + (count == 1 ? " logit" : " logits"); }
+
+// What came of it, on one line.
+std::string one_line(const Certificate& certificate) {
+  const KernelEvidence* evidence = evidence_of(certificate);
+  if (evidence == nullptr) return certificate.witness;
+  if (evidence->ending) return "ended by " + evidence->ending->death;
+  if (!evidence->value) return "does not hold either" + evidence->asked.remark;
+  std::string result;
+  for (const auto& [name, text] : value_lines(*evidence->value, certificate)) {
+    result += (result.empty() ? "" : ", ") + name + " " + text;
+  }
+  return result;
+}
+
+const Certificate* first_of(const Counterexample& found, const std::string& claim) {
+  const auto place = std::ranges::find(found.failed, claim, &Certificate::claim);
+  return place == found.failed.end() ? nullptr : &*place;
+}
+
+// What is small enough to be told by the first property, which asks the least: a smaller case of a later one is no
+// simpler.
+constexpr std::size_t few_logits = 8;
+
+// The property by which a failure is told: the first one that fails on few logits, else the one of the smallest case.
+template <class Fails>
+const PropertyFinding* simplest(const KernelJudgement& judgement, Fails&& fails) {
+  const PropertyFinding* smallest = nullptr;
+  for (const PropertyFinding& property : judgement.properties) {
+    const auto& found = property.outcome.counterexample;
+    if (!found || !fails(property)) continue;
+    if (found->size <= few_logits) return &property;
+    if (smallest == nullptr || found->size < smallest->outcome.counterexample->size) smallest = &property;
+  }
+  return smallest;
+}
+
+// Why a claim failed: its smallest row, what was expected and got, and one command; the other properties by name. A
+// case that an earlier claim told of is not told again.
+std::vector<std::string> story_of(const KernelSubject& subject, const KernelJudgement& judgement,
+                                  const std::string& claim, std::set<std::string>& told_cases) {
+  const PropertyFinding* property = simplest(judgement, [&](const PropertyFinding& candidate) {
+    return first_of(*candidate.outcome.counterexample, claim) != nullptr;
+  });
+  if (property == nullptr) return {};
+  const Counterexample& found = *property->outcome.counterexample;
+  const std::string one_case = property->name + " " + found.case_text;
+  if (!told_cases.insert(one_case).second) {
+    return {"in the same case: " + one_line(*first_of(found, claim)), "replay: as above"};
+  }
+  std::vector<std::string> story{property->name + " fails on " + logits(found.size)};
+  for (const std::string& line : proptests::told(*first_of(found, claim))) story.push_back("  " + line);
+  std::string others;
+  for (const PropertyFinding& other : judgement.properties) {
+    const auto& failed = other.outcome.counterexample;
+    if (&other == property || !failed || first_of(*failed, claim) == nullptr) continue;
+    others += (others.empty() ? "" : ", ") + other.name + " on " + logits(failed->size);
+  }
+  if (!others.empty()) story.push_back("also fails: " + others);
+  story.push_back("replay: " + command_line(subject, one_case));
+  return story;
+}
+
+// A property that failed by no claim: the judge itself could not go on.
+std::vector<std::string> troubles_of(const KernelSubject& subject, const KernelJudgement& judgement) {
+  std::vector<std::string> lines;
+  for (const PropertyFinding& property : judgement.properties) {
+    const auto& found = property.outcome.counterexample;
+    if (!found || found->error.empty()) continue;
+    lines.push_back(property.name + " on " + logits(found->size) + ": the judge could not go on: " + found->error);
+    lines.push_back("replay: " + command_line(subject, property.name + " " + found->case_text));
+  }
+  return lines;
+}
+
+// What all properties together decided of each claim.
+std::map<std::string, ReportRow> rows_by_claim(const KernelJudgement& judgement) {
+  std::map<std::string, ReportRow> rows;
+  const auto row_of = [&](const std::string& claim) -> ReportRow& {
+    const auto [place, added] = rows.try_emplace(claim);
+    if (added) place->second.verdict = ReportVerdict::pass;
+    return place->second;
+  };
+  for (const PropertyFinding& property : judgement.properties) {
+    const Outcome& outcome = property.outcome;
+    for (const auto& [claim, summary] : outcome.claims) {
+      if (summary.decided + summary.undecided == 0) continue;
+      ReportRow& row = row_of(claim);
+      row.cases += summary.decided;
+      row.slack = std::fmax(row.slack, summary.tightest_slack);
+      row.seconds += outcome.seconds / static_cast<double>(outcome.claims.size());
+    }
+    if (!outcome.counterexample) continue;
+    for (const Certificate& certificate : outcome.counterexample->failed) {
+      ReportRow& row = row_of(certificate.claim);
+      row.verdict = std::min(row.verdict, property.verdict);
+      row.failed.push_back(certificate);
+    }
+  }
+  for (const auto& [claim, errors] : judgement.errors) row_of(claim).errors = errors;
+  return rows;
+}
+
+}  // namespace
+
+std::string words_beyond_default(const numerics::Contract& contract) {
+  std::istringstream words(numerics::to_string(contract));
+  const std::string usual =
+      " " + numerics::to_string(numerics::default_contract(contract.input, contract.output)) + " ";
+  std::string result, word;
+  while (words >> word) {
+    if (usual.find(" " + word + " ") == std::string::npos) result += (result.empty() ? "" : " ") + word;
+  }
+  return result;
+}
+
+std::string command_line(const KernelSubject& subject, std::string_view replay) {
+  if (!subject.source.again.empty()) return judged_again(subject, replay);
+  if (subject.source.callable) return call_of_conforms(subject, replay);
+  const numerics::Format input = subject.contract.input, output = subject.contract.output;
+  const std::string contract = words_beyond_default(subject.contract), required = requirement_words(subject.required);
+  std::string line = "softcheck kernel " + shell_quoted(subject.source.library + ":" + subject.source.symbol) +
+                     " --op " + std::string(to_string(subject.op)) + " --dtype " + name_of(input);
+  if (output != output_format(subject.op, input)) line += " --out-dtype " + name_of(output);
+  if (subject.source.device == Device::cuda) line += " --device cuda";
+  if (!contract.empty()) line += " --contract " + shell_quoted(contract);
+  if (!required.empty()) line += " --require " + required;
+  for (const std::string& claim : subject.exempt) line += " --exempt " + claim;
+  if (!subject.domain.everything()) line += " --domain " + shell_quoted(to_string(subject.domain));
+  if (!replay.empty()) line += " --replay " + shell_quoted(replay);
+  return line;
+}
+
+std::string summary_of(const KernelJudgement& judgement) {
+  const std::string verdict = to_string(judgement.verdict);
+  const PropertyFinding* property = simplest(judgement, [&](const PropertyFinding& candidate) {
+    return candidate.verdict == judgement.verdict && !candidate.outcome.counterexample->failed.empty();
+  });
+  if (property == nullptr) return judgement.ended_early.empty() ? verdict : verdict + ": " + judgement.ended_early;
+  const Counterexample& found = *property->outcome.counterexample;
+  const Certificate& failed = found.failed.front();
+  const std::string times = times_threshold(failed.slack);
+  return verdict + ": " + failed.claim + " does not hold on " + logits(found.size) +
+         (times.empty() ? "" : ", " + times);
+}
+
+std::vector<ReportRow> rows_of(const KernelSubject& subject, const KernelJudgement& judgement) {
+  const std::string name = subject_name(subject);
+  std::vector<ReportRow> rows;
+  std::set<std::string> told_cases;
+  for (auto& [claim, row] : rows_by_claim(judgement)) {
+    row.claim = claim;
+    row.subject = name;
+    if (!row.failed.empty()) row.details = story_of(subject, judgement, claim, told_cases);
+    rows.push_back(std::move(row));
+  }
+  ReportRow whole;
+  whole.claim = "kernel.verdict";
+  whole.subject = name;
+  whole.cases = judgement.calls - judgement.refused;
+  whole.verdict = judgement.verdict;
+  whole.seconds = judgement.seconds;
+  whole.details = troubles_of(subject, judgement);
+  for (const std::string& claim : subject.exempt) whole.details.push_back("exempt, and so not judged: " + claim);
+  whole.details.insert(whole.details.end(), judgement.notes.begin(), judgement.notes.end());
+  whole.not_tried = judgement.not_tried;
+  whole.coverage = judgement.coverage.entries();
+  if (!judgement.ended_early.empty()) {
+    whole.details.insert(whole.details.begin(), "a partial report: " + judgement.ended_early);
+  }
+  if (!judgement.isolation.empty()) whole.details.push_back("isolation: " + judgement.isolation);
+  if (judgement.printed_bytes > 0) {
+    whole.details.push_back("the kernel printed " + std::to_string(judgement.printed_bytes) +
+                            " bytes, which prove nothing" +
+                            (judgement.printed_lines.empty() ? "" : "; the last lines:"));
+    for (const std::string& line : judgement.printed_lines) whole.details.push_back("  | " + line);
+  }
+  rows.push_back(std::move(whole));
+  return rows;
+}
+
+}  // namespace softcheck::proptests

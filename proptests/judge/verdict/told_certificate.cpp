@@ -1,0 +1,72 @@
+#include "proptests/judge/verdict/told_certificate.hpp"
+
+#include <cmath>
+#include <cstdio>
+
+namespace softcheck::proptests {
+
+using numerics::Certificate;
+
+namespace {
+
+// "640ulp(f32), 12 times the threshold of [5e-07, 6e-07]"; empty where the error has no size.
+std::string error_line(const ShownValue& value, const Certificate& certificate) {
+  std::string size = value.error_text();
+  const std::string times = times_threshold(certificate.slack);
+  if (!times.empty()) size += (size.empty() ? "" : ", ") + times;
+  return size.empty() ? "" : size + " of " + certificate.right.to_string();
+}
+
+// A report shows a longer case by its failing row alone; the replay line has the whole case.
+constexpr std::size_t most_case_text = 400;
+
+// The case, or of one that fills the screen the row that failed and its number.
+std::string asked_line(const Asked& asked) {
+  if (asked.case_text.size() <= most_case_text) return asked.text();
+  if (!asked.row_text.empty()) return asked.row_text + asked.remark + "," + asked.place;
+  return asked.case_text.substr(0, most_case_text) + "..." + asked.remark + asked.place;
+}
+
+}  // namespace
+
+std::string times_threshold(double slack) {
+  if (!std::isfinite(slack)) return "";
+  char text[40];
+  std::snprintf(text, sizeof text, "%.3g times the threshold", slack);
+  return text;
+}
+
+std::vector<ToldLine> value_lines(const ShownValue& value, const Certificate& certificate) {
+  std::vector<ToldLine> lines;
+  const std::string expected = value.expected_text(), error = error_line(value, certificate);
+  if (!expected.empty()) lines.push_back({"expected", expected});
+  lines.push_back({"got", std::isnan(value.got) ? "NaN" : numerics::hex_float(value.got)});
+  if (!error.empty()) lines.push_back({"error", error});
+  return lines;
+}
+
+std::vector<std::string> told(const Certificate& certificate) {
+  const KernelEvidence* evidence = evidence_of(certificate);
+  if (evidence == nullptr) return {certificate.witness};
+  std::vector<std::string> lines{asked_line(evidence->asked)};
+  if (evidence->ending) {
+    lines.push_back("ended by " + evidence->ending->death);
+    for (const std::string& line : evidence->ending->printed) lines.push_back("  | " + line);
+  }
+  const auto certification = [&] {
+    if (evidence->certification) lines.push_back("certified: " + evidence->certification->text);
+  };
+  if (!evidence->value) {
+    certification();
+    return lines;
+  }
+  const ShownValue& value = *evidence->value;
+  if (value.item) lines.front() += " item=" + std::to_string(*value.item);
+  for (const auto& [name, text] : value_lines(value, certificate)) {
+    lines.push_back(name + std::string(9 - name.size(), ' ') + text);
+  }
+  certification();
+  return lines;
+}
+
+}  // namespace softcheck::proptests

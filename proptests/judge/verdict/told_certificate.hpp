@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "numerics/enclosures/certificate.hpp"
+#include "proptests/judge/calls/evidence.hpp"
+
+namespace softcheck::proptests {
+
+/// "12 times the threshold"; empty where the slack has no size.
+std::string times_threshold(double slack);
+
+/// A name and its text.
+struct ToldLine {
+  std::string name, text;
+};
+
+/// The expected and the returned value, and their distance.
+std::vector<ToldLine> value_lines(const ShownValue& value, const numerics::Certificate& certificate);
+
+/// The case, and a line for each part of its result.
+std::vector<std::string> told(const numerics::Certificate& certificate);
+
+}  // namespace softcheck::proptests
