@@ -1,5 +1,5 @@
 #!/bin/sh
-# labels.sh CTEST BUILD: every test that ctest knows has one label, fast, full or proofs, and every `Labelled full` line of a
+# labels.sh CTEST BUILD: every test that ctest knows has one label, fast, full, proofs or deep, and every `Labelled full` line of a
 # source names tests that are there.
 set -eu
 ctest=$1 build=$2
@@ -16,10 +16,10 @@ tests() { # FOLDER LABEL...: the names of the tests that have all of these label
   "$ctest" --test-dir "$folder" --show-only "$@" | sed -n 's/^ *Test *#[0-9]*: //p' | sort
 }
 
-one_label() { # FOLDER: its tests are those that are fast, full or proofs, and no test is two of them
+one_label() { # FOLDER: its tests are those that have one of the labels, and no test has two
   tests "$1" >"$work/all"
   [ -s "$work/all" ] || { echo "no tests below $1"; return 1; }
-  for label in fast full proofs; do tests "$1" $label; done | sort >"$work/labelled"
+  for label in fast full proofs deep; do tests "$1" $label; done | sort >"$work/labelled"
   diff "$work/all" "$work/labelled" >"$work/differences" && return 0
   sed -n 's/^< /no label: /p; s/^> /two labels: /p' "$work/differences"
   return 1

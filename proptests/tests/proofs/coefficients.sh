@@ -97,7 +97,7 @@ cat "$work/f32" "$work/f64" "$work/filter" "$work/quartic" | wc -w | sed 's/ *$/
 
 # The controls, on a copy that the comparison accepts.
 copy() {
-  rm -rf "$work/root" && mkdir -p "$work/root/kernels/arithmetic" "$work/root/numerics" "$work/root/proofs"
+  rm -rf "$work/root" && mkdir -p "$work/root/kernels/arithmetic" "$work/root/numerics/filter" "$work/root/proofs"
   for file in kernels/arithmetic/exp_constants.hpp numerics/filter/row_lanes.inl numerics/filter/filter_lanes.inl numerics/filter/row_stages.hpp; do
     cp "$root/$file" "$work/root/$file"
   done
