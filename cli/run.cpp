@@ -150,6 +150,7 @@ void add_run_verb(Verb app, int& exit_code) {
   add_certificate_run(verb, exit_code);
   add_exhaustive_run(verb, exit_code);
   add_figure_runs(verb, exit_code);
+  add_growth_run(verb, exit_code);
   add_head_figure_run(verb, exit_code);
   add_accuracy_figure_run(verb, exit_code);
   add_table_runs(verb, exit_code);

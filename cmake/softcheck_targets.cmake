@@ -57,6 +57,7 @@ function(softcheck_unity target)
       continue()
     endif()
     cmake_path(GET source PARENT_PATH parent)
+    string(REGEX REPLACE "(/numerics|/proptests/judge)/[a-z]+$" "\\1" parent ${parent})  # its rooms are one folder here
     if(NOT parent STREQUAL folder)
       set(folder ${parent})
       set(count 0)

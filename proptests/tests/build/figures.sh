@@ -21,6 +21,16 @@ mkdir "$scratch/bad"
 printf 'no model' >"$scratch/bad/seed.safetensors"
 refuses 3 '--models: .*seed.safetensors' run figure-6 --models "$scratch/bad" --out "$scratch/a"
 
+# What rows cost: every kernel at every length, and no picture without gnuplot.
+refuses 2 'largest' run growth --largest 1000
+refuses 4 '--largest 1073741824 needs .* GiB of memory' run growth --largest 1073741824 --width 1024
+refuses 2 '--out: need a folder' run growth --out "$scratch/file"
+PATH=/nonexistent "$softcheck" run growth --largest 4096 --rounds 1 --out "$scratch/growth" >"$scratch/out" 2>"$scratch/err"
+test $? = 4 || complain "no exit 4 without gnuplot"
+holds "$scratch/out" 'adaptive attention: time grows as n^'
+holds "$scratch/growth/growth.csv" '^# softcheck run growth --largest 4096 --width 16 --rounds 1'
+test "$(grep -c ',\(1024\|4096\),' "$scratch/growth/growth.csv")" = 14 || complain "growth.csv has not seven kernels at two lengths"
+
 # Figure 3 needs a model that runs on tokens, or one of our own.
 checkpoints=$(dirname "$0")/../models/checkpoints
 refuses 2 'missing' run figure-3 --model "$scratch/missing" --out "$scratch/a"

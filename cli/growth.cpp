@@ -1,0 +1,81 @@
+// softcheck run growth: what a row, or a query, of n items costs our kernels, as a table and a picture.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cli/exit_code.hpp"
+#include "cli/figure_files.hpp"
+#include "cli/output.hpp"
+#include "cli/output_folder.hpp"
+#include "cli/places.hpp"
+#include "cli/streams.hpp"
+#include "cli/verbs.hpp"
+#include "experiments/figures/cost_growth.hpp"
+
+namespace softcheck::cli {
+
+using namespace experiments;
+
+namespace {
+
+struct GrowthFlags {
+  std::string out = "results/growth";
+  GrowthOptions options;
+};
+
+// Keys, values, logits and coefficients are all of a point's tensors that matter; the system keeps a fifth.
+void require_memory(const GrowthOptions& options) {
+  const double needed =
+      static_cast<double>(options.largest) * static_cast<double>(2 * options.width + 2) * sizeof(float);
+  const double has = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  constexpr double gib = 1 << 30;
+  if (needed > 0.8 * has) {
+    throw InputError(unsupported,
+                     fmt::format("run growth: --largest {} needs {:.1f} GiB of memory, this machine has {:.1f}",
+                                 options.largest, needed / gib, has / gib));
+  }
+}
+
+int run_growth(GrowthFlags flags) {
+  require_memory(flags.options);
+  const OutputFolder folder(flags.out);
+  std::vector<GrowthPoint> points;
+  {
+    Progress progress;
+    flags.options.progress = [&](const std::string& text) { progress.show(text); };
+    try {
+      points = measure_growth(kernel_folder() / "libsoftcheck_cpu_kernels.so", flags.options);
+    } catch (const std::runtime_error& error) {
+      throw InputError(unsupported, fmt::format("run growth: {}", error.what()));
+    }
+  }
+  say("{}", growth_table(points));
+  publish_figure(growth_figure(points), folder,
+                 origin_lines(fmt::format("softcheck run growth --largest {} --width {} --rounds {}",
+                                          flags.options.largest, flags.options.width, flags.options.rounds)));
+  return holds;
+}
+
+}  // namespace
+
+void add_growth_run(Verb run, int& exit_code) {
+  const auto flags = std::make_shared<GrowthFlags>();
+  Verb growth = run.add_subcommand("growth", "Time and memory of our kernels against the length of a row, one thread");
+  growth.add_option("--largest", flags->options.largest, "Most items; they are 1024, 4096, ... up to it")
+      .within(std::int64_t{4096}, std::int64_t{1} << 30)
+      .capture_default_str();
+  growth.add_option("--width", flags->options.width, "Width of attention's query, keys and values")
+      .within(std::int64_t{1}, std::int64_t{1024})
+      .capture_default_str();
+  growth.add_option("--rounds", flags->options.rounds, "Rounds, of which the least time counts")
+      .within(1, 1000)
+      .capture_default_str();
+  growth.add_option("--out", flags->out, "Folder for growth.csv, .svg and .png").type_name("DIR").capture_default_str();
+  growth.callback([flags, &exit_code] { exit_code = run_growth(*flags); });
+}
+
+}  // namespace softcheck::cli
