@@ -49,6 +49,10 @@ Proof. intros range. change (two_to 22) with 4194304. rewrite Rabs_right; lra. Q
 Definition limited (l : list R) (H J K : nat) : Prop :=
   short l /\ (Z.of_nat (H + J) <= 2 ^ 15)%Z /\ (Z.of_nat K <= 2 ^ 22)%Z.
 
+Lemma limited_less l l' H H' J J' K K' :
+  (length l <= length l')%nat -> (H + J <= H' + J')%nat -> (K <= K')%nat -> limited l' H' J' K' -> limited l H J K.
+Proof. intros hl hHJ hK [few_items [steps scalings]]. unfold limited, short in *. repeat split; lia. Qed.
+
 Section Argued.
   Context (A : nat) (step : R).
   Hypothesis few : (A <= 12)%nat.

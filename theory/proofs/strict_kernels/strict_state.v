@@ -29,10 +29,6 @@ Section State.
   Notation carried := (carried A step).
   Notation argued := (argued A step).
 
-  Lemma limited_less l l' H H' J J' K K' :
-    (length l <= length l')%nat -> (H + J <= H' + J')%nat -> (K <= K')%nat -> limited l' H' J' K' -> limited l H J K.
-  Proof. intros hl hHJ hK [short [steps scalings]]. unfold limited, strict_counted.short in *. repeat split; lia. Qed.
-
   Notation after_rise z w d term := (if less zero (value (exponential_parts z))
     then (times_parts w (exponential_parts z), times_parts (plus_item d term) (exponential_parts z)) else (no_sum, no_sum)).
 
