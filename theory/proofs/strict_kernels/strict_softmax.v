@@ -99,7 +99,7 @@ Section Softmax.
                   (strict_argument scale unit scale_value large) row items few_items) as held.
     change (visible_row unit row) with logits in held. fold rounds in held.
     set (all := statistics scale row) in *.
-    destruct held as [nothing _ _|m l' K hm perm above hK [v [e [x [d [hv [he [_ [_ [range small _ _ _ tree]]]]]]]]]].
+    destruct held as [nothing _ _|m l' K hm perm above hK [v [e [y [d [hv [he [_ [_ [range small _ _ _ tree]]]]]]]]]].
     { exfalso. destruct some as [x [inx finite]]. pose proof (visible_in x inx finite) as inl. now rewrite nothing in inl. }
     pose proof (Permutation_length perm) as count. cbn in count.
     assert (few_steps : (Z.of_nat (2 * rounds + 16 + (rounds + 7)) <= 2 ^ 15)%Z) by lia.
