@@ -12,15 +12,12 @@ From Coq Require Import Reals List ZArith Permutation Lra Lia.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import row atoms reduction moments converted_row b6_entropy.
+From softcheck.numerics Require Import row atoms reduction moments converted_row b6_entropy masked_row.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
 From softcheck.strict_kernels Require Import strict_pairs strict_carried strict_state.
 Import ListNotations.
 Local Open Scope R_scope.
-
-Lemma no_rescaling M l r s h j K : summed M l r s h j K -> j = 0%nat -> K = 0%nat.
-Proof. induction 1; intros none; try easy; [|auto]. lia. Qed.
 
 Section Scaled.
   Context (A B : nat) (step t : R).
