@@ -23,18 +23,21 @@ Section Masked.
   Notation visible := (visible_items items).
   Notation output := (rounded_output (value (result_roundoff c)) (value (result_loss c))).
 
+  (** A path's additions count no more often than there are visible items to add: judge_question.cpp grants that many. *)
+  Notation counted h := (Nat.min h (length visible - 1)).
+
   (** [keeps_coefficient], [keeps_logsumexp] and [keeps_entropy], with trees over items that may be masked. *)
   Definition keeps_masked_coefficient (x p : R) : Prop :=
-    exists m s h j, granted c h j /\ sum_of_masked_row M kappa m items s h j /\ computed_element M (output_of c) kappa m j s x p.
+    exists m s h j, granted c (counted h) j /\ sum_of_masked_row M kappa m items s h j /\ computed_element M (output_of c) kappa m j s x p.
 
   Definition keeps_masked_logsumexp (l : R) : Prop :=
     exists m s h j m_hat y z,
-      granted c h j /\ sum_of_masked_row M kappa m items s h j /\
+      granted c (counted h) j /\ sum_of_masked_row M kappa m items s h j /\
       computed_maximum M kappa m j (value (scaling_error c)) m_hat /\ computed_log M s y /\ rounded_sum M (m_hat + y) z /\ output z l.
 
   Definition keeps_masked_entropy (e : R) : Prop :=
     exists m s y h j q x z,
-      granted c h j /\ moments_of_masked_row M kappa m items s y h j /\ quotient_by_sum M (value (reciprocal_loss c)) y s q /\
+      granted c (counted h) j /\ moments_of_masked_row M kappa m items s y h j /\ quotient_by_sum M (value (reciprocal_loss c)) y s q /\
       computed_log M s x /\ rounded_sum M (x + q) z /\ output z e.
 
   Lemma granted_fewer h h' j : (h' <= h)%nat -> granted c h j -> granted c h' j.
@@ -47,11 +50,11 @@ Section Masked.
   Proof.
     split; [|split].
     - intros x p [m [s [h [j [grants [hs element]]]]]]. destruct (masked_sum _ _ _ _ _ _ _ hs) as [h' [lower sums]].
-      exists m, s, h', j. split; [now apply granted_fewer with h|]. now split.
+      exists m, s, h', j. split; [now apply granted_fewer with (counted h)|]. now split.
     - intros l [m [s [h [j [m_hat [y [z [grants [hs rest]]]]]]]]]. destruct (masked_sum _ _ _ _ _ _ _ hs) as [h' [lower sums]].
-      exists m, s, h', j, m_hat, y, z. split; [now apply granted_fewer with h|]. now split.
+      exists m, s, h', j, m_hat, y, z. split; [now apply granted_fewer with (counted h)|]. now split.
     - intros e [m [s [y [h [j [q [x [z [grants [hs rest]]]]]]]]]]. destruct (masked_moments _ _ _ _ _ _ _ _ hs) as [h' [lower sums]].
-      exists m, s, y, h', j, q, x, z. split; [now apply granted_fewer with h|]. now split.
+      exists m, s, y, h', j, q, x, z. split; [now apply granted_fewer with (counted h)|]. now split.
   Qed.
 
   Hypothesis good : sound_contract c.

@@ -6,8 +6,8 @@
     Main results
     - [masked_partition], [masked_coefficient], [masked_entropy]   Z, the coefficients and H of a row with masked items are
                                       those of the visible ones
-    - [masked_sum]                    a kernel's sum over such a row is one over the visible items, with no more additions and
-                                      as many rescalings on a path
+    - [masked_sum]                    a kernel's sum over such a row is one over the visible items, with as many rescalings on a
+                                      path and no more additions, and fewer than these items
     - [masked_moments]                so are both sums of an entropy
     - [unmasked_tree]                 where nothing is masked, a tree is one of these
     - [zero_added]                    0 and a number, added in a format, are this number; a product with 0 is 0
@@ -98,6 +98,12 @@ Proof. apply flat_map_app. Qed.
 
 Lemma visible_permutation l l' : Permutation l l' -> Permutation (visible_items l) (visible_items l').
 Proof. apply Permutation_flat_map. Qed.
+
+(** A tree adds at most once for each item but one. *)
+Lemma tree_below_size M l r s h j K : summed M l r s h j K -> (h < length l)%nat.
+Proof.
+  induction 1 as [| | |l l' r s h j K _ IH same]; rewrite ?app_length; cbn [length]; try lia. now rewrite <- (Permutation_length same).
+Qed.
 
 Lemma no_rescaling M l r s h j K : summed M l r s h j K -> j = 0%nat -> K = 0%nat.
 Proof. induction 1; intros none; try easy; [|auto]. lia. Qed.
@@ -194,24 +200,29 @@ Lemma maximum_is_visible m l : is_maximum m l -> l <> [].
 Proof. intros [inm _] nothing. now rewrite nothing in inm. Qed.
 
 Theorem masked_sum M kappa m items s h j :
-  sum_of_masked_row M kappa m items s h j -> exists h', (h' <= h)%nat /\ sum_of_row M kappa m (visible_items items) s h' j.
+  sum_of_masked_row M kappa m items s h j ->
+  exists h', (h' <= Nat.min h (length (visible_items items) - 1))%nat /\ sum_of_row M kappa m (visible_items items) s h' j.
 Proof.
   intros [max [m' [items' [K [max' [conv [tree few]]]]]]].
   destruct (masked_tree M items' m' s h j K tree) as [[none _]|[h' [lower visible_tree]]];
     [now apply maximum_is_visible in max'|].
-  exists h'. split; [easy|]. constructor; [easy|]. exists m', (visible_items items'), K. split; [easy|].
-  split; [now apply visible_converted|]. split; [easy|]. split; [easy|]. now apply (no_rescaling M _ _ _ _ _ _ visible_tree).
+  pose proof (tree_below_size _ _ _ _ _ _ _ visible_tree) as below. pose proof (visible_converted _ _ _ _ _ conv) as same.
+  pose proof (INR_eq _ _ (converted_size _ _ _ _ _ same)) as sized.
+  exists h'. split; [lia|]. constructor; [easy|]. exists m', (visible_items items'), K. split; [easy|].
+  split; [exact same|]. split; [easy|]. split; [easy|]. now apply (no_rescaling M _ _ _ _ _ _ visible_tree).
 Qed.
 
 Theorem masked_moments M kappa m items s y h j :
   moments_of_masked_row M kappa m items s y h j ->
-  exists h', (h' <= h)%nat /\ moments_of_row M kappa m (visible_items items) s y h' j.
+  exists h', (h' <= Nat.min h (length (visible_items items) - 1))%nat /\ moments_of_row M kappa m (visible_items items) s y h' j.
 Proof.
   intros [max [m' [items' [K [max' [conv [tree few]]]]]]].
   destruct (masked_streamed_tree M items' m' s y h j K tree) as [[none _]|[h' [lower visible_tree]]];
     [now apply maximum_is_visible in max'|].
-  exists h'. split; [easy|]. constructor; [easy|]. exists m', (visible_items items'), K. split; [easy|].
-  split; [now apply visible_converted|]. split; [easy|]. split; [easy|].
+  pose proof (tree_below_size _ _ _ _ _ _ _ (streamed_summed _ _ _ _ _ _ _ _ visible_tree)) as below. pose proof (visible_converted _ _ _ _ _ conv) as same.
+  pose proof (INR_eq _ _ (converted_size _ _ _ _ _ same)) as sized.
+  exists h'. split; [lia|]. constructor; [easy|]. exists m', (visible_items items'), K. split; [easy|].
+  split; [exact same|]. split; [easy|]. split; [easy|].
   now apply (no_rescaling M _ _ _ _ _ _ (streamed_summed _ _ _ _ _ _ _ _ visible_tree)).
 Qed.
 
