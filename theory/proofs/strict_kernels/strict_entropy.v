@@ -24,12 +24,6 @@ From softcheck.strict_kernels Require Import double_operations double_logarithm 
 Import ListNotations.
 Local Open Scope R_scope.
 
-Lemma scaled_logits t unit row : map (Rmult (exp t)) (row_of unit row) = row_of (exp t * unit) row.
-Proof.
-  unfold row_of. induction row as [|x rest IH]; [easy|]. cbn [flat_map]. rewrite map_app, IH. f_equal.
-  unfold visible. destruct (is_finite x); [|easy]. cbn [map]. f_equal. ring.
-Qed.
-
 (** ** The last operations, in double, and the output's rounding *)
 
 Section Assembly.

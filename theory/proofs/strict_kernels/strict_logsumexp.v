@@ -30,6 +30,12 @@ Definition logsumexp_model : arithmetic := strict_arithmetic 4 step_32.
 Lemma logsumexp_model_sound : sound logsumexp_model.
 Proof. now apply small_model_sound. Qed.
 
+Lemma scaled_logits t unit row : map (Rmult (exp t)) (row_of unit row) = row_of (exp t * unit) row.
+Proof.
+  unfold row_of. induction row as [|x rest IH]; [easy|]. cbn [flat_map]. rewrite map_app, IH. f_equal.
+  unfold visible. destruct (is_finite x); [|easy]. cbn [map]. f_equal. ring.
+Qed.
+
 Section LogSumExp.
   Context (theta : f64) (T : R) (row : list f32).
   Hypothesis theta_value : is_double theta T.
@@ -41,12 +47,6 @@ Section LogSumExp.
   Notation M := logsumexp_model.
   Notation logits := (row_of (/ T) row).
   Notation L := (ln (partition_function logits)).
-
-  Lemma scaled_row unit t : exp t * unit = / T -> map (Rmult (exp t)) (row_of unit row) = logits.
-  Proof.
-    intros same. clear - same. unfold row_of. induction row as [|x rest IH]; [easy|]. cbn [flat_map]. rewrite map_app, IH. f_equal.
-    unfold visible. destruct (is_finite x); [|easy]. cbn [map]. f_equal. rewrite <- same. ring.
-  Qed.
 
   Theorem strict_logsumexp_computes :
     exists m h j s m_hat y z, sum_of_row M 0 m logits s h j /\ lost_sum M 0 m logits h j < 1 /\
@@ -71,7 +71,7 @@ Section LogSumExp.
     destruct (logarithm_of_held_sum all v e hv he v_range e_small) as [s [l [hl [s_range [l_close [s_close s_exact]]]]]].
     destruct (sums s s_close s_exact) as [h [j [hh [hj moments]]]].
     pose proof (sum_of_moments _ _ _ _ _ _ _ _ moments) as sum. change (strict_arithmetic (2 + 2) step_32) with M in sum.
-    rewrite (scaled_row unit t same) in sum.
+    rewrite scaled_logits, same in sum.
     assert (top : exp t * (m * unit) = m / T) by (unfold Rdiv; rewrite <- same; ring). rewrite top in sum.
     destruct (scaled_maximum theta T theta_value theta_range _ m hm) as [a [c [ha [hc [a_close c_small]]]]].
     set (q := quotient_64 (widened (maximum all)) theta) in *. set (x := m / T) in *.
