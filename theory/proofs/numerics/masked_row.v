@@ -6,6 +6,7 @@
     Main results
     - [masked_partition], [masked_coefficient], [masked_entropy]   Z, the coefficients and H of a row with masked items are
                                       those of the visible ones
+    - [masked_tree], [masked_streamed_tree]   a tree over items is one over the visible ones, or holds nothing visible
     - [masked_sum]                    a kernel's sum over such a row is one over the visible items, with as many rescalings on a
                                       path and no more additions, and fewer than these items
     - [masked_moments]                so are both sums of an entropy

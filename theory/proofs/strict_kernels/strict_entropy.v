@@ -5,6 +5,8 @@
 
     Main results, at h = 2 ceil(n / 512) + 17 additions and j = ceil(n / 512) + 7 rescalings on a path
     - [entropy_computed]          sums, logarithm, quotient and output are computed ones of the model
+    - [entropy_bounded]           the result errs by at most B6 of the entropy of e^t times the logits, where t counts as
+                                  roundings of arguments
     - [strict_entropy_b6]         the result errs by at most B6 of the entropy of the logits times the scale, as the kernel has it
     - [strict_entropy_theta_b6]   and of that of x / theta, of the double theta itself: two more roundings of an argument
 
