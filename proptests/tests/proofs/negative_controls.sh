@@ -151,9 +151,10 @@ false_statement() { # FILE FROM TO: FROM stands once in the file
   if grep -q 'Syntax error' "$work/log"; then cat "$work/log"; exit 1; fi
   echo "$1 must not compile: $3"
 }
-mkdir "$work/altered/judge"
+mkdir "$work/altered/judge" "$work/altered/numerics" "$work/altered/strict_kernels"
 for file in normalised_vectors norm_ellipsoid rotary_positions attention_variants theorem_2_2 judge/enclosed_row \
-  judge/kept_contract judge/enclosed_bounds judge/judge; do
+  judge/kept_contract judge/enclosed_bounds judge/judge numerics/masked_row strict_kernels/strict_deviations \
+  strict_kernels/strict_mean strict_kernels/strict_entropy; do
   cp "$proofs/$file.v" "$work/altered/$file.v"
   compiles "$file.v" || { cat "$work/log"; exit 1; }
 done
@@ -176,6 +177,15 @@ false_statement judge/kept_contract.v '/\\ (j <= N.to_nat (most_rescalings c))%n
 false_statement judge/enclosed_bounds.v '(#division_roundings [*] its_unit s' '(#1 [*] its_unit s'
 false_statement judge/judge.v 'less p allowed (I.abs' 'less p (integer p 0) (I.abs'
 false_statement judge/judge.v 'less p (its_lost_sum r) (integer p 1).' 'less p (integer p 0) (its_lost_sum r).'
+# A masked item of weight 1, a sum of which nothing visible takes the place; a total of the weights that is off by twice as much,
+# T / S within less than half a rounding of the sum, an addition less on a path of the strict kernels.
+false_statement numerics/masked_row.v 'Some v => exp v | None => 0 end.' 'Some v => exp v | None => 1 end.'
+false_statement numerics/masked_row.v '-> s = s2) -> (visible_items l2' '-> s = s1) -> (visible_items l2'
+false_statement strict_kernels/strict_deviations.v '(total - s) <= nearest_unit * s.' '(total - s) <= 2 * nearest_unit * s.'
+false_statement strict_kernels/strict_mean.v '6 / 10 * u32 * Rabs ((x + d) / s) + half_quantum /\\' \
+  '4 / 10 * u32 * Rabs ((x + d) / s) + half_quantum /\\'
+false_statement strict_kernels/strict_entropy.v 'Notation additions := (2 * rounds_of (length row) + 17)%nat.' \
+  'Notation additions := (2 * rounds_of (length row) + 16)%nat.'
 
 # Its reader in OCaml: every number twice as large, the first value for all, a word for the other, decimal
 # numbers.

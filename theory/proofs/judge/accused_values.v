@@ -41,13 +41,17 @@ Proof. vm_compute. reflexivity. Qed.
 Lemma binary32_is_sound : sound_contract of_binary32.
 Proof. apply (soundness_is_checked bits _ (share bits of_binary32)); [apply shared_holds|vm_compute; reflexivity]. Qed.
 
-Example one_is_returned : keeps_coefficient of_binary32 (row_at_temperature one [zero]) (at_temperature one zero) 1.
+(** The parts of a kernel that returns 1 of a row of one item. *)
+Lemma one_is_computed x :
+  summed (arithmetic_of of_binary32) [x] x 1 0 0 0 /\ (forall z, computed_sum (arithmetic_of of_binary32) z z) /\
+  computed_element (arithmetic_of of_binary32) (output_of of_binary32) (value (conversion_error of_binary32)) x 0 1 x 1.
 Proof.
-  pose proof binary32_is_sound as [good [_ [_ _]]]. set (x := at_temperature one zero).
+  pose proof binary32_is_sound as [good [_ [_ _]]].
   pose proof (unit_nonneg _ good) as hu. pose proof (exp_unit_nonneg _ good) as he.
   assert (floors : 0 <= argument_unit (arithmetic_of of_binary32) /\ 0 <= argument_step (arithmetic_of of_binary32) /\
                    0 <= product_floor (arithmetic_of of_binary32) /\ 0 <= exp_floor (arithmetic_of of_binary32) /\
-                   0 <= exp_cutoff (arithmetic_of of_binary32)) by (unfold sound in good; lra).
+                   0 <= exp_cutoff (arithmetic_of of_binary32) /\ 0 <= sum_floor (arithmetic_of of_binary32))
+    by (unfold sound in good; lra).
   assert (nothing : value zero = 0) by apply value_of_integer.
   assert (argument : computed_argument (arithmetic_of of_binary32) 0 0).
   { exists 0, 0. rewrite Rabs_R0. repeat split; try easy; lra. }
@@ -56,15 +60,23 @@ Proof.
     split; [rewrite Rmult_0_l; now apply Rmult_le_pos|]. split; [|ring]. intros other. exfalso. now apply other. }
   assert (product : computed_product (arithmetic_of of_binary32) (1 / 1) 1).
   { replace (1 / 1) with 1 by field. apply computed_product_exact; [exact good|apply floors]. }
-  exists x, 1, 0%nat, 0%nat. split; [split; cbn; lia|]. split.
-  - constructor; [split; [now left|intros y [<-|[]]; apply Rle_refl]|].
-    exists x, [x], 0%nat. split; [split; [now left|intros y [<-|[]]; apply Rle_refl]|]. split; [|split; [|split; [|easy]]].
-    + cbn. rewrite nothing. apply converted_same.
-    + apply summed_item with 0; [apply Rle_refl| |easy]. now replace (x - x) with 0 by ring.
-    + unfold size. cbn. lra.
+  split; [|split].
+  - apply summed_item with 0; [apply Rle_refl| |easy]. now replace (x - x) with 0 by ring.
+  - intros z. exists 0, 0. rewrite Rabs_R0, exp_0. split; [easy|]. split; [apply floors|ring].
   - exists 0, 1, 1. split; [|split; [|split]].
     + replace (0 - (x - x)) with 0 by ring. rewrite Rabs_R0. cbn. rewrite nothing. apply Rle_refl.
     + now apply numerator_direct with 0; [apply Rle_refl| |].
     + now apply ratio_division.
     + exists 0, 0. rewrite Rabs_R0, exp_0. cbn. rewrite nothing. unfold log_unit. rewrite Rminus_0_r, ln_1. repeat split; lra.
+Qed.
+
+Example one_is_returned : keeps_coefficient of_binary32 (row_at_temperature one [zero]) (at_temperature one zero) 1.
+Proof.
+  set (x := at_temperature one zero). destruct (one_is_computed x) as [tree [_ element]].
+  assert (nothing : value zero = 0) by apply value_of_integer.
+  exists x, 1, 0%nat, 0%nat. split; [split; cbn; lia|]. split; [|exact element].
+  constructor; [split; [now left|intros y [<-|[]]; apply Rle_refl]|].
+  exists x, [x], 0%nat. split; [split; [now left|intros y [<-|[]]; apply Rle_refl]|]. split; [|split; [exact tree|split; [|easy]]].
+  - cbn. rewrite nothing. apply converted_same.
+  - unfold size. cbn. lra.
 Qed.

@@ -11,7 +11,7 @@ From Flocq Require Import Core BinarySingleNaN.
 From softcheck.floating_point Require Import relative_error standard_model formats.
 From softcheck.certified Require Import rounded_operations.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential.
-From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_carried.
+From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_counted.
 Local Open Scope R_scope.
 
 Notation step_32 := half_quantum.

@@ -1,270 +1,227 @@
-(** * The strict kernels' sums over items, as trees of the model of arithmetic.
+(** * The strict kernels' sums S - 1 and T over items, as one tree of the model of arithmetic.
 
-    [carried s l r H J K]: value and rest of the compensated sum s are together what a tree of at most H additions and J
-    rescalings on a path, K rescalings in all, may make of the exponentials of l about r; the rest is small.
+    [carried w d l r H J K]: value and rest of the compensated sum w, and those of d, are together what a tree of at most H
+    additions and J rescalings on a path, K rescalings in all, may make of the exponentials of l about r, and of these times
+    their deviations; the rests are small.
 
     Main results
-    - [plain_added]      two numbers added
-    - [item_added]       a number added to a compensated sum
-    - [sums_added]       two compensated sums added
+    - [item_added]       two numbers added to the sums
+    - [maximum_added]    the reference itself joins the weights: the sum of w D stays as it is
+    - [sums_added]       two pairs of sums added
 
-    For at most 2^22 items and 2^15 operations on a path. Source: kernels/block/compensated_sum.hpp. *)
+    For at most 2^22 items and 2^15 operations on a path. Source: kernels/block/row_statistics.hpp, compensated_sum.hpp. *)
 
 From Coq Require Import Reals List ZArith Permutation Lra Lia.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import row atoms reduction.
+From softcheck.numerics Require Import moments.
 From softcheck.certified Require Import rounded_operations.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
-From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums.
+From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
+From softcheck.strict_kernels Require Import strict_pairs strict_compensated.
 Import ListNotations.
 Local Open Scope R_scope.
+
+(** The most that rounding and N operations leave of a sum of w D. *)
+Definition most_moment (l : list R) (N : nat) : R := 256 * counted_items l * (1 + INR N).
+
+Lemma most_moment_within l N :
+  short l -> (Z.of_nat N <= 2 ^ 15)%Z -> 0 <= most_moment l N <= two_to 48 /\ most_moment l N * u32 <= counted_items l.
+Proof.
+  intros few_items few_steps. destruct (counted_number l few_items) as [_ range]. unfold most_moment.
+  assert (N_range : 0 <= INR N <= 32768) by (split; [apply pos_INR|rewrite INR_IZR_INZ; now apply (IZR_le _ 32768)]).
+  set (n := counted_items l) in *. change u32 with (/ 16777216). change (two_to 48) with 281474976710656.
+  assert (0 <= n * (1 + INR N) <= n * 32769) by (split; [apply Rmult_le_pos|apply Rmult_le_compat_l]; lra). repeat split; lra.
+Qed.
+
+Lemma most_moment_grows l N N' : (N <= N')%nat -> most_moment l N <= most_moment l N'.
+Proof.
+  intros le. apply le_INR in le. unfold most_moment, counted_items. pose proof (pos_INR (length l)).
+  apply Rmult_le_compat_l; lra.
+Qed.
 
 Section Carried.
   Context (A : nat) (step : R).
   Hypothesis few : (A <= 12)%nat.
   Hypothesis small_step : 0 <= step <= / 2.
   Notation M := (strict_arithmetic A step).
-  Let good : sound M := strict_arithmetic_sound A step few small_step.
+  Notation partial := (partial A step).
+  Notation plain_pair := (plain_pair A step).
 
-  (** ** An argument, maybe one that has overflowed *)
-
-  Definition argued (z : f32) (D : R) : Prop :=
-    (exists a, is_value z a /\ a <= 0 /\ computed_argument M D (- a)) \/
-    (less exp_lowest z = false /\ exists b, 110 <= b /\ computed_argument M D b).
-
-  Lemma argued_weight z D :
-    argued z D -> exists b w, computed_argument M D b /\ computed_exp M b w /\ is_value (exponential z) w /\ 0 <= w <= 1.
-  Proof using few small_step.
-    intros [[a [hz [le arg]]]|[far [b [beyond arg]]]].
-    - destruct (weight_is_computed A step few small_step z a hz le) as [w [hw [range exps]]]. exists (- a), w.
-      repeat (split; [assumption|]). exact range.
-    - exists b, 0. split; [easy|]. split; [now apply nothing_is_computed|]. split; [now apply far_exponential|lra].
-  Qed.
-
-  Lemma argued_factor z D :
-    argued z D ->
-    exists b f, computed_argument M D b /\ computed_exp M b f /\ is_value (value (exponential_parts z)) f /\ 0 <= f <= 1 /\
-      (0 < f -> exists g, is_value (rest (exponential_parts z)) g /\ computed_exp M b (f + g) /\ Rabs g <= 9 * u32 * f).
-  Proof using few small_step.
-    intros [[a [hz [le arg]]]|[far [b [beyond arg]]]].
-    - destruct (factor_is_computed A step few small_step z a hz le) as [f [hf [range [exps parts]]]].
-      exists (- a), f. repeat (split; [assumption|]). exact parts.
-    - exists b, 0. split; [easy|]. split; [now apply nothing_is_computed|]. split; [now apply far_exponential|].
-      split; [lra|]. intros pos. lra.
-  Qed.
-
-  (** ** What a number may be of some items *)
-
-  Definition partial (l : list R) (r s : R) (H J K : nat) : Prop :=
-    (l = [] /\ s = 0) \/ exists h j k, (h <= H)%nat /\ (j <= J)%nat /\ (k <= K)%nat /\ summed M l r s h j k.
-
-  Lemma partial_wider l r s H J K H' J' K' :
-    (H <= H')%nat -> (J <= J')%nat -> (K <= K')%nat -> partial l r s H J K -> partial l r s H' J' K'.
-  Proof.
-    intros hH hJ hK [nothing|[h [j [k [a [b [c tree]]]]]]]; [now left|]. right. exists h, j, k. repeat split; try lia. easy.
-  Qed.
-
-  Lemma partial_reordered l l' r s H J K : Permutation l l' -> partial l r s H J K -> partial l' r s H J K.
-  Proof.
-    intros same [[-> none]|[h [j [k [a [b [c tree]]]]]]].
-    - apply Permutation_nil in same. now left.
-    - right. exists h, j, k. repeat split; try easy. now apply summed_reordered with l.
-  Qed.
-
-  Lemma partial_added l1 l2 r s1 s2 s H1 H2 J1 J2 K1 K2 :
-    partial l1 r s1 H1 J1 K1 -> partial l2 r s2 H2 J2 K2 -> computed_sum M (s1 + s2) s ->
-    (l1 = [] \/ l2 = [] -> s = s1 + s2) ->
-    partial (l1 ++ l2) r s (S (max H1 H2)) (max J1 J2) (K1 + K2).
-  Proof.
-    intros p1 p2 added exact. destruct p1 as [[-> ->]|[h1 [j1 [k1 [a1 [b1 [c1 tree1]]]]]]].
-    - rewrite exact, Rplus_0_l by now left. cbn [app]. eapply partial_wider; [| | |apply p2]; lia.
-    - destruct p2 as [[-> ->]|[h2 [j2 [k2 [a2 [b2 [c2 tree2]]]]]]].
-      + rewrite exact, Rplus_0_r, app_nil_r by now right. right. exists h1, j1, k1. repeat split; try lia. easy.
-      + right. exists (S (max h1 h2)), (max j1 j2), (k1 + k2)%nat. repeat split; try lia.
-        now apply summed_addition with s1 s2.
-  Qed.
-
-  (** ** Plain numbers *)
-
-  Definition short (l : list R) : Prop := (Z.of_nat (length l) <= 2 ^ 22)%Z.
-  Definition counted_items (l : list R) : R := INR (length l).
-
-  Lemma counted_app l1 l2 : counted_items (l1 ++ l2) = counted_items l1 + counted_items l2.
-  Proof. unfold counted_items. now rewrite app_length, plus_INR. Qed.
-
-  Lemma counted_number l : short l -> number binary32 (counted_items l) /\ 0 <= counted_items l <= 4194304.
-  Proof.
-    intros few_items. unfold counted_items. rewrite INR_IZR_INZ. unfold short in few_items. split.
-    - apply integer_number. rewrite Z.abs_eq by lia. eapply Z.le_lt_trans; [exact few_items|reflexivity].
-    - split; [apply IZR_le; lia|]. apply (IZR_le _ 4194304). exact few_items.
-  Qed.
-
-  (** Sums of numbers stay below their count: counts are numbers, and rounding is monotone. *)
-  Lemma sum_counted l1 l2 v1 v2 :
-    short (l1 ++ l2) -> 0 <= v1 <= counted_items l1 -> 0 <= v2 <= counted_items l2 ->
-    0 <= fl32 (v1 + v2) <= counted_items (l1 ++ l2).
-  Proof.
-    intros few_items r1 r2. split; [apply fl_nonneg; lra|].
-    rewrite <- (fl_number binary32 (counted_items (l1 ++ l2))) by now apply counted_number.
-    apply fl_monotone; [easy|]. rewrite counted_app. lra.
-  Qed.
-
-  Definition plain (w : f32) (l : list R) (r : R) (H : nat) : Prop :=
-    exists x, is_value w x /\ 0 <= x <= counted_items l /\ partial l r x H 0 0.
-
-  Lemma plain_nothing w r H : is_value w 0 -> plain w [] r H.
-  Proof. intros hw. exists 0. split; [easy|]. split; [cbn; lra|now left]. Qed.
-
-  Lemma plain_item z x r D H : argued z D -> x <= r -> r - x = D -> plain (exponential z) [x] r H.
-  Proof using few small_step.
-    intros arg le same. destruct (argued_weight z D arg) as [b [w [ha [he [hw range]]]]].
-    exists w. split; [easy|]. split; [cbn; lra|]. right. exists 0%nat, 0%nat, 0%nat. repeat split; try lia.
-    apply summed_item with b; [easy| |easy]. now rewrite same.
-  Qed.
-
-  Lemma within_22 x : 0 <= x <= 4194304 -> Rabs x <= two_to 22.
-  Proof. intros range. change (two_to 22) with 4194304. rewrite Rabs_right; lra. Qed.
-
-  Theorem plain_added w1 w2 l1 l2 r H1 H2 :
-    short (l1 ++ l2) -> plain w1 l1 r H1 -> plain w2 l2 r H2 -> plain (add w1 w2) (l1 ++ l2) r (S (max H1 H2)).
-  Proof using few small_step.
-    intros few_items [x1 [h1 [r1 p1]]] [x2 [h2 [r2 p2]]].
-    destruct (counted_number (l1 ++ l2) few_items) as [_ bound]. rewrite counted_app in bound.
-    pose proof (pos_INR (length l1)) as n1. pose proof (pos_INR (length l2)) as n2.
-    fold (counted_items l1) in n1. fold (counted_items l2) in n2.
-    exists (fl32 (x1 + x2)). split; [|split; [now apply sum_counted|]].
-    - apply near_add; try easy; apply wider with 22%Z; try lia; apply within_22; lra.
-    - pose proof (value_number _ _ h1) as v1. pose proof (value_number _ _ h2) as v2.
-      apply (partial_added l1 l2 r x1 x2 _ H1 H2 0 0 0 0); try easy.
-      + apply (sum_within A step few small_step). pose proof (fl_sum_error x1 x2 v1 v2). pose proof half_quantum_positive. lra.
-      + intros [-> | ->].
-        * assert (x1 = 0) as -> by (cbn in r1; lra). rewrite Rplus_0_l. now apply fl_number.
-        * assert (x2 = 0) as -> by (cbn in r2; lra). rewrite Rplus_0_r. now apply fl_number.
-  Qed.
-
-  (** ** Compensated sums *)
-
-  Record carries (l : list R) (r v e : R) (H J K : nat) : Prop := {
+  Record carries (l : list R) (r v e x t : R) (H J K : nat) : Prop := {
     value_range : 0 <= v <= counted_items l;
     rest_small : small_rest v e (H + J) K;
-    rest_of_nothing : l = [] -> e = 0;
-    tree_of_items : partial l r (v + e) H J K
+    moment_range : 0 <= x <= most_moment l (H + J);
+    moment_rest_small : small_rest x t (H + J) K;
+    rests_of_nothing : l = [] -> e = 0 /\ t = 0;
+    tree_of_items : partial l r (v + e) (x + t) H J K
   }.
 
-  Definition carried (s : compensated) (l : list R) (r : R) (H J K : nat) : Prop :=
-    exists v e, is_value (sum_value s) v /\ is_value (sum_rest s) e /\ carries l r v e H J K.
+  Definition carried (w d : compensated) (l : list R) (r : R) (H J K : nat) : Prop :=
+    exists v e x t, is_value (sum_value w) v /\ is_value (sum_rest w) e /\ is_value (sum_value d) x /\
+      is_value (sum_rest d) t /\ carries l r v e x t H J K.
 
-  Lemma carried_wider s l r H J K H' J' K' :
-    (H <= H')%nat -> (J <= J')%nat -> (K <= K')%nat -> carried s l r H J K -> carried s l r H' J' K'.
-  Proof.
-    intros hH hJ hK [v [e [hv [he [range small none tree]]]]]. exists v, e. split; [easy|]. split; [easy|].
-    constructor; try easy; [|now apply partial_wider with H J K].
-    apply small_rest_wider with (H + J)%nat K; try easy; lia.
+  Lemma carried_wider w d l r H J K H' J' K' :
+    (H <= H')%nat -> (J <= J')%nat -> (K <= K')%nat -> carried w d l r H J K -> carried w d l r H' J' K'.
+  Proof using.
+    clear few small_step. intros hH hJ hK [v [e [x [t [hv [he [hx [ht [range small m_range m_small none tree]]]]]]]]].
+    exists v, e, x, t. repeat (split; [easy|]). assert (more : (H + J <= H' + J')%nat) by lia.
+    pose proof (most_moment_grows l _ _ more).
+    constructor; try easy; [|lra| |now apply partial_wider with H J K]; apply small_rest_wider with (H + J)%nat K; easy.
   Qed.
 
-  Lemma carried_reordered s l l' r H J K : Permutation l l' -> carried s l r H J K -> carried s l' r H J K.
-  Proof.
-    intros same [v [e [hv [he [range small none tree]]]]]. exists v, e. split; [easy|]. split; [easy|].
-    constructor; try easy; [| |now apply partial_reordered with l].
-    - unfold counted_items in *. now rewrite <- (Permutation_length same).
-    - intros ->. apply none. now apply Permutation_nil, Permutation_sym.
+  Lemma carried_reordered w d l l' r H J K : Permutation l l' -> carried w d l r H J K -> carried w d l' r H J K.
+  Proof using.
+    clear few small_step. intros same [v [e [x [t [hv [he [hx [ht [range small m_range m_small none tree]]]]]]]]].
+    exists v, e, x, t. repeat (split; [easy|]). unfold most_moment, counted_items in *.
+    constructor; try easy; [|unfold most_moment| |now apply partial_reordered with l];
+      unfold counted_items; try (now rewrite <- (Permutation_length same)).
+    intros ->. apply none. now apply Permutation_nil, Permutation_sym.
   Qed.
 
-  Lemma carried_nothing r H J K : carried no_sum [] r H J K.
-  Proof.
-    exists 0, 0. split; [easy|]. split; [easy|]. constructor; [cbn; lra| |easy|left; split; [easy|ring]].
-    unfold small_rest. rewrite Rabs_R0, Rmult_0_r, Rplus_0_l. unfold rest_floor. pose proof (pos_INR K).
-    pose proof (pos_INR (H + J)). pose proof half_quantum_positive. change u32 with (/ 16777216).
-    apply Rmult_le_pos; [apply Rmult_le_pos; lra|lra].
+  Lemma carried_nothing r H J K : carried no_sum no_sum [] r H J K.
+  Proof using.
+    clear few small_step. exists 0, 0, 0, 0. repeat (split; [easy|]).
+    assert (none : small_rest 0 0 (H + J) K).
+    { unfold small_rest. rewrite Rabs_R0, Rmult_0_r, Rplus_0_l. unfold rest_floor. pose proof (pos_INR K).
+      pose proof (pos_INR (H + J)). pose proof half_quantum_positive. change u32 with (/ 16777216).
+      apply Rmult_le_pos; [apply Rmult_le_pos; lra|lra]. }
+    constructor; try easy; [cbn; lra|unfold most_moment; cbn; lra|]. left. repeat split; ring.
   Qed.
 
-  Definition limited (l : list R) (H J K : nat) : Prop :=
-    short l /\ (Z.of_nat (H + J) <= 2 ^ 15)%Z /\ (Z.of_nat K <= 2 ^ 22)%Z.
-
-  Lemma rest_within v e N K :
-    (Z.of_nat N <= 2 ^ 15)%Z -> (Z.of_nat K <= 2 ^ 22)%Z -> 0 <= v <= 4194304 -> small_rest v e N K -> Rabs e <= two_to 30.
+  (** The two sums, as [kept] has them. *)
+  Lemma carried_kept w d l l2 r v e x t H J K N :
+    short (l ++ l2) -> (Z.of_nat N <= 2 ^ 15)%Z -> (H + J <= N)%nat -> is_value (sum_value w) v -> is_value (sum_rest w) e ->
+    is_value (sum_value d) x -> is_value (sum_rest d) t -> carries l r v e x t H J K ->
+    kept w v e N K /\ kept d x t N K /\ (l = [] -> v = 0 /\ e = 0 /\ x = 0 /\ t = 0).
   Proof.
-    intros few_steps few_items range small. destruct (limits N K few_steps few_items) as [slope [_ [floor [tiny _]]]].
-    unfold small_rest in small. pose proof half_quantum_range. change u32 with (/ 16777216) in *.
-    change (two_to 30) with 1073741824. assert (rest_slope N * v <= / 40 * 4194304) by (apply Rmult_le_compat; lra). lra.
+    intros few_items few_steps more hv he hx ht [range small m_range m_small none _].
+    destruct (counted_number _ few_items) as [_ bound]. rewrite counted_app in bound. pose proof (pos_INR (length l2)) as n2.
+    fold (counted_items l2) in n2.
+    assert (few_l : short l) by (unfold short in *; rewrite app_length in few_items; lia).
+    destruct (most_moment_within l (H + J) few_l ltac:(lia)) as [m_bound _].
+    split; [|split].
+    - constructor; try easy; [|now apply small_rest_wider with (H + J)%nat K]. split; [lra|].
+      apply Rle_trans with (two_to 22); [cbn; lra|apply bpow_le; lia].
+    - constructor; try easy; [lra|now apply small_rest_wider with (H + J)%nat K].
+    - intros ->. destruct (none eq_refl) as [-> ->]. unfold most_moment in m_range. cbn in range, m_range. repeat split; lra.
   Qed.
 
-  Theorem item_added s w l l2 r H H2 J K :
-    limited (l ++ l2) H J K -> carried s l r H J K -> plain w l2 r H2 ->
-    carried (plus_item s w) (l ++ l2) r (S (max H H2)) J K.
+  (** Sums of w D stay below their limit. *)
+  Lemma moments_added l1 l2 N x1 x2 :
+    short (l1 ++ l2) -> (Z.of_nat N <= 2 ^ 15)%Z -> number binary32 x1 -> number binary32 x2 ->
+    0 <= x1 <= most_moment l1 N -> 0 <= x2 <= most_moment l2 N -> 0 <= fl32 (x1 + x2) <= most_moment (l1 ++ l2) (S N).
+  Proof.
+    intros few_items few_steps n1 n2 range1 range2. destruct (most_moment_within _ N few_items few_steps) as [_ room].
+    pose proof (fl_sum_error x1 x2 n1 n2) as err. rewrite (Rabs_right (x1 + x2)) in err by lra. apply Rabs_le_inv in err.
+    change (two_to (-24)) with u32 in err. pose proof u32_range as u0.
+    split; [apply fl_nonneg; lra|]. pose proof (pos_INR (length (l1 ++ l2))) as n. fold (counted_items (l1 ++ l2)) in n.
+    assert (both : most_moment (l1 ++ l2) N = most_moment l1 N + most_moment l2 N) by (unfold most_moment; rewrite counted_app; ring).
+    assert (next : most_moment (l1 ++ l2) (S N) = most_moment (l1 ++ l2) N + 256 * counted_items (l1 ++ l2))
+      by (unfold most_moment; rewrite S_INR; ring).
+    assert (u32 * (x1 + x2) <= u32 * most_moment (l1 ++ l2) N) by (apply Rmult_le_compat_l; lra). lra.
+  Qed.
+
+  Theorem item_added w d a b l l2 r H H2 J K :
+    limited (l ++ l2) H J K -> carried w d l r H J K -> plain_pair a b l2 r H2 ->
+    carried (plus_item w a) (plus_item d b) (l ++ l2) r (S (max H H2)) J K.
   Proof using few small_step.
-    intros [few_items [few_steps few_scalings]] [v [e [hv [he [range small none tree]]]]] [x [hx [xr xt]]].
-    destruct (counted_number _ few_items) as [_ bound]. rewrite counted_app in bound.
-    pose proof (rest_within v e (H + J) K few_steps few_scalings ltac:(lra) small) as e_within.
-    destruct (plus_item_value s w v e x hv he hx) as [d [h_value [h_rest [d_number [exact d_small]]]]];
-      [apply wider with 22%Z; [lia|apply within_22; lra]|easy|apply wider with 22%Z; [lia|apply within_22; lra]|].
-    pose proof (value_number _ _ he) as e_number.
-    exists (fl32 (v + x)), (fl32 (e + d)). split; [easy|]. split; [easy|].
-    rewrite (Rabs_right (v + x)) in d_small by lra.
-    pose proof (fl_sum_error e d e_number d_number) as err.
-    destruct (sums_added_real A step few small_step (H + J) K K 0 few_steps few_scalings ltac:(lia)
-                v e x 0 (fl32 (v + x)) d (fl32 (e + d)) (fl32 (e + d))) as [added smaller]; try easy; try lra.
-    { unfold small_rest. rewrite Rabs_R0. destruct (limits (H + J) 0 few_steps ltac:(easy)) as [slope [_ [floor _]]].
-      assert (0 <= rest_slope (H + J) * x) by (apply Rmult_le_pos; lra). lra. }
-    { rewrite Rplus_0_r, Rminus_diag_eq, Rabs_R0 by easy. apply Rmult_le_pos; [apply bpow_ge_0|apply Rabs_pos]. }
-    rewrite Rplus_0_r in added. constructor.
-    - now apply sum_counted.
-    - apply small_rest_wider with (S (H + J)) K; [now apply (sum_counted l l2)|lia|lia|easy].
-    - intros nothing. apply app_eq_nil in nothing as [-> ->]. rewrite none in * by easy.
-      assert (v = 0) as -> by (cbn in range; lra). assert (x = 0) as -> by (cbn in xr; lra).
-      rewrite !Rplus_0_r, Rmult_0_r in *. assert (d = 0) as -> by (apply Rabs_le_inv in d_small; lra).
-      rewrite Rplus_0_l. apply fl_0.
+    intros [few_items [few_steps few_scalings]] [v [e [x [t [hv [he [hx [ht held]]]]]]]] [a0 [b0 [ha [hb [ra [rb pair]]]]]].
+    destruct (carried_kept w d l l2 r v e x t H J K (H + J) few_items few_steps (le_n _) hv he hx ht held) as [kw [kd none]].
+    destruct held as [range small m_range m_small _ tree].
+    destruct (counted_number _ few_items) as [_ bound]. rewrite counted_app in bound. pose proof (pos_INR (length l)) as n.
+    fold (counted_items l) in n.
+    assert (b_low : b0 <= most_moment l2 (H + J)).
+    { unfold most_moment. pose proof (pos_INR (H + J)). assert (0 <= counted_items l2 * INR (H + J)) by (apply Rmult_le_pos; lra). lra. }
+    assert (room : 536870912 <= two_to 48) by (apply Rle_trans with (two_to 29); [cbn; lra|apply bpow_le; lia]).
+    destruct (item_kept A step few small_step (H + J) K few_steps few_scalings w a v e a0 kw ha ltac:(lra))
+      as [_ [e' [hv' [he' [_ [_ [_ [_ [sum [small' [first second]]]]]]]]]]].
+    destruct (item_kept A step few small_step (H + J) K few_steps few_scalings d b x t b0 kd hb ltac:(lra))
+      as [_ [t' [hx' [ht' [_ [_ [_ [_ [m_sum [m_small' [m_first m_second]]]]]]]]]]].
+    exists (fl32 (v + a0)), e', (fl32 (x + b0)), t'. repeat (split; [assumption|]).
+    assert (a_none : l2 = [] -> a0 = 0 /\ b0 = 0) by (intros ->; cbn in ra, rb; lra).
+    pose proof (moments_added l l2 (H + J) x b0 few_items few_steps (value_number _ _ hx) (value_number _ _ hb) m_range ltac:(lra)) as m_range'.
+    assert (more : (S (H + J) <= S (max H H2) + J)%nat) by lia. pose proof (most_moment_grows (l ++ l2) _ _ more).
+    pose proof (sum_counted l l2 v a0 few_items range ra) as range'.
+    constructor; try easy; try lra; try (now apply small_rest_wider with (S (H + J)) K).
+    - intros nothing. apply app_eq_nil in nothing as [-> ->]. destruct (none eq_refl) as [-> [-> [-> ->]]].
+      split; [now apply first|now apply m_first].
     - replace J with (max J 0) at 1 by lia. replace K with (K + 0)%nat at 1 by lia.
-      apply (partial_added l l2 r (v + e) x _ H H2 J 0 K 0); try easy.
-      intros [-> | ->].
-      + rewrite none in * by easy. assert (v = 0) as -> by (cbn in range; lra). rewrite !Rplus_0_l in *.
-        assert (same : fl32 x = x) by (apply fl_number; now apply (value_number w)). rewrite same in *.
-        assert (d = 0) as -> by lra. rewrite fl_0. ring.
-      + assert (x = 0) as -> by (cbn in xr; lra). rewrite !Rplus_0_r in *.
-        assert (same : fl32 v = v) by (apply fl_number; now apply (value_number (sum_value s))). rewrite same in *.
-        assert (d = 0) as -> by lra. rewrite Rplus_0_r. now rewrite fl_number.
+      apply (partial_added A step few l l2 r (v + e) a0 _ (x + t) b0 _ H H2 J 0 K 0); try easy.
+      + intros ->. destruct (none eq_refl) as [-> [-> [-> ->]]].
+        destruct (first eq_refl eq_refl) as [-> ->], (m_first eq_refl eq_refl) as [-> ->]. split; ring.
+      + intros nothing. destruct (a_none nothing) as [-> ->].
+        destruct (second eq_refl) as [-> ->], (m_second eq_refl) as [-> ->]. now split.
   Qed.
 
-  Theorem sums_added s1 s2 l1 l2 r H1 H2 J1 J2 K1 K2 :
-    limited (l1 ++ l2) (max H1 H2) (max J1 J2) (K1 + K2) ->
-    carried s1 l1 r H1 J1 K1 -> carried s2 l2 r H2 J2 K2 ->
-    carried (plus_sum s1 s2) (l1 ++ l2) r (S (max H1 H2)) (max J1 J2) (K1 + K2).
+  (** The reference itself: its weight is 1, its deviation 0. *)
+  Lemma reference_streamed r : streamed M [r] r 1 0 0 0 0.
   Proof using few small_step.
-    intros [few_items [few_steps few_scalings]] [v1 [e1 [hv1 [he1 [range1 small1 none1 tree1]]]]]
-      [v2 [e2 [hv2 [he2 [range2 small2 none2 tree2]]]]].
-    destruct (counted_number _ few_items) as [_ bound]. rewrite counted_app in bound. set (N := (max H1 H2 + max J1 J2)%nat) in *.
-    pose proof (small_rest_wider v1 e1 (H1 + J1) N K1 K1 ltac:(lra) ltac:(lia) ltac:(lia) small1) as w1.
-    pose proof (small_rest_wider v2 e2 (H2 + J2) N K2 K2 ltac:(lra) ltac:(lia) ltac:(lia) small2) as w2.
-    pose proof (rest_within v1 e1 N K1 few_steps ltac:(lia) ltac:(lra) w1) as e1_within.
-    pose proof (rest_within v2 e2 N K2 few_steps ltac:(lia) ltac:(lra) w2) as e2_within.
-    destruct (plus_item_value s1 (sum_value s2) v1 e1 v2 hv1 he1 hv2) as [d [h_value [h_rest [d_number [exact d_small]]]]];
-      [apply wider with 22%Z; [lia|apply within_22; lra]|easy|apply wider with 22%Z; [lia|apply within_22; lra]|].
-    rewrite (Rabs_right (v1 + v2)) in d_small by lra.
-    assert (d_within : Rabs d <= two_to 30).
-    { change (two_to 30) with 1073741824. change u32 with (/ 16777216) in d_small. lra. }
-    exists (fl32 (v1 + v2)), (fl32 (fl32 (e1 + d) + e2)). split; [easy|]. split.
-    { unfold plus_sum. cbn [sum_rest]. apply near_add; [easy|easy| |now apply wider with 30%Z; [lia|]].
-      apply wider with 31%Z; [lia|]. now apply (fl_sum_within _ _ 30). }
-    assert (e1_number : number binary32 e1) by now apply (value_number (sum_rest s1)).
-    assert (e2_number : number binary32 e2) by now apply (value_number (sum_rest s2)).
-    assert (first_number : number binary32 (fl32 (e1 + d))) by apply number_fl, positive_precision_32.
-    destruct (sums_added_real A step few small_step N (K1 + K2) K1 K2 few_steps few_scalings eq_refl
-                v1 e1 v2 e2 (fl32 (v1 + v2)) d (fl32 (e1 + d)) (fl32 (fl32 (e1 + d) + e2))) as [added smaller];
-      try easy; try lra; try (now apply fl_sum_error).
-    constructor.
-    - now apply sum_counted.
-    - apply small_rest_wider with (S N) (K1 + K2)%nat; [now apply (sum_counted l1 l2)|unfold N; lia|lia|easy].
-    - intros nothing. apply app_eq_nil in nothing as [-> ->]. rewrite none1, none2 in * by easy.
-      assert (v1 = 0) as -> by (cbn in range1; lra). assert (v2 = 0) as -> by (cbn in range2; lra).
-      rewrite !Rplus_0_r, Rmult_0_r in *. assert (d = 0) as -> by (apply Rabs_le_inv in d_small; lra).
-      now rewrite Rplus_0_l, !fl_0.
-    - apply partial_added with (v1 + e1) (v2 + e2); try easy. intros [-> | ->].
-      + rewrite none1 in * by easy. assert (v1 = 0) as -> by (cbn in range1; lra). rewrite !Rplus_0_l in *.
-        assert (same : fl32 v2 = v2) by (apply fl_number; now apply (value_number (sum_value s2))). rewrite same in *.
-        assert (d = 0) as -> by lra. now rewrite fl_0, Rplus_0_l, (fl_number binary32 e2).
-      + rewrite none2 in * by easy. assert (v2 = 0) as -> by (cbn in range2; lra). rewrite !Rplus_0_r in *.
-        assert (same : fl32 v1 = v1) by (apply fl_number; now apply (value_number (sum_value s1))). rewrite same in *.
-        assert (d = 0) as -> by lra. rewrite Rplus_0_r. now rewrite !(fl_number binary32 e1).
+    pose proof (strict_arithmetic_sound A step few small_step) as good.
+    assert (arg : 0 <= argument_unit M /\ 0 <= argument_step M /\ 0 <= exp_floor M /\ 0 <= exp_cutoff M /\ 0 <= product_floor M)
+      by (unfold sound in good; lra).
+    apply streamed_item with 0; [lra| | |].
+    - exists 0, 0. rewrite !Rabs_R0. repeat split; try apply arg. ring.
+    - exists 0, 0. rewrite !Rabs_R0, !Ropp_0, !Rplus_0_r, exp_0, Rmult_0_r. pose proof (exp_unit_nonneg M good).
+      repeat split; try easy; try apply arg; try lra. apply Rmult_le_pos; apply arg.
+    - rewrite Rmult_0_r. apply computed_product_exact; [easy|apply arg].
+  Qed.
+
+  Theorem maximum_added w d l r v e x t H J K :
+    limited (l ++ [r]) H J K -> is_value (sum_value w) v -> is_value (sum_rest w) e -> is_value (sum_value d) x ->
+    is_value (sum_rest d) t -> carries l r v e x t H J K ->
+    exists v' e', is_value (sum_value (plus_item w one)) v' /\ is_value (sum_rest (plus_item w one)) e' /\
+      1 <= v' <= counted_items (l ++ [r]) /\ small_rest v' e' (S (H + J)) K /\
+      partial (l ++ [r]) r (v' + e') (x + t) (S H) J K.
+  Proof using few small_step.
+    intros [few_items [few_steps few_scalings]] hv he hx ht held.
+    destruct (carried_kept w d l [r] r v e x t H J K (H + J) few_items few_steps (le_n _) hv he hx ht held) as [kw [kd none]].
+    destruct held as [range small m_range m_small _ tree].
+    assert (one_range : 0 <= 1 <= two_to 48) by (split; [lra|apply (bpow_le radix2 0 48); lia]).
+    destruct (item_kept A step few small_step (H + J) K few_steps few_scalings w one v e 1 kw one_value one_range)
+      as [_ [e' [hv' [he' [_ [_ [_ [_ [sum [small' [first _]]]]]]]]]]].
+    assert (single : counted_items [r] = 1) by easy.
+    destruct (sum_counted l [r] v 1 few_items range ltac:(rewrite single; lra)) as [_ high].
+    exists (fl32 (v + 1)), e'. split; [exact hv'|]. split; [exact he'|]. split; [|split; [exact small'|]].
+    - split; [|exact high]. rewrite <- (fl_number binary32 1) at 1 by apply (value_number one), one_value.
+      apply fl_monotone; [easy|lra].
+    - replace (S H) with (S (max H 0)) by lia. replace J with (max J 0) at 1 by lia. replace K with (K + 0)%nat at 1 by lia.
+      apply (partial_added A step few l [r] r (v + e) 1 _ (x + t) 0 _ H 0 J 0 K 0); try easy.
+      + right. exists 0%nat, 0%nat, 0%nat. repeat (split; [lia|]). apply reference_streamed.
+      + rewrite Rplus_0_r. apply (sum_within A step few small_step). rewrite Rminus_diag_eq, Rabs_R0 by easy.
+        pose proof (Rabs_pos (x + t)). pose proof u32_range. pose proof half_quantum_positive.
+        assert (0 <= u32 * Rabs (x + t)) by (apply Rmult_le_pos; lra). lra.
+      + intros ->. destruct (none eq_refl) as [-> [-> [-> ->]]]. destruct (first eq_refl eq_refl) as [-> ->]. split; ring.
+  Qed.
+
+  Theorem sums_added w1 d1 w2 d2 l1 l2 r H1 H2 J1 J2 K1 K2 :
+    limited (l1 ++ l2) (max H1 H2) (max J1 J2) (K1 + K2) ->
+    carried w1 d1 l1 r H1 J1 K1 -> carried w2 d2 l2 r H2 J2 K2 ->
+    carried (plus_sum w1 w2) (plus_sum d1 d2) (l1 ++ l2) r (S (max H1 H2)) (max J1 J2) (K1 + K2).
+  Proof using few small_step.
+    intros [few_items [few_steps few_scalings]] [v1 [e1 [x1 [t1 [hv1 [he1 [hx1 [ht1 held1]]]]]]]]
+      [v2 [e2 [x2 [t2 [hv2 [he2 [hx2 [ht2 held2]]]]]]]]. set (N := (max H1 H2 + max J1 J2)%nat) in *.
+    assert (few_swapped : short (l2 ++ l1)) by (unfold short in *; rewrite app_length in *; lia).
+    destruct (carried_kept w1 d1 l1 l2 r v1 e1 x1 t1 H1 J1 K1 N few_items few_steps ltac:(unfold N; lia) hv1 he1 hx1 ht1 held1) as [kw1 [kd1 none1]].
+    destruct (carried_kept w2 d2 l2 l1 r v2 e2 x2 t2 H2 J2 K2 N few_swapped few_steps ltac:(unfold N; lia) hv2 he2 hx2 ht2 held2) as [kw2 [kd2 none2]].
+    destruct held1 as [range1 _ m_range1 _ _ tree1], held2 as [range2 _ m_range2 _ _ tree2].
+    destruct (sums_kept A step few small_step N K1 K2 w1 w2 v1 e1 v2 e2 few_steps few_scalings kw1 kw2)
+      as [e [hv [he [sum [small [first second]]]]]].
+    destruct (sums_kept A step few small_step N K1 K2 d1 d2 x1 t1 x2 t2 few_steps few_scalings kd1 kd2)
+      as [t [hx [ht [m_sum [m_small [m_first m_second]]]]]].
+    exists (fl32 (v1 + v2)), e, (fl32 (x1 + x2)), t. repeat (split; [assumption|]).
+    pose proof (most_moment_grows l1 (H1 + J1) N ltac:(unfold N; lia)). pose proof (most_moment_grows l2 (H2 + J2) N ltac:(unfold N; lia)).
+    pose proof (moments_added l1 l2 N x1 x2 few_items few_steps (value_number _ _ hx1) (value_number _ _ hx2) ltac:(lra) ltac:(lra)) as m_range.
+    pose proof (sum_counted l1 l2 v1 v2 few_items range1 range2) as range.
+    change (S (max H1 H2) + max J1 J2)%nat with (S N) in *.
+    constructor; try easy; change (S (max H1 H2) + max J1 J2)%nat with (S N); try easy.
+    - intros nothing. apply app_eq_nil in nothing as [-> ->].
+      destruct (none1 eq_refl) as [-> [-> [-> ->]]], (none2 eq_refl) as [-> [-> [-> ->]]].
+      split; [now apply first|now apply m_first].
+    - apply (partial_added A step few) with (v1 + e1) (v2 + e2) (x1 + t1) (x2 + t2); try easy.
+      + intros ->. destruct (none1 eq_refl) as [-> [-> [-> ->]]].
+        destruct (first eq_refl eq_refl) as [-> ->], (m_first eq_refl eq_refl) as [-> ->]. now split.
+      + intros ->. destruct (none2 eq_refl) as [-> [-> [-> ->]]].
+        destruct (second eq_refl eq_refl) as [-> ->], (m_second eq_refl eq_refl) as [-> ->]. now split.
   Qed.
 End Carried.

@@ -9,10 +9,11 @@
 From Coq Require Import Reals List ZArith Permutation Lra Lia.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import row atoms reduction.
+From softcheck.numerics Require Import row atoms.
+From softcheck.certified Require Import rounded_operations.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
-From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_carried.
-From softcheck.strict_kernels Require Import strict_state.
+From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
+From softcheck.strict_kernels Require Import strict_deviations strict_pairs strict_carried strict_state.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -91,16 +92,22 @@ Section Group.
   Definition kept (out : bool) (x : f32) : list R := if out then [] else visible x.
 
   Lemma weight_plain m top out x H :
-    is_value m top -> admissible x -> covers m x -> plain A step (fst (weight_of m scale out x)) (kept out x) (top * unit) H.
+    is_value m top -> admissible x -> covers m x ->
+    let (w, d) := weight_of m scale out x in plain_pair A step w d (kept out x) (top * unit) H.
   Proof.
-    intros hm adm cov. unfold weight_of, kept. cbn [fst]. destruct out; [now apply plain_nothing|].
-    unfold strict_state.visible. destruct adm as [finite| ->].
+    intros hm adm cov. unfold weight_of, kept. cbv zeta.
+    assert (gone : forall w z, is_value w 0 -> plain_pair A step w (mul w (if less zero w then neg z else zero)) [] (top * unit) H).
+    { intros w z hw. apply plain_nothing; [exact hw|]. assert (less zero w = false) as ->.
+      { destruct (less zero w) eqn:counts; [|easy]. apply (less_value _ _ _ _ zero_value hw) in counts. lra. }
+      apply (value_at _ (fl32 (0 * 0))); [|now rewrite Rmult_0_l, fl_0].
+      apply mul_value; [exact hw|apply zero_value|]. rewrite Rmult_0_l, Rabs_R0. apply bpow_ge_0. }
+    destruct out; [now apply gone|]. unfold strict_state.visible. destruct adm as [finite| ->].
     - rewrite finite. destruct (cov finite) as [_ le]. destruct hm as [fm <-].
-      apply (plain_item A step few small_step _ _ _ (val m * unit - val x * unit)).
+      apply (pair_of_item A step few small_step _ _ _ (val m * unit - val x * unit)).
       + now apply argument.
       + apply Rmult_le_compat_r; lra.
       + ring.
-    - cbn [is_finite minus_infinity]. apply plain_nothing, hidden_weight. now destruct hm.
+    - cbn [is_finite minus_infinity]. apply gone, hidden_weight. now destruct hm.
   Qed.
 
   Definition kept_group (out : option nat) (g : group) : list R :=
@@ -109,10 +116,11 @@ Section Group.
 
   Lemma weights_added s top l out g H J K :
     is_value (maximum s) top -> admissible_group g -> (forall x, is_item g x -> covers (maximum s) x) -> (2 <= H)%nat ->
-    limited (l ++ kept_group out g) H J K -> carried (weights s) l (top * unit) H J K ->
-    carried (weights (add_weights s g scale out)) (l ++ kept_group out g) (top * unit) (S H) J K.
+    limited (l ++ kept_group out g) H J K -> carried (weights s) (deviations s) l (top * unit) H J K ->
+    let after := add_weights s g scale out in
+    carried (weights after) (deviations after) (l ++ kept_group out g) (top * unit) (S H) J K.
   Proof.
-    intros hm [a0 [a1 [a2 a3]]] cov two lim sums. unfold add_weights.
+    intros hm [a0 [a1 [a2 a3]]] cov two lim sums after. unfold after, add_weights. clear after.
     assert (items : is_item g (item_0 g) /\ is_item g (item_1 g) /\ is_item g (item_2 g) /\ is_item g (item_3 g))
       by (unfold is_item; tauto).
     destruct items as [i0 [i1 [i2 i3]]].
@@ -123,16 +131,16 @@ Section Group.
     destruct (weight_of (maximum s) scale (is_out out 0) (item_0 g)) as [w0 d0].
     destruct (weight_of (maximum s) scale (is_out out 1) (item_1 g)) as [w1 d1].
     destruct (weight_of (maximum s) scale (is_out out 2) (item_2 g)) as [w2 d2].
-    destruct (weight_of (maximum s) scale (is_out out 3) (item_3 g)) as [w3 d3]. cbn [fst weights] in *.
+    destruct (weight_of (maximum s) scale (is_out out 3) (item_3 g)) as [w3 d3]. cbn [weights deviations] in *.
     pose proof lim as [few_items _]. unfold kept_group in *.
     set (k0 := kept (is_out out 0) (item_0 g)) in *. set (k1 := kept (is_out out 1) (item_1 g)) in *.
     set (k2 := kept (is_out out 2) (item_2 g)) in *. set (k3 := kept (is_out out 3) (item_3 g)) in *.
     assert (short_all : short (k0 ++ k1) /\ short (k2 ++ k3) /\ short ((k0 ++ k1) ++ k2 ++ k3)).
     { unfold short in *. rewrite !app_length in *. repeat split; lia. }
     destruct short_all as [s01 [s23 s0123]].
-    pose proof (plain_added A step few small_step w0 w1 k0 k1 _ _ _ s01 p0 p1) as p01.
-    pose proof (plain_added A step few small_step w2 w3 k2 k3 _ _ _ s23 p2 p3) as p23.
-    pose proof (plain_added A step few small_step _ _ _ _ _ _ _ s0123 p01 p23) as p.
+    pose proof (pair_added A step few small_step w0 w1 d0 d1 k0 k1 _ _ _ s01 p0 p1) as p01.
+    pose proof (pair_added A step few small_step w2 w3 d2 d3 k2 k3 _ _ _ s23 p2 p3) as p23.
+    pose proof (pair_added A step few small_step _ _ _ _ _ _ _ _ _ s0123 p01 p23) as p.
     replace (S H) with (S (max H (S (max (S (max 0 0)) (S (max 0 0)))))) by lia.
     now apply (item_added A step few small_step).
   Qed.
@@ -210,7 +218,7 @@ Section Group.
         pose proof (Permutation_length perm) as count. cbn in count.
         destruct (maximum_raised A step few small_step scale unit unit_positive argument s l H J top (val top))
           as [K [hK raised]]; try easy.
-        { apply (limited_less A few) with (l ++ visible_group g) (S (S H)) (S J) (length (l ++ visible_group g)); try easy;
+        { apply limited_less with (l ++ visible_group g) (S (S H)) (S J) (length (l ++ visible_group g)); try easy;
             rewrite ?app_length; lia. }
         assert (maximum_is : maximum (raise_maximum s top scale) = top).
         { unfold raise_maximum. destruct (empty s); [easy|]. cbv zeta. now destruct (less zero _). }
@@ -221,7 +229,7 @@ Section Group.
         * apply app_above_all; [easy|]. apply kept_below. now apply visible_above with top.
         * rewrite app_length. lia.
         * apply weights_added; try easy; [now rewrite maximum_is|now rewrite maximum_is|lia|].
-          apply (limited_less A few) with (l ++ visible_group g) (S (S H)) (S J) (length (l ++ visible_group g)); try easy;
+          apply limited_less with (l ++ visible_group g) (S (S H)) (S J) (length (l ++ visible_group g)); try easy;
             rewrite ?app_length; lia.
       + destruct held as [-> hm hw|m l' K hm perm above hK sums].
         * destruct (hidden_below top finite) as [yes _]. rewrite hm in rises. congruence.
@@ -235,9 +243,9 @@ Section Group.
           -- now apply (Permutation_app_tail (visible_group g)) in perm.
           -- apply app_above_all; [easy|]. now apply visible_above with (maximum s).
           -- rewrite app_length. lia.
-          -- rewrite <- visible_kept. apply (carried_wider A step few) with (S H) J K; try lia.
+          -- rewrite <- visible_kept. apply (carried_wider A step) with (S H) J K; try lia.
              apply weights_added; try easy. rewrite visible_kept.
-             apply (limited_less A few) with (l ++ visible_group g) (S (S H)) (S J) (length (l ++ visible_group g)); try easy;
+             apply limited_less with (l ++ visible_group g) (S (S H)) (S J) (length (l ++ visible_group g)); try easy;
                rewrite ?app_length; lia.
     - assert (is_hidden : same top minus_infinity = true) by (rewrite hidden; reflexivity). rewrite is_hidden.
       assert (nothing : visible_group g = []).
@@ -245,6 +253,6 @@ Section Group.
         { intros x is_one. unfold strict_state.visible. destruct (is_finite x) eqn:finite; [|easy].
           destruct (cov x is_one finite) as [not_finite _]. now rewrite hidden in not_finite. }
         unfold visible_group. rewrite !gone by (unfold is_item; tauto). easy. }
-      rewrite nothing, app_nil_r. apply (holds_wider A step few) with H J; try lia. easy.
+      rewrite nothing, app_nil_r. apply (holds_wider A step unit) with H J; try lia. easy.
   Qed.
 End Group.

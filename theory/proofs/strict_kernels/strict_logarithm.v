@@ -1,8 +1,8 @@
 (** * ln S of the strict kernels' log-sum-exp and entropy, in double, from a compensated sum.
 
     Main result
-    - [logarithm_of_held_sum]   ln S in double errs by 6 units of ln s, where s is as near to 1 and the sum as [held_sum]
-                                asks
+    - [logarithm_of_held_sum]   ln S in double errs by 6 units of ln s, where s is as near to 1 and the sum as
+                              [held_sums] asks
 
     Source: kernels/block/entropy.hpp, logarithm_of_sum. *)
 
@@ -14,7 +14,7 @@ From softcheck.strict_kernels Require Import machine_numbers block_row strict_op
 From softcheck.strict_kernels Require Import double_operations double_logarithm strict_theta.
 Local Open Scope R_scope.
 
-(** ln S of a state: 1 + w is as near to 1 and the compensated sum as [held_sum] asks. *)
+(** ln S of a state: 1 + w is as near to 1 and the compensated sum as [held_sums] asks. *)
 Theorem logarithm_of_held_sum all v e :
   is_value (sum_value (weights all)) v -> is_value (sum_rest (weights all)) e ->
   0 <= v <= 4194304 -> Rabs e <= v / 40 + two_to (-120) ->

@@ -14,11 +14,11 @@ From Coq Require Import Reals List ZArith Lra Lia.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import row b1_sum b5_logsumexp.
+From softcheck.numerics Require Import row b1_sum b5_logsumexp b6_entropy.
 From softcheck.certified Require Import rounded_operations.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
-From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_carried.
-From softcheck.strict_kernels Require Import strict_state strict_row strict_argument strict_softmax strict_lost strict_unrounded.
+From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
+From softcheck.strict_kernels Require Import strict_carried strict_state strict_row strict_argument strict_softmax strict_lost strict_unrounded.
 From softcheck.strict_kernels Require Import strict_special_rows.
 From softcheck.strict_kernels Require Import double_operations double_logarithm strict_theta strict_logarithm.
 Import ListNotations.
@@ -29,6 +29,12 @@ Definition logsumexp_model : arithmetic := strict_arithmetic 4 step_32.
 
 Lemma logsumexp_model_sound : sound logsumexp_model.
 Proof. now apply small_model_sound. Qed.
+
+Lemma scaled_logits t unit row : map (Rmult (exp t)) (row_of unit row) = row_of (exp t * unit) row.
+Proof.
+  unfold row_of. induction row as [|x rest IH]; [easy|]. cbn [flat_map]. rewrite map_app, IH. f_equal.
+  unfold visible. destruct (is_finite x); [|easy]. cbn [map]. f_equal. ring.
+Qed.
 
 Section LogSumExp.
   Context (theta : f64) (T : R) (row : list f32).
@@ -41,12 +47,6 @@ Section LogSumExp.
   Notation M := logsumexp_model.
   Notation logits := (row_of (/ T) row).
   Notation L := (ln (partition_function logits)).
-
-  Lemma scaled_row unit t : exp t * unit = / T -> map (Rmult (exp t)) (row_of unit row) = logits.
-  Proof.
-    intros same. clear - same. unfold row_of. induction row as [|x rest IH]; [easy|]. cbn [flat_map]. rewrite map_app, IH. f_equal.
-    unfold visible. destruct (is_finite x); [|easy]. cbn [map]. f_equal. rewrite <- same. ring.
-  Qed.
 
   Theorem strict_logsumexp_computes :
     exists m h j s m_hat y z, sum_of_row M 0 m logits s h j /\ lost_sum M 0 m logits h j < 1 /\
@@ -66,11 +66,12 @@ Section LogSumExp.
     { destruct some as [x [inx finite]]. pose proof (visible_in unit row x inx finite) as inl. intros nothing. now rewrite nothing in inl. }
     pose proof (visible_length unit row) as visible_few.
     set (all := statistics (scale_of theta) row) in *.
-    destruct (held_sum 2 2 step_32 t ltac:(lia) ltac:(lia) step_32_range within unit all (row_of unit row) _ _ held row_some
-                ltac:(lia) ltac:(lia)) as [m [v [e [hm [hv [he [v_range [e_small [inm sums]]]]]]]]].
+    destruct (held_sums 2 2 step_32 t ltac:(lia) ltac:(lia) step_32_range within unit all (row_of unit row) _ _ held row_some
+                ltac:(lia) ltac:(lia)) as [m [v [e [y [d0 [hm [hv [he [_ [_ [v_range [e_small [_ [_ [inm sums]]]]]]]]]]]]]]].
     destruct (logarithm_of_held_sum all v e hv he v_range e_small) as [s [l [hl [s_range [l_close [s_close s_exact]]]]]].
-    destruct (sums s s_close s_exact) as [h [j [hh [hj sum]]]]. change (strict_arithmetic (2 + 2) step_32) with M in sum.
-    rewrite (scaled_row unit t same) in sum.
+    destruct (sums s s_close s_exact) as [h [j [hh [hj moments]]]].
+    pose proof (sum_of_moments _ _ _ _ _ _ _ _ moments) as sum. change (strict_arithmetic (2 + 2) step_32) with M in sum.
+    rewrite scaled_logits, same in sum.
     assert (top : exp t * (m * unit) = m / T) by (unfold Rdiv; rewrite <- same; ring). rewrite top in sum.
     destruct (scaled_maximum theta T theta_value theta_range _ m hm) as [a [c [ha [hc [a_close c_small]]]]].
     set (q := quotient_64 (widened (maximum all)) theta) in *. set (x := m / T) in *.

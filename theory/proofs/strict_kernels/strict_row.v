@@ -12,7 +12,7 @@ From Coq Require Import Reals List ZArith Permutation Lra Lia.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck.floating_point Require Import standard_model.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
-From softcheck.strict_kernels Require Import strict_operations strict_weights strict_carried strict_state strict_groups.
+From softcheck.strict_kernels Require Import strict_operations strict_weights strict_counted strict_carried strict_state strict_groups.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -35,7 +35,7 @@ Section Row.
     (H <= H')%nat -> (J <= J')%nat -> all_hold states lists H J -> all_hold states lists H' J'.
   Proof.
     intros hH hJ held. induction held as [|s l states lists one rest IH]; [constructor|].
-    constructor; [|exact IH]. now apply (holds_wider A step few unit s l H J).
+    constructor; [|exact IH]. now apply (holds_wider A step unit s l H J).
   Qed.
 
   Lemma all_hold_length states lists H J : all_hold states lists H J -> length states = length lists.
@@ -59,7 +59,7 @@ Section Row.
   Lemma part_limited l total H J G :
     (length l <= length total)%nat -> (H + J <= 2 + 2 * G + 14 + (G + 7))%nat -> limited_row total G ->
     limited l H J (length l).
-  Proof. intros. now apply (limited_less A few) with total (2 + 2 * G + 14)%nat (G + 7)%nat (length total). Qed.
+  Proof. intros. now apply limited_less with total (2 + 2 * G + 14)%nat (G + 7)%nat (length total). Qed.
 
   (** Threads that have had [rounds] groups each, and one more those that come first in [had]. *)
   Theorem groups_dealt groups : forall had waiting lists_had lists_waiting rounds seen G,
@@ -159,7 +159,7 @@ Section Row.
     induction n as [|n IH]; intros states' lists' short within room held.
     - destruct held; [constructor|cbn in short; lia].
     - destruct held as [|s1 l1 states1 lists1 one rest]; [constructor|]. destruct rest as [|s2 l2 states2 lists2 two rest].
-      + constructor; [|constructor]. apply (holds_wider A step few unit s1 l1 H J); try lia. easy.
+      + constructor; [|constructor]. apply (holds_wider A step unit s1 l1 H J); try lia. easy.
       + cbn [pairs_merged pairs_joined concat length] in *. rewrite !app_length in within. constructor.
         * apply (states_merged A step few small_step scale unit unit_positive argument); try easy.
           apply part_limited with total G; try easy. rewrite app_length. lia.
@@ -256,6 +256,6 @@ Section Row.
       + exfalso. rewrite lists_size in some. cbn in some. unfold threads in some. lia.
       + cbn [length] in one. destruct rest as [|]; [|cbn in one; lia]. cbn [hd concat] in *. rewrite app_nil_r in whole.
         apply (holds_reordered A step unit) with l; [rewrite whole; easy|].
-        apply (holds_wider A step few unit _ _ (2 + 2 * G + 2 * 7) (G + 7)); [lia|lia|exact first].
+        apply (holds_wider A step unit _ _ (2 + 2 * G + 2 * 7) (G + 7)); [lia|lia|exact first].
   Qed.
 End Row.

@@ -15,11 +15,11 @@ From Coq Require Import Reals List ZArith Permutation Lra Lia.
 From Flocq Require Import Core BinarySingleNaN Mult_error.
 From softcheck Require Import softmax entropy_bounds.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import row tilted_row atoms reduction converted_row b1_sum element_threshold b2_element bracket.
+From softcheck.numerics Require Import row tilted_row atoms reduction moments converted_row b1_sum element_threshold b2_element bracket.
 From softcheck.certified Require Import rounded_operations.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
-From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_carried.
-From softcheck.strict_kernels Require Import strict_state strict_groups strict_row strict_argument strict_lost.
+From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
+From softcheck.strict_kernels Require Import strict_pairs strict_carried strict_state strict_groups strict_row strict_argument strict_lost.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -99,12 +99,12 @@ Section Softmax.
                   (strict_argument scale unit scale_value large) row items few_items) as held.
     change (visible_row unit row) with logits in held. fold rounds in held.
     set (all := statistics scale row) in *.
-    destruct held as [nothing _ _|m l' K hm perm above hK [v [e [hv [he [range small none tree]]]]]].
+    destruct held as [nothing _ _|m l' K hm perm above hK [v [e [y [d [hv [he [_ [_ [range small _ _ _ tree]]]]]]]]]].
     { exfalso. destruct some as [x [inx finite]]. pose proof (visible_in x inx finite) as inl. now rewrite nothing in inl. }
     pose proof (Permutation_length perm) as count. cbn in count.
     assert (few_steps : (Z.of_nat (2 * rounds + 16 + (rounds + 7)) <= 2 ^ 15)%Z) by lia.
     destruct (limits _ K few_steps ltac:(lia)) as [slope_range [_ [floor0 [tiny _]]]].
-    destruct (counted_number 2 ltac:(lia) l') as [_ l_range]; [unfold short; lia|].
+    destruct (counted_number l') as [_ l_range]; [unfold short; lia|].
     pose proof half_quantum_range as h0. pose proof half_quantum_positive. change u32 with (/ 16777216) in *.
     unfold small_rest in small. set (N := (2 * rounds + 16 + (rounds + 7))%nat) in *.
     assert (slope_v : 0 <= rest_slope N * v <= / 40 * v) by (split; [apply Rmult_le_pos|apply Rmult_le_compat_r]; lra).
@@ -133,7 +133,8 @@ Section Softmax.
     { apply summed_item with 0; [lra| |apply exact_exponential].
       replace (m * unit - m * unit) with 0 by ring. apply exact_argument. }
     assert (sized : size logits = INR (S (length l'))) by (unfold size; now rewrite count).
-    destruct tree as [[-> zero_sum]|[h [j [k [hh [hj [hk tree]]]]]]].
+    destruct tree as [[-> [zero_sum _]]|[h [j [k [hh [hj [hk both]]]]]]].
+    2: pose proof (streamed_summed _ _ _ _ _ _ _ _ both) as tree.
     - exists m, s, 0%nat, 0%nat. repeat (split; [assumption|]). split; [|lia].
       assert (s = 1) as ->.
       { unfold s, T. rewrite zero_sum, fl_0, Rplus_0_r. apply fl_number, (value_number one), one_value. }

@@ -1,10 +1,10 @@
 (** * A thread's state of the strict kernels holds the statistics of its items.
 
-    [holds s l H J]: s is the state of a thread whose items are l, in units of the exponent: its maximum is theirs, its sum
-    is that of the others by a tree of the model, of at most H additions and J rescalings on a path.
+    [holds s l H J]: s is the state of a thread whose items are l, in units of the exponent: its maximum is theirs, its sums
+    S - 1 and T are those of the others by one tree of the model, of at most H additions and J rescalings on a path.
 
     Main results
-    - [sum_rescaled]    a compensated sum about a larger reference
+    - [sums_rescaled]   the two sums about a larger reference: the rise times the weights joins T
     - [maximum_raised]  a state about a larger maximum
     - [states_merged]   the state of two threads
 
@@ -13,10 +13,11 @@
 From Coq Require Import Reals List ZArith Permutation Lra Lia.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import row atoms reduction.
+From softcheck.numerics Require Import row atoms moments.
 From softcheck.certified Require Import rounded_operations.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
-From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_carried.
+From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
+From softcheck.strict_kernels Require Import strict_pairs strict_compensated strict_carried.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -25,76 +26,89 @@ Section State.
   Hypothesis few : (A <= 12)%nat.
   Hypothesis small_step : 0 <= step <= / 2.
   Notation M := (strict_arithmetic A step).
-  Let good : sound M := strict_arithmetic_sound A step few small_step.
   Notation carried := (carried A step).
   Notation argued := (argued A step).
 
-  Lemma limited_less l l' H H' J J' K K' :
-    (length l <= length l')%nat -> (H + J <= H' + J')%nat -> (K <= K')%nat -> limited l' H' J' K' -> limited l H J K.
-  Proof. intros hl hHJ hK [short [steps scalings]]. unfold limited, strict_carried.short in *. repeat split; lia. Qed.
+  Notation after_rise z w d term := (if less zero (value (exponential_parts z))
+    then (times_parts w (exponential_parts z), times_parts (plus_item d term) (exponential_parts z)) else (no_sum, no_sum)).
 
-  Theorem sum_rescaled s z l r r' H J K :
-    limited l H J K -> l <> [] -> r <= r' -> argued z (r' - r) -> carried s l r H J K ->
-    carried (if less zero (value (exponential_parts z)) then times_parts s (exponential_parts z) else no_sum)
-      l r' H (S J) (S K).
+  (** A factor of 0 leaves nothing: the state starts anew. *)
+  Lemma sums_forgotten l r r' b v x H J K h j k :
+    (h <= H)%nat -> (j <= J)%nat -> (k <= K)%nat -> l <> [] -> r <= r' -> computed_argument M (r' - r) b -> computed_exp M b 0 ->
+    streamed M l r v x h j k -> carried no_sum no_sum l r' H (S J) (S K).
   Proof using few small_step.
-    intros [few_items [few_steps few_scalings]] some le arg [v [e [hv [he [range small none tree]]]]].
+    intros hh hj hk some le arg exps tree. exists 0, 0, 0, 0. repeat (split; [easy|]).
+    assert (nothing : small_rest 0 0 (H + S J) (S K)).
+    { unfold small_rest. rewrite Rabs_R0, Rmult_0_r, Rplus_0_l. unfold rest_floor.
+      pose proof (pos_INR (S K)). pose proof (pos_INR (H + S J)). pose proof half_quantum_positive.
+      change u32 with (/ 16777216). apply Rmult_le_pos; [apply Rmult_le_pos; lra|lra]. }
+    assert (exact : forall z, Rabs (z - z) <= u32 * Rabs z + 32 * half_quantum).
+    { intros z. rewrite Rminus_diag_eq, Rabs_R0 by easy. pose proof half_quantum_positive. pose proof u32_range.
+      assert (0 <= u32 * Rabs z) by (apply Rmult_le_pos; [lra|apply Rabs_pos]). lra. }
+    pose proof (pos_INR (length l)) as n.
+    constructor; try easy.
+    - unfold counted_items. lra.
+    - unfold most_moment, counted_items. pose proof (pos_INR (H + S J)). split; [lra|]. repeat apply Rmult_le_pos; lra.
+    - right. exists h, (S j), (S k). repeat (split; [lia|]). rewrite Rplus_0_r.
+      assert (zero_product : forall z, computed_product M (z * 0) 0).
+      { intros z. rewrite Rmult_0_r. apply (product_within A step few small_step), exact. }
+      apply streamed_rescaled with r v x b 0 (b * v) (x + b * v); try easy;
+        [apply (product_within A step few small_step), exact|apply (sum_within A step few small_step), exact].
+  Qed.
+
+  Lemma rise_within l r N x v x' :
+    short (l ++ [r]) -> (Z.of_nat N <= 2 ^ 15)%Z -> 0 <= x <= most_moment l N -> 1 <= v <= counted_items (l ++ [r]) ->
+    0 <= x' <= (x + 128 * v) * (1 + u32) -> 0 <= x' <= most_moment (l ++ [r]) (S N).
+  Proof.
+    intros few_items few_steps m_range v_range range. split; [lra|]. eapply Rle_trans; [apply range|].
+    destruct (most_moment_within (l ++ [r]) N few_items few_steps) as [_ room]. pose proof u32_range as u0.
+    assert (below : most_moment l N <= most_moment (l ++ [r]) N).
+    { unfold most_moment. rewrite counted_app. pose proof (pos_INR N). pose proof (pos_INR (length [r])).
+      unfold counted_items at 2. apply Rmult_le_compat_r; [lra|]. unfold counted_items. lra. }
+    assert (next : most_moment (l ++ [r]) (S N) = most_moment (l ++ [r]) N + 256 * counted_items (l ++ [r]))
+      by (unfold most_moment; rewrite S_INR; ring).
+    assert (x * u32 <= most_moment (l ++ [r]) N * u32) by (apply Rmult_le_compat_r; lra).
+    assert (v * u32 <= v * / 1000) by (apply Rmult_le_compat_l; lra). lra.
+  Qed.
+
+  (** What a raised maximum leaves of the weights, the old reference now among them, and of T. *)
+  Theorem sums_rescaled w d z l r r' H J K :
+    limited (l ++ [r]) (S H) (S J) (S K) -> r <= r' -> argued z (r' - r) -> carried w d l r H J K ->
+    let all := plus_item w one in
+    let sums := after_rise z all d (mul (neg z) (total all)) in carried (fst sums) (snd sums) (l ++ [r]) r' (S H) (S J) (S K).
+  Proof using few small_step.
+    intros [few_items [few_steps few_scalings]] le arg [v0 [e0 [x [t [hv0 [he0 [hx [ht held]]]]]]]] all sums.
     destruct (argued_factor A step few small_step z _ arg) as [b [f [ha [hf [h_value [f_range parts]]]]]].
-    destruct tree as [[nothing _]|[h [j [k [hh [hj [hk tree]]]]]]]; [easy|].
-    destruct (counted_number A few _ few_items) as [_ bound].
-    pose proof (rest_within v e (H + J) K few_steps few_scalings ltac:(lra) small) as e_within.
-    destruct (less zero (value (exponential_parts z))) eqn:counts.
-    - apply (less_value _ _ _ _ zero_value h_value) in counts.
-      destruct (parts counts) as [g [h_rest [exps g_small]]]. set (factor := exponential_parts z) in *.
-      assert (g_within : Rabs g <= 1) by (change u32 with (/ 16777216) in g_small; lra).
-      assert (vf : 0 <= v * f <= v) by (split; [apply Rmult_le_pos; lra|rewrite <- (Rmult_1_r v) at 2; apply Rmult_le_compat_l; lra]).
-      assert (v_number : number binary32 v) by now apply (value_number (sum_value s)).
-      assert (product_range : 0 <= fl32 (v * f) <= v).
-      { split; [now apply fl_nonneg|]. rewrite <- (fl_number binary32 v v_number) at 2. now apply fl_monotone. }
-      assert (power : two_to 22 = 4194304 /\ two_to 30 = 1073741824) by easy.
-      assert (far : forall x, Rabs x <= two_to 60 -> Rabs x <= two_to 127) by (intros; now apply wider with 60%Z; [lia|]).
-      assert (h_product : is_value (mul (sum_value s) (value factor)) (fl32 (v * f))).
-      { apply mul_value; try easy. apply wider with 22%Z; [lia|]. apply within_22. lra. }
-      assert (difference : Rabs (v * f + - fl32 (v * f)) <= two_to 22).
-      { apply Rabs_le. lra. }
-      assert (h_rounded : is_value (fused (sum_value s) (value factor) (neg (mul (sum_value s) (value factor))))
-                            (fl32 (v * f + - fl32 (v * f)))).
-      { apply fused_value; try easy; [now apply neg_value|]. now apply wider with 22%Z; [lia|]. }
-      set (q := fl32 (v * f + - fl32 (v * f))) in *.
-      assert (q_within : Rabs q <= two_to 22) by (apply fl_within; [lia|easy]).
-      assert (vg : Rabs (v * g) <= two_to 22).
-      { rewrite Rabs_mult, (Rabs_right v) by lra. replace (two_to 22) with (4194304 * 1) by lra.
-        apply Rmult_le_compat; try lra. apply Rabs_pos. }
-      assert (vgq : Rabs (v * g + q) <= two_to 23).
-      { change 23%Z with (22 + 1)%Z. rewrite bpow_plus. change (two_to 1) with 2. pose proof (Rabs_triang (v * g) q). lra. }
-      assert (h_m : is_value (fused (sum_value s) (rest factor)
-                        (fused (sum_value s) (value factor) (neg (mul (sum_value s) (value factor))))) (fl32 (v * g + q))).
-      { apply fused_value; try easy. now apply wider with 23%Z; [lia|]. }
-      set (m := fl32 (v * g + q)) in *.
-      assert (m_within : Rabs m <= two_to 23) by (apply fl_within; [lia|easy]).
-      assert (ef : Rabs (e * f) <= two_to 30).
-      { rewrite Rabs_mult, (Rabs_right f) by lra. replace (two_to 30) with (two_to 30 * 1) by ring.
-        apply Rmult_le_compat; try lra. apply Rabs_pos. }
-      assert (efm : Rabs (e * f + m) <= two_to 31).
-      { change 31%Z with (30 + 1)%Z. rewrite bpow_plus. change (two_to 1) with 2. pose proof (Rabs_triang (e * f) m).
-        assert (two_to 23 <= two_to 30) by (apply bpow_le; lia). lra. }
-      exists (fl32 (v * f)), (fl32 (e * f + m)). split; [exact h_product|]. split.
-      { unfold times_parts. cbn [sum_rest]. apply fused_value; try easy. now apply wider with 31%Z; [lia|]. }
-      destruct (sum_rescaled_real A step few small_step (H + J) K few_steps few_scalings v e f g (fl32 (v * f)) q m
-                  (fl32 (e * f + m))) as [product smaller]; try easy; try apply fl_error.
-      constructor; try easy.
-      + lra.
-      + now replace (H + S J)%nat with (S (H + J)) by lia.
-      + right. exists h, (S j), (S k). repeat split; try lia. now apply summed_rescaled with r (v + e) b (f + g).
-    - assert (f = 0) as ->.
-      { destruct (Req_dec f 0) as [yes|no]; [easy|]. rewrite (proj2 (less_value _ _ _ _ zero_value h_value)) in counts; [easy|lra]. }
-      exists 0, 0. split; [easy|]. split; [easy|]. constructor; [lra| |easy|].
-      + unfold small_rest. rewrite Rabs_R0, Rmult_0_r, Rplus_0_l. unfold rest_floor.
-        pose proof (pos_INR (S K)). pose proof (pos_INR (H + S J)). pose proof half_quantum_positive.
-        change u32 with (/ 16777216). apply Rmult_le_pos; [apply Rmult_le_pos; lra|lra].
-      + right. exists h, (S j), (S k). repeat split; try lia. apply summed_rescaled with r (v + e) b 0; try easy.
-        apply (product_within A step few small_step). rewrite Rmult_0_r, Rplus_0_r, Rminus_diag_eq, Rabs_R0 by easy.
-        pose proof half_quantum_positive. lra.
+    assert (few_below : (Z.of_nat (H + J) <= 2 ^ 15)%Z) by lia. assert (few_next : (Z.of_nat (S (H + J)) <= 2 ^ 15)%Z) by lia.
+    assert (K_few : (Z.of_nat K <= 2 ^ 22)%Z) by lia.
+    destruct (carried_kept A step few small_step w d l [r] r v0 e0 x t H J K (H + J) few_items few_below (le_n _) hv0 he0 hx ht held) as [_ [kd _]].
+    destruct (maximum_added A step few small_step w d l r v0 e0 x t H J K ltac:(now split) hv0 he0 hx ht held)
+      as [v [e [hv [he [v_range [small tree]]]]]]. fold all in hv, he.
+    destruct held as [_ _ m_range _ _ _]. destruct (counted_number _ few_items) as [_ bound].
+    assert (room : 4194304 <= two_to 48) by (apply Rle_trans with (two_to 22); [cbn; lra|apply bpow_le; lia]).
+    assert (kw : kept all v e (S (H + J)) K) by (constructor; easy || lra).
+    destruct tree as [[nothing _]|[h [j [k [hh [hj [hk tree]]]]]]]; [now apply app_eq_nil in nothing as [_ nothing]|].
+    unfold sums. clear sums. destruct (less zero (value (exponential_parts z))) eqn:counts; cbn [fst snd].
+    2: { assert (f = 0) as ->; [|apply (sums_forgotten (l ++ [r]) r r' b (v + e) (x + t) (S H) J K h j k); try easy; now destruct l].
+         destruct (Req_dec f 0) as [yes|no]; [easy|].
+         rewrite (proj2 (less_value _ _ _ _ zero_value h_value)) in counts; [easy|lra]. }
+    apply (less_value _ _ _ _ zero_value h_value) in counts.
+    destruct (parts counts) as [hz [b_range [g [h_rest [exps g_small]]]]]. set (factor := exponential_parts z) in *.
+    destruct (term_kept A step few small_step (H + J) K (S (H + J)) K d x t all v e z b few_below K_few few_next K_few
+                kd kw ltac:(lra) hz b_range) as [x' [t' [p [hx' [ht' [product [sum [small' x'_range]]]]]]]].
+    pose proof (rise_within l r (H + J) x v x' few_items few_below m_range v_range x'_range) as grown.
+    destruct (most_moment_within (l ++ [r]) (S (H + J)) few_items few_next) as [m_within _].
+    destruct (product_kept A step few small_step (S (H + J)) K few_next K_few all factor v e f g kw h_value h_rest f_range g_small)
+      as [e1 [hv1 [he1 [v1_range [s_product small1]]]]].
+    assert (kd' : kept (plus_item d (mul (neg z) (total all))) x' t' (S (H + J)) K) by (constructor; easy || lra).
+    destruct (product_kept A step few small_step (S (H + J)) K few_next K_few _ factor x' t' f g kd' h_value h_rest f_range g_small)
+      as [t1 [hx1 [ht1 [x1_range [y_product m_small1]]]]].
+    exists (fl32 (v * f)), e1, (fl32 (x' * f)), t1. repeat (split; [assumption|]).
+    pose proof (most_moment_grows (l ++ [r]) _ _ (Nat.le_succ_diag_r (S (H + J)))).
+    constructor; replace (S H + S J)%nat with (S (S (H + J))) by lia; try easy; try lra.
+    - intros nothing. now apply app_eq_nil in nothing as [_ nothing].
+    - right. exists h, (S j), (S k). repeat (split; [lia|]).
+      now apply streamed_rescaled with r (v + e) (x + t) b (f + g) p (x' + t').
   Qed.
 
   (** ** The scale, and what is visible *)
@@ -110,10 +124,10 @@ Section State.
   Definition visible (x : f32) : list R := if is_finite x then [val x * unit] else [].
 
   Inductive holds (s : state) (l : list R) (H J : nat) : Prop :=
-  | holds_nothing : l = [] -> maximum s = minus_infinity -> weights s = no_sum -> holds s l H J
+  | holds_nothing : l = [] -> maximum s = minus_infinity -> weights s = no_sum /\ deviations s = no_sum -> holds s l H J
   | holds_items m l' K :
       is_value (maximum s) m -> Permutation l (m * unit :: l') -> above_all (m * unit) l' -> (K <= length l')%nat ->
-      carried (weights s) l' (m * unit) H J K -> holds s l H J.
+      carried (weights s) (deviations s) l' (m * unit) H J K -> holds s l H J.
 
   Lemma holds_reordered s l l' H J : Permutation l l' -> holds s l H J -> holds s l' H J.
   Proof.
@@ -125,7 +139,7 @@ Section State.
   Lemma holds_wider s l H J H' J' : (H <= H')%nat -> (J <= J')%nat -> holds s l H J -> holds s l H' J'.
   Proof.
     intros hH hJ [-> hm hw|m l0 K hm perm above hK sums]; [now apply holds_nothing|].
-    apply holds_items with m l0 K; try easy. now apply (carried_wider A step few) with H J K.
+    apply holds_items with m l0 K; try easy. now apply (carried_wider A step) with H J K.
   Qed.
 
   Lemma finite_not_empty s m : is_value (maximum s) m -> empty s = false /\ defined s = true.
@@ -133,46 +147,31 @@ Section State.
     intros [finite _]. unfold empty, defined. destruct (maximum s); try discriminate; split; reflexivity.
   Qed.
 
-  Lemma item_itself r : plain A step one [r] r 0.
-  Proof using few small_step.
-    exists 1. split; [apply one_value|]. split; [cbn; lra|]. right. exists 0%nat, 0%nat, 0%nat. repeat split; try lia.
-    assert (arg : 0 <= argument_unit M /\ 0 <= argument_step M /\ 0 <= exp_floor M /\ 0 <= exp_cutoff M)
-      by (unfold sound in good; lra).
-    apply summed_item with 0; [lra| |].
-    - exists 0, 0. rewrite !Rabs_R0. repeat split; try apply arg. ring.
-    - exists 0, 0. rewrite !Rabs_R0, !Ropp_0, !Rplus_0_r, exp_0, Rmult_0_r. pose proof (exp_unit_nonneg M good).
-      repeat split; try easy; try apply arg; try lra. apply Rmult_le_pos; apply arg.
-  Qed.
-
   Lemma ordered x y : x * unit <= y * unit -> x <= y.
   Proof using unit_positive. intros le. now apply Rmult_le_reg_r with unit. Qed.
 
   Theorem maximum_raised s l H J m' top :
     limited l (S H) (S J) (length l) -> is_value m' top -> above_all (top * unit) l -> holds s l H J ->
-    exists K, (K <= length l)%nat /\ carried (weights (raise_maximum s m' scale)) l (top * unit) (S H) (S J) K.
+    exists K, (K <= length l)%nat /\
+      carried (weights (raise_maximum s m' scale)) (deviations (raise_maximum s m' scale)) l (top * unit) (S H) (S J) K.
   Proof using few small_step unit_positive argument.
-    intros lim hm' above [-> hm hw|m l' K hm perm above' hK sums].
-    - exists 0%nat. split; [lia|]. unfold raise_maximum, empty. rewrite hm. cbn [weights]. rewrite hw.
-      apply carried_nothing.
+    intros lim hm' above [-> hm [hw hd]|m l' K hm perm above' hK sums].
+    - exists 0%nat. split; [lia|]. unfold raise_maximum, empty. rewrite hm. cbn [weights deviations]. rewrite hw, hd.
+      now apply carried_nothing.
     - pose proof (Permutation_length perm) as count. cbn in count.
       exists (S K). split; [lia|]. destruct (finite_not_empty s m hm) as [visible_one _].
-      unfold raise_maximum. rewrite visible_one.
+      unfold raise_maximum. rewrite visible_one. cbv zeta.
       set (z := mul (sub (maximum s) m') scale).
       assert (le : m * unit <= top * unit).
       { apply above. apply Permutation_in with (m * unit :: l'); [now apply Permutation_sym|now left]. }
       assert (arg : argued z (top * unit - m * unit)) by (apply argument; [easy|easy|now apply ordered]).
-      assert (added : carried (plus_item (weights s) one) l (m * unit) (S H) J K).
-      { apply carried_reordered with (l' ++ [m * unit]).
-        - apply Permutation_trans with (m * unit :: l'); [apply Permutation_app_comm with (l' := [m * unit])|now apply Permutation_sym].
-        - replace (S H) with (S (max H 0)) by lia. apply (item_added A step few small_step); try easy; [|apply item_itself].
-          apply limited_less with l (S H) (S J) (length l); try easy; rewrite ?app_length; cbn; lia. }
-      assert (result : carried (if less zero (value (exponential_parts z))
-                                then times_parts (plus_item (weights s) one) (exponential_parts z) else no_sum)
-                         l (top * unit) (S H) (S J) (S K)).
-      { apply sum_rescaled with (m * unit); try easy.
-        - apply limited_less with l (S H) (S J) (length l); try easy; lia.
-        - intros nothing. rewrite nothing in count. cbn in count. lia. }
-      cbv zeta. now destruct (less zero (value (exponential_parts z))).
+      assert (same : Permutation (l' ++ [m * unit]) l).
+      { apply Permutation_trans with (m * unit :: l'); [apply Permutation_app_comm with (l' := [m * unit])|now apply Permutation_sym]. }
+      apply (carried_reordered A step) with (l' ++ [m * unit]); [exact same|].
+      pose proof (sums_rescaled (weights s) (deviations s) z l' (m * unit) (top * unit) H J K) as result. cbv zeta in result.
+      destruct (less zero (value (exponential_parts z))); cbn [fst snd weights deviations] in *;
+        (apply result; try easy; apply limited_less with l (S H) (S J) (length l); try easy;
+           rewrite ?app_length; cbn; lia).
   Qed.
 
   Theorem states_merged s1 s2 l1 l2 H J :
@@ -200,7 +199,7 @@ Section State.
         pose proof (Permutation_length perm1) as n1. pose proof (Permutation_length perm2) as n2. cbn in n1, n2.
         assert (general : forall high low mh lh Kh ll,
           holds low ll H J -> is_value (maximum high) mh -> above_all (mh * unit) lh -> above_all (mh * unit) ll ->
-          (Kh <= length lh)%nat -> carried (weights high) lh (mh * unit) H J Kh -> empty low = false ->
+          (Kh <= length lh)%nat -> carried (weights high) (deviations high) lh (mh * unit) H J Kh -> empty low = false ->
           Permutation (l1 ++ l2) (mh * unit :: lh ++ ll) ->
           holds (if empty low then high
                  else {| maximum := maximum high;
@@ -214,7 +213,7 @@ Section State.
           apply holds_items with mh (lh ++ ll) (Kh + Kl)%nat; try easy.
           - now apply app_above_all.
           - rewrite app_length. lia.
-          - cbn [weights]. replace (S (S H)) with (S (max H (S H))) by lia. replace (S J) with (max J (S J)) by lia.
+          - cbn [weights deviations]. replace (S (S H)) with (S (max H (S H))) by lia. replace (S J) with (max J (S J)) by lia.
             apply (sums_added A step few small_step); try easy.
             apply limited_less with (l1 ++ l2) (S (S H)) (S J) (length (l1 ++ l2)); try easy; rewrite ?app_length in *; cbn; lia. }
         destruct (less (maximum s1) (maximum s2)) eqn:lower.

@@ -49,7 +49,7 @@ Proof. intros. eapply Rle_trans; [eassumption|now apply bpow_le]. Qed.
 
 Theorem plus_item_value s x v e a :
   is_value (sum_value s) v -> is_value (sum_rest s) e -> is_value x a ->
-  Rabs v <= two_to 30 -> Rabs e <= two_to 30 -> Rabs a <= two_to 30 ->
+  Rabs v <= two_to 50 -> Rabs e <= two_to 50 -> Rabs a <= two_to 50 ->
   exists d, is_value (sum_value (plus_item s x)) (fl32 (v + a)) /\ is_value (sum_rest (plus_item s x)) (fl32 (e + d)) /\
     number binary32 d /\ fl32 (v + a) + d = v + a /\ Rabs d <= u32 * Rabs (v + a).
 Proof.
@@ -57,26 +57,26 @@ Proof.
   pose proof (two_sum v a vn an) as exact. cbv zeta in exact.
   set (sum := fl32 (v + a)) in *. set (taken := fl32 (sum - v)) in *.
   set (d := fl32 (fl32 (v - fl32 (sum - taken)) + fl32 (a - taken))) in *.
-  assert (b_sum : Rabs sum <= two_to 31) by (apply (fl_sum_within _ _ 30); [lia|easy|easy]).
-  assert (b_taken : Rabs taken <= two_to 32)
-    by (apply (fl_difference_within _ _ 31); [lia|easy|now apply wider with 30%Z; [lia|]]).
-  assert (b_1 : Rabs (fl32 (sum - taken)) <= two_to 33)
-    by (apply (fl_difference_within _ _ 32); [lia|now apply wider with 31%Z; [lia|]|easy]).
-  assert (b_2 : Rabs (fl32 (v - fl32 (sum - taken))) <= two_to 34)
-    by (apply (fl_difference_within _ _ 33); [lia|now apply wider with 30%Z; [lia|]|easy]).
-  assert (b_3 : Rabs (fl32 (a - taken)) <= two_to 34).
-  { apply wider with 33%Z; [lia|]. apply (fl_difference_within _ _ 32); [lia|now apply wider with 30%Z; [lia|]|easy]. }
-  assert (b_d : Rabs d <= two_to 35) by (apply (fl_sum_within _ _ 34); [lia|easy|easy]).
+  assert (b_sum : Rabs sum <= two_to 51) by (apply (fl_sum_within _ _ 50); [lia|easy|easy]).
+  assert (b_taken : Rabs taken <= two_to 52)
+    by (apply (fl_difference_within _ _ 51); [lia|easy|now apply wider with 50%Z; [lia|]]).
+  assert (b_1 : Rabs (fl32 (sum - taken)) <= two_to 53)
+    by (apply (fl_difference_within _ _ 52); [lia|now apply wider with 51%Z; [lia|]|easy]).
+  assert (b_2 : Rabs (fl32 (v - fl32 (sum - taken))) <= two_to 54)
+    by (apply (fl_difference_within _ _ 53); [lia|now apply wider with 50%Z; [lia|]|easy]).
+  assert (b_3 : Rabs (fl32 (a - taken)) <= two_to 54).
+  { apply wider with 53%Z; [lia|]. apply (fl_difference_within _ _ 52); [lia|now apply wider with 50%Z; [lia|]|easy]. }
+  assert (b_d : Rabs d <= two_to 55) by (apply (fl_sum_within _ _ 54); [lia|easy|easy]).
   assert (h_sum : is_value (add (sum_value s) x) sum)
-    by (apply near_add; [easy|easy|now apply wider with 30%Z; [lia|]|now apply wider with 30%Z; [lia|]]).
+    by (apply near_add; [easy|easy|now apply wider with 50%Z; [lia|]|now apply wider with 50%Z; [lia|]]).
   assert (h_taken : is_value (sub (add (sum_value s) x) (sum_value s)) taken)
-    by (apply near_sub; [easy|easy|now apply wider with 31%Z; [lia|]|now apply wider with 30%Z; [lia|]]).
+    by (apply near_sub; [easy|easy|now apply wider with 51%Z; [lia|]|now apply wider with 50%Z; [lia|]]).
   exists d. split; [exact h_sum|]. split; [|split; [apply number_fl, positive_precision_32|split; [exact exact|]]].
-  - unfold plus_item. cbn [sum_rest sum_value]. apply near_add; [easy| |now apply wider with 30%Z; [lia|]|now apply wider with 35%Z; [lia|]].
-    apply near_add; [| |now apply wider with 34%Z; [lia|]|now apply wider with 34%Z; [lia|]].
-    + apply near_sub; [easy| |now apply wider with 30%Z; [lia|]|now apply wider with 33%Z; [lia|]].
-      apply near_sub; [easy|easy|now apply wider with 31%Z; [lia|]|now apply wider with 32%Z; [lia|]].
-    + apply near_sub; [easy|easy|now apply wider with 30%Z; [lia|]|now apply wider with 32%Z; [lia|]].
+  - unfold plus_item. cbn [sum_rest sum_value]. apply near_add; [easy| |now apply wider with 50%Z; [lia|]|now apply wider with 55%Z; [lia|]].
+    apply near_add; [| |now apply wider with 54%Z; [lia|]|now apply wider with 54%Z; [lia|]].
+    + apply near_sub; [easy| |now apply wider with 50%Z; [lia|]|now apply wider with 53%Z; [lia|]].
+      apply near_sub; [easy|easy|now apply wider with 51%Z; [lia|]|now apply wider with 52%Z; [lia|]].
+    + apply near_sub; [easy|easy|now apply wider with 50%Z; [lia|]|now apply wider with 52%Z; [lia|]].
   - replace d with (- (sum - (v + a))) by lra. rewrite Rabs_Ropp. now apply fl_sum_error.
 Qed.
 

@@ -3,8 +3,8 @@
 
     Main results
     - [scaled_tree]   a tree over items is one over the items times e^t, where t counts as roundings of the argument
-    - [held_sum]      1 and value and rest of a state's weights, with the error of half a rounding, are the sum of a tree
-                      of the model with as many additions and rescalings on a path
+    - [held_sums]     1 and value and rest of a state's weights, with the error of half a rounding, are the sum S of a tree
+                      of the model with as many additions and rescalings on a path; value and rest of the deviations its T
 
     Source: kernels/block/entropy.hpp, in_double. *)
 
@@ -12,15 +12,12 @@ From Coq Require Import Reals List ZArith Permutation Lra Lia.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import row atoms reduction converted_row b1_sum.
+From softcheck.numerics Require Import row atoms reduction moments converted_row b6_entropy masked_row.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
-From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_carried.
-From softcheck.strict_kernels Require Import strict_state.
+From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
+From softcheck.strict_kernels Require Import strict_pairs strict_carried strict_state.
 Import ListNotations.
 Local Open Scope R_scope.
-
-Lemma no_rescaling M l r s h j K : summed M l r s h j K -> j = 0%nat -> K = 0%nat.
-Proof. induction 1; intros none; try easy; [|auto]. lia. Qed.
 
 Section Scaled.
   Context (A B : nat) (step t : R).
@@ -36,19 +33,19 @@ Section Scaled.
     - unfold Rminus. rewrite exp_plus, exp_Ropp. field. apply Rgt_not_eq, exp_pos.
   Qed.
 
-  Theorem scaled_tree l r s h j K :
-    summed (strict_arithmetic A step) l r s h j K ->
-    summed (strict_arithmetic (A + B) step) (map (Rmult (exp t)) l) (exp t * r) s h j K.
+  Theorem scaled_tree l r s y h j K :
+    streamed (strict_arithmetic A step) l r s y h j K ->
+    streamed (strict_arithmetic (A + B) step) (map (Rmult (exp t)) l) (exp t * r) s y h j K.
   Proof using within.
     pose proof (exp_pos t) as pos.
-    induction 1 as [x r b s le arg ex|l1 l2 r s1 s2 s h1 h2 j1 j2 K1 K2 _ IH1 _ IH2 added
-                   |l r r' s b f s' h j K _ IH le arg ex prod|l l' r s h j K _ IH same].
-    - cbn [map]. apply summed_item with b; [apply Rmult_le_compat_l; lra| |exact ex].
+    induction 1 as [x r b s y le arg ex prod|l1 l2 r s1 s2 s y1 y2 y h1 h2 j1 j2 K1 K2 _ IH1 _ IH2 sums moments
+                   |l r r' s y b f p q s' y' h j K _ IH le arg ex prod term sum product|l l' r s y h j K _ IH same].
+    - cbn [map]. apply streamed_item with b; [apply Rmult_le_compat_l; lra| |exact ex|exact prod].
       rewrite <- Rmult_minus_distr_l. now apply scaled_argument.
-    - rewrite map_app. now apply summed_addition with s1 s2.
-    - apply summed_rescaled with (exp t * r) s b f; [exact IH|apply Rmult_le_compat_l; lra| |exact ex|exact prod].
+    - rewrite map_app. now apply streamed_addition with s1 s2 y1 y2.
+    - apply streamed_rescaled with (exp t * r) s y b f p q; try easy; [apply Rmult_le_compat_l; lra|].
       rewrite <- Rmult_minus_distr_l. now apply scaled_argument.
-    - apply summed_reordered with (map (Rmult (exp t)) l); [exact IH|now apply Permutation_map].
+    - apply streamed_reordered with (map (Rmult (exp t)) l); [exact IH|now apply Permutation_map].
   Qed.
 End Scaled.
 
@@ -74,55 +71,57 @@ Section Held.
     apply Rmult_le_compat_r; [apply bpow_ge_0|]. cbn. lra.
   Qed.
 
-  Theorem held_sum st logits H J :
+  Theorem held_sums st logits H J :
     holds A step unit st logits H J -> logits <> [] -> (Z.of_nat (length logits) <= 2 ^ 22)%Z ->
     (Z.of_nat (H + J) <= 2 ^ 15)%Z ->
-    exists m v e,
+    exists m v e x d,
       is_value (maximum st) m /\ is_value (sum_value (weights st)) v /\ is_value (sum_rest (weights st)) e /\
-      0 <= v <= 4194304 /\ Rabs e <= v / 40 + two_to (-120) /\ In (m * unit) logits /\
+      is_value (sum_value (deviations st)) x /\ is_value (sum_rest (deviations st)) d /\
+      0 <= v <= 4194304 /\ Rabs e <= v / 40 + two_to (-120) /\ 0 <= x <= two_to 48 /\ Rabs d <= x / 40 + two_to (-120) /\
+      In (m * unit) logits /\
       forall s, Rabs (s - (1 + (v + e))) <= / 2 * u32 * (1 + v) -> (v + e = 0 -> s = 1) ->
         exists h j, (h <= S H)%nat /\ (j <= J)%nat /\
-          sum_of_row M 0 (exp t * (m * unit)) (map (Rmult (exp t)) logits) s h j.
+          moments_of_row M 0 (exp t * (m * unit)) (map (Rmult (exp t)) logits) s (x + d) h j.
   Proof using few few_all small_step within.
     intros held some few_items few_steps.
-    destruct held as [nothing _ _|m l' K hm perm above hK [v [e [hv [he [range small none tree]]]]]]; [easy|].
+    destruct held as [nothing _ _|m l' K hm perm above hK [v [e [x [d [hv [he [hx [hd [range small m_range m_small none tree]]]]]]]]]]; [easy|].
     pose proof (Permutation_length perm) as count. cbn in count.
     destruct (limits (H + J) K few_steps ltac:(lia)) as [slope_range _].
     destruct (floor_small (H + J) K few_steps ltac:(lia)) as [floor0 floor].
-    destruct (counted_number A few l') as [_ l_range]; [unfold short; lia|].
-    assert (v_range : 0 <= v <= 4194304) by lra.
-    assert (e_small : Rabs e <= v / 40 + two_to (-120)).
-    { unfold small_rest in small. assert (rest_slope (H + J) * v <= / 40 * v) by (apply Rmult_le_compat_r; lra). lra. }
-    exists m, v, e. split; [easy|]. split; [easy|]. split; [easy|]. split; [easy|]. split; [easy|].
+    assert (few_l : short l') by (unfold short; lia). destruct (counted_number l' few_l) as [_ l_range].
+    destruct (most_moment_within l' (H + J) few_l few_steps) as [m_within _].
+    assert (rest_at : forall a b, 0 <= a -> small_rest a b (H + J) K -> Rabs b <= a / 40 + two_to (-120)).
+    { intros a b pos. unfold small_rest. assert (rest_slope (H + J) * a <= / 40 * a) by (apply Rmult_le_compat_r; lra). lra. }
+    pose proof (rest_at v e ltac:(lra) small) as e_small.
+    exists m, v, e, x, d. repeat (split; [assumption|]). split; [lra|]. split; [exact e_small|]. split; [lra|].
+    split; [apply rest_at; [lra|exact m_small]|].
     assert (inm : In (m * unit) logits) by (apply (Permutation_in _ (Permutation_sym perm)); now left).
     split; [easy|]. intros s close exactly. pose proof (exp_pos t) as pos.
     set (top := exp t * (m * unit)). set (scaled := map (Rmult (exp t)) logits).
     assert (is_max : is_maximum top scaled).
-    { split; [now apply in_map|]. intros x inx. apply in_map_iff in inx as [x0 [<- inx]].
-      apply Rmult_le_compat_l; [lra|]. apply (Permutation_in _ perm) in inx as [<-|inx]; [lra|now apply above]. }
+    { split; [now apply in_map|]. intros a ina. apply in_map_iff in ina as [a0 [<- ina]].
+      apply Rmult_le_compat_l; [lra|]. apply (Permutation_in _ perm) in ina as [<-|ina]; [lra|now apply above]. }
     assert (perm' : Permutation (top :: map (Rmult (exp t)) l') scaled).
     { apply Permutation_sym. exact (Permutation_map (Rmult (exp t)) perm). }
-    destruct (item_itself (A + B) step few_all small_step top) as [x [[_ vx] [_ [[empty _]|[h0 [j0 [k0 [b1 [b2 [b3 itself]]]]]]]]]];
-      [discriminate|].
-    assert (x = 1) as -> by (rewrite <- vx; apply one_value).
-    assert (h0 = 0 /\ j0 = 0 /\ k0 = 0)%nat as [-> [-> ->]] by lia.
+    pose proof (reference_streamed (A + B) step few_all small_step top) as itself.
     assert (sized : size scaled = INR (S (length l'))) by (unfold size, scaled; now rewrite map_length, count).
-    destruct tree as [[-> zero_sum]|[h [j [k [hh [hj [hk tree]]]]]]].
-    - exists 0%nat, 0%nat. split; [lia|]. split; [lia|]. rewrite (exactly zero_sum). constructor; [easy|].
+    destruct tree as [[-> [zero_sum zero_moment]]|[h [j [k [hh [hj [hk tree]]]]]]].
+    - exists 0%nat, 0%nat. split; [lia|]. split; [lia|]. rewrite (exactly zero_sum), zero_moment. constructor; [easy|].
       exists top, scaled, 0%nat. split; [easy|]. split; [apply converted_same|].
-      split; [now apply summed_reordered with [top]|]. split; [|easy]. rewrite sized. cbn. lra.
+      split; [now apply streamed_reordered with [top]|]. split; [|easy]. rewrite sized. cbn. lra.
     - apply (scaled_tree A B step t within) in tree. exists (S (max 0 h)), (max 0 j). split; [lia|]. split; [lia|].
       constructor; [easy|]. exists top, scaled, (0 + k)%nat. split; [easy|]. split; [apply converted_same|].
+      pose proof half_quantum_positive as h0. pose proof u32_range as u0.
       split; [|split].
-      + apply summed_reordered with ([top] ++ map (Rmult (exp t)) l'); [|exact perm'].
-        apply summed_addition with 1 (v + e); [exact itself|exact tree|].
-        apply (sum_within (A + B) step few_all small_step). eapply Rle_trans; [exact close|].
-        pose proof half_quantum_positive. pose proof u32_range as u0. pose proof (Rle_abs (1 + (v + e))) as size_low.
-        apply Rabs_le_inv in e_small.
-        assert (two_to (-120) <= / 1000) by (apply Rle_trans with (two_to (-10)); [apply bpow_le; lia|cbn; lra]).
-        assert (u32 * (/ 2 * (1 + v)) <= u32 * Rabs (1 + (v + e))) by (apply Rmult_le_compat_l; lra). lra.
-      + rewrite sized. apply Rle_trans with (INR (S (length l'))); [apply le_INR; lia|].
-        pose proof (pos_INR (S (length l'))). lra.
-      + intros no. apply (no_rescaling _ _ _ _ _ _ _ tree). lia.
+      + apply streamed_reordered with ([top] ++ map (Rmult (exp t)) l'); [|exact perm'].
+        apply streamed_addition with 1 (v + e) 0 (x + d); [exact itself|exact tree| |].
+        * apply (sum_within (A + B) step few_all small_step). eapply Rle_trans; [exact close|].
+          pose proof (Rle_abs (1 + (v + e))) as size_low. apply Rabs_le_inv in e_small.
+          assert (two_to (-120) <= / 1000) by (apply Rle_trans with (two_to (-10)); [apply bpow_le; lia|cbn; lra]).
+          assert (u32 * (/ 2 * (1 + v)) <= u32 * Rabs (1 + (v + e))) by (apply Rmult_le_compat_l; lra). lra.
+        * rewrite Rplus_0_l. apply (sum_within (A + B) step few_all small_step). rewrite Rminus_diag_eq, Rabs_R0 by easy.
+          assert (0 <= u32 * Rabs (x + d)) by (apply Rmult_le_pos; [lra|apply Rabs_pos]). lra.
+      + rewrite sized. apply le_INR. lia.
+      + intros no. apply (no_rescaling _ _ _ _ _ _ _ (streamed_summed _ _ _ _ _ _ _ _ tree)). lia.
   Qed.
 End Held.
