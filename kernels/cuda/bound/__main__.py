@@ -103,6 +103,7 @@ def main():
             written_to(arguments.page, page.renewed(text, bounds, arguments.page))
         if arguments.record:
             written_to(arguments.record, counts.written(bounds, compiler_of(arguments)))
+            print(f"{arguments.record}: {len(counts.rows_of(bounds))} loops of {len(bounds)} kernels recorded")
         if arguments.check:
             return check(bounds, arguments)
         if not arguments.page and not arguments.record:

@@ -229,7 +229,10 @@ def bound(kernel):
     family = kernel.name.split()[0]
     if family not in MODELS:
         raise Malformed(f"{kernel.name}: no model of this kernel in kernels/cuda/bound/models.py")
-    result = MODELS[family](Program(kernel), family)
+    try:
+        result = MODELS[family](Program(kernel), family)
+    except Malformed as error:
+        raise Malformed(str(error) if str(error).startswith(kernel.name) else f"{kernel.name}: {error}") from error
     result.registers = kernel.registers
     result.blocks_held = rates.blocks_by_registers(kernel.registers, THREADS)
     return result

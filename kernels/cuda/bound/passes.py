@@ -67,11 +67,8 @@ class Program:
 
     def __init__(self, kernel):
         self.kernel = kernel
-        try:
-            self.blocks = loops.basic_blocks(kernel.instructions)
-            self.loops = loops.natural_loops(self.blocks)
-        except Malformed as error:
-            raise Malformed(f"{kernel.name}: {error}") from error
+        self.blocks = loops.basic_blocks(kernel.instructions)
+        self.loops = loops.natural_loops(self.blocks)
         self._work = {}
 
     def of_block(self, block):
