@@ -62,7 +62,8 @@ def short_name(demangled):
         arguments = arguments[op.end():]
     elif family == "row_backward":
         family = "adaptive_softmax_backward"
-    words = re.findall(r"softcheck::kernels::(?:Half|BFloat)|\bfloat\b|\bdouble\b|\btrue\b|\bfalse\b|\d+(?!>)", re.sub(r"CudaBlock<\d+>", "", arguments))
+    words = re.findall(r"softcheck::kernels::(?:Half|BFloat)|\bfloat\b|\bdouble\b|\btrue\b|\bfalse\b|\b\d+\b",
+                       re.sub(r"CudaBlock<\d+>", "", arguments))
     formats = [FORMATS[word] for word in words if word in FORMATS]
     values = [word for word in words if word not in FORMATS]
     if len(formats) > 1 and formats[1] != formats[0]:

@@ -13,7 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def fails(folder, test):
-    done = subprocess.run([sys.executable, "-B", "-m", "unittest", "-q", f"bound_test.{test}"], cwd=HERE, check=False,
+    done = subprocess.run([sys.executable, "-B", "-m", "unittest", "-q", test], cwd=HERE, check=False,
                           env={**os.environ, "SOFTCHECK_BOUND": folder}, capture_output=True, text=True)
     if "Ran 1 test" not in done.stderr:
         sys.exit(f"{test}: did not run: {done.stderr}")

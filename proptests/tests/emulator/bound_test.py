@@ -244,13 +244,15 @@ class Bounds(unittest.TestCase):
             return worse, better
         self.assertEqual(changed("FADD R10, R9, R10", "FADD R10, R9, R10\nMUFU.EX2 R9, R9"),
                          (["softmax f32, statistics: 2 xu instructions, recorded 1"], []))
-        self.assertEqual(changed("FADD R10, R9, R10", "FADD R10, R9, R10\n" * 2), (["softmax f32, statistics: 2 fma instructions, recorded 1"], []))
+        self.assertEqual(changed("FADD R10, R9, R10", "FADD R10, R9, R10\n" * 2),
+                         (["softmax f32, statistics: 2 fma instructions, recorded 1"], []))
         self.assertEqual(changed("    FADD R10, R9, R10\n", ""), ([], ["softmax f32, statistics: 0 fma instructions, recorded 1"]))
         # Only where it is rare: another way through the loop, not the ordinary one.
         self.assertEqual(changed("MUFU.RCP R9, R9", "MUFU.RCP R9, R9\n" * 9), ([], []))
         rows = counts.rows_of([self.bound(SOFTMAX)])
         self.assertEqual(counts.compared(rows, {})[0], ["softmax f32, results: not recorded", "softmax f32, statistics: not recorded"])
-        self.assertEqual(counts.compared({}, rows)[0], ["softmax f32, results: recorded, but not there", "softmax f32, statistics: recorded, but not there"])
+        self.assertEqual(counts.compared({}, rows)[0],
+                         [f"softmax f32, {role}: recorded, but not there" for role in ("results", "statistics")])
 
     def test_the_page_keeps_its_prose(self):
         text = f"before\n{page.BEGIN}\nold\n{page.END}\nbehind\n"
