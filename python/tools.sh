@@ -20,3 +20,13 @@ make_wheel() {
   PATH="$PWD/$3/bin:$PATH" "$3/bin/python" -m auditwheel repair -z 9 --strip -w "$2" "$2-bare"/*.whl >>build/python/wheel.log 2>&1 || return 1
   rm -rf "$2-bare"
 }
+
+# cuobjdump_at: prints the path of NVIDIA's disassembler, which calls the nvdisasm beside it: from PATH, from the toolkit, or
+# from PyPI; fails where there is none to be had, and build/python/pip.log says why.
+cuobjdump_at() {
+  for cuobjdump in "$(command -v cuobjdump)" /usr/local/cuda/bin/cuobjdump; do
+    [ -x "$cuobjdump" ] && [ -x "${cuobjdump%/*}/nvdisasm" ] && { echo "$cuobjdump"; return 0; }
+  done
+  python_tools build/python/cuda cuda || return 1
+  find "$PWD/build/python/cuda/" -path '*/bin/cuobjdump' | grep .
+}

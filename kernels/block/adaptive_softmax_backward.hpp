@@ -10,8 +10,19 @@ struct RowGradientArguments {
   RowArguments<B, Element, Element> forward;
   ReadMatrix<B, Element> gradient;
 
-  SOFTCHECK_BODY Accumulator<Element> incoming(std::int64_t row, std::int64_t column) const {
-    return widened(gradient.elements.load(gradient.place(row, column)));
+  /// The gradient of items_at_once columns, the first of them a multiple of that; 0 where the row has ended.
+  /// by_vectors: gradient.moves_by_vectors(row)
+  SOFTCHECK_BODY void load_incoming(std::int64_t row, std::int64_t column, bool by_vectors,
+                                    Accumulator<Element> (&a)[items_at_once]) const {
+    const std::int64_t left = forward.logits.columns - column;
+    if (by_vectors && left >= items_at_once) {
+      gradient.load_vectors(row, column, a);
+    } else {
+      SOFTCHECK_UNROLL
+      for (int i = 0; i < items_at_once; ++i) {
+        a[i] = i < left ? widened(gradient.elements.load(gradient.place(row, column + i))) : Accumulator<Element>(0);
+      }
+    }
   }
 };
 
@@ -28,30 +39,36 @@ SOFTCHECK_BODY void adaptive_softmax_backward_body(B& block, const RowGradientAr
     const RowStatistics<T> all = row_statistics<Moments::deviations>(block, logits, partials, T(1));
     QueryGradient<T> of = {all.maximum, 1, 0, 0, 0, 0, 0};
     const bool defined = all.maximum > minus_infinity<T>();
+    const bool incoming_by_vectors = arguments.gradient.moves_by_vectors(row);
+    const bool results_by_vectors = arguments.forward.results.moves_by_vectors(row);
     // The same for every thread of the block: its barriers may stand inside.
     if (defined) {
       const arithmetic::AdaptiveBeta beta = arithmetic::adaptive_beta_and_slope(entropy_of(all));
       of.beta = static_cast<T>(beta.value);
       GradientSums<T> own = {};
       each_group(block, logits, [&](std::int64_t begin, const T(&x)[items_at_once]) {
+        T a[items_at_once];
+        arguments.load_incoming(row, begin, incoming_by_vectors, a);
         SOFTCHECK_UNROLL
         for (int i = 0; i < items_at_once; ++i) {
-          if (x[i] > minus_infinity<T>()) add_gradient<true>(own, of, x[i], arguments.incoming(row, begin + i));
+          if (x[i] > minus_infinity<T>()) add_gradient<true>(own, of, x[i], a[i]);
         }
       });
       own = merged_by_block(block, sums, own, GradientSums<T>{}, MergedGradientSums<T>());
       complete<true>(of, all, own, beta.slope);
     }
-    each_group(block, logits, [&](std::int64_t begin, const T(&x)[items_at_once]) {
+    each_group(block, logits, [&](std::int64_t begin, T(&x)[items_at_once]) {
+      T a[items_at_once] = {};
+      if (defined) arguments.load_incoming(row, begin, incoming_by_vectors, a);
       SOFTCHECK_UNROLL
       for (int i = 0; i < items_at_once; ++i) {
-        if (begin + i >= logits.columns) continue;
         T slope = defined ? T(0) : not_a_number<T>();
         if (defined && x[i] > minus_infinity<T>()) {
-          slope = score_gradient<true>(of, x[i], arguments.incoming(row, begin + i)).slope;
+          slope = score_gradient<true>(of, x[i], a[i]).slope;
         }
-        arguments.forward.store(row, begin + i, slope);
+        x[i] = slope;
       }
+      arguments.forward.store_group(row, begin, results_by_vectors, x);
     });
   }
 }

@@ -29,6 +29,17 @@ struct Matrix {
     using Element = std::remove_cvref_t<decltype(elements.load(0))>;
     return column_stride == 1 && elements.template aligned<items_of_vector<Element>>(place(row, 0));
   }
+  /// Where moves_by_vectors(row): items_at_once items from a multiple of that on, all of them in the row.
+  template <class T>
+  SOFTCHECK_BODY void load_vectors(std::int64_t row, std::int64_t column, T (&x)[items_at_once]) const {
+    constexpr int n = items_of_vector<std::remove_cvref_t<decltype(elements.load(0))>>;
+    SOFTCHECK_UNROLL
+    for (int i = 0; i < items_at_once; i += n) {
+      const auto items = elements.template load_vector<n>(place(row, column + i));
+      SOFTCHECK_UNROLL
+      for (int j = 0; j < n; ++j) x[i + j] = widened(items.entry[j]);
+    }
+  }
 };
 
 template <BlockContext B, class Element>
@@ -66,14 +77,8 @@ struct LogitsRow {
   }
   /// visible() of items_at_once columns, the first of them a multiple of that.
   SOFTCHECK_BODY void load_group(std::int64_t column, Accumulator<Element> (&x)[items_at_once]) const {
-    constexpr int n = items_of_vector<Element>;
     if (by_vectors && column + items_at_once <= columns) {
-      SOFTCHECK_UNROLL
-      for (int i = 0; i < items_at_once; i += n) {
-        const auto items = logits.values.elements.template load_vector<n>(logits.values.place(row, column + i));
-        SOFTCHECK_UNROLL
-        for (int j = 0; j < n; ++j) x[i + j] = widened(items.entry[j]);
-      }
+      logits.values.load_vectors(row, column, x);
     } else {
       SOFTCHECK_UNROLL
       for (int i = 0; i < items_at_once; ++i) x[i] = visible(column + i);

@@ -14,3 +14,6 @@ for wrong in '--nonsense' '--results' '--program' '--program README.md'; do
   case $said in *"${wrong%% *}"*) ;; *) echo "run gpu $wrong says: $said"; exit 1 ;; esac
   [ $status = 2 ] || { echo "run gpu $wrong: exit $status"; exit 1; }
 done
+status=0
+said=$(./run bound now 2>&1) || status=$?
+case $status$said in 2*"takes no arguments, got 'now'"*) ;; *) echo "run bound now: exit $status, $said"; exit 1 ;; esac

@@ -1,0 +1,113 @@
+"""The machine code of GPU kernels as `cuobjdump -sass` prints it, one value for each instruction."""
+
+import re
+import subprocess
+from dataclasses import dataclass, field
+
+
+class Malformed(Exception):
+    """Input that this program cannot read; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Instruction:
+    address: int
+    predicate: str  # "@P0", "@!UP1", "" where the instruction always runs
+    opcode: str  # with its modifiers: "LDG.E.128"
+    operands: str
+
+    @property
+    def name(self):
+        """The opcode without modifiers: "LDG"."""
+        return self.opcode.split(".", 1)[0]
+
+    @property
+    def modifiers(self):
+        return self.opcode.split(".")[1:]
+
+    @property
+    def target(self):
+        """The address that a branch names, None where the operands name none."""
+        addresses = re.findall(r"(?<![\w\[])0x([0-9a-f]+)\b", self.operands)
+        return int(addresses[-1], 16) if addresses else None
+
+
+@dataclass
+class Kernel:
+    symbol: str  # as the linker knows it
+    name: str  # as people call it: short_name()
+    instructions: list = field(default_factory=list)
+    registers: int = 0  # a thread
+    stack_bytes: int = 0
+    static_shared_bytes: int = 0
+
+
+LINE = re.compile(r"^\s+/\*([0-9a-f]{4,})\*/\s+(?:\{\s*)?(?:(@!?U?P\w+)\s+)?([A-Z][\w.]*)\s*(.*?)\s*;")
+FUNCTION = re.compile(r"^\s*Function : (\S+)")
+RESOURCES = re.compile(r"^\s*Function (\S+):$")
+USAGE = re.compile(r"REG:(\d+) STACK:(\d+) SHARED:(\d+)")
+FORMATS = {"float": "f32", "double": "f64", "softcheck::kernels::Half": "f16", "softcheck::kernels::BFloat": "bf16"}
+
+
+def short_name(demangled):
+    """"row_kernel<SoftmaxKernel, RowArguments<..., float, float>>(...)" becomes "softmax f32"; a result in another format
+    is named behind an arrow: "entropy f16->f32"; template arguments that are values keep their order."""
+    found = re.match(r"void (?:[\w:]*::)?(\w+)_kernel<(.*)>\(", demangled.replace("(anonymous namespace)::", ""))
+    if not found:
+        return re.sub(r"\(.*", "", demangled)
+    family, arguments = found.groups()
+    op = re.search(r"(\w+)Kernel,", arguments)
+    if family == "row" and op:
+        family = re.sub(r"(?<!^)([A-Z])", r"_\1", op[1]).lower()
+        arguments = arguments[op.end():]
+    elif family == "row_backward":
+        family = "adaptive_softmax_backward"
+    words = re.findall(r"softcheck::kernels::(?:Half|BFloat)|\bfloat\b|\bdouble\b|\btrue\b|\bfalse\b|\b\d+\b",
+                       re.sub(r"CudaBlock<\d+>", "", arguments))
+    formats = [FORMATS[word] for word in words if word in FORMATS]
+    values = [word for word in words if word not in FORMATS]
+    if len(formats) > 1 and formats[1] != formats[0]:
+        formats = [f"{formats[0]}->{formats[1]}"]
+    return " ".join([family, *values, *formats[:1]])
+
+
+def demangled(symbols):
+    """What c++filt says of each symbol."""
+    try:
+        out = subprocess.run(["c++filt"], input="\n".join(symbols), capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise Malformed(f"c++filt: {error}") from error
+    return out.splitlines()
+
+
+def parsed(text, source):
+    """The kernels in what `cuobjdump -sass` printed."""
+    kernels = []
+    for line in text.splitlines():
+        if found := FUNCTION.match(line):
+            kernels.append(Kernel(found[1], found[1]))
+        elif found := LINE.match(line):
+            if not kernels:
+                raise Malformed(f"{source}: an instruction before any function")
+            kernels[-1].instructions.append(Instruction(int(found[1], 16), found[2] or "", found[3], found[4]))
+    if not kernels:
+        raise Malformed(f"{source}: no kernel for this architecture")
+    for kernel in kernels:
+        if not kernel.instructions:
+            raise Malformed(f"{source}: {kernel.symbol} has no instructions")
+    for kernel, name in zip(kernels, demangled([kernel.symbol for kernel in kernels])):
+        kernel.name = short_name(name)
+    return kernels
+
+
+def add_resources(kernels, text, source):
+    """Registers and memory of each kernel, from what `cuobjdump -res-usage` printed."""
+    by_symbol = {kernel.symbol: kernel for kernel in kernels}
+    kernel = None
+    for line in text.splitlines():
+        if found := RESOURCES.match(line):
+            kernel = by_symbol.pop(found[1], None)
+        elif (found := USAGE.search(line)) and kernel:
+            kernel.registers, kernel.stack_bytes, kernel.static_shared_bytes = map(int, found.groups())
+    if by_symbol:
+        raise Malformed(f"{source}: no resources of {min(by_symbol)}")
