@@ -28,8 +28,8 @@
 // Adaptive temperature needs H before the first weight. A first pass over the keys finds m and H (row_statistics), and
 // beta = beta(H). The second pass weighs by w = e^(beta (x - m)); m is final, so that nothing is rescaled.
 //
-// L, T and o are compensated sums. The errors are bounded by B9 (out), B5 (lse) and B6 (H) of docs/tolerances.md with
-// sum=lanes:128, adaptive ones by B10 too. docs/kernels/gpu_kernels.md derives the contract.
+// L, T and o are compensated sums. B9 of docs/tolerances.md bounds the errors of out, lse and H, plain and adaptive,
+// with sum=lanes:128; docs/kernels/gpu_kernels.md says why the kernel keeps that contract.
 
 #include "kernels/arithmetic/adaptive_beta.hpp"
 #include "kernels/block/attention_arguments.hpp"
@@ -181,7 +181,7 @@ struct QueryScalars {
 ///
 /// sums      L and T over all of the query's keys at beta, D = beta (m - x), relative to largest
 /// largest   m
-/// error     B5 and B6 of docs/tolerances.md
+/// error     B5 and B6 of docs/tolerances.md, and what the scores err by (B9)
 template <class T>
 SOFTCHECK_BODY QueryScalars query_scalars(const WeightSums<T>& sums, T largest, T beta) {
   constexpr double nan = not_a_number<double>(), none = minus_infinity<double>();
@@ -235,7 +235,7 @@ SOFTCHECK_BODY void write_query(B& block, const QueryScores<B, Element, Result>&
 /// beta.
 ///
 /// arguments       value_dim <= columns_held * block.size(); the launcher refuses more
-/// error           out: B9 of docs/tolerances.md with sum=lanes:128; adaptive: B10 of its weights as well
+/// error           B9 of docs/tolerances.md with sum=lanes:128, for all results, plain and adaptive
 /// shared memory   attention_bytes<T>(dim)
 template <bool adaptive, BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void attention_body(B& block, const AttentionArguments<B, Element, Result>& arguments) {
