@@ -46,21 +46,21 @@ concept WritableView = ReadableView<V, T> && requires(const V& view, std::int64_
 /// (kernels/cuda/block.cuh). On the CPU it is emulator::Block (kernels/emulator/block.hpp), which runs each thread on a
 /// fiber and checks every call.
 ///
-///   rank, size, lane, warp     this thread in its block; threads of the block; this thread in its warp; its warp
-///   index, count               this block in its grid; blocks of the grid
-///   sync                       the barrier of the block: every thread calls it. It orders memory.
-///   sync_warp(mask)            the barrier of a warp: every lane of mask calls it. It orders memory.
-///   shuffle(mask, x, k)        the x of lane k % 32. A shuffle takes any trivially copyable type and orders no memory.
-///   shuffle_xor, _down, _up    the x of lane ^ k, lane + k, lane - k; the thread's own where the warp has no such lane
-///   ballot, any, all           votes of the lanes of mask. Every lane of mask calls them, as it does the shuffles.
-///   shared<T>(n)               the next n elements of the launch's shared memory. Every thread of the block asks for
-///                              the same n in the same order, and so gets the same elements.
-///   Global<T>                  a view of global memory: the launcher passes such views as arguments
-///   atomic_add(view, i, x)     adds a float, int or unsigned in either memory, and returns the value before
-///   mma(a, b, c)               a b + c of FragmentA, FragmentB and FragmentC. All lanes of a warp call it.
-///   load_matrices<t>(view, i)  four 8 x 8 matrices of 16-bit elements from shared memory. All lanes of a warp call it.
-///                              Lane l passes the index of the first element of row l % 8 of matrix l / 8, aligned to
-///                              16 bytes. Each lane gets its MatrixParts; where t, those of the transposed matrices.
+/// rank, size, lane, warp     this thread in its block; threads of the block; this thread in its warp; its warp
+/// index, count               this block in its grid; blocks of the grid
+/// sync                       the barrier of the block: every thread calls it. It orders memory.
+/// sync_warp(mask)            the barrier of a warp: every lane of mask calls it. It orders memory.
+/// shuffle(mask, x, k)        the x of lane k % 32. A shuffle takes any trivially copyable type and orders no memory.
+/// shuffle_xor, _down, _up    the x of lane ^ k, lane + k, lane - k; the thread's own where the warp has no such lane
+/// ballot, any, all           votes of the lanes of mask. Every lane of mask calls them, as it does the shuffles.
+/// shared<T>(n)               the next n elements of the launch's shared memory. Every thread of the block asks for
+///                            the same n in the same order, and so gets the same elements.
+/// Global<T>                  a view of global memory: the launcher passes such views as arguments
+/// atomic_add(view, i, x)     adds a float, int or unsigned in either memory, and returns the value before
+/// mma(a, b, c)               a b + c of FragmentA, FragmentB and FragmentC. All lanes of a warp call it.
+/// load_matrices<t>(view, i)  four 8 x 8 matrices of 16-bit elements from shared memory. All lanes of a warp call it.
+///                            Lane l passes the index of the first element of row l % 8 of matrix l / 8, aligned to
+///                            16 bytes. Each lane gets its MatrixParts; where t, those of the transposed matrices.
 template <class B>
 concept BlockContext = requires(B& block, unsigned mask, float value, int k, bool vote, std::int64_t n,
                                 FragmentA<Half> a, FragmentB<Half> b, FragmentC c,
