@@ -134,8 +134,7 @@ struct HeldOutput {
 /// threads of the block call it.
 ///
 /// maximum_known   the caller has set held.maximum, finite, to the largest score. Otherwise it rises tile by tile and
-/// beta
-///                 is 1; where a score is NaN or +inf, all threads return with a maximum that is not below +inf.
+///                 beta is 1; where a score is NaN or +inf, all threads return with a maximum that is not below +inf.
 /// scores          QueryScores or PartScores
 template <bool maximum_known, BlockContext B, class Scores, class T>
 SOFTCHECK_BODY void attend(B& block, const Scores& scores, const AttentionMemory<B, T>& memory, T beta,

@@ -80,16 +80,14 @@ SOFTCHECK_BODY std::int64_t last_start(std::int64_t count, std::int64_t place, S
 /// k                      (batch, key_heads, keys, dim); head h reads key head h / (heads / key_heads)
 /// v                      (batch, key_heads, keys, value_dim)
 /// mask                   (batch, heads, queries, keys) of bytes, read where masked is true; byte 0 hides the key. A
-/// mask
-///                        for all heads has stride 0 there.
+///                        mask for all heads has stride 0 there.
 /// out                    (batch, heads, queries, value_dim)
 /// lse, entropy, maximum  (batch, heads, queries, 1), in nats, nats and units of the scores; without elements where the
 ///                        caller has not asked for them
 /// causal                 query i sees keys up to i + keys - queries
 /// scale                  a score is scale q k
 /// sequences              of packed sequences, 0 where the call is not packed. The sequences lie one behind the other
-/// in
-///                        tensors of one batch; the kernels neither read nor write what lies behind the last one.
+///                        in tensors of one batch; the kernels neither read nor write what lies behind the last one.
 template <BlockContext B, class Element, class Result>
 struct AttentionArguments {
   template <class T>

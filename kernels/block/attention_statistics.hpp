@@ -8,8 +8,7 @@ namespace softcheck::kernels {
 ///
 /// forward   its q, k, mask and numbers; v and out are not used
 /// results   m, S - 1, T and U of each query (ToldStatistics), (batch, heads, queries, 1) each; without elements where
-/// the
-///           caller has not asked for it
+///           the caller has not asked for it
 template <BlockContext B, class Element, class Result>
 struct AttentionStatisticsArguments {
   AttentionArguments<B, Element, Result> forward;

@@ -100,8 +100,7 @@ SOFTCHECK_BODY void varentropy_body(B& block, const RowArguments<B, Element, Res
 /// The arguments of row_statistics_body.
 ///
 /// results   m, S - 1, T and U of each row, (rows, 1) each. The launcher leaves a view that the caller has not asked
-/// for
-///           without elements, and the kernel does not write it.
+///           for without elements, and the kernel does not write it.
 /// scale     1 / theta, rounded
 template <BlockContext B, class Element, class Result>
 struct StatisticsArguments {

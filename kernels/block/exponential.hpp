@@ -33,8 +33,9 @@ struct ExponentialParts {
 /// z        <= 0. At and below ExpConstants::lowest, -110 (f64: -760), the result is exactly 0, as exp(z) is less than
 ///          half the smallest subnormal. It is 0 for NaN too: a caller that may have a NaN tests for it.
 /// returns  value by the formula of ExpConstants, 2^k (1 + tail), and rest = 2^k ((1 + tail) - fl(1 + tail))
-/// error    value: relative, at most 1.75 u, proved (exp_kernel_f32 and exp_kernel_f64 of theory/proofs/certified; that
-///          these are their operations: operations_are_certified of strict_kernels/strict_exponential.v, for f32)
+/// error    value: relative, at most 1.75 u, proved (exp_kernel_f32 and exp_kernel_f64 of theory/proofs/certified;
+///          operations_are_certified of theory/proofs/strict_kernels/strict_exponential.v shows that these are the
+///          operations of the first)
 template <class T>
 SOFTCHECK_BODY ExponentialParts<T> scaled_exponential_parts(T z) {
   using C = arithmetic::ExpConstants<T>;

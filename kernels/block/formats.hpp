@@ -48,8 +48,8 @@ SOFTCHECK_BODY float widened(Half value) {
   asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(value.bits));
   return wide;
 }
-/// value rounded to nearest even in the element's format: a relative error of 2^-11 (f16) or 2^-8 (bf16), none for f32
-/// and f64. Beyond the largest number it is infinite.
+/// value rounded to nearest even in the element's format: a relative error of at most 2^-11 (f16) or 2^-8 (bf16), none
+/// for f32 and f64. Beyond the largest number it is infinite.
 template <class Element>
 SOFTCHECK_BODY Element narrowed(Accumulator<Element> value) {
   if constexpr (std::is_same_v<Element, Half>) {

@@ -173,8 +173,7 @@ SOFTCHECK_BODY FragmentB<Element> operand_of(const MatrixParts<Element>& parts, 
 /// keys      (keys_of_tile, width), likewise; the first of them is key begin of the tensor
 /// x         entry e of x[n] belongs to query place_in_c(lane, e).row and key 8 n + place_in_c(lane, e).column
 /// error     exact products of elements, added by mma 16 dimensions at a time; the emulator rounds each mma once to
-/// f32, a
-///           tensor core truncates (docs/kernels/gpu_kernels.md)
+///           f32, a tensor core truncates (docs/kernels/gpu_kernels.md)
 template <int width, BlockContext B, class Element, class Result, class Shared>
 SOFTCHECK_BODY void score_tile(B& block, const QueryTile<B, Element, Result>& tile, const Shared& queries,
                                const Shared& keys, std::int64_t begin, FragmentC (&x)[keys_of_tile / 8]) {

@@ -58,9 +58,8 @@ SOFTCHECK_BODY RowStatistics<T> undefined_items() {
 ///
 ///     U <- c (U + d (d S + 2 T))      T <- c (T + d S)      S <- c S
 ///
-/// The caller adds the item that is m', whose weight is the one left out from then on; so weights becomes c S and not c
-/// S
-/// - 1. Adding the 1 to weights is one rounding.
+/// The caller adds the item that is m', whose weight is the one left out from then on; weights therefore becomes c S,
+/// all of it. Adding the 1 of the former maximum to weights is one rounding.
 template <Moments moments, class T>
 SOFTCHECK_BODY void raise_maximum(RowStatistics<T>& items, T maximum, T scale) {
   if (!items.empty()) {

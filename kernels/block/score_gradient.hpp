@@ -47,7 +47,7 @@ struct MergedGradientSums {
   }
 };
 
-/// Adds one visible item, of score x and gradient a, to a thread's sums. Of of, it reads maximum, finite, and beta.
+/// Adds one visible item, of score x and gradient a, to a thread's sums. It reads of.maximum, finite, and of.beta.
 template <bool adaptive, class T>
 SOFTCHECK_BODY void add_gradient(GradientSums<T>& own, const QueryGradient<T>& of, T x, T a) {
   const T z = x - of.maximum;
@@ -83,7 +83,7 @@ SOFTCHECK_BODY ScoreGradient<T> score_gradient(const QueryGradient<T>& of, T x, 
   return {p, slope};
 }
 
-/// Fills in the numbers of of behind maximum and beta, in double and then rounded.
+/// Computes the numbers behind maximum and beta of a query or row, in double, and rounds them into of.
 ///
 /// all             the statistics of the scores at beta = 1
 /// sums            over all of the query's keys, at beta

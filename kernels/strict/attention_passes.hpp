@@ -44,8 +44,7 @@ struct AttentionPasses {
   /// scores    (block_keys), -inf where the key is hidden
   /// weights   (block_keys), exp(beta (x - maximum)); -1 where the score is -inf
   /// returns   false where a score is NaN or +inf and the maximum is not known: the query then has no result, weights
-  /// is
-  ///           not written, and the caller passes no more tiles of it
+  ///           is not written, and the caller passes no more tiles of it
   bool (*weigh)(const T* scores, T beta, bool maximum_known, QueryState<T>& state, T* weights);
   /// to += sum factors[i] rows[i] over i in order, as the threads of attend() add their columns. A row whose mark is
   /// negative is left out and not read.

@@ -71,8 +71,7 @@ void clear(BlockState<T>& state, std::size_t used, Moments moments = Moments::de
 /// The passes over a row, compiled for the instruction set of this machine.
 ///
 /// x       (count) consecutive items of the row, from a multiple of items_of_block on; count is a multiple of filled,
-/// and
-///         the caller fills the end of the row with -inf, as it does a masked item
+///         and the caller fills the end of the row with -inf, as it does a masked item
 /// scale   1 / theta, rounded; or beta
 /// used    how many threads may have items, threads_with(columns) or more. The caller has cleared their states, and the
 ///         others up to merged_entries(used), before the first add_items or add_weights.

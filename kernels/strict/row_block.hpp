@@ -28,8 +28,7 @@ struct TilePlace {
 /// Calls one(tile, place) for each tile of a tensor's rows, on SOFTCHECK_THREADS threads.
 ///
 /// make_tile   returns a std::unique_ptr to an object that computes tiles. each_tile calls it once for each thread; an
-/// object
-///             computes the tiles that its thread takes, one after the other.
+///             object computes the tiles that its thread takes, one after the other.
 template <class MakeTile, class One>
 void each_tile(const View4& tensor, MakeTile make_tile, One one) {
   const auto most = static_cast<std::int64_t>(tile_rows);

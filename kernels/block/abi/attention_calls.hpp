@@ -162,8 +162,7 @@ int run_attention_call(const softcheck_call* call, const Launcher& launcher) {
 /// Launches attention for a packed call (kernels/call/packed_views.hpp).
 ///
 /// readable   the same call with its lengths in the host's memory, where lengths that do not fit are refused; nullptr
-/// where
-///            they are on a device, where the bodies clamp them
+///            where they are on a device, where the bodies clamp them
 template <bool adaptive, class Launcher>
 int run_packed_attention_call(const softcheck_call* call, const softcheck_call* readable, const Launcher& launcher) {
   constexpr softcheck_op op = adaptive ? SOFTCHECK_OP_ADAPTIVE_ATTENTION : SOFTCHECK_OP_ATTENTION;
