@@ -6,6 +6,7 @@
 
 namespace softcheck::kernels {
 
+/// The sum of two sums, as the function that merged_by_block() takes.
 template <class T>
 struct MergedSums {
   SOFTCHECK_BODY CompensatedSum<T> operator()(CompensatedSum<T> left, const CompensatedSum<T>& right) const {
@@ -14,7 +15,11 @@ struct MergedSums {
   }
 };
 
-/// sum exp((x - m) scale) over a row whose maximum m is known, for every thread of the block.
+/// sum exp((x - maximum) scale) over a row whose maximum is known and finite, returned to every thread of the block.
+/// All threads call it.
+///
+/// partials   shared memory, one CompensatedSum a warp: merging_bytes<CompensatedSum<T>>
+/// error      relative: B1 of docs/tolerances.md; no rescaling, a compensated sum
 template <BlockContext B, class Element, class T>
 SOFTCHECK_BODY T sum_of_weights(B& block, const LogitsRow<B, Element>& logits,
                                 const typename B::template Shared<CompensatedSum<T>>& partials, T maximum, T scale) {
@@ -28,9 +33,13 @@ SOFTCHECK_BODY T sum_of_weights(B& block, const LogitsRow<B, Element>& logits,
   return merged_by_block(block, partials, own, CompensatedSum<T>{0, 0}, MergedSums<T>{}).total();
 }
 
-/// softmax(beta(H) x), H the entropy of softmax(x) without the paper's 1e-9: one read for H, one for the sum at beta,
-/// one for the results.
-/// shared memory: merging_bytes<RowStatistics<T>> + merging_bytes<CompensatedSum<T>>
+/// softmax(beta(H) x) of each row, H the entropy of softmax(x), exact (without the paper's 1e-9), beta the polynomial
+/// of Fig. 4 (arithmetic::adaptive_beta). The block reads a row three times: for H, for the sum at beta, for the
+/// results. It does not use arguments.scale and arguments.theta; the launcher refuses theta != 1.
+///
+/// results         (rows, columns), in place or not; NaN rows as write_probabilities says
+/// error           relative, each coefficient: B10 of docs/tolerances.md with entropy=exact
+/// shared memory   merging_bytes<RowStatistics<T>> + merging_bytes<CompensatedSum<T>>
 template <BlockContext B, class Element>
 SOFTCHECK_BODY void adaptive_softmax_body(B& block, const RowArguments<B, Element, Element>& arguments) {
   using T = Accumulator<Element>;
@@ -40,7 +49,7 @@ SOFTCHECK_BODY void adaptive_softmax_body(B& block, const RowArguments<B, Elemen
     const LogitsRow<B, Element> logits(arguments.logits, row);
     const RowStatistics<T> all = row_statistics<Moments::deviations>(block, logits, partials, T(1));
     T beta = 1, factor = 0;
-    // The same for every thread of the block: its barriers may stand inside.
+    // All threads of the block take the same branch, so that the barriers inside are allowed.
     if (all.maximum > minus_infinity<T>()) {
       beta = static_cast<T>(arithmetic::adaptive_beta(entropy_of(all)));
       factor = T(1) / sum_of_weights(block, logits, sums, all.maximum, beta);

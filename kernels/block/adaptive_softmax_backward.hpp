@@ -4,7 +4,10 @@
 
 namespace softcheck::kernels {
 
-/// gradient: of a loss with respect to the probabilities, rows x columns. results: with respect to the logits.
+/// The arguments of adaptive_softmax_backward_body.
+///
+/// forward    the logits of the forward call; its results, (rows, columns), take dL/d(logits)
+/// gradient   dL/d(probabilities), (rows, columns); not read where the item is hidden
 template <BlockContext B, class Element>
 struct RowGradientArguments {
   RowArguments<B, Element, Element> forward;
@@ -26,9 +29,12 @@ struct RowGradientArguments {
   }
 };
 
-/// Adaptive softmax backward: a read of the row for its statistics, one with the gradient for the sums at beta, one for
-/// the results. NaN where the row has no softmax, 0 where an item is hidden.
-/// shared memory: merging_bytes<RowStatistics<T>> + merging_bytes<GradientSums<T>>
+/// The gradient of adaptive softmax of each row, by the formula of score_gradient with a_j = dL/dp_j. The block reads a
+/// row three times: for the statistics; with the gradient, for the sums at beta; with the gradient, for the results.
+///
+/// results         dL/d(logits), (rows, columns): NaN in a row without a softmax, else 0 where an item is hidden
+/// error           as derived in proptests/tests/kernels/adaptive_backward_test.cpp, first order in u
+/// shared memory   merging_bytes<RowStatistics<T>> + merging_bytes<GradientSums<T>>
 template <BlockContext B, class Element>
 SOFTCHECK_BODY void adaptive_softmax_backward_body(B& block, const RowGradientArguments<B, Element>& arguments) {
   using T = Accumulator<Element>;
@@ -41,7 +47,7 @@ SOFTCHECK_BODY void adaptive_softmax_backward_body(B& block, const RowGradientAr
     const bool defined = all.maximum > minus_infinity<T>();
     const bool incoming_by_vectors = arguments.gradient.moves_by_vectors(row);
     const bool results_by_vectors = arguments.forward.results.moves_by_vectors(row);
-    // The same for every thread of the block: its barriers may stand inside.
+    // All threads of the block take the same branch, so that the barriers inside are allowed.
     if (defined) {
       const arithmetic::AdaptiveBeta beta = arithmetic::adaptive_beta_and_slope(entropy_of(all));
       of.beta = static_cast<T>(beta.value);

@@ -20,13 +20,16 @@
 //
 // After the last tile the block adds its threads' L and T (write_query), and
 //
-//     out = o / L      lse = m + ln L      H = ln L + T / L
+//     out = o / L      lse = m + ln L      H = ln L + T / L   (nats)
 //
 // All terms of L and T are at least 0 and L is at least 1: nothing cancels, not in H either. A masked key has no weight
 // and is skipped, and a query whose keys are all masked keeps m = -inf: no -inf is subtracted from another.
 //
 // Adaptive temperature needs H before the first weight. A first pass over the keys finds m and H (row_statistics), and
 // beta = beta(H). The second pass weighs by w = e^(beta (x - m)); m is final, so that nothing is rescaled.
+//
+// L, T and o are compensated sums. B9 of docs/tolerances.md bounds the errors of out, lse and H, plain and adaptive,
+// with sum=lanes:128; docs/kernels/gpu_kernels.md says why the kernel keeps that contract.
 
 #include "kernels/arithmetic/adaptive_beta.hpp"
 #include "kernels/block/attention_arguments.hpp"
@@ -34,17 +37,21 @@
 
 namespace softcheck::kernels {
 
-/// Threads of a block of the attention kernels, and how many columns of the output each may hold.
+/// Threads of a block of the attention kernels. The bits of a query depend on it, so every machine has the same number.
 inline constexpr int attention_threads = 128;
+/// Columns of the output that a thread holds: column rank and column rank + attention_threads. value_dim is therefore
+/// at most 256.
 inline constexpr int columns_held = 2;
 
-/// S and T of RowStatistics, here with the maximum's own weight, relative to one maximum.
+/// L and T of a thread, a block or a part of the keys, relative to a maximum that is kept beside them. Unlike
+/// RowStatistics, weights has the maximum's own weight too.
 template <class T>
 struct WeightSums {
   CompensatedSum<T> weights;
   CompensatedSum<T> deviations;
 };
 
+/// The sums of two sets of keys with one maximum, as the function that merged_by_block() takes.
 template <class T>
 struct MergedWeightSums {
   SOFTCHECK_BODY WeightSums<T> operator()(WeightSums<T> left, const WeightSums<T>& right) const {
@@ -54,7 +61,8 @@ struct MergedWeightSums {
   }
 };
 
-/// The larger one; NaN where either is, as only then neither comparison holds.
+/// The larger of two numbers, as the function that merged_by_block() takes. It is NaN where either is NaN, as only then
+/// neither comparison holds.
 template <class T>
 struct Larger {
   SOFTCHECK_BODY T operator()(T left, T right) const {
@@ -62,16 +70,18 @@ struct Larger {
   }
 };
 
+/// Shared memory of a block of the attention kernels, attention_bytes<T>(dim) in all. Every thread of the block
+/// constructs it.
 template <BlockContext B, class T>
 struct AttentionMemory {
   template <class U>
   using Shared = typename B::template Shared<U>;
 
-  Shared<RowStatistics<T>> statistics;  // one a warp, as the next two
+  Shared<RowStatistics<T>> statistics;  // one a warp, for merged_by_block; so are the next two
   Shared<WeightSums<T>> sums;
   Shared<T> maxima;
-  Shared<T> weights;  // one a thread
-  Shared<T> query;
+  Shared<T> weights;  // one a thread: the weights of a tile's keys, or the factors of the parts
+  Shared<T> query;    // (dim)
 
   SOFTCHECK_BODY AttentionMemory(B& block, std::int64_t dim)
       : statistics(block.template shared<RowStatistics<T>>(block.size() / warp_size)),
@@ -81,14 +91,17 @@ struct AttentionMemory {
         query(block.template shared<T>(dim)) {}
 };
 
-/// Of AttentionMemory, in bytes.
+/// Bytes of AttentionMemory: the launcher gives a block this much shared memory.
 template <class T>
 constexpr std::size_t attention_bytes(std::int64_t dim) {
   return merging_bytes<RowStatistics<T>>(attention_threads) + merging_bytes<WeightSums<T>>(attention_threads) +
          merging_bytes<T>(attention_threads) + (attention_threads + static_cast<std::size_t>(dim)) * sizeof(T);
 }
 
-/// The query into shared memory, for all threads.
+/// Stores the query, widened, in shared memory. All threads of the block call it; the barrier at its end lets all read
+/// the query.
+///
+/// to   (dim); no thread may still read the query before
 template <BlockContext B, class Scores, class Shared>
 SOFTCHECK_BODY void load_query(B& block, const Scores& scores, const Shared& to) {
   for (std::int64_t i = block.rank(); i < scores.arguments.dim; i += block.size()) {
@@ -97,14 +110,15 @@ SOFTCHECK_BODY void load_query(B& block, const Scores& scores, const Shared& to)
   block.sync();
 }
 
-/// What one thread holds of a query while its block goes through the keys.
+/// The registers of one thread while its block goes through a query's keys: m, L, T and o of the head of this file.
 template <class T>
 struct HeldOutput {
-  T maximum = minus_infinity<T>();  // the same in every thread
-  WeightSums<T> sums = {{0, 0}, {0, 0}};
-  CompensatedSum<T> out[columns_held] = {};
+  T maximum = minus_infinity<T>();           // the same in every thread
+  WeightSums<T> sums = {{0, 0}, {0, 0}};     // of the keys that this thread weighed
+  CompensatedSum<T> out[columns_held] = {};  // of all keys, in the thread's columns
 
-  /// Relative to a larger maximum; factor = exp(old - new) in units of the weights.
+  /// Makes the sums relative to a larger maximum, by the rescaling of the head of this file. NaN as the new maximum is
+  /// allowed: the sums are then not used any more.
   SOFTCHECK_BODY void raise(T larger) {
     const ExponentialParts<T> factor = exponential_parts(maximum - larger);
     if (factor.value > T(0)) sums.deviations.add((larger - maximum) * sums.weights.total());
@@ -115,8 +129,13 @@ struct HeldOutput {
   }
 };
 
-/// Goes through the keys a block's width at a time: each thread weighs a key, then adds all weighed values to its
-/// columns of the output. Weights are exp(beta (x - maximum)); where the maximum is not known beforehand, beta is 1.
+/// Takes the keys of a query in tiles of block.size(). In each tile, every thread scores one key and weighs it by w =
+/// exp(beta (x - maximum)); after a barrier every thread adds w v of all the tile's keys, in order, to its columns. All
+/// threads of the block call it.
+///
+/// maximum_known   the caller has set held.maximum, finite, to the largest score. Otherwise it rises tile by tile and
+///                 beta is 1; where a score is NaN or +inf, all threads return with a maximum that is not below +inf.
+/// scores          QueryScores or PartScores
 template <bool maximum_known, BlockContext B, class Scores, class T>
 SOFTCHECK_BODY void attend(B& block, const Scores& scores, const AttentionMemory<B, T>& memory, T beta,
                            std::int64_t value_dim, HeldOutput<T>& held) {
@@ -125,10 +144,10 @@ SOFTCHECK_BODY void attend(B& block, const Scores& scores, const AttentionMemory
     if constexpr (!maximum_known) {
       const T largest = merged_by_block(block, memory.maxima, x, minus_infinity<T>(), Larger<T>());
       if (!(largest <= held.maximum)) held.raise(largest);
-      // The same in every thread: all leave.
+      // The maximum is the same in every thread, so all threads return here or none does.
       if (!(held.maximum < std::numeric_limits<T>::infinity())) return;
     }
-    T weight = -1;  // a hidden key's, whose value nobody looks at
+    T weight = -1;  // marks a hidden key: no thread reads its value
     if (x > minus_infinity<T>()) {
       const T z = (x - held.maximum) * beta;
       weight = exponential(z);
@@ -151,12 +170,17 @@ SOFTCHECK_BODY void attend(B& block, const Scores& scores, const AttentionMemory
   }
 }
 
+/// The numbers of a query: log-sum-exp (of beta times the scores) and entropy in nats, and the largest score.
 struct QueryScalars {
   double lse, entropy, maximum;
 };
 
-/// From the sums over all of a query's keys, relative to its largest score: -inf, 0 and -inf where it sees none, NaN
-/// where a score is NaN or +inf.
+/// lse = beta m + ln L, H = ln L + T / L and m, in double. They are -inf, 0 and -inf where the query sees no key, and
+/// NaN where a score is NaN or +inf.
+///
+/// sums      L and T over all of the query's keys at beta, D = beta (m - x), relative to largest
+/// largest   m
+/// error     B5 and B6 of docs/tolerances.md, and what the scores err by (B9)
 template <class T>
 SOFTCHECK_BODY QueryScalars query_scalars(const WeightSums<T>& sums, T largest, T beta) {
   constexpr double nan = not_a_number<double>(), none = minus_infinity<double>();
@@ -170,7 +194,8 @@ SOFTCHECK_BODY QueryScalars query_scalars(const WeightSums<T>& sums, T largest, 
   return {static_cast<double>(beta) * maximum + logarithm_of_sum(row), entropy_of(row), maximum};
 }
 
-/// lse, entropy and largest score of a query, where asked for.
+/// Writes lse, entropy and largest score of a query (query_scalars), as far as the caller has asked for them. One
+/// thread calls it.
 template <class Arguments, class T>
 SOFTCHECK_BODY void write_scalars(const Arguments& to, std::int64_t batch, std::int64_t head, std::int64_t query,
                                   const WeightSums<T>& sums, T largest, T beta) {
@@ -180,7 +205,9 @@ SOFTCHECK_BODY void write_scalars(const Arguments& to, std::int64_t batch, std::
   to.maximum.store_wide(batch, head, query, scalars.maximum);
 }
 
-/// The query's row of the output: 0, lse -inf, entropy 0 where it sees no key; NaN where a score is NaN or +inf.
+/// Adds the threads' sums and writes the query's results: out = o / L by each thread in its columns, the numbers of the
+/// query by thread 0. All threads of the block call it. A query that sees no key gets out 0, lse -inf and entropy 0; a
+/// query with a score of NaN or +inf gets NaN everywhere.
 template <BlockContext B, class Element, class Result, class T>
 SOFTCHECK_BODY void write_query(B& block, const QueryScores<B, Element, Result>& scores,
                                 const AttentionMemory<B, T>& memory, T beta, T largest, HeldOutput<T>& held) {
@@ -201,10 +228,14 @@ SOFTCHECK_BODY void write_query(B& block, const QueryScores<B, Element, Result>&
   }
 }
 
-/// Attention, a block a query, in O(dim) memory: out = softmax(scale q k^T) v, and where asked for lse, entropy and the
-/// largest score. adaptive: out = softmax(beta(H) scale q k^T) v, H the entropy at beta = 1 by a first pass over the
-/// keys; lse and entropy are then those at beta. value_dim <= columns_held * block.size().
-/// shared memory: attention_bytes<T>(dim)
+/// Attention, one query at a time by a block, in O(dim) memory: out = softmax(scale q k^T) v, and lse, entropy and
+/// largest score as far as the caller has asked for them. adaptive: out = softmax(beta(H) scale q k^T) v, with H the
+/// entropy at beta = 1 by a first pass over the keys; lse and entropy are those at beta, the largest score is without
+/// beta.
+///
+/// arguments       value_dim <= columns_held * block.size(); the launcher refuses more
+/// error           B9 of docs/tolerances.md with sum=lanes:128, for all results, plain and adaptive
+/// shared memory   attention_bytes<T>(dim)
 template <bool adaptive, BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void attention_body(B& block, const AttentionArguments<B, Element, Result>& arguments) {
   using T = Accumulator<Element>;

@@ -8,31 +8,34 @@
 
 namespace softcheck::kernels {
 
-/// A tensor of rank 4 in global memory; strides in elements.
+/// A tensor of rank 4 in global memory. Strides count elements. It does not know its shape: the caller stays inside.
 template <class View>
 struct Tensor4 {
   View elements;
   std::int64_t strides[4] = {0, 0, 0, 0};
 
+  /// The index of (i, j, k, l) in elements.
   SOFTCHECK_BODY std::int64_t place(std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t l) const {
     return i * strides[0] + j * strides[1] + k * strides[2] + l * strides[3];
   }
   SOFTCHECK_BODY auto load(std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t l) const {
     return elements.load(place(i, j, k, l));
   }
-  /// Nothing where the tensor is not asked for.
+  /// Writes an element; does nothing where the caller has not asked for the tensor, which then has no elements.
   template <class Value>
   SOFTCHECK_BODY void store(std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t l, Value value) const {
     if (elements.size() > 0) elements.store(place(i, j, k, l), value);
   }
-  /// Of one value a query, rounded from double.
+  /// Writes (i, j, k, 0) of a tensor with one value a query. A double is rounded to the accumulator's format, then to
+  /// the tensor's.
   SOFTCHECK_BODY void store_wide(std::int64_t i, std::int64_t j, std::int64_t k, double value) const {
     using Element = std::remove_cvref_t<decltype(elements.load(0))>;
     store(i, j, k, 0, narrowed<Element>(static_cast<Accumulator<Element>>(value)));
   }
 };
 
-/// Cumulative lengths of packed sequences, of int32 or of int64: one of the two has elements.
+/// Cumulative lengths of packed sequences: (sequences + 1) numbers, from 0 on. The launcher fills in narrow (int32) or
+/// wide (int64) and leaves the other without elements. stride counts numbers.
 template <BlockContext B>
 struct SequenceOffsets {
   template <class T>
@@ -42,19 +45,21 @@ struct SequenceOffsets {
   Global<const std::int64_t> wide;
   std::int64_t stride = 1;
 
-  /// Within [least, total]: nobody has looked at lengths that lie on a device, and none leads out of a tensor.
+  /// Number index, clamped to [least, total]. The host cannot check lengths that lie on a device; clamped, wrong ones
+  /// do not lead out of a tensor.
   SOFTCHECK_BODY std::int64_t load(std::int64_t index, std::int64_t least, std::int64_t total) const {
     const std::int64_t end = wide.size() > 0 ? wide.load(index * stride) : narrow.load(index * stride);
     return end < least ? least : end < total ? end : total;
   }
 };
 
-/// A sequence's places in the tensors. Its last query sees its last key.
+/// The queries [first_query, query_end) and keys [first_key, key_end) of a sequence in the packed tensors. Under a
+/// causal mask its last query sees its last key.
 struct SequencePlaces {
   std::int64_t first_query, query_end, first_key, key_end;
 };
 
-/// The last index in [0, count) with start(index) <= place, start never falling; 0 where there is none.
+/// The last index in [0, count) with start(index) <= place, by bisection; 0 where there is none. start never decreases.
 template <class Start>
 SOFTCHECK_BODY std::int64_t last_start(std::int64_t count, std::int64_t place, Start start) {
   std::int64_t low = 0, high = count;
@@ -69,9 +74,20 @@ SOFTCHECK_BODY std::int64_t last_start(std::int64_t count, std::int64_t place, S
   return low;
 }
 
-/// What the attention kernels get, shapes as in kernels/abi/softcheck_kernel.h. lse, entropy and maximum (batch, heads,
-/// queries, 1) may be without elements: then nobody asked. Packed sequences lie one behind the other in tensors of one
-/// batch; what lies behind the last one is neither read nor written.
+/// The arguments of the attention kernels, which the launcher fills in (kernels/block/abi/attention_calls.hpp).
+///
+/// q                      (batch, heads, queries, dim)
+/// k                      (batch, key_heads, keys, dim); head h reads key head h / (heads / key_heads)
+/// v                      (batch, key_heads, keys, value_dim)
+/// mask                   (batch, heads, queries, keys) of bytes, read where masked is true; byte 0 hides the key. A
+///                        mask for all heads has stride 0 there.
+/// out                    (batch, heads, queries, value_dim)
+/// lse, entropy, maximum  (batch, heads, queries, 1), in nats, nats and units of the scores; without elements where the
+///                        caller has not asked for them
+/// causal                 query i sees keys up to i + keys - queries
+/// scale                  a score is scale q k
+/// sequences              of packed sequences, 0 where the call is not packed. The sequences lie one behind the other
+///                        in tensors of one batch; the kernels neither read nor write what lies behind the last one.
 template <BlockContext B, class Element, class Result>
 struct AttentionArguments {
   template <class T>
@@ -88,35 +104,40 @@ struct AttentionArguments {
   std::int64_t sequences = 0;  // 0: not packed
   SequenceOffsets<B> query_offsets, key_offsets;
 
+  /// Sequence index of a packed call, clamped to the tensors.
   SOFTCHECK_BODY SequencePlaces sequence(std::int64_t index) const {
     const std::int64_t first_query = query_offsets.load(index, 0, queries),
                        first_key = key_offsets.load(index, 0, keys);
     return {first_query, query_offsets.load(index + 1, first_query, queries), first_key,
             key_offsets.load(index + 1, first_key, keys)};
   }
-  /// Of the sequence that a place of q is in; behind the last one: of that.
+  /// The sequence that query place is in. Of a place behind the last sequence it returns the last one, so the caller
+  /// checks that place is inside. A call that is not packed is one sequence.
   SOFTCHECK_BODY SequencePlaces sequence_of_query(std::int64_t place) const {
     if (sequences == 0) return {0, queries, 0, keys};
     return sequence(last_start(sequences, place, [&](std::int64_t i) { return query_offsets.load(i, 0, queries); }));
   }
+  /// The sequence that key place is in, likewise.
   SOFTCHECK_BODY SequencePlaces sequence_of_key(std::int64_t place) const {
     if (sequences == 0) return {0, queries, 0, keys};
     return sequence(last_start(sequences, place, [&](std::int64_t i) { return key_offsets.load(i, 0, keys); }));
   }
 };
 
-/// A query and the keys that it may see, which count from the first one of its sequence.
+/// A query and its scores, as the threads of a block compute them. Keys are numbered from the first key of the query's
+/// sequence on. row_statistics takes it as a row of items.
 template <BlockContext B, class Element, class Result>
 struct QueryScores {
   using T = Accumulator<Element>;
 
   const AttentionArguments<B, Element, Result>& arguments;
-  const typename B::template Shared<T>& q;  // the query, widened
+  const typename B::template Shared<T>& q;  // (dim), the query, widened: load_query stores it
   std::int64_t batch, head, key_head, query;
-  std::int64_t first_key, keys;
-  std::int64_t columns;  // keys up to the last one that it may see
-  bool inside;           // of a sequence
+  std::int64_t first_key, keys;  // of its sequence
+  std::int64_t columns;          // keys up to the last one that causality lets it see; <= 0 where that is none
+  bool inside;                   // whether the query is in a sequence; else the block leaves its results alone
 
+  /// item: number of the query, (batch * heads + head) * queries + query.
   SOFTCHECK_BODY QueryScores(const AttentionArguments<B, Element, Result>& all,
                              const typename B::template Shared<T>& shared_query, std::int64_t item)
       : arguments(all), q(shared_query) {
@@ -132,7 +153,8 @@ struct QueryScores {
     columns = all.causal && seen < keys ? seen : keys;
   }
 
-  /// scale q k of a key, -inf where it is hidden.
+  /// The score scale q k of a key; -inf where the key is hidden or does not exist. A thread computes it alone, by an
+  /// fma a dimension in order and one product: B9 of docs/tolerances.md.
   SOFTCHECK_BODY T visible(std::int64_t key) const {
     if (key >= columns) return minus_infinity<T>();
     if (arguments.masked && arguments.mask.load(batch, head, query, key) == 0) return minus_infinity<T>();
@@ -142,6 +164,7 @@ struct QueryScores {
     }
     return dot * arguments.scale;
   }
+  /// Element column of a key's value, widened.
   SOFTCHECK_BODY T value(std::int64_t key, std::int64_t column) const {
     return widened(arguments.v.load(batch, key_head, first_key + key, column));
   }

@@ -5,8 +5,14 @@
 
 namespace softcheck::kernels {
 
-/// q, k, v, mask and their meaning as forward's; d_out like out; dq, dk, dv like q, k, v; queries has one a query, in
-/// the order of (batch, heads, queries).
+/// The arguments of the backward bodies. The launcher runs query_backward_body first, then, where of_keys is true,
+/// key_backward_body.
+///
+/// forward      q, k, v, mask and numbers of the forward call; its out, lse, entropy and maximum are not used
+/// d_out        dL/d(out), (batch, heads, queries, value_dim)
+/// dq, dk, dv   like q, k and v; dk and dv without elements where the caller has not asked for them
+/// queries      (batch, heads, queries) in global memory, which the launcher allocates: the first body writes them, the
+///              second one reads them
 template <BlockContext B, class Element>
 struct GradientArguments {
   template <class T>
@@ -16,18 +22,20 @@ struct GradientArguments {
   Tensor4<Global<const Element>> d_out;
   Tensor4<Global<Element>> dq, dk, dv;
   Global<QueryGradient<Accumulator<Element>>> queries;
-  bool of_keys = true;  // whether dk or dv is asked for: else there is no second pass
+  bool of_keys = true;  // whether the caller has asked for dk
 };
 
+/// Shared memory of a block of the backward bodies, gradient_bytes<T>(dim, value_dim) in all. Every thread of the block
+/// constructs it.
 template <BlockContext B, class T>
 struct GradientMemory {
   template <class U>
   using Shared = typename B::template Shared<U>;
 
-  Shared<RowStatistics<T>> statistics;  // one a warp, as the next
+  Shared<RowStatistics<T>> statistics;  // one a warp, for merged_by_block; so is the next
   Shared<GradientSums<T>> sums;
-  Shared<ScoreGradient<T>> scores;  // one a thread
-  Shared<T> first, second;          // a query and its d_out, or a key and its value
+  Shared<ScoreGradient<T>> scores;  // one a thread: of the key, or the query, that the thread has computed
+  Shared<T> first, second;          // (dim), (value_dim): a query and its d_out, or a key and its value
 
   SOFTCHECK_BODY GradientMemory(B& block, std::int64_t dim, std::int64_t value_dim)
       : statistics(block.template shared<RowStatistics<T>>(block.size() / warp_size)),
@@ -37,21 +45,23 @@ struct GradientMemory {
         second(block.template shared<T>(value_dim)) {}
 };
 
-/// Of GradientMemory, in bytes.
+/// Bytes of GradientMemory: the launcher gives a block this much shared memory.
 template <class T>
 constexpr std::size_t gradient_bytes(std::int64_t dim, std::int64_t value_dim) {
   return merging_bytes<RowStatistics<T>>(attention_threads) + merging_bytes<GradientSums<T>>(attention_threads) +
          attention_threads * sizeof(ScoreGradient<T>) + static_cast<std::size_t>(dim + value_dim) * sizeof(T);
 }
 
-/// A row of a tensor, widened, for all threads once they have met.
+/// Stores row (i, j, k) of a tensor, count elements, widened, in shared memory. All threads of the block call it, and
+/// the caller calls sync() before any thread reads the row.
 template <BlockContext B, class Tensor, class Shared>
 SOFTCHECK_BODY void load_widened(B& block, const Tensor& from, std::int64_t i, std::int64_t j, std::int64_t k,
                                  std::int64_t count, const Shared& to) {
   for (std::int64_t c = block.rank(); c < count; c += block.size()) to.store(c, widened(from.load(i, j, k, c)));
 }
 
-/// first times a row of a tensor.
+/// The product of a row in shared memory with row (i, j, k) of a tensor, over count elements, by an fma an element in
+/// order. A thread computes it alone.
 template <class Tensor, class Shared>
 SOFTCHECK_BODY auto dot_with(const Shared& first, const Tensor& from, std::int64_t i, std::int64_t j, std::int64_t k,
                              std::int64_t count) {
@@ -60,12 +70,12 @@ SOFTCHECK_BODY auto dot_with(const Shared& first, const Tensor& from, std::int64
   return dot;
 }
 
-/// The columns of a gradient that a thread holds.
+/// The columns rank and rank + block.size() of a gradient's row, which one thread adds up.
 template <class T>
 struct HeldColumns {
   CompensatedSum<T> sums[columns_held] = {};
 
-  /// Of the row that (i, j, k) is: all of its columns that are this thread's, times weight.
+  /// Adds weight times row (i, j, k) of a tensor, in this thread's columns.
   template <BlockContext B, class Tensor>
   SOFTCHECK_BODY void add(B& block, T weight, const Tensor& from, std::int64_t i, std::int64_t j, std::int64_t k,
                           std::int64_t columns) {
@@ -74,6 +84,7 @@ struct HeldColumns {
       if (column < columns) sums[c].add(weight * widened(from.load(i, j, k, column)));
     }
   }
+  /// Writes the sums times factor as row (i, j, k) of a tensor, in this thread's columns.
   template <class Element, BlockContext B, class Tensor>
   SOFTCHECK_BODY void write(B& block, T factor, const Tensor& to, std::int64_t i, std::int64_t j, std::int64_t k,
                             std::int64_t columns) const {
@@ -84,8 +95,8 @@ struct HeldColumns {
   }
 };
 
-/// What is to be known of a query, from two reads of the keys and one of the values. memory.first holds the query,
-/// memory.second its d_out.
+/// The QueryGradient of a query, by two reads of the keys and one of the values, returned to every thread. All threads
+/// of the block call it, when memory.first holds the query and memory.second its d_out.
 template <bool adaptive, BlockContext B, class Element>
 SOFTCHECK_BODY QueryGradient<Accumulator<Element>> query_gradient(
     B& block, const GradientArguments<B, Element>& arguments, const QueryScores<B, Element, Element>& scores,
@@ -93,7 +104,7 @@ SOFTCHECK_BODY QueryGradient<Accumulator<Element>> query_gradient(
   using T = Accumulator<Element>;
   const RowStatistics<T> all = row_statistics<Moments::deviations>(block, scores, memory.statistics, T(1));
   QueryGradient<T> of = {all.maximum, 1, 0, 0, 0, 0, 0};
-  // The same for every thread of the block: its barriers may stand behind it.
+  // All threads of the block take the same branch, so that barriers may follow.
   if (!(all.maximum > minus_infinity<T>())) return of;
   arithmetic::AdaptiveBeta beta = {1, 0};
   if constexpr (adaptive) beta = arithmetic::adaptive_beta_and_slope(entropy_of(all));
@@ -111,9 +122,13 @@ SOFTCHECK_BODY QueryGradient<Accumulator<Element>> query_gradient(
   return of;
 }
 
-/// dq of attention, a block a query, and what the keys' pass needs to know of each. O(dim) memory; no atomics: the bits
-/// depend on the call alone.
-/// shared memory: gradient_bytes<T>(dim, value_dim); dim <= columns_held * block.size()
+/// Writes dq = scale sum dL/dx_j k_j, and the QueryGradient of each query into arguments.queries, one query at a time
+/// by a block. It reads the keys three times and uses no atomics, so that the bits depend on the call alone.
+///
+/// arguments       dim <= columns_held * block.size(); the launcher refuses more
+/// results         dq 0 where the query sees no key, NaN where a score is NaN or +inf
+/// error           every sum is compensated; docs/tolerances/attention_gradient.md has the formula's bound
+/// shared memory   gradient_bytes<T>(dim, value_dim)
 template <bool adaptive, BlockContext B, class Element>
 SOFTCHECK_BODY void query_backward_body(B& block, const GradientArguments<B, Element>& arguments) {
   using T = Accumulator<Element>;
@@ -133,7 +148,7 @@ SOFTCHECK_BODY void query_backward_body(B& block, const GradientArguments<B, Ele
       const std::int64_t own = begin + block.rank();
       const T x = scores.visible(own);
       ScoreGradient<T> gradient = {-1, 0};
-      // NaN is visible.
+      // A score of NaN belongs to a visible key: its gradient is NaN.
       if (!(x == minus_infinity<T>())) {
         gradient = score_gradient<adaptive>(
             of, x,
@@ -154,8 +169,9 @@ SOFTCHECK_BODY void query_backward_body(B& block, const GradientArguments<B, Ele
   }
 }
 
-/// dk and dv, a block a key, after query_backward_body: the queries that see it, head by head of its group. O(dim)
-/// memory, no atomics. Shared memory and limits as there, of both dim and value_dim.
+/// Writes dk = scale sum dL/dx q and dv = sum p d_out, one key at a time by a block, after query_backward_body has
+/// written arguments.queries. The sums go over the queries that see the key, 128 at a time, head by head of the key's
+/// group. It uses no atomics. Errors and shared memory as there; dim and value_dim <= columns_held * block.size().
 template <bool adaptive, BlockContext B, class Element>
 SOFTCHECK_BODY void key_backward_body(B& block, const GradientArguments<B, Element>& arguments) {
   using T = Accumulator<Element>;

@@ -4,13 +4,17 @@
 
 namespace softcheck::kernels {
 
-/// forward's queries and keys, of no values; results: ToldStatistics of each query, (batch, heads, queries, 1) each;
-/// one without elements is not wanted.
+/// The arguments of attention_statistics_body and mma_statistics_body.
+///
+/// forward   its q, k, mask and numbers; v and out are not used
+/// results   m, S - 1, T and U of each query (ToldStatistics), (batch, heads, queries, 1) each; without elements where
+///           the caller has not asked for it
 template <BlockContext B, class Element, class Result>
 struct AttentionStatisticsArguments {
   AttentionArguments<B, Element, Result> forward;
   Tensor4<typename B::template Global<Result>> results[4];
 
+  /// Writes the statistics of a query. One thread calls it.
   SOFTCHECK_BODY void store(std::int64_t batch, std::int64_t head, std::int64_t query,
                             const RowStatistics<Accumulator<Element>>& all) const {
     const ToldStatistics<Accumulator<Element>> told(all);
@@ -19,14 +23,18 @@ struct AttentionStatisticsArguments {
   }
 };
 
-/// Shared memory of attention_statistics_body, in bytes.
+/// Shared memory of a block of attention_statistics_body, in bytes: one RowStatistics a warp, and the query.
 template <class T>
 constexpr std::size_t attention_statistics_bytes(std::int64_t dim) {
   return merging_bytes<RowStatistics<T>>(attention_threads) + static_cast<std::size_t>(dim) * sizeof(T);
 }
 
-/// m, S - 1, T and U of each query's scores scale q k, a block a query, by one read of the keys: the statistics of a
-/// row. shared memory: attention_statistics_bytes<T>(dim)
+/// m, S - 1, T and U of each query's scores scale q k, one query at a time by a block, by one read of the keys. A
+/// thread scores the items of row_statistics as it comes to them: the bits are those of row_statistics_body of a row of
+/// scores.
+///
+/// error           RowStatistics, and that of the scores (B9 of docs/tolerances.md)
+/// shared memory   attention_statistics_bytes<T>(dim)
 template <BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void attention_statistics_body(B& block,
                                               const AttentionStatisticsArguments<B, Element, Result>& arguments) {
@@ -39,7 +47,7 @@ SOFTCHECK_BODY void attention_statistics_body(B& block,
     const QueryScores<B, Element, Result> scores(from, query, item);
     if (!scores.inside) continue;
     load_query(block, scores, query);
-    // All have read the query when they meet to merge: the next one may be loaded.
+    // Every thread has read the query before the barriers of the merge. The next query may be loaded behind them.
     const RowStatistics<T> all = row_statistics<Moments::squares>(block, scores, partials, T(1));
     if (block.rank() == 0) arguments.store(scores.batch, scores.head, scores.query, all);
   }

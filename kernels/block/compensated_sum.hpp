@@ -4,8 +4,12 @@
 
 namespace softcheck::kernels {
 
-/// A sum and what its additions rounded away (Knuth's two-sum): n additions of positive numbers err by u + n^2 u^2 and
-/// not by n u, so that a thread may add thousands of items one after another.
+/// A sum as value + rest; rest adds up what the additions to value rounded away (Knuth's two-sum).
+///
+/// error    relative, of n additions of numbers of one sign: u + n^2 u^2, where a plain sum has n u (Ogita, Rump and
+///          Oishi, SIAM J. Sci. Comput. 26, 2005, Prop. 4.5). A thread may therefore add thousands of items in
+///          sequence. With rescalings, in f32: each addition and each rescaling errs as one rounding of the standard
+///          model (theory/proofs/strict_kernels/strict_sums.v).
 template <class T>
 struct CompensatedSum {
   T value;
@@ -21,17 +25,20 @@ struct CompensatedSum {
     add(other.value);
     rest += other.rest;
   }
+  /// Both parts times factor, each product rounded. For sums that are scaled once, as those of a part of the keys.
   SOFTCHECK_BODY void scale(T factor) {
     value *= factor;
     rest *= factor;
   }
-  /// What the products round away is kept, too.
+  /// Both parts times factor.value + factor.rest. rest also takes what the product of value rounds away, so that a sum
+  /// may be scaled thousands of times.
   SOFTCHECK_BODY void scale(const ExponentialParts<T>& factor) {
     const T product = value * factor.value;
     const T rounded = fused(value, factor.value, -product);
     rest = fused(rest, factor.value, fused(value, factor.rest, rounded));
     value = product;
   }
+  /// The sum as one number: one rounding more.
   SOFTCHECK_BODY T total() const { return value + rest; }
 };
 

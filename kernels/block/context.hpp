@@ -8,18 +8,25 @@
 
 namespace softcheck::kernels {
 
+/// Threads of a warp.
 inline constexpr int warp_size = 32;
+/// The mask of all lanes of a warp.
 inline constexpr unsigned whole_warp = 0xffffffffU;
 
-/// count elements that one instruction moves, at an address that is a multiple of their size.
+/// count elements, at most 16 bytes, that a thread moves by one instruction. Their address is a multiple of the bytes
+/// of all of them.
 template <class T, int count>
 struct alignas(count * sizeof(T)) Vector {
   static_assert(count * sizeof(T) <= 16);
   T entry[count];
 };
 
-/// What a view of memory can do; indices count elements. load_vector<n> and store_vector want an index at which
-/// aligned<n> holds, and n elements there.
+/// A view: size() elements of global or shared memory. Indices count elements.
+///
+/// load(i)             element i, 0 <= i < size()
+/// aligned<n>(i)       whether the address of element i is a multiple of the bytes of n elements
+/// load_vector<n>(i)   elements i to i + n - 1 in one access. The caller has made sure of aligned<n>(i) and of i + n <=
+///                     size().
 template <class V, class T>
 concept ReadableView = requires(const V& view, std::int64_t index) {
   { view.load(index) } -> std::same_as<T>;
@@ -27,28 +34,33 @@ concept ReadableView = requires(const V& view, std::int64_t index) {
   { view.template aligned<2>(index) } -> std::same_as<bool>;
   { view.template load_vector<2>(index) } -> std::same_as<Vector<T, 2>>;
 };
+/// A view that a thread may also write: store(i, value), and store_vector(i, values) under the conditions of
+/// load_vector.
 template <class V, class T>
 concept WritableView = ReadableView<V, T> && requires(const V& view, std::int64_t index, T value, Vector<T, 2> both) {
   view.store(index, value);
   view.store_vector(index, both);
 };
 
-/// One thread's sight of its block: what the body of a kernel is a template over. CudaBlock runs it on a GPU
-/// (kernels/cuda/block.cuh), emulator::Block on fibers (kernels/emulator/block.hpp), which checks every call.
+/// The block context of one thread. The body of every kernel is a template over it. On a GPU it is CudaBlock
+/// (kernels/cuda/block.cuh). On the CPU it is emulator::Block (kernels/emulator/block.hpp), which runs each thread on a
+/// fiber and checks every call.
 ///
-///   rank, size, lane, warp     this thread in its block; the block's threads; this thread in its warp; its warp
-///   index, count               this block in its grid; the grid's blocks
-///   sync, sync_warp(mask)      barriers; they order memory
-///   shuffle...(mask, value, k) another lane's value: lane k, lane ^ k, lane + k, lane - k; where that is none of the
-///                              warp's, the own. Any trivially copyable type. They order no memory.
-///   ballot, any, all           votes of the lanes in mask
-///   shared<T>(n)               the next n elements of the launch's shared memory: every thread asks in the same order
-///   Global<T>                  a kernel's arguments are such views
-///   atomic_add(view, i, x)     of float, int or unsigned, in either memory; returns what was there
-///   mma(a, b, c)               a b + c, by the whole warp: FragmentA, FragmentB, FragmentC
-///   load_matrices<t>(view, i)  four 8 x 8 matrices of 16-bit elements out of shared memory, by the whole warp: lane l
-///                              names the first element of row l % 8 of matrix l / 8, aligned to 16 bytes; what each
-///                              lane gets: MatrixParts, t: of the matrices transposed
+/// rank, size, lane, warp     this thread in its block; threads of the block; this thread in its warp; its warp
+/// index, count               this block in its grid; blocks of the grid
+/// sync                       the barrier of the block: every thread calls it. It orders memory.
+/// sync_warp(mask)            the barrier of a warp: every lane of mask calls it. It orders memory.
+/// shuffle(mask, x, k)        the x of lane k % 32. A shuffle takes any trivially copyable type and orders no memory.
+/// shuffle_xor, _down, _up    the x of lane ^ k, lane + k, lane - k; the thread's own where the warp has no such lane
+/// ballot, any, all           votes of the lanes of mask. Every lane of mask calls them, as it does the shuffles.
+/// shared<T>(n)               the next n elements of the launch's shared memory. Every thread of the block asks for
+///                            the same n in the same order, and so gets the same elements.
+/// Global<T>                  a view of global memory: the launcher passes such views as arguments
+/// atomic_add(view, i, x)     adds a float, int or unsigned in either memory, and returns the value before
+/// mma(a, b, c)               a b + c of FragmentA, FragmentB and FragmentC. All lanes of a warp call it.
+/// load_matrices<t>(view, i)  four 8 x 8 matrices of 16-bit elements from shared memory. All lanes of a warp call it.
+///                            Lane l passes the index of the first element of row l % 8 of matrix l / 8, aligned to
+///                            16 bytes. Each lane gets its MatrixParts; where t, those of the transposed matrices.
 template <class B>
 concept BlockContext = requires(B& block, unsigned mask, float value, int k, bool vote, std::int64_t n,
                                 FragmentA<Half> a, FragmentB<Half> b, FragmentC c,

@@ -5,25 +5,34 @@
 
 namespace softcheck::kernels {
 
+/// The sum in double: for sums in f32, without the rounding of total().
 template <class T>
 SOFTCHECK_BODY double in_double(const CompensatedSum<T>& sum) {
   return static_cast<double>(sum.value) + static_cast<double>(sum.rest);
 }
 
-/// ln S. What rounding leaves of S - 1 may be negative where it is 0.
+/// ln S, in double; >= 0. A computed S - 1 that rounding has made negative counts as 0.
+///
+/// error    that of S - 1 (B1 of docs/tolerances.md) and of logarithm_of_one_plus
 template <class T>
 SOFTCHECK_BODY double logarithm_of_sum(const RowStatistics<T>& row) {
   const double weights = in_double(row.weights);
   return logarithm_of_one_plus(weights > 0 ? weights : 0);
 }
 
-/// ln S + T / S: both terms are >= 0. In double, from sums in the accumulator's format.
+/// The entropy ln S + T / S of softmax(x scale) in nats, in double. Both terms are >= 0, so nothing cancels.
+///
+/// row      defined and not empty, with deviations
+/// error    B6 of docs/tolerances.md with the contract's height (not proved of this function: docs/proofs.md)
 template <class T>
 SOFTCHECK_BODY double entropy_of(const RowStatistics<T>& row) {
   return logarithm_of_sum(row) + in_double(row.deviations) / (1 + in_double(row.weights));
 }
 
-/// U / S - (T / S)^2, the variance of -ln p under p: never negative, accurate relative to U / S. In double, likewise.
+/// The varentropy U / S - (T / S)^2 in nats squared, the variance of -ln p under p, in double; >= 0.
+///
+/// row      defined and not empty, with squares
+/// error    relative to U / S, and not to the result, where the difference cancels
 template <class T>
 SOFTCHECK_BODY double varentropy_of(const RowStatistics<T>& row) {
   const double sum = 1 + in_double(row.weights), mean = in_double(row.deviations) / sum;
@@ -31,8 +40,9 @@ SOFTCHECK_BODY double varentropy_of(const RowStatistics<T>& row) {
   return variance > 0 ? variance : 0;
 }
 
-/// What a call is told of a row: m, S - 1, T, U; -inf, -1, 0, 0 where nothing is visible, NaN where an item is NaN or
-/// +inf. Which of two zeros is the larger one is nobody's concern: an m of 0 has no sign.
+/// The four numbers that row_statistics and attention_statistics write of a row: m, S - 1, T, U. They are -inf, -1, 0,
+/// 0 where all items are hidden, and NaN where an item is NaN or +inf. An m of 0 is +0, whichever zero came first: m +
+/// 0 clears the sign.
 template <class T>
 struct ToldStatistics {
   T entry[4];
@@ -44,8 +54,10 @@ struct ToldStatistics {
   }
 };
 
-/// one(row, its statistics), by one thread, for the rows of a block.
-/// shared memory: merging_bytes<RowStatistics<T>>
+/// Thread 0 calls one(row, statistics) for each of the block's rows; all threads of the block call each_row_statistics.
+///
+/// scale           1 / theta
+/// shared memory   merging_bytes<RowStatistics<T>>
 template <Moments moments, BlockContext B, class Element, class One>
 SOFTCHECK_BODY void each_row_statistics(B& block, const Logits<B, Element>& logits, Accumulator<Element> scale,
                                         One one) {
@@ -57,7 +69,8 @@ SOFTCHECK_BODY void each_row_statistics(B& block, const Logits<B, Element>& logi
   }
 }
 
-/// of(statistics) of each row: NaN where nothing is visible, as in an empty row, or an item is NaN or +inf.
+/// Writes of(statistics), a double, as the result of each row. It writes NaN where all items are hidden, where the row
+/// has no columns, and where an item is NaN or +inf. Shared memory as each_row_statistics.
 template <Moments moments, BlockContext B, class Element, class Result, class Of>
 SOFTCHECK_BODY void write_each_row(B& block, const RowArguments<B, Element, Result>& arguments, Of of) {
   using T = Accumulator<Element>;
@@ -68,19 +81,27 @@ SOFTCHECK_BODY void write_each_row(B& block, const RowArguments<B, Element, Resu
   each_row_statistics<moments>(block, arguments.logits, arguments.scale, write);
 }
 
-/// The entropy of softmax(x scale) in nats, by one read of each row. results: rows x 1.
+/// The entropy of softmax(x scale) of each row in nats, by one read of the row.
+///
+/// results         (rows, 1); NaN as write_each_row says
+/// error           entropy_of, and the rounding to the results' format
+/// shared memory   merging_bytes<RowStatistics<T>>
 template <BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void entropy_body(B& block, const RowArguments<B, Element, Result>& arguments) {
   write_each_row<Moments::deviations>(block, arguments, [](const auto& all) { return entropy_of(all); });
 }
 
-/// Its varentropy, likewise.
+/// The varentropy of each row in nats squared, by one read of the row. Results and shared memory as entropy_body.
 template <BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void varentropy_body(B& block, const RowArguments<B, Element, Result>& arguments) {
   write_each_row<Moments::squares>(block, arguments, [](const auto& all) { return varentropy_of(all); });
 }
 
-/// results: ToldStatistics of each row, each rows x 1; one without elements is not wanted.
+/// The arguments of row_statistics_body.
+///
+/// results   m, S - 1, T and U of each row, (rows, 1) each. The launcher leaves a view that the caller has not asked
+///           for without elements, and the kernel does not write it.
+/// scale     1 / theta, rounded
 template <BlockContext B, class Element, class Result>
 struct StatisticsArguments {
   Logits<B, Element> logits;
@@ -88,7 +109,7 @@ struct StatisticsArguments {
   Accumulator<Element> scale = 1;
 };
 
-/// m, S - 1, T, U of each row, by one read.
+/// m, S - 1, T and U of each row (ToldStatistics), by one read of the row. Shared memory as each_row_statistics.
 template <BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void row_statistics_body(B& block, const StatisticsArguments<B, Element, Result>& arguments) {
   using T = Accumulator<Element>;

@@ -8,31 +8,34 @@
 
 namespace softcheck::kernels {
 
-/// The 16-bit formats by their bits: values are computed in f32.
+/// An element of IEEE binary16 (f16), as its bits. The bodies widen it to f32 and compute there.
 struct Half {
   std::uint16_t bits;
 };
+/// An element of bf16, the upper half of an f32, as its bits.
 struct BFloat {
   std::uint16_t bits;
 };
 
-/// What an element is computed in: f32 for the 16-bit formats and f32, f64 for f64.
+/// The format that a body computes in: f32 for elements of f16, bf16 and f32; f64 for f64.
 template <class Element>
 using Accumulator = std::conditional_t<std::is_same_v<std::remove_const_t<Element>, double>, double, float>;
 
+/// The element in its accumulator's format, exactly.
 SOFTCHECK_BODY float widened(float value) { return value; }
 SOFTCHECK_BODY double widened(double value) { return value; }
 SOFTCHECK_BODY float widened(BFloat value) { return arithmetic::bf16_to_f32(value.bits); }
 
-/// The exponent of what is infinite or NaN.
+/// The exponent bits of a 16-bit format, which infinities and NaN have all set.
 template <class Element>
 inline constexpr std::uint32_t largest_exponent = std::is_same_v<Element, Half> ? 0x7c00U : 0x7f80U;
 
+/// Whether a 16-bit element is neither infinite nor NaN.
 template <class Element>
 SOFTCHECK_BODY bool is_finite(Element value) {
   return (value.bits & largest_exponent<Element>) != largest_exponent<Element>;
 }
-/// Of two elements in a word.
+/// is_finite of both 16-bit elements of a word.
 template <class Element>
 SOFTCHECK_BODY bool both_finite(std::uint32_t pair) {
   constexpr std::uint32_t low = largest_exponent<Element>, high = low << 16;
@@ -45,6 +48,8 @@ SOFTCHECK_BODY float widened(Half value) {
   asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(value.bits));
   return wide;
 }
+/// value rounded to nearest even in the element's format: a relative error of at most 2^-11 (f16) or 2^-8 (bf16), none
+/// for f32 and f64. Beyond the largest number it is infinite.
 template <class Element>
 SOFTCHECK_BODY Element narrowed(Accumulator<Element> value) {
   if constexpr (std::is_same_v<Element, Half>) {
@@ -59,7 +64,7 @@ SOFTCHECK_BODY Element narrowed(Accumulator<Element> value) {
     return value;
   }
 }
-/// Both rounded, low in the lower half.
+/// Two values narrowed to a 16-bit format, in one word: low in its lower half, high in its upper half.
 template <class Element>
 SOFTCHECK_BODY std::uint32_t narrowed_pair(float low, float high) {
   std::uint32_t both;
@@ -72,7 +77,6 @@ SOFTCHECK_BODY std::uint32_t narrowed_pair(float low, float high) {
 }
 #else
 SOFTCHECK_BODY float widened(Half value) { return arithmetic::f16_to_f32(value.bits); }
-/// Rounded to nearest even.
 template <class Element>
 SOFTCHECK_BODY Element narrowed(Accumulator<Element> value) {
   if constexpr (std::is_same_v<Element, Half>) {

@@ -4,8 +4,8 @@
 
 namespace softcheck::kernels {
 
-/// ln sum exp(x / theta) in double: -inf where nothing is visible, NaN where an item is NaN or +inf. The quotient's
-/// remainder counts: ln S may cancel the quotient.
+/// ln sum exp(x / theta) = m / theta + ln S in double. It is -inf where all items are hidden, and NaN where an item is
+/// NaN or +inf. The fma adds the remainder of m / theta, because ln S may cancel the quotient.
 template <class T>
 SOFTCHECK_BODY double log_sum_exp(const RowStatistics<T>& row, double theta) {
   if (!row.defined()) return not_a_number<double>();
@@ -14,7 +14,12 @@ SOFTCHECK_BODY double log_sum_exp(const RowStatistics<T>& row, double theta) {
   return quotient + (logarithm_of_sum(row) + fused(-quotient, theta, m) / theta);
 }
 
-/// ln sum exp(x / theta) of each row, by one read. results: rows x 1. shared memory: merging_bytes<RowStatistics<T>>
+/// ln sum exp(x / theta) of each row, by one read of the row.
+///
+/// results         (rows, 1); -inf and NaN as log_sum_exp says
+/// error           absolute: B5 of docs/tolerances.md. Proved in f32 for n <= 2^22 (strict_logsumexp_b5 of
+///                 theory/proofs/strict_kernels/strict_logsumexp.v).
+/// shared memory   merging_bytes<RowStatistics<T>>
 template <BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void logsumexp_body(B& block, const RowArguments<B, Element, Result>& arguments) {
   using T = Accumulator<Element>;
@@ -27,9 +32,12 @@ SOFTCHECK_BODY void logsumexp_body(B& block, const RowArguments<B, Element, Resu
   }
 }
 
-/// (x - m) scale - ln S of each row: one read for the statistics, one for the results, which may be the logits. NaN
-/// where the row has no softmax.
-/// shared memory: merging_bytes<RowStatistics<T>>
+/// ln softmax(x scale) = (x - m) scale - ln S of each row: the block reads a row once for the statistics and once for
+/// the results.
+///
+/// results         (rows, columns), in place or not. A masked item gets -inf; a row without a softmax gets NaN.
+/// error           absolute: B5 of docs/tolerances.md, lse=centred
+/// shared memory   merging_bytes<RowStatistics<T>>
 template <BlockContext B, class Element>
 SOFTCHECK_BODY void log_softmax_body(B& block, const RowArguments<B, Element, Element>& arguments) {
   using T = Accumulator<Element>;

@@ -7,7 +7,8 @@
 
 namespace softcheck::kernels {
 
-// 1/(2 i + 1) + t (1/(2 i + 3) + t ...): the series of atanh(z) / z in t = z^2.
+/// 1/(2 i + 1) + t (1/(2 i + 3) + t ...), up to i = 11: the series of atanh(z) / z in t = z^2, without its first i
+/// terms.
 template <int i>
 SOFTCHECK_BODY double atanh_series(double t) {
   constexpr double coefficient = 1.0 / (2 * i + 1);
@@ -19,10 +20,14 @@ SOFTCHECK_BODY double atanh_series(double t) {
   }
 }
 
-/// ln(1 + s) for finite s >= 0, in double on every machine: own arithmetic, so that the bits are the same.
+/// ln(1 + s), in double on every machine. It calls no library, so that the bits are the same on both machines.
 ///
-/// ln x = k ln 2 + 2 atanh((m - 1) / (m + 1)), x = 2^k m, m in [0.707, 1.415]. What 1 + s rounds away is
-/// brought back through its own slope. Error at most 6 u (theory/proofs/strict_kernels/double_logarithm.v).
+/// Below s = 1/4, 2 atanh(s / (2 + s)). From there on, ln x = k ln 2 + 2 atanh((m - 1) / (m + 1)) with x = 1 + s = 2^k
+/// m and m in [0.707, 1.415]; rest / x adds what 1 + s rounded away.
+///
+/// s        finite, >= 0
+/// error    relative, at most 6 u, u = 2^-53: proved for s = 0 and 2^-280 <= s <= 2^60 (logarithm_computed of
+///          theory/proofs/strict_kernels/double_logarithm.v)
 SOFTCHECK_BODY double logarithm_of_one_plus(double s) {
   if (s < 0.25) {
     const double z = s / (2 + s);

@@ -6,8 +6,11 @@
 
 namespace softcheck::kernels {
 
-/// The lanes' states merged in pairs, then fours, ...: every lane gets the same bits, as the lower lane's state is
-/// always the left one.
+/// The states of a warp's 32 lanes merged in pairs, then fours, and so on: five levels. All lanes call it, and all get
+/// the same bits, because the lower lane's state is always merge's left argument.
+///
+/// State    trivially copyable
+/// merge    (left, right) -> State, the same function in every lane
 template <BlockContext B, class State, class Merge>
 SOFTCHECK_BODY State merged_by_warp(B& block, State own, Merge merge) {
   for (int distance = 1; distance < warp_size; distance *= 2) {
@@ -18,8 +21,13 @@ SOFTCHECK_BODY State merged_by_warp(B& block, State own, Merge merge) {
   return own;
 }
 
-/// All threads' states merged, for all threads: lanes, then warps, in a tree that depends on the block's size alone.
-/// partials: one a warp; block.size() is a multiple of 32. neutral is merge's neutral element.
+/// The states of all threads of a block merged, returned to every thread with the same bits. The tree depends only on
+/// the block's size: lanes, then warps. All threads of the block call it; it has two barriers, so that what the threads
+/// read from shared memory before the call may be overwritten after it.
+///
+/// block      size() a multiple of 32, at most 1024
+/// partials   shared memory, one State a warp (merging_bytes); free again when the call returns
+/// neutral    merge's neutral element: the state of a warp that the block does not have
 template <BlockContext B, class Partials, class State, class Merge>
 SOFTCHECK_BODY State merged_by_block(B& block, const Partials& partials, State own, const State& neutral, Merge merge) {
   own = merged_by_warp(block, own, merge);
@@ -31,7 +39,7 @@ SOFTCHECK_BODY State merged_by_block(B& block, const Partials& partials, State o
   return own;
 }
 
-/// Shared memory for one State a warp, in bytes.
+/// Shared memory of merged_by_block in a block of that many threads, in bytes: one State a warp.
 template <class State>
 constexpr std::size_t merging_bytes(int threads) {
   return static_cast<std::size_t>(threads / warp_size) * sizeof(State);

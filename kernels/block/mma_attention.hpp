@@ -4,15 +4,17 @@
 
 namespace softcheck::kernels {
 
-/// What a lane holds of its two rows.
+/// The registers of a lane for its two queries, beside the output: HeldOutput of kernels/block/attention.hpp, of each.
 struct HeldRows {
-  float maximum[2] = {minus_infinity<float>(), minus_infinity<float>()};  // the same in a row's four lanes
+  float maximum[2] = {minus_infinity<float>(), minus_infinity<float>()};  // the same in a query's four lanes
   float beta[2] = {1, 1};
-  WeightSums<float> sums[2] = {};  // of this lane's keys
+  WeightSums<float> sums[2] = {};  // of the keys in this lane's entries
 
+  /// Whether the query has a result: no score so far is NaN or +inf.
   SOFTCHECK_BODY bool defined(int half) const { return maximum[half] < std::numeric_limits<float>::infinity(); }
 
-  /// The factor of what is relative to the maximum.
+  /// Makes the sums of a query relative to a larger maximum. Returns the factor, by which the caller multiplies the
+  /// query's outputs (scale_row).
   SOFTCHECK_BODY ExponentialParts<float> raise(int half, float larger) {
     const ExponentialParts<float> factor = exponential_parts(maximum[half] - larger);
     if (factor.value > 0) sums[half].deviations.add((larger - maximum[half]) * sums[half].weights.total());
@@ -23,6 +25,8 @@ struct HeldRows {
   }
 };
 
+/// Multiplies the outputs of a lane's query by value + rest of the factor: the product by rest and the fma round once
+/// each.
 template <int columns>
 SOFTCHECK_BODY void scale_row(FragmentC (&out)[columns], int half, const ExponentialParts<float>& factor) {
   SOFTCHECK_UNROLL
@@ -34,7 +38,8 @@ SOFTCHECK_BODY void scale_row(FragmentC (&out)[columns], int half, const Exponen
   }
 }
 
-/// Raises the maxima of a lane's rows to those of a tile's scores, and out with them.
+/// Raises the maxima of a lane's queries to the largest score of the tile, and rescales sums and out where they rise.
+/// All lanes of the warp call it, x as of score_tile.
 template <BlockContext B, int columns>
 SOFTCHECK_BODY void raise_to_tile(B& block, const FragmentC (&x)[keys_of_tile / 8], HeldRows& held,
                                   FragmentC (&out)[columns]) {
@@ -51,8 +56,9 @@ SOFTCHECK_BODY void raise_to_tile(B& block, const FragmentC (&x)[keys_of_tile / 
   }
 }
 
-/// Weighs the scores of a tile: x becomes the weights, 0 of what is hidden and in a row that is NaN by now, as the
-/// exponential of NaN and of -inf is. Four weights are added in halves, then to the sums.
+/// Replaces a tile's scores by their weights exp(beta (x - maximum)) and adds these and their deviations to the lane's
+/// sums: four weights in halves, then one compensated addition. The weight is 0 of a hidden key, and in a query that
+/// has no result: exponential() of -inf and of NaN is 0.
 template <bool beta_is_one>
 SOFTCHECK_BODY void weigh_tile(FragmentC (&x)[keys_of_tile / 8], HeldRows& held) {
   SOFTCHECK_UNROLL
@@ -74,7 +80,12 @@ SOFTCHECK_BODY void weigh_tile(FragmentC (&x)[keys_of_tile / 8], HeldRows& held)
   }
 }
 
-/// one(scores) for each tile of the keys of a block's queries, by all its threads.
+/// Goes through the keys of a tile of queries: all threads load a tile of keys, then call one(x) with its scores (x as
+/// of score_tile). All threads of the block call it.
+///
+/// queries     in shared memory, loaded before; the first barrier inside lets all threads read them
+/// keys        shared memory for a tile of keys
+/// by_chunks   moves_by_chunks(k, dim)
 template <int width, BlockContext B, class Element, class Result, class Shared, class One>
 SOFTCHECK_BODY void each_score_tile(B& block, const QueryTile<B, Element, Result>& tile, const Shared& queries,
                                     const Shared& keys, bool by_chunks, One one) {
@@ -90,7 +101,8 @@ SOFTCHECK_BODY void each_score_tile(B& block, const QueryTile<B, Element, Result
   }
 }
 
-/// The first pass of adaptive attention: maximum and beta of each row, from the scores alone.
+/// The first pass of adaptive attention: sets maximum and beta of a lane's queries, from the scores alone, and leaves
+/// the sums empty. All threads of the block call it. It is the first pass of plain attention without values.
 template <int width, BlockContext B, class Element, class Result, class Shared>
 SOFTCHECK_BODY void find_beta(B& block, const QueryTile<B, Element, Result>& tile, const Shared& queries,
                               const Shared& keys, bool by_chunks, HeldRows& held) {
@@ -110,6 +122,9 @@ SOFTCHECK_BODY void find_beta(B& block, const QueryTile<B, Element, Result>& til
   }
 }
 
+/// Merges the sums of a query's four lanes and writes its results: out divided by L, each lane its entries; the numbers
+/// of the query by one of the four lanes. A query that sees no key gets out 0, one without a result NaN. All lanes of
+/// the warp call it.
 template <int width, BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void write_rows(B& block, const QueryTile<B, Element, Result>& tile, const HeldRows& held,
                                const FragmentC (&out)[width / 8]) {
@@ -138,7 +153,7 @@ SOFTCHECK_BODY void write_rows(B& block, const QueryTile<B, Element, Result>& ti
   }
 }
 
-/// Whether any warp of the block has said so, before all met. flags: one a warp.
+/// Whether any warp's flag is set. Every warp has stored its flag in shared memory before the last barrier.
 template <class Flags>
 SOFTCHECK_BODY bool any_of_block(const Flags& flags) {
   bool any = false;
@@ -146,9 +161,13 @@ SOFTCHECK_BODY bool any_of_block(const Flags& flags) {
   return any;
 }
 
-/// Attention by tensor cores, for f16 and bf16: as attention_body, 64 queries a block, heads of up to width columns.
-/// Weights meet the values in the values' format.
-/// shared memory: mma_bytes<width, Element>
+/// Attention by tensor cores, 64 queries at a time by a block: the results of attention_body, with weights rounded to
+/// the values' format before the product. L and T add the weights before that rounding.
+///
+/// Element         Half or BFloat; width 64 or 128, at least dim and value_dim; block.size() = mma_threads
+/// error           B9 of docs/tolerances.md with sum=lanes:16 and weights=f16 (or bf16) on the emulator. A tensor core
+///                 truncates; its contract must be found on a GPU (docs/kernels/gpu_kernels.md).
+/// shared memory   mma_bytes<width, Element>
 template <bool adaptive, int width, BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void mma_attention_body(B& block, const AttentionArguments<B, Element, Result>& arguments) {
   const auto queries = block.template shared<Element>(queries_of_tile * tile_stride<width>);
@@ -185,7 +204,7 @@ SOFTCHECK_BODY void mma_attention_body(B& block, const AttentionArguments<B, Ele
         for (int i = 0; i < keys_of_tile / 2; ++i) {
           seen |= x[i / 4].entry[i % 4] > minus_infinity<float>() ? 1U << i : 0U;
         }
-        block.sync();  // nobody needs the keys any more
+        block.sync();  // every warp has scored the keys: their tile may hold the marks
         split_spoilt<width>(block, values, keys);
         block.sync();
       }

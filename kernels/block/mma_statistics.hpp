@@ -5,13 +5,17 @@
 
 namespace softcheck::kernels {
 
-/// Shared memory of mma_statistics_body, in bytes: tiles of queries and keys.
+/// Shared memory of a block of mma_statistics_body, in bytes: tiles of queries and of keys.
 template <int width, class Element>
 inline constexpr std::size_t mma_statistics_bytes = (queries_of_tile + keys_of_tile) * tile_stride<width> *
                                                     sizeof(Element);
 
-/// attention_statistics_body by tensor cores, for f16 and bf16: 64 queries a block, of up to width columns. A lane has
-/// the statistics of its keys, four of which it takes together, of each of its two rows.
+/// attention_statistics_body by tensor cores, 64 queries at a time by a block. A lane adds up the statistics of its two
+/// queries over the keys in its entries, four keys as a group of add_items; then the four lanes of a query merge.
+///
+/// Element         Half or BFloat; width 64 or 128, at least dim; block.size() = mma_threads
+/// error           RowStatistics with sum=lanes:16 (docs/kernels/gpu_kernels.md), and that of the scores (score_tile)
+/// shared memory   mma_statistics_bytes<width, Element>
 template <int width, BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void mma_statistics_body(B& block, const AttentionStatisticsArguments<B, Element, Result>& arguments) {
   const AttentionArguments<B, Element, Result>& from = arguments.forward;

@@ -4,45 +4,58 @@
 
 namespace softcheck::kernels {
 
-/// A block's tile of tensor-core attention: a warp 16 queries, and the keys it goes through at a time.
+// Attention by tensor cores, for elements of f16 and bf16. A block computes a tile of 64 queries of one head, a warp 16
+// of them; the block takes the keys in tiles of 32. A head has up to width columns, 64 or 128: the launcher takes the
+// narrower width that holds dim and value_dim, and refuses more (with_mma_width of kernels/block/abi).
+//
+// A warp has the scores, weights and outputs of its 16 queries in fragments of mma (kernels/block/mma.hpp). Of each, a
+// lane holds parts of two queries, row(0) and row(1) of its QueryTile; four lanes, those with the same lane / 4, share
+// a query. half, 0 or 1, is one of a lane's two queries: entries 2 half and 2 half + 1 of every FragmentC are its.
+
+/// Threads of a block.
 inline constexpr int mma_threads = 128;
+/// Queries of a warp: the rows of one mma.
 inline constexpr int queries_of_warp = 16;
+/// Queries of a block.
 inline constexpr int queries_of_tile = mma_threads / warp_size * queries_of_warp;
+/// Keys of a tile.
 inline constexpr int keys_of_tile = 32;
-/// Elements moved at once: 16 bytes.
+/// Elements of a chunk, which a thread moves by one instruction: 16 bytes.
 inline constexpr int elements_of_chunk = 8;
-/// Elements between rows of a tile of that width: 16 bytes more, so that a matrix's rows lie in different banks.
+/// Elements from one row of a tile in shared memory to the next. A row is width elements and one chunk more, so that
+/// the eight rows of a matrix lie in different banks.
 template <int width>
 inline constexpr int tile_stride = width + elements_of_chunk;
 
-/// Of tiles of queries, keys and values and of an int for each warp, in bytes.
+/// Shared memory of a block of mma_attention_body, in bytes: tiles of queries, keys and values, and an int a warp.
 template <int width, class Element>
 inline constexpr std::size_t mma_bytes =
     (queries_of_tile + 2 * keys_of_tile) * tile_stride<width> * sizeof(Element) + mma_threads / warp_size * sizeof(int);
 
-/// The tile that a packed sequence begins with. It has as many as it needs up to the next one's, and at most one more;
-/// the last sequence those of the places behind it, too.
+/// The number, within a head, of the first tile of a packed sequence: floor(start / 64) + sequence. No tile then
+/// straddles two sequences. A sequence has as many tiles as it needs or one more; the last sequence also has the tiles
+/// of the places behind it.
 template <class Arguments>
 SOFTCHECK_BODY std::int64_t first_tile(const Arguments& arguments, std::int64_t sequence) {
   return arguments.query_offsets.load(sequence, 0, arguments.queries) / queries_of_tile + sequence;
 }
-/// Tiles that a head's queries are cut into.
+/// Tiles of a head. A block takes tiles of all heads in turn: item = (batch * heads + head) * tiles_of_head + tile.
 template <class Arguments>
 constexpr std::int64_t tiles_of_head(const Arguments& arguments) {
   if (arguments.sequences > 0) return arguments.queries / queries_of_tile + arguments.sequences;
   return (arguments.queries + queries_of_tile - 1) / queries_of_tile;
 }
 
-/// The queries of a warp and where they stand. A lane holds parts of two of them: row(0) and row(1).
+/// The tile of queries of one item, as one thread sees it.
 template <BlockContext B, class Element, class Result>
 struct QueryTile {
   using T = Accumulator<Element>;
 
   const AttentionArguments<B, Element, Result>& arguments;
   std::int64_t batch, head, key_head;
-  std::int64_t begin, first;  // query of the block, of the warp
-  SequencePlaces of;
-  std::int64_t columns;  // keys up to the last one that any query of the block may see
+  std::int64_t begin, first;  // the first query of the block, and of the warp
+  SequencePlaces of;          // the sequence that the tile is in
+  std::int64_t columns;       // the end of the keys that causality lets any query of the block see
   int lane;
 
   SOFTCHECK_BODY QueryTile(B& block, const AttentionArguments<B, Element, Result>& all, std::int64_t item)
@@ -59,7 +72,7 @@ struct QueryTile {
       of = all.sequence(i);
       tile -= first_tile(all, i);
     }
-    // Before the first sequence, where lengths on a device do not start at 0, there is nothing.
+    // Wrong lengths on a device may not start at 0. A tile before the first sequence then has no queries.
     begin = tile < 0 ? of.query_end : of.first_query + tile * queries_of_tile;
     const std::int64_t end = begin + queries_of_tile;
     first = begin + block.warp() * queries_of_warp;
@@ -67,21 +80,25 @@ struct QueryTile {
     columns = begin >= of.query_end ? of.first_key : all.causal && seen < of.key_end ? seen : of.key_end;
   }
 
+  /// The place in q of this lane's query half. It may lie beyond of.query_end: then there is no such query.
   SOFTCHECK_BODY std::int64_t row(int half) const { return first + place_in_c(lane, 2 * half).row; }
 
-  /// How many of the keys_of_tile keys from begin on row(half) may see: the first ones.
+  /// How many of the keys_of_tile keys from begin on causality lets row(half) see: always the first ones. 0 where there
+  /// is no such query.
   SOFTCHECK_BODY int seen_keys(int half, std::int64_t begin) const {
     const std::int64_t query = row(half), last = query + 1 - of.query_end + of.key_end;
     const std::int64_t end = arguments.causal && last < columns ? last : columns;
     if (query >= of.query_end || end <= begin) return 0;
     return static_cast<int>(end - begin < keys_of_tile ? end - begin : keys_of_tile);
   }
+  /// Whether the mask hides a key from row(half), a query that exists.
   SOFTCHECK_BODY bool masked(int half, std::int64_t key) const {
     return arguments.masked && arguments.mask.load(batch, head, row(half), key) == 0;
   }
 };
 
-/// Whether a tensor's rows of dim elements can be moved a chunk at a time.
+/// Whether a thread may move a tensor's rows of dim elements a chunk at a time: contiguous elements, and every row at a
+/// multiple of 16 bytes and of whole chunks.
 template <class Source>
 SOFTCHECK_BODY bool moves_by_chunks(const Source& from, std::int64_t dim) {
   const std::int64_t together = from.strides[0] | from.strides[1] | from.strides[2] | dim;
@@ -89,20 +106,26 @@ SOFTCHECK_BODY bool moves_by_chunks(const Source& from, std::int64_t dim) {
          from.elements.template aligned<elements_of_chunk>(0);
 }
 
+/// A chunk as words of two elements.
 template <class Element>
 SOFTCHECK_BODY Vector<std::uint32_t, elements_of_chunk / 2> pairs_of(const Vector<Element, elements_of_chunk>& chunk) {
   return std::bit_cast<Vector<std::uint32_t, elements_of_chunk / 2>>(chunk);
 }
 
-/// So many rows of a head, from begin on, into shared memory, zeros from end on and beyond the last column. False where
-/// this thread met an element that is NaN or infinite.
+/// Loads rows_of_tile rows of a head, from begin on, into a tile (rows_of_tile, width) of shared memory. Rows from end
+/// on and columns from dim on become zeros. All threads of the block call it; the caller puts a barrier before it,
+/// where a thread may still read the tile, and behind it, before any thread reads it.
+///
+/// by_chunks   moves_by_chunks of the tensor and dim
+/// returns     false where this thread has loaded an element that is NaN or infinite
 template <int width, int rows_of_tile, BlockContext B, class Source, class Shared>
 SOFTCHECK_BODY bool load_tile(B& block, const Source& from, bool by_chunks, std::int64_t batch, std::int64_t head,
                               std::int64_t begin, std::int64_t end, std::int64_t dim, const Shared& to) {
   using Element = decltype(to.load(0));
   bool finite = true;
   if (by_chunks) {
-    // A thread has the same columns of some rows.
+    // A thread moves one chunk in each of count rows, always in the same columns. All loads come before the first
+    // store.
     constexpr int of_row = width / elements_of_chunk, rows = mma_threads / of_row, count = rows_of_tile / rows;
     const int row = block.rank() / of_row, column = block.rank() % of_row * elements_of_chunk;
     const std::int64_t first = from.place(batch, head, begin + row, column);
@@ -134,7 +157,7 @@ SOFTCHECK_BODY bool load_tile(B& block, const Source& from, bool by_chunks, std:
   return finite;
 }
 
-/// The first or the second two matrices as 16 rows of an operand.
+/// Matrices 2 i and 2 i + 1 of a lane's parts, as the 16 rows of operand B.
 template <class Element>
 SOFTCHECK_BODY FragmentB<Element> operand_of(const MatrixParts<Element>& parts, int i) {
   FragmentB<Element> operand;
@@ -143,7 +166,14 @@ SOFTCHECK_BODY FragmentB<Element> operand_of(const MatrixParts<Element>& parts, 
   return operand;
 }
 
-/// scale q k for 16 queries and the tile's keys, -inf where hidden: entry e of x[n] is that of place_in_c, 8 n keys on.
+/// The scores scale q k of a warp's 16 queries with the tile's 32 keys; -inf where a key is hidden, and for a query
+/// that does not exist. All lanes of the warp call it.
+///
+/// queries   (queries_of_tile, width) of the block, in shared memory at tile_stride
+/// keys      (keys_of_tile, width), likewise; the first of them is key begin of the tensor
+/// x         entry e of x[n] belongs to query place_in_c(lane, e).row and key 8 n + place_in_c(lane, e).column
+/// error     exact products of elements, added by mma 16 dimensions at a time; the emulator rounds each mma once to
+///           f32, a tensor core truncates (docs/kernels/gpu_kernels.md)
 template <int width, BlockContext B, class Element, class Result, class Shared>
 SOFTCHECK_BODY void score_tile(B& block, const QueryTile<B, Element, Result>& tile, const Shared& queries,
                                const Shared& keys, std::int64_t begin, FragmentC (&x)[keys_of_tile / 8]) {
@@ -154,14 +184,14 @@ SOFTCHECK_BODY void score_tile(B& block, const QueryTile<B, Element, Result>& ti
     FragmentA<Element> q[2];
     SOFTCHECK_UNROLL
     for (int i = 0; i < 2; ++i) {
-      // Twice 8 queries, of 8 dimensions and of the next 8.
+      // Four matrices: queries 0 to 7 and 8 to 15, in dimensions 0 to 7 of this step and in 8 to 15.
       const int row = block.warp() * queries_of_warp + tile.lane % 16;
       static_cast<Entries<Element, 8>&>(q[i]) =
           block.template load_matrices<false>(queries, row * tile_stride<width> + 16 * (step + i) + tile.lane / 16 * 8);
     }
     SOFTCHECK_UNROLL
     for (int n = 0; n < keys_of_tile / 8; ++n) {
-      // 8 keys, four times 8 dimensions.
+      // Four matrices: the same 8 keys in 32 dimensions, 8 to a matrix.
       const MatrixParts<Element> k = block.template load_matrices<false>(
           keys, (8 * n + tile.lane % 8) * tile_stride<width> + 16 * step + tile.lane / 8 * 8);
       x[n] = block.mma(q[0], operand_of(k, 0), x[n]);
@@ -185,7 +215,9 @@ SOFTCHECK_BODY void score_tile(B& block, const QueryTile<B, Element, Result>& ti
   }
 }
 
-/// Two fragments of a product as one operand of the next: 16 keys of each row, of the format of the values.
+/// The weights of a tile, rounded to the values' format, as operands A of the product with the values: from[2 step] and
+/// from[2 step + 1] become to[step], 16 keys. Lanes keep what they hold, because the entries of C and of A lie in the
+/// same places.
 template <class Element>
 SOFTCHECK_BODY void as_operands(const FragmentC (&from)[keys_of_tile / 8],
                                 FragmentA<Element> (&to)[keys_of_tile / 16]) {
@@ -199,7 +231,8 @@ SOFTCHECK_BODY void as_operands(const FragmentC (&from)[keys_of_tile / 8],
   }
 }
 
-/// The states of the four lanes that share a row merged, the same in each of them.
+/// The states of the four lanes that share a query merged, returned to each of them with the same bits. All lanes of
+/// the warp call it.
 template <BlockContext B, class State, class Merge>
 SOFTCHECK_BODY State merged_by_row(B& block, State own, Merge merge) {
   for (int distance = 1; distance < 4; distance *= 2) {
@@ -210,7 +243,10 @@ SOFTCHECK_BODY State merged_by_row(B& block, State own, Merge merge) {
   return own;
 }
 
-/// The values of 16 keys, 16 step on, in 16 columns from 8 n on: twice 8 keys, of 8 columns and of the next 8.
+/// The values of keys 16 step to 16 step + 15 in columns 8 n to 8 n + 15, as two operands B (operand_of 0 and 1, 8
+/// columns each). All lanes of the warp call it.
+///
+/// values   (keys_of_tile, width) in shared memory at tile_stride
 template <int width, class Element, BlockContext B, class Shared>
 SOFTCHECK_BODY MatrixParts<Element> values_of(B& block, const Shared& values, int step, int n) {
   const int lane = block.lane();
@@ -218,7 +254,9 @@ SOFTCHECK_BODY MatrixParts<Element> values_of(B& block, const Shared& values, in
                                             (16 * step + lane % 16) * tile_stride<width> + 8 * n + lane / 16 * 8);
 }
 
-/// out += weights values.
+/// out += weights values: adds the products of a warp's (16, 32) weights and the tile's (32, width) values. Entry e of
+/// out[n] belongs to query place_in_c(lane, e).row and column 8 n + place_in_c(lane, e).column. All lanes of the warp
+/// call it. An output takes two mma a tile, each as score_tile says, and no compensation.
 template <int width, BlockContext B, class Element, class Shared>
 SOFTCHECK_BODY void add_values(B& block, const Shared& values, const FragmentA<Element> (&weights)[keys_of_tile / 16],
                                FragmentC (&out)[width / 8]) {
@@ -233,8 +271,11 @@ SOFTCHECK_BODY void add_values(B& block, const Shared& values, const FragmentA<E
   }
 }
 
-/// A value that is NaN or infinite would spoil the queries it is hidden from, as 0 NaN is NaN: it counts as 0, and
-/// makes NaN of its column for those that see it. Splits a tile of values into these and where such stood, 1, else 0.
+/// Splits a tile of values that contains a NaN or an infinity: such a value becomes 0 in values, and spoilt becomes 1
+/// in its place and 0 elsewhere. Without that, its product with the weight 0 of a query that it is hidden from would be
+/// NaN. spoil() then writes NaN for the queries that see it. All threads of the block call it, between barriers.
+///
+/// values, spoilt   (keys_of_tile, width) in shared memory at tile_stride
 template <int width, BlockContext B, class Shared>
 SOFTCHECK_BODY void split_spoilt(B& block, const Shared& values, const Shared& spoilt) {
   using Element = decltype(values.load(0));
@@ -247,7 +288,10 @@ SOFTCHECK_BODY void split_spoilt(B& block, const Shared& values, const Shared& s
   }
 }
 
-/// NaN where a query sees what is spoilt; bit 4 n + e of seen: entry e of the scores of keys 8 n on.
+/// Sets out to NaN in each column of each query where the query sees a key whose value was spoilt: where the product of
+/// which keys it sees with spoilt is > 0. All lanes of the warp call it.
+///
+/// seen   bit 4 n + e: whether the query of entry e of x[n], x as of score_tile, sees that entry's key
 template <int width, BlockContext B, class Shared>
 SOFTCHECK_BODY void spoil(B& block, const Shared& spoilt, unsigned seen, FragmentC (&out)[width / 8]) {
   using Element = decltype(spoilt.load(0));

@@ -6,24 +6,29 @@
 
 namespace softcheck::kernels {
 
-/// Threads of a block of every row kernel. A row's bits depend on it: it is the same on both machines.
+/// Threads of a block of every row kernel. The bits of a row depend on it, so every machine has the same number.
 inline constexpr int row_threads = 128;
 
-/// Shared memory that any row kernel asks for, in bytes.
+/// Shared memory that the launcher gives a block of any forward row kernel, in bytes. adaptive_softmax_body uses all of
+/// it, the others its first part.
 template <class T>
 inline constexpr std::size_t row_shared_bytes =
     merging_bytes<RowStatistics<T>>(row_threads) + merging_bytes<CompensatedSum<T>>(row_threads);
 
-/// And the backward one.
+/// Shared memory of a block of adaptive_softmax_backward_body, in bytes.
 template <class T>
 inline constexpr std::size_t row_backward_bytes =
     merging_bytes<RowStatistics<T>>(row_threads) + merging_bytes<GradientSums<T>>(row_threads);
 
-// The kernels by name, for launchers that are templates over which one they launch. of_rows: one result a row, in the
-// logits' format or in the wide one; else one an item. has_theta: whether a temperature may be asked for.
+// The kernels as types, for run_row_call (kernels/block/abi/row_calls.hpp) and the launchers, which are templates over
+// the kernel. Kernel::run(block, arguments) is the body; every thread of every block calls it.
+
+/// A kernel with one result an item, in the logits' format. of_rows: whether the kernel has one result a row.
+/// has_theta: whether the caller may pass theta != 1.
 struct ElementKernel {
   static constexpr bool of_rows = false, has_theta = true;
 };
+/// A kernel with one result a row, in the logits' format or, of 16-bit logits, in f32.
 struct RowKernel {
   static constexpr bool of_rows = true, has_theta = true;
 };

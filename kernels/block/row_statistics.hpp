@@ -10,11 +10,20 @@
 
 namespace softcheck::kernels {
 
-/// Of some items of a row: the maximum m, and with D = (m - x) scale >= 0, w = exp(-D), the sums S - 1 of w (one item
-/// that is the maximum left out: its weight is exactly 1), T of w D and U of w D^2.
+/// The statistics of some items x of a row. With m the largest, D = (m - x) scale >= 0 and w = exp(-D):
 ///
-/// A monoid under merged(); no_items() is its neutral element. Where an item is NaN or +inf, maximum is NaN.
-/// entropy = ln S + T / S, its variance (varentropy) U / S - (T / S)^2.
+///     S = sum w      T = sum w D      U = sum w D^2
+///
+/// weights holds S - 1: the weight of the first maximum, exactly 1, is left out, so that ln S of a sharp row keeps its
+/// relative accuracy. The entropy is ln S + T / S nats, and the varentropy U / S - (T / S)^2.
+///
+/// merged() makes it a monoid; no_items() is the neutral element. maximum is NaN where an item is NaN or +inf, and -inf
+/// where all items are hidden.
+///
+/// error    of a row of n items in a block of 128 threads: B1 of docs/tolerances.md with sum=lanes:512, derived in
+///          docs/kernels/gpu_kernels.md, "Rows". For the weights in f32, n <= 2^22, it is proved that an item passes at
+///          most 2 ceil(n / 512) + 16 additions and ceil(n / 512) + 7 rescalings (statistics_hold of
+///          theory/proofs/strict_kernels/strict_row.v).
 template <class T>
 struct RowStatistics {
   T maximum;
@@ -22,30 +31,41 @@ struct RowStatistics {
   CompensatedSum<T> deviations;  // T
   CompensatedSum<T> squares;     // U
 
+  /// Whether no item is NaN or +inf.
   SOFTCHECK_BODY bool defined() const { return maximum == maximum; }
+  /// Whether all items are hidden, or there are none.
   SOFTCHECK_BODY bool empty() const { return maximum == minus_infinity<T>(); }
 };
 
-/// Which of the sums are wanted: each has those before it, too. The others are nobody's.
+/// The sums that a kernel asks for: S - 1; S - 1 and T; or S - 1, T and U. The functions below do not compute the
+/// others, and no caller may read them.
 enum class Moments { weights, deviations, squares };
 
+/// The statistics of no items.
 template <class T>
 SOFTCHECK_BODY RowStatistics<T> no_items() {
   return {minus_infinity<T>(), {0, 0}, {0, 0}, {0, 0}};
 }
 
+/// The statistics of items with a NaN or a +inf among them.
 template <class T>
 SOFTCHECK_BODY RowStatistics<T> undefined_items() {
   return {not_a_number<T>(), {0, 0}, {0, 0}, {0, 0}};
 }
 
-/// The same items relative to a maximum that is not among them, whose weight is therefore the one left out.
+/// Makes the statistics relative to a larger maximum m', which is not among the items. With d = (m' - m) scale, c =
+/// e^-d and S the sum of all weights:
+///
+///     U <- c (U + d (d S + 2 T))      T <- c (T + d S)      S <- c S
+///
+/// The caller adds the item that is m', whose weight is the one left out from then on; weights therefore becomes c S,
+/// all of it. Adding the 1 of the former maximum to weights is one rounding.
 template <Moments moments, class T>
 SOFTCHECK_BODY void raise_maximum(RowStatistics<T>& items, T maximum, T scale) {
   if (!items.empty()) {
     const T z = (items.maximum - maximum) * scale;
     const ExponentialParts<T> factor = exponential_parts(z);
-    // No factor, no items: and no product of 0 with a deviation that overflowed.
+    // Where the factor underflows to 0, the items weigh nothing. d may be infinite there, and 0 d would be NaN.
     if (factor.value > T(0)) {
       const T d = -z;
       items.weights.add(T(1));
@@ -66,6 +86,8 @@ SOFTCHECK_BODY void raise_maximum(RowStatistics<T>& items, T maximum, T scale) {
   items.maximum = maximum;
 }
 
+/// The statistics of the items of left and right together. raise_maximum rescales the side with the smaller maximum,
+/// and right where both are equal: the factor is then 1.
 template <Moments moments, class T>
 SOFTCHECK_BODY RowStatistics<T> merged(RowStatistics<T> left, RowStatistics<T> right, T scale) {
   if (!left.defined() || !right.defined()) return undefined_items<T>();
@@ -83,7 +105,8 @@ SOFTCHECK_BODY RowStatistics<T> merged(RowStatistics<T> left, RowStatistics<T> r
   return left;
 }
 
-/// merged() as what merged_by_block() takes. Sums that nobody wants are said to be 0, so that no shuffle moves them.
+/// merged() as the function that merged_by_block() takes. It returns 0 for the sums that moments leaves out, so that
+/// the compiler drops their shuffles.
 template <class T, Moments moments>
 struct MergedStatistics {
   T scale;
@@ -95,7 +118,11 @@ struct MergedStatistics {
   }
 };
 
-/// Items that a thread read together: their sums are added in halves.
+/// Adds a group of items to a thread's state. Of the group, (1 + 2) + (3 + 4) is added to each sum: two levels of
+/// additions and one compensated addition. The state is rescaled at most once. The first item that is a new maximum is
+/// the one left out of weights.
+///
+/// x        each finite, -inf (hidden), NaN or +inf
 template <Moments moments, class T>
 SOFTCHECK_BODY void add_items(RowStatistics<T>& state, const T (&x)[items_at_once], T scale) {
   T largest = x[0];
@@ -127,8 +154,11 @@ SOFTCHECK_BODY void add_items(RowStatistics<T>& state, const T (&x)[items_at_onc
   if constexpr (moments == Moments::squares) state.squares.add((wdd[0] + wdd[1]) + (wdd[2] + wdd[3]));
 }
 
-/// The statistics of a row (columns, visible(column), maybe load_group(column, x)) by one read of it, for every thread
-/// of the block. partials as for merged_by_block.
+/// The statistics of a row by one read of it, returned to every thread of the block. All threads call it.
+///
+/// row        has columns, visible(column), and may have load_group(column, x): LogitsRow, QueryScores, PartScores
+/// partials   shared memory, one RowStatistics a warp: merging_bytes<RowStatistics<T>>
+/// scale      1 / theta, > 0
 template <Moments moments, BlockContext B, class Row, class T>
 SOFTCHECK_BODY RowStatistics<T> row_statistics(B& block, const Row& row,
                                                const typename B::template Shared<RowStatistics<T>>& partials, T scale) {

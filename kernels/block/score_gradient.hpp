@@ -3,14 +3,23 @@
 #include "kernels/arithmetic/adaptive_beta.hpp"
 #include "kernels/block/entropy.hpp"
 
-// The gradient with respect to scores x that (adaptive) softmax makes weights of, from a, that with respect to these.
+// The gradient of (adaptive) softmax with respect to its scores x, from a_j = dL/dp_j, the gradient with respect to its
+// weights. With p = softmax(beta x), r = softmax(x), D_j = m - x_j, and S and T of the scores at beta = 1:
+//
+//     dL/dx_j = beta p_j (a_j - sum p a) + dL/dH r_j (D_j - T / S)
+//     dL/dH   = beta'(H) dL/dbeta,   dL/dbeta = sum p_j (a_j - sum p a) (x_j - m)
+//
+// because dH/dx_j = -r_j (ln r_j + H) = r_j (D_j - T / S). Plain softmax has beta = 1 and no second term. Attention
+// backward has a_j = d_out v_j. The errors are bounded in docs/tolerances/attention_gradient.md for the CPU kernels;
+// the test of these bodies follows each operation's rounding (proptests/tests/emulator/backward_reference.hpp).
 namespace softcheck::kernels {
 
-/// Of a query, kept between the two passes: what its scores' gradients depend on. maximum is NaN where the query has no
-/// result, -inf where it sees no key.
+/// The seven numbers of a query, or of a row, from which score_gradient computes dL/dx_j. Attention backward keeps them
+/// in global memory from the queries' pass to the keys' pass. maximum is NaN where a score is NaN or +inf: such a query
+/// has no result. It is -inf where the query sees no key; the other numbers then are not used.
 template <class T>
 struct QueryGradient {
-  T maximum;
+  T maximum;  // m
   T beta;
   T factor;      // 1 / S at beta
   T mean;        // sum p a, a = d_out v of a key
@@ -19,12 +28,14 @@ struct QueryGradient {
   T of_entropy;  // dL/dH
 };
 
-/// Of some keys at beta, w = exp(-beta D), D = m - x: sums of w, w a, w D and w a D.
+/// Sums over some keys, with w = exp(-beta D): of w, w a, w D and w a D, in this order. Plain softmax adds nothing to
+/// the last two.
 template <class T>
 struct GradientSums {
   CompensatedSum<T> weights, gradients, deviations, products;
 };
 
+/// The sums of two sets of keys together, as the function that merged_by_block() takes.
 template <class T>
 struct MergedGradientSums {
   SOFTCHECK_BODY GradientSums<T> operator()(GradientSums<T> left, const GradientSums<T>& right) const {
@@ -36,7 +47,7 @@ struct MergedGradientSums {
   }
 };
 
-/// Of one visible item, of has its maximum and beta already.
+/// Adds one visible item, of score x and gradient a, to a thread's sums. It reads of.maximum, finite, and of.beta.
 template <bool adaptive, class T>
 SOFTCHECK_BODY void add_gradient(GradientSums<T>& own, const QueryGradient<T>& of, T x, T a) {
   const T z = x - of.maximum;
@@ -50,13 +61,14 @@ SOFTCHECK_BODY void add_gradient(GradientSums<T>& own, const QueryGradient<T>& o
   }
 }
 
-/// What a score weighs, and dL/d(score).
+/// The weight p_j of a score, and dL/dx_j.
 template <class T>
 struct ScoreGradient {
-  T weight;  // -1 where the key is hidden, so that nobody looks at it
+  T weight;  // -1 where the key is hidden from the query: every thread then skips the key
   T slope;
 };
 
+/// p_j and dL/dx_j of a visible score x with gradient a. Both are NaN where the query has no result.
 template <bool adaptive, class T>
 SOFTCHECK_BODY ScoreGradient<T> score_gradient(const QueryGradient<T>& of, T x, T a) {
   if (!(of.maximum < std::numeric_limits<T>::infinity())) return {not_a_number<T>(), not_a_number<T>()};
@@ -71,7 +83,11 @@ SOFTCHECK_BODY ScoreGradient<T> score_gradient(const QueryGradient<T>& of, T x, 
   return {p, slope};
 }
 
-/// What the sums over all of a query's keys give, of has its maximum and beta already. all: at beta = 1.
+/// Computes the numbers behind maximum and beta of a query or row, in double, and rounds them into of.
+///
+/// all             the statistics of the scores at beta = 1
+/// sums            over all of the query's keys, at beta
+/// slope_of_beta   beta'(H) (arithmetic::adaptive_beta_and_slope); not used where not adaptive
 template <bool adaptive, class T>
 SOFTCHECK_BODY void complete(QueryGradient<T>& of, const RowStatistics<T>& all, const GradientSums<T>& sums,
                              double slope_of_beta) {

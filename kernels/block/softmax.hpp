@@ -4,8 +4,14 @@
 
 namespace softcheck::kernels {
 
-/// results = exp((x - m) scale) factor, or NaN where maximum is that of a row without a softmax. The columns are those
-/// that this thread has read: results may be the logits.
+/// Writes exp((x - maximum) scale) factor for each item of a row. It writes NaN to the whole row where maximum is -inf
+/// or NaN: such a row has no softmax. A masked item gets 0. Each thread writes only the columns that it has read, so
+/// the results may be the logits (in place).
+///
+/// maximum, scale, factor   the same in all threads; for softmax, factor = 1 / S
+/// error                    relative, each coefficient: 1.75 u of the exponential, two products, the slope in D of the
+///                          argument, and what maximum, scale and factor err by. unscale rounds where the result is
+///                          subnormal.
 template <BlockContext B, class Element>
 SOFTCHECK_BODY void write_probabilities(B& block, const RowArguments<B, Element, Element>& arguments, std::int64_t row,
                                         Accumulator<Element> maximum, Accumulator<Element> scale,
@@ -24,8 +30,14 @@ SOFTCHECK_BODY void write_probabilities(B& block, const RowArguments<B, Element,
   });
 }
 
-/// softmax(x scale) of each row: one read for the statistics, one for the results.
-/// shared memory: merging_bytes<RowStatistics<T>>
+/// softmax(x scale) of each row, eq. (1) of the paper at theta = 1 / scale: the block reads a row once for the
+/// statistics and once for the results.
+///
+/// results         (rows, columns), in place or not; NaN rows as write_probabilities says
+/// error           relative, each coefficient: B2 of docs/tolerances.md with sum=lanes:512. Proved in f32 for n <=
+///                 2^22, without the rounding of 1 / theta (strict_softmax_b2 of
+///                 theory/proofs/strict_kernels/strict_softmax.v).
+/// shared memory   merging_bytes<RowStatistics<T>>
 template <BlockContext B, class Element>
 SOFTCHECK_BODY void softmax_body(B& block, const RowArguments<B, Element, Element>& arguments) {
   using T = Accumulator<Element>;

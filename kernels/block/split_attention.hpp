@@ -2,38 +2,49 @@
 
 #include "kernels/block/attention.hpp"
 
-// Attention for few queries and many keys: a block has a part of a query's keys, so that one query fills a device.
+// Attention for few queries and many keys. A block computes one part of a query's keys, so that a single query occupies
+// many multiprocessors. The launcher runs, in this order:
+//
+//     part_statistics_body   (adaptive only) the statistics of each part
+//     part_attention_body    L, T and o of each part, relative to the part's maximum m_i; adaptive: to that of all keys
+//     merge_parts_body       m = max m_i, c_i = e^(m_i - m); L = sum c_i L_i, T = sum c_i (T_i + (m - m_i) L_i), o =
+//     sum c_i
+//                            o_i (Appendix G of the paper), and the results
 namespace softcheck::kernels {
 
-/// Keys of a part: whole widths of a block, so many that no query has more parts than a block has threads. It depends
-/// on the call alone, and so do the bits.
+/// Keys of a part: a multiple of attention_threads, at least 256, and so many that no query has more than
+/// attention_threads parts. It depends on the number of keys alone, and so do the bits.
 constexpr std::int64_t keys_of_part(std::int64_t keys) {
   const std::int64_t widths =
       (keys + attention_threads * attention_threads - 1) / (attention_threads * attention_threads);
   return attention_threads * (widths > 2 ? widths : 2);
 }
+/// Parts of that many keys.
 constexpr std::int64_t parts_of(std::int64_t keys) { return (keys + keys_of_part(keys) - 1) / keys_of_part(keys); }
-/// Of any number of keys up to that one.
+/// The largest parts_of any number of keys up to that one.
 constexpr std::int64_t most_parts(std::int64_t keys) {
   const std::int64_t widths = (keys + keys_of_part(0) - 1) / keys_of_part(0);
   return widths < attention_threads ? widths : attention_threads;
 }
 
-/// What a part leaves of its keys, beside the columns of the output.
+/// The sums that part_attention_body leaves of a part's keys, relative to the part's maximum. The columns of the output
+/// lie beside them (SplitArguments).
 template <class T>
 struct PartState {
   T maximum;
   WeightSums<T> sums;
 };
 
-/// Parts that a query has room for: as many as it has, or more where sequences are packed.
+/// Parts for which the launcher allocates memory, for each query: parts_of(keys), or most_parts(keys) where sequences
+/// are packed, as any sequence may have up to all keys.
 template <class Arguments>
 constexpr std::int64_t parts_held(const Arguments& forward) {
   return forward.sequences == 0 ? parts_of(forward.keys) : most_parts(forward.keys);
 }
 
-/// A part's sums relative to the largest score of all parts, and what its columns are to be multiplied by: 0 where it
-/// adds nothing. Adaptive attention's parts have one maximum: the factor is 1.
+/// Makes a part's sums relative to the largest score of all parts. Returns c_i, by which the caller multiplies the
+/// part's columns; 0 where the part adds nothing, and its sums are then 0. The parts of adaptive attention share one
+/// maximum, and the factor is 1.
 template <class T>
 SOFTCHECK_BODY T raise_part(PartState<T>& part, T largest) {
   const T rise = largest - part.maximum;
@@ -48,7 +59,12 @@ SOFTCHECK_BODY T raise_part(PartState<T>& part, T largest) {
   return factor;
 }
 
-/// forward's queries, with room in global memory for (queries, parts) and for (queries, parts, value_dim) columns.
+/// The arguments of the three bodies. The launcher allocates the last three in global memory; all queries of the call
+/// are numbered from 0 to queries() - 1.
+///
+/// statistics   (queries, parts), for adaptive attention only
+/// states       (queries, parts)
+/// columns      (queries, parts, value_dim)
 template <BlockContext B, class Element, class Result>
 struct SplitArguments {
   using T = Accumulator<Element>;
@@ -60,11 +76,14 @@ struct SplitArguments {
   Global<PartState<T>> states;
   Global<CompensatedSum<T>> columns;
 
+  /// batch * heads * queries.
   SOFTCHECK_BODY std::int64_t queries() const { return forward.batch * forward.heads * forward.queries; }
+  /// parts_held, the stride of a query in states; the query itself may have fewer parts.
   SOFTCHECK_BODY std::int64_t parts() const { return parts_held(forward); }
 };
 
-/// The keys of a part that a query may see, as QueryScores.
+/// The keys of one part that a query may see, with the members of QueryScores that row_statistics and attend use. Keys
+/// are numbered from the part's first key on.
 template <class Scores>
 struct PartScores {
   const Scores& all;
@@ -82,8 +101,8 @@ struct PartScores {
   SOFTCHECK_BODY auto value(std::int64_t key, std::int64_t column) const { return all.value(begin + key, column); }
 };
 
-/// The statistics of each part's scores: what adaptive attention needs first.
-/// shared memory: attention_bytes<T>(dim), as the next two
+/// Writes the statistics of each part's scores at beta = 1 into arguments.statistics, one part of one query at a time
+/// by a block. Shared memory of this body and of the next two: attention_bytes<T>(dim).
 template <BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void part_statistics_body(B& block, const SplitArguments<B, Element, Result>& arguments) {
   using T = Accumulator<Element>;
@@ -93,15 +112,15 @@ SOFTCHECK_BODY void part_statistics_body(B& block, const SplitArguments<B, Eleme
     const QueryScores<B, Element, Result> scores(arguments.forward, memory.query, item / parts);
     if (!scores.inside || item % parts >= parts_of(scores.keys)) continue;
     load_query(block, scores, memory.query);
-    // All have read the query when they meet to merge: the next one may be loaded.
+    // Every thread has read the query before the barriers of the merge. The next query may be loaded behind them.
     const RowStatistics<T> all =
         row_statistics<Moments::deviations>(block, PartScores(scores, item % parts), memory.statistics, T(1));
     if (block.rank() == 0) arguments.statistics.store(item, all);
   }
 }
 
-/// The statistics of a query, number item, from those of its parts, for every thread of the block: in a tree that
-/// depends on their number alone.
+/// The statistics of query item from those of its parts, returned to every thread of the block. Thread i brings part i,
+/// and merged_by_block merges them. All threads call it.
 template <BlockContext B, class Element, class Result, class T>
 SOFTCHECK_BODY RowStatistics<T> merged_statistics(B& block, const SplitArguments<B, Element, Result>& arguments,
                                                   const QueryScores<B, Element, Result>& scores, std::int64_t item,
@@ -112,7 +131,9 @@ SOFTCHECK_BODY RowStatistics<T> merged_statistics(B& block, const SplitArguments
   return merged_by_block(block, memory.statistics, own, no_items<T>(), MergedStatistics<T, Moments::deviations>{1});
 }
 
-/// A query's part of the output, not yet divided by the sum of its weights.
+/// Writes the state and the columns of each part, one part of one query at a time by a block. The columns are sums of w
+/// v, not yet divided by L. Weights are exp(beta (x - m)): adaptive, with beta and m of all keys; otherwise beta is 1
+/// and m is the part's own maximum.
 template <bool adaptive, BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void part_attention_body(B& block, const SplitArguments<B, Element, Result>& arguments) {
   using T = Accumulator<Element>;
@@ -145,8 +166,10 @@ SOFTCHECK_BODY void part_attention_body(B& block, const SplitArguments<B, Elemen
   }
 }
 
-/// The results of each query from those of its parts: the sums in a tree, an output's column from the first part to the
-/// last.
+/// Merges the parts of each query and writes its results, one query at a time by a block. L and T are added in the
+/// block's tree, part i in thread i; each thread adds its columns of the output from the first part to the last.
+/// Results and their errors are those of attention_body: an item is rescaled once more, and lanes:128 grants a part's
+/// width more.
 template <bool adaptive, BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void merge_parts_body(B& block, const SplitArguments<B, Element, Result>& arguments) {
   using T = Accumulator<Element>;
@@ -181,7 +204,7 @@ SOFTCHECK_BODY void merge_parts_body(B& block, const SplitArguments<B, Element, 
       }
     }
     write_query(block, scores, memory, beta, held.maximum, held);
-    block.sync();  // the factors are free again
+    block.sync();  // the next query may overwrite the factors
   }
 }
 

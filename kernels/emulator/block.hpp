@@ -13,7 +13,10 @@
 
 namespace softcheck::kernels::emulator {
 
-/// One thread of an emulated block. Every call takes the line it stands in, and so is found again in a finding.
+/// One thread of an emulated block: the BlockContext of kernels/block/context.hpp, which says what each call means.
+/// Each call takes the source line that it stands in as its last argument, so that a finding can name it; a kernel
+/// leaves that argument out. At a barrier and at a call of the whole warp, the machine runs other threads before the
+/// call returns.
 class Block {
  public:
   template <class T>
@@ -88,7 +91,8 @@ class Block {
     return parts;
   }
 
-  /// The next count elements of the launch's shared memory. A launch that has less is abandoned.
+  /// The next count elements of the launch's shared memory. Where the launch has less, the machine reports
+  /// shared_exhausted and abandons the launch.
   template <class T>
   Shared<T> shared(std::int64_t count, SourceLine where = SourceLine::here()) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -98,7 +102,8 @@ class Block {
     return Shared<T>(machine_, rank_, begin, count);
   }
 
-  /// In global memory too it is one step, as threads change places between calls only.
+  /// Adds value, and returns the value before. The addition is one step, in shared and in global memory: the machine
+  /// changes threads only between calls.
   template <class T, class View>
   T atomic_add(const View& view, std::int64_t index, T value, SourceLine where = SourceLine::here()) {
     return view.atomic_add(index, value, where);

@@ -8,7 +8,7 @@
 
 namespace softcheck::kernels::emulator {
 
-/// A stack on which one job after another runs, each as far as its next pause.
+/// A stack on which jobs run, one after another. resume() runs the job up to its next pause().
 class Fiber {
  public:
   Fiber();
@@ -16,11 +16,12 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  /// The job begins at the next resume(). Only where the last one is done. It throws nothing.
+  /// Sets the job that the next resume() begins. The caller has seen done(), keeps job alive, and passes a job that
+  /// throws nothing.
   void start(const std::function<void()>& job);
   /// Runs the job until it pauses or is done.
   void resume();
-  /// Back to the caller of resume(). Only inside the job.
+  /// Returns to the caller of resume(). Only the job calls it.
   void pause();
   bool done() const { return job_ == nullptr; }
 
@@ -33,7 +34,7 @@ class Fiber {
   boost::context::fiber caller_;
   const std::function<void()>* job_ = nullptr;
   bool stopping_ = false;
-  // What AddressSanitizer wants to be told of both stacks; unused without it.
+  // Both stacks, for AddressSanitizer; unused without it.
   [[maybe_unused]] void* fiber_fake_stack_ = nullptr;
   [[maybe_unused]] void* caller_fake_stack_ = nullptr;
   const void* stack_bottom_ = nullptr;
@@ -42,7 +43,7 @@ class Fiber {
   [[maybe_unused]] std::size_t caller_size_ = 0;
 };
 
-/// At least count fibers, kept from launch to launch by this thread of the operating system.
+/// At least count fibers. This thread of the operating system keeps them from launch to launch.
 std::vector<std::unique_ptr<Fiber>>& fibers(std::size_t count);
 
 }  // namespace softcheck::kernels::emulator

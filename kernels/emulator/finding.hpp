@@ -8,6 +8,7 @@
 
 namespace softcheck::kernels::emulator {
 
+/// The kinds of defects that a launch can show.
 enum class FindingKind {
   divergent_barrier,     // threads of a block meet at barriers of different lines, or some have left
   divergent_warp,        // a warp's operation waits for lanes that do something else, or have left
@@ -23,14 +24,15 @@ enum class FindingKind {
 
 const char* to_string(FindingKind kind);
 
-/// A defect of a kernel. message says who did what, with every line; lines has those lines, the one at fault first.
+/// A defect of a kernel. message names the threads, what they did, and every source line; lines has these lines, the
+/// line at fault first.
 struct Finding {
   FindingKind kind;
   std::string message;
   std::vector<SourceLine> lines;
 };
 
-/// Each defect once: the same kind at the same lines is the same defect.
+/// The findings of a launch, each defect once: findings of the same kind at the same lines are the same defect.
 class Findings {
  public:
   void add(Finding finding);

@@ -13,33 +13,39 @@ namespace softcheck::kernels::emulator {
 
 class Block;
 
-/// What runs in every thread of every block. Only its arguments are shared: no captured variable is written.
+/// The function that every thread of every block runs. It may write only through views: the emulator does not see
+/// writes to captured variables.
 using Kernel = std::function<void(Block&)>;
 
+/// The grid of a launch, one-dimensional.
 struct LaunchShape {
-  std::int64_t blocks = 1;  // >= 0
-  int threads = 32;         // of a block: 1 to 1024
-  std::size_t shared_bytes = 0;
+  std::int64_t blocks = 1;       // >= 0
+  int threads = 32;              // of a block: 1 to 1024
+  std::size_t shared_bytes = 0;  // of a block: at most 227 KiB
 };
 
-/// Which of the threads that can run goes on, wherever one waits.
+/// Which thread the machine runs next, among those that do not wait, when the current one waits or ends.
 enum class Schedule {
   forward,  // the next by rank
-  reverse,  // the previous
-  greedy,   // the same one, for as long as it can: a barrier is left by whoever closes it
-  random    // any, from a seed; threads are interrupted at memory accesses too
+  reverse,  // the previous by rank, and blocks in reverse order
+  greedy,   // the current one while it does not wait: the thread that opens a barrier leaves it first
+  random    // any, and blocks in any order, from a seed; the machine also interrupts threads at memory accesses
 };
+/// All of them.
 inline constexpr Schedule schedules[] = {Schedule::forward, Schedule::reverse, Schedule::greedy, Schedule::random};
 
 const char* to_string(Schedule schedule);
 
+/// How to run a launch.
 struct LaunchOptions {
   Schedule schedule = Schedule::forward;
   std::uint64_t seed = 1;  // of the random schedule
-  // Global memory in which races are looked for, between blocks too; of what lies elsewhere only results tell.
+  // Buffers of global memory in which the machine looks for races, also between blocks. It does not see races
+  // elsewhere.
   std::span<const std::span<std::byte>> traced = {};
 };
 
+/// The defects that a launch has shown, and what it did.
 struct LaunchReport {
   std::vector<Finding> findings;
   std::int64_t barriers = 0;         // completed, over all blocks
@@ -51,17 +57,21 @@ struct LaunchReport {
   std::string text() const;
 };
 
-/// Runs kernel once in every thread of the grid; blocks one after another, in the order of the schedule. A finding that
-/// nothing can go on from (a barrier that never opens) ends the launch; after others it goes on: a bad read gives
-/// NaN's bits, a bad write is dropped.
+/// Runs kernel once in every thread of the grid, on the caller's thread of the operating system; blocks one after
+/// another, in the order of the schedule. A barrier that can never open, and too little shared memory, end the launch.
+/// After any other finding the launch goes on: a read outside a view returns the bits of a NaN, a write outside is
+/// dropped.
 ///
-/// throws   std::invalid_argument on a shape that no GPU has; whatever the kernel throws
+/// throws   std::invalid_argument on a shape that no GPU has, and inside of a kernel; whatever the kernel throws
 LaunchReport launch(const LaunchShape& shape, const Kernel& kernel, const LaunchOptions& options = {});
 
-/// The launch under forward, reverse and greedy schedules and random_schedules seeds, each from the same contents of
-/// written (all the memory that the kernel writes), which is traced and must have the same bits afterwards each time.
-/// Ends at the
-/// first schedule with a finding; leaves the results of the last one.
+/// Launches the kernel under the forward, reverse and greedy schedules and under random_schedules random ones, each
+/// time from the same contents of written, and compares the results bit for bit: a difference is a finding,
+/// schedule_dependent. It stops at the first schedule with a finding, and leaves the results of the last launch in
+/// written.
+///
+/// written   all the global memory that the kernel writes; it is traced for races
+/// throws    as launch
 LaunchReport launch_under_all_schedules(const LaunchShape& shape, std::span<const std::span<std::byte>> written,
                                         const Kernel& kernel, int random_schedules = 3);
 

@@ -16,19 +16,19 @@
 
 namespace softcheck::kernels::emulator {
 
-/// Thrown out of a kernel's calls once the launch has a finding that it cannot go on from.
+/// What the calls of a kernel throw in every thread once a finding has ended the launch. A kernel does not catch it.
 struct LaunchAbandoned {};
 
-/// Runs the blocks of a launch, one after another, each thread on a fiber. One thread of the block runs at a time,
-/// until it waits or, under the random schedule, touches memory.
+/// Runs the blocks of one launch, one after another, each thread of the block on a fiber of its own. One thread runs at
+/// a time, until it waits, ends or, under the random schedule, accesses memory.
 class Machine {
  public:
   Machine(const LaunchShape& shape, const LaunchOptions& options, const Kernel& kernel);
 
-  /// All blocks; rethrows what the kernel threw.
+  /// Runs all blocks, once; rethrows what the kernel threw.
   LaunchReport run();
 
-  /// The machine whose kernel calls on this thread of the operating system; nullptr outside of a launch.
+  /// The machine whose launch runs on this thread of the operating system; nullptr outside of a launch.
   static Machine* running();
 
   const LaunchShape& shape() const { return shape_; }
@@ -38,7 +38,7 @@ class Machine {
   TracedMemory& traced() { return traced_; }
   Findings& findings() { return findings_; }
 
-  // What a thread asks for. Each may run other threads before it returns.
+  // The requests of a thread, by its rank. Each may run other threads before it returns.
   void sync(int rank, SourceLine where);
   void warp_operation(int rank, const WarpOperation& operation);
   void touch(int rank, SourceLine where);
@@ -49,7 +49,7 @@ class Machine {
   enum class State { ready, at_barrier, at_warp, done };
   struct Thread {
     State state = State::done;
-    SourceLine last;          // the last line that asked for anything
+    SourceLine last;          // the line of its last request
     WarpOperation operation;  // while at_warp
     std::uint32_t time = 1;   // warp barriers passed, this one's own count
     std::array<std::uint32_t, 32> seen{};

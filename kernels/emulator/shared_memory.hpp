@@ -12,30 +12,32 @@
 
 namespace softcheck::kernels::emulator {
 
-/// Who accesses memory, and what came before: the block's barriers so far, the warp barriers of this lane, and for each
-/// lane of its warp, up to which of that lane's warp barriers its accesses are ordered before this one.
+/// A thread that accesses memory, and the barriers before the access.
 struct Actor {
   int rank;
-  std::uint32_t epoch;
-  std::uint32_t time;
-  const std::array<std::uint32_t, 32>* seen;
+  std::uint32_t epoch;                        // barriers and beginnings of blocks in the launch so far
+  std::uint32_t time;                         // 1 and the warp barriers of this lane so far
+  const std::array<std::uint32_t, 32>* seen;  // of each lane of the warp: accesses before its warp barrier number seen
+                                              // are ordered before this access
 };
 
-/// One element of a view: index in the view, place in the block's shared memory or in a traced buffer.
+/// One element of a view, or several that move at once: its index in the view, its offset in bytes in the block's
+/// shared memory or in a traced buffer, and its bytes.
 struct SharedElement {
   std::int64_t index;
   std::size_t offset;
   std::size_t size;
 };
 
-/// What is known of each byte of some memory: the last write and the last reads. Two accesses to a byte by different
-/// threads race where one is a write, not both are atomic, and no barrier lies between. Between blocks there is none.
+/// The last write and the last reads of each byte of some memory. Two accesses to a byte by different threads race
+/// where one is a write, not both are atomic, and no barrier orders them. No barrier orders accesses of two blocks.
 class ShadowMemory {
  public:
-  /// A block's own memory is poison at first: what is read must have been written. name: "shared memory".
+  /// of_block   whether the memory is a block's shared memory: a read before a write is then a finding
+  /// name       of the memory, for messages: "shared memory"
   ShadowMemory(std::size_t bytes, bool of_block, const char* name, Findings& findings);
 
-  /// epoch is one that no earlier block has met.
+  /// A block begins. The caller passes an epoch that is later than those of the blocks before.
   void begin_block(std::uint32_t epoch) { first_epoch_ = epoch; }
 
   void on_read(const SharedElement& element, const Actor& actor, SourceLine where);
@@ -50,13 +52,14 @@ class ShadowMemory {
     std::int16_t rank = -1;
     bool atomic = false;
   };
-  // Three reads are kept, as a later write by the last reader's own thread, or of its own warp, must find another's.
+  // Three reads are kept: a later write by the last reader's own thread must find the read of another lane, and a write
+  // from its warp the read of another warp.
   struct Cell {
     Access write, read, read_of_another_lane, read_of_another_warp;
   };
   enum class Use { read, write, atomic };
 
-  /// In shared memory, what another block did is gone.
+  /// Whether a block before this one made the access. Shared memory does not outlive its block: there the answer is no.
   bool of_another_block(const Access& access) const {
     return !of_block_ && access.line != 0 && access.epoch < first_epoch_;
   }
@@ -78,7 +81,7 @@ class ShadowMemory {
   std::array<std::uint32_t, 64> line_cache_{};
 };
 
-/// The shared memory of a block, poisoned with NaN patterns for each.
+/// The shared memory of a block. At the beginning of each block the machine fills it with the bits of poisoned().
 class SharedMemory {
  public:
   SharedMemory(std::size_t bytes, Findings& findings)
@@ -93,13 +96,13 @@ class SharedMemory {
   ShadowMemory shadow_;
 };
 
-/// Buffers of global memory that are traced.
+/// The buffers of global memory in which a launch looks for races (LaunchOptions::traced).
 class TracedMemory {
  public:
   TracedMemory(std::span<const std::span<std::byte>> buffers, Findings& findings);
 
   void begin_block(std::uint32_t epoch);
-  /// The shadow of the buffer that address lies in, and where; nullptr where it is in none.
+  /// The shadow of the buffer that address lies in, and the offset there in bytes; nullptr where it lies in none.
   ShadowMemory* find(const std::byte* address, std::size_t& offset);
 
  private:

@@ -4,8 +4,8 @@
 
 namespace softcheck::kernels::emulator {
 
-/// The line of a kernel's body that asked for something. std::source_location would be it, were it not missing from
-/// clang 14 with libstdc++; both compilers evaluate the built-ins at the outermost call.
+/// A line of a kernel's source, as the default argument here() of a call captures it. clang 14 with libstdc++ lacks
+/// std::source_location; both compilers evaluate the built-ins at the outermost call.
 struct SourceLine {
   const char* file = "";
   unsigned line = 0;

@@ -15,19 +15,25 @@ namespace softcheck::kernels::emulator {
 
 class Machine;
 
-/// Is index within [0, size)? If not, that is a finding of the launch that is running on this thread of the operating
-/// system; where none is, std::out_of_range. what: "global view", "shared view".
+/// Returns whether index is within [0, size). If it is not, the launch that runs on this thread of the operating system
+/// gets a finding; the function throws std::out_of_range where no launch runs. Under the random schedule the machine
+/// may run another thread here.
+///
+/// what   "global view" or "shared view", for the message
 bool within(const char* what, std::int64_t index, std::int64_t size, SourceLine where);
 
-/// Is address a multiple of size? If not, that is a finding as of within().
+/// Returns whether address is a multiple of size, in bytes. If it is not, the running launch gets a finding.
 bool aligned_to(const char* what, std::size_t address, std::size_t size, SourceLine where);
 
+/// The kinds of access to memory.
 enum class MemoryUse { read, write, atomic };
 
-/// Notes an access to global memory of the launch that is running on this thread of the operating system, if any.
+/// Records an access to size bytes of global memory, for the search for races, where a launch runs on this thread of
+/// the operating system and traces that memory.
 void trace_global(MemoryUse use, const void* element, std::size_t size, std::int64_t index, SourceLine where);
 
-/// What is read outside of a view or from poisoned memory: all bits set, NaN in every format.
+/// The value that a read outside a view returns, and that shared memory is filled with at first: all bits set, a NaN in
+/// every format.
 template <class T>
 T poisoned() {
   T value;
@@ -35,7 +41,9 @@ T poisoned() {
   return value;
 }
 
-/// Global memory as a kernel gets it: count elements, each access checked against them.
+/// A view of global memory: count elements, every access checked against them. It meets ReadableView, and WritableView
+/// unless T is const (kernels/block/context.hpp); an access outside does nothing but add a finding. The caller keeps
+/// the memory.
 template <class T>
 class GlobalView {
  public:
@@ -99,8 +107,8 @@ class GlobalView {
   std::int64_t count_ = 0;
 };
 
-/// Elements of a block's shared memory; accesses are checked against the view's size, what was written, and what other
-/// threads did since the last barrier.
+/// A view of a block's shared memory, as one thread has it from Block::shared. Every access is checked against the
+/// view's size, against what has been written, and against the accesses of other threads since the last barrier.
 template <class T>
 class SharedView {
  public:
@@ -137,7 +145,8 @@ class SharedView {
   std::int64_t count_;
 };
 
-/// Notes the access and gives the element's bytes.
+/// Records an access to shared memory, for the search for races and for reads before a write, and returns the element's
+/// bytes.
 std::byte* access_shared(Machine& machine, int rank, MemoryUse use, const SharedElement& element, SourceLine where);
 
 template <class T>

@@ -8,12 +8,12 @@
 
 namespace softcheck::kernels::emulator {
 
-/// What all lanes of a mask do together.
+/// The calls of a BlockContext that all lanes of a mask make together.
 enum class WarpCall { sync, shuffle, shuffle_xor, shuffle_down, shuffle_up, ballot, any, all, mma, load_matrices };
 
 const char* to_string(WarpCall call);
 
-/// One lane's part of it. in and out stay valid until all lanes have come.
+/// One lane's part of such a call. The lane keeps in and out valid until all lanes of the mask have made the call.
 struct WarpOperation {
   WarpCall call = WarpCall::sync;
   unsigned mask = 0;
@@ -31,17 +31,20 @@ struct MmaOperands {
   FragmentC c;
 };
 
-/// The lane whose value a shuffle takes; lane itself where there is none.
+/// The lane whose value a shuffle gives to lane: argument % 32 for shuffle; else lane ^ argument, lane + argument or
+/// lane - argument, or lane itself where the warp has no such lane.
 int source_lane(const WarpOperation& operation, int lane);
 
-/// D = A B + C for a warp: each element from exact products, added in double, rounded once to f32. A tensor core adds
-/// in an order and with a truncation that NVIDIA does not document: its last bits may differ.
+/// D = A B + C for a warp, A (16, 16), B (16, 8), C and D (16, 8). Each element is the sum of exact products, added in
+/// double and rounded once to f32. A tensor core adds in an order and with a truncation that NVIDIA does not document:
+/// its last bits may differ.
 void multiply_fragments(const MmaOperands* const (&lanes)[32], FragmentC* const (&results)[32]);
 
-/// Eight elements of a matrix of 16-bit ones, as bits.
+/// One row of an 8 x 8 matrix of 16-bit elements, as bits.
 using MatrixRow = Vector<std::uint16_t, 8>;
 
-/// Row l % 8 of matrix l / 8 from lane l, to each lane the entries of its MatrixParts.
+/// Deals four 8 x 8 matrices to a warp: rows[l] is row l % 8 of matrix l / 8, and parts[l] gets the entries of lane l's
+/// MatrixParts, of the transposed matrices where transposed.
 void share_matrices(const MatrixRow* const (&rows)[32], bool transposed, MatrixRow* const (&parts)[32]);
 
 }  // namespace softcheck::kernels::emulator

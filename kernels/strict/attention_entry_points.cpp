@@ -1,5 +1,6 @@
-// The attention kernels of kernels/block/ at the CPU's speed: contracts and bits are those of the emulated ones
-// (kernels/emulator/plugin) and of those on a GPU. A NaN stands where they have one; its bits are the machine's.
+// The attention kernels of kernels/block/ on the CPU's vectors, behind the ABI. Contracts and bits are those of the
+// emulated kernels (kernels/emulator/plugin) and of the kernels on a GPU. They write NaN in the same places; its
+// payload depends on the machine.
 #include "kernels/call/packed_views.hpp"
 #include "kernels/entry/ops.hpp"
 #include "kernels/strict/attention_tile.hpp"
@@ -10,10 +11,12 @@
 namespace softcheck::kernels::strict {
 namespace {
 
-/// How many of a call's keys make a part.
+/// The number of keys of a part, from the number of keys of the call.
 using Parting = std::int64_t (*)(std::int64_t keys);
 
-/// A call's op: run<T>(views).
+// The ops: run<T>(views) computes a call, T its accumulator. A packed call is computed sequence by sequence.
+
+/// Attention, forward.
 struct Attend {
   Parting parting;
   bool adaptive;
@@ -26,6 +29,7 @@ struct Attend {
   }
 };
 
+/// The statistics of each query's scores.
 struct FindStatistics {
   template <class T>
   void run(const AttentionStatisticsViews& views) const {
@@ -35,6 +39,7 @@ struct FindStatistics {
   }
 };
 
+/// Attention backward: all queries, then, where the call asks for dk, all keys.
 struct Differentiate {
   bool adaptive;
 

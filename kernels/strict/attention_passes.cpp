@@ -11,7 +11,7 @@ HWY_BEFORE_NAMESPACE();
 namespace softcheck::kernels::strict {
 namespace HWY_NAMESPACE {
 
-// Of the registers of AVX2, half are sums.
+// score() computes panels of 2 queries and 4 vectors of keys: their 8 sums take half of the registers of AVX2.
 inline constexpr std::size_t panel_rows = 2;
 inline constexpr std::size_t panel_vectors = 4;
 
@@ -76,7 +76,7 @@ HWY_INLINE void store_columns(const SumLanes<T>& sums, const Columns<T>& to, std
   hn::StoreU(sums.rest, Tag<T>(), to.rest + column);
 }
 
-// HeldOutput::raise() of every thread.
+// HeldOutput::raise() of every thread of the block.
 template <class T>
 HWY_INLINE void raise(QueryState<T>& s, T larger) {
   const Tag<T> d;

@@ -6,12 +6,14 @@
 
 namespace softcheck::kernels::strict {
 
-/// One tile of queries after the other, each query as the blocks of kernels/block/split_attention.hpp compute it, part
-/// by part of its keys; with one part, that is what a block of kernels/block/attention.hpp computes. Memory: O(dim
-/// block_keys), and an output for each part.
+/// Attention, one tile of queries at a time: the three bodies of kernels/block/split_attention.hpp for each query, part
+/// by part of its keys. With one part of all keys the bits are those of attention_body of kernels/block/attention.hpp,
+/// as merging a single part changes none. An object computes one tile after the other. Memory: O(dim block_keys), and
+/// for each part of each query of a tile its output in compensated sums.
 template <class T>
 class AttentionTile {
  public:
+  /// keys_of_part   a multiple of block_keys, or at least views.keys(); at most `threads` parts result
   AttentionTile(const AttentionViews& views, std::int64_t keys_of_part)
       : views_(views),
         keys_of_part_(std::max<std::int64_t>(keys_of_part, 1)),
@@ -23,6 +25,7 @@ class AttentionTile {
         columns_(tile_rows, views.value_dim()),
         held_(tile_rows) {}
 
+  /// Computes the queries of the tile at place and writes their results into the views' out, lse, entropy and maximum.
   void attend(const TilePlace& place, bool adaptive) {
     tile_.begin(place);
     columns_of_parts_.clear();
@@ -38,11 +41,12 @@ class AttentionTile {
   }
 
  private:
+  /// A query of the tile.
   struct Held {
-    QueryState<T> state;  // of the part that is worked on
-    BlockState<T> parts;  // RowStatistics, then PartState: that of part t is thread t's
-    T maximum, beta;      // of all keys, where known
-    bool attends;         // no: there is nothing to see, or no result
+    QueryState<T> state;  // of the current part
+    BlockState<T> parts;  // entry t: the RowStatistics of part t in find_betas(), then its PartState
+    T maximum, beta;      // of all keys; -inf and 1 until they are known
+    bool attends;         // false: the query sees no key, or has no result
   };
 
   std::int64_t begin_of(std::size_t part) const { return static_cast<std::int64_t>(part) * keys_of_part_; }
@@ -53,6 +57,7 @@ class AttentionTile {
     to.rest[part] = sum.rest;
   }
 
+  /// part_statistics_body() and merged_statistics(): sets maximum and beta of each query.
   void find_betas() {
     for (std::size_t part = 0; part < parts_; ++part) {
       const auto all = tile_.statistics(begin_of(part), end_of(part));
@@ -71,7 +76,7 @@ class AttentionTile {
     }
   }
 
-  /// part_attention_body().
+  /// part_attention_body(): leaves the part's sums in held.parts, its columns in columns_of_parts_.
   void attend_part(std::size_t part, bool maximum_known) {
     for (std::size_t i = 0; i < tile_.place().count; ++i) {
       Held& held = held_[i];
@@ -93,6 +98,7 @@ class AttentionTile {
     }
   }
 
+  /// attend() for one block of keys: weighs the scores and adds the weighted values.
   void weigh(Held& held, const T* scores, bool maximum_known) {
     if (!held.attends) return;
     T weights[block_keys];
@@ -102,7 +108,8 @@ class AttentionTile {
     }
   }
 
-  /// merge_parts_body(): a query's sums and columns relative to the largest score, which it leaves in maximum.
+  /// merge_parts_body() without write_query(): returns L and T of query i relative to its largest score, leaves that
+  /// score in held_[i].maximum and the sums of weighted values in columns_.row(i).
   WeightSums<T> merged(std::size_t i) {
     Held& held = held_[i];
     held.maximum = minus_infinity<T>();
@@ -122,7 +129,7 @@ class AttentionTile {
             row_passes<T>().merge_sums(held.parts.deviations, parts_)};
   }
 
-  /// write_query().
+  /// write_query(): writes the results of query i.
   void write(std::size_t i, const WeightSums<T>& sums) {
     const TilePlace& at = tile_.place();
     const T largest = held_[i].maximum;

@@ -7,46 +7,54 @@
 #include "kernels/block/row_kernels.hpp"
 #include "kernels/strict/machine.hpp"
 
-// The bodies of kernels/block/ for the CPU's vectors: a vector's lanes are as many threads of a block, entry t of each
-// array is what thread t holds. The same operations in the same order, so the same bits as on a GPU and the emulator.
+// The strict kernels compute the bodies of kernels/block/ on the CPU's vectors. The lanes of a vector stand for as many
+// threads of a block, and entry t of each array below is what thread t holds. The operations and their order are those
+// of the bodies, and so are the bits (docs/kernels/gpu_kernels.md, "Strict mode"). What a body's docstring says of
+// formulas and errors therefore holds here; the docstrings of kernels/strict/ name the body's function.
 namespace softcheck::kernels::strict {
 
+/// Threads of a block: 128.
 inline constexpr std::size_t threads = row_threads;
-/// Items that a block's threads read together.
+/// Items that a block's threads read together, one group each: 512.
 inline constexpr std::size_t items_of_block = threads * items_at_once;
-/// No vector is longer; items are taken in whole vectors for each of items_at_once.
+/// The most lanes of a vector, 64 bytes.
 template <class T>
 inline constexpr std::size_t most_lanes = 64 / sizeof(T);
+/// Items of the groups of one vector's threads. The caller fills a row up to a multiple of it, so that the passes load
+/// whole vectors only.
 template <class T>
 inline constexpr std::size_t filled = most_lanes<T>* items_at_once;
 
+/// A CompensatedSum of each thread.
 template <class T>
 struct BlockSums {
-  T value[threads];  // CompensatedSum
+  T value[threads];
   T rest[threads];
 };
 
-/// RowStatistics of each thread. What is not wanted is neither read nor written.
+/// The RowStatistics of each thread. The passes neither read nor write the sums that Moments leaves out.
 template <class T>
 struct BlockState {
   T maximum[threads];
   BlockSums<T> weights, deviations, squares;
 };
 
-/// How many threads have items, of that many.
+/// How many of the block's threads have an item of that many: the first ones.
 inline std::size_t threads_with(std::size_t items) {
   const std::size_t used = (items + items_at_once - 1) / items_at_once;
   return used < threads ? used : threads;
 }
 
-// The first used entries, or all that one vector of pairs reads: beyond those that take part there are no items. What a
-// level of merges writes beyond its pairs no later pair reads.
+/// How many entries of a state clear() must set before the first used threads get items and are merged: the tree merges
+/// pairs up to the next power of two, and at least one vector of pairs. What a level of merges writes beyond its pairs,
+/// no later level reads.
 template <class T>
 std::size_t merged_entries(std::size_t used) {
   return std::max(std::bit_ceil(used), 2 * most_lanes<T>);
 }
 
-/// No items in the first threads: as many as take part, and what a merge reads beyond them.
+/// Sets the first merged_entries(used) threads to a sum of 0, or to the statistics of no items. The caller does this
+/// before the passes add to the first used threads.
 template <class T>
 void clear(BlockSums<T>& sums, std::size_t used) {
   std::fill_n(sums.value, merged_entries<T>(used), T(0));
@@ -60,23 +68,31 @@ void clear(BlockState<T>& state, std::size_t used, Moments moments = Moments::de
   if (moments == Moments::squares) clear(state.squares, used);
 }
 
-/// What a block's threads do with a row, on this machine's vectors. count: a multiple of filled, the row from a
-/// multiple of items_of_block on, filled up with -inf.
+/// The passes over a row, compiled for the instruction set of this machine.
+///
+/// x       (count) consecutive items of the row, from a multiple of items_of_block on; count is a multiple of filled,
+///         and the caller fills the end of the row with -inf, as it does a masked item
+/// scale   1 / theta, rounded; or beta
+/// used    how many threads may have items, threads_with(columns) or more. The caller has cleared their states, and the
+///         others up to merged_entries(used), before the first add_items or add_weights.
 template <class T>
 struct RowPasses {
-  /// add_items() of each thread for its groups of x.
+  /// add_items() of each thread, for its groups of x in order.
   void (*add_items)(BlockState<T>& state, const T* x, std::size_t count, T scale, Moments moments);
-  /// merged_by_block() of the first used threads, 0 for what is not wanted. The state is used up.
+  /// merged_by_block() of the states, in the block's tree: the row's statistics, with 0 for the sums that moments
+  /// leaves out. It overwrites the state.
   RowStatistics<T> (*merge_states)(BlockState<T>& state, std::size_t used, T scale, Moments moments);
+  /// merged_by_block() of the sums, in the same tree. It overwrites the sums.
   CompensatedSum<T> (*merge_sums)(BlockSums<T>& sums, std::size_t used);
-  /// Each thread's sum of exp((x - m) scale).
+  /// Adds exp((x - m) scale) to each thread's sum, as sum_of_weights() does.
   void (*add_weights)(BlockSums<T>& sums, const T* x, std::size_t count, T m, T scale);
-  /// out = exp((x - m) scale) factor. out may be x, as for the next.
+  /// out = exp((x - m) scale) factor, (count), as write_probabilities(). out may be x, here and in write_logs.
   void (*write_weights)(const T* x, std::size_t count, T m, T scale, T factor, T* out);
-  /// out = (x - m) scale - shift.
+  /// out = (x - m) scale - shift, (count), as log_softmax_body().
   void (*write_logs)(const T* x, std::size_t count, T m, T scale, T shift, T* out);
 };
 
+/// The passes for float or double, of the instruction set that was chosen at run time.
 template <class T>
 const RowPasses<T>& row_passes();
 template <>

@@ -5,7 +5,12 @@
 
 namespace softcheck::kernels::strict {
 
-/// count numbers from first on, stride bytes apart: in place where they lie as T, else in buffer.
+/// count numbers of a tensor as T (float or double), widened exactly.
+///
+/// first     the address of the first number, of any alignment
+/// stride    bytes from one number to the next
+/// buffer    (count), written where the numbers do not lie as contiguous, aligned T
+/// returns   (count): the tensor's own memory where they do, else buffer
 template <class T>
 const T* elements(const std::byte* first, Storage storage, std::int64_t stride, std::size_t count, T* buffer) {
   const bool aligned = reinterpret_cast<std::uintptr_t>(first) % alignof(T) == 0;

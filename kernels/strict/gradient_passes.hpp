@@ -6,13 +6,13 @@
 
 namespace softcheck::kernels::strict {
 
-/// GradientSums of each thread.
+/// The GradientSums of each thread of a block.
 template <class T>
 struct ThreadGradients {
   BlockSums<T> weights, gradients, deviations, products;
 };
 
-/// QueryGradient of as many queries as a block has threads.
+/// The QueryGradient of as many queries as a block has threads, entry t of query t.
 template <class T>
 struct QueryGradients {
   T maximum[threads];
@@ -23,7 +23,7 @@ struct QueryGradients {
   T own_mean[threads];
   T of_entropy[threads];
 
-  /// count queries from first on that are all the same.
+  /// Sets queries first to first + count - 1 to the same numbers.
   void fill(std::size_t first, std::size_t count, const QueryGradient<T>& of) {
     std::fill_n(maximum + first, count, of.maximum);
     std::fill_n(beta + first, count, of.beta);
@@ -35,17 +35,24 @@ struct QueryGradients {
   }
 };
 
+/// The passes of the gradients, compiled for the instruction set of this machine.
 template <class T>
 struct GradientPasses {
-  /// What query_gradient() adds of a block's keys, those of the first used threads at least. a: d_out v of each.
-  /// maximum is finite.
+  /// add_gradient() of each thread for one score, where it is not -inf: thread t has scores[t] and a[t].
+  ///
+  /// scores, a   (used rounded up to whole vectors of most_lanes); a: the gradient of a weight, d_out v in attention
+  /// used        threads that have a score. The threads of the last vector beyond them have scores of -inf.
+  /// maximum     finite, the same for all threads, as is beta
   void (*add_gradients)(const T* scores, const T* a, std::size_t used, T maximum, T beta, bool adaptive,
                         ThreadGradients<T>& sums);
-  /// score_gradient() of a block's scores, thread t's that of query t; of what is -inf the weight is -1, the slope
-  /// 0.
+  /// score_gradient() of each thread for one score, thread t with the numbers of query t. Where a score is -inf, weight
+  /// and slope are -1 and 0.
+  ///
+  /// scores, a, weights, slopes   (threads)
   void (*differentiate)(const T* scores, const T* a, const QueryGradients<T>& of, bool adaptive, T* weights, T* slopes);
 };
 
+/// The passes for float or double, of the instruction set that was chosen at run time.
 template <class T>
 const GradientPasses<T>& gradient_passes();
 template <>

@@ -3,11 +3,12 @@
 #include "kernels/strict/gradient_passes.hpp"
 #include "kernels/strict/query_tile.hpp"
 
-// Attention backward as the blocks of kernels/block/attention_backward.hpp compute it: dq by tiles of queries, then dk
-// and dv by tiles of keys.
+// Attention backward: the bodies of kernels/block/attention_backward.hpp. Differentiate computes dq by tiles of
+// queries, then dk and dv by tiles of keys.
 namespace softcheck::kernels::strict {
 
-/// What the keys' tiles need to know of the queries: O(queries) memory.
+/// The QueryGradient of all queries of a call: the queries' tiles write it, the keys' tiles read it. Memory: seven
+/// numbers a query.
 template <class T>
 class KeptQueries {
  public:
@@ -16,7 +17,7 @@ class KeptQueries {
         blocks_((views.queries() + std::int64_t{block_keys} - 1) / std::int64_t{block_keys}),
         all_(static_cast<std::size_t>(views.batch() * heads_ * blocks_)) {}
 
-  /// The queries from query / block_keys * block_keys on.
+  /// The block of queries that query is in: entry t is that of query / block_keys * block_keys + t.
   QueryGradients<T>& block_of(std::int64_t batch, std::int64_t head, std::int64_t query) {
     return all_[static_cast<std::size_t>((batch * heads_ + head) * blocks_ + query / std::int64_t{block_keys})];
   }
@@ -26,7 +27,7 @@ class KeptQueries {
   std::vector<QueryGradients<T>> all_;
 };
 
-/// query_backward_body(), a tile of queries after the other.
+/// query_backward_body(), one tile of queries at a time. Memory: O((dim + value_dim) block_keys).
 template <class T>
 class QueryGradientTile {
  public:
@@ -42,6 +43,7 @@ class QueryGradientTile {
         sums_(tile_rows),
         queries_(tile_rows) {}
 
+  /// Computes the queries of the tile at place: writes dq, and their QueryGradient into kept.
   void differentiate(const TilePlace& place, bool adaptive) {
     tile_.begin(place);
     incoming_.load(views_.forward.out, place.batch, place.head, place.first);
@@ -70,7 +72,7 @@ class QueryGradientTile {
   const T* scores_of(std::size_t i) const { return scores_.get() + i * block_keys; }
   const T* products_of(std::size_t i) const { return products_.get() + i * block_keys; }
 
-  /// The scores of a block of keys, and d_out v of each.
+  /// Computes the scores of a block of keys, and d_out v of each.
   void score(std::int64_t key) {
     tile_.score(key, scores_.get());
     values_.load(views_.forward.v, tile_.place().batch, tile_.key_head(), key);
@@ -78,7 +80,7 @@ class QueryGradientTile {
                                 products_.get(), block_keys);
   }
 
-  /// query_gradient() of each.
+  /// query_gradient() of each query of the tile.
   void find_gradients(bool adaptive) {
     const auto all = tile_.statistics(0, tile_.columns());
     const std::size_t count = tile_.place().count;
@@ -121,7 +123,8 @@ class QueryGradientTile {
   std::vector<QueryGradient<T>> queries_;
 };
 
-/// key_backward_body(), a tile of keys after the other, where dk is asked for.
+/// key_backward_body(), one tile of keys at a time, after all queries. Memory: O((dim + value_dim) block_keys). The
+/// call asks for dk, and may ask for dv.
 template <class T>
 class KeyGradientTile {
  public:
@@ -137,6 +140,7 @@ class KeyGradientTile {
         of_keys_(tile_rows, views.forward.dim()),
         of_values_(tile_rows, views.forward.value_dim()) {}
 
+  /// Computes the keys of the tile at place: writes dk and, where the call asks for it, dv.
   void differentiate(const TilePlace& place, bool adaptive) {
     place_ = place;
     const AttentionViews& from = views_.forward;
@@ -158,13 +162,14 @@ class KeyGradientTile {
   }
 
  private:
-  /// The first query that may see a key: never before that of the key before. The last query sees the last key.
+  /// The first query that causality lets see key i of the tile; under a causal mask the last query sees the last key.
+  /// It never decreases from one key to the next.
   std::int64_t first_query(std::size_t i) const {
     const std::int64_t from = place_.row(i) - (views_.forward.keys() - views_.forward.queries());
     return views_.forward.causal ? std::max<std::int64_t>(from, 0) : 0;
   }
 
-  /// A block of queries.
+  /// Adds the block of queries from query on, of one head, to the sums of each key of the tile.
   void add(std::int64_t head, std::int64_t query, bool adaptive) {
     const AttentionViews& from = views_.forward;
     queries_.load(from.q, place_.batch, head, query);

@@ -5,7 +5,7 @@ namespace softcheck::kernels::call {}
 
 namespace softcheck::kernels::strict {
 
-// What all machines share is called as if it were this one's own.
+// The strict kernels use the arithmetic and the call's views without naming their namespaces.
 using namespace arithmetic;
 using namespace call;
 

@@ -12,8 +12,9 @@ namespace softcheck::kernels::strict {
 
 static_assert(attention_threads == row_threads);
 
-/// A tile of queries and their scores against a block of keys after the other, as QueryScores has them. Memory:
-/// O(dim block_keys), whatever the call.
+/// A tile of queries and their scores against the keys, a block of 128 keys at a time: the QueryScores of each query,
+/// with keys counted from the call's first key. An object computes one tile after the other. Memory: O(dim block_keys),
+/// whatever the numbers of queries and keys.
 template <class T>
 class QueryTile {
  public:
@@ -24,31 +25,38 @@ class QueryTile {
         items_(tile_rows * items_of_block, T(0)),
         states_(tile_rows) {}
 
+  /// Goes to the tile at place: loads its queries.
   void begin(const TilePlace& place) {
     place_ = place;
     queries_.load(views_.q, place.batch, place.head, place.first);
   }
 
   const TilePlace& place() const { return place_; }
+  /// The key head of the tile's head.
   std::int64_t key_head() const { return place_.head / views_.group(); }
-  /// Keys up to the last one that a query may see: never fewer than those of the query before.
+  /// Keys up to the last one that causality lets query i of the tile see, QueryScores::columns; >= 0. It never
+  /// decreases from one query to the next, so columns() of the last query is that of the tile.
   std::int64_t columns(std::size_t i) const {
     const std::int64_t last = place_.row(i) + views_.keys() - views_.queries() + 1;
     return views_.causal && last < views_.keys() ? std::max<std::int64_t>(last, 0) : views_.keys();
   }
   std::int64_t columns() const { return columns(place_.count - 1); }
 
-  /// A block's keys for every query, -inf where a key is hidden or there is none.
+  /// Computes the scores of every query against keys key to key + block_keys - 1, -inf where a key is hidden or does
+  /// not exist.
+  ///
+  /// scores   (place().count, block_keys), those of query i at i stride
   void score(std::int64_t key, T* scores, std::size_t stride = block_keys) {
     keys_.load(views_.k, place_.batch, key_head(), key);
     attention_passes<T>().score(queries_.data(), place_.count, views_.dim(), keys_.turned(),
                                 static_cast<T>(views_.scale), scores, stride);
     for (std::size_t i = 0; i < place_.count; ++i) hide(i, key, scores + i * stride);
   }
-  /// The block of keys scored last.
+  /// The block of keys that score() loaded last.
   const Rows<T>& keys() const { return keys_.rows(); }
 
-  /// row_statistics() of each query's scores of the keys [begin, end), begin a multiple of block_keys.
+  /// row_statistics() of each query's scores against the keys [begin, end): of the first place().count entries. The
+  /// caller passes a multiple of block_keys as begin.
   std::array<RowStatistics<T>, tile_rows> statistics(std::int64_t begin, std::int64_t end,
                                                      Moments moments = Moments::deviations) {
     for (BlockState<T>& state : states_) clear(state, threads, moments);

@@ -13,18 +13,22 @@
 
 namespace softcheck::kernels::strict {
 
-/// How many queries, or keys, are taken together.
+/// Queries, or keys, that a thread of the operating system takes together: the rows of a tile.
 inline constexpr std::size_t tile_rows = 16;
 
-/// Some rows of a head, at most tile_rows.
+/// A tile: rows first to first + count - 1 of a head, count from 1 to tile_rows.
 struct TilePlace {
   std::int64_t batch, head, first;
   std::size_t count;
 
+  /// The number, within its head, of row i of the tile.
   std::int64_t row(std::size_t i) const { return first + static_cast<std::int64_t>(i); }
 };
 
-/// one(tile, place) for each tile of a tensor's rows, on SOFTCHECK_THREADS threads; make_tile() gives each its own.
+/// Calls one(tile, place) for each tile of a tensor's rows, on SOFTCHECK_THREADS threads.
+///
+/// make_tile   returns a std::unique_ptr to an object that computes tiles. each_tile calls it once for each thread; an
+///             object computes the tiles that its thread takes, one after the other.
 template <class MakeTile, class One>
 void each_tile(const View4& tensor, MakeTile make_tile, One one) {
   const auto most = static_cast<std::int64_t>(tile_rows);
@@ -39,24 +43,27 @@ void each_tile(const View4& tensor, MakeTile make_tile, One one) {
   });
 }
 
+/// Whether the mask lets a query see a key. Causality is the caller's to check.
 inline bool visible(const AttentionViews& views, std::int64_t batch, std::int64_t head, std::int64_t query,
                     std::int64_t key) {
   if (!views.mask) return true;
   return *views.mask->at(batch, views.mask->shape[1] == 1 ? 0 : head, query, key) != std::byte{0};
 }
 
-/// A number of a tile's row, where it is asked for.
+/// Writes a number of row i of a tile, rounded to the tensor's format, where the call asks for that tensor.
 inline void store_row(const std::optional<View4>& to, const TilePlace& at, std::size_t i, double value) {
   if (to) store_element(to->at(at.batch, at.head, at.row(i)), to->storage, value);
 }
 
-/// At most so many rows of a head, as numbers of T; columns beyond the tensor's own, up to a multiple of step, are 0.
+/// A copy of at most `most` rows of a head as T, (count, columns): columns is dim rounded up to a multiple of step, and
+/// those from dim on are 0.
 template <class T>
 class Rows {
  public:
   Rows(std::size_t most, std::size_t dim, std::size_t step)
       : most_(most), dim_(dim), columns_(rounded_up(dim, step)), rows_(most * columns_, T(0)) {}
 
+  /// Copies the rows from first on, as many as there are up to `most`; they are then count().
   void load(const View4& from, std::int64_t batch, std::int64_t head, std::int64_t first) {
     count_ = static_cast<std::size_t>(std::min(static_cast<std::int64_t>(most_), from.shape[2] - first));
     for (std::size_t i = 0; i < count_; ++i) {
@@ -79,7 +86,8 @@ class Rows {
   std::size_t count_ = 0;
 };
 
-/// block_keys rows, and the same turned: (dim, block_keys) at key_stride, any numbers beyond the rows that there are.
+/// A copy of at most block_keys rows of a head, and its transpose: turned() is (dim, block_keys), its rows key_stride
+/// apart. Its columns from rows().count() on are 0 or left from an earlier load: the caller hides or skips them.
 template <class T>
 class TurnedRows {
  public:
@@ -102,13 +110,14 @@ class TurnedRows {
   AlignedArray<T> turned_;
 };
 
-/// tile_rows rows, or more, of columns.
+/// Compensated sums of (rows, dim) columns.
 template <class T>
 class ColumnSums {
  public:
   ColumnSums(std::size_t rows, std::size_t dim)
       : columns_(rounded_up(dim, most_lanes<T>)), rows_(rows), sums_(2 * rows * columns_) {}
 
+  /// Sets all sums to 0.
   void clear() { std::fill_n(sums_.get(), 2 * rows_ * columns_, T(0)); }
   Columns<T> row(std::size_t i) const {
     T* value = sums_.get() + 2 * i * columns_;
@@ -120,7 +129,8 @@ class ColumnSums {
   AlignedArray<T> sums_;
 };
 
-/// A row of a tensor: factor times the totals of its columns. They are used up.
+/// Writes factor times the totals of the columns as a row of a tensor, as write_query() and HeldColumns::write() do. It
+/// overwrites the columns.
 template <class T>
 void write_columns(const Columns<T>& columns, T factor, const View4& to, std::int64_t batch, std::int64_t head,
                    std::int64_t row) {

@@ -1,5 +1,5 @@
-// The row kernels of kernels/block/ at the CPU's speed: contracts and bits are those of the emulated ones
-// (kernels/emulator/plugin) and of those on a GPU.
+// The row kernels of kernels/block/ on the CPU's vectors, behind the ABI. Contracts and bits are those of the emulated
+// kernels (kernels/emulator/plugin) and of the kernels on a GPU.
 #include <algorithm>
 #include <memory>
 
@@ -11,7 +11,7 @@
 namespace softcheck::kernels::strict {
 namespace {
 
-// Rows of a task are so many that taking a task costs nothing beside them.
+// Items of a task: so many that the time to take a task does not show.
 constexpr std::int64_t task_elements = std::int64_t{1} << 15;
 
 template <class Rows, class Op>
@@ -35,7 +35,8 @@ int run(const softcheck_call* call, Form form, Op op) try {
   return 1;  // out of memory
 }
 
-// Adaptive ops have no temperature of their own: beta is it.
+// Whether a call of an adaptive op passes a temperature; the op refuses it, as beta takes its place. It is true of a
+// null call and of another version, too.
 bool has_temperature(const softcheck_call* call) {
   return call == nullptr || call->abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call->theta != 1;
 }
@@ -57,7 +58,7 @@ struct RowOps {
     if (has_temperature(call)) return 1;
     return run(call, Form::elements, [](auto& rows, std::int64_t row) { rows.adaptive_softmax(row); });
   }
-  // All results of one format.
+  // run() refuses results of different formats.
   static int row_statistics(const softcheck_call* call) {
     return run(call, Form::statistics, [](auto& rows, std::int64_t row) { rows.row_statistics(row); });
   }

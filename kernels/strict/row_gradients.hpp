@@ -5,12 +5,15 @@
 
 namespace softcheck::kernels::strict {
 
-/// adaptive_softmax_backward_body(), one row after the other, a block's items at a time.
+/// adaptive_softmax_backward_body() of kernels/block/adaptive_softmax_backward.hpp, one row of a call at a time, 512
+/// items at a time. The memory does not depend on the call. Each thread of the operating system has its own object; the
+/// views outlive it.
 template <class T>
 class StrictRowGradients {
  public:
   explicit StrictRowGradients(const CallViews& views) : views_(views), rows_(views) {}
 
+  /// Writes dL/d(logits) of a row from its logits and views.gradient.
   void adaptive_softmax(std::int64_t row) {
     const RowStatistics<T> all = rows_.statistics(row, T(1), Moments::deviations);
     const bool defined = all.maximum > minus_infinity<T>();
@@ -26,7 +29,8 @@ class StrictRowGradients {
   }
 
  private:
-  /// one(begin, count, logits, gradients) for each block's items, filled up with -inf.
+  /// Calls one(begin, count, x, a) for each 512 items of a row: count logits x and gradients a from begin on, both
+  /// filled up with -inf. The passes give an item of x = -inf the weight -1 and the slope 0, so its a does not matter.
   template <class One>
   void each_block(std::int64_t row, One one) {
     constexpr auto most = static_cast<std::int64_t>(items_of_block);
@@ -45,7 +49,7 @@ class StrictRowGradients {
       clear(*sums, used);
     const std::size_t whole = (used + most_lanes<T> - 1) / most_lanes<T> * most_lanes<T>;
     each_block(row, [&](std::int64_t, std::size_t, const T* x, const T* a) {
-      // A thread's items lie side by side; a pass takes one of each thread.
+      // A thread's four items lie side by side in the row; add_gradients takes one item of each thread.
       for (std::size_t i = 0; i < items_at_once; ++i) {
         T own_x[threads], own_a[threads];
         for (std::size_t thread = 0; thread < whole; ++thread) {

@@ -16,13 +16,14 @@ namespace HWY_NAMESPACE {
 constexpr bool has_deviations(Moments moments) { return moments >= Moments::deviations; }
 constexpr bool has_squares(Moments moments) { return moments == Moments::squares; }
 
+/// RowStatistics of as many threads as a vector has lanes.
 template <class T>
 struct StateLanes {
   Lanes<T> maximum;
   SumLanes<T> weights, deviations, squares;
 };
 
-/// Sums of 0: what is not wanted stays so, and nobody computes with it.
+/// States with sums of 0. The sums that moments leaves out stay 0, and no function below reads them.
 template <class T>
 HWY_INLINE StateLanes<T> state_of(Lanes<T> maximum) {
   return {maximum, no_sums<T>(), no_sums<T>(), no_sums<T>()};
@@ -48,7 +49,7 @@ HWY_INLINE void scale_where(Mask some, const PartsLanes<T>& factor, SumLanes<T>&
   sums = {hn::IfThenElseZero(some, scaled.value), hn::IfThenElseZero(some, scaled.rest)};
 }
 
-/// raise_maximum() of a state without items, too: it has the factor 0.
+/// raise_maximum(). A state without items needs no case of its own: its maximum is -inf, so its factor is 0.
 template <Moments moments, class T>
 HWY_INLINE StateLanes<T> raised(StateLanes<T> s, Lanes<T> maximum, Lanes<T> scale) {
   const Tag<T> d;
@@ -84,7 +85,7 @@ HWY_INLINE Lanes<T> added_in_halves(const Lanes<T> (&x)[items_at_once]) {
   return hn::Add(hn::Add(x[0], x[1]), hn::Add(x[2], x[3]));
 }
 
-/// add_items(). What is undefined has the maximum NaN from there on, whatever its sums.
+/// add_items(). A thread that has read NaN or +inf has the maximum NaN from then on, and its sums no longer matter.
 template <Moments moments, class T>
 HWY_INLINE void add_group(StateLanes<T>& s, const T* from, Lanes<T> scale) {
   const Tag<T> d;
@@ -103,7 +104,7 @@ HWY_INLINE void add_group(StateLanes<T>& s, const T* from, Lanes<T> scale) {
     const Lanes<T> z = hn::Mul(hn::Sub(x[i], s.maximum), scale);
     w[i] = exponential_lanes<T>(z);
     if (any_rises) {
-      // The first that is the new maximum is the one left out.
+      // The first item that is the new maximum is the one left out of the weights.
       const auto left_out = hn::And(rises, hn::Eq(x[i], largest));
       w[i] = hn::IfThenZeroElse(left_out, w[i]);
       rises = hn::AndNot(left_out, rises);

@@ -12,8 +12,12 @@
 
 namespace softcheck::kernels::strict {
 
-/// count elements from (row, begin) on, filled up with -inf, as are those that are masked: in place where they lie as
-/// T and need no filling, else in buffer.
+/// Items begin to begin + count - 1 of a row as T, with -inf for masked items and behind the last one.
+///
+/// mask      (rows, columns) of bytes, or nullptr; an item of byte 0 is masked
+/// buffer    (padded), padded >= count
+/// returns   (padded): the tensor's own memory where the items lie there as T, none is masked and padded is count; else
+///           buffer
 template <class T>
 const T* read_items(const View& from, const View* mask, std::int64_t row, std::int64_t begin, std::size_t count,
                     std::size_t padded, T* buffer) {
@@ -29,35 +33,44 @@ const T* read_items(const View& from, const View* mask, std::int64_t row, std::i
   return buffer;
 }
 
-/// One row after the other through the passes, in pieces that stay in the first-level cache.
+/// The row kernels, one row of a call at a time: StrictRows<T>::softmax is softmax_body of kernels/block/softmax.hpp,
+/// and so on. T is the accumulator, float or double. It takes a row through the passes in pieces of 4096 items, which
+/// stay in the first-level cache. The memory does not depend on the call. Each thread of the operating system has its
+/// own object; the views outlive it.
 template <class T>
 class StrictRows {
  public:
   explicit StrictRows(const CallViews& views) : views_(views), scale_(static_cast<T>(1 / views.theta)) {}
 
+  /// softmax_body().
   void softmax(std::int64_t row) {
     const RowStatistics<T> all = statistics(row, scale_, Moments::weights);
     write(row, all.maximum, passes_.write_weights, scale_, T(1) / (T(1) + all.weights.total()));
   }
 
+  /// log_softmax_body().
   void log_softmax(std::int64_t row) {
     const RowStatistics<T> all = statistics(row, scale_, Moments::weights);
     write(row, all.maximum, passes_.write_logs, scale_, static_cast<T>(logarithm_of_sum(all)));
   }
 
+  /// logsumexp_body().
   void logsumexp(std::int64_t row) {
     store(0, row, log_sum_exp(statistics(row, scale_, Moments::weights), views_.theta));
   }
 
+  /// entropy_body() and varentropy_body().
   void entropy(std::int64_t row) { store(0, row, of_row(row, Moments::deviations, entropy_of<T>)); }
   void varentropy(std::int64_t row) { store(0, row, of_row(row, Moments::squares, varentropy_of<T>)); }
 
+  /// row_statistics_body(), of the first n_outputs of m, S - 1, T and U: the others are not computed.
   void row_statistics(std::int64_t row) {
     constexpr Moments moments[] = {Moments::weights, Moments::weights, Moments::deviations, Moments::squares};
     const ToldStatistics<T> told(statistics(row, scale_, moments[views_.n_outputs - 1]));
     for (std::uint32_t i = 0; i < views_.n_outputs; ++i) store(i, row, static_cast<double>(told.entry[i]));
   }
 
+  /// adaptive_softmax_body().
   void adaptive_softmax(std::int64_t row) {
     const RowStatistics<T> all = statistics(row, T(1), Moments::deviations);
     T beta = 1, factor = 0;
@@ -72,7 +85,7 @@ class StrictRows {
     write(row, all.maximum, passes_.write_weights, beta, factor);
   }
 
-  /// row_statistics().
+  /// row_statistics(): the statistics of a row, by one read of it. scale: 1 / theta, or 1.
   RowStatistics<T> statistics(std::int64_t row, T scale, Moments moments) {
     clear(state_, used(), moments);
     each_piece(row, [&](std::int64_t, const T* x, std::size_t, std::size_t padded) {
@@ -87,7 +100,8 @@ class StrictRows {
   std::int64_t columns() const { return views_.logits.columns; }
   std::size_t used() const { return threads_with(static_cast<std::size_t>(columns())); }
 
-  /// one(begin, items, count, count with their filling).
+  /// Calls one(begin, x, count, padded) for each piece of a row: its count items from begin on, filled up to padded
+  /// items with -inf.
   template <class One>
   void each_piece(std::int64_t row, One one) {
     for (std::int64_t begin = 0; begin < columns(); begin += static_cast<std::int64_t>(piece)) {
@@ -97,7 +111,7 @@ class StrictRows {
     }
   }
 
-  /// write_each_row()'s result.
+  /// The result of write_each_row() for a row.
   double of_row(std::int64_t row, Moments moments, double (*of)(const RowStatistics<T>&)) {
     const RowStatistics<T> all = statistics(row, scale_, moments);
     return all.defined() && !all.empty() ? of(all) : not_a_number<double>();
@@ -108,7 +122,7 @@ class StrictRows {
     store_element(to.at(row, 0), to.storage, value);
   }
 
-  /// results = pass(x, maximum, scale, last).
+  /// Writes pass(x, maximum, scale, last) as the row's results, or NaN where the row has no softmax.
   void write(std::int64_t row, T maximum, decltype(RowPasses<T>::write_logs) pass, T scale, T last) {
     const bool defined = maximum > minus_infinity<T>();
     const View& out = views_.output();

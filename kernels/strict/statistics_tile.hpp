@@ -4,12 +4,15 @@
 
 namespace softcheck::kernels::strict {
 
-/// attention_statistics_body() of one tile of queries after the other. Memory: that of QueryTile.
+/// attention_statistics_body() of kernels/block/attention_statistics.hpp, one tile of queries at a time. Memory: that
+/// of QueryTile.
 template <class T>
 class StatisticsTile {
  public:
   explicit StatisticsTile(const AttentionStatisticsViews& views) : views_(views), tile_(views.forward) {}
 
+  /// Computes m, S - 1, T and U of the queries of the tile at place, and writes those that the call asks for. U costs
+  /// time only where the call asks for it.
   void find(const TilePlace& place) {
     tile_.begin(place);
     const Moments moments = views_.statistics[3] ? Moments::squares : Moments::deviations;

@@ -1,5 +1,6 @@
-// exponential(), CompensatedSum and RowStatistics of kernels/block/ on vectors, for the files that foreach_target
-// compiles once per instruction set: included inside of each, hence the toggle instead of #pragma once.
+// exponential() and CompensatedSum of kernels/block/ on vectors: lane i computes what thread i of the vector computes,
+// with the same operations in the same order and so with the same bits. foreach_target compiles the files that include
+// this one once per instruction set, hence the toggle instead of #pragma once.
 #if defined(SOFTCHECK_KERNELS_STRICT_LANES_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef SOFTCHECK_KERNELS_STRICT_LANES_INL
 #undef SOFTCHECK_KERNELS_STRICT_LANES_INL
@@ -20,14 +21,18 @@ namespace softcheck::kernels::strict {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// The instruction set's vectors of T, but never more than most_lanes.
 template <class T>
 using Tag = hn::CappedTag<T, most_lanes<T>>;
+/// One vector: a number of each of as many threads.
 template <class T>
 using Lanes = hn::Vec<Tag<T>>;
+/// Lanes of a vector.
 template <class T>
 inline constexpr std::size_t lanes = hn::MaxLanes(Tag<T>());
 
-/// x y + z, rounded once on every instruction set: where it has no such instruction, by libm, one by one.
+/// fused(): x y + z, rounded once on every instruction set. Where the set has no fma, libm computes the lanes one by
+/// one, slowly.
 template <class T>
 HWY_INLINE Lanes<T> fused_lanes(Lanes<T> x, Lanes<T> y, Lanes<T> z) {
 #if HWY_NATIVE_FMA
@@ -43,12 +48,13 @@ HWY_INLINE Lanes<T> fused_lanes(Lanes<T> x, Lanes<T> y, Lanes<T> z) {
 #endif
 }
 
+/// ExponentialParts.
 template <class T>
 struct PartsLanes {
   Lanes<T> value, rest;
 };
 
-/// scaled_exponential_parts().
+/// scaled_exponential_parts(), with its bits and its error.
 template <class T>
 HWY_INLINE PartsLanes<T> scaled_exponential_parts_lanes(Lanes<T> z) {
   using C = ExpConstants<T>;
@@ -68,11 +74,13 @@ HWY_INLINE PartsLanes<T> scaled_exponential_parts_lanes(Lanes<T> z) {
   return {hn::IfThenElseZero(counts, hn::Mul(sum, power)),
           hn::IfThenElseZero(counts, hn::Mul(hn::Sub(tail, hn::Sub(sum, one)), power))};
 }
+/// scaled_exponential().
 template <class T>
 HWY_INLINE Lanes<T> scaled_exponential_lanes(Lanes<T> z) {
   return scaled_exponential_parts_lanes<T>(z).value;
 }
 
+/// exponential().
 template <class T>
 HWY_INLINE Lanes<T> exponential_lanes(Lanes<T> z) {
   return hn::Mul(scaled_exponential_lanes<T>(z), hn::Set(Tag<T>(), ExpConstants<T>::unscale));
@@ -86,6 +94,7 @@ HWY_INLINE PartsLanes<T> exponential_parts_lanes(Lanes<T> z) {
   return {hn::Mul(scaled.value, unscale), hn::Mul(scaled.rest, unscale)};
 }
 
+/// CompensatedSum.
 template <class T>
 struct SumLanes {
   Lanes<T> value, rest;
@@ -100,7 +109,7 @@ struct SumLanes {
     add(other.value);
     rest = hn::Add(rest, other.rest);
   }
-  /// CompensatedSum::scale().
+  /// CompensatedSum::scale(factor), as a value.
   HWY_INLINE SumLanes scaled(const PartsLanes<T>& factor) const {
     const Lanes<T> product = hn::Mul(value, factor.value);
     const Lanes<T> rounded = fused_lanes<T>(value, factor.value, hn::Neg(product));
@@ -109,6 +118,7 @@ struct SumLanes {
   HWY_INLINE Lanes<T> total() const { return hn::Add(value, rest); }
 };
 
+/// The sums of threads thread to thread + lanes - 1, read and written.
 template <class T>
 HWY_INLINE SumLanes<T> load_sums(const BlockSums<T>& from, std::size_t thread) {
   return {hn::LoadU(Tag<T>(), from.value + thread), hn::LoadU(Tag<T>(), from.rest + thread)};
@@ -119,12 +129,14 @@ HWY_INLINE void store_sums(const SumLanes<T>& sums, BlockSums<T>& to, std::size_
   hn::StoreU(sums.rest, Tag<T>(), to.rest + thread);
 }
 
+/// Sums of 0.
 template <class T>
 HWY_INLINE SumLanes<T> no_sums() {
   return {hn::Zero(Tag<T>()), hn::Zero(Tag<T>())};
 }
 
-/// Threads 2 i and 2 i + 1 for i = half and following.
+/// One level of a merge tree: left gets the sums of threads 2 i, right those of threads 2 i + 1, for i = half to half +
+/// lanes - 1.
 template <class T>
 HWY_INLINE void load_pair(const BlockSums<T>& from, std::size_t half, SumLanes<T>& left, SumLanes<T>& right) {
   const Tag<T> d;

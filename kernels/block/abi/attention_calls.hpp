@@ -10,15 +10,19 @@
 #include "kernels/block/attention_statistics.hpp"
 #include "kernels/call/packed_views.hpp"
 
-// From a call of the ABI to an attention kernel's launch, on either machine. Host code.
+// From a call of the ABI to the launch of an attention kernel, on either machine. Host code. A Launcher has the type
+// Block, its block context, and launches a body by run<adaptive>(arguments), run_statistics(arguments) or
+// run_backward<adaptive>(arguments). The functions below that return an int return that of the launcher, or 1, a
+// refusal.
 namespace softcheck::kernels {
 
-/// What a block of attention_threads can hold; longer heads are refused.
+/// The most columns of a value: what the threads of a block hold. Longer values are refused.
 inline constexpr std::int64_t longest_value = std::int64_t{columns_held} * attention_threads;
+/// The most columns of a query, which lies in shared memory. Longer queries are refused.
 inline constexpr std::int64_t longest_query = 1024;
 
-/// view as elements of T; its strides are multiples of their size. A dimension of one has none: 0 is a multiple of what
-/// is moved at once.
+/// A view of the call as a tensor of elements T, whose size divides the view's strides. The stride of a dimension of
+/// extent 1 does not matter; it becomes 0, which is a multiple of every chunk.
 template <class View, class T>
 Tensor4<View> tensor_of(const call::View4& view) {
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
@@ -34,6 +38,7 @@ Tensor4<View> tensor_of(const call::View4& view) {
   return tensor;
 }
 
+/// The arguments of a call that is not packed. Result: the format of lse, entropy and maximum.
 template <class B, class Element, class Result>
 AttentionArguments<B, Element, Result> attention_arguments(const call::AttentionViews& views) {
   using In = typename B::template Global<const Element>;
@@ -65,8 +70,9 @@ AttentionArguments<B, Element, Result> attention_arguments(const call::Attention
   return arguments;
 }
 
-/// take(std::integral_constant<int, width>()) for the narrowest width of tensor cores' tiles that holds the heads; 1, a
-/// refusal, for what they do not take. Numbers of queries in f32 only: half the kernels to compile.
+/// Returns take(std::integral_constant<int, width>()), width the narrower of the tensor cores' tiles, 64 or 128, that
+/// holds dim and value_dim. Returns 1, a refusal, for longer heads, for f32 and f64, and where the numbers of a query
+/// are not f32: half the kernels to compile.
 template <class B, class Element, class Result, class Take>
 int with_mma_width(const AttentionArguments<B, Element, Result>& arguments, const Take& take) {
   if constexpr (sizeof(Element) == 2 && sizeof(Result) == 4) {
@@ -77,11 +83,13 @@ int with_mma_width(const AttentionArguments<B, Element, Result>& arguments, cons
   return 1;
 }
 
+/// The lengths as a view of int32 or int64.
 template <class T, class View>
 View numbers_of(const call::CumulativeLengths& lengths) {
   return View(reinterpret_cast<const T*>(lengths.data), (lengths.count - 1) * lengths.stride + 1);
 }
 
+/// The lengths as the bodies read them.
 template <class B>
 SequenceOffsets<B> sequence_offsets(const call::CumulativeLengths& lengths) {
   SequenceOffsets<B> ends;
@@ -94,7 +102,7 @@ SequenceOffsets<B> sequence_offsets(const call::CumulativeLengths& lengths) {
   return ends;
 }
 
-/// The arguments with a packed call's sequences.
+/// The arguments with the sequences of a packed call; as they are where packed is nullptr.
 template <class B, class Element, class Result, class Views>
 AttentionArguments<B, Element, Result> with_sequences(AttentionArguments<B, Element, Result> arguments,
                                                       const call::PackedCall<Views>* packed) {
@@ -106,7 +114,8 @@ AttentionArguments<B, Element, Result> with_sequences(AttentionArguments<B, Elem
   return arguments;
 }
 
-/// The one format of those results that are asked for; nothing where they have several. or_else: where there are none.
+/// The format of the results that the call asks for; nothing where they have several, or_else where the call asks for
+/// none.
 inline std::optional<call::Storage> format_of(std::span<const std::optional<call::View4>> results,
                                               call::Storage or_else) {
   std::optional<call::Storage> format;
@@ -118,10 +127,13 @@ inline std::optional<call::Storage> format_of(std::span<const std::optional<call
   return format.value_or(or_else);
 }
 
+/// Whether the format is one of the accumulators'.
 inline bool is_wide(call::Storage format) { return format == call::Storage::f32 || format == call::Storage::f64; }
 
-/// Launcher::run<adaptive>(arguments) for the formats of the call; 1, a refusal, where they are none of attention's or
-/// the heads are too long. packed: nothing where the call is not.
+/// Launches attention for the formats of the call. Refuses formats that the bodies do not have and heads that are too
+/// long.
+///
+/// packed   nullptr where the call is not packed; then its views are views
 template <bool adaptive, class Launcher>
 int run_attention(const call::AttentionViews& views, const call::PackedCall<call::AttentionViews>* packed,
                   const Launcher& launcher) {
@@ -140,14 +152,17 @@ int run_attention(const call::AttentionViews& views, const call::PackedCall<call
   });
 }
 
+/// Launches attention for a call of the ABI that is not packed.
 template <bool adaptive, class Launcher>
 int run_attention_call(const softcheck_call* call, const Launcher& launcher) {
   const std::optional<call::AttentionViews> views = call::attention_views(call);
   return views ? run_attention<adaptive>(*views, nullptr, launcher) : 1;
 }
 
-/// Sequences packed one behind the other, kernels/call/packed_views.hpp. readable: the same call with its lengths where
-/// they can be looked at, or nullptr where they are on a device.
+/// Launches attention for a packed call (kernels/call/packed_views.hpp).
+///
+/// readable   the same call with its lengths in the host's memory, where lengths that do not fit are refused; nullptr
+///            where they are on a device, where the bodies clamp them
 template <bool adaptive, class Launcher>
 int run_packed_attention_call(const softcheck_call* call, const softcheck_call* readable, const Launcher& launcher) {
   constexpr softcheck_op op = adaptive ? SOFTCHECK_OP_ADAPTIVE_ATTENTION : SOFTCHECK_OP_ATTENTION;
@@ -157,6 +172,7 @@ int run_packed_attention_call(const softcheck_call* call, const softcheck_call* 
              : 1;
 }
 
+/// The arguments of a call of attention's statistics.
 template <class B, class Element, class Result>
 AttentionStatisticsArguments<B, Element, Result> statistics_arguments(
     const call::AttentionStatisticsViews& views, const call::PackedCall<call::AttentionStatisticsViews>* packed) {
@@ -169,7 +185,7 @@ AttentionStatisticsArguments<B, Element, Result> statistics_arguments(
   return arguments;
 }
 
-/// Launcher::run_statistics(arguments); refusals as of run_attention.
+/// Launches attention's statistics. Refuses as run_attention.
 template <class Launcher>
 int run_statistics(const call::AttentionStatisticsViews& views,
                    const call::PackedCall<call::AttentionStatisticsViews>* packed, const Launcher& launcher) {
@@ -200,6 +216,7 @@ int run_packed_statistics_call(const softcheck_call* call, const softcheck_call*
              : 1;
 }
 
+/// The arguments of a call of attention's gradient, but for arguments.queries.
 template <class B, class Element>
 GradientArguments<B, Element> gradient_arguments(const call::AttentionGradientViews& views,
                                                  const call::PackedCall<call::AttentionGradientViews>* packed) {
@@ -216,7 +233,8 @@ GradientArguments<B, Element> gradient_arguments(const call::AttentionGradientVi
   return arguments;
 }
 
-/// Launcher::run_backward<adaptive>(arguments), which sees to arguments.queries; refusals as of run_attention.
+/// Launches attention backward: the launcher allocates arguments.queries. Refuses as run_attention; here dim, too, is
+/// at most longest_value.
 template <bool adaptive, class Launcher>
 int run_backward(const call::AttentionGradientViews& views,
                  const call::PackedCall<call::AttentionGradientViews>* packed, const Launcher& launcher) {

@@ -7,8 +7,8 @@
 
 namespace softcheck::kernels {
 
-/// take(std::type_identity<Element>()) for the type that holds the storage's elements; 1, a refusal, for a mask's and
-/// for formats of 8 bits.
+/// Returns take(std::type_identity<Element>()), Element the type of the storage's elements. Returns 1, a refusal, for
+/// masks and for formats of 8 bits.
 template <class Take>
 int with_element(call::Storage storage, const Take& take) {
   switch (storage) {

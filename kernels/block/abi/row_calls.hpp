@@ -6,10 +6,12 @@
 #include "kernels/block/row_kernels.hpp"
 #include "kernels/call/call_views.hpp"
 
-// From a call of the ABI to a row kernel's launch, on either machine. Host code.
+// From a call of the ABI to the launch of a row kernel, on either machine. Host code. A Launcher has the type Block,
+// its block context, and launches a body by run<Kernel>(arguments) or run_backward(arguments). The functions below that
+// return an int return that of the launcher, or 1, a refusal.
 namespace softcheck::kernels {
 
-/// view as elements of T; its strides are multiples of their size.
+/// A view of the call as a matrix of elements T, whose size divides the view's strides.
 template <class B, class T>
 Matrix<typename B::template Global<T>> matrix_of(const call::View& view) {
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
@@ -19,6 +21,7 @@ Matrix<typename B::template Global<T>> matrix_of(const call::View& view) {
   return {{reinterpret_cast<T*>(view.data), count}, row_stride, column_stride};
 }
 
+/// The logits and the mask of a call.
 template <class B, class Element>
 Logits<B, Element> logits_of(const call::CallViews& views) {
   Logits<B, Element> logits;
@@ -30,12 +33,14 @@ Logits<B, Element> logits_of(const call::CallViews& views) {
   return logits;
 }
 
+/// The arguments of a call with one output.
 template <class B, class Element, class Result>
 RowArguments<B, Element, Result> row_arguments(const call::CallViews& views) {
   return {logits_of<B, Element>(views), matrix_of<B, Result>(views.output()),
           static_cast<Accumulator<Element>>(1 / views.theta), views.theta};
 }
 
+/// The arguments of a call of row_statistics.
 template <class B, class Element, class Result>
 StatisticsArguments<B, Element, Result> statistics_arguments(const call::CallViews& views) {
   StatisticsArguments<B, Element, Result> arguments;
@@ -45,8 +50,9 @@ StatisticsArguments<B, Element, Result> statistics_arguments(const call::CallVie
   return arguments;
 }
 
-/// run(std::type_identity<Element>(), std::type_identity<Result>()) for the formats of the logits and of all results:
-/// the same, or, where may_be_wide, f32 of 16 bits; 1, a refusal, for others.
+/// Returns run(std::type_identity<Element>(), std::type_identity<Result>()) for the formats of the logits and of all
+/// results. Returns 1, a refusal, unless the results have one format: that of the logits or, where may_be_wide, f32 of
+/// logits of 16 bits.
 template <bool may_be_wide, class Run>
 int with_formats(const call::CallViews& views, const Run& run) {
   if (!views.of_one_format()) return 1;
@@ -57,7 +63,8 @@ int with_formats(const call::CallViews& views, const Run& run) {
   });
 }
 
-/// Launcher::run<Kernel>(arguments) for the formats of the call; 1, a refusal, where it is none of the softmax family.
+/// Launches Kernel, a type of kernels/block/row_kernels.hpp, for a call of the ABI. Refuses what is no call of such a
+/// kernel, formats that it does not have, and theta != 1 where the kernel has no theta.
 template <class Kernel, class Launcher>
 int run_row_call(const softcheck_call* call, const Launcher& launcher) {
   const std::optional<call::CallViews> views =
@@ -69,7 +76,7 @@ int run_row_call(const softcheck_call* call, const Launcher& launcher) {
       });
 }
 
-/// The same of m, S - 1, T and U, as many as are asked for, all of one format.
+/// Launches row_statistics for a call with one to four outputs, all of one format.
 template <class Launcher>
 int run_statistics_call(const softcheck_call* call, const Launcher& launcher) {
   const std::optional<call::CallViews> views = call::call_views(call, call::Form::statistics);
@@ -81,8 +88,8 @@ int run_statistics_call(const softcheck_call* call, const Launcher& launcher) {
       });
 }
 
-/// Launcher::run_backward(arguments) of adaptive softmax: logits, the gradient of its results[, mask] to that of the
-/// logits; 1, a refusal, as for run_row_call. It has no temperature of its own: beta is it.
+/// Launches adaptive softmax backward for a call of the ABI: logits, dL/dp[, mask] to dL/d(logits). Refuses as
+/// run_row_call, and theta != 1, as beta takes its place.
 template <class Launcher>
 int run_row_backward_call(const softcheck_call* call, const Launcher& launcher) {
   const std::optional<call::CallViews> views = call::call_views(call, call::Form::gradient);
