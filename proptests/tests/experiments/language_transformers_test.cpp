@@ -2,13 +2,14 @@
 // language_logits.tsv, which make_language_logits.py wrote, and python/tests/test_language_export.py holds against the
 // transformers that is installed.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <set>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -19,6 +20,8 @@
 #include "experiments/language/language_model.hpp"
 #include "experiments/language/language_parts.hpp"
 #include "experiments/language/language_training.hpp"
+#include "models/read/file_source.hpp"
+#include "models/read/safetensors_header.hpp"
 // clang-format off
 #include "experiments/language/language_pass.inl"
 // clang-format on
@@ -149,6 +152,27 @@ TEST_P(LanguageModelInTransformers, HasNotThoseOfAnotherModel) {
     change(changed);
     EXPECT_GT(share_of_roundings(GetParam(), double_logits(changed.design, changed.parameters), 0x1p-53), 1) << what;
   }
+}
+
+std::string whole_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST_P(LanguageModelInTransformers, IsWrittenAsItShips) {
+  const std::filesystem::path shipped = source_folder / "experiments/models/language" / GetParam();
+  const std::filesystem::path written =
+      std::filesystem::path(::testing::TempDir()) / ("written-" + model_.name + "." + std::to_string(getpid()));
+  std::filesystem::create_directories(written);
+  const auto metadata =
+      models::read_safetensors_header(models::open_file_source(shipped / "model.safetensors"), model_.name, "BF16")
+          .metadata;
+  write_language_model(written, model_.design.shape, model_.parameters, {metadata.begin(), metadata.end()});
+  for (const char* name : {"config.json", "model.safetensors"}) {
+    EXPECT_FALSE(whole_file(shipped / name).empty());
+    EXPECT_TRUE(whole_file(written / name) == whole_file(shipped / name)) << name;
+  }
+  std::filesystem::remove_all(written);
 }
 
 INSTANTIATE_TEST_SUITE_P(OfEach, LanguageModelInTransformers, ::testing::Values("plain-1", "adaptive-1"),
