@@ -34,7 +34,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m softcheck.field", description=__doc__)
     parser.add_argument("libraries", nargs="*", help=f"of {', '.join(sweep.LIBRARIES)}; by default those installed")
     parser.add_argument("--budget", type=float, default=30, help="seconds for a judgement (default: 30)")
-    parser.add_argument("--effort", default="quick", choices=("quick", "default", "deep"))
+    parser.add_argument("--effort", default="quick", choices=("quick", "default", "deep", "exhaustive"),
+                        help="exhaustive: softmax, log_softmax, logsumexp and entropy of contracts that --known has; pictures go to --out")  # fmt: skip
+    parser.add_argument("--domain", default="", help="words of a domain beside each kernel's own, as n=2")
     parser.add_argument("--only", default="", help="kernels whose 'name dtype' this regular expression finds; the others' results stay")
     parser.add_argument("--go-on", action="store_true", help="leave out what --out holds of the same version and effort")
     parser.add_argument(
@@ -51,8 +53,10 @@ def main() -> int:
     parser.add_argument("--remark", default="", help="a line for the page's head")
     parser.add_argument("--no-sweep", action="store_true", help="judge nothing: the report alone")
     asked = parser.parse_args()
+    if asked.effort == "exhaustive" and not asked.known:
+        parser.error("--effort: exhaustive judges by a contract: need --known beside it")
     for name in [] if asked.no_sweep else sweep.names(asked.libraries):
-        sweep.sweep(name, asked.out, asked.budget, asked.effort, asked.only, asked.go_on, asked.known)
+        sweep.sweep(name, asked.out, asked.budget, asked.effort, asked.only, asked.go_on, asked.known, asked.domain)
     if asked.report is not None:
         written = [asked.out / f"{name}.json" for name in sweep.LIBRARIES]
         sweeps = [json.loads(path.read_text()) for path in written if path.exists()]

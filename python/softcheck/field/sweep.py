@@ -17,6 +17,8 @@ from .judge import judge
 from .kernel import Library
 
 LIBRARIES = ("torch", "onnxruntime", "jax", "tensorflow", "openvino", "mlx", "liger_kernel", "scipy", "sklearn")
+ENUMERABLE = ("softmax", "log_softmax", "logsumexp", "entropy")
+"""Ops that have exhaustive effort."""
 NEEDS = {"onnxruntime": ("onnx",), "jax": ("optax",), "liger_kernel": ("torch", "triton")}
 
 
@@ -40,17 +42,24 @@ def judge_library(
     only: str = "",
     folder: pathlib.Path | None = None,
     known: Mapping[tuple[str, str, str], str] | None = None,
+    domain: str = "",
 ) -> None:
     """Shows a line of JSON before and after each kernel but the first `skip`.
 
     folder   of an earlier sweep, to go on: what it judged of this version at this effort is left out
     known    contracts by library, kernel and dtype: each is judged by its own in place of inference, others are left out
+    domain   words beside a kernel's own
     """
     done = set() if folder is None else _judged(folder / f"{library.name}.json", library.version, effort)
     show({"library": library.name, "version": library.version})
     for index, kernel in enumerate(library.kernels):
         if index < skip or not re.search(only, f"{kernel.name} {kernel.dtype}") or (kernel.name, kernel.dtype) in done:
             continue
+        if effort == "exhaustive" and kernel.op not in ENUMERABLE:
+            continue
+        if domain:
+            words = " ".join([kernel.arguments.get("domain") or "", domain]).strip()
+            kernel = dataclasses.replace(kernel, arguments={**kernel.arguments, "domain": words})
         if known is not None:
             if (library.name, kernel.name, kernel.dtype) not in known:
                 continue
@@ -76,6 +85,7 @@ def sweep(
     only: str = "",
     go_on: bool = False,
     known: Sequence[pathlib.Path] = (),
+    domain: str = "",
 ) -> dict[str, Any]:
     """{"library", "version", "kernels": [...], "seconds"}; written to folder/NAME.json as well, kernel by kernel.
 
@@ -99,7 +109,7 @@ def sweep(
 
     while True:
         work = {"name": name, "budget": budget, "effort": effort, "skip": skip, "only": only}
-        work |= {"folder": str(folder) if go_on else None, "known": [str(page) for page in known]}
+        work |= {"folder": str(folder) if go_on else None, "known": [str(page) for page in known], "domain": domain}
         command = [sys.executable, "-m", "softcheck.field", "--worker", json.dumps(work)]
         under_way = None
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -113,6 +123,10 @@ def sweep(
                     under_way = None
                     skip = message["index"] + 1
                     result["kernels"].append(message)
+                    if picture := message.pop("picture", None):
+                        folder.mkdir(parents=True, exist_ok=True)
+                        stem = re.sub(r"\W+", "_", f"{result['library']}_{message['kernel']}_{message['dtype']}")
+                        (folder / f"{stem}.svg").write_text(picture)
                     written()
                     print(f"{name:12} {message['kernel']:40} {message['dtype']:9} {message['verdict']:9} "
                           f"{message['seconds']:6.1f} s  {message['contract'] or message['summary'][:100]}", flush=True)  # fmt: skip
