@@ -7,6 +7,7 @@
 #include "library/options.hpp"
 #include "numerics/rounding/contract.hpp"
 #include "proptests/exhaustive/exhaustive_judge.hpp"
+#include "proptests/exhaustive/exhaustive_picture.hpp"
 #include "proptests/judge/inference/contract_inference.hpp"
 #include "proptests/judge/verdict/kernel_report.hpp"
 
@@ -114,6 +115,41 @@ void add_judgement(const KernelSubject& subject, const KernelJudgement& judgemen
   members["counterexample"] = counterexample_of(subject, judgement);
 }
 
+Json statement_of(const ExhaustiveStatement& statement) {
+  return {{"name", statement.name},
+          {"rows", statement.rows},
+          {"judged", statement.judged},
+          {"verdict", to_string(statement.verdict)},
+          {"share", number(statement.share)},
+          {"share_at_most", number(statement.share_at_most)},
+          {"claim", statement.claim},
+          {"worst", statement.worst},
+          {"least_exponential", statement.least_exponential},
+          {"exponential_at", statement.exponential_at},
+          {"seconds", statement.seconds}};
+}
+
+void add_statements(const KernelSubject& subject, const std::string& name, const ExhaustiveJudgement& judged,
+                    Json& members) {
+  members["processor_seconds"] = judged.processor_seconds;
+  members["statements"] = Json::array();
+  for (const ExhaustiveStatement& statement : judged.statements) {
+    members["statements"].push_back(statement_of(statement));
+  }
+  members["arguments"] = Json::array();
+  for (const ArgumentError& error : judged.errors) {
+    members["arguments"].push_back({{"statement", error.enumeration},
+                                    {"argument", error.argument},
+                                    {"worst_ulps", number(error.ulps)},
+                                    {"allowed_ulps", number(error.allowed_ulps)},
+                                    {"share", number(error.share)}});
+  }
+  if (judged.errors.empty()) return;
+  const std::string title = name + " " + std::string(numerics::properties(subject.contract.input).name) + " [" +
+                            numerics::to_string(subject.contract) + "]";
+  members["picture"] = to_svg(judged, title, std::string("softcheck ") + softcheck_version());
+}
+
 Answer judge(const softcheck_options& options, KernelSource source) {
   const KernelSubject subject = with_source(options, std::move(source));
   const JudgeOptions how = judge_options_of(options);
@@ -124,6 +160,14 @@ Answer judge(const softcheck_options& options, KernelSource source) {
     } catch (const std::invalid_argument& error) {
       throw UsageError(error.what());
     }
+  }
+  if (how.effort == Effort::exhaustive && text.empty()) {
+    const ExhaustiveJudgement judged = judge_exhaustively(subject, interruptible(how));
+    Answer result = answer_of({rows_of(subject, judged.judgement)}, summary_of(judged.judgement));
+    add_judgement(subject, judged.judgement, result.members);
+    const std::string name = text_of(options.name);
+    add_statements(subject, name.empty() ? subject.source.symbol : name, judged, result.members);
+    return result;
   }
   const KernelJudgement judgement = text.empty() ? judge_kernel(subject, how) : replay(subject, text, how);
   Answer result = answer_of({rows_of(subject, judgement)}, summary_of(judgement));

@@ -53,6 +53,30 @@ def test_the_sweep_is_written(swept):
     assert written["version"] == "1.0" and len(written["kernels"]) == 5
 
 
+def test_a_sweep_goes_on_where_one_ended(swept, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(HERE / "packages"), str(HERE.parent)]))
+    known = json.loads((swept[1] / "fake.json").read_text())
+    known["kernels"] = [k for k in known["kernels"] if k["kernel"] != "loses_nan"]
+    (tmp_path / "fake.json").write_text(json.dumps(known))
+    again = sweep.sweep("fake.library", tmp_path, 20, "quick", go_on=True)
+    assert len(again["kernels"]) == 5
+    old = {k["kernel"]: k["seconds"] for k in known["kernels"]}
+    new = {k["kernel"]: k["seconds"] for k in again["kernels"]}
+    assert {name: new[name] for name in old} == old and "loses_nan" in new  # only that one was judged
+
+
+def test_contracts_of_a_page_are_judged_by(swept, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(HERE / "packages"), str(HERE.parent)]))
+    page = tmp_path / "page.md"
+    page.write_text(report.render([swept[0]], [], "command", "commit"))
+    contracts = report.contracts_in([page])
+    assert ("fake", "softmax", "float32") in contracts and ("fake", "unshifted", "float32") not in contracts
+    page.write_text(page.read_text().replace(contracts["fake", "softmax", "float32"], "exp=2ulp sum=sequential masked=nan", 1))
+    again = sweep.sweep("fake.library", tmp_path, 20, "quick", only="^softmax float32$", known=[page])
+    assert [(k["kernel"], k["verdict"]) for k in again["kernels"]] == [("softmax", "pass")]
+    assert "exp=2ulp" in again["kernels"][0]["contract"]
+
+
 def test_a_reproduction_is_run_and_told(swept, tmp_path):
     path = tmp_path / "fake_bug.py"
     path.write_text(

@@ -13,30 +13,50 @@ import softcheck
 from . import report, sweep
 
 
-def _worker(name: str, skip: str, budget: str, effort: str, only: str) -> None:
+def _worker(text: str) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    work = json.loads(text)
+    known = report.contracts_in([pathlib.Path(page) for page in work.pop("known")])
+    folder = work.pop("folder")
     sweep.judge_library(
-        sweep.load(name), float(budget), effort, int(skip), only, lambda message: print(json.dumps(message), flush=True)
+        sweep.load(work.pop("name")),
+        show=lambda message: print(json.dumps(message), flush=True),
+        folder=None if folder is None else pathlib.Path(folder),
+        known=known,
+        **work,
     )
 
 
 def main() -> int:
     if sys.argv[1:2] == ["--worker"]:
-        _worker(*sys.argv[2:])
+        _worker(sys.argv[2])
         return 0
     parser = argparse.ArgumentParser(prog="python -m softcheck.field", description=__doc__)
     parser.add_argument("libraries", nargs="*", help=f"of {', '.join(sweep.LIBRARIES)}; by default those installed")
     parser.add_argument("--budget", type=float, default=30, help="seconds for a judgement (default: 30)")
-    parser.add_argument("--effort", default="quick", choices=("quick", "default", "deep"))
+    parser.add_argument("--effort", default="quick", choices=("quick", "default", "deep", "exhaustive"),
+                        help="exhaustive: softmax, log_softmax, logsumexp and entropy of contracts that --known has; pictures go to --out")  # fmt: skip
+    parser.add_argument("--domain", default="", help="words of a domain beside each kernel's own, as n=2")
     parser.add_argument("--only", default="", help="kernels whose 'name dtype' this regular expression finds; the others' results stay")
+    parser.add_argument("--go-on", action="store_true", help="leave out what --out holds of the same version and effort")
+    parser.add_argument(
+        "--known",
+        type=pathlib.Path,
+        action="append",
+        default=[],
+        metavar="PAGE",
+        help="judge the kernels that this page, as docs/field.md, names a contract of, each by that: no inference",
+    )
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results/field"))
     parser.add_argument("--report", type=pathlib.Path, help="write this page from all that --out holds, as docs/field.md")
     parser.add_argument("--reproductions", type=pathlib.Path, default=pathlib.Path("docs/field"))
     parser.add_argument("--remark", default="", help="a line for the page's head")
     parser.add_argument("--no-sweep", action="store_true", help="judge nothing: the report alone")
     asked = parser.parse_args()
+    if asked.effort == "exhaustive" and not asked.known:
+        parser.error("--effort: exhaustive judges by a contract: need --known beside it")
     for name in [] if asked.no_sweep else sweep.names(asked.libraries):
-        sweep.sweep(name, asked.out, asked.budget, asked.effort, asked.only)
+        sweep.sweep(name, asked.out, asked.budget, asked.effort, asked.only, asked.go_on, asked.known, asked.domain)
     if asked.report is not None:
         written = [asked.out / f"{name}.json" for name in sweep.LIBRARIES]
         sweeps = [json.loads(path.read_text()) for path in written if path.exists()]

@@ -42,6 +42,7 @@ def judge(kernel: Kernel, isolation: str, budget: float, effort: str = "quick") 
     contract   that was found or documented; None where no standard one fits
     verdict    "pass", or what softcheck.Report has; "pass" with `weak` words of the contract is a weaker contract
     findings   each claim that does not hold, by its smallest input
+    statements, picture  of exhaustive effort, else None
     """
     start = time.monotonic()
     if kernel.dtype == "float64":
@@ -87,6 +88,8 @@ def judge(kernel: Kernel, isolation: str, budget: float, effort: str = "quick") 
         "summary": report.summary,
         "text": report.text,
         "calls": report.data.get("calls"),
+        "statements": report.data.get("statements"),
+        "picture": report.data.get("picture"),
         "findings": found,
         "seconds": round(time.monotonic() - start, 1),
     }

@@ -6,6 +6,7 @@ import ast
 import datetime
 import pathlib
 import platform
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -240,6 +241,21 @@ def _processor() -> str:
     fields = {name.strip(): value.strip() for name, value in values.items()}
     features = [flag for flag in ("avx2", "avx512f", "avx512_bf16", "amx_bf16") if flag in fields.get("flags", "").split()]
     return f"{fields.get('model name', platform.machine())}, {' '.join(features)}"
+
+
+def contracts_in(pages: Sequence[pathlib.Path]) -> dict[tuple[str, str, str], str] | None:
+    """The contracts in pages of render(), by library, kernel and dtype; None of no page."""
+    if not pages:
+        return None
+    contracts: dict[tuple[str, str, str], str] = {}
+    for page in pages:
+        library = ""
+        for line in page.read_text().splitlines():
+            if heading := re.fullmatch(r"### (\S+) \d\S*", line):
+                library = heading[1]
+            elif row := re.fullmatch(r"\| \[(.+?)\]\(\S+\) \| (\w+) \| `([^`]+)` \| pass.*\|", line):
+                contracts[library, row[1], row[2]] = row[3]
+    return contracts
 
 
 def reproductions_in(folder: pathlib.Path) -> Iterable[Reproduction]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import importlib.util
 import json
@@ -10,12 +11,14 @@ import re
 import subprocess
 import sys
 import time
-from typing import Any, Sequence
+from typing import Any, Mapping, Sequence
 
 from .judge import judge
 from .kernel import Library
 
 LIBRARIES = ("torch", "onnxruntime", "jax", "tensorflow", "openvino", "mlx", "liger_kernel", "scipy", "sklearn")
+ENUMERABLE = ("softmax", "log_softmax", "logsumexp", "entropy")
+"""Ops that have exhaustive effort."""
 NEEDS = {"onnxruntime": ("onnx",), "jax": ("optax",), "liger_kernel": ("torch", "triton")}
 
 
@@ -29,23 +32,85 @@ def load(name: str) -> Library:
     return importlib.import_module(module).library()
 
 
-def judge_library(library: Library, budget: float, effort: str, skip: int, only: str, show: Any) -> None:
-    """Shows a line of JSON before and after each kernel but the first `skip`."""
+def judge_library(
+    library: Library,
+    budget: float,
+    effort: str,
+    show: Any,
+    *,
+    skip: int = 0,
+    only: str = "",
+    folder: pathlib.Path | None = None,
+    known: Mapping[tuple[str, str, str], str] | None = None,
+    domain: str = "",
+) -> None:
+    """Shows a line of JSON before and after each kernel but the first `skip`.
+
+    folder   of an earlier sweep, to go on: what it judged of this version at this effort is left out
+    known    contracts by library, kernel and dtype: each is judged by its own in place of inference, others are left out
+    domain   words beside a kernel's own
+    """
+    done = set() if folder is None else _judged(folder / f"{library.name}.json", library.version, effort)
     show({"library": library.name, "version": library.version})
     for index, kernel in enumerate(library.kernels):
-        if index < skip or not re.search(only, f"{kernel.name} {kernel.dtype}"):
+        if index < skip or not re.search(only, f"{kernel.name} {kernel.dtype}") or (kernel.name, kernel.dtype) in done:
             continue
+        if effort == "exhaustive" and kernel.op not in ENUMERABLE:
+            continue
+        if domain:
+            words = " ".join([kernel.arguments.get("domain") or "", domain]).strip()
+            kernel = dataclasses.replace(kernel, arguments={**kernel.arguments, "domain": words})
+        if known is not None:
+            if (library.name, kernel.name, kernel.dtype) not in known:
+                continue
+            kernel = dataclasses.replace(kernel, contract=known[library.name, kernel.name, kernel.dtype])
         show({"index": index, "begins": kernel.name, "op": kernel.op, "dtype": kernel.dtype, "link": kernel.link})
-        show({"index": index, **judge(kernel, library.isolation, budget, effort)})
+        show({"index": index, **judge(kernel, library.isolation, budget, effort), "effort": effort})
 
 
-def sweep(name: str, folder: pathlib.Path, budget: float, effort: str, only: str = "") -> dict[str, Any]:
-    """{"library", "version", "kernels": [...], "seconds"}; written to folder/NAME.json as well."""
+def _judged(path: pathlib.Path, version: str, effort: str) -> set[tuple[str, str]]:
+    if not path.exists():
+        return set()
+    known = json.loads(path.read_text())
+    if known["version"] != version:
+        return set()
+    return {(kernel["kernel"], kernel["dtype"]) for kernel in known["kernels"] if kernel.get("effort") == effort}
+
+
+def sweep(
+    name: str,
+    folder: pathlib.Path,
+    budget: float,
+    effort: str,
+    only: str = "",
+    go_on: bool = False,
+    known: Sequence[pathlib.Path] = (),
+    domain: str = "",
+) -> dict[str, Any]:
+    """{"library", "version", "kernels": [...], "seconds"}; written to folder/NAME.json as well, kernel by kernel.
+
+    go_on   leaves out what that file has of the same version and effort
+    known   pages whose contracts are judged by, as docs/field.md
+    """
     start = time.monotonic()
     result: dict[str, Any] = {"library": name, "version": None, "kernels": []}
+    old: dict[str, Any] | None = None
     skip = 0
+
+    def written() -> dict[str, Any]:
+        now = {**result, "seconds": round(time.monotonic() - start, 1)}
+        if old is not None:
+            now = _merged(old, now)
+        folder.mkdir(parents=True, exist_ok=True)
+        beside = folder / f"{result['library']}.json.partial"
+        beside.write_text(json.dumps(now, indent=1))
+        beside.rename(folder / f"{result['library']}.json")
+        return now
+
     while True:
-        command = [sys.executable, "-m", "softcheck.field", "--worker", name, str(skip), str(budget), effort, only]
+        work = {"name": name, "budget": budget, "effort": effort, "skip": skip, "only": only}
+        work |= {"folder": str(folder) if go_on else None, "known": [str(page) for page in known], "domain": domain}
+        command = [sys.executable, "-m", "softcheck.field", "--worker", json.dumps(work)]
         under_way = None
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             for line in process.stdout:
@@ -58,22 +123,24 @@ def sweep(name: str, folder: pathlib.Path, budget: float, effort: str, only: str
                     under_way = None
                     skip = message["index"] + 1
                     result["kernels"].append(message)
+                    if picture := message.pop("picture", None):
+                        folder.mkdir(parents=True, exist_ok=True)
+                        stem = re.sub(r"\W+", "_", f"{result['library']}_{message['kernel']}_{message['dtype']}")
+                        (folder / f"{stem}.svg").write_text(picture)
+                    written()
                     print(f"{name:12} {message['kernel']:40} {message['dtype']:9} {message['verdict']:9} "
                           f"{message['seconds']:6.1f} s  {message['contract'] or message['summary'][:100]}", flush=True)  # fmt: skip
                 else:
                     result.update(message)
+                    path = folder / f"{result['library']}.json"
+                    if skip == 0 and (only or go_on) and path.exists():
+                        old = json.loads(path.read_text())
         if under_way is None:
             result["ended"] = process.returncode
             break
         skip = under_way["index"] + 1
-        result["kernels"].append(_crashed(under_way, process.returncode))
-    result["seconds"] = round(time.monotonic() - start, 1)
-    path = folder / f"{result['library']}.json"
-    if only and path.exists():
-        result = _merged(json.loads(path.read_text()), result)
-    folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(result, indent=1))
-    return result
+        result["kernels"].append({**_crashed(under_way, process.returncode), "effort": effort})
+    return written()
 
 
 def _merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
