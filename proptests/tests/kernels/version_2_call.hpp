@@ -31,6 +31,8 @@ struct Call2 {
         {SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, "log_softmax_backward"},
         {SOFTCHECK_OP_CROSS_ENTROPY, "cross_entropy"},
         {SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, "cross_entropy_backward"},
+        {SOFTCHECK_OP_CROSS_ENTROPY_MEAN, "cross_entropy_mean"},
+        {SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD, "cross_entropy_mean_backward"},
         {SOFTCHECK_OP_TOPK_SOFTMAX, "topk_softmax"},
         {SOFTCHECK_OP_MERGE_STATES, "merge_states"},
         {SOFTCHECK_OP_ATTENTION, "attention"}};
