@@ -152,7 +152,9 @@ UpperBound third_term_error(const Contract& contract, const AttentionBackwardAri
       expm1(saved_reading(contract, model, arithmetic.lse_saved)) * size + 2 * model.product_floor + model.sum_floor;
   // |delta|, |g| and |g - delta + dL| bound what is added first, with dL or without.
   const UpperBound first = maximum(maximum(row.output_product, pair.gradient_magnitude), pair.difference);
-  return read + expm1(model.unit) * (first + off + read) + expm1(5 * model.unit) * size;
+  // As two terms of p dL and p (g - delta), each with its products, and of dS the slope's.
+  const int roundings = pair.cap ? 7 : 5;
+  return read + expm1(model.unit) * (first + off + read) + expm1(roundings * model.unit) * size;
 }
 
 void require_lengths(const char* function, std::size_t pairs, std::size_t got) {

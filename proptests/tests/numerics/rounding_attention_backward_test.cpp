@@ -165,6 +165,24 @@ TEST(RoundingAttentionBackward, HoldsBesideASinkInSixteenBits) {
   EXPECT_GT(most.dsink, 0.5);
 }
 
+TEST(RoundingAttentionBackward, HoldsWithAGradientByTheLogSumExp) {
+  for (const Format format : {Format::f32, Format::bf16}) {
+    Shares most;
+    for (BackwardCase c : shapes()) {
+      if (format != Format::f32 && c.shift + c.values > 1000) continue;
+      c.inputs = c.result = c.weights = c.score_gradients = c.out = format;
+      for (const float by_lse : {0.0F, 0.037F, -1.7F, 1000.3F}) {
+        c.lse_gradient = by_lse;
+        for (c.grouping = 0; c.grouping < 4; ++c.grouping) {
+          c.softcap = c.shift == 0 && c.grouping > 1 ? 2.0F : 0.0F;
+          expect_held(c, most);
+        }
+      }
+    }
+    report(most);
+  }
+}
+
 // The planted bound is exceeded where the right one holds.
 void expect_needs(const BackwardCase& c, const Left& left) {
   EXPECT_LE(judged(c, nullptr).largest(), 1);
