@@ -111,7 +111,9 @@ struct WeightedCall {
         other(contract, {0, -600, -500}, 2, weights),
         rows_(rows) {}
 
-  Enclosure divisor() const { return Enclosure(1) + Enclosure(static_cast<double>(rows_ - 1)) * Enclosure(weights[2]); }
+  Enclosure divisor() const {
+    return Enclosure(weights[1]) + Enclosure(static_cast<double>(rows_ - 1)) * Enclosure(weights[2]);
+  }
   double added_weights(Arithmetic& arithmetic) const {
     return sum_in_order(arithmetic, times(rows_, weights[1], weights[2]));
   }
