@@ -108,11 +108,12 @@ def test_a_bias_is_passed_to_a_function_that_has_it():
 
 
 def test_a_gradient_by_the_log_sum_exps_is_passed_to_a_function_that_takes_it():
-    assert softcheck.check(with_lse_gradient, op="attention_backward", **QUICK).verdict == "pass"
-    report = softcheck.check(without_lse_gradient, op="attention_backward", **QUICK)
-    assert report.verdict == "fail" and " dlse " in report.render()
+    words = {"domain": "finite", **QUICK}
+    assert softcheck.check(with_lse_gradient, "attention_backward", **words).verdict == "pass"
+    report = softcheck.check(without_lse_gradient, "attention_backward", **words)
+    assert report.verdict == "fail" and "lse_gradient" in report.counterexample.inputs
     with pytest.raises(softcheck.UsageError, match="attention_backward"):
-        softcheck.check(lambda q, k, v, lse_gradient=None: q, op="attention", **QUICK)
+        softcheck.check(lambda q, k, v, lse_gradient=None: q, "attention", **QUICK)
 
 
 def test_a_gradient_without_its_mean_fails_and_shows_its_inputs():
