@@ -121,6 +121,8 @@ void add_file_flags(Verb verb, CheckFlags& flags) {
   file("--logits", flags.logits, "Rows of logits (..., n): .npy, .npz:name or .safetensors:name");
   file("--saved", flags.saved, "Gradients of rows: the forward pass's output (..., n)");
   file("--out-gradient,--dout", flags.out_gradient, "Gradients: the loss's gradient by that output, of its shape");
+  file("--lse-gradient,--dlse", flags.lse_gradient,
+       "attention_backward: the loss's gradient by the log-sum-exp of each query (...), if it has one");
   file("--labels", flags.labels, "Losses: the class of each row (...), int32 or int64");
   file("--upstream", flags.upstream, "cross_entropy_backward: the gradient by the loss of each row (...)");
   file("--class-weights", flags.class_weights,

@@ -68,6 +68,7 @@ std::vector<FileFlag> file_flags(const CheckFlags& flags, Op op) {
                             input("out", flags.out, Role::out)};
   if (!returns_lse) all.push_back(input("lse", flags.lse, Role::lse));
   all.push_back(input("out-gradient", flags.out_gradient, Role::out_gradient));
+  all.push_back({"lse-gradient", flags.lse_gradient, is_attention_gradient(op), false, Role::lse_gradient});
   all.push_back({"mask", flags.mask, op->takes_mask, false, Role::mask});
   all.push_back(term("sinks", flags.sinks, Role::sinks));
   all.push_back(term("slopes", flags.slopes, Role::slopes));

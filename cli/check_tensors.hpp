@@ -17,7 +17,7 @@ struct CheckFlags {
   std::string op = "softmax";
   std::string logits, saved, out_gradient, labels, upstream, class_weights, query, key, value, mask;
   std::string out, sinks, slopes, bias;
-  std::string output, lse, entropy, output_lse, weights, ids, dq, dk, dv, dsinks, dbias;
+  std::string output, lse, entropy, output_lse, weights, ids, dq, dk, dv, dsinks, dbias, lse_gradient;
   std::string dtype;
   std::string contract;
   std::optional<double> theta, scale, label_smoothing, z_loss, softcap, top_p, min_p;

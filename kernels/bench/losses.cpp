@@ -33,24 +33,30 @@ DLTensor tensor(std::vector<float>& data, int rank, std::int64_t* shape) {
   return {data.data(), {kDLCPU, 0}, rank, {kDLFloat, 32, 1}, shape, nullptr, 0};
 }
 
+bool is_mean(softcheck_op op) {
+  return op == SOFTCHECK_OP_CROSS_ENTROPY_MEAN || op == SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD;
+}
+
 int call_loss(softcheck_kernel kernel, softcheck_op op, LossRows& rows) {
-  std::int64_t shape[2] = {rows.rows, rows.n};
+  std::int64_t shape[2] = {rows.rows, rows.n}, one[1] = {1};
   const DLTensor x = tensor(rows.x, 2, shape), g = tensor(rows.g, 2, shape);
-  const DLTensor upstream = tensor(rows.upstream, 1, shape);
+  const DLTensor upstream = tensor(rows.upstream, 1, is_mean(op) ? one : shape);
   const DLTensor labels{rows.labels.data(), {kDLCPU, 0}, 1, {kDLInt, 64, 1}, shape, nullptr, 0};
   const bool saved = op == SOFTCHECK_OP_SOFTMAX_BACKWARD || op == SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD;
   const DLTensor* inputs[] = {&x, saved ? &g : &labels, &upstream};
   const std::uint32_t losses[] = {SOFTCHECK_ROLE_LOGITS, SOFTCHECK_ROLE_LABELS, SOFTCHECK_ROLE_UPSTREAM};
   const std::uint32_t gradients[] = {SOFTCHECK_ROLE_SAVED, SOFTCHECK_ROLE_OUT_GRADIENT};
-  const bool by_row = op == SOFTCHECK_OP_CROSS_ENTROPY;
-  DLTensor out = tensor(by_row ? rows.of_rows : rows.out, by_row ? 1 : 2, shape);
+  const bool by_row = op == SOFTCHECK_OP_CROSS_ENTROPY || op == SOFTCHECK_OP_CROSS_ENTROPY_MEAN;
+  const bool backward = op == SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD || op == SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD;
+  DLTensor out = tensor(by_row ? rows.of_rows : rows.out, by_row ? 1 : 2, by_row && is_mean(op) ? one : shape);
   DLTensor* outputs[] = {&out};
   softcheck_attributes attributes{};
   attributes.size = sizeof attributes;
   attributes.ignore_index = -100;
+  attributes.mean = is_mean(op) ? 1 : 0;
   softcheck_call_2 c{};
   c.call = {SOFTCHECK_KERNEL_ABI_VERSION_2, 2, 1, inputs, outputs, 1.0, 1.0, 0, nullptr};
-  c.call.n_inputs = op == SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD ? 3 : 2;
+  c.call.n_inputs = backward ? 3 : 2;
   c.op = op;
   c.input_roles = saved ? gradients : losses;
   c.attributes = &attributes;
@@ -86,7 +92,7 @@ void libm_row(softcheck_op op, LossRows& rows, std::int64_t r) {
   }
   const std::int64_t label = rows.labels[row];
   const float m = *std::max_element(x, x + rows.n);
-  if (op == SOFTCHECK_OP_CROSS_ENTROPY) {
+  if (op == SOFTCHECK_OP_CROSS_ENTROPY || op == SOFTCHECK_OP_CROSS_ENTROPY_MEAN) {
     for (std::int64_t i = 0; i < rows.n; ++i) {
       sum += std::exp(x[i] - m);
     }
@@ -97,8 +103,23 @@ void libm_row(softcheck_op op, LossRows& rows, std::int64_t r) {
     out[i] = std::exp(x[i] - m);
     sum += out[i];
   }
+  const float factor = is_mean(op) ? rows.upstream[0] / static_cast<float>(rows.rows) : rows.upstream[row];
   for (std::int64_t i = 0; i < rows.n; ++i) {
-    out[i] = rows.upstream[row] * (out[i] / sum - (i == label ? 1.0F : 0.0F));
+    out[i] = factor * (out[i] / sum - (i == label ? 1.0F : 0.0F));
+  }
+}
+
+// All rows, and of the mean their mean.
+void libm_rows(softcheck_op op, LossRows& rows) {
+  for (std::int64_t row = 0; row < rows.rows; ++row) {
+    libm_row(op, rows, row);
+  }
+  if (op == SOFTCHECK_OP_CROSS_ENTROPY_MEAN) {
+    float sum = 0;
+    for (const float loss : rows.of_rows) {
+      sum += loss;
+    }
+    rows.of_rows[0] = sum / static_cast<float>(rows.rows);
   }
 }
 
@@ -124,12 +145,7 @@ void losses(benchmark::State& state, softcheck_op op, const char* symbol, std::i
                                                      },
                                                      [&] { call_softmax(softmax, r); }},
                                                     elements > (std::int64_t{1} << 20) ? 10 : 60);
-  const std::vector<double> libm = interleaved_seconds({[&] {
-                                                         for (std::int64_t row = 0; row < r.rows; ++row) {
-                                                           libm_row(op, r, row);
-                                                         }
-                                                       }},
-                                                       2);
+  const std::vector<double> libm = interleaved_seconds({[&] { libm_rows(op, r); }}, 2);
   for (auto _ : state) {
     call_loss(kernel, op, r);
   }
@@ -152,6 +168,8 @@ constexpr std::int64_t cached = std::int64_t{1} << 18, memory = std::int64_t{1} 
 
 SOFTCHECK_LOSS(cross_entropy, SOFTCHECK_OP_CROSS_ENTROPY);
 SOFTCHECK_LOSS(cross_entropy_backward, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD);
+SOFTCHECK_LOSS(cross_entropy_mean, SOFTCHECK_OP_CROSS_ENTROPY_MEAN);
+SOFTCHECK_LOSS(cross_entropy_mean_backward, SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD);
 SOFTCHECK_LOSS(softmax_backward, SOFTCHECK_OP_SOFTMAX_BACKWARD);
 SOFTCHECK_LOSS(log_softmax_backward, SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD);
 

@@ -181,13 +181,16 @@ std::optional<AttentionViews> attention_views(const softcheck_call* call, Layout
 namespace {
 
 /// q, k, v, dL/dout[, mask] of a call of version 2, which has what the forward pass returned in front of dL/dout: these
-/// kernels compute it again.
+/// kernels compute it again. A gradient by the log-sum-exps may stand last.
 class SavedGradientCall {
  public:
   explicit SavedGradientCall(const softcheck_call& call) : plain_(call) {
     plain_.abi_version = SOFTCHECK_KERNEL_ABI_VERSION;
     plain_.inputs = inputs_.data();
-    plain_.n_inputs = call.n_inputs - 2;
+    const softcheck_call_2& whole = *softcheck_version_2(&call);
+    const std::uint32_t last = call.n_inputs - 1;
+    by_lse_ = whole.input_roles[last] == SOFTCHECK_ROLE_LSE_GRADIENT ? call.inputs[last] : nullptr;
+    plain_.n_inputs = call.n_inputs - (by_lse_ == nullptr ? 2 : 3);
     for (std::uint32_t i = 0; i < plain_.n_inputs; ++i) {
       inputs_[i] = call.inputs[i < 3 ? i : i + 2];
     }
@@ -196,13 +199,17 @@ class SavedGradientCall {
   SavedGradientCall& operator=(const SavedGradientCall&) = delete;
 
   const softcheck_call* plain() const { return &plain_; }
+  /// NULL without one.
+  const DLTensor* by_lse() const { return by_lse_; }
 
   /// Is it one that these kernels take? They have neither windows nor another alignment.
   static bool fits(const softcheck_call_2& whole) {
     static constexpr std::array<std::uint32_t, 7> roles{
         SOFTCHECK_ROLE_QUERY, SOFTCHECK_ROLE_KEY,          SOFTCHECK_ROLE_VALUE, SOFTCHECK_ROLE_OUT,
         SOFTCHECK_ROLE_LSE,   SOFTCHECK_ROLE_OUT_GRADIENT, SOFTCHECK_ROLE_MASK};
-    const std::uint32_t count = whole.call.n_inputs;
+    const std::uint32_t inputs = whole.call.n_inputs;
+    const bool by_lse = inputs > 6 && whole.input_roles[inputs - 1] == SOFTCHECK_ROLE_LSE_GRADIENT;
+    const std::uint32_t count = inputs - (by_lse ? 1 : 0);
     const softcheck_attributes& of = *whole.attributes;
     return whole.op == SOFTCHECK_OP_ATTENTION_BACKWARD && (count == 6 || count == 7) &&
            std::equal(whole.input_roles, whole.input_roles + count, roles.begin()) && of.window_left_plus_1 == 0 &&
@@ -211,6 +218,7 @@ class SavedGradientCall {
 
  private:
   softcheck_call plain_;
+  const DLTensor* by_lse_ = nullptr;
   std::array<const DLTensor*, 5> inputs_{};
 };
 
@@ -221,7 +229,13 @@ std::optional<AttentionGradientViews> attention_gradient_views(const softcheck_c
     if (layout != Layout::batched || !SavedGradientCall::fits(*whole)) {
       return std::nullopt;
     }
-    return attention_gradient_views(SavedGradientCall(*call).plain(), layout);
+    const SavedGradientCall saved(*call);
+    std::optional<AttentionGradientViews> views = attention_gradient_views(saved.plain(), layout);
+    if (!views || saved.by_lse() == nullptr) {
+      return views;
+    }
+    views->by_lse = view4_of(saved.by_lse(), 3);
+    return views->by_lse && rows_fit(views->forward.q, views->by_lse) ? views : std::nullopt;
   }
   if (!call_fits(call, 4, 3, layout)) {
     return std::nullopt;

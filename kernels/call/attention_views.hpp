@@ -67,6 +67,7 @@ struct AttentionGradientViews {
   AttentionViews forward;  // out: the gradient of a loss with respect to it
   View4 dq;
   std::optional<View4> dk, dv;
+  std::optional<View4> by_lse = {};  // (batch, heads, queries): the gradient with respect to the log-sum-exps
 };
 
 /// A call of attention's statistics: of each query's scores m, S - 1, T = sum w D and U = sum w D^2, as many as are

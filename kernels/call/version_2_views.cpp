@@ -39,10 +39,17 @@ bool is_of_rows(const View& logits, const View& values) {
 }
 
 // An attribute that these kernels do not know must be off.
-bool are_known(const softcheck_attributes& attributes) {
+bool are_known(const softcheck_attributes& attributes, bool reduced) {
   return attributes.size >= sizeof(softcheck_attributes) && attributes.softcap >= 0 &&
-         std::isfinite(attributes.softcap) && attributes.mean == 0 && attributes.label_smoothing >= 0 &&
-         attributes.label_smoothing <= 1 && std::isfinite(attributes.z_loss);
+         std::isfinite(attributes.softcap) && (attributes.mean == 0 || (reduced && attributes.mean == 1)) &&
+         attributes.label_smoothing >= 0 && attributes.label_smoothing <= 1 && std::isfinite(attributes.z_loss);
+}
+
+// A number for all rows, as one for each.
+View for_each_row(View one, std::int64_t rows) {
+  one.rows = rows;
+  one.row_stride = 0;
+  return one;
 }
 
 }  // namespace
@@ -62,7 +69,8 @@ std::optional<SavedViews> saved_views(const softcheck_call* call, softcheck_op o
 }
 
 std::optional<LossViews> loss_views(const softcheck_call* call, softcheck_op op) {
-  const bool backward = op == SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD;
+  const bool reduced = op == SOFTCHECK_OP_CROSS_ENTROPY_MEAN || op == SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD;
+  const bool backward = op == SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD || op == SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD;
   const auto with_or_without_weights = [&](auto... roles) {
     const softcheck_call_2* without = call_of(call, op, {roles...});
     return without != nullptr ? without : call_of(call, op, {roles..., SOFTCHECK_ROLE_CLASS_WEIGHTS});
@@ -71,19 +79,27 @@ std::optional<LossViews> loss_views(const softcheck_call* call, softcheck_op op)
   const softcheck_call_2* whole =
       backward ? with_or_without_weights(SOFTCHECK_ROLE_LOGITS, SOFTCHECK_ROLE_LABELS, SOFTCHECK_ROLE_UPSTREAM)
                : with_or_without_weights(SOFTCHECK_ROLE_LOGITS, SOFTCHECK_ROLE_LABELS);
-  if (whole == nullptr || !are_known(*whole->attributes)) {
+  if (whole == nullptr || !are_known(*whole->attributes, reduced)) {
     return std::nullopt;
   }
   const std::optional<View> logits = view_of(call->inputs[0], 2);
   const std::optional<Labels> labels = labels_of(call->inputs[1]);
   const std::optional<View> output = view_of(call->outputs[0], backward ? 2 : 1);
-  if (!logits || logits->storage == Storage::mask || !labels || labels->rows() != logits->rows || !output ||
-      !(backward ? is_like(*logits, *output) : is_of_rows(*logits, *output))) {
+  if (!logits || logits->storage == Storage::mask || !labels || labels->rows() != logits->rows || !output) {
     return std::nullopt;
   }
-  const std::optional<View> upstream = backward ? view_of(call->inputs[2], 1) : std::nullopt;
-  if (backward && (!upstream || !is_of_rows(*logits, *upstream))) {
+  const auto is_number_or_of_rows = [&](const View& view) {
+    return reduced ? view.rows == 1 && is_wide_or(*logits, view) : is_of_rows(*logits, view);
+  };
+  if (!(backward ? is_like(*logits, *output) : is_number_or_of_rows(*output))) {
     return std::nullopt;
+  }
+  std::optional<View> upstream = backward ? view_of(call->inputs[2], 1) : std::nullopt;
+  if (backward && (!upstream || !is_number_or_of_rows(*upstream))) {
+    return std::nullopt;
+  }
+  if (backward && reduced) {
+    upstream = for_each_row(*upstream, logits->rows);
   }
   const bool weighted = call->n_inputs > others;
   const std::optional<View> weights = weighted ? view_of(call->inputs[others], 1) : std::nullopt;
@@ -91,6 +107,9 @@ std::optional<LossViews> loss_views(const softcheck_call* call, softcheck_op op)
     return std::nullopt;
   }
   const softcheck_attributes& attributes = *whole->attributes;
+  if (reduced && weighted && attributes.z_loss != 0) {
+    return std::nullopt;
+  }
   return LossViews{*logits,
                    *labels,
                    upstream,
@@ -99,7 +118,8 @@ std::optional<LossViews> loss_views(const softcheck_call* call, softcheck_op op)
                    attributes.label_smoothing,
                    attributes.z_loss,
                    attributes.softcap,
-                   attributes.ignore_index};
+                   attributes.ignore_index,
+                   attributes.mean != 0};
 }
 
 std::optional<TopkViews> topk_views(const softcheck_call* call) {

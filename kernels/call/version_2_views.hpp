@@ -21,20 +21,22 @@ struct SavedViews {
 /// Nothing where a kernel of this op is to refuse the call.
 std::optional<SavedViews> saved_views(const softcheck_call* call, softcheck_op op);
 
-/// cross_entropy and cross_entropy_backward.
+/// cross_entropy, its mean over the rows, and the gradients of both.
 struct LossViews {
   View logits;  // (rows, V)
   Labels labels;
-  std::optional<View> upstream;  // (rows), of cross_entropy_backward
+  std::optional<View> upstream;  // (rows), of a gradient; of the mean's every row shows the same number
   std::optional<View> weights;   // (V), of the logits' format or the wide one: each class's
-  View output;                   // (rows) or (rows, V)
+  View output;                   // (rows), of the mean (1), of a gradient (rows, V)
   double label_smoothing;        // in [0, 1]
   double z_loss;                 // finite
   double softcap;                // finite, >= 0; 0: none
   std::int64_t ignore_index;
+  bool mean;           // of cross_entropy_mean and its gradient: the sum of the losses is divided
+  double divisor = 1;  // of upstream
 };
 
-/// Nothing where a kernel of this op is to refuse the call: a mean over the rows among others.
+/// Nothing where a kernel of this op is to refuse the call. A mean's z-loss has no definition beside class weights.
 std::optional<LossViews> loss_views(const softcheck_call* call, softcheck_op op);
 
 /// topk_softmax.

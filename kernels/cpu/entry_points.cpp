@@ -5,10 +5,11 @@
 //   saved outputs    acc=f32 (f64) sum=blocks:32 subnormal=kept, for the gradients of softmax and log-softmax
 //   masked=zero sum=blocks:128 for softcheck_merge_states
 //   ties=lowest for softcheck_topk_softmax
-//   entropy=exact for softcheck_adaptive_softmax; lse=centred for softcheck_log_softmax and softcheck_cross_entropy
+//   entropy=exact for softcheck_adaptive_softmax; lse=centred for softcheck_log_softmax, softcheck_cross_entropy
 //
 // All are deterministic and batch-invariant: a row's bits depend on its logits, mask and theta alone.
 #include <algorithm>
+#include <vector>
 
 #include "kernels/call/call_views.hpp"
 #include "kernels/call/parallel_tasks.hpp"
@@ -16,6 +17,7 @@
 #include "kernels/cpu/machine.hpp"
 #include "kernels/cpu/rows/adaptive_backward.hpp"
 #include "kernels/cpu/rows/loss_ops.hpp"
+#include "kernels/cpu/rows/mean_ops.hpp"
 #include "kernels/cpu/rows/merge_ops.hpp"
 #include "kernels/cpu/rows/probability_ops.hpp"
 #include "kernels/cpu/rows/saved_backward.hpp"
@@ -100,6 +102,29 @@ struct RowOps {
   static int cross_entropy_backward(const softcheck_call* call) {
     return run(loss_views(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD), &LossViews::logits,
                cross_entropy_backward_rows<float>, cross_entropy_backward_rows<double>);
+  }
+  static int cross_entropy_mean(const softcheck_call* call) try {
+    std::optional<LossViews> views = loss_views(call, SOFTCHECK_OP_CROSS_ENTROPY_MEAN);
+    if (!views) {
+      return refused;
+    }
+    const LossViews asked = *views;
+    std::vector<double> losses(static_cast<std::size_t>(asked.logits.rows));
+    views->output = view_of_losses(losses);
+    if (run(views, &LossViews::logits, cross_entropy_rows<float>, cross_entropy_rows<double>) != done) {
+      return refused;
+    }
+    store_element(asked.output.at(0, 0), asked.output.storage, reduced_loss(asked, losses));
+    return done;
+  } catch (...) {
+    return refused;  // out of memory for a loss of each row
+  }
+  static int cross_entropy_mean_backward(const softcheck_call* call) {
+    std::optional<LossViews> views = loss_views(call, SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD);
+    if (views) {
+      views->divisor = loss_divisor(*views);
+    }
+    return run(views, &LossViews::logits, cross_entropy_backward_rows<float>, cross_entropy_backward_rows<double>);
   }
   static int softmax_backward(const softcheck_call* call) {
     return run(saved_views(call, SOFTCHECK_OP_SOFTMAX_BACKWARD), &SavedViews::saved,

@@ -19,6 +19,7 @@ struct GradientCall {
   View dq, dk, dv;
   std::optional<View> dsinks;  // (heads), where the call asks for it
   std::optional<View> dbias;   // (batch, heads or 1, queries, keys), the same
+  std::optional<View> by_lse;  // (batch, heads, queries), the gradient by the log-sum-exps, where the call has it
 };
 
 /// The queries that look at one key head: head by head, query by query.
@@ -28,6 +29,7 @@ struct GradientHead {
   std::vector<Real> saved_out;            // (m, dv)
   std::vector<Real> saved_lse;            // (m)
   std::vector<Real> gradients;            // (m, dv)
+  std::vector<Real> by_lse;               // (m), 0 without
   std::size_t items = 0, dim = 0, value_dim = 0, queries = 0;
   // The results; at first what their memory held.
   std::vector<Real> dq, dk, dv;  // (m, d), (n, d), (n, dv)
@@ -47,6 +49,10 @@ inline bool unpack_gradient(const softcheck_call& call, GradientCall& a) {
   std::vector<const DLTensor*> inputs{call.inputs[0], call.inputs[1], call.inputs[2]};
   std::vector<std::uint32_t> forward_roles{roles[0], roles[1], roles[2]};
   for (std::uint32_t i = own; i < call.n_inputs; ++i) {
+    if (whole->input_roles[i] == SOFTCHECK_ROLE_LSE_GRADIENT) {
+      a.by_lse.emplace(*call.inputs[i]);
+      continue;
+    }
     inputs.push_back(call.inputs[i]);
     forward_roles.push_back(whole->input_roles[i]);
   }
@@ -107,6 +113,7 @@ GradientHead<Real> gather_head(const GradientCall& call, std::int64_t b, std::in
     for (std::int64_t i = 0; i < queries; ++i) {
       head.rows.push_back(gather<Real>(call.of, b, h, i));
       head.saved_lse.push_back(load<Real>(call.saved_lse.type, call.saved_lse.at(b, h, i)));
+      head.by_lse.push_back(call.by_lse ? load<Real>(call.by_lse->type, call.by_lse->at(b, h, i)) : Real(0));
     }
     append(head.saved_out, read_rows<Real>(call.saved_out, b, h, queries, dv));
     append(head.gradients, read_rows<Real>(call.out_gradient, b, h, queries, dv));
@@ -117,8 +124,8 @@ GradientHead<Real> gather_head(const GradientCall& call, std::int64_t b, std::in
   return head;
 }
 
-/// A right kernel, of sum=sequential: p = exp(x - L) and delta = <dO, O> from what was saved. A mutant overrides a
-/// step.
+/// A right kernel, of sum=sequential: p = exp(x - L) and delta = <dO, O> from what was saved, less the gradient by L. A
+/// mutant overrides a step.
 template <class Real>
 struct Gradients {
   GradientHead<Real>& head;
@@ -141,7 +148,7 @@ struct Gradients {
   }
   /// Adds query i's terms to its row of the gradient by the bias.
   virtual void add_bias(std::size_t i, Real* sums) const {
-    const Real own_delta = delta(i);
+    const Real own_delta = centre(i);
     for (std::size_t j = 0; j < head.items; ++j) {
       if (sees(i, j)) sums[j] += bias_term(i, j, probability(i, j), own_delta);
     }
@@ -170,6 +177,9 @@ struct Gradients {
     for (std::size_t c = 0; c < head.value_dim; ++c) sum += gradient(i, c) * head.saved_out[i * head.value_dim + c];
     return sum;
   }
+  /// The gradient of the loss by the query's log-sum-exp.
+  virtual Real by_lse(std::size_t i) const { return head.by_lse[i]; }
+  virtual Real centre(std::size_t i) const { return delta(i) - by_lse(i); }
   /// dS_j of p_j.
   virtual Real score_gradient(std::size_t i, std::size_t j, Real p, Real own_delta) const {
     return p * (product(i, j) - own_delta) * slope_of(i, j);
@@ -189,7 +199,7 @@ struct Gradients {
     std::fill(head.dv.begin(), head.dv.end(), Real(0));
   }
   virtual void query(std::size_t i) {
-    const Real own_delta = delta(i);
+    const Real own_delta = centre(i);
     for (std::size_t j = 0; j < head.items; ++j) {
       if (!sees(i, j)) continue;
       const Real p = probability(i, j);

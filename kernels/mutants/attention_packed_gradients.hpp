@@ -19,6 +19,7 @@ struct PackedGradientCall {
   std::optional<SequenceAttributes> attributes;
   View saved_lse, out_gradient, dq, dk, dv;
   std::optional<View> dsinks;  // (heads), where the call asks for it
+  std::optional<View> by_lse;  // (heads, total), the gradient by the log-sum-exps, where the call has it
   bool clears = true;          // all results before any is added
 };
 
@@ -33,6 +34,10 @@ inline bool unpack_packed_gradient(const softcheck_call& call, PackedGradientCal
   std::vector<const DLTensor*> inputs{call.inputs[0], call.inputs[1], call.inputs[2]};
   std::vector<std::uint32_t> roles{SOFTCHECK_ROLE_QUERY, SOFTCHECK_ROLE_KEY, SOFTCHECK_ROLE_VALUE};
   for (std::uint32_t i = own; i < call.n_inputs; ++i) {
+    if (whole->input_roles[i] == SOFTCHECK_ROLE_LSE_GRADIENT) {
+      a.by_lse.emplace(*call.inputs[i]);
+      continue;
+    }
     inputs.push_back(call.inputs[i]);
     roles.push_back(whole->input_roles[i]);
   }
@@ -71,6 +76,7 @@ GradientHead<Real> gather_head(const PackedGradientCall& a, const Sequence& s, s
     for (std::int64_t i = 0; i < s.queries; ++i) {
       head.rows.push_back(gather<Real>(c, *a.attributes, s, h, i, i + s.diagonal));
       head.saved_lse.push_back(load<Real>(a.saved_lse.type, scalar_at(c, a.saved_lse, s, h, i)));
+      head.by_lse.push_back(a.by_lse ? load<Real>(a.by_lse->type, scalar_at(c, *a.by_lse, s, h, i)) : Real(0));
       for (std::int64_t t = 0; t < dv; ++t) {
         head.saved_out.push_back(load<Real>(c.out.type, query_at(c, c.out, s, h, i, t)));
         head.gradients.push_back(load<Real>(a.out_gradient.type, query_at(c, a.out_gradient, s, h, i, t)));

@@ -143,6 +143,20 @@ UpperBound delta_error(const Contract& contract, const AttentionBackwardArithmet
   return maximum(from_saved, recomputed);
 }
 
+// By how much more g - delta + dL errs than g - delta, off, does: dL as it is read, and the addition of a third term.
+UpperBound third_term_error(const Contract& contract, const AttentionBackwardArithmetic& arithmetic, const Model& model,
+                            const BackwardRow& row, const BackwardPair& pair, const UpperBound& off) {
+  if (!row.lse_gradient) return UpperBound(0);
+  const UpperBound& size = *row.lse_gradient;
+  const UpperBound read =
+      expm1(saved_reading(contract, model, arithmetic.lse_saved)) * size + 2 * model.product_floor + model.sum_floor;
+  // |delta|, |g| and |g - delta + dL| bound what is added first, with dL or without.
+  const UpperBound first = maximum(maximum(row.output_product, pair.gradient_magnitude), pair.difference);
+  // As two terms of p dL and p (g - delta), each with its products, and of dS the slope's.
+  const int roundings = pair.cap ? 7 : 5;
+  return read + expm1(model.unit) * (first + off + read) + expm1(roundings * model.unit) * size;
+}
+
 void require_lengths(const char* function, std::size_t pairs, std::size_t got) {
   if (pairs == got) return;
   throw std::invalid_argument(std::string(function) + ": need " + std::to_string(pairs) + " factors, got " +
@@ -205,7 +219,8 @@ std::vector<BackwardPairError> attention_backward_pairs(const Contract& contract
     // A softcap's slope is one product more.
     const CapSlope cap = pair.cap.value_or(CapSlope{});
     const UpperBound log = logs[j] + (pair.cap ? 3 : 2) * model.unit + stored.unit;
-    const UpperBound off = (gamma + delta) * (cap.slope + cap.error) + pair.difference * cap.error;
+    const UpperBound apart = gamma + delta, third = third_term_error(contract, arithmetic, model, row, pair, apart);
+    const UpperBound off = (apart + third) * (cap.slope + cap.error) + pair.difference * cap.error;
     const UpperBound difference = pair.difference * cap.slope;
     BackwardPairError error;
     error.coefficient = pair.coefficient;
@@ -215,8 +230,8 @@ std::vector<BackwardPairError> attention_backward_pairs(const Contract& contract
     error.score_gradient_error = pair.coefficient * grown(log, difference, off);
     error.score_gradient_floor =
         exp(log) * ((lost * (difference + off) + (1 + pair.coefficient + lost) * model.sum_floor) * (1 + cap.error) +
-                    3 * model.product_floor) +
-        stored.floor;
+                    (row.lse_gradient ? 5 : 3) * model.product_floor) +
+        (row.lse_gradient ? 1 : 0) * exp(log) * model.sum_floor + stored.floor;
     errors.push_back(error);
   }
   return errors;

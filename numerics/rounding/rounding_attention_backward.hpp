@@ -42,7 +42,7 @@ struct BackwardPair {
   UpperBound coefficient;         // p_j
   UpperBound deviation;           // D_j = max x - x_j
   UpperBound score_error;         // e_j of B9
-  UpperBound difference;          // |g_j - delta|, g_j = <dO, v_j>, delta = sum p g
+  UpperBound difference;          // |g_j - delta + dL|, g_j = <dO, v_j>, delta = sum p g; dL below, or 0
   UpperBound gradient_magnitude;  // sum_c |dO_c v_jc|
   UpperBound value_sum;           // sum_c |v_jc|
   std::optional<CapSlope> cap = {};
@@ -64,6 +64,8 @@ struct BackwardRow {
   UpperBound output_product;              // sum_c |dO_c O_c|, of the exact O
   UpperBound gradient_sum;                // sum_c |dO_c|
   std::optional<SavedErrors> saved = {};  // nothing: each is the exact one, rounded once to its format
+  /// |dL|, the gradient of the loss by L, a number of lse_saved; nothing: the kernel takes none.
+  std::optional<UpperBound> lse_gradient = {};
 };
 
 /// What a kernel's p and dS may differ by, for one pair.
@@ -77,7 +79,8 @@ struct BackwardPairError {
 };
 
 /// The pairs of one query. Granted are: p from the saved L, from a recomputed L, or as a quotient by a recomputed sum;
-/// delta from the saved O, from a recomputed O, or as sum p g; any order within the heights.
+/// delta from the saved O, from a recomputed O, or as sum p g; any order within the heights; g - (delta - dL),
+/// (g - delta) + dL, (g + dL) - delta, or p (g - delta) + p dL.
 ///
 /// contract   acc, exp, sum, subnormal, weights (of P as it meets dO), ds, input
 /// throws     std::invalid_argument when there is no pair or the scale is not finite

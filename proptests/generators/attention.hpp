@@ -122,7 +122,8 @@ rc::Seq<AttentionCase> shrink_attention_case(const AttentionCase& attention, con
 /// "attention f32 batch=1 kv=1 group=1 queries=1 keys=2 dim=1 values=1 scale=0x1p+0 causal=0 outputs=1 layout=0
 /// mask=none q 0x1p+0 k 0x0p+0*2 v 0x1p+0 0x1p+1"; a mask is mask=heads:10... or mask=shared:10..., its visible byte
 /// byte=255 behind it, a NaN nan=1, attributes window=3:all alignment=top-left softcap=0x1p+5 sinks slopes bias=heads,
-/// the last three with their numbers behind v's, and behind these a gradient's dout; sequences packed pages=16 order=7
+/// the last three with their numbers behind v's, and behind these a gradient's dout, and dlse where dlse stands among
+/// the attributes; sequences packed pages=16 order=7
 /// lengths=2:3,0:1. What repeats is written once: "[
 /// 0x1p+0 0x1p+1 ]*40", in a mask
 /// "(10)*40,".

@@ -100,6 +100,18 @@ void draw_bias(Draw& draw, AttentionCase& a) {
   for (double& x : to.bias) x = sparse && !draw.one_in(5) ? 0 : into_format(a.format, size * draw.normal());
 }
 
+// Beside g - delta of their size, far above it and far below; one query in three has none.
+void draw_lse_gradients(Draw& draw, AttentionCase& a) {
+  const AttentionShape& s = a.shape;
+  std::vector<double>& to = a.attributes.lse_gradients;
+  to.resize(s.batch * s.heads() * s.queries);
+  const double size = std::ldexp(1.0, draw.between(-6, 8));
+  const bool alike = draw.one_in(4), sparse = draw.one_in(3);
+  for (double& x : to) {
+    x = sparse && draw.one_in(3) ? 0 : numerics::round_to(scalars_of(a.format), alike ? size : size * draw.normal());
+  }
+}
+
 }  // namespace
 
 Format scalars_of(Format format) { return format == Format::f64 ? Format::f64 : Format::f32; }
@@ -113,15 +125,17 @@ std::string head_text(const AttentionAttributes& a) {
   if (!a.sinks.empty()) text += " sinks";
   if (!a.slopes.empty()) text += " slopes";
   if (!a.bias.empty()) text += a.bias_for_each_head ? " bias=heads" : " bias=shared";
+  if (!a.lse_gradients.empty()) text += " dlse";
   return text;
 }
 
 void draw_attributes(Draw& draw, AttentionCase& a, const AttentionOptions& options) {
   const Domain& domain = options.domain;
-  const std::array<bool, 5> named{domain.window, domain.softcap, domain.sinks, domain.alibi, domain.bias};
+  const std::array<bool, 6> named{domain.window, domain.softcap, domain.sinks,
+                                  domain.alibi,  domain.bias,    domain.lse_gradients};
   const auto count = static_cast<std::uint64_t>(std::ranges::count(named, true));
   std::uint64_t certain = count == 0 ? 0 : draw.below(count);
-  std::array<bool, 5> chosen{};
+  std::array<bool, 6> chosen{};
   for (std::size_t k = 0; k < named.size(); ++k) {
     if (named[k]) chosen[k] = certain-- == 0 || draw.one_in(3);
   }
@@ -134,6 +148,7 @@ void draw_attributes(Draw& draw, AttentionCase& a, const AttentionOptions& optio
   }
   if (chosen[3]) a.attributes.slopes = draw_slopes(draw, a.shape, options);
   if (chosen[4]) draw_bias(draw, a);
+  if (chosen[5]) draw_lse_gradients(draw, a);
   if (options.gradients) {
     a.outputs = 1 + (chosen[2] && domain.sink_gradients ? 1 : 0) + (chosen[4] && domain.bias_gradient ? 2 : 0);
   }

@@ -24,14 +24,17 @@ struct AttentionAttributes {
   std::vector<double> slopes;      // (heads) or none: ALiBi's
   bool bias_for_each_head = true;  // else one bias for all heads of a batch
   std::vector<double> bias;        // (batch, heads or 1, queries, keys) or none
+  /// (batch, heads, queries), of scalars_of() the inputs' format, or none: of a gradient's call, that of the loss by
+  /// the log-sum-exps.
+  std::vector<double> lse_gradients;
 
   bool window() const { return window_left || window_right; }
 };
 
-/// " window=3:all alignment=top-left softcap=0x1p+5 sinks slopes bias=heads", as far as they are on.
+/// " window=3:all alignment=top-left softcap=0x1p+5 sinks slopes bias=heads dlse", as far as they are on.
 std::string head_text(const AttentionAttributes& attributes);
 
-/// The format of a call's sinks and slopes.
+/// The format of a call's sinks and slopes, and of its gradients by the log-sum-exps.
 numerics::Format scalars_of(numerics::Format inputs);
 
 /// Draws some of the attributes that the domain of the options names, at least one where it names any. Scores stay

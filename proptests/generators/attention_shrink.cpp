@@ -39,6 +39,7 @@ struct AttentionStep {
     no_sinks,
     no_slopes,
     no_bias,
+    no_lse_gradients,
     usual_terms,
     clear_unsent,
     shorten,
@@ -105,11 +106,12 @@ void add_sequences(std::vector<AttentionStep>& steps, const AttentionCase& a) {
 }
 
 std::vector<AttentionStep> steps_of(AttentionCase a, const Domain& domain) {
-  std::vector<AttentionStep> steps{{AttentionWay::no_layout},  {AttentionWay::no_mask},     {AttentionWay::not_causal},
-                                   {AttentionWay::no_window},  {AttentionWay::no_top_left}, {AttentionWay::no_softcap},
-                                   {AttentionWay::no_sinks},   {AttentionWay::no_slopes},   {AttentionWay::no_bias},
-                                   {AttentionWay::unit_scale}, {AttentionWay::one_output},  {AttentionWay::usual_byte},
-                                   {AttentionWay::usual_terms}};
+  std::vector<AttentionStep> steps{
+      {AttentionWay::no_layout},        {AttentionWay::no_mask},     {AttentionWay::not_causal},
+      {AttentionWay::no_window},        {AttentionWay::no_top_left}, {AttentionWay::no_softcap},
+      {AttentionWay::no_sinks},         {AttentionWay::no_slopes},   {AttentionWay::no_bias},
+      {AttentionWay::no_lse_gradients}, {AttentionWay::unit_scale},  {AttentionWay::one_output},
+      {AttentionWay::usual_byte},       {AttentionWay::usual_terms}};
   add_sequences(steps, a);
   for (const std::size_t byte : {2, 16, 128, 255}) steps.push_back({AttentionWay::one_byte, 0, 0, byte});
   // Of long lengths only the ends are dropped until few are left, and of very long ones only whole parts: each call
@@ -185,6 +187,8 @@ bool drop_along(AttentionCase& a, const AttentionStep& step) {
     drop(of.bias, of.bias_for_each_head ? std::span<const int>(mask) : std::span<const int>(shared_mask), a.shape,
          step);
   }
+  static constexpr std::array<int, 4> by_lse{batch, kv, group, query};
+  drop(of.lse_gradients, by_lse, a.shape, step);
   AttentionSequences& sequences = a.sequences;
   if (sequences.any() && step.axis == batch) {
     for (std::vector<std::size_t>* lengths : {&sequences.queries, &sequences.keys}) {
@@ -226,11 +230,12 @@ bool change(std::vector<double>& entries, Change simpler) {
   return complexity_of(entries) < before;
 }
 
-// Sinks, slopes and biases of one bit.
+// Sinks, slopes, biases and gradients by log-sum-exps of one bit.
 bool round_terms(AttentionAttributes& of) {
   const auto one_bit = [](double x) { return round_to_bits(x, 1); };
   const bool sinks = change(of.sinks, one_bit), slopes = change(of.slopes, one_bit), bias = change(of.bias, one_bit);
-  return sinks || slopes || bias;
+  const bool lse_gradients = change(of.lse_gradients, one_bit);
+  return sinks || slopes || bias || lse_gradients;
 }
 
 bool share_mask(AttentionCase& a) {
@@ -280,6 +285,8 @@ bool take_step(AttentionCase& a, const AttentionStep& step) {
       return !std::exchange(a.attributes.slopes, {}).empty();
     case AttentionWay::no_bias:
       return !std::exchange(a.attributes.bias, {}).empty();
+    case AttentionWay::no_lse_gradients:
+      return !std::exchange(a.attributes.lse_gradients, {}).empty();
     case AttentionWay::clear_unsent:
       return clear_unsent(a);
     case AttentionWay::shorten:

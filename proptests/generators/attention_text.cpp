@@ -78,7 +78,8 @@ std::vector<double> read_numbers(std::span<const std::string_view> words, std::s
     refuse(std::string(name) + " and its numbers", at == words.size() ? "" : words[at]);
   Repeats<double> values(most_numbers);
   const auto is_name = [](std::string_view word) {
-    return word == "k" || word == "v" || word == "sinks" || word == "slopes" || word == "bias" || word == "dout";
+    return word == "k" || word == "v" || word == "sinks" || word == "slopes" || word == "bias" || word == "dout" ||
+           word == "dlse";
   };
   for (++at; at < words.size() && !is_name(words[at]); ++at) {
     if (words[at] == "[") {
@@ -125,7 +126,8 @@ std::string to_text(const AttentionCase& a) {
          " k" + numbers_text(a.keys, s.dim, s.keys * s.dim) + " v" +
          numbers_text(a.values, s.value_dim, s.keys * s.value_dim) + named(" sinks", a.attributes.sinks, 1, 1) +
          named(" slopes", a.attributes.slopes, 1, 1) + named(" bias", a.attributes.bias, s.keys, s.keys * s.queries) +
-         named(" dout", a.gradients, s.value_dim, s.queries * s.value_dim);
+         named(" dout", a.gradients, s.value_dim, s.queries * s.value_dim) +
+         named(" dlse", a.attributes.lse_gradients, 1, s.queries);
 }
 
 namespace {
@@ -136,9 +138,9 @@ std::optional<std::size_t> read_side(std::string_view text) {
   return static_cast<std::size_t>(parse_count(text, 0, longest));
 }
 
-// Which of sinks, slopes and bias stand behind the values.
+// Which of sinks, slopes and bias stand behind the values, and dlse behind dout.
 struct NumbersBehind {
-  bool sinks = false, slopes = false, bias = false;
+  bool sinks = false, slopes = false, bias = false, lse_gradients = false;
 };
 
 NumbersBehind read_attributes(std::span<const std::string_view> words, std::size_t& at, AttentionCase& attention) {
@@ -157,6 +159,8 @@ NumbersBehind read_attributes(std::span<const std::string_view> words, std::size
       if (!(to.softcap >= 0 && std::isfinite(to.softcap))) refuse("a finite softcap >= 0", word);
     } else if (word == "sinks") {
       behind.sinks = true;
+    } else if (word == "dlse") {
+      behind.lse_gradients = true;
     } else if (word == "slopes") {
       behind.slopes = true;
     } else if (word == "bias=heads" || word == "bias=shared") {
@@ -164,8 +168,8 @@ NumbersBehind read_attributes(std::span<const std::string_view> words, std::size
       to.bias_for_each_head = word == "bias=heads";
     } else if (!read_sequences_word(word, attention.sequences)) {
       refuse(
-          "window=L:R, alignment=top-left, softcap=C, sinks, slopes, bias=heads|shared, packed, pages=N, order=N, "
-          "unowned=finite or lengths=Q:K,... before q",
+          "window=L:R, alignment=top-left, softcap=C, sinks, slopes, bias=heads|shared, dlse, packed, pages=N, "
+          "order=N, unowned=finite or lengths=Q:K,... before q",
           word);
     }
   }
@@ -213,6 +217,7 @@ void from_text(std::string_view text, AttentionCase& attention) {
   if (behind.slopes) result.attributes.slopes = read_numbers(words, at, "slopes", wide);
   if (behind.bias) result.attributes.bias = read_numbers(words, at, "bias", result.format);
   if (at < words.size()) result.gradients = read_numbers(words, at, "dout", result.format);
+  if (behind.lse_gradients) result.attributes.lse_gradients = read_numbers(words, at, "dlse", wide);
   const bool too_many = result.outputs > 3 && result.gradients.empty() && !result.queries.empty();
   if (at != words.size() || too_many || !std::isfinite(result.scale) || !sizes_agree(result)) {
     refuse("a finite scale, at most 3 outputs of a forward pass, and as many numbers and mask digits as the sizes say",

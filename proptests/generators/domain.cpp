@@ -26,7 +26,7 @@ std::string known_words(bool attention) {
   return "a length (" + names.substr(0, names.size() - 1) +
          ") with =V, =V|V|..., <=V, >=V or =Vk, compact, contiguous, align=V, finite, nomask, nooffset, " +
          (attention
-              ? "nocausal, scale=1/sqrt(dim), window, softcap, sinks, dsinks, alibi, bias, dbias, "
+              ? "nocausal, scale=1/sqrt(dim), window, softcap, sinks, dsinks, alibi, bias, dbias, dlse, "
                 "causal=top-left|either, "
                 "packed or pages"
               : "theta=1, nosmoothing, nozloss, nosoftcap, noweights, ignore=-100, base=e, base=2, renormalize=0, "
@@ -99,11 +99,13 @@ bool read_length(std::string_view word, bool attention, Domain& domain) {
 }
 
 // The words by which a domain has more calls, not fewer.
-constexpr std::array<std::pair<std::string_view, bool Domain::*>, 5> attribute_words{{{"window", &Domain::window},
-                                                                                      {"softcap", &Domain::softcap},
-                                                                                      {"sinks", &Domain::sinks},
-                                                                                      {"alibi", &Domain::alibi},
-                                                                                      {"bias", &Domain::bias}}};
+constexpr std::array<std::pair<std::string_view, bool Domain::*>, 6> attribute_words{
+    {{"window", &Domain::window},
+     {"softcap", &Domain::softcap},
+     {"sinks", &Domain::sinks},
+     {"alibi", &Domain::alibi},
+     {"bias", &Domain::bias},
+     {"dlse", &Domain::lse_gradients}}};
 
 bool read_attribute(std::string_view word, bool attention, Domain& domain) {
   if (!attention) return false;
@@ -266,7 +268,7 @@ LengthRange Domain::length(std::string_view name) const {
 }
 
 bool Domain::has_attributes() const {
-  return window || softcap || sinks || alibi || bias || causal != CausalAlignment::bottom_right;
+  return window || softcap || sinks || alibi || bias || lse_gradients || causal != CausalAlignment::bottom_right;
 }
 
 bool Domain::admits(const CallTraits& call) const {

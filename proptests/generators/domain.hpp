@@ -66,6 +66,7 @@ struct CallTraits {
   bool window = false, softcap = false, sinks = false, alibi = false, bias = false;
   bool sink_gradients = false;  // of attention's gradient: that by the sinks is asked for
   bool bias_gradient = false;   // and that by the bias
+  bool lse_gradients = false;   // and there is one by the log-sum-exps among its inputs
   bool top_left = false;
   bool packed = false, pages = false;  // attention's sequences
 };
@@ -99,6 +100,7 @@ struct Domain {
   bool window = false, softcap = false, sinks = false, alibi = false, bias = false;
   bool sink_gradients = false;  // of attention's gradient: calls with sinks, which there are, ask for theirs
   bool bias_gradient = false;   // and those with a bias for its
+  bool lse_gradients = false;   // calls may have gradients by the log-sum-exps
   CausalAlignment causal = CausalAlignment::bottom_right;
   bool packed = false, pages = false;  // every call holds its sequences so
   std::uint64_t alignment = 1;
@@ -146,6 +148,7 @@ std::string to_string(const CallTraits& call);
 ///   top_p=0  min_p=0           of sampling: the attribute is off
 ///   window  softcap  sinks  alibi  bias   of attention: calls may have these, too
 ///   dsinks  dbias              of attention_backward: calls may have sinks, a bias, and then ask for its gradient
+///   dlse                       of attention_backward: calls may have the gradient by the log-sum-exps
 ///   causal=top-left            of attention: query i stands at key i in every call
 ///   packed                     of attention: sequences stand one behind the other in every call; no mask, no bias
 ///   pages                      of attention: keys and values lie in pages in every call; no mask, no bias; with packed

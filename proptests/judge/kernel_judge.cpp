@@ -189,9 +189,13 @@ Domain domain_of(std::string_view words, Op op) {
         "domain: packed needs --op attention or attention_backward, and pages --op attention, got " +
         std::string(to_string(op)));
   }
-  if ((domain.sink_gradients || domain.bias_gradient) && op->asked_outputs == 0) {
-    throw std::invalid_argument("domain: dsinks and dbias need --op attention_backward, got " +
+  if ((domain.sink_gradients || domain.bias_gradient || domain.lse_gradients) && op->asked_outputs == 0) {
+    throw std::invalid_argument("domain: dsinks, dbias and dlse need --op attention_backward, got " +
                                 std::string(to_string(op)));
+  }
+  // A query that sees its sink alone adds dL to dsinks, which has no bound.
+  if (domain.sink_gradients && domain.lse_gradients) {
+    throw std::invalid_argument("domain: need dsinks or dlse, got both");
   }
   if (!domain.has_attributes() || op->attributes) return domain;
   throw std::invalid_argument(

@@ -73,7 +73,7 @@ Criterion jax_pallas_attention() {
 // Tutorial 06: N(0, 0.5) in fp16, scale 0.5, causal; atol = 1e-2, rtol = 0.
 Criterion triton_tutorial_attention() {
   return {.name = "Triton tutorial 06",
-          .source = "triton-lang/triton python/tutorials/06-fused-attention.py (test_op with (1, 2, 1024, 64))",
+          .source = "triton-lang/triton python/tutorials/06-fused-attention.py@003da47 (test_op with (1, 2, 1024, 64))",
           .op = "attention",
           .format = Format::f16,
           .inputs = "normal, sd 0.5; scale 0.5",
@@ -163,7 +163,7 @@ std::vector<CriterionCase> flash_attention_cases(Draw& draw) {
 
 Criterion flash_attention() {
   return {.name = "FlashAttention",
-          .source = "Dao-AILab/flash-attention tests/test_flash_attn.py (test_flash_attn_output)",
+          .source = "Dao-AILab/flash-attention tests/test_flash_attn.py@0251105 (test_flash_attn_output)",
           .op = "attention",
           .format = Format::f16,
           .inputs = "normal, sd 1",

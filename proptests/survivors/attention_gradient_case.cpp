@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <span>
 
 #include "numerics/filter/row_filter.hpp"
@@ -58,10 +59,13 @@ Gradients gradients_of(const PublishedTensors& tensors, const std::vector<InputT
       }
       std::vector<double> p = exact_coefficients(scores);
       std::ranges::transform(p, p.begin(), round);
-      const double delta = inner_product_of(p, products);
+      // ATen's CUDA kernel stores g p in the tensor's type (SoftMax.cu, softmax_backward_cuda_out).
+      std::vector<double> weighted;
+      for (std::size_t n = 0; n < p.size(); ++n) weighted.push_back(round(p[n] * products[n]));
+      const double delta = std::accumulate(weighted.begin(), weighted.end(), 0.0);
       for (std::size_t n = 0; n < p.size(); ++n) {
         const std::int64_t j = first + from + static_cast<std::int64_t>(n);
-        const double ds = round(p[n] * (products[n] - delta));
+        const double ds = round(weighted[n] - p[n] * delta);
         add(result.dq, row, ds, std::span(scaled_keys).subspan(static_cast<std::size_t>(j * dim), query.size()));
         add(result.dk, j, ds, query);
         add(result.dv, j, p[n], g);

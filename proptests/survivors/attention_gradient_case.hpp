@@ -11,8 +11,8 @@ namespace softcheck::proptests {
 /// the format. The saved outputs are the exact ones, rounded.
 struct GradientCase {
   CriterionCase criterion_case;
-  /// The largest errors of dq, dk and dv where scaled keys, scores, coefficients, their gradients and each result are
-  /// rounded to the format: what PyTorch computes of 16-bit tensors without a fused kernel.
+  /// The largest errors of dq, dk and dv where scaled keys, scores, coefficients, their gradients, the products of both
+  /// and each result are rounded to the format: what PyTorch computes of 16-bit tensors without a fused kernel.
   std::vector<double> errors_of_unfused;
 };
 

@@ -63,7 +63,7 @@ std::vector<CriterionCase> attributed_cases(Draw& draw, const std::string& attri
 
 Criterion flash_attention_with(const char* name, const char* attribute, const char* inputs) {
   return {.name = name,
-          .source = "Dao-AILab/flash-attention tests/test_flash_attn.py (test_flash_attn_output)",
+          .source = "Dao-AILab/flash-attention tests/test_flash_attn.py@0251105 (test_flash_attn_output)",
           .op = "attention",
           .format = Format::f16,
           .inputs = inputs,

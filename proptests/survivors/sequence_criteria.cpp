@@ -40,19 +40,21 @@ std::vector<CriterionCase> varlen_cases(Draw& draw) {
 }
 
 Criterion flash_varlen() {
-  return {.name = "FlashAttention varlen",
-          .source = "Dao-AILab/flash-attention tests/test_flash_attn.py (test_flash_attn_varlen_output)",
-          .op = "attention",
-          .format = Format::f16,
-          .inputs = "normal, sd 1",
-          .shapes = "4 sequences x 6 x {(113, 203) ... (512, 256)}, each up to 20 shorter, x {59, 128}, causal and not",
-          .tolerance = "twice the largest error of PyTorch in fp16",
-          .attribute = "packed",
-          .from_the_end = true,
-          .deviation =
-              "two sequences; no dropout, windows, ALiBi, softcap or grouped heads; causal only where every query sees "
-              "a key; PyTorch in fp16 is simulated",
-          .cases = varlen_cases};
+  return {
+      .name = "FlashAttention varlen",
+      .source = "Dao-AILab/flash-attention tests/test_flash_attn.py@0251105 (test_flash_attn_varlen_output)",
+      .op = "attention",
+      .format = Format::f16,
+      .inputs = "normal, sd 1",
+      .shapes = "4 sequences x 6 x {(113, 203) ... (512, 256)}, each up to 20 shorter, x {59, 128}, causal and not",
+      .tolerance = "twice the largest error of PyTorch in fp16",
+      .attribute = "packed",
+      .from_the_end = true,
+      .deviation =
+          "two sequences, two of its eleven dimensions, five of its eleven pairs of lengths; fp16 alone; its "
+          "gradients, dropout, windows, ALiBi, softcap and grouped heads are left out; causal only where every query "
+          "sees a key; PyTorch in fp16 is simulated",
+      .cases = varlen_cases};
 }
 
 // test_paged_attention: one query for each sequence; q, k and v uniform in +-1/sqrt(dim); atol = 1e-3, rtol = 1e-5.

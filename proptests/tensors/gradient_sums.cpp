@@ -31,6 +31,12 @@ constexpr std::size_t most_shared_scores = std::size_t{1} << 24;
 constexpr const char* met_infinity =
     "a sum over queries of which one meets an infinity, or sees no key and holds no number";
 
+// A query that sees its sink alone adds its gradient by the log-sum-exp to that by the sink, which no bound says.
+void require_sum(const TensorTask& task, std::size_t which) {
+  if (which != by_sinks || input_of(task, Role::lse_gradient) == nullptr) return;
+  throw std::invalid_argument("dsinks: need no lse_gradient beside it");
+}
+
 struct HeadAtHand {
   std::shared_ptr<const GradientTensors> tensors;  // those of its key head
   std::size_t head = 0;                            // in its group
@@ -258,6 +264,7 @@ bool judge_gradient_sums(const TensorTask& task, const AttentionTask& by, std::s
   const GradientTensors all(task);
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const std::size_t which = number_of_output(task, k);
+    require_sum(task, which);
     if (which == by_sinks && !judge_sinks(task, all, by, outputs[k], tally)) return false;
     if (which == by_bias && !judge_bias(task, all, by, outputs[k], tally)) return false;
   }
@@ -266,6 +273,7 @@ bool judge_gradient_sums(const TensorTask& task, const AttentionTask& by, std::s
 
 void reference_of_sum(const TensorTask& task, const AttentionTask& by, std::size_t which, std::span<double> lower,
                       std::span<double> upper) {
+  require_sum(task, which);
   const GradientTensors all(task);
   for (std::size_t h = 0; which == by_sinks && h < lower.size(); ++h) {
     SinkAtHand sink(all, by, h);
@@ -280,6 +288,7 @@ void reference_of_sum(const TensorTask& task, const AttentionTask& by, std::size
 }
 
 void thresholds_of_sum(const TensorTask& task, const AttentionTask& by, std::size_t which, std::span<double> allowed) {
+  require_sum(task, which);
   const GradientTensors all(task);
   for (std::size_t h = 0; which == by_sinks && h < allowed.size(); ++h) {
     SinkAtHand sink(all, by, h);

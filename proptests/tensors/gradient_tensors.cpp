@@ -95,6 +95,9 @@ void GradientTensors::require_shapes() {
     out_ = of_four(*saved_out, "out");
     lse_ = of_four(as_column(*saved_lse, "lse", queries), "lse");
   }
+  const HeldTensor* const by_lse = input_of(task_, Role::lse_gradient);
+  has_lse_gradient_ = by_lse != nullptr;
+  if (has_lse_gradient_) by_lse_ = of_four(as_column(*by_lse, "lse_gradient", queries), "lse_gradient");
   Shape scores = q;
   scores.back() = k[of_length];
   masked_ = has_mask(task_);
@@ -152,6 +155,10 @@ void GradientTensors::load(std::size_t batch, std::size_t key_head) {
   if (saved_) {
     saved_out_ = heads_of(out_, first, group_);
     saved_lse_ = heads_of(lse_, first, group_);
+  }
+  if (has_lse_gradient_) {
+    case_.attributes.lse_gradients = heads_of(by_lse_, first, group_);
+    require_finite("lse_gradient", case_.attributes.lse_gradients);
   }
   load_terms(batch, key_head);
   classify();

@@ -40,7 +40,7 @@ class GradientTensors {
 
   /// Makes a key head and the queries that look at it the current ones.
   ///
-  /// throws   std::invalid_argument where a bias, a sink or a slope is not finite
+  /// throws   std::invalid_argument where a bias, a sink, a slope or a gradient by a log-sum-exp is not finite
   void load(std::size_t batch, std::size_t key_head);
 
   const AttentionShape& shape() const { return case_.shape; }  // of one batch and one key head
@@ -74,8 +74,9 @@ class GradientTensors {
   const TensorTask& task_;
   std::array<HeldTensor, 4> inputs_;  // q, k, v and out_gradient of four dimensions
   HeldTensor out_, lse_;              // the same of what was saved; lse's last dimension is 1
+  HeldTensor by_lse_;                 // as lse
   HeldTensor mask_, bias_;            // (batch, heads, queries, keys)
-  bool saved_ = false, masked_ = false, biased_ = false;
+  bool saved_ = false, masked_ = false, biased_ = false, has_lse_gradient_ = false;
   std::size_t group_ = 1, batch_ = 0, key_head_ = 0, first_query_ = 0, first_key_ = 0;
   AttentionCase case_;
   std::vector<double> saved_out_, saved_lse_;

@@ -84,7 +84,7 @@ void require_roles(const TensorTask& task) {
   for (const Role role : roles) {
     const bool term = role == Role::sinks || role == Role::slopes || role == Role::bias;
     const bool known = definition_of(task.op, role) != nullptr || (role == Role::mask && task.op->takes_mask) ||
-                       (term && task.op->attributes);
+                       (term && task.op->attributes) || (role == Role::lse_gradient && is_attention_gradient(task.op));
     if (!known) {
       throw std::invalid_argument(std::string(to_string(role)) + ": need no such input, as " +
                                   std::string(to_string(task.op)) + " at hand has none");
@@ -146,7 +146,8 @@ Role role_of_format(Op op) { return op->wide_rows ? op->inputs[1].role : op->inp
 
 bool is_wide(Op op, Role role) {
   if (op->wide_rows) return role == op->inputs[0].role;
-  return op->attention && (role == Role::lse || role == Role::sinks || role == Role::slopes);
+  return op->attention &&
+         (role == Role::lse || role == Role::lse_gradient || role == Role::sinks || role == Role::slopes);
 }
 
 bool merges_states(Op op) { return !op->attention && op->inputs[0].role == Role::lse; }

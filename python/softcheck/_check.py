@@ -403,7 +403,8 @@ def check(
                 renormalize (False where it is not taken, unless the domain says renormalize=1), of top_p_softmax
                 top_p and min_p (0: off, as where it is not taken), and of attention window ((left, right), keys beside its
                 own that a query sees, -1 for all), softcap (0: none), sinks and alibi_slopes ((heads) or None), bias
-                ((batch, heads or 1, queries, keys) or None) and causal_top_left, and of packed sequences cu_seqlens_q
+                ((batch, heads or 1, queries, keys) or None) and causal_top_left, of attention_backward lse_gradient (as
+                lse, or None: ds = p (g - delta + lse_gradient)), and of packed sequences cu_seqlens_q
                 and cu_seqlens_k (int32, where each begins, and the end), max_seqlen_q and max_seqlen_k (the longest
                 ones' lengths), and of pages block_table (batch, columns) and lengths (batch), the function takes, as
                 names or as {"mask": "attn_mask"}; by default those that its signature has. cu_seqlens_q or cu_seqlens_k

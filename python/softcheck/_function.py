@@ -76,9 +76,10 @@ ATTENTION_ATTRIBUTES: dict[str, Any] = {
     "sinks": None,
     "alibi_slopes": None,
     "bias": None,
+    "lse_gradient": None,
     "causal_top_left": False,
 }
-"""Of attention; with the values of a call that has none."""
+"""Of attention, lse_gradient of its gradient alone; with the values of a call that has none."""
 MERGE_ATTRIBUTES = {"lse_base2": False}
 """Of merges; with the value of a function that does not take it."""
 TOPK_ATTRIBUTES: dict[str, Any] = {"k": None, "renormalize": False}
@@ -91,6 +92,7 @@ ATTENTION_WORDS = {
     "sinks": "sinks",
     "alibi_slopes": "alibi",
     "bias": "bias",
+    "lse_gradient": "dlse",
     "causal_top_left": "causal=either",
 }
 """The domain's words by which calls have them."""
@@ -108,7 +110,7 @@ LONGEST = {"max_seqlen_q": "cu_seqlens_q", "max_seqlen_k": "cu_seqlens_k"}
 """Numbers that follow from them."""
 SEQUENCE_WORDS = {"cu_seqlens_q": "packed", "cu_seqlens_k": "packed", "block_table": "pages"}
 """The domain's words by which calls are so."""
-_TENSORS = ("sinks", "alibi_slopes", "bias", *LOSS_TENSORS, *SEQUENCES)
+_TENSORS = ("sinks", "alibi_slopes", "bias", "lse_gradient", *LOSS_TENSORS, *SEQUENCES)
 ALL_ATTRIBUTES = tuple(
     dict.fromkeys(
         (

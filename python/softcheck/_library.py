@@ -94,6 +94,7 @@ class Call2(ctypes.Structure):
 
 _ROLES = {
     1: "mask",
+    8: "lse_gradient",
     11: "class_weights",
     13: "sinks",
     14: "alibi_slopes",

@@ -41,7 +41,7 @@ _USUAL: dict[str, Any] = {
 }
 _TERM_OPS = ("attention", *ATTENTION_GRADIENT_OPS)
 """Ops of scores that may have attention's attributes."""
-_TERMS = ("sinks", "alibi_slopes", "bias")
+_TERMS = ("sinks", "alibi_slopes", "bias", "lse_gradient")
 
 
 def _names(op: str, count: int) -> tuple[str, ...]:
@@ -210,6 +210,7 @@ def assert_output(
     sinks: Any = None,
     alibi_slopes: Any = None,
     bias: Any = None,
+    lse_gradient: Any = None,
     causal_top_left: bool = False,
     exempt: str | Sequence[str] | None = None,
     worst: int = 10,
@@ -247,7 +248,7 @@ def assert_output(
 
     label_smoothing, z_loss and ignore_index are of losses, lse_base2 of merges, renormalize of top-k, top_p and min_p
     (0: off) of top_p_softmax. window (left, right; -1 is all), sinks (heads), alibi_slopes (heads), bias and
-    causal_top_left are of attention and attention_backward.
+    causal_top_left are of attention and attention_backward, lse_gradient (as lse) of the latter.
     With out and lse, attention_backward is judged as a function that read them, whatever their own errors; without, as
     one whose forward pass keeps the same contract.
 
@@ -285,6 +286,7 @@ def reference(
     sinks: Any = None,
     alibi_slopes: Any = None,
     bias: Any = None,
+    lse_gradient: Any = None,
     causal_top_left: bool = False,
     contract: str | Sequence[str] | None = None,
     which: int = 0,
@@ -328,6 +330,7 @@ def threshold(
     sinks: Any = None,
     alibi_slopes: Any = None,
     bias: Any = None,
+    lse_gradient: Any = None,
     causal_top_left: bool = False,
     which: int = 0,
 ) -> np.ndarray:

@@ -71,6 +71,17 @@ def with_bias(q, k, v, out, lse, out_gradient, mask=None, scale=1.0, causal=Fals
     return right(q, k, v, out, lse, out_gradient, mask, scale, causal)
 
 
+def with_lse_gradient(q, k, v, out, lse, out_gradient, mask=None, scale=1.0, causal=False, lse_gradient=None):
+    wide = lse.dtype
+    delta = np.sum(out_gradient.astype(wide) * out.astype(wide), axis=-1)
+    delta = delta if lse_gradient is None else delta - lse_gradient
+    return gradients(q, k, v, lse, out, out_gradient, scale, visible_of(q, k, mask, causal), delta)
+
+
+def without_lse_gradient(q, k, v, out, lse, out_gradient, mask=None, scale=1.0, causal=False, lse_gradient=None):
+    return right(q, k, v, out, lse, out_gradient, mask, scale, causal)
+
+
 def without_delta(q, k, v, out, lse, out_gradient, mask=None, scale=1.0, causal=False):
     nothing = np.zeros(q.shape[:3], lse.dtype)
     return gradients(q, k, v, lse, out, out_gradient, scale, visible_of(q, k, mask, causal), nothing)
@@ -94,6 +105,15 @@ def test_windows_are_passed_to_a_function_that_has_them():
 
 def test_a_bias_is_passed_to_a_function_that_has_it():
     assert softcheck.check(with_bias, "attention_backward", domain="finite", **QUICK).verdict == "fail"
+
+
+def test_a_gradient_by_the_log_sum_exps_is_passed_to_a_function_that_takes_it():
+    words = {"domain": "finite", **QUICK}
+    assert softcheck.check(with_lse_gradient, "attention_backward", **words).verdict == "pass"
+    report = softcheck.check(without_lse_gradient, "attention_backward", **words)
+    assert report.verdict == "fail" and "lse_gradient" in report.counterexample.inputs
+    with pytest.raises(softcheck.UsageError, match="attention_backward"):
+        softcheck.check(lambda q, k, v, lse_gradient=None: q, "attention", **QUICK)
 
 
 def test_a_gradient_without_its_mean_fails_and_shows_its_inputs():
@@ -270,6 +290,23 @@ def test_attributes_at_hand_are_those_of_the_call():
     for name in ("bias", "sinks", "alibi_slopes"):
         with pytest.raises(softcheck.Violation):
             softcheck.assert_output("attention_backward", (Q, K, V, DOUT), right, **{**terms, name: None})
+
+
+def test_a_gradient_by_the_log_sum_exps_at_hand():
+    out, lse = forward(False)
+    by_lse = np.linspace(-2, 3, lse.size, dtype=np.float32).reshape(lse.shape)
+    delta = np.sum(DOUT * out, axis=-1) - by_lse
+    results = gradients(Q, K, V, lse, out, DOUT, SCALE, visible_of(Q, K, None, False), delta)
+    given = ("attention_backward", (Q, K, V, DOUT), results)
+    assert softcheck.assert_output(*given, lse_gradient=by_lse, **WORDS)
+    for wrong in (None, -by_lse, np.roll(by_lse, 1, axis=1)):
+        with pytest.raises(softcheck.Violation):
+            softcheck.assert_output(*given, lse_gradient=wrong, **WORDS)
+    terms = {"sinks": np.zeros(4, np.float32), "lse_gradient": by_lse, "scale": SCALE}
+    with pytest.raises(softcheck.UsageError, match="dsinks: need no lse_gradient"):
+        softcheck.reference("attention_backward", Q, K, V, DOUT, which=3, **terms)
+    with pytest.raises(softcheck.UsageError, match="lse_gradient"):
+        softcheck.reference("attention", Q, K, V, lse_gradient=by_lse)
 
 
 def test_gradients_by_sinks_and_bias_at_hand():

@@ -238,7 +238,7 @@ GradientArguments<B, Element> gradient_arguments(const call::AttentionGradientVi
 template <bool adaptive, class Launcher>
 int run_backward(const call::AttentionGradientViews& views,
                  const call::PackedCall<call::AttentionGradientViews>* packed, const Launcher& launcher) {
-  if (std::max(views.forward.v.shape[3], views.forward.q.shape[3]) > longest_value) return 1;
+  if (views.by_lse || std::max(views.forward.v.shape[3], views.forward.q.shape[3]) > longest_value) return 1;
   if (packed != nullptr && packed->sequences() == 0) return 0;
   return with_element(views.forward.q.storage, [&]<class Element>(std::type_identity<Element>) {
     return launcher.template run_backward<adaptive>(

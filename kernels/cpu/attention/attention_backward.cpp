@@ -1,6 +1,6 @@
-// The gradient of attention behind the ABI: (q, k, v, dL/dout[, mask]) to dL/dq, dL/dk, dL/dv, as many as are asked
-// for, in the inputs' format. How near the results come to the truth is derived in
-// docs/tolerances/attention_gradient.md from acc=f32 (f64 for f64) exp=1ulp sum=blocks:128.
+// The gradient of attention behind the ABI: (q, k, v, dL/dout[, mask]), by version 2 with dL/dlse where it is there, to
+// dL/dq, dL/dk, dL/dv, as many as are asked for, in the inputs' format. How near the results come to the truth is
+// derived in docs/tolerances/attention_gradient.md from acc=f32 (f64 for f64) exp=1ulp sum=blocks:128.
 //
 // Deterministic: the same bits on every number of threads and in every batch.
 #include <memory>
@@ -104,7 +104,7 @@ void differentiate_any(const GradientCalls& calls, bool adaptive) {
 
 int run(const softcheck_call* call, bool adaptive) try {
   const std::optional<AttentionGradientViews> views = attention_gradient_views(call);
-  if (!views) {
+  if (!views || (adaptive && views->by_lse)) {
     return refused;
   }
   differentiate_any(GradientCalls(*views), adaptive);

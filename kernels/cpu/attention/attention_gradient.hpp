@@ -95,7 +95,7 @@ class QueryGradient {
     if (adaptive) {
       find_adaptive_terms(terms);
     } else {
-      find_terms(terms);
+      find_terms(views, place, terms);
     }
     ScoreTile<T>& scores = tile_.scores();
     sums_.clear();
@@ -119,10 +119,17 @@ class QueryGradient {
   }
 
  private:
-  void find_terms(GradientTerms<T>* terms) {
+  void find_terms(const AttentionGradientViews& views, const TilePlace& place, GradientTerms<T>* terms) {
     const std::vector<GradientTotals> totals = gradient_totals(nullptr, beta_.get());
+    const ScoreTile<T>& scores = tile_.scores();
     for (std::size_t row = 0; row < totals.size(); ++row) {
-      terms[row] = is_plain(row, totals[row]) ? gradient_terms<T>(totals[row], {1, 0}, 1, 0) : without_sum(row);
+      const auto by_lse = [&] {
+        const std::optional<View4>& all = views.by_lse;
+        return all ? load_element<double>(all->at(place.batch, scores.head_of(row), scores.query_of(row)), all->storage)
+                   : 0;
+      };
+      terms[row] =
+          is_plain(row, totals[row]) ? gradient_terms<T>(totals[row], {1, 0}, 1, 0, by_lse()) : without_sum(row);
     }
   }
 

@@ -38,9 +38,10 @@ struct GradientTotals {
 /// The terms of a row of softmax(beta x).
 ///
 /// sum, mean_deviation    S and T / S at beta = 1; not looked at where beta has no slope
+/// by_lse                 the gradient with respect to the row's log-sum-exp; 0 where beta has a slope
 template <class T>
 GradientTerms<T> gradient_terms(const GradientTotals& totals, const AdaptiveBeta& beta, double sum,
-                                double mean_deviation) {
+                                double mean_deviation, double by_lse = 0) {
   const GradientSums<double>& s = totals.sums;
   const T rounded_beta = static_cast<T>(beta.value);
   const double mean_gradient = s.gradients / s.weights;
@@ -48,7 +49,7 @@ GradientTerms<T> gradient_terms(const GradientTotals& totals, const AdaptiveBeta
                          rounded_beta,
                          static_cast<T>(1 / s.weights),
                          static_cast<T>(static_cast<double>(rounded_beta) / s.weights),
-                         static_cast<T>(mean_gradient),
+                         static_cast<T>(mean_gradient - by_lse),
                          T(0),
                          T(0)};
   if (beta.slope != 0) {

@@ -17,7 +17,7 @@
 // them, and x the logits, or softcap tanh(logits / softcap).
 namespace softcheck::kernels::cpu {
 
-/// The sum of value(j), j < count, within two roundings of a double: Neumaier's.
+/// The sum of value(j), j < count, within two roundings of a double: Neumaier's. Infinite where a term or the sum is.
 template <class Value>
 double compensated_sum(std::int64_t count, Value value) {
   double sum = 0;
@@ -28,7 +28,7 @@ double compensated_sum(std::int64_t count, Value value) {
     lost += std::abs(sum) >= std::abs(term) ? (sum - next) + term : (term - next) + sum;
     sum = next;
   }
-  return sum + lost;
+  return std::isfinite(sum) ? sum + lost : sum;
 }
 
 /// One row of such a call.
@@ -73,7 +73,8 @@ class LossRow {
       return write_nan<T>(views_.output, row_);
     }
     const double label_logit = target();  // read before it may be written
-    const auto upstream = load_element<double>(views_.upstream->at(row_, 0), views_.upstream->storage);
+    const double upstream =
+        load_element<double>(views_.upstream->at(row_, 0), views_.upstream->storage) / views_.divisor;
     const double base = views_.label_smoothing / static_cast<double>(logits_.size());
     const double rest = (1 - views_.label_smoothing) * weight(label_);
     double alpha = views_.weights ? rest + views_.label_smoothing * mean_weight() : 1;

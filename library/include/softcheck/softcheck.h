@@ -147,7 +147,8 @@ SOFTCHECK_API int softcheck_infer_function(softcheck_function function, void* co
  *                          no entropy, slopes and bias, as below
  *   attention_backward     q, k, v[, out, lse], out_gradient[, mask]; dq, dk, dv[, dsinks][, dbias]. In a call of
  *                          version 2 input_roles names the inputs, in any order: also sinks and slopes (heads), and
- *                          bias, broadcast to (batch, heads, queries, keys). k and v have the same heads. out and lse
+ *                          bias, broadcast to (batch, heads, queries, keys), and lse_gradient, of lse's shape and
+ *                          dtype, not beside dsinks. k and v have the same heads. out and lse
  *                          are what the kernel read of the forward pass: their own errors are granted. Without them,
  *                          those that the contract grants a forward pass are. Rows are queries, with their dq, and
  *                          keys, with their dk and dv: at most 2^24 scores for each key head. Behind them may stand

@@ -17,7 +17,7 @@ AttentionAttributes changed(AttentionAttributes a) {
   longer(a.window_left);
   longer(a.window_right);
   a.softcap /= 2;
-  for (std::vector<double>* numbers : {&a.sinks, &a.slopes, &a.bias}) std::ranges::reverse(*numbers);
+  for (std::vector<double>* numbers : {&a.sinks, &a.slopes, &a.bias, &a.lse_gradients}) std::ranges::reverse(*numbers);
   for (double& slope : a.slopes) slope /= 2;
   for (double& sink : a.sinks) sink = -sink;
   return a;

@@ -16,6 +16,7 @@ struct GradientGroup {
   std::size_t keys = 0;                   // n
   std::vector<AttentionRow> rows;         // (m) they share keys (n, d) and values (n, dv)
   std::span<const double> out_gradients;  // (m, dv)
+  std::span<const double> lse_gradients;  // (m) by the log-sum-exps, or none
   std::vector<bool> chosen;               // (m) the queries that are judged; none: all
   // What the kernel read of the forward pass.
   SavedForward::Kind saved = SavedForward::Kind::exact;

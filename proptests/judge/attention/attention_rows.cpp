@@ -105,6 +105,9 @@ AttentionCase part_of(const AttentionCase& a, std::size_t b, std::size_t h, std:
   AttentionAttributes& of = part.attributes;
   if (!of.sinks.empty()) of.sinks = {a.attributes.sinks[h]};
   if (!of.slopes.empty()) of.slopes = {a.attributes.slopes[h]};
+  if (!of.lse_gradients.empty()) {
+    of.lse_gradients = cut(a.attributes.lse_gradients, row_number(s, b, h, first), part.shape.queries);
+  }
   of.bias.clear();
   for (std::size_t i = first; i <= last && !a.attributes.bias.empty(); ++i) {
     const std::vector<double> row = cut(a.attributes.bias, a.bias_row(b, h, i), keys);

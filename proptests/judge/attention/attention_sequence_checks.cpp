@@ -28,6 +28,7 @@ Certificates AttentionTrial::other_sequences(const AttentionCase& attention) {
     fill_others(poisoned.keys, s.kv_heads * s.keys * s.dim, stays, numerics::nan);
     fill_others(poisoned.values, s.kv_heads * s.keys * s.value_dim, stays, numerics::nan);
     fill_others(poisoned.gradients, s.heads() * s.queries * s.value_dim, stays, numerics::nan);
+    fill_others(poisoned.attributes.lse_gradients, s.heads() * s.queries, stays, numerics::nan);
   }
   const std::string remark = " (NaN in all sequences but " + std::to_string(stays) + ")";
   const Outputs got = call(poisoned, remark, certificates);

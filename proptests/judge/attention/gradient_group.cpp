@@ -20,6 +20,8 @@ GradientGroup queries_of_heads(const AttentionCase& a, std::size_t b, std::size_
     if (chosen) group.chosen.push_back(chosen(h, i));
   }
   group.out_gradients = std::span(a.gradients).subspan(first * s.value_dim, m * s.value_dim);
+  const std::span<const double> by_lse = a.attributes.lse_gradients;
+  if (!by_lse.empty()) group.lse_gradients = by_lse.subspan(first, m);
   return group;
 }
 

@@ -36,7 +36,8 @@ QueryGradient GroupOracles::make(std::size_t query) const {
                                .distances = distances,
                                .bias = bias,
                                .sink = row.sink};
-  return query_gradient(inputs, group_.out_gradients.subspan(query * row.value_size, row.value_size));
+  return query_gradient(inputs, group_.out_gradients.subspan(query * row.value_size, row.value_size),
+                        group_.lse_gradients.empty() ? 0 : group_.lse_gradients[query]);
 }
 
 }  // namespace softcheck::proptests

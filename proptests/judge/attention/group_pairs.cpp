@@ -33,7 +33,7 @@ void GroupPairs::add(std::size_t i) {
   append(row.visible);
   append(row.distances);
   append(row.bias);
-  append(std::array{row.softcap, row.slope, row.sink.value_or(0)});
+  append(std::array{row.softcap, row.slope, row.sink.value_or(0), lse_gradient_of(i).value_or(0)});
   const SavedForward saved = saved_of(i);
   append(saved.out);
   append(std::array{saved.lse});
@@ -52,8 +52,13 @@ SavedForward GroupPairs::saved_of(std::size_t i) const {
   return {group_.saved, group_.saved_out.subspan(i * dv, dv), group_.saved_lse[i]};
 }
 
+std::optional<double> GroupPairs::lse_gradient_of(std::size_t i) const {
+  if (group_.lse_gradients.empty()) return std::nullopt;
+  return group_.lse_gradients[i];
+}
+
 QueryPairs GroupPairs::make(std::size_t i) const {
-  if (is_chosen(i)) return {task_, group_.rows[i], gradient_of(i), arithmetic_, saved_of(i)};
+  if (is_chosen(i)) return {task_, group_.rows[i], gradient_of(i), arithmetic_, saved_of(i), lse_gradient_of(i)};
   // Of a query that is not judged only which keys it sees counts: its numbers may be NaN.
   AttentionRow even = group_.rows[i];
   const std::vector<double> keys(even.keys.size()), values(even.values.size()), query(even.query.size()),

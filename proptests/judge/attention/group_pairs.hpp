@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ class GroupPairs {
  private:
   void add(std::size_t query);
   SavedForward saved_of(std::size_t query) const;
+  std::optional<double> lse_gradient_of(std::size_t query) const;
   QueryPairs make(std::size_t query) const;
 
   const AttentionTask& task_;

@@ -66,8 +66,9 @@ LongApproximation ProductSum::total() const {
 }
 
 QueryPairs::QueryPairs(const AttentionTask& task, const AttentionRow& row, std::span<const double> out_gradient,
-                       const AttentionBackwardArithmetic& arithmetic, const SavedForward& saved)
-    : visible_(task.contract, row), pair_of_(row.visible.size()) {
+                       const AttentionBackwardArithmetic& arithmetic, const SavedForward& saved,
+                       std::optional<double> lse_gradient)
+    : visible_(task.contract, row), lse_gradient_(lse_gradient), pair_of_(row.visible.size()) {
   for (std::size_t k = 0; k < visible_.keys(); ++k) pair_of_[visible_.items[k]] = k + 1;
   if (visible_.keys() == 0) return;
   const LongSoftmax softmax(visible_.scores);
@@ -96,7 +97,8 @@ void QueryPairs::add_pairs(const LongSoftmax& softmax, const AttentionRow& row, 
     coefficients_.push_back(softmax.coefficient(k));
     sum.add(coefficients_[k], products[k]);
   }
-  const LongApproximation delta = sum.total();
+  LongApproximation delta = sum.total();
+  if (lse_gradient_) delta = difference(delta, {static_cast<long double>(*lse_gradient_), 0});
   for (std::size_t k = 0; k < products.size(); ++k) {
     differences_.push_back(difference(products[k], delta));
     const LongApproximation gradient = product(coefficients_[k], differences_[k]);
@@ -153,6 +155,7 @@ void QueryPairs::add_errors(const AttentionTask& task, const AttentionRow& row, 
     bounds.output_product = bounds.output_product + gradient * size_of(softmax.weighted(column_of(row, c), size));
     bounds.gradient_sum = bounds.gradient_sum + gradient;
   }
+  if (lse_gradient_) bounds.lse_gradient = UpperBound(std::fabs(*lse_gradient_));
   const ItemBounds items(softmax);
   std::vector<BackwardPair> pairs;
   for (std::size_t k = 0; k < visible_.items.size(); ++k) {
@@ -167,7 +170,8 @@ void QueryPairs::add_errors(const AttentionTask& task, const AttentionRow& row, 
       pairs.back().cap =
           cap_slope(task.contract, row.softcap, at_most(cap.slope), UpperBound(cap.magnitude), cap.score_error);
     }
-    sizes_.push_back((items.coefficients[k] * (pairs[k].difference + bounds.output_product)).value());
+    const UpperBound third = bounds.lse_gradient.value_or(UpperBound(0));
+    sizes_.push_back((items.coefficients[k] * (pairs[k].difference + bounds.output_product + third)).value());
   }
   bounds.pairs = pairs;
   bounds.rescalings = rescalings_of(

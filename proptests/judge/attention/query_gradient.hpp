@@ -39,14 +39,16 @@ struct SavedForward {
   double lse = 0;
 };
 
-/// One query's pairs: p_j and dS_j = p_j (g_j - delta), times a softcap's slope, of the keys that it sees, and by how
-/// much a kernel's may differ (B17).
+/// One query's pairs: p_j and dS_j = p_j (g_j - delta + dL), times a softcap's slope, of the keys that it sees, and by
+/// how much a kernel's may differ (B17). dL is the gradient by the log-sum-exp, 0 where the call has none.
 class QueryPairs {
  public:
   /// row           its visible keys and values are finite
   /// out_gradient  (dv)
+  /// lse_gradient  dL, where the call has it
   QueryPairs(const AttentionTask& task, const AttentionRow& row, std::span<const double> out_gradient,
-             const numerics::AttentionBackwardArithmetic& arithmetic, const SavedForward& saved = {});
+             const numerics::AttentionBackwardArithmetic& arithmetic, const SavedForward& saved = {},
+             std::optional<double> lse_gradient = {});
 
   std::span<const std::size_t> keys() const { return std::span(visible_.items).first(visible_.keys()); }
   /// Which of keys() is key j, if any.
@@ -57,15 +59,15 @@ class QueryPairs {
   bool unbounded() const { return unbounded_; }
   const LongApproximation& coefficient(std::size_t pair) const { return coefficients_[pair]; }
   const LongApproximation& score_gradient(std::size_t pair) const { return score_gradients_[pair]; }
-  /// p_j (|g_j - delta| + sum |dO O|): what dS_j's error is held against, as dS_j itself may cancel to nothing.
+  /// p_j (|g_j - delta + dL| + sum |dO O| + |dL|): what dS_j's error is held against, as dS_j may cancel to nothing.
   double size(std::size_t pair) const { return sizes_[pair]; }
-  /// The same of a sink behind the keys, which the row has: -p_sink delta.
+  /// The same of a sink behind the keys, which the row has: p_sink (dL - delta).
   const LongApproximation& sink_gradient() const { return score_gradients_[visible_.keys()]; }
   double sink_size() const { return sizes_[visible_.keys()]; }
   const numerics::BackwardPairError& sink_error() const { return errors_[visible_.keys()]; }
   /// Of keys().
   std::span<const numerics::BackwardPairError> errors() const { return std::span(errors_).first(visible_.keys()); }
-  /// p_j (g_j - delta), without a softcap's slope: by the bias, which the row has.
+  /// p_j (g_j - delta + dL), without a softcap's slope: by the bias, which the row has.
   const LongApproximation& bias_gradient(std::size_t pair) const { return bias_gradients_[pair]; }
   const numerics::BackwardPairError& bias_error(std::size_t pair) const {
     return bias_errors_.empty() ? errors_[pair] : bias_errors_[pair];
@@ -82,6 +84,7 @@ class QueryPairs {
   std::vector<double> column_of(const AttentionRow& row, std::size_t c) const;
 
   VisibleKeys visible_;
+  std::optional<double> lse_gradient_;
   bool usable_ = false, unbounded_ = false;
   std::vector<std::size_t> pair_of_;  // (n) 1 + the pair, or 0
   std::vector<LongApproximation> coefficients_, differences_, score_gradients_, bias_gradients_;

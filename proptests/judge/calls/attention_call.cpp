@@ -101,6 +101,13 @@ void add_attributes(const AttentionCase& a, TensorCall& call) {
   add(Role::sinks, compact_place(scalars_of(a.format), {s.heads()}), of.sinks);
   add(Role::slopes, compact_place(scalars_of(a.format), {s.heads()}), of.slopes);
   add(Role::bias, compact_place(a.format, {s.batch, a.bias_heads(), s.queries, s.keys}), of.bias);
+  if (of.lse_gradients.empty()) return;
+  if (a.sequences.any()) {
+    call.inputs.push_back(SequenceLayout(a).of_scalars(of.lse_gradients, scalars_of(a.format)));
+    call.roles.push_back(Role::lse_gradient);
+  } else {
+    add(Role::lse_gradient, compact_place(scalars_of(a.format), {s.batch, s.heads(), s.queries}), of.lse_gradients);
+  }
 }
 
 void lay_out(const AttentionCase& a, TensorCall& call) {

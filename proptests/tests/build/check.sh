@@ -135,6 +135,9 @@ npy_header far.npy '<f4' '(1,)'
 printf '\000\000\172\304' >>far.npy
 expect 0 $gradient --dq nought.npy --dk nought.npy --dv q.npy --scale 1 --sinks far.npy --dsinks zero1.npy --bias nought.npy --dbias nought.npy
 says '^pass: all 4 rows keep to the contract; 4 of 4 rows judged'
+expect 0 $gradient --dq nought.npy --dk nought.npy --dv q.npy --scale 1 --dlse zero1.npy
+expect 1 $gradient --dq nought.npy --dk nought.npy --dv q.npy --scale 1 --lse-gradient far.npy
+refuses 2 '--lse-gradient: --op attention has none' check --op attention --q q.npy --k k.npy --v v.npy --output q.npy --dlse far.npy
 expect 1 $gradient --dq nought.npy --dk nought.npy --dv q.npy --scale 1 --sinks far.npy --dsinks far.npy --bias nought.npy --dbias q.npy
 says '^2 of 4 rows fail: rows 2 (sinks .0.) to 3 (bias .0.)$'
 refuses 2 '--dsinks: need --sinks, which it is the gradient by' $gradient --dq nought.npy --dk nought.npy --dv q.npy --dsinks far.npy

@@ -33,7 +33,7 @@ AttentionTask gradient_task(Format format) {
   return task;
 }
 
-// Every second one has attributes.
+// Every second one has attributes, half of these a loss on the log-sum-exps, too.
 std::vector<AttentionCase> gradient_cases(Format format, int count, std::size_t work = 1024) {
   AttentionOptions options;
   options.format = format;
@@ -45,13 +45,18 @@ std::vector<AttentionCase> gradient_cases(Format format, int count, std::size_t 
   options.attributes = true;
   options.domain = parse_domain("window softcap dsinks alibi bias causal=either", true);
   const auto attributed = attention_cases(options);
+  options.domain = parse_domain("window softcap sinks alibi bias dlse causal=either", true);
+  const auto with_two_losses = attention_cases(options);
   rc::Random random(11);
   std::vector<AttentionCase> cases;
-  for (int i = 0; i < count; ++i) cases.push_back((i % 2 == 0 ? plain : attributed)(random.split(), 100).value());
+  for (int i = 0; i < count; ++i) {
+    const auto& drawn = i % 2 == 0 ? plain : i % 4 == 1 ? attributed : with_two_losses;
+    cases.push_back(drawn(random.split(), 100).value());
+  }
   return cases;
 }
 
-// <dO, out> of all queries, with 2^exponent added to one number.
+// <dO, out> of all queries, and dL lse of those that see a key, with 2^exponent added to one number.
 Enclosure loss(const AttentionCase& a, const double* changed, long exponent) {
   const AttentionShape& s = a.shape;
   Enclosure total;
@@ -79,6 +84,10 @@ Enclosure loss(const AttentionCase& a, const double* changed, long exponent) {
     }
     if (row.sink) sum += exp(number(a.attributes.sinks[h]));
     if (sum.certainly_positive()) total += weighted / sum;
+    const std::vector<double>& by_lse = a.attributes.lse_gradients;
+    if (!by_lse.empty() && std::ranges::count(row.visible, 1) > 0) {
+      total += Enclosure(by_lse[row_number(s, b, h, i)]) * log(sum);
+    }
   });
   return total;
 }
@@ -103,19 +112,20 @@ std::vector<std::vector<Enclosure>> exact_gradient(const AttentionCase& a) {
     if (std::ranges::count(row.visible, 1) == 0) return;
     const std::size_t number = row_number(s, b, h, i), head = b * s.kv_heads + h / s.group;
     const auto gradient = std::span(a.gradients).subspan(number * s.value_dim, s.value_dim);
-    const QueryGradient query = query_gradient({.query = row.query,
-                                                .keys = row.keys,
-                                                .values = row.values,
-                                                .value_size = s.value_dim,
-                                                .scale = a.scale,
-                                                .visible = row.visible,
-                                                .items = s.keys,
-                                                .softcap = row.softcap,
-                                                .slope = row.slope,
-                                                .distances = row.distances,
-                                                .bias = row.bias,
-                                                .sink = row.sink},
-                                               gradient);
+    const QueryGradient query =
+        query_gradient({.query = row.query,
+                        .keys = row.keys,
+                        .values = row.values,
+                        .value_size = s.value_dim,
+                        .scale = a.scale,
+                        .visible = row.visible,
+                        .items = s.keys,
+                        .softcap = row.softcap,
+                        .slope = row.slope,
+                        .distances = row.distances,
+                        .bias = row.bias,
+                        .sink = row.sink},
+                       gradient, a.attributes.lse_gradients.empty() ? 0 : a.attributes.lse_gradients[number]);
     if (row.sink) result[3][h] += query.sink_gradient;
     for (std::size_t j = 0; j < s.keys; ++j) {
       const Enclosure ds = Enclosure(a.scale) * query.score_gradients[j];

@@ -31,9 +31,12 @@ struct Call2 {
         {SOFTCHECK_OP_LOG_SOFTMAX_BACKWARD, "log_softmax_backward"},
         {SOFTCHECK_OP_CROSS_ENTROPY, "cross_entropy"},
         {SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, "cross_entropy_backward"},
+        {SOFTCHECK_OP_CROSS_ENTROPY_MEAN, "cross_entropy_mean"},
+        {SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD, "cross_entropy_mean_backward"},
         {SOFTCHECK_OP_TOPK_SOFTMAX, "topk_softmax"},
         {SOFTCHECK_OP_MERGE_STATES, "merge_states"},
-        {SOFTCHECK_OP_ATTENTION, "attention"}};
+        {SOFTCHECK_OP_ATTENTION, "attention"},
+        {SOFTCHECK_OP_ATTENTION_BACKWARD, "attention_backward"}};
     const softcheck_kernel kernel = cpu_kernel("softcheck_" + names.at(whole.op));
     if (kernel == nullptr) ADD_FAILURE() << "no kernel for op " << whole.op;
     whole.call.n_inputs = static_cast<std::uint32_t>(inputs.size());

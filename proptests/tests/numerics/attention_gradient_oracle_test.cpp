@@ -49,6 +49,24 @@ TEST(QueryGradient, IsTheFormulaOfFourKeys) {
   expect_equal(gradient.score_gradients[3], Enclosure(0));
 }
 
+// L's own gradient by a score is p.
+TEST(QueryGradient, AGradientByTheLogSumExpIsAddedToEachDifference) {
+  const QueryGradient plain = query_gradient(four_keys(), out_gradient);
+  const QueryGradient both = query_gradient(four_keys(), out_gradient, -1.5);
+  for (std::size_t j = 0; j < 4; ++j) {
+    const Enclosure added = plain.coefficients[j] * Enclosure(-1.5);
+    expect_equal(both.score_gradients[j], plain.score_gradients[j] + added);
+    expect_equal(both.bias_gradients[j], plain.bias_gradients[j] + added);
+  }
+  AttentionInputs beside_a_sink = four_keys();
+  beside_a_sink.sink = 0.25;
+  const QueryGradient with_sink = query_gradient(beside_a_sink, out_gradient, 2);
+  Enclosure of_keys;
+  for (const Enclosure& ds : with_sink.score_gradients) of_keys += ds;
+  // The scores' and the sink's gradients add up to dL: all moved by 1 move L by 1.
+  expect_equal(with_sink.sink_gradient + of_keys, Enclosure(2));
+}
+
 // x = c tanh(s / c): the scores' gradients are those of x, times 1 - tanh^2.
 TEST(QueryGradient, HasTheSlopeOfASoftcap) {
   AttentionInputs inputs = four_keys();

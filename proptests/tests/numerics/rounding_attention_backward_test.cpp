@@ -165,6 +165,34 @@ TEST(RoundingAttentionBackward, HoldsBesideASinkInSixteenBits) {
   EXPECT_GT(most.dsink, 0.5);
 }
 
+// A loss on the log-sum-exp, too: its gradient beside g - delta, far above it, and met by it in each of four ways.
+void expect_held_with_two_losses(Format format, Shares& most) {
+  for (BackwardCase c :
+       {BackwardCase{.spread = 1}, BackwardCase{.spread = 20}, BackwardCase{.queries = 1, .keys = 1},
+        BackwardCase{.queries = 3, .keys = 20, .shift = 100.3}, BackwardCase{.gradient_shift = 1000}}) {
+    c.inputs = c.result = c.weights = c.score_gradients = c.out = format;
+    for (const float by_lse : {-1.7F, 1000.3F}) {
+      c.lse_gradient = by_lse;
+      for (c.grouping = 0; c.grouping < 4; ++c.grouping) {
+        c.softcap = c.shift == 0 && c.grouping > 1 ? 2.0F : 0.0F;
+        expect_held(c, most);
+      }
+    }
+  }
+}
+
+TEST(RoundingAttentionBackward, HoldsWithAGradientByTheLogSumExp) {
+  Shares most;
+  expect_held_with_two_losses(Format::f32, most);
+  report(most);
+}
+
+TEST(RoundingAttentionBackward, HoldsWithAGradientByTheLogSumExpInSixteenBits) {
+  Shares most;
+  expect_held_with_two_losses(Format::bf16, most);
+  report(most);
+}
+
 // The planted bound is exceeded where the right one holds.
 void expect_needs(const BackwardCase& c, const Left& left) {
   EXPECT_LE(judged(c, nullptr).largest(), 1);

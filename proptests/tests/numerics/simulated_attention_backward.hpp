@@ -35,6 +35,8 @@ struct BackwardCase {
   float softcap = 0;      // 0: none
   bool split = false;     // the root of the scale is a factor of query and key each
   std::optional<float> sink = {};
+  std::optional<float> lse_gradient = {};  // dL, of every query
+  int grouping = 0;                        // of g - (delta - dL); 1: (g - delta) + dL; 2: (g + dL) - delta; 3: apart
   Format lse = Format::f32, out = Format::f32, weights = Format::f32, score_gradients = Format::f32;
   Format result = Format::f32, inputs = Format::f32;
 };
@@ -130,8 +132,9 @@ inline void add_row(const BackwardCase& c, const Contract& contract, const Probl
   arithmetic.dimension = size;
   arithmetic.scale = p.scale;
   std::vector<BackwardPair> pairs;
+  const Enclosure by_lse(static_cast<double>(c.lse_gradient.value_or(0)));
   for (std::size_t n = 0; n < keys.size(); ++n) {
-    const Enclosure ds = p_row[n] * (gradients[n] - delta) * slopes[n];
+    const Enclosure ds = p_row[n] * (gradients[n] - delta + by_lse) * slopes[n];
     Enclosure value_sum(0);
     for (std::size_t t = 0; t < size; ++t) {
       exact.dq[i * size + t] = exact.dq[i * size + t] + scale * ds * at(p.k, keys[n], t);
@@ -143,7 +146,8 @@ inline void add_row(const BackwardCase& c, const Contract& contract, const Probl
     const ScoreTerms terms{.softcap = c.softcap};
     pairs.push_back({above(p_row[n]), above(top - scores[n]),
                      c.softcap == 0 ? error : attributed_score_error(contract, terms, error, size, size),
-                     above(gradients[n] - delta), above(dot(p.dout, i, p.v, keys[n], true)), above(value_sum)});
+                     above(gradients[n] - delta + by_lse), above(dot(p.dout, i, p.v, keys[n], true)),
+                     above(value_sum)});
     if (c.softcap != 0) {
       const UpperBound over(std::nextafter(1 / static_cast<double>(c.softcap), INFINITY));
       pairs.back().cap = cap_slope(contract, c.softcap, above(slopes[n]), size * over, error * over);
@@ -167,6 +171,7 @@ inline void add_row(const BackwardCase& c, const Contract& contract, const Probl
   row.lse_magnitude = above(lse);
   row.output_product = above(out_product);
   row.gradient_sum = above(gradient_sum);
+  if (c.lse_gradient) row.lse_gradient = above(by_lse);
   exact.rows.push_back(row);
 }
 
@@ -184,6 +189,15 @@ struct Computed {
   std::vector<float> dq, dk, dv;
   float dsink = 0;
 };
+
+// dS before a softcap's slope.
+inline float score_gradient(const BackwardCase& c, float weight, float g, float delta) {
+  const float by_lse = c.lse_gradient.value_or(0);
+  if (c.grouping == 1) return weight * ((g - delta) + by_lse);
+  if (c.grouping == 2) return weight * ((g + by_lse) - delta);
+  if (c.grouping == 3) return weight * (g - delta) + weight * by_lse;
+  return weight * (g - (delta - by_lse));
+}
 
 // A kernel in f32 that adds from the front.
 inline constexpr float log2_e = 1.44269504F;
@@ -243,8 +257,8 @@ inline Computed kernel(const BackwardCase& c, const Problem& p, const Exact& exa
     }
     for (std::size_t n = 0; n < keys.size(); ++n) {
       const std::size_t j = keys[n];
-      const float ds =
-          narrowed(c.score_gradients, weights[n] * (product(p.dout, i, p.v, j) - delta) * slope_of(score_of(i, j)));
+      const float before = score_gradient(c, weights[n], product(p.dout, i, p.v, j), delta);
+      const float ds = narrowed(c.score_gradients, before * slope_of(score_of(i, j)));
       const float weight = narrowed(c.weights, weights[n]);
       for (std::size_t t = 0; t < size; ++t) {
         r.dq[i * size + t] += ds * scaled.k[j * size + t];

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,8 +54,9 @@ constexpr std::uint64_t stated_rescalings = 2, stated_dim = 5, stated_keys = 2, 
 /// What the document says of one query, by its letters.
 class StatedBackward {
  public:
-  StatedBackward(const Contract& contract, const BackwardSetting& setting, double lse, double product)
-      : contract_(contract), setting_(setting), s_(contract), lse_(lse), product_(product) {
+  StatedBackward(const Contract& contract, const BackwardSetting& setting, double lse, double product,
+                 std::optional<double> by_lse)
+      : contract_(contract), setting_(setting), s_(contract), lse_(lse), product_(product), by_lse_(by_lse) {
     const Real h = Real::integer(summation_height(contract, stated_pairs.size())) * s_.lambda;
     const Real passes = Real::integer(stated_rescalings);
     for (const StatedPair& pair : stated_pairs) e_max_ = maximum(e_max_, Real(pair.error));
@@ -90,7 +92,8 @@ class StatedBackward {
 
   Real score_gradient_floor(const StatedPair& pair) const {
     const Real difference = lost_p() * met(pair) + (1 + Real(pair.p) + lost_p()) * s_.omega_a;
-    return exp(score_log(pair)) * (difference * (1 + slope_error(pair)) + 3 * s_.omega_m) +
+    const Real third = by_lse_ ? 2 * s_.omega_m + s_.omega_a : Real(0);
+    return exp(score_log(pair)) * (difference * (1 + slope_error(pair)) + 3 * s_.omega_m + third) +
            lost(contract_.score_gradients);
   }
 
@@ -191,13 +194,23 @@ class StatedBackward {
     const Real gamma =
         grown(products()) * Real(pair.magnitude) +
         exp(products()) * (product_lost() * (1 + Real(stated_gradient_sum)) + s_.omega_r * Real(pair.value_sum));
-    return (Real(pair.difference) + gamma + delta_) * (slope(pair) + slope_error(pair));
+    return (Real(pair.difference) + gamma + delta_ + third(pair, gamma)) * (slope(pair) + slope_error(pair));
+  }
+  // What a gradient by L adds.
+  Real third(const StatedPair& pair, const Real& gamma) const {
+    if (!by_lse_) return Real(0);
+    const Real size(*by_lse_), of_reading = holds(s_.format, setting_.lse_saved) ? Real(0) : s_.lambda;
+    const Real read = grown(of_reading) * size + 2 * s_.omega_m + s_.omega_a;
+    const Real first = maximum(maximum(Real(product_), Real(pair.magnitude)), Real(pair.difference));
+    return read + grown(s_.lambda) * (first + gamma + delta_ + read) +
+           grown((setting_.softcap != 0 ? 7 : 5) * s_.lambda) * size;
   }
 
   const Contract& contract_;
   const BackwardSetting& setting_;
   Arithmetic s_;
   double lse_, product_;
+  std::optional<double> by_lse_;
   Real e_max_, nu_, rho_, quotient_, ell_, delta_;
 };
 
@@ -217,8 +230,8 @@ void expect_same_bound(const ScalarThreshold<UpperBound>& bound, const ScalarThr
 }
 
 void expect_stated(const Contract& contract, const BackwardSetting& setting, double lse, double scale, double product,
-                   const std::string& what) {
-  const StatedBackward said(contract, setting, lse, product);
+                   std::optional<double> by_lse, const std::string& what) {
+  const StatedBackward said(contract, setting, lse, product, by_lse);
   std::vector<BackwardPair> pairs;
   for (const StatedPair& p : stated_pairs) {
     pairs.push_back({UpperBound(p.p), UpperBound(p.deviation), UpperBound(p.error), UpperBound(p.difference),
@@ -234,9 +247,10 @@ void expect_stated(const Contract& contract, const BackwardSetting& setting, dou
                                                .scale = scale,
                                                .out_saved = setting.out_saved,
                                                .lse_saved = setting.lse_saved};
-  const auto errors = attention_backward_pairs(contract, arithmetic,
-                                               {pairs, stated_rescalings, UpperBound(stated_log_sum), UpperBound(lse),
-                                                UpperBound(product), UpperBound(stated_gradient_sum)});
+  BackwardRow row{pairs,           stated_rescalings,   UpperBound(stated_log_sum),
+                  UpperBound(lse), UpperBound(product), UpperBound(stated_gradient_sum)};
+  if (by_lse) row.lse_gradient = UpperBound(*by_lse);
+  const auto errors = attention_backward_pairs(contract, arithmetic, row);
   for (std::size_t j = 0; j < errors.size(); ++j) {
     const StatedPair& pair = stated_pairs[j];
     expect_same_bound(errors[j].coefficient_log, said.omega(pair), what + "omega");
@@ -262,8 +276,10 @@ TEST(StatedBounds, OfAttentionsGradientAreTheDocuments) {
         for (const double scale : {0.5, -3.0}) {
           // With the larger one delta errs most where it comes from the saved O.
           for (const double product : {stated_product, 64 * stated_product}) {
-            expect_stated(contract, setting, lse, scale, product,
-                          setting.words + subnormals + " L=" + std::to_string(lse) + " ");
+            for (const std::optional<double> by_lse : {std::optional<double>(), {0.5}, {40.0}}) {
+              expect_stated(contract, setting, lse, scale, product, by_lse,
+                            setting.words + subnormals + " L=" + std::to_string(lse) + " ");
+            }
           }
         }
       }
