@@ -7,14 +7,14 @@ namespace softcheck::kernels {
 /// The arguments of adaptive_softmax_backward_body.
 ///
 /// forward    the logits of the forward call; its results, (rows, columns), take dL/d(logits)
-/// gradient   dL/d(probabilities), (rows, columns); not read where the item is hidden
+/// gradient   dL/d(probabilities), (rows, columns); of a hidden item, any number or NaN: it has no effect
 template <BlockContext B, class Element>
 struct RowGradientArguments {
   RowArguments<B, Element, Element> forward;
   ReadMatrix<B, Element> gradient;
 
-  /// The gradient of items_at_once columns, the first of them a multiple of that; 0 where the row has ended.
-  /// by_vectors: gradient.moves_by_vectors(row)
+  /// a = the gradient of items_at_once columns from column on, a multiple of items_at_once, widened; 0 beyond the last
+  /// column. The caller passes by_vectors = gradient.moves_by_vectors(row).
   SOFTCHECK_BODY void load_incoming(std::int64_t row, std::int64_t column, bool by_vectors,
                                     Accumulator<Element> (&a)[items_at_once]) const {
     const std::int64_t left = forward.logits.columns - column;

@@ -23,7 +23,7 @@ SOFTCHECK_BODY double logarithm_of_sum(const RowStatistics<T>& row) {
 /// The entropy ln S + T / S of softmax(x scale) in nats, in double. Both terms are >= 0, so nothing cancels.
 ///
 /// row      defined and not empty, with deviations
-/// error    B6 of docs/tolerances.md with the contract's height (not proved of this function: docs/proofs.md)
+/// error    B6 of docs/tolerances.md with the contract's height
 template <class T>
 SOFTCHECK_BODY double entropy_of(const RowStatistics<T>& row) {
   return logarithm_of_sum(row) + in_double(row.deviations) / (1 + in_double(row.weights));
@@ -84,7 +84,9 @@ SOFTCHECK_BODY void write_each_row(B& block, const RowArguments<B, Element, Resu
 /// The entropy of softmax(x scale) of each row in nats, by one read of the row.
 ///
 /// results         (rows, 1); NaN as write_each_row says
-/// error           entropy_of, and the rounding to the results' format
+/// error           absolute: B6 of docs/tolerances.md with sum=lanes:512. Proved in f32 for n <= 2^22, at the height of
+///                 the operations, which is above the contract's (strict_entropy_theta_b6 of
+///                 theory/proofs/strict_kernels/strict_entropy.v).
 /// shared memory   merging_bytes<RowStatistics<T>>
 template <BlockContext B, class Element, class Result>
 SOFTCHECK_BODY void entropy_body(B& block, const RowArguments<B, Element, Result>& arguments) {

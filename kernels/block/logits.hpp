@@ -31,7 +31,8 @@ struct Matrix {
     using Element = std::remove_cvref_t<decltype(elements.load(0))>;
     return column_stride == 1 && elements.template aligned<items_of_vector<Element>>(place(row, 0));
   }
-  /// Where moves_by_vectors(row): items_at_once items from a multiple of that on, all of them in the row.
+  /// x = items_at_once items of a row from column on, widened. The caller has made sure of moves_by_vectors(row), and
+  /// that column is a multiple of items_at_once and all of the items are in the row.
   template <class T>
   SOFTCHECK_BODY void load_vectors(std::int64_t row, std::int64_t column, T (&x)[items_at_once]) const {
     constexpr int n = items_of_vector<std::remove_cvref_t<decltype(elements.load(0))>>;

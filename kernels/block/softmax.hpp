@@ -35,8 +35,8 @@ SOFTCHECK_BODY void write_probabilities(B& block, const RowArguments<B, Element,
 ///
 /// results         (rows, columns), in place or not; NaN rows as write_probabilities says
 /// error           relative, each coefficient: B2 of docs/tolerances.md with sum=lanes:512. Proved in f32 for n <=
-///                 2^22, without the rounding of 1 / theta (strict_softmax_b2 of
-///                 theory/proofs/strict_kernels/strict_softmax.v).
+///                 2^22, at the height of the operations, which is above the contract's (strict_softmax_theta_b2 of
+///                 theory/proofs/strict_kernels/strict_softmax_theta.v).
 /// shared memory   merging_bytes<RowStatistics<T>>
 template <BlockContext B, class Element>
 SOFTCHECK_BODY void softmax_body(B& block, const RowArguments<B, Element, Element>& arguments) {
