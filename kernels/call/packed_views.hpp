@@ -16,8 +16,8 @@ struct CumulativeLengths {
   std::int64_t count, stride;  // in numbers
 };
 
-/// Sequence i has the queries [query_offsets[i], query_offsets[i + 1]) of all, and keys alike. Nobody has read the
-/// lengths: they may lie on a device.
+/// Sequence i has the queries [query_offsets[i], query_offsets[i + 1]) of all, and keys alike. The lengths
+/// are not read yet, as they may lie on a device: lengths_fit() reads them.
 template <class Views>
 struct PackedCall {
   Views all;  // of one batch, as long as the tensors are; no mask

@@ -141,7 +141,7 @@ void Machine::sync(int rank, SourceLine where) {
   if (++waiting_at_barrier_ == shape_.threads) {
     thread.state = State::at_barrier;
     open_barrier();
-    // Whoever closes a barrier goes on first under the greedy schedule alone.
+    // The last thread to reach a barrier leaves it first under the greedy schedule alone.
     if (options_.schedule != Schedule::greedy) wait(rank, State::ready);
     return;
   }

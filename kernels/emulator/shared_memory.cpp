@@ -82,7 +82,7 @@ void ShadowMemory::check_written(Cell& cell, const SharedElement& element, const
                      std::to_string(element.index) + " (byte " + std::to_string(element.offset) +
                      " of shared memory), which no thread has written",
                  {where}});
-  // Told once. Line 0: written by nobody, so that nobody races with it.
+  // The cell counts as written from here on, so that it is reported once. Line 0: no thread races with this write.
   cell.write = {first_epoch_, 0, 0, static_cast<std::int16_t>(actor.rank), false};
 }
 

@@ -1,4 +1,4 @@
-// What a launch says when no thread can go on: who waits where, and for whom.
+// The findings of a launch in which no thread can go on: which threads wait, at which line, and for which threads.
 #include <algorithm>
 #include <string>
 #include <utility>

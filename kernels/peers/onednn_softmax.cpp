@@ -1,4 +1,4 @@
-// oneDNN's softmax primitive behind the C ABI: a kernel that nobody here wrote. f32 and bf16 (what 2.6 has on CPUs),
+// oneDNN's softmax primitive behind the C ABI: a kernel of another project. f32 and bf16 (what 2.6 has on CPUs),
 // rows of any stride over contiguous columns; masks, theta != 1 and other strides are refused.
 //
 // The primitive may start an OpenMP pool, which does not survive fork(): load this library in the process that calls

@@ -135,7 +135,7 @@ class PairwiseSums {
   std::size_t count_ = 0;
 };
 
-/// m of a row. Which of two zeros is the larger one is nobody's concern: 0 has no sign.
+/// m of a row. An m of 0 is +0, whichever zero came first.
 template <class T>
 double told_maximum(const TileState<T>& state, std::size_t row) {
   return static_cast<double>(state.maximum[row]) + 0.0;

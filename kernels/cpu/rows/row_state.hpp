@@ -125,7 +125,8 @@ bool row_has_nan(const RowReader<T>& row) {
   return false;
 }
 
-/// A NaN beside a finite maximum is left to those who sum, as their sums of deviations are NaN then.
+/// The maximum of a row. It does not look for a NaN beside a finite maximum: the caller's sum of deviations is NaN
+/// then.
 template <class T>
 RowMaximum<T> row_maximum(const RowReader<T>& row) {
   alignas(64) T buffer[block_size<T>];
