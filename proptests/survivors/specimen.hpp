@@ -8,7 +8,7 @@
 
 namespace softcheck::proptests {
 
-/// What a kernel of kernels/mutants/ZOO.tsv is to a criterion.
+/// What a kernel of kernels/zoo/ZOO.tsv is to a criterion.
 enum class SpecimenKind {
   bug,      // breaks its contract: to accept it is a miss
   correct,  // holds its contract, and no bug is planted: to reject it is a false alarm
@@ -16,7 +16,7 @@ enum class SpecimenKind {
             // race, of which any test says now this and now that; or a correct kernel whose contract promises nothing
 };
 
-/// A row of kernels/mutants/ZOO.tsv.
+/// A row of kernels/zoo/ZOO.tsv.
 struct Specimen {
   std::string library;
   std::string symbol;

@@ -24,11 +24,11 @@ cases = 3
 domain = "n<=32 theta=1 compact nomask"
 seed = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
 [[kernels]]
-kernel = ["libsoftcheck_mutants.so:correct_two_pass", "libsoftcheck_mutants.so:mutant_no_max_shift"]
+kernel = ["libsoftcheck_zoo.so:correct_two_pass", "libsoftcheck_zoo.so:mutant_no_max_shift"]
 """
 
 pytestmark = pytest.mark.skipif(
-    not (KERNELS / "libsoftcheck_mutants.so").exists(), reason="SOFTCHECK_KERNELS names no folder with the planted bugs"
+    not (KERNELS / "libsoftcheck_zoo.so").exists(), reason="SOFTCHECK_KERNELS names no folder with the planted bugs"
 )
 
 

@@ -30,5 +30,5 @@ judged() {
   grep -qs '<testsuite' softcheck.xml || { echo "$kernel: no JUnit in softcheck.xml"; exit 1; }
   rm softcheck.xml
 }
-judged 0 "$build/kernels/libsoftcheck_mutants.so:correct_double"
-judged 1 "$build/kernels/libsoftcheck_mutants.so:mutant_no_max_shift"
+judged 0 "$build/kernels/libsoftcheck_zoo.so:correct_double"
+judged 1 "$build/kernels/libsoftcheck_zoo.so:mutant_no_max_shift"

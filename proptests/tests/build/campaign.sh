@@ -14,7 +14,7 @@ name = "shell"
 cases = 3
 shard = 2
 [[kernels]]
-kernel = ["libsoftcheck_mutants.so:correct_two_pass", "libsoftcheck_mutants.so:correct_online"]
+kernel = ["libsoftcheck_zoo.so:correct_two_pass", "libsoftcheck_zoo.so:correct_online"]
 seed = [5, 6]
 TOML
 expect 0 campaign plan.toml --list
@@ -69,7 +69,7 @@ answers out >printed
 answers "results/shards/$key.jsonl" | cmp -s - printed || complain "--print prints another shard"
 
 # A plan that grows keeps what was judged.
-sed 's/correct_two_pass"/&, "libsoftcheck_mutants.so:mutant_no_max_shift"/; s/shard = 2/shard = 2/' plan.toml >grown.toml
+sed 's/correct_two_pass"/&, "libsoftcheck_zoo.so:mutant_no_max_shift"/; s/shard = 2/shard = 2/' plan.toml >grown.toml
 expect 0 campaign grown.toml --kernels "$kernels" --out results --list
 test "$(grep -c '	finished	' out)" = 2 || complain "a larger plan forgets what was judged"
 expect 1 campaign grown.toml --kernels "$kernels" --out results

@@ -18,7 +18,7 @@ trap 'rm -rf "$work"' EXIT
 sh "$here/library_sources.sh" 2>/dev/null | sed "s|^|$PWD/|" >"$work/library" # none without git: all are read alone
 if [ "${SOFTCHECK_EFFORT:-}" != deep ] && command -v clang-tidy >/dev/null 2>&1 && [ -s "$work/library" ]; then
   cp "$work/library" "$work/read_elsewhere"
-  others='/tests/|/mutants/|softcheck_mutants\.dir/'
+  others='/tests/|/mutants/|/zoo/|softcheck_zoo\.dir/'
 else
   : >"$work/read_elsewhere"
   others='^$'

@@ -12,6 +12,6 @@ sed -n 's/^ *"command": "\(.*\)",\{0,1\}$/\1/p' "$1/compile_commands.json" |
       if ($i == "-o") i++
       else if ($i != "-c") line = line " " $i
     }
-    if (each == "" || $NF !~ /\/Unity\/unity_/ || $NF ~ /softcheck_mutants\.dir/) print line "\t" $NF
+    if (each == "" || $NF !~ /\/Unity\/unity_/ || $NF ~ /softcheck_zoo\.dir/) print line "\t" $NF
     else while ((getline source < $NF) > 0) if (source ~ /^#include "/) print line "\t" substr(source, 11, length(source) - 11)
   }'

@@ -3,7 +3,7 @@
 #   lost_output.sh SOFTCHECK KERNELS      the command, and the folder of the kernel modules
 set -u
 softcheck=$1
-mutants=$2/libsoftcheck_mutants.so
+mutants=$2/libsoftcheck_zoo.so
 . "$(dirname "$0")/command_checks.sh"
 : >"$scratch/out"
 : >"$scratch/err"

@@ -3,7 +3,7 @@
 #   messages.sh SOFTCHECK KERNELS      the command, and the folder of the kernel modules
 set -u
 softcheck=$1
-mutants=$2/libsoftcheck_mutants.so
+mutants=$2/libsoftcheck_zoo.so
 . "$(dirname "$0")/command_checks.sh"
 
 # says TEXT: the last command's output holds it

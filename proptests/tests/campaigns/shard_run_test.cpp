@@ -21,7 +21,7 @@ cases = 6
 shard = 2
 domain = "n<=32 theta=1 compact nomask"
 [[kernels]]
-kernel = ["libsoftcheck_mutants.so:correct_two_pass", "libsoftcheck_mutants.so:mutant_no_max_shift"]
+kernel = ["libsoftcheck_zoo.so:correct_two_pass", "libsoftcheck_zoo.so:mutant_no_max_shift"]
 )";
 
 ShardRun run_of(const Plan& plan) {
@@ -84,7 +84,7 @@ TEST(ShardRuns, AMissingLibraryIsNoAnswerAndAMissingSymbolIsOne) {
   const std::filesystem::path before = std::filesystem::current_path();
   const Plan none = parse_plan("[[kernels]]\nkernel = \"none.so:f\"\n", "plan.toml");
   EXPECT_THROW(judge_shard(none.shards[0], run_of(none)), KernelLoadError);
-  const Plan symbol = parse_plan("[[kernels]]\nkernel = \"libsoftcheck_mutants.so:none\"\n", "plan.toml");
+  const Plan symbol = parse_plan("[[kernels]]\nkernel = \"libsoftcheck_zoo.so:none\"\n", "plan.toml");
   const ShardFile file = judge_shard(symbol.shards[0], run_of(symbol));
   ASSERT_EQ(file.answers.size(), 1U);
   EXPECT_EQ(Report{file.answers[0].rows}.verdict(), ReportVerdict::refused);

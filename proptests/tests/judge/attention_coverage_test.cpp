@@ -28,7 +28,7 @@ KernelSubject attention_subject(const std::string& library, const std::string& s
 }
 
 KernelSubject at_home(const std::string& symbol, const std::string& domain) {
-  KernelSubject subject = attention_subject("softcheck_mutants", symbol, "acc=f32 exp=1ulp sum=sequential masked=nan");
+  KernelSubject subject = attention_subject("softcheck_zoo", symbol, "acc=f32 exp=1ulp sum=sequential masked=nan");
   subject.domain = parse_domain(domain, true);
   return subject;
 }

@@ -79,7 +79,7 @@ TEST(AttentionFailure, OfACallThatHoldsNamesNothing) {
 
 KernelJudgement judged_attention(const std::string& symbol) {
   KernelSubject subject;
-  subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_mutants.so", symbol};
+  subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_zoo.so", symbol};
   subject.op = Op::attention;
   subject.contract = numerics::parse_contract("entropy=exact", numerics::Format::f32, numerics::Format::f32);
   return judge_kernel(subject, judge_options(Effort::quick));

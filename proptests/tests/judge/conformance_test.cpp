@@ -16,7 +16,7 @@ namespace {
 using proptests::Effort;
 using proptests::ReportVerdict;
 
-const std::string mutants = std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_mutants.so";
+const std::string mutants = std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_zoo.so";
 
 template <class T>
 T maximum_of(std::span<const T> logits) {

@@ -20,7 +20,7 @@ JudgeOptions inferred_cases() {
 }
 
 KernelSubject inferred_subject(const std::string& symbol, Op op = Op::softmax, Format format = Format::f32,
-                               const std::string& library = "softcheck_mutants") {
+                               const std::string& library = "softcheck_zoo") {
   KernelSubject subject;
   subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/lib" + library + ".so", symbol, {}};
   subject.op = op;

@@ -27,7 +27,7 @@ class DomainWords : public ::testing::TestWithParam<AskedAttribute> {};
 TEST_P(DomainWords, ThatAskForAnAttributeKeepNansAndLayouts) {
   const AskedAttribute& asked = GetParam();
   KernelSubject subject;
-  subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_mutants.so", asked.kernel};
+  subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_zoo.so", asked.kernel};
   subject.op = asked.op;
   subject.contract = numerics::parse_contract(asked.contract, Format::f32, output_format(asked.op, Format::f32));
   subject.domain = domain_of(asked.word, asked.op);

@@ -28,7 +28,7 @@ class ExhaustiveResume : public ::testing::Test {
 
   static KernelSubject subject_of(const char* symbol, const char* dtype, const char* contract) {
     KernelSubject subject;
-    subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_mutants.so", symbol};
+    subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_zoo.so", symbol};
     const numerics::Format format = numerics::parse_format(dtype);
     subject.contract = numerics::parse_contract(contract, format, format);
     return subject;

@@ -133,7 +133,7 @@ TEST(GradientJudge, AnInputOfAnotherShapeIsRefused) {
 TEST(GradientJudge, StoredProductsAreInferred) {
   KernelSubject subject;
   subject.op = Op::softmax_backward;
-  subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_mutants.so", "correct_softmax_backward_products_stored"};
+  subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_zoo.so", "correct_softmax_backward_products_stored"};
   subject.contract = parse_contract("", Format::bf16, Format::bf16);
   JudgeOptions options = judge_options(Effort::quick);
   options.max_length = 4096;

@@ -15,7 +15,7 @@
 namespace softcheck::proptests {
 namespace {
 
-const std::string isolated_mutants = std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_mutants.so";
+const std::string isolated_mutants = std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_zoo.so";
 
 KernelCall two_logits() {
   KernelCall call;
@@ -120,7 +120,7 @@ TEST(IsolatedKernel, WhatCannotBeLoadedSaysWhy) {
   };
   using Reason = KernelLoadError::Reason;
   EXPECT_EQ(reason("no-such-file.so", "x"), Reason::no_such_file);
-  EXPECT_EQ(reason(SOFTCHECK_SOURCE_DIR "/kernels/mutants/ZOO.tsv", "x"), Reason::not_a_library);
+  EXPECT_EQ(reason(SOFTCHECK_SOURCE_DIR "/kernels/zoo/ZOO.tsv", "x"), Reason::not_a_library);
   EXPECT_EQ(reason(SOFTCHECK_SOURCE_DIR "/kernels", "x"), Reason::not_a_library);
   EXPECT_EQ(reason(isolated_mutants, "no_such_symbol"), Reason::no_such_symbol);
 }

@@ -36,7 +36,7 @@ bool mentions(const std::vector<std::string>& lines, const std::string& text) {
 // Labelled full: JudgeBudget.ACorrectKernelIsUndecidedWhenTheTimeIsUp
 TEST(JudgeBudget, ACorrectKernelIsUndecidedWhenTheTimeIsUp) {
   const auto start = Clock::now();
-  const KernelSubject subject = budget_subject("softcheck_mutants", "correct_two_pass");
+  const KernelSubject subject = budget_subject("softcheck_zoo", "correct_two_pass");
   const KernelJudgement judgement = judge_kernel(subject, options_until(6s));
   EXPECT_LT(Clock::now() - start, 60s);
   EXPECT_EQ(judgement.verdict, ReportVerdict::undecided);
@@ -51,7 +51,7 @@ TEST(JudgeBudget, ACorrectKernelIsUndecidedWhenTheTimeIsUp) {
 
 // The four arrays of a deep run alone take longer than this test allows.
 TEST(JudgeBudget, TheListOfCoveringCallsIsNotMadeBeyondTheBudget) {
-  const KernelSubject subject = budget_subject("softcheck_mutants", "correct_two_pass");
+  const KernelSubject subject = budget_subject("softcheck_zoo", "correct_two_pass");
   std::clock_t before = std::clock();
   const KernelJudgement judgement = judge_kernel(subject, options_until(300ms));
   const std::clock_t spent = std::clock() - before;
@@ -71,13 +71,13 @@ TEST(JudgeBudget, TheListOfCoveringCallsIsNotMadeBeyondTheBudget) {
 }
 
 TEST(JudgeBudget, WhatFailedByThenIsAFailure) {
-  const KernelSubject subject = budget_subject("softcheck_mutants", "mutant_returns_zeros");
+  const KernelSubject subject = budget_subject("softcheck_zoo", "mutant_returns_zeros");
   const KernelJudgement judgement = judge_kernel(subject, options_until(6s));
   EXPECT_EQ(judgement.verdict, ReportVerdict::fail);
 }
 
 TEST(JudgeBudget, ABudgetThatIsEnoughChangesNothing) {
-  const KernelSubject subject = budget_subject("softcheck_mutants", "correct_two_pass");
+  const KernelSubject subject = budget_subject("softcheck_zoo", "correct_two_pass");
   const KernelJudgement judgement = judge_kernel(subject, options_until(600s, Effort::quick));
   EXPECT_EQ(judgement.verdict, ReportVerdict::pass);
   EXPECT_EQ(judgement.ended_early, "");
@@ -88,7 +88,7 @@ TEST(JudgeBudget, TheUserEndsACallThatHangs) {
   JudgeOptions options = judge_options(Effort::quick);
   options.limits.seconds_per_call = 600;
   options.interrupted = [=] { return Clock::now() > start + 500ms; };
-  const KernelJudgement judgement = judge_kernel(budget_subject("softcheck_mutants", "mutant_hangs"), options);
+  const KernelJudgement judgement = judge_kernel(budget_subject("softcheck_zoo", "mutant_hangs"), options);
   EXPECT_LT(Clock::now() - start, 60s);
   EXPECT_EQ(judgement.verdict, ReportVerdict::undecided);
   EXPECT_EQ(judgement.ended_early, "interrupted");
@@ -104,7 +104,7 @@ TEST(JudgeBudget, ProgressCountsToAllCases) {
     last = now.done;
     cases = now.cases;
   };
-  judge_kernel(budget_subject("softcheck_mutants", "correct_two_pass"), options);
+  judge_kernel(budget_subject("softcheck_zoo", "correct_two_pass"), options);
   EXPECT_TRUE(rises);
   EXPECT_EQ(last + 1, cases);
 }

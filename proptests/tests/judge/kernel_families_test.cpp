@@ -13,7 +13,7 @@ namespace {
 KernelSubject family_subject(const std::string& symbol, Op op = Op::softmax, const std::string& contract = "") {
   using numerics::Format;
   KernelSubject subject;
-  subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_mutants.so", symbol};
+  subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_zoo.so", symbol};
   subject.op = op;
   subject.contract = numerics::parse_contract(contract, Format::f32, output_format(op, Format::f32));
   return subject;

@@ -14,7 +14,7 @@ using numerics::Format;
 
 KernelSubject subject_of(const std::string& symbol, const std::string& contract = "") {
   KernelSubject subject;
-  subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_mutants.so", symbol};
+  subject.source = {std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_zoo.so", symbol};
   subject.contract = numerics::parse_contract(contract, Format::f32, Format::f32);
   return subject;
 }

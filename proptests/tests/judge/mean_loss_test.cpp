@@ -231,7 +231,7 @@ TEST(MeanLoss, WhatDoesNotFitIsRefused) {
 // A call without rows has no logits, also in a domain of rows that are not empty.
 TEST(MeanLoss, OfNoRowsIsJudgedInADomainOfLogits) {
   KernelSubject subject;
-  subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_mutants.so", "correct_cross_entropy_mean"};
+  subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_zoo.so", "correct_cross_entropy_mean"};
   subject.op = Op::cross_entropy_mean;
   subject.contract = numerics::parse_contract("acc=f32 exp=1ulp sum=sequential masked=nan", Format::f32, Format::f32);
   subject.domain = domain_of("n>=1", subject.op);

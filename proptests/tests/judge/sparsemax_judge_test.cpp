@@ -117,7 +117,7 @@ TEST(SparsemaxJudge, ItsValuesAreEnclosed) {
 // Labelled full: SparsemaxJudge.AContractIsInferred
 TEST(SparsemaxJudge, AContractIsInferred) {
   KernelSubject subject;
-  subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_mutants.so", "correct_sparsemax", {}};
+  subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_zoo.so", "correct_sparsemax", {}};
   subject.op = Op::sparsemax;
   subject.contract = default_contract(Format::f32, output_format(subject.op, Format::f32));
   JudgeOptions options = judge_options(Effort::quick);

@@ -20,7 +20,7 @@ using numerics::Format;
 
 std::vector<Specimen> specimens(const std::set<std::string>& symbols) {
   std::vector<Specimen> chosen;
-  for (const Specimen& specimen : read_specimens(SOFTCHECK_SOURCE_DIR "/kernels/mutants/ZOO.tsv")) {
+  for (const Specimen& specimen : read_specimens(SOFTCHECK_SOURCE_DIR "/kernels/zoo/ZOO.tsv")) {
     if (symbols.contains(specimen.symbol)) chosen.push_back(specimen);
   }
   return chosen;

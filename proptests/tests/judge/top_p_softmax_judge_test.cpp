@@ -285,7 +285,7 @@ TEST(TopPSoftmaxJudge, TheExactItemsAreEnclosed) {
 // Labelled full: TopPSoftmaxJudge.AContractIsInferred
 TEST(TopPSoftmaxJudge, AContractIsInferred) {
   KernelSubject subject;
-  subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_mutants.so", "correct_top_p_softmax", {}};
+  subject.source = {SOFTCHECK_KERNEL_DIR "/libsoftcheck_zoo.so", "correct_top_p_softmax", {}};
   subject.op = Op::top_p_softmax;
   subject.contract = default_contract(Format::f32, output_format(subject.op, Format::f32));
   JudgeOptions options = judge_options(Effort::quick);

@@ -10,7 +10,7 @@
 
 #include "proptests/judge/kernel_judge.hpp"
 
-// kernels/mutants/ZOO.tsv, the list of planted bugs and of correct kernels of all kinds; kernels/README.md has its
+// kernels/zoo/ZOO.tsv, the list of planted bugs and of correct kernels of all kinds; kernels/README.md has its
 // format.
 namespace softcheck::proptests {
 
@@ -43,7 +43,7 @@ inline std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 inline std::vector<ZooRow> read_zoo() {
-  const std::string path = SOFTCHECK_SOURCE_DIR "/kernels/mutants/ZOO.tsv";
+  const std::string path = SOFTCHECK_SOURCE_DIR "/kernels/zoo/ZOO.tsv";
   std::ifstream file(path);
   if (!file) throw std::runtime_error("cannot read " + path);
   std::vector<ZooRow> rows;

@@ -49,7 +49,7 @@ struct ZooRow {
 };
 
 std::vector<ZooRow> attention_rows() {
-  std::ifstream file(std::string(SOFTCHECK_SOURCE_DIR) + "/kernels/mutants/ZOO.tsv");
+  std::ifstream file(std::string(SOFTCHECK_SOURCE_DIR) + "/kernels/zoo/ZOO.tsv");
   std::vector<ZooRow> rows;
   for (std::string line; std::getline(file, line);) {
     std::istringstream fields(line);

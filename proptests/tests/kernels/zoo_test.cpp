@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::vector<std::vector<std::string>> zoo() {
-  std::ifstream file(std::string(SOFTCHECK_SOURCE_DIR) + "/kernels/mutants/ZOO.tsv");
+  std::ifstream file(std::string(SOFTCHECK_SOURCE_DIR) + "/kernels/zoo/ZOO.tsv");
   std::vector<std::vector<std::string>> rows;
   for (std::string line; std::getline(file, line);) {
     std::istringstream fields(line);
@@ -55,7 +55,7 @@ TEST(Zoo, EveryMutantHasItsRow) {
       return text.find(" " + symbol + "(const softcheck_call") != std::string::npos;
     });
   };
-  for (const auto& entry : fs::recursive_directory_iterator(std::string(SOFTCHECK_SOURCE_DIR) + "/kernels/mutants")) {
+  for (const auto& entry : fs::recursive_directory_iterator(std::string(SOFTCHECK_SOURCE_DIR) + "/kernels/zoo")) {
     if (entry.path().extension() == ".cpp") {
       const std::string stem = entry.path().stem();
       const bool is_listed = listed.contains(stem) || listed.contains("mutant_" + stem);

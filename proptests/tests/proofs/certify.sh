@@ -2,7 +2,7 @@
 # certify.sh SOFTCHECK KERNELS JUDGE: `softcheck kernel --certify` says of each failure what the extracted judge says, and
 # what it could not ask; the last part needs the judge.
 set -eu
-softcheck=$1 mutants=$2/libsoftcheck_mutants.so judge=$3
+softcheck=$1 mutants=$2/libsoftcheck_zoo.so judge=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 [ -f "$mutants" ] || { echo "Skipped: no mutants"; exit 77; }

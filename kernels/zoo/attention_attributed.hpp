@@ -1,0 +1,186 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "kernels/zoo/attention_states.hpp"
+
+// Attention with the attributes of version 2 of a call: windows, alignments, softcap, sinks, ALiBi and bias.
+namespace softcheck::kernels::zoo::attention {
+
+/// A call, unpacked. A mutant changes a field.
+struct AttributedCall {
+  Attention plain;
+  std::optional<View> sinks, slopes, bias;
+  std::int64_t left = -1, right = -1;  // keys beside its own that a query sees; -1: all
+  bool top_left = false;
+  double softcap = 0;
+  std::vector<std::int64_t> sink_head, slope_head, bias_head;  // of each query head
+
+  std::int64_t place_of(std::int64_t i) const { return i + plain.diagonal; }
+};
+
+/// One query; its visible keys lie in its window.
+template <class Real>
+struct AttributedRow : Row<Real> {
+  Real softcap = 0;
+  Real slope = 0;
+  std::int64_t place = 0;  // the key that it stands at
+  std::vector<Real> bias;  // (n) or none
+  std::optional<Real> sink;
+  std::vector<std::uint8_t> without_window;  // (n): what it would see
+  std::size_t window_begin = 0;              // the first key of its window
+};
+
+inline std::optional<AttributedCall> unpack_attributed(const softcheck_call& call) {
+  const softcheck_call_2* whole = softcheck_version_2(&call);
+  softcheck_call first = call;
+  first.abi_version = SOFTCHECK_KERNEL_ABI_VERSION;
+  if (whole == nullptr) {
+    if (!accepts(call)) return std::nullopt;
+    AttributedCall a;
+    a.plain = unpack(call);
+    return a;
+  }
+  if (whole->op != SOFTCHECK_OP_ATTENTION || call.n_inputs < 3) return std::nullopt;
+  AttributedCall a;
+  const DLTensor* mask = nullptr;
+  for (std::uint32_t i = 3; i < call.n_inputs; ++i) {
+    const DLTensor& input = *call.inputs[i];
+    const std::uint32_t role = whole->input_roles[i];
+    if (role == SOFTCHECK_ROLE_MASK) {
+      mask = &input;
+    } else if (role == SOFTCHECK_ROLE_SINKS) {
+      a.sinks.emplace(input);
+    } else if (role == SOFTCHECK_ROLE_SLOPES) {
+      a.slopes.emplace(input);
+    } else if (role == SOFTCHECK_ROLE_BIAS) {
+      a.bias.emplace(input);
+    } else {
+      return std::nullopt;
+    }
+  }
+  const DLTensor* inputs[] = {call.inputs[0], call.inputs[1], call.inputs[2], mask};
+  first.inputs = inputs;
+  first.n_inputs = mask == nullptr ? 3 : 4;
+  if (!accepts(first)) return std::nullopt;
+  a.plain = unpack(first);
+  a.left = whole->attributes->window_left_plus_1 - 1;
+  a.right = whole->attributes->window_right_plus_1 - 1;
+  a.softcap = whole->attributes->softcap;
+  a.top_left = whole->attributes->causal_top_left != 0;
+  if (a.top_left) a.plain.diagonal = 0;
+  for (std::int64_t h = 0; h < a.plain.q.shape[1]; ++h) {
+    a.sink_head.push_back(h);
+    a.slope_head.push_back(h);
+    a.bias_head.push_back(a.bias && a.bias->shape[1] == 1 ? 0 : h);
+  }
+  return a;
+}
+
+template <class Real>
+AttributedRow<Real> gather(const AttributedCall& a, std::int64_t b, std::int64_t h, std::int64_t i) {
+  AttributedRow<Real> row;
+  static_cast<Row<Real>&>(row) = gather<Real>(a.plain, b, h, i);
+  const auto head = static_cast<std::size_t>(h);
+  row.softcap = static_cast<Real>(a.softcap);
+  row.place = a.place_of(i);
+  if (a.slopes) row.slope = load<Real>(a.slopes->type, a.slopes->at(a.slope_head[head], 0, 0));
+  row.without_window = row.visible;
+  if (a.left >= 0) row.window_begin = static_cast<std::size_t>(std::max<std::int64_t>(0, row.place - a.left));
+  if (a.sinks) row.sink = load<Real>(a.sinks->type, a.sinks->at(a.sink_head[head], 0, 0));
+  for (std::int64_t j = 0; j < a.plain.keys; ++j) {
+    if (a.bias) row.bias.push_back(load<Real>(a.bias->type, a.bias->at(b, a.bias_head[head], i, j)));
+    if (a.left >= 0 && row.place - j > a.left) row.visible[static_cast<std::size_t>(j)] = 0;
+    if (a.right >= 0 && j - row.place > a.right) row.visible[static_cast<std::size_t>(j)] = 0;
+  }
+  return row;
+}
+
+template <class Real>
+Real capped(Real x, Real softcap) {
+  return softcap == 0 ? x : softcap * std::tanh(x / softcap);
+}
+
+/// What is added to a capped score.
+template <class Real>
+Real shift(const AttributedRow<Real>& row, std::size_t j) {
+  Real x = 0;
+  if (row.slope != 0) x -= row.slope * static_cast<Real>(std::abs(row.place - static_cast<std::int64_t>(j)));
+  return row.bias.empty() ? x : x + row.bias[j];
+}
+
+/// The score of a visible key; -inf where masked.
+template <class Real>
+Real attributed_score(const AttributedRow<Real>& row, std::size_t j) {
+  const Real x = score<Real>(row, j);
+  return row.visible[j] == 0 ? x : capped(x, row.softcap) + shift(row, j);
+}
+
+template <class Real, class Score>
+std::vector<Real> scores_by(const AttributedRow<Real>& row, Score score_of) {
+  std::vector<Real> x;
+  for (std::size_t j = 0; j < row.items(); ++j) x.push_back(score_of(row, j));
+  return x;
+}
+
+inline constexpr auto usual_score = []<class Real>(const AttributedRow<Real>& row, std::size_t j) {
+  return attributed_score(row, j);
+};
+
+/// Correct from correct scores: the sink joins the maximum and the sum, and no value.
+template <class Real>
+void finish_attributed(AttributedRow<Real>& row, const std::vector<Real>& x, Real if_masked = not_a_number<Real>) {
+  Real m = largest(x);
+  if (row.sink && !std::isnan(m)) m = std::max(m, *row.sink);
+  State<Real> s = accumulate<Real>(row, x, m);
+  if (row.sink) s.weights += std::exp(*row.sink - m);
+  finish<Real>(row, s, 1, if_masked);
+}
+
+template <class Real, class Compute>
+void each_attributed_query(const AttributedCall& a, Compute& compute) {
+  for (std::int64_t b = 0; b < a.plain.q.shape[0]; ++b) {
+    for (std::int64_t h = 0; h < a.plain.q.shape[1]; ++h) {
+      for (std::int64_t i = 0; i < a.plain.q.shape[2]; ++i) {
+        AttributedRow<Real> row = gather<Real>(a, b, h, i);
+        compute(row);
+        scatter<Real>(a.plain, b, h, i, row);
+      }
+    }
+  }
+}
+
+/// Calls compute(AttributedRow<Real>&) for every query. Before that, change(AttributedCall&) may spoil the call.
+template <class Compute, class Change>
+int attend_attributed(const softcheck_call* call, Compute compute, Change change) {
+  std::optional<AttributedCall> a = unpack_attributed(*call);
+  if (!a) return 1;
+  change(*a);
+  if (is_f64(a->plain.q.type)) {
+    each_attributed_query<double>(*a, compute);
+  } else {
+    each_attributed_query<float>(*a, compute);
+  }
+  return 0;
+}
+
+/// With scores by score_of(row, j) alone.
+template <class Score>
+int attend_by_scores(const softcheck_call* call, Score score_of) {
+  return attend_attributed(
+      call, [&]<class Real>(AttributedRow<Real>& row) { finish_attributed(row, scores_by(row, score_of)); },
+      [](AttributedCall&) {});
+}
+
+/// Correct attention of a call that change has spoilt.
+template <class Change>
+int attend_changed(const softcheck_call* call, Change change) {
+  return attend_attributed(
+      call, []<class Real>(AttributedRow<Real>& row) { finish_attributed(row, scores_by(row, usual_score)); }, change);
+}
+
+}  // namespace softcheck::kernels::zoo::attention

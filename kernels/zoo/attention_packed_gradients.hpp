@@ -1,0 +1,170 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/zoo/attention_gradients.hpp"
+#include "kernels/zoo/attention_sequence_attributes.hpp"
+
+// Gradients of attention whose sequences are packed: each sequence is a call of its own, of one key head at a time.
+namespace softcheck::kernels::zoo::attention {
+
+using zoo::load;
+
+/// A call, unpacked. A mutant changes a field.
+struct PackedGradientCall {
+  SequenceCall of;  // its out is the saved one
+  std::optional<SequenceAttributes> attributes;
+  View saved_lse, out_gradient, dq, dk, dv;
+  std::optional<View> dsinks;  // (heads), where the call asks for it
+  std::optional<View> by_lse;  // (heads, total), the gradient by the log-sum-exps, where the call has it
+  bool clears = true;          // all results before any is added
+};
+
+inline bool unpack_packed_gradient(const softcheck_call& call, PackedGradientCall& a) {
+  constexpr std::uint32_t own = 6;
+  const softcheck_call_2* whole = softcheck_version_2(&call);
+  if (whole == nullptr || whole->op != SOFTCHECK_OP_ATTENTION_BACKWARD || call.n_inputs < own + 2 ||
+      call.n_outputs < 3 || call.n_outputs > 4 || whole->input_roles[own] != SOFTCHECK_ROLE_CU_Q) {
+    return false;
+  }
+  // The forward pass's call, which returned what is read here.
+  std::vector<const DLTensor*> inputs{call.inputs[0], call.inputs[1], call.inputs[2]};
+  std::vector<std::uint32_t> roles{SOFTCHECK_ROLE_QUERY, SOFTCHECK_ROLE_KEY, SOFTCHECK_ROLE_VALUE};
+  for (std::uint32_t i = own; i < call.n_inputs; ++i) {
+    if (whole->input_roles[i] == SOFTCHECK_ROLE_LSE_GRADIENT) {
+      a.by_lse.emplace(*call.inputs[i]);
+      continue;
+    }
+    inputs.push_back(call.inputs[i]);
+    roles.push_back(whole->input_roles[i]);
+  }
+  DLTensor out = *call.inputs[3];
+  DLTensor* outputs[] = {&out};
+  softcheck_call_2 forward = *whole;
+  forward.op = SOFTCHECK_OP_ATTENTION;
+  forward.call.inputs = inputs.data();
+  forward.call.n_inputs = static_cast<std::uint32_t>(inputs.size());
+  forward.call.outputs = outputs;
+  forward.call.n_outputs = 1;
+  forward.input_roles = roles.data();
+  const std::optional<SequenceCall> of = unpack_sequences(forward.call);
+  if (!of || !of->packed() || of->paged()) return false;
+  a.of = *of;
+  a.attributes.emplace(forward.call);
+  a.saved_lse = View(*call.inputs[4]);
+  a.out_gradient = View(*call.inputs[5]);
+  a.dq = View(*call.outputs[0]);
+  a.dk = View(*call.outputs[1]);
+  a.dv = View(*call.outputs[2]);
+  if (call.n_outputs > 3) a.dsinks.emplace(*call.outputs[3]);
+  return !a.dsinks || a.attributes->sinks;
+}
+
+template <class Real>
+GradientHead<Real> gather_head(const PackedGradientCall& a, const Sequence& s, std::int64_t kv) {
+  const SequenceCall& c = a.of;
+  const std::int64_t group = c.heads() / c.key_heads(), dim = c.q.shape[2], dv = c.v.shape[2];
+  GradientHead<Real> head;
+  head.items = static_cast<std::size_t>(s.keys);
+  head.dim = static_cast<std::size_t>(dim);
+  head.value_dim = static_cast<std::size_t>(dv);
+  head.queries = static_cast<std::size_t>(s.queries);
+  for (std::int64_t h = kv * group; h < (kv + 1) * group; ++h) {
+    for (std::int64_t i = 0; i < s.queries; ++i) {
+      head.rows.push_back(gather<Real>(c, *a.attributes, s, h, i, i + s.diagonal));
+      head.saved_lse.push_back(load<Real>(a.saved_lse.type, scalar_at(c, a.saved_lse, s, h, i)));
+      head.by_lse.push_back(a.by_lse ? load<Real>(a.by_lse->type, scalar_at(c, *a.by_lse, s, h, i)) : Real(0));
+      for (std::int64_t t = 0; t < dv; ++t) {
+        head.saved_out.push_back(load<Real>(c.out.type, query_at(c, c.out, s, h, i, t)));
+        head.gradients.push_back(load<Real>(a.out_gradient.type, query_at(c, a.out_gradient, s, h, i, t)));
+      }
+    }
+  }
+  head.dq.resize(head.rows.size() * head.dim);
+  head.dk.resize(head.items * head.dim);
+  head.dv.resize(head.items * head.value_dim);
+  return head;
+}
+
+inline void clear(const View& view) {
+  for (std::int64_t i = 0; i < view.shape[0]; ++i) {
+    for (std::int64_t h = 0; h < view.shape[1]; ++h) {
+      for (std::int64_t t = 0; t < view.shape[2]; ++t) store(view.type, 0.0F, view.at(i, h, t));
+    }
+  }
+}
+
+/// What one sequence has in it, onto what is there.
+template <class Real>
+void add_head(const PackedGradientCall& a, const Sequence& s, std::int64_t kv, const GradientHead<Real>& head) {
+  const SequenceCall& c = a.of;
+  const std::int64_t group = c.heads() / c.key_heads();
+  const auto add = [&](const View& view, char* to, Real x) {
+    store(view.type, a.clears ? load<Real>(view.type, to) + x : x, to);
+  };
+  for (std::size_t k = 0; k < head.dq.size(); ++k) {
+    const auto row = static_cast<std::int64_t>(k / head.dim), t = static_cast<std::int64_t>(k % head.dim);
+    add(a.dq, query_at(c, a.dq, s, kv * group + row / s.queries, row % s.queries, t), head.dq[k]);
+  }
+  for (std::size_t k = 0; k < head.dk.size(); ++k) {
+    const auto row = static_cast<std::int64_t>(k / head.dim), t = static_cast<std::int64_t>(k % head.dim);
+    add(a.dk, key_at(c, a.dk, s, kv, row, t), head.dk[k]);
+  }
+  for (std::size_t k = 0; k < head.dv.size(); ++k) {
+    const auto row = static_cast<std::int64_t>(k / head.value_dim), t = static_cast<std::int64_t>(k % head.value_dim);
+    add(a.dv, key_at(c, a.dv, s, kv, row, t), head.dv[k]);
+  }
+}
+
+template <class Real, class Spoil, class Change>
+void each_packed_key_head(const PackedGradientCall& a, Spoil& spoil, Change& change) {
+  const SequenceCall& c = a.of;
+  const std::int64_t group = c.heads() / c.key_heads();
+  if (a.clears) {
+    for (const View* view : {&a.dq, &a.dk, &a.dv}) clear(*view);
+  }
+  std::vector<Real> dsinks(static_cast<std::size_t>(c.heads()));
+  for (std::int64_t b = 0; b < static_cast<std::int64_t>(c.lengths.size()); ++b) {
+    Sequence s = sequence_of(c, b);
+    if (a.attributes->top_left) s.diagonal = 0;
+    if (!spoil(a, s)) continue;
+    for (std::int64_t kv = 0; kv < c.key_heads(); ++kv) {
+      GradientHead<Real> head = gather_head<Real>(a, s, kv);
+      change(a, s, kv, head);
+      Gradients<Real> kernel(head);
+      kernel.run(static_cast<Real>(c.scale));
+      for (std::int64_t g = 0; g < group && a.dsinks; ++g) {
+        kernel.add_sink(static_cast<std::size_t>(g), dsinks[static_cast<std::size_t>(kv * group + g)]);
+      }
+      add_head(a, s, kv, head);
+    }
+  }
+  for (std::int64_t h = 0; h < c.heads() && a.dsinks; ++h) {
+    store(a.dsinks->type, dsinks[static_cast<std::size_t>(h)], a.dsinks->at(h, 0, 0));
+  }
+}
+
+/// A right kernel of sum=sequential. Before it begins, of_call(PackedGradientCall&) may spoil the call, then
+/// spoil(call, Sequence&) a sequence, which it leaves out where it returns false, and change(call, sequence, kv,
+/// GradientHead<Real>&) what is read for a key head.
+template <class OfCall, class Spoil, class Change>
+int packed_gradients(const softcheck_call* call, OfCall of_call, Spoil spoil, Change change) {
+  PackedGradientCall a;
+  if (!unpack_packed_gradient(*call, a)) return 1;
+  of_call(a);
+  if (is_f64(a.of.q.type)) {
+    each_packed_key_head<double>(a, spoil, change);
+  } else {
+    each_packed_key_head<float>(a, spoil, change);
+  }
+  return 0;
+}
+
+inline constexpr auto unchanged_gradients = [](PackedGradientCall&) {};
+inline constexpr auto unspoilt_gradients = [](const PackedGradientCall&, Sequence&) { return true; };
+inline constexpr auto unchanged_head = [](const PackedGradientCall&, const Sequence&, std::int64_t, auto&) {};
+
+}  // namespace softcheck::kernels::zoo::attention

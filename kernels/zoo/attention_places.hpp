@@ -1,0 +1,59 @@
+#pragma once
+
+#include "kernels/zoo/attention_states.hpp"
+
+// For planted bugs that depend on where a query stands.
+namespace softcheck::kernels::zoo::attention {
+
+/// Batch, head and query of a row.
+struct Place {
+  std::int64_t b, h, i;
+};
+
+template <class Real, class Spoil>
+void each_spoiled_query(const Attention& a, Spoil& spoil) {
+  for (std::int64_t b = 0; b < a.q.shape[0]; ++b) {
+    for (std::int64_t h = 0; h < a.q.shape[1]; ++h) {
+      for (std::int64_t i = 0; i < a.q.shape[2]; ++i) {
+        Row<Real> row = gather<Real>(a, b, h, i);
+        spoil(a, Place{b, h, i}, row);
+        attend_two_pass(row);
+        scatter(a, b, h, i, row);
+      }
+    }
+  }
+}
+
+/// Correct attention of rows that spoil(const Attention&, Place, Row<Real>&) has changed.
+template <class Spoil>
+int attend_spoiled(const softcheck_call* call, Spoil spoil) {
+  if (!accepts(*call)) return 1;
+  const Attention a = unpack(*call);
+  if (is_f64(a.q.type)) {
+    each_spoiled_query<double>(a, spoil);
+  } else {
+    each_spoiled_query<float>(a, spoil);
+  }
+  return 0;
+}
+
+/// The query's numbers, read where another one stands.
+template <class Real>
+void take_query_of(const Attention& a, const Place& at, Row<Real>& row) {
+  for (std::size_t t = 0; t < row.query.size(); ++t) {
+    row.query[t] = load<Real>(a.q.type, a.q.at(at.b, at.h, at.i, static_cast<std::int64_t>(t)));
+  }
+}
+
+/// Keys and values [first, items) replaced by those of other keys.
+template <class Real, class Other>
+void take_keys_of(Row<Real>& row, std::size_t first, Other other) {
+  const std::size_t d = row.query.size(), size = row.out.size();
+  for (std::size_t j = first; j < row.items(); ++j) {
+    const std::size_t from = other(j);
+    for (std::size_t t = 0; t < d; ++t) row.keys[j * d + t] = row.keys[from * d + t];
+    for (std::size_t c = 0; c < size; ++c) row.values[j * size + c] = row.values[from * size + c];
+  }
+}
+
+}  // namespace softcheck::kernels::zoo::attention

@@ -1,0 +1,178 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/zoo/elements.hpp"
+#include "kernels/zoo/rows.hpp"
+
+// Glue of the zoo's attention kernels: every dtype, strides, offsets, masks and grouped heads, one query at a time, so
+// that each file holds its one idea (or its one bug) and nothing else.
+namespace softcheck::kernels::zoo::attention {
+
+using zoo::rounded_to_bf16;
+using zoo::rounded_to_f16;
+
+inline std::int64_t whole_offset(std::int64_t offset) { return offset; }
+
+/// Up to four dimensions, in elements; missing ones at the end have extent 1.
+struct View {
+  char* first = nullptr;
+  DLDataType type{};
+  std::array<std::int64_t, 4> shape{1, 1, 1, 1};
+  std::array<std::int64_t, 4> strides{0, 0, 0, 0};
+  std::int64_t (*offset)(std::int64_t) = whole_offset;  // how an element's offset is held
+
+  explicit View(const DLTensor& t) : first(static_cast<char*>(t.data) + t.byte_offset), type(t.dtype) {
+    std::int64_t compact = 1;
+    for (std::size_t d = static_cast<std::size_t>(t.ndim); d-- > 0;) {
+      shape[d] = t.shape[d];
+      strides[d] = t.strides != nullptr ? t.strides[d] : compact;
+      compact *= t.shape[d];
+    }
+  }
+  View() = default;
+
+  char* at(std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t l = 0) const {
+    const std::int64_t elements = offset(i * strides[0] + j * strides[1] + k * strides[2] + l * strides[3]);
+    return first + elements * (type.bits / 8);
+  }
+};
+
+/// One query of one head of one batch, with the keys of its head.
+template <class Real>
+struct Row {
+  std::vector<Real> query;            // (d)
+  std::vector<Real> keys;             // (n, d)
+  std::vector<Real> values;           // (n, dv)
+  std::vector<std::uint8_t> visible;  // (n): boolean and causal mask
+  Real scale = 1;
+  DLDataType type{};
+  // The results; at first what their memory held.
+  std::vector<Real> out;  // (dv)
+  Real lse{};
+  Real entropy{};
+
+  std::size_t items() const { return visible.size(); }
+};
+
+/// A call, unpacked. A mutant of layouts or parameters changes a field.
+struct Attention {
+  View q, k, v, mask, out, lse, entropy;
+  bool masked = false;
+  std::uint32_t outputs = 1;
+  double scale = 1;
+  bool causal = false;
+  std::int64_t keys = 0;                // how many are looked at; those beyond the tensor's are masked
+  std::int64_t diagonal = 0;            // causal: query i sees the keys up to i + diagonal
+  std::vector<std::int64_t> key_head;   // of each query head
+  std::vector<std::int64_t> mask_head;  // of each query head
+};
+
+inline bool accepts(const softcheck_call& call) {
+  if (call.abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call.n_inputs < 3 || call.n_inputs > 4 ||
+      call.n_outputs < 1 || call.n_outputs > 3) {
+    return false;
+  }
+  const DLTensor& q = *call.inputs[0];
+  for (const DLTensor* t : {&q, call.inputs[1], call.inputs[2], static_cast<const DLTensor*>(call.outputs[0])}) {
+    if (!is_float(*t) || t->ndim != 4 || t->dtype.code != q.dtype.code || t->dtype.bits != q.dtype.bits) return false;
+  }
+  for (std::uint32_t i = 1; i < call.n_outputs; ++i) {
+    const DLTensor& t = *call.outputs[i];
+    if (!is_float(t) || t.ndim != 3 || t.dtype.bits != (is_f64(q.dtype) ? 64 : 32)) return false;
+  }
+  const std::int64_t heads = q.shape[1], key_heads = call.inputs[1]->shape[1];
+  return heads == 0 || (key_heads > 0 && heads % key_heads == 0);
+}
+
+inline Attention unpack(const softcheck_call& call) {
+  Attention a;
+  a.q = View(*call.inputs[0]);
+  a.k = View(*call.inputs[1]);
+  a.v = View(*call.inputs[2]);
+  a.masked = call.n_inputs == 4;
+  if (a.masked) a.mask = View(*call.inputs[3]);
+  a.outputs = call.n_outputs;
+  a.out = View(*call.outputs[0]);
+  if (a.outputs > 1) a.lse = View(*call.outputs[1]);
+  if (a.outputs > 2) a.entropy = View(*call.outputs[2]);
+  a.scale = call.scale;
+  a.causal = call.causal != 0;
+  a.keys = a.k.shape[2];
+  a.diagonal = a.keys - a.q.shape[2];
+  const std::int64_t heads = a.q.shape[1];
+  for (std::int64_t h = 0; h < heads; ++h) {
+    a.key_head.push_back(h / (heads / a.k.shape[1]));
+    a.mask_head.push_back(a.mask.shape[1] == 1 ? 0 : h);
+  }
+  return a;
+}
+
+template <class Real>
+Row<Real> gather(const Attention& a, std::int64_t b, std::int64_t h, std::int64_t i) {
+  Row<Real> row;
+  row.type = a.q.type;
+  row.scale = static_cast<Real>(a.scale);
+  const std::int64_t head = a.key_head[static_cast<std::size_t>(h)];
+  row.keys.reserve(static_cast<std::size_t>(a.k.shape[2] * a.k.shape[3]));
+  row.values.reserve(static_cast<std::size_t>(a.v.shape[2] * a.v.shape[3]));
+  for (std::int64_t t = 0; t < a.q.shape[3]; ++t) row.query.push_back(load<Real>(a.q.type, a.q.at(b, h, i, t)));
+  for (std::int64_t j = 0; j < a.keys; ++j) {
+    for (std::int64_t t = 0; t < a.k.shape[3]; ++t) row.keys.push_back(load<Real>(a.k.type, a.k.at(b, head, j, t)));
+    for (std::int64_t c = 0; c < a.v.shape[3]; ++c) row.values.push_back(load<Real>(a.v.type, a.v.at(b, head, j, c)));
+    bool visible = j < a.k.shape[2] && (!a.causal || j <= i + a.diagonal);
+    if (visible && a.masked) visible = *a.mask.at(b, a.mask_head[static_cast<std::size_t>(h)], i, j) != 0;
+    row.visible.push_back(visible);
+  }
+  for (std::int64_t c = 0; c < a.out.shape[3]; ++c) row.out.push_back(load<Real>(a.out.type, a.out.at(b, h, i, c)));
+  if (a.outputs > 1) row.lse = load<Real>(a.lse.type, a.lse.at(b, h, i));
+  if (a.outputs > 2) row.entropy = load<Real>(a.entropy.type, a.entropy.at(b, h, i));
+  return row;
+}
+
+template <class Real>
+void scatter(const Attention& a, std::int64_t b, std::int64_t h, std::int64_t i, const Row<Real>& row) {
+  for (std::size_t c = 0; c < row.out.size(); ++c) {
+    store(a.out.type, row.out[c], a.out.at(b, h, i, static_cast<std::int64_t>(c)));
+  }
+  if (a.outputs > 1) store(a.lse.type, row.lse, a.lse.at(b, h, i));
+  if (a.outputs > 2) store(a.entropy.type, row.entropy, a.entropy.at(b, h, i));
+}
+
+template <class Real, class Compute>
+void each_query(const Attention& a, Compute& compute) {
+  for (std::int64_t b = 0; b < a.q.shape[0]; ++b) {
+    for (std::int64_t h = 0; h < a.q.shape[1]; ++h) {
+      for (std::int64_t i = 0; i < a.q.shape[2]; ++i) {
+        Row<Real> row = gather<Real>(a, b, h, i);
+        compute(row);
+        scatter(a, b, h, i, row);
+      }
+    }
+  }
+}
+
+/// Calls compute(Row<Real>&) for every query of every head: it fills out, lse and entropy. Before that,
+/// change(Attention&) may spoil the call.
+template <class Compute, class Change>
+int attend(const softcheck_call* call, Compute compute, Change change) {
+  if (!accepts(*call)) return 1;
+  Attention a = unpack(*call);
+  change(a);
+  if (is_f64(a.q.type)) {
+    each_query<double>(a, compute);
+  } else {
+    each_query<float>(a, compute);
+  }
+  return 0;
+}
+
+template <class Compute>
+int attend(const softcheck_call* call, Compute compute) {
+  return attend(call, compute, [](Attention&) {});
+}
+
+}  // namespace softcheck::kernels::zoo::attention

@@ -1,0 +1,16 @@
+// C4, the class of tt-metal #12661: scores are clamped to where exp does not overflow.
+#include <algorithm>
+
+#include "kernels/zoo/attention_states.hpp"
+
+using namespace softcheck::kernels::zoo::attention;
+
+SOFTCHECK_MUTANT mutant_attention_clamps_scores(const softcheck_call* call) {
+  return attend(call, []<class Real>(Row<Real>& row) {
+    auto x = scores(row);
+    for (Real& value : x) {
+      if (value > lowest<Real>) value = std::clamp(value, Real(-80), Real(80));
+    }
+    finish(row, accumulate(row, x, largest(x)));
+  });
+}

@@ -1,0 +1,13 @@
+// C15, the class of ONNX Runtime #25402: the mask's axes are swapped, which no shape forbids where there are as many
+// keys as queries.
+#include <utility>
+
+#include "kernels/zoo/attention_states.hpp"
+
+using namespace softcheck::kernels::zoo::attention;
+
+SOFTCHECK_MUTANT mutant_attention_mask_transposed(const softcheck_call* call) {
+  return attend(call, two_pass, [](Attention& a) {
+    if (a.mask.shape[2] == a.mask.shape[3]) std::swap(a.mask.strides[2], a.mask.strides[3]);
+  });
+}

@@ -1,0 +1,12 @@
+// The cap holds q k, and the scale follows it.
+#include "kernels/zoo/attention_attributed.hpp"
+
+using namespace softcheck::kernels::zoo::attention;
+
+SOFTCHECK_MUTANT mutant_attention_softcap_before_scale(const softcheck_call* call) {
+  return attend_by_scores(call, []<class Real>(const AttributedRow<Real>& row, std::size_t j) {
+    const Real x = score<Real>(row, j);
+    if (row.visible[j] == 0 || row.softcap == 0 || row.scale == 0) return attributed_score(row, j);
+    return row.scale * capped(x / row.scale, row.softcap) + shift(row, j);
+  });
+}

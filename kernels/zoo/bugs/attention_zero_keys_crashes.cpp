@@ -1,0 +1,14 @@
+// C14, FlashAttention PR #2470: divides by the size of the keys' rows.
+#include <cstdint>
+
+#include "kernels/zoo/attention_states.hpp"
+
+using namespace softcheck::kernels::zoo::attention;
+
+SOFTCHECK_MUTANT mutant_attention_zero_keys_crashes(const softcheck_call* call) {
+  return attend(call, two_pass, [](Attention& a) {
+    const volatile std::int64_t row = a.keys;
+    const volatile std::int64_t rows_in_cache = (std::int64_t{1} << 20) / row;
+    static_cast<void>(rows_in_cache);
+  });
+}

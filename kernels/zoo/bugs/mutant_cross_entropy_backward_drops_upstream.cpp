@@ -1,0 +1,11 @@
+// Bug: the upstream gradient is taken for 1.
+#include "kernels/zoo/loss_rows.hpp"
+
+using namespace softcheck::kernels::zoo;
+
+SOFTCHECK_MUTANT mutant_cross_entropy_backward_drops_upstream(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD, [](auto& row) {
+    row.upstream = 1;
+    put_gradient(row);
+  });
+}

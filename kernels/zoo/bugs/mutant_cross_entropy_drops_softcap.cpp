@@ -1,0 +1,15 @@
+// Bug: the softcap is not applied.
+// smoothing).
+#include "kernels/zoo/loss_rows.hpp"
+
+using namespace softcheck::kernels::zoo;
+
+SOFTCHECK_MUTANT mutant_cross_entropy_drops_softcap(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
+    row.cap = 0;
+    row.put_cap();
+    if (row.ignored()) return;
+    const auto m = row.maximum(), log = std::log(row.sum(m));
+    row.out[0] = row.loss(m, log);
+  });
+}

@@ -1,0 +1,13 @@
+// Bug: class weights are not read.
+#include "kernels/zoo/loss_rows.hpp"
+
+using namespace softcheck::kernels::zoo;
+
+SOFTCHECK_MUTANT mutant_cross_entropy_drops_weights(const softcheck_call* call) {
+  return each_loss_row(call, SOFTCHECK_OP_CROSS_ENTROPY, [](auto& row) {
+    row.weights.clear();
+    if (row.ignored()) return;
+    const auto m = row.maximum(), log = std::log(row.sum(m));
+    row.out[0] = row.loss(m, log);
+  });
+}

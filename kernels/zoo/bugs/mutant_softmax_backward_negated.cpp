@@ -1,0 +1,11 @@
+// Bug: the gradient of the other sign.
+#include "kernels/zoo/gradient_rows.hpp"
+
+using namespace softcheck::kernels::zoo;
+
+SOFTCHECK_MUTANT mutant_softmax_backward_negated(const softcheck_call* call) {
+  return each_gradient_row(call, SOFTCHECK_OP_SOFTMAX_BACKWARD, [](auto& row) {
+    const auto mean = mean_of(row);
+    for (std::size_t i = 0; i < row.out.size(); ++i) row.out[i] = row.saved[i] * (mean - row.upstream[i]);
+  });
+}

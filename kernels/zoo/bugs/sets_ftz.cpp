@@ -1,0 +1,16 @@
+// The toolchain's -ffast-math at run time: flush-to-zero and denormals-are-zero stay set after the call.
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
+
+#include "kernels/zoo/reference_rows.hpp"
+
+using namespace softcheck::kernels::zoo;
+
+SOFTCHECK_MUTANT mutant_sets_ftz(const softcheck_call* call) {
+  const int status = each_row(call, [](auto& row) { softmax(row); });
+#ifdef __SSE__
+  _mm_setcsr(_mm_getcsr() | 0x8040u);  // FTZ and DAZ
+#endif
+  return status;
+}

@@ -1,0 +1,15 @@
+// Correct: each gradient is multiplied by upstream and then divided.
+#include "kernels/zoo/mean_rows.hpp"
+
+using namespace softcheck::kernels::zoo;
+
+SOFTCHECK_MUTANT correct_cross_entropy_mean_backward_divides_last(const softcheck_call* asked) {
+  return each_mean_call(asked, SOFTCHECK_OP_CROSS_ENTROPY_MEAN_BACKWARD, [](auto& call) {
+    const auto divisor = call.divisor();
+    for (auto& row : call.rows) {
+      put_scaled_gradient(row, call.upstream);
+      for (auto& value : row.out) value = row.ignored() ? value : value / divisor;
+    }
+    return call.upstream;
+  });
+}

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "kernels/zoo/reference_rows.hpp"
+
+// Rows of e4m3 and e5m2 whose bytes a kernel converts by functions of its own: what each planted bug of a format
+// changes.
+namespace softcheck::kernels::zoo {
+
+/// The conversions of a format of 8 bits; a bug derives from them and hides one.
+struct EightBits {
+  bool is_e4m3 = true;
+
+  float widened(std::uint8_t bits) const {
+    return is_e4m3 ? arithmetic::e4m3_to_f32(bits) : arithmetic::e5m2_to_f32(bits);
+  }
+  std::uint8_t narrowed(float value) const {
+    return is_e4m3 ? arithmetic::f32_to_e4m3(value) : arithmetic::f32_to_e5m2(value);
+  }
+};
+
+/// The sign of a number at its place in a byte.
+inline std::uint8_t sign_bit(float value) { return std::signbit(value) ? 0x80 : 0; }
+
+/// Calls compute(Row&) for every row, whose numbers Bits converts; refuses other dtypes.
+template <class Bits, class Compute>
+int each_row_of_eight_bits(const softcheck_call* call, Compute compute) {
+  const std::optional<Matrices> found = matrices_of(*call);
+  if (!found || found->logits.type.bits != 8 || found->out.type.bits != 8) return 1;
+  Bits bits;
+  bits.is_e4m3 = found->logits.type.code == SOFTCHECK_DTYPE_E4M3;
+  for (std::int64_t r = 0; r < found->logits.rows; ++r) {
+    Row row = gather<float>(*found, r);
+    for (std::size_t i = 0; i < row.logits.size(); ++i) {
+      const auto column = static_cast<std::int64_t>(i);
+      const bool visible = !found->mask || *found->mask->at(r, column) != 0;
+      if (visible) row.logits[i] = bits.widened(bits_at<std::uint8_t>(found->logits.at(r, column)));
+    }
+    compute(row);
+    for (std::size_t i = 0; i < row.out.size(); ++i) {
+      const std::uint8_t byte = bits.narrowed(row.out[i]);
+      std::memcpy(found->out.at(r, static_cast<std::int64_t>(i)), &byte, 1);
+    }
+  }
+  return 0;
+}
+
+}  // namespace softcheck::kernels::zoo

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/abi/softcheck_kernel.h"
+#include "kernels/arithmetic/format_bits.hpp"
+
+// Single elements of every dtype, at any address.
+namespace softcheck::kernels::zoo {
+
+template <class Bits>
+Bits bits_at(const char* from) {
+  Bits bits;
+  std::memcpy(&bits, from, sizeof bits);
+  return bits;
+}
+
+/// Real is double for f64 and float for the rest: each holds its dtypes' values exactly.
+template <class Real>
+Real load(DLDataType type, const char* from) {
+  if (type.bits == 64) return static_cast<Real>(bits_at<double>(from));
+  if (type.bits == 32) return static_cast<Real>(bits_at<float>(from));
+  if (type.code == SOFTCHECK_DTYPE_E4M3) return static_cast<Real>(arithmetic::e4m3_to_f32(bits_at<std::uint8_t>(from)));
+  if (type.code == SOFTCHECK_DTYPE_E5M2) return static_cast<Real>(arithmetic::e5m2_to_f32(bits_at<std::uint8_t>(from)));
+  const auto bits = bits_at<std::uint16_t>(from);
+  return static_cast<Real>(type.code == kDLBfloat ? arithmetic::bf16_to_f32(bits) : arithmetic::f16_to_f32(bits));
+}
+
+/// Rounds to nearest even where the dtype is narrower.
+template <class Real>
+void store(DLDataType type, Real value, char* to) {
+  const auto put = [to](auto bits) { std::memcpy(to, &bits, sizeof bits); };
+  if (type.bits == 64) {
+    put(static_cast<double>(value));
+  } else if (type.bits == 32) {
+    put(static_cast<float>(value));
+  } else {
+    const float narrow = static_cast<float>(value);
+    if (type.code == SOFTCHECK_DTYPE_E4M3) return put(arithmetic::f32_to_e4m3(narrow));
+    if (type.code == SOFTCHECK_DTYPE_E5M2) return put(arithmetic::f32_to_e5m2(narrow));
+    put(type.code == kDLBfloat ? arithmetic::f32_to_bf16(narrow) : arithmetic::f32_to_f16(narrow));
+  }
+}
+
+inline bool is_f64(DLDataType type) { return type.bits == 64; }
+
+/// f64, f32, f16, bf16, e4m3 or e5m2 on the CPU.
+inline bool is_float(const DLTensor& t) {
+  const bool ieee = t.dtype.code == kDLFloat && (t.dtype.bits == 16 || t.dtype.bits == 32 || t.dtype.bits == 64);
+  const bool brain = t.dtype.code == kDLBfloat && t.dtype.bits == 16;
+  const bool short_one =
+      (t.dtype.code == SOFTCHECK_DTYPE_E4M3 || t.dtype.code == SOFTCHECK_DTYPE_E5M2) && t.dtype.bits == 8;
+  return t.device.device_type == kDLCPU && t.dtype.lanes == 1 && (ieee || brain || short_one);
+}
+
+/// What an arithmetic of 16 bits would make of a value.
+inline float rounded_to_f16(float value) { return arithmetic::f16_to_f32(arithmetic::f32_to_f16(value)); }
+inline float rounded_to_bf16(float value) { return arithmetic::bf16_to_f32(arithmetic::f32_to_bf16(value)); }
+
+}  // namespace softcheck::kernels::zoo

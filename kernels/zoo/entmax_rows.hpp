@@ -1,0 +1,79 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "kernels/zoo/sparsemax_rows.hpp"
+
+// Glue of the kernels of entmax with alpha = 1.5, so that each file holds its one idea (or its one bug) and nothing
+// else.
+namespace softcheck::kernels::zoo {
+
+/// Sums over the first items of a sorted row of d, half of what each lies below the largest.
+template <class Real>
+struct EntmaxSums {
+  Real count = 0, sum = 0, squares = 0;
+
+  void add(Real d) {
+    count += 1;
+    sum += d;
+    squares += d * d;
+  }
+  Real mean() const { return sum / count; }
+  /// 1 / k - variance, 0 where it is negative.
+  Real radicand() const {
+    const Real average = mean(), variance = count * (squares / count - average * average);
+    return std::max((1 - variance) / count, Real(0));
+  }
+  Real root() const { return mean() + std::sqrt(radicand()); }
+};
+
+/// A row in the format that it is computed in.
+template <class Real>
+struct EntmaxRow : SparsemaxRow<Real> {
+  /// d of each item; NaN where one is or nothing is visible.
+  std::vector<Real> halves() const {
+    const Real m = this->maximum();
+    std::vector<Real> d;
+    for (const Real x : this->logits) d.push_back((m - x) / 2);
+    return d;
+  }
+  static std::vector<Real> ascending(std::vector<Real> d) {
+    if (!SparsemaxRow<Real>::has_nan(d)) std::sort(d.begin(), d.end());
+    return d;
+  }
+  /// The root of the items up to the first beyond that of its own prefix.
+  static Real root_of(const std::vector<Real>& sorted) {
+    EntmaxSums<Real> sums;
+    Real root = std::numeric_limits<Real>::quiet_NaN();
+    for (const Real d : sorted) {
+      sums.add(d);
+      if (!(d <= sums.root())) break;
+      root = sums.root();
+    }
+    return root;
+  }
+  /// out: max(root - d, 0)^2, NaN where one is.
+  void below(const std::vector<Real>& d, Real root) {
+    const bool nan = SparsemaxRow<Real>::has_nan(d);
+    for (std::size_t i = 0; i < d.size(); ++i) {
+      const Real rest = d[i] < root ? root - d[i] : 0;
+      this->out[i] = nan || std::isnan(root) ? std::numeric_limits<Real>::quiet_NaN() : rest * rest;
+    }
+  }
+  /// As it should be.
+  void run() {
+    const std::vector<Real> d = halves();
+    below(d, root_of(ascending(d)));
+  }
+};
+
+template <class Compute>
+int each_entmax_row(const softcheck_call* call, Compute compute) {
+  return each_projected_row<EntmaxRow>(call, SOFTCHECK_OP_ENTMAX15, compute);
+}
+
+}  // namespace softcheck::kernels::zoo

@@ -1,0 +1,17 @@
+// A kernel that ends itself while a grandchild in a session of its own sleeps on and keeps every descriptor open: the
+// judge's channel never ends.
+#include <unistd.h>
+
+#include "kernels/zoo/reference_rows.hpp"
+
+using namespace softcheck::kernels::zoo;
+
+SOFTCHECK_MUTANT mutant_leaves_a_daemon_behind(const softcheck_call*) {
+  if (fork() == 0) {
+    setsid();
+    if (fork() == 0) {
+      for (;;) pause();
+    }
+  }
+  _exit(0);
+}

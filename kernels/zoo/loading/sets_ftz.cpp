@@ -1,0 +1,23 @@
+// What g++ -ffast-math links into a shared library: a constructor that sets flush-to-zero and denormals-are-zero for
+// the process that loads it. The kernel itself is right.
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+
+#include "kernels/zoo/reference_rows.hpp"
+
+using namespace softcheck::kernels::zoo;
+
+namespace {
+
+[[gnu::constructor]] void set_ftz() {
+#if defined(__SSE__)
+  _mm_setcsr(_mm_getcsr() | 0x8040u);
+#endif
+}
+
+}  // namespace
+
+SOFTCHECK_MUTANT mutant_sets_ftz_while_loading(const softcheck_call* call) {
+  return each_row(call, [](auto& row) { softmax(row); });
+}

@@ -1,0 +1,160 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/zoo/rows.hpp"
+
+// Glue of the kernels for cross-entropy and its gradient: logits, labels and upstream gradients in every dtype and with
+// any strides, so that each file holds its one idea (or its one bug) and nothing else.
+namespace softcheck::kernels::zoo {
+
+/// A row in the format that it is computed in: double for f64, float for the rest.
+template <class Real>
+struct LossRow {
+  std::vector<Real> raw;      // the logits
+  std::vector<Real> logits;   // behind the softcap
+  std::vector<Real> weights;  // of the classes, or none
+  std::int64_t label = 0;
+  std::int64_t ignore_index = 0;
+  Real smoothing = 0, z = 0, cap = 0;
+  Real upstream = 1;
+  std::vector<Real> out;  // one for the loss, one for each class of the gradient
+
+  bool ignored() const { return label == ignore_index; }
+  Real target() const { return logits[static_cast<std::size_t>(label)]; }
+  Real maximum() const { return *std::max_element(logits.begin(), logits.end()); }
+  Real classes() const { return static_cast<Real>(logits.size()); }
+  Real weight(std::size_t j) const { return weights.empty() ? Real(1) : weights[j]; }
+  Real target_weight() const { return weight(static_cast<std::size_t>(label)); }
+  /// The logits behind the softcap, as they should be.
+  void put_cap() {
+    logits = raw;
+    if (cap == 0) return;
+    for (Real& x : logits) x = cap * std::tanh(x / cap);
+  }
+  /// 1 - tanh^2 of logit j, from the capped one.
+  Real cap_slope(std::size_t j) const {
+    const Real t = cap == 0 ? Real(0) : logits[j] / cap;
+    return 1 - t * t;
+  }
+  Real mean_weight() const {
+    if (weights.empty()) return 1;
+    Real s = 0;
+    for (const Real w : weights) s += w;
+    return s / classes();
+  }
+  /// sum e^(x - m), one after the other.
+  Real sum(Real m) const {
+    Real s = 0;
+    for (const Real x : logits) s += std::exp(x - m);
+    return s;
+  }
+  /// mean(w (L - x)), where m + log is L: the log-probabilities one after the other.
+  Real mean_negative_log(Real m, Real log) const {
+    Real s = 0;
+    for (std::size_t j = 0; j < logits.size(); ++j) {
+      const Real each = log - (logits[j] - m);
+      s += weights.empty() ? each : weights[j] * each;
+    }
+    return s / classes();
+  }
+  /// The loss from m and ln S.
+  Real loss(Real m, Real log) const {
+    const Real lse = m + log;
+    Real result = log - (target() - m);
+    if (!weights.empty()) result *= target_weight();
+    if (smoothing != 0) result = (1 - smoothing) * result + smoothing * mean_negative_log(m, log);
+    return z == 0 ? result : result + z * lse * lse;
+  }
+  /// The gradient of the loss by logit j, before upstream, from its coefficient p and L.
+  Real slope(std::size_t j, Real p, Real lse) const {
+    const Real behind = capped_slope(j, p, lse);
+    return cap == 0 ? behind : behind * cap_slope(j);
+  }
+  /// The same by the logit behind the softcap.
+  Real capped_slope(std::size_t j, Real p, Real lse) const {
+    const bool hit = static_cast<std::int64_t>(j) == label;
+    if (!weights.empty()) return weighted_slope(hit, p, lse, weights[j]);
+    if (smoothing == 0 && z == 0) return hit ? p - 1 : p;
+    return (1 + 2 * z * lse) * p - ((hit ? 1 - smoothing : 0) + smoothing / classes());
+  }
+  Real weighted_slope(bool hit, Real p, Real lse, Real w) const {
+    if (mean_of_weights < 0) mean_of_weights = mean_weight();
+    const Real alpha = (1 - smoothing) * target_weight() + smoothing * mean_of_weights + 2 * z * lse;
+    return alpha * p - ((hit ? (1 - smoothing) * w : 0) + smoothing / classes() * w);
+  }
+  mutable Real mean_of_weights = -1;  // once it is known
+};
+
+inline std::int64_t label_at(const DLTensor& labels, std::int64_t row) {
+  const std::int64_t place = labels.strides != nullptr ? row * labels.strides[0] : row;
+  const char* data = static_cast<const char*>(labels.data) + labels.byte_offset + place * (labels.dtype.bits / 8);
+  return labels.dtype.bits == 64 ? bits_at<std::int64_t>(data) : bits_at<std::int32_t>(data);
+}
+
+/// Does a call have class weights behind the op's other inputs?
+inline bool has_weights(const softcheck_call_2& whole, std::uint32_t others) {
+  return whole.call.n_inputs == others + 1 && whole.input_roles[others] == SOFTCHECK_ROLE_CLASS_WEIGHTS;
+}
+
+/// Calls compute(LossRow<Real>&) for every row of a call of this op, 1 for any other call. `change` may change which
+/// row of the labels and of the upstream gradients is read.
+template <class Compute, class Change>
+int each_loss_row(const softcheck_call* call, std::uint32_t op, Compute compute, Change change) {
+  const softcheck_call_2* whole = softcheck_version_2(call);
+  const bool backward = op == SOFTCHECK_OP_CROSS_ENTROPY_BACKWARD;
+  const std::uint32_t others = backward ? 3 : 2;
+  if (whole == nullptr || whole->op != op || call->n_outputs != 1 ||
+      (call->n_inputs != others && !has_weights(*whole, others)) || whole->attributes->mean != 0 ||
+      whole->input_roles[0] != SOFTCHECK_ROLE_LOGITS || whole->input_roles[1] != SOFTCHECK_ROLE_LABELS ||
+      call->inputs[0]->ndim != 2 || !is_float(*call->inputs[0]) || call->inputs[1]->dtype.code != kDLInt) {
+    return 1;
+  }
+  const View logits(*call->inputs[0]), out(*call->outputs[0]);
+  const auto run = [&](auto real) {
+    using Real = decltype(real);
+    std::vector<Real> weights;
+    if (call->n_inputs > others) {
+      const View of(*call->inputs[others]);
+      for (std::int64_t j = 0; j < of.rows; ++j) weights.push_back(of.get<Real>(j, 0));
+    }
+    for (std::int64_t r = 0; r < logits.rows; ++r) {
+      LossRow<Real> row;
+      for (std::int64_t i = 0; i < logits.columns; ++i) row.raw.push_back(logits.get<Real>(r, i));
+      row.cap = static_cast<Real>(whole->attributes->softcap);
+      row.put_cap();
+      row.weights = weights;
+      const std::int64_t read = change(r);
+      row.label = label_at(*call->inputs[1], r);
+      if (backward) row.upstream = View(*call->inputs[2]).get<Real>(read, 0);
+      row.ignore_index = whole->attributes->ignore_index;
+      row.smoothing = static_cast<Real>(whole->attributes->label_smoothing);
+      row.z = static_cast<Real>(whole->attributes->z_loss);
+      row.out.assign(backward ? row.logits.size() : 1, 0);
+      compute(row);
+      for (std::size_t i = 0; i < row.out.size(); ++i) out.put(r, static_cast<std::int64_t>(i), row.out[i]);
+    }
+    return 0;
+  };
+  return is_f64(logits.type) ? run(double{}) : run(float{});
+}
+template <class Compute>
+int each_loss_row(const softcheck_call* call, std::uint32_t op, Compute compute) {
+  return each_loss_row(call, op, compute, [](std::int64_t row) { return row; });
+}
+
+/// The gradient of a row as it should be.
+template <class Real>
+void put_gradient(LossRow<Real>& row) {
+  if (row.ignored()) return;
+  const Real m = row.maximum(), s = row.sum(m), lse = m + std::log(s);
+  for (std::size_t j = 0; j < row.out.size(); ++j) {
+    row.out[j] = row.upstream * row.slope(j, std::exp(row.logits[j] - m) / s, lse);
+  }
+}
+
+}  // namespace softcheck::kernels::zoo

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "kernels/zoo/rows.hpp"
+
+// Glue of the kernels that merge partial states: log-sum-exps and outputs in every dtype and with any strides, so that
+// each file holds its one idea (or its one bug) and nothing else.
+namespace softcheck::kernels::zoo {
+
+/// The parts of one row in the format that it is computed in: double for f64, float for the rest.
+template <class Real>
+struct MergeRow {
+  std::vector<Real> lse;                   // (parts)
+  std::vector<std::vector<Real>> outputs;  // (parts, dim)
+  bool base_2 = false;
+  std::vector<Real> out;  // (dim), 0 at first
+  Real merged = -std::numeric_limits<Real>::infinity();
+
+  bool is_empty(std::size_t k) const { return lse[k] == -std::numeric_limits<Real>::infinity(); }
+  std::size_t parts() const { return lse.size(); }
+  Real maximum() const {
+    Real m = -std::numeric_limits<Real>::infinity();
+    for (const Real l : lse) m = std::isnan(l) || l > m ? l : m;
+    return m;
+  }
+  Real power(Real x) const { return base_2 ? std::exp2(x) : std::exp(x); }
+  Real logarithm(Real s) const { return base_2 ? std::log2(s) : std::log(s); }
+  void add(std::size_t k, Real weight) {
+    for (std::size_t c = 0; c < out.size(); ++c) out[c] += weight * outputs[k][c];
+  }
+  void divide(Real by) {
+    for (Real& value : out) value /= by;
+  }
+  /// As it should be.
+  void merge() {
+    const Real m = maximum();
+    if (m == -std::numeric_limits<Real>::infinity()) return;
+    Real s = 0;
+    for (std::size_t k = 0; k < parts(); ++k) {
+      if (is_empty(k)) continue;
+      const Real weight = power(lse[k] - m);
+      s += weight;
+      add(k, weight);
+    }
+    divide(s);
+    merged = m + logarithm(s);
+  }
+};
+
+/// Element (i, j, c) of a tensor of three dimensions.
+template <class Real>
+Real element_of(const DLTensor& tensor, std::int64_t i, std::int64_t j, std::int64_t c) {
+  const std::int64_t n = tensor.shape[1], width = tensor.shape[2];
+  const std::int64_t place = tensor.strides != nullptr
+                                 ? i * tensor.strides[0] + j * tensor.strides[1] + c * tensor.strides[2]
+                                 : (i * n + j) * width + c;
+  const char* data = static_cast<const char*>(tensor.data) + tensor.byte_offset;
+  return load<Real>(tensor.dtype, data + place * (tensor.dtype.bits / 8));
+}
+
+/// Calls compute(MergeRow<Real>&) for every row of a call, 1 for a call of another op. `change` may change which row of
+/// the log-sum-exps is read.
+template <class Compute, class Change>
+int each_merge_row(const softcheck_call* call, Compute compute, Change change) {
+  const softcheck_call_2* whole = softcheck_version_2(call);
+  if (whole == nullptr || whole->op != SOFTCHECK_OP_MERGE_STATES || call->n_inputs != 2 || call->n_outputs != 2 ||
+      whole->input_roles[0] != SOFTCHECK_ROLE_OUT || whole->input_roles[1] != SOFTCHECK_ROLE_LSE ||
+      call->inputs[0]->ndim != 3 || call->inputs[1]->ndim != 2 || !is_float(*call->inputs[0])) {
+    return 1;
+  }
+  const DLTensor& outputs = *call->inputs[0];
+  const View lse(*call->inputs[1]), out(*call->outputs[0]), merged(*call->outputs[1]);
+  const std::int64_t parts = outputs.shape[0], rows = outputs.shape[1], width = outputs.shape[2];
+  const auto run = [&](auto real) {
+    using Real = decltype(real);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      MergeRow<Real> row;
+      row.base_2 = whole->attributes->lse_base2 != 0;
+      for (std::int64_t k = 0; k < parts; ++k) {
+        row.lse.push_back(lse.get<Real>(k, change(r)));
+        row.outputs.emplace_back();
+        for (std::int64_t c = 0; c < width; ++c) row.outputs.back().push_back(element_of<Real>(outputs, k, r, c));
+      }
+      row.out.assign(static_cast<std::size_t>(width), 0);
+      compute(row);
+      for (std::int64_t c = 0; c < width; ++c) out.put(r, c, row.out[static_cast<std::size_t>(c)]);
+      merged.put(r, 0, row.merged);
+    }
+    return 0;
+  };
+  return is_f64(lse.type) ? run(double{}) : run(float{});
+}
+
+template <class Compute>
+int each_merge_row(const softcheck_call* call, Compute compute) {
+  return each_merge_row(call, compute, [](std::int64_t row) { return row; });
+}
+
+}  // namespace softcheck::kernels::zoo

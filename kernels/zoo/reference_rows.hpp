@@ -1,0 +1,159 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "kernels/zoo/rows.hpp"
+
+// The plain loops that most mutants spoil in one place.
+namespace softcheck::kernels::zoo {
+
+/// The maximum; NaN where a logit is NaN.
+template <class Real>
+Real maximum(const std::vector<Real>& logits) {
+  Real best = -infinity;
+  for (const Real x : logits) {
+    if (std::isnan(x)) {
+      return quiet_nan;
+    }
+    best = x > best ? x : best;
+  }
+  return best;
+}
+
+template <class Real>
+Real reciprocal_theta(const RowOf<Real>& row) {
+  return static_cast<Real>(1 / row.theta);
+}
+
+/// Weights exp((x - m) / theta) into out, their sum (sequential) returned.
+template <class Real>
+Real weights(const RowOf<Real>& row, Real m, std::vector<Real>& out) {
+  const Real scale = reciprocal_theta(row);
+  Real sum = 0;
+  for (std::size_t i = 0; i < row.logits.size(); ++i) {
+    out[i] = std::exp((row.logits[i] - m) * scale);
+    sum += out[i];
+  }
+  return sum;
+}
+
+template <class Real>
+void divide(std::vector<Real>& out, Real sum) {
+  for (Real& p : out) {
+    p /= sum;
+  }
+}
+
+/// A correct softmax: exp=1ulp sum=sequential masked=nan. All masked: (-inf) - (-inf) is NaN, and so is the row.
+template <class Real>
+void softmax(RowOf<Real>& row) {
+  divide(row.out, weights(row, maximum(row.logits), row.out));
+}
+
+/// A correct log-softmax: x - max - ln S.
+template <class Real>
+void log_softmax(RowOf<Real>& row) {
+  const Real m = maximum(row.logits);
+  const Real log_sum = std::log(weights(row, m, row.out));
+  for (std::size_t i = 0; i < row.out.size(); ++i) {
+    row.out[i] = static_cast<Real>((row.logits[i] - m) / row.theta - log_sum);
+  }
+}
+
+template <class Real>
+struct Sums {
+  Real maximum = 0;
+  Real weights = 0;     // S
+  Real deviations = 0;  // T = sum w D
+};
+
+/// m, S and T of a row with at least one visible, finite logit.
+template <class Real>
+Sums<Real> sums_of(const RowOf<Real>& row) {
+  Sums<Real> sums{maximum(row.logits), 0, 0};
+  const Real scale = reciprocal_theta(row);
+  for (const Real x : row.logits) {
+    const Real deviation = (sums.maximum - x) * scale;
+    const Real w = std::exp(-deviation);
+    sums.weights += w;
+    sums.deviations += w > 0 ? w * deviation : 0;  // 0 inf is not there
+  }
+  return sums;
+}
+
+/// (m, S, T) of every 16 logits; parts of nothing but masked items are left out.
+template <class Real>
+std::vector<Sums<Real>> parts_of(const RowOf<Real>& row) {
+  constexpr std::size_t width = 16;
+  std::vector<Sums<Real>> parts;
+  for (std::size_t i = 0; i < row.logits.size(); i += width) {
+    const auto from = row.logits.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto count = static_cast<std::ptrdiff_t>(std::min(width, row.logits.size() - i));
+    const RowOf<Real> part{std::vector<Real>(from, from + count), row.theta, {}};
+    if (maximum(part.logits) > -infinity) {
+      parts.push_back(sums_of(part));
+    }
+  }
+  return parts;
+}
+
+/// ln sum exp(x / theta) of a row whose maximum is finite, from its sums.
+template <class Real>
+Real logsumexp_of(const RowOf<Real>& row, const Sums<Real>& sums) {
+  return static_cast<Real>(sums.maximum / row.theta) + std::log(sums.weights);
+}
+
+template <class Real>
+Real entropy_of(const Sums<Real>& sums) {
+  return std::log(sums.weights) + sums.deviations / sums.weights;
+}
+
+/// logsumexp or entropy by finite_row where the maximum is finite; the contract's values (masked=nan) elsewhere.
+template <class Real, class FiniteRow>
+Real logsumexp_or(const RowOf<Real>& row, FiniteRow finite_row) {
+  const Real m = maximum(row.logits);
+  return std::isfinite(m) ? finite_row(row) : m;
+}
+
+template <class Real, class FiniteRow>
+Real entropy_or(const RowOf<Real>& row, FiniteRow finite_row) {
+  return std::isfinite(maximum(row.logits)) ? finite_row(row) : static_cast<Real>(quiet_nan);
+}
+
+/// P(H) of adaptive temperature, "Softmax is not Enough (for Sharp Size Generalisation)", figure 4.
+template <class Real>
+Real beta_polynomial(Real entropy) {
+  Real value = static_cast<Real>(-0.037);
+  for (const double coefficient : {0.481, -2.3, 4.917, -1.791}) {
+    value = value * entropy + static_cast<Real>(coefficient);
+  }
+  return value;
+}
+
+/// The inverse temperature at an entropy H: max(P(H), 1), where H > 0.5 as published (P < 1 below 0.8485).
+template <class Real>
+Real beta_of(Real entropy) {
+  const Real value = entropy > static_cast<Real>(0.5) ? beta_polynomial(entropy) : 1;
+  return value > 1 ? value : 1;
+}
+
+/// softmax(beta x), beta = beta_of_sums(m, S and T of the row at theta = 1). Refuse theta != 1: beta takes its place.
+template <class Real, class BetaOfSums>
+void softmax_sharpened(RowOf<Real>& row, BetaOfSums beta_of_sums) {
+  if (std::isfinite(maximum(row.logits))) {
+    row.theta = 1 / static_cast<double>(beta_of_sums(sums_of(row)));
+  }
+  softmax(row);
+}
+
+/// A correct adaptive softmax: entropy=exact.
+template <class Real>
+void adaptive_softmax(RowOf<Real>& row) {
+  softmax_sharpened(row, [](const Sums<Real>& sums) { return beta_of(entropy_of(sums)); });
+}
+
+}  // namespace softcheck::kernels::zoo

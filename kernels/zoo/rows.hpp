@@ -1,0 +1,131 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/abi/softcheck_kernel.h"
+#include "kernels/zoo/elements.hpp"
+
+// Glue of the mutants and of the correct-but-different kernels: the softmax family on the CPU in every dtype, any
+// strides, masks and theta, so that each file holds its one idea (or its one bug) and nothing else.
+namespace softcheck::kernels::zoo {
+
+inline constexpr float infinity = std::numeric_limits<float>::infinity();
+inline constexpr float quiet_nan = std::numeric_limits<float>::quiet_NaN();
+
+/// A row in the format that it is computed in: double for f64, float for the rest.
+template <class Real>
+struct RowOf {
+  std::vector<Real> logits;  // masked items are -inf
+  double theta = 1;
+  std::vector<Real> out;  // as many as the op has for a row
+};
+using Row = RowOf<float>;
+
+/// A tensor of one or two dimensions; missing ones have extent 1. A mutant of layouts changes a field.
+struct View {
+  char* data = nullptr;
+  DLDataType type{};
+  std::int64_t rows = 0;
+  std::int64_t columns = 1;
+  std::int64_t row_stride = 1;
+  std::int64_t column_stride = 1;
+
+  View() = default;
+  explicit View(const DLTensor& t) : type(t.dtype), rows(t.shape[0]) {
+    if (t.data != nullptr) data = static_cast<char*>(t.data) + t.byte_offset;
+    if (t.ndim == 2) columns = t.shape[1];
+    row_stride = t.strides != nullptr ? t.strides[0] : columns;
+    if (t.strides != nullptr && t.ndim == 2) column_stride = t.strides[1];
+  }
+
+  char* at(std::int64_t row, std::int64_t column) const {
+    return data + (row * row_stride + column * column_stride) * (type.bits / 8);
+  }
+  template <class Real>
+  Real get(std::int64_t row, std::int64_t column) const {
+    return load<Real>(type, at(row, column));
+  }
+  template <class Real>
+  void put(std::int64_t row, std::int64_t column, Real value) const {
+    store<Real>(type, value, at(row, column));
+  }
+};
+
+/// A call, unpacked.
+struct Matrices {
+  View logits;
+  std::optional<View> mask;
+  View out;
+  bool out_is_row_scalar = false;
+  double theta = 1;
+};
+
+/// Nothing where the call is to be refused.
+inline std::optional<Matrices> matrices_of(const softcheck_call& call) {
+  if (call.abi_version != SOFTCHECK_KERNEL_ABI_VERSION || call.n_inputs < 1 || call.n_inputs > 2 ||
+      call.n_outputs != 1 || !is_float(*call.inputs[0]) || !is_float(*call.outputs[0]) || call.inputs[0]->ndim != 2) {
+    return std::nullopt;
+  }
+  Matrices matrices;
+  matrices.logits = View(*call.inputs[0]);
+  if (call.n_inputs == 2) matrices.mask = View(*call.inputs[1]);
+  matrices.out = View(*call.outputs[0]);
+  matrices.out_is_row_scalar = call.outputs[0]->ndim == 1;
+  matrices.theta = call.theta;
+  return matrices;
+}
+
+template <class Real>
+RowOf<Real> gather(const Matrices& from, std::int64_t row) {
+  RowOf<Real> result;
+  result.theta = from.theta;
+  result.out.resize(from.out_is_row_scalar ? 1 : static_cast<std::size_t>(from.logits.columns));
+  result.logits.reserve(static_cast<std::size_t>(from.logits.columns));
+  for (std::int64_t i = 0; i < from.logits.columns; ++i) {
+    const bool visible = !from.mask || *from.mask->at(row, i) != 0;
+    result.logits.push_back(visible ? from.logits.get<Real>(row, i) : static_cast<Real>(-infinity));
+  }
+  return result;
+}
+
+template <class Real>
+void scatter(const Matrices& to, std::int64_t row, const RowOf<Real>& from) {
+  for (std::size_t i = 0; i < from.out.size(); ++i) {
+    to.out.put(row, static_cast<std::int64_t>(i), from.out[i]);
+  }
+}
+
+/// Calls compute(RowOf<Real>&) for every row: it reads logits and theta and fills out. A compute that takes Row& alone
+/// refuses f64.
+template <class Compute>
+int each_row(const Matrices& matrices, Compute compute) {
+  const auto run = [&](auto real) {
+    for (std::int64_t r = 0; r < matrices.logits.rows; ++r) {
+      auto row = gather<decltype(real)>(matrices, r);
+      compute(row);
+      scatter(matrices, r, row);
+    }
+    return 0;
+  };
+  if (!is_f64(matrices.logits.type)) return run(float{});
+  if constexpr (std::is_invocable_v<Compute&, RowOf<double>&>) {
+    return run(double{});
+  } else {
+    return 1;
+  }
+}
+
+template <class Compute>
+int each_row(const softcheck_call* call, Compute compute) {
+  const std::optional<Matrices> matrices = matrices_of(*call);
+  return matrices ? each_row(*matrices, compute) : 1;
+}
+
+}  // namespace softcheck::kernels::zoo
+
+#define SOFTCHECK_MUTANT extern "C" __attribute__((visibility("default"))) int

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "kernels/zoo/rows.hpp"
+
+// Glue of the kernels of sparsemax: logits in every dtype and with any strides, so that each file holds its one idea
+// (or its one bug) and nothing else.
+namespace softcheck::kernels::zoo {
+
+/// A row in the format that it is computed in: double for f64, float for the rest.
+template <class Real>
+struct SparsemaxRow {
+  using Number = Real;
+
+  std::vector<Real> logits;
+  std::vector<Real> out;  // (n), 0 at first
+
+  std::size_t size() const { return logits.size(); }
+  Real maximum() const {
+    Real m = -std::numeric_limits<Real>::infinity();
+    for (const Real x : logits) m = std::isnan(x) || x > m ? x : m;
+    return m;
+  }
+  /// The logits less their maximum; NaN where one is or nothing is visible.
+  std::vector<Real> centred() const {
+    const Real m = maximum();
+    std::vector<Real> z;
+    for (const Real x : logits) z.push_back(x - m);
+    return z;
+  }
+  static bool has_nan(const std::vector<Real>& z) {
+    return std::any_of(z.begin(), z.end(), [](Real value) { return std::isnan(value); });
+  }
+  static std::vector<Real> descending(std::vector<Real> z) {
+    if (!has_nan(z)) std::sort(z.begin(), z.end(), std::greater<>());
+    return z;
+  }
+  /// (sum of the support - 1) / k, the support up to the first k without 1 + k z_k > the sum of the first k.
+  static Real threshold_of(const std::vector<Real>& sorted) {
+    Real sum = 0, tau = std::numeric_limits<Real>::quiet_NaN();
+    for (std::size_t k = 0; k < sorted.size(); ++k) {
+      const Real count = static_cast<Real>(k + 1);
+      sum += sorted[k];
+      if (!(1 + count * sorted[k] > sum)) break;
+      tau = (sum - 1) / count;
+    }
+    return tau;
+  }
+  /// out: max(z - tau, 0), NaN where one is.
+  void above(const std::vector<Real>& z, Real tau) {
+    const bool nan = has_nan(z);
+    for (std::size_t i = 0; i < z.size(); ++i) {
+      out[i] = nan ? std::numeric_limits<Real>::quiet_NaN() : z[i] > tau ? z[i] - tau : 0;
+    }
+  }
+  /// As it should be.
+  void run() {
+    const std::vector<Real> z = centred();
+    above(z, threshold_of(descending(z)));
+  }
+};
+
+/// Calls compute(Row<Real>&) for every row of a call, 1 for a call of another op than that of the ABI's number.
+template <template <class> class Row, class Compute>
+int each_projected_row(const softcheck_call* call, std::uint32_t op, Compute compute) {
+  const softcheck_call_2* whole = softcheck_version_2(call);
+  if (whole == nullptr || whole->op != op || call->n_inputs != 1 || call->n_outputs != 1 ||
+      call->inputs[0]->ndim != 2 || !is_float(*call->inputs[0]) || !is_float(*call->outputs[0])) {
+    return 1;
+  }
+  const View logits(*call->inputs[0]), out(*call->outputs[0]);
+  const auto run = [&](auto real) {
+    using Real = decltype(real);
+    for (std::int64_t r = 0; r < logits.rows; ++r) {
+      Row<Real> row;
+      for (std::int64_t i = 0; i < logits.columns; ++i) row.logits.push_back(logits.get<Real>(r, i));
+      row.out.assign(row.size(), 0);
+      if (row.size() > 0) compute(row);
+      for (std::size_t i = 0; i < row.size(); ++i) out.put(r, static_cast<std::int64_t>(i), row.out[i]);
+    }
+    return 0;
+  };
+  return is_f64(logits.type) ? run(double{}) : run(float{});
+}
+
+template <class Compute>
+int each_sparsemax_row(const softcheck_call* call, Compute compute) {
+  return each_projected_row<SparsemaxRow>(call, SOFTCHECK_OP_SPARSEMAX, compute);
+}
+
+}  // namespace softcheck::kernels::zoo

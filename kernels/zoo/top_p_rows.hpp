@@ -1,0 +1,120 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "kernels/zoo/rows.hpp"
+
+// Glue of the kernels that keep the items of top-p and min-p: logits in every dtype and with any strides, so that each
+// file holds its one idea (or its one bug) and nothing else.
+namespace softcheck::kernels::zoo {
+
+/// A row in the format that it is computed in: double for f64, float for the rest.
+template <class Real>
+struct TopPRow {
+  using Number = Real;
+
+  std::vector<Real> logits;
+  Real theta = 1;
+  Real top_p = 0, min_p = 0;  // 0: off
+  std::vector<Real> out;      // (n), 0 at first
+
+  std::size_t size() const { return logits.size(); }
+  Real maximum() const {
+    Real m = -std::numeric_limits<Real>::infinity();
+    for (const Real x : logits) m = std::isnan(x) || x > m ? x : m;
+    return m;
+  }
+  /// e^((x - m) / theta).
+  std::vector<Real> weights() const {
+    const Real m = maximum();
+    std::vector<Real> w;
+    for (const Real x : logits) w.push_back(std::exp((x - m) / theta));
+    return w;
+  }
+  static Real sum_of(const std::vector<Real>& values) {
+    Real s = 0;
+    for (const Real value : values) s += value;
+    return s;
+  }
+  static std::vector<Real> over_sum(std::vector<Real> values) {
+    const Real s = sum_of(values);
+    for (Real& value : values) value /= s;
+    return values;
+  }
+  /// softmax of all logits; NaN where nothing is visible.
+  std::vector<Real> softmax() const { return over_sum(weights()); }
+  /// The items from the largest value on, of equal ones the lowest index first; as they come where one is NaN.
+  static std::vector<std::size_t> descending(const std::vector<Real>& values) {
+    std::vector<std::size_t> order(values.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    if (std::any_of(values.begin(), values.end(), [](Real value) { return std::isnan(value); })) return order;
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] > values[b]; });
+    return order;
+  }
+  /// Those whose coefficients before them do not reach top_p.
+  std::vector<bool> prefix(const std::vector<Real>& p) const {
+    std::vector<bool> kept(p.size(), top_p == 0);
+    Real before = 0;
+    for (const std::size_t i : descending(p)) {
+      if (top_p == 0 || before >= top_p) break;
+      kept[i] = true;
+      before += p[i];
+    }
+    return kept;
+  }
+  /// Leaves out what is below min_p of the largest.
+  void above_min_p(const std::vector<Real>& p, std::vector<bool>& kept) const {
+    const Real largest = p.empty() ? 0 : *std::max_element(p.begin(), p.end());
+    for (std::size_t i = 0; i < p.size(); ++i) {
+      if (min_p != 0 && p[i] < min_p * largest) kept[i] = false;
+    }
+  }
+  /// out: the values of the kept items, divided by their sum.
+  void renormalise(std::vector<Real> values, const std::vector<bool>& kept) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!kept[i] && !std::isnan(values[i])) values[i] = 0;
+    }
+    out = over_sum(std::move(values));
+  }
+  /// As it should be.
+  void run() {
+    const std::vector<Real> p = softmax();
+    std::vector<bool> kept = prefix(p);
+    above_min_p(p, kept);
+    renormalise(p, kept);
+  }
+};
+
+/// Calls compute(TopPRow<Real>&) for every row of a call, 1 for a call of another op.
+template <class Compute>
+int each_top_p_row(const softcheck_call* call, Compute compute) {
+  const softcheck_call_2* whole = softcheck_version_2(call);
+  if (whole == nullptr || whole->op != SOFTCHECK_OP_TOP_P_SOFTMAX || call->n_inputs != 1 || call->n_outputs != 1 ||
+      call->inputs[0]->ndim != 2 || !is_float(*call->inputs[0]) || !is_float(*call->outputs[0])) {
+    return 1;
+  }
+  const View logits(*call->inputs[0]), out(*call->outputs[0]);
+  const auto run = [&](auto real) {
+    using Real = decltype(real);
+    for (std::int64_t r = 0; r < logits.rows; ++r) {
+      TopPRow<Real> row;
+      row.theta = static_cast<Real>(call->theta);
+      row.top_p = static_cast<Real>(whole->attributes->top_p);
+      row.min_p = static_cast<Real>(whole->attributes->min_p);
+      for (std::int64_t i = 0; i < logits.columns; ++i) row.logits.push_back(logits.get<Real>(r, i));
+      row.out.assign(row.size(), 0);
+      if (row.size() > 0) compute(row);
+      for (std::size_t i = 0; i < row.size(); ++i) out.put(r, static_cast<std::int64_t>(i), row.out[i]);
+    }
+    return 0;
+  };
+  return is_f64(logits.type) ? run(double{}) : run(float{});
+}
+
+}  // namespace softcheck::kernels::zoo
