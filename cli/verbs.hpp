@@ -12,8 +12,8 @@ void add_model_verb(Verb app, int& exit_code);
 void add_verify_verb(Verb app, int& exit_code);
 void add_campaign_verb(Verb app, int& exit_code);
 void add_run_verb(Verb app, int& exit_code);
-void add_certificate_run(Verb run, int& exit_code);      // below `run`
-void add_exhaustive_run(Verb run, int& exit_code);       // below `run`
+void add_certificate_run(Verb run, int& exit_code);  // below `run`
+void add_exhaustive_run(Verb run, int& exit_code);   // below `run`
 void add_growth_run(Verb run, int& exit_code);
 void add_figure_runs(Verb run, int& exit_code);          // below `run`
 void add_head_figure_run(Verb run, int& exit_code);      // below `run`

@@ -116,16 +116,16 @@ endfunction()
 
 # Every test has exactly one of four labels (Build.EveryTestHasOneLabel): `fast`; `full`, for a test of more than about
 # four seconds or of a suite of more than twenty; `proofs`, for a test that needs Coq; `deep`, for one that `./run test`
-# leaves to `./run test --deep`. A GoogleTest is fast unless a source
-# of its program has a line `// Labelled full: FILTER` with a filter of GoogleTest that names it. Tests of add_test have
-# the property LABELS beside them.
+# leaves to `./run test --deep`. A GoogleTest is fast unless a source of its program has a line `// Labelled full: FILTER`
+# or `// Labelled deep: FILTER` with a filter of GoogleTest that names it; deep outranks full. Tests of add_test have the
+# property LABELS beside them.
 
-# softcheck_full_tests(VARIABLE SOURCES...): the filters of these sources, joined.
-function(softcheck_full_tests variable)
+# softcheck_labelled_tests(VARIABLE LABEL SOURCES...): the filters of these sources, joined.
+function(softcheck_labelled_tests variable label)
   set(filters)
   foreach(source IN LISTS ARGN)
-    file(STRINGS ${source} lines REGEX "^// Labelled full: ")
-    list(TRANSFORM lines REPLACE "^// Labelled full: +" "")
+    file(STRINGS ${source} lines REGEX "^// Labelled ${label}: ")
+    list(TRANSFORM lines REPLACE "^// Labelled ${label}: +" "")
     list(APPEND filters ${lines})
     if(lines)
       set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
@@ -145,15 +145,23 @@ function(softcheck_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE softcheck_compile_options GTest::gmock GTest::gtest_main ${arg_LINK})
   softcheck_unity(${name} ${arg_SOURCES})
-  softcheck_full_tests(full ${arg_SOURCES})
+  softcheck_labelled_tests(full full ${arg_SOURCES})
+  softcheck_labelled_tests(deep deep ${arg_SOURCES})
   # A pinned seed: the same cases on every machine. `softcheck test --seed` draws others. What is freed is kept, as the
   # command does (cli/main.cpp).
   set(properties ${timeout} ENVIRONMENT
     "RC_PARAMS=seed=20241001;MALLOC_MMAP_THRESHOLD_=1073741824;MALLOC_TRIM_THRESHOLD_=1073741824")
+  if(deep)
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 TEST_FILTER "${deep}" TEST_LIST ${name}_deep_TESTS
+      PROPERTIES ${properties} LABELS deep)
+  endif()
   if(full)
-    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 TEST_FILTER "${full}" TEST_LIST ${name}_full_TESTS
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 TEST_FILTER "${full}-${deep}" TEST_LIST ${name}_full_TESTS
       PROPERTIES ${properties} LABELS full)
-    set(others TEST_FILTER "-${full}")
+  endif()
+  if(full OR deep)
+    string(JOIN ":" labelled ${full} ${deep})
+    set(others TEST_FILTER "-${labelled}")
   endif()
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 ${others} PROPERTIES ${properties} LABELS fast)
 endfunction()

@@ -108,7 +108,8 @@ SOFTCHECK_API void softcheck_free(char* report);
 /* Judges the kernel "LIB:SYMBOL", in separate processes.
  * Adds "calls", "refused", "rows", "seconds", "isolation", "notes", "printed", and "counterexample" if there is one:
  * {"property", "case", "replay", "inputs": [{"name", "dtype", "shape", "values"}], "theta", "scale", "causal"}; values
- * are numbers, "NaN", "Infinity" or "-Infinity", and null beyond 2^20 of them. At effort "exhaustive" also "statements":
+ * are numbers, "NaN", "Infinity" or "-Infinity", and null beyond 2^20 of them. At effort "exhaustive" also
+ * "statements":
  * [{"name", "rows", "judged", "verdict", "share", "share_at_most", "claim", "worst", "least_exponential",
  * "exponential_at", "seconds"}] with least_exponential "" where it is not measured, "arguments": [{"statement",
  * "argument", "worst_ulps", "allowed_ulps", "share"}], "processor_seconds", and "picture", an SVG of the arguments, if

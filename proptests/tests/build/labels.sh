@@ -1,6 +1,6 @@
 #!/bin/sh
-# labels.sh CTEST BUILD: every test that ctest knows has one label, fast, full, proofs or deep, and every `Labelled full` line of a
-# source names tests that are there.
+# labels.sh CTEST BUILD: every test that ctest knows has one label, fast, full, proofs or deep, and every line `Labelled full` or
+# `Labelled deep` of a source names tests that are there and have the label.
 set -eu
 ctest=$1 build=$2
 work=$(mktemp -d)
@@ -42,9 +42,11 @@ for wrong in '' 'fast;full' 'slow'; do
   if one_label "$work/planted" >/dev/null; then echo "accepted: a test labelled '$wrong'"; exit 1; fi
 done
 
-tests "$work/build" full >"$work/full"
-grep -rh '^// Labelled full: ' proptests/tests --include='*.cpp' | sed 's/^.*: //' | tr ':' '\n' >"$work/filters"
-[ -s "$work/filters" ] || { echo "no source has a line 'Labelled full'"; exit 1; }
-while read -r filter; do
-  grep -qF "${filter%\*}" "$work/full" || { echo "no test is '$filter'"; exit 1; }
-done <"$work/filters"
+for label in full deep; do
+  tests "$work/build" $label >"$work/labelled"
+  grep -rh "^// Labelled $label: " proptests/tests --include='*.cpp' | sed 's/^.*: //' | tr ':' '\n' >"$work/filters"
+  [ -s "$work/filters" ] || { echo "no source has a line 'Labelled $label'"; exit 1; }
+  while read -r filter; do
+    grep -q "^$(echo "$filter" | sed 's/[.]/[.]/g; s/[*]/.*/g')" "$work/labelled" || { echo "no test labelled $label is '$filter'"; exit 1; }
+  done <"$work/filters"
+done

@@ -1,6 +1,7 @@
 // The language models that ship, run forward by us, have the logits that transformers computes with the same folders:
 // language_logits.tsv, which make_language_logits.py wrote, and python/tests/test_language_export.py holds against the
 // transformers that is installed.
+// Compiled alone: another test of the folder includes language_pass.inl, too.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -168,8 +168,8 @@ class ZooTest : public ::testing::Test {
 };
 
 // A correct kernel that passes in one format nearly always passes in the others. So a plain run judges each of them in
-// one format, and each op in each format by one of them; zoo_order.cmake labels the rest by the end of its name. Rows
-// that are new in both respects are chosen first, so that few are.
+// one format, and each op in each format by one of them; the rest is labelled by the end of its name. Rows that are new
+// in both respects are chosen first, so that few are.
 std::vector<bool> left_to_a_deep_run(const std::vector<ZooRow>& rows) {
   std::vector<bool> left;
   for (const ZooRow& row : rows) left.push_back(!row.is_planted() && row.expected == "pass");
@@ -191,6 +191,7 @@ std::vector<bool> left_to_a_deep_run(const std::vector<ZooRow>& rows) {
 }
 
 // Labelled full: Zoo.*:ZooMatrix.*
+// Labelled deep: Zoo.*_deep
 // Before the matrix, so that in one process, too, each kernel is judged once.
 const bool zoo_is_registered = [] {
   const std::vector<ZooRow> rows = read_zoo();
