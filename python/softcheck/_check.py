@@ -63,7 +63,7 @@ _ISOLATIONS = ("auto", "fork", "spawn", "none")
 
 
 def version() -> str:
-    """The library's version and commit: "0.2.0 (commit 0123456789ab)"."""
+    """The library's version and commit: "0.3.0 (commit 0123456789ab)"."""
     return _library.version()
 
 

@@ -99,7 +99,7 @@ typedef struct softcheck_options {
   const char* device; /* of a library's kernel: "cpu" (default), or "cuda": the tensors lie on device 0 of its driver */
 } softcheck_options;
 
-/* "0.2.0 (commit 0123456789ab)"; valid until the program ends. */
+/* "0.3.0 (commit 0123456789ab)"; valid until the program ends. */
 SOFTCHECK_API const char* softcheck_version(void);
 
 /* Frees a report; NULL is allowed. */

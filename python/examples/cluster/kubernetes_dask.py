@@ -1,7 +1,7 @@
 """Kubernetes through Dask: the image holds the package softcheck and the libraries; no folder is shared.
 
     pip install dask-kubernetes      (and its operator in the cluster)
-    python kubernetes_dask.py plan.toml results registry.example/softcheck:0.2.0 /opt/kernels
+    python kubernetes_dask.py plan.toml results registry.example/softcheck:0.3.0 /opt/kernels
 
 The judge starts kernels in namespaces of their own where a container may; where it may not, the report of a single
 judgement (`softcheck kernel`) says what is left of the isolation.
