@@ -182,8 +182,7 @@ false_statement judge/judge.v 'less p (its_lost_sum r) (integer p 1).' 'less p (
 false_statement numerics/masked_row.v 'Some v => exp v | None => 0 end.' 'Some v => exp v | None => 1 end.'
 false_statement numerics/masked_row.v '-> s = s2) -> (visible_items l2' '-> s = s1) -> (visible_items l2'
 false_statement strict_kernels/strict_deviations.v '(total - s) <= nearest_unit * s.' '(total - s) <= 2 * nearest_unit * s.'
-false_statement strict_kernels/strict_mean.v '6 / 10 * u32 * Rabs ((x + d) / s) + half_quantum /\\' \
-  '4 / 10 * u32 * Rabs ((x + d) / s) + half_quantum /\\'
+false_statement strict_kernels/strict_mean.v '6 / 10 * u32 * Rabs ((x + d) / s)' '4 / 10 * u32 * Rabs ((x + d) / s)'
 false_statement strict_kernels/strict_entropy.v 'Notation additions := (2 * rounds_of (length row) + 17)%nat.' \
   'Notation additions := (2 * rounds_of (length row) + 16)%nat.'
 
