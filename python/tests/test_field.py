@@ -18,7 +18,7 @@ def swept(tmp_path_factory):
     old = os.environ.get("PYTHONPATH", "")
     os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE / "packages"), str(HERE.parent), old])
     try:
-        return sweep.sweep("fake.library", folder, 20, "quick"), folder
+        return sweep.sweep("fake.library", folder, 120, "quick"), folder
     finally:
         os.environ["PYTHONPATH"] = old
 
@@ -58,7 +58,7 @@ def test_a_sweep_goes_on_where_one_ended(swept, tmp_path, monkeypatch):
     known = json.loads((swept[1] / "fake.json").read_text())
     known["kernels"] = [k for k in known["kernels"] if k["kernel"] != "loses_nan"]
     (tmp_path / "fake.json").write_text(json.dumps(known))
-    again = sweep.sweep("fake.library", tmp_path, 20, "quick", go_on=True)
+    again = sweep.sweep("fake.library", tmp_path, 120, "quick", go_on=True)
     assert len(again["kernels"]) == 5
     old = {k["kernel"]: k["seconds"] for k in known["kernels"]}
     new = {k["kernel"]: k["seconds"] for k in again["kernels"]}
@@ -72,7 +72,7 @@ def test_contracts_of_a_page_are_judged_by(swept, tmp_path, monkeypatch):
     contracts = report.contracts_in([page])
     assert ("fake", "softmax", "float32") in contracts and ("fake", "unshifted", "float32") not in contracts
     page.write_text(page.read_text().replace(contracts["fake", "softmax", "float32"], "exp=2ulp sum=sequential masked=nan", 1))
-    again = sweep.sweep("fake.library", tmp_path, 20, "quick", only="^softmax float32$", known=[page])
+    again = sweep.sweep("fake.library", tmp_path, 120, "quick", only="^softmax float32$", known=[page])
     assert [(k["kernel"], k["verdict"]) for k in again["kernels"]] == [("softmax", "pass")]
     assert "exp=2ulp" in again["kernels"][0]["contract"]
 
