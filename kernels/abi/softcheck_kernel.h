@@ -106,11 +106,17 @@
  *                                                        Of a call with a bias, where it says dbias: dbias, of the
  *                                                        bias's shape and dtype and the last output: p (g - delta)
  *                                                        for the query and the key, without a softcap's slope, which
- *                                                        the bias stands behind; summed over the heads that share it
+ *                                                        the bias stands behind; summed over the heads that share it.
+ *                                                        Where lse_gradient dL (batch, heads, queries) is an input, of
+ *                                                        lse's dtype and behind all others, the loss depends on lse,
+ *                                                        too: p (g - delta + dL) stands for p (g - delta) above. The
+ *                                                        judge sends it where the domain says dlse, never where dsinks
+ *                                                        are asked for
  *   attention_backward, packed                          the same of tokens, with out and out_gradient like q, lse
- *                                                        (heads, total_q), and cu_q and cu_k behind out_gradient; no
- *                                                        mask and no bias. Every token of k has its gradients, also
- *                                                        where its sequence has no queries: 0
+ *                                                        and lse_gradient (heads, total_q), and cu_q and cu_k
+ *                                                        behind out_gradient; no mask and no bias. Every token
+ *                                                        of k has its gradients, also where its sequence has no
+ *                                                        queries: 0
  *
  * Types     f64, f32, f16 (kDLFloat, bits 64, 32, 16), bf16 (kDLBfloat, bits 16), e4m3 or e5m2 (softcheck_dtype_code,
  *           bits 8), lanes 1. Element outputs have the inputs' dtype. logsumexp, entropy, losses and lse (of
@@ -195,8 +201,8 @@ enum softcheck_role {
   SOFTCHECK_ROLE_OUT = 5,
   SOFTCHECK_ROLE_LSE = 6,
   SOFTCHECK_ROLE_OUT_GRADIENT = 7, /* of the loss by the op's output */
-  SOFTCHECK_ROLE_LSE_GRADIENT = 8,
-  SOFTCHECK_ROLE_SAVED = 9, /* what the forward pass returned */
+  SOFTCHECK_ROLE_LSE_GRADIENT = 8, /* of the loss by the log-sum-exps of attention */
+  SOFTCHECK_ROLE_SAVED = 9,        /* what the forward pass returned */
   SOFTCHECK_ROLE_LABELS = 10,
   SOFTCHECK_ROLE_CLASS_WEIGHTS = 11,
   SOFTCHECK_ROLE_UPSTREAM = 12, /* of the loss by this op's loss */

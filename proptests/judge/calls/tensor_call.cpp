@@ -84,7 +84,7 @@ std::vector<std::size_t> TensorPlace::offsets() const {
 }
 
 void require_valid(const TensorCall& call) {
-  if (call.inputs.empty() || call.inputs.size() > most_inputs) refuse("1 to 10 inputs", call.inputs.size());
+  if (call.inputs.empty() || call.inputs.size() > most_inputs) refuse("1 to 11 inputs", call.inputs.size());
   if (call.outputs.empty() || call.outputs.size() > most_outputs) refuse("1 to 5 outputs", call.outputs.size());
   if (call.op != 0 && call.roles.size() != call.inputs.size()) refuse("a role for each input", call.roles.size());
   for (const InputTensor& input : call.inputs) {

@@ -14,7 +14,7 @@ namespace softcheck::proptests {
 
 /// The most that a call may have of each (kernels/abi/softcheck_kernel.h).
 inline constexpr std::size_t most_dimensions = 4;
-inline constexpr std::size_t most_inputs = 10;
+inline constexpr std::size_t most_inputs = 11;
 inline constexpr std::size_t most_outputs = 5;
 
 /// Whose memory a kernel's tensors lie in.

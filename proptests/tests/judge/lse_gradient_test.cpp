@@ -67,18 +67,21 @@ TEST(LseGradient, IsTheLastInputOfItsCalls) {
 TEST(LseGradient, ShrinksWithItsQueries) {
   const AttentionOptions options = options_of("dlse");
   rc::Random random(9);
-  std::size_t steps = 0, without = 0;
+  std::size_t steps = 0, without = 0, fewer = 0;
   for (int i = 0; i < 6; ++i) {
     const AttentionCase a = attention_cases(options)(random.split(), 100).value();
     rc::Seq<AttentionCase> simpler = shrink_attention_case(a, options);
     for (auto next = simpler.next(); next; next = simpler.next()) {
       ++steps;
       EXPECT_TRUE(sizes_agree(*next)) << to_text(*next);
-      without += next->attributes.lse_gradients.empty() ? 1 : 0;
+      const bool none = next->attributes.lse_gradients.empty();
+      without += none ? 1 : 0;
+      fewer += !none && next->shape.queries < a.shape.queries ? 1 : 0;
     }
   }
   EXPECT_GT(steps, 20u);
   EXPECT_GT(without, 0u);
+  EXPECT_GT(fewer, 0u);
 }
 
 // A query of scores 0 and two keys: p = 1/2, g = 1 and 3, delta = 2.
