@@ -36,15 +36,15 @@ TEST(CostGrowth, TheExponentIsThatOfThePower) {
 
 TEST(CostGrowth, MemoryBesideTheTensorsIsSeen) {
   if (!std::ofstream("/proc/self/clear_refs")) GTEST_SKIP() << "this system does not tell the most memory of a call";
+  const auto touches = [] {
+    const std::vector<char> memory(std::size_t{64} << 20, 1);
+    volatile char last = memory.back();
+    static_cast<void>(last);
+  };
   EXPECT_LT(cost_of([] {}, 1, 0).bytes, std::int64_t{16} << 20);
-  const CallCost touched = cost_of(
-      [] {
-        const std::vector<char> memory(std::size_t{64} << 20, 1);
-        volatile char last = memory.back();
-        static_cast<void>(last);
-      },
-      1, 0);
-  EXPECT_GE(touched.bytes, std::int64_t{60} << 20);
+  EXPECT_GE(cost_of(touches, 1, 0).bytes, std::int64_t{60} << 20);
+  // Again, although malloc may have kept what the first call freed.
+  EXPECT_GE(cost_of(touches, 1, 0).bytes, std::int64_t{60} << 20);
 }
 
 TEST(CostGrowth, EveryKernelIsMeasuredAtEveryLength) {
