@@ -1,5 +1,6 @@
 #!/bin/sh
 # kernels/bench/gpu/torch_peers.py as far as it goes without a GPU: the CPU's kernels beside torch's, on small problems.
+# And kernels/bench/torch_losses.py, on one.
 set -eu
 kernels=$1
 python3 -c 'import torch' 2>/dev/null || { echo "skipped: Python's torch is not installed"; exit 77; }
@@ -29,3 +30,14 @@ if python3 kernels/bench/gpu/torch_peers.py "$kernels/nothing.so" --device cpu 2
 grep -q "needs the library of our kernels, got" "$folder/error"
 if python3 kernels/bench/gpu/torch_peers.py README.md --device cpu 2>"$folder/error"; then exit 1; fi
 grep -q "needs the library of our kernels for cpu" "$folder/error"
+
+if python3 -c 'import numpy' 2>/dev/null; then
+  losses() { SOFTCHECK_LIBRARY="$kernels/../libsoftcheck.so" PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 python3 kernels/bench/torch_losses.py "$@"; }
+  losses "$kernels/libsoftcheck_cpu_kernels.so" --quick >"$folder/printed"
+  # The same function, again by an ulp or two of a loss below 32 and of coefficients below 1 over 4 rows.
+  grep -qE '^ +4 x +257 .*torch / ours +[0-9.]+ +apart: loss [0-9.]+e-(0[6-9]|1[0-9])|loss 0.0e\+00' "$folder/printed" || { cat "$folder/printed"; exit 1; }
+  if losses "$kernels/nothing.so" 2>"$folder/error"; then exit 1; fi
+  grep -q 'torch_losses.py: .*nothing.so' "$folder/error"
+  if losses 2>"$folder/error"; then exit 1; fi
+  grep -q 'need the path' "$folder/error"
+fi
