@@ -192,7 +192,7 @@ printed "$work/print_gradient.v" >"$work/theorem_gradient_formulas.hpp"
 printed "$work/print_projection.v" >"$work/theorem_projection_bounds.hpp"
 for name in theorem_formulas theorem_bounds theorem_gradient_formulas theorem_projection_bounds; do
   case $name in
-    *_bounds) header=$headers/../../../numerics/$name.hpp ;;
+    *_bounds) header=$headers/../../../numerics/rounding/$name.hpp ;;
     *) header=$headers/$name.hpp ;;
   esac
   if [ "${3:-}" = --write ]; then
