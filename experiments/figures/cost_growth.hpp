@@ -20,7 +20,8 @@ struct CallCost {
 /// which the process grew in the first call beyond what it held before. The tensors must have been touched.
 ///
 /// rounds   >= 1
-/// error    memory: to the pages that malloc keeps for small pieces; 0 where the system does not tell (Linux tells it in
+/// error    memory: to the pages that malloc keeps for small pieces; 0 where the system does not tell (Linux tells it
+/// in
 ///          /proc/self/status, and glibc gives back what was freed before the call)
 CallCost cost_of(const std::function<void()>& call, int rounds, double round_seconds);
 

@@ -187,7 +187,7 @@ class GradientJudge : public ::testing::TestWithParam<Format> {};
 TEST_P(GradientJudge, WhatAnIdealKernelReturnsHoldsAndWhatLiesBeyondDoesNot) {
   const AttentionTask task = gradient_task(GetParam());
   std::size_t broken = 0, of_sinks = 0;
-  for (const AttentionCase& a : gradient_cases(GetParam(), 25)) {
+  for (const AttentionCase& a : gradient_cases(GetParam(), 40)) {
     Outputs ideal = zeros(a);
     std::vector<std::vector<Enclosure>> exact;
     {
