@@ -1,21 +1,14 @@
 #include "experiments/attention_kernels.hpp"
 
-#include <dlfcn.h>
-
 #include <array>
 #include <stdexcept>
 #include <string>
 
+#include "experiments/kernel_library.hpp"
 #include "experiments/max_retrieval_layout.hpp"
 
 namespace softcheck::experiments {
 namespace {
-
-softcheck_kernel kernel_of(void* library, const std::filesystem::path& path, const char* name) {
-  void* const symbol = dlsym(library, name);
-  if (symbol == nullptr) throw std::runtime_error(path.string() + ": need the kernel " + name + ", it has none");
-  return reinterpret_cast<softcheck_kernel>(symbol);
-}
 
 // A compact f32 tensor of rank 4 or, without dim, 3.
 class CompactTensor {
@@ -61,10 +54,9 @@ void call(softcheck_kernel kernel, std::int64_t sets, std::int64_t size, const f
 }  // namespace
 
 AttentionKernels::AttentionKernels(const std::filesystem::path& library) {
-  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) throw std::runtime_error("need the kernels of this project: " + std::string(dlerror()));
-  plain_ = kernel_of(handle, library, "softcheck_attention");
-  adaptive_ = kernel_of(handle, library, "softcheck_adaptive_attention");
+  const KernelLibrary kernels(library);
+  plain_ = kernels.kernel("softcheck_attention");
+  adaptive_ = kernels.kernel("softcheck_adaptive_attention");
 }
 
 void AttentionKernels::attend(std::int64_t sets, std::int64_t size, const float* items, const float* queries,

@@ -1,6 +1,5 @@
 #include "experiments/figures/cost_growth.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <malloc.h>
 #include <time.h>
@@ -14,6 +13,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "experiments/kernel_library.hpp"
 #include "kernels/abi/softcheck_kernel.h"
 
 namespace softcheck::experiments {
@@ -56,23 +56,6 @@ Numbers drawn(std::int64_t count, std::uint32_t seed) {
   }
   return values;
 }
-
-// The kernels of one shared library, which stays open.
-class Kernels {
- public:
-  explicit Kernels(const std::filesystem::path& path) : path_(path), library_(dlopen(path.c_str(), RTLD_NOW)) {
-    if (library_ == nullptr) throw std::runtime_error(path.string() + ": cannot be loaded as a library of kernels");
-  }
-  softcheck_kernel named(const std::string& name) const {
-    void* const symbol = dlsym(library_, name.c_str());
-    if (symbol == nullptr) throw std::runtime_error(path_.string() + ": need the kernel " + name + ", it has none");
-    return reinterpret_cast<softcheck_kernel>(symbol);
-  }
-
- private:
-  std::filesystem::path path_;
-  void* library_;
-};
 
 // A compact f32 tensor. Inputs are read alone: DLPack has one pointer for both.
 struct CallTensor {
@@ -122,7 +105,7 @@ std::string symbol_of(const char* kernel) {
 }
 
 struct Measurement {
-  const Kernels& kernels;
+  const KernelLibrary& kernels;
   const GrowthOptions& options;
   std::vector<GrowthPoint>& points;
 
@@ -139,7 +122,7 @@ struct Measurement {
     add("read of a row", n, [&] { read_result = sum_of(logits); });
     for (const auto& [name, output] : {std::pair{"softmax", &each}, {"entropy", &one}, {"adaptive softmax", &each}}) {
       const std::string symbol = symbol_of(name);
-      const softcheck_kernel kernel = kernels.named(symbol);
+      const softcheck_kernel kernel = kernels.kernel(symbol.c_str());
       DLTensor to = output->tensor;
       add(name, n, [&] { call(kernel, symbol, inputs, &to); });
     }
@@ -154,7 +137,7 @@ struct Measurement {
     add("read of keys and values", n, [&] { read_result = sum_of(keys) + sum_of(values); });
     for (const char* name : {"attention", "adaptive attention"}) {
       const std::string symbol = symbol_of(name);
-      const softcheck_kernel kernel = kernels.named(symbol);
+      const softcheck_kernel kernel = kernels.kernel(symbol.c_str());
       DLTensor to = out.tensor;
       add(name, n, [&] { call(kernel, symbol, inputs, &to, 1.0 / static_cast<double>(16 * d)); });  // scores in [0, 16)
     }
@@ -198,7 +181,7 @@ CallCost cost_of(const std::function<void()>& call, int rounds, double round_sec
 }
 
 std::vector<GrowthPoint> measure_growth(const std::filesystem::path& kernels, const GrowthOptions& options) {
-  const Kernels library(kernels);
+  const KernelLibrary library(kernels);
   std::vector<GrowthPoint> points;
   const Measurement measurement{library, options, points};
   for (std::int64_t n = options.smallest; n <= options.largest; n *= 4) {

@@ -1,7 +1,5 @@
 #include "experiments/language/language_parts.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,6 +9,8 @@
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+
+#include "experiments/kernel_library.hpp"
 
 namespace softcheck::experiments {
 namespace {
@@ -77,19 +77,13 @@ void run_loss(softcheck_kernel kernel, softcheck_op op, std::span<const DLTensor
 }  // namespace
 
 LanguageKernels::LanguageKernels(const std::filesystem::path& library) {
-  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) throw std::runtime_error("need the kernels of this project: " + std::string(dlerror()));
-  const auto find = [&](const char* name) {
-    void* const symbol = dlsym(handle, name);
-    if (symbol == nullptr) throw std::runtime_error(library.string() + ": need the kernel " + name + ", it has none");
-    return reinterpret_cast<softcheck_kernel>(symbol);
-  };
-  attention[0] = find("softcheck_attention_varlen");
-  attention[1] = find("softcheck_adaptive_attention_varlen");
-  attention_back[0] = find("softcheck_attention_backward_varlen");
-  attention_back[1] = find("softcheck_adaptive_attention_backward_varlen");
-  cross_entropy = find("softcheck_cross_entropy");
-  cross_entropy_back = find("softcheck_cross_entropy_backward");
+  const KernelLibrary kernels(library);
+  attention[0] = kernels.kernel("softcheck_attention_varlen");
+  attention[1] = kernels.kernel("softcheck_adaptive_attention_varlen");
+  attention_back[0] = kernels.kernel("softcheck_attention_backward_varlen");
+  attention_back[1] = kernels.kernel("softcheck_adaptive_attention_backward_varlen");
+  cross_entropy = kernels.kernel("softcheck_cross_entropy");
+  cross_entropy_back = kernels.kernel("softcheck_cross_entropy_backward");
 }
 
 template <class Real>
