@@ -3,6 +3,8 @@ import json
 import os
 import pathlib
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -63,6 +65,27 @@ def test_a_sweep_goes_on_where_one_ended(swept, tmp_path, monkeypatch):
     old = {k["kernel"]: k["seconds"] for k in known["kernels"]}
     new = {k["kernel"]: k["seconds"] for k in again["kernels"]}
     assert {name: new[name] for name in old} == old and "loses_nan" in new  # only that one was judged
+
+
+def test_results_of_two_versions_are_not_mixed(swept, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(HERE / "packages"), str(HERE.parent)]))
+    known = json.loads((swept[1] / "fake.json").read_text())
+    text = json.dumps({**known, "version": "0.0"})
+    (tmp_path / "fake.json").write_text(text)
+    with pytest.raises(ValueError, match="results of fake.library 0.0, .* is installed"):
+        sweep.sweep("fake.library", tmp_path, 120, "quick", go_on=True)
+    assert (tmp_path / "fake.json").read_text() == text
+
+
+@pytest.mark.parametrize("text, said", [(None, "is no file"), ("# no contract", "names no contract")])
+def test_a_page_without_contracts_is_refused(tmp_path, text, said):
+    page = tmp_path / "page.md"
+    if text is not None:
+        page.write_text(text)
+    command = [sys.executable, "-m", "softcheck.field", "scipy", "--known", str(page), "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"--known: need a page as docs/field.md, got {page}" in done.stderr and said in done.stderr
 
 
 def test_contracts_of_a_page_are_judged_by(swept, tmp_path, monkeypatch):

@@ -38,7 +38,7 @@ def main() -> int:
                         help="exhaustive: softmax, log_softmax, logsumexp and entropy of contracts that --known has; pictures go to --out")  # fmt: skip
     parser.add_argument("--domain", default="", help="words of a domain beside each kernel's own, as n=2")
     parser.add_argument("--only", default="", help="kernels whose 'name dtype' this regular expression finds; the others' results stay")
-    parser.add_argument("--go-on", action="store_true", help="leave out what --out holds of the same version and effort")
+    parser.add_argument("--go-on", action="store_true", help="leave out what --out holds of the same effort")
     parser.add_argument(
         "--known",
         type=pathlib.Path,
@@ -55,15 +55,28 @@ def main() -> int:
     asked = parser.parse_args()
     if asked.effort == "exhaustive" and not asked.known:
         parser.error("--effort: exhaustive judges by a contract: need --known beside it")
+    for page in asked.known:
+        if not page.is_file():
+            parser.error(f"--known: need a page as docs/field.md, got {page}, which is no file")
+        if not report.contracts_in([page]):
+            parser.error(f"--known: need a page as docs/field.md, got {page}, which names no contract of a kernel")
+    idle = []
     for name in [] if asked.no_sweep else sweep.names(asked.libraries):
-        sweep.sweep(name, asked.out, asked.budget, asked.effort, asked.only, asked.go_on, asked.known, asked.domain)
+        try:
+            swept = sweep.sweep(name, asked.out, asked.budget, asked.effort, asked.only, asked.go_on, asked.known, asked.domain)
+        except ValueError as error:
+            parser.error(str(error))
+        if not swept["kernels"]:
+            idle.append(name)
     if asked.report is not None:
         written = [asked.out / f"{name}.json" for name in sweep.LIBRARIES]
         sweeps = [json.loads(path.read_text()) for path in written if path.exists()]
         command = f"python -m softcheck.field --budget {asked.budget:g} --effort {asked.effort} --report {asked.report}"
         found = list(report.reproductions_in(asked.reproductions))
         asked.report.write_text(report.render(sweeps, found, command, softcheck.version(), asked.remark))
-    return 0
+    for name in idle:
+        print(f"python -m softcheck.field: {name}: no kernel was judged: none is as --only, --known or --effort asks", file=sys.stderr)
+    return 2 if idle else 0
 
 
 if __name__ == "__main__":

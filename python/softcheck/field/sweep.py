@@ -89,8 +89,9 @@ def sweep(
 ) -> dict[str, Any]:
     """{"library", "version", "kernels": [...], "seconds"}; written to folder/NAME.json as well, kernel by kernel.
 
-    go_on   leaves out what that file has of the same version and effort
+    go_on   leaves out what that file has of the same effort
     known   pages whose contracts are judged by, as docs/field.md
+    raises  ValueError where only or go_on would mix results of two versions
     """
     start = time.monotonic()
     result: dict[str, Any] = {"library": name, "version": None, "kernels": []}
@@ -135,6 +136,12 @@ def sweep(
                     path = folder / f"{result['library']}.json"
                     if skip == 0 and (only or go_on) and path.exists():
                         old = json.loads(path.read_text())
+                        if old["version"] != result["version"]:
+                            process.kill()
+                            raise ValueError(
+                                f"--out: {path} has results of {name} {old['version']}, {result['version']} is installed:"
+                                " need another folder, or a whole sweep"
+                            )
         if under_way is None:
             result["ended"] = process.returncode
             break
