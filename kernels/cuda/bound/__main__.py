@@ -80,8 +80,9 @@ def check(bounds, arguments):
 
 
 def written_to(path, text):
-    with open(path, "w", encoding="utf-8") as file:
+    with open(f"{path}.new", "w", encoding="utf-8") as file:
         file.write(text)
+    os.replace(f"{path}.new", path)
 
 
 def main():

@@ -34,8 +34,10 @@ grep -q "needs the library of our kernels for cpu" "$folder/error"
 if python3 -c 'import numpy' 2>/dev/null; then
   losses() { SOFTCHECK_LIBRARY="$kernels/../libsoftcheck.so" PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 python3 kernels/bench/torch_losses.py "$@"; }
   losses "$kernels/libsoftcheck_cpu_kernels.so" --quick >"$folder/printed"
-  # The same function, again by an ulp or two of a loss below 32 and of coefficients below 1 over 4 rows.
-  grep -qE '^ +4 x +257 .*torch / ours +[0-9.]+ +apart: loss [0-9.]+e-(0[6-9]|1[0-9])|loss 0.0e\+00' "$folder/printed" || { cat "$folder/printed"; exit 1; }
+  # Is it the same function? 1e-5 is five ulps of a loss below 32, 1e-6 some sixty roundings of a quarter, which is what each
+  # of four rows counts for.
+  grep -qE '^ +4 x +257 .*torch / ours +[0-9.]+ +apart: loss ([0-9.]+e-(0[6-9]|1[0-9])|0\.0e\+00), gradient ([0-9.]+e-(0[7-9]|1[0-9])|0\.0e\+00)$' \
+    "$folder/printed" || { cat "$folder/printed"; exit 1; }
   if losses "$kernels/nothing.so" 2>"$folder/error"; then exit 1; fi
   grep -q 'torch_losses.py: .*nothing.so' "$folder/error"
   if losses 2>"$folder/error"; then exit 1; fi
