@@ -82,7 +82,7 @@ template <class Real>
 std::vector<Real> read_rows(const View& view, std::int64_t b, std::int64_t h, std::int64_t rows, std::int64_t size) {
   std::vector<Real> numbers;
   for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t c = 0; c < size; ++c) numbers.push_back(load<Real>(view.type, view.at(b, h, i, c)));
+    append(numbers, view, size, [&](std::int64_t c) { return view.at(b, h, i, c); });
   }
   return numbers;
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "kernels/zoo/elements.hpp"
@@ -40,6 +41,25 @@ struct View {
     return first + elements * (type.bits / 8);
   }
 };
+
+/// Appends count elements of a view, the t-th at the address at(t): those of its last dimension.
+template <class Real, class At>
+void append(std::vector<Real>& to, const View& from, std::int64_t count, At at) {
+  const std::size_t first = to.size(), size = static_cast<std::size_t>(count);
+  to.resize(first + size);
+  if (size < 2 || from.offset != whole_offset) {  // a mutant's addresses need not be a line
+    for (std::size_t t = 0; t < size; ++t) to[first + t] = load<Real>(from.type, at(static_cast<std::int64_t>(t)));
+    return;
+  }
+  const char* element = at(0);
+  const std::int64_t step = at(1) - element;
+  const bool own = from.type.bits == 8 * sizeof(Real);
+  if (own && step == sizeof(Real)) {
+    std::memcpy(&to[first], element, size * sizeof(Real));
+  } else {
+    for (std::size_t t = 0; t < size; ++t, element += step) to[first + t] = load<Real>(from.type, element);
+  }
+}
 
 /// One query of one head of one batch, with the keys of its head.
 template <class Real>
@@ -119,15 +139,16 @@ Row<Real> gather(const Attention& a, std::int64_t b, std::int64_t h, std::int64_
   const std::int64_t head = a.key_head[static_cast<std::size_t>(h)];
   row.keys.reserve(static_cast<std::size_t>(a.k.shape[2] * a.k.shape[3]));
   row.values.reserve(static_cast<std::size_t>(a.v.shape[2] * a.v.shape[3]));
-  for (std::int64_t t = 0; t < a.q.shape[3]; ++t) row.query.push_back(load<Real>(a.q.type, a.q.at(b, h, i, t)));
+  append(row.query, a.q, a.q.shape[3], [&](std::int64_t t) { return a.q.at(b, h, i, t); });
+  row.visible.reserve(static_cast<std::size_t>(a.keys));
   for (std::int64_t j = 0; j < a.keys; ++j) {
-    for (std::int64_t t = 0; t < a.k.shape[3]; ++t) row.keys.push_back(load<Real>(a.k.type, a.k.at(b, head, j, t)));
-    for (std::int64_t c = 0; c < a.v.shape[3]; ++c) row.values.push_back(load<Real>(a.v.type, a.v.at(b, head, j, c)));
+    append(row.keys, a.k, a.k.shape[3], [&](std::int64_t t) { return a.k.at(b, head, j, t); });
+    append(row.values, a.v, a.v.shape[3], [&](std::int64_t c) { return a.v.at(b, head, j, c); });
     bool visible = j < a.k.shape[2] && (!a.causal || j <= i + a.diagonal);
     if (visible && a.masked) visible = *a.mask.at(b, a.mask_head[static_cast<std::size_t>(h)], i, j) != 0;
     row.visible.push_back(visible);
   }
-  for (std::int64_t c = 0; c < a.out.shape[3]; ++c) row.out.push_back(load<Real>(a.out.type, a.out.at(b, h, i, c)));
+  append(row.out, a.out, a.out.shape[3], [&](std::int64_t c) { return a.out.at(b, h, i, c); });
   if (a.outputs > 1) row.lse = load<Real>(a.lse.type, a.lse.at(b, h, i));
   if (a.outputs > 2) row.entropy = load<Real>(a.entropy.type, a.entropy.at(b, h, i));
   return row;

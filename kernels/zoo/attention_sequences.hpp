@@ -136,11 +136,10 @@ Row<Real> gather(const SequenceCall& c, const Sequence& s, std::int64_t h, std::
   row.scale = static_cast<Real>(c.scale);
   const std::int64_t head = h / (c.heads() / c.key_heads());
   const std::int64_t dim = c.q.shape[c.packed() ? 2 : 3], columns = c.out.shape[c.packed() ? 2 : 3];
-  for (std::int64_t t = 0; t < dim; ++t) row.query.push_back(load<Real>(c.q.type, query_at(c, c.q, s, h, i, t)));
+  append(row.query, c.q, dim, [&](std::int64_t t) { return query_at(c, c.q, s, h, i, t); });
   for (std::int64_t j = 0; j < s.keys; ++j) {
-    for (std::int64_t t = 0; t < dim; ++t) row.keys.push_back(load<Real>(c.k.type, key_at(c, c.k, s, head, j, t)));
-    for (std::int64_t t = 0; t < columns; ++t)
-      row.values.push_back(load<Real>(c.v.type, key_at(c, c.v, s, head, j, t)));
+    append(row.keys, c.k, dim, [&](std::int64_t t) { return key_at(c, c.k, s, head, j, t); });
+    append(row.values, c.v, columns, [&](std::int64_t t) { return key_at(c, c.v, s, head, j, t); });
     row.visible.push_back(j < s.hidden_from && (!c.causal || j <= i + s.diagonal));
   }
   row.out.resize(static_cast<std::size_t>(columns));

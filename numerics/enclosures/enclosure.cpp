@@ -7,8 +7,10 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <new>
 #include <ostream>
 #include <stdexcept>
+#include <vector>
 
 namespace softcheck::numerics {
 namespace {
@@ -17,38 +19,48 @@ constexpr unsigned default_precision = 113;
 thread_local unsigned thread_precision = default_precision;
 
 // Intervals that this thread's enclosures have given back: most live for one operation, and to allocate their ends and
-// to free them took longer than a sum. Of the default precision, which nearly all have.
+// to free them took longer than a sum. Kept apart by the limbs of an end: within as many, MPFR changes a precision in
+// place.
 class Spare {
  public:
   Spare() { is_there = true; }
   // An enclosure of static storage outlives this. What MPFR caches for a thread goes with it.
   ~Spare() {
     is_there = false;
-    for (std::size_t i = 0; i < count_; ++i) mpfi_clear(&intervals_[i]);
+    for (std::vector<__mpfi_struct>& kept : by_limbs_) {
+      for (__mpfi_struct& interval : kept) mpfi_clear(&interval);
+    }
     mpfr_free_cache2(MPFR_FREE_LOCAL_CACHE);
   }
   Spare(const Spare&) = delete;
   Spare& operator=(const Spare&) = delete;
 
-  bool take(mpfi_ptr interval, unsigned precision) {
-    if (count_ == 0 || precision != default_precision) return false;
-    *interval = intervals_[--count_];
+  bool take(mpfi_ptr interval, mpfr_prec_t precision) {
+    const std::size_t limbs = limbs_of(precision);
+    if (limbs > by_limbs_.size() || by_limbs_[limbs - 1].empty()) return false;
+    *interval = by_limbs_[limbs - 1].back();
+    by_limbs_[limbs - 1].pop_back();
+    if (mpfr_get_prec(&interval->left) != precision) mpfi_set_prec(interval, precision);
     return true;
   }
-  bool keep(mpfi_srcptr interval) {
-    if (count_ == intervals_.size() || mpfr_get_prec(&interval->left) != default_precision ||
-        mpfr_get_prec(&interval->right) != default_precision) {
+  bool keep(mpfi_srcptr interval) noexcept {
+    const std::size_t limbs = limbs_of(mpfr_get_prec(&interval->left));
+    if (limbs != limbs_of(mpfr_get_prec(&interval->right))) return false;
+    if (limbs > by_limbs_.size() || by_limbs_[limbs - 1].size() == most) return false;
+    try {
+      by_limbs_[limbs - 1].push_back(*interval);
+    } catch (const std::bad_alloc&) {
       return false;
     }
-    intervals_[count_++] = *interval;
     return true;
   }
 
   static thread_local bool is_there;
 
  private:
-  std::array<__mpfi_struct, 64> intervals_;
-  std::size_t count_ = 0;
+  static constexpr std::size_t most = 1024;
+  static std::size_t limbs_of(mpfr_prec_t precision) { return (static_cast<std::size_t>(precision) + 63) / 64; }
+  std::array<std::vector<__mpfi_struct>, 8> by_limbs_;
 };
 
 thread_local bool Spare::is_there = false;

@@ -8,6 +8,7 @@
 #include "numerics/formats/special_values.hpp"
 #include "proptests/judge/attention/group_oracles.hpp"
 #include "proptests/judge/attention/group_pairs.hpp"
+#include "proptests/judge/attention/long_error.hpp"
 #include "proptests/judge/attention/query_gradient.hpp"
 #include "proptests/judge/attention/softmax_bounds.hpp"
 #include "proptests/judge/ops/row_elements.hpp"
@@ -24,8 +25,10 @@ using Part = GradientPart;
 UpperBound magnitude(double x) { return UpperBound(std::fabs(x)); }
 
 LongApproximation scaled(const LongApproximation& x, double scale) {
-  const long double value = static_cast<long double>(scale) * x.value;
-  return {value, 1.01 * (std::fabs(scale) * x.error + 0x1p-63 * std::fabs(static_cast<double>(value))) + 0x1p-1040};
+  const auto factor = static_cast<long double>(scale);
+  const long double value = factor * x.value;
+  return {value, long_error::second_order * (std::fabs(factor) * x.error + long_error::unit * std::fabs(value)) +
+                     long_error::lost};
 }
 
 class GroupJudge {

@@ -11,7 +11,7 @@ namespace softcheck::proptests {
 /// A real number to some 64 bits: |value - exact| <= error.
 struct LongApproximation {
   long double value = 0;
-  double error = 0;
+  long double error = 0;
 
   /// At a working precision of 64 bits or more.
   numerics::Enclosure enclosure() const;
@@ -55,16 +55,16 @@ class LongSoftmax {
  private:
   LongSoftmax(std::vector<LongApproximation> deviations, const LongApproximation& reference);
   void add_up();
-  LongApproximation over_sum(long double numerator, double numerator_error) const;
+  LongApproximation over_sum(long double numerator, long double numerator_error) const;
 
   LongApproximation reference_;                // logit of r
   std::vector<LongApproximation> deviations_;  // x_r - x_j
   std::vector<long double> weights_;
-  std::vector<double> weight_errors_;  // relative, with the roundings of a product and of the sums over n items
-  double slack_ = 0;                   // how much higher than x_r the maximum may be
+  std::vector<long double> weight_errors_;  // relative, with the roundings of a product and of the sums over n items
+  long double slack_ = 0;                   // how much higher than x_r the maximum may be
   bool usable_ = false;
   long double sum_ = 0;
-  double sum_error_ = 0;  // relative
+  long double sum_error_ = 0;  // relative
 };
 
 }  // namespace softcheck::proptests

@@ -7,7 +7,7 @@ namespace softcheck::proptests {
 using namespace numerics;
 
 const QueryGradient& GroupOracles::of(std::size_t query) {
-  std::unique_ptr<QueryGradient>& made = made_[{working_precision(), query}];
+  std::unique_ptr<QueryGradient>& made = made_[{working_precision(), pairs_[query].get()}];
   if (!made) made = std::make_unique<QueryGradient>(make(query));
   return *made;
 }

@@ -27,7 +27,8 @@ class GroupOracles {
 
   const GradientGroup& group_;
   const std::vector<std::shared_ptr<const QueryPairs>>& pairs_;
-  std::map<std::pair<unsigned, std::size_t>, std::unique_ptr<numerics::QueryGradient>> made_;
+  // By a query's pairs, which queries that repeat another share.
+  std::map<std::pair<unsigned, const QueryPairs*>, std::unique_ptr<numerics::QueryGradient>> made_;
 };
 
 }  // namespace softcheck::proptests

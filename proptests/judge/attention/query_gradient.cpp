@@ -23,20 +23,20 @@ LongApproximation dot(std::span<const double> a, std::span<const double> b, doub
     value += product;
     sizes += std::fabs(product);
   }
-  const double roundings = second_order * static_cast<double>(a.size() + 1) * unit;
-  size = above(sizes) * (1 + roundings);
-  return {value, roundings * size};
+  const long double roundings = second_order * static_cast<long double>(a.size() + 1) * unit;
+  size = above(sizes * (1 + roundings));
+  return {value, roundings * sizes * (1 + roundings)};
 }
 
 LongApproximation difference(const LongApproximation& a, const LongApproximation& b) {
   const long double value = a.value - b.value;
-  return {value, second_order * (a.error + b.error + unit * above(std::fabs(value)))};
+  return {value, second_order * (a.error + b.error + unit * std::fabs(value))};
 }
 
 LongApproximation product(const LongApproximation& a, const LongApproximation& b) {
   const long double value = a.value * b.value;
-  return {value, second_order * (a.error * above(std::fabs(b.value)) + above(std::fabs(a.value)) * b.error +
-                                 a.error * b.error + unit * above(std::fabs(value))) +
+  return {value, second_order * (a.error * std::fabs(b.value) + std::fabs(a.value) * b.error + a.error * b.error +
+                                 unit * std::fabs(value)) +
                      lost};
 }
 
@@ -46,7 +46,7 @@ void ProductSum::add(const LongApproximation& x, double factor) {
   const long double term = x.value * static_cast<long double>(factor);
   value_ += term;
   size_ += std::fabs(term);
-  error_ += x.error * std::fabs(factor);
+  error_ += x.error * std::fabs(static_cast<long double>(factor));
   ++terms_;
 }
 
@@ -54,15 +54,15 @@ void ProductSum::add(const LongApproximation& x, const LongApproximation& y) {
   const long double term = x.value * y.value;
   value_ += term;
   size_ += std::fabs(term);
-  error_ += x.error * above(std::fabs(y.value)) + (above(std::fabs(x.value)) + x.error) * y.error;
+  error_ += x.error * std::fabs(y.value) + (std::fabs(x.value) + x.error) * y.error;
   ++terms_;
 }
 
-double ProductSum::size() const { return second_order * above(size_); }
+double ProductSum::size() const { return above(second_order * size_); }
 
 LongApproximation ProductSum::total() const {
-  const auto n = static_cast<double>(terms_);
-  return {value_, second_order * (error_ + (n + 1) * unit * size()) + n * lost};
+  const auto n = static_cast<long double>(terms_);
+  return {value_, second_order * (error_ + (n + 1) * unit * second_order * size_) + n * lost};
 }
 
 QueryPairs::QueryPairs(const AttentionTask& task, const AttentionRow& row, std::span<const double> out_gradient,
@@ -129,7 +129,7 @@ std::optional<SavedErrors> QueryPairs::saved_errors(const AttentionTask& task, c
     return SavedErrors{UpperBound::infinity(), UpperBound::infinity(), UpperBound::infinity()};
   const auto distance = [](double got, const LongApproximation& exact) {
     const long double off = std::fabs(static_cast<long double>(got) - exact.value);
-    return std::isfinite(off) ? UpperBound(second_order * (above(off) + exact.error)) : UpperBound::infinity();
+    return std::isfinite(off) ? UpperBound(above(second_order * (off + exact.error))) : UpperBound::infinity();
   };
   SavedErrors errors;
   errors.logsumexp = own ? UpperBound(forward->logsumexp().threshold) : distance(saved.lse, softmax.logsumexp());

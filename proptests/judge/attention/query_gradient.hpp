@@ -22,8 +22,7 @@ class ProductSum {
   double size() const;
 
  private:
-  long double value_ = 0, size_ = 0;
-  double error_ = 0;
+  long double value_ = 0, size_ = 0, error_ = 0;
   std::size_t terms_ = 0;
 };
 

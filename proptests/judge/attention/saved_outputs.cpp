@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 
 #include "numerics/formats/special_values.hpp"
 #include "proptests/judge/attention/attention_repeats.hpp"
@@ -21,12 +22,21 @@ bool has_nan(std::span<const double> numbers) {
   return std::ranges::any_of(numbers, [](double x) { return std::isnan(x); });
 }
 
+// The double nearest to the exact number, where both ends of what is known of it have the same one.
+std::optional<double> nearest_double(const LongApproximation& x) {
+  const long double off = x.error + 0x1p-62L * std::fabs(x.value);
+  const auto low = static_cast<double>(x.value - off), high = static_cast<double>(x.value + off);
+  return low == high ? std::optional(low) : std::nullopt;
+}
+
 // The nearest number is off by u / (1 + u) of the exact one, and storage may be off by u / (1 - u): between them there
 // is room for u^2 in what is rounded. Of a number that is not known to that many bits in the end, what is left beside
 // its nearest double is far below any threshold.
 double rounded(Format format, const LongApproximation& x, const std::function<Enclosure()>& enclosed) {
   const double u = properties(format).unit_roundoff;
-  if (format != Format::f64 && x.error <= u * u * std::fabs(static_cast<double>(x.value))) {
+  if (format == Format::f64) {
+    if (const std::optional<double> nearest = nearest_double(x)) return *nearest;
+  } else if (x.error <= static_cast<long double>(u * u) * std::fabs(x.value)) {
     return round_to(format, static_cast<double>(x.value));
   }
   double nearest = 0;

@@ -5,13 +5,14 @@
 
 #include "numerics/formats/next_double.hpp"
 #include "numerics/formats/special_values.hpp"
+#include "proptests/judge/attention/long_error.hpp"
 
 namespace softcheck::proptests {
 
 using namespace numerics;
 
 UpperBound at_most(const LongApproximation& x) {
-  return UpperBound(std::max(0.0, next_above(static_cast<double>(x.value)))) + UpperBound(x.error);
+  return UpperBound(std::max(0.0, next_above(static_cast<double>(x.value)))) + UpperBound(long_error::above(x.error));
 }
 
 UpperBound size_of(const LongApproximation& x) { return at_most(LongApproximation{std::fabs(x.value), x.error}); }

@@ -16,10 +16,10 @@ namespace {
 // What long double tells.
 Decision decide(double got, const LongApproximation& exact, double threshold) {
   const long double difference = std::fabs(static_cast<long double>(got) - exact.value);
-  const auto low = static_cast<double>(difference * (1 - 0x1p-40L)),
-             high = static_cast<double>(difference * (1 + 0x1p-40L));
-  if (high + exact.error <= threshold * (1 - 0x1p-40)) return Decision::proved;
-  return low - exact.error > threshold * (1 + 0x1p-40) ? Decision::violated : Decision::undecided;
+  const auto allowed = static_cast<long double>(threshold);
+  if (difference * (1 + 0x1p-40L) + exact.error <= allowed * (1 - 0x1p-40L)) return Decision::proved;
+  const bool beyond = difference * (1 - 0x1p-40L) - exact.error > allowed * (1 + 0x1p-40L);
+  return beyond ? Decision::violated : Decision::undecided;
 }
 
 // What is left when terms cancel has no ulps worth telling.

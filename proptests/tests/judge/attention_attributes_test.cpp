@@ -114,7 +114,7 @@ TEST(AttentionAttributes, BothRoutesOfTheJudgeAgreeWithTheDefinition) {
       ASSERT_TRUE(thresholds.usable()) << to_text(a);
       const auto close = [&](const Judgeable& value, const Enclosure& exact) {
         const Enclosure error = abs(LongApproximation{value.exact.value, 0}.enclosure() - exact);
-        return less_equal(error, Enclosure(value.exact.error)) == Decision::proved;
+        return less_equal(error, LongApproximation{value.exact.error, 0}.enclosure()) == Decision::proved;
       };
       EXPECT_TRUE(close(thresholds.logsumexp(), lse)) << to_text(a);
       for (std::size_t c = 0; c < a.shape.value_dim; ++c) {

@@ -15,6 +15,8 @@ namespace {
 
 using namespace numerics;
 
+Enclosure exactly(long double x) { return LongApproximation{x, 0}.enclosure(); }
+
 struct Row {
   std::vector<LongApproximation> logits;
   std::vector<double> values;
@@ -36,15 +38,15 @@ EnclosedRow moved(const Row& row, std::uint64_t seed) {
   std::mt19937_64 engine(seed);
   std::vector<std::optional<Enclosure>> logits;
   for (const LongApproximation& logit : row.logits) {
-    const Enclosure value = LongApproximation{logit.value, 0}.enclosure();
-    logits.emplace_back(engine() % 2 == 0 ? value + Enclosure(logit.error) : value - Enclosure(logit.error));
+    const Enclosure value = exactly(logit.value), error = exactly(logit.error);
+    logits.emplace_back(engine() % 2 == 0 ? value + error : value - error);
   }
   return EnclosedRow(std::move(logits));
 }
 
 void expect_close(const LongApproximation& got, const Enclosure& exact, const std::string& what) {
-  const Enclosure difference = abs(LongApproximation{got.value, 0}.enclosure() - exact);
-  EXPECT_EQ(less_equal(difference, Enclosure(got.error)), Decision::proved)
+  const Enclosure difference = abs(exactly(got.value) - exact);
+  EXPECT_EQ(less_equal(difference, exactly(got.error)), Decision::proved)
       << what << ": " << difference << " beyond " << got.error;
 }
 
@@ -85,11 +87,22 @@ TEST(LongSoftmax, NothingIsFurtherFromTheTruthThanItSays) {
           expect_all(softmax, exact, row, what);
           const LongApproximation beta{1.75L, error / 8};
           if (const LongSoftmax sharpened = softmax.sharpened(beta); sharpened.usable()) {
-            expect_all(sharpened, exact.scaled(Enclosure(1.75) + Enclosure(beta.error)), row, what + ", sharpened");
+            expect_all(sharpened, exact.scaled(Enclosure(1.75) + exactly(beta.error)), row, what + ", sharpened");
           }
         }
       }
     }
+  }
+}
+
+// Weights on both sides of the exponent from which they are taken for 0, beside the largest values: an error that is
+// no double counts, too.
+TEST(LongSoftmax, AWeightThatIsLeftOutCounts) {
+  const PrecisionScope precision(256);
+  for (const double deviation : {700.0, 760.0, 5000.0, 11299.0, 11301.0, 11340.0}) {
+    const Row row{{{0, 0}, {-deviation, 0}, {-deviation, 0x1p-30}}, {0, 0x1p1023, -0x1p1022}};
+    expect_all(LongSoftmax(row.logits), moved(row, 1), row, "deviation " + std::to_string(deviation));
+    EXPECT_LT(LongSoftmax(row.logits).coefficient(1).error, deviation < 740 ? 0x1p-1060L : 0x1p-1110L);
   }
 }
 
@@ -117,7 +130,7 @@ TEST(LongSoftmax, CapsAndShiftsErrByNoMoreThanTheySay) {
   for (int k = 0; k < 400; ++k) {
     const double error = k % 2 == 0 ? 0 : 0x1p-40, cap = std::ldexp(1.1, k % 12 - 6);
     const LongApproximation score{4 * normal(engine), error};
-    const Enclosure moved = LongApproximation{score.value, 0}.enclosure() + Enclosure(error);
+    const Enclosure moved = exactly(score.value) + Enclosure(error);
     const Enclosure capped = Enclosure(cap) * tanh(moved / Enclosure(cap));
     expect_close(capped_score(score, cap), capped, "capped");
     const double slope = normal(engine), distance = static_cast<double>(engine() % 5000), bias = normal(engine);
