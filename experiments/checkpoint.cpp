@@ -110,6 +110,14 @@ std::string to_text(const TrainingOptions& options) {
                      options.largest_set, head);
 }
 
+std::map<std::string, std::string> training_metadata(const std::string& made_by, const std::string& options,
+                                                     float loss) {
+  return {{"made_by", made_by},
+          {"options", options},
+          {"instructions", training_instructions()},
+          {"last_loss", fmt::format("{}", loss)}};
+}
+
 TensorFile tensors_of(const Floats& parameters) {
   if (parameters.size() != parameter_count) {
     throw std::invalid_argument(

@@ -1,3 +1,4 @@
+#include <stdexcept>
 #include <system_error>
 
 #include "models/read/checkpoint.hpp"
@@ -42,6 +43,11 @@ std::unique_ptr<Checkpoint> open_folder(const fs::path& folder) {
 }
 
 }  // namespace
+
+void Checkpoint::read_pieces(const StoredTensor& tensor, std::uint64_t /*most*/,
+                             const std::function<void(std::span<const std::byte>)>& /*piece*/) const {
+  throw std::logic_error(path() + ": no file holds the bytes of '" + tensor.name + "'");
+}
 
 std::unique_ptr<Checkpoint> open_checkpoint(const fs::path& path) {
   std::error_code error;

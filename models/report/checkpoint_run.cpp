@@ -17,7 +17,6 @@
 #include "models/report/observe_tokens.hpp"
 
 namespace softcheck::models {
-namespace {
 
 std::optional<LayerRange> parse_layers(const std::string& text) {
   LayerRange range;
@@ -31,6 +30,8 @@ std::optional<LayerRange> parse_layers(const std::string& text) {
   if (second != std::errc() || rest != end || range.last < range.first) return std::nullopt;
   return range;
 }
+
+namespace {
 
 std::vector<const HeadDescription*> chosen_heads(const ModelDescription& model, const std::string& layers) {
   std::optional<LayerRange> range;

@@ -25,7 +25,7 @@ effort = ["quick", "default"]
 std::set<std::string> texts_of(const Plan& plan) {
   std::set<std::string> texts;
   for (const Shard& shard : plan.shards) {
-    for (const AskedJudgement& asked : shard.judgements) texts.insert(asked.text());
+    for (const Asked& asked : shard.asked) texts.insert(asked.text());
   }
   return texts;
 }
@@ -42,7 +42,7 @@ std::string error_of(const std::string& text) {
 TEST(CampaignPlan, IsTheProductOfItsLists) {
   const Plan plan = parse_plan(product, "plan.toml");
   EXPECT_EQ(plan.name, "all");
-  EXPECT_EQ(plan.judgements(), 64U);
+  EXPECT_EQ(plan.asked(), 64U);
   EXPECT_EQ(plan.shards.size(), 64U);
   const std::set<std::string> texts = texts_of(plan);
   EXPECT_EQ(texts.size(), 64U);
@@ -85,11 +85,11 @@ TEST(CampaignPlan, ShardsHoldEveryJudgementOnce) {
   const std::set<std::string> all = texts_of(parse_plan(product, "plan.toml"));
   for (const int per_shard : {2, 5, 64, 1000}) {
     const Plan plan = parse_plan("shard = " + std::to_string(per_shard) + product, "plan.toml");
-    EXPECT_EQ(plan.judgements(), all.size());
+    EXPECT_EQ(plan.asked(), all.size());
     EXPECT_EQ(texts_of(plan), all);
     std::set<std::string> keys;
     for (const Shard& shard : plan.shards) {
-      EXPECT_LE(shard.judgements.size(), static_cast<std::size_t>(per_shard));
+      EXPECT_LE(shard.asked.size(), static_cast<std::size_t>(per_shard));
       keys.insert(shard.key);
     }
     EXPECT_EQ(keys.size(), plan.shards.size());
@@ -116,12 +116,14 @@ TEST(CampaignPlan, WhatIsWrongIsSaidWithItsLine) {
   const std::string head = "[[kernels]]\nkernel = \"a.so:f\"\n";
   for (const auto& [text, said] : std::initializer_list<std::pair<std::string, std::string>>{
            {"kernels = ", "plan.toml:1: "},
-           {"", "plan.toml: need [[kernels]], got none"},
+           {"", "plan.toml: need [[kernels]], [[models]] or [[trainings]], got none"},
            {"kernels = 3", "plan.toml:1: need [[kernels]]"},
            {"[[kernels]]\nop = \"softmax\"", "plan.toml:1: need kernel = \"LIB:SYMBOL\""},
            {"[[kernels]]\nkernel = \"f\"", "LIB:SYMBOL"},
            {"kernel = \"a.so:f\"\n" + head, "plan.toml:1: need name, shard, a key of [[kernels]]"},
-           {"speed = 1\n" + head, "plan.toml:1: need name, shard, a key of [[kernels]] or [[kernels]], got 'speed'"},
+           {"speed = 1\n" + head,
+            "plan.toml:1: need name, shard, a key of [[kernels]], [[kernels]], [[models]] or [[trainings]], got "
+            "'speed'"},
            {head + "seeds = 1", "plan.toml:3: need kernel, op, dtype"},
            {head + "op = \"softmin\"", "softmin"},
            {head + "op = []", "plan.toml:3: op: need at least one"},
