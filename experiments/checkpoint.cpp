@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "experiments/heads.hpp"
+#include "experiments/network_files.hpp"
 #include "experiments/training.hpp"
 
 namespace softcheck::experiments {

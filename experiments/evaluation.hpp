@@ -54,11 +54,6 @@ int sets_of_size(const EvaluationOptions& options, int size);
 std::vector<SizeMeasure> evaluate(const Floats& parameters, std::uint64_t stream, const AttentionKernels& kernels,
                                   const EvaluationOptions& options, const std::function<bool(double)>& progress = {});
 
-/// The same without this project's kernels: heads are options.others alone.
-std::vector<SizeMeasure> evaluate_heads(const Floats& parameters, std::uint64_t stream,
-                                        const EvaluationOptions& options,
-                                        const std::function<bool(double)>& progress = {});
-
 /// The network up to its attention: encoded items (count, width), and the folded query (width) with its offset.
 void encode(const Floats& parameters, std::span<const float> items, std::span<float> encoded);
 

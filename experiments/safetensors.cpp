@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "experiments/network_files.hpp"
 #include "models/read/file_source.hpp"
 
 namespace softcheck::experiments {

@@ -37,12 +37,6 @@ TensorFile parse_safetensors(std::span<const std::byte> bytes, const std::string
 /// The nearest number of bf16, ties to even: what of a finite float a BF16 file keeps.
 float nearest_bf16(float value);
 
-/// What write_safetensors writes.
-///
-/// dtype    "F32", or "BF16" for nearest_bf16 of every value
-/// throws   std::invalid_argument when a tensor's values do not fill its shape
-std::string safetensors_bytes(const TensorFile& file, std::string_view dtype = "F32");
-
 /// Writes beside the file and renames, so that no reader ever sees half of it. The same contents give the same bytes.
 ///
 /// dtype    "F32", or "BF16" for nearest_bf16 of every value

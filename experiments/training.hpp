@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -46,14 +45,6 @@ void train(TrainingState& state, const TrainingOptions& options,
 
 /// Which vector instructions train() uses here: "avx512", "avx2" or "baseline".
 std::string training_instructions();
-
-/// What the file of a trained network says of itself: all that is needed to make it again.
-///
-/// made_by   program, version and commit
-/// options   to_text of the options
-/// loss      of the last step
-std::map<std::string, std::string> training_metadata(const std::string& made_by, const std::string& options,
-                                                     float loss);
 
 /// Parameters as NAME.weight (outputs, inputs) and NAME.bias (outputs), and back.
 ///

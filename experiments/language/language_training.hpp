@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -77,10 +76,6 @@ struct LanguageModel {
 /// metadata   of the safetensors file; has "options"
 void write_language_model(const std::filesystem::path& folder, const LanguageShape& shape, const Floats& parameters,
                           const std::map<std::string, std::string>& metadata);
-
-/// The files of such a folder, by name.
-std::map<std::string, std::string> language_model_files(const LanguageShape& shape, const Floats& parameters,
-                                                        const std::map<std::string, std::string>& metadata);
 
 /// Does the folder hold a model that train() made? Reads the header alone.
 bool is_language_model(const std::filesystem::path& folder);

@@ -1,12 +1,10 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,11 +55,6 @@ class Checkpoint {
   ///          Q4_K, Q6_K; std::invalid_argument where rows or columns lie outside or the tensor has more than two
   ///          dimensions
   virtual TensorBlock read(const StoredTensor& tensor, IndexRange rows, IndexRange columns) const = 0;
-  /// The bytes that stand in the file for a tensor, the first of them in number most, in pieces of a mebibyte.
-  ///
-  /// throws   as read() does where they cannot be read; std::logic_error where no file is behind the checkpoint
-  virtual void read_pieces(const StoredTensor& tensor, std::uint64_t most,
-                           const std::function<void(std::span<const std::byte>)>& piece) const;
 
  protected:
   Checkpoint(std::string path, std::string format, Config config)

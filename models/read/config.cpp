@@ -133,8 +133,6 @@ std::vector<std::string> Config::keys(const std::string& path) const {
   return keys;
 }
 
-std::string Config::whole() const { return tree_->root.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 std::int64_t Config::need_integer(const std::string& path) const {
   return tree_->needed(integer(path), path, "an integer");
 }

@@ -41,9 +41,6 @@ class Config {
   /// The keys right below a path; "" has those of the whole. Empty where the path is no object.
   std::vector<std::string> keys(const std::string& path) const;
 
-  /// All keys and values as one text, equal for equal configurations.
-  std::string whole() const;
-
   /// The same, where the key must be there.
   std::int64_t need_integer(const std::string& path) const;
   double need_number(const std::string& path) const;

@@ -1,4 +1,3 @@
-#include <stdexcept>
 #include <system_error>
 
 #include "models/read/checkpoint.hpp"
@@ -43,11 +42,6 @@ std::unique_ptr<Checkpoint> open_folder(const fs::path& folder) {
 }
 
 }  // namespace
-
-void Checkpoint::read_pieces(const StoredTensor& tensor, std::uint64_t /*most*/,
-                             const std::function<void(std::span<const std::byte>)>& /*piece*/) const {
-  throw std::logic_error(path() + ": no file holds the bytes of '" + tensor.name + "'");
-}
 
 std::unique_ptr<Checkpoint> open_checkpoint(const fs::path& path) {
   std::error_code error;

@@ -26,10 +26,4 @@ TensorBlock PlacedTensors::read(const StoredTensor& tensor, IndexRange rows, Ind
   return read_tensor_block(place.bytes, place.tensor, rows, columns);
 }
 
-void PlacedTensors::read_pieces(const StoredTensor& tensor, std::uint64_t most,
-                                const std::function<void(std::span<const std::byte>)>& piece) const {
-  const PlacedTensor& place = placed(tensor);
-  read_tensor_pieces(place.bytes, place.tensor, most, piece);
-}
-
 }  // namespace softcheck::models

@@ -26,12 +26,12 @@ class PlacedTensors final : public Checkpoint {
   const StoredTensor* find(std::string_view name) const override;
   std::vector<std::string> names() const override;
   TensorBlock read(const StoredTensor& tensor, IndexRange rows, IndexRange columns) const override;
-  void read_pieces(const StoredTensor& tensor, std::uint64_t most,
-                   const std::function<void(std::span<const std::byte>)>& piece) const override;
-
- private:
+  /// Where the bytes of a tensor of this checkpoint are.
+  ///
+  /// throws   std::invalid_argument where it has no such tensor
   const PlacedTensor& placed(const StoredTensor& tensor) const;
 
+ private:
   TensorPlaces places_;
 };
 

@@ -6,7 +6,6 @@
 #include <memory>
 #include <span>
 #include <stdexcept>
-#include <vector>
 
 #include "models/read/element_format.hpp"
 
@@ -21,13 +20,6 @@ constexpr std::int64_t gap_bytes = 4096;
 constexpr std::int64_t tile_rows = 16;
 constexpr std::int64_t tile_columns = 256;              // of every format whole blocks
 constexpr std::int64_t tile_stride = tile_columns + 8;  // no power of two: rows would share cache sets
-
-const ElementFormat& format_of(const std::string& name, const StoredTensor& tensor) {
-  if (const ElementFormat* format = find_element_format(tensor.dtype)) return *format;
-  throw UnsupportedTensorFile(name + ": tensor '" + tensor.name +
-                              "': need dtype F64, F32, F16, BF16, F8_E4M3, F8_E5M2, Q8_0, Q4_0, Q4_K or Q6_K, got " +
-                              tensor.dtype);
-}
 
 class BlockReader {
  public:
@@ -45,6 +37,13 @@ class BlockReader {
   }
 
  private:
+  static const ElementFormat& format_of(const std::string& name, const StoredTensor& tensor) {
+    if (const ElementFormat* format = find_element_format(tensor.dtype)) return *format;
+    throw UnsupportedTensorFile(name + ": tensor '" + tensor.name +
+                                "': need dtype F64, F32, F16, BF16, F8_E4M3, F8_E5M2, Q8_0, Q4_0, Q4_K or Q6_K, got " +
+                                tensor.dtype);
+  }
+
   // So many blocks of each row from a block on. A gap between rows is read in vain if it is short.
   void read_stripe(std::int64_t block, std::int64_t count) {
     const std::int64_t row_bytes = tensor_.columns() / format_.block_numbers * format_.block_bytes;
@@ -149,25 +148,6 @@ TensorBlock read_tensor_block(const TensorBytes& place, const StoredTensor& tens
   require_within(tensor, "rows", rows, tensor.rows());
   require_within(tensor, "columns", columns, tensor.columns());
   return BlockReader(place, tensor, rows, columns).read();
-}
-
-void read_tensor_pieces(const TensorBytes& place, const StoredTensor& tensor, std::uint64_t most,
-                        const std::function<void(std::span<const std::byte>)>& piece) {
-  const ElementFormat& format = format_of(place.file, tensor);
-  std::uint64_t left = static_cast<std::uint64_t>(format.block_bytes);
-  for (const std::int64_t size : tensor.shape) left *= static_cast<std::uint64_t>(size);
-  left = std::min(left / static_cast<std::uint64_t>(format.block_numbers), most);
-  std::vector<std::byte> bytes(static_cast<std::size_t>(std::min<std::uint64_t>(left, piece_bytes)));
-  for (std::uint64_t at = place.begin; left > 0;) {
-    const std::span<std::byte> next(bytes.data(), static_cast<std::size_t>(std::min<std::uint64_t>(left, piece_bytes)));
-    if (!place.source.read(at, next)) {
-      throw TensorFileError(place.file + ": tensor '" + tensor.name +
-                            "' cannot be read: the file has become shorter, or its disk fails");
-    }
-    piece(next);
-    at += next.size();
-    left -= next.size();
-  }
 }
 
 }  // namespace softcheck::models

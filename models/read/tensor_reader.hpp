@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <span>
-
 #include "models/read/checkpoint.hpp"
 #include "models/read/safetensors_header.hpp"
 
@@ -23,9 +19,5 @@ struct TensorBytes {
 /// throws   as Checkpoint::read does
 TensorBlock read_tensor_block(const TensorBytes& place, const StoredTensor& tensor, IndexRange rows,
                               IndexRange columns);
-
-/// Checkpoint::read_pieces of such a tensor.
-void read_tensor_pieces(const TensorBytes& place, const StoredTensor& tensor, std::uint64_t most,
-                        const std::function<void(std::span<const std::byte>)>& piece);
 
 }  // namespace softcheck::models

@@ -1,12 +1,10 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/abi/softcheck_kernel.h"
-#include "models/bounds/certify_checkpoint.hpp"
 #include "models/report/checkpoint_report.hpp"
 
 namespace softcheck::models {
@@ -35,9 +33,6 @@ struct CheckpointQuestion {
 /// throws   as KeptHeads, open_checkpoint, describe, certify_heads, enumerate_first_layer, observe, read_token_ids and
 ///          ForwardPass do; std::invalid_argument naming the option that is wrong
 CheckpointReport certify_checkpoint(const CheckpointQuestion& question);
-
-/// "3" or "0-3"; none where the text is neither.
-std::optional<LayerRange> parse_layers(const std::string& text);
 
 /// What is wrong with a text as layers, "" where nothing is.
 std::string wrong_layers(const std::string& text);

@@ -5,9 +5,8 @@
 #include <optional>
 
 #include "models/bounds/certify_checkpoint.hpp"
-#include "models/report/checkpoint_run.hpp"
 #include "models/report/gate.hpp"
-#include "proptests/judge/verdict/kernel_report.hpp"
+#include "models/report/layer_range.hpp"
 
 namespace softcheck::proptests {
 namespace {
@@ -15,14 +14,21 @@ namespace {
 constexpr std::int64_t most_layers_of_a_model = 100'000;
 constexpr std::int64_t most_layers_in_a_shard = 1'000'000;
 
+/// A text as one word of a shell.
+std::string shell_word(const std::string& text) {
+  std::string word = "'";
+  for (const char character : text) word += character == '\'' ? std::string("'\\''") : std::string(1, character);
+  return word + "'";
+}
+
 std::string command(const AskedLayer& asked, const std::string& layers) {
-  std::string text = "softcheck model " + shell_quoted(asked.model) + layers;
+  std::string text = "softcheck model " + shell_word(asked.model) + layers;
   const models::CertifyOptions usual;
   if (asked.options.eps != usual.eps) text += fmt::format(" --eps {}", asked.options.eps);
   if (asked.options.items != usual.items) text += fmt::format(" --n {}", asked.options.items);
   if (asked.options.context) text += " --context";
   if (asked.vocabulary) text += " --vocabulary";
-  for (const std::string& gate : asked.fail_if) text += " --fail-if " + shell_quoted(gate);
+  for (const std::string& gate : asked.fail_if) text += " --fail-if " + shell_word(gate);
   return text;
 }
 

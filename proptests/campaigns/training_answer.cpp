@@ -8,10 +8,12 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "experiments/evaluation.hpp"
+#include "experiments/evaluate_heads.hpp"
 #include "experiments/heads.hpp"
 #include "experiments/language/language_evaluation.hpp"
+#include "experiments/language/language_files.hpp"
 #include "experiments/language/language_training.hpp"
+#include "experiments/network_files.hpp"
 #include "experiments/safetensors.hpp"
 #include "experiments/sha256.hpp"
 #include "experiments/training.hpp"

@@ -20,6 +20,13 @@ using numerics::properties;
 
 std::string name_of(numerics::Format format) { return std::string(properties(format).name); }
 
+// For a shell, in single quotes.
+std::string shell_quoted(std::string_view text) {
+  std::string result = "'";
+  for (const char character : text) result += character == '\'' ? std::string("'\\''") : std::string(1, character);
+  return result + "'";
+}
+
 std::string requirement_words(const Requirements& required) {
   std::string words;
   if (required.deterministic) words += ",deterministic";
@@ -183,12 +190,6 @@ std::string words_beyond_default(const numerics::Contract& contract) {
     if (usual.find(" " + word + " ") == std::string::npos) result += (result.empty() ? "" : " ") + word;
   }
   return result;
-}
-
-std::string shell_quoted(std::string_view text) {
-  std::string result = "'";
-  for (const char character : text) result += character == '\'' ? std::string("'\\''") : std::string(1, character);
-  return result + "'";
 }
 
 std::string command_line(const KernelSubject& subject, std::string_view replay) {

@@ -11,9 +11,6 @@ namespace softcheck::proptests {
 /// The words in which a contract differs from default_contract of its formats; empty if there are none.
 std::string words_beyond_default(const numerics::Contract& contract);
 
-/// A text as one word of a shell, in single quotes.
-std::string shell_quoted(std::string_view text);
-
 /// "softcheck kernel './libmine.so:f' --op softmax --dtype f32 --contract 'sum=tree'": judges the subject again. For a
 /// kernel without a library, the corresponding call of softcheck::conforms.
 ///

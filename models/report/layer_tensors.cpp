@@ -1,4 +1,4 @@
-#include "models/bounds/layer_tensors.hpp"
+#include "models/report/layer_tensors.hpp"
 
 #include <set>
 
