@@ -1,6 +1,7 @@
 #include "proptests/campaigns/shard_run.hpp"
 
 #include <chrono>
+#include <memory>
 #include <stdexcept>
 #include <system_error>
 #include <utility>

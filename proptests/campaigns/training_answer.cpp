@@ -43,7 +43,7 @@ struct Trained {
 
 /// What was kept, where it can be read.
 template <class Options>
-TrainingState begin(const fs::path& kept, const Options& options) {
+TrainingState begun(const fs::path& kept, const Options& options) {
   std::error_code unknown;
   if (kept.empty() || !fs::exists(kept, unknown)) return start_training(options);
   try {
@@ -56,7 +56,7 @@ TrainingState begin(const fs::path& kept, const Options& options) {
 /// step     trains from a state on and calls what it is given after each step
 template <class Options, class Train>
 Trained trained(const Options& options, const fs::path& kept, const ShardRun& run, Train step) {
-  Trained result{begin(kept, options)};
+  Trained result{begun(kept, options)};
   result.resumed_at = result.state.step;
   auto written = std::chrono::steady_clock::now();
   step(result.state, [&](const TrainingState& now, float loss) {

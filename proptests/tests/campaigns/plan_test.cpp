@@ -258,7 +258,7 @@ TEST(CampaignPlan, WhatIsWrongWithModelsAndTrainingsIsOneLine) {
             "plan.toml:2: network: need \"max-retrieval\" or \"language\", got \"mlp\""},
            {network + "width = 3", "plan.toml:3: need network, seed, test-sizes, test-sets, head"},
            {language + "lambda = 3", "plan.toml:3: need network, seed, test-sizes, test-sets, attention"},
-           {network + "head = \"max\"", "plan.toml:3: head: need softmax"},
+           {network + "head = \"max\"", "plan.toml:3: head: need one of softmax"},
            {network + "decay = 3", "plan.toml:3: decay: need a word, or a list of words, got 3"},
            {network + "steps = [1, 0]", "plan.toml:3: steps: need an integer from 1 to 1099511627776, got 0"},
            {network + "learning-rate = nan", "plan.toml:3: learning-rate: need a number from 1e-09 to 10, got nan"},

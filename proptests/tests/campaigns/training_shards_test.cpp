@@ -134,16 +134,27 @@ TEST(TrainingShards, WhatWasKeptIsBoundToCommitAndOptions) {
 }
 
 TEST(TrainingShards, ATrainingThatLeavesTheFiniteNumbersIsAnAnswer) {
-  std::string text(small);
-  text += "learning-rate = 10\nlambda = 1000\n";
-  text.replace(text.find("steps = 6"), 9, "steps = 400");
-  const Plan plan = parse_plan(text, "plan.toml");
-  const MergedCampaign campaign = merge(plan, trained(plan));
+  const Scratch scratch;
+  const Plan plan = parse_plan(small, "plan.toml");
+  const ShardRun run = run_of(scratch.folder);
+  const AskedTraining& asked = training_of(plan.shards[0]);
+  const auto& options = std::get<experiments::TrainingOptions>(asked.options);
+  experiments::TrainingState state = experiments::start_training(options);
+  for (float& parameter : state.parameters) parameter = 1e38F;  // the next step's products are infinite
+  state.step = 1;
+  experiments::write_checkpoint(kept_training(asked, run), state, options);
+  std::vector<ShardFile> files = trained(plan);
+  files[0].answers[0] = answer_of(asked, run);
+  files[0].answers[0].asked = asked.text();
+  EXPECT_EQ(files[0].answers[0].rows.front().verdict, ReportVerdict::fail);
+  EXPECT_FALSE(files[0].answers[0].network.has_value());
+  files[0] = parse_shard_file(to_text(files[0]));
+  const MergedCampaign campaign = merge(plan, files);
   EXPECT_EQ(campaign.report().verdict(), ReportVerdict::fail);
-  EXPECT_FALSE(campaign.trainings.front().networks.front().made.has_value());
   EXPECT_THAT(to_text(campaign), ::testing::HasSubstr("a smaller learning-rate may help"));
-  EXPECT_TRUE(files_beside(campaign).empty());
-  EXPECT_NE(to_json(campaign) + to_html(campaign), "");
+  EXPECT_THAT(to_text(campaign), ::testing::HasSubstr("2 of 3 networks"));
+  EXPECT_EQ(files_beside(campaign).size(), 2U);
+  EXPECT_THAT(to_html(campaign) + to_json(campaign), ::testing::HasSubstr("training.finite"));
 }
 
 TEST(TrainingShards, AReportHasMeanAndSpreadOverSeeds) {
