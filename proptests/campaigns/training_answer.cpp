@@ -192,7 +192,7 @@ JudgedAnswer answer_of(const AskedTraining& asked, const LanguageTrainingOptions
 fs::path kept_training(const AskedTraining& asked, const ShardRun& run) {
   if (run.kept.empty()) return {};
   const std::string what =
-      asked.text() + "\n" + run.version + "\n" + run.commit + "\n" + experiments::training_instructions() + "\n";
+      fmt::format("{}\n{} {} {}", asked.text(), run.version, run.commit, experiments::training_instructions());
   constexpr std::size_t digits = 16;
   return run.kept / (experiments::sha256(what).substr(0, digits) + ".checkpoint");
 }
