@@ -92,7 +92,7 @@ ShardRun run_of(const Plan& plan, const CampaignFlags& flags) {
 }
 
 std::vector<ShardState> states_of(const Plan& plan, const fs::path& folder, const ShardRun& run) {
-  return ShardFolder(folder).states(plan, run.commit, [&](const Asked& asked) { return source_digest(asked, run); });
+  return ShardFolder(folder).states(plan, run.commit, [&](const Question& asked) { return source_digest(asked, run); });
 }
 
 // The shards that --shard names, all without it, by their places in the plan.
@@ -243,8 +243,8 @@ int merge_folders(const Plan& plan, const std::vector<std::string>& folders, con
 
 bool has_trainings(const Plan& plan) {
   return std::ranges::any_of(plan.shards, [](const Shard& shard) {
-    return std::ranges::any_of(shard.asked,
-                               [](const Asked& asked) { return std::holds_alternative<AskedTraining>(asked.about); });
+    return std::ranges::any_of(
+        shard.asked, [](const Question& asked) { return std::holds_alternative<AskedTraining>(asked.about); });
   });
 }
 

@@ -209,7 +209,7 @@ MergedCampaign merge(const Plan& plan, const std::vector<ShardFile>& files) {
   Merger merger(merged);
   for (const Shard& shard : plan.shards) {
     bool complete = true;
-    for (const Asked& asked : shard.asked) {
+    for (const Question& asked : shard.asked) {
       const auto found = answers.find(printable_utf8(asked.text()));
       if (found == answers.end()) {
         complete = false;

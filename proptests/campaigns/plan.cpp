@@ -60,7 +60,7 @@ class PlanReader {
       throw PlanError(std::string(name_) + ": need [[kernels]], [[models]] or [[trainings]], got none");
     }
     const auto usual_size = static_cast<std::size_t>(per_shard);
-    std::vector<Asked> judgements;
+    std::vector<Question> judgements;
     for_each(kernels, [&](const toml::table& entry) { add(entry, usual, judgements); });
     split(std::move(judgements), usual_size, plan);
     for_each(models, [&](const toml::table& entry) {
@@ -196,7 +196,7 @@ class PlanReader {
     return true;
   }
 
-  void add(const toml::table& entry, const Words& usual, std::vector<Asked>& all) {
+  void add(const toml::table& entry, const Words& usual, std::vector<Question>& all) {
     Words words = usual;
     for (const auto& [key, value] : entry) {
       if (read_word(key.str(), value, words)) continue;
@@ -249,7 +249,7 @@ class PlanReader {
     throw std::invalid_argument("dtype: need " + numerics::format_names() + ", got '" + dtype + "'");
   }
 
-  void add(const Words& words, const KernelSubject& subject, std::vector<Asked>& all) {
+  void add(const Words& words, const KernelSubject& subject, std::vector<Question>& all) {
     for (const std::string& word : words.effort) {
       const Effort effort = parse_effort(word);
       if (effort == Effort::exhaustive) require_enumerable(subject);
@@ -263,15 +263,15 @@ class PlanReader {
 
   /// Those that the plan has not named before.
   template <class One>
-  std::vector<Asked> new_of(const std::vector<One>& all) {
-    std::vector<Asked> added;
+  std::vector<Question> new_of(const std::vector<One>& all) {
+    std::vector<Question> added;
     for (const One& one : all) {
       if (texts_.insert(one.text()).second) added.push_back({one});
     }
     return added;
   }
 
-  static void split(std::vector<Asked> all, std::size_t per_shard, Plan& plan) {
+  static void split(std::vector<Question> all, std::size_t per_shard, Plan& plan) {
     for (std::size_t first = 0; first < all.size(); first += per_shard) {
       Shard shard;
       std::string texts;
@@ -308,7 +308,7 @@ std::string AskedJudgement::text() const {
   return text;
 }
 
-std::string Asked::text() const {
+std::string Question::text() const {
   return std::visit([](const auto& one) { return one.text(); }, about);
 }
 

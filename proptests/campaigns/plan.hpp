@@ -28,8 +28,8 @@ struct AskedJudgement {
   std::string text() const;
 };
 
-/// What one line of a campaign's results is about.
-struct Asked {
+/// One question of a plan: what an answer in a shard's file is about.
+struct Question {
   std::variant<AskedJudgement, AskedLayer, AskedTraining> about;
 
   std::string text() const;
@@ -37,8 +37,8 @@ struct Asked {
 
 /// What one process does and one file holds.
 struct Shard {
-  std::string key;           // of the texts alone: 16 hexadecimal digits
-  std::vector<Asked> asked;  // all judgements, all layers of one model, or one training
+  std::string key;              // of the texts alone: 16 hexadecimal digits
+  std::vector<Question> asked;  // all judgements, all layers of one model, or one training
 };
 
 /// A campaign. Its shards depend on the plan alone: not on machines, workers, or what has been judged already.

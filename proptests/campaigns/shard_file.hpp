@@ -16,7 +16,7 @@ namespace softcheck::proptests {
 
 /// The answer to one question, and what only the machine that gave it knows.
 struct JudgedAnswer {
-  std::string asked;              // Asked::text()
+  std::string asked;              // Question::text()
   std::string source_sha256;      // of the library; of the bytes that a layer's certificate reads; of a training none
   std::string checkpoint_sha256;  // of a layer's whole checkpoint: checkpoint_digests()
   std::vector<ReportRow> rows;    // without seconds, certificates and coverage

@@ -22,7 +22,7 @@ enum class ShardState {
 const char* to_string(ShardState state);
 
 /// JudgedAnswer::source_sha256 as this machine would give it; "" where it has no such source: nothing is compared.
-using SourceDigest = std::function<std::string(const Asked&)>;
+using SourceDigest = std::function<std::string(const Question&)>;
 
 /// The folder of a campaign: shards/KEY.jsonl for each shard that is finished.
 class ShardFolder {

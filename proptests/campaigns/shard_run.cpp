@@ -20,7 +20,7 @@ namespace softcheck::proptests {
 std::map<std::string, std::string> library_digests(const Plan& plan, const std::filesystem::path& kernels) {
   std::map<std::string, std::string> digests;
   for (const Shard& shard : plan.shards) {
-    for (const Asked& asked : shard.asked) {
+    for (const Question& asked : shard.asked) {
       const auto* judgement = std::get_if<AskedJudgement>(&asked.about);
       if (judgement == nullptr) continue;
       const auto [place, added] = digests.try_emplace(judgement->subject.source.library);
@@ -35,7 +35,7 @@ std::map<std::string, std::string> library_digests(const Plan& plan, const std::
   return digests;
 }
 
-std::string source_digest(const Asked& asked, const ShardRun& run) {
+std::string source_digest(const Question& asked, const ShardRun& run) {
   if (const auto* judgement = std::get_if<AskedJudgement>(&asked.about)) {
     const auto found = run.digests.find(judgement->subject.source.library);
     return found == run.digests.end() ? "" : found->second;
@@ -54,7 +54,7 @@ std::string source_digest(const Asked& asked, const ShardRun& run) {
 ShardFile judge_shard(const Shard& shard, const ShardRun& run) {
   std::filesystem::current_path(run.kernels);
   ShardFile file{shard.key, run.plan, run.version, run.commit, host_class(), {}};
-  for (const Asked& asked : shard.asked) {
+  for (const Question& asked : shard.asked) {
     const auto start = std::chrono::steady_clock::now();
     JudgedAnswer answer = std::visit([&](const auto& one) { return answer_of(one, run); }, asked.about);
     answer.asked = asked.text();
@@ -65,7 +65,7 @@ ShardFile judge_shard(const Shard& shard, const ShardRun& run) {
 }
 
 void forget_kept(const Shard& shard, const ShardRun& run) {
-  for (const Asked& asked : shard.asked) {
+  for (const Question& asked : shard.asked) {
     const auto* training = std::get_if<AskedTraining>(&asked.about);
     const std::filesystem::path kept = training == nullptr ? "" : kept_training(*training, run);
     std::error_code ignored;

@@ -27,7 +27,7 @@ struct ShardRun {
 
 /// JudgedAnswer::source_sha256 of this machine; "" where it has no such source, or the question has none. For a layer
 /// all of its tensors are read.
-std::string source_digest(const Asked& asked, const ShardRun& run);
+std::string source_digest(const Question& asked, const ShardRun& run);
 
 /// Answers all of a shard, one after the other. Seeds are the plan's and no time is limited but that of a call, so that
 /// every machine of a class gives the same answers. This process's folder is `run.kernels` afterwards.

@@ -37,7 +37,7 @@ SampleCampaign sample_campaign(int kernels) {
   double number = 0.1;
   for (const Shard& shard : sample.plan.shards) {
     ShardFile file{shard.key, sample.plan.hash, "0.2.0", "abc", "x86_64", {}};
-    for (const Asked& asked : shard.asked) {
+    for (const Question& asked : shard.asked) {
       number += 0.1;
       JudgedAnswer answer;
       answer.asked = asked.text();

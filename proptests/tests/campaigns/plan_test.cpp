@@ -27,7 +27,7 @@ effort = ["quick", "default"]
 std::set<std::string> texts_of(const Plan& plan) {
   std::set<std::string> texts;
   for (const Shard& shard : plan.shards) {
-    for (const Asked& asked : shard.asked) texts.insert(asked.text());
+    for (const Question& asked : shard.asked) texts.insert(asked.text());
   }
   return texts;
 }
@@ -176,7 +176,7 @@ TEST(CampaignPlan, HasModelsByLayersAndTrainingsBySeeds) {
   std::vector<std::string> texts;
   for (const Shard& shard : plan.shards) {
     sizes.push_back(shard.asked.size());
-    for (const Asked& asked : shard.asked) texts.push_back(asked.text());
+    for (const Question& asked : shard.asked) texts.push_back(asked.text());
   }
   // Two judgements, two models of four layers in shards of at most three, seven trainings.
   EXPECT_EQ(sizes, (std::vector<std::size_t>{1, 1, 3, 1, 3, 1, 1, 1, 1, 1, 1, 1, 1}));
@@ -218,7 +218,7 @@ TEST(CampaignPlan, EveryKeyOfALayerAndATrainingIsInItsText) {
 TEST(CampaignPlan, AQuestionIsTheTextWithoutLayerOrSeed) {
   std::set<std::string> questions;
   for (const Shard& shard : parse_plan(mixed, "plan.toml").shards) {
-    for (const Asked& asked : shard.asked) {
+    for (const Question& asked : shard.asked) {
       if (const auto* layer = std::get_if<AskedLayer>(&asked.about)) questions.insert(layer->question());
       if (const auto* training = std::get_if<AskedTraining>(&asked.about)) questions.insert(training->question());
     }

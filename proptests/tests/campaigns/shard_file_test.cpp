@@ -89,7 +89,7 @@ TEST(ShardFiles, AFolderKnowsWhatIsFinished) {
   const ShardFolder folder(scratch.path());
   SampleCampaign sample = sample_campaign(5);
   const auto states = [&](const std::string& digest) {
-    return folder.states(sample.plan, "abc", [&](const Asked&) { return digest; });
+    return folder.states(sample.plan, "abc", [&](const Question&) { return digest; });
   };
   for (const ShardState state : states("d1")) EXPECT_EQ(state, ShardState::missing);
   const std::vector<Shard>& shards = sample.plan.shards;
