@@ -26,12 +26,12 @@ namespace fs = std::filesystem;
 const fs::path tiny = fs::path(SOFTCHECK_SOURCE_DIR) / "proptests/tests/models/checkpoints";
 const fs::path shipped = fs::path(SOFTCHECK_SOURCE_DIR) / "experiments/models/language";
 
-struct Scratch {
+struct ModelFolder {
   fs::path folder = fs::path(testing::TempDir()) / ("model_shards." + std::to_string(::getpid()));
-  Scratch() { fs::create_directories(folder); }
-  ~Scratch() { fs::remove_all(folder); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
+  ModelFolder() { fs::create_directories(folder); }
+  ~ModelFolder() { fs::remove_all(folder); }
+  ModelFolder(const ModelFolder&) = delete;
+  ModelFolder& operator=(const ModelFolder&) = delete;
 };
 
 std::string plan_text(const std::string& model, std::int64_t layers, const std::string& words) {
@@ -147,7 +147,7 @@ constexpr const char* query_of_layer_1 = "model.layers.1.self_attn.q_proj.weight
 
 // A checkpoint of hundreds of gigabytes: what belongs to other layers is never read.
 TEST(ModelShards, AWorkerReadsTheTensorsOfItsLayerAlone) {
-  const Scratch scratch;
+  const ModelFolder scratch;
   fs::copy(tiny / "llama", scratch.folder / "llama", fs::copy_options::recursive);
   const Plan plan = parse_plan(plan_text("llama", 2, ""), "plan.toml");
   const ShardRun run{plan.hash, "0.3.0", "abc", scratch.folder, {}};
@@ -163,7 +163,7 @@ TEST(ModelShards, AWorkerReadsTheTensorsOfItsLayerAlone) {
 }
 
 TEST(ModelShards, ADigestSeesEveryByteOfItsLayer) {
-  const Scratch scratch;
+  const ModelFolder scratch;
   const fs::path copy = scratch.folder / "llama";
   fs::copy(tiny / "llama", copy, fs::copy_options::recursive);
   const auto digest = [&](int layer) {
@@ -181,7 +181,7 @@ TEST(ModelShards, ADigestSeesEveryByteOfItsLayer) {
 }
 
 TEST(ModelShards, LayersOfTwoCheckpointsAreNotMixed) {
-  const Scratch scratch;
+  const ModelFolder scratch;
   fs::copy(tiny / "llama", scratch.folder / "llama", fs::copy_options::recursive);
   const Plan plan = parse_plan(plan_text("llama", 2, ""), "plan.toml");
   std::vector<ShardFile> files = judged(plan, tiny);
@@ -192,7 +192,7 @@ TEST(ModelShards, LayersOfTwoCheckpointsAreNotMixed) {
 }
 
 TEST(ModelShards, AnUnknownArchitectureIsAnAnswerAndAMissingLayerIsNone) {
-  const Scratch scratch;
+  const ModelFolder scratch;
   const fs::path copy = scratch.folder / "llama";
   fs::copy(tiny / "llama", copy, fs::copy_options::recursive);
   EXPECT_THROW(merged(plan_text("llama", 9, ""), scratch.folder), std::invalid_argument);

@@ -37,15 +37,15 @@ test-sizes = [4, 16]
 test-sets = 20
 )";
 
-struct Scratch {
+struct TrainingFolder {
   fs::path folder = fs::path(testing::TempDir()) / ("training_shards." + std::to_string(::getpid()));
-  Scratch() { fs::create_directories(folder); }
-  ~Scratch() { fs::remove_all(folder); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
+  TrainingFolder() { fs::create_directories(folder); }
+  ~TrainingFolder() { fs::remove_all(folder); }
+  TrainingFolder(const TrainingFolder&) = delete;
+  TrainingFolder& operator=(const TrainingFolder&) = delete;
 };
 
-ShardRun run_of(const fs::path& kept) {
+ShardRun training_run(const fs::path& kept) {
   ShardRun run{"plan", "0.3.0", "abc", fs::current_path(), {}};
   run.kept = kept;
   run.network = fs::path(SOFTCHECK_KERNEL_DIR) / "libsoftcheck_cpu_kernels.so";
@@ -55,7 +55,7 @@ ShardRun run_of(const fs::path& kept) {
 std::vector<ShardFile> trained(const Plan& plan) {
   std::vector<ShardFile> files;
   for (const Shard& shard : plan.shards) {
-    files.push_back(parse_shard_file(to_text(judge_shard(shard, run_of({})))));
+    files.push_back(parse_shard_file(to_text(judge_shard(shard, training_run({})))));
   }
   return files;
 }
@@ -67,7 +67,7 @@ TEST(TrainingShards, MakeTheNetworkOfTheTrainer) {
   ASSERT_EQ(plan.shards.size(), 3U);
   std::set<std::string> hashes;
   for (const Shard& shard : plan.shards) {
-    const JudgedAnswer answer = answer_of(training_of(shard), run_of({}));
+    const JudgedAnswer answer = answer_of(training_of(shard), training_run({}));
     const auto& options = std::get<experiments::TrainingOptions>(training_of(shard).options);
     experiments::TrainingState state = experiments::start_training(options);
     float last = 0;
@@ -90,11 +90,11 @@ TEST(TrainingShards, MakeTheNetworkOfTheTrainer) {
 
 // As a kill between any two steps: the next process goes on from what was kept, to the same bytes.
 TEST(TrainingShards, GoOnWhereTheyWereInterrupted) {
-  const Scratch scratch;
+  const TrainingFolder scratch;
   const AskedTraining asked = training_of(parse_plan(small, "plan.toml").shards.front());
-  const std::string expected = answer_text(answer_of(asked, run_of({})));
+  const std::string expected = answer_text(answer_of(asked, training_run({})));
   for (const int steps : {1, 3, 5}) {
-    ShardRun run = run_of(scratch.folder);
+    ShardRun run = training_run(scratch.folder);
     int polls = 0;
     run.interrupted = [&] { return ++polls >= steps; };
     EXPECT_THROW(answer_of(asked, run), Interrupted);
@@ -109,9 +109,9 @@ TEST(TrainingShards, GoOnWhereTheyWereInterrupted) {
 
 // The loss of the last step is in the file: a process that was killed behind that step has to make it again.
 TEST(TrainingShards, TheLastStepIsNeverKept) {
-  const Scratch scratch;
+  const TrainingFolder scratch;
   AskedTraining asked = training_of(parse_plan(small, "plan.toml").shards.front());
-  ShardRun run = run_of(scratch.folder);
+  ShardRun run = training_run(scratch.folder);
   int polls = 0;
   run.interrupted = [&] { return ++polls >= 6; };
   EXPECT_NO_THROW(answer_of(asked, run));
@@ -119,14 +119,14 @@ TEST(TrainingShards, TheLastStepIsNeverKept) {
 }
 
 TEST(TrainingShards, WhatWasKeptIsBoundToCommitAndOptions) {
-  const Scratch scratch;
+  const TrainingFolder scratch;
   const Plan plan = parse_plan(small, "plan.toml");
-  ShardRun run = run_of(scratch.folder), other = run;
+  ShardRun run = training_run(scratch.folder), other = run;
   other.commit = "abd";
   EXPECT_NE(kept_training(training_of(plan.shards[0]), run), kept_training(training_of(plan.shards[0]), other));
   EXPECT_NE(kept_training(training_of(plan.shards[0]), run), kept_training(training_of(plan.shards[1]), run));
   // A damaged file is no reason to give up.
-  const std::string expected = answer_text(answer_of(training_of(plan.shards[0]), run_of({})));
+  const std::string expected = answer_text(answer_of(training_of(plan.shards[0]), training_run({})));
   write_file_atomically(kept_training(training_of(plan.shards[0]), run), "damaged");
   EXPECT_EQ(answer_text(answer_of(training_of(plan.shards[0]), run)), expected);
   forget_kept(plan.shards[0], run);
@@ -134,9 +134,9 @@ TEST(TrainingShards, WhatWasKeptIsBoundToCommitAndOptions) {
 }
 
 TEST(TrainingShards, ATrainingThatLeavesTheFiniteNumbersIsAnAnswer) {
-  const Scratch scratch;
+  const TrainingFolder scratch;
   const Plan plan = parse_plan(small, "plan.toml");
-  const ShardRun run = run_of(scratch.folder);
+  const ShardRun run = training_run(scratch.folder);
   const AskedTraining& asked = training_of(plan.shards[0]);
   const auto& options = std::get<experiments::TrainingOptions>(asked.options);
   experiments::TrainingState state = experiments::start_training(options);
@@ -193,7 +193,7 @@ TEST(TrainingShards, ADeviationIsThatOfASample) {
 }
 
 TEST(TrainingShards, TrainLanguageModelsToo) {
-  const Scratch scratch;
+  const TrainingFolder scratch;
   const Plan plan = parse_plan(R"([[trainings]]
 network = "language"
 steps = 3
@@ -208,8 +208,8 @@ test-sets = 1
 )",
                                "plan.toml");
   const AskedTraining& asked = training_of(plan.shards[0]);
-  const JudgedAnswer whole = answer_of(asked, run_of({}));
-  ShardRun run = run_of(scratch.folder);
+  const JudgedAnswer whole = answer_of(asked, training_run({}));
+  ShardRun run = training_run(scratch.folder);
   int polls = 0;
   run.interrupted = [&] { return ++polls >= 2; };
   EXPECT_THROW(answer_of(asked, run), Interrupted);
