@@ -12,17 +12,22 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "cli/exit_code.hpp"
 #include "cli/interruption.hpp"
 #include "cli/output.hpp"
+#include "cli/places.hpp"
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "library/build_info.hpp"
+#include "models/read/file_errors.hpp"
 #include "proptests/campaigns/campaign_report.hpp"
 #include "proptests/campaigns/merge.hpp"
 #include "proptests/campaigns/plan.hpp"
@@ -45,6 +50,7 @@ struct CampaignFlags {
   std::string kernels;  // empty: the plan's folder
   std::string shard;    // "I/N"
   std::string print;    // a shard's key
+  std::string kept;     // where trainings keep what they have; empty: DIR/kept of --out, nowhere for --print
   bool list = false;
   unsigned processes = 1;
 };
@@ -78,8 +84,15 @@ fs::path kernels_of(const CampaignFlags& flags) {
 
 ShardRun run_of(const Plan& plan, const CampaignFlags& flags) {
   const fs::path kernels = kernels_of(flags);
-  return {plan.hash, std::string(this_build().version), std::string(this_build().commit),
-          kernels,   library_digests(plan, kernels),    Interruption::requested};
+  ShardRun run{plan.hash, std::string(this_build().version), std::string(this_build().commit),
+               kernels,   library_digests(plan, kernels),    Interruption::requested};
+  run.kept = flags.kept.empty() ? fs::path() : fs::absolute(flags.kept);
+  run.network = kernel_folder() / "libsoftcheck_cpu_kernels.so";
+  return run;
+}
+
+std::vector<ShardState> states_of(const Plan& plan, const fs::path& folder, const ShardRun& run) {
+  return ShardFolder(folder).states(plan, run.commit, [&](const Question& asked) { return source_digest(asked, run); });
 }
 
 // The shards that --shard names, all without it, by their places in the plan.
@@ -103,14 +116,13 @@ void list(const Plan& plan, const CampaignFlags& flags) {
   const std::vector<std::size_t> places = asked_shards(plan, flags.shard);
   std::vector<ShardState> states;
   if (!flags.out.empty()) {
-    const ShardRun run = run_of(plan, flags);
-    states = ShardFolder(flags.out).states(plan, run.commit, run.digests);
+    states = states_of(plan, flags.out, run_of(plan, flags));
   }
   std::string text;
   for (const std::size_t place : places) {
     const Shard& shard = plan.shards[place];
     text += fmt::format("{}\t{}\t{}\t{}\n", shard.key, states.empty() ? "-" : to_string(states[place]),
-                        shard.judgements.size(), escaped_text(shard.judgements.front().text()));
+                        shard.asked.size(), escaped_text(shard.asked.front().text()));
   }
   say_text(text);
 }
@@ -129,6 +141,12 @@ int print_shard(const Plan& plan, const CampaignFlags& flags) {
     throw InputError(static_cast<ExitCode>(exit_code(error.reason)), error.what());
   } catch (const Interrupted&) {
     throw InputError(undecided, "campaign: ended by the user; this shard is not finished");
+  } catch (const models::MissingTensorFile& error) {
+    throw InputError(usage, error.what());
+  } catch (const models::TensorFileError& error) {
+    throw InputError(malformed, error.what());
+  } catch (const std::exception& error) {
+    throw InputError(usage, error.what());
   }
   return holds;
 }
@@ -154,10 +172,11 @@ PoolOutcome judge_missing(const Plan& plan, const ShardFolder& folder, const std
   };
   const auto job = [&](std::size_t number) {
     const Shard& shard = plan.shards[missing[number]];
-    const std::string text = to_text(judge_shard(shard, run));
     try {
+      const std::string text = to_text(judge_shard(shard, run));
       write_shard_file(folder.path_of(shard), text);
-    } catch (const std::runtime_error& error) {
+      forget_kept(shard, run);
+    } catch (const std::system_error& error) {  // of a file that cannot be written, as on a full disk
       throw CannotGoOn(error.what());
     }
   };
@@ -186,14 +205,17 @@ ExitCode publish_merged(const MergedCampaign& merged, const fs::path& out) {
   const std::string text = to_text(merged);
   std::error_code error;
   fs::create_directories(out, error);
-  const auto file = [&](const char* name, std::string contents, bool has_report) {
+  const auto file = [&](const std::string& name, std::string contents, bool has_report) {
     return OutputFile{"--out", (out / name).string(), std::move(contents), has_report};
   };
-  return static_cast<ExitCode>(
-      publish(text, report.verdict(),
-              {file("report.txt", text, true), file("report.json", to_json(merged), true),
-               file("report.xml", to_junit(report), true), file("report.html", to_html(merged), true),
-               file("hosts.tsv", hosts_to_tsv(merged), false)}));
+  std::vector<OutputFile> files{file("report.txt", text, true), file("report.json", to_json(merged), true),
+                                file("report.xml", to_junit(report), true), file("report.html", to_html(merged), true),
+                                file("hosts.tsv", hosts_to_tsv(merged), false)};
+  for (auto& [name, contents] : files_beside(merged)) {
+    fs::create_directories((out / name).parent_path(), error);  // what fails is said of the file
+    files.push_back(file(name, contents, false));
+  }
+  return static_cast<ExitCode>(publish(text, report.verdict(), files));
 }
 
 int merge_folders(const Plan& plan, const std::vector<std::string>& folders, const fs::path& out) {
@@ -219,6 +241,13 @@ int merge_folders(const Plan& plan, const std::vector<std::string>& folders, con
   return publish_merged(merged, out);
 }
 
+bool has_trainings(const Plan& plan) {
+  return std::ranges::any_of(plan.shards, [](const Shard& shard) {
+    return std::ranges::any_of(
+        shard.asked, [](const Question& asked) { return std::holds_alternative<AskedTraining>(asked.about); });
+  });
+}
+
 void make_folder(const std::string& out) {
   std::error_code error;
   fs::create_directories(fs::path(out) / "shards", error);
@@ -238,10 +267,13 @@ int run_campaign(CampaignFlags flags) {
   const std::vector<std::size_t> places = asked_shards(plan, flags.shard);
   flags.out = fs::absolute(flags.out).string();  // a shard's process goes to the folder of the kernels
   make_folder(flags.out);
+  if (flags.kept.empty()) flags.kept = flags.out + "/kept";
+  std::error_code error;
+  if (has_trainings(plan)) fs::create_directories(flags.kept, error);
   const Interruption interruption;
   const ShardRun run = run_of(plan, flags);
   const ShardFolder folder(flags.out);
-  const std::vector<ShardState> states = folder.states(plan, run.commit, run.digests);
+  const std::vector<ShardState> states = states_of(plan, flags.out, run);
   std::vector<std::size_t> missing;
   std::map<ShardState, std::size_t> again;
   for (const std::size_t place : places) {
@@ -253,10 +285,12 @@ int run_campaign(CampaignFlags flags) {
     complain("softcheck: {} damaged shards are judged again\n", again[ShardState::damaged]);
   }
   if (again.contains(ShardState::other)) {
-    complain("softcheck: {} shards of another commit or library are judged again\n", again[ShardState::other]);
+    complain("softcheck: {} shards of another commit, library or checkpoint are judged again\n",
+             again[ShardState::other]);
   }
   const PoolOutcome outcome = judge_missing(plan, folder, missing, run, flags.processes);
   if (const std::optional<InputError> trouble = trouble_of(plan, missing, outcome)) throw InputError(*trouble);
+  fs::remove(flags.kept, error);  // where it is empty
   if (flags.shard.empty()) return merge_folders(plan, {flags.out}, flags.out);
   say("{} of {} shards of share {} were judged now, all are finished\n", outcome.done, places.size(), flags.shard);
   return holds;
@@ -284,20 +318,23 @@ void add_merge_verb(Verb campaign, int& exit_code) {
 }  // namespace
 
 void add_campaign_verb(Verb app, int& exit_code) {
-  Verb verb = app.add_subcommand("campaign", "Judge all kernels of a plan, in shards that machines can share");
+  Verb verb = app.add_subcommand(
+      "campaign", "Judge kernels, certify models and train networks by a plan, in shards that machines can share");
   verb.require_subcommand(0, 1);
   const auto flags = std::make_shared<CampaignFlags>();
-  verb.add_option("plan", flags->plan, "Kernels, ops, dtypes, contracts, efforts and seeds, in TOML").type_name("PLAN");
+  verb.add_option("plan", flags->plan, "Kernels, models and trainings, in TOML").type_name("PLAN");
   verb.add_option("--out", flags->out, "Folder of the results: shards/ and the report; what is finished there stays")
       .type_name("DIR");
   verb.add_option("--kernels", flags->kernels,
-                  "The folder that the plan's libraries are named from (default: the plan's)")
+                  "The folder that the plan's libraries and models are named from (default: the plan's)")
       .type_name("DIR");
   verb.add_option("--shard", flags->shard, "Judge the I-th of N shares of the shards, and merge nothing")
       .type_name("I/N");
   verb.add_flag("--list", flags->list,
-                "Print key, state in --out, number of judgements and first judgement of each shard");
-  verb.add_option("--print", flags->print, "Judge this shard and print its file: for schedulers").type_name("KEY");
+                "Print key, state in --out, number of questions and the first question of each shard");
+  verb.add_option("--kept", flags->kept, "Where trainings keep what they have until they end (default: kept in --out)")
+      .type_name("DIR");
+  verb.add_option("--print", flags->print, "Answer this shard and print its file: for schedulers").type_name("KEY");
   flags->processes = std::max(std::thread::hardware_concurrency(), 1U);
   verb.add_option("--processes", flags->processes,
                   "Shards that are judged at a time [one a core]; no result depends on it")

@@ -19,6 +19,7 @@
 #include "cli/streams.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/heads.hpp"
+#include "experiments/network_files.hpp"
 #include "experiments/trained_models.hpp"
 #include "experiments/training.hpp"
 #include "library/build_info.hpp"
@@ -75,14 +76,6 @@ TrainingState begin(const std::filesystem::path& checkpoint, const TrainingOptio
   }
 }
 
-// What a model is labelled with: everything that is needed to make it again.
-std::map<std::string, std::string> origin_of(const TrainingOptions& options, float loss) {
-  return {{"made_by", fmt::format("softcheck {} (commit {})", this_build().version, this_build().commit)},
-          {"options", to_text(options)},
-          {"instructions", training_instructions()},
-          {"last_loss", fmt::format("{}", loss)}};
-}
-
 // One network and the file it goes to.
 struct Training {
   TrainingOptions options;
@@ -123,7 +116,8 @@ std::string train_one(const Training& training, Shared& shared) {
   train(state, options, [&](const TrainingState& now, float loss) {
     last_loss = loss;
     shared.step(loss);
-    if (now.step % 5000 == 0) write_checkpoint(checkpoint, now, options);
+    // Never behind the last step: what goes on from there would know no loss.
+    if (now.step % 5000 == 0 && now.step < options.steps) write_checkpoint(checkpoint, now, options);
     return !interrupted.load();
   });
   if (state.step < options.steps) {
@@ -133,7 +127,8 @@ std::string train_one(const Training& training, Shared& shared) {
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   TensorFile model = tensors_of(state.parameters);
-  model.metadata = origin_of(options, last_loss);
+  model.metadata = training_metadata(fmt::format("softcheck {} (commit {})", this_build().version, this_build().commit),
+                                     to_text(options), last_loss);
   write_safetensors(training.out, model);
   std::filesystem::remove(checkpoint);
   return fmt::format("{}: {} steps, last loss {:.4f}, {:.1f} s with {} instructions ({})", training.out.string(),

@@ -14,6 +14,7 @@
 #include "cli/trained_inputs.hpp"
 #include "cli/verbs.hpp"
 #include "experiments/language/language_training.hpp"
+#include "experiments/network_files.hpp"
 #include "experiments/training.hpp"
 #include "library/build_info.hpp"
 
@@ -86,7 +87,8 @@ int run_language_training(const LanguageFlags& flags) {
         progress.show(fmt::format("step {} of {}, loss {:.4f}, {:.1f} steps/s", now.step, options.steps, recent,
                                   static_cast<double>(now.step - first) / seconds()));
       }
-      if (now.step % 200 == 0) write_checkpoint(checkpoint, now, options);
+      // Never behind the last step: what goes on from there would know no loss.
+      if (now.step % 200 == 0 && now.step < options.steps) write_checkpoint(checkpoint, now, options);
       return !Interruption::requested();
     });
   }
@@ -96,11 +98,10 @@ int run_language_training(const LanguageFlags& flags) {
         checkpoint.string());
     return 130;  // as a shell calls a command that SIGINT ended
   }
-  write_language_model(folder, options.design.shape, state.parameters,
-                       {{"made_by", fmt::format("softcheck {} (commit {})", this_build().version, this_build().commit)},
-                        {"options", to_text(options)},
-                        {"instructions", training_instructions()},
-                        {"last_loss", fmt::format("{}", last_loss)}});
+  write_language_model(
+      folder, options.design.shape, state.parameters,
+      training_metadata(fmt::format("softcheck {} (commit {})", this_build().version, this_build().commit),
+                        to_text(options), last_loss));
   fs::remove(checkpoint);
   say("{}: {} steps, last loss {:.4f}, {:.1f} s with {} instructions ({})\n", (folder / "model.safetensors").string(),
       state.step - first, last_loss, seconds(), training_instructions(), to_text(options));

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "experiments/heads.hpp"
+#include "experiments/network_files.hpp"
 #include "experiments/training.hpp"
 
 namespace softcheck::experiments {
@@ -108,6 +109,14 @@ std::string to_text(const TrainingOptions& options) {
                      options.cosine_schedule ? "cosine" : "constant", decay, options.lambda,
                      options.decay_biases ? "decayed" : "kept", options.sets_per_step, options.smallest_set,
                      options.largest_set, head);
+}
+
+std::map<std::string, std::string> training_metadata(const std::string& made_by, const std::string& options,
+                                                     float loss) {
+  return {{"made_by", made_by},
+          {"options", options},
+          {"instructions", training_instructions()},
+          {"last_loss", fmt::format("{}", loss)}};
 }
 
 TensorFile tensors_of(const Floats& parameters) {

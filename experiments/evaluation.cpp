@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "experiments/evaluate_heads.hpp"
 #include "experiments/network_lane.hpp"
 #include "theory/adaptive_temperature.hpp"
 
@@ -73,7 +74,7 @@ std::vector<Task> tasks_of(const EvaluationOptions& options) {
 // One thread's work: its arrays are kept from task to task.
 class Evaluator {
  public:
-  Evaluator(const Floats& parameters, std::uint64_t stream, const AttentionKernels& kernels,
+  Evaluator(const Floats& parameters, std::uint64_t stream, const AttentionKernels* kernels,
             const EvaluationOptions& options)
       : parameters_(parameters), stream_(stream), kernels_(kernels), options_(options) {}
 
@@ -92,9 +93,10 @@ class Evaluator {
       const auto [least, most] = std::ranges::minmax(logits_of(s));
       result.spreads[static_cast<std::size_t>(task.first + s)] = most - least;
     }
-    by_kernels(task, result);
+    if (kernels_ != nullptr) by_kernels(task, result);
+    const std::size_t before = result.heads.size() - options_.others.size();
     for (std::size_t h = 0; h < options_.others.size(); ++h) {
-      by_coefficients(task, options_.others[h], result.heads[2 + h]);
+      by_coefficients(task, options_.others[h], result.heads[before + h]);
     }
   }
 
@@ -109,12 +111,12 @@ class Evaluator {
     pooled_.resize(count * width);
     log_sums_.resize(count);
     entropies_.resize(count);
-    kernels_.attend(task.count, sets_.size, encoded_.data(), queries_.vectors.data(), pooled_.data(), log_sums_.data(),
-                    entropies_.data());
+    kernels_->attend(task.count, sets_.size, encoded_.data(), queries_.vectors.data(), pooled_.data(), log_sums_.data(),
+                     entropies_.data());
     const std::vector<float> plain = entropies_;
     store(task, result.heads[0], [](float) { return 1.0; });
-    kernels_.attend_adaptively(task.count, sets_.size, encoded_.data(), queries_.vectors.data(), pooled_.data(),
-                               log_sums_.data(), entropies_.data());
+    kernels_->attend_adaptively(task.count, sets_.size, encoded_.data(), queries_.vectors.data(), pooled_.data(),
+                                log_sums_.data(), entropies_.data());
     std::size_t next = 0;
     store(task, result.heads[1], [&](float) { return theory::inverse_temperature<double>(plain[next++]); });
   }
@@ -168,7 +170,7 @@ class Evaluator {
 
   const Floats& parameters_;
   std::uint64_t stream_;
-  const AttentionKernels& kernels_;
+  const AttentionKernels* kernels_;
   const EvaluationOptions& options_;
   RetrievalSets sets_;
   FoldedQueries queries_;
@@ -204,14 +206,17 @@ FoldedQueries fold(const Floats& parameters, std::span<const float> queries) {
   return result;
 }
 
-std::vector<SizeMeasure> evaluate(const Floats& parameters, std::uint64_t stream, const AttentionKernels& kernels,
+namespace {
+
+// The heads of the kernels first, where there are kernels.
+std::vector<SizeMeasure> measured(const Floats& parameters, std::uint64_t stream, const AttentionKernels* kernels,
                                   const EvaluationOptions& options, const std::function<bool(double)>& progress) {
   check(parameters, options);
   std::vector<SizeMeasure> results;
   for (const int size : options.sizes) {
     const auto sets = static_cast<std::size_t>(sets_of_size(options, size));
     results.push_back({size, std::vector<float>(sets), {}});
-    results.back().heads.assign(2 + options.others.size(), std::vector<HeadMeasure>(sets));
+    results.back().heads.assign((kernels != nullptr ? 2 : 0) + options.others.size(), std::vector<HeadMeasure>(sets));
   }
   const std::vector<Task> tasks = tasks_of(options);
   std::atomic<std::size_t> next = 0;
@@ -240,6 +245,18 @@ std::vector<SizeMeasure> evaluate(const Floats& parameters, std::uint64_t stream
   }
   if (failure) std::rethrow_exception(failure);
   return results;
+}
+
+}  // namespace
+
+std::vector<SizeMeasure> evaluate(const Floats& parameters, std::uint64_t stream, const AttentionKernels& kernels,
+                                  const EvaluationOptions& options, const std::function<bool(double)>& progress) {
+  return measured(parameters, stream, &kernels, options, progress);
+}
+
+std::vector<SizeMeasure> evaluate_heads(const Floats& parameters, std::uint64_t stream,
+                                        const EvaluationOptions& options, const std::function<bool(double)>& progress) {
+  return measured(parameters, stream, nullptr, options, progress);
 }
 
 }  // namespace softcheck::experiments

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "experiments/network_files.hpp"
 #include "models/read/file_source.hpp"
 
 namespace softcheck::experiments {
@@ -103,11 +104,31 @@ float nearest_bf16(float value) {
   return std::bit_cast<float>((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000);
 }
 
-void write_safetensors(const fs::path& path, const TensorFile& file, std::string_view dtype) {
+std::string safetensors_bytes(const TensorFile& file, std::string_view dtype) {
   if (dtype != "F32" && dtype != "BF16") {
     throw std::invalid_argument("write_safetensors: need F32 or BF16, got " + std::string(dtype));
   }
   const std::string header = header_of(file, dtype);
+  std::string bytes;
+  std::uint64_t length = header.size();
+  for (std::size_t i = 0; i < length_bytes; ++i, length >>= 8) bytes += static_cast<char>(length & 0xff);
+  bytes += header;
+  for (const auto& [name, tensor] : file.tensors) {
+    const auto add = [&](const auto& numbers) {
+      const auto stored = std::as_bytes(std::span(numbers));
+      bytes.append(reinterpret_cast<const char*>(stored.data()), stored.size());
+    };
+    if (dtype == "BF16") {
+      add(upper_halves(tensor.values));
+    } else {
+      add(tensor.values);
+    }
+  }
+  return bytes;
+}
+
+void write_safetensors(const fs::path& path, const TensorFile& file, std::string_view dtype) {
+  const std::string bytes = safetensors_bytes(file, dtype);
   // The rename below would put a file in a device's place.
   std::error_code unknown;
   const fs::file_status status = fs::status(path, unknown);
@@ -117,20 +138,7 @@ void write_safetensors(const fs::path& path, const TensorFile& file, std::string
   }
   const fs::path beside = path.string() + ".partial";
   std::ofstream stream(beside, std::ios::binary | std::ios::trunc);
-  std::uint64_t length = header.size();
-  for (std::size_t i = 0; i < length_bytes; ++i, length >>= 8) stream.put(static_cast<char>(length & 0xff));
-  stream << header;
-  for (const auto& [name, tensor] : file.tensors) {
-    const auto write = [&](const auto& numbers) {
-      const auto bytes = std::as_bytes(std::span(numbers));
-      stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    };
-    if (dtype == "BF16") {
-      write(upper_halves(tensor.values));
-    } else {
-      write(tensor.values);
-    }
-  }
+  stream << bytes;
   stream.close();
   if (!stream) {
     const int error = errno;

@@ -8,7 +8,9 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "experiments/language/language_files.hpp"
 #include "experiments/language/language_training.hpp"
+#include "experiments/network_files.hpp"
 #include "experiments/trained_models.hpp"
 #include "models/read/file_source.hpp"
 
@@ -191,20 +193,28 @@ TrainingState read_checkpoint(const std::filesystem::path& path, const LanguageT
   return state;
 }
 
-void write_language_model(const std::filesystem::path& folder, const LanguageShape& shape, const Floats& parameters,
-                          const std::map<std::string, std::string>& metadata) {
+std::map<std::string, std::string> language_model_files(const LanguageShape& shape, const Floats& parameters,
+                                                        const std::map<std::string, std::string>& metadata) {
   TensorFile file = language_tensors(shape, parameters);
   file.metadata = metadata;
   file.metadata["format"] = "pt";  // transformers asks for it
-  const std::filesystem::path config = folder / "config.json", beside = folder / "config.json.partial";
-  std::ofstream stream(beside, std::ios::trunc);
-  stream << config_text(shape);
-  stream.close();
-  if (!stream) {
-    throw std::system_error(std::make_error_code(std::errc::io_error), "write_language_model: " + beside.string());
+  return {{"config.json", config_text(shape)}, {"model.safetensors", safetensors_bytes(file, "BF16")}};
+}
+
+void write_language_model(const std::filesystem::path& folder, const LanguageShape& shape, const Floats& parameters,
+                          const std::map<std::string, std::string>& metadata) {
+  for (const auto& [name, bytes] : language_model_files(shape, parameters, metadata)) {
+    const std::filesystem::path beside = folder / (name + ".partial");
+    std::ofstream stream(beside, std::ios::binary | std::ios::trunc);
+    stream << bytes;
+    stream.close();
+    if (!stream) {
+      std::error_code ignored;
+      std::filesystem::remove(beside, ignored);
+      throw std::system_error(std::make_error_code(std::errc::io_error), "write_language_model: " + beside.string());
+    }
+    std::filesystem::rename(beside, folder / name);
   }
-  std::filesystem::rename(beside, config);
-  write_safetensors(folder / "model.safetensors", file, "BF16");
 }
 
 bool is_language_model(const std::filesystem::path& folder) {

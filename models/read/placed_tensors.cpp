@@ -15,12 +15,15 @@ std::vector<std::string> PlacedTensors::names() const {
   return names;
 }
 
-TensorBlock PlacedTensors::read(const StoredTensor& tensor, IndexRange rows, IndexRange columns) const {
+const PlacedTensor& PlacedTensors::placed(const StoredTensor& tensor) const {
   const auto found = places_.find(tensor.name);
-  if (found == places_.end()) {
-    throw std::invalid_argument("Checkpoint::read: need a tensor of " + path() + ", got '" + tensor.name + "'");
-  }
-  return read_tensor_block(found->second.bytes, found->second.tensor, rows, columns);
+  if (found != places_.end()) return found->second;
+  throw std::invalid_argument("Checkpoint::read: need a tensor of " + path() + ", got '" + tensor.name + "'");
+}
+
+TensorBlock PlacedTensors::read(const StoredTensor& tensor, IndexRange rows, IndexRange columns) const {
+  const PlacedTensor& place = placed(tensor);
+  return read_tensor_block(place.bytes, place.tensor, rows, columns);
 }
 
 }  // namespace softcheck::models

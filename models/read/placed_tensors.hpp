@@ -26,6 +26,10 @@ class PlacedTensors final : public Checkpoint {
   const StoredTensor* find(std::string_view name) const override;
   std::vector<std::string> names() const override;
   TensorBlock read(const StoredTensor& tensor, IndexRange rows, IndexRange columns) const override;
+  /// Where the bytes of a tensor of this checkpoint are.
+  ///
+  /// throws   std::invalid_argument where it has no such tensor
+  const PlacedTensor& placed(const StoredTensor& tensor) const;
 
  private:
   TensorPlaces places_;

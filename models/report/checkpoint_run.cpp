@@ -1,7 +1,6 @@
 #include "models/report/checkpoint_run.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <iterator>
@@ -14,23 +13,11 @@
 #include "models/forward/forward_pass.hpp"
 #include "models/report/gate.hpp"
 #include "models/report/kept_heads.hpp"
+#include "models/report/layer_range.hpp"
 #include "models/report/observe_tokens.hpp"
 
 namespace softcheck::models {
 namespace {
-
-std::optional<LayerRange> parse_layers(const std::string& text) {
-  LayerRange range;
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, range.first);
-  if (error != std::errc() || range.first < 0) return std::nullopt;
-  range.last = range.first;
-  if (at == end) return range;
-  if (*at != '-') return std::nullopt;
-  const auto [rest, second] = std::from_chars(at + 1, end, range.last);
-  if (second != std::errc() || rest != end || range.last < range.first) return std::nullopt;
-  return range;
-}
 
 std::vector<const HeadDescription*> chosen_heads(const ModelDescription& model, const std::string& layers) {
   std::optional<LayerRange> range;

@@ -2,12 +2,9 @@
 
 #include <sys/stat.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
-#include <cmath>
 #include <fstream>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
@@ -16,89 +13,17 @@
 #include "models/read/file_errors.hpp"
 #include "models/read/file_source.hpp"
 #include "models/read/strict_json.hpp"
+#include "models/report/stored_heads.hpp"
 
 namespace softcheck::models {
 namespace {
 
 namespace fs = std::filesystem;
 using StoredJson = nlohmann::json;
-using numerics::Enclosure;
 
 constexpr std::uint64_t largest_file = std::uint64_t{1} << 28;  // a thousand bytes for each of 2^18 heads
 constexpr int deepest_nesting = 5;                              // object, heads, a head, intervals, ends
 constexpr const char* format = "softcheck heads 1";
-
-StoredJson stored_number(double value) {
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
-}
-double number_from(const StoredJson& value) {
-  if (value == "inf") return std::numeric_limits<double>::infinity();
-  if (value == "-inf") return -std::numeric_limits<double>::infinity();
-  return value.get<double>();
-}
-
-// The same list writes and reads.
-std::array<Enclosure HeadCertificate::*, 4> enclosures() {
-  return {&HeadCertificate::scale, &HeadCertificate::product, &HeadCertificate::folded, &HeadCertificate::joint};
-}
-std::array<Supremum HeadCertificate::*, 7> suprema() {
-  return {&HeadCertificate::spread,
-          &HeadCertificate::logit,
-          &HeadCertificate::score,
-          &HeadCertificate::dispersion_length_log10,
-          &HeadCertificate::entropy_floor,
-          &HeadCertificate::largest_coefficient,
-          &HeadCertificate::identity_length_log10};
-}
-
-StoredJson stored_ends(const Supremum& x) {
-  return StoredJson::array({stored_number(x.lower), stored_number(x.upper)});
-}
-Supremum supremum_of(const StoredJson& pair) {
-  const Supremum x{number_from(pair.at(0)), number_from(pair.at(1))};
-  if (pair.size() != 2 || !(x.lower <= x.upper)) throw std::invalid_argument("an interval is none");
-  return x;
-}
-
-StoredJson head_of(const HeadCertificate& certificate) {
-  StoredJson intervals = StoredJson::array();
-  for (const auto member : enclosures()) {
-    const Enclosure& x = certificate.*member;
-    intervals.push_back(stored_ends({x.lower_double(), x.upper_double()}));
-  }
-  for (const auto member : suprema()) intervals.push_back(stored_ends(certificate.*member));
-  return {{"layer", certificate.head.layer},
-          {"head", certificate.head.head},
-          {"domain", static_cast<int>(certificate.domain)},
-          {"items", certificate.items},
-          {"disperses", certificate.dispersed_within_items},
-          {"sink", certificate.sink ? stored_number(*certificate.sink) : StoredJson(nullptr)},
-          {"context", certificate.context_spread ? stored_ends(*certificate.context_spread) : StoredJson(nullptr)},
-          {"intervals", intervals}};
-}
-
-HeadCertificate certificate_of(const StoredJson& entry) {
-  HeadCertificate certificate;
-  certificate.head.layer = entry.at("layer").get<int>();
-  certificate.head.head = entry.at("head").get<int>();
-  const int domain = entry.at("domain").get<int>();
-  if (domain < 0 || domain > static_cast<int>(HeadDomain::qk_norm_full)) throw std::invalid_argument("no domain");
-  certificate.domain = static_cast<HeadDomain>(domain);
-  certificate.items = entry.at("items").get<std::uint64_t>();
-  certificate.dispersed_within_items = entry.at("disperses").get<bool>();
-  if (!entry.at("sink").is_null()) certificate.sink = number_from(entry.at("sink"));
-  if (!entry.at("context").is_null()) certificate.context_spread = supremum_of(entry.at("context"));
-  const StoredJson& intervals = entry.at("intervals");
-  if (intervals.size() != enclosures().size() + suprema().size()) throw std::invalid_argument("too few intervals");
-  std::size_t next = 0;
-  for (const auto member : enclosures()) {
-    const Supremum ends = supremum_of(intervals.at(next++));
-    certificate.*member = Enclosure::between(ends.lower, ends.upper);
-  }
-  for (const auto member : suprema()) certificate.*member = supremum_of(intervals.at(next++));
-  return certificate;
-}
 
 }  // namespace
 
@@ -114,7 +39,7 @@ KeptHeads::KeptHeads(fs::path path, std::string identity) : path_(std::move(path
     throw TensorFileError(name + ": need the heads of this checkpoint, question and version, got those of another");
   }
   try {
-    for (const StoredJson& entry : file["heads"]) keep(certificate_of(entry));
+    for (const StoredJson& entry : file["heads"]) keep(head_from(entry));
   } catch (const std::exception& error) {
     throw TensorFileError(name + ": need heads as --resume has written them: " + error.what());
   }
@@ -134,7 +59,7 @@ void KeptHeads::keep(const HeadCertificate& certificate) {
 
 void KeptHeads::write() const {
   StoredJson file = {{"format", format}, {"identity", identity_}, {"heads", StoredJson::array()}};
-  for (const auto& [place, certificate] : heads_) file["heads"].push_back(head_of(certificate));
+  for (const auto& [place, certificate] : heads_) file["heads"].push_back(stored_head(certificate));
   const fs::path beside = path_.string() + ".partial";
   std::ofstream stream(beside, std::ios::binary | std::ios::trunc);
   stream << file.dump() << "\n";

@@ -10,6 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "models/report/checkpoint_html.hpp"
+#include "proptests/campaigns/model_views.hpp"
+#include "proptests/campaigns/training_views.hpp"
 #include "proptests/report_page.hpp"
 
 namespace softcheck::proptests {
@@ -80,9 +83,7 @@ std::string short_name(std::string_view claim) {
   return std::string(claim.starts_with(suite) ? claim.substr(suite.size()) : claim);
 }
 
-std::string summary_of(const MergedCampaign& campaign) {
-  std::map<ReportVerdict, std::size_t> counts;
-  for (const MergedCampaign::Answer& answer : campaign.answers) ++counts[Report{answer.rows}.verdict()];
+std::string counted(const std::map<ReportVerdict, std::size_t>& counts) {
   std::string text;
   for (const auto& [verdict, count] : counts) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(verdict));
@@ -90,11 +91,32 @@ std::string summary_of(const MergedCampaign& campaign) {
   return text;
 }
 
+/// "20 judgements: 10 fail, 10 pass; 1 model: 1 pass", of what the plan has.
+std::string summary_of(const MergedCampaign& campaign) {
+  std::map<ReportVerdict, std::size_t> kernels, models, networks;
+  std::size_t seeds = 0;
+  for (const MergedCampaign::Answer& answer : campaign.answers) ++kernels[Report{answer.rows}.verdict()];
+  for (const MergedModel& model : campaign.models) ++models[Report{model.rows}.verdict()];
+  for (const MergedTraining& training : campaign.trainings) {
+    seeds += training.networks.size();
+    for (const MergedTraining::Network& network : training.networks) ++networks[Report{network.rows}.verdict()];
+  }
+  std::string text;
+  const auto add = [&](std::size_t count, const char* what, const std::map<ReportVerdict, std::size_t>& verdicts) {
+    if (count == 0) return;
+    text += fmt::format("{}{} {}: {}", text.empty() ? "" : "; ", count, what, counted(verdicts));
+  };
+  add(campaign.answers.size(), "judgements", kernels);
+  add(campaign.models.size(), "models", models);
+  add(seeds, "trainings", networks);
+  return text.empty() ? "nothing yet" : text;
+}
+
 bool is_whole(const MergedCampaign& campaign) { return campaign.missing.empty(); }
 
 std::string heading_of(const MergedCampaign& campaign) {
-  return fmt::format("campaign{}: {} judgements: {}{}", campaign.name.empty() ? "" : " " + escaped_text(campaign.name),
-                     campaign.answers.size(), summary_of(campaign),
+  return fmt::format("campaign{}: {}{}", campaign.name.empty() ? "" : " " + escaped_text(campaign.name),
+                     summary_of(campaign),
                      is_whole(campaign) ? "" : fmt::format("; {} shards are missing", campaign.missing.size()));
 }
 
@@ -171,8 +193,12 @@ std::string to_text(const MergedCampaign& campaign) {
   for (const auto& [library, digest] : campaign.libraries) {
     text += fmt::format("library {} {}\n", escaped_text(library), digest.empty() ? "unknown" : digest);
   }
-  text += "slack: the used part of a threshold, the worst over seeds and efforts; 1 is all of it\n";
+  if (!campaign.answers.empty()) {
+    text += "slack: the used part of a threshold, the worst over seeds and efforts; 1 is all of it\n";
+  }
   for (const Block& block : blocks_of(campaign)) text += block_text(block);
+  for (const MergedModel& model : campaign.models) text += model_text(model);
+  for (std::size_t i = 0; i < campaign.trainings.size(); ++i) text += training_text(campaign.trainings[i], i + 1);
   const Report failed = failed_rows(campaign);
   if (!failed.rows.empty()) text += "\nwhat does not hold\n" + to_table(failed);
   return text;
@@ -190,18 +216,43 @@ std::string to_json(const MergedCampaign& campaign) {
   for (const auto& [library, digest] : campaign.libraries) {
     whole["campaign"]["libraries"][printable_utf8(library)] = digest;
   }
+  whole["models"] = Json::array();
+  for (const MergedModel& model : campaign.models) whole["models"].push_back(model_json(model));
+  whole["trainings"] = Json::array();
+  for (std::size_t i = 0; i < campaign.trainings.size(); ++i) {
+    whole["trainings"].push_back(training_json(campaign.trainings[i], i + 1));
+  }
   whole.update(Json::parse(to_json(campaign.report())));
   return whole.dump(2) + "\n";
 }
 
 std::string to_html(const MergedCampaign& campaign) {
   std::string text = page_head("softcheck: campaign " + campaign.name);
-  text += fmt::format(
-      "<h1>{}</h1>\n<p>Plan {}, judged by softcheck {} (commit {}). A cell is the used part of a "
-      "threshold, the worst over seeds and efforts; 1 is all of it.</p>\n",
-      xml_text(heading_of(campaign)), campaign.plan, xml_text(campaign.version), xml_text(campaign.commit));
+  text +=
+      fmt::format("<h1>{}</h1>\n<p>Plan {}, judged by softcheck {} (commit {}).</p>\n", xml_text(heading_of(campaign)),
+                  campaign.plan, xml_text(campaign.version), xml_text(campaign.commit));
+  if (!campaign.answers.empty()) {
+    text +=
+        "<p>A table for each op: a line is a kernel, a cell the used part of a claim's threshold, the worst over seeds "
+        "and efforts; 1 is all of it.</p>\n";
+  }
   for (const Block& block : blocks_of(campaign)) text += block_html(block);
+  if (!campaign.models.empty()) {
+    text +=
+        "<h2 id=\"models\">Models</h2>\n<p>What the attention heads of trained models can do at most, for every input "
+        "and every length: how far apart the logits of one row can lie, how large they can be, and the length N from "
+        "which every coefficient is below eps. The layers were certified one by one.</p>\n";
+  }
+  for (std::size_t i = 0; i < campaign.models.size(); ++i) text += model_html(campaign.models[i], i + 1);
+  if (!campaign.trainings.empty()) {
+    text +=
+        "<h2 id=\"trainings\">Trainings</h2>\n<p>Networks that were trained here, each from a seed, and tested on "
+        "inputs that no training saw. An accuracy is a share of tests; a standard deviation is that of the "
+        "seeds.</p>\n";
+  }
+  for (std::size_t i = 0; i < campaign.trainings.size(); ++i) text += training_html(campaign.trainings[i], i + 1);
   text += failures_html(campaign);
+  if (campaign.libraries.empty()) return text + "</body>\n</html>\n";
   text += "<h2 id=\"libraries\">Libraries</h2>\n<div class=\"wide\"><table>\n";
   for (const auto& [library, digest] : campaign.libraries) {
     text += fmt::format("<tr><td class=\"left\">{}</td><td>{}</td></tr>\n", xml_text(library), digest);
@@ -209,10 +260,20 @@ std::string to_html(const MergedCampaign& campaign) {
   return text + "</table></div>\n</body>\n</html>\n";
 }
 
+std::map<std::string, std::string> files_beside(const MergedCampaign& campaign) {
+  std::map<std::string, std::string> files;
+  for (std::size_t i = 0; i < campaign.models.size(); ++i) {
+    const MergedModel& model = campaign.models[i];
+    if (model.report) files[model_page_name(i + 1)] = models::to_html(*model.report);
+  }
+  for (std::size_t i = 0; i < campaign.trainings.size(); ++i) files.merge(training_files(campaign.trainings[i], i + 1));
+  return files;
+}
+
 std::string hosts_to_tsv(const MergedCampaign& campaign) {
-  std::string text = "host\tjudgements\tseconds\n";
+  std::string text = "host\tanswers\tseconds\n";
   for (const HostShare& host : campaign.hosts) {
-    text += fmt::format("{}\t{}\t{:.1f}\n", escaped_text(host.host), host.judgements, host.seconds);
+    text += fmt::format("{}\t{}\t{:.1f}\n", escaped_text(host.host), host.answers, host.seconds);
   }
   return text;
 }

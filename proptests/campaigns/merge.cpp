@@ -6,7 +6,9 @@
 #include <set>
 #include <stdexcept>
 #include <utility>
+#include <variant>
 
+#include "models/report/stored_report.hpp"
 #include "proptests/judge/op.hpp"
 
 namespace softcheck::proptests {
@@ -32,11 +34,11 @@ std::vector<const ShardFile*> files_of(const Plan& plan, const std::vector<Shard
   return wanted;
 }
 
-/// By judgement: what all files say of it.
+/// By question: what all files say of it.
 std::map<std::string, Answers> answers_of(const std::vector<const ShardFile*>& files) {
   std::map<std::string, Answers> answers;
   for (const ShardFile* file : files) {
-    for (const JudgedAnswer& answer : file->answers) answers[answer.judgement].push_back(&answer);
+    for (const JudgedAnswer& answer : file->answers) answers[answer.asked].push_back(&answer);
   }
   return answers;
 }
@@ -49,25 +51,32 @@ bool comes_before(const JudgedAnswer& a, const JudgedAnswer& b) {
   return left != right ? left < right : answer_text(a) < answer_text(b);
 }
 
-std::vector<ReportRow> rows_of_one(const Answers& answers) {
+/// One answer of all that files have to a question.
+struct Chosen {
+  const JudgedAnswer* answer;
+  bool agree;
+};
+
+Chosen chosen_of(const Answers& answers) {
   const JudgedAnswer* chosen = answers.front();
   bool agree = true;
   for (const JudgedAnswer* answer : answers) {
     agree &= answer_text(*answer) == answer_text(*answers.front());
     if (comes_before(*answer, *chosen)) chosen = answer;
   }
-  std::vector<ReportRow> rows = chosen->rows;
-  if (agree || rows.empty()) return rows;
+  return {chosen, agree};
+}
+
+void add_difference(const Chosen& chosen, std::vector<ReportRow>& rows) {
+  if (chosen.agree || chosen.answer->rows.empty()) return;
   ReportRow differs;
   differs.claim = "campaign.same_answer";
-  differs.subject = rows.front().subject;
+  differs.subject = chosen.answer->rows.front().subject;
   differs.cases = 1;
   differs.verdict = ReportVerdict::fail;
   differs.seconds = std::numeric_limits<double>::quiet_NaN();
-  differs.details = {
-      "two processes judged this kernel with one seed and got different answers; the worse one is shown"};
+  differs.details = {"two processes were asked the same and got different answers; the worse one is shown"};
   rows.push_back(std::move(differs));
-  return rows;
 }
 
 /// As the plan names it.
@@ -94,7 +103,7 @@ std::vector<HostShare> hosts_of(const std::vector<const ShardFile*>& files) {
     HostShare& host = by_name[file->host];
     host.host = file->host;
     for (const JudgedAnswer& answer : file->answers) {
-      ++host.judgements;
+      ++host.answers;
       host.seconds += answer.seconds;
     }
   }
@@ -103,11 +112,91 @@ std::vector<HostShare> hosts_of(const std::vector<const ShardFile*>& files) {
   return hosts;
 }
 
+/// Puts answers where the report has them, one after the other in the plan's order.
+class Merger {
+ public:
+  explicit Merger(MergedCampaign& merged) : merged_(merged) {}
+
+  void add(const AskedJudgement& asked, const Answers& answers) {
+    std::string& digest = libraries_[library_of(asked)];
+    for (const JudgedAnswer* answer : answers) require_one("file of a library", digest, answer->source_sha256);
+    const Chosen chosen = chosen_of(answers);
+    std::vector<ReportRow> rows = chosen.answer->rows;
+    add_difference(chosen, rows);
+    merged_.answers.push_back(described(asked, std::move(rows)));
+  }
+
+  void add(const AskedLayer& asked, const Answers& answers) {
+    const auto [place, added] = models_.try_emplace(asked.question(), parts_.size());
+    if (added) {
+      parts_.push_back({asked, {}});
+      merged_.models.push_back({asked.model, asked.question(), "", {}, {}});
+    }
+    MergedModel& model = merged_.models[place->second];
+    for (const JudgedAnswer* answer : answers) {
+      if (!answer->checkpoint_sha256.empty()) require_one("checkpoint", model.checkpoint, answer->checkpoint_sha256);
+    }
+    const Chosen chosen = chosen_of(answers);
+    if (chosen.answer->layer.empty()) {
+      model.rows.insert(model.rows.end(), chosen.answer->rows.begin(), chosen.answer->rows.end());
+    } else {
+      parts_[place->second].layers.emplace(asked.layer, chosen.answer);
+    }
+    add_difference(chosen, model.rows);
+  }
+
+  void add(const AskedTraining& asked, const Answers& answers) {
+    const auto [place, added] = trainings_.try_emplace(asked.question(), merged_.trainings.size());
+    if (added) merged_.trainings.push_back({asked.question(), asked.is_language(), {}});
+    const Chosen chosen = chosen_of(answers);
+    MergedTraining::Network network{asked.seed(), chosen.answer->rows, chosen.answer->network};
+    add_difference(chosen, network.rows);
+    merged_.trainings[place->second].networks.push_back(std::move(network));
+  }
+
+  void finish() {
+    merged_.libraries.assign(libraries_.begin(), libraries_.end());
+    for (std::size_t i = 0; i < parts_.size(); ++i) join(parts_[i], merged_.models[i]);
+  }
+
+ private:
+  struct Parts {
+    AskedLayer asked;
+    std::map<std::int64_t, const JudgedAnswer*> layers;
+  };
+
+  static void join(const Parts& parts, MergedModel& model) {
+    if (parts.layers.empty()) return;
+    std::vector<models::CheckpointReport> reports;
+    try {
+      for (const auto& [layer, answer] : parts.layers) reports.push_back(models::report_from(answer->layer));
+      model.report = models::joined(std::move(reports), parts.asked.fail_if);
+    } catch (const std::invalid_argument& error) {
+      throw MergeError(parts.asked.model + ": " + error.what());
+    }
+    std::vector<ReportRow> rows =
+        rows_of(model.report->certificates, model.path, std::numeric_limits<double>::quiet_NaN());
+    model.rows.insert(model.rows.begin(), rows.begin(), rows.end());
+  }
+
+  MergedCampaign& merged_;
+  std::map<std::string, std::string> libraries_;
+  std::map<std::string, std::size_t> models_, trainings_;
+  std::vector<Parts> parts_;
+};
+
 }  // namespace
 
 Report MergedCampaign::report() const {
   Report report;
-  for (const Answer& answer : answers) report.rows.insert(report.rows.end(), answer.rows.begin(), answer.rows.end());
+  const auto add = [&](const std::vector<ReportRow>& rows) {
+    report.rows.insert(report.rows.end(), rows.begin(), rows.end());
+  };
+  for (const Answer& answer : answers) add(answer.rows);
+  for (const MergedModel& model : models) add(model.rows);
+  for (const MergedTraining& training : trainings) {
+    for (const MergedTraining::Network& network : training.networks) add(network.rows);
+  }
   return report;
 }
 
@@ -117,18 +206,16 @@ MergedCampaign merge(const Plan& plan, const std::vector<ShardFile>& files) {
   merged.plan = plan.hash;
   const std::vector<const ShardFile*> wanted = files_of(plan, files);
   const std::map<std::string, Answers> answers = answers_of(wanted);
-  std::map<std::string, std::string> libraries;
+  Merger merger(merged);
   for (const Shard& shard : plan.shards) {
     bool complete = true;
-    for (const AskedJudgement& asked : shard.judgements) {
+    for (const Question& asked : shard.asked) {
       const auto found = answers.find(printable_utf8(asked.text()));
       if (found == answers.end()) {
         complete = false;
         continue;
       }
-      std::string& digest = libraries[library_of(asked)];
-      for (const JudgedAnswer* answer : found->second) require_one("file of a library", digest, answer->library_sha256);
-      merged.answers.push_back(described(asked, rows_of_one(found->second)));
+      std::visit([&](const auto& one) { merger.add(one, found->second); }, asked.about);
     }
     if (!complete) merged.missing.push_back(shard.key);
   }
@@ -136,7 +223,7 @@ MergedCampaign merge(const Plan& plan, const std::vector<ShardFile>& files) {
     require_one("commit", merged.commit, file->commit);
     require_one("version", merged.version, file->version);
   }
-  merged.libraries.assign(libraries.begin(), libraries.end());
+  merger.finish();
   merged.hosts = hosts_of(wanted);
   return merged;
 }

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <limits>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "experiments/sha256.hpp"
@@ -38,23 +39,36 @@ class PlanReader {
     Plan plan;
     Words usual;
     std::int64_t per_shard = 1;
-    const toml::array* kernels = nullptr;
+    const toml::array *kernels = nullptr, *models = nullptr, *trainings = nullptr;
     for (const auto& [key, value] : table) {
       if (key.str() == "kernels") {
-        kernels = value.as_array();
-        if (kernels == nullptr || !kernels->is_homogeneous<toml::table>()) wrong(value, "need [[kernels]]");
+        kernels = tables_of(key.str(), value);
+      } else if (key.str() == "models") {
+        models = tables_of(key.str(), value);
+      } else if (key.str() == "trainings") {
+        trainings = tables_of(key.str(), value);
       } else if (key.str() == "name") {
         plan.name = string_of(key.str(), value);
       } else if (key.str() == "shard") {
         per_shard = integer_of(key.str(), value, 1, 1'000'000);
       } else if (key.str() == "kernel" || !read_word(key.str(), value, usual)) {
-        wrong(key, "need name, shard, a key of [[kernels]] or [[kernels]], got '" + std::string(key.str()) + "'");
+        wrong(key, "need name, shard, a key of [[kernels]], [[kernels]], [[models]] or [[trainings]], got '" +
+                       std::string(key.str()) + "'");
       }
     }
-    if (kernels == nullptr) throw PlanError(std::string(name_) + ": need [[kernels]], got none");
-    std::vector<AskedJudgement> all;
-    for (const toml::node& entry : *kernels) add(*entry.as_table(), usual, all);
-    split(std::move(all), static_cast<std::size_t>(per_shard), plan);
+    if (kernels == nullptr && models == nullptr && trainings == nullptr) {
+      throw PlanError(std::string(name_) + ": need [[kernels]], [[models]] or [[trainings]], got none");
+    }
+    const auto usual_size = static_cast<std::size_t>(per_shard);
+    std::vector<Question> judgements;
+    for_each(kernels, [&](const toml::table& entry) { add(entry, usual, judgements); });
+    split(std::move(judgements), usual_size, plan);
+    for_each(models, [&](const toml::table& entry) {
+      const AskedModels asked = asked_models(neutral(entry), usual_size);
+      for (const std::vector<AskedLayer>& layers : asked.models) split(new_of(layers), asked.per_shard, plan);
+    });
+    for_each(trainings, [&](const toml::table& entry) { split(new_of(asked_trainings(neutral(entry))), 1, plan); });
+    set_hash(plan);
     return plan;
   }
 
@@ -77,12 +91,56 @@ class PlanReader {
 
   std::string string_of(std::string_view key, const toml::node& node) const {
     if (const std::optional<std::string> value = node.value_exact<std::string>()) return *value;
-    wrong(node, std::string(key) + ": need a string");
+    wrong(node, std::string(key) + ": need a string, got " + shown(node));
   }
   std::int64_t integer_of(std::string_view key, const toml::node& node, std::int64_t least, std::int64_t most) const {
     const std::optional<std::int64_t> value = node.value_exact<std::int64_t>();
     if (value && *value >= least && *value <= most) return *value;
-    wrong(node, std::string(key) + ": need an integer from " + std::to_string(least) + " to " + std::to_string(most));
+    wrong(node, std::string(key) + ": need an integer from " + std::to_string(least) + " to " + std::to_string(most) +
+                    ", got " + shown(node));
+  }
+
+  const toml::array* tables_of(std::string_view key, const toml::node& node) const {
+    const toml::array* tables = node.as_array();
+    if (tables != nullptr && tables->is_homogeneous<toml::table>()) return tables;
+    wrong(node, "need [[" + std::string(key) + "]], got " + std::string(key) + " = " + shown(node));
+  }
+  template <class Job>
+  static void for_each(const toml::array* tables, Job job) {
+    if (tables == nullptr) return;
+    for (const toml::node& entry : *tables) job(*entry.as_table());
+  }
+
+  /// As TOML has it, on one line.
+  static std::string shown(const toml::node& node) {
+    std::ostringstream text;
+    node.visit([&](const auto& value) { text << value; });
+    std::string line = text.str();
+    std::ranges::replace(line, '\n', ' ');
+    constexpr std::size_t longest = 80;
+    return line.size() <= longest ? line : line.substr(0, longest) + "...";
+  }
+  static PlanValue neutral(const toml::node& node) {
+    PlanValue value{{}, shown(node)};
+    if (const auto* flag = node.as_boolean()) value.value = flag->get();
+    if (const auto* integer = node.as_integer()) value.value = integer->get();
+    if (const auto* number = node.as_floating_point()) value.value = number->get();
+    if (const auto* text = node.as_string()) value.value = text->get();
+    return value;
+  }
+  PlanEntry neutral(const toml::table& table) const {
+    PlanEntry entry{place(table.source()), {}};
+    for (const auto& [key, node] : table) {
+      std::vector<PlanValue> values;
+      const toml::array* list = node.as_array();
+      if (list == nullptr) {
+        values.push_back(neutral(node));
+      } else {
+        for (const toml::node& one : *list) values.push_back(neutral(one));
+      }
+      entry.keys.emplace_back(place(key.source()), std::string(key.str()), std::move(values), list != nullptr);
+    }
+    return entry;
   }
 
   /// A value, or a list of at least one.
@@ -128,7 +186,9 @@ class PlanReader {
       words.cases = integer_of(key, value, 1, most_cases);
     } else if (key == "time-limit") {
       const std::optional<double> seconds = value.value<double>();
-      if (!seconds || !(*seconds >= 0.001 && *seconds <= 86400.0)) wrong(value, "time-limit: need 0.001 to 86400");
+      if (!seconds || !(*seconds >= 0.001 && *seconds <= 86400.0)) {
+        wrong(value, "time-limit: need a number from 0.001 to 86400, got " + shown(value));
+      }
       words.time_limit = *seconds;
     } else {
       return false;
@@ -136,7 +196,7 @@ class PlanReader {
     return true;
   }
 
-  void add(const toml::table& entry, const Words& usual, std::vector<AskedJudgement>& all) {
+  void add(const toml::table& entry, const Words& usual, std::vector<Question>& all) {
     Words words = usual;
     for (const auto& [key, value] : entry) {
       if (read_word(key.str(), value, words)) continue;
@@ -145,7 +205,7 @@ class PlanReader {
             "time-limit, got '" +
                 std::string(key.str()) + "'");
     }
-    if (words.kernel.empty()) wrong(entry, "need kernel = \"LIB:SYMBOL\" in [[kernels]]");
+    if (words.kernel.empty()) wrong(entry, "need kernel = \"LIB:SYMBOL\" in [[kernels]], got none");
     try {
       for (const std::string& kernel : words.kernel) {
         for (const std::string& op : words.op) {
@@ -189,37 +249,50 @@ class PlanReader {
     throw std::invalid_argument("dtype: need " + numerics::format_names() + ", got '" + dtype + "'");
   }
 
-  void add(const Words& words, const KernelSubject& subject, std::vector<AskedJudgement>& all) {
+  void add(const Words& words, const KernelSubject& subject, std::vector<Question>& all) {
     for (const std::string& word : words.effort) {
       const Effort effort = parse_effort(word);
       if (effort == Effort::exhaustive) require_enumerable(subject);
       for (const std::int64_t seed : words.seed) {
         AskedJudgement asked{subject, effort, static_cast<std::uint64_t>(seed), {}, words.time_limit};
         if (words.cases) asked.cases = static_cast<int>(*words.cases);
-        if (texts_.insert(asked.text()).second) all.push_back(std::move(asked));
+        if (texts_.insert(asked.text()).second) all.push_back({std::move(asked)});
       }
     }
   }
 
-  static void split(std::vector<AskedJudgement> all, std::size_t per_shard, Plan& plan) {
-    std::string keys = "softcheck plan 1\n";
+  /// Those that the plan has not named before.
+  template <class One>
+  std::vector<Question> new_of(const std::vector<One>& all) {
+    std::vector<Question> added;
+    for (const One& one : all) {
+      if (texts_.insert(one.text()).second) added.push_back({one});
+    }
+    return added;
+  }
+
+  static void split(std::vector<Question> all, std::size_t per_shard, Plan& plan) {
     for (std::size_t first = 0; first < all.size(); first += per_shard) {
       Shard shard;
       std::string texts;
       for (std::size_t i = first; i < std::min(all.size(), first + per_shard); ++i) {
         texts += all[i].text() + "\n";
-        shard.judgements.push_back(std::move(all[i]));
+        shard.asked.push_back(std::move(all[i]));
       }
       constexpr std::size_t digits = 16;
       shard.key = experiments::sha256(texts).substr(0, digits);
-      keys += shard.key + "\n";
       plan.shards.push_back(std::move(shard));
     }
+  }
+
+  static void set_hash(Plan& plan) {
+    std::string keys = "softcheck plan 1\n";
+    for (const Shard& shard : plan.shards) keys += shard.key + "\n";
     plan.hash = experiments::sha256(keys);
   }
 
   std::string_view name_;
-  std::set<std::string> texts_;  // of the judgements so far
+  std::set<std::string> texts_;  // of all that was asked so far
 };
 
 }  // namespace
@@ -235,9 +308,13 @@ std::string AskedJudgement::text() const {
   return text;
 }
 
-std::size_t Plan::judgements() const {
+std::string Question::text() const {
+  return std::visit([](const auto& one) { return one.text(); }, about);
+}
+
+std::size_t Plan::asked() const {
   std::size_t count = 0;
-  for (const Shard& shard : shards) count += shard.judgements.size();
+  for (const Shard& shard : shards) count += shard.asked.size();
   return count;
 }
 

@@ -3,16 +3,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "proptests/campaigns/asked_layer.hpp"
+#include "proptests/campaigns/asked_training.hpp"
+#include "proptests/campaigns/plan_entry.hpp"
 #include "proptests/judge/kernel_judge.hpp"
 
 namespace softcheck::proptests {
 
-/// One kernel, judged once: what a line of a campaign is about.
+/// One kernel, judged once.
 struct AskedJudgement {
   KernelSubject subject;  // its library as the plan names it: relative to a folder that each machine chooses
   Effort effort = Effort::quick;
@@ -25,27 +28,28 @@ struct AskedJudgement {
   std::string text() const;
 };
 
-/// Judgements that one process makes and one file holds.
+/// One question of a plan: what an answer in a shard's file is about.
+struct Question {
+  std::variant<AskedJudgement, AskedLayer, AskedTraining> about;
+
+  std::string text() const;
+};
+
+/// What one process does and one file holds.
 struct Shard {
-  std::string key;  // of its judgements' texts alone: 16 hexadecimal digits
-  std::vector<AskedJudgement> judgements;
+  std::string key;              // of the texts alone: 16 hexadecimal digits
+  std::vector<Question> asked;  // all judgements, all layers of one model, or one training
 };
 
 /// A campaign. Its shards depend on the plan alone: not on machines, workers, or what has been judged already.
 struct Plan {
   std::string name;           // a title; empty: none
-  std::string hash;           // of all judgements and how they are split, in 64 hexadecimal digits
-  std::vector<Shard> shards;  // in the plan's order
-  std::size_t judgements() const;
+  std::string hash;           // of all that is asked and how it is split, in 64 hexadecimal digits
+  std::vector<Shard> shards;  // kernels, models, trainings; each in the plan's order
+  std::size_t asked() const;
 };
 
-/// A plan that cannot be read: "plan.toml:3: need ..., got ...".
-class PlanError : public std::invalid_argument {
- public:
-  using std::invalid_argument::invalid_argument;
-};
-
-/// Reads a plan in TOML; docs/campaigns.md lists its keys. A judgement that the plan names twice is made once.
+/// Reads a plan in TOML; docs/campaigns.md lists its keys. What the plan names twice is done once.
 ///
 /// name     of the file, for messages
 /// throws   PlanError

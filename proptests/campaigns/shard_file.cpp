@@ -7,19 +7,20 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <system_error>
 
 #include "experiments/sha256.hpp"
+#include "proptests/campaigns/base64.hpp"
 
 namespace softcheck::proptests {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* format_name = "softcheck campaign shard 1";
+constexpr const char* format_name = "softcheck campaign shard 2";
 
 [[noreturn]] void damaged(const std::string& what) { throw std::invalid_argument("shard file: " + what); }
 
@@ -90,25 +91,58 @@ ReportRow row_of(const Json& json) {
   return row;
 }
 
+Json network_json(const TrainedNetwork& network) {
+  Json json;
+  json["seed"] = network.seed;
+  json["instructions"] = network.instructions;
+  json["sha256"] = network.sha256();
+  json["metrics"] = Json::array();
+  for (const auto& [name, value] : network.metrics) json["metrics"].push_back({name, hex(value)});
+  json["files"] = Json::array();
+  for (const auto& [name, bytes] : network.files) json["files"].push_back({name, base64(bytes)});
+  return json;
+}
+
+TrainedNetwork network_of(const Json& json) {
+  TrainedNetwork network;
+  json.at("seed").get_to(network.seed);
+  json.at("instructions").get_to(network.instructions);
+  for (const Json& metric : json.at("metrics")) {
+    network.metrics.emplace_back(metric.at(0).get<std::string>(), double_of(metric.at(1)));
+  }
+  for (const Json& file : json.at("files")) {
+    network.files[file.at(0).get<std::string>()] = bytes_of_base64(file.at(1).get_ref<const std::string&>());
+  }
+  if (json.at("sha256") != network.sha256()) damaged("a network's SHA-256 is not that of its file");
+  return network;
+}
+
 Json answer_json(const JudgedAnswer& answer) {
   Json json;
-  json["judgement"] = printable_utf8(answer.judgement);
-  json["library"] = answer.library_sha256;
+  json["asked"] = printable_utf8(answer.asked);
+  json["source"] = answer.source_sha256;
   json["rows"] = Json::array();
   for (const ReportRow& row : answer.rows) json["rows"].push_back(row_json(row));
+  if (!answer.checkpoint_sha256.empty()) json["checkpoint"] = answer.checkpoint_sha256;
+  if (!answer.layer.empty()) json["layer"] = Json::parse(answer.layer);
+  if (answer.network) json["network"] = network_json(*answer.network);
   return json;
 }
 
 JudgedAnswer answer_of(const Json& line) {
   JudgedAnswer answer;
   const Json& told = line.at("answer");
-  told.at("judgement").get_to(answer.judgement);
-  told.at("library").get_to(answer.library_sha256);
+  told.at("asked").get_to(answer.asked);
+  told.at("source").get_to(answer.source_sha256);
   for (const Json& row : told.at("rows")) answer.rows.push_back(row_of(row));
+  if (told.contains("checkpoint")) told.at("checkpoint").get_to(answer.checkpoint_sha256);
+  if (told.contains("layer")) answer.layer = told.at("layer").dump();
+  if (told.contains("network")) answer.network = network_of(told.at("network"));
   const Json& machine = line.at("machine");
   machine.at("seconds").get_to(answer.seconds);
   machine.at("isolation").get_to(answer.isolation);
   machine.at("printed").get_to(answer.printed);
+  machine.at("resumed_at").get_to(answer.resumed_at);
   return answer;
 }
 
@@ -131,7 +165,7 @@ ShardFile read_lines(std::string_view text) {
   head.at("version").get_to(file.version);
   head.at("commit").get_to(file.commit);
   head.at("host").get_to(file.host);
-  const auto count = head.at("judgements").get<std::size_t>();
+  const auto count = head.at("answers").get<std::size_t>();
   for (std::size_t i = 0; i < count; ++i) file.answers.push_back(answer_of(Json::parse(next_line(text))));
   const std::size_t before = whole.size() - text.size();
   const Json end = Json::parse(next_line(text));
@@ -166,6 +200,11 @@ bool write_all(int file, std::string_view text) {
 
 }  // namespace
 
+std::string TrainedNetwork::sha256() const {
+  const auto found = files.find(network_file);
+  return found == files.end() ? "" : experiments::sha256(found->second);
+}
+
 std::string to_text(const ShardFile& file) {
   Json head;
   head["format"] = format_name;
@@ -174,14 +213,15 @@ std::string to_text(const ShardFile& file) {
   head["version"] = file.version;
   head["commit"] = file.commit;
   head["host"] = printable_utf8(file.host);
-  head["judgements"] = file.answers.size();
+  head["answers"] = file.answers.size();
   std::string text = head.dump() + "\n";
   for (const JudgedAnswer& answer : file.answers) {
     Json line;
     line["answer"] = answer_json(answer);
     line["machine"] = {{"seconds", answer.seconds},
                        {"isolation", printable_utf8(answer.isolation)},
-                       {"printed", lines(answer.printed)}};
+                       {"printed", lines(answer.printed)},
+                       {"resumed_at", answer.resumed_at}};
     text += line.dump() + "\n";
   }
   Json end;
@@ -207,9 +247,9 @@ void write_shard_file(const std::filesystem::path& path, std::string_view text) 
   const std::filesystem::path beside =
       path.parent_path() / ("." + path.filename().string() + "." + host.data() + "." + std::to_string(::getpid()));
   const auto fail = [&](const std::filesystem::path& what) {
-    const std::string reason = std::strerror(errno);
+    const int reason = errno;
     ::unlink(beside.c_str());
-    throw std::runtime_error("cannot write " + what.string() + ": " + reason);
+    throw std::system_error(reason, std::generic_category(), "cannot write " + what.string());
   };
   constexpr mode_t everyone_reads = 0644;
   {

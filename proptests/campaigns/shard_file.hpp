@@ -1,26 +1,33 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "proptests/campaigns/plan.hpp"
+#include "proptests/campaigns/trained_network.hpp"
 #include "proptests/report.hpp"
 
 namespace softcheck::proptests {
 
-/// The answer to one judgement, and what only the machine that gave it knows.
+/// The answer to one question, and what only the machine that gave it knows.
 struct JudgedAnswer {
-  std::string judgement;        // AskedJudgement::text()
-  std::string library_sha256;   // of the file that was judged
-  std::vector<ReportRow> rows;  // without seconds, certificates and coverage
+  std::string asked;              // Question::text()
+  std::string source_sha256;      // of the library; of the bytes that a layer's certificate reads; of a training none
+  std::string checkpoint_sha256;  // of a layer's whole checkpoint: checkpoint_digests()
+  std::vector<ReportRow> rows;    // without seconds, certificates and coverage
+  std::string layer;              // of a layer: models::stored_report
+  std::optional<TrainedNetwork> network = {};  // of a training
 
   // Differs between machines or from run to run: no report has it.
   double seconds = 0;
   std::string isolation;             // what kept the kernel from the judge
   std::vector<std::string> printed;  // the last lines that the kernel printed
+  std::int64_t resumed_at = 0;       // the step that a training went on from
 };
 
 /// What one process leaves of a shard.
@@ -45,7 +52,7 @@ ShardFile parse_shard_file(std::string_view text);
 
 /// Writes the file beside its place, waits until the disk has it, and renames it: no reader sees a part of it, and no
 /// crash of the machine leaves one.
-/// throws   std::runtime_error naming the path and the reason
+/// throws   std::system_error naming the path and the reason
 void write_shard_file(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace softcheck::proptests

@@ -16,11 +16,11 @@ std::optional<std::string> contents_of(const std::filesystem::path& path) {
   return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
 }
 
-/// Is the file about this shard's judgements, in their order?
+/// Is the file about what this shard asks, in its order?
 bool is_about(const ShardFile& file, const Shard& shard) {
-  if (file.key != shard.key || file.answers.size() != shard.judgements.size()) return false;
+  if (file.key != shard.key || file.answers.size() != shard.asked.size()) return false;
   for (std::size_t i = 0; i < file.answers.size(); ++i) {
-    if (file.answers[i].judgement != printable_utf8(shard.judgements[i].text())) return false;
+    if (file.answers[i].asked != printable_utf8(shard.asked[i].text())) return false;
   }
   return true;
 }
@@ -35,13 +35,11 @@ std::optional<ShardFile> whole(const std::string& text, const Shard& shard) {
   return std::nullopt;
 }
 
-bool is_of(const ShardFile& file, const Shard& shard, const std::string& commit,
-           const std::map<std::string, std::string>& digests) {
+bool is_of(const ShardFile& file, const Shard& shard, const std::string& commit, const SourceDigest& digest_here) {
   if (file.commit != commit) return false;
   for (std::size_t i = 0; i < file.answers.size(); ++i) {
-    const auto here = digests.find(shard.judgements[i].subject.source.library);
-    const bool known = here != digests.end() && !here->second.empty();
-    if (known && here->second != file.answers[i].library_sha256) return false;
+    const std::string here = digest_here(shard.asked[i]);
+    if (!here.empty() && here != file.answers[i].source_sha256) return false;
   }
   return true;
 }
@@ -58,15 +56,15 @@ std::filesystem::path ShardFolder::path_of(const Shard& shard) const {
 }
 
 std::vector<ShardState> ShardFolder::states(const Plan& plan, const std::string& commit,
-                                            const std::map<std::string, std::string>& digests) const {
+                                            const SourceDigest& digest_here) const {
   std::vector<ShardState> states;
   for (const Shard& shard : plan.shards) {
     const std::optional<std::string> text = contents_of(path_of(shard));
     const std::optional<ShardFile> file = text ? whole(*text, shard) : std::nullopt;
-    states.push_back(!text                                  ? ShardState::missing
-                     : !file                                ? ShardState::damaged
-                     : is_of(*file, shard, commit, digests) ? ShardState::finished
-                                                            : ShardState::other);
+    states.push_back(!text                                      ? ShardState::missing
+                     : !file                                    ? ShardState::damaged
+                     : is_of(*file, shard, commit, digest_here) ? ShardState::finished
+                                                                : ShardState::other);
   }
   return states;
 }

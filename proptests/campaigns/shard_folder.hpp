@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <map>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,10 +16,13 @@ enum class ShardState {
   finished,
   missing,
   damaged,  // a file that was cut off or changed: judged again
-  other,    // judged by another commit of softcheck, or with another file of the library: judged again
+  other,    // of another commit of softcheck, another file of the library or another checkpoint: judged again
 };
 
 const char* to_string(ShardState state);
+
+/// JudgedAnswer::source_sha256 as this machine would give it; "" where it has no such source: nothing is compared.
+using SourceDigest = std::function<std::string(const Question&)>;
 
 /// The folder of a campaign: shards/KEY.jsonl for each shard that is finished.
 class ShardFolder {
@@ -30,10 +33,9 @@ class ShardFolder {
 
   /// The state of each shard, in the plan's order.
   ///
-  /// commit    of this program
-  /// digests   library_digests; a library that this machine does not have is not compared
-  std::vector<ShardState> states(const Plan& plan, const std::string& commit,
-                                 const std::map<std::string, std::string>& digests) const;
+  /// commit        of this program
+  /// digest_here   asked of whole files of this commit alone
+  std::vector<ShardState> states(const Plan& plan, const std::string& commit, const SourceDigest& digest_here) const;
 
   /// The whole files of the plan's shards, of any worker or machine, in the plan's order.
   std::vector<ShardFile> read(const Plan& plan) const;

@@ -1,91 +1,29 @@
 #include "proptests/campaigns/shard_run.hpp"
 
 #include <chrono>
-#include <limits>
 #include <memory>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
+#include <variant>
 
 #include "experiments/sha256.hpp"
+#include "models/architectures/description.hpp"
+#include "models/read/checkpoint.hpp"
+#include "proptests/campaigns/answers.hpp"
+#include "proptests/campaigns/checkpoint_digest.hpp"
 #include "proptests/campaigns/host_class.hpp"
-#include "proptests/interrupted.hpp"
-#include "proptests/judge/calls/evidence.hpp"
+#include "proptests/campaigns/kept_training.hpp"
 
 namespace softcheck::proptests {
-namespace {
-
-JudgeOptions options_of(const AskedJudgement& asked, const std::function<bool()>& interrupted) {
-  JudgeOptions options = judge_options(asked.effort);
-  options.run.seed = asked.seed;
-  if (asked.cases) options.run.cases = *asked.cases;
-  options.limits.seconds_per_call = asked.seconds_per_call;
-  options.interrupted = interrupted;
-  return options;
-}
-
-/// What a kernel prints may hold addresses and times: the answer goes without it.
-void take_printed(KernelJudgement& judgement, JudgedAnswer& answer) {
-  answer.printed = std::exchange(judgement.printed_lines, {});
-  judgement.printed_bytes = 0;
-  for (PropertyFinding& property : judgement.properties) {
-    if (!property.outcome.counterexample) continue;
-    for (numerics::Certificate& certificate : property.outcome.counterexample->failed) {
-      const KernelEvidence* evidence = evidence_of(certificate);
-      if (evidence == nullptr || !evidence->ending || evidence->ending->printed.empty()) continue;
-      KernelEvidence silent = *evidence;
-      silent.ending->printed.clear();
-      certificate.evidence = std::make_shared<const KernelEvidence>(std::move(silent));
-    }
-  }
-}
-
-/// "lib.so:f softmax f32 [...]" with the library as the plan names it, and how it was judged.
-std::string subject_of(const AskedJudgement& asked, const std::string& name) {
-  const std::string file = std::filesystem::path(asked.subject.source.library).filename().string();
-  std::string result = name.starts_with(file) ? asked.subject.source.library + name.substr(file.size()) : name;
-  if (result.starts_with("./")) result.erase(0, 2);
-  return result + ", " + to_string(asked.effort) + " effort, seed " + std::to_string(asked.seed);
-}
-
-std::vector<ReportRow> rows_of_answer(const AskedJudgement& asked, const KernelJudgement& judgement) {
-  std::vector<ReportRow> rows = rows_of(asked.subject, judgement);
-  for (ReportRow& row : rows) {
-    row.subject = subject_of(asked, row.subject);
-    row.seconds = std::numeric_limits<double>::quiet_NaN();
-    row.failed.clear();
-    row.coverage.clear();
-  }
-  return rows;
-}
-
-bool is_answer(KernelLoadError::Reason reason) {
-  return reason == KernelLoadError::Reason::no_such_symbol || reason == KernelLoadError::Reason::died_while_loading;
-}
-
-KernelJudgement unloadable(const KernelLoadError& error) {
-  KernelJudgement judgement;
-  const bool died = error.reason == KernelLoadError::Reason::died_while_loading;
-  judgement.verdict = died ? ReportVerdict::crash : ReportVerdict::refused;
-  judgement.notes.emplace_back(error.what());
-  return judgement;
-}
-
-KernelJudgement judged(const AskedJudgement& asked, const JudgeOptions& options) {
-  try {
-    return judge_kernel(asked.subject, options);
-  } catch (const KernelLoadError& error) {
-    if (!is_answer(error.reason)) throw;
-    return unloadable(error);
-  }
-}
-
-}  // namespace
 
 std::map<std::string, std::string> library_digests(const Plan& plan, const std::filesystem::path& kernels) {
   std::map<std::string, std::string> digests;
   for (const Shard& shard : plan.shards) {
-    for (const AskedJudgement& asked : shard.judgements) {
-      const auto [place, added] = digests.try_emplace(asked.subject.source.library);
+    for (const Question& asked : shard.asked) {
+      const auto* judgement = std::get_if<AskedJudgement>(&asked.about);
+      if (judgement == nullptr) continue;
+      const auto [place, added] = digests.try_emplace(judgement->subject.source.library);
       if (!added) continue;
       try {
         place->second = experiments::sha256_of_file(kernels / place->first);
@@ -97,25 +35,42 @@ std::map<std::string, std::string> library_digests(const Plan& plan, const std::
   return digests;
 }
 
+std::string source_digest(const Question& asked, const ShardRun& run) {
+  if (const auto* judgement = std::get_if<AskedJudgement>(&asked.about)) {
+    const auto found = run.digests.find(judgement->subject.source.library);
+    return found == run.digests.end() ? "" : found->second;
+  }
+  const auto* layer = std::get_if<AskedLayer>(&asked.about);
+  if (layer == nullptr) return "";
+  try {
+    const std::unique_ptr<models::Checkpoint> file = models::open_checkpoint(run.kernels / layer->model);
+    const bool vocabulary = layer->vocabulary && layer->layer == 0;
+    return checkpoint_digests(*file, models::describe(*file), static_cast<int>(layer->layer), vocabulary).layer;
+  } catch (const std::runtime_error&) {
+    return "";  // not here, or not as a judge could read it: the judge says so
+  }
+}
+
 ShardFile judge_shard(const Shard& shard, const ShardRun& run) {
   std::filesystem::current_path(run.kernels);
   ShardFile file{shard.key, run.plan, run.version, run.commit, host_class(), {}};
-  for (const AskedJudgement& asked : shard.judgements) {
+  for (const Question& asked : shard.asked) {
     const auto start = std::chrono::steady_clock::now();
-    JudgedAnswer answer;
-    answer.judgement = asked.text();
-    if (const auto found = run.digests.find(asked.subject.source.library); found != run.digests.end()) {
-      answer.library_sha256 = found->second;
-    }
-    KernelJudgement judgement = judged(asked, options_of(asked, run.interrupted));
-    if (!judgement.ended_early.empty()) throw Interrupted();
-    answer.isolation = std::exchange(judgement.isolation, {});
-    take_printed(judgement, answer);
-    answer.rows = rows_of_answer(asked, judgement);
+    JudgedAnswer answer = std::visit([&](const auto& one) { return answer_of(one, run); }, asked.about);
+    answer.asked = asked.text();
     answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     file.answers.push_back(std::move(answer));
   }
   return file;
+}
+
+void forget_kept(const Shard& shard, const ShardRun& run) {
+  for (const Question& asked : shard.asked) {
+    const auto* training = std::get_if<AskedTraining>(&asked.about);
+    const std::filesystem::path kept = training == nullptr ? "" : kept_training(*training, run);
+    std::error_code ignored;
+    if (!kept.empty()) std::filesystem::remove(kept, ignored);
+  }
 }
 
 }  // namespace softcheck::proptests

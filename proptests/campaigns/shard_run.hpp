@@ -21,14 +21,21 @@ struct ShardRun {
   std::filesystem::path kernels;               // the folder that relative names of libraries begin at
   std::map<std::string, std::string> digests;  // library_digests
   std::function<bool()> interrupted = {};
+  std::filesystem::path kept = {};     // an absolute folder where trainings leave what they have so far; empty: none
+  std::filesystem::path network = {};  // the library of this project's kernels that language models are made of
 };
 
-/// Judges all of a shard, one after the other. Seeds are the plan's and no time is limited but that of a call, so that
+/// JudgedAnswer::source_sha256 of this machine; "" where it has no such source, or the question has none. For a layer
+/// all of its tensors are read.
+std::string source_digest(const Question& asked, const ShardRun& run);
+
+/// Answers all of a shard, one after the other. Seeds are the plan's and no time is limited but that of a call, so that
 /// every machine of a class gives the same answers. This process's folder is `run.kernels` afterwards.
 ///
-/// A library that dies while it loads, or lacks the symbol, is an answer: a row kernel.verdict.
-///
-/// throws   KernelLoadError where this machine has no such library; Interrupted, and then nothing is known
+/// throws   as answer_of (answers.hpp)
 ShardFile judge_shard(const Shard& shard, const ShardRun& run);
+
+/// Removes what a shard's trainings have kept, once its file is written.
+void forget_kept(const Shard& shard, const ShardRun& run);
 
 }  // namespace softcheck::proptests

@@ -1,8 +1,8 @@
 """python -m softcheck.campaign plan.toml --out DIR --scheduler ADDRESS: a campaign on a cluster of Dask.
 
-Dask schedules the shards, gives those of dead workers to others and retries; the judging, the files and the report are
-the softcheck command's. Each worker needs this package and the plan's libraries, but shares no folder with this process,
-which writes the results. Without --scheduler this is `softcheck campaign`: docs/campaigns.md.
+Dask schedules the shards, gives those of dead workers to others and retries; judging, training, the files and the report
+are the softcheck command's. Each worker needs this package and the plan's libraries and models, but shares no folder with
+this process, which writes the results. Without --scheduler this is `softcheck campaign`: docs/campaigns.md.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class CampaignError(Exception):
 class Shard(NamedTuple):
     key: str
     state: str  # finished, missing, damaged or other
-    judgements: int
+    questions: int
 
 
-def judge(plan: str, key: str, kernels: str) -> tuple[int, str, str]:
+def judge(plan: str, key: str, kernels: str, kept: str = "") -> tuple[int, str, str]:
     """On a worker: the exit code, the file of one shard of the plan's text, and what the command said beside it.
 
     The command's process ends with the thread that waits for it, so that no killed worker leaves one behind.
@@ -48,6 +48,9 @@ def judge(plan: str, key: str, kernels: str) -> tuple[int, str, str]:
         file = pathlib.Path(folder) / "plan.toml"
         file.write_text(plan)
         command = [str(_command()), "campaign", str(file), "--print", key, "--kernels", kernels]
+        if kept:
+            pathlib.Path(kept).mkdir(parents=True, exist_ok=True)
+            command += ["--kept", kept]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode < 0:  # killed: as a worker that died, another try may fare better
         raise RuntimeError(f"softcheck was ended by signal {-done.returncode}")
@@ -149,11 +152,13 @@ def _take(future: Any, key: str, out: pathlib.Path, commit: str) -> str:
     return ""
 
 
-def run(plan: pathlib.Path, out: pathlib.Path, client: Any, kernels: str | None = None) -> int:
-    """Judges what is missing of the plan in out on the client's cluster, then writes the report; the exit code of that.
+def run(plan: pathlib.Path, out: pathlib.Path, client: Any, kernels: str | None = None, kept: str = "") -> int:
+    """Does what is missing of the plan in out on the client's cluster, then writes the report; the exit code of that.
 
     plan      the file; workers get its text
-    kernels   the folder, on workers, that libraries are named from (default: the plan's, made absolute)
+    kernels   the folder, on workers, that libraries and models are named from (default: the plan's, made absolute)
+    kept      the folder, on workers, where trainings keep what they have so far; if workers share it, the training of a
+              worker that dies goes on elsewhere. Without it such a training begins again.
 
     Raises CampaignError. What is finished stays, and the same call goes on from there.
     """
@@ -162,7 +167,8 @@ def run(plan: pathlib.Path, out: pathlib.Path, client: Any, kernels: str | None 
     text = plan.read_text()
     missing = [shard.key for shard in shards_of(plan, out, kernels) if shard.state != "finished"]
     progress = Progress(len(missing))
-    futures = client.map(judge, [text] * len(missing), missing, [kernels] * len(missing), pure=False, retries=2)
+    count = len(missing)
+    futures = client.map(judge, [text] * count, missing, [kernels] * count, [kept] * count, pure=False, retries=2)
     keys = dict(zip((future.key for future in futures), missing))
     commit = _commit()
     troubles = []
@@ -207,14 +213,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("plan", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path, required=True, help="folder of the results; what is finished there stays")
     parser.add_argument("--scheduler", required=True, help="of Dask, as tcp://host:8786")
-    parser.add_argument("--kernels", help="folder, on workers, that libraries are named from (default: the plan's)")
+    parser.add_argument("--kernels", help="folder, on workers, that libraries and models are named from (default: the plan's)")
+    parser.add_argument("--kept", default="", help="folder, on workers, where trainings keep what they have (default: they keep nothing)")
     asked = parser.parse_args(arguments)
     try:
         if not asked.plan.is_file():
             raise CampaignError(USAGE, f"need a plan that can be read, got '{asked.plan}'")
         client = _client(asked.scheduler)
         try:
-            return run(asked.plan, asked.out, client, asked.kernels)
+            return run(asked.plan, asked.out, client, asked.kernels, asked.kept)
         finally:
             client.close(timeout=2)
     except CampaignError as error:

@@ -76,6 +76,33 @@ expect 1 campaign grown.toml --kernels "$kernels" --out results
 says 'mutant_no_max_shift f32 *fail'
 says 'replay: softcheck kernel'
 
+# Models by layers say what one command says; wrong plans get one line.
+ln -s "$root/proptests/tests/models/checkpoints" tiny
+printf '[[models]]\nmodel = "tiny/gpt2"\nlayers = "0-1"\nvocabulary = true\nfail-if = "logit.f16 > 65504"\n' >models.toml
+expect 0 campaign models.toml --list
+test "$(wc -l <out)" = 2 || complain "a shard is not a layer"
+expect 0 campaign models.toml --out certified
+says '^campaign: 1 models: 1 pass$'
+expect 0 model tiny/gpt2 --vocabulary --fail-if 'logit.f16 > 65504' --html page.html
+cmp -s page.html certified/model-1.html || complain "a model by layers has another page"
+grep -v '^pass: ' out >table
+test "$(grep -c . table)" -gt 10 || complain "a model's table is too short to be compared"
+grep -v -x -F -f certified/report.txt table | grep -q . && complain "a model by layers has another table"
+printf '[[models]]\nmodel = "tiny/gpt2"\nlayers = "0-2"\n' >models.toml
+refuses 2 'tiny/gpt2: layers: need layers of 0-1, got 2' campaign models.toml --out certified
+printf '[[models]]\nmodel = "tiny/none"\nlayers = "0"\n' >models.toml
+refuses 2 'tiny/none: is not there' campaign models.toml --out certified
+printf '[[models]]\nmodel = 3\nlayers = "0"\n' >wrong.toml
+refuses 3 'wrong.toml:2: model: need the path of a checkpoint, or a list of paths, got 3' campaign wrong.toml --list
+printf '[[trainings]]\nnetwork = "max-retrieval"\nsteps = 0\n' >wrong.toml
+refuses 3 'wrong.toml:3: steps: need an integer from 1 to 1099511627776, got 0' campaign wrong.toml --list
+printf '[[trainings]]\nnetwork = "max-retrieval"\nsteps = 3\nsets = 4\nseed = [1, 2]\ntest-sizes = 4\n' >trainings.toml
+expect 0 campaign trainings.toml --out trained
+says '^campaign: 2 trainings: 2 pass$'
+expect 0 run train --steps 3 --sets 4 --seed 2 --out alone.safetensors
+cmp -s alone.safetensors trained/trained/1/seed-02.safetensors || complain "a campaign trains another network"
+test ! -e trained/kept || complain "a finished training leaves what it kept"
+
 if test -c /dev/full; then
   "$softcheck" campaign plan.toml --kernels "$kernels" --out results >/dev/full 2>err
   test $? = 0 || complain "a report in files does not make up for a full terminal"

@@ -1,6 +1,8 @@
 #include "proptests/tests/campaigns/campaign_samples.hpp"
 
 #include <limits>
+#include <utility>
+#include <variant>
 
 namespace softcheck::proptests {
 namespace {
@@ -35,9 +37,16 @@ SampleCampaign sample_campaign(int kernels) {
   double number = 0.1;
   for (const Shard& shard : sample.plan.shards) {
     ShardFile file{shard.key, sample.plan.hash, "0.2.0", "abc", "x86_64", {}};
-    for (const AskedJudgement& asked : shard.judgements) {
+    for (const Question& asked : shard.asked) {
       number += 0.1;
-      file.answers.push_back({asked.text(), "d1", sample_rows(asked, number), number, "namespaces", {"0x7f"}});
+      JudgedAnswer answer;
+      answer.asked = asked.text();
+      answer.source_sha256 = "d1";
+      answer.rows = sample_rows(std::get<AskedJudgement>(asked.about), number);
+      answer.seconds = number;
+      answer.isolation = "namespaces";
+      answer.printed = {"0x7f"};
+      file.answers.push_back(std::move(answer));
     }
     sample.files.push_back(file);
   }

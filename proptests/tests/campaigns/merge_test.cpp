@@ -46,14 +46,14 @@ TEST(MergedCampaigns, NoMachineIsSeen) {
   sample.files[0].host = "a third";
   const MergedCampaign elsewhere = merge(sample.plan, sample.files);
   EXPECT_EQ(views(elsewhere), expected);
-  EXPECT_EQ(hosts_to_tsv(elsewhere), "host\tjudgements\tseconds\na third\t2\t198.0\nanother machine\t6\t594.0\n");
+  EXPECT_EQ(hosts_to_tsv(elsewhere), "host\tanswers\tseconds\na third\t2\t198.0\nanother machine\t6\t594.0\n");
 }
 
 TEST(MergedCampaigns, EveryJudgementIsThereOnce) {
   const SampleCampaign sample = sample_campaign(6);
   const MergedCampaign merged = merge(sample.plan, sample.files);
   EXPECT_TRUE(merged.missing.empty());
-  ASSERT_EQ(merged.answers.size(), sample.plan.judgements());
+  ASSERT_EQ(merged.answers.size(), sample.plan.asked());
   EXPECT_EQ(rows_with(merged, "kernel.verdict"), 12U);
   for (std::size_t i = 0; i < 6; ++i) {
     EXPECT_EQ(merged.answers[2 * i].kernel, "a.so:f" + std::to_string(i));
@@ -106,14 +106,14 @@ TEST(MergedCampaigns, FilesOfTwoBuildsAreNotMixed) {
   files[1].commit = "abd";
   EXPECT_THROW(merge(plan, files), MergeError);
   files = sample.files;
-  files[2].answers[0].library_sha256 = "d2";
+  files[2].answers[0].source_sha256 = "d2";
   EXPECT_THROW(merge(plan, files), MergeError);
   // A file of another plan is none of its business.
   files = sample.files;
   files.push_back(files[0]);
   files.back().key = "0000000000000000";
   files.back().commit = "abd";
-  for (JudgedAnswer& answer : files.back().answers) answer.judgement += " more";
+  for (JudgedAnswer& answer : files.back().answers) answer.asked += " more";
   EXPECT_EQ(views(merge(plan, files)), views(merge(plan, sample.files)));
 }
 

@@ -1,0 +1,102 @@
+#include "models/report/stored_report.hpp"
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "models/report/gate.hpp"
+#include "models/report/stored_heads.hpp"
+
+namespace softcheck::models {
+namespace {
+
+using StoredJson = nlohmann::json;
+
+// All but the heads: equal in all parts of one report.
+StoredJson stored_question(const CheckpointReport& report) {
+  const ModelDescription& model = report.model;
+  return {{"path", report.path},       {"format", report.format},         {"architecture", model.architecture},
+          {"layers", model.layers},    {"heads_of_a_layer", model.heads}, {"key_heads", model.key_heads},
+          {"hidden", model.hidden},    {"head_dim", model.head_dim},      {"context", model.context},
+          {"eps", report.options.eps}, {"n", report.options.items},       {"bounded_context", report.options.context}};
+}
+
+StoredJson stored_whole_head(const HeadCertificate& certificate) {
+  StoredJson entry = stored_head(certificate);
+  entry["key_head"] = certificate.head.key_head;
+  entry["window"] = certificate.head.window ? StoredJson(*certificate.head.window) : StoredJson(nullptr);
+  return entry;
+}
+
+HeadCertificate whole_head_from(const StoredJson& entry) {
+  HeadCertificate certificate = head_from(entry);
+  entry.at("key_head").get_to(certificate.head.key_head);
+  if (!entry.at("window").is_null()) certificate.head.window = entry.at("window").get<std::uint64_t>();
+  return certificate;
+}
+
+CheckpointReport parsed(const StoredJson& stored) {
+  CheckpointReport report;
+  stored.at("path").get_to(report.path);
+  stored.at("format").get_to(report.format);
+  stored.at("architecture").get_to(report.model.architecture);
+  stored.at("layers").get_to(report.model.layers);
+  stored.at("heads_of_a_layer").get_to(report.model.heads);
+  stored.at("key_heads").get_to(report.model.key_heads);
+  stored.at("hidden").get_to(report.model.hidden);
+  stored.at("head_dim").get_to(report.model.head_dim);
+  stored.at("context").get_to(report.model.context);
+  stored.at("eps").get_to(report.options.eps);
+  stored.at("n").get_to(report.options.items);
+  stored.at("bounded_context").get_to(report.options.context);
+  for (const StoredJson& head : stored.at("heads")) report.heads.push_back(whole_head_from(head));
+  report.asked = report.heads.size();
+  return report;
+}
+
+}  // namespace
+
+std::string stored_report(const CheckpointReport& report) {
+  StoredJson stored = stored_question(report);
+  stored["heads"] = StoredJson::array();
+  for (const HeadCertificate& head : report.heads) stored["heads"].push_back(stored_whole_head(head));
+  return stored.dump(-1, ' ', false, StoredJson::error_handler_t::replace);
+}
+
+CheckpointReport report_from(std::string_view text) {
+  try {
+    return parsed(StoredJson::parse(text));
+  } catch (const StoredJson::exception& error) {
+    throw std::invalid_argument(std::string("report_from: need a report as stored_report writes it: ") + error.what());
+  }
+}
+
+CheckpointReport joined(std::vector<CheckpointReport> parts, const std::vector<std::string>& fail_if) {
+  if (parts.empty()) throw std::invalid_argument("joined: need at least one part of a report");
+  CheckpointReport whole = std::move(parts.front());
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    CheckpointReport& part = parts[i];
+    const StoredJson here = stored_question(part), there = stored_question(whole);
+    if (here != there) {
+      throw std::invalid_argument("joined: need parts of one model and one question, got " + there.dump() + " and " +
+                                  here.dump());
+    }
+    for (HeadCertificate& head : part.heads) {
+      if (!whole.heads.empty() && head.head.layer < whole.heads.back().head.layer) {
+        throw std::invalid_argument("joined: need layers in their order, got " + std::to_string(head.head.layer) +
+                                    " behind " + std::to_string(whole.heads.back().head.layer));
+      }
+      whole.heads.push_back(std::move(head));
+    }
+  }
+  whole.asked = whole.heads.size();
+  whole.certificates = certify_report(whole);
+  for (const std::string& text : fail_if) {
+    const Gate gate = Gate::parse(text);
+    for (const HeadCertificate& head : whole.heads) whole.certificates.push_back(gate.certify(head));
+  }
+  return whole;
+}
+
+}  // namespace softcheck::models
