@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace softcheck::kernels::parallel {
@@ -19,9 +18,6 @@ struct Traffic {
 /// from one rank to another arrive in the order in which they were sent.
 class Communicator {
  public:
-  /// Makes own the combination of other and own, which have the same size.
-  using Combine = void (*)(std::span<const std::byte> other, std::span<std::byte> own);
-
   Communicator() = default;
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -32,9 +28,9 @@ class Communicator {
   /// May return before the other rank receives.
   virtual void send(int to, Message message) = 0;
   virtual Message receive(int from) = 0;
-  /// The messages of all ranks combined, of one size, with the same bits in every rank. What is combined with what
-  /// first is not defined: combine must not let it show.
-  virtual Message reduced(Message own, Combine combine) = 0;
+  /// The forests of all ranks united (combine_messages), in every rank. Their messages have one size. In which order
+  /// and bracketing they are combined is not defined, and does not show.
+  virtual Message reduced(Message own) = 0;
 
   const Traffic& traffic() const { return traffic_; }
 

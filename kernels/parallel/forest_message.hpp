@@ -129,12 +129,23 @@ StateForest<T> read_forest(std::span<const std::byte> from) {
   return forest;
 }
 
-/// Communicator::Combine: the union of two forests.
 template <class T>
 void combine_forests(std::span<const std::byte> other, std::span<std::byte> own) {
   StateForest<T> forest = read_forest<T>(own);
   forest.unite(read_forest<T>(other));
   write_forest(forest, own);
+}
+
+/// own becomes the union of both forests: what an MPI_Op is made of. Throws as read_forest, and std::length_error where
+/// own has no room for it.
+inline void combine_messages(std::span<const std::byte> other, std::span<std::byte> own) {
+  ForestHead head;
+  MessageReader(own).get(&head);
+  if (head.bytes_of_number == sizeof(double)) {
+    combine_forests<double>(other, own);
+  } else {
+    combine_forests<float>(other, own);
+  }
 }
 
 }  // namespace softcheck::kernels::parallel

@@ -64,7 +64,7 @@ StateForest<T> united(Communicator& ranks, Route route, StateForest<T> forest, b
   if (route == Route::reduction) {
     Message message(message_bytes<T>(forest.tiles(), forest.columns(), most));
     write_forest(forest, message);
-    return read_forest<T>(ranks.reduced(std::move(message), combine_forests<T>));
+    return read_forest<T>(ranks.reduced(std::move(message)));
   }
   forest = gathered(ranks, std::move(forest));
   return everywhere ? spread(ranks, std::move(forest)) : std::move(forest);

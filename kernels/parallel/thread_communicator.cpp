@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "kernels/parallel/forest_message.hpp"
+
 namespace softcheck::kernels::parallel {
 
 void ThreadGroup::require_success() const {
@@ -28,7 +30,7 @@ Message ThreadGroup::take(int from, int to) {
   return message;
 }
 
-Message ThreadGroup::reduced(Message own, Communicator::Combine combine) {
+Message ThreadGroup::reduced(Message own) {
   std::unique_lock lock(mutex_);
   // The one before has not been left by all ranks.
   changed_.wait(lock, [&] { return failed_ || left_ == 0; });
@@ -36,7 +38,7 @@ Message ThreadGroup::reduced(Message own, Communicator::Combine combine) {
   if (arrived_ == 0) {
     sum_ = std::move(own);
   } else {
-    combine(own, sum_);
+    combine_messages(own, sum_);
   }
   if (++arrived_ == size_) {
     left_ = size_;
@@ -63,10 +65,10 @@ void ThreadCommunicator::send(int to, Message message) {
   group_.put(rank_, to, std::move(message));
 }
 
-Message ThreadCommunicator::reduced(Message own, Combine combine) {
+Message ThreadCommunicator::reduced(Message own) {
   ++traffic_.messages;
   traffic_.bytes += own.size();
-  return group_.reduced(std::move(own), combine);
+  return group_.reduced(std::move(own));
 }
 
 bool run_ranks(int ranks, const std::function<void(Communicator&)>& each) {

@@ -21,7 +21,7 @@ class ThreadGroup {
   /// Waits for the message. Throws std::runtime_error where a rank has failed.
   Message take(int from, int to);
   /// Combines in the order in which the ranks arrive. Throws as take.
-  Message reduced(Message own, Communicator::Combine combine);
+  Message reduced(Message own);
   /// Lets all waiting ranks fail.
   void fail();
 
@@ -45,7 +45,7 @@ class ThreadCommunicator final : public Communicator {
   int size() const override { return group_.size(); }
   void send(int to, Message message) override;
   Message receive(int from) override { return group_.take(from, rank_); }
-  Message reduced(Message own, Combine combine) override;
+  Message reduced(Message own) override;
 
  private:
   ThreadGroup& group_;
