@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "kernels/call/attention_views.hpp"
@@ -90,7 +92,6 @@ struct MadeCall {
     made.entropy = entropy.view();
     made.scale = 0.125;
     made.causal = shape.causal;
-    see_as_part(made, shape.keys - range.end);
     return made;
   }
   AttentionGradientViews gradient_views() {
@@ -104,7 +105,18 @@ struct MadeCall {
   MadeTensor q, incoming, k, v, out, lse, entropy, dq, dk, dv;
 };
 
+/// The views of a whole call.
 inline void set_views(MadeCall& call, AttentionViews& to) { to = call.views(); }
 inline void set_views(MadeCall& call, AttentionGradientViews& to) { to = call.gradient_views(); }
+
+/// Those of some keys of one, as parts_of_rank makes them.
+inline void set_part(MadeCall& call, AttentionViews& to) {
+  to = call.views();
+  see_as_part(to, call.shape.keys - call.range.end);
+}
+inline void set_part(MadeCall& call, AttentionGradientViews& to) {
+  to = call.gradient_views();
+  see_as_part(to.forward, call.shape.keys - call.range.end);
+}
 
 }  // namespace softcheck::kernels::parallel

@@ -84,7 +84,7 @@ struct OwnKeys {
       const KeyRange keys = keys_of_nodes(tree, nodes);
       calls.push_back(std::make_unique<MadeCall>(shape, keys));
       parts.push_back({{}, keys, std::move(nodes)});
-      set_views(*calls.back(), parts.back().views);
+      set_part(*calls.back(), parts.back().views);
     }
   }
 
