@@ -12,7 +12,10 @@
 //
 // All symbols have the same bits. More than 1024 keys have the bits of softcheck_attention and
 // softcheck_adaptive_attention.
+#include <cstdint>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "kernels/call/attention_views.hpp"
 #include "kernels/entry/ops.hpp"

@@ -28,7 +28,7 @@ class Communicator {
   /// May return before the other rank receives.
   virtual void send(int to, Message message) = 0;
   virtual Message receive(int from) = 0;
-  /// The forests of all ranks united (combine_messages), in every rank. Their messages have one size. In which order
+  /// The forests of all ranks united (unite_messages), in every rank. Their messages have one size. In which order
   /// and bracketing they are combined is not defined, and does not show.
   virtual Message reduced(Message own) = 0;
 

@@ -129,23 +129,29 @@ StateForest<T> read_forest(std::span<const std::byte> from) {
   return forest;
 }
 
-template <class T>
-void combine_forests(std::span<const std::byte> other, std::span<std::byte> own) {
-  StateForest<T> forest = read_forest<T>(own);
-  forest.unite(read_forest<T>(other));
-  write_forest(forest, own);
-}
-
-/// own becomes the union of both forests: what an MPI_Op is made of. Throws as read_forest, and std::length_error where
-/// own has no room for it.
-inline void combine_messages(std::span<const std::byte> other, std::span<std::byte> own) {
+/// take(forest) of the forest of two messages.
+template <class Take>
+void take_union(std::span<const std::byte> other, std::span<const std::byte> own, Take take) {
+  const auto unite = [&]<class T>(T) {
+    StateForest<T> forest = read_forest<T>(own);
+    forest.unite(read_forest<T>(other));
+    take(forest);
+  };
   ForestHead head;
   MessageReader(own).get(&head);
-  if (head.bytes_of_number == sizeof(double)) {
-    combine_forests<double>(other, own);
-  } else {
-    combine_forests<float>(other, own);
-  }
+  head.bytes_of_number == sizeof(double) ? unite(double{}) : unite(float{});
+}
+
+/// The union of both forests. Throws as read_forest.
+inline Message united_message(std::span<const std::byte> other, std::span<const std::byte> own) {
+  Message message;
+  take_union(other, own, [&](const auto& forest) { message = message_of(forest); });
+  return message;
+}
+
+/// The same, in place of own: what an MPI_Op is made of. Throws std::length_error where own has no room for it.
+inline void unite_messages(std::span<const std::byte> other, std::span<std::byte> own) {
+  take_union(other, own, [&](const auto& forest) { write_forest(forest, own); });
 }
 
 }  // namespace softcheck::kernels::parallel

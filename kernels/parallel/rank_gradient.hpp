@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
-#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 

@@ -38,7 +38,7 @@ Message ThreadGroup::reduced(Message own) {
   if (arrived_ == 0) {
     sum_ = std::move(own);
   } else {
-    combine_messages(own, sum_);
+    sum_ = united_message(own, sum_);
   }
   if (++arrived_ == size_) {
     left_ = size_;

@@ -35,15 +35,15 @@ int counted(std::size_t bytes) {
 }
 
 /// MPI_User_function: an element is a whole message.
-void unite_messages(void* other, void* own, int* count, MPI_Datatype* type) {
+void unite_in_place(void* other, void* own, int* count, MPI_Datatype* type) {
   int size = 0;
   MPI_Type_size(*type, &size);
   const auto bytes = static_cast<std::size_t>(size);
   for (int i = 0; i < *count; ++i) {
     const std::size_t offset = static_cast<std::size_t>(i) * bytes;
     try {
-      combine_messages(std::span(static_cast<const std::byte*>(other) + offset, bytes),
-                       std::span(static_cast<std::byte*>(own) + offset, bytes));
+      unite_messages(std::span(static_cast<const std::byte*>(other) + offset, bytes),
+                     std::span(static_cast<std::byte*>(own) + offset, bytes));
     } catch (const std::exception& error) {  // no exception passes through MPI
       std::fprintf(stderr, "MPI_Op of state forests: %s\n", error.what());
       MPI_Abort(MPI_COMM_WORLD, 1);
@@ -56,7 +56,7 @@ void unite_messages(void* other, void* own, int* count, MPI_Datatype* type) {
 MpiCommunicator::MpiCommunicator() {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
-  MPI_Op_create(unite_messages, 0, &unite_);
+  MPI_Op_create(unite_in_place, 0, &unite_);
 }
 
 MpiCommunicator::~MpiCommunicator() {

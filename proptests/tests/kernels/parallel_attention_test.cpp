@@ -174,7 +174,9 @@ TEST(ParallelAttention, ANanOfOneRankReachesWhatSeesIt) {
     for (std::size_t query = 0; query < 300; ++query) {
       for (std::size_t c = 4 * query; c < 4 * query + 4; ++c) {
         EXPECT_EQ(std::isnan((*hit)[c]), query >= 200) << prefix << " query " << query;
-        if (query < 200) EXPECT_EQ((*hit)[c], (*clean)[c]) << prefix << " query " << query;
+        if (query < 200) {
+          EXPECT_EQ((*hit)[c], (*clean)[c]) << prefix << " query " << query;
+        }
         EXPECT_EQ(std::isnan((*gradient)[c]), query >= 200) << prefix << " query " << query;
       }
     }
