@@ -50,29 +50,37 @@ int run(int ranks, const std::optional<Views>& views, Work work) try {
   return refused;  // out of memory
 }
 
+/// How many ranks share the keys, and how they merge.
+struct Sharing {
+  int ranks;
+  Route route;
+};
+
+int attend(const softcheck_call* call, Sharing sharing, bool adaptive) {
+  const std::optional<AttentionViews> views = attention_views(call);
+  const std::int64_t keys = views ? views->keys() : 0;
+  return run(sharing.ranks, views, [&]<class T>(Communicator& ranks, std::vector<KeyPart<AttentionViews>> parts) {
+    RankAttention<T>(ranks, sharing.route, keys, std::move(parts)).attend(adaptive);
+  });
+}
+
+int differentiate(const softcheck_call* call, Sharing sharing, bool adaptive) {
+  const std::optional<AttentionGradientViews> views = attention_gradient_views(call);
+  if (views && adaptive && views->by_lse) return refused;
+  const std::int64_t keys = views ? views->forward.keys() : 0;
+  return run(sharing.ranks, views,
+             [&]<class T>(Communicator& ranks, std::vector<KeyPart<AttentionGradientViews>> parts) {
+               RankGradient<T>(ranks, sharing.route, keys, std::move(parts)).differentiate(adaptive);
+             });
+}
+
 template <int ranks, Route route>
 struct RankOps {
-  static int attend(const softcheck_call* call, bool adaptive) {
-    const std::optional<AttentionViews> views = attention_views(call);
-    const std::int64_t keys = views ? views->keys() : 0;
-    return run(ranks, views, [&]<class T>(Communicator& communicator, std::vector<KeyPart<AttentionViews>> parts) {
-      RankAttention<T>(communicator, route, keys, std::move(parts)).attend(adaptive);
-    });
-  }
-  static int differentiate(const softcheck_call* call, bool adaptive) {
-    const std::optional<AttentionGradientViews> views = attention_gradient_views(call);
-    if (views && adaptive && views->by_lse) return refused;
-    const std::int64_t keys = views ? views->forward.keys() : 0;
-    return run(ranks, views,
-               [&]<class T>(Communicator& communicator, std::vector<KeyPart<AttentionGradientViews>> parts) {
-                 RankGradient<T>(communicator, route, keys, std::move(parts)).differentiate(adaptive);
-               });
-  }
-
-  static int attention(const softcheck_call* call) { return attend(call, false); }
-  static int adaptive_attention(const softcheck_call* call) { return attend(call, true); }
-  static int attention_backward(const softcheck_call* call) { return differentiate(call, false); }
-  static int adaptive_attention_backward(const softcheck_call* call) { return differentiate(call, true); }
+  static constexpr Sharing sharing{ranks, route};
+  static int attention(const softcheck_call* call) { return attend(call, sharing, false); }
+  static int adaptive_attention(const softcheck_call* call) { return attend(call, sharing, true); }
+  static int attention_backward(const softcheck_call* call) { return differentiate(call, sharing, false); }
+  static int adaptive_attention_backward(const softcheck_call* call) { return differentiate(call, sharing, true); }
 };
 
 }  // namespace
