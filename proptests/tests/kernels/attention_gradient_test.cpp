@@ -103,8 +103,8 @@ TEST_P(AttentionGradient, LiesWithinItsErrors) {
   }
 }
 
-// The judge has no op for the gradient of adaptive attention. Ranks sum up in the tree of kernels/parallel/, of leaves of
-// 16 keys and more, with a known maximum: blocks of 16 are granted at least as many rescalings.
+// The judge has no op for the gradient of adaptive attention. Ranks sum up in the tree of kernels/parallel/, of leaves
+// of 16 keys and more, with a known maximum: blocks of 16 are granted at least as many rescalings.
 TEST_P(AttentionGradient, OfRanksLiesWithinItsErrors) {
   const softcheck_kernel kernel =
       load_kernel("softcheck_parallel_kernels", "softcheck_ranks_8_adaptive_attention_backward");
