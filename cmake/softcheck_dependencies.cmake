@@ -12,6 +12,7 @@ find_package(Arb)
 find_package(Seccomp)
 find_package(Libzip)
 find_package(DNNL QUIET CONFIG)
+find_package(MPI QUIET COMPONENTS C)
 
 find_package(rapidcheck REQUIRED)
 find_package(CLI11 REQUIRED)

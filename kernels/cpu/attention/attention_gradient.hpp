@@ -224,7 +224,8 @@ class KeyGradient {
   /// Of the first tile that sees any of the keys.
   static std::int64_t first_row(const AttentionViews& forward, const KeySpan& keys) {
     const std::int64_t diagonal = forward.keys() - forward.queries();
-    const std::int64_t first_query = forward.causal ? std::max<std::int64_t>(keys.begin - diagonal, 0) : 0;
+    const std::int64_t right = forward.causal ? 0 : forward.attributes.right;
+    const std::int64_t first_query = std::max<std::int64_t>(keys.begin - diagonal - right, 0);
     return first_query * forward.group() / most * most;
   }
 

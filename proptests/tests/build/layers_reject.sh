@@ -28,6 +28,8 @@ numerics/rows numerics/rounding/rounding.hpp
 numerics/rounding numerics/filter/row_filter.hpp
 numerics/matrices numerics/rows/row_oracle.hpp
 kernels/strict kernels/cpu/rows/row_access.hpp
+kernels/parallel kernels/strict/rows.hpp
+kernels/cpu kernels/parallel/key_tree.hpp
 kernels/call kernels/cpu/rows/row_access.hpp
 kernels/arithmetic kernels/call/elements.hpp
 kernels/block kernels/emulator/block.hpp

@@ -43,6 +43,7 @@ struct GradientCase {
   std::vector<double> incoming;  // like out
   bool adaptive = false;
   numerics::Contract contract;
+  double keys_of_block = 128;  // keys whose sums are merged with those of others
 };
 
 /// beta of an entropy and its slope there (Fig. 4, thousandths), the kink's side that the kernels take: 0.
@@ -170,7 +171,7 @@ class RowGradient {
     q_ = softmax_of(x_, 1);
     const Real entropy = entropy_of(q_);
     const double h = to_double(entropy);
-    const double rescalings = std::ceil(std::log2(std::ceil(static_cast<double>(case_.problem.keys) / 128)));
+    const double rescalings = std::ceil(std::log2(blocks()));
     Doubles s;
     for (std::size_t j = 0; j < x_.size(); ++j) {
       omega_1_.push_back(eta_[j] + u_ * (to_double(d_[j]) + eta_[j]) + lambda_exp_);
@@ -250,10 +251,10 @@ class RowGradient {
     return static_cast<double>(
         std::min<std::uint64_t>(numerics::summation_height(case_.contract, keys), x_.size() - 1));
   }
-  // Blocks of 128, their sums in double one after the other, each a rescaling.
+  double blocks() const { return std::ceil(static_cast<double>(case_.problem.keys) / case_.keys_of_block); }
+  // Blocks' sums in double one after the other, each a rescaling.
   double summation() const {
-    const double blocks = std::ceil(static_cast<double>(case_.problem.keys) / 128);
-    return (height() + 1) * lambda_ + blocks * (case_.contract.exp_error + 3) * 0x1p-53;
+    return (height() + 1) * lambda_ + blocks() * (case_.contract.exp_error + 3) * 0x1p-53;
   }
   // What a factor e^(+-log_error) and an absolute error make of a size at most.
   static double grown(double log_error, double size, double error) {
