@@ -5,8 +5,8 @@
     - [gelu_near]    so does GELU, each value enclosed by Coq's Interval library
     - [dot_near]     the scalar product of two such vectors
 
-    An entry is a centre and a radius in units of 2^-40; weights are exact. ball_layers.v has one radius for all entries,
-    and rounded weights: it covers cells of inputs in little time, here it is one input. *)
+    An entry is a centre and a radius in units of 2^-40. ball_layers.v has one radius for all entries and weights of 16
+    bits: it covers cells of inputs in little time, here it is one input. *)
 
 From Coq Require Import Reals List ZArith Bool Lra Lia.
 From Coquelicot Require Import Rcomplements.
@@ -32,7 +32,7 @@ Proof. exact (map_nth fst e (0, 0)%Z i). Qed.
 Lemma entry_radii e i : entry (radii e) i = snd (entry_at e i).
 Proof. exact (map_nth snd e (0, 0)%Z i). Qed.
 
-(** ** A scalar product with exact weights *)
+(** ** A scalar product with weights *)
 
 Lemma place_abs bits z : (0 <= bits)%Z -> place bits (Z.abs z) = Rabs (place bits z).
 Proof.
@@ -43,17 +43,58 @@ Qed.
 Lemma dot_abs n x y : Rabs (dot n x y) <= dot n (fun i => Rabs (x i)) (fun i => Rabs (y i)).
 Proof. unfold dot. eapply Rle_trans; [apply sum_map_abs|]. apply sum_map_le. intros. rewrite Rabs_mult. lra. Qed.
 
+(** A weight rounded to units of 2^-64, and a number above its size in units of 2^-16: products with few bits. *)
+Definition fine_weight (z : Z) : Z := nearest 85 z.
+Definition coarse_size (z : Z) : Z := (Z.abs (nearest 133 z) + 1)%Z.
+Definition sizes (c : list Z) : Z := dot_product (map (fun _ => 1%Z) c) (map Z.abs c).
+
+Lemma fine_weight_close z : Rabs (place 149 z - place 64 (fine_weight z)) <= place 64 1.
+Proof.
+  eapply Rle_trans; [apply (nearest_error 64 85); lia|]. unfold place, Rdiv. apply Rmult_le_compat_r; [|lra].
+  apply Rlt_le, Rinv_0_lt_compat, two_pos. lia.
+Qed.
+
+Lemma coarse_size_above z : Rabs (place 149 z) <= place 16 (coarse_size z).
+Proof.
+  pose proof (nearest_error 16 133 z ltac:(lia) ltac:(lia)) as close. change (16 + 133)%Z with 149%Z in close.
+  assert (one : / 2 / IZR (2 ^ 16) <= place 16 1).
+  { unfold place, Rdiv. apply Rmult_le_compat_r; [|lra]. apply Rlt_le, Rinv_0_lt_compat, two_pos. lia. }
+  unfold coarse_size. rewrite place_plus, place_abs by lia.
+  replace (place 149 z) with (place 16 (nearest 133 z) + (place 149 z - place 16 (nearest 133 z))) by ring.
+  eapply Rle_trans; [apply Rabs_triang|]. lra.
+Qed.
+
+Lemma entry_mapped f w i : (i < length w)%nat -> entry (map f w) i = f (entry w i).
+Proof.
+  intros less. unfold entry. rewrite (nth_indep _ 0%Z (f 0%Z)) by now rewrite map_length. apply map_nth.
+Qed.
+
+Lemma entry_beyond w i : (length w <= i)%nat -> entry w i = 0%Z.
+Proof. apply nth_overflow. Qed.
+
+(** W v - W' c = W (v - c) + (W - W') c, W' the rounded weights. *)
 Lemma dot_near n w e v :
   near n e v -> (length w <= n)%nat ->
-  Rabs (dot n (real_vector 149 w) v - place (149 + 40) (dot_product w (centres e)))
-  <= place (149 + 40) (dot_product (map Z.abs w) (radii e)).
+  Rabs (dot n (real_vector 149 w) v - place (64 + 40) (dot_product (map fine_weight w) (centres e)))
+  <= place (16 + 40) (dot_product (map coarse_size w) (radii e)) + place (64 + 40) (sizes (centres e)).
 Proof.
-  intros [_ close] short. rewrite <- (dot_of_integers 149 40 w) with (n := n) by (easy || lia).
-  rewrite <- (dot_of_integers 149 40 (map Z.abs w)) with (n := n) by (rewrite ?map_length; easy || lia).
-  rewrite <- dot_subtract_r. eapply Rle_trans; [apply dot_abs|]. apply sum_map_le. intros i ini. apply in_seq in ini.
-  unfold real_vector at 1 3. rewrite entry_map by easy. rewrite place_abs by lia.
-  apply Rmult_le_compat_l; [apply Rabs_pos|]. unfold subtract, real_vector. rewrite entry_centres, entry_radii.
-  apply close. lia.
+  intros [many close] short. assert (length (centres e) = n) by (unfold centres; now rewrite map_length).
+  unfold sizes. rewrite <- !dot_of_integers with (n := n) by (rewrite ?map_length; lia).
+  set (c := real_vector 40 (centres e)). set (W' := real_vector 64 (map fine_weight w)).
+  replace (dot n (real_vector 149 w) v - dot n W' c)
+    with (dot n (real_vector 149 w) (subtract v c) + dot n (subtract (real_vector 149 w) W') c)
+    by (rewrite dot_subtract_r, dot_subtract_l; ring).
+  eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; (eapply Rle_trans; [apply dot_abs|]);
+    apply sum_map_le; intros i ini; apply in_seq in ini.
+  - apply Rmult_le_compat; try apply Rabs_pos.
+    + unfold real_vector. destruct (Nat.lt_ge_cases i (length w)) as [inside | beyond].
+      * rewrite entry_mapped by easy. apply coarse_size_above.
+      * rewrite !entry_beyond by (rewrite ?map_length; easy). rewrite !place_zero, Rabs_R0. apply Rle_refl.
+    + unfold subtract, c, real_vector. rewrite entry_centres, entry_radii. apply close. lia.
+  - apply Rmult_le_compat; try apply Rabs_pos.
+    + unfold subtract, W', real_vector. rewrite (entry_mapped (fun _ => 1%Z)) by lia.
+      rewrite entry_map by easy. apply fine_weight_close.
+    + unfold c, real_vector. rewrite entry_map, place_abs by (easy || lia). apply Rle_refl.
 Qed.
 
 (** ** Affine layers *)
@@ -62,12 +103,12 @@ Definition shaped (l : dense_layer) (rows columns : nat) : bool :=
   (Nat.eqb (length (weights l)) rows && Nat.eqb (length (biases l)) rows
    && forallb (fun row => Nat.leb (length row) columns) (weights l))%bool.
 
+Definition dense_entry (c r : list Z) (size : Z) (row : list Z * Z) : Z * Z :=
+  (nearest 64 (dot_product (map fine_weight (fst row)) c + fine_weight (snd row) * 2 ^ 40),
+   above 16 (dot_product (map coarse_size (fst row)) r) + size + 2)%Z.
 Definition dense_entries (l : dense_layer) (e : list (Z * Z)) : list (Z * Z) :=
   let c := centres e in
-  let r := radii e in
-  map (fun row => (nearest 149 (dot_product (fst row) c + snd row * 2 ^ 40),
-                   above 149 (dot_product (map Z.abs (fst row)) r) + 1)%Z)
-      (combine (weights l) (biases l)).
+  map (dense_entry c (radii e) (above 64 (sizes c))) (combine (weights l) (biases l)).
 
 Theorem dense_near l rows columns e v :
   shaped l rows columns = true -> near columns e v -> near rows (dense_entries l e) (apply_layer l columns v).
@@ -76,25 +117,28 @@ Proof.
   assert (both : length (combine (weights l) (biases l)) = rows) by (rewrite combine_length; lia).
   split; [unfold dense_entries; cbv zeta; now rewrite map_length|]. intros i less.
   set (w := row_of (weights l) i). set (b := entry (biases l) i).
-  assert (found : entry_at (dense_entries l e) i
-    = (nearest 149 (dot_product w (centres e) + b * 2 ^ 40),
-       above 149 (dot_product (map Z.abs w) (radii e)) + 1)%Z).
-  { unfold entry_at, dense_entries. cbv zeta.
-    set (f := fun row : list Z * Z => (nearest 149 (dot_product (fst row) (centres e) + snd row * 2 ^ 40),
-       above 149 (dot_product (map Z.abs (fst row)) (radii e)) + 1)%Z).
+  assert (found : entry_at (dense_entries l e) i = dense_entry (centres e) (radii e) (above 64 (sizes (centres e))) (w, b)).
+  { unfold entry_at, dense_entries. cbv zeta. set (f := dense_entry _ _ _).
     rewrite (nth_indep _ _ (f ([], 0%Z))) by (rewrite map_length; lia). rewrite map_nth.
-    rewrite nth_combined by lia. reflexivity. }
-  rewrite found. cbn [fst snd].
+    now rewrite nth_combined by lia. }
+  rewrite found. unfold dense_entry. cbn [fst snd].
   assert (short : (length w <= columns)%nat).
   { apply Nat.leb_le, fits. apply nth_In. lia. }
   pose proof (dot_near columns w e v close short) as dots.
-  pose proof (nearest_error 40 149 (dot_product w (centres e) + b * 2 ^ 40) ltac:(lia) ltac:(lia)) as rounded.
-  pose proof (above_le 40 149 (dot_product (map Z.abs w) (radii e)) ltac:(lia) ltac:(lia)) as up.
-  rewrite place_plus in rounded. change (40 + 149)%Z with (149 + 40)%Z in *. rewrite place_shift in rounded by lia.
+  pose proof (nearest_error 40 64 (dot_product (map fine_weight w) (centres e) + fine_weight b * 2 ^ 40)
+    ltac:(lia) ltac:(lia)) as rounded.
+  pose proof (above_le 40 16 (dot_product (map coarse_size w) (radii e)) ltac:(lia) ltac:(lia)) as up.
+  pose proof (above_le 40 64 (sizes (centres e)) ltac:(lia) ltac:(lia)) as up'.
+  pose proof (fine_weight_close b) as bias.
+  change (40 + 64)%Z with (64 + 40)%Z in *. change (40 + 16)%Z with (16 + 40)%Z in *.
+  rewrite place_plus, place_shift in rounded by lia.
   assert (one : / 2 / IZR (2 ^ 40) <= place 40 1).
   { unfold place, Rdiv. apply Rmult_le_compat_r; [|lra]. apply Rlt_le, Rinv_0_lt_compat, two_pos. lia. }
-  rewrite place_plus. change (apply_layer l columns v i) with (dot columns (real_vector 149 w) v + place 149 b).
-  apply Rabs_le_between in dots, rounded. apply Rabs_le. lra.
+  assert (small : place 64 1 <= place 40 1).
+  { rewrite <- (place_shift 40 24 1) by lia. apply place_le; lia. }
+  assert (two : place 40 2 = place 40 1 + place 40 1) by now rewrite <- place_plus.
+  rewrite !place_plus, two. change (apply_layer l columns v i) with (dot columns (real_vector 149 w) v + place 149 b).
+  apply Rabs_le_between in dots, rounded, bias. apply Rabs_le. lra.
 Qed.
 
 (** ** GELU *)
