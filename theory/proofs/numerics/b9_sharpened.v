@@ -218,3 +218,75 @@ Section Sharpened.
     unfold rounding, lost. lra.
   Qed.
 End Sharpened.
+
+(** ** Beta, from the entropy of scores that err *)
+
+Section Adaptive.
+  Context (M : arithmetic).
+  Hypothesis good : sound M.
+  Context (H h entropy_error p_hat : R).
+  Hypothesis visible_entropy : 0 <= h.
+  (* [b9_entropy] of perturbed_scores.v gives such a bound, the scores' errors included *)
+  Hypothesis close : Rabs (h - H) <= entropy_error.
+  Notation grown_by_horner := (exp (IZR horner_roundings * unit M)).
+  (* [horner_error] *)
+  Hypothesis horner : Rabs (p_hat - quartic h) <= (grown_by_horner - 1) * magnitude h + grown_by_horner * polynomial_floor M h.
+
+  Definition adaptive_tau : R :=
+    lipschitz_constant * entropy_error + (grown_by_horner - 1) * magnitude (H + entropy_error)
+    + grown_by_horner * polynomial_floor M (H + entropy_error).
+  Notation beta := (inverse_temperature H).
+  Notation beta_hat := (Rmax p_hat 1).
+
+  (** beta is at least 1, so that its error bounds the relative one. *)
+  Theorem b9_beta :
+    Rabs (beta_hat - beta) <= adaptive_tau /\ Rabs (beta_hat / beta - 1) <= adaptive_tau /\ 0 < beta_hat / beta.
+  Proof using good visible_entropy close horner.
+    pose proof (b10_beta M good H h p_hat entropy_error visible_entropy close horner) as near_beta.
+    fold adaptive_tau in near_beta. destruct (range H) as [one _]. pose proof (Rmax_r p_hat 1).
+    split; [exact near_beta|]. split; [|apply Rdiv_lt_0_compat; lra].
+    replace (beta_hat / beta - 1) with ((beta_hat - beta) * / beta) by (field; lra).
+    assert (0 < / beta <= 1).
+    { split; [apply Rinv_0_lt_compat; lra|]. rewrite <- Rinv_1. apply Rinv_le_contravar; lra. }
+    rewrite Rabs_mult, (Rabs_right (/ beta)) by lra. pose proof (Rabs_pos (beta_hat - beta)).
+    apply Rle_trans with (Rabs (beta_hat - beta) * 1); [apply Rmult_le_compat_l|]; lra.
+  Qed.
+
+  Context (P : weight_format) (keys : list key) (x x' : R).   (* the scores before beta, and their maxima *)
+  Definition sharp (a : key) : key :=
+    {| score := beta * score a; computed_score := beta * computed_score a; value := value a |}.
+
+  (** A kernel's own sums, of its scores times its own beta. *)
+  Theorem b9_adaptive error largest y S_hat g j K g' j' r q u_out floor_out O_hat :
+    0 <= weight_unit P /\ 0 <= weight_floor P ->
+    is_maximum x (map score keys) -> is_maximum x' (map computed_score keys) -> adaptive_tau < 1 ->
+    (forall a, In a (map sharp keys) -> Rabs (computed_score a - score a) <= error a /\ error a <= largest) ->
+    0 <= r -> roundoff M + r < 1 ->
+    accumulated M P (map (fun a => (beta_hat * computed_score a, value a)) keys) (beta_hat * x') y g j K ->
+    sum_of_row M 0 (beta_hat * x') (scaled beta_hat (map computed_score keys)) S_hat g' j' ->
+    lost_sum M 0 (beta_hat * x') (scaled beta_hat (map computed_score keys)) g' j' < 1 ->
+    quotient_by_sum M r y S_hat q -> rounded_output u_out floor_out q O_hat ->
+    let O := attention_output (map sharp keys) (beta * x) in
+    let s := beta_hat / beta in
+    let common := sharpened_common_log M (map sharp keys) (beta * x) (beta * x') error largest adaptive_tau s g' j' r in
+    let terms := sharpened_terms M P (map sharp keys) (beta * x) error largest adaptive_tau g j in
+    let lost := exp common * sharpened_lost M P (map sharp keys) largest s g j K + product_floor M in
+    let rounding := (exp common - 1) * Rabs O + exp common * terms in
+    Rabs (O_hat - O) <= rounding + u_out * (Rabs O + rounding) + (lost * (1 + u_out) + floor_out).
+  Proof using good visible_entropy close horner.
+    intros weights max max' below errs loses leaves hy hs some hq hout O s common terms lost rounding.
+    destruct b9_beta as [first [near_one positive]]. destruct (range H) as [one _].
+    pose proof (Rabs_pos (beta_hat - beta)). assert (undone : forall z, s * (beta * z) = beta_hat * z) by (intros; unfold s; field; lra).
+    assert (of_scores : map score (map sharp keys) = scaled beta (map score keys)) by (unfold scaled; now rewrite !map_map).
+    assert (of_computed : map computed_score (map sharp keys) = scaled beta (map computed_score keys))
+      by (unfold scaled; now rewrite !map_map).
+    assert (row : scaled s (map computed_score (map sharp keys)) = scaled beta_hat (map computed_score keys)).
+    { unfold scaled. rewrite !map_map. apply map_ext. intros a. apply undone. }
+    assert (pairs : map (fun a => (s * computed_score a, value a)) (map sharp keys)
+                    = map (fun a => (beta_hat * computed_score a, value a)) keys).
+    { rewrite map_map. apply map_ext. intros a. cbn [sharp computed_score value]. now rewrite undone. }
+    apply (b9_sharpened M P good weights (map sharp keys) (beta * x) (beta * x')) with (y := y) (S_hat := S_hat) (q := q); try easy;
+      rewrite ?of_scores, ?of_computed; try (apply scaled_maximum; [easy | lra]); try lra;
+      rewrite ?undone, ?pairs, <- ?of_computed, ?row; easy.
+  Qed.
+End Adaptive.
