@@ -3,6 +3,7 @@
     Main results
     - [wrong_on_many]     from so many items on the network answers the class of b, though a has the largest priority
     - [right_on_two]      of [a, b] it answers the class of a
+    - [right_of_set], [set_admissible]   the class of a is the right one at every length, and all items lie in the domain
     - [never_answered]    so its answer to the longer sets is not the right class
 
     Source: paper, Corollary B.1. *)

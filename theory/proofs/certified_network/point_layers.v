@@ -3,7 +3,7 @@
     Main results
     - [dense_near]   an affine layer of binary32 weights takes entries with radii to entries with radii
     - [gelu_near]    so does GELU, each value enclosed by Coq's Interval library
-    - [dot_near]     the scalar product of two such vectors
+    - [dot_entries_near]   the scalar product of two such vectors
 
     An entry is a centre and a radius in units of 2^-40. ball_layers.v has one radius for all entries and weights of 16
     bits: it covers cells of inputs in little time, here it is one input. *)

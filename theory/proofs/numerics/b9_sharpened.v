@@ -4,7 +4,7 @@
     and |s - 1| <= tau. First the scores move, at the exact beta; then beta does, at the scores as computed.
 
     Main results
-    - [sharpened_normaliser]   |ln N| <= ebar e^e_max + tau Dbar', what all coefficients share; Dbar' is B10's mean of the row as computed
+    - [sharpened_normaliser_near]   |ln N| <= ebar e^e_max + tau Dbar', what all coefficients share; Dbar' is B10's mean of the row as computed
     - [b9_sharpened]           B9 of the output with s_j = e_j + b + (t (1 + tau) + tau) (D_j + 2 e_max) and
                                k = sigma' + ebar e^e_max + tau Dbar' + 2 lambda, sigma' of the row at beta_hat
     - [b9_beta]                |beta_hat - beta| <= tau, and so |s - 1| <= tau, where the entropy is that of scores that err
