@@ -18,8 +18,8 @@ struct ProofCell {
   std::int64_t half = 0;
 };
 
-/// A set [a, b, ..., b] that the network answers wrongly from wrong_from items on, and rightly with two (Corollary B.1).
-/// Priorities and the query in units of 2^-14.
+/// A set [a, b, ..., b] that the network answers wrongly from wrong_from items on, and rightly with two (Corollary
+/// B.1). Priorities and the query in units of 2^-14.
 struct ProofMistake {
   std::int64_t query = 0;
   std::int64_t odd = 0;  // a's priority, the larger one
@@ -56,7 +56,8 @@ ProofClaims propose_claims(const Floats& parameters, std::uint64_t items);
 
 /// The set of certify_error, the claim model.error, with as few cells as Coq's checker will accept.
 ///
-/// returns  nothing where find_collapse has none, the network errs on two items already, or the checker would not accept it
+/// returns  nothing where find_collapse has none, the network errs on two items already, or the checker would not
+/// accept it
 std::optional<ProofMistake> propose_mistake(const Floats& parameters);
 
 /// The Coq file.

@@ -29,7 +29,8 @@ class MistakePreview {
     const VectorXd b = encoded(parameters, mistake.other, mistake.other_class);
     const PlainLayer query_of = plain_layer(parameters, query_2), key = plain_layer(parameters, attention_key);
     const VectorXd at = VectorXd::Constant(1, static_cast<double>(mistake.query) * priority_unit);
-    const VectorXd query = plain_layer(parameters, attention_query)(query_of(gelu_of(plain_layer(parameters, query_1)(at))));
+    const VectorXd query =
+        plain_layer(parameters, attention_query)(query_of(gelu_of(plain_layer(parameters, query_1)(at))));
     const double difference = query.dot(key(a) - key(b)) / std::sqrt(static_cast<double>(width));
     largest_alpha_ = 1 / (1 + static_cast<double>(mistake.wrong_from - 1) * std::exp(-difference));
     odd_ = behind(parameters, a);

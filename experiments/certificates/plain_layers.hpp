@@ -18,7 +18,8 @@ struct PlainLayer {
 
 PlainLayer plain_layer(const Floats& parameters, Layer layer);
 
-/// GELU in its form with tanh, and the slope that theory/proofs/certified_network/gelu_slope.v proves to be its largest or more.
+/// GELU in its form with tanh, and the slope that theory/proofs/certified_network/gelu_slope.v proves to be its largest
+/// or more.
 double tanh_gelu(double x);
 inline constexpr double gelu_slope_bound = 1.15;
 

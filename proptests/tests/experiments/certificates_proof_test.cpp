@@ -75,7 +75,8 @@ TEST(NetworkProof, TheMistakeIsThatOfTheClaimAndItsTextSaysSo) {
   const auto says = [&](const std::string& what) { return text.find(what) != std::string::npos; };
   EXPECT_TRUE(says("wrong_from := " + std::to_string(mistake.wrong_from) + "; alpha_cells := "));
   EXPECT_TRUE(says("Theorem wrong_on_many n : (" + std::to_string(mistake.wrong_from) + " <= Z.of_nat n)%Z -> "));
-  EXPECT_TRUE(says("(set_of n) " + std::to_string(mistake.other_class) + ".\nProof. exact (mistake_check.wrong_on_many"));
+  EXPECT_TRUE(
+      says("(set_of n) " + std::to_string(mistake.other_class) + ".\nProof. exact (mistake_check.wrong_on_many"));
   EXPECT_TRUE(says("(set_of 2) " + std::to_string(mistake.odd_class) + "."));
 }
 
