@@ -136,6 +136,13 @@ std::string table_of(const ProofClaims& claims, const SpreadLadder& ladder) {
   if (claims.items >= 2) {
     row(fmt::format("entropy of {} items, nats", claims.items).c_str(), ">= " + lower_text(entropy_floor(claims)), "");
   }
+  if (const auto& mistake = claims.mistake) {
+    const auto unit = [](std::int64_t at) { return fmt::format("{}", std::ldexp(static_cast<double>(at), -14)); };
+    row(fmt::format("class {} for [a, b, ..., b], not {}", mistake->other_class, mistake->odd_class).c_str(),
+        fmt::format("n >= {}", mistake->wrong_from),
+        fmt::format("query {}, a ({}, class {}), b ({}, class {})", unit(mistake->query), unit(mistake->odd),
+                    mistake->odd_class, unit(mistake->other), mistake->other_class));
+  }
   return text;
 }
 
@@ -219,7 +226,7 @@ int prove_network(const std::string& network, const ProveFlags& flags, std::uint
     return violated;
   }
   std::error_code ignored;
-  if (!fs::exists(proofs / "certified_network" / "set_sizes.vo", ignored)) {
+  if (!fs::exists(proofs / "certified_network" / "mistake_check.vo", ignored)) {
     say("not checked: need softcheck's compiled proofs, they are not in {} (./run test proofs makes them); {} is "
         "written, "
         "check it with: {}\n",

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "experiments/certificates/plain_layers.hpp"
 #include "experiments/max_retrieval_layout.hpp"
 
 namespace softcheck::experiments {
@@ -22,28 +23,10 @@ namespace {
 constexpr double activation_unit = 0x1p-14, weight_unit = 0x1p-16, bound_unit = 0x1p-10;
 constexpr std::int64_t full_priority = std::int64_t{1} << 14;
 // What the checker adds: to an operator norm for rounded weights, and to the radius of a ball in each layer.
-constexpr double rounded_weights = 64 * weight_unit, gelu_slope_bound = 1.15;
+constexpr double rounded_weights = 64 * weight_unit;
 constexpr double dense_share = 9 * activation_unit, gelu_share = 62 * activation_unit;
 // How far above the suprema the cells may end, relatively: fewer cells take Coq less time.
 constexpr double allowed_excess = 0.03;
-
-double tanh_gelu(double x) {
-  return x / 2 * (1 + std::tanh(std::sqrt(2 / 3.141592653589793) * (x + 0.044715 * x * x * x)));
-}
-
-struct PlainLayer {
-  MatrixXd weights;
-  VectorXd biases;
-  VectorXd operator()(const VectorXd& x) const { return weights * x + biases; }
-};
-
-PlainLayer plain_layer(const Floats& parameters, Layer layer) {
-  using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  const LayerPlace& place = layers.at(layer);
-  const Eigen::Map<const RowMajor> weights(parameters.data() + place.weights, place.outputs, place.inputs);
-  const Eigen::Map<const Eigen::VectorXf> biases(parameters.data() + place.biases(), place.outputs);
-  return {weights.cast<double>(), biases.cast<double>()};
-}
 
 // gram_above and frobenius_above, rounding included.
 double gram_norm(const MatrixXd& a) { return std::sqrt((a * a.transpose()).norm()) + rounded_weights + weight_unit; }
@@ -253,6 +236,7 @@ ProofClaims propose_claims(const Floats& parameters, std::uint64_t items) {
   claims.folded = in_bound_units((sigma_joint * of_query + joint_bias) / root * item.distance);
   set_length(claims);
   set_floor(claims);
+  claims.mistake = propose_mistake(parameters);
   return claims;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,18 @@ struct ProofCell {
   std::int64_t half = 0;
 };
 
+/// A set [a, b, ..., b] that the network answers wrongly from wrong_from items on, and rightly with two (Corollary
+/// B.1). Priorities and the query in units of 2^-14.
+struct ProofMistake {
+  std::int64_t query = 0;
+  std::int64_t odd = 0;  // a's priority, the larger one
+  int odd_class = 0;
+  std::int64_t other = 0;  // b's
+  int other_class = 0;
+  std::uint64_t wrong_from = 0;
+  int cells = 0;  // of a's coefficient, from 0 to that of wrong_from items
+};
+
 /// What the file states. Bounds of the spread are in units of 2^-10.
 struct ProofClaims {
   std::vector<std::vector<ProofCell>> cells;  // of each class, from priority 0 to 1 without a gap
@@ -27,6 +40,7 @@ struct ProofClaims {
   std::uint64_t items = 0;          // of the entropy floor; fewer than two: none is stated
   std::int64_t floor_mantissa = 0;  // floor_mantissa 2^-floor_bits nats
   std::int64_t floor_bits = 0;
+  std::optional<ProofMistake> mistake;  // not there: none is stated
 };
 
 /// The bounds as numbers.
@@ -39,6 +53,12 @@ double entropy_floor(const ProofClaims& claims);
 /// parameters   (parameter_count), finite
 /// throws       std::range_error when the spread is too large for the checker (beyond 2^20), or no number
 ProofClaims propose_claims(const Floats& parameters, std::uint64_t items);
+
+/// The set of certify_error, the claim model.error, with as few cells as Coq's checker will accept.
+///
+/// returns  nothing where find_collapse has none, the network errs on two items already, or the checker would not
+/// accept it
+std::optional<ProofMistake> propose_mistake(const Floats& parameters);
 
 /// The Coq file.
 ///

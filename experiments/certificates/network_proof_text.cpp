@@ -3,6 +3,9 @@
 #include <bit>
 #include <cstdint>
 #include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
 
 #include "experiments/certificates/network_proof.hpp"
 #include "experiments/max_retrieval_layout.hpp"
@@ -10,8 +13,9 @@
 namespace softcheck::experiments {
 namespace {
 
-// The layers that the logits depend on.
-constexpr Layer proof_layers[] = {item_1, item_2, query_1, query_2, attention_query, attention_key};
+// The layers that the logits depend on, and those behind them.
+constexpr Layer logit_layers[] = {item_1, item_2, query_1, query_2, attention_query, attention_key};
+constexpr Layer answer_layers[] = {attention_value, attention_output, head_1, head_2};
 
 // Numbers as their bits, eight hexadecimal digits each, in one literal: that is what Coq reads in seconds.
 void append_words(std::string& text, const float* numbers, int count) {
@@ -33,18 +37,19 @@ void append_layer(std::string& text, const Floats& parameters, const LayerPlace&
   text += ")%words.\n\n";
 }
 
-void append_network(std::string& text, const Floats& parameters) {
+// One record of layers, and that all its numbers are finite.
+void append_layers(std::string& text, const Floats& parameters, std::span<const Layer> of, std::string_view name,
+                   std::string_view type, std::string_view module) {
   std::string fields, finite;
-  for (const Layer layer : proof_layers) {
+  for (const Layer layer : of) {
     append_layer(text, parameters, layers.at(layer));
-    const std::string_view name = layers.at(layer).name;
-    fields +=
-        fmt::format("{}  max_retrieval.{} := layer {}_weights {}_bias", fields.empty() ? "" : ";\n", name, name, name);
-    finite += fmt::format("{}finite_layer {}_weights {}_bias", finite.empty() ? "" : "\n   && ", name, name);
+    const std::string_view own = layers.at(layer).name;
+    fields += fmt::format("{}  {}.{} := layer {}_weights {}_bias", fields.empty() ? "" : ";\n", module, own, own, own);
+    finite += fmt::format("{}finite_layer {}_weights {}_bias", finite.empty() ? "" : "\n   && ", own, own);
   }
-  text += fmt::format("Definition trained : network := {{|\n{}\n|}}.\n\n", fields);
-  text += fmt::format(
-      "Theorem numbers_are_finite :\n  ({})%bool = true.\nProof. vm_cast_no_check (eq_refl true). Qed.\n\n", finite);
+  text += fmt::format("Definition {} : {} := {{|\n{}\n|}}.\n\n", name, type, fields);
+  text += fmt::format("Theorem {}_is_finite :\n  ({})%bool = true.\nProof. vm_cast_no_check (eq_refl true). Qed.\n\n",
+                      name, finite);
 }
 
 void append_cells(std::string& text, const ProofClaims& claims) {
@@ -113,6 +118,31 @@ Theorem entropy_at_least y items :
 Proof. exact (entropy_of_set _ _ _ _ _ _ folded_spread floor_checked y items). Qed.
 )";
 
+constexpr const char* mistake_statement = R"(
+(** Corollary B.1: a has the largest priority, b another class. With enough of b the network answers the class of b. *)
+Definition case : mistake := {{|
+  query_at := {query}; odd_at := {odd}; odd_class := {odd_class}; other_at := {other}; other_class := {other_class};
+  wrong_from := {wrong_from}; alpha_cells := {cells}
+|}}.
+
+Theorem mistake_checked : mistake_check trained rest case = true.
+Proof. vm_cast_no_check (eq_refl true). Qed.
+
+Definition set_of (n : nat) : list item := ({odd} / 16384, {odd_class}%nat) :: repeat ({other} / 16384, {other_class}%nat) (n - 1).
+
+Theorem set_admissible n x : In x (set_of n) -> admissible x.
+Proof. exact (proj2 (mistake_check.set_admissible _ _ _ mistake_checked n) x). Qed.
+
+Theorem right_of_set n : right_class (set_of n) {odd_class}.
+Proof. exact (mistake_check.right_of_set _ _ _ mistake_checked n). Qed.
+
+Theorem right_on_two : answers trained rest ({query} / 16384) (set_of 2) {odd_class}.
+Proof. exact (mistake_check.right_on_two _ _ _ mistake_checked). Qed.
+
+Theorem wrong_on_many n : ({wrong_from} <= Z.of_nat n)%Z -> answers trained rest ({query} / 16384) (set_of n) {other_class}.
+Proof. exact (mistake_check.wrong_on_many _ _ _ mistake_checked n). Qed.
+)";
+
 std::string opening(const std::string& name) {
   return fmt::format(
       R"((* Theorems about one trained network, {}: the real function of its parameters, every number exact.
@@ -122,12 +152,20 @@ std::string opening(const std::string& name) {
 
 From Coq Require Import Reals List ZArith Bool.
 From softcheck Require Import softmax.
-From softcheck.certified_network Require Import fixed_point ball_layers binary32_words max_retrieval spread_check set_sizes.
+From softcheck.certified_network Require Import fixed_point ball_layers binary32_words max_retrieval spread_check set_sizes
+  network_answers answer_check mistake_check.
 Import ListNotations.
 Local Open Scope R_scope.
 
 )",
       name);
+}
+
+void append_mistake(std::string& text, const ProofMistake& mistake) {
+  text += fmt::format(fmt::runtime(mistake_statement), fmt::arg("query", mistake.query), fmt::arg("odd", mistake.odd),
+                      fmt::arg("odd_class", mistake.odd_class), fmt::arg("other", mistake.other),
+                      fmt::arg("other_class", mistake.other_class), fmt::arg("wrong_from", mistake.wrong_from),
+                      fmt::arg("cells", mistake.cells));
 }
 
 // A comment of Coq ends where the name says so.
@@ -145,7 +183,7 @@ std::string harmless(const std::string& name) {
 
 std::string proof_text(const Floats& parameters, const ProofClaims& claims, const std::string& name) {
   std::string text = opening(harmless(name));
-  append_network(text, parameters);
+  append_layers(text, parameters, logit_layers, "trained", "network", "max_retrieval");
   append_cells(text, claims);
   // Enough bits for the length's digits and 2^-64 of one.
   const auto precision = static_cast<std::int64_t>(folded_bound(claims) * 1.4427) + 100;
@@ -156,11 +194,17 @@ std::string proof_text(const Floats& parameters, const ProofClaims& claims, cons
         fmt::format(fmt::runtime(floor_statement), fmt::arg("folded", claims.folded), fmt::arg("items", claims.items),
                     fmt::arg("bits", claims.floor_bits), fmt::arg("mantissa", claims.floor_mantissa));
   }
+  std::string names = claims.items >= 2 ? ", entropy_at_least" : "";
+  if (claims.mistake) {
+    append_layers(text, parameters, answer_layers, "rest", "answer_layers", "network_answers");
+    append_mistake(text, *claims.mistake);
+    names += ", set_admissible, right_of_set, right_on_two, wrong_on_many, rest_is_finite";
+  }
   // What all of it rests on: the command reads the answer.
   text += fmt::format(
       "\nDefinition theorems := (norm_product, norm_product_spread, folded, folded_spread, smallest, disperses, "
-      "entropy_beyond{}, numbers_are_finite).\nPrint Assumptions theorems.\n",
-      claims.items >= 2 ? ", entropy_at_least" : "");
+      "entropy_beyond, trained_is_finite{}).\nPrint Assumptions theorems.\n",
+      names);
   return text;
 }
 

@@ -266,7 +266,7 @@ expect 5 model "$net" --prove "$scratch/net.v" --proofs "$scratch/no-proofs"
 says '^not checked: need softcheck.s compiled proofs'
 grep -q '^Theorem norm_product ' "$scratch/net.v" || complain "no theorem in the file of --prove"
 mkdir -p "$scratch/proofs/certified_network"
-: >"$scratch/proofs/certified_network/set_sizes.vo"
+: >"$scratch/proofs/certified_network/mistake_check.vo"
 printf '#!/bin/sh\nPATH=%s exec %s "$@"\n' "$scratch/no-programs" "$(realpath "$softcheck")" >"$scratch/without-coqc"
 chmod +x "$scratch/without-coqc"
 command=$softcheck

@@ -7,10 +7,13 @@
 #include <cctype>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "certificates_oracle.hpp"
+#include "experiments/certificates/certify_model.hpp"
+#include "experiments/certificates/collapse.hpp"
 #include "experiments/certificates/network_proof.hpp"
 #include "experiments/certificates/spread_ladder.hpp"
 #include "experiments/max_retrieval_layout.hpp"
@@ -42,15 +45,39 @@ std::vector<std::uint32_t> bits_of(const Floats& parameters, std::size_t begin, 
   return words;
 }
 
-TEST(NetworkProof, EveryNumberOfTheLogitsStandsThereBitForBit) {
+TEST(NetworkProof, EveryNumberOfTheNetworkStandsThereBitForBit) {
   const Floats parameters = trained_network();
   const std::string text = proof_text(parameters, propose_claims(parameters, 1024), "a network");
-  for (const Layer layer : {item_1, item_2, query_1, query_2, attention_query, attention_key}) {
-    const LayerPlace& place = layers.at(layer);
+  for (const LayerPlace& place : layers) {
     const std::string name(place.name);
     EXPECT_EQ(words_of(text, name + "_weights"), bits_of(parameters, place.weights, place.biases())) << name;
     EXPECT_EQ(words_of(text, name + "_bias"), bits_of(parameters, place.biases(), place.end())) << name;
   }
+}
+
+// The set of the claim model.error, as the command chooses it by default.
+TEST(NetworkProof, TheMistakeIsThatOfTheClaimAndItsTextSaysSo) {
+  const numerics::FpEnvironmentGuard environment;
+  const Floats parameters = trained_network();
+  const ProofClaims claims = propose_claims(parameters, 1024);
+  const std::uint64_t longest = ModelOptions{}.kernel_bytes / (std::uint64_t{8} * width);
+  const std::optional<CollapseSet> set = find_collapse(NetworkCells(parameters), longest);
+  ASSERT_TRUE(set && claims.mistake);
+  const ProofMistake& mistake = *claims.mistake;
+  EXPECT_EQ(std::ldexp(static_cast<double>(mistake.query), -14), set->query);
+  EXPECT_EQ(std::ldexp(static_cast<double>(mistake.odd), -14), set->odd.priority);
+  EXPECT_EQ(std::ldexp(static_cast<double>(mistake.other), -14), set->other.priority);
+  EXPECT_EQ(mistake.odd_class, set->odd.class_index);
+  EXPECT_EQ(mistake.other_class, set->other.class_index);
+  EXPECT_EQ(mistake.wrong_from, set->wrong_from);
+  EXPECT_GE(mistake.cells, 1);
+  const std::string text = proof_text(parameters, claims, "a network");
+  const auto says = [&](const std::string& what) { return text.find(what) != std::string::npos; };
+  EXPECT_TRUE(says("wrong_from := " + std::to_string(mistake.wrong_from) + "; alpha_cells := "));
+  EXPECT_TRUE(says("Theorem wrong_on_many n : (" + std::to_string(mistake.wrong_from) + " <= Z.of_nat n)%Z -> "));
+  EXPECT_TRUE(
+      says("(set_of n) " + std::to_string(mistake.other_class) + ".\nProof. exact (mistake_check.wrong_on_many"));
+  EXPECT_TRUE(says("(set_of 2) " + std::to_string(mistake.odd_class) + "."));
 }
 
 TEST(NetworkProof, CellsOfEveryClassCoverThePriorities) {

@@ -152,8 +152,8 @@ false_statement() { # FILE FROM TO: FROM stands once in the file
   echo "$1 must not compile: $3"
 }
 mkdir "$work/altered/judge" "$work/altered/numerics" "$work/altered/strict_kernels"
-for file in normalised_vectors norm_ellipsoid rotary_positions attention_variants theorem_2_2 judge/enclosed_row \
-  judge/kept_contract judge/enclosed_bounds judge/judge numerics/masked_row strict_kernels/strict_deviations \
+for file in normalised_vectors norm_ellipsoid rotary_positions attention_variants theorem_2_2 box_form judge/enclosed_row \
+  judge/kept_contract judge/enclosed_bounds judge/judge numerics/b9_sharpened numerics/masked_row strict_kernels/strict_deviations \
   strict_kernels/strict_mean strict_kernels/strict_entropy; do
   cp "$proofs/$file.v" "$work/altered/$file.v"
   compiles "$file.v" || { cat "$work/log"; exit 1; }
@@ -177,6 +177,12 @@ false_statement judge/kept_contract.v '/\\ (j <= N.to_nat (most_rescalings c))%n
 false_statement judge/enclosed_bounds.v '(#division_roundings [*] its_unit s' '(#1 [*] its_unit s'
 false_statement judge/judge.v 'less p allowed (I.abs' 'less p (integer p 0) (I.abs'
 false_statement judge/judge.v 'less p (its_lost_sum r) (integer p 1).' 'less p (integer p 0) (its_lost_sum r).'
+# A width that is the box's upper end, the lower end in its place; an error of beta that no key feels, or not their sum.
+false_statement box_form.v 'magnitude (matrix_box width (product inner (transpose K) Q) B) c * (high B c - low B c)' \
+  'magnitude (matrix_box width (product inner (transpose K) Q) B) c * high B c'
+false_statement box_form.v 'high := fun i => sum (map (fun j => Rmax' 'high := fun i => sum (map (fun j => Rmin'
+false_statement numerics/b9_sharpened.v '(t * (1 + tau) + tau) * (m - score a + 2 * largest).' '(t * (1 + tau)) * (m - score a + 2 * largest).'
+false_statement numerics/b9_sharpened.v 'normaliser_log keys m error largest + tau * mean.' 'normaliser_log keys m error largest.'
 # A masked item of weight 1, a sum of which nothing visible takes the place; a total of the weights that is off by twice as much,
 # T / S within less than half a rounding of the sum, an addition less on a path of the strict kernels.
 false_statement numerics/masked_row.v 'Some v => exp v | None => 0 end.' 'Some v => exp v | None => 1 end.'

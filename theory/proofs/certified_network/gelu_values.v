@@ -22,13 +22,13 @@ Definition coarse : F.precision := F.PtoP 24.
 Definition fine : F.precision := F.PtoP 40.
 
 Definition whole (z : Z) : I.type := point (z, 0%Z).
-Definition steepness_interval : I.type := I.mul fine (whole 2) (I.sqrt fine (I.div fine (whole 2) (I.pi fine))).
-Definition cubic_interval : I.type := I.div fine (whole 44715) (whole 1000000).
+Definition steepness_interval (p : F.precision) : I.type := I.mul p (whole 2) (I.sqrt p (I.div p (whole 2) (I.pi p))).
+Definition cubic_interval (p : F.precision) : I.type := I.div p (whole 44715) (whole 1000000).
 
-Definition gelu_interval (steep cubic : I.type) (z : Z) : I.type :=
-  let x := point (z, (-14)%Z) in
-  let exponent := I.mul coarse steep (I.add coarse x (I.mul coarse cubic (I.mul coarse x (I.mul coarse x x)))) in
-  I.mul coarse x (I.inv coarse (I.add coarse (whole 1) (I.exp coarse (I.neg exponent)))).
+Definition gelu_interval (p : F.precision) (steep cubic : I.type) (d : dyadic) : I.type :=
+  let x := point d in
+  let exponent := I.mul p steep (I.add p x (I.mul p cubic (I.mul p x (I.mul p x x)))) in
+  I.mul p x (I.inv p (I.add p (whole 1) (I.exp p (I.neg exponent)))).
 
 Lemma value_of_whole z : value (z, 0%Z) = IZR z.
 Proof. unfold value, F2R. cbn. ring. Qed.
@@ -39,41 +39,42 @@ Proof. rewrite <- value_of_whole. apply point_encloses. Qed.
 Lemma value_of_place z : value (z, (-14)%Z) = place 14 z.
 Proof. reflexivity. Qed.
 
-Lemma sqrt_encloses i x : encloses i x -> encloses (I.sqrt fine i) (sqrt x).
-Proof. exact (I.sqrt_correct fine i (Xreal x)). Qed.
+Lemma sqrt_encloses p i x : encloses i x -> encloses (I.sqrt p i) (sqrt x).
+Proof. exact (I.sqrt_correct p i (Xreal x)). Qed.
 
-Lemma pi_encloses : encloses (I.pi fine) PI.
-Proof. exact (I.pi_correct fine). Qed.
+Lemma pi_encloses p : encloses (I.pi p) PI.
+Proof. exact (I.pi_correct p). Qed.
 
 Lemma neg_encloses i x : encloses i x -> encloses (I.neg i) (- x).
 Proof. exact (I.neg_correct i (Xreal x)). Qed.
 
-Lemma steepness_encloses : encloses steepness_interval steepness.
+Lemma steepness_encloses p : encloses (steepness_interval p) steepness.
 Proof.
-  exact (mul_encloses fine _ _ _ _ (whole_encloses 2)
-    (sqrt_encloses _ _ (div_encloses fine _ _ _ _ PI_RGT_0 (whole_encloses 2) pi_encloses))).
+  exact (mul_encloses p _ _ _ _ (whole_encloses 2)
+    (sqrt_encloses p _ _ (div_encloses p _ _ _ _ PI_RGT_0 (whole_encloses 2) (pi_encloses p)))).
 Qed.
 
-Lemma cubic_encloses : encloses cubic_interval (44715 / 1000000).
-Proof. exact (div_encloses fine _ _ _ _ (IZR_lt 0 1000000 eq_refl) (whole_encloses _) (whole_encloses _)). Qed.
+Lemma cubic_encloses p : encloses (cubic_interval p) (44715 / 1000000).
+Proof. exact (div_encloses p _ _ _ _ (IZR_lt 0 1000000 eq_refl) (whole_encloses _) (whole_encloses _)). Qed.
 
-Lemma inv_encloses i x : x <> 0 -> encloses i x -> encloses (I.inv coarse i) (/ x).
+Lemma inv_encloses p i x : x <> 0 -> encloses i x -> encloses (I.inv p i) (/ x).
 Proof.
-  intros nonzero inside. pose proof (I.inv_correct coarse i (Xreal x) inside) as holds. unfold Xinv, Xinv' in holds.
+  intros nonzero inside. pose proof (I.inv_correct p i (Xreal x) inside) as holds. unfold Xinv, Xinv' in holds.
   now rewrite is_zero_false in holds.
 Qed.
 
-Lemma gelu_encloses z : encloses (gelu_interval steepness_interval cubic_interval z) (gelu (place 14 z)).
+Lemma gelu_encloses p steep cubic d :
+  encloses steep steepness -> encloses cubic (44715 / 1000000) ->
+  encloses (gelu_interval p steep cubic d) (gelu (value d)).
 Proof.
-  rewrite gelu_logistic. unfold gelu_interval, logistic. rewrite <- value_of_place.
-  assert (at_z := point_encloses (z, (-14)%Z)). revert at_z.
-  generalize (value (z, (-14)%Z)) (point (z, (-14)%Z)). intros x i at_z.
-  assert (cube : encloses (I.mul coarse i (I.mul coarse i i)) (x ^ 3)).
-  { replace (x ^ 3) with (x * (x * x)) by ring. exact (mul_encloses _ _ _ _ _ at_z (mul_encloses _ _ _ _ _ at_z at_z)). }
-  assert (exponent := mul_encloses coarse _ _ _ _ steepness_encloses
-    (add_encloses coarse _ _ _ _ at_z (mul_encloses coarse _ _ _ _ cubic_encloses cube))).
-  refine (mul_encloses coarse _ _ _ _ at_z (inv_encloses _ _ _
-    (add_encloses coarse _ _ _ _ (whole_encloses 1) (exp_encloses coarse _ _ (neg_encloses _ _ exponent))))).
+  intros at_steep at_cubic. rewrite gelu_logistic. unfold gelu_interval, logistic.
+  assert (at_d := point_encloses d). revert at_d. generalize (value d) (point d). intros x i at_d.
+  assert (cube : encloses (I.mul p i (I.mul p i i)) (x ^ 3)).
+  { replace (x ^ 3) with (x * (x * x)) by ring. exact (mul_encloses _ _ _ _ _ at_d (mul_encloses _ _ _ _ _ at_d at_d)). }
+  assert (exponent := mul_encloses p _ _ _ _ at_steep
+    (add_encloses p _ _ _ _ at_d (mul_encloses p _ _ _ _ at_cubic cube))).
+  refine (mul_encloses p _ _ _ _ at_d (inv_encloses p _ _ _
+    (add_encloses p _ _ _ _ (whole_encloses 1) (exp_encloses p _ _ (neg_encloses _ _ exponent))))).
   apply Rgt_not_eq, one_plus_exp.
 Qed.
 
@@ -81,15 +82,17 @@ Qed.
 Local Opaque gelu_interval steepness_interval cubic_interval bounds.
 
 Definition gelu_point (steep cubic : I.type) (z : Z) : option Z :=
-  match bounds (gelu_interval steep cubic z) with
+  match bounds (gelu_interval coarse steep cubic (z, (-14)%Z)) with
   | Some (l, u) => let g := floor_at 14 l in if (ceiling_at 14 u <=? g + 2)%Z then Some g else None
   | None => None
   end.
 
 Theorem gelu_point_holds z g :
-  gelu_point steepness_interval cubic_interval z = Some g -> place 14 g <= gelu (place 14 z) <= place 14 (g + 2).
+  gelu_point (steepness_interval fine) (cubic_interval fine) z = Some g ->
+  place 14 g <= gelu (place 14 z) <= place 14 (g + 2).
 Proof.
-  unfold gelu_point. pose proof (gelu_encloses z) as inside.
+  unfold gelu_point. pose proof (gelu_encloses coarse _ _ (z, (-14)%Z) (steepness_encloses fine) (cubic_encloses fine)) as inside.
+  rewrite value_of_place in inside.
   destruct (bounds _) as [[l u]|] eqn:ends; [|discriminate]. cbv zeta.
   destruct (Z.leb_spec (ceiling_at 14 u) (floor_at 14 l + 2)); [|discriminate]. intros [= <-].
   destruct (bounds_hold _ _ _ _ inside ends) as [below above_it]. split.
@@ -109,7 +112,9 @@ Definition gelu_table (steep cubic : I.type) : list (list (option Z)) :=
 (** Everything that GELU's values are computed from, made once. *)
 Record gelu_source := { steep : I.type; cubic : I.type; table : list (list (option Z)) }.
 Definition make_source (_ : unit) : gelu_source :=
-  {| steep := steepness_interval; cubic := cubic_interval; table := gelu_table steepness_interval cubic_interval |}.
+  let steep := steepness_interval fine in
+  let cubic := cubic_interval fine in
+  {| steep := steep; cubic := cubic; table := gelu_table steep cubic |}.
 
 Definition looked_up (source : gelu_source) (i j : Z) : option Z :=
   nth (Z.to_nat j) (nth (Z.to_nat i) (table source) []) None.

@@ -5,6 +5,7 @@
     Examples
     - [score_is_reached], [b9_is_reached]   all premises of the theorem, and its right-hand side as an equality
     - [polynomial_of_b10], [b10_is_inhabited]   all premises; the polynomial's last coefficient and a temperature off by 1/8
+    - [b9_sharpened_is_inhabited]   all premises, at a temperature off by 1/8
     - [b7_is_inhabited]        five logits of binary32
 
     Source: score_error.v, b7_uncentred_failure.v, b9_attention.v, b10_temperature.v. *)
@@ -14,7 +15,7 @@ From Flocq Require Import Core.
 From softcheck Require Import softmax adaptive_temperature.
 From softcheck.floating_point Require Import relative_error standard_model.
 From softcheck.numerics Require Import row tilted_row reduction constants b1_sum b2_element b5_logsumexp b6_entropy
-  b7_uncentred_failure b9_attention b10_temperature score_error reached_bounds.
+  b7_uncentred_failure b9_attention b10_temperature b9_sharpened score_error reached_bounds.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -175,6 +176,28 @@ Proof.
   split; [unfold s; apply Rabs_le; lra|]. split; [unfold s; lra|]. split; [apply far_sum_of_row; lra|].
   split; [rewrite nothing_lost; lra|]. split; [rewrite no_slope; lra|]. split; [now left|].
   apply far_element_of_row. now left.
+Qed.
+
+(** ** B9 with B10 *)
+
+Example b9_sharpened_is_inhabited :
+  let s := 9 / 8 in
+  exists y S_hat q O_hat,
+    is_maximum 0 (map score two_keys) /\ is_maximum 0 (map computed_score two_keys) /\
+    (forall a, In a two_keys -> Rabs (computed_score a - score a) <= 0 <= 0) /\
+    0 <= / 8 < 1 /\ Rabs (s - 1) <= / 8 /\ 0 < s /\
+    accumulated single stored_weights (map (fun a => (s * computed_score a, value a)) two_keys) (s * 0) y 1 1 1 /\
+    sum_of_row single 0 (s * 0) (scaled s (map computed_score two_keys)) S_hat 1 1 /\
+    lost_sum single 0 (s * 0) (scaled s (map computed_score two_keys)) 1 1 < 1 /\
+    quotient_by_sum single 0 y S_hat q /\ rounded_output (/ 2048) 0 q O_hat.
+Proof.
+  intros s. destruct b9_is_reached as (y & S_hat & q & O_hat & top & top' & errs & hy & hs & some & hq & hout & _).
+  exists y, S_hat, q, O_hat.
+  assert (row : scaled s (map computed_score two_keys) = map computed_score two_keys).
+  { unfold scaled. cbn. now rewrite !Rmult_0_r. }
+  assert (pairs : map (fun a => (s * computed_score a, value a)) two_keys = map (fun a => (computed_score a, value a)) two_keys).
+  { cbn. now rewrite !Rmult_0_r. }
+  rewrite row, pairs, Rmult_0_r. unfold s. repeat (split; [easy || lra || (apply Rabs_le; lra)|]). easy.
 Qed.
 
 (** ** B7 *)
