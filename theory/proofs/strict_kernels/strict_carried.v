@@ -31,6 +31,12 @@ Proof. intros le. apply le_INR in le. unfold carried_height. lra. Qed.
 Lemma carried_height_next H : / 12 + carried_height H = carried_height (S H).
 Proof. unfold carried_height. rewrite S_INR. field. Qed.
 
+Lemma carried_height_is H : carried_height H = 2 + INR H / 12.
+Proof. easy. Qed.
+
+(** Heights are compared by the lemmas above alone: Coq would unfold them in every failing match. *)
+Global Opaque carried_height.
+
 (** The most that rounding and N operations leave of a sum of w D. *)
 Definition most_moment (l : list R) (N : nat) : R := 256 * counted_items l * (1 + INR N).
 
@@ -76,16 +82,18 @@ Section Carried.
     clear few small_step. intros hH hJ hK [v [e [x [t [hv [he [hx [ht [range small m_range m_small none tree]]]]]]]]].
     exists v, e, x, t. repeat (split; [easy|]). assert (more : (H + J <= H' + J')%nat) by lia.
     pose proof (most_moment_grows l _ _ more).
-    constructor; try easy; [|lra| |apply partial_wider with (carried_height H) J K; try easy; now apply carried_height_grows]; apply small_rest_wider with (H + J)%nat K; easy.
+    constructor; [exact range|now apply small_rest_wider with (H + J)%nat K|lra|apply small_rest_wider with (H + J)%nat K; easy || lra|exact none|].
+    apply (partial_wider A step) with (carried_height H) J K; [now apply carried_height_grows|exact hJ|exact hK|exact tree].
   Qed.
 
   Lemma carried_reordered w d l l' r H J K : Permutation l l' -> carried w d l r H J K -> carried w d l' r H J K.
   Proof using.
     clear few small_step. intros same [v [e [x [t [hv [he [hx [ht [range small m_range m_small none tree]]]]]]]]].
-    exists v, e, x, t. repeat (split; [easy|]). unfold most_moment, counted_items in *.
-    constructor; try easy; [|unfold most_moment| |now apply partial_reordered with l];
-      unfold counted_items; try (now rewrite <- (Permutation_length same)).
-    intros ->. apply none. now apply Permutation_nil, Permutation_sym.
+    assert (sized : counted_items l' = counted_items l) by (unfold counted_items; now rewrite (Permutation_length same)).
+    exists v, e, x, t. split; [exact hv|]. split; [exact he|]. split; [exact hx|]. split; [exact ht|].
+    constructor; [rewrite sized; exact range|exact small|unfold most_moment in *; rewrite sized; exact m_range|exact m_small| |].
+    - intros ->. apply none. now apply Permutation_nil, Permutation_sym.
+    - now apply (partial_reordered A step l).
   Qed.
 
   Lemma carried_nothing r H J K : carried no_sum no_sum [] r H J K.
@@ -157,8 +165,8 @@ Section Carried.
       split; [now apply first|now apply m_first].
     - replace J with (max J 0) at 1 by lia. replace K with (K + 0)%nat at 1 by lia.
       rewrite <- carried_height_next. apply (partial_added A step few (/ 12) l l2 r (v + e) a0 _ (x + t) b0 _ _ J 0 K 0); [lra| | |easy|easy| |].
-      + apply partial_wider with (carried_height H) J K; try easy. apply carried_height_grows. lia.
-      + apply partial_wider with (INR H2) 0%nat 0%nat; try easy. apply le_INR in two. unfold carried_height.
+      + apply partial_wider with (carried_height H) J K; [apply carried_height_grows; lia|lia|lia|exact tree].
+      + apply partial_wider with (INR H2) 0%nat 0%nat; [|lia|lia|exact pair]. apply le_INR in two. rewrite carried_height_is.
         pose proof (pos_INR (max H H2)). change (INR 2) with 2 in two. lra.
       + intros ->. destruct (none eq_refl) as [-> [-> [-> ->]]].
         destruct (first eq_refl eq_refl) as [-> ->], (m_first eq_refl eq_refl) as [-> ->]. split; ring.
@@ -199,7 +207,7 @@ Section Carried.
       apply fl_monotone; [easy|lra].
     - replace J with (max J 0) at 1 by lia. replace K with (K + 0)%nat at 1 by lia. rewrite <- carried_height_next.
       apply (partial_added A step few (/ 12) l [r] r (v + e) 1 _ (x + t) 0 _ _ J 0 K 0); [lra|exact tree| |exact sum| | |easy].
-      + right. exists 0, 0%nat, 0%nat. split; [unfold carried_height; pose proof (pos_INR H); lra|].
+      + right. exists 0, 0%nat, 0%nat. split; [rewrite carried_height_is; pose proof (pos_INR H); lra|].
         repeat (split; [lia|]). apply reference_streamed.
       + rewrite Rplus_0_r. apply (exactly_summed A step).
       + intros ->. destruct (none eq_refl) as [-> [-> [-> ->]]]. destruct (first eq_refl eq_refl) as [-> ->]. split; ring.
@@ -231,8 +239,8 @@ Section Carried.
       split; [now apply first|now apply m_first].
     - rewrite <- carried_height_next.
       apply (partial_added A step few (/ 12) l1 l2 r (v1 + e1) (v2 + e2) _ (x1 + t1) (x2 + t2)); [lra| | |easy|easy| |].
-      + apply partial_wider with (carried_height H1) J1 K1; try easy. apply carried_height_grows. lia.
-      + apply partial_wider with (carried_height H2) J2 K2; try easy. apply carried_height_grows. lia.
+      + apply partial_wider with (carried_height H1) J1 K1; [apply carried_height_grows; lia|lia|lia|exact tree1].
+      + apply partial_wider with (carried_height H2) J2 K2; [apply carried_height_grows; lia|lia|lia|exact tree2].
       + intros ->. destruct (none1 eq_refl) as [-> [-> [-> ->]]].
         destruct (first eq_refl eq_refl) as [-> ->], (m_first eq_refl eq_refl) as [-> ->]. now split.
       + intros ->. destruct (none2 eq_refl) as [-> [-> [-> ->]]].

@@ -50,7 +50,7 @@ Theorem height_is_granted items l :
 Proof.
   intros some. unfold granted_height. assert (1 <= length l)%nat by (destruct l; [easy|cbn; lia]).
   destruct (Nat.min_spec (rounds_of items + 8) (length l - 1)) as [[_ ->]|[_ ->]]; [left|right].
-  - unfold carried_height. rewrite !plus_INR, mult_INR. pose proof (pos_INR (rounds_of items)).
+  - rewrite carried_height_is,  !plus_INR, mult_INR. pose proof (pos_INR (rounds_of items)).
     change (INR 2) with 2. replace (INR 16) with 16 by (cbn; lra). replace (INR 8) with 8 by (cbn; lra). lra.
   - rewrite minus_INR by easy. unfold size. change (INR 1) with 1. lra.
 Qed.
@@ -178,7 +178,7 @@ Section Softmax.
       split; [exact whole|]. split; [|split; [|lia]].
       + destruct (height_is_granted (length row) logits some_logits) as [high|high]; [|lra].
         fold rounds in high |- *. assert (Rmax 0 h <= carried_height (2 * rounds + 16)); [|lra].
-        apply Rmax_lub; [unfold carried_height; pose proof (pos_INR (2 * rounds + 16)); lra|exact hh].
+        apply Rmax_lub; [rewrite carried_height_is; pose proof (pos_INR (2 * rounds + 16)); lra|exact hh].
       + rewrite sized. apply Rle_trans with (INR (S (length l'))); [apply le_INR; lia|]. pose proof (pos_INR (S (length l'))). lra.
   Qed.
 

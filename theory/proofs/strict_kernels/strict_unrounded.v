@@ -130,7 +130,7 @@ Section Held.
       constructor; [easy|]. exists top, scaled, (1 + Rmax 0 h), (0 + k)%nat. split; [easy|]. split; [apply converted_same|].
       split; [exact whole|]. split; [|split].
       + destruct high as [high|high].
-        * assert (Rmax 0 h <= carried_height H); [|lra]. apply Rmax_lub; [unfold carried_height; pose proof (pos_INR H); lra|exact hh].
+        * assert (Rmax 0 h <= carried_height H); [|lra]. apply Rmax_lub; [rewrite carried_height_is; pose proof (pos_INR H); lra|exact hh].
         * assert (size scaled = size logits) as same by (rewrite sized; unfold size; now rewrite count). lra.
       + rewrite sized. apply le_INR. lia.
       + intros no. now apply (no_rescaling_at _ _ _ _ _ _ _ alone).
