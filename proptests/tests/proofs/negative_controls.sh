@@ -154,6 +154,7 @@ false_statement() { # FILE FROM TO: FROM stands once in the file
 mkdir "$work/altered/judge" "$work/altered/numerics" "$work/altered/strict_kernels"
 for file in normalised_vectors norm_ellipsoid rotary_positions attention_variants theorem_2_2 judge/enclosed_row \
   judge/kept_contract judge/enclosed_bounds judge/judge numerics/masked_row numerics/tree_heights numerics/reduction \
+  numerics/exact_score numerics/b6d_coefficients \
   strict_kernels/strict_deviations strict_kernels/strict_mean strict_kernels/strict_sums strict_kernels/strict_softmax \
   strict_kernels/strict_entropy; do
   cp "$proofs/$file.v" "$work/altered/$file.v"
@@ -192,6 +193,9 @@ false_statement strict_kernels/strict_sums.v '+ 32 * half_quantum -> sum_within 
 false_statement strict_kernels/strict_softmax.v 'Nat.min (rounds_of items + 8) (visible - 1).' 'Nat.min (rounds_of items + 2) (visible - 1).'
 false_statement strict_kernels/strict_entropy.v 'Notation additions := (granted_height (length row) (length logits)).' \
   'Notation additions := (granted_height (length row) (length logits) - 1)%nat.'
+# Sums of products twice as large as the format's numbers; a term of B6d without its product's rounding.
+false_statement numerics/exact_score.v 'Rabs x <= two_to (g + prec F) -> rnd x = x.' 'Rabs x <= two_to (g + prec F + 1) -> rnd x = x.'
+false_statement numerics/b6d_coefficients.v 'exp (C + lambda + t * d) * (l + log_error_of d l).' 'exp (C + t * d) * (l + log_error_of d l).'
 
 # Its reader in OCaml: every number twice as large, the first value for all, a word for the other, decimal
 # numbers.
