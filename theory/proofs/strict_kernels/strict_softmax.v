@@ -43,7 +43,7 @@ Definition row_of (unit : R) (row : list f32) : list R := flat_map (visible unit
 Definition granted_height (items visible : nat) : nat := Nat.min (rounds_of items + 8) (visible - 1).
 Definition most_rescalings (items visible : nat) : nat := Nat.min (rounds_of items + 7) (visible - 1).
 
-Theorem height_is_granted items l :
+Theorem height_is_granted items (l : list R) :
   l <> [] ->
   1 + carried_height (2 * rounds_of items + 16) <= INR (granted_height items (length l)) \/
   size l - 1 <= INR (granted_height items (length l)).
