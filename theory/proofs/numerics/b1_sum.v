@@ -4,6 +4,7 @@
     - [b1_sum]   |ln (S_hat / S)| <= sigma = sigma_0 - ln (1 - n lost e^(2 sigma_0)),
                  sigma_0 = h lambda + lambda_E + R (lambda_E + lambda) + c + mu,
                  for any tree of height h and any number of rescalings, R on a path
+    - [sum_of_tree]   a tree whose every addition may round makes such a sum
     - [b1_sum_relative]   |S_hat - S| / S <= e^sigma - 1, as sum_error returns it
 
     Source: docs/tolerances.md, B1; sum_error in numerics/rounding/rounding.cpp, RoundingModel::set_row. *)

@@ -5,6 +5,7 @@
                                 + e^c_Q (t V2 + t^2/2 e^mu l + c (e^mu + n lost_S) + n lost_T),
                               c_Q = c_T + A' lambda + sigma + lambda + lambda_r, for any tree and any number of rescalings
     - [b6_entropy]            |H_hat - H| <= (1 + u) (sigma + E_l u (ln S + sigma) + that) + u H, then the output
+    - [moments_of_trees]      trees whose every addition may round make such sums
     - [b6_growing]            a larger height and more rescalings give a larger bound
     - [reciprocal_of_sum]     1 / S errs by at most lambda_r = -ln (1 - u - r), r = omega_m S_hat, and r = 0 where it is a
                               normal number: binary16 with sums beyond 2^14 is where it is not

@@ -6,6 +6,7 @@
     - [b6d_coefficients]       |H_hat - H_eps| <= (e^a - 1) (H + eps) + e^a (t V2 + t^2/2 e^mu l3 + (ln S + eps) (e^mu - 1)
                                + ((C + 2 lambda) e^mu + t (Dbar + ...)) (1 + E_l u) + E_l u (...)), for any tree of height h
     - [b6d_of_coefficients]    the same with B2's coefficients, C = element_log
+
     eps is 0, or the paper's 1e-9: by how much H_eps is less than H says adaptive_temperature.epsilon_gap.
 
     Source: docs/tolerances.md, B6d; entropy_of_coefficients_error in numerics/rounding/rounding_entropy.cpp. *)

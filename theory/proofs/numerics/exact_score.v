@@ -6,6 +6,7 @@
     Main results, for products that are multiples of one 2^g and of sizes that sum up to at most 2^(g + p)
     - [exact_score]          s is the sum itself: every partial sum in every order is a number of the format
     - [exact_scaled]         so is its product by a scale of plus or minus 2^e
+    - [factor_scaled]        a factor's own product by such a scale is exact
     - [exact_scaled_first]   and the score of factors that met such a scale before
 
     Overflow is left out: no theorem here knows a largest number. Source: docs/tolerances.md, B9; score_is_exact in

@@ -7,6 +7,7 @@
     - [streamed_state]   T_hat lies between e^-c_T sum w D e^(-tD) and e^c_T sum w D e^(tD), but for what is lost, with
                          c_T = h lambda + lambda_E + R (lambda_E + 2 lambda) + lambda + A' lambda + (R + 1) c:
                          a rescaling costs one more addition than one of S
+    - [height_of_both_trees]  trees whose every addition may round are of that height in roundoffs (tree_heights.v)
     - [lost_moment_total]  underflow takes at most n (omega_x D_0 + omega_m + omega_a [+ 4 omega_x D_0 + 3 omega_m +
                          omega_a]), for every R, as long as K <= n; what underflow took from S returns here as D e^-D
 

@@ -64,7 +64,7 @@ Proof.
 Qed.
 
 (** A tree adds at most once for each item but one. *)
-Lemma height_below_size M l r s g j K : summed_at M l r s g j K -> 0 <= g <= size l - 1 /\ l <> [].
+Theorem height_below_size M l r s g j K : summed_at M l r s g j K -> 0 <= g <= size l - 1 /\ l <> [].
 Proof.
   induction 1 as [x r b s le arg ex|l1 l2 r s1 s2 s k g1 g2 j1 j2 K1 K2 _ [IH1 n1] _ [IH2 n2] part add
                  |l r r' s b f s' g j K _ IH le arg ex prod|l l' r s g j K _ [IH n] same].
