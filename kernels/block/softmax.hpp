@@ -35,7 +35,7 @@ SOFTCHECK_BODY void write_probabilities(B& block, const RowArguments<B, Element,
 ///
 /// results         (rows, columns), in place or not; NaN rows as write_probabilities says
 /// error           relative, each coefficient: B2 of docs/tolerances.md with sum=lanes:512. Proved in f32 for n <=
-///                 2^22, at the height of the operations, which is above the contract's (strict_softmax_theta_b2 of
+///                 2^22, at the contract's height (strict_softmax_theta_b2 of
 ///                 theory/proofs/strict_kernels/strict_softmax_theta.v).
 /// shared memory   merging_bytes<RowStatistics<T>>
 template <BlockContext B, class Element>

@@ -153,8 +153,9 @@ false_statement() { # FILE FROM TO: FROM stands once in the file
 }
 mkdir "$work/altered/judge" "$work/altered/numerics" "$work/altered/strict_kernels"
 for file in normalised_vectors norm_ellipsoid rotary_positions attention_variants theorem_2_2 box_form judge/enclosed_row \
-  judge/kept_contract judge/enclosed_bounds judge/judge numerics/b9_sharpened numerics/masked_row strict_kernels/strict_deviations \
-  strict_kernels/strict_mean strict_kernels/strict_entropy; do
+  judge/kept_contract judge/enclosed_bounds judge/judge numerics/b9_sharpened numerics/masked_row numerics/tree_heights \
+  numerics/reduction numerics/exact_score numerics/b6d_coefficients strict_kernels/strict_deviations \
+  strict_kernels/strict_mean strict_kernels/strict_entropy strict_kernels/strict_sums strict_kernels/strict_softmax; do
   cp "$proofs/$file.v" "$work/altered/$file.v"
   compiles "$file.v" || { cat "$work/log"; exit 1; }
 done
@@ -184,13 +185,22 @@ false_statement box_form.v 'high := fun i => sum (map (fun j => Rmax' 'high := f
 false_statement numerics/b9_sharpened.v '(t * (1 + tau) + tau) * (m - score a + 2 * largest).' '(t * (1 + tau)) * (m - score a + 2 * largest).'
 false_statement numerics/b9_sharpened.v 'normaliser_log keys m error largest + tau * mean.' 'normaliser_log keys m error largest.'
 # A masked item of weight 1, a sum of which nothing visible takes the place; a total of the weights that is off by twice as much,
-# T / S within less than half a rounding of the sum, an addition less on a path of the strict kernels.
+# T / S within less than half a rounding of the sum.
 false_statement numerics/masked_row.v 'Some v => exp v | None => 0 end.' 'Some v => exp v | None => 1 end.'
 false_statement numerics/masked_row.v '-> s = s2) -> (visible_items l2' '-> s = s1) -> (visible_items l2'
 false_statement strict_kernels/strict_deviations.v '(total - s) <= nearest_unit * s.' '(total - s) <= 2 * nearest_unit * s.'
 false_statement strict_kernels/strict_mean.v '6 / 10 * u32 * Rabs ((x + d) / s)' '4 / 10 * u32 * Rabs ((x + d) / s)'
-false_statement strict_kernels/strict_entropy.v 'Notation additions := (2 * rounds_of (length row) + 17)%nat.' \
-  'Notation additions := (2 * rounds_of (length row) + 16)%nat.'
+# Trees: one of fewer additions than items less one, a part of a roundoff that is not counted, a compensated addition that errs by
+# less than it does. A contract of the strict kernels that grants one roundoff less, or two for the merges.
+false_statement numerics/tree_heights.v 'g <= size l - 1 /\\ l <> []' 'g <= size l - 2 /\\ l <> []'
+false_statement numerics/reduction.v 'sum_state (l1 ++ l2) r s (k + Rmax h1 h2)' 'sum_state (l1 ++ l2) r s (0 + Rmax h1 h2)'
+false_statement strict_kernels/strict_sums.v '+ 32 * half_quantum -> sum_within M (/ 12) z s.' '+ 32 * half_quantum -> sum_within M (/ 17) z s.'
+false_statement strict_kernels/strict_softmax.v 'Nat.min (rounds_of items + 8) (visible - 1).' 'Nat.min (rounds_of items + 2) (visible - 1).'
+false_statement strict_kernels/strict_entropy.v 'Notation additions := (granted_height (length row) (length logits)).' \
+  'Notation additions := (granted_height (length row) (length logits) - 1)%nat.'
+# Sums of products twice as large as the format's numbers; a term of B6d without its product's rounding.
+false_statement numerics/exact_score.v 'Rabs x <= two_to (g + prec F) -> rnd x = x.' 'Rabs x <= two_to (g + prec F + 1) -> rnd x = x.'
+false_statement numerics/b6d_coefficients.v 'exp (C + lambda + t * d) * (l + log_error_of d l).' 'exp (C + t * d) * (l + log_error_of d l).'
 
 # Its reader in OCaml: every number twice as large, the first value for all, a word for the other, decimal
 # numbers.

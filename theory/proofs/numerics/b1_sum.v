@@ -4,6 +4,7 @@
     - [b1_sum]   |ln (S_hat / S)| <= sigma = sigma_0 - ln (1 - n lost e^(2 sigma_0)),
                  sigma_0 = h lambda + lambda_E + R (lambda_E + lambda) + c + mu,
                  for any tree of height h and any number of rescalings, R on a path
+    - [sum_of_tree]   a tree whose every addition may round makes such a sum
     - [b1_sum_relative]   |S_hat - S| / S <= e^sigma - 1, as sum_error returns it
 
     Source: docs/tolerances.md, B1; sum_error in numerics/rounding/rounding.cpp, RoundingModel::set_row. *)
@@ -11,16 +12,26 @@
 From Coq Require Import Reals List Lra Lia Psatz.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
-From softcheck.numerics Require Import row tilted_row atoms reduction converted_row.
+From softcheck.numerics Require Import row tilted_row atoms tree_heights reduction converted_row.
 Import ListNotations.
 Local Open Scope R_scope.
 
-(** What a kernel's sum is measured against: the row as given, and what of it the kernel reduced. *)
+(** What a kernel's sum is measured against: the row as given, and what of it the kernel reduced. The tree may be h
+    roundoffs high: additions of compensated sums count by what they err by. *)
 Record sum_of_row (M : arithmetic) (kappa m : R) (logits : list R) (s : R) (h j : nat) : Prop := {
   row_maximum : is_maximum m logits;
-  row_summed : exists m' logits' K, is_maximum m' logits' /\ converted kappa m logits m' logits' /\
-                 summed M logits' m' s h j K /\ INR K <= 2 * size logits /\ (j = 0 -> K = 0)%nat
+  row_summed : exists m' logits' g K, is_maximum m' logits' /\ converted kappa m logits m' logits' /\
+                 summed_at M logits' m' s g j K /\ g <= INR h /\ INR K <= 2 * size logits /\ (j = 0 -> K = 0)%nat
 }.
+
+(** A tree whose every addition may round. *)
+Theorem sum_of_tree M kappa m logits m' logits' s h j K :
+  is_maximum m logits -> is_maximum m' logits' -> converted kappa m logits m' logits' -> summed M logits' m' s h j K ->
+  INR K <= 2 * size logits -> (j = 0 -> K = 0)%nat -> sum_of_row M kappa m logits s h j.
+Proof.
+  intros max max' conv tree few none. constructor; [exact max|]. exists m', logits', (INR h), K.
+  repeat (split; [easy|]). split; [now apply height_of_tree|]. split; [lra|now split].
+Qed.
 
 Section B1.
   Context (M : arithmetic).
@@ -40,7 +51,7 @@ Section B1.
   Definition lost_sum (h j : nat) : R := n * lost M j * exp (2 * sigma_0 h j).
   Definition sigma (h j : nat) : R := sigma_0 h j - ln (1 - lost_sum h j).
 
-  Lemma sum_log_direct h j : sum_log M h j + (1 + t) * kappa = direct_log h j.
+  Lemma sum_log_direct h j : sum_log M (INR h) j + (1 + t) * kappa = direct_log h j.
   Proof. unfold sum_log, direct_log, argument_floor, rescale_unit. ring. Qed.
 
   Lemma shift_above : is_maximum m logits -> 0 <= t -> t * mean_deviation m logits <= shift m logits t.
@@ -54,15 +65,15 @@ Section B1.
     exp (- direct_log h j) * weighted_sum m logits (fun d => exp (- (t * d))) - exp (direct_log h j) * (n * lost M j) <= s
     <= exp (direct_log h j) * (pull (1 - t) m (items logits) + n * lost M j) /\ 0 <= kappa /\ 0 <= direct_log h j.
   Proof.
-    intros [max [m' [l' [K [max' [conv [red [few none]]]]]]]].
-    destruct (summed_state M good _ _ _ _ _ _ red) as [b state].
+    intros [max [m' [l' [g [K [max' [conv [red [low [few none]]]]]]]]]].
+    destruct (summed_state M good _ _ _ _ _ _ red) as [b state]. apply (higher_state M good _ _ _ _ (INR h)) in state; [|exact low].
     pose proof (converted_size _ _ _ _ _ conv) as same.
     pose proof (lost_total M good _ _ _ _ _ _ _ state ltac:(rewrite same; lra) none) as small. rewrite same in small.
     destruct state as [v ab p up down _ _].
     assert (hk : 0 <= kappa) by (apply (kappa_nonneg kappa m m' logits l' conv), in_not_nil with m; apply max).
     pose proof (slope_nonneg M good) as ht. assert (ht4 : t <= / 4) by apply good.
-    pose proof (sum_log_nonneg M good h j) as ha.
-    rewrite <- sum_log_direct. set (a := sum_log M h j) in *.
+    pose proof (sum_log_nonneg M good (INR h) j (pos_INR h)) as ha.
+    rewrite <- sum_log_direct. set (a := sum_log M (INR h) j) in *.
     pose proof (pull_below_mass (1 - t) m' b ltac:(lra) p) as faded.
     pose proof (pull_nonneg (1 - t) m' b p).
     assert (hc : 0 <= (1 + t) * kappa) by nra.

@@ -160,7 +160,7 @@ Section Row.
     pose proof (unit_nonneg M good) as fl. assert (fh : 0 <= INR h * lambda) by (apply Rmult_le_pos; [apply pos_INR|easy]).
     pose proof (size_nonneg logits) as n0. pose proof (S_at_least_one m logits max) as S1.
     assert (row : sum_of_row exact_sums kappa m logits (sum ws) k 0).
-    { split; [easy|]. exists m', logits', 0%nat. repeat split; try easy; [apply max'|apply max'|]. simpl INR. lra. }
+    { apply (sum_of_tree _ kappa m logits m' logits' _ k 0 0); try easy. simpl INR. lra. }
     assert (unit0 : unit exact_sums = 0) by apply log_unit_0.
     assert (direct : sigma_0 exact_sums kappa m logits k 0 = sigma_0 M kappa m logits h 0 - INR h * lambda).
     { unfold sigma_0, direct_log, rescale_unit, argument_floor. rewrite unit0. unfold slope, exp_unit. cbn -[INR]. simpl (INR 0). ring. }

@@ -5,6 +5,7 @@
                                 + e^c_Q (t V2 + t^2/2 e^mu l + c (e^mu + n lost_S) + n lost_T),
                               c_Q = c_T + A' lambda + sigma + lambda + lambda_r, for any tree and any number of rescalings
     - [b6_entropy]            |H_hat - H| <= (1 + u) (sigma + E_l u (ln S + sigma) + that) + u H, then the output
+    - [moments_of_trees]      trees whose every addition may round make such sums
     - [b6_growing]            a larger height and more rescalings give a larger bound
     - [reciprocal_of_sum]     1 / S errs by at most lambda_r = -ln (1 - u - r), r = omega_m S_hat, and r = 0 where it is a
                               normal number: binary16 with sums beyond 2^14 is where it is not
@@ -14,16 +15,25 @@
 From Coq Require Import Reals List Lra Lia Psatz.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
-From softcheck.numerics Require Import row tilted_row atoms reduction converted_row moments b1_sum b5_logsumexp
+From softcheck.numerics Require Import row tilted_row atoms tree_heights reduction converted_row moments b1_sum b5_logsumexp
   constants.
 Import ListNotations.
 Local Open Scope R_scope.
 
 Record moments_of_row (M : arithmetic) (kappa m : R) (logits : list R) (s y : R) (h j : nat) : Prop := {
   moments_maximum : is_maximum m logits;
-  moments_streamed : exists m' logits' K, is_maximum m' logits' /\ converted kappa m logits m' logits' /\
-                       streamed M logits' m' s y h j K /\ INR K <= size logits /\ (j = 0 -> K = 0)%nat
+  moments_streamed : exists m' logits' g K, is_maximum m' logits' /\ converted kappa m logits m' logits' /\
+                       streamed_at M logits' m' s y g j K /\ g <= INR h /\ INR K <= size logits /\ (j = 0 -> K = 0)%nat
 }.
+
+(** Trees whose every addition may round. *)
+Theorem moments_of_trees M kappa m logits m' logits' s y h j K :
+  is_maximum m logits -> is_maximum m' logits' -> converted kappa m logits m' logits' -> streamed M logits' m' s y h j K ->
+  INR K <= size logits -> (j = 0 -> K = 0)%nat -> moments_of_row M kappa m logits s y h j.
+Proof.
+  intros max max' conv tree few none. constructor; [exact max|]. exists m', logits', (INR h), K.
+  repeat (split; [easy|]). split; [now apply height_of_both_trees|]. split; [lra|now split].
+Qed.
 
 (** lambda_r, and the quotient's two roundings; r is what a reciprocal loses of itself where it is subnormal. *)
 Definition reciprocal_unit (M : arithmetic) (r : R) : R := log_unit (roundoff M + r).
@@ -93,13 +103,13 @@ Section B6.
 
   Lemma sum_of_moments : sum_of_row M kappa m logits s h j.
   Proof using computed.
-    destruct computed as [mx [m' [l' [K [max' [conv [st [few' none]]]]]]]]. constructor; [easy|].
-    exists m', l', K. pose proof (size_nonneg logits). repeat split; try easy; [apply max'|apply max'| |lra].
-    eapply streamed_summed. eassumption.
+    destruct computed as [mx [m' [l' [g [K [max' [conv [st [low [few' none]]]]]]]]]]. constructor; [easy|].
+    exists m', l', g, K. pose proof (size_nonneg logits). repeat split; try easy; [apply max'|apply max'| |lra].
+    eapply sum_of_streamed. eassumption.
   Qed.
 
   (** moment_log and argument_unit of the C++, and c. *)
-  Definition moment_total : R := moment_log M h j + (1 + t) * kappa.
+  Definition moment_total : R := moment_log M (INR h) j + (1 + t) * kappa.
   Definition quotient_log : R := moment_total + sig + quotient_unit M r.
   (** What stands beside Dbar and its excess. *)
   Definition beside_mean : R := c * (exp mu + n * lost M j) + n * lost_moment M j.
@@ -118,8 +128,10 @@ Section B6.
     exp (- moment_total) * tilted m logits (- t) (fun d => d) - exp moment_total * (beside_mean * S) <= y
     <= exp moment_total * ((Dbar + excess) * S + beside_mean * S).
   Proof using good computed few.
-    facts. destruct computed as [mx [m' [l' [K [max' [conv [str [few' none]]]]]]]].
+    facts. destruct computed as [mx [m' [l' [height [K [max' [conv [str [not_above [few' none]]]]]]]]]].
     destruct (streamed_state M good _ _ _ _ _ _ _ str few) as [b [bT [st mt]]].
+    apply (higher_moment M good _ _ _ _ (INR h)) in mt; [|exact not_above|apply st|apply st].
+    apply (higher_state M good _ _ _ _ (INR h)) in st; [|exact not_above].
     pose proof (converted_size _ _ _ _ _ conv) as same.
     pose proof (lost_moment_total M good _ _ _ _ _ _ _ _ _ st mt ltac:(rewrite same; lra) none) as lostT.
     pose proof (lost_total M good _ _ _ _ _ _ _ st ltac:(rewrite same; pose proof (size_nonneg logits); lra) none) as lostS.
@@ -143,7 +155,7 @@ Section B6.
     { rewrite drag_items. apply (tilted_mean m logits mx t). lra. }
     set (PU := pull (1 - t) m (items logits)) in *. set (DR := drag (1 - t) m (items logits)) in *.
     assert (hPU' : 0 <= PU') by (apply pull_nonneg, placed_items, max').
-    set (a := moment_log M h j) in *. pose proof (moment_log_nonneg M good h j) as ha. fold a in ha.
+    set (a := moment_log M (INR h) j) in *. pose proof (moment_log_nonneg M good (INR h) j (pos_INR h)) as ha. fold a in ha.
     assert (hdiff : 0 <= differences M j) by (unfold differences; pose proof (pos_INR j); apply Rmult_le_pos; lra).
     assert (hc : c = differences M j + (1 + t) * kappa) by (unfold argument_floor, differences; ring).
     set (N := differences M j) in *. set (X := exp moment_total).
@@ -291,7 +303,7 @@ Section B6.
       assert (0 <= t ^ 2 / 2 * exp mu * third logits t) by (apply Rmult_le_pos; [apply Rmult_le_pos; lra|easy]). lra. }
     assert (Y1 : 1 <= X * exp v).
     { rewrite <- eq. apply exp_at_least_one. rewrite hq. unfold moment_total, v.
-      pose proof (moment_log_nonneg M good h j). pose proof (quotient_unit_nonneg M r good loses leaves).
+      pose proof (moment_log_nonneg M good (INR h) j (pos_INR h)). pose proof (quotient_unit_nonneg M r good loses leaves).
       assert (0 <= sig).
       { pose proof (proj2 (proj2 (sum_between M good kappa m logits s h j sum_of_moments))) as hd.
         pose proof (shift_above M m logits max ltac:(lra)).
@@ -376,8 +388,8 @@ Section Growing.
 
   Lemma sigma_0_growing : 0 <= sigma_0 M kappa m logits h j <= sigma_0 M kappa m logits h' j'.
   Proof using good max hkappa higher more.
-    pose proof (slope_nonneg M good). pose proof (sum_log_nonneg M good h j).
-    pose proof (sum_log_growing M good h h' j j' higher more).
+    pose proof (slope_nonneg M good). pose proof (sum_log_nonneg M good (INR h) j (pos_INR h)).
+    pose proof (sum_log_growing M good (INR h) (INR h') j j' (le_INR _ _ higher) more).
     pose proof (shift_above M m logits max ltac:(lra)). pose proof (mean_deviation_nonneg m logits max).
     assert (0 <= (1 + t) * kappa) by (apply Rmult_le_pos; lra).
     assert (0 <= t * mean_deviation m logits) by (apply Rmult_le_pos; lra).
@@ -415,7 +427,7 @@ Section Growing.
   Proof using good max hkappa higher more some.
     pose proof (slope_nonneg M good) as ht. assert (ht4 : t <= / 4) by apply good.
     pose proof sigma_growing as sg. pose proof argument_floor_growing as fg. pose proof lost_growing as [lg [mg m0]].
-    pose proof (moment_log_growing M good h h' j j' higher more) as mlg.
+    pose proof (moment_log_growing M good (INR h) (INR h') j j' (le_INR _ _ higher) more) as mlg.
     assert (logs : log_sum_error M kappa m logits h j <= log_sum_error M kappa m logits h' j').
     { unfold log_sum_error. assert (0 <= log_error M) by apply good.
       assert (log_error M * (ln (weight_sum m logits) + sigma M kappa m logits h j)

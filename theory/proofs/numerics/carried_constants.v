@@ -39,7 +39,7 @@ Section Carried.
   Proof. unfold numerator_log, when_rescaled, late_exponentials, late_products. destruct j; ring. Qed.
 
   Theorem carried_moment_log :
-    moment_log M h j
+    moment_log M (INR h) j
     = INR h * lambda + lambdaE
       + INR j * (IZR rescaling_exponentials * lambdaE + IZR moment_rescaling_roundings * lambda)
       + IZR moment_products * lambda + argument_unit M

@@ -209,8 +209,8 @@ Proof.
     [now apply maximum_is_visible in max'|].
   pose proof (tree_below_size _ _ _ _ _ _ _ visible_tree) as below. pose proof (visible_converted _ _ _ _ _ conv) as same.
   pose proof (INR_eq _ _ (converted_size _ _ _ _ _ same)) as sized.
-  exists h'. split; [lia|]. constructor; [easy|]. exists m', (visible_items items'), K. split; [easy|].
-  split; [exact same|]. split; [easy|]. split; [easy|]. now apply (no_rescaling M _ _ _ _ _ _ visible_tree).
+  exists h'. split; [lia|]. apply (sum_of_tree M kappa m (visible_items items) m' (visible_items items') s h' j K); try easy.
+  now apply (no_rescaling M _ _ _ _ _ _ visible_tree).
 Qed.
 
 Theorem masked_moments M kappa m items s y h j :
@@ -222,8 +222,7 @@ Proof.
     [now apply maximum_is_visible in max'|].
   pose proof (tree_below_size _ _ _ _ _ _ _ (streamed_summed _ _ _ _ _ _ _ _ visible_tree)) as below. pose proof (visible_converted _ _ _ _ _ conv) as same.
   pose proof (INR_eq _ _ (converted_size _ _ _ _ _ same)) as sized.
-  exists h'. split; [lia|]. constructor; [easy|]. exists m', (visible_items items'), K. split; [easy|].
-  split; [exact same|]. split; [easy|]. split; [easy|].
+  exists h'. split; [lia|]. apply (moments_of_trees M kappa m (visible_items items) m' (visible_items items') s y h' j K); try easy.
   now apply (no_rescaling M _ _ _ _ _ _ (streamed_summed _ _ _ _ _ _ _ _ visible_tree)).
 Qed.
 

@@ -7,6 +7,7 @@
     - [streamed_state]   T_hat lies between e^-c_T sum w D e^(-tD) and e^c_T sum w D e^(tD), but for what is lost, with
                          c_T = h lambda + lambda_E + R (lambda_E + 2 lambda) + lambda + A' lambda + (R + 1) c:
                          a rescaling costs one more addition than one of S
+    - [height_of_both_trees]  trees whose every addition may round are of that height in roundoffs (tree_heights.v)
     - [lost_moment_total]  underflow takes at most n (omega_x D_0 + omega_m + omega_a [+ 4 omega_x D_0 + 3 omega_m +
                          omega_a]), for every R, as long as K <= n; what underflow took from S returns here as D e^-D
 
@@ -15,7 +16,7 @@
 From Coq Require Import Reals List Permutation Lra Lia Psatz.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
-From softcheck.numerics Require Import row atoms reduction.
+From softcheck.numerics Require Import row atoms tree_heights reduction.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -41,6 +42,16 @@ Proof.
   induction 1; [eapply summed_item|eapply summed_addition|eapply summed_rescaled|eapply summed_reordered]; eassumption.
 Qed.
 
+Theorem height_of_both_trees M l r s y h j K : streamed M l r s y h j K -> streamed_at M l r s y (INR h) j K.
+Proof.
+  induction 1 as [x r b s y le arg ex prod|l1 l2 r s1 s2 s y1 y2 y h1 h2 j1 j2 K1 K2 _ IH1 _ IH2 adds addy
+                 |l r r' s y b f p q s' y' h j K _ IH le arg ex prod hp hq hy|l l' r s y h j K _ IH same].
+  - now apply streamed_at_item with b.
+  - rewrite height_of_both. apply streamed_at_addition with s1 s2 y1 y2; try easy; [lra|now apply whole_sum|now apply whole_sum].
+  - now apply streamed_at_rescaled with r s y b f p q.
+  - now apply streamed_at_reordered with l.
+Qed.
+
 (** What an underflowing factor takes is paid for by its fading. *)
 Lemma share_pays w :
   0 <= w <= / 16 -> w + 4 / 3 * w * (/ 8 + w) <= 4 / 3 * w /\ w + 4 / 3 * w * (/ 8 + 2 * w) <= 4 / 3 * w.
@@ -61,8 +72,8 @@ Section Moments.
   Notation k := (fade M).
   Notation g := (share M).
 
-  Definition moment_log (h j : nat) : R :=
-    INR h * lambda + lambdaE + INR j * (lambdaE + 2 * lambda) + lambda + au + (INR j + 1) * c0.
+  Definition moment_log (h : R) (j : nat) : R :=
+    h * lambda + lambdaE + INR j * (lambdaE + 2 * lambda) + lambda + au + (INR j + 1) * c0.
   Definition differences (j : nat) : R := (INR j + 1) * c0.
   Definition moment_base (n : R) (K : nat) : R := n * (wx * D0 + wm) + (n - 1) * wa + INR K * (2 * wm + wa).
 
@@ -79,15 +90,15 @@ Section Moments.
   Lemma moment_log_above h j : sum_log M h j + lambda + au + INR j * lambda = moment_log h j.
   Proof. unfold moment_log, sum_log. ring. Qed.
 
-  Lemma moment_log_growing h h' j j' : (h <= h')%nat -> (j <= j')%nat -> moment_log h j <= moment_log h' j'.
+  Lemma moment_log_growing h h' j j' : h <= h' -> (j <= j')%nat -> moment_log h j <= moment_log h' j'.
   Proof.
     intros hh hj. facts. rewrite <- !moment_log_above. pose proof (sum_log_growing M good h h' j j' hh hj).
     apply le_INR in hj. assert (INR j * lambda <= INR j' * lambda) by now apply Rmult_le_compat_r. lra.
   Qed.
 
-  Lemma moment_log_nonneg h j : 0 <= moment_log h j.
+  Lemma moment_log_nonneg h j : 0 <= h -> 0 <= moment_log h j.
   Proof.
-    facts. rewrite <- moment_log_above. pose proof (sum_log_nonneg M good h j). pose proof (pos_INR j).
+    intros pos. facts. rewrite <- moment_log_above. pose proof (sum_log_nonneg M good h j pos). pose proof (pos_INR j).
     assert (0 <= INR j * lambda) by now apply Rmult_le_pos. lra.
   Qed.
 
@@ -95,7 +106,7 @@ Section Moments.
   Definition beside (r : R) (l : list R) (b bT : list atom) (j : nat) : R :=
     differences j * pull k r (items l ++ b) + drag k r b + pull k r bT.
 
-  Record moment_state (l : list R) (r y : R) (h j K : nat) (b bT : list atom) : Prop := {
+  Record moment_state (l : list R) (r y h : R) (j K : nat) (b bT : list atom) : Prop := {
     moment_placed : placed r bT;
     moment_upper : y <= exp (moment_log h j) * (drag k r (items l) + beside r l b bT j);
     moment_lower : exp (- moment_log h j) * drag (1 + t) r (items l) - exp (moment_log h j) * beside r l b bT j <= y;
@@ -111,6 +122,18 @@ Section Moments.
     pose proof (pull_nonneg k r _ (all_placed r l b ab pb)). pose proof (drag_nonneg k r b pb).
     pose proof (pull_nonneg k r bT pT).
     assert (0 <= (INR j + 1) * c0 * pull k r (items l ++ b)) by (repeat apply Rmult_le_pos; lra). lra.
+  Qed.
+
+  (** More roundoffs than there are. *)
+  Lemma higher_moment l r y h h' j K b bT :
+    h <= h' -> above_all r l -> placed r b -> moment_state l r y h j K b bT -> moment_state l r y h' j K b bT.
+  Proof.
+    intros le ab pb [pT u d m z]. pose proof (beside_nonneg r l b bT j ab pb pT) as side.
+    pose proof (moment_log_growing h h' j j le (le_n j)) as more. facts.
+    pose proof (drag_nonneg k r _ (placed_items r l ab)). pose proof (drag_nonneg (1 + t) r _ (placed_items r l ab)).
+    constructor; try easy.
+    - apply (widened_upper (exp (moment_log h j))); [exact u|now apply exp_le|lra].
+    - apply (widened_lower (exp (- moment_log h j)) _ (exp (moment_log h j))); try easy; apply exp_le; lra.
   Qed.
 
   (** ** A factor of what lies between P - Q and U, and P or Q or U moved with it *)
@@ -213,18 +236,19 @@ Section Moments.
   Qed.
 
   (** ** One addition *)
-  Lemma addition_moment l1 l2 r y1 y2 y h1 h2 j1 j2 K1 K2 b1 b2 bT1 bT2 :
-    above_all r l1 -> above_all r l2 -> placed r b1 -> placed r b2 ->
-    moment_state l1 r y1 h1 j1 K1 b1 bT1 -> moment_state l2 r y2 h2 j2 K2 b2 bT2 -> computed_sum M (y1 + y2) y ->
-    moment_state (l1 ++ l2) r y (S (max h1 h2)) (max j1 j2) (K1 + K2) (b1 ++ b2 ++ [(r, wa)]) (bT1 ++ bT2 ++ [(r, wa)]).
+  Lemma addition_moment part l1 l2 r y1 y2 y h1 h2 j1 j2 K1 K2 b1 b2 bT1 bT2 :
+    0 <= part -> 0 <= h1 -> above_all r l1 -> above_all r l2 -> placed r b1 -> placed r b2 ->
+    moment_state l1 r y1 h1 j1 K1 b1 bT1 -> moment_state l2 r y2 h2 j2 K2 b2 bT2 -> sum_within M part (y1 + y2) y ->
+    moment_state (l1 ++ l2) r y (part + Rmax h1 h2) (max j1 j2) (K1 + K2) (b1 ++ b2 ++ [(r, wa)]) (bT1 ++ bT2 ++ [(r, wa)]).
   Proof.
-    intros a1 a2 p1 p2 [pT1 u1 d1 m1 z1] [pT2 u2 d2 m2 z2] [tt [e [bt [be ->]]]]. facts.
-    set (h := max h1 h2). set (j := max j1 j2).
-    assert (step : moment_log (S h) j = moment_log h j + lambda).
-    { unfold moment_log. rewrite S_INR. ring. }
+    intros some upward a1 a2 p1 p2 [pT1 u1 d1 m1 z1] [pT2 u2 d2 m2 z2] [tt [e [bt [be ->]]]]. facts.
+    assert (kept : 0 <= part * lambda) by now apply Rmult_le_pos. set (rounded := part * lambda) in *.
+    set (h := Rmax h1 h2). set (j := max j1 j2).
+    assert (step : moment_log (part + h) j = moment_log h j + rounded) by (unfold moment_log, rounded; ring).
+    assert (high' : 0 <= h) by (apply Rle_trans with h1; [easy|apply Rmax_l]).
     set (a := moment_log h j) in *.
-    assert (g1 : moment_log h1 j1 <= a) by (apply moment_log_growing; lia).
-    assert (g2 : moment_log h2 j2 <= a) by (apply moment_log_growing; lia).
+    assert (g1 : moment_log h1 j1 <= a) by (apply moment_log_growing; [apply Rmax_l|lia]).
+    assert (g2 : moment_log h2 j2 <= a) by (apply moment_log_growing; [apply Rmax_r|lia]).
     pose proof (pull_nonneg k r _ (all_placed r l1 b1 a1 p1)) as W1.
     pose proof (pull_nonneg k r _ (all_placed r l2 b2 a2 p2)) as W2.
     pose proof (beside_nonneg r l1 b1 bT1 j1 a1 p1 pT1) as B1.
@@ -259,15 +283,15 @@ Section Moments.
     assert (lo2 : exp (- a) * drag (1 + t) r (items l2) - exp a * Q2 <= y2).
     { eapply Rle_trans; [|apply d2]. apply Rplus_le_compat; [apply Rmult_le_compat_r; easy|].
       apply Ropp_le_contravar. apply Rmult_le_compat; lra. }
-    pose proof (rounding_between tt lambda bt) as bounds. pose proof (exp_pos (- lambda)). pose proof (exp_pos (- a)).
+    pose proof (rounding_between tt rounded bt) as bounds. pose proof (exp_pos (- rounded)). pose proof (exp_pos (- a)).
     destruct (scaled_between (exp (- a) * (drag (1 + t) r (items l1) + drag (1 + t) r (items l2))) (exp a * (Q1 + Q2))
                 (exp a * (drag k r (items l1) + drag k r (items l2) + (Q1 + Q2))) (y1 + y2) (exp tt)
-                (exp (- lambda)) (exp lambda)) as [low high]; try easy;
+                (exp (- rounded)) (exp rounded)) as [low high]; try easy;
       try (apply Rmult_le_pos; lra); try lra.
-    pose proof (exp_at_least_one (a + lambda)) as grown1. pose proof (moment_log_nonneg h j) as ha. fold a in ha.
+    pose proof (exp_at_least_one (a + rounded)) as grown1. pose proof (moment_log_nonneg h j high') as ha. fold a in ha.
     specialize (grown1 ltac:(lra)). apply abs_between in be.
-    assert (wa <= exp (a + lambda) * wa) by (rewrite <- (Rmult_1_l wa) at 1; apply Rmult_le_compat_r; lra).
-    assert (exp (a + lambda) * (Q1 + Q2 + wa) <= exp (a + lambda) * beside r (l1 ++ l2) (b1 ++ b2 ++ [(r, wa)]) (bT1 ++ bT2 ++ [(r, wa)]) j).
+    assert (wa <= exp (a + rounded) * wa) by (rewrite <- (Rmult_1_l wa) at 1; apply Rmult_le_compat_r; lra).
+    assert (exp (a + rounded) * (Q1 + Q2 + wa) <= exp (a + rounded) * beside r (l1 ++ l2) (b1 ++ b2 ++ [(r, wa)]) (bT1 ++ bT2 ++ [(r, wa)]) j).
     { apply Rmult_le_compat_l; lra. }
     constructor.
     - repeat apply placed_app; try easy. apply placed_single. lra.
@@ -290,7 +314,7 @@ Section Moments.
                                   + (r' - r) * pull k r (items l ++ b)))].
 
   Lemma rescaled_moment l r r' s y b0 f p q s' y' h j K b bT :
-    sum_state M l r s h j K b -> moment_state l r y h j K b bT ->
+    0 <= h -> sum_state M l r s h j K b -> moment_state l r y h j K b bT ->
     INR j * c0 <= 2 ->
     r <= r' -> computed_argument M (r' - r) b0 -> computed_exp M b0 f ->
     computed_product M (s * f) s' ->
@@ -299,7 +323,7 @@ Section Moments.
               moment_state l r' y' h (S j) (S K) (b ++ rescaling_losses M r r' l b e)
                 (bT ++ moment_losses r r' l b bT j e).
   Proof.
-    intros st mt few le arg ex prod hp hq hy.
+    intros high st mt few le arg ex prod hp hq hy.
     (* the very underflow e of the factor that both sums meet *)
     pose proof ex as [tx [e [btx [be [beb [far hf]]]]]].
     assert (st' : sum_state M l r' s' h (S j) (S K) (b ++ rescaling_losses M r r' l b e)).
@@ -317,7 +341,7 @@ Section Moments.
     rewrite (tilted_down M good) in dn. fold V in dn. fold E in dn.
     assert (hU : pull k r (items l) = W - E) by (unfold W, E; rewrite pull_app; ring).
     set (aS := sum_log M h j) in *. set (aT := moment_log h j) in *.
-    pose proof (sum_log_nonneg M good h j) as haS. fold aS in haS.
+    pose proof (sum_log_nonneg M good h j high) as haS. fold aS in haS.
     assert (apart : aS + lambda + au <= aT).
     { unfold aS, aT. rewrite <- moment_log_above. pose proof (pos_INR j).
       assert (0 <= INR j * lambda) by now apply Rmult_le_pos. lra. }
@@ -378,7 +402,7 @@ Section Moments.
     assert (next : moment_log h (S j) = aT + lambda + (lambdaE + lambda + c0)).
     { unfold aT, moment_log. rewrite S_INR. ring. }
     set (Y := exp (moment_log h (S j))).
-    assert (Y1 : 1 <= Y) by (apply exp_at_least_one, moment_log_nonneg).
+    assert (Y1 : 1 <= Y) by (now apply exp_at_least_one, moment_log_nonneg).
     assert (fT : exp (- moment_log h (S j)) * (exp (- ((1 + t) * d)) * (P + d * V)) - Y * (exp (- (k * d)) * (Q + wa))
                  <= q * (exp (- d) * exp w * exp t6)
                  <= Y * (exp (- (k * d)) * (G + d * (W - E) + (Q + wa)))).
@@ -508,24 +532,27 @@ Section Moments.
   Qed.
 
   Theorem streamed_state l r s y h j K :
-    streamed M l r s y h j K -> INR j * c0 <= 2 ->
+    streamed_at M l r s y h j K -> INR j * c0 <= 2 ->
     exists b bT, sum_state M l r s h j K b /\ moment_state l r y h j K b bT.
   Proof.
-    facts. induction 1 as [x r b s y le arg ex prod|l1 l2 r s1 s2 s y1 y2 y h1 h2 j1 j2 K1 K2 _ IH1 _ IH2 adds addy
-                   |l r r' s y b0 f p q s' y' h j K _ IH le arg ex prod hp hq hy|l l' r s y h j K _ IH same]; intros few.
+    facts. induction 1 as [x r b s y le arg ex prod|l1 l2 r s1 s2 s y1 y2 y part h1 h2 j1 j2 K1 K2 tree1 IH1 _ IH2 some adds addy
+                   |l r r' s y b0 f p q s' y' h j K tree IH le arg ex prod hp hq hy|l l' r s y h j K _ IH same]; intros few.
     - exists [(r, wx)], [(r, wx * D0 + wm)]. split; [now apply (item_state M good x r b s)|now apply (item_moment x r b s)].
     - assert (few1 : INR j1 * c0 <= 2).
       { eapply Rle_trans; [|apply few]. apply Rmult_le_compat_r; [lra|]. apply le_INR. lia. }
       assert (few2 : INR j2 * c0 <= 2).
       { eapply Rle_trans; [|apply few]. apply Rmult_le_compat_r; [lra|]. apply le_INR. lia. }
       destruct (IH1 few1) as [b1 [bT1 [st1 mt1]]]. destruct (IH2 few2) as [b2 [bT2 [st2 mt2]]].
+      pose proof (proj1 (height_below_size _ _ _ _ _ _ _ (sum_of_streamed _ _ _ _ _ _ _ _ tree1))) as [high _].
       exists (b1 ++ b2 ++ [(r, wa)]), (bT1 ++ bT2 ++ [(r, wa)]). split.
-      + eapply addition_state; eassumption.
-      + eapply addition_moment; try eassumption; [apply st1|apply st2|apply st1|apply st2].
+      + apply (addition_state M good part l1 l2 r s1 s2 s h1 h2 j1 j2 K1 K2 b1 b2); easy || lra.
+      + apply (addition_moment part l1 l2 r y1 y2 y h1 h2 j1 j2 K1 K2 b1 b2 bT1 bT2);
+          [lra|exact high|apply st1|apply st2|apply st1|apply st2|exact mt1|exact mt2|exact addy].
     - assert (few' : INR j * c0 <= 2).
       { eapply Rle_trans; [|apply few]. apply Rmult_le_compat_r; [lra|]. apply le_INR. lia. }
       destruct (IH few') as [b [bT [st mt]]].
-      destruct (rescaled_moment l r r' s y b0 f p q s' y' h j K b bT st mt few' le arg ex prod hp hq hy) as [e both].
+      pose proof (proj1 (height_below_size _ _ _ _ _ _ _ (sum_of_streamed _ _ _ _ _ _ _ _ tree))) as [high _].
+      destruct (rescaled_moment l r r' s y b0 f p q s' y' h j K b bT high st mt few' le arg ex prod hp hq hy) as [e both].
       eauto.
     - destruct (IH few) as [b [bT [st mt]]]. exists b, bT. split; [now apply reordered_state with l|].
       destruct mt as [pT uT dT mT zT].

@@ -92,9 +92,8 @@ Proof. split; [now left|]. intros x [<-|[<-|[]]]; lra. Qed.
 
 Lemma far_sum_of_row v : -1 <= v <= 1 -> sum_of_row single 0 0 level (far_sum v) 1 1.
 Proof.
-  intros range. constructor; [apply level_maximum|]. exists 0, level, 1%nat.
-  split; [apply level_maximum|]. split; [apply converted_same|]. split; [now apply far_summed|].
-  split; [unfold size; cbn; lra|easy].
+  intros range. apply (sum_of_tree single 0 0 level 0 level _ 1 1 1); try apply level_maximum;
+    [apply converted_same|now apply far_summed|unfold size; cbn; lra|easy].
 Qed.
 
 (** ** What the bounds are *)
@@ -379,8 +378,8 @@ Proof.
   set (z := (far_log + 0) * (1 + roundoff single)).
   exists (far_sum 1), 0, 0, far_log, z, (z * (1 + / 2048)).
   split; [lra|]. split; [cbn; lra|].
-  split; [constructor; [apply level_maximum|]; exists 0, level, 1%nat; split; [apply level_maximum|];
-          split; [apply converted_same|]; split; [apply far_streamed|]; split; [unfold size; cbn; lra|easy]|].
+  split; [apply (moments_of_trees single 0 0 level 0 level _ _ 1 1 1); try apply level_maximum;
+          [apply converted_same|apply far_streamed|unfold size; cbn; lra|easy]|].
   split; [rewrite nothing_lost; lra|]. split; [cbn; lra|].
   split; [apply by_division; unfold Rdiv; rewrite Rmult_comm; apply product_0|].
   split; [apply far_log_of_sum|]. split; [apply sum_up|]. split; [apply output_up|].

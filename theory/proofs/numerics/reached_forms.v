@@ -86,8 +86,8 @@ Proof. split; (split; [now left|]); intros x [<-|[<-|[]]]; cbn; lra. Qed.
 
 Lemma one_sum_of_row : sum_of_row single 0 1 (map logit one_row) one_sum 1 0.
 Proof.
-  constructor; [apply one_maximum|]. exists 1, (map logit one_row), 0%nat. split; [apply one_maximum|].
-  split; [apply converted_same|]. split; [|split; [unfold size; cbn; lra|easy]].
+  apply (sum_of_tree single 0 1 (map logit one_row) 1 (map logit one_row) _ 1 0 0); try apply one_maximum;
+    [apply converted_same| |unfold size; cbn; lra|easy].
   apply (summed_addition single [1] [1] 1 (one_weight (-1)) (one_weight (-1)) _ 0 0 0 0 0 0); [| |apply sum_off; lra];
     apply summed_item with 0; try (apply exp_of_0; lra); try lra; apply one_argument.
 Qed.

@@ -42,8 +42,8 @@ Proof. rewrite <- (Rmult_1_r (exp (- d))), <- exp_0. replace 0 with (0 * E) by r
 
 Lemma pair_sum d : 0 <= d -> sum_of_row single 0 0 (pair_row d) (exp (- 0) + exp (- d)) 1 0.
 Proof.
-  intros hd. constructor; [now apply pair_maximum|]. exists 0, (pair_row d), 0%nat.
-  split; [now apply pair_maximum|]. split; [apply converted_same|]. split; [|split; [unfold size; cbn; lra|easy]].
+  intros hd. apply (sum_of_tree single 0 0 (pair_row d) 0 (pair_row d) _ 1 0 0); try (now apply pair_maximum);
+    [apply converted_same| |unfold size; cbn; lra|easy].
   apply (summed_addition single [0] [- d] 0 (exp (- 0)) (exp (- d)) _ 0 0 0 0 0 0).
   - apply summed_item with 0; [lra|rewrite Rminus_0_r; apply argument_exact|apply exact_exp].
   - apply summed_item with d; [lra|replace (0 - - d) with d by ring; apply argument_exact|apply exact_exp].

@@ -4,7 +4,8 @@
     additions with at most h of them on any path, at most R rescalings to a larger reference on any path, K in all.
     Two-pass, online, blocked, split-KV and merged kernels are such trees; references may be stale or never attained.
 
-    Main result
+    Main results
+    - [height_of_tree] a tree whose every addition may round is one of that height in roundoffs (tree_heights.v)
     - [summed_state]   with a = h lambda + lambda_E + R (lambda_E + lambda) + (R + 1) c and c the argument's absolute
                        error, s lies between e^-a sum w e^(-tD) and e^a sum w e^(tD), but for atoms lost to underflow;
                        the arguments telescope: R rescalings cost no argument error beyond t D
@@ -16,7 +17,7 @@
 From Coq Require Import Reals List Permutation Lra Lia Psatz.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model.
-From softcheck.numerics Require Import row atoms.
+From softcheck.numerics Require Import row atoms tree_heights.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -32,6 +33,16 @@ Inductive summed (M : arithmetic) : list R -> R -> R -> nat -> nat -> nat -> Pro
 | summed_reordered l l' r s h j K :
     summed M l r s h j K -> Permutation l l' -> summed M l' r s h j K.
 
+Theorem height_of_tree M l r s h j K : summed M l r s h j K -> summed_at M l r s (INR h) j K.
+Proof.
+  induction 1 as [x r b s le arg ex|l1 l2 r s1 s2 s h1 h2 j1 j2 K1 K2 _ IH1 _ IH2 add
+                 |l r r' s b f s' h j K _ IH le arg ex prod|l l' r s h j K _ IH same].
+  - now apply summed_at_item with b.
+  - rewrite height_of_both. apply summed_at_addition with s1 s2; try easy; [lra|now apply whole_sum].
+  - now apply summed_at_rescaled with r s b f.
+  - now apply summed_at_reordered with l.
+Qed.
+
 Section Reduction.
   Context (M : arithmetic).
   Hypothesis good : sound M.
@@ -44,13 +55,13 @@ Section Reduction.
   Notation wm := (product_floor M).
 
   Definition fade : R := 1 - t.
-  Definition sum_log (h j : nat) : R :=
-    INR h * lambda + lambdaE + INR j * (lambdaE + lambda) + (INR j + 1) * c0.
+  Definition sum_log (h : R) (j : nat) : R :=
+    h * lambda + lambdaE + INR j * (lambdaE + lambda) + (INR j + 1) * c0.
   (** What a kernel without underflowing factors loses: exponentials, additions, K products. *)
   Definition base (n : R) (K : nat) : R := n * wx + (n - 1) * wa + INR K * wm.
   Definition share : R := 4 / 3 * wx.
 
-  Record sum_state (l : list R) (r s : R) (h j K : nat) (b : list atom) : Prop := {
+  Record sum_state (l : list R) (r s h : R) (j K : nat) (b : list atom) : Prop := {
     state_visible : l <> [];
     state_above : above_all r l;
     state_placed : placed r b;
@@ -76,26 +87,26 @@ Section Reduction.
   Lemma fade_range : 3 / 4 <= fade <= 1.
   Proof. facts. unfold fade. lra. Qed.
 
-  Lemma sum_log_nonneg h j : 0 <= sum_log h j.
+  Lemma sum_log_nonneg h j : 0 <= h -> 0 <= sum_log h j.
   Proof.
-    facts.
-    unfold sum_log. pose proof (pos_INR h). pose proof (pos_INR j).
-    assert (0 <= INR h * lambda) by now apply Rmult_le_pos.
+    facts. intros pos.
+    unfold sum_log. pose proof (pos_INR j).
+    assert (0 <= h * lambda) by now apply Rmult_le_pos.
     assert (0 <= INR j * (lambdaE + lambda)) by (apply Rmult_le_pos; lra).
     assert (0 <= (INR j + 1) * c0) by (apply Rmult_le_pos; lra). lra.
   Qed.
 
-  Lemma sum_log_growing h h' j j' : (h <= h')%nat -> (j <= j')%nat -> sum_log h j <= sum_log h' j'.
+  Lemma sum_log_growing h h' j j' : h <= h' -> (j <= j')%nat -> sum_log h j <= sum_log h' j'.
   Proof.
     facts.
-    intros hh hR. apply le_INR in hh. apply le_INR in hR. unfold sum_log.
-    assert (INR h * lambda <= INR h' * lambda) by now apply Rmult_le_compat_r.
+    intros hh hR. apply le_INR in hR. unfold sum_log.
+    assert (h * lambda <= h' * lambda) by now apply Rmult_le_compat_r.
     assert (INR j * (lambdaE + lambda) <= INR j' * (lambdaE + lambda)) by (apply Rmult_le_compat_r; lra).
     assert ((INR j + 1) * c0 <= (INR j' + 1) * c0) by (apply Rmult_le_compat_r; lra). lra.
   Qed.
 
-  Lemma sum_log_addition h j : sum_log (S h) j = sum_log h j + lambda.
-  Proof. unfold sum_log. rewrite S_INR. ring. Qed.
+  Lemma sum_log_addition k h j : sum_log (k + h) j = sum_log h j + k * lambda.
+  Proof. unfold sum_log. ring. Qed.
 
   Lemma sum_log_rescaled h j : sum_log h (S j) = sum_log h j + (lambdaE + lambda + c0).
   Proof. unfold sum_log. rewrite S_INR. ring. Qed.
@@ -153,19 +164,32 @@ Section Reduction.
     apply Rplus_le_compat; [now apply Rmult_le_compat_r|]. apply Ropp_le_contravar. now apply Rmult_le_compat_r.
   Qed.
 
-  (** ** One addition: the logs' maximum and lambda; lost omega_a *)
+  (** More roundoffs than there are. *)
+  Lemma higher_state l r s h h' j K b : h <= h' -> sum_state l r s h j K b -> sum_state l r s h' j K b.
+  Proof.
+    intros le [v ab p u d m z]. pose proof fade_range.
+    pose proof (pull_nonneg fade r _ (all_placed r l b ab p)). pose proof (pull_nonneg fade r _ p).
+    pose proof (pull_nonneg (1 + t) r _ (placed_items r l ab)) as w. rewrite <- tilted_down in w.
+    pose proof (sum_log_growing h h' j j le (le_n j)) as more.
+    constructor; try easy.
+    - apply widened_upper with (exp (sum_log h j)); [exact u|now apply exp_le|easy].
+    - apply widened_lower with (exp (- sum_log h j)) (exp (sum_log h j)); try easy; apply exp_le; lra.
+  Qed.
 
-  Lemma addition_state l1 l2 r s1 s2 s h1 h2 j1 j2 K1 K2 b1 b2 :
-    sum_state l1 r s1 h1 j1 K1 b1 -> sum_state l2 r s2 h2 j2 K2 b2 -> computed_sum M (s1 + s2) s ->
-    sum_state (l1 ++ l2) r s (S (max h1 h2)) (max j1 j2) (K1 + K2) (b1 ++ b2 ++ [(r, wa)]).
+  (** ** One addition: the logs' maximum and k lambda; lost omega_a *)
+
+  Lemma addition_state k l1 l2 r s1 s2 s h1 h2 j1 j2 K1 K2 b1 b2 :
+    0 <= k -> 0 <= h1 -> sum_state l1 r s1 h1 j1 K1 b1 -> sum_state l2 r s2 h2 j2 K2 b2 -> sum_within M k (s1 + s2) s ->
+    sum_state (l1 ++ l2) r s (k + Rmax h1 h2) (max j1 j2) (K1 + K2) (b1 ++ b2 ++ [(r, wa)]).
   Proof.
     facts.
-    intros [v1 a1 p1 u1 d1 m1 z1] [v2 a2 p2 u2 d2 m2 z2] [tt [e [bt [be ->]]]].
+    intros some high. assert (part : 0 <= k * lambda) by now apply Rmult_le_pos. revert high.
+    intros high [v1 a1 p1 u1 d1 m1 z1] [v2 a2 p2 u2 d2 m2 z2] [tt [e [bt [be ->]]]].
     apply abs_between in bt. apply abs_between in be.
-    set (h := max h1 h2). set (j := max j1 j2).
+    set (h := Rmax h1 h2). set (j := max j1 j2).
     set (a := sum_log h j).
-    assert (g1 : sum_log h1 j1 <= a) by (apply sum_log_growing; lia).
-    assert (g2 : sum_log h2 j2 <= a) by (apply sum_log_growing; lia).
+    assert (g1 : sum_log h1 j1 <= a) by (apply sum_log_growing; [apply Rmax_l|lia]).
+    assert (g2 : sum_log h2 j2 <= a) by (apply sum_log_growing; [apply Rmax_r|lia]).
     pose proof fade_range.
     pose proof (pull_nonneg fade r _ (all_placed r l1 b1 a1 p1)).
     pose proof (pull_nonneg fade r _ (all_placed r l2 b2 a2 p2)).
@@ -180,12 +204,12 @@ Section Reduction.
       by now apply widened_lower with (exp (- sum_log h1 j1)) (exp (sum_log h1 j1)).
     assert (exp (- a) * weighted_sum r l2 (fun d => exp (- (t * d))) - exp a * pull fade r b2 <= s2)
       by now apply widened_lower with (exp (- sum_log h2 j2)) (exp (sum_log h2 j2)).
-    assert (up : exp tt <= exp lambda) by (apply exp_le; lra).
-    assert (down : exp (- lambda) <= exp tt) by (apply exp_le; lra).
-    pose proof (exp_pos tt). pose proof (exp_pos (- lambda)). pose proof (exp_pos a). pose proof (exp_pos (- a)).
-    pose proof (sum_log_nonneg h j) as ha. fold a in ha.
-    pose proof (exp_at_least_one (a + lambda) ltac:(lra)).
-    pose proof (exp_at_least_one lambda ltac:(lra)).
+    assert (up : exp tt <= exp (k * lambda)) by (apply exp_le; lra).
+    assert (down : exp (- (k * lambda)) <= exp tt) by (apply exp_le; lra).
+    pose proof (exp_pos tt). pose proof (exp_pos (- (k * lambda))). pose proof (exp_pos a). pose proof (exp_pos (- a)).
+    pose proof (sum_log_nonneg h j ltac:(apply Rle_trans with h1; [easy|apply Rmax_l])) as ha. fold a in ha.
+    pose proof (exp_at_least_one (a + k * lambda) ltac:(lra)).
+    pose proof (exp_at_least_one (k * lambda) ltac:(lra)).
     constructor.
     - destruct l1; [easy|discriminate].
     - now apply app_above_all.
@@ -193,19 +217,19 @@ Section Reduction.
     - rewrite sum_log_addition. fold a. rewrite items_app, !pull_app, pull_single, exp_plus in *.
       set (U1 := pull fade r (items l1)) in *. set (U2 := pull fade r (items l2)) in *.
       set (B1 := pull fade r b1) in *. set (B2 := pull fade r b2) in *.
-      assert ((s1 + s2) * exp tt <= (exp a * (U1 + B1 + (U2 + B2))) * exp lambda).
+      assert ((s1 + s2) * exp tt <= (exp a * (U1 + B1 + (U2 + B2))) * exp (k * lambda)).
       { apply Rle_trans with ((exp a * (U1 + B1 + (U2 + B2))) * exp tt); [apply Rmult_le_compat_r; lra|].
         apply Rmult_le_compat_l; [apply Rmult_le_pos; lra | easy]. }
-      assert (wa <= exp a * exp lambda * wa) by (rewrite <- (Rmult_1_l wa) at 1; apply Rmult_le_compat_r; lra). lra.
+      assert (wa <= exp a * exp (k * lambda) * wa) by (rewrite <- (Rmult_1_l wa) at 1; apply Rmult_le_compat_r; lra). lra.
     - rewrite sum_log_addition. fold a. rewrite weighted_sum_app, !pull_app, pull_single, Ropp_plus_distr, !exp_plus in *.
       set (W1 := weighted_sum r l1 _) in *. set (W2 := weighted_sum r l2 _) in *.
       set (B1 := pull fade r b1) in *. set (B2 := pull fade r b2) in *.
-      assert ((exp (- a) * (W1 + W2)) * exp (- lambda) - exp a * (B1 + B2) * exp lambda <= (s1 + s2) * exp tt).
+      assert ((exp (- a) * (W1 + W2)) * exp (- (k * lambda)) - exp a * (B1 + B2) * exp (k * lambda) <= (s1 + s2) * exp tt).
       { apply Rle_trans with ((exp (- a) * (W1 + W2) - exp a * (B1 + B2)) * exp tt); [|apply Rmult_le_compat_r; lra].
         rewrite Rmult_minus_distr_r. apply Rplus_le_compat.
         - apply Rmult_le_compat_l; [apply Rmult_le_pos; lra | easy].
         - apply Ropp_le_contravar, Rmult_le_compat_l; [apply Rmult_le_pos; lra | easy]. }
-      assert (wa <= exp a * exp lambda * wa) by (rewrite <- (Rmult_1_l wa) at 1; apply Rmult_le_compat_r; lra). lra.
+      assert (wa <= exp a * exp (k * lambda) * wa) by (rewrite <- (Rmult_1_l wa) at 1; apply Rmult_le_compat_r; lra). lra.
     - rewrite items_app, !mass_app, !pull_app, mass_single, pull_single in *.
       unfold base in *. rewrite plus_INR. 
       replace (size (l1 ++ l2)) with (size l1 + size l2) by (unfold size; now rewrite app_length, plus_INR).
@@ -263,12 +287,12 @@ Section Reduction.
   Qed.
 
   Lemma rescaled_state_with l r r' s b0 f s' h j K b tx e :
-    sum_state l r s h j K b -> r <= r' -> computed_argument M (r' - r) b0 ->
+    0 <= h -> sum_state l r s h j K b -> r <= r' -> computed_argument M (r' - r) b0 ->
     Rabs tx <= lambdaE -> Rabs e <= wx -> (e <> 0 -> 8 <= b0) -> f = exp (- b0 + tx) + e ->
     computed_product M (s * f) s' -> sum_state l r' s' h (S j) (S K) (b ++ rescaling_losses r r' l b e).
   Proof.
     facts.
-    intros state le arg btx be far -> [tp [ep [btp [bep ->]]]].
+    intros upward state le arg btx be far -> [tp [ep [btp [bep ->]]]].
     pose proof (state_magnitude _ _ _ _ _ _ _ state) as mag. destruct state as [v ab p u d m z].
     pose proof (all_placed r l b ab p) as pall. pose proof (pull_nonneg fade r _ pall) as Wpos.
     pose proof (Rabs_pos e) as epos.
@@ -283,7 +307,7 @@ Section Reduction.
       apply abs_between in bw. apply abs_between in btp. apply abs_between in bep.
       rewrite app_assoc, pull_app, pull_losses, (pull_moved fade r r'). fold W.
       set (A := exp (a + (lambdaE + lambda + c0))).
-      assert (a_nonneg : 0 <= a) by apply sum_log_nonneg.
+      assert (a_nonneg : 0 <= a) by now apply sum_log_nonneg.
       assert (A1 : 1 <= A) by (apply exp_at_least_one; lra).
       assert (main : s * (exp (- (r' - r)) * exp w) * exp tp <= A * (exp (- (fade * (r' - r))) * W)).
       { apply Rle_trans with (exp a * W * (exp (- (r' - r)) * exp w) * exp tp).
@@ -313,7 +337,7 @@ Section Reduction.
       assert (Qpos : 0 <= Q) by now apply pull_nonneg.
       assert (Ppos : 0 <= P) by (apply pull_nonneg; now apply placed_items).
       set (A := exp (a + (lambdaE + lambda + c0))).
-      assert (a_nonneg : 0 <= a) by apply sum_log_nonneg.
+      assert (a_nonneg : 0 <= a) by now apply sum_log_nonneg.
       assert (A1 : 1 <= A) by (apply exp_at_least_one; lra).
       set (X := exp (- (r' - r)) * exp w * exp tp).
       assert (Xpos : 0 < X) by (repeat apply Rmult_lt_0_compat; apply exp_pos).
@@ -352,10 +376,10 @@ Section Reduction.
   Qed.
 
   Lemma rescaled_state l r r' s b0 f s' h j K b :
-    sum_state l r s h j K b -> r <= r' -> computed_argument M (r' - r) b0 -> computed_exp M b0 f ->
+    0 <= h -> sum_state l r s h j K b -> r <= r' -> computed_argument M (r' - r) b0 -> computed_exp M b0 f ->
     computed_product M (s * f) s' -> exists b', sum_state l r' s' h (S j) (S K) b'.
   Proof.
-    intros state le arg [tx [e [btx [be [_ [far hf]]]]]] prod. eexists.
+    intros high state le arg [tx [e [btx [be [_ [far hf]]]]]] prod. eexists.
     now apply (rescaled_state_with l r r' s b0 f s' h j K b tx e).
   Qed.
 
@@ -374,14 +398,15 @@ Section Reduction.
     - now rewrite sz.
   Qed.
 
-  Theorem summed_state l r s h j K : summed M l r s h j K -> exists b, sum_state l r s h j K b.
+  Theorem summed_state l r s h j K : summed_at M l r s h j K -> exists b, sum_state l r s h j K b.
   Proof.
     facts.
-    induction 1 as [x r b s le arg ex|l1 l2 r s1 s2 s h1 h2 j1 j2 K1 K2 _ [b1 st1] _ [b2 st2] add
-                   |l r r' s b0 f s' h j K _ [b st] le arg ex prod|l l' r s h j K _ [b st] same].
+    induction 1 as [x r b s le arg ex|l1 l2 r s1 s2 s k h1 h2 j1 j2 K1 K2 tree1 [b1 st1] _ [b2 st2] part add
+                   |l r r' s b0 f s' h j K tree [b st] le arg ex prod|l l' r s h j K _ [b st] same].
     - eexists. now apply item_state with b.
-    - eexists. eapply addition_state; eassumption.
-    - eapply rescaled_state; eassumption.
+    - pose proof (proj1 (height_below_size _ _ _ _ _ _ _ tree1)) as [high _]. eexists.
+      apply (addition_state k l1 l2 r s1 s2 s h1 h2 j1 j2 K1 K2 b1 b2); easy || lra.
+    - pose proof (proj1 (height_below_size _ _ _ _ _ _ _ tree)) as [high _]. eapply rescaled_state; eassumption.
     - exists b. now apply reordered_state with l.
   Qed.
 

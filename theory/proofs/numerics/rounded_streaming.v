@@ -465,7 +465,7 @@ Section Rounded.
     streamed M row m s y h j K -> (K <= length row)%nat -> In m row -> moments_of_row M 0 m row s y h j.
   Proof.
     intros str few inm. destruct (streamed_height _ _ _ _ _ _ _ _ str) as [_ [none above]].
-    constructor; [easy|]. exists m, row, K. repeat split; try easy; [apply converted_same|].
+    apply (moments_of_trees M 0 m row m row s y h j K); try easy; [apply converted_same|].
     unfold size. now apply le_INR.
   Qed.
 

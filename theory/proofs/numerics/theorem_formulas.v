@@ -372,7 +372,7 @@ Section Values.
   Lemma lost_moment_is : valued lost_moment_f = lost_moment M j.
   Proof. unfold valued, lost_moment. destruct j; simpl; ring. Qed.
 
-  Lemma moment_log_is : valued moment_log_f = moment_log M h j.
+  Lemma moment_log_is : valued moment_log_f = moment_log M (INR h) j.
   Proof. unfold moment_log, valued. simpl. unfold standard_model.unit, standard_model.exp_unit, log_unit. ring. Qed.
 
   Lemma quotient_log_is : valued quotient_log_f = quotient_log M kappa m logits h j r.

@@ -1,8 +1,8 @@
 (** * The strict kernels' sums S - 1 and T over items, as one tree of the model of arithmetic.
 
-    [carried w d l r H J K]: value and rest of the compensated sum w, and those of d, are together what a tree of at most H
-    additions and J rescalings on a path, K rescalings in all, may make of the exponentials of l about r, and of these times
-    their deviations; the rests are small.
+    [carried w d l r H J K]: value and rest of the compensated sum w, and those of d, are together what a tree of a height of
+    2 + H/12 roundoffs and J rescalings on a path, K rescalings in all, may make of the exponentials of l about r, and of these
+    times their deviations; the rests are small. A group of four has two additions, each later one is compensated.
 
     Main results
     - [item_added]       two numbers added to the sums
@@ -14,13 +14,28 @@
 From Coq Require Import Reals List ZArith Permutation Lra Lia.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import moments.
+From softcheck.numerics Require Import tree_heights moments.
 From softcheck.certified Require Import rounded_operations.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
 From softcheck.strict_kernels Require Import strict_pairs strict_compensated.
 Import ListNotations.
 Local Open Scope R_scope.
+
+(** Two additions, and compensated ones. *)
+Definition carried_height (H : nat) : R := 2 + INR H / 12.
+
+Lemma carried_height_grows H H' : (H <= H')%nat -> carried_height H <= carried_height H'.
+Proof. intros le. apply le_INR in le. unfold carried_height. lra. Qed.
+
+Lemma carried_height_next H : / 12 + carried_height H = carried_height (S H).
+Proof. unfold carried_height. rewrite S_INR. field. Qed.
+
+Lemma carried_height_is H : carried_height H = 2 + INR H / 12.
+Proof. easy. Qed.
+
+(** Heights are compared by the lemmas above alone: Coq would unfold them in every failing match. *)
+Global Opaque carried_height.
 
 (** The most that rounding and N operations leave of a sum of w D. *)
 Definition most_moment (l : list R) (N : nat) : R := 256 * counted_items l * (1 + INR N).
@@ -54,7 +69,7 @@ Section Carried.
     moment_range : 0 <= x <= most_moment l (H + J);
     moment_rest_small : small_rest x t (H + J) K;
     rests_of_nothing : l = [] -> e = 0 /\ t = 0;
-    tree_of_items : partial l r (v + e) (x + t) H J K
+    tree_of_items : partial l r (v + e) (x + t) (carried_height H) J K
   }.
 
   Definition carried (w d : compensated) (l : list R) (r : R) (H J K : nat) : Prop :=
@@ -67,16 +82,18 @@ Section Carried.
     clear few small_step. intros hH hJ hK [v [e [x [t [hv [he [hx [ht [range small m_range m_small none tree]]]]]]]]].
     exists v, e, x, t. repeat (split; [easy|]). assert (more : (H + J <= H' + J')%nat) by lia.
     pose proof (most_moment_grows l _ _ more).
-    constructor; try easy; [|lra| |now apply partial_wider with H J K]; apply small_rest_wider with (H + J)%nat K; easy.
+    constructor; [exact range|now apply small_rest_wider with (H + J)%nat K|lra|apply small_rest_wider with (H + J)%nat K; easy || lra|exact none|].
+    apply (partial_wider A step) with (carried_height H) J K; [now apply carried_height_grows|exact hJ|exact hK|exact tree].
   Qed.
 
   Lemma carried_reordered w d l l' r H J K : Permutation l l' -> carried w d l r H J K -> carried w d l' r H J K.
   Proof using.
     clear few small_step. intros same [v [e [x [t [hv [he [hx [ht [range small m_range m_small none tree]]]]]]]]].
-    exists v, e, x, t. repeat (split; [easy|]). unfold most_moment, counted_items in *.
-    constructor; try easy; [|unfold most_moment| |now apply partial_reordered with l];
-      unfold counted_items; try (now rewrite <- (Permutation_length same)).
-    intros ->. apply none. now apply Permutation_nil, Permutation_sym.
+    assert (sized : counted_items l' = counted_items l) by (unfold counted_items; now rewrite (Permutation_length same)).
+    exists v, e, x, t. split; [exact hv|]. split; [exact he|]. split; [exact hx|]. split; [exact ht|].
+    constructor; [rewrite sized; exact range|exact small|unfold most_moment in *; rewrite sized; exact m_range|exact m_small| |].
+    - intros ->. apply none. now apply Permutation_nil, Permutation_sym.
+    - now apply (partial_reordered A step l).
   Qed.
 
   Lemma carried_nothing r H J K : carried no_sum no_sum [] r H J K.
@@ -123,10 +140,10 @@ Section Carried.
   Qed.
 
   Theorem item_added w d a b l l2 r H H2 J K :
-    limited (l ++ l2) H J K -> carried w d l r H J K -> plain_pair a b l2 r H2 ->
+    limited (l ++ l2) H J K -> carried w d l r H J K -> plain_pair a b l2 r H2 -> (H2 <= 2)%nat ->
     carried (plus_item w a) (plus_item d b) (l ++ l2) r (S (max H H2)) J K.
   Proof using few small_step.
-    intros [few_items [few_steps few_scalings]] [v [e [x [t [hv [he [hx [ht held]]]]]]]] [a0 [b0 [ha [hb [ra [rb pair]]]]]].
+    intros [few_items [few_steps few_scalings]] [v [e [x [t [hv [he [hx [ht held]]]]]]]] [a0 [b0 [ha [hb [ra [rb pair]]]]]] two.
     destruct (carried_kept w d l l2 r v e x t H J K (H + J) few_items few_steps (le_n _) hv he hx ht held) as [kw [kd none]].
     destruct held as [range small m_range m_small _ tree].
     destruct (counted_number _ few_items) as [_ bound]. rewrite counted_app in bound. pose proof (pos_INR (length l)) as n.
@@ -147,7 +164,10 @@ Section Carried.
     - intros nothing. apply app_eq_nil in nothing as [-> ->]. destruct (none eq_refl) as [-> [-> [-> ->]]].
       split; [now apply first|now apply m_first].
     - replace J with (max J 0) at 1 by lia. replace K with (K + 0)%nat at 1 by lia.
-      apply (partial_added A step few l l2 r (v + e) a0 _ (x + t) b0 _ H H2 J 0 K 0); try easy.
+      rewrite <- carried_height_next. apply (partial_added A step few (/ 12) l l2 r (v + e) a0 _ (x + t) b0 _ _ J 0 K 0); [lra| | |easy|easy| |].
+      + apply partial_wider with (carried_height H) J K; [apply carried_height_grows; lia|lia|lia|exact tree].
+      + apply partial_wider with (INR H2) 0%nat 0%nat; [|lia|lia|exact pair]. apply le_INR in two. rewrite carried_height_is.
+        pose proof (pos_INR (max H H2)). change (INR 2) with 2 in two. lra.
       + intros ->. destruct (none eq_refl) as [-> [-> [-> ->]]].
         destruct (first eq_refl eq_refl) as [-> ->], (m_first eq_refl eq_refl) as [-> ->]. split; ring.
       + intros nothing. destruct (a_none nothing) as [-> ->].
@@ -155,12 +175,12 @@ Section Carried.
   Qed.
 
   (** The reference itself: its weight is 1, its deviation 0. *)
-  Lemma reference_streamed r : streamed M [r] r 1 0 0 0 0.
+  Lemma reference_streamed r : streamed_at M [r] r 1 0 0 0 0.
   Proof using few small_step.
     pose proof (strict_arithmetic_sound A step few small_step) as good.
     assert (arg : 0 <= argument_unit M /\ 0 <= argument_step M /\ 0 <= exp_floor M /\ 0 <= exp_cutoff M /\ 0 <= product_floor M)
       by (unfold sound in good; lra).
-    apply streamed_item with 0; [lra| | |].
+    apply streamed_at_item with 0; [lra| | |].
     - exists 0, 0. rewrite !Rabs_R0. repeat split; try apply arg. ring.
     - exists 0, 0. rewrite !Rabs_R0, !Ropp_0, !Rplus_0_r, exp_0, Rmult_0_r. pose proof (exp_unit_nonneg M good).
       repeat split; try easy; try apply arg; try lra. apply Rmult_le_pos; apply arg.
@@ -172,7 +192,7 @@ Section Carried.
     is_value (sum_rest d) t -> carries l r v e x t H J K ->
     exists v' e', is_value (sum_value (plus_item w one)) v' /\ is_value (sum_rest (plus_item w one)) e' /\
       1 <= v' <= counted_items (l ++ [r]) /\ small_rest v' e' (S (H + J)) K /\
-      partial (l ++ [r]) r (v' + e') (x + t) (S H) J K.
+      partial (l ++ [r]) r (v' + e') (x + t) (carried_height (S H)) J K.
   Proof using few small_step.
     intros [few_items [few_steps few_scalings]] hv he hx ht held.
     destruct (carried_kept w d l [r] r v e x t H J K (H + J) few_items few_steps (le_n _) hv he hx ht held) as [kw [kd none]].
@@ -185,12 +205,11 @@ Section Carried.
     exists (fl32 (v + 1)), e'. split; [exact hv'|]. split; [exact he'|]. split; [|split; [exact small'|]].
     - split; [|exact high]. rewrite <- (fl_number binary32 1) at 1 by apply (value_number one), one_value.
       apply fl_monotone; [easy|lra].
-    - replace (S H) with (S (max H 0)) by lia. replace J with (max J 0) at 1 by lia. replace K with (K + 0)%nat at 1 by lia.
-      apply (partial_added A step few l [r] r (v + e) 1 _ (x + t) 0 _ H 0 J 0 K 0); try easy.
-      + right. exists 0%nat, 0%nat, 0%nat. repeat (split; [lia|]). apply reference_streamed.
-      + rewrite Rplus_0_r. apply (sum_within A step few small_step). rewrite Rminus_diag_eq, Rabs_R0 by easy.
-        pose proof (Rabs_pos (x + t)). pose proof u32_range. pose proof half_quantum_positive.
-        assert (0 <= u32 * Rabs (x + t)) by (apply Rmult_le_pos; lra). lra.
+    - replace J with (max J 0) at 1 by lia. replace K with (K + 0)%nat at 1 by lia. rewrite <- carried_height_next.
+      apply (partial_added A step few (/ 12) l [r] r (v + e) 1 _ (x + t) 0 _ _ J 0 K 0); [lra|exact tree| |exact sum| | |easy].
+      + right. exists 0, 0%nat, 0%nat. split; [rewrite carried_height_is; pose proof (pos_INR H); lra|].
+        repeat (split; [lia|]). apply reference_streamed.
+      + rewrite Rplus_0_r. apply (exactly_summed A step).
       + intros ->. destruct (none eq_refl) as [-> [-> [-> ->]]]. destruct (first eq_refl eq_refl) as [-> ->]. split; ring.
   Qed.
 
@@ -218,7 +237,10 @@ Section Carried.
     - intros nothing. apply app_eq_nil in nothing as [-> ->].
       destruct (none1 eq_refl) as [-> [-> [-> ->]]], (none2 eq_refl) as [-> [-> [-> ->]]].
       split; [now apply first|now apply m_first].
-    - apply (partial_added A step few) with (v1 + e1) (v2 + e2) (x1 + t1) (x2 + t2); try easy.
+    - rewrite <- carried_height_next.
+      apply (partial_added A step few (/ 12) l1 l2 r (v1 + e1) (v2 + e2) _ (x1 + t1) (x2 + t2)); [lra| | |easy|easy| |].
+      + apply partial_wider with (carried_height H1) J1 K1; [apply carried_height_grows; lia|lia|lia|exact tree1].
+      + apply partial_wider with (carried_height H2) J2 K2; [apply carried_height_grows; lia|lia|lia|exact tree2].
       + intros ->. destruct (none1 eq_refl) as [-> [-> [-> ->]]].
         destruct (first eq_refl eq_refl) as [-> ->], (m_first eq_refl eq_refl) as [-> ->]. now split.
       + intros ->. destruct (none2 eq_refl) as [-> [-> [-> ->]]].

@@ -4,7 +4,7 @@
     on a path and K rescalings leave it.
 
     Main results
-    - [item_kept]      a number added: a sum of the model
+    - [item_kept]      a number added: a sum that errs by a twelfth of a roundoff
     - [sums_kept]      two compensated sums added: likewise
     - [product_kept]   a factor and its rest: a product of the model
     - [term_kept]      a rise times the total of another sum, added: a product and a sum of the model
@@ -14,6 +14,7 @@
 From Coq Require Import Reals List ZArith Lra Lia.
 From Flocq Require Import Core BinarySingleNaN Relative Plus_error.
 From softcheck.floating_point Require Import relative_error standard_model formats.
+From softcheck.numerics Require Import tree_heights.
 From softcheck.certified Require Import rounded_operations.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_deviations.
@@ -97,7 +98,7 @@ Section Compensated.
     kept s v e N K -> is_value x a -> 0 <= a <= two_to 48 ->
     exists d e', is_value (sum_value (plus_item s x)) (fl32 (v + a)) /\ is_value (sum_rest (plus_item s x)) e' /\
       fl32 (v + a) + d = v + a /\ Rabs d <= u32 * (v + a) /\ e' = fl32 (e + d) /\ number binary32 d /\
-      computed_sum M (v + e + a) (fl32 (v + a) + e') /\ small_rest (fl32 (v + a)) e' (S N) K /\
+      sum_within M (/ 12) (v + e + a) (fl32 (v + a) + e') /\ small_rest (fl32 (v + a)) e' (S N) K /\
       (v = 0 -> e = 0 -> fl32 (v + a) = a /\ e' = 0) /\ (a = 0 -> fl32 (v + a) = v /\ e' = e).
   Proof using few small_step N_few K_few.
     intros held hx range. destruct (kept_within N K N_few K_few s v e held) as [v_in [e_in _]]. destruct held as [hv he v_range small].
@@ -173,7 +174,7 @@ Section Two.
   Theorem sums_kept N K1 K2 s1 s2 v1 e1 v2 e2 :
     (Z.of_nat N <= 2 ^ 15)%Z -> (Z.of_nat (K1 + K2) <= 2 ^ 22)%Z -> kept s1 v1 e1 N K1 -> kept s2 v2 e2 N K2 ->
     exists e, is_value (sum_value (plus_sum s1 s2)) (fl32 (v1 + v2)) /\ is_value (sum_rest (plus_sum s1 s2)) e /\
-      computed_sum M (v1 + e1 + (v2 + e2)) (fl32 (v1 + v2) + e) /\ small_rest (fl32 (v1 + v2)) e (S N) (K1 + K2) /\
+      sum_within M (/ 12) (v1 + e1 + (v2 + e2)) (fl32 (v1 + v2) + e) /\ small_rest (fl32 (v1 + v2)) e (S N) (K1 + K2) /\
       (v1 = 0 -> e1 = 0 -> fl32 (v1 + v2) = v2 /\ e = e2) /\ (v2 = 0 -> e2 = 0 -> fl32 (v1 + v2) = v1 /\ e = e1).
   Proof using few small_step.
     intros N_few K_few held1 held2.

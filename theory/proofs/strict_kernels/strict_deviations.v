@@ -111,7 +111,7 @@ Section Deviations.
     - apply (product_within A step few small_step). rewrite (Rabs_right Q) by lra. change u32 with (/ 16777216).
       replace (p' - Q) with ((P - Q) + / 2 * / 16777216 * r) by (unfold p'; ring).
       apply Rabs_le. lra.
-    - apply (sum_within A step few small_step). change u32 with (/ 16777216).
+    - apply (near_is_summed A step few small_step). change u32 with (/ 16777216).
       unfold small_rest in small. set (a := rest_slope N) in *. set (B := rest_floor N K) in *.
       assert (av : 0 <= a * v <= / 40 * v) by (split; [apply Rmult_le_pos|apply Rmult_le_compat_r]; lra).
       pose proof (Rabs_triang e d) as ed. pose proof (Rle_abs (v + e + p')) as size. apply Rabs_le_inv in small as e_range.

@@ -3,7 +3,7 @@
     No premise about arithmetic is left: a row of finite or masked items, at most 2^22 of them, some of them finite, and a
     scale from 2^-119 on, or a temperature from 2^-126 to 2^119. No bound on the logits is asked: the entropy is at most ln n.
 
-    Main results, at h = 2 ceil(n / 512) + 17 additions and j = ceil(n / 512) + 7 rescalings on a path
+    Main results, at the height that sum=lanes:512 grants and ceil(n / 512) + 7 rescalings on a path, or visible items less one
     - [entropy_computed]          sums, logarithm, quotient and output are computed ones of the model
     - [entropy_bounded]           the result errs by at most B6 of the entropy of e^t times the logits, where t counts as
                                   roundings of arguments
@@ -16,7 +16,7 @@ From Coq Require Import Reals List ZArith Lra Lia.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck Require Import softmax entropy_bounds.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import row b1_sum b5_logsumexp b6_entropy.
+From softcheck.numerics Require Import row tree_heights b1_sum b5_logsumexp b6_entropy.
 From softcheck.certified Require Import rounded_operations.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
@@ -89,11 +89,11 @@ Section Entropy.
   Hypothesis within : Rabs t <= INR B * log_unit u32.
   Notation M := (strict_arithmetic (2 + B) step_32).
   Notation logits := (row_of (exp t * unit) row).
-  Notation additions := (2 * rounds_of (length row) + 17)%nat.
-  Notation rescalings := (rounds_of (length row) + 7)%nat.
+  Notation additions := (granted_height (length row) (length logits)).
+  Notation rescalings := (most_rescalings (length row) (length logits)).
 
   Theorem entropy_computed :
-    exists m h j s y l q z, moments_of_row M 0 m logits s y h j /\ (h <= additions)%nat /\ (j <= rescalings)%nat /\
+    exists m j s y l q z, moments_of_row M 0 m logits s y additions j /\ (j <= rescalings)%nat /\
       computed_log M s l /\ quotient_by_sum M 0 y s q /\ rounded_sum M (l + q) z /\
       is_finite (strict_entropy scale row) = true /\ rounded_output u32 half_quantum z (val (strict_entropy scale row)).
   Proof using scale_value large items few_items some few within.
@@ -108,7 +108,10 @@ Section Entropy.
     destruct (logarithm_of_held_sum all v e hv he v_range e_small) as [s [l [hl [s_range [l_close [s_close s_exact]]]]]].
     destruct (mean_of_held_sums all v e x d s hv he hx hd v_range e_small x_range d_small ltac:(lra) s_close)
       as [q [hq [q_close q_size]]].
-    destruct (sums s s_close s_exact) as [h [j [hh [hj moments]]]]. rewrite scaled_logits in moments.
+    destruct (sums s s_close s_exact) as [j [hj at_height]].
+    pose proof (at_height _ (height_is_granted (length row) _ row_some)) as moments. rewrite scaled_logits in moments.
+    assert (same_length : length (row_of unit row) = length logits) by (rewrite <- scaled_logits; symmetry; apply map_length).
+    rewrite same_length in moments.
     assert (l_size : Rabs l <= two_to 50).
     { assert (0 <= ln s <= 16777216).
       { split; [rewrite <- ln_1; apply ln_le; lra|]. pose proof (ln_below_tangent s ltac:(lra)). lra. }
@@ -119,7 +122,7 @@ Section Entropy.
     assert (result : strict_entropy scale row = narrowed (add_64 (logarithm_of_sum all)
       (quotient_64 (in_double (deviations all)) (add_64 one_64 (in_double (weights all)))))).
     { unfold strict_entropy. fold all. cbv zeta. now rewrite visible_one, defined_one. }
-    exists (exp t * (m * unit)), h, j, s, (x + d), l, q, z. split; [exact moments|]. split; [lia|]. split; [lia|].
+    exists (exp t * (m * unit)), j, s, (x + d), l, q, z. split; [exact moments|]. split; [unfold most_rescalings; rewrite <- same_length; exact hj|].
     split; [apply logarithm_is_computed; easy || lra|]. split; [now apply quotient_is_computed|]. split; [exact rounded|].
     rewrite result. now split.
   Qed.
@@ -130,20 +133,22 @@ Section Entropy.
       Rabs (val (strict_entropy scale row) - entropy logits)
       <= error + u32 * (entropy logits + error) + (entropy_floor M * (1 + u32) + half_quantum).
   Proof using scale_value large items few_items some few within.
-    destruct entropy_computed as [m [h [j [s [y [l [q [z [moments [hh [hj [hl [hq [hz [finite output]]]]]]]]]]]]]]].
+    destruct entropy_computed as [m [j [s [y [l [q [z [moments [hj [hl [hq [hz [finite output]]]]]]]]]]]]].
     pose proof (moments_maximum _ _ _ _ _ _ _ _ moments) as max. pose proof (rounds_few row few_items) as rounds_range.
     pose proof (visible_length (exp t * unit) row) as visible_few.
     pose proof (small_model_sound (2 + B) ltac:(lia)) as good. pose proof u32_range as u0. pose proof half_quantum_range as h0.
     exists m. split; [exact max|]. split; [exact finite|]. cbv zeta.
+    assert (low : (additions <= rounds_of (length row) + 8)%nat) by (unfold granted_height; lia).
+    assert (fewer : (rescalings <= rounds_of (length row) + 7)%nat) by (unfold most_rescalings; lia).
     assert (j_few : INR j * argument_step M <= 2).
     { change (argument_step M) with half_quantum. assert (INR j <= 16384) by (rewrite INR_IZR_INZ; apply (IZR_le _ 16384); lia).
       pose proof (pos_INR j). assert (INR j * half_quantum <= 16384 * / 1000000000000) by (apply Rmult_le_compat; lra). lra. }
-    pose proof (lost_less_than_sum (2 + B) ltac:(lia) m logits h j max ltac:(lia) ltac:(lia) ltac:(lia)) as lost_here.
+    pose proof (lost_less_than_sum (2 + B) ltac:(lia) m logits additions j max ltac:(lia) ltac:(lia) ltac:(lia)) as lost_here.
     pose proof (lost_less_than_sum (2 + B) ltac:(lia) m logits additions rescalings max ltac:(lia) ltac:(lia) ltac:(lia)) as lost_most.
-    pose proof (b6_entropy M good 0 m logits s y h j 0 (Rle_refl 0) ltac:(change (roundoff M) with u32; lra) moments lost_here j_few
+    pose proof (b6_entropy M good 0 m logits s y additions j 0 (Rle_refl 0) ltac:(change (roundoff M) with u32; lra) moments lost_here j_few
                   q l z u32 half_quantum _ hq hl hz output) as bound.
-    pose proof (b6_growing M good 0 m logits h additions j rescalings 0 max (Rle_refl 0) hh hj lost_most) as grows.
-    assert (u32 * entropy_rounding M 0 m logits h j 0 <= u32 * entropy_rounding M 0 m logits additions rescalings 0)
+    pose proof (b6_growing M good 0 m logits additions additions j rescalings 0 max (Rle_refl 0) (le_n _) hj lost_most) as grows.
+    assert (u32 * entropy_rounding M 0 m logits additions j 0 <= u32 * entropy_rounding M 0 m logits additions rescalings 0)
       by (apply Rmult_le_compat_l; lra). lra.
   Qed.
 End Entropy.
@@ -155,7 +160,8 @@ Theorem strict_entropy_b6 scale unit row :
   (exists x, In x row /\ is_finite x = true) ->
   exists m, is_maximum m (row_of unit row) /\ is_finite (strict_entropy scale row) = true /\
     let error := entropy_rounding strict_model 0 m (row_of unit row)
-                   (2 * rounds_of (length row) + 17) (rounds_of (length row) + 7) 0 in
+                   (granted_height (length row) (length (row_of unit row)))
+                   (most_rescalings (length row) (length (row_of unit row))) 0 in
     Rabs (val (strict_entropy scale row) - entropy (row_of unit row))
     <= error + u32 * (entropy (row_of unit row) + error) + (entropy_floor strict_model * (1 + u32) + half_quantum).
 Proof.
@@ -170,7 +176,7 @@ Theorem strict_entropy_theta_b6 theta T row :
   let logits := row_of (/ T) row in
   exists m, is_maximum m logits /\ is_finite (strict_entropy (scale_of theta) row) = true /\
     let error := entropy_rounding logsumexp_model 0 m logits
-                   (2 * rounds_of (length row) + 17) (rounds_of (length row) + 7) 0 in
+                   (granted_height (length row) (length logits)) (most_rescalings (length row) (length logits)) 0 in
     Rabs (val (strict_entropy (scale_of theta) row) - entropy logits)
     <= error + u32 * (entropy logits + error) + (entropy_floor logsumexp_model * (1 + u32) + half_quantum).
 Proof.

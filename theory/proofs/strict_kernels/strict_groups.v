@@ -2,7 +2,7 @@
 
     Main results
     - [largest_covers]   the largest of four is one of them, and none is above it
-    - [group_added]      a state with four more items, two additions and one rescaling further on its path
+    - [group_added]      a state with four more items, two compensated additions and one rescaling further on its path
 
     Source: kernels/block/row_statistics.hpp, add_items. *)
 
@@ -142,7 +142,7 @@ Section Group.
     pose proof (pair_added A step few small_step w2 w3 d2 d3 k2 k3 _ _ _ s23 p2 p3) as p23.
     pose proof (pair_added A step few small_step _ _ _ _ _ _ _ _ _ s0123 p01 p23) as p.
     replace (S H) with (S (max H (S (max (S (max 0 0)) (S (max 0 0)))))) by lia.
-    now apply (item_added A step few small_step).
+    apply (item_added A step few small_step); try easy; cbn; lia.
   Qed.
 
   Definition visible_group (g : group) : list R :=

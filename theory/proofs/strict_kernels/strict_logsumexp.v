@@ -4,7 +4,8 @@
     temperature from 2^-126 to 2^119 and logits up to 2^125 of it, so that binary32 holds the result. The logits are
     x / theta, of the double theta itself: the scale by which the kernel multiplies is 1 / theta, rounded twice.
 
-    Main results, with h <= 2 ceil(n / 512) + 17 additions and j <= ceil(n / 512) + 7 rescalings on a path
+    Main results, with the height that sum=lanes:512 grants and at most ceil(n / 512) + 7 rescalings on a path, no more than
+    visible items less one
     - [strict_logsumexp_computes]  sum, maximum, logarithm and output are computed ones of the model
     - [strict_logsumexp_b5]        the result errs by at most B5
 
@@ -14,7 +15,7 @@ From Coq Require Import Reals List ZArith Lra Lia.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import row b1_sum b5_logsumexp b6_entropy.
+From softcheck.numerics Require Import row tree_heights b1_sum b5_logsumexp b6_entropy.
 From softcheck.certified Require Import rounded_operations.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
@@ -50,7 +51,7 @@ Section LogSumExp.
 
   Theorem strict_logsumexp_computes :
     exists m h j s m_hat y z, sum_of_row M 0 m logits s h j /\ lost_sum M 0 m logits h j < 1 /\
-      (h <= 2 * rounds_of (length row) + 17)%nat /\ (j <= rounds_of (length row) + 7)%nat /\
+      (h <= granted_height (length row) (length logits))%nat /\ (j <= most_rescalings (length row) (length logits))%nat /\
       computed_maximum M 0 m j (3 * u64) m_hat /\ computed_log M s y /\ rounded_sum M (m_hat + y) z /\
       is_finite (strict_logsumexp theta row) = true /\
       rounded_output u32 half_quantum z (val (strict_logsumexp theta row)).
@@ -69,7 +70,10 @@ Section LogSumExp.
     destruct (held_sums 2 2 step_32 t ltac:(lia) ltac:(lia) step_32_range within unit all (row_of unit row) _ _ held row_some
                 ltac:(lia) ltac:(lia)) as [m [v [e [y [d0 [hm [hv [he [_ [_ [v_range [e_small [_ [_ [inm sums]]]]]]]]]]]]]]].
     destruct (logarithm_of_held_sum all v e hv he v_range e_small) as [s [l [hl [s_range [l_close [s_close s_exact]]]]]].
-    destruct (sums s s_close s_exact) as [h [j [hh [hj moments]]]].
+    destruct (sums s s_close s_exact) as [j [hj at_height]]. set (h := granted_height (length row) (length (row_of unit row))).
+    pose proof (at_height h (height_is_granted (length row) _ row_some)) as moments.
+    assert (same_length : length (row_of unit row) = length logits) by (rewrite <- same, <- scaled_logits; symmetry; apply map_length).
+    assert (h_low : (h <= G + 8)%nat) by (unfold h, granted_height; fold G; lia).
     pose proof (sum_of_moments _ _ _ _ _ _ _ _ moments) as sum. change (strict_arithmetic (2 + 2) step_32) with M in sum.
     rewrite scaled_logits, same in sum.
     assert (top : exp t * (m * unit) = m / T) by (unfold Rdiv; rewrite <- same; ring). rewrite top in sum.
@@ -125,7 +129,7 @@ Section LogSumExp.
     { pose proof (visible_length (/ T) row). lia. }
     { lia. }
     { lia. }
-    split; [lia|]. split; [lia|]. split; [|split; [|split; [|split]]].
+    split; [unfold h; now rewrite same_length|]. split; [unfold most_rescalings; fold G; rewrite <- same_length; exact hj|]. split; [|split; [|split; [|split]]].
     - unfold computed_maximum. change (product_floor M) with (32 * half_quantum). pose proof half_quantum_positive as h0.
       assert (0 <= argument_floor M 0 j).
       { unfold argument_floor. change (argument_step M) with half_quantum. pose proof (pos_INR j).
@@ -153,7 +157,7 @@ Section LogSumExp.
 
   Theorem strict_logsumexp_b5 :
     exists m h j, is_maximum m logits /\
-      (h <= 2 * rounds_of (length row) + 17)%nat /\ (j <= rounds_of (length row) + 7)%nat /\
+      (h <= granted_height (length row) (length logits))%nat /\ (j <= most_rescalings (length row) (length logits))%nat /\
       is_finite (strict_logsumexp theta row) = true /\
       let error := logsumexp_rounding M 0 m logits h j (3 * u64) in
       Rabs (val (strict_logsumexp theta row) - L)

@@ -1,6 +1,6 @@
 (** * w and w D of the strict kernels' items as numbers of one tree: what a group of four adds in halves.
 
-    [partial l r s y H J K]: s and y are what a tree of at most H additions and J rescalings on a path, K in all, makes of the
+    [partial l r s y H J K]: s and y are what a tree of a height of H roundoffs and J rescalings on a path, K in all, makes of the
     weights of l about r, and of these times their deviations; 0 where l is empty.
     [plain_pair w d l r H]: so are the numbers w and d, without rescalings.
 
@@ -13,7 +13,7 @@
 From Coq Require Import Reals List ZArith Permutation Lra Lia.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import moments.
+From softcheck.numerics Require Import tree_heights moments.
 From softcheck.certified Require Import rounded_operations.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted strict_deviations.
@@ -28,40 +28,44 @@ Section Pairs.
 
   (** ** What two numbers may be of some items *)
 
-  Definition partial (l : list R) (r s y : R) (H J K : nat) : Prop :=
-    (l = [] /\ s = 0 /\ y = 0) \/ exists h j k, (h <= H)%nat /\ (j <= J)%nat /\ (k <= K)%nat /\ streamed M l r s y h j k.
+  Definition partial (l : list R) (r s y H : R) (J K : nat) : Prop :=
+    (l = [] /\ s = 0 /\ y = 0) \/ exists h j k, h <= H /\ (j <= J)%nat /\ (k <= K)%nat /\ streamed_at M l r s y h j k.
 
   Lemma partial_wider l r s y H J K H' J' K' :
-    (H <= H')%nat -> (J <= J')%nat -> (K <= K')%nat -> partial l r s y H J K -> partial l r s y H' J' K'.
+    H <= H' -> (J <= J')%nat -> (K <= K')%nat -> partial l r s y H J K -> partial l r s y H' J' K'.
   Proof using.
-    clear few small_step. intros hH hJ hK [nothing|[h [j [k [a [b [c tree]]]]]]]; [now left|]. right. exists h, j, k. repeat split; try lia. easy.
+    clear few small_step. intros hH hJ hK [nothing|[h [j [k [a [b [c tree]]]]]]]; [now left|]. right. exists h, j, k.
+    split; [lra|]. split; [lia|]. split; [lia|exact tree].
   Qed.
 
   Lemma partial_reordered l l' r s y H J K : Permutation l l' -> partial l r s y H J K -> partial l' r s y H J K.
   Proof using.
     clear few small_step. intros same [[-> none]|[h [j [k [a [b [c tree]]]]]]].
     - apply Permutation_nil in same. now left.
-    - right. exists h, j, k. repeat split; try easy. now apply streamed_reordered with l.
+    - right. exists h, j, k. repeat (split; [easy|]). now apply streamed_at_reordered with l.
   Qed.
 
-  Lemma partial_added l1 l2 r s1 s2 s y1 y2 y H1 H2 J1 J2 K1 K2 :
-    partial l1 r s1 y1 H1 J1 K1 -> partial l2 r s2 y2 H2 J2 K2 -> computed_sum M (s1 + s2) s -> computed_sum M (y1 + y2) y ->
+  Lemma partial_added part l1 l2 r s1 s2 s y1 y2 y H J1 J2 K1 K2 :
+    0 <= part <= 1 -> partial l1 r s1 y1 H J1 K1 -> partial l2 r s2 y2 H J2 K2 ->
+    sum_within M part (s1 + s2) s -> sum_within M part (y1 + y2) y ->
     (l1 = [] -> s = s2 /\ y = y2) -> (l2 = [] -> s = s1 /\ y = y1) ->
-    partial (l1 ++ l2) r s y (S (max H1 H2)) (max J1 J2) (K1 + K2).
-  Proof.
-    intros p1 p2 sums moments first second. destruct p1 as [[-> _]|[h1 [j1 [k1 [a1 [b1 [c1 tree1]]]]]]].
-    - destruct (first eq_refl) as [-> ->]. cbn [app]. eapply partial_wider; [| | |apply p2]; lia.
+    partial (l1 ++ l2) r s y (part + H) (max J1 J2) (K1 + K2).
+  Proof using few.
+    clear small_step. intros range p1 p2 sums moments first second. destruct p1 as [[-> _]|[h1 [j1 [k1 [a1 [b1 [c1 tree1]]]]]]].
+    - destruct (first eq_refl) as [-> ->]. cbn [app]. eapply partial_wider; [| | |apply p2]; lra || lia.
     - destruct p2 as [[-> _]|[h2 [j2 [k2 [a2 [b2 [c2 tree2]]]]]]].
-      + destruct (second eq_refl) as [-> ->]. rewrite app_nil_r. right. exists h1, j1, k1. repeat split; try lia. easy.
-      + right. exists (S (max h1 h2)), (max j1 j2), (k1 + k2)%nat. repeat split; try lia.
-        now apply streamed_addition with s1 s2 y1 y2.
+      + destruct (second eq_refl) as [-> ->]. rewrite app_nil_r. right. exists h1, j1, k1.
+        split; [lra|]. split; [lia|]. split; [lia|exact tree1].
+      + right. exists (part + Rmax h1 h2), (max j1 j2), (k1 + k2)%nat.
+        split; [apply Rplus_le_compat_l; now apply Rmax_lub|]. split; [lia|]. split; [lia|].
+        now apply streamed_at_addition with s1 s2 y1 y2.
   Qed.
 
   (** ** Plain numbers *)
 
   Definition plain_pair (w d : f32) (l : list R) (r : R) (H : nat) : Prop :=
     exists x y, is_value w x /\ is_value d y /\ 0 <= x <= counted_items l /\ 0 <= y <= 128 * counted_items l /\
-      partial l r x y H 0 0.
+      partial l r x y (INR H) 0 0.
 
   Lemma plain_nothing w d r H : is_value w 0 -> is_value d 0 -> plain_pair w d [] r H.
   Proof using.
@@ -92,9 +96,11 @@ Section Pairs.
     split; [apply near_add; try easy; apply wide; lra|]. split; [apply near_add; try easy; apply wide; lra|]. split; [|split].
     - split; [apply fl_nonneg; lra|]. rewrite <- (fl_number binary32 _ n_number). apply fl_monotone; [easy|lra].
     - split; [apply fl_nonneg; lra|]. rewrite <- (fl_number binary32 _ m_number). apply fl_monotone; [easy|lra].
-    - apply (partial_added l1 l2 r x1 x2 _ y1 y2 _ H1 H2 0 0 0 0); try easy.
-      + apply (sum_within A step few small_step). pose proof (fl_sum_error x1 x2 nx1 nx2). lra.
-      + apply (sum_within A step few small_step). pose proof (fl_sum_error y1 y2 ny1 ny2). lra.
+    - rewrite height_of_both. apply (partial_added 1 l1 l2 r x1 x2 _ y1 y2 _ _ 0 0 0 0); [lra| | | | | |].
+      + apply partial_wider with (INR H1) 0%nat 0%nat; [apply Rmax_l|easy|easy|exact p1].
+      + apply partial_wider with (INR H2) 0%nat 0%nat; [apply Rmax_r|easy|easy|exact p2].
+      + apply whole_sum, (near_is_summed A step few small_step). pose proof (fl_sum_error x1 x2 nx1 nx2). lra.
+      + apply whole_sum, (near_is_summed A step few small_step). pose proof (fl_sum_error y1 y2 ny1 ny2). lra.
       + intros ->. assert (x1 = 0) as -> by (cbn in rx1; lra). assert (y1 = 0) as -> by (cbn in ry1; lra).
         rewrite !Rplus_0_l. split; now apply fl_number.
       + intros ->. assert (x2 = 0) as -> by (cbn in rx2; lra). assert (y2 = 0) as -> by (cbn in ry2; lra).
@@ -105,8 +111,8 @@ Section Pairs.
     argued A step z D -> x <= r -> r - x = D -> plain_pair (exponential z) (deviation_of z) [x] r H.
   Proof using few small_step.
     intros arg le same. destruct (item_streamed A step few small_step z D arg) as [b [w [y [ha [he [hp [hw [hy [w_range y_range]]]]]]]]].
-    exists w, y. split; [easy|]. split; [easy|]. split; [cbn; lra|]. split; [cbn; lra|]. right. exists 0%nat, 0%nat, 0%nat.
-    repeat (split; [lia|]). apply streamed_item with b; [easy|now rewrite same|easy|easy].
+    exists w, y. split; [easy|]. split; [easy|]. split; [cbn; lra|]. split; [cbn; lra|]. right. exists 0, 0%nat, 0%nat.
+    split; [apply pos_INR|]. repeat (split; [lia|]). apply streamed_at_item with b; [easy|now rewrite same|easy|easy].
   Qed.
 End Pairs.
 

@@ -3,8 +3,8 @@
     Main results
     - [groups_dealt]       groups dealt to threads in turn leave states that hold all of the row's items
     - [tree_holds]         merging neighbours seven times leaves one state that holds them
-    - [statistics_hold]    statistics() of a row of finite or masked items holds these: at most 2 ceil(n / 512) + 16
-                           additions and ceil(n / 512) + 7 rescalings on a path
+    - [statistics_hold]    statistics() of a row of finite or masked items holds these: two additions, at most
+                           2 ceil(n / 512) + 16 compensated ones and ceil(n / 512) + 7 rescalings on a path
 
     Source: kernels/block/row_statistics.hpp, merge.hpp. *)
 

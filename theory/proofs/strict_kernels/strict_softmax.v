@@ -3,7 +3,10 @@
     Of the executable function of block_row.v, whose bits a test compares with the kernel's. No premise about arithmetic
     is left: a row of finite or masked items, at most 2^22 of them, some of them finite, and a scale from 2^-119 on.
 
-    Main results, with h <= 2 ceil(n / 512) + 17 additions and j <= ceil(n / 512) + 8 rescalings on a path
+    Main results, with the height h that sum=lanes:512 grants, the smaller of ceil(n / 512) + 8 and the visible items less one
+    ([granted_height]), and j rescalings on a path: at most ceil(n / 512) + 7 of items and no more than visible items less one
+    ([most_rescalings]), and one for the rounded total
+    - [height_is_granted]        the statistics' two additions and compensated ones, and one more, are within that height
     - [strict_sum_computes]      maximum and sum are those of a tree of the model
     - [strict_softmax_computes]  the results are coefficients that the model of arithmetic computes; masked items get 0
     - [strict_softmax_b2]        each errs by at most B2
@@ -15,11 +18,11 @@ From Coq Require Import Reals List ZArith Permutation Lra Lia.
 From Flocq Require Import Core BinarySingleNaN Mult_error.
 From softcheck Require Import softmax entropy_bounds.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import row tilted_row atoms reduction moments converted_row b1_sum element_threshold b2_element bracket.
+From softcheck.numerics Require Import row tilted_row atoms tree_heights reduction moments converted_row b1_sum element_threshold b2_element bracket.
 From softcheck.certified Require Import rounded_operations.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
-From softcheck.strict_kernels Require Import strict_pairs strict_carried strict_state strict_groups strict_row strict_argument strict_lost.
+From softcheck.strict_kernels Require Import strict_pairs strict_carried strict_state strict_groups strict_row strict_argument strict_lost strict_unrounded.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -34,6 +37,23 @@ Lemma strict_output_sound : sound_output strict_output.
 Proof. unfold sound_output. cbn. lra. Qed.
 
 Definition row_of (unit : R) (row : list f32) : list R := flat_map (visible unit) row.
+
+(** ** The height of sum=lanes:512: ceil(n / 512) - 1 + log2 512 additions, and never more than visible items less one *)
+
+Definition granted_height (items visible : nat) : nat := Nat.min (rounds_of items + 8) (visible - 1).
+Definition most_rescalings (items visible : nat) : nat := Nat.min (rounds_of items + 7) (visible - 1).
+
+Theorem height_is_granted items (l : list R) :
+  l <> [] ->
+  1 + carried_height (2 * rounds_of items + 16) <= INR (granted_height items (length l)) \/
+  size l - 1 <= INR (granted_height items (length l)).
+Proof.
+  intros some. unfold granted_height. assert (1 <= length l)%nat by (destruct l; [easy|cbn; lia]).
+  destruct (Nat.min_spec (rounds_of items + 8) (length l - 1)) as [[_ ->]|[_ ->]]; [left|right].
+  - rewrite carried_height_is,  !plus_INR, mult_INR. pose proof (pos_INR (rounds_of items)).
+    change (INR 2) with 2. replace (INR 16) with 16 by (cbn; lra). replace (INR 8) with 8 by (cbn; lra). lra.
+  - rewrite minus_INR by easy. unfold size. change (INR 1) with 1. lra.
+Qed.
 
 (** ** Rounding a product by 2^-64 *)
 
@@ -92,7 +112,7 @@ Section Softmax.
   Theorem strict_sum_computes :
     exists m s h j, is_value (maximum (statistics scale row)) m /\
       is_value (add one (total (weights (statistics scale row)))) s /\ / 2 <= s <= 8388608 /\
-      sum_of_row M 0 (m * unit) logits s h j /\ (h <= 2 * rounds + 17)%nat /\ (j <= rounds + 8)%nat.
+      sum_of_row M 0 (m * unit) logits s h j /\ (h <= granted_height (length row) (length logits))%nat /\ (j <= S (most_rescalings (length row) (length logits)))%nat.
   Proof using scale_value large items few_items some unit_pos.
     pose proof rounds_few as rounds_range. pose proof visible_length as visible_few.
     pose proof (statistics_hold 2 step_32 ltac:(lia) step_32_range scale unit scale_value unit_pos
@@ -129,29 +149,36 @@ Section Softmax.
     assert (is_max : is_maximum (m * unit) logits).
     { split; [apply (Permutation_in _ (Permutation_sym perm)); now left|]. intros x inx.
       apply (Permutation_in _ perm) in inx as [<-|inx]; [lra|now apply above]. }
-    assert (itself : summed M [m * unit] (m * unit) 1 0 0 0).
-    { apply summed_item with 0; [lra| |apply exact_exponential].
+    assert (itself : summed_at M [m * unit] (m * unit) 1 0 0 0).
+    { apply summed_at_item with 0; [lra| |apply exact_exponential].
       replace (m * unit - m * unit) with 0 by ring. apply exact_argument. }
     assert (sized : size logits = INR (S (length l'))) by (unfold size; now rewrite count).
     destruct tree as [[-> [zero_sum _]]|[h [j [k [hh [hj [hk both]]]]]]].
-    2: pose proof (streamed_summed _ _ _ _ _ _ _ _ both) as tree.
-    - exists m, s, 0%nat, 0%nat. repeat (split; [assumption|]). split; [|lia].
+    2: pose proof (sum_of_streamed _ _ _ _ _ _ _ _ both) as tree.
+    - exists m, s, 0%nat, 0%nat. repeat (split; [assumption|]). split; [|split; lia].
       assert (s = 1) as ->.
       { unfold s, T. rewrite zero_sum, fl_0, Rplus_0_r. apply fl_number, (value_number one), one_value. }
-      constructor; [easy|]. exists (m * unit), logits, 0%nat. split; [easy|]. split; [apply converted_same|].
-      split; [now apply summed_reordered with [m * unit]; [|apply Permutation_sym]|]. split; [|easy].
+      constructor; [easy|]. exists (m * unit), logits, 0, 0%nat. split; [easy|]. split; [apply converted_same|].
+      split; [now apply summed_at_reordered with [m * unit]; [|apply Permutation_sym]|]. split; [apply pos_INR|]. split; [|easy].
       rewrite sized. cbn. lra.
-    - exists m, s, (S (max 0 h)), (max 0 (S j)). repeat (split; [assumption|]). split; [|lia].
-      constructor; [easy|]. exists (m * unit), logits, (0 + S k)%nat. split; [easy|]. split; [apply converted_same|].
-      split; [|split; [|lia]].
-      + apply summed_reordered with ([m * unit] ++ l'); [|now apply Permutation_sym].
-        apply summed_addition with 1 T; [easy| |].
-        * apply summed_rescaled with (m * unit) (v + e) 0 1; [easy|lra| |apply exact_exponential|].
+    - exists m, s, (granted_height (length row) (length logits)), (max 0 (S j)).
+      pose proof (rescalings_of_path _ _ _ _ _ _ _ tree) as path. repeat (split; [assumption|]).
+      split; [|split; [lia|unfold most_rescalings; fold rounds; lia]].
+      assert (whole : summed_at M logits (m * unit) s (1 + Rmax 0 h) (max 0 (S j)) (0 + S k)).
+      { apply summed_at_reordered with ([m * unit] ++ l'); [|now apply Permutation_sym].
+        apply summed_at_addition with 1 T; [easy| |lra|].
+        * apply summed_at_rescaled with (m * unit) (v + e) 0 1; [easy|lra| |apply exact_exponential|].
           -- replace (m * unit - m * unit) with 0 by ring. apply exact_argument.
           -- apply (product_within 2 step_32 ltac:(lia) step_32_range). rewrite Rmult_1_r.
              change u32 with (/ 16777216). lra.
-        * apply (sum_within 2 step_32 ltac:(lia) step_32_range). change u32 with (/ 16777216).
-          rewrite (Rabs_right (1 + T)) by lra. lra.
+        * apply whole_sum, (near_is_summed 2 step_32 ltac:(lia) step_32_range). change u32 with (/ 16777216).
+          rewrite (Rabs_right (1 + T)) by lra. lra. }
+      destruct (height_below_size _ _ _ _ _ _ _ whole) as [[_ below] some_logits].
+      constructor; [easy|]. exists (m * unit), logits, (1 + Rmax 0 h), (0 + S k)%nat. split; [easy|]. split; [apply converted_same|].
+      split; [exact whole|]. split; [|split; [|lia]].
+      + destruct (height_is_granted (length row) logits some_logits) as [high|high]; [|lra].
+        fold rounds in high |- *. assert (Rmax 0 h <= carried_height (2 * rounds + 16)); [|lra].
+        apply Rmax_lub; [rewrite carried_height_is; pose proof (pos_INR (2 * rounds + 16)); lra|exact hh].
       + rewrite sized. apply Rle_trans with (INR (S (length l'))); [apply le_INR; lia|]. pose proof (pos_INR (S (length l'))). lra.
   Qed.
 
@@ -206,7 +233,7 @@ Section Softmax.
   Theorem strict_softmax_computes :
     exists m s h j,
       sum_of_row M 0 m logits s h j /\ lost_sum M 0 m logits h j < 1 /\
-      (h <= 2 * rounds_of (length row) + 17)%nat /\ (j <= rounds_of (length row) + 8)%nat /\
+      (h <= granted_height (length row) (length logits))%nat /\ (j <= S (most_rescalings (length row) (length logits)))%nat /\
       exists result, strict_softmax scale row = map result row /\
         forall x, In x row -> exists p, is_value (result x) p /\
           (is_finite x = true -> computed_element M strict_output 0 m j s (val x * unit) p) /\
@@ -215,7 +242,8 @@ Section Softmax.
     destruct strict_sum_computes as [m [s [h [j [hm [hs [s_range [sum [hh hj]]]]]]]]].
     pose proof rounds_few as rounds_range. unfold rounds in *. pose proof visible_length as visible_few.
     pose proof (row_maximum _ _ _ _ _ _ _ sum) as is_max.
-    exists (m * unit), s, h, j. split; [easy|]. split; [apply (lost_less_than_sum 2 ltac:(lia)); [easy|lia|lia|lia]|]. split; [easy|]. split; [easy|].
+    exists (m * unit), s, h, j. split; [easy|].
+    split; [apply (lost_less_than_sum 2 ltac:(lia)); [easy|lia|unfold granted_height in hh; lia|unfold most_rescalings in hj; lia]|]. split; [easy|]. split; [easy|].
     set (all := statistics scale row) in *.
     exists (coefficient_of scale (maximum all) (softmax_factor all)). split.
     { unfold strict_softmax. fold all. destruct hm as [finite _]. now rewrite (proj1 (hidden_below _ finite)). }
@@ -252,7 +280,7 @@ Section Softmax.
 
   Theorem strict_softmax_b2 :
     exists m h j, is_maximum m logits /\
-      (h <= 2 * rounds_of (length row) + 17)%nat /\ (j <= rounds_of (length row) + 8)%nat /\
+      (h <= granted_height (length row) (length logits))%nat /\ (j <= S (most_rescalings (length row) (length logits)))%nat /\
       exists result, strict_softmax scale row = map result row /\
         forall x quantum, In x row -> is_finite x = true -> 0 < quantum <= 1 ->
           is_finite (result x) = true /\
@@ -273,7 +301,7 @@ Section Softmax.
   Theorem strict_softmax_bracket delta :
     spread_at_most delta logits ->
     exists m h j, is_maximum m logits /\
-      (h <= 2 * rounds_of (length row) + 17)%nat /\ (j <= rounds_of (length row) + 8)%nat /\
+      (h <= granted_height (length row) (length logits))%nat /\ (j <= S (most_rescalings (length row) (length logits)))%nat /\
       exists result, strict_softmax scale row = map result row /\
         forall x, In x row -> is_finite x = true ->
           let C := element_log M strict_output 0 m logits h j in let f := element_floor M strict_output 0 m logits h j in

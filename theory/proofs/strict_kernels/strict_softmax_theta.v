@@ -4,7 +4,7 @@
     binary32: two more roundings of every argument. A row of finite or masked items, at most 2^22 of them, some of them finite,
     and a temperature from 2^-126 to 2^119.
 
-    Main results, with h <= 2 ceil(n / 512) + 17 additions and j <= ceil(n / 512) + 8 rescalings on a path
+    Main results, with the height that sum=lanes:512 grants and the rescalings of strict_softmax.v
     - [scaled_sum]                     a sum over a row is one over the row times e^t, where t counts as roundings of arguments
     - [scaled_element]                 so is a coefficient as computed
     - [strict_softmax_theta_computes]  the results are coefficients of x / theta that the model of arithmetic computes
@@ -17,7 +17,7 @@ From Coq Require Import Reals List ZArith Permutation Lra Lia.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import row atoms reduction converted_row b1_sum element_threshold b2_element bracket.
+From softcheck.numerics Require Import row atoms tree_heights reduction converted_row b1_sum element_threshold b2_element bracket.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
 From softcheck.strict_kernels Require Import strict_state strict_row strict_argument strict_softmax strict_lost strict_unrounded.
@@ -34,17 +34,17 @@ Section Scaled.
 
   Let argument d b : computed_argument M d b -> computed_argument N (exp t * d) b := scaled_argument A B step t within d b.
 
-  Lemma scaled_summed l r s h j K : summed M l r s h j K -> summed N (times l) (exp t * r) s h j K.
+  Lemma scaled_summed l r s h j K : summed_at M l r s h j K -> summed_at N (times l) (exp t * r) s h j K.
   Proof using argument.
     pose proof (exp_pos t) as pos.
-    induction 1 as [x r b s le arg ex|l1 l2 r s1 s2 s h1 h2 j1 j2 K1 K2 _ IH1 _ IH2 added
+    induction 1 as [x r b s le arg ex|l1 l2 r s1 s2 s k h1 h2 j1 j2 K1 K2 _ IH1 _ IH2 part added
                    |l r r' s b f s' h j K _ IH le arg ex prod|l l' r s h j K _ IH same].
-    - cbn [map]. apply summed_item with b; [apply Rmult_le_compat_l; lra| |exact ex].
+    - cbn [map]. apply summed_at_item with b; [apply Rmult_le_compat_l; lra| |exact ex].
       rewrite <- Rmult_minus_distr_l. now apply argument.
-    - rewrite map_app. now apply summed_addition with s1 s2.
-    - apply summed_rescaled with (exp t * r) s b f; [exact IH|apply Rmult_le_compat_l; lra| |exact ex|exact prod].
+    - rewrite map_app. now apply summed_at_addition with s1 s2.
+    - apply summed_at_rescaled with (exp t * r) s b f; [exact IH|apply Rmult_le_compat_l; lra| |exact ex|exact prod].
       rewrite <- Rmult_minus_distr_l. now apply argument.
-    - apply summed_reordered with (times l); [exact IH|now apply Permutation_map].
+    - apply summed_at_reordered with (times l); [exact IH|now apply Permutation_map].
   Qed.
 
   Lemma scaled_maximum_of m l : is_maximum m l -> is_maximum (exp t * m) (times l).
@@ -55,8 +55,9 @@ Section Scaled.
 
   Theorem scaled_sum m logits s h j : sum_of_row M 0 m logits s h j -> sum_of_row N 0 (exp t * m) (times logits) s h j.
   Proof using argument.
-    intros [max [m' [l' [K [max' [conv [tree [few none]]]]]]]]. constructor; [now apply scaled_maximum_of|].
-    exists (exp t * m'), (times l'), K. split; [now apply scaled_maximum_of|]. split; [|split; [now apply scaled_summed|split; [|easy]]].
+    intros [max [m' [l' [g [K [max' [conv [tree [high [few none]]]]]]]]]]. constructor; [now apply scaled_maximum_of|].
+    exists (exp t * m'), (times l'), g, K. split; [now apply scaled_maximum_of|].
+    split; [|split; [now apply scaled_summed|split; [exact high|split; [|easy]]]].
     - pose proof (exp_pos t) as pos. unfold converted in *. clear - conv pos.
       induction conv as [|x x' l l' close _ IH]; [constructor|]. cbn [map]. constructor; [|exact IH].
       replace (exp t * m' - exp t * x' - (exp t * m - exp t * x)) with (exp t * (m' - x' - (m - x))) by ring.
@@ -92,7 +93,7 @@ Section Theta.
   Theorem strict_softmax_theta_computes :
     exists m s h j,
       sum_of_row M 0 m logits s h j /\ lost_sum M 0 m logits h j < 1 /\
-      (h <= 2 * rounds_of (length row) + 17)%nat /\ (j <= rounds_of (length row) + 8)%nat /\
+      (h <= granted_height (length row) (length logits))%nat /\ (j <= S (most_rescalings (length row) (length logits)))%nat /\
       exists result, strict_softmax (scale_of theta) row = map result row /\
         forall x, In x row -> exists p, is_value (result x) p /\
           (is_finite x = true -> computed_element M strict_output 0 m j s (val x * / T) p) /\
@@ -101,10 +102,11 @@ Section Theta.
     destruct (scale_computed theta T theta_value theta_range) as [unit [t [scale_value [large [within same]]]]].
     destruct (strict_softmax_computes (scale_of theta) unit row scale_value large items few_items some)
       as [m [s [h [j [sum [_ [hh [hj [result [is_result each]]]]]]]]]].
+    replace (length (row_of unit row)) with (length logits) in hh, hj by (rewrite <- same, <- scaled_logits; apply map_length).
     apply (scaled_sum 2 2 step_32 t within) in sum. rewrite scaled_logits, same in sum.
     pose proof (rounds_few row few_items) as rounds_range. pose proof (visible_length (/ T) row) as visible_few.
     exists (exp t * m), s, h, j. split; [exact sum|].
-    split; [apply (lost_less_than_sum 4 (le_n 4)); [apply (row_maximum _ _ _ _ _ _ _ sum)|lia|lia|lia]|].
+    split; [apply (lost_less_than_sum 4 (le_n 4)); [apply (row_maximum _ _ _ _ _ _ _ sum)|lia|unfold granted_height in hh; lia|unfold most_rescalings in hj; lia]|].
     split; [exact hh|]. split; [exact hj|]. exists result. split; [exact is_result|].
     intros x inx. destruct (each x inx) as [p [hp [element hidden]]]. exists p. split; [exact hp|]. split; [|exact hidden].
     intros finite. specialize (element finite). apply (scaled_element 2 2 step_32 t within) in element.
@@ -113,7 +115,7 @@ Section Theta.
 
   Theorem strict_softmax_theta_b2 :
     exists m h j, is_maximum m logits /\
-      (h <= 2 * rounds_of (length row) + 17)%nat /\ (j <= rounds_of (length row) + 8)%nat /\
+      (h <= granted_height (length row) (length logits))%nat /\ (j <= S (most_rescalings (length row) (length logits)))%nat /\
       exists result, strict_softmax (scale_of theta) row = map result row /\
         forall x quantum, In x row -> is_finite x = true -> 0 < quantum <= 1 ->
           is_finite (result x) = true /\
@@ -134,7 +136,7 @@ Section Theta.
   Theorem strict_softmax_theta_bracket delta :
     spread_at_most delta logits ->
     exists m h j, is_maximum m logits /\
-      (h <= 2 * rounds_of (length row) + 17)%nat /\ (j <= rounds_of (length row) + 8)%nat /\
+      (h <= granted_height (length row) (length logits))%nat /\ (j <= S (most_rescalings (length row) (length logits)))%nat /\
       exists result, strict_softmax (scale_of theta) row = map result row /\
         forall x, In x row -> is_finite x = true ->
           let C := element_log M strict_output 0 m logits h j in let f := element_floor M strict_output 0 m logits h j in

@@ -1,7 +1,7 @@
 (** * A thread's state of the strict kernels holds the statistics of its items.
 
     [holds s l H J]: s is the state of a thread whose items are l, in units of the exponent: its maximum is theirs, its sums
-    S - 1 and T are those of the others by one tree of the model, of at most H additions and J rescalings on a path.
+    S - 1 and T are those of the others by one tree of the model, of a height of 2 + H/12 roundoffs and J rescalings on a path.
 
     Main results
     - [sums_rescaled]   the two sums about a larger reference: the rise times the weights joins T
@@ -13,7 +13,7 @@
 From Coq Require Import Reals List ZArith Permutation Lra Lia.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import row atoms moments.
+From softcheck.numerics Require Import row atoms tree_heights moments.
 From softcheck.certified Require Import rounded_operations.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
@@ -34,8 +34,8 @@ Section State.
 
   (** A factor of 0 leaves nothing: the state starts anew. *)
   Lemma sums_forgotten l r r' b v x H J K h j k :
-    (h <= H)%nat -> (j <= J)%nat -> (k <= K)%nat -> l <> [] -> r <= r' -> computed_argument M (r' - r) b -> computed_exp M b 0 ->
-    streamed M l r v x h j k -> carried no_sum no_sum l r' H (S J) (S K).
+    h <= carried_height H -> (j <= J)%nat -> (k <= K)%nat -> l <> [] -> r <= r' -> computed_argument M (r' - r) b -> computed_exp M b 0 ->
+    streamed_at M l r v x h j k -> carried no_sum no_sum l r' H (S J) (S K).
   Proof using few small_step.
     intros hh hj hk some le arg exps tree. exists 0, 0, 0, 0. repeat (split; [easy|]).
     assert (nothing : small_rest 0 0 (H + S J) (S K)).
@@ -49,11 +49,11 @@ Section State.
     constructor; try easy.
     - unfold counted_items. lra.
     - unfold most_moment, counted_items. pose proof (pos_INR (H + S J)). split; [lra|]. repeat apply Rmult_le_pos; lra.
-    - right. exists h, (S j), (S k). repeat (split; [lia|]). rewrite Rplus_0_r.
+    - right. exists h, (S j), (S k). split; [easy|]. repeat (split; [lia|]). rewrite Rplus_0_r.
       assert (zero_product : forall z, computed_product M (z * 0) 0).
       { intros z. rewrite Rmult_0_r. apply (product_within A step few small_step), exact. }
-      apply streamed_rescaled with r v x b 0 (b * v) (x + b * v); try easy;
-        [apply (product_within A step few small_step), exact|apply (sum_within A step few small_step), exact].
+      apply streamed_at_rescaled with r v x b 0 (b * v) (x + b * v); try easy;
+        [apply (product_within A step few small_step), exact|apply (near_is_summed A step few small_step), exact].
   Qed.
 
   Lemma rise_within l r N x v x' :
@@ -107,8 +107,8 @@ Section State.
     pose proof (most_moment_grows (l ++ [r]) _ _ (Nat.le_succ_diag_r (S (H + J)))).
     constructor; replace (S H + S J)%nat with (S (S (H + J))) by lia; try easy; try lra.
     - intros nothing. now apply app_eq_nil in nothing as [_ nothing].
-    - right. exists h, (S j), (S k). repeat (split; [lia|]).
-      now apply streamed_rescaled with r (v + e) (x + t) b (f + g) p (x' + t').
+    - right. exists h, (S j), (S k). split; [easy|]. repeat (split; [lia|]).
+      now apply streamed_at_rescaled with r (v + e) (x + t) b (f + g) p (x' + t').
   Qed.
 
   (** ** The scale, and what is visible *)

@@ -1,8 +1,9 @@
-(** * A compensated sum of the strict kernels errs as one addition or one product of the model does.
+(** * A compensated sum of the strict kernels errs as a part of an addition or as one product of the model does.
 
     Main results
     - [plus_item_value]    value and rest after an addition, from Knuth's two-sum: only the rest is rounded
-    - [sums_added_real]    value and rest of two sums added are together a computed sum, and the rest stays small
+    - [sums_added_real]    value and rest of two sums added are together a sum that errs by a twelfth of a roundoff, and
+                           the rest stays small
     - [sum_rescaled_real]  value and rest times a factor and its rest are together a computed product, likewise
 
     For at most 2^22 rescalings and 2^15 operations on a path. Source: kernels/block/compensated_sum.hpp. *)
@@ -10,7 +11,7 @@
 From Coq Require Import Reals List ZArith Lra Lia.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import row atoms reduction.
+From softcheck.numerics Require Import row atoms tree_heights reduction.
 From softcheck.certified Require Import rounded_operations.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights.
@@ -129,12 +130,12 @@ Section Sums.
   Notation M := (strict_arithmetic A step).
   Let good : sound M := strict_arithmetic_sound A step few small_step.
 
-  Lemma relative_part z s :
-    Rabs (s - z) <= u32 * Rabs z + 32 * half_quantum ->
-    exists d e, Rabs d <= u32 /\ Rabs e <= 32 * half_quantum /\ s = z * (1 + d) + e.
+  Lemma relative_part u z s :
+    0 <= u -> Rabs (s - z) <= u * Rabs z + 32 * half_quantum ->
+    exists d e, Rabs d <= u /\ Rabs e <= 32 * half_quantum /\ s = z * (1 + d) + e.
   Proof.
-    intros close. pose proof u32_range. pose proof half_quantum_positive. pose proof (Rabs_pos z).
-    destruct (split_error (s - z) (u32 * Rabs z) (32 * half_quantum)) as [e [be rest]];
+    intros pos close. pose proof half_quantum_positive. pose proof (Rabs_pos z).
+    destruct (split_error (s - z) (u * Rabs z) (32 * half_quantum)) as [e [be rest]];
       [apply Rmult_le_pos; lra|lra|easy|].
     destruct (Req_dec z 0) as [->|nonzero].
     - exists 0, (s - 0 - e). rewrite Rabs_R0, Rmult_0_r in *. apply Rabs_le_inv in be.
@@ -144,14 +145,33 @@ Section Sums.
       rewrite Rmult_assoc, Rinv_l, Rmult_1_r by now apply Rabs_no_R0. easy.
   Qed.
 
-  Lemma sum_within z s : Rabs (s - z) <= u32 * Rabs z + 32 * half_quantum -> computed_sum M z s.
+  Lemma near_is_summed z s : Rabs (s - z) <= u32 * Rabs z + 32 * half_quantum -> computed_sum M z s.
   Proof using good.
-    intros close. destruct (relative_part z s close) as [d [e [bd [be ->]]]]. now apply (sum_of_standard_model M good).
+    intros close. destruct (relative_part u32 z s (bpow_ge_0 _ _) close) as [d [e [bd [be ->]]]]. now apply (sum_of_standard_model M good).
   Qed.
 
   Lemma product_within z s : Rabs (s - z) <= u32 * Rabs z + 32 * half_quantum -> computed_product M z s.
   Proof using good.
-    intros close. destruct (relative_part z s close) as [d [e [bd [be ->]]]]. now apply (product_of_standard_model M good).
+    intros close. destruct (relative_part u32 z s (bpow_ge_0 _ _) close) as [d [e [bd [be ->]]]]. now apply (product_of_standard_model M good).
+  Qed.
+
+  (** A sixteenth of u, as a part of a roundoff. *)
+  Lemma near_is_part_summed z s : Rabs (s - z) <= / 16 * u32 * Rabs z + 32 * half_quantum -> sum_within M (/ 12) z s.
+  Proof using.
+    intros close. pose proof u32_range as u0. destruct (relative_part (/ 16 * u32) z s ltac:(lra) close) as [d [e [bd [be ->]]]].
+    destruct (one_rounding (/ 16 * u32) d ltac:(lra) bd) as [t [bt ->]]. exists t, e. split; [|split; [exact be|ring]].
+    eapply Rle_trans; [exact bt|]. change (standard_model.unit M) with (log_unit u32). unfold log_unit.
+    pose proof (ln_below_tangent (/ (1 - / 16 * u32)) ltac:(apply Rinv_0_lt_compat; lra)) as above. rewrite ln_Rinv in above by lra.
+    pose proof (ln_below_tangent (1 - u32) ltac:(lra)) as below.
+    assert (/ (1 - / 16 * u32) <= 1 + / 15 * u32); [|lra].
+    apply Rmult_le_reg_r with (1 - / 16 * u32); [lra|]. rewrite Rinv_l by lra.
+    assert (u32 * u32 <= / 16777216 * u32) by (apply Rmult_le_compat_r; lra). lra.
+  Qed.
+
+  Lemma exactly_summed z : sum_within M (/ 12) z z.
+  Proof using.
+    apply near_is_part_summed. rewrite Rminus_diag_eq, Rabs_R0 by easy. pose proof (Rabs_pos z). pose proof u32_range.
+    pose proof half_quantum_positive. assert (0 <= / 16 * u32 * Rabs z) by (apply Rmult_le_pos; lra). lra.
   Qed.
 
   (** ** Two sums, of numbers *)
@@ -171,7 +191,7 @@ Section Sums.
     0 <= v1 -> 0 <= v2 -> small_rest v1 e1 N K1 -> small_rest v2 e2 N K2 ->
     v + d = v1 + v2 -> Rabs d <= u32 * (v1 + v2) ->
     Rabs (e' - (e1 + d)) <= u32 * Rabs (e1 + d) -> Rabs (e - (e' + e2)) <= u32 * Rabs (e' + e2) ->
-    computed_sum M (v1 + e1 + (v2 + e2)) (v + e) /\ small_rest v e (S N) K.
+    sum_within M (/ 12) (v1 + e1 + (v2 + e2)) (v + e) /\ small_rest v e (S N) K.
   Proof using good N_few K_few both.
     intros p1 p2 s1 s2 exact small_d first second. unfold small_rest in *.
     destruct (limits N K N_few K_few) as [slope [next [floor0 [tiny [grows _]]]]].
@@ -185,7 +205,7 @@ Section Sums.
     replace (e' - (e1 + d) + (e1 + d)) with e' in t2 by ring. pose proof (Rabs_triang e' e2) as t3.
     pose proof (Rabs_triang (e - (e' + e2)) (e' + e2)) as t4. replace (e - (e' + e2) + (e' + e2)) with e in t4 by ring.
     split.
-    - apply sum_within. change u32 with (/ 16777216). fold h.
+    - apply near_is_part_summed. change u32 with (/ 16777216). fold h.
       replace (v + e - (v1 + e1 + (v2 + e2))) with ((e' - (e1 + d)) + (e - (e' + e2))) by lra.
       eapply Rle_trans; [apply Rabs_triang|]. pose proof (Rle_abs (v1 + e1 + (v2 + e2))) as size.
       pose proof (Rle_abs (- e1)) as low1. pose proof (Rle_abs (- e2)) as low2. rewrite Rabs_Ropp in low1, low2. lra.

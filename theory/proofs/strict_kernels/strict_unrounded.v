@@ -4,7 +4,8 @@
     Main results
     - [scaled_tree]   a tree over items is one over the items times e^t, where t counts as roundings of the argument
     - [held_sums]     1 and value and rest of a state's weights, with the error of half a rounding, are the sum S of a tree
-                      of the model with as many additions and rescalings on a path; value and rest of the deviations its T
+                      of the model that is one roundoff higher, and no higher than its items less one; value and rest of the
+                      deviations its T
 
     Source: kernels/block/entropy.hpp, in_double. *)
 
@@ -12,12 +13,16 @@ From Coq Require Import Reals List ZArith Permutation Lra Lia.
 From Flocq Require Import Core BinarySingleNaN.
 From softcheck Require Import softmax.
 From softcheck.floating_point Require Import relative_error standard_model formats.
-From softcheck.numerics Require Import row atoms reduction moments converted_row b6_entropy masked_row.
+From softcheck.numerics Require Import row atoms tree_heights reduction moments converted_row b6_entropy.
 From softcheck.strict_kernels Require Import machine_numbers block_exponential block_row.
 From softcheck.strict_kernels Require Import strict_operations strict_exponential strict_weights strict_sums strict_counted.
 From softcheck.strict_kernels Require Import strict_pairs strict_carried strict_state.
 Import ListNotations.
 Local Open Scope R_scope.
+
+(** No path has more rescalings than the tree. *)
+Lemma rescalings_of_path M l r s g j K : summed_at M l r s g j K -> (j <= K)%nat.
+Proof. induction 1; lia. Qed.
 
 Section Scaled.
   Context (A B : nat) (step t : R).
@@ -34,18 +39,18 @@ Section Scaled.
   Qed.
 
   Theorem scaled_tree l r s y h j K :
-    streamed (strict_arithmetic A step) l r s y h j K ->
-    streamed (strict_arithmetic (A + B) step) (map (Rmult (exp t)) l) (exp t * r) s y h j K.
+    streamed_at (strict_arithmetic A step) l r s y h j K ->
+    streamed_at (strict_arithmetic (A + B) step) (map (Rmult (exp t)) l) (exp t * r) s y h j K.
   Proof using within.
     pose proof (exp_pos t) as pos.
-    induction 1 as [x r b s y le arg ex prod|l1 l2 r s1 s2 s y1 y2 y h1 h2 j1 j2 K1 K2 _ IH1 _ IH2 sums moments
+    induction 1 as [x r b s y le arg ex prod|l1 l2 r s1 s2 s y1 y2 y k h1 h2 j1 j2 K1 K2 _ IH1 _ IH2 part sums moments
                    |l r r' s y b f p q s' y' h j K _ IH le arg ex prod term sum product|l l' r s y h j K _ IH same].
-    - cbn [map]. apply streamed_item with b; [apply Rmult_le_compat_l; lra| |exact ex|exact prod].
+    - cbn [map]. apply streamed_at_item with b; [apply Rmult_le_compat_l; lra| |exact ex|exact prod].
       rewrite <- Rmult_minus_distr_l. now apply scaled_argument.
-    - rewrite map_app. now apply streamed_addition with s1 s2 y1 y2.
-    - apply streamed_rescaled with (exp t * r) s y b f p q; try easy; [apply Rmult_le_compat_l; lra|].
+    - rewrite map_app. now apply streamed_at_addition with s1 s2 y1 y2.
+    - apply streamed_at_rescaled with (exp t * r) s y b f p q; try easy; [apply Rmult_le_compat_l; lra|].
       rewrite <- Rmult_minus_distr_l. now apply scaled_argument.
-    - apply streamed_reordered with (map (Rmult (exp t)) l); [exact IH|now apply Permutation_map].
+    - apply streamed_at_reordered with (map (Rmult (exp t)) l); [exact IH|now apply Permutation_map].
   Qed.
 End Scaled.
 
@@ -80,7 +85,7 @@ Section Held.
       0 <= v <= 4194304 /\ Rabs e <= v / 40 + two_to (-120) /\ 0 <= x <= two_to 48 /\ Rabs d <= x / 40 + two_to (-120) /\
       In (m * unit) logits /\
       forall s, Rabs (s - (1 + (v + e))) <= / 2 * u32 * (1 + v) -> (v + e = 0 -> s = 1) ->
-        exists h j, (h <= S H)%nat /\ (j <= J)%nat /\
+        exists j, (j <= Nat.min J (length logits - 1))%nat /\ forall h, 1 + carried_height H <= INR h \/ size logits - 1 <= INR h ->
           moments_of_row M 0 (exp t * (m * unit)) (map (Rmult (exp t)) logits) s (x + d) h j.
   Proof using few few_all small_step within.
     intros held some few_items few_steps.
@@ -106,22 +111,28 @@ Section Held.
     pose proof (reference_streamed (A + B) step few_all small_step top) as itself.
     assert (sized : size scaled = INR (S (length l'))) by (unfold size, scaled; now rewrite map_length, count).
     destruct tree as [[-> [zero_sum zero_moment]]|[h [j [k [hh [hj [hk tree]]]]]]].
-    - exists 0%nat, 0%nat. split; [lia|]. split; [lia|]. rewrite (exactly zero_sum), zero_moment. constructor; [easy|].
-      exists top, scaled, 0%nat. split; [easy|]. split; [apply converted_same|].
-      split; [now apply streamed_reordered with [top]|]. split; [|easy]. rewrite sized. cbn. lra.
-    - apply (scaled_tree A B step t within) in tree. exists (S (max 0 h)), (max 0 j). split; [lia|]. split; [lia|].
-      constructor; [easy|]. exists top, scaled, (0 + k)%nat. split; [easy|]. split; [apply converted_same|].
+    - exists 0%nat. split; [lia|]. intros h high. rewrite (exactly zero_sum), zero_moment. constructor; [easy|].
+      exists top, scaled, 0, 0%nat. split; [easy|]. split; [apply converted_same|].
+      split; [now apply streamed_at_reordered with [top]|]. split; [apply pos_INR|]. split; [|easy]. rewrite sized. cbn. lra.
+    - apply (scaled_tree A B step t within) in tree. exists (max 0 j).
+      pose proof (rescalings_of_path _ _ _ _ _ _ _ (sum_of_streamed _ _ _ _ _ _ _ _ tree)) as path. split; [lia|]. intros h' high.
       pose proof half_quantum_positive as h0. pose proof u32_range as u0.
-      split; [|split].
-      + apply streamed_reordered with ([top] ++ map (Rmult (exp t)) l'); [|exact perm'].
-        apply streamed_addition with 1 (v + e) 0 (x + d); [exact itself|exact tree| |].
-        * apply (sum_within (A + B) step few_all small_step). eapply Rle_trans; [exact close|].
+      assert (whole : streamed_at M scaled top s (x + d) (1 + Rmax 0 h) (max 0 j) (0 + k)).
+      { apply streamed_at_reordered with ([top] ++ map (Rmult (exp t)) l'); [|exact perm'].
+        apply streamed_at_addition with 1 (v + e) 0 (x + d); [exact itself|exact tree|lra| |].
+        * apply whole_sum, (near_is_summed (A + B) step few_all small_step). eapply Rle_trans; [exact close|].
           pose proof (Rle_abs (1 + (v + e))) as size_low. apply Rabs_le_inv in e_small.
           assert (two_to (-120) <= / 1000) by (apply Rle_trans with (two_to (-10)); [apply bpow_le; lia|cbn; lra]).
           assert (u32 * (/ 2 * (1 + v)) <= u32 * Rabs (1 + (v + e))) by (apply Rmult_le_compat_l; lra). lra.
-        * rewrite Rplus_0_l. apply (sum_within (A + B) step few_all small_step). rewrite Rminus_diag_eq, Rabs_R0 by easy.
-          assert (0 <= u32 * Rabs (x + d)) by (apply Rmult_le_pos; [lra|apply Rabs_pos]). lra.
+        * rewrite Rplus_0_l. apply whole_sum, (near_is_summed (A + B) step few_all small_step). rewrite Rminus_diag_eq, Rabs_R0 by easy.
+          assert (0 <= u32 * Rabs (x + d)) by (apply Rmult_le_pos; [lra|apply Rabs_pos]). lra. }
+      pose proof (sum_of_streamed _ _ _ _ _ _ _ _ whole) as alone. destruct (height_below_size _ _ _ _ _ _ _ alone) as [[_ below] _].
+      constructor; [easy|]. exists top, scaled, (1 + Rmax 0 h), (0 + k)%nat. split; [easy|]. split; [apply converted_same|].
+      split; [exact whole|]. split; [|split].
+      + destruct high as [high|high].
+        * assert (Rmax 0 h <= carried_height H); [|lra]. apply Rmax_lub; [rewrite carried_height_is; pose proof (pos_INR H); lra|exact hh].
+        * assert (size scaled = size logits) as same by (rewrite sized; unfold size; now rewrite count). lra.
       + rewrite sized. apply le_INR. lia.
-      + intros no. apply (no_rescaling _ _ _ _ _ _ _ (streamed_summed _ _ _ _ _ _ _ _ tree)). lia.
+      + intros no. now apply (no_rescaling_at _ _ _ _ _ _ _ alone).
   Qed.
 End Held.
