@@ -1,6 +1,6 @@
 #!/bin/sh
-# formulas.sh PROOFS BUILD [--write|HEADER]: the C++ headers of the theorems' formulas and constants are what Coq prints;
-# HEADER is compared in the place of theorem_formulas.hpp.
+# formulas.sh PROOFS BUILD [--write|HEADER]: the C++ headers of the theorems' formulas and constants, and the table of what
+# contracts' words stand for, are what Coq prints; HEADER is compared in the place of theorem_formulas.hpp.
 set -eu
 proofs=$1 build=$2
 headers=$(dirname "$0")/../numerics
@@ -182,6 +182,13 @@ Definition header := joined [
   "}  // namespace softcheck::numerics::formulas::projection"].
 Eval vm_compute in header.
 TEXT
+cat >"$work/print_words.v" <<'TEXT'
+From Coq Require Import String List.
+From softcheck.contract Require Import contract_table.
+Local Open Scope string_scope.
+Set Printing Depth 1000000.
+Eval vm_compute in table.
+TEXT
 printed() { # VERNACULAR: the string it evaluates to, as lines
   coqc -q -Q "$build" softcheck -w none "$1" >"$work/printed"
   sed -e '1s/^ *= "//' -e '/^ *: string$/d' -e 's/"%string$//' -e '$s/"$//' "$work/printed" | sed -e 's/" *$//'
@@ -190,6 +197,15 @@ printed "$work/print.v" >"$work/theorem_formulas.hpp"
 printed "$work/print_bounds.v" >"$work/theorem_bounds.hpp"
 printed "$work/print_gradient.v" >"$work/theorem_gradient_formulas.hpp"
 printed "$work/print_projection.v" >"$work/theorem_projection_bounds.hpp"
+# A list of lines, each a string.
+coqc -q -Q "$build" softcheck -w none "$work/print_words.v" | grep -oE '"[^"]*"' | tr -d '"' >"$work/contract_words.tsv"
+if [ "${3:-}" = --write ]; then
+  cp "$work/contract_words.tsv" "$headers/contract_words.tsv.new" && mv "$headers/contract_words.tsv.new" "$headers/contract_words.tsv"
+else
+  diff "$headers/contract_words.tsv" "$work/contract_words.tsv" ||
+    { echo "contract_words.tsv is not what Coq prints: sh $0 $proofs $build --write"; exit 1; }
+  echo "contract_words.tsv: $(wc -l <"$headers/contract_words.tsv") lines agree"
+fi
 for name in theorem_formulas theorem_bounds theorem_gradient_formulas theorem_projection_bounds; do
   case $name in
     *_bounds) header=$headers/../../../numerics/rounding/$name.hpp ;;
