@@ -1,12 +1,15 @@
 // What a contract's words stand for, against theory/proofs/contract/contract_words.v: Coq has printed the numbers of a grid
-// of contracts, and the heights of every sum=, into contract_words.tsv.
+// of contracts, the heights of every sum=, and rescalings, into contract_words.tsv.
 #include <gtest/gtest.h>
 
 #include <charconv>
-#include <cmath>
+#include <cstdint>
 #include <fstream>
+#include <limits>
 #include <map>
+#include <optional>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -22,6 +25,7 @@ struct Table {
   std::vector<Cells> contracts;
   Cells sizes;
   std::vector<Cells> heights;
+  std::vector<Cells> rescalings;
 };
 
 const Table& table() {
@@ -36,6 +40,7 @@ const Table& table() {
       if (cells.front() == "contract") result.contracts.push_back(cells);
       if (cells.front() == "sum") result.sizes = cells;
       if (cells.front() == "height") result.heights.push_back(cells);
+      if (cells.front() == "rescalings") result.rescalings.push_back(cells);
     }
     return result;
   }();
@@ -176,6 +181,20 @@ TEST(ContractMap, HeightsAreThoseOfTheProofs) {
     }
   }
   EXPECT_GT(compared, 2000u);
+}
+
+TEST(ContractMap, RescalingsAreThoseOfTheProofs) {
+  for (const Cells& cells : table().rescalings) {
+    std::vector<double> logits;
+    std::istringstream row(cells.size() > 3 ? cells[3] : "");
+    for (std::string x; row >> x;) {
+      logits.push_back(x == "-" ? -std::numeric_limits<double>::infinity() : static_cast<double>(integer(x)));
+    }
+    const Contract contract = parse_contract(cells[1], Format::f32, Format::f32);
+    EXPECT_EQ(rescaling_count(contract, logits), static_cast<std::uint64_t>(integer(cells[2])))
+        << cells[1] << " of " << row.str();
+  }
+  EXPECT_EQ(table().rescalings.size(), 80u);
 }
 
 /// Every key of a contract, and every one of its values, stands in the grid.

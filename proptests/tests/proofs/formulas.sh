@@ -11,6 +11,7 @@ cat >"$work/print.v" <<'TEXT'
 From Coq Require Import String List ZArith.
 From softcheck Require Import adaptive_temperature.
 From softcheck.numerics Require Import formula theorem_formulas.
+From softcheck.numerics Require output_formulas.
 Import ListNotations.
 Local Open Scope string_scope.
 Definition quantities := [roundoff; exp_error; log_error; argument_unit; argument_step; sum_floor; product_floor;
@@ -38,7 +39,7 @@ Definition header := joined [
   line "  bool rescaled = false;"; line "};"; line "";
   line "template <class T>"; line "T square(const T& x) {"; line "  return x * x;"; line "}"; line "";
   line "template <class T>"; line "T cube(const T& x) {"; line "  return x * x * x;"; line "}"; line "";
-  joined (map (fun f => line (definition name f)) all_formulas);
+  joined (map (fun f => line (definition name f)) (all_formulas ++ output_formulas.row_sum_formulas));
   line "/// In thousandths, from H^0 on.";
   line ("inline constexpr std::array<long long, " ++ decimal (Z.of_nat (List.length quartic_thousandths)) ++
         "> quartic_thousandths{" ++ String.concat ", " (map decimal quartic_thousandths) ++ "};");
@@ -56,9 +57,16 @@ TEXT
 # The same quantities, and the formulas that numerics/ itself evaluates: of functions that grow, for UpperBound.
 sed '/^Definition constant/,$d' "$work/print.v" >"$work/print_bounds.v"
 cat >>"$work/print_bounds.v" <<'TEXT'
+Module Out := output_formulas.
+Definition of_thresholds := [Out.constant; Out.slope; Out.floor; Out.items; Out.average].
+Definition every_quantity_of_thresholds_is_there : forall q, In q of_thresholds.
+Proof. destruct q; cbn; tauto. Qed.
 (* upper_bounds_give_an_upper_bound speaks of these. *)
 Definition every_formula_grows :
-  forallb grows (sum_formulas ++ element_formulas ++ chord_formulas ++ logarithm_formulas ++ moment_formulas) = true := eq_refl.
+  forallb grows (sum_formulas ++ element_formulas ++ chord_formulas ++ logarithm_formulas ++ moment_formulas
+                 ++ Out.logsumexp_formulas ++ Out.entropy_formulas ++ Out.centred_formulas ++ Out.uncentred_formulas
+                 ++ Out.row_sum_formulas) = true := eq_refl.
+Definition b3_grows : grows Out.total_variation_f = true := eq_refl.
 From softcheck.numerics Require temperature_formulas.
 Module Beta := temperature_formulas.
 Definition of_beta := [Beta.roundoff; Beta.sum_floor; Beta.product_floor; Beta.entropy; Beta.entropy_error; Beta.lipschitz;
@@ -81,13 +89,22 @@ Definition header := joined [
   line "/// B1, and what the bounds have in common.";
   line (structure name "SumBounds" "" [] sum_formulas);
   line "/// B2 and B4.";
-  line (structure name "ElementBounds" "SumBounds" sum_formulas element_formulas);
-  line "/// B5 before the output.";
-  line (structure name "LogarithmBounds" "SumBounds" sum_formulas logarithm_formulas);
-  line "/// B6 before the output.";
-  line (structure name "MomentBounds" "SumBounds" sum_formulas (log_sum_error_f :: moment_formulas));
+  line (structure name "ElementBounds" "SumBounds" sum_formulas (element_formulas ++ Out.row_sum_formulas));
+  line "/// B5: a log-sum-exp; x - max - ln S and x - L, linear in the deviation.";
+  line (structure name "LogarithmBounds" "SumBounds" sum_formulas
+          (logarithm_formulas ++ Out.logsumexp_formulas ++ Out.centred_formulas ++ Out.uncentred_formulas));
+  line "/// B6.";
+  line (structure name "MomentBounds" "SumBounds" sum_formulas (log_sum_error_f :: moment_formulas ++ Out.entropy_formulas));
   line "/// The chord of an element's threshold: of quantities of its own.";
   line (structure name "ChordBounds" "" [] chord_formulas);
+  line "namespace variation {"; line "";
+  line "/// A threshold of elements, and the row: theory/proofs/numerics/output_formulas.v.";
+  line "template <class T>"; line "struct Quantities {";
+  joined (map (fun q => line ("  T " ++ Out.threshold_name q ++ "{};")) of_thresholds);
+  line "};"; line "";
+  line "/// B3.";
+  line (structure Out.threshold_name "TotalVariationBounds" "" [] [Out.total_variation_f]);
+  line "}  // namespace variation"; line "";
   line "namespace temperature {"; line "";
   line "/// What the formulas of B10 speak of: theory/proofs/numerics/temperature_formulas.v.";
   line "template <class T>"; line "struct Quantities {";

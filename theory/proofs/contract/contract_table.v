@@ -5,7 +5,7 @@
 
 From Coq Require Import ZArith NArith String List.
 From softcheck.numerics Require Import formula.
-From softcheck.contract Require Import summation contract_words.
+From softcheck.contract Require Import summation contract_words rescalings.
 Import ListNotations.
 Local Open Scope string_scope.
 
@@ -120,6 +120,19 @@ Definition heights : list string :=
   row_of (["sum"; "0"] ++ map natural sizes)%list ::
   map (fun w => row_of (["height"; ("sum=" ++ sum_text w)%string] ++ map (fun n => natural (summation_height w n)) sizes)%list) sums.
 
+(** ** Rescalings: of rows of integers, - where one is masked *)
+
+Definition logits : list (list (option Z)) :=
+  let some := map Some in
+  [[]; [None]; some [5]; some [5; 5; 5]; some [1; 2; 3; 4; 5; 6; 7]; some [7; 6; 5; 4; 3; 2; 1]; some [0; 3; -2; 3; 9; 9; 1; 10];
+   [None; Some 2; None; Some 1; Some 2; Some (-4); None]; some [4; 1; 3; 1; 2; 0; 0; 0; 0; 0; 0; 0; 0; 0; 0; 0; 0];
+   some [1; 2; 3; 4; 5; 6; 7; 8; 9; 10; 11; 12; 13; 14; 15; 16; 17; 18; 19; 20; 21; 22; 23; 24; 25; 26; 27; 28; 29; 30; 31; 32; 33]]%Z.
+Definition logit_text (x : option Z) : string := match x with Some v => decimal v | None => "-" end.
+Definition rising : list string :=
+  flat_map (fun w => map (fun row =>
+    row_of ["rescalings"; ("sum=" ++ sum_text w)%string; natural (rescalings w row); String.concat " " (map logit_text row)]) logits)
+    ([sequential; tree_of_pairs; lanes 1; lanes 3; lanes 8; blocks 1; blocks 2; blocks 8])%N.
+
 Definition title : string :=
   row_of (["names"; "input"; "output"; "words"; "theta"] ++ map fst (columns {| input := f32; output := f32; words := [] |} one))%list.
-Definition table : list string := title :: (by_format ++ by_temperature ++ by_exponential ++ by_storage ++ by_other ++ heights)%list.
+Definition table : list string := title :: (by_format ++ by_temperature ++ by_exponential ++ by_storage ++ by_other ++ heights ++ rising)%list.
