@@ -15,7 +15,7 @@
 
 #include "numerics/rounding/rounding_model.hpp"
 
-namespace softcheck::numerics {
+namespace softcheck::numerics::contract_map {
 namespace {
 
 using Cells = std::vector<std::string>;
@@ -88,7 +88,7 @@ void expect_exact(const Enclosure& bound, const Enclosure& proved, const std::st
 }
 
 /// The same real, enclosed twice.
-void expect_same(const Enclosure& bound, const Enclosure& proved, const std::string& what) {
+void expect_overlap(const Enclosure& bound, const Enclosure& proved, const std::string& what) {
   EXPECT_TRUE(bound.overlaps(proved)) << what << ": " << bound.to_string() << ", the proofs have "
                                       << proved.to_string();
 }
@@ -111,16 +111,16 @@ void compare_operations(const Contract& contract, const RoundingModel<Enclosure>
   expect_exact(model.product_floor, proved["product_floor"], what + "product_floor");
   expect_exact(model.exp_floor, proved["exp_floor"], what + "exp_floor");
   expect_rounded_up(model.exp_cutoff, Enclosure(2 * proved.count("cutoff_bits")) * log(Enclosure(2)), what + "cut-off");
-  expect_same(model.reading_unit, proved.log_unit("reading_roundoff"), what + "reading_unit");
+  expect_overlap(model.reading_unit, proved.log_unit("reading_roundoff"), what + "reading_unit");
   expect_exact(model.reading_floor, proved["reading_floor"], what + "reading_floor");
   expect_exact(model.output_roundoff, proved["output_roundoff"], what + "output_roundoff");
   expect_exact(model.output_floor, proved["output_floor"], what + "output_floor");
-  expect_same(model.item_unit, proved.log_unit("exp_error") + proved.log_unit("weights_roundoff"), what + "item_unit");
+  expect_overlap(model.item_unit, proved.log_unit("exp_error") + proved.log_unit("weights_roundoff"), what + "item_unit");
   expect_exact(model.item_floor, proved["exp_floor"] + proved["weights_floor"], what + "item_floor");
-  expect_same(model.total_unit, proved.log_unit("total_roundoff"), what + "total_unit");
+  expect_overlap(model.total_unit, proved.log_unit("total_roundoff"), what + "total_unit");
   const auto stored = [&](const std::optional<Format>& format, const std::string& name) {
     const StorageError<Enclosure> error = storage_error<Enclosure>(contract, format);
-    expect_same(error.unit, proved.log_unit(name + "_roundoff"), what + name + " unit");
+    expect_overlap(error.unit, proved.log_unit(name + "_roundoff"), what + name + " unit");
     expect_exact(error.floor, proved[name + "_floor"], what + name + " floor");
   };
   stored(contract.total, "total");
@@ -142,8 +142,8 @@ void compare_argument(const RoundingModel<Enclosure>& model, const RowStatistics
   }
   const Enclosure scaling = expm1(proved.roundings("scaling_roundings"));
   expect_exact(Enclosure(model.argument_steps), proved["argument_roundings"], what + "roundings of the argument");
-  expect_same(model.argument_unit, log, what + "argument_unit");
-  expect_same(model.scaling, scaling, what + "scaling");
+  expect_overlap(model.argument_unit, log, what + "argument_unit");
+  expect_overlap(model.scaling, scaling, what + "scaling");
   expect_rounded_up(model.quantities.argument_step, step, what + "argument_step");
   const Enclosure kappa = proved["conversion_roundoff"] * row.largest_magnitude +
                           proved["conversion_over_theta"] / theta + proved["conversion_loss"] +
@@ -219,4 +219,4 @@ TEST(ContractMap, TheGridHasEveryWord) {
 }
 
 }  // namespace
-}  // namespace softcheck::numerics
+}  // namespace softcheck::numerics::contract_map

@@ -151,10 +151,11 @@ false_statement() { # FILE FROM TO: FROM stands once in the file
   if grep -q 'Syntax error' "$work/log"; then cat "$work/log"; exit 1; fi
   echo "$1 must not compile: $3"
 }
-mkdir "$work/altered/judge" "$work/altered/numerics" "$work/altered/strict_kernels"
+mkdir "$work/altered/judge" "$work/altered/numerics" "$work/altered/strict_kernels" "$work/altered/contract"
 for file in normalised_vectors norm_ellipsoid rotary_positions attention_variants theorem_2_2 judge/enclosed_row \
   judge/kept_contract judge/enclosed_bounds judge/judge numerics/masked_row strict_kernels/strict_deviations \
-  strict_kernels/strict_mean strict_kernels/strict_entropy; do
+  strict_kernels/strict_mean strict_kernels/strict_entropy contract/summation contract/rescalings contract/contract_words \
+  numerics/output_formulas; do
   cp "$proofs/$file.v" "$work/altered/$file.v"
   compiles "$file.v" || { cat "$work/log"; exit 1; }
 done
@@ -185,6 +186,13 @@ false_statement strict_kernels/strict_deviations.v '(total - s) <= nearest_unit 
 false_statement strict_kernels/strict_mean.v '6 / 10 * u32 * Rabs ((x + d) / s)' '4 / 10 * u32 * Rabs ((x + d) / s)'
 false_statement strict_kernels/strict_entropy.v 'Notation additions := (2 * rounds_of (length row) + 17)%nat.' \
   'Notation additions := (2 * rounds_of (length row) + 16)%nat.'
+# The words of a contract: a lane of an addition less, a rescaling less, a format within a narrower one, a number of twice the
+# bits; and the output's rounding left out of B5.
+false_statement contract/summation.v 'ceil_divide n K - 1 + N.log2_up K' 'ceil_divide n K - 2 + N.log2_up K'
+false_statement contract/rescalings.v 'N.of_nat (different_logits items - 1)' 'N.of_nat (different_logits items - 2)'
+false_statement contract/contract_words.v '(emin (format_of outer) <=? emin (format_of inner))' 'true'
+false_statement contract/contract_words.v '(Zpos m <? 2 ^ prec (format_of f))' '(Zpos m <? 4 ^ prec (format_of f))'
+false_statement numerics/output_formulas.v '(then_rounded logsumexp_rounding_f (Of logsumexp_magnitude) (Of output_roundoff))' 'logsumexp_rounding_f'
 
 # Its reader in OCaml: every number twice as large, the first value for all, a word for the other, decimal
 # numbers.
