@@ -1,5 +1,5 @@
-// B5, B6 and B7: log-sum-exp, log-softmax and entropy; B5 and B6 are the theorems' formulas (theorem_bounds.hpp). Proofs:
-// docs/tolerances.md.
+// B5, B6 and B7: log-sum-exp, log-softmax and entropy; B5 and B6 are the theorems' formulas (theorem_bounds.hpp).
+// Proofs: docs/tolerances.md.
 
 #include "numerics/formats/fp_environment.hpp"
 #include "numerics/rounding/rounding_model.hpp"

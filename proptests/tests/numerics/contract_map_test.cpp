@@ -1,5 +1,5 @@
-// What a contract's words stand for, against theory/proofs/contract/contract_words.v: Coq has printed the numbers of a grid
-// of contracts, the heights of every sum=, and rescalings, into contract_words.tsv.
+// What a contract's words stand for, against theory/proofs/contract/contract_words.v: Coq has printed the numbers of a
+// grid of contracts, the heights of every sum=, and rescalings, into contract_words.tsv.
 #include <gtest/gtest.h>
 
 #include <charconv>
@@ -95,8 +95,8 @@ void expect_overlap(const Enclosure& bound, const Enclosure& proved, const std::
 
 /// Not less, and larger only by the doubles that 1 / theta and ln 2 are rounded up to.
 void expect_rounded_up(const Enclosure& bound, const Enclosure& proved, const std::string& what) {
-  EXPECT_FALSE((bound - proved).certainly_negative()) << what << ": " << bound.to_string() << " < "
-                                                      << proved.to_string();
+  EXPECT_FALSE((bound - proved).certainly_negative())
+      << what << ": " << bound.to_string() << " < " << proved.to_string();
   EXPECT_FALSE((proved * Enclosure(1 + 0x1p-50) - bound).certainly_negative())
       << what << ": " << bound.to_string() << " > " << proved.to_string();
 }
@@ -115,7 +115,8 @@ void compare_operations(const Contract& contract, const RoundingModel<Enclosure>
   expect_exact(model.reading_floor, proved["reading_floor"], what + "reading_floor");
   expect_exact(model.output_roundoff, proved["output_roundoff"], what + "output_roundoff");
   expect_exact(model.output_floor, proved["output_floor"], what + "output_floor");
-  expect_overlap(model.item_unit, proved.log_unit("exp_error") + proved.log_unit("weights_roundoff"), what + "item_unit");
+  expect_overlap(model.item_unit, proved.log_unit("exp_error") + proved.log_unit("weights_roundoff"),
+                 what + "item_unit");
   expect_exact(model.item_floor, proved["exp_floor"] + proved["weights_floor"], what + "item_floor");
   expect_overlap(model.total_unit, proved.log_unit("total_roundoff"), what + "total_unit");
   const auto stored = [&](const std::optional<Format>& format, const std::string& name) {
@@ -156,8 +157,16 @@ TEST(ContractMap, NumbersAreThoseOfTheProofs) {
   std::size_t scaled = 0;
   for (const Cells& cells : table().contracts) {
     const Contract contract = parse_contract(cells[3], parse_format(cells[1]), parse_format(cells[2]));
-    RowStatistics<Enclosure> row{5, 5, 2, as_double(number(cells[4])), Enclosure(1.25), Enclosure(0.5),
-                                 Enclosure(1.5), Enclosure(3), Enclosure(4), Enclosure(4.25)};
+    const RowStatistics<Enclosure> row{5,
+                                       5,
+                                       2,
+                                       as_double(number(cells[4])),
+                                       Enclosure(1.25),
+                                       Enclosure(0.5),
+                                       Enclosure(1.5),
+                                       Enclosure(3),
+                                       Enclosure(4),
+                                       Enclosure(4.25)};
     const RoundingModel<Enclosure> model(contract, row, Grants::all);
     const Numbers proved(cells);
     const std::string what = cells[1] + " to " + cells[2] + " [" + cells[3] + "] theta=" + cells[4] + " ";
@@ -208,12 +217,32 @@ TEST(ContractMap, TheGridHasEveryWord) {
   for (const char* key : {"acc", "weights", "total", "scores", "values", "products", "ds"}) {
     for (const char* format : {"f64", "f32", "f16", "bf16"}) EXPECT_GT(met[std::string(key) + "=" + format], 0u);
   }
-  for (const char* word :
-       {"exp=", "sum=sequential", "sum=tree", "sum=lanes", "sum=blocks", "subnormal=flushed", "subnormal=kept",
-        "theta=fused", "theta=before", "tanh=0ulp", "masked=zero", "masked=nan", "masked=uniform", "entropy=any",
-        "entropy=exact", "entropy=paper", "lse=centred", "lse=uncentred", "entropy_from=deviations",
-        "entropy_from=logits", "entropy_from=coefficients", "scale=whole", "scale=split", "scale=stored", "ties=any",
-        "ties=lowest"}) {
+  for (const char* word : {"exp=",
+                           "sum=sequential",
+                           "sum=tree",
+                           "sum=lanes",
+                           "sum=blocks",
+                           "subnormal=flushed",
+                           "subnormal=kept",
+                           "theta=fused",
+                           "theta=before",
+                           "tanh=0ulp",
+                           "masked=zero",
+                           "masked=nan",
+                           "masked=uniform",
+                           "entropy=any",
+                           "entropy=exact",
+                           "entropy=paper",
+                           "lse=centred",
+                           "lse=uncentred",
+                           "entropy_from=deviations",
+                           "entropy_from=logits",
+                           "entropy_from=coefficients",
+                           "scale=whole",
+                           "scale=split",
+                           "scale=stored",
+                           "ties=any",
+                           "ties=lowest"}) {
     EXPECT_GT(met[word], 0u) << word;
   }
 }
