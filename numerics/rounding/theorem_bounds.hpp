@@ -200,6 +200,9 @@ struct Quantities {
   T visible{};
   T tau{};
   T mean_deviation{};
+  T wider{};
+  T element_log{};
+  T argument_slope{};
 };
 
 /// B10: the error of beta.
@@ -220,8 +223,19 @@ template <class T>
 struct MeanBounds {
   MeanBounds() = default;
   explicit MeanBounds(const Quantities<T>& q)
-      : wider_mean((q.mean_deviation + q.tau * square(log((q.visible + exp(T(1)))) * over_one_minus(q.tau)))) {}
-  T wider_mean;
+      : wider_mean((q.mean_deviation + q.tau * square(log((q.visible + exp(T(1)))) * over_one_minus(q.tau)))),
+        moved_mean((T(1) + q.tau) * wider_mean) {}
+  T wider_mean, moved_mean;
+};
+
+/// B10: log error of a coefficient, and its rate in the deviation.
+template <class T>
+struct CoefficientBounds {
+  CoefficientBounds() = default;
+  explicit CoefficientBounds(const Quantities<T>& q)
+      : coefficient_log((q.element_log + q.tau * q.wider)),
+        rate((q.argument_slope * (T(1) + q.tau) + q.tau)) {}
+  T coefficient_log, rate;
 };
 
 }  // namespace temperature

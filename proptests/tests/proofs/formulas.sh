@@ -71,10 +71,10 @@ From softcheck.numerics Require temperature_formulas.
 Module Beta := temperature_formulas.
 Definition of_beta := [Beta.roundoff; Beta.sum_floor; Beta.product_floor; Beta.entropy; Beta.entropy_error; Beta.lipschitz;
   Beta.coefficient_0; Beta.coefficient_1; Beta.coefficient_2; Beta.coefficient_3; Beta.coefficient_4; Beta.visible;
-  Beta.tau; Beta.mean_deviation].
+  Beta.tau; Beta.mean_deviation; Beta.wider; Beta.element_log; Beta.argument_slope].
 Definition every_quantity_of_beta_is_there : forall q, In q of_beta.
 Proof. destruct q; cbn; tauto. Qed.
-Definition every_formula_of_beta_grows : forallb grows (Beta.beta_formulas ++ Beta.mean_formulas) = true := eq_refl.
+Definition every_formula_of_beta_grows : forallb grows (Beta.beta_formulas ++ Beta.mean_formulas ++ Beta.coefficient_formulas) = true := eq_refl.
 Definition header := joined [
   line "// Generated from theory/proofs by proptests/tests/proofs/formulas.sh: right-hand sides of the rounding theorems, as Coq";
   line "// prints them. Not to be edited.";
@@ -114,6 +114,8 @@ Definition header := joined [
   line (structure Beta.name "BetaBounds" "" [] Beta.beta_formulas);
   line "/// B10: the mean deviation at a beta that errs.";
   line (structure Beta.name "MeanBounds" "" [] Beta.mean_formulas);
+  line "/// B10: log error of a coefficient, and its rate in the deviation.";
+  line (structure Beta.name "CoefficientBounds" "" [] Beta.coefficient_formulas);
   line "}  // namespace temperature"; line "";
   "}  // namespace softcheck::numerics::formulas"].
 Eval vm_compute in header.
