@@ -98,20 +98,23 @@ template <class T>
 T total_variation_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
   const FpEnvironmentGuard guard;
   const ElementThreshold<T> element = softmax_error(contract, row, grants);
-  return element.relative(row.mean_deviation) + T(static_cast<double>(row.visible)) * element.floor;
+  formulas::variation::Quantities<T> q;
+  q.constant = element.constant;
+  q.slope = element.slope;
+  q.floor = element.floor;
+  q.visible = T(static_cast<double>(row.visible));
+  q.mean_deviation = row.mean_deviation;
+  return formulas::variation::TotalVariationBounds<T>(q).total_variation;
 }
 
 template <class T>
 ScalarThreshold<T> row_sum_error(const Contract& contract, const RowStatistics<T>& row, Exponentials exponentials,
                                  Grants grants) {
   const FpEnvironmentGuard guard;
-  const RoundingModel<T> model(contract, row, grants);
-  const formulas::ElementBounds<T> bounds = model.element_bounds();
-  const T floor = model.visible * bounds.element_floor;
-  if (exponentials == Exponentials::recomputed) return {bounds.row_sum_rounding, floor};
-  // The exponentials' own errors cancel; their sum is >= e^-sum_log, and only additions may underflow.
-  const T lost = model.visible * model.sum_floor * exp(model.height + model.sum_log);
-  return {expm1(model.height + minus_log1m(lost) + model.total_unit + bounds.ratio_log), floor};
+  const formulas::ElementBounds<T> bounds = RoundingModel<T>(contract, row, grants).element_bounds();
+  // Of shared exponentials the own errors cancel; their sum is >= e^-sum_log, and only additions may underflow.
+  const bool shared = exponentials == Exponentials::shared;
+  return {shared ? bounds.shared_rounding : bounds.row_sum_rounding, bounds.row_sum_lost};
 }
 
 template <class T>

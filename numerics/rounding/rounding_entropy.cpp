@@ -1,4 +1,5 @@
-// B5, B6 and B7: log-sum-exp, log-softmax and entropy. Proofs: docs/tolerances.md.
+// B5, B6 and B7: log-sum-exp, log-softmax and entropy; B5 and B6 are the theorems' formulas (theorem_bounds.hpp).
+// Proofs: docs/tolerances.md.
 
 #include "numerics/formats/fp_environment.hpp"
 #include "numerics/rounding/rounding_model.hpp"
@@ -8,13 +9,6 @@ namespace {
 
 // The paper's 1e-9, rounded up.
 constexpr double paper_epsilon = 0x1.12e0be826d695p-30;
-
-// m / theta + ln S before the output's rounding. A scaled maximum carries the argument's roundings but the subtraction.
-template <class T>
-ScalarThreshold<T> accumulated_logsumexp(const RoundingModel<T>& model) {
-  const T floor = (model.exp_floor + 2 * model.product_floor + model.sum_floor) * exp(2 * model.unit);
-  return {model.logarithm_bounds().logsumexp_rounding, floor};
-}
 
 // ln of the factor by which one term of a computed sum of w D, or of w x, may be off, the exponential's argument aside:
 // product, additions, exponential, rescalings and, in T <- a (T + d S), one more addition a rescaling.
@@ -53,45 +47,27 @@ T underflow_of_a_sum(const RoundingModel<T>& model) {
 template <class T>
 ScalarThreshold<T> logsumexp_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
   const FpEnvironmentGuard guard;
-  const RoundingModel<T> model(contract, row, grants);
-  const ScalarThreshold<T> accumulated = accumulated_logsumexp(model);
-  return model.output(accumulated.rounding, row.logsumexp_magnitude, accumulated.floor);
+  // A scaled maximum carries the argument's roundings but the subtraction.
+  const formulas::LogarithmBounds<T> bounds = RoundingModel<T>(contract, row, grants).logarithm_bounds();
+  return {bounds.logsumexp_output, bounds.logsumexp_lost};
 }
 
 template <class T>
 LinearThreshold<T> log_softmax_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
   const FpEnvironmentGuard guard;
   const RoundingModel<T> model(contract, row, grants);
-  T constant;
-  T slope;
-  T floor = underflow_of_a_sum(model);
-  if (contract.lse == LseForm::centred) {
-    constant = model.logarithm_bounds().log_sum_error + model.argument_floor;
-    slope = model.slope;
-  } else {
-    const ScalarThreshold<T> accumulated = accumulated_logsumexp(model);
-    // A log-sum-exp that is no number leaves nothing of x - L.
-    const bool lost = !(upper(row.maximum_magnitude + accumulated.rounding) < model.largest);
-    constant =
-        (lost ? unbounded<T>() : accumulated.rounding) + model.scaling * row.maximum_magnitude + model.argument_floor;
-    slope = model.scaling;
-    floor = floor + accumulated.floor;
-  }
-  // The last subtraction and the output round a result of size D + ln S.
-  for (const T& roundoff : {model.roundoff, model.output_roundoff}) {
-    constant = constant + roundoff * (row.log_sum + constant);
-    slope = slope + roundoff * (1 + slope);
-  }
-  return {constant, slope, floor * (1 + model.output_roundoff) + model.output_floor};
+  const formulas::LogarithmBounds<T> bounds = model.logarithm_bounds();
+  if (contract.lse == LseForm::centred) return {bounds.centred_constant, bounds.centred_slope, bounds.centred_lost};
+  // A log-sum-exp that is no number leaves nothing of x - L.
+  const bool lost = !(upper(row.maximum_magnitude + bounds.logsumexp_rounding) < model.largest);
+  return {lost ? unbounded<T>() : bounds.uncentred_constant, bounds.uncentred_slope, bounds.uncentred_lost};
 }
 
 template <class T>
 ScalarThreshold<T> entropy_error(const Contract& contract, const RowStatistics<T>& row, Grants grants) {
   const FpEnvironmentGuard guard;
-  const RoundingModel<T> model(contract, row, grants);
-  // T_hat / S_hat against Dbar: its own roundings, the argument's t V2 + ..., an absolute error of D, underflow.
-  const T rounding = model.moment_bounds().entropy_rounding;
-  return model.output(rounding, row.log_sum + row.mean_deviation, underflow_of_a_sum(model));
+  const formulas::MomentBounds<T> bounds = RoundingModel<T>(contract, row, grants).moment_bounds();
+  return {bounds.entropy_output, bounds.entropy_lost};
 }
 
 template <class T>

@@ -61,10 +61,11 @@ TemperatureError<T> temperature_error(const Contract& contract, const RowStatist
   q.visible = plain_model.visible;
   q.tau = tau;
   q.mean_deviation = scaled.mean_deviation;
-  const T& mean = result.mean = formulas::temperature::MeanBounds<T>(q).wider_mean;
+  const formulas::temperature::MeanBounds<T> means(q);
+  const T& mean = result.mean = means.wider_mean;
   const T logarithm = log(plain_model.visible + exp(T(1)));
   RowStatistics<T>& moved = result.moved = scaled;
-  moved.mean_deviation = (1 + tau) * mean;
+  moved.mean_deviation = means.moved_mean;
   moved.mean_square_deviation = logarithm * logarithm;
   moved.log_sum = scaled.log_sum + tau * mean;
   // (x - m) beta_hat, or (x - m) / theta with theta = 1 / beta_hat, or (x - m) (1 / theta): three roundings more, two
@@ -83,17 +84,15 @@ ElementThreshold<T> adaptive_temperature_error(const Contract& contract, const R
                                                const RowStatistics<T>& scaled, Grants grants) {
   const FpEnvironmentGuard guard;
   const TemperatureError<T> temperature = temperature_error(contract, plain, scaled, T(0), grants);
-  const T& tau = temperature.tau;
   const RoundingModel<T> model(temperature.granted, temperature.moved, grants);
-  T constant = model.item_unit + model.argument_floor;
-  if (model.rescaled) constant = constant + model.exp_unit + model.unit;
-  constant = constant + model.sum_log + (model.reciprocal ? 2 * model.unit : model.unit) + model.output_unit +
-             tau * temperature.mean;
-  const T rate = model.slope * (1 + tau) + tau;
-  T lost = model.item_floor + model.product_floor;
-  if (model.reciprocal) lost = lost + model.product_floor;
-  if (model.rescaled) lost = lost + model.exp_floor + model.product_floor;
-  return model.element(constant, rate, lost * exp(constant) + model.output_floor);
+  const formulas::ElementBounds<T> moved = model.element_bounds();
+  formulas::temperature::Quantities<T> q;
+  q.tau = temperature.tau;
+  q.wider = temperature.mean;
+  q.element_log = moved.element_log;
+  q.argument_slope = model.slope;
+  const formulas::temperature::CoefficientBounds<T> bounds(q);
+  return model.element(bounds.coefficient_log, bounds.rate, moved.element_floor);
 }
 
 template <class T>

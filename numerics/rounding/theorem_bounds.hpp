@@ -93,22 +93,40 @@ struct ElementBounds {
         ratio_log((q.divisions * before.unit + q.output_unit)),
         element_log(((numerator_log + before.sum_log) + ratio_log)),
         element_floor(((numerator_loss + q.lost_quotients * q.product_floor) * exp(element_log) + q.output_floor)),
-        row_sum_rounding(expm1((((numerator_log + before.shift) + before.sum_log) + ratio_log))) {}
-  T numerator_log, numerator_loss, ratio_log, element_log, element_floor, row_sum_rounding;
+        row_sum_rounding(expm1((((numerator_log + before.shift) + before.sum_log) + ratio_log))),
+        row_sum_lost(q.visible * element_floor),
+        shared_lost(q.visible * q.sum_floor * exp((before.height_log + before.sum_log))),
+        shared_rounding(expm1((((before.height_log + minus_log1m(shared_lost)) + q.total_unit) + ratio_log))) {}
+  T numerator_log, numerator_loss, ratio_log, element_log, element_floor, row_sum_rounding, row_sum_lost, shared_lost, shared_rounding;
 };
 
-/// B5 before the output.
+/// B5: a log-sum-exp; x - max - ln S and x - L, linear in the deviation.
 template <class T>
 struct LogarithmBounds {
   LogarithmBounds() = default;
   LogarithmBounds(const Quantities<T>& q, const SumBounds<T>& before)
       : log_sum_error((before.sum_log + q.log_error * (q.log_sum + before.sum_log))),
         logsumexp_parts(((log_sum_error + q.scaling * q.maximum_magnitude) + before.argument_floor)),
-        logsumexp_rounding((logsumexp_parts + q.roundoff * (q.logsumexp_magnitude + logsumexp_parts))) {}
-  T log_sum_error, logsumexp_parts, logsumexp_rounding;
+        logsumexp_rounding((logsumexp_parts + q.roundoff * (q.logsumexp_magnitude + logsumexp_parts))),
+        logsumexp_floor((T(2) * q.product_floor * (T(1) + q.roundoff) + q.sum_floor)),
+        logsumexp_output((logsumexp_rounding + q.output_roundoff * (q.logsumexp_magnitude + logsumexp_rounding))),
+        logsumexp_lost((logsumexp_floor * (T(1) + q.output_roundoff) + q.output_floor)),
+        centred_parts((log_sum_error + before.argument_floor)),
+        centred_rounded((centred_parts + q.roundoff * (q.log_sum + centred_parts))),
+        centred_constant((centred_rounded + q.output_roundoff * (q.log_sum + centred_rounded))),
+        centred_steeper((before.slope + q.roundoff * (T(1) + before.slope))),
+        centred_slope((centred_steeper + q.output_roundoff * (T(1) + centred_steeper))),
+        centred_lost(((q.product_floor * (T(1) + q.roundoff) + q.sum_floor) * (T(1) + q.output_roundoff) + q.output_floor)),
+        uncentred_parts(((logsumexp_rounding + q.scaling * q.maximum_magnitude) + before.argument_floor)),
+        uncentred_rounded((uncentred_parts + q.roundoff * (q.log_sum + uncentred_parts))),
+        uncentred_constant((uncentred_rounded + q.output_roundoff * (q.log_sum + uncentred_rounded))),
+        uncentred_steeper((q.scaling + q.roundoff * (T(1) + q.scaling))),
+        uncentred_slope((uncentred_steeper + q.output_roundoff * (T(1) + uncentred_steeper))),
+        uncentred_lost((((logsumexp_floor + q.product_floor) * (T(1) + q.roundoff) + q.sum_floor) * (T(1) + q.output_roundoff) + q.output_floor)) {}
+  T log_sum_error, logsumexp_parts, logsumexp_rounding, logsumexp_floor, logsumexp_output, logsumexp_lost, centred_parts, centred_rounded, centred_constant, centred_steeper, centred_slope, centred_lost, uncentred_parts, uncentred_rounded, uncentred_constant, uncentred_steeper, uncentred_slope, uncentred_lost;
 };
 
-/// B6 before the output.
+/// B6.
 template <class T>
 struct MomentBounds {
   MomentBounds() = default;
@@ -121,8 +139,11 @@ struct MomentBounds {
         beside_mean((before.argument_floor * (exp(before.shift) + before.sum_loss) + q.visible * lost_moment)),
         mean_error((expm1(quotient_log) * q.mean_deviation + exp(quotient_log) * (before.first_excess + beside_mean))),
         entropy_parts((log_sum_error + mean_error)),
-        entropy_rounding((entropy_parts + q.roundoff * (q.entropy_magnitude + entropy_parts))) {}
-  T log_sum_error, moment_log, reciprocal_unit, quotient_log, lost_moment, beside_mean, mean_error, entropy_parts, entropy_rounding;
+        entropy_rounding((entropy_parts + q.roundoff * (q.entropy_magnitude + entropy_parts))),
+        entropy_floor((T(2) * q.product_floor * (T(1) + q.roundoff) + q.sum_floor)),
+        entropy_output((entropy_rounding + q.output_roundoff * (q.entropy_magnitude + entropy_rounding))),
+        entropy_lost((entropy_floor * (T(1) + q.output_roundoff) + q.output_floor)) {}
+  T log_sum_error, moment_log, reciprocal_unit, quotient_log, lost_moment, beside_mean, mean_error, entropy_parts, entropy_rounding, entropy_floor, entropy_output, entropy_lost;
 };
 
 /// The chord of an element's threshold: of quantities of its own.
@@ -136,6 +157,29 @@ struct ChordBounds {
         chord_slope(q.chord_rate * exp(((q.chord_log + chord_step * T(0.5)) + square(chord_step) * q.twenty_fourth))) {}
   T chord_end, chord_step, chord_constant, chord_slope;
 };
+
+namespace variation {
+
+/// A threshold of elements, and the row: theory/proofs/numerics/output_formulas.v.
+template <class T>
+struct Quantities {
+  T constant{};
+  T slope{};
+  T floor{};
+  T visible{};
+  T mean_deviation{};
+};
+
+/// B3.
+template <class T>
+struct TotalVariationBounds {
+  TotalVariationBounds() = default;
+  explicit TotalVariationBounds(const Quantities<T>& q)
+      : total_variation(((q.constant + q.slope * q.mean_deviation) + q.visible * q.floor)) {}
+  T total_variation;
+};
+
+}  // namespace variation
 
 namespace temperature {
 
@@ -156,6 +200,9 @@ struct Quantities {
   T visible{};
   T tau{};
   T mean_deviation{};
+  T wider{};
+  T element_log{};
+  T argument_slope{};
 };
 
 /// B10: the error of beta.
@@ -176,8 +223,19 @@ template <class T>
 struct MeanBounds {
   MeanBounds() = default;
   explicit MeanBounds(const Quantities<T>& q)
-      : wider_mean((q.mean_deviation + q.tau * square(log((q.visible + exp(T(1)))) * over_one_minus(q.tau)))) {}
-  T wider_mean;
+      : wider_mean((q.mean_deviation + q.tau * square(log((q.visible + exp(T(1)))) * over_one_minus(q.tau)))),
+        moved_mean((T(1) + q.tau) * wider_mean) {}
+  T wider_mean, moved_mean;
+};
+
+/// B10: log error of a coefficient, and its rate in the deviation.
+template <class T>
+struct CoefficientBounds {
+  CoefficientBounds() = default;
+  explicit CoefficientBounds(const Quantities<T>& q)
+      : coefficient_log((q.element_log + q.tau * q.wider)),
+        rate((q.argument_slope * (T(1) + q.tau) + q.tau)) {}
+  T coefficient_log, rate;
 };
 
 }  // namespace temperature

@@ -23,7 +23,8 @@ inline ScalarThreshold<Real> entropy(const Contract& contract, const RowStatisti
   const Real mean =
       grown(c_q) * row.mean_deviation + exp(c_q) * (s.excess + s.c * (exp(s.mu) + s.a) + lost_moment(s, s.cutoff));
   const Real parts = s.of_logarithm() + mean, h = row.log_sum + row.mean_deviation;
-  return s.then_output(parts + s.u * (h + parts), h, underflow_of_a_sum(s));
+  // The logarithm and the quotient, which the addition rounds, and the addition.
+  return s.then_output(parts + s.u * (h + parts), h, 2 * s.omega_m * (1 + s.u) + s.omega_a);
 }
 
 /// B7.

@@ -110,9 +110,8 @@ struct Softmax : Arithmetic {
 /// B5: the log-sum-exp before the output, and what underflows in it.
 inline ScalarThreshold<Real> logsumexp_in_accumulator(const Softmax& s) {
   const Real parts = s.of_logarithm() + s.g * s.row.maximum_magnitude + s.c;
-  // An exponential, a product and a quotient, and an addition, each rounded twice at most.
-  return {parts + s.u * (s.row.logsumexp_magnitude + parts),
-          (s.omega_x + 2 * s.omega_m + s.omega_a) * exp(2 * s.lambda)};
+  // The scaled maximum and the logarithm, which the addition rounds, and the addition.
+  return {parts + s.u * (s.row.logsumexp_magnitude + parts), 2 * s.omega_m * (1 + s.u) + s.omega_a};
 }
 
 inline ScalarThreshold<Real> logsumexp(const Contract& contract, const RowStatistics<Real>& row, Grants grants) {
@@ -128,15 +127,16 @@ inline Real underflow_of_a_sum(const Softmax& s) {
 /// B5: log-softmax in the form that lse= names.
 inline LinearThreshold<Real> log_softmax(const Contract& contract, const RowStatistics<Real>& row, Grants grants) {
   const Softmax s(contract, row, grants);
-  Real constant = s.of_logarithm() + s.c, slope = s.t, lost = underflow_of_a_sum(s);
+  Real constant = s.of_logarithm() + s.c, slope = s.t, lost = s.omega_m;  // of the logarithm
   if (contract.lse == LseForm::uncentred) {
     const ScalarThreshold<Real> inner = logsumexp_in_accumulator(s);
     Real of_l = inner.rounding;
     if (!((row.maximum_magnitude + of_l).upper_double() < properties(s.format).largest)) of_l = none();
     constant = of_l + s.g * row.maximum_magnitude + s.c;
     slope = s.g;
-    lost = lost + inner.floor;
+    lost = lost + inner.floor;  // here of the scaled logit
   }
+  lost = lost * (1 + s.u) + s.omega_a;
   // The subtraction, then the output: each its unit times D + ln S + what has been lost.
   constant = constant + s.u * (row.log_sum + constant);
   slope = slope + s.u * (1 + slope);

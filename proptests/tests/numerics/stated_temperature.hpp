@@ -50,8 +50,7 @@ inline ElementThreshold<Real> adaptive(const Contract& contract, const RowStatis
   const Temperature beta(contract, plain, scaled, Real(0), grants);
   const Softmax s(beta.contract, beta.moved, grants);
   const Real C = s.element_log() + beta.tau * beta.mean;
-  const Real lost = s.lost_item + (s.online ? s.omega_x + s.omega_m : Real(0)) + (s.reciprocal ? 2 : 1) * s.omega_m;
-  return s.chord(C, s.t * (1 + beta.tau) + beta.tau, lost * exp(C) + s.lost_out);
+  return s.chord(C, s.t * (1 + beta.tau) + beta.tau, s.element_lost());
 }
 
 /// B8.

@@ -327,6 +327,21 @@ T score(const Quantities<T>& q) {
   return (q.scale_magnitude * ((exp(score_log(q)) - T(1)) * q.dot_magnitude + exp(score_log(q)) * q.dimension * (q.product_floor + q.sum_floor)) + q.product_floor);
 }
 
+template <class T>
+T row_sum_lost(const Quantities<T>& q) {
+  return q.visible * element_floor(q);
+}
+
+template <class T>
+T shared_lost(const Quantities<T>& q) {
+  return q.visible * q.sum_floor * exp((height_log(q) + sum_log(q)));
+}
+
+template <class T>
+T shared_rounding(const Quantities<T>& q) {
+  return expm1((((height_log(q) + minus_log1m(shared_lost(q))) + q.total_unit) + ratio_log(q)));
+}
+
 /// In thousandths, from H^0 on.
 inline constexpr std::array<long long, 5> quartic_thousandths{-1791, 4917, -2300, 481, -37};
 /// Digits behind the decimal point: 5, 5, 5, 18, 18, 14, 14.

@@ -166,33 +166,43 @@ std::size_t compare(const Contract& contract, const std::vector<double>& logits,
   expect_same_value(element.constant, theorems::threshold_constant(q), what + "B2 constant");
   expect_same_value(element.slope, theorems::threshold_slope(q), what + "B2 slope");
   expect_same_value(element.floor, theorems::element_floor(q) + theorems::threshold_floor(q), what + "B2 floor");
+  expect_same_value(total_variation_error(contract, row),
+                    theorems::threshold_constant(q) + theorems::threshold_slope(q) * q.mean_deviation +
+                        q.visible * (theorems::element_floor(q) + theorems::threshold_floor(q)),
+                    what + "B3");
   const auto row_sum = row_sum_error(contract, row);
   expect_same_value(row_sum.total(), theorems::row_sum(q), what + "B4");
+  const auto shared = row_sum_error(contract, row, Exponentials::shared);
+  expect_same_value(shared.rounding, theorems::shared_rounding(q), what + "B4, shared exponentials");
+  expect_same_value(shared.floor, theorems::row_sum_lost(q), what + "B4, what underflows");
   const auto logsumexp = logsumexp_error(contract, row);
-  expect_not_less(logsumexp.total(), theorems::logsumexp(q), what + "B5");
-  expect_same_value(
-      logsumexp.rounding,
-      theorems::logsumexp(q) - theorems::logsumexp_floor(q) * (Enclosure(1) + q.output_roundoff) - q.output_floor,
-      what + "B5 without underflow");
+  const auto lost = [&](const Enclosure& floor) { return floor * (Enclosure(1) + q.output_roundoff) + q.output_floor; };
+  expect_same_value(logsumexp.rounding, theorems::logsumexp(q) - lost(theorems::logsumexp_floor(q)), what + "B5");
+  expect_same_value(logsumexp.floor, lost(theorems::logsumexp_floor(q)), what + "B5, what underflows");
   const auto log_softmax = log_softmax_error(contract, row);
   Contract by_value = contract;
   by_value.lse = LseForm::uncentred;
   const auto uncentred = log_softmax_error(by_value, row);
   for (double deviation : {0.0, 0.5, 10.0}) {
     q.deviation = Enclosure(deviation);
-    expect_not_less(log_softmax.at(q.deviation), theorems::log_softmax(q), what + "B5 log-softmax");
-    expect_not_less(uncentred.at(q.deviation), theorems::log_softmax_uncentred(q), what + "B5 uncentred");
-    const Enclosure second = theorems::uncentred_second(q);
-    expect_same_value(uncentred.constant + uncentred.slope * q.deviation,
-                      second + q.output_roundoff * (q.deviation + q.log_sum + second),
-                      what + "B5 uncentred, no underflow");
+    const auto rounded = [&](const Enclosure& second) {
+      return second + q.output_roundoff * (q.deviation + q.log_sum + second);
+    };
+    const Enclosure centred = rounded(theorems::log_softmax_second(q)), by_l = rounded(theorems::uncentred_second(q));
+    expect_same_value(log_softmax.rounding(q.deviation), centred, what + "B5 log-softmax");
+    expect_same_value(log_softmax.at(q.deviation), theorems::log_softmax(q), what + "B5 log-softmax");
+    expect_same_value(uncentred.rounding(q.deviation), by_l, what + "B5 uncentred");
+    expect_same_value(uncentred.at(q.deviation), theorems::log_softmax_uncentred(q), what + "B5 uncentred");
+    if (!promises(log_softmax.floor) || !promises(uncentred.constant)) continue;
+    expect_same_value(log_softmax.floor, theorems::log_softmax(q) - centred, what + "B5 log-softmax, underflow");
+    expect_same_value(uncentred.floor, theorems::log_softmax_uncentred(q) - by_l, what + "B5 uncentred, underflow");
   }
   const auto entropy = entropy_error(contract, row);
-  expect_not_less(entropy.total(), theorems::entropy(q), what + "B6");
+  expect_same_value(entropy.floor, lost(theorems::entropy_floor(q)), what + "B6, what underflows");
   expect_same_value(
       entropy.rounding,
       theorems::entropy_rounding(q) + q.output_roundoff * (q.entropy_magnitude + theorems::entropy_rounding(q)),
-      what + "B6 without underflow");
+      what + "B6");
   return 1;
 }
 

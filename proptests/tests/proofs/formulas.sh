@@ -1,6 +1,6 @@
 #!/bin/sh
-# formulas.sh PROOFS BUILD [--write|HEADER]: the C++ headers of the theorems' formulas and constants are what Coq prints;
-# HEADER is compared in the place of theorem_formulas.hpp.
+# formulas.sh PROOFS BUILD [--write|HEADER]: the C++ headers of the theorems' formulas and constants, and the table of what
+# contracts' words stand for, are what Coq prints; HEADER is compared in the place of theorem_formulas.hpp.
 set -eu
 proofs=$1 build=$2
 headers=$(dirname "$0")/../numerics
@@ -11,6 +11,7 @@ cat >"$work/print.v" <<'TEXT'
 From Coq Require Import String List ZArith.
 From softcheck Require Import adaptive_temperature.
 From softcheck.numerics Require Import formula theorem_formulas.
+From softcheck.numerics Require output_formulas.
 Import ListNotations.
 Local Open Scope string_scope.
 Definition quantities := [roundoff; exp_error; log_error; argument_unit; argument_step; sum_floor; product_floor;
@@ -38,7 +39,7 @@ Definition header := joined [
   line "  bool rescaled = false;"; line "};"; line "";
   line "template <class T>"; line "T square(const T& x) {"; line "  return x * x;"; line "}"; line "";
   line "template <class T>"; line "T cube(const T& x) {"; line "  return x * x * x;"; line "}"; line "";
-  joined (map (fun f => line (definition name f)) all_formulas);
+  joined (map (fun f => line (definition name f)) (all_formulas ++ output_formulas.row_sum_formulas));
   line "/// In thousandths, from H^0 on.";
   line ("inline constexpr std::array<long long, " ++ decimal (Z.of_nat (List.length quartic_thousandths)) ++
         "> quartic_thousandths{" ++ String.concat ", " (map decimal quartic_thousandths) ++ "};");
@@ -56,17 +57,24 @@ TEXT
 # The same quantities, and the formulas that numerics/ itself evaluates: of functions that grow, for UpperBound.
 sed '/^Definition constant/,$d' "$work/print.v" >"$work/print_bounds.v"
 cat >>"$work/print_bounds.v" <<'TEXT'
+Module Out := output_formulas.
+Definition of_thresholds := [Out.constant; Out.slope; Out.floor; Out.items; Out.average].
+Definition every_quantity_of_thresholds_is_there : forall q, In q of_thresholds.
+Proof. destruct q; cbn; tauto. Qed.
 (* upper_bounds_give_an_upper_bound speaks of these. *)
 Definition every_formula_grows :
-  forallb grows (sum_formulas ++ element_formulas ++ chord_formulas ++ logarithm_formulas ++ moment_formulas) = true := eq_refl.
+  forallb grows (sum_formulas ++ element_formulas ++ chord_formulas ++ logarithm_formulas ++ moment_formulas
+                 ++ Out.logsumexp_formulas ++ Out.entropy_formulas ++ Out.centred_formulas ++ Out.uncentred_formulas
+                 ++ Out.row_sum_formulas) = true := eq_refl.
+Definition b3_grows : grows Out.total_variation_f = true := eq_refl.
 From softcheck.numerics Require temperature_formulas.
 Module Beta := temperature_formulas.
 Definition of_beta := [Beta.roundoff; Beta.sum_floor; Beta.product_floor; Beta.entropy; Beta.entropy_error; Beta.lipschitz;
   Beta.coefficient_0; Beta.coefficient_1; Beta.coefficient_2; Beta.coefficient_3; Beta.coefficient_4; Beta.visible;
-  Beta.tau; Beta.mean_deviation].
+  Beta.tau; Beta.mean_deviation; Beta.wider; Beta.element_log; Beta.argument_slope].
 Definition every_quantity_of_beta_is_there : forall q, In q of_beta.
 Proof. destruct q; cbn; tauto. Qed.
-Definition every_formula_of_beta_grows : forallb grows (Beta.beta_formulas ++ Beta.mean_formulas) = true := eq_refl.
+Definition every_formula_of_beta_grows : forallb grows (Beta.beta_formulas ++ Beta.mean_formulas ++ Beta.coefficient_formulas) = true := eq_refl.
 Definition header := joined [
   line "// Generated from theory/proofs by proptests/tests/proofs/formulas.sh: right-hand sides of the rounding theorems, as Coq";
   line "// prints them. Not to be edited.";
@@ -81,13 +89,22 @@ Definition header := joined [
   line "/// B1, and what the bounds have in common.";
   line (structure name "SumBounds" "" [] sum_formulas);
   line "/// B2 and B4.";
-  line (structure name "ElementBounds" "SumBounds" sum_formulas element_formulas);
-  line "/// B5 before the output.";
-  line (structure name "LogarithmBounds" "SumBounds" sum_formulas logarithm_formulas);
-  line "/// B6 before the output.";
-  line (structure name "MomentBounds" "SumBounds" sum_formulas (log_sum_error_f :: moment_formulas));
+  line (structure name "ElementBounds" "SumBounds" sum_formulas (element_formulas ++ Out.row_sum_formulas));
+  line "/// B5: a log-sum-exp; x - max - ln S and x - L, linear in the deviation.";
+  line (structure name "LogarithmBounds" "SumBounds" sum_formulas
+          (logarithm_formulas ++ Out.logsumexp_formulas ++ Out.centred_formulas ++ Out.uncentred_formulas));
+  line "/// B6.";
+  line (structure name "MomentBounds" "SumBounds" sum_formulas (log_sum_error_f :: moment_formulas ++ Out.entropy_formulas));
   line "/// The chord of an element's threshold: of quantities of its own.";
   line (structure name "ChordBounds" "" [] chord_formulas);
+  line "namespace variation {"; line "";
+  line "/// A threshold of elements, and the row: theory/proofs/numerics/output_formulas.v.";
+  line "template <class T>"; line "struct Quantities {";
+  joined (map (fun q => line ("  T " ++ Out.threshold_name q ++ "{};")) of_thresholds);
+  line "};"; line "";
+  line "/// B3.";
+  line (structure Out.threshold_name "TotalVariationBounds" "" [] [Out.total_variation_f]);
+  line "}  // namespace variation"; line "";
   line "namespace temperature {"; line "";
   line "/// What the formulas of B10 speak of: theory/proofs/numerics/temperature_formulas.v.";
   line "template <class T>"; line "struct Quantities {";
@@ -97,6 +114,8 @@ Definition header := joined [
   line (structure Beta.name "BetaBounds" "" [] Beta.beta_formulas);
   line "/// B10: the mean deviation at a beta that errs.";
   line (structure Beta.name "MeanBounds" "" [] Beta.mean_formulas);
+  line "/// B10: log error of a coefficient, and its rate in the deviation.";
+  line (structure Beta.name "CoefficientBounds" "" [] Beta.coefficient_formulas);
   line "}  // namespace temperature"; line "";
   "}  // namespace softcheck::numerics::formulas"].
 Eval vm_compute in header.
@@ -182,6 +201,13 @@ Definition header := joined [
   "}  // namespace softcheck::numerics::formulas::projection"].
 Eval vm_compute in header.
 TEXT
+cat >"$work/print_words.v" <<'TEXT'
+From Coq Require Import String List.
+From softcheck.contract Require Import contract_table.
+Local Open Scope string_scope.
+Set Printing Depth 1000000.
+Eval vm_compute in table.
+TEXT
 printed() { # VERNACULAR: the string it evaluates to, as lines
   coqc -q -Q "$build" softcheck -w none "$1" >"$work/printed"
   sed -e '1s/^ *= "//' -e '/^ *: string$/d' -e 's/"%string$//' -e '$s/"$//' "$work/printed" | sed -e 's/" *$//'
@@ -190,6 +216,15 @@ printed "$work/print.v" >"$work/theorem_formulas.hpp"
 printed "$work/print_bounds.v" >"$work/theorem_bounds.hpp"
 printed "$work/print_gradient.v" >"$work/theorem_gradient_formulas.hpp"
 printed "$work/print_projection.v" >"$work/theorem_projection_bounds.hpp"
+# A list of lines, each a string.
+coqc -q -Q "$build" softcheck -w none "$work/print_words.v" | grep -oE '"[^"]*"' | tr -d '"' >"$work/contract_words.tsv"
+if [ "${3:-}" = --write ]; then
+  cp "$work/contract_words.tsv" "$headers/contract_words.tsv.new" && mv "$headers/contract_words.tsv.new" "$headers/contract_words.tsv"
+else
+  diff "$headers/contract_words.tsv" "$work/contract_words.tsv" ||
+    { echo "contract_words.tsv is not what Coq prints: sh $0 $proofs $build --write"; exit 1; }
+  echo "contract_words.tsv: $(wc -l <"$headers/contract_words.tsv") lines agree"
+fi
 for name in theorem_formulas theorem_bounds theorem_gradient_formulas theorem_projection_bounds; do
   case $name in
     *_bounds) header=$headers/../../../numerics/rounding/$name.hpp ;;

@@ -151,11 +151,12 @@ false_statement() { # FILE FROM TO: FROM stands once in the file
   if grep -q 'Syntax error' "$work/log"; then cat "$work/log"; exit 1; fi
   echo "$1 must not compile: $3"
 }
-mkdir "$work/altered/judge" "$work/altered/numerics" "$work/altered/strict_kernels"
+mkdir "$work/altered/judge" "$work/altered/numerics" "$work/altered/strict_kernels" "$work/altered/contract"
 for file in normalised_vectors norm_ellipsoid rotary_positions attention_variants theorem_2_2 box_form judge/enclosed_row \
   judge/kept_contract judge/enclosed_bounds judge/judge numerics/b9_sharpened numerics/masked_row numerics/tree_heights \
   numerics/reduction numerics/exact_score numerics/b6d_coefficients strict_kernels/strict_deviations \
-  strict_kernels/strict_mean strict_kernels/strict_entropy strict_kernels/strict_sums strict_kernels/strict_softmax; do
+  strict_kernels/strict_mean strict_kernels/strict_entropy strict_kernels/strict_sums strict_kernels/strict_softmax \
+  contract/summation contract/rescalings contract/contract_words numerics/output_formulas; do
   cp "$proofs/$file.v" "$work/altered/$file.v"
   compiles "$file.v" || { cat "$work/log"; exit 1; }
 done
@@ -201,6 +202,13 @@ false_statement strict_kernels/strict_entropy.v 'Notation additions := (granted_
 # Sums of products twice as large as the format's numbers; a term of B6d without its product's rounding.
 false_statement numerics/exact_score.v 'Rabs x <= two_to (g + prec F) -> rnd x = x.' 'Rabs x <= two_to (g + prec F + 1) -> rnd x = x.'
 false_statement numerics/b6d_coefficients.v 'exp (C + lambda + t * d) * (l + log_error_of d l).' 'exp (C + t * d) * (l + log_error_of d l).'
+# The words of a contract: a lane of an addition less, a rescaling less, a format within a narrower one, a number of twice the
+# bits; and the output's rounding left out of B5.
+false_statement contract/summation.v 'ceil_divide n K - 1 + N.log2_up K' 'ceil_divide n K - 2 + N.log2_up K'
+false_statement contract/rescalings.v 'N.of_nat (different_logits items - 1)' 'N.of_nat (different_logits items - 2)'
+false_statement contract/contract_words.v '(emin (format_of outer) <=? emin (format_of inner))' 'true'
+false_statement contract/contract_words.v '(Zpos m <? 2 ^ prec (format_of f))' '(Zpos m <? 4 ^ prec (format_of f))'
+false_statement numerics/output_formulas.v '(then_rounded logsumexp_rounding_f (Of logsumexp_magnitude) (Of output_roundoff))' 'logsumexp_rounding_f'
 
 # Its reader in OCaml: every number twice as large, the first value for all, a word for the other, decimal
 # numbers.

@@ -3,21 +3,25 @@
     Main results
     - [beta_error_is]    the right-hand side of [b10_beta]
     - [wider_mean_is]    Dbar' of [b10_coefficient]
+    - [moved_mean_is]    the right-hand side of [b10_moved_mean]
+    - [adaptive_is]      constant and rate of [b10_temperature]'s threshold
 
-    Source: b10_temperature.v; temperature_error in numerics/rounding/rounding_temperature.cpp. *)
+    Source: b10_temperature.v; temperature_error and adaptive_temperature_error in numerics/rounding/rounding_temperature.cpp. *)
 
 From Coq Require Import Reals ZArith String List Lra.
 From softcheck Require Import softmax adaptive_temperature.
 From softcheck.floating_point Require Import relative_error standard_model.
-From softcheck.numerics Require Import constants formula row tilted_row b10_temperature.
+From softcheck.numerics Require Import constants formula row tilted_row b2_element b10_temperature.
 Import ListNotations.
 Local Open Scope string_scope.
 
 (** The entropy as it was computed at most, and its error; beta's Lipschitz constant and the sizes of the polynomial's
-    coefficients, where numerics/ has the next doubles; tau and the mean deviation at the exact beta. *)
+    coefficients, where numerics/ has the next doubles; tau, the mean deviation at the exact beta, and Dbar'; of the row at the
+    computed beta, B2's log error and the argument's slope. *)
 Inductive quantity :=
 | roundoff | sum_floor | product_floor | entropy | entropy_error | lipschitz
-| coefficient_0 | coefficient_1 | coefficient_2 | coefficient_3 | coefficient_4 | visible | tau | mean_deviation.
+| coefficient_0 | coefficient_1 | coefficient_2 | coefficient_3 | coefficient_4 | visible | tau | mean_deviation | wider
+| element_log | argument_slope.
 
 Definition name (q : quantity) : string :=
   match q with
@@ -25,6 +29,7 @@ Definition name (q : quantity) : string :=
   | entropy_error => "entropy_error" | lipschitz => "lipschitz" | coefficient_0 => "coefficient_0"
   | coefficient_1 => "coefficient_1" | coefficient_2 => "coefficient_2" | coefficient_3 => "coefficient_3"
   | coefficient_4 => "coefficient_4" | visible => "visible" | tau => "tau" | mean_deviation => "mean_deviation"
+  | wider => "wider" | element_log => "element_log" | argument_slope => "argument_slope"
   end.
 
 Section Formulas.
@@ -45,16 +50,20 @@ Section Formulas.
       (Of lipschitz * Of entropy_error + Expm1 horner_log_f * magnitude_f + Exp horner_log_f * polynomial_floor_f).
   Definition wider_mean_f :=
     Named "wider_mean" (Of mean_deviation + Of tau * Squared (Log (Of visible + Exp one) * OverOneMinus (Of tau))).
+  Definition moved_mean_f := Named "moved_mean" ((one + Of tau) * wider_mean_f).
+  Definition coefficient_log_f := Named "coefficient_log" (Of element_log + Of tau * Of wider).
+  Definition rate_f := Named "rate" (Of argument_slope * (one + Of tau) + Of tau).
 
   Definition beta_formulas : list (formula quantity) :=
     [horner_log_f; magnitude_f; powers_f; polynomial_floor_f; beta_error_f].
-  Definition mean_formulas : list (formula quantity) := [wider_mean_f].
+  Definition mean_formulas : list (formula quantity) := [wider_mean_f; moved_mean_f].
+  Definition coefficient_formulas : list (formula quantity) := [coefficient_log_f; rate_f].
 End Formulas.
 
 Local Open Scope R_scope.
 
 Section Values.
-  Context (M : arithmetic) (H error t m : R) (logits : list R).
+  Context (M : arithmetic) (H error t m : R) (logits : list R) (out : output_format) (kappa s : R) (h j : nat).
 
   Definition is (q : quantity) : R :=
     match q with
@@ -72,6 +81,9 @@ Section Values.
     | visible => size logits
     | tau => t
     | mean_deviation => row.mean_deviation m logits
+    | wider => b10_temperature.wider_mean m logits t
+    | element_log => b2_element.element_log M out kappa (s * m) (scaled s logits) h j
+    | argument_slope => slope M
     end.
 
   Theorem beta_error_is :
@@ -82,4 +94,14 @@ Section Values.
 
   Theorem wider_mean_is : value is false wider_mean_f = wider_mean m logits t.
   Proof. reflexivity. Qed.
+
+  Theorem moved_mean_is : value is false moved_mean_f = (1 + t) * wider_mean m logits t.
+  Proof. reflexivity. Qed.
+
+  (** Their chord is [chord_is] of theorem_formulas.v; what underflows is B2's of the row at the computed beta. *)
+  Theorem adaptive_is :
+    value is false coefficient_log_f
+    = b2_element.element_log M out kappa (s * m) (scaled s logits) h j + t * wider_mean m logits t /\
+    value is false rate_f = slope M * (1 + t) + t.
+  Proof. split; reflexivity. Qed.
 End Values.
