@@ -37,14 +37,14 @@ LanguageTrainingOptions options_of(const LanguageFlags& flags) {
   try {
     options.design.positions = parse_positions(flags.positions);
     options.design.weights = parse_head_weights(flags.weights);
-    check_shape(options.design.shape);
+    if (flags.temperature != "plain" && flags.temperature != "adaptive") {
+      throw std::invalid_argument(fmt::format("--temperature: need plain or adaptive, got '{}'", flags.temperature));
+    }
+    options.design.adaptive = flags.temperature == "adaptive";
+    check_design(options.design);
   } catch (const std::invalid_argument& error) {
     throw InputError(usage, fmt::format("run train-language: {}", error.what()));
   }
-  if (flags.temperature != "plain" && flags.temperature != "adaptive") {
-    throw InputError(usage, fmt::format("--temperature: need plain or adaptive, got '{}'", flags.temperature));
-  }
-  options.design.adaptive = flags.temperature == "adaptive";
   if (options.largest < options.smallest) {
     throw InputError(usage,
                      fmt::format("--largest: need at least --smallest, {}, got {}", options.smallest, options.largest));
@@ -119,8 +119,10 @@ void add_language_train_run(Verb run, int& exit_code) {
       .required();
   train.add_option("--seed", options.seed, "Seed of weights and problems").capture_default_str();
   train
-      .add_option("--attention", flags->weights,
-                  "Of every head: softmax, log-n (scores grow with the keys) or sink (an item of score 0 beside them)")
+      .add_option(
+          "--attention", flags->weights,
+          "Of every head: softmax, log-n (scores grow with the keys), sink (an item of score 0 beside them), line "
+          "(scores grow with their entropy) or entmax")
       .capture_default_str();
   train.add_option("--temperature", flags->temperature, "Of every head: plain or adaptive").capture_default_str();
   train.add_option("--steps", options.steps, "Steps of AdamW")

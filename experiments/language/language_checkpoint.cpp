@@ -140,7 +140,7 @@ LanguageDesign design_of(const std::string& options) {
                         .adaptive = word("temperature") == "adaptive"};
   const std::string weights = option_of(words, "attention");
   if (!weights.empty()) design.weights = parse_head_weights(weights);
-  check_shape(design.shape);
+  check_design(design);
   return design;
 }
 

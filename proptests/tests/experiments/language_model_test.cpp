@@ -80,13 +80,21 @@ class DirectLanguage {
       x[first + dim / 2 + i] = b * c + a * s;
     }
   }
-  Derivative temperature(const Vector& p) const {
+  static Derivative entropy(const Vector& p) {
     Derivative h(0);
     for (const Derivative& value : p) {
       if (value.value() > 0) h -= value * log(value);
     }
+    return h;
+  }
+  static Derivative temperature(const Vector& p) {
+    const Derivative h = entropy(p);
     const Derivative polynomial = ((Derivative(-0.037L) * h + 0.481L) * h - 2.3L) * h * h + 4.917L * h - 1.791L;
     return h.value() > 0.5L && polynomial.value() > 1 ? polynomial : Derivative(1);
+  }
+  static Derivative line(const Vector& p) {
+    const Derivative h = entropy(p);
+    return h.value() > (1 - 0.346L) / 0.888L ? Derivative(0.346L + 0.888L * h) : Derivative(1);
   }
   static Vector softmax(const Vector& x, const Derivative& beta) {
     Vector p;
@@ -112,6 +120,7 @@ class DirectLanguage {
     // Behind the others, where the sum over their values ends before it.
     if (design_.weights == HeadWeights::sink) scores.emplace_back(0);
     Vector p = softmax(scores, Derivative(1));
+    if (design_.weights == HeadWeights::line) p = softmax(scores, line(p));
     if (design_.adaptive) p = softmax(scores, temperature(p));
     for (std::size_t c = head * dim; c < (head + 1) * dim; ++c) {
       for (std::size_t j = 0; j <= i; ++j) out[c] += p[j] * projected[j][2 * d + c];
@@ -249,7 +258,8 @@ INSTANTIATE_TEST_SUITE_P(OfEach, LanguageGradient,
                                            LanguageDesign{small, Positions::none, true},
                                            LanguageDesign{small, Positions::rotary, false, HeadWeights::log_n},
                                            LanguageDesign{small, Positions::rotary, false, HeadWeights::sink},
-                                           LanguageDesign{small, Positions::randomised, true, HeadWeights::sink}));
+                                           LanguageDesign{small, Positions::randomised, true, HeadWeights::sink},
+                                           LanguageDesign{small, Positions::rotary, false, HeadWeights::line}));
 
 struct FloatRun {
   float loss = 0;
