@@ -96,7 +96,7 @@ int run_language_training(const LanguageFlags& flags) {
         checkpoint.string());
     return 130;  // as a shell calls a command that SIGINT ended
   }
-  write_language_model(folder, options.design.shape, state.parameters,
+  write_language_model(folder, options.design, state.parameters,
                        {{"made_by", fmt::format("softcheck {} (commit {})", this_build().version, this_build().commit)},
                         {"options", to_text(options)},
                         {"instructions", training_instructions()},

@@ -98,24 +98,27 @@ const std::string& language_metadata(const TensorFile& file, const std::string& 
   return found->second;
 }
 
-std::string config_text(const LanguageShape& shape) {
-  const nlohmann::ordered_json config{{"architectures", {"LlamaForCausalLM"}},
-                                      {"model_type", "llama"},
-                                      {"torch_dtype", "bfloat16"},
-                                      {"vocab_size", character_count},
-                                      {"hidden_size", shape.width},
-                                      {"intermediate_size", shape.inner},
-                                      {"num_hidden_layers", shape.layers},
-                                      {"num_attention_heads", shape.heads},
-                                      {"num_key_value_heads", shape.heads},
-                                      {"head_dim", shape.head_width()},
-                                      {"hidden_act", "silu"},
-                                      {"max_position_embeddings", most_positions},
-                                      {"rms_norm_eps", norm_epsilon},
-                                      {"rope_theta", rotary_base},
-                                      {"attention_bias", false},
-                                      {"mlp_bias", false},
-                                      {"tie_word_embeddings", true}};
+std::string config_text(const LanguageDesign& design) {
+  const LanguageShape& shape = design.shape;
+  nlohmann::ordered_json config{{"architectures", {"LlamaForCausalLM"}},
+                                {"model_type", "llama"},
+                                {"torch_dtype", "bfloat16"},
+                                {"vocab_size", character_count},
+                                {"hidden_size", shape.width},
+                                {"intermediate_size", shape.inner},
+                                {"num_hidden_layers", shape.layers},
+                                {"num_attention_heads", shape.heads},
+                                {"num_key_value_heads", shape.heads},
+                                {"head_dim", shape.head_width()},
+                                {"hidden_act", "silu"},
+                                {"max_position_embeddings", most_positions},
+                                {"rms_norm_eps", norm_epsilon},
+                                {"rope_theta", rotary_base},
+                                {"attention_bias", false},
+                                {"mlp_bias", false},
+                                {"tie_word_embeddings", true}};
+  // Lemma 2.1 is of softmax of the scores: a reader that certifies Llamas refuses a key that it does not know.
+  if (design.weights != HeadWeights::softmax) config["softcheck_attention"] = to_string(design.weights);
   return config.dump(2) + "\n";
 }
 
@@ -191,14 +194,14 @@ TrainingState read_checkpoint(const std::filesystem::path& path, const LanguageT
   return state;
 }
 
-void write_language_model(const std::filesystem::path& folder, const LanguageShape& shape, const Floats& parameters,
+void write_language_model(const std::filesystem::path& folder, const LanguageDesign& design, const Floats& parameters,
                           const std::map<std::string, std::string>& metadata) {
-  TensorFile file = language_tensors(shape, parameters);
+  TensorFile file = language_tensors(design.shape, parameters);
   file.metadata = metadata;
   file.metadata["format"] = "pt";  // transformers asks for it
   const std::filesystem::path config = folder / "config.json", beside = folder / "config.json.partial";
   std::ofstream stream(beside, std::ios::trunc);
-  stream << config_text(shape);
+  stream << config_text(design);
   stream.close();
   if (!stream) {
     throw std::system_error(std::make_error_code(std::errc::io_error), "write_language_model: " + beside.string());

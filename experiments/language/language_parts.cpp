@@ -13,6 +13,9 @@
 #include <type_traits>
 
 #include "experiments/kernel_library.hpp"
+// clang-format off
+#include "experiments/language/entmax_attention.inl"
+// clang-format on
 
 namespace softcheck::experiments {
 namespace {
@@ -278,6 +281,14 @@ void LanguageParts<Real>::run_back(const Projections<const Real>& of, const Real
 
 template <class Real>
 void LanguageParts<Real>::attend(int layer, const Real* projected, int, Real* attended) {
+  if (design_.weights == HeadWeights::entmax) {
+    if constexpr (std::is_same_v<Real, float>) {
+      language_lane().entmax(design_.shape, batch_.begins.data(), batch_.texts(), projected, attended);
+    } else {
+      entmax_attend<Real>({design_.shape, batch_.begins.data(), batch_.texts()}, projected, attended);
+    }
+    return;
+  }
   run(projections(projected), attended);
   if constexpr (std::is_same_v<Real, float>) {
     if (seen) seen({layer, projected, log_sum_.data(), entropy_.data(), largest_.data()});
@@ -286,6 +297,16 @@ void LanguageParts<Real>::attend(int layer, const Real* projected, int, Real* at
 
 template <class Real>
 void LanguageParts<Real>::attend_back(int, const Real* projected, const Real* d_attended, int, Real* d_projected) {
+  if (design_.weights == HeadWeights::entmax) {
+    if constexpr (std::is_same_v<Real, float>) {
+      language_lane().entmax_back(design_.shape, batch_.begins.data(), batch_.texts(), projected, d_attended,
+                                  d_projected);
+    } else {
+      entmax_attend_back<Real>({design_.shape, batch_.begins.data(), batch_.texts()}, projected, d_attended,
+                               d_projected);
+    }
+    return;
+  }
   const Projections<const Real> of = projections(projected);
   run_back(of, d_attended, gradients(d_projected));
   take_back(projected, d_projected);

@@ -30,7 +30,8 @@ struct LayerSeen {
   const float* largest = nullptr;    // (heads, tokens): the largest score of each query, without beta
 };
 
-/// Attention and cross-entropy of a model over the texts of a batch, by the kernels. Real is float or double.
+/// Attention and cross-entropy of a model over the texts of a batch, by the kernels; entmax, for which there is none,
+/// by the lane, and in double by the same code for any machine. Real is float or double.
 template <class Real>
 class LanguageParts {
  public:
@@ -44,7 +45,7 @@ class LanguageParts {
   /// The mean over the targets, and its gradient where that is not null.
   Real cross_entropy(const Real* logits, int targets, const int* labels, Real* d_logits);
 
-  /// Called behind each layer's attention, of float.
+  /// Called behind each layer's attention, of float, where a kernel computed it.
   std::function<void(const LayerSeen&)> seen = {};
 
   /// Of float, as a lane calls it.
