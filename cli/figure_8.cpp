@@ -55,7 +55,9 @@ int run_accuracy(const AccuracyFlags& flags) {
       }
     };
     evaluate(TemperatureUse::nowhere, plain);
-    evaluate(TemperatureUse::inference, plain);
+    const bool take_temperature =
+        std::ranges::all_of(plain, [](const LanguageModel* model) { return takes_temperature(model->design.weights); });
+    if (take_temperature) evaluate(TemperatureUse::inference, plain);
     evaluate(TemperatureUse::everywhere, adaptive);
   }
   const std::vector<LanguageRow> rows = language_rows(cells, sets_of_each_seed);

@@ -38,14 +38,14 @@ LanguageTrainingOptions options_of(const LanguageFlags& flags) {
   try {
     options.design.positions = parse_positions(flags.positions);
     options.design.weights = parse_head_weights(flags.weights);
-    check_shape(options.design.shape);
+    if (flags.temperature != "plain" && flags.temperature != "adaptive") {
+      throw std::invalid_argument(fmt::format("--temperature: need plain or adaptive, got '{}'", flags.temperature));
+    }
+    options.design.adaptive = flags.temperature == "adaptive";
+    check_design(options.design);
   } catch (const std::invalid_argument& error) {
     throw InputError(usage, fmt::format("run train-language: {}", error.what()));
   }
-  if (flags.temperature != "plain" && flags.temperature != "adaptive") {
-    throw InputError(usage, fmt::format("--temperature: need plain or adaptive, got '{}'", flags.temperature));
-  }
-  options.design.adaptive = flags.temperature == "adaptive";
   if (options.largest < options.smallest) {
     throw InputError(usage,
                      fmt::format("--largest: need at least --smallest, {}, got {}", options.smallest, options.largest));
@@ -99,7 +99,7 @@ int run_language_training(const LanguageFlags& flags) {
     return 130;  // as a shell calls a command that SIGINT ended
   }
   write_language_model(
-      folder, options.design.shape, state.parameters,
+      folder, options.design, state.parameters,
       training_metadata(fmt::format("softcheck {} (commit {})", this_build().version, this_build().commit),
                         to_text(options), last_loss));
   fs::remove(checkpoint);
@@ -120,8 +120,10 @@ void add_language_train_run(Verb run, int& exit_code) {
       .required();
   train.add_option("--seed", options.seed, "Seed of weights and problems").capture_default_str();
   train
-      .add_option("--attention", flags->weights,
-                  "Of every head: softmax, log-n (scores grow with the keys) or sink (an item of score 0 beside them)")
+      .add_option(
+          "--attention", flags->weights,
+          "Of every head: softmax, log-n (scores grow with the keys), sink (an item of score 0 beside them), line "
+          "(scores grow with their entropy) or entmax")
       .capture_default_str();
   train.add_option("--temperature", flags->temperature, "Of every head: plain or adaptive").capture_default_str();
   train.add_option("--steps", options.steps, "Steps of AdamW")

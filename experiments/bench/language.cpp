@@ -79,7 +79,8 @@ double peak_flops() {
 double peak_flops() { return std::numeric_limits<double>::quiet_NaN(); }
 #endif
 
-// Of the products of matrices, there and back; of attention's, the half that the causal mask leaves, six of them.
+// Of the products of matrices, there and back; of attention's, the half that the causal mask leaves, six of them. Line
+// makes attention's twice, which is not counted.
 double flops_of(const LanguageShape& shape, const TokenBatch& batch) {
   const double d = shape.width, f = shape.inner;
   double flops =
@@ -95,7 +96,8 @@ double flops_of(const LanguageShape& shape, const TokenBatch& batch) {
 void language_step(benchmark::State& state) {
   const LanguageKernels kernels(std::filesystem::path(SOFTCHECK_BENCH_KERNELS) / "libsoftcheck_cpu_kernels.so");
   LanguageTrainingOptions options;
-  options.design.adaptive = state.range(0) != 0;
+  options.design.adaptive = state.range(0) == 1;
+  options.design.weights = static_cast<HeadWeights>(state.range(1));
   TrainingState training = start_training(options);
   const TokenBatch batch = draw_batch(options, training.words);
   const TurnTable<float> turns(options.design.shape);
@@ -114,6 +116,13 @@ void language_step(benchmark::State& state) {
     state.counters["share_of_peak"] = speed / peak;
   }
 }
-BENCHMARK(language_step)->Arg(0)->Arg(1)->Iterations(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(language_step)
+    ->ArgNames({"adaptive", "weights"})
+    ->Args({0, static_cast<int>(HeadWeights::softmax)})
+    ->Args({1, static_cast<int>(HeadWeights::softmax)})
+    ->Args({0, static_cast<int>(HeadWeights::line)})
+    ->Args({0, static_cast<int>(HeadWeights::entmax)})
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -101,9 +101,10 @@ constexpr int size_panel_width = 300, size_panel_height = 235, size_columns = 4,
 constexpr std::array panel_colours{Colour::blue, Colour::green, Colour::vermillion};
 constexpr std::array<const char*, 3> column_words{"plain", "inference", "both"};
 
-std::string size_panel(const std::string& block, const std::string& title, bool has_both) {
+std::string size_panel(const std::string& block, const std::string& title, const LanguageRow& like) {
   std::string text = fmt::format("set title {} offset 0, -0.8 noenhanced\nplot ", quoted(title));
-  for (std::size_t use = 0; use < (has_both ? 3U : 2U); ++use) {
+  for (std::size_t use = 0; use < like.uses.size(); ++use) {
+    if (!like.uses[use]) continue;
     text += fmt::format(
         "{0}${1} using 'n':'{2} whole':'{2} whole half width' with yerrorlines linewidth 2 pointtype {3} pointsize 0.6 "
         "linecolor rgb '{4}', ${1} using 'n':'{2} characters' with lines dashtype 2 linewidth 1.5 linecolor rgb '{4}'",
@@ -112,11 +113,12 @@ std::string size_panel(const std::string& block, const std::string& title, bool 
   return text + "\n";
 }
 
-std::string size_legend(bool has_both) {
+std::string size_legend(const LanguageRow& like) {
   std::string text =
       "unset title\nunset border\nunset tics\nunset grid\nunset xlabel\nunset ylabel\nunset object\nset key left "
       "center vertical spacing 1.3\nplot ";
-  for (std::size_t use = 0; use < (has_both ? 3U : 2U); ++use) {
+  for (std::size_t use = 0; use < like.uses.size(); ++use) {
+    if (!like.uses[use]) continue;
     text += fmt::format("NaN with linespoints linewidth 2 pointtype {} linecolor rgb '{}' title '{}', ", 5 + 2 * use,
                         code_of(panel_colours[use]), temperature_words[use]);
   }
@@ -182,7 +184,6 @@ Figure language_accuracy(const std::vector<LanguageRow>& rows, const std::vector
     if (panels.empty() || panels.back().first != row.algorithm) panels.push_back({row.algorithm, {}});
     panels.back().second.push_back(row);
   }
-  const bool has_both = rows.front().uses[2].has_value();
   const int count = static_cast<int>(panels.size()) + 1, lines = (count + size_columns - 1) / size_columns;
   std::string script;
   for (std::size_t i = 0; i < panels.size(); ++i) {
@@ -198,9 +199,9 @@ Figure language_accuracy(const std::vector<LanguageRow>& rows, const std::vector
       75.0 / (top + lines * size_panel_height), smallest, largest);
   for (std::size_t i = 0; i < panels.size(); ++i) {
     script +=
-        size_panel(fmt::format("panel{}", i), panels[i].first == "all" ? "all algorithms" : panels[i].first, has_both);
+        size_panel(fmt::format("panel{}", i), panels[i].first == "all" ? "all algorithms" : panels[i].first, rows[0]);
   }
-  script += size_legend(has_both) + "unset multiplot\n";
+  script += size_legend(rows[0]) + "unset multiplot\n";
   return {{{"figure_8", csv_of(rows)}, {"figure_8_all", csv_of(totals)}},
           {{"figure_8", size_columns * size_panel_width, top + lines * size_panel_height, script}}};
 }

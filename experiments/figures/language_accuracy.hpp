@@ -17,7 +17,7 @@ inline constexpr std::array<const char*, 3> temperature_words{"plain", "adaptive
                                                               "adaptive in training and inference"};
 
 /// The cells of the models of each use, seed by seed: those of one seed have the same problems. Each use has its seeds
-/// in the same order; `everywhere` may have none.
+/// in the same order; `inference` and `everywhere` may have none.
 using LanguageCells = std::array<std::vector<std::vector<LanguageCell>>, 3>;
 
 /// What a use did with one algorithm and size, in percent of the problems.

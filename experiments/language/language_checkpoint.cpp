@@ -100,24 +100,27 @@ const std::string& language_metadata(const TensorFile& file, const std::string& 
   return found->second;
 }
 
-std::string config_text(const LanguageShape& shape) {
-  const nlohmann::ordered_json config{{"architectures", {"LlamaForCausalLM"}},
-                                      {"model_type", "llama"},
-                                      {"torch_dtype", "bfloat16"},
-                                      {"vocab_size", character_count},
-                                      {"hidden_size", shape.width},
-                                      {"intermediate_size", shape.inner},
-                                      {"num_hidden_layers", shape.layers},
-                                      {"num_attention_heads", shape.heads},
-                                      {"num_key_value_heads", shape.heads},
-                                      {"head_dim", shape.head_width()},
-                                      {"hidden_act", "silu"},
-                                      {"max_position_embeddings", most_positions},
-                                      {"rms_norm_eps", norm_epsilon},
-                                      {"rope_theta", rotary_base},
-                                      {"attention_bias", false},
-                                      {"mlp_bias", false},
-                                      {"tie_word_embeddings", true}};
+std::string config_text(const LanguageDesign& design) {
+  const LanguageShape& shape = design.shape;
+  nlohmann::ordered_json config{{"architectures", {"LlamaForCausalLM"}},
+                                {"model_type", "llama"},
+                                {"torch_dtype", "bfloat16"},
+                                {"vocab_size", character_count},
+                                {"hidden_size", shape.width},
+                                {"intermediate_size", shape.inner},
+                                {"num_hidden_layers", shape.layers},
+                                {"num_attention_heads", shape.heads},
+                                {"num_key_value_heads", shape.heads},
+                                {"head_dim", shape.head_width()},
+                                {"hidden_act", "silu"},
+                                {"max_position_embeddings", most_positions},
+                                {"rms_norm_eps", norm_epsilon},
+                                {"rope_theta", rotary_base},
+                                {"attention_bias", false},
+                                {"mlp_bias", false},
+                                {"tie_word_embeddings", true}};
+  // Lemma 2.1 is of softmax of the scores: a reader that certifies Llamas refuses a key that it does not know.
+  if (design.weights != HeadWeights::softmax) config["softcheck_attention"] = to_string(design.weights);
   return config.dump(2) + "\n";
 }
 
@@ -142,7 +145,7 @@ LanguageDesign design_of(const std::string& options) {
                         .adaptive = word("temperature") == "adaptive"};
   const std::string weights = option_of(words, "attention");
   if (!weights.empty()) design.weights = parse_head_weights(weights);
-  check_shape(design.shape);
+  check_design(design);
   return design;
 }
 
@@ -193,17 +196,17 @@ TrainingState read_checkpoint(const std::filesystem::path& path, const LanguageT
   return state;
 }
 
-std::map<std::string, std::string> language_model_files(const LanguageShape& shape, const Floats& parameters,
+std::map<std::string, std::string> language_model_files(const LanguageDesign& design, const Floats& parameters,
                                                         const std::map<std::string, std::string>& metadata) {
-  TensorFile file = language_tensors(shape, parameters);
+  TensorFile file = language_tensors(design.shape, parameters);
   file.metadata = metadata;
   file.metadata["format"] = "pt";  // transformers asks for it
-  return {{"config.json", config_text(shape)}, {"model.safetensors", safetensors_bytes(file, "BF16")}};
+  return {{"config.json", config_text(design)}, {"model.safetensors", safetensors_bytes(file, "BF16")}};
 }
 
-void write_language_model(const std::filesystem::path& folder, const LanguageShape& shape, const Floats& parameters,
+void write_language_model(const std::filesystem::path& folder, const LanguageDesign& design, const Floats& parameters,
                           const std::map<std::string, std::string>& metadata) {
-  for (const auto& [name, bytes] : language_model_files(shape, parameters, metadata)) {
+  for (const auto& [name, bytes] : language_model_files(design, parameters, metadata)) {
     const std::filesystem::path beside = folder / (name + ".partial");
     std::ofstream stream(beside, std::ios::binary | std::ios::trunc);
     stream << bytes;

@@ -2,6 +2,7 @@
 #define Eigen SOFTCHECK_LANE_EIGEN
 #include "experiments/language/language_lane.hpp"
 
+#include "experiments/language/entmax_attention.inl"
 #include "experiments/language/language_pass.inl"
 
 namespace softcheck::experiments {
@@ -44,11 +45,22 @@ void forward(const LanguageShape& shape, const float* parameters, const softchec
   Eigen::Map<TokenMatrix<float>>(logits, character_count, batch.targets) = language_room().logits;
 }
 
+void entmax(const LanguageShape& shape, const std::int64_t* begins, int texts, const float* projected,
+            float* attended) {
+  entmax_attend<float>({shape, begins, texts}, projected, attended);
+}
+
+void entmax_back(const LanguageShape& shape, const std::int64_t* begins, int texts, const float* projected,
+                 const float* d_attended, float* d_projected) {
+  entmax_attend_back<float>({shape, begins, texts}, projected, d_attended, d_projected);
+}
+
 }  // namespace
 }  // namespace softcheck::experiments
 
 extern "C" {
 extern const softcheck_language_lane SOFTCHECK_LANE;
 const softcheck_language_lane SOFTCHECK_LANE{SOFTCHECK_LANE_NAME, softcheck::experiments::loss,
-                                             softcheck::experiments::forward};
+                                             softcheck::experiments::forward, softcheck::experiments::entmax,
+                                             softcheck::experiments::entmax_back};
 }

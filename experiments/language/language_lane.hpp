@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "experiments/language/language_layout.hpp"
 
 /// What the language model asks its caller for. projected (3 width, tokens), a token contiguous, has turned queries,
@@ -35,6 +37,11 @@ struct softcheck_language_lane {
   /// logits (targets, character_count).
   void (*forward)(const softcheck::experiments::LanguageShape& shape, const float* parameters,
                   const softcheck_language_batch& batch, const softcheck_language_parts& parts, float* logits);
+  /// Attention by entmax, as EntmaxTexts in entmax_attention.inl has its texts, and its gradient.
+  void (*entmax)(const softcheck::experiments::LanguageShape& shape, const std::int64_t* begins, int texts,
+                 const float* projected, float* attended);
+  void (*entmax_back)(const softcheck::experiments::LanguageShape& shape, const std::int64_t* begins, int texts,
+                      const float* projected, const float* d_attended, float* d_projected);
 };
 
 extern "C" {

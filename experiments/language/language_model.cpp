@@ -17,6 +17,16 @@ struct PositionsWord {
 constexpr std::array<PositionsWord, 3> positions_words{
     {{Positions::rotary, "rotary"}, {Positions::randomised, "randomised"}, {Positions::none, "none"}}};
 
+struct WeightsWord {
+  HeadWeights weights;
+  const char* word;
+};
+constexpr std::array<WeightsWord, 5> weights_words{{{HeadWeights::softmax, "softmax"},
+                                                    {HeadWeights::log_n, "log-n"},
+                                                    {HeadWeights::sink, "sink"},
+                                                    {HeadWeights::line, "line"},
+                                                    {HeadWeights::entmax, "entmax"}}};
+
 // count numbers of 0 ... most_positions - 1 in order, every choice of them with the same probability (Knuth, The Art of
 // Computer Programming, 3.4.2, algorithm S).
 void draw_in_order(RandomWords& words, int count, int* into) {
@@ -45,14 +55,17 @@ Positions parse_positions(const std::string& word) {
 }
 
 std::string to_string(HeadWeights weights) {
-  return weights == HeadWeights::log_n ? "log-n" : weights == HeadWeights::sink ? "sink" : "softmax";
+  for (const WeightsWord& known : weights_words) {
+    if (known.weights == weights) return known.word;
+  }
+  return "";
 }
 
 HeadWeights parse_head_weights(const std::string& word) {
-  for (const HeadWeights weights : {HeadWeights::softmax, HeadWeights::log_n, HeadWeights::sink}) {
-    if (word == to_string(weights)) return weights;
+  for (const WeightsWord& known : weights_words) {
+    if (word == known.word) return known.weights;
   }
-  throw std::invalid_argument("attention: need softmax, log-n or sink, got '" + word + "'");
+  throw std::invalid_argument("attention: need softmax, log-n, sink, line or entmax, got '" + word + "'");
 }
 
 void check_shape(const LanguageShape& shape) {
@@ -69,6 +82,13 @@ void check_shape(const LanguageShape& shape) {
   need(shape.heads >= 1 && shape.width % (2 * shape.heads) == 0, "heads that divide the width into even parts, got " +
                                                                      std::to_string(shape.heads) + " of " +
                                                                      std::to_string(shape.width));
+}
+
+void check_design(const LanguageDesign& design) {
+  check_shape(design.shape);
+  if (design.adaptive && !takes_temperature(design.weights)) {
+    throw std::invalid_argument("language model: need plain temperature with attention=" + to_string(design.weights));
+  }
 }
 
 Floats initial_language_parameters(const LanguageShape& shape, RandomWords& words) {

@@ -27,9 +27,19 @@ Positions parse_positions(const std::string& word);
 enum class HeadWeights {
   softmax,
   log_n,  // softmax of scores times ln n / ln log_n_unit for a query that sees n keys (Chiang and Cholak 2022)
-  sink    // softmax beside an item of score 0 and value 0 (Miller 2023)
+  sink,   // softmax beside an item of score 0 and value 0 (Miller 2023)
+  line,   // softmax of scores times max(1, line_start + line_slope H), H the entropy of their softmax, nats
+  entmax  // entmax-1.5 (Peters, Niculae and Martins 2019)
 };
 inline constexpr double log_n_unit = 256;  // keys: as many as a text of training has
+/// The line that was fitted to the max-retrieval networks (docs/experiments/figures.md, figure 6): unlike Fig. 4's
+/// polynomial it never falls with H.
+inline constexpr double line_start = 0.346, line_slope = 0.888;
+
+/// Whether such weights can have Fig. 4's temperature, too: softmax alone, and no line beside it.
+constexpr bool takes_temperature(HeadWeights weights) {
+  return weights != HeadWeights::line && weights != HeadWeights::entmax;
+}
 
 std::string to_string(HeadWeights weights);
 /// throws   std::invalid_argument that lists the words
@@ -39,7 +49,7 @@ HeadWeights parse_head_weights(const std::string& word);
 struct LanguageDesign {
   LanguageShape shape = {};
   Positions positions = Positions::rotary;
-  bool adaptive = false;  // temperature, in every head
+  bool adaptive = false;  // Fig. 4's temperature, in every head
   HeadWeights weights = HeadWeights::softmax;
 
   friend bool operator==(const LanguageDesign&, const LanguageDesign&) = default;
@@ -48,6 +58,8 @@ struct LanguageDesign {
 /// throws   std::invalid_argument where sizes are not positive, heads do not divide the width into even parts, or there
 ///          are more layers than most_layers
 void check_shape(const LanguageShape& shape);
+/// throws   std::invalid_argument also where the weights do not take the temperature
+void check_design(const LanguageDesign& design);
 
 /// Matrices normal with variance 1 / inputs (embeddings: 1 / width), those that add to a token's vector
 /// (2 layers)^(-1/2) of that; gains 1.

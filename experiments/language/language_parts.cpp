@@ -3,14 +3,19 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <initializer_list>
 #include <iterator>
+#include <numeric>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 
 #include "experiments/kernel_library.hpp"
+// clang-format off
+#include "experiments/language/entmax_attention.inl"
+// clang-format on
 
 namespace softcheck::experiments {
 namespace {
@@ -90,6 +95,7 @@ template <class Real>
 LanguageParts<Real>::LanguageParts(const LanguageKernels& kernels, const LanguageDesign& design,
                                    const TokenBatch& batch)
     : kernels_(kernels), design_(design), batch_(batch) {
+  check_design(design);
   const auto rows = static_cast<std::size_t>(design.shape.heads) * batch.ids.size();
   log_sum_.resize(rows);
   entropy_.resize(rows);
@@ -119,6 +125,11 @@ typename LanguageParts<Real>::template Projections<const Real> LanguageParts<Rea
       const Real* const query = projected + 3 * d * static_cast<std::int64_t>(t);
       std::transform(query, query + d, std::back_inserter(queries_), [&](Real x) { return x * scales_[t]; });
     }
+    from.queries = queries_.data();
+    from.query_stride = d;
+  }
+  if (design_.weights == HeadWeights::line) {
+    warm_queries(from);
     from.queries = queries_.data();
     from.query_stride = d;
   }
@@ -152,7 +163,7 @@ typename LanguageParts<Real>::template Projections<Real> LanguageParts<Real>::gr
 }
 
 template <class Real>
-void LanguageParts<Real>::take_back(Real* d_projected) {
+void LanguageParts<Real>::take_back(const Real* projected, Real* d_projected) {
   const std::int64_t d = design_.shape.width;
   if (design_.weights == HeadWeights::log_n) {
     for (std::size_t t = 0; t < scales_.size(); ++t) {
@@ -160,6 +171,7 @@ void LanguageParts<Real>::take_back(Real* d_projected) {
       std::transform(query, query + d, query, [&](Real x) { return x * scales_[t]; });
     }
   }
+  if (design_.weights == HeadWeights::line) cool_queries(projected, d_projected);
   if (design_.weights == HeadWeights::sink) {
     for_each_key([&](std::int64_t token, std::int64_t key) {
       Real* const to = d_projected + 3 * d * token;
@@ -181,10 +193,55 @@ void LanguageParts<Real>::for_each_key(Visit visit) const {
 }
 
 template <class Real>
-void LanguageParts<Real>::attend(int layer, const Real* projected, int tokens, Real* attended) {
+void LanguageParts<Real>::warm_queries(const Projections<const Real>& of) {
+  const std::int64_t d = design_.shape.width, tokens = batch_.tokens(), dim = design_.shape.head_width();
+  queries_.resize(static_cast<std::size_t>(tokens * d));
+  run(of, queries_.data());  // for the entropies; what it attends to is not used
+  betas_.clear();
+  for (const Real entropy : entropy_) {
+    betas_.push_back(std::max(Real(1), static_cast<Real>(line_start) + static_cast<Real>(line_slope) * entropy));
+  }
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    for (std::int64_t i = 0; i < d; ++i) {
+      const auto row = static_cast<std::size_t>(i / dim * tokens + t);
+      queries_[static_cast<std::size_t>(t * d + i)] = of.queries[t * of.query_stride + i] * betas_[row];
+    }
+  }
+}
+
+// With e the scores of a query q, p their softmax and m their mean by p, dH/de_j = -p_j (e_j - m). That is what the
+// gradient of plain attention gives whose values are the keys and whose upstream is -scale q: then dL/dp_j = -e_j.
+template <class Real>
+void LanguageParts<Real>::cool_queries(const Real* projected, Real* d_projected) {
+  const std::int64_t d = design_.shape.width, tokens = batch_.tokens(), dim = design_.shape.head_width();
+  const Real scale = 1 / std::sqrt(static_cast<Real>(dim));
+  upstream_.resize(static_cast<std::size_t>(tokens * d));
+  moved_.resize(3 * upstream_.size());
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    for (std::int64_t head = 0; head < design_.shape.heads; ++head) {
+      const Real* const query = projected + 3 * d * t + head * dim;
+      Real* const d_query = d_projected + 3 * d * t + head * dim;
+      const Real beta = betas_[static_cast<std::size_t>(head * tokens + t)];
+      const Real d_beta = std::inner_product(query, query + dim, d_query, Real(0));
+      const Real d_entropy = beta > 1 ? static_cast<Real>(line_slope) * d_beta : Real(0);
+      std::transform(query, query + dim, upstream_.begin() + t * d + head * dim,
+                     [&](Real x) { return -scale * d_entropy * x; });
+      std::transform(d_query, d_query + dim, d_query, [&](Real x) { return beta * x; });
+    }
+  }
+  run_back({projected, projected + d, projected + d, 3 * d, 3 * d}, upstream_.data(),
+           {moved_.data(), moved_.data() + d, moved_.data() + 2 * d, 3 * d, 3 * d});
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    Real* const to = d_projected + 3 * d * t;
+    std::transform(to, to + 2 * d, moved_.begin() + 3 * d * t, to, std::plus<>());
+  }
+}
+
+template <class Real>
+void LanguageParts<Real>::run(const Projections<const Real>& of, Real* attended) {
   const std::int64_t d = design_.shape.width, heads = design_.shape.heads, dim = design_.shape.head_width();
+  const std::int64_t tokens = batch_.tokens();
   const auto count = static_cast<std::int64_t>(batch_.begins.size());
-  const Projections<const Real> of = projections(projected);
   const auto numbers = [&](std::vector<Real>& of) {
     return StridedTensor(of.data(), {heads, tokens}, {tokens, std::int64_t{1}});
   };
@@ -198,15 +255,13 @@ void LanguageParts<Real>::attend(int layer, const Real* projected, int tokens, R
   const std::array<DLTensor*, 4> outputs{out.get(), lse.get(), entropy.get(), largest.get()};
   const softcheck_call call = call_of(inputs, outputs, 1 / std::sqrt(static_cast<double>(dim)), true);
   require_done(kernels_.attention[design_.adaptive](&call), "attention");
-  if constexpr (std::is_same_v<Real, float>) {
-    if (seen) seen({layer, projected, log_sum_.data(), entropy_.data(), largest_.data()});
-  }
 }
 
 template <class Real>
-void LanguageParts<Real>::attend_back(int, const Real* projected, const Real* d_attended, int tokens,
-                                      Real* d_projected) {
+void LanguageParts<Real>::run_back(const Projections<const Real>& of, const Real* d_attended,
+                                   const Projections<Real>& to) {
   const std::int64_t d = design_.shape.width, heads = design_.shape.heads, dim = design_.shape.head_width();
+  const std::int64_t tokens = batch_.tokens();
   const auto count = static_cast<std::int64_t>(batch_.begins.size());
   const auto queries = [&](const auto& of) {
     return StridedTensor(of.queries, {tokens, heads, dim}, {of.query_stride, dim, 1});
@@ -214,8 +269,6 @@ void LanguageParts<Real>::attend_back(int, const Real* projected, const Real* d_
   const auto part = [&](const Real* data, std::int64_t stride) {
     return StridedTensor(data, {keys(), heads, dim}, {stride, dim, 1});
   };
-  const Projections<const Real> of = projections(projected);
-  const Projections<Real> to = gradients(d_projected);
   StridedTensor q = queries(of), k = part(of.keys, of.key_stride), v = part(of.values, of.key_stride);
   StridedTensor dq = queries(to), dk = part(to.keys, to.key_stride), dv = part(to.values, to.key_stride);
   StridedTensor d_out(d_attended, {tokens, heads, dim}, {d, dim, 1});
@@ -224,7 +277,39 @@ void LanguageParts<Real>::attend_back(int, const Real* projected, const Real* d_
   const std::array<DLTensor*, 3> outputs{dq.get(), dk.get(), dv.get()};
   const softcheck_call call = call_of(inputs, outputs, 1 / std::sqrt(static_cast<double>(dim)), true);
   require_done(kernels_.attention_back[design_.adaptive](&call), "attention's gradient");
-  take_back(d_projected);
+}
+
+template <class Real>
+void LanguageParts<Real>::attend(int layer, const Real* projected, int, Real* attended) {
+  if (design_.weights == HeadWeights::entmax) {
+    if constexpr (std::is_same_v<Real, float>) {
+      language_lane().entmax(design_.shape, batch_.begins.data(), batch_.texts(), projected, attended);
+    } else {
+      entmax_attend<Real>({design_.shape, batch_.begins.data(), batch_.texts()}, projected, attended);
+    }
+    return;
+  }
+  run(projections(projected), attended);
+  if constexpr (std::is_same_v<Real, float>) {
+    if (seen) seen({layer, projected, log_sum_.data(), entropy_.data(), largest_.data()});
+  }
+}
+
+template <class Real>
+void LanguageParts<Real>::attend_back(int, const Real* projected, const Real* d_attended, int, Real* d_projected) {
+  if (design_.weights == HeadWeights::entmax) {
+    if constexpr (std::is_same_v<Real, float>) {
+      language_lane().entmax_back(design_.shape, batch_.begins.data(), batch_.texts(), projected, d_attended,
+                                  d_projected);
+    } else {
+      entmax_attend_back<Real>({design_.shape, batch_.begins.data(), batch_.texts()}, projected, d_attended,
+                               d_projected);
+    }
+    return;
+  }
+  const Projections<const Real> of = projections(projected);
+  run_back(of, d_attended, gradients(d_projected));
+  take_back(projected, d_projected);
 }
 
 template <class Real>

@@ -30,11 +30,13 @@ struct LayerSeen {
   const float* largest = nullptr;    // (heads, tokens): the largest score of each query, without beta
 };
 
-/// Attention and cross-entropy of a model over the texts of a batch, by the kernels. Real is float or double.
+/// Attention and cross-entropy of a model over the texts of a batch, by the kernels; entmax, for which there is none,
+/// by the lane, and in double by the same code for any machine. Real is float or double.
 template <class Real>
 class LanguageParts {
  public:
-  /// kernels, batch   outlive it
+  /// kernels, design, batch   outlive it
+  /// throws                   std::invalid_argument as check_design() does
   LanguageParts(const LanguageKernels& kernels, const LanguageDesign& design, const TokenBatch& batch);
 
   /// throws   std::runtime_error where a kernel refuses, here and below
@@ -43,7 +45,7 @@ class LanguageParts {
   /// The mean over the targets, and its gradient where that is not null.
   Real cross_entropy(const Real* logits, int targets, const int* labels, Real* d_logits);
 
-  /// Called behind each layer's attention, of float.
+  /// Called behind each layer's attention, of float, where a kernel computed it.
   std::function<void(const LayerSeen&)> seen = {};
 
   /// Of float, as a lane calls it.
@@ -61,7 +63,13 @@ class LanguageParts {
   // Room for the gradients by what projections() gives.
   Projections<Real> gradients(Real* d_projected);
   // Takes them to those by the layer's projections.
-  void take_back(Real* d_projected);
+  void take_back(const Real* projected, Real* d_projected);
+  // The kernel and its gradient.
+  void run(const Projections<const Real>& of, Real* attended);
+  void run_back(const Projections<const Real>& of, const Real* d_attended, const Projections<Real>& to);
+  // Of line: the queries times their temperatures, and the way back through both.
+  void warm_queries(const Projections<const Real>& of);
+  void cool_queries(const Real* projected, Real* d_projected);
   // visit(token, its key beside the sinks)
   template <class Visit>
   void for_each_key(Visit visit) const;
@@ -70,7 +78,9 @@ class LanguageParts {
   const LanguageDesign& design_;
   const TokenBatch& batch_;
   std::vector<Real> log_sum_, entropy_, largest_, losses_, shares_;
-  std::vector<Real> scales_, queries_;    // of log_n: (tokens), (tokens, width)
+  std::vector<Real> scales_, queries_;    // of log_n: (tokens), (tokens, width); of line the second alone
+  std::vector<Real> betas_;               // of line: (heads, tokens)
+  std::vector<Real> upstream_, moved_;    // of line: (tokens, width), (tokens, 3 width)
   std::vector<Real> keys_, values_;       // of sink: (keys, width)
   std::vector<Real> d_keys_, d_values_;   // likewise
   std::vector<std::int64_t> key_begins_;  // as TokenBatch::begins

@@ -14,7 +14,7 @@ namespace {
 constexpr double beta2 = 0.98;
 
 void check(const LanguageTrainingOptions& options, const TrainingState& state) {
-  check_shape(options.design.shape);
+  check_design(options.design);
   if (options.steps < 0 || options.warm_up < 0 || options.tokens_per_step < 1 || options.smallest < 2 ||
       options.largest < options.smallest || options.largest > 61 || !(options.learning_rate > 0) ||
       !(options.weight_decay >= 0) || !(options.clip > 0)) {

@@ -71,10 +71,11 @@ struct LanguageModel {
 };
 
 /// A folder that transformers loads: model.safetensors, in bf16, and config.json of a LlamaForCausalLM. transformers
-/// does not know the adaptive temperature: it runs such a model with softmax.
+/// does not know the adaptive temperature, nor the key softcheck_attention of heads without plain softmax: it runs all
+/// of them with softmax. `softcheck model` refuses that key.
 ///
 /// metadata   of the safetensors file; has "options"
-void write_language_model(const std::filesystem::path& folder, const LanguageShape& shape, const Floats& parameters,
+void write_language_model(const std::filesystem::path& folder, const LanguageDesign& design, const Floats& parameters,
                           const std::map<std::string, std::string>& metadata);
 
 /// Does the folder hold a model that train() made? Reads the header alone.

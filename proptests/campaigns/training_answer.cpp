@@ -177,8 +177,7 @@ JudgedAnswer answer_of(const AskedTraining& asked, const LanguageTrainingOptions
     experiments::train(state, options, kernels, watch);
   });
   return answered(asked, result, [&](TrainedNetwork& network) {
-    network.files =
-        language_model_files(options.design.shape, result.state.parameters, metadata_of(asked, run, result));
+    network.files = language_model_files(options.design, result.state.parameters, metadata_of(asked, run, result));
     // What is tested is what the file holds: parameters in bf16.
     experiments::LanguageModel model{"", asked.words(), options.design, result.state.parameters};
     for (float& parameter : model.parameters) parameter = experiments::nearest_bf16(parameter);

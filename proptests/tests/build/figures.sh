@@ -52,7 +52,8 @@ done
 # A language model of our own: trained for two steps, it is certified, read and asked like the shipped ones.
 refuses 2 '--temperature: need plain or adaptive' run train-language --temperature warm --out "$scratch/own"
 refuses 2 'positions: need rotary, randomised or none' run train-language --positions learned --out "$scratch/own"
-refuses 2 'attention: need softmax, log-n or sink' run train-language --attention linear --out "$scratch/own"
+refuses 2 'attention: need softmax, log-n, sink, line or entmax' run train-language --attention linear --out "$scratch/own"
+refuses 2 'need plain temperature with attention=entmax' run train-language --attention entmax --temperature adaptive --out "$scratch/own"
 refuses 2 'heads that divide the width' run train-language --heads 3 --out "$scratch/own"
 refuses 2 '--largest: need at least --smallest' run train-language --smallest 9 --largest 8 --out "$scratch/own"
 refuses 2 '--out: need a folder' run train-language --out "$scratch/file"
@@ -75,6 +76,15 @@ PATH=/nonexistent "$softcheck" run figure-3 --model "$scratch/own/adaptive" --in
 test $? = 4 || complain "no exit 4 without gnuplot"
 holds "$scratch/out" 'adaptive: 3 points of heads, spreads and entropies within their certificates'
 holds "$scratch/f3/figure_3_spreads.csv" '^0,0,64,'
+
+# Heads that are not softmax of their scores: not certified as such, and asked without Fig. 4's temperature.
+expect 0 run train-language --steps 2 --tokens 64 --layers 1 --width 16 --heads 1 --inner 16 --largest 5 \
+  --attention entmax --out "$scratch/others/entmax"
+refuses 4 'softcheck_attention is not known' model "$scratch/others/entmax"
+refuses 4 'softcheck_attention is not known' run figure-3 --model "$scratch/others/entmax" --out "$scratch/a"
+PATH=/nonexistent "$softcheck" run figure-8 --models "$scratch/others" --problems 2 --tokens 200 --out "$scratch/f8e" >"$scratch/out" 2>"$scratch/err"
+test $? = 4 || complain "no exit 4 without gnuplot"
+holds "$scratch/f8e/figure_8.csv" '^minimum,4,2,0,0,[^,]*,[^,]*,[^,]*,[^,]*,*$'
 
 # Without gnuplot the data are written, and that is said.
 PATH=/nonexistent "$softcheck" run figure-5 --out "$scratch/results/figure-5" >"$scratch/out" 2>"$scratch/err"

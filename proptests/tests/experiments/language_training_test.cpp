@@ -135,7 +135,7 @@ TEST(LanguageTraining, AFileKeepsWhatBf16Keeps) {
   const TrainingState state = start_training(options);
   const std::filesystem::path folder = scratch_path("language_model");
   std::filesystem::create_directories(folder);
-  write_language_model(folder, options.design.shape, state.parameters, {{"options", to_text(options)}});
+  write_language_model(folder, options.design, state.parameters, {{"options", to_text(options)}});
   const LanguageModel model = read_language_model(folder);
   EXPECT_EQ(model.design, options.design);
   ASSERT_EQ(model.parameters.size(), state.parameters.size());
@@ -168,8 +168,39 @@ TEST(LanguageTraining, BadOptionsAreNamed) {
   EXPECT_THROW(design_of("layers=x width=64 heads=2 inner=128 positions=none temperature=plain"),
                std::invalid_argument);
   EXPECT_EQ(design_of(to_text(options)), options.design);
-  options.design.weights = HeadWeights::sink;
-  EXPECT_EQ(design_of(to_text(options)), options.design);
+  for (const HeadWeights weights : {HeadWeights::log_n, HeadWeights::sink, HeadWeights::line, HeadWeights::entmax}) {
+    options.design.weights = weights;
+    EXPECT_EQ(design_of(to_text(options)), options.design);
+  }
+  options.design.adaptive = true;
+  EXPECT_THROW(design_of(to_text(options)), std::invalid_argument) << "entmax with Fig. 4's temperature";
+  EXPECT_THROW(train(state, options, training_kernels(), go_on), std::invalid_argument);
+}
+
+// Lemma 2.1 is of softmax of the scores: what certifies a Llama's heads refuses those of other weights.
+TEST(LanguageTraining, OnlySoftmaxIsCertified) {
+  LanguageTrainingOptions options = short_language_training(1);
+  const TrainingState state = start_training(options);
+  const std::filesystem::path folder = scratch_path("language_weights");
+  std::filesystem::create_directories(folder);
+  const auto write = [&] {
+    write_language_model(folder, options.design, state.parameters, {{"options", to_text(options)}});
+  };
+  for (const HeadWeights weights : {HeadWeights::log_n, HeadWeights::sink, HeadWeights::line, HeadWeights::entmax}) {
+    options.design.weights = weights;
+    write();
+    EXPECT_EQ(read_language_model(folder).design, options.design);
+    try {
+      certified_spreads(folder, 1);
+      ADD_FAILURE() << "certified as softmax: " << to_string(weights);
+    } catch (const models::UnsupportedTensorFile& error) {
+      EXPECT_THAT(error.what(), HasSubstr("softcheck_attention"));
+    }
+  }
+  options.design.weights = HeadWeights::softmax;
+  write();
+  EXPECT_EQ(certified_spreads(folder, 1).size(), 4U);
+  std::filesystem::remove_all(folder);
 }
 
 // What is trained once for the tests below: 200 steps.
@@ -191,7 +222,7 @@ const Smoke& smoke() {
     });
     result.folder = scratch_path("language_smoke");
     std::filesystem::create_directories(result.folder);
-    write_language_model(result.folder, options.design.shape, state.parameters, {{"options", to_text(options)}});
+    write_language_model(result.folder, options.design, state.parameters, {{"options", to_text(options)}});
     result.model = read_language_model(result.folder);
     return result;
   }();

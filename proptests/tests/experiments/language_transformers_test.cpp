@@ -168,7 +168,7 @@ TEST_P(LanguageModelInTransformers, IsWrittenAsItShips) {
   const auto metadata =
       models::read_safetensors_header(models::open_file_source(shipped / "model.safetensors"), model_.name, "BF16")
           .metadata;
-  write_language_model(written, model_.design.shape, model_.parameters, {metadata.begin(), metadata.end()});
+  write_language_model(written, model_.design, model_.parameters, {metadata.begin(), metadata.end()});
   for (const char* name : {"config.json", "model.safetensors"}) {
     EXPECT_FALSE(whole_file(shipped / name).empty());
     EXPECT_TRUE(whole_file(written / name) == whole_file(shipped / name)) << name;
