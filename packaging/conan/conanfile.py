@@ -25,7 +25,7 @@ class Softcheck(ConanFile):
     description = "Formal and numerical verification of softmax attention"
     license = "Apache-2.0"
     topics = ("softmax", "attention", "verification", "numerics")
-    package_type = "library"
+    package_type = "shared-library"  # and archives: those that a matcher links
     settings = "os", "arch", "compiler", "build_type"
 
     @property
