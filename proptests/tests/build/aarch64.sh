@@ -1,8 +1,9 @@
 #!/bin/sh
-# ./run aarch64: the cross build verifies under qemu and passes its quick tests, and a guard that leaves one field of FPCR
-# as it finds it is noticed.
+# aarch64.sh BUILD: ./run aarch64. The cross build verifies under qemu and passes its quick tests, its kernels' bits are those of BUILD,
+# and a guard that leaves one field of FPCR as it finds it is noticed.
 set -eu
 cd "$(dirname "$0")/../../.."
+build=$1
 [ "${SOFTCHECK_EFFORT:-}" = deep ] || { echo "Skipped: the build for aarch64 is made by ./run test --deep"; exit 77; }
 for command in aarch64-linux-gnu-g++ qemu-aarch64 apt-get; do
   command -v $command >/dev/null 2>&1 || { echo "Skipped: no $command"; exit 77; }
@@ -16,6 +17,19 @@ unset SOFTCHECK_EFFORT # the quick tests are quick
 tail -n 1 "$work/log" | grep '^pass' || fail "verify does not say pass"
 ./run aarch64 test >"$work/log" 2>&1 || { tail -n 40 "$work/log"; fail "a quick test fails"; }
 tail -n 40 "$work/log" | grep 'tests passed'
+
+# Our kernels: NEON's bits are those of x86-64 with FMA, and a set without FMA has others, which shows that the comparison sees one fma.
+cc -std=c11 -O1 -I. proptests/tests/build/aarch64/bits.c -o "$work/here" -ldl
+aarch64-linux-gnu-gcc --sysroot="$PWD/build/aarch64-root" -std=c11 -O1 -I. proptests/tests/build/aarch64/bits.c -o "$work/there" -ldl
+bits_here() { "$work/here" "$build/kernels/libsoftcheck_$1_kernels.so" "$2"; }
+for kernels in 'strict softcheck_strict' 'cpu softcheck'; do
+  # shellcheck disable=SC2086 # the library and its prefix
+  set -- $kernels
+  bits_here "$@" >"$work/bits"
+  qemu-aarch64 -L build/aarch64-root "$work/there" "build/aarch64/kernels/libsoftcheck_$1_kernels.so" "$2" | diff "$work/bits" - || fail "other bits"
+  echo "$1: $(wc -l <"$work/bits") calls have the same bits"
+done
+if [ "$(uname -m)" = x86_64 ] && SOFTCHECK_MAX_ISA=ssse3 bits_here cpu softcheck | cmp -s "$work/bits" -; then fail "bits without FMA are the same"; fi
 
 # g++ contracts products and sums to an fma on aarch64 unless it is told not to: each command says so.
 python3 - build/aarch64/compile_commands.json <<'END' || fail "a source is compiled with contraction"
