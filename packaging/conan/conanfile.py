@@ -60,6 +60,7 @@ class Softcheck(ConanFile):
 
     def generate(self):
         toolchain = CMakeToolchain(self, generator="Ninja")
+        toolchain.blocks.remove("cppstd")  # the project states its own, C++20 with GNU's extensions
         for option in ("TESTS", "BENCHMARKS"):
             toolchain.cache_variables[f"SOFTCHECK_BUILD_{option}"] = False
         toolchain.cache_variables["SOFTCHECK_WARNINGS_AS_ERRORS"] = False
