@@ -63,10 +63,25 @@ struct VerifyFlags {
   CaseFlags cases;
   OutputFlags output;
   unsigned processes = 1;
+  bool quick = false;
 };
 
+// Every pair of classes of calls; what only calls of a million logits can have is left to `softcheck kernel`.
+JudgeOptions options_of_kernels(const RunOptions& run, bool quick) {
+  JudgeOptions options;
+  if (quick) {
+    options = judge_options(Effort::quick);
+  } else {
+    options.covers = 1;
+    options.cover_elements = std::uint64_t{1} << 18;
+  }
+  options.run = run;
+  return options;
+}
+
 // Appends a part for each shipped kernel that is there; returns what was skipped, and why.
-std::set<std::string> add_shipped_kernels(const RunOptions& run, Progress& progress, std::vector<ReportPart>& parts) {
+std::set<std::string> add_shipped_kernels(const JudgeOptions& options, Progress& progress,
+                                          std::vector<ReportPart>& parts) {
   std::set<std::string> skipped;
   const std::filesystem::path folder = kernel_folder();
   for (const ShippedKernel& shipped : shipped_kernels) {
@@ -82,11 +97,6 @@ std::set<std::string> add_shipped_kernels(const RunOptions& run, Progress& progr
     const numerics::Format input = numerics::parse_format(shipped.dtype);
     subject.contract = numerics::parse_contract(shipped.contract, input, output_format(subject.op, input));
     if (shipped.exempt != nullptr) subject.exempt.insert(shipped.exempt);
-    JudgeOptions options;
-    options.run = run;
-    // Every pair of classes; what only calls of a million logits can have is left to `softcheck kernel`.
-    options.covers = 1;
-    options.cover_elements = std::uint64_t{1} << 18;
     const auto judge = [&shipped, &progress, subject, options] {
       progress.show(fmt::format("{}:{} {}", shipped.library, shipped.symbol, shipped.dtype));
       try {
@@ -119,12 +129,12 @@ std::size_t add_shipped_models(Progress& progress, std::vector<ReportPart>& part
 
 int run_verify(const VerifyFlags& flags) {
   const BuildInfo& build = this_build();
-  const RunOptions options = run_options(flags.cases, 1000);
+  const RunOptions options = run_options(flags.cases, flags.quick ? 20 : 1000);
   say("softcheck {} (commit {}), seed {}, {} cases for each property\n", build.version, build.commit, options.seed,
       options.cases);
   Progress progress;
   std::vector<ReportPart> parts = claim_parts(flags.cases, options, "", progress);
-  const std::set<std::string> skipped = add_shipped_kernels(options, progress, parts);
+  const std::set<std::string> skipped = add_shipped_kernels(options_of_kernels(options, flags.quick), progress, parts);
   const std::size_t models = add_shipped_models(progress, parts);
   const Report report{rows_of_parts(parts, flags.processes)};
   progress.show("");
@@ -153,6 +163,7 @@ void add_verify_verb(Verb app, int& exit_code) {
       "verify", "Decide every claim of the paper, judge the kernels and certify the networks that ship");
   const auto flags = std::make_shared<VerifyFlags>();
   add_case_flags(verb, flags->cases);
+  verb.add_flag("--quick", flags->quick, "20 cases of each property, and quick effort for the kernels");
   add_processes_flag(verb, flags->processes);
   add_output_flags(verb, flags->output);
   verb.callback([flags, &exit_code] { exit_code = run_verify(*flags); });

@@ -1,5 +1,5 @@
 # What the libraries themselves need. MPFI, Arb, FLINT and libseccomp ship no CMake files on Debian, libzip none that works
-# alone, and most no pkg-config ones.
+# alone, and most no pkg-config ones: MODULE, as Conan's toolchain has CMake prefer a package's own files.
 find_package(Boost 1.74 REQUIRED COMPONENTS context)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(hwy REQUIRED)
@@ -7,10 +7,10 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(dlpack REQUIRED)
-find_package(MPFI REQUIRED)
-find_package(Arb)
-find_package(Seccomp)
-find_package(Libzip)
+find_package(MPFI MODULE REQUIRED)
+find_package(Arb MODULE)
+find_package(Seccomp MODULE)
+find_package(Libzip MODULE)
 find_package(DNNL QUIET CONFIG)
 find_package(MPI QUIET COMPONENTS C)
 

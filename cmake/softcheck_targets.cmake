@@ -5,6 +5,17 @@ add_library(softcheck_compile_options INTERFACE)
 target_compile_features(softcheck_compile_options INTERFACE cxx_std_20)
 # Contraction to FMA changes rounding behind the back of every a-priori bound: an fma is written where one is wanted.
 target_compile_options(softcheck_compile_options INTERFACE -Wall -Wextra -ffp-contract=off)
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  # Highway takes the instruction set that the compiler has for every processor of its kind: NEON on aarch64. Vectors of
+  # SVE have no size that a compiler knows, and our bodies keep arrays of vectors.
+  # Without its look at the processor (the second macro) its functions have no attribute of AES either, which constructors
+  # that g++ writes for our structures of vectors would lack: g++ refuses to inline the one into the other.
+  target_compile_definitions(softcheck_compile_options INTERFACE HWY_COMPILE_ONLY_STATIC TOOLCHAIN_MISS_SYS_AUXV_H)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # It notes that g++ before 10.1 passed some structures otherwise.
+    target_compile_options(softcheck_compile_options INTERFACE -Wno-psabi)
+  endif()
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC bug 105651: -Wrestrict misfires on `const char* + std::string` at -O3 in g++ 12.
   target_compile_options(softcheck_compile_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)

@@ -1,6 +1,7 @@
 #include "experiments/adam.hpp"
 
 #include <cmath>
+#include <cstdint>
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -40,6 +41,16 @@ FlushSubnormals::FlushSubnormals() : before_(_mm_getcsr()) {
   _mm_setcsr(before_ | 0x8040);  // flush-to-zero, denormals-are-zero
 }
 FlushSubnormals::~FlushSubnormals() { _mm_setcsr(before_); }
+#elif defined(__aarch64__)
+FlushSubnormals::FlushSubnormals() {
+  std::uint64_t fpcr = 0;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+  before_ = static_cast<unsigned>(fpcr);                                // its upper half is reserved
+  __asm__ volatile("msr fpcr, %0" ::"r"(fpcr | 0x1000000) : "memory");  // FZ
+}
+FlushSubnormals::~FlushSubnormals() {
+  __asm__ volatile("msr fpcr, %0" ::"r"(static_cast<std::uint64_t>(before_)) : "memory");
+}
 #else
 FlushSubnormals::FlushSubnormals() = default;
 FlushSubnormals::~FlushSubnormals() = default;

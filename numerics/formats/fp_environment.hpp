@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cfenv>
+#include <cstdint>
 
 namespace softcheck::numerics {
 
@@ -8,7 +9,8 @@ namespace softcheck::numerics {
 /// denormals-are-zero - for as long as it lives, and puts back what it found.
 ///
 /// Needed around every entry: g++ links start-up code that sets both flags into any shared library built with
-/// -ffast-math, so that merely loading such a kernel makes mpfr_set_d read subnormal numbers as zero.
+/// -ffast-math, so that merely loading such a kernel makes mpfr_set_d read subnormal numbers as zero. On aarch64 one
+/// flag, FZ of FPCR, does both.
 class [[nodiscard]] FpEnvironmentGuard {
  public:
   FpEnvironmentGuard();
@@ -19,6 +21,8 @@ class [[nodiscard]] FpEnvironmentGuard {
  private:
 #if defined(__x86_64__)
   unsigned saved_;  // MXCSR: reading all of fenv_t costs a hundred times more, and the oracle uses no x87 arithmetic
+#elif defined(__aarch64__)
+  std::uint64_t saved_;  // FPCR
 #else
   std::fenv_t saved_;
 #endif

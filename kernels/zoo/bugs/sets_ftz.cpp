@@ -11,6 +11,10 @@ SOFTCHECK_MUTANT mutant_sets_ftz(const softcheck_call* call) {
   const int status = each_row(call, [](auto& row) { softmax(row); });
 #ifdef __SSE__
   _mm_setcsr(_mm_getcsr() | 0x8040u);  // FTZ and DAZ
+#elif defined(__aarch64__)
+  unsigned long fpcr = 0;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+  __asm__ volatile("msr fpcr, %0" ::"r"(fpcr | 0x1000000));  // FZ
 #endif
   return status;
 }

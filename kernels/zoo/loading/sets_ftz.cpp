@@ -13,6 +13,10 @@ namespace {
 [[gnu::constructor]] void set_ftz() {
 #if defined(__SSE__)
   _mm_setcsr(_mm_getcsr() | 0x8040u);
+#elif defined(__aarch64__)
+  unsigned long fpcr = 0;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+  __asm__ volatile("msr fpcr, %0" ::"r"(fpcr | 0x1000000));  // FZ does both
 #endif
 }
 

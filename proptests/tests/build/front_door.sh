@@ -17,3 +17,6 @@ done
 status=0
 said=$(./run bound now 2>&1) || status=$?
 case $status$said in 2*"takes no arguments, got 'now'"*) ;; *) echo "run bound now: exit $status, $said"; exit 1 ;; esac
+status=0
+said=$(./run aarch64 now 2>&1) || status=$?
+case $status$said in 2*"verify or test, not 'now'"*) ;; *) echo "run aarch64 now: exit $status, $said"; exit 1 ;; esac

@@ -324,7 +324,7 @@ TEST(LoadedKernel, LoadingHasALimitOfItsOwn) {
 
 TEST(LoadedKernel, ALibraryThatSetsFtzAsItLoadsIsFound) {
   const std::string library = std::string(SOFTCHECK_KERNEL_DIR) + "/libsoftcheck_sets_ftz.so";
-#if defined(__SSE__)
+#if defined(__SSE__) || defined(__aarch64__)
   EXPECT_TRUE(IsolatedKernel({library, "mutant_sets_ftz_while_loading"}).loading_changed_environment());
 #endif
   EXPECT_FALSE(IsolatedKernel({intruders, "mutant_writes_shape"}).loading_changed_environment());
@@ -412,6 +412,18 @@ TEST(CallMemory, TheRegistersOfX87AndMmxAreCheckedToo) {
                           }),
                           limits_of());
     EXPECT_TRUE(kernel.call(one_row()).environment_changed);
+  }
+}
+#elif defined(__aarch64__)
+TEST(CallMemory, EveryFieldOfFpcrIsChecked) {
+  // FZ, FZ16, default NaNs, the alternative half format, upward and downward (Arm Architecture Reference Manual, FPCR).
+  for (const std::uint64_t field : {0x1000000, 0x80000, 0x2000000, 0x4000000, 0x400000, 0x800000}) {
+    IsolatedKernel kernel(source_of([field](const softcheck_call*) {
+                            __asm__ volatile("msr fpcr, %0" ::"r"(field));
+                            return 0;
+                          }),
+                          limits_of());
+    EXPECT_TRUE(kernel.call(one_row()).environment_changed) << std::hex << field;
   }
 }
 #endif

@@ -30,6 +30,14 @@ struct ZooRow {
     return text;
   }
   bool is_planted() const { return bug_class != "-"; }
+  /// Its bug is of a register that only x86-64 has: elsewhere the kernel is right.
+  bool needs_another_processor() const {
+#if defined(__x86_64__)
+    return false;
+#else
+    return symbol == "mutant_leaves_mmx_state";
+#endif
+  }
   /// Calls that only a longer look makes: the bug shows in no small one.
   bool needs_effort() const { return effort != "-"; }
   std::string library_path() const { return std::string(SOFTCHECK_KERNEL_DIR) + "/lib" + library + ".so"; }

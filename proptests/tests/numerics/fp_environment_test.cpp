@@ -5,6 +5,7 @@
 
 #include <cfenv>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,15 +14,11 @@
 #include "numerics/oracles/attention_oracle.hpp"
 #include "numerics/rows/arb_row_oracle.hpp"
 #include "numerics/rows/row_oracle.hpp"
+#include "proptests/tests/numerics/fp_control.hpp"
 #include "proptests/tests/numerics/oracle_rows.hpp"
-
-#if defined(__x86_64__)
-#include <xmmintrin.h>
 
 namespace softcheck::numerics {
 namespace {
-
-constexpr unsigned flush_bits = 0x8040;  // FTZ and DAZ (Intel SDM vol. 1, 10.2.3)
 
 // More digits than 113 bits have: two different endpoints print differently.
 std::string exact(const Enclosure& value) { return value.to_string(45) + "\n"; }
@@ -56,10 +53,13 @@ std::string everything() {
 
 class FpEnvironment : public testing::Test {
  protected:
-  void SetUp() override { _mm_setcsr(0x1f80); }
+  void SetUp() override {
+    if (!has_fp_control) GTEST_SKIP() << "the register that controls this processor's rounding is not known";
+    set_fp_control(power_on);
+  }
   void TearDown() override {
     std::fesetround(FE_TONEAREST);
-    _mm_setcsr(0x1f80);
+    set_fp_control(power_on);
   }
 };
 
@@ -73,10 +73,10 @@ TEST_F(FpEnvironment, LoadingAFastMathLibraryLeavesTheOracleUnharmed) {
   const std::string before = everything();
   void* plugin = dlopen(SOFTCHECK_FAST_MATH_PLUGIN, RTLD_NOW);
   ASSERT_NE(plugin, nullptr) << dlerror();
-  const bool flushed = (_mm_getcsr() & flush_bits) == flush_bits;
+  const bool flushed = (fp_control() & fast_math_bits) == fast_math_bits;
   const bool lost = subnormals_are_lost();
   const std::string after = everything();
-  const bool left_as_found = flushed == ((_mm_getcsr() & flush_bits) == flush_bits);
+  const bool left_as_found = flushed == ((fp_control() & fast_math_bits) == fast_math_bits);
   dlclose(plugin);
   EXPECT_EQ(before, after);
   EXPECT_TRUE(left_as_found);
@@ -86,11 +86,11 @@ TEST_F(FpEnvironment, LoadingAFastMathLibraryLeavesTheOracleUnharmed) {
 
 TEST_F(FpEnvironment, FlushToZeroLeavesTheOracleUnharmed) {
   const std::string before = everything();
-  _mm_setcsr(0x1f80 | flush_bits);
+  set_fp_control(power_on | flush_bits);
   const bool lost = subnormals_are_lost();
   const std::string after = everything();
-  const unsigned found = _mm_getcsr();
-  _mm_setcsr(0x1f80);
+  const std::uint64_t found = fp_control();
+  set_fp_control(power_on);
   EXPECT_TRUE(lost);
   EXPECT_EQ(before, after);
   EXPECT_EQ(found & flush_bits, flush_bits) << "the caller's environment was not put back";
@@ -109,21 +109,41 @@ TEST_F(FpEnvironment, DirectedRoundingLeavesTheOracleUnharmed) {
 }
 
 TEST_F(FpEnvironment, GuardsNestAndPutBack) {
-  _mm_setcsr(0x1f80 | flush_bits);
+  set_fp_control(power_on | flush_bits);
   {
     const FpEnvironmentGuard outer;
-    EXPECT_EQ(_mm_getcsr() & flush_bits, 0u);
-    _mm_setcsr(_mm_getcsr() | 0x8000);
+    EXPECT_EQ(fp_control() & flush_bits, 0u);
+    set_fp_control(fp_control() | one_flush_bit);
     {
       const FpEnvironmentGuard inner;
-      EXPECT_EQ(_mm_getcsr() & flush_bits, 0u);
+      EXPECT_EQ(fp_control() & flush_bits, 0u);
     }
-    EXPECT_EQ(_mm_getcsr() & flush_bits, 0x8000u);
+    EXPECT_EQ(fp_control() & flush_bits, one_flush_bit);
   }
-  EXPECT_EQ(_mm_getcsr() & flush_bits, flush_bits);
+  EXPECT_EQ(fp_control() & flush_bits, flush_bits);
 }
+
+#if defined(__aarch64__)
+// Each field that fesetenv(FE_DFL_ENV) leaves as it finds it: FZ16, default NaNs (DN), the alternative half format
+// (AHP).
+TEST_F(FpEnvironment, EveryFieldOfFpcrIsCleared) {
+  const std::vector<std::uint64_t> fields{0x1000000, 0x80000, 0x2000000, 0x4000000, 0x400000, 0x800000};
+  for (const std::uint64_t field : fields) {
+    set_fp_control(field);
+    const std::uint64_t set = fp_control();
+    std::uint64_t inside = field;
+    {
+      const FpEnvironmentGuard guard;
+      inside = fp_control();
+    }
+    const std::uint64_t after = fp_control();
+    set_fp_control(power_on);
+    EXPECT_EQ(set, field) << "this processor has no such field: the test shows nothing";
+    EXPECT_EQ(inside, 0u) << std::hex << field;
+    EXPECT_EQ(after, field);
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace softcheck::numerics
-
-#endif

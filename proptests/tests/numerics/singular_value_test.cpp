@@ -12,11 +12,9 @@
 #include "numerics/formats/fp_environment.hpp"
 #include "numerics/matrices/gram_iteration.hpp"
 #include "numerics/matrices/scaled_matrix.hpp"
+#include "proptests/tests/numerics/fp_control.hpp"
 #include "proptests/tests/numerics/singular_value_inertia.hpp"
 #include "proptests/tests/numerics/singular_value_matrices.hpp"
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
 
 namespace softcheck::numerics {
 namespace {
@@ -251,9 +249,7 @@ TEST(LargestSingularValue, DoesNotDependOnTheCallersFloatingPointEnvironment) {
   const SingularValueEnclosure expected_of_floats = largest_singular_value(floats);
   EXPECT_GT(expected_of_floats.lower, 0);
   const FpEnvironmentGuard restore;
-#if defined(__x86_64__)
-  _mm_setcsr(_mm_getcsr() | 0x8040);  // flush-to-zero and denormals-are-zero
-#endif
+  set_fp_control(fp_control() | flush_bits);
   std::fesetround(FE_UPWARD);
   const SingularValueEnclosure sigma = largest_singular_value(matrix);
   const SingularValueEnclosure of_floats = largest_singular_value(floats);
